@@ -1,0 +1,60 @@
+#pragma once
+// Error: the one exception type of dtlaunch, for when the world failed (a file, a host, a peer).
+// It says what was attempted, why that failed, what to try next and which status to exit with.
+// Our own mistakes are assertions, expected answers are return values. Caught only in main(), at
+// the root of a task and at the root of a thread.
+
+#include <exception>
+#include <string>
+
+namespace dtl {
+
+// Exit statuses (man page dtlaunch(1), EXIT STATUS). A failing rank's own status comes before
+// these.
+enum class Exit : int {
+  kOk = 0,
+  kUsage = 64,
+  kBadInput = 65,     // a bad hostfile, data set or checkpoint
+  kUnreachable = 69,  // a node cannot be reached or was lost
+  kInternal = 70,
+  kOs = 71,  // an agent or the operating system failed
+  kCannotWrite = 73,
+  kIo = 74,
+  kTryAgain = 75,
+  kVersion = 76,   // another version of dtagent, or garbage instead of the protocol
+  kAuth = 77,      // key refused, or host key changed or unknown
+  kConfig = 78,    // interface, port or cores are not as asked for
+  kTimeout = 124,  // --timeout passed
+  kNotExecutable = 126,
+  kNotFound = 127,
+  kInterrupted = 130,
+  kTerminated = 143,
+};
+
+class Error : public std::exception {
+ public:
+  // attempted: "node02: cannot start agent"; reason: "connection refused"; hint: "ssh node02 true".
+  // The hint may be empty.
+  Error(Exit status, std::string attempted, std::string reason, std::string hint = {});
+
+  const char* what() const noexcept override { return message_.c_str(); }
+  Exit status() const { return status_; }
+  const std::string& attempted() const { return attempted_; }
+  const std::string& reason() const { return reason_; }
+  const std::string& hint() const { return hint_; }
+
+  // The same error seen from one layer further out: "node02: " + attempted.
+  Error with_context(const std::string& context) const;
+
+ private:
+  Exit status_;
+  std::string attempted_, reason_, hint_, message_;
+};
+
+// The system's own text for an errno value, e.g. "Permission denied".
+std::string errno_text(int error_number);
+
+// Error for a failed system call, reading errno now.
+Error system_error(const std::string& attempted, Exit status = Exit::kOs);
+
+}  // namespace dtl

@@ -1,0 +1,43 @@
+#pragma once
+// A TOML file read strictly: every key must be asked for, and whatever was not is an error with
+// file:line and the nearest known key. The only file that includes toml11 is toml_file.cc.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace dtl {
+
+class TomlFile {
+ public:
+  // Throws Error(kBadInput) "FILE:LINE: ..." for a missing or malformed file.
+  static TomlFile load(const std::string& path);
+  static TomlFile parse(const std::string& text, const std::string& path_for_messages);
+  TomlFile(TomlFile&&) noexcept;
+  TomlFile& operator=(TomlFile&&) noexcept;
+  ~TomlFile();
+
+  // Dotted keys ("pinning.cores_per_rank"). A value of another type is an Error with file:line.
+  std::optional<std::string> string(const std::string& key);
+  std::optional<std::int64_t> integer(const std::string& key);
+  std::optional<double> number(const std::string& key);  // integer or float
+  std::optional<bool> boolean(const std::string& key);
+  std::optional<std::vector<std::string>> strings(const std::string& key);
+  // A table of scalars, in file order, values as they would be typed on a command line.
+  std::vector<std::pair<std::string, std::string>> table(const std::string& key);
+  // "FILE:LINE" of a key, for messages about its value.
+  std::string where(const std::string& key) const;
+
+  // Throws Error(kBadInput) for the first key that nobody asked for.
+  void reject_unknown_keys() const;
+
+ private:
+  struct Impl;
+  explicit TomlFile(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace dtl

@@ -1,0 +1,36 @@
+#pragma once
+// CpuSet: a set of logical CPUs by the operating system's number, of any size. A plain value.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dtl {
+
+class CpuSet {
+ public:
+  CpuSet() = default;
+  explicit CpuSet(const std::vector<int>& cpus);
+  // "0-3,8" (the kernel's list format); throws Error(kBadInput) with the offending text.
+  static CpuSet parse_list(std::string_view text);
+
+  void add(int cpu);
+  void remove(int cpu);
+  bool contains(int cpu) const;
+  bool empty() const { return count() == 0; }
+  int count() const;
+  int first() const;                   // -1 when empty
+  std::vector<int> to_vector() const;  // ascending
+  std::string to_list() const;         // "0-3,8", "" when empty
+
+  CpuSet operator&(const CpuSet& other) const;
+  CpuSet operator|(const CpuSet& other) const;
+  CpuSet operator-(const CpuSet& other) const;
+  bool operator==(const CpuSet& other) const;
+
+ private:
+  std::vector<std::uint64_t> words_;  // bit c%64 of word c/64 is CPU c; no trailing zero words
+};
+
+}  // namespace dtl

@@ -1,0 +1,62 @@
+#pragma once
+// JobPlan: everything that will happen, as one value, computed once by pure functions from
+// Request + Facts. --dry-run prints it and stops here.
+
+#include <string>
+#include <vector>
+
+#include "plan/cpu_set.h"
+#include "plan/placement.h"
+#include "plan/request.h"
+#include "plan/topology.h"
+
+namespace dtl {
+
+struct RankPlan {
+  int rank = 0;
+  int local_rank = 0;
+  CpuSet cpus;  // empty: not pinned
+  int threads = 1;
+  std::vector<std::string> arguments;    // argv, argv[0] as typed
+  std::vector<std::string> environment;  // "NAME=value", complete and final
+};
+
+struct NodePlan {
+  int host = 0;           // index into Request::hosts (0 for the local machine)
+  std::string host_name;  // as typed; "localhost" for the local machine
+  std::string address;    // proved reachable from the other nodes; "127.0.0.1" for one-node jobs
+  std::string interface;  // of that address, "lo" for one-node jobs
+  std::string working_directory;
+  std::vector<RankPlan> ranks;
+};
+
+struct JobPlan {
+  std::string job_id;
+  int world_size = 0;
+  std::string master_address;  // nodes[0].address; never loopback for a job on several nodes
+  int master_port = 0;         // free on nodes[0], outside the ephemeral range
+  std::vector<NodePlan> nodes;
+  std::vector<std::string> warnings;  // e.g. more threads than cores
+};
+
+// What the connect matrix proved for the nodes that the placement uses, in that order.
+struct NodeNetwork {
+  std::string address;
+  std::string interface;
+};
+
+struct Network {
+  std::vector<NodeNetwork> nodes;
+  int master_port = 0;
+};
+
+// facts[i] belongs to request.hosts[i]; network.nodes[k] to the k-th host that has a rank, in order
+// of rank. Throws Error(kConfig/kUsage).
+JobPlan make_job_plan(const Request& request, const std::vector<NodeFacts>& facts,
+                      const std::vector<RankPlace>& places, const Network& network,
+                      const std::string& job_id);
+
+// The table of --dry-run, at most `columns` wide (80 and up); values that look secret are masked.
+std::string to_table(const JobPlan& plan, int columns);
+
+}  // namespace dtl

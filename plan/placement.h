@@ -1,0 +1,25 @@
+#pragma once
+// Which rank goes to which host. Pure.
+
+#include <vector>
+
+#include "plan/request.h"
+#include "plan/topology.h"
+
+namespace dtl {
+
+struct RankPlace {
+  int rank = 0;
+  int host = 0;        // index into the hosts given
+  int local_rank = 0;  // 0..local_size-1 on that host
+  int local_size = 0;
+};
+
+// Ranks in order of the hosts, each host filled before the next: with -ppn N, N per host (it
+// overrides slots, as mpirun does); otherwise slots, and where a host names none, cores[host].
+// `cores` has the physical cores of each host's budget. Only hosts that get a rank appear.
+// Throws Error(kUsage) naming the shortfall when -np exceeds what the hosts offer and oversubscribe
+// is not set; with it, the surplus is dealt round-robin over the hosts.
+std::vector<RankPlace> place_ranks(const Request& request, const std::vector<int>& cores);
+
+}  // namespace dtl

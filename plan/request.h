@@ -1,0 +1,31 @@
+#pragma once
+// Request: what the user asked for, after the command line, the job file and the hostfile have been
+// read and before any node has been spoken to. A plain value.
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "plan/host.h"
+
+namespace dtl {
+
+using Variables = std::vector<std::pair<std::string, std::string>>;  // in order; the last one wins
+
+struct Request {
+  std::vector<Host> hosts;            // empty: this machine, started without ssh
+  std::optional<int> ranks;           // -np; absent: the sum of all slots
+  std::optional<int> ranks_per_node;  // -ppn
+  bool oversubscribe = false;
+  std::vector<std::string> command;  // program and arguments, as typed
+  Variables inherited;               // the launcher's own environment, already filtered
+  Variables set;                     // -genv, -env, [env] of the job file: wins over everything
+  std::string working_directory;     // absolute; must exist on a node or the rank fails to start
+  std::string interface;             // --iface NAME or CIDR; empty: chosen by proof
+  std::optional<int> threads;        // [pinning] threads of the job file; OMP_NUM_THREADS
+  bool pin = true;                   // [pinning] enabled
+};
+
+}  // namespace dtl

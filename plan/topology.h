@@ -1,0 +1,42 @@
+#pragma once
+// What a node says about itself (Facts of DESIGN): filled in by the agent, sent in Hello, read by
+// the plan. Plain values; no hwloc here, so that the plan can be tested on invented machines.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "plan/cpu_set.h"
+
+namespace dtl {
+
+struct Core {
+  int package = 0;        // hwloc logical index of the socket
+  int numa = 0;           // hwloc logical index of the NUMA node
+  std::vector<int> cpus;  // OS numbers of its hardware threads, ascending
+};
+
+struct NodeTopology {
+  std::vector<Core> cores;  // in hwloc's logical order: neighbours share caches and NUMA nodes
+  CpuSet allowed;           // affinity of the agent ∩ its cpuset: pins never leave it
+  double quota_cpus = 0;    // cgroup CPU quota in CPUs (cpu.max, cfs_quota/cfs_period); 0 = none
+  std::uint64_t memory_bytes = 0;
+};
+
+struct Nic {
+  std::string name;  // "eth0"
+  bool up = false;
+  bool loopback = false;
+  std::vector<std::string> addresses;  // numeric, IPv4 and IPv6, without prefix length
+};
+
+struct NodeFacts {
+  std::string hostname;    // what the node calls itself
+  std::string machine_id;  // tells two names of one machine apart; empty when unknown
+  std::string boot_id;
+  std::string agent_version;  // "0.1.0"
+  NodeTopology topology;
+  std::vector<Nic> nics;
+};
+
+}  // namespace dtl

@@ -1,0 +1,20 @@
+#pragma once
+// Examples: a tokenised data set, flat and without padding. Example i has the token ids
+// ids[starts[i]] .. ids[starts[i+1]-1]. A plain value; rank 0 makes it and hands it to the others.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace dtl::trainer {
+
+struct Examples {
+  std::vector<std::int32_t> ids;     // [total tokens]
+  std::vector<std::int8_t> types;    // [total tokens], 0 or 1 (second text)
+  std::vector<std::int64_t> starts;  // [examples + 1], starts[0] = 0
+  std::vector<std::int32_t> labels;  // [examples]
+
+  std::int64_t size() const { return static_cast<std::int64_t>(labels.size()); }
+};
+
+}  // namespace dtl::trainer

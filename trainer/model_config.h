@@ -1,0 +1,38 @@
+#pragma once
+// config.json of a BERT or DistilBERT sequence classifier, in one set of words for both.
+
+#include <string>
+#include <vector>
+
+namespace dtl::trainer {
+
+enum class ModelType { kBert, kDistilBert };
+enum class Activation { kGelu, kGeluTanh, kRelu };
+
+struct ModelConfig {
+  ModelType type = ModelType::kBert;
+  int vocab_size = 30522;
+  int hidden_size = 768;         // H; DistilBERT: dim
+  int layers = 12;               // L; n_layers
+  int heads = 12;                // A; n_heads
+  int intermediate_size = 3072;  // I; hidden_dim
+  int max_positions = 512;       // P
+  int type_vocab_size = 2;       // BERT only
+  Activation activation = Activation::kGelu;
+  double hidden_dropout = 0.1;
+  double attention_dropout = 0.1;
+  double classifier_dropout =
+      0.1;  // BERT: classifier_dropout or hidden; DistilBERT: seq_classif_dropout
+  double layer_norm_eps = 1e-12;
+  double initializer_range = 0.02;
+  int pad_token_id = 0;
+  std::vector<std::string> labels;  // id2label, in order of id
+};
+
+// Throws Error(kBadInput) naming file and key for what cannot be run (relative positions, other
+// model types).
+ModelConfig read_model_config(const std::string& folder);
+// config.json with architectures, id2label, label2id: as from_pretrained reads it.
+void write_model_config(const std::string& folder, const ModelConfig& config);
+
+}  // namespace dtl::trainer

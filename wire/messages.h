@@ -1,0 +1,125 @@
+#pragma once
+// The messages of the launcher-agent conversation, as plain structs. PROTOCOL.md says when each is
+// sent and what its bytes are. A changed message changes PROTOCOL.md, a test vector and kProtocol.
+//
+// Order of a job, launcher (L) and agent (A):
+//   A: marker line (greeting.h)         L: Welcome      A: Hello
+//   L: Listen  -> A(node of rank 0): Listening          L: Reach -> A(others): Reached
+//   L: StopListening                    L: Start -> A: Started or SpawnFailed per rank
+//   A: Output*, Exited per rank         L: Stop (grace) or Kill, any time
+//   L: Finish  -> A: Finished (nothing is left), agent exits 0
+//   both: Heartbeat each second; any frame counts as life
+// A Stop before Start is legal. After Stop or Kill the agent refuses Start.
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "plan/topology.h"
+
+namespace dtl {
+
+constexpr std::uint32_t kProtocol = 1;
+
+// ---- launcher to agent
+struct Welcome {
+  std::string launcher_version;
+  std::string job_id;     // 16 hex digits
+  std::string host_name;  // this node's name in the hostfile, for messages
+};
+struct Listen {  // accept probes on every address of this node; also choose a free MASTER_PORT
+};
+struct Endpoint {
+  std::string address;
+  std::uint32_t port = 0;
+};
+struct Reach {  // try to connect to each of these, all at once, each within kConnectDeadline
+  std::vector<Endpoint> endpoints;
+};
+struct StopListening {};
+struct RankSpec {
+  std::uint32_t rank = 0;
+  std::uint32_t local_rank = 0;
+  std::vector<std::string> arguments;
+  std::vector<std::string> environment;  // complete, "NAME=value"
+  std::string working_directory;
+  std::vector<std::uint32_t> cpus;  // empty: not pinned
+  bool wants_stdin = false;         // rank 0: Stdin frames follow; others read /dev/null
+};
+struct Start {
+  std::string secret;  // 32 bytes, handed to ranks on descriptor kSecretFd, never logged
+  std::vector<RankSpec> ranks;
+};
+struct Stdin {
+  std::uint32_t rank = 0;
+  std::string bytes;
+  bool end = false;
+};
+struct Stop {  // SIGNAL (and SIGCONT) to every rank's group, SIGKILL to all that is left after the
+               // grace
+  std::uint32_t signal = 15;
+  std::uint32_t grace_ms = 5000;
+};
+struct Kill {};    // SIGKILL now
+struct Finish {};  // end whatever is left, answer Finished, exit
+
+// ---- agent to launcher
+struct Hello {
+  NodeFacts facts;
+};
+struct Listening {
+  std::uint32_t probe_port = 0;
+  std::uint32_t master_port = 0;       // free on every address, outside ip_local_port_range
+  std::vector<std::string> addresses;  // non-loopback addresses of NICs that are up
+};
+struct Attempt {
+  Endpoint endpoint;
+  bool reached = false;
+  std::string local_address;  // of this node, as the connection had it
+  std::string local_interface;
+  std::string problem;  // errno text when not reached
+};
+struct Reached {
+  std::vector<Attempt> attempts;
+};
+struct Started {
+  std::uint32_t rank = 0;
+  std::uint32_t pid = 0;
+};
+struct SpawnFailed {
+  std::uint32_t rank = 0;
+  std::string stage;  // "chdir", "setaffinity", "exec", ...
+  std::uint32_t error_number = 0;
+};
+enum class Stream : std::uint8_t { kStdout = 1, kStderr = 2 };
+struct Output {
+  std::uint32_t rank = 0;
+  Stream stream = Stream::kStdout;
+  std::string bytes;  // at most kMaxOutputBytes; not cut at line ends
+};
+struct Exited {
+  std::uint32_t rank = 0;
+  std::uint32_t code = 0;  // when signal is 0
+  std::uint32_t signal = 0;
+  std::uint64_t max_rss_kib = 0;
+  std::uint32_t left_behind = 0;  // processes of this rank that were still alive
+};
+struct Finished {
+  std::uint32_t killed = 0;      // processes that had to be killed at the end
+  std::uint32_t unkillable = 0;  // still there after kReapDeadline
+};
+struct Trouble {  // the agent failed and ends its ranks: guard lost, no descriptors left, ...
+  std::string text;
+};
+
+// ---- both
+struct Heartbeat {
+  std::uint64_t monotonic_ms = 0;
+};
+
+using Message = std::variant<Welcome, Hello, Listen, Listening, Reach, Reached, StopListening,
+                             Start, Started, SpawnFailed, Stdin, Output, Exited, Stop, Kill, Finish,
+                             Finished, Trouble, Heartbeat>;
+
+}  // namespace dtl
