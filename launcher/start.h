@@ -1,0 +1,43 @@
+#pragma once
+// How agents come to life: a local child, or ssh; later the service's socket. Nothing above this
+// file can tell the difference. Every failure is an Error whose text names the host, the reason and
+// the next thing to try, with the exit status of the man page.
+
+#include <memory>
+#include <string>
+
+#include "plan/host.h"
+#include "wire/asio.h"
+#include "wire/byte_stream.h"
+
+namespace dtl {
+
+// A ByteStream that also knows how its far end failed.
+class AgentStream : public ByteStream {
+ public:
+  // What the far side wrote on standard error so far, at most the last 16 KiB.
+  virtual std::string standard_error() const = 0;
+  // After the end of the stream: "exit status 127", "killed by SIGKILL", "connection lost"; empty
+  // when unknown or not ended.
+  virtual std::string ending() const = 0;
+};
+
+struct StartOptions {
+  std::string agent_path;  // absolute path of dtagent beside dtlaunch
+  bool accept_new_host_keys = false;
+};
+
+// True for a host that means this machine without ssh: localhost, 127.0.0.0/8, ::1.
+bool is_local(const Host& host);
+
+// dtagent --stdio as a child of this process, speaking over a socket pair.
+awaitable<std::unique_ptr<AgentStream>> start_local_agent(asio::io_context& context,
+                                                          StartOptions options);
+
+// Resolve (kResolveDeadline, in a bounded pool of threads), connect to the first address that
+// answers (kConnectDeadline), host key, authenticate, exec `exec '<agent_path>' --stdio`; when that
+// ends with 127 at once, `exec dtagent --stdio` from the remote PATH. All within kSshDeadline.
+awaitable<std::unique_ptr<AgentStream>> start_ssh_agent(asio::io_context& context, Host host,
+                                                        StartOptions options);
+
+}  // namespace dtl
