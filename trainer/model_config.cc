@@ -1,0 +1,237 @@
+#include "trainer/model_config.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/fd.h"
+
+namespace dtl::trainer {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kMaxConfigBytes = 16 << 20;  // id2label may be long; real files are 1 KiB
+constexpr int kMaxDimension = 1 << 24;             // keeps every product of two sizes in 64 bits
+
+// Reads typed values out of one config.json; every complaint names the file and the key.
+class Reader {
+ public:
+  explicit Reader(std::string path) : path_(std::move(path)) {
+    const std::string text = read_file(path_, kMaxConfigBytes);
+    json_ = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+    if (!json_.is_object()) fail("the file", "it is not a JSON object");
+  }
+
+  [[noreturn]] void fail(const std::string& key, const std::string& reason) const {
+    throw Error(Exit::kBadInput, fmt::format("{}: cannot use {}", path_, key), reason);
+  }
+
+  bool has(const char* key) const { return json_.contains(key) && !json_[key].is_null(); }
+
+  void size(const char* key, int& value, int low = 1) const {
+    if (!has(key)) return;
+    if (!json_[key].is_number_integer()) fail(quoted(key), "it is not a whole number");
+    const auto number = json_[key].get<std::int64_t>();
+    if (number < low || number > kMaxDimension) {
+      fail(quoted(key), fmt::format("{} is not between {} and {}", number, low, kMaxDimension));
+    }
+    value = static_cast<int>(number);
+  }
+
+  void real(const char* key, double& value, double low, double high) const {
+    if (!has(key)) return;
+    if (!json_[key].is_number()) fail(quoted(key), "it is not a number");
+    const double number = json_[key].get<double>();
+    if (!(number >= low && number <= high)) {
+      fail(quoted(key), fmt::format("{} is not between {} and {}", number, low, high));
+    }
+    value = number;
+  }
+
+  std::string text(const char* key) const {
+    if (!has(key)) return {};
+    if (!json_[key].is_string()) fail(quoted(key), "it is not a text");
+    return json_[key].get<std::string>();
+  }
+
+  bool flag(const char* key) const {
+    if (!has(key)) return false;
+    if (!json_[key].is_boolean()) fail(quoted(key), "it is not true or false");
+    return json_[key].get<bool>();
+  }
+
+  // id2label is an object from "0", "1", .. to names; without it num_labels counts LABEL_0, ..
+  std::vector<std::string> labels() const {
+    std::vector<std::string> names;
+    if (has("id2label")) {
+      const Json& map = json_["id2label"];
+      if (!map.is_object()) fail("'id2label'", "it is not an object");
+      for (std::size_t id = 0; id < map.size(); ++id) {
+        const auto entry = map.find(std::to_string(id));
+        if (entry == map.end() || !entry->is_string()) {
+          fail("'id2label'", fmt::format("there is no name for id {}", id));
+        }
+        names.push_back(entry->get<std::string>());
+      }
+    } else if (has("num_labels")) {
+      int count = 0;
+      size("num_labels", count);
+      for (int id = 0; id < count; ++id) names.push_back(fmt::format("LABEL_{}", id));
+    }
+    return names;
+  }
+
+ private:
+  static std::string quoted(const char* key) { return fmt::format("'{}'", key); }
+
+  std::string path_;
+  Json json_;
+};
+
+Activation activation_named(const Reader& reader, const char* key) {
+  const std::string name = reader.text(key);
+  if (name.empty() || name == "gelu") return Activation::kGelu;
+  if (name == "gelu_new" || name == "gelu_pytorch_tanh") return Activation::kGeluTanh;
+  if (name == "relu") return Activation::kRelu;
+  reader.fail(fmt::format("'{}'", key),
+              fmt::format("'{}' is not one of gelu, gelu_new, gelu_pytorch_tanh, relu", name));
+}
+
+const char* name_of(Activation activation) {
+  switch (activation) {
+    case Activation::kGelu:
+      return "gelu";
+    case Activation::kGeluTanh:
+      return "gelu_new";
+    case Activation::kRelu:
+      return "relu";
+  }
+  return "gelu";
+}
+
+void read_bert(const Reader& reader, ModelConfig& config) {
+  config.type = ModelType::kBert;
+  reader.size("hidden_size", config.hidden_size);
+  reader.size("num_hidden_layers", config.layers, 0);
+  reader.size("num_attention_heads", config.heads);
+  reader.size("intermediate_size", config.intermediate_size);
+  reader.size("type_vocab_size", config.type_vocab_size);
+  reader.real("hidden_dropout_prob", config.hidden_dropout, 0, 1);
+  reader.real("attention_probs_dropout_prob", config.attention_dropout, 0, 1);
+  config.classifier_dropout = config.hidden_dropout;
+  reader.real("classifier_dropout", config.classifier_dropout, 0, 1);
+  reader.real("layer_norm_eps", config.layer_norm_eps, 0, 1);
+  config.activation = activation_named(reader, "hidden_act");
+  const std::string positions = reader.text("position_embedding_type");
+  if (!positions.empty() && positions != "absolute") {
+    reader.fail("'position_embedding_type'",
+                fmt::format("only absolute positions can be run, not '{}'", positions));
+  }
+  if (reader.flag("is_decoder") || reader.flag("add_cross_attention")) {
+    reader.fail("the model", "it is a decoder; only encoders can be run");
+  }
+}
+
+void read_distilbert(const Reader& reader, ModelConfig& config) {
+  config.type = ModelType::kDistilBert;
+  config.layers = 6;
+  config.classifier_dropout = 0.2;
+  config.type_vocab_size = 0;
+  reader.size("dim", config.hidden_size);
+  reader.size("n_layers", config.layers, 0);
+  reader.size("n_heads", config.heads);
+  reader.size("hidden_dim", config.intermediate_size);
+  reader.real("dropout", config.hidden_dropout, 0, 1);
+  reader.real("attention_dropout", config.attention_dropout, 0, 1);
+  reader.real("seq_classif_dropout", config.classifier_dropout, 0, 1);
+  config.activation = activation_named(reader, "activation");
+}
+
+void add_bert(Json& json, const ModelConfig& config) {
+  json["architectures"] = {"BertForSequenceClassification"};
+  json["model_type"] = "bert";
+  json["hidden_size"] = config.hidden_size;
+  json["num_hidden_layers"] = config.layers;
+  json["num_attention_heads"] = config.heads;
+  json["intermediate_size"] = config.intermediate_size;
+  json["hidden_act"] = name_of(config.activation);
+  json["hidden_dropout_prob"] = config.hidden_dropout;
+  json["attention_probs_dropout_prob"] = config.attention_dropout;
+  json["classifier_dropout"] = nullptr;  // means: as hidden_dropout_prob
+  if (config.classifier_dropout != config.hidden_dropout) {
+    json["classifier_dropout"] = config.classifier_dropout;
+  }
+  json["type_vocab_size"] = config.type_vocab_size;
+  json["layer_norm_eps"] = config.layer_norm_eps;
+  json["position_embedding_type"] = "absolute";
+}
+
+void add_distilbert(Json& json, const ModelConfig& config) {
+  json["architectures"] = {"DistilBertForSequenceClassification"};
+  json["model_type"] = "distilbert";
+  json["dim"] = config.hidden_size;
+  json["n_layers"] = config.layers;
+  json["n_heads"] = config.heads;
+  json["hidden_dim"] = config.intermediate_size;
+  json["activation"] = name_of(config.activation);
+  json["dropout"] = config.hidden_dropout;
+  json["attention_dropout"] = config.attention_dropout;
+  json["seq_classif_dropout"] = config.classifier_dropout;
+  json["sinusoidal_pos_embds"] = false;
+}
+
+}  // namespace
+
+ModelConfig read_model_config(const std::string& folder) {
+  const Reader reader(folder + "/config.json");
+  ModelConfig config;
+  const std::string type = reader.text("model_type");
+  if (type == "bert") {
+    read_bert(reader, config);
+  } else if (type == "distilbert") {
+    read_distilbert(reader, config);
+  } else {
+    reader.fail("'model_type'", fmt::format("'{}' is neither bert nor distilbert", type));
+  }
+  reader.size("vocab_size", config.vocab_size);
+  reader.size("max_position_embeddings", config.max_positions);
+  reader.real("initializer_range", config.initializer_range, 0, 100);
+  reader.size("pad_token_id", config.pad_token_id, 0);
+  config.labels = reader.labels();
+  if (config.hidden_size % config.heads != 0) {
+    reader.fail("the number of heads", fmt::format("hidden size {} is not divisible by {} heads",
+                                                   config.hidden_size, config.heads));
+  }
+  return config;
+}
+
+void write_model_config(const std::string& folder, const ModelConfig& config) {
+  Json json;
+  if (config.type == ModelType::kBert) {
+    add_bert(json, config);
+  } else {
+    add_distilbert(json, config);
+  }
+  json["vocab_size"] = config.vocab_size;
+  json["max_position_embeddings"] = config.max_positions;
+  json["initializer_range"] = config.initializer_range;
+  json["pad_token_id"] = config.pad_token_id;
+  Json names = Json::object();
+  Json ids = Json::object();
+  for (std::size_t id = 0; id < config.labels.size(); ++id) {
+    names[std::to_string(id)] = config.labels[id];
+    ids[config.labels[id]] = id;
+  }
+  if (!config.labels.empty()) {
+    json["id2label"] = names;
+    json["label2id"] = ids;
+  }
+  if (config.labels.size() > 1) json["problem_type"] = "single_label_classification";
+  json["torch_dtype"] = "float32";
+  write_file_atomically(folder + "/config.json",
+                        json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+}
+
+}  // namespace dtl::trainer
