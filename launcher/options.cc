@@ -1,0 +1,141 @@
+#include "launcher/options.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+
+namespace dtl {
+namespace {
+
+constexpr std::string_view kWhere = "Where to run";
+constexpr std::string_view kWhat = "What to run";
+constexpr std::string_view kWatch = "How to watch it";
+constexpr std::string_view kEnd = "How it ends";
+constexpr std::string_view kAbout = "About dtlaunch";
+
+constexpr std::size_t kHelpColumn = 24;  // where the explanations start
+
+std::string option_line(const Option& option) {
+  std::string left = "  ";
+  for (const std::string_view name : option.names) {
+    if (left.size() > 2) left += ", ";
+    left += name;
+  }
+  if (!option.value.empty()) left += fmt::format(" {}", option.value);
+  const std::string indent(kHelpColumn, ' ');
+  if (left.size() + 2 > kHelpColumn) {
+    left += "\n" + indent;
+  } else {
+    left.resize(kHelpColumn, ' ');
+  }
+  for (const char c : option.help) {
+    left += c;
+    if (c == '\n') left += indent;
+  }
+  return left + "\n";
+}
+
+}  // namespace
+
+std::span<const Option> option_table() {
+  static const std::vector<Option> kTable = {
+      {kWhere,
+       {"-f", "-machinefile", "-hostfile"},
+       Takes::kValue,
+       "FILE",
+       "the hosts, one per line: see dtlaunch-hostfile(5);\n"
+       "without hosts, this machine and no ssh"},
+      {kWhere, {"-hosts"}, Takes::kValue, "LIST", "the hosts themselves: a,b:2,n[01-04]"},
+      {kWhere, {"-n", "-np"}, Takes::kValue, "N", "ranks in all; default: every slot"},
+      {kWhere, {"-perhost", "-ppn"}, Takes::kValue, "N", "ranks on each host; overrides slots"},
+      {kWhere, {"--oversubscribe"}, Takes::kNothing, "", "allow more ranks than slots"},
+      {kWhere, {"--iface"}, Takes::kValue, "NAME|CIDR", "use this network only: eth1, 10.0.0.0/24"},
+      {kWhere,
+       {"--accept-new-host-keys"},
+       Takes::kNothing,
+       "",
+       "trust and remember hosts never seen before;\n"
+       "a changed host key is refused all the same"},
+
+      {kWhat,
+       {"-c", "--config"},
+       Takes::kValue,
+       "FILE",
+       "the job file; default with no program given:\n"
+       "./dtlaunch.toml, or else a short demonstration"},
+      {kWhat,
+       {"-genv"},
+       Takes::kVariable,
+       "NAME VALUE",
+       "set a variable for all ranks; NAME=VALUE too",
+       true},
+      {kWhat, {"-env"}, Takes::kVariable, "NAME VALUE", "the same", true},
+      {kWhat, {"-wdir"}, Takes::kValue, "DIR", "working directory of the ranks"},
+      {kWhat, {"--dry-run"}, Takes::kNothing, "", "print the plan and start no rank"},
+
+      {kWatch, {"-l", "-prepend-rank"}, Takes::kNothing, "", "put [rank] before every line"},
+      {kWatch, {"--report"}, Takes::kValue, "FILE", "write what happened as JSON"},
+      {kWatch, {"-v", "--verbose"}, Takes::kNothing, "", "say more; -vv: much more", true},
+
+      {kEnd, {"--timeout"}, Takes::kValue, "SECONDS", "end the job after this; status 124"},
+      {kEnd, {"--grace"}, Takes::kValue, "SECONDS", "from SIGTERM to SIGKILL; default 5"},
+
+      {kAbout, {"-h", "--help"}, Takes::kNothing, "", "this text; the whole of it: dtlaunch(1)"},
+      {kAbout, {"--version"}, Takes::kNothing, "", "version of dtlaunch and of its protocol"},
+      {kAbout, {"--show-limits"}, Takes::kNothing, "", "every wait and bound, with its value"},
+  };
+  return kTable;
+}
+
+std::string_view bare_name(std::string_view spelled) {
+  const std::size_t first = spelled.find_first_not_of('-');
+  return first == std::string_view::npos ? std::string_view{} : spelled.substr(first);
+}
+
+const Option* find_option(std::string_view spelled) {
+  const std::string_view word = bare_name(spelled);
+  for (const Option& option : option_table()) {
+    for (const std::string_view name : option.names) {
+      const std::string_view bare = bare_name(name);
+      if (bare == word) return &option;
+      if (word.size() > 1 && to_lower(word) == bare) return &option;
+    }
+  }
+  return nullptr;
+}
+
+std::string nearest_option(std::string_view spelled) {
+  std::vector<std::string> bare, documented;
+  for (const Option& option : option_table()) {
+    for (const std::string_view name : option.names) {
+      bare.emplace_back(bare_name(name));
+      documented.emplace_back(name);
+    }
+  }
+  const std::string found = nearest(to_lower(bare_name(spelled)), bare);
+  for (std::size_t i = 0; i < bare.size(); ++i) {
+    if (!found.empty() && bare[i] == found) return documented[i];
+  }
+  return {};
+}
+
+std::string help_text() {
+  std::string text =
+      "usage: dtlaunch [options] program [argument ...]\n"
+      "       dtlaunch [options]\n"
+      "Starts ranks on one or many hosts, pins them, and ends all of them together.\n"
+      "Options take one dash or two, and -option=value; the program comes after them.\n";
+  std::string_view group;
+  for (const Option& option : option_table()) {
+    if (option.group != group) text += fmt::format("\n{}\n", group = option.group);
+    text += option_line(option);
+  }
+  text +=
+      "\nExamples\n"
+      "  dtlaunch                                     the job file, or a demonstration\n"
+      "  dtlaunch -np 2 dttrain --help                two ranks on this machine\n"
+      "  dtlaunch -f hosts -np 4 -ppn 2 python3 train.py\n";
+  return text;
+}
+
+}  // namespace dtl

@@ -1,0 +1,127 @@
+#include "launcher/cli.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "launcher/options.h"
+
+namespace dtl {
+namespace {
+
+using Words = std::vector<std::string>;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Pair;
+
+std::string refusal(const Words& words) {
+  try {
+    parse_command_line(words);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.status(), Exit::kUsage);
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(Cli, TakesEverySpellingOfAnOption) {
+  for (const Words& words : {Words{"-np", "4"}, Words{"--np", "4"}, Words{"-np=4"}, Words{"--np=4"},
+                             Words{"-n", "4"}, Words{"-NP", "4"}}) {
+    EXPECT_EQ(parse_command_line(words).ranks, 4) << words[0];
+  }
+}
+
+TEST(Cli, LeavesTheProgramAndItsArgumentsUntouched) {
+  const CommandLine line = parse_command_line({"-l", "prog", "-np", "7", "--help", "-x=1"});
+  EXPECT_TRUE(line.prepend_rank);
+  EXPECT_EQ(line.ranks, std::nullopt);
+  EXPECT_THAT(line.command, ElementsAre("prog", "-np", "7", "--help", "-x=1"));
+}
+
+TEST(Cli, EndsItsOptionsAtTwoDashes) {
+  EXPECT_THAT(parse_command_line({"-np", "2", "--", "-odd-name", "--"}).command,
+              ElementsAre("-odd-name", "--"));
+}
+
+TEST(Cli, TakesVariablesAsTwoWordsOrOne) {
+  const CommandLine line = parse_command_line(
+      {"-genv", "A", "-1", "-env", "B=x=y", "-genv=C=", "--env=D", "two words,and a comma"});
+  EXPECT_THAT(line.set, ElementsAre(Pair("A", "-1"), Pair("B", "x=y"), Pair("C", ""),
+                                    Pair("D", "two words,and a comma")));
+}
+
+TEST(Cli, ReadsAnMpirunLine) {
+  const CommandLine line = parse_command_line(
+      {"-machinefile", "hosts", "-n", "8", "-perhost", "4", "-prepend-rank", "-wdir", "/tmp", "a"});
+  EXPECT_EQ(line.hostfile, "hosts");
+  EXPECT_EQ(line.ranks, 8);
+  EXPECT_EQ(line.ranks_per_node, 4);
+  EXPECT_TRUE(line.prepend_rank);
+  EXPECT_EQ(line.working_directory, "/tmp");
+}
+
+TEST(Cli, ReadsTimesInSeconds) {
+  using std::chrono::milliseconds;
+  const CommandLine line = parse_command_line({"--timeout", "1.5", "--grace=0"});
+  EXPECT_EQ(line.timeout, milliseconds(1500));
+  EXPECT_EQ(line.grace, milliseconds(0));
+  EXPECT_EQ(parse_command_line({}).grace, std::nullopt);
+}
+
+TEST(Cli, CountsVerbosity) {
+  EXPECT_EQ(parse_command_line({"-v"}).verbosity, 1);
+  EXPECT_EQ(parse_command_line({"-vv"}).verbosity, 2);
+  EXPECT_EQ(parse_command_line({"-v", "--verbose"}).verbosity, 2);
+}
+
+TEST(Cli, AnswersHelpVersionAndLimits) {
+  EXPECT_EQ(parse_command_line({"--help"}).action, Action::kHelp);
+  EXPECT_EQ(parse_command_line({"-h"}).action, Action::kHelp);
+  EXPECT_EQ(parse_command_line({"-version"}).action, Action::kVersion);
+  EXPECT_EQ(parse_command_line({"--show-limits"}).action, Action::kShowLimits);
+}
+
+TEST(Cli, SuggestsTheNearestName) {
+  EXPECT_EQ(refusal({"-hostfil", "x"}), "unknown option '-hostfil'. Try: -hostfile");
+  EXPECT_EQ(refusal({"--dryrun"}), "unknown option '--dryrun'. Try: --dry-run");
+  EXPECT_EQ(refusal({"--zzzzzz"}), "unknown option '--zzzzzz'. Try: dtlaunch --help");
+}
+
+TEST(Cli, RefusesWhatItCannotMean) {
+  EXPECT_THAT(refusal({"-np", "0", "a"}), HasSubstr("'0' is no number from 1 to 65535"));
+  EXPECT_THAT(refusal({"-np", "four", "a"}), HasSubstr("'four'"));
+  EXPECT_THAT(refusal({"-np"}), HasSubstr("option '-np' needs N"));
+  EXPECT_THAT(refusal({"-genv", "A"}), HasSubstr("needs a value for A"));
+  EXPECT_THAT(refusal({"-genv", "=b"}), HasSubstr("no variable name"));
+  EXPECT_THAT(refusal({"-np", "2", "-n", "3"}), HasSubstr("more than once"));
+  EXPECT_THAT(refusal({"-f", "a", "-hosts", "b"}), HasSubstr("both given"));
+  EXPECT_THAT(refusal({"--dry-run=yes"}), HasSubstr("takes no value"));
+  EXPECT_THAT(refusal({"-f", ""}), HasSubstr("the value is empty"));
+  EXPECT_THAT(refusal({"--timeout", "0"}), HasSubstr("'0' is no number of seconds"));
+  EXPECT_THAT(refusal({"--grace", "soon"}), HasSubstr("'soon' is no number of seconds"));
+}
+
+TEST(Help, NamesEveryOptionWithinEightyColumns) {
+  const std::string text = help_text();
+  for (const std::string& line : split(text, '\n')) EXPECT_LE(line.size(), 80U) << line;
+  for (const Option& option : option_table()) {
+    for (const std::string_view name : option.names) {
+      EXPECT_THAT(text, HasSubstr(std::string(name)));
+    }
+  }
+}
+
+TEST(Help, EveryNameInTheTableIsParsed) {
+  for (const Option& option : option_table()) {
+    for (const std::string_view name : option.names) {
+      Words words = {std::string(name)};
+      if (option.takes == Takes::kValue) words.push_back("1");
+      if (option.takes == Takes::kVariable) words.push_back("A=1");
+      EXPECT_NO_THROW(parse_command_line(words)) << name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace dtl
