@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# The CPUs that --dry-run shows are those that the ranks run on: disjoint on each host and inside
+# what the host offers, as read from inside the ranks.
+. "$(dirname "$0")/lib.sh"
+[ "$(nproc)" -ge 2 ] || skip "pinning two ranks apart needs two CPUs"
+need_cluster 2
+
+# shellcheck disable=SC2016
+launch -f "$work/hosts" -np 4 -ppn 2 sh -c \
+  'echo "$RANK $DTLAUNCH_HOST $OMP_NUM_THREADS $(sed -n "s/^Cpus_allowed_list:\t//p" /proc/self/status)"'
+expect_status 0
+expect_count 4 . "$work/out"
+sort -n "$work/out" >"$work/seen"
+
+offered=$(python3 -c 'import os; print(*sorted(os.sched_getaffinity(0)))')
+python3 - "$work/seen" "$offered" <<'CHECK' || fail "pins overlap or leave the host's CPUs: $(cat "$work/seen")"
+import sys
+offered = set(map(int, sys.argv[2].split()))
+taken = {}
+for line in open(sys.argv[1]):
+    rank, host, threads, cpus = line.split()
+    mine = set()
+    for part in cpus.split(","):
+        low, _, high = part.partition("-")
+        mine |= set(range(int(low), int(high or low) + 1))
+    assert mine and mine <= offered, (line, offered)
+    assert not mine & taken.setdefault(host, set()), line
+    assert 1 <= int(threads) <= len(mine), line
+    taken[host] |= mine
+CHECK
+
+launch -f "$work/hosts" -np 4 -ppn 2 --dry-run true
+expect_status 0
+while read -r rank _ _ cpus; do
+  expect_out "(^|[^0-9])$rank +[0-9]+ +$cpus( |\$)"
+done <"$work/seen"

@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# A mistake on the command line is named, with the nearest right spelling, and starts nothing.
+. "$(dirname "$0")/lib.sh"
+need_program dtlaunch
+
+refused() { # PATTERN ARGUMENTS...
+  local pattern=$1
+  shift
+  launch "$@" touch "$work/started"
+  expect_status 64
+  expect_err "$pattern"
+  expect_within 1000
+  [ ! -e "$work/started" ] || fail "something was started by: $*"
+}
+
+refused "^dtlaunch: .*'-?-hostfil'.*-hostfile" -hostfil hosts
+refused "^dtlaunch: .*'--dry-rum'.*--dry-run" --dry-rum
+refused "'0'" -np 0
+refused "'many'" -np many
+refused "'-1'" -ppn=-1
+refused "'soon'" --timeout soon
+refused "RANK" -np 2 -genv RANK=7
+refused "not-a-pair" -genv not-a-pair
+
+launch -np
+expect_status 64
+expect_err '-np'

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# Each mistake in a hostfile is named with file:line:column; none of them falls back to localhost.
+. "$(dirname "$0")/lib.sh"
+need_program dtlaunch
+
+refused() { # PATTERN TEXT-OF-THE-HOSTFILE (printf format)
+  # shellcheck disable=SC2059
+  printf "$2" >"$work/hosts"
+  launch -f "$work/hosts" -np 2 touch "$work/started"
+  expect_status 65
+  expect_err "^dtlaunch: .*$1"
+  expect_within 1000
+  [ ! -e "$work/started" ] || fail "a rank ran although the hostfile said: $2"
+}
+
+refused "hosts" ''
+refused "hosts" '# node1\n\n   // node2\n'
+refused "hosts:1:.*host:0" 'host:0\n'
+refused "hosts:2:.*host:abc" 'node1\nhost:abc\n'
+refused "hosts:3:.*slot=" '\n# two\nnode1 slot=2\n'
+refused "hosts:1:.*-oProxyCommand" '-oProxyCommand=x\n'
+refused "hosts:1:" 'n[04-01]\n'
+refused "hosts:1:" 'n[01-04\n'
+
+launch -f "$work/missing" -np 2 touch "$work/started"
+expect_status 65
+expect_err "^dtlaunch: .*$work/missing"
+launch -f "$work" -np 2 touch "$work/started"
+expect_status 65
+expect_err "$work"
+[ ! -e "$work/started" ] || fail "a rank ran without a hostfile"

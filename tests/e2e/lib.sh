@@ -1,0 +1,206 @@
+# shellcheck shell=bash
+# What the end-to-end scripts share: running dtlaunch with a time limit, a cluster that goes away
+# with the script, counting processes by recorded pid, and assertions that show what was seen.
+#
+# A script sources this file, says what it needs (need_cluster N, need_program ...), acts, asserts.
+# Exit status 0: the promise holds; 77: skipped, with the reason printed; 1: broken, with the
+# output of the last run printed and its work folder kept.
+#
+# DTL_BIN: folder of the programs under test. DTL_E2E_WORK: where work folders go; every host of a
+# cluster must see it, so it is never below /tmp.
+set -uo pipefail
+
+e2e=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=$(cd "$e2e/../.." && pwd)
+bin=${DTL_BIN:-$root/build/release/bin}
+cluster=$root/tests/cluster/cluster
+promise=$(basename "$0" .sh)
+hosts=()  # the cluster's, empty without one
+limit=30  # seconds that one run may take before it counts as hung
+mkdir -p "${DTL_E2E_WORK:=$root/build/e2e}"
+work=$(mktemp -d "$DTL_E2E_WORK/$promise.XXXXXX")
+record=$work/processes  # lines "HOST PID STARTTIME KIND", written by the ranks of record_family
+: >"$record"
+status='' took_ms=''
+trap 'finish $?' EXIT
+trap 'exit 129' HUP
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+finish() {
+  trap - EXIT
+  if [ ${#hosts[@]} -gt 0 ]; then "$cluster" down >/dev/null; fi
+  [ "$1" = 0 ] || [ "$1" = 77 ] || { printf 'work folder: %s\n' "$work" >&2; exit "$1"; }
+  rm -rf "$work"
+  exit "$1"
+}
+
+skip() {
+  printf 'skipped: %s: %s\n' "$promise" "$*"
+  exit 77
+}
+
+fail() {
+  printf 'FAILED: %s: %s\n' "$promise" "$*" >&2
+  local file
+  for file in "$work/out" "$work/err"; do
+    [ -s "$file" ] || continue
+    printf -- '---- std%s of the last run (status %s, %s ms):\n' "${file##*/}" "$status" "$took_ms" >&2
+    tail -n 40 "$file" >&2
+  done
+  exit 1
+}
+
+now_ms() { echo $((${EPOCHREALTIME/./} / 1000)); }
+
+# ---- what a script needs
+
+need_program() { # NAME...
+  local name
+  for name in "$@"; do [ -x "$bin/$name" ] || fail "$bin/$name has not been built"; done
+}
+
+# A python with torch of VARIABLE (DTL_TEST_PYTHON or DTL_DEBIAN_PYTHON).
+need_python() {
+  [ -n "${!1:-}" ] || skip "$1 names no python with torch (scripts/test sets it)"
+  "${!1}" -c 'import torch' 2>/dev/null || skip "${!1} cannot import torch"
+}
+
+need_cluster() { # N [options of cluster up]
+  need_program dtlaunch dtagent dtguard
+  export DTL_CLUSTER=$work/cluster
+  local rc=0 i
+  "$cluster" up "$@" >"$work/up" 2>&1 || rc=$?
+  [ $rc != 77 ] || skip "$(tail -n 1 "$work/up")"
+  [ $rc = 0 ] || fail "cluster up $*: $(cat "$work/up")"
+  for ((i = 1; i <= $1; i++)); do hosts+=("node$i"); done
+  printf '%s\n' "${hosts[@]}" >"$work/hosts"
+}
+
+on() { "$cluster" exec "$@"; } # HOST COMMAND...
+
+# ---- running dtlaunch; on node1 when there is a cluster
+
+# run COMMAND...: nothing on stdin; leaves $work/out, $work/err, $status and $took_ms.
+run() {
+  local begin
+  begin=$(now_ms) status=0
+  timeout -s KILL "$limit" "$@" >"$work/out" 2>"$work/err" </dev/null || status=$?
+  took_ms=$(($(now_ms) - begin))
+  [ "$took_ms" -lt $((limit * 1000)) ] || fail "still running after $limit s: $*"
+}
+
+launch() { # ARGUMENTS of dtlaunch
+  if [ ${#hosts[@]} -gt 0 ]; then run "$cluster" exec node1 "$bin/dtlaunch" "$@"; else run "$bin/dtlaunch" "$@"; fi
+}
+
+# start_job ARGUMENTS...: dtlaunch in the background, in a session of its own and with the signal
+# handling of a terminal; its pid, as node1 counts, in $launcher.
+start_job() {
+  local in=()
+  [ ${#hosts[@]} = 0 ] || in=("$cluster" exec node1)
+  rm -f "$work/launcher.pid"
+  job_began=$(now_ms)
+  # shellcheck disable=SC2016
+  timeout -s KILL "$limit" "${in[@]}" setsid -w bash -c \
+    'echo $$ >"$1.new" && mv "$1.new" "$1" && shift && exec env --default-signal=INT,QUIT "$@"' \
+    start "$work/launcher.pid" "$bin/dtlaunch" "$@" >"$work/out" 2>"$work/err" </dev/null &
+  job=$!
+  wait_for 10 "the launcher to start" test -s "$work/launcher.pid"
+  launcher=$(cat "$work/launcher.pid")
+}
+
+# end_job: waits for it; leaves $status and $took_ms (since start_job or the last mark).
+end_job() {
+  status=0
+  wait "$job" || status=$?
+  took_ms=$(($(now_ms) - job_began))
+  [ "$took_ms" -lt $((limit * 1000)) ] || fail "the job did not end within $limit s"
+}
+
+mark() { job_began=$(now_ms); }
+
+signal() { # SIGNAL PID [HOST]: of one process, or of a group with a negative pid
+  if [ ${#hosts[@]} -gt 0 ]; then on "${3:-node1}" kill "-$1" -- "$2"; else kill "-$1" -- "$2"; fi
+}
+
+# Waits until COMMAND succeeds, at most SECONDS.
+wait_for() { # SECONDS "WHAT" COMMAND...
+  local deadline=$(($(now_ms) + $1 * 1000)) what=$2
+  shift 2
+  until "$@" 2>/dev/null; do
+    [ "$(now_ms)" -lt "$deadline" ] || fail "waited in vain for $what"
+    sleep 0.05
+  done
+}
+
+# ---- processes, by recorded pid and start time
+
+recorded() { wc -l <"$record"; }
+has_recorded() { [ "$(recorded)" -ge "$1" ]; }
+
+# How many of the recorded processes are alive, on all hosts together.
+count_alive() {
+  local host total=0 count
+  if [ ${#hosts[@]} = 0 ]; then "$e2e/count_alive" "$record"; return; fi
+  for host in "${hosts[@]}"; do
+    count=$(on "$host" "$e2e/count_alive" "$record") || continue # a host that is off runs nothing
+    total=$((total + count))
+  done
+  echo "$total"
+}
+
+nothing_alive() { [ "$(count_alive)" = 0 ]; }
+
+# Fails unless N processes were recorded and all of them live: without that, a later zero says
+# nothing.
+expect_family() { # N
+  wait_for 20 "$1 recorded processes (there are $(recorded))" has_recorded "$1"
+  local alive
+  alive=$(count_alive)
+  [ "$alive" = "$1" ] || fail "$alive of $1 recorded processes are alive before the fault"
+}
+
+expect_nothing_left() { # SECONDS
+  wait_for "$1" "every recorded process to be gone; $(count_alive) alive at first" nothing_alive
+}
+
+# Pids of the programs named NAME on HOST.
+pids_of() { on "$1" pgrep -x "$2"; }
+
+no_agents() { # on any host
+  local host
+  for host in "${hosts[@]}"; do
+    if pids_of "$host" dtagent >/dev/null || pids_of "$host" dtguard >/dev/null; then return 1; fi
+  done
+}
+
+# ---- assertions
+
+expect_status() { [ "$status" = "$1" ] || fail "exit status $status, not $1"; }
+
+expect_within() { # MILLISECONDS
+  [ "$took_ms" -le "$1" ] || fail "took $took_ms ms, more than $1"
+}
+
+expect_out() { # REGULAR EXPRESSION (extended), on one line of standard output
+  grep -Eq -- "$1" "$work/out" || fail "no line of standard output matches: $1"
+}
+
+expect_err() {
+  grep -Eq -- "$1" "$work/err" || fail "no line of standard error matches: $1"
+}
+
+expect_no_err() {
+  ! grep -Eq -- "$1" "$work/err" || fail "a line of standard error matches: $1"
+}
+
+expect_equal() { # WHAT SEEN EXPECTED
+  [ "$2" = "$3" ] || fail "$1: '$2', not '$3'"
+}
+
+expect_count() { # N PATTERN FILE
+  local seen
+  seen=$(grep -Ec -- "$2" "$3")
+  [ "$seen" = "$1" ] || fail "$seen lines of $(basename "$3") match, not $1: $2"
+}

@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# The scripts' own tools: a process counts while it lives and no longer, and a run has a limit.
+. "$(dirname "$0")/lib.sh"
+
+"$e2e/record_family" "$record" &
+rank=$!
+wait_for 10 "four recorded processes" has_recorded 4
+expect_family 4
+
+printf '%s %s %s %s\n' "$(uname -n)" $$ 1 another-start-time >>"$record"
+printf '%s %s %s %s\n' elsewhere $$ 1 another-host >>"$record"
+expect_equal "alive with two strangers in the record" "$(count_alive)" 4
+
+kill -KILL "$rank"
+wait "$rank" 2>/dev/null
+expect_equal "alive without the rank" "$(count_alive)" 3
+while read -r _ pid _ kind; do
+  case "$kind" in child | session | daemon) kill -KILL "$pid" ;; esac
+done <"$record"
+expect_nothing_left 5
+
+run sh -c 'echo seen; echo wrong >&2; exit 3'
+expect_status 3
+expect_out '^seen$'
+expect_err '^wrong$'
+
+(limit=1; trap - EXIT; run sleep 20) 2>/dev/null && fail "a run over its limit was not noticed"
+(trap - EXIT; expect_out '^unseen$') 2>/dev/null && fail "expect_out cannot fail"
+(trap - EXIT; expect_nothing_left 1) || fail "expect_nothing_left fails on nothing"
+exit 0

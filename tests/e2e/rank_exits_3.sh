@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# One rank exits 3: the others are ended, the card names rank, host, status and the last lines of
+# its standard error, and dtlaunch exits 3.
+. "$(dirname "$0")/lib.sh"
+need_cluster 2
+
+# Rank 2 waits until the others have their families up, so that their end is seen to happen.
+cat >"$work/rank" <<'RANK'
+[ "$RANK" = 2 ] || exec "$1/record_family" "$2"
+until [ "$(wc -l <"$2")" -ge 12 ]; do sleep 0.05; done
+for line in $(seq 30); do echo "line $line of the log" >&2; done
+echo "cannot open /data/train.bin" >&2
+exit 3
+RANK
+launch -f "$work/hosts" -np 4 -ppn 2 bash "$work/rank" "$e2e" "$record"
+expect_equal "processes recorded before the failure" "$(recorded)" 12
+expect_status 3
+expect_err 'rank 2'
+expect_err 'node2'
+expect_err '(status|code|exited)[^0-9]*3'
+expect_err 'cannot open /data/train\.bin'
+expect_within 12000
+expect_nothing_left 1
+wait_for 5 "every agent to be gone" no_agents
