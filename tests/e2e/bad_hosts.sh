@@ -34,7 +34,7 @@ expect_count 1 '^dtlaunch: node6: .*0\.0\.1' "$work/err"
 expect_count 1 '^dtlaunch: node7: .*[Rr]efused' "$work/err"
 expect_count 1 '^dtlaunch: no-such-host: .*resolve' "$work/err"
 [ ! -e "$work/started" ] || fail "a rank ran although most hosts are bad"
-wait_for 10 "every agent to be gone" no_agents
+expect_hosts_idle 10
 
 # One bad host at a time, for its own exit status.
 alone() { # STATUS HOSTFILE-LINE

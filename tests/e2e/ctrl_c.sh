@@ -22,4 +22,4 @@ end_job
 expect_status 130
 expect_within 6000
 expect_nothing_left 1
-wait_for 5 "every agent to be gone" no_agents
+expect_hosts_idle 5

@@ -14,4 +14,4 @@ grep -q hunter2 "$work/out" "$work/err" && fail "the plan shows a secret"
 [ "$(awk '{ if (length($0) > n) n = length($0) } END { print n }' "$work/out")" -le 80 ] ||
   fail "the plan is wider than 80 columns: $(cat "$work/out")"
 [ ! -e "$work/started" ] || fail "--dry-run started a rank"
-wait_for 5 "every agent to be gone" no_agents
+expect_hosts_idle 5

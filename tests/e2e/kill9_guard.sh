@@ -15,4 +15,4 @@ expect_status 71
 expect_err '^dtlaunch: .*node2'
 expect_within 15000
 expect_nothing_left 15
-wait_for 15 "every agent to be gone" no_agents
+expect_hosts_idle 15

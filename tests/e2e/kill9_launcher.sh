@@ -7,4 +7,4 @@ start_job -f "$work/hosts" -np 4 -ppn 2 "$e2e/record_family" "$record"
 expect_family 16
 signal KILL "$launcher"
 expect_nothing_left 15
-wait_for 15 "every agent to be gone" no_agents
+expect_hosts_idle 15

@@ -168,11 +168,15 @@ expect_nothing_left() { # SECONDS
 # Pids of the programs named NAME on HOST.
 pids_of() { on "$1" pgrep -x "$2"; }
 
-no_agents() { # on any host
-  local host
-  for host in "${hosts[@]}"; do
-    if pids_of "$host" dtagent >/dev/null || pids_of "$host" dtguard >/dev/null; then return 1; fi
-  done
+# Processes of any host beyond those of an idle one: its init and its listening sshd.
+strangers() {
+  "$cluster" ps | awk 'NR > 1 && $2 != 1 && !/ sshd: .*\[listener\]/'
+}
+
+hosts_idle() { [ -z "$(strangers)" ]; }
+
+expect_hosts_idle() { # SECONDS
+  wait_for "$1" "every host to be idle again; at first there was: $(strangers)" hosts_idle
 }
 
 # ---- assertions

@@ -21,4 +21,4 @@ expect_err '(status|code|exited)[^0-9]*3'
 expect_err 'cannot open /data/train\.bin'
 expect_within 12000
 expect_nothing_left 1
-wait_for 5 "every agent to be gone" no_agents
+expect_hosts_idle 5

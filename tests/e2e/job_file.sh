@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# ./dtlaunch.toml, or the file of -c, describes a job: program, arguments, environment, hosts. The
+# command line wins over it; an unknown key is an error with file:line and the nearest known key.
+. "$(dirname "$0")/lib.sh"
+need_cluster 2
+
+mkdir "$work/job"
+cat >"$work/job/dtlaunch.toml" <<'TOML'
+program = "sh"
+arguments = ["-c", "echo rank $RANK on $DTLAUNCH_HOST says $GREETING"]
+ranks = 2
+ranks_per_node = 1
+
+[environment]
+GREETING = "good day"
+
+[hosts]
+file = "../hosts"
+TOML
+run "$cluster" exec node1 sh -c "cd $work/job && exec $bin/dtlaunch"
+expect_status 0
+expect_out '^rank 0 on node1 says good day$'
+expect_out '^rank 1 on node2 says good day$'
+expect_count 2 . "$work/out"
+
+launch -c "$work/job/dtlaunch.toml" -np 4 -ppn 2 -genv GREETING hello
+expect_status 0
+expect_count 4 'says hello$' "$work/out"
+
+sed -i 's/^ranks_per_node/ranks_per_nod/' "$work/job/dtlaunch.toml"
+launch -c "$work/job/dtlaunch.toml"
+expect_status 65
+expect_err "^dtlaunch: .*dtlaunch\.toml:4.*'?ranks_per_nod'?.*ranks_per_node"
+expect_count 0 . "$work/out"
+
+launch -c "$work/missing.toml"
+expect_status 65
+expect_err 'missing\.toml'
