@@ -18,7 +18,7 @@ def make_model():
 def make_rows(rank):
     generator = torch.Generator().manual_seed(1000 + rank)
     rows = torch.randn(ROWS, WIDTH, generator=generator)
-    return rows, rows.sum(dim=1, keepdim=True).sin()
+    return rows, rows.sum(dim=1, keepdim=True)
 
 
 def train(model, ranks):
