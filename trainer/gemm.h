@@ -1,0 +1,36 @@
+#pragma once
+// Matrix products on row-major matrices: C = alpha * op(A) * op(B) + beta * C, op(A) is [m, k],
+// op(B) is [k, n]. gemm runs on the calling thread; matmul cuts C into tiles of a fixed size and
+// gives them to the pool, so its result does not depend on the number of threads. The only file
+// that knows OpenBLAS.
+
+#include <cstdint>
+
+#include "trainer/thread_pool.h"
+
+namespace dtl::trainer {
+
+enum class Op { kNone, kTranspose };
+
+template <class S>
+struct Matrix {
+  const S* data;
+  std::int64_t stride;  // elements from one stored row to the next
+  Op op = Op::kNone;
+};
+
+template <class S>
+void gemm(std::int64_t m, std::int64_t n, std::int64_t k, S alpha, Matrix<S> a, Matrix<S> b, S beta,
+          S* c, std::int64_t c_stride);
+
+template <class S>
+void matmul(ThreadPool& pool, std::int64_t m, std::int64_t n, std::int64_t k, Matrix<S> a,
+            Matrix<S> b, S beta, S* c, std::int64_t c_stride);
+
+// Once, before the first product: one thread per call, and kernels for the CPU's vectors where
+// OpenBLAS does not know the CPU. An OPENBLAS_CORETYPE in the environment is respected.
+void prepare_gemm();
+// OpenBLAS's name for the kernels in use, e.g. "SkylakeX".
+const char* gemm_kernel_name();
+
+}  // namespace dtl::trainer

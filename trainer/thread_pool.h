@@ -1,0 +1,57 @@
+#pragma once
+// A fixed set of threads for loops of independent tasks. One owner calls run() from one thread,
+// which takes part in the work. Tasks are handed out dynamically, so what they compute must not
+// depend on who runs them. A task must not throw.
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace dtl::trainer {
+
+class ThreadPool {
+ public:
+  // `threads` in all, the caller included. With pin, thread i (the caller is 0) is bound to the
+  // i-th CPU of the mask this process inherited, when there is one for each.
+  ThreadPool(int threads, bool pin);
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  int size() const { return static_cast<int>(workers_.size()) + 1; }
+
+  // Calls task(index, thread) for every index in [0, count), thread in [0, size()). Returns when
+  // all are done.
+  template <class Task>
+  void run(std::int64_t count, const Task& task) {
+    run_erased(count, &task, [](const void* what, std::int64_t index, int thread) {
+      (*static_cast<const Task*>(what))(index, thread);
+    });
+  }
+
+ private:
+  using Call = void (*)(const void*, std::int64_t, int);
+  void run_erased(std::int64_t count, const void* task, Call call);
+  void work(int thread);
+  void take_tasks(int thread);
+  bool wait_for_work(std::uint64_t seen);
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::atomic<std::uint64_t> round_{0};
+  std::atomic<bool> stop_{false};
+  std::atomic<std::int64_t> next_{0};
+  std::atomic<int> busy_{0};
+  std::int64_t count_ = 0;
+  const void* task_ = nullptr;
+  Call call_ = nullptr;
+  std::vector<std::thread> workers_;
+};
+
+// OMP_NUM_THREADS where it is a number, else the CPUs of the inherited mask.
+int default_threads();
+
+}  // namespace dtl::trainer
