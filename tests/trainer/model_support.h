@@ -1,0 +1,64 @@
+#pragma once
+// Small models and data sets for the trainer's tests.
+
+#include <random>
+
+#include "trainer/examples.h"
+#include "trainer/parameters.h"
+
+namespace dtl::trainer {
+
+inline ModelConfig tiny_config(ModelType type, int classes = 3) {
+  ModelConfig config;
+  config.type = type;
+  config.vocab_size = 40;
+  config.hidden_size = 24;
+  config.layers = 2;
+  config.heads = 3;
+  config.intermediate_size = 37;
+  config.max_positions = 32;
+  for (int i = 0; i < classes; ++i) config.labels.push_back(std::to_string(i));
+  return config;
+}
+
+// Lengths from 1 to max_length, odd ones too.
+inline Examples random_examples(int count, int max_length, int vocabulary, int classes,
+                                unsigned seed) {
+  std::mt19937 random(seed);
+  Examples examples;
+  examples.starts.push_back(0);
+  for (int i = 0; i < count; ++i) {
+    const int length = 1 + static_cast<int>(random() % static_cast<unsigned>(max_length));
+    for (int j = 0; j < length; ++j) {
+      examples.ids.push_back(1 +
+                             static_cast<int>(random() % static_cast<unsigned>(vocabulary - 1)));
+      examples.types.push_back(static_cast<std::int8_t>(j > length / 2));
+    }
+    examples.starts.push_back(static_cast<std::int64_t>(examples.ids.size()));
+    examples.labels.push_back(static_cast<int>(random() % static_cast<unsigned>(classes)));
+  }
+  return examples;
+}
+
+// Every parameter random, biases too, so that no gradient is zero by accident.
+template <class S>
+std::vector<S> random_parameters(const ParameterLayout& layout, unsigned seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<double> normal(0.0, 0.3);
+  std::vector<S> values(static_cast<std::size_t>(layout.total));
+  for (const ParameterInfo& tensor : layout.tensors) {
+    for (std::int64_t i = 0; i < tensor.count; ++i) {
+      const double centre = tensor.initial == InitialValue::kOne ? 1.0 : 0.0;
+      values[static_cast<std::size_t>(tensor.offset + i)] = static_cast<S>(centre + normal(random));
+    }
+  }
+  return values;
+}
+
+inline std::vector<std::int64_t> first_indices(std::int64_t count) {
+  std::vector<std::int64_t> indices;
+  for (std::int64_t i = 0; i < count; ++i) indices.push_back(i);
+  return indices;
+}
+
+}  // namespace dtl::trainer

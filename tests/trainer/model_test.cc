@@ -1,0 +1,164 @@
+#include "trainer/model.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/trainer/model_support.h"
+
+namespace dtl::trainer {
+namespace {
+
+const auto kIgnoreBlock = [](std::size_t) {};
+
+double loss_at(Model<double>& model, const std::vector<double>& parameters, const Batch& batch,
+               const DropoutKey* dropout) {
+  model.forward(parameters.data(), batch, dropout);
+  std::vector<double> unused(parameters.size());
+  return model.backward(parameters.data(), batch, 1.0, unused.data(), kIgnoreBlock);
+}
+
+// The largest difference between backward and central differences, relative to the tensor's
+// largest gradient, over up to 12 elements of every tensor.
+void expect_gradients_right(ModelConfig config, bool with_dropout) {
+  ThreadPool pool(1, false);
+  Model<double> model(config, pool);
+  const Examples examples = random_examples(5, 9, config.vocab_size, 3, 11);
+  const Batch batch = make_batch(examples, first_indices(5));
+  std::vector<double> parameters = random_parameters<double>(model.layout(), 5);
+  const DropoutKey key{7, 3};
+  const DropoutKey* dropout = with_dropout ? &key : nullptr;
+  std::vector<double> gradients(parameters.size());
+  model.forward(parameters.data(), batch, dropout);
+  model.backward(parameters.data(), batch, 1.0, gradients.data(), kIgnoreBlock);
+  std::mt19937 random(1);
+  for (const ParameterInfo& tensor : model.layout().tensors) {
+    for (int probe = 0; probe < 12; ++probe) {
+      const auto i = static_cast<std::size_t>(
+          tensor.offset +
+          static_cast<std::int64_t>(random() % static_cast<unsigned>(tensor.count)));
+      const double before = parameters[i], h = 1e-5;
+      parameters[i] = before + h;
+      const double up = loss_at(model, parameters, batch, dropout);
+      parameters[i] = before - h;
+      const double down = loss_at(model, parameters, batch, dropout);
+      parameters[i] = before;
+      const double expected = (up - down) / (2 * h);
+      EXPECT_NEAR(gradients[i], expected, 1e-6 * (1 + std::abs(expected)))
+          << tensor.name << " element " << static_cast<std::int64_t>(i) - tensor.offset;
+    }
+  }
+}
+
+TEST(ModelGradients, AgreeWithFiniteDifferencesForBert) {
+  expect_gradients_right(tiny_config(ModelType::kBert), false);
+}
+
+TEST(ModelGradients, AgreeWithFiniteDifferencesForBertWithDropout) {
+  ModelConfig config = tiny_config(ModelType::kBert);
+  config.hidden_dropout = 0.3;
+  config.attention_dropout = 0.4;
+  config.classifier_dropout = 0.2;
+  expect_gradients_right(config, true);
+}
+
+TEST(ModelGradients, AgreeWithFiniteDifferencesForDistilBertWithDropout) {
+  expect_gradients_right(tiny_config(ModelType::kDistilBert), true);
+}
+
+TEST(ModelGradients, AgreeWithFiniteDifferencesForTanhGeluAndOneLayer) {
+  ModelConfig config = tiny_config(ModelType::kDistilBert);
+  config.layers = 1;
+  config.activation = Activation::kGeluTanh;
+  expect_gradients_right(config, false);
+}
+
+TEST(ModelGradients, AgreeWithFiniteDifferencesForThreeLayersOfRelu) {
+  ModelConfig config = tiny_config(ModelType::kBert);
+  config.layers = 3;
+  config.activation = Activation::kRelu;
+  expect_gradients_right(config, true);
+}
+
+TEST(Model, GivesASequenceTheSameLogitsInAnyCompany) {
+  const ModelConfig config = tiny_config(ModelType::kBert);
+  ThreadPool pool(1, false);
+  Model<double> model(config, pool);
+  const auto parameters = random_parameters<double>(model.layout(), 2);
+  const Examples examples = random_examples(6, 12, config.vocab_size, 3, 4);
+  const DropoutKey key{1, 2};
+  const Batch all = make_batch(examples, first_indices(6));
+  const double* logits = model.forward(parameters.data(), all, &key);
+  const std::vector<double> together(logits, logits + 18);
+  for (std::int64_t i = 0; i < 6; ++i) {
+    const Batch alone = make_batch(examples, std::vector<std::int64_t>{i});
+    logits = model.forward(parameters.data(), alone, &key);
+    for (std::int64_t c = 0; c < 3; ++c) {
+      EXPECT_NEAR(logits[c], together[static_cast<std::size_t>(3 * i + c)], 1e-12);
+    }
+  }
+}
+
+TEST(Model, GivesTheSameBitsForAnyNumberOfThreads) {
+  const ModelConfig config = tiny_config(ModelType::kBert);
+  const Examples examples = random_examples(90, 31, config.vocab_size, 3, 8);
+  const Batch batch = make_batch(examples, first_indices(90));
+  const DropoutKey key{1, 2};
+  std::vector<std::vector<float>> results;
+  for (const int threads : {1, 2, 3}) {
+    ThreadPool pool(threads, false);
+    Model<float> model(config, pool);
+    const auto parameters = random_parameters<float>(model.layout(), 2);
+    std::vector<float> gradients(parameters.size());
+    model.forward(parameters.data(), batch, &key);
+    model.backward(parameters.data(), batch, 0.5F, gradients.data(), kIgnoreBlock);
+    results.push_back(gradients);
+  }
+  EXPECT_EQ(results[0], results[1]);
+  EXPECT_EQ(results[0], results[2]);
+}
+
+TEST(Model, FinishesBlocksFromTheHeadToTheEmbeddings) {
+  const ModelConfig config = tiny_config(ModelType::kDistilBert);
+  ThreadPool pool(1, false);
+  Model<float> model(config, pool);
+  const auto parameters = random_parameters<float>(model.layout(), 2);
+  std::vector<float> gradients(parameters.size());
+  const Batch batch = make_batch(random_examples(2, 5, 40, 3, 1), first_indices(2));
+  std::vector<std::size_t> order;
+  model.forward(parameters.data(), batch, nullptr);
+  model.backward(parameters.data(), batch, 1.0F, gradients.data(),
+                 [&](std::size_t block) { order.push_back(block); });
+  EXPECT_EQ(order, (std::vector<std::size_t>{3, 2, 1, 0}));
+}
+
+TEST(Model, AcceptsAnEmptyBatch) {
+  const ModelConfig config = tiny_config(ModelType::kBert);
+  ThreadPool pool(2, false);
+  Model<float> model(config, pool);
+  const auto parameters = random_parameters<float>(model.layout(), 2);
+  std::vector<float> gradients(parameters.size());
+  const DropoutKey key{1, 2};
+  model.forward(parameters.data(), Batch{}, &key);
+  EXPECT_EQ(model.backward(parameters.data(), Batch{}, 1.0F, gradients.data(), kIgnoreBlock), 0.0);
+  EXPECT_EQ(gradients, std::vector<float>(parameters.size()));
+}
+
+TEST(Model, GivesThePaddingTokenNoGradient) {
+  ModelConfig config = tiny_config(ModelType::kBert);
+  config.pad_token_id = 3;
+  ThreadPool pool(1, false);
+  Model<float> model(config, pool);
+  const auto parameters = random_parameters<float>(model.layout(), 2);
+  std::vector<float> gradients(parameters.size());
+  Batch batch = make_batch(random_examples(1, 8, 40, 3, 1), first_indices(1));
+  std::fill(batch.ids.begin(), batch.ids.end(), 3);
+  model.forward(parameters.data(), batch, nullptr);
+  model.backward(parameters.data(), batch, 1.0F, gradients.data(), kIgnoreBlock);
+  for (std::int64_t i = 0; i < 40 * 24; ++i) {
+    ASSERT_EQ(gradients[static_cast<std::size_t>(model.layout().word + i)], 0.0F);
+  }
+}
+
+}  // namespace
+}  // namespace dtl::trainer
