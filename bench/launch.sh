@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# How long starting and ending a job takes, beside MPICH's Hydra in one interleaved run: two ranks
+# on this machine, and four hosts over ssh, cold (every run makes its own connections). The hosts
+# are those of tests/cluster, the launchers run on a fifth that is none of them.
+# usage: bench/launch.sh [ROUNDS]; needs root, mpich, and the release build
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(dirname "$here")
+cluster=$root/tests/cluster/cluster
+bin=${DTL_BIN:-$root/build/release/bin}
+for program in "$bin/dtlaunch" "$bin/dtagent" "$bin/dtguard"; do
+  [ -x "$program" ] || { echo "bench/launch.sh: $program has not been built" >&2; exit 69; }
+done
+command -v mpiexec.hydra >/dev/null || {
+  echo "bench/launch.sh: nothing to compare with. Try: apt-get install mpich" >&2
+  exit 69
+}
+DTL_CLUSTER=$(mktemp -d)/cluster
+export DTL_CLUSTER
+trap '"$cluster" down; rmdir "$(dirname "$DTL_CLUSTER")"' EXIT
+"$cluster" up 4 --login >/dev/null
+echo "commit $(git -C "$root" describe --always --dirty 2>/dev/null || echo unknown)"
+"$cluster" exec login /usr/bin/python3 "$here/launch_times.py" "$bin/dtlaunch" "${1:-21}"
