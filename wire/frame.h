@@ -7,13 +7,24 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "wire/messages.h"
 
 namespace dtl {
 
-// One whole frame. Asserts that the message is within its limits.
+constexpr std::size_t kFrameHeaderBytes = 16;
+
+// One whole frame. Throws Error(kUsage) naming the field when the message is beyond its limits,
+// e.g. an argument longer than kMaxArgumentBytes or an environment that does not fit in a frame.
 std::string encode_frame(const Message& message, std::uint32_t sequence);
+
+// Gives a frame made by encode_frame another sequence number; its checksum covers the body only.
+void set_frame_sequence(std::string& frame, std::uint32_t sequence);
+
+// The same ranks in as few Start messages as fit in frames, in order, each with the secret.
+// Throws Error(kUsage) when one rank alone is too large.
+std::vector<Start> split_start(const Start& start);
 
 class FrameReader {
  public:

@@ -11,6 +11,7 @@
 //   both: Heartbeat each second; any frame counts as life
 // A Stop before Start is legal. After Stop or Kill the agent refuses Start.
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <variant>
@@ -21,6 +22,7 @@
 namespace dtl {
 
 constexpr std::uint32_t kProtocol = 1;
+constexpr std::size_t kStdinWindow = 256 << 10;  // Stdin bytes sent and not yet StdinTaken
 
 // ---- launcher to agent
 struct Welcome {
@@ -47,7 +49,7 @@ struct RankSpec {
   std::vector<std::uint32_t> cpus;  // empty: not pinned
   bool wants_stdin = false;         // rank 0: Stdin frames follow; others read /dev/null
 };
-struct Start {
+struct Start {         // may come several times: split_start() in frame.h keeps each within a frame
   std::string secret;  // 32 bytes, handed to ranks on descriptor kSecretFd, never logged
   std::vector<RankSpec> ranks;
 };
@@ -109,6 +111,12 @@ struct Finished {
   std::uint32_t killed = 0;      // processes that had to be killed at the end
   std::uint32_t unkillable = 0;  // still there after kReapDeadline
 };
+struct StdinTaken {  // the rank's pipe accepted this much of Stdin; also sent, as if taken, for
+                     // bytes that no rank will ever read. At most kStdinWindow bytes may be on
+                     // their way.
+  std::uint32_t rank = 0;
+  std::uint32_t bytes = 0;
+};
 struct Trouble {  // the agent failed and ends its ranks: guard lost, no descriptors left, ...
   std::string text;
 };
@@ -120,6 +128,6 @@ struct Heartbeat {
 
 using Message = std::variant<Welcome, Hello, Listen, Listening, Reach, Reached, StopListening,
                              Start, Started, SpawnFailed, Stdin, Output, Exited, Stop, Kill, Finish,
-                             Finished, Trouble, Heartbeat>;
+                             Finished, Trouble, Heartbeat, StdinTaken>;
 
 }  // namespace dtl
