@@ -1,0 +1,93 @@
+#include "wire/codec.h"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <cmath>
+
+#include "base/error.h"
+
+namespace dtl {
+
+void Writer::put(std::uint64_t value, std::size_t width) {
+  for (std::size_t i = 0; i < width; ++i) {
+    bytes_.push_back(static_cast<char>((value >> (8 * i)) & 0xff));
+  }
+}
+
+void Writer::real(const char* field, double value) {
+  if (!std::isfinite(value) || value < 0) refuse(field, 0, 0);
+  put(std::bit_cast<std::uint64_t>(value), 8);
+}
+
+void Writer::text(const char* field, const std::string& value, std::size_t most_bytes) {
+  if (value.size() > most_bytes) refuse(field, value.size(), most_bytes);
+  put(value.size(), 4);
+  bytes_ += value;
+}
+
+void Writer::c_text(const char* field, const std::string& value, std::size_t most_bytes) {
+  if (value.find('\0') != std::string::npos) {
+    throw Error(Exit::kUsage, fmt::format("cannot send {}", message_),
+                fmt::format("{} has a NUL byte inside", field));
+  }
+  text(field, value, most_bytes);
+}
+
+void Writer::refuse(const char* field, std::uint64_t value, std::uint64_t most) const {
+  throw Error(Exit::kUsage, fmt::format("cannot send {}", message_),
+              fmt::format("{} is {}, the limit is {}", field, value, most));
+}
+
+std::uint64_t Reader::get(const char* field, std::size_t width) {
+  if (bytes_.size() < width) short_of_bytes(field);
+  std::uint64_t value = 0;
+  for (std::size_t i = 0; i < width; ++i) {
+    value |= static_cast<std::uint64_t>(static_cast<unsigned char>(bytes_[i])) << (8 * i);
+  }
+  bytes_.remove_prefix(width);
+  return value;
+}
+
+void Reader::flag(const char* field, bool& value) {
+  const std::uint64_t raw = get(field, 1);
+  if (raw > 1) refuse(field, raw, 1);
+  value = raw == 1;
+}
+
+void Reader::real(const char* field, double& value) {
+  value = std::bit_cast<double>(get(field, 8));
+  if (!std::isfinite(value) || value < 0) refuse(field, "is no finite number from 0 up");
+}
+
+void Reader::text(const char* field, std::string& value, std::size_t most_bytes) {
+  const std::uint64_t size = get(field, 4);
+  if (size > most_bytes) refuse(field, size, most_bytes);
+  if (size > bytes_.size()) short_of_bytes(field);
+  value.assign(bytes_.substr(0, size));
+  bytes_.remove_prefix(size);
+}
+
+void Reader::c_text(const char* field, std::string& value, std::size_t most_bytes) {
+  text(field, value, most_bytes);
+  if (value.find('\0') != std::string::npos) refuse(field, "has a NUL byte inside");
+}
+
+void Reader::expect_end() const {
+  if (!bytes_.empty()) refuse("body", fmt::format("has {} bytes too many", bytes_.size()));
+}
+
+void Reader::refuse(const char* field, const std::string& reason) const {
+  throw Error(Exit::kVersion, fmt::format("malformed {} message", message_),
+              fmt::format("{} {}", field, reason));
+}
+
+void Reader::refuse(const char* field, std::uint64_t value, std::uint64_t most) const {
+  refuse(field, fmt::format("is {}, the limit is {}", value, most));
+}
+
+void Reader::short_of_bytes(const char* field) const {
+  refuse(field, "goes beyond the end of the frame");
+}
+
+}  // namespace dtl

@@ -1,0 +1,60 @@
+#include "wire/crc32c.h"
+
+#include <array>
+#include <cstring>
+
+#if defined(__x86_64__)
+#include <nmmintrin.h>
+#endif
+
+namespace dtl {
+namespace {
+
+constexpr std::uint32_t kReversedPolynomial = 0x82f63b78;
+
+constexpr std::array<std::uint32_t, 256> make_table() {
+  std::array<std::uint32_t, 256> table{};
+  for (std::uint32_t byte = 0; byte < 256; ++byte) {
+    std::uint32_t remainder = byte;
+    for (int bit = 0; bit < 8; ++bit) {
+      remainder = (remainder >> 1) ^ ((remainder & 1) != 0 ? kReversedPolynomial : 0);
+    }
+    table[byte] = remainder;
+  }
+  return table;
+}
+
+constexpr auto kTable = make_table();
+
+#if defined(__x86_64__)
+__attribute__((target("sse4.2"))) std::uint32_t crc32c_by_instruction(std::string_view bytes) {
+  std::uint64_t crc = 0xffffffff;
+  while (bytes.size() >= 8) {
+    std::uint64_t word;
+    std::memcpy(&word, bytes.data(), 8);
+    crc = _mm_crc32_u64(crc, word);
+    bytes.remove_prefix(8);
+  }
+  auto low = static_cast<std::uint32_t>(crc);
+  for (const char c : bytes) low = _mm_crc32_u8(low, static_cast<unsigned char>(c));
+  return ~low;
+}
+#endif
+
+}  // namespace
+
+std::uint32_t crc32c_by_table(std::string_view bytes) {
+  std::uint32_t crc = 0xffffffff;
+  for (const char c : bytes)
+    crc = (crc >> 8) ^ kTable[(crc ^ static_cast<unsigned char>(c)) & 0xff];
+  return ~crc;
+}
+
+std::uint32_t crc32c(std::string_view bytes) {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("sse4.2")) return crc32c_by_instruction(bytes);
+#endif
+  return crc32c_by_table(bytes);
+}
+
+}  // namespace dtl

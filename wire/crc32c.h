@@ -1,0 +1,13 @@
+#pragma once
+// CRC-32C (Castagnoli), as in RFC 3720: initial value and final xor are all ones. Pure; the
+// processor's own instruction where there is one, a table elsewhere.
+
+#include <cstdint>
+#include <string_view>
+
+namespace dtl {
+
+std::uint32_t crc32c(std::string_view bytes);
+std::uint32_t crc32c_by_table(std::string_view bytes);  // the portable way, for comparison
+
+}  // namespace dtl

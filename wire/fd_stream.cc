@@ -1,0 +1,69 @@
+#include "wire/fd_stream.h"
+
+#include <fcntl.h>
+
+#include <string>
+#include <utility>
+
+#include "base/error.h"
+
+namespace dtl {
+namespace {
+
+constexpr std::size_t kReadBytes = 64 << 10;
+
+class FdStream final : public ByteStream {
+ public:
+  FdStream(asio::io_context& context, Fd input, Fd output)
+      : input_(context, input.release()), output_(context, output.release()) {
+    input_.non_blocking(true);
+    output_.non_blocking(true);
+  }
+
+  awaitable<std::string> read() override {
+    std::string bytes(kReadBytes, '\0');
+    boost::system::error_code error;
+    const std::size_t size = co_await input_.async_read_some(
+        asio::buffer(bytes), asio::redirect_error(asio::use_awaitable, error));
+    if (error == asio::error::eof || error == asio::error::operation_aborted || closed_) {
+      co_return std::string();
+    }
+    if (error) throw Error(Exit::kIo, "cannot read", error.message());
+    bytes.resize(size);
+    co_return bytes;
+  }
+
+  awaitable<void> write(std::string bytes) override {
+    if (closed_) throw Error(Exit::kIo, "cannot write", "the stream is closed");
+    boost::system::error_code error;
+    co_await asio::async_write(output_, asio::buffer(bytes),
+                               asio::redirect_error(asio::use_awaitable, error));
+    if (error) throw Error(Exit::kIo, "cannot write", error.message());
+  }
+
+  void close() override {
+    closed_ = true;
+    boost::system::error_code ignored;  // closing twice is no failure
+    input_.close(ignored);
+    output_.close(ignored);
+  }
+
+ private:
+  asio::posix::stream_descriptor input_, output_;
+  bool closed_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<ByteStream> make_fd_stream(asio::io_context& context, Fd input, Fd output) {
+  return std::make_unique<FdStream>(context, std::move(input), std::move(output));
+}
+
+std::unique_ptr<ByteStream> make_fd_stream(asio::io_context& context, Fd both_ways) {
+  // Asio wants one descriptor per object; the copy shares the socket.
+  Fd copy(::fcntl(both_ways.get(), F_DUPFD_CLOEXEC, 0));
+  if (!copy.valid()) throw system_error("cannot duplicate a descriptor");
+  return make_fd_stream(context, std::move(both_ways), std::move(copy));
+}
+
+}  // namespace dtl

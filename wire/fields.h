@@ -1,0 +1,244 @@
+#pragma once
+// The field table: for each message its number, and its fields in the order of their bytes, each
+// with its bound. One description, read by the Writer, the Reader and the tests. PROTOCOL.md says
+// the same in prose; a change here changes PROTOCOL.md, its test vectors and kProtocol.
+
+#include <concepts>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "base/limits.h"
+#include "wire/messages.h"
+
+namespace dtl {
+
+constexpr std::size_t kMaxNameBytes = 255;    // host, interface and version names
+constexpr std::size_t kMaxPathBytes = 4096;   // PATH_MAX
+constexpr std::size_t kMaxTextBytes = 16384;  // text for people
+constexpr std::size_t kMaxCpus = 65536;       // of a node; a CPU number is below this
+constexpr std::size_t kMaxNics = 1024;
+constexpr std::size_t kMaxAddresses = 4096;
+constexpr std::size_t kMaxStrings = 65536;  // arguments, or variables, of one rank
+constexpr std::size_t kSecretBytes = 32;
+
+template <class M, class T>
+concept Is = std::same_as<std::remove_const_t<M>, T>;
+
+// What an element of a list takes at least, in bytes; the Reader checks a count against it.
+constexpr std::size_t kLeastText = 4, kLeastCore = 12, kLeastNic = 10, kLeastEndpoint = 8,
+                      kLeastAttempt = 21, kLeastRankSpec = 25;
+
+template <class Io, class M>
+void texts(Io& io, const char* field, M& values, std::size_t most, std::size_t most_bytes) {
+  io.list(field, values, most, kLeastText,
+          [=](Io& to, auto& value) { to.c_text(field, value, most_bytes); });
+}
+
+// A signed number that is never negative, as a u32.
+template <class Io, class T>
+void index_field(Io& io, const char* field, T& value, std::uint32_t most) {
+  auto number = static_cast<std::uint32_t>(value);
+  io.number(field, number, most);
+  if constexpr (!std::is_const_v<T>) value = static_cast<T>(number);
+}
+
+template <class Io, class M>
+void cpu_list(Io& io, const char* field, M& cpus) {
+  io.list(field, cpus, kMaxCpus, 4,
+          [=](Io& to, auto& cpu) { index_field(to, field, cpu, kMaxCpus - 1); });
+}
+
+template <class Io, class M>
+void cpu_set(Io& io, const char* field, M& set) {
+  std::vector<int> cpus;
+  if constexpr (std::is_const_v<M>) cpus = set.to_vector();
+  cpu_list(io, field, cpus);
+  if constexpr (!std::is_const_v<M>) set = CpuSet(cpus);
+}
+
+template <class Io, Is<Core> M>
+void fields(Io& io, M& m) {
+  index_field(io, "package", m.package, kMaxCpus);
+  index_field(io, "numa", m.numa, kMaxCpus);
+  cpu_list(io, "cpus", m.cpus);
+}
+template <class Io, Is<NodeTopology> M>
+void fields(Io& io, M& m) {
+  io.list("cores", m.cores, kMaxCpus, kLeastCore, [](Io& to, auto& core) { fields(to, core); });
+  cpu_set(io, "allowed", m.allowed);
+  io.real("quota_cpus", m.quota_cpus);
+  io.number("memory_bytes", m.memory_bytes, UINT64_MAX);
+}
+template <class Io, Is<Nic> M>
+void fields(Io& io, M& m) {
+  io.text("name", m.name, kMaxNameBytes);
+  io.flag("up", m.up);
+  io.flag("loopback", m.loopback);
+  texts(io, "addresses", m.addresses, kMaxAddresses, kMaxNameBytes);
+}
+template <class Io, Is<Endpoint> M>
+void fields(Io& io, M& m) {
+  io.text("address", m.address, kMaxNameBytes);
+  io.number("port", m.port, 65535);
+}
+template <class Io, Is<Attempt> M>
+void fields(Io& io, M& m) {
+  fields(io, m.endpoint);
+  io.flag("reached", m.reached);
+  io.text("local_address", m.local_address, kMaxNameBytes);
+  io.text("local_interface", m.local_interface, kMaxNameBytes);
+  io.text("problem", m.problem, kMaxTextBytes);
+}
+template <class Io, Is<RankSpec> M>
+void fields(Io& io, M& m) {
+  io.number("rank", m.rank, kMaxRanks - 1);
+  io.number("local_rank", m.local_rank, kMaxRanks - 1);
+  texts(io, "arguments", m.arguments, kMaxStrings, kMaxArgumentBytes);
+  texts(io, "environment", m.environment, kMaxStrings, kMaxArgumentBytes);
+  io.c_text("working_directory", m.working_directory, kMaxPathBytes);
+  cpu_list(io, "cpus", m.cpus);
+  io.flag("wants_stdin", m.wants_stdin);
+}
+
+// Messages. The number of each is its place in this list and never changes.
+template <class M>
+constexpr std::uint16_t kMessageType = 0;
+template <class M>
+constexpr const char* kMessageName = "";
+
+#define DTL_MESSAGE(number, name)                             \
+  template <>                                                 \
+  inline constexpr std::uint16_t kMessageType<name> = number; \
+  template <>                                                 \
+  inline constexpr const char* kMessageName<name> = #name
+
+DTL_MESSAGE(1, Welcome);
+template <class Io, Is<Welcome> M>
+void fields(Io& io, M& m) {
+  io.text("launcher_version", m.launcher_version, kMaxNameBytes);
+  io.text("job_id", m.job_id, kMaxNameBytes);
+  io.text("host_name", m.host_name, kMaxNameBytes);
+}
+DTL_MESSAGE(2, Hello);
+template <class Io, Is<Hello> M>
+void fields(Io& io, M& m) {
+  io.text("hostname", m.facts.hostname, kMaxNameBytes);
+  io.text("machine_id", m.facts.machine_id, kMaxNameBytes);
+  io.text("boot_id", m.facts.boot_id, kMaxNameBytes);
+  io.text("agent_version", m.facts.agent_version, kMaxNameBytes);
+  fields(io, m.facts.topology);
+  io.list("nics", m.facts.nics, kMaxNics, kLeastNic, [](Io& to, auto& nic) { fields(to, nic); });
+}
+DTL_MESSAGE(3, Listen);
+template <class Io, Is<Listen> M>
+void fields(Io&, M&) {}
+DTL_MESSAGE(4, Listening);
+template <class Io, Is<Listening> M>
+void fields(Io& io, M& m) {
+  io.number("probe_port", m.probe_port, 65535);
+  io.number("master_port", m.master_port, 65535);
+  texts(io, "addresses", m.addresses, kMaxAddresses, kMaxNameBytes);
+}
+DTL_MESSAGE(5, Reach);
+template <class Io, Is<Reach> M>
+void fields(Io& io, M& m) {
+  io.list("endpoints", m.endpoints, kMaxAddresses, kLeastEndpoint,
+          [](Io& to, auto& endpoint) { fields(to, endpoint); });
+}
+DTL_MESSAGE(6, Reached);
+template <class Io, Is<Reached> M>
+void fields(Io& io, M& m) {
+  io.list("attempts", m.attempts, kMaxAddresses, kLeastAttempt,
+          [](Io& to, auto& attempt) { fields(to, attempt); });
+}
+DTL_MESSAGE(7, StopListening);
+template <class Io, Is<StopListening> M>
+void fields(Io&, M&) {}
+DTL_MESSAGE(8, Start);
+template <class Io, Is<Start> M>
+void fields(Io& io, M& m) {
+  io.text("secret", m.secret, kSecretBytes);
+  io.list("ranks", m.ranks, kMaxRanks, kLeastRankSpec,
+          [](Io& to, auto& rank) { fields(to, rank); });
+}
+DTL_MESSAGE(9, Started);
+template <class Io, Is<Started> M>
+void fields(Io& io, M& m) {
+  io.number("rank", m.rank, kMaxRanks - 1);
+  io.number("pid", m.pid, INT32_MAX);
+}
+DTL_MESSAGE(10, SpawnFailed);
+template <class Io, Is<SpawnFailed> M>
+void fields(Io& io, M& m) {
+  io.number("rank", m.rank, kMaxRanks - 1);
+  io.text("stage", m.stage, kMaxNameBytes);
+  io.number("error_number", m.error_number, 4095);
+}
+DTL_MESSAGE(11, Stdin);
+template <class Io, Is<Stdin> M>
+void fields(Io& io, M& m) {
+  io.number("rank", m.rank, kMaxRanks - 1);
+  io.text("bytes", m.bytes, kMaxOutputBytes);
+  io.flag("end", m.end);
+}
+DTL_MESSAGE(12, Output);
+template <class Io, Is<Output> M>
+void fields(Io& io, M& m) {
+  io.number("rank", m.rank, kMaxRanks - 1);
+  auto stream = static_cast<std::uint8_t>(m.stream);
+  io.number("stream", stream, 2);
+  if constexpr (!std::is_const_v<M>) {
+    if (stream == 0) io.refuse("stream", "is 0, the values are 1 and 2");
+    m.stream = static_cast<Stream>(stream);
+  }
+  io.text("bytes", m.bytes, kMaxOutputBytes);
+}
+DTL_MESSAGE(13, Exited);
+template <class Io, Is<Exited> M>
+void fields(Io& io, M& m) {
+  io.number("rank", m.rank, kMaxRanks - 1);
+  io.number("code", m.code, 255);
+  io.number("signal", m.signal, 127);
+  io.number("max_rss_kib", m.max_rss_kib, UINT64_MAX);
+  io.number("left_behind", m.left_behind, UINT32_MAX);
+}
+DTL_MESSAGE(14, Stop);
+template <class Io, Is<Stop> M>
+void fields(Io& io, M& m) {
+  io.number("signal", m.signal, 64);
+  io.number("grace_ms", m.grace_ms, UINT32_MAX);
+}
+DTL_MESSAGE(15, Kill);
+template <class Io, Is<Kill> M>
+void fields(Io&, M&) {}
+DTL_MESSAGE(16, Finish);
+template <class Io, Is<Finish> M>
+void fields(Io&, M&) {}
+DTL_MESSAGE(17, Finished);
+template <class Io, Is<Finished> M>
+void fields(Io& io, M& m) {
+  io.number("killed", m.killed, UINT32_MAX);
+  io.number("unkillable", m.unkillable, UINT32_MAX);
+}
+DTL_MESSAGE(18, Trouble);
+template <class Io, Is<Trouble> M>
+void fields(Io& io, M& m) {
+  io.text("text", m.text, kMaxTextBytes);
+}
+DTL_MESSAGE(19, Heartbeat);
+template <class Io, Is<Heartbeat> M>
+void fields(Io& io, M& m) {
+  io.number("monotonic_ms", m.monotonic_ms, UINT64_MAX);
+}
+DTL_MESSAGE(20, StdinTaken);
+template <class Io, Is<StdinTaken> M>
+void fields(Io& io, M& m) {
+  io.number("rank", m.rank, kMaxRanks - 1);
+  io.number("bytes", m.bytes, kMaxOutputBytes);
+}
+
+#undef DTL_MESSAGE
+
+}  // namespace dtl

@@ -1,0 +1,40 @@
+#pragma once
+// TaskGroup: coroutines that belong together. spawn() starts one at once, join() returns when all
+// have ended; the first failure wins: it runs on_failure (which should close what the others wait
+// for) and join() rethrows it. One io_context thread. The group must be joined, unless the
+// io_context never runs again.
+
+#include <exception>
+#include <functional>
+#include <memory>
+
+#include "wire/asio.h"
+
+namespace dtl {
+
+class TaskGroup {
+ public:
+  explicit TaskGroup(asio::io_context& context);
+  TaskGroup(const TaskGroup&) = delete;
+  TaskGroup& operator=(const TaskGroup&) = delete;
+
+  void spawn(awaitable<void> task);
+  // Called once, at the first failure, with it.
+  void on_failure(std::function<void(std::exception_ptr)> handler);
+  std::size_t running() const { return state_->running; }
+  awaitable<void> join();
+
+ private:
+  struct State {
+    explicit State(asio::io_context& context)
+        : all_ended(context, asio::steady_timer::time_point::max()) {}
+    std::size_t running = 0;
+    std::exception_ptr first_failure;
+    std::function<void(std::exception_ptr)> on_failure;
+    asio::steady_timer all_ended;  // never expires; cancelled when the last task has ended
+  };
+  asio::io_context& context_;
+  std::shared_ptr<State> state_;  // shared with the tasks' completion handlers
+};
+
+}  // namespace dtl
