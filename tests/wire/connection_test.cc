@@ -1,0 +1,162 @@
+#include "wire/connection.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/limits.h"
+#include "wire/fd_stream.h"
+#include "wire/task_group.h"
+
+namespace dtl {
+namespace {
+
+// Two connections joined by a socket pair; `far` is also usable as a plain descriptor.
+struct Ends {
+  asio::io_context context;
+  std::unique_ptr<Connection> near;
+  Fd far;
+
+  Ends() {
+    ::signal(SIGPIPE, SIG_IGN);
+    SocketPair pair = make_socketpair(SOCK_STREAM);
+    near = std::make_unique<Connection>(context, make_fd_stream(context, std::move(pair.first)),
+                                        std::string());
+    far = std::move(pair.second);
+  }
+  std::unique_ptr<Connection> far_connection() {
+    return std::make_unique<Connection>(context, make_fd_stream(context, std::move(far)), "");
+  }
+};
+
+awaitable<void> collect(Connection& connection, std::vector<Message>& messages, std::size_t count) {
+  while (messages.size() < count) {
+    const auto message = co_await connection.receive();
+    if (!message) co_return;
+    messages.push_back(*message);
+  }
+  connection.close();
+}
+
+void run(asio::io_context& context, TaskGroup& group) {
+  std::exception_ptr failure;
+  asio::co_spawn(context, group.join(), [&](std::exception_ptr e) { failure = e; });
+  context.run();
+  if (failure) std::rethrow_exception(failure);
+}
+
+TEST(Connection, CarriesMessagesInOrderWithHeartbeatsFirst) {
+  Ends ends;
+  const auto far = ends.far_connection();
+  ends.near->send(Started{1, 10});
+  ends.near->send(Started{2, 20});
+  ends.near->send(Heartbeat{5});
+  ends.near->finish();
+  std::vector<Message> messages;
+  TaskGroup group(ends.context);
+  group.spawn(ends.near->run_writer());
+  group.spawn(collect(*far, messages, 3));
+  run(ends.context, group);
+  ASSERT_EQ(messages.size(), 3u);
+  EXPECT_TRUE(std::holds_alternative<Heartbeat>(messages[0]));
+  EXPECT_EQ(std::get<Started>(messages[1]).rank, 1u);
+  EXPECT_EQ(std::get<Started>(messages[2]).rank, 2u);
+  EXPECT_EQ(ends.near->queued_bytes(), 0u);
+}
+
+awaitable<void> produce(Connection& connection, int count, std::size_t& most_queued) {
+  for (int i = 0; i < count; ++i) {
+    co_await connection.wait_below(1 << 18);
+    connection.send(Output{0, Stream::kStdout, std::string(kMaxOutputBytes, 'x')});
+    most_queued = std::max(most_queued, connection.queued_bytes());
+  }
+  connection.finish();
+}
+
+TEST(Connection, BoundsItsQueueForAProducerThatWaits) {
+  Ends ends;
+  const auto far = ends.far_connection();
+  std::vector<Message> messages;
+  std::size_t most_queued = 0;
+  TaskGroup group(ends.context);
+  group.spawn(ends.near->run_writer());
+  group.spawn(produce(*ends.near, 200, most_queued));
+  group.spawn(collect(*far, messages, 200));
+  run(ends.context, group);
+  EXPECT_EQ(messages.size(), 200u);
+  EXPECT_LT(most_queued, (1u << 18) + kMaxOutputBytes + 100);
+}
+
+TEST(Connection, ClosesALinkThatTakesNothing) {
+  Ends ends;
+  const Output output{0, Stream::kStdout, std::string(kMaxOutputBytes, 'x')};
+  for (std::size_t sent = 0; sent <= Connection::kMaxQueuedBytes; sent += kMaxOutputBytes) {
+    ends.near->send(output);
+  }
+  EXPECT_TRUE(ends.near->closed());
+}
+
+TEST(Connection, EndsItsTasksWhenItIsClosed) {
+  Ends ends;
+  std::vector<Message> messages;
+  TaskGroup group(ends.context);
+  group.spawn(ends.near->run_writer());
+  group.spawn(collect(*ends.near, messages, 1));
+  asio::post(ends.context, [&] { ends.near->close(); });
+  run(ends.context, group);
+  EXPECT_TRUE(messages.empty());
+}
+
+TEST(Connection, SeesTheEndOfTheStream) {
+  Ends ends;
+  ends.far.reset();
+  std::vector<Message> messages;
+  TaskGroup group(ends.context);
+  group.spawn(collect(*ends.near, messages, 1));
+  run(ends.context, group);
+  EXPECT_TRUE(messages.empty());
+}
+
+TEST(Connection, RefusesGarbage) {
+  Ends ends;
+  write_all(ends.far.get(), "this is certainly not a frame");
+  std::vector<Message> messages;
+  TaskGroup group(ends.context);
+  group.spawn(collect(*ends.near, messages, 1));
+  EXPECT_THROW(run(ends.context, group), Error);
+}
+
+TEST(Connection, ReadsWhatArrivedWithTheGreeting) {
+  Ends ends;
+  Connection connection(ends.context, make_fd_stream(ends.context, std::move(ends.far)),
+                        encode_frame(Kill{}, 0));
+  std::vector<Message> messages;
+  TaskGroup group(ends.context);
+  group.spawn(collect(connection, messages, 1));
+  run(ends.context, group);
+  EXPECT_EQ(messages.size(), 1u);
+}
+
+TEST(FdStream, WorksOverTwoDescriptors) {
+  asio::io_context context;
+  Pipe there = make_pipe(), back = make_pipe();
+  auto stream = make_fd_stream(context, std::move(there.read_end), std::move(back.write_end));
+  write_all(there.write_end.get(), "ping");
+  std::string received;
+  TaskGroup group(context);
+  const auto talk = [&]() -> awaitable<void> {
+    received = co_await stream->read();
+    co_await stream->write("pong");
+  };
+  group.spawn(talk());
+  run(context, group);
+  char answer[4] = {};
+  EXPECT_EQ(received, "ping");
+  EXPECT_EQ(::read(back.read_end.get(), answer, 4), 4);
+}
+
+}  // namespace
+}  // namespace dtl

@@ -1,0 +1,68 @@
+#include "examples.h"
+
+#include "wire/frame.h"
+
+namespace dtl {
+namespace {
+
+Hello example_hello() {
+  NodeFacts facts;
+  facts.hostname = "n1";
+  facts.machine_id = "0123";
+  facts.boot_id = "4567";
+  facts.agent_version = "0.1.0";
+  facts.topology.cores = {Core{0, 0, {0, 2}}, Core{1, 1, {1, 3}}};
+  facts.topology.allowed = CpuSet({0, 1, 2});
+  facts.topology.quota_cpus = 1.5;
+  facts.topology.memory_bytes = 1 << 30;
+  facts.nics = {Nic{"eth0", true, false, {"10.0.0.1", "fd00::1"}}};
+  return {facts};
+}
+
+Start example_start() {
+  RankSpec rank;
+  rank.rank = 3;
+  rank.local_rank = 1;
+  rank.arguments = {"echo", "hi"};
+  rank.environment = {"RANK=3"};
+  rank.working_directory = "/tmp";
+  rank.cpus = {1, 3};
+  rank.wants_stdin = true;
+  return {std::string(32, 's'), {rank}};
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, Message>> example_messages() {
+  Reach reach;
+  reach.endpoints = {Endpoint{"10.0.0.1", 4000}, Endpoint{"fd00::1", 4000}};
+  Reached reached;
+  reached.attempts = {Attempt{{"10.0.0.1", 4000}, true, "10.0.0.2", "eth0", ""}};
+  const std::vector<Message> messages = {
+      Welcome{"0.1.0", "00112233aabbccdd", "node01"},
+      example_hello(),
+      Listen{},
+      Listening{4000, 29500, {"10.0.0.1"}},
+      reach,
+      reached,
+      StopListening{},
+      example_start(),
+      Started{3, 4711},
+      SpawnFailed{3, "exec", 2},
+      Stdin{0, "abc", true},
+      Output{3, Stream::kStderr, "oh\n"},
+      Exited{3, 0, 11, 123456, 2},
+      Stop{15, 5000},
+      Kill{},
+      Finish{},
+      Finished{2, 1},
+      Trouble{"guard lost"},
+      Heartbeat{86400000},
+      StdinTaken{0, 3},
+  };
+  std::vector<std::pair<std::string, Message>> named;
+  for (const Message& message : messages) named.emplace_back(message_name(message), message);
+  return named;
+}
+
+}  // namespace dtl

@@ -1,0 +1,60 @@
+#include "wire/task_group.h"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <string>
+
+namespace dtl {
+namespace {
+
+awaitable<void> fail(std::string text) {
+  throw std::runtime_error(text);
+  co_return;
+}
+
+awaitable<void> wait_for(asio::steady_timer& timer, bool& ended) {
+  boost::system::error_code error;
+  co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, error));
+  ended = true;
+}
+
+TEST(TaskGroup, JoinsWithoutTasks) {
+  asio::io_context context;
+  TaskGroup group(context);
+  bool joined = false;
+  asio::co_spawn(context, group.join(), [&](std::exception_ptr failure) { joined = !failure; });
+  context.run();
+  EXPECT_TRUE(joined);
+}
+
+TEST(TaskGroup, FirstFailureWinsAndEndsTheOthers) {
+  asio::io_context context;
+  TaskGroup group(context);
+  asio::steady_timer timer(context, asio::steady_timer::time_point::max());
+  bool ended = false;
+  int calls = 0;
+  group.on_failure([&](std::exception_ptr) {
+    ++calls;
+    timer.cancel();
+  });
+  group.spawn(wait_for(timer, ended));
+  group.spawn(fail("first"));
+  group.spawn(fail("second"));
+  std::string text;
+  asio::co_spawn(context, group.join(), [&](std::exception_ptr failure) {
+    try {
+      std::rethrow_exception(failure);
+    } catch (const std::runtime_error& error) {
+      text = error.what();
+    }
+  });
+  context.run();
+  EXPECT_EQ(text, "first");
+  EXPECT_EQ(calls, 1);
+  EXPECT_TRUE(ended);
+  EXPECT_EQ(group.running(), 0u);
+}
+
+}  // namespace
+}  // namespace dtl
