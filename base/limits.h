@@ -22,6 +22,7 @@ constexpr auto kGuardLease = 12s;          // a guard without a ticking agent do
 constexpr auto kKillGrace = 5s;            // SIGTERM -> SIGKILL; BLAS threads need about 1 s
 constexpr auto kReapDeadline = 10s;        // after SIGKILL; then the process is named as unkillable
 constexpr auto kDrainDeadline = 1s;        // output left in pipes after a rank ended
+constexpr auto kAnswerMargin = 2s;         // on top of what a node itself may take to answer
 constexpr auto kPartialLineDelay = 200ms;  // an unfinished line (a prompt) is shown after this
 
 constexpr std::size_t kMaxFrameBytes = 1 << 20;

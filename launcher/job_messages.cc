@@ -1,0 +1,134 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <type_traits>
+
+#include "launcher/job_stepper.h"
+
+namespace dtl::job {
+
+void Stepper::operator()(const FromAgent& event) {
+  NodeState& node = node_state(event.node);
+  if (!reachable(node)) return;
+  node.last_heard = now_;
+  node.suspected = false;
+  const auto handle = [&](const auto& message) {
+    using T = std::decay_t<decltype(message)>;
+    if constexpr (std::is_same_v<T, Listening>) {
+      listening(event.node, message);
+    } else if constexpr (std::is_same_v<T, Reached>) {
+      reached(event.node, message);
+    } else if constexpr (std::is_same_v<T, Started>) {
+      started(event.node, message);
+    } else if constexpr (std::is_same_v<T, SpawnFailed>) {
+      spawn_failed(event.node, message);
+    } else if constexpr (std::is_same_v<T, Exited>) {
+      exited(event.node, message);
+    } else if constexpr (std::is_same_v<T, Finished>) {
+      finished(event.node, message);
+    } else if constexpr (std::is_same_v<T, Trouble>) {
+      lose(event.node, Cause::kAgentFailed, static_cast<int>(Exit::kOs), message.text);
+      close(event.node);
+    } else if constexpr (!std::is_same_v<T, Output> && !std::is_same_v<T, Heartbeat>) {
+      garbage(event.node, "a message that only a launcher sends");
+    }
+  };
+  std::visit(handle, event.message);
+}
+
+void Stepper::listening(int node, const Listening& message) {
+  if (job_.state != JobState::kPreflight || job_.used.empty() || node != job_.used.front()) return;
+  if (node_state(node).listening) return;
+  node_state(node).listening = message;
+  if (job_.used.size() == 1) {
+    send(node, StopListening{});
+    move(Move::kProbed);
+    return;
+  }
+  Reach reach;
+  for (const std::string& address : message.addresses) {
+    reach.endpoints.push_back({address, message.probe_port});
+  }
+  for (std::size_t k = 1; k < job_.used.size(); ++k) send(job_.used[k], reach);
+}
+
+void Stepper::reached(int node, const Reached& message) {
+  if (job_.state != JobState::kPreflight || job_.used.empty() || node == job_.used.front()) return;
+  node_state(node).reached = message;
+  const auto answered = [&](int other) { return node_state(other).reached.has_value(); };
+  if (!std::all_of(job_.used.begin() + 1, job_.used.end(), answered)) return;
+  send(job_.used.front(), StopListening{});
+  move(Move::kProbed);
+}
+
+RankState* Stepper::rank_of(int node, std::uint32_t rank) {
+  if (rank < job_.ranks.size() && job_.ranks[rank].node == node) return &job_.ranks[rank];
+  garbage(node, fmt::format("news of rank {}, which is not its own", rank));
+  return nullptr;
+}
+
+void Stepper::started(int node, const Started& message) {
+  RankState* rank = rank_of(node, message.rank);
+  if (rank == nullptr || rank->phase != RankPhase::kWaiting) return;
+  rank->phase = RankPhase::kStarted;
+  rank->pid = message.pid;
+}
+
+void Stepper::spawn_failed(int node, const SpawnFailed& message) {
+  RankState* rank = rank_of(node, message.rank);
+  if (rank == nullptr || gone(*rank)) return;
+  Outcome outcome;
+  outcome.cause = Cause::kSpawn;
+  outcome.rank = static_cast<int>(message.rank);
+  outcome.node = node;
+  outcome.stage = message.stage;
+  outcome.error_number = static_cast<int>(message.error_number);
+  outcome.exit_status = spawn_status(message.stage, outcome.error_number);
+  rank->code = outcome.exit_status;
+  rank_ended(*rank, RankPhase::kSpawnFailed, outcome, true);
+}
+
+void Stepper::exited(int node, const Exited& message) {
+  RankState* rank = rank_of(node, message.rank);
+  if (rank == nullptr || gone(*rank)) return;
+  rank->code = static_cast<int>(message.code);
+  rank->signal = static_cast<int>(message.signal);
+  rank->max_rss_kib = message.max_rss_kib;
+  if (message.left_behind > 0) {
+    notice(node, fmt::format("rank {} left {} process{} behind; ended", message.rank,
+                             message.left_behind, message.left_behind == 1 ? "" : "es"));
+  }
+  Outcome outcome;
+  outcome.rank = static_cast<int>(message.rank);
+  outcome.node = node;
+  outcome.signal = rank->signal;
+  outcome.cause = rank->signal != 0 ? Cause::kRankSignal : Cause::kRankExit;
+  outcome.exit_status = rank->signal != 0 ? 128 + rank->signal : rank->code;
+  rank_ended(*rank, RankPhase::kExited, outcome, outcome.exit_status != 0);
+}
+
+void Stepper::rank_ended(RankState& rank, RankPhase phase, const Outcome& failure, bool failed) {
+  rank.phase = phase;
+  rank.ended = now_;
+  rank.after_stop = ending();
+  if (failed && job_.state == JobState::kRunning) abandon(failure);
+  check_ranks();
+}
+
+void Stepper::finished(int node, const Finished& message) {
+  NodeState& state = node_state(node);
+  if (state.phase != NodePhase::kEnding) {
+    lose(node, Cause::kAgentFailed, static_cast<int>(Exit::kOs), "it ended without being told to");
+    close(node);
+    return;
+  }
+  if (message.unkillable > 0) {
+    notice(node, fmt::format("{} process{} could not be killed within {}; look there with: ps -ef",
+                             message.unkillable, message.unkillable == 1 ? "" : "es",
+                             seconds_text(kReapDeadline)));
+  }
+  state.phase = NodePhase::kFinished;
+  check_agents();
+}
+
+}  // namespace dtl::job

@@ -1,0 +1,183 @@
+#include "launcher/outcome.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace dtl {
+namespace {
+
+constexpr std::size_t kLabelColumn = 11;  // where the text after "  stderr" starts
+
+std::string who(const Outcome& outcome, const CardFacts& facts) {
+  if (outcome.rank >= 0) return fmt::format("rank {} on {}", outcome.rank, facts.host);
+  return facts.host;
+}
+
+std::string spawn_headline(const Outcome& outcome, const CardFacts& facts) {
+  if (outcome.stage == "chdir") {
+    return fmt::format("{}: cannot enter directory '{}': {}", who(outcome, facts),
+                       facts.working_directory, errno_text(outcome.error_number));
+  }
+  if (outcome.stage == "exec") {
+    return fmt::format("{}: cannot run '{}': {}", who(outcome, facts), facts.program,
+                       errno_text(outcome.error_number));
+  }
+  return fmt::format("{}: cannot start: {}: {}", who(outcome, facts), outcome.stage,
+                     errno_text(outcome.error_number));
+}
+
+std::string headline(const Outcome& outcome, const CardFacts& facts) {
+  switch (outcome.cause) {
+    case Cause::kCompleted:
+    case Cause::kDryRun:
+    case Cause::kCannotStart:
+      return {};
+    case Cause::kSpawn:
+      return spawn_headline(outcome, facts);
+    case Cause::kRankExit:
+      return fmt::format("{} exited with status {}", who(outcome, facts), outcome.exit_status);
+    case Cause::kRankSignal:
+      return fmt::format("{} was killed by {}", who(outcome, facts), signal_name(outcome.signal));
+    case Cause::kNodeLost:
+      return fmt::format("{}: node lost: {}", facts.host, outcome.text);
+    case Cause::kAgentFailed:
+      return fmt::format("{}: the agent failed: {}", facts.host, outcome.text);
+    case Cause::kTimeout:
+      return fmt::format("the job reached its time limit after {:.1f} s", facts.seconds);
+    case Cause::kInterrupted:
+      return fmt::format("interrupted by {} after {:.1f} s", signal_name(outcome.signal),
+                         facts.seconds);
+    case Cause::kOutputClosed:
+      return "nobody reads the standard output any more; the job was ended";
+  }
+  return {};
+}
+
+std::string next_step(const Outcome& outcome, const CardFacts& facts) {
+  switch (outcome.cause) {
+    case Cause::kSpawn:
+      if (outcome.stage == "chdir") return "name a directory that every host has with -wdir";
+      if (outcome.stage == "exec" && outcome.error_number == ENOENT) {
+        return fmt::format("ssh {} command -v {}", facts.host, facts.program);
+      }
+      return fmt::format("ssh {} ls -l {}", facts.host, facts.program);
+    case Cause::kRankSignal:
+      if (outcome.signal == SIGKILL) {
+        return fmt::format("out of memory? on {}: dmesg | grep -i killed", facts.host);
+      }
+      return "keep a core file with: ulimit -c unlimited";
+    case Cause::kNodeLost:
+    case Cause::kAgentFailed:
+      return fmt::format("ssh {} uptime", facts.host);
+    case Cause::kCompleted:
+    case Cause::kDryRun:
+    case Cause::kCannotStart:
+    case Cause::kRankExit:
+    case Cause::kTimeout:
+    case Cause::kInterrupted:
+    case Cause::kOutputClosed:
+      break;
+  }
+  return {};
+}
+
+std::string ranks_text(const std::vector<int>& ranks) {
+  return fmt::format("rank{} {}", ranks.size() == 1 ? "" : "s", fold_ranks(ranks));
+}
+
+std::string others_text(const CardFacts& facts) {
+  std::vector<std::string> pieces;
+  if (!facts.stopped.empty()) pieces.push_back(ranks_text(facts.stopped) + " ended by dtlaunch");
+  if (!facts.failed_too.empty()) pieces.push_back(ranks_text(facts.failed_too) + " failed later");
+  if (!facts.lost.empty()) pieces.push_back(ranks_text(facts.lost) + " lost");
+  return join(pieces, "; ");
+}
+
+// Cuts to the width without splitting a UTF-8 sequence; control characters become blanks, so that
+// a program's escape sequences cannot repaint the card.
+std::string fit(std::string line, std::size_t columns) {
+  for (char& c : line) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+  }
+  if (line.size() <= columns) return line;
+  std::size_t end = columns - 3;
+  while (end > 0 && (static_cast<unsigned char>(line[end]) & 0xC0) == 0x80) --end;
+  return line.substr(0, end) + "...";
+}
+
+}  // namespace
+
+const char* cause_name(Cause cause) {
+  switch (cause) {
+    case Cause::kCompleted:
+      return "completed";
+    case Cause::kDryRun:
+      return "dry-run";
+    case Cause::kCannotStart:
+      return "cannot-start";
+    case Cause::kSpawn:
+      return "spawn-failed";
+    case Cause::kRankExit:
+      return "rank-exit";
+    case Cause::kRankSignal:
+      return "rank-signal";
+    case Cause::kNodeLost:
+      return "node-lost";
+    case Cause::kAgentFailed:
+      return "agent-failed";
+    case Cause::kTimeout:
+      return "timeout";
+    case Cause::kInterrupted:
+      return "interrupted";
+    case Cause::kOutputClosed:
+      return "output-closed";
+  }
+  return "?";
+}
+
+int spawn_status(const std::string& stage, int error_number) {
+  if (stage != "exec") return static_cast<int>(Exit::kOs);
+  return static_cast<int>(error_number == ENOENT ? Exit::kNotFound : Exit::kNotExecutable);
+}
+
+std::string fold_ranks(const std::vector<int>& ranks) {
+  std::string text;
+  for (std::size_t i = 0; i < ranks.size();) {
+    std::size_t last = i;
+    while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
+    if (!text.empty()) text += ',';
+    text += std::to_string(ranks[i]);
+    if (last > i) text += '-' + std::to_string(ranks[last]);
+    i = last + 1;
+  }
+  return text;
+}
+
+std::string failure_card(const Outcome& outcome, const CardFacts& facts, int columns) {
+  const std::string first = headline(outcome, facts);
+  if (first.empty()) return {};
+  const std::size_t width = static_cast<std::size_t>(std::max(columns, 40));
+  // The first line follows "dtlaunch: " on the screen and is the one that must never be cut.
+  std::string card = first;
+  const auto add = [&](std::string_view label, const std::string& text) {
+    if (text.empty()) return;
+    card += '\n' + fit(fmt::format("  {:<{}}{}", label, kLabelColumn - 2, text), width);
+  };
+  if (outcome.rank >= 0 && facts.pid != 0) {
+    add("process", fmt::format("{} ({})", facts.pid, facts.program));
+  }
+  for (std::size_t i = 0; i < facts.last_lines.size(); ++i) {
+    add(i == 0 ? "stderr" : "", "| " + facts.last_lines[i]);
+  }
+  add("others", others_text(facts));
+  add("try", next_step(outcome, facts));
+  return card;
+}
+
+}  // namespace dtl

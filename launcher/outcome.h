@@ -1,0 +1,64 @@
+#pragma once
+// Outcome: why a job ended, as a value, and the failure card that tells the user. The first cause
+// decides; what its failure did to the other ranks is one line. Pure.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace dtl {
+
+enum class Cause {
+  kCompleted,     // every rank exited 0
+  kDryRun,        // the plan was printed, nothing was started
+  kCannotStart,   // agents that did not come up, or a plan that cannot be
+  kSpawn,         // a rank's program could not be executed
+  kRankExit,      // a rank exited with a status other than 0
+  kRankSignal,    // a rank was killed by a signal
+  kNodeLost,      // a node fell silent or its connection broke
+  kAgentFailed,   // an agent died or gave up
+  kTimeout,       // --timeout
+  kInterrupted,   // SIGINT, SIGTERM or SIGHUP to dtlaunch
+  kOutputClosed,  // nobody reads dtlaunch's standard output any more
+};
+
+struct Outcome {
+  Cause cause = Cause::kCompleted;
+  int exit_status = 0;   // of dtlaunch
+  int rank = -1;         // whose failure it is; -1: no rank's
+  int node = -1;         // index of the host; -1: no node's
+  int signal = 0;        // kRankSignal: the rank's; kInterrupted: ours
+  int error_number = 0;  // kSpawn
+  std::string stage;     // kSpawn: "exec", "chdir", ...
+  std::string text;      // kNodeLost, kAgentFailed: what is known
+};
+
+// One word for reports: "completed", "rank-exit", ...
+const char* cause_name(Cause cause);
+
+// dtlaunch's exit status for a rank that could not be started.
+int spawn_status(const std::string& stage, int error_number);
+
+// What the card needs to know beside the outcome.
+struct CardFacts {
+  std::string host;  // of the failing rank or node
+  std::uint32_t pid = 0;
+  std::string program;  // argv[0] as typed
+  std::string working_directory;
+  std::vector<std::string> last_lines;  // of the rank's standard error, oldest first
+  std::vector<int> stopped;             // other ranks that were ended because of this one
+  std::vector<int> failed_too;          // other ranks that failed by themselves later
+  std::vector<int> lost;                // ranks of nodes that nobody hears any more
+  double seconds = 0;                   // since the job began
+};
+
+// The text between dtlaunch's own lines, without a trailing newline; empty when there is nothing to
+// tell (the job completed). Lines after the first are cut to
+// `columns` (40 and up).
+std::string failure_card(const Outcome& outcome, const CardFacts& facts, int columns);
+
+// "0-3,7" of ascending numbers.
+std::string fold_ranks(const std::vector<int>& ranks);
+
+}  // namespace dtl

@@ -1,0 +1,322 @@
+#include "launcher/job.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <csignal>
+
+namespace dtl {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+// A job on two nodes with two ranks each, driven by hand.
+class JobTest : public testing::Test {
+ protected:
+  std::vector<job::Effect> feed(const job::Event& event) { return step(job_, event, now_); }
+  template <typename M>
+  std::vector<job::Effect> hear(int node, M message) {
+    return feed(job::FromAgent{node, std::move(message)});
+  }
+
+  // Ticks as a shell would until `span` has passed; live nodes send heartbeats.
+  std::vector<job::Effect> pass(Time span, std::vector<int> live = {0, 1}) {
+    std::vector<job::Effect> all;
+    const Time end = now_ + span;
+    while (now_ < end) {
+      now_ = std::min(end, std::max(now_ + 1ms, next_wakeup(job_)));
+      for (const int node : live) append(all, hear(node, Heartbeat{}));
+      append(all, feed(job::Tick{}));
+    }
+    return all;
+  }
+
+  void start_agents() {
+    feed(job::AgentReady{0});
+    feed(job::AgentReady{1});
+  }
+  void plan() {
+    feed(job::Placed{{0, 1}, {{0, 1}, {2, 3}}});
+    Listening listening;
+    listening.probe_port = 7;
+    listening.addresses = {"10.0.0.1"};
+    hear(0, listening);
+    hear(1, Reached{});
+    feed(job::Planned{});
+  }
+  void run() {
+    start_agents();
+    plan();
+    for (std::uint32_t rank = 0; rank < 4; ++rank) {
+      hear(static_cast<int>(rank / 2), Started{rank, 100 + rank});
+    }
+  }
+  std::vector<job::Effect> exit_rank(std::uint32_t rank, std::uint32_t code,
+                                     std::uint32_t signal = 0) {
+    Exited exited;
+    exited.rank = rank;
+    exited.code = code;
+    exited.signal = signal;
+    return hear(static_cast<int>(rank / 2), exited);
+  }
+
+  static void append(std::vector<job::Effect>& all, std::vector<job::Effect> more) {
+    for (auto& effect : more) all.push_back(std::move(effect));
+  }
+  template <typename M>
+  static std::vector<int> sent(const std::vector<job::Effect>& effects) {
+    std::vector<int> nodes;
+    for (const auto& effect : effects) {
+      const auto* send = std::get_if<job::Send>(&effect);
+      if (send != nullptr && std::holds_alternative<M>(send->message)) nodes.push_back(send->node);
+    }
+    return nodes;
+  }
+  template <typename E>
+  static int count(const std::vector<job::Effect>& effects) {
+    int found = 0;
+    for (const auto& effect : effects) found += std::holds_alternative<E>(effect) ? 1 : 0;
+    return found;
+  }
+  static std::string notices(const std::vector<job::Effect>& effects) {
+    std::string text;
+    for (const auto& effect : effects) {
+      if (const auto* notice = std::get_if<job::Notice>(&effect)) text += notice->text + "\n";
+    }
+    return text;
+  }
+
+  Job job_ = make_job(2, {});
+  Time now_{0};
+};
+
+TEST_F(JobTest, GoesThroughItsLifeWhenNothingFails) {
+  start_agents();
+  EXPECT_EQ(job_.state, JobState::kPreflight);
+  const auto listen = feed(job::Placed{{0, 1}, {{0, 1}, {2, 3}}});
+  EXPECT_THAT(sent<Listen>(listen), ElementsAre(0));
+  Listening listening;
+  listening.addresses = {"10.0.0.1"};
+  EXPECT_THAT(sent<Reach>(hear(0, listening)), ElementsAre(1));
+  const auto probed = hear(1, Reached{});
+  EXPECT_THAT(sent<StopListening>(probed), ElementsAre(0));
+  EXPECT_EQ(count<job::MakePlan>(probed), 1);
+  EXPECT_EQ(count<job::StartRanks>(feed(job::Planned{})), 1);
+  for (const std::uint32_t rank : {0U, 1U, 2U}) EXPECT_THAT(exit_rank(rank, 0), IsEmpty());
+  EXPECT_THAT(sent<Finish>(exit_rank(3, 0)), ElementsAre(0, 1));
+  hear(0, Finished{});
+  EXPECT_EQ(job_.state, JobState::kFinishing);
+  hear(1, Finished{});
+  EXPECT_EQ(job_.state, JobState::kDone);
+  EXPECT_EQ(job_.outcome->exit_status, 0);
+}
+
+TEST_F(JobTest, StartsNothingWhenAnAgentDoesNotComeUpAndWaitsForTheOthersNews) {
+  feed(job::AgentFailed{1, Exit::kAuth});
+  EXPECT_EQ(job_.state, JobState::kStarting);
+  const auto effects = feed(job::AgentReady{0});
+  EXPECT_THAT(sent<Finish>(effects), ElementsAre(0));
+  EXPECT_EQ(count<job::PlaceRanks>(effects), 0);
+  hear(0, Finished{});
+  EXPECT_EQ(job_.state, JobState::kDone);
+  EXPECT_EQ(job_.outcome->exit_status, 77);
+}
+
+TEST_F(JobTest, TakesTheStatusOfTheFirstBadHostInOrderNotInTime) {
+  feed(job::AgentFailed{1, Exit::kAuth});
+  feed(job::AgentFailed{0, Exit::kUnreachable});
+  EXPECT_EQ(job_.state, JobState::kDone);
+  EXPECT_EQ(job_.outcome->exit_status, 69);
+  EXPECT_EQ(job_.outcome->node, 0);
+}
+
+TEST_F(JobTest, SkipsTheConnectMatrixOnOneNodeAndReleasesTheOther) {
+  start_agents();
+  const auto placed = feed(job::Placed{{1}, {{0, 1}}});
+  EXPECT_THAT(sent<Finish>(placed), ElementsAre(0));
+  EXPECT_THAT(sent<Listen>(placed), ElementsAre(1));
+  const auto effects = hear(1, Listening{});
+  EXPECT_EQ(count<job::MakePlan>(effects), 1);
+  feed(job::Planned{});
+  hear(0, Finished{});
+  feed(job::AgentLost{0, Cause::kAgentFailed, 71, "end of stream"});
+  EXPECT_EQ(job_.state, JobState::kRunning);
+}
+
+TEST_F(JobTest, StopsTheOthersWhenARankFailsAndKeepsTheFirstCause) {
+  run();
+  const auto effects = exit_rank(2, 3);
+  EXPECT_THAT(sent<Stop>(effects), ElementsAre(0, 1));
+  EXPECT_EQ(job_.state, JobState::kStopping);
+  exit_rank(0, 0, SIGTERM);
+  exit_rank(1, 9);
+  exit_rank(3, 0, SIGTERM);
+  EXPECT_EQ(job_.state, JobState::kFinishing);
+  EXPECT_EQ(job_.outcome->rank, 2);
+  EXPECT_EQ(job_.outcome->exit_status, 3);
+}
+
+TEST_F(JobTest, ReportsASignalAs128PlusItsNumber) {
+  run();
+  exit_rank(1, 0, SIGSEGV);
+  EXPECT_EQ(job_.outcome->cause, Cause::kRankSignal);
+  EXPECT_EQ(job_.outcome->exit_status, 139);
+}
+
+TEST_F(JobTest, TellsAMissingProgramFromOneThatCannotRun) {
+  EXPECT_EQ(spawn_status("exec", ENOENT), 127);
+  EXPECT_EQ(spawn_status("exec", EACCES), 126);
+  EXPECT_EQ(spawn_status("chdir", ENOENT), 71);
+  start_agents();
+  plan();
+  for (std::uint32_t rank = 0; rank < 4; ++rank) {
+    hear(static_cast<int>(rank / 2), SpawnFailed{rank, "exec", ENOENT});
+  }
+  EXPECT_EQ(job_.state, JobState::kFinishing);
+  EXPECT_EQ(job_.outcome->exit_status, 127);
+  EXPECT_EQ(job_.outcome->rank, 0);
+}
+
+TEST_F(JobTest, DeclaresASilentNodeLostAfterItsDeadlineAndSaysSoBefore) {
+  run();
+  const Time start = now_;
+  const auto suspected = pass(kSuspect + 100ms, {0});
+  EXPECT_THAT(notices(suspected), HasSubstr("no sign of life for 3 s"));
+  EXPECT_EQ(job_.state, JobState::kRunning);
+  const auto lost = pass(kDead - kSuspect, {0});
+  EXPECT_EQ(job_.state, JobState::kStopping);
+  EXPECT_LE(now_ - start, kDead + 1s);
+  EXPECT_EQ(job_.outcome->cause, Cause::kNodeLost);
+  EXPECT_EQ(job_.outcome->exit_status, 69);
+  EXPECT_EQ(count<job::CloseNode>(lost), 1);
+  EXPECT_EQ(job_.ranks[2].phase, RankPhase::kLost);
+}
+
+TEST_F(JobTest, DoesNotBlameTheNodesForItsOwnAbsence) {
+  run();
+  now_ += 30s;
+  const auto effects = feed(job::Tick{});
+  EXPECT_EQ(job_.state, JobState::kRunning);
+  EXPECT_THAT(notices(effects), HasSubstr("was stopped for 30 s"));
+}
+
+TEST_F(JobTest, EndsWith71WhenAnAgentDies) {
+  run();
+  feed(job::AgentLost{0, Cause::kAgentFailed, 71, "killed by SIGKILL"});
+  EXPECT_EQ(job_.state, JobState::kStopping);
+  EXPECT_EQ(job_.outcome->exit_status, 71);
+  exit_rank(2, 0, SIGTERM);
+  exit_rank(3, 0, SIGTERM);
+  EXPECT_EQ(job_.state, JobState::kFinishing);
+  hear(1, Finished{});
+  EXPECT_EQ(job_.state, JobState::kDone);
+}
+
+TEST_F(JobTest, EndsWith71WhenAnAgentGivesUp) {
+  run();
+  hear(1, Trouble{"the guard has died"});
+  EXPECT_EQ(job_.outcome->cause, Cause::kAgentFailed);
+  EXPECT_EQ(job_.outcome->text, "the guard has died");
+}
+
+TEST_F(JobTest, DropsANodeThatTalksAboutRanksOfOthers) {
+  run();
+  const auto effects = hear(1, Started{0, 5});
+  EXPECT_EQ(count<job::CloseNode>(effects), 1);
+  EXPECT_EQ(job_.outcome->exit_status, 76);
+}
+
+TEST_F(JobTest, StopsAtTheFirstInterruptAndKillsAtTheSecond) {
+  run();
+  EXPECT_THAT(sent<Stop>(feed(job::Signalled{SIGINT})), ElementsAre(0, 1));
+  EXPECT_THAT(sent<Kill>(feed(job::Signalled{SIGINT})), ElementsAre(0, 1));
+  EXPECT_EQ(job_.outcome->exit_status, 130);
+  feed(job::Signalled{SIGINT});  // the third and the fourth wait for nobody
+  feed(job::Signalled{SIGINT});
+  EXPECT_EQ(job_.state, JobState::kDone);
+}
+
+TEST_F(JobTest, InterruptedWhileStartingLetsGoOfEveryAgent) {
+  feed(job::AgentReady{0});
+  const auto effects = feed(job::Signalled{SIGTERM});
+  EXPECT_THAT(sent<Finish>(effects), ElementsAre(0));
+  EXPECT_EQ(count<job::CloseNode>(effects), 1);
+  hear(0, Finished{});
+  EXPECT_EQ(job_.state, JobState::kDone);
+  EXPECT_EQ(job_.outcome->exit_status, 143);
+}
+
+TEST_F(JobTest, EndsAtItsTimeout) {
+  job_.options.timeout = 1500ms;
+  run();
+  pass(1400ms);
+  EXPECT_EQ(job_.state, JobState::kRunning);
+  pass(100ms);
+  EXPECT_EQ(job_.state, JobState::kStopping);
+  EXPECT_EQ(job_.outcome->exit_status, 124);
+}
+
+TEST_F(JobTest, EndsLikeAClosedPipeWhenNobodyReads) {
+  run();
+  EXPECT_THAT(sent<Stop>(feed(job::OutputClosed{})), ElementsAre(0, 1));
+  EXPECT_EQ(job_.outcome->exit_status, 141);
+}
+
+TEST_F(JobTest, GivesUpOnNodesThatNeverConfirmAndNamesThem) {
+  run();
+  feed(job::Signalled{SIGINT});
+  pass(kKillGrace + kReapDeadline + kAnswerMargin);
+  EXPECT_EQ(job_.state, JobState::kFinishing);
+  const auto effects = pass(kReapDeadline + kAnswerMargin);
+  EXPECT_EQ(job_.state, JobState::kDone);
+  EXPECT_EQ(count<job::CloseNode>(effects), 2);
+  EXPECT_THAT(notices(effects), HasSubstr("does not confirm"));
+}
+
+TEST_F(JobTest, GivesUpOnAnAgentThatNeverAnswersTheConnectionTest) {
+  start_agents();
+  feed(job::Placed{{0, 1}, {{0, 1}, {2, 3}}});
+  hear(0, Listening{});
+  pass(kConnectDeadline + kAnswerMargin);
+  EXPECT_EQ(job_.outcome->node, 1);
+  EXPECT_EQ(job_.state, JobState::kFinishing);
+  EXPECT_EQ(job_.nodes[0].phase, NodePhase::kEnding);
+}
+
+TEST_F(JobTest, GivesUpOnAnAgentThatNeverComesUp) {
+  feed(job::AgentReady{0});
+  pass(kSshDeadline + kHelloDeadline + kAnswerMargin, {0});
+  EXPECT_EQ(job_.outcome->exit_status, 69);
+  EXPECT_EQ(job_.outcome->node, 1);
+  EXPECT_EQ(job_.state, JobState::kFinishing);
+}
+
+TEST_F(JobTest, SaysWhenProcessesWereLeftBehind) {
+  run();
+  Exited exited;
+  exited.rank = 0;
+  exited.left_behind = 2;
+  EXPECT_THAT(notices(hear(0, exited)), HasSubstr("rank 0 left 2 processes behind"));
+}
+
+TEST_F(JobTest, SendsHeartbeatsEachSecond) {
+  run();
+  EXPECT_EQ(sent<Heartbeat>(pass(10s)).size(), 20U);
+}
+
+TEST_F(JobTest, EndsADryRunWithoutStartingARank) {
+  start_agents();
+  feed(job::Placed{{0, 1}, {{0, 1}, {2, 3}}});
+  hear(0, Listening{});
+  hear(1, Reached{});
+  const auto effects = feed(job::Refused{Cause::kDryRun, 0});
+  EXPECT_EQ(count<job::StartRanks>(effects), 0);
+  EXPECT_THAT(sent<Finish>(effects), ElementsAre(0, 1));
+  EXPECT_EQ(job_.outcome->exit_status, 0);
+}
+
+}  // namespace
+}  // namespace dtl

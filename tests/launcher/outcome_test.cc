@@ -1,0 +1,95 @@
+#include "launcher/outcome.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <csignal>
+
+#include "base/text.h"
+
+namespace dtl {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+Outcome rank_outcome(Cause cause, int rank) {
+  Outcome outcome;
+  outcome.cause = cause;
+  outcome.rank = rank;
+  outcome.node = 1;
+  return outcome;
+}
+
+TEST(FailureCard, PutsTheFirstCauseFirstAndFoldsTheOthers) {
+  Outcome outcome = rank_outcome(Cause::kRankExit, 3);
+  outcome.exit_status = 3;
+  CardFacts facts;
+  facts.host = "node02";
+  facts.pid = 4242;
+  facts.program = "./train";
+  facts.last_lines = {"Traceback:", "ValueError: x"};
+  facts.stopped = {0, 1, 2, 5};
+  EXPECT_EQ(failure_card(outcome, facts, 80),
+            "rank 3 on node02 exited with status 3\n"
+            "  process  4242 (./train)\n"
+            "  stderr   | Traceback:\n"
+            "           | ValueError: x\n"
+            "  others   ranks 0-2,5 ended by dtlaunch");
+}
+
+TEST(FailureCard, NamesTheSignal) {
+  Outcome outcome = rank_outcome(Cause::kRankSignal, 0);
+  outcome.signal = SIGSEGV;
+  CardFacts facts;
+  facts.host = "node01";
+  EXPECT_THAT(failure_card(outcome, facts, 80),
+              StartsWith("rank 0 on node01 was killed by SIGSEGV"));
+}
+
+TEST(FailureCard, SaysHowToLookForAMissingProgram) {
+  Outcome outcome = rank_outcome(Cause::kSpawn, 0);
+  outcome.stage = "exec";
+  outcome.error_number = ENOENT;
+  CardFacts facts;
+  facts.host = "node01";
+  facts.program = "trian";
+  const std::string card = failure_card(outcome, facts, 80);
+  EXPECT_THAT(card, HasSubstr("rank 0 on node01: cannot run 'trian': No such file or directory"));
+  EXPECT_THAT(card, HasSubstr("try      ssh node01 command -v trian"));
+}
+
+TEST(FailureCard, StaysWithinTheWidthAndKeepsCharactersWhole) {
+  Outcome outcome = rank_outcome(Cause::kRankExit, 0);
+  outcome.exit_status = 1;
+  CardFacts facts;
+  facts.host = "n";
+  std::string umlauts;
+  for (int i = 0; i < 100; ++i) umlauts += "\xc3\xbc";
+  facts.last_lines = {std::string(300, 'x'), umlauts};
+  const auto lines = split(failure_card(outcome, facts, 80), '\n');
+  for (const std::string& line : lines) EXPECT_LE(line.size(), 80U);
+  EXPECT_THAT(lines.back(), Not(HasSubstr("\xc3...")));
+}
+
+TEST(FailureCard, DisarmsEscapeSequences) {
+  Outcome outcome = rank_outcome(Cause::kRankExit, 0);
+  CardFacts facts;
+  facts.last_lines = {"\x1b[2Jgone"};
+  EXPECT_THAT(failure_card(outcome, facts, 80), Not(HasSubstr("\x1b")));
+}
+
+TEST(FailureCard, IsEmptyWhenTheJobCompleted) {
+  EXPECT_EQ(failure_card(Outcome{}, CardFacts{}, 80), "");
+}
+
+TEST(FoldRanks, MakesRanges) {
+  EXPECT_EQ(fold_ranks({}), "");
+  EXPECT_EQ(fold_ranks({4}), "4");
+  EXPECT_EQ(fold_ranks({0, 1, 3, 4, 5, 9}), "0-1,3-5,9");
+}
+
+}  // namespace
+}  // namespace dtl
