@@ -1,0 +1,14 @@
+#!/bin/sh
+# python_test.sh SCRIPT ARGUMENT...: runs a test that compares with Python packages. The variable
+# DTL_TEST_PYTHON names an interpreter that has torch, transformers, tokenizers and safetensors;
+# without one the test is skipped (status 77).
+if [ -z "${DTL_TEST_PYTHON:-}" ]; then
+  echo "skipped: DTL_TEST_PYTHON names no Python with transformers"
+  exit 77
+fi
+if ! "$DTL_TEST_PYTHON" -c 'import transformers, tokenizers, safetensors' 2>/dev/null; then
+  echo "skipped: $DTL_TEST_PYTHON has no transformers, tokenizers and safetensors"
+  exit 77
+fi
+export HF_HUB_OFFLINE=1 TRANSFORMERS_VERBOSITY=error
+exec "$DTL_TEST_PYTHON" "$@"

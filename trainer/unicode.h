@@ -1,0 +1,30 @@
+#pragma once
+// What the tokenizer asks of Unicode: UTF-8 in and out, the character classes of the BERT rules,
+// canonical decomposition, lower case. Pure functions over libutf8proc's tables.
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace dtl::trainer {
+
+// The code point that starts at text[at]; moves `at` past it. A byte sequence that is not UTF-8
+// (overlong, surrogate, cut short) reads as U+FFFD, one per maximal broken prefix.
+char32_t next_code_point(std::string_view text, std::size_t& at);
+void append_utf8(std::string& text, char32_t code_point);
+bool is_valid_utf8(std::string_view text);
+std::size_t count_code_points(std::string_view text);
+
+bool is_control(char32_t c);          // categories Cc, Cf, Co, less tab, line feed, return
+bool is_white_space(char32_t c);      // the White_Space property
+bool is_punctuation(char32_t c);      // categories P*, and all ASCII marks such as $ + < ^ `
+bool is_nonspacing_mark(char32_t c);  // category Mn
+bool is_chinese(char32_t c);          // the CJK ideograph blocks that BERT sets apart
+bool is_word_character(char32_t c);   // letters, marks, digits, connectors: the \w of a regex
+
+// Canonical decomposition in canonical order (NFD).
+std::u32string decompose(std::u32string_view text);
+// Appends the full lower case of one character; U+0130 becomes two.
+void append_lower(std::u32string& text, char32_t c);
+
+}  // namespace dtl::trainer
