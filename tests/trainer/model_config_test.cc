@@ -1,0 +1,104 @@
+#include "trainer/model_config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "tests/trainer/temporary_folder.h"
+
+namespace dtl::trainer {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+ModelConfig read(const std::string& json) {
+  const TemporaryFolder folder;
+  folder.write("config.json", json);
+  return read_model_config(folder.path());
+}
+
+std::string read_error(const std::string& json) {
+  try {
+    read(json);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.status(), Exit::kBadInput);
+    EXPECT_THAT(error.what(), HasSubstr("config.json"));
+    return error.what();
+  }
+  ADD_FAILURE() << "accepted " << json;
+  return "";
+}
+
+TEST(ModelConfig, ReadsBertWithItsDefaults) {
+  const ModelConfig config = read(R"({"model_type": "bert", "hidden_size": 1024,
+      "num_attention_heads": 16, "hidden_dropout_prob": 0.25, "hidden_act": "gelu_new",
+      "classifier_dropout": null, "id2label": {"1": "yes", "0": "no"}})");
+  EXPECT_EQ(config.type, ModelType::kBert);
+  EXPECT_EQ(config.hidden_size, 1024);
+  EXPECT_EQ(config.layers, 12);
+  EXPECT_EQ(config.vocab_size, 30522);
+  EXPECT_EQ(config.activation, Activation::kGeluTanh);
+  EXPECT_DOUBLE_EQ(config.classifier_dropout, 0.25);
+  EXPECT_THAT(config.labels, ElementsAre("no", "yes"));
+}
+
+TEST(ModelConfig, ReadsDistilBertWithItsDefaults) {
+  const ModelConfig config = read(R"({"model_type": "distilbert", "dim": 48, "n_heads": 4})");
+  EXPECT_EQ(config.type, ModelType::kDistilBert);
+  EXPECT_EQ(config.hidden_size, 48);
+  EXPECT_EQ(config.layers, 6);
+  EXPECT_DOUBLE_EQ(config.classifier_dropout, 0.2);
+  EXPECT_DOUBLE_EQ(config.layer_norm_eps, 1e-12);
+  EXPECT_TRUE(config.labels.empty());
+}
+
+TEST(ModelConfig, RefusesWhatCannotBeRun) {
+  EXPECT_THAT(read_error(R"({"model_type": "roberta"})"), HasSubstr("'roberta'"));
+  EXPECT_THAT(read_error(R"({"model_type": "bert", "position_embedding_type": "relative_key"})"),
+              HasSubstr("relative_key"));
+  EXPECT_THAT(read_error(R"({"model_type": "bert", "is_decoder": true})"), HasSubstr("decoder"));
+  EXPECT_THAT(read_error(R"({"model_type": "bert", "hidden_act": "swish"})"), HasSubstr("swish"));
+  EXPECT_THAT(read_error(R"({"model_type": "bert", "hidden_size": 10})"), HasSubstr("12 heads"));
+  EXPECT_THAT(read_error(R"({"model_type": "bert", "hidden_size": -4})"),
+              HasSubstr("'hidden_size'"));
+  EXPECT_THAT(read_error(R"({"model_type": "bert", "hidden_size": "x"})"),
+              HasSubstr("'hidden_size'"));
+  EXPECT_THAT(read_error(R"({"model_type": "bert", "hidden_dropout_prob": 2})"),
+              HasSubstr("'hidden_dropout_prob'"));
+  EXPECT_THAT(read_error(R"({"model_type": "bert", "id2label": {"0": "a", "2": "b"}})"),
+              HasSubstr("id 1"));
+  EXPECT_THAT(read_error("{"), HasSubstr("not a JSON object"));
+}
+
+TEST(ModelConfig, ReadsWhatItWrote) {
+  for (const ModelType type : {ModelType::kBert, ModelType::kDistilBert}) {
+    const TemporaryFolder folder;
+    ModelConfig config;
+    config.type = type;
+    config.hidden_size = 64;
+    config.layers = 2;
+    config.heads = 4;
+    config.intermediate_size = 100;
+    config.vocab_size = 321;
+    config.max_positions = 77;
+    config.activation = Activation::kRelu;
+    config.classifier_dropout = 0.3;
+    config.labels = {"a", "b \"c\"", "\u00e9"};
+    write_model_config(folder.path(), config);
+    const ModelConfig again = read_model_config(folder.path());
+    EXPECT_EQ(again.type, type);
+    EXPECT_EQ(again.hidden_size, 64);
+    EXPECT_EQ(again.layers, 2);
+    EXPECT_EQ(again.heads, 4);
+    EXPECT_EQ(again.intermediate_size, 100);
+    EXPECT_EQ(again.vocab_size, 321);
+    EXPECT_EQ(again.max_positions, 77);
+    EXPECT_EQ(again.activation, Activation::kRelu);
+    EXPECT_DOUBLE_EQ(again.classifier_dropout, 0.3);
+    EXPECT_EQ(again.labels, config.labels);
+  }
+}
+
+}  // namespace
+}  // namespace dtl::trainer

@@ -1,0 +1,24 @@
+#pragma once
+// Rows of text fields from the three formats of data sets. The first row is the header. Not
+// thread-safe; failures are Error(kBadInput) with file:line.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace dtl::trainer {
+
+class RowReader {
+ public:
+  virtual ~RowReader() = default;
+  // False at the end of the file.
+  virtual bool next(std::vector<std::string>& fields) = 0;
+  // The line on which the last row began, counted from 1.
+  virtual int line() const = 0;
+};
+
+// By the ending of `path`: .tsv, .csv, .json or .jsonl. A byte order mark is skipped; lines end in
+// LF or CR LF; empty lines are no rows.
+std::unique_ptr<RowReader> make_row_reader(const std::string& path, std::string bytes);
+
+}  // namespace dtl::trainer
