@@ -6,11 +6,19 @@
 #include <string_view>
 #include <vector>
 
+#include "plan/text_position.h"
+
 namespace dtl {
 
 // One pattern without blanks. Throws Error(kBadInput) whose attempted part is "column N" (1-based,
 // within the pattern) and whose reason names the offending text: unbalanced bracket, high < low,
 // more than 65,536 hosts.
 std::vector<std::string> expand_hostlist(std::string_view pattern);
+
+// The same for a pattern that stands at `position` of a larger text; errors carry that place.
+std::vector<std::string> expand_hostlist(std::string_view pattern, const TextPosition& position);
+
+constexpr std::size_t kMaxHosts = 65536;        // more names than ranks can be numbered
+constexpr std::size_t kMaxHostNameBytes = 253;  // RFC 1035, without the final dot
 
 }  // namespace dtl

@@ -1,0 +1,141 @@
+#include "plan/environment.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <string_view>
+
+#include "base/error.h"
+
+namespace dtl {
+namespace {
+
+// What belongs to the login host, to the shell there or to another launcher, and would be wrong or
+// misleading in a rank. A name that ends in '*' stands for all names with that beginning.
+constexpr std::string_view kLeftBehind[] = {
+    // the session on the login host
+    "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_*", "SSH_*", "DBUS_*", "GPG_*", "SUDO_*",
+    "SESSION_MANAGER", "DESKTOP_SESSION", "GNOME_*", "KDE_*", "MAIL", "HOSTNAME", "HOST",
+    // its terminal and its shell
+    "TERM", "TERM_*", "TERMCAP", "TERMINFO*", "COLORTERM", "COLORFGBG", "COLUMNS", "LINES",
+    "WINDOWID", "VTE_*", "TMUX*", "STY", "WINDOW", "LS_COLORS", "LESSOPEN", "LESSCLOSE", "PWD",
+    "OLDPWD", "SHLVL", "_", "PS1", "PS2", "PROMPT_COMMAND", "HIST*",
+    // the service manager
+    "NOTIFY_SOCKET", "WATCHDOG_*", "LISTEN_*", "INVOCATION_ID", "JOURNAL_STREAM", "SYSTEMD_*",
+    "MANAGERPID", "CREDENTIALS_DIRECTORY",
+    // a scheduler's step: a library that believes these takes the rank for another one
+    "SLURM_PROCID", "SLURM_LOCALID", "SLURM_NODEID", "SLURM_STEP*", "SLURM_NTASKS*", "SLURM_NPROCS",
+    "SLURM_TASK*", "SLURM_GTIDS", "SLURM_SRUN_*", "SLURM_CPU_BIND*", "SLURM_MEM_BIND*",
+    "SLURM_PMI*", "SLURM_MPI_TYPE", "SLURM_LAUNCH_*", "SLURM_UMASK", "SLURM_EXPORT_ENV",
+    "SLURMD_NODENAME", "SRUN_*", "FLUX_TASK_*", "PALS_*", "JSM_*",
+    // other launchers
+    "PMI_*", "PMI2_*", "PMIX_*", "HYDI_*", "HYDRA_*", "I_MPI_HYDRA_*", "OMPI_*", "PRTE_*",
+    "MV2_COMM_WORLD_*", "MPI_LOCAL*", "TORCHELASTIC_*", "PET_*",
+    // what this launcher sets for each rank itself
+    "DTLAUNCH_*", "DTRING_SECRET_*", "I_MPI_PIN_INFO", "ROLE_*", "CCL_LOCAL_*"};
+
+bool is_left_behind(std::string_view name) {
+  return std::any_of(std::begin(kLeftBehind), std::end(kLeftBehind), [&](std::string_view pattern) {
+    if (!pattern.ends_with('*')) return name == pattern;
+    pattern.remove_suffix(1);
+    return name.starts_with(pattern);
+  });
+}
+
+using Map = std::map<std::string, std::string>;
+
+// Who a rank is. These must agree with each other, so the user cannot change one of them.
+Map identity_variables(const RankIdentity& id) {
+  const std::string rank = std::to_string(id.rank), world = std::to_string(id.world_size);
+  const std::string local = std::to_string(id.local_rank), size = std::to_string(id.local_size);
+  return {
+      // torch.distributed's env://, as torchrun names them
+      {"RANK", rank},
+      {"WORLD_SIZE", world},
+      {"LOCAL_RANK", local},
+      {"LOCAL_WORLD_SIZE", size},
+      {"GROUP_RANK", std::to_string(id.node_rank)},
+      {"GROUP_WORLD_SIZE", std::to_string(id.nodes)},
+      // Hydra's names; PMI_FD and PMI_PORT stay unset, since nobody here speaks PMI
+      {"PMI_RANK", rank},
+      {"PMI_SIZE", world},
+      {"MPI_LOCALRANKID", local},
+      {"MPI_LOCALNRANKS", size},
+      // oneCCL, for CCL_PROCESS_LAUNCHER=none
+      {"CCL_LOCAL_RANK", local},
+      {"CCL_LOCAL_SIZE", size},
+      {"DTLAUNCH_JOB", id.job_id},
+      {"DTLAUNCH_HOST", id.host_name},
+      {"DTRING_SECRET_FD", std::to_string(kSecretFd)},
+  };
+}
+
+// "x0,1,2": the form in which oneCCL's CCL_WORKER_AFFINITY=auto reads the cores of its rank.
+std::string pin_info(const std::vector<int>& cpus) {
+  return fmt::format("x{}", fmt::join(cpus.begin(), cpus.end(), ","));
+}
+
+// What may be overridden by -genv.
+Map default_variables(const RankIdentity& id) {
+  const std::string threads = std::to_string(id.threads);
+  Map variables = {
+      {"MASTER_ADDR", id.master_address},
+      {"MASTER_PORT", std::to_string(id.master_port)},
+      {"OMP_NUM_THREADS", threads},
+      {"MKL_NUM_THREADS", threads},
+      {"OPENBLAS_NUM_THREADS", threads},
+      // oneCCL: find the local rank in Hydra's variables, speak libfabric rather than MPI
+      {"CCL_PROCESS_LAUNCHER", "hydra"},
+      {"CCL_ATL_TRANSPORT", "ofi"},
+  };
+  if (!id.cpus.empty()) variables["I_MPI_PIN_INFO"] = pin_info(id.cpus);
+  if (id.interface.empty()) return variables;
+  // Without these, Gloo resolves the host's own name, which is often 127.0.1.1, and oneCCL takes
+  // the first interface it finds.
+  for (const char* name : {"GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME",
+                           "CCL_KVS_IFACE", "FI_TCP_IFACE"}) {
+    variables[name] = id.interface;
+  }
+  return variables;
+}
+
+void put(Map& variables, const std::string& name, const std::string& value) {
+  if (name.empty() || name.find('=') != std::string::npos) return;
+  variables[name] = value;
+}
+
+}  // namespace
+
+Variables forwardable(const Variables& launcher_environment) {
+  Variables kept;
+  for (const auto& variable : launcher_environment) {
+    if (!is_left_behind(variable.first)) kept.push_back(variable);
+  }
+  return kept;
+}
+
+std::vector<std::string> rank_environment(const RankIdentity& identity, const Variables& inherited,
+                                          const Variables& set) {
+  const Map fixed = identity_variables(identity);
+  Map variables;
+  for (const auto& [name, value] : inherited) put(variables, name, value);
+  for (const auto& [name, value] : default_variables(identity)) variables[name] = value;
+  for (const auto& [name, value] : fixed) variables[name] = value;
+  for (const auto& [name, value] : set) {
+    const auto own = fixed.find(name);
+    if (own != fixed.end() && own->second != value) {
+      throw Error(Exit::kUsage, fmt::format("cannot set {}={}", name, value),
+                  fmt::format("rank {} has {}={}, and no rank can be another", identity.rank, name,
+                              own->second),
+                  fmt::format("leave {} out", name));
+    }
+    put(variables, name, value);
+  }
+  std::vector<std::string> lines;
+  for (const auto& [name, value] : variables) lines.push_back(name + "=" + value);
+  return lines;
+}
+
+}  // namespace dtl

@@ -1,0 +1,31 @@
+#pragma once
+// HostToken: the first word of a hostfile line, or one item of -hosts: [user@]HOST[:slots]. Pure.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plan/text_position.h"
+
+namespace dtl {
+
+struct HostToken {
+  std::vector<std::string> names;  // a range names several; addresses stand without brackets
+  std::string user;
+  std::optional<int> slots;
+};
+
+// Throws position.error() for whatever is not a host; the token has no blanks.
+HostToken parse_host_token(std::string_view token, const TextPosition& position);
+
+// 1 to 65,535 without leading zeros; anything else is position.error().
+int parse_slots(std::string_view text, const TextPosition& position);
+
+// A name that ssh may be given as a user; anything else is position.error().
+std::string parse_user(std::string_view text, const TextPosition& position);
+
+// One spelling for all spellings of a host: lower case, and addresses as inet_ntop writes them.
+std::string canonical_name(const std::string& name);
+
+}  // namespace dtl

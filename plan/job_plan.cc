@@ -1,0 +1,222 @@
+#include "plan/job_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+
+#include "base/error.h"
+#include "base/limits.h"
+#include "base/text.h"
+#include "plan/environment.h"
+#include "plan/pinning.h"
+
+namespace dtl {
+namespace {
+
+bool is_loopback(const std::string& address) {
+  return address.starts_with("127.") || address == "::1" || address == "localhost";
+}
+
+std::string plural(std::size_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+// [pinning] threads, else OMP_NUM_THREADS of -genv: the other thread variables follow it.
+std::optional<int> threads_asked_for(const Request& request) {
+  std::optional<int> threads = request.threads;
+  for (const auto& [name, value] : request.set) {
+    if (name != "OMP_NUM_THREADS") continue;
+    // "4,2" has one number per level of nesting; the first is the one that counts here.
+    const auto number = parse_integer(value.substr(0, value.find(',')), 1, 65535);
+    if (number) threads = static_cast<int>(*number);
+  }
+  return threads;
+}
+
+// Linux refuses larger ones at exec, node by node; here it is one message and nothing has started.
+void check_sizes(const RankPlan& rank) {
+  const auto bytes = [](const std::vector<std::string>& strings) {
+    std::size_t total = 0;
+    for (const std::string& text : strings) total += text.size() + 1;
+    return total;
+  };
+  for (const std::string& argument : rank.arguments) {
+    if (argument.size() < kMaxArgumentBytes) continue;
+    throw Error(Exit::kUsage, fmt::format("argument '{}...'", argument.substr(0, 32)),
+                fmt::format("{} bytes are more than a program can be given ({})", argument.size(),
+                            kMaxArgumentBytes - 1));
+  }
+  for (const std::string& variable : rank.environment) {
+    if (variable.size() < kMaxArgumentBytes) continue;
+    throw Error(Exit::kUsage,
+                fmt::format("environment variable {}", variable.substr(0, variable.find('='))),
+                fmt::format("{} bytes are more than a program can be given ({})", variable.size(),
+                            kMaxArgumentBytes - 1));
+  }
+  const std::size_t environment = bytes(rank.environment);
+  if (environment > kMaxEnvironmentBytes) {
+    throw Error(Exit::kUsage, "the environment",
+                fmt::format("{} bytes are more than {}", environment, kMaxEnvironmentBytes));
+  }
+}
+
+// The places of one host; ranks of a host are neighbours.
+using PlaceSpan = std::pair<std::size_t, std::size_t>;  // [first, last) in places
+
+std::vector<PlaceSpan> group_by_host(const std::vector<RankPlace>& places) {
+  std::vector<PlaceSpan> groups;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    if (i == 0 || places[i].host != places[i - 1].host) groups.emplace_back(i, i);
+    groups.back().second = i + 1;
+  }
+  return groups;
+}
+
+class PlanMaker {
+ public:
+  PlanMaker(const Request& request, const std::vector<NodeFacts>& facts,
+            const std::vector<RankPlace>& places, const Network& network)
+      : request_(request),
+        facts_(facts),
+        places_(places),
+        network_(network),
+        groups_(group_by_host(places)),
+        threads_(threads_asked_for(request)) {}
+
+  JobPlan make(const std::string& job_id) {
+    assert(!places_.empty() && network_.nodes.size() == groups_.size());
+    plan_.job_id = job_id;
+    plan_.world_size = static_cast<int>(places_.size());
+    plan_.master_address = network_.nodes[0].address;
+    plan_.master_port = network_.master_port;
+    check_master();
+    for (std::size_t k = 0; k < groups_.size(); ++k) plan_.nodes.push_back(make_node(k));
+    warn_of_overruled_slots();
+    warn_of_idle_hosts();
+    return std::move(plan_);
+  }
+
+ private:
+  void check_master() const {
+    if (groups_.size() == 1 || !is_loopback(plan_.master_address)) return;
+    throw Error(Exit::kConfig, fmt::format("{}: cannot be the job's meeting point", name_of(0)),
+                fmt::format("{} is this machine alone, and the job has {}", plan_.master_address,
+                            plural(groups_.size(), "node")),
+                "a name or an address that the other hosts can reach, first in the hostfile");
+  }
+
+  std::size_t host_of(std::size_t node) const {
+    return static_cast<std::size_t>(places_[groups_[node].first].host);
+  }
+
+  std::string name_of(std::size_t node) const {
+    return request_.hosts.empty() ? "localhost" : request_.hosts[host_of(node)].name;
+  }
+
+  NodePlan make_node(std::size_t k) {
+    const NodeTopology& topology = facts_[host_of(k)].topology;
+    const auto [first, last] = groups_[k];
+    const int local_size = static_cast<int>(last - first);
+    const std::vector<Domain> domains = divide_cores(topology, local_size);
+    NodePlan node;
+    node.host = static_cast<int>(host_of(k));
+    node.host_name = name_of(k);
+    node.address = network_.nodes[k].address;
+    node.interface = network_.nodes[k].interface;
+    node.working_directory = request_.working_directory;
+    for (std::size_t i = first; i < last; ++i) {
+      const Domain& domain = domains[i - first];
+      node.ranks.push_back(make_rank(places_[i], domain, node, k));
+    }
+    warn_of_crowding(node, budget_cores(topology));
+    return node;
+  }
+
+  RankPlan make_rank(const RankPlace& place, const Domain& domain, const NodePlan& node,
+                     std::size_t k) const {
+    RankPlan rank;
+    rank.rank = place.rank;
+    rank.local_rank = place.local_rank;
+    if (request_.pin) rank.cpus = domain.cpus;
+    rank.threads = threads_.value_or(domain.threads);
+    rank.arguments = request_.command;
+    RankIdentity identity;
+    identity.job_id = plan_.job_id;
+    identity.host_name = node.host_name;
+    identity.master_address = plan_.master_address;
+    identity.master_port = plan_.master_port;
+    identity.interface = node.interface;
+    identity.rank = place.rank;
+    identity.world_size = plan_.world_size;
+    identity.local_rank = place.local_rank;
+    identity.local_size = place.local_size;
+    identity.node_rank = static_cast<int>(k);
+    identity.nodes = static_cast<int>(groups_.size());
+    identity.threads = rank.threads;
+    identity.cpus = rank.cpus.to_vector();
+    rank.environment = rank_environment(identity, request_.inherited, request_.set);
+    check_sizes(rank);
+    return rank;
+  }
+
+  void warn_of_crowding(const NodePlan& node, int cores) {
+    int threads = 0;
+    for (const RankPlan& rank : node.ranks) threads += rank.threads;
+    if (threads <= cores) return;
+    plan_.warnings.push_back(fmt::format("{}: {} on {}, {:.1f} on each", node.host_name,
+                                         plural(static_cast<std::size_t>(threads), "thread"),
+                                         plural(static_cast<std::size_t>(cores), "core"),
+                                         static_cast<double>(threads) / cores));
+  }
+
+  void warn_of_overruled_slots() {
+    if (!request_.ranks_per_node) return;
+    std::size_t overruled = 0;
+    const Host* first = nullptr;
+    for (std::size_t k = 0; k < groups_.size() && !request_.hosts.empty(); ++k) {
+      const Host& host = request_.hosts[host_of(k)];
+      if (!host.slots || *host.slots == *request_.ranks_per_node) continue;
+      if (first == nullptr) first = &host;
+      ++overruled;
+    }
+    if (first == nullptr) return;
+    const std::string others =
+        overruled == 1 ? "" : fmt::format(" and of {} more", plural(overruled - 1, "host"));
+    plan_.warnings.push_back(fmt::format("{}{}-ppn {} overrules slots={} of {}{}", first->where,
+                                         first->where.empty() ? "" : ": ", *request_.ranks_per_node,
+                                         *first->slots, first->name, others));
+  }
+
+  void warn_of_idle_hosts() {
+    if (request_.hosts.size() <= groups_.size()) return;
+    std::vector<std::string> names;
+    for (std::size_t i = host_of(groups_.size() - 1) + 1; i < request_.hosts.size(); ++i) {
+      names.push_back(request_.hosts[i].name);
+    }
+    constexpr std::size_t kShown = 4;
+    const std::size_t idle = names.size();
+    if (idle > kShown) names.resize(kShown);
+    plan_.warnings.push_back(
+        fmt::format("{} of {} get{} no rank: {}{}", idle, plural(request_.hosts.size(), "host"),
+                    idle == 1 ? "s" : "", join(names, ", "), idle > kShown ? ", ..." : ""));
+  }
+
+  const Request& request_;
+  const std::vector<NodeFacts>& facts_;
+  const std::vector<RankPlace>& places_;
+  const Network& network_;
+  std::vector<PlaceSpan> groups_;
+  std::optional<int> threads_;
+  JobPlan plan_;
+};
+
+}  // namespace
+
+JobPlan make_job_plan(const Request& request, const std::vector<NodeFacts>& facts,
+                      const std::vector<RankPlace>& places, const Network& network,
+                      const std::string& job_id) {
+  return PlanMaker(request, facts, places, network).make(job_id);
+}
+
+}  // namespace dtl

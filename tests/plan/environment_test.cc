@@ -1,0 +1,132 @@
+#include "plan/environment.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "base/error.h"
+
+namespace dtl {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::Pair;
+
+RankIdentity third_of_four() {
+  RankIdentity identity;
+  identity.job_id = "00ff";
+  identity.host_name = "node02";
+  identity.master_address = "10.0.0.1";
+  identity.interface = "eth1";
+  identity.master_port = 28123;
+  identity.rank = 2;
+  identity.world_size = 4;
+  identity.local_rank = 0;
+  identity.local_size = 2;
+  identity.node_rank = 1;
+  identity.nodes = 2;
+  identity.threads = 6;
+  identity.cpus = {0, 1, 4};
+  return identity;
+}
+
+std::map<std::string, std::string> as_map(const std::vector<std::string>& lines) {
+  std::map<std::string, std::string> variables;
+  for (const std::string& line : lines) {
+    const std::size_t equals = line.find('=');
+    variables[line.substr(0, equals)] = line.substr(equals + 1);
+  }
+  return variables;
+}
+
+TEST(Environment, SpeaksEveryDialect) {
+  const auto variables = as_map(rank_environment(third_of_four(), {}, {}));
+  const std::map<std::string, std::string> expected = {{"RANK", "2"},
+                                                       {"WORLD_SIZE", "4"},
+                                                       {"LOCAL_RANK", "0"},
+                                                       {"LOCAL_WORLD_SIZE", "2"},
+                                                       {"GROUP_RANK", "1"},
+                                                       {"GROUP_WORLD_SIZE", "2"},
+                                                       {"MASTER_ADDR", "10.0.0.1"},
+                                                       {"MASTER_PORT", "28123"},
+                                                       {"PMI_RANK", "2"},
+                                                       {"PMI_SIZE", "4"},
+                                                       {"MPI_LOCALRANKID", "0"},
+                                                       {"MPI_LOCALNRANKS", "2"},
+                                                       {"OMP_NUM_THREADS", "6"},
+                                                       {"MKL_NUM_THREADS", "6"},
+                                                       {"OPENBLAS_NUM_THREADS", "6"},
+                                                       {"CCL_PROCESS_LAUNCHER", "hydra"},
+                                                       {"CCL_ATL_TRANSPORT", "ofi"},
+                                                       {"CCL_KVS_IFACE", "eth1"},
+                                                       {"CCL_LOCAL_RANK", "0"},
+                                                       {"CCL_LOCAL_SIZE", "2"},
+                                                       {"FI_TCP_IFACE", "eth1"},
+                                                       {"GLOO_SOCKET_IFNAME", "eth1"},
+                                                       {"TP_SOCKET_IFNAME", "eth1"},
+                                                       {"NCCL_SOCKET_IFNAME", "eth1"},
+                                                       {"I_MPI_PIN_INFO", "x0,1,4"},
+                                                       {"DTLAUNCH_JOB", "00ff"},
+                                                       {"DTLAUNCH_HOST", "node02"},
+                                                       {"DTRING_SECRET_FD", "3"}};
+  EXPECT_EQ(variables, expected);
+}
+
+TEST(Environment, LetsComputedValuesWinOverInheritedOnes) {
+  const auto variables = as_map(rank_environment(
+      third_of_four(), {{"OMP_NUM_THREADS", "99"}, {"RANK", "7"}, {"PATH", "/bin"}}, {}));
+  EXPECT_EQ(variables.at("OMP_NUM_THREADS"), "6");
+  EXPECT_EQ(variables.at("RANK"), "2");
+  EXPECT_EQ(variables.at("PATH"), "/bin");
+}
+
+TEST(Environment, LetsGenvWinOverBoth) {
+  const auto variables = as_map(rank_environment(
+      third_of_four(), {{"A", "1"}}, {{"A", "2"}, {"A", "3"}, {"MASTER_ADDR", "10.9.9.9"}}));
+  EXPECT_EQ(variables.at("A"), "3");
+  EXPECT_EQ(variables.at("MASTER_ADDR"), "10.9.9.9");
+}
+
+TEST(Environment, RefusesToMakeARankAnother) {
+  try {
+    rank_environment(third_of_four(), {}, {{"WORLD_SIZE", "8"}});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.status(), Exit::kUsage);
+    EXPECT_STREQ(error.what(),
+                 "cannot set WORLD_SIZE=8: rank 2 has WORLD_SIZE=4, and no rank can be another. "
+                 "Try: leave WORLD_SIZE out");
+  }
+  EXPECT_NO_THROW(rank_environment(third_of_four(), {}, {{"WORLD_SIZE", "4"}}));
+}
+
+TEST(Environment, NamesNoInterfaceWhenNoneIsKnown) {
+  RankIdentity identity = third_of_four();
+  identity.interface.clear();
+  identity.cpus.clear();
+  const auto variables = as_map(rank_environment(identity, {}, {}));
+  EXPECT_EQ(variables.count("GLOO_SOCKET_IFNAME"), 0u);
+  EXPECT_EQ(variables.count("I_MPI_PIN_INFO"), 0u);
+}
+
+TEST(Environment, LeavesTheLoginHostBehind) {
+  const Variables launcher = {{"PATH", "/bin"},          {"DISPLAY", ":0"},
+                              {"SSH_AUTH_SOCK", "/x"},   {"XDG_RUNTIME_DIR", "/run/user/1"},
+                              {"TERM", "xterm"},         {"HOME", "/home/u"},
+                              {"SLURM_PROCID", "0"},     {"SLURM_JOB_ID", "7"},
+                              {"PMI_FD", "5"},           {"TORCHELASTIC_USE_AGENT_STORE", "True"},
+                              {"DTRING_SECRET_FD", "9"}, {"TERMS_OF_USE", "yes"},
+                              {"HF_TOKEN", "hf_x"}};
+  EXPECT_THAT(forwardable(launcher),
+              ElementsAre(Pair("PATH", "/bin"), Pair("HOME", "/home/u"), Pair("SLURM_JOB_ID", "7"),
+                          Pair("TERMS_OF_USE", "yes"), Pair("HF_TOKEN", "hf_x")));
+}
+
+TEST(Environment, IsSortedByName) {
+  const std::vector<std::string> lines = rank_environment(third_of_four(), {{"ZZ", "1"}}, {});
+  EXPECT_TRUE(std::is_sorted(lines.begin(), lines.end()));
+}
+
+}  // namespace
+}  // namespace dtl

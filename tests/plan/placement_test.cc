@@ -1,0 +1,118 @@
+#include "plan/placement.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+
+namespace dtl {
+namespace {
+
+using ::testing::ElementsAre;
+
+Request request_for(const std::vector<std::optional<int>>& slots) {
+  Request request;
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    Host host;
+    host.name = "n" + std::to_string(i);
+    host.slots = slots[i];
+    request.hosts.push_back(host);
+  }
+  return request;
+}
+
+// The host of each rank, in order of rank.
+std::vector<int> hosts_of(const Request& request, const std::vector<int>& cores) {
+  std::vector<int> hosts;
+  for (const RankPlace& place : place_ranks(request, cores)) {
+    EXPECT_EQ(place.rank, static_cast<int>(hosts.size()));
+    hosts.push_back(place.host);
+  }
+  return hosts;
+}
+
+std::string error_of(const Request& request, const std::vector<int>& cores) {
+  try {
+    place_ranks(request, cores);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.status(), Exit::kUsage);
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Placement, FillsEachHostBeforeTheNext) {
+  Request request = request_for({2, 3});
+  EXPECT_THAT(hosts_of(request, {8, 8}), ElementsAre(0, 0, 1, 1, 1));
+  request.ranks = 3;
+  EXPECT_THAT(hosts_of(request, {8, 8}), ElementsAre(0, 0, 1));
+}
+
+TEST(Placement, NumbersRanksWithinTheirHost) {
+  const std::vector<RankPlace> places = place_ranks(request_for({2, 1}), {8, 8});
+  EXPECT_EQ(places[1].local_rank, 1);
+  EXPECT_EQ(places[1].local_size, 2);
+  EXPECT_EQ(places[2].local_rank, 0);
+  EXPECT_EQ(places[2].local_size, 1);
+}
+
+TEST(Placement, TakesPhysicalCoresWhereAHostNamesNoSlots) {
+  EXPECT_THAT(hosts_of(request_for({std::nullopt, 1}), {3, 8}), ElementsAre(0, 0, 0, 1));
+}
+
+TEST(Placement, LetsPpnOverruleSlots) {
+  Request request = request_for({8, 1, 4, 4});
+  request.ranks_per_node = 2;
+  EXPECT_THAT(hosts_of(request, {1, 1, 1, 1}), ElementsAre(0, 0, 1, 1, 2, 2, 3, 3));
+}
+
+TEST(Placement, UsesTheFirstHostsOnlyWhenFewRanksAreAskedFor) {
+  Request request = request_for({2, 2, 2, 2});
+  request.ranks = 2;
+  request.ranks_per_node = 1;
+  EXPECT_THAT(hosts_of(request, {8, 8, 8, 8}), ElementsAre(0, 1));
+}
+
+TEST(Placement, RefusesMoreRanksThanSlotsNamingTheShortfall) {
+  Request request = request_for({2, 2});
+  request.ranks = 5;
+  EXPECT_EQ(error_of(request, {64, 64}),
+            "cannot place the ranks: -np 5 needs 1 more slot: 2 hosts offer 4. "
+            "Try: -np 4, or --oversubscribe");
+  request.ranks_per_node = 1;
+  EXPECT_EQ(error_of(request, {64, 64}),
+            "cannot place the ranks: -np 5 needs 3 more slots: -ppn 1 on 2 hosts makes 2. "
+            "Try: -np 2, or --oversubscribe");
+}
+
+TEST(Placement, SaysWhatThisMachineHas) {
+  Request request;
+  request.ranks = 4;
+  EXPECT_EQ(error_of(request, {2}),
+            "cannot place the ranks: -np 4 needs 2 more slots: this machine has 2 physical cores "
+            "to give. Try: -np 2, or --oversubscribe");
+}
+
+TEST(Placement, DealsTheSurplusRoundRobinWhenOversubscribed) {
+  Request request = request_for({2, 1});
+  request.ranks = 6;
+  request.oversubscribe = true;
+  EXPECT_THAT(hosts_of(request, {8, 8}), ElementsAre(0, 0, 0, 0, 1, 1));
+}
+
+TEST(Placement, RefusesNumbersThatAreNoneOrTooLarge) {
+  Request request = request_for({2});
+  request.ranks = 0;
+  EXPECT_EQ(error_of(request, {8}),
+            "cannot place the ranks: -np 0 is not a number of ranks. Try: -np 1 or more");
+  request.ranks = 70000;
+  request.oversubscribe = true;
+  EXPECT_EQ(error_of(request, {8}), "cannot place the ranks: 70000 ranks are more than 65535");
+  request.ranks.reset();
+  request.ranks_per_node = 0;
+  EXPECT_EQ(error_of(request, {8}),
+            "cannot place the ranks: -ppn 0 is not a number of ranks. Try: -ppn 1 or more");
+}
+
+}  // namespace
+}  // namespace dtl
