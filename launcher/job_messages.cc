@@ -29,7 +29,8 @@ void Stepper::operator()(const FromAgent& event) {
     } else if constexpr (std::is_same_v<T, Trouble>) {
       lose(event.node, Cause::kAgentFailed, static_cast<int>(Exit::kOs), message.text);
       close(event.node);
-    } else if constexpr (!std::is_same_v<T, Output> && !std::is_same_v<T, Heartbeat>) {
+    } else if constexpr (!std::is_same_v<T, Output> && !std::is_same_v<T, StdinTaken> &&
+                         !std::is_same_v<T, Heartbeat>) {
       garbage(event.node, "a message that only a launcher sends");
     }
   };

@@ -1,0 +1,148 @@
+#include "launcher/output_writer.h"
+
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <utility>
+
+#include "base/text.h"
+
+namespace dtl {
+namespace {
+
+// False when nobody will ever read what is written there.
+bool write_out(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(fd, bytes.data(), bytes.size());
+    if (n >= 0) {
+      bytes.remove_prefix(static_cast<std::size_t>(n));
+    } else if (errno == EAGAIN) {  // somebody else made the descriptor non-blocking
+      pollfd ready{fd, POLLOUT, 0};
+      ::poll(&ready, 1, -1);
+    } else if (errno != EINTR) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+class OutputWriter::Writer {
+ public:
+  Writer(Descriptors descriptors, Events events)
+      : descriptors_(descriptors), events_(std::move(events)) {}
+
+  ~Writer() {
+    {
+      const std::lock_guard lock(mutex_);
+      ending_ = true;
+    }
+    changed_.notify_all();
+  }  // ~jthread joins
+
+  void push(Chunk chunk) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (closed_[chunk.stream == Stream::kStderr]) return;
+      waiting_ += chunk.bytes.size();
+      queue_.push_back(std::move(chunk));
+    }
+    changed_.notify_all();
+    if (!thread_.joinable()) thread_ = std::jthread([this] { run(); });
+  }
+
+  bool full() {
+    const std::lock_guard lock(mutex_);
+    was_full_ = was_full_ || waiting_ > kMaxUnwrittenBytes;
+    return waiting_ > kMaxUnwrittenBytes;
+  }
+
+ private:
+  void run() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      changed_.wait(lock, [&] { return ending_ || !queue_.empty(); });
+      if (queue_.empty()) return;
+      const Chunk chunk = std::move(queue_.front());
+      queue_.pop_front();
+      const bool error_stream = chunk.stream == Stream::kStderr;
+      bool open = !closed_[error_stream];
+      lock.unlock();
+      open = open && write_out(error_stream ? descriptors_.err : descriptors_.out, chunk.bytes);
+      lock.lock();
+      waiting_ -= chunk.bytes.size();
+      report(lock, error_stream, open);
+    }
+  }
+
+  void report(std::unique_lock<std::mutex>& lock, bool error_stream, bool open) {
+    const bool newly_closed = !open && !std::exchange(closed_[error_stream], true);
+    const bool room_again = was_full_ && waiting_ < kMaxUnwrittenBytes / 2;
+    if (room_again) was_full_ = false;
+    lock.unlock();
+    if (newly_closed && !error_stream && events_.closed) events_.closed();
+    if (room_again && events_.drained) events_.drained();
+    lock.lock();
+  }
+
+  Descriptors descriptors_;
+  Events events_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Chunk> queue_;
+  std::size_t waiting_ = 0;  // bytes in queue_ and in the write under way
+  bool ending_ = false, was_full_ = false;
+  bool closed_[2] = {false, false};
+  std::jthread thread_;  // last: it uses what is above
+};
+
+OutputWriter::OutputWriter(Descriptors descriptors, bool one_screen, Events events) {
+  first_ = std::make_unique<Writer>(descriptors, std::move(events));
+  if (!one_screen) second_ = std::make_unique<Writer>(descriptors, Events{});
+}
+
+OutputWriter::~OutputWriter() = default;
+
+OutputWriter::Writer& OutputWriter::writer(Stream stream) {
+  return stream == Stream::kStdout || !second_ ? *first_ : *second_;
+}
+
+void OutputWriter::write(std::vector<Chunk> chunks) {
+  for (Chunk& chunk : chunks) {
+    Writer& to = writer(chunk.stream);
+    if (lossy_ && to.full()) {
+      dropped_bytes_ += chunk.bytes.size();
+    } else {
+      to.push(std::move(chunk));
+    }
+  }
+}
+
+bool OutputWriter::full() const {
+  return first_->full();
+}
+
+bool is_one_screen(int out, int err) {
+  if (::isatty(out) == 0 || ::isatty(err) == 0) return false;
+  struct stat a {
+  }, b{};
+  return ::fstat(out, &a) == 0 && ::fstat(err, &b) == 0 && a.st_rdev == b.st_rdev;
+}
+
+int terminal_columns(int fd) {
+  winsize size{};
+  int columns = 0;
+  if (::ioctl(fd, TIOCGWINSZ, &size) == 0) columns = size.ws_col;
+  if (const char* text = std::getenv("COLUMNS"); columns == 0 && text != nullptr) {
+    columns = static_cast<int>(parse_integer(text, 0, 10000).value_or(0));
+  }
+  return std::max(columns, 80);
+}
+
+}  // namespace dtl

@@ -1,0 +1,112 @@
+#include "launcher/output_writer.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <future>
+
+#include "base/fd.h"
+
+namespace dtl {
+namespace {
+
+class OutputWriterTest : public testing::Test {
+ protected:
+  void SetUp() override { std::signal(SIGPIPE, SIG_IGN); }
+
+  std::string read_to_end(Pipe& pipe) {
+    pipe.write_end.reset();
+    std::string all;
+    char buffer[65536];
+    for (ssize_t n = 0; (n = ::read(pipe.read_end.get(), buffer, sizeof buffer)) > 0;) {
+      all.append(buffer, static_cast<std::size_t>(n));
+    }
+    return all;
+  }
+
+  Pipe out_ = make_pipe(), err_ = make_pipe();
+};
+
+TEST_F(OutputWriterTest, WritesEverythingBeforeItGoes) {
+  {
+    OutputWriter output({out_.write_end.get(), err_.write_end.get()}, false, {});
+    output.write({{Stream::kStdout, "one\n"}, {Stream::kStderr, "two\n"}});
+    output.write({{Stream::kStdout, "three\n"}});
+  }
+  EXPECT_EQ(read_to_end(out_), "one\nthree\n");
+  EXPECT_EQ(read_to_end(err_), "two\n");
+}
+
+TEST_F(OutputWriterTest, KeepsTheOrderOfBothStreamsOnOneScreen) {
+  {
+    OutputWriter output({out_.write_end.get(), out_.write_end.get()}, true, {});
+    for (int i = 0; i < 100; ++i) {
+      output.write({{i % 2 == 0 ? Stream::kStdout : Stream::kStderr, std::to_string(i) + " "}});
+    }
+  }
+  std::string expected;
+  for (int i = 0; i < 100; ++i) expected += std::to_string(i) + " ";
+  EXPECT_EQ(read_to_end(out_), expected);
+}
+
+TEST_F(OutputWriterTest, SaysOnceThatNobodyReads) {
+  std::promise<void> closed;
+  int calls = 0;
+  out_.read_end.reset();
+  {
+    OutputWriter output({out_.write_end.get(), err_.write_end.get()}, false,
+                  {[&] {
+                     if (++calls == 1) closed.set_value();
+                   },
+                   {}});
+    output.write({{Stream::kStdout, "x"}});
+    output.write({{Stream::kStdout, "y"}});
+    ASSERT_EQ(closed.get_future().wait_for(std::chrono::seconds(20)), std::future_status::ready);
+    output.write({{Stream::kStdout, "z"}});
+  }
+  EXPECT_EQ(calls, 1);
+}
+
+TEST_F(OutputWriterTest, IsFullUntilSomebodyReads) {
+  std::promise<void> drained;
+  const std::string piece(1 << 20, 'x');
+  std::future<std::string> reader;
+  {
+    OutputWriter output({out_.write_end.get(), err_.write_end.get()}, false,
+                  {{}, [&] { drained.set_value(); }});
+    for (int i = 0; i < 6; ++i) output.write({{Stream::kStdout, piece}});
+    EXPECT_TRUE(output.full());
+    reader = std::async(std::launch::async, [fd = out_.read_end.get(), size = 6 * piece.size()] {
+      std::string all;
+      char buffer[65536];
+      while (all.size() < size) {
+        const ssize_t n = ::read(fd, buffer, sizeof buffer);
+        if (n <= 0) break;
+        all.append(buffer, static_cast<std::size_t>(n));
+      }
+      return all;
+    });
+    EXPECT_EQ(drained.get_future().wait_for(std::chrono::seconds(20)), std::future_status::ready);
+  }
+  EXPECT_EQ(reader.get().size(), 6 * piece.size());
+}
+
+TEST_F(OutputWriterTest, CountsWhatItDropsForASlowTerminal) {
+  const std::string piece(1 << 20, 'x');
+  OutputWriter output({out_.write_end.get(), err_.write_end.get()}, false, {});
+  output.set_lossy(true);
+  for (int i = 0; i < 8; ++i) output.write({{Stream::kStdout, piece}});
+  EXPECT_GE(output.dropped_bytes(), 2 * piece.size());
+  out_.read_end.reset();  // lets the writer go
+}
+
+TEST(TerminalColumns, AreEightyWhenThereIsNoTerminal) {
+  const Pipe pipe = make_pipe();
+  ::unsetenv("COLUMNS");
+  EXPECT_EQ(terminal_columns(pipe.read_end.get()), 80);
+}
+
+}  // namespace
+}  // namespace dtl
