@@ -1,0 +1,303 @@
+"""The hosts and their keeper: what `cluster up` leaves running. README.md beside it has the story.
+
+A keeper process owns everything: it lives in the switch's network namespace and is the parent of
+one init per host. A host is nothing but the namespaces of its init, so that whatever ends the init
+ends the host, and whatever ends the keeper ends them all.
+"""
+import ctypes, json, os, signal, subprocess, time
+
+SKIP, FAILED = 77, 125
+NEWNS, NEWUTS, NEWIPC, NEWPID, NEWNET = 0x20000, 0x4000000, 0x8000000, 0x20000000, 0x40000000
+HOST_NAMESPACES = NEWNS | NEWUTS | NEWIPC | NEWPID | NEWNET
+MS_REC, MS_BIND, MS_PRIVATE, MS_NOSUID, MS_NODEV = 0x4000, 0x1000, 0x40000, 2, 4
+PR_SET_PDEATHSIG, PR_SET_NAME, PR_SET_CHILD_SUBREAPER = 1, 15, 36
+HOME = "/run/root"  # in a host's private /run; ssh finds it through the host's own /etc/passwd
+PRIVATE = ("/tmp", "/run", "/dev/shm")
+SSHD_CONFIG = f"""ListenAddress 0.0.0.0
+HostKey /run/cluster/host_key
+PidFile /run/sshd.pid
+AuthorizedKeysFile .ssh/authorized_keys
+PermitRootLogin prohibit-password
+PasswordAuthentication no
+KbdInteractiveAuthentication no
+UsePAM no
+MaxStartups 100:30:200
+MaxSessions 100
+"""
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+class Failure(Exception):
+    def __init__(self, text, status=FAILED):
+        super().__init__(text)
+        self.status = status
+
+
+def check(result, what):
+    if result != 0:
+        raise Failure(f"{what}: {os.strerror(ctypes.get_errno())}")
+
+
+def unshare(flags):
+    check(libc.unshare(flags), "cannot make namespaces")
+
+
+def setns(fd, flags):
+    check(libc.setns(fd, flags), "cannot enter a namespace")
+
+
+def mount(source, target, kind, flags=0, data=""):
+    arguments = [text.encode() if text else None for text in (source, target, kind)]
+    check(libc.mount(*arguments, ctypes.c_ulong(flags), data.encode()), f"cannot mount {target}")
+
+
+def write_file(path, text, mode=0o644):
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode), "w") as file:
+        file.write(text)
+
+
+def read_file(path):
+    with open(path) as file:
+        return file.read()
+
+
+def start_time(pid):
+    """Tells a process from a later one with the same pid; None when there is none, or a zombie."""
+    try:
+        fields = read_file(f"/proc/{pid}/stat").rpartition(")")[2].split()
+    except (OSError, TypeError):
+        return None
+    return None if fields[0] in "ZX" else int(fields[19])
+
+
+def ip_batch(lines):
+    done = subprocess.run(["ip", "-batch", "-"], input="\n".join(lines) + "\n", text=True,
+                          capture_output=True)
+    if done.returncode != 0:
+        raise Failure("ip: " + done.stderr.strip())
+
+
+def limit_rate(device, rate):
+    subprocess.run(["tc", "qdisc", "add", "dev", device, "root", "tbf", "rate", rate, "burst",
+                    "128kb", "latency", "100ms"], check=True)
+
+
+# ---- one host: the init of its PID namespace
+
+
+def bind_back(kept):
+    """Shows again what lies below a folder that has just become private."""
+    for path, fd in kept:
+        os.makedirs(path, exist_ok=True)
+        mount(f"/proc/self/fd/{fd}", path, None, MS_BIND | MS_REC)
+        os.close(fd)
+
+
+def mount_private_folders(seen):
+    mount("none", "/", None, MS_REC | MS_PRIVATE)
+    hidden = [path for path in seen if path.startswith(tuple(p + "/" for p in PRIVATE))]
+    kept = [(path, os.open(path, os.O_PATH)) for path in hidden]
+    cgroups = [("/sys/fs/cgroup", os.open("/sys/fs/cgroup", os.O_PATH))]
+    mount("proc", "/proc", "proc")
+    mount("sysfs", "/sys", "sysfs")  # shows this host's network devices
+    bind_back(cgroups)
+    for path in PRIVATE:
+        mount("tmpfs", path, "tmpfs", MS_NOSUID | MS_NODEV,
+              "mode=755" if path == "/run" else "mode=1777")
+    bind_back(kept)
+
+
+def write_system_files(cluster, host):
+    os.mkdir("/run/cluster", 0o755)
+    os.mkdir("/run/sshd", 0o755)
+    os.makedirs(HOME + "/.ssh", 0o700)
+    root = f"root:x:0:0:root:{HOME}:/bin/bash\n"
+    others = [line for line in open("/etc/passwd") if not line.startswith("root:")]
+    locked = [line.split(":")[0] + ":*:19000:0:99999:7:::\n" for line in [root] + others]
+    files = {"hosts": cluster["hosts_file"], "hostname": host["name"] + "\n",
+             "passwd": root + "".join(others), "resolv.conf": "",
+             "nsswitch.conf": "passwd: files\ngroup: files\nshadow: files\nhosts: files\n"}
+    for name, text in files.items():
+        write_file(f"/run/cluster/{name}", text)
+    write_file("/run/cluster/shadow", "".join(locked), 0o600)
+    for name in [*files, "shadow"]:
+        if os.path.exists(f"/etc/{name}"):
+            mount(f"/run/cluster/{name}", os.path.realpath(f"/etc/{name}"), None, MS_BIND)
+    write_file("/run/cluster/host_key", host["key"], 0o600)
+    write_file("/run/cluster/sshd_config", SSHD_CONFIG)
+    write_file(HOME + "/.ssh/id_ed25519", cluster["user_key"], 0o600)
+    write_file(HOME + "/.ssh/id_ed25519.pub", cluster["user_public"])
+    write_file(HOME + "/.ssh/authorized_keys", cluster["user_public"], 0o600)
+    write_file(HOME + "/.ssh/known_hosts", cluster["known_hosts"], 0o600)
+
+
+def start_sshd():
+    null = open(os.devnull, "r+")
+    sshd = subprocess.Popen(["/usr/sbin/sshd", "-D", "-f", "/run/cluster/sshd_config", "-E",
+                             "/run/sshd.log"], stdin=null, stdout=null, stderr=null, cwd="/",
+                            env={"PATH": os.defpath})
+    deadline = time.monotonic() + 10
+    while not os.path.exists("/run/sshd.pid"):  # written once it listens
+        if sshd.poll() is not None or time.monotonic() > deadline:
+            raise Failure("sshd does not start: " + read_file("/run/sshd.log").strip())
+        time.sleep(0.002)
+
+
+def run_host(cluster, host, go, ready):
+    os.read(go, 1)  # the keeper has plugged in eth0, and is our parent now
+    libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    libc.prctl(PR_SET_NAME, (host["name"] + "-init").encode())
+    os.chdir("/")
+    check(libc.sethostname(host["name"].encode(), len(host["name"])), "cannot set the host name")
+    mount_private_folders(cluster["seen"])
+    write_system_files(cluster, host)
+    ip_batch(["link set lo up", f"addr add {host['address']}/16 dev eth0", "link set eth0 up"])
+    if cluster["rate"]:
+        limit_rate("eth0", cluster["rate"])
+    os.environ.clear()
+    start_sshd()
+    os.write(ready, b"ready\n")
+    os.close(ready)
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
+    while True:  # reap orphans for ever, as an init does
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        except ChildProcessError:
+            pass
+        signal.sigwaitinfo({signal.SIGCHLD})
+
+
+def guarded(ready, action, *arguments):
+    """Runs the rest of a forked process; a failure is one line on its `ready` pipe."""
+    try:
+        action(*arguments)
+    except BaseException as error:  # the root of a process: nothing may reach the parent's code
+        os.write(ready, f"{type(error).__name__}: {error}\n".encode())
+    finally:
+        os._exit(1)
+
+
+# ---- the keeper
+
+
+def cpu_group(name):
+    """The folder of a new cgroup for CPU time and the function that writes its quota."""
+    for line in open("/proc/self/cgroup"):
+        _, controllers, path = line.strip().split(":", 2)
+        if "cpu" in controllers.split(","):
+            return f"/sys/fs/cgroup/cpu{path.rstrip('/')}/{name}", "v1"
+    return f"/sys/fs/cgroup/{name}", "v2"
+
+
+def make_cpu_group(host, name, cpus):
+    folder, version = cpu_group(name)
+    os.mkdir(folder)
+    host["cgroup"] = folder
+    quota, period = int(float(cpus) * 100_000), 100_000
+    if version == "v1":
+        write_file(folder + "/cpu.cfs_period_us", str(period))
+        write_file(folder + "/cpu.cfs_quota_us", str(quota))
+    else:
+        write_file(folder + "/cpu.max", f"{quota} {period}")
+    write_file(folder + "/cgroup.procs", str(host["pid"]))
+
+
+def fork_host(cluster, host, ready):
+    """Forks a host's init by way of a child that makes the namespaces. Returns the go pipe."""
+    go_read, go_write = os.pipe()
+    pid_read, pid_write = os.pipe()
+    middle = os.fork()
+    if middle == 0:
+        def make():
+            os.close(go_write)
+            unshare(HOST_NAMESPACES)
+            pid = os.fork()
+            if pid == 0:
+                os.close(pid_write)
+                guarded(ready, run_host, cluster, host, go_read, ready)
+            os.write(pid_write, str(pid).encode())
+        guarded(ready, make)
+    os.close(go_read)
+    os.close(pid_write)
+    os.waitpid(middle, 0)
+    host["pid"] = int(os.read(pid_read, 32) or b"0")
+    os.close(pid_read)
+    host["start"] = start_time(host["pid"])
+    return go_write
+
+
+def run_keeper(cluster, ready):
+    os.setsid()
+    libc.prctl(PR_SET_CHILD_SUBREAPER, 1)
+    libc.prctl(PR_SET_NAME, b"cluster-keeper")
+    os.chdir("/")
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGCHLD})
+    unshare(NEWNET)
+    go = [fork_host(cluster, host, ready) for host in cluster["hosts"]]
+    if not all(host["pid"] for host in cluster["hosts"]):
+        return
+    lines = ["link add br0 type bridge", "link set br0 up"]
+    for host in cluster["hosts"]:
+        lines += [f"link add {host['port']} type veth peer name eth0 netns {host['pid']}",
+                  f"link set {host['port']} master br0 up"]
+    ip_batch(lines)
+    for host in cluster["hosts"]:
+        if cluster["rate"]:
+            limit_rate(host["port"], cluster["rate"])
+        if cluster["cpus"]:
+            make_cpu_group(host, f"{cluster['name']}-{host['name']}", cluster["cpus"])
+    cluster["keeper"], cluster["keeper_start"] = os.getpid(), start_time(os.getpid())
+    secret = ("user_key", "user_public", "known_hosts", "hosts_file", "key")
+    write_file(cluster["state"] + "/cluster.json", json.dumps(
+        {k: [{a: b for a, b in h.items() if a not in secret} for h in v] if k == "hosts" else v
+         for k, v in cluster.items() if k not in secret}), 0o600)
+    for pipe in go:
+        os.write(pipe, b"g")
+        os.close(pipe)
+    os.close(ready)
+    detach_output()
+    reap_until_told(cluster)
+
+
+def detach_output():
+    null = os.open(os.devnull, os.O_RDWR)
+    for fd in (0, 1, 2):
+        os.dup2(null, fd)
+
+
+def reap_until_told(cluster):
+    ended = set()
+    while signal.sigwaitinfo({signal.SIGTERM, signal.SIGCHLD}).si_signo == signal.SIGCHLD:
+        ended |= reap(os.WNOHANG)
+    for host in cluster["hosts"]:
+        if host["pid"] not in ended:
+            os.kill(host["pid"], signal.SIGKILL)
+    reap(0)
+    remove_cpu_groups(cluster)
+    os._exit(0)
+
+
+def remove_cpu_groups(cluster):
+    deadline = time.monotonic() + 2
+    for folder in [host["cgroup"] for host in cluster["hosts"] if "cgroup" in host]:
+        while os.path.isdir(folder):
+            try:
+                os.rmdir(folder)
+            except OSError:  # busy: a `cluster exec` is about to notice that its command has ended
+                if time.monotonic() > deadline:
+                    break
+                time.sleep(0.005)
+
+
+def reap(flags):
+    ended = set()
+    try:
+        while True:
+            pid = os.waitpid(-1, flags)[0]
+            if pid == 0:
+                return ended
+            ended.add(pid)
+    except ChildProcessError:
+        return ended
