@@ -54,7 +54,7 @@ struct AdamStep {
 };
 
 struct OptimizerKernels {
-  // AdamW as torch.optim.AdamW; gradient null means zero.
+  // AdamW as torch.optim.AdamW;
   void (*adamw)(std::int64_t count, const AdamStep& step, const float* gradient, float* parameter,
                 float* m, float* v);
   double (*sum_squares)(std::int64_t count, const float* x);

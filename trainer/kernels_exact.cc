@@ -75,7 +75,7 @@ void adamw(std::int64_t count, const AdamStep& step, const float* gradient, floa
   const float scale = step.gradient_scale;
 #pragma omp simd
   for (std::int64_t i = 0; i < count; ++i) {
-    const float g = gradient ? gradient[i] * scale : 0.0F;
+    const float g = gradient[i] * scale;
     const float first = m[i] * step.beta1 + g * rest1;
     const float second = v[i] * step.beta2 + g * g * rest2;
     m[i] = first;

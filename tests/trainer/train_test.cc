@@ -1,0 +1,181 @@
+#include "trainer/train.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "tests/trainer/model_support.h"
+#include "tests/trainer/thread_ring.h"
+#include "trainer/evaluate.h"
+#include "trainer/sampler.h"
+
+namespace dtl::trainer {
+namespace {
+
+struct Training {
+  std::vector<double> losses;
+  std::vector<float> parameters;
+  Predictions predictions;
+};
+
+TrainSettings settings_for(int accumulation) {
+  TrainSettings settings;
+  settings.global_batch = 12;
+  settings.accumulation = accumulation;
+  settings.optimizer.learning_rate = 1e-3;
+  settings.optimizer.weight_decay = 0.01;
+  settings.optimizer.total_steps = 100;
+  settings.optimizer.warmup_steps = 5;
+  return settings;
+}
+
+// `steps` steps over 50 examples on `ranks` ranks; dropout is on.
+Training train(int ranks, int steps, int accumulation = 1, int threads = 1) {
+  const ModelConfig config = tiny_config(ModelType::kBert);
+  const Examples examples = random_examples(50, 20, config.vocab_size, 3, 21);
+  Training run;
+  run_ranks(ranks, [&](Group& group) {
+    ThreadPool pool(threads, false);
+    Model<float> model(config, pool);
+    std::vector<float> initial(static_cast<std::size_t>(model.layout().total));
+    for (const ParameterInfo& tensor : model.layout().tensors) {
+      initialise(tensor, 0.1, 3, initial.data());
+    }
+    Trainer trainer(model, settings_for(accumulation), group, pool, initial);
+    std::vector<double> losses;
+    for (int i = 0; i < steps; ++i) losses.push_back(trainer.step(examples).loss);
+    trainer.verify_parameters();
+    Predictions predictions = predict(model, trainer.parameters(), examples, 7, group);
+    if (group.rank() == 0) run = {losses, trainer.parameters(), predictions};
+  });
+  return run;
+}
+
+double largest_difference(const std::vector<double>& a, const std::vector<double>& b) {
+  double worst = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) worst = std::max(worst, std::abs(a[i] - b[i]));
+  return worst;
+}
+
+TEST(DataParallel, GivesTheSameLossCurveOnOneTwoAndFourRanks) {
+  const Training one = train(1, 100);
+  EXPECT_LT(one.losses.back(), 0.8 * one.losses.front());
+  EXPECT_LT(largest_difference(one.losses, train(2, 100).losses), 1e-4);
+  EXPECT_LT(largest_difference(one.losses, train(4, 100).losses), 1e-4);
+}
+
+TEST(DataParallel, GivesTheSameBitsEveryTimeAndForAnyNumberOfThreads) {
+  const Training first = train(2, 20);
+  EXPECT_EQ(first.parameters, train(2, 20).parameters);
+  EXPECT_EQ(first.parameters, train(2, 20, 1, 3).parameters);
+}
+
+TEST(DataParallel, AccumulatesMicroBatchesIntoTheSameStep) {
+  const Training whole = train(1, 30);
+  EXPECT_LT(largest_difference(whole.losses, train(1, 30, 4).losses), 1e-5);
+  EXPECT_LT(largest_difference(whole.losses, train(2, 30, 3).losses), 1e-5);
+}
+
+TEST(DataParallel, PredictsTheSameOnAnyNumberOfRanks) {
+  const Training one = train(1, 10), three = train(3, 10);
+  EXPECT_EQ(one.predictions.labels, three.predictions.labels);
+  for (std::size_t i = 0; i < one.predictions.losses.size(); ++i) {
+    EXPECT_NEAR(one.predictions.losses[i], three.predictions.losses[i], 1e-4);
+  }
+}
+
+TEST(DataParallel, HasRanksWithoutExamplesTakePart) {
+  EXPECT_EQ(train(16, 6).losses.size(), 6U);  // steps of 12, the last of an epoch of 2
+}
+
+TEST(DataParallel, FailsLoudlyWhenRanksDiffer) {
+  const ModelConfig config = tiny_config(ModelType::kBert);
+  try {
+    run_ranks(3, [&](Group& group) {
+      ThreadPool pool(1, false);
+      Model<float> model(config, pool);
+      std::vector<float> initial(static_cast<std::size_t>(model.layout().total));
+      if (group.rank() == 2) initial[5] = 1;
+      Trainer trainer(model, settings_for(1), group, pool, initial);
+      trainer.verify_parameters();
+    });
+    FAIL() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(),
+                 "after the last step: the parameters of rank 2 differ from rank 0's");
+    EXPECT_EQ(error.status(), Exit::kInternal);
+  }
+}
+
+TEST(DataParallel, NamesTheStepWhoseLossIsNotANumber) {
+  const ModelConfig config = tiny_config(ModelType::kBert);
+  const Examples examples = random_examples(5, 9, config.vocab_size, 3, 1);
+  try {
+    run_ranks(2, [&](Group& group) {
+      ThreadPool pool(1, false);
+      Model<float> model(config, pool);
+      auto parameters = random_parameters<float>(model.layout(), 1);
+      std::fill(parameters.begin() + model.layout().class_bias,
+                parameters.begin() + model.layout().class_bias + 3, 3e38F);
+      parameters[static_cast<std::size_t>(model.layout().class_bias)] = -3e38F;
+      Trainer trainer(model, settings_for(1), group, pool, parameters);
+      for (int i = 0; i < 50; ++i) trainer.step(examples);
+    });
+    FAIL() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.attempted(), "training step 1");
+    EXPECT_EQ(error.status(), Exit::kBadInput);
+  }
+}
+
+TEST(Sampler, ShufflesAsTorchRandperm) {
+  // torch.randperm(10, generator=torch.Generator().manual_seed(42))
+  EXPECT_EQ(random_order(10, 42), (std::vector<std::int64_t>{2, 6, 1, 8, 4, 5, 0, 9, 3, 7}));
+}
+
+TEST(Sampler, DealsEveryExampleOnceAndBalancesTokens) {
+  const Examples examples = random_examples(40, 30, 40, 2, 3);
+  const auto chosen = first_indices(40);
+  const auto shares = deal(examples, chosen, 4);
+  std::multiset<std::int64_t> dealt;
+  std::vector<std::int64_t> tokens;
+  for (const auto& share : shares) {
+    dealt.insert(share.begin(), share.end());
+    tokens.push_back(make_batch(examples, share).tokens());
+  }
+  EXPECT_EQ(dealt, std::multiset<std::int64_t>(chosen.begin(), chosen.end()));
+  EXPECT_LE(*std::max_element(tokens.begin(), tokens.end()),
+            *std::min_element(tokens.begin(), tokens.end()) + 30);
+}
+
+TEST(Sampler, NamesTheWordsOfAStepWithoutPadding) {
+  Examples examples;
+  examples.ids = {5, 0, 3, 5, 9};
+  examples.types.resize(5);
+  examples.starts = {0, 3, 5};
+  examples.labels = {0, 0};
+  EXPECT_EQ(words_of(examples, first_indices(2), 0), (std::vector<std::int32_t>{3, 5, 9}));
+}
+
+TEST(Metrics, AreRightForTwoClasses) {
+  Examples examples;
+  examples.labels = {1, 1, 1, 0, 0};
+  const Predictions predictions{{1, 1, 0, 1, 0}, {1, 2, 3, 4, 5}};
+  const Metrics metrics = measure(examples, predictions, 2);
+  EXPECT_DOUBLE_EQ(metrics.loss, 3.0);
+  EXPECT_DOUBLE_EQ(metrics.accuracy, 0.6);
+  EXPECT_DOUBLE_EQ(metrics.majority_share, 0.6);
+  EXPECT_DOUBLE_EQ(metrics.f1, 2.0 * 2 / (3 + 3));
+}
+
+TEST(Metrics, AverageF1OverThreeClasses) {
+  Examples examples;
+  examples.labels = {0, 0, 1, 2};
+  const Predictions predictions{{0, 1, 1, 1}, {0, 0, 0, 0}};
+  const Metrics metrics = measure(examples, predictions, 3);
+  EXPECT_NEAR(metrics.f1, (2.0 / 3 + 2.0 / 4 + 0) / 3, 1e-12);
+}
+
+}  // namespace
+}  // namespace dtl::trainer

@@ -1,0 +1,77 @@
+#include "trainer/evaluate.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace dtl::trainer {
+namespace {
+
+constexpr std::uint64_t kPredictionTag = 0xFFFF0002;
+
+double cross_entropy(const float* logits, std::int64_t classes, std::int32_t label) {
+  const float highest = *std::max_element(logits, logits + classes);
+  double sum = 0;
+  for (std::int64_t c = 0; c < classes; ++c)
+    sum += std::exp(static_cast<double>(logits[c] - highest));
+  return std::log(sum) - static_cast<double>(logits[label] - highest);
+}
+
+}  // namespace
+
+// Each rank fills the places of its own examples and leaves zeros elsewhere, so the sum over the
+// ranks is exact.
+Predictions predict(Model<float>& model, const std::vector<float>& parameters,
+                    const Examples& examples, std::int64_t batch_per_rank, Group& group) {
+  const auto count = static_cast<std::size_t>(examples.size());
+  const auto classes = static_cast<std::int64_t>(model.config().labels.size());
+  std::vector<float> results(2 * count);  // labels, then losses
+  std::vector<std::int64_t> mine;
+  for (std::int64_t i = group.rank(); i < examples.size(); i += group.size()) mine.push_back(i);
+  for (std::size_t begin = 0; begin < mine.size();
+       begin += static_cast<std::size_t>(batch_per_rank)) {
+    const std::size_t end = std::min(mine.size(), begin + static_cast<std::size_t>(batch_per_rank));
+    const std::span<const std::int64_t> chosen(mine.data() + begin, end - begin);
+    const float* logits = model.forward(parameters.data(), make_batch(examples, chosen), nullptr);
+    for (const std::int64_t example : chosen) {
+      const auto e = static_cast<std::size_t>(example);
+      results[e] = static_cast<float>(std::max_element(logits, logits + classes) - logits);
+      results[count + e] = static_cast<float>(cross_entropy(logits, classes, examples.labels[e]));
+      logits += classes;
+    }
+  }
+  group.sum(results.data(), results.size(), kPredictionTag);
+  Predictions predictions;
+  for (std::size_t i = 0; i < count; ++i) {
+    predictions.labels.push_back(static_cast<std::int32_t>(results[i]));
+    predictions.losses.push_back(results[count + i]);
+  }
+  return predictions;
+}
+
+// F1 of a class: 2 hits / (predicted + present), 0 where neither occurs.
+Metrics measure(const Examples& examples, const Predictions& predictions, int classes) {
+  const auto size = static_cast<std::size_t>(classes);
+  std::vector<double> hits(size), predicted(size), present(size);
+  Metrics metrics;
+  const auto count = static_cast<double>(std::max<std::int64_t>(1, examples.size()));
+  for (std::size_t i = 0; i < examples.labels.size(); ++i) {
+    const auto truth = static_cast<std::size_t>(examples.labels[i]);
+    const auto answer = static_cast<std::size_t>(predictions.labels[i]);
+    present[truth] += 1;
+    predicted[answer] += 1;
+    if (truth == answer) hits[truth] += 1;
+    metrics.loss += static_cast<double>(predictions.losses[i]) / count;
+  }
+  std::vector<double> f1(size);
+  for (std::size_t c = 0; c < size; ++c) {
+    metrics.accuracy += hits[c] / count;
+    metrics.majority_share = std::max(metrics.majority_share, present[c] / count);
+    const double both = predicted[c] + present[c];
+    f1[c] = both > 0 ? 2 * hits[c] / both : 0.0;
+    metrics.f1 += f1[c] / static_cast<double>(classes);
+  }
+  if (classes == 2) metrics.f1 = f1[1];
+  return metrics;
+}
+
+}  // namespace dtl::trainer

@@ -1,0 +1,29 @@
+#pragma once
+// Evaluation, shared out over the ranks, and the figures it gives.
+
+#include <cstdint>
+#include <vector>
+
+#include "trainer/group.h"
+#include "trainer/model.h"
+
+namespace dtl::trainer {
+
+struct Predictions {
+  std::vector<std::int32_t> labels;  // [N]
+  std::vector<float> losses;         // [N]
+};
+
+// Without dropout; equal on all ranks afterwards.
+Predictions predict(Model<float>& model, const std::vector<float>& parameters,
+                    const Examples& examples, std::int64_t batch_per_rank, Group& group);
+
+struct Metrics {
+  double loss = 0;
+  double accuracy = 0;
+  double f1 = 0;              // two classes: of class 1; more: the mean over classes
+  double majority_share = 0;  // accuracy of always answering the most frequent label
+};
+Metrics measure(const Examples& examples, const Predictions& predictions, int classes);
+
+}  // namespace dtl::trainer
