@@ -1,0 +1,157 @@
+#include "base/toml_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+
+namespace dtl {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Pair;
+using ::testing::StartsWith;
+
+TomlFile parse(const std::string& text) {
+  return TomlFile::parse(text, "job.toml");
+}
+
+template <typename Act>
+std::string error_of(const std::string& text, Act act) {
+  try {
+    TomlFile file = parse(text);
+    act(file);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.status(), Exit::kBadInput);
+    return error.what();
+  }
+  return "no error";
+}
+
+std::string parse_error(const std::string& text) {
+  return error_of(text, [](TomlFile&) {});
+}
+
+TEST(TomlFile, GivesValuesByDottedKey) {
+  TomlFile file = parse("a = 'x'\n[t]\nn = 3\nf = 0.5\nb = true\nl = ['p', \"q\"]\n");
+  EXPECT_EQ(file.string("a"), "x");
+  EXPECT_EQ(file.integer("t.n"), 3);
+  EXPECT_EQ(file.number("t.f"), 0.5);
+  EXPECT_EQ(file.number("t.n"), 3.0);
+  EXPECT_EQ(file.boolean("t.b"), true);
+  EXPECT_THAT(file.strings("t.l").value(), ElementsAre("p", "q"));
+  EXPECT_NO_THROW(file.reject_unknown_keys());
+}
+
+TEST(TomlFile, GivesNothingForWhatIsAbsent) {
+  TomlFile file = parse("");
+  EXPECT_FALSE(file.string("a"));
+  EXPECT_FALSE(file.integer("t.n"));
+  EXPECT_THAT(file.table("t"), ElementsAre());
+  EXPECT_EQ(file.where("a"), "job.toml");
+}
+
+TEST(TomlFile, GivesATableInFileOrderAsTyped) {
+  TomlFile file = parse("[t]\nz = 1\na = 'x y'\nf = 2e-5\nb = false\n\"k.k\" = 10_000\n");
+  EXPECT_THAT(file.table("t"), ElementsAre(Pair("z", "1"), Pair("a", "x y"), Pair("f", "2e-05"),
+                                           Pair("b", "false"), Pair("k.k", "10000")));
+  EXPECT_NO_THROW(file.reject_unknown_keys());
+}
+
+TEST(TomlFile, KnowsTheLineOfAKey) {
+  TomlFile file = parse("\na = 1\n\n[t]\n\nn = 2\n");
+  EXPECT_EQ(file.where("a"), "job.toml:2");
+  EXPECT_EQ(file.where("t.n"), "job.toml:6");
+}
+
+TEST(TomlFile, RefusesAnotherTypeWithItsLine) {
+  EXPECT_EQ(error_of("\nn = 'four'", [](TomlFile& file) { file.integer("n"); }),
+            "job.toml:2: 'n' must be a whole number, not a string");
+  EXPECT_EQ(error_of("n = 4.5", [](TomlFile& file) { file.integer("n"); }),
+            "job.toml:1: 'n' must be a whole number, not a number");
+  EXPECT_EQ(error_of("s = 4", [](TomlFile& file) { file.string("s"); }),
+            "job.toml:1: 's' must be a string, not a whole number");
+  EXPECT_EQ(error_of("b = 1", [](TomlFile& file) { file.boolean("b"); }),
+            "job.toml:1: 'b' must be true or false, not a whole number");
+  EXPECT_EQ(error_of("l = ['a', 1]", [](TomlFile& file) { file.strings("l"); }),
+            "job.toml:1: 'l' must be a string, not a whole number");
+  EXPECT_EQ(error_of("t = 1", [](TomlFile& file) { file.integer("t.n"); }),
+            "job.toml:1: 't' must be a table, not a whole number");
+  EXPECT_EQ(error_of("[t]\na = [1]", [](TomlFile& file) { file.table("t"); }),
+            "job.toml:2: 't.a' must be a string, a number, true or false, not a list");
+}
+
+TEST(TomlFile, RefusesNumbersThatDoNotFit) {
+  EXPECT_EQ(error_of("n = 99999999999999999999", [](TomlFile& file) { file.integer("n"); }),
+            "job.toml:1: 'n' is too large");
+}
+
+TEST(TomlFile, RefusesZeroBytesInStrings) {
+  EXPECT_EQ(error_of("s = \"a\\u0000b\"", [](TomlFile& file) { file.string("s"); }),
+            "job.toml:1: 's' has a zero byte in it");
+}
+
+TEST(TomlFile, NamesTheUnknownKeyAndTheNearestOne) {
+  const auto ask = [](TomlFile& file) {
+    file.boolean("pinning.enabled");
+    file.integer("pinning.threads");
+    file.integer("ranks");
+    file.reject_unknown_keys();
+  };
+  EXPECT_EQ(error_of("ranks = 2\n[pinnning]\nenabled = true", ask),
+            "job.toml:3: unknown key 'pinnning.enabled'. Try: pinning.enabled");
+  EXPECT_EQ(error_of("rank = 2", ask), "job.toml:1: unknown key 'rank'. Try: ranks");
+  EXPECT_EQ(error_of("threads = 2", ask),
+            "job.toml:1: unknown key 'threads'. Try: pinning.threads");
+  EXPECT_EQ(error_of("[strange]", ask), "job.toml:1: unknown key 'strange'");
+  EXPECT_EQ(error_of("\"pinning.enabled\" = true", ask),
+            "job.toml:1: unknown key '\"pinning.enabled\"'. Try: pinning.enabled");
+  EXPECT_EQ(error_of("[pinning]\n", ask), "no error");
+}
+
+TEST(TomlFile, NamesTheFirstUnknownKeyOfTheFile) {
+  EXPECT_EQ(error_of("zz = 1\naa = 2", [](TomlFile& file) { file.reject_unknown_keys(); }),
+            "job.toml:1: unknown key 'zz'");
+}
+
+TEST(TomlFile, SaysWhyItCannotBeRead) {
+  EXPECT_EQ(parse_error("a = 1\nb = \n"),
+            "job.toml:2: missing value after key-value separator '=', in 'b ='");
+  EXPECT_EQ(parse_error("a=1\na=2\n"), "job.toml:2: value (\"a\") already exists, in 'a=2'");
+  EXPECT_THAT(parse_error("just text"), StartsWith("job.toml:1: missing key-value separator"));
+  EXPECT_THAT(parse_error("a = [1, 2\n"), HasSubstr("missing array separator"));
+}
+
+TEST(TomlFile, RefusesBottomlessNesting) {
+  EXPECT_EQ(parse_error("\na = " + std::string(100000, '[')),
+            "job.toml:2: nested deeper than 64 levels");
+  std::string dotted = "a";
+  for (int i = 0; i < 50000; ++i) dotted += ".a";
+  EXPECT_EQ(parse_error(dotted + " = 1"), "job.toml:1: nested deeper than 64 levels");
+  std::string hidden = "a = ";
+  for (int i = 0; i < 1000; ++i) hidden += "[ # ]\n'''\n]''',";
+  EXPECT_THAT(parse_error(hidden), HasSubstr("nested deeper than 64 levels"));
+}
+
+TEST(TomlFile, DoesNotTakeBracketsInStringsForNesting) {
+  const std::string many(200, '[');
+  TomlFile file = parse("a = '" + many + "'\nb = \"\\\"" + many + "\"\nc = \"\"\"\n" + many +
+                        "\n\"\"\" # " + many + "\n");
+  EXPECT_EQ(file.string("a"), many);
+  EXPECT_EQ(file.string("b"), "\"" + many);
+  EXPECT_EQ(file.string("c"), many + "\n");
+}
+
+TEST(TomlFile, SaysWhichFileIsMissing) {
+  try {
+    TomlFile::load("/nonexistent/dtlaunch.toml");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(),
+                 "cannot read '/nonexistent/dtlaunch.toml': No such file or directory");
+  }
+}
+
+}  // namespace
+}  // namespace dtl
