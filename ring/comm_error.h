@@ -1,0 +1,25 @@
+#pragma once
+// CommError: an Error that also knows which dt_status the C ABI answers. Thrown while a
+// communicator is being set up; afterwards failures are values (see news.h).
+
+#include <string>
+#include <utility>
+
+#include "base/error.h"
+#include "ring/dtring.h"
+
+namespace dtl::ring {
+
+class CommError : public Error {
+ public:
+  CommError(int status, std::string attempted, std::string reason, std::string hint = {})
+      : Error(Exit::kOs, std::move(attempted), std::move(reason), std::move(hint)),
+        dt_status_(status) {}
+
+  int dt_status() const { return dt_status_; }
+
+ private:
+  int dt_status_;
+};
+
+}  // namespace dtl::ring

@@ -1,0 +1,68 @@
+#pragma once
+// Frames on the control lines (every rank <-> rank 0) and against the direction of the data ring
+// (next -> previous): who is where, who left, who failed. Only between ranks that have proved the
+// secret; lengths are bounded all the same. One thread.
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/fd.h"
+
+namespace dtl::ring {
+
+enum class FrameKind : std::uint32_t {
+  kJoin = 1,   // rank -> 0: text is this rank's listening address and host name
+  kTable = 2,  // 0 -> all: the same of all ranks
+  kReady = 3,  // rank -> 0: both links of this rank exist
+  kGo = 4,     // 0 -> all: all links of the ring exist
+  kFail = 5,   // everybody: the communicator failed, with status and reason
+  kBye = 6,    // everybody: `rank` destroyed its communicator after `completed` operations
+};
+
+struct Frame {
+  FrameKind kind = FrameKind::kFail;
+  std::int32_t status = 0;  // kFail: a dt_status
+  std::int32_t rank = 0;    // whom it is about
+  std::uint64_t completed = 0;
+  std::string text;
+};
+
+constexpr std::size_t kMaxFrameText = 1024;      // of a reason; longer ones are cut
+constexpr std::size_t kMaxTableText = 16 << 20;  // 65,535 ranks with names of 200 bytes
+
+std::string encode(const Frame& frame);
+
+enum class LineState { kOpen, kClosed, kGarbled };
+
+// Collects bytes of one line until they are whole frames.
+class FrameReader {
+ public:
+  // Reads what is there without blocking and appends whole frames. kClosed and kGarbled come
+  // after the frames that arrived before.
+  LineState read(int fd, std::vector<Frame>& frames);
+  // errno of the failed read behind kClosed; 0 for an orderly end.
+  int closing_error() const { return closing_error_; }
+
+ private:
+  bool take_frames(std::vector<Frame>& frames);
+
+  std::string buffer_;
+  int closing_error_ = 0;
+};
+
+// Sends without blocking. False when the line is dead or full: then its reader will say so.
+bool send_now(int fd, std::string_view bytes);
+// Waits for the peer to make room, until the deadline.
+bool send_until(int fd, std::string_view bytes, std::chrono::steady_clock::time_point deadline);
+
+struct ControlLine {
+  int rank = -1;
+  Fd fd;
+  FrameReader reader;
+};
+
+}  // namespace dtl::ring

@@ -1,0 +1,40 @@
+#pragma once
+// The few primitives of the handshake: HMAC-SHA256, HKDF-SHA256 (RFC 5869), random bytes and a
+// comparison in constant time. The only file pair that includes OpenSSL. Thread-safe.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace dtl::ring {
+
+using Bytes = std::span<const std::uint8_t>;
+using Digest = std::array<std::uint8_t, 32>;
+
+// 32 secret bytes, wiped when they go out of scope.
+class Key {
+ public:
+  Key() = default;
+  explicit Key(const Digest& bytes) : bytes_(bytes) {}
+  Key(const Key&) = default;
+  Key& operator=(const Key&) = default;
+  ~Key() { wipe(bytes_.data(), bytes_.size()); }
+
+  Bytes bytes() const { return bytes_; }
+  static void wipe(void* data, std::size_t bytes);
+
+ private:
+  Digest bytes_{};
+};
+
+// All throw CommError(DT_E_SYS) when the library or the kernel refuses.
+Digest hmac_sha256(Bytes key, Bytes message);
+Digest sha256(std::string_view text);
+Key hkdf_sha256(Bytes secret, Bytes salt, Bytes info);  // one block: 32 bytes
+void fill_random(std::span<std::uint8_t> bytes);
+
+bool equal_in_constant_time(Bytes left, Bytes right);
+
+}  // namespace dtl::ring

@@ -1,0 +1,129 @@
+#include "ring/environment.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/fd.h"
+#include "base/text.h"
+#include "ring/comm_error.h"
+#include "ring/crypto.h"
+
+namespace dtl::ring {
+namespace {
+
+constexpr std::size_t kSecretBytes = 32;
+constexpr std::size_t kMaxSecretBytes = 4096;
+constexpr const char* kAttempt = "cannot create a communicator from the environment";
+
+std::string optional(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+std::string required(const char* name) {
+  std::string value = optional(name);
+  if (value.empty()) {
+    throw CommError(DT_E_INVAL, kAttempt, fmt::format("{} is not set", name),
+                    "run the program under dtlaunch");
+  }
+  return value;
+}
+
+int required_integer(const char* name, std::int64_t low, std::int64_t high) {
+  const std::string value = required(name);
+  const auto number = parse_integer(value, low, high);
+  if (!number) {
+    throw CommError(DT_E_INVAL, kAttempt,
+                    fmt::format("{}='{}' is not a whole number in {}..{}", name, value, low, high));
+  }
+  return static_cast<int>(*number);
+}
+
+CommError bad_secret(const std::string& where, const std::string& reason,
+                     const std::string& hint = {}) {
+  return {DT_E_AUTH, kAttempt, fmt::format("no secret from {}: {}", where, reason), hint};
+}
+
+// From offset 0, so that it can be read again; from a pipe, where it is.
+std::vector<std::uint8_t> read_secret(int fd, std::size_t limit, const std::string& where) {
+  std::vector<std::uint8_t> secret(limit);
+  std::size_t filled = 0;
+  while (filled < limit) {
+    ssize_t n = ::pread(fd, secret.data() + filled, limit - filled, static_cast<off_t>(filled));
+    if (n < 0 && errno == ESPIPE) n = ::read(fd, secret.data() + filled, limit - filled);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) throw bad_secret(where, errno_text(errno));
+    if (n == 0) break;
+    filled += static_cast<std::size_t>(n);
+  }
+  if (filled < kSecretBytes) {
+    throw bad_secret(where, fmt::format("it has {} bytes, fewer than {}", filled, kSecretBytes));
+  }
+  secret.resize(filled);
+  return secret;
+}
+
+std::vector<std::uint8_t> secret_from_descriptor(const std::string& value) {
+  const std::string where = fmt::format("DTRING_SECRET_FD='{}'", value);
+  const auto fd = parse_integer(value, 0, 1 << 20);
+  if (!fd) throw bad_secret(where, "it is not a descriptor's number");
+  auto secret = read_secret(static_cast<int>(*fd), kSecretBytes, where);
+  set_close_on_exec(static_cast<int>(*fd), true);  // not for the children of this program
+  return secret;
+}
+
+std::vector<std::uint8_t> secret_from_file(const std::string& path) {
+  const std::string where = fmt::format("DTRING_SECRET_FILE='{}'", path);
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY));
+  struct stat status {};
+  if (!fd.valid() || ::fstat(fd.get(), &status) != 0) throw bad_secret(where, errno_text(errno));
+  if (!S_ISREG(status.st_mode)) throw bad_secret(where, "it is not a regular file");
+  if ((status.st_mode & 077) != 0) {
+    throw bad_secret(where, "others may read or write it", fmt::format("chmod 600 {}", path));
+  }
+  return read_secret(fd.get(), kMaxSecretBytes, where);
+}
+
+}  // namespace
+
+std::uint64_t job_number(const std::string& job) {
+  if (job.empty()) return 0;
+  const Digest digest = sha256(job);
+  std::uint64_t number = 0;
+  std::memcpy(&number, digest.data(), sizeof number);
+  return number;
+}
+
+EnvironmentOptions::EnvironmentOptions() {
+  dt_options_init(&options_, sizeof options_);
+  options_.world = required_integer("WORLD_SIZE", 1, 65535);
+  options_.rank = required_integer("RANK", 0, options_.world - 1);
+  if (options_.world == 1) return;
+  master_address_ = required("MASTER_ADDR");
+  options_.master_address = master_address_.c_str();
+  options_.master_port = required_integer("MASTER_PORT", 1, 65535);
+  host_name_ = optional("DTLAUNCH_HOST");
+  options_.host_name = host_name_.c_str();
+  options_.job = job_number(optional("DTLAUNCH_JOB"));
+  const std::string descriptor = optional("DTRING_SECRET_FD");
+  const std::string path = optional("DTRING_SECRET_FILE");
+  if (descriptor.empty() && path.empty()) {
+    throw CommError(DT_E_AUTH, kAttempt, "neither DTRING_SECRET_FD nor DTRING_SECRET_FILE is set",
+                    "run the program under dtlaunch");
+  }
+  secret_ = descriptor.empty() ? secret_from_file(path) : secret_from_descriptor(descriptor);
+  options_.secret = secret_.data();
+  options_.secret_bytes = static_cast<std::uint32_t>(secret_.size());
+}
+
+EnvironmentOptions::~EnvironmentOptions() {
+  Key::wipe(secret_.data(), secret_.size());
+}
+
+}  // namespace dtl::ring

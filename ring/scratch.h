@@ -1,0 +1,25 @@
+#pragma once
+// Scratch: page-aligned memory that is mapped and touched once, when the communicator is made, so
+// that no operation pays for first-touch page faults. Move only.
+
+#include <cstddef>
+
+namespace dtl::ring {
+
+class Scratch {
+ public:
+  Scratch() = default;
+  explicit Scratch(std::size_t bytes);  // throws CommError(DT_E_NOMEM)
+  Scratch(Scratch&& other) noexcept;
+  Scratch& operator=(Scratch&& other) noexcept;
+  ~Scratch();
+
+  std::byte* data() const { return data_; }
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  std::byte* data_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace dtl::ring

@@ -1,0 +1,51 @@
+#pragma once
+// Addresses and non-blocking TCP sockets: every descriptor is CLOEXEC and O_NONBLOCK from birth.
+// IPv4 and IPv6. Failures are CommError(DT_E_SYS) naming address and port.
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/fd.h"
+
+namespace dtl::ring {
+
+class Address {
+ public:
+  Address() = default;
+  Address(const sockaddr* address, socklen_t bytes);
+
+  const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage_); }
+  socklen_t bytes() const { return bytes_; }
+  int family() const { return storage_.ss_family; }
+  int port() const;
+  Address with_port(int port) const;
+  bool is_unspecified() const;  // 0.0.0.0 or ::
+  std::string text() const;     // "10.0.0.1:29500", "[fd00::1]:29500"
+
+ private:
+  sockaddr_storage storage_{};
+  socklen_t bytes_ = 0;
+};
+
+// All addresses of a numeric address or a name, in the resolver's order; never empty.
+std::vector<Address> resolve(const std::string& name, int port);
+
+// Listens on exactly this address (port 0: any free port).
+Fd listen_on(const Address& address, int backlog);
+// Throws when no connection can be accepted now for a lasting reason; invalid when there is none.
+Fd accept_from(int listener);
+// Starts to connect; finished when the socket is writable and pending_error is 0.
+Fd start_connect(const Address& address);
+int pending_error(int fd);
+
+Address local_address(int fd);
+void send_without_delay(int fd);
+// For connections that their reader always drains. Not for data: a rank that computes for a while
+// closes its window, and the time-out for unacknowledged data would count that as death.
+void notice_dead_hosts(int fd);
+
+}  // namespace dtl::ring

@@ -1,0 +1,74 @@
+#pragma once
+// Rings for tests: ranks as threads or as processes of one machine, on the loopback interface.
+
+#include <sys/types.h>
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ring/comm.h"
+#include "ring/dtring.h"
+
+namespace dtl::ring::test {
+
+// A port that nobody uses, on a loopback address that this process has for itself, so that tests
+// that run at the same time cannot meet.
+struct Place {
+  std::string address;
+  int port = 0;
+};
+Place free_place(int family = 2 /* AF_INET */);
+
+// The secret of all rings here, unless a test wants another one.
+const std::array<std::uint8_t, 32>& test_secret();
+
+dt_options options_for(const Place& place, int rank, int world);
+
+struct Destroyer {
+  void operator()(dt_comm* comm) const { dt_comm_destroy(comm); }
+};
+using CommPtr = std::unique_ptr<dt_comm, Destroyer>;
+
+std::string last_error(dt_comm* comm);
+
+// Runs body(comm, rank) on a thread for each rank, after all have joined. A rank that cannot join
+// is a test failure. Destroys the communicators at the end.
+using Body = std::function<void(dt_comm* comm, int rank)>;
+void run_ranks(int world, const Body& body);
+void run_ranks(int world, const Tuning& tuning, const std::function<void(dt_options&)>& adjust,
+               const Body& body);
+
+// One rank as a process. The body's result is its exit status; it must not use gtest.
+class RankProcess {
+ public:
+  RankProcess(const dt_options& options, const std::function<int(dt_comm*)>& body);
+  ~RankProcess();
+  RankProcess(RankProcess&& other) noexcept;
+  RankProcess& operator=(RankProcess&&) = delete;
+
+  void kill_now();            // SIGKILL
+  void wait_ready();          // until the body called say_ready()
+  std::string wait_report();  // what the body reported, once it has ended
+  int wait_status();          // exit status, or 128 + signal
+
+  // Inside the body.
+  static void say_ready();
+  static void report(const std::string& text);
+
+ private:
+  pid_t pid_ = -1;
+  int from_child_ = -1;
+  std::string received_;
+};
+
+int wait_for(dt_comm* comm, int submit_status, dt_work work);
+
+// Submit and wait; the status.
+int allreduce(dt_comm* comm, std::vector<float>& values, std::uint64_t tag = 0);
+int barrier(dt_comm* comm, std::uint64_t tag = 0);
+
+}  // namespace dtl::ring::test
