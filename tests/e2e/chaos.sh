@@ -28,9 +28,7 @@ strike() {
 }
 
 kill_first() { # HOST PIDS
-  local pid
-  read -r pid _ <<<"$(echo $2)"
-  [ -n "$pid" ] && signal KILL "$pid" "$1"
+  [ -n "$2" ] && signal KILL "${2%%$'\n'*}" "$1"
 }
 
 # A host that was powered off runs nothing. One that is cut off keeps its sshd, not the job.
