@@ -31,6 +31,6 @@ CHECK
 
 launch -f "$work/hosts" -np 4 -ppn 2 --dry-run true
 expect_status 0
-while read -r rank _ _ cpus; do
-  expect_out "(^|[^0-9])$rank +[0-9]+ +$cpus( |\$)"
+while read -r rank _ threads cpus; do
+  expect_out "^ +$rank +$((rank % 2)) +$threads +$cpus\$"
 done <"$work/seen"
