@@ -1,0 +1,46 @@
+#!/bin/bash
+# Which folder may include which: the arrows of the source tree. And the one home of each
+# third-party library, so that replacing it touches one file.
+#   includes.sh [ROOT]
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/lib.sh"
+root=${1:-$(cd "$here/../.." && pwd)}
+
+complaints=$(cd "$root" && project_files . | grep -E '^[a-z]+/.*\.(cc|h|c|cpp|hpp)$' |
+             xargs -r -d '\n' awk '
+  BEGIN {
+    may["base"] = "base"
+    may["plan"] = "base plan"
+    may["ring"] = "base ring"
+    may["wire"] = "base plan wire"
+    may["launcher"] = "base plan wire launcher"
+    may["agent"] = "base plan wire agent"
+    may["trainer"] = "base ring trainer"
+    folders = "^(base|plan|ring|wire|launcher|agent|trainer|tests|bench|python)$"
+
+    home["^libssh/"] = "^launcher/ssh[^/]*$"
+    home["^hwloc(/|[.]h)"] = "^agent/(detect|bind)[.]cc$"
+    home["^toml([.]hpp|/|11)"] = "^base/toml_file[.]cc$"
+    home["^(cblas|f77blas|lapacke|openblas|dnnl|oneapi/dnnl)"] = "^trainer/gemm[.]cc$"
+    home["^boost/"] = "^wire/asio[.]h$"
+  }
+  FNR == 1 { folder = FILENAME; sub("/.*", "", folder) }
+  !(folder in may) { nextfile }
+  /^[ \t]*#[ \t]*include[ \t]*[<"]/ {
+    quoted = ($0 ~ /include[ \t]*"/)
+    name = $0
+    sub(/^[^<"]*[<"]/, "", name)
+    sub(/[>"].*/, "", name)
+    place = FILENAME ":" FNR ": "
+    target = name
+    if (!sub("/.*", "", target)) target = ""
+    if (quoted && target !~ folders)
+      print place "\"" name "\" does not start at the root of the repository"
+    else if (target ~ folders && index(" " may[folder] " ", " " target " ") == 0)
+      print place folder " must not include " name " (only: " may[folder] ")"
+    for (library in home)
+      if (name ~ library && FILENAME !~ home[library])
+        print place "<" name "> has its home in " home[library]
+  }')
+report "the include rule" "$complaints"

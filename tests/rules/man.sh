@@ -1,0 +1,80 @@
+#!/bin/bash
+# Man pages tell the truth: every option that a program's --help shows is in its man page and the
+# other way round, and mandoc finds nothing to complain about in any page.
+#   man.sh BIN_FOLDER [ROOT]
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/lib.sh"
+bin=${1:?the folder with the programs}
+root=${2:-$(cd "$here/../.." && pwd)}
+if ! command -v mandoc >/dev/null; then
+  echo "skipped: mandoc is not installed"
+  exit 77
+fi
+
+# Options at the start of a line of --help: "  -f, -hostfile FILE   ..." -> f hostfile.
+options_of_help() {
+  awk '/^[ \t]+-/ {
+    sub(/^[ \t]+/, "")
+    sub(/[ \t][ \t].*$/, "")
+    while (match($0, /(^|[ ,|\/])--?[A-Za-z?][A-Za-z0-9_-]*/)) {
+      option = substr($0, RSTART, RLENGTH)
+      gsub(/^[ ,|\/]*-+/, "", option)
+      print option
+      $0 = substr($0, RSTART + RLENGTH)
+    }
+  }' | LC_ALL=C sort -u
+}
+
+# Options of the lists of an mdoc page: ".It Fl f , Fl -hostfile Ar file" -> f hostfile.
+options_of_page() {
+  awk '/^\.It / {
+    in_flag = 0
+    for (i = 2; i <= NF; ++i) {
+      if ($i ~ /^[A-Z][a-z]$/) { in_flag = ($i == "Fl"); continue }
+      if (!in_flag || $i !~ /^[-A-Za-z?]/) continue
+      option = $i
+      gsub(/\\&/, "", option)
+      sub(/^-+/, "", option)
+      print option
+    }
+  }' "$1" | LC_ALL=C sort -u
+}
+
+check_program() {
+  local program=$1 page=$2 help
+  if [ ! -f "$page" ]; then
+    echo "$program has no man page ${page#"$root"/}"
+    return
+  fi
+  if ! help=$("$bin/$program" --help 2>&1 </dev/null); then
+    echo "$program --help fails"
+    return
+  fi
+  local shown written
+  shown=$(printf '%s\n' "$help" | options_of_help)
+  written=$(options_of_page "$page")
+  if [ -z "$shown" ]; then echo "$program --help shows no option"; fi
+  comm -23 <(printf '%s\n' "$shown") <(printf '%s\n' "$written") |
+    sed "s|^.*|$program: option '&' is in --help but not in ${page##*/}|; /''/d"
+  comm -13 <(printf '%s\n' "$shown") <(printf '%s\n' "$written") |
+    sed "s|^.*|$program: option '&' is in ${page##*/} but not in --help|; /''/d"
+}
+
+complaints=$(
+  for page in "$root"/man/*.[1-9]; do
+    [ -f "$page" ] || continue
+    grep -qw -- "${page##*/}" "$root/man/CMakeLists.txt" 2>/dev/null ||
+      echo "${page#"$root"/} is not installed: it is missing in man/CMakeLists.txt"
+    mandoc -T lint -W warning "$page" 2>&1 | sed "s|^mandoc: ||; s|^$root/||" || true
+  done
+  for entry in dtlaunch:1 dttrain:1 dtagent:8; do
+    program=${entry%:*}
+    [ -x "$bin/$program" ] && check_program "$program" "$root/man/$program.${entry#*:}"
+  done
+  true
+)
+for program in dtlaunch dttrain dtagent; do
+  [ -x "$bin/$program" ] || echo "not checked: $program has not been built"
+done
+report "the man page rule" "$complaints"

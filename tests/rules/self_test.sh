@@ -1,0 +1,113 @@
+#!/bin/bash
+# Shows that each rule script can fail: every bad tree below must be refused with the text beside
+# it, and its good twin must pass.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+failures=0
+
+# A new, empty tree; $tree is its folder.
+new_tree() {
+  tree=$(mktemp -d "$scratch/tree.XXXXXX")
+  cp "$here/../../.clang-format" "$tree"
+}
+
+# put FILE TEXT...: writes the lines into the tree.
+put() {
+  local file=$tree/$1
+  mkdir -p "$(dirname "$file")"
+  shift
+  printf '%s\n' "$@" >"$file"
+}
+
+# expect STATUS TEXT SCRIPT ARGUMENTS...
+expect() {
+  local wanted=$1 text=$2 status=0 output
+  shift 2
+  output=$(bash "$here/$1" "${@:2}" 2>&1) || status=$?
+  if [ "$status" = 77 ]; then
+    echo "not tested: $1 ($output)"
+  elif [ "$status" != "$wanted" ] || ! grep -qF -- "$text" <<<"$output"; then
+    echo "FAILED: $1 should end with $wanted and say '$text'; it ended with $status and said:"
+    printf '%s\n' "$output" | sed 's/^/    /'
+    failures=$((failures + 1))
+  fi
+}
+
+includes_case() {  # includes_case STATUS TEXT FILE INCLUDE
+  new_tree
+  put "$3" '#pragma once' "#include $4"
+  expect "$1" "$2" includes.sh "$tree"
+}
+includes_case 0 kept plan/a.h '"base/error.h"'
+includes_case 0 kept launcher/ssh_session.cc '<libssh/libssh.h>'
+includes_case 0 kept tests/x.cc '<hwloc.h>'
+includes_case 0 kept trainer/train.cc '"ring/dtring.h"'
+includes_case 1 'plan must not include wire/frame.h' plan/a.h '"wire/frame.h"'
+includes_case 1 'launcher must not include agent/x.h' launcher/a.cc '"agent/x.h"'
+includes_case 1 'ring must not include plan/host.h' ring/a.cc '<plan/host.h>'
+includes_case 1 'base must not include tests/x.h' base/a.cc '"tests/x.h"'
+includes_case 1 'base/a.cc:2: "error.h" does not start' base/a.cc '"error.h"'
+includes_case 1 '<libssh/libssh.h> has its home' launcher/session.cc '<libssh/libssh.h>'
+includes_case 1 '<hwloc.h> has its home' agent/main.cc '<hwloc.h>'
+includes_case 1 '<toml.hpp> has its home' launcher/job_file.cc '<toml.hpp>'
+includes_case 1 '<cblas.h> has its home' trainer/layers.cc '<cblas.h>'
+includes_case 1 '<boost/asio.hpp> has its home' wire/frame.cc '<boost/asio.hpp>'
+includes_case 1 'plan must not include ring/dtring.h' plan/b.cc '  "ring/dtring.h"'
+
+new_tree
+put base/long.cc $(seq 400)
+expect 0 kept size.sh "$tree"
+put base/longer.cc $(seq 401)
+expect 1 'base/longer.cc: 401 lines, at most 400' size.sh "$tree"
+
+new_tree
+put base/a.cc 'int main() {}'
+expect 0 kept format.sh "$tree"
+put base/b.cc 'int   main ( ) { }'
+expect 1 'base/b.cc:1: not as clang-format writes it' format.sh "$tree"
+
+# A program whose --help prints the given lines, and a page with the given lists of options.
+program() {
+  local name=$1
+  shift
+  put "bin/$name" '#!/bin/sh' "cat <<'END'" "$@" END
+  chmod +x "$tree/bin/$name"
+}
+page() {
+  local file=$1 item
+  shift
+  put "$file" '.Dd November 1, 2024' '.Dt DTLAUNCH 1' '.Os' '.Sh NAME' '.Nm dtlaunch' \
+      '.Nd starts jobs' '.Sh DESCRIPTION' 'Options:' '.Bl -tag -width indent'
+  for item in "$@"; do printf '%s\n' "$item" 'Text.' >>"$tree/$file"; done
+  printf '%s\n' '.El' >>"$tree/$file"
+  put man/CMakeLists.txt 'set(pages' "  ${file#man/}" ')'
+}
+man_case() {  # man_case STATUS TEXT HELP_LINE ITEM...
+  local status=$1 text=$2 help=$3
+  shift 3
+  new_tree
+  program dtlaunch 'usage: dtlaunch [options]' "$help"
+  page man/dtlaunch.1 "$@"
+  expect "$status" "$text" man.sh "$tree/bin" "$tree"
+}
+man_case 0 kept '  -f, -hostfile FILE  read hosts, not -x' '.It Fl f , Fl hostfile Ar file'
+man_case 0 kept '      --dry-run       show the plan' '.It Fl -dry-run'
+man_case 0 kept '  -np N, -n N         ranks' '.It Fl np Ar n , Fl n Ar n'
+man_case 1 "option 'report' is in --help but not in dtlaunch.1" '  -f FILE, --report FILE  x' \
+         '.It Fl f Ar file'
+man_case 1 "option 'ppn' is in dtlaunch.1 but not in --help" '  -f FILE  x' '.It Fl f Ar file' \
+         '.It Fl ppn Ar n'
+man_case 1 '--help shows no option' 'nothing'
+man_case 1 'dtlaunch.1:' '  -f FILE  x' '.It Fl f Ar file' '.Xyz nonsense'
+new_tree
+page man/dtlaunch.1
+put man/CMakeLists.txt ''
+expect 1 'man/dtlaunch.1 is not installed' man.sh "$tree/bin" "$tree"
+new_tree
+program dttrain '  --demo  x'
+expect 1 'dttrain has no man page man/dttrain.1' man.sh "$tree/bin" "$tree"
+
+if [ "$failures" != 0 ]; then exit 1; fi
+echo "every rule can fail"

@@ -1,0 +1,15 @@
+#!/bin/bash
+# Source files stay under 400 lines: a longer one is two files.
+#   size.sh [ROOT]
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/lib.sh"
+root=${1:-$(cd "$here/../.." && pwd)}
+limit=400
+
+complaints=$(cd "$root" && project_files . | grep -E '\.(cc|h|c|py|sh)$|^scripts/' |
+             while IFS= read -r file; do
+               lines=$(wc -l <"$file")
+               [ "$lines" -le "$limit" ] || echo "$file: $lines lines, at most $limit"
+             done)
+report "the size rule" "$complaints"
