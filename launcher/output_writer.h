@@ -1,8 +1,8 @@
 #pragma once
-// OutputWriter: the launcher's own standard output and error. Each is written by a thread of its own, so
-// that a slow terminal never holds up the job; what waits to be written is bounded. When both are
-// the same terminal, one thread writes both, in order. Belongs to one thread, except for the
-// callbacks, which run on a writer's thread.
+// OutputWriter: the launcher's own standard output and error. Each is written by a thread of its
+// own, so that a slow terminal never holds up the job; what waits to be written is bounded. When
+// both are the same terminal, one thread writes both, in order. Belongs to one thread, except for
+// the callbacks, which run on a writer's thread.
 
 #include <condition_variable>
 #include <cstddef>

@@ -57,10 +57,10 @@ TEST_F(OutputWriterTest, SaysOnceThatNobodyReads) {
   out_.read_end.reset();
   {
     OutputWriter output({out_.write_end.get(), err_.write_end.get()}, false,
-                  {[&] {
-                     if (++calls == 1) closed.set_value();
-                   },
-                   {}});
+                        {[&] {
+                           if (++calls == 1) closed.set_value();
+                         },
+                         {}});
     output.write({{Stream::kStdout, "x"}});
     output.write({{Stream::kStdout, "y"}});
     ASSERT_EQ(closed.get_future().wait_for(std::chrono::seconds(20)), std::future_status::ready);
@@ -75,7 +75,7 @@ TEST_F(OutputWriterTest, IsFullUntilSomebodyReads) {
   std::future<std::string> reader;
   {
     OutputWriter output({out_.write_end.get(), err_.write_end.get()}, false,
-                  {{}, [&] { drained.set_value(); }});
+                        {{}, [&] { drained.set_value(); }});
     for (int i = 0; i < 6; ++i) output.write({{Stream::kStdout, piece}});
     EXPECT_TRUE(output.full());
     reader = std::async(std::launch::async, [fd = out_.read_end.get(), size = 6 * piece.size()] {
