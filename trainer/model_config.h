@@ -26,7 +26,7 @@ struct ModelConfig {
   double layer_norm_eps = 1e-12;
   double initializer_range = 0.02;
   int pad_token_id = 0;
-  std::vector<std::string> labels;  // id2label, in order of id
+  std::vector<std::string> labels = {};  // id2label, in order of id
 };
 
 // Throws Error(kBadInput) naming file and key for what cannot be run (relative positions, other

@@ -264,8 +264,10 @@ Tokenizer Tokenizer::load(const std::string& folder) {
   return tokenizer;
 }
 
-Tokenizer::Tokenizer(std::vector<std::string> vocabulary, bool lower_case)
-    : impl_(std::make_unique<Impl>(make_rules(std::move(vocabulary), lower_case))) {}
+Tokenizer::Tokenizer(std::vector<std::string> vocabulary, bool lower_case, int model_max_length)
+    : impl_(std::make_unique<Impl>(make_rules(std::move(vocabulary), lower_case))) {
+  impl_->rules.model_max_length = model_max_length;
+}
 
 Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
 Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;

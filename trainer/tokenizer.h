@@ -21,8 +21,9 @@ class Tokenizer {
   // From tokenizer.json, or vocab.txt with tokenizer_config.json, in a model folder. Throws
   // Error(kBadInput) naming the file.
   static Tokenizer load(const std::string& folder);
-  // vocabulary[i] is the token of id i.
-  Tokenizer(std::vector<std::string> vocabulary, bool lower_case);
+  // vocabulary[i] is the token of id i. model_max_length is only kept for save(): what other
+  // programs may cut texts to.
+  Tokenizer(std::vector<std::string> vocabulary, bool lower_case, int model_max_length = 512);
   Tokenizer(Tokenizer&&) noexcept;
   Tokenizer& operator=(Tokenizer&&) noexcept;
   ~Tokenizer();
