@@ -159,6 +159,7 @@ def run_host(cluster, host, go, ready):
     start_sshd()
     os.write(ready, b"ready\n")
     os.close(ready)
+    detach_output()
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
     while True:  # reap orphans for ever, as an init does
         try:
@@ -167,6 +168,14 @@ def run_host(cluster, host, go, ready):
         except ChildProcessError:
             pass
         signal.sigwaitinfo({signal.SIGCHLD})
+
+
+def detach_output():
+    """Whoever waits for the end of our output (eval "$(cluster up 2)") must not wait for us."""
+    null = os.open(os.devnull, os.O_RDWR)
+    for fd in (0, 1, 2):
+        os.dup2(null, fd)
+    os.close(null)
 
 
 def guarded(ready, action, *arguments):
@@ -259,12 +268,6 @@ def run_keeper(cluster, ready):
     os.close(ready)
     detach_output()
     reap_until_told(cluster)
-
-
-def detach_output():
-    null = os.open(os.devnull, os.O_RDWR)
-    for fd in (0, 1, 2):
-        os.dup2(null, fd)
 
 
 def reap_until_told(cluster):
