@@ -1,0 +1,170 @@
+#include "ring/environment.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <map>
+
+#include "base/fd.h"
+#include "tests/ring/ring_support.h"
+
+namespace dtl::ring::test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+using Variables = std::map<std::string, std::string>;
+
+// Sets exactly these of the variables that the library reads.
+void set_variables(const Variables& variables) {
+  for (const char* name : {"RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "DTLAUNCH_HOST",
+                           "DTLAUNCH_JOB", "DTRING_SECRET_FD", "DTRING_SECRET_FILE"}) {
+    ::unsetenv(name);
+  }
+  for (const auto& [name, value] : variables) ::setenv(name.c_str(), value.c_str(), 1);
+}
+
+Variables good() {
+  return {{"RANK", "0"},
+          {"WORLD_SIZE", "2"},
+          {"MASTER_ADDR", "127.0.0.1"},
+          {"MASTER_PORT", "29500"},
+          {"DTRING_SECRET_FD", "999"}};
+}
+
+struct Outcome {
+  int status;
+  std::string error;
+};
+
+Outcome create_with(const Variables& variables) {
+  set_variables(variables);
+  dt_comm* created = nullptr;
+  const int status = dt_comm_from_env(&created);
+  const CommPtr comm(created);
+  return {status, last_error(comm.get())};
+}
+
+Variables with(const std::string& name, const std::string& value) {
+  Variables variables = good();
+  variables[name] = value;
+  return variables;
+}
+
+Variables without(const std::string& name) {
+  Variables variables = good();
+  variables.erase(name);
+  return variables;
+}
+
+Fd secret_descriptor(std::size_t bytes) {
+  Fd fd(::memfd_create("secret", 0));
+  write_all(fd.get(), std::string(bytes, 's'));
+  return fd;
+}
+
+TEST(Environment, MissingVariableIsNamed) {
+  for (const char* name : {"RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"}) {
+    const Outcome outcome = create_with(without(name));
+    EXPECT_EQ(outcome.status, DT_E_INVAL);
+    EXPECT_THAT(outcome.error, HasSubstr(std::string(name) + " is not set"));
+  }
+}
+
+TEST(Environment, BadValueIsQuoted) {
+  const Variables bad{{"RANK", "2"}, {"WORLD_SIZE", "many"}, {"MASTER_PORT", "70000"}};
+  for (const auto& [name, value] : bad) {
+    const Outcome outcome = create_with(with(name, value));
+    EXPECT_EQ(outcome.status, DT_E_INVAL);
+    EXPECT_THAT(outcome.error, HasSubstr(name + "='" + value + "' is not a whole number"));
+  }
+}
+
+TEST(Environment, MissingSecretNamesBothVariables) {
+  const Outcome outcome = create_with(without("DTRING_SECRET_FD"));
+  EXPECT_EQ(outcome.status, DT_E_AUTH);
+  EXPECT_THAT(outcome.error, AllOf(HasSubstr("DTRING_SECRET_FD"), HasSubstr("DTRING_SECRET_FILE")));
+}
+
+TEST(Environment, BadSecretDescriptorIsNamed) {
+  EXPECT_THAT(create_with(with("DTRING_SECRET_FD", "999")).error,
+              AllOf(HasSubstr("DTRING_SECRET_FD='999'"), HasSubstr("Bad file descriptor")));
+  EXPECT_THAT(create_with(with("DTRING_SECRET_FD", "three")).error,
+              HasSubstr("DTRING_SECRET_FD='three'"));
+  const Fd fd = secret_descriptor(31);
+  EXPECT_THAT(create_with(with("DTRING_SECRET_FD", std::to_string(fd.get()))).error,
+              HasSubstr("it has 31 bytes, fewer than 32"));
+}
+
+TEST(Environment, SecretFileMustBePrivateAndLongEnough) {
+  const std::string path = ::testing::TempDir() + "/secret." + std::to_string(::getpid());
+  write_file_atomically(path, std::string(32, 's'));
+  Variables variables = without("DTRING_SECRET_FD");
+  variables["DTRING_SECRET_FILE"] = path;
+  ASSERT_EQ(::chmod(path.c_str(), 0644), 0);
+  const Outcome open_file = create_with(variables);
+  EXPECT_EQ(open_file.status, DT_E_AUTH);
+  EXPECT_THAT(open_file.error, AllOf(HasSubstr(path), HasSubstr("chmod 600")));
+  ASSERT_EQ(::chmod(path.c_str(), 0600), 0);
+  set_variables(variables);
+  EXPECT_EQ(EnvironmentOptions().get().secret_bytes, 32u);
+  ASSERT_EQ(::truncate(path.c_str(), 8), 0);
+  EXPECT_THAT(create_with(variables).error, HasSubstr("it has 8 bytes"));
+  ::unlink(path.c_str());
+}
+
+TEST(Environment, SecretCanBeReadAgainAndIsNotForChildren) {
+  const Fd fd = secret_descriptor(32);
+  set_variables(with("DTRING_SECRET_FD", std::to_string(fd.get())));
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(EnvironmentOptions().get().secret[31], 's');
+  EXPECT_EQ(::fcntl(fd.get(), F_GETFD), FD_CLOEXEC);
+}
+
+TEST(Environment, WorldOfOneNeedsOnlyRankAndWorldSize) {
+  EXPECT_EQ(create_with({{"RANK", "0"}, {"WORLD_SIZE", "1"}}).status, DT_OK);
+}
+
+TEST(Environment, JobsHaveDifferentNumbers) {
+  EXPECT_EQ(job_number(""), 0u);
+  EXPECT_EQ(job_number("a1"), job_number("a1"));
+  EXPECT_NE(job_number("a1"), job_number("a2"));
+}
+
+TEST(Environment, TwoProcessesMeet) {
+  const Place place = free_place();
+  const Fd secret = secret_descriptor(32);
+  std::array<pid_t, 2> pids{};
+  for (std::size_t rank = 0; rank < pids.size(); ++rank) {
+    pids[rank] = ::fork();
+    if (pids[rank] != 0) continue;
+    Variables variables{{"RANK", std::to_string(rank)},
+                        {"WORLD_SIZE", "2"},
+                        {"MASTER_ADDR", place.address},
+                        {"MASTER_PORT", std::to_string(place.port)},
+                        {"DTLAUNCH_HOST", "node0" + std::to_string(rank)},
+                        {"DTLAUNCH_JOB", "job-7"},
+                        {"DTRING_SECRET_FD", std::to_string(secret.get())}};
+    set_variables(variables);
+    dt_comm* comm = nullptr;
+    int status = dt_comm_from_env(&comm);
+    std::vector<float> values{static_cast<float>(rank + 1)};
+    if (status == DT_OK) status = allreduce(comm, values);
+    dt_comm_destroy(comm);
+    ::_exit(status == DT_OK && values[0] == 3.0f ? 0 : 1);
+  }
+  for (const pid_t pid : pids) {
+    int status = -1;
+    ::waitpid(pid, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+}
+
+}  // namespace
+}  // namespace dtl::ring::test

@@ -1,0 +1,255 @@
+// How a ring is formed, and who is kept out of it.
+#include "ring/rendezvous.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <future>
+#include <thread>
+
+#include "ring/acceptor.h"
+#include "ring/socket.h"
+#include "tests/ring/ring_support.h"
+
+namespace dtl::ring::test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+struct Joined {
+  int status = 0;
+  CommPtr comm;
+  std::string error;
+};
+
+std::future<Joined> join_later(const dt_options& options) {
+  return std::async(std::launch::async, [options] {
+    Joined joined;
+    dt_comm* comm = nullptr;
+    joined.status = dt_comm_create(&options, &comm);
+    joined.comm.reset(comm);
+    joined.error = last_error(comm);
+    return joined;
+  });
+}
+
+// A plain client of the master port; retries until rank 0 listens.
+Fd connect_stranger(const Place& place) {
+  const Address address = resolve(place.address, place.port).front();
+  for (;;) {
+    Fd fd = start_connect(address);
+    pollfd entry{fd.get(), POLLOUT, 0};
+    if (::poll(&entry, 1, 5000) == 1 && pending_error(fd.get()) == 0) return fd;
+    ::poll(nullptr, 0, 5);
+  }
+}
+
+bool is_closed_by_peer(int fd) {
+  pollfd entry{fd, POLLIN, 0};
+  std::array<char, 256> bytes;
+  for (;;) {
+    if (::poll(&entry, 1, 5000) != 1) return false;
+    if (::recv(fd, bytes.data(), bytes.size(), 0) <= 0) return true;
+  }
+}
+
+void expect_ring_works(std::vector<std::future<Joined>>& ranks) {
+  std::vector<Joined> joined;
+  for (auto& rank : ranks) {
+    joined.push_back(rank.get());
+    ASSERT_EQ(joined.back().status, DT_OK) << joined.back().error;
+  }
+  std::vector<std::future<int>> barriers;
+  for (auto& rank : joined) {
+    barriers.push_back(
+        std::async(std::launch::async, [comm = rank.comm.get()] { return barrier(comm); }));
+  }
+  for (auto& one : barriers) EXPECT_EQ(one.get(), DT_OK);
+}
+
+TEST(Rendezvous, TimeoutNamesTheMissingRanksOnAllOthers) {
+  const Place place = free_place();
+  std::vector<std::future<Joined>> ranks;
+  for (const int rank : {0, 1, 3}) {
+    dt_options options = options_for(place, rank, 5);
+    options.connect_timeout_ms = 400;
+    ranks.push_back(join_later(options));
+  }
+  for (auto& rank : ranks) {
+    const Joined joined = rank.get();
+    EXPECT_EQ(joined.status, DT_E_TIMEOUT);
+    EXPECT_THAT(joined.error, AllOf(HasSubstr("rank 2, rank 4 did not join at " + place.address),
+                                    HasSubstr("400 ms"), Not(HasSubstr("rank 3"))));
+  }
+}
+
+TEST(Rendezvous, TimeoutWithoutRankZeroNamesAddressAndReason) {
+  const Place place = free_place();
+  dt_options options = options_for(place, 1, 2);
+  options.connect_timeout_ms = 200;
+  const Joined joined = join_later(options).get();
+  EXPECT_EQ(joined.status, DT_E_TIMEOUT);
+  EXPECT_THAT(joined.error, AllOf(HasSubstr("cannot reach rank 0 within 200 ms"),
+                                  HasSubstr(place.address), HasSubstr("Connection refused")));
+}
+
+TEST(Rendezvous, RanksMayStartBeforeRankZeroListens) {
+  const Place place = free_place();
+  std::vector<std::future<Joined>> ranks;
+  ranks.push_back(join_later(options_for(place, 1, 3)));
+  ranks.push_back(join_later(options_for(place, 2, 3)));
+  // Only tells a ring that needs rank 0 first from one that does not; not a race.
+  EXPECT_EQ(ranks[0].wait_for(std::chrono::milliseconds(60)), std::future_status::timeout);
+  ranks.push_back(join_later(options_for(place, 0, 3)));
+  expect_ring_works(ranks);
+}
+
+TEST(Rendezvous, StrangersAreDroppedWhileTheJobGoesOn) {
+  const Place place = free_place();
+  std::vector<std::future<Joined>> ranks;
+  ranks.push_back(join_later(options_for(place, 0, 3)));
+
+  const Fd scanner = connect_stranger(place);
+  const Fd short_one = connect_stranger(place);
+  ASSERT_EQ(::send(short_one.get(), "GET", 3, MSG_NOSIGNAL), 3);
+  const Fd garbage = connect_stranger(place);
+  const std::string request = "GET / HTTP/1.1\r\nHost: somewhere\r\n" + std::string(4096, 'x');
+  ASSERT_GT(::send(garbage.get(), request.data(), request.size(), MSG_NOSIGNAL), 0);
+  EXPECT_TRUE(is_closed_by_peer(garbage.get()));
+
+  std::array<std::uint8_t, 32> wrong{1, 2, 3};
+  dt_options thief = options_for(place, 1, 3);
+  thief.secret = wrong.data();
+  const Joined refused = join_later(thief).get();
+  EXPECT_EQ(refused.status, DT_E_AUTH);
+  EXPECT_THAT(refused.error, HasSubstr("does not know this job's secret"));
+
+  ranks.push_back(join_later(options_for(place, 1, 3)));
+  ranks.push_back(join_later(options_for(place, 2, 3)));
+  expect_ring_works(ranks);
+}
+
+TEST(Rendezvous, ManySlowClientsDoNotKeepRanksOut) {
+  const Place place = free_place();
+  std::vector<std::future<Joined>> ranks;
+  ranks.push_back(join_later(options_for(place, 0, 2)));
+  std::vector<Fd> slow;
+  for (std::size_t i = 0; i < kMaxPendingCallers + 20; ++i) {
+    slow.push_back(connect_stranger(place));
+    ASSERT_EQ(::send(slow.back().get(), "D", 1, MSG_NOSIGNAL), 1);
+  }
+  ranks.push_back(join_later(options_for(place, 1, 2)));
+  expect_ring_works(ranks);
+}
+
+TEST(Rendezvous, OtherJobWithTheSameSecretIsKeptOut) {
+  const Place place = free_place();
+  std::vector<std::future<Joined>> ranks;
+  ranks.push_back(join_later(options_for(place, 0, 2)));
+  dt_options zombie = options_for(place, 1, 2);
+  zombie.job = 41;
+  zombie.connect_timeout_ms = 300;
+  const Joined refused = join_later(zombie).get();
+  EXPECT_EQ(refused.status, DT_E_AUTH);
+  EXPECT_THAT(refused.error, HasSubstr("closed the connection during the handshake"));
+  ranks.push_back(join_later(options_for(place, 1, 2)));
+  expect_ring_works(ranks);
+}
+
+TEST(Rendezvous, SecondRankOfTheSameNumberIsRefusedAndTheFirstStays) {
+  const Place place = free_place();
+  std::vector<std::future<Joined>> ranks;
+  ranks.push_back(join_later(options_for(place, 0, 3)));
+  ranks.push_back(join_later(options_for(place, 1, 3)));
+  auto twin = join_later(options_for(place, 1, 3));
+  // Whichever of the two came second is the one that ends now.
+  while (ranks[1].wait_for(std::chrono::milliseconds(1)) != std::future_status::ready &&
+         twin.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready) {
+  }
+  if (ranks[1].wait_for(std::chrono::milliseconds(0)) == std::future_status::ready) {
+    std::swap(ranks[1], twin);
+  }
+  const Joined refused = twin.get();
+  EXPECT_EQ(refused.status, DT_E_INVAL);
+  EXPECT_THAT(refused.error, HasSubstr("rank 1"));
+  EXPECT_THAT(refused.error, HasSubstr("has already joined"));
+  ranks.push_back(join_later(options_for(place, 2, 3)));
+  expect_ring_works(ranks);
+}
+
+TEST(Rendezvous, DifferentWorldSizesAreNamed) {
+  const Place place = free_place();
+  auto leader = join_later(options_for(place, 0, 3));
+  auto other = join_later(options_for(place, 1, 4));
+  for (const Joined& joined : {leader.get(), other.get()}) {
+    EXPECT_EQ(joined.status, DT_E_MISMATCH);
+    EXPECT_THAT(joined.error, HasSubstr("rank 1 was started with a world of 4, rank 0 with 3"));
+  }
+}
+
+TEST(Rendezvous, EveryAddressIsRefused) {
+  for (const char* everywhere : {"0.0.0.0", "::"}) {
+    dt_options options = options_for(free_place(), 0, 2);
+    options.master_address = everywhere;
+    const Joined joined = join_later(options).get();
+    EXPECT_EQ(joined.status, DT_E_INVAL);
+    EXPECT_THAT(joined.error, HasSubstr(everywhere));
+  }
+}
+
+TEST(Rendezvous, BusyPortIsNamed) {
+  const Place place = free_place();
+  const Fd busy = listen_on(resolve(place.address, place.port).front(), 1);
+  const Joined joined = join_later(options_for(place, 0, 2)).get();
+  EXPECT_EQ(joined.status, DT_E_SYS);
+  EXPECT_THAT(joined.error,
+              AllOf(HasSubstr(std::to_string(place.port)), HasSubstr("Address already in use")));
+}
+
+TEST(Rendezvous, WorldOfOneNeedsNeitherSecretNorAddress) {
+  dt_options options;
+  ASSERT_EQ(dt_options_init(&options, sizeof options), DT_OK);
+  dt_comm* created = nullptr;
+  ASSERT_EQ(dt_comm_create(&options, &created), DT_OK);
+  const CommPtr comm(created);
+  std::vector<float> values{1, 2, 3};
+  EXPECT_EQ(allreduce(comm.get(), values), DT_OK);
+  EXPECT_EQ(values, (std::vector<float>{1, 2, 3}));
+}
+
+TEST(Rendezvous, MissingSecretIsRefused) {
+  dt_options options = options_for(free_place(), 0, 2);
+  options.secret = nullptr;
+  const Joined joined = join_later(options).get();
+  EXPECT_EQ(joined.status, DT_E_AUTH);
+  EXPECT_THAT(joined.error, HasSubstr("a secret of at least 32 bytes"));
+}
+
+TEST(Rendezvous, RankOutsideTheWorldIsRefused) {
+  dt_options options = options_for(free_place(), 2, 2);
+  const Joined joined = join_later(options).get();
+  EXPECT_EQ(joined.status, DT_E_INVAL);
+  EXPECT_THAT(joined.error, HasSubstr("rank 2 of a world of 2"));
+}
+
+TEST(Rendezvous, ListenersAreClosedOnceTheRingExists) {
+  const Place place = free_place();
+  auto leader = join_later(options_for(place, 0, 2));
+  auto other = join_later(options_for(place, 1, 2));
+  const Joined a = leader.get(), b = other.get();
+  ASSERT_EQ(a.status, DT_OK);
+  const Fd late = start_connect(resolve(place.address, place.port).front());
+  pollfd entry{late.get(), POLLOUT, 0};
+  ASSERT_EQ(::poll(&entry, 1, 5000), 1);
+  EXPECT_EQ(pending_error(late.get()), ECONNREFUSED);
+}
+
+}  // namespace
+}  // namespace dtl::ring::test
