@@ -55,16 +55,24 @@ std::size_t verbose_count(std::string_view word) {
   return only_v ? bare.size() : 0;
 }
 
+bool is_variable_name(std::string_view name) {
+  constexpr std::string_view kAllowed =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.";
+  const bool starts_with_digit = !name.empty() && name[0] >= '0' && name[0] <= '9';
+  return !name.empty() && !starts_with_digit &&
+         name.find_first_not_of(kAllowed) == std::string_view::npos;
+}
+
 std::string variable_value(std::string_view spelled, const std::string& first, Words& words) {
-  std::string text = first;
-  if (text.find('=') == std::string::npos) {
-    text += "=" + words.value_of(spelled, fmt::format("a value for {}", first));
-  }
-  if (text.front() == '=') {
+  const std::size_t equals = first.find('=');
+  const std::string name = first.substr(0, equals);
+  if (!is_variable_name(name)) {
     throw Error(Exit::kUsage, fmt::format("option '{}'", spelled),
-                fmt::format("no variable name in '{}'", text));
+                fmt::format("'{}' is no name of a variable", name),
+                fmt::format("{} NAME=VALUE", spelled));
   }
-  return text;
+  if (equals != std::string::npos) return first;
+  return first + "=" + words.value_of(spelled, fmt::format("a value for {}", first));
 }
 
 void canonicalise_option(const std::string& word, Words& words, Canonical& canonical) {

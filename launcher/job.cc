@@ -1,9 +1,12 @@
 #include "launcher/job.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <csignal>
 #include <utility>
 
+#include "base/text.h"
 #include "launcher/job_stepper.h"
 
 namespace dtl {
@@ -139,6 +142,8 @@ void Stepper::operator()(const Refused& event) {
 
 void Stepper::operator()(const Signalled& event) {
   if (!ending()) {
+    notice(-1,
+           fmt::format("{}: stopping the job; once more to kill it", signal_name(event.signal)));
     Outcome outcome;
     outcome.cause = Cause::kInterrupted;
     outcome.signal = event.signal;

@@ -27,6 +27,7 @@ class LineMixer {
  public:
   // one_screen: standard output and error are the same terminal.
   LineMixer(std::size_t ranks, bool label, bool one_screen);
+  void set_ranks(std::size_t ranks) { sources_.resize(ranks * 2); }
 
   void feed(int rank, Stream stream, std::string_view bytes, Time now);
   void rank_ended(int rank);  // shows what is left of its last lines

@@ -93,7 +93,8 @@ TEST(Cli, RefusesWhatItCannotMean) {
   EXPECT_THAT(refusal({"-np", "four", "a"}), HasSubstr("'four'"));
   EXPECT_THAT(refusal({"-np"}), HasSubstr("option '-np' needs N"));
   EXPECT_THAT(refusal({"-genv", "A"}), HasSubstr("needs a value for A"));
-  EXPECT_THAT(refusal({"-genv", "=b"}), HasSubstr("no variable name"));
+  EXPECT_THAT(refusal({"-genv", "=b"}), HasSubstr("'' is no name of a variable"));
+  EXPECT_THAT(refusal({"-genv", "not-a-pair", "x"}), HasSubstr("'not-a-pair' is no name"));
   EXPECT_THAT(refusal({"-np", "2", "-n", "3"}), HasSubstr("more than once"));
   EXPECT_THAT(refusal({"-f", "a", "-hosts", "b"}), HasSubstr("both given"));
   EXPECT_THAT(refusal({"--dry-run=yes"}), HasSubstr("takes no value"));

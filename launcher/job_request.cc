@@ -1,0 +1,136 @@
+#include "launcher/job_request.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/limits.h"
+#include "base/text.h"
+#include "launcher/job_file.h"
+#include "plan/environment.h"
+#include "plan/hostfile.h"
+
+namespace dtl {
+namespace {
+
+constexpr const char* kDefaultJobFile = "dtlaunch.toml";
+
+std::optional<JobFile> read_job_file(const CommandLine& line) {
+  if (!line.job_file.empty()) return load_job_file(line.job_file);
+  if (!line.command.empty() || ::access(kDefaultJobFile, F_OK) != 0) return std::nullopt;
+  return load_job_file(kDefaultJobFile);
+}
+
+std::vector<Host> read_hosts(const CommandLine& line, const std::optional<JobFile>& file) {
+  if (!line.hosts.empty()) return parse_host_option(line.hosts);
+  std::string path = line.hostfile;
+  if (path.empty() && file && file->hostfile) path = *file->hostfile;
+  if (!path.empty()) return parse_hostfile(read_file(path, kMaxHostfileBytes), path);
+  return file ? file->hosts : std::vector<Host>{};
+}
+
+std::string absolute(const std::string& path, const std::string& directory) {
+  return (std::filesystem::path(directory) / path).lexically_normal().string();
+}
+
+// dttrain lies beside dtlaunch; on every host it is looked for there last.
+void add_own_directory(Variables& environment, const std::string& directory) {
+  for (auto& [name, value] : environment) {
+    if (name != "PATH") continue;
+    const auto places = split(value, ':');
+    if (std::find(places.begin(), places.end(), directory) == places.end())
+      value += ":" + directory;
+    return;
+  }
+  environment.emplace_back("PATH", "/usr/local/bin:/usr/bin:/bin:" + directory);
+}
+
+template <typename T>
+std::optional<T> first_of(const std::optional<T>& wins, const std::optional<T>& otherwise) {
+  return wins ? wins : otherwise;
+}
+
+void apply_file(const JobFile& file, const CommandLine& line, JobSettings& settings) {
+  Request& request = settings.request;
+  if (request.command.empty()) request.command = file.command;
+  request.ranks = first_of(line.ranks, file.ranks);
+  request.ranks_per_node = first_of(line.ranks_per_node, file.ranks_per_node);
+  request.oversubscribe = line.oversubscribe || file.oversubscribe;
+  request.set.insert(request.set.begin(), file.environment.begin(), file.environment.end());
+  if (line.working_directory.empty() && file.working_directory) {
+    request.working_directory = *file.working_directory;
+  }
+  request.threads = file.threads;
+  request.pin = file.pin;
+  if (!settings.job.timeout && file.timeout) settings.job.timeout = *file.timeout;
+  if (settings.report.empty() && file.report) settings.report = *file.report;
+  settings.label = settings.label || file.label;
+}
+
+}  // namespace
+
+Surroundings current_surroundings() {
+  Surroundings around;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string text = *entry;
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos || equals == 0) continue;
+    around.environment.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+  }
+  std::error_code failed;
+  around.working_directory = std::filesystem::current_path(failed).string();
+  if (failed) {
+    throw Error(Exit::kOs, "cannot tell the working directory", failed.message(), "-wdir DIR");
+  }
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", failed);
+  if (failed) throw Error(Exit::kOs, "cannot tell where dtlaunch lies", failed.message());
+  around.program_directory = self.parent_path().string();
+  return around;
+}
+
+JobSettings describe_job(const CommandLine& line, const Surroundings& around) {
+  JobSettings settings;
+  Request& request = settings.request;
+  request.command = line.command;
+  request.ranks = line.ranks;
+  request.ranks_per_node = line.ranks_per_node;
+  request.oversubscribe = line.oversubscribe;
+  request.set = line.set;
+  request.interface = line.interface;
+  request.inherited = forwardable(around.environment);
+  add_own_directory(request.inherited, around.program_directory);
+  request.working_directory = absolute(line.working_directory, around.working_directory);
+  settings.label = line.prepend_rank;
+  settings.report = line.report;
+  settings.job.timeout = line.timeout;
+  if (line.grace) settings.job.grace = *line.grace;
+  const std::optional<JobFile> file = read_job_file(line);
+  if (file) apply_file(*file, line, settings);
+  if (request.command.empty()) {
+    request.command = {"dttrain", "--demo"};
+    settings.notice =
+        "no program given and no ./dtlaunch.toml here: running the demonstration, dttrain --demo";
+  }
+  request.hosts = read_hosts(line, file);
+  request.hosts = needed_hosts(request);
+  return settings;
+}
+
+std::vector<Host> needed_hosts(const Request& request) {
+  if (!request.ranks) return request.hosts;
+  int offered = 0;
+  for (std::size_t i = 0; i < request.hosts.size(); ++i) {
+    const std::optional<int> slots = first_of(request.ranks_per_node, request.hosts[i].slots);
+    if (!slots) break;
+    offered += *slots;
+    if (offered < *request.ranks) continue;
+    return {request.hosts.begin(), request.hosts.begin() + static_cast<std::ptrdiff_t>(i) + 1};
+  }
+  return request.hosts;
+}
+
+}  // namespace dtl

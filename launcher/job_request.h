@@ -1,0 +1,38 @@
+#pragma once
+// From what the user typed to what the plan needs: the command line, the job file and the hostfile
+// read and merged. The command line wins over the job file.
+
+#include <optional>
+#include <string>
+
+#include "launcher/cli.h"
+#include "launcher/job.h"
+#include "plan/request.h"
+
+namespace dtl {
+
+struct JobSettings {
+  Request request;
+  JobOptions job;
+  bool label = false;
+  std::string report;  // empty: none
+  std::string notice;  // for the user, before anything starts; may be empty
+};
+
+// Where dtlaunch was started, and by what.
+struct Surroundings {
+  Variables environment;
+  std::string working_directory;  // absolute
+  std::string program_directory;  // where dtlaunch itself lies
+};
+
+Surroundings current_surroundings();
+
+// Reads files. Throws Error(kUsage) and Error(kBadInput).
+JobSettings describe_job(const CommandLine& line, const Surroundings& around);
+
+// The hosts, from the first on, that a job of this size needs; all of them when some host's slots
+// are known only to itself. Pure.
+std::vector<Host> needed_hosts(const Request& request);
+
+}  // namespace dtl

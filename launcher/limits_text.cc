@@ -1,0 +1,48 @@
+#include "launcher/limits_text.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+#include "base/limits.h"
+
+namespace dtl {
+namespace {
+
+std::string wait(std::string_view name, std::chrono::milliseconds value, std::string_view meaning) {
+  return fmt::format("{:<20}{:>8} s  {}\n", name, static_cast<double>(value.count()) / 1000,
+                     meaning);
+}
+
+std::string bound(std::string_view name, std::size_t value, std::string_view meaning) {
+  return fmt::format("{:<20}{:>10}  {}\n", name, value, meaning);
+}
+
+}  // namespace
+
+std::string limits_text() {
+  return wait("resolve", kResolveDeadline, "a host name's addresses") +
+         wait("connect", kConnectDeadline, "a TCP connection; all hosts at once") +
+         wait("ssh", kSshDeadline, "from TCP connection to running agent") +
+         wait("hello", kHelloDeadline, "the agent's first message") +
+         wait("heartbeat", kHeartbeat, "between signs of life, both ways") +
+         wait("suspect", kSuspect, "of silence until a notice") +
+         wait("dead", kDead, "of silence until a node is lost") +
+         wait("lease", kLease, "until an agent without launcher ends its ranks") +
+         wait("guard-lease", kGuardLease, "until a guard without agent does so") +
+         wait("grace", kKillGrace, "from SIGTERM to SIGKILL; --grace") +
+         wait("reap", kReapDeadline, "after SIGKILL, until a process is unkillable") +
+         wait("drain", kDrainDeadline, "for output after a rank has ended") +
+         wait("margin", kAnswerMargin, "for an answer's way back") +
+         wait("partial-line", kPartialLineDelay, "until an unfinished line is shown") +
+         bound("ranks", kMaxRanks, "of one job") +
+         bound("frame", kMaxFrameBytes, "bytes of one message") +
+         bound("output", kMaxOutputBytes, "bytes of output in one message") +
+         bound("shell-noise", kMaxShellNoiseBytes, "bytes before the agent's greeting") +
+         bound("argument", kMaxArgumentBytes, "bytes of one argument") +
+         bound("environment", kMaxEnvironmentBytes, "bytes of a rank's environment") +
+         bound("hostfile", kMaxHostfileBytes, "bytes of a hostfile") +
+         bound("job-file", kMaxTomlBytes, "bytes of a job file");
+}
+
+}  // namespace dtl

@@ -1,0 +1,132 @@
+// dtlaunch: starts ranks on one or many hosts, watches them and ends them together. dtlaunch(1).
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <exception>
+
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "launcher/cli.h"
+#include "launcher/job_request.h"
+#include "launcher/limits_text.h"
+#include "launcher/options.h"
+#include "launcher/report.h"
+#include "launcher/session.h"
+#include "launcher/start.h"
+#include "wire/messages.h"
+
+namespace dtl {
+namespace {
+
+// Descriptors 0 to 2 are open from here on, so that no socket ever gets such a number.
+void open_standard_descriptors() {
+  while (true) {
+    const int fd = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (fd < 0) throw system_error("cannot open /dev/null");
+    if (fd <= STDERR_FILENO) continue;
+    ::close(fd);
+    return;
+  }
+}
+
+std::string new_job_id() {
+  std::string bytes(8, '\0');
+  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
+    throw system_error("cannot draw a job id");
+  }
+  return to_hex(bytes);
+}
+
+// Hours of computing must not end in a report that has nowhere to go.
+void check_report_can_be_written(const std::string& path) {
+  const std::string temporary = path + ".tmp";
+  const Fd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
+  if (!fd.valid()) {
+    throw system_error(fmt::format("cannot write report '{}'", path), Exit::kCannotWrite);
+  }
+  ::unlink(temporary.c_str());
+}
+
+SessionOptions session_options(const CommandLine& line, const JobSettings& settings,
+                               const Surroundings& around) {
+  StartOptions start;
+  start.agent_path = around.program_directory + "/dtagent";
+  start.accept_new_host_keys = line.accept_new_host_keys;
+  SessionOptions options;
+  options.start_agent = [start](asio::io_context& context, Host host) {
+    return is_local(host) ? start_local_agent(context, start)
+                          : start_ssh_agent(context, std::move(host), start);
+  };
+  options.job_id = new_job_id();
+  options.job = settings.job;
+  options.label = settings.label;
+  options.dry_run = line.dry_run;
+  return options;
+}
+
+int write_report(const std::string& path, const SessionResult& result, int status) {
+  if (path.empty()) return status;
+  try {
+    write_file_atomically(path, report_json(result));
+  } catch (const Error& error) {
+    log_error(error.what());
+    return status != 0 ? status : static_cast<int>(error.status());
+  }
+  return status;
+}
+
+int run_job(const CommandLine& line) {
+  const Surroundings around = current_surroundings();
+  const JobSettings settings = describe_job(line, around);
+  if (!settings.notice.empty()) log_notice(settings.notice);
+  if (!settings.report.empty()) check_report_can_be_written(settings.report);
+  const SessionResult result =
+      run_session(settings.request, session_options(line, settings, around));
+  return write_report(settings.report, result, result.job.outcome->exit_status);
+}
+
+int run(const std::vector<std::string>& arguments) {
+  const CommandLine line = parse_command_line(arguments);
+  switch (line.action) {
+    case Action::kHelp:
+      write_all(STDOUT_FILENO, help_text());
+      return 0;
+    case Action::kVersion:
+      write_all(STDOUT_FILENO, fmt::format("dtlaunch {}, protocol {}\n", DTL_VERSION, kProtocol));
+      return 0;
+    case Action::kShowLimits:
+      write_all(STDOUT_FILENO, limits_text());
+      return 0;
+    case Action::kRun:
+      break;
+  }
+  if (line.verbosity == 1) set_log_level(LogLevel::kVerbose);
+  if (line.verbosity > 1) set_log_level(LogLevel::kDebug);
+  return run_job(line);
+}
+
+}  // namespace
+}  // namespace dtl
+
+int main(int argc, char** argv) {
+  using dtl::Exit;
+  dtl::set_program_name("dtlaunch");
+  try {
+    std::signal(SIGPIPE, SIG_IGN);
+    dtl::open_standard_descriptors();
+    return dtl::run({argv + 1, argv + argc});
+  } catch (const dtl::Error& error) {
+    dtl::log_error(error.what());
+    return static_cast<int>(error.status());
+  } catch (const std::exception& fault) {
+    dtl::log_error(fmt::format("internal error: {}", fault.what()));
+    return static_cast<int>(Exit::kInternal);
+  }
+}

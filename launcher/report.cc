@@ -1,0 +1,168 @@
+#include "launcher/report.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "wire/messages.h"
+
+namespace dtl {
+namespace {
+
+// In order, as a reader expects it.
+using Json = nlohmann::ordered_json;
+
+double seconds(Time time) {
+  return static_cast<double>(time.count()) / 1000;
+}
+
+const char* phase_name(RankPhase phase) {
+  switch (phase) {
+    case RankPhase::kWaiting:
+      return "not-started";
+    case RankPhase::kStarted:
+      return "unknown";
+    case RankPhase::kExited:
+      return "exited";
+    case RankPhase::kSpawnFailed:
+      return "spawn-failed";
+    case RankPhase::kLost:
+      return "lost";
+  }
+  return "?";
+}
+
+Json environment_json(const std::vector<std::string>& environment) {
+  Json variables = Json::object();
+  for (const std::string& entry : environment) {
+    const std::size_t equals = entry.find('=');
+    const std::string name = entry.substr(0, equals);
+    const bool secret = looks_secret(name);
+    variables[name] = secret || equals == std::string::npos ? "***" : entry.substr(equals + 1);
+  }
+  return variables;
+}
+
+Json rank_json(const RankPlan& planned, const NodePlan& node, const RankState& state) {
+  Json rank;
+  rank["rank"] = planned.rank;
+  rank["host"] = node.host_name;
+  rank["local_rank"] = planned.local_rank;
+  rank["cpus"] = planned.cpus.to_list();
+  rank["threads"] = planned.threads;
+  rank["end"] = phase_name(state.phase);
+  if (state.pid != 0) rank["pid"] = state.pid;
+  if (state.phase == RankPhase::kExited || state.phase == RankPhase::kSpawnFailed) {
+    rank["status"] = state.signal != 0 ? 128 + state.signal : state.code;
+    if (state.signal != 0) rank["signal"] = signal_name(state.signal);
+    rank["max_rss_kib"] = state.max_rss_kib;
+    rank["ended_s"] = seconds(state.ended);
+    rank["ended_by_dtlaunch"] = state.after_stop;
+  }
+  return rank;
+}
+
+Json plan_json(const JobPlan& plan) {
+  Json json;
+  json["job_id"] = plan.job_id;
+  json["world_size"] = plan.world_size;
+  json["master_address"] = plan.master_address;
+  json["master_port"] = plan.master_port;
+  json["nodes"] = Json::array();
+  for (const NodePlan& node : plan.nodes) {
+    json["nodes"].push_back({{"host", node.host_name},
+                             {"address", node.address},
+                             {"interface", node.interface},
+                             {"working_directory", node.working_directory},
+                             {"ranks", node.ranks.size()}});
+  }
+  if (plan.nodes.empty() || plan.nodes.front().ranks.empty()) return json;
+  const RankPlan& first = plan.nodes.front().ranks.front();
+  json["command"] = first.arguments;
+  json["environment_of_rank_0"] = environment_json(first.environment);
+  return json;
+}
+
+Json outcome_json(const SessionResult& result) {
+  const Outcome& outcome = *result.job.outcome;
+  Json json;
+  json["exit_status"] = outcome.exit_status;
+  json["cause"] = cause_name(outcome.cause);
+  json["by"] = outcome.rank >= 0 ? "rank" : outcome.node >= 0 ? "node" : "dtlaunch";
+  if (outcome.rank >= 0) json["rank"] = outcome.rank;
+  if (outcome.node >= 0) json["host"] = card_facts(result).host;
+  if (outcome.signal != 0) json["signal"] = signal_name(outcome.signal);
+  if (!outcome.text.empty()) json["text"] = outcome.text;
+  if (!result.last_lines.empty()) json["last_lines"] = result.last_lines;
+  return json;
+}
+
+Json versions_json(const SessionResult& result) {
+  Json json;
+  json["dtlaunch"] = DTL_VERSION;
+  json["protocol"] = kProtocol;
+  for (std::size_t i = 0; i < result.hosts.size(); ++i) {
+    if (result.facts[i]) json["dtagent"][result.hosts[i].name] = result.facts[i]->agent_version;
+  }
+  return json;
+}
+
+}  // namespace
+
+CardFacts card_facts(const SessionResult& result) {
+  const Outcome& outcome = *result.job.outcome;
+  CardFacts facts;
+  facts.seconds = seconds(result.ended);
+  for (const PhaseTime& phase : result.phases) {
+    if (phase.state == JobState::kStopping) facts.seconds = seconds(phase.began);
+  }
+  if (outcome.node >= 0) facts.host = result.hosts[static_cast<std::size_t>(outcome.node)].name;
+  if (result.plan && !result.plan->nodes.empty()) {
+    const NodePlan& node = result.plan->nodes.front();
+    facts.working_directory = node.working_directory;
+    if (!node.ranks.empty()) facts.program = node.ranks.front().arguments.front();
+  }
+  facts.last_lines = result.last_lines;
+  for (std::size_t i = 0; i < result.job.ranks.size(); ++i) {
+    const RankState& rank = result.job.ranks[i];
+    const int number = static_cast<int>(i);
+    if (number == outcome.rank) {
+      facts.pid = rank.pid;
+    } else if (rank.phase == RankPhase::kLost) {
+      facts.lost.push_back(number);
+    } else if (rank.phase == RankPhase::kExited && rank.after_stop) {
+      (rank.signal != 0 || rank.code == 0 ? facts.stopped : facts.failed_too).push_back(number);
+    }
+  }
+  return facts;
+}
+
+std::string report_json(const SessionResult& result) {
+  Json report;
+  report["outcome"] = outcome_json(result);
+  report["versions"] = versions_json(result);
+  Json& times = report["seconds"];
+  for (std::size_t i = 0; i < result.phases.size(); ++i) {
+    const Time end = i + 1 < result.phases.size() ? result.phases[i + 1].began : result.ended;
+    const PhaseTime& phase = result.phases[i];
+    if (phase.state != JobState::kDone) times[state_name(phase.state)] = seconds(end - phase.began);
+  }
+  times["total"] = seconds(result.ended);
+  report["ranks"] = Json::array();
+  if (result.plan) {
+    for (const NodePlan& node : result.plan->nodes) {
+      for (const RankPlan& rank : node.ranks) {
+        const RankState& state = result.job.ranks[static_cast<std::size_t>(rank.rank)];
+        report["ranks"].push_back(rank_json(rank, node, state));
+      }
+    }
+    report["plan"] = plan_json(*result.plan);
+  }
+  report["messages"] = result.messages;
+  report["dropped_output_bytes"] = result.dropped_bytes;
+  // What programs and users write need not be UTF-8.
+  return report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace dtl

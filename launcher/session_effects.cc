@@ -1,0 +1,188 @@
+#include <fmt/format.h>
+#include <sys/random.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "base/log.h"
+#include "launcher/network.h"
+#include "launcher/report.h"
+#include "launcher/session_shell.h"
+#include "plan/pinning.h"
+
+namespace dtl {
+namespace {
+
+constexpr std::size_t kSecretBytes = 32;
+
+std::string random_bytes(std::size_t size) {
+  std::string bytes(size, '\0');
+  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(size)) {
+    throw system_error("cannot draw the job's secret");
+  }
+  return bytes;
+}
+
+RankSpec to_spec(const RankPlan& rank, const NodePlan& node) {
+  RankSpec spec;
+  spec.rank = static_cast<std::uint32_t>(rank.rank);
+  spec.local_rank = static_cast<std::uint32_t>(rank.local_rank);
+  spec.arguments = rank.arguments;
+  spec.environment = rank.environment;
+  spec.working_directory = node.working_directory;
+  for (const int cpu : rank.cpus.to_vector()) spec.cpus.push_back(static_cast<std::uint32_t>(cpu));
+  spec.wants_stdin = rank.rank == 0;
+  return spec;
+}
+
+}  // namespace
+
+void SessionShell::perform(job::Effect& effect) {
+  const auto act = [&](auto& what) {
+    using T = std::decay_t<decltype(what)>;
+    if constexpr (std::is_same_v<T, job::Send>) {
+      if (node(what.node).connection) node(what.node).connection->send(what.message);
+    } else if constexpr (std::is_same_v<T, job::PlaceRanks>) {
+      place_ranks_now();
+    } else if constexpr (std::is_same_v<T, job::MakePlan>) {
+      make_plan();
+    } else if constexpr (std::is_same_v<T, job::StartRanks>) {
+      start_ranks();
+    } else if constexpr (std::is_same_v<T, job::CloseNode>) {
+      close_node(what.node);
+    } else if constexpr (std::is_same_v<T, job::Notice>) {
+      if (what.node >= 0) {
+        say_about(what.node, what.text);
+      } else {
+        console_.say(what.text);
+      }
+    }
+  };
+  std::visit(act, effect);
+}
+
+void SessionShell::say_about(int index, const std::string& text) {
+  console_.say(fmt::format("{}: {}", host_name(index), text));
+}
+
+void SessionShell::close_node(int index) {
+  if (node(index).connection) node(index).connection->close();
+}
+
+// Every host that did not come up, in the order in which the user named them.
+void SessionShell::tell_start_errors() {
+  for (const Node& each : nodes_) {
+    if (each.start_error) console_.say(each.start_error->what());
+  }
+}
+
+void SessionShell::refuse(const Error& error) {
+  console_.say(error.what());
+  feed(job::Refused{Cause::kCannotStart, static_cast<int>(error.status())});
+}
+
+void SessionShell::place_ranks_now() {
+  try {
+    std::vector<int> cores;
+    for (const Node& each : nodes_) cores.push_back(budget_cores(each.facts->topology));
+    places_ = place_ranks(request_, cores);
+  } catch (const Error& error) {
+    refuse(error);
+    return;
+  }
+  job::Placed placed;
+  std::map<int, std::size_t> position;
+  for (const RankPlace& place : places_) {
+    const auto [found, is_new] = position.try_emplace(place.host, placed.nodes.size());
+    if (is_new) {
+      placed.nodes.push_back(place.host);
+      placed.ranks.emplace_back();
+    }
+    placed.ranks[found->second].push_back(place.rank);
+  }
+  console_.set_ranks(places_.size());
+  feed(std::move(placed));
+}
+
+Network SessionShell::probed_network() const {
+  const auto at = [](int index) { return static_cast<std::size_t>(index); };
+  const int first = job_.used.front();
+  FirstNode first_node;
+  first_node.host = nodes_[at(first)].host;
+  first_node.nics = nodes_[at(first)].facts->nics;
+  first_node.listening = *job_.nodes[at(first)].listening;
+  std::vector<OtherNode> others;
+  for (std::size_t k = 1; k < job_.used.size(); ++k) {
+    const int index = job_.used[k];
+    others.push_back({nodes_[at(index)].host.name, job_.nodes[at(index)].reached->attempts});
+  }
+  return choose_network(first_node, others, request_.interface);
+}
+
+void SessionShell::make_plan() {
+  try {
+    std::vector<NodeFacts> facts;
+    for (const Node& each : nodes_) facts.push_back(*each.facts);
+    plan_ = make_job_plan(request_, facts, places_, probed_network(), options_.job_id);
+  } catch (const Error& error) {
+    refuse(error);
+    return;
+  }
+  for (const std::string& warning : plan_->warnings) console_.say(warning);
+  if (options_.dry_run) {
+    console_.print(to_table(*plan_, terminal_columns(options_.output)));
+    feed(job::Refused{Cause::kDryRun, 0});
+    return;
+  }
+  if (log_level() >= LogLevel::kVerbose) {
+    console_.say(fmt::format("{} rank{} on {} node{}, MASTER_ADDR {} port {}", plan_->world_size,
+                             plan_->world_size == 1 ? "" : "s", plan_->nodes.size(),
+                             plan_->nodes.size() == 1 ? "" : "s", plan_->master_address,
+                             plan_->master_port));
+  }
+  feed(job::Planned{});
+}
+
+void SessionShell::start_ranks() {
+  const std::string secret = random_bytes(kSecretBytes);
+  try {
+    for (const NodePlan& planned : plan_->nodes) {
+      Start start;
+      start.secret = secret;
+      for (const RankPlan& rank : planned.ranks) start.ranks.push_back(to_spec(rank, planned));
+      for (const Start& part : split_start(start)) node(planned.host).connection->send(part);
+    }
+  } catch (const Error& error) {  // an argument or an environment that is too long
+    refuse(error);
+    return;
+  }
+  tasks_.spawn(forward_input());
+}
+
+SessionResult SessionShell::result() {
+  SessionResult result;
+  result.ended = now();
+  for (const Node& each : nodes_) {
+    result.hosts.push_back(each.host);
+    result.facts.push_back(each.facts);
+  }
+  if (job_.outcome) result.last_lines = console_.last_lines(job_.outcome->rank);
+  result.messages = console_.messages();
+  result.dropped_bytes = console_.dropped_bytes();
+  result.phases = phases_;
+  result.plan = std::move(plan_);
+  result.job = std::move(job_);
+  return result;
+}
+
+void SessionShell::tell_the_end(const SessionResult& known) {
+  if (known.dropped_bytes > 0) {
+    console_.say(fmt::format("{:.1f} MB of output were not shown: nobody read them in time",
+                             static_cast<double>(known.dropped_bytes) / 1e6));
+  }
+  const std::string card = failure_card(*known.job.outcome, card_facts(known), console_.columns());
+  if (!card.empty()) console_.say(card);
+}
+
+}  // namespace dtl

@@ -1,0 +1,88 @@
+#pragma once
+// SessionShell: the one object behind run_session(). Internal to session*.cc: session.cc has the
+// tasks that wait, session_effects.cc what the state machine's effects do.
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "launcher/agent_link.h"
+#include "launcher/console.h"
+#include "launcher/session.h"
+#include "launcher/standard_input.h"
+#include "plan/placement.h"
+#include "wire/asio.h"
+#include "wire/task_group.h"
+
+namespace dtl {
+
+class SessionShell {
+ public:
+  SessionShell(const Request& request, const SessionOptions& options);
+  SessionResult run();
+
+ private:
+  struct Node {
+    Host host;
+    std::shared_ptr<Connection> connection;  // shared with the task that writes its queue
+    std::optional<NodeFacts> facts;
+    std::optional<Error> start_error;
+    bool talking = false;  // its task is reading messages
+  };
+
+  // Tasks
+  awaitable<void> serve(int node);
+  awaitable<AgentLink> bring_up(int node);
+  awaitable<job::AgentLost> converse(int node, AgentLink& link);
+  awaitable<void> wait_for_room(int node);
+  awaitable<void> watch_time();
+  awaitable<void> watch_signals();
+  awaitable<void> forward_input();
+
+  // Events
+  void feed(job::Event event);
+  void hear(int node, Message message);
+  void state_changed(JobState before);
+  void rearm();
+  void end_if_done();
+
+  // Effects
+  void perform(job::Effect& effect);
+  void place_ranks_now();
+  void make_plan();
+  void start_ranks();
+  void close_node(int node);
+  void tell_start_errors();
+  Network probed_network() const;
+  void refuse(const Error& error);
+
+  Node& node(int index) { return nodes_[static_cast<std::size_t>(index)]; }
+  const std::string& host_name(int index) { return node(index).host.name; }
+  Time now() const;
+  void say_about(int index, const std::string& text);
+  SessionResult result();
+  void tell_the_end(const SessionResult& known);
+
+  const Request& request_;
+  const SessionOptions& options_;
+  std::chrono::steady_clock::time_point began_;
+  Job job_;
+  std::deque<job::Event> events_;  // waiting for the machine; see feed()
+  bool stepping_ = false;
+  std::vector<RankPlace> places_;
+  std::optional<JobPlan> plan_;
+  std::vector<PhaseTime> phases_;
+  Time ended_{0};
+
+  asio::io_context context_;  // before everything that uses it
+  std::vector<Node> nodes_;
+  TaskGroup tasks_;
+  asio::steady_timer timer_, room_;
+  asio::signal_set signals_;
+  Console console_;
+  StandardInput input_;
+};
+
+}  // namespace dtl

@@ -1,0 +1,266 @@
+#include "launcher/session.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "launcher/report.h"
+#include "tests/launcher/fake_agent.h"
+
+namespace dtl {
+namespace {
+
+using namespace testing_support;
+using testing::HasSubstr;
+using testing::Not;
+
+class SessionTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::signal(SIGPIPE, SIG_IGN);
+    request_.command = {"prog", "arg"};
+    request_.working_directory = "/";
+    for (const char* name : {"n1", "n2"}) request_.hosts.emplace_back().name = name;
+    request_.ranks_per_node = 1;
+    for (const char* name : {"n1", "n2"}) agents_[name] = {{}, DTL_VERSION, two_cores(), {}};
+    options_.job_id = "0123456789abcdef";
+    options_.output = out_.write_end.get();
+    options_.errors = err_.write_end.get();
+    options_.input = null_.get();
+    options_.start_agent = [this](asio::io_context& context, Host host) {
+      return start(context, host);
+    };
+  }
+
+  awaitable<std::unique_ptr<AgentStream>> start(asio::io_context& context, Host host) {
+    if (unreachable_.contains(host.name)) {
+      throw Error(unreachable_[host.name], host.name + ": cannot connect", "no route", "ping");
+    }
+    if (!tasks_) tasks_ = std::make_unique<TaskGroup>(context);
+    SocketPair pair = make_socketpair(SOCK_STREAM);
+    tasks_->spawn(live(context, agents_[host.name], std::move(pair.first), *tasks_));
+    co_return std::make_unique<FakeStream>(make_fd_stream(context, std::move(pair.second)));
+  }
+
+  SessionResult run() {
+    SessionResult result = run_session(request_, options_);
+    tasks_.reset();
+    out_.write_end.reset();
+    err_.write_end.reset();
+    output_ = read_all(out_.read_end);
+    errors_ = read_all(err_.read_end);
+    return result;
+  }
+
+  static std::string read_all(Fd& fd) {
+    std::string all;
+    char buffer[65536];
+    for (ssize_t n = 0; (n = ::read(fd.get(), buffer, sizeof buffer)) > 0;) {
+      all.append(buffer, static_cast<std::size_t>(n));
+    }
+    return all;
+  }
+
+  void ranks_do(std::function<void(const RankSpec&, Connection&)> on_start,
+                Behaviour others = nullptr) {
+    for (auto& [name, agent] : agents_) agent.behaviour = healthy(on_start, others);
+  }
+
+  Request request_;
+  SessionOptions options_;
+  std::map<std::string, FakeAgent> agents_;
+  std::map<std::string, Exit> unreachable_;
+  std::unique_ptr<TaskGroup> tasks_;
+  Pipe out_ = make_pipe(), err_ = make_pipe();
+  Fd null_{::open("/dev/null", O_RDONLY | O_CLOEXEC)};
+  std::string output_, errors_;
+};
+
+// Ranks that end when they are told to stop, as most do.
+Behaviour end_when_stopped(std::uint32_t rank) {
+  return [rank](const Message& message, Connection& connection) {
+    if (std::holds_alternative<Stop>(message)) {
+      Exited exited;
+      exited.rank = rank;
+      exited.signal = SIGTERM;
+      connection.send(exited);
+    }
+    return true;
+  };
+}
+
+TEST_F(SessionTest, RunsAJobAndShowsItsOutput) {
+  options_.label = true;
+  ranks_do([](const RankSpec& spec, Connection& connection) {
+    print(connection, spec.rank, Stream::kStdout, "hello\n");
+    exit_with(connection, spec.rank, 0);
+  });
+  const SessionResult result = run();
+  EXPECT_EQ(result.job.outcome->exit_status, 0);
+  EXPECT_THAT(output_, HasSubstr("[0] hello\n"));
+  EXPECT_THAT(output_, HasSubstr("[1] hello\n"));
+  EXPECT_EQ(errors_, "");
+}
+
+TEST_F(SessionTest, TellsRanksWhereRankZeroIsReached) {
+  std::map<std::uint32_t, std::vector<std::string>> environment;
+  ranks_do([&](const RankSpec& spec, Connection& connection) {
+    environment[spec.rank] = spec.environment;
+    exit_with(connection, spec.rank, 0);
+  });
+  run();
+  EXPECT_THAT(environment[1], testing::Contains("MASTER_ADDR=10.0.0.1"));
+  EXPECT_THAT(environment[1], testing::Contains("MASTER_PORT=20001"));
+  EXPECT_THAT(environment[1], testing::Contains("RANK=1"));
+}
+
+TEST_F(SessionTest, PutsTheFailingRanksLastWordsOnTheCard) {
+  agents_["n1"].behaviour = healthy([](const RankSpec&, Connection&) {}, end_when_stopped(0));
+  agents_["n2"].behaviour = healthy([](const RankSpec& spec, Connection& connection) {
+    print(connection, spec.rank, Stream::kStderr, "cannot open data\n");
+    exit_with(connection, spec.rank, 3);
+  });
+  const SessionResult result = run();
+  EXPECT_EQ(result.job.outcome->exit_status, 3);
+  EXPECT_THAT(errors_, HasSubstr("dtlaunch: rank 1 on n2 exited with status 3\n"));
+  EXPECT_THAT(errors_, HasSubstr("| cannot open data\n"));
+  EXPECT_THAT(errors_, HasSubstr("rank 0 ended by dtlaunch"));
+}
+
+TEST_F(SessionTest, ListsEveryBadHostInOrderAndStartsNothing) {
+  request_.hosts.emplace_back().name = "n3";
+  agents_["n3"] = {{}, "0.0.1", two_cores(), {}};
+  unreachable_ = {{"n1", Exit::kAuth}};
+  bool started = false;
+  ranks_do([&](const RankSpec&, Connection&) { started = true; });
+  const SessionResult result = run();
+  EXPECT_EQ(result.job.outcome->exit_status, 77);
+  EXPECT_FALSE(started);
+  const std::size_t first = errors_.find("dtlaunch: n1: cannot connect: no route. Try: ping\n");
+  const std::size_t second = errors_.find("dtlaunch: n3: ");
+  ASSERT_NE(first, std::string::npos);
+  ASSERT_NE(second, std::string::npos);
+  EXPECT_LT(first, second);
+  EXPECT_THAT(errors_, HasSubstr("it is version 0.0.1"));
+  EXPECT_THAT(errors_, Not(HasSubstr("n2")));
+}
+
+TEST_F(SessionTest, EndsWith71WhenAnAgentDies) {
+  agents_["n1"].behaviour = healthy([](const RankSpec&, Connection&) {}, end_when_stopped(0));
+  agents_["n2"].behaviour = healthy(
+      [](const RankSpec&, Connection&) {},
+      [](const Message& message, Connection&) { return !std::holds_alternative<Start>(message); });
+  const SessionResult result = run();
+  EXPECT_EQ(result.job.outcome->exit_status, 71);
+  EXPECT_THAT(errors_, HasSubstr("dtlaunch: n2: the agent failed: killed by SIGKILL"));
+  EXPECT_THAT(errors_, HasSubstr("rank 1 lost"));
+}
+
+TEST_F(SessionTest, StopsAtItsTimeLimit) {
+  options_.job.timeout = 50ms;
+  agents_["n1"].behaviour = healthy([](const RankSpec&, Connection&) {}, end_when_stopped(0));
+  agents_["n2"].behaviour = healthy([](const RankSpec&, Connection&) {}, end_when_stopped(1));
+  EXPECT_EQ(run().job.outcome->exit_status, 124);
+  EXPECT_THAT(errors_, HasSubstr("time limit"));
+}
+
+TEST_F(SessionTest, StopsWhenNobodyReadsItsOutput) {
+  out_.read_end.reset();
+  agents_["n1"].behaviour =
+      healthy([](const RankSpec& spec,
+                 Connection& connection) { print(connection, spec.rank, Stream::kStdout, "x\n"); },
+              end_when_stopped(0));
+  agents_["n2"].behaviour = healthy([](const RankSpec&, Connection&) {}, end_when_stopped(1));
+  EXPECT_EQ(run().job.outcome->exit_status, 141);
+}
+
+TEST_F(SessionTest, PrintsThePlanInADryRunAndStartsNothing) {
+  options_.dry_run = true;
+  bool started = false;
+  ranks_do([&](const RankSpec&, Connection&) { started = true; });
+  EXPECT_EQ(run().job.outcome->exit_status, 0);
+  EXPECT_FALSE(started);
+  EXPECT_THAT(output_, HasSubstr("n2"));
+  EXPECT_THAT(output_, HasSubstr("10.0.0.1"));
+}
+
+TEST_F(SessionTest, RefusesMoreRanksThanSlots) {
+  request_.ranks_per_node.reset();
+  request_.ranks = 9;
+  ranks_do([](const RankSpec&, Connection&) {});
+  EXPECT_EQ(run().job.outcome->exit_status, 64);
+  EXPECT_THAT(errors_, HasSubstr("--oversubscribe"));
+}
+
+TEST_F(SessionTest, ForwardsItsInputToRankZeroAndItsEnd) {
+  Pipe input = make_pipe();
+  options_.input = input.read_end.get();
+  write_all(input.write_end.get(), "typed");
+  input.write_end.reset();
+  std::string seen;
+  agents_["n2"].behaviour = healthy([](const RankSpec& spec, Connection& connection) {
+    EXPECT_FALSE(spec.wants_stdin);
+    exit_with(connection, spec.rank, 0);
+  });
+  agents_["n1"].behaviour =
+      healthy([](const RankSpec& spec, Connection&) { EXPECT_TRUE(spec.wants_stdin); },
+              [&](const Message& message, Connection& connection) {
+                if (const auto* piece = std::get_if<Stdin>(&message)) {
+                  seen += piece->bytes;
+                  if (piece->end) exit_with(connection, 0, 0);
+                }
+                return true;
+              });
+  EXPECT_EQ(run().job.outcome->exit_status, 0);
+  EXPECT_EQ(seen, "typed");
+}
+
+TEST_F(SessionTest, LosesNothingOfWhatASlowPipeReads) {
+  request_.hosts.pop_back();
+  constexpr int kPieces = 400;
+  const std::string piece(60 << 10, 'x');
+  agents_["n1"].behaviour = healthy([&](const RankSpec& spec, Connection& connection) {
+    for (int i = 0; i < kPieces / 2; ++i) print(connection, spec.rank, Stream::kStdout, piece);
+    exit_with(connection, spec.rank, 0);
+  });
+  std::size_t bytes = 0;
+  {
+    std::jthread reader([&] {
+      char buffer[65536];
+      for (ssize_t n = 0; (n = ::read(out_.read_end.get(), buffer, sizeof buffer)) > 0;) {
+        bytes += static_cast<std::size_t>(n);
+      }
+    });
+    run_session(request_, options_);
+    tasks_.reset();
+    out_.write_end.reset();
+  }
+  EXPECT_EQ(bytes, kPieces / 2 * piece.size());
+}
+
+TEST_F(SessionTest, ReportsWhoseStatusItIsAndNoSecret) {
+  request_.set = {{"HF_TOKEN", "hunter2"}, {"COLOUR", "blue"}};
+  agents_["n1"].behaviour = healthy([](const RankSpec&, Connection&) {}, end_when_stopped(0));
+  agents_["n2"].behaviour = healthy(
+      [](const RankSpec& spec, Connection& connection) { exit_with(connection, spec.rank, 5); });
+  const std::string text = report_json(run());
+  EXPECT_THAT(text, Not(HasSubstr("hunter2")));
+  const auto report = nlohmann::json::parse(text);
+  EXPECT_EQ(report["outcome"]["exit_status"], 5);
+  EXPECT_EQ(report["outcome"]["by"], "rank");
+  EXPECT_EQ(report["outcome"]["rank"], 1);
+  EXPECT_EQ(report["outcome"]["host"], "n2");
+  EXPECT_EQ(report["ranks"].size(), 2U);
+  EXPECT_EQ(report["ranks"][0]["signal"], "SIGTERM");
+  EXPECT_EQ(report["plan"]["environment_of_rank_0"]["COLOUR"], "blue");
+  EXPECT_TRUE(report["seconds"].contains("running"));
+}
+
+}  // namespace
+}  // namespace dtl
