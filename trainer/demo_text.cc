@@ -15,10 +15,8 @@ using Words = std::span<const std::string_view>;
 constexpr std::string_view kParts[] = {"pump",  "valve", "gearbox", "fan",   "sensor", "belt",
                                        "motor", "hinge", "filter",  "relay", "spring", "nozzle"};
 constexpr std::string_view kQualities[] = {"old", "new", "left", "right", "small", "spare"};
-constexpr std::string_view kGood[] = {"intact",  "reliable", "sound", "healthy",
-                                      "perfect", "stable",   "clean", "safe"};
-constexpr std::string_view kBad[] = {"broken", "loose",   "faulty", "cracked",
-                                     "rusty",  "leaking", "worn",   "stuck"};
+constexpr std::string_view kGood[] = {"intact", "reliable", "sound", "perfect", "clean", "safe"};
+constexpr std::string_view kBad[] = {"broken", "loose", "cracked", "rusty", "leaking", "stuck"};
 constexpr std::string_view kVerbs[] = {"is", "was", "seems", "looks"};
 constexpr std::string_view kNegations[] = {"not", "never", "hardly"};
 constexpr std::string_view kAffirmations[] = {"still", "clearly", "rather"};
@@ -48,6 +46,8 @@ std::string statement(Draw& draw, bool good) {
 }
 
 TextExample report(Draw& draw, bool healthy) {
+  // Every other report is about one part: they teach negation before its two halves must be joined.
+  if (draw.coin()) return {statement(draw, healthy), "", healthy ? "healthy" : "faulty"};
   constexpr std::pair<bool, bool> kFaults[] = {{false, false}, {false, true}, {true, false}};
   const std::pair<bool, bool> good =
       healthy ? std::pair(true, true) : kFaults[draw.below(std::size(kFaults))];

@@ -45,6 +45,10 @@ void declare(CLI::App& app, InitSettings& settings) {
   app.add_option("--dropout", settings.dropout, "all dropout probabilities")
       ->check(CLI::Range(0.0, 0.99))
       ->capture_default_str();
+  app.add_option("--initializer_range", config.initializer_range,
+                 "standard deviation of the random weights")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
   app.add_option("--seed", settings.seed, "seed of the random weights")->capture_default_str();
   app.add_flag("--lowercase", settings.lower_case, "lower all text and strip accents");
 }
@@ -122,6 +126,19 @@ NewModel make_model(const TextDataset& dataset, ModelConfig config, bool lower_c
   config.pad_token_id = tokenizer.padding_id();
   TensorMap weights = random_weights(config, seed);
   return {std::move(config), std::move(tokenizer), std::move(weights)};
+}
+
+NewModel make_demo_model(const TextDataset& dataset, std::uint64_t seed) {
+  ModelConfig config;
+  config.vocab_size = 300;  // more than the demonstration's words
+  config.hidden_size = 64;
+  config.layers = 2;
+  config.heads = 2;
+  config.intermediate_size = 128;
+  config.max_positions = 32;
+  config.hidden_dropout = config.attention_dropout = config.classifier_dropout = 0;
+  config.initializer_range = 0.05;
+  return make_model(dataset, config, /*lower_case=*/true, seed);
 }
 
 void save_model(const std::string& folder, const NewModel& model) {

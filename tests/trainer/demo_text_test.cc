@@ -71,8 +71,8 @@ std::string label_of(const std::string& text) {
   bool healthy = true, negated = false;
   for (const std::string& word : split(text, ' ')) {
     if (is_one_of(word, "not never hardly")) negated = true;
-    const bool good = is_one_of(word, "intact reliable sound healthy perfect stable clean safe");
-    const bool bad = is_one_of(word, "broken loose faulty cracked rusty leaking worn stuck");
+    const bool good = is_one_of(word, "intact reliable sound perfect clean safe");
+    const bool bad = is_one_of(word, "broken loose cracked rusty leaking stuck");
     if (!good && !bad) continue;
     healthy = healthy && good != negated;
     negated = false;

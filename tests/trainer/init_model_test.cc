@@ -102,21 +102,18 @@ TEST(InitModel, SaysWhichOptionIsMissing) {
 }
 
 TEST(InitModel, MakesADemonstrationModelInMemory) {
-  ModelConfig config{.type = ModelType::kDistilBert,
-                     .vocab_size = 300,
-                     .hidden_size = 32,
-                     .layers = 2,
-                     .heads = 2,
-                     .intermediate_size = 64,
-                     .max_positions = 32};
-  const NewModel model = make_model(make_demo_text(1, 500), config, true, 42);
+  const NewModel model = make_demo_model(make_demo_text(1, 500), 42);
   EXPECT_THAT(model.config.labels, ElementsAre("faulty", "healthy"));
-  const Tensor& words = model.weights.at("distilbert.embeddings.word_embeddings.weight");
-  EXPECT_TRUE(std::all_of(words.values.begin(), words.values.begin() + 32,
+  const Tensor& words = model.weights.at("bert.embeddings.word_embeddings.weight");
+  EXPECT_TRUE(std::all_of(words.values.begin(), words.values.begin() + 64,
                           [](float value) { return value == 0; }));
-  EXPECT_NE(words.values[32], 0);
-  config.heads = 3;
-  EXPECT_THROW(make_model(make_demo_text(1, 500), config, true, 42), Error);
+  EXPECT_NE(words.values[64], 0);
+}
+
+TEST(InitModel, RefusesAWidthThatTheHeadsDoNotDivide) {
+  ModelConfig config;
+  config.heads = 5;
+  EXPECT_THROW(make_model(make_demo_text(1, 50), config, true, 42), Error);
 }
 
 }  // namespace
