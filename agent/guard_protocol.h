@@ -1,0 +1,48 @@
+#pragma once
+// What dtagent and its guard say to each other, over one SOCK_SEQPACKET socket pair: fixed records,
+// host byte order (both were built together and run on one machine). A kSpawn request carries five
+// descriptors by SCM_RIGHTS, in the order of SpawnDescriptor.
+
+#include <cstdint>
+
+namespace dtl {
+
+constexpr int kGuardLinkFd = 3;            // where dtguard finds its end
+constexpr unsigned kMaxLocalRanks = 4096;  // of one guard; its tables are static
+
+enum class GuardOrder : std::uint32_t { kSpawn = 1, kSignal, kKill, kTick };
+
+struct GuardRequest {
+  GuardOrder order = GuardOrder::kTick;
+  std::uint32_t rank = 0;    // kSpawn
+  std::uint32_t signal = 0;  // kSignal: to the group of every rank, then SIGCONT
+};
+
+enum SpawnDescriptor { kSpecFd, kSecretSourceFd, kStdinFd, kStdoutFd, kStderrFd, kSpawnFds };
+
+// How far a spawn came; the names are in spawn_spec.h.
+enum class SpawnStage : std::uint32_t {
+  kGuard = 1,
+  kFork,
+  kSetsid,
+  kFiles,
+  kChdir,
+  kAffinity,
+  kExec
+};
+
+enum class GuardNews : std::uint32_t { kStarted = 1, kSpawnFailed, kExited, kClean };
+
+struct GuardReport {
+  GuardNews news = GuardNews::kClean;
+  std::uint32_t rank = 0;
+  std::uint32_t pid = 0;                     // kStarted
+  SpawnStage stage = SpawnStage::kGuard;     // kSpawnFailed
+  std::uint32_t error_number = 0;            // kSpawnFailed
+  std::uint32_t code = 0, signal = 0;        // kExited
+  std::uint32_t left_behind = 0;             // kExited: processes of the rank still alive then
+  std::uint32_t killed = 0, unkillable = 0;  // kClean
+  std::uint64_t max_rss_kib = 0;             // kExited
+};
+
+}  // namespace dtl

@@ -1,0 +1,27 @@
+#pragma once
+// Ends every descendant of this process, wherever it hid: the caller is a subreaper, so that each
+// orphan below it becomes its child, and "no children" proves that nothing is left. Used by the
+// guard, and by the agent when its guard has died. Blocks; no allocation; one thread.
+
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include <cstdint>
+
+namespace dtl {
+
+struct KillCount {
+  std::uint32_t killed = 0;      // processes that got SIGKILL
+  std::uint32_t unkillable = 0;  // still there at the deadline
+};
+
+// reaped is called for each child that ended (status and usage as from wait4); may be nullptr.
+using Reaped = void (*)(pid_t pid, int status, const rusage& usage);
+KillCount end_descendants(std::int64_t deadline_ms, Reaped reaped);
+
+// Milliseconds of CLOCK_BOOTTIME: monotonic, goes on while the machine is suspended.
+std::int64_t boot_time_ms();
+
+void sleep_ms(int milliseconds);
+
+}  // namespace dtl

@@ -1,0 +1,33 @@
+#pragma once
+// The machine's processes as /proc shows them, in a static table: no allocation, so that the guard
+// can look while memory is short. Each scan overwrites the last. One thread.
+
+#include <sys/types.h>
+
+#include <span>
+
+namespace dtl {
+
+struct Process {
+  pid_t pid = 0;
+  pid_t parent = 0;
+  pid_t session = 0;
+  bool alive = false;       // not a zombie
+  bool descendant = false;  // of the process that scans
+};
+
+// All processes in ascending order of pid; at most kMaxProcesses of them.
+constexpr unsigned kMaxProcesses = 1 << 17;
+std::span<Process> scan_processes();
+
+// The entry of a pid in the latest scan, or nullptr.
+const Process* find_process(std::span<const Process> processes, pid_t pid);
+
+// True when the calling process has a child, zombies included, that `known` does not name. Cheap;
+// true also when the kernel cannot say.
+bool has_unknown_children(bool (*known)(pid_t));
+
+// The value of RANK in the environment that a process was started with; -1 when there is none.
+int rank_in_environment(pid_t pid);
+
+}  // namespace dtl
