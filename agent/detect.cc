@@ -1,0 +1,129 @@
+#include "agent/detect.h"
+
+#include <hwloc.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+#include "agent/cgroup.h"
+#include "agent/nics.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/text.h"
+
+namespace dtl {
+namespace {
+
+using Topology = std::unique_ptr<hwloc_topology, decltype(&hwloc_topology_destroy)>;
+
+Topology load_topology() {
+  // Plug-ins are built for the shared library, which is not here.
+  ::setenv("HWLOC_PLUGINS_PATH", "/nonexistent", 1);
+  hwloc_topology_t raw = nullptr;
+  if (hwloc_topology_init(&raw) != 0) throw system_error("cannot read the machine's topology");
+  Topology topology(raw, &hwloc_topology_destroy);
+  hwloc_topology_set_all_types_filter(raw, HWLOC_TYPE_FILTER_KEEP_NONE);
+  for (const auto type : {HWLOC_OBJ_PACKAGE, HWLOC_OBJ_CORE, HWLOC_OBJ_PU, HWLOC_OBJ_NUMANODE}) {
+    hwloc_topology_set_type_filter(raw, type, HWLOC_TYPE_FILTER_KEEP_ALL);
+  }
+  if (hwloc_topology_load(raw) != 0) throw system_error("cannot read the machine's topology");
+  return topology;
+}
+
+std::vector<int> cpus_of(hwloc_const_bitmap_t set) {
+  std::vector<int> cpus;
+  for (int cpu = hwloc_bitmap_first(set); cpu >= 0; cpu = hwloc_bitmap_next(set, cpu)) {
+    cpus.push_back(cpu);
+  }
+  return cpus;
+}
+
+// Logical index of the NUMA node whose CPUs hold the object; 0 when the machine has none.
+int numa_of(hwloc_topology_t topology, hwloc_obj_t object) {
+  hwloc_obj_t node = nullptr;
+  while ((node = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, node)) != nullptr) {
+    if (hwloc_bitmap_isincluded(object->cpuset, node->cpuset)) {
+      return static_cast<int>(node->logical_index);
+    }
+  }
+  return 0;
+}
+
+std::vector<Core> list_cores(hwloc_topology_t topology) {
+  // Some virtual machines show hardware threads only: each is a core then.
+  const bool has_cores = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE) > 0;
+  const hwloc_obj_type_t type = has_cores ? HWLOC_OBJ_CORE : HWLOC_OBJ_PU;
+  std::vector<Core> cores;
+  hwloc_obj_t object = nullptr;
+  while ((object = hwloc_get_next_obj_by_type(topology, type, object)) != nullptr) {
+    const hwloc_obj_t package = hwloc_get_ancestor_obj_by_type(topology, HWLOC_OBJ_PACKAGE, object);
+    Core core;
+    core.package = package == nullptr ? 0 : static_cast<int>(package->logical_index);
+    core.numa = numa_of(topology, object);
+    core.cpus = cpus_of(object->cpuset);
+    cores.push_back(core);
+  }
+  return cores;
+}
+
+CpuSet affinity() {
+  std::vector<int> cpus;
+  for (int size = 1024; size <= 65536; size *= 2) {  // the kernel's mask may be wider than ours
+    const std::unique_ptr<cpu_set_t, decltype(&std::free)> set(CPU_ALLOC(size), &std::free);
+    const std::size_t bytes = CPU_ALLOC_SIZE(size);
+    if (::sched_getaffinity(0, bytes, set.get()) != 0) continue;
+    for (int cpu = 0; cpu < size; ++cpu) {
+      if (CPU_ISSET_S(static_cast<unsigned>(cpu), bytes, set.get())) cpus.push_back(cpu);
+    }
+    return CpuSet(cpus);
+  }
+  throw system_error("cannot read the CPU affinity");
+}
+
+NodeTopology detect_topology() {
+  const Topology topology = load_topology();
+  const CgroupLimits limits = read_cgroup_limits("");
+  NodeTopology result;
+  result.cores = list_cores(topology.get());
+  const CpuSet cpuset(cpus_of(hwloc_topology_get_allowed_cpuset(topology.get())));
+  result.allowed = affinity() & cpuset;
+  result.quota_cpus = limits.quota_cpus;
+  result.memory_bytes = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
+                        static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  if (limits.memory_bytes > 0) {
+    result.memory_bytes = std::min(result.memory_bytes, limits.memory_bytes);
+  }
+  return result;
+}
+
+std::string identity_file(const char* path) {
+  try {
+    return std::string(trim(read_file(path, 4096)));
+  } catch (const Error&) {
+    return {};  // containers may lack it
+  }
+}
+
+std::string own_hostname() {
+  char name[256] = {};
+  return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
+}
+
+}  // namespace
+
+NodeFacts detect_node() {
+  NodeFacts facts;
+  facts.hostname = own_hostname();
+  facts.machine_id = identity_file("/etc/machine-id");
+  facts.boot_id = identity_file("/proc/sys/kernel/random/boot_id");
+  facts.agent_version = DTL_VERSION;
+  facts.topology = detect_topology();
+  facts.nics = list_nics();
+  return facts;
+}
+
+}  // namespace dtl

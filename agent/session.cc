@@ -1,0 +1,264 @@
+#include "agent/session.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <utility>
+
+#include "agent/kill_tree.h"
+#include "agent/memory_file.h"
+#include "agent/spawn_spec.h"
+#include "base/error.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "wire/fd_stream.h"
+
+namespace dtl {
+namespace {
+
+// A rank's pipes hold this much: bursts do not make it wait, and 200 ranks stay below the kernel's
+// limit per user.
+constexpr int kPipeBytes = 256 << 10;
+
+Time now() {
+  return Time(boot_time_ms());
+}
+
+Fd duplicate_null(int flags) {
+  Fd fd(::open("/dev/null", flags | O_CLOEXEC));
+  if (!fd.valid()) throw system_error("cannot open /dev/null");
+  return fd;
+}
+
+Pipe make_rank_pipe() {
+  Pipe pipe = make_pipe();
+  ::fcntl(pipe.write_end.get(), F_SETPIPE_SZ, kPipeBytes);  // a smaller pipe works too
+  return pipe;
+}
+
+[[noreturn]] void unexpected(const Message& message) {
+  throw Error(Exit::kVersion, "unexpected message", message_name(message));
+}
+
+}  // namespace
+
+Session::Session(std::string own_folder, Fd guard, Fd input, Fd output)
+    : own_folder_(std::move(own_folder)),
+      connection_(context_, make_fd_stream(context_, std::move(input), std::move(output)), ""),
+      guard_(context_, std::move(guard)),
+      tasks_(context_),
+      clock_(context_),
+      signals_(context_, SIGTERM, SIGINT, SIGHUP) {
+  supervisor_.heard = now();
+}
+
+Exit Session::run(NodeFacts facts) {
+  // A task that fails is a mistake of ours; the guard cleans up when the agent exits.
+  tasks_.on_failure([this](std::exception_ptr failure) {
+    try {
+      std::rethrow_exception(failure);
+    } catch (const std::exception& error) {
+      log_error(error.what());
+    }
+    exit_ = Exit::kInternal;
+    context_.stop();
+  });
+  tasks_.spawn(read_frames(std::move(facts)));
+  tasks_.spawn(write_frames());
+  tasks_.spawn(read_guard());
+  tasks_.spawn(guard_.run_writer());
+  tasks_.spawn(watch_clock());
+  tasks_.spawn(watch_signals());
+  context_.run();
+  return exit_.value_or(Exit::kInternal);
+}
+
+awaitable<void> Session::read_frames(NodeFacts facts) {
+  try {
+    std::optional<Message> message = co_await connection_.receive();
+    if (message) welcome(*message, std::move(facts));
+    while (message) {
+      message = co_await connection_.receive();
+      if (message) dispatch(*message);
+    }
+  } catch (const Error& error) {
+    log_error(error.what());
+  }
+  feed(LauncherGone{});
+}
+
+awaitable<void> Session::write_frames() {
+  try {
+    co_await connection_.run_writer();
+  } catch (const Error&) {
+    feed(LauncherGone{});  // nobody is there to be told why
+  }
+}
+
+awaitable<void> Session::read_guard() {
+  for (;;) {
+    const std::optional<GuardReport> report = co_await guard_.receive();
+    if (!report) break;
+    const auto at = streams_.find(report->rank);
+    if (report->news == GuardNews::kExited && at != streams_.end() && at->second.input) {
+      at->second.input->close();
+    }
+    feed(*report);
+  }
+  feed(GuardGone{});
+}
+
+awaitable<void> Session::watch_clock() {
+  for (;;) {
+    const Time at = now();
+    if (at >= next_heartbeat_) {
+      next_heartbeat_ = at + kHeartbeat;
+      guard_.tick();
+      if (listener_) connection_.send(Heartbeat{static_cast<std::uint64_t>(at.count())});
+    }
+    if (at >= due(supervisor_)) feed(TimePassed{});
+    const Time wake = std::min(next_heartbeat_, due(supervisor_));
+    clock_.expires_after(std::max(wake - now(), Time(1)));
+    boost::system::error_code woken;
+    co_await clock_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+  }
+}
+
+awaitable<void> Session::watch_signals() {
+  for (;;) {
+    const int signal = co_await signals_.async_wait(asio::use_awaitable);
+    feed(Terminated{signal});
+  }
+}
+
+awaitable<void> Session::forward(Fd pipe, std::uint32_t rank, Stream stream) {
+  co_await forward_output(context_, connection_, std::move(pipe), rank, stream);
+  if (--streams_[rank].open_outputs == 0) feed(OutputEnded{rank});
+}
+
+awaitable<void> Session::feed_input(std::uint32_t rank) {
+  co_await streams_[rank].input->run();
+}
+
+awaitable<void> Session::reach(std::vector<Endpoint> endpoints) {
+  const Reached reached = co_await reach_all(context_, std::move(endpoints), job_id_);
+  connection_.send(reached);
+}
+
+// Gives the last messages a moment to leave.
+awaitable<void> Session::leave() {
+  connection_.finish();
+  asio::steady_timer deadline(context_, kDrainDeadline);
+  deadline.async_wait([this](boost::system::error_code cancelled) {
+    if (!cancelled) context_.stop();
+  });
+  co_await connection_.wait_below(1);
+  context_.stop();
+}
+
+void Session::welcome(const Message& message, NodeFacts facts) {
+  const auto* welcome = std::get_if<Welcome>(&message);
+  if (welcome == nullptr) unexpected(message);
+  job_id_ = welcome->job_id;
+  listener_.emplace(context_, job_id_);
+  feed(LauncherHeard{});
+  connection_.send(Hello{std::move(facts)});
+}
+
+void Session::dispatch(const Message& message) {
+  feed(LauncherHeard{});
+  if (const auto* start = std::get_if<Start>(&message)) {
+    feed(*start);
+  } else if (const auto* stop = std::get_if<Stop>(&message)) {
+    feed(*stop);
+  } else if (std::holds_alternative<Kill>(message)) {
+    feed(Kill{});
+  } else if (std::holds_alternative<Finish>(message)) {
+    feed(Finish{});
+  } else if (const auto* input = std::get_if<Stdin>(&message)) {
+    give_input(*input);
+  } else if (std::holds_alternative<Listen>(message)) {
+    connection_.send(listener_->open(tasks_));
+  } else if (const auto* wanted = std::get_if<Reach>(&message)) {
+    tasks_.spawn(reach(wanted->endpoints));
+  } else if (std::holds_alternative<StopListening>(message)) {
+    listener_->close();
+  } else if (!std::holds_alternative<Heartbeat>(message)) {
+    unexpected(message);
+  }
+}
+
+void Session::feed(const Event& event) {
+  for (const Effect& effect : step(supervisor_, event, now())) perform(effect);
+  // Without a launcher nobody takes the output; ranks must not wait for that.
+  if (supervisor_.leave == Exit::kUnreachable) connection_.close();
+  if (Time(due(supervisor_)) < next_heartbeat_) clock_.cancel();
+}
+
+void Session::perform(const Effect& effect) {
+  if (const auto* rank = std::get_if<SpawnRank>(&effect)) {
+    spawn(*rank);
+  } else if (const auto* signal = std::get_if<SignalRanks>(&effect)) {
+    guard_.signal_ranks(signal->signal);
+  } else if (std::holds_alternative<KillByGuard>(effect)) {
+    guard_.kill();
+  } else if (std::holds_alternative<KillByOwnHand>(effect)) {
+    end_descendants((now() + kReapDeadline).count(), nullptr);
+  } else if (const auto* sent = std::get_if<SendMessage>(&effect)) {
+    connection_.send(sent->message);
+  } else if (const auto* last = std::get_if<ExitAgent>(&effect)) {
+    exit_ = last->status;
+    tasks_.spawn(leave());
+  }
+}
+
+void Session::spawn(const SpawnRank& spawn) {
+  const std::uint32_t rank = spawn.spec.rank;
+  try {
+    guard_.spawn(rank, open_files(spawn));
+  } catch (const Error& error) {
+    log_error(error.what());
+    GuardReport report;
+    report.news = GuardNews::kSpawnFailed;
+    report.rank = rank;
+    report.stage = SpawnStage::kFiles;
+    report.error_number = EMFILE;
+    feed(report);
+  }
+}
+
+SpawnFiles Session::open_files(const SpawnRank& spawn) {
+  const RankSpec& spec = spawn.spec;
+  Pipe output = make_rank_pipe(), errors = make_rank_pipe();
+  Pipe input = spec.wants_stdin ? make_pipe() : Pipe{duplicate_null(O_RDONLY), Fd()};
+  SpawnFiles files;
+  files[kSpecFd] = sealed_memory_file("dtl-rank", pack_spawn_spec(spec, own_folder_));
+  files[kSecretSourceFd] = sealed_memory_file("dtl-secret", spawn.secret);
+  files[kStdinFd] = std::move(input.read_end);
+  files[kStdoutFd] = std::move(output.write_end);
+  files[kStderrFd] = std::move(errors.write_end);
+  RankStreams& streams = streams_[spec.rank];
+  streams.open_outputs = 2;
+  tasks_.spawn(forward(std::move(output.read_end), spec.rank, Stream::kStdout));
+  tasks_.spawn(forward(std::move(errors.read_end), spec.rank, Stream::kStderr));
+  if (spec.wants_stdin) {
+    streams.input =
+        std::make_unique<RankInput>(context_, connection_, spec.rank, std::move(input.write_end));
+    tasks_.spawn(feed_input(spec.rank));
+  }
+  return files;
+}
+
+void Session::give_input(const Stdin& message) {
+  const auto at = streams_.find(message.rank);
+  if (at != streams_.end() && at->second.input && !at->second.input->ended()) {
+    at->second.input->put(message);
+  } else {
+    connection_.send(StdinTaken{message.rank, static_cast<std::uint32_t>(message.bytes.size())});
+  }
+}
+
+}  // namespace dtl

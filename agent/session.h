@@ -1,0 +1,71 @@
+#pragma once
+// Session: one conversation with the launcher, from Welcome to the exit of the agent. The shell
+// around supervisor.h: turns frames, guard reports, pipes, signals and the clock into events, and
+// performs the effects. One io_context, one thread.
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "agent/guard_link.h"
+#include "agent/output.h"
+#include "agent/probe.h"
+#include "agent/supervisor.h"
+#include "base/fd.h"
+#include "plan/topology.h"
+#include "wire/asio.h"
+#include "wire/connection.h"
+#include "wire/task_group.h"
+
+namespace dtl {
+
+class Session {
+ public:
+  // own_folder: where dtagent lies. input and output carry the frames; the greeting is out already.
+  Session(std::string own_folder, Fd guard, Fd input, Fd output);
+
+  // Until the agent should exit; returns its status. Every process of the ranks is gone then, or
+  // was reported as unkillable.
+  Exit run(NodeFacts facts);
+
+ private:
+  struct RankStreams {
+    std::unique_ptr<RankInput> input;  // for wants_stdin
+    int open_outputs = 0;
+  };
+
+  awaitable<void> read_frames(NodeFacts facts);
+  awaitable<void> write_frames();
+  awaitable<void> read_guard();
+  awaitable<void> watch_clock();
+  awaitable<void> watch_signals();
+  awaitable<void> forward(Fd pipe, std::uint32_t rank, Stream stream);
+  awaitable<void> feed_input(std::uint32_t rank);
+  awaitable<void> reach(std::vector<Endpoint> endpoints);
+  awaitable<void> leave();
+
+  void welcome(const Message& message, NodeFacts facts);
+  void dispatch(const Message& message);
+  void feed(const Event& event);
+  void perform(const Effect& effect);
+  void spawn(const SpawnRank& spawn);
+  SpawnFiles open_files(const SpawnRank& spawn);
+  void give_input(const Stdin& message);
+
+  asio::io_context context_{1};  // first: outlives what is suspended in it
+  std::string own_folder_;
+  Connection connection_;
+  GuardLink guard_;
+  TaskGroup tasks_;
+  asio::steady_timer clock_;
+  asio::signal_set signals_;
+  Supervisor supervisor_;
+  std::map<std::uint32_t, RankStreams> streams_;
+  std::optional<Listener> listener_;  // from Welcome on
+  std::string job_id_;
+  Time next_heartbeat_{};
+  std::optional<Exit> exit_;
+};
+
+}  // namespace dtl
