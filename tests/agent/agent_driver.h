@@ -1,0 +1,98 @@
+#pragma once
+// AgentDriver: plays the launcher for a real dtagent over a socket pair: blocking, one thread, with
+// heartbeats while it waits. Every wait has a deadline and fails the test when it passes.
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/fd.h"
+#include "wire/frame.h"
+
+namespace dtl {
+
+class AgentDriver {
+ public:
+  using Wait = std::chrono::milliseconds;
+  static constexpr Wait kPatience{20000};  // far beyond what anything here takes
+
+  AgentDriver();   // starts dtagent, reads its greeting, sends Welcome, waits for Hello
+  ~AgentDriver();  // kills the agent if it still runs; its guard then cleans up
+
+  pid_t pid() const { return pid_; }
+  const NodeFacts& facts() const { return facts_; }
+
+  void send(const Message& message);
+  // Sends a Start for one rank that runs a shell script; cpus may be empty.
+  void start_script(std::uint32_t rank, const std::string& script);
+  // Waits for the next message of a type; others (Output included) are kept.
+  template <class M>
+  M expect() {
+    const bool came = pump([this] { return find<M>().has_value(); }, kPatience);
+    if (!came) fail(std::string("no message of the wanted type"));
+    return take<M>(*find<M>());
+  }
+  template <class M>
+  bool has() const {
+    return find<M>().has_value();
+  }
+  // Waits until a rank's output on a stream contains the text; returns all of that stream.
+  std::string expect_output(std::uint32_t rank, const std::string& text,
+                            Stream stream = Stream::kStdout);
+  std::string output(std::uint32_t rank, Stream stream = Stream::kStdout) const;
+  // Finish, Finished, exit; returns the agent's exit status (128+n for a signal).
+  int finish();
+  int await_exit(Wait patience = kPatience);
+  // The launcher dies: both directions of the line close at once.
+  void hang_up() { line_.reset(); }
+  void set_heartbeats(bool on) { heartbeats_ = on; }
+  // Reads messages until done() or the time is over; true when done() holds.
+  bool pump(const std::function<bool()>& done, Wait patience);
+
+ private:
+  template <class M>
+  std::optional<std::size_t> find() const {
+    for (std::size_t i = 0; i < inbox_.size(); ++i) {
+      if (std::holds_alternative<M>(inbox_[i])) return i;
+    }
+    return std::nullopt;
+  }
+  template <class M>
+  M take(std::size_t at) {
+    M message = std::get<M>(inbox_[at]);
+    inbox_.erase(inbox_.begin() + static_cast<std::ptrdiff_t>(at));
+    return message;
+  }
+  void launch();
+  void read_greeting();
+  void keep(const Message& message);
+  [[noreturn]] void fail(const std::string& what) const;
+
+  pid_t pid_ = -1;
+  Fd line_;
+  FrameReader reader_;
+  std::uint32_t sequence_ = 0;
+  std::deque<Message> inbox_;
+  std::map<std::pair<std::uint32_t, Stream>, std::string> outputs_;
+  NodeFacts facts_;
+  std::chrono::steady_clock::time_point next_heartbeat_{};
+  bool heartbeats_ = true;
+};
+
+// A rank that runs /bin/sh -c script with a plain environment.
+RankSpec script_rank(std::uint32_t rank, const std::string& script);
+
+// Processes by pid, as /proc sees them.
+bool is_alive(pid_t pid);  // zombies are not
+std::vector<pid_t> children_of(pid_t pid);
+std::string process_name(pid_t pid);
+// Waits for the processes to be gone; returns how many are still alive when the time is over.
+std::size_t await_gone(const std::vector<pid_t>& pids, std::chrono::milliseconds patience);
+
+}  // namespace dtl

@@ -1,0 +1,186 @@
+// Who ends whom: nothing is left, whoever of launcher, agent and guard goes first. Processes are
+// counted by the pids that they wrote down, and the count is first shown to be above zero.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <sstream>
+
+#include "agent_driver.h"
+#include "base/limits.h"
+
+namespace dtl {
+namespace {
+
+using std::chrono::milliseconds;
+
+// A rank with a plain child, a child in a session of its own, and a grandchild below that whose
+// parent has gone; all ignore SIGTERM when `stubborn`. It prints their pids on one line.
+std::string family(bool stubborn) {
+  const std::string trap = stubborn ? "trap '' TERM; " : "";
+  return trap +
+         "sleep 1000 & a=$!; setsid sleep 1000 & b=$!; "
+         "c=$(setsid sh -c 'sleep 1000 >/dev/null 2>&1 & echo $!'); "
+         "echo pids $$ $a $b $c; wait";
+}
+
+std::vector<pid_t> pids_in(const std::string& line) {
+  std::istringstream words(line.substr(line.find("pids ") + 5));
+  std::vector<pid_t> pids;
+  for (pid_t pid = 0; words >> pid;) pids.push_back(pid);
+  return pids;
+}
+
+// Starts two such ranks; returns every pid, the guard's included.
+std::vector<pid_t> start_families(AgentDriver& agent, bool stubborn) {
+  std::vector<pid_t> pids = children_of(agent.pid());
+  for (const std::uint32_t rank : {0u, 1u}) {
+    agent.start_script(rank, family(stubborn));
+    const auto of_rank = pids_in(agent.expect_output(rank, "\n"));
+    EXPECT_EQ(of_rank.size(), 4u);
+    pids.insert(pids.end(), of_rank.begin(), of_rank.end());
+  }
+  EXPECT_EQ(pids.size(), 9u);
+  for (const pid_t pid : pids) EXPECT_TRUE(is_alive(pid)) << pid;
+  return pids;
+}
+
+pid_t guard_of(const AgentDriver& agent) {
+  const auto children = children_of(agent.pid());
+  EXPECT_EQ(children.size(), 1u);
+  EXPECT_EQ(process_name(children.at(0)), "dtguard");
+  return children.at(0);
+}
+
+TEST(Lifetime, NothingIsLeftWhenTheAgentIsKilled) {
+  AgentDriver agent;
+  const auto pids = start_families(agent, true);
+  ::kill(agent.pid(), SIGKILL);
+  EXPECT_EQ(await_gone(pids, milliseconds(5000)), 0u);
+}
+
+TEST(Lifetime, NothingIsLeftWhenTheGuardIsKilled) {
+  AgentDriver agent;
+  const auto pids = start_families(agent, true);
+  ::kill(guard_of(agent), SIGKILL);
+  EXPECT_NE(agent.expect<Trouble>().text.find("dtguard died"), std::string::npos);
+  EXPECT_EQ(agent.await_exit(), 71);
+  EXPECT_EQ(await_gone(pids, milliseconds(0)), 0u);
+}
+
+TEST(Lifetime, NothingIsLeftWhenAgentThenGuardAreKilled) {
+  AgentDriver agent;
+  const pid_t guard = guard_of(agent);
+  auto pids = start_families(agent, true);
+  ::kill(agent.pid(), SIGKILL);
+  ::kill(guard, SIGKILL);
+  // What the guard had no time to end dies with it: the ranks; helpers in sessions of their own may
+  // stay when both die within the same millisecond, which is what this test provokes.
+  EXPECT_EQ(await_gone({pids[0], pids[1], pids[5]}, milliseconds(5000)), 0u);
+  for (const pid_t pid : pids) {
+    if (is_alive(pid)) ::kill(pid, SIGKILL);
+  }
+}
+
+TEST(Lifetime, NothingIsLeftWhenTheLauncherIsGone) {
+  AgentDriver agent;
+  const auto pids = start_families(agent, false);
+  agent.hang_up();
+  EXPECT_EQ(agent.await_exit(), 69);
+  EXPECT_EQ(await_gone(pids, milliseconds(0)), 0u);
+}
+
+TEST(Lifetime, RanksThatIgnoreSigtermDieAfterTheGrace) {
+  AgentDriver agent;
+  const auto pids = start_families(agent, true);
+  agent.send(Stop{SIGTERM, 300});
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(agent.expect<Exited>().signal, static_cast<std::uint32_t>(SIGKILL));
+  }
+  EXPECT_EQ(agent.finish(), 0);
+  EXPECT_EQ(await_gone(pids, milliseconds(0)), 0u);
+}
+
+TEST(Lifetime, AStopIsSeenByTheRanks) {
+  AgentDriver agent;
+  agent.start_script(0, "trap 'echo bye; exit 7' TERM; echo ready; while :; do sleep 0.05; done");
+  agent.expect_output(0, "ready");
+  agent.send(Stop{SIGTERM, 10000});
+  EXPECT_EQ(agent.expect<Exited>().code, 7u);
+  EXPECT_EQ(agent.output(0), "ready\nbye\n");
+  EXPECT_EQ(agent.finish(), 0);
+}
+
+TEST(Lifetime, AStoppedRankCanBeEnded) {
+  AgentDriver agent;
+  agent.start_script(0, "echo ready; kill -STOP $$; sleep 1000");
+  agent.expect_output(0, "ready");
+  agent.send(Stop{SIGTERM, 10000});
+  EXPECT_EQ(agent.expect<Exited>().signal, static_cast<std::uint32_t>(SIGTERM));
+}
+
+TEST(Lifetime, FinishEndsWhateverIsLeft) {
+  AgentDriver agent;
+  const auto pids = start_families(agent, true);
+  agent.send(Finish{});
+  EXPECT_GT(agent.expect<Finished>().killed, 0u);
+  EXPECT_EQ(agent.await_exit(), 0);
+  EXPECT_EQ(await_gone(pids, milliseconds(0)), 0u);
+}
+
+TEST(Lifetime, WhatARankLeavesBehindEndsWithItAndSparesTheOthers) {
+  AgentDriver agent;
+  agent.start_script(0, family(false));
+  const auto others = pids_in(agent.expect_output(0, "\n"));
+  agent.start_script(1, "setsid sleep 1000 & a=$!; sleep 1000 & echo pids $a $!; exit 0");
+  const auto left = pids_in(agent.expect_output(1, "\n"));
+  const Exited exited = agent.expect<Exited>();
+  EXPECT_EQ(exited.rank, 1u);
+  EXPECT_EQ(exited.left_behind, 2u);
+  EXPECT_EQ(await_gone(left, milliseconds(5000)), 0u);
+  EXPECT_EQ(others.size(), 4u);
+  for (const pid_t pid : others) EXPECT_TRUE(is_alive(pid)) << pid;
+  EXPECT_EQ(agent.finish(), 0);
+}
+
+TEST(Lifetime, AfterAStopNoRankIsStarted) {
+  AgentDriver agent;
+  agent.send(Stop{SIGTERM, 1000});
+  agent.start_script(0, "true");
+  EXPECT_EQ(agent.expect<SpawnFailed>().stage, "stopped");
+  EXPECT_EQ(agent.finish(), 0);
+}
+
+TEST(Lifetime, ATerminatedAgentEndsItsRanks) {
+  AgentDriver agent;
+  const auto pids = start_families(agent, false);
+  ::kill(agent.pid(), SIGTERM);
+  EXPECT_NE(agent.expect<Trouble>().text.find("SIGTERM"), std::string::npos);
+  EXPECT_EQ(agent.await_exit(), 71);
+  EXPECT_EQ(await_gone(pids, milliseconds(0)), 0u);
+}
+
+TEST(Lifetime, GarbageEndsTheConversationAndTheRanks) {
+  AgentDriver agent;
+  const auto pids = start_families(agent, false);
+  agent.send(Hello{});  // only agents send this
+  EXPECT_EQ(agent.await_exit(), 69);
+  EXPECT_EQ(await_gone(pids, milliseconds(0)), 0u);
+}
+
+TEST(Lifetime, ALauncherThatFallsSilentIsGoneAfterTheLease) {
+  AgentDriver agent;
+  const auto pids = start_families(agent, false);
+  agent.set_heartbeats(false);
+  EXPECT_EQ(agent.await_exit(kLease + kKillGrace + milliseconds(5000)), 69);
+  EXPECT_EQ(await_gone(pids, milliseconds(0)), 0u);
+}
+
+TEST(Lifetime, AStoppedAgentIsGoneForItsGuardAfterTheLease) {
+  AgentDriver agent;
+  auto pids = start_families(agent, true);
+  ::kill(agent.pid(), SIGSTOP);
+  EXPECT_EQ(await_gone(pids, kGuardLease + milliseconds(8000)), 0u);
+}
+
+}  // namespace
+}  // namespace dtl

@@ -1,0 +1,209 @@
+// What a rank finds when it starts, and what the agent says about it. Real processes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+
+#include "agent_driver.h"
+#include "base/limits.h"
+#include "plan/environment.h"
+
+namespace dtl {
+namespace {
+
+using testing::HasSubstr;
+
+Start start_of(const RankSpec& spec) {
+  Start start;
+  start.secret = std::string(32, 's');
+  start.ranks.push_back(spec);
+  return start;
+}
+
+std::size_t open_descriptors(pid_t pid) {
+  const auto folder = std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/fd");
+  return static_cast<std::size_t>(std::distance(begin(folder), end(folder)));
+}
+
+TEST(Rank, ReportsStartOutputAndExitCode) {
+  AgentDriver agent;
+  agent.start_script(5, "echo out; echo err >&2; exit 3");
+  EXPECT_GT(agent.expect<Started>().pid, 0u);
+  const Exited exited = agent.expect<Exited>();
+  EXPECT_EQ(exited.rank, 5u);
+  EXPECT_EQ(exited.code, 3u);
+  EXPECT_EQ(exited.signal, 0u);
+  EXPECT_GT(exited.max_rss_kib, 0u);
+  EXPECT_EQ(exited.left_behind, 0u);
+  EXPECT_EQ(agent.output(5), "out\n");
+  EXPECT_EQ(agent.output(5, Stream::kStderr), "err\n");
+  EXPECT_EQ(agent.finish(), 0);
+}
+
+TEST(Rank, ReportsTheSignalThatKilledIt) {
+  AgentDriver agent;
+  agent.start_script(0, "kill -SEGV $$");
+  EXPECT_EQ(agent.expect<Exited>().signal, static_cast<std::uint32_t>(SIGSEGV));
+  EXPECT_EQ(agent.finish(), 0);
+}
+
+TEST(Rank, SaysAtWhichStageItCouldNotStart) {
+  AgentDriver agent;
+  RankSpec missing = script_rank(0, "");
+  missing.arguments[0] = "no-such-program";
+  RankSpec folder = script_rank(1, "");
+  folder.arguments[0] = "/etc";
+  RankSpec nowhere = script_rank(2, "true");
+  nowhere.working_directory = "/no/such/folder";
+  RankSpec no_cpu = script_rank(3, "true");
+  no_cpu.cpus.push_back(65000);
+  std::map<std::uint32_t, std::pair<std::string, std::uint32_t>> wanted = {
+      {0, {"exec", ENOENT}},
+      {1, {"exec", EACCES}},
+      {2, {"chdir", ENOENT}},
+      {3, {"affinity", EINVAL}}};
+  for (const RankSpec& spec : {missing, folder, nowhere, no_cpu}) agent.send(start_of(spec));
+  for (int i = 0; i < 4; ++i) {
+    const SpawnFailed failed = agent.expect<SpawnFailed>();
+    EXPECT_EQ(failed.stage, wanted[failed.rank].first) << failed.rank;
+    EXPECT_EQ(failed.error_number, wanted[failed.rank].second) << failed.rank;
+    wanted.erase(failed.rank);
+  }
+  EXPECT_TRUE(wanted.empty());
+  EXPECT_EQ(agent.finish(), 0);
+}
+
+TEST(Rank, IsFoundOnItsOwnPathThenBesideTheAgent) {
+  AgentDriver agent;
+  RankSpec on_path = script_rank(0, "echo on path");
+  on_path.arguments[0] = "sh";
+  agent.send(start_of(on_path));
+  RankSpec beside = script_rank(1, "");
+  beside.arguments = {"dtagent"};
+  beside.arguments.push_back("--version");
+  agent.send(start_of(beside));
+  agent.expect_output(0, "on path\n");
+  agent.expect_output(1, "protocol 1");
+}
+
+TEST(Rank, RunsAScriptWithoutAnInterpreterLine) {
+  char path[] = "/tmp/dtl-script-XXXXXX";
+  Fd fd(::mkstemp(path));
+  write_all(fd.get(), "echo plain $1\n");
+  ::fchmod(fd.get(), 0755);
+  fd.reset();  // a file open for writing cannot be executed
+  AgentDriver agent;
+  RankSpec spec = script_rank(0, "");
+  spec.arguments = {path};
+  spec.arguments.push_back("words");
+  agent.send(start_of(spec));
+  agent.expect_output(0, "plain words\n");
+  agent.expect<Exited>();
+  ::unlink(path);
+}
+
+TEST(Rank, HasExactlyTheEnvironmentAndFolderOfItsSpecification) {
+  AgentDriver agent;
+  RankSpec spec = script_rank(0, "");
+  spec.arguments = {"/usr/bin/env"};
+  spec.environment.push_back("GREETING=two words");
+  spec.working_directory = "/usr";
+  agent.send(start_of(spec));
+  agent.expect<Exited>();
+  EXPECT_EQ(agent.output(0), "PATH=/usr/bin:/bin\nRANK=0\nGREETING=two words\n");
+  agent.start_script(1, "pwd; cd /proc/self && umask");
+  EXPECT_THAT(agent.expect_output(1, "\n0"), HasSubstr("/\n"));
+}
+
+TEST(Rank, RunsOnItsCpusOnly) {
+  AgentDriver agent;
+  const int cpu = agent.facts().topology.allowed.to_vector().back();
+  RankSpec spec = script_rank(0, "grep Cpus_allowed_list /proc/self/status");
+  spec.cpus.push_back(static_cast<std::uint32_t>(cpu));
+  agent.send(start_of(spec));
+  agent.expect<Exited>();
+  EXPECT_EQ(agent.output(0), "Cpus_allowed_list:\t" + std::to_string(cpu) + "\n");
+}
+
+TEST(Rank, InheritsTheSecretAndNoOtherDescriptor) {
+  AgentDriver agent;
+  agent.start_script(0, "cat <&3; echo; exec ls /proc/self/fd");
+  agent.expect<Exited>();
+  // ls opens the folder that it lists as the next free descriptor.
+  EXPECT_EQ(kSecretFd, 3);
+  EXPECT_EQ(agent.output(0), std::string(32, 's') + "\n0\n1\n2\n3\n4\n");
+}
+
+TEST(Rank, CannotChangeTheSecret) {
+  AgentDriver agent;
+  agent.start_script(0, "echo other 1>&3");
+  EXPECT_NE(agent.expect<Exited>().code, 0u);
+}
+
+TEST(Rank, HasDefaultSignalsAndASessionOfItsOwn) {
+  AgentDriver agent;
+  agent.start_script(0,
+                     "grep -E '^Sig(Blk|Ign)' /proc/self/status; set -- $(cat /proc/$$/stat); "
+                     "[ \"$6\" = $$ ] && echo leads its session");
+  agent.expect<Exited>();
+  EXPECT_EQ(agent.output(0),
+            "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\nleads its session\n");
+}
+
+TEST(Rank, ReadsStandardInputOnlyWhenItWantsTo) {
+  AgentDriver agent;
+  RankSpec reader = script_rank(0, "wc -c");
+  reader.wants_stdin = true;
+  agent.send(start_of(reader));
+  agent.start_script(1, "cat; echo end at once");
+  std::size_t taken = 0;
+  for (int i = 0; i < 8; ++i) agent.send(Stdin{0, std::string(50000, 'x'), i == 7});
+  while (taken < 400000) taken += agent.expect<StdinTaken>().bytes;
+  agent.expect_output(0, "400000\n");
+  agent.expect_output(1, "end at once\n");
+  EXPECT_EQ(agent.finish(), 0);
+}
+
+TEST(Rank, ThatReadsNothingStillReturnsTheCredit) {
+  AgentDriver agent;
+  RankSpec spec = script_rank(0, "exec sleep 0.2");
+  spec.wants_stdin = true;
+  agent.send(start_of(spec));
+  for (int i = 0; i < 4; ++i) agent.send(Stdin{0, std::string(65536, 'x'), false});
+  std::size_t taken = 0;
+  while (taken < 4 * 65536) taken += agent.expect<StdinTaken>().bytes;
+  agent.expect<Exited>();
+  agent.send(Stdin{0, "late", true});
+  EXPECT_EQ(agent.expect<StdinTaken>().bytes, 4u);
+  EXPECT_EQ(agent.finish(), 0);
+}
+
+TEST(Rank, OutputArrivesWholeAndBeforeItsExit) {
+  AgentDriver agent;
+  agent.start_script(0, "seq 1 200000; echo done >&2");
+  agent.expect<Exited>();
+  const std::string output = agent.output(0);
+  EXPECT_EQ(output.size(), 1288895u);
+  EXPECT_TRUE(output.ends_with("\n200000\n"));
+  EXPECT_EQ(agent.output(0, Stream::kStderr), "done\n");
+}
+
+TEST(Rank, LeavesNoDescriptorInTheAgent) {
+  AgentDriver agent;
+  agent.start_script(0, "true");
+  agent.expect<Exited>();
+  const std::size_t before = open_descriptors(agent.pid());
+  const std::size_t guard_before = open_descriptors(children_of(agent.pid()).at(0));
+  for (std::uint32_t rank = 1; rank <= 40; ++rank) agent.start_script(rank, "true");
+  for (int i = 1; i <= 40; ++i) agent.expect<Exited>();
+  EXPECT_EQ(open_descriptors(agent.pid()), before);
+  EXPECT_EQ(open_descriptors(children_of(agent.pid()).at(0)), guard_before);
+  EXPECT_EQ(agent.finish(), 0);
+}
+
+}  // namespace
+}  // namespace dtl

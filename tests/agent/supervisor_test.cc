@@ -1,0 +1,173 @@
+#include "agent/supervisor.h"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+#include "base/limits.h"
+
+namespace dtl {
+namespace {
+
+// Drives the machine by hand; time is a plain number of milliseconds.
+struct Bench {
+  Supervisor supervisor;
+  Time at{100000};
+
+  Bench() { supervisor.heard = at; }
+  std::vector<Effect> feed(const Event& event) { return step(supervisor, event, at); }
+  void start(std::uint32_t rank) {
+    Start start;
+    start.ranks.emplace_back().rank = rank;
+    feed(start);
+    feed(report(GuardNews::kStarted, rank));
+  }
+  static GuardReport report(GuardNews news, std::uint32_t rank = 0) {
+    GuardReport report;
+    report.news = news;
+    report.rank = rank;
+    return report;
+  }
+};
+
+template <class E>
+const E* find(const std::vector<Effect>& effects) {
+  for (const Effect& effect : effects) {
+    if (const E* found = std::get_if<E>(&effect)) return found;
+  }
+  return nullptr;
+}
+
+template <class M>
+const M* sent(const std::vector<Effect>& effects) {
+  for (const Effect& effect : effects) {
+    const auto* send = std::get_if<SendMessage>(&effect);
+    if (send != nullptr && std::holds_alternative<M>(send->message)) {
+      return &std::get<M>(send->message);
+    }
+  }
+  return nullptr;
+}
+
+TEST(Supervisor, StopSignalsThenKillsAfterTheGrace) {
+  Bench bench;
+  bench.start(0);
+  const auto stopping = bench.feed(Stop{SIGTERM, 700});
+  ASSERT_NE(find<SignalRanks>(stopping), nullptr);
+  EXPECT_EQ(find<KillByGuard>(stopping), nullptr);
+  EXPECT_EQ(due(bench.supervisor), bench.at + Time(700));
+  bench.at += Time(699);
+  EXPECT_TRUE(bench.feed(TimePassed{}).empty());
+  bench.at += Time(1);
+  EXPECT_NE(find<KillByGuard>(bench.feed(TimePassed{})), nullptr);
+  EXPECT_EQ(bench.supervisor.state, AgentState::kKilling);
+}
+
+TEST(Supervisor, ASecondStopMayOnlyShortenTheGrace) {
+  Bench bench;
+  bench.start(0);
+  bench.feed(Stop{SIGTERM, 1000});
+  bench.feed(Stop{SIGTERM, 5000});
+  EXPECT_EQ(bench.supervisor.grace_ends, bench.at + Time(1000));
+  bench.feed(Stop{SIGTERM, 10});
+  EXPECT_EQ(bench.supervisor.grace_ends, bench.at + Time(10));
+}
+
+TEST(Supervisor, DoesNotWaitForTheGraceOnceAllRanksHaveEnded) {
+  Bench bench;
+  bench.start(0);
+  bench.feed(Stop{SIGTERM, 5000});
+  EXPECT_NE(find<KillByGuard>(bench.feed(Bench::report(GuardNews::kExited))), nullptr);
+}
+
+TEST(Supervisor, TellsAnExitAfterItsOutput) {
+  Bench bench;
+  bench.start(0);
+  EXPECT_EQ(sent<Exited>(bench.feed(Bench::report(GuardNews::kExited))), nullptr);
+  EXPECT_NE(sent<Exited>(bench.feed(OutputEnded{0})), nullptr);
+}
+
+TEST(Supervisor, TellsAnExitAfterASecondEvenWhenAPipeStaysOpen) {
+  Bench bench;
+  bench.start(0);
+  bench.feed(Bench::report(GuardNews::kExited));
+  EXPECT_EQ(due(bench.supervisor), bench.at + kDrainDeadline);
+  bench.at += kDrainDeadline;
+  EXPECT_NE(sent<Exited>(bench.feed(TimePassed{})), nullptr);
+}
+
+TEST(Supervisor, FinishKillsAnswersAndExits) {
+  Bench bench;
+  bench.start(0);
+  EXPECT_NE(find<KillByGuard>(bench.feed(Finish{})), nullptr);
+  bench.feed(Bench::report(GuardNews::kExited));
+  GuardReport clean = Bench::report(GuardNews::kClean);
+  clean.killed = 3;
+  EXPECT_EQ(sent<Finished>(bench.feed(clean)), nullptr);  // rank 0's output is still coming
+  const auto last = bench.feed(OutputEnded{0});
+  ASSERT_NE(sent<Finished>(last), nullptr);
+  EXPECT_EQ(sent<Finished>(last)->killed, 3u);
+  EXPECT_EQ(find<ExitAgent>(last)->status, Exit::kOk);
+}
+
+TEST(Supervisor, RefusesRanksAfterStopAndAfterKill) {
+  for (const Event& event : {Event(Stop{}), Event(Kill{}), Event(LauncherGone{})}) {
+    Bench bench;
+    bench.feed(event);
+    Start start;
+    start.ranks.emplace_back();
+    const auto effects = bench.feed(start);
+    EXPECT_EQ(find<SpawnRank>(effects), nullptr);
+    ASSERT_NE(sent<SpawnFailed>(effects), nullptr);
+    EXPECT_EQ(sent<SpawnFailed>(effects)->stage, "stopped");
+  }
+}
+
+TEST(Supervisor, EndsTheRanksWhenTheLeaseRunsOut) {
+  Bench bench;
+  bench.start(0);
+  bench.at += kLease - Time(1);
+  bench.feed(LauncherHeard{});
+  bench.at += kLease - Time(1);
+  EXPECT_EQ(find<SignalRanks>(bench.feed(TimePassed{})), nullptr);
+  bench.at += Time(1);
+  EXPECT_NE(find<SignalRanks>(bench.feed(TimePassed{})), nullptr);
+  bench.at += kKillGrace;
+  EXPECT_NE(find<KillByGuard>(bench.feed(TimePassed{})), nullptr);
+  const auto last = bench.feed(Bench::report(GuardNews::kClean));
+  EXPECT_EQ(find<ExitAgent>(last)->status, Exit::kUnreachable);
+}
+
+TEST(Supervisor, AnIdleAgentExitsWellWhenTheLauncherGoes) {
+  Bench bench;
+  EXPECT_NE(find<KillByGuard>(bench.feed(LauncherGone{})), nullptr);
+  EXPECT_EQ(find<ExitAgent>(bench.feed(Bench::report(GuardNews::kClean)))->status, Exit::kOk);
+}
+
+TEST(Supervisor, KillsByItsOwnHandWhenTheGuardIsGone) {
+  Bench bench;
+  bench.start(0);
+  const auto effects = bench.feed(GuardGone{});
+  EXPECT_NE(sent<Trouble>(effects), nullptr);
+  EXPECT_NE(find<KillByOwnHand>(effects), nullptr);
+  EXPECT_EQ(find<ExitAgent>(effects)->status, Exit::kOs);
+  EXPECT_TRUE(bench.feed(Finish{}).empty());
+}
+
+TEST(Supervisor, NeverWaitsWithoutAnEnd) {
+  // Whatever state an event finds, some time is due until the agent has exited.
+  for (const Event& event :
+       {Event(Stop{}), Event(Kill{}), Event(Finish{}), Event(LauncherGone{})}) {
+    Bench bench;
+    bench.start(0);
+    bench.feed(event);
+    if (bench.supervisor.state == AgentState::kStopping) {
+      EXPECT_LT(due(bench.supervisor), Time::max());
+    } else {
+      EXPECT_EQ(bench.supervisor.state, AgentState::kKilling);  // the guard answers within 10 s
+    }
+  }
+}
+
+}  // namespace
+}  // namespace dtl
