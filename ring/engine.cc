@@ -20,6 +20,7 @@ namespace {
 
 // Longer than news take from a rank over rank 0 to another; far shorter than the promised second.
 constexpr auto kSuspicionTime = std::chrono::milliseconds(200);
+constexpr auto kVerdictDelay = std::chrono::milliseconds(250);  // the time news take, generously
 // Looks at the sockets that cost about 1 us each and often save the 10 us of a sleep; more would
 // take the core away from ranks that compute.
 constexpr int kPolls = 20;
@@ -162,23 +163,36 @@ void Engine::look_at_time() {
   for (const Suspicion& suspicion : suspicions) {
     if (now >= suspicion.deadline) settle(suspicion);
   }
-  const Operation* oldest = transfer_.oldest();
-  if (oldest == nullptr || now < oldest->deadline || has_failed_) return;
-  const std::string whom =
-      transfer_.has_data_to_send()
-          ? name(next()) + " to take data"
-          : (transfer_.wants_data() ? "data from " + name(previous()) : "a link");
+  if (transfer_.oldest() != nullptr && now >= deadline_of(*transfer_.oldest()) && !has_failed_) {
+    give_up(*transfer_.oldest());
+  }
+}
+
+// Who has not even heard that the previous rank began knows best whom to name, so it speaks first.
+Engine::Clock::time_point Engine::deadline_of(const Operation& operation) const {
+  const bool previous_began = operation.header_received > 0;
+  return operation.deadline + (previous_began ? kVerdictDelay : Clock::duration::zero());
+}
+
+void Engine::give_up(const Operation& operation) {
+  std::string reason = name(previous()) + " has not begun it";
+  if (operation.header_received > 0) {
+    reason = transfer_.has_data_to_send() ? name(next()) + " does not take data"
+                                          : "waiting for data from " + name(previous());
+  }
   fail(DT_E_TIMEOUT, settings_.rank,
-       fmt::format("{}: operation {} ({}) is not complete after {} ms; waiting for {}",
-                   name(settings_.rank), oldest->sequence(), oldest->description(),
-                   settings_.operation_timeout.count(), whom));
+       fmt::format("{}: operation {} ({}) is not complete after {} ms: {}", name(settings_.rank),
+                   operation.sequence(), operation.description(),
+                   settings_.operation_timeout.count(), reason));
 }
 
 Engine::Clock::time_point Engine::next_deadline() const {
   auto deadline = Clock::time_point::max();
   if (has_failed_) return deadline;
   for (const Suspicion& suspicion : suspicions_) deadline = std::min(deadline, suspicion.deadline);
-  if (transfer_.oldest() != nullptr) deadline = std::min(deadline, transfer_.oldest()->deadline);
+  if (transfer_.oldest() != nullptr) {
+    deadline = std::min(deadline, deadline_of(*transfer_.oldest()));
+  }
   return deadline;
 }
 

@@ -77,6 +77,8 @@ class Engine {
   int previous() const { return (settings_.rank + settings_.world - 1) % settings_.world; }
   const Departure* departure_of(int rank) const;
   Clock::time_point next_deadline() const;
+  Clock::time_point deadline_of(const Operation& operation) const;
+  void give_up(const Operation& operation);
 
   const Settings settings_;
   Board& board_;

@@ -75,7 +75,33 @@ TEST_P(KilledRank, IsNamedByAllOthersWithinASecond) {
     EXPECT_EQ(ranks[index].wait_status(), -DT_E_PEER);
     EXPECT_THAT(reports[index], HasSubstr("rank " + std::to_string(kill.victim) + " (node0" +
                                           std::to_string(kill.victim % 4) + ") was lost"));
-    EXPECT_THAT(reports[index], HasSubstr("allreduce of " + std::to_string(kill.count) + " f32"));
+  }
+}
+
+TEST(Fault, OperationThatALostRankBrokeIsNamed) {
+  const Place place = free_place();
+  auto ranks = start_processes(place, 3, [](dt_comm* comm) {
+    if (dt_comm_rank(comm) == 2) {
+      RankProcess::say_ready();
+      ::pause();
+    }
+    std::vector<float> values(12345);
+    dt_work work = 0;
+    int status =
+        dt_allreduce(comm, values.data(), values.data(), values.size(), DT_F32, DT_SUM, 8, &work);
+    if (dt_wait(comm, work, 1) != DT_PENDING) return 1;
+    RankProcess::say_ready();
+    status = wait_for(comm, status, work);
+    RankProcess::report(last_error(comm));
+    return -status;
+  });
+  for (auto& rank : ranks) rank.wait_ready();
+  ranks[2].kill_now();
+  for (const std::size_t rank : {0, 1}) {
+    EXPECT_THAT(ranks[rank].wait_report(),
+                AllOf(HasSubstr("operation 1 (allreduce of 12345 f32, sum, tag 8) failed"),
+                      HasSubstr("rank 2 (node02) was lost")));
+    EXPECT_EQ(ranks[rank].wait_status(), -DT_E_PEER);
   }
 }
 
@@ -122,7 +148,8 @@ TEST(Fault, StoppedRankRunsIntoTheOperationTimeout) {
       },
       400);
   for (const std::size_t rank : {0, 2}) {
-    EXPECT_THAT(ranks[rank].wait_report(), HasSubstr("is not complete after 400 ms"));
+    EXPECT_THAT(ranks[rank].wait_report(), AllOf(HasSubstr("is not complete after 400 ms"),
+                                                 HasSubstr("rank 1 (node01) has not begun it")));
     EXPECT_EQ(ranks[rank].wait_status(), -DT_E_TIMEOUT);
   }
 }
@@ -135,7 +162,7 @@ TEST(Fault, AbsentRankRunsIntoTheOperationTimeoutAndIsNamed) {
         if (rank != 1) {
           EXPECT_EQ(barrier(comm, 77), DT_E_TIMEOUT);
           EXPECT_THAT(last_error(comm), AllOf(HasSubstr("operation 1 (barrier, tag 77)"),
-                                              HasSubstr("rank 1 (node01)")));
+                                              HasSubstr("rank 1 (node01) has not begun it")));
         }
         done.arrive_and_wait();
       });
