@@ -1,0 +1,204 @@
+"""dttrain beside PyTorch and transformers: the same logits, loss, gradients, AdamW steps and loss
+curve from the same model folder. Usage: parity.py DTTRAIN"""
+
+import json
+import math
+import os
+import random
+import subprocess
+import sys
+import tempfile
+
+import torch
+import transformers
+from safetensors.torch import load_file
+
+CLASSES, BATCH, SEED = 3, 7, 13
+LEARNING_RATE, WEIGHT_DECAY, WARMUP = 2e-3, 0.05, 4
+WORDS = [a + b for a in ("ka", "lo", "mi", "ru", "te") for b in ("n", "r", "s", "t", "la", "vo")]
+
+
+def config_of(kind):
+    labels = {i: f"class{i}" for i in range(CLASSES)}
+    common = dict(vocab_size=5 + len(WORDS), max_position_embeddings=40, id2label=labels,
+                  label2id={name: i for i, name in labels.items()}, initializer_range=0.15)
+    if kind == "bert":
+        return transformers.BertConfig(
+            hidden_size=36, num_hidden_layers=3, num_attention_heads=3, intermediate_size=53,
+            hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0, classifier_dropout=0.0, **common)
+    return transformers.DistilBertConfig(
+        dim=32, n_layers=2, n_heads=4, hidden_dim=75, dropout=0.0, attention_dropout=0.0,
+        seq_classif_dropout=0.0, **common)
+
+
+def model_class(kind):
+    return (transformers.BertForSequenceClassification if kind == "bert"
+            else transformers.DistilBertForSequenceClassification)
+
+
+def write_texts(path, count, seed):
+    """Rows of 1 to 30 words; the label depends on the words, so there is something to learn."""
+    source = random.Random(seed)
+    rows = []
+    for _ in range(count):
+        words = [source.choice(WORDS) for _ in range(source.randint(1, 30))]
+        label = sum(word.startswith(("ka", "lo")) for word in words) * CLASSES // (len(words) + 1)
+        rows.append((" ".join(words), f"class{label}"))
+    with open(path, "w") as out:
+        out.write("sentence\tlabel\n")
+        out.writelines(f"{text}\t{label}\n" for text, label in rows)
+    return rows
+
+
+class Case:
+    def __init__(self, program, kind, folder):
+        self.program, self.kind, self.folder = program, kind, folder
+        self.start = os.path.join(folder, "start")
+        os.makedirs(self.start)
+        torch.manual_seed(5)
+        model = model_class(kind)(config_of(kind))
+        with torch.no_grad():  # biases too, so that every gradient counts
+            for parameter in model.parameters():
+                parameter.add_(0.02 * torch.randn_like(parameter))
+        model.save_pretrained(self.start)
+        vocabulary = os.path.join(self.start, "vocab.txt")
+        with open(vocabulary, "w") as out:
+            out.write("\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"] + WORDS) + "\n")
+        with open(os.path.join(self.start, "tokenizer_config.json"), "w") as out:
+            json.dump({"do_lower_case": True}, out)
+        self.ids = {word: 5 + i for i, word in enumerate(WORDS)}
+        self.train = write_texts(os.path.join(folder, "train.tsv"), 60, 1)
+        self.evaluation = write_texts(os.path.join(folder, "eval.tsv"), 41, 2)
+
+    def model(self, folder=None):
+        return model_class(self.kind).from_pretrained(folder or self.start)
+
+    def batch(self, rows):
+        encoded = [[2] + [self.ids[w] for w in text.split()] + [3] for text, _ in rows]
+        width = max(map(len, encoded))
+        ids = torch.tensor([row + [0] * (width - len(row)) for row in encoded])
+        labels = torch.tensor([int(label[-1]) for _, label in rows])
+        return dict(input_ids=ids, attention_mask=(ids != 0).long(), labels=labels)
+
+    def run(self, name, *arguments):
+        """Runs dttrain, returns its output folder."""
+        output = os.path.join(self.folder, name)
+        command = [self.program, "--model_name_or_path", self.start, "--output_dir", output,
+                   "--debug_dump", output + ".dump", "--seed", str(SEED), *arguments]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode != 0:
+            sys.exit(f"{' '.join(command)}\nexit {done.returncode}\n{done.stdout}{done.stderr}")
+        return output
+
+    def run_training(self, name, steps, *arguments):
+        return self.run(
+            name, "--do_train", "--train_file", os.path.join(self.folder, "train.tsv"),
+            "--per_device_train_batch_size", str(BATCH), "--max_steps", str(steps),
+            "--learning_rate", str(LEARNING_RATE), "--weight_decay", str(WEIGHT_DECAY),
+            "--warmup_steps", str(WARMUP), "--logging_steps", "1", *arguments)
+
+    def torch_training(self, steps):
+        """Yields (loss, model) before each update."""
+        model = self.model().train()
+        plain = [p for n, p in model.named_parameters() if "bias" in n or "norm" in n.lower()]
+        decayed = [p for n, p in model.named_parameters()
+                   if not ("bias" in n or "norm" in n.lower())]
+        optimizer = torch.optim.AdamW([dict(params=decayed, weight_decay=WEIGHT_DECAY),
+                                       dict(params=plain, weight_decay=0.0)], lr=LEARNING_RATE)
+        per_epoch = math.ceil(len(self.train) / BATCH)
+        for step in range(steps):
+            epoch, at = divmod(step, per_epoch)
+            order = torch.randperm(len(self.train),
+                                   generator=torch.Generator().manual_seed(SEED + epoch)).tolist()
+            rows = [self.train[i] for i in order[at * BATCH:(at + 1) * BATCH]]
+            optimizer.zero_grad()
+            loss = model(**self.batch(rows)).loss
+            loss.backward()
+            yield loss.item(), model
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            factor = (step / WARMUP if step < WARMUP else (steps - step) / (steps - WARMUP))
+            for group in optimizer.param_groups:
+                group["lr"] = LEARNING_RATE * factor
+            optimizer.step()
+
+
+def losses_of(output):
+    with open(os.path.join(output, "trainer_state.json")) as file:
+        return [entry["loss"] for entry in json.load(file)["log_history"] if "loss" in entry]
+
+
+def without_noise(tensors):
+    """Without the keys' biases, whose gradient is zero but for rounding: softmax does not see them."""
+    return {name: t for name, t in tensors.items()
+            if not name.endswith(("key.bias", "k_lin.bias"))}
+
+
+failures = []
+
+
+def expect(what, worst, limit):
+    print(f"  {what:<34} {worst:9.2e}  (limit {limit:.0e})")
+    if not worst <= limit:
+        failures.append(what)
+
+
+def check(program, kind, folder):
+    print(kind)
+    case = Case(program, kind, folder)
+    with torch.no_grad():
+        expected = case.model().eval()(**case.batch(case.evaluation)).logits
+    output = case.run("eval", "--do_eval", "--validation_file", os.path.join(folder, "eval.tsv"))
+    found = load_file(output + ".dump/logits.safetensors")["logits"]
+    expect("logits, largest difference", (found - expected).abs().max().item(), 1e-5)
+
+    loss, model = next(case.torch_training(1))
+    gradients = {name: p.grad for name, p in model.named_parameters()}
+    output = case.run_training("one", 1)
+    expect("loss of the first step", abs(losses_of(output)[0] - loss), 1e-6)
+    found = load_file(output + ".dump/gradients.safetensors")
+    assert set(found) == set(gradients), set(found) ^ set(gradients)
+    worst, worst_element = 0.0, 0.0
+    for name, expected in without_noise(gradients).items():
+        difference = found[name] - expected
+        worst = max(worst, (difference.norm() / expected.norm()).item())
+        worst_element = max(worst_element, (difference.abs().max() / expected.abs().max()).item())
+    expect(f"{len(found)} gradients, relative L2", worst, 1e-5)
+    expect("gradients, largest / largest", worst_element, 1e-4)
+
+    curve = list(loss for loss, model in case.torch_training(10))
+    parameters = without_noise(dict(model_after(case, 10)))
+    output = case.run_training("ten", 10)
+    found = without_noise(dict(case.model(output).named_parameters()))
+    expect("parameters after 10 steps",
+           max((found[n] - p).abs().max().item() for n, p in parameters.items()), 5e-6)
+    expect("loss curve of 10 steps", largest_gap(losses_of(output), curve), 1e-5)
+
+    curve = [loss for loss, _ in case.torch_training(100)]
+    assert curve[-1] < 0.7 * curve[0], "nothing was learnt"
+    output = case.run_training("hundred", 100)
+    expect("loss curve of 100 steps", largest_gap(losses_of(output), curve), 1e-4)
+
+
+def model_after(case, steps):
+    """Named parameters after the last update: the generator finishes it when asked once more."""
+    model = None
+    for _, model in case.torch_training(steps):
+        pass
+    return model.named_parameters()
+
+
+def largest_gap(found, expected):
+    assert len(found) == len(expected), (len(found), len(expected))
+    return max(abs(a - b) for a, b in zip(found, expected))
+
+
+def main():
+    torch.set_num_threads(1)
+    for kind in ("bert", "distilbert"):
+        with tempfile.TemporaryDirectory() as folder:
+            check(sys.argv[1], kind, folder)
+    if failures:
+        sys.exit("too far apart: " + "; ".join(failures))
+
+
+main()

@@ -1,0 +1,74 @@
+// dttrain: fine-tunes encoders for text classification, alone or as one of many ranks.
+
+#include <immintrin.h>
+
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "trainer/init_model.h"
+#include "trainer/job.h"
+#include "trainer/progress.h"
+
+namespace dtl::trainer {
+namespace {
+
+// Moments of words that have not occurred for a long time decay into denormal numbers, with which
+// many CPUs are a hundred times slower. Threads inherit this.
+void flush_denormals() {
+  constexpr unsigned kFlushToZero = 0x8000, kDenormalsAreZero = 0x0040;
+  _mm_setcsr(_mm_getcsr() | kFlushToZero | kDenormalsAreZero);
+}
+
+int report(const Error& error) {
+  log_error(error.what());
+  return static_cast<int>(error.status());
+}
+
+int train(const Settings& settings) {
+  flush_denormals();
+  Group group = Group::join();
+  try {
+    run_job(settings, group);
+    return 0;
+  } catch (const Error& error) {
+    if (group.ended_by_peer()) return static_cast<int>(error.status());  // that rank has said why
+    group.abort(error);
+    return report(error);
+  } catch (const std::exception& error) {
+    const Error internal(Exit::kInternal, "internal error", error.what());
+    group.abort(internal);
+    return report(internal);
+  }
+}
+
+int run(const std::vector<std::string>& arguments) {
+  try {
+    if (!arguments.empty() && arguments.front() == "init") {
+      return run_init({arguments.begin() + 1, arguments.end()});
+    }
+    const Settings settings = parse_settings(arguments);
+    if (settings.help) {
+      if (environment_rank() == 0) say(help_text());
+    } else if (settings.version) {
+      if (environment_rank() == 0) say("dttrain " DTL_VERSION);
+    } else {
+      return train(settings);
+    }
+    return 0;
+  } catch (const Error& error) {
+    // All ranks have the same command line: one complaint is enough.
+    const bool silent = error.status() == Exit::kUsage && environment_rank() != 0;
+    return silent ? static_cast<int>(error.status()) : report(error);
+  }
+}
+
+}  // namespace
+}  // namespace dtl::trainer
+
+int main(int argc, char** argv) {
+  dtl::set_program_name("dttrain");
+  return dtl::trainer::run({argv + 1, argv + argc});
+}
