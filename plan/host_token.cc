@@ -26,10 +26,15 @@ std::string shown(char c) {
                              : fmt::format("byte 0x{:02x}", static_cast<unsigned char>(c));
 }
 
-// "fe80::1%eth0": the address itself is checked, the zone is the node's own matter.
+// "fe80::1%eth0": an address, and a zone whose name is the machine's own matter.
 bool is_ipv6(std::string_view text) {
+  const std::size_t percent = text.find('%');
+  if (percent != text.npos) {
+    const std::string_view zone = text.substr(percent + 1);
+    if (zone.empty() || !std::all_of(zone.begin(), zone.end(), is_name_character)) return false;
+  }
   in6_addr address;
-  return ::inet_pton(AF_INET6, std::string(text.substr(0, text.find('%'))).c_str(), &address) == 1;
+  return ::inet_pton(AF_INET6, std::string(text.substr(0, percent)).c_str(), &address) == 1;
 }
 
 bool is_ipv4(const std::string& text) {

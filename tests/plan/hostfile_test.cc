@@ -168,6 +168,9 @@ TEST(Hostfile, RefusesNumbersThatAreNoAddress) {
             "hosts:1:1: 'fe80:1:2' is neither host:slots nor an IPv6 address. "
             "Try: host:2 or [fe80::1]:2");
   EXPECT_EQ(error_of("[fe80:1]"), "hosts:1:1: 'fe80:1' is not an IPv6 address");
+  EXPECT_EQ(error_of("fe80::1%e,0"),
+            "hosts:1:1: 'fe80::1%e,0' is neither host:slots nor an IPv6 address. "
+            "Try: host:2 or [fe80::1]:2");
   EXPECT_EQ(error_of("[::1]x"), "hosts:1:6: 'x' after the address. Try: [::1]:2");
 }
 
