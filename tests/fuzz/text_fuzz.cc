@@ -1,0 +1,232 @@
+// Mutates good hostfiles, host ranges and job files, and checks what their parsers promise: hosts
+// within the bounds, or one Error that says where. A crash, another exception, an empty answer or
+// an error without a place is a failure, shown with the text that caused it.
+//   text_fuzz [ROUNDS [SEED]]      the same seed gives the same texts
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <exception>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/limits.h"
+#include "base/text.h"
+#include "launcher/job_file.h"
+#include "plan/hostfile.h"
+#include "plan/hostlist.h"
+
+namespace dtl {
+namespace {
+
+using Random = std::mt19937_64;
+
+std::size_t below(Random& random, std::size_t bound) {
+  return random() % bound;
+}
+
+const std::string& pick(Random& random, std::span<const std::string> choices) {
+  return choices[below(random, choices.size())];
+}
+
+// Pieces that mean something to one of the parsers.
+const std::vector<std::string> kPieces = {"[",
+                                          "]",
+                                          "-",
+                                          ",",
+                                          ":",
+                                          "@",
+                                          "=",
+                                          "#",
+                                          "//",
+                                          "\n",
+                                          "\r\n",
+                                          "\t",
+                                          " ",
+                                          "\"",
+                                          "'",
+                                          "'''",
+                                          "\\",
+                                          "\\u0000",
+                                          "0",
+                                          "01-04",
+                                          "65536",
+                                          "9-1",
+                                          "n01",
+                                          "slots=2",
+                                          "::1",
+                                          "%eth0",
+                                          "user=x",
+                                          "port=",
+                                          "10.0.0.",
+                                          "true",
+                                          "[hosts]",
+                                          "[[a]]",
+                                          "{a=1}",
+                                          ".",
+                                          "a.b=1",
+                                          "1e999",
+                                          "ranks",
+                                          "timeout",
+                                          "\xef\xbb\xbf",
+                                          "\xff",
+                                          std::string(1, '\0'),
+                                          "99999999999999999999",
+                                          "[trainer]",
+                                          "list = [\"a\"]",
+                                          "2024-02-30",
+                                          "\x1b[2J",
+                                          "[1-300][1-300]"};
+
+std::string mutated(Random& random, std::string text) {
+  for (std::size_t edits = 1 + below(random, 6); edits > 0; --edits) {
+    const std::size_t at = below(random, text.size() + 1);
+    switch (below(random, 6)) {
+      case 0:
+        text.insert(at, pick(random, kPieces));
+        break;
+      case 1:
+        text.insert(at, 1, static_cast<char>(below(random, 256)));
+        break;
+      case 2:
+        text.erase(at, 1 + below(random, 8));
+        break;
+      case 3:
+        if (at < text.size()) text[at] = static_cast<char>(text[at] ^ (1 << below(random, 8)));
+        break;
+      case 4:  // a part of itself again, somewhere else
+        text.insert(below(random, text.size() + 1), text.substr(at, below(random, 24)));
+        break;
+      default:
+        for (std::size_t times = below(random, 40); times > 0; --times) {
+          text.insert(at, pick(random, kPieces));
+        }
+    }
+  }
+  return text;
+}
+
+// "hosts:3:7", "column 7", "job.toml:3": a name, then numbers that are at least 1.
+bool says_where(const Error& error, const std::string& prefix) {
+  const std::string& attempted = error.attempted();
+  if (!attempted.starts_with(prefix)) return false;
+  const std::string number =
+      attempted.substr(prefix.size(), attempted.find_first_of(": ", prefix.size()) - prefix.size());
+  return parse_integer(number, 1, INT32_MAX).has_value() && !error.reason().empty();
+}
+
+void check_hosts(const std::vector<Host>& hosts) {
+  if (hosts.empty()) throw std::runtime_error("no hosts and no error");
+  if (hosts.size() > kMaxHosts) throw std::runtime_error("too many hosts");
+  for (const Host& host : hosts) {
+    if (host.name.empty() || host.name[0] == '-' || host.user.starts_with('-') ||
+        host.name.find_first_of(" \t\r\n[]@,/=") != std::string::npos) {
+      throw std::runtime_error("bad host name: " + host.name);
+    }
+    if (host.slots && (*host.slots < 1 || *host.slots > kMaxRanks)) {
+      throw std::runtime_error("bad slots");
+    }
+  }
+}
+
+struct Target {
+  const char* name;
+  std::string prefix;  // of an error's place
+  std::vector<std::string> seeds;
+  void (*parse)(const std::string& text);
+};
+
+std::vector<Target> targets() {
+  std::vector<std::string> hostfiles;
+  for (const char* name :
+       {"names", "mpich", "openmpi", "ranges", "addresses", "ports", "machines", "windows"}) {
+    hostfiles.push_back(read_file(std::string(DTL_HOSTFILES) + "/" + name, kMaxHostfileBytes));
+  }
+  return {
+      {"hostfile", "hosts:", hostfiles,
+       [](const std::string& text) { check_hosts(parse_hostfile(text, "hosts")); }},
+      {"-hosts",
+       "-hosts: column ",
+       {"a", "a,b:2", "n[01-04,07]:2,al@b", "[::1]:2,10.0.0.[1-4]"},
+       [](const std::string& text) { check_hosts(parse_host_option(text)); }},
+      {"hostlist",
+       "column ",
+       {"n[01-04,07]", "[n01-n04]", "r[1-2]n[1-2]", "[a-1-a-3,b]"},
+       [](const std::string& text) {
+         if (expand_hostlist(text).empty()) throw std::runtime_error("no names and no error");
+       }},
+      {"job file",
+       "job.toml:",
+       {"ranks = 4\nranks_per_node = 2\ntimeout = 9\n[hosts]\nlist = [\"a:2\", \"b\"]\n",
+        "program = \"python3\"\narguments = [\"x.py\", 'y']\nreport = \"r\"\nlabel = true\n",
+        "[environment]\nA = 'b'\nC = 1\n[pinning]\nenabled = false\nthreads = 3\n",
+        "[trainer]\nmax_steps = 10\nlearning_rate = 2e-5\ndo_train = true\nx = \"\"\"y\nz\"\"\"\n"},
+       [](const std::string& text) { parse_job_file(text, "job.toml"); }},
+  };
+}
+
+std::string printable(const std::string& text) {
+  std::string shown;
+  for (const char c : text) {
+    const bool plain = c >= ' ' && c < 0x7f && c != '\\';
+    shown += plain ? std::string(1, c) : fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+  }
+  return shown;
+}
+
+struct Tally {
+  std::size_t accepted = 0, refused = 0;
+};
+
+// True when the parser kept its promise for this text.
+bool holds(const Target& target, const std::string& text, Tally& tally) {
+  std::string problem;
+  try {
+    target.parse(text);
+    ++tally.accepted;
+    return true;
+  } catch (const Error& error) {
+    if (says_where(error, target.prefix)) {
+      ++tally.refused;
+      return true;
+    }
+    problem = fmt::format("the error does not say where: {}", printable(error.what()));
+  } catch (const std::exception& error) {
+    problem = fmt::format("{}", printable(error.what()));
+  }
+  fmt::print(stderr, "{}: {}\n  for the text: {}\n", target.name, problem, printable(text));
+  return false;
+}
+
+int run(std::size_t rounds, std::uint64_t seed) {
+  Random random(seed);
+  bool good = true;
+  for (const Target& target : targets()) {
+    Tally tally;
+    for (const std::string& text : target.seeds) good = holds(target, text, tally) && good;
+    for (std::size_t round = 0; round < rounds && good; ++round) {
+      good = holds(target, mutated(random, pick(random, target.seeds)), tally);
+    }
+    fmt::print("{}: {} accepted, {} refused\n", target.name, tally.accepted, tally.refused);
+    // A mutation that is always or never refused would test nothing.
+    if (good && rounds >= 1000 && (tally.accepted < 10 || tally.refused < 10)) {
+      fmt::print(stderr, "{}: the mutations are one-sided\n", target.name);
+      good = false;
+    }
+  }
+  if (!good) fmt::print(stderr, "seed {}\n", seed);
+  return good ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace dtl
+
+int main(int argc, char** argv) {
+  const std::uint64_t rounds = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 2000;
+  const std::uint64_t seed = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 1;
+  return dtl::run(rounds, seed);
+}
