@@ -34,6 +34,7 @@ std::vector<Host> read_hosts(const CommandLine& line, const std::optional<JobFil
 }
 
 std::string absolute(const std::string& path, const std::string& directory) {
+  if (path.empty()) return directory;
   return (std::filesystem::path(directory) / path).lexically_normal().string();
 }
 

@@ -59,22 +59,27 @@ std::string headline(const Outcome& outcome, const CardFacts& facts) {
   return {};
 }
 
+// How to run a command on the host in question.
+std::string over_there(const CardFacts& facts, const std::string& command) {
+  return facts.host == "localhost" ? command : fmt::format("ssh {} {}", facts.host, command);
+}
+
 std::string next_step(const Outcome& outcome, const CardFacts& facts) {
   switch (outcome.cause) {
     case Cause::kSpawn:
       if (outcome.stage == "chdir") return "name a directory that every host has with -wdir";
       if (outcome.stage == "exec" && outcome.error_number == ENOENT) {
-        return fmt::format("ssh {} command -v {}", facts.host, facts.program);
+        return over_there(facts, "command -v " + facts.program);
       }
-      return fmt::format("ssh {} ls -l {}", facts.host, facts.program);
+      return over_there(facts, "ls -l " + facts.program);
     case Cause::kRankSignal:
       if (outcome.signal == SIGKILL) {
-        return fmt::format("out of memory? on {}: dmesg | grep -i killed", facts.host);
+        return "out of memory? " + over_there(facts, "dmesg | grep -i killed");
       }
       return "keep a core file with: ulimit -c unlimited";
     case Cause::kNodeLost:
     case Cause::kAgentFailed:
-      return fmt::format("ssh {} uptime", facts.host);
+      return over_there(facts, "uptime");
     case Cause::kCompleted:
     case Cause::kDryRun:
     case Cause::kCannotStart:
