@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "plan/command_text.h"
 #include "wire/messages.h"
 
 namespace dtl {
@@ -79,7 +80,7 @@ Json plan_json(const JobPlan& plan) {
   }
   if (plan.nodes.empty() || plan.nodes.front().ranks.empty()) return json;
   const RankPlan& first = plan.nodes.front().ranks.front();
-  json["command"] = first.arguments;
+  json["command"] = masked_arguments(first.arguments, first.environment);
   json["environment_of_rank_0"] = environment_json(first.environment);
   return json;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include "base/text.h"
 
@@ -59,10 +60,10 @@ std::string quoted(const std::string& text) {
 
 }  // namespace
 
-std::vector<std::string> shown_arguments(std::span<const std::string> arguments,
-                                         std::span<const std::string> environment) {
+std::vector<std::string> masked_arguments(std::span<const std::string> arguments,
+                                          std::span<const std::string> environment) {
   const std::vector<std::string> secrets = secret_values(environment);
-  std::vector<std::string> shown;
+  std::vector<std::string> masked;
   bool mask_next = false;
   for (std::string text : arguments) {
     const std::size_t equals = text.find('=');
@@ -74,8 +75,15 @@ std::vector<std::string> shown_arguments(std::span<const std::string> arguments,
     }
     mask_next = is_option && equals == std::string::npos && is_secret_option(text);
     mask_values(text, secrets);
-    shown.push_back(quoted(text));
+    masked.push_back(std::move(text));
   }
+  return masked;
+}
+
+std::vector<std::string> shown_arguments(std::span<const std::string> arguments,
+                                         std::span<const std::string> environment) {
+  std::vector<std::string> shown = masked_arguments(arguments, environment);
+  for (std::string& text : shown) text = quoted(text);
   return shown;
 }
 

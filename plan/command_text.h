@@ -1,5 +1,5 @@
 #pragma once
-// A command as it may be shown: quoted for a shell, with the values that look secret masked. Pure.
+// A command as it may be shown or written down. Pure.
 
 #include <span>
 #include <string>
@@ -7,9 +7,13 @@
 
 namespace dtl {
 
-// One word per argument: what needs quotes has them; the value of an option or of a NAME=value
-// whose name looks secret (--hub_token X, --api-key=X), and every value that also stands in
-// `environment` ("NAME=value") under such a name, is shown as ***.
+// The arguments with secrets masked: the value of an option or of a NAME=value whose name looks
+// secret (--hub_token X, --api-key=X), and every value that also stands in `environment`
+// ("NAME=value") under such a name, becomes ***.
+std::vector<std::string> masked_arguments(std::span<const std::string> arguments,
+                                          std::span<const std::string> environment);
+
+// The same for a terminal: what needs quotes in a shell has them, control bytes are gone.
 std::vector<std::string> shown_arguments(std::span<const std::string> arguments,
                                          std::span<const std::string> environment);
 

@@ -26,6 +26,12 @@ TEST(CommandText, MasksTheValuesOfSecretOptions) {
             "x --hub_token '***' '--api-key=***' 'DB_PASSWORD=***' end");
 }
 
+TEST(CommandText, LeavesTheWordsAsTheyAreWhenNotForATerminal) {
+  const std::vector<std::string> arguments = {"a b", "--hub_token=x", "line\n"};
+  EXPECT_EQ(masked_arguments(arguments, {}),
+            (std::vector<std::string>{"a b", "--hub_token=***", "line\n"}));
+}
+
 TEST(CommandText, ShowsOptionsThatOnlySoundSecret) {
   EXPECT_EQ(shown({"--tokenizer_name", "bert", "--max_tokens=5", "--keyboard", "us"}),
             "--tokenizer_name bert --max_tokens=5 --keyboard us");
