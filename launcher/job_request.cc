@@ -63,7 +63,7 @@ void apply_file(const JobFile& file, const CommandLine& line, JobSettings& setti
   request.oversubscribe = line.oversubscribe || file.oversubscribe;
   request.set.insert(request.set.begin(), file.environment.begin(), file.environment.end());
   if (line.working_directory.empty() && file.working_directory) {
-    request.working_directory = *file.working_directory;
+    request.working_directory = absolute(*file.working_directory, request.working_directory);
   }
   request.threads = file.threads;
   request.pin = file.pin;
