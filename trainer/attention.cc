@@ -44,7 +44,14 @@ void for_heads(const Pass& pass, const LayerState<S>& state, const Task& task) {
     return pass.batch.length(a) > pass.batch.length(b);
   });
   const int heads = pass.config.heads;
-  pass.pool.run(pass.batch.sequences() * heads, [&](std::int64_t index, int thread) {
+  // Two products of [rows, width] and [length, width] for each head.
+  std::int64_t operations = 0;
+  for (const std::int64_t sequence : order) {
+    const auto s = static_cast<std::size_t>(sequence);
+    operations += 4 * pass.config.hidden_size * pass.batch.length(sequence) *
+                  (state.starts[s + 1] - state.starts[s]);
+  }
+  pass.pool.run(pass.batch.sequences() * heads, operations, [&](std::int64_t index, int thread) {
     const std::int64_t sequence = order[static_cast<std::size_t>(index / heads)];
     task(head_of(pass, state, sequence, static_cast<int>(index % heads)), thread);
   });

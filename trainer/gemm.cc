@@ -3,16 +3,8 @@
 #include <cblas.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <string_view>
 
-// OpenBLAS chooses its kernels in a constructor, by a list of CPU models; these two run that choice
-// again. Weak, because a build of OpenBLAS for one CPU has neither.
-extern "C" {
-__attribute__((weak)) void gotoblas_dynamic_quit();
-__attribute__((weak)) void gotoblas_dynamic_init();
-char* openblas_get_corename();
-}
+extern "C" char* openblas_get_corename();  // not in cblas.h
 
 namespace dtl::trainer {
 namespace {
@@ -55,7 +47,7 @@ void matmul(ThreadPool& pool, std::int64_t m, std::int64_t n, std::int64_t k, Ma
   if (m == 0 || n == 0) return;
   const std::int64_t row_tiles = (m + kTileRows - 1) / kTileRows;
   const std::int64_t col_tiles = (n + kTileCols - 1) / kTileCols;
-  pool.run(row_tiles * col_tiles, [&](std::int64_t tile, int) {
+  pool.run(row_tiles * col_tiles, 2 * m * n * k, [&](std::int64_t tile, int) {
     const std::int64_t row = tile / col_tiles * kTileRows, col = tile % col_tiles * kTileCols;
     gemm<S>(std::min(kTileRows, m - row), std::min(kTileCols, n - col), k, S(1),
             {at(a, row, 0), a.stride, a.op}, {at(b, 0, col), b.stride, b.op}, beta,
@@ -64,15 +56,6 @@ void matmul(ThreadPool& pool, std::int64_t m, std::int64_t n, std::int64_t k, Ma
 }
 
 void prepare_gemm() {
-  const std::string_view name = openblas_get_corename();
-  const bool known = name == "SkylakeX" || name == "Cooperlake" || name == "Sapphirerapids";
-  if (!known && __builtin_cpu_supports("x86-64-v4") && !std::getenv("OPENBLAS_CORETYPE") &&
-      gotoblas_dynamic_quit && gotoblas_dynamic_init) {
-    ::setenv("OPENBLAS_CORETYPE", "SkylakeX", 1);
-    gotoblas_dynamic_quit();
-    gotoblas_dynamic_init();
-    ::unsetenv("OPENBLAS_CORETYPE");
-  }
   openblas_set_num_threads(1);
 }
 

@@ -27,8 +27,7 @@ template <class S>
 void matmul(ThreadPool& pool, std::int64_t m, std::int64_t n, std::int64_t k, Matrix<S> a,
             Matrix<S> b, S beta, S* c, std::int64_t c_stride);
 
-// Once, before the first product: one thread per call, and kernels for the CPU's vectors where
-// OpenBLAS does not know the CPU. An OPENBLAS_CORETYPE in the environment is respected.
+// Once, before the first product: one thread per call.
 void prepare_gemm();
 // OpenBLAS's name for the kernels in use, e.g. "SkylakeX".
 const char* gemm_kernel_name();

@@ -41,7 +41,7 @@ template <class S>
 void run_norm(const Pass& pass, std::int64_t rows, const Norm<S>& n, S* y, S* rstd) {
   const std::int64_t H = pass.config.hidden_size;
   const S scale = static_cast<S>(Dropout(n.probability).scale());
-  for_rows(pass.pool, rows, [&](std::int64_t first, std::int64_t count) {
+  for_rows(pass.pool, rows, H, [&](std::int64_t first, std::int64_t count) {
     const std::int64_t at = first * H;
     kernels<S>().norm(count, H, n.x + at, n.bias, n.mask ? n.mask + at : nullptr, scale,
                       n.residual + at, n.gamma, n.beta, static_cast<S>(pass.config.layer_norm_eps),
@@ -106,7 +106,7 @@ void project(const Pass& pass, const LayerOffsets& at, const S* parameters, Laye
   const S* weight = parameters + at.qkv_weight;
   const S* bias = parameters + at.qkv_bias;
   const auto add_bias = [&](std::int64_t rows, std::int64_t cols, S* x, const S* b) {
-    for_rows(pass.pool, rows, [&](std::int64_t first, std::int64_t count) {
+    for_rows(pass.pool, rows, cols, [&](std::int64_t first, std::int64_t count) {
       kernels<S>().add_bias(count, cols, x + first * cols, b);
     });
   };
@@ -147,7 +147,7 @@ void feed_forward(const Pass& pass, const LayerOffsets& at, int layer, const S* 
   state.up = arena.take<S>(R * I);
   state.activated = arena.take<S>(R * I);
   linear(pass, R, I, H, state.middle, parameters + at.up_weight, state.up, I);
-  for_rows(pass.pool, R, [&](std::int64_t first, std::int64_t count) {
+  for_rows(pass.pool, R, I, [&](std::int64_t first, std::int64_t count) {
     kernels<S>().activation(pass.config.activation, count, I, state.up + first * I,
                             parameters + at.up_bias, state.activated + first * I);
   });
@@ -234,7 +234,7 @@ std::uint8_t* hidden_mask(const Pass& pass, double probability, std::uint32_t si
   if (!pass.dropout || !dropout.active()) return nullptr;
   const std::int64_t H = pass.config.hidden_size;
   auto* mask = pass.arena.take<std::uint8_t>(row_starts.back() * H);
-  pass.pool.run(pass.batch.sequences(), [&](std::int64_t sequence, int) {
+  pass.pool.run(pass.batch.sequences(), 8 * row_starts.back() * H, [&](std::int64_t sequence, int) {
     const auto s = static_cast<std::size_t>(sequence);
     dropout.mask(*pass.dropout, site, 0, pass.batch.numbers[s],
                  (row_starts[s + 1] - row_starts[s]) * H, mask + row_starts[s] * H);

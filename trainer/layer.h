@@ -75,13 +75,15 @@ std::uint8_t* hidden_mask(const Pass& pass, double probability, std::uint32_t si
 // Rows per task of the element-wise loops, and of partial sums over rows.
 constexpr std::int64_t kRowsPerTask = 64;
 
-// task(first row, rows) over blocks of kRowsPerTask.
+// task(first row, rows) over blocks of kRowsPerTask; `cols` tells how much work a row is.
 template <class Task>
-void for_rows(ThreadPool& pool, std::int64_t rows, const Task& task) {
-  pool.run((rows + kRowsPerTask - 1) / kRowsPerTask, [&](std::int64_t block, int) {
-    const std::int64_t first = block * kRowsPerTask;
-    task(first, rows - first < kRowsPerTask ? rows - first : kRowsPerTask);
-  });
+void for_rows(ThreadPool& pool, std::int64_t rows, std::int64_t cols, const Task& task) {
+  constexpr std::int64_t kPerElement = 8;  // operations, roughly
+  pool.run((rows + kRowsPerTask - 1) / kRowsPerTask, kPerElement * rows * cols,
+           [&](std::int64_t block, int) {
+             const std::int64_t first = block * kRowsPerTask;
+             task(first, rows - first < kRowsPerTask ? rows - first : kRowsPerTask);
+           });
 }
 
 // task(first row, rows, sums[width]) over the same blocks, sums zeroed before. The blocks' sums are
@@ -91,7 +93,7 @@ void sum_over_rows(const Pass& pass, std::int64_t rows, std::int64_t width, S* t
                    const Task& task) {
   const std::int64_t blocks = (rows + kRowsPerTask - 1) / kRowsPerTask;
   S* partial = pass.arena.take<S>(blocks * width);
-  for_rows(pass.pool, rows, [&](std::int64_t first, std::int64_t count) {
+  for_rows(pass.pool, rows, width, [&](std::int64_t first, std::int64_t count) {
     S* sums = partial + first / kRowsPerTask * width;
     std::fill(sums, sums + width, S(0));
     task(first, count, sums);

@@ -60,7 +60,7 @@ const S* Model<S>::embed(const Pass& pass, const S* parameters) {
   S* output = arena_.take<S>(T * H);
   const Dropout dropout(config_.hidden_dropout);
   embedding_mask_ = hidden_mask(pass, config_.hidden_dropout, kEmbeddingSite, pass.batch.starts);
-  for_rows(pool_, T, [&](std::int64_t first, std::int64_t count) {
+  for_rows(pool_, T, H, [&](std::int64_t first, std::int64_t count) {
     for (std::int64_t t = first; t < first + count; ++t) {
       const auto i = static_cast<std::size_t>(t);
       S* row = embedding_normed_ + t * H;

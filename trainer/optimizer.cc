@@ -38,12 +38,14 @@ AdamW::AdamW(const ParameterLayout& layout, const OptimizerSettings& settings, T
 }
 
 double AdamW::gradient_norm(std::span<const std::int32_t> words, const float* gradients) {
-  pool_.run(static_cast<std::int64_t>(pieces_.size()), [&](std::int64_t index, int) {
-    const Piece& piece = pieces_[static_cast<std::size_t>(index)];
-    const bool dense = piece.begin >= word_end_;
-    squares_[static_cast<std::size_t>(index)] =
-        dense ? optimizer_kernels().sum_squares(piece.count, gradients + piece.begin) : 0.0;
-  });
+  pool_.run(static_cast<std::int64_t>(pieces_.size()), 8 * static_cast<std::int64_t>(m_.size()),
+            [&](std::int64_t index, int) {
+              const Piece& piece = pieces_[static_cast<std::size_t>(index)];
+              const bool dense = piece.begin >= word_end_;
+              squares_[static_cast<std::size_t>(index)] =
+                  dense ? optimizer_kernels().sum_squares(piece.count, gradients + piece.begin)
+                        : 0.0;
+            });
   double sum = 0;
   for (const double squares : squares_) sum += squares;
   for (const std::int32_t word : words) {
@@ -70,13 +72,15 @@ AdamW::Result AdamW::step(std::span<const std::int32_t> words, const float* grad
     step.gradient_scale =
         static_cast<float>(std::min(1.0, settings_.max_grad_norm / (norm + 1e-6)));
   }
-  pool_.run(static_cast<std::int64_t>(pieces_.size()), [&](std::int64_t index, int) {
-    const Piece& piece = pieces_[static_cast<std::size_t>(index)];
-    AdamStep own = step;
-    own.weight_decay = piece.decay ? static_cast<float>(settings_.weight_decay) : 0.0F;
-    optimizer_kernels().adamw(piece.count, own, gradients + piece.begin, parameters + piece.begin,
-                              m_.data() + piece.begin, v_.data() + piece.begin);
-  });
+  pool_.run(static_cast<std::int64_t>(pieces_.size()), 8 * static_cast<std::int64_t>(m_.size()),
+            [&](std::int64_t index, int) {
+              const Piece& piece = pieces_[static_cast<std::size_t>(index)];
+              AdamStep own = step;
+              own.weight_decay = piece.decay ? static_cast<float>(settings_.weight_decay) : 0.0F;
+              optimizer_kernels().adamw(piece.count, own, gradients + piece.begin,
+                                        parameters + piece.begin, m_.data() + piece.begin,
+                                        v_.data() + piece.begin);
+            });
   return {norm, rate};
 }
 

@@ -13,6 +13,10 @@ namespace {
 // About 20 us: the usual gap between two loops of a step. Longer gaps (communication) sleep.
 constexpr int kPolls = 400;
 
+constexpr std::uint64_t kInside = 0xFFFF;       // gate: workers inside
+constexpr std::uint64_t kOpen = 1U << 16;       // gate: more may enter
+constexpr std::uint64_t kRoundStep = 1U << 17;  // gate: number of the round above this
+
 std::vector<int> inherited_cpus() {
   cpu_set_t set;
   std::vector<int> cpus;
@@ -54,29 +58,29 @@ ThreadPool::~ThreadPool() {
   {
     const std::lock_guard lock(mutex_);
     stop_ = true;
-    ++round_;
   }
   wake_.notify_all();
   for (std::thread& worker : workers_) worker.join();
 }
 
-void ThreadPool::run_erased(std::int64_t count, const void* task, Call call) {
-  if (workers_.empty() || count <= 1) {
+void ThreadPool::run_erased(bool alone, std::int64_t count, const void* task, Call call) {
+  if (alone) {
     for (std::int64_t i = 0; i < count; ++i) call(task, i, 0);
     return;
   }
+  task_ = task;
+  call_ = call;
+  count_ = count;
+  next_.store(0, std::memory_order_relaxed);
   {
-    const std::lock_guard lock(mutex_);
-    task_ = task;
-    call_ = call;
-    count_ = count;
-    next_.store(0, std::memory_order_relaxed);
-    busy_.store(static_cast<int>(workers_.size()), std::memory_order_relaxed);
-    round_.fetch_add(1, std::memory_order_release);
+    const std::lock_guard lock(mutex_);  // pairs with the wait in work()
+    const std::uint64_t round = gate_.load(std::memory_order_relaxed) / kRoundStep + 1;
+    gate_.store(round * kRoundStep | kOpen, std::memory_order_release);
   }
   wake_.notify_all();
   take_tasks(0);
-  for (int poll = 0; busy_.load(std::memory_order_acquire) > 0; ++poll) {
+  gate_.fetch_and(~kOpen, std::memory_order_acq_rel);
+  for (int poll = 0; (gate_.load(std::memory_order_acquire) & kInside) != 0; ++poll) {
     if (poll < kPolls) {
       pause_cpu();
     } else {
@@ -93,20 +97,30 @@ void ThreadPool::take_tasks(int thread) {
   }
 }
 
-bool ThreadPool::wait_for_work(std::uint64_t seen) {
-  for (int poll = 0; poll < kPolls; ++poll) {
-    if (round_.load(std::memory_order_acquire) != seen) return !stop_;
-    pause_cpu();
+// True when the worker is inside a round that it has not seen yet.
+bool ThreadPool::enter(std::uint64_t& seen) {
+  std::uint64_t gate = gate_.load(std::memory_order_acquire);
+  while ((gate & kOpen) != 0 && gate / kRoundStep != seen) {
+    if (gate_.compare_exchange_weak(gate, gate + 1, std::memory_order_acq_rel)) {
+      seen = gate / kRoundStep;
+      return true;
+    }
   }
-  std::unique_lock lock(mutex_);
-  wake_.wait(lock, [&] { return round_.load(std::memory_order_acquire) != seen; });
-  return !stop_;
+  return false;
 }
 
 void ThreadPool::work(int thread) {
-  for (std::uint64_t seen = 0; wait_for_work(seen); busy_.fetch_sub(1, std::memory_order_release)) {
-    ++seen;  // every worker takes part in every round
+  std::uint64_t seen = 0;
+  while (!stop_) {
+    bool inside = false;
+    for (int poll = 0; poll < kPolls && !(inside = enter(seen)); ++poll) pause_cpu();
+    if (!inside) {
+      std::unique_lock lock(mutex_);
+      wake_.wait(lock, [&] { return stop_ || (inside = enter(seen)); });
+    }
+    if (!inside) return;
     take_tasks(thread);
+    gate_.fetch_sub(1, std::memory_order_release);
   }
 }
 

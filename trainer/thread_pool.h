@@ -24,27 +24,34 @@ class ThreadPool {
   int size() const { return static_cast<int>(workers_.size()) + 1; }
 
   // Calls task(index, thread) for every index in [0, count), thread in [0, size()). Returns when
-  // all are done.
+  // all are done. Where `operations`, the arithmetic of all tasks together, is too little to be
+  // worth waking others, the caller does everything.
   template <class Task>
-  void run(std::int64_t count, const Task& task) {
-    run_erased(count, &task, [](const void* what, std::int64_t index, int thread) {
+  void run(std::int64_t count, std::int64_t operations, const Task& task) {
+    const bool alone = workers_.empty() || count <= 1 || operations < kWorthSharing;
+    run_erased(alone, count, &task, [](const void* what, std::int64_t index, int thread) {
       (*static_cast<const Task*>(what))(index, thread);
     });
   }
 
  private:
+  // About 10 us of one core: twice what waking a thread and waiting for it costs.
+  static constexpr std::int64_t kWorthSharing = 500'000;
+
   using Call = void (*)(const void*, std::int64_t, int);
-  void run_erased(std::int64_t count, const void* task, Call call);
+  void run_erased(bool alone, std::int64_t count, const void* task, Call call);
   void work(int thread);
   void take_tasks(int thread);
-  bool wait_for_work(std::uint64_t seen);
+  bool enter(std::uint64_t& seen);
 
+  // The gate of a round: its number, whether workers may still enter, and how many are inside. The
+  // caller closes it when no task is left and waits only for those inside, so a worker whose CPU is
+  // taken by others delays nobody.
+  std::atomic<std::uint64_t> gate_{0};
+  std::atomic<bool> stop_{false};
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::atomic<std::uint64_t> round_{0};
-  std::atomic<bool> stop_{false};
   std::atomic<std::int64_t> next_{0};
-  std::atomic<int> busy_{0};
   std::int64_t count_ = 0;
   const void* task_ = nullptr;
   Call call_ = nullptr;
