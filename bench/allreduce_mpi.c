@@ -1,0 +1,53 @@
+/* The same as allreduce.cc over MPI: BYTES:REPEATS... -> "BYTES MICROSECONDS". */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static int compare(const void* a, const void* b) {
+  const double x = *(const double*)a, y = *(const double*)b;
+  return (x > y) - (x < y);
+}
+
+static float input(int rank, size_t i) {
+  return (float)((i + (size_t)rank) % 1000);
+}
+
+static double median_time(size_t bytes, int repeats, int rank, int world) {
+  const size_t count = bytes / sizeof(float);
+  float* values = malloc(bytes);
+  double* times = malloc(sizeof(double) * (size_t)repeats);
+  for (int i = -2; i < repeats; ++i) { /* two to warm up */
+    for (size_t k = 0; k < count; ++k) values[k] = input(rank, k);
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double start = MPI_Wtime();
+    MPI_Allreduce(MPI_IN_PLACE, values, (int)count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    if (i >= 0) times[i] = MPI_Wtime() - start;
+    for (size_t k = 0; k < count; ++k) {
+      float sum = 0;
+      for (int r = 0; r < world; ++r) sum += input(r, k);
+      if (values[k] != sum) MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+  }
+  qsort(times, (size_t)repeats, sizeof(double), compare);
+  const double median = times[repeats / 2];
+  free(values);
+  free(times);
+  return median * 1e6;
+}
+
+int main(int argc, char** argv) {
+  int rank = 0, world = 0;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &world);
+  for (int i = 1; i < argc; ++i) {
+    char* rest = NULL;
+    const size_t bytes = strtoull(argv[i], &rest, 10);
+    const double time = median_time(bytes, atoi(rest + 1), rank, world);
+    if (rank == 0) {
+      printf("%zu %.1f\n", bytes, time);
+      fflush(stdout);
+    }
+  }
+  return MPI_Finalize();
+}
