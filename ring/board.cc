@@ -1,5 +1,6 @@
 #include "ring/board.h"
 
+#include <sched.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -16,6 +17,21 @@ namespace {
 constexpr unsigned kSlotBits = 20;
 constexpr std::size_t kMaxSlots = (1u << kSlotBits) - 1;
 
+// A caller that waits looks this long before it sleeps: longer than a short operation takes on idle
+// cores, shorter than anybody would miss.
+constexpr auto kSpinTime = std::chrono::microseconds(20);
+
+bool has_several_cores() {
+  cpu_set_t cores;
+  return ::sched_getaffinity(0, sizeof cores, &cores) != 0 || CPU_COUNT(&cores) > 1;
+}
+
+void pause_core() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
 dt_work make_work(std::uint64_t sequence, int slot) {
   return sequence << kSlotBits | static_cast<std::uint64_t>(slot);
 }
@@ -26,6 +42,7 @@ Board::Board(int rank, int world, std::size_t one_shot_bytes)
     : rank_(rank),
       world_(world),
       one_shot_bytes_(one_shot_bytes),
+      may_spin_(has_several_cores()),
       wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   if (!wake_.valid()) throw CommError(DT_E_SYS, "cannot create an eventfd", errno_text(errno));
 }
@@ -46,7 +63,7 @@ Board::Slot& Board::free_slot() {
 }
 
 int Board::submit(const Request& request, dt_work* work) {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   if (status_ != DT_OK) return status_;
   Slot& slot = free_slot();
   slot.sequence = next_sequence_++;
@@ -56,10 +73,12 @@ int Board::submit(const Request& request, dt_work* work) {
   if (world_ == 1) {
     slot.operation.finish_alone();
     slot.state = State::kDone;
-  } else {
-    submitted_.push_back(&slot.operation);
-    wake_locked();
+    return DT_OK;
   }
+  submitted_.push_back(&slot.operation);
+  const bool sleeps = post_news();
+  lock.unlock();
+  if (sleeps) wake();
   return DT_OK;
 }
 
@@ -71,6 +90,14 @@ Board::Slot* Board::find(dt_work work) {
   return is_it ? &slot : nullptr;
 }
 
+void Board::spin_until(std::uint64_t sequence) const {
+  const auto end = std::chrono::steady_clock::now() + kSpinTime;
+  while (completed_.load(std::memory_order_acquire) < sequence && !has_failed_.load() &&
+         std::chrono::steady_clock::now() < end) {
+    pause_core();
+  }
+}
+
 int Board::wait(dt_work work, int timeout_ms) {
   std::unique_lock lock(mutex_);
   const auto is_over = [&] {
@@ -78,6 +105,11 @@ int Board::wait(dt_work work, int timeout_ms) {
     return slot == nullptr || slot->state == State::kDone || status_ != DT_OK;
   };
   ++users_;
+  if (may_spin_ && timeout_ms != 0 && !is_over()) {
+    lock.unlock();
+    spin_until(work >> kSlotBits);
+    lock.lock();
+  }
   if (timeout_ms < 0) {
     changed_.wait(lock, is_over);
   } else if (timeout_ms > 0) {
@@ -98,7 +130,7 @@ void Board::abort(const std::string& why) {
   if (status_ != DT_OK) return;
   orders_.abort = true;
   orders_.why = why;
-  wake_locked();
+  if (post_news()) wake();
   ++users_;
   changed_.wait(lock, [&] { return status_ != DT_OK; });
   if (--users_ == 0 && stopped_) changed_.notify_all();
@@ -107,7 +139,7 @@ void Board::abort(const std::string& why) {
 void Board::request_stop() {
   const std::lock_guard lock(mutex_);
   orders_.stop = true;
-  wake_locked();
+  if (post_news()) wake();
 }
 
 void Board::wait_until_unused() {
@@ -138,10 +170,10 @@ Operation* Board::take_submitted() {
 }
 
 void Board::complete(Operation& operation) {
-  completed_ = operation.sequence();
   {
     const std::lock_guard lock(mutex_);
     slots_[static_cast<std::size_t>(operation.slot)].state = State::kDone;
+    completed_.store(operation.sequence(), std::memory_order_release);
   }
   changed_.notify_all();
 }
@@ -153,6 +185,7 @@ void Board::fail(int status, const std::string& text) {
       status_ = status;
       text_ = text;
     }
+    has_failed_.store(true);
     submitted_.clear();
   }
   changed_.notify_all();
@@ -177,10 +210,12 @@ void Board::end_sleep() {
 }
 
 // Only a sleeping thread is worth a system call.
-void Board::wake_locked() {
+bool Board::post_news() {
   news_.store(true, std::memory_order_release);
-  if (!sleeping_) return;
-  sleeping_ = false;
+  return std::exchange(sleeping_, false);
+}
+
+void Board::wake() {
   const std::uint64_t one = 1;
   (void)!::write(wake_.get(), &one, sizeof one);
 }

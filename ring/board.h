@@ -34,7 +34,7 @@ class Board {
   Operation* take_submitted();  // null when there is none
   void complete(Operation& operation);
   void fail(int status, const std::string& text);
-  std::uint64_t completed() const { return completed_; }
+  std::uint64_t completed() const { return completed_.load(std::memory_order_relaxed); }
   bool has_news() const { return news_.load(std::memory_order_acquire); }
   struct Orders {
     bool stop = false, abort = false;
@@ -55,22 +55,28 @@ class Board {
   };
   Slot* find(dt_work work);
   Slot& free_slot();
-  void wake_locked();
+  bool post_news();  // with the mutex; true: wake the thread once it is released
+  void wake();
+  void spin_until(std::uint64_t sequence) const;
 
   const int rank_, world_;
   const std::size_t one_shot_bytes_;
-  Fd wake_;  // eventfd
+  const bool may_spin_;  // another core can do the work meanwhile
+  Fd wake_;              // eventfd
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Slot> slots_;  // a deque, so that operations stay where they are
   std::vector<int> free_;
   std::deque<Operation*> submitted_;
   std::uint64_t next_sequence_ = 1;
-  std::uint64_t completed_ = 0;  // written by the communication thread only
+  // Operations end in order, so this says of each whether it has; written by the communication
+  // thread only.
+  std::atomic<std::uint64_t> completed_{0};
   int status_ = DT_OK;
   std::string text_;
   Orders orders_;
   std::atomic<bool> news_{false};
+  std::atomic<bool> has_failed_{false};
   bool sleeping_ = false;
   bool stopped_ = false;
   int users_ = 0;

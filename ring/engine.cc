@@ -198,7 +198,7 @@ Engine::Clock::time_point Engine::next_deadline() const {
 
 // True when something happened.
 bool Engine::poll_a_little() {
-  if (transfer_.is_idle() || has_failed_) return false;
+  if (has_failed_) return false;
   std::array<epoll_event, 16> events;
   for (int i = 0; i < kPolls; ++i) {
     const int n = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), 0);
