@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <cassert>
+#include <map>
+#include <span>
+#include <utility>
 
 #include "base/error.h"
 #include "base/limits.h"
@@ -22,7 +25,15 @@ std::string plural(std::size_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
-// [pinning] threads, else OMP_NUM_THREADS of -genv: the other thread variables follow it.
+// "a, b, c, d and 3 more": enough to see which, whatever their number.
+std::string first_names(const std::vector<std::string>& names) {
+  constexpr std::size_t kShown = 4;
+  const std::size_t shown = std::min(kShown, names.size());
+  const std::string text = join(std::span(names).first(shown), ", ");
+  return names.size() == shown ? text : fmt::format("{} and {} more", text, names.size() - shown);
+}
+
+// OMP_NUM_THREADS of -genv, else [pinning] threads; the other thread variables follow it.
 std::optional<int> threads_asked_for(const Request& request) {
   std::optional<int> threads = request.threads;
   for (const auto& [name, value] : request.set) {
@@ -92,6 +103,7 @@ class PlanMaker {
     plan_.master_port = network_.master_port;
     check_master();
     for (std::size_t k = 0; k < groups_.size(); ++k) plan_.nodes.push_back(make_node(k));
+    warn_of_crowding();
     warn_of_overruled_slots();
     warn_of_idle_hosts();
     return std::move(plan_);
@@ -129,7 +141,7 @@ class PlanMaker {
       const Domain& domain = domains[i - first];
       node.ranks.push_back(make_rank(places_[i], domain, node, k));
     }
-    warn_of_crowding(node, budget_cores(topology));
+    note_crowding(node, budget_cores(topology));
     return node;
   }
 
@@ -160,14 +172,21 @@ class PlanMaker {
     return rank;
   }
 
-  void warn_of_crowding(const NodePlan& node, int cores) {
+  void note_crowding(const NodePlan& node, int cores) {
     int threads = 0;
     for (const RankPlan& rank : node.ranks) threads += rank.threads;
-    if (threads <= cores) return;
-    plan_.warnings.push_back(fmt::format("{}: {} on {}, {:.1f} on each", node.host_name,
-                                         plural(static_cast<std::size_t>(threads), "thread"),
-                                         plural(static_cast<std::size_t>(cores), "core"),
-                                         static_cast<double>(threads) / cores));
+    if (threads > cores) crowded_[{threads, cores}].push_back(node.host_name);
+  }
+
+  // One line for all nodes that are crowded alike, as most are.
+  void warn_of_crowding() {
+    for (const auto& [load, names] : crowded_) {
+      const auto [threads, cores] = load;
+      plan_.warnings.push_back(fmt::format("{}: {} on {}, {:.1f} on each", first_names(names),
+                                           plural(static_cast<std::size_t>(threads), "thread"),
+                                           plural(static_cast<std::size_t>(cores), "core"),
+                                           static_cast<double>(threads) / cores));
+    }
   }
 
   void warn_of_overruled_slots() {
@@ -194,12 +213,9 @@ class PlanMaker {
     for (std::size_t i = host_of(groups_.size() - 1) + 1; i < request_.hosts.size(); ++i) {
       names.push_back(request_.hosts[i].name);
     }
-    constexpr std::size_t kShown = 4;
-    const std::size_t idle = names.size();
-    if (idle > kShown) names.resize(kShown);
-    plan_.warnings.push_back(
-        fmt::format("{} of {} get{} no rank: {}{}", idle, plural(request_.hosts.size(), "host"),
-                    idle == 1 ? "s" : "", join(names, ", "), idle > kShown ? ", ..." : ""));
+    plan_.warnings.push_back(fmt::format("{} of {} get{} no rank: {}", names.size(),
+                                         plural(request_.hosts.size(), "host"),
+                                         names.size() == 1 ? "s" : "", first_names(names)));
   }
 
   const Request& request_;
@@ -208,6 +224,7 @@ class PlanMaker {
   const Network& network_;
   std::vector<PlaceSpan> groups_;
   std::optional<int> threads_;
+  std::map<std::pair<int, int>, std::vector<std::string>> crowded_;  // {threads, cores} -> nodes
   JobPlan plan_;
 };
 

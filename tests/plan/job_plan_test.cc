@@ -72,8 +72,7 @@ TEST(JobPlan, TakesThreadsFromTheUserAndWarnsWhenTheyCrowd) {
   const JobPlan plan = two_node_plan(request);
   EXPECT_EQ(plan.nodes[0].ranks[0].threads, 4);
   EXPECT_TRUE(has_variable(plan.nodes[0].ranks[0], "MKL_NUM_THREADS=4"));
-  EXPECT_THAT(plan.warnings, ElementsAre("node01: 8 threads on 4 cores, 2.0 on each",
-                                         "node02: 8 threads on 4 cores, 2.0 on each"));
+  EXPECT_THAT(plan.warnings, ElementsAre("node01, node02: 8 threads on 4 cores, 2.0 on each"));
 }
 
 TEST(JobPlan, DoesNotPinWhenToldSo) {
@@ -97,6 +96,15 @@ TEST(JobPlan, WarnsOfHostsThatGetNoRank) {
   const JobPlan plan =
       plan_of(request, {invented_node(1, 4), invented_node(1, 4)}, {{{"127.0.0.1", "lo"}}, 28123});
   EXPECT_THAT(plan.warnings, ElementsAre("1 of 2 hosts gets no rank: node02"));
+}
+
+TEST(JobPlan, NamesTheFirstOfManyHostsInAWarning) {
+  Request request = two_hosts();
+  for (int i = 3; i <= 9; ++i) request.hosts.push_back(host("n" + std::to_string(i), 2, ""));
+  request.ranks = 4;
+  const std::vector<NodeFacts> facts(request.hosts.size(), invented_node(1, 4));
+  EXPECT_THAT(plan_of(request, facts, kTwoNodes).warnings,
+              ElementsAre("7 of 9 hosts get no rank: n3, n4, n5, n6 and 3 more"));
 }
 
 TEST(JobPlan, NeverMeetsAtLoopbackAcrossNodes) {
