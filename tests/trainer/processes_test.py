@@ -1,0 +1,128 @@
+"""Ranks of dttrain as processes over libdtring: one process and four give the same loss curve, only
+rank 0 needs the files, and rank 0's failure ends all with one message. Usage: processes_test.py
+DTTRAIN"""
+
+import json
+import os
+import random
+import re
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+PROGRAM = os.path.abspath(sys.argv[1])
+DEADLINE = 100  # seconds, of each job
+
+
+def environment(rank, world, port, secret):
+    result = {name: value for name, value in os.environ.items()
+              if not name.startswith(("DTRING_", "DTLAUNCH_"))}
+    result.update(OMP_NUM_THREADS="1")
+    if world > 1:
+        result.update(RANK=str(rank), WORLD_SIZE=str(world), MASTER_ADDR="127.0.0.1",
+                      MASTER_PORT=str(port), DTRING_SECRET_FILE=secret)
+    return result
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def run(world, folders, *arguments):
+    """Rank r runs in folders[r]. Returns (exit status, stdout, stderr) of every rank."""
+    secret = os.path.join(folders[0], "secret")
+    with open(secret, "wb") as file:
+        os.chmod(secret, 0o600)
+        file.write(os.urandom(32))
+    port = free_port()
+    ranks = [subprocess.Popen([PROGRAM, *arguments], cwd=folders[rank],
+                              env=environment(rank, world, port, secret), text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+             for rank in range(world)]
+    end = time.monotonic() + DEADLINE
+    results = []
+    try:
+        for rank in ranks:
+            out, err = rank.communicate(timeout=max(0.1, end - time.monotonic()))
+            results.append((rank.returncode, out, err))
+    finally:
+        for rank in ranks:
+            if rank.poll() is None:
+                rank.kill()
+    return results
+
+
+def write_texts(path, count, seed):
+    source = random.Random(seed)
+    words = [a + b for a in "klmrst" for b in ("ana", "olo", "iri", "uru")]
+    with open(path, "w") as out:
+        out.write("sentence\tlabel\n")
+        for _ in range(count):
+            text = [source.choice(words) for _ in range(source.randint(3, 12))]
+            out.write(" ".join(text) + "\t" + ("early" if text[0] < text[-1] else "late") + "\n")
+
+
+def check(good, what, *evidence):
+    if not good:
+        sys.exit("\n".join([f"FAILED: {what}", *map(str, evidence)]))
+    print(f"ok: {what}")
+
+
+def losses(folder):
+    with open(os.path.join(folder, "trainer_state.json")) as file:
+        return [e["loss"] for e in json.load(file)["log_history"] if "loss" in e]
+
+
+def main():
+    with tempfile.TemporaryDirectory() as top:
+        folders = [os.path.join(top, f"rank{rank}") for rank in range(4)]
+        for folder in folders:
+            os.mkdir(folder)
+        write_texts(os.path.join(folders[0], "train.tsv"), 300, 1)
+        write_texts(os.path.join(folders[0], "eval.tsv"), 50, 2)
+        [made] = run(1, folders, "init", "--train_file", "train.tsv", "--output_dir", "start",
+                     "--vocab_size", "80", "--hidden_size", "32", "--num_hidden_layers", "2",
+                     "--num_attention_heads", "2", "--intermediate_size", "64",
+                     "--max_seq_length", "32")
+        check(made[0] == 0, "init makes a model", made)
+
+        job = ["--model_name_or_path", "start", "--do-train", "True", "--train_file", "train.tsv",
+               "--do_eval", "--validation_file=eval.tsv", "--global_batch_size", "16",
+               "--max_steps", "100", "--learning_rate", "1e-3", "--logging_steps", "1",
+               "--max_seq_length", "32", "--output_dir"]
+        [one] = run(1, folders, *job, "one")
+        check(one[0] == 0, "one process trains", one)
+        four = run(4, folders, *job, "four")
+        check([rank[0] for rank in four] == [0] * 4, "four processes train", four)
+        curves = [losses(os.path.join(folders[0], name)) for name in ("one", "four")]
+        check(len(curves[0]) == len(curves[1]) == 100, "both log 100 losses")
+        gap = max(abs(a - b) for a, b in zip(*curves))
+        check(gap < 1e-4, f"the loss curves agree (largest difference {gap:.1e})")
+        check(curves[0][-1] < curves[0][0], "the loss falls", curves[0])
+        check("on all 4 ranks" in four[0][1], "rank 0 says that all parameters are equal", four[0])
+        check("accuracy" in four[0][1], "rank 0 says the accuracy", four[0])
+        check(all(out == "" for _, out, _ in four[1:]), "the others are silent", four)
+        check(all(os.listdir(folder) == [] for folder in folders[1:]),
+              "only rank 0's folder is touched")
+
+        again = run(2, folders, *job, "four")
+        check([rank[0] for rank in again] == [73] * 2 and "--overwrite_output_dir" in again[0][2],
+              "a folder with results is not written over", again)
+        check(again[1][2] == "", "only rank 0 complains", again)
+
+        missing = [word if word != "train.tsv" else "absent.tsv" for word in job]
+        lost = run(3, folders, *missing, "lost")
+        check([rank[0] for rank in lost] == [65] * 3, "a missing file ends all ranks with 65", lost)
+        check("absent.tsv" in lost[0][2] and lost[1][2] == lost[2][2] == "",
+              "rank 0 names the file, the others stay silent", lost)
+
+        typo = run(2, folders, "--do_tran")
+        check([rank[0] for rank in typo] == [64] * 2 and re.search("mean --do_train", typo[0][2])
+              and typo[1][2] == "", "a misspelt option is answered once, with the nearest", typo)
+
+
+main()
