@@ -128,19 +128,6 @@ NewModel make_model(const TextDataset& dataset, ModelConfig config, bool lower_c
   return {std::move(config), std::move(tokenizer), std::move(weights)};
 }
 
-NewModel make_demo_model(const TextDataset& dataset, std::uint64_t seed) {
-  ModelConfig config;
-  config.vocab_size = 300;  // more than the demonstration's words
-  config.hidden_size = 64;
-  config.layers = 2;
-  config.heads = 2;
-  config.intermediate_size = 128;
-  config.max_positions = 32;
-  config.hidden_dropout = config.attention_dropout = config.classifier_dropout = 0;
-  config.initializer_range = 0.05;
-  return make_model(dataset, config, /*lower_case=*/true, seed);
-}
-
 void save_model(const std::string& folder, const NewModel& model) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);

@@ -25,11 +25,6 @@ struct NewModel {
 NewModel make_model(const TextDataset& dataset, ModelConfig config, bool lower_case,
                     std::uint64_t seed);
 
-// The model of the demonstration for texts of make_demo_text: 0.1 million parameters, no dropout,
-// weights wide enough that two layers find negation at once. With 12,000 texts in batches of 32 and
-// a peak learning rate of 1e-3 it passes 0.95 within two epochs.
-NewModel make_demo_model(const TextDataset& dataset, std::uint64_t seed);
-
 // config.json, model.safetensors and the tokenizer's files; makes the folder when there is none.
 void save_model(const std::string& folder, const NewModel& model);
 

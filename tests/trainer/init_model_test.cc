@@ -102,7 +102,12 @@ TEST(InitModel, SaysWhichOptionIsMissing) {
 }
 
 TEST(InitModel, MakesADemonstrationModelInMemory) {
-  const NewModel model = make_demo_model(make_demo_text(1, 500), 42);
+  ModelConfig config;
+  config.hidden_size = 64;
+  config.layers = 1;
+  config.heads = 2;
+  config.vocab_size = 300;
+  const NewModel model = make_model(make_demo_text(1, 500), config, true, 42);
   EXPECT_THAT(model.config.labels, ElementsAre("faulty", "healthy"));
   const Tensor& words = model.weights.at("bert.embeddings.word_embeddings.weight");
   EXPECT_TRUE(std::all_of(words.values.begin(), words.values.begin() + 64,
