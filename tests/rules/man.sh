@@ -41,8 +41,9 @@ options_of_page() {
   }' "$1" | LC_ALL=C sort -u
 }
 
+# check_program PROGRAM PAGE [SUBCOMMAND...]; the options of subcommands belong to the same page.
 check_program() {
-  local program=$1 page=$2 help
+  local program=$1 page=$2 help subcommand
   if [ ! -f "$page" ]; then
     echo "$program has no man page ${page#"$root"/}"
     return
@@ -51,6 +52,10 @@ check_program() {
     echo "$program --help fails"
     return
   fi
+  for subcommand in "${@:3}"; do
+    help+=$'\n'$("$bin/$program" "$subcommand" --help 2>&1 </dev/null) ||
+      echo "$program $subcommand --help fails"
+  done
   local shown written
   shown=$(printf '%s\n' "$help" | options_of_help)
   written=$(options_of_page "$page")
@@ -68,10 +73,9 @@ complaints=$(
       echo "${page#"$root"/} is not installed: it is missing in man/CMakeLists.txt"
     mandoc -T lint -W warning "$page" 2>&1 | sed "s|^mandoc: ||; s|^$root/||" || true
   done
-  for entry in dtlaunch:1 dttrain:1 dtagent:8; do
-    program=${entry%:*}
-    [ -x "$bin/$program" ] && check_program "$program" "$root/man/$program.${entry#*:}"
-  done
+  [ -x "$bin/dtlaunch" ] && check_program dtlaunch "$root/man/dtlaunch.1"
+  [ -x "$bin/dttrain" ] && check_program dttrain "$root/man/dttrain.1" init
+  [ -x "$bin/dtagent" ] && check_program dtagent "$root/man/dtagent.8"
   true
 )
 for program in dtlaunch dttrain dtagent; do
