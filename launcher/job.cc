@@ -74,6 +74,7 @@ void Stepper::enter(JobState state) {
 }
 
 void Stepper::enter_stopping() {
+  job_.patience = now_ + kHeartbeat;
   job_.deadline = now_ + job_.options.grace + kReapDeadline + kAnswerMargin;
   Stop stop;
   stop.signal = SIGTERM;
@@ -177,6 +178,7 @@ void Stepper::operator()(const Tick&) {
     outcome.exit_status = static_cast<int>(Exit::kTimeout);
     abandon(std::move(outcome));
   }
+  if (job_.patience && now_ >= *job_.patience) tell_whom_we_wait_for();
   if (job_.deadline && now_ >= *job_.deadline) deadline_passed();
 }
 

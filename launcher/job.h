@@ -136,6 +136,7 @@ struct Job {
   Time next_heartbeat{0};
   Time next_silence{0};  // no node can have been silent for too long before this
   Time last_step{0};
+  std::optional<Time> patience;  // when to say whom a stop is waiting for
   bool kill_sent = false;
 };
 

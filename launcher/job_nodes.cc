@@ -140,6 +140,19 @@ void Stepper::watch_silence() {
   job_.next_silence = next;
 }
 
+// A stop that takes long is explained, because the card comes only at its end.
+void Stepper::tell_whom_we_wait_for() {
+  job_.patience.reset();
+  if (job_.state != JobState::kStopping) return;
+  std::vector<int> waiting;
+  for (std::size_t rank = 0; rank < job_.ranks.size(); ++rank) {
+    if (!gone(job_.ranks[rank])) waiting.push_back(static_cast<int>(rank));
+  }
+  notice(-1, fmt::format("waiting for rank{} {} to end; SIGKILL comes {:.1f} s after SIGTERM",
+                         waiting.size() == 1 ? "" : "s", fold_ranks(waiting),
+                         static_cast<double>(job_.options.grace.count()) / 1000));
+}
+
 void Stepper::deadline_passed() {
   job_.deadline.reset();
   const JobState waited_in = job_.state;

@@ -59,6 +59,7 @@ class Stepper {
   void excuse_own_absence();
   void send_heartbeats();
   void watch_silence();
+  void tell_whom_we_wait_for();
   void deadline_passed();
   void give_up_start(int node);
   void give_up_preflight(int node);

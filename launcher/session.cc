@@ -105,6 +105,11 @@ void SessionShell::state_changed(JobState before) {
   log_debug(fmt::format("{:.3f} s: {}", static_cast<double>(now().count()) / 1000,
                         state_name(job_.state)));
   if (before == JobState::kStarting) tell_start_errors();
+  if (job_.state == JobState::kPreflight && log_level() >= LogLevel::kVerbose) {
+    console_.say(fmt::format("{} agent{} up after {:.2f} s", nodes_.size(),
+                             nodes_.size() == 1 ? "" : "s",
+                             static_cast<double>(now().count()) / 1000));
+  }
   if (job_.state >= JobState::kStopping) {
     console_.stop_waiting();
     room_.cancel();

@@ -1,55 +1,116 @@
 #include "launcher/job_request.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
+#include <fstream>
 
-#include "base/fd.h"
+#include "base/error.h"
 
 namespace dtl {
 namespace {
 
-class JobRequestTest : public ::testing::Test {
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Pair;
+
+class JobRequestTest : public testing::Test {
  protected:
-  JobRequestTest() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "job-request-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) != nullptr) folder_ = pattern;
+  void SetUp() override {
+    char name[] = "/tmp/job_request_test.XXXXXX";
+    ASSERT_NE(::mkdtemp(name), nullptr);
+    folder_ = name;
+    around_.environment = {{"PATH", "/usr/bin"}, {"HOME", "/root"}, {"SSH_TTY", "/dev/pts/1"}};
+    around_.working_directory = folder_;
+    around_.program_directory = "/opt/dtlaunch/bin";
   }
-  ~JobRequestTest() override {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::string file(const std::string& name, const std::string& text) {
+    const std::string path = folder_ + "/" + name;
+    std::ofstream(path) << text;
+    return path;
+  }
+  JobSettings describe(std::vector<std::string> words) {
+    return describe_job(parse_command_line(words), around_);
+  }
+  static std::vector<std::string> names(const std::vector<Host>& hosts) {
+    std::vector<std::string> all;
+    for (const Host& host : hosts) all.push_back(host.name);
+    return all;
   }
 
-  // A job file as the user names it: seen from where the test runs.
-  std::string job_file(const std::string& text) {
-    write_file_atomically((folder_ / "job.toml").string(), text);
-    return std::filesystem::relative(folder_ / "job.toml").string();
-  }
-
-  Surroundings here() const { return {{}, std::filesystem::current_path().string(), "/opt"}; }
-
-  std::filesystem::path folder_;
+  std::string folder_;
+  Surroundings around_;
 };
 
-TEST_F(JobRequestTest, MakesTheJobFilesWorkingDirectoryAbsolute) {
-  CommandLine line;
-  line.job_file = job_file("program = \"true\"\nworking_directory = \"w\"\n");
-  EXPECT_EQ(describe_job(line, here()).request.working_directory, (folder_ / "w").string());
+TEST_F(JobRequestTest, RunsOnThisMachineWithoutHosts) {
+  const JobSettings settings = describe({"-np", "2", "prog", "-x"});
+  EXPECT_TRUE(settings.request.hosts.empty());
+  EXPECT_THAT(settings.request.command, ElementsAre("prog", "-x"));
+  EXPECT_EQ(settings.request.working_directory, folder_);
+  EXPECT_EQ(settings.notice, "");
 }
 
-TEST_F(JobRequestTest, LetsTheCommandLineWin) {
-  CommandLine line;
-  line.job_file = job_file(
-      "program = \"true\"\nranks = 4\nworking_directory = \"w\"\n[environment]\nA = \"file\"\n");
-  line.ranks = 2;
-  line.working_directory = "/srv";
-  line.set = {{"A", "line"}};
-  const Request request = describe_job(line, here()).request;
-  EXPECT_EQ(request.ranks, 2);
-  EXPECT_EQ(request.working_directory, "/srv");
-  EXPECT_EQ(request.set.back(), (Variables::value_type{"A", "line"}));
+TEST_F(JobRequestTest, ForwardsTheEnvironmentAndItsOwnFolderLast) {
+  EXPECT_THAT(describe({"prog"}).request.inherited,
+              testing::UnorderedElementsAre(Pair("PATH", "/usr/bin:/opt/dtlaunch/bin"),
+                                            Pair("HOME", "/root")));
+}
+
+TEST_F(JobRequestTest, MakesTheWorkingDirectoryAbsolute) {
+  EXPECT_EQ(describe({"-wdir", "sub/x", "prog"}).request.working_directory, folder_ + "/sub/x");
+  EXPECT_EQ(describe({"-wdir", "/tmp", "prog"}).request.working_directory, "/tmp");
+}
+
+TEST_F(JobRequestTest, SpeaksOnlyToTheHostsThatAJobNeeds) {
+  const std::string hosts = file("hosts", "a:2\nb:2\nc:2\n");
+  EXPECT_THAT(names(describe({"-f", hosts, "-np", "3", "p"}).request.hosts), ElementsAre("a", "b"));
+  EXPECT_THAT(names(describe({"-f", hosts, "-np", "3", "-ppn", "1", "p"}).request.hosts),
+              ElementsAre("a", "b", "c"));
+  EXPECT_THAT(names(describe({"-f", hosts, "p"}).request.hosts), ElementsAre("a", "b", "c"));
+  EXPECT_THAT(names(describe({"-hosts", "a,b:1,c", "-np", "1", "p"}).request.hosts),
+              ElementsAre("a", "b", "c"));
+}
+
+TEST_F(JobRequestTest, LetsTheCommandLineWinOverTheJobFile) {
+  const std::string path = file("job.toml",
+                                "program = \"sh\"\nranks = 2\ntimeout = 60\n"
+                                "[environment]\nA = \"file\"\nB = \"file\"\n");
+  const JobSettings settings =
+      describe({"-c", path, "-np", "3", "--timeout", "5", "-genv", "A", "line"});
+  EXPECT_THAT(settings.request.command, ElementsAre("sh"));
+  EXPECT_EQ(settings.request.ranks, 3);
+  EXPECT_EQ(settings.job.timeout, Time(5000));
+  EXPECT_THAT(settings.request.set,
+              ElementsAre(Pair("A", "file"), Pair("B", "file"), Pair("A", "line")));
+}
+
+// A job file is named as seen from where dtlaunch was started, and so may be its directory.
+TEST_F(JobRequestTest, MakesTheJobFilesWorkingDirectoryAbsolute) {
+  const std::string path = file("job.toml", "program = \"true\"\nworking_directory = \"w\"\n");
+  around_.working_directory = std::filesystem::current_path().string();
+  const std::string relative = std::filesystem::relative(path).string();
+  EXPECT_EQ(describe({"-c", relative}).request.working_directory, folder_ + "/w");
+}
+
+TEST_F(JobRequestTest, RunsTheDemonstrationWhenThereIsNothingElse) {
+  const std::string path = file("job.toml", "ranks = 2\n");
+  const JobSettings settings = describe({"-c", path});
+  EXPECT_THAT(settings.request.command, ElementsAre("dttrain", "--demo"));
+  EXPECT_THAT(settings.notice, HasSubstr("demonstration"));
+}
+
+TEST_F(JobRequestTest, NamesAMissingHostfile) {
+  try {
+    describe({"-f", folder_ + "/none", "prog"});
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.status(), Exit::kBadInput);
+    EXPECT_THAT(error.what(), HasSubstr(folder_ + "/none"));
+  }
 }
 
 }  // namespace

@@ -294,6 +294,13 @@ TEST_F(JobTest, GivesUpOnAnAgentThatNeverComesUp) {
   EXPECT_EQ(job_.state, JobState::kFinishing);
 }
 
+TEST_F(JobTest, SaysWhomItWaitsForWhenStoppingTakesLong) {
+  run();
+  exit_rank(1, 3);
+  exit_rank(2, 0, SIGTERM);
+  EXPECT_THAT(notices(pass(3s)), HasSubstr("waiting for ranks 0,3 to end; SIGKILL comes 5.0 s"));
+}
+
 TEST_F(JobTest, SaysWhenProcessesWereLeftBehind) {
   run();
   Exited exited;
