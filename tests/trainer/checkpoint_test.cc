@@ -1,0 +1,106 @@
+#include "trainer/checkpoint.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "tests/trainer/model_support.h"
+#include "trainer/demo.h"
+#include "trainer/demo_text.h"
+
+namespace dtl::trainer {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TensorMap tensors_of(const ParameterLayout& layout, const std::vector<float>& values) {
+  TensorMap tensors;
+  for (const ParameterInfo& info : layout.tensors) {
+    const auto begin = values.begin() + info.offset;
+    tensors[info.name] = {info.shape, std::vector<float>(begin, begin + info.count)};
+  }
+  return tensors;
+}
+
+struct Stored {
+  ModelConfig config = tiny_config(ModelType::kBert);
+  ParameterLayout layout = layout_parameters(config);
+  std::vector<float> values = random_parameters<float>(layout, 3);
+  TensorMap tensors = tensors_of(layout, values);
+
+  LoadedParameters arrange(bool ignore_sizes = false) const {
+    return arrange_parameters(tensors, "file", config, layout, {1, ignore_sizes});
+  }
+  std::string complaint() const {
+    try {
+      arrange();
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  }
+  void rename(const std::string& from, const std::string& to) {
+    tensors[to] = tensors.at(from);
+    tensors.erase(from);
+  }
+};
+
+TEST(Checkpoint, PutsEveryTensorInItsPlace) {
+  const Stored model;
+  const LoadedParameters loaded = model.arrange();
+  EXPECT_EQ(loaded.values, model.values);
+  EXPECT_TRUE(loaded.fresh.empty());
+  EXPECT_TRUE(loaded.unused.empty());
+}
+
+TEST(Checkpoint, AcceptsABareEncoderAndInitialisesTheHead) {
+  Stored model;
+  TensorMap bare;
+  for (const auto& [name, tensor] : model.tensors) {
+    if (name.starts_with("bert.")) bare[name.substr(5)] = tensor;
+  }
+  model.tensors = bare;
+  const LoadedParameters loaded = model.arrange();
+  EXPECT_THAT(loaded.fresh, ElementsAre("classifier.weight", "classifier.bias"));
+  EXPECT_TRUE(std::equal(loaded.values.begin(), loaded.values.begin() + model.layout.class_weight,
+                         model.values.begin()));
+  EXPECT_NE(loaded.values[static_cast<std::size_t>(model.layout.class_weight)], 0.0F);
+  EXPECT_EQ(loaded.values[static_cast<std::size_t>(model.layout.class_bias)], 0.0F);
+}
+
+TEST(Checkpoint, AcceptsTheOldNamesOfLayerNorm) {
+  Stored model;
+  model.rename("bert.embeddings.LayerNorm.weight", "bert.embeddings.LayerNorm.gamma");
+  model.rename("bert.embeddings.LayerNorm.bias", "bert.embeddings.LayerNorm.beta");
+  EXPECT_EQ(model.arrange().values, model.values);
+}
+
+TEST(Checkpoint, NamesWhatItDoesNotUse) {
+  Stored model;
+  model.tensors["cls.predictions.bias"] = {{1}, {0.0F}};
+  EXPECT_THAT(model.arrange().unused, ElementsAre("cls.predictions.bias"));
+}
+
+TEST(Checkpoint, RefusesAnEncoderWithATensorMissing) {
+  Stored model;
+  model.tensors.erase("bert.encoder.layer.1.output.dense.weight");
+  EXPECT_EQ(model.complaint(),
+            "file: tensor bert.encoder.layer.1.output.dense.weight: it is missing");
+}
+
+TEST(Checkpoint, RefusesAnotherShapeUnlessItIsTheHeadsAndAllowed) {
+  Stored model;
+  model.tensors["classifier.bias"] = {{2}, {1.0F, 1.0F}};
+  EXPECT_THAT(model.complaint(), HasSubstr("its shape is [2], the model wants [3]"));
+  EXPECT_THAT(model.arrange(true).fresh, ElementsAre("classifier.bias"));
+  model.tensors["bert.embeddings.position_embeddings.weight"] = {{1, 24}, std::vector<float>(24)};
+  EXPECT_THROW(model.arrange(true), Error);
+}
+
+TEST(Demonstration, CannotBeSolvedByCountingWords) {
+  EXPECT_NEAR(bag_of_words_accuracy(make_demo_text(1, 4000), make_demo_text(2, 1000)), 0.5, 0.07);
+}
+
+}  // namespace
+}  // namespace dtl::trainer

@@ -1,0 +1,89 @@
+#include "trainer/settings.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+
+namespace dtl::trainer {
+namespace {
+
+using testing::HasSubstr;
+
+std::vector<std::string> with(std::vector<std::string> extra) {
+  std::vector<std::string> words = {
+      "--model_name_or_path", "m", "--do_train", "--train_file", "t.tsv", "--output_dir", "out"};
+  words.insert(words.end(), extra.begin(), extra.end());
+  return words;
+}
+
+std::string complaint(const std::vector<std::string>& arguments) {
+  try {
+    parse_settings(arguments);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.status(), Exit::kUsage);
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Settings, HaveRunGluesDefaults) {
+  const Settings s = parse_settings(with({}));
+  EXPECT_EQ(s.model, "m");
+  EXPECT_TRUE(s.do_train);
+  EXPECT_FALSE(s.do_eval);
+  EXPECT_EQ(s.train_batch, 8);
+  EXPECT_DOUBLE_EQ(s.learning_rate, 5e-5);
+  EXPECT_DOUBLE_EQ(s.epochs, 3.0);
+  EXPECT_EQ(s.seed, 42);
+}
+
+TEST(Settings, TakeValuesInBothSpellings) {
+  const Settings s = parse_settings(
+      with({"--learning_rate=1e-3", "--max_steps", "-1", "--per-device-train-batch-size", "4"}));
+  EXPECT_DOUBLE_EQ(s.learning_rate, 1e-3);
+  EXPECT_EQ(s.max_steps, -1);
+  EXPECT_EQ(s.train_batch, 4);
+}
+
+TEST(Settings, TakeTrueAndFalseAfterAFlag) {
+  const Settings s =
+      parse_settings(with({"--do_eval", "False", "--overwrite_output_dir", "true", "--no-cuda"}));
+  EXPECT_FALSE(s.do_eval);
+  EXPECT_TRUE(s.overwrite_output_dir);
+  EXPECT_TRUE(s.no_cuda);
+}
+
+TEST(Settings, KeepDashesInValues) {
+  EXPECT_EQ(parse_settings(with({"--validation_file", "a-b.tsv"})).validation_file, "a-b.tsv");
+  EXPECT_EQ(parse_settings(with({"--validation_file=a-b.tsv"})).validation_file, "a-b.tsv");
+}
+
+TEST(Settings, NameTheNearestOptionForAMisspeltOne) {
+  EXPECT_THAT(complaint(with({"--learning_rat", "1"})), HasSubstr("did you mean --learning_rate"));
+  EXPECT_THAT(complaint(with({"word"})), HasSubstr("\"word\""));
+}
+
+TEST(Settings, RefuseValuesThatMakeNoSense) {
+  EXPECT_THAT(complaint(with({"--seed", "many"})), HasSubstr("--seed"));
+  EXPECT_THAT(complaint(with({"--per_device_train_batch_size", "0"})),
+              HasSubstr("--per_device_train_batch_size"));
+  EXPECT_THAT(complaint(with({"--lr_scheduler_type", "cosine"})), HasSubstr("only linear"));
+  EXPECT_THAT(complaint(with({"--learning_rate"})), HasSubstr("--learning_rate"));
+}
+
+TEST(Settings, SayWhatIsMissing) {
+  EXPECT_THAT(complaint({}), HasSubstr("nothing to do"));
+  EXPECT_THAT(complaint({"--do_train"}), HasSubstr("--model_name_or_path is missing"));
+  EXPECT_THAT(complaint(with({"--do_eval"})), HasSubstr("--validation_file is missing"));
+}
+
+TEST(Settings, NeedNothingElseForTheDemonstration) {
+  const Settings s = parse_settings({"--demo", "--seed", "7"});
+  EXPECT_TRUE(s.do_train);
+  EXPECT_TRUE(s.do_eval);
+  EXPECT_EQ(s.seed, 7);
+}
+
+}  // namespace
+}  // namespace dtl::trainer
