@@ -63,6 +63,7 @@ struct ControlLine {
   int rank = -1;
   Fd fd;
   FrameReader reader;
+  bool is_open = true;  // the peer may have closed it; the descriptor stays
 };
 
 }  // namespace dtl::ring

@@ -63,7 +63,8 @@ Engine::Engine(const Settings& settings, Links links, Board& board)
       control_(std::move(links.control)),
       transfer_(std::move(links.to_next), std::move(links.from_previous), settings.gather_bytes),
       epoll_(::epoll_create1(EPOLL_CLOEXEC)),
-      early_(std::move(links.early)) {
+      early_(std::move(links.early)),
+      fork_guard_(descriptors()) {
   if (!epoll_.valid()) throw CommError(DT_E_SYS, "cannot create an epoll", errno_text(errno));
   watch(board_.wake_fd(), EPOLLIN);
   watch(transfer_.from_previous(), kDataEvents);
@@ -75,6 +76,13 @@ Engine::Engine(const Settings& settings, Links links, Board& board)
 
 Engine::~Engine() {
   thread_.join();
+}
+
+std::vector<int> Engine::descriptors() const {
+  std::vector<int> all{transfer_.to_next(), transfer_.from_previous(), epoll_.get(),
+                       board_.wake_fd()};
+  for (const ControlLine& line : control_) all.push_back(line.fd.get());
+  return all;
 }
 
 void Engine::watch(int fd, std::uint32_t events) {
@@ -256,7 +264,8 @@ void Engine::read_line(ControlLine& line) {
   for (const Frame& frame : frames) handle(frame, fd);
   if (state == LineState::kOpen) return;
   const int error = line.reader.closing_error();
-  line.fd.reset();
+  line.is_open = false;
+  (void)::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
   if (state == LineState::kGarbled) return lose(line.rank, "it sent garbage");
   if (departure_of(line.rank) == nullptr) {
     lose(line.rank, error == 0 ? "connection closed" : errno_text(error));
@@ -343,7 +352,7 @@ void Engine::fail(int status, int culprit, const std::string& cause, int origin_
 void Engine::tell(const Frame& frame, int origin_fd) {
   const std::string bytes = encode(frame);
   for (const ControlLine& line : control_) {
-    if (line.fd.valid() && line.fd.get() != origin_fd) send_now(line.fd.get(), bytes);
+    if (line.is_open && line.fd.get() != origin_fd) send_now(line.fd.get(), bytes);
   }
   if (frame.kind == FrameKind::kFail || frame.rank == settings_.rank) {
     send_now(transfer_.from_previous(), bytes);
@@ -359,7 +368,7 @@ void Engine::leave() {
     tell({FrameKind::kBye, 0, settings_.rank, completed, {}}, -1);
     if (transfer_.is_idle()) wait_until_acknowledged(transfer_.to_next(), deadline);
     for (const ControlLine& line : control_) {
-      if (line.fd.valid()) wait_until_acknowledged(line.fd.get(), deadline);
+      if (line.is_open) wait_until_acknowledged(line.fd.get(), deadline);
     }
   }
   board_.fail(DT_E_ABORTED, "the communicator was destroyed");

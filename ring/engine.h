@@ -18,6 +18,7 @@
 #include "base/fd.h"
 #include "ring/board.h"
 #include "ring/control.h"
+#include "ring/fork_guard.h"
 #include "ring/rendezvous.h"
 #include "ring/transfer.h"
 
@@ -49,6 +50,7 @@ class Engine {
     std::uint64_t completed;
   };
 
+  std::vector<int> descriptors() const;
   void watch(int fd, std::uint32_t events);
   void run();
   void take_orders();
@@ -93,6 +95,7 @@ class Engine {
   bool has_backlog_ = false;
   bool has_failed_ = false;
   bool stops_ = false;
+  ForkGuard fork_guard_;
   std::thread thread_;
 };
 

@@ -176,7 +176,7 @@ void Meeting::join_leader(const std::vector<Address>& addresses) {
   members_[static_cast<std::size_t>(identity_.rank)] = {listening, place_.host_name};
   send_now(fd.get(), encode({FrameKind::kJoin, 0, identity_.rank, 0,
                              encode_member(listening, place_.host_name)}));
-  links_.control.push_back({0, std::move(fd), {}});
+  links_.control.push_back({0, std::move(fd), {}, true});
 }
 
 void Meeting::gather_members() {
@@ -288,7 +288,7 @@ void Meeting::admit_control(Caller caller) {
     send_now(caller.fd.get(), encode({FrameKind::kFail, DT_E_INVAL, from, 0, reason}));
     return;  // the first one stays
   }
-  links_.control.push_back({from, std::move(caller.fd), {}});
+  links_.control.push_back({from, std::move(caller.fd), {}, true});
 }
 
 void Meeting::read_control() {

@@ -9,6 +9,7 @@
 #include <csignal>
 #include <thread>
 
+#include "base/fd.h"
 #include "tests/ring/ring_support.h"
 
 namespace dtl::ring::test {
@@ -103,6 +104,31 @@ TEST(Fault, OperationThatALostRankBrokeIsNamed) {
                       HasSubstr("rank 2 (node02) was lost")));
     EXPECT_EQ(ranks[rank].wait_status(), -DT_E_PEER);
   }
+}
+
+// A forked data loader must not keep the connections of its dead parent alive.
+TEST(Fault, KilledRankIsNamedAlthoughItsForkedChildLives) {
+  const Place place = free_place();
+  Pipe life = make_pipe();  // the child lives until this test closes it
+  auto ranks = start_processes(place, 3, [&](dt_comm* comm) {
+    life.write_end.reset();
+    if (dt_comm_rank(comm) == 1 && ::fork() == 0) {
+      char byte = 0;
+      dt_work work = 0;
+      const bool is_refused = dt_barrier(comm, 0, &work) == DT_E_INVAL;
+      RankProcess::say_ready();
+      (void)!::read(life.read_end.get(), &byte, 1);
+      ::_exit(is_refused ? 0 : 1);
+    }
+    return sum_until_failure(comm, 1000);
+  });
+  for (auto& rank : ranks) rank.wait_ready();
+  const auto killed = Clock::now();
+  ranks[1].kill_now();
+  for (const std::size_t rank : {0, 2}) {
+    EXPECT_THAT(ranks[rank].wait_report(), HasSubstr("rank 1 (node01) was lost"));
+  }
+  EXPECT_LT(Clock::now() - killed, kPromise);
 }
 
 TEST(Fault, RankThatExitsEarlyIsNamed) {
