@@ -86,6 +86,7 @@ awaitable<void> Session::read_frames(NodeFacts facts) {
     }
   } catch (const Error& error) {
     log_error(error.what());
+    connection_.send(Trouble{error.what()});
   }
   feed(LauncherGone{});
 }

@@ -167,19 +167,17 @@ TEST(Lifetime, GarbageEndsTheConversationAndTheRanks) {
   EXPECT_EQ(await_gone(pids, milliseconds(0)), 0u);
 }
 
-TEST(Lifetime, ALauncherThatFallsSilentIsGoneAfterTheLease) {
-  AgentDriver agent;
-  const auto pids = start_families(agent, false);
-  agent.set_heartbeats(false);
-  EXPECT_EQ(agent.await_exit(kLease + kKillGrace + milliseconds(5000)), 69);
+TEST(Lifetime, SilenceEndsEverythingAfterTheLeases) {
+  // Both at once, because leases are long: a silent launcher for one, a stopped agent for the
+  // other.
+  AgentDriver deaf, stopped;
+  const auto pids = start_families(deaf, false);
+  const auto guarded = start_families(stopped, true);
+  deaf.set_heartbeats(false);
+  ::kill(stopped.pid(), SIGSTOP);
+  EXPECT_EQ(deaf.await_exit(kLease + kKillGrace + milliseconds(5000)), 69);
   EXPECT_EQ(await_gone(pids, milliseconds(0)), 0u);
-}
-
-TEST(Lifetime, AStoppedAgentIsGoneForItsGuardAfterTheLease) {
-  AgentDriver agent;
-  auto pids = start_families(agent, true);
-  ::kill(agent.pid(), SIGSTOP);
-  EXPECT_EQ(await_gone(pids, kGuardLease + milliseconds(8000)), 0u);
+  EXPECT_EQ(await_gone(guarded, kGuardLease + milliseconds(8000)), 0u);
 }
 
 }  // namespace
