@@ -3,9 +3,11 @@
 // file can tell the difference. Every failure is an Error whose text names the host, the reason and
 // the next thing to try, with the exit status of the man page.
 
+#include <chrono>
 #include <memory>
 #include <string>
 
+#include "base/limits.h"
 #include "plan/host.h"
 #include "wire/asio.h"
 #include "wire/byte_stream.h"
@@ -25,6 +27,7 @@ class AgentStream : public ByteStream {
 struct StartOptions {
   std::string agent_path;  // absolute path of dtagent beside dtlaunch
   bool accept_new_host_keys = false;
+  std::chrono::milliseconds deadline = kSshDeadline;  // of start_ssh_agent, in all
 };
 
 // True for a host that means this machine without ssh: localhost, 127.0.0.0/8, ::1.
@@ -35,8 +38,10 @@ awaitable<std::unique_ptr<AgentStream>> start_local_agent(asio::io_context& cont
                                                           StartOptions options);
 
 // Resolve (kResolveDeadline, in a bounded pool of threads), connect to the first address that
-// answers (kConnectDeadline), host key, authenticate, exec `exec '<agent_path>' --stdio`; when that
-// ends with 127 at once, `exec dtagent --stdio` from the remote PATH. All within kSshDeadline.
+// answers (kConnectDeadline), host key, authenticate, exec `<agent_path> --stdio`, or where there is
+// no such file `dtagent --stdio` from the remote PATH; returns when the agent's marker line has
+// arrived, which the first read() gives back with whatever came before and after it. All within
+// options.deadline.
 awaitable<std::unique_ptr<AgentStream>> start_ssh_agent(asio::io_context& context, Host host,
                                                         StartOptions options);
 

@@ -1,0 +1,38 @@
+#pragma once
+// A child process that we talk to over a socket pair, which is its standard input and output.
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "base/fd.h"
+
+namespace dtl {
+
+// In a session of its own (a ^C at the terminal is ours alone), with no signal blocked or ignored.
+// The destructor reaps it if it has ended, but neither ends it nor waits: what it has at its other
+// end (ranks to stop) is its own business.
+struct Child {
+  Child() = default;
+  Child(Child&&) = default;
+  Child& operator=(Child&&) = default;
+  ~Child();
+
+  // "exit status 127", "killed by SIGKILL"; empty while it runs. Reaps it.
+  std::string ending();
+
+  Fd socket;          // its standard input and output
+  Fd standard_error;  // its standard error; invalid when it shares ours
+  Fd process;         // a pidfd: readable when it has ended
+
+ private:
+  std::string ending_;
+};
+
+enum class ChildErrors { kShared, kPiped };
+
+// Throws Error(kOs) when the program cannot be started: no such file, not executable.
+Child spawn_child(const std::vector<std::string>& arguments, ChildErrors errors);
+
+}  // namespace dtl

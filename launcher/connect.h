@@ -1,0 +1,19 @@
+#pragma once
+// A TCP connection to the first of several addresses that answers.
+
+#include <chrono>
+#include <vector>
+
+#include "base/fd.h"
+#include "wire/asio.h"
+
+namespace dtl {
+
+// Tries the addresses in their order, the next one 250 ms after the last or at once when that
+// failed (RFC 8305); the first to answer wins. The socket is CLOEXEC, non-blocking, TCP_NODELAY,
+// and notices a dead peer by keepalive. Error(kUnreachable) names the addresses and the reason.
+awaitable<Fd> connect_first(asio::io_context& context,
+                            std::vector<asio::ip::tcp::endpoint> endpoints,
+                            std::chrono::steady_clock::time_point deadline);
+
+}  // namespace dtl

@@ -1,0 +1,29 @@
+#pragma once
+// How to reach a host by ssh: ~/.ssh/config and /etc/ssh/ssh_config as libssh reads them, then what
+// the hostfile says, which wins. Blocks (files, "Match exec"): run it in a worker.
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "plan/host.h"
+
+struct ssh_session_struct;
+
+namespace dtl {
+
+struct SshSettings {
+  std::string name;           // as in the hostfile
+  std::string address;        // a name or numeric address, after HostName
+  int port = 22;
+  std::string user;
+  std::string proxy_command;  // empty: connect directly; from ProxyCommand or ProxyJump
+  std::string home;           // of the local user
+  // Configured, not connected; freed with the last of its owners.
+  std::unique_ptr<ssh_session_struct, std::function<void(ssh_session_struct*)>> session;
+};
+
+// Throws Error(kConfig) when a configuration file cannot be used.
+SshSettings read_ssh_settings(const Host& host);
+
+}  // namespace dtl

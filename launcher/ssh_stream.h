@@ -1,0 +1,23 @@
+#pragma once
+// The AgentStream of a program that runs at the far end of an ssh channel.
+
+#include <memory>
+#include <string>
+
+#include "launcher/ssh_session.h"
+#include "launcher/start.h"
+
+namespace dtl {
+
+class SshStream : public AgentStream {
+ public:
+  // Gives bytes back: the next read() returns them.
+  virtual void unread(std::string bytes) = 0;
+};
+
+// Opens a channel of a session that is logged in and runs `command` there through the user's login
+// shell; returns when the server has agreed to run it.
+awaitable<std::unique_ptr<SshStream>> run_over_ssh(std::shared_ptr<SshSession> session,
+                                                   std::string command);
+
+}  // namespace dtl

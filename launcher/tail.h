@@ -1,0 +1,26 @@
+#pragma once
+// The last bytes of what somebody wrote on standard error.
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace dtl {
+
+class Tail {
+ public:
+  static constexpr std::size_t kBytes = 16 << 10;  // more than any message, little for 1,000 hosts
+
+  void append(std::string_view bytes) {
+    text_.append(bytes);
+    if (text_.size() > 2 * kBytes) text_.erase(0, text_.size() - kBytes);
+  }
+  std::string text() const {
+    return text_.size() > kBytes ? text_.substr(text_.size() - kBytes) : text_;
+  }
+
+ private:
+  std::string text_;
+};
+
+}  // namespace dtl
