@@ -37,11 +37,11 @@ void Console::rank_ended(int rank) {
 void Console::say(std::string_view text) {
   messages_.emplace_back(text);
   mixer_.say(fmt::format("{}: {}\n", program_name(), text));
-  flush();
+  writer_.write_always(mixer_.take());
 }
 
 void Console::print(std::string_view text) {
-  writer_.write({{Stream::kStdout, std::string(text)}});
+  writer_.write_always({{Stream::kStdout, std::string(text)}});
 }
 
 void Console::show_partial_lines(Time now) {

@@ -124,6 +124,10 @@ void OutputWriter::write(std::vector<Chunk> chunks) {
   }
 }
 
+void OutputWriter::write_always(std::vector<Chunk> chunks) {
+  for (Chunk& chunk : chunks) writer(chunk.stream).push(std::move(chunk));
+}
+
 bool OutputWriter::full() const {
   return first_->full();
 }

@@ -31,6 +31,7 @@ class OutputWriter {
   ~OutputWriter();  // waits until everything is written
 
   void write(std::vector<Chunk> chunks);
+  void write_always(std::vector<Chunk> chunks);  // never dropped: dtlaunch's own words
   // More than kMaxUnwrittenBytes wait for standard output.
   bool full() const;
   // From now on whole chunks are dropped, and counted, while standard output is full.

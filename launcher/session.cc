@@ -45,7 +45,7 @@ SessionShell::SessionShell(const Request& request, const SessionOptions& options
       began_(std::chrono::steady_clock::now()),
       tasks_(context_),
       timer_(context_),
-      room_(context_),
+      room_(context_, asio::steady_timer::time_point::max()),
       signals_(context_),
       console_({options.output, options.errors}, options.label,
                {[this] { asio::post(context_, [this] { feed(job::OutputClosed{}); }); },
@@ -72,6 +72,7 @@ SessionResult SessionShell::run() {
   }
   context_.run();
   if (fault) std::rethrow_exception(fault);
+  signals_.clear();  // from here on ^C ends dtlaunch, even while a stopped pager holds its output
   SessionResult known = result();
   tell_the_end(known);
   return known;
@@ -212,14 +213,21 @@ awaitable<job::AgentLost> SessionShell::converse(int index, AgentLink& link) {
   co_return lost;
 }
 
-// Holds up the agent's stream while the user's pipe is full. That the node is silent meanwhile is
-// our doing.
+// Holds up the agent's stream while the user's pipe is full.
 awaitable<void> SessionShell::wait_for_room(int index) {
+  node(index).waiting_for_room = true;
   while (console_.must_wait()) {
-    room_.expires_after(kHeartbeat);
     boost::system::error_code woken;
     co_await room_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
-    feed(job::FromAgent{index, Heartbeat{}});
+  }
+  node(index).waiting_for_room = false;
+}
+
+// That a node is not heard while we hold it up is our doing.
+void SessionShell::excuse_held_up_nodes() {
+  for (std::size_t index = 0; index < nodes_.size(); ++index) {
+    if (!nodes_[index].waiting_for_room) continue;
+    feed(job::FromAgent{static_cast<int>(index), Heartbeat{}});
   }
 }
 
@@ -232,6 +240,7 @@ awaitable<void> SessionShell::watch_time() {
     boost::system::error_code woken;
     co_await timer_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
     console_.show_partial_lines(now());
+    excuse_held_up_nodes();
     feed(job::Tick{});
   }
 }

@@ -29,7 +29,8 @@ class SessionShell {
     std::shared_ptr<Connection> connection;  // shared with the task that writes its queue
     std::optional<NodeFacts> facts;
     std::optional<Error> start_error;
-    bool talking = false;  // its task is reading messages
+    bool talking = false;           // its task is reading messages
+    bool waiting_for_room = false;  // ... and holds the next one back
   };
 
   // Tasks
@@ -37,6 +38,7 @@ class SessionShell {
   awaitable<AgentLink> bring_up(int node);
   awaitable<job::AgentLost> converse(int node, AgentLink& link);
   awaitable<void> wait_for_room(int node);
+  void excuse_held_up_nodes();
   awaitable<void> watch_time();
   awaitable<void> watch_signals();
   awaitable<void> forward_input();

@@ -80,7 +80,9 @@ awaitable<void> StandardInput::wait_until_woken(std::chrono::steady_clock::time_
 }
 
 bool StandardInput::in_foreground() const {
-  return ::isatty(fd_) == 0 || ::tcgetpgrp(fd_) == ::getpgrp();
+  if (::isatty(fd_) == 0) return true;
+  const pid_t owner = ::tcgetpgrp(fd_);
+  return owner < 0 || owner == ::getpgrp();  // < 0: not our terminal, so it has no background
 }
 
 void StandardInput::taken(std::size_t bytes) {
