@@ -10,12 +10,19 @@ void Acceptor::add_to_poll(std::vector<pollfd>& set) const {
   for (const Pending& pending : pending_) set.push_back({pending.handshake.fd(), POLLIN, 0});
 }
 
+bool Acceptor::make_room() {
+  if (pending_.size() < kMaxPendingCallers) return true;
+  if (Clock::now() - pending_.front().since < kPatienceWhenFull) return false;
+  pending_.pop_front();
+  return true;
+}
+
 void Acceptor::accept_all() {
-  for (Fd fd = accept_from(listener_.get()); fd.valid(); fd = accept_from(listener_.get())) {
+  while (make_room()) {
+    Fd fd = accept_from(listener_.get());
+    if (!fd.valid()) return;
     send_without_delay(fd.get());
-    if (pending_.size() >= kMaxPendingCallers) pending_.pop_front();
-    pending_.push_back(
-        {ServerHandshake(identity_, std::move(fd)), Clock::now() + kHandshakeDeadline});
+    pending_.push_back({ServerHandshake(identity_, std::move(fd)), Clock::now()});
   }
 }
 
@@ -29,7 +36,7 @@ std::vector<Caller> Acceptor::step() {
     if (progress == Progress::kDone) {
       proved.push_back({it->handshake.take(), it->handshake.hello()});
     }
-    const bool is_over = progress != Progress::kAgain || now >= it->deadline;
+    const bool is_over = progress != Progress::kAgain || now - it->since >= kHandshakeDeadline;
     it = is_over ? pending_.erase(it) : std::next(it);
   }
   return proved;

@@ -17,6 +17,9 @@ using Clock = std::chrono::steady_clock;
 
 constexpr auto kHandshakeDeadline = std::chrono::seconds(5);  // a healthy one takes 2 round trips
 constexpr std::size_t kMaxPendingCallers = 64;  // bounds what strangers can make us keep
+// With so many, further ones wait in the listener's queue until the oldest had this long: ranks of
+// a large job that all come at once are not thrown out by each other.
+constexpr auto kPatienceWhenFull = std::chrono::milliseconds(250);
 
 struct Caller {
   Fd fd;
@@ -38,9 +41,10 @@ class Acceptor {
  private:
   struct Pending {
     ServerHandshake handshake;
-    Clock::time_point deadline;
+    Clock::time_point since;
   };
   void accept_all();
+  bool make_room();
 
   const Identity& identity_;
   Fd listener_;
