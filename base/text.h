@@ -26,6 +26,10 @@ std::string nearest(std::string_view word, std::span<const std::string> candidat
 // Lower-case hexadecimal.
 std::string to_hex(std::string_view bytes);
 
+// Where the first byte stands that does not belong to well-formed UTF-8 (RFC 3629: no overlong
+// forms, no surrogates, at most U+10FFFF); npos when there is none.
+std::size_t find_invalid_utf8(std::string_view text);
+
 // "SIGSEGV" for 11; "signal 99" when it has no name.
 std::string signal_name(int signal_number);
 

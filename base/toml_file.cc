@@ -246,6 +246,12 @@ TomlFile TomlFile::parse(const std::string& text, const std::string& path_for_me
     throw Error(Exit::kBadInput, fmt::format("{}:{}", path_for_messages, line),
                 fmt::format("nested deeper than {} levels", kMaxDepth));
   }
+  // toml11 3.7 reads beyond its buffer while it complains about such a byte in a literal string.
+  if (const std::size_t at = find_invalid_utf8(text); at != std::string::npos) {
+    const auto line = 1 + std::count(text.data(), text.data() + at, '\n');
+    throw Error(Exit::kBadInput, fmt::format("{}:{}", path_for_messages, line),
+                fmt::format("byte 0x{:02x} is not UTF-8", static_cast<unsigned char>(text[at])));
+  }
   auto impl = std::make_unique<Impl>();
   impl->path = path_for_messages;
   try {

@@ -31,6 +31,21 @@ TEST(Trim, RemovesBlanksAndLineEnds) {
   EXPECT_EQ(trim(" \n"), "");
 }
 
+TEST(FindInvalidUtf8, AcceptsEveryLength) {
+  EXPECT_EQ(find_invalid_utf8("a\xc3\xb6\xe2\x82\xac\xf0\x9f\x99\x82\xf4\x8f\xbf\xbf"),
+            std::string_view::npos);
+}
+
+TEST(FindInvalidUtf8, PointsAtTheFirstByteThatIsNone) {
+  EXPECT_EQ(find_invalid_utf8("ab\xff"), 2u);
+  EXPECT_EQ(find_invalid_utf8("a\xc3"), 1u);             // cut off
+  EXPECT_EQ(find_invalid_utf8("\xc0\x80"), 0u);          // overlong
+  EXPECT_EQ(find_invalid_utf8("\xe0\x9f\xbf"), 0u);      // overlong
+  EXPECT_EQ(find_invalid_utf8("\xed\xa0\x80"), 0u);      // a surrogate
+  EXPECT_EQ(find_invalid_utf8("\xf4\x90\x80\x80"), 0u);  // beyond U+10FFFF
+  EXPECT_EQ(find_invalid_utf8("\xe2\x82\x41"), 0u);      // a wrong continuation
+}
+
 TEST(SignalName, IsTheSymbol) {
   EXPECT_EQ(signal_name(SIGSEGV), "SIGSEGV");
 }

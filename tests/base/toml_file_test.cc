@@ -123,6 +123,10 @@ TEST(TomlFile, SaysWhyItCannotBeRead) {
   EXPECT_THAT(parse_error("a = [1, 2\n"), HasSubstr("missing array separator"));
 }
 
+TEST(TomlFile, RefusesWhatIsNotUtf8) {
+  EXPECT_EQ(parse_error("a = 1\nb = 'x\xff'\n"), "job.toml:2: byte 0xff is not UTF-8");
+}
+
 TEST(TomlFile, RefusesBottomlessNesting) {
   EXPECT_EQ(parse_error("\na = " + std::string(100000, '[')),
             "job.toml:2: nested deeper than 64 levels");
