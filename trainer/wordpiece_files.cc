@@ -46,7 +46,7 @@ bool flag(const Json& json, const char* key, bool otherwise) {
 std::string text(const Json& json, const char* key, const std::string& otherwise) {
   if (!has(json, key)) return otherwise;
   // A special token is written as a text or as {"content": text, ..}.
-  const Json& value = json[key].is_object() ? json[key]["content"] : json[key];
+  const Json value = json[key].is_object() ? json[key].value("content", Json()) : json[key];
   return value.is_string() ? value.get<std::string>() : otherwise;
 }
 

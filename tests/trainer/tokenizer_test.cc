@@ -198,6 +198,8 @@ TEST(Tokenizer, NamesTheFileThatItCannotUse) {
   EXPECT_THAT(load_error("tokenizer.json", R"({"normalizer": {"type": "BertNormalizer"},
       "pre_tokenizer": {"type": "BertPreTokenizer"}, "model": {"type": "BPE", "vocab": {}}})"),
               HasSubstr("not WordPiece but BPE"));
+  EXPECT_THAT(load_error("tokenizer.json", R"({"normalizer": {"type": {"no": "content"}}})"),
+              HasSubstr("but none"));
 }
 
 }  // namespace
