@@ -73,12 +73,19 @@ void Stepper::enter(JobState state) {
   }
 }
 
+// Whoever presses ^C is waiting: unless told otherwise, everything is gone well within 6 s.
+Time Stepper::stop_grace() const {
+  const bool by_user = job_.outcome && job_.outcome->cause == Cause::kInterrupted;
+  const bool default_grace = job_.options.grace == Time(kKillGrace);
+  return by_user && default_grace ? Time(kKillGrace) - 1s : job_.options.grace;
+}
+
 void Stepper::enter_stopping() {
   job_.patience = now_ + kHeartbeat;
-  job_.deadline = now_ + job_.options.grace + kReapDeadline + kAnswerMargin;
+  job_.deadline = now_ + stop_grace() + kReapDeadline + kAnswerMargin;
   Stop stop;
   stop.signal = SIGTERM;
-  stop.grace_ms = static_cast<std::uint32_t>(job_.options.grace.count());
+  stop.grace_ms = static_cast<std::uint32_t>(stop_grace().count());
   send_to_all(stop);
   check_ranks();
 }

@@ -150,7 +150,7 @@ void Stepper::tell_whom_we_wait_for() {
   }
   notice(-1, fmt::format("waiting for rank{} {} to end; SIGKILL comes {:.1f} s after SIGTERM",
                          waiting.size() == 1 ? "" : "s", fold_ranks(waiting),
-                         static_cast<double>(job_.options.grace.count()) / 1000));
+                         static_cast<double>(stop_grace().count()) / 1000));
 }
 
 void Stepper::deadline_passed() {

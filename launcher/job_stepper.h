@@ -34,6 +34,7 @@ class Stepper {
   void enter(JobState state);
   void enter_stopping();
   void enter_finishing();
+  Time stop_grace() const;
   void abandon(Outcome outcome);
   bool ending() const { return job_.state >= JobState::kStopping; }
 

@@ -239,6 +239,22 @@ TEST_F(JobTest, StopsAtTheFirstInterruptAndKillsAtTheSecond) {
   EXPECT_EQ(job_.state, JobState::kDone);
 }
 
+TEST_F(JobTest, HurriesWhenTheUserIsWaitingUnlessTheGraceIsGiven) {
+  run();
+  const auto grace_of = [](const std::vector<job::Effect>& effects) {
+    for (const auto& effect : effects) {
+      const auto* send = std::get_if<job::Send>(&effect);
+      const Stop* stop = send != nullptr ? std::get_if<Stop>(&send->message) : nullptr;
+      if (stop != nullptr) return stop->grace_ms;
+    }
+    return 0U;
+  };
+  Job patient = job_;
+  patient.options.grace = 30s;
+  EXPECT_EQ(grace_of(feed(job::Signalled{SIGINT})), 4000U);
+  EXPECT_EQ(grace_of(step(patient, job::Signalled{SIGINT}, now_)), 30000U);
+}
+
 TEST_F(JobTest, InterruptedWhileStartingLetsGoOfEveryAgent) {
   feed(job::AgentReady{0});
   const auto effects = feed(job::Signalled{SIGTERM});
