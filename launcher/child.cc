@@ -32,8 +32,8 @@ struct SpawnAttributes {
     ::sigfillset(&all);
     ::posix_spawnattr_setsigmask(&value, &none);
     ::posix_spawnattr_setsigdefault(&value, &all);
-    ::posix_spawnattr_setflags(
-        &value, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    ::posix_spawnattr_setflags(&value,
+                               POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
   }
   ~SpawnAttributes() { ::posix_spawnattr_destroy(&value); }
   SpawnAttributes(const SpawnAttributes&) = delete;

@@ -34,8 +34,8 @@ struct KnownKey {
 enum class HostKeyState { kKnown, kUnknown, kChanged, kOtherType, kRevoked, kUnreadable };
 struct HostKeyVerdict {
   HostKeyState state = HostKeyState::kUnknown;
-  KnownKey line;                    // the one that decided; empty for kUnknown
-  bool only_authority = false;      // kUnknown, but a @cert-authority line matches
+  KnownKey line;                // the one that decided; empty for kUnknown
+  bool only_authority = false;  // kUnknown, but a @cert-authority line matches
 };
 HostKeyVerdict judge_host_key(const std::vector<KnownKey>& known, const std::string& type,
                               const std::string& fingerprint);

@@ -33,13 +33,13 @@ struct Watch : std::enable_shared_from_this<Watch> {
   }
 
   void read_errors() {
-    errors.async_read_some(asio::buffer(buffer), [self = shared_from_this()](
-                                                     boost::system::error_code error,
-                                                     std::size_t size) {
-      if (error) return;
-      self->tail.append({self->buffer.data(), size});
-      self->read_errors();
-    });
+    errors.async_read_some(
+        asio::buffer(buffer),
+        [self = shared_from_this()](boost::system::error_code error, std::size_t size) {
+          if (error) return;
+          self->tail.append({self->buffer.data(), size});
+          self->read_errors();
+        });
   }
 
   // What is in the pipe now, without waiting.

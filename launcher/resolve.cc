@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 #include <netdb.h>
 
-#include <cerrno>
 #include <algorithm>
+#include <cerrno>
 #include <memory>
 #include <utility>
 

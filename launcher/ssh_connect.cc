@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <random>
 #include <string>
-#include <utility>
 #include <string_view>
+#include <utility>
 
 #include "base/error.h"
 #include "base/limits.h"
@@ -25,7 +25,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kAttempts = 4;
-constexpr int kMinPauseMs = 100;  // between attempts, doubled each time, with as much again at random
+constexpr int kMinPauseMs =
+    100;  // between attempts, doubled each time, with as much again at random
 
 bool greeted(ssh_session handle) {
   const char* banner = ssh_get_serverbanner(handle);
@@ -35,8 +36,7 @@ bool greeted(ssh_session handle) {
 awaitable<std::shared_ptr<SshSettings>> settings_of(asio::io_context& context, Host host,
                                                     Clock::time_point deadline) {
   auto settings = std::make_shared<SshSettings>();  // shared with the worker
-  auto reading =
-      workers_of(context).run([=] { *settings = read_ssh_settings(host); }, deadline);
+  auto reading = workers_of(context).run([=] { *settings = read_ssh_settings(host); }, deadline);
   if (!co_await std::move(reading)) {
     throw Error(Exit::kConfig, "cannot start agent", "~/.ssh/config cannot be read in time",
                 fmt::format("ssh -G {}", host.name));
@@ -75,13 +75,13 @@ awaitable<std::shared_ptr<SshSession>> reach(asio::io_context& context,
 awaitable<void> exchange_keys(std::shared_ptr<SshSession> session,
                               std::shared_ptr<SshSettings> settings, bool* hung_up) {
   ssh_session handle = session->handle();
-  auto connecting = session->finish(
-      [=] { return ssh_connect(handle); },
-      [=] {
-        return fmt::format("connected to port {}, but {}", settings->port,
-                           greeted(handle) ? "the key exchange does not finish"
-                                           : "nothing there speaks SSH");
-      });
+  auto connecting =
+      session->finish([=] { return ssh_connect(handle); },
+                      [=] {
+                        return fmt::format("connected to port {}, but {}", settings->port,
+                                           greeted(handle) ? "the key exchange does not finish"
+                                                           : "nothing there speaks SSH");
+                      });
   if (co_await std::move(connecting) == SSH_OK) {
     session->forbid_blocking();
     co_return;

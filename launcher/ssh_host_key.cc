@@ -56,7 +56,8 @@ void collect(const std::string& path, const std::string& host, std::vector<Known
   }
 }
 
-std::string known_hosts_path(ssh_session session, ssh_options_e which, const std::string& fallback) {
+std::string known_hosts_path(ssh_session session, ssh_options_e which,
+                             const std::string& fallback) {
   char* value = nullptr;
   if (ssh_options_get(session, which, &value) != SSH_OK || value == nullptr) return fallback;
   const std::string path = value;
@@ -65,8 +66,8 @@ std::string known_hosts_path(ssh_session session, ssh_options_e which, const std
 }
 
 std::vector<KnownKey> known_keys(ssh_session session, const SshSettings& settings) {
-  const std::string user_file = known_hosts_path(session, SSH_OPTIONS_KNOWNHOSTS,
-                                                 settings.home + "/.ssh/known_hosts");
+  const std::string user_file =
+      known_hosts_path(session, SSH_OPTIONS_KNOWNHOSTS, settings.home + "/.ssh/known_hosts");
   const std::string global_file =
       known_hosts_path(session, SSH_OPTIONS_GLOBAL_KNOWNHOSTS, "/etc/ssh/ssh_known_hosts");
   const std::string name = settings.port == kSshPort

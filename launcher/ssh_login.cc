@@ -58,7 +58,8 @@ void load_key(const std::string& path, Keys& keys) {
     if (keys.locked.empty()) keys.locked = path;
   } else {
     ssh_key key = nullptr;
-    if (ssh_pki_import_privkey_file(path.c_str(), nullptr, no_passphrase, nullptr, &key) != SSH_OK) {
+    if (ssh_pki_import_privkey_file(path.c_str(), nullptr, no_passphrase, nullptr, &key) !=
+        SSH_OK) {
       keys.unusable.push_back(path + " (not a private key)");
       return;
     }
@@ -94,9 +95,10 @@ Error refused(const SshSettings& settings, const Keys& keys, const std::string& 
   reason += tried.empty() ? ": there is no key to try" : ": tried " + join(tried, ", ");
   if (!keys.unusable.empty()) reason += "; not usable: " + join(keys.unusable, ", ");
   const bool locked = tried.empty() && !keys.locked.empty();
-  return Error(Exit::kAuth, kAttempted, fmt::format("{} as user {}", reason, settings.user),
-               locked ? fmt::format("ssh-add {}", keys.locked)
-                      : fmt::format("ssh {} true", settings.name));
+  return Error(
+      Exit::kAuth, kAttempted,
+      settings.user.empty() ? reason : fmt::format("{} as user {}", reason, settings.user),
+      locked ? fmt::format("ssh-add {}", keys.locked) : fmt::format("ssh {} true", settings.name));
 }
 
 // True when the agent has a key that the server takes. Throws when the agent does not answer.

@@ -54,8 +54,7 @@ void SshSession::clear_deadline() {
   deadline_.cancel();
 }
 
-awaitable<int> SshSession::finish(std::function<int()> step,
-                                  std::function<std::string()> late) {
+awaitable<int> SshSession::finish(std::function<int()> step, std::function<std::string()> late) {
   const auto self = shared_from_this();
   for (;;) {
     if (late_) throw Error(Exit::kUnreachable, "cannot start agent", late());

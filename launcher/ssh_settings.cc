@@ -41,12 +41,23 @@ std::string expand(const std::string& text, const SshSettings& settings) {
       continue;
     }
     switch (text[++i]) {
-      case 'h': expanded += settings.address; break;
-      case 'p': expanded += std::to_string(settings.port); break;
-      case 'r': expanded += settings.user; break;
-      case 'n': expanded += settings.name; break;
-      case '%': expanded += '%'; break;
-      default: expanded += fmt::format("%{}", text[i]);
+      case 'h':
+        expanded += settings.address;
+        break;
+      case 'p':
+        expanded += std::to_string(settings.port);
+        break;
+      case 'r':
+        expanded += settings.user;
+        break;
+      case 'n':
+        expanded += settings.name;
+        break;
+      case '%':
+        expanded += '%';
+        break;
+      default:
+        expanded += fmt::format("%{}", text[i]);
     }
   }
   return expanded;
@@ -59,7 +70,8 @@ SshSettings read_ssh_settings(const Host& host) {
   settings.name = host.name;
   settings.session = {ssh_new(), [](ssh_session handle) { ssh_free(handle); }};
   ssh_session session = settings.session.get();
-  if (session == nullptr) throw Error(Exit::kInternal, "cannot start agent", "libssh does not start");
+  if (session == nullptr)
+    throw Error(Exit::kInternal, "cannot start agent", "libssh does not start");
 
   // The order matters: values of the files replace what was set before them (the user excepted), so
   // ours come afterwards.

@@ -13,8 +13,8 @@ struct ssh_session_struct;
 namespace dtl {
 
 struct SshSettings {
-  std::string name;           // as in the hostfile
-  std::string address;        // a name or numeric address, after HostName
+  std::string name;     // as in the hostfile
+  std::string address;  // a name or numeric address, after HostName
   int port = 22;
   std::string user;
   std::string proxy_command;  // empty: connect directly; from ProxyCommand or ProxyJump

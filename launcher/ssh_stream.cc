@@ -119,8 +119,8 @@ class ChannelStream final : public SshStream {
     const std::shared_ptr<Channel> channel = channel_;
     std::string bytes(kReadBytes, '\0');
     while (!channel->closed) {
-      const int size = ssh_channel_read_nonblocking(
-          channel->handle, bytes.data(), static_cast<std::uint32_t>(bytes.size()), 0);
+      const int size = ssh_channel_read_nonblocking(channel->handle, bytes.data(),
+                                                    static_cast<std::uint32_t>(bytes.size()), 0);
       channel->drain_errors();
       channel->tell_others();
       if (size > 0) {
@@ -154,8 +154,8 @@ class ChannelStream final : public SshStream {
         continue;
       }
       const std::size_t size = std::min({kWriteBytes, window, bytes.size() - sent});
-      const int taken = ssh_channel_write(channel->handle, bytes.data() + sent,
-                                          static_cast<std::uint32_t>(size));
+      const int taken =
+          ssh_channel_write(channel->handle, bytes.data() + sent, static_cast<std::uint32_t>(size));
       channel->tell_others();
       if (taken == SSH_ERROR) {
         throw Error(Exit::kUnreachable, "cannot write", channel->session->error_text());

@@ -26,16 +26,15 @@ void check_agent_path(const std::string& path) {
       path.find_first_not_of(kPathCharacters) == std::string::npos) {
     return;
   }
-  throw Error(Exit::kConfig, "cannot start agent",
-              fmt::format("the path '{}' has characters that a login shell may read in its own way",
-                          path),
-              "install dtlaunch under a path of letters, digits and _./+-");
+  throw Error(
+      Exit::kConfig, "cannot start agent",
+      fmt::format("the path '{}' has characters that a login shell may read in its own way", path),
+      "install dtlaunch under a path of letters, digits and _./+-");
 }
 
 // One command for sh, bash, zsh, csh and fish: they all leave single quotes alone.
 std::string agent_command(const std::string& path) {
-  return fmt::format(
-      "exec sh -c 'a={}; test -x \"$a\" || a=dtagent; exec \"$a\" --stdio'", path);
+  return fmt::format("exec sh -c 'a={}; test -x \"$a\" || a=dtagent; exec \"$a\" --stdio'", path);
 }
 
 std::string last_line(const std::string& text) {

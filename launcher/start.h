@@ -38,8 +38,8 @@ awaitable<std::unique_ptr<AgentStream>> start_local_agent(asio::io_context& cont
                                                           StartOptions options);
 
 // Resolve (kResolveDeadline, in a bounded pool of threads), connect to the first address that
-// answers (kConnectDeadline), host key, authenticate, exec `<agent_path> --stdio`, or where there is
-// no such file `dtagent --stdio` from the remote PATH; returns when the agent's marker line has
+// answers (kConnectDeadline), host key, authenticate, exec `<agent_path> --stdio`, or where there
+// is no such file `dtagent --stdio` from the remote PATH; returns when the agent's marker line has
 // arrived, which the first read() gives back with whatever came before and after it. All within
 // options.deadline.
 awaitable<std::unique_ptr<AgentStream>> start_ssh_agent(asio::io_context& context, Host host,

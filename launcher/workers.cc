@@ -99,8 +99,8 @@ void Workers::shutdown() {
 
 awaitable<bool> Workers::run(std::function<void()> work,
                              std::chrono::steady_clock::time_point deadline) {
-  auto task = std::make_shared<Task>(static_cast<asio::io_context&>(context()), std::move(work),
-                                     deadline);
+  auto task =
+      std::make_shared<Task>(static_cast<asio::io_context&>(context()), std::move(work), deadline);
   queue_->push(task, queue_);
   boost::system::error_code woken;
   if (!task->finished) {
