@@ -5,7 +5,7 @@ need_program dtlaunch
 
 refused() { # PATTERN TEXT-OF-THE-HOSTFILE (printf format)
   # shellcheck disable=SC2059
-  printf "$2" >"$work/hosts"
+  printf -- "$2" >"$work/hosts"
   launch -f "$work/hosts" -np 2 touch "$work/started"
   expect_status 65
   expect_err "^dtlaunch: .*$1"
@@ -15,10 +15,10 @@ refused() { # PATTERN TEXT-OF-THE-HOSTFILE (printf format)
 
 refused "hosts" ''
 refused "hosts" '# node1\n\n   // node2\n'
-refused "hosts:1:.*host:0" 'host:0\n'
-refused "hosts:2:.*host:abc" 'node1\nhost:abc\n'
-refused "hosts:3:.*slot=" '\n# two\nnode1 slot=2\n'
-refused "hosts:1:.*-oProxyCommand" '-oProxyCommand=x\n'
+refused "hosts:1:6: '0'.*host:2" 'host:0\n'
+refused "hosts:2:6: 'abc'" 'node1\nhost:abc\n'
+refused "hosts:3:7: .*slot.*slots" '\n# two\nnode1 slot=2\n'
+refused "hosts:1:1: .*-oProxyCommand" '-oProxyCommand=x\n'
 refused "hosts:1:" 'n[04-01]\n'
 refused "hosts:1:" 'n[01-04\n'
 

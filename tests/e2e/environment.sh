@@ -43,7 +43,7 @@ done
 master=$(value 0 MASTER_ADDR) port=$(value 0 MASTER_PORT)
 [[ "$master" != 127.* && "$master" != ::1 && "$master" != localhost ]] ||
   fail "MASTER_ADDR is loopback: $master"
-on node1 ip -o addr show | grep -Fq " $master/" || fail "MASTER_ADDR $master is not on node1"
+on node1 ip -o addr show | grep -F " $master/" >/dev/null || fail "MASTER_ADDR $master is not on node1"
 read -r low high </proc/sys/net/ipv4/ip_local_port_range
 [ "$port" -gt 1023 ] && { [ "$port" -lt "$low" ] || [ "$port" -gt "$high" ]; } ||
   fail "MASTER_PORT $port lies among the ephemeral ports"
