@@ -37,7 +37,7 @@ settled() { nothing_alive && [ -z "$(strangers | grep -v ' sshd: ')" ]; }
 for ((round = 1; round <= rounds; round++)); do
   RANDOM=$((seed * 1000 + round))
   fault=${faults[RANDOM % ${#faults[@]}]}
-  delay_ms=$((RANDOM % 1500))
+  delay_ms=$((RANDOM % 800))
   [ -z "${3:-}" ] || fault=$3
   : >"$record"
   hosts=()

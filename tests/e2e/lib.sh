@@ -144,7 +144,7 @@ count_alive() {
   local host total=0 count
   if [ ${#hosts[@]} = 0 ]; then "$e2e/count_alive" "$record"; return; fi
   for host in "${hosts[@]}"; do
-    count=$(on "$host" "$e2e/count_alive" "$record") || continue # a host that is off runs nothing
+    count=$(on "$host" "$e2e/count_alive" "$record" 2>/dev/null) || continue # a host that is off runs nothing
     total=$((total + count))
   done
   echo "$total"
