@@ -33,7 +33,8 @@ def describe(dtlaunch, rounds):
     version = next((line.split(":", 1)[1].strip() for line in hydra.splitlines()
                     if "Version" in line), "?")
     ours = subprocess.run([dtlaunch, "--version"], capture_output=True, text=True).stdout.split("\n")[0]
-    print(f"{model}, {os.cpu_count()} CPUs, Linux {platform.release()}\n"
+    print(f"{model}, {os.cpu_count()} CPUs, Linux {platform.release()}, load "
+          f"{os.getloadavg()[0]:.1f}\n"
           f"{ours}; Hydra of MPICH {version}; {rounds} rounds")
 
 
