@@ -96,7 +96,9 @@ launch() { # ARGUMENTS of dtlaunch
 
 # start_job ARGUMENTS...: dtlaunch in the background, in a session of its own and with the signal
 # handling of a terminal; its pid, as node1 counts, in $launcher.
-start_job() {
+start_job() { start_command "$bin/dtlaunch" "$@"; }
+
+start_command() { # COMMAND...
   local in=()
   [ ${#hosts[@]} = 0 ] || in=("$cluster" exec node1)
   rm -f "$work/launcher.pid"
@@ -104,7 +106,7 @@ start_job() {
   # shellcheck disable=SC2016
   timeout -s KILL "$limit" "${in[@]}" setsid -w bash -c \
     'echo $$ >"$1.new" && mv "$1.new" "$1" && shift && exec env --default-signal=INT,QUIT "$@"' \
-    start "$work/launcher.pid" "$bin/dtlaunch" "$@" >"$work/out" 2>"$work/err" </dev/null &
+    start "$work/launcher.pid" "$@" >"$work/out" 2>"$work/err" </dev/null &
   job=$!
   wait_for 10 "the launcher to start" test -s "$work/launcher.pid"
   launcher=$(cat "$work/launcher.pid")
