@@ -123,6 +123,10 @@ awaitable<std::unique_ptr<AgentStream>> start_over_ssh(asio::io_context& context
   co_return stream;
 }
 
+std::vector<std::string> local_agent_command(const std::string& agent_path) {
+  return {agent_path, "--stdio"};
+}
+
 }  // namespace
 
 bool is_local(const Host& host) {
@@ -134,8 +138,7 @@ bool is_local(const Host& host) {
 
 awaitable<std::unique_ptr<AgentStream>> start_local_agent(asio::io_context& context,
                                                           StartOptions options) {
-  std::vector<std::string> arguments(1, options.agent_path);
-  arguments.emplace_back("--stdio");
+  const std::vector<std::string> arguments = local_agent_command(options.agent_path);
   co_return make_local_stream(context, spawn_child(arguments, ChildErrors::kPiped));
 }
 
