@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <chrono>
 #include <sstream>
+#include <thread>
 
 #include "agent_driver.h"
 #include "base/limits.h"
@@ -47,6 +49,11 @@ std::vector<pid_t> start_families(AgentDriver& agent, bool stubborn) {
 pid_t guard_of(const AgentDriver& agent) {
   const auto children = children_of(agent.pid());
   EXPECT_EQ(children.size(), 1u);
+  // Forked, it is still called dtagent until it has executed dtguard.
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+  while (process_name(children.at(0)) != "dtguard" && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(milliseconds(1));
+  }
   EXPECT_EQ(process_name(children.at(0)), "dtguard");
   return children.at(0);
 }
