@@ -76,8 +76,8 @@ TEST(Lifetime, NothingIsLeftWhenTheGuardIsKilled) {
 
 TEST(Lifetime, NothingIsLeftWhenAgentThenGuardAreKilled) {
   AgentDriver agent;
+  const pid_t guard = guard_of(agent);
   auto pids = start_families(agent, true);
-  const pid_t guard = guard_of(agent);  // surely dtguard: before its exec it is called dtagent
   ::kill(agent.pid(), SIGKILL);
   ::kill(guard, SIGKILL);
   // What the guard had no time to end dies with it: the ranks; helpers in sessions of their own may
