@@ -1,0 +1,139 @@
+#include "launcher/start.h"
+
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <exception>
+#include <filesystem>
+#include <string>
+
+#include "base/error.h"
+#include "base/fd.h"
+#include "launcher/connect.h"
+#include "launcher/known_hosts.h"
+
+namespace dtl {
+namespace {
+
+using asio::ip::tcp;
+
+class LocalAgent : public ::testing::Test {
+ protected:
+  LocalAgent() {
+    std::string pattern = std::filesystem::temp_directory_path() / "dtl-start-test.XXXXXX";
+    folder_ = ::mkdtemp(pattern.data());
+    std::signal(SIGPIPE, SIG_IGN);
+  }
+  ~LocalAgent() override { std::filesystem::remove_all(folder_); }
+
+ public:
+  void make_agent(const std::string& script) {
+    options_.agent_path = folder_ + "/agent";
+    write_file_atomically(options_.agent_path, "#!/bin/sh\n" + script + "\n");
+    ::chmod(options_.agent_path.c_str(), 0755);
+  }
+  void run(awaitable<void> task) {
+    std::exception_ptr failure;
+    asio::co_spawn(context_, std::move(task), [&](std::exception_ptr error) { failure = error; });
+    context_.run();
+    if (failure) std::rethrow_exception(failure);
+  }
+
+  std::string folder_;
+  asio::io_context context_;
+  StartOptions options_;
+};
+
+TEST_F(LocalAgent, SpeaksBothWays) {
+  make_agent("exec cat");
+  std::string answer;
+  run([](LocalAgent& test, std::string& said) -> awaitable<void> {
+    auto stream = co_await start_local_agent(test.context_, test.options_);
+    co_await stream->write("hello");
+    said = co_await stream->read();
+  }(*this, answer));
+  EXPECT_EQ(answer, "hello");
+}
+
+TEST_F(LocalAgent, TellsItsEndAndItsLastWords) {
+  make_agent("echo farewell >&2; exit 5");
+  std::string ending, words;
+  run([](LocalAgent& test, std::string& end, std::string& said) -> awaitable<void> {
+    auto stream = co_await start_local_agent(test.context_, test.options_);
+    EXPECT_EQ(co_await stream->read(), "");
+    end = stream->ending();
+    said = stream->standard_error();
+  }(*this, ending, words));
+  EXPECT_EQ(ending, "exit status 5");
+  EXPECT_EQ(words, "farewell\n");
+}
+
+TEST_F(LocalAgent, MissingIsAnErrorWithItsPath) {
+  options_.agent_path = folder_ + "/nothing";
+  try {
+    run([](LocalAgent& test) -> awaitable<void> {
+      co_await start_local_agent(test.context_, test.options_);
+    }(*this));
+    ADD_FAILURE() << "it started";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.status(), Exit::kOs);
+    EXPECT_EQ(std::string(error.what()),
+              "cannot start " + options_.agent_path + ": No such file or directory");
+  }
+}
+
+TEST_F(LocalAgent, FirstAddressThatAnswersWins) {
+  tcp::acceptor open(context_, tcp::endpoint(asio::ip::address_v4::loopback(), 0));
+  tcp::acceptor closed(context_, tcp::endpoint(asio::ip::address_v4::loopback(), 0));
+  std::vector<tcp::endpoint> endpoints(1, closed.local_endpoint());
+  endpoints.push_back(open.local_endpoint());
+  closed.close();
+  run([](LocalAgent& test, std::vector<tcp::endpoint> both) -> awaitable<void> {
+    const Fd fd = co_await connect_first(
+        test.context_, both, std::chrono::steady_clock::now() + std::chrono::seconds(5));
+    EXPECT_TRUE(fd.valid());
+  }(*this, endpoints));
+}
+
+TEST(LocalHost, IsWhatNeedsNoSsh) {
+  const auto local = [](const std::string& name) {
+    Host host;
+    host.name = name;
+    return is_local(host);
+  };
+  EXPECT_TRUE(local("localhost"));
+  EXPECT_TRUE(local("127.0.0.9"));
+  EXPECT_TRUE(local("::1"));
+  EXPECT_FALSE(local("node1"));
+  EXPECT_FALSE(local("10.0.0.1"));
+}
+
+TEST(KnownHosts, KeepsMarkersAndLineNumbers) {
+  const auto lines = split_known_hosts("# a\n\nhost key\n@revoked  * key\n@new x\n", "f");
+  ASSERT_EQ(lines.size(), 3U);
+  EXPECT_EQ(lines[0].where, "f:3");
+  EXPECT_EQ(lines[1].marker, KnownHostsMarker::kRevoked);
+  EXPECT_EQ(lines[1].entry, "* key");
+  EXPECT_EQ(lines[2].marker, KnownHostsMarker::kUnknown);
+}
+
+TEST(KnownHosts, ARevokedKeyIsRevokedThoughAnotherLineKnowsIt) {
+  std::vector<KnownKey> known(2);
+  known[0].fingerprint = known[1].fingerprint = "A";
+  known[1].marker = KnownHostsMarker::kRevoked;
+  EXPECT_EQ(judge_host_key(known, "t", "A").state, HostKeyState::kRevoked);
+}
+
+TEST(KnownHosts, OneOfSeveralKeysIsEnough) {
+  std::vector<KnownKey> known(2);
+  known[0].fingerprint = "A";
+  known[1].fingerprint = "B";
+  known[0].type = known[1].type = "t";
+  EXPECT_EQ(judge_host_key(known, "t", "B").state, HostKeyState::kKnown);
+  EXPECT_EQ(judge_host_key(known, "t", "C").state, HostKeyState::kChanged);
+}
+
+}  // namespace
+}  // namespace dtl
