@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
+#include <string>
 #include <utility>
 
 #include "base/fd.h"
@@ -37,7 +37,7 @@ StandardInput::StandardInput(asio::io_context& context, int fd, std::function<vo
 StandardInput::~StandardInput() = default;
 
 awaitable<void> StandardInput::run() {
-  std::array<char, kReadBytes> buffer;
+  std::string buffer(kReadBytes, '\0');
   for (;;) {
     if (!co_await wait_readable()) co_return;
     const ssize_t n = ::read(fd_, buffer.data(), buffer.size());

@@ -8,6 +8,7 @@
 #include <csignal>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <thread>
 
 #include "launcher/report.h"
@@ -19,6 +20,15 @@ namespace {
 using namespace testing_support;
 using testing::HasSubstr;
 using testing::Not;
+
+// The fake agents' tasks, ended with the io_context of the session that they live in.
+struct FakeAgents : asio::execution_context::service {
+  inline static asio::execution_context::id id;
+  explicit FakeAgents(asio::execution_context& context)
+      : service(context), tasks(static_cast<asio::io_context&>(context)) {}
+  void shutdown() override { tasks.reset(); }
+  std::optional<TaskGroup> tasks;
+};
 
 class SessionTest : public testing::Test {
  protected:
@@ -42,15 +52,14 @@ class SessionTest : public testing::Test {
     if (unreachable_.contains(host.name)) {
       throw Error(unreachable_[host.name], host.name + ": cannot connect", "no route", "ping");
     }
-    if (!tasks_) tasks_ = std::make_unique<TaskGroup>(context);
+    TaskGroup& tasks = *asio::use_service<FakeAgents>(context).tasks;
     SocketPair pair = make_socketpair(SOCK_STREAM);
-    tasks_->spawn(live(context, agents_[host.name], std::move(pair.first), *tasks_));
+    tasks.spawn(live(context, agents_[host.name], std::move(pair.first), tasks));
     co_return std::make_unique<FakeStream>(make_fd_stream(context, std::move(pair.second)));
   }
 
   SessionResult run() {
     SessionResult result = run_session(request_, options_);
-    tasks_.reset();
     out_.write_end.reset();
     err_.write_end.reset();
     output_ = read_all(out_.read_end);
@@ -76,7 +85,6 @@ class SessionTest : public testing::Test {
   SessionOptions options_;
   std::map<std::string, FakeAgent> agents_;
   std::map<std::string, Exit> unreachable_;
-  std::unique_ptr<TaskGroup> tasks_;
   Pipe out_ = make_pipe(), err_ = make_pipe();
   Fd null_{::open("/dev/null", O_RDONLY | O_CLOEXEC)};
   std::string output_, errors_;
@@ -238,7 +246,6 @@ TEST_F(SessionTest, LosesNothingOfWhatASlowPipeReads) {
       }
     });
     run_session(request_, options_);
-    tasks_.reset();
     out_.write_end.reset();
   }
   EXPECT_EQ(bytes, 2 * kPieces * (piece.size() + 1));

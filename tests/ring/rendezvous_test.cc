@@ -196,7 +196,8 @@ TEST(Rendezvous, DifferentWorldSizesAreNamed) {
 
 TEST(Rendezvous, EveryAddressIsRefused) {
   for (const char* everywhere : {"0.0.0.0", "::"}) {
-    dt_options options = options_for(free_place(), 0, 2);
+    const Place place = free_place();
+    dt_options options = options_for(place, 0, 2);
     options.master_address = everywhere;
     const Joined joined = join_later(options).get();
     EXPECT_EQ(joined.status, DT_E_INVAL);
@@ -225,7 +226,8 @@ TEST(Rendezvous, WorldOfOneNeedsNeitherSecretNorAddress) {
 }
 
 TEST(Rendezvous, MissingSecretIsRefused) {
-  dt_options options = options_for(free_place(), 0, 2);
+  const Place place = free_place();
+  dt_options options = options_for(place, 0, 2);
   options.secret = nullptr;
   const Joined joined = join_later(options).get();
   EXPECT_EQ(joined.status, DT_E_AUTH);
@@ -233,7 +235,8 @@ TEST(Rendezvous, MissingSecretIsRefused) {
 }
 
 TEST(Rendezvous, RankOutsideTheWorldIsRefused) {
-  dt_options options = options_for(free_place(), 2, 2);
+  const Place place = free_place();
+  dt_options options = options_for(place, 2, 2);
   const Joined joined = join_later(options).get();
   EXPECT_EQ(joined.status, DT_E_INVAL);
   EXPECT_THAT(joined.error, HasSubstr("rank 2 of a world of 2"));
