@@ -59,14 +59,20 @@ struct Workers::Queue {
       lock.unlock();
       const std::exception_ptr failure = attempt(*task);
       lock.lock();
-      if (context_alive) hand_back(std::move(task), failure);
+      if (context_alive) {
+        hand_back(std::move(task), failure);
+      } else {
+        // What the work owns may belong to the context (a session's socket and timers) and can no
+        // longer be destroyed; the program is ending.
+        new std::shared_ptr<Task>(std::move(task));
+      }
     }
     --threads;
   }
 
   static std::exception_ptr attempt(Task& task) {
     try {  // the root of a thread
-      std::exchange(task.work, nullptr)();
+      task.work();  // and what it owns is destroyed with the task, on the context's thread
       return nullptr;
     } catch (...) {
       return std::current_exception();
