@@ -183,7 +183,8 @@ def describe(a, real, longest, full):
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--dttrain")
+    here = os.path.dirname(os.path.abspath(__file__))
+    parser.add_argument("--dttrain", default=os.path.join(here, "../build/release/bin/dttrain"))
     parser.add_argument("--python", action="append", default=[])
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--folder", help=argparse.SUPPRESS)
