@@ -20,6 +20,7 @@ constexpr auto kDead = 6s;                 // node declared lost; < kLease, so t
 constexpr auto kLease = 10s;               // an agent without a live launcher ends its ranks
 constexpr auto kGuardLease = 12s;          // a guard without a ticking agent does the same
 constexpr auto kKillGrace = 5s;            // SIGTERM -> SIGKILL; BLAS threads need about 1 s
+constexpr auto kInterruptGrace = 4s;       // the same after ^C: all is gone within 6 s
 constexpr auto kReapDeadline = 10s;        // after SIGKILL; then the process is named as unkillable
 constexpr auto kDrainDeadline = 1s;        // output left in pipes after a rank ended
 constexpr auto kAnswerMargin = 2s;         // on top of what a node itself may take to answer

@@ -73,11 +73,9 @@ void Stepper::enter(JobState state) {
   }
 }
 
-// Whoever presses ^C is waiting: unless told otherwise, everything is gone well within 6 s.
 Time Stepper::stop_grace() const {
   const bool by_user = job_.outcome && job_.outcome->cause == Cause::kInterrupted;
-  const bool default_grace = job_.options.grace == Time(kKillGrace);
-  return by_user && default_grace ? Time(kKillGrace) - 1s : job_.options.grace;
+  return job_.options.grace.value_or(by_user ? kInterruptGrace : kKillGrace);
 }
 
 void Stepper::enter_stopping() {

@@ -121,7 +121,7 @@ struct RankState {
 };
 
 struct JobOptions {
-  Time grace = kKillGrace;
+  std::optional<Time> grace;  // --grace; absent: kKillGrace, or kInterruptGrace after a signal
   std::optional<Time> timeout;
 };
 

@@ -31,6 +31,7 @@ std::string limits_text() {
          wait("lease", kLease, "until an agent without launcher ends its ranks") +
          wait("guard-lease", kGuardLease, "until a guard without agent does so") +
          wait("grace", kKillGrace, "from SIGTERM to SIGKILL; --grace") +
+         wait("interrupt-grace", kInterruptGrace, "the same after ^C, without --grace") +
          wait("reap", kReapDeadline, "after SIGKILL, until a process is unkillable") +
          wait("drain", kDrainDeadline, "for output after a rank has ended") +
          wait("margin", kAnswerMargin, "for an answer's way back") +

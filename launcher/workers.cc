@@ -71,7 +71,7 @@ struct Workers::Queue {
   }
 
   static std::exception_ptr attempt(Task& task) {
-    try {  // the root of a thread
+    try {           // the root of a thread
       task.work();  // and what it owns is destroyed with the task, on the context's thread
       return nullptr;
     } catch (...) {
