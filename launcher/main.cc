@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <stdexcept>
 
 #include "base/error.h"
 #include "base/fd.h"
@@ -20,6 +21,7 @@
 #include "launcher/report.h"
 #include "launcher/session.h"
 #include "launcher/start.h"
+#include "launcher/subcommands.h"
 #include "wire/messages.h"
 
 namespace dtl {
@@ -92,7 +94,16 @@ int run_job(const CommandLine& line) {
   return write_report(settings.report, result, result.job.outcome->exit_status);
 }
 
+// What each row of subcommand_table() runs; the arguments are those after its name.
+int run_subcommand(const std::string& name, const std::vector<std::string>& arguments) {
+  static_cast<void>(arguments);
+  throw std::logic_error(fmt::format("subcommand '{}' has no code", name));
+}
+
 int run(const std::vector<std::string>& arguments) {
+  if (!arguments.empty() && is_subcommand(arguments[0])) {
+    return run_subcommand(arguments[0], {arguments.begin() + 1, arguments.end()});
+  }
   const CommandLine line = parse_command_line(arguments);
   switch (line.action) {
     case Action::kHelp:

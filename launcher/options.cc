@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "launcher/subcommands.h"
 
 namespace dtl {
 namespace {
@@ -92,9 +93,9 @@ std::string_view bare_name(std::string_view spelled) {
   return first == std::string_view::npos ? std::string_view{} : spelled.substr(first);
 }
 
-const Option* find_option(std::string_view spelled) {
+const Option* find_option(std::span<const Option> table, std::string_view spelled) {
   const std::string_view word = bare_name(spelled);
-  for (const Option& option : option_table()) {
+  for (const Option& option : table) {
     for (const std::string_view name : option.names) {
       const std::string_view bare = bare_name(name);
       if (bare == word) return &option;
@@ -104,9 +105,9 @@ const Option* find_option(std::string_view spelled) {
   return nullptr;
 }
 
-std::string nearest_option(std::string_view spelled) {
+std::string nearest_option(std::span<const Option> table, std::string_view spelled) {
   std::vector<std::string> bare, documented;
-  for (const Option& option : option_table()) {
+  for (const Option& option : table) {
     for (const std::string_view name : option.names) {
       bare.emplace_back(bare_name(name));
       documented.emplace_back(name);
@@ -119,16 +120,28 @@ std::string nearest_option(std::string_view spelled) {
   return {};
 }
 
+std::string options_text(std::span<const Option> table) {
+  std::string text;
+  std::string_view group;
+  for (const Option& option : table) {
+    if (option.group != group) text += fmt::format("\n{}\n", group = option.group);
+    text += option_line(option);
+  }
+  return text;
+}
+
 std::string help_text() {
   std::string text =
       "usage: dtlaunch [options] program [argument ...]\n"
       "       dtlaunch [options]\n"
       "Starts ranks on one or many hosts, pins them, and ends all of them together.\n"
       "Options take one dash or two, and -option=value; the program comes after them.\n";
-  std::string_view group;
-  for (const Option& option : option_table()) {
-    if (option.group != group) text += fmt::format("\n{}\n", group = option.group);
-    text += option_line(option);
+  text += options_text(option_table());
+  if (!subcommand_table().empty()) {
+    text += "\nSubcommands (the first word; `dtlaunch -- ps` runs a program of that name)\n";
+  }
+  for (const Subcommand& subcommand : subcommand_table()) {
+    text += fmt::format("  dtlaunch {:<12} {}\n", subcommand.name, subcommand.summary);
   }
   text +=
       "\nExamples\n"

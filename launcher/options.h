@@ -1,6 +1,6 @@
 #pragma once
 // The one table of dtlaunch's options: --help, parsing, the nearest-name suggestion and the man
-// page's check all read it. Pure.
+// page's check all read it. Subcommands have tables of their own, of the same kind. Pure.
 
 #include <optional>
 #include <span>
@@ -28,12 +28,15 @@ std::string_view bare_name(std::string_view spelled);
 
 // The option that `spelled` names ("-np", "--np", "-NP"); words of one letter are case-sensitive.
 // nullptr when there is none.
-const Option* find_option(std::string_view spelled);
+const Option* find_option(std::span<const Option> table, std::string_view spelled);
 
 // The documented spelling nearest to a mistyped one; empty when nothing is near.
-std::string nearest_option(std::string_view spelled);
+std::string nearest_option(std::span<const Option> table, std::string_view spelled);
 
-// The text of --help: grouped, at most 80 columns.
+// The lines of --help for a table: its groups, at most 80 columns.
+std::string options_text(std::span<const Option> table);
+
+// The text of dtlaunch --help.
 std::string help_text();
 
 }  // namespace dtl

@@ -21,7 +21,7 @@
 
 namespace dtl {
 
-constexpr std::uint32_t kProtocol = 1;
+constexpr std::uint32_t kProtocol = 2;
 constexpr std::size_t kStdinWindow = 256 << 10;  // Stdin bytes sent and not yet StdinTaken
 
 // ---- launcher to agent

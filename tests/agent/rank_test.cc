@@ -87,7 +87,7 @@ TEST(Rank, IsFoundOnItsOwnPathThenBesideTheAgent) {
   beside.arguments.push_back("--version");
   agent.send(start_of(beside));
   agent.expect_output(0, "on path\n");
-  agent.expect_output(1, "protocol 1");
+  agent.expect_output(1, "protocol 2");
 }
 
 TEST(Rank, RunsAScriptWithoutAnInterpreterLine) {

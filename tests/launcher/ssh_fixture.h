@@ -13,7 +13,7 @@
 
 namespace dtl::testing {
 
-constexpr const char* kMarker = "DTLAUNCH-AGENT 1 0.1.0 0123456789abcdef0123456789abcdef\n";
+constexpr const char* kMarker = "DTLAUNCH-AGENT 2 0.1.0 0123456789abcdef0123456789abcdef\n";
 
 class SshTest : public ::testing::Test {
  public:  // coroutines of the tests use it

@@ -66,6 +66,26 @@ check_program() {
     sed "s|^.*|$program: option '&' is in ${page##*/} but not in --help|; /''/d"
 }
 
+# check_subcommands PAGE NAME...: the options of all of them together are those of the page.
+check_subcommands() {
+  local page=$1 help='' name shown written
+  shift
+  if [ $# = 0 ]; then
+    echo "${page##*/} does not say which subcommands it is about"
+    return
+  fi
+  for name in "$@"; do
+    help+=$("$bin/dtlaunch" "$name" --help 2>&1 </dev/null)$'\n' ||
+      echo "dtlaunch $name --help fails"
+  done
+  shown=$(printf '%s\n' "$help" | options_of_help)
+  written=$(options_of_page "$page")
+  comm -23 <(printf '%s\n' "$shown") <(printf '%s\n' "$written") |
+    sed "s|^.*|dtlaunch $*: option '&' is in --help but not in ${page##*/}|; /''/d"
+  comm -13 <(printf '%s\n' "$shown") <(printf '%s\n' "$written") |
+    sed "s|^.*|dtlaunch $*: option '&' is in ${page##*/} but not in --help|; /''/d"
+}
+
 complaints=$(
   for page in "$root"/man/*.[1-9]; do
     [ -f "$page" ] || continue
@@ -74,6 +94,11 @@ complaints=$(
     mandoc -T lint -W warning "$page" 2>&1 | sed "s|^mandoc: ||; s|^$root/||" || true
   done
   [ -x "$bin/dtlaunch" ] && check_program dtlaunch "$root/man/dtlaunch.1"
+  # A page dtlaunch-NAME.1 is about the subcommands that it names in lines "\" subcommands: ps logs".
+  for page in "$root"/man/dtlaunch-*.1; do
+    [ -f "$page" ] && [ -x "$bin/dtlaunch" ] || continue
+    check_subcommands "$page" $(sed -n 's/^\.\\" subcommands: //p' "$page")
+  done
   [ -x "$bin/dttrain" ] && check_program dttrain "$root/man/dttrain.1" init
   [ -x "$bin/dtagent" ] && check_program dtagent "$root/man/dtagent.8"
   true

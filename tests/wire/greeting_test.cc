@@ -8,10 +8,10 @@
 namespace dtl {
 namespace {
 
-const Greeting kGreeting{1, "0.1.0", "0123456789abcdef0123456789abcdef"};
+const Greeting kGreeting{2, "0.1.0", "0123456789abcdef0123456789abcdef"};
 
 TEST(Greeting, IsOneLineOfWords) {
-  EXPECT_EQ(to_line(kGreeting), "\nDTLAUNCH-AGENT 1 0.1.0 0123456789abcdef0123456789abcdef\n");
+  EXPECT_EQ(to_line(kGreeting), "\nDTLAUNCH-AGENT 2 0.1.0 0123456789abcdef0123456789abcdef\n");
 }
 
 TEST(Greeting, IsFoundAfterShellNoiseAndBeforeTheFirstFrame) {
@@ -19,7 +19,7 @@ TEST(Greeting, IsFoundAfterShellNoiseAndBeforeTheFirstFrame) {
   ASSERT_TRUE(found.has_value());
   EXPECT_EQ(found->noise, "Welcome to n1\nbye");
   EXPECT_EQ(found->rest, "frames");
-  EXPECT_EQ(found->greeting.protocol, 1u);
+  EXPECT_EQ(found->greeting.protocol, 2u);
   EXPECT_EQ(found->greeting.version, "0.1.0");
   EXPECT_EQ(found->greeting.nonce, kGreeting.nonce);
 }
@@ -32,7 +32,7 @@ TEST(Greeting, IsNotFoundBeforeItsLastByte) {
 }
 
 TEST(Greeting, IsNotMistakenForNoiseThatLooksLikeIt) {
-  const auto found = find_greeting("\nDTLAUNCH-AGENT is cool\n\nDTLAUNCH-AGENT 1 0.1.0 XYZ\n" +
+  const auto found = find_greeting("\nDTLAUNCH-AGENT is cool\n\nDTLAUNCH-AGENT 2 0.1.0 XYZ\n" +
                                    to_line(kGreeting));
   ASSERT_TRUE(found.has_value());
   EXPECT_EQ(found->greeting.nonce, kGreeting.nonce);
