@@ -10,7 +10,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <exception>
 #include <string>
 #include <string_view>
@@ -83,12 +82,16 @@ std::string make_nonce() {
 
 // The guard exits when its link closes; nothing of us should outlive us.
 void await_guard() {
-  constexpr int kWaitMs = 1000;
-  for (int waited = 0; waited < kWaitMs; ++waited) {
-    const pid_t pid = ::waitpid(-1, nullptr, WNOHANG);
-    if (pid < 0 && errno == ECHILD) return;
-    if (pid == 0) sleep_ms(1);
-  }
+  constexpr timespec kWait{1, 0};  // it has nothing left to do but to exit
+  sigset_t child;
+  ::sigemptyset(&child);
+  ::sigaddset(&child, SIGCHLD);
+  ::sigprocmask(SIG_BLOCK, &child, nullptr);  // before the look, so that no end is missed
+  pid_t ended = 0;
+  do {
+    ended = ::waitpid(-1, nullptr, WNOHANG);
+    if (ended < 0) return;
+  } while (ended > 0 || ::sigtimedwait(&child, nullptr, &kWait) == SIGCHLD);
 }
 
 Exit serve() {
