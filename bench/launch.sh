@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # How long starting and ending a job takes, beside MPICH's Hydra in one interleaved run: two ranks
-# on this machine, and four hosts over ssh, cold (every run makes its own connections). The hosts
-# are those of tests/cluster, the launchers run on a fifth that is none of them.
-# usage: bench/launch.sh [ROUNDS]; needs root, mpich, and the release build
+# on this machine, and 4, 64, ... hosts over ssh, cold (every run makes its own connections); and
+# what each host costs the launcher in CPU and memory. The hosts are those of tests/cluster, the
+# launchers run on one more that is none of them.
+# usage: bench/launch.sh [ROUNDS [HOSTS...]]; needs root, mpich, and the release build
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(dirname "$here")
@@ -18,6 +19,10 @@ command -v mpiexec.hydra >/dev/null || {
 DTL_CLUSTER=$(mktemp -d)/cluster
 export DTL_CLUSTER
 trap '"$cluster" down; rmdir "$(dirname "$DTL_CLUSTER")"' EXIT
-"$cluster" up 4 --login >/dev/null
+rounds=${1:-21}
+sizes=("${@:2}")
+[ ${#sizes[@]} -gt 0 ] || sizes=(4)
+most=$(printf '%s\n' "${sizes[@]}" | sort -n | tail -n 1)
+"$cluster" up "$most" --login >/dev/null
 echo "commit $(git -C "$root" describe --always --dirty 2>/dev/null || echo unknown)"
-"$cluster" exec login /usr/bin/python3 "$here/launch_times.py" "$bin/dtlaunch" "${1:-21}"
+"$cluster" exec login /usr/bin/python3 "$here/launch_times.py" "$bin/dtlaunch" "$rounds" "${sizes[@]}"

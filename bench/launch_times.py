@@ -4,25 +4,34 @@ Every command is first run once to see that it does what it should, then timed i
 runs every command once, so that all of them meet the same weather.
 """
 import os, platform, shutil, statistics, subprocess, sys, tempfile, time
+from collections import namedtuple
 
-NODES = [f"node{i}" for i in range(1, 5)]
+LOCAL = "2 ranks, this machine"
+Case = namedtuple("Case", "command hosts")        # hosts: where its ranks must run, in order
+Run = namedtuple("Run", "wall_ms cpu_ms rss_kib")  # CPU and memory of the launcher alone
 
 
 def run(command):
-    begin = time.perf_counter()
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                          timeout=120)
-    elapsed_ms = 1000 * (time.perf_counter() - begin)
-    if done.returncode != 0:
-        sys.exit(f"launch: {' '.join(command)}: exit status {done.returncode}\n{done.stderr}")
-    return elapsed_ms, done.stdout
+    """Once, and what it cost; rusage of a process does not count what runs on other hosts."""
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+        begin = time.perf_counter()
+        child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=errors)
+        _, status, usage = os.wait4(child.pid, 0)
+        elapsed_ms = 1000 * (time.perf_counter() - begin)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        output.seek(0), errors.seek(0)
+        if child.returncode != 0:
+            sys.exit(f"launch: {' '.join(command)}: exit status {child.returncode}\n"
+                     f"{errors.read().decode()}")
+        cost = Run(elapsed_ms, 1000 * (usage.ru_utime + usage.ru_stime), usage.ru_maxrss)
+        return cost, output.read().decode()
 
 
-def verify(name, prefix, expected):
+def verify(name, case):
     """Every rank runs once, and where it should."""
-    _, output = run(prefix + ["sh", "-c", "echo $PMI_RANK $(uname -n)"])
+    _, output = run(case.command + ["sh", "-c", "echo $PMI_RANK $(uname -n)"])
     seen = sorted(line.split() for line in output.splitlines())
-    if seen != sorted([str(rank), host] for rank, host in enumerate(expected)):
+    if seen != sorted([str(rank), host] for rank, host in enumerate(case.hosts)):
         sys.exit(f"launch: {name}: ranks ran on {seen}")
 
 
@@ -38,37 +47,64 @@ def describe(dtlaunch, rounds):
           f"{ours}; Hydra of MPICH {version}; {rounds} rounds")
 
 
-def main():
-    dtlaunch, rounds = sys.argv[1], int(sys.argv[2])
-    folder = tempfile.mkdtemp()
-    hostfile = folder + "/hosts"
-    with open(hostfile, "w") as file:
-        file.writelines(name + "\n" for name in NODES)
-    here = os.uname().nodename
-    cases = {
-        ("2 ranks, this machine", "dtlaunch"): ([dtlaunch, "-np", "2", "--oversubscribe"], [here] * 2),
-        ("2 ranks, this machine", "hydra"): (["mpiexec.hydra", "-n", "2"], [here] * 2),
-        ("4 hosts, cold ssh", "dtlaunch"): ([dtlaunch, "-f", hostfile, "-np", "4", "-ppn", "1"], NODES),
-        ("4 hosts, cold ssh", "hydra"):
-            (["mpiexec.hydra", "-launcher", "ssh", "-f", hostfile, "-n", "4", "-ppn", "1"], NODES),
-    }
-    describe(dtlaunch, rounds)
-    for key, (prefix, expected) in cases.items():
-        verify(" ".join(key), prefix, expected)
-    times = {key: [] for key in cases}
-    times["1 host, cold ssh", "ssh node1 true"] = []
-    for _ in range(rounds):
-        for key, (prefix, _) in cases.items():
-            times[key].append(run(prefix + ["true"])[0])
-        times["1 host, cold ssh", "ssh node1 true"].append(run(["ssh", "node1", "true"])[0])
-    shutil.rmtree(folder)
+def make_cases(dtlaunch, sizes, folder):
+    here = [os.uname().nodename] * 2
+    cases = {(LOCAL, "dtlaunch"): Case([dtlaunch, "-np", "2", "--oversubscribe"], here),
+             (LOCAL, "hydra"): Case(["mpiexec.hydra", "-n", "2"], here)}
+    for size in sizes:
+        nodes = [f"node{i}" for i in range(1, size + 1)]
+        hostfile = f"{folder}/{size}"
+        with open(hostfile, "w") as file:
+            file.writelines(name + "\n" for name in nodes)
+        where = ["-f", hostfile, "-n", str(size), "-ppn", "1"]
+        cases[f"{size} hosts, cold ssh", "dtlaunch"] = Case([dtlaunch] + where, nodes)
+        cases[f"{size} hosts, cold ssh", "hydra"] = Case(
+            ["mpiexec.hydra", "-launcher", "ssh"] + where, nodes)
+    return cases
+
+
+def median_of(runs, what):
+    return statistics.median(getattr(each, what) for each in runs)
+
+
+def print_times(times):
     print(f"{'what':<23} {'launcher':<15} {'median':>8} {'fastest':>8} {'slowest':>8}   ms")
-    for (what, launcher), values in times.items():
-        print(f"{what:<23} {launcher:<15} {statistics.median(values):8.1f} {min(values):8.1f} "
-              f"{max(values):8.1f}")
-    for what in ("2 ranks, this machine", "4 hosts, cold ssh"):
-        ours, theirs = (statistics.median(times[what, name]) for name in ("dtlaunch", "hydra"))
+    for (what, launcher), runs in times.items():
+        walls = [each.wall_ms for each in runs]
+        print(f"{what:<23} {launcher:<15} {statistics.median(walls):8.1f} {min(walls):8.1f} "
+              f"{max(walls):8.1f}")
+    for what in dict.fromkeys(what for what, launcher in times if launcher == "hydra"):
+        ours, theirs = (median_of(times[what, name], "wall_ms") for name in ("dtlaunch", "hydra"))
         print(f"{what}: dtlaunch / hydra = {ours:.1f} / {theirs:.1f} = {ours / theirs:.2f}")
+
+
+def print_costs(times, sizes):
+    """What one host more costs the launcher: the difference to the local job, which has none."""
+    base = times[LOCAL, "dtlaunch"]
+    for size in sizes:
+        runs = times[f"{size} hosts, cold ssh", "dtlaunch"]
+        cpu = median_of(runs, "cpu_ms") - median_of(base, "cpu_ms")
+        rss = median_of(runs, "rss_kib") - median_of(base, "rss_kib")
+        print(f"{size} hosts: dtlaunch takes {cpu / size:.2f} ms CPU and {rss / size:.0f} KiB for each")
+
+
+def main():
+    dtlaunch, rounds, sizes = sys.argv[1], int(sys.argv[2]), [int(size) for size in sys.argv[3:]]
+    folder = tempfile.mkdtemp()
+    cases = make_cases(dtlaunch, sizes, folder)
+    describe(dtlaunch, rounds)
+    for key, case in cases.items():
+        verify(" ".join(key), case)
+    times = {key: [] for key in cases}
+    plain = "1 host, cold ssh", "ssh node1 true"
+    times[plain] = []
+    for _ in range(rounds):
+        for key, case in cases.items():
+            times[key].append(run(case.command + ["true"])[0])
+        times[plain].append(run(["ssh", "node1", "true"])[0])
+    shutil.rmtree(folder)
+    print_times(times)
+    print_costs(times, sizes)
 
 
 if __name__ == "__main__":
