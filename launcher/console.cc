@@ -36,6 +36,7 @@ void Console::rank_ended(int rank) {
 
 void Console::say(std::string_view text) {
   messages_.emplace_back(text);
+  if (said_) said_(text);
   mixer_.say(fmt::format("{}: {}\n", program_name(), text));
   writer_.write_always(mixer_.take());
 }

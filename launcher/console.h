@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "launcher/line_mixer.h"
@@ -23,6 +24,7 @@ class Console {
   void rank_ended(int rank);
   // One line, or a card of several, from dtlaunch: "dtlaunch: ..." on standard error.
   void say(std::string_view text);
+  void on_say(std::function<void(std::string_view)> listener) { said_ = std::move(listener); }
   void print(std::string_view text);  // as it is, on standard output
 
   void show_partial_lines(Time now);
@@ -48,6 +50,7 @@ class Console {
   LineMixer mixer_;
   std::vector<LineTail> tails_;
   std::vector<std::string> messages_;
+  std::function<void(std::string_view)> said_;  // hears what say() says; may be empty
   mutable OutputWriter writer_;
 };
 

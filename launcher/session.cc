@@ -6,6 +6,7 @@
 #include <csignal>
 #include <utility>
 
+#include "base/job_record.h"
 #include "base/log.h"
 #include "launcher/session_shell.h"
 
@@ -54,6 +55,7 @@ SessionShell::SessionShell(const Request& request, const SessionOptions& options
         const Node& first = node(plan_->nodes.front().host);
         if (first.connection) first.connection->send(message);
       }) {
+  console_.on_say(options.hooks.said);
   for (Host& host : hosts_of(request)) nodes_.emplace_back().host = std::move(host);
   job_ = make_job(nodes_.size(), options.job);
   phases_.push_back({JobState::kStarting, Time{0}});
@@ -103,6 +105,7 @@ void SessionShell::feed(job::Event event) {
 
 void SessionShell::state_changed(JobState before) {
   phases_.push_back({job_.state, now()});
+  if (options_.hooks.state) options_.hooks.state(job_.state);
   log_debug(fmt::format("{:.3f} s: {}", static_cast<double>(now().count()) / 1000,
                         state_name(job_.state)));
   if (before == JobState::kStarting) tell_start_errors();
@@ -121,7 +124,10 @@ void SessionShell::state_changed(JobState before) {
 void SessionShell::hear(int index, Message message) {
   if (const auto* output = std::get_if<Output>(&message)) {
     const bool its_own = output->rank < job_.ranks.size() && job_.ranks[output->rank].node == index;
-    if (its_own) console_.rank_output(*output, now());
+    if (its_own) {
+      console_.rank_output(*output, now());
+      if (options_.hooks.output) options_.hooks.output(*output);
+    }
   } else if (const auto* taken = std::get_if<StdinTaken>(&message)) {
     input_.taken(taken->bytes);
   } else if (const auto* exited = std::get_if<Exited>(&message)) {
@@ -185,6 +191,7 @@ awaitable<AgentLink> SessionShell::bring_up(int index) {
   welcome.launcher_version = DTL_VERSION;
   welcome.job_id = options_.job_id;
   welcome.host_name = host_name(index);
+  welcome.launcher_host = own_host_name();
   const auto deadline =
       std::max(began_ + kStartDeadline, std::chrono::steady_clock::now() + Time(kHeartbeat));
   co_return co_await greet_agent(context_, tasks_, std::move(stream), std::move(welcome), deadline);

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
@@ -22,6 +23,15 @@ namespace dtl {
 using AgentStarter =
     std::function<awaitable<std::unique_ptr<AgentStream>>(asio::io_context&, Host)>;
 
+// What a job's record and kept output hear of it. Called on the session's thread; each may be
+// empty.
+struct SessionHooks {
+  std::function<void(JobState)> state;         // it has changed
+  std::function<void(std::size_t)> placed;     // how many ranks there are
+  std::function<void(const Output&)> output;   // of a rank
+  std::function<void(std::string_view)> said;  // by dtlaunch, without its name in front
+};
+
 struct SessionOptions {
   AgentStarter start_agent;
   std::string job_id;  // 16 hex digits
@@ -29,6 +39,7 @@ struct SessionOptions {
   bool label = false;                     // -l
   bool dry_run = false;                   // print the plan and end
   int input = 0, output = 1, errors = 2;  // descriptors
+  SessionHooks hooks;
 };
 
 struct PhaseTime {

@@ -102,6 +102,7 @@ void SessionShell::place_ranks_now() {
     placed.ranks[found->second].push_back(place.rank);
   }
   console_.set_ranks(places_.size());
+  if (options_.hooks.placed) options_.hooks.placed(places_.size());
   feed(std::move(placed));
 }
 

@@ -120,6 +120,7 @@ void fields(Io& io, M& m) {
   io.text("launcher_version", m.launcher_version, kMaxNameBytes);
   io.text("job_id", m.job_id, kMaxNameBytes);
   io.text("host_name", m.host_name, kMaxNameBytes);
+  io.text("launcher_host", m.launcher_host, kMaxNameBytes);
 }
 DTL_MESSAGE(2, Hello);
 template <class Io, Is<Hello> M>

@@ -27,8 +27,9 @@ constexpr std::size_t kStdinWindow = 256 << 10;  // Stdin bytes sent and not yet
 // ---- launcher to agent
 struct Welcome {
   std::string launcher_version;
-  std::string job_id;     // 16 hex digits
-  std::string host_name;  // this node's name in the hostfile, for messages
+  std::string job_id;         // 16 hex digits
+  std::string host_name;      // this node's name in the hostfile, for messages
+  std::string launcher_host;  // the launching machine's own name, for the record of the job
 };
 struct Listen {  // accept probes on every address of this node; also choose a free MASTER_PORT
 };

@@ -49,7 +49,7 @@ AgentDriver::AgentDriver() {
   ::signal(SIGPIPE, SIG_IGN);
   launch();
   read_greeting();
-  send(Welcome{"0.1.0", "00112233aabbccdd", "testhost"});
+  send(Welcome{"0.1.0", "00112233aabbccdd", "testhost", "testhost"});
   facts_ = expect<Hello>().facts;
 }
 

@@ -39,7 +39,7 @@ std::vector<std::pair<std::string, Message>> example_messages() {
   Reached reached;
   reached.attempts = {Attempt{{"10.0.0.1", 4000}, true, "10.0.0.2", "eth0", ""}};
   const std::vector<Message> messages = {
-      Welcome{"0.1.0", "00112233aabbccdd", "node01"},
+      Welcome{"0.1.0", "00112233aabbccdd", "node01", "login"},
       example_hello(),
       Listen{},
       Listening{4000, 29500, {"10.0.0.1"}},

@@ -1,0 +1,54 @@
+#pragma once
+// JobRecord: a small file that says that a job, or a node's part of it, is running here, for
+// `dtlaunch ps` and its kin. The launcher and each agent write their own and remove it at the end;
+// one whose process is gone is a leftover. Nothing depends on records: a job runs without them.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/process_id.h"
+
+namespace dtl {
+
+struct JobRecord {
+  std::string role;  // "launcher" or "agent"
+  std::string job_id;
+  ProcessId process;          // of the launcher or the agent
+  std::string host;           // the name of the machine that it is on
+  std::string launcher_host;  // the same of the job's launcher
+  std::string hosts;          // launcher: as named in the hostfile, "node1,node2"
+  std::string command;
+  int ranks = 0;           // launcher: of the job; agent: of this node
+  std::int64_t since = 0;  // seconds since 1970
+  std::string state;       // launcher's: "starting", "running", ... "ended"
+  int exit_status = 0;     // once ended
+  bool detached = false;   // its output is kept
+  bool labelled = false;   // -l
+};
+
+// "key value" lines; what a terminal would act on in a value becomes '?'.
+std::string to_text(const JobRecord& record);
+// Unknown keys are skipped; nullopt without a job id and a process.
+std::optional<JobRecord> parse_job_record(const std::string& text);
+
+// Where the record of this process belongs: FOLDER/JOB.ROLE.PID
+std::string record_path(const std::string& folder, const JobRecord& record);
+// Replaces the file in one step, without waiting for the disk. False when it cannot be written.
+bool write_record(const std::string& path, const JobRecord& record);
+
+struct RecordFile {
+  std::string path;
+  JobRecord record;
+};
+// All records of a folder, in order of name; what is no record is skipped.
+std::vector<RecordFile> read_records(const std::string& folder);
+
+// This machine's own name.
+std::string own_host_name();
+
+// 16 hexadecimal digits, or a beginning of that.
+bool is_job_id_prefix(const std::string& text);
+
+}  // namespace dtl

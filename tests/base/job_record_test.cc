@@ -1,0 +1,133 @@
+#include "base/job_record.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "base/error.h"
+#include "base/runtime_folder.h"
+#include "base/unix_socket.h"
+
+namespace dtl {
+namespace {
+
+class Records : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = "/tmp/dtl-records-XXXXXX";
+    ASSERT_NE(::mkdtemp(name.data()), nullptr);
+    folder_ = name;
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  std::string folder_;
+};
+
+JobRecord example() {
+  JobRecord record;
+  record.role = "launcher";
+  record.job_id = "00112233aabbccdd";
+  record.process = identify(::getpid());
+  record.host = record.launcher_host = "login";
+  record.hosts = "node1,node2";
+  record.command = "python3 train.py";
+  record.ranks = 4;
+  record.since = 1700000000;
+  record.state = "running";
+  record.detached = true;
+  return record;
+}
+
+TEST_F(Records, ComeBackAsTheyWereWritten) {
+  const JobRecord record = example();
+  ASSERT_TRUE(write_record(record_path(folder_, record), record));
+  const auto files = read_records(folder_);
+  ASSERT_EQ(files.size(), 1u);
+  EXPECT_EQ(to_text(files[0].record), to_text(record));
+}
+
+TEST_F(Records, KeepAValueOnOneLine) {
+  JobRecord record = example();
+  record.command = "sh -c 'a\nstate ended'\x1b[2J";
+  const auto read = parse_job_record(to_text(record));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->command, "sh -c 'a?state ended'?[2J");
+  EXPECT_EQ(read->state, "running");
+}
+
+TEST_F(Records, AreSkippedWithoutAJobOrAProcess) {
+  EXPECT_FALSE(parse_job_record(""));
+  EXPECT_FALSE(parse_job_record("job 00112233aabbccdd\n"));
+  EXPECT_FALSE(parse_job_record("job ../../etc\nprocess 1:1:x\n"));
+}
+
+TEST(ProcessId, TellsAProcessFromALaterOneWithItsNumber) {
+  ProcessId self = identify(::getpid());
+  EXPECT_TRUE(is_running(self));
+  EXPECT_TRUE(open_process(self).valid());
+  self.start_time += 1;
+  EXPECT_FALSE(is_running(self));
+  EXPECT_FALSE(open_process(self).valid());
+}
+
+TEST(ProcessId, IsNotAliveOnAnotherMachine) {
+  ProcessId self = identify(::getpid());
+  self.space = "another-boot";
+  EXPECT_FALSE(is_running(self));
+}
+
+TEST(ProcessId, SurvivesItsText) {
+  const ProcessId self = identify(::getpid());
+  const auto read = parse_process_id(to_text(self));
+  ASSERT_TRUE(read);
+  EXPECT_TRUE(is_running(*read));
+  EXPECT_FALSE(parse_process_id("1:2"));
+}
+
+TEST_F(Records, PrivateFoldersAreRefusedWhenOthersCanEnter) {
+  const std::string open = folder_ + "/open";
+  ASSERT_EQ(::mkdir(open.c_str(), 0755), 0);
+  EXPECT_THROW(make_private_folder(open), Error);
+  const std::string link = folder_ + "/link";
+  ASSERT_EQ(::symlink("/root", link.c_str()), 0);
+  EXPECT_THROW(make_private_folder(link), Error);
+  make_private_folder(folder_ + "/a/b");
+  EXPECT_TRUE(is_private_folder(folder_ + "/a/b"));
+}
+
+TEST_F(Records, SocketsAreOfThisUserAlone) {
+  const std::string path = folder_ + "/socket";
+  EXPECT_FALSE(connect_unix(path).valid());
+  {
+    const Fd listener = listen_unix(path);
+    struct stat status {};
+    ASSERT_EQ(::stat(path.c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 0777, 0600u);
+    EXPECT_TRUE(connect_unix(path).valid());
+    EXPECT_THROW(listen_unix(path), Error);
+  }
+  EXPECT_FALSE(connect_unix(path).valid()) << "stale";
+  EXPECT_TRUE(listen_unix(path).valid()) << "replaces a stale socket";
+}
+
+TEST_F(Records, SocketsOfAnotherUserAreNotUsed) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can be two users";
+  const std::string path = folder_ + "/socket";
+  const Fd listener = listen_unix(path);
+  ::chmod(folder_.c_str(), 0777);
+  ::chmod(path.c_str(), 0777);
+  const pid_t other = ::fork();
+  if (other == 0) {
+    if (::setuid(65534) != 0) ::_exit(2);
+    ::_exit(connect_unix(path).valid() ? 1 : 0);
+  }
+  int status = 0;
+  ::waitpid(other, &status, 0);
+  EXPECT_EQ(status, 0) << "root's socket answers nobody";
+}
+
+}  // namespace
+}  // namespace dtl
