@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
 
 #include "base/error.h"
@@ -10,6 +11,7 @@
 #include "base/text.h"
 #include "launcher/option_words.h"
 #include "launcher/options.h"
+#include "launcher/program_lines.h"
 
 namespace dtl {
 namespace {
@@ -35,6 +37,7 @@ std::chrono::milliseconds to_milliseconds(double seconds) {
 struct Raw {
   CommandLine line;
   bool help = false, version = false, show_limits = false;
+  ProgramLine program;
   std::vector<std::string> genv, env;
   double timeout = 0, grace = 0;
 };
@@ -44,15 +47,16 @@ void define(CLI::App& app, Raw& raw) {
   const CLI::Validator count(check_count, "N");
   auto* hostfile = app.add_option("--hostfile", line.hostfile);
   app.add_option("--hosts", line.hosts)->excludes(hostfile);
-  app.add_option("--np", line.ranks)->check(count);
+  app.add_option("--np", raw.program.ranks)->check(count);
   app.add_option("--ppn", line.ranks_per_node)->check(count);
   app.add_flag("--oversubscribe", line.oversubscribe);
   app.add_option("--iface", line.interface);
   app.add_flag("--accept-new-host-keys", line.accept_new_host_keys);
   app.add_option("--config", line.job_file);
+  app.add_option("--configfile", line.program_file);
   app.add_option("--genv", raw.genv);
   app.add_option("--env", raw.env);
-  app.add_option("--wdir", line.working_directory);
+  app.add_option("--wdir", raw.program.working_directory);
   app.add_flag("--dry-run", line.dry_run);
   app.add_flag("--prepend-rank", line.prepend_rank);
   app.add_option("--report", line.report);
@@ -66,34 +70,55 @@ void define(CLI::App& app, Raw& raw) {
   app.add_flag("--show-limits", raw.show_limits);
 }
 
-void collect_variables(const std::vector<std::string>& options, Variables& set) {
-  for (const std::string& text : options) {
-    const std::size_t name_at = text.starts_with("--genv=")  ? 7
-                                : text.starts_with("--env=") ? 6
-                                                             : 0;
-    if (name_at == 0) continue;
-    const std::size_t equals = text.find('=', name_at);
-    set.emplace_back(text.substr(name_at, equals - name_at), text.substr(equals + 1));
+Variables variables_of(const OptionWords& words, std::string_view option) {
+  Variables set;
+  for (const GivenOption& given : words.options) {
+    if (given.option->names.back() != option) continue;
+    const std::size_t equals = given.value.find('=');
+    set.emplace_back(given.value.substr(0, equals), given.value.substr(equals + 1));
+  }
+  return set;
+}
+
+// One block: the options up to the program, and the program up to ":" or the end.
+struct Block {
+  OptionWords words;
+  bool another = false;  // a ":" ended it
+};
+
+std::vector<Block> read_blocks(std::vector<std::string> arguments) {
+  std::vector<Block> blocks;
+  do {
+    Block block;
+    block.words = read_option_words(option_table(), arguments, "dtlaunch --help");
+    std::vector<std::string>& rest = block.words.rest;
+    const auto colon = std::find(rest.begin(), rest.end(), ":");
+    block.another = colon != rest.end();
+    arguments.clear();
+    if (block.another) arguments.assign(colon + 1, rest.end());
+    rest.erase(colon, rest.end());
+    blocks.push_back(std::move(block));
+  } while (blocks.back().another);
+  return blocks;
+}
+
+void check_blocks(const std::vector<Block>& blocks) {
+  if (blocks.size() == 1) return;
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    if (blocks[i].words.rest.empty()) {
+      throw Error(Exit::kUsage,
+                  fmt::format("there is no program {} ':'", i == 0 ? "before" : "after"), "",
+                  "dtlaunch -n 1 a : -n 2 b");
+    }
+    for (const GivenOption& given : blocks[i].words.options) {
+      if (i == 0 || given.option->scope == Scope::kProgram) continue;
+      throw Error(Exit::kUsage, fmt::format("option '{}' after ':'", given.option->names.back()),
+                  "it is for the whole job", "put it before the first program");
+    }
   }
 }
 
-CommandLine finish(Raw& raw, const CLI::App& app, const std::vector<std::string>& options,
-                   std::vector<std::string> command) {
-  CommandLine line = std::move(raw.line);
-  if (raw.show_limits) line.action = Action::kShowLimits;
-  if (raw.version) line.action = Action::kVersion;
-  if (raw.help) line.action = Action::kHelp;
-  if (app.count("--timeout") > 0) line.timeout = to_milliseconds(raw.timeout);
-  if (app.count("--grace") > 0) line.grace = to_milliseconds(raw.grace);
-  collect_variables(options, line.set);
-  line.command = std::move(command);
-  return line;
-}
-
-}  // namespace
-
-CommandLine parse_command_line(const std::vector<std::string>& arguments) {
-  OptionWords words = read_option_words(option_table(), arguments, "dtlaunch --help");
+Raw parse_options(const OptionWords& words) {
   std::vector<std::string> options;
   for (const GivenOption& given : words.options) options.push_back(canonical_form(given));
   Raw raw;
@@ -108,7 +133,74 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments) {
   } catch (const CLI::ParseError& error) {
     throw Error(Exit::kUsage, error.what(), "", "dtlaunch --help");
   }
-  return finish(raw, app, options, std::move(words.rest));
+  if (app.count("--timeout") > 0) raw.line.timeout = to_milliseconds(raw.timeout);
+  if (app.count("--grace") > 0) raw.line.grace = to_milliseconds(raw.grace);
+  return raw;
+}
+
+ProgramLine program_of(Raw& raw, const OptionWords& words) {
+  ProgramLine program = std::move(raw.program);
+  program.set = variables_of(words, "-env");
+  program.command = words.rest;
+  return program;
+}
+
+// The ranks of the whole line: those of its programs together, if there are several.
+void add_up_ranks(CommandLine& line) {
+  if (line.programs.size() == 1) {
+    line.ranks = line.programs[0].ranks;
+    return;
+  }
+  int ranks = 0;
+  for (const ProgramLine& program : line.programs) ranks += program.ranks.value_or(1);
+  line.ranks = ranks;
+}
+
+}  // namespace
+
+CommandLine parse_command_line(const std::vector<std::string>& arguments) {
+  const std::vector<Block> blocks = read_blocks(arguments);
+  check_blocks(blocks);
+  Raw raw = parse_options(blocks[0].words);
+  CommandLine line = std::move(raw.line);
+  if (raw.show_limits) line.action = Action::kShowLimits;
+  if (raw.version) line.action = Action::kVersion;
+  if (raw.help) line.action = Action::kHelp;
+  line.set = variables_of(blocks[0].words, "-genv");
+  line.programs = {program_of(raw, blocks[0].words)};
+  for (std::size_t i = 1; i < blocks.size(); ++i) {
+    Raw own = parse_options(blocks[i].words);
+    line.programs.push_back(program_of(own, blocks[i].words));
+  }
+  add_up_ranks(line);
+  return line;
+}
+
+void add_program_file(CommandLine& line, std::string_view text, const std::string& path) {
+  if (line.programs.size() > 1 || !line.programs[0].command.empty()) {
+    throw Error(Exit::kUsage, fmt::format("-configfile {}", path),
+                "a program is given on the command line too", "one of the two");
+  }
+  line.programs.clear();
+  for (const FileLine& each : read_program_lines(text, path)) {
+    try {
+      const std::vector<Block> blocks = read_blocks(each.words);
+      Block first;  // options of the whole job belong on the command line
+      first.words.rest = {"a"};
+      for (const Block& block : blocks) {
+        check_blocks({first, block});
+        Raw raw = parse_options(block.words);
+        line.programs.push_back(program_of(raw, block.words));
+      }
+    } catch (const Error& error) {
+      throw Error(Exit::kBadInput, fmt::format("{}:{}: {}", path, each.number, error.attempted()),
+                  error.reason(), error.hint());
+    }
+  }
+  if (line.programs.empty()) {
+    throw Error(Exit::kBadInput, path, "the file names no program", "-n 2 python3 train.py");
+  }
+  add_up_ranks(line);
 }
 
 }  // namespace dtl

@@ -1,7 +1,8 @@
 #pragma once
 // The command line of dtlaunch as a value. mpirun's spellings are first turned into one canonical
 // form (`-np 4`, `--np=4`, `-NP 4` -> `--np=4`), which CLI11 then parses and checks. Everything
-// from the first word that is no option on is the command and stays untouched. Pure.
+// from the first word that is no option on is the command and stays untouched, up to a word ":",
+// after which another program begins with options of its own. Pure.
 
 #include <chrono>
 #include <optional>
@@ -14,26 +15,40 @@ namespace dtl {
 
 enum class Action { kRun, kHelp, kVersion, kShowLimits };
 
+// One block of `dtlaunch ... a : -n 2 b`.
+struct ProgramLine {
+  std::optional<int> ranks;
+  Variables set;                  // -env, in order
+  std::string working_directory;  // -wdir, as typed
+  std::vector<std::string> command;
+};
+
 struct CommandLine {
   Action action = Action::kRun;
   std::string hostfile, hosts;  // at most one of them
-  std::optional<int> ranks, ranks_per_node;
+  std::optional<int> ranks;     // of all programs; where there are several, 1 each unless they say
+  std::optional<int> ranks_per_node;
   bool oversubscribe = false;
   std::string interface;
   bool accept_new_host_keys = false;
-  std::string job_file;  // -c; empty: ./dtlaunch.toml when no program is given
-  Variables set;         // -genv and -env, in order
-  std::string working_directory;
+  std::string job_file;      // -c; empty: ./dtlaunch.toml when no program is given
+  std::string program_file;  // -configfile: holds the programs, of which there are none here then
+  Variables set;             // -genv, in order
   bool dry_run = false;
   bool prepend_rank = false;
   std::string report;
   int verbosity = 0;  // 1: -v, 2: -vv
   std::optional<std::chrono::milliseconds> timeout;
   std::optional<std::chrono::milliseconds> grace;
-  std::vector<std::string> command;
+  std::vector<ProgramLine> programs = {
+      {}};  // at least one; the first without a command: none given
 };
 
 // arguments: without argv[0]. Throws Error(kUsage).
 CommandLine parse_command_line(const std::vector<std::string>& arguments);
+
+// The programs of -configfile FILE put in the place of `line`'s own; it must have none. The text is
+// in the form of dtlaunch(1), PROGRAM FILES. Throws Error(kBadInput) with "path:line".
+void add_program_file(CommandLine& line, std::string_view text, const std::string& path);
 
 }  // namespace dtl

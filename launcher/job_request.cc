@@ -21,7 +21,8 @@ constexpr const char* kDefaultJobFile = "dtlaunch.toml";
 
 std::optional<JobFile> read_job_file(const CommandLine& line) {
   if (!line.job_file.empty()) return load_job_file(line.job_file);
-  if (!line.command.empty() || ::access(kDefaultJobFile, F_OK) != 0) return std::nullopt;
+  if (!line.programs[0].command.empty() || ::access(kDefaultJobFile, F_OK) != 0)
+    return std::nullopt;
   return load_job_file(kDefaultJobFile);
 }
 
@@ -50,6 +51,18 @@ void add_own_directory(Variables& environment, const std::string& directory) {
   environment.emplace_back("PATH", "/usr/local/bin:/usr/bin:/bin:" + directory);
 }
 
+std::vector<Program> programs_of(const CommandLine& line, const std::string& directory) {
+  std::vector<Program> programs;
+  for (const ProgramLine& given : line.programs) {
+    Program& program = programs.emplace_back();
+    program.command = given.command;
+    program.set = given.set;
+    program.working_directory = absolute(given.working_directory, directory);
+    if (line.programs.size() > 1) program.ranks = given.ranks.value_or(1);
+  }
+  return programs;
+}
+
 template <typename T>
 std::optional<T> first_of(const std::optional<T>& wins, const std::optional<T>& otherwise) {
   return wins ? wins : otherwise;
@@ -57,13 +70,16 @@ std::optional<T> first_of(const std::optional<T>& wins, const std::optional<T>& 
 
 void apply_file(const JobFile& file, const CommandLine& line, JobSettings& settings) {
   Request& request = settings.request;
-  if (request.command.empty()) request.command = file.command;
+  Program& first = request.programs[0];
+  if (first.command.empty()) first.command = file.command;
   request.ranks = first_of(line.ranks, file.ranks);
   request.ranks_per_node = first_of(line.ranks_per_node, file.ranks_per_node);
   request.oversubscribe = line.oversubscribe || file.oversubscribe;
   request.set.insert(request.set.begin(), file.environment.begin(), file.environment.end());
-  if (line.working_directory.empty() && file.working_directory) {
-    request.working_directory = absolute(*file.working_directory, request.working_directory);
+  for (std::size_t i = 0; i < line.programs.size() && file.working_directory; ++i) {
+    if (!line.programs[i].working_directory.empty()) continue;
+    std::string& directory = request.programs[i].working_directory;
+    directory = absolute(*file.working_directory, directory);
   }
   request.threads = file.threads;
   request.pin = file.pin;
@@ -96,7 +112,7 @@ Surroundings current_surroundings() {
 JobSettings describe_job(const CommandLine& line, const Surroundings& around) {
   JobSettings settings;
   Request& request = settings.request;
-  request.command = line.command;
+  request.programs = programs_of(line, around.working_directory);
   request.ranks = line.ranks;
   request.ranks_per_node = line.ranks_per_node;
   request.oversubscribe = line.oversubscribe;
@@ -104,15 +120,14 @@ JobSettings describe_job(const CommandLine& line, const Surroundings& around) {
   request.interface = line.interface;
   request.inherited = forwardable(around.environment);
   add_own_directory(request.inherited, around.program_directory);
-  request.working_directory = absolute(line.working_directory, around.working_directory);
   settings.label = line.prepend_rank;
   settings.report = line.report;
   settings.job.timeout = line.timeout;
   if (line.grace) settings.job.grace = *line.grace;
   const std::optional<JobFile> file = read_job_file(line);
   if (file) apply_file(*file, line, settings);
-  if (request.command.empty()) {
-    request.command = {"dttrain", "--demo"};
+  if (request.programs[0].command.empty()) {
+    request.programs[0].command = {"dttrain", "--demo"};
     settings.notice =
         "no program given and no ./dtlaunch.toml here: running the demonstration, dttrain --demo";
   }

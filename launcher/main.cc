@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/limits.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "launcher/cli.h"
@@ -104,7 +105,10 @@ int run(const std::vector<std::string>& arguments) {
   if (!arguments.empty() && is_subcommand(arguments[0])) {
     return run_subcommand(arguments[0], {arguments.begin() + 1, arguments.end()});
   }
-  const CommandLine line = parse_command_line(arguments);
+  CommandLine line = parse_command_line(arguments);
+  if (!line.program_file.empty()) {
+    add_program_file(line, read_file(line.program_file, kMaxHostfileBytes), line.program_file);
+  }
   switch (line.action) {
     case Action::kHelp:
       write_all(STDOUT_FILENO, help_text());

@@ -47,7 +47,13 @@ std::span<const Option> option_table() {
        "the hosts, one per line: see dtlaunch-hostfile(5);\n"
        "without hosts, this machine and no ssh"},
       {kWhere, {"-hosts"}, Takes::kValue, "LIST", "the hosts themselves: a,b:2,n[01-04]"},
-      {kWhere, {"-n", "-np"}, Takes::kValue, "N", "ranks in all; default: every slot"},
+      {kWhere,
+       {"-n", "-np"},
+       Takes::kValue,
+       "N",
+       "ranks in all; default: every slot",
+       false,
+       Scope::kProgram},
       {kWhere, {"-perhost", "-ppn"}, Takes::kValue, "N", "ranks on each host; overrides slots"},
       {kWhere, {"--oversubscribe"}, Takes::kNothing, "", "allow more ranks than slots"},
       {kWhere, {"--iface"}, Takes::kValue, "NAME|CIDR", "use this network only: eth1, 10.0.0.0/24"},
@@ -70,8 +76,21 @@ std::span<const Option> option_table() {
        "NAME VALUE",
        "set a variable for all ranks; NAME=VALUE too",
        true},
-      {kWhat, {"-env"}, Takes::kVariable, "NAME VALUE", "the same", true},
-      {kWhat, {"-wdir"}, Takes::kValue, "DIR", "working directory of the ranks"},
+      {kWhat,
+       {"-env"},
+       Takes::kVariable,
+       "NAME VALUE",
+       "the same, for this program alone",
+       true,
+       Scope::kProgram},
+      {kWhat,
+       {"-wdir"},
+       Takes::kValue,
+       "DIR",
+       "working directory of the ranks",
+       false,
+       Scope::kProgram},
+      {kWhat, {"-configfile"}, Takes::kValue, "FILE", "the programs, one a line: -n 2 a b c"},
       {kWhat, {"--dry-run"}, Takes::kNothing, "", "print the plan and start no rank"},
 
       {kWatch, {"-l", "-prepend-rank"}, Takes::kNothing, "", "put [rank] before every line"},
@@ -132,7 +151,7 @@ std::string options_text(std::span<const Option> table) {
 
 std::string help_text() {
   std::string text =
-      "usage: dtlaunch [options] program [argument ...]\n"
+      "usage: dtlaunch [options] program [argument ...] [: [options] program ...]\n"
       "       dtlaunch [options]\n"
       "Starts ranks on one or many hosts, pins them, and ends all of them together.\n"
       "Options take one dash or two, and -option=value; the program comes after them.\n";

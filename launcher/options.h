@@ -10,6 +10,7 @@
 
 namespace dtl {
 
+enum class Scope { kJob, kProgram };               // kProgram: may also stand after a ':'
 enum class Takes { kNothing, kValue, kVariable };  // kVariable: two words "K V", or one "K=V"
 
 struct Option {
@@ -19,6 +20,7 @@ struct Option {
   std::string_view value;  // what --help calls the value, "FILE"
   std::string_view help;   // one or more lines, '\n' between them
   bool repeatable = false;
+  Scope scope = Scope::kJob;
 };
 
 std::span<const Option> option_table();

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/text.h"
 #include "plan/command_text.h"
@@ -64,6 +67,27 @@ Json rank_json(const RankPlan& planned, const NodePlan& node, const RankState& s
   return rank;
 }
 
+// What runs where `a : b` gave more than one program: each with its ranks, "0-3".
+Json programs_json(const JobPlan& plan) {
+  std::map<int, std::pair<const RankPlan*, std::vector<int>>> programs;
+  for (const NodePlan& node : plan.nodes) {
+    for (const RankPlan& rank : node.ranks) {
+      auto& [first, ranks] = programs[rank.program];
+      if (first == nullptr) first = &rank;
+      ranks.push_back(rank.rank);
+    }
+  }
+  Json json = Json::array();
+  for (auto& [index, program] : programs) {
+    auto& [first, ranks] = program;
+    std::sort(ranks.begin(), ranks.end());
+    json.push_back({{"command", masked_arguments(first->arguments, first->environment)},
+                    {"working_directory", first->working_directory},
+                    {"ranks", fold_ranks(ranks)}});
+  }
+  return json;
+}
+
 Json plan_json(const JobPlan& plan) {
   Json json;
   json["job_id"] = plan.job_id;
@@ -75,12 +99,11 @@ Json plan_json(const JobPlan& plan) {
     json["nodes"].push_back({{"host", node.host_name},
                              {"address", node.address},
                              {"interface", node.interface},
-                             {"working_directory", node.working_directory},
                              {"ranks", node.ranks.size()}});
   }
+  json["programs"] = programs_json(plan);
   if (plan.nodes.empty() || plan.nodes.front().ranks.empty()) return json;
   const RankPlan& first = plan.nodes.front().ranks.front();
-  json["command"] = masked_arguments(first.arguments, first.environment);
   json["environment_of_rank_0"] = environment_json(first.environment);
   return json;
 }
@@ -109,6 +132,16 @@ Json versions_json(const SessionResult& result) {
   return json;
 }
 
+const RankPlan* planned_rank(const SessionResult& result, int wanted) {
+  if (!result.plan) return nullptr;
+  for (const NodePlan& node : result.plan->nodes) {
+    for (const RankPlan& rank : node.ranks) {
+      if (rank.rank == wanted) return &rank;
+    }
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 CardFacts card_facts(const SessionResult& result) {
@@ -119,10 +152,9 @@ CardFacts card_facts(const SessionResult& result) {
     if (phase.state == JobState::kStopping) facts.seconds = seconds(phase.began);
   }
   if (outcome.node >= 0) facts.host = result.hosts[static_cast<std::size_t>(outcome.node)].name;
-  if (result.plan && !result.plan->nodes.empty()) {
-    const NodePlan& node = result.plan->nodes.front();
-    facts.working_directory = node.working_directory;
-    if (!node.ranks.empty()) facts.program = node.ranks.front().arguments.front();
+  if (const RankPlan* rank = planned_rank(result, std::max(outcome.rank, 0))) {
+    facts.working_directory = rank->working_directory;
+    facts.program = rank->arguments.front();
   }
   facts.last_lines = result.last_lines;
   for (std::size_t i = 0; i < result.job.ranks.size(); ++i) {

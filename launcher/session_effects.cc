@@ -24,13 +24,13 @@ std::string random_bytes(std::size_t size) {
   return bytes;
 }
 
-RankSpec to_spec(const RankPlan& rank, const NodePlan& node) {
+RankSpec to_spec(const RankPlan& rank) {
   RankSpec spec;
   spec.rank = static_cast<std::uint32_t>(rank.rank);
   spec.local_rank = static_cast<std::uint32_t>(rank.local_rank);
   spec.arguments = rank.arguments;
   spec.environment = rank.environment;
-  spec.working_directory = node.working_directory;
+  spec.working_directory = rank.working_directory;
   for (const int cpu : rank.cpus.to_vector()) spec.cpus.push_back(static_cast<std::uint32_t>(cpu));
   spec.wants_stdin = rank.rank == 0;
   return spec;
@@ -151,7 +151,7 @@ void SessionShell::start_ranks() {
     for (const NodePlan& planned : plan_->nodes) {
       Start start;
       start.secret = secret;
-      for (const RankPlan& rank : planned.ranks) start.ranks.push_back(to_spec(rank, planned));
+      for (const RankPlan& rank : planned.ranks) start.ranks.push_back(to_spec(rank));
       for (const Start& part : split_start(start)) node(planned.host).connection->send(part);
     }
   } catch (const Error& error) {  // an argument or an environment that is too long

@@ -34,9 +34,8 @@ std::string first_names(const std::vector<std::string>& names) {
 }
 
 // OMP_NUM_THREADS of -genv, else [pinning] threads; the other thread variables follow it.
-std::optional<int> threads_asked_for(const Request& request) {
-  std::optional<int> threads = request.threads;
-  for (const auto& [name, value] : request.set) {
+std::optional<int> threads_asked_for(std::optional<int> threads, const Variables& set) {
+  for (const auto& [name, value] : set) {
     if (name != "OMP_NUM_THREADS") continue;
     // "4,2" has one number per level of nesting; the first is the one that counts here.
     const auto number = parse_integer(value.substr(0, value.find(',')), 1, 65535);
@@ -93,7 +92,7 @@ class PlanMaker {
         places_(places),
         network_(network),
         groups_(group_by_host(places)),
-        threads_(threads_asked_for(request)) {}
+        program_of_(programs_of_ranks(request, places.size())) {}
 
   JobPlan make(const std::string& job_id) {
     assert(!places_.empty() && network_.nodes.size() == groups_.size());
@@ -136,7 +135,6 @@ class PlanMaker {
     node.host_name = name_of(k);
     node.address = network_.nodes[k].address;
     node.interface = network_.nodes[k].interface;
-    node.working_directory = request_.working_directory;
     for (std::size_t i = first; i < last; ++i) {
       const Domain& domain = domains[i - first];
       node.ranks.push_back(make_rank(places_[i], domain, node, k));
@@ -151,8 +149,12 @@ class PlanMaker {
     rank.rank = place.rank;
     rank.local_rank = place.local_rank;
     if (request_.pin) rank.cpus = domain.cpus;
-    rank.threads = threads_.value_or(domain.threads);
-    rank.arguments = request_.command;
+    rank.program = program_of_[static_cast<std::size_t>(place.rank)];
+    const Program& program = request_.programs[static_cast<std::size_t>(rank.program)];
+    rank.arguments = program.command;
+    rank.working_directory = program.working_directory;
+    const Variables set = set_for(program);
+    rank.threads = threads_asked_for(request_.threads, set).value_or(domain.threads);
     RankIdentity identity;
     identity.job_id = plan_.job_id;
     identity.host_name = node.host_name;
@@ -167,9 +169,15 @@ class PlanMaker {
     identity.nodes = static_cast<int>(groups_.size());
     identity.threads = rank.threads;
     identity.cpus = rank.cpus.to_vector();
-    rank.environment = rank_environment(identity, request_.inherited, request_.set);
+    rank.environment = rank_environment(identity, request_.inherited, set);
     check_sizes(rank);
     return rank;
+  }
+
+  Variables set_for(const Program& program) const {
+    Variables set = request_.set;
+    set.insert(set.end(), program.set.begin(), program.set.end());
+    return set;
   }
 
   void note_crowding(const NodePlan& node, int cores) {
@@ -223,7 +231,7 @@ class PlanMaker {
   const std::vector<RankPlace>& places_;
   const Network& network_;
   std::vector<PlaceSpan> groups_;
-  std::optional<int> threads_;
+  std::vector<int> program_of_;                                      // of each rank
   std::map<std::pair<int, int>, std::vector<std::string>> crowded_;  // {threads, cores} -> nodes
   JobPlan plan_;
 };

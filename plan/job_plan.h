@@ -17,6 +17,8 @@ struct RankPlan {
   int local_rank = 0;
   CpuSet cpus;  // empty: not pinned
   int threads = 1;
+  int program = 0;  // index into Request::programs
+  std::string working_directory;
   std::vector<std::string> arguments;    // argv, argv[0] as typed
   std::vector<std::string> environment;  // "NAME=value", complete and final
 };
@@ -26,7 +28,6 @@ struct NodePlan {
   std::string host_name;  // as typed; "localhost" for the local machine
   std::string address;    // proved reachable from the other nodes; "127.0.0.1" for one-node jobs
   std::string interface;  // of that address, "lo" for one-node jobs
-  std::string working_directory;
   std::vector<RankPlan> ranks;
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -68,6 +69,22 @@ std::string node_rows(const NodePlan& node, std::size_t width) {
   return text;
 }
 
+// What each program is, by its first rank.
+std::string program_rows(const JobPlan& plan, std::size_t width) {
+  std::map<int, const RankPlan*> programs;
+  for (const NodePlan& node : plan.nodes) {
+    for (const RankPlan& rank : node.ranks) programs.try_emplace(rank.program, &rank);
+  }
+  std::string text;
+  for (const auto& [index, rank] : programs) {
+    if (programs.size() > 1) text += row("program", fmt::format("from rank {} on", rank->rank));
+    text += row("command",
+                wrapped(shown_arguments(rank->arguments, rank->environment), kLabel, width, " "));
+    text += row("directory", rank->working_directory);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string to_table(const JobPlan& plan, int columns) {
@@ -77,12 +94,7 @@ std::string to_table(const JobPlan& plan, int columns) {
                              plural(static_cast<std::size_t>(plan.world_size), "rank"),
                              plural(plan.nodes.size(), "node")));
   text += row("master", endpoint(plan));
-  if (!plan.nodes.empty() && !plan.nodes[0].ranks.empty()) {
-    const RankPlan& rank = plan.nodes[0].ranks[0];
-    text += row("command",
-                wrapped(shown_arguments(rank.arguments, rank.environment), kLabel, width, " "));
-    text += row("directory", plan.nodes[0].working_directory);
-  }
+  text += program_rows(plan, width);
   for (const NodePlan& node : plan.nodes) text += node_rows(node, width);
   if (!plan.warnings.empty()) text += '\n';
   for (const std::string& warning : plan.warnings) {

@@ -64,6 +64,16 @@ std::int64_t check_ranks(const Request& request, std::size_t hosts, std::int64_t
 
 }  // namespace
 
+std::vector<int> programs_of_ranks(const Request& request, std::size_t ranks) {
+  std::vector<int> programs;
+  for (std::size_t i = 0; i < request.programs.size(); ++i) {
+    const bool last = i + 1 == request.programs.size();
+    const auto count = static_cast<std::size_t>(request.programs[i].ranks.value_or(1));
+    programs.resize(last ? ranks : std::min(ranks, programs.size() + count), static_cast<int>(i));
+  }
+  return programs;
+}
+
 std::vector<RankPlace> place_ranks(const Request& request, const std::vector<int>& cores) {
   assert(cores.size() == std::max<std::size_t>(request.hosts.size(), 1));
   const std::vector<std::int64_t> slots = capacities(request, cores);

@@ -15,6 +15,9 @@ struct RankPlace {
   int local_size = 0;
 };
 
+// Which of the request's programs each of `ranks` ranks runs: the first program's ranks come first.
+std::vector<int> programs_of_ranks(const Request& request, std::size_t ranks);
+
 // Ranks in order of the hosts, each host filled before the next: with -ppn N, N per host (it
 // overrides slots, as mpirun does); otherwise slots, and where a host names none, cores[host].
 // `cores` has the physical cores of each host's budget. Only hosts that get a rank appear.

@@ -14,18 +14,25 @@ namespace dtl {
 
 using Variables = std::vector<std::pair<std::string, std::string>>;  // in order; the last one wins
 
+// What some of the ranks run; `a : b` on the command line makes two.
+struct Program {
+  std::optional<int> ranks;  // absent: all there are, and 1 where there are several programs
+  std::vector<std::string> command;  // program and arguments, as typed
+  Variables set;                     // for its ranks alone; wins over Request::set
+  std::string working_directory;     // absolute; must exist on a node or the rank fails to start
+};
+
 struct Request {
   std::vector<Host> hosts;            // empty: this machine, started without ssh
-  std::optional<int> ranks;           // -np; absent: the sum of all slots
+  std::optional<int> ranks;           // of all programs; absent: the sum of all slots
   std::optional<int> ranks_per_node;  // -ppn
   bool oversubscribe = false;
-  std::vector<std::string> command;  // program and arguments, as typed
-  Variables inherited;               // the launcher's own environment, already filtered
-  Variables set;                     // -genv, -env, [env] of the job file: wins over everything
-  std::string working_directory;     // absolute; must exist on a node or the rank fails to start
-  std::string interface;             // --iface NAME or CIDR; empty: chosen by proof
-  std::optional<int> threads;        // [pinning] threads of the job file; OMP_NUM_THREADS
-  bool pin = true;                   // [pinning] enabled
+  std::vector<Program> programs = {{}};  // at least one; ranks are numbered through them in order
+  Variables inherited;                   // the launcher's own environment, already filtered
+  Variables set;               // -genv, [environment] of the job file: wins over inherited
+  std::string interface;       // --iface NAME or CIDR; empty: chosen by proof
+  std::optional<int> threads;  // [pinning] threads of the job file; OMP_NUM_THREADS
+  bool pin = true;             // [pinning] enabled
 };
 
 }  // namespace dtl

@@ -36,19 +36,20 @@ TEST(Cli, LeavesTheProgramAndItsArgumentsUntouched) {
   const CommandLine line = parse_command_line({"-l", "prog", "-np", "7", "--help", "-x=1"});
   EXPECT_TRUE(line.prepend_rank);
   EXPECT_EQ(line.ranks, std::nullopt);
-  EXPECT_THAT(line.command, ElementsAre("prog", "-np", "7", "--help", "-x=1"));
+  EXPECT_THAT(line.programs[0].command, ElementsAre("prog", "-np", "7", "--help", "-x=1"));
 }
 
 TEST(Cli, EndsItsOptionsAtTwoDashes) {
-  EXPECT_THAT(parse_command_line({"-np", "2", "--", "-odd-name", "--"}).command,
+  EXPECT_THAT(parse_command_line({"-np", "2", "--", "-odd-name", "--"}).programs[0].command,
               ElementsAre("-odd-name", "--"));
 }
 
 TEST(Cli, TakesVariablesAsTwoWordsOrOne) {
   const CommandLine line = parse_command_line(
       {"-genv", "A", "-1", "-env", "B=x=y", "-genv=C=", "--env=D", "two words,and a comma"});
-  EXPECT_THAT(line.set, ElementsAre(Pair("A", "-1"), Pair("B", "x=y"), Pair("C", ""),
-                                    Pair("D", "two words,and a comma")));
+  EXPECT_THAT(line.set, ElementsAre(Pair("A", "-1"), Pair("C", "")));
+  EXPECT_THAT(line.programs[0].set,
+              ElementsAre(Pair("B", "x=y"), Pair("D", "two words,and a comma")));
 }
 
 TEST(Cli, ReadsAnMpirunLine) {
@@ -58,7 +59,60 @@ TEST(Cli, ReadsAnMpirunLine) {
   EXPECT_EQ(line.ranks, 8);
   EXPECT_EQ(line.ranks_per_node, 4);
   EXPECT_TRUE(line.prepend_rank);
-  EXPECT_EQ(line.working_directory, "/tmp");
+  EXPECT_EQ(line.programs[0].working_directory, "/tmp");
+}
+
+TEST(Cli, PartsProgramsAtColons) {
+  const CommandLine line = parse_command_line(
+      {"-f", "hosts", "-genv", "A", "1",     "-n",   "2", "-env", "B", "2",  "a",
+       "-x", ":",     "-n",    "3", "-wdir", "/tmp", "b", ":",    "c", "-n", "9"});
+  EXPECT_EQ(line.ranks, 6);  // 2 + 3 + 1
+  EXPECT_THAT(line.set, ElementsAre(Pair("A", "1")));
+  ASSERT_EQ(line.programs.size(), 3u);
+  EXPECT_THAT(line.programs[0].command, ElementsAre("a", "-x"));
+  EXPECT_THAT(line.programs[0].set, ElementsAre(Pair("B", "2")));
+  EXPECT_EQ(line.programs[1].ranks, 3);
+  EXPECT_EQ(line.programs[1].working_directory, "/tmp");
+  EXPECT_TRUE(line.programs[1].set.empty());
+  EXPECT_THAT(line.programs[2].command, ElementsAre("c", "-n", "9"));
+}
+
+TEST(Cli, RefusesColonsWithoutProgramsAndLateOptions) {
+  EXPECT_THAT(refusal({"a", ":"}), HasSubstr("there is no program after ':'"));
+  EXPECT_THAT(refusal({"-n", "2", ":", "b"}), HasSubstr("there is no program"));
+  EXPECT_THAT(refusal({"a", ":", "-f", "hosts", "b"}),
+              HasSubstr("put it before the first program"));
+}
+
+std::string file_refusal(const std::string& text) {
+  try {
+    CommandLine line = parse_command_line({"-configfile", "jobs"});
+    add_program_file(line, text, "jobs");
+  } catch (const Error& error) {
+    EXPECT_EQ(error.status(), Exit::kBadInput);
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(Cli, ReadsProgramsFromAFile) {
+  CommandLine line = parse_command_line({"-configfile", "jobs", "-f", "hosts"});
+  add_program_file(line,
+                   "# two kinds\n\n-n 2 -env A 1 \\\n  python3 'my script.py' \"a \\\"b\\\"\"\r\n"
+                   "-n 1 c\\ d # e : f\n",
+                   "jobs");
+  EXPECT_EQ(line.ranks, 4);
+  ASSERT_EQ(line.programs.size(), 3u);
+  EXPECT_THAT(line.programs[0].command, ElementsAre("python3", "my script.py", "a \"b\""));
+  EXPECT_THAT(line.programs[1].command, ElementsAre("c d", "#", "e"));
+  EXPECT_THAT(line.programs[2].command, ElementsAre("f"));
+}
+
+TEST(Cli, NamesTheLineOfABadProgramFile) {
+  EXPECT_THAT(file_refusal("# nothing\n"), HasSubstr("jobs: the file names no program"));
+  EXPECT_THAT(file_refusal("\n-n 1 'a\n"), HasSubstr("jobs:2: the quote ' is not closed"));
+  EXPECT_THAT(file_refusal("a\n-n x b\n"), HasSubstr("jobs:2"));
+  EXPECT_THAT(file_refusal("a\n-f hosts b\n"), HasSubstr("jobs:2: option '-hostfile'"));
 }
 
 TEST(Cli, ReadsTimesInSeconds) {

@@ -49,8 +49,8 @@ class JobRequestTest : public testing::Test {
 TEST_F(JobRequestTest, RunsOnThisMachineWithoutHosts) {
   const JobSettings settings = describe({"-np", "2", "prog", "-x"});
   EXPECT_TRUE(settings.request.hosts.empty());
-  EXPECT_THAT(settings.request.command, ElementsAre("prog", "-x"));
-  EXPECT_EQ(settings.request.working_directory, folder_);
+  EXPECT_THAT(settings.request.programs[0].command, ElementsAre("prog", "-x"));
+  EXPECT_EQ(settings.request.programs[0].working_directory, folder_);
   EXPECT_EQ(settings.notice, "");
 }
 
@@ -61,8 +61,9 @@ TEST_F(JobRequestTest, ForwardsTheEnvironmentAndItsOwnFolderLast) {
 }
 
 TEST_F(JobRequestTest, MakesTheWorkingDirectoryAbsolute) {
-  EXPECT_EQ(describe({"-wdir", "sub/x", "prog"}).request.working_directory, folder_ + "/sub/x");
-  EXPECT_EQ(describe({"-wdir", "/tmp", "prog"}).request.working_directory, "/tmp");
+  EXPECT_EQ(describe({"-wdir", "sub/x", "prog"}).request.programs[0].working_directory,
+            folder_ + "/sub/x");
+  EXPECT_EQ(describe({"-wdir", "/tmp", "prog"}).request.programs[0].working_directory, "/tmp");
 }
 
 TEST_F(JobRequestTest, SpeaksOnlyToTheHostsThatAJobNeeds) {
@@ -81,7 +82,7 @@ TEST_F(JobRequestTest, LetsTheCommandLineWinOverTheJobFile) {
                                 "[environment]\nA = \"file\"\nB = \"file\"\n");
   const JobSettings settings =
       describe({"-c", path, "-np", "3", "--timeout", "5", "-genv", "A", "line"});
-  EXPECT_THAT(settings.request.command, ElementsAre("sh"));
+  EXPECT_THAT(settings.request.programs[0].command, ElementsAre("sh"));
   EXPECT_EQ(settings.request.ranks, 3);
   EXPECT_EQ(settings.job.timeout, Time(5000));
   EXPECT_THAT(settings.request.set,
@@ -93,13 +94,13 @@ TEST_F(JobRequestTest, MakesTheJobFilesWorkingDirectoryAbsolute) {
   const std::string path = file("job.toml", "program = \"true\"\nworking_directory = \"w\"\n");
   around_.working_directory = std::filesystem::current_path().string();
   const std::string relative = std::filesystem::relative(path).string();
-  EXPECT_EQ(describe({"-c", relative}).request.working_directory, folder_ + "/w");
+  EXPECT_EQ(describe({"-c", relative}).request.programs[0].working_directory, folder_ + "/w");
 }
 
 TEST_F(JobRequestTest, RunsTheDemonstrationWhenThereIsNothingElse) {
   const std::string path = file("job.toml", "ranks = 2\n");
   const JobSettings settings = describe({"-c", path});
-  EXPECT_THAT(settings.request.command, ElementsAre("dttrain", "--demo"));
+  EXPECT_THAT(settings.request.programs[0].command, ElementsAre("dttrain", "--demo"));
   EXPECT_THAT(settings.notice, HasSubstr("demonstration"));
 }
 

@@ -34,8 +34,8 @@ class SessionTest : public testing::Test {
  protected:
   void SetUp() override {
     std::signal(SIGPIPE, SIG_IGN);
-    request_.command = {"prog", "arg"};
-    request_.working_directory = "/";
+    request_.programs[0].command = {"prog", "arg"};
+    request_.programs[0].working_directory = "/";
     for (const char* name : {"n1", "n2"}) request_.hosts.emplace_back().name = name;
     request_.ranks_per_node = 1;
     for (const char* name : {"n1", "n2"}) agents_[name] = {{}, DTL_VERSION, two_cores(), {}};

@@ -23,8 +23,8 @@ Host host(const std::string& name, std::optional<int> slots, const std::string& 
 Request two_hosts() {
   Request request;
   request.hosts = {host("node01", 2, "hosts:1:1"), host("node02", 2, "hosts:2:1")};
-  request.command = {"dttrain", "--train_file", "a b.tsv"};
-  request.working_directory = "/home/u";
+  request.programs[0].command = {"dttrain", "--train_file", "a b.tsv"};
+  request.programs[0].working_directory = "/home/u";
   return request;
 }
 
@@ -58,7 +58,7 @@ TEST(JobPlan, SaysEverythingAboutEachRank) {
   EXPECT_EQ(last.local_rank, 1);
   EXPECT_EQ(last.cpus.to_list(), "2-3");
   EXPECT_EQ(last.threads, 2);
-  EXPECT_EQ(last.arguments, two_hosts().command);
+  EXPECT_EQ(last.arguments, two_hosts().programs[0].command);
   EXPECT_TRUE(has_variable(last, "RANK=3"));
   EXPECT_TRUE(has_variable(last, "GROUP_RANK=1"));
   EXPECT_TRUE(has_variable(last, "GLOO_SOCKET_IFNAME=eth1"));
@@ -73,6 +73,24 @@ TEST(JobPlan, TakesThreadsFromTheUserAndWarnsWhenTheyCrowd) {
   EXPECT_EQ(plan.nodes[0].ranks[0].threads, 4);
   EXPECT_TRUE(has_variable(plan.nodes[0].ranks[0], "MKL_NUM_THREADS=4"));
   EXPECT_THAT(plan.warnings, ElementsAre("node01, node02: 8 threads on 4 cores, 2.0 on each"));
+}
+
+TEST(JobPlan, GivesEachProgramItsOwnRanks) {
+  Request request = two_hosts();
+  request.programs.resize(2);
+  request.programs[0].ranks = 3;
+  request.programs[1] = {1, {"server"}, {{"OMP_NUM_THREADS", "1"}, {"ROLE", "s"}}, "/srv"};
+  request.ranks = 4;
+  const JobPlan plan = two_node_plan(request);
+  const RankPlan &third = plan.nodes[1].ranks[0], &fourth = plan.nodes[1].ranks[1];
+  EXPECT_EQ(third.arguments, request.programs[0].command);
+  EXPECT_EQ(third.threads, 2);
+  EXPECT_FALSE(has_variable(third, "ROLE=s"));
+  EXPECT_EQ(fourth.program, 1);
+  EXPECT_EQ(fourth.working_directory, "/srv");
+  EXPECT_THAT(fourth.arguments, ElementsAre("server"));
+  EXPECT_TRUE(has_variable(fourth, "ROLE=s"));
+  EXPECT_EQ(fourth.threads, 1);
 }
 
 TEST(JobPlan, DoesNotPinWhenToldSo) {
@@ -120,7 +138,7 @@ TEST(JobPlan, NeverMeetsAtLoopbackAcrossNodes) {
 
 TEST(JobPlan, CallsThisMachineLocalhost) {
   Request request;
-  request.command = {"true"};
+  request.programs[0].command = {"true"};
   request.ranks = 2;
   const JobPlan plan = plan_of(request, {invented_node(1, 2)}, {{{"127.0.0.1", "lo"}}, 28123});
   EXPECT_EQ(plan.nodes.at(0).host_name, "localhost");
@@ -132,7 +150,7 @@ TEST(JobPlan, RefusesWhatNoProgramCanBeGiven) {
   request.set = {{"BIG", std::string(200000, 'x')}};
   EXPECT_THROW(two_node_plan(request), Error);
   request.set.clear();
-  request.command.push_back(std::string(200000, 'x'));
+  request.programs[0].command.push_back(std::string(200000, 'x'));
   EXPECT_THROW(two_node_plan(request), Error);
 }
 
@@ -158,7 +176,8 @@ node02  10.0.0.2 on eth1  2 ranks
 TEST(JobTable, StaysWithinTheColumns) {
   Request request = two_hosts();
   request.ranks_per_node = 1;
-  for (int i = 0; i < 40; ++i) request.command.push_back("--option_" + std::to_string(i));
+  for (int i = 0; i < 40; ++i)
+    request.programs[0].command.push_back("--option_" + std::to_string(i));
   NodeFacts facts = invented_node(1, 96);
   for (int cpu = 0; cpu < 96; cpu += 3) facts.topology.allowed.remove(cpu);
   const JobPlan plan = plan_of(request, {facts, facts}, kTwoNodes);
@@ -173,7 +192,7 @@ TEST(JobTable, StaysWithinTheColumns) {
 TEST(JobTable, ShowsNoSecrets) {
   Request request = two_hosts();
   request.set = {{"HF_TOKEN", "hf_abcdef"}};
-  request.command = {"python3", "x.py", "--hub_token=hf_abcdef", "hf_abcdef"};
+  request.programs[0].command = {"python3", "x.py", "--hub_token=hf_abcdef", "hf_abcdef"};
   const std::string table = to_table(two_node_plan(request), 80);
   EXPECT_THAT(table, Not(HasSubstr("hf_abcdef")));
   EXPECT_THAT(table, HasSubstr("'--hub_token=***'"));
