@@ -124,6 +124,7 @@ NodeFacts detect_node() {
   facts.machine_id = identity_file("/etc/machine-id");
   facts.boot_id = identity_file("/proc/sys/kernel/random/boot_id");
   facts.agent_version = DTL_VERSION;
+  facts.reached_at = reached_at(std::getenv("SSH_CONNECTION"));
   facts.topology = detect_topology();
   facts.nics = list_nics();
   return facts;

@@ -14,7 +14,11 @@ std::vector<Nic> list_nics();
 // "eth0" for one of our numeric addresses; empty when none has it.
 std::string interface_of(const std::vector<Nic>& nics, const std::string& address);
 
-// Addresses of interfaces that are up, less loopback.
+// Addresses of interfaces that are up, less loopback ones.
 std::vector<std::string> public_addresses(const std::vector<Nic>& nics);
+
+// The third word of sshd's SSH_CONNECTION ("client port server port"); empty when it has none, or
+// when it is a loopback address, which says nothing about the network.
+std::string reached_at(const char* ssh_connection);
 
 }  // namespace dtl

@@ -144,8 +144,8 @@ awaitable<void> Session::feed_input(std::uint32_t rank) {
   co_await streams_[rank].input->run();
 }
 
-awaitable<void> Session::reach(std::vector<Endpoint> endpoints) {
-  const Reached reached = co_await reach_all(context_, std::move(endpoints), job_id_);
+awaitable<void> Session::reach(Reach wanted) {
+  const Reached reached = co_await reach_all(context_, std::move(wanted), job_id_);
   connection_.send(reached);
 }
 
@@ -181,10 +181,10 @@ void Session::dispatch(const Message& message) {
     feed(Finish{});
   } else if (const auto* input = std::get_if<Stdin>(&message)) {
     give_input(*input);
-  } else if (std::holds_alternative<Listen>(message)) {
-    connection_.send(listener_->open(tasks_));
+  } else if (const auto* listen = std::get_if<Listen>(&message)) {
+    connection_.send(listener_->open(tasks_, listen->node));
   } else if (const auto* wanted = std::get_if<Reach>(&message)) {
-    tasks_.spawn(reach(wanted->endpoints));
+    tasks_.spawn(reach(*wanted));
   } else if (std::holds_alternative<StopListening>(message)) {
     listener_->close();
   } else if (!std::holds_alternative<Heartbeat>(message)) {

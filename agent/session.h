@@ -42,7 +42,7 @@ class Session {
   awaitable<void> watch_signals();
   awaitable<void> forward(Fd pipe, std::uint32_t rank, Stream stream);
   awaitable<void> feed_input(std::uint32_t rank);
-  awaitable<void> reach(std::vector<Endpoint> endpoints);
+  awaitable<void> reach(Reach wanted);
   awaitable<void> leave();
 
   void welcome(const Message& message, NodeFacts facts);

@@ -9,21 +9,23 @@ namespace dtl {
 
 using namespace std::chrono_literals;
 
-constexpr auto kResolveDeadline = 5s;      // DNS; a dead server alone costs 10 s in getaddrinfo
-constexpr auto kConnectDeadline = 6s;      // TCP connect; all hosts run in parallel
-constexpr auto kSshDeadline = 8s;          // from TCP connect to the agent's marker; all bad hosts
-                                           // must be reported within 10 s
-constexpr auto kHelloDeadline = 5s;        // the agent's first frame after the launcher's Welcome
-constexpr auto kHeartbeat = 1s;            // both ways
-constexpr auto kSuspect = 3s;              // "slow" notice
-constexpr auto kDead = 6s;                 // node declared lost; < kLease, so the user hears first
-constexpr auto kLease = 10s;               // an agent without a live launcher ends its ranks
-constexpr auto kGuardLease = 12s;          // a guard without a ticking agent does the same
-constexpr auto kKillGrace = 5s;            // SIGTERM -> SIGKILL; BLAS threads need about 1 s
-constexpr auto kInterruptGrace = 4s;       // the same after ^C: all is gone within 6 s
-constexpr auto kReapDeadline = 10s;        // after SIGKILL; then the process is named as unkillable
-constexpr auto kDrainDeadline = 1s;        // output left in pipes after a rank ended
-constexpr auto kAnswerMargin = 2s;         // on top of what a node itself may take to answer
+constexpr auto kResolveDeadline = 5s;  // DNS; a dead server alone costs 10 s in getaddrinfo
+constexpr auto kConnectDeadline = 6s;  // TCP connect; all hosts run in parallel
+constexpr auto kProbeSettle = 300ms;   // once every node has answered somewhere, for the rest
+constexpr auto kExamineDeadline = 8s;  // an agent's answer to doctor; one command of it takes 5 s
+constexpr auto kSshDeadline = 8s;      // from TCP connect to the agent's marker; all bad hosts
+                                       // must be reported within 10 s
+constexpr auto kHelloDeadline = 5s;    // the agent's first frame after the launcher's Welcome
+constexpr auto kHeartbeat = 1s;        // both ways
+constexpr auto kSuspect = 3s;          // "slow" notice
+constexpr auto kDead = 6s;             // node declared lost; < kLease, so the user hears first
+constexpr auto kLease = 10s;           // an agent without a live launcher ends its ranks
+constexpr auto kGuardLease = 12s;      // a guard without a ticking agent does the same
+constexpr auto kKillGrace = 5s;        // SIGTERM -> SIGKILL; BLAS threads need about 1 s
+constexpr auto kInterruptGrace = 4s;   // the same after ^C: all is gone within 6 s
+constexpr auto kReapDeadline = 10s;    // after SIGKILL; then the process is named as unkillable
+constexpr auto kDrainDeadline = 1s;    // output left in pipes after a rank ended
+constexpr auto kAnswerMargin = 2s;     // on top of what a node itself may take to answer
 constexpr auto kPartialLineDelay = 200ms;  // an unfinished line (a prompt) is shown after this
 
 constexpr std::size_t kMaxFrameBytes = 1 << 20;

@@ -136,7 +136,19 @@ void Stepper::operator()(const Placed& event) {
     send(node, Finish{});
     node_state(node).phase = NodePhase::kEnding;
   }
-  send(job_.used.front(), Listen{});
+  for (std::size_t k = 0; k < job_.used.size(); ++k) {
+    send(job_.used[k], Listen{static_cast<std::uint32_t>(k)});
+  }
+}
+
+void Stepper::operator()(const Judged& event) {
+  if (job_.state != JobState::kPreflight || job_.probe_round == 0) return;
+  if (!event.proved && job_.probe_round == 1) {
+    probe(2);
+    return;
+  }
+  for (const int node : job_.used) send(node, StopListening{});
+  move(Move::kProbed);  // without a network the plan is refused, and that says why
 }
 
 void Stepper::operator()(const Refused& event) {

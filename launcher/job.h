@@ -22,7 +22,7 @@ using Time = std::chrono::milliseconds;  // since the job began, monotonic
 
 enum class JobState {
   kStarting,   // agents are coming up
-  kPreflight,  // the connect matrix: who reaches rank 0's node, and at which address
+  kPreflight,  // the connect matrix: who reaches whom, and at which address
   kPlanning,   // the plan is being made (and, in a dry run, printed)
   kRunning,
   kStopping,   // ranks were told to end
@@ -56,6 +56,9 @@ struct Placed {  // which nodes have ranks, in order of rank, and how many ranks
   std::vector<int> nodes;
   std::vector<std::vector<int>> ranks;  // of nodes[k]
 };
+struct Judged {  // the answers to a round of probes; false: they prove no network
+  bool proved = true;
+};
 struct Planned {};
 struct Refused {  // no placement, no network or no plan; or a dry run is over
   Cause cause = Cause::kCannotStart;
@@ -67,8 +70,8 @@ struct Signalled {  // SIGINT, SIGTERM, SIGHUP to dtlaunch
 struct OutputClosed {};
 struct Tick {};  // time has passed; see next_wakeup
 
-using Event = std::variant<AgentReady, AgentFailed, AgentLost, FromAgent, Placed, Planned, Refused,
-                           Signalled, OutputClosed, Tick>;
+using Event = std::variant<AgentReady, AgentFailed, AgentLost, FromAgent, Placed, Judged, Planned,
+                           Refused, Signalled, OutputClosed, Tick>;
 
 // ---- effects, to be performed in order
 struct Send {
@@ -76,9 +79,13 @@ struct Send {
   Message message;
 };
 struct PlaceRanks {};  // answer with Placed or Refused
-struct MakePlan {};    // answer with Planned or Refused
-struct StartRanks {};  // one Start to each node of the plan
-struct CloseNode {     // its stream is of no more use
+struct Probe {         // one Reach to each used node
+  int round = 1;       // 2: whatever may lead anywhere, with all patience
+};
+struct JudgeNetwork {};  // all used nodes have said Reached: answer with Judged
+struct MakePlan {};      // answer with Planned or Refused
+struct StartRanks {};    // one Start to each node of the plan
+struct CloseNode {       // its stream is of no more use
   int node = 0;
 };
 struct Notice {  // one line for the user
@@ -86,7 +93,8 @@ struct Notice {  // one line for the user
   std::string text;
 };
 
-using Effect = std::variant<Send, PlaceRanks, MakePlan, StartRanks, CloseNode, Notice>;
+using Effect =
+    std::variant<Send, PlaceRanks, Probe, JudgeNetwork, MakePlan, StartRanks, CloseNode, Notice>;
 
 }  // namespace job
 
@@ -130,6 +138,7 @@ struct Job {
   JobOptions options;
   std::vector<NodeState> nodes;
   std::vector<int> used;  // nodes with ranks, in order of rank
+  int probe_round = 0;
   std::vector<RankState> ranks;
   std::optional<Outcome> outcome;
   std::optional<Time> deadline;  // of the current state

@@ -38,28 +38,34 @@ void Stepper::operator()(const FromAgent& event) {
 }
 
 void Stepper::listening(int node, const Listening& message) {
-  if (job_.state != JobState::kPreflight || job_.used.empty() || node != job_.used.front()) return;
-  if (node_state(node).listening) return;
+  const auto& used = job_.used;
+  if (job_.state != JobState::kPreflight || job_.probe_round > 0) return;
+  if (std::find(used.begin(), used.end(), node) == used.end()) return;
   node_state(node).listening = message;
-  if (job_.used.size() == 1) {
-    send(node, StopListening{});
-    move(Move::kProbed);
+  const auto listens = [&](int other) { return node_state(other).listening.has_value(); };
+  if (!std::all_of(used.begin(), used.end(), listens)) return;
+  if (used.size() > 1) {
+    probe(1);
     return;
   }
-  Reach reach;
-  for (const std::string& address : message.addresses) {
-    reach.endpoints.push_back({address, message.probe_port});
-  }
-  for (std::size_t k = 1; k < job_.used.size(); ++k) send(job_.used[k], reach);
+  send(node, StopListening{});
+  move(Move::kProbed);
+}
+
+void Stepper::probe(int round) {
+  job_.probe_round = round;
+  job_.deadline = now_ + kConnectDeadline + kAnswerMargin;
+  for (const int node : job_.used) node_state(node).reached.reset();
+  effects.push_back(Probe{round});
 }
 
 void Stepper::reached(int node, const Reached& message) {
-  if (job_.state != JobState::kPreflight || job_.used.empty() || node == job_.used.front()) return;
+  const auto& used = job_.used;
+  if (job_.state != JobState::kPreflight || job_.probe_round == 0) return;
+  if (std::find(used.begin(), used.end(), node) == used.end()) return;
   node_state(node).reached = message;
   const auto answered = [&](int other) { return node_state(other).reached.has_value(); };
-  if (!std::all_of(job_.used.begin() + 1, job_.used.end(), answered)) return;
-  send(job_.used.front(), StopListening{});
-  move(Move::kProbed);
+  if (std::all_of(used.begin(), used.end(), answered)) effects.push_back(JudgeNetwork{});
 }
 
 RankState* Stepper::rank_of(int node, std::uint32_t rank) {

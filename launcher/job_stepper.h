@@ -21,6 +21,7 @@ class Stepper {
   void operator()(const AgentLost& event);
   void operator()(const FromAgent& event);
   void operator()(const Placed& event);
+  void operator()(const Judged& event);
   void operator()(const Planned&) { move(Move::kPlanned); }
   void operator()(const Refused& event);
   void operator()(const Signalled& event);
@@ -41,6 +42,7 @@ class Stepper {
   // What messages do
   void listening(int node, const Listening& message);
   void reached(int node, const Reached& message);
+  void probe(int round);
   void started(int node, const Started& message);
   void spawn_failed(int node, const SpawnFailed& message);
   void exited(int node, const Exited& message);

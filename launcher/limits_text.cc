@@ -23,6 +23,8 @@ std::string bound(std::string_view name, std::size_t value, std::string_view mea
 std::string limits_text() {
   return wait("resolve", kResolveDeadline, "a host name's addresses") +
          wait("connect", kConnectDeadline, "a TCP connection; all hosts at once") +
+         wait("settle", kProbeSettle, "for other addresses of a node that has answered") +
+         wait("examine", kExamineDeadline, "an agent's answer to dtlaunch doctor") +
          wait("ssh", kSshDeadline, "from TCP connection to running agent") +
          wait("hello", kHelloDeadline, "the agent's first message") +
          wait("heartbeat", kHeartbeat, "between signs of life, both ways") +

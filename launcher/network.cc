@@ -1,173 +1,175 @@
 #include "launcher/network.h"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <optional>
+#include <set>
 
-#include "base/error.h"
+#include "base/limits.h"
 #include "base/text.h"
+#include "launcher/network_candidate.h"
 
 namespace dtl {
 namespace {
 
-struct NumericAddress {
-  int family = 0;
-  std::array<unsigned char, 16> bytes{};
-  int bits() const { return family == AF_INET ? 32 : 128; }
-};
+constexpr std::size_t kMaxEndpoints = 4096;     // of one Reach
+constexpr std::size_t kMaxAddressesSmall = 16;  // of one node that are tried
+constexpr std::size_t kMaxAddressesLarge = 4;   // the same in a job of many nodes
+constexpr std::size_t kMaxNetworksInMessage = 6;
 
-std::optional<NumericAddress> parse_address(const std::string& text) {
-  NumericAddress address;
-  for (const int family : {AF_INET, AF_INET6}) {
-    address.family = family;
-    if (::inet_pton(family, text.c_str(), address.bytes.data()) == 1) return address;
-  }
-  return std::nullopt;
-}
-
-bool is_cidr(const std::string& text) {
-  return text.find('/') != std::string::npos;
-}
-
-// An interface name or a CIDR, or nothing, against one end of a connection.
-bool allowed(const std::string& wanted, const std::string& address, const std::string& interface) {
-  if (wanted.empty()) return true;
-  return is_cidr(wanted) ? in_cidr(address, wanted) : interface == wanted;
-}
-
-std::string interface_of(const std::vector<Nic>& nics, const std::string& address) {
-  for (const Nic& nic : nics) {
-    if (std::find(nic.addresses.begin(), nic.addresses.end(), address) != nic.addresses.end()) {
-      return nic.name;
-    }
-  }
-  return {};
-}
-
-// Rank 0's addresses in the order in which they are preferred.
-std::vector<std::string> candidates(const FirstNode& first, const std::string& wanted) {
-  std::vector<std::string> ordered;
-  const auto add = [&](const std::string& address) {
-    const auto& offered = first.listening.addresses;
-    const bool known = std::find(offered.begin(), offered.end(), address) != offered.end();
-    const bool repeated = std::find(ordered.begin(), ordered.end(), address) != ordered.end();
-    if (known && !repeated && allowed(wanted, address, interface_of(first.nics, address))) {
-      ordered.push_back(address);
-    }
-  };
-  add(first.host.name);
-  for (const bool v6 : {false, true}) {
-    for (const Nic& nic : first.nics) {
-      for (const std::string& address : nic.addresses) {
-        if ((address.find(':') != std::string::npos) == v6) add(address);
-      }
-    }
-  }
-  for (const std::string& address : first.listening.addresses) add(address);
-  return ordered;
-}
-
-const Attempt* attempt_at(const OtherNode& node, const std::string& address) {
-  for (const Attempt& attempt : node.attempts) {
-    if (attempt.endpoint.address == address) return &attempt;
+const Nic* nic_with(const ProbedNode& node, const std::string& address) {
+  for (const Nic& nic : node.nics) {
+    const auto& own = nic.addresses;
+    if (std::find(own.begin(), own.end(), address) != own.end()) return &nic;
   }
   return nullptr;
 }
 
-// Empty when `node` reached the address as wanted, else the reason why not.
-std::string problem_at(const OtherNode& node, const std::string& address,
-                       const std::string& wanted) {
-  const Attempt* attempt = attempt_at(node, address);
-  if (attempt == nullptr) return "not tried";
-  if (!attempt->reached) return attempt->problem.empty() ? "not reached" : attempt->problem;
-  if (allowed(wanted, attempt->local_address, attempt->local_interface)) return {};
-  return fmt::format("reached from {} on {}, not on {}", attempt->local_address,
-                     attempt->local_interface, wanted);
-}
-
-std::string interfaces_text(const std::vector<Nic>& nics) {
-  std::vector<std::string> pieces;
-  for (const Nic& nic : nics) {
-    if (nic.loopback || !nic.up) continue;
-    pieces.push_back(fmt::format("{} {}", nic.name, join(nic.addresses, " ")));
-  }
-  return pieces.empty() ? "none" : join(pieces, ", ");
-}
-
-[[noreturn]] void refuse(const FirstNode& first, const std::vector<OtherNode>& others,
-                         const std::vector<std::string>& addresses, const std::string& wanted) {
-  const std::string attempted =
-      fmt::format("no address of {} that all other hosts reach", first.host.name);
-  if (addresses.empty()) {
-    const std::string filter = wanted.empty() ? "" : fmt::format(" on {}", wanted);
-    throw Error(Exit::kConfig, attempted,
-                fmt::format("it has no usable address{}; its interfaces: {}", filter,
-                            interfaces_text(first.nics)),
-                wanted.empty() ? "ip address" : "another --iface");
-  }
-  std::string reason;
-  for (const OtherNode& node : others) {
-    for (const std::string& address : addresses) {
-      const std::string problem = problem_at(node, address, wanted);
-      if (problem.empty()) continue;
-      reason += fmt::format("\n  {} -> {}: {}", node.host_name, address, problem);
+// The addresses of a node that are tried in this round, the likely ones first.
+std::vector<std::string> worth_trying(const ProbedNode& node, const InterfaceFilter& filter,
+                                      int round) {
+  std::vector<std::string> first, last;
+  for (const std::string& address : node.listening.addresses) {
+    const Nic* nic = nic_with(node, address);
+    const std::string name = nic == nullptr ? "" : nic->name;
+    if (!filter.allows(name, address)) continue;
+    const bool likely = nic == nullptr || !nic->inside || filter.includes(name, address);
+    if (address == node.reached_at) {
+      first.insert(first.begin(), address);
+    } else if (likely) {
+      first.push_back(address);
+    } else if (round > 1) {
+      last.push_back(address);
     }
   }
-  throw Error(Exit::kConfig, attempted, reason,
-              wanted.empty() ? "open the network between these hosts, or name it with --iface"
-                             : "without --iface");
+  first.insert(first.end(), last.begin(), last.end());
+  return first;
 }
 
-Network network_at(const FirstNode& first, const std::vector<OtherNode>& others,
-                   const std::string& address) {
-  Network network;
-  network.master_port = static_cast<int>(first.listening.master_port);
-  network.nodes.push_back({address, interface_of(first.nics, address)});
-  for (const OtherNode& node : others) {
-    const Attempt* attempt = attempt_at(node, address);
-    network.nodes.push_back({attempt->local_address, attempt->local_interface});
+void check_filter(const std::vector<ProbedNode>& nodes, const InterfaceFilter& filter) {
+  std::string reason;
+  for (const ProbedNode& node : nodes) {
+    if (!worth_trying(node, filter, 2).empty()) continue;
+    reason += fmt::format("\n  {} has {}", node.name, interfaces_text(node.nics));
   }
-  return network;
+  if (reason.empty()) return;
+  if (filter.empty()) {
+    throw Error(Exit::kConfig, "nodes without an address that others could reach", reason,
+                "ip address, there");
+  }
+  throw Error(Exit::kConfig, fmt::format("--iface {} names nothing on these nodes", filter.text()),
+              reason, "another --iface, or none");
+}
+
+std::string rejection(const Candidate& candidate, const std::vector<ProbedNode>& nodes) {
+  if (candidate.inside && !candidate.failures.empty() &&
+      candidate.failures[0].problem == "not tried") {
+    return "a bridge inside the node, not tried";
+  }
+  const auto lines = fold_failures(candidate, nodes);
+  if (lines.size() <= 1) return lines.empty() ? "" : lines[0];
+  return fmt::format("{}, and {} more", lines[0], lines.size() - 1);
+}
+
+std::string tried(const Candidate& candidate, std::size_t nodes) {
+  const std::size_t all = nodes * (nodes - 1);
+  if (candidate.pairs == all) return fmt::format("all {} pairs reach each other", all);
+  return fmt::format("all {} tried pairs of {} reach each other (neighbours, and rank 0's node)",
+                     candidate.pairs, all);
+}
+
+std::vector<std::string> reasons_for(const Candidate& chosen, const std::vector<Candidate>& all,
+                                     const std::vector<ProbedNode>& nodes) {
+  std::vector<std::string> reasons = {
+      fmt::format("network: {}: {}{}", describe(chosen, nodes), tried(chosen, nodes.size()),
+                  chosen.named > 0 ? ", as the hosts' names lead there" : "")};
+  std::set<std::string> told = {describe(chosen, nodes)};
+  for (const Candidate& other : all) {
+    const std::string what = describe(other, nodes);
+    if (!told.insert(what).second) continue;
+    reasons.push_back(other.proved()
+                          ? fmt::format("network: {} would do as well", what)
+                          : fmt::format("network: rejected {}: {}", what, rejection(other, nodes)));
+  }
+  return reasons;
 }
 
 }  // namespace
 
-bool in_cidr(const std::string& address, const std::string& cidr) {
-  const std::size_t slash = cidr.find('/');
-  const auto wanted = parse_address(cidr.substr(0, slash));
-  const auto given = parse_address(address);
-  if (slash == std::string::npos || !wanted || !given || wanted->family != given->family) {
-    return false;
+std::vector<std::size_t> probe_targets(std::size_t from, std::size_t nodes) {
+  std::set<std::size_t> targets;
+  if (nodes <= kAllPairsNodes || from == 0) {
+    for (std::size_t to = 0; to < nodes; ++to) targets.insert(to);
+  } else {
+    targets = {0, (from + 1) % nodes, from - 1};
   }
-  const auto bits = parse_integer(cidr.substr(slash + 1), 0, wanted->bits());
-  if (!bits) return false;
-  for (int bit = 0; bit < *bits; ++bit) {
-    const auto byte = static_cast<std::size_t>(bit / 8);
-    const int mask = 0x80 >> (bit % 8);
-    if ((wanted->bytes[byte] & mask) != (given->bytes[byte] & mask)) return false;
-  }
-  return true;
+  targets.erase(from);
+  return {targets.begin(), targets.end()};
 }
 
-Network choose_network(const FirstNode& first, const std::vector<OtherNode>& others,
-                       const std::string& interface) {
-  if (others.empty()) {
-    Network network;
-    network.master_port = static_cast<int>(first.listening.master_port);
-    network.nodes.push_back({"127.0.0.1", "lo"});
-    return network;
+std::vector<Reach> plan_probes(const std::vector<ProbedNode>& nodes, const InterfaceFilter& filter,
+                               int round) {
+  check_filter(nodes, filter);
+  std::vector<Reach> probes(nodes.size());
+  for (std::size_t from = 0; from < nodes.size(); ++from) {
+    const auto targets = probe_targets(from, nodes.size());
+    const std::size_t bound =
+        nodes.size() <= kAllPairsNodes ? kMaxAddressesSmall : kMaxAddressesLarge;
+    const std::size_t most = std::min(
+        bound, std::max<std::size_t>(1, kMaxEndpoints / std::max<std::size_t>(1, targets.size())));
+    for (const std::size_t to : targets) {
+      auto addresses = worth_trying(nodes[to], filter, round);
+      if (addresses.size() > most) addresses.resize(most);
+      for (const std::string& address : addresses) {
+        probes[from].endpoints.push_back(
+            {address, nodes[to].listening.probe_port, static_cast<std::uint32_t>(to)});
+      }
+    }
+    if (round == 1) {
+      probes[from].settle_ms = static_cast<std::uint32_t>(
+          std::chrono::duration_cast<std::chrono::milliseconds>(kProbeSettle).count());
+    }
   }
-  const std::vector<std::string> addresses = candidates(first, interface);
-  for (const std::string& address : addresses) {
-    const auto fine = [&](const OtherNode& node) {
-      return problem_at(node, address, interface).empty();
-    };
-    if (std::all_of(others.begin(), others.end(), fine)) return network_at(first, others, address);
+  return probes;
+}
+
+std::optional<NetworkChoice> choose_network(const std::vector<ProbedNode>& nodes,
+                                            const InterfaceFilter& filter) {
+  NetworkChoice choice;
+  choice.network.master_port = static_cast<int>(nodes.front().listening.master_port);
+  if (nodes.size() == 1) {
+    choice.network.nodes.push_back({"127.0.0.1", "lo"});
+    return choice;
   }
-  refuse(first, others, addresses, interface);
+  const std::vector<Candidate> all = candidates(nodes, filter);
+  const auto found =
+      std::find_if(all.begin(), all.end(), [](const Candidate& each) { return each.proved(); });
+  if (found == all.end()) return std::nullopt;
+  choice.network.nodes = found->nodes;
+  choice.reasons = reasons_for(*found, all, nodes);
+  return choice;
+}
+
+Error no_network(const std::vector<ProbedNode>& nodes, const InterfaceFilter& filter) {
+  const std::string limit = filter.empty() ? "" : fmt::format(" (--iface {})", filter.text());
+  const std::string attempted =
+      fmt::format("no network on which all {} nodes reach each other{}", nodes.size(), limit);
+  std::string reason;
+  std::size_t shown = 0;
+  std::set<std::string> told;
+  for (const Candidate& candidate : candidates(nodes, filter)) {
+    const std::string what = describe(candidate, nodes);
+    if (!told.insert(what).second) continue;
+    if (++shown > kMaxNetworksInMessage) continue;
+    reason += fmt::format("\n  {}:", what);
+    for (const std::string& line : fold_failures(candidate, nodes)) reason += "\n    " + line;
+  }
+  if (shown > kMaxNetworksInMessage) {
+    reason += fmt::format("\n  and {} more networks", shown - kMaxNetworksInMessage);
+  }
+  return Error(Exit::kConfig, attempted, reason,
+               filter.empty() ? "open the network between these hosts, or name one with --iface"
+                              : "without --iface");
 }
 
 }  // namespace dtl

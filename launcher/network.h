@@ -1,37 +1,52 @@
 #pragma once
-// The connect matrix's answer: which address of rank 0's node every other node has reached, and
-// with which address and interface of its own. Pure.
+// The connect matrix and its answer: who tries whom, and at which address of each node the others
+// have proved that they reach it. Pure.
+//
+// Nodes have numbers here: their places in the order of rank, 0 being the node of rank 0.
 
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "plan/host.h"
+#include "base/error.h"
+#include "launcher/interface_filter.h"
 #include "plan/job_plan.h"
 #include "plan/topology.h"
 #include "wire/messages.h"
 
 namespace dtl {
 
-// What the node of rank 0 said about itself.
-struct FirstNode {
-  Host host;
+struct ProbedNode {
+  std::string name;  // in the hostfile
   std::vector<Nic> nics;
+  std::string reached_at;  // where its name leads; empty when unknown
   Listening listening;
+  std::vector<Attempt> attempts;  // what it tried
 };
 
-struct OtherNode {
-  std::string host_name;
-  std::vector<Attempt> attempts;
+// The nodes that node `from` tries: every other one of a small job; of a large one (more than
+// kAllPairsNodes) its neighbours in the ring and node 0, which tries all.
+constexpr std::size_t kAllPairsNodes = 32;
+std::vector<std::size_t> probe_targets(std::size_t from, std::size_t nodes);
+
+// What each node shall try. Round 1 leaves out bridges that lead nowhere and does not wait long for
+// the last; round 2 tries everything that the filter allows, with all patience. Throws
+// Error(kConfig) naming each node that has no address the filter allows.
+std::vector<Reach> plan_probes(const std::vector<ProbedNode>& nodes, const InterfaceFilter& filter,
+                               int round);
+
+struct NetworkChoice {
+  Network network;
+  std::vector<std::string> reasons;  // for -v: what was chosen and why, what was not
 };
 
-// The first address that every other node reached: the hostfile's own numeric address first, then
-// in order of the interfaces, IPv4 before IPv6. `interface` (--iface, may be empty) is the name of
-// an interface or a CIDR that both ends must be on. One node alone: 127.0.0.1 on lo.
-// Throws Error(kConfig) that says per node what failed.
-Network choose_network(const FirstNode& first, const std::vector<OtherNode>& others,
-                       const std::string& interface);
+// Of the networks on which every tried pair was reached, the one that the hostfile's names lead
+// to; then one that is no bridge inside a node; then the fastest; then IPv4. One node alone:
+// 127.0.0.1 on lo. Empty when there is none.
+std::optional<NetworkChoice> choose_network(const std::vector<ProbedNode>& nodes,
+                                            const InterfaceFilter& filter);
 
-// "10.0.0.7" in "10.0.0.0/24"; false when either is malformed or they are of different families.
-bool in_cidr(const std::string& address, const std::string& cidr);
+// Every pair that failed, folded, with kConfig.
+Error no_network(const std::vector<ProbedNode>& nodes, const InterfaceFilter& filter);
 
 }  // namespace dtl

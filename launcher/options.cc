@@ -56,7 +56,12 @@ std::span<const Option> option_table() {
        Scope::kProgram},
       {kWhere, {"-perhost", "-ppn"}, Takes::kValue, "N", "ranks on each host; overrides slots"},
       {kWhere, {"--oversubscribe"}, Takes::kNothing, "", "allow more ranks than slots"},
-      {kWhere, {"--iface"}, Takes::kValue, "NAME|CIDR", "use this network only: eth1, 10.0.0.0/24"},
+      {kWhere,
+       {"--iface"},
+       Takes::kValue,
+       "NET[,NET]",
+       "use these networks only: eth1, 10.0.0.0/24;\n"
+       "or all but these: ^docker0"},
       {kWhere,
        {"--accept-new-host-keys"},
        Takes::kNothing,

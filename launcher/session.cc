@@ -44,6 +44,7 @@ SessionShell::SessionShell(const Request& request, const SessionOptions& options
     : request_(request),
       options_(options),
       began_(std::chrono::steady_clock::now()),
+      interfaces_(request.interface),
       tasks_(context_),
       timer_(context_),
       room_(context_, asio::steady_timer::time_point::max()),

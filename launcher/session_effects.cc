@@ -45,6 +45,10 @@ void SessionShell::perform(job::Effect& effect) {
       if (node(what.node).connection) node(what.node).connection->send(what.message);
     } else if constexpr (std::is_same_v<T, job::PlaceRanks>) {
       place_ranks_now();
+    } else if constexpr (std::is_same_v<T, job::Probe>) {
+      probe(what.round);
+    } else if constexpr (std::is_same_v<T, job::JudgeNetwork>) {
+      judge_network();
     } else if constexpr (std::is_same_v<T, job::MakePlan>) {
       make_plan();
     } else if constexpr (std::is_same_v<T, job::StartRanks>) {
@@ -106,26 +110,53 @@ void SessionShell::place_ranks_now() {
   feed(std::move(placed));
 }
 
-Network SessionShell::probed_network() const {
-  const auto at = [](int index) { return static_cast<std::size_t>(index); };
-  const int first = job_.used.front();
-  FirstNode first_node;
-  first_node.host = nodes_[at(first)].host;
-  first_node.nics = nodes_[at(first)].facts->nics;
-  first_node.listening = *job_.nodes[at(first)].listening;
-  std::vector<OtherNode> others;
-  for (std::size_t k = 1; k < job_.used.size(); ++k) {
-    const int index = job_.used[k];
-    others.push_back({nodes_[at(index)].host.name, job_.nodes[at(index)].reached->attempts});
+std::vector<ProbedNode> SessionShell::probed_nodes() {
+  std::vector<ProbedNode> probed;
+  for (const int index : job_.used) {
+    const NodeState& state = job_.nodes[static_cast<std::size_t>(index)];
+    ProbedNode each;
+    each.name = host_name(index);
+    each.nics = node(index).facts->nics;
+    each.reached_at = node(index).facts->reached_at;
+    if (state.listening) each.listening = *state.listening;
+    if (state.reached) each.attempts = state.reached->attempts;
+    probed.push_back(std::move(each));
   }
-  return choose_network(first_node, others, request_.interface);
+  return probed;
+}
+
+void SessionShell::probe(int round) {
+  try {
+    const std::vector<Reach> probes = plan_probes(probed_nodes(), interfaces_, round);
+    for (std::size_t k = 0; k < probes.size(); ++k) {
+      const auto& connection = node(job_.used[k]).connection;
+      if (connection) connection->send(probes[k]);
+    }
+  } catch (const Error& error) {
+    refuse(error);
+  }
+}
+
+void SessionShell::judge_network() {
+  network_ = choose_network(probed_nodes(), interfaces_);
+  feed(job::Judged{network_.has_value()});
+}
+
+// What the probes proved.
+Network SessionShell::proved_network() {
+  if (job_.used.size() == 1) network_ = choose_network(probed_nodes(), interfaces_);
+  if (!network_) throw no_network(probed_nodes(), interfaces_);
+  if (log_level() >= LogLevel::kVerbose) {
+    for (const std::string& reason : network_->reasons) console_.say(reason);
+  }
+  return network_->network;
 }
 
 void SessionShell::make_plan() {
   try {
     std::vector<NodeFacts> facts;
     for (const Node& each : nodes_) facts.push_back(*each.facts);
-    plan_ = make_job_plan(request_, facts, places_, probed_network(), options_.job_id);
+    plan_ = make_job_plan(request_, facts, places_, proved_network(), options_.job_id);
   } catch (const Error& error) {
     refuse(error);
     return;

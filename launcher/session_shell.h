@@ -10,6 +10,7 @@
 
 #include "launcher/agent_link.h"
 #include "launcher/console.h"
+#include "launcher/network.h"
 #include "launcher/session.h"
 #include "launcher/standard_input.h"
 #include "plan/placement.h"
@@ -57,7 +58,10 @@ class SessionShell {
   void start_ranks();
   void close_node(int node);
   void tell_start_errors();
-  Network probed_network() const;
+  std::vector<ProbedNode> probed_nodes();
+  void probe(int round);
+  void judge_network();
+  Network proved_network();
   void refuse(const Error& error);
 
   Node& node(int index) { return nodes_[static_cast<std::size_t>(index)]; }
@@ -74,6 +78,8 @@ class SessionShell {
   std::deque<job::Event> events_;  // waiting for the machine; see feed()
   bool stepping_ = false;
   std::vector<RankPlace> places_;
+  const InterfaceFilter interfaces_;
+  std::optional<NetworkChoice> network_;
   std::optional<JobPlan> plan_;
   std::vector<PhaseTime> phases_;
   Time ended_{0};

@@ -27,7 +27,11 @@ struct Nic {
   std::string name;  // "eth0"
   bool up = false;
   bool loopback = false;
-  std::vector<std::string> addresses;  // numeric, IPv4 and IPv6, without prefix length
+  std::vector<std::string> addresses;           // numeric, IPv4 and IPv6, without prefix length
+  std::vector<std::uint32_t> prefix_bits = {};  // of each address
+  bool inside = false;           // a bridge without a physical port, as containers use
+  std::uint32_t speed_mbps = 0;  // of the link; 0: unknown
+  std::uint32_t mtu = 0;         // bytes; 0: unknown
 };
 
 struct NodeFacts {
@@ -35,6 +39,7 @@ struct NodeFacts {
   std::string machine_id;  // tells two names of one machine apart; empty when unknown
   std::string boot_id;
   std::string agent_version;  // "0.1.0"
+  std::string reached_at;     // its address that the ssh connection came to; empty without one
   NodeTopology topology;
   std::vector<Nic> nics;
 };

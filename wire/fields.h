@@ -21,14 +21,16 @@ constexpr std::size_t kMaxCpus = 65536;       // of a node; a CPU number is belo
 constexpr std::size_t kMaxNics = 1024;
 constexpr std::size_t kMaxAddresses = 4096;
 constexpr std::size_t kMaxStrings = 65536;  // arguments, or variables, of one rank
+constexpr std::size_t kMaxFacts = 4096;
 constexpr std::size_t kSecretBytes = 32;
+constexpr std::uint32_t kMaxProbeBytes = 1 << 20;
 
 template <class M, class T>
 concept Is = std::same_as<std::remove_const_t<M>, T>;
 
 // What an element of a list takes at least, in bytes; the Reader checks a count against it.
-constexpr std::size_t kLeastText = 4, kLeastCore = 12, kLeastNic = 10, kLeastEndpoint = 8,
-                      kLeastAttempt = 21, kLeastRankSpec = 25;
+constexpr std::size_t kLeastText = 4, kLeastCore = 12, kLeastNic = 23, kLeastEndpoint = 12,
+                      kLeastAttempt = 25, kLeastRankSpec = 25, kLeastFact = 8;
 
 template <class Io, class M>
 void texts(Io& io, const char* field, M& values, std::size_t most, std::size_t most_bytes) {
@@ -76,12 +78,18 @@ void fields(Io& io, M& m) {
   io.text("name", m.name, kMaxNameBytes);
   io.flag("up", m.up);
   io.flag("loopback", m.loopback);
+  io.flag("inside", m.inside);
+  io.number("speed_mbps", m.speed_mbps, UINT32_MAX);
+  io.number("mtu", m.mtu, UINT32_MAX);
   texts(io, "addresses", m.addresses, kMaxAddresses, kMaxNameBytes);
+  io.list("prefix_bits", m.prefix_bits, kMaxAddresses, 4,
+          [](Io& to, auto& bits) { to.number("prefix_bits", bits, 128); });
 }
 template <class Io, Is<Endpoint> M>
 void fields(Io& io, M& m) {
   io.text("address", m.address, kMaxNameBytes);
   io.number("port", m.port, 65535);
+  io.number("node", m.node, kMaxRanks - 1);
 }
 template <class Io, Is<Attempt> M>
 void fields(Io& io, M& m) {
@@ -90,6 +98,11 @@ void fields(Io& io, M& m) {
   io.text("local_address", m.local_address, kMaxNameBytes);
   io.text("local_interface", m.local_interface, kMaxNameBytes);
   io.text("problem", m.problem, kMaxTextBytes);
+}
+template <class Io, Is<Fact> M>
+void fields(Io& io, M& m) {
+  io.text("name", m.name, kMaxNameBytes);
+  io.text("value", m.value, kMaxTextBytes);
 }
 template <class Io, Is<RankSpec> M>
 void fields(Io& io, M& m) {
@@ -129,12 +142,15 @@ void fields(Io& io, M& m) {
   io.text("machine_id", m.facts.machine_id, kMaxNameBytes);
   io.text("boot_id", m.facts.boot_id, kMaxNameBytes);
   io.text("agent_version", m.facts.agent_version, kMaxNameBytes);
+  io.text("reached_at", m.facts.reached_at, kMaxNameBytes);
   fields(io, m.facts.topology);
   io.list("nics", m.facts.nics, kMaxNics, kLeastNic, [](Io& to, auto& nic) { fields(to, nic); });
 }
 DTL_MESSAGE(3, Listen);
 template <class Io, Is<Listen> M>
-void fields(Io&, M&) {}
+void fields(Io& io, M& m) {
+  io.number("node", m.node, kMaxRanks - 1);
+}
 DTL_MESSAGE(4, Listening);
 template <class Io, Is<Listening> M>
 void fields(Io& io, M& m) {
@@ -147,6 +163,8 @@ template <class Io, Is<Reach> M>
 void fields(Io& io, M& m) {
   io.list("endpoints", m.endpoints, kMaxAddresses, kLeastEndpoint,
           [](Io& to, auto& endpoint) { fields(to, endpoint); });
+  io.number("settle_ms", m.settle_ms, UINT32_MAX);
+  io.number("payload_bytes", m.payload_bytes, kMaxProbeBytes);
 }
 DTL_MESSAGE(6, Reached);
 template <class Io, Is<Reached> M>
@@ -238,6 +256,17 @@ template <class Io, Is<StdinTaken> M>
 void fields(Io& io, M& m) {
   io.number("rank", m.rank, kMaxRanks - 1);
   io.number("bytes", m.bytes, kMaxOutputBytes);
+}
+DTL_MESSAGE(21, Examine);
+template <class Io, Is<Examine> M>
+void fields(Io& io, M& m) {
+  io.list("parameters", m.parameters, kMaxFacts, kLeastFact,
+          [](Io& to, auto& fact) { fields(to, fact); });
+}
+DTL_MESSAGE(22, Examined);
+template <class Io, Is<Examined> M>
+void fields(Io& io, M& m) {
+  io.list("facts", m.facts, kMaxFacts, kLeastFact, [](Io& to, auto& fact) { fields(to, fact); });
 }
 
 #undef DTL_MESSAGE

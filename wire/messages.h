@@ -4,7 +4,7 @@
 //
 // Order of a job, launcher (L) and agent (A):
 //   A: marker line (greeting.h)         L: Welcome      A: Hello
-//   L: Listen  -> A(node of rank 0): Listening          L: Reach -> A(others): Reached
+//   L: Listen  -> A: Listening          L: Reach -> A: Reached, perhaps twice
 //   L: StopListening                    L: Start -> A: Started or SpawnFailed per rank
 //   A: Output*, Exited per rank         L: Stop (grace) or Kill, any time
 //   L: Finish  -> A: Finished (nothing is left), agent exits 0
@@ -32,15 +32,27 @@ struct Welcome {
   std::string launcher_host;  // the launching machine's own name, for the record of the job
 };
 struct Listen {  // accept probes on every address of this node; also choose a free MASTER_PORT
+  std::uint32_t node = 0;  // this node's number in the job: who answers a probe says it
 };
 struct Endpoint {
   std::string address;
   std::uint32_t port = 0;
+  std::uint32_t node = 0;  // who must answer there
 };
 struct Reach {  // try to connect to each of these, all at once, each within kConnectDeadline
   std::vector<Endpoint> endpoints;
+  std::uint32_t settle_ms = 0;      // give up on the rest this long after every node has answered
+                                    // at one of its addresses; 0: never
+  std::uint32_t payload_bytes = 0;  // also send this much over each connection, to be confirmed
 };
 struct StopListening {};
+struct Fact {
+  std::string name;
+  std::string value;
+};
+struct Examine {  // tell me about yourself: "what"="clock" (at once) or "all", and how to look
+  std::vector<Fact> parameters;
+};
 struct RankSpec {
   std::uint32_t rank = 0;
   std::uint32_t local_rank = 0;
@@ -86,6 +98,9 @@ struct Attempt {
 struct Reached {
   std::vector<Attempt> attempts;
 };
+struct Examined {
+  std::vector<Fact> facts;
+};
 struct Started {
   std::uint32_t rank = 0;
   std::uint32_t pid = 0;
@@ -129,6 +144,6 @@ struct Heartbeat {
 
 using Message = std::variant<Welcome, Hello, Listen, Listening, Reach, Reached, StopListening,
                              Start, Started, SpawnFailed, Stdin, Output, Exited, Stop, Kill, Finish,
-                             Finished, Trouble, Heartbeat, StdinTaken>;
+                             Finished, Trouble, Heartbeat, StdinTaken, Examine, Examined>;
 
 }  // namespace dtl

@@ -18,20 +18,26 @@ TEST(Ports, MasterPortLiesOutsideTheEphemeralRangeAndIsFree) {
 
 TEST(Probe, AgentReachesItsOwnListenerAndSaysHow) {
   AgentDriver agent;
-  agent.send(Listen{});
+  agent.send(Listen{7});
   const Listening listening = agent.expect<Listening>();
   EXPECT_GT(listening.probe_port, 0u);
   EXPECT_GT(listening.master_port, 0u);
   Reach reach;
-  reach.endpoints.push_back({"127.0.0.1", listening.probe_port});
-  reach.endpoints.push_back({"no address", 1});
+  reach.endpoints.push_back({"127.0.0.1", listening.probe_port, 7});
+  reach.endpoints.push_back({"no address", 1, 8});
+  reach.endpoints.push_back({"127.0.0.1", listening.probe_port, 8});
   agent.send(reach);
   const Reached reached = agent.expect<Reached>();
-  ASSERT_EQ(reached.attempts.size(), 2u);
+  ASSERT_EQ(reached.attempts.size(), 3u);
   EXPECT_TRUE(reached.attempts[0].reached) << reached.attempts[0].problem;
   EXPECT_EQ(reached.attempts[0].local_address, "127.0.0.1");
   EXPECT_EQ(reached.attempts[0].local_interface, "lo");
   EXPECT_EQ(reached.attempts[1].problem, "not a numeric address");
+  EXPECT_EQ(reached.attempts[2].problem, "another node answered");
+  reach.payload_bytes = 300000;
+  agent.send(reach);
+  EXPECT_TRUE(agent.expect<Reached>().attempts[0].reached);
+  reach.payload_bytes = 0;
   agent.send(StopListening{});
   agent.send(reach);
   const Reached closed = agent.expect<Reached>();
@@ -44,7 +50,7 @@ TEST(Probe, AnotherProgramIsNotTakenForTheListener) {
   AgentDriver agent;
   const BoundPort port = bind_any_port();
   Reach reach;
-  reach.endpoints.push_back({"127.0.0.1", port.port});
+  reach.endpoints.push_back({"127.0.0.1", port.port, 0});
   agent.send(reach);
   sockaddr_in peer{};
   socklen_t size = sizeof peer;

@@ -80,16 +80,17 @@ inline awaitable<void> live(asio::io_context& context, FakeAgent agent, Fd fd, T
 inline Behaviour healthy(std::function<void(const RankSpec&, Connection&)> on_start,
                          Behaviour others = nullptr) {
   return [=](const Message& message, Connection& connection) {
-    if (std::holds_alternative<Listen>(message)) {
+    if (const auto* listen = std::get_if<Listen>(&message)) {
       Listening listening;
       listening.probe_port = 4000;
       listening.master_port = 20001;
-      listening.addresses.emplace_back("10.0.0.1");
+      listening.addresses.push_back("10.0.0." + std::to_string(listen->node + 1));
       connection.send(listening);
     } else if (const auto* reach = std::get_if<Reach>(&message)) {
       Reached reached;
       for (const Endpoint& endpoint : reach->endpoints) {
-        reached.attempts.push_back({endpoint, true, "10.0.0.2", "eth0", ""});
+        const std::string own = endpoint.node == 0 ? "10.0.0.2" : "10.0.0.1";
+        reached.attempts.push_back({endpoint, true, own, "eth0", ""});
       }
       connection.send(reached);
     } else if (const auto* start = std::get_if<Start>(&message)) {

@@ -44,7 +44,10 @@ class JobTest : public testing::Test {
     listening.probe_port = 7;
     listening.addresses = {"10.0.0.1"};
     hear(0, listening);
+    hear(1, listening);
+    hear(0, Reached{});
     hear(1, Reached{});
+    feed(job::Judged{true});
     feed(job::Planned{});
   }
   void run() {
@@ -97,12 +100,13 @@ TEST_F(JobTest, GoesThroughItsLifeWhenNothingFails) {
   start_agents();
   EXPECT_EQ(job_.state, JobState::kPreflight);
   const auto listen = feed(job::Placed{{0, 1}, {{0, 1}, {2, 3}}});
-  EXPECT_THAT(sent<Listen>(listen), ElementsAre(0));
-  Listening listening;
-  listening.addresses = {"10.0.0.1"};
-  EXPECT_THAT(sent<Reach>(hear(0, listening)), ElementsAre(1));
-  const auto probed = hear(1, Reached{});
-  EXPECT_THAT(sent<StopListening>(probed), ElementsAre(0));
+  EXPECT_THAT(sent<Listen>(listen), ElementsAre(0, 1));
+  EXPECT_THAT(hear(0, Listening{}), IsEmpty());
+  EXPECT_EQ(count<job::Probe>(hear(1, Listening{})), 1);
+  EXPECT_THAT(hear(1, Reached{}), IsEmpty());
+  EXPECT_EQ(count<job::JudgeNetwork>(hear(0, Reached{})), 1);
+  const auto probed = feed(job::Judged{true});
+  EXPECT_THAT(sent<StopListening>(probed), ElementsAre(0, 1));
   EXPECT_EQ(count<job::MakePlan>(probed), 1);
   EXPECT_EQ(count<job::StartRanks>(feed(job::Planned{})), 1);
   for (const std::uint32_t rank : {0U, 1U, 2U}) EXPECT_THAT(exit_rank(rank, 0), IsEmpty());
@@ -144,6 +148,23 @@ TEST_F(JobTest, SkipsTheConnectMatrixOnOneNodeAndReleasesTheOther) {
   hear(0, Finished{});
   feed(job::AgentLost{0, Cause::kAgentFailed, 71, "end of stream"});
   EXPECT_EQ(job_.state, JobState::kRunning);
+}
+
+TEST_F(JobTest, ProbesOnceMoreWithAllPatienceWhenNoNetworkIsProvedAndThenLetsThePlanSayWhy) {
+  start_agents();
+  feed(job::Placed{{0, 1}, {{0, 1}, {2, 3}}});
+  hear(0, Listening{});
+  hear(1, Listening{});
+  hear(0, Reached{});
+  hear(1, Reached{});
+  const auto again = feed(job::Judged{false});
+  EXPECT_EQ(count<job::Probe>(again), 1);
+  EXPECT_THAT(sent<StopListening>(again), IsEmpty());
+  hear(0, Reached{});
+  EXPECT_EQ(count<job::JudgeNetwork>(hear(1, Reached{})), 1);
+  const auto probed = feed(job::Judged{false});
+  EXPECT_EQ(count<job::Probe>(probed), 0);
+  EXPECT_EQ(count<job::MakePlan>(probed), 1);
 }
 
 TEST_F(JobTest, StopsTheOthersWhenARankFailsAndKeepsTheFirstCause) {
@@ -334,7 +355,10 @@ TEST_F(JobTest, EndsADryRunWithoutStartingARank) {
   start_agents();
   feed(job::Placed{{0, 1}, {{0, 1}, {2, 3}}});
   hear(0, Listening{});
+  hear(1, Listening{});
+  hear(0, Reached{});
   hear(1, Reached{});
+  feed(job::Judged{true});
   const auto effects = feed(job::Refused{Cause::kDryRun, 0});
   EXPECT_EQ(count<job::StartRanks>(effects), 0);
   EXPECT_THAT(sent<Finish>(effects), ElementsAre(0, 1));

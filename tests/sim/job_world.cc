@@ -10,8 +10,9 @@ namespace {
 
 // Every wait of a job on its longest way: start, preflight, ranks, stopping, finishing.
 constexpr Time kLongestRun = 30s;
-constexpr Time kLongestJob = kSshDeadline + kHelloDeadline + kConnectDeadline + kLongestRun +
-                             kDead + kKillGrace + 2 * Time(kReapDeadline) + 5 * Time(kAnswerMargin);
+constexpr Time kLongestJob = kSshDeadline + kHelloDeadline + 3 * Time(kConnectDeadline) +
+                             kLongestRun + kDead + kKillGrace + 2 * Time(kReapDeadline) +
+                             7 * Time(kAnswerMargin);
 
 }  // namespace
 
@@ -32,7 +33,7 @@ void World::draw_faults() {
   for (int* fault :
        {&faults_.start_fails, &faults_.agent_dies, &faults_.falls_silent, &faults_.rank_fails,
         &faults_.spawn_fails, &faults_.ignores_stop, &faults_.ignores_finish, &faults_.user_signals,
-        &faults_.talks_nonsense, &faults_.has_timeout}) {
+        &faults_.talks_nonsense, &faults_.has_timeout, &faults_.no_network}) {
     *fault = draw(0, 2) == 0 ? draw(5, 60) : 0;
   }
 }
@@ -109,6 +110,15 @@ void World::perform(const job::Effect& effect) {
     if (node.up && !node.silent) hear(send->node, send->message);
   } else if (std::holds_alternative<job::PlaceRanks>(effect)) {
     at(now_, [this] { place(); });
+  } else if (const auto* probe = std::get_if<job::Probe>(&effect)) {
+    check(probe->round == 1 || probe->round == 2, "nodes are probed twice at most");
+    for (const int index : job_.used) {
+      const Node& node = nodes_[static_cast<std::size_t>(index)];
+      if (node.up && !node.silent) from_agent(index, Reached{});
+    }
+  } else if (std::holds_alternative<job::JudgeNetwork>(effect)) {
+    const bool proved = !chance(faults_.no_network);
+    at(now_, [=, this] { feed(job::Judged{proved}, proved ? "a network" : "no network"); });
   } else if (std::holds_alternative<job::MakePlan>(effect)) {
     at(now_, [this] { feed(job::Planned{}, "planned"); });
   } else if (std::holds_alternative<job::StartRanks>(effect)) {
@@ -184,8 +194,6 @@ void World::hear(int index, const Message& message) {
   Node& node = nodes_[static_cast<std::size_t>(index)];
   if (std::holds_alternative<Listen>(message)) {
     from_agent(index, Listening{});
-  } else if (std::holds_alternative<Reach>(message)) {
-    from_agent(index, Reached{});
   } else if (std::holds_alternative<Stop>(message) || std::holds_alternative<Kill>(message)) {
     if (node.ignores_stop) return;
     const Time latest = std::holds_alternative<Kill>(message) ? 10ms : Time(kKillGrace);

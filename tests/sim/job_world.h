@@ -26,6 +26,7 @@ struct Faults {
   int user_signals = 0;  // the user interrupts, perhaps several times
   int talks_nonsense = 0;
   int has_timeout = 0;
+  int no_network = 0;  // a round of probes proves none
 };
 
 class World {

@@ -15,7 +15,15 @@ Hello example_hello() {
   facts.topology.allowed = CpuSet({0, 1, 2});
   facts.topology.quota_cpus = 1.5;
   facts.topology.memory_bytes = 1 << 30;
-  facts.nics = {Nic{"eth0", true, false, {"10.0.0.1", "fd00::1"}}};
+  facts.reached_at = "10.0.0.1";
+  Nic nic;
+  nic.name = "eth0";
+  nic.up = true;
+  nic.speed_mbps = 10000;
+  nic.mtu = 1500;
+  nic.addresses = {"10.0.0.1", "fd00::1"};
+  nic.prefix_bits = {24, 64};
+  facts.nics = {nic};
   return {facts};
 }
 
@@ -35,13 +43,19 @@ Start example_start() {
 
 std::vector<std::pair<std::string, Message>> example_messages() {
   Reach reach;
-  reach.endpoints = {Endpoint{"10.0.0.1", 4000}, Endpoint{"fd00::1", 4000}};
+  reach.endpoints = {Endpoint{"10.0.0.1", 4000, 2}, Endpoint{"fd00::1", 4000, 2}};
+  reach.settle_ms = 300;
+  reach.payload_bytes = 65536;
   Reached reached;
-  reached.attempts = {Attempt{{"10.0.0.1", 4000}, true, "10.0.0.2", "eth0", ""}};
+  reached.attempts = {Attempt{{"10.0.0.1", 4000, 2}, true, "10.0.0.2", "eth0", ""}};
+  Examine examine;
+  examine.parameters = {{"what", "clock"}};
+  Examined examined;
+  examined.facts = {{"clock.realtime_us", "1700000000000000"}};
   const std::vector<Message> messages = {
       Welcome{"0.1.0", "00112233aabbccdd", "node01", "login"},
       example_hello(),
-      Listen{},
+      Listen{2},
       Listening{4000, 29500, {"10.0.0.1"}},
       reach,
       reached,
@@ -59,6 +73,8 @@ std::vector<std::pair<std::string, Message>> example_messages() {
       Trouble{"guard lost"},
       Heartbeat{86400000},
       StdinTaken{0, 3},
+      examine,
+      examined,
   };
   std::vector<std::pair<std::string, Message>> named;
   for (const Message& message : messages) named.emplace_back(message_name(message), message);
