@@ -1,5 +1,6 @@
 #include "launcher/job_request.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -26,10 +27,19 @@ std::optional<JobFile> read_job_file(const CommandLine& line) {
   return load_job_file(kDefaultJobFile);
 }
 
+// Who writes a hostfile chooses where the job's commands and secrets go.
+void check_only_ours_to_write(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return;
+  if ((status.st_mode & S_IWOTH) == 0) return;
+  throw Error(Exit::kBadInput, path, "everybody may write this hostfile", "chmod o-w " + path);
+}
+
 std::vector<Host> read_hosts(const CommandLine& line, const std::optional<JobFile>& file) {
   if (!line.hosts.empty()) return parse_host_option(line.hosts);
   std::string path = line.hostfile;
   if (path.empty() && file && file->hostfile) path = *file->hostfile;
+  if (!path.empty()) check_only_ours_to_write(path);
   if (!path.empty()) return parse_hostfile(read_file(path, kMaxHostfileBytes), path);
   return file ? file->hosts : std::vector<Host>{};
 }

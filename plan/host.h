@@ -7,11 +7,16 @@
 namespace dtl {
 
 struct Host {
-  std::string name;          // as typed: a name or a numeric address (no brackets)
-  std::string user;          // empty: ssh's own rule
-  int port = 0;              // 0: ssh's own rule
-  std::optional<int> slots;  // host:n, slots=n; absent: the node's physical cores decide
-  std::string where;         // "hosts:3:1", for messages; empty for -hosts and the local host
+  std::string name;                   // as typed: a name or a numeric address (no brackets)
+  std::string user;                   // empty: ssh's own rule
+  int port = 0;                       // 0: ssh's own rule
+  std::optional<int> slots;           // host:n, slots=n; absent: the node's physical cores decide
+  std::optional<int> max_slots = {};  // what --oversubscribe may go up to; absent: no bound
+  std::string address = {};     // addr=: numeric, where ssh connects to; empty: what the name says
+  std::string interface = {};   // iface=: as --iface, for this host alone
+  std::string pin_domain = {};  // pin_domain=: as I_MPI_PIN_DOMAIN, for this host alone
+  std::string binding = {};     // binding=: as -bind-to, for this host alone
+  std::string where = {};       // "hosts:3:1", for messages; empty for -hosts and the local host
 };
 
 }  // namespace dtl

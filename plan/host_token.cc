@@ -44,9 +44,9 @@ bool is_ipv4(const std::string& text) {
 
 void check_characters(std::string_view host, const TextPosition& position) {
   if (host.empty()) throw position.error("a host name is missing");
-  if (host[0] == '+' || host[0] == '^') {
+  if (host[0] == '+') {
     throw position.error(
-        fmt::format("'{}': relative and excluded hosts are not supported", host.substr(0, 32)),
+        fmt::format("'{}': Open MPI's relative hosts are not supported", host.substr(0, 32)),
         "the names of the hosts to use, one per line");
   }
   if (host[0] == '-') {  // ssh would take it for an option
@@ -161,6 +161,10 @@ std::string parse_user(std::string_view text, const TextPosition& position) {
     throw position.at(i).error(fmt::format("{} cannot stand in a user name", shown(text[i])));
   }
   return std::string(text);
+}
+
+bool is_address(const std::string& text) {
+  return is_ipv4(text) || is_ipv6(text);
 }
 
 std::string canonical_name(const std::string& name) {

@@ -25,6 +25,9 @@ int parse_slots(std::string_view text, const TextPosition& position);
 // A name that ssh may be given as a user; anything else is position.error().
 std::string parse_user(std::string_view text, const TextPosition& position);
 
+// A numeric IPv4 or IPv6 address, without brackets.
+bool is_address(const std::string& text);
+
 // One spelling for all spellings of a host: lower case, and addresses as inet_ntop writes them.
 std::string canonical_name(const std::string& name);
 

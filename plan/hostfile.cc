@@ -3,137 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
+#include <set>
 
 #include "base/limits.h"
 #include "base/text.h"
 #include "plan/host_token.h"
+#include "plan/hostfile_line.h"
 #include "plan/hostlist.h"
 
 namespace dtl {
 namespace {
-
-struct Word {
-  std::string_view text;
-  std::size_t column;  // 0-based
-};
-
-// Words between blanks and tabs, up to a comment.
-std::vector<Word> words_of(std::string_view line) {
-  line = line.substr(0, std::min(line.find('#'), line.find("//")));
-  constexpr std::string_view kBlank = " \t";
-  std::vector<Word> words;
-  for (std::size_t at = line.find_first_not_of(kBlank); at != line.npos;) {
-    const std::size_t end = std::min(line.find_first_of(kBlank, at), line.size());
-    words.push_back({line.substr(at, end - at), at});
-    at = line.find_first_not_of(kBlank, end);
-  }
-  return words;
-}
-
-enum class Key { kSlots, kUser, kPort };
-
-struct Spelling {
-  std::string_view name;
-  Key key;
-};
-// What Hydra, Open MPI and DeepSpeed call these; '-' and '_' are the same in a key.
-constexpr std::array kSpellings = {
-    Spelling{"slots", Key::kSlots},   Spelling{"count", Key::kSlots},
-    Spelling{"cpu", Key::kSlots},     Spelling{"ppn", Key::kSlots},
-    Spelling{"np", Key::kSlots},      Spelling{"user", Key::kUser},
-    Spelling{"username", Key::kUser}, Spelling{"user_name", Key::kUser},
-    Spelling{"port", Key::kPort},
-};
-
-std::optional<Key> find_key(std::string_view text) {
-  std::string name = to_lower(text);
-  std::replace(name.begin(), name.end(), '-', '_');
-  for (const Spelling& spelling : kSpellings) {
-    if (spelling.name == name) return spelling.key;
-  }
-  return std::nullopt;
-}
-
-Error unknown_key(std::string_view key, const TextPosition& position) {
-  std::vector<std::string> known;
-  for (const Spelling& spelling : kSpellings) known.emplace_back(spelling.name);
-  const std::string near = nearest(to_lower(key), known);
-  return position.error(fmt::format("unknown key '{}'", key),
-                        near.empty() ? "slots=N, user=NAME or port=N" : near + "=...");
-}
-
-// What follows the host on its line.
-struct LineItems {
-  std::optional<int> slots;
-  std::optional<std::string> user;
-  std::optional<int> port;
-};
-
-int parse_port(std::string_view text, const TextPosition& position) {
-  const auto port = parse_integer(text, 1, 65535);
-  if (!port) {
-    throw position.error(fmt::format("'{}' is not a port", text),
-                         "a number from 1 to 65535, such as port=22");
-  }
-  return static_cast<int>(*port);
-}
-
-template <typename T>
-void set_once(std::optional<T>& field, T value, std::string_view word,
-              const TextPosition& position) {
-  if (field) throw position.error(fmt::format("'{}' says again what the line has said", word));
-  field = std::move(value);
-}
-
-// A word without '=' inside: is it half of "slots = 4", or something else altogether?
-Error stray_word(const Word& word, std::string_view next, const TextPosition& position) {
-  const std::size_t equals = word.text.find('=');
-  if (word.text[0] == ':') {
-    return position.error(fmt::format("blank before '{}'", word.text), "host:2, without blanks");
-  }
-  if (equals == 0 || (equals != word.text.npos && find_key(word.text.substr(0, equals))) ||
-      (find_key(word.text) && next.starts_with('='))) {
-    return position.error("blank beside '='", "slots=4, without blanks");
-  }
-  if (parse_integer(word.text, 0, INT64_MAX)) {
-    return position.error(fmt::format("unexpected number '{}'", word.text),
-                          fmt::format("slots={}", word.text));
-  }
-  return position.error(fmt::format("unexpected '{}' after the host", word.text),
-                        "one host per line, then slots=N, user=NAME or port=N");
-}
-
-LineItems parse_items(const std::vector<Word>& words, const TextPosition& line) {
-  LineItems items;
-  for (std::size_t i = 1; i < words.size(); ++i) {
-    const Word& word = words[i];
-    const TextPosition here = line.at(word.column);
-    const std::size_t equals = word.text.find('=');
-    const std::string_view key_text = word.text.substr(0, equals);
-    const bool complete = equals != word.text.npos && equals > 0 && equals + 1 < word.text.size();
-    if (!complete) {
-      throw stray_word(word, i + 1 < words.size() ? words[i + 1].text : std::string_view{}, here);
-    }
-    const auto key = find_key(key_text);
-    if (!key) throw unknown_key(key_text, here);
-    const std::string_view value = word.text.substr(equals + 1);
-    const TextPosition there = here.at(equals + 1);
-    switch (*key) {
-      case Key::kSlots:
-        set_once(items.slots, parse_slots(value, there), word.text, here);
-        break;
-      case Key::kUser:
-        set_once(items.user, parse_user(value, there), word.text, here);
-        break;
-      case Key::kPort:
-        set_once(items.port, parse_port(value, there), word.text, here);
-        break;
-    }
-  }
-  return items;
-}
 
 // Collects hosts in order of their first mention; a host named again adds its slots to that.
 class HostCollector {
@@ -152,8 +32,14 @@ class HostCollector {
     merge(found->second, host, position);
   }
 
-  std::vector<Host> take() { return std::move(hosts_); }
-  bool empty() const { return hosts_.empty(); }
+  // Open MPI's "^host": it is left out, wherever else it is named.
+  void exclude(const std::string& name) { excluded_.insert(canonical_name(name)); }
+
+  std::vector<Host> take() {
+    std::erase_if(hosts_,
+                  [&](const Host& host) { return excluded_.count(canonical_name(host.name)) > 0; });
+    return std::move(hosts_);
+  }
 
  private:
   // Without counts, every mention is one slot, as in the machine files that schedulers write.
@@ -173,20 +59,35 @@ class HostCollector {
       throw position.error(fmt::format("'{}' has more than {} slots", again.name, kMaxRanks));
     }
     first.slots = total;
+    if (first.max_slots || again.max_slots) {
+      first.max_slots = first.max_slots.value_or(0) + again.max_slots.value_or(0);
+    }
   }
 
   std::vector<Host> hosts_;
   std::vector<bool> counted_;  // whether the first mention gave slots
   std::map<std::string, std::size_t> index_;
+  std::set<std::string> excluded_;
 };
 
-void parse_line(std::string_view line, const TextPosition& start, HostCollector& hosts) {
+void check_max_slots(std::optional<int> slots, std::optional<int> max_slots,
+                     const TextPosition& position) {
+  if (!max_slots || slots.value_or(1) <= *max_slots) return;
+  throw position.error(
+      fmt::format("slots={} is more than max_slots={}", slots.value_or(1), *max_slots),
+      fmt::format("max_slots={}", slots.value_or(1)));
+}
+
+void check_bytes(std::string_view line, const TextPosition& start) {
   for (std::size_t i = 0; i < line.size(); ++i) {
     if (static_cast<unsigned char>(line[i]) >= ' ' || line[i] == '\t') continue;
     throw start.at(i).error(
         fmt::format("byte 0x{:02x} does not belong in a text file", static_cast<unsigned>(line[i])),
         "a hostfile of plain text, one host per line");
   }
+}
+
+void parse_line(std::string_view line, const TextPosition& start, HostCollector& hosts) {
   const std::vector<Word> words = words_of(line);
   if (words.empty()) return;
   const TextPosition position = start.at(words[0].column);
@@ -195,7 +96,21 @@ void parse_line(std::string_view line, const TextPosition& start, HostCollector&
     throw position.error(fmt::format("no host before '{}'", words[0].text),
                          fmt::format("host {}", words[0].text));
   }
-  const HostToken token = parse_host_token(words[0].text, position);
+  if (words[0].text == "rank" && words.size() > 1 &&
+      words[1].text.find('=') != words[1].text.npos) {
+    throw position.error("Open MPI's rank files are not supported", "-rankmap 0,0,1");
+  }
+  const bool excluded = words[0].text[0] == '^';
+  const HostToken token = excluded ? parse_host_token(words[0].text.substr(1), position.at(1))
+                                   : parse_host_token(words[0].text, position);
+  if (excluded) {
+    if (token.slots || words.size() > 1) {
+      throw position.error(fmt::format("'{}' leaves a host out and says more", words[0].text),
+                           "^host alone on its line");
+    }
+    for (const std::string& name : token.names) hosts.exclude(name);
+    return;
+  }
   const LineItems items = parse_items(words, start);
   if (token.slots && items.slots) {
     throw position.error(
@@ -207,12 +122,23 @@ void parse_line(std::string_view line, const TextPosition& start, HostCollector&
         fmt::format("'{}' and user={} both give a user", words[0].text, *items.user),
         "one of the two");
   }
+  check_max_slots(token.slots ? token.slots : items.slots, items.max_slots, position);
+  if (items.address && token.names.size() > 1) {
+    throw position.error(fmt::format("'{}' is {} hosts, and addr={} is one", words[0].text,
+                                     token.names.size(), *items.address),
+                         "one line for each host");
+  }
   for (const std::string& name : token.names) {
     Host host;
     host.name = name;
     host.user = items.user.value_or(token.user);
     host.port = items.port.value_or(0);
     host.slots = token.slots ? token.slots : items.slots;
+    host.max_slots = items.max_slots;
+    host.address = items.address.value_or("");
+    host.interface = items.interface.value_or("");
+    host.pin_domain = items.pin_domain.value_or("");
+    host.binding = items.binding.value_or("");
     host.where = position.where();
     hosts.add(std::move(host), position);
   }
@@ -229,19 +155,27 @@ std::vector<Host> parse_hostfile(std::string_view text, std::string_view path) {
   }
   constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  const auto for_each_line = [&](std::string_view rest, const auto& use) {
+    for (std::size_t number = 1; !rest.empty(); ++number) {
+      const std::size_t end = std::min(rest.find('\n'), rest.size());
+      std::string_view line = rest.substr(0, end);
+      if (line.ends_with('\r')) line.remove_suffix(1);
+      use(line, line_start(number));
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+  };
+  for_each_line(text, check_bytes);
   HostCollector hosts;
-  for (std::size_t number = 1; !text.empty(); ++number) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    std::string_view line = text.substr(0, end);
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    parse_line(line, line_start(number), hosts);
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  if (hosts.empty()) {
+  const std::string plain = without_comments(text, path);
+  for_each_line(plain, [&](std::string_view line, const TextPosition& start) {
+    parse_line(line, start, hosts);
+  });
+  std::vector<Host> found = hosts.take();
+  if (found.empty()) {
     throw line_start(1).error("the file names no host",
                               "one host per line, such as node01 slots=2");
   }
-  return hosts.take();
+  return found;
 }
 
 std::vector<Host> parse_host_option(std::string_view value) {
@@ -257,7 +191,11 @@ std::vector<Host> parse_host_option(std::string_view value) {
     if (item.empty()) throw position.error("a host name is missing", "-hosts node01,node02:2");
     const HostToken token = parse_host_token(item, position);
     for (const std::string& name : token.names) {
-      hosts.add({name, token.user, 0, token.slots, ""}, position);
+      Host host;
+      host.name = name;
+      host.user = token.user;
+      host.slots = token.slots;
+      hosts.add(std::move(host), position);
     }
     begin = i + 1;
   }

@@ -62,6 +62,27 @@ std::int64_t check_ranks(const Request& request, std::size_t hosts, std::int64_t
   return ranks;
 }
 
+// --oversubscribe: one more on each host in turn, as far as its max_slots allows.
+void deal_surplus(const Request& request, std::int64_t left, std::vector<int>& counts) {
+  const auto has_room = [&](std::size_t host) {
+    if (host >= request.hosts.size() || !request.hosts[host].max_slots) return true;
+    return counts[host] < *request.hosts[host].max_slots;
+  };
+  while (left > 0) {
+    const std::int64_t before = left;
+    for (std::size_t host = 0; host < counts.size() && left > 0; ++host) {
+      if (!has_room(host)) continue;
+      ++counts[host];
+      --left;
+    }
+    if (left < before) continue;
+    throw Error(Exit::kUsage, "cannot place the ranks",
+                fmt::format("{} rank{} left over: every host is at its max_slots", left,
+                            left == 1 ? " is" : "s are"),
+                "fewer ranks, or more hosts");
+  }
+}
+
 }  // namespace
 
 std::vector<int> programs_of_ranks(const Request& request, std::size_t ranks) {
@@ -85,7 +106,7 @@ std::vector<RankPlace> place_ranks(const Request& request, const std::vector<int
     counts.push_back(static_cast<int>(std::min(offered, left)));
     left -= counts.back();
   }
-  for (std::size_t host = 0; left > 0; --left, host = (host + 1) % counts.size()) ++counts[host];
+  deal_surplus(request, left, counts);
 
   std::vector<RankPlace> places;
   for (std::size_t host = 0; host < counts.size(); ++host) {

@@ -17,10 +17,19 @@ refused "hosts" ''
 refused "hosts" '# node1\n\n   // node2\n'
 refused "hosts:1:6: '0'.*host:2" 'host:0\n'
 refused "hosts:2:6: 'abc'" 'node1\nhost:abc\n'
-refused "hosts:3:7: .*slot.*slots" '\n# two\nnode1 slot=2\n'
+refused "hosts:3:7: .*slos.*slots" '\n# two\nnode1 slos=2\n'
+refused "hosts:1:7: .*comment.*no end" 'node1 /* slots=2\n'
+refused "no host" 'node1\n^node1\n'
 refused "hosts:1:1: .*-oProxyCommand" '-oProxyCommand=x\n'
 refused "hosts:1:" 'n[04-01]\n'
 refused "hosts:1:" 'n[01-04\n'
+
+printf 'node1\n' >"$work/hosts"
+chmod o+w "$work/hosts"
+launch -f "$work/hosts" -np 1 touch "$work/started"
+expect_status 65
+expect_err "everybody may write.*chmod o-w"
+chmod o-w "$work/hosts"
 
 launch -f "$work/missing" -np 2 touch "$work/started"
 expect_status 65

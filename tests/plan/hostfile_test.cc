@@ -92,6 +92,50 @@ TEST(Hostfile, TellsHostsBehindOneAddressApartByPort) {
   EXPECT_THAT(hosts_of("a port=1\na port=2"), ElementsAre("a/1", "a/2"));
 }
 
+TEST(Hostfile, TakesCommentsOverLines) {
+  EXPECT_THAT(hosts_of("a /* b\nc */\n/* d */ e\n# /* f\ng"), ElementsAre("a", "e", "g"));
+  EXPECT_EQ(error_of("a\n b /* c\n"),
+            "hosts:2:4: the comment that begins here has no end. Try: */");
+}
+
+TEST(Hostfile, SaysThatRankFilesAreAnotherThing) {
+  EXPECT_EQ(error_of("rank 0=node01 slot=1"),
+            "hosts:1:1: Open MPI's rank files are not supported. Try: -rankmap 0,0,1");
+}
+
+TEST(Hostfile, LeavesExcludedHostsOut) {
+  EXPECT_THAT(hosts_of("n[1-4]\n^N2\n^n[4]\n"), ElementsAre("n1", "n3"));
+  EXPECT_EQ(error_of("a\n^a"),
+            "hosts:1:1: the file names no host. Try: one host per line, such as node01 slots=2");
+  EXPECT_EQ(error_of("^a slots=2"),
+            "hosts:1:1: '^a' leaves a host out and says more. Try: ^host alone on its line");
+}
+
+TEST(Hostfile, TakesMaxSlotsInAllItsSpellings) {
+  for (const char* key :
+       {"max_slots", "max-slots", "max_slot", "slots_max", "slots-max", "slot_max", "maxslots",
+        "MAX_SLOTS", "cpus_max", "max-cpus", "count_max", "cpu_max"}) {
+    EXPECT_EQ(parse_hostfile(fmt::format("a slots=2 {}=3", key), "hosts").at(0).max_slots, 3)
+        << key;
+  }
+  EXPECT_EQ(error_of("a slots=4 max_slots=2"),
+            "hosts:1:1: slots=4 is more than max_slots=2. Try: max_slots=4");
+}
+
+TEST(Hostfile, TakesWhatHoldsForOneHostAlone) {
+  const Host host = parse_hostfile(
+      "a addr=[fe80::1] iface=eth1 pin_domain=[0xf0,0xf] binding=socket sockets=2 cores=8",
+      "hosts")[0];
+  EXPECT_EQ(host.address, "fe80::1");
+  EXPECT_EQ(host.interface, "eth1");
+  EXPECT_EQ(host.pin_domain, "[0xf0,0xf]");
+  EXPECT_EQ(host.binding, "socket");
+  EXPECT_EQ(error_of("a addr=b"), "hosts:1:8: 'b' is not a numeric address. Try: addr=10.0.0.1");
+  EXPECT_EQ(
+      error_of("n[1-2] addr=10.0.0.1"),
+      "hosts:1:1: 'n[1-2]' is 2 hosts, and addr=10.0.0.1 is one. Try: one line for each host");
+}
+
 TEST(Hostfile, RefusesAHostNamedAgainInAnotherWay) {
   EXPECT_EQ(error_of("a:2\na"),
             "hosts:2:1: 'a' is named at hosts:1:1 with a number of slots. "
@@ -119,9 +163,9 @@ TEST(Hostfile, RefusesSlotsGivenTwice) {
 }
 
 TEST(Hostfile, SuggestsTheNearestKey) {
-  EXPECT_EQ(error_of("a slot=2"), "hosts:1:3: unknown key 'slot'. Try: slots=...");
-  EXPECT_EQ(error_of("a binding=core"),
-            "hosts:1:3: unknown key 'binding'. Try: slots=N, user=NAME or port=N");
+  EXPECT_EQ(error_of("a slos=2"), "hosts:1:3: unknown key 'slos'. Try: slots=...");
+  EXPECT_EQ(error_of("a gpus_here=1"),
+            "hosts:1:3: unknown key 'gpus_here'. Try: slots=N, user=NAME or port=N");
 }
 
 TEST(Hostfile, RefusesBlanksInsideAnItem) {
@@ -185,7 +229,7 @@ TEST(Hostfile, RefusesUsersThatAreNone) {
 
 TEST(Hostfile, RefusesOpenMpisRelativeHosts) {
   EXPECT_EQ(error_of("+n2"),
-            "hosts:1:1: '+n2': relative and excluded hosts are not supported. "
+            "hosts:1:1: '+n2': Open MPI's relative hosts are not supported. "
             "Try: the names of the hosts to use, one per line");
 }
 

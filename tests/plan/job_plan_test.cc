@@ -17,7 +17,11 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 Host host(const std::string& name, std::optional<int> slots, const std::string& where) {
-  return {name, "", 0, slots, where};
+  Host named;
+  named.name = name;
+  named.slots = slots;
+  named.where = where;
+  return named;
 }
 
 Request two_hosts() {

@@ -73,6 +73,19 @@ TEST(Placement, UsesTheFirstHostsOnlyWhenFewRanksAreAskedFor) {
   EXPECT_THAT(hosts_of(request, {8, 8, 8, 8}), ElementsAre(0, 1));
 }
 
+TEST(Placement, OversubscribesUpToMaxSlots) {
+  Request request = request_for({1, 1, 1});
+  request.oversubscribe = true;
+  request.hosts[0].max_slots = 2;
+  request.hosts[2].max_slots = 1;
+  request.ranks = 6;
+  EXPECT_THAT(hosts_of(request, {8, 8, 8}), ElementsAre(0, 0, 1, 1, 1, 2));
+  request.hosts[1].max_slots = 2;
+  EXPECT_EQ(error_of(request, {8, 8, 8}),
+            "cannot place the ranks: 1 rank is left over: every host is at its max_slots. "
+            "Try: fewer ranks, or more hosts");
+}
+
 TEST(Placement, RefusesMoreRanksThanSlotsNamingTheShortfall) {
   Request request = request_for({2, 2});
   request.ranks = 5;

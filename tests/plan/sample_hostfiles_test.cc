@@ -35,6 +35,7 @@ TEST(SampleHostfiles, AreReadAsTheySay) {
               ElementsAre("192.0.2.10*2", "2001:db8::11*2", "2001:db8::12*2", "fe80::13%eth0*2"));
   EXPECT_THAT(sample("ports"), ElementsAre("192.0.2.10*2 2201", "192.0.2.10*2 2202"));
   EXPECT_THAT(sample("machines"), ElementsAre("node01*2", "node02*2"));
+  EXPECT_THAT(sample("own"), ElementsAre("node01*2", "node02*2", "node03*2"));
   EXPECT_THAT(sample("windows"), ElementsAre("node01*2", "node02*2"));
 }
 
