@@ -12,8 +12,9 @@ Error::Error(Exit status, std::string attempted, std::string reason, std::string
       reason_(std::move(reason)),
       hint_(std::move(hint)) {
   message_ = attempted_;
-  if (!reason_.empty()) message_ += ": " + reason_;
-  if (!hint_.empty()) message_ += ". Try: " + hint_;
+  const bool in_lines = reason_.starts_with('\n');  // a list, which the hint stands below
+  if (!reason_.empty()) message_ += (in_lines ? ":" : ": ") + reason_;
+  if (!hint_.empty()) message_ += (in_lines ? "\nTry: " : ". Try: ") + hint_;
 }
 
 Error Error::with_context(const std::string& context) const {

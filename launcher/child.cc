@@ -9,6 +9,7 @@
 
 #include <csignal>
 #include <memory>
+#include <string_view>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -73,10 +74,17 @@ Child spawn_child(const std::vector<std::string>& arguments, ChildErrors errors)
   std::vector<char*> argv;
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
+  // The agent takes SSH_CONNECTION for the way by which its host is reached; ours is of whoever
+  // logged in here.
+  std::vector<char*> environment;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    if (!std::string_view(*entry).starts_with("SSH_CONNECTION=")) environment.push_back(*entry);
+  }
+  environment.push_back(nullptr);
   SpawnAttributes attributes;
   pid_t pid = 0;
-  const int failed =
-      ::posix_spawn(&pid, argv[0], &files.value, &attributes.value, argv.data(), environ);
+  const int failed = ::posix_spawn(&pid, argv[0], &files.value, &attributes.value, argv.data(),
+                                   environment.data());
   if (failed != 0) {
     throw Error(Exit::kOs, fmt::format("cannot start {}", arguments[0]), errno_text(failed));
   }

@@ -143,7 +143,7 @@ void Stepper::operator()(const Placed& event) {
 
 void Stepper::operator()(const Judged& event) {
   if (job_.state != JobState::kPreflight || job_.probe_round == 0) return;
-  if (!event.proved && job_.probe_round == 1) {
+  if (event.again && job_.probe_round == 1) {
     probe(2);
     return;
   }

@@ -56,8 +56,8 @@ struct Placed {  // which nodes have ranks, in order of rank, and how many ranks
   std::vector<int> nodes;
   std::vector<std::vector<int>> ranks;  // of nodes[k]
 };
-struct Judged {  // the answers to a round of probes; false: they prove no network
-  bool proved = true;
+struct Judged {        // the answers to a round of probes
+  bool again = false;  // they prove no network, and another round might
 };
 struct Planned {};
 struct Refused {  // no placement, no network or no plan; or a dry run is over

@@ -133,6 +133,23 @@ std::vector<Reach> plan_probes(const std::vector<ProbedNode>& nodes, const Inter
   return probes;
 }
 
+bool may_prove_more(const std::vector<ProbedNode>& nodes, const InterfaceFilter& filter) {
+  const std::vector<Reach> second = plan_probes(nodes, filter, 2);
+  for (std::size_t from = 0; from < nodes.size(); ++from) {
+    const auto& attempts = nodes[from].attempts;
+    if (attempts.size() < second[from].endpoints.size()) return true;
+    std::set<std::uint32_t> all, reached;
+    for (const Attempt& attempt : attempts) {
+      all.insert(attempt.endpoint.node);
+      if (attempt.reached) reached.insert(attempt.endpoint.node);
+    }
+    // Only a node that has reached all others stopped waiting early.
+    const bool settled = all == reached && reached.size() < attempts.size();
+    if (settled) return true;
+  }
+  return false;
+}
+
 std::optional<NetworkChoice> choose_network(const std::vector<ProbedNode>& nodes,
                                             const InterfaceFilter& filter) {
   NetworkChoice choice;

@@ -35,6 +35,9 @@ std::vector<std::size_t> probe_targets(std::size_t from, std::size_t nodes);
 std::vector<Reach> plan_probes(const std::vector<ProbedNode>& nodes, const InterfaceFilter& filter,
                                int round);
 
+// After round 1: whether round 2 would try an address that was not tried, or wait longer for one.
+bool may_prove_more(const std::vector<ProbedNode>& nodes, const InterfaceFilter& filter);
+
 struct NetworkChoice {
   Network network;
   std::vector<std::string> reasons;  // for -v: what was chosen and why, what was not

@@ -139,7 +139,7 @@ void SessionShell::probe(int round) {
 
 void SessionShell::judge_network() {
   network_ = choose_network(probed_nodes(), interfaces_);
-  feed(job::Judged{network_.has_value()});
+  feed(job::Judged{!network_ && may_prove_more(probed_nodes(), interfaces_)});
 }
 
 // What the probes proved.

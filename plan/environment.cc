@@ -34,7 +34,7 @@ constexpr std::string_view kLeftBehind[] = {
     "PMI_*", "PMI2_*", "PMIX_*", "HYDI_*", "HYDRA_*", "I_MPI_HYDRA_*", "OMPI_*", "PRTE_*",
     "MV2_COMM_WORLD_*", "MPI_LOCAL*", "TORCHELASTIC_*", "PET_*",
     // what this launcher sets for each rank itself
-    "DTLAUNCH_*", "DTRING_SECRET_*", "I_MPI_PIN_INFO", "ROLE_*", "CCL_LOCAL_*"};
+    "DTLAUNCH_*", "DTRING_SECRET_*", "DTRING_ADDRESS", "I_MPI_PIN_INFO", "ROLE_*", "CCL_LOCAL_*"};
 
 bool is_left_behind(std::string_view name) {
   return std::any_of(std::begin(kLeftBehind), std::end(kLeftBehind), [&](std::string_view pattern) {
@@ -91,6 +91,7 @@ Map default_variables(const RankIdentity& id) {
       {"CCL_ATL_TRANSPORT", "ofi"},
   };
   if (!id.cpus.empty()) variables["I_MPI_PIN_INFO"] = pin_info(id.cpus);
+  if (!id.address.empty()) variables["DTRING_ADDRESS"] = id.address;
   if (id.interface.empty()) return variables;
   // Without these, Gloo resolves the host's own name, which is often 127.0.1.1, and oneCCL takes
   // the first interface it finds.

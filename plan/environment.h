@@ -15,7 +15,7 @@ namespace dtl {
 Variables forwardable(const Variables& launcher_environment);
 
 struct RankIdentity {
-  std::string job_id, host_name, master_address, interface;
+  std::string job_id, host_name, master_address, interface, address;
   int master_port = 0;
   int rank = 0, world_size = 0;
   int local_rank = 0, local_size = 0;
@@ -27,8 +27,8 @@ struct RankIdentity {
 // Computed values win over inherited ones; `set` (-genv, -env) wins over both. Sorted by name.
 // Sets MASTER_ADDR MASTER_PORT RANK WORLD_SIZE LOCAL_RANK LOCAL_WORLD_SIZE GROUP_RANK
 // GROUP_WORLD_SIZE OMP_NUM_THREADS PMI_RANK PMI_SIZE MPI_LOCALRANKID MPI_LOCALNRANKS
-// CCL_* GLOO/TP/NCCL_SOCKET_IFNAME, DTLAUNCH_JOB, DTLAUNCH_HOST, DTRING_SECRET_FD; a value of
-// `set` that contradicts RANK or WORLD_SIZE is an Error(kUsage).
+// CCL_* GLOO/TP/NCCL_SOCKET_IFNAME, DTRING_ADDRESS, DTLAUNCH_JOB, DTLAUNCH_HOST, DTRING_SECRET_FD;
+// a value of `set` that contradicts RANK or WORLD_SIZE is an Error(kUsage).
 std::vector<std::string> rank_environment(const RankIdentity& identity, const Variables& inherited,
                                           const Variables& set);
 

@@ -161,6 +161,7 @@ class PlanMaker {
     identity.master_address = plan_.master_address;
     identity.master_port = plan_.master_port;
     identity.interface = node.interface;
+    identity.address = node.address;
     identity.rank = place.rank;
     identity.world_size = plan_.world_size;
     identity.local_rank = place.local_rank;

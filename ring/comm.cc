@@ -66,8 +66,9 @@ void Comm::connect(const dt_options& options) {
     Identity& identity;
     ~Wiper() { Key::wipe(identity.secret.data(), identity.secret.size()); }
   } wiper{identity};
-  Links links = meet(identity, {options.master_address, options.master_port,
-                                own_host_name(options.host_name), options.connect_timeout_ms});
+  Links links = meet(
+      identity, {options.master_address, options.master_port, own_host_name(options.host_name),
+                 options.connect_timeout_ms, options.address == nullptr ? "" : options.address});
   Engine::Settings settings;
   settings.rank = rank_;
   settings.world = world_;

@@ -2,6 +2,7 @@
 #include "ring/dtring.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <exception>
 #include <vector>
@@ -21,6 +22,12 @@ namespace {
 constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 62;  // keeps sums of sizes in 64 bits
 constexpr int kDefaultConnectTimeout_ms = 60000;
 constexpr int kDefaultOperationTimeout_ms = 600000;
+
+// Programs that were compiled with an earlier dtring.h have a dt_options that ends before
+// `address`.
+bool is_known_size(std::uint32_t size) {
+  return size == sizeof(dt_options) || size == offsetof(dt_options, address);
+}
 
 // dt_comm is never defined: it is the C name of Comm.
 Comm* of(dt_comm* comm) {
@@ -81,8 +88,8 @@ uint32_t dt_abi_version(void) {
 }
 
 int dt_options_init(dt_options* options, uint32_t size) {
-  if (options == nullptr || size != sizeof(dt_options)) return DT_E_INVAL;
-  *options = {};
+  if (options == nullptr || !is_known_size(size)) return DT_E_INVAL;
+  std::memset(options, 0, size);
   options->size = size;
   options->world = 1;
   options->connect_timeout_ms = kDefaultConnectTimeout_ms;
@@ -93,9 +100,11 @@ int dt_options_init(dt_options* options, uint32_t size) {
 int dt_comm_create(const dt_options* options, dt_comm** comm) {
   if (comm == nullptr) return DT_E_INVAL;
   *comm = nullptr;
-  if (options == nullptr || options->size != sizeof(dt_options)) return DT_E_INVAL;
+  if (options == nullptr || !is_known_size(options->size)) return DT_E_INVAL;
+  dt_options known{};
+  std::memcpy(&known, options, options->size);
   Comm* created = nullptr;
-  const int status = dtl::ring::create_comm(*options, {}, &created);
+  const int status = dtl::ring::create_comm(known, {}, &created);
   *comm = as_c(created);
   return status;
 }

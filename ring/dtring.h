@@ -52,6 +52,8 @@ typedef struct dt_options {
   uint64_t job;                 /* distinguishes jobs and epochs in the handshake */
   int32_t connect_timeout_ms;   /* the whole rendezvous; default 60,000 */
   int32_t operation_timeout_ms; /* one operation; default 600,000 */
+  const char* address; /* numeric, of this host: where this rank listens for its neighbours; NULL:
+                          where it reached rank 0 from. Rank 0 listens on master_address */
 } dt_options;
 
 DT_API uint32_t dt_abi_version(void);
@@ -61,9 +63,9 @@ DT_API int dt_options_init(dt_options* options, uint32_t size);
  * set also on failure (destroy it), so that dt_last_error can say why; NULL only for DT_E_NOMEM and
  * DT_E_INVAL. */
 DT_API int dt_comm_create(const dt_options* options, dt_comm** comm);
-/* From RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT, DTLAUNCH_HOST, DTLAUNCH_JOB and the secret on
- * descriptor DTRING_SECRET_FD, else in the file DTRING_SECRET_FILE (mode 0600, at least 32 bytes).
- */
+/* From RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT, DTRING_ADDRESS, DTLAUNCH_HOST, DTLAUNCH_JOB and
+ * the secret on descriptor DTRING_SECRET_FD, else in the file DTRING_SECRET_FILE (mode 0600, at
+ * least 32 bytes). */
 DT_API int dt_comm_from_env(dt_comm** comm);
 DT_API int dt_comm_rank(const dt_comm* comm);
 DT_API int dt_comm_size(const dt_comm* comm);

@@ -110,6 +110,8 @@ EnvironmentOptions::EnvironmentOptions() {
   options_.master_port = required_integer("MASTER_PORT", 1, 65535);
   host_name_ = optional("DTLAUNCH_HOST");
   options_.host_name = host_name_.c_str();
+  address_ = optional("DTRING_ADDRESS");
+  if (!address_.empty()) options_.address = address_.c_str();
   options_.job = job_number(optional("DTLAUNCH_JOB"));
   const std::string descriptor = optional("DTRING_SECRET_FD");
   const std::string path = optional("DTRING_SECRET_FILE");

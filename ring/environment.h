@@ -22,7 +22,7 @@ class EnvironmentOptions {
 
  private:
   dt_options options_{};
-  std::string master_address_, host_name_;
+  std::string master_address_, host_name_, address_;
   std::vector<std::uint8_t> secret_;
 };
 

@@ -170,7 +170,8 @@ void Meeting::join_leader(const std::vector<Address>& addresses) {
     poll_once(&connector);
     fd = connector.step();
   }
-  const Address own = local_address(fd.get()).with_port(0);
+  const Address own = place_.own_address.empty() ? local_address(fd.get()).with_port(0)
+                                                 : resolve(place_.own_address, 0).front();
   acceptor_.emplace(identity_, listen_on(own, kBacklog));
   const Address listening = local_address(acceptor_->fd());
   members_[static_cast<std::size_t>(identity_.rank)] = {listening, place_.host_name};

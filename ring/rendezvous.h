@@ -19,6 +19,7 @@ struct MeetingPlace {
   int master_port = 0;
   std::string host_name;  // of this rank
   int timeout_ms = 60000;
+  std::string own_address = {};  // where to listen; empty: where rank 0 was reached from
 };
 
 struct Links {

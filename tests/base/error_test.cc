@@ -16,5 +16,10 @@ TEST(Error, LeavesOutAnEmptyHint) {
   EXPECT_STREQ(Error(Exit::kOs, "cannot fork", "no memory").what(), "cannot fork: no memory");
 }
 
+TEST(Error, PutsTheHintBelowAReasonOfSeveralLines) {
+  const Error error(Exit::kConfig, "no network", "\n  n1 cannot reach n2", "--iface");
+  EXPECT_STREQ(error.what(), "no network:\n  n1 cannot reach n2\nTry: --iface");
+}
+
 }  // namespace
 }  // namespace dtl

@@ -14,6 +14,7 @@ PR_SET_PDEATHSIG, PR_SET_NAME, PR_SET_CHILD_SUBREAPER = 1, 15, 36
 HOME = "/run/root"  # in a host's private /run; ssh finds it through the host's own /etc/passwd
 PRIVATE = ("/tmp", "/run", "/dev/shm")
 SSHD_CONFIG = f"""ListenAddress 0.0.0.0
+ListenAddress ::
 HostKey /run/cluster/host_key
 PidFile /run/sshd.pid
 AuthorizedKeysFile .ssh/authorized_keys
@@ -81,6 +82,15 @@ def ip_batch(lines):
 def limit_rate(device, rate):
     subprocess.run(["tc", "qdisc", "add", "dev", device, "root", "tbf", "rate", rate, "burst",
                     "128kb", "latency", "100ms"], check=True)
+
+
+def port_name(host, nic):
+    """The switch's end of a host's eth<nic>; eth<nic> of all hosts is on br<nic>."""
+    return host["port"] + (f"-{nic}" if nic else "")
+
+
+def nic_address(host, nic):
+    return f"10.{77 + nic}." + host["address"].split(".", 2)[2]
 
 
 # ---- one host: the init of its PID namespace
@@ -152,9 +162,11 @@ def run_host(cluster, host, go, ready):
     check(libc.sethostname(host["name"].encode(), len(host["name"])), "cannot set the host name")
     mount_private_folders(cluster["seen"])
     write_system_files(cluster, host)
-    ip_batch(["link set lo up", f"addr add {host['address']}/16 dev eth0", "link set eth0 up"])
+    ip_batch(["link set lo up"] + [line for nic in range(cluster["nics"]) for line in (
+        f"addr add {nic_address(host, nic)}/16 dev eth{nic}", f"link set eth{nic} up")])
     if cluster["rate"]:
-        limit_rate("eth0", cluster["rate"])
+        for nic in range(cluster["nics"]):
+            limit_rate(f"eth{nic}", cluster["rate"])
     os.environ.clear()
     start_sshd()
     os.write(ready, b"ready\n")
@@ -247,14 +259,18 @@ def run_keeper(cluster, ready):
     go = [fork_host(cluster, host, ready) for host in cluster["hosts"]]
     if not all(host["pid"] for host in cluster["hosts"]):
         return
-    lines = ["link add br0 type bridge", "link set br0 up"]
-    for host in cluster["hosts"]:
-        lines += [f"link add {host['port']} type veth peer name eth0 netns {host['pid']}",
-                  f"link set {host['port']} master br0 up"]
+    lines = []
+    for nic in range(cluster["nics"]):
+        lines += [f"link add br{nic} type bridge", f"link set br{nic} up"]
+        for host in cluster["hosts"]:
+            port = port_name(host, nic)
+            lines += [f"link add {port} type veth peer name eth{nic} netns {host['pid']}",
+                      f"link set {port} master br{nic} up"]
     ip_batch(lines)
     for host in cluster["hosts"]:
         if cluster["rate"]:
-            limit_rate(host["port"], cluster["rate"])
+            for nic in range(cluster["nics"]):
+                limit_rate(port_name(host, nic), cluster["rate"])
         if cluster["cpus"]:
             make_cpu_group(host, f"{cluster['name']}-{host['name']}", cluster["cpus"])
     cluster["keeper"], cluster["keeper_start"] = os.getpid(), start_time(os.getpid())

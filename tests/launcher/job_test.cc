@@ -47,7 +47,7 @@ class JobTest : public testing::Test {
     hear(1, listening);
     hear(0, Reached{});
     hear(1, Reached{});
-    feed(job::Judged{true});
+    feed(job::Judged{false});
     feed(job::Planned{});
   }
   void run() {
@@ -105,7 +105,7 @@ TEST_F(JobTest, GoesThroughItsLifeWhenNothingFails) {
   EXPECT_EQ(count<job::Probe>(hear(1, Listening{})), 1);
   EXPECT_THAT(hear(1, Reached{}), IsEmpty());
   EXPECT_EQ(count<job::JudgeNetwork>(hear(0, Reached{})), 1);
-  const auto probed = feed(job::Judged{true});
+  const auto probed = feed(job::Judged{false});
   EXPECT_THAT(sent<StopListening>(probed), ElementsAre(0, 1));
   EXPECT_EQ(count<job::MakePlan>(probed), 1);
   EXPECT_EQ(count<job::StartRanks>(feed(job::Planned{})), 1);
@@ -157,12 +157,12 @@ TEST_F(JobTest, ProbesOnceMoreWithAllPatienceWhenNoNetworkIsProvedAndThenLetsThe
   hear(1, Listening{});
   hear(0, Reached{});
   hear(1, Reached{});
-  const auto again = feed(job::Judged{false});
+  const auto again = feed(job::Judged{true});
   EXPECT_EQ(count<job::Probe>(again), 1);
   EXPECT_THAT(sent<StopListening>(again), IsEmpty());
   hear(0, Reached{});
   EXPECT_EQ(count<job::JudgeNetwork>(hear(1, Reached{})), 1);
-  const auto probed = feed(job::Judged{false});
+  const auto probed = feed(job::Judged{true});
   EXPECT_EQ(count<job::Probe>(probed), 0);
   EXPECT_EQ(count<job::MakePlan>(probed), 1);
 }
@@ -358,7 +358,7 @@ TEST_F(JobTest, EndsADryRunWithoutStartingARank) {
   hear(1, Listening{});
   hear(0, Reached{});
   hear(1, Reached{});
-  feed(job::Judged{true});
+  feed(job::Judged{false});
   const auto effects = feed(job::Refused{Cause::kDryRun, 0});
   EXPECT_EQ(count<job::StartRanks>(effects), 0);
   EXPECT_THAT(sent<Finish>(effects), ElementsAre(0, 1));

@@ -199,6 +199,22 @@ TEST(Network, TriesBridgesOnlyWhenNothingElseIsProved) {
   EXPECT_EQ(plan_probes(nodes, InterfaceFilter("docker0"), 1)[0].endpoints.size(), 2u);
 }
 
+TEST(Network, AnotherRoundComesOnlyWhereItCouldProveMore) {
+  auto nodes = three_nodes();
+  probe(
+      nodes, [](auto&...) { return false; }, {}, 1);
+  EXPECT_TRUE(may_prove_more(nodes, {}));  // docker0 was not tried
+  probe(
+      nodes, [](auto&...) { return false; }, {}, 2);
+  EXPECT_FALSE(may_prove_more(nodes, {}));
+  // Each other node has answered somewhere, and then nobody waited for ib0 any longer.
+  const auto no_ib = [](auto&, auto&, const std::string& address) {
+    return !address.starts_with("192.");
+  };
+  probe(nodes, no_ib, {}, 2);
+  EXPECT_TRUE(may_prove_more(nodes, {}));
+}
+
 TEST(Network, LargeJobsTryNeighboursAndRankZero) {
   EXPECT_EQ(probe_targets(5, 32).size(), 31u);
   EXPECT_THAT(probe_targets(5, 33), ElementsAre(0, 4, 6));

@@ -19,6 +19,7 @@ RankIdentity third_of_four() {
   identity.host_name = "node02";
   identity.master_address = "10.0.0.1";
   identity.interface = "eth1";
+  identity.address = "10.0.0.2";
   identity.master_port = 28123;
   identity.rank = 2;
   identity.world_size = 4;
@@ -63,6 +64,7 @@ TEST(Environment, SpeaksEveryDialect) {
                                                        {"CCL_LOCAL_RANK", "0"},
                                                        {"CCL_LOCAL_SIZE", "2"},
                                                        {"FI_TCP_IFACE", "eth1"},
+                                                       {"DTRING_ADDRESS", "10.0.0.2"},
                                                        {"GLOO_SOCKET_IFNAME", "eth1"},
                                                        {"TP_SOCKET_IFNAME", "eth1"},
                                                        {"NCCL_SOCKET_IFNAME", "eth1"},

@@ -24,8 +24,9 @@ using Variables = std::map<std::string, std::string>;
 
 // Sets exactly these of the variables that the library reads.
 void set_variables(const Variables& variables) {
-  for (const char* name : {"RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "DTLAUNCH_HOST",
-                           "DTLAUNCH_JOB", "DTRING_SECRET_FD", "DTRING_SECRET_FILE"}) {
+  for (const char* name :
+       {"RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "DTRING_ADDRESS", "DTLAUNCH_HOST",
+        "DTLAUNCH_JOB", "DTRING_SECRET_FD", "DTRING_SECRET_FILE"}) {
     ::unsetenv(name);
   }
   for (const auto& [name, value] : variables) ::setenv(name.c_str(), value.c_str(), 1);

@@ -117,8 +117,8 @@ void World::perform(const job::Effect& effect) {
       if (node.up && !node.silent) from_agent(index, Reached{});
     }
   } else if (std::holds_alternative<job::JudgeNetwork>(effect)) {
-    const bool proved = !chance(faults_.no_network);
-    at(now_, [=, this] { feed(job::Judged{proved}, proved ? "a network" : "no network"); });
+    const bool again = chance(faults_.no_network);
+    at(now_, [=, this] { feed(job::Judged{again}, again ? "no network" : "a network"); });
   } else if (std::holds_alternative<job::MakePlan>(effect)) {
     at(now_, [this] { feed(job::Planned{}, "planned"); });
   } else if (std::holds_alternative<job::StartRanks>(effect)) {

@@ -1,0 +1,103 @@
+#!/usr/bin/env bash
+# The network of a job is chosen by proof: whatever names, bridges and dead links the hosts have,
+# MASTER_ADDR is an address that every host reaches, and each rank is told its own interface.
+. "$(dirname "$0")/lib.sh"
+need_cluster 3 --nics 2
+
+# expect_network "MASTER_ADDR" "interfaces of ranks 0 to 2": what the ranks were told.
+expect_network() {
+  expect_status 0
+  local rank=0 interface
+  for interface in $2; do
+    expect_out "^rank $rank $1 $interface\$"
+    rank=$((rank + 1))
+  done
+}
+# shellcheck disable=SC2016
+show='echo rank $RANK $MASTER_ADDR $GLOO_SOCKET_IFNAME; [ $GLOO_SOCKET_IFNAME = $TP_SOCKET_IFNAME ] &&
+  [ $GLOO_SOCKET_IFNAME = $CCL_KVS_IFACE ] && [ $GLOO_SOCKET_IFNAME = $FI_TCP_IFACE ] &&
+  [ $GLOO_SOCKET_IFNAME = $NCCL_SOCKET_IFNAME ] && ip addr show $GLOO_SOCKET_IFNAME | grep -q "inet6\? $DTRING_ADDRESS/"'
+job() { launch -f "$work/hosts" -ppn 1 -v "$@" sh -c "$show"; }
+all() { # COMMAND...: on every host
+  local host
+  for host in "${hosts[@]}"; do on "$host" "$@" || fail "$host: $*"; done
+}
+
+# Two networks: the one that the hosts' names lead to.
+job
+expect_network 10.77.0.1 'eth0 eth0 eth0'
+expect_err 'network: 10\.77\.0\.0/16 \(eth0 on 3 nodes\): all 6 pairs reach each other'
+expect_err 'network: 10\.78\.0\.0/16 \(eth1 on 3 nodes\) would do as well'
+
+# --iface by name, by network, by what to leave out; and its mistakes.
+for iface in eth1 10.78.0.0/16 ^eth0 ens9,eth1; do
+  job --iface "$iface"
+  expect_network 10.78.0.1 'eth1 eth1 eth1'
+done
+job --iface eth0,^eth1
+expect_status 64
+expect_err "--iface 'eth0,\^eth1'"
+on node3 ip link set eth1 down
+job --iface eth1
+expect_status 78
+expect_err '^  node3 has eth0 10\.77\.0\.3'
+expect_count 0 '^  node[12] has' "$work/err"
+on node3 ip link set eth1 up
+
+# Two interfaces with one dead: its link is up, its packets vanish. It costs no six seconds.
+"$cluster" cut node2 eth1
+job --iface ^lo
+expect_network 10.77.0.1 'eth0 eth0 eth0'
+expect_err 'rejected 10\.78\.0\.0/16'
+expect_within 3000
+job --iface eth1
+expect_status 78
+expect_err 'node2 reaches none of the others'
+expect_err '(node1|node3) cannot reach node2 at 10\.78\.0\.2 \(eth1\)'
+expect_within 9000
+expect_no_err 'cannot reach node[13]'
+"$cluster" mend node2 eth1
+
+# A bridge with the same address on every host, as docker makes it, even on rank 0's host first.
+all ip link add docker0 type bridge
+all ip addr add 172.17.0.1/16 dev docker0
+all ip link set docker0 up
+job
+expect_network 10.77.0.1 'eth0 eth0 eth0'
+expect_err 'rejected 172\.17\.0\.0/16 \(docker0 on 3 nodes\): a bridge inside the node, not tried'
+job --iface docker0
+expect_status 78
+expect_err 'no node reaches another'
+
+# Interfaces may have other names on other hosts.
+on node2 ip link set eth1 down
+on node2 ip link set eth1 name ens3
+on node2 ip link set ens3 up
+job --iface 10.78.0.0/16
+expect_network 10.78.0.1 'eth1 ens3 eth1'
+
+# Each host believes that its own name is 127.0.1.1, as Debian's installer writes it.
+# shellcheck disable=SC2016
+all sh -c 'sed "s/.* $(hostname)\$/127.0.1.1 $(hostname)/" /etc/hosts >/tmp/h && cat /tmp/h >/etc/hosts'
+job
+expect_network 10.77.0.1 'eth0 eth0 eth0'
+if [ -n "${DTL_TEST_PYTHON:-}" ] && "$DTL_TEST_PYTHON" -c 'import torch' 2>/dev/null; then
+  limit=90 launch -f "$work/hosts" -ppn 1 "$DTL_TEST_PYTHON" "$e2e/ddp.py"
+  expect_status 0
+  for rank in 0 1 2; do expect_count 1 "^rank $rank of 3: torch " "$work/out"; done
+fi
+
+# IPv6 alone.
+for i in 1 2 3; do
+  on "node$i" ip addr flush dev eth0
+  on "node$i" ip -6 addr add "fd77::$i/64" dev eth0 nodad
+done
+on node1 ip link set eth1 down
+on node2 ip link set ens3 down
+on node3 ip link set eth1 down
+all sh -c 'printf "::1 localhost\nfd77::1 node1\nfd77::2 node2\nfd77::3 node3\n" >/etc/hosts'
+job
+expect_network fd77::1 'eth0 eth0 eth0'
+expect_err 'network: fd77::/64'
+launch -f "$work/hosts" -ppn 1 "$bin/dttrain" --demo
+expect_status 0
