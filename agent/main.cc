@@ -2,6 +2,7 @@
 // child, and speaks frames with it over its standard input and output. dtagent(8).
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
@@ -11,14 +12,21 @@
 #include <unistd.h>
 
 #include <exception>
+#include <optional>
 #include <string>
-#include <string_view>
+#include <vector>
 
+#include "agent/bridge.h"
+#include "agent/clean.h"
 #include "agent/detect.h"
 #include "agent/guard_link.h"
+#include "agent/jobs_here.h"
 #include "agent/kill_tree.h"
+#include "agent/nics.h"
+#include "agent/service.h"
 #include "agent/session.h"
 #include "base/error.h"
+#include "base/job_record.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "wire/greeting.h"
@@ -28,13 +36,29 @@ namespace dtl {
 namespace {
 
 constexpr const char* kHelp =
-    "usage: dtagent --stdio | --help | --version\n"
+    "usage: dtagent --stdio | --service | --bridge | --help | --version\n"
     "\n"
     "The part of dtlaunch that runs on every node. dtlaunch starts it.\n"
     "\n"
-    "  --stdio    speak with dtlaunch over standard input and output\n"
-    "  --help     show this text\n"
-    "  --version  show the version and the number of the protocol\n";
+    "  --stdio       serve one launcher on standard input and output, through this\n"
+    "                user's service where there is one\n"
+    "  --serve       the same, and never through the service\n"
+    "  --idle        the same, and wait for the launcher for as long as it takes\n"
+    "  --service     wait for launchers on a unix socket of this user\n"
+    "  --allow-root  with --service: even as root\n"
+    "  --bridge      join standard input and output with the service\n"
+    "  --jobs        list the records of this user's jobs on this node\n"
+    "  --log JOB     print what a job that was launched here has said so far\n"
+    "  --follow      with --log: go on until the job is over\n"
+    "  --from-end    with --log: leave out what is there already\n"
+    "  --end JOB SIGNAL\n"
+    "                send a signal to a job's launcher here, or end its agents\n"
+    "  --clean       end what dead jobs left on this node, and remove their files\n"
+    "  --help        show this text\n"
+    "  --version     show the version and the number of the protocol\n";
+
+// An idle agent whose launcher's side sends nothing for this long has been forgotten.
+constexpr int kIdleMs = 90'000;
 
 void say(const std::string& text) {
   write_all(STDOUT_FILENO, text);
@@ -94,28 +118,116 @@ void await_guard() {
   } while (ended > 0 || ::sigtimedwait(&child, nullptr, &kWait) == SIGCHLD);
 }
 
-Exit serve() {
-  if (::isatty(STDIN_FILENO) != 0) {
-    throw Error(Exit::kUsage, "standard input is a terminal", "dtagent is started by dtlaunch",
-                "dtlaunch --help");
-  }
-  clean_up_inheritance();
-  const std::string folder = own_folder();
+void greet() {
+  say(to_line({kProtocol, DTL_VERSION, make_nonce()}));
+}
+
+// Facts that are not known yet are found while the greeting travels.
+Exit serve(const std::string& folder, std::optional<NodeFacts> facts, std::string received) {
   Fd guard = start_guard(folder);
   set_own_limits();
-  say(to_line({kProtocol, DTL_VERSION, make_nonce()}));
+  if (received.empty()) greet();
   Exit status = Exit::kOk;
   {
-    Session session(folder, std::move(guard), Fd(STDIN_FILENO), Fd(STDOUT_FILENO));
-    status = session.run(detect_node());
+    Session session(folder, std::move(guard), Fd(STDIN_FILENO), Fd(STDOUT_FILENO),
+                    std::move(received));
+    status = session.run(facts ? std::move(*facts) : detect_node());
   }
   await_guard();
   return status;
 }
 
-Exit run(int argc, char** argv) {
-  const std::string_view option = argc == 2 ? argv[1] : "";
-  if (option == "--stdio") return serve();
+void refuse_terminal() {
+  if (::isatty(STDIN_FILENO) == 0) return;
+  throw Error(Exit::kUsage, "standard input is a terminal", "dtagent is started by dtlaunch",
+              "dtlaunch --help");
+}
+
+Exit serve_here() {
+  refuse_terminal();
+  clean_up_inheritance();
+  return serve(own_folder(), std::nullopt, {});
+}
+
+// Through the service where there is one; asked here, on the node, it costs no round trip.
+Exit serve_anyhow() {
+  refuse_terminal();
+  clean_up_inheritance();
+  ServiceAgent service = ask_service();
+  if (!service.socket.valid()) return serve(own_folder(), std::nullopt, {});
+  run_bridge(std::move(service), Fd(STDIN_FILENO), Fd(STDOUT_FILENO));
+  return Exit::kOk;
+}
+
+Exit bridge() {
+  refuse_terminal();
+  clean_up_inheritance();
+  ServiceAgent service = ask_service();
+  if (!service.socket.valid()) {
+    throw Error(Exit::kOs, "cannot reach this user's dtagent service",
+                "none is running on this node, or one of another version",
+                "systemctl --user enable --now dtagent.socket, or: dtagent --service");
+  }
+  run_bridge(std::move(service), Fd(STDIN_FILENO), Fd(STDOUT_FILENO));
+  return Exit::kOk;
+}
+
+// The facts are known and the greeting is out long before a launcher needs them. Line ends before
+// the first frame only say that the other side is still there.
+Exit serve_when_asked() {
+  refuse_terminal();
+  clean_up_inheritance();
+  const std::string folder = own_folder();
+  NodeFacts facts = detect_node();
+  greet();
+  for (;;) {
+    pollfd waiting{STDIN_FILENO, POLLIN, 0};
+    char first = 0;
+    if (::poll(&waiting, 1, kIdleMs) <= 0) return Exit::kOk;
+    if (::read(STDIN_FILENO, &first, 1) <= 0) return Exit::kOk;
+    if (first == '\n') continue;
+    facts.nics = list_nics();  // what may have changed meanwhile
+    return serve(folder, std::move(facts), std::string(1, first));
+  }
+}
+
+std::string job_id(const std::string& text) {
+  if (text.size() == 16 && is_job_id_prefix(text)) return text;
+  throw Error(Exit::kUsage, "'" + text + "' is no job id", "it has 16 hexadecimal digits");
+}
+
+int signal_number(const std::string& text) {
+  const auto number = parse_integer(text, 1, SIGRTMAX);
+  if (!number) throw Error(Exit::kUsage, "'" + text + "' is no number of a signal", "");
+  return static_cast<int>(*number);
+}
+
+// Empty when the words are none of the questions.
+std::optional<Exit> answer(const std::vector<std::string>& words) {
+  if (words.empty()) return std::nullopt;
+  const auto has = [&](const char* option) {
+    return std::find(words.begin() + 1, words.end(), option) != words.end();
+  };
+  if (words[0] == "--jobs" && words.size() == 1) return list_jobs();
+  if (words[0] == "--clean" && words.size() == 1) return clean_up();
+  if (words[0] == "--end" && words.size() == 3) {
+    return end_job(job_id(words[1]), signal_number(words[2]));
+  }
+  const bool whole = 2 + has("--follow") + has("--from-end") == static_cast<int>(words.size());
+  if (words[0] == "--log" && whole) {
+    return send_log(job_id(words[1]), {has("--follow"), has("--from-end")});
+  }
+  return std::nullopt;
+}
+
+Exit run(const std::vector<std::string>& words) {
+  const std::string option = words.size() == 1 ? words[0] : "";
+  if (option == "--stdio") return serve_anyhow();
+  if (option == "--serve") return serve_here();
+  if (option == "--idle") return serve_when_asked();
+  if (option == "--bridge") return bridge();
+  if (option == "--service") return run_service(own_folder(), false);
+  if (join(words, " ") == "--service --allow-root") return run_service(own_folder(), true);
   if (option == "--help") {
     say(kHelp);
     return Exit::kOk;
@@ -124,9 +236,9 @@ Exit run(int argc, char** argv) {
     say("dtagent " DTL_VERSION " (protocol " + std::to_string(kProtocol) + ")\n");
     return Exit::kOk;
   }
-  throw Error(Exit::kUsage, argc < 2 ? "no option given" : "cannot understand the options",
-              argc < 2 ? "" : join(std::vector<std::string>(argv + 1, argv + argc), " "),
-              "dtagent --help");
+  if (const auto status = answer(words)) return *status;
+  throw Error(Exit::kUsage, words.empty() ? "no option given" : "cannot understand the options",
+              join(words, " "), "dtagent --help");
 }
 
 }  // namespace
@@ -135,7 +247,7 @@ Exit run(int argc, char** argv) {
 int main(int argc, char** argv) {
   dtl::set_program_name("dtagent");
   try {
-    return static_cast<int>(dtl::run(argc, argv));
+    return static_cast<int>(dtl::run({argv + 1, argv + argc}));
   } catch (const dtl::Error& error) {
     dtl::log_error(error.what());
     return static_cast<int>(error.status());

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <ctime>
 #include <utility>
 
 #include "agent/kill_tree.h"
@@ -14,6 +15,7 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "wire/fd_stream.h"
 
 namespace dtl {
@@ -45,9 +47,10 @@ Pipe make_rank_pipe() {
 
 }  // namespace
 
-Session::Session(std::string own_folder, Fd guard, Fd input, Fd output)
+Session::Session(std::string own_folder, Fd guard, Fd input, Fd output, std::string received)
     : own_folder_(std::move(own_folder)),
-      connection_(context_, make_fd_stream(context_, std::move(input), std::move(output)), ""),
+      connection_(context_, make_fd_stream(context_, std::move(input), std::move(output)),
+                  std::move(received)),
       guard_(context_, std::move(guard)),
       tasks_(context_),
       clock_(context_),
@@ -164,6 +167,8 @@ void Session::welcome(const Message& message, NodeFacts facts) {
   const auto* welcome = std::get_if<Welcome>(&message);
   if (welcome == nullptr) unexpected(message);
   job_id_ = welcome->job_id;
+  record_.job_id = job_id_;
+  record_.launcher_host = welcome->launcher_host;
   listener_.emplace(context_, job_id_);
   feed(LauncherHeard{});
   connection_.send(Hello{std::move(facts)});
@@ -172,6 +177,7 @@ void Session::welcome(const Message& message, NodeFacts facts) {
 void Session::dispatch(const Message& message) {
   feed(LauncherHeard{});
   if (const auto* start = std::get_if<Start>(&message)) {
+    record(*start);
     feed(*start);
   } else if (const auto* stop = std::get_if<Stop>(&message)) {
     feed(*stop);
@@ -260,6 +266,17 @@ void Session::give_input(const Stdin& message) {
   } else {
     connection_.send(StdinTaken{message.rank, static_cast<std::uint32_t>(message.bytes.size())});
   }
+}
+
+void Session::record(const Start& start) {
+  record_.ranks += static_cast<int>(start.ranks.size());
+  if (record_.command.empty() && !start.ranks.empty()) {
+    record_.role = "agent";
+    record_.command = join(start.ranks.front().arguments, " ");
+    record_.since = std::time(nullptr);
+    record_.state = "running";
+  }
+  record_file_.write(record_);
 }
 
 }  // namespace dtl

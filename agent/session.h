@@ -13,6 +13,7 @@
 #include "agent/probe.h"
 #include "agent/supervisor.h"
 #include "base/fd.h"
+#include "base/job_record.h"
 #include "plan/topology.h"
 #include "wire/asio.h"
 #include "wire/connection.h"
@@ -23,7 +24,8 @@ namespace dtl {
 class Session {
  public:
   // own_folder: where dtagent lies. input and output carry the frames; the greeting is out already.
-  Session(std::string own_folder, Fd guard, Fd input, Fd output);
+  // received: frames that have been read already.
+  Session(std::string own_folder, Fd guard, Fd input, Fd output, std::string received);
 
   // Until the agent should exit; returns its status. Every process of the ranks is gone then, or
   // was reported as unkillable.
@@ -52,6 +54,7 @@ class Session {
   void spawn(const SpawnRank& spawn);
   SpawnFiles open_files(const SpawnRank& spawn);
   void give_input(const Stdin& message);
+  void record(const Start& start);
 
   asio::io_context context_{1};  // first: outlives what is suspended in it
   std::string own_folder_;
@@ -64,6 +67,8 @@ class Session {
   std::map<std::uint32_t, RankStreams> streams_;
   std::optional<Listener> listener_;  // from Welcome on
   std::string job_id_;
+  JobRecord record_;  // of this node's part of the job
+  OwnRecord record_file_;
   Time next_heartbeat_{};
   std::optional<Exit> exit_;
 };

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/runtime_folder.h"
 #include "base/text.h"
 
 namespace dtl {
@@ -118,6 +119,30 @@ std::vector<RecordFile> read_records(const std::string& folder) {
   std::sort(files.begin(), files.end(),
             [](const RecordFile& a, const RecordFile& b) { return a.path < b.path; });
   return files;
+}
+
+void OwnRecord::write(JobRecord record) {
+  record.process = identify(::getpid());
+  record.host = own_host_name();
+  try {
+    const std::string path = record_path(runtime_subfolder("jobs"), record);
+    if (write_record(path, record)) path_ = path;
+  } catch (const Error&) {
+    return;  // the folder in /tmp is somebody else's
+  }
+}
+
+void OwnRecord::remove() {
+  if (!path_.empty()) ::unlink(path_.c_str());
+  path_.clear();
+}
+
+std::string kept_jobs_folder() {
+  return state_folder() + "/jobs";
+}
+
+std::string kept_job_folder(const std::string& job_id) {
+  return kept_jobs_folder() + "/" + job_id;
 }
 
 std::string own_host_name() {

@@ -45,6 +45,30 @@ struct RecordFile {
 // All records of a folder, in order of name; what is no record is skipped.
 std::vector<RecordFile> read_records(const std::string& folder);
 
+// The record of this very process: its file goes away with it, unless it is killed.
+class OwnRecord {
+ public:
+  OwnRecord() = default;
+  ~OwnRecord() { remove(); }
+  OwnRecord(const OwnRecord&) = delete;
+  OwnRecord& operator=(const OwnRecord&) = delete;
+
+  // Fills in process and host, and writes. Without a place for it there is no record: jobs matter
+  // more.
+  void write(JobRecord record);
+  void remove();
+
+ private:
+  std::string path_;  // empty: nothing written
+};
+
+// The folder of a detached job's kept files, below state_folder(); not made.
+std::string kept_job_folder(const std::string& job_id);
+std::string kept_jobs_folder();
+constexpr const char* kKeptLog = "log";        // older output is in log.1
+constexpr const char* kKeptRecord = "record";  // the launcher's, also when the job is over
+constexpr const char* kKeptReport = "report.json";
+
 // This machine's own name.
 std::string own_host_name();
 

@@ -1,0 +1,14 @@
+#pragma once
+// dtagent --clean: ends what jobs left on this node whose launcher and agent are gone, and removes
+// their files.
+
+#include "base/error.h"
+
+namespace dtl {
+
+// Says what it does, one line each. A process belongs to a job by DTLAUNCH_JOB in its environment.
+// Never touched: a running job's processes, those of other users, and whatever lives below a
+// dtagent, a dtguard or a launcher.
+Exit clean_up();
+
+}  // namespace dtl

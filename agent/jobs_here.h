@@ -1,0 +1,29 @@
+#pragma once
+// What dtlaunch's subcommands ask a node about jobs: dtagent --jobs, --log and --end. The answer is
+// text on standard output, after a line that tells it from what the login shell printed.
+
+#include <string>
+
+#include "base/error.h"
+
+namespace dtl {
+
+// Every record of this user's jobs on this node, each followed by "alive yes" or "alive no" and an
+// empty line.
+Exit list_jobs();
+
+// The kept output of a detached job that was launched here. follow: goes on until the job is over
+// or standard input ends. from_end: only what comes from now on.
+struct LogWish {
+  bool follow = false, from_end = false;
+};
+Exit send_log(const std::string& job_id, LogWish wish);
+
+// Sends a signal to the job's launcher if it runs here, else SIGTERM to the job's agents here, and
+// waits until they are gone.
+Exit end_job(const std::string& job_id, int signal);
+
+// The line that answers begin with.
+void begin_answer();
+
+}  // namespace dtl

@@ -1,0 +1,35 @@
+#include "wire/answer.h"
+
+#include "base/error.h"
+#include "base/limits.h"
+#include "wire/messages.h"
+
+namespace dtl {
+namespace {
+
+constexpr std::string_view kMarker = "\nDTAGENT-ANSWER ";
+
+}  // namespace
+
+std::string answer_line() {
+  return std::string(kMarker) + std::to_string(kProtocol) + "\n";
+}
+
+std::optional<std::string> find_answer(std::string_view received) {
+  const std::size_t at = received.find(kMarker);
+  const std::size_t end = at == std::string_view::npos ? at : received.find('\n', at + 1);
+  if (end == std::string_view::npos) {
+    if (at != std::string_view::npos || received.size() < kMaxShellNoiseBytes) return std::nullopt;
+    throw Error(Exit::kVersion, "cannot understand the answer", "dtagent's first line is missing");
+  }
+  const std::string_view number = received.substr(at + kMarker.size(), end - at - kMarker.size());
+  if (number != std::to_string(kProtocol)) {
+    throw Error(Exit::kVersion, "cannot understand the answer",
+                "its dtagent has protocol " + std::string(number.substr(0, 10)) +
+                    ", this dtlaunch protocol " + std::to_string(kProtocol),
+                "install the same version on both");
+  }
+  return std::string(received.substr(end + 1));
+}
+
+}  // namespace dtl
