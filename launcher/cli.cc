@@ -58,6 +58,7 @@ void define(CLI::App& app, Raw& raw) {
   app.add_option("--env", raw.env);
   app.add_option("--wdir", raw.program.working_directory);
   app.add_flag("--dry-run", line.dry_run);
+  app.add_flag("--detach", line.detach);
   app.add_flag("--prepend-rank", line.prepend_rank);
   app.add_option("--report", line.report);
   app.add_flag("--verbose", line.verbosity);

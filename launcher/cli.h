@@ -35,6 +35,7 @@ struct CommandLine {
   std::string program_file;  // -configfile: holds the programs, of which there are none here then
   Variables set;             // -genv, in order
   bool dry_run = false;
+  bool detach = false;
   bool prepend_rank = false;
   std::string report;
   int verbosity = 0;  // 1: -v, 2: -vv

@@ -12,11 +12,16 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/job_record.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "base/runtime_folder.h"
 #include "base/text.h"
 #include "launcher/cli.h"
+#include "launcher/detach.h"
 #include "launcher/job_request.h"
+#include "launcher/job_watch.h"
+#include "launcher/jobs_commands.h"
 #include "launcher/limits_text.h"
 #include "launcher/options.h"
 #include "launcher/report.h"
@@ -85,19 +90,42 @@ int write_report(const std::string& path, const SessionResult& result, int statu
   return status;
 }
 
+int run_watched(const JobSettings& settings, SessionOptions options, const SessionHooks& listeners,
+                const std::optional<std::string>& kept_folder) {
+  JobWatch watch(first_record(options.job_id, settings.request, settings.label), kept_folder);
+  options.hooks = watch.hooks(listeners.started, listeners.said);
+  const SessionResult result = run_session(settings.request, options);
+  const int status = result.job.outcome->exit_status;
+  if (kept_folder) write_report(*kept_folder + "/" + kKeptReport, result, status);
+  watch.ended(write_report(settings.report, result, status));
+  return status;
+}
+
+int run_detached(const JobSettings& settings, const SessionOptions& options) {
+  const std::string folder = kept_job_folder(options.job_id);
+  make_private_folder(folder);
+  return run_in_background(options.job_id, [&](const SessionHooks& listeners) {
+    return run_watched(settings, options, listeners, folder);
+  });
+}
+
 int run_job(const CommandLine& line) {
   const Surroundings around = current_surroundings();
   const JobSettings settings = describe_job(line, around);
   if (!settings.notice.empty()) log_notice(settings.notice);
   if (!settings.report.empty()) check_report_can_be_written(settings.report);
-  const SessionResult result =
-      run_session(settings.request, session_options(line, settings, around));
-  return write_report(settings.report, result, result.job.outcome->exit_status);
+  const SessionOptions options = session_options(line, settings, around);
+  if (line.detach && !line.dry_run) return run_detached(settings, options);
+  return run_watched(settings, options, {}, std::nullopt);
 }
 
 // What each row of subcommand_table() runs; the arguments are those after its name.
 int run_subcommand(const std::string& name, const std::vector<std::string>& arguments) {
-  static_cast<void>(arguments);
+  StartOptions start;
+  start.agent_path = current_surroundings().program_directory + "/dtagent";
+  for (const char* jobs_command : {"ps", "logs", "attach", "kill", "clean"}) {
+    if (name == jobs_command) return run_jobs_command(name, arguments, start);
+  }
   throw std::logic_error(fmt::format("subcommand '{}' has no code", name));
 }
 

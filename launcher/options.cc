@@ -99,6 +99,12 @@ std::span<const Option> option_table() {
       {kWhat, {"--dry-run"}, Takes::kNothing, "", "print the plan and start no rank"},
 
       {kWatch, {"-l", "-prepend-rank"}, Takes::kNothing, "", "put [rank] before every line"},
+      {kWatch,
+       {"--detach"},
+       Takes::kNothing,
+       "",
+       "go on in the background once the ranks run, and print\n"
+       "the job's id: see dtlaunch-jobs(1)"},
       {kWatch, {"--report"}, Takes::kValue, "FILE", "write what happened as JSON"},
       {kWatch, {"-v", "--verbose"}, Takes::kNothing, "", "say more; -vv: much more", true},
 

@@ -131,6 +131,8 @@ void SessionShell::hear(int index, Message message) {
     }
   } else if (const auto* taken = std::get_if<StdinTaken>(&message)) {
     input_.taken(taken->bytes);
+  } else if (std::holds_alternative<Started>(message)) {
+    if (++started_ == places_.size() && options_.hooks.started) options_.hooks.started();
   } else if (const auto* exited = std::get_if<Exited>(&message)) {
     console_.rank_ended(static_cast<int>(exited->rank));
   }

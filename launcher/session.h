@@ -28,6 +28,7 @@ using AgentStarter =
 struct SessionHooks {
   std::function<void(JobState)> state;         // it has changed
   std::function<void(std::size_t)> placed;     // how many ranks there are
+  std::function<void()> started;               // every rank runs
   std::function<void(const Output&)> output;   // of a rank
   std::function<void(std::string_view)> said;  // by dtlaunch, without its name in front
 };

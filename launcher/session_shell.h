@@ -78,6 +78,7 @@ class SessionShell {
   std::deque<job::Event> events_;  // waiting for the machine; see feed()
   bool stepping_ = false;
   std::vector<RankPlace> places_;
+  std::size_t started_ = 0;  // ranks
   const InterfaceFilter interfaces_;
   std::optional<NetworkChoice> network_;
   std::optional<JobPlan> plan_;

@@ -33,8 +33,9 @@ void check_agent_path(const std::string& path) {
 }
 
 // One command for sh, bash, zsh, csh and fish: they all leave single quotes alone.
-std::string agent_command(const std::string& path) {
-  return fmt::format("exec sh -c 'a={}; test -x \"$a\" || a=dtagent; exec \"$a\" --stdio'", path);
+std::string agent_command(const std::string& path, const std::string& arguments) {
+  return fmt::format("exec sh -c 'a={}; test -x \"$a\" || a=dtagent; exec \"$a\" {}'", path,
+                     arguments);
 }
 
 std::string last_line(const std::string& text) {
@@ -108,7 +109,7 @@ awaitable<std::unique_ptr<AgentStream>> start_over_ssh(asio::io_context& context
   check_agent_path(options.agent_path);
   const auto deadline = std::chrono::steady_clock::now() + options.deadline;
   auto session = co_await open_ssh_session(context, host, options.accept_new_host_keys, deadline);
-  auto stream = co_await run_over_ssh(session, agent_command(options.agent_path));
+  auto stream = co_await run_over_ssh(session, agent_command(options.agent_path, "--stdio"));
   const Alarm alarm(context, deadline, *stream);
   try {
     co_await wait_for_marker(*stream, host, options.agent_path);
@@ -148,6 +149,26 @@ awaitable<std::unique_ptr<AgentStream>> start_ssh_agent(asio::io_context& contex
     co_return co_await start_over_ssh(context, host, std::move(options));
   } catch (const Error& error) {
     throw error.with_context(host.name);  // the layer boundary: from here on there are many hosts
+  }
+}
+
+awaitable<std::unique_ptr<AgentStream>> run_agent(asio::io_context& context, Host host,
+                                                  StartOptions options,
+                                                  std::vector<std::string> arguments) {
+  if (is_local(host)) {
+    arguments.insert(arguments.begin(), options.agent_path);
+    co_return make_local_stream(context, spawn_child(arguments, ChildErrors::kPiped));
+  }
+  try {
+    check_agent_path(options.agent_path);
+    const auto deadline = std::chrono::steady_clock::now() + options.deadline;
+    auto session = co_await open_ssh_session(context, host, options.accept_new_host_keys, deadline);
+    std::string command = agent_command(options.agent_path, join(arguments, " "));
+    auto stream = co_await run_over_ssh(session, std::move(command));
+    session->clear_deadline();
+    co_return stream;
+  } catch (const Error& error) {
+    throw error.with_context(host.name);
   }
 }
 

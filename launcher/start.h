@@ -6,6 +6,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/limits.h"
 #include "plan/host.h"
@@ -44,5 +45,12 @@ awaitable<std::unique_ptr<AgentStream>> start_local_agent(asio::io_context& cont
 // options.deadline.
 awaitable<std::unique_ptr<AgentStream>> start_ssh_agent(asio::io_context& context, Host host,
                                                         StartOptions options);
+
+// dtagent with other arguments than --stdio, here or over ssh: what it and the login shell write on
+// standard output. The arguments hold only what no shell reads in its own way. The login is done
+// within options.deadline.
+awaitable<std::unique_ptr<AgentStream>> run_agent(asio::io_context& context, Host host,
+                                                  StartOptions options,
+                                                  std::vector<std::string> arguments);
 
 }  // namespace dtl

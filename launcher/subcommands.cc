@@ -6,7 +6,13 @@
 namespace dtl {
 
 std::span<const Subcommand> subcommand_table() {
-  static const std::vector<Subcommand> kTable = {};
+  static const std::vector<Subcommand> kTable = {
+      {"ps", "list the jobs of this machine or of hosts"},
+      {"logs", "show the kept output of a job started with --detach"},
+      {"attach", "show its output as it comes; has its exit status"},
+      {"kill", "end a job in order, or send it a signal"},
+      {"clean", "end what dead jobs left behind, and remove their files"},
+  };
   return kTable;
 }
 

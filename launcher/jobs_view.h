@@ -1,0 +1,57 @@
+#pragma once
+// Jobs as `dtlaunch ps` sees them: the records of many hosts, folded into one view per job. Pure.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/job_record.h"
+#include "plan/host.h"
+
+namespace dtl {
+
+struct SeenRecord {
+  Host host;  // that was asked
+  JobRecord record;
+  bool alive = false;  // its process
+};
+
+// The text of one host's answer to --jobs.
+std::vector<SeenRecord> parse_job_list(const Host& host, std::string_view text);
+
+enum class JobStatus {
+  kAlive,     // its launcher runs, or an agent does
+  kEnded,     // in order, whatever its exit status
+  kLost,      // its launcher was killed, and nothing of it runs on the hosts that were asked
+  kLeftover,  // an agent was killed, and its launcher is not there
+};
+
+struct JobView {
+  std::string id, command;
+  JobStatus status = JobStatus::kAlive;
+  std::string state;  // as ps shows it: "running", "exit 3", "lost", "left over"
+  std::string launcher_host;
+  bool launcher_seen = false;  // one of the hosts that were asked has the launcher's record
+  bool launcher_alive = false;
+  Host asked_launcher_host;  // the same host as it was asked; valid when launcher_seen
+  std::vector<Host> agents;  // hosts with a living agent
+  int ranks = 0, nodes = 0;
+  std::int64_t since = 0;
+  int exit_status = 0;
+  bool detached = false, labelled = false;
+};
+
+// In order of their start.
+std::vector<JobView> fold_jobs(const std::vector<SeenRecord>& records);
+
+// The one job whose id begins so. Throws Error(kBadInput) when there is none, or more than one.
+const JobView& find_job(const std::vector<JobView>& jobs, const std::string& prefix);
+
+// A table of at most `columns` columns (80 and up), header included.
+std::string jobs_table(const std::vector<JobView>& jobs, std::int64_t now, int columns);
+
+// "12s", "3m", "2h05m", "4d"
+std::string age_text(std::int64_t seconds);
+
+}  // namespace dtl

@@ -1,0 +1,59 @@
+#pragma once
+// The kept output of a detached job: a file of entries, each a header line and its bytes, so that
+// ranks, streams and dtlaunch's own words can be told apart when it is read again, and `less` can
+// still read it. Headers: "o3 120" 120 bytes of rank 3's standard output, "e3 9" of its standard
+// error, "s 40" what dtlaunch said, "x 0" the job has ended with status 0 (and no bytes follow).
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/fd.h"
+
+namespace dtl {
+
+struct LogEntry {
+  enum class Kind { kStdout, kStderr, kSaid, kEnded };
+  Kind kind = Kind::kSaid;
+  int rank = 0;    // kStdout, kStderr
+  int status = 0;  // kEnded
+  std::string bytes;
+};
+
+std::string to_text(const LogEntry& entry);
+
+// Cuts what has been read into entries. Throws Error(kBadInput) when it is no kept log.
+class LogReader {
+ public:
+  void feed(std::string_view bytes) { waiting_ += bytes; }
+  std::optional<LogEntry> next();  // nullopt: more bytes are needed
+
+ private:
+  std::string waiting_;
+  std::size_t at_ = 0;
+};
+
+// Appends entries, each in one write(2). When the file has grown to kMaxLogBytes it becomes
+// FOLDER/log.1, in place of the one before; so the last 256 MiB are always there. A full disk costs
+// output, never the job.
+class KeptLog {
+ public:
+  static constexpr std::int64_t kMaxLogBytes = 256 << 20;
+
+  // Throws Error(kCannotWrite).
+  explicit KeptLog(std::string folder, std::int64_t max_bytes = kMaxLogBytes);
+  void add(const LogEntry& entry);
+  std::size_t lost_bytes() const { return lost_bytes_; }
+
+ private:
+  void open();
+
+  std::string path_;
+  std::int64_t max_bytes_;
+  Fd file_;
+  std::int64_t size_ = 0;
+  std::size_t lost_bytes_ = 0;
+};
+
+}  // namespace dtl
