@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "base/text.h"
+#include "launcher/foreign_options.h"
 #include "launcher/option_words.h"
 #include "launcher/options.h"
 #include "launcher/program_lines.h"
@@ -38,6 +39,7 @@ struct Raw {
   CommandLine line;
   bool help = false, version = false, show_limits = false;
   ProgramLine program;
+  std::string module;
   std::vector<std::string> genv, env;
   double timeout = 0, grace = 0;
 };
@@ -47,6 +49,7 @@ void define(CLI::App& app, Raw& raw) {
   const CLI::Validator count(check_count, "N");
   auto* hostfile = app.add_option("--hostfile", line.hostfile);
   app.add_option("--hosts", line.hosts)->excludes(hostfile);
+  app.add_option("--nnodes", line.nodes)->check(count);
   app.add_option("--np", raw.program.ranks)->check(count);
   app.add_option("--ppn", line.ranks_per_node)->check(count);
   app.add_flag("--oversubscribe", line.oversubscribe);
@@ -57,6 +60,7 @@ void define(CLI::App& app, Raw& raw) {
   app.add_option("--genv", raw.genv);
   app.add_option("--env", raw.env);
   app.add_option("--wdir", raw.program.working_directory);
+  app.add_option("--m", raw.module);
   app.add_flag("--dry-run", line.dry_run);
   app.add_flag("--detach", line.detach);
   app.add_flag("--prepend-rank", line.prepend_rank);
@@ -91,7 +95,8 @@ std::vector<Block> read_blocks(std::vector<std::string> arguments) {
   std::vector<Block> blocks;
   do {
     Block block;
-    block.words = read_option_words(option_table(), arguments, "dtlaunch --help");
+    block.words =
+        read_option_words(option_table(), arguments, "dtlaunch --help", Foreign::kUnderstood);
     std::vector<std::string>& rest = block.words.rest;
     const auto colon = std::find(rest.begin(), rest.end(), ":");
     block.another = colon != rest.end();
@@ -106,7 +111,7 @@ std::vector<Block> read_blocks(std::vector<std::string> arguments) {
 void check_blocks(const std::vector<Block>& blocks) {
   if (blocks.size() == 1) return;
   for (std::size_t i = 0; i < blocks.size(); ++i) {
-    if (blocks[i].words.rest.empty()) {
+    if (blocks[i].words.rest.empty() && !blocks[i].words.has("-m")) {
       throw Error(Exit::kUsage,
                   fmt::format("there is no program {} ':'", i == 0 ? "before" : "after"), "",
                   "dtlaunch -n 1 a : -n 2 b");
@@ -117,6 +122,14 @@ void check_blocks(const std::vector<Block>& blocks) {
                   "it is for the whole job", "put it before the first program");
     }
   }
+}
+
+// Open MPI's `-c 4` is a number of ranks, and no job file has a number for its name.
+void take_count_from_c(Raw& raw) {
+  const auto count = parse_integer(raw.line.job_file, 1, kMaxRanks);
+  if (!count || raw.program.ranks) return;
+  raw.program.ranks = static_cast<int>(*count);
+  raw.line.job_file.clear();
 }
 
 Raw parse_options(const OptionWords& words) {
@@ -136,6 +149,7 @@ Raw parse_options(const OptionWords& words) {
   }
   if (app.count("--timeout") > 0) raw.line.timeout = to_milliseconds(raw.timeout);
   if (app.count("--grace") > 0) raw.line.grace = to_milliseconds(raw.grace);
+  take_count_from_c(raw);
   return raw;
 }
 
@@ -143,6 +157,9 @@ ProgramLine program_of(Raw& raw, const OptionWords& words) {
   ProgramLine program = std::move(raw.program);
   program.set = variables_of(words, "-env");
   program.command = words.rest;
+  if (!raw.module.empty()) {
+    program.command.insert(program.command.begin(), {"python3", "-m", raw.module});
+  }
   return program;
 }
 
@@ -157,10 +174,33 @@ void add_up_ranks(CommandLine& line) {
   line.ranks = ranks;
 }
 
+// What other launchers' variables say, where the command line does not.
+void add_environment(const Variables& environment, OptionWords& words) {
+  for (const ForeignVariable& known : foreign_variables()) {
+    const auto found = std::find_if(environment.begin(), environment.end(),
+                                    [&](const auto& each) { return each.first == known.name; });
+    if (found == environment.end() || found->second.empty()) continue;
+    const bool every_core =
+        known.name == "I_MPI_PERHOST" && !parse_integer(found->second, 1, kMaxRanks);
+    if (every_core) continue;  // "allcores" and the like: as without it
+    std::string word(known.option);
+    word.replace(word.find('%'), 1, found->second);
+    const OptionWords own = read_option_words(option_table(), {word}, "dtlaunch --help");
+    const std::string_view name = own.options[0].option->names.back();
+    const bool names_hosts = name == "-hostfile" || name == "-hosts";
+    if (words.has(name) || (names_hosts && (words.has("-hosts") || words.has("-hostfile"))))
+      continue;
+    words.options.push_back(own.options[0]);
+    words.notes.push_back(fmt::format("{}={} is taken for {}", known.name, found->second, word));
+  }
+}
+
 }  // namespace
 
-CommandLine parse_command_line(const std::vector<std::string>& arguments) {
-  const std::vector<Block> blocks = read_blocks(arguments);
+CommandLine parse_command_line(const std::vector<std::string>& arguments,
+                               const Variables& environment) {
+  std::vector<Block> blocks = read_blocks(arguments);
+  add_environment(environment, blocks[0].words);
   check_blocks(blocks);
   Raw raw = parse_options(blocks[0].words);
   CommandLine line = std::move(raw.line);
@@ -168,6 +208,9 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments) {
   if (raw.version) line.action = Action::kVersion;
   if (raw.help) line.action = Action::kHelp;
   line.set = variables_of(blocks[0].words, "-genv");
+  for (const Block& block : blocks) {
+    line.notes.insert(line.notes.end(), block.words.notes.begin(), block.words.notes.end());
+  }
   line.programs = {program_of(raw, blocks[0].words)};
   for (std::size_t i = 1; i < blocks.size(); ++i) {
     Raw own = parse_options(blocks[i].words);

@@ -28,6 +28,7 @@ struct CommandLine {
   std::string hostfile, hosts;  // at most one of them
   std::optional<int> ranks;     // of all programs; where there are several, 1 each unless they say
   std::optional<int> ranks_per_node;
+  std::optional<int> nodes;  // --nnodes
   bool oversubscribe = false;
   std::string interface;
   bool accept_new_host_keys = false;
@@ -38,15 +39,18 @@ struct CommandLine {
   bool detach = false;
   bool prepend_rank = false;
   std::string report;
-  int verbosity = 0;  // 1: -v, 2: -vv
+  std::vector<std::string> notes;  // for -v: options of other launchers that mean nothing here
+  int verbosity = 0;               // 1: -v, 2: -vv
   std::optional<std::chrono::milliseconds> timeout;
   std::optional<std::chrono::milliseconds> grace;
   std::vector<ProgramLine> programs = {
       {}};  // at least one; the first without a command: none given
 };
 
-// arguments: without argv[0]. Throws Error(kUsage).
-CommandLine parse_command_line(const std::vector<std::string>& arguments);
+// arguments: without argv[0]; environment: for what Hydra, Intel MPI and Open MPI read from it.
+// Throws Error(kUsage).
+CommandLine parse_command_line(const std::vector<std::string>& arguments,
+                               const Variables& environment = {});
 
 // The programs of -configfile FILE put in the place of `line`'s own; it must have none. The text is
 // in the form of dtlaunch(1), PROGRAM FILES. Throws Error(kBadInput) with "path:line".

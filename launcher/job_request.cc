@@ -1,5 +1,6 @@
 #include "launcher/job_request.h"
 
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -47,6 +48,17 @@ std::vector<Host> read_hosts(const CommandLine& line, const std::optional<JobFil
 std::string absolute(const std::string& path, const std::string& directory) {
   if (path.empty()) return directory;
   return (std::filesystem::path(directory) / path).lexically_normal().string();
+}
+
+void keep_first_hosts(std::vector<Host>& hosts, int nodes) {
+  const std::size_t offered = std::max<std::size_t>(hosts.size(), 1);  // none: this machine
+  if (static_cast<std::size_t>(nodes) > offered) {
+    throw Error(Exit::kUsage, fmt::format("--nnodes {}", nodes),
+                fmt::format("there {} only {} host{}", offered == 1 ? "is" : "are", offered,
+                            offered == 1 ? "" : "s"),
+                "-f FILE with more hosts");
+  }
+  if (!hosts.empty()) hosts.resize(static_cast<std::size_t>(nodes));
 }
 
 // dttrain lies beside dtlaunch; on every host it is looked for there last.
@@ -142,6 +154,7 @@ JobSettings describe_job(const CommandLine& line, const Surroundings& around) {
         "no program given and no ./dtlaunch.toml here: running the demonstration, dttrain --demo";
   }
   request.hosts = read_hosts(line, file);
+  if (line.nodes) keep_first_hosts(request.hosts, *line.nodes);
   request.hosts = needed_hosts(request);
   return settings;
 }

@@ -133,7 +133,7 @@ int run(const std::vector<std::string>& arguments) {
   if (!arguments.empty() && is_subcommand(arguments[0])) {
     return run_subcommand(arguments[0], {arguments.begin() + 1, arguments.end()});
   }
-  CommandLine line = parse_command_line(arguments);
+  CommandLine line = parse_command_line(arguments, current_surroundings().environment);
   if (!line.program_file.empty()) {
     add_program_file(line, read_file(line.program_file, kMaxHostfileBytes), line.program_file);
   }
@@ -152,6 +152,9 @@ int run(const std::vector<std::string>& arguments) {
   }
   if (line.verbosity == 1) set_log_level(LogLevel::kVerbose);
   if (line.verbosity > 1) set_log_level(LogLevel::kDebug);
+  if (line.verbosity > 0) {
+    for (const std::string& note : line.notes) log_notice(note);
+  }
   return run_job(line);
 }
 

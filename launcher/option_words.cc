@@ -5,6 +5,8 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/text.h"
+#include "launcher/foreign_options.h"
 
 namespace dtl {
 namespace {
@@ -24,18 +26,27 @@ std::size_t verbose_count(std::string_view word) {
   return only_v ? bare.size() : 0;
 }
 
+// "--iface=^%" and "eth0,lo" -> "--iface=^eth0,lo"
+std::string with_value(std::string_view ours, const std::string& value) {
+  std::string word(ours);
+  const std::size_t at = word.find('%');
+  if (at != word.npos) word.replace(at, 1, value);
+  return word;
+}
+
 class Reader {
  public:
   Reader(std::span<const Option> table, const std::vector<std::string>& words,
-         std::string_view help)
-      : table_(table), words_(words), help_(help) {}
+         std::string_view help, Foreign foreign)
+      : table_(table), words_(words), help_(help), foreign_(foreign) {}
 
   OptionWords read() {
     OptionWords read;
     while (at_ < words_.size() && words_[at_].size() > 1 && words_[at_][0] == '-') {
-      const std::string& word = words_[at_++];
+      const std::string word = words_[at_++];
       if (word == "--") break;
-      read_option(word, read.options);
+      read_option(word, read);
+      if (!read.options.empty() && read.options.back().option->last) break;
     }
     refuse_repeated(read.options);
     read.rest.assign(words_.begin() + static_cast<std::ptrdiff_t>(at_), words_.end());
@@ -43,7 +54,8 @@ class Reader {
   }
 
  private:
-  void read_option(const std::string& word, std::vector<GivenOption>& given) {
+  void read_option(const std::string& word, OptionWords& read) {
+    std::vector<GivenOption>& given = read.options;
     const Option* verbose = find_option(table_, "--verbose");
     if (const std::size_t count = verbose_count(word); count > 0 && verbose != nullptr) {
       given.insert(given.end(), count, {verbose, {}});
@@ -52,7 +64,10 @@ class Reader {
     const std::size_t equals = word.find('=');
     const std::string spelled = word.substr(0, equals);
     const Option* option = find_option(table_, spelled);
-    if (option == nullptr) refuse_unknown(spelled);
+    if (option == nullptr) {
+      read_foreign(spelled, equals == word.npos ? nullptr : &word[equals + 1], read);
+      return;
+    }
     if (option->takes == Takes::kNothing) {
       if (equals != std::string::npos) {
         throw Error(Exit::kUsage, fmt::format("option '{}' takes no value", spelled),
@@ -68,6 +83,44 @@ class Reader {
       throw Error(Exit::kUsage, fmt::format("option '{}'", spelled), "the value is empty");
     }
     given.push_back({option, std::move(value)});
+  }
+
+  // Another launcher's option: `attached` is what stood after its '='.
+  void read_foreign(const std::string& spelled, const char* attached, OptionWords& read) {
+    const ForeignOption* option =
+        foreign_ == Foreign::kUnderstood ? find_foreign_option(spelled) : nullptr;
+    std::string value = attached == nullptr ? "" : attached;
+    if (foreign_ == Foreign::kUnderstood && to_lower(bare_name(spelled)) == "mca") {
+      const std::string key = next_word(spelled, "KEY VALUE");
+      value = next_word(spelled, "a value for " + key);
+      option = find_mca_parameter(key);
+      if (option == nullptr) {
+        throw Error(Exit::kUsage, fmt::format("option '{} {}'", spelled, key),
+                    "dtlaunch has nothing that this parameter of Open MPI could mean",
+                    "leave it out");
+      }
+    } else if (option == nullptr) {
+      refuse_unknown(spelled);
+    } else if (option->values > 0 && attached == nullptr) {
+      value = next_word(spelled, "a value");
+    }
+    take_foreign(*option, spelled, value, read);
+  }
+
+  void take_foreign(const ForeignOption& option, const std::string& spelled,
+                    const std::string& value, OptionWords& read) {
+    const bool harmless = bare_name(spelled).ends_with("restarts") && value == "0";
+    switch (option.kind) {
+      case ForeignKind::kIgnored:
+        read.notes.push_back(fmt::format("option '{}' is left out: {}", spelled, option.text));
+        return;
+      case ForeignKind::kRefused:
+        if (harmless) return;
+        throw Error(Exit::kUsage, fmt::format("option '{}'", spelled), std::string(option.text),
+                    std::string(option.hint));
+      case ForeignKind::kSame:
+        read_option(with_value(option.text, value), read);
+    }
   }
 
   const std::string& next_word(std::string_view spelled, std::string_view value_name) {
@@ -108,6 +161,7 @@ class Reader {
   std::span<const Option> table_;
   const std::vector<std::string>& words_;
   std::string_view help_;
+  Foreign foreign_;
   std::size_t at_ = 0;
 };
 
@@ -132,8 +186,9 @@ std::string canonical_form(const GivenOption& given) {
 }
 
 OptionWords read_option_words(std::span<const Option> table,
-                              const std::vector<std::string>& arguments, std::string_view help) {
-  return Reader(table, arguments, help).read();
+                              const std::vector<std::string>& arguments, std::string_view help,
+                              Foreign foreign) {
+  return Reader(table, arguments, help, foreign).read();
 }
 
 }  // namespace dtl

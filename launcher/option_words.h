@@ -19,6 +19,7 @@ struct GivenOption {
 struct OptionWords {
   std::vector<GivenOption> options;  // in order
   std::vector<std::string> rest;     // the first word that is no option, and all after it
+  std::vector<std::string> notes;    // what was accepted and means nothing here, with the reason
 
   bool has(std::string_view canonical) const { return find(canonical) != nullptr; }
   // The last value given, or empty; `canonical` is the last name of the table's row.
@@ -31,8 +32,12 @@ struct OptionWords {
 // "--np=4", the one form that every spelling of an option is turned into.
 std::string canonical_form(const GivenOption& given);
 
-// Throws Error(kUsage); `help` is the command to try then, "dtlaunch --help".
+enum class Foreign { kUnknown, kUnderstood };
+
+// Throws Error(kUsage); `help` is the command to try then, "dtlaunch --help". With kUnderstood,
+// other launchers' spellings are taken for ours or refused with the reason: foreign_options.h.
 OptionWords read_option_words(std::span<const Option> table,
-                              const std::vector<std::string>& arguments, std::string_view help);
+                              const std::vector<std::string>& arguments, std::string_view help,
+                              Foreign foreign = Foreign::kUnknown);
 
 }  // namespace dtl

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "launcher/subcommands.h"
 
@@ -46,7 +48,8 @@ std::span<const Option> option_table() {
        "FILE",
        "the hosts, one per line: see dtlaunch-hostfile(5);\n"
        "without hosts, this machine and no ssh"},
-      {kWhere, {"-hosts"}, Takes::kValue, "LIST", "the hosts themselves: a,b:2,n[01-04]"},
+      {kWhere, {"-H", "-hosts"}, Takes::kValue, "LIST", "the hosts themselves: a,b:2,n[01-04]"},
+      {kWhere, {"--nnodes"}, Takes::kValue, "N", "use the first N hosts only"},
       {kWhere,
        {"-n", "-np"},
        Takes::kValue,
@@ -54,7 +57,11 @@ std::span<const Option> option_table() {
        "ranks in all; default: every slot",
        false,
        Scope::kProgram},
-      {kWhere, {"-perhost", "-ppn"}, Takes::kValue, "N", "ranks on each host; overrides slots"},
+      {kWhere,
+       {"-N", "-perhost", "-ppn"},
+       Takes::kValue,
+       "N",
+       "ranks on each host; overrides slots"},
       {kWhere, {"--oversubscribe"}, Takes::kNothing, "", "allow more ranks than slots"},
       {kWhere,
        {"--iface"},
@@ -95,6 +102,14 @@ std::span<const Option> option_table() {
        "working directory of the ranks",
        false,
        Scope::kProgram},
+      {kWhat,
+       {"-m"},
+       Takes::kValue,
+       "MODULE",
+       "the program is: python3 -m MODULE",
+       false,
+       Scope::kProgram,
+       true},
       {kWhat, {"-configfile"}, Takes::kValue, "FILE", "the programs, one a line: -n 2 a b c"},
       {kWhat, {"--dry-run"}, Takes::kNothing, "", "print the plan and start no rank"},
 
@@ -112,7 +127,7 @@ std::span<const Option> option_table() {
       {kEnd, {"--grace"}, Takes::kValue, "SECONDS", "from SIGTERM to SIGKILL; default 5"},
 
       {kAbout, {"-h", "--help"}, Takes::kNothing, "", "this text; the whole of it: dtlaunch(1)"},
-      {kAbout, {"--version"}, Takes::kNothing, "", "version of dtlaunch and of its protocol"},
+      {kAbout, {"-V", "--version"}, Takes::kNothing, "", "version of dtlaunch and of its protocol"},
       {kAbout, {"--show-limits"}, Takes::kNothing, "", "every wait and bound, with its value"},
   };
   return kTable;
@@ -123,13 +138,24 @@ std::string_view bare_name(std::string_view spelled) {
   return first == std::string_view::npos ? std::string_view{} : spelled.substr(first);
 }
 
+namespace {
+
+// torchrun's people write --nproc_per_node as well as --nproc-per-node.
+std::string plain(std::string_view word) {
+  std::string name = to_lower(word);
+  std::replace(name.begin(), name.end(), '_', '-');
+  return name;
+}
+
+}  // namespace
+
 const Option* find_option(std::span<const Option> table, std::string_view spelled) {
   const std::string_view word = bare_name(spelled);
   for (const Option& option : table) {
     for (const std::string_view name : option.names) {
       const std::string_view bare = bare_name(name);
       if (bare == word) return &option;
-      if (word.size() > 1 && to_lower(word) == bare) return &option;
+      if (word.size() > 1 && plain(word) == bare) return &option;
     }
   }
   return nullptr;

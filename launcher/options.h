@@ -21,6 +21,7 @@ struct Option {
   std::string_view help;   // one or more lines, '\n' between them
   bool repeatable = false;
   Scope scope = Scope::kJob;
+  bool last = false;  // what follows its value belongs to the program
 };
 
 std::span<const Option> option_table();

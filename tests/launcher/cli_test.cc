@@ -3,8 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
+
 #include "base/error.h"
 #include "base/text.h"
+#include "launcher/foreign_options.h"
 #include "launcher/options.h"
 
 namespace dtl {
@@ -155,6 +159,83 @@ TEST(Cli, RefusesWhatItCannotMean) {
   EXPECT_THAT(refusal({"-f", ""}), HasSubstr("the value is empty"));
   EXPECT_THAT(refusal({"--timeout", "0"}), HasSubstr("'0' is no number of seconds"));
   EXPECT_THAT(refusal({"--grace", "soon"}), HasSubstr("'soon' is no number of seconds"));
+}
+
+// A value that the option of ours behind `option` takes.
+std::string value_for(const ForeignOption& option) {
+  return option.text.find("iface") != std::string_view::npos ? "eth0" : "2";
+}
+
+TEST(Foreign, EverySpellingIsUnderstoodOrRefusedWithAReason) {
+  for (const ForeignOption& option : foreign_options()) {
+    for (const std::string_view name : option.names) {
+      Words words = {"--" + std::string(name)};
+      if (option.values > 0) words.push_back(value_for(option));
+      words.push_back("prog");
+      if (option.kind == ForeignKind::kRefused) {
+        EXPECT_THAT(refusal(words), HasSubstr(std::string(option.text))) << name;
+        EXPECT_THAT(refusal(words), HasSubstr("Try: " + std::string(option.hint))) << name;
+        continue;
+      }
+      const CommandLine line = parse_command_line(words);
+      EXPECT_EQ(line.programs[0].command.back(), "prog") << name;
+      EXPECT_EQ(line.notes.size(), option.kind == ForeignKind::kIgnored ? 1u : 0u) << name;
+    }
+  }
+}
+
+TEST(Foreign, EverySpellingIsInTheManPage) {
+  std::ifstream file(DTL_MAN_PAGE);
+  const std::string page(std::istreambuf_iterator<char>(file), {});
+  for (const ForeignOption& option : foreign_options()) {
+    for (const std::string_view name : option.names) {
+      EXPECT_THAT(page, HasSubstr("Li -" + std::string(name))) << name;
+    }
+  }
+  for (const ForeignVariable& variable : foreign_variables()) {
+    EXPECT_THAT(page, HasSubstr("Ev " + std::string(variable.name)));
+  }
+}
+
+TEST(Foreign, OpenMpisLinesMeanTheSame) {
+  const CommandLine line = parse_command_line(
+      {"-H", "a:2,b:2", "-c", "4", "--npernode", "2", "--mca", "btl_tcp_if_include", "eth1",
+       "--mca", "btl", "tcp,self", "--allow-run-as-root", "-wd", "/tmp", "prog"});
+  EXPECT_EQ(line.hosts, "a:2,b:2");
+  EXPECT_EQ(line.ranks, 4);
+  EXPECT_EQ(line.ranks_per_node, 2);
+  EXPECT_EQ(line.interface, "eth1");
+  EXPECT_EQ(line.programs[0].working_directory, "/tmp");
+  EXPECT_EQ(line.notes.size(), 2u);
+  EXPECT_THAT(refusal({"--mca", "rmaps_base_oversubscribe", "1", "a"}),
+              HasSubstr("Try: --oversubscribe"));
+  EXPECT_THAT(refusal({"--mca", "no_such_thing", "1", "a"}), HasSubstr("no_such_thing"));
+}
+
+TEST(Foreign, TorchrunsLinesMeanTheSame) {
+  const CommandLine line =
+      parse_command_line({"--nnodes=2", "--nproc_per_node", "4", "--master_port=29501",
+                          "--max-restarts", "0", "-m", "pkg.train", "--lr", "1"});
+  EXPECT_EQ(line.nodes, 2);
+  EXPECT_EQ(line.ranks_per_node, 4);
+  EXPECT_THAT(line.set, ElementsAre(Pair("MASTER_PORT", "29501")));
+  EXPECT_THAT(line.programs[0].command, ElementsAre("python3", "-m", "pkg.train", "--lr", "1"));
+  EXPECT_THAT(refusal({"--max-restarts", "3", "a"}), HasSubstr("does not start failed ranks"));
+}
+
+TEST(Foreign, VariablesStandForOptionsThatTheLineDoesNotHave) {
+  const Variables environment = {{"HYDRA_HOST_FILE", "h"},
+                                 {"I_MPI_PERHOST", "2"},
+                                 {"HYDRA_IFACE", "eth0"},
+                                 {"MPIEXEC_TIMEOUT", "5"}};
+  const CommandLine line = parse_command_line({"-iface", "eth1", "a"}, environment);
+  EXPECT_EQ(line.hostfile, "h");
+  EXPECT_EQ(line.ranks_per_node, 2);
+  EXPECT_EQ(line.interface, "eth1");
+  EXPECT_EQ(line.timeout, std::chrono::milliseconds(5000));
+  EXPECT_EQ(parse_command_line({"-hosts", "x", "a"}, environment).hostfile, "");
+  EXPECT_EQ(parse_command_line({"a"}, {{"I_MPI_PERHOST", "allcores"}}).ranks_per_node,
+            std::nullopt);
 }
 
 TEST(Help, NamesEveryOptionWithinEightyColumns) {

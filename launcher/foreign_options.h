@@ -1,0 +1,43 @@
+#pragma once
+// What Hydra, Intel MPI, Open MPI, torchrun, DeepSpeed and Horovod call their options, where
+// dtlaunch calls it something else, has no use for it, or has to refuse it. dtlaunch(1), COMING
+// FROM OTHER LAUNCHERS, has the same table. Pure.
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace dtl {
+
+enum class ForeignKind {
+  kSame,     // `text` is how dtlaunch says it; '%' stands for the value
+  kIgnored,  // accepted, and nothing comes of it; `text` says why
+  kRefused,  // `text` is the reason, `hint` dtlaunch's way
+};
+
+struct ForeignOption {
+  std::vector<std::string_view> names;  // without dashes, small letters, '-' for '_'
+  int values = 0;                       // words that follow it
+  ForeignKind kind = ForeignKind::kSame;
+  std::string_view text;
+  std::string_view hint;
+};
+
+std::span<const ForeignOption> foreign_options();
+
+// nullptr when no launcher has it.
+const ForeignOption* find_foreign_option(std::string_view spelled);
+
+// Open MPI's `--mca KEY VALUE`, by the first words of the key. nullptr when it is unknown.
+const ForeignOption* find_mca_parameter(std::string_view key);
+
+// A variable that another launcher reads, and the option of ours that it stands for. What the
+// command line says wins over it.
+struct ForeignVariable {
+  std::string_view name;
+  std::string_view option;  // "-hostfile=%"
+};
+
+std::span<const ForeignVariable> foreign_variables();
+
+}  // namespace dtl
