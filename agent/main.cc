@@ -172,22 +172,45 @@ Exit bridge() {
   return Exit::kOk;
 }
 
-// The facts are known and the greeting is out long before a launcher needs them. Line ends before
-// the first frame only say that the other side is still there.
+// False when nobody will come any more. Line ends before the first frame only say that the other
+// side is still there.
+bool await_launcher(char* first) {
+  for (;;) {
+    pollfd waiting{STDIN_FILENO, POLLIN, 0};
+    if (::poll(&waiting, 1, kIdleMs) <= 0 || ::read(STDIN_FILENO, first, 1) <= 0) return false;
+    if (*first != '\n') return true;
+  }
+}
+
+// A job's agent makes them non-blocking, and they are ours, too.
+void make_blocking_again() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO}) {
+    ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+  }
+}
+
+// The facts are known and the greeting is out long before a launcher needs them. Each job has a
+// process of its own, so that nothing of one reaches the next.
 Exit serve_when_asked() {
   refuse_terminal();
   clean_up_inheritance();
   const std::string folder = own_folder();
   NodeFacts facts = detect_node();
-  greet();
   for (;;) {
-    pollfd waiting{STDIN_FILENO, POLLIN, 0};
+    make_blocking_again();
+    greet();
     char first = 0;
-    if (::poll(&waiting, 1, kIdleMs) <= 0) return Exit::kOk;
-    if (::read(STDIN_FILENO, &first, 1) <= 0) return Exit::kOk;
-    if (first == '\n') continue;
-    facts.nics = list_nics();  // what may have changed meanwhile
-    return serve(folder, std::move(facts), std::string(1, first));
+    if (!await_launcher(&first)) return Exit::kOk;
+    const pid_t job = ::fork();
+    if (job < 0) throw system_error("cannot start a job's agent");
+    if (job == 0) {
+      ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // not inherited
+      facts.nics = list_nics();            // what may have changed meanwhile
+      return serve(folder, std::move(facts), std::string(1, first));
+    }
+    int status = 0;
+    ::waitpid(job, &status, 0);
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) return Exit::kOs;
   }
 }
 

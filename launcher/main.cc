@@ -17,11 +17,12 @@
 #include "base/log.h"
 #include "base/runtime_folder.h"
 #include "base/text.h"
+#include "launcher/background.h"
 #include "launcher/cli.h"
-#include "launcher/detach.h"
 #include "launcher/job_request.h"
 #include "launcher/job_watch.h"
 #include "launcher/jobs_commands.h"
+#include "launcher/keep_commands.h"
 #include "launcher/limits_text.h"
 #include "launcher/options.h"
 #include "launcher/report.h"
@@ -90,7 +91,7 @@ int write_report(const std::string& path, const SessionResult& result, int statu
   return status;
 }
 
-int run_watched(const JobSettings& settings, SessionOptions options, const SessionHooks& listeners,
+int run_watched(const JobSettings& settings, SessionOptions options, const StartNews& listeners,
                 const std::optional<std::string>& kept_folder) {
   JobWatch watch(first_record(options.job_id, settings.request, settings.label), kept_folder);
   options.hooks = watch.hooks(listeners.started, listeners.said);
@@ -104,8 +105,13 @@ int run_watched(const JobSettings& settings, SessionOptions options, const Sessi
 int run_detached(const JobSettings& settings, const SessionOptions& options) {
   const std::string folder = kept_job_folder(options.job_id);
   make_private_folder(folder);
-  return run_in_background(options.job_id, [&](const SessionHooks& listeners) {
+  const auto keep_job = [&](const StartNews& listeners) {
     return run_watched(settings, options, listeners, folder);
+  };
+  return run_in_background(keep_job, [&] {
+    write_all(STDOUT_FILENO, options.job_id + "\n");
+    log_notice(fmt::format("job {0} runs in the background. Its output: dtlaunch logs -f {0}",
+                           options.job_id.substr(0, 4)));
   });
 }
 
@@ -126,6 +132,7 @@ int run_subcommand(const std::string& name, const std::vector<std::string>& argu
   for (const char* jobs_command : {"ps", "logs", "attach", "kill", "clean"}) {
     if (name == jobs_command) return run_jobs_command(name, arguments, start);
   }
+  if (name == "up" || name == "down") return run_keep_command(name, arguments, start);
   throw std::logic_error(fmt::format("subcommand '{}' has no code", name));
 }
 

@@ -60,21 +60,24 @@ awaitable<int> SshSession::finish(std::function<int()> step, std::function<std::
     if (late_) throw Error(Exit::kUnreachable, "cannot start agent", late());
     const int result = step();
     if (result != SSH_AGAIN) co_return result;
-    waiting_ = true;
+    ++steps_;
     watch();
     co_await wait();
-    waiting_ = false;
+    --steps_;
   }
 }
 
 void SshSession::run(std::function<bool()> ready) {
-  ready_ = std::move(ready);
-  waiting_ = true;
+  ready_.push_back(std::move(ready));
   watch();
 }
 
+bool SshSession::alive() const {
+  return socket_.is_open() && ssh_is_connected(handle_) != 0;
+}
+
 void SshSession::watch() {
-  if (!waiting_ || !socket_.is_open()) return;
+  if ((steps_ == 0 && ready_.empty()) || !socket_.is_open()) return;
   const bool write = (ssh_get_poll_flags(handle_) & SSH_WRITE_PENDING) != 0;
   if (!reading_) {
     reading_ = true;
@@ -95,10 +98,8 @@ void SshSession::watch() {
 }
 
 void SshSession::socket_ready() {
-  if (ready_) {
-    waiting_ = ready_();
-    watch();
-  }
+  std::erase_if(ready_, [](const std::function<bool()>& ready) { return !ready(); });
+  watch();
   wake();
 }
 
@@ -112,8 +113,7 @@ void SshSession::shut_down() {
 }
 
 void SshSession::close() {
-  waiting_ = false;
-  ready_ = nullptr;
+  ready_.clear();
   deadline_.cancel();
   boost::system::error_code ignored;  // closing twice is no failure
   socket_.close(ignored);

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/fd.h"
 #include "wire/asio.h"
@@ -45,7 +46,9 @@ class SshSession : public std::enable_shared_from_this<SshSession> {
   awaitable<int> finish(std::function<int()> step, std::function<std::string()> late);
 
   // Calls `ready` whenever the socket may let libssh get on, until it returns false.
+  // Several may run on one session, each for a channel of its own.
   void run(std::function<bool()> ready);
+  bool alive() const;
   // Asks for the socket as libssh's poll flags say now. After each libssh call outside `ready`.
   void watch();
   // Resumes everybody who waits in wait().
@@ -65,8 +68,8 @@ class SshSession : public std::enable_shared_from_this<SshSession> {
   bool late_ = false;
   bool reading_ = false;
   bool writing_ = false;
-  bool waiting_ = false;  // for the socket
-  std::function<bool()> ready_;
+  int steps_ = 0;  // that wait in finish()
+  std::vector<std::function<bool()>> ready_;
   std::shared_ptr<void> companion_;  // ours alone; erased type
 };
 

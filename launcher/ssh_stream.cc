@@ -22,8 +22,9 @@ constexpr int kRounds = 16;  // of packets per event, so that one busy host does
 // Shared by the stream, its coroutines and the session's handler.
 class Channel : public std::enable_shared_from_this<Channel> {
  public:
-  explicit Channel(std::shared_ptr<SshSession> owner)
+  Channel(std::shared_ptr<SshSession> owner, ChannelEnd what_ends)
       : session(std::move(owner)),
+        end(what_ends),
         handle(ssh_channel_new(session->handle())),
         patience(session->context()) {
     callbacks.userdata = this;
@@ -96,10 +97,15 @@ class Channel : public std::enable_shared_from_this<Channel> {
       ssh_channel_close(handle);
       ssh_blocking_flush(session->handle(), 0);  // 0: without blocking
     }
-    session->close();
+    if (end == ChannelEnd::kWholeSession) {
+      session->close();
+    } else {
+      tell_others();
+    }
   }
 
   std::shared_ptr<SshSession> session;
+  ChannelEnd end;
   ssh_channel handle;
   ssh_channel_callbacks_struct callbacks{};
   asio::steady_timer patience;
@@ -191,8 +197,8 @@ std::string too_late() {
 }  // namespace
 
 awaitable<std::unique_ptr<SshStream>> run_over_ssh(std::shared_ptr<SshSession> session,
-                                                   std::string command) {
-  auto channel = std::make_shared<Channel>(session);
+                                                   std::string command, ChannelEnd end) {
+  auto channel = std::make_shared<Channel>(session, end);
   ssh_channel handle = channel->handle;
   auto opening = session->finish([=] { return ssh_channel_open_session(handle); }, too_late);
   int result = co_await std::move(opening);

@@ -15,9 +15,13 @@ class SshStream : public AgentStream {
   virtual void unread(std::string bytes) = 0;
 };
 
+// What closing the stream closes.
+enum class ChannelEnd { kWholeSession, kChannelOnly };
+
 // Opens a channel of a session that is logged in and runs `command` there through the user's login
 // shell; returns when the server has agreed to run it.
 awaitable<std::unique_ptr<SshStream>> run_over_ssh(std::shared_ptr<SshSession> session,
-                                                   std::string command);
+                                                   std::string command,
+                                                   ChannelEnd end = ChannelEnd::kWholeSession);
 
 }  // namespace dtl

@@ -9,7 +9,9 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "launcher/child.h"
+#include "launcher/keep_client.h"
 #include "launcher/local_stream.h"
+#include "launcher/socket_stream.h"
 #include "launcher/ssh_connect.h"
 #include "launcher/ssh_stream.h"
 #include "wire/greeting.h"
@@ -30,12 +32,6 @@ void check_agent_path(const std::string& path) {
       Exit::kConfig, "cannot start agent",
       fmt::format("the path '{}' has characters that a login shell may read in its own way", path),
       "install dtlaunch under a path of letters, digits and _./+-");
-}
-
-// One command for sh, bash, zsh, csh and fish: they all leave single quotes alone.
-std::string agent_command(const std::string& path, const std::string& arguments) {
-  return fmt::format("exec sh -c 'a={}; test -x \"$a\" || a=dtagent; exec \"$a\" {}'", path,
-                     arguments);
 }
 
 std::string last_line(const std::string& text) {
@@ -125,10 +121,16 @@ awaitable<std::unique_ptr<AgentStream>> start_over_ssh(asio::io_context& context
 }
 
 std::vector<std::string> local_agent_command(const std::string& agent_path) {
-  return {agent_path, "--stdio"};
+  return {agent_path, "--serve"};
 }
 
 }  // namespace
+
+// One command for sh, bash, zsh, csh and fish: they all leave single quotes alone.
+std::string agent_command(const std::string& path, const std::string& arguments) {
+  return fmt::format("exec sh -c 'a={}; test -x \"$a\" || a=dtagent; exec \"$a\" {}'", path,
+                     arguments);
+}
 
 bool is_local(const Host& host) {
   if (host.name == "localhost") return true;
@@ -139,6 +141,7 @@ bool is_local(const Host& host) {
 
 awaitable<std::unique_ptr<AgentStream>> start_local_agent(asio::io_context& context,
                                                           StartOptions options) {
+  if (auto stream = co_await start_service_agent(context)) co_return stream;
   const std::vector<std::string> arguments = local_agent_command(options.agent_path);
   co_return make_local_stream(context, spawn_child(arguments, ChildErrors::kPiped));
 }
@@ -146,6 +149,7 @@ awaitable<std::unique_ptr<AgentStream>> start_local_agent(asio::io_context& cont
 awaitable<std::unique_ptr<AgentStream>> start_ssh_agent(asio::io_context& context, Host host,
                                                         StartOptions options) {
   try {
+    if (auto kept = co_await start_kept_agent(context, host, options)) co_return kept;
     co_return co_await start_over_ssh(context, host, std::move(options));
   } catch (const Error& error) {
     throw error.with_context(host.name);  // the layer boundary: from here on there are many hosts

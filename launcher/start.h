@@ -1,5 +1,5 @@
 #pragma once
-// How agents come to life: a local child, or ssh; later the service's socket. Nothing above this
+// How agents come to life: a local child, the service's socket, or ssh. Nothing above this
 // file can tell the difference. Every failure is an Error whose text names the host, the reason and
 // the next thing to try, with the exit status of the man page.
 
@@ -34,10 +34,12 @@ struct StartOptions {
 // True for a host that means this machine without ssh: localhost, 127.0.0.0/8, ::1.
 bool is_local(const Host& host);
 
-// dtagent --stdio as a child of this process, speaking over a socket pair.
+// An agent of this user's service on this machine, or else dtagent as a child of this process,
+// speaking over a socket pair.
 awaitable<std::unique_ptr<AgentStream>> start_local_agent(asio::io_context& context,
                                                           StartOptions options);
 
+// An agent over a connection that `dtlaunch up` keeps; without one:
 // Resolve (kResolveDeadline, in a bounded pool of threads), connect to the first address that
 // answers (kConnectDeadline), host key, authenticate, exec `<agent_path> --stdio`, or where there
 // is no such file `dtagent --stdio` from the remote PATH; returns when the agent's marker line has
@@ -45,6 +47,9 @@ awaitable<std::unique_ptr<AgentStream>> start_local_agent(asio::io_context& cont
 // options.deadline.
 awaitable<std::unique_ptr<AgentStream>> start_ssh_agent(asio::io_context& context, Host host,
                                                         StartOptions options);
+
+// What the login shell of a host is told to run, for the agent at `path` or on its PATH.
+std::string agent_command(const std::string& path, const std::string& arguments);
 
 // dtagent with other arguments than --stdio, here or over ssh: what it and the login shell write on
 // standard output. The arguments hold only what no shell reads in its own way. The login is done

@@ -12,6 +12,8 @@ std::span<const Subcommand> subcommand_table() {
       {"attach", "show its output as it comes; has its exit status"},
       {"kill", "end a job in order, or send it a signal"},
       {"clean", "end what dead jobs left behind, and remove their files"},
+      {"up", "keep a connection to each host open, for faster starts"},
+      {"down", "close them"},
   };
   return kTable;
 }

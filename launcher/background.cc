@@ -1,4 +1,4 @@
-#include "launcher/detach.h"
+#include "launcher/background.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -47,13 +47,13 @@ void leave_terminal() {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(null.get(), fd);
 }
 
-int keep(int news, const KeepJob& keep_job) {
+int work_and_tell(int news, const BackgroundWork& work) {
   try {
     leave_terminal();
-    SessionHooks hooks;
-    hooks.started = [news] { tell(news, kRunning); };
-    hooks.said = [news](std::string_view text) { tell(news, kMessage, text); };
-    const int status = keep_job(hooks);
+    StartNews listeners;
+    listeners.started = [news] { tell(news, kRunning); };
+    listeners.said = [news](std::string_view text) { tell(news, kMessage, text); };
+    const int status = work(listeners);
     tell(news, kOver, std::to_string(status));
     return status;
   } catch (const Error& error) {
@@ -65,25 +65,25 @@ int keep(int news, const KeepJob& keep_job) {
   return static_cast<int>(Exit::kInternal);
 }
 
-// Passes signals on to the keeper while the job starts.
-class SignalsToKeeper {
+// Passes signals on to the work while it starts.
+class PassedSignals {
  public:
-  explicit SignalsToKeeper(pid_t keeper) : keeper_(keeper) {
+  explicit PassedSignals(pid_t worker) : worker_(worker) {
     struct sigaction action {};
     action.sa_handler = note_signal;  // without SA_RESTART: read() must return
     for (const int signal : {SIGINT, SIGTERM}) ::sigaction(signal, &action, nullptr);
   }
   void pass_on() const {
-    if (g_interrupted != 0) ::kill(keeper_, g_interrupted);
+    if (g_interrupted != 0) ::kill(worker_, g_interrupted);
     g_interrupted = 0;
   }
 
  private:
-  pid_t keeper_;
+  pid_t worker_;
 };
 
-// The next of the keeper's news; empty at their end.
-std::string next_news(int news, std::string& waiting, const SignalsToKeeper& signals) {
+// The next of the news; empty at their end.
+std::string next_news(int news, std::string& waiting, const PassedSignals& signals) {
   for (;;) {
     if (const std::size_t end = waiting.find('\0'); end != std::string::npos) {
       const std::string text = waiting.substr(0, end);
@@ -99,38 +99,36 @@ std::string next_news(int news, std::string& waiting, const SignalsToKeeper& sig
   }
 }
 
-int watch_start(const std::string& job_id, pid_t keeper, int news) {
-  const SignalsToKeeper signals(keeper);
+int watch_start(pid_t worker, int news, const std::function<void()>& on_started) {
+  const PassedSignals signals(worker);
   std::string waiting;
   for (;;) {
     const std::string text = next_news(news, waiting, signals);
     if (text.empty()) {
-      throw Error(Exit::kInternal, "the job's keeper ended without a word", "",
-                  "dtlaunch logs " + job_id);
+      throw Error(Exit::kInternal, "the process in the background ended without a word", "");
     }
     if (text[0] == kMessage) log_error(text.substr(1));
-    if (text[0] == kOver)
+    if (text[0] == kOver) {
       return static_cast<int>(parse_integer(text.substr(1), 0, 255).value_or(70));
+    }
     if (text[0] != kRunning) continue;
-    write_all(STDOUT_FILENO, job_id + "\n");
-    log_notice(fmt::format("job {0} runs in the background. Its output: dtlaunch logs -f {0}",
-                           job_id.substr(0, 4)));
+    on_started();
     return 0;
   }
 }
 
 }  // namespace
 
-int run_in_background(const std::string& job_id, const KeepJob& keep_job) {
+int run_in_background(const BackgroundWork& work, const std::function<void()>& on_started) {
   Pipe news = make_pipe();
-  const pid_t keeper = ::fork();
-  if (keeper < 0) throw system_error("cannot start the job's keeper");
-  if (keeper > 0) {
+  const pid_t worker = ::fork();
+  if (worker < 0) throw system_error("cannot start a process in the background");
+  if (worker > 0) {
     news.write_end.reset();
-    return watch_start(job_id, keeper, news.read_end.get());
+    return watch_start(worker, news.read_end.get(), on_started);
   }
   news.read_end.reset();
-  ::_exit(keep(news.write_end.get(), keep_job));
+  ::_exit(work_and_tell(news.write_end.get(), work));
 }
 
 }  // namespace dtl
