@@ -13,6 +13,7 @@
 #include "launcher/option_words.h"
 #include "launcher/options.h"
 #include "launcher/program_lines.h"
+#include "plan/placement.h"
 
 namespace dtl {
 namespace {
@@ -40,7 +41,9 @@ struct Raw {
   bool help = false, version = false, show_limits = false;
   ProgramLine program;
   std::string module;
-  std::vector<std::string> genv, env;
+  std::string rank_map;
+  bool round_robin = false, ignored = false;
+  std::vector<std::string> genv, env;  // read as words, in order
   double timeout = 0, grace = 0;
 };
 
@@ -53,6 +56,17 @@ void define(CLI::App& app, Raw& raw) {
   app.add_option("--np", raw.program.ranks)->check(count);
   app.add_option("--ppn", line.ranks_per_node)->check(count);
   app.add_flag("--oversubscribe", line.oversubscribe);
+  app.add_flag("--rr", raw.round_robin);
+  app.add_option("--grr", line.deal)->check(count);
+  app.add_option("--rankmap", raw.rank_map);
+  app.add_flag("--skip-launch-node", line.skip_launch_host);
+  app.add_flag("--genvall", raw.ignored);
+  app.add_flag("--genvnone", raw.ignored);
+  app.add_option("--genvlist", raw.env);
+  app.add_flag("--envall", raw.ignored);
+  app.add_flag("--envnone", raw.ignored);
+  app.add_option("--envlist", raw.env);
+  app.add_option("--x", raw.env);
   app.add_option("--iface", line.interface);
   app.add_flag("--accept-new-host-keys", line.accept_new_host_keys);
   app.add_option("--config", line.job_file);
@@ -150,12 +164,42 @@ Raw parse_options(const OptionWords& words) {
   if (app.count("--timeout") > 0) raw.line.timeout = to_milliseconds(raw.timeout);
   if (app.count("--grace") > 0) raw.line.grace = to_milliseconds(raw.grace);
   take_count_from_c(raw);
+  if (raw.round_robin && !raw.line.deal) raw.line.deal = 1;
+  if (!raw.rank_map.empty()) raw.line.rank_map = parse_rank_map(raw.rank_map);
   return raw;
+}
+
+// -genvall, -genvnone and -genvlist with prefix "-genv", and the same with "-env"; the last wins.
+std::optional<Inheritance> inheritance_of(const OptionWords& words, const std::string& prefix) {
+  std::optional<Inheritance> inheritance;
+  for (const GivenOption& given : words.options) {
+    const std::string_view name = given.option->names.back();
+    if (!name.starts_with(prefix)) continue;
+    const std::string rest(name.substr(prefix.size()));
+    const auto said = parse_inheritance(rest == "list" ? "list:" + given.value : rest);
+    if (said) inheritance = said;
+  }
+  return inheritance;
+}
+
+// Open MPI's -x NAME=VALUE sets, -x NAME passes on.
+void take_exports(const OptionWords& words, ProgramLine& program) {
+  for (const GivenOption& given : words.options) {
+    if (given.option->names.back() != "-x") continue;
+    const std::size_t equals = given.value.find('=');
+    if (equals == std::string::npos) {
+      program.passed.push_back(given.value);
+    } else {
+      program.set.emplace_back(given.value.substr(0, equals), given.value.substr(equals + 1));
+    }
+  }
 }
 
 ProgramLine program_of(Raw& raw, const OptionWords& words) {
   ProgramLine program = std::move(raw.program);
   program.set = variables_of(words, "-env");
+  program.inheritance = inheritance_of(words, "-env");
+  take_exports(words, program);
   program.command = words.rest;
   if (!raw.module.empty()) {
     program.command.insert(program.command.begin(), {"python3", "-m", raw.module});
@@ -208,6 +252,7 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments,
   if (raw.version) line.action = Action::kVersion;
   if (raw.help) line.action = Action::kHelp;
   line.set = variables_of(blocks[0].words, "-genv");
+  line.inheritance = inheritance_of(blocks[0].words, "-genv");
   for (const Block& block : blocks) {
     line.notes.insert(line.notes.end(), block.words.notes.begin(), block.words.notes.end());
   }

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "launcher/inheritance.h"
 #include "plan/request.h"
 
 namespace dtl {
@@ -18,8 +19,10 @@ enum class Action { kRun, kHelp, kVersion, kShowLimits };
 // One block of `dtlaunch ... a : -n 2 b`.
 struct ProgramLine {
   std::optional<int> ranks;
-  Variables set;                  // -env, in order
-  std::string working_directory;  // -wdir, as typed
+  std::optional<Inheritance> inheritance;  // -envall, -envnone, -envlist
+  Variables set;                           // -env, in order
+  std::vector<std::string> passed;         // -x NAME: whatever its value here is
+  std::string working_directory;           // -wdir, as typed
   std::vector<std::string> command;
 };
 
@@ -30,11 +33,15 @@ struct CommandLine {
   std::optional<int> ranks_per_node;
   std::optional<int> nodes;  // --nnodes
   bool oversubscribe = false;
+  std::optional<int> deal;        // -rr, -grr
+  std::vector<int> rank_map;      // -rankmap
+  bool skip_launch_host = false;  // -skip-launch-node
   std::string interface;
   bool accept_new_host_keys = false;
   std::string job_file;      // -c; empty: ./dtlaunch.toml when no program is given
   std::string program_file;  // -configfile: holds the programs, of which there are none here then
-  Variables set;             // -genv, in order
+  std::optional<Inheritance> inheritance;  // -genvall, -genvnone, -genvlist
+  Variables set;                           // -genv, in order
   bool dry_run = false;
   bool detach = false;
   bool prepend_rank = false;

@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "launcher/job_file.h"
 #include "plan/environment.h"
+#include "plan/host_token.h"
 #include "plan/hostfile.h"
 
 namespace dtl {
@@ -85,6 +86,48 @@ std::vector<Program> programs_of(const CommandLine& line, const std::string& dir
   return programs;
 }
 
+const std::string* variable(const Variables& environment, std::string_view name) {
+  for (const auto& [each, value] : environment) {
+    if (each == name) return &value;
+  }
+  return nullptr;
+}
+
+Inheritance global_inheritance(const CommandLine& line, const Variables& environment) {
+  if (line.inheritance) return *line.inheritance;
+  const std::string* hydra = variable(environment, "HYDRA_ENV");
+  return (hydra == nullptr ? std::nullopt : parse_inheritance(*hydra)).value_or(Inheritance{});
+}
+
+// -envnone and the like, and -x NAME, of each program.
+void inherit_for_programs(const CommandLine& line, const Surroundings& around,
+                          std::vector<Program>& programs) {
+  for (std::size_t i = 0; i < programs.size(); ++i) {
+    if (line.programs[i].inheritance) {
+      programs[i].inherited = inherited_by(*line.programs[i].inheritance, around.environment);
+      add_own_directory(*programs[i].inherited, around.program_directory);
+    }
+    for (const std::string& name : line.programs[i].passed) {
+      const std::string* value = variable(around.environment, name);
+      if (value != nullptr) programs[i].set.emplace_back(name, *value);
+    }
+  }
+}
+
+void leave_this_host_out(std::vector<Host>& hosts) {
+  char name[256] = "";
+  ::gethostname(name, sizeof name - 1);
+  const std::string own = name;
+  const std::string prefix = own.substr(0, own.find('.'));
+  std::erase_if(hosts, [&](const Host& host) {
+    return is_loopback_name(host.name) || host.name == own ||
+           host.name.substr(0, host.name.find('.')) == prefix;
+  });
+  if (!hosts.empty()) return;
+  throw Error(Exit::kUsage, "-skip-launch-node", "there is no other host",
+              "-f FILE with more hosts");
+}
+
 template <typename T>
 std::optional<T> first_of(const std::optional<T>& wins, const std::optional<T>& otherwise) {
   return wins ? wins : otherwise;
@@ -140,8 +183,12 @@ JobSettings describe_job(const CommandLine& line, const Surroundings& around) {
   request.oversubscribe = line.oversubscribe;
   request.set = line.set;
   request.interface = line.interface;
-  request.inherited = forwardable(around.environment);
+  request.inherited =
+      inherited_by(global_inheritance(line, around.environment), around.environment);
   add_own_directory(request.inherited, around.program_directory);
+  inherit_for_programs(line, around, request.programs);
+  request.deal = line.deal;
+  request.rank_map = line.rank_map;
   settings.label = line.prepend_rank;
   settings.report = line.report;
   settings.job.timeout = line.timeout;
@@ -154,13 +201,15 @@ JobSettings describe_job(const CommandLine& line, const Surroundings& around) {
         "no program given and no ./dtlaunch.toml here: running the demonstration, dttrain --demo";
   }
   request.hosts = read_hosts(line, file);
+  if (line.skip_launch_host) leave_this_host_out(request.hosts);
   if (line.nodes) keep_first_hosts(request.hosts, *line.nodes);
   request.hosts = needed_hosts(request);
   return settings;
 }
 
 std::vector<Host> needed_hosts(const Request& request) {
-  if (!request.ranks) return request.hosts;
+  // Dealt ranks, and those of a map, may go to any host.
+  if (!request.ranks || request.deal || !request.rank_map.empty()) return request.hosts;
   int offered = 0;
   for (std::size_t i = 0; i < request.hosts.size(); ++i) {
     const std::optional<int> slots = first_of(request.ranks_per_node, request.hosts[i].slots);

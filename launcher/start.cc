@@ -14,6 +14,7 @@
 #include "launcher/socket_stream.h"
 #include "launcher/ssh_connect.h"
 #include "launcher/ssh_stream.h"
+#include "plan/host_token.h"
 #include "wire/greeting.h"
 
 namespace dtl {
@@ -133,10 +134,7 @@ std::string agent_command(const std::string& path, const std::string& arguments)
 }
 
 bool is_local(const Host& host) {
-  if (host.name == "localhost") return true;
-  boost::system::error_code not_numeric;
-  const auto address = asio::ip::make_address(host.name, not_numeric);
-  return !not_numeric && address.is_loopback();
+  return is_loopback_name(host.name);
 }
 
 awaitable<std::unique_ptr<AgentStream>> start_local_agent(asio::io_context& context,

@@ -167,6 +167,11 @@ bool is_address(const std::string& text) {
   return is_ipv4(text) || is_ipv6(text);
 }
 
+bool is_loopback_name(const std::string& name) {
+  if (name == "localhost") return true;
+  return (is_ipv4(name) && name.starts_with("127.")) || canonical_name(name) == "::1";
+}
+
 std::string canonical_name(const std::string& name) {
   in6_addr address;
   char text[INET6_ADDRSTRLEN];

@@ -28,6 +28,9 @@ std::string parse_user(std::string_view text, const TextPosition& position);
 // A numeric IPv4 or IPv6 address, without brackets.
 bool is_address(const std::string& text);
 
+// localhost, 127.0.0.0/8 or ::1: this machine, and no ssh.
+bool is_loopback_name(const std::string& name);
+
 // One spelling for all spellings of a host: lower case, and addresses as inet_ntop writes them.
 std::string canonical_name(const std::string& name);
 

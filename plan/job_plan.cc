@@ -72,13 +72,14 @@ void check_sizes(const RankPlan& rank) {
 }
 
 // The places of one host; ranks of a host are neighbours.
-using PlaceSpan = std::pair<std::size_t, std::size_t>;  // [first, last) in places
-
-std::vector<PlaceSpan> group_by_host(const std::vector<RankPlace>& places) {
-  std::vector<PlaceSpan> groups;
+// The places of each host, hosts in order of their first rank.
+std::vector<std::vector<std::size_t>> group_by_host(const std::vector<RankPlace>& places) {
+  std::vector<std::vector<std::size_t>> groups;
+  std::map<int, std::size_t> group_of;
   for (std::size_t i = 0; i < places.size(); ++i) {
-    if (i == 0 || places[i].host != places[i - 1].host) groups.emplace_back(i, i);
-    groups.back().second = i + 1;
+    const auto [found, is_new] = group_of.try_emplace(places[i].host, groups.size());
+    if (is_new) groups.emplace_back();
+    groups[found->second].push_back(i);
   }
   return groups;
 }
@@ -118,7 +119,7 @@ class PlanMaker {
   }
 
   std::size_t host_of(std::size_t node) const {
-    return static_cast<std::size_t>(places_[groups_[node].first].host);
+    return static_cast<std::size_t>(places_[groups_[node].front()].host);
   }
 
   std::string name_of(std::size_t node) const {
@@ -127,17 +128,16 @@ class PlanMaker {
 
   NodePlan make_node(std::size_t k) {
     const NodeTopology& topology = facts_[host_of(k)].topology;
-    const auto [first, last] = groups_[k];
-    const int local_size = static_cast<int>(last - first);
+    const std::vector<std::size_t>& group = groups_[k];
+    const int local_size = static_cast<int>(group.size());
     const std::vector<Domain> domains = divide_cores(topology, local_size);
     NodePlan node;
     node.host = static_cast<int>(host_of(k));
     node.host_name = name_of(k);
     node.address = network_.nodes[k].address;
     node.interface = network_.nodes[k].interface;
-    for (std::size_t i = first; i < last; ++i) {
-      const Domain& domain = domains[i - first];
-      node.ranks.push_back(make_rank(places_[i], domain, node, k));
+    for (std::size_t i = 0; i < group.size(); ++i) {
+      node.ranks.push_back(make_rank(places_[group[i]], domains[i], node, k));
     }
     note_crowding(node, budget_cores(topology));
     return node;
@@ -170,7 +170,8 @@ class PlanMaker {
     identity.nodes = static_cast<int>(groups_.size());
     identity.threads = rank.threads;
     identity.cpus = rank.cpus.to_vector();
-    rank.environment = rank_environment(identity, request_.inherited, set);
+    rank.environment = rank_environment(
+        identity, program.inherited ? *program.inherited : request_.inherited, set);
     check_sizes(rank);
     return rank;
   }
@@ -219,7 +220,11 @@ class PlanMaker {
   void warn_of_idle_hosts() {
     if (request_.hosts.size() <= groups_.size()) return;
     std::vector<std::string> names;
-    for (std::size_t i = host_of(groups_.size() - 1) + 1; i < request_.hosts.size(); ++i) {
+    for (std::size_t i = 0; i < request_.hosts.size(); ++i) {
+      const auto has_ranks = [&](const RankPlace& place) {
+        return place.host == static_cast<int>(i);
+      };
+      if (std::any_of(places_.begin(), places_.end(), has_ranks)) continue;
       names.push_back(request_.hosts[i].name);
     }
     plan_.warnings.push_back(fmt::format("{} of {} get{} no rank: {}", names.size(),
@@ -231,7 +236,7 @@ class PlanMaker {
   const std::vector<NodeFacts>& facts_;
   const std::vector<RankPlace>& places_;
   const Network& network_;
-  std::vector<PlaceSpan> groups_;
+  std::vector<std::vector<std::size_t>> groups_;                     // indices into places_
   std::vector<int> program_of_;                                      // of each rank
   std::map<std::pair<int, int>, std::vector<std::string>> crowded_;  // {threads, cores} -> nodes
   JobPlan plan_;

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/limits.h"
+#include "base/text.h"
 
 namespace dtl {
 namespace {
@@ -83,7 +84,119 @@ void deal_surplus(const Request& request, std::int64_t left, std::vector<int>& c
   }
 }
 
+// How many of `ranks` each host gets: as many as it offers, one host after the other, or `deal` at
+// a time in turn.
+std::vector<int> share_out(const std::vector<std::int64_t>& slots, std::optional<int> deal,
+                           std::int64_t ranks) {
+  std::vector<int> counts(slots.size());
+  std::int64_t before = 0;
+  do {
+    before = ranks;
+    for (std::size_t host = 0; host < slots.size(); ++host) {
+      const std::int64_t room = slots[host] - counts[host];
+      const std::int64_t taken = std::min({deal ? std::int64_t{*deal} : room, room, ranks});
+      counts[host] += static_cast<int>(taken);
+      ranks -= taken;
+    }
+  } while (deal && ranks > 0 && ranks < before);
+  return counts;
+}
+
+// The host of each rank.
+std::vector<int> dealt(std::vector<int> counts, std::optional<int> deal) {
+  std::vector<int> hosts;
+  const auto total =
+      static_cast<std::size_t>(std::accumulate(counts.begin(), counts.end(), std::int64_t{0}));
+  while (hosts.size() < total) {
+    for (std::size_t host = 0; host < counts.size(); ++host) {
+      const int taken = deal ? std::min(*deal, counts[host]) : counts[host];
+      hosts.insert(hosts.end(), static_cast<std::size_t>(taken), static_cast<int>(host));
+      counts[host] -= taken;
+    }
+  }
+  return hosts;
+}
+
+std::vector<RankPlace> number(const std::vector<int>& hosts, std::size_t host_count) {
+  std::vector<int> sizes(host_count), next(host_count);
+  for (const int host : hosts) ++sizes[static_cast<std::size_t>(host)];
+  std::vector<RankPlace> places;
+  for (const int host : hosts) {
+    const auto at = static_cast<std::size_t>(host);
+    places.push_back({static_cast<int>(places.size()), host, next[at]++, sizes[at]});
+  }
+  return places;
+}
+
+void check_rank_map(const Request& request, std::size_t hosts) {
+  const int highest = *std::max_element(request.rank_map.begin(), request.rank_map.end());
+  if (static_cast<std::size_t>(highest) >= hosts) {
+    throw Error(Exit::kUsage, "-rankmap", fmt::format("there is no host {}", highest),
+                fmt::format("numbers from 0 to {}", hosts - 1));
+  }
+  if (request.ranks && static_cast<std::size_t>(*request.ranks) != request.rank_map.size()) {
+    throw Error(
+        Exit::kUsage, "-rankmap",
+        fmt::format("it places {} ranks, and -np says {}", request.rank_map.size(), *request.ranks),
+        fmt::format("-np {}", request.rank_map.size()));
+  }
+}
+
+[[noreturn]] void refuse_rank_map(std::string_view text, std::string_view part) {
+  throw Error(Exit::kUsage, fmt::format("-rankmap {}", text),
+              fmt::format("'{}' is not understood", part), "-rankmap 0,0,1 or -rankmap '(0,4,2)'");
+}
+
+// "0,4,2" -> 0 0 1 1 2 2 3 3
+void add_block(std::string_view text, std::string_view block, std::vector<int>& hosts) {
+  std::vector<int> numbers;
+  for (const std::string& word : split(block, ',')) {
+    const auto value = parse_integer(trim(word), 0, kMaxRanks);
+    if (!value) refuse_rank_map(text, block);
+    numbers.push_back(static_cast<int>(*value));
+  }
+  if (numbers.size() != 3 ||
+      static_cast<std::int64_t>(numbers[1]) * numbers[2] + static_cast<std::int64_t>(hosts.size()) >
+          kMaxRanks) {
+    refuse_rank_map(text, block);
+  }
+  for (int host = numbers[0]; host < numbers[0] + numbers[1]; ++host) {
+    hosts.insert(hosts.end(), static_cast<std::size_t>(numbers[2]), host);
+  }
+}
+
 }  // namespace
+
+std::vector<int> parse_rank_map(std::string_view text) {
+  std::vector<int> hosts;
+  std::string_view rest = trim(text);
+  constexpr std::string_view kVector = "(vector,";
+  if (rest.starts_with(kVector) && rest.ends_with(')')) {
+    rest.remove_prefix(kVector.size());
+    rest.remove_suffix(1);
+  }
+  while (!rest.empty()) {
+    if (rest[0] == '(') {
+      const std::size_t end = rest.find(')');
+      if (end == rest.npos) refuse_rank_map(text, rest);
+      add_block(text, rest.substr(1, end - 1), hosts);
+      rest.remove_prefix(end + 1);
+    } else {
+      const std::size_t end = std::min(rest.find(','), rest.size());
+      const auto host = parse_integer(trim(rest.substr(0, end)), 0, kMaxRanks);
+      if (!host || hosts.size() == static_cast<std::size_t>(kMaxRanks)) {
+        refuse_rank_map(text, rest.substr(0, end));
+      }
+      hosts.push_back(static_cast<int>(*host));
+      rest.remove_prefix(end);
+    }
+    if (rest.empty()) break;
+    if (rest[0] != ',' || rest.size() == 1) refuse_rank_map(text, rest);
+    rest.remove_prefix(1);
+  }
+  if (hosts.empty()) refuse_rank_map(text, text);
+  return hosts;
+}
 
 std::vector<int> programs_of_ranks(const Request& request, std::size_t ranks) {
   std::vector<int> programs;
@@ -97,25 +210,19 @@ std::vector<int> programs_of_ranks(const Request& request, std::size_t ranks) {
 
 std::vector<RankPlace> place_ranks(const Request& request, const std::vector<int>& cores) {
   assert(cores.size() == std::max<std::size_t>(request.hosts.size(), 1));
+  if (!request.rank_map.empty()) {
+    check_rank_map(request, cores.size());
+    return number(request.rank_map, cores.size());
+  }
   const std::vector<std::int64_t> slots = capacities(request, cores);
   const std::int64_t total = std::accumulate(slots.begin(), slots.end(), std::int64_t{0});
   std::int64_t left = check_ranks(request, cores.size(), total);
 
-  std::vector<int> counts;
-  for (const std::int64_t offered : slots) {
-    counts.push_back(static_cast<int>(std::min(offered, left)));
-    left -= counts.back();
-  }
+  std::vector<int> counts = share_out(slots, request.deal, left);
+  left -= std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
   deal_surplus(request, left, counts);
 
-  std::vector<RankPlace> places;
-  for (std::size_t host = 0; host < counts.size(); ++host) {
-    for (int local = 0; local < counts[host]; ++local) {
-      places.push_back(
-          {static_cast<int>(places.size()), static_cast<int>(host), local, counts[host]});
-    }
-  }
-  return places;
+  return number(dealt(counts, request.deal), cores.size());
 }
 
 }  // namespace dtl

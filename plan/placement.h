@@ -1,6 +1,7 @@
 #pragma once
 // Which rank goes to which host. Pure.
 
+#include <string_view>
 #include <vector>
 
 #include "plan/request.h"
@@ -18,11 +19,16 @@ struct RankPlace {
 // Which of the request's programs each of `ranks` ranks runs: the first program's ranks come first.
 std::vector<int> programs_of_ranks(const Request& request, std::size_t ranks);
 
-// Ranks in order of the hosts, each host filled before the next: with -ppn N, N per host (it
-// overrides slots, as mpirun does); otherwise slots, and where a host names none, cores[host].
-// `cores` has the physical cores of each host's budget. Only hosts that get a rank appear.
-// Throws Error(kUsage) naming the shortfall when -np exceeds what the hosts offer and oversubscribe
-// is not set; with it, the surplus is dealt round-robin over the hosts.
+// Ranks in order of the hosts, each host filled before the next, or dealt out in groups of
+// request.deal as long as there is room, or as request.rank_map says. How many each host takes:
+// with -ppn N, N per host (it overrides slots, as mpirun does); otherwise slots, and where a host
+// names none, cores[host]. `cores` has the physical cores of each host's budget. Only hosts that
+// get a rank appear. Throws Error(kUsage) naming the shortfall when -np exceeds what the hosts
+// offer and oversubscribe is not set; with it, the surplus is dealt round-robin over the hosts.
 std::vector<RankPlace> place_ranks(const Request& request, const std::vector<int>& cores);
+
+// The value of -rankmap: "0,0,1", the host of each rank counted from 0, or blocks "(0,4,2)": from
+// host 0 on, 4 hosts, 2 ranks on each; PMI's "(vector,(0,4,2))" is the same. Error(kUsage).
+std::vector<int> parse_rank_map(std::string_view text);
 
 }  // namespace dtl

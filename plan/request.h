@@ -20,6 +20,7 @@ struct Program {
   std::vector<std::string> command;  // program and arguments, as typed
   Variables set;                     // for its ranks alone; wins over Request::set
   std::string working_directory;     // absolute; must exist on a node or the rank fails to start
+  std::optional<Variables> inherited = {};  // absent: Request::inherited
 };
 
 struct Request {
@@ -27,6 +28,8 @@ struct Request {
   std::optional<int> ranks;           // of all programs; absent: the sum of all slots
   std::optional<int> ranks_per_node;  // -ppn
   bool oversubscribe = false;
+  std::optional<int> deal;    // -rr, -grr: this many ranks to each host in turn; absent: fill each
+  std::vector<int> rank_map;  // -rankmap: index into hosts for each rank; overrules all slots
   std::vector<Program> programs = {{}};  // at least one; ranks are numbered through them in order
   Variables inherited;                   // the launcher's own environment, already filtered
   Variables set;               // -genv, [environment] of the job file: wins over inherited

@@ -60,6 +60,36 @@ TEST_F(JobRequestTest, ForwardsTheEnvironmentAndItsOwnFolderLast) {
                                             Pair("HOME", "/root")));
 }
 
+TEST_F(JobRequestTest, PassesOnWhatItIsTold) {
+  around_.environment = {{"A", "1"}, {"B", "2"}, {"DISPLAY", ":0"}};
+  const std::pair<std::string, std::string> path = {
+      "PATH", "/usr/local/bin:/usr/bin:/bin:/opt/dtlaunch/bin"};
+  EXPECT_THAT(describe({"-genvnone", "p"}).request.inherited, ElementsAre(path));
+  EXPECT_THAT(describe({"-genvlist", "A, DISPLAY", "p"}).request.inherited,
+              ElementsAre(Pair("A", "1"), Pair("DISPLAY", ":0"), path));
+  const Request request =
+      describe({"-x", "DISPLAY", "-x", "C=3", "a", ":", "-envnone", "b"}).request;
+  EXPECT_THAT(request.inherited, ElementsAre(Pair("A", "1"), Pair("B", "2"), path));
+  EXPECT_THAT(request.programs[0].set,
+              testing::UnorderedElementsAre(Pair("C", "3"), Pair("DISPLAY", ":0")));
+  EXPECT_FALSE(request.programs[0].inherited);
+  EXPECT_THAT(*request.programs[1].inherited, ElementsAre(path));
+  around_.environment.emplace_back("HYDRA_ENV", "list:B");
+  EXPECT_THAT(describe({"p"}).request.inherited, ElementsAre(Pair("B", "2"), path));
+}
+
+TEST_F(JobRequestTest, LeavesTheLaunchingHostOut) {
+  EXPECT_THAT(names(describe({"-hosts", "localhost,far", "-nolocal", "p"}).request.hosts),
+              ElementsAre("far"));
+  EXPECT_THROW(describe({"-hosts", "localhost", "-skip-launch-node", "p"}), Error);
+}
+
+TEST_F(JobRequestTest, TakesTheFirstHostsOnly) {
+  EXPECT_THAT(names(describe({"-hosts", "a,b,c", "--nnodes", "2", "p"}).request.hosts),
+              ElementsAre("a", "b"));
+  EXPECT_THROW(describe({"-hosts", "a", "--nnodes", "2", "p"}), Error);
+}
+
 TEST_F(JobRequestTest, MakesTheWorkingDirectoryAbsolute) {
   EXPECT_EQ(describe({"-wdir", "sub/x", "prog"}).request.programs[0].working_directory,
             folder_ + "/sub/x");

@@ -73,6 +73,44 @@ TEST(Placement, UsesTheFirstHostsOnlyWhenFewRanksAreAskedFor) {
   EXPECT_THAT(hosts_of(request, {8, 8, 8, 8}), ElementsAre(0, 1));
 }
 
+TEST(Placement, DealsRanksInTurnWhileThereIsRoom) {
+  Request request = request_for({2, 4, 1});
+  request.deal = 1;
+  EXPECT_THAT(hosts_of(request, {8, 8, 8}), ElementsAre(0, 1, 2, 0, 1, 1, 1));
+  request.deal = 2;
+  EXPECT_THAT(hosts_of(request, {8, 8, 8}), ElementsAre(0, 0, 1, 1, 2, 1, 1));
+  request.ranks = 3;
+  request.deal = 1;
+  EXPECT_THAT(hosts_of(request, {8, 8, 8}), ElementsAre(0, 1, 2));
+  EXPECT_EQ(place_ranks(request_for({2, 4, 1}), {8, 8, 8}).size(), 7u);
+}
+
+TEST(Placement, NumbersDealtRanksWithinTheirHost) {
+  Request request = request_for({2, 2});
+  request.deal = 1;
+  const std::vector<RankPlace> places = place_ranks(request, {8, 8});
+  EXPECT_EQ(places[2].host, 0);
+  EXPECT_EQ(places[2].local_rank, 1);
+  EXPECT_EQ(places[2].local_size, 2);
+}
+
+TEST(Placement, FollowsARankMap) {
+  Request request = request_for({1, 1, 1});
+  request.rank_map = parse_rank_map("2, 0,0");
+  EXPECT_THAT(hosts_of(request, {8, 8, 8}), ElementsAre(2, 0, 0));
+  EXPECT_THAT(parse_rank_map("(0,2,2),(5,1,1),3"), ElementsAre(0, 0, 1, 1, 5, 3));
+  EXPECT_THAT(parse_rank_map("(vector,(0,2,1))"), ElementsAre(0, 1));
+  request.rank_map = {0, 3};
+  EXPECT_EQ(error_of(request, {8, 8, 8}), "-rankmap: there is no host 3. Try: numbers from 0 to 2");
+  request.rank_map = {0, 1};
+  request.ranks = 3;
+  EXPECT_EQ(error_of(request, {8, 8, 8}),
+            "-rankmap: it places 2 ranks, and -np says 3. Try: -np 2");
+  for (const char* bad : {"", "a", "0,", "0,,1", "(0,1)", "(0,1,2", "(0,99999,99999)", "-1"}) {
+    EXPECT_THROW(parse_rank_map(bad), Error) << bad;
+  }
+}
+
 TEST(Placement, OversubscribesUpToMaxSlots) {
   Request request = request_for({1, 1, 1});
   request.oversubscribe = true;
