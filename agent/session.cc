@@ -9,6 +9,7 @@
 #include <ctime>
 #include <utility>
 
+#include "agent/examine.h"
 #include "agent/kill_tree.h"
 #include "agent/memory_file.h"
 #include "agent/spawn_spec.h"
@@ -152,6 +153,22 @@ awaitable<void> Session::reach(Reach wanted) {
   connection_.send(reached);
 }
 
+// The clock at once; everything else takes its time on a thread of its own, one at a time.
+void Session::examine(const Examine& question) {
+  const auto asks_for_clock = [](const Fact& fact) {
+    return fact.name == "what" && fact.value == "clock";
+  };
+  const auto& parameters = question.parameters;
+  if (std::any_of(parameters.begin(), parameters.end(), asks_for_clock)) {
+    connection_.send(Examined{examine_clock()});
+    return;
+  }
+  examiner_ = std::jthread([this, parameters] {
+    Examined examined{examine_node(parameters)};
+    asio::post(context_, [this, examined = std::move(examined)] { connection_.send(examined); });
+  });
+}
+
 // Gives the last messages a moment to leave.
 awaitable<void> Session::leave() {
   connection_.finish();
@@ -191,6 +208,8 @@ void Session::dispatch(const Message& message) {
     connection_.send(listener_->open(tasks_, listen->node));
   } else if (const auto* wanted = std::get_if<Reach>(&message)) {
     tasks_.spawn(reach(*wanted));
+  } else if (const auto* question = std::get_if<Examine>(&message)) {
+    examine(*question);
   } else if (std::holds_alternative<StopListening>(message)) {
     listener_->close();
   } else if (!std::holds_alternative<Heartbeat>(message)) {

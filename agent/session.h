@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 
 #include "agent/guard_link.h"
 #include "agent/output.h"
@@ -45,6 +46,7 @@ class Session {
   awaitable<void> forward(Fd pipe, std::uint32_t rank, Stream stream);
   awaitable<void> feed_input(std::uint32_t rank);
   awaitable<void> reach(Reach wanted);
+  void examine(const Examine& question);
   awaitable<void> leave();
 
   void welcome(const Message& message, NodeFacts facts);
@@ -71,6 +73,7 @@ class Session {
   OwnRecord record_file_;
   Time next_heartbeat_{};
   std::optional<Exit> exit_;
+  std::jthread examiner_;  // last: joined while all that it uses is there
 };
 
 }  // namespace dtl
