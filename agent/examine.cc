@@ -155,7 +155,8 @@ void tell_cpu(Facts& facts) {
     const std::string name = first_line(entry.path().string() + "/cpufreq/scaling_governor");
     if (!name.empty()) governors.insert(name);
   }
-  facts.add("cpu.governor", join(std::vector<std::string>(governors.begin(), governors.end()), " "));
+  facts.add("cpu.governor",
+            join(std::vector<std::string>(governors.begin(), governors.end()), " "));
   const std::string load = first_line("/proc/loadavg");
   facts.add("cpu.load", load.substr(0, load.find(' ')));
 }

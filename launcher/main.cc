@@ -19,6 +19,7 @@
 #include "base/text.h"
 #include "launcher/background.h"
 #include "launcher/cli.h"
+#include "launcher/doctor.h"
 #include "launcher/job_request.h"
 #include "launcher/job_watch.h"
 #include "launcher/jobs_commands.h"
@@ -63,16 +64,20 @@ void check_report_can_be_written(const std::string& path) {
   ::unlink(temporary.c_str());
 }
 
-SessionOptions session_options(const CommandLine& line, const JobSettings& settings,
-                               const Surroundings& around) {
+AgentStarter agent_starter(const Surroundings& around, bool accept_new_host_keys) {
   StartOptions start;
   start.agent_path = around.program_directory + "/dtagent";
-  start.accept_new_host_keys = line.accept_new_host_keys;
-  SessionOptions options;
-  options.start_agent = [start](asio::io_context& context, Host host) {
+  start.accept_new_host_keys = accept_new_host_keys;
+  return [start](asio::io_context& context, Host host) {
     return is_local(host) ? start_local_agent(context, start)
                           : start_ssh_agent(context, std::move(host), start);
   };
+}
+
+SessionOptions session_options(const CommandLine& line, const JobSettings& settings,
+                               const Surroundings& around) {
+  SessionOptions options;
+  options.start_agent = agent_starter(around, line.accept_new_host_keys);
   options.job_id = new_job_id();
   options.job = settings.job;
   options.label = settings.label;
@@ -133,6 +138,11 @@ int run_subcommand(const std::string& name, const std::vector<std::string>& argu
     if (name == jobs_command) return run_jobs_command(name, arguments, start);
   }
   if (name == "up" || name == "down") return run_keep_command(name, arguments, start);
+  if (name == "doctor") {
+    const Surroundings around = current_surroundings();
+    return run_doctor(arguments, around,
+                      [&](bool accept_new) { return agent_starter(around, accept_new); });
+  }
   throw std::logic_error(fmt::format("subcommand '{}' has no code", name));
 }
 
