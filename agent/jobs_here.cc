@@ -109,7 +109,7 @@ Exit end_job(const std::string& job_id, int signal) {
     const bool launcher = target.record.role == "launcher";
     const int sent = launcher ? signal : SIGTERM;
     ::syscall(SYS_pidfd_send_signal, target.process.get(), sent, nullptr, 0);
-    const bool ends = sent == SIGTERM || sent == SIGINT || sent == SIGKILL || sent == SIGHUP;
+    const bool ends = sent == SIGTERM || sent == SIGINT || sent == SIGKILL;
     const bool ended = ends && await_end(target.process);
     say(fmt::format("{} {} {} {}\n", target.record.role, target.record.process.pid,
                     signal_name(sent), ended ? "ended" : "sent"));

@@ -34,6 +34,13 @@ expect_out "^$id +node1 +2 +2 +[0-9]+s running "
 run "$cluster" exec node2 "$bin/dtlaunch" ps
 expect_out "^$id +node1 +1 +1 +[0-9]+s running"
 
+# ^C ends attach and not the job.
+status=0
+timeout -s INT 1 "$cluster" exec node1 "$bin/dtlaunch" attach "$id" >"$work/attached" 2>&1 </dev/null || status=$?
+grep -q 'attached to job' "$work/attached" || fail "attach did not begin: $(cat "$work/attached")"
+run "$cluster" exec node1 "$bin/dtlaunch" ps
+expect_out "^$id .* running "
+
 # From the worker, which knows where the launcher is.
 run "$cluster" exec node2 "$bin/dtlaunch" logs --rank 1 "${id:0:6}"
 expect_status 0

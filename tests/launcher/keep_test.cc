@@ -2,6 +2,8 @@
 // is.
 #include <gtest/gtest.h>
 
+#include <random>
+
 #include "launcher/frame_cutter.h"
 #include "launcher/keep_request.h"
 #include "wire/fields.h"
@@ -37,6 +39,21 @@ TEST(FrameCutter, KnowsAFrameWithoutABody) {
   EXPECT_EQ(cutter.feed(frame + frame), frame.size());
   EXPECT_TRUE(cutter.done());
   EXPECT_EQ(cutter.feed("more"), 0u);
+}
+
+TEST(FrameCutter, NeverTakesMoreThanItIsGiven) {
+  std::mt19937 random(1);
+  for (int round = 0; round < 2000; ++round) {
+    FrameCutter cutter(kMessageType<Finish>);
+    for (int piece = 0; piece < 20; ++piece) {
+      std::string bytes(random() % 40, '\0');
+      for (char& byte : bytes) byte = static_cast<char>(random() % 4 == 0 ? random() : 0);
+      const bool done = cutter.done();
+      const std::size_t taken = cutter.feed(bytes);
+      EXPECT_LE(taken, bytes.size());
+      if (done) EXPECT_EQ(taken, 0u);
+    }
+  }
 }
 
 TEST(FrameCutter, GoesOnWithoutTheLastFrame) {

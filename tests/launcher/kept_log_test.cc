@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <filesystem>
+#include <random>
 #include <vector>
 
 #include "base/error.h"
@@ -52,6 +53,26 @@ TEST(KeptLog, RefusesWhatIsNoLog) {
     LogReader reader;
     reader.feed(text);
     EXPECT_THROW(reader.next(), Error) << text;
+  }
+}
+
+TEST(KeptLog, ReadsOrRefusesWhateverItIsGiven) {
+  std::mt19937 random(1);
+  const std::string good = to_text(output(3, "some text\n")) + to_text(output(11, "more\n"));
+  for (int round = 0; round < 20000; ++round) {
+    std::string text = good;
+    for (unsigned change = 0; change <= round % 4u; ++change) {
+      text[random() % text.size()] = "0123456789oesx \n-"[random() % 17];
+    }
+    LogReader reader;
+    std::size_t taken = 0;
+    try {
+      reader.feed(text);
+      while (const auto entry = reader.next()) taken += entry->bytes.size();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.status(), Exit::kBadInput);
+    }
+    EXPECT_LE(taken, text.size());
   }
 }
 

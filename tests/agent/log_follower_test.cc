@@ -1,0 +1,102 @@
+#include "agent/log_follower.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "base/error.h"
+#include "base/job_record.h"
+
+namespace dtl {
+namespace {
+
+namespace fs = std::filesystem;
+
+class LogFollowerTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = "/tmp/dtl-follow-XXXXXX";
+    ASSERT_NE(::mkdtemp(name.data()), nullptr);
+    folder_ = name;
+    record_.role = "launcher";
+    record_.job_id = "00112233aabbccdd";
+    record_.process = identify(::getpid());
+    write_record(folder_ + "/" + kKeptRecord, record_);
+    output_ = make_pipe();
+    input_ = make_pipe();
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  void append(const std::string& text) { std::ofstream(folder_ + "/log", std::ios::app) << text; }
+  void rotate() { fs::rename(folder_ + "/log", folder_ + "/log.1"); }
+  std::string sent(LogFollower& follower) {
+    follower.send(output_.write_end.get());
+    set_nonblocking(output_.read_end.get());
+    char text[4096];
+    const ssize_t size = ::read(output_.read_end.get(), text, sizeof text);
+    return size > 0 ? std::string(text, static_cast<std::size_t>(size)) : "";
+  }
+
+  std::string folder_;
+  JobRecord record_;
+  Pipe output_, input_;
+};
+
+TEST_F(LogFollowerTest, SendsTheOlderFileFirst) {
+  append("old ");
+  rotate();
+  append("new");
+  LogFollower follower(folder_);
+  EXPECT_EQ(sent(follower), "old new");
+  EXPECT_EQ(sent(follower), "");
+}
+
+TEST_F(LogFollowerTest, GoesOnAcrossARotation) {
+  append("a");
+  LogFollower follower(folder_);
+  EXPECT_EQ(sent(follower), "a");
+  append("b");
+  rotate();
+  append("c");
+  EXPECT_TRUE(follower.wait(input_.read_end.get()));
+  EXPECT_EQ(sent(follower), "bc");
+}
+
+TEST_F(LogFollowerTest, SkipsWhatIsThere) {
+  append("a");
+  LogFollower follower(folder_);
+  follower.skip();
+  append("b");
+  EXPECT_EQ(sent(follower), "b");
+}
+
+TEST_F(LogFollowerTest, EndsWithTheLauncherAfterItsLastWords) {
+  const pid_t launcher = ::fork();
+  if (launcher == 0) ::_exit(0);
+  record_.process = identify(launcher);
+  write_record(folder_ + "/" + kKeptRecord, record_);
+  ::waitpid(launcher, nullptr, 0);
+  append("last words");
+  LogFollower follower(folder_);
+  EXPECT_TRUE(follower.wait(input_.read_end.get()));
+  EXPECT_EQ(sent(follower), "last words");
+  EXPECT_FALSE(follower.wait(input_.read_end.get()));
+}
+
+TEST_F(LogFollowerTest, EndsWhenNobodyListensAnyMore) {
+  append("a");
+  LogFollower follower(folder_);
+  input_.write_end.reset();
+  EXPECT_FALSE(follower.wait(input_.read_end.get()));
+}
+
+TEST_F(LogFollowerTest, SaysWhenThereIsNoLog) {
+  EXPECT_THROW(LogFollower follower(folder_), Error);
+}
+
+}  // namespace
+}  // namespace dtl
