@@ -80,6 +80,7 @@ void read_link(Nic& nic) {
   nic.speed_mbps = number_in(device + "/speed");
   nic.mtu = number_in(device + "/mtu");
   nic.inside = leads_nowhere(device);
+  std::ifstream(device + "/device/numa_node") >> nic.numa;  // the kernel's number
 }
 
 Nic& nic_named(std::vector<Nic>& nics, const std::string& name) {

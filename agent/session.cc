@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "agent/examine.h"
+#include "agent/find_files.h"
 #include "agent/kill_tree.h"
 #include "agent/memory_file.h"
 #include "agent/spawn_spec.h"
@@ -153,16 +154,16 @@ awaitable<void> Session::reach(Reach wanted) {
   connection_.send(reached);
 }
 
-// The clock at once; everything else takes its time on a thread of its own, one at a time.
+// The clock and libraries at once; everything else takes its time on a thread of its own, one at a
+// time.
 void Session::examine(const Examine& question) {
-  const auto asks_for_clock = [](const Fact& fact) {
-    return fact.name == "what" && fact.value == "clock";
-  };
   const auto& parameters = question.parameters;
-  if (std::any_of(parameters.begin(), parameters.end(), asks_for_clock)) {
-    connection_.send(Examined{examine_clock()});
-    return;
-  }
+  const auto asks_for = [&](std::string_view what) {
+    return std::any_of(parameters.begin(), parameters.end(),
+                       [&](const Fact& fact) { return fact.name == "what" && fact.value == what; });
+  };
+  if (asks_for("clock")) return connection_.send(Examined{examine_clock()});
+  if (asks_for("libraries")) return connection_.send(find_libraries(question));
   examiner_ = std::jthread([this, parameters] {
     Examined examined{examine_node(parameters)};
     asio::post(context_, [this, examined = std::move(examined)] { connection_.send(examined); });

@@ -52,11 +52,11 @@ class Image {
     return at;
   }
 
-  std::uint64_t cpu_mask(const std::vector<std::uint32_t>& cpus, std::uint64_t& mask_bytes) {
+  std::uint64_t bit_mask(const std::vector<std::uint32_t>& bits, std::uint64_t& mask_bytes) {
     std::vector<std::uint64_t> words;
-    for (const std::uint32_t cpu : cpus) {
-      if (cpu / 64 >= words.size()) words.resize(cpu / 64 + 1);
-      words[cpu / 64] |= std::uint64_t{1} << (cpu % 64);
+    for (const std::uint32_t bit : bits) {
+      if (bit / 64 >= words.size()) words.resize(bit / 64 + 1);
+      words[bit / 64] |= std::uint64_t{1} << (bit % 64);
     }
     mask_bytes = words.size() * 8;
     bytes_.resize((bytes_.size() + 7) / 8 * 8);
@@ -88,7 +88,9 @@ std::string pack_spawn_spec(const RankSpec& rank, const std::string& own_folder)
   header.candidates = image.table(candidates, 0);
   header.candidate_count = candidates.size();
   header.directory = image.string(rank.working_directory);
-  header.cpu_mask = image.cpu_mask(rank.cpus, header.cpu_mask_bytes);
+  header.cpu_mask = image.bit_mask(rank.cpus, header.cpu_mask_bytes);
+  header.memory_policy = static_cast<std::uint64_t>(rank.memory_policy);
+  header.node_mask = image.bit_mask(rank.memory_nodes, header.node_mask_bytes);
   return image.finish(header);
 }
 

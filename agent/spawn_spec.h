@@ -25,6 +25,8 @@ struct SpawnHeader {
   std::uint64_t candidates = 0, candidate_count = 0;  // paths to try in turn
   std::uint64_t directory = 0;                        // a string; empty: stay
   std::uint64_t cpu_mask = 0, cpu_mask_bytes = 0;     // none: not pinned
+  std::uint64_t memory_policy = 0;                    // a MemoryPolicy
+  std::uint64_t node_mask = 0, node_mask_bytes = 0;   // of the kernel's NUMA nodes
 };
 
 // own_folder: where dtagent lies; a bare program name is looked for there after the rank's PATH.

@@ -19,6 +19,7 @@ constexpr std::size_t kMaxPathBytes = 4096;   // PATH_MAX
 constexpr std::size_t kMaxTextBytes = 16384;  // text for people
 constexpr std::size_t kMaxCpus = 65536;       // of a node; a CPU number is below this
 constexpr std::size_t kMaxNics = 1024;
+constexpr std::size_t kMaxNumaNodes = 1024;  // the kernel's own limit
 constexpr std::size_t kMaxAddresses = 4096;
 constexpr std::size_t kMaxStrings = 65536;  // arguments, or variables, of one rank
 constexpr std::size_t kMaxFacts = 4096;
@@ -29,8 +30,8 @@ template <class M, class T>
 concept Is = std::same_as<std::remove_const_t<M>, T>;
 
 // What an element of a list takes at least, in bytes; the Reader checks a count against it.
-constexpr std::size_t kLeastText = 4, kLeastCore = 12, kLeastNic = 23, kLeastEndpoint = 12,
-                      kLeastAttempt = 25, kLeastRankSpec = 25, kLeastFact = 8;
+constexpr std::size_t kLeastText = 4, kLeastCore = 28, kLeastNumaNode = 12, kLeastNic = 27,
+                      kLeastEndpoint = 12, kLeastAttempt = 25, kLeastRankSpec = 30, kLeastFact = 8;
 
 template <class Io, class M>
 void texts(Io& io, const char* field, M& values, std::size_t most, std::size_t most_bytes) {
@@ -65,6 +66,15 @@ void fields(Io& io, M& m) {
   index_field(io, "package", m.package, kMaxCpus);
   index_field(io, "numa", m.numa, kMaxCpus);
   cpu_list(io, "cpus", m.cpus);
+  index_field(io, "cache1", m.cache1, kMaxCpus);
+  index_field(io, "cache2", m.cache2, kMaxCpus);
+  index_field(io, "cache3", m.cache3, kMaxCpus);
+  index_field(io, "kind", m.kind, kMaxCpus);
+}
+template <class Io, Is<NumaNode> M>
+void fields(Io& io, M& m) {
+  index_field(io, "os_index", m.os_index, kMaxCpus);
+  io.number("memory_bytes", m.memory_bytes, UINT64_MAX);
 }
 template <class Io, Is<NodeTopology> M>
 void fields(Io& io, M& m) {
@@ -72,6 +82,8 @@ void fields(Io& io, M& m) {
   cpu_set(io, "allowed", m.allowed);
   io.real("quota_cpus", m.quota_cpus);
   io.number("memory_bytes", m.memory_bytes, UINT64_MAX);
+  io.list("numa_nodes", m.numa_nodes, kMaxNumaNodes, kLeastNumaNode,
+          [](Io& to, auto& node) { fields(to, node); });
 }
 template <class Io, Is<Nic> M>
 void fields(Io& io, M& m) {
@@ -84,6 +96,9 @@ void fields(Io& io, M& m) {
   texts(io, "addresses", m.addresses, kMaxAddresses, kMaxNameBytes);
   io.list("prefix_bits", m.prefix_bits, kMaxAddresses, 4,
           [](Io& to, auto& bits) { to.number("prefix_bits", bits, 128); });
+  auto numa = static_cast<std::uint32_t>(m.numa + 1);  // 0: unknown
+  io.number("numa", numa, kMaxNumaNodes);
+  if constexpr (!std::is_const_v<M>) m.numa = static_cast<int>(numa) - 1;
 }
 template <class Io, Is<Endpoint> M>
 void fields(Io& io, M& m) {
@@ -113,6 +128,11 @@ void fields(Io& io, M& m) {
   io.c_text("working_directory", m.working_directory, kMaxPathBytes);
   cpu_list(io, "cpus", m.cpus);
   io.flag("wants_stdin", m.wants_stdin);
+  auto policy = static_cast<std::uint8_t>(m.memory_policy);
+  io.number("memory_policy", policy, 3);
+  if constexpr (!std::is_const_v<M>) m.memory_policy = static_cast<MemoryPolicy>(policy);
+  io.list("memory_nodes", m.memory_nodes, kMaxNumaNodes, 4,
+          [](Io& to, auto& node) { to.number("memory_nodes", node, kMaxNumaNodes - 1); });
 }
 
 // Messages. The number of each is its place in this list and never changes.

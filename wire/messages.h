@@ -61,6 +61,8 @@ struct RankSpec {
   std::string working_directory;
   std::vector<std::uint32_t> cpus;  // empty: not pinned
   bool wants_stdin = false;         // rank 0: Stdin frames follow; others read /dev/null
+  MemoryPolicy memory_policy = MemoryPolicy::kDefault;
+  std::vector<std::uint32_t> memory_nodes;  // what the kernel calls them; empty with kDefault
 };
 struct Start {         // may come several times: split_start() in frame.h keeps each within a frame
   std::string secret;  // 32 bytes, handed to ranks on descriptor kSecretFd, never logged

@@ -1,5 +1,7 @@
 #include "agent/detect.h"
 
+#include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <unistd.h>
@@ -7,6 +9,7 @@
 #include <algorithm>
 
 #include "agent/nics.h"
+#include "base/error.h"
 
 namespace dtl {
 namespace {
@@ -41,6 +44,57 @@ TEST(Detect, AllowsNoCpuOutsideTheAffinity) {
   ASSERT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);
   EXPECT_EQ(detect_node().topology.allowed.to_list(), std::to_string(cpu));
   ::sched_setaffinity(0, sizeof before, &before);
+}
+
+// "package.numa c1/c2/c3 CPUs" of each core.
+std::vector<std::string> cores_of(const NodeTopology& topology) {
+  std::vector<std::string> texts;
+  for (const Core& core : topology.cores) {
+    texts.push_back(fmt::format("{}.{} {}/{}/{} {}", core.package, core.numa, core.cache1,
+                                core.cache2, core.cache3, CpuSet(core.cpus).to_list()));
+  }
+  return texts;
+}
+
+TEST(Detect, ReadsTwoSocketsWithSiblingsSideBySide) {
+  const NodeTopology topology = topology_from("package:2 numa:1 l3:1 l2:2 core:1 pu:2");
+  EXPECT_THAT(cores_of(topology), ::testing::ElementsAre("0.0 0/0/0 0-1", "0.0 1/1/0 2-3",
+                                                         "1.1 2/2/1 4-5", "1.1 3/3/1 6-7"));
+  EXPECT_EQ(topology.allowed.to_list(), "0-7");
+  ASSERT_EQ(topology.numa_nodes.size(), 2u);
+  EXPECT_EQ(topology.numa_nodes[1].os_index, 1);
+  EXPECT_GT(topology.numa_nodes[1].memory_bytes, 0u);
+}
+
+TEST(Detect, ReadsSiblingsHalfTheNodeApart) {
+  const NodeTopology topology = topology_from("package:1 core:4 pu:2(indexes=0,4,1,5,2,6,3,7)");
+  EXPECT_THAT(cores_of(topology), ::testing::ElementsAre("0.0 0/0/0 0,4", "0.0 1/1/0 1,5",
+                                                         "0.0 2/2/0 2,6", "0.0 3/3/0 3,7"));
+}
+
+TEST(Detect, ReadsSubNumaClustersThatShareACache) {
+  const NodeTopology topology = topology_from("package:2 l3:1 group:2 [numa] core:2 pu:1");
+  EXPECT_THAT(cores_of(topology),
+              ::testing::ElementsAre("0.0 0/0/0 0", "0.0 1/1/0 1", "0.1 2/2/0 2", "0.1 3/3/0 3",
+                                     "1.2 4/4/1 4", "1.2 5/5/1 5", "1.3 6/6/1 6", "1.3 7/7/1 7"));
+}
+
+TEST(Detect, ReadsMoreCpusThanAFixedSetHolds) {
+  const NodeTopology topology = topology_from("package:4 core:64 pu:2");
+  EXPECT_EQ(topology.cores.size(), 256u);
+  EXPECT_EQ(topology.allowed.count(), 512);
+  EXPECT_EQ(topology.cores[255].package, 3);
+}
+
+TEST(Detect, TellsSlowerCoresFromAnXmlDescription) {
+  const NodeTopology topology = topology_from(std::string(DTL_TEST_DATA) + "/hybrid.xml");
+  ASSERT_EQ(topology.cores.size(), 6u);
+  for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(topology.cores[i].kind, i < 2 ? 0 : 1) << i;
+  EXPECT_EQ(CpuSet(topology.cores[1].cpus).to_list(), "2-3");
+}
+
+TEST(Detect, RefusesADescriptionThatIsNone) {
+  EXPECT_THROW(topology_from("what:is this"), Error);
 }
 
 TEST(Nics, NameTheOwnerOfAnAddress) {

@@ -15,6 +15,9 @@ Hello example_hello() {
   facts.topology.allowed = CpuSet({0, 1, 2});
   facts.topology.quota_cpus = 1.5;
   facts.topology.memory_bytes = 1 << 30;
+  facts.topology.cores[1].cache1 = facts.topology.cores[1].cache2 = 1;
+  facts.topology.cores[1].kind = 1;
+  facts.topology.numa_nodes = {{0, 1 << 29}, {2, 1 << 29}};
   facts.reached_at = "10.0.0.1";
   Nic nic;
   nic.name = "eth0";
@@ -23,6 +26,7 @@ Hello example_hello() {
   nic.mtu = 1500;
   nic.addresses = {"10.0.0.1", "fd00::1"};
   nic.prefix_bits = {24, 64};
+  nic.numa = 1;
   facts.nics = {nic};
   return {facts};
 }
@@ -36,6 +40,8 @@ Start example_start() {
   rank.working_directory = "/tmp";
   rank.cpus = {1, 3};
   rank.wants_stdin = true;
+  rank.memory_policy = MemoryPolicy::kBind;
+  rank.memory_nodes = {2};
   return {std::string(32, 's'), {rank}};
 }
 

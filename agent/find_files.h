@@ -1,0 +1,22 @@
+#pragma once
+// Where libraries lie on this node, for --preload and LD_PRELOAD: the answer to Examine with
+// what=libraries.
+
+#include <string>
+#include <vector>
+
+#include "wire/messages.h"
+
+namespace dtl {
+
+// One fact for each parameter "file" or "library", in their order and of that name: where it lies,
+// or nothing. A file is a path, or the bare name of a library; a library ("libjemalloc.so") may
+// also have a version at its end (libjemalloc.so.2), of which the highest is taken. Each "folder"
+// is looked into first, in order, then library_folders().
+Examined find_libraries(const Examine& wanted);
+
+// Folders in which the dynamic loader and people keep libraries, those of this machine's kind of
+// Debian (multiarch) and /usr/lib64 included.
+std::vector<std::string> library_folders();
+
+}  // namespace dtl

@@ -1,0 +1,70 @@
+#include "agent/find_files.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+namespace dtl {
+namespace {
+
+using ::testing::Contains;
+using ::testing::EndsWith;
+
+class FindFiles : public ::testing::Test {
+ protected:
+  FindFiles() {
+    char pattern[] = "/tmp/dtl-find-XXXXXX";
+    folder_ = ::mkdtemp(pattern);
+  }
+  ~FindFiles() override { std::filesystem::remove_all(folder_); }
+
+  void touch(const std::string& name) { std::ofstream(folder_ + "/" + name) << "x"; }
+
+  std::string find(const std::string& kind, const std::string& name) {
+    const Examined found =
+        find_libraries({{{"what", "libraries"}, {"folder", folder_}, {kind, name}}});
+    EXPECT_EQ(found.facts.size(), 1u);
+    EXPECT_EQ(found.facts.at(0).name, kind);
+    return found.facts.at(0).value;
+  }
+
+  std::string folder_;
+};
+
+TEST_F(FindFiles, TakeTheNewestVersionOfALibraryWithoutItsPlainName) {
+  touch("libdtl_test.so.2");
+  touch("libdtl_test.so.10.1");
+  touch("libdtl_test.so.9");
+  touch("libdtl_test.so.old");
+  touch("libdtl_tests.so");
+  EXPECT_EQ(find("library", "libdtl_test.so"), folder_ + "/libdtl_test.so.10.1");
+  touch("libdtl_test.so");
+  EXPECT_EQ(find("library", "libdtl_test.so"), folder_ + "/libdtl_test.so");
+}
+
+TEST_F(FindFiles, SayWhenALibraryIsNowhere) {
+  EXPECT_EQ(find("library", "libdtl_none.so"), "");
+  EXPECT_EQ(find("file", "libdtl_none.so.1"), "");
+  EXPECT_EQ(find("file", "/nonexistent/libdtl_none.so"), "");
+}
+
+TEST_F(FindFiles, TakeAPathAsItIsAndLookForABareName) {
+  touch("libdtl_test.so.2");
+  EXPECT_EQ(find("file", folder_ + "/libdtl_test.so.2"), folder_ + "/libdtl_test.so.2");
+  EXPECT_EQ(find("file", "libdtl_test.so.2"), folder_ + "/libdtl_test.so.2");
+}
+
+TEST_F(FindFiles, LookInTheFoldersOfDebianAndOfOthers) {
+  EXPECT_THAT(library_folders(), Contains("/usr/lib64"));
+  EXPECT_THAT(library_folders(), Contains("/usr/local/lib"));
+  EXPECT_THAT(library_folders(), Contains(EndsWith("/.local/lib")));
+#if defined(__x86_64__)
+  EXPECT_THAT(library_folders(), Contains("/usr/lib/x86_64-linux-gnu"));
+#endif
+}
+
+}  // namespace
+}  // namespace dtl
