@@ -13,6 +13,7 @@
 
 #include <exception>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@
 #include "agent/jobs_here.h"
 #include "agent/kill_tree.h"
 #include "agent/nics.h"
+#include "agent/receive.h"
 #include "agent/service.h"
 #include "agent/session.h"
 #include "base/error.h"
@@ -54,6 +56,8 @@ constexpr const char* kHelp =
     "  --end JOB SIGNAL\n"
     "                send a signal to a job's launcher here, or end its agents\n"
     "  --clean       end what dead jobs left on this node, and remove their files\n"
+    "  --receive NAME FILE:BYTES:SHA256 ...\n"
+    "                take the programs that dtlaunch --push sends\n"
     "  --help        show this text\n"
     "  --version     show the version and the number of the protocol\n";
 
@@ -257,6 +261,10 @@ Exit run(const std::vector<std::string>& words) {
   }
   if (option == "--version") {
     say("dtagent " DTL_VERSION " (protocol " + std::to_string(kProtocol) + ")\n");
+    return Exit::kOk;
+  }
+  if (!words.empty() && words[0] == "--receive") {
+    receive_files(own_folder(), std::span(words).subspan(1));
     return Exit::kOk;
   }
   if (const auto status = answer(words)) return *status;

@@ -15,6 +15,8 @@ constexpr auto kProbeSettle = 300ms;   // once every node has answered somewhere
 constexpr auto kExamineDeadline = 8s;  // an agent's answer to doctor; one command of it takes 5 s
 constexpr auto kSshDeadline = 8s;      // from TCP connect to the agent's marker; all bad hosts
                                        // must be reported within 10 s
+constexpr auto kPushStall = 15s;       // --push: no byte moved for so long; disks may be slow
+constexpr auto kPushDeadline = 600s;   // all of it: 45 MB at 75 kB/s
 constexpr auto kHelloDeadline = 5s;    // the agent's first frame after the launcher's Welcome
 constexpr auto kHeartbeat = 1s;        // both ways
 constexpr auto kSuspect = 3s;          // "slow" notice

@@ -69,6 +69,7 @@ void define(CLI::App& app, Raw& raw) {
   app.add_option("--x", raw.env);
   app.add_option("--iface", line.interface);
   app.add_flag("--accept-new-host-keys", line.accept_new_host_keys);
+  app.add_flag("--push", line.push);
   app.add_option("--config", line.job_file);
   app.add_option("--configfile", line.program_file);
   app.add_option("--genv", raw.genv);

@@ -38,6 +38,7 @@ struct CommandLine {
   bool skip_launch_host = false;  // -skip-launch-node
   std::string interface;
   bool accept_new_host_keys = false;
+  bool push = false;
   std::string job_file;      // -c; empty: ./dtlaunch.toml when no program is given
   std::string program_file;  // -configfile: holds the programs, of which there are none here then
   std::optional<Inheritance> inheritance;  // -genvall, -genvnone, -genvlist

@@ -225,7 +225,7 @@ Job make_job(std::size_t nodes, JobOptions options) {
   Job job;
   job.options = options;
   job.nodes.resize(nodes);
-  job.deadline = kSshDeadline + kHelloDeadline + kAnswerMargin;
+  job.deadline = job.options.start_deadline;
   return job;
 }
 

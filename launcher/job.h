@@ -131,6 +131,8 @@ struct RankState {
 struct JobOptions {
   std::optional<Time> grace;  // --grace; absent: kKillGrace, or kInterruptGrace after a signal
   std::optional<Time> timeout;
+  Time start_deadline =
+      kSshDeadline + kHelloDeadline + kAnswerMargin;  // all agents are up, or fail
 };
 
 struct Job {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "launcher/agent_command.h"
 #include "launcher/socket_stream.h"
 #include "launcher/ssh_connect.h"
 

@@ -26,6 +26,8 @@ std::string limits_text() {
          wait("settle", kProbeSettle, "for other addresses of a node that has answered") +
          wait("examine", kExamineDeadline, "an agent's answer to dtlaunch doctor") +
          wait("ssh", kSshDeadline, "from TCP connection to running agent") +
+         wait("push-stall", kPushStall, "of --push without a byte moved") +
+         wait("push", kPushDeadline, "until all hosts have what --push brings") +
          wait("hello", kHelloDeadline, "the agent's first message") +
          wait("heartbeat", kHeartbeat, "between signs of life, both ways") +
          wait("suspect", kSuspect, "of silence until a notice") +

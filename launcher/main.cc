@@ -5,6 +5,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -26,6 +27,7 @@
 #include "launcher/keep_commands.h"
 #include "launcher/limits_text.h"
 #include "launcher/options.h"
+#include "launcher/push_command.h"
 #include "launcher/report.h"
 #include "launcher/session.h"
 #include "launcher/start.h"
@@ -64,22 +66,33 @@ void check_report_can_be_written(const std::string& path) {
   ::unlink(temporary.c_str());
 }
 
-AgentStarter agent_starter(const Surroundings& around, bool accept_new_host_keys) {
+AgentStarter agent_starter(const Surroundings& around, bool accept_new_host_keys,
+                           std::shared_ptr<const Bundle> bundle) {
   StartOptions start;
   start.agent_path = around.program_directory + "/dtagent";
   start.accept_new_host_keys = accept_new_host_keys;
+  start.bundle = std::move(bundle);
   return [start](asio::io_context& context, Host host) {
     return is_local(host) ? start_local_agent(context, start)
                           : start_ssh_agent(context, std::move(host), start);
   };
 }
 
+// What --push sends to hosts that lack it.
+std::shared_ptr<const Bundle> bundle_for(const Request& request, const Surroundings& around) {
+  const auto runs_trainer = [](const Program& program) { return is_trainer(program.command); };
+  return load_bundle(around.program_directory,
+                     std::any_of(request.programs.begin(), request.programs.end(), runs_trainer));
+}
+
 SessionOptions session_options(const CommandLine& line, const JobSettings& settings,
                                const Surroundings& around) {
   SessionOptions options;
-  options.start_agent = agent_starter(around, line.accept_new_host_keys);
+  options.start_agent = agent_starter(around, line.accept_new_host_keys,
+                                      line.push ? bundle_for(settings.request, around) : nullptr);
   options.job_id = new_job_id();
   options.job = settings.job;
+  if (line.push) options.job.start_deadline = kPushDeadline;
   options.label = settings.label;
   options.dry_run = line.dry_run;
   return options;
@@ -134,6 +147,7 @@ int run_job(const CommandLine& line) {
 int run_subcommand(const std::string& name, const std::vector<std::string>& arguments) {
   StartOptions start;
   start.agent_path = current_surroundings().program_directory + "/dtagent";
+  if (name == "push") return run_push_command(arguments, start);
   for (const char* jobs_command : {"ps", "logs", "attach", "kill", "clean"}) {
     if (name == jobs_command) return run_jobs_command(name, arguments, start);
   }
@@ -141,7 +155,7 @@ int run_subcommand(const std::string& name, const std::vector<std::string>& argu
   if (name == "doctor") {
     const Surroundings around = current_surroundings();
     return run_doctor(arguments, around,
-                      [&](bool accept_new) { return agent_starter(around, accept_new); });
+                      [&](bool accept_new) { return agent_starter(around, accept_new, nullptr); });
   }
   throw std::logic_error(fmt::format("subcommand '{}' has no code", name));
 }

@@ -83,6 +83,7 @@ std::span<const Option> option_table() {
        "",
        "trust and remember hosts never seen before;\n"
        "a changed host key is refused all the same"},
+      {kWhere, {"--push"}, Takes::kNothing, "", "bring dtagent to hosts that lack it, and dttrain"},
 
       {kWhat,
        {"-c", "--config"},

@@ -3,14 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <string_view>
 
 #include "base/error.h"
 #include "base/limits.h"
+#include "base/log.h"
 #include "base/text.h"
+#include "launcher/agent_command.h"
 #include "launcher/child.h"
 #include "launcher/keep_client.h"
 #include "launcher/local_stream.h"
+#include "launcher/push.h"
 #include "launcher/socket_stream.h"
 #include "launcher/ssh_connect.h"
 #include "launcher/ssh_stream.h"
@@ -19,21 +21,6 @@
 
 namespace dtl {
 namespace {
-
-constexpr std::string_view kPathCharacters =
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./+-";
-
-// The path goes through a login shell, any login shell: only what no shell reads in its own way.
-void check_agent_path(const std::string& path) {
-  if (!path.empty() && path[0] == '/' &&
-      path.find_first_not_of(kPathCharacters) == std::string::npos) {
-    return;
-  }
-  throw Error(
-      Exit::kConfig, "cannot start agent",
-      fmt::format("the path '{}' has characters that a login shell may read in its own way", path),
-      "install dtlaunch under a path of letters, digits and _./+-");
-}
 
 std::string last_line(const std::string& text) {
   const std::vector<std::string> lines = split(trim(text), '\n');
@@ -49,7 +36,7 @@ Error no_agent(const Host& host, const std::string& path, const std::string& noi
   if (ending == "exit status 127") {
     reason = fmt::format("there is no dtagent on {}: neither {} nor on its PATH", host.name, path);
     return Error(Exit::kOs, "cannot start agent", reason,
-                 fmt::format("install dtlaunch on {} too, under the same path", host.name));
+                 fmt::format("dtlaunch --push ..., or install dtlaunch on {} too", host.name));
   }
   if (ending == "exit status 126") {
     return Error(Exit::kOs, "cannot start agent", fmt::format("{} cannot be executed", path), hint);
@@ -82,41 +69,81 @@ class Alarm {
  public:
   Alarm(asio::io_context& context, std::chrono::steady_clock::time_point deadline,
         SshStream& stream)
-      : timer_(context, deadline) {
-    timer_.async_wait([&stream, state = state_](boost::system::error_code cancelled) {
-      if (cancelled || *state != State::kSet) return;
-      *state = State::kRang;
-      stream.close();
-    });
+      : timer_(context), stream_(stream) {
+    set(deadline);
   }
   ~Alarm() { *state_ = State::kOff; }
   Alarm(const Alarm&) = delete;
   Alarm& operator=(const Alarm&) = delete;
   bool rang() const { return *state_ == State::kRang; }
+  void postpone(std::chrono::steady_clock::duration until) {
+    if (*state_ == State::kSet) set(std::chrono::steady_clock::now() + until);
+  }
 
  private:
   enum class State { kSet, kRang, kOff };
+  void set(std::chrono::steady_clock::time_point deadline) {
+    timer_.expires_at(deadline);
+    timer_.async_wait([&stream = stream_, state = state_](boost::system::error_code cancelled) {
+      if (cancelled || *state != State::kSet) return;
+      *state = State::kRang;
+      stream.close();
+    });
+  }
+
   asio::steady_timer timer_;
+  SshStream& stream_;
   // Shared with the handler, which may be queued already when the alarm is destroyed.
   std::shared_ptr<State> state_ = std::make_shared<State>(State::kSet);
 };
 
-awaitable<std::unique_ptr<AgentStream>> start_over_ssh(asio::io_context& context, Host host,
-                                                       StartOptions options) {
+std::string start_command(const StartOptions& options, AfterPush after) {
   check_agent_path(options.agent_path);
-  const auto deadline = std::chrono::steady_clock::now() + options.deadline;
-  auto session = co_await open_ssh_session(context, host, options.accept_new_host_keys, deadline);
-  auto stream = co_await run_over_ssh(session, agent_command(options.agent_path, "--stdio"));
-  const Alarm alarm(context, deadline, *stream);
+  if (!options.bundle) return agent_command(options.agent_path, "--stdio");
+  return push_command(options.agent_path, *options.bundle, new_push_token(), after);
+}
+
+Error silent(const Host& host, bool pushing) {
+  return Error(Exit::kOs, "cannot start agent",
+               pushing ? "logged in, but no more bytes come or go"
+                       : "logged in, but dtagent does not answer; perhaps a startup file of the "
+                         "login shell waits for something",
+               fmt::format("ssh {} true", host.name));
+}
+
+// Sends what the host lacks; `alarm` then waits for bytes that move, no longer for the whole.
+awaitable<Pushed> bring_bundle(SshStream& stream, Host host, StartOptions options, AfterPush after,
+                               Alarm& alarm) {
+  std::function<void()> progress = [&alarm] { alarm.postpone(kPushStall); };
+  const Pushed pushed =
+      co_await push_bundle(stream, host, options.bundle, after, std::move(progress));
+  if (pushed.sent_bytes > 0) {
+    log_verbose(fmt::format("{}: sent {} ({:.1f} MB)", host.name, options.bundle->name,
+                            static_cast<double>(pushed.sent_bytes) / 1e6));
+  }
+  co_return pushed;
+}
+
+awaitable<void> wait_for_agent(SshStream& stream, Host host, StartOptions options, Alarm& alarm) {
   try {
-    co_await wait_for_marker(*stream, host, options.agent_path);
+    if (options.bundle) {
+      co_await bring_bundle(stream, host, options, AfterPush::kServe, alarm);
+    }
+    co_await wait_for_marker(stream, host, options.agent_path);
   } catch (const Error&) {
     if (!alarm.rang()) throw;
-    throw Error(Exit::kOs, "cannot start agent",
-                "logged in, but dtagent does not answer; perhaps a startup file of the login shell "
-                "waits for something",
-                fmt::format("ssh {} true", host.name));
+    throw silent(host, options.bundle != nullptr);
   }
+}
+
+awaitable<std::unique_ptr<AgentStream>> start_over_ssh(asio::io_context& context, Host host,
+                                                       StartOptions options) {
+  std::string command = start_command(options, AfterPush::kServe);
+  const auto deadline = std::chrono::steady_clock::now() + options.deadline;
+  auto session = co_await open_ssh_session(context, host, options.accept_new_host_keys, deadline);
+  auto stream = co_await run_over_ssh(session, std::move(command));
+  Alarm alarm(context, deadline, *stream);
+  co_await wait_for_agent(*stream, host, options, alarm);
   session->clear_deadline();
   co_return stream;
 }
@@ -126,12 +153,6 @@ std::vector<std::string> local_agent_command(const std::string& agent_path) {
 }
 
 }  // namespace
-
-// One command for sh, bash, zsh, csh and fish: they all leave single quotes alone.
-std::string agent_command(const std::string& path, const std::string& arguments) {
-  return fmt::format("exec sh -c 'a={}; test -x \"$a\" || a=dtagent; exec \"$a\" {}'", path,
-                     arguments);
-}
 
 bool is_local(const Host& host) {
   return is_loopback_name(host.name);
@@ -147,7 +168,11 @@ awaitable<std::unique_ptr<AgentStream>> start_local_agent(asio::io_context& cont
 awaitable<std::unique_ptr<AgentStream>> start_ssh_agent(asio::io_context& context, Host host,
                                                         StartOptions options) {
   try {
-    if (auto kept = co_await start_kept_agent(context, host, options)) co_return kept;
+    // An agent that waits there need not lie beside a dttrain.
+    const bool any_agent = !options.bundle || options.bundle->files.size() == 2;
+    if (any_agent) {
+      if (auto kept = co_await start_kept_agent(context, host, options)) co_return kept;
+    }
     co_return co_await start_over_ssh(context, host, std::move(options));
   } catch (const Error& error) {
     throw error.with_context(host.name);  // the layer boundary: from here on there are many hosts
@@ -169,6 +194,44 @@ awaitable<std::unique_ptr<AgentStream>> run_agent(asio::io_context& context, Hos
     auto stream = co_await run_over_ssh(session, std::move(command));
     session->clear_deadline();
     co_return stream;
+  } catch (const Error& error) {
+    throw error.with_context(host.name);
+  }
+}
+
+awaitable<Pushed> push_to(asio::io_context& context, Host host, StartOptions options) {
+  try {
+    std::string command = start_command(options, AfterPush::kSayWhere);
+    const auto deadline = std::chrono::steady_clock::now() + options.deadline;
+    auto session = co_await open_ssh_session(context, host, options.accept_new_host_keys, deadline);
+    auto stream = co_await run_over_ssh(session, std::move(command));
+    Alarm alarm(context, deadline, *stream);
+    const Pushed pushed =
+        co_await bring_bundle(*stream, host, options, AfterPush::kSayWhere, alarm);
+    if (alarm.rang()) throw silent(host, true);
+    if (pushed.folder.empty()) throw no_agent(host, options.agent_path, {}, *stream);
+    session->clear_deadline();
+    co_return pushed;
+  } catch (const Error& error) {
+    throw error.with_context(host.name);
+  }
+}
+
+awaitable<std::string> remove_pushed(asio::io_context& context, Host host, StartOptions options) {
+  try {
+    const auto deadline = std::chrono::steady_clock::now() + options.deadline;
+    auto session = co_await open_ssh_session(context, host, options.accept_new_host_keys, deadline);
+    auto stream = co_await run_over_ssh(session, remove_command());
+    const Alarm alarm(context, deadline, *stream);
+    std::string received;
+    for (;;) {
+      const std::string bytes = co_await stream->read();
+      if (bytes.empty()) break;
+      received += bytes;
+    }
+    const auto answer = take_push_answer(received);
+    if (!answer) throw no_agent(host, "sh", received, *stream);
+    co_return answer->word == "removed" ? answer->rest : std::string();
   } catch (const Error& error) {
     throw error.with_context(host.name);
   }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/limits.h"
+#include "launcher/bundle.h"
 #include "plan/host.h"
 #include "wire/asio.h"
 #include "wire/byte_stream.h"
@@ -29,6 +30,8 @@ struct StartOptions {
   std::string agent_path;  // absolute path of dtagent beside dtlaunch
   bool accept_new_host_keys = false;
   std::chrono::milliseconds deadline = kSshDeadline;  // of start_ssh_agent, in all
+  std::shared_ptr<const Bundle> bundle = nullptr;  // --push: sent where nothing that fits is there;
+                                                   // shared by all hosts
 };
 
 // True for a host that means this machine without ssh: localhost, 127.0.0.0/8, ::1.
@@ -48,14 +51,16 @@ awaitable<std::unique_ptr<AgentStream>> start_local_agent(asio::io_context& cont
 awaitable<std::unique_ptr<AgentStream>> start_ssh_agent(asio::io_context& context, Host host,
                                                         StartOptions options);
 
-// What the login shell of a host is told to run, for the agent at `path` or on its PATH.
-std::string agent_command(const std::string& path, const std::string& arguments);
-
 // dtagent with other arguments than --stdio, here or over ssh: what it and the login shell write on
 // standard output. The arguments hold only what no shell reads in its own way. The login is done
 // within options.deadline.
 awaitable<std::unique_ptr<AgentStream>> run_agent(asio::io_context& context, Host host,
                                                   StartOptions options,
                                                   std::vector<std::string> arguments);
+
+// Without starting anything: options.bundle is brought to a host where nothing that fits is there,
+// or what was brought there is removed (returns its folder; empty: there was nothing).
+awaitable<Pushed> push_to(asio::io_context& context, Host host, StartOptions options);
+awaitable<std::string> remove_pushed(asio::io_context& context, Host host, StartOptions options);
 
 }  // namespace dtl

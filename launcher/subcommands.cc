@@ -8,6 +8,7 @@ namespace dtl {
 std::span<const Subcommand> subcommand_table() {
   static const std::vector<Subcommand> kTable = {
       {"doctor", "say what would keep a job from starting, and the fix"},
+      {"push", "bring dtagent and dttrain to hosts ahead of time"},
       {"ps", "list the jobs of this machine or of hosts"},
       {"logs", "show the kept output of a job started with --detach"},
       {"attach", "show its output as it comes; has its exit status"},

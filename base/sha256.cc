@@ -1,0 +1,33 @@
+// The plain functions of OpenSSL, deprecated in favour of EVP: EVP would bring all of libcrypto
+// into the static dtagent for this one digest.
+#define OPENSSL_SUPPRESS_DEPRECATED
+#include "base/sha256.h"
+
+#include <openssl/sha.h>
+
+#include "base/text.h"
+
+namespace dtl {
+
+Sha256::Sha256() : state_(std::make_unique<SHA256_CTX>()) {
+  SHA256_Init(state_.get());
+}
+Sha256::~Sha256() = default;
+
+void Sha256::add(std::string_view bytes) {
+  SHA256_Update(state_.get(), bytes.data(), bytes.size());
+}
+
+std::string Sha256::hex() {
+  std::string digest(SHA256_DIGEST_LENGTH, '\0');
+  SHA256_Final(reinterpret_cast<unsigned char*>(digest.data()), state_.get());
+  return to_hex(digest);
+}
+
+std::string sha256_hex(std::string_view bytes) {
+  Sha256 sum;
+  sum.add(bytes);
+  return sum.hex();
+}
+
+}  // namespace dtl

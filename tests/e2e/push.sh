@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# --push: hosts that have nothing of dtlaunch run a job, find the programs there the next time, and
+# keep nothing half-written, whatever goes wrong.
+. "$(dirname "$0")/lib.sh"
+need_program dttrain
+need_cluster 5
+cache='.cache/dtlaunch'
+
+# node2 to node5 have none of our programs, each has a home of its own.
+for host in node2 node3 node4 node5; do on "$host" mount -t tmpfs none "$bin"; done
+content() { on "$1" sh -c "cd ~/$cache 2>/dev/null && ls -A"; }
+expect_content() { # HOST LINES
+  [ "$(content "$1" | wc -l)" = "$2" ] || fail "$1 keeps, instead of $2: $(content "$1")"
+}
+
+# What is there is of another version: it is not used, and of the old ones the newest two stay. A
+# push that died there long ago left its remains.
+on node2 sh -c "umask 077; mkdir -p ~/$cache && cd ~/$cache && mkdir .new-0.99999999.node2 &&
+  for i in 1 2 3 4; do mkdir 0.0.\$i-aa && touch 0.0.\$i-aa/dtagent; done"
+launch -v -hosts node2,node3 --push -ppn 1 -np 2 uname -n
+expect_status 0
+expect_count 2 '^node[23]$' "$work/out"
+expect_count 2 'node[23]: sent 0\.' "$work/err"
+expect_content node2 3
+expect_content node3 1
+expect_equal "the cache's mode" "$(on node3 sh -c "stat -c %a ~/$cache ~/$cache/* | sort -u")" 700
+
+# Once there, it is not sent again, and found without --push.
+launch -v -hosts node2,node3 --push -ppn 1 -np 2 uname -n
+expect_status 0
+expect_no_err ': sent '
+launch -hosts node2,node3 -ppn 1 -np 2 uname -n
+expect_status 0
+expect_count 2 '^node[23]$' "$work/out"
+
+# dttrain comes along where it is the job's program.
+launch -hosts node2,node3 --push -ppn 1 -np 2 dttrain --version
+expect_status 0
+expect_out '^dttrain '
+content node3 | grep -q -- '-dttrain$' || fail "node3 has no dttrain: $(content node3)"
+
+# A full disk: the host, the folder, the reason, and nothing is left.
+on node4 sh -c 'mkdir -p ~/.cache && mount -t tmpfs -o size=256k none ~/.cache'
+launch -hosts node3,node4 --push -ppn 1 -np 2 uname -n
+expect_status 73
+expect_err "node4: cannot push to .*/$cache: No space left on device\. Try: ssh node4 df -h "
+expect_content node4 0
+# It fits only half: dtagent arrives, dttrain does not.
+on node4 mount -o remount,size=5m /run/root/.cache
+launch -hosts node4 --push -np 1 dttrain --version
+expect_status 73
+expect_err "node4: cannot push to .*/$cache: No space left on device"
+expect_content node4 0
+on node4 umount /run/root/.cache
+
+# Another architecture is refused by name, before anything is sent.
+printf '#!/bin/sh\n[ "$1" = -m ] && echo riscv64 || echo node5\n' >"$work/uname"
+chmod +x "$work/uname"
+on node5 mount --bind "$work/uname" "$(on node5 sh -c 'command -v uname')"
+launch -hosts node5 --push -np 1 true
+expect_status 78
+expect_err 'node5: cannot push dtagent: the host is riscv64, the dtagent here is for '
+expect_content node5 0
+on node5 umount "$(on node5 sh -c 'command -v uname')"
+
+# dtlaunch push, ahead of time; to a login shell that is no POSIX shell where there is one.
+for shell in tcsh fish zsh; do command -v $shell >/dev/null && break; done
+if shell=$(command -v $shell); then
+  on node5 cat /etc/passwd | sed "s|^\(root:.*:\)[^:]*$|\1$shell|" >"$work/passwd"
+  on node5 mount --bind "$work/passwd" /etc/passwd
+fi
+launch push -hosts node3,node4,node5
+expect_status 0
+expect_out '^node3: already there, .*-dttrain$'
+expect_out '^node5: sent [0-9.]+ MB to '
+launch -hosts node5,node4 -ppn 1 -np 2 uname -n
+expect_status 0
+expect_count 2 '^node[45]$' "$work/out"
+launch push -hosts node3,node5,no-such-host --remove
+expect_status 69
+expect_out '^node5: removed from '
+expect_content node3 0
