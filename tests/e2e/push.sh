@@ -6,6 +6,13 @@ need_program dttrain
 need_cluster 5
 cache='.cache/dtlaunch'
 
+# What travels wants nothing of a host but its C library.
+for program in dtagent dtguard dttrain; do
+  needed=$(LC_ALL=C objdump -p "$bin/$program" | awk '$1 == "NEEDED" { print $2 }' |
+    grep -vE '^(libc|libm|libmvec|ld-linux-x86-64)\.so' | xargs)
+  expect_equal "libraries of $program" "$needed" ''
+done
+
 # node2 to node5 have none of our programs, each has a home of its own.
 for host in node2 node3 node4 node5; do on "$host" mount -t tmpfs none "$bin"; done
 content() { on "$1" sh -c "cd ~/$cache 2>/dev/null && ls -A"; }

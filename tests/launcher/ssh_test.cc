@@ -45,7 +45,7 @@ TEST_F(SshAgent, MissingOnTheHostIsNamedWithItsPath) {
   EXPECT_EQ(error.status(), Exit::kOs);
   EXPECT_STREQ(error.what(),
                "node2: cannot start agent: there is no dtagent on node2: neither /run/agent nor on "
-               "its PATH. Try: install dtlaunch on node2 too, under the same path");
+               "its PATH. Try: dtlaunch --push ..., or install dtlaunch on node2 too");
 }
 
 TEST_F(SshAgent, ThatEndsBeforeItsMarkerIsQuoted) {
