@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # How long starting and ending a job takes, beside MPICH's Hydra in one interleaved run: two ranks
-# on this machine, and 4, 64, ... hosts over ssh, cold (every run makes its own connections); and
-# what each host costs the launcher in CPU and memory. The hosts are those of tests/cluster, the
-# launchers run on one more that is none of them.
+# on this machine, and 4, 64, ... hosts over ssh, cold (every run makes its own connections) and,
+# for dtlaunch, over those that `dtlaunch up` keeps; and what each host costs the launcher in CPU
+# and memory. The hosts are those of tests/cluster, the launchers run on one more that is none of
+# them.
 # usage: bench/launch.sh [ROUNDS [HOSTS...]]; needs root, mpich, and the release build
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)

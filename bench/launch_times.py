@@ -57,10 +57,22 @@ def make_cases(dtlaunch, sizes, folder):
         with open(hostfile, "w") as file:
             file.writelines(name + "\n" for name in nodes)
         where = ["-f", hostfile, "-n", str(size), "-ppn", "1"]
-        cases[f"{size} hosts, cold ssh", "dtlaunch"] = Case([dtlaunch] + where, nodes)
-        cases[f"{size} hosts, cold ssh", "hydra"] = Case(
+        cases[f"{size} hosts, ssh", "dtlaunch"] = Case([dtlaunch] + where, nodes)
+        cases[f"{size} hosts, ssh", "hydra"] = Case(
             ["mpiexec.hydra", "-launcher", "ssh"] + where, nodes)
     return cases
+
+
+class KeptConnections:
+    """`dtlaunch up` for a while: within it, launches need no login."""
+    def __init__(self, dtlaunch, hostfile):
+        self.dtlaunch, self.hostfile = dtlaunch, hostfile
+
+    def __enter__(self):
+        subprocess.run([self.dtlaunch, "up", "-f", self.hostfile], check=True, capture_output=True)
+
+    def __exit__(self, *_):
+        subprocess.run([self.dtlaunch, "down"], check=True, capture_output=True)
 
 
 def median_of(runs, what):
@@ -73,16 +85,18 @@ def print_times(times):
         walls = [each.wall_ms for each in runs]
         print(f"{what:<23} {launcher:<15} {statistics.median(walls):8.1f} {min(walls):8.1f} "
               f"{max(walls):8.1f}")
-    for what in dict.fromkeys(what for what, launcher in times if launcher == "hydra"):
-        ours, theirs = (median_of(times[what, name], "wall_ms") for name in ("dtlaunch", "hydra"))
-        print(f"{what}: dtlaunch / hydra = {ours:.1f} / {theirs:.1f} = {ours / theirs:.2f}")
+    for (what, launcher), runs in times.items():
+        if not launcher.startswith("dtlaunch"):
+            continue
+        ours, theirs = median_of(runs, "wall_ms"), median_of(times[what, "hydra"], "wall_ms")
+        print(f"{what}: {launcher} / hydra = {ours:.1f} / {theirs:.1f} = {ours / theirs:.3f}")
 
 
 def print_costs(times, sizes):
     """What one host more costs the launcher: the difference to the local job, which has none."""
     base = times[LOCAL, "dtlaunch"]
     for size in sizes:
-        runs = times[f"{size} hosts, cold ssh", "dtlaunch"]
+        runs = times[f"{size} hosts, ssh", "dtlaunch"]
         cpu = median_of(runs, "cpu_ms") - median_of(base, "cpu_ms")
         rss = median_of(runs, "rss_kib") - median_of(base, "rss_kib")
         print(f"{size} hosts: dtlaunch takes {cpu / size:.2f} ms CPU and {rss / size:.0f} KiB for each")
@@ -93,15 +107,24 @@ def main():
     folder = tempfile.mkdtemp()
     cases = make_cases(dtlaunch, sizes, folder)
     describe(dtlaunch, rounds)
+    kept = {(what, "dtlaunch, kept"): case for (what, launcher), case in cases.items()
+            if launcher == "dtlaunch" and what != LOCAL}
+    keeper = KeptConnections(dtlaunch, f"{folder}/{max(sizes)}")
     for key, case in cases.items():
         verify(" ".join(key), case)
-    times = {key: [] for key in cases}
-    plain = "1 host, cold ssh", "ssh node1 true"
+    with keeper:
+        for key, case in kept.items():
+            verify(" ".join(key), case)
+    times = {key: [] for key in {**cases, **kept}}
+    plain = "1 host, ssh", "ssh node1 true"
     times[plain] = []
     for _ in range(rounds):
         for key, case in cases.items():
             times[key].append(run(case.command + ["true"])[0])
         times[plain].append(run(["ssh", "node1", "true"])[0])
+        with keeper:
+            for key, case in kept.items():
+                times[key].append(run(case.command + ["true"])[0])
     shutil.rmtree(folder)
     print_times(times)
     print_costs(times, sizes)
