@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cassert>
 #include <map>
 #include <set>
 #include <sstream>
@@ -145,6 +146,7 @@ struct TomlFile::Impl {
   Value root;
   std::set<std::string> asked;         // keys of single values and lists
   std::set<std::string> asked_tables;  // keys of whole tables
+  std::set<std::string> asked_lists;   // keys of lists of tables
 
   std::string line_of(const Value& value) const {
     return fmt::format("{}:{}", path, value.location().line());
@@ -160,6 +162,13 @@ struct TomlFile::Impl {
     const Value* value = &root;
     std::string prefix;
     for (const std::string& part : split(key, '.')) {
+      if (asked_lists.contains(prefix)) {
+        const auto index = parse_integer(part, 0, INT64_MAX);
+        assert(index && static_cast<std::size_t>(*index) < value->as_array().size());
+        value = &value->as_array()[static_cast<std::size_t>(*index)];
+        prefix += "." + part;
+        continue;
+      }
       if (!value->is_table()) throw wrong_type(prefix, *value, "a table");
       const auto& table = value->as_table();
       const auto found = table.find(part);
@@ -216,6 +225,13 @@ struct TomlFile::Impl {
     for (const auto& [name, value] : table.as_table()) {
       const std::string key = prefix + written(name);
       if (asked.contains(key) || asked_tables.contains(key)) continue;
+      if (asked_lists.contains(key)) {
+        std::size_t index = 0;
+        for (const Value& item : value.as_array()) {
+          collect_unknown(item, fmt::format("{}.{}.", key, index++), unknown);
+        }
+        continue;
+      }
       const bool is_table = value.is_table();
       const auto below = asked.lower_bound(key + ".");
       const bool leads_to_known =
@@ -321,6 +337,20 @@ std::vector<std::pair<std::string, std::string>> TomlFile::table(const std::stri
     result.emplace_back(std::move(name), std::move(text));
   }
   return result;
+}
+
+std::size_t TomlFile::tables(const std::string& key) {
+  const Value* value = impl_->find(key);
+  if (value == nullptr) {
+    impl_->asked_tables.insert(key);  // known, for the nearest key of a misspelt one
+    return 0;
+  }
+  const bool tables = value->is_array() && !value->as_array().empty() &&
+                      std::all_of(value->as_array().begin(), value->as_array().end(),
+                                  [](const Value& item) { return item.is_table(); });
+  if (!tables) throw impl_->wrong_type(key, *value, fmt::format("tables [[{}]]", key));
+  impl_->asked_lists.insert(key);
+  return value->as_array().size();
 }
 
 std::string TomlFile::where(const std::string& key) const {

@@ -28,6 +28,8 @@ class TomlFile {
   std::optional<std::vector<std::string>> strings(const std::string& key);
   // A table of scalars, in file order, values as they would be typed on a command line.
   std::vector<std::pair<std::string, std::string>> table(const std::string& key);
+  // How many tables [[key]] there are; their keys are "key.0.name", "key.1.name" and so on.
+  std::size_t tables(const std::string& key);
   // "FILE:LINE" of a key, for messages about its value.
   std::string where(const std::string& key) const;
 

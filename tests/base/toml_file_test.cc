@@ -1,5 +1,6 @@
 #include "base/toml_file.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -108,6 +109,31 @@ TEST(TomlFile, NamesTheUnknownKeyAndTheNearestOne) {
   EXPECT_EQ(error_of("\"pinning.enabled\" = true", ask),
             "job.toml:1: unknown key '\"pinning.enabled\"'. Try: pinning.enabled");
   EXPECT_EQ(error_of("[pinning]\n", ask), "no error");
+}
+
+TEST(TomlFile, ReadsAListOfTables) {
+  TomlFile file = TomlFile::parse("[[a]]\nx = 1\n[[a]]\nx = 2\ny.z = \"w\"\n", "job.toml");
+  ASSERT_EQ(file.tables("a"), 2u);
+  EXPECT_EQ(file.tables("b"), 0u);
+  EXPECT_EQ(file.integer("a.0.x"), 1);
+  EXPECT_EQ(file.integer("a.1.x"), 2);
+  EXPECT_EQ(file.string("a.0.y.z"), std::nullopt);
+  EXPECT_EQ(file.string("a.1.y.z"), "w");
+  EXPECT_EQ(file.where("a.1.x"), "job.toml:4");
+  file.reject_unknown_keys();
+}
+
+TEST(TomlFile, RefusesWhatIsNoListOfTables) {
+  const auto ask = [](TomlFile& file) {
+    for (std::size_t i = 0; i < file.tables("a"); ++i) file.integer(fmt::format("a.{}.x", i));
+    file.reject_unknown_keys();
+  };
+  EXPECT_EQ(error_of("a = 1", ask), "job.toml:1: 'a' must be tables [[a]], not a whole number");
+  EXPECT_EQ(error_of("a = [1]", ask), "job.toml:1: 'a' must be tables [[a]], not a list");
+  EXPECT_EQ(error_of("a = []", ask), "job.toml:1: 'a' must be tables [[a]], not a list");
+  EXPECT_EQ(error_of("[a]\nx = 1", ask), "job.toml:1: 'a' must be tables [[a]], not a table");
+  EXPECT_EQ(error_of("[[a]]\nx = 1\n[[a]]\nX = 2", ask),
+            "job.toml:4: unknown key 'a.1.X'. Try: a.1.x");
 }
 
 TEST(TomlFile, NamesTheFirstUnknownKeyOfTheFile) {
