@@ -13,6 +13,7 @@
 #include "launcher/option_words.h"
 #include "launcher/options.h"
 #include "launcher/program_lines.h"
+#include "plan/compat.h"
 #include "plan/placement.h"
 
 namespace dtl {
@@ -41,7 +42,7 @@ struct Raw {
   bool help = false, version = false, show_limits = false;
   ProgramLine program;
   std::string module;
-  std::string rank_map;
+  std::string rank_map, compat;
   bool round_robin = false, ignored = false;
   std::vector<std::string> genv, env;  // read as words, in order
   double timeout = 0, grace = 0;
@@ -67,6 +68,7 @@ void define(CLI::App& app, Raw& raw) {
   app.add_flag("--envnone", raw.ignored);
   app.add_option("--envlist", raw.env);
   app.add_option("--x", raw.env);
+  app.add_option("--compat", raw.compat);
   app.add_option("--iface", line.interface);
   app.add_flag("--accept-new-host-keys", line.accept_new_host_keys);
   app.add_flag("--push", line.push);
@@ -166,6 +168,7 @@ Raw parse_options(const OptionWords& words) {
   if (app.count("--grace") > 0) raw.line.grace = to_milliseconds(raw.grace);
   take_count_from_c(raw);
   if (raw.round_robin && !raw.line.deal) raw.line.deal = 1;
+  if (!raw.compat.empty()) raw.line.compat = parse_dialects(raw.compat);
   if (!raw.rank_map.empty()) raw.line.rank_map = parse_rank_map(raw.rank_map);
   return raw;
 }

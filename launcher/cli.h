@@ -36,6 +36,7 @@ struct CommandLine {
   std::optional<int> deal;        // -rr, -grr
   std::vector<int> rank_map;      // -rankmap
   bool skip_launch_host = false;  // -skip-launch-node
+  std::vector<Dialect> compat;    // --compat
   std::string interface;
   bool accept_new_host_keys = false;
   bool push = false;

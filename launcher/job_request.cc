@@ -187,6 +187,7 @@ JobSettings describe_job(const CommandLine& line, const Surroundings& around) {
       inherited_by(global_inheritance(line, around.environment), around.environment);
   add_own_directory(request.inherited, around.program_directory);
   inherit_for_programs(line, around, request.programs);
+  request.compat = line.compat;
   request.deal = line.deal;
   request.rank_map = line.rank_map;
   settings.label = line.prepend_rank;

@@ -124,6 +124,12 @@ std::span<const Option> option_table() {
        true,
        Scope::kProgram},
       {kWhat,
+       {"--compat"},
+       Takes::kValue,
+       "LAUNCHER,..",
+       "set another launcher's variables too: ompi,\n"
+       "torchrun, horovod or deepspeed"},
+      {kWhat,
        {"-wdir"},
        Takes::kValue,
        "DIR",

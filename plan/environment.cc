@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "plan/compat.h"
 
 namespace dtl {
 namespace {
@@ -34,7 +35,9 @@ constexpr std::string_view kLeftBehind[] = {
     "PMI_*", "PMI2_*", "PMIX_*", "HYDI_*", "HYDRA_*", "I_MPI_HYDRA_*", "OMPI_*", "PRTE_*",
     "MV2_COMM_WORLD_*", "MPI_LOCAL*", "TORCHELASTIC_*", "PET_*",
     // what this launcher sets for each rank itself
-    "DTLAUNCH_*", "DTRING_SECRET_*", "DTRING_ADDRESS", "I_MPI_PIN_INFO", "ROLE_*", "CCL_LOCAL_*"};
+    "DTLAUNCH_*", "DTRING_SECRET_*", "DTRING_ADDRESS", "I_MPI_PIN_INFO", "ROLE_*", "CCL_LOCAL_*",
+    "HOROVOD_RANK", "HOROVOD_SIZE", "HOROVOD_LOCAL_*", "HOROVOD_CROSS_*", "HOROVOD_HOSTNAME",
+    "CROSS_RANK", "CROSS_SIZE", "LOCAL_SIZE"};
 
 bool is_left_behind(std::string_view name) {
   return std::any_of(std::begin(kLeftBehind), std::end(kLeftBehind), [&](std::string_view pattern) {
@@ -58,6 +61,8 @@ Map identity_variables(const RankIdentity& id) {
       {"LOCAL_WORLD_SIZE", size},
       {"GROUP_RANK", std::to_string(id.node_rank)},
       {"GROUP_WORLD_SIZE", std::to_string(id.nodes)},
+      {"ROLE_RANK", rank},  // one role for all
+      {"ROLE_WORLD_SIZE", world},
       // Hydra's names; PMI_FD and PMI_PORT stay unset, since nobody here speaks PMI
       {"PMI_RANK", rank},
       {"PMI_SIZE", world},
@@ -83,6 +88,7 @@ Map default_variables(const RankIdentity& id) {
   Map variables = {
       {"MASTER_ADDR", id.master_address},
       {"MASTER_PORT", std::to_string(id.master_port)},
+      {"ROLE_NAME", "default"},
       {"OMP_NUM_THREADS", threads},
       {"MKL_NUM_THREADS", threads},
       {"OPENBLAS_NUM_THREADS", threads},
@@ -118,8 +124,12 @@ Variables forwardable(const Variables& launcher_environment) {
 }
 
 std::vector<std::string> rank_environment(const RankIdentity& identity, const Variables& inherited,
-                                          const Variables& set) {
-  const Map fixed = identity_variables(identity);
+                                          const Variables& set,
+                                          const std::vector<Dialect>& compat) {
+  Map fixed = identity_variables(identity);
+  for (const Dialect dialect : compat) {
+    for (auto& [name, value] : dialect_variables(dialect, identity)) fixed[name] = value;
+  }
   Map variables;
   for (const auto& [name, value] : inherited) put(variables, name, value);
   for (const auto& [name, value] : default_variables(identity)) variables[name] = value;

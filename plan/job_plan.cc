@@ -6,6 +6,7 @@
 #include <cassert>
 #include <map>
 #include <span>
+#include <tuple>
 #include <utility>
 
 #include "base/error.h"
@@ -71,7 +72,6 @@ void check_sizes(const RankPlan& rank) {
   }
 }
 
-// The places of one host; ranks of a host are neighbours.
 // The places of each host, hosts in order of their first rank.
 std::vector<std::vector<std::size_t>> group_by_host(const std::vector<RankPlace>& places) {
   std::vector<std::vector<std::size_t>> groups;
@@ -93,7 +93,10 @@ class PlanMaker {
         places_(places),
         network_(network),
         groups_(group_by_host(places)),
-        program_of_(programs_of_ranks(request, places.size())) {}
+        program_of_(programs_of_ranks(request, places.size())),
+        program_sizes_(request.programs.size()) {
+    for (const int program : program_of_) ++program_sizes_[static_cast<std::size_t>(program)];
+  }
 
   JobPlan make(const std::string& job_id) {
     assert(!places_.empty() && network_.nodes.size() == groups_.size());
@@ -170,10 +173,24 @@ class PlanMaker {
     identity.nodes = static_cast<int>(groups_.size());
     identity.threads = rank.threads;
     identity.cpus = rank.cpus.to_vector();
-    rank.environment = rank_environment(
-        identity, program.inherited ? *program.inherited : request_.inherited, set);
+    std::tie(identity.cross_rank, identity.cross_size) = among_nodes(place.local_rank, k);
+    identity.program_size = program_sizes_[static_cast<std::size_t>(rank.program)];
+    rank.environment =
+        rank_environment(identity, program.inherited ? *program.inherited : request_.inherited, set,
+                         request_.compat);
     check_sizes(rank);
     return rank;
+  }
+
+  // Horovod's cross rank and size: of node k among the nodes that have this local rank.
+  std::pair<int, int> among_nodes(int local_rank, std::size_t k) const {
+    int before = 0, all = 0;
+    for (std::size_t node = 0; node < groups_.size(); ++node) {
+      if (groups_[node].size() <= static_cast<std::size_t>(local_rank)) continue;
+      ++all;
+      if (node < k) ++before;
+    }
+    return {before, all};
   }
 
   Variables set_for(const Program& program) const {
@@ -238,6 +255,7 @@ class PlanMaker {
   const Network& network_;
   std::vector<std::vector<std::size_t>> groups_;                     // indices into places_
   std::vector<int> program_of_;                                      // of each rank
+  std::vector<int> program_sizes_;                                   // ranks of each program
   std::map<std::pair<int, int>, std::vector<std::string>> crowded_;  // {threads, cores} -> nodes
   JobPlan plan_;
 };

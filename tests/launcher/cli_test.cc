@@ -119,6 +119,13 @@ TEST(Cli, NamesTheLineOfABadProgramFile) {
   EXPECT_THAT(file_refusal("a\n-f hosts b\n"), HasSubstr("jobs:2: option '-hostfile'"));
 }
 
+TEST(Cli, ReadsWhoseVariablesRanksGet) {
+  EXPECT_THAT(parse_command_line({"--compat", "ompi,Horovod", "p"}).compat,
+              ElementsAre(Dialect::kOpenMpi, Dialect::kHorovod));
+  EXPECT_EQ(refusal({"--compat", "openmp", "p"}),
+            "--compat: 'openmp' is no launcher known here. Try: openmpi");
+}
+
 TEST(Cli, ReadsTimesInSeconds) {
   using std::chrono::milliseconds;
   const CommandLine line = parse_command_line({"--timeout", "1.5", "--grace=0"});
@@ -252,7 +259,7 @@ TEST(Help, EveryNameInTheTableIsParsed) {
   for (const Option& option : option_table()) {
     for (const std::string_view name : option.names) {
       Words words = {std::string(name)};
-      if (option.takes == Takes::kValue) words.push_back("1");
+      if (option.takes == Takes::kValue) words.push_back(name == "--compat" ? "ompi" : "1");
       if (option.takes == Takes::kVariable) words.push_back("A=1");
       EXPECT_NO_THROW(parse_command_line(words)) << name;
     }

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "plan/compat.h"
 
 namespace dtl {
 namespace {
@@ -49,6 +50,9 @@ TEST(Environment, SpeaksEveryDialect) {
                                                        {"LOCAL_WORLD_SIZE", "2"},
                                                        {"GROUP_RANK", "1"},
                                                        {"GROUP_WORLD_SIZE", "2"},
+                                                       {"ROLE_NAME", "default"},
+                                                       {"ROLE_RANK", "2"},
+                                                       {"ROLE_WORLD_SIZE", "4"},
                                                        {"MASTER_ADDR", "10.0.0.1"},
                                                        {"MASTER_PORT", "28123"},
                                                        {"PMI_RANK", "2"},
@@ -73,6 +77,54 @@ TEST(Environment, SpeaksEveryDialect) {
                                                        {"DTLAUNCH_HOST", "node02"},
                                                        {"DTRING_SECRET_FD", "3"}};
   EXPECT_EQ(variables, expected);
+}
+
+std::map<std::string, std::string> added_by(const RankIdentity& identity, const char* names) {
+  auto variables = as_map(rank_environment(identity, {}, {}, parse_dialects(names)));
+  for (const auto& [name, value] : as_map(rank_environment(identity, {}, {}))) {
+    EXPECT_EQ(variables[name], value);
+    variables.erase(name);
+  }
+  return variables;
+}
+
+TEST(Environment, SpeaksOtherLaunchersNamesWhenAsked) {
+  RankIdentity identity = third_of_four();
+  identity.cross_rank = 1;
+  identity.cross_size = 2;
+  identity.program_size = 3;
+  using Map = std::map<std::string, std::string>;
+  EXPECT_EQ(added_by(identity, "ompi"), (Map{{"OMPI_COMM_WORLD_RANK", "2"},
+                                             {"OMPI_COMM_WORLD_SIZE", "4"},
+                                             {"OMPI_COMM_WORLD_LOCAL_RANK", "0"},
+                                             {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"},
+                                             {"OMPI_COMM_WORLD_NODE_RANK", "0"},
+                                             {"OMPI_UNIVERSE_SIZE", "4"},
+                                             {"OMPI_APP_CTX_NUM_PROCS", "3"}}));
+  EXPECT_EQ(added_by(identity, "Torchrun"), (Map{{"TORCHELASTIC_RUN_ID", "00ff"},
+                                                 {"TORCHELASTIC_RESTART_COUNT", "0"},
+                                                 {"TORCHELASTIC_MAX_RESTARTS", "0"},
+                                                 {"TORCHELASTIC_USE_AGENT_STORE", "False"}}));
+  EXPECT_EQ(added_by(identity, "horovod,deepspeed,horovod"), (Map{{"HOROVOD_RANK", "2"},
+                                                                  {"HOROVOD_SIZE", "4"},
+                                                                  {"HOROVOD_LOCAL_RANK", "0"},
+                                                                  {"HOROVOD_LOCAL_SIZE", "2"},
+                                                                  {"HOROVOD_CROSS_RANK", "1"},
+                                                                  {"HOROVOD_CROSS_SIZE", "2"},
+                                                                  {"HOROVOD_HOSTNAME", "node02"},
+                                                                  {"HOROVOD_GLOO_IFACE", "eth1"},
+                                                                  {"CROSS_RANK", "1"},
+                                                                  {"CROSS_SIZE", "2"},
+                                                                  {"LOCAL_SIZE", "2"}}));
+}
+
+TEST(Environment, KnowsNoOtherLaunchers) {
+  try {
+    parse_dialects("ompi,horovd");
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "--compat: 'horovd' is no launcher known here. Try: horovod");
+  }
 }
 
 TEST(Environment, LetsComputedValuesWinOverInheritedOnes) {

@@ -97,6 +97,25 @@ TEST(JobPlan, GivesEachProgramItsOwnRanks) {
   EXPECT_EQ(fourth.threads, 1);
 }
 
+// Horovod's cross ranks count the nodes that have this local rank.
+TEST(JobPlan, CountsRanksAcrossNodes) {
+  Request request = two_hosts();
+  request.ranks = 3;
+  request.programs = {request.programs[0], request.programs[0]};
+  request.programs[0].ranks = 1;
+  request.programs[1].ranks = 2;
+  request.compat = {Dialect::kHorovod, Dialect::kOpenMpi};
+  const JobPlan plan = two_node_plan(request);
+  const RankPlan &first = plan.nodes[0].ranks[0], &second = plan.nodes[0].ranks[1];
+  const RankPlan& third = plan.nodes[1].ranks[0];
+  EXPECT_TRUE(has_variable(first, "HOROVOD_CROSS_RANK=0"));
+  EXPECT_TRUE(has_variable(first, "HOROVOD_CROSS_SIZE=2"));
+  EXPECT_TRUE(has_variable(second, "HOROVOD_CROSS_SIZE=1"));
+  EXPECT_TRUE(has_variable(third, "HOROVOD_CROSS_RANK=1"));
+  EXPECT_TRUE(has_variable(first, "OMPI_APP_CTX_NUM_PROCS=1"));
+  EXPECT_TRUE(has_variable(third, "OMPI_APP_CTX_NUM_PROCS=2"));
+}
+
 TEST(JobPlan, DoesNotPinWhenToldSo) {
   Request request = two_hosts();
   request.pin = false;
