@@ -269,6 +269,23 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments,
   return line;
 }
 
+void take_programs(CommandLine& line, std::vector<ProgramLine> programs) {
+  if (line.ranks && programs.size() > 1) {
+    throw Error(Exit::kUsage, fmt::format("-np {}", *line.ranks),
+                "there are several programs, and each has its own ranks", "leave it out");
+  }
+  const ProgramLine all = line.programs[0];
+  for (ProgramLine& program : programs) {
+    program.set.insert(program.set.end(), all.set.begin(), all.set.end());
+    program.passed.insert(program.passed.end(), all.passed.begin(), all.passed.end());
+    if (all.ranks) program.ranks = all.ranks;
+    if (all.inheritance) program.inheritance = all.inheritance;
+    if (!all.working_directory.empty()) program.working_directory = all.working_directory;
+  }
+  line.programs = std::move(programs);
+  add_up_ranks(line);
+}
+
 void add_program_file(CommandLine& line, std::string_view text, const std::string& path) {
   if (line.programs.size() > 1 || !line.programs[0].command.empty()) {
     throw Error(Exit::kUsage, fmt::format("-configfile {}", path),

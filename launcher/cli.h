@@ -61,6 +61,11 @@ struct CommandLine {
 CommandLine parse_command_line(const std::vector<std::string>& arguments,
                                const Variables& environment = {});
 
+// Puts `programs`, of which there is at least one, in the place of those of `line`, which must have
+// none: what it says about programs all the same (-env, -wdir...) is for each of them.
+// Throws Error(kUsage) for -np.
+void take_programs(CommandLine& line, std::vector<ProgramLine> programs);
+
 // The programs of -configfile FILE put in the place of `line`'s own; it must have none. The text is
 // in the form of dtlaunch(1), PROGRAM FILES. Throws Error(kBadInput) with "path:line".
 void add_program_file(CommandLine& line, std::string_view text, const std::string& path);

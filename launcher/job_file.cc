@@ -10,7 +10,9 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "base/toml_file.h"
+#include "plan/compat.h"
 #include "plan/hostfile.h"
+#include "plan/placement.h"
 
 namespace dtl {
 namespace {
@@ -47,13 +49,60 @@ std::optional<std::string> beside_file(TomlFile& file, const std::string& key,
   return (std::filesystem::path(file_path).parent_path() / *value).string();
 }
 
-void check_variable_name(const TomlFile& file, const std::string& name) {
+void check_variable_name(const TomlFile& file, const std::string& key, const std::string& name) {
   const bool good = !name.empty() && name.find_first_not_of(
                                          "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                          "abcdefghijklmnopqrstuvwxyz"
                                          "0123456789_") == std::string::npos;
   if (good && !(name[0] >= '0' && name[0] <= '9')) return;
-  throw bad_value(file, "environment", fmt::format("'{}' is not the name of a variable", name));
+  throw bad_value(file, key, fmt::format("'{}' is not the name of a variable", name));
+}
+
+// A value in the words of the command line: its errors are told with the place in the file.
+template <typename Parse>
+auto parsed(TomlFile& file, const std::string& key, const std::string& value, Parse parse) {
+  try {
+    return parse(value);
+  } catch (const Error& error) {
+    const bool is_option = error.hint().starts_with('-');  // means nothing in a file
+    throw bad_value(file, key, fmt::format("'{}': {}", key, error.reason()),
+                    is_option ? "" : error.hint());
+  }
+}
+
+std::optional<Inheritance> inheritance(TomlFile& file, const std::string& key) {
+  const auto value = text(file, key);
+  if (!value) return std::nullopt;
+  auto said = parse_inheritance(*value);
+  if (!said)
+    throw bad_value(file, key, fmt::format("'{}' is '{}'", key, *value), "all, none or list:A,B");
+  return said;
+}
+
+Variables variables(TomlFile& file, const std::string& key) {
+  Variables set = file.table(key);
+  for (const auto& [name, value] : set) check_variable_name(file, key, name);
+  return set;
+}
+
+// [[programs]], each with keys of its own.
+std::vector<ProgramLine> programs(TomlFile& file, const std::string& path) {
+  std::vector<ProgramLine> lines;
+  const std::size_t number = file.tables("programs");
+  for (std::size_t i = 0; i < number; ++i) {
+    const std::string prefix = fmt::format("programs.{}.", i);
+    ProgramLine& line = lines.emplace_back();
+    const auto program = text(file, prefix + "program");
+    if (!program) throw bad_value(file, fmt::format("programs.{}", i), "it names no program");
+    line.command = {*program};
+    const auto arguments = file.strings(prefix + "arguments").value_or(std::vector<std::string>{});
+    line.command.insert(line.command.end(), arguments.begin(), arguments.end());
+    line.ranks = count(file, prefix + "ranks", kMaxRanks);
+    line.working_directory = beside_file(file, prefix + "working_directory", path).value_or("");
+    line.inheritance = inheritance(file, prefix + "inherit");
+    line.set = variables(file, prefix + "environment");
+  }
+  return lines;
 }
 
 std::vector<Host> host_list(TomlFile& file) {
@@ -91,6 +140,23 @@ std::vector<std::string> trainer_flags(TomlFile& file) {
   return flags;
 }
 
+void read_placement(TomlFile& file, JobFile& job) {
+  job.ranks = count(file, "ranks", kMaxRanks);
+  job.ranks_per_node = count(file, "ranks_per_node", kMaxRanks);
+  if (job.ranks && job.programs.size() > 0) {
+    throw bad_value(file, "ranks", "each of [[programs]] has its own ranks",
+                    "ranks below [[programs]]");
+  }
+  job.nodes = count(file, "nodes", kMaxRanks);
+  job.deal = count(file, "deal", kMaxRanks);
+  if (const auto map = text(file, "rank_map")) {
+    job.rank_map = parsed(file, "rank_map", *map, parse_rank_map);
+  }
+  job.skip_launch_host = file.boolean("skip_launch_node").value_or(false);
+  job.interface = text(file, "interface").value_or("");
+  job.oversubscribe = file.boolean("oversubscribe").value_or(false);
+}
+
 bool is_trainer(const std::string& program) {
   return std::filesystem::path(program).filename() == "dttrain";
 }
@@ -122,20 +188,31 @@ JobFile parse_job_file(const std::string& toml, const std::string& path) {
   JobFile job;
   job.path = path;
   job.command = command(file);
-  job.environment = file.table("environment");
-  for (const auto& [name, value] : job.environment) check_variable_name(file, name);
+  job.programs = programs(file, path);
+  if (!job.programs.empty() && !job.command.empty()) {
+    throw bad_value(file, "programs", "there are programs in [[programs]] and outside",
+                    "all of them in [[programs]]");
+  }
+  job.environment = variables(file, "environment");
+  job.inheritance = inheritance(file, "inherit");
+  for (const std::string& name : file.strings("compat").value_or(std::vector<std::string>{})) {
+    for (const Dialect each : parsed(file, "compat", name, parse_dialects)) {
+      job.compat.push_back(each);
+    }
+  }
   job.hostfile = beside_file(file, "hosts.file", path);
   job.hosts = host_list(file);
   if (job.hostfile && !job.hosts.empty()) {
     throw bad_value(file, "hosts.list", "hosts.file and hosts.list both name hosts",
                     "one of the two");
   }
-  job.ranks = count(file, "ranks", kMaxRanks);
-  job.ranks_per_node = count(file, "ranks_per_node", kMaxRanks);
-  job.oversubscribe = file.boolean("oversubscribe").value_or(false);
+  read_placement(file, job);
   job.working_directory = beside_file(file, "working_directory", path);
   if (const auto seconds = count(file, "timeout", kMaxSeconds)) {
     job.timeout = std::chrono::seconds(*seconds);
+  }
+  if (const auto seconds = count(file, "grace", kMaxSeconds)) {
+    job.grace = std::chrono::seconds(*seconds);
   }
   job.report = text(file, "report");
   job.label = file.boolean("label").value_or(false);

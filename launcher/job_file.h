@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "launcher/cli.h"
 #include "plan/host.h"
 #include "plan/request.h"
 
@@ -14,16 +15,25 @@ namespace dtl {
 
 struct JobFile {
   std::string path;
-  std::vector<std::string> command;     // program, arguments, then [trainer] as flags of dttrain;
-                                        // empty: the file names no program
-  Variables environment;                // [environment], in file order
+  std::vector<std::string> command;   // program, arguments, then [trainer] as flags of dttrain;
+                                      // empty: the file names no program
+  std::vector<ProgramLine> programs;  // [[programs]]; never together with command
+  Variables environment;              // [environment], in file order
+  std::optional<Inheritance> inheritance;
+  std::vector<Dialect> compat;
   std::optional<std::string> hostfile;  // hosts.file, seen from the job file's folder
   std::vector<Host> hosts;              // hosts.list; never together with hostfile
   std::optional<int> ranks;
   std::optional<int> ranks_per_node;
+  std::optional<int> nodes;
+  std::optional<int> deal;
+  std::vector<int> rank_map;
+  bool skip_launch_host = false;
   bool oversubscribe = false;
+  std::string interface;
   std::optional<std::string> working_directory;  // seen from the job file's folder
   std::optional<std::chrono::seconds> timeout;
+  std::optional<std::chrono::seconds> grace;
   std::optional<std::string> report;  // as typed: seen from where dtlaunch was started
   bool label = false;                 // as -l
   bool pin = true;                    // pinning.enabled

@@ -93,15 +93,20 @@ const std::string* variable(const Variables& environment, std::string_view name)
   return nullptr;
 }
 
-Inheritance global_inheritance(const CommandLine& line, const Variables& environment) {
-  if (line.inheritance) return *line.inheritance;
+Inheritance global_inheritance(const std::optional<Inheritance>& said,
+                               const Variables& environment) {
+  if (said) return *said;
   const std::string* hydra = variable(environment, "HYDRA_ENV");
-  return (hydra == nullptr ? std::nullopt : parse_inheritance(*hydra)).value_or(Inheritance{});
+  if (hydra == nullptr) return {};
+  if (const auto theirs = parse_inheritance(*hydra)) return *theirs;
+  throw Error(Exit::kUsage, fmt::format("HYDRA_ENV={}", *hydra),
+              "it says neither all nor none nor which", "HYDRA_ENV=list:A,B");
 }
 
 // -envnone and the like, and -x NAME, of each program.
 void inherit_for_programs(const CommandLine& line, const Surroundings& around,
-                          std::vector<Program>& programs) {
+                          JobSettings& settings) {
+  std::vector<Program>& programs = settings.request.programs;
   for (std::size_t i = 0; i < programs.size(); ++i) {
     if (line.programs[i].inheritance) {
       programs[i].inherited = inherited_by(*line.programs[i].inheritance, around.environment);
@@ -109,7 +114,12 @@ void inherit_for_programs(const CommandLine& line, const Surroundings& around,
     }
     for (const std::string& name : line.programs[i].passed) {
       const std::string* value = variable(around.environment, name);
-      if (value != nullptr) programs[i].set.emplace_back(name, *value);
+      if (value == nullptr) {
+        settings.notices.push_back(
+            fmt::format("-x {}: there is no such variable here, so ranks get none", name));
+        continue;
+      }
+      programs[i].set.emplace_back(name, *value);
     }
   }
 }
@@ -133,13 +143,29 @@ std::optional<T> first_of(const std::optional<T>& wins, const std::optional<T>& 
   return wins ? wins : otherwise;
 }
 
+// What the file says where the command line does not.
+void take_from_file(const JobFile& file, CommandLine& line) {
+  const bool names_program = line.programs.size() > 1 || !line.programs[0].command.empty();
+  if (!names_program && !file.programs.empty()) take_programs(line, file.programs);
+  line.ranks = first_of(line.ranks, file.ranks);
+  line.ranks_per_node = first_of(line.ranks_per_node, file.ranks_per_node);
+  line.nodes = first_of(line.nodes, file.nodes);
+  // One map or one deal: both from the same place.
+  if (!line.deal && line.rank_map.empty()) {
+    line.deal = file.deal;
+    line.rank_map = file.rank_map;
+  }
+  line.skip_launch_host = line.skip_launch_host || file.skip_launch_host;
+  line.oversubscribe = line.oversubscribe || file.oversubscribe;
+  line.inheritance = first_of(line.inheritance, file.inheritance);
+  if (line.compat.empty()) line.compat = file.compat;
+  if (line.interface.empty()) line.interface = file.interface;
+}
+
 void apply_file(const JobFile& file, const CommandLine& line, JobSettings& settings) {
   Request& request = settings.request;
   Program& first = request.programs[0];
   if (first.command.empty()) first.command = file.command;
-  request.ranks = first_of(line.ranks, file.ranks);
-  request.ranks_per_node = first_of(line.ranks_per_node, file.ranks_per_node);
-  request.oversubscribe = line.oversubscribe || file.oversubscribe;
   request.set.insert(request.set.begin(), file.environment.begin(), file.environment.end());
   for (std::size_t i = 0; i < line.programs.size() && file.working_directory; ++i) {
     if (!line.programs[i].working_directory.empty()) continue;
@@ -149,6 +175,7 @@ void apply_file(const JobFile& file, const CommandLine& line, JobSettings& setti
   request.threads = file.threads;
   request.pin = file.pin;
   if (!settings.job.timeout && file.timeout) settings.job.timeout = *file.timeout;
+  if (!line.grace && file.grace) settings.job.grace = *file.grace;
   if (settings.report.empty() && file.report) settings.report = *file.report;
   settings.label = settings.label || file.label;
 }
@@ -174,7 +201,10 @@ Surroundings current_surroundings() {
   return around;
 }
 
-JobSettings describe_job(const CommandLine& line, const Surroundings& around) {
+JobSettings describe_job(const CommandLine& given, const Surroundings& around) {
+  CommandLine line = given;
+  const std::optional<JobFile> file = read_job_file(line);
+  if (file) take_from_file(*file, line);
   JobSettings settings;
   Request& request = settings.request;
   request.programs = programs_of(line, around.working_directory);
@@ -184,9 +214,9 @@ JobSettings describe_job(const CommandLine& line, const Surroundings& around) {
   request.set = line.set;
   request.interface = line.interface;
   request.inherited =
-      inherited_by(global_inheritance(line, around.environment), around.environment);
+      inherited_by(global_inheritance(line.inheritance, around.environment), around.environment);
   add_own_directory(request.inherited, around.program_directory);
-  inherit_for_programs(line, around, request.programs);
+  inherit_for_programs(line, around, settings);
   request.compat = line.compat;
   request.deal = line.deal;
   request.rank_map = line.rank_map;
@@ -194,12 +224,11 @@ JobSettings describe_job(const CommandLine& line, const Surroundings& around) {
   settings.report = line.report;
   settings.job.timeout = line.timeout;
   if (line.grace) settings.job.grace = *line.grace;
-  const std::optional<JobFile> file = read_job_file(line);
   if (file) apply_file(*file, line, settings);
   if (request.programs[0].command.empty()) {
     request.programs[0].command = {"dttrain", "--demo"};
-    settings.notice =
-        "no program given and no ./dtlaunch.toml here: running the demonstration, dttrain --demo";
+    settings.notices.push_back(
+        "no program given and no ./dtlaunch.toml here: running the demonstration, dttrain --demo");
   }
   request.hosts = read_hosts(line, file);
   if (line.skip_launch_host) leave_this_host_out(request.hosts);
@@ -209,15 +238,21 @@ JobSettings describe_job(const CommandLine& line, const Surroundings& around) {
 }
 
 std::vector<Host> needed_hosts(const Request& request) {
-  // Dealt ranks, and those of a map, may go to any host.
-  if (!request.ranks || request.deal || !request.rank_map.empty()) return request.hosts;
-  int offered = 0;
+  const auto first = [&](std::size_t count) {
+    const auto end = static_cast<std::ptrdiff_t>(std::min(count, request.hosts.size()));
+    return std::vector<Host>(request.hosts.begin(), request.hosts.begin() + end);
+  };
+  if (!request.rank_map.empty()) {
+    const int last = *std::max_element(request.rank_map.begin(), request.rank_map.end());
+    return first(static_cast<std::size_t>(last) + 1);
+  }
+  if (!request.ranks) return request.hosts;
+  std::int64_t offered = 0;  // where ranks are dealt: in the first round, which uses new hosts only
   for (std::size_t i = 0; i < request.hosts.size(); ++i) {
     const std::optional<int> slots = first_of(request.ranks_per_node, request.hosts[i].slots);
-    if (!slots) break;
-    offered += *slots;
-    if (offered < *request.ranks) continue;
-    return {request.hosts.begin(), request.hosts.begin() + static_cast<std::ptrdiff_t>(i) + 1};
+    if (!slots && request.deal != 1) break;
+    offered += request.deal ? std::min(*request.deal, slots.value_or(1)) : *slots;
+    if (offered >= *request.ranks) return first(i + 1);
   }
   return request.hosts;
 }

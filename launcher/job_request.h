@@ -15,8 +15,8 @@ struct JobSettings {
   Request request;
   JobOptions job;
   bool label = false;
-  std::string report;  // empty: none
-  std::string notice;  // for the user, before anything starts; may be empty
+  std::string report;                // empty: none
+  std::vector<std::string> notices;  // for the user, before anything starts
 };
 
 // Where dtlaunch was started, and by what.

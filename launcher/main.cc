@@ -136,7 +136,7 @@ int run_detached(const JobSettings& settings, const SessionOptions& options) {
 int run_job(const CommandLine& line) {
   const Surroundings around = current_surroundings();
   const JobSettings settings = describe_job(line, around);
-  if (!settings.notice.empty()) log_notice(settings.notice);
+  for (const std::string& notice : settings.notices) log_notice(notice);
   if (!settings.report.empty()) check_report_can_be_written(settings.report);
   const SessionOptions options = session_options(line, settings, around);
   if (line.detach && !line.dry_run) return run_detached(settings, options);

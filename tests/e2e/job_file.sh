@@ -33,6 +33,26 @@ expect_status 65
 expect_err "^dtlaunch: .*dtlaunch\.toml:4.*'?ranks_per_nod'?.*ranks_per_node"
 expect_count 0 . "$work/out"
 
+cat >"$work/job/two.toml" <<'TOML'
+deal = 1
+inherit = "list:PATH"
+hosts.file = "../hosts"
+ranks_per_node = 2
+[[programs]]
+program = "sh"
+arguments = ["-c", "echo first is $RANK of $WORLD_SIZE on $DTLAUNCH_HOST, home $HOME"]
+[[programs]]
+program = "sh"
+arguments = ["-c", "echo $WHO is $RANK of $WORLD_SIZE on $DTLAUNCH_HOST"]
+ranks = 2
+environment = { WHO = "second" }
+TOML
+launch -c "$work/job/two.toml"
+expect_status 0
+expect_out '^first is 0 of 3 on node1, home$'
+expect_out '^second is 1 of 3 on node2$'
+expect_out '^second is 2 of 3 on node1$'
+
 launch -c "$work/missing.toml"
 expect_status 65
 expect_err 'missing\.toml'

@@ -22,7 +22,7 @@ std::string error_of(const std::string& text) {
 }
 
 TEST(JobFile, DescribesAWholeJob) {
-  const JobFile job = parse_job_file(R"(
+  const JobFile job = parse_job_file(R"toml(
 program = "python3"
 arguments = ["train.py", "--lr", "1e-4"]
 ranks = 4
@@ -43,7 +43,7 @@ file = "hosts"
 [pinning]
 enabled = false
 threads = 3
-)",
+)toml",
                                      "jobs/job.toml");
   EXPECT_THAT(job.command, ElementsAre("python3", "train.py", "--lr", "1e-4"));
   EXPECT_THAT(job.environment, ElementsAre(Pair("HF_HOME", "/srv/hf"), Pair("DEBUG", "1")));
@@ -57,6 +57,65 @@ threads = 3
   EXPECT_TRUE(job.label);
   EXPECT_FALSE(job.pin);
   EXPECT_EQ(job.threads, 3);
+}
+
+TEST(JobFile, DescribesSeveralPrograms) {
+  const JobFile job = parse_job_file(R"toml(
+nodes = 2
+rank_map = "0,(1,2,2)"
+skip_launch_node = true
+interface = "eth1"
+inherit = "list:HOME,LANG"
+compat = ["ompi", "horovod"]
+grace = 3
+
+[[programs]]
+program = "python3"
+arguments = ["serve.py"]
+working_directory = "w"
+
+[[programs]]
+program = "dttrain"
+ranks = 4
+inherit = "none"
+environment = { LR = 0.5 }
+)toml",
+                                     "jobs/job.toml");
+  EXPECT_EQ(job.nodes, 2);
+  EXPECT_THAT(job.rank_map, ElementsAre(0, 1, 1, 2, 2));
+  EXPECT_TRUE(job.skip_launch_host);
+  EXPECT_EQ(job.interface, "eth1");
+  EXPECT_THAT(job.inheritance->names, ElementsAre("HOME", "LANG"));
+  EXPECT_THAT(job.compat, ElementsAre(Dialect::kOpenMpi, Dialect::kHorovod));
+  EXPECT_EQ(job.grace, std::chrono::seconds(3));
+  ASSERT_EQ(job.programs.size(), 2u);
+  EXPECT_THAT(job.programs[0].command, ElementsAre("python3", "serve.py"));
+  EXPECT_EQ(job.programs[0].working_directory, "jobs/w");
+  EXPECT_FALSE(job.programs[0].ranks || job.programs[0].inheritance);
+  EXPECT_EQ(job.programs[1].ranks, 4);
+  EXPECT_TRUE(job.programs[1].inheritance);
+  EXPECT_THAT(job.programs[1].set, ElementsAre(Pair("LR", "0.5")));
+}
+
+TEST(JobFile, RefusesProgramsThatSayNothingOrTooMuch) {
+  EXPECT_EQ(error_of("[[programs]]\nranks = 2"), "job.toml:1: it names no program");
+  EXPECT_EQ(error_of("program = \"a\"\n[[programs]]\nprogram = \"b\""),
+            "job.toml:2: there are programs in [[programs]] and outside. "
+            "Try: all of them in [[programs]]");
+  EXPECT_EQ(error_of("ranks = 2\n[[programs]]\nprogram = \"b\""),
+            "job.toml:1: each of [[programs]] has its own ranks. Try: ranks below [[programs]]");
+  EXPECT_EQ(error_of("[[programs]]\nprogram = \"b\"\nrank = 2"),
+            "job.toml:3: unknown key 'programs.0.rank'. Try: programs.0.ranks");
+  EXPECT_EQ(error_of("[[programs]]\nprogram = \"b\"\nranks = 0"),
+            "job.toml:3: 'programs.0.ranks' is 0. Try: a number from 1 to 65535");
+}
+
+TEST(JobFile, TellsErrorsOfTheCommandLinesWordsWithTheirPlace) {
+  EXPECT_EQ(error_of("\nrank_map = \"0,x\""), "job.toml:2: 'rank_map': 'x' is not understood");
+  EXPECT_EQ(error_of("compat = [\"horovd\"]"),
+            "job.toml:1: 'compat': 'horovd' is no launcher known here. Try: horovod");
+  EXPECT_EQ(error_of("inherit = \"some\""),
+            "job.toml:1: 'inherit' is 'some'. Try: all, none or list:A,B");
 }
 
 TEST(JobFile, SaysNothingWhenEmpty) {

@@ -14,6 +14,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::Pair;
 
 class JobRequestTest : public testing::Test {
@@ -51,7 +52,7 @@ TEST_F(JobRequestTest, RunsOnThisMachineWithoutHosts) {
   EXPECT_TRUE(settings.request.hosts.empty());
   EXPECT_THAT(settings.request.programs[0].command, ElementsAre("prog", "-x"));
   EXPECT_EQ(settings.request.programs[0].working_directory, folder_);
-  EXPECT_EQ(settings.notice, "");
+  EXPECT_THAT(settings.notices, IsEmpty());
 }
 
 TEST_F(JobRequestTest, ForwardsTheEnvironmentAndItsOwnFolderLast) {
@@ -104,6 +105,83 @@ TEST_F(JobRequestTest, SpeaksOnlyToTheHostsThatAJobNeeds) {
   EXPECT_THAT(names(describe({"-f", hosts, "p"}).request.hosts), ElementsAre("a", "b", "c"));
   EXPECT_THAT(names(describe({"-hosts", "a,b:1,c", "-np", "1", "p"}).request.hosts),
               ElementsAre("a", "b", "c"));
+  EXPECT_THAT(names(describe({"-f", hosts, "-rr", "-np", "2", "p"}).request.hosts),
+              ElementsAre("a", "b"));
+  EXPECT_THAT(names(describe({"-f", hosts, "-rankmap", "1,0,1", "p"}).request.hosts),
+              ElementsAre("a", "b"));
+}
+
+TEST_F(JobRequestTest, SaysWhichVariableToPassThereIsNot) {
+  const JobSettings settings = describe({"-x", "GONE", "p"});
+  EXPECT_THAT(settings.notices, ElementsAre(HasSubstr("-x GONE")));
+  EXPECT_THAT(settings.request.programs[0].set, IsEmpty());
+}
+
+TEST_F(JobRequestTest, RefusesAHydraEnvThatSaysNothing) {
+  around_.environment.emplace_back("HYDRA_ENV", "some");
+  EXPECT_THROW(describe({"p"}), Error);
+  EXPECT_THAT(describe({"-genvnone", "p"}).request.inherited,
+              ElementsAre(Pair("PATH", testing::_)));
+}
+
+TEST_F(JobRequestTest, TakesProgramsAndPlacementFromTheJobFile) {
+  const std::string path = file("job.toml", R"(
+nodes = 2
+ranks_per_node = 2
+deal = 1
+inherit = "none"
+compat = ["ompi"]
+interface = "eth1"
+grace = 9
+hosts.list = ["a", "b", "c"]
+[[programs]]
+program = "one"
+ranks = 1
+[[programs]]
+program = "two"
+ranks = 2
+inherit = "all"
+working_directory = "w"
+[programs.environment]
+WHO = "two"
+)");
+  const JobSettings settings = describe({"-c", path, "-genv", "A=1", "-env", "E", "5"});
+  const Request& request = settings.request;
+  ASSERT_EQ(request.programs.size(), 2u);
+  EXPECT_THAT(request.programs[0].command, ElementsAre("one"));
+  EXPECT_EQ(request.programs[0].ranks, 1);
+  EXPECT_FALSE(request.programs[0].inherited);
+  EXPECT_THAT(request.programs[0].set, ElementsAre(Pair("E", "5")));
+  EXPECT_THAT(request.programs[1].command, ElementsAre("two"));
+  EXPECT_EQ(request.programs[1].working_directory, folder_ + "/w");
+  EXPECT_THAT(request.programs[1].set, ElementsAre(Pair("WHO", "two"), Pair("E", "5")));
+  EXPECT_TRUE(request.programs[1].inherited);
+  EXPECT_EQ(request.ranks, 3);
+  EXPECT_EQ(request.deal, 1);
+  EXPECT_EQ(request.interface, "eth1");
+  EXPECT_THAT(request.compat, ElementsAre(Dialect::kOpenMpi));
+  EXPECT_EQ(settings.job.grace, Time(9000));
+  EXPECT_THAT(names(request.hosts), ElementsAre("a", "b"));
+  EXPECT_THAT(request.inherited, ElementsAre(Pair("PATH", testing::_)));
+}
+
+TEST_F(JobRequestTest, LetsTheCommandLineWinOverTheJobFilesPlacement) {
+  const std::string path = file("job.toml",
+                                "program = \"p\"\ndeal = 1\ninherit = \"none\"\n"
+                                "compat = [\"ompi\"]\nhosts.list = [\"a:2\", \"b:2\"]\n");
+  const Request request =
+      describe({"-c", path, "-rankmap", "0,1,1", "-genvall", "--compat", "horovod"}).request;
+  EXPECT_FALSE(request.deal);
+  EXPECT_THAT(request.rank_map, ElementsAre(0, 1, 1));
+  EXPECT_THAT(request.compat, ElementsAre(Dialect::kHorovod));
+  EXPECT_THAT(request.inherited, testing::Contains(Pair("HOME", "/root")));
+}
+
+TEST_F(JobRequestTest, RefusesANumberOfRanksForSeveralPrograms) {
+  const std::string path =
+      file("job.toml", "[[programs]]\nprogram = \"a\"\n[[programs]]\nprogram = \"b\"\n");
+  EXPECT_EQ(describe({"-c", path}).request.ranks, 2);
+  EXPECT_THROW(describe({"-c", path, "-np", "4"}), Error);
 }
 
 TEST_F(JobRequestTest, LetsTheCommandLineWinOverTheJobFile) {
@@ -131,7 +209,7 @@ TEST_F(JobRequestTest, RunsTheDemonstrationWhenThereIsNothingElse) {
   const std::string path = file("job.toml", "ranks = 2\n");
   const JobSettings settings = describe({"-c", path});
   EXPECT_THAT(settings.request.programs[0].command, ElementsAre("dttrain", "--demo"));
-  EXPECT_THAT(settings.notice, HasSubstr("demonstration"));
+  EXPECT_THAT(settings.notices, ElementsAre(HasSubstr("demonstration")));
 }
 
 TEST_F(JobRequestTest, NamesAMissingHostfile) {
