@@ -73,33 +73,21 @@ std::vector<Answer> ask_agents(const std::vector<Host>& hosts, const StartOption
                                std::chrono::milliseconds patience) {
   std::vector<Answer> answers(hosts.size());
   asio::io_context context;
-  TaskGroup tasks(context);
-  std::exception_ptr fault;
-  tasks.on_failure([&](std::exception_ptr failure) {
-    fault = std::move(failure);
-    context.stop();
+  run_tasks(context, [&](TaskGroup& tasks) {
+    for (std::size_t i = 0; i < hosts.size(); ++i) {
+      answers[i].host = hosts[i];
+      tasks.spawn(ask_one(context, &answers[i], options, arguments, patience));
+    }
   });
-  for (std::size_t i = 0; i < hosts.size(); ++i) {
-    answers[i].host = hosts[i];
-    tasks.spawn(ask_one(context, &answers[i], options, arguments, patience));
-  }
-  context.run();
-  if (fault) std::rethrow_exception(fault);
   return answers;
 }
 
 void follow_answer(const Host& host, const StartOptions& options,
                    const std::vector<std::string>& arguments, Take take) {
   asio::io_context context;
-  TaskGroup tasks(context);
-  std::exception_ptr fault;
-  tasks.on_failure([&](std::exception_ptr failure) {
-    fault = std::move(failure);
-    context.stop();
+  run_tasks(context, [&](TaskGroup& tasks) {
+    tasks.spawn(follow_one(context, host, options, arguments, std::move(take)));
   });
-  tasks.spawn(follow_one(context, host, options, arguments, std::move(take)));
-  context.run();
-  if (fault) std::rethrow_exception(fault);
 }
 
 }  // namespace dtl

@@ -131,19 +131,13 @@ int run_push_command(const std::vector<std::string>& arguments, StartOptions sta
   const auto bundles =
       remove ? std::vector<std::shared_ptr<const Bundle>>{} : bundles_of(start.agent_path);
   asio::io_context context;
-  TaskGroup tasks(context);
-  std::exception_ptr fault;
-  tasks.on_failure([&](std::exception_ptr failure) {
-    fault = std::move(failure);
-    context.stop();
+  run_tasks(context, [&](TaskGroup& tasks) {
+    for (Place& place : places) {
+      if (is_local(place.host)) continue;
+      tasks.spawn(remove ? remove_all(context, &place, start)
+                         : push_all(context, &place, start, bundles));
+    }
   });
-  for (Place& place : places) {
-    if (is_local(place.host)) continue;
-    tasks.spawn(remove ? remove_all(context, &place, start)
-                       : push_all(context, &place, start, bundles));
-  }
-  context.run();
-  if (fault) std::rethrow_exception(fault);
   return report(places);
 }
 

@@ -32,4 +32,16 @@ awaitable<void> TaskGroup::join() {
   if (state->first_failure) std::rethrow_exception(state->first_failure);
 }
 
+void run_tasks(asio::io_context& context, const std::function<void(TaskGroup&)>& spawn_all) {
+  TaskGroup tasks(context);
+  std::exception_ptr fault;
+  tasks.on_failure([&](std::exception_ptr failure) {
+    fault = std::move(failure);
+    context.stop();
+  });
+  spawn_all(tasks);
+  context.run();
+  if (fault) std::rethrow_exception(fault);
+}
+
 }  // namespace dtl

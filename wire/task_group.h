@@ -37,4 +37,8 @@ class TaskGroup {
   std::shared_ptr<State> state_;  // shared with the tasks' completion handlers
 };
 
+// Runs `context` until the tasks that `spawn_all` spawns, and what they began, are over. The first
+// failure stops it and is rethrown.
+void run_tasks(asio::io_context& context, const std::function<void(TaskGroup&)>& spawn_all);
+
 }  // namespace dtl

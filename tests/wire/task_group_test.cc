@@ -56,5 +56,23 @@ TEST(TaskGroup, FirstFailureWinsAndEndsTheOthers) {
   EXPECT_EQ(group.running(), 0u);
 }
 
+TEST(RunTasks, EndsWithTheLastTaskOrTheFirstFailure) {
+  asio::io_context context;
+  asio::steady_timer soon(context, std::chrono::milliseconds(1));
+  bool ended = false;
+  run_tasks(context, [&](TaskGroup& tasks) { tasks.spawn(wait_for(soon, ended)); });
+  EXPECT_TRUE(ended);
+
+  asio::io_context another;
+  asio::steady_timer never(another, asio::steady_timer::time_point::max());
+  const auto run = [&] {
+    run_tasks(another, [&](TaskGroup& tasks) {
+      tasks.spawn(wait_for(never, ended));
+      tasks.spawn(fail("out"));
+    });
+  };
+  EXPECT_THROW(run(), std::runtime_error);
+}
+
 }  // namespace
 }  // namespace dtl
