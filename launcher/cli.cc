@@ -14,6 +14,8 @@
 #include "launcher/options.h"
 #include "launcher/program_lines.h"
 #include "plan/compat.h"
+#include "plan/pin_binding.h"
+#include "plan/pinning.h"
 #include "plan/placement.h"
 
 namespace dtl {
@@ -30,6 +32,11 @@ std::string check_seconds(const std::string& text, double low) {
 std::string check_count(const std::string& text) {
   if (parse_integer(text, 1, kMaxRanks)) return {};
   return fmt::format("'{}' is no number from 1 to {}", text, kMaxRanks);
+}
+
+std::string check_comm_cores(const std::string& text) {
+  if (parse_integer(text, 0, kMaxCommCores)) return {};
+  return fmt::format("'{}' is no number from 0 to {}", text, kMaxCommCores);
 }
 
 std::chrono::milliseconds to_milliseconds(double seconds) {
@@ -70,6 +77,11 @@ void define(CLI::App& app, Raw& raw) {
   app.add_option("--x", raw.env);
   app.add_option("--compat", raw.compat);
   app.add_option("--iface", line.interface);
+  app.add_option("--bind-to", line.pinning.bind_to);
+  app.add_option("--map-by", line.pinning.map_by);
+  app.add_option("--membind", line.pinning.memory_bind);
+  app.add_option("--binding", line.pinning.binding);
+  app.add_option("--comm-cores", line.comm_cores)->check(CLI::Validator(check_comm_cores, "N"));
   app.add_flag("--accept-new-host-keys", line.accept_new_host_keys);
   app.add_flag("--push", line.push);
   app.add_option("--config", line.job_file);
@@ -149,6 +161,13 @@ void take_count_from_c(Raw& raw) {
   raw.line.job_file.clear();
 }
 
+// -map-by node and ppr:N:node say which host a rank goes to, beside what it gets there.
+void take_placement_of_map(CommandLine& line) {
+  const MapPlacement placement = placement_of_map(line.pinning.map_by);
+  if (!line.deal && placement.round_robin) line.deal = 1;
+  if (!line.ranks_per_node) line.ranks_per_node = placement.ranks_per_node;
+}
+
 Raw parse_options(const OptionWords& words) {
   std::vector<std::string> options;
   for (const GivenOption& given : words.options) options.push_back(canonical_form(given));
@@ -168,6 +187,7 @@ Raw parse_options(const OptionWords& words) {
   if (app.count("--grace") > 0) raw.line.grace = to_milliseconds(raw.grace);
   take_count_from_c(raw);
   if (raw.round_robin && !raw.line.deal) raw.line.deal = 1;
+  take_placement_of_map(raw.line);
   if (!raw.compat.empty()) raw.line.compat = parse_dialects(raw.compat);
   if (!raw.rank_map.empty()) raw.line.rank_map = parse_rank_map(raw.rank_map);
   return raw;

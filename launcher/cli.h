@@ -37,6 +37,8 @@ struct CommandLine {
   std::vector<int> rank_map;      // -rankmap
   bool skip_launch_host = false;  // -skip-launch-node
   std::vector<Dialect> compat;    // --compat
+  PinOptions pinning;  // -bind-to and the like; I_MPI_PIN* are not among its variables yet
+  std::optional<int> comm_cores;  // --comm-cores
   std::string interface;
   bool accept_new_host_keys = false;
   bool push = false;

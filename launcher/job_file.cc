@@ -12,6 +12,7 @@
 #include "base/toml_file.h"
 #include "plan/compat.h"
 #include "plan/hostfile.h"
+#include "plan/pinning.h"
 #include "plan/placement.h"
 
 namespace dtl {
@@ -25,12 +26,13 @@ Error bad_value(const TomlFile& file, const std::string& key, std::string reason
   return Error(Exit::kBadInput, file.where(key), std::move(reason), std::move(hint));
 }
 
-std::optional<int> count(TomlFile& file, const std::string& key, std::int64_t highest) {
+std::optional<int> count(TomlFile& file, const std::string& key, std::int64_t highest,
+                         std::int64_t lowest = 1) {
   const auto value = file.integer(key);
   if (!value) return std::nullopt;
-  if (*value < 1 || *value > highest) {
+  if (*value < lowest || *value > highest) {
     throw bad_value(file, key, fmt::format("'{}' is {}", key, *value),
-                    fmt::format("a number from 1 to {}", highest));
+                    fmt::format("a number from {} to {}", lowest, highest));
   }
   return static_cast<int>(*value);
 }
@@ -218,6 +220,10 @@ JobFile parse_job_file(const std::string& toml, const std::string& path) {
   job.label = file.boolean("label").value_or(false);
   job.pin = file.boolean("pinning.enabled").value_or(true);
   job.threads = count(file, "pinning.threads", kMaxThreads);
+  job.comm_cores = count(file, "pinning.comm_cores", kMaxCommCores, 0);
+  job.bind_to = text(file, "pinning.bind_to").value_or("");
+  job.map_by = text(file, "pinning.map_by").value_or("");
+  job.memory_bind = text(file, "pinning.memory").value_or("");
   file.reject_unknown_keys();
   return job;
 }

@@ -34,10 +34,12 @@ struct JobFile {
   std::optional<std::string> working_directory;  // seen from the job file's folder
   std::optional<std::chrono::seconds> timeout;
   std::optional<std::chrono::seconds> grace;
-  std::optional<std::string> report;  // as typed: seen from where dtlaunch was started
-  bool label = false;                 // as -l
-  bool pin = true;                    // pinning.enabled
-  std::optional<int> threads;         // pinning.threads
+  std::optional<std::string> report;         // as typed: seen from where dtlaunch was started
+  bool label = false;                        // as -l
+  bool pin = true;                           // pinning.enabled
+  std::optional<int> threads;                // pinning.threads
+  std::optional<int> comm_cores;             // pinning.comm_cores
+  std::string bind_to, map_by, memory_bind;  // pinning.bind_to, .map_by, .memory; empty: not given
 };
 
 JobFile load_job_file(const std::string& path);

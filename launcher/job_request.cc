@@ -16,6 +16,7 @@
 #include "plan/environment.h"
 #include "plan/host_token.h"
 #include "plan/hostfile.h"
+#include "plan/pin_request.h"
 
 namespace dtl {
 namespace {
@@ -160,6 +161,10 @@ void take_from_file(const JobFile& file, CommandLine& line) {
   line.inheritance = first_of(line.inheritance, file.inheritance);
   if (line.compat.empty()) line.compat = file.compat;
   if (line.interface.empty()) line.interface = file.interface;
+  if (line.pinning.bind_to.empty()) line.pinning.bind_to = file.bind_to;
+  if (line.pinning.map_by.empty()) line.pinning.map_by = file.map_by;
+  if (line.pinning.memory_bind.empty()) line.pinning.memory_bind = file.memory_bind;
+  line.comm_cores = first_of(line.comm_cores, file.comm_cores);
 }
 
 void apply_file(const JobFile& file, const CommandLine& line, JobSettings& settings) {
@@ -178,6 +183,12 @@ void apply_file(const JobFile& file, const CommandLine& line, JobSettings& setti
   if (!line.grace && file.grace) settings.job.grace = *file.grace;
   if (settings.report.empty() && file.report) settings.report = *file.report;
   settings.label = settings.label || file.label;
+}
+
+// What is wrong with them is told before any host is spoken to.
+void check_pins(JobSettings& settings) {
+  settings.notes = pin_request_of(settings.request, nullptr).notes;
+  for (const Host& host : settings.request.hosts) pin_request_of(settings.request, &host);
 }
 
 }  // namespace
@@ -218,6 +229,9 @@ JobSettings describe_job(const CommandLine& given, const Surroundings& around) {
   add_own_directory(request.inherited, around.program_directory);
   inherit_for_programs(line, around, settings);
   request.compat = line.compat;
+  request.pinning = line.pinning;
+  request.pinning.environment = around.environment;
+  request.comm_cores = line.comm_cores;
   request.deal = line.deal;
   request.rank_map = line.rank_map;
   settings.label = line.prepend_rank;
@@ -234,6 +248,7 @@ JobSettings describe_job(const CommandLine& given, const Surroundings& around) {
   if (line.skip_launch_host) leave_this_host_out(request.hosts);
   if (line.nodes) keep_first_hosts(request.hosts, *line.nodes);
   request.hosts = needed_hosts(request);
+  check_pins(settings);
   return settings;
 }
 

@@ -17,6 +17,7 @@ struct JobSettings {
   bool label = false;
   std::string report;                // empty: none
   std::vector<std::string> notices;  // for the user, before anything starts
+  std::vector<std::string> notes;    // the same, for -v
 };
 
 // Where dtlaunch was started, and by what.

@@ -137,6 +137,9 @@ int run_job(const CommandLine& line) {
   const Surroundings around = current_surroundings();
   const JobSettings settings = describe_job(line, around);
   for (const std::string& notice : settings.notices) log_notice(notice);
+  for (const std::string& note : settings.notes) {
+    if (line.verbosity > 0) log_notice(note);
+  }
   if (!settings.report.empty()) check_report_can_be_written(settings.report);
   const SessionOptions options = session_options(line, settings, around);
   if (line.detach && !line.dry_run) return run_detached(settings, options);

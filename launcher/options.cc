@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::string_view kWhere = "Where to run";
 constexpr std::string_view kWhat = "What to run";
+constexpr std::string_view kPin = "How to pin ranks";
 constexpr std::string_view kWatch = "How to watch it";
 constexpr std::string_view kEnd = "How it ends";
 constexpr std::string_view kAbout = "About dtlaunch";
@@ -146,6 +147,22 @@ std::span<const Option> option_table() {
        true},
       {kWhat, {"-configfile"}, Takes::kValue, "FILE", "the programs, one a line: -n 2 a b c"},
       {kWhat, {"--dry-run"}, Takes::kNothing, "", "print the plan and start no rank"},
+
+      {kPin,
+       {"-bind-to"},
+       Takes::kValue,
+       "WHAT",
+       "core, socket, numa, hwthread, l3cache, user:0-3,8,\n"
+       "none...; default: the cores divided evenly"},
+      {kPin, {"-map-by"}, Takes::kValue, "WHAT", "socket, numa, ppr:2:socket, slot:PE=4, node..."},
+      {kPin, {"-membind"}, Takes::kValue, "POLICY", "preferred, bind, interleave or none"},
+      {kPin, {"-binding"}, Takes::kValue, "WORDS", "pin=...;domain=...;order=... of Intel MPI"},
+      {kPin,
+       {"--comm-cores"},
+       Takes::kValue,
+       "N",
+       "keep N cores of each rank for communication;\n"
+       "default: 1 from 8 cores on, else 0"},
 
       {kWatch, {"-l", "-prepend-rank"}, Takes::kNothing, "", "put [rank] before every line"},
       {kWatch,

@@ -33,6 +33,10 @@ RankSpec to_spec(const RankPlan& rank) {
   spec.working_directory = rank.working_directory;
   for (const int cpu : rank.cpus.to_vector()) spec.cpus.push_back(static_cast<std::uint32_t>(cpu));
   spec.wants_stdin = rank.rank == 0;
+  spec.memory_policy = rank.memory;
+  for (const int node : rank.memory_nodes) {
+    spec.memory_nodes.push_back(static_cast<std::uint32_t>(node));
+  }
   return spec;
 }
 

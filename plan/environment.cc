@@ -97,6 +97,13 @@ Map default_variables(const RankIdentity& id) {
       {"CCL_ATL_TRANSPORT", "ofi"},
   };
   if (!id.cpus.empty()) variables["I_MPI_PIN_INFO"] = pin_info(id.cpus);
+  if (!id.comm_cpus.empty()) {
+    variables["DTRING_COMM_CPUS"] = fmt::format("{}", fmt::join(id.comm_cpus, ","));
+  }
+  if (id.comm.of_each > 0) {  // oneCCL wants exactly COUNT of each local rank, the same list in all
+    variables["CCL_WORKER_COUNT"] = std::to_string(id.comm.of_each);
+    variables["CCL_WORKER_AFFINITY"] = fmt::format("{}", fmt::join(id.comm.cpus, ","));
+  }
   if (!id.address.empty()) variables["DTRING_ADDRESS"] = id.address;
   if (id.interface.empty()) return variables;
   // Without these, Gloo resolves the host's own name, which is often 127.0.1.1, and oneCCL takes

@@ -14,6 +14,12 @@ namespace dtl {
 // PMI_*/HYDI_*...).
 Variables forwardable(const Variables& launcher_environment);
 
+// The CPUs that the ranks of a node keep for communication: as many of each, in order of rank.
+struct CommCpus {
+  int of_each = 0;
+  std::vector<int> cpus;
+};
+
 struct RankIdentity {
   std::string job_id, host_name, master_address, interface, address;
   int master_port = 0;
@@ -23,7 +29,9 @@ struct RankIdentity {
   int cross_rank = 0, cross_size = 1;  // among the ranks with the same local rank
   int program_size = 1;                // ranks that run the same program
   int threads = 1;
-  std::vector<int> cpus;  // of the domain, for I_MPI_PIN_INFO
+  std::vector<int> cpus;       // of the domain, for I_MPI_PIN_INFO
+  std::vector<int> comm_cpus;  // this rank's own, for DTRING_COMM_CPUS
+  CommCpus comm;               // of all ranks of its node, for CCL_WORKER_*
 };
 
 // Computed values win over inherited ones; `set` (-genv, -env) wins over both. Sorted by name.

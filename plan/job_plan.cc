@@ -106,6 +106,9 @@ class PlanMaker {
     plan_.master_port = network_.master_port;
     check_master();
     for (std::size_t k = 0; k < groups_.size(); ++k) plan_.nodes.push_back(make_node(k));
+    for (const auto& [warning, names] : told_) {
+      plan_.warnings.push_back(fmt::format("{}: {}", first_names(names), warning));
+    }
     warn_of_crowding();
     warn_of_overruled_slots();
     warn_of_idle_hosts();
@@ -133,25 +136,81 @@ class PlanMaker {
     const NodeTopology& topology = facts_[host_of(k)].topology;
     const std::vector<std::size_t>& group = groups_[k];
     const int local_size = static_cast<int>(group.size());
-    const std::vector<Domain> domains = divide_cores(topology, local_size);
+    const NodePins pins = pin_node(pin_settings(k), topology, local_size, name_of(k));
     NodePlan node;
     node.host = static_cast<int>(host_of(k));
     node.host_name = name_of(k);
     node.address = network_.nodes[k].address;
     node.interface = network_.nodes[k].interface;
+    const CommCpus comm = comm_cpus(pins.domains);
     for (std::size_t i = 0; i < group.size(); ++i) {
-      node.ranks.push_back(make_rank(places_[group[i]], domains[i], node, k));
+      node.ranks.push_back(make_rank(places_[group[i]], pins.domains[i], comm, node, k));
     }
+    for (const std::string& warning : pins.warnings) told_[warning].push_back(node.host_name);
     note_crowding(node, budget_cores(topology));
     return node;
   }
 
-  RankPlan make_rank(const RankPlace& place, const Domain& domain, const NodePlan& node,
-                     std::size_t k) const {
+  PinSettings pin_settings(std::size_t k) const {
+    const Program& first = request_.programs[0];
+    const Variables set = set_for(first);
+    PinSettings settings;
+    settings.request =
+        pin_request_of(request_, request_.hosts.empty() ? nullptr : &request_.hosts[host_of(k)]);
+    settings.comm_cores = request_.comm_cores;
+    settings.threads = threads_asked_for(request_.threads, set).value_or(0);
+    if (!settings.comm_cores) settings.comm_cores = ccl_cores(first);
+    return settings;
+  }
+
+  // Cores for communication where oneCCL's own variables say how many: none where they say which.
+  std::optional<int> ccl_cores(const Program& program) const {
+    if (!said(program, "CCL_WORKER_AFFINITY").empty()) return 0;
+    const auto count = parse_integer(said(program, "CCL_WORKER_COUNT"), 0, kMaxCommCores);
+    if (!count) return std::nullopt;
+    return static_cast<int>(*count);
+  }
+
+  // What a rank of the program has in this variable before any is computed.
+  std::string said(const Program& program, std::string_view name) const {
+    std::string value;
+    const Variables set = set_for(program);
+    for (const Variables* variables :
+         {program.inherited ? &*program.inherited : &request_.inherited, &set}) {
+      for (const auto& [each, text] : *variables) {
+        if (each == name) value = text;
+      }
+    }
+    return value;
+  }
+
+  // As many of each rank's: CCL_WORKER_COUNT where that is said, else all that every rank has.
+  CommCpus comm_cpus(const std::vector<Domain>& domains) const {
+    const Program& first = request_.programs[0];
+    if (!said(first, "CCL_WORKER_AFFINITY").empty()) return {};
+    std::size_t each = domains.front().comm.size();
+    for (const Domain& domain : domains) each = std::min(each, domain.comm.size());
+    const auto count = parse_integer(said(first, "CCL_WORKER_COUNT"), 0, kMaxCommCores);
+    if (count && static_cast<std::size_t>(*count) > each) return {};
+    if (count) each = static_cast<std::size_t>(*count);
+    CommCpus comm{static_cast<int>(each), {}};
+    for (const Domain& domain : domains) {
+      comm.cpus.insert(comm.cpus.end(), domain.comm.begin(),
+                       domain.comm.begin() + static_cast<std::ptrdiff_t>(each));
+    }
+    return comm;
+  }
+
+  RankPlan make_rank(const RankPlace& place, const Domain& domain, const CommCpus& comm,
+                     const NodePlan& node, std::size_t k) const {
     RankPlan rank;
     rank.rank = place.rank;
     rank.local_rank = place.local_rank;
-    if (request_.pin) rank.cpus = domain.cpus;
+    rank.cpus = domain.cpus;
+    rank.comm = domain.comm;
+    rank.numa = domain.numa;
+    rank.memory = domain.memory;
+    rank.memory_nodes = domain.memory_nodes;
     rank.program = program_of_[static_cast<std::size_t>(place.rank)];
     const Program& program = request_.programs[static_cast<std::size_t>(rank.program)];
     rank.arguments = program.command;
@@ -173,6 +232,8 @@ class PlanMaker {
     identity.nodes = static_cast<int>(groups_.size());
     identity.threads = rank.threads;
     identity.cpus = rank.cpus.to_vector();
+    identity.comm_cpus = domain.comm;
+    identity.comm = comm;
     std::tie(identity.cross_rank, identity.cross_size) = among_nodes(place.local_rank, k);
     identity.program_size = program_sizes_[static_cast<std::size_t>(rank.program)];
     rank.environment =
@@ -257,6 +318,7 @@ class PlanMaker {
   std::vector<int> program_of_;                                      // of each rank
   std::vector<int> program_sizes_;                                   // ranks of each program
   std::map<std::pair<int, int>, std::vector<std::string>> crowded_;  // {threads, cores} -> nodes
+  std::map<std::string, std::vector<std::string>> told_;             // warning -> nodes
   JobPlan plan_;
 };
 

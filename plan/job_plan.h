@@ -15,7 +15,11 @@ namespace dtl {
 struct RankPlan {
   int rank = 0;
   int local_rank = 0;
-  CpuSet cpus;  // empty: not pinned
+  CpuSet cpus;            // empty: not pinned
+  std::vector<int> comm;  // CPUs kept for communication
+  std::vector<int> numa;  // the NUMA nodes of its CPUs, as Core::numa; empty when not pinned
+  MemoryPolicy memory = MemoryPolicy::kDefault;
+  std::vector<int> memory_nodes;  // what the kernel calls the NUMA nodes that `memory` is about
   int threads = 1;
   int program = 0;  // index into Request::programs
   std::string working_directory;

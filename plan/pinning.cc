@@ -1,153 +1,135 @@
 #include "plan/pinning.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <cassert>
 #include <cmath>
-#include <map>
+#include <set>
+
+#include "base/error.h"
+#include "plan/pin_domains.h"
 
 namespace dtl {
 namespace {
 
-using CoreList = std::vector<std::size_t>;  // indices into NodeTopology::cores, ascending
-
-CpuSet allowed_cpus(const NodeTopology& topology, std::size_t core) {
-  return CpuSet(topology.cores[core].cpus) & topology.allowed;
+// What follows from the CPUs that were asked for: cores, NUMA nodes, threads.
+Domain describe(const NodeTopology& topology, const CpuSet& cpus, int share) {
+  Domain domain;
+  domain.cpus = cpus;
+  domain.threads = share;
+  if (cpus.empty()) return domain;
+  std::set<int> numa;
+  for (const Core& core : topology.cores) {
+    if ((CpuSet(core.cpus) & cpus).empty()) continue;
+    ++domain.cores;
+    numa.insert(core.numa);
+  }
+  if (domain.cores == 0) domain.cores = cpus.count();  // a node that cannot name its cores
+  domain.numa.assign(numa.begin(), numa.end());
+  domain.threads = domain.cores;
+  if (topology.quota_cpus > 0) domain.threads = std::min(domain.threads, share);
+  return domain;
 }
 
-CoreList usable_cores(const NodeTopology& topology) {
-  CoreList usable;
-  for (std::size_t i = 0; i < topology.cores.size(); ++i) {
-    if (!allowed_cpus(topology, i).empty()) usable.push_back(i);
+// Of the cores that no domain has a part of, `count` for each rank: near it if there are any.
+void keep_idle_cores(const NodeTopology& topology, std::vector<Domain>& domains, int count,
+                     const std::string& host) {
+  CpuSet taken;
+  for (const Domain& domain : domains) taken = taken | domain.cpus;
+  std::vector<const Core*> idle;
+  for (const Core& core : topology.cores) {
+    const CpuSet cpus = CpuSet(core.cpus) & topology.allowed;
+    if (!cpus.empty() && (cpus & taken).empty()) idle.push_back(&core);
   }
-  return usable;
-}
-
-// The usable cores of each NUMA node, in order of first appearance.
-std::vector<CoreList> by_numa(const NodeTopology& topology, const CoreList& usable) {
-  std::vector<CoreList> groups;
-  std::map<int, std::size_t> group_of;
-  for (const std::size_t core : usable) {
-    const auto [found, is_new] = group_of.try_emplace(topology.cores[core].numa, groups.size());
-    if (is_new) groups.emplace_back();
-    groups[found->second].push_back(core);
+  const std::size_t wanted = domains.size() * static_cast<std::size_t>(count);
+  if (idle.size() < wanted) {
+    throw Error(Exit::kConfig, fmt::format("{}: --comm-cores {}", host, count),
+                fmt::format("the pins that were asked for leave {} of {} cores free", idle.size(),
+                            topology.cores.size()),
+                "masks that leave cores free, or --comm-cores 0");
   }
-  return groups;
-}
-
-// Domains of `size` or size+1 cores that use up every NUMA node without straddling. A node of c
-// cores holds n domains when n*size <= c <= n*(size+1), so any n between ceil(c/(size+1)) and
-// floor(c/size) will do; the counts must add up to the number of ranks. Empty when they cannot.
-std::vector<CoreList> divide_within_numa(const std::vector<CoreList>& groups, std::size_t ranks,
-                                         std::size_t size) {
-  std::vector<std::size_t> counts;
-  std::size_t fewest = 0, most = 0;
-  for (const CoreList& group : groups) {
-    const std::size_t low = (group.size() + size) / (size + 1);
-    const std::size_t high = group.size() / size;
-    if (low > high) return {};
-    counts.push_back(low);
-    fewest += low;
-    most += high;
-  }
-  if (ranks < fewest || ranks > most) return {};
-  std::size_t left = ranks - fewest;
-  std::vector<CoreList> domains;
-  for (std::size_t i = 0; i < groups.size(); ++i) {
-    const std::size_t more = std::min(left, groups[i].size() / size - counts[i]);
-    left -= more;
-    const std::size_t count = counts[i] + more;
-    const std::size_t larger = groups[i].size() - count * size;
-    auto next = groups[i].begin();
-    for (std::size_t k = 0; k < count; ++k) {
-      const auto end = next + static_cast<std::ptrdiff_t>(size + (k < larger ? 1 : 0));
-      domains.emplace_back(next, end);
-      next = end;
+  for (Domain& domain : domains) {
+    for (int k = 0; k < count; ++k) {
+      const auto near = std::find_if(idle.begin(), idle.end(), [&](const Core* core) {
+        return std::find(domain.numa.begin(), domain.numa.end(), core->numa) != domain.numa.end();
+      });
+      const auto at = near == idle.end() ? idle.begin() : near;
+      domain.comm.push_back((CpuSet((*at)->cpus) & topology.allowed).first());
+      idle.erase(at);
     }
   }
-  return domains;
 }
 
-// Where the sizes do not fit the NUMA nodes: as many whole domains per node as fit, larger ones
-// first; what is left over makes the domains that must straddle.
-std::vector<CoreList> divide_with_straddling(const std::vector<CoreList>& groups, std::size_t ranks,
-                                             std::size_t size, std::size_t larger) {
-  std::vector<CoreList> domains;
-  CoreList leftover;
-  std::size_t smaller = ranks - larger;
-  for (const CoreList& group : groups) {
-    auto next = group.begin();
-    for (;;) {
-      const auto room = static_cast<std::size_t>(group.end() - next);
-      std::size_t take = 0;
-      if (larger > 0 && room >= size + 1) {
-        take = size + 1;
-        --larger;
-      } else if (smaller > 0 && room >= size) {
-        take = size;
-        --smaller;
-      }
-      if (take == 0) break;
-      domains.emplace_back(next, next + static_cast<std::ptrdiff_t>(take));
-      next += static_cast<std::ptrdiff_t>(take);
-    }
-    leftover.insert(leftover.end(), next, group.end());
+// Memory from the domain's own NUMA nodes, unless that is all there are.
+void bind_memory(const NodeTopology& topology, const std::optional<MemoryPolicy>& asked,
+                 Domain& domain) {
+  const std::size_t nodes = topology.numa_nodes.size();
+  if (domain.numa.empty() || nodes == 0) return;
+  const bool all = domain.numa.size() >= nodes;
+  domain.memory = asked.value_or(all ? MemoryPolicy::kDefault : MemoryPolicy::kPreferred);
+  if (domain.memory == MemoryPolicy::kDefault) return;
+  for (const int numa : domain.numa) {
+    const auto index = static_cast<std::size_t>(numa);
+    if (index < nodes) domain.memory_nodes.push_back(topology.numa_nodes[index].os_index);
   }
-  std::sort(leftover.begin(), leftover.end());
-  auto next = leftover.begin();
-  for (std::size_t k = 0; k < larger + smaller; ++k) {
-    const auto end = next + static_cast<std::ptrdiff_t>(size + (k < larger ? 1 : 0));
-    domains.emplace_back(next, end);
-    next = end;
-  }
-  return domains;
 }
 
-std::vector<CoreList> divide(const NodeTopology& topology, const CoreList& usable,
-                             std::size_t ranks) {
-  std::vector<CoreList> domains;
-  if (ranks > usable.size()) {
-    for (std::size_t k = 0; k < ranks; ++k) domains.push_back({usable[k % usable.size()]});
-    return domains;
+int slower_cores(const NodeTopology& topology) {
+  return static_cast<int>(
+      std::count_if(topology.cores.begin(), topology.cores.end(), [&](const Core& core) {
+        return core.kind > 0 && !(CpuSet(core.cpus) & topology.allowed).empty();
+      }));
+}
+
+// --comm-cores, or one where a rank has cores enough.
+int comm_cores_of(const PinSettings& settings, const std::vector<Domain>& domains,
+                  const std::string& host) {
+  int least = domains.front().threads;  // by cores and by quota
+  for (const Domain& domain : domains) least = std::min({least, domain.threads, domain.cores});
+  if (!settings.comm_cores) return least >= kCommFrom ? 1 : 0;
+  if (*settings.comm_cores > 0 && *settings.comm_cores >= least) {
+    throw Error(Exit::kConfig, fmt::format("{}: --comm-cores {}", host, *settings.comm_cores),
+                fmt::format("a rank has {} core{} there, and must keep one to compute", least,
+                            least == 1 ? "" : "s"),
+                "fewer ranks per node, or fewer cores for communication");
   }
-  const std::size_t size = usable.size() / ranks, larger = usable.size() % ranks;
-  const std::vector<CoreList> groups = by_numa(topology, usable);
-  domains = divide_within_numa(groups, ranks, size);
-  if (domains.empty()) domains = divide_with_straddling(groups, ranks, size, larger);
-  std::stable_sort(domains.begin(), domains.end(), [](const CoreList& a, const CoreList& b) {
-    return a.size() != b.size() ? a.size() > b.size() : a.front() < b.front();
-  });
-  return domains;
+  return *settings.comm_cores;
 }
 
 }  // namespace
 
-int budget_cores(const NodeTopology& topology) {
-  int cores = static_cast<int>(usable_cores(topology).size());
-  if (cores == 0) cores = topology.allowed.count();  // a node that cannot name its cores
-  if (topology.quota_cpus > 0) {
-    cores = std::min(cores, static_cast<int>(std::ceil(std::min(topology.quota_cpus, 1e6))));
+NodePins pin_node(const PinSettings& settings, const NodeTopology& topology, int local_size,
+                  const std::string& host) {
+  NodePins pins;
+  const PinRequest& request = settings.request;
+  if (request.kind == PinKind::kDefault) {
+    pins.domains = divide_cores(topology, local_size);
+    const int comm = comm_cores_of(settings, pins.domains, host);
+    if (comm > 0) pins.domains = divide_cores(topology, local_size, comm);
+    CpuSet taken;
+    for (const Domain& domain : pins.domains) taken = taken | domain.cpus;
+    const int slower = slower_cores(topology);
+    const bool left_out = std::none_of(
+        topology.cores.begin(), topology.cores.end(),
+        [&](const Core& core) { return core.kind > 0 && !(CpuSet(core.cpus) & taken).empty(); });
+    if (slower > 0 && left_out) {
+      pins.notes.push_back(
+          fmt::format("{} slower cores (E-cores) get no rank: the others would wait "
+                      "for them in every step",
+                      slower));
+    }
+  } else {
+    PinDomains asked = pin_domains(request, topology, local_size, settings.threads, host);
+    const int share = std::max(1, budget_cores(topology) / local_size);
+    for (const CpuSet& cpus : asked.of_rank) {
+      pins.domains.push_back(describe(topology, cpus, share));
+    }
+    pins.warnings = std::move(asked.warnings);
+    const int comm = settings.comm_cores.value_or(0);
+    if (comm > 0) keep_idle_cores(topology, pins.domains, comm, host);
   }
-  return std::max(cores, 1);
-}
-
-// With a quota, domains still divide all usable cores, so that containers side by side on one
-// machine do not crowd onto its first cores; only the number of threads is limited.
-std::vector<Domain> divide_cores(const NodeTopology& topology, int local_size) {
-  assert(local_size >= 1);
-  const CoreList usable = usable_cores(topology);
-  const int budget = budget_cores(topology);
-  std::vector<Domain> domains(static_cast<std::size_t>(local_size));
-  std::vector<CoreList> lists(domains.size());
-  if (!usable.empty()) lists = divide(topology, usable, domains.size());
-  for (int k = 0; k < local_size; ++k) {
-    Domain& domain = domains[static_cast<std::size_t>(k)];
-    const CoreList& cores = lists[static_cast<std::size_t>(k)];
-    for (const std::size_t core : cores) domain.cpus = domain.cpus | allowed_cpus(topology, core);
-    const int share = std::max(1, budget / local_size + (k < budget % local_size ? 1 : 0));
-    if (cores.empty()) domain.cpus = topology.allowed;
-    domain.threads = cores.empty() ? share : std::min(share, static_cast<int>(cores.size()));
-  }
-  return domains;
+  for (Domain& domain : pins.domains) bind_memory(topology, request.memory, domain);
+  return pins;
 }
 
 }  // namespace dtl

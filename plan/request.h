@@ -26,6 +26,12 @@ struct Program {
   std::optional<Variables> inherited = {};  // absent: Request::inherited
 };
 
+// What was said about pinning, in any launcher's words: read by pin_request.h.
+struct PinOptions {
+  std::string bind_to, map_by, memory_bind, binding;  // as typed; empty: not given
+  Variables environment;                              // the launcher's own: I_MPI_PIN*
+};
+
 struct Request {
   std::vector<Host> hosts;            // empty: this machine, started without ssh
   std::optional<int> ranks;           // of all programs; absent: the sum of all slots
@@ -40,6 +46,8 @@ struct Request {
   std::string interface;        // --iface NAME or CIDR; empty: chosen by proof
   std::optional<int> threads;   // [pinning] threads of the job file; OMP_NUM_THREADS
   bool pin = true;              // [pinning] enabled
+  PinOptions pinning;
+  std::optional<int> comm_cores;  // --comm-cores, of each rank; absent: the plan decides
 };
 
 }  // namespace dtl

@@ -24,14 +24,14 @@ TEST(Pinning, DividesCoresEvenlyLargerDomainsFirst) {
   EXPECT_THAT(lists(invented_topology(1, 2), 1), ElementsAre("0-1 t2"));
 }
 
-TEST(Pinning, GivesARankAllHardwareThreadsOfItsCoresButCountsCores) {
-  EXPECT_THAT(lists(invented_topology(1, 4, 2), 2), ElementsAre("0-1,4-5 t2", "2-3,6-7 t2"));
+TEST(Pinning, GivesARankOneHardwareThreadOfEachOfItsCores) {
+  EXPECT_THAT(lists(invented_topology(1, 4, 2), 2), ElementsAre("0-1 t2", "2-3 t2"));
 }
 
 TEST(Pinning, NeverLeavesTheAllowedCpus) {
   NodeTopology topology = invented_topology(1, 4, 2);
   topology.allowed = CpuSet({1, 2, 6});
-  EXPECT_THAT(lists(topology, 2), ElementsAre("1 t1", "2,6 t1"));
+  EXPECT_THAT(lists(topology, 2), ElementsAre("1 t1", "2 t1"));
   EXPECT_EQ(budget_cores(topology), 2);
 }
 
