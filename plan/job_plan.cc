@@ -159,12 +159,12 @@ class PlanMaker {
         pin_request_of(request_, request_.hosts.empty() ? nullptr : &request_.hosts[host_of(k)]);
     settings.comm_cores = request_.comm_cores;
     settings.threads = threads_asked_for(request_.threads, set).value_or(0);
-    if (!settings.comm_cores) settings.comm_cores = ccl_cores(first);
+    settings.worker_cores = worker_cores(first);
     return settings;
   }
 
   // Cores for communication where oneCCL's own variables say how many: none where they say which.
-  std::optional<int> ccl_cores(const Program& program) const {
+  std::optional<int> worker_cores(const Program& program) const {
     if (!said(program, "CCL_WORKER_AFFINITY").empty()) return 0;
     const auto count = parse_integer(said(program, "CCL_WORKER_COUNT"), 0, kMaxCommCores);
     if (!count) return std::nullopt;

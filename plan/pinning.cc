@@ -86,7 +86,10 @@ int comm_cores_of(const PinSettings& settings, const std::vector<Domain>& domain
                   const std::string& host) {
   int least = domains.front().threads;  // by cores and by quota
   for (const Domain& domain : domains) least = std::min({least, domain.threads, domain.cores});
-  if (!settings.comm_cores) return least >= kCommFrom ? 1 : 0;
+  if (!settings.comm_cores) {
+    const int wanted = settings.worker_cores.value_or(least >= kCommFrom ? 1 : 0);
+    return wanted < least ? wanted : 0;
+  }
   if (*settings.comm_cores > 0 && *settings.comm_cores >= least) {
     throw Error(Exit::kConfig, fmt::format("{}: --comm-cores {}", host, *settings.comm_cores),
                 fmt::format("a rank has {} core{} there, and must keep one to compute", least,

@@ -36,8 +36,9 @@ std::vector<Domain> divide_cores(const NodeTopology& topology, int local_size, i
 
 struct PinSettings {
   PinRequest request;
-  std::optional<int> comm_cores;  // --comm-cores; absent: 1 where a rank has kCommFrom cores
-  int threads = 0;                // OMP_NUM_THREADS that the user set; 0: not set
+  std::optional<int> comm_cores;    // --comm-cores; absent: worker_cores where a rank has them
+  std::optional<int> worker_cores;  // CCL_WORKER_COUNT; absent: 1 where a rank has kCommFrom cores
+  int threads = 0;                  // OMP_NUM_THREADS that the user set; 0: not set
 };
 
 constexpr int kMaxCommCores = 1024;
