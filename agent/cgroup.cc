@@ -91,6 +91,17 @@ void each_group(const std::string& root, const std::string& controller,
   look(root + mount->folder);
 }
 
+// The number after `name` in a file of lines "name number".
+std::uint64_t counter(const std::string& path, std::string_view name) {
+  for (const std::string& line : lines_of(path)) {
+    const auto words = words_of(line);
+    if (words.size() == 2 && words[0] == name) {
+      return static_cast<std::uint64_t>(number(words[1]).value_or(0));
+    }
+  }
+  return 0;
+}
+
 template <class T>
 void tighten(T& limit, double candidate) {
   const auto value = static_cast<T>(candidate);
@@ -123,6 +134,17 @@ CgroupLimits read_cgroup_limits(const std::string& root) {
     memory(first_line(folder + "/memory.limit_in_bytes"));
   });
   return limits;
+}
+
+OomKills count_oom_kills(const std::string& root) {
+  std::uint64_t kills = 0;
+  each_group(root, "", [&](const std::string& folder) {
+    kills = std::max(kills, counter(folder + "/memory.events", "oom_kill"));
+  });
+  each_group(root, "memory", [&](const std::string& folder) {
+    kills = std::max(kills, counter(folder + "/memory.oom_control", "oom_kill"));
+  });
+  return {kills, counter(root + "/proc/vmstat", "oom_kill")};
 }
 
 }  // namespace dtl

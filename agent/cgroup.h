@@ -16,4 +16,11 @@ struct CgroupLimits {
 // cannot be read is no limit.
 CgroupLimits read_cgroup_limits(const std::string& root);
 
+// How many processes the kernel has killed for want of memory.
+struct OomKills {
+  std::uint64_t in_group = 0;  // in our group or one above it, where that is counted
+  std::uint64_t on_node = 0;
+};
+OomKills count_oom_kills(const std::string& root);
+
 }  // namespace dtl

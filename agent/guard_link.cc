@@ -55,6 +55,9 @@ void GuardLink::spawn(std::uint32_t rank, SpawnFiles files) {
 void GuardLink::signal_ranks(int signal) {
   push({GuardOrder::kSignal, 0, static_cast<std::uint32_t>(signal)});
 }
+void GuardLink::pass_signal(int signal) {
+  push({GuardOrder::kPass, 0, static_cast<std::uint32_t>(signal)});
+}
 void GuardLink::kill() {
   push({GuardOrder::kKill, 0, 0});
 }

@@ -24,6 +24,7 @@ class GuardLink {
 
   void spawn(std::uint32_t rank, SpawnFiles files);
   void signal_ranks(int signal);
+  void pass_signal(int signal);
   void kill();
   void tick();
 

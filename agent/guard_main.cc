@@ -76,7 +76,7 @@ void act(Guard& guard, GuardEvent event, const GuardRequest& request, const int*
       ranks::refuse(request.rank, fds, ECANCELED);
       break;
     case GuardAction::kSignal:
-      ranks::signal_all(static_cast<int>(request.signal));
+      ranks::signal_all(static_cast<int>(request.signal), request.order == GuardOrder::kSignal);
       break;
     case GuardAction::kEndAndTell: {
       const KillCount count = ranks::end_all();
@@ -119,6 +119,7 @@ bool take_request(Guard& guard) {
       act(guard, GuardEvent::kSpawnRequest, request, fds);
       break;
     case GuardOrder::kSignal:
+    case GuardOrder::kPass:
       act(guard, GuardEvent::kSignalRequest, request, nullptr);
       break;
     case GuardOrder::kKill:

@@ -10,12 +10,12 @@ namespace dtl {
 constexpr int kGuardLinkFd = 3;            // where dtguard finds its end
 constexpr unsigned kMaxLocalRanks = 4096;  // of one guard; its tables are static
 
-enum class GuardOrder : std::uint32_t { kSpawn = 1, kSignal, kKill, kTick };
+enum class GuardOrder : std::uint32_t { kSpawn = 1, kSignal, kPass, kKill, kTick };
 
 struct GuardRequest {
   GuardOrder order = GuardOrder::kTick;
   std::uint32_t rank = 0;    // kSpawn
-  std::uint32_t signal = 0;  // kSignal: to the group of every rank, then SIGCONT
+  std::uint32_t signal = 0;  // kSignal: to the group of every rank, then SIGCONT; kPass: alone
 };
 
 enum SpawnDescriptor { kSpecFd, kSecretSourceFd, kStdinFd, kStdoutFd, kStderrFd, kSpawnFds };

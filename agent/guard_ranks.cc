@@ -180,13 +180,13 @@ void refuse(std::uint32_t rank, const int* fds, int error_number) {
   }
 }
 
-void signal_all(int signal) {
+void signal_all(int signal, bool go_on) {
   for (unsigned i = 0; i < g_count; ++i) {
     const pid_t pid = g_slots[i].pid;
     if (pid < 0) continue;
     // A rank that is only starting may not lead a group yet.
     if (::kill(-pid, signal) != 0) ::kill(pid, signal);
-    ::kill(-pid, SIGCONT);
+    if (go_on) ::kill(-pid, SIGCONT);
   }
 }
 

@@ -17,8 +17,8 @@ namespace dtl::ranks {
 void start(std::uint32_t rank, const int* fds);
 void refuse(std::uint32_t rank, const int* fds, int error_number);
 
-// signal and SIGCONT to the group of every rank that runs.
-void signal_all(int signal);
+// signal, and SIGCONT if wanted, to the group of every rank that runs.
+void signal_all(int signal, bool go_on);
 
 // Reaps whatever has ended; ends what a rank left behind.
 void reap();

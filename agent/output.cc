@@ -1,25 +1,108 @@
 #include "agent/output.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "agent/kill_tree.h"
+#include "agent/supervisor.h"
 #include "base/limits.h"
 
 namespace dtl {
 
-awaitable<void> forward_output(asio::io_context& context, Connection& connection, Fd pipe,
-                               std::uint32_t rank, Stream stream) {
+RankCredit::RankCredit(asio::io_context& context, const OutputRules& rules)
+    : rules_(rules), left_(rules.window), wake_(context, asio::steady_timer::time_point::max()) {}
+
+void RankCredit::spend(std::size_t bytes) {
+  left_ -= std::min(bytes, left_);
+}
+
+void RankCredit::give_back(std::size_t bytes) {
+  left_ = std::min<std::size_t>(left_ + bytes, rules_.window);
+  if (left_ == rules_.window) let_down_ = false;
+  if (recovered()) wake_.cancel();
+}
+
+awaitable<bool> RankCredit::recover() {
+  if (recovered()) co_return true;
+  if (let_down_ || rules_.hold_ms == 0) co_return false;
+  const bool forever = rules_.hold_ms == kHoldForever;
+  const auto until =
+      forever ? asio::steady_timer::time_point::max()
+              : asio::steady_timer::clock_type::now() + std::chrono::milliseconds(rules_.hold_ms);
+  wake_.expires_at(until);
+  while (!recovered() && asio::steady_timer::clock_type::now() < until) {
+    boost::system::error_code woken;
+    co_await wake_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+  }
+  let_down_ = !recovered();
+  co_return !let_down_;
+}
+
+RankOutput::RankOutput(Connection& connection, RankCredit& credit, std::uint32_t rank,
+                       Stream stream, std::unique_ptr<RankFile> file)
+    : connection_(connection),
+      credit_(credit),
+      rank_(rank),
+      stream_(stream),
+      file_(std::move(file)) {}
+
+awaitable<void> RankOutput::forward(asio::io_context& context, Fd pipe) {
   asio::posix::stream_descriptor reader(context, pipe.release());
-  std::string bytes;
+  std::string bytes(kMaxOutputBytes, '\0');
   for (;;) {
-    co_await connection.wait_below(kOutputInFlight);
-    bytes.resize(kMaxOutputBytes);
+    if (!credit_.bounded()) co_await connection_.wait_below(kOutputInFlight);
     boost::system::error_code error;
     const std::size_t size = co_await reader.async_read_some(
         asio::buffer(bytes), asio::redirect_error(asio::use_awaitable, error));
-    if (error) co_return;  // the end of the pipe
-    bytes.resize(size);
-    connection.send(Output{rank, stream, bytes});
+    if (error) break;  // the end of the pipe
+    const std::string_view read(bytes.data(), size);
+    if (file_) {
+      const auto problem = file_->write(read, Time(boot_time_ms()));
+      if (problem) connection_.send(Notice{*problem});
+    }
+    co_await offer(read);
   }
+  tell_skipped();
+}
+
+awaitable<void> RankOutput::offer(std::string_view bytes) {
+  while (!bytes.empty()) {
+    if (skipping_) {
+      bytes = skip(bytes);
+      continue;
+    }
+    std::size_t size = std::min(credit_.left(), bytes.size());
+    if (size == 0) {
+      skipping_ = !co_await credit_.recover();
+      continue;
+    }
+    if (size < bytes.size()) {  // what may be missing begins at a line
+      const std::size_t end = bytes.substr(0, size).rfind('\n');
+      if (end != std::string_view::npos) size = end + 1;
+    }
+    connection_.send(Output{rank_, stream_, std::string(bytes.substr(0, size))});
+    credit_.spend(size);
+    bytes.remove_prefix(size);
+    if (!bytes.empty()) skipping_ = !co_await credit_.recover();
+  }
+}
+
+// Throws away, and once there is credit again what is left of a line too.
+std::string_view RankOutput::skip(std::string_view bytes) {
+  const std::size_t end = credit_.recovered() ? bytes.find('\n') : std::string_view::npos;
+  const std::size_t size = end == std::string_view::npos ? bytes.size() : end + 1;
+  skipped_ += size;
+  if (end != std::string_view::npos) {
+    skipping_ = false;
+    tell_skipped();
+  }
+  return bytes.substr(size);
+}
+
+void RankOutput::tell_skipped() {
+  if (skipped_ == 0) return;
+  connection_.send(Skipped{rank_, stream_, skipped_, file_ ? file_->path() : std::string()});
+  skipped_ = 0;
 }
 
 RankInput::RankInput(asio::io_context& context, Connection& connection, std::uint32_t rank, Fd pipe)

@@ -1,12 +1,14 @@
 #include "agent/session.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <ctime>
+#include <filesystem>
 #include <utility>
 
 #include "agent/examine.h"
@@ -108,13 +110,44 @@ awaitable<void> Session::read_guard() {
   for (;;) {
     const std::optional<GuardReport> report = co_await guard_.receive();
     if (!report) break;
-    const auto at = streams_.find(report->rank);
-    if (report->news == GuardNews::kExited && at != streams_.end() && at->second.input) {
-      at->second.input->close();
-    }
+    if (report->news == GuardNews::kExited) note_end(*report);
     feed(*report);
+    if (report->news == GuardNews::kStarted) note_start(*report);
   }
   feed(GuardGone{});
+}
+
+// Its output is read from here on, so that Started is told before.
+void Session::note_start(const GuardReport& report) {
+  const auto at = streams_.find(report.rank);
+  if (at == streams_.end() || at->second.pid != 0) return;
+  RankStreams& streams = at->second;
+  streams.pid = report.pid;
+  tasks_.spawn(forward(*streams.output, std::move(streams.output_pipe), report.rank));
+  tasks_.spawn(forward(*streams.errors, std::move(streams.errors_pipe), report.rank));
+}
+
+void Session::note_end(const GuardReport& report) {
+  const auto at = streams_.find(report.rank);
+  if (at == streams_.end()) return;
+  at->second.pid = 0;
+  if (at->second.input) at->second.input->close();
+  if (report.code == 0 && report.signal == 0) return;
+  const Evidence evidence = witness_->about(report.rank, report.signal == SIGKILL);
+  if (evidence.oom_kills > 0 || !evidence.error_file.empty()) connection_.send(evidence);
+}
+
+// Once a second; a debugger's or a test's brief stop is not worth a word.
+void Session::look_for_stopped_ranks() {
+  constexpr int kLooks = 3;  // 2 s
+  for (auto& [rank, streams] : streams_) {
+    const bool stopped = streams.pid != 0 && !supervisor_.paused && is_stopped(streams.pid);
+    streams.stopped_looks = stopped ? std::min(streams.stopped_looks + 1, kLooks + 1) : 0;
+    if (streams.stopped_looks != kLooks) continue;
+    connection_.send(Notice{"rank " + std::to_string(rank) +
+                            " is stopped (state T); it goes on after: kill -CONT " +
+                            std::to_string(streams.pid)});
+  }
 }
 
 awaitable<void> Session::watch_clock() {
@@ -123,6 +156,7 @@ awaitable<void> Session::watch_clock() {
     if (at >= next_heartbeat_) {
       next_heartbeat_ = at + kHeartbeat;
       guard_.tick();
+      look_for_stopped_ranks();
       if (listener_) connection_.send(Heartbeat{static_cast<std::uint64_t>(at.count())});
     }
     if (at >= due(supervisor_)) feed(TimePassed{});
@@ -140,8 +174,8 @@ awaitable<void> Session::watch_signals() {
   }
 }
 
-awaitable<void> Session::forward(Fd pipe, std::uint32_t rank, Stream stream) {
-  co_await forward_output(context_, connection_, std::move(pipe), rank, stream);
+awaitable<void> Session::forward(RankOutput& output, Fd pipe, std::uint32_t rank) {
+  co_await output.forward(context_, std::move(pipe));
   if (--streams_[rank].open_outputs == 0) feed(OutputEnded{rank});
 }
 
@@ -211,6 +245,13 @@ void Session::dispatch(const Message& message) {
     tasks_.spawn(reach(*wanted));
   } else if (const auto* question = std::get_if<Examine>(&message)) {
     examine(*question);
+  } else if (const auto* rules = std::get_if<OutputRules>(&message)) {
+    rules_ = *rules;
+  } else if (const auto* credit = std::get_if<Credit>(&message)) {
+    const auto at = streams_.find(credit->rank);
+    if (at != streams_.end()) at->second.credit->give_back(credit->bytes);
+  } else if (const auto* signal = std::get_if<Signal>(&message)) {
+    feed(*signal);
   } else if (std::holds_alternative<StopListening>(message)) {
     listener_->close();
   } else if (!std::holds_alternative<Heartbeat>(message)) {
@@ -230,6 +271,8 @@ void Session::perform(const Effect& effect) {
     spawn(*rank);
   } else if (const auto* signal = std::get_if<SignalRanks>(&effect)) {
     guard_.signal_ranks(signal->signal);
+  } else if (const auto* passed = std::get_if<PassSignal>(&effect)) {
+    guard_.pass_signal(passed->signal);
   } else if (std::holds_alternative<KillByGuard>(effect)) {
     guard_.kill();
   } else if (std::holds_alternative<KillByOwnHand>(effect)) {
@@ -262,21 +305,42 @@ SpawnFiles Session::open_files(const SpawnRank& spawn) {
   Pipe output = make_rank_pipe(), errors = make_rank_pipe();
   Pipe input = spec.wants_stdin ? make_pipe() : Pipe{duplicate_null(O_RDONLY), Fd()};
   SpawnFiles files;
-  files[kSpecFd] = sealed_memory_file("dtl-rank", pack_spawn_spec(spec, own_folder_));
+  if (!witness_) witness_.emplace(job_id_);
+  RankSpec complete = spec;
+  witness_->add_error_file(complete);
+  files[kSpecFd] = sealed_memory_file("dtl-rank", pack_spawn_spec(complete, own_folder_));
   files[kSecretSourceFd] = sealed_memory_file("dtl-secret", spawn.secret);
   files[kStdinFd] = std::move(input.read_end);
   files[kStdoutFd] = std::move(output.write_end);
   files[kStderrFd] = std::move(errors.write_end);
   RankStreams& streams = streams_[spec.rank];
   streams.open_outputs = 2;
-  tasks_.spawn(forward(std::move(output.read_end), spec.rank, Stream::kStdout));
-  tasks_.spawn(forward(std::move(errors.read_end), spec.rank, Stream::kStderr));
+  streams.credit = std::make_unique<RankCredit>(context_, rules_);
+  streams.output = std::make_unique<RankOutput>(connection_, *streams.credit, spec.rank,
+                                                Stream::kStdout, kept_file(spec.rank, ".out"));
+  streams.errors = std::make_unique<RankOutput>(connection_, *streams.credit, spec.rank,
+                                                Stream::kStderr, kept_file(spec.rank, ".err"));
+  streams.output_pipe = std::move(output.read_end);
+  streams.errors_pipe = std::move(errors.read_end);
   if (spec.wants_stdin) {
     streams.input =
         std::make_unique<RankInput>(context_, connection_, spec.rank, std::move(input.write_end));
     tasks_.spawn(feed_input(spec.rank));
   }
   return files;
+}
+
+std::unique_ptr<RankFile> Session::kept_file(std::uint32_t rank, const char* ending) {
+  if (rules_.log_directory.empty()) return nullptr;
+  if (kept_in_.empty()) {
+    kept_in_ = rules_.log_directory + "/" + job_id_;
+    std::error_code failed;
+    std::filesystem::create_directories(rules_.log_directory, failed);
+    if (::mkdir(kept_in_.c_str(), 0700) != 0 && errno != EEXIST) {
+      connection_.send(Notice{"cannot keep output in " + kept_in_ + ": " + errno_text(errno)});
+    }
+  }
+  return std::make_unique<RankFile>(kept_in_ + "/rank." + std::to_string(rank) + ending);
 }
 
 void Session::give_input(const Stdin& message) {

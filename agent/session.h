@@ -13,6 +13,7 @@
 #include "agent/output.h"
 #include "agent/probe.h"
 #include "agent/supervisor.h"
+#include "agent/witness.h"
 #include "base/fd.h"
 #include "base/job_record.h"
 #include "plan/topology.h"
@@ -34,8 +35,13 @@ class Session {
 
  private:
   struct RankStreams {
+    std::unique_ptr<RankCredit> credit;
+    std::unique_ptr<RankOutput> output, errors;
+    Fd output_pipe, errors_pipe;       // until it has started
     std::unique_ptr<RankInput> input;  // for wants_stdin
     int open_outputs = 0;
+    std::uint32_t pid = 0;  // while it runs
+    int stopped_looks = 0;  // how often in a row it was seen stopped
   };
 
   awaitable<void> read_frames(NodeFacts facts);
@@ -43,7 +49,7 @@ class Session {
   awaitable<void> read_guard();
   awaitable<void> watch_clock();
   awaitable<void> watch_signals();
-  awaitable<void> forward(Fd pipe, std::uint32_t rank, Stream stream);
+  awaitable<void> forward(RankOutput& output, Fd pipe, std::uint32_t rank);
   awaitable<void> feed_input(std::uint32_t rank);
   awaitable<void> reach(Reach wanted);
   void examine(const Examine& question);
@@ -57,6 +63,10 @@ class Session {
   SpawnFiles open_files(const SpawnRank& spawn);
   void give_input(const Stdin& message);
   void record(const Start& start);
+  void note_start(const GuardReport& report);
+  void note_end(const GuardReport& report);
+  void look_for_stopped_ranks();
+  std::unique_ptr<RankFile> kept_file(std::uint32_t rank, const char* ending);
 
   asio::io_context context_{1};  // first: outlives what is suspended in it
   std::string own_folder_;
@@ -71,6 +81,9 @@ class Session {
   std::string job_id_;
   JobRecord record_;  // of this node's part of the job
   OwnRecord record_file_;
+  OutputRules rules_;
+  std::string kept_in_;  // the job's folder of kept output; empty: none, or it cannot be made
+  std::optional<Witness> witness_;
   Time next_heartbeat_{};
   std::optional<Exit> exit_;
   std::jthread examiner_;  // last: joined while all that it uses is there

@@ -34,6 +34,10 @@ AgentState next_state(AgentState state, Cue cue) {
   return kTable[static_cast<int>(state)][static_cast<int>(cue)];
 }
 
+Time lease(const Supervisor& supervisor) {
+  return supervisor.paused ? Time(kPauseLease) : Time(kLease);
+}
+
 // One step: collects the effects of one event.
 class Step {
  public:
@@ -49,6 +53,7 @@ class Step {
   void on(const Start& start);
   void on(const Stop& stop) { stop_ranks(static_cast<int>(stop.signal), Time(stop.grace_ms)); }
   void on(const Kill&) { cue(Cue::kKill); }
+  void on(const Signal& signal);
   void on(const Finish&);
   void on(const LauncherHeard&) { s_.heard = now_; }
   void on(const LauncherGone&) {
@@ -78,6 +83,7 @@ void Step::cue(Cue cue) {
   s_.state = next_state(before, cue);
   s_.stopped = s_.stopped || cue != Cue::kClean;
   if (s_.state == before) return;
+  s_.paused = false;
   if (s_.state == AgentState::kKilling) effects_.push_back(KillByGuard{});
   if (s_.state == AgentState::kClean) s_.finish_by = now_ + kDrainDeadline;
 }
@@ -92,6 +98,13 @@ void Step::on(const Start& start) {
     s_.ranks[spec.rank] = RankState{};
     effects_.push_back(SpawnRank{start.secret, spec});
   }
+}
+
+void Step::on(const Signal& signal) {
+  if (s_.state != AgentState::kServing) return;
+  if (signal.signal == SIGSTOP) s_.paused = true;
+  if (signal.signal == SIGCONT) s_.paused = false;
+  effects_.push_back(PassSignal{static_cast<int>(signal.signal)});
 }
 
 void Step::on(const Finish&) {
@@ -159,7 +172,7 @@ void Step::on(const OutputEnded& ended) {
 }
 
 void Step::on(const TimePassed&) {
-  if (now_ >= s_.heard + kLease && !s_.leave) leave(Exit::kUnreachable);
+  if (now_ >= s_.heard + lease(s_) && !s_.leave) leave(Exit::kUnreachable);
   if (s_.state == AgentState::kStopping && now_ >= s_.grace_ends) cue(Cue::kKill);
 }
 
@@ -202,7 +215,7 @@ std::vector<Effect> step(Supervisor& supervisor, const Event& event, Time now) {
 }
 
 Time due(const Supervisor& supervisor) {
-  Time due = supervisor.leave ? Time::max() : supervisor.heard + kLease;
+  Time due = supervisor.leave ? Time::max() : supervisor.heard + lease(supervisor);
   if (supervisor.state == AgentState::kStopping) due = std::min(due, supervisor.grace_ends);
   if (supervisor.state == AgentState::kClean && supervisor.finish_wanted) {
     due = std::min(due, supervisor.finish_by);

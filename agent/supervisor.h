@@ -27,7 +27,7 @@ enum class AgentState {
   kGone,      // exits
 };
 
-// ---- events: the launcher's Start, Stop, Kill and Finish, the guard's reports, and
+// ---- events: the launcher's Start, Stop, Kill, Signal and Finish, the guard's reports, and
 struct LauncherHeard {};  // any frame
 struct LauncherGone {};   // end of input, or garbage
 struct Terminated {       // a signal to the agent itself
@@ -38,8 +38,8 @@ struct OutputEnded {  // both pipes of a rank are closed
   std::uint32_t rank = 0;
 };
 struct TimePassed {};  // due() has come
-using Event = std::variant<Start, Stop, Kill, Finish, LauncherHeard, LauncherGone, Terminated,
-                           GuardReport, GuardGone, OutputEnded, TimePassed>;
+using Event = std::variant<Start, Stop, Kill, Signal, Finish, LauncherHeard, LauncherGone,
+                           Terminated, GuardReport, GuardGone, OutputEnded, TimePassed>;
 
 // ---- effects, to be performed in order
 struct SpawnRank {
@@ -47,6 +47,9 @@ struct SpawnRank {
   RankSpec spec;
 };
 struct SignalRanks {
+  int signal = 0;
+};
+struct PassSignal {  // and nothing more; SignalRanks also lets stopped ranks go on
   int signal = 0;
 };
 struct KillByGuard {};
@@ -57,8 +60,8 @@ struct SendMessage {
 struct ExitAgent {
   Exit status = Exit::kOk;
 };
-using Effect =
-    std::variant<SpawnRank, SignalRanks, KillByGuard, KillByOwnHand, SendMessage, ExitAgent>;
+using Effect = std::variant<SpawnRank, SignalRanks, PassSignal, KillByGuard, KillByOwnHand,
+                            SendMessage, ExitAgent>;
 
 struct RankState {
   bool started = false;  // by the guard
@@ -70,6 +73,7 @@ struct RankState {
 struct Supervisor {
   AgentState state = AgentState::kServing;
   Time heard{};                              // the launcher's last frame
+  bool paused = false;                       // the launcher is stopped, and so are the ranks
   std::map<std::uint32_t, RankState> ranks;  // that have not been told as ended
   bool stopped = false;                      // a Stop, Kill or the like has come: no more ranks
   Time grace_ends{};                         // in kStopping

@@ -55,6 +55,22 @@ struct Raw {
   double timeout = 0, grace = 0;
 };
 
+void define_output(CLI::App& app, OutputChoice& shown) {
+  app.add_flag("--prepend-rank", shown.prepend_rank);
+  app.add_option("--prepend-pattern", shown.pattern);
+  app.add_flag("--tag-output", shown.tag);
+  app.add_flag("--timestamp-output", shown.time);
+  app.add_option("--only", shown.only);
+  app.add_option("--color", shown.color);
+  app.add_flag("--fold", shown.fold);
+  app.add_flag("--no-fold", shown.no_fold);
+  app.add_option("--output", shown.mode);
+  app.add_option("--outfile-pattern", shown.outfile);
+  app.add_option("--errfile-pattern", shown.errfile);
+  app.add_option("--log-dir", shown.log_directory);
+  app.add_option("--stdin", shown.input);
+}
+
 void define(CLI::App& app, Raw& raw) {
   CommandLine& line = raw.line;
   const CLI::Validator count(check_count, "N");
@@ -92,7 +108,7 @@ void define(CLI::App& app, Raw& raw) {
   app.add_option("--m", raw.module);
   app.add_flag("--dry-run", line.dry_run);
   app.add_flag("--detach", line.detach);
-  app.add_flag("--prepend-rank", line.prepend_rank);
+  define_output(app, line.shown);
   app.add_option("--report", line.report);
   app.add_flag("--verbose", line.verbosity);
   app.add_option("--timeout", raw.timeout)

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "launcher/inheritance.h"
+#include "launcher/output_choice.h"
 #include "plan/request.h"
 
 namespace dtl {
@@ -48,7 +49,7 @@ struct CommandLine {
   Variables set;                           // -genv, in order
   bool dry_run = false;
   bool detach = false;
-  bool prepend_rank = false;
+  OutputChoice shown;
   std::string report;
   std::vector<std::string> notes;  // for -v: options of other launchers that mean nothing here
   int verbosity = 0;               // 1: -v, 2: -vv

@@ -10,17 +10,22 @@
 #include <utility>
 #include <vector>
 
+#include "launcher/console_options.h"
 #include "launcher/line_mixer.h"
 #include "launcher/output_writer.h"
+#include "launcher/rank_files.h"
 
 namespace dtl {
 
 class Console {
  public:
-  Console(OutputWriter::Descriptors descriptors, bool label, OutputWriter::Events events);
+  Console(OutputWriter::Descriptors descriptors, const ConsoleOptions& options,
+          OutputWriter::Events events);
 
   void set_ranks(std::size_t ranks);
+  void set_rank(int rank, LabelFacts facts);
   void rank_output(const Output& message, Time now);
+  void rank_skipped(const Skipped& message, const std::string& host, Time now);
   void rank_ended(int rank);
   // One line, or a card of several, from dtlaunch: "dtlaunch: ..." on standard error.
   void say(std::string_view text);
@@ -29,28 +34,32 @@ class Console {
 
   void show_partial_lines(Time now);
   std::optional<Time> next_partial_line() const { return mixer_.next_partial_line(); }
+  void finish();  // the job is over: whatever is unfinished is shown as it is
 
-  // A pipe that is read slowly: whoever produces output has to wait. A terminal never makes the
-  // job wait: what it cannot show in time is dropped and counted.
-  bool must_wait() const { return !terminal_ && !lossy_ && writer_.full(); }
-  // Nobody waits any more, because the job is ending.
-  void stop_waiting();
+  // What the agents are to keep to; the windows of all ranks together are bounded.
+  OutputRules rules(std::size_t ranks) const;
+  // From now on nothing waits for a slow reader, because the job is ending.
+  void stop_waiting() { writer_.set_lossy(true); }
 
   std::vector<std::string> last_lines(int rank) const;
   const std::vector<std::string>& messages() const { return messages_; }
-  std::size_t dropped_bytes() const { return writer_.dropped_bytes(); }
+  std::size_t dropped_bytes() const { return skipped_bytes_ + writer_.dropped_bytes(); }
   int columns() const { return columns_; }  // for cards and tables
 
  private:
   void flush() { writer_.write(mixer_.take()); }
+  bool on_screen(int rank) const;
 
+  ConsoleOptions options_;
   bool terminal_;
-  bool lossy_ = false;
   int columns_;
   LineMixer mixer_;
   std::vector<LineTail> tails_;
+  std::vector<LabelFacts> facts_;
+  RankFiles files_[2];  // of standard output, error
   std::vector<std::string> messages_;
   std::function<void(std::string_view)> said_;  // hears what say() says; may be empty
+  std::size_t skipped_bytes_ = 0;
   mutable OutputWriter writer_;
 };
 

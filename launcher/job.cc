@@ -79,6 +79,7 @@ Time Stepper::stop_grace() const {
 }
 
 void Stepper::enter_stopping() {
+  job_.stop_began = now_;
   job_.patience = now_ + kHeartbeat;
   job_.deadline = now_ + stop_grace() + kReapDeadline + kAnswerMargin;
   Stop stop;
@@ -111,6 +112,7 @@ void Stepper::operator()(const AgentReady& event) {
   if (node.phase != NodePhase::kStarting) return;
   node.phase = NodePhase::kReady;
   node.last_heard = now_;
+  node.up = now_;
   check_started();
 }
 
@@ -159,7 +161,12 @@ void Stepper::operator()(const Refused& event) {
 }
 
 void Stepper::operator()(const Signalled& event) {
-  if (!ending()) {
+  if (event.signal == SIGTSTP) {
+    pause();
+  } else if (event.signal == SIGUSR1 || event.signal == SIGUSR2) {
+    const bool running = job_.state == JobState::kRunning;
+    if (running) send_to_all(Signal{static_cast<std::uint32_t>(event.signal)});
+  } else if (!ending()) {
     notice(-1,
            fmt::format("{}: stopping the job; once more to kill it", signal_name(event.signal)));
     Outcome outcome;
@@ -175,6 +182,19 @@ void Stepper::operator()(const Signalled& event) {
   } else {
     deadline_passed();  // a third time: the user does not want to wait
   }
+}
+
+// ^Z. While the job ends nothing of it is stopped: that would only keep it from ending.
+void Stepper::pause() {
+  if (job_.state == JobState::kRunning) send_to_all(Signal{SIGSTOP});
+  effects.push_back(StopSelf{});
+}
+
+void Stepper::operator()(const Continued&) {
+  for (NodeState& node : job_.nodes) node.last_heard = now_;
+  job_.next_silence = now_ + kSuspect;
+  job_.next_heartbeat = now_;
+  if (job_.state == JobState::kRunning) send_to_all(Signal{SIGCONT});
 }
 
 void Stepper::operator()(const OutputClosed&) {
@@ -195,6 +215,7 @@ void Stepper::operator()(const Tick&) {
     outcome.exit_status = static_cast<int>(Exit::kTimeout);
     abandon(std::move(outcome));
   }
+  if (job_.early_end && now_ >= *job_.early_end) tell_who_ended_early();
   if (job_.patience && now_ >= *job_.patience) tell_whom_we_wait_for();
   if (job_.deadline && now_ >= *job_.deadline) deadline_passed();
 }
@@ -239,6 +260,7 @@ std::vector<job::Effect> step(Job& job, const job::Event& event, Time now) {
 
 Time next_wakeup(const Job& job) {
   Time next = std::min(job.next_heartbeat, job.next_silence);
+  if (job.early_end) next = std::min(next, *job.early_end);
   if (job.deadline) next = std::min(next, *job.deadline);
   if (job.options.timeout && job.state < JobState::kStopping) {
     next = std::min(next, *job.options.timeout);

@@ -51,6 +51,7 @@ struct AgentLost {  // it was ready, and its stream ended or broke
 struct FromAgent {  // any message after Hello
   int node = 0;
   Message message;
+  bool consequence = false;  // Exited: its last words were about a lost connection to another rank
 };
 struct Placed {  // which nodes have ranks, in order of rank, and how many ranks each
   std::vector<int> nodes;
@@ -64,14 +65,16 @@ struct Refused {  // no placement, no network or no plan; or a dry run is over
   Cause cause = Cause::kCannotStart;
   int exit_status = 78;
 };
-struct Signalled {  // SIGINT, SIGTERM, SIGHUP to dtlaunch
+struct Signalled {  // to dtlaunch: SIGINT, SIGTERM and SIGHUP end the job, SIGTSTP stops it for a
+                    // while, SIGUSR1 and SIGUSR2 go to the ranks
   int signal = 2;
 };
+struct Continued {};  // after StopSelf, by SIGCONT
 struct OutputClosed {};
 struct Tick {};  // time has passed; see next_wakeup
 
 using Event = std::variant<AgentReady, AgentFailed, AgentLost, FromAgent, Placed, Judged, Planned,
-                           Refused, Signalled, OutputClosed, Tick>;
+                           Refused, Signalled, Continued, OutputClosed, Tick>;
 
 // ---- effects, to be performed in order
 struct Send {
@@ -85,7 +88,8 @@ struct Probe {         // one Reach to each used node
 struct JudgeNetwork {};  // all used nodes have said Reached: answer with Judged
 struct MakePlan {};      // answer with Planned or Refused
 struct StartRanks {};    // one Start to each node of the plan
-struct CloseNode {       // its stream is of no more use
+struct StopSelf {};  // SIGSTOP to dtlaunch, once everything sent has left; answer with Continued
+struct CloseNode {   // its stream is of no more use
   int node = 0;
 };
 struct Notice {  // one line for the user
@@ -93,8 +97,8 @@ struct Notice {  // one line for the user
   std::string text;
 };
 
-using Effect =
-    std::variant<Send, PlaceRanks, Probe, JudgeNetwork, MakePlan, StartRanks, CloseNode, Notice>;
+using Effect = std::variant<Send, PlaceRanks, Probe, JudgeNetwork, MakePlan, StartRanks, StopSelf,
+                            CloseNode, Notice>;
 
 }  // namespace job
 
@@ -109,6 +113,7 @@ enum class NodePhase {
 struct NodeState {
   NodePhase phase = NodePhase::kStarting;
   Time last_heard{0};
+  std::optional<Time> up, finished;   // its Hello came; it said that nothing is left
   bool suspected = false;             // the "slow" notice was given
   std::optional<Exit> start_failure;  // why it is not there
   std::optional<Listening> listening;
@@ -124,8 +129,10 @@ struct RankState {
   int code = 0;
   int signal = 0;
   std::uint64_t max_rss_kib = 0;
-  Time ended{0};
-  bool after_stop = false;  // it ended after the job had been told to stop
+  Time started{0}, ended{0};
+  bool after_stop = false;   // it ended after the job had been told to stop
+  bool consequence = false;  // it failed because another rank had
+  Evidence evidence;
 };
 
 struct JobOptions {
@@ -147,7 +154,9 @@ struct Job {
   Time next_heartbeat{0};
   Time next_silence{0};  // no node can have been silent for too long before this
   Time last_step{0};
-  std::optional<Time> patience;  // when to say whom a stop is waiting for
+  Time stop_began{0};
+  std::optional<Time> early_end;  // when to say who has ended while others still run
+  std::optional<Time> patience;   // when to say whom a stop is waiting for
   bool kill_sent = false;
 };
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <csignal>
 #include <type_traits>
 
 #include "launcher/job_stepper.h"
@@ -23,14 +24,17 @@ void Stepper::operator()(const FromAgent& event) {
     } else if constexpr (std::is_same_v<T, SpawnFailed>) {
       spawn_failed(event.node, message);
     } else if constexpr (std::is_same_v<T, Exited>) {
-      exited(event.node, message);
+      exited(event.node, message, event.consequence);
+    } else if constexpr (std::is_same_v<T, Evidence>) {
+      if (RankState* rank = rank_of(event.node, message.rank)) rank->evidence = message;
     } else if constexpr (std::is_same_v<T, Finished>) {
       finished(event.node, message);
     } else if constexpr (std::is_same_v<T, Trouble>) {
       lose(event.node, Cause::kAgentFailed, static_cast<int>(Exit::kOs), message.text);
       close(event.node);
     } else if constexpr (!std::is_same_v<T, Output> && !std::is_same_v<T, StdinTaken> &&
-                         !std::is_same_v<T, Heartbeat>) {
+                         !std::is_same_v<T, Heartbeat> && !std::is_same_v<T, Skipped> &&
+                         !std::is_same_v<T, dtl::Notice>) {
       garbage(event.node, "a message that only a launcher sends");
     }
   };
@@ -79,6 +83,7 @@ void Stepper::started(int node, const Started& message) {
   if (rank == nullptr || rank->phase != RankPhase::kWaiting) return;
   rank->phase = RankPhase::kStarted;
   rank->pid = message.pid;
+  rank->started = now_;
 }
 
 void Stepper::spawn_failed(int node, const SpawnFailed& message) {
@@ -95,12 +100,13 @@ void Stepper::spawn_failed(int node, const SpawnFailed& message) {
   rank_ended(*rank, RankPhase::kSpawnFailed, outcome, true);
 }
 
-void Stepper::exited(int node, const Exited& message) {
+void Stepper::exited(int node, const Exited& message, bool consequence) {
   RankState* rank = rank_of(node, message.rank);
   if (rank == nullptr || gone(*rank)) return;
   rank->code = static_cast<int>(message.code);
   rank->signal = static_cast<int>(message.signal);
   rank->max_rss_kib = message.max_rss_kib;
+  rank->consequence = consequence && message.signal == 0 && message.code != 0;
   if (message.left_behind > 0) {
     notice(node, fmt::format("rank {} left {} process{} behind; ended", message.rank,
                              message.left_behind, message.left_behind == 1 ? "" : "es"));
@@ -111,7 +117,24 @@ void Stepper::exited(int node, const Exited& message) {
   outcome.signal = rank->signal;
   outcome.cause = rank->signal != 0 ? Cause::kRankSignal : Cause::kRankExit;
   outcome.exit_status = rank->signal != 0 ? 128 + rank->signal : rank->code;
-  rank_ended(*rank, RankPhase::kExited, outcome, outcome.exit_status != 0);
+  const bool failed = outcome.exit_status != 0;
+  if (!failed && job_.state == JobState::kRunning) job_.early_end = now_ + kEarlyEnd;
+  if (failed && job_.state == JobState::kStopping) blame(outcome);
+  rank_ended(*rank, RankPhase::kExited, outcome, failed);
+}
+
+// The news of a failure may come after the news of what it did to another rank: a connection that
+// breaks is seen at once, the rank that broke it is reported by another node, perhaps later. So a
+// first failure that looks like a consequence is replaced by one that cannot be, for a moment.
+void Stepper::blame(const Outcome& failure) {
+  if (!job_.outcome || job_.outcome->cause != Cause::kRankExit || job_.kill_sent) return;
+  if (now_ > job_.stop_began + std::min(Time(kBlameWindow), stop_grace())) return;
+  const RankState& first = job_.ranks[static_cast<std::size_t>(job_.outcome->rank)];
+  const RankState& now = job_.ranks[static_cast<std::size_t>(failure.rank)];
+  if (!first.consequence || now.consequence) return;
+  // SIGTERM is how we end ranks, and programs answer it with these.
+  const bool ours = now.signal == SIGTERM || now.code == 128 + SIGTERM;
+  if (!ours) job_.outcome = failure;
 }
 
 void Stepper::rank_ended(RankState& rank, RankPhase phase, const Outcome& failure, bool failed) {
@@ -135,6 +158,7 @@ void Stepper::finished(int node, const Finished& message) {
                              seconds_text(kReapDeadline)));
   }
   state.phase = NodePhase::kFinished;
+  state.finished = now_;
   check_agents();
 }
 

@@ -153,6 +153,20 @@ void Stepper::tell_whom_we_wait_for() {
                          static_cast<double>(stop_grace().count()) / 1000));
 }
 
+// Said once: in some jobs it is as it should be, in others it is why nothing moves any more.
+void Stepper::tell_who_ended_early() {
+  job_.early_end.reset();
+  if (job_.state != JobState::kRunning) return;
+  std::vector<int> ended, running;
+  for (std::size_t rank = 0; rank < job_.ranks.size(); ++rank) {
+    (gone(job_.ranks[rank]) ? ended : running).push_back(static_cast<int>(rank));
+  }
+  notice(-1, fmt::format("rank{} {} ended with status 0 {} ago; rank{} {} still run{}",
+                         ended.size() == 1 ? "" : "s", fold_ranks(ended), seconds_text(kEarlyEnd),
+                         running.size() == 1 ? "" : "s", fold_ranks(running),
+                         running.size() == 1 ? "s" : ""));
+}
+
 void Stepper::deadline_passed() {
   job_.deadline.reset();
   const JobState waited_in = job_.state;

@@ -182,7 +182,6 @@ void apply_file(const JobFile& file, const CommandLine& line, JobSettings& setti
   if (!settings.job.timeout && file.timeout) settings.job.timeout = *file.timeout;
   if (!line.grace && file.grace) settings.job.grace = *file.grace;
   if (settings.report.empty() && file.report) settings.report = *file.report;
-  settings.label = settings.label || file.label;
 }
 
 // What is wrong with them is told before any host is spoken to.
@@ -234,11 +233,15 @@ JobSettings describe_job(const CommandLine& given, const Surroundings& around) {
   request.comm_cores = line.comm_cores;
   request.deal = line.deal;
   request.rank_map = line.rank_map;
-  settings.label = line.prepend_rank;
+  OutputChoice shown = line.shown;
   settings.report = line.report;
   settings.job.timeout = line.timeout;
   if (line.grace) settings.job.grace = *line.grace;
   if (file) apply_file(*file, line, settings);
+  if (file && file->label) shown.prepend_rank = true;
+  settings.console = console_options(shown, around.working_directory);
+  settings.label = !settings.console.label.empty();
+  settings.stdin_for = input_choice(shown);
   if (request.programs[0].command.empty()) {
     request.programs[0].command = {"dttrain", "--demo"};
     settings.notices.push_back(

@@ -14,7 +14,9 @@ namespace dtl {
 struct JobSettings {
   Request request;
   JobOptions job;
-  bool label = false;
+  bool label = false;  // some label stands before each line
+  ConsoleOptions console;
+  InputChoice stdin_for;
   std::string report;                // empty: none
   std::vector<std::string> notices;  // for the user, before anything starts
   std::vector<std::string> notes;    // the same, for -v

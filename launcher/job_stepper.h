@@ -25,6 +25,7 @@ class Stepper {
   void operator()(const Planned&) { move(Move::kPlanned); }
   void operator()(const Refused& event);
   void operator()(const Signalled& event);
+  void operator()(const Continued&);
   void operator()(const OutputClosed&);
   void operator()(const Tick&);
 
@@ -32,6 +33,7 @@ class Stepper {
 
  private:
   void move(Move move);
+  void pause();
   void enter(JobState state);
   void enter_stopping();
   void enter_finishing();
@@ -45,7 +47,8 @@ class Stepper {
   void probe(int round);
   void started(int node, const Started& message);
   void spawn_failed(int node, const SpawnFailed& message);
-  void exited(int node, const Exited& message);
+  void exited(int node, const Exited& message, bool consequence);
+  void blame(const Outcome& failure);
   void finished(int node, const Finished& message);
   RankState* rank_of(int node, std::uint32_t rank);
   void rank_ended(RankState& rank, RankPhase phase, const Outcome& failure, bool failed);
@@ -63,6 +66,7 @@ class Stepper {
   void send_heartbeats();
   void watch_silence();
   void tell_whom_we_wait_for();
+  void tell_who_ended_early();
   void deadline_passed();
   void give_up_start(int node);
   void give_up_preflight(int node);

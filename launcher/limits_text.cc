@@ -40,6 +40,13 @@ std::string limits_text() {
          wait("drain", kDrainDeadline, "for output after a rank has ended") +
          wait("margin", kAnswerMargin, "for an answer's way back") +
          wait("partial-line", kPartialLineDelay, "until an unfinished line is shown") +
+         wait("fold", kFoldDelay, "for other ranks to print the same line") +
+         wait("redraw", kRedraw, "between two looks of progress bars") +
+         wait("pipe-patience", kPipePatience, "that a rank waits for who reads a pipe") +
+         wait("screen-patience", kScreenPatience, "the same for a terminal") +
+         wait("pause", kPauseLease, "that ranks stay stopped without a launcher") +
+         bound("output-window", kOutputWindow, "bytes of a rank's output on their way") +
+         bound("output-windows", kOutputWindows, "the same of all ranks together") +
          bound("ranks", kMaxRanks, "of one job") +
          bound("frame", kMaxFrameBytes, "bytes of one message") +
          bound("output", kMaxOutputBytes, "bytes of output in one message") +

@@ -93,7 +93,8 @@ SessionOptions session_options(const CommandLine& line, const JobSettings& setti
   options.job_id = new_job_id();
   options.job = settings.job;
   if (line.push) options.job.start_deadline = kPushDeadline;
-  options.label = settings.label;
+  options.console = settings.console;
+  options.stdin_for = settings.stdin_for;
   options.dry_run = line.dry_run;
   return options;
 }

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <iterator>
+#include <string_view>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -32,6 +34,10 @@ std::string spawn_headline(const Outcome& outcome, const CardFacts& facts) {
                      errno_text(outcome.error_number));
 }
 
+bool out_of_memory(const Outcome& outcome, const CardFacts& facts) {
+  return outcome.signal == SIGKILL && facts.oom_kills > 0;
+}
+
 std::string headline(const Outcome& outcome, const CardFacts& facts) {
   switch (outcome.cause) {
     case Cause::kCompleted:
@@ -43,6 +49,10 @@ std::string headline(const Outcome& outcome, const CardFacts& facts) {
     case Cause::kRankExit:
       return fmt::format("{} exited with status {}", who(outcome, facts), outcome.exit_status);
     case Cause::kRankSignal:
+      if (out_of_memory(outcome, facts)) {
+        return fmt::format("{} was killed for want of memory (SIGKILL by the kernel)",
+                           who(outcome, facts));
+      }
       return fmt::format("{} was killed by {}", who(outcome, facts), signal_name(outcome.signal));
     case Cause::kNodeLost:
       return fmt::format("{}: node lost: {}", facts.host, outcome.text);
@@ -73,6 +83,7 @@ std::string next_step(const Outcome& outcome, const CardFacts& facts) {
       }
       return over_there(facts, "ls -l " + facts.program);
     case Cause::kRankSignal:
+      if (out_of_memory(outcome, facts)) return "fewer ranks on this host, or smaller batches";
       if (outcome.signal == SIGKILL) {
         return "out of memory? " + over_there(facts, "dmesg | grep -i killed");
       }
@@ -96,12 +107,29 @@ std::string ranks_text(const std::vector<int>& ranks) {
   return fmt::format("rank{} {}", ranks.size() == 1 ? "" : "s", fold_ranks(ranks));
 }
 
-std::string others_text(const CardFacts& facts) {
+std::string others_text(const Outcome& outcome, const CardFacts& facts) {
   std::vector<std::string> pieces;
   if (!facts.stopped.empty()) pieces.push_back(ranks_text(facts.stopped) + " ended by dtlaunch");
   if (!facts.failed_too.empty()) pieces.push_back(ranks_text(facts.failed_too) + " failed later");
+  if (!facts.disconnected.empty()) {
+    pieces.push_back(
+        fmt::format("{} lost {} connection because of {}", ranks_text(facts.disconnected),
+                    facts.disconnected.size() == 1 ? "its" : "their",
+                    outcome.rank >= 0 ? fmt::format("rank {}", outcome.rank) : facts.host));
+  }
   if (!facts.lost.empty()) pieces.push_back(ranks_text(facts.lost) + " lost");
   return join(pieces, "; ");
+}
+
+std::string memory_text(const CardFacts& facts) {
+  constexpr double kGiB = 1 << 30;
+  std::string text =
+      fmt::format("the rank's peak was {:.2f} GiB", static_cast<double>(facts.peak_bytes) / kGiB);
+  if (facts.memory_limit > 0) {
+    text += fmt::format(", the limit of its control group is {:.2f} GiB",
+                        static_cast<double>(facts.memory_limit) / kGiB);
+  }
+  return text;
 }
 
 // Cuts to the width without splitting a UTF-8 sequence; control characters become blanks, so that
@@ -146,6 +174,23 @@ const char* cause_name(Cause cause) {
   return "?";
 }
 
+bool looks_like_consequence(const std::vector<std::string>& last_lines) {
+  constexpr std::string_view kSigns[] = {"connection reset by peer",
+                                         "connection closed by peer",
+                                         "broken pipe",
+                                         "connection refused",
+                                         "connection was closed",
+                                         "lost the connection",
+                                         "socket closed",
+                                         "remote process exited"};
+  return std::any_of(last_lines.begin(), last_lines.end(), [&](const std::string& line) {
+    const std::string lower = to_lower(line);
+    return std::any_of(std::begin(kSigns), std::end(kSigns), [&](std::string_view sign) {
+      return lower.find(sign) != std::string::npos;
+    });
+  });
+}
+
 int spawn_status(const std::string& stage, int error_number) {
   if (stage != "exec") return static_cast<int>(Exit::kOs);
   return static_cast<int>(error_number == ENOENT ? Exit::kNotFound : Exit::kNotExecutable);
@@ -177,10 +222,13 @@ std::string failure_card(const Outcome& outcome, const CardFacts& facts, int col
   if (outcome.rank >= 0 && facts.pid != 0) {
     add("process", fmt::format("{} ({})", facts.pid, facts.program));
   }
-  for (std::size_t i = 0; i < facts.last_lines.size(); ++i) {
-    add(i == 0 ? "stderr" : "", "| " + facts.last_lines[i]);
+  if (out_of_memory(outcome, facts)) add("memory", memory_text(facts));
+  const bool traced = !facts.traceback.empty();
+  const std::vector<std::string>& lines = traced ? facts.traceback : facts.last_lines;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    add(i > 0 ? "" : traced ? "error" : "stderr", "| " + lines[i]);
   }
-  add("others", others_text(facts));
+  add("others", others_text(outcome, facts));
   add("try", next_step(outcome, facts));
   return card;
 }

@@ -49,9 +49,17 @@ struct CardFacts {
   std::vector<std::string> last_lines;  // of the rank's standard error, oldest first
   std::vector<int> stopped;             // other ranks that were ended because of this one
   std::vector<int> failed_too;          // other ranks that failed by themselves later
-  std::vector<int> lost;                // ranks of nodes that nobody hears any more
-  double seconds = 0;                   // since the job began
+  std::vector<int> disconnected;        // ... because they had lost their connection to this one
+  std::vector<std::string> traceback;   // what torch's @record kept; stands in for last_lines
+  std::uint32_t oom_kills = 0;          // that the kernel did on its node
+  std::uint64_t peak_bytes = 0, memory_limit = 0;  // of the rank; of its group, 0: none known
+  std::vector<int> lost;                           // ranks of nodes that nobody hears any more
+  double seconds = 0;                              // since the job began
 };
+
+// True for the last words of a rank that lost its connection to another one: "Connection reset by
+// peer" and what the communication libraries make of it.
+bool looks_like_consequence(const std::vector<std::string>& last_lines);
 
 // The text between dtlaunch's own lines, without a trailing newline; empty when there is nothing to
 // tell (the job completed). Lines after the first are cut to

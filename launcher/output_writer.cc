@@ -15,6 +15,8 @@
 namespace dtl {
 namespace {
 
+constexpr std::size_t kBatchBytes = 64 << 10;
+
 // False when nobody will ever read what is written there.
 bool write_out(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
@@ -49,7 +51,7 @@ class OutputWriter::Writer {
   void push(Chunk chunk) {
     {
       const std::lock_guard lock(mutex_);
-      if (closed_[chunk.stream == Stream::kStderr]) return;
+      if (closed_[chunk.stream == Stream::kStderr]) chunk.bytes.clear();  // its credit still counts
       waiting_ += chunk.bytes.size();
       queue_.push_back(std::move(chunk));
     }
@@ -59,7 +61,6 @@ class OutputWriter::Writer {
 
   bool full() {
     const std::lock_guard lock(mutex_);
-    was_full_ = was_full_ || waiting_ > kMaxUnwrittenBytes;
     return waiting_ > kMaxUnwrittenBytes;
   }
 
@@ -69,8 +70,7 @@ class OutputWriter::Writer {
     for (;;) {
       changed_.wait(lock, [&] { return ending_ || !queue_.empty(); });
       if (queue_.empty()) return;
-      const Chunk chunk = std::move(queue_.front());
-      queue_.pop_front();
+      Chunk chunk = next_batch();
       const bool error_stream = chunk.stream == Stream::kStderr;
       bool open = !closed_[error_stream];
       lock.unlock();
@@ -81,13 +81,26 @@ class OutputWriter::Writer {
     }
   }
 
+  // What waits for one descriptor, as one write; its credits go to credits_.
+  Chunk next_batch() {
+    Chunk batch;
+    batch.stream = queue_.front().stream;
+    while (!queue_.empty() && batch.bytes.size() < kBatchBytes) {
+      Chunk& next = queue_.front();
+      if (next.stream != batch.stream && !next.bytes.empty()) break;
+      batch.bytes += next.bytes;
+      if (next.credit) credits_.push_back(*next.credit);
+      queue_.pop_front();
+    }
+    return batch;
+  }
+
   void report(std::unique_lock<std::mutex>& lock, bool error_stream, bool open) {
     const bool newly_closed = !open && !std::exchange(closed_[error_stream], true);
-    const bool room_again = was_full_ && waiting_ < kMaxUnwrittenBytes / 2;
-    if (room_again) was_full_ = false;
     lock.unlock();
     if (newly_closed && !error_stream && events_.closed) events_.closed();
-    if (room_again && events_.drained) events_.drained();
+    if (!credits_.empty() && events_.written) events_.written(credits_);
+    credits_.clear();
     lock.lock();
   }
 
@@ -96,15 +109,17 @@ class OutputWriter::Writer {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Chunk> queue_;
-  std::size_t waiting_ = 0;  // bytes in queue_ and in the write under way
-  bool ending_ = false, was_full_ = false;
+  std::size_t waiting_ = 0;      // bytes in queue_ and in the write under way
+  std::vector<Credit> credits_;  // of the write under way; the thread's own
+  bool ending_ = false;
   bool closed_[2] = {false, false};
   std::jthread thread_;  // last: it uses what is above
 };
 
 OutputWriter::OutputWriter(Descriptors descriptors, bool one_screen, Events events) {
+  const auto written = events.written;
   first_ = std::make_unique<Writer>(descriptors, std::move(events));
-  if (!one_screen) second_ = std::make_unique<Writer>(descriptors, Events{});
+  if (!one_screen) second_ = std::make_unique<Writer>(descriptors, Events{{}, written});
 }
 
 OutputWriter::~OutputWriter() = default;
@@ -118,18 +133,14 @@ void OutputWriter::write(std::vector<Chunk> chunks) {
     Writer& to = writer(chunk.stream);
     if (lossy_ && to.full()) {
       dropped_bytes_ += chunk.bytes.size();
-    } else {
-      to.push(std::move(chunk));
+      chunk.bytes.clear();
     }
+    if (!chunk.bytes.empty() || chunk.credit) to.push(std::move(chunk));
   }
 }
 
 void OutputWriter::write_always(std::vector<Chunk> chunks) {
   for (Chunk& chunk : chunks) writer(chunk.stream).push(std::move(chunk));
-}
-
-bool OutputWriter::full() const {
-  return first_->full();
 }
 
 bool is_one_screen(int out, int err) {

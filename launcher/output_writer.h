@@ -23,8 +23,8 @@ class OutputWriter {
     int out = 1, err = 2;
   };
   struct Events {
-    std::function<void()> closed;   // nobody reads standard output any more
-    std::function<void()> drained;  // after full(): there is room again
+    std::function<void()> closed;                      // nobody reads standard output any more
+    std::function<void(std::vector<Credit>)> written;  // of chunks that had a credit
   };
 
   OutputWriter(Descriptors descriptors, bool one_screen, Events events);
@@ -32,8 +32,6 @@ class OutputWriter {
 
   void write(std::vector<Chunk> chunks);
   void write_always(std::vector<Chunk> chunks);  // never dropped: dtlaunch's own words
-  // More than kMaxUnwrittenBytes wait for standard output.
-  bool full() const;
   // From now on whole chunks are dropped, and counted, while standard output is full.
   void set_lossy(bool lossy) { lossy_ = lossy; }
   std::size_t dropped_bytes() const { return dropped_bytes_; }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "launcher/error_file.h"
 #include "plan/command_text.h"
 #include "wire/messages.h"
 
@@ -56,13 +57,20 @@ Json rank_json(const RankPlan& planned, const NodePlan& node, const RankState& s
   rank["cpus"] = planned.cpus.to_list();
   rank["threads"] = planned.threads;
   rank["end"] = phase_name(state.phase);
-  if (state.pid != 0) rank["pid"] = state.pid;
+  if (!planned.numa.empty()) rank["numa"] = planned.numa;
+  if (!planned.comm.empty()) rank["comm_cpus"] = CpuSet(planned.comm).to_list();
+  if (state.pid != 0) {
+    rank["pid"] = state.pid;
+    rank["started_s"] = seconds(state.started);
+  }
   if (state.phase == RankPhase::kExited || state.phase == RankPhase::kSpawnFailed) {
     rank["status"] = state.signal != 0 ? 128 + state.signal : state.code;
     if (state.signal != 0) rank["signal"] = signal_name(state.signal);
     rank["max_rss_kib"] = state.max_rss_kib;
     rank["ended_s"] = seconds(state.ended);
     rank["ended_by_dtlaunch"] = state.after_stop;
+    rank["consequence"] = state.consequence;
+    rank["oom_kills"] = state.evidence.oom_kills;
   }
   return rank;
 }
@@ -102,10 +110,25 @@ Json plan_json(const JobPlan& plan) {
                              {"ranks", node.ranks.size()}});
   }
   json["programs"] = programs_json(plan);
+  json["warnings"] = plan.warnings;
   if (plan.nodes.empty() || plan.nodes.front().ranks.empty()) return json;
   const RankPlan& first = plan.nodes.front().ranks.front();
   json["environment_of_rank_0"] = environment_json(first.environment);
   return json;
+}
+
+// Every host, also one that has not come up; times since dtlaunch was started.
+Json hosts_json(const SessionResult& result) {
+  Json hosts = Json::array();
+  for (std::size_t i = 0; i < result.hosts.size(); ++i) {
+    const NodeState& state = result.job.nodes[i];
+    Json host;
+    host["host"] = result.hosts[i].name;
+    if (state.up) host["up_s"] = seconds(*state.up);
+    if (state.finished) host["finished_s"] = seconds(*state.finished);
+    hosts.push_back(host);
+  }
+  return hosts;
 }
 
 Json outcome_json(const SessionResult& result) {
@@ -162,6 +185,12 @@ CardFacts card_facts(const SessionResult& result) {
     const int number = static_cast<int>(i);
     if (number == outcome.rank) {
       facts.pid = rank.pid;
+      facts.oom_kills = rank.evidence.oom_kills;
+      facts.memory_limit = rank.evidence.memory_limit;
+      facts.peak_bytes = rank.max_rss_kib << 10;
+      facts.traceback = traceback_of(rank.evidence.error_file);
+    } else if (rank.consequence) {
+      facts.disconnected.push_back(number);
     } else if (rank.phase == RankPhase::kLost) {
       facts.lost.push_back(number);
     } else if (rank.phase == RankPhase::kExited && rank.after_stop) {
@@ -182,6 +211,8 @@ std::string report_json(const SessionResult& result) {
     if (phase.state != JobState::kDone) times[state_name(phase.state)] = seconds(end - phase.began);
   }
   times["total"] = seconds(result.ended);
+  report["hosts"] = hosts_json(result);
+  report["network"] = result.network;
   report["ranks"] = Json::array();
   if (result.plan) {
     for (const NodePlan& node : result.plan->nodes) {

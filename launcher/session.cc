@@ -47,15 +47,14 @@ SessionShell::SessionShell(const Request& request, const SessionOptions& options
       interfaces_(request.interface),
       tasks_(context_),
       timer_(context_),
-      room_(context_, asio::steady_timer::time_point::max()),
       signals_(context_),
-      console_({options.output, options.errors}, options.label,
+      console_({options.output, options.errors}, options.console,
                {[this] { asio::post(context_, [this] { feed(job::OutputClosed{}); }); },
-                [this] { asio::post(context_, [this] { room_.cancel(); }); }}),
-      input_(context_, options.input, [this](Stdin message) {
-        const Node& first = node(plan_->nodes.front().host);
-        if (first.connection) first.connection->send(message);
-      }) {
+                [this](std::vector<Credit> credits) {
+                  asio::post(context_,
+                             [this, credits = std::move(credits)] { give_credit(credits); });
+                }}),
+      input_(context_, options.input, [this](Stdin message) { send_input(message); }) {
   console_.on_say(options.hooks.said);
   for (Host& host : hosts_of(request)) nodes_.emplace_back().host = std::move(host);
   job_ = make_job(nodes_.size(), options.job);
@@ -117,7 +116,6 @@ void SessionShell::state_changed(JobState before) {
   }
   if (job_.state >= JobState::kStopping) {
     console_.stop_waiting();
-    room_.cancel();
     input_.stop();
   }
 }
@@ -129,14 +127,27 @@ void SessionShell::hear(int index, Message message) {
       console_.rank_output(*output, now());
       if (options_.hooks.output) options_.hooks.output(*output);
     }
-  } else if (const auto* taken = std::get_if<StdinTaken>(&message)) {
-    input_.taken(taken->bytes);
-  } else if (std::holds_alternative<Started>(message)) {
+  } else if (const auto* skipped = std::get_if<Skipped>(&message)) {
+    const bool its_own =
+        skipped->rank < job_.ranks.size() && job_.ranks[skipped->rank].node == index;
+    if (its_own) console_.rank_skipped(*skipped, host_name(index), now());
+  } else if (const auto* noted = std::get_if<Notice>(&message)) {
+    say_about(index, noted->text);
+  } else if (const auto* started = std::get_if<Started>(&message)) {
+    introduce(*started, index);
     if (++started_ == places_.size() && options_.hooks.started) options_.hooks.started();
+  } else if (const auto* taken = std::get_if<StdinTaken>(&message)) {
+    input_taken(*taken);
   } else if (const auto* exited = std::get_if<Exited>(&message)) {
     console_.rank_ended(static_cast<int>(exited->rank));
   }
-  feed(job::FromAgent{index, std::move(message)});
+  bool consequence = false;
+  if (const auto* exited = std::get_if<Exited>(&message)) {
+    consequence = looks_like_consequence(console_.last_lines(static_cast<int>(exited->rank)));
+  }
+  const bool ended = std::holds_alternative<Exited>(message);
+  feed(job::FromAgent{index, std::move(message), consequence});
+  if (ended) count_input();
 }
 
 void SessionShell::rearm() {
@@ -209,7 +220,6 @@ awaitable<job::AgentLost> SessionShell::converse(int index, AgentLink& link) {
       std::optional<Message> message = co_await link.connection->receive();
       if (!message) break;
       hear(index, std::move(*message));
-      if (console_.must_wait()) co_await wait_for_room(index);
     }
     const bool broken = link.stream->ending() == "connection lost";
     lost.cause = broken ? Cause::kNodeLost : Cause::kAgentFailed;
@@ -223,24 +233,6 @@ awaitable<job::AgentLost> SessionShell::converse(int index, AgentLink& link) {
   co_return lost;
 }
 
-// Holds up the agent's stream while the user's pipe is full.
-awaitable<void> SessionShell::wait_for_room(int index) {
-  node(index).waiting_for_room = true;
-  while (console_.must_wait()) {
-    boost::system::error_code woken;
-    co_await room_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
-  }
-  node(index).waiting_for_room = false;
-}
-
-// That a node is not heard while we hold it up is our doing.
-void SessionShell::excuse_held_up_nodes() {
-  for (std::size_t index = 0; index < nodes_.size(); ++index) {
-    if (!nodes_[index].waiting_for_room) continue;
-    feed(job::FromAgent{static_cast<int>(index), Heartbeat{}});
-  }
-}
-
 awaitable<void> SessionShell::watch_time() {
   for (;;) {
     Time next = next_wakeup(job_);
@@ -250,19 +242,38 @@ awaitable<void> SessionShell::watch_time() {
     boost::system::error_code woken;
     co_await timer_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
     console_.show_partial_lines(now());
-    excuse_held_up_nodes();
     feed(job::Tick{});
   }
 }
 
 awaitable<void> SessionShell::watch_signals() {
-  signals_.add(SIGINT);
-  signals_.add(SIGTERM);
-  if (!is_ignored(SIGHUP)) signals_.add(SIGHUP);  // under nohup the job outlives the terminal
+  for (const int signal : {SIGINT, SIGTERM, SIGUSR1, SIGUSR2}) signals_.add(signal);
+  // Under nohup the job outlives the terminal; without job control nobody would wake us up again.
+  for (const int signal : {SIGHUP, SIGTSTP}) {
+    if (!is_ignored(signal)) signals_.add(signal);
+  }
   for (;;) {
     const int signal = co_await signals_.async_wait(asio::use_awaitable);
     feed(job::Signalled{signal});
   }
+}
+
+// ^Z: the ranks have been told to stop. Stops this process once that is on its way; after SIGCONT
+// the job goes on.
+awaitable<void> SessionShell::stop_self() {
+  constexpr auto kLook = 5ms;
+  const auto sent = [](const Node& each) {
+    return !each.connection || each.connection->queued_bytes() == 0;
+  };
+  asio::steady_timer look(context_);
+  const auto until = std::chrono::steady_clock::now() + Time(kHeartbeat);
+  while (!std::all_of(nodes_.begin(), nodes_.end(), sent) &&
+         std::chrono::steady_clock::now() < until) {
+    look.expires_after(kLook);
+    co_await look.async_wait(asio::use_awaitable);
+  }
+  ::raise(SIGSTOP);
+  feed(job::Continued{});
 }
 
 awaitable<void> SessionShell::forward_input() {

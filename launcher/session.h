@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "launcher/console_options.h"
 #include "launcher/job.h"
 #include "launcher/start.h"
 #include "plan/job_plan.h"
@@ -37,7 +38,8 @@ struct SessionOptions {
   AgentStarter start_agent;
   std::string job_id;  // 16 hex digits
   JobOptions job;
-  bool label = false;                     // -l
+  ConsoleOptions console;
+  InputChoice stdin_for;
   bool dry_run = false;                   // print the plan and end
   int input = 0, output = 1, errors = 2;  // descriptors
   SessionHooks hooks;
@@ -57,8 +59,9 @@ struct SessionResult {
   std::vector<PhaseTime> phases;
   Time ended{0};
   std::vector<std::string> last_lines;  // of the first failing rank's standard error
+  std::vector<std::string> network;     // why the network was chosen, a reason a line
   std::vector<std::string> messages;    // what dtlaunch said
-  std::size_t dropped_bytes = 0;        // of output, for a terminal that was too slow
+  std::size_t dropped_bytes = 0;        // of output that nobody read in time
 };
 
 // With no hosts in the request the job runs on this machine, without ssh.

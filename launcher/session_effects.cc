@@ -32,7 +32,6 @@ RankSpec to_spec(const RankPlan& rank) {
   spec.environment = rank.environment;
   spec.working_directory = rank.working_directory;
   for (const int cpu : rank.cpus.to_vector()) spec.cpus.push_back(static_cast<std::uint32_t>(cpu));
-  spec.wants_stdin = rank.rank == 0;
   spec.memory_policy = rank.memory;
   for (const int node : rank.memory_nodes) {
     spec.memory_nodes.push_back(static_cast<std::uint32_t>(node));
@@ -59,6 +58,8 @@ void SessionShell::perform(job::Effect& effect) {
       start_ranks();
     } else if constexpr (std::is_same_v<T, job::CloseNode>) {
       close_node(what.node);
+    } else if constexpr (std::is_same_v<T, job::StopSelf>) {
+      tasks_.spawn(stop_self());
     } else if constexpr (std::is_same_v<T, job::Notice>) {
       if (what.node >= 0) {
         say_about(what.node, what.text);
@@ -186,13 +187,24 @@ void SessionShell::start_ranks() {
     for (const NodePlan& planned : plan_->nodes) {
       Start start;
       start.secret = secret;
-      for (const RankPlan& rank : planned.ranks) start.ranks.push_back(to_spec(rank));
+      for (const RankPlan& rank : planned.ranks) {
+        start.ranks.push_back(to_spec(rank));
+        start.ranks.back().wants_stdin = gets_input(rank.rank);
+      }
+      node(planned.host).connection->send(console_.rules(places_.size()));
       for (const Start& part : split_start(start)) node(planned.host).connection->send(part);
     }
   } catch (const Error& error) {  // an argument or an environment that is too long
     refuse(error);
     return;
   }
+  if (options_.stdin_for.mode == InputMode::kNone) return;
+  if (options_.stdin_for.mode == InputMode::kOne && options_.stdin_for.rank >= plan_->world_size) {
+    refuse(Error(Exit::kUsage, fmt::format("--stdin {}", options_.stdin_for.rank),
+                 fmt::format("the job has {} ranks", plan_->world_size), "--stdin 0"));
+    return;
+  }
+  input_taken_.resize(places_.size());
   tasks_.spawn(forward_input());
 }
 
@@ -204,6 +216,7 @@ SessionResult SessionShell::result() {
     result.facts.push_back(each.facts);
   }
   if (job_.outcome) result.last_lines = console_.last_lines(job_.outcome->rank);
+  if (network_) result.network = network_->reasons;
   result.messages = console_.messages();
   result.dropped_bytes = console_.dropped_bytes();
   result.phases = phases_;
@@ -213,6 +226,7 @@ SessionResult SessionShell::result() {
 }
 
 void SessionShell::tell_the_end(const SessionResult& known) {
+  console_.finish();
   if (known.dropped_bytes > 0) {
     console_.say(fmt::format("{:.1f} MB of output were not shown: nobody read them in time",
                              static_cast<double>(known.dropped_bytes) / 1e6));

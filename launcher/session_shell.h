@@ -30,16 +30,14 @@ class SessionShell {
     std::shared_ptr<Connection> connection;  // shared with the task that writes its queue
     std::optional<NodeFacts> facts;
     std::optional<Error> start_error;
-    bool talking = false;           // its task is reading messages
-    bool waiting_for_room = false;  // ... and holds the next one back
+    bool talking = false;  // its task is reading messages
   };
 
   // Tasks
   awaitable<void> serve(int node);
   awaitable<AgentLink> bring_up(int node);
   awaitable<job::AgentLost> converse(int node, AgentLink& link);
-  awaitable<void> wait_for_room(int node);
-  void excuse_held_up_nodes();
+  awaitable<void> stop_self();
   awaitable<void> watch_time();
   awaitable<void> watch_signals();
   awaitable<void> forward_input();
@@ -50,6 +48,13 @@ class SessionShell {
   void state_changed(JobState before);
   void rearm();
   void end_if_done();
+
+  void give_credit(const std::vector<Credit>& credits);
+  void introduce(const Started& started, int node);
+  void input_taken(const StdinTaken& taken);
+  void send_input(const Stdin& input);
+  void count_input();
+  bool gets_input(int rank) const;
 
   // Effects
   void perform(job::Effect& effect);
@@ -88,8 +93,11 @@ class SessionShell {
   asio::io_context context_;  // before everything that uses it
   std::vector<Node> nodes_;
   TaskGroup tasks_;
-  asio::steady_timer timer_, room_;
+  asio::steady_timer timer_;
   asio::signal_set signals_;
+  std::vector<std::uint32_t> shown_;      // of each rank's output, and not yet credited
+  std::vector<std::size_t> input_taken_;  // of each rank that gets standard input
+  std::size_t input_counted_ = 0;         // taken by all of them
   Console console_;
   StandardInput input_;
 };

@@ -61,6 +61,16 @@ void cpu_set(Io& io, const char* field, M& set) {
   if constexpr (!std::is_const_v<M>) set = CpuSet(cpus);
 }
 
+template <class Io, class M>
+void stream_field(Io& io, M& value) {
+  auto stream = static_cast<std::uint8_t>(value);
+  io.number("stream", stream, 2);
+  if constexpr (!std::is_const_v<M>) {
+    if (stream == 0) io.refuse("stream", "is 0, the values are 1 and 2");
+    value = static_cast<Stream>(stream);
+  }
+}
+
 template <class Io, Is<Core> M>
 void fields(Io& io, M& m) {
   index_field(io, "package", m.package, kMaxCpus);
@@ -226,12 +236,7 @@ DTL_MESSAGE(12, Output);
 template <class Io, Is<Output> M>
 void fields(Io& io, M& m) {
   io.number("rank", m.rank, kMaxRanks - 1);
-  auto stream = static_cast<std::uint8_t>(m.stream);
-  io.number("stream", stream, 2);
-  if constexpr (!std::is_const_v<M>) {
-    if (stream == 0) io.refuse("stream", "is 0, the values are 1 and 2");
-    m.stream = static_cast<Stream>(stream);
-  }
+  stream_field(io, m.stream);
   io.text("bytes", m.bytes, kMaxOutputBytes);
 }
 DTL_MESSAGE(13, Exited);
@@ -287,6 +292,45 @@ DTL_MESSAGE(22, Examined);
 template <class Io, Is<Examined> M>
 void fields(Io& io, M& m) {
   io.list("facts", m.facts, kMaxFacts, kLeastFact, [](Io& to, auto& fact) { fields(to, fact); });
+}
+DTL_MESSAGE(23, OutputRules);
+template <class Io, Is<OutputRules> M>
+void fields(Io& io, M& m) {
+  io.number("window", m.window, UINT32_MAX);
+  io.number("hold_ms", m.hold_ms, UINT32_MAX);
+  io.c_text("log_directory", m.log_directory, kMaxPathBytes);
+}
+DTL_MESSAGE(24, Credit);
+template <class Io, Is<Credit> M>
+void fields(Io& io, M& m) {
+  io.number("rank", m.rank, kMaxRanks - 1);
+  io.number("bytes", m.bytes, UINT32_MAX);
+}
+DTL_MESSAGE(25, Skipped);
+template <class Io, Is<Skipped> M>
+void fields(Io& io, M& m) {
+  io.number("rank", m.rank, kMaxRanks - 1);
+  stream_field(io, m.stream);
+  io.number("bytes", m.bytes, UINT64_MAX);
+  io.text("file", m.file, kMaxPathBytes);
+}
+DTL_MESSAGE(26, Signal);
+template <class Io, Is<Signal> M>
+void fields(Io& io, M& m) {
+  io.number("signal", m.signal, 64);
+}
+DTL_MESSAGE(27, Notice);
+template <class Io, Is<Notice> M>
+void fields(Io& io, M& m) {
+  io.text("text", m.text, kMaxTextBytes);
+}
+DTL_MESSAGE(28, Evidence);
+template <class Io, Is<Evidence> M>
+void fields(Io& io, M& m) {
+  io.number("rank", m.rank, kMaxRanks - 1);
+  io.number("oom_kills", m.oom_kills, UINT32_MAX);
+  io.number("memory_limit", m.memory_limit, UINT64_MAX);
+  io.text("error_file", m.error_file, kMaxOutputBytes);
 }
 
 #undef DTL_MESSAGE

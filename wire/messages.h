@@ -8,6 +8,8 @@
 //   L: StopListening                    L: Start -> A: Started or SpawnFailed per rank
 //   A: Output*, Exited per rank         L: Stop (grace) or Kill, any time
 //   L: Finish  -> A: Finished (nothing is left), agent exits 0
+//   L: OutputRules before Start, then Credit as output is shown; A: Skipped where it was not
+//   L: Signal, any time                 A: Notice, any time; Evidence before the Exited it explains
 //   both: Heartbeat each second; any frame counts as life
 // A Stop before Start is legal. After Stop or Kill the agent refuses Start.
 
@@ -78,7 +80,21 @@ struct Stop {  // SIGNAL (and SIGCONT) to every rank's group, SIGKILL to all tha
   std::uint32_t signal = 15;
   std::uint32_t grace_ms = 5000;
 };
-struct Kill {};    // SIGKILL now
+struct Kill {};  // SIGKILL now
+struct Signal {  // to every rank's group, and nothing more; SIGSTOP also suspends the lease
+  std::uint32_t signal = 10;
+};
+constexpr std::uint32_t kHoldForever = UINT32_MAX;
+struct OutputRules {          // for all ranks of the node; without it nothing is held back
+  std::uint32_t window = 0;   // Output bytes of one rank on their way and not yet credited
+  std::uint32_t hold_ms = 0;  // out of credit, a rank's pipes are not read for this long; then what
+                              // it writes is skipped until half the window is back
+  std::string log_directory;  // absolute: keep everything in DIR/JOB/rank.N.out and .err; or empty
+};
+struct Credit {  // this much of the rank's Output has been shown
+  std::uint32_t rank = 0;
+  std::uint32_t bytes = 0;
+};
 struct Finish {};  // end whatever is left, answer Finished, exit
 
 // ---- agent to launcher
@@ -125,6 +141,21 @@ struct Exited {
   std::uint64_t max_rss_kib = 0;
   std::uint32_t left_behind = 0;  // processes of this rank that were still alive
 };
+struct Skipped {  // in the place of Output that there was no credit for
+  std::uint32_t rank = 0;
+  Stream stream = Stream::kStdout;
+  std::uint64_t bytes = 0;
+  std::string file;  // which has them; empty: none
+};
+struct Evidence {  // what the node knows about why a rank failed; before its Exited
+  std::uint32_t rank = 0;
+  std::uint32_t oom_kills = 0;     // by the kernel since the ranks started, for want of memory
+  std::uint64_t memory_limit = 0;  // of the control group, in bytes; 0: the node's memory
+  std::string error_file;          // what the rank wrote to $TORCHELASTIC_ERROR_FILE
+};
+struct Notice {  // a line for the user
+  std::string text;
+};
 struct Finished {
   std::uint32_t killed = 0;      // processes that had to be killed at the end
   std::uint32_t unkillable = 0;  // still there after kReapDeadline
@@ -146,6 +177,7 @@ struct Heartbeat {
 
 using Message = std::variant<Welcome, Hello, Listen, Listening, Reach, Reached, StopListening,
                              Start, Started, SpawnFailed, Stdin, Output, Exited, Stop, Kill, Finish,
-                             Finished, Trouble, Heartbeat, StdinTaken, Examine, Examined>;
+                             Finished, Trouble, Heartbeat, StdinTaken, Examine, Examined,
+                             OutputRules, Credit, Skipped, Signal, Notice, Evidence>;
 
 }  // namespace dtl

@@ -114,7 +114,9 @@ TEST(Rank, HasExactlyTheEnvironmentAndFolderOfItsSpecification) {
   spec.working_directory = "/usr";
   agent.send(start_of(spec));
   agent.expect<Exited>();
-  EXPECT_EQ(agent.output(0), "PATH=/usr/bin:/bin\nRANK=0\nGREETING=two words\n");
+  EXPECT_THAT(agent.output(0),
+              ::testing::MatchesRegex("PATH=/usr/bin:/bin\nRANK=0\nGREETING=two words\n"
+                                      "TORCHELASTIC_ERROR_FILE=/tmp/dtlaunch-.*/rank.0.json\n"));
   agent.start_script(1, "pwd; cd /proc/self && umask");
   EXPECT_THAT(agent.expect_output(1, "\n0"), HasSubstr("/\n"));
 }

@@ -38,7 +38,7 @@ TEST(Cli, TakesEverySpellingOfAnOption) {
 
 TEST(Cli, LeavesTheProgramAndItsArgumentsUntouched) {
   const CommandLine line = parse_command_line({"-l", "prog", "-np", "7", "--help", "-x=1"});
-  EXPECT_TRUE(line.prepend_rank);
+  EXPECT_TRUE(line.shown.prepend_rank);
   EXPECT_EQ(line.ranks, std::nullopt);
   EXPECT_THAT(line.programs[0].command, ElementsAre("prog", "-np", "7", "--help", "-x=1"));
 }
@@ -62,7 +62,7 @@ TEST(Cli, ReadsAnMpirunLine) {
   EXPECT_EQ(line.hostfile, "hosts");
   EXPECT_EQ(line.ranks, 8);
   EXPECT_EQ(line.ranks_per_node, 4);
-  EXPECT_TRUE(line.prepend_rank);
+  EXPECT_TRUE(line.shown.prepend_rank);
   EXPECT_EQ(line.programs[0].working_directory, "/tmp");
 }
 

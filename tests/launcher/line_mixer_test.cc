@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/error.h"
+#include "base/limits.h"
+
 namespace dtl {
 namespace {
 
@@ -136,6 +139,103 @@ TEST(LineTail, DropsEmptyLinesAndBoundsLongOnes) {
   tail.feed("\n\n" + std::string(10000, 'x') + "\n");
   ASSERT_EQ(tail.lines().size(), 1U);
   EXPECT_LE(tail.lines()[0].size(), 400U);
+}
+
+MixerOptions labelled() {
+  MixerOptions options;
+  options.label = LineLabel::parse("[%r] ");
+  return options;
+}
+
+TEST(LineMixer, FoldsTheSameLineOfManyRanks) {
+  MixerOptions options = labelled();
+  options.fold = true;
+  LineMixer mixer(4, options);
+  for (const int rank : {2, 0, 1}) mixer.feed(rank, kOut, "loading\n", 0ms);
+  EXPECT_EQ(text(mixer), "") << "rank 3 may say the same";
+  EXPECT_EQ(mixer.next_partial_line(), kFoldDelay);
+  mixer.show_partial_lines(kFoldDelay);
+  EXPECT_EQ(text(mixer), "[0-2] loading\n");
+}
+
+TEST(LineMixer, FoldsAtOnceWhenEveryRankHasSaidIt) {
+  MixerOptions options = labelled();
+  options.fold = true;
+  LineMixer mixer(2, options);
+  mixer.feed(0, kOut, "a\nb\n", 0ms);
+  mixer.feed(1, kOut, "a\nb\n", 1ms);
+  EXPECT_EQ(text(mixer), "[0-1] a\n[0-1] b\n");
+}
+
+TEST(LineMixer, NeverReordersARanksOwnLinesToFoldThem) {
+  MixerOptions options = labelled();
+  options.fold = true;
+  LineMixer mixer(2, options);
+  mixer.feed(0, kOut, "a\nb\n", 0ms);
+  mixer.feed(1, kOut, "b\na\n", 0ms);
+  mixer.finish();
+  EXPECT_EQ(text(mixer), "[0] a\n[0-1] b\n[1] a\n");
+}
+
+TEST(LineMixer, KeepsProgressBarsOfRanksApartOnATerminal) {
+  MixerOptions options = labelled();
+  options.one_screen = options.live[0] = options.live[1] = true;
+  LineMixer mixer(2, options);
+  mixer.feed(0, kErr, "\r10%", 0ms);
+  mixer.feed(1, kErr, "\r20%", 0ms);
+  mixer.show_partial_lines(kRedraw);
+  EXPECT_THAT(text(mixer, kErr), testing::EndsWith("[0] 10%\n[1] 20%"));
+  mixer.feed(0, kErr, "\r90%", kRedraw);
+  EXPECT_EQ(text(mixer, kErr), "") << "looked at five times a second at most";
+  mixer.feed(0, kErr, "\r100%\n", kRedraw + 1ms);
+  EXPECT_EQ(text(mixer, kErr), "\r\x1b[1A\x1b[J[0] 100%\n") << "the final state stays";
+}
+
+TEST(LineMixer, PassesCarriageReturnsOnWhereThereIsNoTerminal) {
+  LineMixer mixer(2, false, false);
+  mixer.feed(0, kErr, "\r10%\r20%\n", 0ms);
+  EXPECT_EQ(text(mixer, kErr), "\r10%\r20%\n");
+}
+
+TEST(LineMixer, TakesBackAPromptThatTurnsOutToBeAProgressBar) {
+  MixerOptions options;
+  options.one_screen = options.live[0] = options.live[1] = true;
+  LineMixer mixer(2, options);
+  mixer.feed(0, kOut, "0%", 0ms);
+  mixer.show_partial_lines(1s);
+  EXPECT_EQ(text(mixer), "0%");
+  mixer.feed(0, kOut, "\r50%", 2s);
+  EXPECT_EQ(text(mixer), "\r\x1b[K50%");
+}
+
+TEST(LineMixer, PutsANoteInThePlaceOfWhatIsMissing) {
+  LineMixer mixer(2, true, false);
+  mixer.feed(1, kOut, "half a li", 0ms);
+  mixer.note(1, kOut, "[rank 1] 3.0 MB skipped here", 0ms);
+  mixer.feed(1, kOut, "whole\n", 0ms);
+  EXPECT_EQ(text(mixer), "[1] half a li\n[rank 1] 3.0 MB skipped here\n[1] whole\n");
+}
+
+TEST(LineMixer, ColoursTheLabelAndNothingElse) {
+  MixerOptions options = labelled();
+  options.color = true;
+  LineMixer mixer(1, options);
+  mixer.feed(0, kOut, "x\n", 0ms);
+  EXPECT_EQ(text(mixer), "\x1b[36m[0]\x1b[0m x\n");
+}
+
+TEST(LineLabel, KnowsHydrasLettersAndNoOthers) {
+  LabelFacts facts{"3", 1, 4711, "node2"};
+  EXPECT_EQ(LineLabel::parse("%h/%g/%r/%p 100%%: ").text(facts, kOut, 0), "node2/1/3/4711 100%: ");
+  EXPECT_THROW(LineLabel::parse("%x"), Error);
+  EXPECT_THROW(LineLabel::parse("50%"), Error);
+  EXPECT_EQ(LineLabel::open_mpi(true, false).text(facts, kErr, 0), "[1,3]<stderr>:");
+}
+
+TEST(LiveLines, CutsToColumnsAndKeepsColours) {
+  EXPECT_EQ(cut_to_columns("\x1b[32mabcdef\x1b[0m", 3), "\x1b[32mabc\x1b[0m");
+  EXPECT_EQ(cut_to_columns("\xe2\x96\x88\xe2\x96\x88x", 2), "\xe2\x96\x88\xe2\x96\x88");
+  EXPECT_EQ(cut_to_columns("a\x1b[2Ab", 9), "ab") << "nothing may leave its row";
 }
 
 }  // namespace

@@ -69,28 +69,33 @@ TEST_F(OutputWriterTest, SaysOnceThatNobodyReads) {
   EXPECT_EQ(calls, 1);
 }
 
-TEST_F(OutputWriterTest, IsFullUntilSomebodyReads) {
-  std::promise<void> drained;
-  const std::string piece(1 << 20, 'x');
-  std::future<std::string> reader;
+TEST_F(OutputWriterTest, GivesCreditBackOnlyForWhatHasBeenWritten) {
+  std::promise<std::vector<Credit>> written;
+  std::future<std::vector<Credit>> credits = written.get_future();
+  const std::string piece(1 << 20, 'x');  // more than the pipe holds
+  std::future<std::size_t> reader;
   {
     OutputWriter output({out_.write_end.get(), err_.write_end.get()}, false,
-                        {{}, [&] { drained.set_value(); }});
-    for (int i = 0; i < 6; ++i) output.write({{Stream::kStdout, piece}});
-    EXPECT_TRUE(output.full());
-    reader = std::async(std::launch::async, [fd = out_.read_end.get(), size = 6 * piece.size()] {
-      std::string all;
+                        {{}, [&](const std::vector<Credit>& some) { written.set_value(some); }});
+    output.write({{Stream::kStdout, piece, Credit{3, 1 << 20}}});
+    EXPECT_EQ(credits.wait_for(std::chrono::milliseconds(50)), std::future_status::timeout);
+    reader = std::async(std::launch::async, [fd = out_.read_end.get(), size = piece.size()] {
+      std::size_t seen = 0;
       char buffer[65536];
-      while (all.size() < size) {
+      while (seen < size) {
         const ssize_t n = ::read(fd, buffer, sizeof buffer);
         if (n <= 0) break;
-        all.append(buffer, static_cast<std::size_t>(n));
+        seen += static_cast<std::size_t>(n);
       }
-      return all;
+      return seen;
     });
-    EXPECT_EQ(drained.get_future().wait_for(std::chrono::seconds(20)), std::future_status::ready);
+    ASSERT_EQ(credits.wait_for(std::chrono::seconds(20)), std::future_status::ready);
   }
-  EXPECT_EQ(reader.get().size(), 6 * piece.size());
+  const std::vector<Credit> given = credits.get();
+  ASSERT_EQ(given.size(), 1u);
+  EXPECT_EQ(given[0].rank, 3u);
+  EXPECT_EQ(given[0].bytes, 1u << 20);
+  EXPECT_EQ(reader.get(), piece.size());
 }
 
 TEST_F(OutputWriterTest, CountsWhatItDropsForASlowTerminal) {

@@ -104,7 +104,7 @@ Behaviour end_when_stopped(std::uint32_t rank) {
 }
 
 TEST_F(SessionTest, RunsAJobAndShowsItsOutput) {
-  options_.label = true;
+  options_.console.label = LineLabel::parse("[%r] ");
   ranks_do([](const RankSpec& spec, Connection& connection) {
     print(connection, spec.rank, Stream::kStdout, "hello\n");
     exit_with(connection, spec.rank, 0);

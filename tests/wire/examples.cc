@@ -81,6 +81,12 @@ std::vector<std::pair<std::string, Message>> example_messages() {
       StdinTaken{0, 3},
       examine,
       examined,
+      OutputRules{65536, 1000, "/logs"},
+      Credit{3, 4096},
+      Skipped{3, Stream::kStderr, 12345678, "/logs/rank.3.err"},
+      Signal{10},
+      Notice{"rank 3 is stopped"},
+      Evidence{3, 1, 1 << 30, "{}"},
   };
   std::vector<std::pair<std::string, Message>> named;
   for (const Message& message : messages) named.emplace_back(message_name(message), message);
