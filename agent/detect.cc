@@ -168,6 +168,19 @@ std::string identity_file(const char* path) {
   }
 }
 
+// Where this agent is: two names that lead to it share all of this, and containers on one machine
+// do not. Agents of two users are two nodes: neither could start the other's ranks.
+std::string own_machine() {
+  std::string id = identity_file("/etc/machine-id");
+  for (const char* space : {"/proc/self/ns/net", "/proc/self/ns/pid"}) {
+    char link[64];
+    const ssize_t size = ::readlink(space, link, sizeof link);
+    if (size <= 0) return {};
+    id += " " + std::string(link, static_cast<std::size_t>(size));
+  }
+  return id + " user " + std::to_string(::geteuid());
+}
+
 std::string own_hostname() {
   char name[256] = {};
   return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
@@ -182,7 +195,7 @@ NodeTopology topology_from(const std::string& description) {
 NodeFacts detect_node() {
   NodeFacts facts;
   facts.hostname = own_hostname();
-  facts.machine_id = identity_file("/etc/machine-id");
+  facts.machine_id = own_machine();
   facts.boot_id = identity_file("/proc/sys/kernel/random/boot_id");
   facts.agent_version = DTL_VERSION;
   facts.reached_at = reached_at(std::getenv("SSH_CONNECTION"));

@@ -9,6 +9,7 @@
 #include "launcher/network.h"
 #include "launcher/report.h"
 #include "launcher/session_shell.h"
+#include "plan/aliases.h"
 #include "plan/pinning.h"
 
 namespace dtl {
@@ -94,8 +95,14 @@ void SessionShell::refuse(const Error& error) {
 void SessionShell::place_ranks_now() {
   try {
     std::vector<int> cores;
-    for (const Node& each : nodes_) cores.push_back(budget_cores(each.facts->topology));
-    places_ = place_ranks(request_, cores);
+    std::vector<NodeFacts> facts;
+    for (const Node& each : nodes_) {
+      cores.push_back(budget_cores(each.facts->topology));
+      facts.push_back(*each.facts);
+    }
+    const std::vector<int> first = nodes_of_hosts(facts);
+    for (const std::string& line : describe_aliases(request_.hosts, first)) console_.say(line);
+    places_ = place_ranks(request_, cores, first);
   } catch (const Error& error) {
     refuse(error);
     return;

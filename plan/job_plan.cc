@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "base/text.h"
+#include "plan/aliases.h"
 #include "plan/environment.h"
 #include "plan/pinning.h"
 
@@ -298,13 +299,13 @@ class PlanMaker {
   void warn_of_idle_hosts() {
     if (request_.hosts.size() <= groups_.size()) return;
     std::vector<std::string> names;
+    const std::vector<int> first = nodes_of_hosts(facts_);
     for (std::size_t i = 0; i < request_.hosts.size(); ++i) {
-      const auto has_ranks = [&](const RankPlace& place) {
-        return place.host == static_cast<int>(i);
-      };
+      const auto has_ranks = [&](const RankPlace& place) { return place.host == first[i]; };
       if (std::any_of(places_.begin(), places_.end(), has_ranks)) continue;
       names.push_back(request_.hosts[i].name);
     }
+    if (names.empty()) return;
     plan_.warnings.push_back(fmt::format("{} of {} get{} no rank: {}", names.size(),
                                          plural(request_.hosts.size(), "host"),
                                          names.size() == 1 ? "s" : "", first_names(names)));

@@ -6,6 +6,7 @@
 #include <cassert>
 #include <cstdint>
 #include <numeric>
+#include <utility>
 
 #include "base/error.h"
 #include "base/limits.h"
@@ -14,13 +15,22 @@
 namespace dtl {
 namespace {
 
-std::vector<std::int64_t> capacities(const Request& request, const std::vector<int>& cores) {
+// What each host offers. Names without slots share the cores that the node's other names leave.
+std::vector<std::int64_t> capacities(const Request& request, const std::vector<int>& cores,
+                                     const std::vector<int>& first) {
+  const auto named = [&](std::size_t i) {
+    if (request.ranks_per_node) return request.ranks_per_node;
+    return i < request.hosts.size() ? request.hosts[i].slots : std::nullopt;
+  };
+  std::vector<std::int64_t> left(cores.size());  // of each node, under its first name
+  for (std::size_t i = 0; i < cores.size(); ++i) left[i] = std::max(cores[i], 1);
+  for (std::size_t i = 0; i < cores.size(); ++i) {
+    left[static_cast<std::size_t>(first[i])] -= named(i).value_or(0);
+  }
   std::vector<std::int64_t> slots;
   for (std::size_t i = 0; i < cores.size(); ++i) {
-    const bool named = i < request.hosts.size() && request.hosts[i].slots.has_value();
-    slots.push_back(request.ranks_per_node ? *request.ranks_per_node
-                    : named                ? *request.hosts[i].slots
-                                           : std::max(cores[i], 1));
+    std::int64_t& rest = left[static_cast<std::size_t>(first[i])];
+    slots.push_back(named(i) ? *named(i) : std::max<std::int64_t>(std::exchange(rest, 0), 0));
   }
   return slots;
 }
@@ -117,13 +127,18 @@ std::vector<int> dealt(std::vector<int> counts, std::optional<int> deal) {
   return hosts;
 }
 
-std::vector<RankPlace> number(const std::vector<int>& hosts, std::size_t host_count) {
-  std::vector<int> sizes(host_count), next(host_count);
-  for (const int host : hosts) ++sizes[static_cast<std::size_t>(host)];
+// `hosts` has the host of each rank.
+std::vector<RankPlace> number(const std::vector<int>& hosts, const std::vector<int>& first) {
+  const auto node_of = [&](int host) {
+    return static_cast<std::size_t>(first[static_cast<std::size_t>(host)]);
+  };
+  std::vector<int> sizes(first.size()), next(first.size());
+  for (const int host : hosts) ++sizes[node_of(host)];
   std::vector<RankPlace> places;
   for (const int host : hosts) {
-    const auto at = static_cast<std::size_t>(host);
-    places.push_back({static_cast<int>(places.size()), host, next[at]++, sizes[at]});
+    const std::size_t node = node_of(host);
+    places.push_back(
+        {static_cast<int>(places.size()), static_cast<int>(node), next[node]++, sizes[node]});
   }
   return places;
 }
@@ -208,13 +223,19 @@ std::vector<int> programs_of_ranks(const Request& request, std::size_t ranks) {
   return programs;
 }
 
-std::vector<RankPlace> place_ranks(const Request& request, const std::vector<int>& cores) {
+std::vector<RankPlace> place_ranks(const Request& request, const std::vector<int>& cores,
+                                   const std::vector<int>& nodes) {
   assert(cores.size() == std::max<std::size_t>(request.hosts.size(), 1));
+  std::vector<int> first = nodes;
+  if (first.empty()) {
+    first.resize(cores.size());
+    std::iota(first.begin(), first.end(), 0);
+  }
   if (!request.rank_map.empty()) {
     check_rank_map(request, cores.size());
-    return number(request.rank_map, cores.size());
+    return number(request.rank_map, first);
   }
-  const std::vector<std::int64_t> slots = capacities(request, cores);
+  const std::vector<std::int64_t> slots = capacities(request, cores, first);
   const std::int64_t total = std::accumulate(slots.begin(), slots.end(), std::int64_t{0});
   std::int64_t left = check_ranks(request, cores.size(), total);
 
@@ -222,7 +243,7 @@ std::vector<RankPlace> place_ranks(const Request& request, const std::vector<int
   left -= std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
   deal_surplus(request, left, counts);
 
-  return number(dealt(counts, request.deal), cores.size());
+  return number(dealt(counts, request.deal), first);
 }
 
 }  // namespace dtl

@@ -11,8 +11,8 @@ namespace dtl {
 
 struct RankPlace {
   int rank = 0;
-  int host = 0;        // index into the hosts given
-  int local_rank = 0;  // 0..local_size-1 on that host
+  int host = 0;        // index into the hosts given: of a node's several names, the first
+  int local_rank = 0;  // 0..local_size-1 on that node
   int local_size = 0;
 };
 
@@ -22,10 +22,13 @@ std::vector<int> programs_of_ranks(const Request& request, std::size_t ranks);
 // Ranks in order of the hosts, each host filled before the next, or dealt out in groups of
 // request.deal as long as there is room, or as request.rank_map says. How many each host takes:
 // with -ppn N, N per host (it overrides slots, as mpirun does); otherwise slots, and where a host
-// names none, cores[host]. `cores` has the physical cores of each host's budget. Only hosts that
-// get a rank appear. Throws Error(kUsage) naming the shortfall when -np exceeds what the hosts
-// offer and oversubscribe is not set; with it, the surplus is dealt round-robin over the hosts.
-std::vector<RankPlace> place_ranks(const Request& request, const std::vector<int>& cores);
+// names none, cores[host]. `cores` has the physical cores of each host's budget. `nodes`
+// says which hosts are one node (aliases.h; empty: none are): what their names offer adds up, cores
+// once. Only hosts that get a rank appear. Throws Error(kUsage) naming the shortfall when -np
+// exceeds what the hosts offer and oversubscribe is not set; with it, the surplus is dealt
+// round-robin over the hosts.
+std::vector<RankPlace> place_ranks(const Request& request, const std::vector<int>& cores,
+                                   const std::vector<int>& nodes = {});
 
 // The value of -rankmap: "0,0,1", the host of each rank counted from 0, or blocks "(0,4,2)": from
 // host 0 on, 4 hosts, 2 ranks on each; PMI's "(vector,(0,4,2))" is the same. Error(kUsage).

@@ -54,9 +54,9 @@ struct Nic {
 };
 
 struct NodeFacts {
-  std::string hostname;    // what the node calls itself
-  std::string machine_id;  // tells two names of one machine apart; empty when unknown
-  std::string boot_id;
+  std::string hostname;       // what the node calls itself
+  std::string machine_id;     // the same for two names of one machine only; empty when unknown
+  std::string boot_id;        // ... until it boots again
   std::string agent_version;  // "0.1.0"
   std::string reached_at;     // its address that the ssh connection came to; empty without one
   NodeTopology topology;

@@ -32,6 +32,8 @@ TEST(Detect, FindsTheCoresAndCpusOfThisMachine) {
   EXPECT_GT(facts.topology.memory_bytes, 0u);
   EXPECT_FALSE(facts.hostname.empty());
   EXPECT_FALSE(facts.boot_id.empty());
+  EXPECT_NE(facts.machine_id.find(" net:["), std::string::npos) << facts.machine_id;
+  EXPECT_EQ(facts.machine_id, detect_node().machine_id);
 }
 
 TEST(Detect, AllowsNoCpuOutsideTheAffinity) {

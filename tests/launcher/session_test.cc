@@ -128,6 +128,37 @@ TEST_F(SessionTest, TellsRanksWhereRankZeroIsReached) {
   EXPECT_THAT(environment[1], testing::Contains("RANK=1"));
 }
 
+// The second agent has nothing to do: it is told to end before any rank starts.
+TEST_F(SessionTest, TakesTwoNamesOfOneMachineForOneNode) {
+  for (auto& [name, agent] : agents_) {
+    agent.facts.boot_id = "boot";
+    agent.facts.machine_id = "machine";
+  }
+  std::vector<std::string> story;
+  std::map<std::uint32_t, RankSpec> specs;
+  for (const char* name : {"n1", "n2"}) {
+    agents_[name].behaviour = healthy(
+        [&, name](const RankSpec& spec, Connection& connection) {
+          specs[spec.rank] = spec;
+          story.push_back(std::string(name) + " starts a rank");
+          exit_with(connection, spec.rank, 0);
+        },
+        [&, name](const Message& message, Connection&) {
+          if (std::holds_alternative<Listen>(message))
+            story.push_back(std::string(name) + " listens");
+          return true;
+        });
+  }
+  const SessionResult result = run();
+  EXPECT_EQ(result.job.outcome->exit_status, 0);
+  EXPECT_THAT(story, testing::ElementsAre("n1 listens", "n1 starts a rank", "n1 starts a rank"));
+  EXPECT_EQ(specs[1].local_rank, 1u);
+  EXPECT_THAT(specs[1].environment, testing::Contains("LOCAL_WORLD_SIZE=2"));
+  EXPECT_THAT(specs[1].environment, testing::Contains("GROUP_WORLD_SIZE=1"));
+  EXPECT_THAT(errors_, HasSubstr("dtlaunch: n1 and n2 are one machine: one node, n1\n"));
+  EXPECT_THAT(errors_, Not(HasSubstr("no rank")));
+}
+
 TEST_F(SessionTest, PutsTheFailingRanksLastWordsOnTheCard) {
   agents_["n1"].behaviour = healthy([](const RankSpec&, Connection&) {}, end_when_stopped(0));
   agents_["n2"].behaviour = healthy([](const RankSpec& spec, Connection& connection) {

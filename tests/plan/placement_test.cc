@@ -56,6 +56,37 @@ TEST(Placement, NumbersRanksWithinTheirHost) {
   EXPECT_EQ(places[2].local_size, 1);
 }
 
+// Hosts 0 and 2 are one machine.
+TEST(Placement, NumbersRanksThroughAllNamesOfTheirNode) {
+  const std::vector<RankPlace> places = place_ranks(request_for({2, 1, 1}), {8, 8, 8}, {0, 1, 0});
+  ASSERT_EQ(places.size(), 4u);
+  EXPECT_EQ(places[2].host, 1);
+  EXPECT_EQ(places[3].host, 0);
+  EXPECT_EQ(places[3].local_rank, 2);
+  EXPECT_EQ(places[0].local_size, 3);
+}
+
+TEST(Placement, GivesCoresOnceWhateverTheNames) {
+  const auto size = [](const Request& request) {
+    return place_ranks(request, {8, 4, 8}, {0, 1, 0}).size();
+  };
+  EXPECT_EQ(size(request_for({std::nullopt, std::nullopt, std::nullopt})), 12u);
+  EXPECT_EQ(size(request_for({std::nullopt, std::nullopt, 2})), 12u);
+  EXPECT_EQ(size(request_for({10, std::nullopt, std::nullopt})), 14u);
+  Request request = request_for({1, 1, 1});
+  request.ranks_per_node = 2;
+  EXPECT_EQ(size(request), 6u);
+}
+
+TEST(Placement, CountsMappedHostsAsTheyAreNamed) {
+  Request request = request_for({1, 1, 1});
+  request.rank_map = {2, 1, 0};
+  const std::vector<RankPlace> places = place_ranks(request, {8, 8, 8}, {0, 1, 0});
+  EXPECT_EQ(places[0].host, 0);
+  EXPECT_EQ(places[2].host, 0);
+  EXPECT_EQ(places[2].local_rank, 1);
+}
+
 TEST(Placement, TakesPhysicalCoresWhereAHostNamesNoSlots) {
   EXPECT_THAT(hosts_of(request_for({std::nullopt, 1}), {3, 8}), ElementsAre(0, 0, 0, 1));
 }
