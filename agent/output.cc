@@ -68,7 +68,7 @@ awaitable<void> RankOutput::forward(asio::io_context& context, Fd pipe) {
 awaitable<void> RankOutput::offer(std::string_view bytes) {
   while (!bytes.empty()) {
     if (skipping_) {
-      bytes = skip(bytes);
+      bytes = mid_line_ ? end_line(bytes) : skip(bytes);
       continue;
     }
     std::size_t size = std::min(credit_.left(), bytes.size());
@@ -76,22 +76,38 @@ awaitable<void> RankOutput::offer(std::string_view bytes) {
       skipping_ = !co_await credit_.recover();
       continue;
     }
-    if (size < bytes.size()) {  // what may be missing begins at a line
+    if (size < bytes.size() || !credit_.recovered_after(size)) {
+      // What may be missing, or late, begins at a line.
       const std::size_t end = bytes.substr(0, size).rfind('\n');
       if (end != std::string_view::npos) size = end + 1;
     }
-    connection_.send(Output{rank_, stream_, std::string(bytes.substr(0, size))});
-    credit_.spend(size);
+    send(bytes.substr(0, size));
     bytes.remove_prefix(size);
     if (!bytes.empty()) skipping_ = !co_await credit_.recover();
   }
+}
+
+void RankOutput::send(std::string_view bytes) {
+  if (bytes.empty()) return;
+  connection_.send(Output{rank_, stream_, std::string(bytes)});
+  credit_.spend(bytes.size());
+  mid_line_ = bytes.back() != '\n';
+}
+
+// The rest of a line whose beginning was sent goes after it, credit or not, unless it is long.
+std::string_view RankOutput::end_line(std::string_view bytes) {
+  const std::size_t end = bytes.find('\n');
+  const bool shown = end != std::string_view::npos && end < kSkippedTail;
+  if (shown) send(bytes.substr(0, end + 1));
+  mid_line_ = false;
+  return shown ? bytes.substr(end + 1) : bytes;
 }
 
 // Throws away, and once there is credit again what is left of a line too.
 std::string_view RankOutput::skip(std::string_view bytes) {
   const std::size_t end = credit_.recovered() ? bytes.find('\n') : std::string_view::npos;
   const std::size_t size = end == std::string_view::npos ? bytes.size() : end + 1;
-  skipped_ += size;
+  hold_back(bytes.substr(0, size));
   if (end != std::string_view::npos) {
     skipping_ = false;
     tell_skipped();
@@ -99,10 +115,22 @@ std::string_view RankOutput::skip(std::string_view bytes) {
   return bytes.substr(size);
 }
 
+void RankOutput::hold_back(std::string_view bytes) {
+  skipped_ += bytes.size();
+  tail_ += bytes.substr(bytes.size() - std::min(bytes.size(), kSkippedTail));
+  if (tail_.size() <= kSkippedTail) return;
+  const std::size_t line = tail_.find('\n', tail_.size() - kSkippedTail - 1);
+  tail_.erase(0, line == std::string::npos ? tail_.size() : line + 1);
+}
+
 void RankOutput::tell_skipped() {
-  if (skipped_ == 0) return;
-  connection_.send(Skipped{rank_, stream_, skipped_, file_ ? file_->path() : std::string()});
+  const std::uint64_t lost = skipped_ - tail_.size();
+  if (lost > 0) {
+    connection_.send(Skipped{rank_, stream_, lost, file_ ? file_->path() : std::string()});
+  }
+  send(tail_);
   skipped_ = 0;
+  tail_.clear();
 }
 
 RankInput::RankInput(asio::io_context& context, Connection& connection, std::uint32_t rank, Fd pipe)

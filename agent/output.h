@@ -31,7 +31,10 @@ class RankCredit {
   void spend(std::size_t bytes);
   void give_back(std::size_t bytes);
   // Half the window is free: worth going on.
-  bool recovered() const { return !bounded() || left_ >= rules_.window / 2; }
+  bool recovered() const { return recovered_after(0); }
+  bool recovered_after(std::size_t bytes) const {
+    return !bounded() || left_ >= rules_.window / 2 + bytes;
+  }
   // Waits for that as long as the rules allow; false when it did not come to be. A reader that has
   // let us down is not waited for again before it has read everything.
   awaitable<bool> recover();
@@ -55,7 +58,10 @@ class RankOutput {
 
  private:
   awaitable<void> offer(std::string_view bytes);
+  void send(std::string_view bytes);
+  std::string_view end_line(std::string_view bytes);
   std::string_view skip(std::string_view bytes);
+  void hold_back(std::string_view bytes);
   void tell_skipped();
 
   Connection& connection_;
@@ -64,7 +70,9 @@ class RankOutput {
   Stream stream_;
   std::unique_ptr<RankFile> file_;
   bool skipping_ = false;
+  bool mid_line_ = false;      // what was sent ends within a line
   std::uint64_t skipped_ = 0;  // bytes
+  std::string tail_;           // the last lines of them: shown after all, as they matter most
 };
 
 // The pipe to a rank's standard input. Every byte given to put() is acknowledged by StdinTaken,

@@ -40,6 +40,7 @@ constexpr auto kScreenPatience = 200ms;    // the same for a terminal
 constexpr std::size_t kOutputWindow = 256 << 10;  // of one rank, not yet shown; and ...
 constexpr std::size_t kOutputWindows = 4 << 20;   // ... of all ranks together
 constexpr std::size_t kLeastOutputWindow = 4 << 10;
+constexpr std::size_t kSkippedTail = 4 << 10;  // of skipped output that is shown after all
 constexpr std::size_t kMaxFrameBytes = 1 << 20;
 constexpr std::size_t kMaxOutputBytes = 64 << 10;      // of one Output frame
 constexpr std::size_t kMaxShellNoiseBytes = 64 << 10;  // before the agent's marker line

@@ -46,6 +46,7 @@ std::string limits_text() {
          wait("screen-patience", kScreenPatience, "the same for a terminal") +
          wait("pause", kPauseLease, "that ranks stay stopped without a launcher") +
          bound("output-window", kOutputWindow, "bytes of a rank's output on their way") +
+         bound("skipped-tail", kSkippedTail, "last bytes of skipped output, shown after all") +
          bound("output-windows", kOutputWindows, "the same of all ranks together") +
          bound("ranks", kMaxRanks, "of one job") +
          bound("frame", kMaxFrameBytes, "bytes of one message") +

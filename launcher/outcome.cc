@@ -123,13 +123,31 @@ std::string others_text(const Outcome& outcome, const CardFacts& facts) {
 
 std::string memory_text(const CardFacts& facts) {
   constexpr double kGiB = 1 << 30;
-  std::string text =
-      fmt::format("the rank's peak was {:.2f} GiB", static_cast<double>(facts.peak_bytes) / kGiB);
+  std::string text = fmt::format("peak {:.2f} GiB", static_cast<double>(facts.peak_bytes) / kGiB);
   if (facts.memory_limit > 0) {
-    text += fmt::format(", the limit of its control group is {:.2f} GiB",
+    text += fmt::format("; the limit of its control group: {:.2f} GiB",
                         static_cast<double>(facts.memory_limit) / kGiB);
   }
   return text;
+}
+
+bool continues_utf8(char c) {
+  return (static_cast<unsigned char>(c) & 0xC0) == 0x80;
+}
+
+// Of a line of Python's traceback, `File "PATH", line 7, in main`, the end says most: the beginning
+// of the path goes.
+std::string shorten_path(std::string line, std::size_t columns) {
+  constexpr std::string_view kFile = "File \"";
+  const std::size_t file = line.find(kFile);
+  const std::size_t quote = line.rfind("\", line ");
+  if (line.size() <= columns || file == std::string::npos || quote == std::string::npos)
+    return line;
+  const std::size_t path = file + kFile.size();
+  std::size_t excess = line.size() - columns + 3;
+  while (path + excess < quote && continues_utf8(line[path + excess])) ++excess;
+  if (path + excess >= quote) return line;
+  return line.replace(path, excess, "...");
 }
 
 // Cuts to the width without splitting a UTF-8 sequence; control characters become blanks, so that
@@ -138,9 +156,10 @@ std::string fit(std::string line, std::size_t columns) {
   for (char& c : line) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
   }
+  line = shorten_path(std::move(line), columns);
   if (line.size() <= columns) return line;
   std::size_t end = columns - 3;
-  while (end > 0 && (static_cast<unsigned char>(line[end]) & 0xC0) == 0x80) --end;
+  while (end > 0 && continues_utf8(line[end])) --end;
   return line.substr(0, end) + "...";
 }
 

@@ -74,6 +74,22 @@ TEST(FailureCard, StaysWithinTheWidthAndKeepsCharactersWhole) {
   EXPECT_THAT(lines.back(), Not(HasSubstr("\xc3...")));
 }
 
+TEST(FailureCard, KeepsTheEndsOfTracebackPaths) {
+  CardFacts facts;
+  facts.host = "node1";
+  facts.traceback = {
+      "  File \"/home/someone/projects/a/rather/long/folder/of/experiments/train.py\", "
+      "line 1234, in training_step",
+      "ValueError: no"};
+  Outcome outcome;
+  outcome.cause = Cause::kRankExit;
+  outcome.rank = 1;
+  outcome.exit_status = 1;
+  const std::string card = failure_card(outcome, facts, 80);
+  EXPECT_THAT(card, HasSubstr("ents/train.py\", line 1234, in training_step\n"));
+  EXPECT_THAT(card, HasSubstr("File \"..."));
+}
+
 TEST(FailureCard, DisarmsEscapeSequences) {
   Outcome outcome = rank_outcome(Cause::kRankExit, 0);
   CardFacts facts;

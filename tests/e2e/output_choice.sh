@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# What is shown of the ranks' output, and how: labels by pattern, ranks chosen, equal lines folded,
+# files here and on the nodes; a full disk costs output, never the job.
+. "$(dirname "$0")/lib.sh"
+need_cluster 2
+two=(-f "$work/hosts" -np 2 -ppn 1)
+
+launch "${two[@]}" -prepend-pattern '<%r %h %g%%> ' echo hello
+expect_status 0
+expect_out '^<0 node1 0%> hello$'
+expect_out '^<1 node2 0%> hello$'
+launch "${two[@]}" -prepend-pattern '%q ' echo hello
+expect_status 64
+expect_err "%q"
+launch "${two[@]}" --tag-output sh -c 'echo out; echo err >&2'
+expect_out '^\[1,1\]<stdout>: ?out$'
+expect_err '^\[1,0\]<stderr>: ?err$'
+
+# Ranks chosen; whoever fails has its last words on the card all the same.
+launch "${two[@]}" -l --only 1 sh -c 'echo mine; [ $RANK = 1 ] || { sleep 0.5; echo alas >&2; exit 4; }'
+expect_status 4
+expect_count 1 mine "$work/out"
+expect_out '^\[1\] mine$'
+expect_err '^ *stderr +\| alas$'
+launch "${two[@]}" --only none echo nothing
+expect_status 0
+expect_count 0 . "$work/out"
+launch "${two[@]}" --only 1-x echo
+expect_status 64
+expect_err "'1-x' is no rank"
+
+# Equal lines folded, each rank's own kept in order.
+launch -f "$work/hosts" -np 4 -ppn 2 -l --fold sh -c 'echo same; sleep 0.3; echo "I am $RANK"; sleep 0.3; echo end'
+expect_status 0
+expect_out '^\[0-3\] same$'
+expect_out '^\[0-3\] end$'
+for rank in 0 1 2 3; do expect_out "^\\[$rank\\] I am $rank\$"; done
+expect_count 6 . "$work/out"
+
+# Files here, emptied first.
+echo old >"$work/file.1"
+launch "${two[@]}" -outfile-pattern "$work/file.%r" sh -c 'echo "out $RANK"; echo "err $RANK" >&2'
+expect_status 0
+expect_equal "rank 1's file" "$(cat "$work/file.1")" 'out 1'
+expect_count 0 out "$work/out"
+expect_err '^err 1$'
+
+# Files on the nodes: everything, three of 16 MiB at most, private.
+launch "${two[@]}" --log-dir "$work/logs" --only none sh -c '
+  echo first >&2; head -c 60000000 /dev/zero | tr "\0" x; echo; echo the end'
+expect_status 0
+expect_count 0 . "$work/out"
+kept=("$work"/logs/*/rank.1.out*)
+expect_equal "files of rank 1" "${#kept[@]}" 3
+expect_equal "the newest one's last line" "$(tail -n 1 "$work"/logs/*/rank.1.out)" 'the end'
+[ "$(stat -c %s "${kept[2]}")" -le 16777216 ] || fail "a kept file of $(stat -c %s "${kept[2]}") bytes"
+expect_equal "its mode" "$(stat -c %a "${kept[0]}")" 600
+expect_equal "its folder's mode" "$(stat -c %a "$(dirname "${kept[0]}")")" 700
+expect_equal "standard error kept" "$(cat "$work"/logs/*/rank.1.err)" first
+
+# A full disk on one node.
+mkdir "$work/small"
+on node2 mount -t tmpfs -o size=256k none "$work/small"
+launch "${two[@]}" --log-dir "$work/small" --only none sh -c '
+  head -c 3000000 /dev/zero | tr "\0" x; [ "$RANK" = 0 ] || echo done >&2'
+expect_status 0
+expect_count 1 'node2: cannot keep output in .*/rank.1.out: No space left on device; the job goes on' "$work/err"

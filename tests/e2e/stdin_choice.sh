@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# --stdin: standard input to one rank, to all or to none, whole and with its end.
+. "$(dirname "$0")/lib.sh"
+need_cluster 2
+two=(-f "$work/hosts" -np 2 -ppn 1)
+with_input() { run sh -c "$cluster exec node1 $bin/dtlaunch $1 <$work/input"; }
+
+seq 1000 >"$work/input"
+with_input "${two[*]} -l --stdin 1 wc -l"
+expect_status 0
+expect_out '^\[0\] 0$'
+expect_out '^\[1\] 1000$'
+with_input "${two[*]} -l --stdin all wc -l"
+expect_count 2 '^\[[01]\] 1000$' "$work/out"
+with_input "${two[*]} -l --stdin none wc -l"
+expect_count 2 '^\[[01]\] 0$' "$work/out"
+with_input "${two[*]} --stdin 7 wc -l"
+[ "$status" != 0 ] || fail "there is no rank 7"
+expect_err '7'
+with_input "${two[*]} --stdin nobody wc -l"
+expect_status 64
+expect_err 'neither a rank nor all nor none'
+
+# 100 MiB through ssh to another host, all of them.
+head -c 104857600 /dev/zero >"$work/input"
+with_input "${two[*]} --stdin 1 sh -c '[ \$RANK = 0 ] || cksum'"
+expect_status 0
+expect_equal "checksum of rank 1's input" "$(cat "$work/out")" "$(cksum <"$work/input")"
+echo "100 MiB of input in $took_ms ms"
+
+# To all, one of which does not read: the other gets all of it.
+with_input "${two[*]} --stdin all sh -c '[ \$RANK = 0 ] || cksum'"
+expect_status 0
+expect_equal "checksum of rank 1's input" "$(cat "$work/out")" "$(cksum <"$work/input")"

@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+"""What a person sees and types: dtlaunch on a terminal of 80 columns. usage: terminal.py DTLAUNCH"""
+import os, pty, re, select, signal, struct, sys, time, fcntl, termios
+
+DTLAUNCH = sys.argv[1]
+JOB = ["-np", "2", "--oversubscribe"]
+
+
+class Terminal:
+    """A job of its own session, as a shell would start it: in a group of its own, in front."""
+    def __init__(self, *arguments, columns=80, rows=24):
+        self.seen = b""
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.environ["TERM"] = "xterm"
+            os.environ.pop("NO_COLOR", None)
+            # The shell of this terminal: it keeps the session when its job is stopped.
+            child = os.fork()
+            if child == 0:
+                os.setpgid(0, 0)
+                os.execv(DTLAUNCH, [DTLAUNCH, *arguments])
+            os.setpgid(child, child)
+            signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+            os.tcsetpgrp(0, child)
+            while True:
+                _, status = os.waitpid(child, os.WUNTRACED)
+                if os.WIFSTOPPED(status):
+                    os.tcsetpgrp(0, os.getpgrp())
+                    os.write(1, b"\r\nSTOPPED\r\n")
+                    os.read(0, 10)  # a line: fg
+                    os.tcsetpgrp(0, child)
+                    os.killpg(child, signal.SIGCONT)
+                else:
+                    os._exit(os.waitstatus_to_exitcode(status) % 256)
+        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+    def read(self, seconds):
+        ready, _, _ = select.select([self.fd], [], [], seconds)
+        if not ready:
+            return False
+        try:
+            data = os.read(self.fd, 65536)
+        except OSError:
+            return False
+        self.seen += data
+        return bool(data)
+
+    def wait_for(self, pattern, seconds=15):
+        end = time.monotonic() + seconds
+        while not re.search(pattern, self.seen):
+            if time.monotonic() > end:
+                sys.exit(f"terminal: waited in vain for {pattern!r}; seen: {self.seen!r}")
+            self.read(0.1)
+
+    def type(self, keys):
+        os.write(self.fd, keys)
+
+    def end(self, seconds=20):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            self.read(0.05)
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                while self.read(0.05):
+                    pass
+                return os.waitstatus_to_exitcode(status)
+        sys.exit(f"terminal: the job does not end; seen: {self.seen!r}")
+
+
+def screen(data, columns=80, rows=24):
+    """The rows of text that a simple terminal would show at the end."""
+    lines, row, column = [[]], 0, 0
+    for match in re.finditer(rb"(\x1b\[[0-9;]*[A-Za-z])|(.)", data, re.S):
+        escape, char = match.groups()
+        if escape:
+            final = escape[-1:]
+            number = int(re.sub(rb"\D", b"", escape[2:-1]) or b"1")
+            if final == b"A":
+                row = max(0, row - number)
+            elif final == b"K":
+                lines[row] = lines[row][:column]
+            elif final == b"J":
+                lines[row] = lines[row][:column]
+                del lines[row + 1:]
+        elif char == b"\n":
+            row += 1
+            while row >= len(lines):
+                lines.append([])
+        elif char == b"\r":
+            column = 0
+        else:
+            if column >= columns:
+                sys.exit(f"terminal: a line of more than {columns} columns")
+            line = lines[row]
+            line.extend(" " * (column + 1 - len(line)))
+            line[column] = char.decode("latin-1")
+            column += 1
+    return ["".join(line).rstrip() for line in lines]
+
+
+def check(condition, what, seen):
+    if not condition:
+        sys.exit(f"terminal: {what}; seen: {seen!r}")
+
+
+def progress_bars():
+    bars = "for i in 10 20 30 40 50 60 70 80 90 100; do printf '\\r%3d%% of rank %d' $i $RANK >&2; sleep 0.05; done; echo >&2"
+    terminal = Terminal(*JOB, "-l", "sh", "-c", bars)
+    status = terminal.end()
+    check(status == 0, f"status {status}", terminal.seen)
+    text = re.sub(rb"\x1b\[[0-9;]*m", b"", terminal.seen)
+    shown = [line for line in screen(text) if line]
+    check(sorted(shown) == ["[0] 100% of rank 0", "[1] 100% of rank 1"],
+          f"two bars, whole and at 100 %, not {shown}", terminal.seen)
+    check(b"\x1b[3" in terminal.seen or b"\x1b[9" in terminal.seen, "labels have colours", terminal.seen)
+
+
+def long_lines():
+    terminal = Terminal(*JOB, "-l", "sh", "-c", "printf '\\r%0200d' 7 >&2; sleep 0.4; echo >&2")
+    check(terminal.end() == 0, "status", terminal.seen)
+
+
+def stop_and_go():
+    terminal = Terminal(*JOB, "sh", "-c", "i=0; while [ $i -lt 60 ]; do i=$((i+1)); echo $RANK.$i.; sleep 0.05; done")
+    terminal.wait_for(rb"0\.3\.")
+    terminal.type(b"\x1a")
+    terminal.wait_for(rb"STOPPED")
+    time.sleep(0.3)
+    while terminal.read(0.1):
+        pass
+    before = len(terminal.seen)
+    time.sleep(1)
+    terminal.read(0.1)
+    check(len(terminal.seen) == before, "ranks write while the job is stopped", terminal.seen[before:])
+    check(b".60." not in terminal.seen, "it was stopped before its end", terminal.seen)
+    terminal.type(b"g\n")
+    check(terminal.end() == 0, "fg: the job goes on to its end", terminal.seen)
+    check(b"0.60." in terminal.seen and b"1.60." in terminal.seen, "both ranks ended", terminal.seen)
+
+
+def interrupt_twice():
+    stubborn = "trap '' INT TERM; echo ready; while :; do sleep 0.1; done"
+    terminal = Terminal(*JOB, "sh", "-c", stubborn)
+    terminal.wait_for(rb"ready\s+ready")
+    began = time.monotonic()
+    terminal.type(b"\x03")
+    time.sleep(0.3)
+    terminal.type(b"\x03")
+    status = terminal.end()
+    took = time.monotonic() - began
+    check(status == 130, f"status {status}, not 130", terminal.seen)
+    check(took < 2, f"two ^C took {took:.1f} s", terminal.seen)
+
+
+for case in (progress_bars, long_lines, stop_and_go, interrupt_twice):
+    case()
+    print(f"{case.__name__}: as promised")
