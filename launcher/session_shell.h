@@ -55,6 +55,7 @@ class SessionShell {
   void send_input(const Stdin& input);
   void count_input();
   bool gets_input(int rank) const;
+  bool reads_input(std::size_t rank) const;  // it gets it, and has not ended
 
   // Effects
   void perform(job::Effect& effect);

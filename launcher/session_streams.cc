@@ -38,9 +38,10 @@ void SessionShell::introduce(const Started& started, int index) {
   console_.set_rank(static_cast<int>(started.rank), std::move(facts));
 }
 
+// A rank that has ended gets no more: nothing would hold back what goes there.
 void SessionShell::send_input(const Stdin& input) {
   for (std::size_t rank = 0; rank < input_taken_.size(); ++rank) {
-    if (!gets_input(static_cast<int>(rank))) continue;
+    if (!reads_input(rank)) continue;
     const auto& connection = node(job_.ranks[rank].node).connection;
     if (!connection) continue;
     Stdin part = input;
@@ -59,9 +60,7 @@ void SessionShell::input_taken(const StdinTaken& taken) {
 void SessionShell::count_input() {
   std::optional<std::size_t> least;
   for (std::size_t rank = 0; rank < input_taken_.size(); ++rank) {
-    const bool reads =
-        gets_input(static_cast<int>(rank)) && job_.ranks[rank].phase <= RankPhase::kStarted;
-    if (reads) least = std::min(least.value_or(input_taken_[rank]), input_taken_[rank]);
+    if (reads_input(rank)) least = std::min(least.value_or(input_taken_[rank]), input_taken_[rank]);
   }
   if (!least || *least <= input_counted_) return;
   input_.taken(*least - input_counted_);
@@ -71,6 +70,10 @@ void SessionShell::count_input() {
 bool SessionShell::gets_input(int rank) const {
   return options_.stdin_for.mode == InputMode::kAll ||
          (options_.stdin_for.mode == InputMode::kOne && rank == options_.stdin_for.rank);
+}
+
+bool SessionShell::reads_input(std::size_t rank) const {
+  return gets_input(static_cast<int>(rank)) && job_.ranks[rank].phase <= RankPhase::kStarted;
 }
 
 }  // namespace dtl
