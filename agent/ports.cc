@@ -73,6 +73,20 @@ std::pair<std::uint32_t, std::uint32_t> ephemeral_range() {
   return {32768, 60999};
 }
 
+BoundPort bind_port_within(std::uint32_t low, std::uint32_t high) {
+  if (high < low) throw Error(Exit::kConfig, "cannot listen", "there is no port in the range");
+  std::random_device random;
+  const std::uint32_t count = high - low + 1, first = random() % count;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const std::uint32_t port = low + (first + i) % count;
+    if (auto bound = try_port(static_cast<std::uint16_t>(port))) return std::move(*bound);
+  }
+  throw Error(
+      Exit::kConfig, "cannot listen",
+      "no TCP port from " + std::to_string(low) + " to " + std::to_string(high) + " is free",
+      "another --port-range");
+}
+
 BoundPort bind_master_port() {
   const auto [low, high] = ephemeral_range();
   std::random_device random;

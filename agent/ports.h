@@ -22,6 +22,9 @@ BoundPort bind_any_port();
 // the ranks use it. Throws Error(kConfig) when none is free.
 BoundPort bind_master_port();
 
+// One of low..high, tried in turn from a random one on. Throws Error(kConfig) when none is free.
+BoundPort bind_port_within(std::uint32_t low, std::uint32_t high);
+
 // The kernel's ephemeral range; 32768-60999 when it cannot be read.
 std::pair<std::uint32_t, std::uint32_t> ephemeral_range();
 

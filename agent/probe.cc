@@ -195,16 +195,18 @@ awaitable<void> attend(asio::io_context& context, std::shared_ptr<tcp::socket> p
 Listener::Listener(asio::io_context& context, std::string job_id)
     : context_(context), job_id_(std::move(job_id)) {}
 
-Listening Listener::open(TaskGroup& tasks, std::uint32_t node) {
+Listening Listener::open(TaskGroup& tasks, const Listen& how) {
   close();
-  BoundPort probe = bind_any_port();
-  master_ = bind_master_port();
+  const bool anywhere = how.highest_port == 0;
+  BoundPort probe =
+      anywhere ? bind_any_port() : bind_port_within(how.lowest_port, how.highest_port);
+  master_ = anywhere ? bind_master_port() : bind_port_within(how.lowest_port, how.highest_port);
   acceptors_.push_back(std::make_shared<tcp::acceptor>(context_, tcp::v4(), probe.v4.release()));
   if (probe.v6.valid()) {
     acceptors_.push_back(std::make_shared<tcp::acceptor>(context_, tcp::v6(), probe.v6.release()));
   }
   for (const auto& acceptor : acceptors_) {
-    tasks.spawn(answer(acceptor, tasks, probe_line(job_id_, node)));
+    tasks.spawn(answer(acceptor, tasks, probe_line(job_id_, how.node)));
   }
   return {probe.port, master_.port, public_addresses(list_nics())};
 }

@@ -22,7 +22,7 @@ class Listener {
 
   // Opens the probe port, holds a free MASTER_PORT, and starts answering as tasks of the group,
   // which outlives the listener.
-  Listening open(TaskGroup& tasks, std::uint32_t node);
+  Listening open(TaskGroup& tasks, const Listen& how);
   void close();
 
  private:

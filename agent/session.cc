@@ -240,7 +240,7 @@ void Session::dispatch(const Message& message) {
   } else if (const auto* input = std::get_if<Stdin>(&message)) {
     give_input(*input);
   } else if (const auto* listen = std::get_if<Listen>(&message)) {
-    connection_.send(listener_->open(tasks_, listen->node));
+    connection_.send(listener_->open(tasks_, *listen));
   } else if (const auto* wanted = std::get_if<Reach>(&message)) {
     tasks_.spawn(reach(*wanted));
   } else if (const auto* question = std::get_if<Examine>(&message)) {

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "base/text.h"
-#include "launcher/foreign_options.h"
+#include "launcher/environment_options.h"
 #include "launcher/option_words.h"
 #include "launcher/options.h"
 #include "launcher/program_lines.h"
@@ -49,7 +49,7 @@ struct Raw {
   bool help = false, version = false, show_limits = false;
   ProgramLine program;
   std::string module;
-  std::string rank_map, compat;
+  std::string rank_map, compat, agent_start, port_range;
   bool round_robin = false, ignored = false;
   std::vector<std::string> genv, env;  // read as words, in order
   double timeout = 0, grace = 0;
@@ -93,6 +93,8 @@ void define(CLI::App& app, Raw& raw) {
   app.add_option("--x", raw.env);
   app.add_option("--compat", raw.compat);
   app.add_option("--iface", line.interface);
+  app.add_option("--port-range", raw.port_range);
+  app.add_option("--launcher", raw.agent_start);
   app.add_option("--bind-to", line.pinning.bind_to);
   app.add_option("--map-by", line.pinning.map_by);
   app.add_option("--membind", line.pinning.memory_bind);
@@ -204,6 +206,8 @@ Raw parse_options(const OptionWords& words) {
   take_count_from_c(raw);
   if (raw.round_robin && !raw.line.deal) raw.line.deal = 1;
   take_placement_of_map(raw.line);
+  if (!raw.agent_start.empty()) raw.line.agent_start = parse_agent_start(raw.agent_start);
+  if (!raw.port_range.empty()) raw.line.ports = parse_port_range(raw.port_range);
   if (!raw.compat.empty()) raw.line.compat = parse_dialects(raw.compat);
   if (!raw.rank_map.empty()) raw.line.rank_map = parse_rank_map(raw.rank_map);
   return raw;
@@ -258,33 +262,41 @@ void add_up_ranks(CommandLine& line) {
   line.ranks = ranks;
 }
 
-// What other launchers' variables say, where the command line does not.
-void add_environment(const Variables& environment, OptionWords& words) {
-  for (const ForeignVariable& known : foreign_variables()) {
-    const auto found = std::find_if(environment.begin(), environment.end(),
-                                    [&](const auto& each) { return each.first == known.name; });
-    if (found == environment.end() || found->second.empty()) continue;
-    const bool every_core =
-        known.name == "I_MPI_PERHOST" && !parse_integer(found->second, 1, kMaxRanks);
-    if (every_core) continue;  // "allcores" and the like: as without it
-    std::string word(known.option);
-    word.replace(word.find('%'), 1, found->second);
-    const OptionWords own = read_option_words(option_table(), {word}, "dtlaunch --help");
-    const std::string_view name = own.options[0].option->names.back();
-    const bool names_hosts = name == "-hostfile" || name == "-hosts";
-    if (words.has(name) || (names_hosts && (words.has("-hosts") || words.has("-hostfile"))))
-      continue;
-    words.options.push_back(own.options[0]);
-    words.notes.push_back(fmt::format("{}={} is taken for {}", known.name, found->second, word));
+}  // namespace
+
+AgentStart parse_agent_start(const std::string& text) {
+  const std::string word = to_lower(text);
+  if (word == "ssh") return AgentStart::kSsh;
+  if (word == "fork") return AgentStart::kFork;
+  const std::string attempt = "-launcher " + text;
+  if (word == "slurm") {
+    throw Error(Exit::kUsage, attempt, "dtlaunch starts its agents over ssh",
+                "scontrol show hostnames >hosts, and -f hosts");
   }
+  if (word == "pbs") {
+    throw Error(Exit::kUsage, attempt, "dtlaunch starts its agents over ssh", "-f $PBS_NODEFILE");
+  }
+  throw Error(Exit::kUsage, attempt, "dtlaunch starts its agents over ssh, or all of them here",
+              "-launcher ssh, or -launcher fork");
 }
 
-}  // namespace
+PortRange parse_port_range(const std::string& text) {
+  const std::size_t middle = text.find_first_of(":-");
+  const auto port = [](const std::string& digits) { return parse_integer(digits, 1, 65535); };
+  const auto low = port(text.substr(0, middle));
+  const auto high = middle == text.npos ? low : port(text.substr(middle + 1));
+  if (!low || !high || *low >= *high) {
+    throw Error(Exit::kUsage, "--port-range " + text, "it is no range of TCP ports",
+                "--port-range 20000:20099");
+  }
+  return {static_cast<std::uint16_t>(*low), static_cast<std::uint16_t>(*high)};
+}
 
 CommandLine parse_command_line(const std::vector<std::string>& arguments,
                                const Variables& environment) {
   std::vector<Block> blocks = read_blocks(arguments);
-  add_environment(environment, blocks[0].words);
+  add_environment(environment, blocks[0].words,
+                  [](const OptionWords& words) { parse_options(words); });
   check_blocks(blocks);
   Raw raw = parse_options(blocks[0].words);
   CommandLine line = std::move(raw.line);
@@ -295,6 +307,8 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments,
   line.inheritance = inheritance_of(blocks[0].words, "-genv");
   for (const Block& block : blocks) {
     line.notes.insert(line.notes.end(), block.words.notes.begin(), block.words.notes.end());
+    line.warnings.insert(line.warnings.end(), block.words.warnings.begin(),
+                         block.words.warnings.end());
   }
   line.programs = {program_of(raw, blocks[0].words)};
   for (std::size_t i = 1; i < blocks.size(); ++i) {

@@ -15,6 +15,12 @@
 
 namespace dtl {
 
+// -launcher: how agents come to life on the hosts.
+enum class AgentStart {
+  kSsh,   // here for names that mean this machine, over ssh on all others
+  kFork,  // all of them here, whatever the hosts' names
+};
+
 enum class Action { kRun, kHelp, kVersion, kShowLimits };
 
 // One block of `dtlaunch ... a : -n 2 b`.
@@ -41,6 +47,8 @@ struct CommandLine {
   PinOptions pinning;  // -bind-to and the like; I_MPI_PIN* are not among its variables yet
   std::optional<int> comm_cores;  // --comm-cores
   std::string interface;
+  std::optional<PortRange> ports;  // --port-range
+  std::optional<AgentStart> agent_start;
   bool accept_new_host_keys = false;
   bool push = false;
   std::string job_file;      // -c; empty: ./dtlaunch.toml when no program is given
@@ -51,8 +59,9 @@ struct CommandLine {
   bool detach = false;
   OutputChoice shown;
   std::string report;
-  std::vector<std::string> notes;  // for -v: options of other launchers that mean nothing here
-  int verbosity = 0;               // 1: -v, 2: -vv
+  std::vector<std::string> warnings;  // of variables that ask for what dtlaunch does not do
+  std::vector<std::string> notes;     // for -v: options of other launchers that mean nothing here
+  int verbosity = 0;                  // 1: -v, 2: -vv
   std::optional<std::chrono::milliseconds> timeout;
   std::optional<std::chrono::milliseconds> grace;
   std::vector<ProgramLine> programs = {
@@ -63,6 +72,10 @@ struct CommandLine {
 // Throws Error(kUsage).
 CommandLine parse_command_line(const std::vector<std::string>& arguments,
                                const Variables& environment = {});
+
+// The values of -launcher and --port-range. Throw Error(kUsage).
+AgentStart parse_agent_start(const std::string& text);
+PortRange parse_port_range(const std::string& text);
 
 // Puts `programs`, of which there is at least one, in the place of those of `line`, which must have
 // none: what it says about programs all the same (-env, -wdir...) is for each of them.

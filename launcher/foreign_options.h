@@ -21,6 +21,7 @@ struct ForeignOption {
   ForeignKind kind = ForeignKind::kSame;
   std::string_view text;
   std::string_view hint;
+  std::string_view harmless = {};  // refused, but for this value, or a path that ends in it
 };
 
 std::span<const ForeignOption> foreign_options();
@@ -36,6 +37,7 @@ const ForeignOption* find_mca_parameter(std::string_view key);
 struct ForeignVariable {
   std::string_view name;
   std::string_view option;  // "-hostfile=%"
+  bool of_site = false;     // set for every job; what cannot be done is left out with a warning
 };
 
 std::span<const ForeignVariable> foreign_variables();

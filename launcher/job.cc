@@ -139,7 +139,8 @@ void Stepper::operator()(const Placed& event) {
     node_state(node).phase = NodePhase::kEnding;
   }
   for (std::size_t k = 0; k < job_.used.size(); ++k) {
-    send(job_.used[k], Listen{static_cast<std::uint32_t>(k)});
+    send(job_.used[k],
+         Listen{static_cast<std::uint32_t>(k), job_.options.ports.low, job_.options.ports.high});
   }
 }
 

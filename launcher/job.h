@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "launcher/outcome.h"
+#include "plan/request.h"
 #include "wire/messages.h"
 
 namespace dtl {
@@ -138,6 +139,7 @@ struct RankState {
 struct JobOptions {
   std::optional<Time> grace;  // --grace; absent: kKillGrace, or kInterruptGrace after a signal
   std::optional<Time> timeout;
+  PortRange ports = {};  // to listen on; any
   Time start_deadline =
       kSshDeadline + kHelloDeadline + kAnswerMargin;  // all agents are up, or fail
 };

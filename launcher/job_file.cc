@@ -156,6 +156,12 @@ void read_placement(TomlFile& file, JobFile& job) {
   }
   job.skip_launch_host = file.boolean("skip_launch_node").value_or(false);
   job.interface = text(file, "interface").value_or("");
+  if (const auto range = text(file, "port_range")) {
+    job.ports = parsed(file, "port_range", *range, parse_port_range);
+  }
+  if (const auto start = text(file, "launcher")) {
+    job.agent_start = parsed(file, "launcher", *start, parse_agent_start);
+  }
   job.oversubscribe = file.boolean("oversubscribe").value_or(false);
 }
 

@@ -31,6 +31,8 @@ struct JobFile {
   bool skip_launch_host = false;
   bool oversubscribe = false;
   std::string interface;
+  std::optional<PortRange> ports;
+  std::optional<AgentStart> agent_start;
   std::optional<std::string> working_directory;  // seen from the job file's folder
   std::optional<std::chrono::seconds> timeout;
   std::optional<std::chrono::seconds> grace;

@@ -98,6 +98,7 @@ Inheritance global_inheritance(const std::optional<Inheritance>& said,
                                const Variables& environment) {
   if (said) return *said;
   const std::string* hydra = variable(environment, "HYDRA_ENV");
+  if (hydra == nullptr) hydra = variable(environment, "I_MPI_HYDRA_ENV");
   if (hydra == nullptr) return {};
   if (const auto theirs = parse_inheritance(*hydra)) return *theirs;
   throw Error(Exit::kUsage, fmt::format("HYDRA_ENV={}", *hydra),
@@ -161,6 +162,8 @@ void take_from_file(const JobFile& file, CommandLine& line) {
   line.inheritance = first_of(line.inheritance, file.inheritance);
   if (line.compat.empty()) line.compat = file.compat;
   if (line.interface.empty()) line.interface = file.interface;
+  line.ports = first_of(line.ports, file.ports);
+  line.agent_start = first_of(line.agent_start, file.agent_start);
   if (line.pinning.bind_to.empty()) line.pinning.bind_to = file.bind_to;
   if (line.pinning.map_by.empty()) line.pinning.map_by = file.map_by;
   if (line.pinning.memory_bind.empty()) line.pinning.memory_bind = file.memory_bind;
@@ -234,6 +237,8 @@ JobSettings describe_job(const CommandLine& given, const Surroundings& around) {
   request.deal = line.deal;
   request.rank_map = line.rank_map;
   OutputChoice shown = line.shown;
+  settings.agent_start = line.agent_start.value_or(AgentStart::kSsh);
+  settings.job.ports = line.ports.value_or(PortRange{});
   settings.report = line.report;
   settings.job.timeout = line.timeout;
   if (line.grace) settings.job.grace = *line.grace;

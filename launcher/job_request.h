@@ -14,6 +14,7 @@ namespace dtl {
 struct JobSettings {
   Request request;
   JobOptions job;
+  AgentStart agent_start = AgentStart::kSsh;
   bool label = false;  // some label stands before each line
   ConsoleOptions console;
   InputChoice stdin_for;

@@ -67,14 +67,16 @@ void check_report_can_be_written(const std::string& path) {
 }
 
 AgentStarter agent_starter(const Surroundings& around, bool accept_new_host_keys,
-                           std::shared_ptr<const Bundle> bundle) {
+                           std::shared_ptr<const Bundle> bundle,
+                           AgentStart how = AgentStart::kSsh) {
   StartOptions start;
   start.agent_path = around.program_directory + "/dtagent";
   start.accept_new_host_keys = accept_new_host_keys;
   start.bundle = std::move(bundle);
-  return [start](asio::io_context& context, Host host) {
-    return is_local(host) ? start_local_agent(context, start)
-                          : start_ssh_agent(context, std::move(host), start);
+  return [start, how](asio::io_context& context, Host host) {
+    return how == AgentStart::kFork || is_local(host)
+               ? start_local_agent(context, start)
+               : start_ssh_agent(context, std::move(host), start);
   };
 }
 
@@ -89,7 +91,8 @@ SessionOptions session_options(const CommandLine& line, const JobSettings& setti
                                const Surroundings& around) {
   SessionOptions options;
   options.start_agent = agent_starter(around, line.accept_new_host_keys,
-                                      line.push ? bundle_for(settings.request, around) : nullptr);
+                                      line.push ? bundle_for(settings.request, around) : nullptr,
+                                      settings.agent_start);
   options.job_id = new_job_id();
   options.job = settings.job;
   if (line.push) options.job.start_deadline = kPushDeadline;
@@ -187,6 +190,7 @@ int run(const std::vector<std::string>& arguments) {
   }
   if (line.verbosity == 1) set_log_level(LogLevel::kVerbose);
   if (line.verbosity > 1) set_log_level(LogLevel::kDebug);
+  for (const std::string& warning : line.warnings) log_notice(warning);
   if (line.verbosity > 0) {
     for (const std::string& note : line.notes) log_notice(note);
   }

@@ -109,7 +109,8 @@ class Reader {
 
   void take_foreign(const ForeignOption& option, const std::string& spelled,
                     const std::string& value, OptionWords& read) {
-    const bool harmless = bare_name(spelled).ends_with("restarts") && value == "0";
+    const bool harmless =
+        !option.harmless.empty() && value.substr(value.rfind('/') + 1) == option.harmless;
     switch (option.kind) {
       case ForeignKind::kIgnored:
         read.notes.push_back(fmt::format("option '{}' is left out: {}", spelled, option.text));

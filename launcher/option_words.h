@@ -21,6 +21,8 @@ struct OptionWords {
   std::vector<std::string> rest;     // the first word that is no option, and all after it
   std::vector<std::string> notes;    // what was accepted and means nothing here, with the reason
 
+  std::vector<std::string> warnings = {};  // what could not be had, for everybody to see
+
   bool has(std::string_view canonical) const { return find(canonical) != nullptr; }
   // The last value given, or empty; `canonical` is the last name of the table's row.
   std::string value(std::string_view canonical) const;

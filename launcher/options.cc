@@ -78,6 +78,12 @@ std::span<const Option> option_table() {
        "NET[,NET]",
        "use these networks only: eth1, 10.0.0.0/24;\n"
        "or all but these: ^docker0"},
+      {kWhere, {"--port-range"}, Takes::kValue, "LOW:HIGH", "listen on these TCP ports only"},
+      {kWhere,
+       {"-bootstrap", "-launcher"},
+       Takes::kValue,
+       "ssh|fork",
+       "how agents start; fork: all hosts are this machine"},
       {kWhere,
        {"--accept-new-host-keys"},
        Takes::kNothing,

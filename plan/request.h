@@ -3,6 +3,7 @@
 // read and before any node has been spoken to. A plain value.
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -13,6 +14,11 @@
 namespace dtl {
 
 using Variables = std::vector<std::pair<std::string, std::string>>;  // in order; the last one wins
+
+// TCP ports, both ends included; 0: any.
+struct PortRange {
+  std::uint16_t low = 0, high = 0;
+};
 
 // Another launcher, by the names of its variables.
 enum class Dialect { kOpenMpi, kTorchrun, kHorovod, kDeepSpeed };

@@ -180,6 +180,8 @@ DTL_MESSAGE(3, Listen);
 template <class Io, Is<Listen> M>
 void fields(Io& io, M& m) {
   io.number("node", m.node, kMaxRanks - 1);
+  io.number("lowest_port", m.lowest_port, 65535);
+  io.number("highest_port", m.highest_port, 65535);
 }
 DTL_MESSAGE(4, Listening);
 template <class Io, Is<Listening> M>

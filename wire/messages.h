@@ -35,6 +35,7 @@ struct Welcome {
 };
 struct Listen {  // accept probes on every address of this node; also choose a free MASTER_PORT
   std::uint32_t node = 0;  // this node's number in the job: who answers a probe says it
+  std::uint32_t lowest_port = 0, highest_port = 0;  // both within these; 0: any
 };
 struct Endpoint {
   std::string address;

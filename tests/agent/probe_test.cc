@@ -46,6 +46,18 @@ TEST(Probe, AgentReachesItsOwnListenerAndSaysHow) {
   EXPECT_EQ(agent.finish(), 0);
 }
 
+TEST(Probe, ListensWithinTheRangeThatItIsGiven) {
+  AgentDriver agent;
+  agent.send(Listen{0, 26000, 26009});
+  const Listening listening = agent.expect<Listening>();
+  for (const std::uint32_t port : {listening.probe_port, listening.master_port}) {
+    EXPECT_GE(port, 26000u);
+    EXPECT_LE(port, 26009u);
+  }
+  EXPECT_NE(listening.probe_port, listening.master_port);
+  EXPECT_EQ(agent.finish(), 0);
+}
+
 TEST(Probe, AnotherProgramIsNotTakenForTheListener) {
   AgentDriver agent;
   const BoundPort port = bind_any_port();

@@ -230,6 +230,75 @@ TEST(Foreign, TorchrunsLinesMeanTheSame) {
   EXPECT_THAT(refusal({"--max-restarts", "3", "a"}), HasSubstr("does not start failed ranks"));
 }
 
+TEST(Cli, ReadsHowAgentsStart) {
+  EXPECT_EQ(parse_command_line({"-launcher", "ssh", "p"}).agent_start, AgentStart::kSsh);
+  EXPECT_EQ(parse_command_line({"-bootstrap=fork", "p"}).agent_start, AgentStart::kFork);
+  EXPECT_FALSE(parse_command_line({"p"}).agent_start);
+  EXPECT_THAT(refusal({"-launcher", "slurm", "p"}), HasSubstr("scontrol show hostnames"));
+  EXPECT_THAT(refusal({"-launcher", "lsf", "p"}), HasSubstr("Try: -launcher ssh"));
+  EXPECT_EQ(parse_command_line({"-launcher-exec", "/usr/bin/ssh", "p"}).programs[0].command,
+            Words{"p"});
+}
+
+TEST(Cli, ReadsARangeOfPorts) {
+  for (const char* text : {"20000:20099", "20000-20099"}) {
+    const auto ports = parse_command_line({"--port-range", text, "p"}).ports;
+    ASSERT_TRUE(ports) << text;
+    EXPECT_EQ(ports->low, 20000);
+    EXPECT_EQ(ports->high, 20099);
+  }
+  for (const char* text : {"2", "2:1", "5:5", "0:9", "1:65536", ":", "a:b", "1:2:3"}) {
+    EXPECT_THAT(refusal({"--port-range", text, "p"}), HasSubstr("no range of TCP ports")) << text;
+  }
+}
+
+std::string refusal_of(const Variables& environment) {
+  try {
+    parse_command_line({"p"}, environment);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.status(), Exit::kUsage);
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(Foreign, BadValuesOfVariablesNameTheVariable) {
+  EXPECT_THAT(refusal_of({{"MPIEXEC_TIMEOUT", "soon"}}),
+              AllOf(HasSubstr("MPIEXEC_TIMEOUT=soon: "), HasSubstr("'soon' is no number")));
+  EXPECT_THAT(refusal_of({{"MPIEXEC_PORT_RANGE", "9"}}), HasSubstr("MPIEXEC_PORT_RANGE=9: "));
+}
+
+// A site's settings for every job do not keep one from running here.
+TEST(Foreign, VariablesOfTheSiteAreLeftOutWithAWarning) {
+  const Variables environment = {{"HYDRA_LAUNCHER", "slurm"},
+                                 {"HYDRA_LAUNCHER_EXEC", "/x/kubexec.sh"},
+                                 {"I_MPI_HYDRA_BOOTSTRAP_EXEC", "/usr/bin/ssh"},
+                                 {"OMPI_MCA_plm_rsh_agent", "/x/agent"},
+                                 {"OMPI_MCA_btl", "tcp,self"},
+                                 {"OMPI_MCA_unheard_of", "1"},
+                                 {"HYDRA_DEBUG", "0"}};
+  const CommandLine line = parse_command_line({"p"}, environment);
+  EXPECT_FALSE(line.agent_start);
+  EXPECT_EQ(line.verbosity, 0);
+  EXPECT_THAT(
+      line.warnings,
+      testing::UnorderedElementsAre(
+          HasSubstr("HYDRA_LAUNCHER=slurm is left out: dtlaunch starts its agents over ssh"),
+          HasSubstr("HYDRA_LAUNCHER_EXEC=/x/kubexec.sh is left out"),
+          HasSubstr("OMPI_MCA_plm_rsh_agent=/x/agent is left out")));
+  EXPECT_THAT(line.notes, testing::Contains(HasSubstr("OMPI_MCA_unheard_of=1")));
+  EXPECT_THAT(parse_command_line({"-launcher", "ssh", "p"}, {environment[0]}).warnings,
+              testing::IsEmpty());
+}
+
+TEST(Foreign, VariablesOfOpenMpiMeanWhatItsOptionsDo) {
+  const CommandLine line = parse_command_line(
+      {"p"}, {{"OMPI_MCA_oob_tcp_dynamic_ipv4_ports", "4000-4009"}, {"HYDRA_DEBUG", "1"}});
+  ASSERT_TRUE(line.ports);
+  EXPECT_EQ(line.ports->high, 4009);
+  EXPECT_EQ(line.verbosity, 1);
+}
+
 TEST(Foreign, VariablesStandForOptionsThatTheLineDoesNotHave) {
   const Variables environment = {{"HYDRA_HOST_FILE", "h"},
                                  {"I_MPI_PERHOST", "2"},
@@ -255,11 +324,18 @@ TEST(Help, NamesEveryOptionWithinEightyColumns) {
   }
 }
 
+std::string good_value(std::string_view option) {
+  if (option == "--compat") return "ompi";
+  if (option == "--port-range") return "1:2";
+  if (option == "-launcher" || option == "-bootstrap") return "fork";
+  return "1";
+}
+
 TEST(Help, EveryNameInTheTableIsParsed) {
   for (const Option& option : option_table()) {
     for (const std::string_view name : option.names) {
       Words words = {std::string(name)};
-      if (option.takes == Takes::kValue) words.push_back(name == "--compat" ? "ompi" : "1");
+      if (option.takes == Takes::kValue) words.push_back(good_value(name));
       if (option.takes == Takes::kVariable) words.push_back("A=1");
       EXPECT_NO_THROW(parse_command_line(words)) << name;
     }

@@ -68,6 +68,8 @@ interface = "eth1"
 inherit = "list:HOME,LANG"
 compat = ["ompi", "horovod"]
 grace = 3
+launcher = "fork"
+port_range = "4000:4009"
 
 [[programs]]
 program = "python3"
@@ -88,6 +90,8 @@ environment = { LR = 0.5 }
   EXPECT_THAT(job.inheritance->names, ElementsAre("HOME", "LANG"));
   EXPECT_THAT(job.compat, ElementsAre(Dialect::kOpenMpi, Dialect::kHorovod));
   EXPECT_EQ(job.grace, std::chrono::seconds(3));
+  EXPECT_EQ(job.agent_start, AgentStart::kFork);
+  EXPECT_EQ(job.ports->low, 4000);
   ASSERT_EQ(job.programs.size(), 2u);
   EXPECT_THAT(job.programs[0].command, ElementsAre("python3", "serve.py"));
   EXPECT_EQ(job.programs[0].working_directory, "jobs/w");
@@ -114,6 +118,8 @@ TEST(JobFile, TellsErrorsOfTheCommandLinesWordsWithTheirPlace) {
   EXPECT_EQ(error_of("\nrank_map = \"0,x\""), "job.toml:2: 'rank_map': 'x' is not understood");
   EXPECT_EQ(error_of("compat = [\"horovd\"]"),
             "job.toml:1: 'compat': 'horovd' is no launcher known here. Try: horovod");
+  EXPECT_EQ(error_of("port_range = \"9\""),
+            "job.toml:1: 'port_range': it is no range of TCP ports");
   EXPECT_EQ(error_of("inherit = \"some\""),
             "job.toml:1: 'inherit' is 'some'. Try: all, none or list:A,B");
 }

@@ -61,7 +61,7 @@ std::vector<std::pair<std::string, Message>> example_messages() {
   const std::vector<Message> messages = {
       Welcome{"0.1.0", "00112233aabbccdd", "node01", "login"},
       example_hello(),
-      Listen{2},
+      Listen{2, 20000, 20099},
       Listening{4000, 29500, {"10.0.0.1"}},
       reach,
       reached,

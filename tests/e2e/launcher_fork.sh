@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# -launcher fork, and HYDRA_LAUNCHER, run all hosts on this machine: no ssh, whatever the names; they
+# are one node then. Another launcher's way of starting is refused on the command line, and left out
+# with a notice where a variable asks for it. --port-range holds MASTER_PORT.
+. "$(dirname "$0")/lib.sh"
+need_program dtlaunch dtagent dtguard
+
+# No such hosts exist; asking for their names would take long and fail.
+# shellcheck disable=SC2016
+show='echo "$RANK of $WORLD_SIZE: $LOCAL_RANK of $LOCAL_WORLD_SIZE, node $GROUP_RANK of $GROUP_WORLD_SIZE, $MASTER_ADDR"'
+for fork in '-launcher fork' '-bootstrap fork' '--launcher=Fork'; do
+  # shellcheck disable=SC2086
+  launch $fork -hosts far1.invalid:2,far2.invalid:1 sh -c "$show"
+  expect_status 0
+  expect_within 5000
+  for rank in 0 1 2; do expect_out "^$rank of 3: $rank of 3, node 0 of 1, 127\.0\.0\.1$"; done
+  expect_err 'far1\.invalid and far2\.invalid are one machine'
+done
+run env HYDRA_LAUNCHER=fork "$bin/dtlaunch" -hosts far1.invalid:2 sh -c "$show"
+expect_status 0
+expect_count 2 . "$work/out"
+run env I_MPI_HYDRA_BOOTSTRAP=fork "$bin/dtlaunch" -launcher ssh -hosts far1.invalid:2 sh -c "$show"
+expect_status 69
+expect_err 'far1\.invalid'
+
+# Other ways of starting.
+launch -launcher slurm -np 1 true
+expect_status 64
+expect_err '^dtlaunch: -launcher slurm: .*over ssh.*Try: scontrol show hostnames'
+launch -launcher rsh -np 1 true
+expect_status 64
+expect_err 'Try: -launcher ssh'
+launch -launcher-exec /usr/bin/plink -np 1 true
+expect_status 64
+expect_err 'runs no other program.*ProxyCommand'
+launch -launcher-exec /usr/bin/ssh -np 1 true
+expect_status 0
+run env HYDRA_LAUNCHER=slurm HYDRA_LAUNCHER_EXEC=/etc/mpi/kubexec.sh OMPI_MCA_plm_rsh_agent=x \
+  OMPI_MCA_coll_hcoll_enable=0 OMPI_MCA_unheard_of=1 "$bin/dtlaunch" -np 1 sh -c 'echo ran'
+expect_status 0
+expect_out '^ran$'
+expect_err 'HYDRA_LAUNCHER=slurm is left out'
+expect_err 'HYDRA_LAUNCHER_EXEC=/etc/mpi/kubexec.sh is left out'
+expect_err 'OMPI_MCA_plm_rsh_agent=x is left out'
+expect_no_err hcoll
+run env MPIEXEC_TIMEOUT=soon "$bin/dtlaunch" -np 1 true
+expect_status 64
+expect_err "MPIEXEC_TIMEOUT=soon: .*'soon' is no number of seconds"
+
+# Ports.
+# shellcheck disable=SC2016
+launch --port-range 25000:25003 -np 1 sh -c 'echo "$MASTER_PORT"'
+expect_status 0
+expect_out '^2500[0-3]$'
+# shellcheck disable=SC2016
+run env MPIEXEC_PORT_RANGE=25004:25007 "$bin/dtlaunch" -np 1 sh -c 'echo "$MASTER_PORT"'
+expect_out '^2500[4-7]$'
+launch --port-range 25007:25004 -np 1 true
+expect_status 64
+expect_err 'no range of TCP ports.*Try: --port-range'
+python3 -c '
+import socket, subprocess, sys
+held = [socket.socket() for _ in range(2)]
+for i, each in enumerate(held):
+    each.bind(("0.0.0.0", 25010 + i))
+    each.listen()
+sys.exit(subprocess.run(sys.argv[1:]).returncode)
+' "$bin/dtlaunch" --port-range 25010:25011 -np 1 true >"$work/out" 2>"$work/err" </dev/null
+expect_equal "status where no port is free" $? 71
+expect_err 'no TCP port from 25010 to 25011 is free.*--port-range'
