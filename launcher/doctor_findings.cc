@@ -114,6 +114,7 @@ std::vector<ProbedNode> probed_nodes(const std::vector<Examination>& hosts) {
     node.name = host.name;
     node.nics = host.facts->nics;
     node.reached_at = host.facts->reached_at;
+    node.own = host.own;
     node.listening = host.listening;
     node.attempts = host.attempts;
   }

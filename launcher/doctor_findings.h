@@ -21,6 +21,7 @@ struct Examination {  // of one host
   std::map<std::string, std::string> more;  // Examined, by name
   std::optional<double> clock_ahead_s;      // of ours; half the round trip is its uncertainty
   double clock_uncertain_s = 0;
+  InterfaceFilter own;  // iface= of its line
   Listening listening;
   // Endpoint::node is a place among all hosts.
   std::vector<Attempt> attempts;        // of small packets, to every other host

@@ -33,6 +33,7 @@ class Round {
       : request_(request), seen_(request.hosts.size()), tasks_(context_), clock_(context_) {
     for (std::size_t i = 0; i < request.hosts.size(); ++i) {
       seen_[i].name = request.hosts[i].name;
+      seen_[i].own = InterfaceFilter(request.hosts[i].interface);
       patients_.push_back({request.hosts[i], seen_[i]});
     }
   }

@@ -12,6 +12,7 @@
 #include "base/fd.h"
 #include "base/limits.h"
 #include "base/text.h"
+#include "launcher/interface_filter.h"
 #include "launcher/job_file.h"
 #include "plan/environment.h"
 #include "plan/host_token.h"
@@ -193,6 +194,18 @@ void check_pins(JobSettings& settings) {
   for (const Host& host : settings.request.hosts) pin_request_of(settings.request, &host);
 }
 
+void check_interfaces(const Request& request) {
+  const InterfaceFilter of_all(request.interface);
+  for (const Host& host : request.hosts) {
+    try {
+      const InterfaceFilter own(host.interface);
+    } catch (const Error& error) {
+      throw Error(Exit::kBadInput, fmt::format("{}: iface={}", host.where, host.interface),
+                  error.reason(), "iface=eth1, iface=10.0.0.0/24 or iface=^docker0");
+    }
+  }
+}
+
 }  // namespace
 
 Surroundings current_surroundings() {
@@ -257,6 +270,7 @@ JobSettings describe_job(const CommandLine& given, const Surroundings& around) {
   if (line.nodes) keep_first_hosts(request.hosts, *line.nodes);
   request.hosts = needed_hosts(request);
   check_pins(settings);
+  check_interfaces(request);
   return settings;
 }
 

@@ -26,8 +26,9 @@ const Nic* nic_with(const ProbedNode& node, const std::string& address) {
 }
 
 // The addresses of a node that are tried in this round, the likely ones first.
-std::vector<std::string> worth_trying(const ProbedNode& node, const InterfaceFilter& filter,
+std::vector<std::string> worth_trying(const ProbedNode& node, const InterfaceFilter& all,
                                       int round) {
+  const InterfaceFilter& filter = filter_of(node, all);
   std::vector<std::string> first, last;
   for (const std::string& address : node.listening.addresses) {
     const Nic* nic = nic_with(node, address);
@@ -50,6 +51,12 @@ void check_filter(const std::vector<ProbedNode>& nodes, const InterfaceFilter& f
   std::string reason;
   for (const ProbedNode& node : nodes) {
     if (!worth_trying(node, filter, 2).empty()) continue;
+    if (!node.own.empty()) {
+      throw Error(Exit::kConfig,
+                  fmt::format("iface={} names nothing on {}", node.own.text(), node.name),
+                  fmt::format("it has {}", interfaces_text(node.nics)),
+                  "another iface= in the hostfile, or none");
+    }
     reason += fmt::format("\n  {} has {}", node.name, interfaces_text(node.nics));
   }
   if (reason.empty()) return;

@@ -22,6 +22,7 @@ struct ProbedNode {
   std::string reached_at;  // where its name leads; empty when unknown
   Listening listening;
   std::vector<Attempt> attempts;  // what it tried
+  InterfaceFilter own = {};       // iface= of the host: in the place of --iface
 };
 
 // The nodes that node `from` tries: every other one of a small job; of a large one (more than

@@ -29,7 +29,7 @@ std::vector<OwnAddress> addresses_of(const ProbedNode& node, const InterfaceFilt
       const auto index = static_cast<std::size_t>(at - nic.addresses.begin());
       if (index < nic.prefix_bits.size()) own.bits = nic.prefix_bits[index];
     }
-    if (filter.allows(own.interface(), address)) found.push_back(own);
+    if (filter_of(node, filter).allows(own.interface(), address)) found.push_back(own);
   }
   return found;
 }
@@ -80,9 +80,11 @@ std::string problem_of(const ProbedNode& from, std::size_t to, const std::string
   const Attempt* attempt = attempt_at(from, to, address);
   if (attempt == nullptr) return "not tried";
   if (!attempt->reached) return attempt->problem.empty() ? "not reached" : attempt->problem;
-  if (filter.allows(attempt->local_interface, attempt->local_address)) return {};
-  return fmt::format("its packets leave on {}, which --iface {} does not allow",
-                     attempt->local_interface, filter.text());
+  const InterfaceFilter& allowed = filter_of(from, filter);
+  if (allowed.allows(attempt->local_interface, attempt->local_address)) return {};
+  return fmt::format("its packets leave on {}, which {} {} does not allow",
+                     attempt->local_interface,
+                     from.own.empty() ? "--iface" : "iface=", allowed.text());
 }
 
 void judge(Candidate& candidate, const std::vector<ProbedNode>& nodes,

@@ -9,6 +9,11 @@
 
 namespace dtl {
 
+// Which of the node's interfaces may be used.
+inline const InterfaceFilter& filter_of(const ProbedNode& node, const InterfaceFilter& all) {
+  return node.own.empty() ? all : node.own;
+}
+
 struct FailedPair {
   std::size_t from = 0, to = 0;
   std::string problem;

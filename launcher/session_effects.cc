@@ -129,6 +129,7 @@ std::vector<ProbedNode> SessionShell::probed_nodes() {
     ProbedNode each;
     each.name = host_name(index);
     each.nics = node(index).facts->nics;
+    each.own = InterfaceFilter(node(index).host.interface);
     each.reached_at = node(index).facts->reached_at;
     if (state.listening) each.listening = *state.listening;
     if (state.reached) each.attempts = state.reached->attempts;

@@ -37,6 +37,19 @@ done
 job --iface eth0,^eth1
 expect_status 64
 expect_err "--iface 'eth0,\^eth1'"
+# iface= of one host.
+printf '%s\n' node1 'node2 iface=eth1' node3 >"$work/one"
+launch -f "$work/one" -ppn 1 -v sh -c "$show"
+expect_network 10.78.0.1 'eth1 eth1 eth1'
+printf '%s\n' node1 'node2 iface=eth7' >"$work/one"
+launch -f "$work/one" -ppn 1 sh -c "$show"
+expect_status 78
+expect_err 'iface=eth7 names nothing on node2.*eth0 10\.77\.0\.2'
+printf '%s\n' node1 'node2 iface=10.0.0.0/77' >"$work/one"
+launch -f "$work/one" -ppn 1 sh -c "$show"
+expect_status 65
+expect_err 'one:2:1: iface=10\.0\.0\.0/77'
+
 on node3 ip link set eth1 down
 job --iface eth1
 expect_status 78

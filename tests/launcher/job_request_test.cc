@@ -79,6 +79,17 @@ TEST_F(JobRequestTest, PassesOnWhatItIsTold) {
   EXPECT_THAT(describe({"p"}).request.inherited, ElementsAre(Pair("B", "2"), path));
 }
 
+TEST_F(JobRequestTest, NamesTheLineOfABadInterface) {
+  const std::string hosts = file("hosts", "a\nb iface=10.0.0.0/99\n");
+  try {
+    describe({"-f", hosts, "p"});
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.status(), Exit::kBadInput);
+    EXPECT_THAT(error.what(), testing::StartsWith(hosts + ":2:1: iface=10.0.0.0/99: "));
+  }
+}
+
 TEST_F(JobRequestTest, LeavesTheLaunchingHostOut) {
   EXPECT_THAT(names(describe({"-hosts", "localhost,far", "-nolocal", "p"}).request.hosts),
               ElementsAre("far"));

@@ -240,6 +240,20 @@ TEST(Network, KeepsToTheInterfaceAskedFor) {
   }
 }
 
+// iface= of one host counts for it alone, and more than --iface.
+TEST(Network, KeepsToTheInterfaceOfAHost) {
+  auto nodes = three_nodes();
+  nodes[1].own = InterfaceFilter("eth0");
+  probe(nodes, not_docker);
+  EXPECT_THAT(addresses(choose_network(nodes, {})),
+              ElementsAre("10.0.0.1 eth0", "10.0.0.2 eth0", "10.0.0.3 eth0"));
+  for (ProbedNode& each : nodes) each.own = InterfaceFilter("ib0");
+  const InterfaceFilter all("eth0");
+  probe(nodes, not_docker, all);
+  EXPECT_THAT(addresses(choose_network(nodes, all)),
+              ElementsAre("192.168.9.1 ib0", "192.168.9.2 ib0", "192.168.9.3 ib0"));
+}
+
 std::string refusal(const std::vector<ProbedNode>& nodes, const std::string& interface) {
   try {
     plan_probes(nodes, InterfaceFilter(interface), 1);
@@ -258,6 +272,8 @@ TEST(Network, NamesTheNodesWithoutTheInterfaceAskedFor) {
   EXPECT_THAT(text, HasSubstr("--iface ib0 names nothing on these nodes"));
   EXPECT_THAT(text, HasSubstr("\n  n3 has docker0 172.17.0.1, eth0 10.0.0.3"));
   EXPECT_THAT(text, Not(HasSubstr("n1 has")));
+  nodes[1].own = InterfaceFilter("eth9");
+  EXPECT_THAT(refusal(nodes, "eth0"), HasSubstr("iface=eth9 names nothing on n2"));
 }
 
 TEST(Network, NamesEveryFailedPairFolded) {
