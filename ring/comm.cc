@@ -74,6 +74,7 @@ void Comm::connect(const dt_options& options) {
   settings.world = world_;
   settings.operation_timeout = std::chrono::milliseconds(options.operation_timeout_ms);
   settings.gather_bytes = gather_bytes_limit(world_, tuning_.one_shot_bytes);
+  settings.cpus = tuning_.cpus;
   engine_ = std::make_unique<Engine>(settings, std::move(links), board_);
 }
 

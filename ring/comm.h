@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "ring/board.h"
 #include "ring/dtring.h"
@@ -16,6 +17,7 @@ namespace dtl::ring {
 // What a test may set and a program may not: it must be equal on all ranks.
 struct Tuning {
   std::size_t one_shot_bytes = 16 << 10;  // where two rounds of the ring begin to cost less
+  std::vector<int> cpus = {};  // for the communication thread; empty: those of the caller
 };
 
 class Comm {

@@ -117,7 +117,7 @@ int dt_comm_from_env(dt_comm** comm) {
   try {
     try {
       const dtl::ring::EnvironmentOptions options;
-      status = dtl::ring::create_comm(options.get(), {}, &created);
+      status = dtl::ring::create_comm(options.get(), options.tuning(), &created);
     } catch (const CommError& error) {
       status = error.dt_status();
       created = dtl::ring::failed_comm(status, error.what());

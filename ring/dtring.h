@@ -63,9 +63,9 @@ DT_API int dt_options_init(dt_options* options, uint32_t size);
  * set also on failure (destroy it), so that dt_last_error can say why; NULL only for DT_E_NOMEM and
  * DT_E_INVAL. */
 DT_API int dt_comm_create(const dt_options* options, dt_comm** comm);
-/* From RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT, DTRING_ADDRESS, DTLAUNCH_HOST, DTLAUNCH_JOB and
- * the secret on descriptor DTRING_SECRET_FD, else in the file DTRING_SECRET_FILE (mode 0600, at
- * least 32 bytes). */
+/* From RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT, DTRING_ADDRESS, DTRING_COMM_CPUS, DTLAUNCH_HOST,
+ * DTLAUNCH_JOB and the secret on descriptor DTRING_SECRET_FD, else in the file DTRING_SECRET_FILE
+ * (mode 0600, at least 32 bytes). */
 DT_API int dt_comm_from_env(dt_comm** comm);
 DT_API int dt_comm_rank(const dt_comm* comm);
 DT_API int dt_comm_size(const dt_comm* comm);

@@ -30,6 +30,7 @@ class Engine {
     int rank = 0, world = 1;
     std::chrono::milliseconds operation_timeout{600000};
     std::size_t gather_bytes = 0;
+    std::vector<int> cpus;  // where the thread runs; empty: where the caller does
   };
   // Starts the thread. board must outlive the engine. Throws CommError.
   Engine(const Settings& settings, Links links, Board& board);

@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::size_t kSecretBytes = 32;
 constexpr std::size_t kMaxSecretBytes = 4096;
+constexpr int kMaxCpu = 65535;
 constexpr const char* kAttempt = "cannot create a communicator from the environment";
 
 std::string optional(const char* name) {
@@ -43,6 +44,23 @@ int required_integer(const char* name, std::int64_t low, std::int64_t high) {
                     fmt::format("{}='{}' is not a whole number in {}..{}", name, value, low, high));
   }
   return static_cast<int>(*number);
+}
+
+// DTRING_COMM_CPUS="0,32".
+std::vector<int> comm_cpus() {
+  constexpr const char* kName = "DTRING_COMM_CPUS";
+  const std::string value = optional(kName);
+  std::vector<int> cpus;
+  for (const std::string& word : split(value, ',')) {
+    if (value.empty()) break;
+    const auto cpu = parse_integer(word, 0, kMaxCpu);
+    if (!cpu) {
+      throw CommError(DT_E_INVAL, kAttempt,
+                      fmt::format("{}='{}': '{}' is no CPU's number", kName, value, word));
+    }
+    cpus.push_back(static_cast<int>(*cpu));
+  }
+  return cpus;
 }
 
 CommError bad_secret(const std::string& where, const std::string& reason,
@@ -112,6 +130,7 @@ EnvironmentOptions::EnvironmentOptions() {
   options_.host_name = host_name_.c_str();
   address_ = optional("DTRING_ADDRESS");
   if (!address_.empty()) options_.address = address_.c_str();
+  tuning_.cpus = comm_cpus();
   options_.job = job_number(optional("DTLAUNCH_JOB"));
   const std::string descriptor = optional("DTRING_SECRET_FD");
   const std::string path = optional("DTRING_SECRET_FILE");

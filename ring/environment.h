@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "ring/comm.h"
 #include "ring/dtring.h"
 
 namespace dtl::ring {
@@ -19,9 +20,11 @@ class EnvironmentOptions {
   EnvironmentOptions& operator=(const EnvironmentOptions&) = delete;
 
   const dt_options& get() const { return options_; }
+  const Tuning& tuning() const { return tuning_; }
 
  private:
   dt_options options_{};
+  Tuning tuning_;
   std::string master_address_, host_name_, address_;
   std::vector<std::uint8_t> secret_;
 };

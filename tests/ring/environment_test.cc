@@ -3,12 +3,15 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <map>
 
 #include "base/fd.h"
@@ -25,8 +28,8 @@ using Variables = std::map<std::string, std::string>;
 // Sets exactly these of the variables that the library reads.
 void set_variables(const Variables& variables) {
   for (const char* name :
-       {"RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "DTRING_ADDRESS", "DTLAUNCH_HOST",
-        "DTLAUNCH_JOB", "DTRING_SECRET_FD", "DTRING_SECRET_FILE"}) {
+       {"RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "DTRING_ADDRESS", "DTRING_COMM_CPUS",
+        "DTLAUNCH_HOST", "DTLAUNCH_JOB", "DTRING_SECRET_FD", "DTRING_SECRET_FILE"}) {
     ::unsetenv(name);
   }
   for (const auto& [name, value] : variables) ::setenv(name.c_str(), value.c_str(), 1);
@@ -165,6 +168,52 @@ TEST(Environment, TwoProcessesMeet) {
     ::waitpid(pid, &status, 0);
     EXPECT_EQ(status, 0);
   }
+}
+
+// The CPUs of this process's threads named "dtring".
+std::vector<std::string> cpus_of_communication_threads() {
+  std::vector<std::string> lists;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream status(task.path() / "status");
+    bool ours = false;
+    for (std::string line; std::getline(status, line);) {
+      ours = ours || line == "Name:\tdtring";
+      if (ours && line.starts_with("Cpus_allowed_list:\t")) lists.push_back(line.substr(19));
+    }
+  }
+  return lists;
+}
+
+TEST(Environment, KeepsTheCommunicationThreadOnItsCpus) {
+  cpu_set_t allowed;
+  ASSERT_EQ(::sched_getaffinity(0, sizeof allowed, &allowed), 0);
+  int last = 0;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(static_cast<unsigned>(cpu), &allowed)) last = cpu;
+  }
+  Tuning tuning;
+  tuning.cpus = {last};
+  run_ranks(2, tuning, {}, [&](dt_comm* comm, int) {
+    EXPECT_EQ(barrier(comm), DT_OK);
+    const std::vector<std::string> lists = cpus_of_communication_threads();
+    EXPECT_EQ(lists.size(), 2u);  // both ranks are threads of this process
+    for (const std::string& list : lists) {
+      EXPECT_EQ(list, std::to_string(last));
+    }
+    EXPECT_EQ(barrier(comm), DT_OK);
+  });
+}
+
+TEST(Environment, GoesOnWhereTheCpusAreNotToBeHad) {
+  Tuning tuning;
+  tuning.cpus = {65000};
+  run_ranks(2, tuning, {}, [](dt_comm* comm, int) { EXPECT_EQ(barrier(comm), DT_OK); });
+}
+
+TEST(Environment, RefusesWhatIsNoCpu) {
+  const Outcome outcome = create_with(with("DTRING_COMM_CPUS", "0,x"));
+  EXPECT_EQ(outcome.status, DT_E_INVAL);
+  EXPECT_THAT(outcome.error, HasSubstr("DTRING_COMM_CPUS='0,x': 'x' is no CPU's number"));
 }
 
 }  // namespace
