@@ -35,9 +35,9 @@ constexpr std::string_view kLeftBehind[] = {
     "PMI_*", "PMI2_*", "PMIX_*", "HYDI_*", "HYDRA_*", "I_MPI_HYDRA_*", "OMPI_*", "PRTE_*",
     "MV2_COMM_WORLD_*", "MPI_LOCAL*", "TORCHELASTIC_*", "PET_*",
     // what this launcher sets for each rank itself
-    "DTLAUNCH_*", "DTRING_SECRET_*", "DTRING_ADDRESS", "DTRING_COMM_CPUS", "I_MPI_PIN_INFO", "ROLE_*", "CCL_LOCAL_*",
-    "HOROVOD_RANK", "HOROVOD_SIZE", "HOROVOD_LOCAL_*", "HOROVOD_CROSS_*", "HOROVOD_HOSTNAME",
-    "CROSS_RANK", "CROSS_SIZE", "LOCAL_SIZE"};
+    "DTLAUNCH_*", "DTRING_SECRET_*", "DTRING_ADDRESS", "DTRING_COMM_CPUS", "I_MPI_PIN_INFO",
+    "ROLE_*", "CCL_LOCAL_*", "HOROVOD_RANK", "HOROVOD_SIZE", "HOROVOD_LOCAL_*", "HOROVOD_CROSS_*",
+    "HOROVOD_HOSTNAME", "CROSS_RANK", "CROSS_SIZE", "LOCAL_SIZE"};
 
 bool is_left_behind(std::string_view name) {
   return std::any_of(std::begin(kLeftBehind), std::end(kLeftBehind), [&](std::string_view pattern) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cassert>
 #include <map>
+#include <set>
 #include <span>
 #include <tuple>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "base/text.h"
 #include "plan/aliases.h"
 #include "plan/environment.h"
+#include "plan/pin_warnings.h"
 #include "plan/pinning.h"
 
 namespace dtl {
@@ -71,6 +73,21 @@ void check_sizes(const RankPlan& rank) {
     throw Error(Exit::kUsage, "the environment",
                 fmt::format("{} bytes are more than {}", environment, kMaxEnvironmentBytes));
   }
+}
+
+NodeHardware hardware_of(const NodeTopology& topology) {
+  std::set<int> packages, numa;
+  for (const Core& core : topology.cores) {
+    packages.insert(core.package);
+    numa.insert(core.numa);
+  }
+  NodeHardware hardware;
+  hardware.cores = cores_of(topology, topology.allowed);
+  hardware.cpus = topology.allowed.count();
+  hardware.sockets = static_cast<int>(packages.size());
+  hardware.numa_nodes = static_cast<int>(numa.size());
+  hardware.memory_bytes = topology.memory_bytes;
+  return hardware;
 }
 
 // The places of each host, hosts in order of their first rank.
@@ -137,18 +154,25 @@ class PlanMaker {
     const NodeTopology& topology = facts_[host_of(k)].topology;
     const std::vector<std::size_t>& group = groups_[k];
     const int local_size = static_cast<int>(group.size());
-    const NodePins pins = pin_node(pin_settings(k), topology, local_size, name_of(k));
+    const PinSettings settings = pin_settings(k);
+    const NodePins pins = pin_node(settings, topology, local_size, name_of(k));
     NodePlan node;
     node.host = static_cast<int>(host_of(k));
     node.host_name = name_of(k);
     node.address = network_.nodes[k].address;
     node.interface = network_.nodes[k].interface;
+    node.interface_numa = numa_of_interface(facts_[host_of(k)], node.interface);
+    node.hardware = hardware_of(topology);
     const CommCpus comm = comm_cpus(pins.domains);
     for (std::size_t i = 0; i < group.size(); ++i) {
       node.ranks.push_back(make_rank(places_[group[i]], pins.domains[i], comm, node, k));
     }
-    for (const std::string& warning : pins.warnings) told_[warning].push_back(node.host_name);
-    note_crowding(node, budget_cores(topology));
+    const PinKind kind = settings.request.kind;
+    const bool asked = kind != PinKind::kDefault && kind != PinKind::kNone;
+    for (const auto& warnings : {pins.warnings, pin_warnings(node, facts_[host_of(k)], asked)}) {
+      for (const std::string& warning : warnings) told_[warning].push_back(node.host_name);
+    }
+    note_crowding(node, topology);
     return node;
   }
 
@@ -261,9 +285,23 @@ class PlanMaker {
     return set;
   }
 
-  void note_crowding(const NodePlan& node, int cores) {
+  // oneCCL's workers are threads, too.
+  void note_crowding(const NodePlan& node, const NodeTopology& topology) {
     int threads = 0;
-    for (const RankPlan& rank : node.ranks) threads += rank.threads;
+    CpuSet pinned, comm;
+    bool all_pinned = true;
+    for (const RankPlan& rank : node.ranks) {
+      threads += rank.threads;
+      pinned = pinned | rank.cpus | CpuSet(rank.comm);
+      comm = comm | CpuSet(rank.comm);
+      all_pinned = all_pinned && !rank.cpus.empty();
+    }
+    const auto workers =
+        parse_integer(said(request_.programs[0], "CCL_WORKER_COUNT"), 0, kMaxCommCores);
+    const auto ranks = static_cast<int>(node.ranks.size());
+    threads += workers ? static_cast<int>(*workers) * ranks : cores_of(topology, comm);
+    int cores = all_pinned ? cores_of(topology, pinned) : budget_cores(topology);
+    if (topology.quota_cpus > 0) cores = std::min(cores, budget_cores(topology));
     if (threads > cores) crowded_[{threads, cores}].push_back(node.host_name);
   }
 

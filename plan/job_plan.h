@@ -2,6 +2,7 @@
 // JobPlan: everything that will happen, as one value, computed once by pure functions from
 // Request + Facts. --dry-run prints it and stops here.
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -27,11 +28,19 @@ struct RankPlan {
   std::vector<std::string> environment;  // "NAME=value", complete and final
 };
 
+// What a job may use of a node.
+struct NodeHardware {
+  int cores = 0, cpus = 0, sockets = 0, numa_nodes = 0;
+  std::uint64_t memory_bytes = 0;
+};
+
 struct NodePlan {
-  int host = 0;           // index into Request::hosts (0 for the local machine)
-  std::string host_name;  // as typed; "localhost" for the local machine
-  std::string address;    // proved reachable from the other nodes; "127.0.0.1" for one-node jobs
-  std::string interface;  // of that address, "lo" for one-node jobs
+  int host = 0;             // index into Request::hosts (0 for the local machine)
+  std::string host_name;    // as typed; "localhost" for the local machine
+  std::string address;      // proved reachable from the other nodes; "127.0.0.1" for one-node jobs
+  std::string interface;    // of that address, "lo" for one-node jobs
+  int interface_numa = -1;  // the NUMA node it is attached to, as Core::numa; -1: not known
+  NodeHardware hardware;
   std::vector<RankPlan> ranks;
 };
 

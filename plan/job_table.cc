@@ -49,22 +49,90 @@ std::string plural(std::size_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
-std::string cpus_text(const CpuSet& cpus, std::size_t indent, std::size_t width) {
-  if (cpus.empty()) return "not pinned";
-  return wrapped(split(cpus.to_list(), ','), indent, width, ",");
+// "4-31", and what is kept for communication.
+std::string cpus_text(const RankPlan& rank, std::size_t indent, std::size_t width) {
+  if (rank.cpus.empty()) return "not pinned";
+  std::vector<std::string> words = split(rank.cpus.to_list(), ',');
+  if (rank.comm.empty()) return wrapped(words, indent, width, ",");
+  words.back() += "; communication: " + CpuSet(rank.comm).to_list();
+  return wrapped(words, indent, width, ",");
+}
+
+std::string list_or_dash(const std::vector<int>& numbers) {
+  return numbers.empty() ? "-" : fmt::format("{}", fmt::join(numbers, ","));
+}
+
+const char* distance_text(const NodePlan& node, const RankPlan& rank) {
+  if (node.interface_numa < 0 || rank.numa.empty()) return "-";
+  const bool near =
+      std::find(rank.numa.begin(), rank.numa.end(), node.interface_numa) != rank.numa.end();
+  return near ? "near" : "far";
+}
+
+// What a node's ranks get, apart from their numbers: the same text, the same pins.
+std::string pins_of(const NodePlan& node) {
+  std::string text;
+  for (const RankPlan& rank : node.ranks) {
+    text += fmt::format("{} {} {} {} {}\n", rank.local_rank, rank.threads, list_or_dash(rank.numa),
+                        distance_text(node, rank), cpus_text(rank, 0, std::string::npos));
+  }
+  return text;
+}
+
+std::string hardware_text(const NodeHardware& hardware) {
+  constexpr double kGiB = 1 << 30;
+  std::string text = plural(static_cast<std::size_t>(hardware.cores), "core");
+  if (hardware.cpus != hardware.cores) text += fmt::format(", {} CPUs", hardware.cpus);
+  if (hardware.sockets > 1) text += fmt::format(", {} sockets", hardware.sockets);
+  if (hardware.numa_nodes > 1) text += fmt::format(", {} NUMA nodes", hardware.numa_nodes);
+  const double memory = static_cast<double>(hardware.memory_bytes) / kGiB;
+  return memory > 0 ? text + fmt::format(", {:.{}f} GiB", memory, memory < 10 ? 1 : 0) : text;
+}
+
+std::string node_head(const NodePlan& node) {
+  std::string text = "\n" + node.host_name;
+  if (!node.address.empty()) text += "  " + node.address;
+  if (!node.interface.empty()) text += " on " + node.interface;
+  if (node.interface_numa >= 0) text += fmt::format(" (NUMA {})", node.interface_numa);
+  return text;
 }
 
 std::string node_rows(const NodePlan& node, std::size_t width) {
-  constexpr std::string_view kColumns = "  {:>6}{:>8}{:>9}  {}\n";
-  constexpr std::size_t kCpusAt = 27;
-  const std::string interface = node.interface.empty() ? "" : " on " + node.interface;
-  const std::string address = node.address.empty() ? "" : fmt::format("  {}", node.address);
-  std::string text = fmt::format("\n{}{}{}  {}\n", node.host_name, address, interface,
-                                 plural(node.ranks.size(), "rank"));
-  text += fmt::format(kColumns, "rank", "local", "threads", "CPUs");
+  constexpr std::string_view kColumns = "  {:>6}{:>7}{:>9}  {:<7}{:<6}{}\n";
+  constexpr std::size_t kCpusAt = 39;
+  std::string text = node_head(node);
+  text +=
+      fmt::format("\n  {}, {}\n", plural(node.ranks.size(), "rank"), hardware_text(node.hardware));
+  text += fmt::format(kColumns, "rank", "local", "threads", "NUMA", "NIC", "CPUs");
   for (const RankPlan& rank : node.ranks) {
-    text += fmt::format(kColumns, rank.rank, rank.local_rank, rank.threads,
-                        cpus_text(rank.cpus, kCpusAt, width));
+    text += fmt::format(kColumns, rank.rank, rank.local_rank, rank.threads, list_or_dash(rank.numa),
+                        distance_text(node, rank), cpus_text(rank, kCpusAt, width));
+  }
+  return text;
+}
+
+std::string numbers_of(const NodePlan& node) {
+  std::vector<int> numbers;
+  for (const RankPlan& rank : node.ranks) numbers.push_back(rank.rank);
+  return CpuSet(numbers).to_list();
+}
+
+// Nodes in order; one that is pinned like an earlier one takes a line.
+std::string all_node_rows(const std::vector<NodePlan>& nodes, std::size_t width) {
+  std::map<std::string, std::string> first_with;
+  std::string text;
+  bool folded = false;
+  for (const NodePlan& node : nodes) {
+    const auto [at, is_new] = first_with.try_emplace(pins_of(node), node.host_name);
+    if (is_new) {
+      text += node_rows(node, width);
+      folded = false;
+      continue;
+    }
+    const std::string head = node_head(node);
+    text += fmt::format("{}  as {}: rank{} {}\n", folded ? head.substr(1) : head, at->second,
+                        node.ranks.size() == 1 ? "" : "s", numbers_of(node));
+    folded = true;
   }
   return text;
 }
@@ -95,7 +163,7 @@ std::string to_table(const JobPlan& plan, int columns) {
                              plural(plan.nodes.size(), "node")));
   text += row("master", endpoint(plan));
   text += program_rows(plan, width);
-  for (const NodePlan& node : plan.nodes) text += node_rows(node, width);
+  text += all_node_rows(plan.nodes, width);
   if (!plan.warnings.empty()) text += '\n';
   for (const std::string& warning : plan.warnings) {
     text += row("warning", wrapped(split(warning, ' '), kLabel, width, " "));

@@ -184,15 +184,13 @@ master      10.0.0.1:28123
 command     dttrain --train_file 'a b.tsv'
 directory   /home/u
 
-node01  10.0.0.1 on eth0  2 ranks
-    rank   local  threads  CPUs
-       0       0        2  0-1
-       1       1        2  2-3
+node01  10.0.0.1 on eth0
+  2 ranks, 4 cores
+    rank  local  threads  NUMA   NIC   CPUs
+       0      0        2  0      -     0-1
+       1      1        2  0      -     2-3
 
-node02  10.0.0.2 on eth1  2 ranks
-    rank   local  threads  CPUs
-       2       0        2  0-1
-       3       1        2  2-3
+node02  10.0.0.2 on eth1  as node01: ranks 2-3
 )");
 }
 
