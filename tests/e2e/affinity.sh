@@ -31,6 +31,18 @@ CHECK
 
 launch -f "$work/hosts" -np 4 -ppn 2 --dry-run true
 expect_status 0
-while read -r rank _ threads cpus; do
-  expect_out "^ +$rank +$((rank % 2)) +$threads +$cpus\$"
+while read -r rank host threads cpus; do
+  [ "$host" = node1 ] || continue
+  expect_out "^ +$rank +$((rank % 2)) +$threads +[0-9,]+ +(-|near|far) +$cpus\$"
 done <"$work/seen"
+expect_out '^node2 .*  as node1: ranks 2-3$'
+
+# Memory: the policy of a rank is that of its domain, or the default where there is one NUMA node.
+launch -np 1 -membind bind sh -c 'grep -m 1 "stack" /proc/self/numa_maps'
+expect_status 0
+expect_out ' bind:0 '
+launch -np 1 sh -c 'grep -m 1 "stack" /proc/self/numa_maps'
+expect_out ' default '
+launch -np 1 -membind nexttouch true
+expect_status 64
+expect_err 'is a policy that Linux does not have'
