@@ -34,6 +34,18 @@ std::string check_count(const std::string& text) {
   return fmt::format("'{}' is no number from 1 to {}", text, kMaxRanks);
 }
 
+// torchrun's "2:2" is 2.
+std::string check_nodes(std::string& text) {
+  const std::size_t colon = text.find(':');
+  if (colon != text.npos) {
+    if (text.substr(0, colon) != text.substr(colon + 1)) {
+      return fmt::format("'{}': a job has the hosts that it starts with", text);
+    }
+    text.resize(colon);
+  }
+  return check_count(text);
+}
+
 std::string check_comm_cores(const std::string& text) {
   if (parse_integer(text, 0, kMaxCommCores)) return {};
   return fmt::format("'{}' is no number from 0 to {}", text, kMaxCommCores);
@@ -76,7 +88,7 @@ void define(CLI::App& app, Raw& raw) {
   const CLI::Validator count(check_count, "N");
   auto* hostfile = app.add_option("--hostfile", line.hostfile);
   app.add_option("--hosts", line.hosts)->excludes(hostfile);
-  app.add_option("--nnodes", line.nodes)->check(count);
+  app.add_option("--nnodes", line.nodes)->transform(CLI::Validator(check_nodes, "N"));
   app.add_option("--np", raw.program.ranks)->check(count);
   app.add_option("--ppn", line.ranks_per_node)->check(count);
   app.add_flag("--oversubscribe", line.oversubscribe);

@@ -21,7 +21,7 @@ struct ForeignOption {
   ForeignKind kind = ForeignKind::kSame;
   std::string_view text;
   std::string_view hint;
-  std::string_view harmless = {};  // refused, but for this value, or a path that ends in it
+  std::string_view harmless = {};  // values that ask for nothing, "auto,cpu"; or paths to them
 };
 
 std::span<const ForeignOption> foreign_options();

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "base/error.h"
@@ -24,6 +25,12 @@ std::size_t verbose_count(std::string_view word) {
   const std::string_view bare = bare_name(word);
   const bool only_v = !bare.empty() && bare.find_first_not_of('v') == std::string_view::npos;
   return only_v ? bare.size() : 0;
+}
+
+// Open MPI sets parameters of its parts by the name of the part.
+bool is_mca(std::string_view spelled) {
+  const std::string name = to_lower(bare_name(spelled));
+  return name == "mca" || name == "gmca" || name == "prtemca" || name == "pmixmca";
 }
 
 // "--iface=^%" and "eth0,lo" -> "--iface=^eth0,lo"
@@ -90,7 +97,7 @@ class Reader {
     const ForeignOption* option =
         foreign_ == Foreign::kUnderstood ? find_foreign_option(spelled) : nullptr;
     std::string value = attached == nullptr ? "" : attached;
-    if (foreign_ == Foreign::kUnderstood && to_lower(bare_name(spelled)) == "mca") {
+    if (foreign_ == Foreign::kUnderstood && is_mca(spelled)) {
       const std::string key = next_word(spelled, "KEY VALUE");
       value = next_word(spelled, "a value for " + key);
       option = find_mca_parameter(key);
@@ -109,14 +116,17 @@ class Reader {
 
   void take_foreign(const ForeignOption& option, const std::string& spelled,
                     const std::string& value, OptionWords& read) {
-    const bool harmless =
-        !option.harmless.empty() && value.substr(value.rfind('/') + 1) == option.harmless;
+    const std::vector<std::string> harmless = split(option.harmless, ',');
+    const std::string last = to_lower(value.substr(value.rfind('/') + 1));
+    if (!last.empty() && std::find(harmless.begin(), harmless.end(), last) != harmless.end()) {
+      read.notes.push_back(fmt::format("option '{} {}' is left out", spelled, value));
+      return;
+    }
     switch (option.kind) {
       case ForeignKind::kIgnored:
         read.notes.push_back(fmt::format("option '{}' is left out: {}", spelled, option.text));
         return;
       case ForeignKind::kRefused:
-        if (harmless) return;
         throw Error(Exit::kUsage, fmt::format("option '{}'", spelled), std::string(option.text),
                     std::string(option.hint));
       case ForeignKind::kSame:

@@ -228,6 +228,20 @@ TEST(Foreign, TorchrunsLinesMeanTheSame) {
   EXPECT_THAT(line.set, ElementsAre(Pair("MASTER_PORT", "29501")));
   EXPECT_THAT(line.programs[0].command, ElementsAre("python3", "-m", "pkg.train", "--lr", "1"));
   EXPECT_THAT(refusal({"--max-restarts", "3", "a"}), HasSubstr("does not start failed ranks"));
+  EXPECT_EQ(parse_command_line({"--nnodes", "2:2", "--nproc-per-node=auto", "a"}).nodes, 2);
+  EXPECT_FALSE(parse_command_line({"--nproc-per-node=CPU", "a"}).ranks_per_node);
+  EXPECT_THAT(refusal({"--nproc-per-node", "gpu", "a"}), HasSubstr("'gpu' is no number"));
+  EXPECT_THAT(refusal({"--nnodes", "1:4", "a"}), HasSubstr("the hosts that it starts with"));
+  EXPECT_EQ(parse_command_line({"--node_rank", "0", "a"}).programs[0].command, Words{"a"});
+  EXPECT_THAT(refusal({"--node_rank=1", "a"}), HasSubstr("the ranks of all hosts"));
+}
+
+TEST(Foreign, ParametersOfOpenMpiMayBeGlobalOrOfAPart) {
+  for (const char* option : {"--mca", "--gmca", "--prtemca", "-MCA"}) {
+    EXPECT_EQ(parse_command_line({option, "btl_tcp_if_include", "eth1", "a"}).interface, "eth1");
+  }
+  EXPECT_THAT(refusal({"--mca", "plm_rsh_args", "-p 22", "a"}), HasSubstr("~/.ssh/config"));
+  EXPECT_THAT(refusal({"--mca", "mca_base_env_list", "A;B", "a"}), HasSubstr("-x A -x B=1"));
 }
 
 TEST(Cli, ReadsHowAgentsStart) {
