@@ -36,6 +36,9 @@ TEST(SampleHostfiles, AreReadAsTheySay) {
   EXPECT_THAT(sample("ports"), ElementsAre("192.0.2.10*2 2201", "192.0.2.10*2 2202"));
   EXPECT_THAT(sample("machines"), ElementsAre("node01*2", "node02*2"));
   EXPECT_THAT(sample("own"), ElementsAre("node01*2", "node02*2", "node03*2"));
+  EXPECT_THAT(sample("deepspeed"), ElementsAre("worker-1*4", "worker-2*4"));
+  EXPECT_THAT(sample("slurm"), ElementsAre("cn001*0", "cn002*0", "cn003*0", "cn007*0", "gn12*0"));
+  EXPECT_THAT(sample("localhost"), ElementsAre("localhost*2", "node02*2"));
   EXPECT_THAT(sample("windows"), ElementsAre("node01*2", "node02*2"));
 }
 
