@@ -1,6 +1,6 @@
-// Mutates good hostfiles, host ranges and job files, and checks what their parsers promise: hosts
-// within the bounds, or one Error that says where. A crash, another exception, an empty answer or
-// an error without a place is a failure, shown with the text that caused it.
+// Mutates good hostfiles, host ranges, job files and pins, and checks what their parsers promise:
+// hosts within the bounds, or one Error that says where. A crash, another exception, an empty
+// answer or an error without a place is a failure, shown with the text that caused it.
 //   text_fuzz [ROUNDS [SEED]]      the same seed gives the same texts
 
 #include <fmt/format.h>
@@ -19,6 +19,9 @@
 #include "launcher/job_file.h"
 #include "plan/hostfile.h"
 #include "plan/hostlist.h"
+#include "plan/pin_domains.h"
+#include "plan/pin_request.h"
+#include "tests/plan/invented_nodes.h"
 
 namespace dtl {
 namespace {
@@ -113,6 +116,9 @@ std::string mutated(Random& random, std::string text) {
 // "hosts:3:7", "column 7", "job.toml:3": a name, then numbers that are at least 1.
 bool says_where(const Error& error, const std::string& prefix) {
   const std::string& attempted = error.attempted();
+  if (prefix.ends_with('=')) {  // a variable, named as a whole
+    return attempted.find(prefix) != std::string::npos && !error.reason().empty();
+  }
   if (!attempted.starts_with(prefix)) return false;
   const std::string number =
       attempted.substr(prefix.size(), attempted.find_first_of(": ", prefix.size()) - prefix.size());
@@ -131,6 +137,23 @@ void check_hosts(const std::vector<Host>& hosts) {
       throw std::runtime_error("bad slots");
     }
   }
+}
+
+// Pins three ranks on two sockets of four cores with two threads each.
+void check_pins(const PinOptions& options, const Variables& set) {
+  const PinRequest request = parse_pin_request(options, set);
+  if (request.kind == PinKind::kDefault || request.kind == PinKind::kNone) return;
+  const NodeTopology topology = invented_topology(2, 4, 2);
+  const PinDomains domains = pin_domains(request, topology, 3, 2, "node1");
+  if (domains.of_rank.size() != 3) throw std::runtime_error("not a domain for each rank");
+  for (const CpuSet& cpus : domains.of_rank) {
+    if (!(cpus - topology.allowed).empty()) throw std::runtime_error("CPUs that are not there");
+    if (cpus.empty() && request.kind != PinKind::kUser) throw std::runtime_error("no CPU");
+  }
+}
+
+void check_pin_variable(const std::string& name, const std::string& text) {
+  check_pins({}, {{name, text}});
 }
 
 struct Target {
@@ -166,6 +189,30 @@ std::vector<Target> targets() {
         "[environment]\nA = 'b'\nC = 1\n[pinning]\nenabled = false\nthreads = 3\n",
         "[trainer]\nmax_steps = 10\nlearning_rate = 2e-5\ndo_train = true\nx = \"\"\"y\nz\"\"\"\n"},
        [](const std::string& text) { parse_job_file(text, "job.toml"); }},
+      {"pin domain",
+       "I_MPI_PIN_DOMAIN=",
+       {"[f,0xf0,]", "socket", "auto:scatter", "2:platform", "omp", "cache3"},
+       [](const std::string& text) { check_pin_variable("I_MPI_PIN_DOMAIN", text); }},
+      {"processor list",
+       "I_MPI_PIN_PROCESSOR_LIST=",
+       {"0-3,8", "allcores:map=scatter", "all:grain=2,shift=half,preoffset=1,postoffset=core"},
+       [](const std::string& text) { check_pin_variable("I_MPI_PIN_PROCESSOR_LIST", text); }},
+      {"-bind-to",
+       "--bind-to=",
+       {"core:2", "user:0+2,1-3x2", "socket:overload-allowed", "hwthread", "none"},
+       [](const std::string& text) {
+         PinOptions options;
+         options.bind_to = text;
+         check_pins(options, {});
+       }},
+      {"-map-by",
+       "--map-by=",
+       {"ppr:2:socket", "slot:PE=2", "numa:2:SPAN", "socket,NOOVERSUBSCRIBE", "node"},
+       [](const std::string& text) {
+         PinOptions options;
+         options.map_by = text;
+         check_pins(options, {});
+       }},
   };
 }
 
