@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/error.h"
 #include "base/limits.h"
@@ -326,6 +327,10 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments,
   for (std::size_t i = 1; i < blocks.size(); ++i) {
     Raw own = parse_options(blocks[i].words);
     line.programs.push_back(program_of(own, blocks[i].words));
+    line.programs.back().hosts = own.line.hosts;
+    if (!own.line.hosts.empty() && !line.hosts.empty()) {
+      line.programs[0].hosts = std::exchange(line.hosts, {});
+    }
   }
   add_up_ranks(line);
   return line;
@@ -363,6 +368,7 @@ void add_program_file(CommandLine& line, std::string_view text, const std::strin
         check_blocks({first, block});
         Raw raw = parse_options(block.words);
         line.programs.push_back(program_of(raw, block.words));
+        line.programs.back().hosts = raw.line.hosts;
       }
     } catch (const Error& error) {
       throw Error(Exit::kBadInput, fmt::format("{}:{}: {}", path, each.number, error.attempted()),

@@ -29,6 +29,7 @@ struct ProgramLine {
   std::optional<Inheritance> inheritance;  // -envall, -envnone, -envlist
   Variables set;                           // -env, in order
   std::vector<std::string> passed;         // -x NAME: whatever its value here is
+  std::string hosts;                       // -host of this program, where each has its own
   std::string working_directory;           // -wdir, as typed
   std::vector<std::string> command;
 };

@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "launcher/interface_filter.h"
 #include "launcher/job_file.h"
+#include "launcher/program_hosts.h"
 #include "plan/environment.h"
 #include "plan/host_token.h"
 #include "plan/hostfile.h"
@@ -266,6 +267,7 @@ JobSettings describe_job(const CommandLine& given, const Surroundings& around) {
         "no program given and no ./dtlaunch.toml here: running the demonstration, dttrain --demo");
   }
   request.hosts = read_hosts(line, file);
+  place_programs(line, request);
   if (line.skip_launch_host) leave_this_host_out(request.hosts);
   if (line.nodes) keep_first_hosts(request.hosts, *line.nodes);
   request.hosts = needed_hosts(request);

@@ -72,6 +72,12 @@ check 'len(seen) == 2 and all(s["host"] == "node1" for s in seen.values())'
 check 'all(s["OMP_NUM_THREADS"] == s["MKL_NUM_THREADS"] == "23" for s in seen.values())'
 check 'sorted(s["LOCAL_RANK"] for s in seen.values()) == ["0", "1"]'
 
+# Each program on its own host.
+mpirun -host node2 -n 2 "$python" "$work/train.py" : -host node1 "$python" "$work/train.py" --other
+check '[seen[r]["host"] for r in range(3)] == ["node2", "node2", "node1"]'
+check '[seen[r]["LOCAL_RANK"] for r in range(3)] == ["0", "1", "0"] and seen[2]["WORLD_SIZE"] == "3"'
+check 'seen[2]["arguments"] == ["--other"] and seen[0]["arguments"] == []'
+
 # Addresses with comments behind them.
 {
   printf '%s #node0 ip\n' "$(on node1 hostname -I | awk '{print $1}')"

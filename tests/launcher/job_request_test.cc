@@ -102,6 +102,40 @@ TEST_F(JobRequestTest, TakesTheFirstHostsOnly) {
   EXPECT_THROW(describe({"-hosts", "a", "--nnodes", "2", "p"}), Error);
 }
 
+TEST_F(JobRequestTest, PutsEachProgramOnItsOwnHosts) {
+  const Request request =
+      describe({"-host", "a", "-n", "2", "x", ":", "-host", "b:1,c,a", "-n", "4", "y"}).request;
+  EXPECT_THAT(names(request.hosts), ElementsAre("a", "b", "c"));
+  EXPECT_THAT(request.rank_map, ElementsAre(0, 0, 1, 2, 0, 1));
+  EXPECT_EQ(request.ranks, 6);
+  EXPECT_EQ(request.programs[1].ranks, 4);
+  // The hosts of the first program alone are those of all.
+  EXPECT_THAT(describe({"-hosts", "a:1,b:1", "x", ":", "y"}).request.rank_map, IsEmpty());
+  const std::string programs = file("programs", "-host b:2 x\n-host a y\n");
+  CommandLine line = parse_command_line({"-configfile", programs});
+  add_program_file(line, "-host b:2 x\n-host a y\n", programs);
+  const Request from_file = describe_job(line, around_).request;
+  EXPECT_THAT(names(from_file.hosts), ElementsAre("b", "a"));
+  EXPECT_THAT(from_file.rank_map, ElementsAre(0, 0, 1));
+}
+
+TEST_F(JobRequestTest, RefusesHostsOfOneProgramAlone) {
+  const auto refusal = [&](const std::vector<std::string>& words) -> std::string {
+    try {
+      describe(words);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.status(), Exit::kUsage);
+      return error.what();
+    }
+    return "accepted";
+  };
+  EXPECT_THAT(refusal({"x", ":", "-host", "b", "y"}), HasSubstr("another program has none"));
+  EXPECT_THAT(refusal({"-rr", "-host", "a", "x", ":", "-host", "b", "y"}),
+              HasSubstr("so does another option"));
+  EXPECT_THAT(refusal({"-host", "a", "x", ":", "-n", "3", "-host", "b:2", "y"}),
+              HasSubstr("only 2 slots"));
+}
+
 TEST_F(JobRequestTest, MakesTheWorkingDirectoryAbsolute) {
   EXPECT_EQ(describe({"-wdir", "sub/x", "prog"}).request.programs[0].working_directory,
             folder_ + "/sub/x");
