@@ -199,6 +199,17 @@ void take_placement_of_map(CommandLine& line) {
   if (!line.ranks_per_node) line.ranks_per_node = placement.ranks_per_node;
 }
 
+// CLI11 names the canonical form: "--np: '0' is no number" -> "option '-n': '0' is no number".
+Error as_typed(const std::string& message, const OptionWords& words) {
+  for (const GivenOption& given : words.options) {
+    const std::string canonical = fmt::format("--{}: ", bare_name(given.option->names.back()));
+    if (given.spelled.empty() || !message.starts_with(canonical)) continue;
+    return Error(Exit::kUsage, fmt::format("option '{}'", given.spelled),
+                 message.substr(canonical.size()), "dtlaunch --help");
+  }
+  return Error(Exit::kUsage, message, "", "dtlaunch --help");
+}
+
 Raw parse_options(const OptionWords& words) {
   std::vector<std::string> options;
   for (const GivenOption& given : words.options) options.push_back(canonical_form(given));
@@ -212,7 +223,7 @@ Raw parse_options(const OptionWords& words) {
   } catch (const CLI::ExcludesError&) {
     throw Error(Exit::kUsage, "-hosts and -hostfile are both given", "name the hosts once");
   } catch (const CLI::ParseError& error) {
-    throw Error(Exit::kUsage, error.what(), "", "dtlaunch --help");
+    throw as_typed(error.what(), words);
   }
   if (app.count("--timeout") > 0) raw.line.timeout = to_milliseconds(raw.timeout);
   if (app.count("--grace") > 0) raw.line.grace = to_milliseconds(raw.grace);
@@ -276,34 +287,6 @@ void add_up_ranks(CommandLine& line) {
 }
 
 }  // namespace
-
-AgentStart parse_agent_start(const std::string& text) {
-  const std::string word = to_lower(text);
-  if (word == "ssh") return AgentStart::kSsh;
-  if (word == "fork") return AgentStart::kFork;
-  const std::string attempt = "-launcher " + text;
-  if (word == "slurm") {
-    throw Error(Exit::kUsage, attempt, "dtlaunch starts its agents over ssh",
-                "scontrol show hostnames >hosts, and -f hosts");
-  }
-  if (word == "pbs") {
-    throw Error(Exit::kUsage, attempt, "dtlaunch starts its agents over ssh", "-f $PBS_NODEFILE");
-  }
-  throw Error(Exit::kUsage, attempt, "dtlaunch starts its agents over ssh, or all of them here",
-              "-launcher ssh, or -launcher fork");
-}
-
-PortRange parse_port_range(const std::string& text) {
-  const std::size_t middle = text.find_first_of(":-");
-  const auto port = [](const std::string& digits) { return parse_integer(digits, 1, 65535); };
-  const auto low = port(text.substr(0, middle));
-  const auto high = middle == text.npos ? low : port(text.substr(middle + 1));
-  if (!low || !high || *low >= *high) {
-    throw Error(Exit::kUsage, "--port-range " + text, "it is no range of TCP ports",
-                "--port-range 20000:20099");
-  }
-  return {static_cast<std::uint16_t>(*low), static_cast<std::uint16_t>(*high)};
-}
 
 CommandLine parse_command_line(const std::vector<std::string>& arguments,
                                const Variables& environment) {

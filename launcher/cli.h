@@ -10,16 +10,11 @@
 #include <vector>
 
 #include "launcher/inheritance.h"
+#include "launcher/option_values.h"
 #include "launcher/output_choice.h"
 #include "plan/request.h"
 
 namespace dtl {
-
-// -launcher: how agents come to life on the hosts.
-enum class AgentStart {
-  kSsh,   // here for names that mean this machine, over ssh on all others
-  kFork,  // all of them here, whatever the hosts' names
-};
 
 enum class Action { kRun, kHelp, kVersion, kShowLimits };
 
@@ -73,10 +68,6 @@ struct CommandLine {
 // Throws Error(kUsage).
 CommandLine parse_command_line(const std::vector<std::string>& arguments,
                                const Variables& environment = {});
-
-// The values of -launcher and --port-range. Throw Error(kUsage).
-AgentStart parse_agent_start(const std::string& text);
-PortRange parse_port_range(const std::string& text);
 
 // Puts `programs`, of which there is at least one, in the place of those of `line`, which must have
 // none: what it says about programs all the same (-env, -wdir...) is for each of them.

@@ -89,7 +89,7 @@ class Reader {
     if (value.empty()) {
       throw Error(Exit::kUsage, fmt::format("option '{}'", spelled), "the value is empty");
     }
-    given.push_back({option, std::move(value)});
+    given.push_back({option, std::move(value), spelled});
   }
 
   // Another launcher's option: `attached` is what stood after its '='.
@@ -108,7 +108,7 @@ class Reader {
       }
     } else if (option == nullptr) {
       refuse_unknown(spelled);
-    } else if (option->values > 0 && attached == nullptr) {
+    } else if (option->values > 0 && attached == nullptr && !has_no_value(*option)) {
       value = next_word(spelled, "a value");
     }
     take_foreign(*option, spelled, value, read);
@@ -131,7 +131,13 @@ class Reader {
                     std::string(option.hint));
       case ForeignKind::kSame:
         read_option(with_value(option.text, value), read);
+        if (!read.options.empty()) read.options.back().spelled = spelled;
     }
+  }
+
+  // Some launchers let the value out: "-tune -n 2".
+  bool has_no_value(const ForeignOption& option) const {
+    return option.kind == ForeignKind::kIgnored && at_ < words_.size() && words_[at_][0] == '-';
   }
 
   const std::string& next_word(std::string_view spelled, std::string_view value_name) {

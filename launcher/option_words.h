@@ -13,7 +13,8 @@ namespace dtl {
 
 struct GivenOption {
   const Option* option = nullptr;
-  std::string value;  // empty for Takes::kNothing; "NAME=VALUE" for Takes::kVariable
+  std::string value;         // empty for Takes::kNothing; "NAME=VALUE" for Takes::kVariable
+  std::string spelled = {};  // as typed, for messages; empty: not typed
 };
 
 struct OptionWords {

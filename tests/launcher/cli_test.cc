@@ -154,6 +154,10 @@ TEST(Cli, SuggestsTheNearestName) {
 }
 
 TEST(Cli, RefusesWhatItCannotMean) {
+  EXPECT_EQ(refusal({"-n", "0", "a"}),
+            "option '-n': '0' is no number from 1 to 65535. Try: dtlaunch --help");
+  EXPECT_EQ(refusal({"--nproc-per-node", "gpu", "a"}),
+            "option '--nproc-per-node': 'gpu' is no number from 1 to 65535. Try: dtlaunch --help");
   EXPECT_THAT(refusal({"-np", "0", "a"}), HasSubstr("'0' is no number from 1 to 65535"));
   EXPECT_THAT(refusal({"-np", "four", "a"}), HasSubstr("'four'"));
   EXPECT_THAT(refusal({"-np"}), HasSubstr("option '-np' needs N"));
@@ -214,8 +218,8 @@ TEST(Foreign, OpenMpisLinesMeanTheSame) {
   EXPECT_EQ(line.interface, "eth1");
   EXPECT_EQ(line.programs[0].working_directory, "/tmp");
   EXPECT_EQ(line.notes.size(), 2u);
-  EXPECT_THAT(refusal({"--mca", "rmaps_base_oversubscribe", "1", "a"}),
-              HasSubstr("Try: --oversubscribe"));
+  EXPECT_TRUE(parse_command_line({"--mca", "rmaps_base_oversubscribe", "1", "a"}).oversubscribe);
+  EXPECT_FALSE(parse_command_line({"--mca", "rmaps_base_oversubscribe", "0", "a"}).oversubscribe);
   EXPECT_THAT(refusal({"--mca", "no_such_thing", "1", "a"}), HasSubstr("no_such_thing"));
 }
 
@@ -234,6 +238,12 @@ TEST(Foreign, TorchrunsLinesMeanTheSame) {
   EXPECT_THAT(refusal({"--nnodes", "1:4", "a"}), HasSubstr("the hosts that it starts with"));
   EXPECT_EQ(parse_command_line({"--node_rank", "0", "a"}).programs[0].command, Words{"a"});
   EXPECT_THAT(refusal({"--node_rank=1", "a"}), HasSubstr("the ranks of all hosts"));
+}
+
+TEST(Foreign, OptionsWithoutTheirValueTakeNoOption) {
+  const CommandLine line = parse_command_line({"-tune", "-n", "2", "a"});
+  EXPECT_EQ(line.ranks, 2);
+  EXPECT_EQ(line.programs[0].command, Words{"a"});
 }
 
 TEST(Foreign, ParametersOfOpenMpiMayBeGlobalOrOfAPart) {

@@ -1,0 +1,20 @@
+#pragma once
+// Values of options that the command line and the job file share, as types. Pure.
+
+#include <string>
+
+#include "plan/request.h"
+
+namespace dtl {
+
+// -launcher: how agents come to life on the hosts.
+enum class AgentStart {
+  kSsh,   // here for names that mean this machine, over ssh on all others
+  kFork,  // all of them here, whatever the hosts' names
+};
+
+// The values of -launcher and --port-range. Throw Error(kUsage).
+AgentStart parse_agent_start(const std::string& text);
+PortRange parse_port_range(const std::string& text);
+
+}  // namespace dtl
