@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/error.h"
 #include "base/log.h"
 
 namespace dtl {
@@ -43,11 +44,9 @@ MixerOptions mixer_options(OutputWriter::Descriptors fds, const ConsoleOptions& 
   mixer.live[0] = can_move_cursor(fds.out);
   mixer.live[1] = can_move_cursor(fds.err);
   mixer.fold = options.fold.value_or(::isatty(fds.out) != 0);
-  mixer.color = wants_color(options.color, fds.out);
+  mixer.color[0] = wants_color(options.color, fds.out);
+  mixer.color[1] = wants_color(options.color, fds.err);
   mixer.began = std::time(nullptr);
-  const int screen = mixer.live[0] ? fds.out : fds.err;
-  mixer.columns = true_columns(screen);
-  mixer.rows = terminal_rows(screen);
   return mixer;
 }
 
@@ -63,9 +62,13 @@ Console::Console(OutputWriter::Descriptors descriptors, const ConsoleOptions& op
                  OutputWriter::Events events)
     : options_(options),
       terminal_(::isatty(descriptors.out) != 0),
+      screen_(can_move_cursor(descriptors.out)   ? descriptors.out
+              : can_move_cursor(descriptors.err) ? descriptors.err
+                                                 : -1),
       columns_(terminal_columns(descriptors.err)),
       mixer_(0, mixer_options(descriptors, options)),
-      files_{{options.outfile, Stream::kStdout}, {options.errfile, Stream::kStderr}},
+      files_{{options.outfile, Stream::kStdout, std::time(nullptr)},
+             {options.errfile, Stream::kStderr, std::time(nullptr)}},
       writer_(descriptors, is_one_screen(descriptors.out, descriptors.err), std::move(events)) {}
 
 void Console::set_ranks(std::size_t ranks) {
@@ -78,6 +81,9 @@ void Console::set_ranks(std::size_t ranks) {
 void Console::set_rank(int rank, LabelFacts facts) {
   facts.rank = std::to_string(rank);
   facts_[static_cast<std::size_t>(rank)] = facts;
+  for (RankFiles& files : files_) {
+    if (const auto problem = files.open(rank, facts)) say(*problem);
+  }
   mixer_.set_rank(rank, std::move(facts));
 }
 
@@ -91,8 +97,7 @@ void Console::rank_output(const Output& message, Time now) {
   const bool error = message.stream == Stream::kStderr;
   if (error) tails_[message.rank].feed(message.bytes);
   if (RankFiles& files = files_[error ? 1 : 0]; !files.empty()) {
-    const auto problem = files.write(rank, facts_[message.rank], message.bytes);
-    if (problem) say(*problem);
+    if (const auto problem = files.write(rank, message.bytes)) say(*problem);
   } else if (on_screen(rank)) {
     mixer_.feed(rank, message.stream, message.bytes, now);
   }
@@ -142,6 +147,7 @@ void Console::print(std::string_view text) {
 void Console::show_partial_lines(Time now) {
   const auto due = mixer_.next_partial_line();
   if (!due || *due > now) return;
+  if (screen_ >= 0) mixer_.set_size(true_columns(screen_), terminal_rows(screen_));
   mixer_.show_partial_lines(now);
   flush();
 }
@@ -161,6 +167,11 @@ OutputRules Console::rules(std::size_t ranks) const {
 std::vector<std::string> Console::last_lines(int rank) const {
   const auto index = static_cast<std::size_t>(rank);
   return rank >= 0 && index < tails_.size() ? tails_[index].lines() : std::vector<std::string>{};
+}
+
+std::string unwritten_text(Stream stream, int error_number) {
+  return fmt::format("cannot write standard {}: {}; the job goes on without it",
+                     stream == Stream::kStdout ? "output" : "error", errno_text(error_number));
 }
 
 }  // namespace dtl

@@ -52,6 +52,7 @@ class Console {
 
   ConsoleOptions options_;
   bool terminal_;
+  int screen_;  // the terminal that progress bars are on; -1: none
   int columns_;
   LineMixer mixer_;
   std::vector<LineTail> tails_;
@@ -62,5 +63,8 @@ class Console {
   std::size_t skipped_bytes_ = 0;
   mutable OutputWriter writer_;
 };
+
+// What dtlaunch itself could not write, and why.
+std::string unwritten_text(Stream stream, int error_number);
 
 }  // namespace dtl

@@ -51,7 +51,7 @@ std::size_t line_end(std::string_view text, std::size_t from) {
 }  // namespace
 
 LineMixer::LineMixer(std::size_t ranks, MixerOptions options) : options_(std::move(options)) {
-  for (Screen& screen : screens_) screen.bars.set_size(options_.columns, options_.rows);
+  set_size(options_.columns, options_.rows);
   set_ranks(ranks);
 }
 
@@ -72,11 +72,15 @@ void LineMixer::set_rank(int rank, LabelFacts facts) {
   facts_[index] = std::move(facts);
 }
 
+void LineMixer::set_size(int columns, int rows) {
+  for (Screen& screen : screens_) screen.bars.set_size(columns, rows);
+}
+
 std::string LineMixer::label_of(const LabelFacts& facts, Stream stream) const {
   if (options_.label.empty()) return {};
   const auto wall = options_.began + std::chrono::floor<std::chrono::seconds>(now_).count();
   const std::string text = options_.label.text(facts, stream, wall);
-  if (!options_.color) return text;
+  if (!options_.color[stream == Stream::kStdout ? 0 : 1]) return text;
   const std::size_t end = text.find_last_not_of(' ') + 1;
   const auto hue = static_cast<std::size_t>(std::atoi(facts.rank.c_str())) % std::size(kHues);
   return fmt::format("\x1b[{}m{}\x1b[0m{}", kHues[hue], text.substr(0, end), text.substr(end));

@@ -32,11 +32,11 @@ struct Chunk {
 
 struct MixerOptions {
   LineLabel label;
-  bool one_screen = false;        // standard output and error are the same terminal
-  bool live[2] = {false, false};  // keep progress bars apart on standard output, error
-  bool fold = false;              // identical lines of several ranks; only with a label
-  bool color = false;             // of labels
-  std::time_t began = 0;          // the wall clock at time 0
+  bool one_screen = false;         // standard output and error are the same terminal
+  bool live[2] = {false, false};   // keep progress bars apart on standard output, error
+  bool fold = false;               // identical lines of several ranks; only with a label
+  bool color[2] = {false, false};  // of labels on standard output, error
+  std::time_t began = 0;           // the wall clock at time 0
   int columns = 80, rows = 24;
 };
 
@@ -47,6 +47,7 @@ class LineMixer {
   LineMixer(std::size_t ranks, bool label, bool one_screen);
   void set_ranks(std::size_t ranks);
   void set_rank(int rank, LabelFacts facts);  // for labels that say more than the rank
+  void set_size(int columns, int rows);       // of the terminal, which may change
 
   void feed(int rank, Stream stream, std::string_view bytes, Time now);
   // A line of dtlaunch's own in the place of output that is missing.

@@ -7,7 +7,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 #include "base/text.h"
@@ -16,9 +19,10 @@ namespace dtl {
 namespace {
 
 constexpr std::size_t kBatchBytes = 64 << 10;
+constexpr auto kBetweenFailures = std::chrono::minutes(1);
 
-// False when nobody will ever read what is written there.
-bool write_out(int fd, std::string_view bytes) {
+// Returns errno, with the rest of the bytes left in place.
+int write_out(int fd, std::string_view& bytes) {
   while (!bytes.empty()) {
     const ssize_t n = ::write(fd, bytes.data(), bytes.size());
     if (n >= 0) {
@@ -27,10 +31,10 @@ bool write_out(int fd, std::string_view bytes) {
       pollfd ready{fd, POLLOUT, 0};
       ::poll(&ready, 1, -1);
     } else if (errno != EINTR) {
-      return false;
+      return errno;
     }
   }
-  return true;
+  return 0;
 }
 
 }  // namespace
@@ -64,6 +68,11 @@ class OutputWriter::Writer {
     return waiting_ > kMaxUnwrittenBytes;
   }
 
+  std::size_t lost_bytes() {
+    const std::lock_guard lock(mutex_);
+    return lost_;
+  }
+
  private:
   void run() {
     std::unique_lock lock(mutex_);
@@ -72,12 +81,15 @@ class OutputWriter::Writer {
       if (queue_.empty()) return;
       Chunk chunk = next_batch();
       const bool error_stream = chunk.stream == Stream::kStderr;
-      bool open = !closed_[error_stream];
+      const bool open = !closed_[error_stream];
+      std::string_view rest = chunk.bytes;
       lock.unlock();
-      open = open && write_out(error_stream ? descriptors_.err : descriptors_.out, chunk.bytes);
+      int problem = 0;
+      if (open) problem = write_out(error_stream ? descriptors_.err : descriptors_.out, rest);
       lock.lock();
       waiting_ -= chunk.bytes.size();
-      report(lock, error_stream, open);
+      if (problem != 0) lost_ += rest.size();
+      report(lock, error_stream, problem);
     }
   }
 
@@ -95,13 +107,23 @@ class OutputWriter::Writer {
     return batch;
   }
 
-  void report(std::unique_lock<std::mutex>& lock, bool error_stream, bool open) {
-    const bool newly_closed = !open && !std::exchange(closed_[error_stream], true);
+  // A reader that has gone stays away; a disk that is full may have room again.
+  void report(std::unique_lock<std::mutex>& lock, bool error_stream, int problem) {
+    const bool newly_closed = problem == EPIPE && !std::exchange(closed_[error_stream], true);
     lock.unlock();
     if (newly_closed && !error_stream && events_.closed) events_.closed();
+    if (problem != 0 && problem != EPIPE) tell_failure(error_stream, problem);
     if (!credits_.empty() && events_.written) events_.written(credits_);
     credits_.clear();
     lock.lock();
+  }
+
+  void tell_failure(bool error_stream, int problem) {
+    auto& told = told_[error_stream];
+    const auto now = std::chrono::steady_clock::now();
+    if (!events_.failed || (told && now < *told + kBetweenFailures)) return;
+    told = now;
+    events_.failed(error_stream ? Stream::kStderr : Stream::kStdout, problem);
   }
 
   Descriptors descriptors_;
@@ -111,18 +133,25 @@ class OutputWriter::Writer {
   std::deque<Chunk> queue_;
   std::size_t waiting_ = 0;      // bytes in queue_ and in the write under way
   std::vector<Credit> credits_;  // of the write under way; the thread's own
+  std::size_t lost_ = 0;         // bytes that could not be written
+  std::optional<std::chrono::steady_clock::time_point> told_[2];  // the thread's own
   bool ending_ = false;
   bool closed_[2] = {false, false};
   std::jthread thread_;  // last: it uses what is above
 };
 
 OutputWriter::OutputWriter(Descriptors descriptors, bool one_screen, Events events) {
-  const auto written = events.written;
+  Events of_errors = events;
+  of_errors.closed = {};
   first_ = std::make_unique<Writer>(descriptors, std::move(events));
-  if (!one_screen) second_ = std::make_unique<Writer>(descriptors, Events{{}, written});
+  if (!one_screen) second_ = std::make_unique<Writer>(descriptors, std::move(of_errors));
 }
 
 OutputWriter::~OutputWriter() = default;
+
+std::size_t OutputWriter::dropped_bytes() const {
+  return dropped_bytes_ + first_->lost_bytes() + (second_ ? second_->lost_bytes() : 0);
+}
 
 OutputWriter::Writer& OutputWriter::writer(Stream stream) {
   return stream == Stream::kStdout || !second_ ? *first_ : *second_;

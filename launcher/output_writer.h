@@ -25,6 +25,7 @@ class OutputWriter {
   struct Events {
     std::function<void()> closed;                      // nobody reads standard output any more
     std::function<void(std::vector<Credit>)> written;  // of chunks that had a credit
+    std::function<void(Stream, int)> failed;  // errno; at most once a minute for each stream
   };
 
   OutputWriter(Descriptors descriptors, bool one_screen, Events events);
@@ -34,7 +35,7 @@ class OutputWriter {
   void write_always(std::vector<Chunk> chunks);  // never dropped: dtlaunch's own words
   // From now on whole chunks are dropped, and counted, while standard output is full.
   void set_lossy(bool lossy) { lossy_ = lossy; }
-  std::size_t dropped_bytes() const { return dropped_bytes_; }
+  std::size_t dropped_bytes() const;  // these, and what could not be written
 
   static constexpr std::size_t kMaxUnwrittenBytes = 4 << 20;
 

@@ -22,18 +22,27 @@ int write_out(int fd, std::string_view bytes) {
 
 }  // namespace
 
-std::optional<std::string> RankFiles::write(int rank, const LabelFacts& facts,
-                                            std::string_view bytes) {
-  auto [named, is_new] = paths_.try_emplace(rank);
-  if (is_new) named->second = pattern_.text(facts, stream_, 0);
-  const std::string& path = named->second;
+std::optional<std::string> RankFiles::open(int rank, const LabelFacts& facts) {
+  if (empty()) return std::nullopt;
+  const std::string& path = paths_[rank] = pattern_.text(facts, stream_, began_);
   File& file = files_[path];
-  if (!file.fd.valid() && !file.told) {
-    file.fd = Fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666));
-  }
-  const int problem = file.fd.valid() ? write_out(file.fd.get(), bytes) : errno;
-  if (problem == 0 || file.told) return std::nullopt;
-  file.told = true;
+  if (file.fd.valid() || file.told) return std::nullopt;
+  // O_NONBLOCK: a pipe with a name and no reader is refused instead of waited for.
+  file.fd = Fd(
+      ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666));
+  return file.fd.valid() ? std::nullopt : complain(path, file, errno);
+}
+
+std::optional<std::string> RankFiles::write(int rank, std::string_view bytes) {
+  const auto named = paths_.find(rank);
+  if (named == paths_.end()) return std::nullopt;
+  File& file = files_[named->second];
+  const int problem = file.fd.valid() ? write_out(file.fd.get(), bytes) : 0;
+  return problem == 0 ? std::nullopt : complain(named->second, file, problem);
+}
+
+std::optional<std::string> RankFiles::complain(const std::string& path, File& file, int problem) {
+  if (std::exchange(file.told, true)) return std::nullopt;
   return fmt::format("cannot write '{}': {}; the job goes on without it", path,
                      errno_text(problem));
 }

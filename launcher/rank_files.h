@@ -1,11 +1,14 @@
 #pragma once
 // RankFiles: what ranks write goes to files of the launcher's own machine instead of the screen,
-// with -outfile-pattern and -errfile-pattern. Files are truncated at the beginning. One thread.
+// with -outfile-pattern and -errfile-pattern. Files are emptied when the rank starts, also that of
+// a rank that never writes. One thread.
 
+#include <ctime>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/fd.h"
 #include "launcher/line_label.h"
@@ -15,21 +18,26 @@ namespace dtl {
 class RankFiles {
  public:
   RankFiles() = default;  // none: everything goes to the screen
-  RankFiles(LineLabel pattern, Stream stream) : pattern_(std::move(pattern)), stream_(stream) {}
+  // began: the time that %t stands for.
+  RankFiles(LineLabel pattern, Stream stream, std::time_t began)
+      : pattern_(std::move(pattern)), stream_(stream), began_(began) {}
 
   bool empty() const { return pattern_.empty(); }
-  // Two ranks whose names are the same share a file. Returns what went wrong, the first time.
-  std::optional<std::string> write(int rank, const LabelFacts& facts, std::string_view bytes);
+  // Two ranks whose names are the same share a file. These return what went wrong, the first time.
+  std::optional<std::string> open(int rank, const LabelFacts& facts);
+  std::optional<std::string> write(int rank, std::string_view bytes);
 
  private:
   struct File {
-    std::string path;
     Fd fd;
     bool told = false;
   };
+  static std::optional<std::string> complain(const std::string& path, File& file, int problem);
+
   LineLabel pattern_;
   Stream stream_ = Stream::kStdout;
-  std::map<int, std::string> paths_;  // by rank: a pid may become known later, the name stays
+  std::time_t began_ = 0;
+  std::map<int, std::string> paths_;  // by rank
   std::map<std::string, File> files_;
 };
 

@@ -36,13 +36,24 @@ int count_lines(const std::string& text) {
 }  // namespace
 
 SessionResult run_session(const Request& request, const SessionOptions& options) {
-  SessionShell shell(request, options);
-  return shell.run();
+  const auto unwritten = std::make_shared<Unwritten>();
+  SessionResult result;
+  {
+    SessionShell shell(request, options, unwritten);
+    result = shell.run();
+  }
+  // The last of the output is written after everything else, when the console is no more.
+  if (unwritten->error_number != 0) {
+    log_error(unwritten_text(unwritten->stream, unwritten->error_number));
+  }
+  return result;
 }
 
-SessionShell::SessionShell(const Request& request, const SessionOptions& options)
+SessionShell::SessionShell(const Request& request, const SessionOptions& options,
+                           std::shared_ptr<Unwritten> unwritten)
     : request_(request),
       options_(options),
+      unwritten_(std::move(unwritten)),
       began_(std::chrono::steady_clock::now()),
       interfaces_(request.interface),
       tasks_(context_),
@@ -53,7 +64,8 @@ SessionShell::SessionShell(const Request& request, const SessionOptions& options
                 [this](std::vector<Credit> credits) {
                   asio::post(context_,
                              [this, credits = std::move(credits)] { give_credit(credits); });
-                }}),
+                },
+                [this](Stream stream, int problem) { output_failed(stream, problem); }}),
       input_(context_, options.input, [this](Stdin message) { send_input(message); }) {
   console_.on_say(options.hooks.said);
   for (Host& host : hosts_of(request)) nodes_.emplace_back().host = std::move(host);
@@ -157,8 +169,8 @@ void SessionShell::rearm() {
   if (when < timer_.expiry()) timer_.cancel();
 }
 
-// When the job is done, agents that said Finished get a moment to exit, so that nothing of the job
-// is left when dtlaunch ends.
+// When the job is done, agents that said Finished get a moment to exit, so that nothing of the
+// job is left when dtlaunch ends.
 void SessionShell::end_if_done() {
   if (job_.state != JobState::kDone) return;
   const auto leaving = [&](const Node& each) { return each.talking; };

@@ -2,6 +2,7 @@
 // SessionShell: the one object behind run_session(). Internal to session*.cc: session.cc has the
 // tasks that wait, session_effects.cc what the state machine's effects do.
 
+#include <atomic>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -19,9 +20,16 @@
 
 namespace dtl {
 
+// Output that could not be written, until the user has been told; set by writers' threads.
+struct Unwritten {
+  std::atomic<Stream> stream = Stream::kStdout;
+  std::atomic<int> error_number = 0;  // 0: none, or told
+};
+
 class SessionShell {
  public:
-  SessionShell(const Request& request, const SessionOptions& options);
+  SessionShell(const Request& request, const SessionOptions& options,
+               std::shared_ptr<Unwritten> unwritten);
   SessionResult run();
 
  private:
@@ -49,6 +57,7 @@ class SessionShell {
   void rearm();
   void end_if_done();
 
+  void output_failed(Stream stream, int problem);
   void give_credit(const std::vector<Credit>& credits);
   void introduce(const Started& started, int node);
   void input_taken(const StdinTaken& taken);
@@ -79,6 +88,7 @@ class SessionShell {
 
   const Request& request_;
   const SessionOptions& options_;
+  const std::shared_ptr<Unwritten> unwritten_;
   std::chrono::steady_clock::time_point began_;
   Job job_;
   std::deque<job::Event> events_;  // waiting for the machine; see feed()

@@ -24,6 +24,16 @@ void SessionShell::give_credit(const std::vector<Credit>& credits) {
   }
 }
 
+// On a writer's thread.
+void SessionShell::output_failed(Stream stream, int problem) {
+  unwritten_->stream = stream;
+  unwritten_->error_number = problem;
+  asio::post(context_, [this, stream, problem] {
+    unwritten_->error_number = 0;
+    console_.say(unwritten_text(stream, problem));
+  });
+}
+
 // What labels may say of a rank.
 void SessionShell::introduce(const Started& started, int index) {
   if (started.rank >= job_.ranks.size() || job_.ranks[started.rank].node != index || !plan_) return;

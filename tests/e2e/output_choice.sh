@@ -44,6 +44,20 @@ expect_status 0
 expect_equal "rank 1's file" "$(cat "$work/file.1")" 'out 1'
 expect_count 0 out "$work/out"
 expect_err '^err 1$'
+launch "${two[@]}" -outfile-pattern "$work/file.%r" true
+expect_equal "the file of a rank that says nothing" "$(wc -c <"$work/file.1")" 0
+launch "${two[@]}" -outfile-pattern "$work/no/such/folder/%r" echo
+expect_status 0
+expect_count 2 "cannot write '.*/no/such/folder/[01]': No such file or directory; the job goes on" "$work/err"
+
+# A full disk here.
+run bash -c "$bin/dtlaunch -np 2 --oversubscribe sh -c 'echo lost; echo told >&2; sleep 0.3; exit \$RANK' >/dev/full"
+expect_status 1
+expect_count 2 '^told$' "$work/err"
+expect_count 1 'cannot write standard output: No space left on device; the job goes on' "$work/err"
+run bash -c "$bin/dtlaunch -np 1 echo lost >/dev/full"
+expect_status 0
+expect_count 1 'cannot write standard output: No space left on device' "$work/err"
 
 # Files on the nodes: everything, three of 16 MiB at most, private.
 launch "${two[@]}" --log-dir "$work/logs" --only none sh -c '

@@ -218,10 +218,18 @@ TEST(LineMixer, PutsANoteInThePlaceOfWhatIsMissing) {
 
 TEST(LineMixer, ColoursTheLabelAndNothingElse) {
   MixerOptions options = labelled();
-  options.color = true;
+  options.color[0] = true;
   LineMixer mixer(1, options);
   mixer.feed(0, kOut, "x\n", 0ms);
   EXPECT_EQ(text(mixer), "\x1b[36m[0]\x1b[0m x\n");
+}
+
+TEST(LineMixer, ColoursOnlyTheStreamThatIsATerminal) {
+  MixerOptions options = labelled();
+  options.color[0] = true;
+  LineMixer mixer(1, options);
+  mixer.feed(0, kErr, "x\n", 0ms);
+  EXPECT_EQ(text(mixer, kErr), "[0] x\n");
 }
 
 TEST(LineLabel, KnowsHydrasLettersAndNoOthers) {

@@ -4,8 +4,11 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <future>
+#include <utility>
+#include <vector>
 
 #include "base/fd.h"
 
@@ -60,6 +63,7 @@ TEST_F(OutputWriterTest, SaysOnceThatNobodyReads) {
                         {[&] {
                            if (++calls == 1) closed.set_value();
                          },
+                         {},
                          {}});
     output.write({{Stream::kStdout, "x"}});
     output.write({{Stream::kStdout, "y"}});
@@ -75,8 +79,9 @@ TEST_F(OutputWriterTest, GivesCreditBackOnlyForWhatHasBeenWritten) {
   const std::string piece(1 << 20, 'x');  // more than the pipe holds
   std::future<std::size_t> reader;
   {
-    OutputWriter output({out_.write_end.get(), err_.write_end.get()}, false,
-                        {{}, [&](const std::vector<Credit>& some) { written.set_value(some); }});
+    OutputWriter output(
+        {out_.write_end.get(), err_.write_end.get()}, false,
+        {{}, [&](const std::vector<Credit>& some) { written.set_value(some); }, {}});
     output.write({{Stream::kStdout, piece, Credit{3, 1 << 20}}});
     EXPECT_EQ(credits.wait_for(std::chrono::milliseconds(50)), std::future_status::timeout);
     reader = std::async(std::launch::async, [fd = out_.read_end.get(), size = piece.size()] {
@@ -105,6 +110,28 @@ TEST_F(OutputWriterTest, CountsWhatItDropsForASlowTerminal) {
   for (int i = 0; i < 8; ++i) output.write({{Stream::kStdout, piece}});
   EXPECT_GE(output.dropped_bytes(), 2 * piece.size());
   out_.read_end.reset();  // lets the writer go
+}
+
+TEST_F(OutputWriterTest, SaysOnceThatADiskIsFullAndGoesOn) {
+  const Fd full(::open("/dev/full", O_WRONLY | O_CLOEXEC));
+  ASSERT_TRUE(full.valid());
+  int closed = 0;
+  std::vector<std::pair<Stream, int>> failures;
+  std::promise<void> all;
+  std::size_t credited = 0;
+  OutputWriter output(
+      {full.get(), err_.write_end.get()}, false,
+      {[&] { ++closed; },
+       [&](const std::vector<Credit>& some) {
+         for (const Credit& each : some) credited += each.bytes;
+         if (credited == 9) all.set_value();
+       },
+       [&](Stream stream, int problem) { failures.emplace_back(stream, problem); }});
+  for (int i = 0; i < 3; ++i) output.write({{Stream::kStdout, "abc", Credit{0, 3}}});
+  ASSERT_EQ(all.get_future().wait_for(std::chrono::seconds(20)), std::future_status::ready);
+  EXPECT_EQ(closed, 0);
+  EXPECT_EQ(failures, (std::vector<std::pair<Stream, int>>{{Stream::kStdout, ENOSPC}}));
+  EXPECT_EQ(output.dropped_bytes(), 9U);
 }
 
 TEST(TerminalColumns, AreEightyWhenThereIsNoTerminal) {
