@@ -138,6 +138,38 @@ TEST(Supervisor, EndsTheRanksWhenTheLeaseRunsOut) {
   EXPECT_EQ(find<ExitAgent>(last)->status, Exit::kUnreachable);
 }
 
+TEST(Supervisor, AStoppedLauncherKeepsItsRanksBeyondTheLease) {
+  Bench bench;
+  bench.start(0);
+  const auto stopped = bench.feed(Signal{SIGSTOP});
+  ASSERT_NE(find<PassSignal>(stopped), nullptr);
+  EXPECT_EQ(find<PassSignal>(stopped)->signal, SIGSTOP);
+  bench.at += 10 * Time(kLease);
+  EXPECT_TRUE(bench.feed(TimePassed{}).empty());
+  bench.feed(LauncherHeard{});
+  const auto going_on = bench.feed(Signal{SIGCONT});
+  ASSERT_NE(find<PassSignal>(going_on), nullptr);
+  EXPECT_EQ(find<PassSignal>(going_on)->signal, SIGCONT);
+  bench.at += Time(kLease);  // which counts again
+  EXPECT_NE(find<SignalRanks>(bench.feed(TimePassed{})), nullptr);
+}
+
+TEST(Supervisor, AStoppedLauncherThatGoesTakesItsRanksAlong) {
+  Bench bench;
+  bench.start(0);
+  bench.feed(Signal{SIGSTOP});
+  EXPECT_NE(find<SignalRanks>(bench.feed(LauncherGone{})), nullptr);
+  EXPECT_FALSE(bench.supervisor.paused);
+}
+
+TEST(Supervisor, PassesNoSignalsOnceItStops) {
+  Bench bench;
+  bench.start(0);
+  bench.feed(Stop{SIGTERM, 1000});
+  EXPECT_TRUE(bench.feed(Signal{SIGSTOP}).empty());
+  EXPECT_FALSE(bench.supervisor.paused);
+}
+
 TEST(Supervisor, AnIdleAgentExitsWellWhenTheLauncherGoes) {
   Bench bench;
   EXPECT_NE(find<KillByGuard>(bench.feed(LauncherGone{})), nullptr);

@@ -1,0 +1,81 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+#include "tests/launcher/job_fixture.h"
+
+// Which failure is the first cause, what signals do, and who is named as ended early.
+
+namespace dtl {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+TEST_F(JobTest, GivesWayToTheCauseOfALostConnection) {
+  run();
+  exit_rank(0, 1, 0, true);  // noticed first, on another node
+  EXPECT_EQ(job_.outcome->rank, 0);
+  pass(100ms);
+  exit_rank(3, 7);
+  exit_rank(2, 9);  // later still
+  EXPECT_EQ(job_.outcome->rank, 3);
+  EXPECT_EQ(job_.outcome->exit_status, 7);
+}
+
+TEST_F(JobTest, BlamesNobodyForOurOwnSigterm) {
+  run();
+  exit_rank(0, 1, 0, true);
+  exit_rank(1, 0, SIGTERM);
+  exit_rank(2, 128 + SIGTERM);
+  exit_rank(3, 1, 0, true);
+  EXPECT_EQ(job_.outcome->rank, 0);
+}
+
+TEST_F(JobTest, KeepsTheFirstFailureThatIsNoConsequence) {
+  run();
+  exit_rank(1, 3);
+  exit_rank(0, 0, SIGSEGV);
+  EXPECT_EQ(job_.outcome->rank, 1);
+}
+
+TEST_F(JobTest, StopsRanksBeforeItselfAndLetsThemGoOn) {
+  run();
+  const auto stopped = feed(job::Signalled{SIGTSTP});
+  EXPECT_THAT(sent<Signal>(stopped), ElementsAre(0, 1));
+  EXPECT_EQ(count<job::StopSelf>(stopped), 1);
+  now_ += 1h;  // nobody is lost for that
+  EXPECT_THAT(sent<Signal>(feed(job::Continued{})), ElementsAre(0, 1));
+  pass(2s);
+  EXPECT_EQ(job_.state, JobState::kRunning);
+}
+
+TEST_F(JobTest, DoesNotStopRanksThatAreEnding) {
+  run();
+  feed(job::Signalled{SIGINT});
+  const auto stopped = feed(job::Signalled{SIGTSTP});
+  EXPECT_THAT(sent<Signal>(stopped), IsEmpty());
+  EXPECT_EQ(count<job::StopSelf>(stopped), 1);
+}
+
+TEST_F(JobTest, PassesUserSignalsToRunningRanks) {
+  start_agents();
+  EXPECT_THAT(sent<Signal>(feed(job::Signalled{SIGUSR1})), IsEmpty());
+  plan();
+  EXPECT_THAT(sent<Signal>(feed(job::Signalled{SIGUSR2})), ElementsAre(0, 1));
+  EXPECT_EQ(job_.state, JobState::kRunning);
+}
+
+TEST_F(JobTest, NamesRanksThatEndedWellWhileOthersRunOn) {
+  run();
+  exit_rank(1, 0);
+  exit_rank(2, 0);
+  EXPECT_EQ(notices(pass(kEarlyEnd - 1ms)), "");
+  EXPECT_THAT(notices(pass(1ms)), HasSubstr("ranks 1-2 ended with status 0 10 s ago; ranks 0,3"));
+  EXPECT_EQ(notices(pass(2 * Time(kEarlyEnd))), "");
+}
+
+}  // namespace
+}  // namespace dtl
