@@ -21,12 +21,13 @@ echo "peak memory of dtlaunch under 64 ranks of yes: $peak KiB"
 kill -INT "$launcher"
 sleep 0.2
 kill -INT "$launcher"
-cat "$work/pipe" >/dev/null &
+exec 9<"$work/pipe"
+cat <&9 >/dev/null 8>&- &
 reader=$!
 status=0
 wait "$launcher" || status=$?
 exec 8>&-
-kill "$reader" 2>/dev/null
+wait "$reader"  # not killed: before it is cat it has this script's traps, which tidy up
 expect_status 130
 
 # A reader that comes late: the gap is named, lines are whole, and the end is there.
