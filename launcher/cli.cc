@@ -354,12 +354,15 @@ void add_program_file(CommandLine& line, std::string_view text, const std::strin
         line.programs.back().hosts = raw.line.hosts;
       }
     } catch (const Error& error) {
-      throw Error(Exit::kBadInput, fmt::format("{}:{}: {}", path, each.number, error.attempted()),
-                  error.reason(), error.hint());
+      const std::string where = fmt::format("{}:{}", path, each.number);
+      if (error.reason().empty()) {
+        throw Error(Exit::kBadInput, where, error.attempted(), error.hint());
+      }
+      throw Error(Exit::kBadInput, where + ": " + error.attempted(), error.reason(), error.hint());
     }
   }
   if (line.programs.empty()) {
-    throw Error(Exit::kBadInput, path, "the file names no program", "-n 2 python3 train.py");
+    throw Error(Exit::kBadInput, path + ":1", "the file names no program", "-n 2 python3 train.py");
   }
   add_up_ranks(line);
 }

@@ -165,8 +165,8 @@ struct Target {
 
 std::vector<Target> targets() {
   std::vector<std::string> hostfiles;
-  for (const char* name :
-       {"names", "mpich", "openmpi", "ranges", "addresses", "ports", "machines", "windows"}) {
+  for (const char* name : {"names", "mpich", "openmpi", "ranges", "addresses", "ports", "machines",
+                           "windows", "own", "deepspeed", "slurm", "localhost"}) {
     hostfiles.push_back(read_file(std::string(DTL_HOSTFILES) + "/" + name, kMaxHostfileBytes));
   }
   return {
@@ -187,8 +187,21 @@ std::vector<Target> targets() {
        {"ranks = 4\nranks_per_node = 2\ntimeout = 9\n[hosts]\nlist = [\"a:2\", \"b\"]\n",
         "program = \"python3\"\narguments = [\"x.py\", 'y']\nreport = \"r\"\nlabel = true\n",
         "[environment]\nA = 'b'\nC = 1\n[pinning]\nenabled = false\nthreads = 3\n",
+        "nodes = 2\nrank_map = \"0,(1,2,2)\"\nport_range = \"4000:4009\"\nlauncher = 'fork'\n",
+        "deal = 2\ncompat = ['ompi', \"horovod\"]\ninherit = \"list:A,B\"\n"
+        "[[programs]]\nprogram = \"a\"\nranks = 2\n[[programs]]\nprogram = 'b'\n"
+        "inherit = 'none'\nenvironment = { A = 1 }\n[programs.x]\n",
         "[trainer]\nmax_steps = 10\nlearning_rate = 2e-5\ndo_train = true\nx = \"\"\"y\nz\"\"\"\n"},
        [](const std::string& text) { parse_job_file(text, "job.toml"); }},
+      {"program file",
+       "jobs:",
+       {"-n 2 -host a:2,b -env A=1 python3 'x y.py' --z\n# rest\n-host c -x B -wdir /tmp \\\n y\n",
+        "-np 1 a : -envlist A,B -n 3 b\n"},
+       [](const std::string& text) {
+         CommandLine line = parse_command_line({"-configfile", "jobs"});
+         add_program_file(line, text, "jobs");
+         if (line.programs.empty()) throw std::runtime_error("no programs and no error");
+       }},
       {"pin domain",
        "I_MPI_PIN_DOMAIN=",
        {"[f,0xf0,]", "socket", "auto:scatter", "2:platform", "omp", "cache3"},

@@ -113,7 +113,7 @@ TEST(Cli, ReadsProgramsFromAFile) {
 }
 
 TEST(Cli, NamesTheLineOfABadProgramFile) {
-  EXPECT_THAT(file_refusal("# nothing\n"), HasSubstr("jobs: the file names no program"));
+  EXPECT_THAT(file_refusal("# nothing\n"), HasSubstr("jobs:1: the file names no program"));
   EXPECT_THAT(file_refusal("\n-n 1 'a\n"), HasSubstr("jobs:2: the quote ' is not closed"));
   EXPECT_THAT(file_refusal("a\n-n x b\n"), HasSubstr("jobs:2"));
   EXPECT_THAT(file_refusal("a\n-f hosts b\n"), HasSubstr("jobs:2: option '-hostfile'"));
