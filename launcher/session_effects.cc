@@ -174,17 +174,18 @@ void SessionShell::make_plan() {
     refuse(error);
     return;
   }
-  for (const std::string& warning : plan_->warnings) console_.say(warning);
   if (options_.dry_run) {
     console_.print(to_table(*plan_, terminal_columns(options_.output)));
     feed(job::Refused{Cause::kDryRun, 0});
     return;
   }
+  for (const std::string& warning : plan_->warnings) console_.say(warning);
   if (log_level() >= LogLevel::kVerbose) {
     console_.say(fmt::format("{} rank{} on {} node{}, MASTER_ADDR {} port {}", plan_->world_size,
                              plan_->world_size == 1 ? "" : "s", plan_->nodes.size(),
                              plan_->nodes.size() == 1 ? "" : "s", plan_->master_address,
                              plan_->master_port));
+    for (const std::string& note : plan_->notes) console_.say(note);
   }
   feed(job::Planned{});
 }

@@ -90,6 +90,17 @@ NodeHardware hardware_of(const NodeTopology& topology) {
   return hardware;
 }
 
+// "node1: CPUs 0-3 for rank 0, 4-7 for rank 1", as Open MPI's --report-bindings tells.
+std::string pins_note(const NodePlan& node) {
+  std::vector<std::string> pins;
+  for (const RankPlan& rank : node.ranks) {
+    pins.push_back(rank.cpus.empty()
+                       ? fmt::format("any for rank {}", rank.rank)
+                       : fmt::format("{} for rank {}", rank.cpus.to_list(), rank.rank));
+  }
+  return fmt::format("{}: CPUs {}", node.host_name, join(pins, "; "));
+}
+
 // The places of each host, hosts in order of their first rank.
 std::vector<std::vector<std::size_t>> group_by_host(const std::vector<RankPlace>& places) {
   std::vector<std::vector<std::size_t>> groups;
@@ -173,6 +184,10 @@ class PlanMaker {
       for (const std::string& warning : warnings) told_[warning].push_back(node.host_name);
     }
     note_crowding(node, topology);
+    plan_.notes.push_back(pins_note(node));
+    for (const std::string& note : pins.notes) {
+      plan_.notes.push_back(fmt::format("{}: {}", node.host_name, note));
+    }
     return node;
   }
 

@@ -51,6 +51,7 @@ struct JobPlan {
   int master_port = 0;         // free on nodes[0], outside the ephemeral range
   std::vector<NodePlan> nodes;
   std::vector<std::string> warnings;  // e.g. more threads than cores
+  std::vector<std::string> notes;     // for -v: the pins of each node, and why
 };
 
 // What the connect matrix proved for the nodes that the placement uses, in that order.
