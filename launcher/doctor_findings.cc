@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "launcher/doctor_checks.h"
+#include "plan/aliases.h"
 
 namespace dtl {
 namespace {
@@ -26,6 +27,20 @@ Finding from_error(const std::string& check, const Error& error, std::vector<std
   finding.fix = error.hint();
   finding.exit_status = static_cast<int>(error.status());
   return finding;
+}
+
+// Names that a job would take for one node.
+void check_names(const std::vector<Examination>& hosts, std::vector<Finding>& findings) {
+  std::vector<Host> named;
+  std::vector<NodeFacts> facts;
+  for (const Examination& each : hosts) {
+    if (each.failure || !each.facts) continue;
+    named.emplace_back().name = each.name;
+    facts.push_back(*each.facts);
+  }
+  for (const std::string& line : describe_aliases(named, nodes_of_hosts(facts))) {
+    findings.push_back({Level::kNote, "names", {}, line, {}, 0});
+  }
 }
 
 void check_network(const std::vector<ProbedNode>& nodes, const InterfaceFilter& filter,
@@ -144,6 +159,7 @@ std::vector<Finding> find_all(const std::vector<Examination>& hosts,
                               const InterfaceFilter& filter) {
   std::vector<Finding> findings;
   check_starts(hosts, findings);
+  check_names(hosts, findings);
   check_network(probed_nodes(hosts), filter, findings);
   check_large_packets(hosts, findings);
   check_each_host(hosts, findings);

@@ -89,6 +89,17 @@ TEST(Doctor, AHostThatDoesNotComeUpStopsNoOtherCheck) {
   EXPECT_EQ(exit_status(findings), 77);
 }
 
+TEST(Doctor, SaysWhichNamesAreOneMachine) {
+  auto hosts = cluster(3);
+  for (const std::size_t i : {0u, 2u}) {
+    hosts[i].facts->boot_id = "boot";
+    hosts[i].facts->machine_id = "machine";
+  }
+  EXPECT_THAT(complaints(hosts),
+              ElementsAre("note : names: n1 and n3 are one machine: one node, n1"));
+  EXPECT_EQ(exit_status(find_all(hosts, {})), 0);
+}
+
 TEST(Doctor, NamesThePhaseThatFailed) {
   auto hosts = cluster(4);
   hosts[0].failure = Error(Exit::kUnreachable, "n1: cannot resolve its name", "unknown");
