@@ -299,6 +299,7 @@ TEST(Foreign, VariablesOfTheSiteAreLeftOutWithAWarning) {
                                  {"I_MPI_HYDRA_BOOTSTRAP_EXEC", "/usr/bin/ssh"},
                                  {"OMPI_MCA_plm_rsh_agent", "/x/agent"},
                                  {"OMPI_MCA_btl", "tcp,self"},
+                                 {"OMPI_MCA_rmaps_base_mapping_policy", "seq"},
                                  {"OMPI_MCA_unheard_of", "1"},
                                  {"HYDRA_DEBUG", "0"}};
   const CommandLine line = parse_command_line({"p"}, environment);
@@ -309,6 +310,7 @@ TEST(Foreign, VariablesOfTheSiteAreLeftOutWithAWarning) {
       testing::UnorderedElementsAre(
           HasSubstr("HYDRA_LAUNCHER=slurm is left out: dtlaunch starts its agents over ssh"),
           HasSubstr("HYDRA_LAUNCHER_EXEC=/x/kubexec.sh is left out"),
+          HasSubstr("OMPI_MCA_rmaps_base_mapping_policy=seq is left out"),
           HasSubstr("OMPI_MCA_plm_rsh_agent=/x/agent is left out")));
   EXPECT_THAT(line.notes, testing::Contains(HasSubstr("OMPI_MCA_unheard_of=1")));
   EXPECT_THAT(parse_command_line({"-launcher", "ssh", "p"}, {environment[0]}).warnings,
