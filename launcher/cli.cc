@@ -16,6 +16,7 @@
 #include "launcher/program_lines.h"
 #include "plan/compat.h"
 #include "plan/pin_binding.h"
+#include "plan/pin_request.h"
 #include "plan/pinning.h"
 #include "plan/placement.h"
 
@@ -291,8 +292,9 @@ void add_up_ranks(CommandLine& line) {
 CommandLine parse_command_line(const std::vector<std::string>& arguments,
                                const Variables& environment) {
   std::vector<Block> blocks = read_blocks(arguments);
-  add_environment(environment, blocks[0].words,
-                  [](const OptionWords& words) { parse_options(words); });
+  add_environment(environment, blocks[0].words, [](const OptionWords& words) {
+    parse_pin_request(parse_options(words).line.pinning, {});
+  });
   check_blocks(blocks);
   Raw raw = parse_options(blocks[0].words);
   CommandLine line = std::move(raw.line);
