@@ -43,7 +43,8 @@ MixerOptions mixer_options(OutputWriter::Descriptors fds, const ConsoleOptions& 
   mixer.one_screen = is_one_screen(fds.out, fds.err);
   mixer.live[0] = can_move_cursor(fds.out);
   mixer.live[1] = can_move_cursor(fds.err);
-  mixer.fold = options.fold.value_or(::isatty(fds.out) != 0);
+  mixer.fold[0] = options.fold.value_or(::isatty(fds.out) != 0);
+  mixer.fold[1] = options.fold.value_or(::isatty(fds.err) != 0);
   mixer.color[0] = wants_color(options.color, fds.out);
   mixer.color[1] = wants_color(options.color, fds.err);
   mixer.began = std::time(nullptr);

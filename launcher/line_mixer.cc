@@ -169,7 +169,7 @@ void LineMixer::whole_line(std::size_t index, Stream stream, std::string text, T
     on.bars.remove(index);
   }
   const bool begins = !from.labelled && text.ends_with('\n');
-  if (!options_.fold || options_.label.empty() || !begins) {
+  if (!options_.fold[stream == Stream::kStdout ? 0 : 1] || options_.label.empty() || !begins) {
     show_folded(on, on.fold.take_all());
     show(index, stream, text);
     return;

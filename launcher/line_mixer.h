@@ -34,7 +34,7 @@ struct MixerOptions {
   LineLabel label;
   bool one_screen = false;         // standard output and error are the same terminal
   bool live[2] = {false, false};   // keep progress bars apart on standard output, error
-  bool fold = false;               // identical lines of several ranks; only with a label
+  bool fold[2] = {false, false};   // identical lines of several ranks; only with a label
   bool color[2] = {false, false};  // of labels on standard output, error
   std::time_t began = 0;           // the wall clock at time 0
   int columns = 80, rows = 24;

@@ -205,6 +205,8 @@ int main(int argc, char** argv) {
   dtl::set_program_name("dtlaunch");
   try {
     std::signal(SIGPIPE, SIG_IGN);
+    // After `stty tostop` a job in the background would be stopped for its output, and lose ranks.
+    std::signal(SIGTTOU, SIG_IGN);
     dtl::open_standard_descriptors();
     return dtl::run({argv + 1, argv + argc});
   } catch (const dtl::Error& error) {

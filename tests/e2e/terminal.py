@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What a person sees and types: dtlaunch on a terminal of 80 columns. usage: terminal.py DTLAUNCH"""
-import os, pty, re, select, signal, struct, sys, time, fcntl, termios
+import fcntl, os, pty, re, select, signal, struct, sys, tempfile, termios, time
 
 DTLAUNCH = sys.argv[1]
 JOB = ["-np", "2", "--oversubscribe"]
@@ -8,12 +8,14 @@ JOB = ["-np", "2", "--oversubscribe"]
 
 class Terminal:
     """A job of its own session, as a shell would start it: in a group of its own, in front."""
-    def __init__(self, *arguments, columns=80, rows=24):
+    def __init__(self, *arguments, script=None, columns=80, rows=24):
         self.seen = b""
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
             os.environ["TERM"] = "xterm"
             os.environ.pop("NO_COLOR", None)
+            if script is not None:  # of a shell with job control; $@ starts a job
+                os.execvp("bash", ["bash", "-c", "set -m; " + script, "bash", DTLAUNCH, *arguments])
             # The shell of this terminal: it keeps the session when its job is stopped.
             child = os.fork()
             if child == 0:
@@ -120,6 +122,51 @@ def long_lines():
     check(terminal.end() == 0, "status", terminal.seen)
 
 
+def patterns():
+    """Labels at 80 columns: equal lines of both ranks once, a prompt shown, a card within the width."""
+    ranks = ("echo same; sleep 0.2; echo mine $RANK; sleep 0.2; [ $RANK = 1 ] || printf 'name? '; "
+             "sleep 0.5; printf '%0100d\\n' 0 >&2; exit 3")
+    terminal = Terminal(*JOB, "-prepend-pattern", "%h/%r> ", "sh", "-c", ranks)
+    terminal.wait_for(rb"name\? ", 5)
+    check(terminal.end() == 3, "status", terminal.seen)
+    text = re.sub(rb"\x1b\[[0-9;]*m", b"", terminal.seen).replace(b"\r\n", b"\n").decode()
+    check(text.count("same") == 1 and "localhost/0-1> same\n" in text, "one line of both", text)
+    check("localhost/0> mine 0\n" in text and "localhost/1> mine 1\n" in text, "own lines", text)
+    check("localhost/0> name? " in text, "a labelled prompt", text)
+    card = text[text.index("dtlaunch: rank"):].splitlines()
+    check(any(line.startswith("  stderr") for line in card), "a card", text)
+    check(all(len(line) <= 80 for line in card), "a card of 80 columns at most", text)
+
+
+def colour_only_on_terminals():
+    with tempfile.TemporaryDirectory() as folder:
+        file = folder + "/err"
+        terminal = Terminal(*JOB, "-l", "sh", "-c", "echo out; echo err >&2",
+                            script=f'"$@" 2>{file}')
+        check(terminal.end() == 0, "status", terminal.seen)
+        check(b"\x1b[" in terminal.seen, "colours on the terminal", terminal.seen)
+        with open(file, "rb") as errors:
+            kept = errors.read()
+        check(b"\x1b" not in kept and kept.count(b"] err\n") == 2, "none in a file", kept)
+    terminal = Terminal(*JOB, "-l", "echo", script='NO_COLOR=1 "$@"')
+    check(terminal.end() == 0 and b"\x1b[3" not in terminal.seen, "NO_COLOR", terminal.seen)
+
+
+def background():
+    """A job in the background neither reads the terminal nor is stopped for writing to it."""
+    terminal = Terminal(*JOB, "sh", "-c", "[ $RANK = 1 ] || { echo ready; head -n 1; }",
+                        script='stty tostop; "$@" & echo began; read x; echo "shell got $x"; '
+                               'jobs; fg >/dev/null; echo status $?')
+    terminal.wait_for(rb"ready")
+    terminal.type(b"mine\n")
+    terminal.wait_for(rb"shell got mine")
+    terminal.wait_for(rb"Running")
+    terminal.type(b"yours\n")
+    check(terminal.end() == 0, "status", terminal.seen)
+    check(terminal.seen.count(b"yours") == 2, "input of the foreground", terminal.seen)  # with its echo
+    check(b"status 0" in terminal.seen, "the job's status", terminal.seen)
+
+
 def stop_and_go():
     terminal = Terminal(*JOB, "sh", "-c", "i=0; while [ $i -lt 60 ]; do i=$((i+1)); echo $RANK.$i.; sleep 0.05; done")
     terminal.wait_for(rb"0\.3\.")
@@ -152,6 +199,7 @@ def interrupt_twice():
     check(took < 2, f"two ^C took {took:.1f} s", terminal.seen)
 
 
-for case in (progress_bars, long_lines, stop_and_go, interrupt_twice):
+for case in (progress_bars, long_lines, patterns, colour_only_on_terminals, background, stop_and_go,
+             interrupt_twice):
     case()
     print(f"{case.__name__}: as promised")

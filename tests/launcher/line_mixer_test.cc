@@ -149,7 +149,7 @@ MixerOptions labelled() {
 
 TEST(LineMixer, FoldsTheSameLineOfManyRanks) {
   MixerOptions options = labelled();
-  options.fold = true;
+  options.fold[0] = options.fold[1] = true;
   LineMixer mixer(4, options);
   for (const int rank : {2, 0, 1}) mixer.feed(rank, kOut, "loading\n", 0ms);
   EXPECT_EQ(text(mixer), "") << "rank 3 may say the same";
@@ -160,7 +160,7 @@ TEST(LineMixer, FoldsTheSameLineOfManyRanks) {
 
 TEST(LineMixer, FoldsAtOnceWhenEveryRankHasSaidIt) {
   MixerOptions options = labelled();
-  options.fold = true;
+  options.fold[0] = options.fold[1] = true;
   LineMixer mixer(2, options);
   mixer.feed(0, kOut, "a\nb\n", 0ms);
   mixer.feed(1, kOut, "a\nb\n", 1ms);
@@ -169,7 +169,7 @@ TEST(LineMixer, FoldsAtOnceWhenEveryRankHasSaidIt) {
 
 TEST(LineMixer, NeverReordersARanksOwnLinesToFoldThem) {
   MixerOptions options = labelled();
-  options.fold = true;
+  options.fold[0] = options.fold[1] = true;
   LineMixer mixer(2, options);
   mixer.feed(0, kOut, "a\nb\n", 0ms);
   mixer.feed(1, kOut, "b\na\n", 0ms);
