@@ -56,13 +56,13 @@ void Witness::add_error_file(RankSpec& rank) {
 Evidence Witness::about(std::uint32_t rank, bool killed) const {
   Evidence evidence;
   evidence.rank = rank;
-  if (killed) {
-    const OomKills now = count_oom_kills("");
-    const std::uint64_t in_group = now.in_group - std::min(now.in_group, before_.in_group);
-    const std::uint64_t on_node = now.on_node - std::min(now.on_node, before_.on_node);
-    evidence.oom_kills = static_cast<std::uint32_t>(in_group > 0 ? in_group : on_node);
-    if (evidence.oom_kills > 0) evidence.memory_limit = read_cgroup_limits("").memory_bytes;
-  }
+  // A rank that was not killed itself may have lost a process of its own, such as one that loads
+  // data; elsewhere on the node that says nothing.
+  const OomKills now = count_oom_kills("");
+  const std::uint64_t in_group = now.in_group - std::min(now.in_group, before_.in_group);
+  const std::uint64_t on_node = now.on_node - std::min(now.on_node, before_.on_node);
+  evidence.oom_kills = static_cast<std::uint32_t>(in_group > 0 ? in_group : killed ? on_node : 0);
+  if (evidence.oom_kills > 0) evidence.memory_limit = read_cgroup_limits("").memory_bytes;
   // Longer than a message may be is no file of torch's.
   if (!folder_.empty()) evidence.error_file = read_some(error_path(rank), kMaxOutputBytes);
   return evidence;

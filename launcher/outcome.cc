@@ -38,6 +38,11 @@ bool out_of_memory(const Outcome& outcome, const CardFacts& facts) {
   return outcome.signal == SIGKILL && facts.oom_kills > 0;
 }
 
+// The kernel killed a process that the failed rank may have needed.
+bool lost_process(const Outcome& outcome, const CardFacts& facts) {
+  return outcome.cause == Cause::kRankExit && facts.oom_kills > 0;
+}
+
 std::string headline(const Outcome& outcome, const CardFacts& facts) {
   switch (outcome.cause) {
     case Cause::kCompleted:
@@ -94,10 +99,12 @@ std::string next_step(const Outcome& outcome, const CardFacts& facts) {
     case Cause::kCompleted:
     case Cause::kDryRun:
     case Cause::kCannotStart:
-    case Cause::kRankExit:
     case Cause::kTimeout:
     case Cause::kInterrupted:
     case Cause::kOutputClosed:
+      break;
+    case Cause::kRankExit:
+      if (lost_process(outcome, facts)) return "fewer ranks on this host, or smaller batches";
       break;
   }
   return {};
@@ -242,6 +249,11 @@ std::string failure_card(const Outcome& outcome, const CardFacts& facts, int col
     add("process", fmt::format("{} ({})", facts.pid, facts.program));
   }
   if (out_of_memory(outcome, facts)) add("memory", memory_text(facts));
+  if (lost_process(outcome, facts)) {
+    add("memory", fmt::format("the kernel killed {} process{} of this job there for want of memory",
+                              facts.oom_kills, facts.oom_kills == 1 ? "" : "es"));
+    add("", memory_text(facts));
+  }
   const bool traced = !facts.traceback.empty();
   const std::vector<std::string>& lines = traced ? facts.traceback : facts.last_lines;
   for (std::size_t i = 0; i < lines.size(); ++i) {

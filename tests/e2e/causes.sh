@@ -42,6 +42,12 @@ if mkdir "$group" 2>/dev/null && echo 64M >"$group/memory.limit_in_bytes" 2>/dev
   expect_status 137
   expect_err 'rank 1 .*was killed for want of memory \(SIGKILL by the kernel\)'
   expect_err 'peak 0.0[0-9] GiB; the limit of its control group: 0.06 GiB'
+  # One that a rank needs, killed in its place.
+  run sh -c "echo \$\$ >$group/cgroup.procs; exec $bin/dtlaunch -np 1 \
+    sh -c 'tail /dev/zero; echo my loader is gone >&2; exit 3'"
+  expect_status 3
+  expect_err 'my loader is gone'
+  expect_err 'the kernel killed 1 process of this job there for want of memory'
   wait_for 5 "an empty group" rmdir "$group"
 else
   rmdir "$group" 2>/dev/null

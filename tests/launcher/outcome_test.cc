@@ -61,6 +61,23 @@ TEST(FailureCard, SaysHowToLookForAMissingProgram) {
   EXPECT_THAT(card, HasSubstr("try      ssh node01 command -v trian"));
 }
 
+TEST(FailureCard, NamesAProcessThatARankLostForWantOfMemory) {
+  Outcome outcome = rank_outcome(Cause::kRankExit, 2);
+  outcome.exit_status = 1;
+  CardFacts facts;
+  facts.host = "node2";
+  EXPECT_THAT(failure_card(outcome, facts, 80), Not(HasSubstr("memory")));
+  facts.oom_kills = 1;
+  facts.peak_bytes = std::uint64_t{3} << 30;
+  facts.memory_limit = std::uint64_t{4} << 30;
+  const std::string card = failure_card(outcome, facts, 80);
+  EXPECT_THAT(card, StartsWith("rank 2 on node2 exited with status 1\n"));
+  EXPECT_THAT(card,
+              HasSubstr("the kernel killed 1 process of this job there for want of memory\n"));
+  EXPECT_THAT(card, HasSubstr("peak 3.00 GiB; the limit of its control group: 4.00 GiB"));
+  EXPECT_THAT(card, HasSubstr("smaller batches"));
+}
+
 TEST(FailureCard, StaysWithinTheWidthAndKeepsCharactersWhole) {
   Outcome outcome = rank_outcome(Cause::kRankExit, 0);
   outcome.exit_status = 1;
