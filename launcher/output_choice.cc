@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <string_view>
 
 #include "base/error.h"
 #include "base/limits.h"
@@ -21,12 +22,42 @@ ColorMode color_mode(const std::string& text) {
               "--color auto, always or never");
 }
 
-OutputMode output_mode(const std::string& text) {
-  if (text.empty() || text == "auto") return OutputMode::kAuto;
-  if (text == "block") return OutputMode::kBlock;
-  if (text == "skip") return OutputMode::kSkip;
-  throw Error(Exit::kUsage, fmt::format("--output {}", text), "the word is unknown",
-              "--output auto, block or skip");
+// Ours are auto, block and skip; Open MPI 5 has an option of the same name, "tag,timestamp,dir=D".
+OutputMode output_mode(OutputChoice& choice) {
+  OutputMode mode = OutputMode::kAuto;
+  if (choice.mode.empty()) return mode;
+  for (const std::string& word : split(choice.mode, ',')) {
+    if (word == "auto") {
+      mode = OutputMode::kAuto;
+    } else if (word == "block") {
+      mode = OutputMode::kBlock;
+    } else if (word == "skip") {
+      mode = OutputMode::kSkip;
+    } else if (word == "tag") {
+      choice.tag = true;
+    } else if (word == "timestamp") {
+      choice.time = true;
+    } else if (word.starts_with("dir=") && word.size() > 4) {
+      choice.log_directory = word.substr(4);
+    } else {
+      throw Error(Exit::kUsage, fmt::format("--output {}", choice.mode),
+                  fmt::format("the word '{}' is unknown", word),
+                  "--output auto, block or skip; of Open MPI's words tag, timestamp and dir=DIR");
+    }
+  }
+  return mode;
+}
+
+// Open MPI's directives after a name: "DIR:nocopy" keeps output there and shows none.
+void take_directives(OutputChoice& choice) {
+  constexpr std::string_view kNoCopy = ":nocopy", kNoJob = ":nojobid", kCopy = ":copy";
+  std::string& directory = choice.log_directory;
+  for (const std::string_view directive : {kNoCopy, kNoJob, kCopy}) {
+    if (!directory.ends_with(directive)) continue;
+    directory.resize(directory.size() - directive.size());
+    if (directive == kNoCopy && choice.only.empty()) choice.only = "none";
+    return;
+  }
 }
 
 // "0,3-5"
@@ -55,11 +86,12 @@ LineLabel label_of(const OutputChoice& choice) {
 
 }  // namespace
 
-ConsoleOptions console_options(const OutputChoice& choice, const std::string& directory) {
+ConsoleOptions console_options(OutputChoice choice, const std::string& directory) {
   ConsoleOptions options;
+  options.mode = output_mode(choice);
+  take_directives(choice);
   options.label = label_of(choice);
   options.color = color_mode(choice.color);
-  options.mode = output_mode(choice.mode);
   if (choice.fold && choice.no_fold) {
     throw Error(Exit::kUsage, "--fold and --no-fold are both given", "", "one of the two");
   }

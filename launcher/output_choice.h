@@ -21,7 +21,7 @@ struct OutputChoice {
 };
 
 // A relative --log-dir is seen from `directory`. Throws Error(kUsage).
-ConsoleOptions console_options(const OutputChoice& choice, const std::string& directory);
+ConsoleOptions console_options(OutputChoice choice, const std::string& directory);
 
 // Who gets standard input.
 InputChoice input_choice(const OutputChoice& choice);
