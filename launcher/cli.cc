@@ -19,6 +19,7 @@
 #include "plan/pin_request.h"
 #include "plan/pinning.h"
 #include "plan/placement.h"
+#include "plan/preload.h"
 
 namespace dtl {
 namespace {
@@ -63,7 +64,7 @@ struct Raw {
   bool help = false, version = false, show_limits = false;
   ProgramLine program;
   std::string module;
-  std::string rank_map, compat, agent_start, port_range;
+  std::string rank_map, compat, preload, agent_start, port_range;
   bool round_robin = false, ignored = false;
   std::vector<std::string> genv, env;  // read as words, in order
   double timeout = 0, grace = 0;
@@ -106,6 +107,7 @@ void define(CLI::App& app, Raw& raw) {
   app.add_option("--envlist", raw.env);
   app.add_option("--x", raw.env);
   app.add_option("--compat", raw.compat);
+  app.add_option("--preload", raw.preload);
   app.add_option("--iface", line.interface);
   app.add_option("--port-range", raw.port_range);
   app.add_option("--launcher", raw.agent_start);
@@ -234,6 +236,7 @@ Raw parse_options(const OptionWords& words) {
   if (!raw.agent_start.empty()) raw.line.agent_start = parse_agent_start(raw.agent_start);
   if (!raw.port_range.empty()) raw.line.ports = parse_port_range(raw.port_range);
   if (!raw.compat.empty()) raw.line.compat = parse_dialects(raw.compat);
+  if (!raw.preload.empty()) raw.line.preload = parse_preloads(raw.preload);
   if (!raw.rank_map.empty()) raw.line.rank_map = parse_rank_map(raw.rank_map);
   return raw;
 }

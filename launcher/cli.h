@@ -40,6 +40,7 @@ struct CommandLine {
   std::vector<int> rank_map;      // -rankmap
   bool skip_launch_host = false;  // -skip-launch-node
   std::vector<Dialect> compat;    // --compat
+  std::vector<Preload> preload;   // --preload
   PinOptions pinning;  // -bind-to and the like; I_MPI_PIN* are not among its variables yet
   std::optional<int> comm_cores;  // --comm-cores
   std::string interface;

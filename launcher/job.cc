@@ -138,7 +138,9 @@ void Stepper::operator()(const Placed& event) {
     send(node, Finish{});
     node_state(node).phase = NodePhase::kEnding;
   }
+  job_.asked = event.question.has_value();
   for (std::size_t k = 0; k < job_.used.size(); ++k) {
+    if (event.question) send(job_.used[k], *event.question);  // answered before Listening
     send(job_.used[k],
          Listen{static_cast<std::uint32_t>(k), job_.options.ports.low, job_.options.ports.high});
   }

@@ -56,7 +56,8 @@ struct FromAgent {  // any message after Hello
 };
 struct Placed {  // which nodes have ranks, in order of rank, and how many ranks each
   std::vector<int> nodes;
-  std::vector<std::vector<int>> ranks;  // of nodes[k]
+  std::vector<std::vector<int>> ranks;   // of nodes[k]
+  std::optional<Examine> question = {};  // for each of the nodes, before the plan
 };
 struct Judged {        // the answers to a round of probes
   bool again = false;  // they prove no network, and another round might
@@ -119,6 +120,7 @@ struct NodeState {
   std::optional<Exit> start_failure;  // why it is not there
   std::optional<Listening> listening;
   std::optional<Reached> reached;
+  std::optional<Examined> examined;
 };
 
 enum class RankPhase { kWaiting, kStarted, kExited, kSpawnFailed, kLost };
@@ -149,6 +151,7 @@ struct Job {
   JobOptions options;
   std::vector<NodeState> nodes;
   std::vector<int> used;  // nodes with ranks, in order of rank
+  bool asked = false;     // the used nodes have been asked a question
   int probe_round = 0;
   std::vector<RankState> ranks;
   std::optional<Outcome> outcome;

@@ -14,6 +14,7 @@
 #include "plan/hostfile.h"
 #include "plan/pinning.h"
 #include "plan/placement.h"
+#include "plan/preload.h"
 
 namespace dtl {
 namespace {
@@ -207,6 +208,9 @@ JobFile parse_job_file(const std::string& toml, const std::string& path) {
     for (const Dialect each : parsed(file, "compat", name, parse_dialects)) {
       job.compat.push_back(each);
     }
+  }
+  if (const auto names = file.strings("preload")) {
+    job.preload = parsed(file, "preload", join(*names, ","), parse_preloads);
   }
   job.hostfile = beside_file(file, "hosts.file", path);
   job.hosts = host_list(file);

@@ -21,6 +21,7 @@ struct JobFile {
   Variables environment;              // [environment], in file order
   std::optional<Inheritance> inheritance;
   std::vector<Dialect> compat;
+  std::vector<Preload> preload;
   std::optional<std::string> hostfile;  // hosts.file, seen from the job file's folder
   std::vector<Host> hosts;              // hosts.list; never together with hostfile
   std::optional<int> ranks;

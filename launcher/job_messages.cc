@@ -17,6 +17,8 @@ void Stepper::operator()(const FromAgent& event) {
     using T = std::decay_t<decltype(message)>;
     if constexpr (std::is_same_v<T, Listening>) {
       listening(event.node, message);
+    } else if constexpr (std::is_same_v<T, Examined>) {
+      examined(event.node, message);
     } else if constexpr (std::is_same_v<T, Reached>) {
       reached(event.node, message);
     } else if constexpr (std::is_same_v<T, Started>) {
@@ -46,13 +48,31 @@ void Stepper::listening(int node, const Listening& message) {
   if (job_.state != JobState::kPreflight || job_.probe_round > 0) return;
   if (std::find(used.begin(), used.end(), node) == used.end()) return;
   node_state(node).listening = message;
-  const auto listens = [&](int other) { return node_state(other).listening.has_value(); };
-  if (!std::all_of(used.begin(), used.end(), listens)) return;
+  check_listening();
+}
+
+void Stepper::examined(int node, const Examined& message) {
+  if (!job_.asked) {
+    garbage(node, "an answer to no question");
+    return;
+  }
+  node_state(node).examined = message;
+  check_listening();
+}
+
+void Stepper::check_listening() {
+  const auto& used = job_.used;
+  if (job_.state != JobState::kPreflight || job_.probe_round > 0) return;
+  const auto ready = [&](int other) {
+    const NodeState& state = node_state(other);
+    return state.listening && (state.examined || !job_.asked);
+  };
+  if (!std::all_of(used.begin(), used.end(), ready)) return;
   if (used.size() > 1) {
     probe(1);
     return;
   }
-  send(node, StopListening{});
+  send(used[0], StopListening{});
   move(Move::kProbed);
 }
 

@@ -187,8 +187,8 @@ void Stepper::give_up_start(int node) {
 
 void Stepper::give_up_preflight(int node) {
   const NodeState& state = node_state(node);
-  const bool answered =
-      job_.probe_round == 0 ? state.listening.has_value() : state.reached.has_value();
+  const bool told = state.listening && (state.examined || !job_.asked);
+  const bool answered = job_.probe_round == 0 ? told : state.reached.has_value();
   if (state.phase != NodePhase::kReady || answered) return;
   lose(node, Cause::kAgentFailed, static_cast<int>(Exit::kOs), "no answer to the connection test");
   close(node);

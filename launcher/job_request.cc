@@ -163,6 +163,7 @@ void take_from_file(const JobFile& file, CommandLine& line) {
   line.oversubscribe = line.oversubscribe || file.oversubscribe;
   line.inheritance = first_of(line.inheritance, file.inheritance);
   if (line.compat.empty()) line.compat = file.compat;
+  if (line.preload.empty()) line.preload = file.preload;
   if (line.interface.empty()) line.interface = file.interface;
   line.ports = first_of(line.ports, file.ports);
   line.agent_start = first_of(line.agent_start, file.agent_start);
@@ -245,6 +246,7 @@ JobSettings describe_job(const CommandLine& given, const Surroundings& around) {
   add_own_directory(request.inherited, around.program_directory);
   inherit_for_programs(line, around, settings);
   request.compat = line.compat;
+  request.preload = line.preload;
   request.pinning = line.pinning;
   request.pinning.environment = around.environment;
   request.comm_cores = line.comm_cores;

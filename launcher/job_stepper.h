@@ -43,6 +43,8 @@ class Stepper {
 
   // What messages do
   void listening(int node, const Listening& message);
+  void examined(int node, const Examined& message);
+  void check_listening();
   void reached(int node, const Reached& message);
   void probe(int round);
   void started(int node, const Started& message);

@@ -143,6 +143,11 @@ std::span<const Option> option_table() {
        "set another launcher's variables too: ompi,\n"
        "torchrun, horovod or deepspeed"},
       {kWhat,
+       {"--preload"},
+       Takes::kValue,
+       "LIBRARY,..",
+       "load tcmalloc, jemalloc or iomp before all else"},
+      {kWhat,
        {"-wdir"},
        Takes::kValue,
        "DIR",

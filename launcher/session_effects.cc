@@ -11,6 +11,7 @@
 #include "launcher/session_shell.h"
 #include "plan/aliases.h"
 #include "plan/pinning.h"
+#include "plan/preload.h"
 
 namespace dtl {
 namespace {
@@ -38,6 +39,28 @@ RankSpec to_spec(const RankPlan& rank) {
     spec.memory_nodes.push_back(static_cast<std::uint32_t>(node));
   }
   return spec;
+}
+
+// Nothing when there is nothing to ask.
+std::optional<Examine> to_message(const LibraryQuestion& question) {
+  if (question.empty()) return std::nullopt;
+  Examine message;
+  message.parameters.push_back({"what", "libraries"});
+  for (const auto& each : question.folders) message.parameters.push_back({"folder", each});
+  for (const auto& each : question.files) message.parameters.push_back({"file", each});
+  for (const auto& each : question.libraries) message.parameters.push_back({"library", each});
+  return message;
+}
+
+// The facts come in the order of the question, files and libraries alike.
+LibraryPlaces to_places(const Examined& answer, const Examine& question) {
+  LibraryPlaces places;
+  std::size_t next = 0;
+  for (const Fact& asked : question.parameters) {
+    if (asked.name != "file" && asked.name != "library") continue;
+    if (next < answer.facts.size()) places[asked.value] = answer.facts[next++].value;
+  }
+  return places;
 }
 
 }  // namespace
@@ -117,6 +140,7 @@ void SessionShell::place_ranks_now() {
     }
     placed.ranks[found->second].push_back(place.rank);
   }
+  placed.question = to_message(libraries_to_find(request_));
   console_.set_ranks(places_.size());
   if (options_.hooks.placed) options_.hooks.placed(places_.size());
   feed(std::move(placed));
@@ -170,6 +194,14 @@ void SessionShell::make_plan() {
     std::vector<NodeFacts> facts;
     for (const Node& each : nodes_) facts.push_back(*each.facts);
     plan_ = make_job_plan(request_, facts, places_, proved_network(), options_.job_id);
+    if (const auto question = to_message(libraries_to_find(request_))) {
+      std::map<int, LibraryPlaces> places;
+      for (const int index : job_.used) {
+        const auto& answer = job_.nodes[static_cast<std::size_t>(index)].examined;
+        if (answer) places[index] = to_places(*answer, *question);
+      }
+      add_preloads(*plan_, request_, places);
+    }
   } catch (const Error& error) {
     refuse(error);
     return;

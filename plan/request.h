@@ -23,6 +23,9 @@ struct PortRange {
 // Another launcher, by the names of its variables.
 enum class Dialect { kOpenMpi, kTorchrun, kHorovod, kDeepSpeed };
 
+// A library loaded into every rank before all others.
+enum class Preload { kTcmalloc, kJemalloc, kIomp };
+
 // What some of the ranks run; `a : b` on the command line makes two.
 struct Program {
   std::optional<int> ranks;  // absent: all there are, and 1 where there are several programs
@@ -47,11 +50,12 @@ struct Request {
   std::vector<int> rank_map;  // -rankmap: index into hosts for each rank; overrules all slots
   std::vector<Program> programs = {{}};  // at least one; ranks are numbered through them in order
   Variables inherited;                   // the launcher's own environment, already filtered
-  Variables set;                // -genv, [environment] of the job file: wins over inherited
-  std::vector<Dialect> compat;  // --compat: whose variables ranks get as well
-  std::string interface;        // --iface NAME or CIDR; empty: chosen by proof
-  std::optional<int> threads;   // [pinning] threads of the job file; OMP_NUM_THREADS
-  bool pin = true;              // [pinning] enabled
+  Variables set;                 // -genv, [environment] of the job file: wins over inherited
+  std::vector<Dialect> compat;   // --compat: whose variables ranks get as well
+  std::vector<Preload> preload;  // --preload, in order
+  std::string interface;         // --iface NAME or CIDR; empty: chosen by proof
+  std::optional<int> threads;    // [pinning] threads of the job file; OMP_NUM_THREADS
+  bool pin = true;               // [pinning] enabled
   PinOptions pinning;
   std::optional<int> comm_cores;  // --comm-cores, of each rank; absent: the plan decides
 };

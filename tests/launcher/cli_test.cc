@@ -352,6 +352,7 @@ TEST(Help, NamesEveryOptionWithinEightyColumns) {
 
 std::string good_value(std::string_view option) {
   if (option == "--compat") return "ompi";
+  if (option == "--preload") return "jemalloc";
   if (option == "--port-range") return "1:2";
   if (option == "-launcher" || option == "-bootstrap") return "fork";
   return "1";

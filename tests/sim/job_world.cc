@@ -140,6 +140,7 @@ void World::place() {
     for (int local = draw(1, 3); local > 0; --local) placed.ranks.back().push_back(rank++);
     nodes_[static_cast<std::size_t>(node)].ranks = placed.ranks.back();
   }
+  if (chance(50)) placed.question = Examine{};
   feed(placed, fmt::format("{} ranks on {} nodes", rank, used));
 }
 
@@ -194,6 +195,8 @@ void World::hear(int index, const Message& message) {
   Node& node = nodes_[static_cast<std::size_t>(index)];
   if (std::holds_alternative<Listen>(message)) {
     from_agent(index, Listening{});
+  } else if (std::holds_alternative<Examine>(message)) {
+    from_agent(index, Examined{});
   } else if (std::holds_alternative<Stop>(message) || std::holds_alternative<Kill>(message)) {
     if (node.ignores_stop) return;
     const Time latest = std::holds_alternative<Kill>(message) ? 10ms : Time(kKillGrace);
