@@ -166,8 +166,10 @@ std::span<const ForeignOption> foreign_options() {
       {{"config-file"}, 1, kRefused, "dtlaunch has a job file of its own", "-c FILE"},
       {{"noconf", "nolocalconf"}, 0, kIgnored, "no file of settings is read unless named", ""},
       // how to pin ranks
-      {{"bind-to-core", "bycore"}, 0, kSame, "-bind-to=core", ""},
-      {{"bind-to-socket", "bysocket"}, 0, kSame, "-bind-to=socket", ""},
+      {{"bind-to-core"}, 0, kSame, "-bind-to=core", ""},
+      {{"bycore"}, 0, kSame, "-map-by=core", ""},
+      {{"bind-to-socket"}, 0, kSame, "-bind-to=socket", ""},
+      {{"bysocket"}, 0, kSame, "-map-by=socket", ""},
       {{"bind-to-none"}, 0, kSame, "-bind-to=none", ""},
       {{"npersocket"}, 1, kSame, "-map-by=ppr:%:socket", ""},
       {{"cpus-per-proc", "cpus-per-rank"}, 1, kSame, "-map-by=slot:PE=%", ""},

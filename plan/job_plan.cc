@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "plan/aliases.h"
 #include "plan/environment.h"
+#include "plan/name_list.h"
 #include "plan/pin_warnings.h"
 #include "plan/pinning.h"
 
@@ -27,14 +28,6 @@ bool is_loopback(const std::string& address) {
 
 std::string plural(std::size_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
-
-// "a, b, c, d and 3 more": enough to see which, whatever their number.
-std::string first_names(const std::vector<std::string>& names) {
-  constexpr std::size_t kShown = 4;
-  const std::size_t shown = std::min(kShown, names.size());
-  const std::string text = join(std::span(names).first(shown), ", ");
-  return names.size() == shown ? text : fmt::format("{} and {} more", text, names.size() - shown);
 }
 
 // OMP_NUM_THREADS of -genv, else [pinning] threads; the other thread variables follow it.

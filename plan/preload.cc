@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "plan/name_list.h"
 
 namespace dtl {
 namespace {
@@ -71,14 +72,6 @@ std::optional<std::string> file_of(const std::string& entry, const std::string& 
 void add_once(std::vector<std::string>& list, std::string text) {
   const bool is_new = std::find(list.begin(), list.end(), text) == list.end();
   if (is_new) list.push_back(std::move(text));
-}
-
-// "a, b, c, d and 3 more"
-std::string first_names(const std::vector<std::string>& names) {
-  constexpr std::size_t kShown = 4;
-  const std::size_t shown = std::min(kShown, names.size());
-  const std::string text = join(std::span(names).first(shown), ", ");
-  return names.size() == shown ? text : fmt::format("{} and {} more", text, names.size() - shown);
 }
 
 // The environment of a rank is sorted by name.

@@ -70,6 +70,13 @@ compat = ["ompi", "horovod"]
 grace = 3
 launcher = "fork"
 port_range = "4000:4009"
+preload = ["jemalloc", "iomp"]
+
+[pinning]
+bind_to = "core"
+map_by = "socket"
+memory = "bind"
+comm_cores = 0
 
 [[programs]]
 program = "python3"
@@ -92,6 +99,11 @@ environment = { LR = 0.5 }
   EXPECT_EQ(job.grace, std::chrono::seconds(3));
   EXPECT_EQ(job.agent_start, AgentStart::kFork);
   EXPECT_EQ(job.ports->low, 4000);
+  EXPECT_THAT(job.preload, ElementsAre(Preload::kJemalloc, Preload::kIomp));
+  EXPECT_EQ(job.bind_to, "core");
+  EXPECT_EQ(job.map_by, "socket");
+  EXPECT_EQ(job.memory_bind, "bind");
+  EXPECT_EQ(job.comm_cores, 0);
   ASSERT_EQ(job.programs.size(), 2u);
   EXPECT_THAT(job.programs[0].command, ElementsAre("python3", "serve.py"));
   EXPECT_EQ(job.programs[0].working_directory, "jobs/w");
