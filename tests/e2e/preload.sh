@@ -29,7 +29,7 @@ done
 # A host that lacks it: named, with what to install, and nothing starts.
 launch -f "$work/hosts" -np 2 -ppn 1 -genv CONDA_PREFIX /tmp/prefix --preload iomp \
   touch "$work/started"
-if [ -e /usr/lib/x86_64-linux-gnu/libomp.so.5 ] || [ "$status" = 0 ]; then
+if /sbin/ldconfig -p | grep -Eq 'lib(iomp5|omp)\.so'; then
   expect_status 0 # this system has one of its own
 else
   expect_status 78
@@ -55,5 +55,5 @@ expect_err '^dtlaunch: node2: no /tmp/only1.so: left out of LD_PRELOAD there$'
 expect_no_err 'ld.so'
 launch -f "$work/hosts" -np 2 -ppn 1 -genv LD_PRELOAD /tmp/only1.so --dry-run touch "$work/started2"
 expect_status 0
-expect_err '^dtlaunch: node2: no /tmp/only1.so: left out of LD_PRELOAD there$'
+expect_out '^warning +node2: no /tmp/only1.so: left out of LD_PRELOAD there$'
 [ ! -e "$work/started2" ] || fail "--dry-run started a rank"
