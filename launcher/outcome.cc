@@ -114,18 +114,18 @@ std::string ranks_text(const std::vector<int>& ranks) {
   return fmt::format("rank{} {}", ranks.size() == 1 ? "" : "s", fold_ranks(ranks));
 }
 
-std::string others_text(const Outcome& outcome, const CardFacts& facts) {
+std::vector<std::string> others(const Outcome& outcome, const CardFacts& facts) {
   std::vector<std::string> pieces;
   if (!facts.stopped.empty()) pieces.push_back(ranks_text(facts.stopped) + " ended by dtlaunch");
   if (!facts.failed_too.empty()) pieces.push_back(ranks_text(facts.failed_too) + " failed later");
   if (!facts.disconnected.empty()) {
-    pieces.push_back(
-        fmt::format("{} lost {} connection because of {}", ranks_text(facts.disconnected),
-                    facts.disconnected.size() == 1 ? "its" : "their",
-                    outcome.rank >= 0 ? fmt::format("rank {}", outcome.rank) : facts.host));
+    const std::string whom = outcome.rank >= 0 ? fmt::format("rank {}", outcome.rank) : facts.host;
+    pieces.push_back(fmt::format("{} lost {} connection{}", ranks_text(facts.disconnected),
+                                 facts.disconnected.size() == 1 ? "its" : "their",
+                                 facts.itself_disconnected ? ", too" : " because of " + whom));
   }
   if (!facts.lost.empty()) pieces.push_back(ranks_text(facts.lost) + " lost");
-  return join(pieces, "; ");
+  return pieces;
 }
 
 std::string memory_text(const CardFacts& facts) {
@@ -259,7 +259,13 @@ std::string failure_card(const Outcome& outcome, const CardFacts& facts, int col
   for (std::size_t i = 0; i < lines.size(); ++i) {
     add(i > 0 ? "" : traced ? "error" : "stderr", "| " + lines[i]);
   }
-  add("others", others_text(outcome, facts));
+  const std::vector<std::string> pieces = others(outcome, facts);
+  const std::string joined = join(pieces, "; ");
+  if (joined.size() + kLabelColumn <= width) {
+    add("others", joined);
+  } else {
+    for (std::size_t i = 0; i < pieces.size(); ++i) add(i == 0 ? "others" : "", pieces[i]);
+  }
   add("try", next_step(outcome, facts));
   return card;
 }

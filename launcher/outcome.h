@@ -50,6 +50,7 @@ struct CardFacts {
   std::vector<int> stopped;             // other ranks that were ended because of this one
   std::vector<int> failed_too;          // other ranks that failed by themselves later
   std::vector<int> disconnected;        // ... because they had lost their connection to this one
+  bool itself_disconnected = false;     // this one's last words are the same: the cause is unknown
   std::vector<std::string> traceback;   // what torch's @record kept; stands in for last_lines
   std::uint32_t oom_kills = 0;          // that the kernel did on its node
   std::uint64_t peak_bytes = 0, memory_limit = 0;  // of the rank; of its group, 0: none known

@@ -185,6 +185,7 @@ CardFacts card_facts(const SessionResult& result) {
     const int number = static_cast<int>(i);
     if (number == outcome.rank) {
       facts.pid = rank.pid;
+      facts.itself_disconnected = rank.consequence;
       facts.oom_kills = rank.evidence.oom_kills;
       facts.memory_limit = rank.evidence.memory_limit;
       facts.peak_bytes = rank.max_rss_kib << 10;

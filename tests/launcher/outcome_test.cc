@@ -40,6 +40,23 @@ TEST(FailureCard, PutsTheFirstCauseFirstAndFoldsTheOthers) {
             "  others   ranks 0-2,5 ended by dtlaunch");
 }
 
+TEST(FailureCard, GivesEachFateOfTheOthersALineWhenOneIsTooShort) {
+  Outcome outcome = rank_outcome(Cause::kRankExit, 7);
+  outcome.exit_status = 1;
+  CardFacts facts;
+  facts.host = "node02";
+  facts.stopped = {2, 3, 4, 5, 6};
+  facts.disconnected = {0, 1};
+  EXPECT_EQ(failure_card(outcome, facts, 80),
+            "rank 7 on node02 exited with status 1\n"
+            "  others   ranks 2-6 ended by dtlaunch\n"
+            "           ranks 0-1 lost their connection because of rank 7");
+  facts.itself_disconnected = true;
+  EXPECT_EQ(failure_card(outcome, facts, 80),
+            "rank 7 on node02 exited with status 1\n"
+            "  others   ranks 2-6 ended by dtlaunch; ranks 0-1 lost their connection, too");
+}
+
 TEST(FailureCard, NamesTheSignal) {
   Outcome outcome = rank_outcome(Cause::kRankSignal, 0);
   outcome.signal = SIGSEGV;
