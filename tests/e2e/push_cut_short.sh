@@ -2,7 +2,7 @@
 # A push that is killed in the middle leaves no half-written version: what remains is removed at
 # once, or by the next push; and pushes at the same time do not disturb each other.
 . "$(dirname "$0")/lib.sh"
-need_cluster 2 --rate 20mbit
+need_cluster 2 --rate 8mbit
 cache='.cache/dtlaunch'
 on node2 mount -t tmpfs none "$bin"
 content() { on node2 sh -c "cd ~/$cache 2>/dev/null && ls -A"; }
