@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ctime>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -20,6 +21,13 @@ using Json = nlohmann::ordered_json;
 
 double seconds(Time time) {
   return static_cast<double>(time.count()) / 1000;
+}
+
+std::string utc_text(std::time_t time) {
+  std::tm parts{};
+  ::gmtime_r(&time, &parts);
+  char text[32];
+  return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts)};
 }
 
 const char* phase_name(RankPhase phase) {
@@ -203,6 +211,7 @@ CardFacts card_facts(const SessionResult& result) {
 
 std::string report_json(const SessionResult& result) {
   Json report;
+  report["began"] = utc_text(result.began);
   report["outcome"] = outcome_json(result);
   report["versions"] = versions_json(result);
   Json& times = report["seconds"];

@@ -37,11 +37,13 @@ int count_lines(const std::string& text) {
 
 SessionResult run_session(const Request& request, const SessionOptions& options) {
   const auto unwritten = std::make_shared<Unwritten>();
+  const std::time_t began = std::time(nullptr);
   SessionResult result;
   {
     SessionShell shell(request, options, unwritten);
     result = shell.run();
   }
+  result.began = began;
   // The last of the output is written after everything else, when the console is no more.
   if (unwritten->error_number != 0) {
     log_error(unwritten_text(unwritten->stream, unwritten->error_number));

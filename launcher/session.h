@@ -4,6 +4,7 @@
 // one thread. Everything that can go wrong in the world ends in an Outcome; an exception out of
 // run() is a fault of dtlaunch itself.
 
+#include <ctime>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -57,6 +58,7 @@ struct SessionResult {
   std::vector<std::optional<NodeFacts>> facts;  // of each host
   std::optional<JobPlan> plan;
   std::vector<PhaseTime> phases;
+  std::time_t began = 0;  // by the wall clock
   Time ended{0};
   std::vector<std::string> last_lines;  // of the first failing rank's standard error
   std::vector<std::string> network;     // why the network was chosen, a reason a line

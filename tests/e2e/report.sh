@@ -7,7 +7,7 @@ launch -f "$work/hosts" -np 2 -ppn 1 -genv HF_TOKEN=hunter2 --report "$work/repo
 expect_status 5
 grep -q hunter2 "$work/report.json" && fail "the report shows a secret"
 python3 - "$work/report.json" <<'CHECK' || fail "the report lacks what was asked for: $(cat "$work/report.json")"
-import json, sys
+import datetime, json, sys
 text = open(sys.argv[1]).read()
 report = json.loads(text)
 def find(value, key):
@@ -22,6 +22,9 @@ def find(value, key):
 assert 5 in list(find(report, "exit_status")) or 5 in list(find(report, "status")), "status"
 assert 1 in list(find(report, "rank")), "rank"
 assert "node2" in text and "node1" in text
+began = datetime.datetime.strptime(report["began"] + "+0000", "%Y-%m-%dT%H:%M:%SZ%z")
+age = (datetime.datetime.now(datetime.timezone.utc) - began).total_seconds()
+assert 0 <= age < 60, f"it began {age} s ago"
 CHECK
 
 launch -np 1 --report "$work/no/such/folder/report.json" true
