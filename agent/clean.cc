@@ -171,6 +171,30 @@ void remove_records(const std::vector<RecordFile>& records) {
   }
 }
 
+// What agents that were killed kept of their ranks' errors, errors-JOB-PID: of jobs that have no
+// record here any more, and no agent of this number.
+void remove_error_folders() {
+  constexpr std::string_view kPrefix = "errors-";
+  const std::string folder = runtime_folder();
+  std::set<std::string> recorded;
+  for (const RecordFile& file : read_records(folder + "/jobs")) {
+    recorded.insert(file.record.job_id);
+  }
+  std::error_code failed;
+  std::vector<fs::path> left;
+  for (const auto& entry : fs::directory_iterator(folder, failed)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(kPrefix)) continue;
+    const std::string job = name.substr(kPrefix.size(), name.rfind('-') - kPrefix.size());
+    const bool runs = fs::exists("/proc/" + name.substr(name.rfind('-') + 1), failed);
+    if (!runs && !recorded.contains(job)) left.push_back(entry.path());
+  }
+  for (const fs::path& path : left) {
+    fs::remove_all(path, failed);
+    if (!failed) say("removed what a killed agent left: " + path.string());
+  }
+}
+
 void remove_sockets() {
   for (const std::string& folder : service_folders()) {
     for (const char* name : {kServiceSocket, "up.socket"}) {
@@ -207,6 +231,7 @@ Exit clean_up() {
   const auto records = read_records(runtime_subfolder("jobs"));
   end_leftovers(find_leftovers(records));
   remove_records(records);
+  remove_error_folders();
   remove_sockets();
   remove_old_output();
   say("end");

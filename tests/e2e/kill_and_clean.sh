@@ -68,8 +68,12 @@ wait_for 20 "the job to end on node1" over_on_node1
 run "$cluster" exec node2 "$bin/dtlaunch" ps
 expect_out "^$id .* left over "
 expect_err 'dtlaunch clean'
+# shellcheck disable=SC2016
+errors_on_node2() { on node2 sh -c 'ls -d /tmp/dtlaunch-*/errors-$1-*' errors "$id" 2>/dev/null; }
+[ -n "$(errors_on_node2)" ] || fail "the killed agent left no folder that could be removed"
 launch clean -f "$work/hosts"
 expect_status 0
+expect_equal "error files of the job on node2" "$(errors_on_node2)" ''
 expect_out "^node2: ended process [0-9]+ \(.*\) of job $id"
 expect_nothing_left 5
 run "$cluster" exec node2 "$bin/dtlaunch" ps
