@@ -1,6 +1,8 @@
 #include "agent/guard_link.h"
 
 #include <fcntl.h>
+#include <spawn.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -19,16 +21,32 @@ awaitable<void> wait_for(asio::posix::stream_descriptor& link,
   co_await link.async_wait(what, asio::redirect_error(asio::use_awaitable, error));
 }
 
-[[noreturn]] void become_guard(int link, int null, const char* program) {
-  // The link's number may be the target; dup2 would then leave close-on-exec set.
-  if (::dup2(null, 0) < 0 || ::dup2(null, 1) < 0) ::_exit(127);
-  if (link == kGuardLinkFd) {
-    ::fcntl(link, F_SETFD, 0);
-  } else if (::dup2(link, kGuardLinkFd) < 0) {
-    ::_exit(127);
+// Without a copy of our address space, which would take as long as the rest of the start. Returns
+// errno.
+int spawn_guard(const std::string& program, int link, int null) {
+  posix_spawn_file_actions_t files;
+  ::posix_spawn_file_actions_init(&files);
+  ::posix_spawn_file_actions_adddup2(&files, null, STDIN_FILENO);
+  ::posix_spawn_file_actions_adddup2(&files, null, STDOUT_FILENO);
+  // The link may have that number already; it is then only no longer closed on exec.
+  ::posix_spawn_file_actions_adddup2(&files, link, kGuardLinkFd);
+  char name[] = "dtguard";
+  char* const arguments[] = {name, nullptr};
+  pid_t pid = 0;
+  const int failed = ::posix_spawn(&pid, program.c_str(), &files, nullptr, arguments, environ);
+  ::posix_spawn_file_actions_destroy(&files);
+  return failed;
+}
+
+// Once the guard has been started: ranks keep the limits that the user gave them.
+void set_own_limits() {
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) == 0) {
+    files.rlim_cur = files.rlim_max;  // three pipes and two files for each rank that starts
+    ::setrlimit(RLIMIT_NOFILE, &files);
   }
-  ::execl(program, "dtguard", static_cast<char*>(nullptr));
-  ::_exit(127);
+  const rlimit none{0, 0};
+  ::setrlimit(RLIMIT_CORE, &none);  // the job's secret is in our memory
 }
 
 }  // namespace
@@ -39,15 +57,24 @@ Fd start_guard(const std::string& own_folder) {
   const Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
   if (!null.valid()) throw system_error("cannot open /dev/null");
   SocketPair pair = make_socketpair(SOCK_SEQPACKET);
-  const pid_t pid = ::fork();
-  if (pid < 0) throw system_error("cannot start '" + program + "'");
-  if (pid == 0) become_guard(pair.second.get(), null.get(), program.c_str());
+  errno = spawn_guard(program, pair.second.get(), null.get());
+  if (errno != 0) throw system_error("cannot start '" + program + "'");
+  set_own_limits();
   set_nonblocking(pair.first.get());
   return std::move(pair.first);
 }
 
-GuardLink::GuardLink(asio::io_context& context, Fd link)
-    : link_(context, link.release()), wake_(context, asio::steady_timer::time_point::max()) {}
+GuardLink::GuardLink(asio::io_context& context)
+    : link_(context), wake_(context, asio::steady_timer::time_point::max()) {}
+
+void GuardLink::open(Fd link) {
+  link_.assign(link.release());
+}
+
+void GuardLink::close() {
+  boost::system::error_code ignored;
+  link_.close(ignored);
+}
 
 void GuardLink::spawn(std::uint32_t rank, SpawnFiles files) {
   push({GuardOrder::kSpawn, rank, 0}, std::move(files));

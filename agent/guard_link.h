@@ -12,7 +12,8 @@
 
 namespace dtl {
 
-// Starts dtguard, which lies in own_folder; call it before there are threads. Throws Error(kOs).
+// Starts dtguard, which lies in own_folder, and then raises or lowers limits of our own as an agent
+// needs them. Throws Error(kOs).
 // The result is our end; its end of file means that the guard is gone.
 Fd start_guard(const std::string& own_folder);
 
@@ -20,7 +21,11 @@ using SpawnFiles = std::array<Fd, kSpawnFds>;  // by SpawnDescriptor; each reque
 
 class GuardLink {
  public:
-  GuardLink(asio::io_context& context, Fd link);
+  explicit GuardLink(asio::io_context& context);
+
+  void open(Fd link);  // once; what was queued before waits for run_writer()
+  bool is_open() const { return link_.is_open(); }
+  void close();  // the guard sees it, and exits
 
   void spawn(std::uint32_t rank, SpawnFiles files);
   void signal_ranks(int signal);

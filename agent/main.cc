@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,7 +19,6 @@
 #include "agent/bridge.h"
 #include "agent/clean.h"
 #include "agent/detect.h"
-#include "agent/guard_link.h"
 #include "agent/jobs_here.h"
 #include "agent/kill_tree.h"
 #include "agent/nics.h"
@@ -89,17 +87,6 @@ void clean_up_inheritance() {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
-// After the guard has been started: ranks keep the limits that the user gave them.
-void set_own_limits() {
-  rlimit files{};
-  if (::getrlimit(RLIMIT_NOFILE, &files) == 0) {
-    files.rlim_cur = files.rlim_max;  // three pipes and two files for each rank that starts
-    ::setrlimit(RLIMIT_NOFILE, &files);
-  }
-  const rlimit none{0, 0};
-  ::setrlimit(RLIMIT_CORE, &none);  // the job's secret is in our memory
-}
-
 std::string make_nonce() {
   std::string bytes(16, '\0');
   if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
@@ -128,13 +115,10 @@ void greet() {
 
 // Facts that are not known yet are found while the greeting travels.
 Exit serve(const std::string& folder, std::optional<NodeFacts> facts, std::string received) {
-  Fd guard = start_guard(folder);
-  set_own_limits();
   if (received.empty()) greet();
   Exit status = Exit::kOk;
   {
-    Session session(folder, std::move(guard), Fd(STDIN_FILENO), Fd(STDOUT_FILENO),
-                    std::move(received));
+    Session session(folder, Fd(STDIN_FILENO), Fd(STDOUT_FILENO), std::move(received));
     status = session.run(facts ? std::move(*facts) : detect_node());
   }
   await_guard();

@@ -192,8 +192,9 @@ awaitable<void> attend(asio::io_context& context, std::shared_ptr<tcp::socket> p
 
 }  // namespace
 
-Listener::Listener(asio::io_context& context, std::string job_id)
-    : context_(context), job_id_(std::move(job_id)) {}
+Listener::Listener(asio::io_context& context, std::string job_id,
+                   std::vector<std::string> addresses)
+    : context_(context), job_id_(std::move(job_id)), addresses_(std::move(addresses)) {}
 
 Listening Listener::open(TaskGroup& tasks, const Listen& how) {
   close();
@@ -208,7 +209,7 @@ Listening Listener::open(TaskGroup& tasks, const Listen& how) {
   for (const auto& acceptor : acceptors_) {
     tasks.spawn(answer(acceptor, tasks, probe_line(job_id_, how.node)));
   }
-  return {probe.port, master_.port, public_addresses(list_nics())};
+  return {probe.port, master_.port, addresses_};
 }
 
 void Listener::close() {

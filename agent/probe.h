@@ -18,7 +18,8 @@ namespace dtl {
 
 class Listener {
  public:
-  Listener(asio::io_context& context, std::string job_id);
+  // addresses: those of this node at which others may try to reach it.
+  Listener(asio::io_context& context, std::string job_id, std::vector<std::string> addresses);
 
   // Opens the probe port, holds a free MASTER_PORT, and starts answering as tasks of the group,
   // which outlives the listener.
@@ -31,6 +32,7 @@ class Listener {
 
   asio::io_context& context_;
   std::string job_id_;
+  std::vector<std::string> addresses_;
   std::vector<std::shared_ptr<asio::ip::tcp::acceptor>> acceptors_;  // shared with answer()
   BoundPort master_;
 };

@@ -15,6 +15,7 @@
 #include "agent/find_files.h"
 #include "agent/kill_tree.h"
 #include "agent/memory_file.h"
+#include "agent/nics.h"
 #include "agent/spawn_spec.h"
 #include "base/error.h"
 #include "base/limits.h"
@@ -51,11 +52,11 @@ Pipe make_rank_pipe() {
 
 }  // namespace
 
-Session::Session(std::string own_folder, Fd guard, Fd input, Fd output, std::string received)
+Session::Session(std::string own_folder, Fd input, Fd output, std::string received)
     : own_folder_(std::move(own_folder)),
       connection_(context_, make_fd_stream(context_, std::move(input), std::move(output)),
                   std::move(received)),
-      guard_(context_, std::move(guard)),
+      guard_(context_),
       tasks_(context_),
       clock_(context_),
       signals_(context_, SIGTERM, SIGINT, SIGHUP) {
@@ -75,11 +76,10 @@ Exit Session::run(NodeFacts facts) {
   });
   tasks_.spawn(read_frames(std::move(facts)));
   tasks_.spawn(write_frames());
-  tasks_.spawn(read_guard());
-  tasks_.spawn(guard_.run_writer());
   tasks_.spawn(watch_clock());
   tasks_.spawn(watch_signals());
   context_.run();
+  guard_.close();  // it exits while we tidy up
   return exit_.value_or(Exit::kInternal);
 }
 
@@ -155,7 +155,7 @@ awaitable<void> Session::watch_clock() {
     const Time at = now();
     if (at >= next_heartbeat_) {
       next_heartbeat_ = at + kHeartbeat;
-      guard_.tick();
+      if (guard_.is_open()) guard_.tick();
       look_for_stopped_ranks();
       if (listener_) connection_.send(Heartbeat{static_cast<std::uint64_t>(at.count())});
     }
@@ -221,7 +221,7 @@ void Session::welcome(const Message& message, NodeFacts facts) {
   job_id_ = welcome->job_id;
   record_.job_id = job_id_;
   record_.launcher_host = welcome->launcher_host;
-  listener_.emplace(context_, job_id_);
+  listener_.emplace(context_, job_id_, public_addresses(facts.nics));
   feed(LauncherHeard{});
   connection_.send(Hello{std::move(facts)});
 }
@@ -241,6 +241,7 @@ void Session::dispatch(const Message& message) {
     give_input(*input);
   } else if (const auto* listen = std::get_if<Listen>(&message)) {
     connection_.send(listener_->open(tasks_, *listen));
+    asio::post(context_, [this] { start_guard(); });  // while the launcher makes its plan
   } else if (const auto* wanted = std::get_if<Reach>(&message)) {
     tasks_.spawn(reach(*wanted));
   } else if (const auto* question = std::get_if<Examine>(&message)) {
@@ -259,6 +260,25 @@ void Session::dispatch(const Message& message) {
   }
 }
 
+// Until the kernel has loaded the guard we wait: hence when there is time, and at the latest when
+// it has something to do. False when it cannot be had, which has been told then.
+bool Session::start_guard() {
+  if (guard_.is_open()) return true;
+  if (exit_) return false;
+  try {
+    guard_.open(dtl::start_guard(own_folder_));
+  } catch (const Error& error) {
+    log_error(error.what());
+    connection_.send(Trouble{error.what()});
+    exit_ = error.status();
+    tasks_.spawn(leave());
+    return false;
+  }
+  tasks_.spawn(read_guard());
+  tasks_.spawn(guard_.run_writer());
+  return true;
+}
+
 void Session::feed(const Event& event) {
   for (const Effect& effect : step(supervisor_, event, now())) perform(effect);
   // Without a launcher nobody takes the output; ranks must not wait for that.
@@ -267,6 +287,10 @@ void Session::feed(const Event& event) {
 }
 
 void Session::perform(const Effect& effect) {
+  const bool by_guard =
+      std::holds_alternative<SpawnRank>(effect) || std::holds_alternative<SignalRanks>(effect) ||
+      std::holds_alternative<PassSignal>(effect) || std::holds_alternative<KillByGuard>(effect);
+  if (by_guard && !start_guard()) return;
   if (const auto* rank = std::get_if<SpawnRank>(&effect)) {
     spawn(*rank);
   } else if (const auto* signal = std::get_if<SignalRanks>(&effect)) {

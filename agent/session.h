@@ -27,7 +27,7 @@ class Session {
  public:
   // own_folder: where dtagent lies. input and output carry the frames; the greeting is out already.
   // received: frames that have been read already.
-  Session(std::string own_folder, Fd guard, Fd input, Fd output, std::string received);
+  Session(std::string own_folder, Fd input, Fd output, std::string received);
 
   // Until the agent should exit; returns its status. Every process of the ranks is gone then, or
   // was reported as unkillable.
@@ -57,6 +57,7 @@ class Session {
 
   void welcome(const Message& message, NodeFacts facts);
   void dispatch(const Message& message);
+  bool start_guard();
   void feed(const Event& event);
   void perform(const Effect& effect);
   void spawn(const SpawnRank& spawn);

@@ -68,8 +68,13 @@ bool map_spec(int fd, Spec& spec) {
   ::_exit(127);
 }
 
+// Asks the kernel: libc keeps two signals to itself, and whoever starts a program by posix_spawn
+// leaves them ignored. Zeroes are SIG_DFL without flags in every layout of its structure.
 void reset_signals() {
-  for (int number = 1; number < NSIG; ++number) ::signal(number, SIG_DFL);  // KILL and STOP refuse
+  const unsigned long kDefault[8] = {};
+  for (int number = 1; number < NSIG; ++number) {  // KILL and STOP refuse
+    ::syscall(SYS_rt_sigaction, number, kDefault, nullptr, NSIG / 8);
+  }
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);

@@ -53,7 +53,11 @@ const std::string& own_space() {
 }  // namespace
 
 ProcessId identify(pid_t pid) {
-  return {pid, read_stat(pid).start_time, own_space()};
+  static thread_local ProcessId own;  // asked for often, and the same until a fork
+  if (pid == own.pid && pid == ::getpid()) return own;
+  const ProcessId found{pid, read_stat(pid).start_time, own_space()};
+  if (pid == ::getpid()) own = found;
+  return found;
 }
 
 std::string to_text(const ProcessId& id) {

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -10,6 +9,7 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "base/text.h"
+#include "launcher/definitions.h"
 #include "launcher/environment_options.h"
 #include "launcher/option_words.h"
 #include "launcher/options.h"
@@ -67,75 +67,75 @@ struct Raw {
   std::string rank_map, compat, preload, agent_start, port_range;
   bool round_robin = false, ignored = false;
   std::vector<std::string> genv, env;  // read as words, in order
-  double timeout = 0, grace = 0;
+  double timeout = 0, grace = -1;      // not given
 };
 
-void define_output(CLI::App& app, OutputChoice& shown) {
-  app.add_flag("--prepend-rank", shown.prepend_rank);
-  app.add_option("--prepend-pattern", shown.pattern);
-  app.add_flag("--tag-output", shown.tag);
-  app.add_flag("--timestamp-output", shown.time);
-  app.add_option("--only", shown.only);
-  app.add_option("--color", shown.color);
-  app.add_flag("--fold", shown.fold);
-  app.add_flag("--no-fold", shown.no_fold);
-  app.add_option("--output", shown.mode);
-  app.add_option("--outfile-pattern", shown.outfile);
-  app.add_option("--errfile-pattern", shown.errfile);
-  app.add_option("--log-dir", shown.log_directory);
-  app.add_option("--stdin", shown.input);
+void define_output(Definitions& app, OutputChoice& shown) {
+  app.flag("--prepend-rank", shown.prepend_rank);
+  app.option("--prepend-pattern", shown.pattern);
+  app.flag("--tag-output", shown.tag);
+  app.flag("--timestamp-output", shown.time);
+  app.option("--only", shown.only);
+  app.option("--color", shown.color);
+  app.flag("--fold", shown.fold);
+  app.flag("--no-fold", shown.no_fold);
+  app.option("--output", shown.mode);
+  app.option("--outfile-pattern", shown.outfile);
+  app.option("--errfile-pattern", shown.errfile);
+  app.option("--log-dir", shown.log_directory);
+  app.option("--stdin", shown.input);
 }
 
-void define(CLI::App& app, Raw& raw) {
+void define(Definitions& app, Raw& raw) {
   CommandLine& line = raw.line;
   const CLI::Validator count(check_count, "N");
-  auto* hostfile = app.add_option("--hostfile", line.hostfile);
-  app.add_option("--hosts", line.hosts)->excludes(hostfile);
-  app.add_option("--nnodes", line.nodes)->transform(CLI::Validator(check_nodes, "N"));
-  app.add_option("--np", raw.program.ranks)->check(count);
-  app.add_option("--ppn", line.ranks_per_node)->check(count);
-  app.add_flag("--oversubscribe", line.oversubscribe);
-  app.add_flag("--rr", raw.round_robin);
-  app.add_option("--grr", line.deal)->check(count);
-  app.add_option("--rankmap", raw.rank_map);
-  app.add_flag("--skip-launch-node", line.skip_launch_host);
-  app.add_flag("--genvall", raw.ignored);
-  app.add_flag("--genvnone", raw.ignored);
-  app.add_option("--genvlist", raw.env);
-  app.add_flag("--envall", raw.ignored);
-  app.add_flag("--envnone", raw.ignored);
-  app.add_option("--envlist", raw.env);
-  app.add_option("--x", raw.env);
-  app.add_option("--compat", raw.compat);
-  app.add_option("--preload", raw.preload);
-  app.add_option("--iface", line.interface);
-  app.add_option("--port-range", raw.port_range);
-  app.add_option("--launcher", raw.agent_start);
-  app.add_option("--bind-to", line.pinning.bind_to);
-  app.add_option("--map-by", line.pinning.map_by);
-  app.add_option("--membind", line.pinning.memory_bind);
-  app.add_option("--binding", line.pinning.binding);
-  app.add_option("--comm-cores", line.comm_cores)->check(CLI::Validator(check_comm_cores, "N"));
-  app.add_flag("--accept-new-host-keys", line.accept_new_host_keys);
-  app.add_flag("--push", line.push);
-  app.add_option("--config", line.job_file);
-  app.add_option("--configfile", line.program_file);
-  app.add_option("--genv", raw.genv);
-  app.add_option("--env", raw.env);
-  app.add_option("--wdir", raw.program.working_directory);
-  app.add_option("--m", raw.module);
-  app.add_flag("--dry-run", line.dry_run);
-  app.add_flag("--detach", line.detach);
+  app.option("--hostfile", line.hostfile);
+  app.option("--hosts", line.hosts);
+  app.option("--nnodes", line.nodes, CLI::Validator(check_nodes, "N"));
+  app.option("--np", raw.program.ranks, count);
+  app.option("--ppn", line.ranks_per_node, count);
+  app.flag("--oversubscribe", line.oversubscribe);
+  app.flag("--rr", raw.round_robin);
+  app.option("--grr", line.deal, count);
+  app.option("--rankmap", raw.rank_map);
+  app.flag("--skip-launch-node", line.skip_launch_host);
+  app.flag("--genvall", raw.ignored);
+  app.flag("--genvnone", raw.ignored);
+  app.option("--genvlist", raw.env);
+  app.flag("--envall", raw.ignored);
+  app.flag("--envnone", raw.ignored);
+  app.option("--envlist", raw.env);
+  app.option("--x", raw.env);
+  app.option("--compat", raw.compat);
+  app.option("--preload", raw.preload);
+  app.option("--iface", line.interface);
+  app.option("--port-range", raw.port_range);
+  app.option("--launcher", raw.agent_start);
+  app.option("--bind-to", line.pinning.bind_to);
+  app.option("--map-by", line.pinning.map_by);
+  app.option("--membind", line.pinning.memory_bind);
+  app.option("--binding", line.pinning.binding);
+  app.option("--comm-cores", line.comm_cores, CLI::Validator(check_comm_cores, "N"));
+  app.flag("--accept-new-host-keys", line.accept_new_host_keys);
+  app.flag("--push", line.push);
+  app.option("--config", line.job_file);
+  app.option("--configfile", line.program_file);
+  app.option("--genv", raw.genv);
+  app.option("--env", raw.env);
+  app.option("--wdir", raw.program.working_directory);
+  app.option("--m", raw.module);
+  app.flag("--dry-run", line.dry_run);
+  app.flag("--detach", line.detach);
   define_output(app, line.shown);
-  app.add_option("--report", line.report);
-  app.add_flag("--verbose", line.verbosity);
-  app.add_option("--timeout", raw.timeout)
-      ->check(CLI::Validator([](std::string& text) { return check_seconds(text, 0.001); }, "S"));
-  app.add_option("--grace", raw.grace)
-      ->check(CLI::Validator([](std::string& text) { return check_seconds(text, 0); }, "S"));
-  app.add_flag("--help", raw.help);
-  app.add_flag("--version", raw.version);
-  app.add_flag("--show-limits", raw.show_limits);
+  app.option("--report", line.report);
+  app.flag("--verbose", line.verbosity);
+  app.option("--timeout", raw.timeout,
+             CLI::Validator([](std::string& text) { return check_seconds(text, 0.001); }, "S"));
+  app.option("--grace", raw.grace,
+             CLI::Validator([](std::string& text) { return check_seconds(text, 0); }, "S"));
+  app.flag("--help", raw.help);
+  app.flag("--version", raw.version);
+  app.flag("--show-limits", raw.show_limits);
 }
 
 Variables variables_of(const OptionWords& words, std::string_view option) {
@@ -219,17 +219,19 @@ Raw parse_options(const OptionWords& words) {
   Raw raw;
   CLI::App app;
   app.set_help_flag();
-  define(app, raw);
+  Definitions definitions(app, words);
+  define(definitions, raw);
+  if (words.has("-hostfile") && words.has("-hosts")) {
+    throw Error(Exit::kUsage, "-hosts and -hostfile are both given", "name the hosts once");
+  }
   try {
     // CLI11 takes the words last first.
     app.parse(std::vector<std::string>(options.rbegin(), options.rend()));
-  } catch (const CLI::ExcludesError&) {
-    throw Error(Exit::kUsage, "-hosts and -hostfile are both given", "name the hosts once");
   } catch (const CLI::ParseError& error) {
     throw as_typed(error.what(), words);
   }
-  if (app.count("--timeout") > 0) raw.line.timeout = to_milliseconds(raw.timeout);
-  if (app.count("--grace") > 0) raw.line.grace = to_milliseconds(raw.grace);
+  if (raw.timeout > 0) raw.line.timeout = to_milliseconds(raw.timeout);
+  if (raw.grace >= 0) raw.line.grace = to_milliseconds(raw.grace);
   take_count_from_c(raw);
   if (raw.round_robin && !raw.line.deal) raw.line.deal = 1;
   take_placement_of_map(raw.line);
