@@ -1,19 +1,29 @@
 // One rank of the allreduce benchmark over libdtring: for each size the median time of in-place f32
 // sums, every result verified. Rank and peers come from the environment, as dtlaunch sets it.
-// usage: allreduce_bench BYTES:REPEATS...      prints "BYTES MICROSECONDS" per size on rank 0
+// usage: allreduce_bench [--wire bf16] [--alloc] BYTES:REPEATS...
+// On rank 0 prints "BYTES MICROSECONDS" per size; first "connect MICROSECONDS" if bench/gate.h is
+// in use.
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <string>
+#include <string_view>
 #include <vector>
 
+#include "bench/gate.h"
 #include "ring/dtring.h"
 
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+struct Choices {
+  int wire = DT_WIRE_EXACT;
+  bool alloc = false;
+};
 
 dt_comm* comm = nullptr;
 
@@ -25,58 +35,130 @@ void check(int status) {
   std::exit(1);
 }
 
-float input(int rank, std::size_t i) {
-  return static_cast<float>((i + static_cast<std::size_t>(rank)) % 1000);
+// Sums of bf16 are exact up to 256.
+unsigned modulus(const Choices& choices, int world) {
+  if (choices.wire == DT_WIRE_EXACT) return 1000;
+  return static_cast<unsigned>(std::max(2, 256 / world));
 }
 
-void verify(const std::vector<float>& values, int world) {
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    float sum = 0;
-    for (int rank = 0; rank < world; ++rank) sum += input(rank, i);
-    if (values[i] == sum) continue;
-    std::fprintf(stderr, "allreduce_bench: wrong sum at %zu of %zu\n", i, values.size());
-    std::exit(1);
+class Buffer {
+ public:
+  Buffer(std::size_t bytes, const Choices& choices)
+      : bytes_(bytes), count_(bytes / sizeof(float)), alloc_(choices.alloc) {
+    void* memory =
+        alloc_ ? dt_alloc(comm, bytes)
+               : ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == nullptr || memory == MAP_FAILED) {
+      std::fprintf(stderr, "allreduce_bench: no memory for %zu bytes\n", bytes);
+      std::exit(1);
+    }
+    data_ = static_cast<float*>(memory);
+    mod_ = modulus(choices, dt_comm_size(comm));
   }
-}
+  ~Buffer() {
+    if (alloc_) {
+      dt_free(comm, data_);
+    } else {
+      ::munmap(data_, bytes_);
+    }
+  }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
 
-double time_once(std::vector<float>& values) {
+  float* data() { return data_; }
+  std::size_t count() const { return count_; }
+
+  void fill() {
+    const auto rank = static_cast<unsigned>(dt_comm_rank(comm));
+    for (std::size_t i = 0; i < count_; ++i) data_[i] = input(rank, i);
+  }
+  void verify() const {
+    const auto world = static_cast<unsigned>(dt_comm_size(comm));
+    for (std::size_t i = 0; i < count_; ++i) {
+      float sum = 0;
+      for (unsigned rank = 0; rank < world; ++rank) sum += input(rank, i);
+      if (data_[i] == sum) continue;
+      std::fprintf(stderr, "allreduce_bench: wrong sum at %zu of %zu\n", i, count_);
+      std::exit(1);
+    }
+  }
+
+ private:
+  float input(unsigned rank, std::size_t i) const {
+    return static_cast<float>((static_cast<unsigned>(i) + rank) % mod_);
+  }
+
+  std::size_t bytes_, count_;
+  bool alloc_;
+  float* data_;
+  unsigned mod_;
+};
+
+void barrier() {
   dt_work work = 0;
   check(dt_barrier(comm, 0, &work));
   check(dt_wait(comm, work, -1));
+}
+
+double time_once(Buffer& values, int wire) {
+  dt_work work = 0;
+  barrier();
   const auto start = Clock::now();
-  check(dt_allreduce(comm, values.data(), values.data(), values.size(), DT_F32, DT_SUM, 1, &work));
+  check(dt_allreduce(comm, values.data(), values.data(), values.count(), DT_F32, DT_SUM, wire, 1,
+                     &work));
   check(dt_wait(comm, work, -1));
   return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
 }
 
-double median_time(std::size_t bytes, int repeats) {
-  const int rank = dt_comm_rank(comm), world = dt_comm_size(comm);
-  std::vector<float> values(bytes / sizeof(float));
+double median_time(std::size_t bytes, int repeats, const Choices& choices) {
+  Buffer values(bytes, choices);
   std::vector<double> times;
   for (int i = -2; i < repeats; ++i) {  // two to warm up
-    for (std::size_t k = 0; k < values.size(); ++k) values[k] = input(rank, k);
-    const double time = time_once(values);
-    verify(values, world);
+    values.fill();
+    const double time = time_once(values, choices.wire);
+    values.verify();
     if (i >= 0) times.push_back(time);
   }
   std::nth_element(times.begin(), times.begin() + repeats / 2, times.end());
   return times[static_cast<std::size_t>(repeats / 2)];
 }
 
+void connect() {
+  gate_wait();
+  check(dt_comm_from_env(&comm));
+  barrier();
+  if (dt_comm_rank(comm) == 0 && std::getenv("BENCH_GATE") != nullptr) {
+    std::printf("connect %.1f\n", gate_elapsed_us());
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  check(dt_comm_from_env(&comm));
+  Choices choices;
+  const long before = gate_resident();
+  connect();
+  const long connected = gate_resident();
   for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    if (word == "--alloc") {
+      choices.alloc = true;
+      continue;
+    }
+    if (word == "--wire" && i + 1 < argc) {
+      choices.wire = std::string_view(argv[++i]) == "bf16" ? DT_WIRE_BF16 : DT_WIRE_EXACT;
+      continue;
+    }
     char* rest = nullptr;
     const std::size_t bytes = std::strtoull(argv[i], &rest, 10);
     const int repeats = *rest == ':' ? std::atoi(rest + 1) : 0;
     if (bytes < sizeof(float) || repeats < 1) {
-      std::fprintf(stderr, "usage: allreduce_bench BYTES:REPEATS...\n");
+      std::fprintf(stderr, "usage: allreduce_bench [--wire bf16] [--alloc] BYTES:REPEATS...\n");
       return 64;
     }
-    const double time = median_time(bytes, repeats);
+    const double time = median_time(bytes, repeats, choices);
     if (dt_comm_rank(comm) == 0) std::printf("%zu %.1f\n", bytes, time);
   }
+  gate_result(before, connected, gate_resident());
   return dt_comm_destroy(comm) == DT_OK ? 0 : 1;
 }

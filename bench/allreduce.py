@@ -1,51 +1,217 @@
 #!/usr/bin/python3
-"""Allreduce between two hosts: libdtring beside gloo and MPICH, in one interleaved run.
+"""Allreduce of libdtring beside gloo, MPICH, Open MPI and bare sockets, in interleaved runs.
 
-usage: bench/allreduce.py [ROUNDS]; needs root, python3-torch, mpich, and the release build
+usage: bench/allreduce.py [--short] [--rounds N] [PART...]; as root, with python3-torch, mpich,
+openmpi-bin, libopenmpi-dev, and the targets allreduce_bench and socket_pump of the release build
 
-The hosts are two network namespaces of tests/cluster, one rank on each. A round runs each of the
-three once, in an order that changes; each run takes the median of many verified in-place f32 sums
-per size, on rank 0, after a barrier. The table shows the median of the rounds.
+Parts, all of them by default:
+  latency         two hosts, 4 B to 4 KiB
+  large           two hosts, 1 MiB to 256 MiB
+  oversubscribed  four ranks on one host: more than this machine has cores, if it has two
+  one-host        two ranks on one host, 64 KiB to 256 MiB
+  shaped          two and four hosts with links of 1 Gbit/s, against the bound
+  hierarchy       two hosts with links of 1 Gbit/s: two ranks on each against one, bytes sent
+  many            16 hosts with four ranks each: connecting, and 1 MiB
+  memory          16 hosts: what a rank's memory grows by
+
+Hosts are network namespaces of tests/cluster. A round runs every contestant once, in an order that
+changes; a run takes the median of many verified in-place f32 sums per size, on rank 0, after a
+barrier. Tables show the median of the rounds in microseconds, and time of the first contestant /
+time of the other. bench/README.md says what the figures mean.
 """
+import argparse
 import os
 import platform
+import signal
 import statistics
 import subprocess
 import sys
-import tempfile
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-CLUSTER = os.path.join(ROOT, "tests/cluster/cluster")
-BENCH = os.path.join(ROOT, "build/release/bin/allreduce_bench")
-PORT = "29517"
-SIZES = [4 << shift for shift in range(0, 25, 2)]  # 4 B ... 64 MiB
+sys.dont_write_bytecode = True  # leave nothing in the source tree
+from allreduce_hosts import BIN, ROOT, DidNotFinish, Gate, Hosts, contestants
 
-
-def repeats(size):
-    return 200 if size <= 64 << 10 else 40 if size <= 1 << 20 else 9
+KI, MI = 1 << 10, 1 << 20
+RATE = "1gbit"
+LINE_RATE = 1e9 / 8  # bytes per second of RATE, headers included
 
 
-def on(host, command, environment=(), **options):
-    return subprocess.Popen([CLUSTER, "exec", host, "env", *environment, *command],
-                            stdout=subprocess.PIPE, text=True, **options)
+def repeats(sizes, options):
+    """{size: how often}."""
+    def often(size):
+        count = 300 if size <= 4 * KI else 100 if size <= 64 * KI else 40 if size <= MI else 9
+        count = count if size <= 16 * MI else 5 if size <= 64 * MI else 3
+        return max(1, count // 10) if options.short else count
+
+    most = 8 * MI if options.short else max(sizes)
+    return {size: often(size) for size in sizes if size <= most}
 
 
-def parse(text, what):
-    table = {int(line.split()[0]): float(line.split()[1]) for line in text.splitlines()}
-    if sorted(table) != SIZES:
-        sys.exit(f"bench/allreduce.py: {what} did not finish:\n{text}")
-    return table
+def interleave(names, rounds, run_one):
+    """{name: [what run_one(contestant) gave in each round]}; None where it did not finish."""
+    everybody = contestants()
+    results = {name: [] for name in names}
+    for index in range(rounds):
+        turn = index % len(names)
+        for name in names[turn:] + names[:turn]:
+            try:
+                results[name].append(run_one(everybody[name]))
+            except DidNotFinish as error:
+                results[name].append(None)
+                print(f"bench/allreduce.py: {name}: {error}", file=sys.stderr)
+    return results
 
 
-def env_job(command, address, extra):
-    def variables(rank):
-        return [f"RANK={rank}", "WORLD_SIZE=2", f"MASTER_ADDR={address}", f"MASTER_PORT={PORT}",
-                f"DTLAUNCH_HOST=node{rank + 1}", *extra]
+def median(rows, key):
+    values = [row[key] for row in rows if row is not None and key in row]
+    return statistics.median(values) if values else None
 
-    ranks = [on(f"node{rank + 1}", command, variables(rank)) for rank in (0, 1)]
-    text = ranks[0].communicate(timeout=300)[0]
-    ranks[1].communicate(timeout=60)
-    return text
+
+def text(value, width, digits=1):
+    return f"{'-' if value is None else format(value, f'.{digits}f'):>{width}}"
+
+
+def ratio(a, b):
+    return None if a is None or b is None else a / b
+
+
+def table(results, sizes, extra=()):
+    """extra: (heading, function of a size and the times by name)."""
+    first, *others = results
+    print(f"{'bytes':>10}" + "".join(f"{name + ' us':>13}" for name in results)
+          + "".join(f"{first + '/' + name:>17}" for name in others)
+          + "".join(f"{heading:>15}" for heading, _ in extra))
+    for size in sizes:
+        times = {name: median(rows, size) for name, rows in results.items()}
+        print(f"{size:>10}" + "".join(text(time, 13) for time in times.values())
+              + "".join(text(ratio(times[first], times[name]), 17, 2) for name in others)
+              + "".join(text(function(size, times), 15, 2) for _, function in extra))
+
+
+def rounds_of(results, size):
+    for name, rows in results.items():
+        times = [None if row is None else row.get(size) for row in rows]
+        print(f"  {size} bytes, {name}, ms in each round: "
+              + " ".join("-" if t is None else f"{t / 1000:.2f}" for t in times))
+
+
+def bandwidth(size, times, factor=1):
+    return None if times["dtring"] is None else factor * size / times["dtring"]
+
+
+def compare(title, hosts, names, sizes, options, extra=()):
+    wanted = repeats(sizes, options)
+    print(f"\n{title}")
+    with hosts:
+        results = interleave(names, options.rounds, lambda who: who.run(hosts, wanted))
+    table(results, wanted, extra)
+    rounds_of(results, max(wanted))
+    return results
+
+
+def latency(options):
+    compare("latency: 2 hosts, one rank on each", Hosts(2),
+            ["dtring", "gloo", "mpich", "openmpi", "pump"],
+            [4, 16, 64, 256, KI, 4 * KI], options)
+
+
+def large(options):
+    compare("large: 2 hosts, one rank on each", Hosts(2),
+            ["dtring", "bf16", "gloo", "mpich", "openmpi", "pump"],
+            [MI, 4 * MI, 16 * MI, 64 * MI, 256 * MI], options, [("dtring MB/s", bandwidth)])
+
+
+def oversubscribed(options):
+    compare(f"oversubscribed: 4 ranks on one host, {os.cpu_count()} cores", Hosts(1, 4),
+            ["dtring", "gloo", "mpich", "openmpi"], [4, 64 * KI], options)
+
+
+def one_host(options):
+    compare("one-host: 2 ranks on one host", Hosts(1, 2),
+            ["dtring", "dt_alloc", "gloo", "mpich", "openmpi"],
+            [64 * KI, 256 * KI, MI, 4 * MI, 16 * MI, 64 * MI, 256 * MI], options,
+            [("dtring MB/s", bandwidth)])
+
+
+def shaped(options):
+    for count in (2, 4):
+        factor = 2 * (count - 1) / count
+        hosts = Hosts(count, rate=RATE)
+
+        def above_pump(size, times):
+            return ratio(times["dtring"], times["pump"])
+
+        def above_bound(size, times, factor=factor):
+            return ratio(times["dtring"], factor * size / LINE_RATE * 1e6)
+
+        results = compare(f"shaped: {count} hosts, one rank on each, links of {RATE}", hosts,
+                          ["dtring", "bf16", "gloo", "mpich", "openmpi", "pump"],
+                          [8 * MI, 32 * MI, 64 * MI], options,
+                          [("x the bound", above_bound)])
+        largest = max(size for size in results["pump"][0] or {8 * MI: 0})
+        time = median(results["pump"], largest)
+        if time:
+            payload = factor * largest / time  # MB/s
+            print(f"  the pump moves {payload:.1f} MB/s of payload each way at once, "
+                  f"{payload * 1e6 / LINE_RATE:.1%} of the rate; bound: "
+                  f"{factor:g} x bytes / {LINE_RATE / 1e6:g} MB/s")
+
+
+def hierarchy(options):
+    names = ["dtring", "gloo", "mpich", "openmpi"]
+    size = 8 * MI if options.short else 32 * MI
+    wanted = repeats([size], options)
+    for per_host in (1, 2):
+        hosts = Hosts(2, per_host, RATE)
+        print(f"\nhierarchy: 2 hosts with {per_host} ranks each, links of {RATE}")
+
+        def run_one(who):
+            before = hosts.sent()
+            row = who.run(hosts, wanted)
+            row["sent"] = (hosts.sent() - before) / (wanted[size] + 2) / size  # two to warm up
+            return row
+
+        with hosts:
+            results = interleave(names, options.rounds, run_one)
+        table(results, [size])
+        for name, rows in results.items():
+            print(f"  {name}: node1 sends {text(median(rows, 'sent'), 0, 3)} bytes for each byte "
+                  "of the tensor, headers included (bound: 1)")
+
+
+def many(options):
+    hosts = Hosts(4 if options.short else 16, 4)
+    wanted = {MI: 3 if options.short else 5}
+    print(f"\nmany: {hosts.count} hosts with 4 ranks each; connect: until the first barrier is over")
+    with hosts:
+        results = interleave(["dtring", "gloo", "mpich", "openmpi"], 1 if options.short else 3,
+                             lambda who: who.run(hosts, wanted, 300, Gate(hosts)))
+    table(results, ["connect", MI])
+
+
+def memory(options):
+    hosts = Hosts(4 if options.short else 16)
+    size = 8 * MI if options.short else 64 * MI
+    print(f"\nmemory: {hosts.count} hosts, one rank on each, one round; VmRSS in MiB, median and most of the "
+          "ranks\n" + f"{'':>10}{'by connecting':>22}{f'by sums of {size >> 20} MiB':>22}")
+
+    def run_one(who):
+        gate = Gate(hosts)
+        # What is freed goes back to the system at once, so that the ranks' own tensors do not count.
+        who.run(hosts, {size: 2}, 120, gate, ["MALLOC_MMAP_THRESHOLD_=65536"])
+        return dict(enumerate(zip(*gate.results())))
+
+    with hosts:
+        results = interleave(["dtring", "gloo", "mpich", "openmpi"], 1, run_one)
+    for name, rows in results.items():
+        columns = [rows[0][i] for i in (0, 1)] if rows[0] else []
+        print(f"{name:>10}" + "".join(
+            f"{f'{statistics.median(column) / KI:.1f}, {max(column) / KI:.1f}':>22}"
+            for column in columns))
+
+
+PARTS = {"latency": latency, "large": large, "oversubscribed": oversubscribed,
+         "one-host": one_host, "shaped": shaped, "hierarchy": hierarchy, "many": many,
+         "memory": memory}
 
 
 def machine():
@@ -53,68 +219,35 @@ def machine():
         model = next(line.split(":")[1].strip() for line in info if line.startswith("model name"))
     commit = subprocess.run(["git", "-C", ROOT, "describe", "--always", "--dirty"],
                             capture_output=True, text=True, check=False).stdout.strip()
-    load = os.getloadavg()[0]
-    return (f"{os.cpu_count()} x {model}, Linux {platform.release()}, load {load:.1f}, "
-            f"commit {commit or 'unknown'}")
+    return (f"{os.cpu_count()} x {model}, Linux {platform.release()}, "
+            f"load {os.getloadavg()[0]:.1f}, commit {commit or 'unknown'}")
 
 
-def run(rounds, folder):
-    arguments = [f"{size}:{repeats(size)}" for size in SIZES]
-    secret = os.path.join(folder, "secret")
-    with open(os.open(secret, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as file:
-        file.write(os.urandom(32))
-    mpi = os.path.join(folder, "allreduce_mpi")
-    subprocess.run(["mpicc", "-O2", os.path.join(ROOT, "bench/allreduce_mpi.c"), "-o", mpi],
-                   check=True)
-    address = on("node1", ["getent", "hosts", "node1"]).communicate()[0].split()[0]
-    jobs = {
-        "dtring": lambda: env_job([BENCH, *arguments], address, [f"DTRING_SECRET_FILE={secret}"]),
-        "gloo": lambda: env_job(["/usr/bin/python3", os.path.join(ROOT, "bench/allreduce_gloo.py"),
-                                 *arguments], address, []),
-        "mpich": lambda: on("node1", ["mpiexec.hydra", "-launcher", "ssh", "-hosts", "node1,node2",
-                                      "-np", "2", "-ppn", "1", mpi,
-                                      *arguments]).communicate(timeout=300)[0],
-    }
-    results = {name: [] for name in jobs}
-    names = list(jobs)
-    for index in range(rounds):
-        for name in names[index % 3:] + names[:index % 3]:
-            results[name].append(parse(jobs[name](), name))
-    return results
-
-
-def report(results, rounds):
-    print(f"2 ranks on 2 hosts (network namespaces), f32 sum in place, median of {rounds} rounds; "
-          "every sum verified")
-    print("algbw = bytes / time; busbw = algbw * 2(n-1)/n = algbw for n = 2; MB = 10^6 bytes")
-    print(f"{'bytes':>10}" + "".join(f"{name + ' us':>13}" for name in results)
-          + "".join(f"{name + ' MB/s':>13}" for name in results)
-          + "".join(f"{'dtring/' + name:>14}" for name in results if name != "dtring"))
-    for size in SIZES:
-        times = {n: statistics.median(r[size] for r in rows) for n, rows in results.items()}
-        print(f"{size:>10}" + "".join(f"{time:>13.1f}" for time in times.values())
-              + "".join(f"{size / time:>13.1f}" for time in times.values())
-              + "".join(f"{times['dtring'] / time:>14.2f}"
-                        for n, time in times.items() if n != "dtring"))
-    largest = SIZES[-1]
-    for name, rows in results.items():
-        print(f"{largest} bytes, {name}, ms in each round: "
-              + " ".join(f"{row[largest] / 1000:.1f}" for row in rows))
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", metavar="PART")
+    parser.add_argument("--rounds", type=int, help="of each part; 5, or 1 if short")
+    parser.add_argument("--short", action="store_true",
+                        help="few repeats, up to 8 MiB, fewer hosts: whether it works, no figures")
+    options = parser.parse_args()
+    unknown = set(options.parts) - set(PARTS)
+    if unknown:
+        parser.error(f"no part '{unknown.pop()}'; there are: {' '.join(PARTS)}")
+    options.rounds = options.rounds or (1 if options.short else 5)
+    return options
 
 
 def main():
-    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 5
-    if not os.access(BENCH, os.X_OK):
-        sys.exit(f"bench/allreduce.py: {BENCH} has not been built")
-    print(machine())
-    with tempfile.TemporaryDirectory(dir=os.path.join(ROOT, "build")) as folder:
-        os.environ["DTL_CLUSTER"] = os.path.join(folder, "cluster")
-        subprocess.run([CLUSTER, "up", "2"], check=True, stdout=subprocess.DEVNULL)
-        try:
-            results = run(rounds, folder)
-        finally:
-            subprocess.run([CLUSTER, "down"], check=True)
-    report(results, rounds)
+    options = parse()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # not without taking the hosts down
+    for program in ("allreduce_bench", "socket_pump"):
+        if not os.access(os.path.join(BIN, program), os.X_OK):
+            sys.exit(f"bench/allreduce.py: {program} has not been built")
+    print(f"{machine()}; median of {options.rounds} rounds; every sum verified", flush=True)
+    for name in options.parts or PARTS:
+        PARTS[name](options)
+        sys.stdout.flush()
 
 
 if __name__ == "__main__":

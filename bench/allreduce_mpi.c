@@ -2,6 +2,9 @@
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+
+#include "bench/gate.h"
 
 static int compare(const void* a, const void* b) {
   const double x = *(const double*)a, y = *(const double*)b;
@@ -9,13 +12,14 @@ static int compare(const void* a, const void* b) {
 }
 
 static float input(int rank, size_t i) {
-  return (float)((i + (size_t)rank) % 1000);
+  return (float)(((unsigned)i + (unsigned)rank) % 1000);
 }
 
 static double median_time(size_t bytes, int repeats, int rank, int world) {
   const size_t count = bytes / sizeof(float);
-  float* values = malloc(bytes);
+  float* values = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   double* times = malloc(sizeof(double) * (size_t)repeats);
+  if (values == MAP_FAILED || times == NULL) MPI_Abort(MPI_COMM_WORLD, 1);
   for (int i = -2; i < repeats; ++i) { /* two to warm up */
     for (size_t k = 0; k < count; ++k) values[k] = input(rank, k);
     MPI_Barrier(MPI_COMM_WORLD);
@@ -30,16 +34,21 @@ static double median_time(size_t bytes, int repeats, int rank, int world) {
   }
   qsort(times, (size_t)repeats, sizeof(double), compare);
   const double median = times[repeats / 2];
-  free(values);
+  munmap(values, bytes);
   free(times);
   return median * 1e6;
 }
 
 int main(int argc, char** argv) {
   int rank = 0, world = 0;
+  const long before = gate_resident();
+  gate_wait();
   MPI_Init(&argc, &argv);
+  MPI_Barrier(MPI_COMM_WORLD);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &world);
+  if (rank == 0 && getenv("BENCH_GATE") != NULL) printf("connect %.1f\n", gate_elapsed_us());
+  const long connected = gate_resident();
   for (int i = 1; i < argc; ++i) {
     char* rest = NULL;
     const size_t bytes = strtoull(argv[i], &rest, 10);
@@ -49,5 +58,6 @@ int main(int argc, char** argv) {
       fflush(stdout);
     }
   }
+  gate_result(before, connected, gate_resident());
   return MPI_Finalize();
 }

@@ -244,6 +244,7 @@ JobSettings describe_job(const CommandLine& given, const Surroundings& around) {
   request.inherited =
       inherited_by(global_inheritance(line.inheritance, around.environment), around.environment);
   add_own_directory(request.inherited, around.program_directory);
+  if (line.verbosity > 0) request.inherited.emplace_back("DTRING_VERBOSE", "1");
   inherit_for_programs(line, around, settings);
   request.compat = line.compat;
   request.preload = line.preload;

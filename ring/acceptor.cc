@@ -1,5 +1,7 @@
 #include "ring/acceptor.h"
 
+#include <algorithm>
+
 #include "ring/socket.h"
 
 namespace dtl::ring {
@@ -10,10 +12,13 @@ void Acceptor::add_to_poll(std::vector<pollfd>& set) const {
   for (const Pending& pending : pending_) set.push_back({pending.handshake.fd(), POLLIN, 0});
 }
 
+// Not at the cost of one that has heard the reply: its proof may be on its way.
 bool Acceptor::make_room() {
   if (pending_.size() < kMaxPendingCallers) return true;
-  if (Clock::now() - pending_.front().since < kPatienceWhenFull) return false;
-  pending_.pop_front();
+  const auto is_mute = [](const Pending& pending) { return !pending.handshake.has_replied(); };
+  const auto oldest = std::find_if(pending_.begin(), pending_.end(), is_mute);
+  if (oldest == pending_.end() || Clock::now() - oldest->since < kPatienceWhenFull) return false;
+  pending_.erase(oldest);
   return true;
 }
 
@@ -26,10 +31,7 @@ void Acceptor::accept_all() {
   }
 }
 
-std::vector<Caller> Acceptor::step() {
-  std::vector<Caller> proved;
-  if (!listener_.valid()) return proved;
-  accept_all();
+void Acceptor::advance(std::vector<Caller>& proved) {
   const auto now = Clock::now();
   for (auto it = pending_.begin(); it != pending_.end();) {
     const Progress progress = it->handshake.step();
@@ -39,6 +41,14 @@ std::vector<Caller> Acceptor::step() {
     const bool is_over = progress != Progress::kAgain || now - it->since >= kHandshakeDeadline;
     it = is_over ? pending_.erase(it) : std::next(it);
   }
+}
+
+std::vector<Caller> Acceptor::step() {
+  std::vector<Caller> proved;
+  if (!listener_.valid()) return proved;
+  advance(proved);
+  accept_all();
+  advance(proved);
   return proved;
 }
 

@@ -44,6 +44,7 @@ class Acceptor {
     Clock::time_point since;
   };
   void accept_all();
+  void advance(std::vector<Caller>& proved);
   bool make_room();
 
   const Identity& identity_;

@@ -1,9 +1,9 @@
 #include "ring/board.h"
 
-#include <sched.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <utility>
@@ -13,18 +13,9 @@
 namespace dtl::ring {
 namespace {
 
-// A work id is the operation's sequence number with its slot in the low bits.
+// A work id is the operation's number in order of submission, with its slot in the low bits.
 constexpr unsigned kSlotBits = 20;
 constexpr std::size_t kMaxSlots = (1u << kSlotBits) - 1;
-
-// A caller that waits looks this long before it sleeps: longer than a short operation takes on idle
-// cores, shorter than anybody would miss.
-constexpr auto kSpinTime = std::chrono::microseconds(20);
-
-bool has_several_cores() {
-  cpu_set_t cores;
-  return ::sched_getaffinity(0, sizeof cores, &cores) != 0 || CPU_COUNT(&cores) > 1;
-}
 
 void pause_core() {
 #if defined(__x86_64__)
@@ -32,18 +23,18 @@ void pause_core() {
 #endif
 }
 
-dt_work make_work(std::uint64_t sequence, int slot) {
-  return sequence << kSlotBits | static_cast<std::uint64_t>(slot);
+dt_work make_work(std::uint64_t number, int slot) {
+  return number << kSlotBits | static_cast<std::uint64_t>(slot);
 }
 
 }  // namespace
 
-Board::Board(int rank, int world, std::size_t one_shot_bytes)
+Board::Board(int rank, int world)
     : rank_(rank),
       world_(world),
-      one_shot_bytes_(one_shot_bytes),
-      may_spin_(has_several_cores()),
-      wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+      wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      sent_to_(static_cast<std::size_t>(world)),
+      received_from_(static_cast<std::size_t>(world)) {
   if (!wake_.valid()) throw CommError(DT_E_SYS, "cannot create an eventfd", errno_text(errno));
 }
 
@@ -62,20 +53,28 @@ Board::Slot& Board::free_slot() {
   return slot;
 }
 
-int Board::submit(const Request& request, dt_work* work) {
+std::uint64_t Board::next_sequence(const Request& request) {
+  if (request.opcode != Opcode::kPair) return next_collective_++;
+  const auto peer = static_cast<std::size_t>(request.root);
+  return ++(request.is_receive ? received_from_ : sent_to_)[peer];
+}
+
+int Board::submit(const Request& request, const NodeMap& map, dt_work* work) {
   std::unique_lock lock(mutex_);
   if (status_ != DT_OK) return status_;
   Slot& slot = free_slot();
-  slot.sequence = next_sequence_++;
+  slot.operation.prepare(request, map, next_sequence(request));
+  slot.work = make_work(next_number_++, slot.operation.slot);
   slot.state = State::kPending;
-  slot.operation.prepare(request, rank_, world_, slot.sequence, one_shot_bytes_);
-  *work = make_work(slot.sequence, slot.operation.slot);
+  *work = slot.work;
   if (world_ == 1) {
     slot.operation.finish_alone();
     slot.state = State::kDone;
+    finished_.push_back(slot.work);
+    show_any();
     return DT_OK;
   }
-  submitted_.push_back(&slot.operation);
+  submitted_[static_cast<std::size_t>(slot.operation.lane())].push_back(&slot.operation);
   const bool sleeps = post_news();
   lock.unlock();
   if (sleeps) wake();
@@ -86,43 +85,122 @@ Board::Slot* Board::find(dt_work work) {
   const std::size_t index = work & kMaxSlots;
   if (index >= slots_.size()) return nullptr;
   Slot& slot = slots_[index];
-  const bool is_it = slot.state != State::kFree && slot.sequence == work >> kSlotBits;
-  return is_it ? &slot : nullptr;
+  return slot.state != State::kFree && slot.work == work ? &slot : nullptr;
 }
 
-void Board::spin_until(std::uint64_t sequence) const {
-  const auto end = std::chrono::steady_clock::now() + kSpinTime;
-  while (completed_.load(std::memory_order_acquire) < sequence && !has_failed_.load() &&
+void Board::spin(const Slot& slot) const {
+  const auto end = std::chrono::steady_clock::now() + spin_time_.load();
+  while (slot.state.load(std::memory_order_acquire) == State::kPending && !has_failed_.load() &&
          std::chrono::steady_clock::now() < end) {
     pause_core();
   }
 }
 
+// With the mutex: how the operation ended; its id is free again.
+int Board::release(Slot& slot) {
+  const int result = slot.state == State::kDone ? DT_OK : status_;
+  slot.state = State::kFree;
+  free_.push_back(slot.operation.slot);
+  drop_released();
+  show_any();
+  return result;
+}
+
+void Board::leave() {
+  if (--users_ == 0 && stopped_) changed_.notify_all();
+}
+
 int Board::wait(dt_work work, int timeout_ms) {
   std::unique_lock lock(mutex_);
-  const auto is_over = [&] {
-    const Slot* slot = find(work);
-    return slot == nullptr || slot->state == State::kDone || status_ != DT_OK;
-  };
+  Slot* slot = find(work);
+  if (slot == nullptr) return DT_E_INVAL;
+  // Another thread may have it reported meanwhile.
+  const auto is_settled = [&] { return find(work) == nullptr || is_over(*slot); };
   ++users_;
-  if (may_spin_ && timeout_ms != 0 && !is_over()) {
+  if (spin_time_.load().count() > 0 && timeout_ms != 0 && !is_settled()) {
     lock.unlock();
-    spin_until(work >> kSlotBits);
+    spin(*slot);
     lock.lock();
   }
   if (timeout_ms < 0) {
-    changed_.wait(lock, is_over);
+    changed_.wait(lock, is_settled);
   } else if (timeout_ms > 0) {
-    changed_.wait_for(lock, std::chrono::milliseconds(timeout_ms), is_over);
+    changed_.wait_for(lock, std::chrono::milliseconds(timeout_ms), is_settled);
   }
-  if (--users_ == 0 && stopped_) changed_.notify_all();
-  Slot* slot = find(work);
+  leave();
+  slot = find(work);
   if (slot == nullptr) return DT_E_INVAL;
-  if (slot->state != State::kDone && status_ == DT_OK) return DT_PENDING;
-  const int result = slot->state == State::kDone ? DT_OK : status_;
-  slot->state = State::kFree;
-  free_.push_back(slot->operation.slot);
-  return result;
+  return is_over(*slot) ? release(*slot) : DT_PENDING;
+}
+
+// Ids that were reported already are no longer found.
+void Board::drop_released() {
+  while (!finished_.empty() && find(finished_.front()) == nullptr) finished_.pop_front();
+}
+
+// Of those that wait_any reports.
+bool Board::is_pending(const Slot& slot) {
+  return slot.state == State::kPending && !slot.operation.request().is_own;
+}
+
+bool Board::has_any() const {
+  const auto is_there = [this](dt_work work) { return find(work) != nullptr; };
+  if (std::any_of(finished_.begin(), finished_.end(), is_there)) return true;
+  return status_ != DT_OK && std::any_of(slots_.begin(), slots_.end(), is_pending);
+}
+
+int Board::wait_any(dt_work* works, std::int32_t* statuses, std::uint32_t max, std::uint32_t* count,
+                    int timeout_ms) {
+  std::unique_lock lock(mutex_);
+  *count = 0;
+  const auto is_ready = [&] { return has_any() || status_ != DT_OK; };
+  ++users_;
+  if (timeout_ms < 0) {
+    changed_.wait(lock, is_ready);
+  } else if (timeout_ms > 0) {
+    changed_.wait_for(lock, std::chrono::milliseconds(timeout_ms), is_ready);
+  }
+  leave();
+  const auto report = [&](Slot& slot) {
+    works[*count] = slot.work;
+    statuses[(*count)++] = release(slot);
+  };
+  while (!finished_.empty() && *count < max) {
+    Slot* slot = find(finished_.front());
+    finished_.pop_front();
+    if (slot != nullptr) report(*slot);
+  }
+  if (status_ != DT_OK) {
+    for (Slot& slot : slots_) {
+      if (*count < max && is_pending(slot)) report(slot);
+    }
+    if (*count == 0) return status_;
+  }
+  return *count > 0 ? DT_OK : DT_PENDING;
+}
+
+int Board::completion_fd() {
+  const std::lock_guard lock(mutex_);
+  if (!completion_.valid()) {
+    completion_ = Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (!completion_.valid()) return DT_E_SYS;
+    show_any();
+  }
+  return completion_.get();
+}
+
+// Makes the descriptor say whether wait_any has something.
+void Board::show_any() {
+  if (!completion_.valid()) return;
+  const bool has = has_any() || status_ != DT_OK;
+  if (has == completion_is_set_) return;
+  completion_is_set_ = has;
+  std::uint64_t number = 1;
+  if (has) {
+    (void)!::write(completion_.get(), &number, sizeof number);
+  } else {
+    (void)!::read(completion_.get(), &number, sizeof number);
+  }
 }
 
 void Board::abort(const std::string& why) {
@@ -133,7 +211,7 @@ void Board::abort(const std::string& why) {
   if (post_news()) wake();
   ++users_;
   changed_.wait(lock, [&] { return status_ != DT_OK; });
-  if (--users_ == 0 && stopped_) changed_.notify_all();
+  leave();
 }
 
 void Board::request_stop() {
@@ -153,6 +231,11 @@ std::string Board::error_text() const {
   return text_;
 }
 
+int Board::status() const {
+  const std::lock_guard lock(mutex_);
+  return status_;
+}
+
 void Board::set_error(int status, const std::string& text) {
   const std::lock_guard lock(mutex_);
   if (status_ == DT_OK) {
@@ -161,19 +244,41 @@ void Board::set_error(int status, const std::string& text) {
   }
 }
 
-Operation* Board::take_submitted() {
+void Board::restart_numbers() {
   const std::lock_guard lock(mutex_);
-  if (submitted_.empty()) return nullptr;
-  Operation* operation = submitted_.front();
-  submitted_.pop_front();
+  first_number_.store(next_collective_ - 1);
+  next_collective_ = 1;
+  completed_.store(0);
+}
+
+Operation* Board::take_submitted(Lane lane) {
+  const std::lock_guard lock(mutex_);
+  auto& queue = submitted_[static_cast<std::size_t>(lane)];
+  if (queue.empty()) return nullptr;
+  Operation* operation = queue.front();
+  queue.pop_front();
   return operation;
 }
 
 void Board::complete(Operation& operation) {
   {
     const std::lock_guard lock(mutex_);
-    slots_[static_cast<std::size_t>(operation.slot)].state = State::kDone;
-    completed_.store(operation.sequence(), std::memory_order_release);
+    Slot& slot = slots_[static_cast<std::size_t>(operation.slot)];
+    if (operation.lane() != Lane::kPair) {
+      completed_early_.push_back(operation.sequence());
+      std::uint64_t completed = completed_.load(std::memory_order_relaxed);
+      const auto is_next = [&](std::uint64_t sequence) { return sequence == completed + 1; };
+      for (auto at = completed_early_.end();
+           (at = std::find_if(completed_early_.begin(), completed_early_.end(), is_next)) !=
+           completed_early_.end();) {
+        completed_early_.erase(at);
+        ++completed;
+      }
+      completed_.store(completed, std::memory_order_relaxed);
+    }
+    if (!operation.request().is_own) finished_.push_back(slot.work);
+    slot.state.store(State::kDone, std::memory_order_release);
+    show_any();
   }
   changed_.notify_all();
 }
@@ -186,7 +291,8 @@ void Board::fail(int status, const std::string& text) {
       text_ = text;
     }
     has_failed_.store(true);
-    submitted_.clear();
+    for (auto& queue : submitted_) queue.clear();
+    show_any();
   }
   changed_.notify_all();
 }

@@ -1,10 +1,12 @@
 #pragma once
 // Board: what the callers' threads and the communication thread share. Callers submit operations
-// and wait for their ids; the communication thread takes them in order and reports their end.
-// Everything is behind one mutex. Slots are reused, so a call allocates only while the number of
-// operations in flight is higher than ever before.
+// and wait for their ids; the communication thread takes them in order of each lane and reports
+// their end. Everything is behind one mutex. Slots are reused, so a call allocates only while the
+// number of operations in flight is higher than ever before.
 
+#include <array>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -19,22 +21,31 @@ namespace dtl::ring {
 
 class Board {
  public:
-  Board(int rank, int world, std::size_t one_shot_bytes);
+  Board(int rank, int world);
 
   // --- callers ---
-  int submit(const Request& request, dt_work* work);
+  int submit(const Request& request, const NodeMap& map, dt_work* work);
   int wait(dt_work work, int timeout_ms);  // 0: only look
-  void abort(const std::string& why);      // returns when every operation has failed
-  void request_stop();                     // pending operations fail with DT_E_ABORTED
-  void wait_until_unused();                // until no thread is inside wait() or abort()
+  int wait_any(dt_work* works, std::int32_t* statuses, std::uint32_t max, std::uint32_t* count,
+               int timeout_ms);
+  int completion_fd();                 // negative: a dt_status
+  void abort(const std::string& why);  // returns when every operation has failed
+  void request_stop();                 // pending operations fail with DT_E_ABORTED
+  void set_spin_time(std::chrono::microseconds time) { spin_time_ = time; }
+  void wait_until_unused();  // until no thread is inside a call that waits
   std::string error_text() const;
+  int status() const;
   void set_error(int status, const std::string& text);  // the first one stays
+  void restart_numbers();  // while nothing is pending: the next operation is the first one
 
   // --- the communication thread ---
-  Operation* take_submitted();  // null when there is none
+  Operation* take_submitted(Lane lane);  // null when there is none
   void complete(Operation& operation);
   void fail(int status, const std::string& text);
+  // Operations of all ranks that are complete, from the first one on without a gap.
   std::uint64_t completed() const { return completed_.load(std::memory_order_relaxed); }
+  // How many there were before restart_numbers().
+  std::uint64_t first_number() const { return first_number_.load(std::memory_order_relaxed); }
   bool has_news() const { return news_.load(std::memory_order_acquire); }
   struct Orders {
     bool stop = false, abort = false;
@@ -50,28 +61,40 @@ class Board {
   enum class State : std::uint8_t { kFree, kPending, kDone };
   struct Slot {
     Operation operation;
-    std::uint64_t sequence = 0;
-    State state = State::kFree;
+    dt_work work = 0;
+    std::atomic<State> state{State::kFree};
   };
   Slot* find(dt_work work);
+  const Slot* find(dt_work work) const { return const_cast<Board*>(this)->find(work); }
   Slot& free_slot();
+  bool is_over(const Slot& slot) const { return slot.state != State::kPending || status_ != DT_OK; }
+  int release(Slot& slot);
+  std::uint64_t next_sequence(const Request& request);
+  static bool is_pending(const Slot& slot);
+  bool has_any() const;
+  void drop_released();
+  void show_any();
   bool post_news();  // with the mutex; true: wake the thread once it is released
   void wake();
-  void spin_until(std::uint64_t sequence) const;
+  void spin(const Slot& slot) const;
+  void leave();
 
   const int rank_, world_;
-  const std::size_t one_shot_bytes_;
-  const bool may_spin_;  // another core can do the work meanwhile
-  Fd wake_;              // eventfd
+  // How long a caller that waits looks before it sleeps.
+  std::atomic<std::chrono::microseconds> spin_time_{std::chrono::microseconds(0)};
+  Fd wake_;  // eventfd
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Slot> slots_;  // a deque, so that operations stay where they are
   std::vector<int> free_;
-  std::deque<Operation*> submitted_;
-  std::uint64_t next_sequence_ = 1;
-  // Operations end in order, so this says of each whether it has; written by the communication
-  // thread only.
-  std::atomic<std::uint64_t> completed_{0};
+  std::array<std::deque<Operation*>, kLanes> submitted_;
+  std::uint64_t next_number_ = 1, next_collective_ = 1;
+  std::vector<std::uint64_t> sent_to_, received_from_;  // of each peer, sends and receives so far
+  std::atomic<std::uint64_t> completed_{0}, first_number_{0};
+  std::vector<std::uint64_t> completed_early_;  // behind a gap
+  std::deque<dt_work> finished_;                // for wait_any; released ones may be among them
+  Fd completion_;                               // eventfd, readable while wait_any has something
+  bool completion_is_set_ = false;
   int status_ = DT_OK;
   std::string text_;
   Orders orders_;

@@ -1,19 +1,28 @@
 #include "ring/comm.h"
 
 #include <fmt/format.h>
+#include <sched.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <chrono>
+#include <cstdlib>
 #include <exception>
 
 #include "ring/comm_error.h"
+#include "ring/plan.h"
+#include "ring/reduce.h"
 #include "ring/rendezvous.h"
+#include "ring/stream_count.h"
 
 namespace dtl::ring {
 namespace {
 
 constexpr std::uint32_t kMinSecretBytes = 32;
 constexpr int kMaxWorld = 65535;
+constexpr int kMaxLocal = 1024;
+constexpr std::uint64_t kDeterministicShort = 32 << 10;
 
 std::string own_host_name(const char* given) {
   if (given != nullptr && given[0] != '\0') return std::string(given).substr(0, 255);
@@ -31,7 +40,8 @@ void check(const dt_options& options) {
   if (options.master_port < 1 || options.master_port > 65535) {
     reject(fmt::format("master port {} is not in 1..65535", options.master_port));
   }
-  if (options.connect_timeout_ms < 1 || options.operation_timeout_ms < 1) {
+  if (options.connect_timeout_ms < 1 || options.operation_timeout_ms < 1 ||
+      options.warn_timeout_ms < 1) {
     reject("a time-out is not positive");
   }
   if (options.secret == nullptr || options.secret_bytes < kMinSecretBytes) {
@@ -44,17 +54,16 @@ void check(const dt_options& options) {
 }  // namespace
 
 Comm::Comm(int rank, int world, const Tuning& tuning)
-    : rank_(rank),
-      world_(world),
-      tuning_(tuning),
-      pid_(::getpid()),
-      board_(rank, world, tuning.one_shot_bytes) {}
+    : rank_(rank), world_(world), tuning_(tuning), pid_(::getpid()), board_(rank, world) {
+  map_ = NodeMap::from_keys(rank, std::vector<std::string>(static_cast<std::size_t>(world)));
+}
 
 Comm::~Comm() {
   board_.request_stop();
   engine_.reset();
   board_.fail(DT_E_ABORTED, "the communicator was destroyed");
   board_.wait_until_unused();
+  for (void* memory : heap_) std::free(memory);
 }
 
 void Comm::connect(const dt_options& options) {
@@ -66,16 +75,189 @@ void Comm::connect(const dt_options& options) {
     Identity& identity;
     ~Wiper() { Key::wipe(identity.secret.data(), identity.secret.size()); }
   } wiper{identity};
-  Links links = meet(
-      identity, {options.master_address, options.master_port, own_host_name(options.host_name),
-                 options.connect_timeout_ms, options.address == nullptr ? "" : options.address});
+  constexpr std::string_view kInfo = "dtl2 parts";
+  part_secret_ = hkdf_sha256(identity.secret, {},
+                             {reinterpret_cast<const std::uint8_t*>(kInfo.data()), kInfo.size()});
+  meet_others(identity, options, Fd());
+}
+
+void Comm::meet_others(const Identity& identity, const dt_options& options, Fd listener) {
+  host_name_ = own_host_name(options.host_name);
+  job_ = options.job;
+  connect_timeout_ms_ = options.connect_timeout_ms;
+  operation_timeout_ms_ = options.operation_timeout_ms;
+  warn_timeout_ms_ = options.warn_timeout_ms;
+  warn_ = options.warn;
+  warn_context_ = options.warn_context;
+  MeetingPlace place;
+  place.master_address = options.master_address;
+  place.master_port = options.master_port;
+  place.host_name = host_name_;
+  place.timeout_ms = options.connect_timeout_ms;
+  place.own_address = options.address == nullptr ? "" : options.address;
+  place.listener = std::move(listener);
+  if (tuning_.node != "none") {
+    try {
+      memory_ = std::make_unique<NodeShare>(std::min(world_, kMaxLocal));
+      place.node = tuning_.node + node_key();
+      place.share = memory_->address();
+    } catch (const CommError& error) {
+      memory_note_ = error.what();
+      memory_.reset();
+    }
+  }
+  place.memory = memory_.get();
+  const char* const given = options.allreduce;
+  place.settings.streams = static_cast<std::uint32_t>(
+      options.streams > 0 ? options.streams : streams_of(place.own_address));
+  place.settings.wire =
+      static_cast<std::uint32_t>(options.wire == DT_WIRE_DEFAULT ? DT_WIRE_EXACT : options.wire);
+  place.settings.flags = options.flags;
+  place.settings.tunes = tuning_.tunes && given == nullptr ? 1 : 0;
+  place.settings.allreduce = given == nullptr ? "" : given;
+  AlgorithmTable::parse(place.settings.allreduce, table_);  // a mistake is told before the meeting
+  Links links = meet(identity, std::move(place));
+  settings_ = links.settings;
+  map_ = links.map;
+  own_address_ = links.own_address;
+  if (memory_note_.empty()) memory_note_ = links.warning;
+  if (!links.warning.empty() && warn_ != nullptr) {
+    warn_(fmt::format("ranks of one node are connected by TCP: {}", links.warning).c_str(),
+          warn_context_);
+  }
+  table_ = AlgorithmTable::parse(settings_.allreduce,
+                                 AlgorithmTable::by_default(world_, map_.nodes.size()));
   Engine::Settings settings;
   settings.rank = rank_;
   settings.world = world_;
   settings.operation_timeout = std::chrono::milliseconds(options.operation_timeout_ms);
-  settings.gather_bytes = gather_bytes_limit(world_, tuning_.one_shot_bytes);
+  settings.warn_timeout = std::chrono::milliseconds(options.warn_timeout_ms);
+  settings.warn = warn_;
+  settings.warn_context = warn_context_;
   settings.cpus = tuning_.cpus;
-  engine_ = std::make_unique<Engine>(settings, std::move(links), board_);
+  choose_spinning(settings);
+  engine_ = std::make_unique<Engine>(settings, std::move(links), memory_.get(), board_);
+  if (settings_.tunes != 0) {
+    try {
+      measure();
+    } catch (const CommError&) {
+      return;  // the ranks have met; what has gone wrong since then is for the first operation
+    }
+  }
+  if (tuning_.is_verbose && rank_ == 0) say_how();
+}
+
+void Comm::say_how() const {
+  const std::string line =
+      fmt::format("dtring: {} ranks on {} {}{}, {} {} to each peer, {} wire, allreduce {} ({})\n",
+                  world_, map_.nodes.size(), map_.nodes.size() == 1 ? "host" : "hosts",
+                  map_.has_several_per_node() ? " with shared memory" : "", settings_.streams,
+                  settings_.streams == 1 ? "stream" : "streams", wire_name(settings_.wire),
+                  table_.text(), settings_.tunes != 0 ? "measured" : "as given");
+  (void)!::write(STDERR_FILENO, line.data(), line.size());
+}
+
+// Waking a thread on an idle core takes longer than a short operation does, so threads look for a
+// while before they sleep; unless there is no core for that.
+void Comm::choose_spinning(Engine::Settings& settings) {
+  constexpr auto kLong = std::chrono::microseconds(100), kShort = std::chrono::microseconds(50);
+  cpu_set_t cpus;
+  const bool is_single = ::sched_getaffinity(0, sizeof cpus, &cpus) == 0 && CPU_COUNT(&cpus) == 1 &&
+                         tuning_.cpus.empty();
+  if (memory_ != nullptr && map_.has_several_per_node() && memory_->is_crowded()) return;
+  settings.active_spin = is_single ? kShort : kLong;
+  if (is_single) return;  // the caller's thread could not run meanwhile
+  settings.idle_spin = kShort;
+  board_.set_spin_time(kLong);
+}
+
+int Comm::submit(Request request, int wire, dt_work* work) {
+  const bool is_deterministic = (settings_.flags & DT_DETERMINISTIC) != 0;
+  const bool can_travel = request.dtype == DT_F32 && (request.op == DT_SUM || request.op == DT_AVG);
+  if (wire == DT_WIRE_DEFAULT) wire = static_cast<int>(settings_.wire);
+  const bool is_sum =
+      request.opcode == Opcode::kAllreduce || request.opcode == Opcode::kReduceScatter;
+  request.wire =
+      is_sum && can_travel && wire > DT_WIRE_EXACT ? static_cast<Wire>(wire) : Wire::kExact;
+  if (request.opcode == Opcode::kAllreduce && world_ > 1) {
+    const std::uint64_t bytes = request.count * element_bytes(request.dtype);
+    if (request.algorithm == Algorithm::kOnly) request.algorithm = table_.choose(bytes);
+    if (is_deterministic) {
+      // In order of rank whatever the size is: both do that.
+      const bool is_short = request.wire == Wire::kExact && bytes <= kDeterministicShort &&
+                            static_cast<std::size_t>(world_) <= kMaxDirect;
+      request.algorithm = is_short ? Algorithm::kOneShot : Algorithm::kDirect;
+      request.is_flat = true;
+    }
+    const bool is_whole =
+        request.algorithm == Algorithm::kOneShot || request.algorithm == Algorithm::kDoubling;
+    if (is_whole) request.wire = Wire::kExact;  // all ranks make the sum: of the same values
+  }
+  return board_.submit(request, map_, work);
+}
+
+int Comm::wait_for(Request request) {
+  dt_work work = 0;
+  request.is_own = true;
+  int status = submit(request, DT_WIRE_EXACT, &work);
+  if (status == DT_OK) status = board_.wait(work, -1);
+  if (status != DT_OK) throw CommError(status, board_.error_text(), {});
+  return status;
+}
+
+// The slowest rank's best of a few, in seconds.
+double Comm::time_of(Algorithm algorithm, std::vector<float>& values) {
+  constexpr int kRepeats = 6;
+  Request request;
+  request.opcode = Opcode::kAllreduce;
+  request.dtype = DT_F32;
+  request.count = values.size();
+  request.algorithm = algorithm;
+  request.in = request.out = reinterpret_cast<std::byte*>(values.data());
+  float best = 1e9F;
+  for (int i = 0; i < kRepeats; ++i) {
+    const auto begin = std::chrono::steady_clock::now();
+    wait_for(request);
+    const std::chrono::duration<float> time = std::chrono::steady_clock::now() - begin;
+    if (i > 0) best = std::min(best, time.count());  // the first one meets cold memory
+  }
+  Request slowest;
+  slowest.opcode = Opcode::kAllreduce;
+  slowest.dtype = DT_F32;
+  slowest.op = DT_MAX;
+  slowest.count = 1;
+  slowest.in = slowest.out = reinterpret_cast<std::byte*>(&best);
+  wait_for(slowest);
+  return static_cast<double>(best);
+}
+
+// All ranks see the same times, so they draw the same table.
+void Comm::measure() {
+  constexpr double kEnough = 0.1;  // seconds: links so slow that their bandwidth alone counts
+  const bool is_small = static_cast<std::size_t>(world_) <= kMaxDirect;
+  const Algorithm quick = is_small ? Algorithm::kOneShot : Algorithm::kDoubling;
+  const std::size_t nodes = map_.nodes.size();
+  std::vector<float> values;
+  double spent = 0;
+  const auto is_better = [&](Algorithm one, Algorithm other, std::uint64_t bytes) {
+    values.assign(bytes / sizeof(float), 0.0F);
+    const double first = time_of(one, values), second = time_of(other, values);
+    spent += 6 * (first + second);
+    return first <= second;
+  };
+  const Algorithm large = table_.choose(1 << 30);
+  std::uint64_t border = 4 << 10;
+  while (border < 64 << 10 && spent < kEnough && is_better(quick, large, border)) border *= 2;
+  table_ = AlgorithmTable::by_default(world_, nodes);
+  Algorithm beyond = large;
+  if (nodes > 2 && nodes <= kMaxDirect && spent < kEnough &&
+      is_better(Algorithm::kRing, Algorithm::kDirect, 1 << 20)) {
+    beyond = Algorithm::kRing;
+  }
+  table_.set(beyond, 512 << 10, kAnySize);
+  table_.set(large, border, 512 << 10);
+  table_.set(quick, 0, border);
+  board_.restart_numbers();
 }
 
 bool Comm::is_of_this_process() const {

@@ -17,8 +17,12 @@ bool is_ready(int fd, short events) {
 }  // namespace
 
 Connector::Connector(const Identity& identity, std::int32_t to, Stream stream,
-                     std::vector<Address> addresses)
-    : identity_(identity), to_(to), stream_(stream), addresses_(std::move(addresses)) {}
+                     std::vector<Address> addresses, std::uint32_t lane)
+    : identity_(identity),
+      to_(to),
+      stream_(stream),
+      lane_(lane),
+      addresses_(std::move(addresses)) {}
 
 void Connector::add_to_poll(std::vector<pollfd>& set) const {
   if (handshake_) {
@@ -54,7 +58,7 @@ Fd Connector::step() {
       return {};
     }
     send_without_delay(connecting_.get());
-    handshake_.emplace(identity_, to_, stream_, std::move(connecting_));
+    handshake_.emplace(identity_, to_, stream_, lane_, std::move(connecting_));
   }
   if (handshake_) {
     const Progress progress = handshake_->step();

@@ -21,12 +21,14 @@ static_assert(sizeof(FrameHead) == 24);
 bool is_acceptable(const FrameHead& head) {
   switch (static_cast<FrameKind>(head.kind)) {
     case FrameKind::kTable:
+    case FrameKind::kNodes:
       return head.text_bytes <= kMaxTableText;
     case FrameKind::kJoin:
     case FrameKind::kReady:
     case FrameKind::kGo:
     case FrameKind::kFail:
     case FrameKind::kBye:
+    case FrameKind::kShare:
       return head.text_bytes <= kMaxFrameText;
   }
   return false;
@@ -35,7 +37,7 @@ bool is_acceptable(const FrameHead& head) {
 }  // namespace
 
 std::string encode(const Frame& frame) {
-  const bool is_table = frame.kind == FrameKind::kTable;
+  const bool is_table = frame.kind == FrameKind::kTable || frame.kind == FrameKind::kNodes;
   const std::size_t limit = is_table ? kMaxTableText : kMaxFrameText;
   const std::size_t text_bytes = std::min(frame.text.size(), limit);
   const FrameHead head{static_cast<std::uint32_t>(frame.kind),

@@ -17,10 +17,12 @@ namespace dtl::ring {
 enum class FrameKind : std::uint32_t {
   kJoin = 1,   // rank -> 0: text is this rank's listening address and host name
   kTable = 2,  // 0 -> all: the same of all ranks
-  kReady = 3,  // rank -> 0: both links of this rank exist
-  kGo = 4,     // 0 -> all: all links of the ring exist
+  kReady = 3,  // rank -> 0: all links of this rank exist
+  kGo = 4,     // 0 -> all: all links exist
   kFail = 5,   // everybody: the communicator failed, with status and reason
   kBye = 6,    // everybody: `rank` destroyed its communicator after `completed` operations
+  kShare = 7,  // rank -> 0: status is whether it can read its node's memory; text: why not
+  kNodes = 8,  // 0 -> all: text has for each rank whether its node shares memory
 };
 
 struct Frame {
@@ -32,7 +34,7 @@ struct Frame {
 };
 
 constexpr std::size_t kMaxFrameText = 1024;      // of a reason; longer ones are cut
-constexpr std::size_t kMaxTableText = 16 << 20;  // 65,535 ranks with names of 200 bytes
+constexpr std::size_t kMaxTableText = 48 << 20;  // 65,535 ranks with 700 bytes each
 
 std::string encode(const Frame& frame);
 

@@ -7,78 +7,21 @@
 #include <exception>
 #include <vector>
 
-#include "ring/comm.h"
-#include "ring/comm_error.h"
+#include "ring/c_abi.h"
 #include "ring/environment.h"
-#include "ring/reduce.h"
 
+using namespace dtl::ring::c_abi;  // NOLINT: the whole file is about it
 using dtl::ring::Comm;
 using dtl::ring::CommError;
-using dtl::ring::Opcode;
-using dtl::ring::Request;
 
 namespace {
 
-constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 62;  // keeps sums of sizes in 64 bits
 constexpr int kDefaultConnectTimeout_ms = 60000;
-constexpr int kDefaultOperationTimeout_ms = 600000;
+constexpr int kDefaultOperationTimeout_ms = 600000, kDefaultWarnTimeout_ms = 30000;
 
-// Programs that were compiled with an earlier dtring.h have a dt_options that ends before
-// `address`.
+// A later header of the same ABI may have more options, an earlier one fewer.
 bool is_known_size(std::uint32_t size) {
-  return size == sizeof(dt_options) || size == offsetof(dt_options, address);
-}
-
-// dt_comm is never defined: it is the C name of Comm.
-Comm* of(dt_comm* comm) {
-  return reinterpret_cast<Comm*>(comm);
-}
-const Comm* of(const dt_comm* comm) {
-  return reinterpret_cast<const Comm*>(comm);
-}
-dt_comm* as_c(Comm* comm) {
-  return reinterpret_cast<dt_comm*>(comm);
-}
-
-bool is_usable(dt_comm* comm) {
-  return comm != nullptr && of(comm)->is_of_this_process();
-}
-
-// Everything that can be wrong with one buffer of `count` elements.
-bool is_buffer(const void* data, std::uint64_t count, int dtype) {
-  const std::size_t bytes = dtl::ring::element_bytes(dtype);
-  if (bytes == 0 || count > kMaxBytes / bytes) return false;
-  const bool is_aligned = reinterpret_cast<std::uintptr_t>(data) % bytes == 0;
-  return count == 0 || (data != nullptr && is_aligned);
-}
-
-int submit(dt_comm* comm, const Request& request, dt_work* work) {
-  try {
-    return of(comm)->board().submit(request, work);
-  } catch (const CommError& error) {
-    return error.dt_status();
-  } catch (const std::exception&) {
-    return DT_E_NOMEM;
-  }
-}
-
-int gather(dt_comm* comm, const void* in, void* out, const std::vector<std::uint64_t>& counts,
-           int dtype, std::uint64_t tag, dt_work* work) {
-  std::uint64_t total = 0;
-  for (const std::uint64_t count : counts) {
-    if (count > kMaxBytes || (total += count) > kMaxBytes) return DT_E_INVAL;
-  }
-  const std::uint64_t own = counts[static_cast<std::size_t>(of(comm)->rank())];
-  if (!is_buffer(in, own, dtype) || !is_buffer(out, total, dtype)) return DT_E_INVAL;
-  Request request;
-  request.opcode = Opcode::kAllgather;
-  request.dtype = dtype;
-  request.count = total;
-  request.tag = tag;
-  request.in = static_cast<const std::byte*>(in);
-  request.out = static_cast<std::byte*>(out);
-  request.counts = counts.data();
-  return submit(comm, request, work);
+  return size == sizeof(dt_options);
 }
 
 }  // namespace
@@ -94,6 +37,8 @@ int dt_options_init(dt_options* options, uint32_t size) {
   options->world = 1;
   options->connect_timeout_ms = kDefaultConnectTimeout_ms;
   options->operation_timeout_ms = kDefaultOperationTimeout_ms;
+  options->warn_timeout_ms = kDefaultWarnTimeout_ms;
+  options->wire = DT_WIRE_EXACT;
   return DT_OK;
 }
 
@@ -104,7 +49,9 @@ int dt_comm_create(const dt_options* options, dt_comm** comm) {
   dt_options known{};
   std::memcpy(&known, options, options->size);
   Comm* created = nullptr;
-  const int status = dtl::ring::create_comm(known, {}, &created);
+  dtl::ring::Tuning tuning;
+  tuning.tunes = true;
+  const int status = dtl::ring::create_comm(known, tuning, &created);
   *comm = as_c(created);
   return status;
 }
@@ -154,62 +101,14 @@ int dt_comm_destroy(dt_comm* comm) {
   return DT_OK;
 }
 
-int dt_allreduce(dt_comm* comm, const void* in, void* out, uint64_t count, int dtype, int op,
-                 uint64_t tag, dt_work* work) {
-  if (!is_usable(comm) || work == nullptr || op != DT_SUM) return DT_E_INVAL;
-  if (!is_buffer(in, count, dtype) || !is_buffer(out, count, dtype)) return DT_E_INVAL;
-  Request request;
-  request.opcode = Opcode::kAllreduce;
-  request.dtype = dtype;
-  request.op = op;
-  request.count = count;
-  request.tag = tag;
-  request.in = static_cast<const std::byte*>(in);
-  request.out = static_cast<std::byte*>(out);
-  return submit(comm, request, work);
-}
-
-int dt_allgather(dt_comm* comm, const void* in, void* out, uint64_t count_per_rank, int dtype,
-                 uint64_t tag, dt_work* work) {
-  if (!is_usable(comm) || work == nullptr) return DT_E_INVAL;
-  try {
-    const auto world = static_cast<std::size_t>(of(comm)->world());
-    return gather(comm, in, out, std::vector(world, count_per_rank), dtype, tag, work);
-  } catch (const std::exception&) {
-    return DT_E_NOMEM;
-  }
-}
-
-int dt_allgatherv(dt_comm* comm, const void* in, void* out, const uint64_t* counts, int dtype,
-                  uint64_t tag, dt_work* work) {
-  if (!is_usable(comm) || work == nullptr || counts == nullptr) return DT_E_INVAL;
-  try {
-    const std::vector<std::uint64_t> copy(counts, counts + of(comm)->world());
-    return gather(comm, in, out, copy, dtype, tag, work);
-  } catch (const std::exception&) {
-    return DT_E_NOMEM;
-  }
-}
-
-int dt_broadcast(dt_comm* comm, void* data, uint64_t count, int dtype, int root, uint64_t tag,
-                 dt_work* work) {
-  if (!is_usable(comm) || work == nullptr || !is_buffer(data, count, dtype)) return DT_E_INVAL;
-  if (root < 0 || root >= of(comm)->world()) return DT_E_INVAL;
-  Request request;
-  request.opcode = Opcode::kBroadcast;
-  request.dtype = dtype;
-  request.root = root;
-  request.count = count;
-  request.tag = tag;
-  request.in = request.out = static_cast<std::byte*>(data);
-  return submit(comm, request, work);
-}
-
-int dt_barrier(dt_comm* comm, uint64_t tag, dt_work* work) {
-  if (!is_usable(comm) || work == nullptr) return DT_E_INVAL;
-  Request request;
-  request.tag = tag;
-  return submit(comm, request, work);
+int dt_comm_split(dt_comm* comm, int color, int key, dt_comm** part) {
+  if (part == nullptr) return DT_E_INVAL;
+  *part = nullptr;
+  if (!is_usable(comm)) return DT_E_INVAL;
+  Comm* created = nullptr;
+  const int status = guarded([&] { return of(comm)->split(color, key, &created); });
+  *part = as_c(created);
+  return status;
 }
 
 int dt_wait(dt_comm* comm, dt_work work, int32_t timeout_ms) {
@@ -218,6 +117,44 @@ int dt_wait(dt_comm* comm, dt_work work, int32_t timeout_ms) {
 
 int dt_test(dt_comm* comm, dt_work work) {
   return dt_wait(comm, work, 0);
+}
+
+int dt_wait_any(dt_comm* comm, dt_work* works, int32_t* statuses, uint32_t max, uint32_t* count,
+                int32_t timeout_ms) {
+  if (!is_usable(comm) || works == nullptr || statuses == nullptr || count == nullptr || max == 0) {
+    return DT_E_INVAL;
+  }
+  return of(comm)->board().wait_any(works, statuses, max, count, timeout_ms);
+}
+
+int dt_completion_fd(dt_comm* comm) {
+  return is_usable(comm) ? of(comm)->board().completion_fd() : DT_E_INVAL;
+}
+
+void* dt_alloc(dt_comm* comm, uint64_t bytes) {
+  if (!is_usable(comm) || bytes > kMaxBytes) return nullptr;
+  void* memory = nullptr;
+  (void)guarded([&] {
+    memory = of(comm)->allocate(bytes);
+    return DT_OK;
+  });
+  return memory;
+}
+
+int dt_free(dt_comm* comm, void* memory) {
+  if (!is_usable(comm)) return DT_E_INVAL;
+  return guarded([&] { return of(comm)->release(memory); });
+}
+
+int dt_stats_json(dt_comm* comm, char* text, uint32_t bytes) {
+  if (!is_usable(comm) || text == nullptr || bytes == 0) return DT_E_INVAL;
+  return guarded([&] {
+    const std::string json = of(comm)->stats_json();
+    const std::size_t length = std::min<std::size_t>(json.size(), bytes - 1);
+    std::memcpy(text, json.data(), length);
+    text[length] = '\0';
+    return static_cast<int>(json.size());
+  });
 }
 
 const char* dt_strerror(int status) {

@@ -1,11 +1,12 @@
-/* dtring.h: collectives for data-parallel training over TCP. C ABI, documented in dtring(3).
+/* dtring.h: collectives for data-parallel training over TCP and shared memory. C ABI, documented in
+ * dtring(3).
  *
  * A communicator joins `world` ranks. Every call that moves data is asynchronous: it enqueues the
- * operation, in the same order on every rank, and returns a work id; buffers belong to the library
- * until dt_wait or dt_test has reported that id. One communication thread per communicator owns all
- * sockets. Calls on one communicator may come from several threads. No call aborts the process,
- * throws, or prints. After the first error a communicator only answers that error and can be
- * destroyed.
+ * operation, in the same order on every rank, and returns a work id (dt_send and dt_recv: in the
+ * same order on both ranks of the pair); buffers belong to the library until dt_wait or dt_test has
+ * reported that id. One communication thread per communicator owns all sockets. Calls on one
+ * communicator may come from several threads. No call aborts the process, throws, or prints. After
+ * the first error a communicator only answers that error and can be destroyed.
  */
 #ifndef DTRING_H
 #define DTRING_H
@@ -17,7 +18,7 @@
 extern "C" {
 #endif
 
-#define DT_ABI 1
+#define DT_ABI 2
 #define DT_API __attribute__((visibility("default")))
 
 typedef struct dt_comm dt_comm;
@@ -37,8 +38,47 @@ enum dt_status {
   DT_E_VERSION = -9
 };
 
-enum dt_dtype { DT_U8 = 0, DT_I32 = 1, DT_I64 = 2, DT_F32 = 3, DT_F64 = 4 };
-enum dt_op { DT_SUM = 0 };
+/* DT_F16 is IEEE binary16, DT_BF16 the upper half of a float; sums of both are made in float and
+ * rounded once. DT_BOOL is one byte, 0 or not; results are 0 or 1. */
+enum dt_dtype {
+  DT_U8 = 0,
+  DT_I32 = 1,
+  DT_I64 = 2,
+  DT_F32 = 3,
+  DT_F64 = 4,
+  DT_I8 = 5,
+  DT_F16 = 6,
+  DT_BF16 = 7,
+  DT_BOOL = 8
+};
+
+/* Integers wrap around. DT_AVG divides the sum by the number of ranks (integers: towards zero) and
+ * is not for DT_BOOL. For DT_BOOL DT_SUM and DT_MAX are "or", DT_PROD and DT_MIN "and". The bit
+ * operations are for integers and DT_BOOL. DT_MIN and DT_MAX of a NaN and a number are NaN. */
+enum dt_op {
+  DT_SUM = 0,
+  DT_AVG = 1,
+  DT_MIN = 2,
+  DT_MAX = 3,
+  DT_PROD = 4,
+  DT_BAND = 5,
+  DT_BOR = 6,
+  DT_BXOR = 7
+};
+
+/* How DT_F32 values of a DT_SUM or DT_AVG travel between hosts. Rounded to nearest, ties to even;
+ * sums are made in float; all ranks get the same bits. Other types always travel as they are. */
+enum dt_wire {
+  DT_WIRE_DEFAULT = 0, /* the communicator's: dt_options, or DTRING_WIRE */
+  DT_WIRE_EXACT = 1,
+  DT_WIRE_BF16 = 2,
+  DT_WIRE_F16 = 3
+};
+
+enum dt_flags {
+  DT_DETERMINISTIC = 1 /* every element is summed in order of rank, whatever the size of the tensor,
+                          its neighbours and the hosts are */
+};
 
 /* Sized for evolution: set size by dt_options_init. */
 typedef struct dt_options {
@@ -52,8 +92,18 @@ typedef struct dt_options {
   uint64_t job;                 /* distinguishes jobs and epochs in the handshake */
   int32_t connect_timeout_ms;   /* the whole rendezvous; default 60,000 */
   int32_t operation_timeout_ms; /* one operation; default 600,000 */
-  const char* address; /* numeric, of this host: where this rank listens for its neighbours; NULL:
-                          where it reached rank 0 from. Rank 0 listens on master_address */
+  const char* address; /* numeric, of this host: where this rank listens for its peers; NULL: where
+                          it reached rank 0 from. Rank 0 listens on master_address */
+  /* Since ABI 2. Rank 0's values of what must be equal everywhere hold for all ranks. */
+  int32_t warn_timeout_ms; /* an operation that waits this long is warned of; default 30,000 */
+  int32_t streams;         /* TCP connections to each peer for large operations; 0: by the link */
+  int32_t wire;            /* a dt_wire; default DT_WIRE_EXACT */
+  uint32_t flags;          /* dt_flags */
+  const char* allreduce;   /* "oneshot:0-32K;direct:32K-4M;ring:4M-max"; NULL: measured */
+  /* Called with warnings, one line each without its end, by the communication thread; NULL: they
+     are only counted. Must not call this library. */
+  void (*warn)(const char* text, void* context);
+  void* warn_context;
 } dt_options;
 
 DT_API uint32_t dt_abi_version(void);
@@ -65,8 +115,13 @@ DT_API int dt_options_init(dt_options* options, uint32_t size);
 DT_API int dt_comm_create(const dt_options* options, dt_comm** comm);
 /* From RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT, DTRING_ADDRESS, DTRING_COMM_CPUS, DTLAUNCH_HOST,
  * DTLAUNCH_JOB and the secret on descriptor DTRING_SECRET_FD, else in the file DTRING_SECRET_FILE
- * (mode 0600, at least 32 bytes). */
+ * (mode 0600, at least 32 bytes); DTRING_ALLREDUCE, DTRING_WIRE, DTRING_DETERMINISTIC,
+ * DTRING_STREAMS, DTRING_TIMEOUT and DTRING_WARN (both in seconds). Warnings go to standard
+ * error. */
 DT_API int dt_comm_from_env(dt_comm** comm);
+/* Collective: ranks with the same color >= 0 form a communicator, in order of key, then of rank; a
+ * negative color takes part and gets NULL. Blocks. The parent stays usable. */
+DT_API int dt_comm_split(dt_comm* comm, int color, int key, dt_comm** part);
 DT_API int dt_comm_rank(const dt_comm* comm);
 DT_API int dt_comm_size(const dt_comm* comm);
 /* Fails every pending and later operation on all ranks with DT_E_ABORTED and this text. */
@@ -76,7 +131,15 @@ DT_API int dt_comm_destroy(dt_comm* comm);
 /* in == out is allowed (and is the fast case). count elements; tag is the caller's label, checked
  * to be equal on all ranks and named in errors. */
 DT_API int dt_allreduce(dt_comm* comm, const void* in, void* out, uint64_t count, int dtype, int op,
-                        uint64_t tag, dt_work* work);
+                        int wire, uint64_t tag, dt_work* work);
+/* in holds world * count_per_rank elements; rank r gets the combined ones from r * count_per_rank
+ * on. out == in + rank * count_per_rank elements is allowed. in is left as it is, unless it is
+ * out. */
+DT_API int dt_reduce_scatter(dt_comm* comm, const void* in, void* out, uint64_t count_per_rank,
+                             int dtype, int op, int wire, uint64_t tag, dt_work* work);
+/* out is used on the root only. */
+DT_API int dt_reduce(dt_comm* comm, const void* in, void* out, uint64_t count, int dtype, int op,
+                     int root, uint64_t tag, dt_work* work);
 /* out holds world * count_per_rank elements, in order of rank. */
 DT_API int dt_allgather(dt_comm* comm, const void* in, void* out, uint64_t count_per_rank,
                         int dtype, uint64_t tag, dt_work* work);
@@ -85,12 +148,45 @@ DT_API int dt_allgatherv(dt_comm* comm, const void* in, void* out, const uint64_
                          int dtype, uint64_t tag, dt_work* work);
 DT_API int dt_broadcast(dt_comm* comm, void* data, uint64_t count, int dtype, int root,
                         uint64_t tag, dt_work* work);
+/* out, of world * count_per_rank elements, is used on the root only; so is in of a scatter. */
+DT_API int dt_gather(dt_comm* comm, const void* in, void* out, uint64_t count_per_rank, int dtype,
+                     int root, uint64_t tag, dt_work* work);
+DT_API int dt_scatter(dt_comm* comm, const void* in, void* out, uint64_t count_per_rank, int dtype,
+                      int root, uint64_t tag, dt_work* work);
+/* Block r of in goes to rank r; block r of out comes from rank r. in and out do not overlap. */
+DT_API int dt_alltoall(dt_comm* comm, const void* in, void* out, uint64_t count_per_rank, int dtype,
+                       uint64_t tag, dt_work* work);
+/* send_counts[r] elements go to rank r, receive_counts[r] come from it; blocks without gaps. */
+DT_API int dt_alltoallv(dt_comm* comm, const void* in, const uint64_t* send_counts, void* out,
+                        const uint64_t* receive_counts, int dtype, uint64_t tag, dt_work* work);
+/* Between two ranks, in the order in which both call them; to == own rank is DT_E_INVAL. */
+DT_API int dt_send(dt_comm* comm, const void* in, uint64_t count, int dtype, int to, uint64_t tag,
+                   dt_work* work);
+DT_API int dt_recv(dt_comm* comm, void* out, uint64_t count, int dtype, int from, uint64_t tag,
+                   dt_work* work);
 DT_API int dt_barrier(dt_comm* comm, uint64_t tag, dt_work* work);
 
 /* DT_OK, DT_PENDING (the time is up, the operation goes on) or the error. timeout_ms < 0: forever
  * (bounded by operation_timeout_ms). An id is released when it was reported as done or failed. */
 DT_API int dt_wait(dt_comm* comm, dt_work work, int32_t timeout_ms);
 DT_API int dt_test(dt_comm* comm, dt_work work);
+/* Reports up to max operations that are complete or failed and releases their ids: *count of them,
+ * with works[i] and statuses[i]. Waits until there is at least one: DT_OK; else DT_PENDING. For one
+ * thread that waits for all; ids that others wait for by dt_wait may be reported here as well. */
+DT_API int dt_wait_any(dt_comm* comm, dt_work* works, int32_t* statuses, uint32_t max,
+                       uint32_t* count, int32_t timeout_ms);
+/* A descriptor that is readable while dt_wait_any would return at once. Only poll it. Opened by the
+ * first call; negative: an error. */
+DT_API int dt_completion_fd(dt_comm* comm);
+
+/* Page-aligned memory that ranks of the same host read without a copy. NULL when there is none.
+ * Freed by dt_free, or with the communicator. */
+DT_API void* dt_alloc(dt_comm* comm, uint64_t bytes);
+DT_API int dt_free(dt_comm* comm, void* memory);
+
+/* How this communicator works, as JSON: hosts, streams, algorithms, bytes moved. Cut off at
+ * bytes - 1; returns the whole length, or a negative error. */
+DT_API int dt_stats_json(dt_comm* comm, char* text, uint32_t bytes);
 
 DT_API const char* dt_strerror(int status);
 /* The full text of the communicator's first error: operation, peer's rank and host, cause. */

@@ -1,12 +1,9 @@
 #include "ring/engine.h"
 
 #include <fmt/format.h>
-#include <linux/sockios.h>
-#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/epoll.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,16 +18,12 @@
 namespace dtl::ring {
 namespace {
 
-// Longer than news take from a rank over rank 0 to another; far shorter than the promised second.
-constexpr auto kSuspicionTime = std::chrono::milliseconds(200);
 constexpr auto kVerdictDelay = std::chrono::milliseconds(250);  // the time news take, generously
 // Looks at the sockets that cost about 1 us each and often save the 10 us of a sleep; more would
 // take the core away from ranks that compute.
 constexpr int kPolls = 20;
-// How long destroy waits for the last bytes to be acknowledged. They are delivered later as well,
-// unless a peer sends something that nobody reads any more.
-constexpr auto kDrainTime = std::chrono::milliseconds(1000);
-constexpr std::uint32_t kDataEvents = EPOLLIN | EPOLLRDHUP | EPOLLET;
+constexpr int kLooksPerCall = 4;  // at shared memory, between two at the sockets
+constexpr std::uint32_t kDataEvents = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
 
 std::thread start_quiet_thread(auto body) {
   sigset_t all, before;
@@ -58,32 +51,40 @@ void keep_on_cpus(pthread_t thread, const std::vector<int>& cpus) {
   pthread_setaffinity_np(thread, bytes, set.get());
 }
 
-void wait_until_acknowledged(int fd, std::chrono::steady_clock::time_point deadline) {
-  for (;;) {
-    int unsent = 0;
-    if (::ioctl(fd, SIOCOUTQ, &unsent) != 0 || unsent == 0) return;
-    if (std::chrono::steady_clock::now() >= deadline) return;
-    pollfd entry{fd, 0, 0};
-    if (::poll(&entry, 1, 1) > 0) return;  // reset or hung up: the peer has gone as well
-  }
-}
-
 }  // namespace
 
-Engine::Engine(const Settings& settings, Links links, Board& board)
+Engine::Engine(const Settings& settings, Links links, NodeShare* memory, Board& board)
     : settings_(settings),
       board_(board),
+      map_(links.map),
+      memory_(map_.has_several_per_node() ? memory : nullptr),
       hosts_(std::move(links.hosts)),
       control_(std::move(links.control)),
-      transfer_(std::move(links.to_next), std::move(links.from_previous), settings.gather_bytes),
+      tcp_(links.links.size()),
+      executor_(map_),
       epoll_(::epoll_create1(EPOLL_CLOEXEC)),
       early_(std::move(links.early)),
-      fork_guard_(descriptors()) {
+      fork_guard_(descriptors(links)) {
   if (!epoll_.valid()) throw CommError(DT_E_SYS, "cannot create an epoll", errno_text(errno));
   watch(board_.wake_fd(), EPOLLIN);
-  watch(transfer_.from_previous(), kDataEvents);
-  watch(transfer_.to_next(), kDataEvents | EPOLLOUT);
+  if (memory_ != nullptr) watch(memory_->wake_fd(), EPOLLIN);
   for (const ControlLine& line : control_) watch(line.fd.get(), EPOLLIN);
+  for (std::size_t peer = 0; peer < links.links.size(); ++peer) {
+    if (!links.links[peer]) continue;
+    tcp_[peer] = links.links[peer].get();
+    for (const int fd : tcp_[peer]->descriptors()) {
+      const auto at = static_cast<std::size_t>(fd);
+      if (link_of_fd_.size() <= at) link_of_fd_.resize(at + 1);
+      link_of_fd_[at] = tcp_[peer];
+      watch(fd, kDataEvents);
+    }
+    executor_.add_link(static_cast<int>(peer), std::move(links.links[peer]));
+  }
+  const auto& locals = map_.locals();
+  for (std::size_t local = 0; memory_ != nullptr && local < locals.size(); ++local) {
+    if (locals[local] == settings_.rank) continue;
+    executor_.add_link(locals[local], memory_->make_link(static_cast<int>(local), locals[local]));
+  }
   thread_ = start_quiet_thread([this] { run(); });
   pthread_setname_np(thread_.native_handle(), "dtring");
   keep_on_cpus(thread_.native_handle(), settings_.cpus);
@@ -93,10 +94,18 @@ Engine::~Engine() {
   thread_.join();
 }
 
-std::vector<int> Engine::descriptors() const {
-  std::vector<int> all{transfer_.to_next(), transfer_.from_previous(), epoll_.get(),
-                       board_.wake_fd()};
+std::vector<int> Engine::descriptors(const Links& links) const {
+  std::vector<int> all{epoll_.get(), board_.wake_fd()};
+  for (const auto& link : links.links) {
+    if (!link) continue;
+    const auto of_link = link->descriptors();
+    all.insert(all.end(), of_link.begin(), of_link.end());
+  }
   for (const ControlLine& line : control_) all.push_back(line.fd.get());
+  if (memory_ != nullptr) {
+    const auto of_memory = memory_->descriptors();
+    all.insert(all.end(), of_memory.begin(), of_memory.end());
+  }
   return all;
 }
 
@@ -117,7 +126,7 @@ void Engine::run() {
     bool moved = false;
     if (!has_failed_) {
       start_submitted();
-      moved = !has_failed_ && transfer_.step();
+      moved = !has_failed_ && executor_.step();
       look_at_links();
       finish_operations();
     }
@@ -137,101 +146,171 @@ void Engine::take_orders() {
 }
 
 void Engine::start_submitted() {
-  while (has_backlog_ && transfer_.has_room() && !has_failed_) {
-    Operation* operation = board_.take_submitted();
-    has_backlog_ = operation != nullptr;
-    if (operation == nullptr) return;
-    operation->deadline = Clock::now() + settings_.operation_timeout;
-    transfer_.start(*operation);
-    fail_if_departed();
-    if (transfer_.previous_closed) suspect(previous(), *transfer_.previous_closed);
+  if (!has_backlog_) return;
+  bool is_empty = true;
+  for (const Lane lane : {Lane::kSmall, Lane::kBulk, Lane::kPair}) {
+    while (executor_.has_room(lane) && !has_failed_) {
+      Operation* operation = board_.take_submitted(lane);
+      if (operation == nullptr) break;
+      operation->deadline = Clock::now() + settings_.operation_timeout;
+      operation->warning = Clock::now() + settings_.warn_timeout;
+      next_warning_ = std::min(next_warning_, operation->warning);
+      try {
+        executor_.start(*operation);
+      } catch (const CommError& error) {
+        return fail(error.dt_status(), settings_.rank, error.what());
+      }
+      fail_if_departed();
+      for (const auto& each : broken_) suspect(each.peer, each.error);
+    }
+    is_empty = is_empty && executor_.has_room(lane);
   }
+  has_backlog_ = !is_empty;
 }
 
 void Engine::finish_operations() {
-  if (has_failed_) return;
-  for (Operation* done = transfer_.take_finished(); done; done = transfer_.take_finished()) {
+  if (has_failed_ || has_read_void_) return;
+  for (Operation* done = executor_.take_finished(); done; done = executor_.take_finished()) {
+    {
+      const std::lock_guard lock(counters_mutex_);  // before anybody hears of it
+      counters_.bytes_sent = executor_.bytes_sent();
+      counters_.bytes_received = executor_.bytes_received();
+      counters_.scratch_bytes = executor_.scratch_bytes();
+    }
     board_.complete(*done);
   }
 }
 
+Engine::Counters Engine::counters() const {
+  const std::lock_guard lock(counters_mutex_);
+  return counters_;
+}
+
 // What the last step found out about the links.
 void Engine::look_at_links() {
-  if (transfer_.mismatch) {
-    const auto& [mine, theirs] = *transfer_.mismatch;
+  if (executor_.mismatch) {
+    const auto& [peer, mine, theirs] = *executor_.mismatch;
     const std::string cause =
-        is_header(theirs)
-            ? fmt::format("{} calls {} as operation {}, {} calls {} as operation {}",
-                          name(settings_.rank), describe(mine), mine.sequence, name(previous()),
-                          describe(theirs), theirs.sequence)
-            : fmt::format("{} sent bytes that do not begin an operation", name(previous()));
-    fail(DT_E_MISMATCH, previous(), cause);
+        is_header(theirs) ? fmt::format("{} calls {} as operation {}, {} calls {} as operation {}",
+                                        name(settings_.rank), describe(mine), mine.sequence,
+                                        name(peer), describe(theirs), theirs.sequence)
+                          : fmt::format("{} sent bytes that do not begin an operation", name(peer));
+    return fail(DT_E_MISMATCH, peer, cause);
   }
-  if (transfer_.previous_left && departure_of(previous()) == nullptr) {
-    note_departure(previous(), *transfer_.previous_left);
+  for (const auto& each : executor_.breaks) {
+    if (each.error == EPROTO) return lose(each.peer, "it sent garbage");
+    broken_.push_back(each);
+    has_read_void_ = has_read_void_ || each.error == ECANCELED;
+    if (departure_of(each.peer) == nullptr || misses_data_of(each.peer)) {
+      suspect(each.peer, each.error);
+    }
   }
-  if (transfer_.previous_closed && departure_of(previous()) == nullptr) {
-    suspect(previous(), *transfer_.previous_closed);
+  executor_.breaks.clear();
+}
+
+bool Engine::misses_data_of(int rank) const {
+  for (Operation* operation : executor_.active()) {
+    const Flow* flow = operation->find_flow(rank);
+    if (flow != nullptr && !(flow->is_received() && flow->is_sent())) return true;
   }
-  if (transfer_.next_closed && departure_of(next()) == nullptr) {
-    read_next();  // it may have said why
-    suspect(next(), *transfer_.next_closed);
-  }
+  return false;
 }
 
 void Engine::look_at_time() {
-  if (has_failed_ || (suspicions_.empty() && transfer_.is_idle())) return;
+  if (has_failed_ || (suspicions_.empty() && executor_.is_idle())) return;
   const auto now = Clock::now();
   const auto suspicions = suspicions_;
   for (const Suspicion& suspicion : suspicions) {
     if (now >= suspicion.deadline) settle(suspicion);
   }
-  if (transfer_.oldest() != nullptr && now >= deadline_of(*transfer_.oldest()) && !has_failed_) {
-    give_up(*transfer_.oldest());
+  if (has_failed_) return;
+  if (now >= next_warning_) {
+    next_warning_ = Clock::time_point::max();
+    for (Operation* operation : executor_.active()) {
+      if (operation->has_warned) continue;
+      if (now >= operation->warning) {
+        warn_of(*operation);
+      } else {
+        next_warning_ = std::min(next_warning_, operation->warning);
+      }
+    }
+  }
+  for (Operation* operation : executor_.active()) {
+    if (now >= deadline_of(*operation)) return give_up(*operation);
   }
 }
 
-// Who has not even heard that the previous rank began knows best whom to name, so it speaks first.
+// Who knows of ranks that have not even begun knows best whom to name, so it speaks first.
 Engine::Clock::time_point Engine::deadline_of(const Operation& operation) const {
-  const bool previous_began = operation.header_received > 0;
-  return operation.deadline + (previous_began ? kVerdictDelay : Clock::duration::zero());
+  return operation.deadline +
+         (operation.unheard().empty() ? Clock::duration(kVerdictDelay) : Clock::duration::zero());
+}
+
+std::string Engine::whom_it_waits_for(const Operation& operation) const {
+  constexpr std::size_t kMostNames = 8;
+  const std::vector<int> unheard = operation.unheard();
+  if (!unheard.empty()) {
+    std::string names;
+    for (std::size_t i = 0; i < unheard.size() && i < kMostNames; ++i) {
+      names += (i > 0 ? ", " : "") + name(unheard[i]);
+    }
+    if (unheard.size() > kMostNames) {
+      names += fmt::format(" and {} more", unheard.size() - kMostNames);
+    }
+    return names + (unheard.size() == 1 ? " has not begun it" : " have not begun it");
+  }
+  for (const Flow& flow : operation.flows) {
+    if (!flow.is_received()) return "waiting for data from " + name(flow.peer);
+  }
+  for (const Flow& flow : operation.flows) {
+    if (!flow.is_sent()) return name(flow.peer) + " does not take data";
+  }
+  return "it is being summed up";
+}
+
+void Engine::warn_of(Operation& operation) {
+  operation.has_warned = true;
+  {
+    const std::lock_guard lock(counters_mutex_);
+    ++counters_.warnings;
+  }
+  if (settings_.warn == nullptr) return;
+  const std::string text = fmt::format(
+      "{}: operation {} ({}) has waited for {} ms: {}", name(settings_.rank), operation.sequence(),
+      operation.description(), settings_.warn_timeout.count(), whom_it_waits_for(operation));
+  settings_.warn(text.c_str(), settings_.warn_context);
 }
 
 void Engine::give_up(const Operation& operation) {
-  std::string reason = name(previous()) + " has not begun it";
-  if (operation.header_received > 0) {
-    reason = transfer_.has_data_to_send() ? name(next()) + " does not take data"
-                                          : "waiting for data from " + name(previous());
-  }
   fail(DT_E_TIMEOUT, settings_.rank,
        fmt::format("{}: operation {} ({}) is not complete after {} ms: {}", name(settings_.rank),
                    operation.sequence(), operation.description(),
-                   settings_.operation_timeout.count(), reason));
+                   settings_.operation_timeout.count(), whom_it_waits_for(operation)));
 }
 
 Engine::Clock::time_point Engine::next_deadline() const {
   auto deadline = Clock::time_point::max();
   if (has_failed_) return deadline;
   for (const Suspicion& suspicion : suspicions_) deadline = std::min(deadline, suspicion.deadline);
-  if (transfer_.oldest() != nullptr) {
-    deadline = std::min(deadline, deadline_of(*transfer_.oldest()));
+  for (const Operation* operation : executor_.active()) {
+    deadline = std::min(deadline, deadline_of(*operation));
   }
-  return deadline;
+  return executor_.is_idle() ? deadline : std::min(deadline, next_warning_);
 }
 
 // True when something happened.
 bool Engine::poll_a_little() {
   if (has_failed_) return false;
-  std::array<epoll_event, 16> events;
-  for (int i = 0; i < kPolls; ++i) {
-    const int n = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), 0);
-    for (int k = 0; k < n; ++k) {
-      const auto& event = events[static_cast<std::size_t>(k)];
-      handle_event(event.data.fd, event.events);
-    }
-    if (n > 0 || board_.has_news()) return true;
+  const bool is_idle = executor_.is_idle();
+  const auto budget = is_idle ? settings_.idle_spin : settings_.active_spin;
+  if (is_idle && budget.count() == 0) return false;
+  const auto end = Clock::now() + budget;
+  for (int i = 1;; ++i) {
+    if (board_.has_news()) return true;
+    if (memory_ != nullptr && executor_.step()) return true;
+    if ((memory_ == nullptr || i % kLooksPerCall == 0) && take_events(0) > 0) return true;
+    if (i >= kPolls && i % kLooksPerCall == 0 && Clock::now() >= end) return false;
   }
-  return false;
 }
 
 void Engine::sleep() {
@@ -242,14 +321,20 @@ void Engine::sleep() {
     timeout_ms = static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 1000000));
   }
   if (!board_.begin_sleep()) return;
-  std::array<epoll_event, 16> events;
+  if (memory_ == nullptr || memory_->begin_sleep()) take_events(timeout_ms);
+  if (memory_ != nullptr) memory_->end_sleep();
+  board_.end_sleep();
+}
+
+int Engine::take_events(int timeout_ms) {
+  std::array<epoll_event, 64> events;
   const int n =
       ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), timeout_ms);
-  board_.end_sleep();
   for (int k = 0; k < n; ++k) {
     const auto& event = events[static_cast<std::size_t>(k)];
     handle_event(event.data.fd, event.events);
   }
+  return n;
 }
 
 void Engine::handle_event(int fd, std::uint32_t events) {
@@ -258,140 +343,17 @@ void Engine::handle_event(int fd, std::uint32_t events) {
     (void)!::read(fd, &count, sizeof count);
     return;
   }
-  if (fd == transfer_.from_previous()) {
-    transfer_.set_readable();
-    return;
-  }
-  if (fd == transfer_.to_next()) {
-    if ((events & EPOLLOUT) != 0) transfer_.set_writable();
-    if ((events & ~static_cast<std::uint32_t>(EPOLLOUT)) != 0) read_next();
+  if (memory_ != nullptr && fd == memory_->wake_fd()) return memory_->clear_wake();
+  const auto at = static_cast<std::size_t>(fd);
+  if (at < link_of_fd_.size() && link_of_fd_[at] != nullptr) {
+    constexpr std::uint32_t kInput = EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR;
+    link_of_fd_[at]->set_ready(fd, (events & kInput) != 0, (events & (EPOLLOUT | EPOLLERR)) != 0,
+                               (events & (EPOLLRDHUP | EPOLLHUP)) != 0);
     return;
   }
   for (ControlLine& line : control_) {
     if (line.fd.get() == fd) return read_line(line);
   }
-}
-
-void Engine::read_line(ControlLine& line) {
-  std::vector<Frame> frames;
-  const int fd = line.fd.get();
-  const LineState state = line.reader.read(fd, frames);
-  for (const Frame& frame : frames) handle(frame, fd);
-  if (state == LineState::kOpen) return;
-  const int error = line.reader.closing_error();
-  line.is_open = false;
-  (void)::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
-  if (state == LineState::kGarbled) return lose(line.rank, "it sent garbage");
-  if (departure_of(line.rank) == nullptr) {
-    lose(line.rank, error == 0 ? "connection closed" : errno_text(error));
-  }
-}
-
-void Engine::read_next() {
-  std::vector<Frame> frames;
-  const LineState state = next_reader_.read(transfer_.to_next(), frames);
-  for (const Frame& frame : frames) handle(frame, transfer_.to_next());
-  if (state == LineState::kGarbled) return lose(next(), "it sent garbage");
-  if (state == LineState::kClosed) suspect(next(), next_reader_.closing_error());
-}
-
-void Engine::handle(const Frame& frame, int origin_fd) {
-  if (frame.rank < 0 || frame.rank >= settings_.world) return;
-  if (frame.kind == FrameKind::kFail) {
-    fail(frame.status, frame.rank, frame.text, origin_fd);
-  } else if (frame.kind == FrameKind::kBye && departure_of(frame.rank) == nullptr) {
-    if (settings_.rank == 0) tell(frame, origin_fd);
-    note_departure(frame.rank, frame.completed);
-  }
-}
-
-const Engine::Departure* Engine::departure_of(int rank) const {
-  const auto is_it = [rank](const Departure& departure) { return departure.rank == rank; };
-  const auto it = std::find_if(departures_.begin(), departures_.end(), is_it);
-  return it == departures_.end() ? nullptr : &*it;
-}
-
-void Engine::note_departure(int rank, std::uint64_t completed) {
-  departures_.push_back({rank, completed});
-  fail_if_departed();
-}
-
-// An operation that a rank will never take part in cannot complete.
-void Engine::fail_if_departed() {
-  const Operation* newest = transfer_.newest();
-  if (newest == nullptr || has_failed_) return;
-  for (const Departure& departure : departures_) {
-    if (departure.completed >= newest->sequence()) continue;
-    fail(DT_E_PEER, departure.rank,
-         fmt::format("{} has left after {} operations, so operation {} ({}) cannot complete",
-                     name(departure.rank), departure.completed, newest->sequence(),
-                     newest->description()));
-    return;
-  }
-}
-
-void Engine::suspect(int rank, int error) {
-  const auto is_it = [rank](const Suspicion& suspicion) { return suspicion.rank == rank; };
-  if (has_failed_ || std::any_of(suspicions_.begin(), suspicions_.end(), is_it)) return;
-  suspicions_.push_back({rank, error, Clock::now() + kSuspicionTime});
-}
-
-void Engine::settle(const Suspicion& suspicion) {
-  std::erase_if(suspicions_, [&](const Suspicion& s) { return s.rank == suspicion.rank; });
-  // Who has left in order has sent everything before; unless the network lost it.
-  const bool breaks_operation = suspicion.rank == previous() && transfer_.previous_closed &&
-                                !transfer_.previous_left && transfer_.wants_data();
-  if (departure_of(suspicion.rank) != nullptr && !breaks_operation) return;
-  lose(suspicion.rank, suspicion.error == 0 ? "connection closed" : errno_text(suspicion.error));
-}
-
-void Engine::lose(int rank, const std::string& how) {
-  fail(DT_E_PEER, rank, fmt::format("{} was lost: {}", name(rank), how));
-}
-
-void Engine::fail(int status, int culprit, const std::string& cause, int origin_fd) {
-  if (has_failed_) return;
-  has_failed_ = true;
-  tell({FrameKind::kFail, status, culprit, 0, cause}, origin_fd);
-  // Nobody looks at the data links from here on; their events would only wake the thread.
-  (void)::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, transfer_.from_previous(), nullptr);
-  (void)::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, transfer_.to_next(), nullptr);
-  const Operation* oldest = transfer_.oldest();
-  const bool says_where = status == DT_E_TIMEOUT || status == DT_E_MISMATCH || !oldest;
-  board_.fail(status, says_where ? cause
-                                 : fmt::format("operation {} ({}) failed: {}", oldest->sequence(),
-                                               oldest->description(), cause));
-}
-
-// Against the ring, and over the star.
-void Engine::tell(const Frame& frame, int origin_fd) {
-  const std::string bytes = encode(frame);
-  for (const ControlLine& line : control_) {
-    if (line.is_open && line.fd.get() != origin_fd) send_now(line.fd.get(), bytes);
-  }
-  if (frame.kind == FrameKind::kFail || frame.rank == settings_.rank) {
-    send_now(transfer_.from_previous(), bytes);
-  }
-}
-
-// Tells everybody how far this rank came, so that nobody waits for more and nobody thinks it dead.
-void Engine::leave() {
-  if (!has_failed_) {
-    const std::uint64_t completed = board_.completed();
-    const auto deadline = Clock::now() + kDrainTime;
-    if (transfer_.is_between_operations()) transfer_.say_bye(completed);
-    tell({FrameKind::kBye, 0, settings_.rank, completed, {}}, -1);
-    if (transfer_.is_idle()) wait_until_acknowledged(transfer_.to_next(), deadline);
-    for (const ControlLine& line : control_) {
-      if (line.is_open) wait_until_acknowledged(line.fd.get(), deadline);
-    }
-  }
-  board_.fail(DT_E_ABORTED, "the communicator was destroyed");
-}
-
-std::string Engine::name(int rank) const {
-  const std::string& host = hosts_[static_cast<std::size_t>(rank)];
-  return host.empty() ? fmt::format("rank {}", rank) : fmt::format("rank {} ({})", rank, host);
 }
 
 }  // namespace dtl::ring

@@ -3,14 +3,14 @@
 // listens to the control lines, and turns everything that can go wrong into one failure that all
 // ranks hear of and name alike.
 //
-// Who tells whom: every rank has a control line to rank 0, which passes news on to all; besides,
-// news run against the ring, from each rank to its previous one. A rank whose line to rank 0 ends
-// without a word says that rank 0 was lost, and rank 0 says so of the others. A data link that ends
-// without a word is only a suspicion for a moment, because its peer may itself be ending over a
-// failure that rank 0 is about to name.
+// Who tells whom: every rank has a control line to rank 0, which passes news on to all. A rank
+// whose line to rank 0 ends without a word says that rank 0 was lost, and rank 0 says so of the
+// others. A data link that ends without a word is only a suspicion for a moment, because its peer
+// may itself be ending over a failure that rank 0 is about to name.
 
 #include <chrono>
 #include <cstdint>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -18,9 +18,9 @@
 #include "base/fd.h"
 #include "ring/board.h"
 #include "ring/control.h"
+#include "ring/executor.h"
 #include "ring/fork_guard.h"
 #include "ring/rendezvous.h"
-#include "ring/transfer.h"
 
 namespace dtl::ring {
 
@@ -28,16 +28,26 @@ class Engine {
  public:
   struct Settings {
     int rank = 0, world = 1;
-    std::chrono::milliseconds operation_timeout{600000};
-    std::size_t gather_bytes = 0;
+    std::chrono::milliseconds operation_timeout{600000}, warn_timeout{30000};
+    void (*warn)(const char* text, void* context) = nullptr;
+    void* warn_context = nullptr;
     std::vector<int> cpus;  // where the thread runs; empty: where the caller does
+    // How long the thread looks for news before it sleeps, while operations are active and while
+    // there are none; zero: a few looks, or none.
+    std::chrono::microseconds active_spin{0}, idle_spin{0};
   };
   // Starts the thread. board must outlive the engine. Throws CommError.
-  Engine(const Settings& settings, Links links, Board& board);
+  Engine(const Settings& settings, Links links, NodeShare* memory, Board& board);
   // The board must have been told to stop.
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
+
+  const NodeMap& map() const { return map_; }
+  struct Counters {
+    std::uint64_t bytes_sent = 0, bytes_received = 0, scratch_bytes = 0, warnings = 0;
+  };
+  Counters counters() const;  // from any thread
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -51,7 +61,7 @@ class Engine {
     std::uint64_t completed;
   };
 
-  std::vector<int> descriptors() const;
+  std::vector<int> descriptors(const Links& links) const;
   void watch(int fd, std::uint32_t events);
   void run();
   void take_orders();
@@ -59,12 +69,14 @@ class Engine {
   void look_at_links();
   void finish_operations();
   void look_at_time();
+  void warn_of(Operation& operation);
+  std::string whom_it_waits_for(const Operation& operation) const;
   bool poll_a_little();
+  int take_events(int timeout_ms);
   void sleep();
   void handle_event(int fd, std::uint32_t events);
 
   void read_line(ControlLine& line);
-  void read_next();
   void handle(const Frame& frame, int origin_fd);
   void note_departure(int rank, std::uint64_t completed);
   void fail_if_departed();
@@ -76,8 +88,7 @@ class Engine {
   void leave();
 
   std::string name(int rank) const;
-  int next() const { return (settings_.rank + 1) % settings_.world; }
-  int previous() const { return (settings_.rank + settings_.world - 1) % settings_.world; }
+  bool misses_data_of(int rank) const;
   const Departure* departure_of(int rank) const;
   Clock::time_point next_deadline() const;
   Clock::time_point deadline_of(const Operation& operation) const;
@@ -85,15 +96,23 @@ class Engine {
 
   const Settings settings_;
   Board& board_;
+  const NodeMap map_;
+  NodeShare* const memory_;  // null: ranks of a node are reached as others are
   std::vector<std::string> hosts_;
   std::vector<ControlLine> control_;
-  FrameReader next_reader_;  // news from the next rank, against the ring
-  Transfer transfer_;
+  std::vector<TcpLink*> tcp_;  // by rank
+  std::vector<TcpLink*> link_of_fd_;
+  Executor executor_;
   Fd epoll_;
   std::vector<Frame> early_;
   std::vector<Departure> departures_;
   std::vector<Suspicion> suspicions_;
+  std::vector<Executor::Break> broken_;
   bool has_backlog_ = false;
+  bool has_read_void_ = false;  // from a rank that has failed or left: nothing ends well any more
+  Clock::time_point next_warning_ = Clock::time_point::max();
+  mutable std::mutex counters_mutex_;
+  Counters counters_;
   bool has_failed_ = false;
   bool stops_ = false;
   ForkGuard fork_guard_;

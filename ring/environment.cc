@@ -63,6 +63,39 @@ std::vector<int> comm_cpus() {
   return cpus;
 }
 
+// A number of seconds, in ms.
+int milliseconds(const char* name, int otherwise) {
+  const std::string value = optional(name);
+  if (value.empty()) return otherwise;
+  const auto seconds = parse_integer(value, 1, 1000000);
+  if (!seconds) {
+    throw CommError(DT_E_INVAL, kAttempt,
+                    fmt::format("{}='{}' is not a number of seconds in 1..1000000", name, value));
+  }
+  return static_cast<int>(*seconds * 1000);
+}
+
+bool is_on(const char* name, bool otherwise) {
+  const std::string value = optional(name);
+  if (value.empty()) return otherwise;
+  if (value == "0" || value == "1") return value == "1";
+  throw CommError(DT_E_INVAL, kAttempt, fmt::format("{}='{}' is neither 0 nor 1", name, value));
+}
+
+int wire_named(const char* name) {
+  const std::string value = optional(name);
+  if (value.empty() || value == "exact" || value == "fp32") return DT_WIRE_EXACT;
+  if (value == "bf16") return DT_WIRE_BF16;
+  if (value == "f16" || value == "fp16") return DT_WIRE_F16;
+  throw CommError(DT_E_INVAL, kAttempt,
+                  fmt::format("{}='{}' is not exact, bf16 or f16", name, value));
+}
+
+void print_warning(const char* text, void*) {
+  const std::string line = fmt::format("dtring: warning: {}\n", text);
+  (void)!::write(STDERR_FILENO, line.data(), line.size());
+}
+
 CommError bad_secret(const std::string& where, const std::string& reason,
                      const std::string& hint = {}) {
   return {DT_E_AUTH, kAttempt, fmt::format("no secret from {}: {}", where, reason), hint};
@@ -132,6 +165,7 @@ EnvironmentOptions::EnvironmentOptions() {
   if (!address_.empty()) options_.address = address_.c_str();
   tuning_.cpus = comm_cpus();
   options_.job = job_number(optional("DTLAUNCH_JOB"));
+  read_choices();
   const std::string descriptor = optional("DTRING_SECRET_FD");
   const std::string path = optional("DTRING_SECRET_FILE");
   if (descriptor.empty() && path.empty()) {
@@ -141,6 +175,22 @@ EnvironmentOptions::EnvironmentOptions() {
   secret_ = descriptor.empty() ? secret_from_file(path) : secret_from_descriptor(descriptor);
   options_.secret = secret_.data();
   options_.secret_bytes = static_cast<std::uint32_t>(secret_.size());
+}
+
+void EnvironmentOptions::read_choices() {
+  allreduce_ = optional("DTRING_ALLREDUCE");
+  if (!allreduce_.empty()) options_.allreduce = allreduce_.c_str();
+  options_.wire = wire_named("DTRING_WIRE");
+  if (is_on("DTRING_DETERMINISTIC", false)) options_.flags |= DT_DETERMINISTIC;
+  if (!optional("DTRING_STREAMS").empty()) {
+    options_.streams = required_integer("DTRING_STREAMS", 1, 64);
+  }
+  options_.operation_timeout_ms = milliseconds("DTRING_TIMEOUT", options_.operation_timeout_ms);
+  options_.warn_timeout_ms = milliseconds("DTRING_WARN", options_.warn_timeout_ms);
+  options_.warn = print_warning;
+  tuning_.tunes = is_on("DTRING_TUNE", true);
+  tuning_.is_verbose = is_on("DTRING_VERBOSE", false);
+  if (!is_on("DTRING_SHARE", true)) tuning_.node = "none";
 }
 
 EnvironmentOptions::~EnvironmentOptions() {

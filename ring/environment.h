@@ -25,7 +25,9 @@ class EnvironmentOptions {
  private:
   dt_options options_{};
   Tuning tuning_;
-  std::string master_address_, host_name_, address_;
+  void read_choices();
+
+  std::string master_address_, host_name_, address_, allreduce_;
   std::vector<std::uint8_t> secret_;
 };
 

@@ -99,7 +99,8 @@ Progress ServerHandshake::check_proof() {
   return equal_in_constant_time(expected, proof_) ? Progress::kDone : Progress::kFailed;
 }
 
-ClientHandshake::ClientHandshake(const Identity& identity, std::int32_t to, Stream stream, Fd fd)
+ClientHandshake::ClientHandshake(const Identity& identity, std::int32_t to, Stream stream,
+                                 std::uint32_t lane, Fd fd)
     : identity_(identity), fd_(std::move(fd)) {
   hello_.magic = kMagic;
   hello_.version = DT_ABI;
@@ -109,6 +110,7 @@ ClientHandshake::ClientHandshake(const Identity& identity, std::int32_t to, Stre
   hello_.world = identity.world;
   hello_.from = identity.rank;
   hello_.to = to;
+  hello_.lane = lane;
   fill_random(hello_.nonce);
 }
 

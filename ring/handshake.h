@@ -35,7 +35,7 @@ struct Hello {
   Stream stream = Stream::kControl;
   std::uint64_t job = 0;
   std::int32_t world = 0, from = 0, to = 0;
-  std::uint32_t reserved = 0;
+  std::uint32_t lane = 0;  // kData: a Lane
   std::array<std::uint8_t, 32> nonce{};
 };
 static_assert(sizeof(Hello) == 72);
@@ -68,6 +68,7 @@ class ServerHandshake {
   int fd() const { return fd_.get(); }
   Fd take() { return std::move(fd_); }
   const Hello& hello() const { return hello_; }  // proved once step() said kDone
+  bool has_replied() const { return replied_; }  // the caller may think that it is through
 
  private:
   Progress answer_hello();
@@ -85,7 +86,8 @@ class ServerHandshake {
 // The connecting side, from a connected socket on.
 class ClientHandshake {
  public:
-  ClientHandshake(const Identity& identity, std::int32_t to, Stream stream, Fd fd);
+  ClientHandshake(const Identity& identity, std::int32_t to, Stream stream, std::uint32_t lane,
+                  Fd fd);
 
   Progress step();  // when readable
   int fd() const { return fd_.get(); }

@@ -1,261 +1,121 @@
 #include "ring/operation.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
 
+#include "ring/plan.h"
 #include "ring/reduce.h"
 
 namespace dtl::ring {
 namespace {
 
-constexpr std::uint32_t kOperationMagic = 0x706f5444;  // "DTop"
-constexpr int kMaxOneShotWorld = 16;  // beyond, n-1 copies of everything cost more than 2 rounds
-
-const char* opcode_name(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kAllreduce:
-      return "allreduce";
-    case Opcode::kAllgather:
-      return "allgather";
-    case Opcode::kBroadcast:
-      return "broadcast";
-    case Opcode::kBarrier:
-      return "barrier";
-    case Opcode::kBye:
-      return "destroy";
-  }
-  return "unknown operation";
-}
-
-// FNV-1a over the counts' bytes, so that 64 bits of header can tell two lists apart.
-std::uint64_t hash_counts(const std::uint64_t* counts, int world) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (int i = 0; i < world; ++i) {
-    for (unsigned shift = 0; shift < 64; shift += 8) {
-      hash = (hash ^ ((counts[i] >> shift) & 0xff)) * 0x100000001b3;
-    }
-  }
-  return hash;
+Lane lane_of(const Request& request, std::uint64_t bytes, int world) {
+  if (request.opcode == Opcode::kPair) return Lane::kPair;
+  // Of alltoallv no rank knows all counts, and all must choose alike.
+  if (request.receive_counts != nullptr) return Lane::kBulk;
+  const bool is_per_rank =
+      request.opcode == Opcode::kReduceScatter || request.opcode == Opcode::kGather ||
+      request.opcode == Opcode::kScatter || request.opcode == Opcode::kAlltoall;
+  const std::uint64_t ranks = is_per_rank ? static_cast<std::uint64_t>(world) : 1;
+  return bytes <= kSmallBytes / ranks ? Lane::kSmall : Lane::kBulk;
 }
 
 }  // namespace
 
-OperationHeader bye_header(std::uint64_t completed) {
-  OperationHeader header;
-  header.magic = kOperationMagic;
-  header.opcode = Opcode::kBye;
-  header.sequence = completed;
-  return header;
-}
-
-bool is_header(const OperationHeader& header) {
-  return header.magic == kOperationMagic && header.opcode >= Opcode::kAllreduce &&
-         header.opcode <= Opcode::kBye;
-}
-
-bool same_operation(const OperationHeader& mine, const OperationHeader& theirs) {
-  return std::memcmp(&mine, &theirs, sizeof mine) == 0;
-}
-
-std::string describe(const OperationHeader& header) {
-  const char* name = opcode_name(header.opcode);
-  switch (header.opcode) {
-    case Opcode::kAllreduce:
-      return fmt::format("{} of {} {}, sum, tag {}", name, header.count, dtype_name(header.dtype),
-                         header.tag);
-    case Opcode::kAllgather:
-      return fmt::format("{} of {} {} in all (counts {:08x}), tag {}", name, header.count,
-                         dtype_name(header.dtype), header.counts_hash & 0xffffffff, header.tag);
-    case Opcode::kBroadcast:
-      return fmt::format("{} of {} {} from rank {}, tag {}", name, header.count,
-                         dtype_name(header.dtype), header.root, header.tag);
-    case Opcode::kBarrier:
-      return fmt::format("{}, tag {}", name, header.tag);
-    case Opcode::kBye:
-      return name;
-  }
-  return name;
-}
-
-std::size_t gather_bytes_limit(int world, std::size_t one_shot_bytes) {
-  const auto ranks = static_cast<std::size_t>(world);
-  return world <= kMaxOneShotWorld ? std::max(ranks * one_shot_bytes, ranks) : ranks;
-}
-
-void Operation::prepare(const Request& request, int rank, int world, std::uint64_t sequence,
-                        std::size_t one_shot_bytes) {
-  rank_ = rank;
-  world_ = world;
-  in_ = request.in;
-  out_ = target_ = request.out;
-  element_bytes_ = ring::element_bytes(request.dtype);
+void Operation::prepare(const Request& request, const NodeMap& map, std::uint64_t sequence) {
+  const auto world = static_cast<std::size_t>(map.world);
+  request_ = request;
+  element_ = element_bytes(request.dtype);
+  counts_.clear();
+  receive_counts_.clear();
   header_ = {};
   header_.magic = kOperationMagic;
   header_.opcode = request.opcode;
   header_.dtype = static_cast<std::uint8_t>(request.dtype);
   header_.op = static_cast<std::uint8_t>(request.op);
-  header_.root = request.root;
+  header_.wire = static_cast<std::uint8_t>(request.wire);
+  header_.algorithm = request.algorithm;
+  header_.root = request.opcode == Opcode::kPair ? 0 : request.root;
   header_.sequence = sequence;
   header_.count = request.count;
   header_.tag = request.tag;
-  header_.one_shot = request.opcode == Opcode::kAllreduce && world <= kMaxOneShotWorld &&
-                     world > 1 && request.count * element_bytes_ <= one_shot_bytes;
-  gather_bytes_ = 0;
-  switch (request.opcode) {
-    case Opcode::kAllreduce:
-      lay_out_equal(static_cast<std::uint64_t>(world));
-      break;
-    case Opcode::kAllgather:
-      header_.counts_hash = hash_counts(request.counts, world);
-      lay_out(request.counts);
-      break;
-    case Opcode::kBarrier:
-    case Opcode::kBroadcast:
-    case Opcode::kBye:
-      bounds_.assign({0, request.count * element_bytes_});
-      break;
-  }
-  if (header_.one_shot != 0 || request.opcode == Opcode::kBarrier) {
-    // Every rank's contribution side by side, in scratch.
-    const std::uint64_t part = header_.one_shot != 0 ? request.count * element_bytes_ : 1;
-    bounds_.clear();
-    for (int i = 0; i <= world; ++i) bounds_.push_back(static_cast<std::uint64_t>(i) * part);
-    gather_bytes_ = bounds_.back();
-  }
-  plan_streams();
-}
-
-void Operation::lay_out_equal(std::uint64_t parts) {
-  const std::uint64_t share = header_.count / parts, rest = header_.count % parts;
-  bounds_.assign(1, 0);
-  for (std::uint64_t i = 0; i < parts; ++i) {
-    bounds_.push_back(bounds_.back() + (share + (i < rest ? 1 : 0)) * element_bytes_);
-  }
-}
-
-void Operation::lay_out(const std::uint64_t* counts) {
-  bounds_.assign(1, 0);
-  for (int i = 0; i < world_; ++i) bounds_.push_back(bounds_.back() + counts[i] * element_bytes_);
-}
-
-void Operation::plan_streams() {
-  const auto ranks = static_cast<std::uint64_t>(world_);
-  const bool is_broadcast = header_.opcode == Opcode::kBroadcast;
-  const bool is_ring_sum = header_.opcode == Opcode::kAllreduce && header_.one_shot == 0;
-  pieces_ = is_broadcast ? 1 : (is_ring_sum ? 2 * (ranks - 1) : ranks - 1);
-  reduced_pieces_ = is_ring_sum ? ranks - 1 : 0;
-  if (is_broadcast) {
-    const bool is_root = rank_ == header_.root, feeds_root = (rank_ + 1) % world_ == header_.root;
-    own_bytes_ = is_root ? bounds_.back() : 0;
-    send_bytes_ = feeds_root ? 0 : bounds_.back();
-    receive_bytes_ = is_root ? 0 : bounds_.back();
-  } else {
-    own_bytes_ = send_piece(0).bytes;
-    send_bytes_ = receive_bytes_ = 0;
-    for (std::uint64_t i = 0; i < pieces_; ++i) {
-      send_bytes_ += send_piece(i).bytes;
-      receive_bytes_ += receive_piece(i).bytes;
-    }
-  }
-  header_sent = header_received = 0;
-  sent_ = received_ = 0;
-  send_at_ = receive_at_ = {};
-  skip_empty(send_at_, true);
-  skip_empty(receive_at_, false);
-}
-
-void Operation::start(std::byte* gather) {
-  if (gather_bytes_ > 0) {
-    target_ = gather;
-    const Segment own = send_piece(0);
-    if (in_ != nullptr) {
-      std::memcpy(target_ + own.begin, in_, own.bytes);
+  if (request.opcode == Opcode::kAllgather || request.opcode == Opcode::kAlltoall) {
+    if (request.counts != nullptr) {
+      counts_.assign(request.counts, request.counts + world);
     } else {
-      std::memset(target_ + own.begin, 0, own.bytes);  // a barrier's byte
+      counts_.assign(world, request.count);
     }
-  } else if (header_.opcode == Opcode::kAllgather) {
-    const Segment own = send_piece(0);
-    if (own.bytes > 0 && in_ != out_ + own.begin) std::memcpy(out_ + own.begin, in_, own.bytes);
+    receive_counts_ = counts_;
+    if (request.receive_counts != nullptr) {
+      receive_counts_.assign(request.receive_counts, request.receive_counts + world);
+    }
   }
-}
-
-std::uint64_t Operation::segment_of(std::int64_t first, std::uint64_t piece) const {
-  const auto ranks = static_cast<std::int64_t>(world_);
-  const std::int64_t segment = (first - static_cast<std::int64_t>(piece) % ranks) % ranks;
-  return static_cast<std::uint64_t>(segment < 0 ? segment + ranks : segment);
-}
-
-Operation::Segment Operation::send_piece(std::uint64_t piece) const {
-  const bool is_broadcast = header_.opcode == Opcode::kBroadcast;
-  const std::uint64_t at = is_broadcast ? 0 : segment_of(rank_, piece);
-  return {bounds_[at], bounds_[at + 1] - bounds_[at]};
-}
-
-Operation::Segment Operation::receive_piece(std::uint64_t piece) const {
-  const bool is_broadcast = header_.opcode == Opcode::kBroadcast;
-  const std::uint64_t at = is_broadcast ? 0 : segment_of(rank_ - 1, piece);
-  return {bounds_[at], bounds_[at + 1] - bounds_[at]};
-}
-
-void Operation::skip_empty(Cursor& cursor, bool is_send) const {
-  while (cursor.piece < pieces_) {
-    const Segment segment = is_send ? send_piece(cursor.piece) : receive_piece(cursor.piece);
-    if (cursor.offset < segment.bytes) return;
-    cursor = {cursor.piece + 1, 0};
+  if (request.opcode == Opcode::kAllgather) {
+    header_.count = 0;
+    for (const std::uint64_t count : counts_) header_.count += count;
+    header_.counts_hash = hash_counts(counts_.data(), map.world);
   }
+  lane_ = lane_of(request_, header_.count * element_, map.world);
+  has_warned = false;
 }
 
-Operation::Span Operation::sendable() const {
-  const std::uint64_t allowed = std::min(send_bytes_, own_bytes_ + received_) - sent_;
-  if (allowed == 0) return {};
-  const Segment segment = send_piece(send_at_.piece);
-  // The first piece of a ring sum is this rank's own input; the others hold sums.
-  const std::byte* base = reduced_pieces_ > 0 && send_at_.piece == 0 ? in_ : target_;
-  return {base + segment.begin + send_at_.offset,
-          static_cast<std::size_t>(std::min(allowed, segment.bytes - send_at_.offset))};
+void Operation::lay_out(const NodeMap& map, Arena& scratch) {
+  arena = &scratch;
+  Planner(*this, map).plan(counts_, receive_counts_);
 }
 
-void Operation::sent(std::size_t bytes) {
-  sent_ += bytes;
-  send_at_.offset += bytes;
-  skip_empty(send_at_, true);
-}
-
-Operation::Slot Operation::receivable() const {
-  if (received_ == receive_bytes_) return {};
-  const Segment segment = receive_piece(receive_at_.piece);
-  const auto left = static_cast<std::size_t>(segment.bytes - receive_at_.offset);
-  if (receive_at_.piece < reduced_pieces_) return {nullptr, left};
-  return {target_ + segment.begin + receive_at_.offset, left};
-}
-
-void Operation::received(std::size_t bytes) {
-  received_ += bytes;
-  receive_at_.offset += bytes;
-  skip_empty(receive_at_, false);
-}
-
-void Operation::reduce(const std::byte* addend, std::size_t bytes) {
-  const std::uint64_t at = receive_piece(receive_at_.piece).begin + receive_at_.offset;
-  add(header_.dtype, out_ + at, in_ + at, addend, bytes / element_bytes_);
-  received(bytes);
-}
-
-void Operation::finish() {
-  if (header_.one_shot == 0) return;
-  const std::uint64_t part = bounds_[1];
-  if (part == 0) return;
-  add(header_.dtype, out_, target_, target_ + part, header_.count);
-  for (std::size_t i = 2; i < static_cast<std::size_t>(world_); ++i) {
-    add(header_.dtype, out_, out_, target_ + i * part, header_.count);
-  }
+void Operation::reset() {
+  flows.clear();
+  sums.clear();
+  arena = nullptr;
 }
 
 void Operation::finish_alone() {
-  const std::size_t bytes = header_.count * element_bytes_;
-  if (bytes > 0 && in_ != out_) std::memcpy(out_, in_, bytes);
+  const std::size_t bytes = request_.opcode == Opcode::kPair ? 0 : request_.count * element_;
+  if (bytes == 0 || request_.in == nullptr || request_.out == nullptr) return;
+  const bool is_sum = request_.opcode == Opcode::kAllreduce ||
+                      request_.opcode == Opcode::kReduceScatter ||
+                      request_.opcode == Opcode::kReduce;
+  if (is_sum) {  // a copy, but for truths
+    const Operand own{request_.in};
+    combine(request_.dtype, request_.op, request_.out, &own, 1, request_.count);
+  } else if (request_.in != request_.out) {
+    std::memcpy(request_.out, request_.in, bytes);
+  }
+}
+
+Flow* Operation::find_flow(int peer) {
+  for (Flow& flow : flows) {
+    if (flow.peer == peer) return &flow;
+  }
+  return nullptr;
+}
+
+// How much of `bytes` may be read now.
+std::uint64_t Operation::allowed(const Gate& gate, std::uint64_t bytes) const {
+  if (gate.kind == Gate::Kind::kOpen) return bytes;
+  const std::uint64_t come =
+      gate.kind == Gate::Kind::kFlow ? flows[gate.index].prefix : sums[gate.index].done;
+  return come <= gate.from ? 0 : std::min(bytes, come - gate.from);
+}
+
+bool Operation::is_done() const {
+  for (const Flow& flow : flows) {
+    if (!flow.is_sent() || !flow.is_received()) return false;
+  }
+  for (const Sum& sum : sums) {
+    if (sum.done < sum.bytes) return false;
+  }
+  return true;
+}
+
+std::vector<int> Operation::unheard() const {
+  std::vector<int> ranks;
+  for (const Flow& flow : flows) {
+    if (flow.receives && !flow.has_heard) ranks.push_back(flow.peer);
+  }
+  std::sort(ranks.begin(), ranks.end());
+  return ranks;
 }
 
 }  // namespace dtl::ring

@@ -1,98 +1,79 @@
 #include "ring/reduce.h"
 
-#include "ring/dtring.h"
+#include <cstdlib>
 
-// One clone per instruction set, chosen when the library is loaded. The resolvers run before a
-// sanitizer is ready, so sanitized builds take the plain code.
-#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define DTL_EVERY_CPU __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define DTL_EVERY_CPU
-#endif
+#include "ring/kernels.h"
 
 namespace dtl::ring {
 namespace {
 
-// Two loops, because the compiler's overlap test would send out == left down the scalar path.
-// Integers are added unsigned, where wrapping around is defined.
-#define DTL_DEFINE_SUM(T)                                                                        \
-  DTL_EVERY_CPU void accumulate(T* __restrict out, const T* __restrict right, std::size_t n) {   \
-    for (std::size_t i = 0; i < n; ++i) out[i] = static_cast<T>(out[i] + right[i]);              \
-  }                                                                                              \
-  DTL_EVERY_CPU void sum(T* __restrict out, const T* __restrict left, const T* __restrict right, \
-                         std::size_t n) {                                                        \
-    for (std::size_t i = 0; i < n; ++i) out[i] = static_cast<T>(left[i] + right[i]);             \
-  }
+struct Dtype {
+  std::size_t bytes;
+  const char* name;
+};
+constexpr Dtype kDtypes[] = {{1, "u8"}, {4, "i32"}, {8, "i64"},  {4, "f32"}, {8, "f64"},
+                             {1, "i8"}, {2, "f16"}, {2, "bf16"}, {1, "bool"}};
+constexpr const char* kOps[] = {"sum", "avg", "min", "max", "prod", "band", "bor", "bxor"};
 
-DTL_DEFINE_SUM(std::uint8_t)
-DTL_DEFINE_SUM(std::uint32_t)
-DTL_DEFINE_SUM(std::uint64_t)
-DTL_DEFINE_SUM(float)
-DTL_DEFINE_SUM(double)
-#undef DTL_DEFINE_SUM
+bool is_dtype(int dtype) {
+  return dtype >= DT_U8 && dtype <= DT_BOOL;
+}
+bool is_op(int op) {
+  return op >= DT_SUM && op <= DT_BXOR;
+}
+bool is_float(int dtype) {
+  return dtype == DT_F16 || dtype == DT_BF16 || dtype == DT_F32 || dtype == DT_F64;
+}
 
-template <typename T>
-void add_as(std::byte* out, const std::byte* left, const std::byte* right, std::size_t count) {
-  auto* o = reinterpret_cast<T*>(out);
-  const auto* l = reinterpret_cast<const T*>(left);
-  const auto* r = reinterpret_cast<const T*>(right);
-  if (out == left) {
-    accumulate(o, r, count);
-  } else {
-    sum(o, l, r, count);
-  }
+// DTRING_KERNELS=scalar, avx2 or avx512 asks for others than the best.
+const Kernels& kernels() {
+  static const Kernels& chosen = kernels_or_best(std::getenv("DTRING_KERNELS"));
+  return chosen;
 }
 
 }  // namespace
 
 std::size_t element_bytes(int dtype) {
-  switch (dtype) {
-    case DT_U8:
-      return 1;
-    case DT_I32:
-    case DT_F32:
-      return 4;
-    case DT_I64:
-    case DT_F64:
-      return 8;
-    default:
-      return 0;
-  }
+  return is_dtype(dtype) ? kDtypes[dtype].bytes : 0;
 }
 
 const char* dtype_name(int dtype) {
-  switch (dtype) {
-    case DT_U8:
-      return "u8";
-    case DT_I32:
-      return "i32";
-    case DT_I64:
-      return "i64";
-    case DT_F32:
-      return "f32";
-    case DT_F64:
-      return "f64";
-    default:
-      return "unknown type";
-  }
+  return is_dtype(dtype) ? kDtypes[dtype].name : "unknown type";
 }
 
-void add(int dtype, std::byte* out, const std::byte* left, const std::byte* right,
-         std::size_t count) {
-  switch (dtype) {
-    case DT_U8:
-      return add_as<std::uint8_t>(out, left, right, count);
-    case DT_I32:
-      return add_as<std::uint32_t>(out, left, right, count);
-    case DT_I64:
-      return add_as<std::uint64_t>(out, left, right, count);
-    case DT_F32:
-      return add_as<float>(out, left, right, count);
-    case DT_F64:
-      return add_as<double>(out, left, right, count);
-    default:
-      return;
-  }
+const char* op_name(int op) {
+  return is_op(op) ? kOps[op] : nullptr;
+}
+
+bool can_combine(int dtype, int op) {
+  if (!is_dtype(dtype) || !is_op(op)) return false;
+  if (op == DT_AVG) return dtype != DT_BOOL;
+  return op < DT_BAND || !is_float(dtype);
+}
+
+std::size_t wire_bytes(int dtype, Wire wire) {
+  return wire == Wire::kExact ? element_bytes(dtype) : 2;
+}
+
+void combine(int dtype, int op, std::byte* out, const Operand* operands, std::size_t n,
+             std::size_t count) {
+  combine_with(kernels(), dtype, op, out, operands, n, count);
+}
+
+void divide(int dtype, std::byte* data, std::size_t count, std::uint64_t divisor) {
+  divide_with(kernels(), dtype, data, count, divisor);
+}
+
+void to_wire(Wire wire, std::byte* out, const float* in, std::size_t count) {
+  to_wire_with(kernels(), wire, out, in, count);
+}
+
+void from_wire(Wire wire, float* out, const std::byte* in, std::size_t count) {
+  from_wire_with(kernels(), wire, out, in, count);
+}
+
+void round_to_wire(Wire wire, float* values, std::size_t count) {
+  round_to_wire_with(kernels(), wire, values, count);
 }
 
 }  // namespace dtl::ring

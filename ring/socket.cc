@@ -65,13 +65,17 @@ bool Address::is_unspecified() const {
   return reinterpret_cast<const sockaddr_in*>(&storage_)->sin_addr.s_addr == INADDR_ANY;
 }
 
-std::string Address::text() const {
+std::string Address::host() const {
   std::array<char, NI_MAXHOST> host{};
   if (::getnameinfo(get(), bytes_, host.data(), host.size(), nullptr, 0, NI_NUMERICHOST) != 0) {
     return "unknown address";
   }
-  return family() == AF_INET6 ? fmt::format("[{}]:{}", host.data(), port())
-                              : fmt::format("{}:{}", host.data(), port());
+  return host.data();
+}
+
+std::string Address::text() const {
+  return family() == AF_INET6 ? fmt::format("[{}]:{}", host(), port())
+                              : fmt::format("{}:{}", host(), port());
 }
 
 std::vector<Address> resolve(const std::string& name, int port) {

@@ -24,6 +24,7 @@ class Address {
   int port() const;
   Address with_port(int port) const;
   bool is_unspecified() const;  // 0.0.0.0 or ::
+  std::string host() const;     // "10.0.0.1", "fd00::1"
   std::string text() const;     // "10.0.0.1:29500", "[fd00::1]:29500"
 
  private:

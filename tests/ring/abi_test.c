@@ -16,7 +16,7 @@ static int all_operations(dt_comm* comm) {
   float in[4] = {1, 2, 3, 4}, out[4] = {0};
   const uint64_t counts[1] = {4};
   dt_work work = 0;
-  CHECK(dt_allreduce(comm, in, out, 4, DT_F32, DT_SUM, 1, &work) == DT_OK);
+  CHECK(dt_allreduce(comm, in, out, 4, DT_F32, DT_SUM, DT_WIRE_DEFAULT, 1, &work) == DT_OK);
   CHECK(work != 0 && dt_wait(comm, work, -1) == DT_OK);
   CHECK(memcmp(in, out, sizeof in) == 0);
   CHECK(dt_allgather(comm, in, out, 4, DT_F32, 2, &work) == DT_OK);

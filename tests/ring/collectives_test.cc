@@ -13,8 +13,6 @@
 namespace dtl::ring::test {
 namespace {
 
-constexpr Tuning kAlwaysRing{0};  // also the shortest allreduce goes around twice
-
 float value_at(int rank, std::size_t i) {
   return static_cast<float>((static_cast<std::size_t>(rank) * 31 + i * 7) % 1000) - 500.0f;
 }
@@ -46,8 +44,9 @@ class World : public ::testing::TestWithParam<int> {};
 INSTANTIATE_TEST_SUITE_P(Of, World, ::testing::Values(1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 16, 17),
                          [](const auto& tested) { return std::to_string(tested.param); });
 
-void check_allreduce(int world, const Tuning& tuning) {
-  run_ranks(world, tuning, {}, [world](dt_comm* comm, int rank) {
+void check_allreduce(int world, const char* algorithm) {
+  const auto adjust = [=](dt_options& options) { options.allreduce = algorithm; };
+  run_ranks(world, {}, adjust, [world](dt_comm* comm, int rank) {
     for (const std::size_t count : sizes_for(world)) {
       const std::vector<float> expected = sum_of_inputs(world, count);
       std::vector<float> in_place = input_of(rank, count);
@@ -57,8 +56,8 @@ void check_allreduce(int world, const Tuning& tuning) {
       const std::vector<float> in = input_of(rank, count);
       std::vector<float> out(count, -1.0f);
       dt_work work = 0;
-      const int status =
-          dt_allreduce(comm, in.data(), out.data(), count, DT_F32, DT_SUM, count, &work);
+      const int status = dt_allreduce(comm, in.data(), out.data(), count, DT_F32, DT_SUM,
+                                      DT_WIRE_DEFAULT, count, &work);
       ASSERT_EQ(wait_for(comm, status, work), DT_OK) << last_error(comm);
       EXPECT_TRUE(same_bits(out, expected)) << "out of place, rank " << rank << ", " << count;
       EXPECT_TRUE(same_bits(in, input_of(rank, count))) << "input changed";
@@ -67,11 +66,14 @@ void check_allreduce(int world, const Tuning& tuning) {
 }
 
 TEST_P(World, AllreduceSumsEverySizeInPlaceAndOutOfPlace) {
-  check_allreduce(GetParam(), {});
+  check_allreduce(GetParam(), nullptr);
 }
 
-TEST_P(World, AllreduceOverTheRingSumsEverySize) {
-  check_allreduce(GetParam(), kAlwaysRing);
+TEST_P(World, AllreduceSumsEverySizeByEveryAlgorithm) {
+  for (const char* algorithm : {"oneshot", "doubling", "direct", "ring"}) {
+    SCOPED_TRACE(algorithm);
+    check_allreduce(GetParam(), algorithm);
+  }
 }
 
 TEST_P(World, BroadcastCopiesFromEveryRoot) {
@@ -146,8 +148,8 @@ void check_type(dt_comm* comm, int rank, int world, int dtype, std::size_t count
     values[i] = static_cast<T>(i % 7 + static_cast<std::size_t>(rank));
   }
   dt_work work = 0;
-  const int status =
-      dt_allreduce(comm, values.data(), values.data(), count, dtype, DT_SUM, 0, &work);
+  const int status = dt_allreduce(comm, values.data(), values.data(), count, dtype, DT_SUM,
+                                  DT_WIRE_DEFAULT, 0, &work);
   ASSERT_EQ(wait_for(comm, status, work), DT_OK) << last_error(comm);
   const auto ranks = static_cast<std::size_t>(world);
   for (std::size_t i = 0; i < count; ++i) {
@@ -157,15 +159,17 @@ void check_type(dt_comm* comm, int rank, int world, int dtype, std::size_t count
 }
 
 TEST(Collectives, AllreduceSumsEveryType) {
-  run_ranks(3, kAlwaysRing, {}, [](dt_comm* comm, int rank) {
-    for (const std::size_t count : {std::size_t{10}, std::size_t{300007}}) {
-      check_type<std::uint8_t>(comm, rank, 3, DT_U8, count);
-      check_type<std::int32_t>(comm, rank, 3, DT_I32, count);
-      check_type<std::int64_t>(comm, rank, 3, DT_I64, count);
-      check_type<float>(comm, rank, 3, DT_F32, count);
-      check_type<double>(comm, rank, 3, DT_F64, count);
-    }
-  });
+  run_ranks(
+      3, {}, [](dt_options& options) { options.allreduce = "ring"; },
+      [](dt_comm* comm, int rank) {
+        for (const std::size_t count : {std::size_t{10}, std::size_t{300007}}) {
+          check_type<std::uint8_t>(comm, rank, 3, DT_U8, count);
+          check_type<std::int32_t>(comm, rank, 3, DT_I32, count);
+          check_type<std::int64_t>(comm, rank, 3, DT_I64, count);
+          check_type<float>(comm, rank, 3, DT_F32, count);
+          check_type<double>(comm, rank, 3, DT_F64, count);
+        }
+      });
 }
 
 // Values whose sum depends on the order: all ranks must still have the same bits, twice.
@@ -197,10 +201,11 @@ TEST(Collectives, SeveralOperationsInFlightEndInOrder) {
     for (std::size_t i = 0; i < kOperations; ++i) data.push_back(input_of(rank, i * i * 37));
     for (std::size_t i = 0; i < kOperations; ++i) {
       auto& values = data[i];
-      const int status = i % 3 == 2 ? dt_broadcast(comm, values.data(), values.size(), DT_F32,
-                                                   static_cast<int>(i) % 4, i, &works[i])
-                                    : dt_allreduce(comm, values.data(), values.data(),
-                                                   values.size(), DT_F32, DT_SUM, i, &works[i]);
+      const int status = i % 3 == 2
+                             ? dt_broadcast(comm, values.data(), values.size(), DT_F32,
+                                            static_cast<int>(i) % 4, i, &works[i])
+                             : dt_allreduce(comm, values.data(), values.data(), values.size(),
+                                            DT_F32, DT_SUM, DT_WIRE_DEFAULT, i, &works[i]);
       ASSERT_EQ(status, DT_OK);
     }
     ASSERT_EQ(dt_wait(comm, works.back(), -1), DT_OK) << last_error(comm);
@@ -219,9 +224,9 @@ TEST(Collectives, RanksMayComeLate) {
     std::vector<float> values = input_of(rank, 500000);
     if (rank == 0) others_wait.arrive_and_wait();
     dt_work work = 0;
-    ASSERT_EQ(
-        dt_allreduce(comm, values.data(), values.data(), values.size(), DT_F32, DT_SUM, 0, &work),
-        DT_OK);
+    ASSERT_EQ(dt_allreduce(comm, values.data(), values.data(), values.size(), DT_F32, DT_SUM,
+                           DT_WIRE_DEFAULT, 0, &work),
+              DT_OK);
     if (rank != 0) {
       EXPECT_EQ(dt_wait(comm, work, 1), DT_PENDING);  // rank 0 has not even begun
       others_wait.arrive_and_wait();

@@ -88,8 +88,8 @@ TEST(Fault, OperationThatALostRankBrokeIsNamed) {
     }
     std::vector<float> values(12345);
     dt_work work = 0;
-    int status =
-        dt_allreduce(comm, values.data(), values.data(), values.size(), DT_F32, DT_SUM, 8, &work);
+    int status = dt_allreduce(comm, values.data(), values.data(), values.size(), DT_F32, DT_SUM,
+                              DT_WIRE_DEFAULT, 8, &work);
     if (dt_wait(comm, work, 1) != DT_PENDING) return 1;
     RankProcess::say_ready();
     status = wait_for(comm, status, work);
@@ -228,8 +228,8 @@ TEST(Fault, AbortFailsAllRanksWithItsText) {
       EXPECT_EQ(dt_comm_abort(comm, "the loss is not a number"), DT_OK);
       EXPECT_EQ(barrier(comm), DT_E_ABORTED);
     } else {
-      const int status =
-          dt_allreduce(comm, values.data(), values.data(), values.size(), DT_F32, 0, 0, &work);
+      const int status = dt_allreduce(comm, values.data(), values.data(), values.size(), DT_F32,
+                                      DT_SUM, DT_WIRE_DEFAULT, 0, &work);
       EXPECT_EQ(wait_for(comm, status, work), DT_E_ABORTED);
     }
     EXPECT_THAT(last_error(comm), HasSubstr("rank 2 (node02) aborted: the loss is not a number"));
@@ -245,8 +245,8 @@ TEST(Fault, DestroyWithPendingOperationsIsSafe) {
     std::array<dt_work, 6> works{};
     if (rank == 0) return;  // never takes part
     for (dt_work& work : works) {
-      const int status =
-          dt_allreduce(comm, values.data(), values.data(), values.size(), DT_F32, 0, 0, &work);
+      const int status = dt_allreduce(comm, values.data(), values.data(), values.size(), DT_F32,
+                                      DT_SUM, DT_WIRE_DEFAULT, 0, &work);
       EXPECT_THAT(status, AnyOf(DT_OK, DT_E_PEER, DT_E_ABORTED));
     }
   });
@@ -302,7 +302,8 @@ void expect_mismatch(const Call& usual, const Call& other, const std::string& us
 
 Call sum_of(std::uint64_t count, int dtype, std::uint64_t tag) {
   return [=](dt_comm* comm, std::vector<float>& values, dt_work* work) {
-    return dt_allreduce(comm, values.data(), values.data(), count, dtype, DT_SUM, tag, work);
+    return dt_allreduce(comm, values.data(), values.data(), count, dtype, DT_SUM, DT_WIRE_DEFAULT,
+                        tag, work);
   };
 }
 
@@ -358,7 +359,7 @@ TEST(Arguments, ThatAreWrongAreRefusedAndNothingIsEnqueued) {
     auto* odd = reinterpret_cast<float*>(reinterpret_cast<char*>(values.data()) + 1);
     dt_work work = 0;
     const auto sum = [&](const void* in, void* out, std::uint64_t count, int dtype, int op) {
-      return dt_allreduce(comm, in, out, count, dtype, op, 0, &work);
+      return dt_allreduce(comm, in, out, count, dtype, op, DT_WIRE_DEFAULT, 0, &work);
     };
     EXPECT_EQ(sum(nullptr, values.data(), 8, DT_F32, DT_SUM), DT_E_INVAL);
     EXPECT_EQ(sum(values.data(), nullptr, 8, DT_F32, DT_SUM), DT_E_INVAL);

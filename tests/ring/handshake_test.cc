@@ -55,7 +55,7 @@ struct Talk {
   Talk(const Identity& of_client, const Identity& of_server, int to)
       : client_identity(of_client),
         server_identity(of_server),
-        client(client_identity, to, Stream::kData, std::move(wire.client.first)),
+        client(client_identity, to, Stream::kData, 0, std::move(wire.client.first)),
         server(server_identity, std::move(wire.server.first)) {
     EXPECT_EQ(client.step(), Progress::kAgain);
     hello = wire.to_server();
@@ -131,7 +131,7 @@ TEST(Handshake, CallForAnotherRankOrJobIsClosedWithoutAnAnswer) {
 TEST(Handshake, OtherVersionIsNamedByTheClient) {
   Wire wire;
   const Identity identity = identity_of(2);
-  ClientHandshake client(identity, 3, Stream::kData, std::move(wire.client.first));
+  ClientHandshake client(identity, 3, Stream::kData, 0, std::move(wire.client.first));
   EXPECT_EQ(client.step(), Progress::kAgain);
   std::string hello = read_all_now(wire.client.second.get());
   Reply reply;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <future>
 #include <thread>
@@ -72,6 +73,24 @@ void expect_ring_works(std::vector<std::future<Joined>>& ranks) {
         std::async(std::launch::async, [comm = rank.comm.get()] { return barrier(comm); }));
   }
   for (auto& one : barriers) EXPECT_EQ(one.get(), DT_OK);
+}
+
+void expect_sums_at(const Place& place, bool shares_memory) {
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < 3; ++rank) {
+    threads.emplace_back([&, rank] {
+      Tuning tuning;
+      tuning.node = shares_memory ? "" : "none";
+      Comm* created = nullptr;
+      const int status = create_comm(options_for(place, rank, 3), tuning, &created);
+      const CommPtr comm(reinterpret_cast<dt_comm*>(created));
+      ASSERT_EQ(status, DT_OK) << last_error(comm.get());
+      std::vector<float> values(5000, static_cast<float>(rank));
+      EXPECT_EQ(allreduce(comm.get(), values), DT_OK) << last_error(comm.get());
+      EXPECT_EQ(values, std::vector<float>(5000, 3.0F));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
 }
 
 TEST(Rendezvous, TimeoutNamesTheMissingRanksOnAllOthers) {
@@ -252,6 +271,40 @@ TEST(Rendezvous, ListenersAreClosedOnceTheRingExists) {
   pollfd entry{late.get(), POLLOUT, 0};
   ASSERT_EQ(::poll(&entry, 1, 5000), 1);
   EXPECT_EQ(pending_error(late.get()), ECONNREFUSED);
+}
+
+// Debian gives a host's own name this address.
+TEST(Rendezvous, NamesOfTheOwnHostMayStandForALoopbackAddress) {
+  for (const bool shares : {true, false}) {
+    Place place{"127.0.1.1", 0};
+    place.port = local_address(listen_on(resolve(place.address, 0).front(), 1).get()).port();
+    expect_sums_at(place, shares);
+  }
+}
+
+TEST(Rendezvous, OfIpv6Works) {
+  try {
+    for (const bool shares : {true, false}) expect_sums_at(free_place(AF_INET6), shares);
+  } catch (const std::exception&) {
+    GTEST_SKIP() << "this machine has no ::1";
+  }
+}
+
+TEST(Rendezvous, SixtyFourRanksOnSixteenNodesMeetAndSum) {
+  using Clock = std::chrono::steady_clock;
+  const auto start = Clock::now();
+  std::atomic<int> met{0};
+  run_nodes(64, 4, {}, [&](dt_comm* comm, int rank) {
+    if (++met == 64) {
+      EXPECT_LT(Clock::now() - start, std::chrono::seconds(5));
+    }
+    for (const std::size_t count : {std::size_t{10}, std::size_t{100003}}) {
+      std::vector<float> values(count, static_cast<float>(rank));
+      ASSERT_EQ(allreduce(comm, values), DT_OK) << last_error(comm);
+      EXPECT_EQ(values, std::vector<float>(count, 64 * 63 / 2));
+    }
+    EXPECT_EQ(barrier(comm), DT_OK);
+  });
 }
 
 }  // namespace

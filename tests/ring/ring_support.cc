@@ -20,6 +20,24 @@ namespace {
 int to_parent = -1;  // in a rank process
 constexpr char kReady = '\1';
 
+void run_threads(int world, const std::function<void(dt_options&)>& adjust, const Body& body,
+                 const std::function<Tuning(int rank)>& tuning_of) {
+  const Place place = free_place();
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < world; ++rank) {
+    threads.emplace_back([&, rank] {
+      dt_options options = options_for(place, rank, world);
+      if (adjust) adjust(options);
+      Comm* created = nullptr;
+      const int status = create_comm(options, tuning_of(rank), &created);
+      const CommPtr comm(reinterpret_cast<dt_comm*>(created));
+      ASSERT_EQ(status, DT_OK) << "rank " << rank << ": " << last_error(comm.get());
+      body(comm.get(), rank);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
 }  // namespace
 
 Place free_place(int family) {
@@ -76,20 +94,20 @@ void run_ranks(int world, const Body& body) {
 
 void run_ranks(int world, const Tuning& tuning, const std::function<void(dt_options&)>& adjust,
                const Body& body) {
-  const Place place = free_place();
-  std::vector<std::thread> threads;
-  for (int rank = 0; rank < world; ++rank) {
-    threads.emplace_back([&, rank] {
-      dt_options options = options_for(place, rank, world);
-      if (adjust) adjust(options);
-      Comm* created = nullptr;
-      const int status = create_comm(options, tuning, &created);
-      const CommPtr comm(reinterpret_cast<dt_comm*>(created));
-      ASSERT_EQ(status, DT_OK) << "rank " << rank << ": " << last_error(comm.get());
-      body(comm.get(), rank);
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  run_threads(world, adjust, body, [&](int) {
+    Tuning own = tuning;
+    own.node = "none";
+    return own;
+  });
+}
+
+void run_nodes(int world, int per_node, const std::function<void(dt_options&)>& adjust,
+               const Body& body) {
+  run_threads(world, adjust, body, [&](int rank) {
+    Tuning own;
+    own.node = "node" + std::to_string(rank / per_node);
+    return own;
+  });
 }
 
 RankProcess::RankProcess(const dt_options& options, const std::function<int(dt_comm*)>& body) {
@@ -163,8 +181,8 @@ int wait_for(dt_comm* comm, int submit_status, dt_work work) {
 
 int allreduce(dt_comm* comm, std::vector<float>& values, std::uint64_t tag) {
   dt_work work = 0;
-  const int status =
-      dt_allreduce(comm, values.data(), values.data(), values.size(), DT_F32, DT_SUM, tag, &work);
+  const int status = dt_allreduce(comm, values.data(), values.data(), values.size(), DT_F32, DT_SUM,
+                                  DT_WIRE_DEFAULT, tag, &work);
   return wait_for(comm, status, work);
 }
 

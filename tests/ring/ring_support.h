@@ -41,6 +41,9 @@ using Body = std::function<void(dt_comm* comm, int rank)>;
 void run_ranks(int world, const Body& body);
 void run_ranks(int world, const Tuning& tuning, const std::function<void(dt_options&)>& adjust,
                const Body& body);
+// The same on nodes: rank r is on node r / per_node. run_ranks has each on one of its own.
+void run_nodes(int world, int per_node, const std::function<void(dt_options&)>& adjust,
+               const Body& body);
 
 // One rank as a process. The body's result is its exit status; it must not use gtest.
 class RankProcess {

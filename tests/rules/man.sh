@@ -101,9 +101,10 @@ complaints=$(
   done
   [ -x "$bin/dttrain" ] && check_program dttrain "$root/man/dttrain.1" init
   [ -x "$bin/dtagent" ] && check_program dtagent "$root/man/dtagent.8"
+  [ -x "$bin/dtring-perf" ] && check_program dtring-perf "$root/man/dtring-perf.1"
   true
 )
-for program in dtlaunch dttrain dtagent; do
+for program in dtlaunch dttrain dtagent dtring-perf; do
   [ -x "$bin/$program" ] || echo "not checked: $program has not been built"
 done
 report "the man page rule" "$complaints"

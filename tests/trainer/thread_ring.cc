@@ -76,7 +76,7 @@ int dt_comm_destroy(dt_comm* comm) {
   return DT_OK;
 }
 
-int dt_allreduce(dt_comm* comm, const void* in, void* out, uint64_t count, int, int, uint64_t,
+int dt_allreduce(dt_comm* comm, const void* in, void* out, uint64_t count, int, int, int, uint64_t,
                  dt_work* work) {
   std::vector<float> sum(count);
   const int status = exchange(comm, in, work, [&](World& world) {

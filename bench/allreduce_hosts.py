@@ -1,0 +1,218 @@
+"""Who takes part in bench/allreduce.py, and the hosts of tests/cluster on which they run."""
+import os
+import subprocess
+import tempfile
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+CLUSTER = os.path.join(ROOT, "tests/cluster/cluster")
+BIN = os.path.join(ROOT, "build/release/bin")
+PORT = 29517
+NETWORK = "10.77.0.0/16"  # of eth0 of all hosts
+
+
+class DidNotFinish(Exception):
+    pass
+
+
+def end(processes):
+    for process in processes:
+        if process.poll() is None:
+            process.terminate()
+    for process in processes:
+        try:
+            process.communicate(timeout=10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+
+
+class Hosts:
+    """So many hosts, with one rank or several on each; `rate` shapes their links."""
+
+    def __init__(self, count, per_host=1, rate=None):
+        self.count, self.per_host, self.rate = count, per_host, rate
+        self.names = [f"node{i + 1}" for i in range(count)]
+        self.places = [name for name in self.names for _ in range(per_host)]
+        self.world = len(self.places)
+
+    def __enter__(self):
+        self.folder = tempfile.TemporaryDirectory(dir=os.path.join(ROOT, "build"))
+        self.environment = {**os.environ, "DTL_CLUSTER": self.path("cluster")}
+        rate = ["--rate", self.rate] if self.rate else []
+        subprocess.run([CLUSTER, "up", str(self.count), *rate], check=True, env=self.environment,
+                       stdout=subprocess.DEVNULL)
+        with open(os.open(self.path("secret"), os.O_WRONLY | os.O_CREAT, 0o600), "wb") as file:
+            file.write(os.urandom(32))
+        self.addresses = {name: self.output(name, ["getent", "hosts", name]).split()[0]
+                          for name in self.names}
+        return self
+
+    def __exit__(self, *_):
+        subprocess.run([CLUSTER, "down"], check=True, env=self.environment)
+        self.folder.cleanup()
+
+    def path(self, name):
+        return os.path.join(self.folder.name, name)
+
+    def start(self, host, command, variables=()):
+        # Its noise is shown only when it fails.
+        noise = open(self.path("noise"), "a", encoding="utf-8")
+        return subprocess.Popen([CLUSTER, "exec", host, "env", *variables, *command], text=True,
+                                env=self.environment, stdin=subprocess.DEVNULL,
+                                stdout=subprocess.PIPE, stderr=noise)
+
+    def output(self, host, command):
+        return self.start(host, command).communicate(timeout=30)[0]
+
+    def wait(self, processes, limit_s):
+        """The output of the first of them."""
+        deadline = time.monotonic() + limit_s
+        try:
+            texts = [p.communicate(timeout=max(0.1, deadline - time.monotonic()))[0]
+                     for p in processes]
+        except subprocess.TimeoutExpired as error:
+            raise DidNotFinish(f"not within {limit_s} s") from error
+        finally:
+            end(processes)
+        if any(process.returncode != 0 for process in processes):
+            with open(self.path("noise"), encoding="utf-8", errors="replace") as noise:
+                raise DidNotFinish(noise.read()[-2000:].strip() or "exit status not 0")
+        return texts[0]
+
+    def sent(self):
+        """Bytes that the first host has put on its wire."""
+        return int(self.output("node1", ["cat", "/sys/class/net/eth0/statistics/tx_bytes"]))
+
+
+class Gate:
+    """bench/gate.h: lets the ranks go together, and collects what each of them says at its end."""
+
+    def __init__(self, hosts):
+        self.folder = tempfile.mkdtemp(dir=hosts.folder.name)
+        self.variable = f"BENCH_GATE={self.folder}"
+        self.world = hosts.world
+
+    def count(self, prefix):
+        return sum(name.startswith(prefix) for name in os.listdir(self.folder))
+
+    def open(self, limit_s):
+        deadline = time.monotonic() + limit_s
+        while self.count("ready.") < self.world:
+            if time.monotonic() > deadline:
+                raise DidNotFinish(f"{self.count('ready.')} of {self.world} ranks started")
+            time.sleep(0.01)
+        with open(os.path.join(self.folder, "go"), "w", encoding="ascii"):
+            pass
+
+    def results(self):
+        rows = []
+        for name in os.listdir(self.folder):
+            if name.startswith("result."):
+                with open(os.path.join(self.folder, name), encoding="ascii") as file:
+                    rows.append([int(word) for word in file.read().split()])
+        return rows
+
+
+class Contestant:
+    """Runs on `hosts` and gives {size: microseconds}; `repeats` is {size: how many}."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def processes(self, hosts, words, variables):
+        raise NotImplementedError
+
+    def words(self, hosts, repeats):
+        return [f"{size}:{count}" for size, count in repeats.items()]
+
+    def run(self, hosts, repeats, limit_s=120, gate=None, variables=()):
+        variables = [*variables, *([gate.variable] if gate else [])]
+        processes = self.processes(hosts, self.words(hosts, repeats), variables)
+        if gate:
+            try:
+                gate.open(limit_s)
+            except DidNotFinish:
+                end(processes)
+                raise
+        text = hosts.wait(processes, limit_s)
+        rows = [line.split() for line in text.splitlines()]
+        table = {int(a) if a.isdigit() else a: float(b) for a, b in rows}
+        if [size for size in table if size != "connect"] != list(repeats):
+            raise DidNotFinish(f"it says: {text}")
+        return table
+
+
+class ByEnvironment(Contestant):
+    """One process per rank, which finds the others by the variables that dtlaunch sets."""
+
+    def __init__(self, name, command, settings=()):
+        super().__init__(name)
+        self.command, self.settings = command, list(settings)
+
+    def processes(self, hosts, words, variables):
+        def of_rank(rank):
+            return [f"RANK={rank}", f"WORLD_SIZE={hosts.world}",
+                    f"MASTER_ADDR={hosts.addresses['node1']}", f"MASTER_PORT={PORT}",
+                    f"DTRING_SECRET_FILE={hosts.path('secret')}",
+                    f"DTRING_ADDRESS={hosts.addresses[hosts.places[rank]]}",
+                    f"DTLAUNCH_HOST={hosts.places[rank]}", "GLOO_SOCKET_IFNAME=eth0",
+                    *self.settings, *variables]
+
+        return [hosts.start(host, [*self.command, *words], of_rank(rank))
+                for rank, host in enumerate(hosts.places)]
+
+
+class Mpich(Contestant):
+    def processes(self, hosts, words, variables):
+        return [hosts.start("node1", [
+            "mpiexec.hydra", "-launcher", "ssh", "-hosts", ",".join(hosts.names),
+            "-np", str(hosts.world), "-ppn", str(hosts.per_host),
+            compile_mpi("mpicc.mpich", hosts), *words], variables)]
+
+
+class OpenMpi(Contestant):
+    """Over TCP between the hosts, in shared memory on one; with its own choice of algorithms."""
+
+    def processes(self, hosts, words, variables):
+        slots = ",".join(f"{name}:{hosts.per_host}" for name in hosts.names)
+        forwarded = [word for v in variables for word in ("-x", v.split("=")[0])]
+        busy = ["--oversubscribe"] if hosts.world > os.cpu_count() else []
+        return [hosts.start("node1", [
+            "mpirun.openmpi", "--allow-run-as-root", "-H", slots, "-np", str(hosts.world), *busy,
+            "--bind-to", "none", "--mca", "pml", "ob1", "--mca", "btl", "self,vader,tcp",
+            "--mca", "btl_tcp_if_include", NETWORK, "--mca", "oob_tcp_if_include", NETWORK,
+            *forwarded, compile_mpi("mpicc.openmpi", hosts), *words], variables)]
+
+
+class Pump(Contestant):
+    """bench/socket_pump.cc between the first two hosts: as many bytes as each host must send."""
+
+    def words(self, hosts, repeats):
+        n = hosts.count
+        return [f"{size}:{count}:{2 * (n - 1) * size // n}" for size, count in repeats.items()]
+
+    def processes(self, hosts, words, variables):
+        address = hosts.addresses["node1"]
+        program = os.path.join(BIN, "socket_pump")
+        return [hosts.start("node2", [program, "connect", address, str(PORT), *words]),
+                hosts.start("node1", [program, "listen", address, str(PORT), *words])]
+
+
+def compile_mpi(compiler, hosts):
+    program = hosts.path(compiler)
+    if not os.path.exists(program):
+        subprocess.run([compiler, "-O2", "-I", ROOT, os.path.join(ROOT, "bench/allreduce_mpi.c"),
+                        "-o", program], check=True)
+    return program
+
+
+def contestants():
+    """By name, in the order of the tables."""
+    bench = os.path.join(BIN, "allreduce_bench")
+    gloo = ["/usr/bin/python3", os.path.join(ROOT, "bench/allreduce_gloo.py")]
+    everybody = [ByEnvironment("dtring", [bench]),
+                 ByEnvironment("bf16", [bench, "--wire", "bf16"]),
+                 ByEnvironment("dt_alloc", [bench, "--alloc"]),
+                 ByEnvironment("gloo", gloo), Mpich("mpich"), OpenMpi("openmpi"), Pump("pump")]
+    return {c.name: c for c in everybody}

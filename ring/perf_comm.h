@@ -1,0 +1,46 @@
+#pragma once
+// The communicator of dtring-perf: dtring.h with a failure as an Error that names the operation,
+// the peer and the cause. One thread.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ring/dtring.h"
+
+namespace dtl::ring {
+
+class PerfComm {
+ public:
+  // Under a launcher from the environment; a world of one where RANK is not set.
+  static PerfComm join();
+
+  dt_comm* get() const { return comm_.get(); }
+  int rank() const { return rank_; }
+  int world() const { return world_; }
+
+  // `status` is that of the calls that gave these ids.
+  void finish(int status, const std::vector<dt_work>& works);
+  void barrier();
+  void combine(std::vector<double>& values, int op);  // over the ranks, element by element
+  std::uint64_t sum(std::uint64_t value);
+  std::vector<std::string> gather(std::string own);  // texts of up to 63 bytes, by rank
+  PerfComm split();                                  // one more communicator of the same ranks
+  std::string stats();                               // dt_stats_json, or empty
+
+ private:
+  struct Destroy {
+    void operator()(dt_comm* comm) const { dt_comm_destroy(comm); }
+  };
+
+  explicit PerfComm(dt_comm* comm);
+
+  std::unique_ptr<dt_comm, Destroy> comm_;
+  int rank_ = 0, world_ = 1;
+};
+
+// What this rank's host is called: DTLAUNCH_HOST, else what the system says.
+std::string own_host_name();
+
+}  // namespace dtl::ring

@@ -1,0 +1,34 @@
+#pragma once
+// Sequence: an endless row of elements made of one short period, so that gigabytes are written and
+// checked as fast as memory is copied and compared. Where in the period the k-th piece of the row
+// begins depends on k and on the turn, the number of the operation: an element that is late, early
+// or in the wrong place is almost certainly a wrong one. Immutable.
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+namespace dtl::ring {
+
+class Sequence {
+ public:
+  static constexpr std::uint64_t kPeriod = 4093;  // prime; 2 x 32 KiB of the widest type
+
+  // put(x, out) writes the element at x of the period.
+  Sequence(std::size_t element_bytes,
+           const std::function<void(std::uint64_t x, std::byte* out)>& put);
+
+  // Elements first ... first + count - 1.
+  void write(std::byte* out, std::uint64_t first, std::uint64_t count, std::uint64_t turn) const;
+  // How many differ; the index of the first of them, counted from `first`, in *where.
+  std::uint64_t count_wrong(const std::byte* data, std::uint64_t first, std::uint64_t count,
+                            std::uint64_t turn, std::uint64_t* where) const;
+  const std::byte* at(std::uint64_t index, std::uint64_t turn) const;
+
+ private:
+  std::size_t element_bytes_;
+  std::vector<std::byte> elements_;  // the period, twice
+};
+
+}  // namespace dtl::ring

@@ -1,0 +1,60 @@
+#pragma once
+// ShareLink: a link to a rank of the same node. Frames are slots in the sender's segment; the
+// receiver's position in its own segment tells the sender which payloads it has read.
+
+#include <array>
+#include <vector>
+
+#include "ring/node_share.h"
+
+namespace dtl::ring {
+
+class ShareLink : public Link {
+ public:
+  ShareLink(NodeShare& share, int local, int rank);
+  ~ShareLink() override;
+
+  bool can_begin(Lane lane) const override;
+  void begin(const FrameHead& head, const OperationHeader* operation,
+             const std::byte* payload) override;
+  bool step(Sink& sink) override;
+  bool is_sent() const override;
+  std::size_t frame_bytes(Lane lane, std::uint64_t piece) const override;
+  // Something has changed since the last step.
+  bool has_news() const;
+
+ private:
+  struct Way {  // one lane
+    std::uint64_t produced = 0, reported = 0, consumed = 0;
+    std::uint64_t seen_consumed = 0, seen_produced = 0;  // the peer's, at the last step
+    struct Sent {
+      FrameHead head;
+      bool is_inline = false;
+    };
+    std::array<Sent, kSlots> sent;
+  };
+  struct Mapped {
+    Region region;
+    Mapping mapping;
+  };
+  bool report_sent(Lane lane, Way& way, Sink& sink);
+  bool take_frames(Lane lane, Way& way, Sink& sink);
+  const std::byte* read_payload(const Slot& slot, Lane lane, std::uint64_t number,
+                                std::byte* target, Sink& sink);
+  bool has_left() const;
+  const std::byte* find_region(std::uint64_t address, std::uint64_t bytes);
+  void read_regions(std::uint32_t version);
+  Counters& own_counters() const;
+  Counters& peer_counters() const;
+
+  NodeShare& share_;
+  const std::size_t local_;
+  const int rank_;
+  const NodeShare::Peer& peer_;
+  std::array<Way, kLanes> ways_;
+  bool is_broken_ = false;
+  std::uint32_t regions_version_ = 0;
+  std::vector<Mapped> regions_;
+};
+
+}  // namespace dtl::ring

@@ -1,0 +1,278 @@
+// Links through shared memory: what arrives, what wakes a sleeper, and what a peer that goes mad or
+// away can do to this rank.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <deque>
+#include <filesystem>
+#include <numeric>
+#include <thread>
+
+#include "ring/node_share.h"
+
+namespace dtl::ring::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Takes every frame, or none while `admits` is false.
+struct Taker : Sink {
+  std::optional<std::byte*> admit(int, const FrameHead& head, const OperationHeader*) override {
+    if (!admits) return std::nullopt;
+    buffer.assign(head.bytes, std::byte{0});
+    return buffer.data();
+  }
+  void arrived(int, const FrameHead& head, const std::byte* payload) override {
+    was_copied = payload == buffer.data();
+    frames.emplace_back(head, std::vector<std::byte>(payload, payload + head.bytes));
+  }
+  void sent(int, const FrameHead& head) override { sequences_sent.push_back(head.sequence); }
+  void broken(int, int error) override { errors.push_back(error); }
+
+  bool admits = true, was_copied = false;
+  std::vector<std::byte> buffer;
+  std::deque<std::pair<FrameHead, std::vector<std::byte>>> frames;
+  std::vector<std::uint32_t> sequences_sent;
+  std::vector<int> errors;
+};
+
+FrameHead frame(Lane lane, std::uint32_t sequence, std::size_t bytes) {
+  FrameHead head;
+  head.magic = kFrameMagic;
+  head.lane = static_cast<std::uint8_t>(lane);
+  head.sequence = sequence;
+  head.bytes = static_cast<std::uint32_t>(bytes);
+  return head;
+}
+
+std::vector<std::byte> pattern(std::size_t bytes, unsigned seed) {
+  std::vector<std::byte> values(bytes);
+  for (std::size_t i = 0; i < bytes; ++i) values[i] = static_cast<std::byte>(i * 7 + seed);
+  return values;
+}
+
+// Two ranks of one node in one process.
+struct Two {
+  NodeShare left{2}, right{2};
+  std::unique_ptr<Link> to_right, to_left;
+  Taker at_left, at_right;
+
+  Two() {
+    const std::vector<std::string> addresses{left.address(), right.address()};
+    EXPECT_EQ(left.open(0, addresses), "");
+    EXPECT_EQ(right.open(1, addresses), "");
+    to_right = left.make_link(1, 1);
+    to_left = right.make_link(0, 0);
+  }
+  void step() {
+    to_right->step(at_left);
+    to_left->step(at_right);
+  }
+};
+
+TEST(Share, CarriesFramesOfEveryLaneAndSizeInOrder) {
+  Two two;
+  std::uint32_t sequence = 0;
+  for (const Lane lane : {Lane::kSmall, Lane::kBulk, Lane::kPair}) {
+    for (const std::size_t bytes : {0, 1, 63, 8192, 8193, 16384, 100000, 131072}) {
+      const auto sent = pattern(bytes, ++sequence);
+      ASSERT_TRUE(two.to_right->can_begin(lane));
+      two.to_right->begin(frame(lane, sequence, bytes), nullptr, sent.data());
+      for (int i = 0; i < 3; ++i) two.step();
+      ASSERT_EQ(two.at_right.frames.size(), 1u) << bytes;
+      EXPECT_EQ(two.at_right.frames[0].first.sequence, sequence);
+      EXPECT_EQ(two.at_right.frames[0].second, sent);
+      two.at_right.frames.clear();
+      EXPECT_TRUE(two.to_right->is_sent());
+    }
+  }
+  std::vector<std::uint32_t> all(sequence);
+  std::iota(all.begin(), all.end(), 1u);
+  EXPECT_EQ(two.at_left.sequences_sent, all);
+}
+
+TEST(Share, HoldsFramesUntilTheyAreAdmittedAndSaysWhenItIsFull) {
+  Two two;
+  two.at_right.admits = false;
+  const auto sent = pattern(20000, 1);
+  std::uint32_t begun = 0;
+  while (two.to_right->can_begin(Lane::kBulk)) {
+    two.to_right->begin(frame(Lane::kBulk, begun++, sent.size()), nullptr, sent.data());
+    two.step();
+  }
+  EXPECT_EQ(begun, kSlots);
+  EXPECT_TRUE(two.at_right.frames.empty());
+  EXPECT_FALSE(two.to_right->is_sent());
+  EXPECT_TRUE(two.to_right->can_begin(Lane::kSmall));  // lanes do not hold up each other
+  two.at_right.admits = true;
+  for (int i = 0; i < 6; ++i) two.step();
+  EXPECT_EQ(two.at_right.frames.size(), kSlots);
+  EXPECT_TRUE(two.to_right->is_sent());
+}
+
+TEST(Share, ReadsAllocatedMemoryWhereItIs) {
+  Two two;
+  for (int round = 0; round < 3; ++round) {
+    auto* memory = static_cast<std::byte*>(two.left.alloc(300000));
+    ASSERT_NE(memory, nullptr);
+    const auto sent = pattern(100000, static_cast<unsigned>(round));
+    std::memcpy(memory + 1000, sent.data(), sent.size());
+    two.to_right->begin(frame(Lane::kBulk, 1, sent.size()), nullptr, memory + 1000);
+    for (int i = 0; i < 3; ++i) two.step();
+    ASSERT_EQ(two.at_right.frames.size(), 1u);
+    EXPECT_EQ(two.at_right.frames[0].second, sent);
+    EXPECT_FALSE(two.at_right.was_copied);
+    two.at_right.frames.clear();
+    EXPECT_TRUE(two.left.free(memory));
+    EXPECT_FALSE(two.left.free(memory));
+  }
+  // More allocations than the table has rows: the others are read like any memory.
+  std::vector<void*> many;
+  for (std::size_t i = 0; i < kMaxRegions + 3; ++i) many.push_back(two.left.alloc(4096));
+  two.to_right->begin(frame(Lane::kBulk, 2, 4096), nullptr,
+                      static_cast<const std::byte*>(many.back()));
+  for (int i = 0; i < 3; ++i) two.step();
+  EXPECT_EQ(two.at_right.frames.size(), 1u);
+}
+
+TEST(Share, WakesASleeperForEveryFrame) {
+  Two two;
+  constexpr std::uint32_t kRounds = 20000;
+  // Each side sleeps until the other's frame is there; a lost wake-up ends in the time-out.
+  const auto play = [&](NodeShare& share, Link& link, Taker& taker, bool begins) {
+    std::uint64_t value = 0;
+    for (std::uint32_t round = 0; round < kRounds; ++round) {
+      if (begins || round > 0) {
+        link.begin(frame(Lane::kSmall, round, sizeof value), nullptr,
+                   reinterpret_cast<const std::byte*>(&value));
+      }
+      for (;;) {
+        link.step(taker);
+        if (!taker.frames.empty()) break;
+        if (share.begin_sleep()) {
+          pollfd entry{share.wake_fd(), POLLIN, 0};
+          if (::poll(&entry, 1, 10000) != 1) return round;
+        }
+        share.end_sleep();
+        share.clear_wake();
+      }
+      taker.frames.clear();
+    }
+    if (!begins) {
+      link.begin(frame(Lane::kSmall, kRounds, sizeof value), nullptr,
+                 reinterpret_cast<const std::byte*>(&value));
+    }
+    return kRounds;
+  };
+  std::uint32_t of_right = 0;
+  std::thread other([&] { of_right = play(two.right, *two.to_left, two.at_right, false); });
+  EXPECT_EQ(play(two.left, *two.to_right, two.at_left, true), kRounds);
+  other.join();
+  EXPECT_EQ(of_right, kRounds);
+}
+
+// The start of NodeShare::address().
+struct Numbers {
+  std::int32_t pid, memory;
+};
+Numbers numbers_in(const std::string& address) {
+  Numbers numbers;
+  std::memcpy(&numbers, address.data(), sizeof numbers);
+  return numbers;
+}
+
+TEST(Share, SurvivesAPeerThatWritesGarbage) {
+  for (unsigned seed = 1; seed <= 50; ++seed) {
+    Two two;
+    two.to_right->begin(frame(Lane::kSmall, 1, 4), nullptr,
+                        reinterpret_cast<const std::byte*>(&seed));
+    const Layout layout(2);
+    const Mapping mine =
+        Mapping::of(numbers_in(two.left.address()).memory, layout.bytes, PROT_READ | PROT_WRITE, 0);
+    ASSERT_NE(mine.data(), nullptr);
+    std::srand(seed);
+    // Behind the header: counters and slots.
+    for (std::size_t i = 4096; i < layout.bytes; ++i) {
+      if (std::rand() % 3 == 0) mine.data()[i] = static_cast<std::byte>(std::rand());
+    }
+    for (int i = 0; i < 5; ++i) two.to_left->step(two.at_right);
+    EXPECT_THAT(two.at_right.errors, ::testing::Contains(EPROTO)) << seed;
+  }
+}
+
+TEST(Share, RefusesWhoDoesNotKnowTheTokenOrIsNotThere) {
+  NodeShare left(2), right(2);
+  std::string wrong = right.address();
+  wrong.back() = static_cast<char>(wrong.back() ^ 1);
+  EXPECT_THAT(left.open(0, {left.address(), wrong}), HasSubstr("cannot use the memory of"));
+  NodeShare other_size(3);
+  EXPECT_THAT(left.open(0, {left.address(), other_size.address()}),
+              HasSubstr("cannot use the memory of"));
+  std::string gone = right.address();
+  const std::int32_t nobody = 0x7ffffffe;
+  std::memcpy(gone.data(), &nobody, sizeof nobody);
+  EXPECT_THAT(left.open(0, {left.address(), gone}), HasSubstr("cannot open the memory of"));
+  EXPECT_THAT(left.open(0, {left.address(), ""}), HasSubstr("has no shared memory"));
+  EXPECT_EQ(left.open(0, {left.address(), right.address()}), "");
+}
+
+TEST(Share, NamesAnErrorWhenThePeerIsKilled) {
+  int to_child[2], to_parent[2];
+  ASSERT_EQ(::pipe(to_child), 0);
+  ASSERT_EQ(::pipe(to_parent), 0);
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    NodeShare share(2);
+    std::string address = share.address(), other(address.size(), '\0');
+    (void)!::write(to_parent[1], address.data(), address.size());
+    (void)!::read(to_child[0], other.data(), other.size());
+    if (!share.open(1, {other, address}).empty()) ::_exit(1);
+    const auto link = share.make_link(0, 0);
+    const std::vector<std::byte> sent(100000);
+    link->begin(frame(Lane::kBulk, 1, sent.size()), nullptr, sent.data());
+    (void)!::write(to_parent[1], "r", 1);
+    ::pause();
+  }
+  NodeShare share(2);
+  std::string address = share.address(), other(address.size(), '\0');
+  ASSERT_EQ(::read(to_parent[0], other.data(), other.size()), static_cast<ssize_t>(other.size()));
+  ASSERT_EQ(share.open(0, {address, other}), "");
+  (void)!::write(to_child[1], address.data(), address.size());
+  char ready = 0;
+  ASSERT_EQ(::read(to_parent[0], &ready, 1), 1);
+  ::kill(child, SIGKILL);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  const auto link = share.make_link(1, 1);
+  Taker taker;
+  for (int i = 0; i < 3; ++i) link->step(taker);
+  EXPECT_THAT(taker.errors, ::testing::ElementsAre(ESRCH));
+  EXPECT_TRUE(taker.frames.empty());
+  for (const int fd : {to_child[0], to_child[1], to_parent[0], to_parent[1]}) ::close(fd);
+}
+
+std::size_t count(const char* folder) {
+  return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(folder), {}));
+}
+
+TEST(Share, LeavesNoDescriptors) {
+  { Two warm; }
+  const std::size_t before = count("/proc/self/fd");
+  for (int i = 0; i < 20; ++i) {
+    Two two;
+    EXPECT_NE(two.left.alloc(100000), nullptr);
+  }
+  EXPECT_EQ(count("/proc/self/fd"), before);
+}
+
+}  // namespace
+}  // namespace dtl::ring::test
