@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <thread>
 #include <utility>
 
 #include "ring/comm_error.h"
@@ -16,6 +17,8 @@ namespace {
 // A work id is the operation's number in order of submission, with its slot in the low bits.
 constexpr unsigned kSlotBits = 20;
 constexpr std::size_t kMaxSlots = (1u << kSlotBits) - 1;
+
+constexpr int kPauses = 8;  // between two looks at an operation
 
 void pause_core() {
 #if defined(__x86_64__)
@@ -92,7 +95,8 @@ void Board::spin(const Slot& slot) const {
   const auto end = std::chrono::steady_clock::now() + spin_time_.load();
   while (slot.state.load(std::memory_order_acquire) == State::kPending && !has_failed_.load() &&
          std::chrono::steady_clock::now() < end) {
-    pause_core();
+    for (int i = 0; i < kPauses; ++i) pause_core();
+    std::this_thread::yield();  // the communication thread may be on this core
   }
 }
 

@@ -309,7 +309,9 @@ bool Engine::poll_a_little() {
     if (board_.has_news()) return true;
     if (memory_ != nullptr && executor_.step()) return true;
     if ((memory_ == nullptr || i % kLooksPerCall == 0) && take_events(0) > 0) return true;
-    if (i >= kPolls && i % kLooksPerCall == 0 && Clock::now() >= end) return false;
+    if (i % kLooksPerCall != 0) continue;
+    if (i >= kPolls && Clock::now() >= end) return false;
+    std::this_thread::yield();  // whom this core is wanted for: the caller, or another rank
   }
 }
 
