@@ -2,7 +2,6 @@
 // Operation: one collective as this rank sees it. Made by a caller's thread from a request, laid
 // out and changed by the communication thread once it was submitted.
 
-#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
