@@ -7,6 +7,7 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 CLUSTER = os.path.join(ROOT, "tests/cluster/cluster")
 BIN = os.path.join(ROOT, "build/release/bin")
+ON_OWN_CORE = os.path.join(ROOT, "bench/on_own_core")
 PORT = 29517
 NETWORK = "10.77.0.0/16"  # of eth0 of all hosts
 
@@ -35,6 +36,8 @@ class Hosts:
         self.names = [f"node{i + 1}" for i in range(count)]
         self.places = [name for name in self.names for _ in range(per_host)]
         self.world = len(self.places)
+        # Each rank on its own core, if there are as many.
+        self.pin = [ON_OWN_CORE] if self.world <= os.cpu_count() else []
 
     def __enter__(self):
         self.folder = tempfile.TemporaryDirectory(dir=os.path.join(ROOT, "build"))
@@ -159,7 +162,7 @@ class ByEnvironment(Contestant):
                     f"DTLAUNCH_HOST={hosts.places[rank]}", "GLOO_SOCKET_IFNAME=eth0",
                     *self.settings, *variables]
 
-        return [hosts.start(host, [*self.command, *words], of_rank(rank))
+        return [hosts.start(host, [*hosts.pin, *self.command, *words], of_rank(rank))
                 for rank, host in enumerate(hosts.places)]
 
 
@@ -168,7 +171,7 @@ class Mpich(Contestant):
         return [hosts.start("node1", [
             "mpiexec.hydra", "-launcher", "ssh", "-hosts", ",".join(hosts.names),
             "-np", str(hosts.world), "-ppn", str(hosts.per_host),
-            compile_mpi("mpicc.mpich", hosts), *words], variables)]
+            *hosts.pin, compile_mpi("mpicc.mpich", hosts), *words], variables)]
 
 
 class OpenMpi(Contestant):
@@ -182,7 +185,7 @@ class OpenMpi(Contestant):
             "mpirun.openmpi", "--allow-run-as-root", "-H", slots, "-np", str(hosts.world), *busy,
             "--bind-to", "none", "--mca", "pml", "ob1", "--mca", "btl", "self,vader,tcp",
             "--mca", "btl_tcp_if_include", NETWORK, "--mca", "oob_tcp_if_include", NETWORK,
-            *forwarded, compile_mpi("mpicc.openmpi", hosts), *words], variables)]
+            *forwarded, *hosts.pin, compile_mpi("mpicc.openmpi", hosts), *words], variables)]
 
 
 class Pump(Contestant):
@@ -195,8 +198,10 @@ class Pump(Contestant):
     def processes(self, hosts, words, variables):
         address = hosts.addresses["node1"]
         program = os.path.join(BIN, "socket_pump")
-        return [hosts.start("node2", [program, "connect", address, str(PORT), *words]),
-                hosts.start("node1", [program, "listen", address, str(PORT), *words])]
+        return [hosts.start("node2", [*hosts.pin, program, "connect", address, str(PORT), *words],
+                            ["RANK=1"]),
+                hosts.start("node1", [*hosts.pin, program, "listen", address, str(PORT), *words],
+                            ["RANK=0"])]
 
 
 def compile_mpi(compiler, hosts):
