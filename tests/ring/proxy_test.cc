@@ -40,7 +40,7 @@ class Proxy {
   Proxy(const Place& rank_zero, const Manners& manners)
       : to_(resolve(rank_zero.address, rank_zero.port).front()),
         manners_(manners),
-        listener_(listen_on(to_.with_port(0), 64)),
+        listener_(listen_beside(to_)),
         thread_([this] { accept_all(); }) {}
   ~Proxy() {
     stops_ = true;
@@ -60,6 +60,13 @@ class Proxy {
     Fd near, far;
     std::array<std::thread, 2> threads;
   };
+
+  // Rank 0 does not listen yet, so its port is among those that may be given to a listener.
+  static Fd listen_beside(const Address& rank_zero) {
+    Fd first = listen_on(rank_zero.with_port(0), 64);
+    if (local_address(first.get()).port() != rank_zero.port()) return first;
+    return listen_on(rank_zero.with_port(0), 64);
+  }
 
   static void set_blocking(int fd) { ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) & ~O_NONBLOCK); }
 
