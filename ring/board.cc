@@ -63,7 +63,7 @@ std::uint64_t Board::next_sequence(const Request& request) {
 }
 
 int Board::submit(const Request& request, const NodeMap& map, dt_work* work) {
-  std::unique_lock lock(mutex_);
+  const std::lock_guard lock(mutex_);
   if (status_ != DT_OK) return status_;
   Slot& slot = free_slot();
   slot.operation.prepare(request, map, next_sequence(request));
@@ -78,9 +78,7 @@ int Board::submit(const Request& request, const NodeMap& map, dt_work* work) {
     return DT_OK;
   }
   submitted_[static_cast<std::size_t>(slot.operation.lane())].push_back(&slot.operation);
-  const bool sleeps = post_news();
-  lock.unlock();
-  if (sleeps) wake();
+  post_news();
   return DT_OK;
 }
 
@@ -110,8 +108,25 @@ int Board::release(Slot& slot) {
   return result;
 }
 
-void Board::leave() {
-  if (--users_ == 0 && stopped_) changed_.notify_all();
+Board::User::User(Board& board) : board_(board) {
+  const std::lock_guard lock(board_.mutex_);
+  ++board_.users_;
+}
+
+Board::User::~User() {
+  const std::lock_guard lock(board_.mutex_);
+  if (--board_.users_ == 0 && board_.stopped_) board_.changed_.notify_all();
+}
+
+bool Board::is_settled(dt_work work) const {
+  const std::lock_guard lock(mutex_);
+  const Slot* slot = find(work);
+  return slot == nullptr || is_over(*slot);
+}
+
+bool Board::has_completion_fd() const {
+  const std::lock_guard lock(mutex_);
+  return completion_.valid();
 }
 
 int Board::wait(dt_work work, int timeout_ms) {
@@ -120,7 +135,7 @@ int Board::wait(dt_work work, int timeout_ms) {
   if (slot == nullptr) return DT_E_INVAL;
   // Another thread may have it reported meanwhile.
   const auto is_settled = [&] { return find(work) == nullptr || is_over(*slot); };
-  ++users_;
+  ++waiters_;
   if (spin_time_.load().count() > 0 && timeout_ms != 0 && !is_settled()) {
     lock.unlock();
     spin(*slot);
@@ -131,7 +146,7 @@ int Board::wait(dt_work work, int timeout_ms) {
   } else if (timeout_ms > 0) {
     changed_.wait_for(lock, std::chrono::milliseconds(timeout_ms), is_settled);
   }
-  leave();
+  --waiters_;
   slot = find(work);
   if (slot == nullptr) return DT_E_INVAL;
   return is_over(*slot) ? release(*slot) : DT_PENDING;
@@ -158,13 +173,13 @@ int Board::wait_any(dt_work* works, std::int32_t* statuses, std::uint32_t max, s
   std::unique_lock lock(mutex_);
   *count = 0;
   const auto is_ready = [&] { return has_any() || status_ != DT_OK; };
-  ++users_;
+  ++waiters_;
   if (timeout_ms < 0) {
     changed_.wait(lock, is_ready);
   } else if (timeout_ms > 0) {
     changed_.wait_for(lock, std::chrono::milliseconds(timeout_ms), is_ready);
   }
-  leave();
+  --waiters_;
   const auto report = [&](Slot& slot) {
     works[*count] = slot.work;
     statuses[(*count)++] = release(slot);
@@ -208,20 +223,26 @@ void Board::show_any() {
 }
 
 void Board::abort(const std::string& why) {
+  const User user(*this);
+  {
+    const std::lock_guard lock(mutex_);
+    if (status_ != DT_OK) return;
+    orders_.abort = true;
+    orders_.why = why;
+    post_news();
+  }
+  wake_sleeper();
   std::unique_lock lock(mutex_);
-  if (status_ != DT_OK) return;
-  orders_.abort = true;
-  orders_.why = why;
-  if (post_news()) wake();
-  ++users_;
   changed_.wait(lock, [&] { return status_ != DT_OK; });
-  leave();
 }
 
 void Board::request_stop() {
-  const std::lock_guard lock(mutex_);
-  orders_.stop = true;
-  if (post_news()) wake();
+  {
+    const std::lock_guard lock(mutex_);
+    orders_.stop = true;
+    post_news();
+  }
+  wake_sleeper();
 }
 
 void Board::wait_until_unused() {
@@ -319,13 +340,16 @@ void Board::end_sleep() {
   sleeping_ = false;
 }
 
-// Only a sleeping thread is worth a system call.
-bool Board::post_news() {
+void Board::post_news() {
   news_.store(true, std::memory_order_release);
-  return std::exchange(sleeping_, false);
 }
 
-void Board::wake() {
+// Only a sleeping thread is worth a system call.
+void Board::wake_sleeper() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!std::exchange(sleeping_, false)) return;
+  }
   const std::uint64_t one = 1;
   (void)!::write(wake_.get(), &one, sizeof one);
 }

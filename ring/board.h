@@ -1,8 +1,8 @@
 #pragma once
 // Board: what the callers' threads and the communication thread share. Callers submit operations
-// and wait for their ids; the communication thread takes them in order of each lane and reports
-// their end. Everything is behind one mutex. Slots are reused, so a call allocates only while the
-// number of operations in flight is higher than ever before.
+// and wait for their ids; the thread that runs the engine takes them in order of each lane and
+// reports their end. Everything is behind one mutex. Slots are reused, so a call allocates only
+// while the number of operations in flight is higher than ever before.
 
 #include <array>
 #include <atomic>
@@ -24,7 +24,10 @@ class Board {
   Board(int rank, int world);
 
   // --- callers ---
+  // Who submits has to see to it that somebody takes it: see Engine::note_submission.
   int submit(const Request& request, const NodeMap& map, dt_work* work);
+  bool is_settled(dt_work work) const;     // or unknown
+  void wake_sleeper();                     // the thread that runs the engine, if it sleeps
   int wait(dt_work work, int timeout_ms);  // 0: only look
   int wait_any(dt_work* works, std::int32_t* statuses, std::uint32_t max, std::uint32_t* count,
                int timeout_ms);
@@ -32,13 +35,26 @@ class Board {
   void abort(const std::string& why);  // returns when every operation has failed
   void request_stop();                 // pending operations fail with DT_E_ABORTED
   void set_spin_time(std::chrono::microseconds time) { spin_time_ = time; }
-  void wait_until_unused();  // until no thread is inside a call that waits
+  // While a thread is inside a call that waits.
+  class User {
+   public:
+    explicit User(Board& board);
+    ~User();
+    User(const User&) = delete;
+    User& operator=(const User&) = delete;
+
+   private:
+    Board& board_;
+  };
+  void wait_until_unused();  // until there is no User
+  bool has_completion_fd() const;
+  bool has_waiters() const { return waiters_.load() > 0; }  // who rely on another thread
   std::string error_text() const;
   int status() const;
   void set_error(int status, const std::string& text);  // the first one stays
   void restart_numbers();  // while nothing is pending: the next operation is the first one
 
-  // --- the communication thread ---
+  // --- who runs the engine ---
   Operation* take_submitted(Lane lane);  // null when there is none
   void complete(Operation& operation);
   void fail(int status, const std::string& text);
@@ -74,10 +90,8 @@ class Board {
   bool has_any() const;
   void drop_released();
   void show_any();
-  bool post_news();  // with the mutex; true: wake the thread once it is released
-  void wake();
+  void post_news();  // with the mutex; wake_sleeper() next
   void spin(const Slot& slot) const;
-  void leave();
 
   const int rank_, world_;
   // How long a caller that waits looks before it sleeps.
@@ -103,6 +117,7 @@ class Board {
   bool sleeping_ = false;
   bool stopped_ = false;
   int users_ = 0;
+  std::atomic<int> waiters_{0};
 };
 
 }  // namespace dtl::ring

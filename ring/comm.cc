@@ -23,6 +23,7 @@ constexpr std::uint32_t kMinSecretBytes = 32;
 constexpr int kMaxWorld = 65535;
 constexpr int kMaxLocal = 1024;
 constexpr std::uint64_t kDeterministicShort = 32 << 10;
+constexpr std::uint64_t kLong = 1 << 20;  // bytes that are worth waking a thread for at once
 
 std::string own_host_name(const char* given) {
   if (given != nullptr && given[0] != '\0') return std::string(given).substr(0, 255);
@@ -60,9 +61,10 @@ Comm::Comm(int rank, int world, const Tuning& tuning)
 
 Comm::~Comm() {
   board_.request_stop();
-  engine_.reset();
+  if (engine_) engine_->join();
   board_.fail(DT_E_ABORTED, "the communicator was destroyed");
   board_.wait_until_unused();
+  engine_.reset();
   for (void* memory : heap_) std::free(memory);
 }
 
@@ -166,8 +168,7 @@ void Comm::choose_spinning(Engine::Settings& settings) {
                          tuning_.cpus.empty();
   if (memory_ != nullptr && map_.has_several_per_node() && memory_->is_crowded()) return;
   settings.active_spin = is_single ? kShort : kLong;
-  if (is_single) return;  // the caller's thread could not run meanwhile
-  settings.idle_spin = kShort;
+  if (is_single) return;  // the communication thread could not run meanwhile
   board_.set_spin_time(kLong);
 }
 
@@ -193,65 +194,120 @@ int Comm::submit(Request request, int wire, dt_work* work) {
         request.algorithm == Algorithm::kOneShot || request.algorithm == Algorithm::kDoubling;
     if (is_whole) request.wire = Wire::kExact;  // all ranks make the sum: of the same values
   }
-  return board_.submit(request, map_, work);
+  const int status = board_.submit(request, map_, work);
+  if (status == DT_OK && engine_) {
+    const bool is_long = request.count * element_bytes(request.dtype) > kLong;
+    engine_->note_submission(is_long || board_.has_completion_fd());
+  }
+  return status;
+}
+
+int Comm::wait(dt_work work, int timeout_ms) {
+  using Clock = std::chrono::steady_clock;
+  if (!engine_) return board_.wait(work, timeout_ms);
+  const Board::User user(board_);
+  const auto deadline = timeout_ms < 0 ? Clock::time_point::max()
+                                       : Clock::now() + std::chrono::milliseconds(timeout_ms);
+  engine_->drive(work, deadline);
+  if (timeout_ms <= 0) return board_.wait(work, timeout_ms);
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
+  return board_.wait(work, static_cast<int>(std::max<std::int64_t>(left, 0)));
+}
+
+int Comm::wait_any(dt_work* works, std::int32_t* statuses, std::uint32_t max, std::uint32_t* count,
+                   int timeout_ms) {
+  const Board::User user(board_);
+  if (engine_) engine_->recall();
+  return board_.wait_any(works, statuses, max, count, timeout_ms);
 }
 
 int Comm::wait_for(Request request) {
   dt_work work = 0;
   request.is_own = true;
   int status = submit(request, DT_WIRE_EXACT, &work);
-  if (status == DT_OK) status = board_.wait(work, -1);
+  if (status == DT_OK) status = wait(work, -1);
   if (status != DT_OK) throw CommError(status, board_.error_text(), {});
   return status;
 }
 
-// The slowest rank's best of a few, in seconds.
-double Comm::time_of(Algorithm algorithm, std::vector<float>& values) {
-  constexpr int kRepeats = 6;
-  Request request;
+// Seconds of one sum on this rank.
+double Comm::time_once(Algorithm algorithm, std::vector<float>& values) {
+  Request all, request;
+  all.opcode = Opcode::kBarrier;
+  wait_for(all);
   request.opcode = Opcode::kAllreduce;
   request.dtype = DT_F32;
   request.count = values.size();
   request.algorithm = algorithm;
   request.in = request.out = reinterpret_cast<std::byte*>(values.data());
-  float best = 1e9F;
-  for (int i = 0; i < kRepeats; ++i) {
-    const auto begin = std::chrono::steady_clock::now();
-    wait_for(request);
-    const std::chrono::duration<float> time = std::chrono::steady_clock::now() - begin;
-    if (i > 0) best = std::min(best, time.count());  // the first one meets cold memory
+  const auto begin = std::chrono::steady_clock::now();
+  wait_for(request);
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+// Whether one algorithm is quicker than another: by the median of times taken in turn, of the
+// slowest rank. All ranks see the same times.
+bool Comm::is_quicker(Algorithm one, Algorithm other, std::uint64_t bytes, double& spent) {
+  constexpr int kRepeats = 9;
+  constexpr double kShortTime = 2e-3;  // for so many repeats
+  std::vector<float> values(bytes / sizeof(float));
+  std::array<std::vector<double>, 2> times;
+  const auto begin = std::chrono::steady_clock::now();
+  int repeats = kRepeats;
+  for (int i = -1; i < repeats; ++i) {  // the first ones meet cold memory
+    const std::array turn{time_once(one, values), time_once(other, values)};
+    if (i == -1) {
+      std::array worst{static_cast<float>(turn[0] + turn[1])};
+      wait_for_most(worst);
+      repeats = static_cast<double>(worst[0]) > kShortTime ? kRepeats / 3 : kRepeats;
+      continue;
+    }
+    for (std::size_t k = 0; k < turn.size(); ++k) times[k].push_back(turn[k]);
   }
+  const auto median = [](std::vector<double>& all) {
+    const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
+    std::nth_element(all.begin(), middle, all.end());
+    return static_cast<float>(*middle);
+  };
+  const std::chrono::duration<float> total = std::chrono::steady_clock::now() - begin;
+  std::array worst{median(times[0]), median(times[1]), total.count()};
+  wait_for_most(worst);
+  spent += static_cast<double>(worst[2]);
+  return worst[0] <= worst[1];
+}
+
+void Comm::wait_for_most(std::span<float> values) {
   Request slowest;
   slowest.opcode = Opcode::kAllreduce;
   slowest.dtype = DT_F32;
   slowest.op = DT_MAX;
-  slowest.count = 1;
-  slowest.in = slowest.out = reinterpret_cast<std::byte*>(&best);
+  slowest.count = values.size();
+  slowest.in = slowest.out = reinterpret_cast<std::byte*>(values.data());
   wait_for(slowest);
-  return static_cast<double>(best);
 }
 
 // All ranks see the same times, so they draw the same table.
 void Comm::measure() {
   constexpr double kEnough = 0.1;  // seconds: links so slow that their bandwidth alone counts
+  constexpr int kMostMisses = 2;   // in a row: one may be noise
   const bool is_small = static_cast<std::size_t>(world_) <= kMaxDirect;
   const Algorithm quick = is_small ? Algorithm::kOneShot : Algorithm::kDoubling;
   const std::size_t nodes = map_.nodes.size();
-  std::vector<float> values;
-  double spent = 0;
-  const auto is_better = [&](Algorithm one, Algorithm other, std::uint64_t bytes) {
-    values.assign(bytes / sizeof(float), 0.0F);
-    const double first = time_of(one, values), second = time_of(other, values);
-    spent += 6 * (first + second);
-    return first <= second;
-  };
+  const std::uint64_t most = nodes == 1 ? 256 << 10 : 64 << 10;
   const Algorithm large = table_.choose(1 << 30);
+  double spent = 0;
   std::uint64_t border = 4 << 10;
-  while (border < 64 << 10 && spent < kEnough && is_better(quick, large, border)) border *= 2;
+  int misses = 0;
+  for (std::uint64_t bytes = 2 * border; bytes <= most && spent < kEnough; bytes *= 2) {
+    const bool is_better = is_quicker(quick, large, bytes, spent);
+    misses = is_better ? 0 : misses + 1;
+    if (is_better) border = bytes;
+    if (misses == kMostMisses) break;
+  }
   table_ = AlgorithmTable::by_default(world_, nodes);
   Algorithm beyond = large;
   if (nodes > 2 && nodes <= kMaxDirect && spent < kEnough &&
-      is_better(Algorithm::kRing, Algorithm::kDirect, 1 << 20)) {
+      is_quicker(Algorithm::kRing, Algorithm::kDirect, 1 << 20, spent)) {
     beyond = Algorithm::kRing;
   }
   table_.set(beyond, 512 << 10, kAnySize);

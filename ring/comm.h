@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,9 @@ class Comm {
 
   // Chooses algorithm and wire; wire is a dt_wire.
   int submit(Request request, int wire, dt_work* work);
+  int wait(dt_work work, int timeout_ms);  // as Board's
+  int wait_any(dt_work* works, std::int32_t* statuses, std::uint32_t max, std::uint32_t* count,
+               int timeout_ms);
   // Collective; *part is null for a negative color.
   int split(int color, int key, Comm** part);
   void* allocate(std::size_t bytes);
@@ -55,7 +59,9 @@ class Comm {
   void measure();
   void say_how() const;
   void choose_spinning(Engine::Settings& settings);
-  double time_of(Algorithm algorithm, std::vector<float>& values);
+  double time_once(Algorithm algorithm, std::vector<float>& values);
+  bool is_quicker(Algorithm one, Algorithm other, std::uint64_t bytes, double& spent);
+  void wait_for_most(std::span<float> values);
   void meet_others(const Identity& identity, const dt_options& options, Fd listener);
   std::unique_ptr<Comm> join_part(const std::vector<int>& members, std::uint64_t job,
                                   const std::string& address, int port, Fd listener);

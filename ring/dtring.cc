@@ -112,7 +112,7 @@ int dt_comm_split(dt_comm* comm, int color, int key, dt_comm** part) {
 }
 
 int dt_wait(dt_comm* comm, dt_work work, int32_t timeout_ms) {
-  return is_usable(comm) ? of(comm)->board().wait(work, timeout_ms) : DT_E_INVAL;
+  return is_usable(comm) ? of(comm)->wait(work, timeout_ms) : DT_E_INVAL;
 }
 
 int dt_test(dt_comm* comm, dt_work work) {
@@ -124,7 +124,7 @@ int dt_wait_any(dt_comm* comm, dt_work* works, int32_t* statuses, uint32_t max, 
   if (!is_usable(comm) || works == nullptr || statuses == nullptr || count == nullptr || max == 0) {
     return DT_E_INVAL;
   }
-  return of(comm)->board().wait_any(works, statuses, max, count, timeout_ms);
+  return of(comm)->wait_any(works, statuses, max, count, timeout_ms);
 }
 
 int dt_completion_fd(dt_comm* comm) {

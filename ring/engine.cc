@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,10 +20,6 @@ namespace dtl::ring {
 namespace {
 
 constexpr auto kVerdictDelay = std::chrono::milliseconds(250);  // the time news take, generously
-// Looks at the sockets that cost about 1 us each and often save the 10 us of a sleep; more would
-// take the core away from ranks that compute.
-constexpr int kPolls = 20;
-constexpr int kLooksPerCall = 4;  // at shared memory, between two at the sockets
 constexpr std::uint32_t kDataEvents = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
 
 std::thread start_quiet_thread(auto body) {
@@ -64,8 +61,11 @@ Engine::Engine(const Settings& settings, Links links, NodeShare* memory, Board& 
       executor_(map_),
       epoll_(::epoll_create1(EPOLL_CLOEXEC)),
       early_(std::move(links.early)),
+      recall_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       fork_guard_(descriptors(links)) {
-  if (!epoll_.valid()) throw CommError(DT_E_SYS, "cannot create an epoll", errno_text(errno));
+  if (!epoll_.valid() || !recall_.valid()) {
+    throw CommError(DT_E_SYS, "cannot create an epoll and an eventfd", errno_text(errno));
+  }
   watch(board_.wake_fd(), EPOLLIN);
   if (memory_ != nullptr) watch(memory_->wake_fd(), EPOLLIN);
   for (const ControlLine& line : control_) watch(line.fd.get(), EPOLLIN);
@@ -91,11 +91,15 @@ Engine::Engine(const Settings& settings, Links links, NodeShare* memory, Board& 
 }
 
 Engine::~Engine() {
-  thread_.join();
+  join();
+}
+
+void Engine::join() {
+  if (thread_.joinable()) thread_.join();
 }
 
 std::vector<int> Engine::descriptors(const Links& links) const {
-  std::vector<int> all{epoll_.get(), board_.wake_fd()};
+  std::vector<int> all{epoll_.get(), recall_.get(), board_.wake_fd()};
   for (const auto& link : links.links) {
     if (!link) continue;
     const auto of_link = link->descriptors();
@@ -115,23 +119,6 @@ void Engine::watch(int fd, std::uint32_t events) {
   event.data.fd = fd;
   if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0) {
     throw CommError(DT_E_SYS, "cannot watch a connection", errno_text(errno));
-  }
-}
-
-void Engine::run() {
-  for (const Frame& frame : early_) handle(frame, control_[0].fd.get());
-  for (;;) {
-    if (board_.has_news()) take_orders();
-    if (stops_) return leave();
-    bool moved = false;
-    if (!has_failed_) {
-      start_submitted();
-      moved = !has_failed_ && executor_.step();
-      look_at_links();
-      finish_operations();
-    }
-    if (!moved && !poll_a_little()) sleep();
-    look_at_time();
   }
 }
 
@@ -296,47 +283,6 @@ Engine::Clock::time_point Engine::next_deadline() const {
     deadline = std::min(deadline, deadline_of(*operation));
   }
   return executor_.is_idle() ? deadline : std::min(deadline, next_warning_);
-}
-
-// True when something happened.
-bool Engine::poll_a_little() {
-  if (has_failed_) return false;
-  const bool is_idle = executor_.is_idle();
-  const auto budget = is_idle ? settings_.idle_spin : settings_.active_spin;
-  if (is_idle && budget.count() == 0) return false;
-  const auto end = Clock::now() + budget;
-  for (int i = 1;; ++i) {
-    if (board_.has_news()) return true;
-    if (memory_ != nullptr && executor_.step()) return true;
-    if ((memory_ == nullptr || i % kLooksPerCall == 0) && take_events(0) > 0) return true;
-    if (i % kLooksPerCall != 0) continue;
-    if (i >= kPolls && Clock::now() >= end) return false;
-    std::this_thread::yield();  // whom this core is wanted for: the caller, or another rank
-  }
-}
-
-void Engine::sleep() {
-  const auto deadline = next_deadline();
-  int timeout_ms = -1;
-  if (deadline != Clock::time_point::max()) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
-    timeout_ms = static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 1000000));
-  }
-  if (!board_.begin_sleep()) return;
-  if (memory_ == nullptr || memory_->begin_sleep()) take_events(timeout_ms);
-  if (memory_ != nullptr) memory_->end_sleep();
-  board_.end_sleep();
-}
-
-int Engine::take_events(int timeout_ms) {
-  std::array<epoll_event, 64> events;
-  const int n =
-      ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), timeout_ms);
-  for (int k = 0; k < n; ++k) {
-    const auto& event = events[static_cast<std::size_t>(k)];
-    handle_event(event.data.fd, event.events);
-  }
-  return n;
 }
 
 void Engine::handle_event(int fd, std::uint32_t events) {

@@ -1,13 +1,21 @@
 #pragma once
-// Engine: the communication thread of one rank. Runs the active operations over the data links,
-// listens to the control lines, and turns everything that can go wrong into one failure that all
-// ranks hear of and name alike.
+// Engine: runs the active operations of one rank over the data links, listens to the control
+// lines, and turns everything that can go wrong into one failure that all ranks hear of and name
+// alike.
+//
+// Who runs it: one thread at a time, the one that holds the wheel. A caller who submits or waits
+// takes the wheel when nobody has it, which saves waking the communication thread and being woken
+// by it; the time of two such switches is that of a short operation. Otherwise, while callers
+// compute or wait for any of several operations, the communication thread has it. Lent to callers,
+// it looks after kTick whether they still make use of it, so an operation that nobody waits for
+// may lie still for that long; long ones call for the thread at once.
 //
 // Who tells whom: every rank has a control line to rank 0, which passes news on to all. A rank
 // whose line to rank 0 ends without a word says that rank 0 was lost, and rank 0 says so of the
 // others. A data link that ends without a word is only a suspicion for a moment, because its peer
 // may itself be ending over a failure that rank 0 is about to name.
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <mutex>
@@ -32,16 +40,23 @@ class Engine {
     void (*warn)(const char* text, void* context) = nullptr;
     void* warn_context = nullptr;
     std::vector<int> cpus;  // where the thread runs; empty: where the caller does
-    // How long the thread looks for news before it sleeps, while operations are active and while
-    // there are none; zero: a few looks, or none.
-    std::chrono::microseconds active_spin{0}, idle_spin{0};
+    // How long to look for news before sleeping, while operations are active; zero: a few looks.
+    std::chrono::microseconds active_spin{0};
   };
   // Starts the thread. board must outlive the engine. Throws CommError.
   Engine(const Settings& settings, Links links, NodeShare* memory, Board& board);
-  // The board must have been told to stop.
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
+
+  // --- callers ---
+  // Something was submitted. Starts it here, or, if it is urgent, has the thread do it.
+  void note_submission(bool is_urgent);
+  // Runs the engine until the operation is settled or the deadline is over; returns earlier when
+  // another thread runs it, or the communicator is destroyed.
+  void drive(dt_work work, std::chrono::steady_clock::time_point deadline);
+  void recall();  // callers leave it to the thread now
+  void join();    // the board must have been told to stop
 
   const NodeMap& map() const { return map_; }
   struct Counters {
@@ -64,6 +79,13 @@ class Engine {
   std::vector<int> descriptors(const Links& links) const;
   void watch(int fd, std::uint32_t events);
   void run();
+  bool turn();
+  void take_over();
+  bool is_left_alone() const;
+  void wait_for_wheel(std::unique_lock<std::mutex>& wheel);
+  int time_to_sleep_ms() const;
+  bool begin_sleep();
+  void end_sleep();
   void take_orders();
   void start_submitted();
   void look_at_links();
@@ -73,7 +95,8 @@ class Engine {
   std::string whom_it_waits_for(const Operation& operation) const;
   bool poll_a_little();
   int take_events(int timeout_ms);
-  void sleep();
+  void sleep_until(Clock::time_point deadline);
+  void sleep_without(std::unique_lock<std::mutex>& wheel);
   void handle_event(int fd, std::uint32_t events);
 
   void read_line(ControlLine& line);
@@ -115,6 +138,13 @@ class Engine {
   Counters counters_;
   bool has_failed_ = false;
   bool stops_ = false;
+  bool is_asleep_ = false;   // the thread, without the wheel
+  bool is_ticking_ = false;  // or has been told to look whether callers make use of the wheel
+  std::mutex wheel_;         // of everything above but the counters
+  std::atomic<bool> is_lent_{false};
+  std::atomic<bool> is_parked_{false};  // the thread wants to be told when a caller has left
+  std::atomic<std::uint32_t> drives_{0};
+  Fd recall_;  // eventfd
   ForkGuard fork_guard_;
   std::thread thread_;
 };

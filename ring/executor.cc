@@ -153,7 +153,7 @@ bool Executor::begin_frame(Operation& operation, Flow& flow, Link& link) {
     const std::uint64_t open =
         travelling(operation, piece.wire, operation.allowed(piece.gate, piece.bytes)) - at;
     const std::uint64_t most = std::min<std::uint64_t>(
-        operation.frame_bytes, link.frame_bytes(operation.lane(), piece.bytes));
+        operation.frame_bytes, link.frame_bytes(operation.lane(), piece.data));
     head.bytes = static_cast<std::uint32_t>(std::min(open, most - at % most));
     // A header that goes alone costs a system call, and short operations end soon.
     if (head.bytes == 0 && (flow.has_begun || operation.lane() == Lane::kSmall)) return false;

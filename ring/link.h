@@ -57,15 +57,16 @@ class Link {
   virtual ~Link() = default;
   // True when begin() would take a frame of this lane now.
   virtual bool can_begin(Lane lane) const = 0;
-  // payload stays as it is until Sink::sent(). operation is copied.
+  // payload stays as it is until Sink::sent(). operation is copied. The peer may not hear of it
+  // before the next step().
   virtual void begin(const FrameHead& head, const OperationHeader* operation,
                      const std::byte* payload) = 0;
   // Moves what can be moved without waiting. True when anything moved.
   virtual bool step(Sink& sink) = 0;
   // Nothing that was begun is unsent.
   virtual bool is_sent() const = 0;
-  // The most that one frame of a lane should carry, of a piece of so many bytes.
-  virtual std::size_t frame_bytes(Lane lane, std::uint64_t piece) const = 0;
+  // The most that one frame of a lane should carry of what lies at data.
+  virtual std::size_t frame_bytes(Lane lane, const std::byte* data) const = 0;
 };
 
 }  // namespace dtl::ring

@@ -177,8 +177,8 @@ std::vector<int> NodeShare::descriptors() const {
   return all;
 }
 
-// After something was published: if the peer sleeps, it has looked before.
-void NodeShare::ring(const Peer& peer) const {
+// If the peer sleeps, it has looked before.
+void NodeShare::ring(const Peer& peer) {
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (Layout::header(peer.segment.data()).sleeps.load(std::memory_order_relaxed) == 0) return;
   const char byte = 1;
@@ -234,6 +234,13 @@ void* NodeShare::alloc(std::size_t bytes) {
   }
   allocations_.push_back(std::move(allocation));
   return data;
+}
+
+bool NodeShare::is_allocated(const std::byte* data) const {
+  const std::lock_guard lock(mutex_);
+  return std::any_of(allocations_.begin(), allocations_.end(), [&](const Allocation& each) {
+    return data >= each.mapping.data() && data < each.mapping.data() + each.mapping.bytes();
+  });
 }
 
 bool NodeShare::free(void* memory) {

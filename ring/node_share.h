@@ -54,6 +54,7 @@ class NodeShare {
   // dt_alloc and dt_free; from any thread.
   void* alloc(std::size_t bytes);
   bool free(void* memory);
+  bool is_allocated(const std::byte* data) const;
 
  private:
   friend class ShareLink;
@@ -68,7 +69,8 @@ class NodeShare {
     std::size_t entry = 0;
   };
   std::string open_peer(const std::string& address, Peer& peer) const;
-  void ring(const Peer& peer) const;
+  // After something was published for the peer: wakes it if it sleeps.
+  static void ring(const Peer& peer);
 
   const Layout layout_;
   std::array<std::byte, kTokenBytes> token_{};  // read by peers, to see whether they can
@@ -78,7 +80,7 @@ class NodeShare {
   int own_ = 0;
   std::vector<Peer> peers_;
   std::vector<class ShareLink*> links_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::vector<Allocation> allocations_;
 };
 

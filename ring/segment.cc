@@ -18,7 +18,7 @@ Layout::Layout(int of_locals) : max_local(static_cast<std::size_t>(of_locals)) {
   const auto to_page = [](std::size_t size) { return (size + kPage - 1) / kPage * kPage; };
   const std::size_t divisor = max_local <= 16 ? 1 : max_local <= 128 ? 8 : 32;
   inline_[0] = inline_[2] = 8192 / divisor;
-  inline_[1] = max_local <= 16 ? 16384 : 0;
+  inline_[1] = max_local <= 16 ? 32768 : 0;
   counters_at_ = to_page(sizeof(SegmentHeader));
   slots_at_ = counters_at_ + to_page(max_local * sizeof(Counters));
   pair_bytes = to_page(

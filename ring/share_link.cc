@@ -9,12 +9,13 @@
 #include <cerrno>
 #include <cstring>
 #include <string>
+#include <utility>
 
 namespace dtl::ring {
 namespace {
 
-constexpr int kFramesPerStep = 8;  // of one lane, before the others have their turn
-constexpr std::uint64_t kSlottedBytes = 512 << 10;
+constexpr int kFramesPerStep = 8;               // of one lane, before the others have their turn
+constexpr std::size_t kWorthReading = 4 << 10;  // of memory that peers see
 constexpr Lane kAllLanes[] = {Lane::kSmall, Lane::kBulk, Lane::kPair};
 
 }  // namespace
@@ -54,7 +55,8 @@ void ShareLink::begin(const FrameHead& head, const OperationHeader* operation,
   const Layout& layout = share_.layout_;
   std::byte* const segment = share_.segment_.data();
   Slot& slot = layout.slot(segment, local_, lane, way.produced);
-  const bool is_inline = head.bytes <= layout.inline_bytes(lane);
+  const bool is_inline = head.bytes <= layout.inline_bytes(lane) &&
+                         (head.bytes < kWorthReading || !share_.is_allocated(payload));
   slot.head = head;
   slot.is_inline = is_inline ? 1 : 0;
   if (operation != nullptr) slot.operation = *operation;
@@ -64,15 +66,15 @@ void ShareLink::begin(const FrameHead& head, const OperationHeader* operation,
   }
   way.sent[way.produced % kSlots] = {head, is_inline || head.bytes == 0};
   own_counters().produced[head.lane].store(++way.produced, std::memory_order_release);
-  share_.ring(peer_);
+  owes_ring_ = true;
 }
 
-// Short pieces are copied through slots, where they stay in a cache: both ends copy at the same
-// time and without a system call. Long ones are read out of the sender's memory, which copies them
-// once.
-std::size_t ShareLink::frame_bytes(Lane lane, std::uint64_t piece) const {
+// Payloads are copied through slots, which stay in a cache: both ends copy at the same time and
+// without a system call. Where there is no room for slots, they are read out of the sender's
+// memory; and where peers can do that without a system call, always, unless they are very short.
+std::size_t ShareLink::frame_bytes(Lane lane, const std::byte* data) const {
   const std::size_t of_slot = share_.layout_.inline_bytes(lane);
-  return of_slot > 0 && piece <= kSlottedBytes ? of_slot : kMostFrameBytes;
+  return of_slot > 0 && !share_.is_allocated(data) ? of_slot : kMostFrameBytes;
 }
 
 bool ShareLink::is_sent() const {
@@ -100,6 +102,7 @@ bool ShareLink::step(Sink& sink) {
     if (report_sent(lane, way, sink)) moved = true;
     if (take_frames(lane, way, sink)) moved = true;
   }
+  if (std::exchange(owes_ring_, false)) NodeShare::ring(peer_);
   return moved;
 }
 
@@ -153,7 +156,7 @@ bool ShareLink::take_frames(Lane lane, Way& way, Sink& sink) {
     }
     moved = true;
     own_counters().consumed[index].store(++way.consumed, std::memory_order_release);
-    share_.ring(peer_);
+    owes_ring_ = true;
   }
   return moved;
 }

@@ -19,7 +19,7 @@ class ShareLink : public Link {
              const std::byte* payload) override;
   bool step(Sink& sink) override;
   bool is_sent() const override;
-  std::size_t frame_bytes(Lane lane, std::uint64_t piece) const override;
+  std::size_t frame_bytes(Lane lane, const std::byte* data) const override;
   // Something has changed since the last step.
   bool has_news() const;
 
@@ -53,6 +53,7 @@ class ShareLink : public Link {
   const NodeShare::Peer& peer_;
   std::array<Way, kLanes> ways_;
   bool is_broken_ = false;
+  bool owes_ring_ = false;  // for what was published in this step: a fence is slow
   std::uint32_t regions_version_ = 0;
   std::vector<Mapped> regions_;
 };

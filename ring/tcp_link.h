@@ -28,7 +28,7 @@ class TcpLink : public Link {
              const std::byte* payload) override;
   bool step(Sink& sink) override;
   bool is_sent() const override;
-  std::size_t frame_bytes(Lane, std::uint64_t) const override { return kMostFrameBytes; }
+  std::size_t frame_bytes(Lane, const std::byte*) const override { return kMostFrameBytes; }
 
  private:
   // What was read beyond a head: saves the call that would read the head alone.

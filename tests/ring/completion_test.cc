@@ -292,6 +292,29 @@ TEST(Completion, SmallOperationsPassThreeLargeOnesThatCannotEndYet) {
   });
 }
 
+// Callers run the links themselves while they wait; one who submits and computes must not hold up
+// the others for longer than it takes the communication thread to notice.
+TEST(Completion, OperationsMoveOnWhileACallerComputes) {
+  using Clock = std::chrono::steady_clock;
+  constexpr int kRounds = 5;
+  std::atomic<int> waited{0};
+  run_ranks(2, [&](dt_comm* comm, int rank) {
+    for (int round = 1; round <= kRounds; ++round) {
+      std::vector<float> values(1000, 1.0F);
+      EXPECT_EQ(dt_wait(comm, submit_barrier(comm), -1), DT_OK);  // here, most likely
+      const dt_work work = submit_sum(comm, values);
+      const auto end = Clock::now() + std::chrono::seconds(20);
+      if (rank == 0) {  // busy until the other has its sum
+        while (waited < round && Clock::now() < end) std::this_thread::yield();
+      }
+      EXPECT_EQ(dt_wait(comm, work, 20000), DT_OK);
+      EXPECT_LT(Clock::now(), end);
+      EXPECT_EQ(values[999], 2.0F);
+      if (rank == 1) ++waited;
+    }
+  });
+}
+
 // Several threads of each rank; a lock and a turn fix the order of the calls on all ranks.
 TEST(Completion, ThreadsOfOneRankShareACommunicator) {
   run_ranks(3, [](dt_comm* comm, int rank) {

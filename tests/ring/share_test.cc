@@ -82,7 +82,7 @@ TEST(Share, CarriesFramesOfEveryLaneAndSizeInOrder) {
   Two two;
   std::uint32_t sequence = 0;
   for (const Lane lane : {Lane::kSmall, Lane::kBulk, Lane::kPair}) {
-    for (const std::size_t bytes : {0, 1, 63, 8192, 8193, 16384, 100000, 131072}) {
+    for (const std::size_t bytes : {0, 1, 63, 8192, 8193, 32768, 32769, 100000, 131072}) {
       const auto sent = pattern(bytes, ++sequence);
       ASSERT_TRUE(two.to_right->can_begin(lane));
       two.to_right->begin(frame(lane, sequence, bytes), nullptr, sent.data());
@@ -102,7 +102,7 @@ TEST(Share, CarriesFramesOfEveryLaneAndSizeInOrder) {
 TEST(Share, HoldsFramesUntilTheyAreAdmittedAndSaysWhenItIsFull) {
   Two two;
   two.at_right.admits = false;
-  const auto sent = pattern(20000, 1);
+  const auto sent = pattern(40000, 1);
   std::uint32_t begun = 0;
   while (two.to_right->can_begin(Lane::kBulk)) {
     two.to_right->begin(frame(Lane::kBulk, begun++, sent.size()), nullptr, sent.data());
@@ -169,6 +169,7 @@ TEST(Share, WakesASleeperForEveryFrame) {
     if (!begins) {
       link.begin(frame(Lane::kSmall, kRounds, sizeof value), nullptr,
                  reinterpret_cast<const std::byte*>(&value));
+      link.step(taker);
     }
     return kRounds;
   };
