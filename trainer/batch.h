@@ -14,10 +14,13 @@ struct Batch {
   std::vector<std::int8_t> types;       // [T]
   std::vector<std::int32_t> positions;  // [T], from 0 in each sequence
   std::vector<std::int64_t> starts{0};  // [B + 1]
-  std::vector<std::int32_t> labels;     // [B]
-  std::vector<std::uint32_t> numbers;   // [B], the example's index in its data set
+  // As of Examples.
+  std::vector<std::int32_t> labels;                      // [B]
+  std::vector<float> targets;                            // [B, C]
+  std::vector<std::int32_t> answer_starts, answer_ends;  // [B]
+  std::vector<std::uint32_t> numbers;                    // [B], the example's index in its data set
 
-  std::int64_t sequences() const { return static_cast<std::int64_t>(labels.size()); }
+  std::int64_t sequences() const { return static_cast<std::int64_t>(numbers.size()); }
   std::int64_t tokens() const { return starts.back(); }
   std::int64_t length(std::int64_t sequence) const {
     const auto s = static_cast<std::size_t>(sequence);

@@ -49,7 +49,7 @@ Metrics measure(const Examples& examples, const std::vector<float>& logits) {
   const std::size_t size = logits.size() / std::max<std::size_t>(1, examples.labels.size());
   std::vector<double> hits(size), predicted(size), present(size);
   Metrics metrics;
-  const auto count = static_cast<double>(std::max<std::int64_t>(1, examples.size()));
+  const auto count = static_cast<double>(std::max<std::size_t>(1, examples.labels.size()));
   for (std::size_t i = 0; i < examples.labels.size(); ++i) {
     const float* row = logits.data() + i * size;
     const auto truth = static_cast<std::size_t>(examples.labels[i]);

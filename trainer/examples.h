@@ -12,9 +12,14 @@ struct Examples {
   std::vector<std::int32_t> ids;     // [total tokens]
   std::vector<std::int8_t> types;    // [total tokens], 0 or 1 (second text)
   std::vector<std::int64_t> starts;  // [examples + 1], starts[0] = 0
+  // What is to be learnt; only one of the three is there. C: the model's outputs per example.
   std::vector<std::int32_t> labels;  // [examples]
+  std::vector<float> targets;        // [examples, C]: regression (C is 1), several labels (0 or 1)
+  std::vector<std::int32_t> answer_starts, answer_ends;  // [examples], tokens; 0, 0: no answer
 
-  std::int64_t size() const { return static_cast<std::int64_t>(labels.size()); }
+  std::int64_t size() const {
+    return starts.empty() ? 0 : static_cast<std::int64_t>(starts.size()) - 1;
+  }
 };
 
 }  // namespace dtl::trainer

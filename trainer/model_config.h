@@ -1,5 +1,5 @@
 #pragma once
-// config.json of a BERT or DistilBERT sequence classifier, in one set of words for both.
+// config.json of a BERT or DistilBERT encoder with a head, in one set of words for both.
 
 #include <string>
 #include <vector>
@@ -8,6 +8,9 @@ namespace dtl::trainer {
 
 enum class ModelType { kBert, kDistilBert };
 enum class Activation { kGelu, kGeluTanh, kRelu };
+enum class Task { kClassification, kQuestionAnswering };
+// Of a classifier: one of several labels, any of them, or a number.
+enum class Problem { kSingleLabel, kMultiLabel, kRegression };
 
 struct ModelConfig {
   ModelType type = ModelType::kBert;
@@ -26,7 +29,10 @@ struct ModelConfig {
   double layer_norm_eps = 1e-12;
   double initializer_range = 0.02;
   int pad_token_id = 0;
+  double qa_dropout = 0.1;               // DistilBERT only; BERT has none
   std::vector<std::string> labels = {};  // id2label, in order of id
+  Task task = Task::kClassification;     // which head: the caller's choice, not the folder's
+  Problem problem = Problem::kSingleLabel;
 };
 
 // Throws Error(kBadInput) naming file and key for what cannot be run (relative positions, other

@@ -91,9 +91,10 @@ void visit(Visitor& v, Prepared& p) {
   v(c.type), v(c.vocab_size), v(c.hidden_size), v(c.layers), v(c.heads), v(c.intermediate_size);
   v(c.max_positions), v(c.type_vocab_size), v(c.activation), v(c.hidden_dropout);
   v(c.attention_dropout), v(c.classifier_dropout), v(c.layer_norm_eps), v(c.initializer_range);
-  v(c.pad_token_id), v(c.labels);
+  v(c.pad_token_id), v(c.labels), v(c.qa_dropout), v(c.task), v(c.problem);
   for (Examples* examples : {&p.train, &p.evaluation, &p.test}) {
     v(examples->ids), v(examples->types), v(examples->starts), v(examples->labels);
+    v(examples->targets), v(examples->answer_starts), v(examples->answer_ends);
   }
 }
 
