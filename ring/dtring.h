@@ -4,9 +4,10 @@
  * A communicator joins `world` ranks. Every call that moves data is asynchronous: it enqueues the
  * operation, in the same order on every rank, and returns a work id (dt_send and dt_recv: in the
  * same order on both ranks of the pair); buffers belong to the library until dt_wait or dt_test has
- * reported that id. One communication thread per communicator owns all sockets. Calls on one
- * communicator may come from several threads. No call aborts the process, throws, or prints. After
- * the first error a communicator only answers that error and can be destroyed.
+ * reported that id. One communication thread per communicator moves the data, or a caller inside
+ * dt_wait while that thread is idle. Calls on one communicator may come from several threads. No
+ * call aborts the process, throws, or prints. After the first error a communicator only answers
+ * that error and can be destroyed.
  */
 #ifndef DTRING_H
 #define DTRING_H
@@ -100,7 +101,7 @@ typedef struct dt_options {
   int32_t wire;            /* a dt_wire; default DT_WIRE_EXACT */
   uint32_t flags;          /* dt_flags */
   const char* allreduce;   /* "oneshot:0-32K;direct:32K-4M;ring:4M-max"; NULL: measured */
-  /* Called with warnings, one line each without its end, by the communication thread; NULL: they
+  /* Called with warnings, one line each without its end, by whoever moves the data; NULL: they
      are only counted. Must not call this library. */
   void (*warn)(const char* text, void* context);
   void* warn_context;
