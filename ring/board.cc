@@ -222,8 +222,7 @@ void Board::show_any() {
   }
 }
 
-void Board::abort(const std::string& why) {
-  const User user(*this);
+void Board::request_abort(const std::string& why) {
   {
     const std::lock_guard lock(mutex_);
     if (status_ != DT_OK) return;
@@ -232,6 +231,10 @@ void Board::abort(const std::string& why) {
     post_news();
   }
   wake_sleeper();
+}
+
+void Board::wait_until_failed() {
+  const User user(*this);
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return status_ != DT_OK; });
 }

@@ -31,9 +31,11 @@ class Board {
   int wait(dt_work work, int timeout_ms);  // 0: only look
   int wait_any(dt_work* works, std::int32_t* statuses, std::uint32_t max, std::uint32_t* count,
                int timeout_ms);
-  int completion_fd();                 // negative: a dt_status
-  void abort(const std::string& why);  // returns when every operation has failed
-  void request_stop();                 // pending operations fail with DT_E_ABORTED
+  int completion_fd();  // negative: a dt_status
+  // Orders to the thread that runs the engine: see Engine::note_order.
+  void request_abort(const std::string& why);
+  void request_stop();       // pending operations fail with DT_E_ABORTED
+  void wait_until_failed();  // until every operation has
   void set_spin_time(std::chrono::microseconds time) { spin_time_ = time; }
   // While a thread is inside a call that waits.
   class User {

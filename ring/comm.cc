@@ -61,7 +61,10 @@ Comm::Comm(int rank, int world, const Tuning& tuning)
 
 Comm::~Comm() {
   board_.request_stop();
-  if (engine_) engine_->join();
+  if (engine_) {
+    engine_->note_order();
+    engine_->join();
+  }
   board_.fail(DT_E_ABORTED, "the communicator was destroyed");
   board_.wait_until_unused();
   engine_.reset();
@@ -322,7 +325,9 @@ bool Comm::is_of_this_process() const {
 
 void Comm::abort(const std::string& why) {
   if (engine_) {
-    board_.abort(why);
+    board_.request_abort(why);
+    engine_->note_order();
+    board_.wait_until_failed();
   } else {
     board_.fail(DT_E_ABORTED, fmt::format("rank {} aborted: {}", rank_, why));
   }

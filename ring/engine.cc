@@ -60,7 +60,6 @@ Engine::Engine(const Settings& settings, Links links, NodeShare* memory, Board& 
       tcp_(links.links.size()),
       executor_(map_),
       epoll_(::epoll_create1(EPOLL_CLOEXEC)),
-      early_(std::move(links.early)),
       recall_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       fork_guard_(descriptors(links)) {
   if (!epoll_.valid() || !recall_.valid()) {
@@ -85,6 +84,8 @@ Engine::Engine(const Settings& settings, Links links, NodeShare* memory, Board& 
     if (locals[local] == settings_.rank) continue;
     executor_.add_link(locals[local], memory_->make_link(static_cast<int>(local), locals[local]));
   }
+  // Before any caller runs the engine, which may be earlier than the thread gets to it.
+  for (const Frame& frame : links.early) handle(frame, control_[0].fd.get());
   thread_ = start_quiet_thread([this] { run(); });
   pthread_setname_np(thread_.native_handle(), "dtring");
   keep_on_cpus(thread_.native_handle(), settings_.cpus);

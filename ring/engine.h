@@ -56,7 +56,9 @@ class Engine {
   // another thread runs it, or the communicator is destroyed.
   void drive(dt_work work, std::chrono::steady_clock::time_point deadline);
   void recall();  // callers leave it to the thread now
-  void join();    // the board must have been told to stop
+  // An order was given to the board, which callers need not come to hear of.
+  void note_order() { call_thread(); }
+  void join();  // the board must have been told to stop
 
   const NodeMap& map() const { return map_; }
   struct Counters {
@@ -82,6 +84,7 @@ class Engine {
   bool turn();
   void take_over();
   bool is_left_alone() const;
+  void call_thread() const;
   void wait_for_wheel(std::unique_lock<std::mutex>& wheel);
   int time_to_sleep_ms() const;
   bool begin_sleep();
@@ -127,7 +130,6 @@ class Engine {
   std::vector<TcpLink*> link_of_fd_;
   Executor executor_;
   Fd epoll_;
-  std::vector<Frame> early_;
   std::vector<Departure> departures_;
   std::vector<Suspicion> suspicions_;
   std::vector<Executor::Break> broken_;

@@ -26,7 +26,6 @@ constexpr int kLongTick = 64;  // ms, while a caller holds the wheel, who says w
 
 void Engine::run() {
   std::unique_lock wheel(wheel_);
-  for (const Frame& frame : early_) handle(frame, control_[0].fd.get());
   while (!stops_) {
     const bool moved = turn();
     if (!moved && !stops_ && !poll_a_little()) sleep_without(wheel);
@@ -64,10 +63,9 @@ void Engine::note_submission(bool is_urgent) {
     if (wheel.owns_lock()) {
       take_over();
       (void)turn();
-      // The thread must not sleep on over an operation that nobody waits for.
       const bool calls = !executor_.is_idle() && !std::exchange(is_ticking_, true);
       wheel.unlock();
-      if (calls) recall();
+      if (calls) call_thread();
       return;
     }
   }
@@ -89,9 +87,11 @@ void Engine::drive(dt_work work, Clock::time_point deadline) {
     }
     look_at_time();
   }
-  const bool calls = !is_left_alone() || is_parked_.exchange(false);
+  // The thread must not sleep on over an operation that nobody waits for.
+  const bool calls = !is_left_alone() || is_parked_.exchange(false) ||
+                     (!executor_.is_idle() && !std::exchange(is_ticking_, true));
   wheel.unlock();
-  if (calls) recall();
+  if (calls) call_thread();
 }
 
 // Nothing is active that somebody else waits for, or that takes long.
@@ -101,7 +101,11 @@ bool Engine::is_left_alone() const {
 }
 
 void Engine::recall() {
-  if (!is_lent_.load(std::memory_order_relaxed)) return;
+  if (is_lent_.load(std::memory_order_relaxed)) call_thread();
+}
+
+// Wherever it sleeps, it looks whether the wheel is free.
+void Engine::call_thread() const {
   const std::uint64_t one = 1;
   (void)!::write(recall_.get(), &one, sizeof one);
 }
@@ -133,7 +137,7 @@ bool Engine::poll_a_little() {
   const int looks = settings_.active_spin.count() > 0 ? kLooksPerCall : kLooksIfCrowded;
   for (int i = 1;; ++i) {
     if (board_.has_news()) return true;
-    if (memory_ != nullptr && executor_.step()) return true;
+    if (memory_ != nullptr && (executor_.step() || executor_.has_findings())) return true;
     const bool yields = i % (memory_ == nullptr ? kLooksIfCrowded : looks) == 0;
     if ((memory_ == nullptr || yields) && take_events(0) > 0) return true;
     if (!yields) continue;

@@ -30,6 +30,8 @@ class Executor : public Sink {
   void add_link(int peer, std::unique_ptr<Link> link);
   Link* link(int peer) const { return links_[static_cast<std::size_t>(peer)].get(); }
 
+  // step() has found something out about a link, whether or not anything moved.
+  bool has_findings() const { return mismatch || !breaks.empty(); }
   bool has_active(Lane lane) const { return active_of_[static_cast<std::size_t>(lane)] > 0; }
   bool has_room(Lane lane) const;
   bool is_idle() const { return active_.empty(); }

@@ -148,8 +148,9 @@ std::string NodeShare::open_peer(const std::string& text, Peer& peer) const {
       std::memcmp(seen.data(), address.token, kTokenBytes) != 0) {
     return refuse("read the memory of");
   }
-  peer.wake = Fd(::open(descriptor_path(address.pid, address.wake).c_str(),
-                        O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+  // Both ends: while this rank has a reading one, no write raises SIGPIPE when the peer is gone.
+  peer.wake = Fd(
+      ::open(descriptor_path(address.pid, address.wake).c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
   return peer.wake.valid() ? std::string() : refuse("wake");
 }
 
