@@ -159,6 +159,7 @@ struct TomlFile::Impl {
 
   // The value of a dotted key; nullptr when the file does not have it.
   const Value* find(const std::string& key) const {
+    if (key.empty()) return &root;
     const Value* value = &root;
     std::string prefix;
     for (const std::string& part : split(key, '.')) {
@@ -326,10 +327,11 @@ std::vector<std::pair<std::string, std::string>> TomlFile::table(const std::stri
   if (!value->is_table()) throw impl_->wrong_type(key, *value, "a table");
   using Entry = std::tuple<std::size_t, std::size_t, std::string, std::string>;
   std::vector<Entry> entries;
+  const std::string prefix = key.empty() ? "" : key + ".";
   for (const auto& [name, item] : value->as_table()) {
     const auto place = item.location();
     entries.emplace_back(place.line(), place.column(), name,
-                         impl_->scalar_of(key + "." + written(name), item));
+                         impl_->scalar_of(prefix + written(name), item));
   }
   std::sort(entries.begin(), entries.end());
   std::vector<std::pair<std::string, std::string>> result;

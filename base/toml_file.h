@@ -26,7 +26,8 @@ class TomlFile {
   std::optional<double> number(const std::string& key);  // integer or float
   std::optional<bool> boolean(const std::string& key);
   std::optional<std::vector<std::string>> strings(const std::string& key);
-  // A table of scalars, in file order, values as they would be typed on a command line.
+  // A table of scalars, in file order, values as they would be typed on a command line. The empty
+  // key is the file itself.
   std::vector<std::pair<std::string, std::string>> table(const std::string& key);
   // How many tables [[key]] there are; their keys are "key.0.name", "key.1.name" and so on.
   std::size_t tables(const std::string& key);

@@ -1,35 +1,37 @@
 #pragma once
-// Arena: bump allocation for the activations of one batch. reset() keeps the memory, so a training
-// run allocates only while its batches still grow. One thread.
+// Arena: bump allocation for the activations of one batch, in one range of addresses that gets
+// memory as it is first used. What was taken last is given back first: release(mark()) makes room
+// for others, reset() for the next batch; the memory itself stays, so a training run asks the
+// system only while its batches still grow. One thread. Throws std::bad_alloc.
 
+#include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <memory>
-#include <vector>
 
 namespace dtl::trainer {
 
 class Arena {
  public:
-  // Uninitialised, aligned to a cache line; lives until reset().
+  Arena();
+  ~Arena();
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+
+  // Uninitialised, aligned to a cache line; lives until release() of an earlier mark, or reset().
   template <class T>
   T* take(std::int64_t count) {
     return static_cast<T*>(take_bytes(static_cast<std::size_t>(count) * sizeof(T)));
   }
-  void reset();
+  std::size_t mark() const { return used_; }
+  void release(std::size_t mark) { used_ = mark; }
+  void reset() { used_ = 0; }
 
  private:
-  struct Free {
-    void operator()(void* memory) const { std::free(memory); }
-  };
-  struct Chunk {
-    std::unique_ptr<void, Free> memory;
-    std::size_t bytes;
-  };
   void* take_bytes(std::size_t bytes);
+  void grow(std::size_t bytes);
 
-  std::vector<Chunk> chunks_;
-  std::size_t chunk_ = 0, used_ = 0;
+  char* memory_ = nullptr;
+  std::size_t reserved_ = 0;  // addresses
+  std::size_t usable_ = 0, used_ = 0;
 };
 
 }  // namespace dtl::trainer

@@ -12,7 +12,8 @@ namespace {
 // One (sequence, head): where its pieces lie.
 struct Head {
   std::int64_t first_row, rows;      // queries
-  std::int64_t first_token, length;  // keys and values
+  std::int64_t first_token, length;  // keys and values, without padding
+  std::int64_t padding;              // tokens behind them that no query sees
   std::int64_t column, width;        // of H
   std::int64_t scores;               // offset in probabilities
   std::uint32_t example;
@@ -26,7 +27,8 @@ Head head_of(const Pass& pass, const LayerState<S>& state, std::int64_t sequence
   head.first_row = state.starts[s];
   head.rows = state.starts[s + 1] - state.starts[s];
   head.first_token = pass.batch.starts[s];
-  head.length = pass.batch.length(sequence);
+  head.length = pass.batch.own_length(sequence);
+  head.padding = pass.batch.length(sequence) - head.length;
   head.width = pass.config.hidden_size / pass.config.heads;
   head.column = number * head.width;
   head.scores = state.score_starts[s] + number * head.rows * head.length;
@@ -41,14 +43,14 @@ void for_heads(const Pass& pass, const LayerState<S>& state, const Task& task) {
   std::vector<std::int64_t> order(static_cast<std::size_t>(pass.batch.sequences()));
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
-    return pass.batch.length(a) > pass.batch.length(b);
+    return pass.batch.own_length(a) > pass.batch.own_length(b);
   });
   const int heads = pass.config.heads;
   // Two products of [rows, width] and [length, width] for each head.
   std::int64_t operations = 0;
   for (const std::int64_t sequence : order) {
     const auto s = static_cast<std::size_t>(sequence);
-    operations += 4 * pass.config.hidden_size * pass.batch.length(sequence) *
+    operations += 4 * pass.config.hidden_size * pass.batch.own_length(sequence) *
                   (state.starts[s + 1] - state.starts[s]);
   }
   pass.pool.run(pass.batch.sequences() * heads, operations, [&](std::int64_t index, int thread) {
@@ -69,7 +71,7 @@ S* score_scratch(const Pass& pass, const LayerState<S>& state, std::int64_t& eac
   each = 0;
   for (std::int64_t s = 0; s < pass.batch.sequences(); ++s) {
     const auto i = static_cast<std::size_t>(s);
-    each = std::max(each, (state.starts[i + 1] - state.starts[i]) * pass.batch.length(s));
+    each = std::max(each, (state.starts[i + 1] - state.starts[i]) * pass.batch.own_length(s));
   }
   each = (each + 15) / 16 * 16;
   return pass.arena.take<S>(each * pass.pool.size());
@@ -82,10 +84,18 @@ void allocate_scores(const Pass& pass, bool masked, LayerState<S>& state) {
   for (std::int64_t s = 0; s < pass.batch.sequences(); ++s) {
     const auto i = static_cast<std::size_t>(s);
     state.score_starts.push_back(total);
-    total += (state.starts[i + 1] - state.starts[i]) * pass.batch.length(s) * pass.config.heads;
+    total += (state.starts[i + 1] - state.starts[i]) * pass.batch.own_length(s) * pass.config.heads;
   }
   state.probabilities = pass.arena.take<S>(total);
   state.probability_mask = masked ? pass.arena.take<std::uint8_t>(total) : nullptr;
+}
+
+// x: a head's first key or value in a gradient of rows [tokens, stride].
+template <class S>
+void clear_padding(const Head& h, S* x, std::int64_t stride) {
+  for (std::int64_t row = h.length; row < h.length + h.padding; ++row) {
+    std::fill_n(x + row * stride, h.width, S(0));
+  }
 }
 
 }  // namespace
@@ -107,14 +117,14 @@ void attention_forward(const Pass& pass, int layer, LayerState<S>& state) {
     const S* k = state.k + h.first_token * state.kv_stride + h.column;
     const S* v = state.v + h.first_token * state.kv_stride + h.column;
     gemm<S>(h.rows, h.length, h.width, S(1), {q, state.q_stride},
-            {k, state.kv_stride, Op::kTranspose}, S(0), p, h.length);
+            {k, state.kv_stride, Op::kTranspose}, S(0), p, h.length, pass.precision);
     if (masked) {
       dropout.mask(*pass.dropout, attention_site(layer), h.number, h.example, h.rows * h.length,
                    mask);
     }
     kernels<S>().softmax(h.rows, h.length, score_factor<S>(pass), p, mask, scale, dropped);
     gemm<S>(h.rows, h.width, h.length, S(1), {dropped, h.length}, {v, state.kv_stride}, S(0),
-            state.context + h.first_row * H + h.column, H);
+            state.context + h.first_row * H + h.column, H, pass.precision);
   });
 }
 
@@ -143,14 +153,16 @@ void attention_backward(const Pass& pass, const LayerState<S>& state, const S* d
     const S* v = state.v + h.first_token * state.kv_stride + h.column;
     const std::int64_t token = h.first_token * dkv_stride + h.column;
     gemm<S>(h.length, h.width, h.rows, S(1), {dropped, h.length, Op::kTranspose}, {dc, H}, S(0),
-            dv + token, dkv_stride);
+            dv + token, dkv_stride, pass.precision);
     gemm<S>(h.rows, h.length, h.width, S(1), {dc, H}, {v, state.kv_stride, Op::kTranspose}, S(0),
-            work, h.length);
+            work, h.length, pass.precision);
     kernels<S>().softmax_backward(h.rows, h.length, score_factor<S>(pass), p, mask, scale, work);
     gemm<S>(h.rows, h.width, h.length, S(1), {work, h.length}, {k, state.kv_stride}, S(0),
-            dq + h.first_row * dq_stride + h.column, dq_stride);
+            dq + h.first_row * dq_stride + h.column, dq_stride, pass.precision);
     gemm<S>(h.length, h.width, h.rows, S(1), {work, h.length, Op::kTranspose}, {q, state.q_stride},
-            S(0), dk + token, dkv_stride);
+            S(0), dk + token, dkv_stride, pass.precision);
+    clear_padding(h, dk + token, dkv_stride);
+    clear_padding(h, dv + token, dkv_stride);
   });
 }
 

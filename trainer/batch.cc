@@ -1,8 +1,11 @@
 #include "trainer/batch.h"
 
+#include <algorithm>
+
 namespace dtl::trainer {
 
-Batch make_batch(const Examples& examples, std::span<const std::int64_t> chosen) {
+Batch make_batch(const Examples& examples, std::span<const std::int64_t> chosen,
+                 const Padding& padding) {
   Batch batch;
   const std::int64_t outputs =
       examples.targets.empty()
@@ -14,10 +17,14 @@ Batch make_batch(const Examples& examples, std::span<const std::int64_t> chosen)
     batch.ids.insert(batch.ids.end(), examples.ids.begin() + begin, examples.ids.begin() + end);
     batch.types.insert(batch.types.end(), examples.types.begin() + begin,
                        examples.types.begin() + end);
-    for (std::int64_t i = begin; i < end; ++i) {
-      batch.positions.push_back(static_cast<std::int32_t>(i - begin));
+    const std::int64_t length = std::max(end - begin, padding.length);
+    for (std::int64_t i = 0; i < length; ++i) {
+      batch.positions.push_back(static_cast<std::int32_t>(i));
     }
-    batch.starts.push_back(batch.starts.back() + end - begin);
+    batch.starts.push_back(batch.starts.back() + length);
+    batch.ids.resize(batch.positions.size(), padding.token);
+    batch.types.resize(batch.positions.size(), 0);
+    batch.own_lengths.push_back(end - begin);
     if (!examples.labels.empty()) batch.labels.push_back(examples.labels[e]);
     if (!examples.answer_starts.empty()) {
       batch.answer_starts.push_back(examples.answer_starts[e]);

@@ -1,5 +1,7 @@
 #pragma once
-// Batch: the sequences that one rank works on at once, as one flat matrix of tokens.
+// Batch: the sequences that one rank works on at once, as one flat matrix of tokens. Sequences may
+// end in padding, which the other tokens do not see: only a model that learns from the outputs of
+// padding, too (QaLoss::kPadded), gains anything by it.
 
 #include <cstdint>
 #include <span>
@@ -10,10 +12,11 @@
 namespace dtl::trainer {
 
 struct Batch {
-  std::vector<std::int32_t> ids;        // [T]
-  std::vector<std::int8_t> types;       // [T]
-  std::vector<std::int32_t> positions;  // [T], from 0 in each sequence
-  std::vector<std::int64_t> starts{0};  // [B + 1]
+  std::vector<std::int32_t> ids;               // [T]
+  std::vector<std::int8_t> types;              // [T]
+  std::vector<std::int32_t> positions;         // [T], from 0 in each sequence
+  std::vector<std::int64_t> starts{0};         // [B + 1]
+  std::vector<std::int64_t> own_lengths = {};  // [B], tokens of each sequence that are not padding
   // As of Examples.
   std::vector<std::int32_t> labels;                      // [B]
   std::vector<float> targets;                            // [B, C]
@@ -26,8 +29,20 @@ struct Batch {
     const auto s = static_cast<std::size_t>(sequence);
     return starts[s + 1] - starts[s];
   }
+  std::int64_t own_length(std::int64_t sequence) const {
+    return own_lengths[static_cast<std::size_t>(sequence)];
+  }
 };
 
-Batch make_batch(const Examples& examples, std::span<const std::int64_t> chosen);
+// Tokens that fill shorter sequences up to `length`, type 0, their positions counting on: what
+// Hugging Face's tokenizers append with padding="max_length". length 0: none. length must not
+// exceed the model's positions.
+struct Padding {
+  std::int64_t length = 0;
+  std::int32_t token = 0;
+};
+
+Batch make_batch(const Examples& examples, std::span<const std::int64_t> chosen,
+                 const Padding& padding = {});
 
 }  // namespace dtl::trainer

@@ -1,6 +1,9 @@
 #include "trainer/buckets.h"
 
 #include <algorithm>
+#include <cmath>
+
+#include "trainer/kernels.h"
 
 namespace dtl::trainer {
 namespace {
@@ -8,21 +11,31 @@ namespace {
 // 4 MiB: large enough that the latency of a ring does not count, small enough that the first leaves
 // early and several are under way at once.
 constexpr std::int64_t kBucket = 1 << 20;
+constexpr std::int64_t kPiece = 1 << 15;  // 128 KiB: a task of a few us, where squares are summed
 
 }  // namespace
 
-Buckets::Buckets(const ParameterLayout& layout, Group& group)
-    : layout_(layout), group_(group), hidden_(layout.tensors.front().shape[1]) {}
+Buckets::Buckets(const ParameterLayout& layout, Group& group, ThreadPool& pool, dt_wire wire)
+    : layout_(layout),
+      group_(group),
+      pool_(pool),
+      wire_(wire),
+      hidden_(layout.tensors.front().shape[1]) {}
 
 void Buckets::begin(float* gradients) {
   gradients_ = gradients;
   ready_ = sent_ = layout_.total;
+  squares_.clear();
 }
 
+// Alone, a bucket has arrived as soon as it is sent, and its squares find it in the caches.
 void Buckets::send(std::int64_t begin, std::int64_t end) {
-  if (begin == end || group_.size() == 1) return;
-  works_.push_back(
-      group_.start_sum(gradients_ + begin, static_cast<std::uint64_t>(end - begin), ++tag_));
+  if (begin == end) return;
+  Bucket bucket{begin, end, 0};
+  if (group_.size() == 1) return add_squares(bucket);
+  bucket.work =
+      group_.start_sum(gradients_ + begin, static_cast<std::uint64_t>(end - begin), ++tag_, wire_);
+  buckets_.push_back(bucket);
 }
 
 void Buckets::block_done(std::size_t block) {
@@ -38,23 +51,65 @@ void Buckets::block_done(std::size_t block) {
   }
 }
 
-double Buckets::finish(std::span<const std::int32_t> words, double loss) {
-  if (group_.size() == 1) return loss;
-  rows_.resize(words.size() * static_cast<std::size_t>(hidden_) + 1);
+void Buckets::add_squares(const Bucket& bucket) {
+  const std::int64_t pieces = (bucket.end - bucket.begin + kPiece - 1) / kPiece;
+  const std::size_t first = squares_.size();
+  squares_.resize(first + static_cast<std::size_t>(pieces));
+  pool_.run(pieces, bucket.end - bucket.begin, [&](std::int64_t piece, int) {
+    const std::int64_t begin = bucket.begin + piece * kPiece;
+    squares_[first + static_cast<std::size_t>(piece)] =
+        optimizer_kernels().sum_squares(std::min(kPiece, bucket.end - begin), gradients_ + begin);
+  });
+}
+
+void Buckets::add_row_squares(std::span<const std::int32_t> words) {
+  const std::size_t first = squares_.size();
+  squares_.resize(first + words.size());
+  const auto count = static_cast<std::int64_t>(words.size());
+  pool_.run(count, count * hidden_, [&](std::int64_t row, int) {
+    const auto r = static_cast<std::size_t>(row);
+    squares_[first + r] =
+        optimizer_kernels().sum_squares(hidden_, gradients_ + layout_.word + words[r] * hidden_);
+  });
+}
+
+dt_work Buckets::send_rows(std::span<const std::int32_t> words) {
+  rows_.resize(words.size() * static_cast<std::size_t>(hidden_));
+  if (rows_.empty()) return 0;
   float* row = rows_.data();
   for (const std::int32_t word : words) {
     row = std::copy_n(gradients_ + layout_.word + word * hidden_, hidden_, row);
   }
-  *row = static_cast<float>(loss);
-  works_.push_back(group_.start_sum(rows_.data(), rows_.size(), ++tag_));
-  for (const dt_work work : works_) group_.wait(work);
-  works_.clear();
+  return group_.start_sum(rows_.data(), rows_.size(), ++tag_, wire_);
+}
+
+void Buckets::receive_rows(std::span<const std::int32_t> words, dt_work work) {
+  group_.wait(work);
   const float* sum = rows_.data();
   for (const std::int32_t word : words) {
     std::copy_n(sum, hidden_, gradients_ + layout_.word + word * hidden_);
     sum += hidden_;
   }
-  return static_cast<double>(*sum);
+}
+
+Buckets::Totals Buckets::finish(std::span<const std::int32_t> words, double loss) {
+  if (group_.size() > 1) {
+    const dt_work rows = send_rows(words);
+    loss_ = static_cast<float>(loss);
+    const dt_work losses = group_.start_sum(&loss_, 1, ++tag_);
+    for (const Bucket& bucket : buckets_) {
+      group_.wait(bucket.work);
+      add_squares(bucket);
+    }
+    buckets_.clear();
+    receive_rows(words, rows);
+    group_.wait(losses);
+    loss = static_cast<double>(loss_);
+  }
+  add_row_squares(words);
+  double sum = 0;
+  for (const double squares : squares_) sum += squares;
+  return {loss, std::sqrt(sum)};
 }
 
 }  // namespace dtl::trainer

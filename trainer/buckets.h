@@ -3,6 +3,10 @@
 // head to the embeddings, that is from the end of the flat array to its beginning; as soon as a few
 // MiB have come together they are on their way. Of the word embeddings only the rows that the step
 // uses travel; every rank knows them, because every rank knows the step's examples.
+//
+// Squares for the gradient's norm are summed bucket by bucket as their sums arrive, while later
+// ones are still under way. What is added to what, and in which order, follows from the layout
+// alone: the norm has the same bits on all ranks, with any number of threads.
 
 #include <cstdint>
 #include <span>
@@ -10,32 +14,51 @@
 
 #include "trainer/group.h"
 #include "trainer/parameters.h"
+#include "trainer/thread_pool.h"
 
 namespace dtl::trainer {
 
 class Buckets {
  public:
-  Buckets(const ParameterLayout& layout, Group& group);
+  // `wire`: how gradients travel between hosts (losses always travel as they are).
+  Buckets(const ParameterLayout& layout, Group& group, ThreadPool& pool, dt_wire wire);
 
   void begin(float* gradients);
   // Block `block` of the layout holds this rank's whole contribution.
   void block_done(std::size_t block);
-  // Adds `loss` up as well, waits for everything and returns the sum of the losses. Afterwards
-  // gradients hold the sums.
-  double finish(std::span<const std::int32_t> words, double loss);
+
+  struct Totals {
+    double loss;
+    double gradient_norm;  // L2, of the sums
+  };
+  // Adds `loss` up as well and waits for everything. Afterwards gradients hold the sums. Gradients
+  // of word embeddings must be zero except in the rows of `words`.
+  Totals finish(std::span<const std::int32_t> words, double loss);
 
  private:
+  struct Bucket {
+    std::int64_t begin, end;
+    dt_work work;
+  };
   void send(std::int64_t begin, std::int64_t end);
+  void add_squares(const Bucket& bucket);
+  void add_row_squares(std::span<const std::int32_t> words);
+  dt_work send_rows(std::span<const std::int32_t> words);
+  void receive_rows(std::span<const std::int32_t> words, dt_work work);
 
   const ParameterLayout& layout_;
   Group& group_;
+  ThreadPool& pool_;
+  dt_wire wire_;
   std::int64_t hidden_;
   float* gradients_ = nullptr;
   std::int64_t ready_ = 0;  // [ready_, sent_) is complete here and not sent
   std::int64_t sent_ = 0;
   std::uint64_t tag_ = 0;
-  std::vector<float> rows_;  // the words' rows, then the loss
-  std::vector<dt_work> works_;
+  std::vector<float> rows_;  // the words' rows
+  float loss_ = 0;
+  std::vector<Bucket> buckets_;  // under way
+  std::vector<double> squares_;  // per piece of a bucket, in the order of sending; then per row
 };
 
 }  // namespace dtl::trainer

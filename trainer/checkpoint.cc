@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "trainer/tensor_files.h"
 
 namespace dtl::trainer {
 namespace {
@@ -35,15 +36,14 @@ std::string canonical_name(std::string name, const ModelConfig& config,
   return !known(name) && known(prefixed) ? prefixed : name;
 }
 
+// What from_pretrained looks for, in its order.
 std::string weights_file(const std::string& folder) {
-  for (const char* name : {"model.safetensors", "model.safetensors.index.json"}) {
+  for (const char* name : {"model.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
+                           "pytorch_model.bin.index.json"}) {
     if (fs::exists(fs::path(folder) / name)) return fs::path(folder) / name;
   }
-  const bool pickle = fs::exists(fs::path(folder) / "pytorch_model.bin");
-  throw Error(
-      Exit::kBadInput, fmt::format("{}: cannot read the model", folder),
-      pickle ? "it has pytorch_model.bin and no model.safetensors" : "it has no model.safetensors",
-      pickle ? "saving it again with save_pretrained(..., safe_serialization=True)" : "");
+  throw Error(Exit::kBadInput, fmt::format("{}: cannot read the model", folder),
+              "it has neither model.safetensors nor pytorch_model.bin");
 }
 
 std::string shape_text(const std::vector<std::int64_t>& shape) {
@@ -69,7 +69,7 @@ bool copy_tensor(const std::string& path, const Tensor& from, const ParameterInf
 LoadedParameters load_parameters(const std::string& folder, const ModelConfig& config,
                                  const ParameterLayout& layout, const LoadOptions& options) {
   const std::string path = weights_file(folder);
-  return arrange_parameters(read_safetensors(path), path, config, layout, options);
+  return arrange_parameters(read_tensors(path), path, config, layout, options);
 }
 
 LoadedParameters arrange_parameters(TensorMap tensors, const std::string& origin,
@@ -77,8 +77,15 @@ LoadedParameters arrange_parameters(TensorMap tensors, const std::string& origin
                                     const LoadOptions& options) {
   TensorMap found;
   for (auto& [name, tensor] : tensors) {
-    found[canonical_name(name, config, layout)] = std::move(tensor);
+    const std::string canonical = canonical_name(name, config, layout);
+    if (!found.emplace(canonical, std::move(tensor)).second) {
+      throw Error(Exit::kBadInput, fmt::format("{}: tensor {}", origin, canonical),
+                  "it is there twice, under an older name, too");
+    }
   }
+  std::erase_if(found, [](const auto& entry) {  // a buffer: 0, 1, 2, ..
+    return entry.first.ends_with("embeddings.position_ids");
+  });
   LoadedParameters loaded;
   loaded.values.resize(static_cast<std::size_t>(layout.total));
   const std::string pooler = prefix_of(config.type) + "pooler.";
@@ -101,15 +108,23 @@ LoadedParameters arrange_parameters(TensorMap tensors, const std::string& origin
   return loaded;
 }
 
+std::vector<TensorView> views_of(const ParameterLayout& layout, std::span<const float> values,
+                                 const std::string& prefix) {
+  std::vector<TensorView> views;
+  for (const ParameterInfo& info : layout.tensors) {
+    views.push_back({prefix + info.name, info.shape,
+                     values.subspan(static_cast<std::size_t>(info.offset),
+                                    static_cast<std::size_t>(info.count))});
+  }
+  std::sort(views.begin(), views.end(),
+            [](const TensorView& a, const TensorView& b) { return a.name < b.name; });
+  return views;
+}
+
 void save_model(const std::string& folder, const ModelConfig& config, const ParameterLayout& layout,
                 const std::vector<float>& values) {
   write_model_config(folder, config);
-  TensorMap tensors;
-  for (const ParameterInfo& info : layout.tensors) {
-    const auto begin = values.begin() + info.offset;
-    tensors[info.name] = {info.shape, std::vector<float>(begin, begin + info.count)};
-  }
-  write_safetensors(fs::path(folder) / "model.safetensors", tensors);
+  write_safetensors(fs::path(folder) / "model.safetensors", views_of(layout, values));
 }
 
 void make_output_folder(const std::string& folder, bool overwrite) {

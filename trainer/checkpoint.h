@@ -3,6 +3,7 @@
 // parameters. Rank 0's business. Failures are Errors that name file and tensor.
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,8 +23,8 @@ struct LoadOptions {
   bool ignore_mismatched_sizes = false;
 };
 
-// Reads model.safetensors or model.safetensors.index.json. Only the head may be missing. Accepts
-// encoders saved without the "bert." prefix, and LayerNorm.gamma and .beta.
+// Reads model.safetensors, pytorch_model.bin or the index.json of either's pieces. Only the head
+// may be missing. Accepts encoders saved without the "bert." prefix, and LayerNorm.gamma and .beta.
 LoadedParameters load_parameters(const std::string& folder, const ModelConfig& config,
                                  const ParameterLayout& layout, const LoadOptions& options);
 
@@ -31,6 +32,10 @@ LoadedParameters load_parameters(const std::string& folder, const ModelConfig& c
 LoadedParameters arrange_parameters(TensorMap tensors, const std::string& origin,
                                     const ModelConfig& config, const ParameterLayout& layout,
                                     const LoadOptions& options);
+
+// The tensors of a flat array under their names, `prefix` before each, in order of name.
+std::vector<TensorView> views_of(const ParameterLayout& layout, std::span<const float> values,
+                                 const std::string& prefix = "");
 
 // config.json and model.safetensors.
 void save_model(const std::string& folder, const ModelConfig& config, const ParameterLayout& layout,

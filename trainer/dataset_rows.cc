@@ -20,7 +20,7 @@ namespace {
 // The bytes of a file, line by line.
 class Lines {
  public:
-  explicit Lines(std::string bytes) : bytes_(std::move(bytes)) {
+  Lines(std::string path, std::string bytes) : path_(std::move(path)), bytes_(std::move(bytes)) {
     if (bytes_.starts_with("\xEF\xBB\xBF")) at_ = 3;
   }
 
@@ -32,6 +32,11 @@ class Lines {
     if (line.ends_with('\r')) line.remove_suffix(1);
     at_ = end + 1;
     ++number_;
+    const std::size_t broken = find_invalid_utf8(line);
+    if (broken != std::string_view::npos) {
+      fail(path_, number_, fmt::format("byte {} of the line is not UTF-8", broken + 1));
+    }
+    if (line.find('\0') != std::string_view::npos) fail(path_, number_, "it has a NUL byte");
     return line;
   }
 
@@ -42,9 +47,10 @@ class Lines {
   }
 
   int number() const { return number_; }
+  const std::string& path() const { return path_; }
 
  private:
-  std::string bytes_;
+  std::string path_, bytes_;
   std::size_t at_ = 0;
   int number_ = 0;
 };
@@ -52,7 +58,7 @@ class Lines {
 // Tabs separate, and nothing quotes: a leading '"' is text.
 class TsvRows : public RowReader {
  public:
-  explicit TsvRows(std::string bytes) : lines_(std::move(bytes)) {}
+  explicit TsvRows(Lines lines) : lines_(std::move(lines)) {}
 
   bool next(std::vector<std::string>& fields) override {
     const auto line = lines_.next_with_text();
@@ -70,7 +76,7 @@ class TsvRows : public RowReader {
 // RFC 4180: fields may be quoted, then "" is a quote and line ends are text.
 class CsvRows : public RowReader {
  public:
-  CsvRows(std::string path, std::string bytes) : path_(std::move(path)), lines_(std::move(bytes)) {}
+  explicit CsvRows(Lines lines) : lines_(std::move(lines)) {}
 
   bool next(std::vector<std::string>& fields) override {
     std::optional<std::string_view> line = lines_.next_with_text();
@@ -103,7 +109,7 @@ class CsvRows : public RowReader {
       field += rest.substr(0, quote);
       if (quote == std::string_view::npos) {
         const auto line = lines_.next();
-        if (!line) fail(path_, first_line_, "a quoted field has no end");
+        if (!line) fail(lines_.path(), first_line_, "a quoted field has no end");
         field += '\n';
         rest = *line;
         continue;
@@ -114,12 +120,11 @@ class CsvRows : public RowReader {
       rest.remove_prefix(1);
     }
     if (!rest.empty() && rest[0] != ',') {
-      fail(path_, lines_.number(), "text follows the closing quote of a field");
+      fail(lines_.path(), lines_.number(), "text follows the closing quote of a field");
     }
     return field;
   }
 
-  std::string path_;
   Lines lines_;
   int first_line_ = 0;
 };
@@ -127,14 +132,14 @@ class CsvRows : public RowReader {
 // One object per line. The keys of the first one are the columns, in its order.
 class JsonRows : public RowReader {
  public:
-  JsonRows(std::string path, std::string bytes)
-      : path_(std::move(path)), lines_(std::move(bytes)) {}
+  JsonRows(Lines lines, char list_delimiter)
+      : lines_(std::move(lines)), list_delimiter_(list_delimiter) {}
 
   bool next(std::vector<std::string>& fields) override {
     if (columns_.empty()) {
       if (!read_object()) return false;
       for (const auto& [key, value] : object_.items()) columns_.push_back(key);
-      if (columns_.empty()) fail(path_, lines_.number(), "the object is empty");
+      if (columns_.empty()) fail(lines_.path(), lines_.number(), "the object is empty");
       fields = columns_;
       return true;
     }
@@ -154,7 +159,8 @@ class JsonRows : public RowReader {
     const auto line = lines_.next_with_text();
     if (!line) return false;
     object_ = Json::parse(*line, nullptr, /*allow_exceptions=*/false);
-    if (!object_.is_object()) fail(path_, lines_.number(), "it is not a JSON object on one line");
+    if (!object_.is_object())
+      fail(lines_.path(), lines_.number(), "it is not a JSON object on one line");
     pending_ = true;
     return true;
   }
@@ -162,15 +168,35 @@ class JsonRows : public RowReader {
   std::string text_of(const std::string& column) const {
     const auto found = object_.find(column);
     if (found == object_.end()) {
-      fail(path_, lines_.number(), fmt::format("the key '{}' is missing", column));
+      fail(lines_.path(), lines_.number(), fmt::format("the key '{}' is missing", column));
     }
     if (found->is_string()) return found->get<std::string>();
     if (found->is_number() || found->is_boolean()) return found->dump();
-    fail(path_, lines_.number(), fmt::format("the value of '{}' is not a text", column));
+    if (found->is_array() && list_delimiter_ != '\0') return list_text(column, *found);
+    fail(lines_.path(), lines_.number(), fmt::format("the value of '{}' is not a text", column));
   }
 
-  std::string path_;
+  std::string list_text(const std::string& column, const Json& list) const {
+    std::vector<std::string> texts;
+    for (const Json& element : list) {
+      const bool text = element.is_string();
+      if (!text && !element.is_number_integer()) {
+        fail(lines_.path(), lines_.number(),
+             fmt::format("the list '{}' has an element that is neither a text nor a number",
+                         column));
+      }
+      texts.push_back(text ? element.get<std::string>() : element.dump());
+      if (texts.back().find(list_delimiter_) != std::string::npos) {
+        fail(lines_.path(), lines_.number(),
+             fmt::format("'{}' in the list '{}' has the delimiter '{}' in it", texts.back(), column,
+                         list_delimiter_));
+      }
+    }
+    return join(texts, std::string(1, list_delimiter_));
+  }
+
   Lines lines_;
+  char list_delimiter_;
   std::vector<std::string> columns_;
   Json object_;
   bool pending_ = false;  // object_ was read for its keys and not yet given out
@@ -178,12 +204,14 @@ class JsonRows : public RowReader {
 
 }  // namespace
 
-std::unique_ptr<RowReader> make_row_reader(const std::string& path, std::string bytes) {
+std::unique_ptr<RowReader> make_row_reader(const std::string& path, std::string bytes,
+                                           char list_delimiter) {
   const std::string ending = to_lower(path.substr(std::min(path.rfind('.'), path.size())));
-  if (ending == ".tsv") return std::make_unique<TsvRows>(std::move(bytes));
-  if (ending == ".csv") return std::make_unique<CsvRows>(path, std::move(bytes));
+  Lines lines(path, std::move(bytes));
+  if (ending == ".tsv") return std::make_unique<TsvRows>(std::move(lines));
+  if (ending == ".csv") return std::make_unique<CsvRows>(std::move(lines));
   if (ending == ".json" || ending == ".jsonl") {
-    return std::make_unique<JsonRows>(path, std::move(bytes));
+    return std::make_unique<JsonRows>(std::move(lines), list_delimiter);
   }
   throw Error(Exit::kBadInput, fmt::format("cannot read the data set '{}'", path),
               "its name does not end in .tsv, .csv, .json or .jsonl");

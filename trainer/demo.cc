@@ -41,6 +41,12 @@ Settings demo_settings(const Settings& given) {
   s.overwrite_output_dir = given.overwrite_output_dir;
   s.seed = given.seed;
   s.logging_steps = given.logging_steps;
+  s.report_to = given.report_to;
+  s.logging_dir = given.logging_dir;
+  s.disable_tqdm = given.disable_tqdm;
+  s.notices = given.notices;
+  s.task = "classification";
+  s.save_strategy = "no";
   s.do_train = s.do_eval = true;
   s.global_batch = 32;
   s.eval_batch = 64;
@@ -96,7 +102,9 @@ Prepared prepare_demo(const Settings& settings) {
   const int threads = default_threads();
   const std::vector<std::string>& labels = model.config.labels;
   prepared.train = encode_dataset(train, model.tokenizer, labels, kLength, threads);
-  prepared.evaluation = encode_dataset(evaluation, model.tokenizer, labels, kLength, threads);
+  prepared.length = kLength;
+  prepared.evaluation.emplace_back().examples =
+      encode_dataset(evaluation, model.tokenizer, labels, kLength, threads);
   prepared.notices = {
       fmt::format("demonstration on built-in text, e.g. \"{}\": {}", train.examples[0].first,
                   train.examples[0].label),

@@ -3,6 +3,9 @@
 // op(B) is [k, n]. gemm runs on the calling thread; matmul cuts C into tiles of a fixed size and
 // gives them to the pool, so its result does not depend on the number of threads. The only file
 // that knows OpenBLAS.
+//
+// Mixed precision: with Precision::kBf16 the operands of float products are rounded to bf16 first
+// (bf16.h) and the sums are float's; alpha must be 1 and beta 0 or 1. Double ignores it.
 
 #include <cstdint>
 
@@ -11,6 +14,12 @@
 namespace dtl::trainer {
 
 enum class Op { kNone, kTranspose };
+
+enum class Precision {
+  kFloat32,
+  kBf16,          // by the CPU's bf16 instructions: only where bf16_support() says so
+  kBf16Emulated,  // the same arithmetic by rounding the operands in float: anywhere, for tests
+};
 
 template <class S>
 struct Matrix {
@@ -21,11 +30,12 @@ struct Matrix {
 
 template <class S>
 void gemm(std::int64_t m, std::int64_t n, std::int64_t k, S alpha, Matrix<S> a, Matrix<S> b, S beta,
-          S* c, std::int64_t c_stride);
+          S* c, std::int64_t c_stride, Precision precision = Precision::kFloat32);
 
 template <class S>
 void matmul(ThreadPool& pool, std::int64_t m, std::int64_t n, std::int64_t k, Matrix<S> a,
-            Matrix<S> b, S beta, S* c, std::int64_t c_stride);
+            Matrix<S> b, S beta, S* c, std::int64_t c_stride,
+            Precision precision = Precision::kFloat32);
 
 // Once, before the first product: one thread per call.
 void prepare_gemm();

@@ -91,11 +91,10 @@ void Group::broadcast(void* data, std::uint64_t bytes, std::uint64_t tag) {
   wait(work);
 }
 
-dt_work Group::start_sum(float* data, std::uint64_t count, std::uint64_t tag) {
+dt_work Group::start_sum(float* data, std::uint64_t count, std::uint64_t tag, dt_wire wire) {
   if (size_ == 1) return 0;
   dt_work work = 0;
-  check(dt_allreduce(communicator_.get(), data, data, count, DT_F32, DT_SUM, DT_WIRE_DEFAULT, tag,
-                     &work));
+  check(dt_allreduce(communicator_.get(), data, data, count, DT_F32, DT_SUM, wire, tag, &work));
   return work;
 }
 

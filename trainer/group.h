@@ -24,7 +24,8 @@ class Group {
 
   void broadcast(void* data, std::uint64_t bytes, std::uint64_t tag);  // from rank 0
   // Starts data = sum over the ranks, in place; the buffer is the library's until wait().
-  dt_work start_sum(float* data, std::uint64_t count, std::uint64_t tag);
+  dt_work start_sum(float* data, std::uint64_t count, std::uint64_t tag,
+                    dt_wire wire = DT_WIRE_EXACT);
   void wait(dt_work work);
   void sum(float* data, std::uint64_t count, std::uint64_t tag) {
     wait(start_sum(data, count, tag));

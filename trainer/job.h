@@ -1,12 +1,13 @@
 #pragma once
-// One run of dttrain from settings to files: prepare on rank 0, share, train, evaluate, write.
+// A whole run: prepare on rank 0, share, train, evaluate, predict, write.
 
 #include "trainer/group.h"
 #include "trainer/settings.h"
 
 namespace dtl::trainer {
 
-// Throws Error; the caller ends the group with it.
-void run_job(Settings settings, Group& group);
+// Returns the exit status: 0, or 128 + n when signal n ended training after its state was saved.
+// Throws Error.
+int run_job(Settings settings, Group& group);
 
 }  // namespace dtl::trainer

@@ -47,6 +47,10 @@ const OptimizerKernels& optimizer_kernels() {
   return pick(level_base::kOptimizer, level_v3::kOptimizer, level_v4::kOptimizer);
 }
 
+const RoundingKernels& rounding_kernels() {
+  return pick(level_base::kRounding, level_v3::kRounding, level_v4::kRounding);
+}
+
 const char* kernel_level() {
   switch (level()) {
     case Level::kBase:

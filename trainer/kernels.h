@@ -20,13 +20,16 @@ struct Kernels {
   // u += bias (per column), g = activation(u).
   void (*activation)(Activation kind, std::int64_t rows, std::int64_t cols, S* u, const S* bias,
                      S* g);
-  // dg becomes du = dg * activation'(u); dbias += column sums of du.
+  // dg becomes du = dg * activation'(u); dbias += column sums of du; g = activation(u), as it was.
   void (*activation_backward)(Activation kind, std::int64_t rows, std::int64_t cols, const S* u,
-                              S* dg, S* dbias);
+                              S* dg, S* dbias, S* g);
   // x = dropout(x + bias) + residual; x becomes (x - mean) * rstd; y = x * gamma + beta. bias and
   // residual may be null.
   void (*norm)(std::int64_t rows, std::int64_t cols, S* x, const S* bias, const std::uint8_t* mask,
                S scale, const S* residual, const S* gamma, const S* beta, S epsilon, S* y, S* rstd);
+  // y = x * gamma + beta: what norm made of x, its normalised rows.
+  void (*norm_output)(std::int64_t rows, std::int64_t cols, const S* x, const S* gamma,
+                      const S* beta, S* y);
   // dresidual = gradient at the norm's input; ddense = the same through the dropout (may be equal
   // to dresidual when there is no mask). sums[3 * cols] += dgamma, dbeta, column sums of ddense.
   void (*norm_backward)(std::int64_t rows, std::int64_t cols, const S* dy, const S* normed,
@@ -64,6 +67,12 @@ struct OptimizerKernels {
                        const std::uint32_t stream[3], std::uint8_t* mask);
 };
 
+struct RoundingKernels {
+  // As to_bf16() of bf16.h, element by element; and the same kept as float.
+  void (*to_bf16)(std::int64_t count, const float* x, std::uint16_t* rounded);
+  void (*round_to_bf16)(std::int64_t count, const float* x, float* rounded);
+};
+
 template <class S>
 const Kernels<S>& kernels();
 template <>
@@ -71,6 +80,7 @@ const Kernels<float>& kernels<float>();
 template <>
 const Kernels<double>& kernels<double>();
 const OptimizerKernels& optimizer_kernels();
+const RoundingKernels& rounding_kernels();
 
 // "x86-64-v4", "x86-64-v3" or "x86-64".
 const char* kernel_level();

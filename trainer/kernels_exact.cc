@@ -100,8 +100,34 @@ double sum_squares(std::int64_t count, const float* x) {
   return sum;
 }
 
+// ---- bf16, in words of 32 bits: half the loop is cheaper than a vector of 16-bit selections
+
+inline std::uint32_t rounded_bits(float x) {
+  std::uint32_t bits;
+  __builtin_memcpy(&bits, &x, sizeof bits);
+  const std::uint32_t nearest = bits + 0x7FFF + (bits >> 16 & 1);
+  const std::uint32_t quiet_nan = bits | 0x400000;
+  return (bits & 0x7FFFFFFF) > 0x7F800000 ? quiet_nan : nearest;
+}
+
+void to_bf16(std::int64_t count, const float* x, std::uint16_t* rounded) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) {
+    rounded[i] = static_cast<std::uint16_t>(rounded_bits(x[i]) >> 16);
+  }
+}
+
+void round_to_bf16(std::int64_t count, const float* x, float* rounded) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::uint32_t bits = rounded_bits(x[i]) & 0xFFFF0000;
+    __builtin_memcpy(&rounded[i], &bits, sizeof bits);
+  }
+}
+
 }  // namespace
 
+extern const RoundingKernels kRounding = {to_bf16, round_to_bf16};
 extern const OptimizerKernels kOptimizer = {adamw, sum_squares, dropout_mask};
 
 }  // namespace dtl::trainer::DTL_LEVEL

@@ -91,12 +91,14 @@ void activation(Activation kind, std::int64_t rows, std::int64_t cols, S* u, con
 }
 
 template <class S, class F>
-void slope_rows(std::int64_t rows, std::int64_t cols, const S* u, S* dg, S* dbias) {
+void slope_rows(std::int64_t rows, std::int64_t cols, const S* u, S* dg, S* dbias, S* g) {
   for (std::int64_t r = 0; r < rows; ++r) {
     const S* x = u + r * cols;
     S* d = dg + r * cols;
+    S* y = g + r * cols;
 #pragma omp simd
     for (std::int64_t c = 0; c < cols; ++c) {
+      y[c] = F::value(x[c]);
       const S value = d[c] * F::slope(x[c]);
       d[c] = value;
       dbias[c] += value;
@@ -106,14 +108,14 @@ void slope_rows(std::int64_t rows, std::int64_t cols, const S* u, S* dg, S* dbia
 
 template <class S>
 void activation_backward(Activation kind, std::int64_t rows, std::int64_t cols, const S* u, S* dg,
-                         S* dbias) {
+                         S* dbias, S* g) {
   switch (kind) {
     case Activation::kGelu:
-      return slope_rows<S, Gelu<S>>(rows, cols, u, dg, dbias);
+      return slope_rows<S, Gelu<S>>(rows, cols, u, dg, dbias, g);
     case Activation::kGeluTanh:
-      return slope_rows<S, GeluTanh<S>>(rows, cols, u, dg, dbias);
+      return slope_rows<S, GeluTanh<S>>(rows, cols, u, dg, dbias, g);
     case Activation::kRelu:
-      return slope_rows<S, Relu<S>>(rows, cols, u, dg, dbias);
+      return slope_rows<S, Relu<S>>(rows, cols, u, dg, dbias, g);
   }
 }
 
@@ -156,6 +158,15 @@ void norm(std::int64_t rows, std::int64_t cols, S* x, const S* bias, const std::
       x[c] = normed;
       y[c] = normed * gamma[c] + beta[c];
     }
+  }
+}
+
+template <class S>
+void norm_output(std::int64_t rows, std::int64_t cols, const S* x, const S* gamma, const S* beta,
+                 S* y) {
+  for (std::int64_t r = 0; r < rows; ++r, x += cols, y += cols) {
+#pragma omp simd
+    for (std::int64_t c = 0; c < cols; ++c) y[c] = x[c] * gamma[c] + beta[c];
   }
 }
 
@@ -277,8 +288,9 @@ void add(std::int64_t count, const S* x, S* sum) {
 
 template <class S>
 constexpr Kernels<S> kTable = {
-    activation<S>,       activation_backward<S>, norm<S>,     norm_backward<S>, softmax<S>,
-    softmax_backward<S>, apply_mask<S>,          add_bias<S>, column_sums<S>,   add<S>};
+    activation<S>, activation_backward<S>, norm<S>,       norm_output<S>, norm_backward<S>,
+    softmax<S>,    softmax_backward<S>,    apply_mask<S>, add_bias<S>,    column_sums<S>,
+    add<S>};
 
 }  // namespace
 

@@ -7,6 +7,7 @@
 #define DTL_DECLARE_LEVEL(level)               \
   namespace dtl::trainer::level {              \
   extern const OptimizerKernels kOptimizer;    \
+  extern const RoundingKernels kRounding;      \
   extern const Kernels<float> kFloatKernels;   \
   extern const Kernels<double> kDoubleKernels; \
   }

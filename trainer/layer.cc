@@ -9,21 +9,23 @@ namespace {
 template <class S>
 void linear(const Pass& pass, std::int64_t rows, std::int64_t out, std::int64_t in, const S* x,
             const S* weight, S* y, std::int64_t y_stride) {
-  matmul<S>(pass.pool, rows, out, in, {x, in}, {weight, in, Op::kTranspose}, S(0), y, y_stride);
+  matmul<S>(pass.pool, rows, out, in, {x, in}, {weight, in, Op::kTranspose}, S(0), y, y_stride,
+            pass.precision);
 }
 
 // dx [rows, in] = beta dx + dy W.
 template <class S>
 void linear_dx(const Pass& pass, std::int64_t rows, std::int64_t out, std::int64_t in, const S* dy,
                std::int64_t dy_stride, const S* weight, S beta, S* dx) {
-  matmul<S>(pass.pool, rows, in, out, {dy, dy_stride}, {weight, in}, beta, dx, in);
+  matmul<S>(pass.pool, rows, in, out, {dy, dy_stride}, {weight, in}, beta, dx, in, pass.precision);
 }
 
 // dW [out, in] += dy^T x.
 template <class S>
 void linear_dw(const Pass& pass, std::int64_t rows, std::int64_t out, std::int64_t in, const S* dy,
                std::int64_t dy_stride, const S* x, S* dweight) {
-  matmul<S>(pass.pool, out, in, rows, {dy, dy_stride, Op::kTranspose}, {x, in}, S(1), dweight, in);
+  matmul<S>(pass.pool, out, in, rows, {dy, dy_stride, Op::kTranspose}, {x, in}, S(1), dweight, in,
+            pass.precision);
 }
 
 // y = norm(dropout(x + bias) + residual); x becomes the normalised rows.
@@ -49,45 +51,32 @@ void run_norm(const Pass& pass, std::int64_t rows, const Norm<S>& n, S* y, S* rs
   });
 }
 
-// The gradients that leave a norm: to the residual branch and, through the dropout, to the dense
-// one.
-template <class S>
-struct NormGradient {
-  S* residual;
-  S* dense;
-};
-
 template <class S>
 struct NormTargets {
   S *gamma, *beta, *bias;
 };
 
+// d, the gradient at the norm's output, becomes the one at the residual branch; returned is the one
+// that goes through the dropout to the dense branch.
 template <class S>
-NormGradient<S> norm_gradient(const Pass& pass, std::int64_t rows, const S* dy, const S* normed,
-                              const S* rstd, const S* gamma, const std::uint8_t* mask,
-                              double probability, const NormTargets<S>& targets) {
+const S* norm_gradient(const Pass& pass, std::int64_t rows, S* d, const S* normed, const S* rstd,
+                       const S* gamma, const std::uint8_t* mask, double probability,
+                       const NormTargets<S>& targets) {
   const std::int64_t H = pass.config.hidden_size;
   const S scale = static_cast<S>(Dropout(probability).scale());
-  S* residual = pass.arena.take<S>(rows * H);
-  S* dense = mask ? pass.arena.take<S>(rows * H) : residual;
+  S* dense = pass.arena.take<S>(rows * H);
   S* sums = pass.arena.take<S>(3 * H);
   std::fill(sums, sums + 3 * H, S(0));
-  sum_over_rows<S>(pass, rows, 3 * H, sums,
-                   [&](std::int64_t first, std::int64_t count, S* partial) {
-                     const std::int64_t at = first * H;
-                     kernels<S>().norm_backward(count, H, dy + at, normed + at, rstd + first, gamma,
-                                                mask ? mask + at : nullptr, scale, residual + at,
-                                                dense + at, partial);
-                   });
+  sum_over_rows<S>(
+      pass, rows, 3 * H, sums, [&](std::int64_t first, std::int64_t count, S* partial) {
+        const std::int64_t at = first * H;
+        kernels<S>().norm_backward(count, H, d + at, normed + at, rstd + first, gamma,
+                                   mask ? mask + at : nullptr, scale, d + at, dense + at, partial);
+      });
   kernels<S>().add(H, sums, targets.gamma);
   kernels<S>().add(H, sums + H, targets.beta);
   kernels<S>().add(H, sums + 2 * H, targets.bias);
-  // The residual branch goes on to collect the other gradients, so the dense one needs its own.
-  if (!mask) {
-    dense = pass.arena.take<S>(rows * H);
-    std::copy(residual, residual + rows * H, dense);
-  }
-  return {residual, dense};
+  return dense;
 }
 
 template <class S>
@@ -138,59 +127,75 @@ double out_dropout(const Pass& pass) {
   return pass.config.type == ModelType::kBert ? pass.config.hidden_dropout : 0.0;
 }
 
+// What backward needs of the dense parts; everything else of them is scratch.
 template <class S>
-void feed_forward(const Pass& pass, const LayerOffsets& at, int layer, const S* parameters,
-                  LayerState<S>& state) {
-  const std::int64_t H = pass.config.hidden_size, I = pass.config.intermediate_size;
-  const std::int64_t R = state.rows;
+void allocate_dense(const Pass& pass, int layer, LayerState<S>& state) {
+  const std::int64_t H = pass.config.hidden_size, R = state.rows;
   Arena& arena = pass.arena;
-  state.up = arena.take<S>(R * I);
-  state.activated = arena.take<S>(R * I);
-  linear(pass, R, I, H, state.middle, parameters + at.up_weight, state.up, I);
-  for_rows(pass.pool, R, I, [&](std::int64_t first, std::int64_t count) {
-    kernels<S>().activation(pass.config.activation, count, I, state.up + first * I,
-                            parameters + at.up_bias, state.activated + first * I);
-  });
+  state.normed1 = arena.take<S>(R * H);
+  state.rstd1 = arena.take<S>(R);
+  state.up = arena.take<S>(R * pass.config.intermediate_size);
   state.normed2 = arena.take<S>(R * H);
   state.rstd2 = arena.take<S>(R);
   state.output = arena.take<S>(R * H);
-  linear(pass, R, H, I, state.activated, parameters + at.down_weight, state.normed2, H);
+  state.out_mask = hidden_mask(pass, out_dropout(pass), attention_output_site(layer), state.starts);
   state.down_mask =
       hidden_mask(pass, pass.config.hidden_dropout, feed_forward_site(layer), state.starts);
+}
+
+// middle: h [R, H].
+template <class S>
+void feed_forward(const Pass& pass, const LayerOffsets& at, const S* parameters, const S* middle,
+                  LayerState<S>& state) {
+  const std::int64_t H = pass.config.hidden_size, I = pass.config.intermediate_size;
+  const std::int64_t R = state.rows;
+  S* const activated = pass.arena.take<S>(R * I);
+  linear(pass, R, I, H, middle, parameters + at.up_weight, state.up, I);
+  for_rows(pass.pool, R, I, [&](std::int64_t first, std::int64_t count) {
+    kernels<S>().activation(pass.config.activation, count, I, state.up + first * I,
+                            parameters + at.up_bias, activated + first * I);
+  });
+  linear(pass, R, H, I, activated, parameters + at.down_weight, state.normed2, H);
   run_norm<S>(
       pass, R,
       {state.normed2, parameters + at.down_bias, state.down_mask, pass.config.hidden_dropout,
-       state.middle, parameters + at.norm2_weight, parameters + at.norm2_bias},
+       middle, parameters + at.norm2_weight, parameters + at.norm2_bias},
       state.output, state.rstd2);
 }
 
-// Gradient at h from the gradient at y.
+// d: gradient at y, becomes that at h.
 template <class S>
-S* feed_forward_backward(const Pass& pass, const LayerOffsets& at, const LayerState<S>& state,
-                         const S* parameters, const S* doutput, S* gradients) {
+void feed_forward_backward(const Pass& pass, const LayerOffsets& at, const LayerState<S>& state,
+                           const S* parameters, S* d, S* gradients) {
   const std::int64_t H = pass.config.hidden_size, I = pass.config.intermediate_size;
   const std::int64_t R = state.rows;
-  const NormGradient<S> d = norm_gradient<S>(
-      pass, R, doutput, state.normed2, state.rstd2, parameters + at.norm2_weight, state.down_mask,
+  const S* dense = norm_gradient<S>(
+      pass, R, d, state.normed2, state.rstd2, parameters + at.norm2_weight, state.down_mask,
       pass.config.hidden_dropout,
       {gradients + at.norm2_weight, gradients + at.norm2_bias, gradients + at.down_bias});
-  linear_dw(pass, R, H, I, d.dense, H, state.activated, gradients + at.down_weight);
   S* dup = pass.arena.take<S>(R * I);
-  linear_dx(pass, R, H, I, d.dense, H, parameters + at.down_weight, S(0), dup);
-  sum_over_rows<S>(pass, R, I, gradients + at.up_bias,
-                   [&](std::int64_t first, std::int64_t count, S* sums) {
-                     kernels<S>().activation_backward(pass.config.activation, count, I,
-                                                      state.up + first * I, dup + first * I, sums);
-                   });
-  linear_dw(pass, R, I, H, dup, I, state.middle, gradients + at.up_weight);
-  linear_dx(pass, R, I, H, dup, I, parameters + at.up_weight, S(1), d.residual);
-  return d.residual;
+  S* activated = pass.arena.take<S>(R * I);
+  linear_dx(pass, R, H, I, dense, H, parameters + at.down_weight, S(0), dup);
+  sum_over_rows<S>(
+      pass, R, I, gradients + at.up_bias, [&](std::int64_t first, std::int64_t count, S* sums) {
+        kernels<S>().activation_backward(pass.config.activation, count, I, state.up + first * I,
+                                         dup + first * I, sums, activated + first * I);
+      });
+  linear_dw(pass, R, H, I, dense, H, activated, gradients + at.down_weight);
+  S* middle = pass.arena.take<S>(R * H);
+  for_rows(pass.pool, R, H, [&](std::int64_t first, std::int64_t count) {
+    kernels<S>().norm_output(count, H, state.normed1 + first * H, parameters + at.norm1_weight,
+                             parameters + at.norm1_bias, middle + first * H);
+  });
+  linear_dw(pass, R, I, H, dup, I, middle, gradients + at.up_weight);
+  linear_dx(pass, R, I, H, dup, I, parameters + at.up_weight, S(1), d);
 }
 
-// Through the projections to the input; `dinput_rows` [R, H] is what came by the residual branch.
+// Through the projections to the input: d [R, H] is what came by the residual branch and becomes
+// the gradient at the input, [T, H].
 template <class S>
-const S* project_backward(const Pass& pass, const LayerOffsets& at, const LayerState<S>& state,
-                          const S* parameters, const S* dcontext, S* dinput_rows, S* gradients) {
+void project_backward(const Pass& pass, const LayerOffsets& at, const LayerState<S>& state,
+                      const S* parameters, const S* dcontext, S* d, S* gradients) {
   const std::int64_t H = pass.config.hidden_size, T = pass.batch.tokens(), R = state.rows;
   const S* weight = parameters + at.qkv_weight;
   S* dweight = gradients + at.qkv_weight;
@@ -206,8 +211,8 @@ const S* project_backward(const Pass& pass, const LayerOffsets& at, const LayerS
     attention_backward<S>(pass, state, dcontext, dqkv, 3 * H, dqkv + H, dqkv + 2 * H, 3 * H);
     linear_dw(pass, T, 3 * H, H, dqkv, 3 * H, state.input, dweight);
     bias_sums(T, 3 * H, dqkv, dbias);
-    linear_dx(pass, T, 3 * H, H, dqkv, 3 * H, weight, S(1), dinput_rows);
-    return dinput_rows;
+    linear_dx(pass, T, 3 * H, H, dqkv, 3 * H, weight, S(1), d);
+    return;
   }
   S* dq = pass.arena.take<S>(R * H);
   S* dkv = pass.arena.take<S>(T * 2 * H);
@@ -216,14 +221,13 @@ const S* project_backward(const Pass& pass, const LayerOffsets& at, const LayerS
   linear_dw(pass, T, 2 * H, H, dkv, 2 * H, state.input, dweight + H * H);
   bias_sums(R, H, dq, dbias);
   bias_sums(T, 2 * H, dkv, dbias + H);
-  linear_dx(pass, R, H, H, dq, H, weight, S(1), dinput_rows);
-  S* dinput = pass.arena.take<S>(T * H);
-  linear_dx(pass, T, 2 * H, H, dkv, 2 * H, weight + H * H, S(0), dinput);
+  linear_dx(pass, R, H, H, dq, H, weight, S(1), d);
+  S* rows = pass.arena.take<S>(R * H);
+  std::copy(d, d + R * H, rows);
+  linear_dx(pass, T, 2 * H, H, dkv, 2 * H, weight + H * H, S(0), d);
   for (std::int64_t s = 0; s < pass.batch.sequences(); ++s) {
-    kernels<S>().add(H, dinput_rows + s * H,
-                     dinput + pass.batch.starts[static_cast<std::size_t>(s)] * H);
+    kernels<S>().add(H, rows + s * H, d + pass.batch.starts[static_cast<std::size_t>(s)] * H);
   }
-  return dinput;
 }
 
 }  // namespace
@@ -259,43 +263,44 @@ LayerState<S> layer_forward(const Pass& pass, const LayerOffsets& at, int layer,
   project(pass, at, parameters, state);
   state.context = pass.arena.take<S>(state.rows * H);
   attention_forward(pass, layer, state);
-  state.normed1 = pass.arena.take<S>(state.rows * H);
-  state.rstd1 = pass.arena.take<S>(state.rows);
-  state.middle = pass.arena.take<S>(state.rows * H);
+  allocate_dense(pass, layer, state);
+  const std::size_t kept = pass.arena.mark();
+  S* const middle = pass.arena.take<S>(state.rows * H);
   linear(pass, state.rows, H, H, state.context, parameters + at.out_weight, state.normed1, H);
-  state.out_mask = hidden_mask(pass, out_dropout(pass), attention_output_site(layer), state.starts);
   run_norm<S>(pass, state.rows,
               {state.normed1, parameters + at.out_bias, state.out_mask, out_dropout(pass),
                state.query_input, parameters + at.norm1_weight, parameters + at.norm1_bias},
-              state.middle, state.rstd1);
-  feed_forward(pass, at, layer, parameters, state);
+              middle, state.rstd1);
+  feed_forward(pass, at, parameters, middle, state);
+  pass.arena.release(kept);
   return state;
 }
 
 template <class S>
-const S* layer_backward(const Pass& pass, const LayerOffsets& at, const LayerState<S>& state,
-                        const S* parameters, const S* doutput, S* gradients) {
+void layer_backward(const Pass& pass, const LayerOffsets& at, const LayerState<S>& state,
+                    const S* parameters, S* d, S* gradients) {
   const std::int64_t H = pass.config.hidden_size;
-  const S* dmiddle = feed_forward_backward(pass, at, state, parameters, doutput, gradients);
-  const NormGradient<S> d = norm_gradient<S>(
-      pass, state.rows, dmiddle, state.normed1, state.rstd1, parameters + at.norm1_weight,
-      state.out_mask, out_dropout(pass),
+  const std::size_t before = pass.arena.mark();
+  feed_forward_backward(pass, at, state, parameters, d, gradients);
+  pass.arena.release(before);
+  const S* dense = norm_gradient<S>(
+      pass, state.rows, d, state.normed1, state.rstd1, parameters + at.norm1_weight, state.out_mask,
+      out_dropout(pass),
       {gradients + at.norm1_weight, gradients + at.norm1_bias, gradients + at.out_bias});
-  linear_dw(pass, state.rows, H, H, d.dense, H, state.context, gradients + at.out_weight);
+  linear_dw(pass, state.rows, H, H, dense, H, state.context, gradients + at.out_weight);
   S* dcontext = pass.arena.take<S>(state.rows * H);
-  linear_dx(pass, state.rows, H, H, d.dense, H, parameters + at.out_weight, S(0), dcontext);
-  return project_backward(pass, at, state, parameters, dcontext, d.residual, gradients);
+  linear_dx(pass, state.rows, H, H, dense, H, parameters + at.out_weight, S(0), dcontext);
+  project_backward(pass, at, state, parameters, dcontext, d, gradients);
+  pass.arena.release(before);
 }
 
 template LayerState<float> layer_forward<float>(const Pass&, const LayerOffsets&, int, bool,
                                                 const float*, const float*);
 template LayerState<double> layer_forward<double>(const Pass&, const LayerOffsets&, int, bool,
                                                   const double*, const double*);
-template const float* layer_backward<float>(const Pass&, const LayerOffsets&,
-                                            const LayerState<float>&, const float*, const float*,
-                                            float*);
-template const double* layer_backward<double>(const Pass&, const LayerOffsets&,
-                                              const LayerState<double>&, const double*,
-                                              const double*, double*);
+template void layer_backward<float>(const Pass&, const LayerOffsets&, const LayerState<float>&,
+                                    const float*, float*, float*);
+template void layer_backward<double>(const Pass&, const LayerOffsets&, const LayerState<double>&,
+                                     const double*, double*, double*);
 
 }  // namespace dtl::trainer

@@ -2,8 +2,9 @@
 // One encoder layer, forward and backward, on the flat token matrix:
 //   c  = attention(x);           h = norm1(dropout(c Wo^T + bo) + x)   (DistilBERT: no dropout
 //   here) g  = gelu(h W1^T + b1);      y = norm2(dropout(g W2^T + b2) + h)
-// The classifier reads only the first token of each sequence, so the last layer computes only those
+// A classifier reads only the first token of each sequence, so its last layer computes only those
 // rows: keys and values of all tokens, everything else [B, H]. That is exact, not an approximation.
+// Padding is computed as other tokens are, but no token attends to it.
 
 #include <algorithm>
 #include <cstdint>
@@ -12,6 +13,7 @@
 #include "trainer/arena.h"
 #include "trainer/batch.h"
 #include "trainer/dropout.h"
+#include "trainer/gemm.h"
 #include "trainer/kernels.h"
 #include "trainer/model_config.h"
 #include "trainer/parameters.h"
@@ -26,6 +28,7 @@ struct Pass {
   const DropoutKey* dropout;
   ThreadPool& pool;
   Arena& arena;
+  Precision precision = Precision::kFloat32;  // of the layers' products
 };
 
 // What forward leaves for backward; T tokens, R rows that are computed (T, or B in the last layer).
@@ -38,14 +41,13 @@ struct LayerState {
   const S* query_input = nullptr;    // [R, H]
   S *q = nullptr, *k = nullptr, *v = nullptr;
   std::int64_t q_stride = 0, kv_stride = 0;
-  S* probabilities = nullptr;                // per (sequence, head): [rows of it, length]
+  S* probabilities = nullptr;                // per (sequence, head): [rows of it, own length]
   std::uint8_t* probability_mask = nullptr;  // the same shape, or null
   std::vector<std::int64_t> score_starts;    // [B], where a sequence's first head begins
   S* context = nullptr;                      // [R, H]
   std::uint8_t* out_mask = nullptr;          // [R, H] or null
   S *normed1 = nullptr, *rstd1 = nullptr;    // [R, H], [R]
-  S* middle = nullptr;                       // h [R, H]
-  S *up = nullptr, *activated = nullptr;     // [R, I]
+  S* up = nullptr;                           // [R, I]; backward computes gelu(up) and h again
   std::uint8_t* down_mask = nullptr;         // [R, H] or null
   S *normed2 = nullptr, *rstd2 = nullptr;
   S* output = nullptr;  // [R, H]
@@ -55,10 +57,11 @@ template <class S>
 LayerState<S> layer_forward(const Pass& pass, const LayerOffsets& at, int layer, bool first_only,
                             const S* parameters, const S* input);
 
-// doutput [R, H] -> gradient at the input [T, H]; parameter gradients are added to `gradients`.
+// Gradient at the output, d [R, H] -> gradient at the input, d [T, H]: in place, so d has room for
+// T rows. Parameter gradients are added to `gradients`. What it takes from the arena it gives back.
 template <class S>
-const S* layer_backward(const Pass& pass, const LayerOffsets& at, const LayerState<S>& state,
-                        const S* parameters, const S* doutput, S* gradients);
+void layer_backward(const Pass& pass, const LayerOffsets& at, const LayerState<S>& state,
+                    const S* parameters, S* d, S* gradients);
 
 // Scaled dot-product attention of all sequences and heads: fills probabilities and context.
 template <class S>

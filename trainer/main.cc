@@ -31,8 +31,7 @@ int train(const Settings& settings) {
   flush_denormals();
   Group group = Group::join();
   try {
-    run_job(settings, group);
-    return 0;
+    return run_job(settings, group);
   } catch (const Error& error) {
     if (group.ended_by_peer()) return static_cast<int>(error.status());  // that rank has said why
     group.abort(error);

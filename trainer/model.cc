@@ -1,53 +1,47 @@
 #include "trainer/model.h"
 
-#include <cmath>
-
-#include "trainer/gemm.h"
-
 namespace dtl::trainer {
-namespace {
-
-std::vector<std::int64_t> one_row_each(std::int64_t sequences) {
-  std::vector<std::int64_t> starts(static_cast<std::size_t>(sequences) + 1);
-  for (std::size_t s = 0; s < starts.size(); ++s) starts[s] = static_cast<std::int64_t>(s);
-  return starts;
-}
-
-}  // namespace
 
 template <class S>
-Model<S>::Model(const ModelConfig& config, ThreadPool& pool)
-    : config_(config), layout_(layout_parameters(config)), pool_(pool) {}
+Model<S>::Model(const ModelConfig& config, ThreadPool& pool, const LossSettings& loss)
+    : config_(config), layout_(layout_parameters(config)), pool_(pool), loss_(loss) {}
 
 template <class S>
 const S* Model<S>::forward(const S* parameters, const Batch& batch, const DropoutKey* dropout) {
   arena_.reset();
   training_ = dropout != nullptr;
   if (dropout) dropout_ = *dropout;
-  const Pass pass{config_, batch, training_ ? &dropout_ : nullptr, pool_, arena_};
+  const Pass pass{config_, batch, training_ ? &dropout_ : nullptr, pool_, arena_, precision_};
   const S* x = embed(pass, parameters);
   layers_.clear();
+  layer_marks_.clear();
+  dlayer_ = arena_.take<S>(batch.tokens() * config_.hidden_size);
+  const bool classifies = config_.task == Task::kClassification;
   for (int i = 0; i < config_.layers; ++i) {
+    layer_marks_.push_back(arena_.mark());
     layers_.push_back(layer_forward<S>(pass, layout_.layers[static_cast<std::size_t>(i)], i,
-                                       i + 1 == config_.layers, parameters, x));
+                                       classifies && i + 1 == config_.layers, parameters, x));
     x = layers_.back().output;
   }
-  head_forward(pass, parameters);
-  return logits_;
+  head_ = head_forward<S>(pass, layout_, parameters, x);
+  return head_.outputs;
 }
 
 template <class S>
 double Model<S>::backward(const S* parameters, const Batch& batch, S weight, S* gradients,
                           const std::function<void(std::size_t)>& block_done) {
-  const Pass pass{config_, batch, training_ ? &dropout_ : nullptr, pool_, arena_};
-  const double loss = loss_gradient(batch, weight);
-  const S* d = head_backward(pass, parameters, gradients);
+  const Pass pass{config_, batch, training_ ? &dropout_ : nullptr, pool_, arena_, precision_};
+  S* doutputs = arena_.take<S>(head_.rows * output_count(config_));
+  const double loss = loss_sum<S>(config_, loss_, batch, head_.outputs, weight, doutputs);
+  const S* dhead = head_backward<S>(pass, layout_, head_, parameters, doutputs, gradients);
+  std::copy(dhead, dhead + layers_.back().rows * config_.hidden_size, dlayer_);
   block_done(layout_.blocks.size() - 1);
   for (std::size_t i = layers_.size(); i-- > 0;) {
-    d = layer_backward<S>(pass, layout_.layers[i], layers_[i], parameters, d, gradients);
+    layer_backward<S>(pass, layout_.layers[i], layers_[i], parameters, dlayer_, gradients);
+    arena_.release(layer_marks_[i]);
     block_done(i + 1);
   }
-  embed_backward(pass, parameters, d, gradients);
+  embed_backward(pass, parameters, dlayer_, gradients);
   block_done(0);
   return loss;
 }
@@ -116,79 +110,6 @@ void Model<S>::embed_backward(const Pass& pass, const S* parameters, const S* do
       kernels<S>().add(H, row, gradients + layout_.type + pass.batch.types[i] * H);
     }
   }
-}
-
-// BERT: tanh(pool(first)); DistilBERT: relu(pre_classifier(first)); then dropout and classifier.
-template <class S>
-void Model<S>::head_forward(const Pass& pass, const S* parameters) {
-  const std::int64_t H = config_.hidden_size, B = pass.batch.sequences(), C = classes();
-  const S* first = layers_.back().output;  // [B, H]: the last layer computes only these rows
-  pooled_ = arena_.take<S>(B * H);
-  logits_ = arena_.take<S>(B * C);
-  gemm<S>(B, H, H, S(1), {first, H}, {parameters + layout_.pool_weight, H, Op::kTranspose}, S(0),
-          pooled_, H);
-  kernels<S>().add_bias(B, H, pooled_, parameters + layout_.pool_bias);
-  for (std::int64_t i = 0; i < B * H; ++i) {
-    pooled_[i] =
-        config_.type == ModelType::kBert ? std::tanh(pooled_[i]) : std::max(pooled_[i], S(0));
-  }
-  pooled_mask_ = hidden_mask(pass, config_.classifier_dropout, kClassifierSite, one_row_each(B));
-  pooled_dropped_ = pooled_;
-  if (pooled_mask_) {
-    pooled_dropped_ = arena_.take<S>(B * H);
-    const S scale = static_cast<S>(Dropout(config_.classifier_dropout).scale());
-    kernels<S>().apply_mask(B * H, pooled_mask_, scale, pooled_, pooled_dropped_);
-  }
-  gemm<S>(B, C, H, S(1), {pooled_dropped_, H},
-          {parameters + layout_.class_weight, H, Op::kTranspose}, S(0), logits_, C);
-  kernels<S>().add_bias(B, C, logits_, parameters + layout_.class_bias);
-}
-
-template <class S>
-const S* Model<S>::head_backward(const Pass& pass, const S* parameters, S* gradients) {
-  const std::int64_t H = config_.hidden_size, B = pass.batch.sequences(), C = classes();
-  gemm<S>(C, H, B, S(1), {dlogits_, C, Op::kTranspose}, {pooled_dropped_, H}, S(1),
-          gradients + layout_.class_weight, H);
-  kernels<S>().column_sums(B, C, dlogits_, gradients + layout_.class_bias);
-  S* d = arena_.take<S>(B * H);
-  gemm<S>(B, H, C, S(1), {dlogits_, C}, {parameters + layout_.class_weight, H}, S(0), d, H);
-  if (pooled_mask_) {
-    const S scale = static_cast<S>(Dropout(config_.classifier_dropout).scale());
-    kernels<S>().apply_mask(B * H, pooled_mask_, scale, d, d);
-  }
-  for (std::int64_t i = 0; i < B * H; ++i) {
-    const S a = pooled_[i];
-    const S slope = config_.type == ModelType::kBert ? S(1) - a * a : (a > S(0) ? S(1) : S(0));
-    d[i] *= slope;
-  }
-  const S* first = layers_.back().output;
-  gemm<S>(H, H, B, S(1), {d, H, Op::kTranspose}, {first, H}, S(1), gradients + layout_.pool_weight,
-          H);
-  kernels<S>().column_sums(B, H, d, gradients + layout_.pool_bias);
-  S* dfirst = arena_.take<S>(B * H);
-  gemm<S>(B, H, H, S(1), {d, H}, {parameters + layout_.pool_weight, H}, S(0), dfirst, H);
-  return dfirst;
-}
-
-// Cross entropy of each sequence: log(sum(exp(logits))) - logits[label].
-template <class S>
-double Model<S>::loss_gradient(const Batch& batch, S weight) {
-  const std::int64_t B = batch.sequences(), C = classes();
-  dlogits_ = arena_.take<S>(B * C);
-  double loss = 0;
-  for (std::int64_t b = 0; b < B; ++b) {
-    const S* row = logits_ + b * C;
-    const std::int64_t label = batch.labels[static_cast<std::size_t>(b)];
-    const S highest = *std::max_element(row, row + C);
-    double sum = 0;
-    for (std::int64_t c = 0; c < C; ++c) sum += std::exp(static_cast<double>(row[c] - highest));
-    loss += std::log(sum) - static_cast<double>(row[label] - highest);
-    for (std::int64_t c = 0; c < C; ++c) {
-      const double p = std::exp(static_cast<double>(row[c] - highest)) / sum;
-      dlogits_[b * C + c] = static_cast<S>(p - (c == label ? 1.0 : 0.0)) * weight;
-    }
-  }
-  return loss;
 }
 
 template class Model<float>;

@@ -1,28 +1,34 @@
 #pragma once
-// Model: an encoder with a sequence-classification head, forward and backward on one batch.
+// Model: an encoder with the head of its task, forward and backward on one batch.
 // Parameters and gradients are flat arrays of ParameterLayout. float runs, double checks gradients.
-// One thread calls; the pool does the work. No failures of its own.
+// One thread calls; the pool does the work. No failures of its own: the batch's ids, types and
+// positions must be rows of the embeddings, and it must carry what the model's problem learns from.
 
 #include <cstdint>
 #include <functional>
 #include <vector>
 
+#include "trainer/head.h"
 #include "trainer/layer.h"
+#include "trainer/loss.h"
 
 namespace dtl::trainer {
 
 template <class S>
 class Model {
  public:
-  Model(const ModelConfig& config, ThreadPool& pool);
+  Model(const ModelConfig& config, ThreadPool& pool, const LossSettings& loss = {});
 
   const ParameterLayout& layout() const { return layout_; }
   const ModelConfig& config() const { return config_; }
+  // Of the layers' products from the next forward on. The head's stay float: they cost nothing.
+  void set_precision(Precision precision) { precision_ = precision; }
 
-  // Logits [B, C], valid until the next call. dropout null: evaluation.
+  // Outputs, valid until the next call: [B, C] of a classifier; [T, 2], start and end of every
+  // token (padding, too), of a model that finds answers. dropout null: evaluation.
   const S* forward(const S* parameters, const Batch& batch, const DropoutKey* dropout);
 
-  // After forward on the same batch: the sum of the cross entropies, and the gradient of that sum
+  // After forward on the same batch: the sum of its examples' losses, and the gradient of that sum
   // times `weight` added to `gradients`. block_done(i) is called as soon as block i of the layout
   // will not change any more, from the last block to the first.
   double backward(const S* parameters, const Batch& batch, S weight, S* gradients,
@@ -31,14 +37,12 @@ class Model {
  private:
   const S* embed(const Pass& pass, const S* parameters);
   void embed_backward(const Pass& pass, const S* parameters, const S* doutput, S* gradients);
-  void head_forward(const Pass& pass, const S* parameters);
-  const S* head_backward(const Pass& pass, const S* parameters, S* gradients);
-  double loss_gradient(const Batch& batch, S weight);
-  std::int64_t classes() const { return static_cast<std::int64_t>(config_.labels.size()); }
 
   ModelConfig config_;
   ParameterLayout layout_;
   ThreadPool& pool_;
+  LossSettings loss_;
+  Precision precision_ = Precision::kFloat32;
   Arena arena_;
   DropoutKey dropout_;
   bool training_ = false;
@@ -46,12 +50,10 @@ class Model {
   // Of the last forward.
   S *embedding_normed_ = nullptr, *embedding_rstd_ = nullptr;  // [T, H], [T]
   std::uint8_t* embedding_mask_ = nullptr;                     // [T, H]
+  S* dlayer_ = nullptr;                   // [T, H], the gradient between layers; below their memory
+  std::vector<std::size_t> layer_marks_;  // of the arena, where each layer's memory begins
   std::vector<LayerState<S>> layers_;
-  S* pooled_ = nullptr;                  // [B, H] after tanh or relu
-  S* pooled_dropped_ = nullptr;          // [B, H]
-  std::uint8_t* pooled_mask_ = nullptr;  // [B, H]
-  S* logits_ = nullptr;                  // [B, C]
-  S* dlogits_ = nullptr;                 // [B, C]
+  HeadState<S> head_;
 };
 
 }  // namespace dtl::trainer

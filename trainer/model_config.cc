@@ -15,6 +15,18 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t kMaxConfigBytes = 16 << 20;  // id2label may be long; real files are 1 KiB
 constexpr int kMaxDimension = 1 << 24;             // keeps every product of two sizes in 64 bits
 
+const char* name_of(Problem problem) {
+  switch (problem) {
+    case Problem::kSingleLabel:
+      return "single_label_classification";
+    case Problem::kMultiLabel:
+      return "multi_label_classification";
+    case Problem::kRegression:
+      return "regression";
+  }
+  __builtin_unreachable();
+}
+
 // Reads typed values out of one config.json; every complaint names the file and the key.
 class Reader {
  public:
@@ -108,13 +120,26 @@ const char* name_of(Activation activation) {
     case Activation::kRelu:
       return "relu";
   }
-  return "gelu";
+  __builtin_unreachable();
+}
+
+// Without a word, a model of one output learns a number, as Hugging Face's do.
+Problem problem_named(const Reader& reader, std::size_t labels) {
+  const std::string name = reader.text("problem_type");
+  if (name.empty()) return labels == 1 ? Problem::kRegression : Problem::kSingleLabel;
+  for (const Problem problem :
+       {Problem::kSingleLabel, Problem::kMultiLabel, Problem::kRegression}) {
+    if (name == name_of(problem)) return problem;
+  }
+  reader.fail("'problem_type'",
+              fmt::format("'{}' is not one of {}, {}, {}", name, name_of(Problem::kSingleLabel),
+                          name_of(Problem::kMultiLabel), name_of(Problem::kRegression)));
 }
 
 void read_bert(const Reader& reader, ModelConfig& config) {
   config.type = ModelType::kBert;
   reader.size("hidden_size", config.hidden_size);
-  reader.size("num_hidden_layers", config.layers, 0);
+  reader.size("num_hidden_layers", config.layers);
   reader.size("num_attention_heads", config.heads);
   reader.size("intermediate_size", config.intermediate_size);
   reader.size("type_vocab_size", config.type_vocab_size);
@@ -140,17 +165,37 @@ void read_distilbert(const Reader& reader, ModelConfig& config) {
   config.classifier_dropout = 0.2;
   config.type_vocab_size = 0;
   reader.size("dim", config.hidden_size);
-  reader.size("n_layers", config.layers, 0);
+  reader.size("n_layers", config.layers);
   reader.size("n_heads", config.heads);
   reader.size("hidden_dim", config.intermediate_size);
   reader.real("dropout", config.hidden_dropout, 0, 1);
   reader.real("attention_dropout", config.attention_dropout, 0, 1);
   reader.real("seq_classif_dropout", config.classifier_dropout, 0, 1);
+  reader.real("qa_dropout", config.qa_dropout, 0, 1);
+  config.sinusoidal_positions = reader.flag("sinusoidal_pos_embds");
   config.activation = activation_named(reader, "activation");
 }
 
+const char* task_suffix(Task task) {
+  return task == Task::kClassification ? "ForSequenceClassification" : "ForQuestionAnswering";
+}
+
+// The labels of a classifier. A model that finds answers has none: Hugging Face's default is right.
+void add_labels(Json& json, const ModelConfig& config) {
+  if (config.task != Task::kClassification || config.labels.empty()) return;
+  Json names = Json::object();
+  Json ids = Json::object();
+  for (std::size_t id = 0; id < config.labels.size(); ++id) {
+    names[std::to_string(id)] = config.labels[id];
+    ids[config.labels[id]] = id;
+  }
+  json["id2label"] = names;
+  json["label2id"] = ids;
+  json["problem_type"] = name_of(config.problem);
+}
+
 void add_bert(Json& json, const ModelConfig& config) {
-  json["architectures"] = {"BertForSequenceClassification"};
+  json["architectures"] = {fmt::format("Bert{}", task_suffix(config.task))};
   json["model_type"] = "bert";
   json["hidden_size"] = config.hidden_size;
   json["num_hidden_layers"] = config.layers;
@@ -169,7 +214,7 @@ void add_bert(Json& json, const ModelConfig& config) {
 }
 
 void add_distilbert(Json& json, const ModelConfig& config) {
-  json["architectures"] = {"DistilBertForSequenceClassification"};
+  json["architectures"] = {fmt::format("DistilBert{}", task_suffix(config.task))};
   json["model_type"] = "distilbert";
   json["dim"] = config.hidden_size;
   json["n_layers"] = config.layers;
@@ -179,7 +224,8 @@ void add_distilbert(Json& json, const ModelConfig& config) {
   json["dropout"] = config.hidden_dropout;
   json["attention_dropout"] = config.attention_dropout;
   json["seq_classif_dropout"] = config.classifier_dropout;
-  json["sinusoidal_pos_embds"] = false;
+  json["qa_dropout"] = config.qa_dropout;
+  json["sinusoidal_pos_embds"] = config.sinusoidal_positions;
 }
 
 }  // namespace
@@ -200,6 +246,7 @@ ModelConfig read_model_config(const std::string& folder) {
   reader.real("initializer_range", config.initializer_range, 0, 100);
   reader.size("pad_token_id", config.pad_token_id, 0);
   config.labels = reader.labels();
+  config.problem = problem_named(reader, config.labels.size());
   if (config.hidden_size % config.heads != 0) {
     reader.fail("the number of heads", fmt::format("hidden size {} is not divisible by {} heads",
                                                    config.hidden_size, config.heads));
@@ -218,17 +265,7 @@ void write_model_config(const std::string& folder, const ModelConfig& config) {
   json["max_position_embeddings"] = config.max_positions;
   json["initializer_range"] = config.initializer_range;
   json["pad_token_id"] = config.pad_token_id;
-  Json names = Json::object();
-  Json ids = Json::object();
-  for (std::size_t id = 0; id < config.labels.size(); ++id) {
-    names[std::to_string(id)] = config.labels[id];
-    ids[config.labels[id]] = id;
-  }
-  if (!config.labels.empty()) {
-    json["id2label"] = names;
-    json["label2id"] = ids;
-  }
-  if (config.labels.size() > 1) json["problem_type"] = "single_label_classification";
+  add_labels(json, config);
   json["torch_dtype"] = "float32";
   write_file_atomically(folder + "/config.json",
                         json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");

@@ -1,6 +1,7 @@
 #pragma once
 // config.json of a BERT or DistilBERT encoder with a head, in one set of words for both.
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -29,11 +30,18 @@ struct ModelConfig {
   double layer_norm_eps = 1e-12;
   double initializer_range = 0.02;
   int pad_token_id = 0;
-  double qa_dropout = 0.1;               // DistilBERT only; BERT has none
+  double qa_dropout = 0.1;            // DistilBERT only; BERT has none
+  bool sinusoidal_positions = false;  // DistilBERT: how the table began; it is trained all the same
   std::vector<std::string> labels = {};  // id2label, in order of id
   Task task = Task::kClassification;     // which head: the caller's choice, not the folder's
   Problem problem = Problem::kSingleLabel;
 };
+
+// O: the outputs of a model, for each example of a classifier (a label each) or for each token of a
+// text that may hold an answer (start, end).
+inline std::int64_t output_count(const ModelConfig& config) {
+  return config.task == Task::kClassification ? static_cast<std::int64_t>(config.labels.size()) : 2;
+}
 
 // Throws Error(kBadInput) naming file and key for what cannot be run (relative positions, other
 // model types).

@@ -1,15 +1,29 @@
 #pragma once
-// AdamW in PyTorch's form, the linear schedule and clipping by the global norm. The same bits on
-// every rank: fixed order of summation, no dependence on threads or on the CPU's vectors.
+// AdamW and clipping by the global norm. The same bits on every rank: no dependence on threads or
+// on the CPU's vectors.
 
 #include <cstdint>
-#include <span>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include "trainer/parameters.h"
+#include "trainer/schedule.h"
 #include "trainer/thread_pool.h"
+#include "trainer/training_state.h"
 
 namespace dtl::trainer {
+
+// With g the clipped gradient, bc = 1 - beta^t, both keep m = beta1 m + (1 - beta1) g and
+// v = beta2 v + (1 - beta2) g^2. They differ in where epsilon stands and when weights decay:
+//   kTorch (torch.optim.AdamW):        p *= 1 - lr wd;  p -= lr / bc1 * m / (sqrt(v / bc2) + eps)
+//   kHuggingFace (transformers.AdamW): p -= lr sqrt(bc2) / bc1 * m / (sqrt(v) + eps);
+//                                      p *= 1 - lr wd
+enum class AdamForm { kTorch, kHuggingFace };
+
+// Hugging Face's names: "adamw_torch", "adamw_torch_fused" (the same), "adamw_hf".
+std::optional<AdamForm> adam_form_named(std::string_view name);
+const char* adam_form_name(AdamForm form);
 
 struct OptimizerSettings {
   double learning_rate = 5e-5;
@@ -18,38 +32,29 @@ struct OptimizerSettings {
   double max_grad_norm = 1.0;  // 0: no clipping
   std::int64_t warmup_steps = 0;
   std::int64_t total_steps = 0;
+  Schedule schedule = Schedule::kLinear;
+  AdamForm form = AdamForm::kTorch;
 };
 
-// The learning rate of step number `step`, from 0: up over warmup_steps, then down to 0 at
-// total_steps.
-double linear_schedule(const OptimizerSettings& settings, std::int64_t step);
+// Of step number `step`, from 0.
+double learning_rate(const OptimizerSettings& settings, std::int64_t step);
 
 class AdamW {
  public:
   AdamW(const ParameterLayout& layout, const OptimizerSettings& settings, ThreadPool& pool);
 
-  struct Result {
-    double gradient_norm;  // before clipping
-    double learning_rate;
-  };
-  // One update. Gradients of word embeddings are zero except in the rows of `words`.
-  Result step(std::span<const std::int32_t> words, const float* gradients, float* parameters);
-  std::int64_t steps_done() const { return done_; }
+  // The update number state.step + 1. `gradient_norm` is the L2 norm of all gradients; where it is
+  // more than max_grad_norm they count as scaled down to it. Returns the learning rate used.
+  double step(double gradient_norm, const float* gradients, TrainingState& state) const;
 
  private:
   struct Piece {  // of one tensor
     std::int64_t begin, count;
     bool decay;
   };
-  double gradient_norm(std::span<const std::int32_t> words, const float* gradients);
-
   OptimizerSettings settings_;
   ThreadPool& pool_;
-  std::int64_t word_begin_, word_end_, hidden_;
   std::vector<Piece> pieces_;
-  std::vector<double> squares_;  // per piece
-  std::vector<float> m_, v_;
-  std::int64_t done_ = 0;
 };
 
 }  // namespace dtl::trainer

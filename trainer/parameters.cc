@@ -113,6 +113,21 @@ LayerOffsets add_layer(Builder& build, const Names& names, const std::string& la
   return at;
 }
 
+void add_head(Builder& build, const ModelConfig& config, ParameterLayout& layout) {
+  const std::int64_t H = config.hidden_size, O = output_count(config);
+  const bool classifies = config.task == Task::kClassification;
+  if (classifies) {
+    const std::string pool = names_of(config.type).pool;
+    build.head = config.type == ModelType::kDistilBert;  // BERT's pooler is part of the encoder
+    layout.pool_weight = build.weight(pool, {H, H});
+    layout.pool_bias = build.bias(pool, H);
+  }
+  build.head = true;
+  const std::string name = classifies ? "classifier" : "qa_outputs";
+  layout.class_weight = build.weight(name, {O, H});
+  layout.class_bias = build.bias(name, O);
+}
+
 // 64 well-mixed bits from a counter (splitmix64's finaliser).
 std::uint64_t mix(std::uint64_t x) {
   x += 0x9E3779B97F4A7C15;
@@ -135,7 +150,6 @@ ParameterLayout layout_parameters(const ModelConfig& config) {
   Builder build(layout);
   const Names names = names_of(config.type);
   const std::int64_t H = config.hidden_size;
-  const auto classes = static_cast<std::int64_t>(config.labels.size());
   const std::string embeddings = names.prefix + "embeddings.";
   layout.word = build.weight(embeddings + "word_embeddings", {config.vocab_size, H});
   layout.position = build.weight(embeddings + "position_embeddings", {config.max_positions, H});
@@ -150,12 +164,7 @@ ParameterLayout layout_parameters(const ModelConfig& config) {
         add_layer(build, names, names.layer + std::to_string(i), H, config.intermediate_size));
     build.close_block();
   }
-  build.head = config.type == ModelType::kDistilBert;  // BERT's pooler is part of the encoder
-  layout.pool_weight = build.weight(names.pool, {H, H});
-  layout.pool_bias = build.bias(names.pool, H);
-  build.head = true;
-  layout.class_weight = build.weight("classifier", {classes, H});
-  layout.class_bias = build.bias("classifier", classes);
+  add_head(build, config, layout);
   build.close_block();
   return layout;
 }

@@ -42,8 +42,8 @@ struct ParameterLayout {
   std::int64_t word = 0, position = 0, type = -1;  // type: BERT only
   std::int64_t embedding_norm_weight = 0, embedding_norm_bias = 0;
   std::vector<LayerOffsets> layers;
-  std::int64_t pool_weight = 0, pool_bias = 0;    // [H, H], [H]
-  std::int64_t class_weight = 0, class_bias = 0;  // [C, H], [C]
+  std::int64_t pool_weight = -1, pool_bias = -1;  // [H, H], [H]: classifiers only
+  std::int64_t class_weight = 0, class_bias = 0;  // [O, H], [O]: classifier or qa_outputs
   std::vector<Block> blocks;
 };
 

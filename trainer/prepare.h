@@ -11,21 +11,35 @@
 #include "trainer/group.h"
 #include "trainer/model_config.h"
 #include "trainer/settings.h"
+#include "trainer/squad_features.h"
 #include "trainer/tokenizer.h"
 
 namespace dtl::trainer {
 
+// A data set to evaluate or to predict for; mnli has two of each.
+struct Questioned {
+  Examples examples;  // question answering: windows
+
+  // Rank 0 only.
+  std::string suffix;                   // "", or "-mm"
+  std::vector<SquadExample> questions;  // question answering
+  SquadFeatures features;               // without its windows, which are `examples`
+};
+
 struct Prepared {
   ModelConfig config;
-  Examples train, evaluation, test;  // empty where the settings ask for none
-  std::vector<float> parameters;     // of layout_parameters(config)
+  int length = 0;  // tokens of an example at most
+  Examples train;  // empty where the settings ask for none, as the two below
+  std::vector<Questioned> evaluation, test;
+  std::vector<float> parameters;  // of layout_parameters(config)
 
   // Rank 0 only.
   std::optional<Tokenizer> tokenizer;
-  std::vector<std::string> notices;  // for the user
+  std::vector<std::string> notices;     // for the user
+  std::int64_t training_questions = 0;  // question answering: examples that windows were made of
 };
 
-// Reads and tokenises. Throws Error(kBadInput) naming the file.
+// Reads and tokenises; settings.task is known. Throws Error(kBadInput) naming the file.
 Prepared prepare(const Settings& settings);
 
 // On rank 0 `prepared` is read, on the others it is filled.

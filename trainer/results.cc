@@ -1,42 +1,69 @@
 #include "trainer/results.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
 
+#include "base/error.h"
 #include "base/fd.h"
+#include "trainer/event_file.h"
 
 namespace dtl::trainer {
 namespace {
 
 using Json = nlohmann::json;  // sorted keys, as run_glue's files have them
 
+constexpr std::size_t kMaxResultsBytes = 1 << 20;
+
+// transformers rounds times to 0.1 ms and rates to 0.001.
+double rounded(double value, double scale) {
+  return std::round(value * scale) / scale;
+}
 double rate(double amount, double seconds) {
-  return seconds > 0 ? amount / seconds : 0.0;
+  return seconds > 0 ? rounded(amount / seconds, 1000) : 0.0;
 }
 
-Json evaluation_json(const EvaluationFigures& figures) {
-  const auto examples = static_cast<double>(figures.examples);
-  return {{"eval_loss", figures.metrics.loss},
-          {"eval_accuracy", figures.metrics.accuracy},
-          {"eval_f1", figures.metrics.f1},
-          {"eval_majority_share", figures.metrics.majority_share},
-          {"eval_samples", figures.examples},
-          {"eval_runtime", figures.seconds},
-          {"eval_samples_per_second", rate(examples, figures.seconds)},
-          {"eval_steps_per_second", rate(static_cast<double>(figures.batches), figures.seconds)}};
+Json evaluation_row(const EvaluationFigures& f) {
+  const auto name = [&](const std::string& what) { return f.prefix + "_" + what + f.suffix; };
+  Json row = {{name("runtime"), rounded(f.seconds, 1e4)},
+              {name("samples_per_second"), rate(static_cast<double>(f.examples), f.seconds)},
+              {name("steps_per_second"), rate(static_cast<double>(f.batches), f.seconds)}};
+  for (const auto& [key, value] : f.metrics) row[name(key)] = value;
+  return row;
 }
 
-Json training_json(const TrainFigures& f) {
+Json training_row(const TrainFigures& f) {
   return {{"epoch", f.epoch},
           {"total_flos", f.flops},
           {"train_loss", f.mean_loss},
-          {"train_runtime", f.seconds},
-          {"train_samples", f.examples},
+          {"train_runtime", rounded(f.seconds, 1e4)},
           {"train_samples_per_second", rate(static_cast<double>(f.examples_seen), f.seconds)},
           {"train_steps_per_second", rate(static_cast<double>(f.steps), f.seconds)},
           {"train_tokens_per_second", rate(static_cast<double>(f.tokens), f.seconds)}};
+}
+
+// As transformers' TensorBoardCallback: eval_loss is eval/loss, everything else train/...
+std::vector<std::pair<std::string, double>> scalars_of(const Json& row) {
+  std::vector<std::pair<std::string, double>> scalars;
+  for (const auto& [key, value] : row.items()) {
+    if (key == "step" || !value.is_number()) continue;
+    const bool evaluation = key.starts_with("eval_");
+    scalars.emplace_back(evaluation ? "eval/" + key.substr(5) : "train/" + key,
+                         value.get<double>());
+  }
+  return scalars;
+}
+
+// The N of .../checkpoint-N; 0 where the path ends otherwise.
+std::int64_t step_of_checkpoint(const std::string& path) {
+  const std::size_t dash = path.rfind("checkpoint-");
+  return dash == path.npos ? 0 : std::strtoll(path.c_str() + dash + 11, nullptr, 10);
 }
 
 }  // namespace
@@ -44,28 +71,103 @@ Json training_json(const TrainFigures& f) {
 struct Results::Impl {
   std::filesystem::path folder;
   std::ofstream stream;  // metrics.jsonl, a line at a time
+  std::optional<EventFile> events;
+  Settings settings;
+  PolicySettings policy;
   Json history = Json::array();
-  Json training = Json::object(), evaluation = Json::object();
-  std::int64_t step = 0;
-  double epoch = 0;
+  Json training = Json::object(), evaluation = Json::object(), prediction = Json::object();
+  std::int64_t step = 0, tokens = 0;
+  double epoch = 0, flops = 0;
+  RunPolicy::Memory best;
+  std::string best_checkpoint;
 
-  void add(const Json& entry) {
-    history.push_back(entry);
+  void stream_row(const Json& row) {
     if (folder.empty()) return;
-    stream << entry.dump() << std::endl;  // flushed: whoever follows the file sees each line
+    stream << row.dump() << std::endl;  // flushed: whoever follows the file sees each line
     if (!stream)
       throw system_error((folder / "metrics.jsonl").string() + ": cannot write", Exit::kIo);
   }
-  void write(const char* name, const Json& json, int indent) const {
-    write_file_atomically(folder / name, json.dump(indent) + "\n");
+  void add(const Json& row) {
+    history.push_back(row);
+    stream_row(row);
+    if (events) events->add(row.value("step", std::int64_t{0}), scalars_of(row));
   }
+  std::string path(const std::string& name) const { return (folder / name).string(); }
+  void write(const std::string& name, const Json& json, int indent) const {
+    write_file_atomically(path(name), json.dump(indent) + "\n");
+  }
+  Json all_results() const;
+  Json state() const;
+  Json callbacks() const;
 };
 
-Results::Results(std::string folder) : impl_(std::make_unique<Impl>()) {
+// What earlier runs left, and over it this run's figures.
+Json Results::Impl::all_results() const {
+  Json all = Json::object();
+  if (std::filesystem::exists(path("all_results.json"))) {
+    const std::string text = read_file(path("all_results.json"), kMaxResultsBytes);
+    const Json old = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+    if (old.is_object()) all = old;
+  }
+  for (const Json* part : {&training, &evaluation, &prediction}) all.update(*part);
+  return all;
+}
+
+// Where transformers keeps what its EarlyStoppingCallback has to remember.
+Json Results::Impl::callbacks() const {
+  if (policy.patience == 0) return Json::object();
+  return {{"EarlyStoppingCallback",
+           {{"args",
+             {{"early_stopping_patience", policy.patience},
+              {"early_stopping_threshold", policy.threshold}}},
+            {"attributes", {{"early_stopping_patience_counter", best.without_better}}}}}};
+}
+
+Json Results::Impl::state() const {
+  Json json = {{"epoch", epoch},
+               {"eval_steps", policy.eval_steps},
+               {"global_step", step},
+               {"is_hyper_param_search", false},
+               {"is_local_process_zero", true},
+               {"is_world_process_zero", true},
+               {"log_history", history},
+               {"logging_steps", policy.logging_steps},
+               {"max_steps", policy.total_steps},
+               {"num_input_tokens_seen", tokens},
+               {"num_train_epochs", static_cast<std::int64_t>(std::ceil(settings.epochs))},
+               {"save_steps", policy.save_steps},
+               {"stateful_callbacks", callbacks()},
+               {"total_flos", flops},
+               {"train_batch_size", settings.train_batch}};
+  for (const char* none :
+       {"best_global_step", "best_metric", "best_model_checkpoint", "trial_name", "trial_params"}) {
+    json[none] = nullptr;
+  }
+  if (settings.max_steps > 0) {  // as many passes as they begin
+    json["num_train_epochs"] =
+        (policy.total_steps + policy.steps_per_epoch - 1) / policy.steps_per_epoch;
+  }
+  if (best.best) json["best_metric"] = best.best->metric;
+  if (best.best) json["best_global_step"] = best.best->step;
+  if (!best_checkpoint.empty()) json["best_model_checkpoint"] = best_checkpoint;
+  return json;
+}
+
+Results::Results(std::string folder, const std::string& event_folder)
+    : impl_(std::make_unique<Impl>()) {
   impl_->folder = std::move(folder);
-  if (!impl_->folder.empty()) impl_->stream.open(impl_->folder / "metrics.jsonl");
+  if (!event_folder.empty()) impl_->events.emplace(event_folder);
 }
 Results::~Results() = default;
+Results::Results(Results&&) noexcept = default;
+
+void Results::start(const Settings& settings, const PolicySettings& policy) {
+  impl_->settings = settings;
+  impl_->policy = policy;
+  if (impl_->folder.empty()) return;
+  impl_->stream.open(impl_->folder / "metrics.jsonl",
+                     settings.do_train ? std::ios::trunc : std::ios::app);
+}
 
 void Results::log_step(const StepReport& step, double mean_loss, double tokens_per_second) {
   impl_->step = step.step;
@@ -78,47 +180,151 @@ void Results::log_step(const StepReport& step, double mean_loss, double tokens_p
               {"tokens_per_second", tokens_per_second}});
 }
 
-void Results::log_evaluation(const StepReport& last, const EvaluationFigures& figures) {
-  impl_->evaluation = evaluation_json(figures);
-  if (last.step > 0) impl_->evaluation["epoch"] = last.epoch;
-  Json entry = impl_->evaluation;
-  entry["step"] = last.step;
-  impl_->add(entry);
+void Results::log_evaluation(std::int64_t step, double epoch, const EvaluationFigures& figures) {
+  Json row = evaluation_row(figures);
+  if (step > 0) row["epoch"] = epoch;
+  Json& file = figures.prefix == "eval" ? impl_->evaluation : impl_->prediction;
+  file.update(row);
+  file[figures.prefix + "_samples" + figures.suffix] = figures.examples;
+  if (figures.prefix != "eval") return;
+  row["step"] = step;
+  impl_->add(row);
 }
 
 void Results::log_training(const TrainFigures& figures) {
-  impl_->training = training_json(figures);
   impl_->step = figures.steps;
   impl_->epoch = figures.epoch;
-  Json entry = impl_->training;
-  entry["step"] = figures.steps;
-  impl_->add(entry);
+  impl_->flops = figures.flops;
+  Json row = training_row(figures);
+  impl_->training = row;
+  impl_->training["train_samples"] = figures.examples;
+  row["step"] = figures.steps;
+  impl_->add(row);
 }
 
-void Results::write(const Settings& settings, std::int64_t total_steps) const {
+void Results::set_position(std::int64_t step, double epoch, double flops, std::int64_t tokens) {
+  impl_->step = step;
+  impl_->epoch = epoch;
+  impl_->flops = flops;
+  impl_->tokens = tokens;
+}
+
+void Results::set_best(const RunPolicy::Memory& memory, const std::string& checkpoint) {
+  impl_->best = memory;
+  impl_->best_checkpoint = checkpoint;
+}
+
+std::string Results::state_text() const {
+  return impl_->state().dump(2) + "\n";
+}
+
+Results::Restored Results::restore(const std::string& text, const std::string& place) {
+  Restored r;
+  Json rows;
+  try {
+    const Json state = Json::parse(text);
+    rows = state.at("log_history");
+    r.step = state.at("global_step").get<std::int64_t>();
+    r.epoch = state.at("epoch").get<double>();
+    r.flops = state.value("total_flos", 0.0);
+    r.tokens = state.value("num_input_tokens_seen", std::int64_t{0});
+    const Json checkpoint = state.value("best_model_checkpoint", Json());
+    if (checkpoint.is_string()) r.best_checkpoint = checkpoint.get<std::string>();
+    const std::int64_t saved = step_of_checkpoint(r.best_checkpoint);
+    if (const Json metric = state.value("best_metric", Json()); metric.is_number()) {
+      const Json at = state.value("best_global_step", Json());  // younger than best_metric
+      r.best.best = {metric.get<double>(), at.is_number() ? at.get<std::int64_t>() : saved};
+      if (saved > 0) r.best.best_saved = RunPolicy::Best{metric.get<double>(), saved};
+    }
+    const std::string key = "eval_" + impl_->policy.metric;
+    for (const Json& row : rows) {  // of what was saved there may be a worse figure than the best
+      const bool there = row.value("step", std::int64_t{0}) == saved && row.contains(key);
+      if (there && r.best.best_saved && row[key].is_number()) {
+        r.best.best_saved->metric = row[key].get<double>();
+      }
+    }
+    r.best.without_better = state.value(
+        "/stateful_callbacks/EarlyStoppingCallback/attributes/"
+        "early_stopping_patience_counter"_json_pointer,
+        std::int64_t{0});
+  } catch (const Json::exception& error) {
+    throw Error(Exit::kBadInput, place + ": cannot resume", error.what());
+  }
+  impl_->history = Json::array();
+  for (const Json& row : rows) {
+    impl_->history.push_back(row);
+    impl_->stream_row(row);
+  }
+  set_position(r.step, r.epoch, r.flops, r.tokens);
+  set_best(r.best, r.best_checkpoint);
+  return r;
+}
+
+void Results::write() const {
   if (impl_->folder.empty()) return;
-  Json all = impl_->training;
-  all.update(impl_->evaluation);
-  if (!impl_->training.empty()) impl_->write("train_results.json", impl_->training, 4);
-  if (!impl_->evaluation.empty()) impl_->write("eval_results.json", impl_->evaluation, 4);
+  const std::map<std::string, const Json*> files = {{"train_results.json", &impl_->training},
+                                                    {"eval_results.json", &impl_->evaluation},
+                                                    {"predict_results.json", &impl_->prediction}};
+  const Json all = impl_->all_results();
+  for (const auto& [name, json] : files) {
+    if (!json->empty()) impl_->write(name, *json, 4);
+  }
   impl_->write("all_results.json", all, 4);
-  impl_->write("trainer_state.json",
-               {{"best_metric", nullptr},
-                {"best_model_checkpoint", nullptr},
-                {"epoch", impl_->epoch},
-                {"global_step", impl_->step},
-                {"is_hyper_param_search", false},
-                {"is_local_process_zero", true},
-                {"is_world_process_zero", true},
-                {"log_history", impl_->history},
-                {"logging_steps", settings.logging_steps},
-                {"max_steps", total_steps},
-                {"num_train_epochs", static_cast<std::int64_t>(std::ceil(settings.epochs))},
-                {"total_flos", impl_->training.value("total_flos", 0.0)},
-                {"train_batch_size", settings.train_batch},
-                {"trial_name", nullptr},
-                {"trial_params", nullptr}},
-               2);
+  if (!impl_->settings.do_train) return;  // those of the training that made the model stay
+  impl_->write("trainer_state.json", impl_->state(), 2);
+  write_file_atomically(impl_->path("training_args.json"), settings_json(impl_->settings));
+}
+
+std::vector<std::pair<std::int64_t, double>> Results::curve(const std::string& key) const {
+  std::vector<std::pair<std::int64_t, double>> points;
+  for (const Json& row : impl_->history) {
+    const auto value = row.find(key);
+    if (value == row.end() || !value->is_number()) continue;
+    points.emplace_back(row.value("step", std::int64_t{0}), value->get<double>());
+  }
+  return points;
+}
+
+std::vector<std::string> Results::evaluated_keys() const {
+  std::set<std::string> keys;
+  for (const Json& row : impl_->history) {
+    for (const auto& [key, value] : row.items()) {
+      const bool time = key.find("_runtime") != key.npos || key.find("_per_second") != key.npos;
+      if (key.starts_with("eval_") && !time) keys.insert(key);
+    }
+  }
+  return {keys.begin(), keys.end()};
+}
+
+MetricList Results::figures() const {
+  MetricList figures;
+  for (const Json* part : {&impl_->training, &impl_->evaluation, &impl_->prediction}) {
+    for (const auto& [key, value] : part->items()) {
+      if (value.is_number() && key != "epoch") figures.emplace_back(key, value.get<double>());
+    }
+  }
+  return figures;
+}
+
+std::string Results::write_predictions(const std::string& task,
+                                       const std::vector<std::string>& lines) {
+  std::string text = "index\tprediction\n";
+  for (std::size_t i = 0; i < lines.size(); ++i) text += fmt::format("{}\t{}\n", i, lines[i]);
+  const std::string path =
+      impl_->path(task.empty() ? "predict_results.txt" : "predict_results_" + task + ".txt");
+  write_file_atomically(path, text);
+  return path;
+}
+
+std::string Results::write_answers(const std::string& prefix, const std::string& predictions,
+                                   const std::string& nbest, const std::string& null_odds) {
+  const std::string path = impl_->path(prefix + "_predictions.json");
+  write_file_atomically(path, predictions);
+  write_file_atomically(impl_->path(prefix + "_nbest_predictions.json"), nbest);
+  if (!null_odds.empty()) {
+    write_file_atomically(impl_->path(prefix + "_null_odds.json"), null_odds);
+  }
+  return path;
 }
 
 }  // namespace dtl::trainer

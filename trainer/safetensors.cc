@@ -1,14 +1,16 @@
 #include "trainer/safetensors.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <set>
+#include <string_view>
 
 #include "base/error.h"
 #include "base/fd.h"
@@ -17,84 +19,44 @@ namespace dtl::trainer {
 namespace {
 
 using Json = nlohmann::json;
+using Entry = SafetensorsFile::Entry;
 
-static_assert(std::endian::native == std::endian::little, "safetensors is little-endian");
-
-constexpr std::size_t kMaxFileBytes = std::size_t{64} << 30;
-constexpr std::size_t kMaxIndexBytes = 64 << 20;
 constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;  // the format's own limit
-constexpr std::size_t kPrefixBytes = 8;
-
-[[noreturn]] void fail(const std::string& path, const std::string& reason) {
-  throw Error(Exit::kBadInput, fmt::format("{}: cannot read the tensors", path), reason);
-}
-
-float from_half(std::uint16_t half) {
-  const int exponent = (half >> 10) & 0x1F;
-  const float fraction = static_cast<float>(half & 0x3FF);
-  float magnitude = 0;
-  if (exponent == 0) {
-    magnitude = std::ldexp(fraction, -24);
-  } else if (exponent == 31) {
-    magnitude = (half & 0x3FF) == 0 ? INFINITY : NAN;
-  } else {
-    magnitude = std::ldexp(fraction + 1024, exponent - 25);
-  }
-  return (half & 0x8000) != 0 ? -magnitude : magnitude;
-}
-
-float from_bfloat(std::uint16_t bits) {
-  return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
-}
+constexpr std::uint64_t kPrefixBytes = 8;
 
 struct Type {
   const char* name;
-  std::size_t bytes;
-  bool real;  // whole numbers and truth values are checked, then left out
+  std::uint64_t bytes;
+  ElementType type;
 };
-constexpr Type kTypes[] = {
-    {"F32", 4, true},  {"F16", 2, true},  {"BF16", 2, true}, {"F64", 8, true},  {"I64", 8, false},
-    {"I32", 4, false}, {"I16", 2, false}, {"I8", 1, false},  {"U64", 8, false}, {"U32", 4, false},
-    {"U16", 2, false}, {"U8", 1, false},  {"BOOL", 1, false}};
+constexpr ElementType kWhole = ElementType::kWhole;
+constexpr Type kTypes[] = {{"F32", 4, ElementType::kF32},
+                           {"F16", 2, ElementType::kF16},
+                           {"BF16", 2, ElementType::kBF16},
+                           {"F64", 8, ElementType::kF64},
+                           {"I64", 8, kWhole},
+                           {"I32", 4, kWhole},
+                           {"I16", 2, kWhole},
+                           {"I8", 1, kWhole},
+                           {"U64", 8, kWhole},
+                           {"U32", 4, kWhole},
+                           {"U16", 2, kWhole},
+                           {"U8", 1, kWhole},
+                           {"BOOL", 1, kWhole}};
 
-// One tensor as the header describes it.
-struct Entry {
-  std::string name;
-  const Type* type = nullptr;
-  std::vector<std::int64_t> shape;
-  std::uint64_t begin = 0, end = 0;  // bytes from the end of the header
-};
-
-template <typename Stored, typename Convert>
-std::vector<float> converted(std::string_view bytes, Convert convert) {
-  std::vector<float> values(bytes.size() / sizeof(Stored));
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    Stored stored;
-    std::memcpy(&stored, bytes.data() + i * sizeof(Stored), sizeof(Stored));
-    values[i] = convert(stored);
-  }
-  return values;
-}
-
-std::vector<float> to_floats(std::string_view type, std::string_view bytes) {
-  if (type == "F16") return converted<std::uint16_t>(bytes, from_half);
-  if (type == "BF16") return converted<std::uint16_t>(bytes, from_bfloat);
-  if (type == "F64") {
-    return converted<double>(bytes, [](double value) { return static_cast<float>(value); });
-  }
-  return converted<float>(bytes, [](float value) { return value; });
-}
-
-std::uint64_t unsigned_in(const std::string& path, const std::string& name, const Json& value) {
+std::uint64_t unsigned_in(const TensorInput& file, const std::string& name, const Json& value) {
   if (!value.is_number_unsigned()) {
-    fail(path, fmt::format("tensor '{}': {} is not a size", name, value.dump()));
+    // dump() of arrays is recursive: one that is nested deeply enough would end the program.
+    const std::string shown = value.is_primitive() ? value.dump() : "a list or object";
+    file.fail(fmt::format("tensor '{}': {} is not a size", name, shown));
   }
   return value.get<std::uint64_t>();
 }
 
-Entry read_entry(const std::string& path, const std::string& name, const Json& json) {
+// Offsets as the header has them: from its own end.
+Entry read_entry(const TensorInput& file, const std::string& name, const Json& json) {
   const auto wrong = [&](const std::string& reason) {
-    fail(path, fmt::format("tensor '{}': {}", name, reason));
+    file.fail(fmt::format("tensor '{}': {}", name, reason));
   };
   if (!json.is_object() || !json.contains("dtype") || !json["dtype"].is_string() ||
       !json.contains("shape") || !json["shape"].is_array() || !json.contains("data_offsets") ||
@@ -107,17 +69,18 @@ Entry read_entry(const std::string& path, const std::string& name, const Json& j
   const Type* found = std::find_if(std::begin(kTypes), std::end(kTypes),
                                    [&](const Type& known) { return type == known.name; });
   if (found == std::end(kTypes)) wrong(fmt::format("dtype '{}' is not supported", type));
-  entry.type = found;
-  std::uint64_t bytes = entry.type->bytes;
+  entry.type = found->type;
+  entry.element_bytes = found->bytes;
+  std::uint64_t bytes = found->bytes;
   for (const Json& dimension : json["shape"]) {
-    const std::uint64_t size = unsigned_in(path, name, dimension);
+    const std::uint64_t size = unsigned_in(file, name, dimension);
     if (__builtin_mul_overflow(bytes, size, &bytes) || size > INT64_MAX) {
       wrong("its shape is too large");
     }
     entry.shape.push_back(static_cast<std::int64_t>(size));
   }
-  entry.begin = unsigned_in(path, name, json["data_offsets"][0]);
-  entry.end = unsigned_in(path, name, json["data_offsets"][1]);
+  entry.begin = unsigned_in(file, name, json["data_offsets"][0]);
+  entry.end = unsigned_in(file, name, json["data_offsets"][1]);
   if (entry.end < entry.begin || entry.end - entry.begin != bytes) {
     wrong(fmt::format("{} bytes of shape and dtype do not fit data_offsets [{}, {}]", bytes,
                       entry.begin, entry.end));
@@ -126,7 +89,7 @@ Entry read_entry(const std::string& path, const std::string& name, const Json& j
 }
 
 // The header as JSON; a name given twice is refused, because readers would differ about it.
-Json parse_header(const std::string& path, std::string_view text) {
+Json parse_header(const TensorInput& file, std::string_view text) {
   std::set<std::string> names;
   std::string twice;
   const auto watch = [&](int depth, Json::parse_event_t event, Json& parsed) {
@@ -137,107 +100,127 @@ Json parse_header(const std::string& path, std::string_view text) {
     return true;
   };
   Json header = Json::parse(text.begin(), text.end(), watch, /*allow_exceptions=*/false);
-  if (!text.starts_with('{') || !header.is_object()) fail(path, "its header is not a JSON object");
-  if (!twice.empty()) fail(path, fmt::format("tensor '{}' is there twice", twice));
+  if (!text.starts_with('{') || !header.is_object()) file.fail("its header is not a JSON object");
+  if (!twice.empty()) file.fail(fmt::format("tensor '{}' is there twice", twice));
   return header;
 }
 
-std::vector<Entry> read_header(const std::string& path, std::string_view file) {
-  if (file.size() < kPrefixBytes) fail(path, "it is shorter than 8 bytes");
-  std::uint64_t header_bytes = 0;
-  std::memcpy(&header_bytes, file.data(), kPrefixBytes);
-  if (header_bytes > kMaxHeaderBytes || header_bytes > file.size() - kPrefixBytes) {
-    fail(path,
-         fmt::format("its header claims {} bytes of a file of {}", header_bytes, file.size()));
+// Tensors lie one after the other from `data` to the end of the file.
+void check_places(const TensorInput& file, const std::vector<Entry>& sorted, std::uint64_t data) {
+  std::uint64_t expected = 0;
+  for (const Entry& entry : sorted) {
+    if (entry.begin != expected) {
+      file.fail(fmt::format("tensor '{}' starts at byte {} where {} was expected", entry.name,
+                            entry.begin, expected));
+    }
+    expected = entry.end;
   }
-  const Json header = parse_header(path, file.substr(kPrefixBytes, header_bytes));
+  if (expected != file.size() - data) {
+    file.fail(
+        fmt::format("the tensors take {} bytes but the file has {}", expected, file.size() - data));
+  }
+}
+
+std::vector<Entry> read_header(const TensorInput& file) {
+  if (file.size() < kPrefixBytes) file.fail("it is shorter than 8 bytes");
+  std::uint64_t header_bytes = 0;
+  std::memcpy(&header_bytes, file.read(0, kPrefixBytes).data(), kPrefixBytes);
+  if (header_bytes > kMaxHeaderBytes || !file.holds(kPrefixBytes, header_bytes)) {
+    file.fail(fmt::format("its header claims {} bytes of a file of {}", header_bytes, file.size()));
+  }
+  const Json header = parse_header(file, file.read(kPrefixBytes, header_bytes));
   std::vector<Entry> entries;
   for (const auto& [name, json] : header.items()) {
-    if (name != "__metadata__") entries.push_back(read_entry(path, name, json));
+    if (name != "__metadata__") entries.push_back(read_entry(file, name, json));
   }
   std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
     return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
   });
-  std::uint64_t expected = 0;
-  for (const Entry& entry : entries) {
-    if (entry.begin != expected) {
-      fail(path, fmt::format("tensor '{}' starts at byte {} where {} was expected", entry.name,
-                             entry.begin, expected));
-    }
-    expected = entry.end;
-  }
-  const std::uint64_t data_bytes = file.size() - kPrefixBytes - header_bytes;
-  if (expected != data_bytes) {
-    fail(path, fmt::format("the tensors take {} bytes but the file has {}", expected, data_bytes));
+  const std::uint64_t data = kPrefixBytes + header_bytes;
+  check_places(file, entries, data);
+  for (Entry& entry : entries) {
+    entry.begin += data;
+    entry.end += data;
   }
   return entries;
 }
 
-void read_one(const std::string& path, TensorMap& tensors) {
-  const std::string file = read_file(path, kMaxFileBytes);
-  const std::vector<Entry> entries = read_header(path, file);
-  const std::uint64_t data_bytes = entries.empty() ? 0 : entries.back().end;
-  const std::string_view data = std::string_view(file).substr(file.size() - data_bytes);
-  for (const Entry& entry : entries) {
-    if (!entry.type->real) continue;
-    tensors[entry.name] = {
-        entry.shape,
-        to_floats(entry.type->name, data.substr(entry.begin, entry.end - entry.begin))};
+// The length of the header, the header, and spaces so that the values are aligned.
+std::string header_of(std::span<const TensorView> tensors) {
+  nlohmann::ordered_json header = {{"__metadata__", {{"format", "pt"}}}};
+  auto& members = header.get_ref<nlohmann::ordered_json::object_t&>();
+  std::uint64_t offset = 0;
+  for (const TensorView& tensor : tensors) {
+    const std::uint64_t end = offset + tensor.values.size_bytes();
+    members.push_back(
+        {tensor.name,
+         {{"dtype", "F32"}, {"shape", tensor.shape}, {"data_offsets", {offset, end}}}});
+    offset = end;
   }
+  std::string text = header.dump();
+  text.resize((text.size() + 7) / 8 * 8, ' ');
+  const std::uint64_t bytes = text.size();
+  std::string prefix(kPrefixBytes, '\0');
+  std::memcpy(prefix.data(), &bytes, kPrefixBytes);
+  return prefix + text;
 }
 
-// The files named by an index lie beside it.
-std::set<std::string> indexed_files(const std::string& path) {
-  const Json index =
-      Json::parse(read_file(path, kMaxIndexBytes), nullptr, /*allow_exceptions=*/false);
-  if (!index.is_object() || !index.contains("weight_map") || !index["weight_map"].is_object()) {
-    fail(path, "it has no weight_map");
+void write_pieces(const std::string& path, std::span<const TensorView> tensors) {
+  const Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  if (!file.valid()) throw system_error("", Exit::kCannotWrite);
+  write_all(file.get(), header_of(tensors));
+  for (const TensorView& tensor : tensors) {
+    write_all(file.get(),
+              {reinterpret_cast<const char*>(tensor.values.data()), tensor.values.size_bytes()});
   }
-  const std::string folder = path.substr(0, path.rfind('/') + 1);
-  std::set<std::string> files;
-  for (const auto& [name, file] : index["weight_map"].items()) {
-    if (!file.is_string() || file.get<std::string>().find('/') != std::string::npos) {
-      fail(path, fmt::format("tensor '{}': {} is not the name of a file", name, file.dump()));
-    }
-    files.insert(folder + file.get<std::string>());
-  }
-  return files;
+  if (::fsync(file.get()) != 0) throw system_error("", Exit::kCannotWrite);
 }
 
 }  // namespace
 
+SafetensorsFile::SafetensorsFile(const std::string& path)
+    : input_(path), entries_(read_header(input_)) {}
+
+const SafetensorsFile::Entry* SafetensorsFile::find(const std::string& name) const {
+  const auto it = std::find_if(entries_.begin(), entries_.end(),
+                               [&](const Entry& entry) { return entry.name == name; });
+  return it == entries_.end() ? nullptr : &*it;
+}
+
+void SafetensorsFile::read(const Entry& entry, float* values) const {
+  input_.read_floats(entry.type, entry.element_bytes, entry.begin, entry.count(), values);
+}
+
 TensorMap read_safetensors(const std::string& path) {
+  const SafetensorsFile file(path);
   TensorMap tensors;
-  if (path.ends_with(".index.json")) {
-    for (const std::string& file : indexed_files(path)) read_one(file, tensors);
-  } else {
-    read_one(path, tensors);
+  for (const SafetensorsFile::Entry& entry : file.entries()) {
+    if (entry.type == ElementType::kWhole) continue;
+    Tensor& tensor = tensors[entry.name];
+    tensor.shape = entry.shape;
+    tensor.values.resize(entry.count());
+    file.read(entry, tensor.values.data());
   }
   return tensors;
 }
 
+void write_safetensors(const std::string& path, std::span<const TensorView> tensors) {
+  const std::string temporary = path + ".tmp";
+  try {
+    write_pieces(temporary, tensors);
+    if (::rename(temporary.c_str(), path.c_str()) != 0) {
+      throw system_error("", Exit::kCannotWrite);
+    }
+  } catch (const Error& error) {
+    ::unlink(temporary.c_str());
+    throw Error(Exit::kCannotWrite, fmt::format("cannot write '{}'", path), error.reason());
+  }
+}
+
 void write_safetensors(const std::string& path, const TensorMap& tensors) {
-  nlohmann::ordered_json header = {{"__metadata__", {{"format", "pt"}}}};
-  auto& members = header.get_ref<nlohmann::ordered_json::object_t&>();
-  std::uint64_t offset = 0;
-  for (const auto& [name, tensor] : tensors) {
-    const std::uint64_t end = offset + tensor.values.size() * sizeof(float);
-    members.push_back(
-        {name, {{"dtype", "F32"}, {"shape", tensor.shape}, {"data_offsets", {offset, end}}}});
-    offset = end;
-  }
-  std::string text = header.dump();
-  text.resize((text.size() + 7) / 8 * 8, ' ');  // so that the values are aligned
-  const std::uint64_t header_bytes = text.size();
-  std::string file(kPrefixBytes, '\0');
-  std::memcpy(file.data(), &header_bytes, kPrefixBytes);
-  file.reserve(kPrefixBytes + text.size() + offset);
-  file += text;
-  for (const auto& [name, tensor] : tensors) {
-    file.append(reinterpret_cast<const char*>(tensor.values.data()),
-                tensor.values.size() * sizeof(float));
-  }
-  write_file_atomically(path, file);
+  std::vector<TensorView> views;
+  for (const auto& [name, tensor] : tensors) views.push_back({name, tensor.shape, tensor.values});
+  write_safetensors(path, views);
 }
 
 }  // namespace dtl::trainer

@@ -3,21 +3,53 @@
 // written atomically as Hugging Face's readers accept it (metadata {"format":"pt"}).
 
 #include <cstdint>
-#include <map>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "trainer/tensor.h"
+#include "trainer/tensor_input.h"
+
 namespace dtl::trainer {
 
-struct Tensor {
-  std::vector<std::int64_t> shape;
-  std::vector<float> values;  // row-major; F16, BF16 and F64 are converted on reading
-};
-using TensorMap = std::map<std::string, Tensor>;
+// A file whose header has been read and found good. Throws Error(kBadInput) naming file and tensor.
+class SafetensorsFile {
+ public:
+  struct Entry {
+    std::string name;
+    ElementType type = ElementType::kF32;
+    std::uint64_t element_bytes = 4;
+    std::vector<std::int64_t> shape = {};
+    std::uint64_t begin = 0, end = 0;  // bytes of the file
+    std::uint64_t count() const { return (end - begin) / element_bytes; }
+  };
 
-// Integer tensors (old position_ids buffers) are left out. Follows model.safetensors.index.json
-// when `path` is such a file. Throws Error(kBadInput) naming file and tensor.
+  explicit SafetensorsFile(const std::string& path);
+
+  const std::string& path() const { return input_.path(); }
+  const std::vector<Entry>& entries() const { return entries_; }  // as they lie in the file
+  // Null when there is none of this name.
+  const Entry* find(const std::string& name) const;
+  // `values` has room for entry.count() floats; not for kWhole.
+  void read(const Entry& entry, float* values) const;
+
+ private:
+  TensorInput input_;
+  std::vector<Entry> entries_;
+};
+
+// All tensors of a file, without those of whole numbers (old position_ids buffers).
 TensorMap read_safetensors(const std::string& path);
+
+// A tensor that somebody else holds.
+struct TensorView {
+  std::string name;
+  std::vector<std::int64_t> shape;
+  std::span<const float> values;
+};
+
+// Throws Error(kCannotWrite) naming the file.
+void write_safetensors(const std::string& path, std::span<const TensorView> tensors);
 void write_safetensors(const std::string& path, const TensorMap& tensors);
 
 }  // namespace dtl::trainer

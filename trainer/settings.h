@@ -1,49 +1,108 @@
 #pragma once
-// Settings: the command line of dttrain, in run_glue's words. A plain value, equal on all ranks.
+// Settings: the command line of dttrain, in the words of run_glue.py and run_qa.py. A plain value,
+// equal on all ranks, complete after parse_settings() but for what only the data's own words can
+// tell: see data_task().
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace dtl::trainer {
 
 struct Settings {
   std::string model, train_file, validation_file, test_file, output_dir;
+  std::string data_dir;   // GLUE's folder with train.tsv, dev.tsv (dev_matched.tsv), test.tsv
+  std::string task_name;  // cola, mnli, mrpc, qnli, qqp, rte, sst2, stsb, wnli, squad, squad_v2; ""
+  std::string task = "auto";  // classification, qa; auto: rank 0 asks data_task()
   bool do_train = false, do_eval = false, do_predict = false;
   bool demo = false;
   bool overwrite_output_dir = false;
   bool ignore_mismatched_sizes = false;
+  std::int64_t max_train_samples = -1, max_eval_samples = -1, max_predict_samples = -1;
+  int max_seq_length = 0;  // 0 until set_task(): 128, for question answering 384
+  bool pad_to_max_length = false;
 
-  int max_seq_length = 128;
+  // Classification. Empty names: the data's own.
+  std::string text_column_names;  // one or two, with a comma between them
+  std::string label_column_name;
+  std::string label_delimiter;  // between several labels of an example; empty: one label
+  bool do_regression = false;
+
+  // Question answering
+  std::string qa_loss = "masked";  // padded: Hugging Face's, over max_seq_length tokens
+  bool version_2_with_negative = false;
+  int doc_stride = 128;  // tokens that neighbouring windows share
+  int n_best_size = 20;
+  int max_answer_length = 30;  // tokens
+  double null_score_diff_threshold = 0;
+
   std::int64_t train_batch = 8;   // per rank
   std::int64_t eval_batch = 8;    // per rank
   std::int64_t global_batch = 0;  // on all ranks; 0: from train_batch
   int accumulation = 1;
-  std::int64_t max_train_samples = -1, max_eval_samples = -1;
+  bool drop_last = false;
 
+  std::string optimizer = "adamw_torch";  // adamw_torch_fused: the same; adamw_hf
   double learning_rate = 5e-5;
   double weight_decay = 0;
   double adam_beta1 = 0.9, adam_beta2 = 0.999, adam_epsilon = 1e-8;
   double max_grad_norm = 1.0;
-  std::string scheduler = "linear";
+  double label_smoothing = 0;
+  std::string scheduler = "linear";  // cosine, constant, constant_with_warmup
   double epochs = 3;
   std::int64_t max_steps = -1;
   double warmup_ratio = 0;
-  std::int64_t warmup_steps = 0;
+  double warmup_steps = 0;  // a share of all steps below 1; see resolve_warmup()
   std::int64_t seed = 42;
+  std::string bf16 = "false";         // true: by the CPU; emulate: rounded in software
+  std::string gradient_wire = "f32";  // bf16, f16
 
-  std::int64_t logging_steps = 0;  // 0: about 20 lines
-  std::string save_strategy = "no";
+  // Strategies are no, steps or epoch. Steps below 1 are a share of all: see resolve_steps().
+  std::string logging_strategy = "steps", eval_strategy = "no", save_strategy = "steps";
+  double logging_steps = 0;  // 0: about 20 lines
+  double eval_steps = 0;     // not given: logging_steps where that is, else 500
+  double save_steps = 500;
+  bool logging_first_step = false;
+  std::int64_t save_total_limit = 0;   // 0: none
+  std::string resume_from_checkpoint;  // a folder; true: the last one, which must be there; false;
+                                       // empty: the last one if there is one
+  bool load_best_model_at_end = false;
+  std::string metric_for_best_model;  // as in eval_results.json, without eval_
+  bool greater_is_better = false;
+  std::int64_t early_stopping_patience = 0;  // evaluations; 0: never stop early
+  double early_stopping_threshold = 0;
+  std::string report_to;  // none, tensorboard
+  std::string logging_dir;
+  bool disable_tqdm = false;
   std::string debug_dump;
 
-  bool use_cpu = false, no_cuda = false;  // accepted, without effect
-  std::string ddp_backend;                // accepted, without effect
-
+  std::vector<std::string> notices;  // for the user, from rank 0: options without effect
   bool help = false, version = false;
 };
 
-// Throws Error(kUsage) with the nearest option for a word that is none.
+// `arguments`: options, or a file of them (.json, .toml) and options, which win. Throws
+// Error(kUsage), for an unknown option with the nearest, for one in a file with file and key.
 Settings parse_settings(const std::vector<std::string>& arguments);
+
+// Looks into the first data file: "qa" where it is SQuAD's JSON, else "classification". Only where
+// `task` is auto; rank 0 only. Throws Error(kBadInput) for a file that cannot be read.
+std::string data_task(const Settings& settings);
+
+// All ranks: enters the task, and the defaults that depend on it.
+void set_task(Settings& settings, const std::string& task);
+
+// Steps from a setting that is a number of steps, or below 1 a share of `total`, rounded up.
+std::int64_t resolve_steps(double setting, std::int64_t total);
+// Optimizer steps during which the learning rate rises: --warmup_steps, else --warmup_ratio.
+std::int64_t resolve_warmup(const Settings& settings, std::int64_t total);
+
+// The settings as a JSON object that parse_settings() reads: training_args.json.
+std::string settings_json(const Settings& settings);
+
+// The same as names and values for a table, without what is empty.
+std::vector<std::pair<std::string, std::string>> settings_rows(const Settings& settings);
+
 std::string help_text();
 
 }  // namespace dtl::trainer

@@ -84,6 +84,12 @@ class Unpacker {
   std::size_t at_ = 0;
 };
 
+template <class Visitor>
+void visit(Visitor& v, Examples& examples) {
+  v(examples.ids), v(examples.types), v(examples.starts), v(examples.labels);
+  v(examples.targets), v(examples.answer_starts), v(examples.answer_ends);
+}
+
 // Every field that the ranks share, in one place for both directions.
 template <class Visitor>
 void visit(Visitor& v, Prepared& p) {
@@ -92,9 +98,12 @@ void visit(Visitor& v, Prepared& p) {
   v(c.max_positions), v(c.type_vocab_size), v(c.activation), v(c.hidden_dropout);
   v(c.attention_dropout), v(c.classifier_dropout), v(c.layer_norm_eps), v(c.initializer_range);
   v(c.pad_token_id), v(c.labels), v(c.qa_dropout), v(c.task), v(c.problem);
-  for (Examples* examples : {&p.train, &p.evaluation, &p.test}) {
-    v(examples->ids), v(examples->types), v(examples->starts), v(examples->labels);
-    v(examples->targets), v(examples->answer_starts), v(examples->answer_ends);
+  v(p.length), visit(v, p.train);
+  for (std::vector<Questioned>* sets : {&p.evaluation, &p.test}) {
+    std::uint64_t count = sets->size();
+    v(count);
+    sets->resize(count);
+    for (Questioned& set : *sets) visit(v, set.examples);
   }
 }
 

@@ -1,18 +1,23 @@
 #include "trainer/tokenizer.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <functional>
+#include <span>
 #include <unordered_map>
 #include <utility>
 
 #include "base/error.h"
+#include "trainer/tokenizer_added.h"
 #include "trainer/unicode.h"
 #include "trainer/wordpiece_files.h"
 
 namespace dtl::trainer {
 namespace {
+
+constexpr int kPairSpecials = 3;  // [CLS] A [SEP] B [SEP]
 
 struct TextHash {
   using is_transparent = void;
@@ -25,96 +30,27 @@ using TextMap = std::unordered_map<std::string, Value, TextHash, std::equal_to<>
 
 using Ids = std::vector<std::int32_t>;
 
-// A piece of text between added tokens, or (id >= 0) such a token.
-struct Segment {
-  std::string_view text;
-  std::int32_t id = -1;
+struct Tokens : TokenSpans {
+  bool with_offsets = false;
 };
 
-// Finds added tokens verbatim: the leftmost, and of several starting there the longest.
-class AddedTokens {
- public:
-  AddedTokens(const std::vector<AddedToken>& tokens, bool normalized, const TextRules& rules) {
-    for (AddedToken token : tokens) {
-      if (token.normalized != normalized) continue;
-      if (normalized) {
-        std::string content;
-        for (const char32_t c : normalize(token.content, rules)) append_utf8(content, c);
-        token.content = content;
-      }
-      if (token.content.empty()) continue;
-      starts_[static_cast<unsigned char>(token.content[0])] = true;
-      tokens_.push_back(std::move(token));
-    }
-  }
-
-  bool empty() const { return tokens_.empty(); }
-
-  void split(std::string_view text, std::vector<Segment>& segments) const {
-    std::size_t done = 0;
-    for (std::size_t at = 0; at < text.size();) {
-      const AddedToken* token = match(text, at);
-      if (token == nullptr) {
-        ++at;
-        continue;
-      }
-      std::size_t start = at, end = at + token->content.size();
-      at = end;
-      if (token->single_word && touches_word(text, start, end)) continue;
-      if (token->lstrip) start = skip_blanks_backward(text, done, start);
-      if (token->rstrip) end = skip_blanks(text, end);
-      if (start > done) segments.push_back({text.substr(done, start - done)});
-      segments.push_back({text.substr(start, end - start), token->id});
-      done = at = end;
-    }
-    if (done < text.size()) segments.push_back({text.substr(done)});
-  }
-
- private:
-  const AddedToken* match(std::string_view text, std::size_t at) const {
-    if (!starts_[static_cast<unsigned char>(text[at])]) return nullptr;
-    const AddedToken* longest = nullptr;
-    for (const AddedToken& token : tokens_) {
-      if (longest != nullptr && token.content.size() <= longest->content.size()) continue;
-      if (text.substr(at).starts_with(token.content)) longest = &token;
-    }
-    return longest;
-  }
-
-  static bool touches_word(std::string_view text, std::size_t start, std::size_t end) {
-    std::size_t before = start;
-    while (before > 0 && (static_cast<unsigned char>(text[--before]) & 0xC0) == 0x80) {
-    }
-    std::size_t after = end;
-    return (start > 0 && is_word_character(next_code_point(text, before))) ||
-           (end < text.size() && is_word_character(next_code_point(text, after)));
-  }
-
-  static std::size_t skip_blanks(std::string_view text, std::size_t at) {
-    for (std::size_t next = at; at < text.size(); at = next) {
-      if (!is_white_space(next_code_point(text, next))) break;
-    }
-    return at;
-  }
-
-  static std::size_t skip_blanks_backward(std::string_view text, std::size_t low, std::size_t at) {
-    std::size_t blanks = low;  // where the last run of blanks before `at` begins
-    for (std::size_t next = low; next < at;) {
-      if (!is_white_space(next_code_point(text, next))) blanks = next;
-    }
-    return blanks;
-  }
-
-  std::vector<AddedToken> tokens_;
-  std::array<bool, 256> starts_{};
+// A token of a word, and how many of the word's code points it stands for.
+struct Piece {
+  std::int32_t id = 0, characters = 0;
 };
 
-// Ids of words already seen by one thread. It serves one tokenizer at a time and starts anew when
-// it is full; words repeat so much that this costs nothing.
+// Pieces of words already seen by one thread. It serves one tokenizer at a time and starts anew
+// when it is full; words repeat so much that this costs nothing.
 struct WordCache {
   static constexpr std::size_t kMaxWords = 1 << 17;  // about 10 MB
+  static constexpr std::size_t kLongestWord = 128;   // bytes; longer ones seldom come again
+  struct Range {
+    std::size_t begin = 0, end = 0;  // in pieces
+  };
   std::uint64_t owner = 0;
-  TextMap<Ids> words;
+  TextMap<Range> words;
+  std::vector<Piece> pieces;
+  std::vector<Piece> of_long_word;
 };
 
 // How many ids of each text stay when both together may have `budget`: the longer one is cut until
@@ -172,12 +108,14 @@ struct Tokenizer::Impl {
   }
 
   // Greedy longest match first; a word with any part outside the vocabulary is unknown as a whole.
-  void match_word(std::string_view word, Ids& ids) const {
-    const auto unmatched = static_cast<std::ptrdiff_t>(ids.size());
-    if (count_code_points(word) > static_cast<std::size_t>(rules.max_word_characters)) {
-      ids.push_back(unknown);
-      return;
-    }
+  void match_word(std::string_view word, std::vector<Piece>& pieces) const {
+    const std::size_t before = pieces.size();
+    const auto length = static_cast<std::int32_t>(count_code_points(word));
+    const auto give_up = [&] {
+      pieces.resize(before);
+      pieces.push_back({unknown, length});
+    };
+    if (length > rules.max_word_characters) return give_up();
     for (std::size_t start = 0; start < word.size();) {
       const TextMap<std::int32_t>& tokens = start == 0 ? starts : continuations;
       std::size_t end = std::min(word.size(), start + longest_token_bytes);
@@ -186,66 +124,105 @@ struct Tokenizer::Impl {
         found = tokens.find(word.substr(start, end - start));
         if (found != tokens.end()) break;
       }
-      if (found == tokens.end()) {
-        ids.resize(static_cast<std::size_t>(unmatched));
-        ids.push_back(unknown);
-        return;
-      }
-      ids.push_back(found->second);
+      if (found == tokens.end()) return give_up();
+      const std::size_t count = count_code_points(word.substr(start, end - start));
+      pieces.push_back({found->second, static_cast<std::int32_t>(count)});
       start = end;
     }
   }
 
-  void add_words(std::u32string_view text, Ids& ids) const {
+  // Valid until the next call on this thread.
+  std::span<const Piece> pieces_of(std::string_view word) const {
     thread_local WordCache cache;
     if (cache.owner != serial || cache.words.size() > WordCache::kMaxWords) {
       cache.words.clear();
+      cache.pieces.clear();
       cache.owner = serial;
     }
-    std::vector<std::string> words;
-    split_words(text, words);
-    for (std::string& word : words) {
-      auto found = cache.words.find(word);
-      if (found == cache.words.end()) {
-        Ids parts;
-        match_word(word, parts);
-        found = cache.words.emplace(std::move(word), std::move(parts)).first;
-      }
-      ids.insert(ids.end(), found->second.begin(), found->second.end());
+    if (word.size() > WordCache::kLongestWord) {
+      cache.of_long_word.clear();
+      match_word(word, cache.of_long_word);
+      return cache.of_long_word;
     }
+    auto found = cache.words.find(word);
+    if (found == cache.words.end()) {
+      const std::size_t begin = cache.pieces.size();
+      match_word(word, cache.pieces);
+      found = cache.words.emplace(word, WordCache::Range{begin, cache.pieces.size()}).first;
+    }
+    return std::span(cache.pieces)
+        .subspan(found->second.begin, found->second.end - found->second.begin);
   }
 
-  void add_normalized(std::u32string_view text, Ids& ids) const {
-    if (normalized.empty()) return add_words(text, ids);
+  // Appends the tokens of the words of text[begin, end).
+  void add_words(const NormalizedText& text, std::size_t begin, std::size_t end, Tokens& to) const {
+    for_each_word(text.characters, begin, end, [&](std::string_view word, std::size_t first) {
+      for (const Piece& piece : pieces_of(word)) {
+        to.ids.push_back(piece.id);
+        const auto after = first + static_cast<std::size_t>(piece.characters);
+        if (to.with_offsets) to.offsets.push_back(text.place(first, after));
+        first = after;
+      }
+    });
+  }
+
+  void add_normalized(const NormalizedText& text, Tokens& to) const {
+    if (normalized.empty()) return add_words(text, 0, text.characters.size(), to);
     std::string bytes;
-    for (const char32_t c : text) append_utf8(bytes, c);
+    for (const char32_t c : text.characters) append_utf8(bytes, c);
     std::vector<Segment> segments;
     normalized.split(bytes, segments);
+    std::size_t begin = 0;
     for (const Segment& segment : segments) {
+      const std::size_t end = begin + count_code_points(segment.text);
       if (segment.id >= 0) {
-        ids.push_back(segment.id);
-        continue;
+        to.ids.push_back(segment.id);
+        if (to.with_offsets) to.offsets.push_back(text.place(begin, end));
+      } else {
+        add_words(text, begin, end, to);
       }
-      std::u32string part;
-      for (std::size_t at = 0; at < segment.text.size();) {
-        part.push_back(next_code_point(segment.text, at));
-      }
-      add_words(part, ids);
+      begin = end;
     }
   }
 
-  Ids ids_of(std::string_view text) const {
-    Ids ids;
+  Tokens tokens_of(std::string_view text, bool with_offsets) const {
+    Tokens tokens;
+    tokens.with_offsets = with_offsets;
     std::vector<Segment> segments;
     verbatim.split(text, segments);
+    NormalizedText part;
+    std::int32_t begin = 0;  // of the segment, in code points; counted for offsets only
     for (const Segment& segment : segments) {
+      const auto length =
+          with_offsets ? static_cast<std::int32_t>(count_code_points(segment.text)) : 0;
       if (segment.id >= 0) {
-        ids.push_back(segment.id);
+        tokens.ids.push_back(segment.id);
+        if (with_offsets) tokens.offsets.push_back({begin, begin + length});
       } else {
-        add_normalized(normalize(segment.text, rules.text), ids);
+        normalize(segment.text, rules.text, part, with_offsets ? begin : -1);
+        add_normalized(part, tokens);
       }
+      begin += length;
     }
-    return ids;
+    return tokens;
+  }
+
+  Window window(const Ids& asked, const TokenSpans& given, std::ptrdiff_t begin,
+                std::ptrdiff_t end) const {
+    Window window;
+    window.ids.reserve(asked.size() + static_cast<std::size_t>(end - begin + kPairSpecials));
+    window.ids.push_back(cls);
+    window.ids.insert(window.ids.end(), asked.begin(), asked.end());
+    window.ids.push_back(sep);
+    window.types.assign(window.ids.size(), 0);
+    window.offsets.resize(window.ids.size());
+    window.ids.insert(window.ids.end(), given.ids.begin() + begin, given.ids.begin() + end);
+    window.offsets.insert(window.offsets.end(), given.offsets.begin() + begin,
+                          given.offsets.begin() + end);
+    window.ids.push_back(sep);
+    window.types.resize(window.ids.size(), 1);
+    window.offsets.emplace_back();
+    return window;
   }
 
   TokenizerRules rules;
@@ -274,7 +251,7 @@ Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;
 Tokenizer::~Tokenizer() = default;
 
 Encoding Tokenizer::encode(std::string_view text, int max_length) const {
-  Ids ids = impl_->ids_of(text);
+  Ids ids = impl_->tokens_of(text, false).ids;
   ids.resize(std::min(ids.size(), static_cast<std::size_t>(std::max(0, max_length - 2))));
   ids.insert(ids.begin(), impl_->cls);
   ids.push_back(impl_->sep);
@@ -284,7 +261,7 @@ Encoding Tokenizer::encode(std::string_view text, int max_length) const {
 
 Encoding Tokenizer::encode_pair(std::string_view first, std::string_view second,
                                 int max_length) const {
-  const Ids a = impl_->ids_of(first), b = impl_->ids_of(second);
+  const Ids a = impl_->tokens_of(first, false).ids, b = impl_->tokens_of(second, false).ids;
   const auto [keep_a, keep_b] =
       shared_budget(a.size(), b.size(), static_cast<std::size_t>(std::max(0, max_length - 3)));
   Encoding encoding;
@@ -298,6 +275,33 @@ Encoding Tokenizer::encode_pair(std::string_view first, std::string_view second,
   ids.push_back(impl_->sep);
   encoding.types.resize(ids.size(), 1);
   return encoding;
+}
+
+TokenSpans Tokenizer::spans(std::string_view text) const {
+  return impl_->tokens_of(text, true);
+}
+
+std::vector<Window> Tokenizer::encode_question(std::string_view question, std::string_view context,
+                                               int max_length, int stride) const {
+  question.remove_prefix(leading_blanks(question));
+  const Ids asked = impl_->tokens_of(question, false).ids;
+  const TokenSpans given = impl_->tokens_of(context, true);
+  const auto length = static_cast<std::ptrdiff_t>(given.ids.size());
+  const auto room =
+      std::ptrdiff_t{max_length} - kPairSpecials - static_cast<std::ptrdiff_t>(asked.size());
+  if (length > room && room <= std::max(0, stride)) {
+    throw Error(Exit::kBadInput, "cannot cut the context of a question into windows",
+                fmt::format("{} tokens, of which the question takes {}, leave {} for the context, "
+                            "and windows share {}",
+                            max_length, asked.size(), std::max<std::ptrdiff_t>(0, room), stride),
+                "a greater --max_seq_length or a smaller --doc_stride");
+  }
+  std::vector<Window> windows;
+  for (std::ptrdiff_t begin = 0;; begin += room - stride) {
+    const std::ptrdiff_t end = std::min(length, begin + room);
+    windows.push_back(impl_->window(asked, given, begin, end));
+    if (end == length) return windows;
+  }
 }
 
 int Tokenizer::vocabulary_size() const {

@@ -9,11 +9,25 @@
 #include <string_view>
 #include <vector>
 
+#include "trainer/wordpiece_text.h"
+
 namespace dtl::trainer {
 
 struct Encoding {
   std::vector<std::int32_t> ids;  // with [CLS] and [SEP]
   std::vector<std::int8_t> types;
+};
+
+struct TokenSpans {
+  std::vector<std::int32_t> ids;  // without [CLS] and [SEP]
+  std::vector<Offset> offsets;
+};
+
+// A question and a part of its context: [CLS] question [SEP] context [SEP].
+struct Window {
+  std::vector<std::int32_t> ids;
+  std::vector<std::int8_t> types;
+  std::vector<Offset> offsets;  // in the context; none for the question, [CLS] and [SEP]
 };
 
 class Tokenizer {
@@ -31,6 +45,16 @@ class Tokenizer {
   // At most max_length ids; longest_first truncation for pairs. Invalid UTF-8 is read as U+FFFD.
   Encoding encode(std::string_view text, int max_length) const;
   Encoding encode_pair(std::string_view first, std::string_view second, int max_length) const;
+
+  // All tokens of a text. A token that normalisation has changed keeps the place of the characters
+  // that it was made of.
+  TokenSpans spans(std::string_view text) const;
+  // As run_qa: white space before the question goes; a context that does not fit into max_length
+  // ids is cut into windows, of which each repeats the last `stride` context tokens of the one
+  // before (Hugging Face's doc_stride). Throws Error(kBadInput) when cutting is needed and the
+  // question leaves room for at most `stride` tokens.
+  std::vector<Window> encode_question(std::string_view question, std::string_view context,
+                                      int max_length, int stride) const;
 
   int vocabulary_size() const;
   int padding_id() const;

@@ -42,17 +42,21 @@ int combining_class(char32_t c) {
 }
 
 // Sorts every run of combining marks by class; the sort is stable, as canonical order demands.
-void order_marks(std::u32string& text) {
+void order_marks(std::vector<DecomposedCharacter>& text) {
+  const auto class_at = [&](std::size_t at) {
+    return text[at].character < 0x300 ? 0 : combining_class(text[at].character);
+  };
   for (std::size_t start = 0; start < text.size();) {
-    if (text[start] < 0x300 || combining_class(text[start]) == 0) {
+    if (class_at(start) == 0) {
       ++start;
       continue;
     }
     std::size_t end = start;
-    while (end < text.size() && combining_class(text[end]) != 0) ++end;
+    while (end < text.size() && class_at(end) != 0) ++end;
     std::stable_sort(text.begin() + static_cast<std::ptrdiff_t>(start),
-                     text.begin() + static_cast<std::ptrdiff_t>(end), [](char32_t a, char32_t b) {
-                       return combining_class(a) < combining_class(b);
+                     text.begin() + static_cast<std::ptrdiff_t>(end),
+                     [](const DecomposedCharacter& a, const DecomposedCharacter& b) {
+                       return combining_class(a.character) < combining_class(b.character);
                      });
     start = end;
   }
@@ -152,13 +156,47 @@ bool is_word_character(char32_t c) {
          kind == UTF8PROC_CATEGORY_PC || c == 0x200C || c == 0x200D;
 }
 
-std::u32string decompose(std::u32string_view text) {
-  std::u32string result;
+bool is_alphanumeric(char32_t c) {
+  const utf8proc_category_t kind = category(c);
+  return (kind >= UTF8PROC_CATEGORY_LU && kind <= UTF8PROC_CATEGORY_LO) ||
+         (kind >= UTF8PROC_CATEGORY_ND && kind <= UTF8PROC_CATEGORY_NO);
+}
+
+bool is_cased(char32_t c) {
+  const utf8proc_category_t kind = category(c);
+  return (kind >= UTF8PROC_CATEGORY_LU && kind <= UTF8PROC_CATEGORY_LT) || c == 0xAA || c == 0xBA ||
+         (c >= 0x2160 && c <= 0x217F) || (c >= 0x24B6 && c <= 0x24E9);
+}
+
+bool is_case_ignorable(char32_t c) {
+  constexpr std::u32string_view kInsideWords =
+      U"'.:\u00B7\u0387\u055F\u05F4\u2018\u2019\u2024\u2027\uFE13\uFE52\uFE55"
+      U"\uFF07\uFF0E\uFF1A";
+  const utf8proc_category_t kind = category(c);
+  return kind == UTF8PROC_CATEGORY_MN || kind == UTF8PROC_CATEGORY_ME ||
+         kind == UTF8PROC_CATEGORY_CF || kind == UTF8PROC_CATEGORY_LM ||
+         kind == UTF8PROC_CATEGORY_SK || kInsideWords.find(c) != std::u32string_view::npos;
+}
+
+bool is_python_space(char32_t c) {
+  return is_white_space(c) || (c >= 0x1C && c <= 0x1F);
+}
+
+std::size_t leading_blanks(std::string_view text) {
+  std::size_t blanks = 0;
+  for (std::size_t next = 0; next < text.size() && is_python_space(next_code_point(text, next));) {
+    blanks = next;
+  }
+  return blanks;
+}
+
+std::vector<DecomposedCharacter> decompose_parts(std::u32string_view text) {
+  std::vector<DecomposedCharacter> result;
   result.reserve(text.size());
   bool marks = false;
   for (const char32_t c : text) {
     if (c < 0xC0) {  // nothing below decomposes
-      result.push_back(c);
+      result.push_back({c});
       continue;
     }
     std::array<utf8proc_int32_t, 32> parts;  // the longest canonical decomposition has four
@@ -167,15 +205,21 @@ std::u32string decompose(std::u32string_view text) {
         static_cast<utf8proc_int32_t>(c), parts.data(), static_cast<utf8proc_ssize_t>(parts.size()),
         static_cast<utf8proc_option_t>(UTF8PROC_DECOMPOSE), &boundary);
     if (count < 0) {
-      result.push_back(c);
+      result.push_back({c});
       continue;
     }
     for (utf8proc_ssize_t i = 0; i < count; ++i) {
-      result.push_back(static_cast<char32_t>(parts[static_cast<std::size_t>(i)]));
+      result.push_back({static_cast<char32_t>(parts[static_cast<std::size_t>(i)]), i > 0});
     }
     marks = marks || count > 1 || c >= 0x300;
   }
   if (marks) order_marks(result);
+  return result;
+}
+
+std::u32string decompose(std::u32string_view text) {
+  std::u32string result;
+  for (const DecomposedCharacter& part : decompose_parts(text)) result.push_back(part.character);
   return result;
 }
 

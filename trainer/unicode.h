@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace dtl::trainer {
 
@@ -21,8 +22,21 @@ bool is_punctuation(char32_t c);      // categories P*, and all ASCII marks such
 bool is_nonspacing_mark(char32_t c);  // category Mn
 bool is_chinese(char32_t c);          // the CJK ideograph blocks that BERT sets apart
 bool is_word_character(char32_t c);   // letters, marks, digits, connectors: the \w of a regex
+bool is_alphanumeric(char32_t c);     // categories L* and N*: Python's str.isalnum
+bool is_cased(char32_t c);            // the Cased property: capitals, small and title letters
+bool is_case_ignorable(char32_t c);   // the Case_Ignorable property: marks, apostrophes, ..
 
+// The bytes of white space at the start: what Python's str.lstrip takes away.
+std::size_t leading_blanks(std::string_view text);
+bool is_python_space(char32_t c);  // str.isspace: white space and U+001C..U+001F
+
+// A part of a decomposed character; `inserted`: not the first part.
+struct DecomposedCharacter {
+  char32_t character = 0;
+  bool inserted = false;
+};
 // Canonical decomposition in canonical order (NFD).
+std::vector<DecomposedCharacter> decompose_parts(std::u32string_view text);
 std::u32string decompose(std::u32string_view text);
 // Appends the full lower case of one character; U+0130 becomes two.
 void append_lower(std::u32string& text, char32_t c);

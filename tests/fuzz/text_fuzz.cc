@@ -7,8 +7,6 @@
 
 #include <cstdlib>
 #include <exception>
-#include <random>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -21,20 +19,11 @@
 #include "plan/hostlist.h"
 #include "plan/pin_domains.h"
 #include "plan/pin_request.h"
+#include "tests/fuzz/mutations.h"
 #include "tests/plan/invented_nodes.h"
 
 namespace dtl {
 namespace {
-
-using Random = std::mt19937_64;
-
-std::size_t below(Random& random, std::size_t bound) {
-  return random() % bound;
-}
-
-const std::string& pick(Random& random, std::span<const std::string> choices) {
-  return choices[below(random, choices.size())];
-}
 
 // Pieces that mean something to one of the parsers.
 const std::vector<std::string> kPieces = {"[",
@@ -84,34 +73,6 @@ const std::vector<std::string> kPieces = {"[",
                                           "2024-02-30",
                                           "\x1b[2J",
                                           "[1-300][1-300]"};
-
-std::string mutated(Random& random, std::string text) {
-  for (std::size_t edits = 1 + below(random, 6); edits > 0; --edits) {
-    const std::size_t at = below(random, text.size() + 1);
-    switch (below(random, 6)) {
-      case 0:
-        text.insert(at, pick(random, kPieces));
-        break;
-      case 1:
-        text.insert(at, 1, static_cast<char>(below(random, 256)));
-        break;
-      case 2:
-        text.erase(at, 1 + below(random, 8));
-        break;
-      case 3:
-        if (at < text.size()) text[at] = static_cast<char>(text[at] ^ (1 << below(random, 8)));
-        break;
-      case 4:  // a part of itself again, somewhere else
-        text.insert(below(random, text.size() + 1), text.substr(at, below(random, 24)));
-        break;
-      default:
-        for (std::size_t times = below(random, 40); times > 0; --times) {
-          text.insert(at, pick(random, kPieces));
-        }
-    }
-  }
-  return text;
-}
 
 // "hosts:3:7", "column 7", "job.toml:3": a name, then numbers that are at least 1.
 bool says_where(const Error& error, const std::string& prefix) {
@@ -229,15 +190,6 @@ std::vector<Target> targets() {
   };
 }
 
-std::string printable(const std::string& text) {
-  std::string shown;
-  for (const char c : text) {
-    const bool plain = c >= ' ' && c < 0x7f && c != '\\';
-    shown += plain ? std::string(1, c) : fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-  }
-  return shown;
-}
-
 struct Tally {
   std::size_t accepted = 0, refused = 0;
 };
@@ -269,7 +221,7 @@ int run(std::size_t rounds, std::uint64_t seed) {
     Tally tally;
     for (const std::string& text : target.seeds) good = holds(target, text, tally) && good;
     for (std::size_t round = 0; round < rounds && good; ++round) {
-      good = holds(target, mutated(random, pick(random, target.seeds)), tally);
+      good = holds(target, mutated(random, pick(random, target.seeds), kPieces), tally);
     }
     fmt::print("{}: {} accepted, {} refused\n", target.name, tally.accepted, tally.refused);
     // A mutation that is always or never refused would test nothing.

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "tests/trainer/model_support.h"
+#include "tests/trainer/temporary_folder.h"
 #include "trainer/demo.h"
 #include "trainer/demo_text.h"
 
@@ -80,6 +81,39 @@ TEST(Checkpoint, NamesWhatItDoesNotUse) {
   Stored model;
   model.tensors["cls.predictions.bias"] = {{1}, {0.0F}};
   EXPECT_THAT(model.arrange().unused, ElementsAre("cls.predictions.bias"));
+}
+
+TEST(Checkpoint, LeavesPositionIdsOut) {
+  Stored model;
+  model.tensors["bert.embeddings.position_ids"] = {{1, 2}, {0, 1}};
+  model.tensors["embeddings.position_ids"] = {{1, 2}, {0, 1}};
+  EXPECT_TRUE(model.arrange().unused.empty());
+}
+
+TEST(Checkpoint, RefusesTwoTensorsForOnePlace) {
+  Stored model;
+  model.tensors["bert.embeddings.LayerNorm.beta"] = model.tensors["bert.embeddings.LayerNorm.bias"];
+  EXPECT_EQ(model.complaint(),
+            "file: tensor bert.embeddings.LayerNorm.bias: it is there twice, "
+            "under an older name, too");
+}
+
+TEST(Checkpoint, SaysWhichFilesItLooksFor) {
+  const Stored model;
+  const TemporaryFolder folder;
+  try {
+    load_parameters(folder.path(), model.config, model.layout, {});
+    FAIL() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("neither model.safetensors nor pytorch_model.bin"));
+  }
+}
+
+TEST(Checkpoint, IsReadAsItWasSaved) {
+  const Stored model;
+  const TemporaryFolder folder;
+  save_model(folder.path(), model.config, model.layout, model.values);
+  EXPECT_EQ(load_parameters(folder.path(), model.config, model.layout, {}).values, model.values);
 }
 
 TEST(Checkpoint, RefusesAnEncoderWithATensorMissing) {

@@ -1,6 +1,10 @@
-// encode_lines FOLDER: reads JSON lines {"first": text, "second": text or null, "max": n} and
-// prints {"ids": [..], "types": [..]} for each. encode_lines FOLDER save OTHER writes the tokenizer
-// of FOLDER to OTHER. For comparisons with other implementations.
+// encode_lines FOLDER: reads JSON lines and prints one for each:
+//   {"first": text, "second": text or null, "max": n}  ->  {"ids": [..], "types": [..]}
+//   {"spans": text}  ->  {"ids": [..], "offsets": [[begin, end], ..]}
+//   {"question": text, "context": text, "max": n, "stride": n}  ->  {"windows": [{"ids", "types",
+//     "offsets"}, ..]}, or {"error": text} when the question leaves no room
+// encode_lines FOLDER save OTHER writes the tokenizer of FOLDER to OTHER. For comparisons with
+// other implementations.
 
 #include <cstdio>
 #include <exception>
@@ -8,27 +12,70 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/error.h"
 #include "trainer/tokenizer.h"
+
+namespace dtl::trainer {
+namespace {
+
+using Json = nlohmann::json;
+
+Json offsets_json(const std::vector<Offset>& offsets) {
+  Json list = Json::array();
+  for (const Offset& offset : offsets) list.push_back({offset.begin, offset.end});
+  return list;
+}
+
+Json types_json(const std::vector<std::int8_t>& types) {
+  Json list = Json::array();
+  for (const std::int8_t type : types) list.push_back(int{type});
+  return list;
+}
+
+Json windows_json(const Tokenizer& tokenizer, const Json& request) {
+  Json windows = Json::array();
+  try {
+    for (const Window& window : tokenizer.encode_question(
+             request["question"].get<std::string>(), request["context"].get<std::string>(),
+             request["max"].get<int>(), request["stride"].get<int>())) {
+      windows.push_back({{"ids", window.ids},
+                         {"types", types_json(window.types)},
+                         {"offsets", offsets_json(window.offsets)}});
+    }
+  } catch (const Error& error) {
+    return {{"error", error.what()}};
+  }
+  return {{"windows", windows}};
+}
+
+Json answer(const Tokenizer& tokenizer, const Json& request) {
+  if (request.contains("question")) return windows_json(tokenizer, request);
+  if (request.contains("spans")) {
+    const TokenSpans spans = tokenizer.spans(request["spans"].get<std::string>());
+    return {{"ids", spans.ids}, {"offsets", offsets_json(spans.offsets)}};
+  }
+  const std::string first = request.at("first").get<std::string>();
+  const int max = request.at("max").get<int>();
+  const Encoding encoding =
+      request.at("second").is_null()
+          ? tokenizer.encode(first, max)
+          : tokenizer.encode_pair(first, request.at("second").get<std::string>(), max);
+  return {{"ids", encoding.ids}, {"types", types_json(encoding.types)}};
+}
+
+}  // namespace
+}  // namespace dtl::trainer
 
 int main(int argc, char** argv) {
   if (argc < 2) return 64;
   try {
-    const dtl::trainer::Tokenizer tokenizer = dtl::trainer::Tokenizer::load(argv[1]);
+    const auto tokenizer = dtl::trainer::Tokenizer::load(argv[1]);
     if (argc == 4) {
       tokenizer.save(argv[3]);
       return 0;
     }
     for (std::string line; std::getline(std::cin, line);) {
-      const nlohmann::json request = nlohmann::json::parse(line);
-      const std::string first = request.at("first").get<std::string>();
-      const int max = request.at("max").get<int>();
-      const dtl::trainer::Encoding encoding =
-          request.at("second").is_null()
-              ? tokenizer.encode(first, max)
-              : tokenizer.encode_pair(first, request.at("second").get<std::string>(), max);
-      nlohmann::json answer = {{"ids", encoding.ids}};
-      for (const std::int8_t type : encoding.types) answer["types"].push_back(int{type});
-      std::cout << answer.dump() << '\n';
+      std::cout << dtl::trainer::answer(tokenizer, nlohmann::json::parse(line)).dump() << '\n';
     }
     return 0;
   } catch (const std::exception& error) {

@@ -4,13 +4,17 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "base/fd.h"
 #include "tests/trainer/temporary_folder.h"
 
 namespace dtl::trainer {
 namespace {
 
+using testing::AllOf;
+using testing::AnyOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 ModelConfig read(const std::string& json) {
   const TemporaryFolder folder;
@@ -71,6 +75,56 @@ TEST(ModelConfig, RefusesWhatCannotBeRun) {
   EXPECT_THAT(read_error("{"), HasSubstr("not a JSON object"));
 }
 
+Problem problem_of(const std::string& rest) {
+  return read(R"({"model_type": "bert", )" + rest + "}").problem;
+}
+
+TEST(ModelConfig, ReadsTheProblem) {
+  EXPECT_EQ(problem_of(R"("problem_type": "regression")"), Problem::kRegression);
+  EXPECT_EQ(problem_of(R"("problem_type": "multi_label_classification")"), Problem::kMultiLabel);
+  EXPECT_EQ(problem_of(R"("problem_type": "single_label_classification", "num_labels": 1)"),
+            Problem::kSingleLabel);
+}
+
+TEST(ModelConfig, TakesOneOutputForANumberUnlessToldOtherwise) {
+  EXPECT_EQ(problem_of(R"("problem_type": null, "num_labels": 1)"), Problem::kRegression);
+  EXPECT_EQ(problem_of(R"("num_labels": 2)"), Problem::kSingleLabel);
+}
+
+TEST(ModelConfig, RefusesAnUnknownProblemAndAModelWithoutLayers) {
+  EXPECT_THAT(read_error(R"({"model_type": "bert", "problem_type": "guessing"})"),
+              HasSubstr("'guessing'"));
+  EXPECT_THAT(read_error(R"({"model_type": "bert", "num_hidden_layers": 0})"),
+              HasSubstr("'num_hidden_layers'"));
+  EXPECT_THAT(read_error(R"({"model_type": "distilbert", "n_layers": 0})"),
+              HasSubstr("'n_layers'"));
+}
+
+std::string written(ModelType type, Task task, Problem problem) {
+  const TemporaryFolder folder;
+  ModelConfig config{.type = type, .labels = {"a", "b"}, .task = task, .problem = problem};
+  write_model_config(folder.path(), config);
+  return read_file(folder.file("config.json"), 1 << 16);
+}
+
+TEST(ModelConfig, NamesTheClassThatReadsTheModel) {
+  for (const auto& [type, name] :
+       {std::pair{ModelType::kBert, "\"Bert"}, {ModelType::kDistilBert, "\"DistilBert"}}) {
+    EXPECT_THAT(written(type, Task::kClassification, Problem::kSingleLabel),
+                HasSubstr(name + std::string("ForSequenceClassification\"")));
+    EXPECT_THAT(written(type, Task::kQuestionAnswering, Problem::kSingleLabel),
+                HasSubstr(name + std::string("ForQuestionAnswering\"")));
+  }
+}
+
+TEST(ModelConfig, WritesLabelsForClassifiersOnly) {
+  EXPECT_THAT(written(ModelType::kBert, Task::kClassification, Problem::kMultiLabel),
+              AllOf(HasSubstr(R"("problem_type": "multi_label_classification")"),
+                    HasSubstr("id2label"), HasSubstr("label2id")));
+  EXPECT_THAT(written(ModelType::kBert, Task::kQuestionAnswering, Problem::kSingleLabel),
+              Not(AnyOf(HasSubstr("problem_type"), HasSubstr("label"))));
+}
+
 TEST(ModelConfig, ReadsWhatItWrote) {
   for (const ModelType type : {ModelType::kBert, ModelType::kDistilBert}) {
     const TemporaryFolder folder;
@@ -85,6 +139,9 @@ TEST(ModelConfig, ReadsWhatItWrote) {
     config.activation = Activation::kRelu;
     config.classifier_dropout = 0.3;
     config.labels = {"a", "b \"c\"", "\u00e9"};
+    config.problem = Problem::kMultiLabel;
+    config.qa_dropout = 0.4;
+    config.sinusoidal_positions = true;
     write_model_config(folder.path(), config);
     const ModelConfig again = read_model_config(folder.path());
     EXPECT_EQ(again.type, type);
@@ -97,6 +154,10 @@ TEST(ModelConfig, ReadsWhatItWrote) {
     EXPECT_EQ(again.activation, Activation::kRelu);
     EXPECT_DOUBLE_EQ(again.classifier_dropout, 0.3);
     EXPECT_EQ(again.labels, config.labels);
+    EXPECT_EQ(again.problem, Problem::kMultiLabel);
+    if (type == ModelType::kBert) continue;
+    EXPECT_DOUBLE_EQ(again.qa_dropout, 0.4);
+    EXPECT_TRUE(again.sinusoidal_positions);
   }
 }
 

@@ -40,6 +40,33 @@ inline Examples random_examples(int count, int max_length, int vocabulary, int c
   return examples;
 }
 
+// The same texts with what a model of this configuration learns: labels, targets or answers.
+inline Examples random_examples_for(const ModelConfig& config, int count, int max_length,
+                                    unsigned seed) {
+  const auto outputs = static_cast<int>(output_count(config));
+  Examples examples = random_examples(count, max_length, config.vocab_size, outputs, seed);
+  std::mt19937 random(seed + 1);
+  const auto below = [&random](std::int64_t limit) {
+    return static_cast<std::int32_t>(random() % static_cast<unsigned>(limit));
+  };
+  if (config.task == Task::kQuestionAnswering) {
+    for (std::size_t i = 0; i < examples.labels.size(); ++i) {
+      const std::int64_t length = examples.starts[i + 1] - examples.starts[i];
+      examples.answer_starts.push_back(below(length));
+      examples.answer_ends.push_back(below(length));
+    }
+    examples.labels.clear();
+  } else if (config.problem != Problem::kSingleLabel) {
+    const bool number = config.problem == Problem::kRegression;
+    for (int i = 0; i < count * outputs; ++i) {
+      examples.targets.push_back(number ? static_cast<float>(below(100)) / 20 - 2
+                                        : static_cast<float>(below(2)));
+    }
+    examples.labels.clear();
+  }
+  return examples;
+}
+
 // Every parameter random, biases too, so that no gradient is zero by accident.
 template <class S>
 std::vector<S> random_parameters(const ParameterLayout& layout, unsigned seed) {

@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-
+#include "tests/trainer/gradient_check.h"
 #include "tests/trainer/model_support.h"
 
 namespace dtl::trainer {
@@ -11,43 +10,12 @@ namespace {
 
 const auto kIgnoreBlock = [](std::size_t) {};
 
-double loss_at(Model<double>& model, const std::vector<double>& parameters, const Batch& batch,
-               const DropoutKey* dropout) {
-  model.forward(parameters.data(), batch, dropout);
-  std::vector<double> unused(parameters.size());
-  return model.backward(parameters.data(), batch, 1.0, unused.data(), kIgnoreBlock);
-}
-
-// The largest difference between backward and central differences, relative to the tensor's
-// largest gradient, over up to 12 elements of every tensor.
-void expect_gradients_right(ModelConfig config, bool with_dropout) {
+void expect_gradients_right(const ModelConfig& config, bool with_dropout) {
   ThreadPool pool(1, false);
   Model<double> model(config, pool);
-  const Examples examples = random_examples(5, 9, config.vocab_size, 3, 11);
-  const Batch batch = make_batch(examples, first_indices(5));
-  std::vector<double> parameters = random_parameters<double>(model.layout(), 5);
+  const Batch batch = make_batch(random_examples(5, 9, config.vocab_size, 3, 11), first_indices(5));
   const DropoutKey key{7, 3};
-  const DropoutKey* dropout = with_dropout ? &key : nullptr;
-  std::vector<double> gradients(parameters.size());
-  model.forward(parameters.data(), batch, dropout);
-  model.backward(parameters.data(), batch, 1.0, gradients.data(), kIgnoreBlock);
-  std::mt19937 random(1);
-  for (const ParameterInfo& tensor : model.layout().tensors) {
-    for (int probe = 0; probe < 12; ++probe) {
-      const auto i = static_cast<std::size_t>(
-          tensor.offset +
-          static_cast<std::int64_t>(random() % static_cast<unsigned>(tensor.count)));
-      const double before = parameters[i], h = 1e-5;
-      parameters[i] = before + h;
-      const double up = loss_at(model, parameters, batch, dropout);
-      parameters[i] = before - h;
-      const double down = loss_at(model, parameters, batch, dropout);
-      parameters[i] = before;
-      const double expected = (up - down) / (2 * h);
-      EXPECT_NEAR(gradients[i], expected, 1e-6 * (1 + std::abs(expected)))
-          << tensor.name << " element " << static_cast<std::int64_t>(i) - tensor.offset;
-    }
-  }
+  expect_gradients_right(model, batch, with_dropout ? &key : nullptr);
 }
 
 TEST(ModelGradients, AgreeWithFiniteDifferencesForBert) {

@@ -10,66 +10,93 @@
 namespace dtl::trainer {
 namespace {
 
-OptimizerSettings settings_of(std::int64_t total, std::int64_t warmup) {
-  OptimizerSettings settings;
-  settings.learning_rate = 1.0;
-  settings.total_steps = total;
-  settings.warmup_steps = warmup;
-  return settings;
+TEST(AdamForm, HasHuggingFacesNames) {
+  EXPECT_EQ(adam_form_named("adamw_torch"), AdamForm::kTorch);
+  EXPECT_EQ(adam_form_named("adamw_torch_fused"), AdamForm::kTorch);
+  EXPECT_EQ(adam_form_named("adamw_hf"), AdamForm::kHuggingFace);
+  EXPECT_EQ(adam_form_named("adafactor"), std::nullopt);
+  for (const AdamForm form : {AdamForm::kTorch, AdamForm::kHuggingFace}) {
+    EXPECT_EQ(adam_form_named(adam_form_name(form)), form);
+  }
 }
 
-TEST(LinearSchedule, RisesOverTheWarmupAndFallsToZero) {
-  const OptimizerSettings settings = settings_of(10, 2);
-  EXPECT_DOUBLE_EQ(linear_schedule(settings, 0), 0.0);
-  EXPECT_DOUBLE_EQ(linear_schedule(settings, 1), 0.5);
-  EXPECT_DOUBLE_EQ(linear_schedule(settings, 2), 1.0);
-  EXPECT_DOUBLE_EQ(linear_schedule(settings, 9), 1.0 / 8);
-  EXPECT_DOUBLE_EQ(linear_schedule(settings, 10), 0.0);
-}
+// One number after another, in double: the formulas of AdamForm, step `t` from 1.
+struct Scalar {
+  double p = 0, m = 0, v = 0;
 
-TEST(LinearSchedule, StartsAtTheTopWithoutWarmup) {
-  EXPECT_DOUBLE_EQ(linear_schedule(settings_of(4, 0), 0), 1.0);
-  EXPECT_DOUBLE_EQ(linear_schedule(settings_of(4, 0), 3), 0.25);
-}
+  void step(AdamForm form, double t, double rate, double g, double decay, double epsilon) {
+    m = 0.9 * m + 0.1 * g;
+    v = 0.999 * v + 0.001 * g * g;
+    const double bc1 = 1 - std::pow(0.9, t), bc2 = 1 - std::pow(0.999, t);
+    if (form == AdamForm::kTorch) {
+      p *= 1 - rate * decay;
+      p -= rate * (m / bc1) / (std::sqrt(v / bc2) + epsilon);
+    } else {
+      p -= rate * std::sqrt(bc2) / bc1 * m / (std::sqrt(v) + epsilon);
+      p -= rate * decay * p;
+    }
+  }
+};
 
-// One scalar after another, in double, as the paper has it (Loshchilov & Hutter 2019, algorithm 2).
-TEST(AdamW, AgreesWithADirectComputation) {
+// Three clipped, decaying steps; a large epsilon shows where it stands.
+void expect_direct_computation(AdamForm form) {
   const ParameterLayout layout = layout_parameters(tiny_config(ModelType::kBert));
-  OptimizerSettings settings = settings_of(10, 0);
+  OptimizerSettings settings;
+  settings.form = form;
+  settings.total_steps = 10;
   settings.learning_rate = 0.01;
   settings.weight_decay = 0.1;
+  settings.epsilon = 1e-3;
   settings.max_grad_norm = 0.5;
   ThreadPool pool(2, false);
-  AdamW optimizer(layout, settings, pool);
-  auto parameters = random_parameters<float>(layout, 1);
-  std::vector<double> p(parameters.begin(), parameters.end()), m(p.size()), v(p.size());
-  const std::vector<std::int32_t> words = {2, 7};
-  for (int step = 1; step <= 3; ++step) {
-    auto gradients = random_parameters<float>(layout, 10U + static_cast<unsigned>(step));
-    const std::int64_t H = 24;
-    for (std::int64_t i = 0; i < 40 * H; ++i) {
-      if (i / H != 2 && i / H != 7) gradients[static_cast<std::size_t>(i)] = 0;
-    }
-    const AdamW::Result result = optimizer.step(words, gradients.data(), parameters.data());
-    double squares = 0;
-    for (const float g : gradients) squares += static_cast<double>(g) * static_cast<double>(g);
-    EXPECT_NEAR(result.gradient_norm, std::sqrt(squares), 1e-9 * std::sqrt(squares));
-    const double clip = std::min(1.0, 0.5 / (std::sqrt(squares) + 1e-6));
-    const double rate = 0.01 * (10 - (step - 1)) / 10;
+  const AdamW optimizer(layout, settings, pool);
+  TrainingState state = state_at_start(random_parameters<float>(layout, 1));
+  std::vector<Scalar> expected(state.parameters.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    expected[i].p = static_cast<double>(state.parameters[i]);
+  }
+  for (int t = 1; t <= 3; ++t) {
+    const auto gradients = random_parameters<float>(layout, 10U + static_cast<unsigned>(t));
+    const double norm = 100.0 + t, clip = 0.5 / (norm + 1e-6);
+    const double rate = 0.01 * (10 - (t - 1)) / 10;
+    EXPECT_DOUBLE_EQ(optimizer.step(norm, gradients.data(), state), rate);
+    EXPECT_EQ(state.step, t);
     for (const ParameterInfo& tensor : layout.tensors) {
       for (std::int64_t k = tensor.offset; k < tensor.offset + tensor.count; ++k) {
         const auto i = static_cast<std::size_t>(k);
-        const double g = static_cast<double>(gradients[i]) * clip;
-        if (tensor.decay) p[i] *= 1 - rate * 0.1;
-        m[i] = 0.9 * m[i] + 0.1 * g;
-        v[i] = 0.999 * v[i] + 0.001 * g * g;
-        const double m_hat = m[i] / (1 - std::pow(0.9, step));
-        const double v_hat = v[i] / (1 - std::pow(0.999, step));
-        p[i] -= rate * m_hat / (std::sqrt(v_hat) + 1e-8);
-        ASSERT_NEAR(static_cast<double>(parameters[i]), p[i], 2e-6) << tensor.name;
+        expected[i].step(form, t, rate, static_cast<double>(gradients[i]) * clip,
+                         tensor.decay ? 0.1 : 0.0, 1e-3);
+        ASSERT_NEAR(static_cast<double>(state.parameters[i]), expected[i].p, 1e-6) << tensor.name;
+        ASSERT_NEAR(static_cast<double>(state.m[i]), expected[i].m, 1e-9) << tensor.name;
+        ASSERT_NEAR(static_cast<double>(state.v[i]), expected[i].v, 1e-9) << tensor.name;
       }
     }
   }
+}
+
+TEST(AdamW, AgreesWithADirectComputationOfTorchsForm) {
+  expect_direct_computation(AdamForm::kTorch);
+}
+
+TEST(AdamW, AgreesWithADirectComputationOfHuggingFacesForm) {
+  expect_direct_computation(AdamForm::kHuggingFace);
+}
+
+TEST(AdamW, ClipsOnlyWhatIsLongerThanAllowed) {
+  const ParameterLayout layout = layout_parameters(tiny_config(ModelType::kBert));
+  const auto gradients = random_parameters<float>(layout, 2);
+  ThreadPool pool(1, false);
+  const auto first_m = [&](double limit, double norm) {
+    OptimizerSettings settings;
+    settings.max_grad_norm = limit;
+    TrainingState state = state_at_start(random_parameters<float>(layout, 1));
+    AdamW(layout, settings, pool).step(norm, gradients.data(), state);
+    return state.m.front();
+  };
+  const float whole = 0.1F * gradients.front();
+  EXPECT_FLOAT_EQ(first_m(1.0, 0.9), whole);
+  EXPECT_FLOAT_EQ(first_m(0.0, 50.0), whole);
+  EXPECT_FLOAT_EQ(first_m(1.0, 4.0), whole / 4);
 }
 
 TEST(AdamW, DecaysMatricesButNeitherBiasesNorNorms) {
@@ -81,15 +108,6 @@ TEST(AdamW, DecaysMatricesButNeitherBiasesNorNorms) {
       EXPECT_EQ(tensor.decay, !bias && !norm) << tensor.name;
     }
   }
-}
-
-TEST(Parameters, CountAsTheModelCardsSay) {
-  ModelConfig config;
-  config.labels = {"0", "1"};
-  EXPECT_EQ(parameter_count(layout_parameters(config)), 109'483'778);  // bert-base-uncased
-  config.type = ModelType::kDistilBert;
-  config.layers = 6;
-  EXPECT_EQ(parameter_count(layout_parameters(config)), 66'955'010);  // distilbert-base-uncased
 }
 
 // Known answers of Philox4x32-10: counter and key all zero, and all ones (Random123's kat_vectors).

@@ -109,7 +109,7 @@ def main():
         check(all(os.listdir(folder) == [] for folder in folders[1:]),
               "only rank 0's folder is touched")
 
-        again = run(2, folders, *job, "four")
+        again = run(2, folders, *job, "four", "--resume_from_checkpoint", "false")
         check([rank[0] for rank in again] == [73] * 2 and "--overwrite_output_dir" in again[0][2],
               "a folder with results is not written over", again)
         check(again[1][2] == "", "only rank 0 complains", again)

@@ -8,6 +8,7 @@
 namespace dtl::trainer {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 std::vector<std::string> with(std::vector<std::string> extra) {
@@ -51,7 +52,7 @@ TEST(Settings, TakeTrueAndFalseAfterAFlag) {
       parse_settings(with({"--do_eval", "False", "--overwrite_output_dir", "true", "--no-cuda"}));
   EXPECT_FALSE(s.do_eval);
   EXPECT_TRUE(s.overwrite_output_dir);
-  EXPECT_TRUE(s.no_cuda);
+  EXPECT_THAT(s.notices, ElementsAre(HasSubstr("--no_cuda has no effect here")));
 }
 
 TEST(Settings, KeepDashesInValues) {
@@ -68,7 +69,8 @@ TEST(Settings, RefuseValuesThatMakeNoSense) {
   EXPECT_THAT(complaint(with({"--seed", "many"})), HasSubstr("--seed"));
   EXPECT_THAT(complaint(with({"--per_device_train_batch_size", "0"})),
               HasSubstr("--per_device_train_batch_size"));
-  EXPECT_THAT(complaint(with({"--lr_scheduler_type", "cosine"})), HasSubstr("only linear"));
+  EXPECT_THAT(complaint(with({"--lr_scheduler_type", "polynomial"})),
+              HasSubstr("constant_with_warmup"));
   EXPECT_THAT(complaint(with({"--learning_rate"})), HasSubstr("--learning_rate"));
 }
 

@@ -1,5 +1,6 @@
 #include "tests/trainer/thread_ring.h"
 
+#include <bit>
 #include <condition_variable>
 #include <cstring>
 #include <exception>
@@ -52,6 +53,13 @@ int exchange(dt_comm* comm, const void* in, dt_work* work, const Use& use) {
   return world.meet() ? DT_OK : DT_E_ABORTED;
 }
 
+// The upper half of a float, rounded to nearest, ties to even. (Not for NaN.)
+float to_bf16(float value) {
+  std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
+  bits = (bits + 0x7FFF + ((bits >> 16) & 1)) & 0xFFFF0000;
+  return std::bit_cast<float>(bits);
+}
+
 }  // namespace
 
 extern "C" {
@@ -76,14 +84,16 @@ int dt_comm_destroy(dt_comm* comm) {
   return DT_OK;
 }
 
-int dt_allreduce(dt_comm* comm, const void* in, void* out, uint64_t count, int, int, int, uint64_t,
-                 dt_work* work) {
+int dt_allreduce(dt_comm* comm, const void* in, void* out, uint64_t count, int, int, int wire,
+                 uint64_t, dt_work* work) {
+  const auto sent = [&](float value) { return wire == DT_WIRE_BF16 ? to_bf16(value) : value; };
   std::vector<float> sum(count);
   const int status = exchange(comm, in, work, [&](World& world) {
     for (const void* each : world.in) {
       const auto* values = static_cast<const float*>(each);
-      for (uint64_t i = 0; i < count; ++i) sum[i] += values[i];
+      for (uint64_t i = 0; i < count; ++i) sum[i] += sent(values[i]);
     }
+    for (float& value : sum) value = sent(value);
   });
   std::memcpy(out, sum.data(), count * sizeof(float));
   return status;

@@ -181,6 +181,11 @@ def added_tokens(program, root):
         if mine["ids"] != expected:
             wrong += 1
             print(f"added: {request!r}\n  ours   {mine['ids']}\n  theirs {expected}")
+    for text, mine in zip(texts, ours(program, folder, [{"spans": text} for text in texts])):
+        expected = [list(o) for o in reference.encode(text, add_special_tokens=False).offsets]
+        if mine["offsets"] != expected:
+            wrong += 1
+            print(f"added: {text!r}\n  ours   {mine['offsets']}\n  theirs {expected}")
     print(f"added tokens: {len(texts)} compared, {wrong} differ")
     return wrong
 
@@ -199,4 +204,5 @@ def main():
         sys.exit("the tokenizers differ")
 
 
-main()
+if __name__ == "__main__":
+    main()

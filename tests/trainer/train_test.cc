@@ -32,7 +32,8 @@ TrainSettings settings_for(int accumulation) {
 }
 
 // `steps` steps over 50 examples on `ranks` ranks; dropout is on.
-Training train(int ranks, int steps, int accumulation = 1, int threads = 1) {
+Training train(int ranks, int steps, int accumulation = 1, int threads = 1,
+               dt_wire wire = DT_WIRE_DEFAULT) {
   const ModelConfig config = tiny_config(ModelType::kBert);
   const Examples examples = random_examples(50, 20, config.vocab_size, 3, 21);
   Training run;
@@ -43,7 +44,9 @@ Training train(int ranks, int steps, int accumulation = 1, int threads = 1) {
     for (const ParameterInfo& tensor : model.layout().tensors) {
       initialise(tensor, 0.1, 3, initial.data());
     }
-    Trainer trainer(model, settings_for(accumulation), group, pool, initial);
+    TrainSettings settings = settings_for(accumulation);
+    settings.gradient_wire = wire;
+    Trainer trainer(model, settings, group, pool, initial);
     std::vector<double> losses;
     for (int i = 0; i < steps; ++i) losses.push_back(trainer.step(examples).loss);
     trainer.verify_parameters();
@@ -76,6 +79,36 @@ TEST(DataParallel, AccumulatesMicroBatchesIntoTheSameStep) {
   const Training whole = train(1, 30);
   EXPECT_LT(largest_difference(whole.losses, train(1, 30, 4).losses), 1e-5);
   EXPECT_LT(largest_difference(whole.losses, train(2, 30, 3).losses), 1e-5);
+}
+
+TEST(DataParallel, ReportsTheNormOfTheSummedGradient) {
+  const ModelConfig config = tiny_config(ModelType::kBert);
+  const Examples examples = random_examples(50, 20, config.vocab_size, 3, 21);
+  for (const int ranks : {1, 3}) {
+    run_ranks(ranks, [&](Group& group) {
+      ThreadPool pool(2, false);
+      Model<float> model(config, pool);
+      Trainer trainer(model, settings_for(1), group, pool,
+                      random_parameters<float>(model.layout(), 1));
+      for (int i = 0; i < 3; ++i) {
+        const StepReport report = trainer.step(examples);
+        double squares = 0;
+        for (const float g : trainer.gradients()) {
+          squares += static_cast<double>(g) * static_cast<double>(g);
+        }
+        EXPECT_NEAR(report.gradient_norm, std::sqrt(squares), 1e-12 * std::sqrt(squares));
+        EXPECT_DOUBLE_EQ(report.learning_rate, 1e-3 * i / 5);
+      }
+    });
+  }
+}
+
+TEST(DataParallel, SendsGradientsButNotLossesAsTheWireSays) {
+  const Training exact = train(3, 8);
+  const Training rounded = train(3, 8, 1, 1, DT_WIRE_BF16);
+  EXPECT_EQ(exact.losses[0], rounded.losses[0]);
+  EXPECT_NE(exact.parameters, rounded.parameters);
+  EXPECT_LT(largest_difference(exact.losses, rounded.losses), 0.02);
 }
 
 TEST(DataParallel, PredictsTheSameOnAnyNumberOfRanks) {
@@ -127,6 +160,57 @@ TEST(DataParallel, NamesTheStepWhoseLossIsNotANumber) {
   } catch (const Error& error) {
     EXPECT_EQ(error.attempted(), "training step 1");
     EXPECT_EQ(error.status(), Exit::kBadInput);
+  }
+}
+
+TEST(Epoch, EndsWithAShorterStepOrDropsWhatFillsNoMicroBatch) {
+  TrainSettings settings = settings_for(4);  // micro-batches of 3, steps of 12
+  EXPECT_EQ(examples_per_epoch(50, settings), 50);
+  EXPECT_EQ(steps_per_epoch(50, settings), 5);
+  settings.drop_last = true;
+  EXPECT_EQ(examples_per_epoch(50, settings), 48);
+  EXPECT_EQ(steps_per_epoch(50, settings), 4);
+  EXPECT_EQ(examples_per_epoch(53, settings), 51);
+  EXPECT_EQ(steps_per_epoch(53, settings), 5);
+  EXPECT_EQ(examples_per_epoch(3, settings), 3);
+  try {
+    examples_per_epoch(2, settings);
+    FAIL() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.status(), Exit::kBadInput);
+    EXPECT_NE(std::string(error.what()).find("2 examples do not fill one batch of 3"),
+              std::string::npos);
+  }
+}
+
+// Tokens tell which examples a step took: example i has i + 1 of them.
+TEST(Epoch, TakesItsRandomOrderInGlobalBatches) {
+  const ModelConfig config = tiny_config(ModelType::kBert);
+  Examples examples;
+  examples.starts = {0};
+  for (int i = 0; i < 10; ++i) {
+    for (int j = 0; j <= i; ++j) examples.ids.push_back(1 + j);
+    examples.starts.push_back(static_cast<std::int64_t>(examples.ids.size()));
+    examples.labels.push_back(i % 3);
+  }
+  examples.types.resize(examples.ids.size());
+  for (const bool drop_last : {false, true}) {
+    ThreadPool pool(1, false);
+    Group alone;
+    Model<float> model(config, pool);
+    TrainSettings settings = settings_for(2);
+    settings.global_batch = 8;
+    settings.drop_last = drop_last;
+    Trainer trainer(model, settings, alone, pool, random_parameters<float>(model.layout(), 1));
+    const std::size_t used = drop_last ? 8 : 10;
+    for (std::uint64_t epoch = 0; epoch < 2; ++epoch) {
+      const std::vector<std::int64_t> order = random_order(10, 42 + epoch);
+      for (std::size_t begin = 0; begin < used; begin += 8) {
+        std::int64_t tokens = 0;
+        for (std::size_t i = begin; i < std::min(begin + 8, used); ++i) tokens += order[i] + 1;
+        EXPECT_EQ(trainer.step(examples).tokens, tokens) << "epoch " << epoch;
+      }
+    }
   }
 }
 

@@ -1,0 +1,125 @@
+// Training steps of a BERT or DistilBERT classifier with random weights, as dttrain runs them: run
+// by train.py, which has the same steps done by PyTorch.
+// usage: train_steps EXAMPLES TYPE LAYERS VOCABULARY BATCH STEPS THREADS float32|bf16
+//
+// EXAMPLES has a line "label id id ..." for each text. Prints one JSON object: seconds of each step
+// and of its parts, tokens and products of it, the gemm peak before the steps, peak memory.
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <cmath>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "trainer/gemm_bf16.h"
+#include "trainer/train.h"
+
+namespace {
+
+using namespace dtl::trainer;
+
+constexpr int kClasses = 8;
+
+Examples read_examples(const std::string& path) {
+  Examples examples;
+  examples.starts.push_back(0);
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words(line);
+    std::int32_t label = 0, id = 0;
+    words >> label;
+    while (words >> id) {
+      examples.ids.push_back(id);
+      examples.types.push_back(0);
+    }
+    examples.labels.push_back(label);
+    examples.starts.push_back(static_cast<std::int64_t>(examples.ids.size()));
+  }
+  return examples;
+}
+
+ModelConfig configuration(const std::string& type, int layers, int vocabulary) {
+  ModelConfig config;
+  config.type = type == "bert" ? ModelType::kBert : ModelType::kDistilBert;
+  config.layers = layers;
+  config.vocab_size = vocabulary;
+  for (int i = 0; i < kClasses; ++i) config.labels.push_back(std::to_string(i));
+  return config;
+}
+
+std::vector<float> random_weights(const ParameterLayout& layout) {
+  std::vector<float> parameters(static_cast<std::size_t>(layout.total));
+  for (const ParameterInfo& tensor : layout.tensors) {
+    initialise(tensor, 0.02, 1, parameters.data());
+  }
+  return parameters;
+}
+
+std::string step_text(const StepReport& report) {
+  const StepWork& work = report.work;
+  return fmt::format(
+      R"({{"tokens": {}, "loss": {:.5f}, "flops": {:.6g}, "forward": {:.6f}, "backward": {:.6f}, )"
+      R"("optimizer": {:.6f}, "seconds": {:.6f}}})",
+      report.tokens, report.loss, work.flops, work.forward_s, work.backward_s, work.optimizer_s,
+      work.step_s);
+}
+
+long peak_kib() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss;
+}
+
+int run(const std::vector<std::string>& arguments) {
+  const Examples examples = read_examples(arguments[0]);
+  const ModelConfig config =
+      configuration(arguments[1], std::stoi(arguments[2]), std::stoi(arguments[3]));
+  const int steps = std::stoi(arguments[5]);
+  TrainSettings settings;
+  settings.global_batch = std::stoi(arguments[4]);
+  settings.total_steps = steps;
+  settings.optimizer.learning_rate = 2e-5;
+  settings.optimizer.weight_decay = 0.01;
+  settings.optimizer.total_steps = steps;
+  const bool bf16 = arguments[7] == "bf16";
+  if (bf16 && !bf16_support().available) {
+    std::cerr << "train_steps: no bf16: " << bf16_support().reason << "\n";
+    return 2;
+  }
+  const Precision precision = bf16 ? Precision::kBf16 : Precision::kFloat32;
+  prepare_gemm();
+  Group group;
+  ThreadPool pool(std::stoi(arguments[6]), true);
+  Model<float> model(config, pool);
+  model.set_precision(precision);
+  Trainer trainer(model, settings, group, pool, random_weights(model.layout()));
+  const double peak = measure_gemm_peak(pool, precision);
+  std::string text;
+  for (int i = 0; i < steps; ++i) {
+    const StepReport report = trainer.step(examples);
+    // Random labels: a loss far from ln(classes) is a wrong result.
+    if (std::abs(report.loss - std::log(kClasses)) > 1.0) {
+      std::cerr << "train_steps: the loss is " << report.loss << "\n";
+      return 1;
+    }
+    text += (i > 0 ? ", " : "") + step_text(report);
+  }
+  std::cout << fmt::format(R"({{"gemm": "{}", "peak": {:.6g}, "kib": {}, "steps": [{}]}})"
+                           "\n",
+                           gemm_kernel_name(), peak, peak_kib(), text);
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 9) {
+    std::cerr << "usage: train_steps EXAMPLES TYPE LAYERS VOCABULARY BATCH STEPS THREADS "
+                 "float32|bf16\n";
+    return 64;
+  }
+  return run({argv + 1, argv + argc});
+}

@@ -1,0 +1,96 @@
+#include "trainer/argument_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "temporary_folder.h"
+#include "trainer/settings.h"
+
+namespace dtl::trainer {
+namespace {
+
+using testing::HasSubstr;
+
+class ArgumentFile : public testing::Test {
+ protected:
+  std::string complaint(const std::string& name, const std::string& bytes) const {
+    try {
+      parse_settings({folder_.write(name, bytes)});
+    } catch (const Error& error) {
+      EXPECT_EQ(error.status(), Exit::kUsage) << error.what();
+      return error.what();
+    }
+    return "";
+  }
+  TemporaryFolder folder_;
+};
+
+TEST_F(ArgumentFile, MayBeJson) {
+  const Settings s = parse_settings({folder_.write("args.json", R"({
+      "model_name_or_path": "m", "train_file": "t.csv", "output_dir": "o", "do_train": true,
+      "do_eval": false, "learning_rate": 3e-5, "max_steps": -1, "bf16": true, "fp16": false,
+      "validation_file": null, "cache_dir": "", "resume_from_checkpoint": true,
+      "report_to": ["tensorboard"], "num_train_epochs": 2})")});
+  EXPECT_TRUE(s.do_train);
+  EXPECT_FALSE(s.do_eval);
+  EXPECT_DOUBLE_EQ(s.learning_rate, 3e-5);
+  EXPECT_DOUBLE_EQ(s.epochs, 2);
+  EXPECT_EQ(s.bf16, "true");
+  EXPECT_EQ(s.resume_from_checkpoint, "true");
+  EXPECT_EQ(s.report_to, "tensorboard");
+  EXPECT_TRUE(s.notices.empty());
+}
+
+TEST_F(ArgumentFile, MayBeToml) {
+  const Settings s =
+      parse_settings({folder_.write("args.toml",
+                                    "model_name_or_path = 'm'\ntrain_file = 't.csv'\n"
+                                    "output-dir = 'o'  # dashes, too\n"
+                                    "do_train = true\nlearning_rate = 3e-5\n"
+                                    "seed = 7\n")});
+  EXPECT_TRUE(s.do_train);
+  EXPECT_DOUBLE_EQ(s.learning_rate, 3e-5);
+  EXPECT_EQ(s.seed, 7);
+  EXPECT_EQ(s.output_dir, "o");
+}
+
+TEST_F(ArgumentFile, GivesWayToOptionsBehindIt) {
+  const std::string path = folder_.write(
+      "args.json",
+      R"({"model_name_or_path": "m", "train_file": "t.csv", "output_dir": "o", "do_train": true,
+          "seed": 7, "overwrite_output_dir": true})");
+  const Settings s = parse_settings({path, "--seed", "8", "--overwrite_output_dir=false"});
+  EXPECT_EQ(s.seed, 8);
+  EXPECT_FALSE(s.overwrite_output_dir);
+  EXPECT_EQ(s.model, "m");
+}
+
+TEST_F(ArgumentFile, IsNamedWithTheKeyThatIsWrong) {
+  EXPECT_THAT(complaint("a.json", R"({"learning_rat": 1})"), HasSubstr("a.json: \"learning_rat\""));
+  EXPECT_THAT(complaint("a.json", R"({"learning_rat": 1})"), HasSubstr("learning_rate"));
+  EXPECT_THAT(complaint("a.json", R"({"seed": "many"})"), HasSubstr("a.json: \"seed\""));
+  EXPECT_THAT(complaint("a.json", R"({"seed": {"a": 1}})"), HasSubstr("\"seed\" must be"));
+  EXPECT_THAT(complaint("a.json", R"({"fp16": true})"), HasSubstr("use --bf16"));
+  EXPECT_THAT(complaint("b.toml", "\nseed = -1\n"), HasSubstr("b.toml:2: \"seed\""));
+  EXPECT_THAT(complaint("b.toml", "\n\nsedd = 1\n"), HasSubstr("b.toml:3: \"sedd\""));
+}
+
+TEST_F(ArgumentFile, MustBeAnObject) {
+  EXPECT_THAT(complaint("a.json", "[1]"), HasSubstr("not a JSON object"));
+  EXPECT_THAT(complaint("a.json", "{\n\"seed\": 1,,}"), HasSubstr("line 2"));
+  EXPECT_THAT(complaint("b.toml", "seed 1\n"), HasSubstr("b.toml:1"));
+}
+
+TEST_F(ArgumentFile, MustBeThere) {
+  try {
+    parse_settings({folder_.file("none.json")});
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.status(), Exit::kBadInput);
+    EXPECT_THAT(error.what(), HasSubstr("none.json"));
+  }
+}
+
+}  // namespace
+}  // namespace dtl::trainer

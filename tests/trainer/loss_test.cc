@@ -1,0 +1,71 @@
+#include "trainer/loss.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+namespace dtl::trainer {
+namespace {
+
+// Expected values: PyTorch 1.13.1 in double, with the function named in each test.
+
+TEST(Loss, OfOneLabelIsTorchsCrossEntropy) {
+  const std::vector<double> x{0.3, -1.2, 2.0};
+  EXPECT_NEAR(cross_entropy<double>(x.data(), 3, 1, 0, 0.0, 1.0, nullptr), 1.9016712449527906,
+              1e-12);
+}
+
+TEST(Loss, OfASmoothedLabelIsTorchsCrossEntropyWithLabelSmoothing) {
+  const std::vector<double> x{0.3, -1.2, 2.0};
+  std::vector<double> gradient(3);
+  EXPECT_NEAR(cross_entropy<double>(x.data(), 3, 1, 1, 0.1, 2.0, gradient.data()),
+              3.245004578286124, 1e-12);
+  EXPECT_NEAR(gradient[0], 0.23197105770011572, 1e-12);
+  EXPECT_NEAR(gradient[1], -1.800031583402344, 1e-12);
+  EXPECT_NEAR(gradient[2], 1.5680605257022282, 1e-12);
+}
+
+TEST(Loss, OfOneLabelReadsEveryOtherNumberWhenAsked) {
+  const std::vector<double> x{0.3, 9, -1.2, 9, 2.0, 9};
+  std::vector<double> gradient(6, 7.0);
+  EXPECT_NEAR(cross_entropy<double>(x.data(), 3, 2, 0, 0.0, 1.0, gradient.data()),
+              1.9016712449527906, 1e-12);
+  EXPECT_NEAR(gradient[0] + gradient[2] + gradient[4], 0.0, 1e-12);
+  EXPECT_EQ(gradient[1], 7.0);
+  EXPECT_EQ(gradient[5], 7.0);
+}
+
+TEST(Loss, OfSeveralLabelsIsTorchsBCEWithLogitsLoss) {
+  const std::vector<double> x{0.3, -1.2, 2.0};
+  const std::vector<float> targets{1, 0, 0.25F};
+  std::vector<double> gradient(3);
+  EXPECT_NEAR(binary_cross_entropy<double>(x.data(), targets.data(), 3, 2.0, gradient.data()),
+              0.8148552409498437, 1e-12);
+  EXPECT_NEAR(gradient[0], -0.28370498879222733, 1e-12);
+  EXPECT_NEAR(gradient[1], 0.15431681100065492, 1e-12);
+  EXPECT_NEAR(gradient[2], 0.4205313853185882, 1e-12);
+}
+
+TEST(Loss, OfNumbersIsTheirMeanSquaredError) {
+  const std::vector<double> x{1.5, -2.0};
+  const std::vector<float> targets{1.0F, 1.0F};
+  std::vector<double> gradient(2);
+  EXPECT_DOUBLE_EQ(squared_error<double>(x.data(), targets.data(), 2, 3.0, gradient.data()), 4.625);
+  EXPECT_DOUBLE_EQ(gradient[0], 1.5);
+  EXPECT_DOUBLE_EQ(gradient[1], -9.0);
+}
+
+TEST(Loss, StaysFiniteForOutputsThatLeaveNoDoubt) {
+  const std::vector<float> x{3000.0F, -3000.0F};
+  const std::vector<float> targets{0.0F, 1.0F};
+  std::vector<float> gradient(2);
+  EXPECT_DOUBLE_EQ(cross_entropy<float>(x.data(), 2, 1, 1, 0.0, 1.0F, gradient.data()), 6000.0);
+  EXPECT_EQ(gradient, (std::vector<float>{1.0F, -1.0F}));
+  EXPECT_DOUBLE_EQ(binary_cross_entropy<float>(x.data(), targets.data(), 2, 1.0F, gradient.data()),
+                   3000.0);
+  EXPECT_EQ(gradient, (std::vector<float>{0.5F, -0.5F}));
+}
+
+}  // namespace
+}  // namespace dtl::trainer

@@ -1,0 +1,102 @@
+#include "trainer/metrics.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace dtl::trainer {
+namespace {
+
+using testing::DoubleNear;
+using testing::ElementsAre;
+using testing::Pair;
+
+using Ids = std::vector<std::int32_t>;
+using Floats = std::vector<float>;
+
+TEST(Metrics, CountsHits) {
+  EXPECT_DOUBLE_EQ(accuracy(Ids{0, 1, 2, 1}, Ids{0, 2, 2, 1}), 0.75);
+}
+
+TEST(Metrics, ComputesF1OfOneClassAndOfAll) {
+  const Ids truth{1, 1, 1, 0, 0}, answers{1, 0, 0, 1, 0};
+  EXPECT_DOUBLE_EQ(f1_of_class(truth, answers, 1), 0.4);  // 1 hit, 2 answered, 3 present
+  EXPECT_DOUBLE_EQ(f1_macro(truth, answers, 2), (0.4 + 0.4) / 2);
+  EXPECT_DOUBLE_EQ(f1_of_class(Ids{0, 0}, Ids{0, 0}, 1), 0.0);
+}
+
+TEST(Metrics, ComputesMatthewsCorrelationFromTheTableOfTwoClasses) {
+  // TP 3, TN 2, FP 1, FN 2.
+  const Ids truth{1, 1, 1, 1, 1, 0, 0, 0}, answers{1, 1, 1, 0, 0, 1, 0, 0};
+  EXPECT_NEAR(matthews_correlation(truth, answers), (3 * 2 - 1 * 2) / std::sqrt(4.0 * 5 * 3 * 4),
+              1e-15);
+  EXPECT_DOUBLE_EQ(matthews_correlation(Ids{0, 1}, Ids{1, 1}), 0.0);
+  EXPECT_DOUBLE_EQ(matthews_correlation(Ids{0, 1, 2}, Ids{0, 1, 2}), 1.0);
+}
+
+TEST(Metrics, CorrelatesValuesAndRanks) {
+  EXPECT_NEAR(pearson(Floats{1, 2, 3, 4}, Floats{1, 3, 2, 4}), 0.8, 1e-15);
+  EXPECT_NEAR(spearman(Floats{1, 2, 3, 4}, Floats{1, 10, 100, 1000}), 1.0, 1e-15);
+  // Ranks of the ties: 1.5, 1.5, 3 and 1, 2.5, 2.5.
+  EXPECT_NEAR(spearman(Floats{5, 5, 9}, Floats{0, 7, 7}), 0.5, 1e-15);
+  EXPECT_TRUE(std::isnan(pearson(Floats{1, 2}, Floats{3, 3})));
+  EXPECT_TRUE(std::isnan(spearman(Floats{1, 2}, Floats{3, NAN})));
+}
+
+TEST(Metrics, MeasuresSquaredErrors) {
+  EXPECT_DOUBLE_EQ(mean_squared_error(Floats{1, 2}, Floats{2, 4}), 2.5);
+}
+
+TEST(Metrics, CountsALogitAboveZeroAsAYes) {
+  EXPECT_DOUBLE_EQ(f1_micro(Floats{1, 0, 1, 1}, Floats{2, 0.5F, -1, 0}), 0.4);
+}
+
+TEST(Metrics, ComputesTheLossOfEachProblem) {
+  Examples examples;
+  examples.labels = {1};
+  EXPECT_NEAR(mean_loss(Problem::kSingleLabel, examples, Floats{0, 0}), std::log(2.0), 1e-12);
+  examples.targets = {3, 0};
+  EXPECT_DOUBLE_EQ(mean_loss(Problem::kRegression, examples, Floats{1, 0}), 2.0);
+  examples.targets = {1, 0};
+  EXPECT_NEAR(mean_loss(Problem::kMultiLabel, examples, Floats{800, 0}), std::log(2.0) / 2, 1e-12);
+}
+
+TEST(Metrics, FollowsTheTask) {
+  Examples examples;
+  examples.labels = {1, 0, 1, 1};
+  const Floats logits{0, 1, 0, 1, 1, 0, 0, 1};  // answers 1 1 0 1
+  const auto metrics = [&](const char* task) {
+    return task_metrics(task, Problem::kSingleLabel, examples, logits);
+  };
+  EXPECT_THAT(metrics("sst2"), ElementsAre(Pair("accuracy", 0.5)));
+  EXPECT_THAT(metrics(""), ElementsAre(Pair("accuracy", 0.5)));
+  EXPECT_THAT(metrics("mrpc"),
+              ElementsAre(Pair("accuracy", 0.5), Pair("f1", DoubleNear(2.0 / 3, 1e-15)),
+                          Pair("combined_score", DoubleNear(7.0 / 12, 1e-15))));
+  EXPECT_THAT(metrics("cola"),
+              ElementsAre(Pair("matthews_correlation", DoubleNear(-1.0 / 3, 1e-15))));
+}
+
+TEST(Metrics, CombinesTheCorrelationsOfStsb) {
+  Examples examples;
+  examples.targets = {1, 2, 3, 4};
+  const Floats logits{1, 3, 2, 4};
+  EXPECT_THAT(task_metrics("stsb", Problem::kRegression, examples, logits),
+              ElementsAre(Pair("pearson", DoubleNear(0.8, 1e-15)),
+                          Pair("spearmanr", DoubleNear(0.8, 1e-15)),
+                          Pair("combined_score", DoubleNear(0.8, 1e-15))));
+  EXPECT_THAT(task_metrics("", Problem::kRegression, examples, logits),
+              ElementsAre(Pair("mse", 0.5)));
+}
+
+TEST(Metrics, MeasuresAgainstTheMostFrequentLabel) {
+  Examples examples;
+  examples.labels = {2, 2, 0, 1};
+  const Metrics metrics = measure(examples, {0, 0, 1, 1, 0, 0, 1, 0, 0, 0, 1, 0});
+  EXPECT_DOUBLE_EQ(metrics.majority_share, 0.5);
+  EXPECT_DOUBLE_EQ(metrics.accuracy, 0.75);
+}
+
+}  // namespace
+}  // namespace dtl::trainer

@@ -1,0 +1,251 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "base/error.h"
+#include "base/fd.h"
+#include "tests/trainer/model_support.h"
+#include "tests/trainer/temporary_folder.h"
+#include "tests/trainer/thread_ring.h"
+#include "trainer/checkpoint_folder.h"
+#include "trainer/checkpoint_writer.h"
+#include "trainer/safetensors.h"
+#include "trainer/saved_state.h"
+
+namespace dtl::trainer {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr int kSteps = 18, kSaved = 8;  // epochs have 5 steps, the last one of 2 examples
+
+struct RunSetup {
+  ModelConfig config = tiny_config(ModelType::kBert);
+  Examples examples = random_examples(50, 20, config.vocab_size, 3, 21);
+  TrainSettings settings;
+
+  explicit RunSetup(AdamForm form = AdamForm::kTorch) {
+    settings.global_batch = 12;
+    settings.accumulation = 2;
+    settings.total_steps = kSteps;
+    settings.optimizer.form = form;
+    settings.optimizer.schedule = Schedule::kCosine;
+    settings.optimizer.learning_rate = 1e-3;
+    settings.optimizer.weight_decay = 0.01;
+    settings.optimizer.total_steps = kSteps;
+    settings.optimizer.warmup_steps = 3;
+  }
+  RunIdentity identity() const { return identity_of(settings, examples); }
+};
+
+// The states of a run, on rank 0, from step to step.
+struct Trace {
+  std::map<std::int64_t, double> losses;
+  std::map<std::int64_t, TrainingState> states;
+};
+
+void go_on(
+    Trainer& trainer, const Examples& examples, int rank, Trace& trace,
+    const std::function<void()>& after_step = [] {}) {
+  while (trainer.steps_done() < kSteps) {
+    const StepReport report = trainer.step(examples);
+    if (rank == 0) {
+      trace.losses[report.step] = report.loss;
+      trace.states[report.step] = trainer.state();
+      after_step();
+    }
+  }
+}
+
+Trace run_saving(const RunSetup& setup, const std::string& output, int ranks, int threads) {
+  Trace trace;
+  run_ranks(ranks, [&](Group& group) {
+    std::optional<CheckpointWriter> writer;
+    if (group.rank() == 0) writer.emplace(output, setup.config);
+    ThreadPool pool(threads, false);
+    Model<float> model(setup.config, pool);
+    Trainer trainer(model, setup.settings, group, pool,
+                    random_parameters<float>(model.layout(), 3));
+    go_on(trainer, setup.examples, group.rank(), trace, [&] {
+      if (trainer.steps_done() != kSaved) return;
+      writer->start(trainer.state(), {setup.identity(), "{}"}, pool);
+    });
+    if (writer) writer->finish();
+  });
+  return trace;
+}
+
+Trace run_resumed(const RunSetup& setup, const std::string& output, int ranks, int threads) {
+  Trace trace;
+  run_ranks(ranks, [&](Group& group) {
+    ThreadPool pool(threads, false);
+    Model<float> model(setup.config, pool);
+    TrainingState state;
+    if (group.rank() == 0) {
+      state = read_training_state(*find_last_checkpoint(output), model.layout(), setup.identity());
+    }
+    share_training_state(group, model.layout(), state);
+    Trainer trainer(model, setup.settings, group, pool, std::move(state));
+    EXPECT_EQ(trainer.steps_done(), kSaved);
+    go_on(trainer, setup.examples, group.rank(), trace);
+    trainer.verify_parameters();
+  });
+  return trace;
+}
+
+TEST(Resume, GoesOnWithTheSameBitsAsIfItHadNeverStopped) {
+  for (const AdamForm form : {AdamForm::kTorch, AdamForm::kHuggingFace}) {
+    for (const int ranks : {1, 3}) {
+      const TemporaryFolder folder;
+      const RunSetup setup(form);
+      const Trace whole = run_saving(setup, folder.path(), ranks, 2);
+      const Trace rest = run_resumed(setup, folder.path(), ranks, 2);
+      ASSERT_EQ(rest.losses.size(), static_cast<std::size_t>(kSteps - kSaved));
+      for (const auto& [step, loss] : rest.losses) {
+        EXPECT_EQ(loss, whole.losses.at(step)) << "step " << step;
+        EXPECT_EQ(rest.states.at(step).parameters, whole.states.at(step).parameters);
+        EXPECT_EQ(rest.states.at(step).m, whole.states.at(step).m);
+        EXPECT_EQ(rest.states.at(step).v, whole.states.at(step).v);
+      }
+    }
+  }
+}
+
+TEST(Resume, GoesOnWithAnotherNumberOfRanksButForRounding) {
+  const TemporaryFolder folder;
+  const RunSetup setup;
+  const Trace whole = run_saving(setup, folder.path(), 2, 1);
+  for (const int ranks : {1, 4}) {
+    const Trace rest = run_resumed(setup, folder.path(), ranks, 1);
+    for (const auto& [step, loss] : rest.losses) {
+      EXPECT_NEAR(loss, whole.losses.at(step), 1e-5) << "step " << step;
+    }
+    const TrainingState &a = rest.states.at(kSteps), &b = whole.states.at(kSteps);
+    double worst = 0;
+    for (const ParameterInfo& tensor : layout_parameters(setup.config).tensors) {
+      // The gradient of a key's bias is nothing but rounding, which Adam scales up.
+      if (tensor.name.ends_with("key.bias")) continue;
+      for (auto i = static_cast<std::size_t>(tensor.offset);
+           i < static_cast<std::size_t>(tensor.offset + tensor.count); ++i) {
+        worst = std::max(worst, static_cast<double>(std::abs(a.parameters[i] - b.parameters[i])));
+      }
+    }
+    EXPECT_LT(worst, 1e-5) << ranks << " ranks";
+  }
+}
+
+// A checkpoint of random numbers.
+struct Saved {
+  TemporaryFolder folder;
+  RunSetup setup;
+  ParameterLayout layout = layout_parameters(setup.config);
+  TrainingState state;
+
+  Saved() {
+    state.step = 7;
+    state.parameters = random_parameters<float>(layout, 1);
+    state.m = random_parameters<float>(layout, 2);
+    state.v = random_parameters<float>(layout, 3);
+    write_training_state(folder.path(), setup.config, layout, setup.identity(), state);
+  }
+  TrainingState read() const {
+    return read_training_state(folder.path(), layout, setup.identity());
+  }
+  std::string complaint() const {
+    try {
+      read();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.status(), Exit::kBadInput);
+      EXPECT_THAT(error.what(), HasSubstr(folder.path()));
+      return error.what();
+    }
+    return "";
+  }
+  void replace(const std::string& from, const std::string& to) {
+    std::string text = read_file(folder.file("training_state.json"), 1 << 20);
+    ASSERT_NE(text.find(from), std::string::npos);
+    text.replace(text.find(from), from.size(), to);
+    folder.write("training_state.json", text);
+  }
+};
+
+TEST(SavedState, IsReadAsItWasWritten) {
+  const Saved saved;
+  const TrainingState again = saved.read();
+  EXPECT_EQ(again.step, 7);
+  EXPECT_EQ(again.parameters, saved.state.parameters);
+  EXPECT_EQ(again.m, saved.state.m);
+  EXPECT_EQ(again.v, saved.state.v);
+}
+
+TEST(SavedState, NamesEverythingInWhichARunDiffers) {
+  Saved saved;
+  saved.setup.settings.seed = 1;
+  saved.setup.settings.optimizer.learning_rate = 2e-5;
+  saved.setup.settings.optimizer.form = AdamForm::kHuggingFace;
+  const std::string text = saved.complaint();
+  EXPECT_THAT(text, HasSubstr("cannot resume: this would not be the same run"));
+  EXPECT_THAT(text, HasSubstr("seed was 42 and is 1"));
+  EXPECT_THAT(text, HasSubstr("learning_rate was 0.001 and is 2e-05"));
+  EXPECT_THAT(text, HasSubstr("optim was adamw_torch and is adamw_hf"));
+}
+
+TEST(SavedState, NoticesOtherDataAndOtherBatches) {
+  Saved saved;
+  saved.setup.settings.global_batch = 13;
+  EXPECT_THAT(saved.complaint(), HasSubstr("the global batch was 12 and is 13"));
+  saved.setup.settings.global_batch = 12;
+  saved.setup.settings.drop_last = true;
+  EXPECT_THAT(saved.complaint(), HasSubstr("examples of an epoch was 50 and is 48"));
+  saved.setup.settings.drop_last = false;
+  ++saved.setup.examples.ids[5];
+  EXPECT_THAT(saved.complaint(), HasSubstr("the training data, or how it was tokenised"));
+  saved.setup.examples = random_examples(51, 20, 40, 3, 21);
+  EXPECT_THAT(saved.complaint(), HasSubstr("the number of examples was 50 and is 51"));
+}
+
+TEST(SavedState, LetsARunGrowLongerWhereTheLearningRateIsConstant) {
+  RunIdentity a = RunSetup().identity(), b = a;
+  b.optimizer.total_steps = 1000;
+  EXPECT_EQ(differences(a, b).size(), 1U);
+  a.optimizer.schedule = b.optimizer.schedule = Schedule::kConstantWithWarmup;
+  EXPECT_TRUE(differences(a, b).empty());
+}
+
+TEST(SavedState, NamesFileAndKeyOfDamage) {
+  Saved saved;
+  saved.replace("\"step\": 7", "\"step\": \"x\"");
+  EXPECT_THAT(saved.complaint(), HasSubstr("training_state.json: cannot resume: 'step'"));
+  saved.replace("\"step\": \"x\"", "\"step\": -7");
+  EXPECT_THAT(saved.complaint(), HasSubstr("'step' is negative"));
+  saved.replace("\"format\": 1", "\"format\": 9");
+  EXPECT_THAT(saved.complaint(), HasSubstr("its format is 9"));
+  saved.replace("{", "");
+  EXPECT_THAT(saved.complaint(), HasSubstr("not a JSON object"));
+  std::filesystem::remove(saved.folder.file("training_state.json"));
+  EXPECT_THAT(saved.complaint(), HasSubstr("no checkpoint of this program"));
+}
+
+TEST(SavedState, NamesFileAndTensorOfDamage) {
+  const Saved saved;
+  const std::string path = saved.folder.file("optimizer.safetensors");
+  TensorMap tensors = read_safetensors(path);
+  tensors["exp_avg.classifier.bias"] = {{1}, {0}};
+  write_safetensors(path, tensors);
+  EXPECT_THAT(saved.complaint(), HasSubstr("optimizer.safetensors: tensor exp_avg.classifier.bias: "
+                                           "it is not of type F32 and shape [3]"));
+  tensors.erase("exp_avg.classifier.bias");
+  write_safetensors(path, tensors);
+  EXPECT_THAT(saved.complaint(), HasSubstr("exp_avg.classifier.bias: it is missing"));
+  std::filesystem::resize_file(path, 1000);
+  EXPECT_THAT(saved.complaint(), HasSubstr("optimizer.safetensors: cannot read the tensors"));
+  std::filesystem::remove(path);
+  EXPECT_THAT(saved.complaint(),
+              HasSubstr("optimizer.safetensors: cannot read the tensors: No such"));
+}
+
+}  // namespace
+}  // namespace dtl::trainer

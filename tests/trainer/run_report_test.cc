@@ -1,0 +1,70 @@
+#include "trainer/run_report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace dtl::trainer {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Pair;
+
+Results with_rows() {
+  Results results("");
+  results.start({}, {});
+  for (const std::int64_t step : {10, 20}) {
+    StepReport report;
+    report.step = step;
+    results.log_step(report, 1.0 / static_cast<double>(step), 100);
+    EvaluationFigures figures;
+    figures.metrics = {{"loss", 0.5}, {"f1", 0.25 * static_cast<double>(step)}};
+    figures.examples = 50;
+    figures.seconds = 2;
+    results.log_evaluation(step, 1, figures);
+  }
+  return results;
+}
+
+TEST(RunReport, TakesItsCurvesFromTheLog) {
+  const Report report = run_report({}, with_rows());
+  ASSERT_EQ(report.charts.size(), 4u);
+  const std::vector<ReportCurve>& loss = report.charts[0].curves;
+  ASSERT_EQ(loss[0].points.size(), 2u);
+  EXPECT_DOUBLE_EQ(loss[0].points[1].x, 20);
+  EXPECT_DOUBLE_EQ(loss[0].points[1].y, 0.05);
+  EXPECT_EQ(loss[1].points.size(), 2u);
+  ASSERT_EQ(report.charts[1].curves.size(), 1u);
+  EXPECT_EQ(report.charts[1].curves[0].name, "f1");
+}
+
+TEST(RunReport, GivesFiguresTheirUnits) {
+  EXPECT_THAT(run_report({}, with_rows()).results,
+              ElementsAre(Pair("eval_f1", "5.0000"), Pair("eval_loss", "0.5000"),
+                          Pair("eval_runtime", "2 s"), Pair("eval_samples", "50 examples"),
+                          Pair("eval_samples_per_second", "25 examples/s"),
+                          Pair("eval_steps_per_second", "0 steps/s")));
+  EXPECT_EQ(figure_text("total_flos", 2.5e15), "2500 TFLOP");
+  EXPECT_EQ(figure_text("train_tokens_per_second", 12345.6), "12346 tokens/s");
+}
+
+TEST(RunReport, NamesModelAndData) {
+  Settings s;
+  s.model = "models/bert-base/";
+  s.train_file = "data/train.csv";
+  EXPECT_EQ(run_report(s, Results("")).title, "bert-base on train.csv");
+  s.task_name = "mrpc";
+  EXPECT_EQ(run_report(s, Results("")).title, "bert-base on mrpc");
+}
+
+TEST(RunReport, ShowsEverySetting) {
+  Settings s;
+  s.seed = 7;
+  s.label_delimiter = ";";
+  EXPECT_THAT(run_report(s, Results("")).settings, testing::Contains(Pair("seed", "7")));
+  EXPECT_THAT(run_report(s, Results("")).settings, testing::Contains(Pair("label_delimiter", ";")));
+  EXPECT_THAT(report_html(run_report(s, Results(""))), HasSubstr("<th>seed</th><td>7</td>"));
+}
+
+}  // namespace
+}  // namespace dtl::trainer

@@ -1,0 +1,206 @@
+#include "trainer/settings_check.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "temporary_folder.h"
+
+namespace dtl::trainer {
+namespace {
+
+using testing::HasSubstr;
+
+std::vector<std::string> with(std::vector<std::string> extra,
+                              const std::string& train_file = "t.tsv") {
+  std::vector<std::string> words = {
+      "--model_name_or_path", "m",     "--do_train",   "--train_file", train_file,
+      "--validation_file",    "v.tsv", "--output_dir", "out"};
+  words.insert(words.end(), extra.begin(), extra.end());
+  return words;
+}
+
+std::string complaint(const std::vector<std::string>& extra) {
+  try {
+    parse_settings(with(extra));
+  } catch (const Error& error) {
+    EXPECT_EQ(error.status(), Exit::kUsage);
+    return error.what();
+  }
+  return "";
+}
+
+std::string task(const std::vector<std::string>& extra, const std::string& file) {
+  return parse_settings(with(extra, file)).task;
+}
+
+TEST(Task, IsWhatTheOptionsSay) {
+  EXPECT_EQ(task({}, "t.tsv"), "classification");
+  EXPECT_EQ(task({}, "t.jsonl"), "classification");
+  EXPECT_EQ(task({}, "t.json"), "auto");
+  EXPECT_EQ(task({"--task_name", "MRPC"}, "t.json"), "classification");
+  EXPECT_EQ(task({"--label_column_name", "l"}, "t.json"), "classification");
+  EXPECT_EQ(task({"--task_name", "squad"}, "t.csv"), "qa");
+  EXPECT_EQ(task({"--doc_stride", "64"}, "t.csv"), "qa");
+  EXPECT_EQ(task({"--version_2_with_negative"}, "t.json"), "qa");
+  EXPECT_EQ(task({"--task", "qa"}, "t.csv"), "qa");
+}
+
+TEST(Task, BringsItsDefaults) {
+  EXPECT_EQ(parse_settings(with({})).max_seq_length, 128);
+  const Settings qa = parse_settings(with({"--task_name", "squad_v2", "--pad_to_max_length"}));
+  EXPECT_EQ(qa.max_seq_length, 384);
+  EXPECT_TRUE(qa.version_2_with_negative);
+  EXPECT_EQ(qa.qa_loss, "padded");
+  EXPECT_EQ(parse_settings(with({"--task", "qa", "--max_seq_length", "64"})).max_seq_length, 64);
+}
+
+TEST(Task, IsSeenInTheDataWhereNothingElseTells) {
+  const TemporaryFolder folder;
+  const auto task_of = [&](const std::string& name, const std::string& bytes) {
+    return data_task(parse_settings(with({}, folder.write(name, bytes))));
+  };
+  EXPECT_EQ(task_of("nested.json", R"({"version": "1.1", "data": [{"title": "t", "paragraphs": [
+      {"context": "c", "qas": [{"question": "q", "id": "1"}]}]}]})"),
+            "qa");
+  EXPECT_EQ(task_of("flat.json", R"({"data":[{"id":"1","context" : "c","question":"q"}]})"), "qa");
+  EXPECT_EQ(task_of("rows.json", R"({"sentence": "the \"context\" of a question", "label": 1})"),
+            "classification");
+  EXPECT_EQ(task_of("qnli.json", R"({"question": "q", "sentence": "s", "label": 1})"),
+            "classification");
+  EXPECT_EQ(task_of("empty.json", ""), "classification");
+}
+
+TEST(Task, IsLookedForInAFileThatExists) {
+  const Settings s = parse_settings(with({}, "/nowhere/t.json"));
+  try {
+    data_task(s);
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("/nowhere/t.json: cannot read"));
+    EXPECT_EQ(error.status(), Exit::kBadInput);
+  }
+}
+
+TEST(Task, RefusesTheOtherTasksOptions) {
+  EXPECT_THAT(complaint({"--task", "qa", "--do_regression"}), HasSubstr("--do_regression"));
+  EXPECT_THAT(complaint({"--task", "classification", "--n_best_size", "5"}),
+              HasSubstr("--n_best_size"));
+  EXPECT_THAT(complaint({"--task", "qa", "--task_name", "rte"}), HasSubstr("--task_name rte"));
+  EXPECT_THAT(complaint({"--task_name", "mrcp"}), HasSubstr("mrpc"));
+  EXPECT_THAT(complaint({"--data_dir", "glue"}), HasSubstr("--task_name"));
+  EXPECT_THAT(complaint({"--pad_to_max_length", "--qa_loss", "masked", "--task", "qa"}),
+              HasSubstr("--pad_to_max_length is given"));
+  EXPECT_THAT(complaint({"--do_regression", "--label_delimiter", ","}), HasSubstr("--label_del"));
+  EXPECT_THAT(complaint({"--task_name", "stsb", "--label_smoothing_factor", "0.1"}),
+              HasSubstr("one label each"));
+}
+
+TEST(Settings, ReadGluesFolderInsteadOfFiles) {
+  const Settings s =
+      parse_settings({"--model_name_or_path", "m", "--task_name", "mnli", "--data_dir", "glue/MNLI",
+                      "--do_train", "--do_eval", "--output_dir", "o"});
+  EXPECT_EQ(s.task, "classification");
+  EXPECT_EQ(s.data_dir, "glue/MNLI");
+}
+
+TEST(Settings, EvaluateWhereAStrategySaysWhen) {
+  const Settings s = parse_settings(with({"--evaluation_strategy", "epoch"}));
+  EXPECT_TRUE(s.do_eval);
+  EXPECT_EQ(s.eval_strategy, "epoch");
+  EXPECT_DOUBLE_EQ(parse_settings(with({"--eval_strategy", "steps"})).eval_steps, 500);
+  EXPECT_DOUBLE_EQ(
+      parse_settings(with({"--eval_strategy", "steps", "--logging_steps", "20"})).eval_steps, 20);
+}
+
+TEST(BestModel, IsTheOneWithTheLowestLossUnlessSomethingElseIsSaid) {
+  const std::vector<std::string> epochs = {"--load_best_model_at_end", "--eval_strategy", "epoch",
+                                           "--save_strategy", "epoch"};
+  const auto best = [&](std::vector<std::string> extra) {
+    extra.insert(extra.end(), epochs.begin(), epochs.end());
+    return parse_settings(with(extra));
+  };
+  EXPECT_EQ(best({}).metric_for_best_model, "loss");
+  EXPECT_FALSE(best({}).greater_is_better);
+  EXPECT_EQ(best({"--metric_for_best_model", "eval_accuracy"}).metric_for_best_model, "accuracy");
+  EXPECT_TRUE(best({"--metric_for_best_model", "eval_accuracy"}).greater_is_better);
+  EXPECT_FALSE(
+      best({"--metric_for_best_model", "mse", "--greater_is_better", "False"}).greater_is_better);
+  EXPECT_EQ(best({"--task", "qa"}).metric_for_best_model, "f1");
+  EXPECT_TRUE(best({"--task", "qa"}).greater_is_better);
+}
+
+TEST(BestModel, HasToBeEvaluatedAndSaved) {
+  const std::string best = "--load_best_model_at_end";
+  EXPECT_THAT(complaint({best}), HasSubstr("--eval_strategy is no"));
+  EXPECT_THAT(complaint({best, "--eval_strategy", "epoch"}), HasSubstr("--save_strategy is steps"));
+  EXPECT_THAT(complaint({best, "--eval_strategy", "steps", "--eval_steps", "300"}),
+              HasSubstr("--save_steps 500 is no multiple of --eval_steps 300"));
+  EXPECT_EQ(complaint({best, "--eval_strategy", "steps", "--eval_steps", "250"}), "");
+  EXPECT_EQ(
+      complaint({best, "--eval_strategy", "steps", "--eval_steps", "0.1", "--save_steps", "0.3"}),
+      "");
+  EXPECT_THAT(complaint({best, "--eval_strategy", "steps", "--eval_steps", "0.1"}),
+              HasSubstr("share"));
+  EXPECT_THAT(complaint({"--greater_is_better"}), HasSubstr("--metric_for_best_model is missing"));
+}
+
+TEST(EarlyStopping, NeedsEvaluations) {
+  EXPECT_THAT(complaint({"--early_stopping_patience", "2"}), HasSubstr("--eval_strategy is no"));
+  EXPECT_THAT(complaint({"--early_stopping_threshold", "0.1"}),
+              HasSubstr("--early_stopping_patience is missing"));
+  const Settings s =
+      parse_settings(with({"--early_stopping_patience", "2", "--eval_strategy", "epoch"}));
+  EXPECT_EQ(s.metric_for_best_model, "loss");
+}
+
+TEST(Settings, AreReportedToTensorBoardWhenAskedFor) {
+  EXPECT_EQ(parse_settings(with({})).report_to, "none");
+  EXPECT_EQ(parse_settings(with({"--report_to", "all"})).report_to, "tensorboard");
+  EXPECT_EQ(parse_settings(with({"--logging_dir", "l"})).report_to, "tensorboard");
+  EXPECT_EQ(parse_settings(with({"--logging_dir", "l", "--report_to", "none"})).report_to, "none");
+  EXPECT_THAT(complaint({"--report_to", "wandb"}), HasSubstr("tensorboard"));
+}
+
+TEST(Settings, RefuseWhatWouldMislead) {
+  EXPECT_THAT(complaint({"--fp16"}), HasSubstr("--bf16"));
+  EXPECT_THAT(complaint({"--push_to_hub"}), HasSubstr("--output_dir"));
+  EXPECT_THAT(complaint({"--dataset_name", "squad"}), HasSubstr("--train_file"));
+  EXPECT_EQ(complaint({"--fp16", "False"}), "");
+  EXPECT_THAT(complaint({"--save_steps", "0"}), HasSubstr("--save_strategy no"));
+  EXPECT_THAT(complaint({"--save_steps", "2.5"}), HasSubstr("2.5"));
+}
+
+TEST(Settings, TakeWordsThatMayStandAlone) {
+  EXPECT_EQ(parse_settings(with({})).bf16, "false");
+  EXPECT_EQ(parse_settings(with({"--bf16"})).bf16, "true");
+  EXPECT_EQ(parse_settings(with({"--bf16", "True", "--seed", "1"})).bf16, "true");
+  EXPECT_EQ(parse_settings(with({"--bf16=emulate"})).bf16, "emulate");
+  EXPECT_EQ(parse_settings(with({"--resume_from_checkpoint", "--seed", "3"})).seed, 3);
+  EXPECT_EQ(parse_settings(with({"--resume_from_checkpoint"})).resume_from_checkpoint, "true");
+  EXPECT_EQ(parse_settings(with({"--resume_from_checkpoint", ""})).resume_from_checkpoint, "true");
+  EXPECT_EQ(
+      parse_settings(with({"--resume_from_checkpoint", "o/checkpoint-5"})).resume_from_checkpoint,
+      "o/checkpoint-5");
+  EXPECT_DOUBLE_EQ(parse_settings(with({"--task", "qa", "--null_score_diff_threshold", "-2.5"}))
+                       .null_score_diff_threshold,
+                   -2.5);
+  EXPECT_EQ(parse_settings(with({"--seed", "1", "--seed", "2"})).seed, 2);
+}
+
+TEST(Steps, MayBeAShareOfAll) {
+  EXPECT_EQ(resolve_steps(500, 1000), 500);
+  EXPECT_EQ(resolve_steps(0.1, 345), 35);
+  EXPECT_EQ(resolve_steps(0.001, 10), 1);
+  Settings s;
+  s.warmup_ratio = 0.1;
+  EXPECT_EQ(resolve_warmup(s, 345), 35);
+  s.warmup_steps = 0.5;
+  EXPECT_EQ(resolve_warmup(s, 345), 173);
+  s.warmup_steps = 20;
+  EXPECT_EQ(resolve_warmup(s, 345), 20);
+  EXPECT_EQ(resolve_warmup(Settings{}, 345), 0);
+}
+
+}  // namespace
+}  // namespace dtl::trainer

@@ -1,0 +1,154 @@
+"""Files of weights as torch.save writes them, and schedules as transformers has them.
+Usage: state_parity.py STATE_HERE
+Besides the torch of this Python, that of /usr/bin/python3 writes files, where there is one."""
+
+import os
+import pickle
+import subprocess
+import sys
+import tempfile
+import zipfile
+
+import torch
+import transformers
+from safetensors.torch import load_file, save_file
+
+WRITER = r"""
+import sys, torch
+from collections import OrderedDict
+folder, prefix = sys.argv[1:]
+torch.manual_seed(3)
+model = torch.nn.ModuleDict({"a": torch.nn.Linear(5, 7), "norm": torch.nn.LayerNorm(7)})
+model.register_buffer("position_ids", torch.arange(9))
+model["tied"] = torch.nn.Linear(5, 7)
+model["tied"].weight = model["a"].weight
+state = model.state_dict()
+wide = torch.randn(6, 8, 3)
+views = OrderedDict(transposed=wide.transpose(0, 2), sliced=wide[1:5, ::3], narrow=wide[:, 2, :],
+                    scalar=torch.tensor(2.5), empty=torch.zeros(0, 4), expanded=wide[0, 0, 0].expand(1, 1),
+                    half=wide.half(), bfloat=wide.bfloat16(), double=wide.double(),
+                    flags=wide > 0, small=torch.tensor([7], dtype=torch.uint8),
+                    special=torch.tensor([float("inf"), -0.0, 6e-8, 65504.0]).half())
+views["nothing"] = None
+views["epoch"] = 3
+torch.save(state, f"{folder}/{prefix}.state.bin")
+torch.save(state, f"{folder}/{prefix}.state_old.bin", _use_new_zipfile_serialization=False)
+torch.save(views, f"{folder}/{prefix}.views.bin")
+torch.save(dict(model.named_parameters()), f"{folder}/{prefix}.parameters.bin")
+torch.save(dict(model.named_parameters()), f"{folder}/{prefix}.parameters4.bin", pickle_protocol=4)
+torch.save(views, f"{folder}/{prefix}.views_old.bin", _use_new_zipfile_serialization=False)
+"""
+
+
+def read_here(program, path, folder):
+    out = os.path.join(folder, "out.safetensors")
+    done = subprocess.run([program, "tensors", path, out], capture_output=True, text=True)
+    return done, load_file(out) if done.returncode == 0 else None
+
+
+def expect(condition, what):
+    if not condition:
+        sys.exit(f"FAILED: {what}")
+
+
+def compare(program, path, folder):
+    done, found = read_here(program, path, folder)
+    expect(done.returncode == 0, f"{path}: {done.stderr}")
+    expected = {name: value.detach().float() for name, value in torch.load(path, weights_only=False).items()
+                if torch.is_tensor(value) and value.is_floating_point()}
+    expect(found.keys() == expected.keys(), f"{path}: {found.keys()} instead of {expected.keys()}")
+    for name, value in expected.items():
+        same = found[name].shape == value.shape and torch.equal(found[name], value)
+        expect(same, f"{path}: {name} differs")
+    print(f"  {os.path.basename(path)}: {len(found)} tensors equal")
+
+
+def write_with(python, folder, prefix):
+    done = subprocess.run([python, "-c", WRITER, folder, prefix], capture_output=True, text=True)
+    if done.returncode != 0:
+        print(f"  {python} writes no files: {done.stderr.strip().splitlines()[-1]}")
+    return done.returncode == 0
+
+
+class Attack:
+    def __init__(self, marker):
+        self.marker = marker
+
+    def __reduce__(self):
+        return os.system, (f"touch {self.marker}",)
+
+
+def try_attacks(program, folder):
+    marker = os.path.join(folder, "attacked")
+    state = {"x": torch.ones(3), "y": Attack(marker)}
+    paths = []
+    for protocol in (2, 4):
+        for new in (True, False):
+            path = os.path.join(folder, f"attack{protocol}{new}.bin")
+            torch.save(state, path, pickle_protocol=protocol, _use_new_zipfile_serialization=new)
+            paths.append(path)
+    path = os.path.join(folder, "attack0.bin")
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a/data.pkl", pickle.dumps(Attack(marker), 0))
+    for path in paths + [path]:
+        done, _ = read_here(program, path, folder)
+        expect(done.returncode == 65 and "refuses to run 'posix.system'" in done.stderr,
+               f"{path}: status {done.returncode}, {done.stderr}")
+        expect(not os.path.exists(marker), f"{path} ran its code")
+    print(f"  {len(paths) + 1} files that want to run os.system are refused")
+
+
+def try_pieces(program, folder):
+    """Models in several files, by transformers itself and by hand."""
+    config = transformers.BertConfig(hidden_size=36, num_hidden_layers=2, num_attention_heads=3,
+                                     intermediate_size=53, vocab_size=99)
+    model = transformers.BertForSequenceClassification(config)
+    saved = os.path.join(folder, "pieces")
+    model.save_pretrained(saved, max_shard_size="40KB")
+    index = os.path.join(saved, "model.safetensors.index.json")
+    done, found = read_here(program, index, folder)
+    expect(done.returncode == 0, done.stderr)
+    state = model.state_dict()
+    for name, value in found.items():
+        expect(torch.equal(value, state[name]), f"{name} differs")
+    expect(found.keys() == {n for n, v in state.items() if v.is_floating_point()}, "other names")
+    print(f"  a model in {len(os.listdir(saved)) - 2} pieces is whole again")
+    for kind in (torch.float16, torch.bfloat16):
+        path = os.path.join(folder, "small.safetensors")
+        save_file({"x": torch.randn(500).to(kind)}, path)
+        done, found = read_here(program, path, folder)
+        expect(torch.equal(found["x"], load_file(path)["x"].float()), f"{kind} differs")
+
+
+def compare_schedules(program):
+    for name in ("linear", "cosine", "constant", "constant_with_warmup"):
+        for warmup, total in ((0, 1), (0, 40), (7, 40), (40, 40), (50, 40)):
+            optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
+            scheduler = transformers.get_scheduler(name, optimizer, num_warmup_steps=warmup,
+                                                   num_training_steps=total)
+            factors = scheduler.lr_lambdas[0]
+            done = subprocess.run([program, "schedule", name, str(warmup), str(total)],
+                                  capture_output=True, text=True, check=True)
+            for step, text in enumerate(done.stdout.split()):
+                expect(abs(float(text) - factors(step)) < 1e-15,
+                       f"{name}, warmup {warmup} of {total}, step {step}: {text}")
+    print("  4 schedules equal")
+
+
+def main():
+    program = sys.argv[1]
+    with tempfile.TemporaryDirectory() as folder:
+        for python in (sys.executable, "/usr/bin/python3"):
+            prefix = "new" if python == sys.executable else "system"
+            if write_with(python, folder, prefix):
+                for kind in ("state", "state_old", "views", "views_old", "parameters",
+                             "parameters4"):
+                    compare(program, os.path.join(folder, f"{prefix}.{kind}.bin"), folder)
+            else:
+                expect(python != sys.executable, "no torch")
+        try_attacks(program, folder)
+        try_pieces(program, folder)
+    compare_schedules(program)
+
+
+main()

@@ -1,0 +1,151 @@
+#include "trainer/tasks.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <ostream>
+
+#include "base/error.h"
+#include "tests/trainer/temporary_folder.h"
+
+namespace dtl::trainer {
+namespace {
+
+using testing::HasSubstr;
+
+TextDataset read(const std::string& task, Split split, const std::string& bytes,
+                 std::int64_t limit = -1) {
+  const TemporaryFolder folder;
+  const GlueFile file = glue_files(glue_task(task), folder.path(), split)[0];
+  folder.write(file.path.substr(folder.path().size() + 1), bytes);
+  return read_glue(glue_task(task), file, split, limit);
+}
+
+std::string read_error(const std::string& task, Split split, const std::string& bytes) {
+  try {
+    read(task, split, bytes);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.status(), Exit::kBadInput);
+    const std::string text = error.what();
+    return text.substr(text.find(".tsv") + 4);
+  }
+  ADD_FAILURE() << "accepted";
+  return "";
+}
+
+struct Sample {
+  const char* task;
+  const char* train;
+  const char* first;
+  const char* second;
+  const char* label;
+};
+
+void PrintTo(const Sample& sample, std::ostream* out) {
+  *out << sample.task;
+}
+
+// A row of each task's training file in the columns of the GLUE archive.
+class GlueColumns : public testing::TestWithParam<Sample> {};
+
+TEST_P(GlueColumns, AreReadAsTheTaskNamesThem) {
+  const Sample& sample = GetParam();
+  const TextDataset dataset = read(sample.task, Split::kTrain, sample.train);
+  ASSERT_EQ(dataset.examples.size(), 1u);
+  EXPECT_EQ(dataset.examples[0].first, sample.first);
+  EXPECT_EQ(dataset.examples[0].second, sample.second);
+  EXPECT_EQ(dataset.examples[0].label, sample.label);
+  EXPECT_EQ(dataset.pairs, *sample.second != '\0');
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, GlueColumns,
+    testing::Values(
+        Sample{"cola", "gj04\t1\t*\tThe dog \"barks.\n", "The dog \"barks.", "", "acceptable"},
+        Sample{"sst2", "sentence\tlabel\nso dull \t0\n", "so dull ", "", "negative"},
+        Sample{"mrpc",
+               "\xEF\xBB\xBFQuality\t#1 ID\t#2 ID\t#1 String\t#2 String\r\n1\t7\t8\ta\tb\r\n", "a",
+               "b", "equivalent"},
+        Sample{"qqp", "id\tqid1\tqid2\tquestion1\tquestion2\tis_duplicate\n1\t2\t3\ta?\tb?\t0\n",
+               "a?", "b?", "not_duplicate"},
+        Sample{"stsb",
+               "index\tgenre\tfilename\tyear\told_index\tsource1\tsource2\tsentence1\tsentence2\t"
+               "score\n0\tg\tf\ty\t1\tn\tn\ta\tb\t3.25\n",
+               "a", "b", "3.25"},
+        Sample{"mnli",
+               "index\tpromptID\tpairID\tgenre\tsentence1_binary_parse\tsentence2_binary_parse\t"
+               "sentence1_parse\tsentence2_parse\tsentence1\tsentence2\tlabel1\tgold_label\n"
+               "0\t1\t2\tg\t(\t(\t(\t(\ta\tb\tneutral\tcontradiction\n",
+               "a", "b", "contradiction"},
+        Sample{"qnli", "index\tquestion\tsentence\tlabel\n0\ta?\tb\tnot_entailment\n", "a?", "b",
+               "not_entailment"},
+        Sample{"rte", "index\tsentence1\tsentence2\tlabel\n0\ta\tb\tentailment\n", "a", "b",
+               "entailment"},
+        Sample{"wnli", "index\tsentence1\tsentence2\tlabel\n0\ta\tb\t1\n", "a", "b", "entailment"}),
+    [](const auto& sample) { return std::string(sample.param.task); });
+
+TEST(GlueTask, ReadsScoresAsTargets) {
+  const TextDataset dataset =
+      read("stsb", Split::kValidation, "sentence1\tsentence2\tscore\na\tb\t0.5\n");
+  EXPECT_EQ(dataset.problem, Problem::kRegression);
+  EXPECT_EQ(dataset.examples[0].target, 0.5F);
+}
+
+TEST(GlueTask, ReadsTestFilesWithoutLabels) {
+  const TextDataset dataset = read("cola", Split::kTest, "index\tsentence\n0\ta b\n");
+  EXPECT_FALSE(dataset.labelled);
+  EXPECT_EQ(dataset.examples[0].first, "a b");
+}
+
+TEST(GlueTask, HasTwoValidationFilesForMnli) {
+  const auto files = glue_files(glue_task("MNLI"), "d", Split::kValidation);
+  ASSERT_EQ(files.size(), 2u);
+  EXPECT_EQ(files[0].path, "d/dev_matched.tsv");
+  EXPECT_EQ(files[1].path, "d/dev_mismatched.tsv");
+  EXPECT_EQ(files[1].suffix, "-mm");
+}
+
+TEST(GlueTask, DropsRowsOfQqpThatEndEarlyAndCountsThem) {
+  const TextDataset dataset =
+      read("qqp", Split::kTrain,
+           "id\tqid1\tqid2\tquestion1\tquestion2\tis_duplicate\n1\t2\t3\ta\n2\t3\t4\ta\tb\t1\n");
+  EXPECT_EQ(dataset.examples.size(), 1u);
+  EXPECT_EQ(dataset.dropped, 1);
+}
+
+TEST(GlueTask, StopsAtTheLimit) {
+  EXPECT_EQ(read("sst2", Split::kTrain, "sentence\tlabel\na\t1\nb\t0\nbad\n", 2).examples.size(),
+            2u);
+}
+
+TEST(GlueTask, NamesFileAndLineOfWhatIsWrong) {
+  const std::string header = "sentence\tlabel\n";
+  EXPECT_THAT(read_error("sst2", Split::kTrain, header + "a\t1\nb\t2\n"),
+              testing::AllOf(testing::StartsWith(":3:"), HasSubstr("negative, positive")));
+  EXPECT_THAT(read_error("sst2", Split::kTrain, header + "a\t1\tc\n"), testing::StartsWith(":2:"));
+  EXPECT_THAT(read_error("sst2", Split::kTrain, header + "a\xFF\t1\n"),
+              testing::AllOf(testing::StartsWith(":2:"), HasSubstr("byte 2 of the line")));
+  EXPECT_THAT(read_error("sst2", Split::kTrain, header + std::string("a\0\t1\n", 5)),
+              testing::AllOf(testing::StartsWith(":2:"), HasSubstr("NUL")));
+  EXPECT_THAT(read_error("sst2", Split::kTrain, "text\tlabel\na\t1\n"),
+              HasSubstr("no column 'sentence'"));
+  EXPECT_THAT(read_error("cola", Split::kTrain, "x\t1\t\ta\nx\t1\ta\n"),
+              testing::StartsWith(":2:"));
+  EXPECT_THAT(read_error("stsb", Split::kTrain, "sentence1\tsentence2\tscore\na\tb\tnan\n"),
+              HasSubstr("'nan' is not a number"));
+  EXPECT_THAT(read_error("rte", Split::kTrain, ""), HasSubstr("empty"));
+  EXPECT_THAT(read_error("sst2", Split::kTrain, header), HasSubstr("no rows"));
+}
+
+TEST(GlueTask, SuggestsANameThatIsNear) {
+  try {
+    glue_task("mrpcs");
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.status(), Exit::kUsage);
+    EXPECT_THAT(error.hint(), HasSubstr("mrpc"));
+  }
+}
+
+}  // namespace
+}  // namespace dtl::trainer

@@ -1,0 +1,43 @@
+#pragma once
+// EventFile: scalars for TensorBoard, written as they come. The format is TFRecord (length, masked
+// CRC-32C of the length, payload, masked CRC-32C of the payload) around protocol buffers of type
+// tensorflow.Event, of which four fields are needed. One thread.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/fd.h"
+
+namespace dtl::trainer {
+
+class EventFile {
+ public:
+  // Creates `folder` and in it events.out.tfevents.SECONDS.HOST.PID.0. Throws Error(kCannotWrite).
+  explicit EventFile(const std::string& folder);
+
+  // One event of this moment; complete on disk for whoever follows the file. Throws Error(kIo).
+  void add(std::int64_t step, const std::vector<std::pair<std::string, double>>& scalars);
+
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+  Fd file_;
+};
+
+// OUTPUT/runs/Nov21_15-04-05_HOST, where transformers puts them.
+std::string default_logging_dir(const std::string& output_folder);
+
+// Castagnoli's CRC (polynomial 0x1EDC6F41, reflected, as in RFC 3720 B.4).
+std::uint32_t crc32c(std::string_view bytes);
+
+// The bytes of the file's parts.
+std::string event_record(std::string_view payload);
+std::string version_event(double wall_time);
+std::string scalar_event(double wall_time, std::int64_t step,
+                         const std::vector<std::pair<std::string, double>>& scalars);
+
+}  // namespace dtl::trainer

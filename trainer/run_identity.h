@@ -1,0 +1,28 @@
+#pragma once
+// RunIdentity: what must be the same for a resumed run to compute what the interrupted one would
+// have. The numbers of ranks, threads and micro-batches are not part of it: they change rounding
+// only. A plain value.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "trainer/train.h"
+
+namespace dtl::trainer {
+
+struct RunIdentity {
+  std::uint64_t seed = 0;
+  std::int64_t global_batch = 0;
+  std::int64_t examples = 0, examples_per_epoch = 0;
+  std::uint64_t data_hash = 0;  // of tokens and of what is to be learnt
+  OptimizerSettings optimizer = {};
+};
+
+RunIdentity identity_of(const TrainSettings& settings, const Examples& examples);
+
+// "learning_rate was 0.001 and is 0.002" for everything that differs and matters: the total number
+// of steps, for one, does not where the learning rate is constant.
+std::vector<std::string> differences(const RunIdentity& saved, const RunIdentity& now);
+
+}  // namespace dtl::trainer

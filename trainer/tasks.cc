@@ -1,0 +1,171 @@
+#include "trainer/tasks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/text.h"
+#include "trainer/dataset_rows.h"
+
+namespace dtl::trainer {
+namespace {
+
+constexpr std::size_t kMaxFileBytes = std::size_t{16} << 30;
+
+const std::vector<std::string> kEntailment = {"entailment", "not_entailment"};
+
+struct Columns {
+  std::size_t first = 0, second = 0, label = 0, count = 0;
+};
+
+bool has_header(const GlueTask& task, Split split) {
+  return task.name != "cola" || split == Split::kTest;
+}
+
+std::size_t column(const std::string& path, const std::vector<std::string>& header,
+                   const std::string& name, const GlueTask& task) {
+  const auto found = std::find(header.begin(), header.end(), name);
+  if (found == header.end()) {
+    throw Error(Exit::kBadInput, fmt::format("{}:1: cannot read this as {}", path, task.name),
+                fmt::format("there is no column '{}' among {}", name, join(header, ", ")),
+                "--train_file and --validation_file take files with other columns");
+  }
+  return static_cast<std::size_t>(found - header.begin());
+}
+
+// cola's files for training and validation have four columns and no names for them.
+Columns find_columns(const GlueTask& task, const std::string& path, Split split, RowReader& rows) {
+  if (!has_header(task, split)) return {.first = 3, .label = 1, .count = 4};
+  std::vector<std::string> header;
+  if (!rows.next(header)) {
+    throw Error(Exit::kBadInput, fmt::format("{}: cannot read the data set", path),
+                "the file is empty");
+  }
+  Columns columns;
+  columns.count = header.size();
+  columns.first = column(path, header, task.first, task);
+  if (!task.second.empty()) columns.second = column(path, header, task.second, task);
+  if (split != Split::kTest) columns.label = column(path, header, task.label, task);
+  return columns;
+}
+
+void read_label(const GlueTask& task, const std::string& path, const std::string& field,
+                TextExample& example) {
+  const auto fail = [&](const std::string& reason) {
+    throw Error(Exit::kBadInput, fmt::format("{}:{}: cannot read this row", path, example.line),
+                reason);
+  };
+  example.label = field;
+  if (task.problem == Problem::kRegression) {
+    const std::optional<float> value = finite_number(field);
+    if (!value) fail(fmt::format("its score '{}' is not a number", field));
+    example.target = value.value_or(0);
+    return;
+  }
+  if (std::find(task.labels.begin(), task.labels.end(), field) != task.labels.end()) return;
+  const auto last = static_cast<std::int64_t>(task.labels.size()) - 1;
+  const std::optional<std::int64_t> id = parse_integer(field, 0, last);
+  if (!id) {
+    fail(fmt::format("its label '{}' is none of {}'s: {}", field, task.name,
+                     join(task.labels, ", ")));
+  }
+  example.label = task.labels[static_cast<std::size_t>(id.value_or(0))];
+}
+
+}  // namespace
+
+std::span<const GlueTask> glue_tasks() {
+  static const std::array<GlueTask, 9> tasks = {{
+      {"cola", {"unacceptable", "acceptable"}, Problem::kSingleLabel, "sentence", "", "label"},
+      {"sst2", {"negative", "positive"}, Problem::kSingleLabel, "sentence", "", "label"},
+      {"mrpc",
+       {"not_equivalent", "equivalent"},
+       Problem::kSingleLabel,
+       "#1 String",
+       "#2 String",
+       "Quality"},
+      {"qqp",
+       {"not_duplicate", "duplicate"},
+       Problem::kSingleLabel,
+       "question1",
+       "question2",
+       "is_duplicate"},
+      {"stsb", {"LABEL_0"}, Problem::kRegression, "sentence1", "sentence2", "score"},
+      {"mnli",
+       {"entailment", "neutral", "contradiction"},
+       Problem::kSingleLabel,
+       "sentence1",
+       "sentence2",
+       "gold_label"},
+      {"qnli", kEntailment, Problem::kSingleLabel, "question", "sentence", "label"},
+      {"rte", kEntailment, Problem::kSingleLabel, "sentence1", "sentence2", "label"},
+      {"wnli",
+       {"not_entailment", "entailment"},
+       Problem::kSingleLabel,
+       "sentence1",
+       "sentence2",
+       "label"},
+  }};
+  return tasks;
+}
+
+const GlueTask& glue_task(const std::string& name) {
+  const std::string lowered = to_lower(name);
+  std::vector<std::string> names;
+  for (const GlueTask& task : glue_tasks()) {
+    if (task.name == lowered) return task;
+    names.push_back(task.name);
+  }
+  const std::string near = nearest(lowered, names);
+  throw Error(Exit::kUsage, fmt::format("unknown --task_name {}", name),
+              fmt::format("the tasks of GLUE are {}", join(names, ", ")),
+              near.empty() ? "" : "--task_name " + near);
+}
+
+std::vector<GlueFile> glue_files(const GlueTask& task, const std::string& folder, Split split) {
+  if (split == Split::kTrain) return {{folder + "/train.tsv", ""}};
+  const std::string name = split == Split::kTest ? "test" : "dev";
+  if (task.name != "mnli") return {{fmt::format("{}/{}.tsv", folder, name), ""}};
+  return {{fmt::format("{}/{}_matched.tsv", folder, name), ""},
+          {fmt::format("{}/{}_mismatched.tsv", folder, name), "-mm"}};
+}
+
+TextDataset read_glue(const GlueTask& task, const GlueFile& file, Split split, std::int64_t limit) {
+  const std::string& path = file.path;
+  const auto rows = make_row_reader(path, read_file(path, kMaxFileBytes));
+  const Columns columns = find_columns(task, path, split, *rows);
+  TextDataset dataset{.pairs = !task.second.empty(),
+                      .problem = task.problem,
+                      .labelled = split != Split::kTest,
+                      .path = path};
+  std::vector<std::string> row;
+  while ((limit < 0 || static_cast<std::int64_t>(dataset.examples.size()) < limit) &&
+         rows->next(row)) {
+    if (row.size() < columns.count && task.name == "qqp") {
+      ++dataset.dropped;
+      continue;
+    }
+    if (row.size() != columns.count) {
+      throw Error(Exit::kBadInput, fmt::format("{}:{}: cannot read this row", path, rows->line()),
+                  fmt::format("it has {} fields, {} has {}", row.size(),
+                              has_header(task, split) ? "the header" : task.name, columns.count));
+    }
+    TextExample example;
+    example.line = rows->line();
+    example.first = std::move(row[columns.first]);
+    if (dataset.pairs) example.second = std::move(row[columns.second]);
+    if (dataset.labelled) read_label(task, path, row[columns.label], example);
+    dataset.examples.push_back(std::move(example));
+  }
+  if (dataset.examples.empty()) {
+    throw Error(Exit::kBadInput, fmt::format("{}: cannot use the data set", path),
+                limit == 0 ? "no rows were asked for" : "it has no rows");
+  }
+  return dataset;
+}
+
+}  // namespace dtl::trainer
