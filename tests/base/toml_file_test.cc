@@ -53,6 +53,13 @@ TEST(TomlFile, GivesNothingForWhatIsAbsent) {
   EXPECT_EQ(file.where("a"), "job.toml");
 }
 
+TEST(TomlFile, GivesItsOwnKeysForTheEmptyOne) {
+  TomlFile file = parse("z = 1\na = 'x y'\n");
+  EXPECT_THAT(file.table(""), ElementsAre(Pair("z", "1"), Pair("a", "x y")));
+  EXPECT_EQ(error_of("[t]\na = 1", [](TomlFile& bad) { bad.table(""); }),
+            "job.toml:1: 't' must be a string, a number, true or false, not a table");
+}
+
 TEST(TomlFile, GivesATableInFileOrderAsTyped) {
   TomlFile file = parse("[t]\nz = 1\na = 'x y'\nf = 2e-5\nb = false\n\"k.k\" = 10_000\n");
   EXPECT_THAT(file.table("t"), ElementsAre(Pair("z", "1"), Pair("a", "x y"), Pair("f", "2e-05"),

@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# A training run that is killed goes on from its last checkpoint, and one that is told to stop from
+# the step where it stopped: both end with the parameters, to the bit, of a run that was not
+# disturbed. With another number of ranks the losses agree within 1e-5.
+. "$(dirname "$0")/lib.sh"
+limit=100
+need_program dttrain
+need_cluster 2
+
+on node1 sh -c "$e2e/make_sentences 2000 1 >/tmp/train.tsv"
+run "$cluster" exec node1 "$bin/dttrain" init --train_file /tmp/train.tsv --vocab_size 200 \
+  --hidden_size 192 --num_hidden_layers 3 --num_attention_heads 3 --intermediate_size 768 \
+  --output_dir /tmp/model
+expect_status 0
+
+options() { # FOLDER
+  echo --model_name_or_path /tmp/model --train_file /tmp/train.tsv --do_train \
+    --global_batch_size 64 --max_steps 300 --save_steps 40 --learning_rate 1e-3 --logging_steps 10 \
+    --output_dir "$1"
+}
+two="-f $work/hosts -np 2 -ppn 1 -genv OMP_NUM_THREADS=1"
+# shellcheck disable=SC2046,SC2086
+train() { launch $two "$bin/dttrain" $(options "$1"); }
+begin() { start_job $two "$bin/dttrain" $(options "$1"); } # in the background
+parameters() { grep -o 'parameters [0-9a-f]*' "$work/out"; }
+has() { on node1 test -e "$1"; }
+
+train /tmp/whole
+expect_status 0
+whole=$(parameters)
+[ -n "$whole" ] || fail "no parameters in the output"
+
+# kill -9 of one rank
+begin /tmp/killed
+wait_for 60 "a checkpoint" has /tmp/killed/checkpoint-80
+signal KILL "$(pids_of node2 dttrain | head -n 1)" node2
+end_job
+[ "$status" != 0 ] || fail "the job ended well before it could be killed"
+! has /tmp/killed/model.safetensors || fail "a killed run left a model"
+train /tmp/killed
+expect_status 0
+expect_out 'checkpoint-'
+expect_equal "after kill -9" "$(parameters)" "$whole"
+
+# SIGTERM to the launcher
+begin /tmp/stopped
+wait_for 60 "a checkpoint" has /tmp/stopped/checkpoint-40
+signal TERM "$launcher"
+end_job
+expect_status 143
+stopped=$(on node1 ls /tmp/stopped | sed -n 's/^checkpoint-//p' | sort -n | tail -n 1)
+[ $((stopped % 40)) != 0 ] || [ "$stopped" -lt 300 ] || fail "it was not stopped: checkpoint-$stopped"
+on node1 ls /tmp/stopped | grep -q partial && fail "half of a checkpoint is left"
+train /tmp/stopped
+expect_status 0
+expect_equal "after SIGTERM" "$(parameters)" "$whole"
+
+# From a checkpoint of two ranks with one
+on node1 cp -r /tmp/whole/checkpoint-240 /tmp/from
+# shellcheck disable=SC2046
+launch -np 1 "$bin/dttrain" $(options /tmp/one) --resume_from_checkpoint /tmp/from
+expect_status 0
+on node1 cat /tmp/whole/trainer_state.json >"$work/whole.json"
+on node1 cat /tmp/one/trainer_state.json >"$work/one.json"
+python3 - "$work/whole.json" "$work/one.json" <<'CHECK' || fail "the losses differ"
+import json, sys
+whole, one = ({e["step"]: e["loss"] for e in json.load(open(path))["log_history"] if "loss" in e}
+              for path in sys.argv[1:])
+assert set(whole) == set(one) and len(one) == 30, (sorted(whole), sorted(one))
+worst = max(abs(whole[s] - one[s]) for s in whole)
+print(f"largest difference of {len(one)} losses: {worst:.2g}")
+assert worst <= 1e-5, worst
+CHECK
