@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Seconds to tokenise pairs of texts: dttrain's tokenizer beside the `tokenizers` package.
 
-  bench/tokenize.py --python PYTHON [--pairs N] [--threads N] [--rounds N]
+  bench/tokenizer.py --python PYTHON [--pairs N] [--threads N] [--rounds N]
 
 PYTHON needs the tokenizers package. The pairs are lines of the texts that this machine has, two
 neighbours each, in a vocabulary learnt from some of them. Every round starts each program anew, in
