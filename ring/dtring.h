@@ -180,8 +180,9 @@ DT_API int dt_wait_any(dt_comm* comm, dt_work* works, int32_t* statuses, uint32_
  * first call; negative: an error. */
 DT_API int dt_completion_fd(dt_comm* comm);
 
-/* Page-aligned memory that ranks of the same host read without a copy. NULL when there is none.
- * Freed by dt_free, or with the communicator. */
+/* Page-aligned memory that ranks of the same host read, and write results into, without a copy.
+ * NULL when there is none. Freed by dt_free, or with the communicator. What an operation that
+ * failed was to write there is undefined, and stays so until the communicator is destroyed. */
 DT_API void* dt_alloc(dt_comm* comm, uint64_t bytes);
 DT_API int dt_free(dt_comm* comm, void* memory);
 

@@ -63,7 +63,7 @@ class Executor : public Sink {
   // Sink
   std::optional<std::byte*> admit(int peer, const FrameHead& head,
                                   const OperationHeader* operation) override;
-  void arrived(int peer, const FrameHead& head, const std::byte* payload) override;
+  void arrived(int peer, const FrameHead& head, std::byte* payload) override;
   void sent(int peer, const FrameHead& head) override;
   void broken(int peer, int error) override;
 
@@ -82,6 +82,8 @@ class Executor : public Sink {
   bool has_window(const Operation& operation, const Incoming& piece, std::uint64_t end) const;
   void take(Operation& operation, const Incoming& piece, std::uint64_t offset,
             const std::byte* payload, std::uint64_t bytes);
+  void take_and_answer(Operation& operation, const Incoming& piece, std::uint64_t offset,
+                       std::byte* payload, std::uint64_t bytes);
   void advance_prefix(const Operation& operation, Flow& flow, std::uint64_t from, std::uint64_t to);
   bool advance(Operation& operation, Sum& sum);
   bool begin_frames();

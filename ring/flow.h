@@ -29,6 +29,7 @@ struct Outgoing {
   std::uint64_t bytes = 0;  // in memory
   Wire wire = Wire::kExact;
   Gate gate = {};
+  std::byte* answer = nullptr;  // where the peer's result for these bytes comes, if it is asked for
 };
 
 enum class Action : std::uint8_t {
@@ -45,6 +46,7 @@ struct Incoming {
   Wire wire = Wire::kExact;
   Gate gate = {};               // kCombine: of own
   bool is_last = false;         // kCombine: the result is final
+  bool is_answered = false;     // kCombine: the result goes back to the sender, too
   std::size_t sum = 0;          // kCollect
   std::size_t source = 0;       // kCollect: which operand
   std::uint64_t window_at = 0;  // kCollect: its place in the window

@@ -25,10 +25,10 @@ struct FrameHead {
   std::uint32_t magic = 0;         // kFrameMagic
   std::uint8_t lane = 0;           // a Lane
   std::uint8_t has_operation = 0;  // an OperationHeader comes between this and the payload
-  std::uint16_t reserved = 0;
-  std::uint32_t sequence = 0;  // low bits of the operation's number in its lane
-  std::uint32_t bytes = 0;     // of the payload
-  std::uint64_t offset = 0;    // of the payload in the flow, in bytes as they travel
+  std::uint16_t is_answered = 0;   // the receiver writes its result over the payload
+  std::uint32_t sequence = 0;      // low bits of the operation's number in its lane
+  std::uint32_t bytes = 0;         // of the payload
+  std::uint64_t offset = 0;        // of the payload in the flow, in bytes as they travel
 };
 static_assert(sizeof(FrameHead) == 24);
 constexpr std::uint32_t kFrameMagic = 0x72665444;  // "DTfr"
@@ -42,8 +42,8 @@ class Sink {
   virtual std::optional<std::byte*> admit(int peer, const FrameHead& head,
                                           const OperationHeader* operation) = 0;
   // The whole payload is there: where admit() said, or, from a ShareLink, in memory of the peer
-  // that can be read until this returns.
-  virtual void arrived(int peer, const FrameHead& head, const std::byte* payload) = 0;
+  // that can be read until this returns. Only an answered frame's may be written.
+  virtual void arrived(int peer, const FrameHead& head, std::byte* payload) = 0;
   // The frame's payload is no longer needed here.
   virtual void sent(int peer, const FrameHead& head) = 0;
   // No byte will come any more (error 0: an orderly end), or none can be sent.
@@ -58,15 +58,17 @@ class Link {
   // True when begin() would take a frame of this lane now.
   virtual bool can_begin(Lane lane) const = 0;
   // payload stays as it is until Sink::sent(). operation is copied. The peer may not hear of it
-  // before the next step().
+  // before the next step(). answer: where the answer to an answered frame has come by Sink::sent();
+  // only links of a node carry those.
   virtual void begin(const FrameHead& head, const OperationHeader* operation,
-                     const std::byte* payload) = 0;
+                     const std::byte* payload, std::byte* answer) = 0;
   // Moves what can be moved without waiting. True when anything moved.
   virtual bool step(Sink& sink) = 0;
   // Nothing that was begun is unsent.
   virtual bool is_sent() const = 0;
-  // The most that one frame of a lane should carry of what lies at data.
-  virtual std::size_t frame_bytes(Lane lane, const std::byte* data) const = 0;
+  // The most that one frame of a lane should carry of what lies at data and is answered there.
+  virtual std::size_t frame_bytes(Lane lane, const std::byte* data,
+                                  const std::byte* answer) const = 0;
 };
 
 }  // namespace dtl::ring

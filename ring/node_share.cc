@@ -122,8 +122,7 @@ std::string NodeShare::open_peer(const std::string& text, Peer& peer) const {
                        errno_text(errno));
   };
   peer.pid = address.pid;
-  const Fd memory(
-      ::open(descriptor_path(address.pid, address.memory).c_str(), O_RDONLY | O_CLOEXEC));
+  const Fd memory(::open(descriptor_path(address.pid, address.memory).c_str(), O_RDWR | O_CLOEXEC));
   struct stat status {};
   if (!memory.valid() || ::fstat(memory.get(), &status) != 0) return refuse("open the memory of");
   const int seals = ::fcntl(memory.get(), F_GET_SEALS);
@@ -132,7 +131,7 @@ std::string NodeShare::open_peer(const std::string& text, Peer& peer) const {
     errno = EBADMSG;
     return refuse("use the memory of");
   }
-  peer.segment = Mapping::of(memory.get(), layout_.bytes, PROT_READ, 0);
+  peer.segment = Mapping::of(memory.get(), layout_.bytes, PROT_READ | PROT_WRITE, 0);
   if (peer.segment.data() == nullptr) return refuse("map the memory of");
   const SegmentHeader& header = Layout::header(peer.segment.data());
   if (header.magic != kSegmentMagic || header.max_local != layout_.max_local ||

@@ -1,10 +1,10 @@
 #pragma once
 // NodeShare: the memory through which the ranks of one node reach each other. Each rank has one
-// segment, a sealed memfd that only it writes and the others map read-only; nothing of it has a
-// name that could outlive the rank. Peers open it, and the pipe that wakes the rank, as
-// /proc/PID/fd/N, which the kernel allows to processes of the same user. Payloads that are too long
-// for a segment are read out of the sender's own memory (process_vm_readv), or, where dt_alloc gave
-// that memory, directly.
+// segment, a sealed memfd that the others map; they write nothing but answers over payloads that
+// ask for them. Nothing of it has a name that could outlive the rank. Peers open it, and the pipe
+// that wakes the rank, as /proc/PID/fd/N, which the kernel allows to processes of the same user.
+// Payloads that are too long for a segment are read out of the sender's own memory
+// (process_vm_readv), or, where dt_alloc gave that memory, directly.
 //
 // Where the kernel restricts tracing to descendants (Yama's ptrace_scope 1), the constructor allows
 // this process to be read by others of its user; with 2 or 3 open() says why nothing works.

@@ -248,6 +248,26 @@ void Planner::sum_at_once() {
   receive(1 - map_.rank, piece);
 }
 
+// Two ranks of one node: each sends half of its values, sums up the other half, and writes the
+// results over the values that it was sent. So each byte moves to and fro once, with one wait.
+void Planner::sum_with_answers(int peer) {
+  const auto shares = divide_evenly(0, bytes(), operation_.element(), 2);
+  const auto me = static_cast<std::size_t>(map_.rank < peer ? 0 : 1);
+  const Span& own = shares[me][0];
+  const Span& theirs = shares[1 - me][0];
+  send(peer, request_.in + theirs.at, theirs.bytes, Wire::kExact, {});
+  auto& sent = operation_.flows[flow_with(peer)].out;
+  if (!sent.empty()) sent.back().answer = request_.out + theirs.at;
+  Incoming piece;
+  piece.action = Action::kCombine;
+  piece.target = request_.out + own.at;
+  piece.own = request_.in + own.at;
+  piece.bytes = own.bytes;
+  piece.is_last = true;
+  piece.is_answered = true;
+  receive(peer, piece);
+}
+
 // In round k partners whose places differ in bit k exchange their sums. With a world that is no
 // power of two the first ranks come in pairs, of which the even one only hands in and gets back.
 void Planner::sum_by_doubling(const std::byte* in, std::byte* out, std::uint64_t bytes) {

@@ -50,6 +50,7 @@ class Planner {
   void sum_by(Algorithm algorithm, const Group& group, const Buffers& buffers,
               std::vector<Share>& shares);
   void sum_at_once();
+  void sum_with_answers(int peer);
   void sum_by_doubling(const std::byte* in, std::byte* out, std::uint64_t bytes);
   void sum_over_nodes();
   void plan_allreduce();

@@ -49,14 +49,14 @@ bool ShareLink::can_begin(Lane lane) const {
 }
 
 void ShareLink::begin(const FrameHead& head, const OperationHeader* operation,
-                      const std::byte* payload) {
+                      const std::byte* payload, std::byte* answer) {
   const auto lane = static_cast<Lane>(head.lane);
   Way& way = ways_[head.lane];
   const Layout& layout = share_.layout_;
   std::byte* const segment = share_.segment_.data();
   Slot& slot = layout.slot(segment, local_, lane, way.produced);
   const bool is_inline = head.bytes <= layout.inline_bytes(lane) &&
-                         (head.bytes < kWorthReading || !share_.is_allocated(payload));
+                         (head.bytes < kWorthReading || !is_in_place(payload, answer));
   slot.head = head;
   slot.is_inline = is_inline ? 1 : 0;
   if (operation != nullptr) slot.operation = *operation;
@@ -64,7 +64,7 @@ void ShareLink::begin(const FrameHead& head, const OperationHeader* operation,
   if (is_inline && head.bytes > 0) {
     std::memcpy(layout.payload(segment, local_, lane, way.produced), payload, head.bytes);
   }
-  way.sent[way.produced % kSlots] = {head, is_inline || head.bytes == 0};
+  way.sent[way.produced % kSlots] = {head, is_inline || head.bytes == 0, answer};
   own_counters().produced[head.lane].store(++way.produced, std::memory_order_release);
   owes_ring_ = true;
 }
@@ -72,9 +72,15 @@ void ShareLink::begin(const FrameHead& head, const OperationHeader* operation,
 // Payloads are copied through slots, which stay in a cache: both ends copy at the same time and
 // without a system call. Where there is no room for slots, they are read out of the sender's
 // memory; and where peers can do that without a system call, always, unless they are very short.
-std::size_t ShareLink::frame_bytes(Lane lane, const std::byte* data) const {
+std::size_t ShareLink::frame_bytes(Lane lane, const std::byte* data,
+                                   const std::byte* answer) const {
   const std::size_t of_slot = share_.layout_.inline_bytes(lane);
-  return of_slot > 0 && !share_.is_allocated(data) ? of_slot : kMostFrameBytes;
+  return of_slot > 0 && !is_in_place(data, answer) ? of_slot : kMostFrameBytes;
+}
+
+// The peer can read it where it lies, and write the answer there.
+bool ShareLink::is_in_place(const std::byte* payload, const std::byte* answer) const {
+  return (answer == nullptr || answer == payload) && share_.is_allocated(payload);
 }
 
 bool ShareLink::is_sent() const {
@@ -112,7 +118,12 @@ bool ShareLink::report_sent(Lane lane, Way& way, Sink& sink) {
   bool moved = false;
   while (way.reported < way.produced) {
     const Way::Sent& sent = way.sent[way.reported % kSlots];
-    if (!sent.is_inline && way.reported >= way.seen_consumed) break;
+    if ((!sent.is_inline || sent.answer != nullptr) && way.reported >= way.seen_consumed) break;
+    if (sent.answer != nullptr && sent.is_inline) {
+      std::memcpy(sent.answer,
+                  share_.layout_.payload(share_.segment_.data(), local_, lane, way.reported),
+                  sent.head.bytes);
+    }
     ++way.reported;
     moved = true;
     sink.sent(rank_, sent.head);
@@ -146,10 +157,14 @@ bool ShareLink::take_frames(Lane lane, Way& way, Sink& sink) {
     const auto target =
         sink.admit(rank_, slot.head, slot.head.has_operation != 0 ? &slot.operation : nullptr);
     if (!target) break;
-    const std::byte* payload = read_payload(slot, lane, way.consumed, *target, sink);
+    std::byte* payload = read_payload(slot, lane, way.consumed, *target, sink);
     if (is_broken_) return true;
-    sink.arrived(rank_, slot.head, payload);
-    if (slot.is_inline == 0 && slot.head.bytes > 0 && has_left()) {
+    const bool is_peers = slot.is_inline == 0 && slot.head.bytes > 0;
+    const bool is_answered = slot.head.is_answered != 0;
+    const bool has_arrived = !(is_peers && is_answered && has_left());
+    if (has_arrived) sink.arrived(rank_, slot.head, payload);
+    if (is_peers &&
+        (has_left() || (is_answered && payload == *target && !write_answer(slot, payload)))) {
       is_broken_ = true;
       sink.broken(rank_, ECANCELED);
       return true;
@@ -167,15 +182,15 @@ bool ShareLink::has_left() const {
   return Layout::header(peer_.segment.data()).has_left.load(std::memory_order_relaxed) != 0;
 }
 
-const std::byte* ShareLink::read_payload(const Slot& slot, Lane lane, std::uint64_t number,
-                                         std::byte* target, Sink& sink) {
+std::byte* ShareLink::read_payload(const Slot& slot, Lane lane, std::uint64_t number,
+                                   std::byte* target, Sink& sink) {
   const std::size_t bytes = slot.head.bytes;
   if (bytes == 0) return target;
   if (slot.is_inline != 0) {
     return share_.layout_.payload(peer_.segment.data(), static_cast<std::size_t>(share_.own_), lane,
                                   number);
   }
-  if (const std::byte* there = find_region(slot.address, bytes)) return there;
+  if (std::byte* there = find_region(slot.address, bytes)) return there;
   const iovec local{target, bytes};
   const iovec remote{reinterpret_cast<void*>(slot.address), bytes};
   const ssize_t n = ::process_vm_readv(peer_.pid, &local, 1, &remote, 1, 0);
@@ -185,8 +200,16 @@ const std::byte* ShareLink::read_payload(const Slot& slot, Lane lane, std::uint6
   return nullptr;
 }
 
-// Where memory of the peer can be read here; null when it cannot.
-const std::byte* ShareLink::find_region(std::uint64_t address, std::uint64_t bytes) {
+// Of a payload that was copied out of the peer's memory.
+bool ShareLink::write_answer(const Slot& slot, std::byte* answer) {
+  const iovec local{answer, slot.head.bytes};
+  const iovec remote{reinterpret_cast<void*>(slot.address), slot.head.bytes};
+  return ::process_vm_writev(peer_.pid, &local, 1, &remote, 1, 0) ==
+         static_cast<ssize_t>(slot.head.bytes);
+}
+
+// Where memory of the peer is mapped here; null when it is not.
+std::byte* ShareLink::find_region(std::uint64_t address, std::uint64_t bytes) {
   const SegmentHeader& header = Layout::header(peer_.segment.data());
   const std::uint32_t version = header.regions_version.load(std::memory_order_acquire);
   if (version != regions_version_ && version % 2 == 0) read_regions(version);
@@ -217,13 +240,13 @@ void ShareLink::read_regions(std::uint32_t version) {
     if (region.bytes == 0 || std::any_of(regions_.begin(), regions_.end(), is_it)) continue;
     const std::string path =
         "/proc/" + std::to_string(peer_.pid) + "/fd/" + std::to_string(region.fd);
-    const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    const Fd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
     struct stat status {};
     // Sealed, so that the mapping stays readable whatever the peer does.
     const bool is_sealed = fd.valid() && ::fstat(fd.get(), &status) == 0 &&
                            (::fcntl(fd.get(), F_GET_SEALS) & F_SEAL_SHRINK) != 0;
     if (!is_sealed || static_cast<std::uint64_t>(status.st_size) < region.bytes) continue;
-    Mapping mapping = Mapping::of(fd.get(), region.bytes, PROT_READ, MAP_POPULATE);
+    Mapping mapping = Mapping::of(fd.get(), region.bytes, PROT_READ | PROT_WRITE, MAP_POPULATE);
     if (mapping.data() != nullptr) regions_.push_back({region, std::move(mapping)});
   }
 }

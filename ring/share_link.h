@@ -15,11 +15,11 @@ class ShareLink : public Link {
   ~ShareLink() override;
 
   bool can_begin(Lane lane) const override;
-  void begin(const FrameHead& head, const OperationHeader* operation,
-             const std::byte* payload) override;
+  void begin(const FrameHead& head, const OperationHeader* operation, const std::byte* payload,
+             std::byte* answer) override;
   bool step(Sink& sink) override;
   bool is_sent() const override;
-  std::size_t frame_bytes(Lane lane, const std::byte* data) const override;
+  std::size_t frame_bytes(Lane lane, const std::byte* data, const std::byte* answer) const override;
   // Something has changed since the last step.
   bool has_news() const;
 
@@ -30,6 +30,7 @@ class ShareLink : public Link {
     struct Sent {
       FrameHead head;
       bool is_inline = false;
+      std::byte* answer = nullptr;  // where it goes
     };
     std::array<Sent, kSlots> sent;
   };
@@ -39,10 +40,12 @@ class ShareLink : public Link {
   };
   bool report_sent(Lane lane, Way& way, Sink& sink);
   bool take_frames(Lane lane, Way& way, Sink& sink);
-  const std::byte* read_payload(const Slot& slot, Lane lane, std::uint64_t number,
-                                std::byte* target, Sink& sink);
+  std::byte* read_payload(const Slot& slot, Lane lane, std::uint64_t number, std::byte* target,
+                          Sink& sink);
+  bool write_answer(const Slot& slot, std::byte* answer);
+  bool is_in_place(const std::byte* payload, const std::byte* answer) const;
   bool has_left() const;
-  const std::byte* find_region(std::uint64_t address, std::uint64_t bytes);
+  std::byte* find_region(std::uint64_t address, std::uint64_t bytes);
   void read_regions(std::uint32_t version);
   Counters& own_counters() const;
   Counters& peer_counters() const;

@@ -52,7 +52,7 @@ bool TcpLink::can_begin(Lane lane) const {
 }
 
 void TcpLink::begin(const FrameHead& head, const OperationHeader* operation,
-                    const std::byte* payload) {
+                    const std::byte* payload, std::byte* /*answer*/) {
   for (Stream& stream : streams_) {
     if (static_cast<std::uint8_t>(stream.lane) != head.lane || stream.is_sending ||
         !stream.writable || !stream.is_open) {

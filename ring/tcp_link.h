@@ -24,11 +24,13 @@ class TcpLink : public Link {
   void set_ready(int fd, bool readable, bool writable, bool has_ended);
 
   bool can_begin(Lane lane) const override;
-  void begin(const FrameHead& head, const OperationHeader* operation,
-             const std::byte* payload) override;
+  void begin(const FrameHead& head, const OperationHeader* operation, const std::byte* payload,
+             std::byte* answer) override;
   bool step(Sink& sink) override;
   bool is_sent() const override;
-  std::size_t frame_bytes(Lane, const std::byte*) const override { return kMostFrameBytes; }
+  std::size_t frame_bytes(Lane, const std::byte*, const std::byte*) const override {
+    return kMostFrameBytes;
+  }
 
  private:
   // What was read beyond a head: saves the call that would read the head alone.

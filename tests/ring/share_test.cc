@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -30,9 +31,10 @@ struct Taker : Sink {
     buffer.assign(head.bytes, std::byte{0});
     return buffer.data();
   }
-  void arrived(int, const FrameHead& head, const std::byte* payload) override {
+  void arrived(int, const FrameHead& head, std::byte* payload) override {
     was_copied = payload == buffer.data();
     frames.emplace_back(head, std::vector<std::byte>(payload, payload + head.bytes));
+    if (head.is_answered != 0) std::reverse(payload, payload + head.bytes);
   }
   void sent(int, const FrameHead& head) override { sequences_sent.push_back(head.sequence); }
   void broken(int, int error) override { errors.push_back(error); }
@@ -85,7 +87,7 @@ TEST(Share, CarriesFramesOfEveryLaneAndSizeInOrder) {
     for (const std::size_t bytes : {0, 1, 63, 8192, 8193, 32768, 32769, 100000, 131072}) {
       const auto sent = pattern(bytes, ++sequence);
       ASSERT_TRUE(two.to_right->can_begin(lane));
-      two.to_right->begin(frame(lane, sequence, bytes), nullptr, sent.data());
+      two.to_right->begin(frame(lane, sequence, bytes), nullptr, sent.data(), nullptr);
       for (int i = 0; i < 3; ++i) two.step();
       ASSERT_EQ(two.at_right.frames.size(), 1u) << bytes;
       EXPECT_EQ(two.at_right.frames[0].first.sequence, sequence);
@@ -105,7 +107,7 @@ TEST(Share, HoldsFramesUntilTheyAreAdmittedAndSaysWhenItIsFull) {
   const auto sent = pattern(40000, 1);
   std::uint32_t begun = 0;
   while (two.to_right->can_begin(Lane::kBulk)) {
-    two.to_right->begin(frame(Lane::kBulk, begun++, sent.size()), nullptr, sent.data());
+    two.to_right->begin(frame(Lane::kBulk, begun++, sent.size()), nullptr, sent.data(), nullptr);
     two.step();
   }
   EXPECT_EQ(begun, kSlots);
@@ -125,7 +127,7 @@ TEST(Share, ReadsAllocatedMemoryWhereItIs) {
     ASSERT_NE(memory, nullptr);
     const auto sent = pattern(100000, static_cast<unsigned>(round));
     std::memcpy(memory + 1000, sent.data(), sent.size());
-    two.to_right->begin(frame(Lane::kBulk, 1, sent.size()), nullptr, memory + 1000);
+    two.to_right->begin(frame(Lane::kBulk, 1, sent.size()), nullptr, memory + 1000, nullptr);
     for (int i = 0; i < 3; ++i) two.step();
     ASSERT_EQ(two.at_right.frames.size(), 1u);
     EXPECT_EQ(two.at_right.frames[0].second, sent);
@@ -138,9 +140,72 @@ TEST(Share, ReadsAllocatedMemoryWhereItIs) {
   std::vector<void*> many;
   for (std::size_t i = 0; i < kMaxRegions + 3; ++i) many.push_back(two.left.alloc(4096));
   two.to_right->begin(frame(Lane::kBulk, 2, 4096), nullptr,
-                      static_cast<const std::byte*>(many.back()));
+                      static_cast<const std::byte*>(many.back()), nullptr);
   for (int i = 0; i < 3; ++i) two.step();
   EXPECT_EQ(two.at_right.frames.size(), 1u);
+}
+
+// Sends what is at `payload`, and sees the reverse of it come where `answer` is.
+void expect_answer(Two& two, const std::byte* payload, std::byte* answer, std::size_t bytes,
+                   bool is_copied) {
+  std::vector<std::byte> values(payload, payload + bytes);
+  FrameHead head = frame(Lane::kBulk, 1, bytes);
+  head.is_answered = 1;
+  two.to_right->begin(head, nullptr, payload, answer);
+  two.to_right->step(two.at_left);
+  EXPECT_TRUE(two.at_left.sequences_sent.empty());  // not before the answer is there
+  for (int i = 0; i < 2; ++i) two.step();
+  EXPECT_EQ(two.at_left.sequences_sent.size(), 1u);
+  ASSERT_EQ(two.at_right.frames.size(), 1u);
+  EXPECT_EQ(two.at_right.frames[0].second, values);
+  EXPECT_EQ(two.at_right.was_copied, is_copied);
+  std::reverse(values.begin(), values.end());
+  EXPECT_TRUE(std::equal(values.begin(), values.end(), answer));
+  two.at_left.sequences_sent.clear();
+  two.at_right.frames.clear();
+}
+
+TEST(Share, BringsAnswersWhereTheyAreWanted) {
+  Two two;
+  constexpr std::size_t kBytes = 30000;
+  std::vector<std::byte> values = pattern(kBytes, 5);
+  const std::vector<std::byte> before = values;
+  std::vector<std::byte> elsewhere(kBytes);
+  expect_answer(two, values.data(), elsewhere.data(), kBytes, false);
+  EXPECT_EQ(values, before);
+  expect_answer(two, values.data(), values.data(), kBytes, false);  // through a slot
+
+  auto* memory = static_cast<std::byte*>(two.left.alloc(100000));
+  ASSERT_NE(memory, nullptr);
+  std::memcpy(memory, before.data(), kBytes);
+  expect_answer(two, memory, memory, kBytes, false);
+  std::memcpy(memory, before.data(), kBytes);
+  expect_answer(two, memory, elsewhere.data(), kBytes, false);
+  EXPECT_TRUE(std::equal(before.begin(), before.end(), memory));  // no answer written over it
+
+  // Not in the table of what peers map: through system calls.
+  std::vector<std::byte*> many;
+  for (std::size_t i = 0; i < kMaxRegions; ++i) {
+    many.push_back(static_cast<std::byte*>(two.left.alloc(kBytes)));
+  }
+  std::memcpy(many.back(), before.data(), kBytes);
+  expect_answer(two, many.back(), many.back(), kBytes, true);
+}
+
+TEST(Share, WritesNoAnswerToAPeerThatHasLeft) {
+  Two two;
+  auto* memory = static_cast<std::byte*>(two.left.alloc(8192));
+  ASSERT_NE(memory, nullptr);
+  const std::vector<std::byte> before = pattern(8192, 7);
+  std::memcpy(memory, before.data(), before.size());
+  FrameHead head = frame(Lane::kBulk, 1, before.size());
+  head.is_answered = 1;
+  two.to_right->begin(head, nullptr, memory, memory);
+  two.left.withdraw();
+  two.step();
+  EXPECT_THAT(two.at_right.errors, ::testing::ElementsAre(ECANCELED));
+  EXPECT_TRUE(two.at_right.frames.empty());
+  EXPECT_TRUE(std::equal(before.begin(), before.end(), memory));
 }
 
 TEST(Share, WakesASleeperForEveryFrame) {
@@ -152,7 +217,7 @@ TEST(Share, WakesASleeperForEveryFrame) {
     for (std::uint32_t round = 0; round < kRounds; ++round) {
       if (begins || round > 0) {
         link.begin(frame(Lane::kSmall, round, sizeof value), nullptr,
-                   reinterpret_cast<const std::byte*>(&value));
+                   reinterpret_cast<const std::byte*>(&value), nullptr);
       }
       for (;;) {
         link.step(taker);
@@ -168,7 +233,7 @@ TEST(Share, WakesASleeperForEveryFrame) {
     }
     if (!begins) {
       link.begin(frame(Lane::kSmall, kRounds, sizeof value), nullptr,
-                 reinterpret_cast<const std::byte*>(&value));
+                 reinterpret_cast<const std::byte*>(&value), nullptr);
       link.step(taker);
     }
     return kRounds;
@@ -194,7 +259,7 @@ TEST(Share, SurvivesAPeerThatWritesGarbage) {
   for (unsigned seed = 1; seed <= 50; ++seed) {
     Two two;
     two.to_right->begin(frame(Lane::kSmall, 1, 4), nullptr,
-                        reinterpret_cast<const std::byte*>(&seed));
+                        reinterpret_cast<const std::byte*>(&seed), nullptr);
     const Layout layout(2);
     const Mapping mine =
         Mapping::of(numbers_in(two.left.address()).memory, layout.bytes, PROT_READ | PROT_WRITE, 0);
@@ -239,7 +304,7 @@ TEST(Share, NamesAnErrorWhenThePeerIsKilled) {
     if (!share.open(1, {other, address}).empty()) ::_exit(1);
     const auto link = share.make_link(0, 0);
     const std::vector<std::byte> sent(100000);
-    link->begin(frame(Lane::kBulk, 1, sent.size()), nullptr, sent.data());
+    link->begin(frame(Lane::kBulk, 1, sent.size()), nullptr, sent.data(), nullptr);
     (void)!::write(to_parent[1], "r", 1);
     ::pause();
   }
