@@ -49,7 +49,7 @@ corpora=${keep:-$temporary/corpora}
 mkdir -p "$corpora" "$crashes"
 export ASAN_OPTIONS="${ASAN_OPTIONS:-}:detect_stack_use_after_return=1:allocator_may_return_null=0"
 export UBSAN_OPTIONS="${UBSAN_OPTIONS:-}:print_stacktrace=1"
-limits=(-rss_limit_mb=1024 -malloc_limit_mb=256 -timeout=10)
+limits=(-rss_limit_mb=1024 -malloc_limit_mb=256 -timeout=60)  # hangs; a busy machine takes seconds for milliseconds
 
 fuzz() { # READER
   local log=$temporary/log dictionary=()
