@@ -35,6 +35,12 @@ const char* opcode_name(Opcode opcode) {
   return "unknown operation";
 }
 
+// The peer's header may have any byte there.
+const char* op_text(int op) {
+  const char* name = op_name(op);
+  return name ? name : "unknown op";
+}
+
 std::string wire_note(const OperationHeader& header) {
   if (header.wire == DT_WIRE_BF16) return ", bf16 wire";
   return header.wire == DT_WIRE_F16 ? ", f16 wire" : "";
@@ -74,10 +80,10 @@ std::string describe(const OperationHeader& header) {
   switch (header.opcode) {
     case Opcode::kAllreduce:
     case Opcode::kReduceScatter:
-      text += fmt::format(", {}{}", op_name(header.op), wire_note(header));
+      text += fmt::format(", {}{}", op_text(header.op), wire_note(header));
       break;
     case Opcode::kReduce:
-      text += fmt::format(", {}, to rank {}", op_name(header.op), header.root);
+      text += fmt::format(", {}, to rank {}", op_text(header.op), header.root);
       break;
     case Opcode::kAllgather:
     case Opcode::kAlltoall:

@@ -9,6 +9,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "base/toml_file.h"
+#include "trainer/json_depth.h"
 
 namespace dtl::trainer {
 namespace {
@@ -50,6 +51,7 @@ std::string value_of(const std::string& path, const std::string& key, const Json
 }
 
 std::vector<FileArgument> read_json(const std::string& path, const std::string& text) {
+  if (nests_too_deep(text)) refuse(path, kNestsTooDeep);
   Json root;
   try {
     root = Json::parse(text);

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "trainer/json_depth.h"
 
 namespace dtl::trainer {
 namespace {
@@ -14,6 +15,9 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kMaxConfigBytes = 16 << 20;  // id2label may be long; real files are 1 KiB
 constexpr int kMaxDimension = 1 << 24;             // keeps every product of two sizes in 64 bits
+constexpr int kMaxLayers = 1 << 12;                // 16 tensors each, before any file is read
+constexpr int kMaxLabels = 1 << 20;                // 32 MiB of names
+constexpr double kMaxParameters = 1e12;  // 4 TB; keeps every place in the array in 64 bits
 
 const char* name_of(Problem problem) {
   switch (problem) {
@@ -32,6 +36,7 @@ class Reader {
  public:
   explicit Reader(std::string path) : path_(std::move(path)) {
     const std::string text = read_file(path_, kMaxConfigBytes);
+    if (nests_too_deep(text)) fail("the file", kNestsTooDeep);
     json_ = Json::parse(text, nullptr, /*allow_exceptions=*/false);
     if (!json_.is_object()) fail("the file", "it is not a JSON object");
   }
@@ -42,12 +47,12 @@ class Reader {
 
   bool has(const char* key) const { return json_.contains(key) && !json_[key].is_null(); }
 
-  void size(const char* key, int& value, int low = 1) const {
+  void size(const char* key, int& value, int low = 1, int high = kMaxDimension) const {
     if (!has(key)) return;
     if (!json_[key].is_number_integer()) fail(quoted(key), "it is not a whole number");
     const auto number = json_[key].get<std::int64_t>();
-    if (number < low || number > kMaxDimension) {
-      fail(quoted(key), fmt::format("{} is not between {} and {}", number, low, kMaxDimension));
+    if (number < low || number > high) {
+      fail(quoted(key), fmt::format("{} is not between {} and {}", number, low, high));
     }
     value = static_cast<int>(number);
   }
@@ -89,7 +94,7 @@ class Reader {
       }
     } else if (has("num_labels")) {
       int count = 0;
-      size("num_labels", count);
+      size("num_labels", count, 1, kMaxLabels);
       for (int id = 0; id < count; ++id) names.push_back(fmt::format("LABEL_{}", id));
     }
     return names;
@@ -139,7 +144,7 @@ Problem problem_named(const Reader& reader, std::size_t labels) {
 void read_bert(const Reader& reader, ModelConfig& config) {
   config.type = ModelType::kBert;
   reader.size("hidden_size", config.hidden_size);
-  reader.size("num_hidden_layers", config.layers);
+  reader.size("num_hidden_layers", config.layers, 1, kMaxLayers);
   reader.size("num_attention_heads", config.heads);
   reader.size("intermediate_size", config.intermediate_size);
   reader.size("type_vocab_size", config.type_vocab_size);
@@ -165,7 +170,7 @@ void read_distilbert(const Reader& reader, ModelConfig& config) {
   config.classifier_dropout = 0.2;
   config.type_vocab_size = 0;
   reader.size("dim", config.hidden_size);
-  reader.size("n_layers", config.layers);
+  reader.size("n_layers", config.layers, 1, kMaxLayers);
   reader.size("n_heads", config.heads);
   reader.size("hidden_dim", config.intermediate_size);
   reader.real("dropout", config.hidden_dropout, 0, 1);
@@ -213,6 +218,19 @@ void add_bert(Json& json, const ModelConfig& config) {
   json["position_embedding_type"] = "absolute";
 }
 
+// About as many as layout_parameters() will place.
+void check_parameters(const Reader& reader, const ModelConfig& config) {
+  const double hidden = config.hidden_size;
+  const double rows = static_cast<double>(config.vocab_size) + config.max_positions +
+                      config.type_vocab_size + static_cast<double>(config.labels.size());
+  const double layer = hidden * (4 * hidden + 2.0 * config.intermediate_size);
+  const double parameters = hidden * rows + config.layers * layer;
+  if (parameters > kMaxParameters) {
+    reader.fail("its sizes", fmt::format("the model would have {:.3g} parameters, more than {:.3g}",
+                                         parameters, kMaxParameters));
+  }
+}
+
 void add_distilbert(Json& json, const ModelConfig& config) {
   json["architectures"] = {fmt::format("DistilBert{}", task_suffix(config.task))};
   json["model_type"] = "distilbert";
@@ -251,6 +269,7 @@ ModelConfig read_model_config(const std::string& folder) {
     reader.fail("the number of heads", fmt::format("hidden size {} is not divisible by {} heads",
                                                    config.hidden_size, config.heads));
   }
+  check_parameters(reader, config);
   return config;
 }
 

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "trainer/event_file.h"
+#include "trainer/json_depth.h"
 
 namespace dtl::trainer {
 namespace {
@@ -20,6 +21,7 @@ namespace {
 using Json = nlohmann::json;  // sorted keys, as run_glue's files have them
 
 constexpr std::size_t kMaxResultsBytes = 1 << 20;
+constexpr double kMaxCount = 9e15;  // a double holds every whole number up to there
 
 // transformers rounds times to 0.1 ms and rates to 0.001.
 double rounded(double value, double scale) {
@@ -58,6 +60,14 @@ std::vector<std::pair<std::string, double>> scalars_of(const Json& row) {
                          value.get<double>());
   }
   return scalars;
+}
+
+// Steps or tokens, also written as 10.0. Nothing for what is no such number.
+std::optional<std::int64_t> count_in(const Json& value) {
+  if (!value.is_number()) return std::nullopt;
+  const auto number = value.get<double>();
+  if (!(number >= 0 && number <= kMaxCount)) return std::nullopt;
+  return value.get<std::int64_t>();
 }
 
 // The N of .../checkpoint-N; 0 where the path ends otherwise.
@@ -106,7 +116,7 @@ Json Results::Impl::all_results() const {
   Json all = Json::object();
   if (std::filesystem::exists(path("all_results.json"))) {
     const std::string text = read_file(path("all_results.json"), kMaxResultsBytes);
-    const Json old = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+    const Json old = nests_too_deep(text) ? Json() : Json::parse(text, nullptr, false);
     if (old.is_object()) all = old;
   }
   for (const Json* part : {&training, &evaluation, &prediction}) all.update(*part);
@@ -219,36 +229,43 @@ std::string Results::state_text() const {
 }
 
 Results::Restored Results::restore(const std::string& text, const std::string& place) {
+  const std::string attempted = place + ": cannot resume";
+  if (nests_too_deep(text)) throw Error(Exit::kBadInput, attempted, kNestsTooDeep);
+  const auto count = [&](const Json& value, const char* key) {
+    const auto number = count_in(value);
+    if (!number) throw Error(Exit::kBadInput, attempted, fmt::format("'{}' is no count", key));
+    return *number;
+  };
   Restored r;
   Json rows;
   try {
     const Json state = Json::parse(text);
     rows = state.at("log_history");
-    r.step = state.at("global_step").get<std::int64_t>();
+    r.step = count(state.at("global_step"), "global_step");
     r.epoch = state.at("epoch").get<double>();
     r.flops = state.value("total_flos", 0.0);
-    r.tokens = state.value("num_input_tokens_seen", std::int64_t{0});
+    r.tokens = count(state.value("num_input_tokens_seen", Json(0)), "num_input_tokens_seen");
     const Json checkpoint = state.value("best_model_checkpoint", Json());
     if (checkpoint.is_string()) r.best_checkpoint = checkpoint.get<std::string>();
     const std::int64_t saved = step_of_checkpoint(r.best_checkpoint);
     if (const Json metric = state.value("best_metric", Json()); metric.is_number()) {
       const Json at = state.value("best_global_step", Json());  // younger than best_metric
-      r.best.best = {metric.get<double>(), at.is_number() ? at.get<std::int64_t>() : saved};
+      r.best.best = {metric.get<double>(), at.is_null() ? saved : count(at, "best_global_step")};
       if (saved > 0) r.best.best_saved = RunPolicy::Best{metric.get<double>(), saved};
     }
     const std::string key = "eval_" + impl_->policy.metric;
     for (const Json& row : rows) {  // of what was saved there may be a worse figure than the best
-      const bool there = row.value("step", std::int64_t{0}) == saved && row.contains(key);
+      const bool there = count_in(row.value("step", Json(0))) == saved && row.contains(key);
       if (there && r.best.best_saved && row[key].is_number()) {
         r.best.best_saved->metric = row[key].get<double>();
       }
     }
-    r.best.without_better = state.value(
+    const auto counter =
         "/stateful_callbacks/EarlyStoppingCallback/attributes/"
-        "early_stopping_patience_counter"_json_pointer,
-        std::int64_t{0});
+        "early_stopping_patience_counter"_json_pointer;
+    r.best.without_better = count(state.value(counter, Json(0)), "early_stopping_patience_counter");
   } catch (const Json::exception& error) {
-    throw Error(Exit::kBadInput, place + ": cannot resume", error.what());
+    throw Error(Exit::kBadInput, attempted, error.what());
   }
   impl_->history = Json::array();
   for (const Json& row : rows) {

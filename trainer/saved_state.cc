@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "trainer/checkpoint.h"
+#include "trainer/json_depth.h"
 #include "trainer/safetensors.h"
 
 namespace dtl::trainer {
@@ -57,9 +58,10 @@ std::string text_of(const RunIdentity& run, std::int64_t step) {
 // training_state.json, with errors that name file and key.
 class StateText {
  public:
-  explicit StateText(const std::string& path)
-      : path_(path),
-        json_(Json::parse(read_file(path, kMaxStateBytes), nullptr, /*allow_exceptions=*/false)) {
+  explicit StateText(const std::string& path) : path_(path) {
+    const std::string text = read_file(path, kMaxStateBytes);
+    if (nests_too_deep(text)) fail(kNestsTooDeep);
+    json_ = Json::parse(text, nullptr, /*allow_exceptions=*/false);
     if (!json_.is_object()) fail("it is not a JSON object");
     int format = 0;
     get("format", format);

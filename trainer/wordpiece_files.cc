@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "trainer/json_depth.h"
 #include "trainer/unicode.h"
 
 namespace dtl::trainer {
@@ -20,6 +21,7 @@ using OrderedJson = nlohmann::ordered_json;  // for writing: keys in the order p
 
 constexpr std::size_t kMaxFileBytes = 256 << 20;  // tokenizer.json of 250,000 tokens has 10 MB
 constexpr std::int64_t kMaxId = 1 << 24;
+constexpr std::size_t kSparse = 8, kFewTokens = 1000;  // ids may leave gaps, but each takes memory
 
 [[noreturn]] void fail(const std::string& path, const std::string& reason) {
   throw Error(Exit::kBadInput, fmt::format("{}: cannot use this tokenizer", path), reason);
@@ -30,7 +32,9 @@ bool exists(const std::string& path) {
 }
 
 Json parse_object(const std::string& path) {
-  Json json = Json::parse(read_file(path, kMaxFileBytes), nullptr, /*allow_exceptions=*/false);
+  const std::string bytes = read_file(path, kMaxFileBytes);
+  if (nests_too_deep(bytes)) fail(path, kNestsTooDeep);
+  Json json = Json::parse(bytes, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object()) fail(path, "it is not a JSON object");
   return json;
 }
@@ -74,20 +78,33 @@ void read_model(const std::string& path, const Json& json, TokenizerRules& rules
   if (has(json, "max_input_chars_per_word")) {
     rules.max_word_characters = id_in(path, json["max_input_chars_per_word"]);
   }
+  const std::size_t most = kSparse * json["vocab"].size() + kFewTokens;
   for (const auto& [token, value] : json["vocab"].items()) {
     const auto id = static_cast<std::size_t>(id_in(path, value));
+    if (id >= most) {
+      fail(path,
+           fmt::format("a token has the id {} in a vocabulary of {}", id, json["vocab"].size()));
+    }
     if (id >= rules.vocabulary.size()) rules.vocabulary.resize(id + 1);
     rules.vocabulary[id] = token;
   }
+}
+
+// Of a pair such as ["[CLS]", 101].
+std::string first_text(const std::string& path, const Json& json, const char* key) {
+  const bool there = has(json, key) && json[key].is_array() && !json[key].empty();
+  if (!there || !json[key][0].is_string()) {
+    fail(path, fmt::format("its post_processor has no {}", key));
+  }
+  return json[key][0].get<std::string>();
 }
 
 // The only template that BERT uses: [CLS] A [SEP] and [CLS] A [SEP] B [SEP].
 void read_template(const std::string& path, const Json& json, TokenizerRules& rules) {
   const std::string type = text(json, "type", "none");
   if (type == "BertProcessing") {
-    if (!json["cls"].is_array() || !json["sep"].is_array()) fail(path, "cls or sep is missing");
-    rules.cls = json["cls"].at(0).get<std::string>();
-    rules.sep = json["sep"].at(0).get<std::string>();
+    rules.cls = first_text(path, json, "cls");
+    rules.sep = first_text(path, json, "sep");
     return;
   }
   if (type != "TemplateProcessing") fail(path, "its post_processor is " + type);
@@ -95,8 +112,8 @@ void read_template(const std::string& path, const Json& json, TokenizerRules& ru
   for (const char* key : {"single", "pair"}) {
     for (const Json& item : json.at(key)) {
       const Json& value = item.contains("Sequence") ? item.at("Sequence") : item.at("SpecialToken");
-      items.push_back(
-          fmt::format("{}:{}", value.at("id").get<std::string>(), value.at("type_id").get<int>()));
+      items.push_back(fmt::format("{}:{}", value.at("id").get<std::string>(),
+                                  id_in(path, value.at("type_id"))));
     }
   }
   if (items.empty()) fail(path, "its template is empty");

@@ -1,6 +1,7 @@
-// Mutates good hostfiles, host ranges, job files and pins, and checks what their parsers promise:
-// hosts within the bounds, or one Error that says where. A crash, another exception, an empty
-// answer or an error without a place is a failure, shown with the text that caused it.
+// Mutates good job files, program files and pins, and checks what their parsers promise: an answer
+// within its bounds, or one Error that says where. A crash, another exception, an empty answer or
+// an error without a place is a failure, shown with the text that caused it. What others write is
+// fuzzed by reader_fuzz.
 //   text_fuzz [ROUNDS [SEED]]      the same seed gives the same texts
 
 #include <fmt/format.h>
@@ -11,12 +12,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/fd.h"
-#include "base/limits.h"
 #include "base/text.h"
 #include "launcher/job_file.h"
-#include "plan/hostfile.h"
-#include "plan/hostlist.h"
 #include "plan/pin_domains.h"
 #include "plan/pin_request.h"
 #include "tests/fuzz/mutations.h"
@@ -86,20 +83,6 @@ bool says_where(const Error& error, const std::string& prefix) {
   return parse_integer(number, 1, INT32_MAX).has_value() && !error.reason().empty();
 }
 
-void check_hosts(const std::vector<Host>& hosts) {
-  if (hosts.empty()) throw std::runtime_error("no hosts and no error");
-  if (hosts.size() > kMaxHosts) throw std::runtime_error("too many hosts");
-  for (const Host& host : hosts) {
-    if (host.name.empty() || host.name[0] == '-' || host.user.starts_with('-') ||
-        host.name.find_first_of(" \t\r\n[]@,/=") != std::string::npos) {
-      throw std::runtime_error("bad host name: " + host.name);
-    }
-    if (host.slots && (*host.slots < 1 || *host.slots > kMaxRanks)) {
-      throw std::runtime_error("bad slots");
-    }
-  }
-}
-
 // Pins three ranks on two sockets of four cores with two threads each.
 void check_pins(const PinOptions& options, const Variables& set) {
   const PinRequest request = parse_pin_request(options, set);
@@ -125,24 +108,7 @@ struct Target {
 };
 
 std::vector<Target> targets() {
-  std::vector<std::string> hostfiles;
-  for (const char* name : {"names", "mpich", "openmpi", "ranges", "addresses", "ports", "machines",
-                           "windows", "own", "deepspeed", "slurm", "localhost"}) {
-    hostfiles.push_back(read_file(std::string(DTL_HOSTFILES) + "/" + name, kMaxHostfileBytes));
-  }
   return {
-      {"hostfile", "hosts:", hostfiles,
-       [](const std::string& text) { check_hosts(parse_hostfile(text, "hosts")); }},
-      {"-hosts",
-       "-hosts: column ",
-       {"a", "a,b:2", "n[01-04,07]:2,al@b", "[::1]:2,10.0.0.[1-4]"},
-       [](const std::string& text) { check_hosts(parse_host_option(text)); }},
-      {"hostlist",
-       "column ",
-       {"n[01-04,07]", "[n01-n04]", "r[1-2]n[1-2]", "[a-1-a-3,b]"},
-       [](const std::string& text) {
-         if (expand_hostlist(text).empty()) throw std::runtime_error("no names and no error");
-       }},
       {"job file",
        "job.toml:",
        {"ranks = 4\nranks_per_node = 2\ntimeout = 9\n[hosts]\nlist = [\"a:2\", \"b\"]\n",

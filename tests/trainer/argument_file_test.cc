@@ -82,6 +82,12 @@ TEST_F(ArgumentFile, MustBeAnObject) {
   EXPECT_THAT(complaint("b.toml", "seed 1\n"), HasSubstr("b.toml:1"));
 }
 
+TEST_F(ArgumentFile, MayNotNestDeeply) {
+  const std::string nested = std::string(100'000, '[') + std::string(100'000, ']');
+  EXPECT_THAT(complaint("a.json", "{\"seed\": " + nested + "}"),
+              HasSubstr("a.json: its lists and objects nest too deep"));
+}
+
 TEST_F(ArgumentFile, MustBeThere) {
   try {
     parse_settings({folder_.file("none.json")});

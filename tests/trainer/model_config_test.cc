@@ -75,6 +75,24 @@ TEST(ModelConfig, RefusesWhatCannotBeRun) {
   EXPECT_THAT(read_error("{"), HasSubstr("not a JSON object"));
 }
 
+TEST(ModelConfig, RefusesSizesThatNoMemoryHolds) {
+  EXPECT_THAT(read_error(R"({"model_type": "bert", "num_labels": 16777216})"),
+              HasSubstr("'num_labels': 16777216 is not between 1 and 1048576"));
+  EXPECT_THAT(read_error(R"({"model_type": "bert", "num_hidden_layers": 65536})"),
+              HasSubstr("'num_hidden_layers'"));
+  EXPECT_THAT(read_error(R"({"model_type": "distilbert", "n_layers": 65536})"),
+              HasSubstr("'n_layers'"));
+  EXPECT_THAT(read_error(R"({"model_type": "bert", "hidden_size": 16777216,
+                             "num_attention_heads": 1, "num_hidden_layers": 4096})"),
+              HasSubstr("the model would have"));
+}
+
+TEST(ModelConfig, RefusesDeepNesting) {
+  const std::string nested = std::string(100'000, '[') + std::string(100'000, ']');
+  EXPECT_THAT(read_error(R"({"model_type": "bert", "x": )" + nested + "}"),
+              HasSubstr("nest too deep"));
+}
+
 Problem problem_of(const std::string& rest) {
   return read(R"({"model_type": "bert", )" + rest + "}").problem;
 }

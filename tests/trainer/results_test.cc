@@ -205,6 +205,28 @@ TEST_F(ResultsTest, NameTheStateThatCannotBeRead) {
   }
 }
 
+TEST_F(ResultsTest, RefuseCountsThatAreNone) {
+  const auto complaint = [](const std::string& members) -> std::string {
+    try {
+      Results("").restore("{\"epoch\": 1, " + members + "}", "place");
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const std::string good = R"("log_history": [], "global_step": 5)";
+  EXPECT_EQ(complaint(good + R"(, "best_metric": 1, "best_global_step": 5.0)"), "");
+  EXPECT_EQ(complaint(R"("log_history": [{"step": 1e300}], "global_step": 5)"), "");
+  EXPECT_THAT(complaint(R"("log_history": [], "global_step": -1)"), HasSubstr("'global_step'"));
+  EXPECT_THAT(complaint(R"("log_history": [], "global_step": 1e300)"), HasSubstr("'global_step'"));
+  EXPECT_THAT(complaint(good + R"(, "num_input_tokens_seen": 1e300)"),
+              HasSubstr("'num_input_tokens_seen'"));
+  EXPECT_THAT(complaint(good + R"(, "best_metric": 1, "best_global_step": -1e300)"),
+              HasSubstr("'best_global_step'"));
+  EXPECT_THAT(complaint(good + ", \"x\": " + std::string(100'000, '[')),
+              HasSubstr("place: cannot resume: its lists and objects nest too deep"));
+}
+
 TEST_F(ResultsTest, WriteSettingsThatStartTheSameRun) {
   Results results(folder_.path());
   const Settings given = parse_settings({"--model_name_or_path", "m", "--do_train", "--train_file",

@@ -223,7 +223,10 @@ TEST(SavedState, NamesFileAndKeyOfDamage) {
   EXPECT_THAT(saved.complaint(), HasSubstr("'step' is negative"));
   saved.replace("\"format\": 1", "\"format\": 9");
   EXPECT_THAT(saved.complaint(), HasSubstr("its format is 9"));
+  saved.replace("\"format\": 9", "\"format\": " + std::string(100'000, '['));
+  EXPECT_THAT(saved.complaint(), HasSubstr("nest too deep"));
   saved.replace("{", "");
+  saved.replace(std::string(100'000, '['), "1");
   EXPECT_THAT(saved.complaint(), HasSubstr("not a JSON object"));
   std::filesystem::remove(saved.folder.file("training_state.json"));
   EXPECT_THAT(saved.complaint(), HasSubstr("no checkpoint of this program"));

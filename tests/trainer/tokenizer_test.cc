@@ -202,5 +202,41 @@ TEST(Tokenizer, NamesTheFileThatItCannotUse) {
               HasSubstr("but none"));
 }
 
+std::string with_template(const std::string& post_processor, const std::string& last_id = "4") {
+  return R"({"normalizer": {"type": "BertNormalizer"}, "pre_tokenizer":
+      {"type": "BertPreTokenizer"}, "model": {"type": "WordPiece", "vocab":
+      {"[PAD]": 0, "[UNK]": 1, "[CLS]": 2, "[SEP]": 3, "a": )" +
+         last_id + R"(}}, "post_processor": )" + post_processor + "}";
+}
+
+TEST(Tokenizer, RefusesAnOldTemplateWithoutItsTokens) {
+  EXPECT_THAT(load_error("tokenizer.json", with_template(R"({"type": "BertProcessing"})")),
+              HasSubstr("its post_processor has no cls"));
+  EXPECT_THAT(
+      load_error("tokenizer.json",
+                 with_template(R"({"type": "BertProcessing", "cls": ["[CLS]"], "sep": []})")),
+      HasSubstr("its post_processor has no sep"));
+  EXPECT_EQ(load_error("tokenizer.json", with_template(R"({"type": "BertProcessing",
+                                  "cls": ["[CLS]", 2], "sep": ["[SEP]", 3]})")),
+            "");
+}
+
+TEST(Tokenizer, RefusesATypeThatIsNoWholeNumber) {
+  EXPECT_THAT(load_error("tokenizer.json", with_template(R"({"type": "TemplateProcessing",
+                  "single": [{"Sequence": {"id": "A", "type_id": 1e300}}], "pair": []})")),
+              HasSubstr("1e+300 is not a token id"));
+}
+
+TEST(Tokenizer, RefusesIdsFarBeyondTheVocabulary) {
+  EXPECT_THAT(load_error("tokenizer.json", with_template("null", "16777216")),
+              HasSubstr("a token has the id 16777216 in a vocabulary of 5"));
+}
+
+TEST(Tokenizer, RefusesDeepNesting) {
+  const std::string nested = std::string(100'000, '[') + std::string(100'000, ']');
+  EXPECT_THAT(load_error("tokenizer.json", with_template(nested)), HasSubstr("nest too deep"));
+  EXPECT_THAT(load_error("tokenizer_config.json", nested), HasSubstr("nest too deep"));
+}
+
 }  // namespace
 }  // namespace dtl::trainer

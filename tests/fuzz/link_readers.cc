@@ -1,0 +1,181 @@
+// What comes through sockets: frames and marker lines between launcher and agent, handshakes,
+// control frames and headers of operations between ranks.
+
+#include <sys/socket.h>
+
+#include <cstring>
+
+#include "base/fd.h"
+#include "ring/control.h"
+#include "ring/dtring.h"
+#include "ring/handshake.h"
+#include "ring/operation_header.h"
+#include "tests/fuzz/reader.h"
+#include "tests/wire/examples.h"
+#include "wire/answer.h"
+#include "wire/crc32c.h"
+#include "wire/frame.h"
+#include "wire/greeting.h"
+
+namespace dtl::fuzz {
+namespace {
+
+bool is_version_error(const Error& error) {
+  return error.status() == Exit::kVersion && !error.reason().empty();
+}
+
+// A frame's length and checksum made right, as long as whole headers come: so that inputs reach the
+// messages' own decoders. What is behind the last frame stays.
+std::string repaired(std::string bytes) {
+  const auto put = [&](std::size_t at, std::uint32_t value) {
+    for (std::size_t i = 0; i < 4; ++i)
+      bytes[at + i] = static_cast<char>((value >> (8 * i)) & 0xff);
+  };
+  if (bytes.size() < kFrameHeaderBytes) return bytes;
+  put(0, static_cast<std::uint32_t>(bytes.size() - kFrameHeaderBytes));
+  put(8, crc32c(std::string_view(bytes).substr(kFrameHeaderBytes)));
+  put(12, 0);
+  return bytes;
+}
+
+// In two pieces, as sockets deliver. What it understood can be said again.
+void read_frames(const std::string& bytes) {
+  FrameReader reader;
+  std::uint32_t sequence = 0;
+  const std::size_t half = bytes.size() / 2;
+  for (const std::string& piece : {bytes.substr(0, half), bytes.substr(half)}) {
+    reader.feed(piece);
+    while (const auto message = reader.next()) {
+      FrameReader again;
+      again.feed(encode_frame(*message, 0));
+      require(again.next().has_value(), "a message that cannot be said again");
+      ++sequence;
+    }
+  }
+}
+
+std::vector<Reader> agent_readers() {
+  std::vector<std::string> frames;
+  for (const auto& [name, message] : example_messages()) frames.push_back(encode_frame(message, 0));
+  const std::string marker = to_line(Greeting{kProtocol, "0.1.0", std::string(32, 'a')});
+  return {{"frames", frames, {}, read_frames, is_version_error},
+          {"frame-bodies",
+           frames,
+           {std::string(4, '\xff'), std::string(4, '\0')},
+           [](const std::string& bytes) { read_frames(repaired(bytes)); },
+           is_version_error},
+          {"greeting",
+           {marker, "Welcome to n1\n" + marker + "rest"},
+           {"\nDTLAUNCH-AGENT ", "DTLAUNCH", "4294967296"},
+           [](const std::string& bytes) {
+             const auto found = find_greeting(bytes);
+             require(!found || found->greeting.nonce.size() == 32, "a nonce of another length");
+             require(!found || found->noise.size() + found->rest.size() < bytes.size(),
+                     "new bytes");
+           },
+           is_version_error},
+          {"answer",
+           {answer_line() + "text", "noise\n" + answer_line()},
+           {answer_line()},
+           [](const std::string& bytes) { (void)find_answer(bytes); },
+           is_version_error}};
+}
+
+// ---- the ring
+
+using ring::Progress;
+
+const ring::Identity& own_identity() {
+  static const ring::Identity identity{42, 4, 3, std::vector<std::uint8_t>(32, 1)};
+  return identity;
+}
+
+void say(int fd, const std::string& bytes) {
+  require(bytes.empty() || ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT) ==
+                               static_cast<ssize_t>(bytes.size()),
+          "the socket takes no more");
+}
+
+template <class T>
+std::string bytes_of(const T& value) {
+  return {reinterpret_cast<const char*>(&value), sizeof value};
+}
+
+// What the client's side says first.
+std::string client_hello() {
+  static const ring::Identity caller{42, 4, 2, std::vector<std::uint8_t>(32, 1)};
+  SocketPair pair = make_socketpair(SOCK_STREAM);
+  ring::ClientHandshake client(caller, 3, ring::Stream::kData, 0, std::move(pair.first));
+  require(client.step() == Progress::kAgain, "the client does not wait");
+  std::string bytes(sizeof(ring::Hello), '\0');
+  require(::recv(pair.second.get(), bytes.data(), bytes.size(), MSG_WAITALL) ==
+              static_cast<ssize_t>(bytes.size()),
+          "the hello is not whole");
+  return bytes;
+}
+
+// No input can know the secret's answer to a fresh nonce.
+void read_as_server(const std::string& bytes) {
+  SocketPair pair = make_socketpair(SOCK_STREAM);
+  ring::ServerHandshake server(own_identity(), std::move(pair.first));
+  say(pair.second.get(), bytes);
+  require(server.step() != Progress::kDone, "a stranger was let in");
+}
+
+void read_as_client(const std::string& bytes) {
+  SocketPair pair = make_socketpair(SOCK_STREAM);
+  ring::ClientHandshake client(own_identity(), 2, ring::Stream::kControl, 0, std::move(pair.first));
+  say(pair.second.get(), bytes);
+  const Progress progress = client.step();
+  require(progress != Progress::kDone, "a stranger was believed");
+  require(progress == Progress::kAgain || !client.reason().empty(), "a failure without a reason");
+}
+
+void read_control(const std::string& bytes) {
+  SocketPair pair = make_socketpair(SOCK_STREAM);
+  say(pair.second.get(), bytes);
+  pair.second.reset();
+  ring::FrameReader reader;
+  std::vector<ring::Frame> frames;
+  const ring::LineState state = reader.read(pair.first.get(), frames);
+  require(state != ring::LineState::kOpen, "a closed line is taken for open");
+  std::string again;
+  for (const ring::Frame& frame : frames) again += ring::encode(frame);
+  require(bytes.starts_with(again), "other frames than were sent");
+}
+
+void read_operation(const std::string& bytes) {
+  ring::OperationHeader header;
+  std::memcpy(static_cast<void*>(&header), bytes.data(), std::min(bytes.size(), sizeof header));
+  if (!ring::is_header(header)) return;
+  require(!ring::describe(header).empty(), "no description");
+  require(ring::same_operation(header, header), "another operation than itself");
+}
+
+std::vector<Reader> ring_readers() {
+  const ring::Reply reply{0x72745444, DT_ABI, {}, {}};
+  ring::OperationHeader header;
+  header.magic = ring::kOperationMagic;
+  header.opcode = ring::Opcode::kAllreduce;
+  header.count = 12;
+  std::string control;
+  using Kind = ring::FrameKind;
+  for (const Kind kind : {Kind::kJoin, Kind::kTable, Kind::kFail, Kind::kBye, Kind::kNodes}) {
+    control += ring::encode({kind, 1, 2, 3, "text"});
+  }
+  const auto never = [](const Error&) { return false; };  // they do not throw
+  return {{"ring-server", {client_hello() + std::string(32, 'p')}, {}, read_as_server, never},
+          {"ring-client", {bytes_of(reply)}, {}, read_as_client, never},
+          {"ring-control", {control}, {std::string(4, '\xff')}, read_control, never},
+          {"ring-operation", {bytes_of(header)}, {}, read_operation, never}};
+}
+
+}  // namespace
+
+std::vector<Reader> link_readers() {
+  std::vector<Reader> readers = agent_readers();
+  for (Reader& one : ring_readers()) readers.push_back(std::move(one));
+  return readers;
+}
+
+}  // namespace dtl::fuzz

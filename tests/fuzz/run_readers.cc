@@ -1,0 +1,103 @@
+// What a run of the trainer is told and finds again: files of options, training_state.json,
+// transformers' trainer_state.json.
+
+#include <memory>
+
+#include "base/fd.h"
+#include "tests/fuzz/reader.h"
+#include "trainer/argument_file.h"
+#include "trainer/checkpoint.h"
+#include "trainer/results.h"
+#include "trainer/saved_state.h"
+
+namespace dtl::fuzz {
+namespace {
+
+using namespace trainer;
+
+Reader options_reader(const Folder& folder, const std::string& file,
+                      std::vector<std::string> seeds) {
+  return {file,
+          std::move(seeds),
+          {"true", "null", "1e999", "99999999999999999999", "[\"a\"]", "'''", "\"\"\"", "[[a]]",
+           "{a=1}", "a.b", "2024-02-30", "0x7f", "\\u0000", "\\UFFFFFFFF", "inf", "-nan", "\xff"},
+          [&folder, file](const std::string& bytes) {
+            for (const FileArgument& argument : read_argument_file(folder.write(file, bytes))) {
+              require(!argument.value.empty(), "an option without a value");
+              require(!argument.where.empty(), "an option from nowhere");
+            }
+          },
+          names(folder.file(file))};
+}
+
+ModelConfig small_model() {
+  ModelConfig config;
+  config.vocab_size = 5;
+  config.hidden_size = config.intermediate_size = 4;
+  config.layers = config.heads = 1;
+  config.max_positions = 4;
+  config.labels = {"no", "yes"};
+  return config;
+}
+
+// A checkpoint of which one file is the input.
+struct SavedRun {
+  SavedRun() {
+    write_training_state(
+        folder.path(), small_model(), layout, {},
+        state_at_start(std::vector<float>(static_cast<std::size_t>(layout.total))));
+  }
+  Folder folder;
+  ParameterLayout layout = layout_parameters(small_model());
+};
+
+Reader saved_state_reader() {
+  const auto run = std::make_shared<const SavedRun>();
+  const std::string file = "training_state.json";
+  return {file,
+          {read_file(run->folder.file(file), 1 << 20)},
+          {"18446744073709551616", "-1", "1e999", "null", "cosine", "adamw_hf", "\"\""},
+          [run, file](const std::string& bytes) {
+            run->folder.write(file, bytes);
+            const TrainingState state = read_training_state(run->folder.path(), run->layout, {});
+            require(state.step >= 0, "a step before the first");
+            require(state.m.size() == static_cast<std::size_t>(run->layout.total), "moments");
+          },
+          names(run->folder.path())};
+}
+
+Reader trainer_state_reader() {
+  const std::string file = "trainer_state.json";
+  PolicySettings policy;
+  policy.metric = "loss";
+  return {file,
+          {R"({"epoch":1.5,"global_step":10,"best_metric":0.25,"best_global_step":5,)"
+           R"("best_model_checkpoint":"out/checkpoint-5","total_flos":1e9,)"
+           R"("num_input_tokens_seen":7,"log_history":[{"step":5,"epoch":0.5,"eval_loss":0.25},)"
+           R"({"step":10,"loss":0.5}],"stateful_callbacks":{"EarlyStoppingCallback":{"args":{},)"
+           R"("attributes":{"early_stopping_patience_counter":1}}}})",
+           R"({"epoch":0,"global_step":0,"log_history":[]})"},
+          {"1e300", "-1e300", "1e999", "18446744073709551615", "-1", "null", "{}", "checkpoint-"},
+          [policy, file](const std::string& bytes) {
+            Results results("");
+            results.start({}, policy);
+            const Results::Restored restored = results.restore(bytes, file);
+            require(!results.state_text().empty(), "nothing to save");
+            require(restored.step >= 0, "a step before the first");
+          },
+          names(file)};
+}
+
+}  // namespace
+
+std::vector<Reader> run_readers(const Folder& folder) {
+  return {options_reader(folder, "options.json",
+                         {R"({"--model-name": "m", "max_steps": 3, "learning_rate": 2e-5,)"
+                          R"( "do_train": true, "x": ["a", "b"], "y": null})"}),
+          options_reader(folder, "options.toml",
+                         {"max_steps = 10\nlearning_rate = 2e-5\ndo_train = true\n"
+                          "x = \"\"\"y\nz\"\"\"\n\"y\" = 'b'\n"}),
+          saved_state_reader(), trainer_state_reader()};
+}
+
+}  // namespace dtl::fuzz
