@@ -6,6 +6,8 @@
 #include <map>
 #include <numeric>
 
+#include "trainer/plain_nan.h"
+
 namespace dtl::trainer {
 namespace {
 
@@ -137,7 +139,7 @@ double mean_squared_error(Numbers truth, Numbers answers) {
     const double d = static_cast<double>(truth[i]) - static_cast<double>(answers[i]);
     sum += d * d;
   }
-  return share(sum, truth.size());
+  return plain_nan(share(sum, truth.size()));
 }
 
 double pearson(Numbers truth, Numbers answers) {
@@ -168,13 +170,13 @@ double mean_loss(Problem problem, const Examples& examples, std::span<const floa
       sum += binary_cross_entropy(static_cast<double>(logits[i]),
                                   static_cast<double>(examples.targets[i]));
     }
-    return share(sum, logits.size());
+    return plain_nan(share(sum, logits.size()));
   }
   const std::size_t classes = classes_of(examples, logits);
   for (std::size_t i = 0; i < examples.labels.size(); ++i) {
     sum += cross_entropy(logits.data() + i * classes, classes, examples.labels[i]);
   }
-  return share(sum, examples.labels.size());
+  return plain_nan(share(sum, examples.labels.size()));
 }
 
 MetricList task_metrics(const std::string& task, Problem problem, const Examples& examples,

@@ -1,6 +1,7 @@
 #pragma once
 // Figures of merit from logits [N, C] and what was to be learnt, by the formulas of scikit-learn
-// and scipy that Hugging Face's `evaluate` uses. Pure functions; undefined figures are NaN.
+// and scipy that Hugging Face's `evaluate` uses. Pure functions; undefined figures are NaN,
+// without a sign.
 
 #include <cstdint>
 #include <span>

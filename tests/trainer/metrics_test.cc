@@ -62,6 +62,19 @@ TEST(Metrics, ComputesTheLossOfEachProblem) {
   EXPECT_NEAR(mean_loss(Problem::kMultiLabel, examples, Floats{800, 0}), std::log(2.0) / 2, 1e-12);
 }
 
+TEST(Metrics, GiveALossThatIsNotANumberWithoutASign) {
+  Examples examples;
+  examples.labels = {1};
+  examples.targets = {1, 0};
+  const float negative = std::copysign(NAN, -1.0F);
+  for (const Problem problem :
+       {Problem::kSingleLabel, Problem::kMultiLabel, Problem::kRegression}) {
+    const double loss = mean_loss(problem, examples, Floats{negative, negative});
+    EXPECT_TRUE(std::isnan(loss));
+    EXPECT_FALSE(std::signbit(loss)) << static_cast<int>(problem);
+  }
+}
+
 TEST(Metrics, FollowsTheTask) {
   Examples examples;
   examples.labels = {1, 0, 1, 1};
