@@ -41,7 +41,7 @@ Texts read_glue_texts(const Settings& s, const GlueTask& task) {
   const auto read = [&](Split split, const std::string& given, std::int64_t limit,
                         std::vector<TextDataset>& sets, std::vector<std::string>& suffixes) {
     std::vector<GlueFile> files{{given, ""}};
-    if (given.empty()) files = glue_files(task, s.data_dir, split);
+    if (given.empty()) files = find_glue_files(task, s.data_dir, split);
     for (const GlueFile& file : files) {
       sets.push_back(read_glue(task, file, split, limit));
       suffixes.push_back(file.suffix);

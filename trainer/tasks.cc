@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <memory>
 
 #include "base/error.h"
@@ -13,6 +14,8 @@
 
 namespace dtl::trainer {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxFileBytes = std::size_t{16} << 30;
 
@@ -76,6 +79,43 @@ void read_label(const GlueTask& task, const std::string& path, const std::string
   example.label = task.labels[static_cast<std::size_t>(id.value_or(0))];
 }
 
+bool exists(const std::string& path) {
+  std::error_code ignored;  // what cannot be looked at cannot be opened, either, and that says why
+  const fs::file_status status = fs::status(path, ignored);
+  return status.type() != fs::file_type::not_found;
+}
+
+// Where the files are in GLUE's archive, "SST-2" for sst2; empty where `folder` has no such folder.
+std::string archive_folder(const GlueTask& task, const std::string& folder) {
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
+    std::string name = to_lower(entry.path().filename().string());
+    name.erase(std::remove(name.begin(), name.end(), '-'), name.end());
+    if (name == task.name && entry.is_directory(ignored)) return entry.path().string();
+  }
+  return "";
+}
+
+[[noreturn]] void fail_without(const GlueTask& task, const std::string& folder, Split split,
+                               const std::string& missing) {
+  std::vector<std::string> names;
+  for (const Split each : {Split::kTrain, Split::kValidation, Split::kTest}) {
+    for (const GlueFile& file : glue_files(task, "", each)) names.push_back(file.path.substr(1));
+  }
+  const std::string option = split == Split::kTrain  ? "--train_file"
+                             : split == Split::kTest ? "--test_file"
+                                                     : "--validation_file";
+  const std::string nearby = archive_folder(task, folder);
+  throw Error(Exit::kBadInput, fmt::format("--data_dir {}: cannot read {}", folder, task.name),
+              exists(folder) ? fmt::format("there is no file {}", missing)
+                             : std::string("there is no such folder"),
+              nearby.empty()
+                  ? fmt::format("--data_dir with the folder that has GLUE's {}, or {} with a file "
+                                "in any place",
+                                join(names, ", "), option)
+                  : "--data_dir " + nearby);
+}
+
 }  // namespace
 
 std::span<const GlueTask> glue_tasks() {
@@ -132,6 +172,15 @@ std::vector<GlueFile> glue_files(const GlueTask& task, const std::string& folder
   if (task.name != "mnli") return {{fmt::format("{}/{}.tsv", folder, name), ""}};
   return {{fmt::format("{}/{}_matched.tsv", folder, name), ""},
           {fmt::format("{}/{}_mismatched.tsv", folder, name), "-mm"}};
+}
+
+std::vector<GlueFile> find_glue_files(const GlueTask& task, const std::string& folder,
+                                      Split split) {
+  const std::vector<GlueFile> files = glue_files(task, folder, split);
+  for (const GlueFile& file : files) {
+    if (!exists(file.path)) fail_without(task, folder, split, file.path);
+  }
+  return files;
 }
 
 TextDataset read_glue(const GlueTask& task, const GlueFile& file, Split split, std::int64_t limit) {

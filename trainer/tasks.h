@@ -33,6 +33,8 @@ struct GlueFile {
 // train.tsv; dev.tsv; test.tsv; mnli has dev_matched.tsv and dev_mismatched.tsv (test alike).
 // `folder` holds the task's files. Nothing is opened.
 std::vector<GlueFile> glue_files(const GlueTask& task, const std::string& folder, Split split);
+// The same; Error(kBadInput) says which files were expected where, unless all of them exist.
+std::vector<GlueFile> find_glue_files(const GlueTask& task, const std::string& folder, Split split);
 
 // Labels are given as the task's names, whether the file has names or 0, 1. A test file has none.
 // Rows of qqp that end early are dropped and counted, as the `glue` data set does; elsewhere they

@@ -137,6 +137,40 @@ TEST(GlueTask, NamesFileAndLineOfWhatIsWrong) {
   EXPECT_THAT(read_error("sst2", Split::kTrain, header), HasSubstr("no rows"));
 }
 
+std::string missing_error(const std::string& task, const std::string& folder, Split split) {
+  try {
+    find_glue_files(glue_task(task), folder, split);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.status(), Exit::kBadInput);
+    return error.what();
+  }
+  ADD_FAILURE() << "accepted";
+  return "";
+}
+
+TEST(GlueFolder, SaysWhichFilesAreExpectedWhereOneIsMissing) {
+  const TemporaryFolder folder;
+  const std::string& path = folder.path();
+  EXPECT_THAT(missing_error("rte", "/nowhere/RTE", Split::kTrain),
+              testing::AllOf(HasSubstr("--data_dir /nowhere/RTE: cannot read rte: there is no such "
+                                       "folder. Try: "),
+                             HasSubstr("train.tsv, dev.tsv, test.tsv"), HasSubstr("--train_file")));
+  folder.write("dev_matched.tsv", "");
+  EXPECT_THAT(missing_error("mnli", path, Split::kValidation),
+              testing::AllOf(HasSubstr("there is no file " + path + "/dev_mismatched.tsv"),
+                             HasSubstr("train.tsv, dev_matched.tsv, dev_mismatched.tsv, "),
+                             HasSubstr("--validation_file")));
+  folder.write("test.tsv", "");
+  EXPECT_EQ(find_glue_files(glue_task("rte"), path, Split::kTest)[0].path, path + "/test.tsv");
+}
+
+TEST(GlueFolder, IsLookedForBelowTheOneThatIsNamed) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder.file("SST-2"));
+  EXPECT_THAT(missing_error("sst2", folder.path(), Split::kTrain),
+              testing::EndsWith("Try: --data_dir " + folder.file("SST-2")));
+}
+
 TEST(GlueTask, SuggestsANameThatIsNear) {
   try {
     glue_task("mrpcs");
