@@ -22,12 +22,13 @@ class Lines {
  public:
   Lines(std::string path, std::string bytes) : path_(std::move(path)), bytes_(std::move(bytes)) {
     if (bytes_.starts_with("\xEF\xBB\xBF")) at_ = 3;
+    if (bytes_.find('\n') == std::string::npos) line_end_ = '\r';
   }
 
   // The next line without its end, or nothing at the end of the file.
   std::optional<std::string_view> next() {
     if (at_ >= bytes_.size()) return std::nullopt;
-    const std::size_t end = std::min(bytes_.find('\n', at_), bytes_.size());
+    const std::size_t end = std::min(bytes_.find(line_end_, at_), bytes_.size());
     std::string_view line = std::string_view(bytes_).substr(at_, end - at_);
     if (line.ends_with('\r')) line.remove_suffix(1);
     at_ = end + 1;
@@ -52,6 +53,7 @@ class Lines {
  private:
   std::string path_, bytes_;
   std::size_t at_ = 0;
+  char line_end_ = '\n';
   int number_ = 0;
 };
 
@@ -215,6 +217,10 @@ std::unique_ptr<RowReader> make_row_reader(const std::string& path, std::string 
   }
   throw Error(Exit::kBadInput, fmt::format("cannot read the data set '{}'", path),
               "its name does not end in .tsv, .csv, .json or .jsonl");
+}
+
+std::unique_ptr<RowReader> make_tsv_reader(const std::string& path, std::string bytes) {
+  return std::make_unique<TsvRows>(Lines(path, std::move(bytes)));
 }
 
 }  // namespace dtl::trainer

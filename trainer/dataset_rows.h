@@ -18,9 +18,12 @@ class RowReader {
 };
 
 // By the ending of `path`: .tsv, .csv, .json or .jsonl. A byte order mark is skipped; lines end in
-// LF or CR LF; empty lines are no rows; bytes that are not UTF-8, and NUL, are errors. A JSON list
-// becomes a field with list_delimiter between its elements; without a delimiter it is an error.
+// LF or CR LF, or in CR where a file has no LF; empty lines are no rows; bytes that are not UTF-8,
+// and NUL, are errors. A JSON list becomes a field with list_delimiter between its elements;
+// without a delimiter it is an error.
 std::unique_ptr<RowReader> make_row_reader(const std::string& path, std::string bytes,
                                            char list_delimiter = '\0');
+// As a .tsv, whatever the name is.
+std::unique_ptr<RowReader> make_tsv_reader(const std::string& path, std::string bytes);
 
 }  // namespace dtl::trainer

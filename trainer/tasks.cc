@@ -85,6 +85,18 @@ bool exists(const std::string& path) {
   return status.type() != fs::file_type::not_found;
 }
 
+// The published file to read instead of GLUE's, or the empty text. GLUE's dev.tsv is a part of the
+// published training file, so the two never come together.
+std::string original_file(const GlueTask& task, const std::string& folder, Split split) {
+  if (task.name != "mrpc") return "";
+  const bool has_glues = split == Split::kTest
+                             ? exists(folder + "/test.tsv")
+                             : exists(folder + "/train.tsv") || exists(folder + "/dev.tsv");
+  const std::string path =
+      fmt::format("{}/msr_paraphrase_{}.txt", folder, split == Split::kTrain ? "train" : "test");
+  return !has_glues && exists(path) ? path : "";
+}
+
 // Where the files are in GLUE's archive, "SST-2" for sst2; empty where `folder` has no such folder.
 std::string archive_folder(const GlueTask& task, const std::string& folder) {
   std::error_code ignored;
@@ -102,6 +114,7 @@ std::string archive_folder(const GlueTask& task, const std::string& folder) {
   for (const Split each : {Split::kTrain, Split::kValidation, Split::kTest}) {
     for (const GlueFile& file : glue_files(task, "", each)) names.push_back(file.path.substr(1));
   }
+  if (task.name == "mrpc") names.emplace_back("or msr_paraphrase_train.txt, _test.txt");
   const std::string option = split == Split::kTrain  ? "--train_file"
                              : split == Split::kTest ? "--test_file"
                                                      : "--validation_file";
@@ -177,6 +190,8 @@ std::vector<GlueFile> glue_files(const GlueTask& task, const std::string& folder
 std::vector<GlueFile> find_glue_files(const GlueTask& task, const std::string& folder,
                                       Split split) {
   const std::vector<GlueFile> files = glue_files(task, folder, split);
+  const std::string original = original_file(task, folder, split);
+  if (!original.empty()) return {{original, ""}};
   for (const GlueFile& file : files) {
     if (!exists(file.path)) fail_without(task, folder, split, file.path);
   }
@@ -185,7 +200,9 @@ std::vector<GlueFile> find_glue_files(const GlueTask& task, const std::string& f
 
 TextDataset read_glue(const GlueTask& task, const GlueFile& file, Split split, std::int64_t limit) {
   const std::string& path = file.path;
-  const auto rows = make_row_reader(path, read_file(path, kMaxFileBytes));
+  std::string bytes = read_file(path, kMaxFileBytes);
+  const auto rows = path.ends_with(".txt") ? make_tsv_reader(path, std::move(bytes))
+                                           : make_row_reader(path, std::move(bytes));
   const Columns columns = find_columns(task, path, split, *rows);
   TextDataset dataset{.pairs = !task.second.empty(),
                       .problem = task.problem,
