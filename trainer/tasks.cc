@@ -59,8 +59,8 @@ Columns find_columns(const GlueTask& task, const std::string& path, Split split,
 void read_label(const GlueTask& task, const std::string& path, const std::string& field,
                 TextExample& example) {
   const auto fail = [&](const std::string& reason) {
-    throw Error(Exit::kBadInput, fmt::format("{}:{}: cannot read this row", path, example.line),
-                reason);
+    throw Error(Exit::kBadInput,
+                row_place(path, example.line, example.element) + ": cannot read this row", reason);
   };
   example.label = field;
   if (task.problem == Problem::kRegression) {
@@ -216,12 +216,14 @@ TextDataset read_glue(const GlueTask& task, const GlueFile& file, Split split, s
       continue;
     }
     if (row.size() != columns.count) {
-      throw Error(Exit::kBadInput, fmt::format("{}:{}: cannot read this row", path, rows->line()),
+      throw Error(Exit::kBadInput,
+                  row_place(path, rows->line(), rows->element()) + ": cannot read this row",
                   fmt::format("it has {} fields, {} has {}", row.size(),
                               has_header(task, split) ? "the header" : task.name, columns.count));
     }
     TextExample example;
     example.line = rows->line();
+    example.element = rows->element();
     example.first = std::move(row[columns.first]);
     if (dataset.pairs) example.second = std::move(row[columns.second]);
     if (dataset.labelled) read_label(task, path, row[columns.label], example);
