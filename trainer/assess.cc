@@ -21,7 +21,7 @@ MetricList answer_metrics(const Settings& s, const Questioned& set,
 
 MetricList label_metrics(const Settings& s, const ModelConfig& config, const Questioned& set,
                          const std::vector<float>& logits) {
-  MetricList all = {{"loss", mean_loss(config.problem, set.examples, logits)}};
+  MetricList all = {{"loss", mean_loss(config.problem, set.examples, logits, s.label_smoothing)}};
   const MetricList figures = task_metrics(s.task_name, config.problem, set.examples, logits);
   all.insert(all.end(), figures.begin(), figures.end());
   return all;
