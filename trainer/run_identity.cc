@@ -78,7 +78,7 @@ void compare_optimizers(Comparison& compare, const OptimizerSettings& saved,
 }  // namespace
 
 RunIdentity identity_of(const TrainSettings& settings, const Examples& examples,
-                        std::optional<Precision> precision) {
+                        Precision precision) {
   RunIdentity identity;
   identity.seed = settings.seed;
   identity.global_batch = settings.global_batch;

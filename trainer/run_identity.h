@@ -24,7 +24,7 @@ struct RunIdentity {
 };
 
 RunIdentity identity_of(const TrainSettings& settings, const Examples& examples,
-                        std::optional<Precision> precision = std::nullopt);
+                        Precision precision);
 
 // "fp32", "bf16", "bf16=emulate"; and back.
 std::string_view precision_name(Precision precision);

@@ -120,6 +120,11 @@ def main():
         check("absent.tsv" in lost[0][2] and lost[1][2] == lost[2][2] == "",
               "rank 0 names the file, the others stay silent", lost)
 
+        again = run(2, folders, *job, "four", "--resume_from_checkpoint", "--bf16=emulate")
+        check([rank[0] for rank in again] == [65] * 2 and
+              "the precision (--bf16) was fp32 and is bf16=emulate" in again[0][2],
+              "a run goes on with the precision that it began with", again)
+
         torn = run(2, folders, *job, "torn", "--eval_strategy", "steps", "--eval_steps", "1",
                    "--learning_rate", "1e30", "--max_grad_norm", "0")
         check([rank[0] for rank in torn] == [65] * 2 and
