@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "base/text.h"
+#include "trainer/plain_nan.h"
 #include "trainer/squad_metrics.h"
 
 namespace dtl::trainer {
@@ -20,7 +21,7 @@ MetricList answer_metrics(const Settings& s, const Questioned& set,
 
 MetricList label_metrics(const Settings& s, const ModelConfig& config, const Questioned& set,
                          const std::vector<float>& logits) {
-  MetricList all = {{"loss", mean_loss(config.problem, set.examples, logits)}};
+  MetricList all = {{"loss", mean_loss(config.problem, set.examples, logits, s.label_smoothing)}};
   const MetricList figures = task_metrics(s.task_name, config.problem, set.examples, logits);
   all.insert(all.end(), figures.begin(), figures.end());
   return all;
@@ -67,7 +68,8 @@ std::vector<std::string> prediction_lines(const ModelConfig& config,
         lines.push_back(config.labels[static_cast<std::size_t>(best_label(row, outputs))]);
         break;
       case Problem::kRegression:
-        lines.push_back(fmt::format("{:.3f}", row[0]));  // as run_glue writes it
+        lines.push_back(fmt::format(
+            "{:.3f}", plain_nan(static_cast<double>(row[0]))));  // as run_glue writes it
         break;
       case Problem::kMultiLabel: {
         std::vector<std::string> names;

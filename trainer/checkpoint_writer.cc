@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 #include <exception>
 #include <filesystem>
 #include <new>
 #include <utility>
 
 #include "base/fd.h"
+#include "base/log.h"
 #include "trainer/checkpoint_folder.h"
 #include "trainer/saved_state.h"
 
@@ -29,10 +31,12 @@ void copy_floats(const std::vector<float>& from, std::vector<float>& to, ThreadP
 
 }  // namespace
 
-CheckpointWriter::CheckpointWriter(std::string output, const ModelConfig& config)
+CheckpointWriter::CheckpointWriter(std::string output, const ModelConfig& config,
+                                   std::optional<std::chrono::milliseconds> grace)
     : output_(std::move(output)),
       config_(config),
       layout_(layout_parameters(config)),
+      grace_(grace),
       thread_([this] { work(); }) {}
 
 CheckpointWriter::~CheckpointWriter() {
@@ -67,6 +71,19 @@ void CheckpointWriter::finish() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return !busy_; });
   if (error_) throw *std::exchange(error_, std::nullopt);
+  tell_if_slow(took_);
+}
+
+// A signal may come while one checkpoint is written, and is followed by another: hence twice.
+void CheckpointWriter::tell_if_slow(std::chrono::milliseconds took) {
+  if (!grace_ || took <= *grace_) return;
+  const auto seconds = [](auto time) { return std::chrono::duration<double>(time).count(); };
+  log_notice(fmt::format(
+      "checkpoint-{} took {:.1f} s to write, and dtlaunch kills the ranks of a job that is told to "
+      "stop after {:.0f} s, unless --grace says otherwise: its last steps are lost then. Try: "
+      "dtlaunch --grace {:.0f}",
+      state_.step, seconds(took), seconds(*grace_), std::ceil(2 * seconds(took + *grace_))));
+  grace_.reset();
 }
 
 void CheckpointWriter::work() {
@@ -79,8 +96,11 @@ void CheckpointWriter::work() {
     changed_.wait(lock, [&] { return busy_ || stop_; });
     if (!busy_) return;
     lock.unlock();
+    const auto start = std::chrono::steady_clock::now();
     error = write();
+    const auto took = std::chrono::steady_clock::now() - start;
     lock.lock();
+    took_ = std::chrono::duration_cast<std::chrono::milliseconds>(took);
   }
 }
 

@@ -5,6 +5,7 @@
 // copy takes 12 bytes per parameter from the beginning on. The thread runs on the CPUs that its
 // creator may use: create the writer before the ThreadPool pins its caller.
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -33,7 +34,10 @@ struct CheckpointExtras {
 
 class CheckpointWriter {
  public:
-  CheckpointWriter(std::string output, const ModelConfig& config);
+  // grace: how long whoever started this rank lets it live after SIGTERM, where that is known. The
+  // first checkpoint that takes longer to write is spoken of, once.
+  CheckpointWriter(std::string output, const ModelConfig& config,
+                   std::optional<std::chrono::milliseconds> grace = std::nullopt);
   CheckpointWriter(const CheckpointWriter&) = delete;
   CheckpointWriter& operator=(const CheckpointWriter&) = delete;
   ~CheckpointWriter();  // finishes what is under way; its error is lost
@@ -49,10 +53,12 @@ class CheckpointWriter {
   std::optional<Error> make_room();
   std::optional<Error> write() const;
   void copy(const TrainingState& state, ThreadPool& pool);
+  void tell_if_slow(std::chrono::milliseconds took);
 
   const std::string output_;
   const ModelConfig config_;
   const ParameterLayout layout_;
+  std::optional<std::chrono::milliseconds> grace_;  // nothing once it was spoken of
   TrainingState state_;  // the thread's while busy_, else the caller's; extras_ too
   CheckpointExtras extras_;
 
@@ -60,7 +66,8 @@ class CheckpointWriter {
   std::condition_variable changed_;
   bool busy_ = true, stop_ = false;  // the thread begins with making room
   std::optional<Error> error_;
-  std::thread thread_;  // last: it uses everything above
+  std::chrono::milliseconds took_{};  // of the last one
+  std::thread thread_;                // last: it uses everything above
 };
 
 }  // namespace dtl::trainer

@@ -27,8 +27,8 @@ struct Columns {
   std::vector<int> texts = {};
 };
 
-[[noreturn]] void fail(const std::string& path, int line, const std::string& reason) {
-  throw Error(Exit::kBadInput, fmt::format("{}:{}: cannot read this row", path, line), reason);
+[[noreturn]] void fail(const std::string& place, const std::string& reason) {
+  throw Error(Exit::kBadInput, place + ": cannot read this row", reason);
 }
 
 int column_named(const std::vector<std::string>& header, std::string_view name) {
@@ -85,6 +85,9 @@ Columns choose_columns(const std::string& path, const std::vector<std::string>& 
 
 void read_label(const std::string& path, const std::string& field, const DatasetOptions& options,
                 TextExample& example) {
+  const auto refuse = [&](const std::string& reason) {
+    fail(row_place(path, example.line, example.element), reason);
+  };
   example.label = field;
   if (options.problem == Problem::kMultiLabel) {
     for (const std::string& name : split(field, options.label_delimiter)) {
@@ -92,11 +95,11 @@ void read_label(const std::string& path, const std::string& field, const Dataset
     }
     return;
   }
-  if (field.empty()) fail(path, example.line, "its label is empty");
+  if (field.empty()) refuse("its label is empty");
   if (options.problem == Problem::kRegression) {
     const std::optional<float> value = finite_number(field);
-    if (!value) fail(path, example.line, fmt::format("its label '{}' is not a number", field));
-    example.target = *value;
+    if (!value) refuse(fmt::format("its label '{}' is not a number", field));
+    example.target = value.value_or(0);
   }
 }
 
@@ -116,7 +119,7 @@ TextDataset from_rows(const std::string& path, RowReader& rows, const DatasetOpt
       (options.limit < 0 || static_cast<std::int64_t>(dataset.examples.size()) < options.limit) &&
       rows.next(row)) {
     if (row.size() != header.size()) {
-      fail(path, rows.line(),
+      fail(row_place(path, rows.line(), rows.element()),
            fmt::format("it has {} fields, the header has {}", row.size(), header.size()));
     }
     const auto field = [&](int column) -> const std::string& {
@@ -124,6 +127,7 @@ TextDataset from_rows(const std::string& path, RowReader& rows, const DatasetOpt
     };
     TextExample example;
     example.line = rows.line();
+    example.element = rows.element();
     for (const int column : columns.texts) {
       if (column != columns.texts[0]) example.first += options.text_delimiter;
       example.first += field(column);
@@ -146,11 +150,13 @@ std::int32_t label_id(const TextDataset& dataset, std::size_t index, const std::
                       const LabelIds& ids, const std::vector<std::string>& labels) {
   const auto found = ids.find(label);
   if (found != ids.end()) return found->second;
-  const int line = dataset.examples[index].line;
+  const TextExample& example = dataset.examples[index];
   const std::string reason = fmt::format("the model's labels are {}", join(labels, ", "));
   throw Error(Exit::kBadInput,
-              line > 0 ? fmt::format("{}:{}: cannot use the label '{}'", dataset.path, line, label)
-                       : fmt::format("cannot use label '{}' of example {}", label, index + 1),
+              example.line > 0
+                  ? fmt::format("{}: cannot use the label '{}'",
+                                row_place(dataset.path, example.line, example.element), label)
+                  : fmt::format("cannot use label '{}' of example {}", label, index + 1),
               reason);
 }
 

@@ -19,6 +19,7 @@ struct TextExample {
   std::vector<std::string> labels = {};  // Problem::kMultiLabel, instead of label
   float target = 0;                      // Problem::kRegression, the value of label
   int line = 0;                          // where it is in the file, 0: nowhere
+  int element = 0;                       // its number in a JSON list, 0: it is in none
 };
 
 struct TextDataset {
@@ -46,7 +47,8 @@ struct DatasetOptions {
   std::int64_t limit = -1;  // rows; negative: all
 };
 
-// By the file's ending: .tsv (tab, no quoting), .csv (RFC 4180), .json/.jsonl (an object per line).
+// By the file's ending: .tsv (tab, no quoting), .csv (RFC 4180), .json/.jsonl (an object per line,
+// a list of objects, or an object with such a list as "data").
 // A header names the columns. Throws Error(kBadInput) with file:line for what cannot be read: a
 // column that is missing, a row of another length, bytes that are not UTF-8, NUL, a bad number.
 TextDataset read_dataset(const std::string& path, const DatasetOptions& options);

@@ -9,12 +9,16 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "trainer/json_list.h"
 
 namespace dtl::trainer {
 namespace {
 
+[[noreturn]] void fail(const std::string& place, const std::string& reason) {
+  throw Error(Exit::kBadInput, place + ": cannot read this row", reason);
+}
 [[noreturn]] void fail(const std::string& path, int line, const std::string& reason) {
-  throw Error(Exit::kBadInput, fmt::format("{}:{}: cannot read this row", path, line), reason);
+  fail(row_place(path, line, 0), reason);
 }
 
 // The bytes of a file, line by line.
@@ -22,12 +26,13 @@ class Lines {
  public:
   Lines(std::string path, std::string bytes) : path_(std::move(path)), bytes_(std::move(bytes)) {
     if (bytes_.starts_with("\xEF\xBB\xBF")) at_ = 3;
+    if (bytes_.find('\n') == std::string::npos) line_end_ = '\r';
   }
 
   // The next line without its end, or nothing at the end of the file.
   std::optional<std::string_view> next() {
     if (at_ >= bytes_.size()) return std::nullopt;
-    const std::size_t end = std::min(bytes_.find('\n', at_), bytes_.size());
+    const std::size_t end = std::min(bytes_.find(line_end_, at_), bytes_.size());
     std::string_view line = std::string_view(bytes_).substr(at_, end - at_);
     if (line.ends_with('\r')) line.remove_suffix(1);
     at_ = end + 1;
@@ -48,10 +53,12 @@ class Lines {
 
   int number() const { return number_; }
   const std::string& path() const { return path_; }
+  const std::string& bytes() const { return bytes_; }
 
  private:
   std::string path_, bytes_;
   std::size_t at_ = 0;
+  char line_end_ = '\n';
   int number_ = 0;
 };
 
@@ -129,17 +136,18 @@ class CsvRows : public RowReader {
   int first_line_ = 0;
 };
 
-// One object per line. The keys of the first one are the columns, in its order.
+// One object per line, or per element of a list. The keys of the first one are the columns, in its
+// order.
 class JsonRows : public RowReader {
  public:
-  JsonRows(Lines lines, char list_delimiter)
-      : lines_(std::move(lines)), list_delimiter_(list_delimiter) {}
+  JsonRows(Lines lines, std::optional<std::vector<JsonElement>> list, char list_delimiter)
+      : lines_(std::move(lines)), list_(std::move(list)), list_delimiter_(list_delimiter) {}
 
   bool next(std::vector<std::string>& fields) override {
     if (columns_.empty()) {
       if (!read_object()) return false;
       for (const auto& [key, value] : object_.items()) columns_.push_back(key);
-      if (columns_.empty()) fail(lines_.path(), lines_.number(), "the object is empty");
+      if (columns_.empty()) fail_here("the object is empty");
       fields = columns_;
       return true;
     }
@@ -150,17 +158,30 @@ class JsonRows : public RowReader {
     return true;
   }
 
-  int line() const override { return lines_.number(); }
+  int line() const override { return list_ ? (*list_)[elements_ - 1].line : lines_.number(); }
+  int element() const override { return static_cast<int>(elements_); }
 
  private:
   using Json = nlohmann::ordered_json;
 
+  [[noreturn]] void fail_here(const std::string& reason) const {
+    fail(row_place(lines_.path(), line(), element()), reason);
+  }
+
+  std::optional<std::string_view> next_text() {
+    if (!list_) return lines_.next_with_text();
+    if (elements_ == list_->size()) return std::nullopt;
+    const JsonElement& element = (*list_)[elements_++];
+    return std::string_view(lines_.bytes()).substr(element.begin, element.size);
+  }
+
   bool read_object() {
-    const auto line = lines_.next_with_text();
-    if (!line) return false;
-    object_ = Json::parse(*line, nullptr, /*allow_exceptions=*/false);
-    if (!object_.is_object())
-      fail(lines_.path(), lines_.number(), "it is not a JSON object on one line");
+    const auto text = next_text();
+    if (!text) return false;
+    object_ = Json::parse(*text, nullptr, /*allow_exceptions=*/false);
+    if (!object_.is_object()) {
+      fail_here(list_ ? "it is not a JSON object" : "it is not a JSON object on one line");
+    }
     pending_ = true;
     return true;
   }
@@ -168,12 +189,12 @@ class JsonRows : public RowReader {
   std::string text_of(const std::string& column) const {
     const auto found = object_.find(column);
     if (found == object_.end()) {
-      fail(lines_.path(), lines_.number(), fmt::format("the key '{}' is missing", column));
+      fail_here(fmt::format("the key '{}' is missing", column));
     }
     if (found->is_string()) return found->get<std::string>();
     if (found->is_number() || found->is_boolean()) return found->dump();
     if (found->is_array() && list_delimiter_ != '\0') return list_text(column, *found);
-    fail(lines_.path(), lines_.number(), fmt::format("the value of '{}' is not a text", column));
+    fail_here(fmt::format("the value of '{}' is not a text", column));
   }
 
   std::string list_text(const std::string& column, const Json& list) const {
@@ -181,21 +202,21 @@ class JsonRows : public RowReader {
     for (const Json& element : list) {
       const bool text = element.is_string();
       if (!text && !element.is_number_integer()) {
-        fail(lines_.path(), lines_.number(),
-             fmt::format("the list '{}' has an element that is neither a text nor a number",
-                         column));
+        fail_here(fmt::format("the list '{}' has an element that is neither a text nor a number",
+                              column));
       }
       texts.push_back(text ? element.get<std::string>() : element.dump());
       if (texts.back().find(list_delimiter_) != std::string::npos) {
-        fail(lines_.path(), lines_.number(),
-             fmt::format("'{}' in the list '{}' has the delimiter '{}' in it", texts.back(), column,
-                         list_delimiter_));
+        fail_here(fmt::format("'{}' in the list '{}' has the delimiter '{}' in it", texts.back(),
+                              column, list_delimiter_));
       }
     }
     return join(texts, std::string(1, list_delimiter_));
   }
 
   Lines lines_;
+  std::optional<std::vector<JsonElement>> list_;  // of the bytes of lines_
+  std::size_t elements_ = 0;                      // of list_ that were read
   char list_delimiter_;
   std::vector<std::string> columns_;
   Json object_;
@@ -204,17 +225,31 @@ class JsonRows : public RowReader {
 
 }  // namespace
 
+std::string row_place(const std::string& path, int line, int element) {
+  const std::string place = fmt::format("{}:{}", path, line);
+  return element > 0 ? fmt::format("{} (element {})", place, element) : place;
+}
+
 std::unique_ptr<RowReader> make_row_reader(const std::string& path, std::string bytes,
                                            char list_delimiter) {
   const std::string ending = to_lower(path.substr(std::min(path.rfind('.'), path.size())));
+  const bool json = ending == ".json" || ending == ".jsonl";
+  std::optional<std::vector<JsonElement>> list;
+  if (json) list = find_json_list(path, bytes);
+  if (list && list->empty()) {
+    throw Error(Exit::kBadInput, fmt::format("{}: cannot use the data set", path),
+                "its list is empty");
+  }
   Lines lines(path, std::move(bytes));
   if (ending == ".tsv") return std::make_unique<TsvRows>(std::move(lines));
   if (ending == ".csv") return std::make_unique<CsvRows>(std::move(lines));
-  if (ending == ".json" || ending == ".jsonl") {
-    return std::make_unique<JsonRows>(std::move(lines), list_delimiter);
-  }
+  if (json) return std::make_unique<JsonRows>(std::move(lines), std::move(list), list_delimiter);
   throw Error(Exit::kBadInput, fmt::format("cannot read the data set '{}'", path),
               "its name does not end in .tsv, .csv, .json or .jsonl");
+}
+
+std::unique_ptr<RowReader> make_tsv_reader(const std::string& path, std::string bytes) {
+  return std::make_unique<TsvRows>(Lines(path, std::move(bytes)));
 }
 
 }  // namespace dtl::trainer

@@ -15,12 +15,21 @@ class RowReader {
   virtual bool next(std::vector<std::string>& fields) = 0;
   // The line on which the last row began, counted from 1.
   virtual int line() const = 0;
+  // Its number in a JSON list, counted from 1; 0 where the file is none.
+  virtual int element() const { return 0; }
 };
 
-// By the ending of `path`: .tsv, .csv, .json or .jsonl. A byte order mark is skipped; lines end in
-// LF or CR LF; empty lines are no rows; bytes that are not UTF-8, and NUL, are errors. A JSON list
-// becomes a field with list_delimiter between its elements; without a delimiter it is an error.
+// "d.tsv:3", or of an element of a list "d.json:7 (element 3)".
+std::string row_place(const std::string& path, int line, int element);
+
+// By the ending of `path`: .tsv, .csv, .json or .jsonl; JSON is an object on each line, a list of
+// objects, or an object whose "data" is such a list. A byte order mark is skipped; lines end in
+// LF or CR LF, or in CR where a file has no LF; empty lines are no rows; bytes that are not UTF-8,
+// and NUL, are errors. A JSON list becomes a field with list_delimiter between its elements;
+// without a delimiter it is an error.
 std::unique_ptr<RowReader> make_row_reader(const std::string& path, std::string bytes,
                                            char list_delimiter = '\0');
+// As a .tsv, whatever the name is.
+std::unique_ptr<RowReader> make_tsv_reader(const std::string& path, std::string bytes);
 
 }  // namespace dtl::trainer

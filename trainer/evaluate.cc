@@ -22,7 +22,7 @@ void for_own_batches(Model<float>& model, const std::vector<float>& parameters,
   for (std::size_t begin = 0; begin < mine.size(); begin += step) {
     const std::span<const std::int64_t> chosen(mine.data() + begin,
                                                std::min(step, mine.size() - begin));
-    take(chosen, model.forward(parameters.data(), make_batch(examples, chosen), nullptr));
+    take(chosen, model.forward_only(parameters.data(), make_batch(examples, chosen)));
   }
 }
 

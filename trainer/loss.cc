@@ -5,6 +5,8 @@
 #include <cmath>
 #include <iterator>
 
+#include "trainer/plain_nan.h"
+
 namespace dtl::trainer {
 namespace {
 
@@ -104,7 +106,7 @@ double loss_sum(const ModelConfig& config, const LossSettings& settings, const B
                 ? answer_loss(settings, batch, b, outputs + at, weight, gradient)
                 : classification_loss(config, settings, batch, b, outputs + at, weight, gradient);
   }
-  return loss;
+  return plain_nan(loss);
 }
 
 template double cross_entropy<float>(const float*, std::int64_t, std::int64_t, std::int64_t, double,

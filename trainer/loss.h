@@ -38,7 +38,8 @@ double squared_error(const S* x, const float* targets, std::int64_t count, S wei
 
 // The sum over the batch's examples for a model's outputs, [B, C] or [T, 2], by the model's task
 // and problem. The loss of an answer is the mean of its start's and its end's cross entropy.
-// doutputs, of the shape of outputs, becomes the gradient of the sum times weight.
+// doutputs, of the shape of outputs, becomes the gradient of the sum times weight. A sum that is
+// not a number is NaN without a sign.
 template <class S>
 double loss_sum(const ModelConfig& config, const LossSettings& settings, const Batch& batch,
                 const S* outputs, S weight, S* doutputs);

@@ -6,6 +6,8 @@
 #include <map>
 #include <numeric>
 
+#include "trainer/plain_nan.h"
+
 namespace dtl::trainer {
 namespace {
 
@@ -17,14 +19,19 @@ double f1(double hits, double answered, double present) {
   return answered + present > 0 ? 2 * hits / (answered + present) : 0.0;
 }
 
-// log(sum(exp(logits))) - logits[label].
-double cross_entropy(const float* logits, std::size_t classes, std::int32_t label) {
+// log(sum(exp(logits))) - (1 - smoothing) logits[label] - smoothing mean(logits).
+double cross_entropy(const float* logits, std::size_t classes, std::int32_t label,
+                     double smoothing) {
   const auto highest = static_cast<double>(*std::max_element(logits, logits + classes));
-  double sum = 0;
+  double sum = 0, mean = 0;
   for (std::size_t c = 0; c < classes; ++c) {
-    sum += std::exp(static_cast<double>(logits[c]) - highest);
+    const double centred = static_cast<double>(logits[c]) - highest;
+    sum += std::exp(centred);
+    mean += centred / static_cast<double>(classes);
   }
-  return std::log(sum) - (static_cast<double>(logits[label]) - highest);
+  const double wanted = static_cast<double>(logits[label]) - highest;
+  if (smoothing == 0) return std::log(sum) - wanted;  // where mean may be infinite
+  return std::log(sum) - (1 - smoothing) * wanted - smoothing * mean;
 }
 
 // -log(sigmoid(x)) for truth 1, -log(1 - sigmoid(x)) for 0, without overflow.
@@ -137,7 +144,7 @@ double mean_squared_error(Numbers truth, Numbers answers) {
     const double d = static_cast<double>(truth[i]) - static_cast<double>(answers[i]);
     sum += d * d;
   }
-  return share(sum, truth.size());
+  return plain_nan(share(sum, truth.size()));
 }
 
 double pearson(Numbers truth, Numbers answers) {
@@ -160,7 +167,8 @@ double f1_micro(Numbers truth, Numbers logits) {
   return f1(hits, answered, present);
 }
 
-double mean_loss(Problem problem, const Examples& examples, std::span<const float> logits) {
+double mean_loss(Problem problem, const Examples& examples, std::span<const float> logits,
+                 double label_smoothing) {
   if (problem == Problem::kRegression) return mean_squared_error(examples.targets, logits);
   double sum = 0;
   if (problem == Problem::kMultiLabel) {
@@ -168,13 +176,13 @@ double mean_loss(Problem problem, const Examples& examples, std::span<const floa
       sum += binary_cross_entropy(static_cast<double>(logits[i]),
                                   static_cast<double>(examples.targets[i]));
     }
-    return share(sum, logits.size());
+    return plain_nan(share(sum, logits.size()));
   }
   const std::size_t classes = classes_of(examples, logits);
   for (std::size_t i = 0; i < examples.labels.size(); ++i) {
-    sum += cross_entropy(logits.data() + i * classes, classes, examples.labels[i]);
+    sum += cross_entropy(logits.data() + i * classes, classes, examples.labels[i], label_smoothing);
   }
-  return share(sum, examples.labels.size());
+  return plain_nan(share(sum, examples.labels.size()));
 }
 
 MetricList task_metrics(const std::string& task, Problem problem, const Examples& examples,

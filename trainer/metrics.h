@@ -1,6 +1,7 @@
 #pragma once
 // Figures of merit from logits [N, C] and what was to be learnt, by the formulas of scikit-learn
-// and scipy that Hugging Face's `evaluate` uses. Pure functions; undefined figures are NaN.
+// and scipy that Hugging Face's `evaluate` uses. Pure functions; undefined figures are NaN,
+// without a sign.
 
 #include <cstdint>
 #include <span>
@@ -37,9 +38,10 @@ double spearman(Numbers truth,
 // Several labels: truth 0 or 1, a logit above 0 is a yes; over all cells at once.
 double f1_micro(Numbers truth, Numbers logits);
 
-// The mean over examples of the loss that training minimises: cross entropy; squared error; binary
-// cross entropy, over labels too.
-double mean_loss(Problem problem, const Examples& examples, std::span<const float> logits);
+// The mean over examples of the loss that training minimises: cross entropy, with label smoothing
+// as loss.h defines it; squared error; binary cross entropy, over labels too.
+double mean_loss(Problem problem, const Examples& examples, std::span<const float> logits,
+                 double label_smoothing = 0);
 
 // What run_glue and run_classification report, without the loss: by `task` (a name of tasks.h) what
 // GLUE asks for and, when that is more than one figure, their mean as combined_score; without one

@@ -1,5 +1,9 @@
 #include "trainer/model.h"
 
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
 namespace dtl::trainer {
 
 template <class S>
@@ -7,21 +11,43 @@ Model<S>::Model(const ModelConfig& config, ThreadPool& pool, const LossSettings&
     : config_(config), layout_(layout_parameters(config)), pool_(pool), loss_(loss) {}
 
 template <class S>
-const S* Model<S>::forward(const S* parameters, const Batch& batch, const DropoutKey* dropout) {
-  arena_.reset();
+Pass Model<S>::start(const Batch& batch, const DropoutKey* dropout) {
   training_ = dropout != nullptr;
   if (dropout) dropout_ = *dropout;
-  const Pass pass{config_, batch, training_ ? &dropout_ : nullptr, pool_, arena_, precision_};
+  return {config_, batch, training_ ? &dropout_ : nullptr, pool_, arena_, precision_};
+}
+
+template <class S>
+const S* Model<S>::forward(const S* parameters, const Batch& batch, const DropoutKey* dropout) {
+  return run(start(batch, dropout), parameters, /*keep_layers=*/true);
+}
+
+template <class S>
+const S* Model<S>::forward_only(const S* parameters, const Batch& batch) {
+  return run(start(batch, nullptr), parameters, /*keep_layers=*/false);
+}
+
+template <class S>
+const S* Model<S>::run(const Pass& pass, const S* parameters, bool keep_layers) {
+  arena_.reset();
   const S* x = embed(pass, parameters);
   layers_.clear();
   layer_marks_.clear();
-  dlayer_ = arena_.take<S>(batch.tokens() * config_.hidden_size);
+  dlayer_ = arena_.take<S>(pass.batch.tokens() * config_.hidden_size);
   const bool classifies = config_.task == Task::kClassification;
   for (int i = 0; i < config_.layers; ++i) {
-    layer_marks_.push_back(arena_.mark());
-    layers_.push_back(layer_forward<S>(pass, layout_.layers[static_cast<std::size_t>(i)], i,
-                                       classifies && i + 1 == config_.layers, parameters, x));
-    x = layers_.back().output;
+    const std::size_t mark = arena_.mark();
+    LayerState<S> layer = layer_forward<S>(pass, layout_.layers[static_cast<std::size_t>(i)], i,
+                                           classifies && i + 1 == config_.layers, parameters, x);
+    x = layer.output;
+    if (keep_layers) {
+      layer_marks_.push_back(mark);
+      layers_.push_back(std::move(layer));
+    } else {
+      std::copy_n(x, layer.rows * config_.hidden_size, dlayer_);
+      x = dlayer_;
+      arena_.release(mark);
+    }
   }
   head_ = head_forward<S>(pass, layout_, parameters, x);
   return head_.outputs;
@@ -30,6 +56,7 @@ const S* Model<S>::forward(const S* parameters, const Batch& batch, const Dropou
 template <class S>
 double Model<S>::backward(const S* parameters, const Batch& batch, S weight, S* gradients,
                           const std::function<void(std::size_t)>& block_done) {
+  assert(!layers_.empty());
   const Pass pass{config_, batch, training_ ? &dropout_ : nullptr, pool_, arena_, precision_};
   S* doutputs = arena_.take<S>(head_.rows * output_count(config_));
   const double loss = loss_sum<S>(config_, loss_, batch, head_.outputs, weight, doutputs);

@@ -25,8 +25,14 @@ class Model {
   void set_precision(Precision precision) { precision_ = precision; }
 
   // Outputs, valid until the next call: [B, C] of a classifier; [T, 2], start and end of every
-  // token (padding, too), of a model that finds answers. dropout null: evaluation.
+  // token (padding, too), of a model that finds answers. dropout null: nothing is dropped.
   const S* forward(const S* parameters, const Batch& batch, const DropoutKey* dropout);
+
+  // The same bits as forward without dropout, in the memory of one layer; no backward can follow.
+  const S* forward_only(const S* parameters, const Batch& batch);
+
+  // Bytes that the activations of any batch have taken.
+  std::size_t most_memory() const { return arena_.most_used(); }
 
   // After forward on the same batch: the sum of its examples' losses, and the gradient of that sum
   // times `weight` added to `gradients`. block_done(i) is called as soon as block i of the layout
@@ -35,6 +41,8 @@ class Model {
                   const std::function<void(std::size_t)>& block_done);
 
  private:
+  Pass start(const Batch& batch, const DropoutKey* dropout);
+  const S* run(const Pass& pass, const S* parameters, bool keep_layers);
   const S* embed(const Pass& pass, const S* parameters);
   void embed_backward(const Pass& pass, const S* parameters, const S* doutput, S* gradients);
 
@@ -50,7 +58,8 @@ class Model {
   // Of the last forward.
   S *embedding_normed_ = nullptr, *embedding_rstd_ = nullptr;  // [T, H], [T]
   std::uint8_t* embedding_mask_ = nullptr;                     // [T, H]
-  S* dlayer_ = nullptr;                   // [T, H], the gradient between layers; below their memory
+  // [T, H], below the layers' memory: the gradient between layers; in forward_only their input.
+  S* dlayer_ = nullptr;
   std::vector<std::size_t> layer_marks_;  // of the arena, where each layer's memory begins
   std::vector<LayerState<S>> layers_;
   HeadState<S> head_;

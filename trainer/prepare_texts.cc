@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "base/text.h"
 #include "trainer/dataset.h"
@@ -35,13 +36,22 @@ std::vector<std::string> choose_labels(const std::vector<std::string>& model,
   return sorted == data_sorted ? model : data;
 }
 
+std::string file_name(const std::string& path) {
+  return std::filesystem::path(path).filename().string();
+}
+
 // --train_file and its like replace the files of GLUE's folder.
-Texts read_glue_texts(const Settings& s, const GlueTask& task) {
+Texts read_glue_texts(const Settings& s, const GlueTask& task, std::vector<std::string>& notices) {
   Texts texts;
   const auto read = [&](Split split, const std::string& given, std::int64_t limit,
                         std::vector<TextDataset>& sets, std::vector<std::string>& suffixes) {
     std::vector<GlueFile> files{{given, ""}};
-    if (given.empty()) files = glue_files(task, s.data_dir, split);
+    if (given.empty()) files = find_glue_files(task, s.data_dir, split);
+    if (given.empty() && files != glue_files(task, s.data_dir, split)) {
+      notices.push_back(fmt::format("--data_dir {}: there is no {}: reading {}", s.data_dir,
+                                    file_name(glue_files(task, s.data_dir, split)[0].path),
+                                    file_name(files[0].path)));
+    }
     for (const GlueFile& file : files) {
       sets.push_back(read_glue(task, file, split, limit));
       suffixes.push_back(file.suffix);
@@ -140,7 +150,7 @@ void prepare_classification(const Settings& s, Prepared& prepared) {
     choose_labels(s, texts, config);
   } else {
     const GlueTask& task = glue_task(s.task_name);
-    texts = read_glue_texts(s, task);
+    texts = read_glue_texts(s, task, prepared.notices);
     config.problem = task.problem;
     config.labels = task.labels;
   }

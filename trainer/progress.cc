@@ -9,6 +9,8 @@
 #include <cstdio>
 #include <vector>
 
+#include "trainer/plain_nan.h"
+
 namespace dtl::trainer {
 namespace {
 
@@ -157,7 +159,7 @@ Progress::Line Progress::log() {
         "step {:>{}}/{}  epoch {:.2f}  loss {:.4f}  lr {:.3g}  grad_norm {:.3g}  {:.0f} "
         "tokens/s{}  ETA {}",
         last_.step, fmt::formatted_size("{}", total_steps_), total_steps_, last_.epoch,
-        line.mean_loss, last_.learning_rate, last_.gradient_norm, line.tokens_per_second,
+        line.mean_loss, last_.learning_rate, plain_nan(last_.gradient_norm), line.tokens_per_second,
         shares_text(shares_), duration_text(left)));
   }
   line_start_ = Clock::now();

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
+
+#include "base/limits.h"
 #include "trainer/checkpoint.h"
 #include "trainer/event_file.h"
 #include "trainer/gemm_bf16.h"
@@ -39,7 +42,9 @@ std::string metrics_line(const std::string& prefix, const std::string& suffix,
 
 std::unique_ptr<CheckpointWriter> make_writer(const Settings& s, const ModelConfig& config) {
   if (!s.do_train || s.output_dir.empty()) return nullptr;
-  return std::make_unique<CheckpointWriter>(s.output_dir, config);
+  std::optional<std::chrono::milliseconds> grace;
+  if (std::getenv("DTLAUNCH_JOB")) grace = kInterruptGrace;
+  return std::make_unique<CheckpointWriter>(s.output_dir, config, grace);
 }
 
 std::string event_folder(const Settings& s) {

@@ -77,7 +77,8 @@ void compare_optimizers(Comparison& compare, const OptimizerSettings& saved,
 
 }  // namespace
 
-RunIdentity identity_of(const TrainSettings& settings, const Examples& examples) {
+RunIdentity identity_of(const TrainSettings& settings, const Examples& examples,
+                        Precision precision) {
   RunIdentity identity;
   identity.seed = settings.seed;
   identity.global_batch = settings.global_batch;
@@ -85,7 +86,28 @@ RunIdentity identity_of(const TrainSettings& settings, const Examples& examples)
   identity.examples_per_epoch = examples_per_epoch(examples.size(), settings);
   identity.data_hash = hash_of(examples);
   identity.optimizer = settings.optimizer;
+  identity.precision = precision;
   return identity;
+}
+
+std::string_view precision_name(Precision precision) {
+  switch (precision) {
+    case Precision::kFloat32:
+      return "fp32";
+    case Precision::kBf16:
+      return "bf16";
+    case Precision::kBf16Emulated:
+      return "bf16=emulate";
+  }
+  __builtin_unreachable();
+}
+
+std::optional<Precision> precision_named(std::string_view name) {
+  for (const Precision precision :
+       {Precision::kFloat32, Precision::kBf16, Precision::kBf16Emulated}) {
+    if (name == precision_name(precision)) return precision;
+  }
+  return std::nullopt;
 }
 
 std::vector<std::string> differences(const RunIdentity& saved, const RunIdentity& now) {
@@ -98,6 +120,10 @@ std::vector<std::string> differences(const RunIdentity& saved, const RunIdentity
   }
   if (saved.examples == now.examples && saved.data_hash != now.data_hash) {
     compare.say("the training data, or how it was tokenised, is another");
+  }
+  if (saved.precision && now.precision) {
+    compare("the precision (--bf16)", precision_name(*saved.precision),
+            precision_name(*now.precision));
   }
   compare_optimizers(compare, saved.optimizer, now.optimizer);
   return compare.take();

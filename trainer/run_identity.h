@@ -4,9 +4,12 @@
 // only. A plain value.
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "trainer/gemm.h"
 #include "trainer/train.h"
 
 namespace dtl::trainer {
@@ -17,9 +20,15 @@ struct RunIdentity {
   std::int64_t examples = 0, examples_per_epoch = 0;
   std::uint64_t data_hash = 0;  // of tokens and of what is to be learnt
   OptimizerSettings optimizer = {};
+  std::optional<Precision> precision = {};  // unknown: not compared; checkpoints had none once
 };
 
-RunIdentity identity_of(const TrainSettings& settings, const Examples& examples);
+RunIdentity identity_of(const TrainSettings& settings, const Examples& examples,
+                        Precision precision);
+
+// "fp32", "bf16", "bf16=emulate"; and back.
+std::string_view precision_name(Precision precision);
+std::optional<Precision> precision_named(std::string_view name);
 
 // "learning_rate was 0.001 and is 0.002" for everything that differs and matters: the total number
 // of steps, for one, does not where the learning rate is constant.

@@ -52,6 +52,7 @@ std::string text_of(const RunIdentity& run, std::int64_t step) {
   visit_run([&](const char* key, const auto& value) { json[key] = value; }, run);
   json["optim"] = adam_form_name(run.optimizer.form);
   json["lr_scheduler_type"] = schedule_name(run.optimizer.schedule);
+  if (run.precision) json["precision"] = precision_name(*run.precision);
   return json.dump(2) + "\n";
 }
 
@@ -78,6 +79,7 @@ class StateText {
     if (!fits) fail(fmt::format("'{}' is missing or of the wrong type", key));
     value = it->template get<T>();
   }
+  bool has(const char* key) const { return json_.contains(key); }
   [[noreturn]] void fail(const std::string& reason) const {
     throw Error(Exit::kBadInput, fmt::format("{}: cannot resume", path_), reason);
   }
@@ -99,6 +101,12 @@ RunIdentity run_in(const StateText& text) {
   if (!known_schedule) text.fail(fmt::format("'lr_scheduler_type' is '{}'", schedule));
   run.optimizer.form = *known_form;
   run.optimizer.schedule = *known_schedule;
+  if (text.has("precision")) {
+    std::string precision;
+    text.get("precision", precision);
+    run.precision = precision_named(precision);
+    if (!run.precision) text.fail(fmt::format("'precision' is '{}'", precision));
+  }
   return run;
 }
 

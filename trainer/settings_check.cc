@@ -106,12 +106,15 @@ void check_files(const Settings& s) {
   require(!s.model.empty(), "no model", "--model_name_or_path is missing",
           "dttrain init, which makes one");
   const bool folder = !s.data_dir.empty();
-  require(!s.do_train || folder || !s.train_file.empty(), "--do_train", "--train_file is missing");
+  const std::string glue =
+      is_glue(s.task_name) ? "--data_dir with the folder that has GLUE's train.tsv" : "";
+  require(!s.do_train || folder || !s.train_file.empty(), "--do_train", "--train_file is missing",
+          glue);
   require(!s.do_eval || folder || !s.validation_file.empty(),
           s.eval_strategy == "no" ? "--do_eval" : "--eval_strategy " + s.eval_strategy,
-          "--validation_file is missing");
-  require(!s.do_predict || folder || !s.test_file.empty(), "--do_predict",
-          "--test_file is missing");
+          "--validation_file is missing", glue);
+  require(!s.do_predict || folder || !s.test_file.empty(), "--do_predict", "--test_file is missing",
+          glue);
   require(!s.output_dir.empty(), "no place for the results", "--output_dir is missing");
 }
 

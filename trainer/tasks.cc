@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <memory>
 
 #include "base/error.h"
@@ -13,6 +14,8 @@
 
 namespace dtl::trainer {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxFileBytes = std::size_t{16} << 30;
 
@@ -56,8 +59,8 @@ Columns find_columns(const GlueTask& task, const std::string& path, Split split,
 void read_label(const GlueTask& task, const std::string& path, const std::string& field,
                 TextExample& example) {
   const auto fail = [&](const std::string& reason) {
-    throw Error(Exit::kBadInput, fmt::format("{}:{}: cannot read this row", path, example.line),
-                reason);
+    throw Error(Exit::kBadInput,
+                row_place(path, example.line, example.element) + ": cannot read this row", reason);
   };
   example.label = field;
   if (task.problem == Problem::kRegression) {
@@ -74,6 +77,56 @@ void read_label(const GlueTask& task, const std::string& path, const std::string
                      join(task.labels, ", ")));
   }
   example.label = task.labels[static_cast<std::size_t>(id.value_or(0))];
+}
+
+bool exists(const std::string& path) {
+  std::error_code ignored;  // what cannot be looked at cannot be opened, either, and that says why
+  const fs::file_status status = fs::status(path, ignored);
+  return status.type() != fs::file_type::not_found;
+}
+
+// The published file to read instead of GLUE's, or the empty text. GLUE's dev.tsv is a part of the
+// published training file, so the two never come together.
+std::string original_file(const GlueTask& task, const std::string& folder, Split split) {
+  if (task.name != "mrpc") return "";
+  const bool has_glues = split == Split::kTest
+                             ? exists(folder + "/test.tsv")
+                             : exists(folder + "/train.tsv") || exists(folder + "/dev.tsv");
+  const std::string path =
+      fmt::format("{}/msr_paraphrase_{}.txt", folder, split == Split::kTrain ? "train" : "test");
+  return !has_glues && exists(path) ? path : "";
+}
+
+// Where the files are in GLUE's archive, "SST-2" for sst2; empty where `folder` has no such folder.
+std::string archive_folder(const GlueTask& task, const std::string& folder) {
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
+    std::string name = to_lower(entry.path().filename().string());
+    name.erase(std::remove(name.begin(), name.end(), '-'), name.end());
+    if (name == task.name && entry.is_directory(ignored)) return entry.path().string();
+  }
+  return "";
+}
+
+[[noreturn]] void fail_without(const GlueTask& task, const std::string& folder, Split split,
+                               const std::string& missing) {
+  std::vector<std::string> names;
+  for (const Split each : {Split::kTrain, Split::kValidation, Split::kTest}) {
+    for (const GlueFile& file : glue_files(task, "", each)) names.push_back(file.path.substr(1));
+  }
+  if (task.name == "mrpc") names.emplace_back("or msr_paraphrase_train.txt, _test.txt");
+  const std::string option = split == Split::kTrain  ? "--train_file"
+                             : split == Split::kTest ? "--test_file"
+                                                     : "--validation_file";
+  const std::string nearby = archive_folder(task, folder);
+  throw Error(Exit::kBadInput, fmt::format("--data_dir {}: cannot read {}", folder, task.name),
+              exists(folder) ? fmt::format("there is no file {}", missing)
+                             : std::string("there is no such folder"),
+              nearby.empty()
+                  ? fmt::format("--data_dir with the folder that has GLUE's {}, or {} with a file "
+                                "in any place",
+                                join(names, ", "), option)
+                  : "--data_dir " + nearby);
 }
 
 }  // namespace
@@ -134,9 +187,22 @@ std::vector<GlueFile> glue_files(const GlueTask& task, const std::string& folder
           {fmt::format("{}/{}_mismatched.tsv", folder, name), "-mm"}};
 }
 
+std::vector<GlueFile> find_glue_files(const GlueTask& task, const std::string& folder,
+                                      Split split) {
+  const std::vector<GlueFile> files = glue_files(task, folder, split);
+  const std::string original = original_file(task, folder, split);
+  if (!original.empty()) return {{original, ""}};
+  for (const GlueFile& file : files) {
+    if (!exists(file.path)) fail_without(task, folder, split, file.path);
+  }
+  return files;
+}
+
 TextDataset read_glue(const GlueTask& task, const GlueFile& file, Split split, std::int64_t limit) {
   const std::string& path = file.path;
-  const auto rows = make_row_reader(path, read_file(path, kMaxFileBytes));
+  std::string bytes = read_file(path, kMaxFileBytes);
+  const auto rows = path.ends_with(".txt") ? make_tsv_reader(path, std::move(bytes))
+                                           : make_row_reader(path, std::move(bytes));
   const Columns columns = find_columns(task, path, split, *rows);
   TextDataset dataset{.pairs = !task.second.empty(),
                       .problem = task.problem,
@@ -150,12 +216,14 @@ TextDataset read_glue(const GlueTask& task, const GlueFile& file, Split split, s
       continue;
     }
     if (row.size() != columns.count) {
-      throw Error(Exit::kBadInput, fmt::format("{}:{}: cannot read this row", path, rows->line()),
+      throw Error(Exit::kBadInput,
+                  row_place(path, rows->line(), rows->element()) + ": cannot read this row",
                   fmt::format("it has {} fields, {} has {}", row.size(),
                               has_header(task, split) ? "the header" : task.name, columns.count));
     }
     TextExample example;
     example.line = rows->line();
+    example.element = rows->element();
     example.first = std::move(row[columns.first]);
     if (dataset.pairs) example.second = std::move(row[columns.second]);
     if (dataset.labelled) read_label(task, path, row[columns.label], example);

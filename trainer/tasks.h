@@ -29,10 +29,15 @@ enum class Split { kTrain, kValidation, kTest };
 struct GlueFile {
   std::string path;
   std::string suffix;  // of what is written about it: "" or "-mm" (the mismatched half of mnli)
+  bool operator==(const GlueFile&) const = default;
 };
 // train.tsv; dev.tsv; test.tsv; mnli has dev_matched.tsv and dev_mismatched.tsv (test alike).
 // `folder` holds the task's files. Nothing is opened.
 std::vector<GlueFile> glue_files(const GlueTask& task, const std::string& folder, Split split);
+// The same; Error(kBadInput) says which files were expected where, unless all of them exist. Where
+// mrpc has neither train.tsv nor dev.tsv, these are the files that Microsoft published, whose test
+// file then serves for validation; it stands in for test.tsv, too.
+std::vector<GlueFile> find_glue_files(const GlueTask& task, const std::string& folder, Split split);
 
 // Labels are given as the task's names, whether the file has names or 0, 1. A test file has none.
 // Rows of qqp that end early are dropped and counted, as the `glue` data set does; elsewhere they

@@ -33,6 +33,15 @@ int micro_batches(const TrainSettings& settings, std::size_t examples) {
   return static_cast<int>(std::clamp<std::int64_t>(needed, 1, settings.accumulation));
 }
 
+// For a loss that has left the numbers. Where nothing is clipped, clipping comes first.
+std::string remedy(const OptimizerSettings& settings) {
+  const double norm = settings.max_grad_norm;
+  const std::string lower_rate =
+      fmt::format("a lower --learning_rate than {}", settings.learning_rate);
+  return norm > 0 ? fmt::format("{}, or a lower --max_grad_norm than {}", lower_rate, norm)
+                  : fmt::format("--max_grad_norm 1, or {}", lower_rate);
+}
+
 }  // namespace
 
 std::int64_t examples_per_epoch(std::int64_t examples, const TrainSettings& settings) {
@@ -131,7 +140,7 @@ StepReport Trainer::step(const Examples& examples) {
   if (!std::isfinite(report.loss)) {
     group_.leave_it_to_first();
     throw Error(Exit::kBadInput, fmt::format("training step {}", steps_done() + 1),
-                fmt::format("the loss is {}", report.loss), "a smaller --learning_rate");
+                fmt::format("the loss is {}", report.loss), remedy(settings_.optimizer));
   }
   Stopwatch watch;
   report.learning_rate = optimizer_.step(totals.gradient_norm, gradients_.data(), state_);

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <future>
 
 #include "base/fd.h"
@@ -72,6 +73,33 @@ TEST(CheckpointWriter, HasOneUnderWayAtATimeAndRemovesOldOnes) {
   EXPECT_FALSE(std::filesystem::exists(w.folder.file("checkpoint-2")));
   EXPECT_EQ(w.read(3).parameters, w.state(3).parameters);
   EXPECT_EQ(w.read(4).parameters, w.state(4).parameters);
+}
+
+// What it says while it writes two checkpoints of a millisecond or more each.
+std::string said_with(std::optional<std::chrono::milliseconds> grace) {
+  const TemporaryFolder folder;
+  const ModelConfig config = tiny_config(ModelType::kBert);
+  ThreadPool pool(1, false);
+  CheckpointWriter writer(folder.path(), config, grace);
+  CheckpointExtras extras;
+  extras.write_more = [](const std::string&) { ::usleep(2000); };
+  testing::internal::CaptureStderr();
+  for (const std::int64_t step : {1, 2}) {
+    TrainingState state = state_at_start(random_parameters<float>(layout_parameters(config), 1));
+    state.step = step;
+    writer.start(state, extras, pool);
+    writer.finish();
+  }
+  return testing::internal::GetCapturedStderr();
+}
+
+TEST(CheckpointWriter, SaysOnceThatWritingTakesLongerThanRanksAreLeftToLive) {
+  const std::string said = said_with(std::chrono::milliseconds(0));
+  EXPECT_THAT(said, testing::AllOf(HasSubstr("checkpoint-1 took "), HasSubstr("after 0 s"),
+                                   HasSubstr("Try: dtlaunch --grace ")));
+  EXPECT_THAT(said, testing::Not(HasSubstr("checkpoint-2")));
+  EXPECT_EQ(said_with(std::chrono::hours(1)), "");
+  EXPECT_EQ(said_with(std::nullopt), "");
 }
 
 TEST(CheckpointWriter, FinishesInItsDestructor) {

@@ -63,6 +63,55 @@ TEST(Dataset, ReadsJsonLines) {
   EXPECT_EQ(dataset.examples[1].first, "\u00e9");
 }
 
+// How Hugging Face's `datasets` writes and takes them.
+TEST(Dataset, ReadsAJsonListOnOneLineOrOnSeveral) {
+  for (const char* bytes :
+       {"[{\"text\": \"a]\\\"}\", \"label\": 3}, {\"label\": \"x\", \"text\": \"b\"}]",
+        "\xEF\xBB\xBF\r\n [\r\n {\"text\": \"a]\\\"}\",\r\n \"label\": 3},\r\n"
+        " {\"label\": \"x\", \"text\": \"b\"}\r\n]\r\n",
+        "{\"version\": {\"data\": [1]}, \"data\": [{\"text\": \"a]\\\"}\", \"label\": 3},"
+        " {\"label\": \"x\", \"text\": \"b\"}]}\n",
+        "{\"version\": {\"a\": 1}\n, \"data\":\n[{\"text\": \"a]\\\"}\", \"label\": 3},\n"
+        "{\"label\": \"x\", \"text\": \"b\"}], \"more\": [[], {}]}"}) {
+    const TextDataset dataset = read("d.json", bytes);
+    ASSERT_EQ(dataset.examples.size(), 2u) << bytes;
+    EXPECT_EQ(dataset.examples[0].first, "a]\"}");
+    EXPECT_EQ(dataset.examples[0].label, "3");
+    EXPECT_EQ(dataset.examples[1].first, "b");
+    EXPECT_EQ(dataset.examples[1].label, "x");
+    EXPECT_EQ(dataset.examples[1].element, 2);
+  }
+}
+
+TEST(Dataset, TakesAnObjectOnALineForARowThoughItHasData) {
+  EXPECT_EQ(read("d.json", "{\"data\": \"a\", \"label\": 1}").examples[0].first, "a");
+  EXPECT_EQ(read("d.json", "{\"data\": \"a\", \"label\": 1}\n{\"data\": \"b\", \"label\": 2}\n")
+                .examples.size(),
+            2u);
+}
+
+TEST(Dataset, NamesLineAndElementOfWhatIsWrongInAJsonList) {
+  const std::string good = "[{\"text\": \"a\", \"label\": 1},\n";
+  EXPECT_THAT(
+      read_error("d.json", good + "{\"text\": \"b\"}]"),
+      testing::AllOf(testing::StartsWith(":2 (element 2):"), HasSubstr("'label' is missing")));
+  EXPECT_THAT(
+      read_error("d.json", good + "\n7]"),
+      testing::AllOf(testing::StartsWith(":3 (element 2):"), HasSubstr("not a JSON object")));
+  EXPECT_THAT(read_error("d.json", good + "{\"text\": \"b\", \"label\": \"\"}]"),
+              testing::AllOf(testing::StartsWith(":2 (element 2):"), HasSubstr("label is empty")));
+  EXPECT_THAT(read_error("d.json", good + "\n{\"text\": \"b\" \"label\": 1}]"),
+              testing::AllOf(testing::StartsWith(":3:"), HasSubstr("not JSON in UTF-8")));
+  EXPECT_THAT(read_error("d.json", good + "{\"text\": \"\xFF\", \"label\": 1}]"),
+              testing::AllOf(testing::StartsWith(":2:"), HasSubstr("not JSON in UTF-8")));
+  EXPECT_THAT(read_error("d.json", good), testing::StartsWith(":2:"));
+  EXPECT_THAT(read_error("d.json", "[1e999]"), HasSubstr("too large"));
+  EXPECT_THAT(read_error("d.json", "[]"), HasSubstr("list is empty"));
+  EXPECT_THAT(read_error("d.json", "{\n\"text\": \"a\",\n\"label\": 1}\n"),
+              testing::AllOf(testing::StartsWith(":1:"), HasSubstr("without a list of objects"),
+                             HasSubstr("Try: an object on each line")));
+}
+
 TEST(Dataset, TakesTheFirstOtherColumnsAsTexts) {
   const TextDataset dataset = read("d.tsv", "idx\tquestion\tlabel\tanswer\n7\tq\tl\ta\n");
   EXPECT_TRUE(dataset.pairs);

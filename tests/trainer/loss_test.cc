@@ -67,5 +67,23 @@ TEST(Loss, StaysFiniteForOutputsThatLeaveNoDoubt) {
   EXPECT_EQ(gradient, (std::vector<float>{0.5F, -0.5F}));
 }
 
+// As -x of a NaN is: the sign that x86 gives to inf - inf.
+TEST(Loss, IsNaNWithoutASignWhateverTheOutputsSignIs) {
+  Batch batch;
+  batch.numbers = {0};
+  batch.labels = {1};
+  batch.targets = {1.0F, 0.0F};
+  ModelConfig config;
+  config.labels = {"no", "yes"};
+  const std::vector<float> x{std::copysign(NAN, -1.0F), std::copysign(NAN, -1.0F)};
+  for (const Problem problem :
+       {Problem::kSingleLabel, Problem::kMultiLabel, Problem::kRegression}) {
+    config.problem = problem;
+    const double loss = loss_sum<float>(config, {}, batch, x.data(), 1.0F, nullptr);
+    EXPECT_TRUE(std::isnan(loss));
+    EXPECT_FALSE(std::signbit(loss)) << static_cast<int>(problem);
+  }
+}
+
 }  // namespace
 }  // namespace dtl::trainer

@@ -9,9 +9,12 @@ import sys
 import numpy as np
 
 
-def cross_entropy(logits, labels):
+def cross_entropy(logits, labels, smoothing):
+    """Against the mixture of the label and of all labels alike."""
     shifted = logits - logits.max(axis=1, keepdims=True)
-    return float(np.mean(np.log(np.exp(shifted).sum(axis=1)) - shifted[np.arange(len(labels)), labels]))
+    losses = np.log(np.exp(shifted).sum(axis=1, keepdims=True)) - shifted
+    wanted = np.eye(logits.shape[1])[labels] * (1 - smoothing) + smoothing / logits.shape[1]
+    return float(np.mean((wanted * losses).sum(axis=1)))
 
 
 def f1(truth, answers):
@@ -36,14 +39,14 @@ def combined(figures):
     return {**figures, "combined_score": float(np.mean(list(figures.values())))}
 
 
-def one_label(task, logits, labels):
+def one_label(task, logits, labels, smoothing):
     answers = logits.argmax(axis=1)
     figures = {"accuracy": float(np.mean(answers == labels))}
     if task == "cola":
         figures = {"matthews_correlation": float(matthews(labels, answers))}
     if task in ("mrpc", "qqp"):
         figures = combined({**figures, "f1": float(f1(labels == 1, answers == 1))})
-    return {"loss": cross_entropy(logits.astype(float), labels), **figures}
+    return {"loss": cross_entropy(logits.astype(float), labels, smoothing), **figures}
 
 
 def several_labels(logits, targets):
@@ -66,7 +69,7 @@ def cases(generator):
     """Yields (request, expected); half of the numbers are rounded so that there are ties."""
     for number in range(300):
         count, classes = int(generator.integers(2, 200)), int(generator.integers(2, 6))
-        logits = generator.normal(0, 3, (count, classes)).astype(np.float32)
+        logits, smoothing = generator.normal(0, 3, (count, classes)).astype(np.float32), 0.0
         task = str(generator.choice(["", "mrpc", "qqp", "cola", "sst2", "mnli", "stsb", "several"]))
         if task == "stsb" or number % 10 == 0:
             logits, task = logits[:, :1], "stsb" if task == "stsb" else ""
@@ -82,10 +85,12 @@ def cases(generator):
             expected = several_labels(logits, targets)
         else:
             labels = generator.integers(0, classes, count)
-            problem, targets, expected = 0, np.zeros(0), one_label(task, logits, labels)
+            smoothing = float(generator.choice([0, 0.1, 0.5, 1]))
+            problem, targets = 0, np.zeros(0)
+            expected = one_label(task, logits, labels, smoothing)
             labels = labels.tolist()
         yield {"task": task, "problem": problem, "labels": labels, "targets": targets.ravel().tolist(),
-               "logits": logits.ravel().tolist()}, expected
+               "logits": logits.ravel().tolist(), "smoothing": smoothing}, expected
 
 
 def main():

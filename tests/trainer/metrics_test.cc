@@ -56,10 +56,25 @@ TEST(Metrics, ComputesTheLossOfEachProblem) {
   Examples examples;
   examples.labels = {1};
   EXPECT_NEAR(mean_loss(Problem::kSingleLabel, examples, Floats{0, 0}), std::log(2.0), 1e-12);
+  EXPECT_NEAR(mean_loss(Problem::kSingleLabel, examples, Floats{0, std::log(3.0F)}, 0.5),
+              std::log(4.0) - 0.75 * std::log(3.0), 1e-6);
   examples.targets = {3, 0};
   EXPECT_DOUBLE_EQ(mean_loss(Problem::kRegression, examples, Floats{1, 0}), 2.0);
   examples.targets = {1, 0};
   EXPECT_NEAR(mean_loss(Problem::kMultiLabel, examples, Floats{800, 0}), std::log(2.0) / 2, 1e-12);
+}
+
+TEST(Metrics, GiveALossThatIsNotANumberWithoutASign) {
+  Examples examples;
+  examples.labels = {1};
+  examples.targets = {1, 0};
+  const float negative = std::copysign(NAN, -1.0F);
+  for (const Problem problem :
+       {Problem::kSingleLabel, Problem::kMultiLabel, Problem::kRegression}) {
+    const double loss = mean_loss(problem, examples, Floats{negative, negative});
+    EXPECT_TRUE(std::isnan(loss));
+    EXPECT_FALSE(std::signbit(loss)) << static_cast<int>(problem);
+  }
 }
 
 TEST(Metrics, FollowsTheTask) {

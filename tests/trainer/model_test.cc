@@ -86,6 +86,49 @@ TEST(Model, GivesTheSameBitsForAnyNumberOfThreads) {
   EXPECT_EQ(results[0], results[2]);
 }
 
+// Of every head, of several layers, and with bits of what was there before.
+TEST(Model, GivesTheSameBitsWhereItKeepsNoLayers) {
+  for (const ModelType type : {ModelType::kBert, ModelType::kDistilBert}) {
+    for (const Task task : {Task::kClassification, Task::kQuestionAnswering}) {
+      ModelConfig config = tiny_config(type);
+      config.layers = 4;
+      config.task = task;
+      const Examples examples = random_examples_for(config, 90, 31, 8);
+      const Batch batch = make_batch(examples, first_indices(90));
+      ThreadPool pool(2, false);
+      Model<float> model(config, pool);
+      const auto parameters = random_parameters<float>(model.layout(), 2);
+      const std::int64_t count =
+          (task == Task::kClassification ? 90 : batch.tokens()) * output_count(config);
+      const float* outputs = model.forward(parameters.data(), batch, nullptr);
+      const std::vector<float> expected(outputs, outputs + count);
+      model.forward_only(parameters.data(), make_batch(examples, first_indices(3)));
+      outputs = model.forward_only(parameters.data(), batch);
+      EXPECT_EQ(std::vector<float>(outputs, outputs + count), expected);
+    }
+  }
+}
+
+TEST(Model, NeedsTheMemoryOfOneLayerWhereItKeepsNone) {
+  const auto memory = [](int layers, bool keep) {
+    ModelConfig config = tiny_config(ModelType::kBert);
+    config.layers = layers;
+    const Batch batch =
+        make_batch(random_examples(90, 31, config.vocab_size, 3, 8), first_indices(90));
+    ThreadPool pool(1, false);
+    Model<float> model(config, pool);
+    const auto parameters = random_parameters<float>(model.layout(), 2);
+    if (keep) {
+      model.forward(parameters.data(), batch, nullptr);
+    } else {
+      model.forward_only(parameters.data(), batch);
+    }
+    return model.most_memory();
+  };
+  EXPECT_EQ(memory(12, false), memory(2, false));
+  EXPECT_GT(memory(12, true), 5 * memory(12, false));
+}
+
 TEST(Model, FinishesBlocksFromTheHeadToTheEmbeddings) {
   const ModelConfig config = tiny_config(ModelType::kDistilBert);
   ThreadPool pool(1, false);

@@ -12,6 +12,7 @@ import tempfile
 import torch
 import transformers
 from safetensors.torch import load_file
+from transformers.trainer_pt_utils import LabelSmoother
 
 CLASSES, BATCH, SEED = 3, 7, 13
 LEARNING_RATE, WEIGHT_DECAY, WARMUP = 2e-3, 0.05, 4
@@ -142,6 +143,21 @@ def expect(what, worst, limit):
         failures.append(what)
 
 
+def check_evaluation_losses(case, logits):
+    """What Trainer.prediction_step measures: the model's loss, or its label smoother's."""
+    labels = case.batch(case.evaluation)["labels"]
+    plain = torch.nn.functional.cross_entropy(logits, labels)
+    smooth = LabelSmoother(epsilon=0.2)({"logits": logits}, labels)
+    assert abs(plain - smooth) > 0.01, "the two losses are too close to tell them apart"
+    for name, expected, arguments in (("plain", plain, ()),
+                                      ("smooth", smooth, ("--label_smoothing_factor", "0.2"))):
+        output = case.run("eval-" + name, "--do_eval", "--validation_file",
+                          os.path.join(case.folder, "eval.tsv"), *arguments)
+        with open(os.path.join(output, "eval_results.json")) as file:
+            found = json.load(file)["eval_loss"]
+        expect(f"{name} loss of the evaluation", abs(found - expected.item()), 1e-5)
+
+
 def check(program, kind, folder):
     print(kind)
     case = Case(program, kind, folder)
@@ -150,6 +166,8 @@ def check(program, kind, folder):
     output = case.run("eval", "--do_eval", "--validation_file", os.path.join(folder, "eval.tsv"))
     found = load_file(output + ".dump/logits.safetensors")["logits"]
     expect("logits, largest difference", (found - expected).abs().max().item(), 1e-5)
+
+    check_evaluation_losses(case, expected)
 
     loss, model = next(case.torch_training(1))
     gradients = {name: p.grad for name, p in model.named_parameters()}

@@ -120,6 +120,20 @@ def main():
         check("absent.tsv" in lost[0][2] and lost[1][2] == lost[2][2] == "",
               "rank 0 names the file, the others stay silent", lost)
 
+        again = run(2, folders, *job, "four", "--resume_from_checkpoint", "--bf16=emulate")
+        check([rank[0] for rank in again] == [65] * 2 and
+              "the precision (--bf16) was fp32 and is bf16=emulate" in again[0][2],
+              "a run goes on with the precision that it began with", again)
+
+        torn = run(2, folders, *job, "torn", "--eval_strategy", "steps", "--eval_steps", "1",
+                   "--learning_rate", "1e30", "--max_grad_norm", "0")
+        check([rank[0] for rank in torn] == [65] * 2 and
+              "training step 2: the loss is nan." in torn[0][2] and
+              "Try: --max_grad_norm 1, or a lower --learning_rate than 1e+30" in torn[0][2] and torn[1][2] == "",
+              "a loss that is not a number ends training, with the step and what to try", torn)
+        check("eval_loss nan " in torn[0][1] and "-nan" not in torn[0][1] + torn[0][2],
+              "what is not a number has no sign", torn)
+
         typo = run(2, folders, "--do_tran")
         check([rank[0] for rank in typo] == [64] * 2 and re.search("mean --do_train", typo[0][2])
               and typo[1][2] == "", "a misspelt option is answered once, with the nearest", typo)

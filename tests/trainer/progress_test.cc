@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cmath>
 #include <thread>
 
 namespace dtl::trainer {
@@ -79,6 +80,16 @@ TEST(Progress, GivesTheMeansSinceTheLastLine) {
   EXPECT_GT(line.tokens_per_second, 0.0);
   EXPECT_DOUBLE_EQ(progress.mean_loss(), 4.0);
   EXPECT_EQ(progress.tokens(), 30);
+}
+
+TEST(Progress, ShowsNoSignOfWhatIsNotANumber) {
+  Progress progress(/*speaks=*/true, 4, 0, /*bar=*/false);
+  StepReport report;
+  report.gradient_norm = std::copysign(NAN, -1.0);
+  progress.step(report, {});
+  testing::internal::CaptureStdout();
+  progress.log();
+  EXPECT_THAT(testing::internal::GetCapturedStdout(), HasSubstr("grad_norm nan "));
 }
 
 TEST(Progress, CountsNoPauseForItsSpeed) {

@@ -38,7 +38,8 @@ struct RunSetup {
     settings.optimizer.total_steps = kSteps;
     settings.optimizer.warmup_steps = 3;
   }
-  RunIdentity identity() const { return identity_of(settings, examples); }
+  Precision precision = Precision::kFloat32;
+  RunIdentity identity() const { return identity_of(settings, examples, precision); }
 };
 
 // The states of a run, on rank 0, from step to step.
@@ -205,6 +206,26 @@ TEST(SavedState, NoticesOtherDataAndOtherBatches) {
   EXPECT_THAT(saved.complaint(), HasSubstr("the training data, or how it was tokenised"));
   saved.setup.examples = random_examples(51, 20, 40, 3, 21);
   EXPECT_THAT(saved.complaint(), HasSubstr("the number of examples was 50 and is 51"));
+}
+
+TEST(SavedState, NoticesAnotherPrecision) {
+  Saved saved;
+  EXPECT_EQ(saved.complaint(), "");
+  saved.setup.precision = Precision::kBf16;
+  EXPECT_THAT(saved.complaint(), HasSubstr("the precision (--bf16) was fp32 and is bf16"));
+  saved.replace("\"fp32\"", "\"bf16=emulate\"");
+  EXPECT_THAT(saved.complaint(), HasSubstr("was bf16=emulate and is bf16"));
+  saved.replace("\"bf16=emulate\"", "\"fp7\"");
+  EXPECT_THAT(saved.complaint(), HasSubstr("training_state.json: cannot resume: 'precision' is"));
+}
+
+TEST(SavedState, OfAnyPrecisionIsTakenWhereItDoesNotSay) {
+  Saved saved;
+  saved.replace(",\n  \"precision\": \"fp32\"", "");
+  for (const Precision precision : {Precision::kFloat32, Precision::kBf16Emulated}) {
+    saved.setup.precision = precision;
+    EXPECT_EQ(saved.read().step, 7);
+  }
 }
 
 TEST(SavedState, LetsARunGrowLongerWhereTheLearningRateIsConstant) {

@@ -96,6 +96,18 @@ TEST(Task, RefusesTheOtherTasksOptions) {
               HasSubstr("one label each"));
 }
 
+TEST(Settings, NameGluesFolderWhereATaskHasNoFiles) {
+  for (const char* what : {"--do_train", "--do_eval", "--do_predict"}) {
+    try {
+      parse_settings(
+          {"--model_name_or_path", "m", "--task_name", "rte", what, "--output_dir", "o"});
+      FAIL() << what << " was accepted";
+    } catch (const Error& error) {
+      EXPECT_THAT(error.hint(), HasSubstr("--data_dir")) << what;
+    }
+  }
+}
+
 TEST(Settings, ReadGluesFolderInsteadOfFiles) {
   const Settings s =
       parse_settings({"--model_name_or_path", "m", "--task_name", "mnli", "--data_dir", "glue/MNLI",

@@ -6,8 +6,8 @@
 //     prints {"v1": {..}, "v2": {..}, "v2_odds": {..}} (the last with thresholds over the odds)
 //   squad_here lines     reads JSON lines and prints an answer to each:
 //     {"normalize": text}  ->  {"text": ..}
-//     {"task", "problem": 0..2 (one label, several, a number), "labels", "targets", "logits"}  ->
-//     {"loss": .., the metrics}
+//     {"task", "problem": 0..2 (one label, several, a number), "labels", "targets", "logits",
+//      "smoothing": of the labels, 0 if absent}  ->  {"loss": .., the metrics}
 
 #include <cstdio>
 #include <cstring>
@@ -104,7 +104,8 @@ Json line_answer(const Json& request) {
   constexpr Problem kProblems[] = {Problem::kSingleLabel, Problem::kMultiLabel,
                                    Problem::kRegression};
   const Problem problem = kProblems[request.at("problem").get<std::size_t>()];
-  Json json = {{"loss", mean_loss(problem, examples, logits)}};
+  const double smoothing = request.value("smoothing", 0.0);
+  Json json = {{"loss", mean_loss(problem, examples, logits, smoothing)}};
   json.update(
       metrics_json(task_metrics(request.at("task").get<std::string>(), problem, examples, logits)));
   return json;

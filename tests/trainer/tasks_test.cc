@@ -137,6 +137,80 @@ TEST(GlueTask, NamesFileAndLineOfWhatIsWrong) {
   EXPECT_THAT(read_error("sst2", Split::kTrain, header), HasSubstr("no rows"));
 }
 
+std::string missing_error(const std::string& task, const std::string& folder, Split split) {
+  try {
+    find_glue_files(glue_task(task), folder, split);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.status(), Exit::kBadInput);
+    return error.what();
+  }
+  ADD_FAILURE() << "accepted";
+  return "";
+}
+
+TEST(GlueFolder, SaysWhichFilesAreExpectedWhereOneIsMissing) {
+  const TemporaryFolder folder;
+  const std::string& path = folder.path();
+  EXPECT_THAT(missing_error("rte", "/nowhere/RTE", Split::kTrain),
+              testing::AllOf(HasSubstr("--data_dir /nowhere/RTE: cannot read rte: there is no such "
+                                       "folder. Try: "),
+                             HasSubstr("train.tsv, dev.tsv, test.tsv"), HasSubstr("--train_file")));
+  folder.write("dev_matched.tsv", "");
+  EXPECT_THAT(missing_error("mnli", path, Split::kValidation),
+              testing::AllOf(HasSubstr("there is no file " + path + "/dev_mismatched.tsv"),
+                             HasSubstr("train.tsv, dev_matched.tsv, dev_mismatched.tsv, "),
+                             HasSubstr("--validation_file")));
+  folder.write("test.tsv", "");
+  EXPECT_EQ(find_glue_files(glue_task("rte"), path, Split::kTest)[0].path, path + "/test.tsv");
+}
+
+const std::string kMrpcHeader = "Quality\t#1 ID\t#2 ID\t#1 String\t#2 String";
+
+TEST(GlueFolder, MayHaveTheFilesOfMrpcAsTheyWerePublished) {
+  const TemporaryFolder folder;
+  const GlueTask& mrpc = glue_task("mrpc");
+  const auto found = [&](Split split) { return find_glue_files(mrpc, folder.path(), split)[0]; };
+  folder.write("msr_paraphrase_train.txt",
+               "\xEF\xBB\xBF" + kMrpcHeader + "\r\n1\t7\t8\tHe said \"a.\tb\r\n");
+  folder.write("msr_paraphrase_test.txt", kMrpcHeader + "\r0\t1\t2\tc\td\r1\t3\t4\te\tf\r");
+  const TextDataset train = read_glue(mrpc, found(Split::kTrain), Split::kTrain, -1);
+  ASSERT_EQ(train.examples.size(), 1u);
+  EXPECT_EQ(train.examples[0].first, "He said \"a.");
+  EXPECT_EQ(train.examples[0].second, "b");
+  EXPECT_EQ(train.examples[0].label, "equivalent");
+  const TextDataset validation = read_glue(mrpc, found(Split::kValidation), Split::kValidation, -1);
+  ASSERT_EQ(validation.examples.size(), 2u);
+  EXPECT_EQ(validation.examples[0].label, "not_equivalent");
+  EXPECT_EQ(validation.examples[1].second, "f");
+  EXPECT_EQ(validation.examples[1].line, 3);
+  EXPECT_FALSE(read_glue(mrpc, found(Split::kTest), Split::kTest, -1).labelled);
+}
+
+// Half of each would evaluate on texts that were trained on.
+TEST(GlueFolder, ReadsGluesFilesOfMrpcWhereThereAreAny) {
+  const TemporaryFolder folder;
+  for (const char* name : {"msr_paraphrase_train.txt", "msr_paraphrase_test.txt", "dev.tsv"}) {
+    folder.write(name, "");
+  }
+  const GlueTask& mrpc = glue_task("mrpc");
+  EXPECT_EQ(find_glue_files(mrpc, folder.path(), Split::kValidation)[0].path,
+            folder.file("dev.tsv"));
+  EXPECT_EQ(find_glue_files(mrpc, folder.path(), Split::kTest)[0].path,
+            folder.file("msr_paraphrase_test.txt"));
+  EXPECT_THAT(missing_error("mrpc", folder.path(), Split::kTrain),
+              testing::AllOf(HasSubstr("no file " + folder.file("train.tsv")),
+                             HasSubstr("test.tsv, or msr_paraphrase_train.txt")));
+  folder.write("test.tsv", "");
+  EXPECT_EQ(find_glue_files(mrpc, folder.path(), Split::kTest)[0].path, folder.file("test.tsv"));
+}
+
+TEST(GlueFolder, IsLookedForBelowTheOneThatIsNamed) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder.file("SST-2"));
+  EXPECT_THAT(missing_error("sst2", folder.path(), Split::kTrain),
+              testing::EndsWith("Try: --data_dir " + folder.file("SST-2")));
+}
+
 TEST(GlueTask, SuggestsANameThatIsNear) {
   try {
     glue_task("mrpcs");

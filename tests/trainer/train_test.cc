@@ -160,6 +160,8 @@ TEST(DataParallel, NamesTheStepWhoseLossIsNotANumber) {
   } catch (const Error& error) {
     EXPECT_EQ(error.attempted(), "training step 1");
     EXPECT_EQ(error.status(), Exit::kBadInput);
+    EXPECT_EQ(error.hint(),
+              "a lower --learning_rate than 0.001, or a lower --max_grad_norm than 1");
   }
 }
 

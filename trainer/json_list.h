@@ -1,0 +1,23 @@
+#pragma once
+// The rows of a JSON file that is one document: [{..}, ..] or {"data": [{..}, ..], ..}. Pure
+// functions.
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dtl::trainer {
+
+struct JsonElement {
+  std::size_t begin = 0, size = 0;  // bytes of the file
+  int line = 0;                     // on which it begins, counted from 1
+};
+
+// Nothing where the file has a value on each line. Throws Error(kBadInput) with file:line for a
+// document that is not JSON in UTF-8, or that has no list.
+std::optional<std::vector<JsonElement>> find_json_list(const std::string& path,
+                                                       std::string_view bytes);
+
+}  // namespace dtl::trainer
