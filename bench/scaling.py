@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 """How dttrain scales over hosts that are as fast, beside their network, as a cluster of servers.
 
-usage: bench/scaling.py [--rounds N] [--short] [--layers N] [--hidden N] [--gradient-wire f32]
+usage: bench/scaling.py [--rounds N] [--steps N] [--layers N] [--hidden N] [--vocab N] [--short]
+       [-- OPTION OF DTTRAIN...]
 as root, with the targets dtlaunch, dtagent, dtguard and dttrain of the release build
 
 Hosts are those of tests/cluster. Each may use half a core, and its link is shaped so that the time
@@ -9,14 +10,19 @@ of a step and the time of its gradients on the wire have the proportion that the
 server with 32 cores and 25 Gbit/s: 25 Gbit/s x 0.5 / 32 = 390.6 Mbit/s. (Both sides of the
 proportion are divided by 64. A server's cores are taken to be as fast as this machine's.)
 
-Each host trains on 32 texts of 128 tokens per step, so N hosts do N times the work of one. Runs
-with 1, 2 and 4 hosts take turns; a figure is the median of the rounds.
+Each host trains BERT-base on 32 texts of 128 tokens per step, so N hosts do N times the work of
+one. Words are as frequent as in a language: the k-th with a probability in proportion to
+1 / (k + 2.7) (Mandelbrot's form of Zipf's law). Runs with 1, 2 and 4 hosts take turns, and with 4
+hosts that train apart, without a network: what this machine, whose cores all work then, can give
+at most. A figure is the median of the rounds.
 
   scaling = tokens/s of N hosts / tokens/s of one, first step not counted
 
 Published for PyTorch with oneCCL on such servers: 1.7 on two, 3.0 on four.
 """
 import argparse
+import concurrent.futures
+import itertools
 import json
 import os
 import random
@@ -42,10 +48,11 @@ def make_model(folder, a):
     with open(os.path.join(folder, "tokenizer_config.json"), "w", encoding="ascii") as out:
         json.dump({"do_lower_case": True}, out)
     source = random.Random(1)
+    frequencies = list(itertools.accumulate(1 / (k + 2.7) for k in range(1, len(words) + 1)))
     with open(os.path.join(folder, "train.tsv"), "w", encoding="ascii") as out:
         out.write("sentence\tlabel\n")
         for i in range(BATCH * 4 * a.steps):
-            text = " ".join(source.choice(words) for _ in range(LENGTH - 2))
+            text = " ".join(source.choices(words, cum_weights=frequencies, k=LENGTH - 2))
             out.write(f"{text}\tclass{i % CLASSES}\n")
     labels = {str(i): f"class{i}" for i in range(CLASSES)}
     config = {"model_type": "bert", "vocab_size": a.vocab, "hidden_size": a.hidden,
@@ -97,12 +104,13 @@ def make_weights(folder, c):
 
 
 def tokens_per_second(hosts, folder, environment, a):
-    names = os.path.join(folder, "hosts")
+    """hosts: their numbers, from 1."""
+    output = os.path.join(folder, "out" + "_".join(map(str, hosts)))
+    names = output + ".hosts"
     with open(names, "w", encoding="ascii") as out:
-        out.writelines(f"node{i + 1}\n" for i in range(hosts))
-    output = os.path.join(folder, f"out{hosts}")
-    command = [CLUSTER, "exec", "node1", os.path.join(BIN, "dtlaunch"), "-f", names, "-np",
-               str(hosts), "-ppn", "1", "-genv", "OMP_NUM_THREADS=1", os.path.join(BIN, "dttrain"),
+        out.writelines(f"node{i}\n" for i in hosts)
+    command = [CLUSTER, "exec", f"node{hosts[0]}", os.path.join(BIN, "dtlaunch"), "-f", names,
+               "-np", str(len(hosts)), "-ppn", "1", "-genv", "OMP_NUM_THREADS=1", os.path.join(BIN, "dttrain"),
                "--model_name_or_path", os.path.join(folder, "model"), "--do_train",
                "--train_file", os.path.join(folder, "model/train.tsv"),
                "--per_device_train_batch_size", str(BATCH), "--max_steps", str(a.steps),
@@ -114,17 +122,23 @@ def tokens_per_second(hosts, folder, environment, a):
         sys.exit(f"bench/scaling.py: {' '.join(command)}: status {run.returncode}\n{run.stderr}")
     with open(os.path.join(output, "trainer_state.json"), encoding="utf-8") as file:
         log = [entry for entry in json.load(file)["log_history"] if "tokens_per_second" in entry]
-    times = [hosts * BATCH * LENGTH / entry["tokens_per_second"] for entry in log[1:]]
-    return hosts * BATCH * LENGTH * len(times) / sum(times)
+    tokens = len(hosts) * BATCH * LENGTH
+    times = [tokens / entry["tokens_per_second"] for entry in log[1:]]
+    return tokens * len(times) / sum(times)
+
+
+def apart(hosts, folder, environment, a):
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        return sum(pool.map(lambda host: tokens_per_second([host], folder, environment, a), hosts))
 
 
 def parse():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--steps", type=int, default=5, help="of a run")
-    parser.add_argument("--layers", type=int, default=4)
-    parser.add_argument("--hidden", type=int, default=512)
+    parser.add_argument("--steps", type=int, default=4, help="of a run")
+    parser.add_argument("--layers", type=int, default=12)
+    parser.add_argument("--hidden", type=int, default=768)
     parser.add_argument("--vocab", type=int, default=30522)
     parser.add_argument("--short", action="store_true", help="whether it works; no figures")
     parser.add_argument("options", nargs="*", help="of dttrain, after --")
@@ -140,24 +154,27 @@ def main():
           f"tokens per host and step; hosts of {CORES} cores with links of {RATE} "
           f"({SERVER_MBIT} Mbit/s x {CORES} / {SERVER_CORES}); median of {a.rounds} rounds",
           flush=True)
+    runs = {"1": (tokens_per_second, [1]), "2": (tokens_per_second, [1, 2]),
+            "4": (tokens_per_second, [1, 2, 3, 4]), "4 apart": (apart, [1, 2, 3, 4])}
+    rates = {name: [] for name in runs}
     with tempfile.TemporaryDirectory(dir=os.path.join(ROOT, "build")) as folder:
         make_model(os.path.join(folder, "model"), a)
         environment = {**os.environ, "DTL_CLUSTER": os.path.join(folder, "cluster")}
         subprocess.run([CLUSTER, "up", "4", "--cpus", str(CORES), "--rate", RATE], check=True,
                        env=environment, stdout=subprocess.DEVNULL)
         try:
-            rates = {1: [], 2: [], 4: []}
             for index in range(a.rounds):
-                order = list(rates)[index % 3:] + list(rates)[:index % 3]
-                for hosts in order:
-                    rates[hosts].append(tokens_per_second(hosts, folder, environment, a))
+                turn = index % len(runs)
+                for name in list(runs)[turn:] + list(runs)[:turn]:
+                    function, hosts = runs[name]
+                    rates[name].append(function(hosts, folder, environment, a))
         finally:
             subprocess.run([CLUSTER, "down"], check=True, env=environment)
-    one = statistics.median(rates[1])
-    print(f"{'hosts':>6}{'tokens/s':>12}{'scaling':>10}   of each round")
+    one = statistics.median(rates["1"])
+    print(f"{'hosts':>8}{'tokens/s':>12}{'scaling':>10}   of each round")
     for hosts, values in rates.items():
         rate = statistics.median(values)
-        print(f"{hosts:>6}{rate:>12.1f}{rate / one:>10.2f}   "
+        print(f"{hosts:>8}{rate:>12.1f}{rate / one:>10.2f}   "
               + " ".join(f"{value:.1f}" for value in values))
 
 

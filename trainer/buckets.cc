@@ -24,7 +24,7 @@ Buckets::Buckets(const ParameterLayout& layout, Group& group, ThreadPool& pool, 
 
 void Buckets::begin(float* gradients) {
   gradients_ = gradients;
-  ready_ = sent_ = layout_.total;
+  sent_ = layout_.total;
   squares_.clear();
 }
 
@@ -38,16 +38,16 @@ void Buckets::send(std::int64_t begin, std::int64_t end) {
   buckets_.push_back(bucket);
 }
 
-void Buckets::block_done(std::size_t block) {
-  // The words' rows are the first tensor of block 0; they leave in finish().
-  ready_ = block == 0 ? layout_.position : layout_.blocks[block].begin;
-  while (sent_ - ready_ >= kBucket) {
+void Buckets::done(std::int64_t offset) {
+  // The words' rows are the first tensor; they leave in finish().
+  const std::int64_t ready = std::max(offset, layout_.position);
+  while (sent_ - ready >= kBucket) {
     send(sent_ - kBucket, sent_);
     sent_ -= kBucket;
   }
-  if (block == 0) {
-    send(ready_, sent_);
-    sent_ = ready_;
+  if (offset == 0) {
+    send(ready, sent_);
+    sent_ = ready;
   }
 }
 

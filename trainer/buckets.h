@@ -1,5 +1,5 @@
 #pragma once
-// Buckets: adds the ranks' gradients up while backward still runs. Blocks become ready from the
+// Buckets: adds the ranks' gradients up while backward still runs. They become complete from the
 // head to the embeddings, that is from the end of the flat array to its beginning; as soon as a few
 // MiB have come together they are on their way. Of the word embeddings only the rows that the step
 // uses travel; every rank knows them, because every rank knows the step's examples.
@@ -24,8 +24,8 @@ class Buckets {
   Buckets(const ParameterLayout& layout, Group& group, ThreadPool& pool, dt_wire wire);
 
   void begin(float* gradients);
-  // Block `block` of the layout holds this rank's whole contribution.
-  void block_done(std::size_t block);
+  // From `offset` on they hold this rank's whole contribution. Offsets fall, to 0.
+  void done(std::int64_t offset);
 
   struct Totals {
     double loss;
@@ -52,8 +52,7 @@ class Buckets {
   dt_wire wire_;
   std::int64_t hidden_;
   float* gradients_ = nullptr;
-  std::int64_t ready_ = 0;  // [ready_, sent_) is complete here and not sent
-  std::int64_t sent_ = 0;
+  std::int64_t sent_ = 0;  // from here on they are on their way
   std::uint64_t tag_ = 0;
   std::vector<float> rows_;  // the words' rows
   float loss_ = 0;

@@ -166,7 +166,7 @@ void feed_forward(const Pass& pass, const LayerOffsets& at, const S* parameters,
 // d: gradient at y, becomes that at h.
 template <class S>
 void feed_forward_backward(const Pass& pass, const LayerOffsets& at, const LayerState<S>& state,
-                           const S* parameters, S* d, S* gradients) {
+                           const S* parameters, S* d, S* gradients, const GradientsDone& done) {
   const std::int64_t H = pass.config.hidden_size, I = pass.config.intermediate_size;
   const std::int64_t R = state.rows;
   const S* dense = norm_gradient<S>(
@@ -182,12 +182,14 @@ void feed_forward_backward(const Pass& pass, const LayerOffsets& at, const Layer
                                          dup + first * I, sums, activated + first * I);
       });
   linear_dw(pass, R, H, I, dense, H, activated, gradients + at.down_weight);
+  done(at.down_weight);
   S* middle = pass.arena.take<S>(R * H);
   for_rows(pass.pool, R, H, [&](std::int64_t first, std::int64_t count) {
     kernels<S>().norm_output(count, H, state.normed1 + first * H, parameters + at.norm1_weight,
                              parameters + at.norm1_bias, middle + first * H);
   });
   linear_dw(pass, R, I, H, dup, I, middle, gradients + at.up_weight);
+  done(at.up_weight);
   linear_dx(pass, R, I, H, dup, I, parameters + at.up_weight, S(1), d);
 }
 
@@ -195,7 +197,8 @@ void feed_forward_backward(const Pass& pass, const LayerOffsets& at, const Layer
 // the gradient at the input, [T, H].
 template <class S>
 void project_backward(const Pass& pass, const LayerOffsets& at, const LayerState<S>& state,
-                      const S* parameters, const S* dcontext, S* d, S* gradients) {
+                      const S* parameters, const S* dcontext, S* d, S* gradients,
+                      const GradientsDone& done) {
   const std::int64_t H = pass.config.hidden_size, T = pass.batch.tokens(), R = state.rows;
   const S* weight = parameters + at.qkv_weight;
   S* dweight = gradients + at.qkv_weight;
@@ -211,6 +214,7 @@ void project_backward(const Pass& pass, const LayerOffsets& at, const LayerState
     attention_backward<S>(pass, state, dcontext, dqkv, 3 * H, dqkv + H, dqkv + 2 * H, 3 * H);
     linear_dw(pass, T, 3 * H, H, dqkv, 3 * H, state.input, dweight);
     bias_sums(T, 3 * H, dqkv, dbias);
+    done(at.qkv_weight);
     linear_dx(pass, T, 3 * H, H, dqkv, 3 * H, weight, S(1), d);
     return;
   }
@@ -221,6 +225,7 @@ void project_backward(const Pass& pass, const LayerOffsets& at, const LayerState
   linear_dw(pass, T, 2 * H, H, dkv, 2 * H, state.input, dweight + H * H);
   bias_sums(R, H, dq, dbias);
   bias_sums(T, 2 * H, dkv, dbias + H);
+  done(at.qkv_weight);
   linear_dx(pass, R, H, H, dq, H, weight, S(1), d);
   S* rows = pass.arena.take<S>(R * H);
   std::copy(d, d + R * H, rows);
@@ -278,19 +283,20 @@ LayerState<S> layer_forward(const Pass& pass, const LayerOffsets& at, int layer,
 
 template <class S>
 void layer_backward(const Pass& pass, const LayerOffsets& at, const LayerState<S>& state,
-                    const S* parameters, S* d, S* gradients) {
+                    const S* parameters, S* d, S* gradients, const GradientsDone& done) {
   const std::int64_t H = pass.config.hidden_size;
   const std::size_t before = pass.arena.mark();
-  feed_forward_backward(pass, at, state, parameters, d, gradients);
+  feed_forward_backward(pass, at, state, parameters, d, gradients, done);
   pass.arena.release(before);
   const S* dense = norm_gradient<S>(
       pass, state.rows, d, state.normed1, state.rstd1, parameters + at.norm1_weight, state.out_mask,
       out_dropout(pass),
       {gradients + at.norm1_weight, gradients + at.norm1_bias, gradients + at.out_bias});
   linear_dw(pass, state.rows, H, H, dense, H, state.context, gradients + at.out_weight);
+  done(at.out_weight);
   S* dcontext = pass.arena.take<S>(state.rows * H);
   linear_dx(pass, state.rows, H, H, dense, H, parameters + at.out_weight, S(0), dcontext);
-  project_backward(pass, at, state, parameters, dcontext, d, gradients);
+  project_backward(pass, at, state, parameters, dcontext, d, gradients, done);
   pass.arena.release(before);
 }
 
@@ -299,8 +305,8 @@ template LayerState<float> layer_forward<float>(const Pass&, const LayerOffsets&
 template LayerState<double> layer_forward<double>(const Pass&, const LayerOffsets&, int, bool,
                                                   const double*, const double*);
 template void layer_backward<float>(const Pass&, const LayerOffsets&, const LayerState<float>&,
-                                    const float*, float*, float*);
+                                    const float*, float*, float*, const GradientsDone&);
 template void layer_backward<double>(const Pass&, const LayerOffsets&, const LayerState<double>&,
-                                     const double*, double*, double*);
+                                     const double*, double*, double*, const GradientsDone&);
 
 }  // namespace dtl::trainer

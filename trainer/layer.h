@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "trainer/arena.h"
@@ -57,11 +58,15 @@ template <class S>
 LayerState<S> layer_forward(const Pass& pass, const LayerOffsets& at, int layer, bool first_only,
                             const S* parameters, const S* input);
 
+// Told during backward that the gradients of the flat array from this offset on will not change any
+// more; offsets fall.
+using GradientsDone = std::function<void(std::int64_t offset)>;
+
 // Gradient at the output, d [R, H] -> gradient at the input, d [T, H]: in place, so d has room for
 // T rows. Parameter gradients are added to `gradients`. What it takes from the arena it gives back.
 template <class S>
 void layer_backward(const Pass& pass, const LayerOffsets& at, const LayerState<S>& state,
-                    const S* parameters, S* d, S* gradients);
+                    const S* parameters, S* d, S* gradients, const GradientsDone& done);
 
 // Scaled dot-product attention of all sequences and heads: fills probabilities and context.
 template <class S>

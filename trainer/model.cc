@@ -55,21 +55,20 @@ const S* Model<S>::run(const Pass& pass, const S* parameters, bool keep_layers) 
 
 template <class S>
 double Model<S>::backward(const S* parameters, const Batch& batch, S weight, S* gradients,
-                          const std::function<void(std::size_t)>& block_done) {
+                          const GradientsDone& done) {
   assert(!layers_.empty());
   const Pass pass{config_, batch, training_ ? &dropout_ : nullptr, pool_, arena_, precision_};
   S* doutputs = arena_.take<S>(head_.rows * output_count(config_));
   const double loss = loss_sum<S>(config_, loss_, batch, head_.outputs, weight, doutputs);
   const S* dhead = head_backward<S>(pass, layout_, head_, parameters, doutputs, gradients);
   std::copy(dhead, dhead + layers_.back().rows * config_.hidden_size, dlayer_);
-  block_done(layout_.blocks.size() - 1);
+  done(layout_.blocks.back().begin);
   for (std::size_t i = layers_.size(); i-- > 0;) {
-    layer_backward<S>(pass, layout_.layers[i], layers_[i], parameters, dlayer_, gradients);
+    layer_backward<S>(pass, layout_.layers[i], layers_[i], parameters, dlayer_, gradients, done);
     arena_.release(layer_marks_[i]);
-    block_done(i + 1);
   }
   embed_backward(pass, parameters, dlayer_, gradients);
-  block_done(0);
+  done(0);
   return loss;
 }
 

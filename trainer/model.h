@@ -35,10 +35,10 @@ class Model {
   std::size_t most_memory() const { return arena_.most_used(); }
 
   // After forward on the same batch: the sum of its examples' losses, and the gradient of that sum
-  // times `weight` added to `gradients`. block_done(i) is called as soon as block i of the layout
-  // will not change any more, from the last block to the first.
+  // times `weight` added to `gradients`. done is called as soon as further gradients are
+  // complete: of the head, of each layer tensor by tensor, of the embeddings (with offset 0).
   double backward(const S* parameters, const Batch& batch, S weight, S* gradients,
-                  const std::function<void(std::size_t)>& block_done);
+                  const GradientsDone& done);
 
  private:
   Pass start(const Batch& batch, const DropoutKey* dropout);

@@ -1,7 +1,8 @@
 #pragma once
 // Where each tensor of a model lies in one flat array of parameters (gradients, moments), and its
-// name in a Hugging Face checkpoint. The array is cut into blocks in the order of the forward pass:
-// embeddings, layer 0 .. L-1, head. Backward finishes them from the last to the first.
+// name in a Hugging Face checkpoint. Tensors lie in the order of the forward pass, so that backward
+// completes the gradients from the end of the array to its beginning. The array is cut into blocks:
+// embeddings, layer 0 .. L-1, head.
 
 #include <cstdint>
 #include <string>

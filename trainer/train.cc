@@ -118,8 +118,8 @@ Buckets::Totals Trainer::accumulate(const Examples& examples, std::span<const st
     work.flops += product_flops(model_.config(), batch);
     model_.forward(parameters, batch, &key);
     work.forward_s += watch.lap();
-    loss += model_.backward(parameters, batch, weight, gradients_.data(), [&](std::size_t block) {
-      if (m + 1 == parts) buckets_.block_done(block);
+    loss += model_.backward(parameters, batch, weight, gradients_.data(), [&](std::int64_t offset) {
+      if (m + 1 == parts) buckets_.done(offset);
     });
     work.backward_s += watch.lap();
   }

@@ -156,7 +156,7 @@ TEST(Head, AccumulatesSmallBatchesToOneLarge) {
       const Batch part = make_batch(examples, {all.begin() + begin, all.begin() + end});
       model.forward(parameters.data(), part, &key);
       loss +=
-          model.backward(parameters.data(), part, 1.0 / 6, gradients.data(), [](std::size_t) {});
+          model.backward(parameters.data(), part, 1.0 / 6, gradients.data(), [](std::int64_t) {});
     }
     EXPECT_NEAR(loss, expected.loss, 1e-11);
     expect_near(gradients, expected.gradients);

@@ -89,7 +89,7 @@ TensorMap run(const std::string& folder, const Json& json, const std::string& co
   std::vector<float> gradients(parameters.size());
   const auto count = static_cast<double>(batch.sequences());
   const double sum = model.backward(parameters.data(), batch, static_cast<float>(1 / count),
-                                    gradients.data(), [](std::size_t) {});
+                                    gradients.data(), [](std::int64_t) {});
   TensorMap tensors = tensors_of(model.layout(), gradients);
   tensors["outputs"] = output_tensor;
   tensors["loss"] = {{1}, {static_cast<float>(sum / count)}};

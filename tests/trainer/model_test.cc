@@ -8,7 +8,7 @@
 namespace dtl::trainer {
 namespace {
 
-const auto kIgnoreBlock = [](std::size_t) {};
+const auto kIgnoreProgress = [](std::int64_t) {};
 
 void expect_gradients_right(const ModelConfig& config, bool with_dropout) {
   ThreadPool pool(1, false);
@@ -79,7 +79,7 @@ TEST(Model, GivesTheSameBitsForAnyNumberOfThreads) {
     const auto parameters = random_parameters<float>(model.layout(), 2);
     std::vector<float> gradients(parameters.size());
     model.forward(parameters.data(), batch, &key);
-    model.backward(parameters.data(), batch, 0.5F, gradients.data(), kIgnoreBlock);
+    model.backward(parameters.data(), batch, 0.5F, gradients.data(), kIgnoreProgress);
     results.push_back(gradients);
   }
   EXPECT_EQ(results[0], results[1]);
@@ -129,18 +129,36 @@ TEST(Model, NeedsTheMemoryOfOneLayerWhereItKeepsNone) {
   EXPECT_GT(memory(12, true), 5 * memory(12, false));
 }
 
-TEST(Model, FinishesBlocksFromTheHeadToTheEmbeddings) {
+TEST(Model, CompletesGradientsFromTheHeadToTheEmbeddings) {
   const ModelConfig config = tiny_config(ModelType::kDistilBert);
   ThreadPool pool(1, false);
   Model<float> model(config, pool);
   const auto parameters = random_parameters<float>(model.layout(), 2);
   std::vector<float> gradients(parameters.size());
   const Batch batch = make_batch(random_examples(2, 5, 40, 3, 1), first_indices(2));
-  std::vector<std::size_t> order;
+  std::vector<std::int64_t> offsets;
+  std::vector<std::vector<float>> seen;  // from that offset on
   model.forward(parameters.data(), batch, nullptr);
-  model.backward(parameters.data(), batch, 1.0F, gradients.data(),
-                 [&](std::size_t block) { order.push_back(block); });
-  EXPECT_EQ(order, (std::vector<std::size_t>{3, 2, 1, 0}));
+  model.backward(parameters.data(), batch, 1.0F, gradients.data(), [&](std::int64_t offset) {
+    offsets.push_back(offset);
+    seen.emplace_back(gradients.begin() + offset, gradients.end());
+  });
+  const auto& layout = model.layout();
+  std::vector<std::int64_t> expected{layout.blocks.back().begin};
+  for (std::size_t i = layout.layers.size(); i-- > 0;) {
+    const LayerOffsets& at = layout.layers[i];
+    for (const std::int64_t offset : {at.down_weight, at.up_weight, at.out_weight, at.qkv_weight}) {
+      expected.push_back(offset);
+    }
+  }
+  expected.push_back(0);
+  EXPECT_EQ(offsets, expected);
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    const std::vector<float> last(gradients.begin() + offsets[i], gradients.end());
+    EXPECT_EQ(seen[i], last) << offsets[i];
+    if (offsets[i] == 0) continue;  // the padding token's row
+    EXPECT_NE(last[0], 0.0F) << offsets[i];
+  }
 }
 
 TEST(Model, AcceptsAnEmptyBatch) {
@@ -151,7 +169,8 @@ TEST(Model, AcceptsAnEmptyBatch) {
   std::vector<float> gradients(parameters.size());
   const DropoutKey key{1, 2};
   model.forward(parameters.data(), Batch{}, &key);
-  EXPECT_EQ(model.backward(parameters.data(), Batch{}, 1.0F, gradients.data(), kIgnoreBlock), 0.0);
+  EXPECT_EQ(model.backward(parameters.data(), Batch{}, 1.0F, gradients.data(), kIgnoreProgress),
+            0.0);
   EXPECT_EQ(gradients, std::vector<float>(parameters.size()));
 }
 
@@ -165,7 +184,7 @@ TEST(Model, GivesThePaddingTokenNoGradient) {
   Batch batch = make_batch(random_examples(1, 8, 40, 3, 1), first_indices(1));
   std::fill(batch.ids.begin(), batch.ids.end(), 3);
   model.forward(parameters.data(), batch, nullptr);
-  model.backward(parameters.data(), batch, 1.0F, gradients.data(), kIgnoreBlock);
+  model.backward(parameters.data(), batch, 1.0F, gradients.data(), kIgnoreProgress);
   for (std::int64_t i = 0; i < 40 * 24; ++i) {
     ASSERT_EQ(gradients[static_cast<std::size_t>(model.layout().word + i)], 0.0F);
   }
