@@ -2,7 +2,8 @@
 """Allreduce of libdtring beside gloo, MPICH, Open MPI and bare sockets, in interleaved runs.
 
 usage: bench/allreduce.py [--short] [--rounds N] [PART...]; as root, with python3-torch, mpich,
-openmpi-bin, libopenmpi-dev, and the targets allreduce_bench and socket_pump of the release build
+openmpi-bin, libopenmpi-dev, and the targets allreduce_bench, core_pump and socket_pump of the
+release build
 
 Parts, all of them by default:
   latency         two hosts, 4 B to 4 KiB
@@ -128,7 +129,7 @@ def oversubscribed(options):
 
 def one_host(options):
     compare("one-host: 2 ranks on one host", Hosts(1, 2),
-            ["dtring", "dt_alloc", "gloo", "mpich", "openmpi"],
+            ["dtring", "dt_alloc", "gloo", "mpich", "openmpi", "copying", "in place"],
             [64 * KI, 256 * KI, MI, 4 * MI, 16 * MI, 64 * MI, 256 * MI], options,
             [("dtring MB/s", bandwidth)])
 
@@ -242,7 +243,7 @@ def parse():
 def main():
     options = parse()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # not without taking the hosts down
-    for program in ("allreduce_bench", "socket_pump"):
+    for program in ("allreduce_bench", "core_pump", "socket_pump"):
         if not os.access(os.path.join(BIN, program), os.X_OK):
             sys.exit(f"bench/allreduce.py: {program} has not been built")
     print(f"{machine()}; median of {options.rounds} rounds; every sum verified", flush=True)

@@ -204,6 +204,17 @@ class Pump(Contestant):
                             ["RANK=0"])]
 
 
+class CorePump(Contestant):
+    """bench/core_pump.cc on the first host: two cores that do only what no sum can do without."""
+
+    def __init__(self, name, how):
+        super().__init__(name)
+        self.how = how
+
+    def processes(self, hosts, words, variables):
+        return [hosts.start("node1", [os.path.join(BIN, "core_pump"), self.how, *words])]
+
+
 def compile_mpi(compiler, hosts):
     program = hosts.path(compiler)
     if not os.path.exists(program):
@@ -219,5 +230,6 @@ def contestants():
     everybody = [ByEnvironment("dtring", [bench]),
                  ByEnvironment("bf16", [bench, "--wire", "bf16"]),
                  ByEnvironment("dt_alloc", [bench, "--alloc"]),
-                 ByEnvironment("gloo", gloo), Mpich("mpich"), OpenMpi("openmpi"), Pump("pump")]
+                 ByEnvironment("gloo", gloo), Mpich("mpich"), OpenMpi("openmpi"), Pump("pump"),
+                 CorePump("copying", "copy"), CorePump("in place", "place")]
     return {c.name: c for c in everybody}

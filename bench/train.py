@@ -2,13 +2,15 @@
 """Training steps of dttrain beside PyTorch: the same model, texts, batches and optimizer.
 
   cmake --build --preset release --target train_steps dttrain
-  bench/train.py --python PYTHON [PARTS]      # parts: full mrpc squad start; default: all
+  bench/train.py --python PYTHON [--python PYTHON...] [PARTS]   # parts: full mrpc squad start
   bench/train.py --python PYTHON --short      # whether it works here; no figures
 
-PYTHON has torch and transformers. A round runs every contestant once, in an order that changes from
-round to round, on the same cores and threads; the tables show the median of the rounds. dttrain's
-steps are run by train_steps, PyTorch's by this script: forward, backward, clipping and AdamW, dropout
-on, eager or compiled, its batches padded to their longest text or to --length as run_glue pads them.
+PYTHON has torch; the first has transformers, too. A round runs every contestant once, in an order
+that changes from round to round, on the same cores and threads; the tables show the median of the
+rounds. dttrain's steps are run by train_steps, PyTorch's by train_torch.py: forward, backward,
+clipping and AdamW, dropout on, eager or compiled, its batches padded to their longest text or to the
+longest allowed, as run_glue pads them. "start" is a whole run of dttrain on a folder of BERT-base and
+2,000 texts, beside a script that does the same with transformers.
 
   tokens/s = tokens of all texts, padding not / median time of a step, the first ones left out
   share    = operations of the products / (forward + backward) / gemm peak measured before
@@ -29,6 +31,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 CLASSES, VOCABULARY, WARM_UP = 8, 30522, 2
+TORCH = os.path.join(HERE, "train_torch.py")
 LAYERS = {"bert": 12, "distilbert": 6}
 # Lengths of texts, [CLS] and [SEP] included: (mean, deviation, shortest, longest). MRPC's pairs and
 # SQuAD's windows of 384 in outline; both are drawn from a normal distribution cut at the ends.
@@ -44,56 +47,6 @@ def write_examples(path, part, count):
             ids = [source.randrange(1000, VOCABULARY) for _ in range(length - 2)]
             out.write(" ".join(map(str, [source.randrange(CLASSES), 101, *ids, 102])) + "\n")
 
-
-# ---- the side of PyTorch, inside the measured Python
-
-def torch_model(a, torch):
-    import transformers
-    if a.type == "bert":
-        config = transformers.BertConfig(num_hidden_layers=a.layers, num_labels=CLASSES)
-        return transformers.BertForSequenceClassification(config).train()
-    config = transformers.DistilBertConfig(n_layers=a.layers, num_labels=CLASSES)
-    return transformers.DistilBertForSequenceClassification(config).train()
-
-
-def torch_batches(a, torch):
-    """The batches of dttrain's first epoch: torch.randperm with its default seed, 42."""
-    with open(a.examples) as file:
-        rows = [[int(word) for word in line.split()] for line in file]
-    order = torch.randperm(len(rows), generator=torch.Generator().manual_seed(42)).tolist()
-    for step in range(a.steps):
-        yield [rows[i] for i in order[step * a.batch:(step + 1) * a.batch]]
-
-
-def torch_worker(a):
-    import resource
-    import torch
-    torch.set_num_threads(a.threads)
-    torch.manual_seed(1)
-    module = torch_model(a, torch)
-    optimizer = torch.optim.AdamW(module.parameters(), lr=2e-5, weight_decay=0.01)
-    model = torch.compile(module) if a.how == "compiled" else module
-    steps = []
-    for rows in torch_batches(a, torch):
-        width = LENGTHS[a.part][3] if a.padding == "length" else max(len(row) - 1 for row in rows)
-        start = time.perf_counter()
-        ids = torch.tensor([row[1:] + [0] * (width - len(row) + 1) for row in rows])
-        labels = torch.tensor([row[0] for row in rows])
-        optimizer.zero_grad()
-        with torch.autocast("cpu", torch.bfloat16, enabled=a.precision == "bf16"):
-            loss = model(input_ids=ids, attention_mask=(ids != 0).long(), labels=labels).loss
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(module.parameters(), 1.0)
-        optimizer.step()
-        value = loss.item()
-        assert abs(value - 2.08) < 1, value  # ln(8): the labels are random
-        steps.append({"tokens": sum(len(row) - 1 for row in rows), "loss": value,
-                      "seconds": time.perf_counter() - start})
-    print(json.dumps({"version": torch.__version__, "steps": steps,
-                      "kib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss}))
-
-
-# ---- running the contestants
 
 def environment(a):
     threads = str(a.threads)
@@ -117,12 +70,21 @@ def run_ours(a, precision):
                         str(VOCABULARY), str(a.batch), str(a.steps), str(a.threads), precision])
 
 
-def run_torch(a, how, padding, precision):
-    command = [a.python, __file__, "--worker", "--how", how, "--padding", padding, "--precision",
-               precision, "--part", a.part, "--examples", a.examples, "--type", a.type]
+def run_torch(a, python, how, width, precision):
+    command = [python, TORCH, "train", "--how", how, "--width", str(width), "--precision",
+               precision, "--examples", a.examples, "--type", a.type, "--vocabulary",
+               str(VOCABULARY)]
     for key in ("layers", "batch", "steps", "threads"):
         command += [f"--{key}", str(getattr(a, key))]
     return run_json(a, command)
+
+
+def torch_name(python):
+    """Its version, and which encoder train_torch.py gets from it."""
+    code = ("import importlib.util as u, torch; print(torch.__version__, "
+            "'transformers' if u.find_spec('transformers') else 'TransformerEncoder')")
+    return subprocess.run([python, "-c", code], check=True, capture_output=True,
+                          text=True).stdout.split()
 
 
 def contestants(a):
@@ -130,17 +92,20 @@ def contestants(a):
     result = {}
     for precision in a.precisions:
         result[f"dttrain {precision}"] = lambda p=precision: run_ours(a, p)
-    for precision in a.precisions:
-        for how in ["eager", "compiled"] if a.compile else ["eager"]:
-            if how == "compiled" and a.part != "full":
-                continue  # every new width is compiled anew
-            name = f"torch {how} {precision}"
-            if a.part == "full":
-                result[name] = lambda h=how, p=precision: run_torch(a, h, "longest", p)
-                continue
-            for padding in ("longest", "length"):
-                result[f"{name}, padded to {LENGTHS[a.part][3] if padding == 'length' else 'longest'}"] = (
-                    lambda h=how, p=precision, w=padding: run_torch(a, h, w, p))
+    widths = {"": 0} if a.part == "full" else {
+        ", padded to longest": 0, f", padded to {LENGTHS[a.part][3]}": LENGTHS[a.part][3]}
+    for python in a.python:
+        version, encoder = torch_name(python)
+        for precision in a.precisions:
+            hows = ["eager"]
+            # Every new width would be compiled anew.
+            if a.compile and a.part == "full" and encoder == "transformers":
+                hows.append("compiled")
+            for how in hows:
+                for padding, width in widths.items():
+                    name = f"torch {version} {encoder} {how} {precision}{padding}"
+                    result[name] = (lambda y=python, h=how, w=width, p=precision:
+                                    run_torch(a, y, h, w, p))
     return result
 
 
@@ -180,21 +145,63 @@ def show(a, results):
     sys.stdout.flush()
 
 
-def show_start(a):
-    commands = {"dttrain --version": [os.path.join(a.build, "dttrain"), "--version"],
-                "import torch": [a.python, "-c", "import torch"],
-                "import torch, transformers, a model": [
-                    a.python, "-c", "import torch; from transformers import "
-                    "BertForSequenceClassification"]}
-    times = {name: [] for name in commands}
-    for _ in range(a.rounds):
-        for name, command in commands.items():
-            start = time.perf_counter()
-            subprocess.run(command, check=True, capture_output=True)
-            times[name].append(time.perf_counter() - start)
-    print("\nstart: seconds from start to exit")
+def make_start(a, folder):
+    """A model folder with a vocabulary of words, and 2,000 texts of MRPC's lengths."""
+    model, texts = os.path.join(folder, "model"), os.path.join(folder, "texts.tsv")
+    subprocess.run([a.python[0], TORCH, "folder", "--model", model], check=True,
+                   capture_output=True)
+    words = [f"w{i:x}".replace("0", "o") for i in range(VOCABULARY - 5)]
+    with open(os.path.join(model, "vocab.txt"), "w", encoding="ascii") as out:
+        out.write("\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"] + words) + "\n")
+    source = random.Random(1)
+    mean, deviation, shortest, longest = LENGTHS["mrpc"]
+    with open(texts, "w", encoding="ascii") as out:
+        out.write("sentence\tlabel\n")
+        for i in range(2000):
+            length = min(longest, max(shortest, round(source.gauss(mean, deviation)))) - 2
+            out.write(" ".join(source.choice(words) for _ in range(length)) + f"\tclass{i % 2}\n")
+    return model, texts
+
+
+def seconds_until(command, a, begins, ends):
+    """Seconds from the start of `command` to its first lines with these words."""
+    start = time.perf_counter()
+    seen = {}
+    with subprocess.Popen(limited(a, command), env=environment(a), text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
+        lines = []
+        for line in process.stdout:
+            lines.append(line)
+            for word in (begins, ends):
+                if word in line:
+                    seen.setdefault(word, time.perf_counter() - start)
+    if process.returncode or len(seen) < 2:
+        sys.exit(f"{command[0]} failed:\n{''.join(lines)[-2000:]}")
+    return seen[begins], seen[ends]
+
+
+def show_start(a, folder):
+    model, texts = make_start(a, folder)
+    ours = [os.path.join(a.build, "dttrain"), "--model_name_or_path", model, "--do_train",
+            "--train_file", texts, "--max_seq_length", "128", "--per_device_train_batch_size",
+            str(a.batch), "--max_steps", "2", "--logging_steps", "1", "--save_strategy", "no",
+            "--overwrite_output_dir", "--output_dir", os.path.join(folder, "out")]
+    theirs = [a.python[0], TORCH, "start", "--model", model, "--examples", texts, "--batch",
+              str(a.batch), "--threads", str(a.threads)]
+    runs = {"dttrain": lambda: seconds_until(ours, a, "Running training", "'loss'"),
+            "torch and transformers": lambda: seconds_until(theirs, a, "begins", "ends")}
+    times = {name: [] for name in runs}
+    for number in range(a.rounds):
+        for name in sorted(runs, reverse=number % 2 == 1):
+            times[name].append(runs[name]())
+    print(f"\nstart: BERT-base, 2,000 texts, {a.batch} in the first step, {a.threads} threads; "
+          f"seconds from start to the first step, median of {a.rounds} rounds")
+    print(f"{'begins':>10} {'ends':>8} {'ratios':>15}")
     for name, values in times.items():
-        print(f"{statistics.median(values):10.4f}  {name}")
+        columns = [statistics.median(column) for column in zip(*values)]
+        ratios = [statistics.median(o[i] / t[i] for o, t in zip(times["dttrain"], values))
+                  for i in (0, 1)]
+        print(f"{columns[0]:10.3f} {columns[1]:8.3f} {ratios[0]:7.2f} {ratios[1]:7.2f}  {name}")
 
 
 def describe():
@@ -211,7 +218,7 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", default=[])
-    parser.add_argument("--python", default=sys.executable)
+    parser.add_argument("--python", action="append", help="may be repeated")
     parser.add_argument("--build", default=os.path.join(HERE, "../build/release/bin"))
     parser.add_argument("--type", choices=LAYERS, default="bert")
     parser.add_argument("--layers", type=int, default=0, help="fewer flatter dttrain")
@@ -222,10 +229,8 @@ def arguments():
     parser.add_argument("--bf16", action="store_true", help="mixed precision, too")
     parser.add_argument("--compile", action="store_true", help="torch.compile, too")
     parser.add_argument("--short", action="store_true")
-    for hidden in ("worker", "how", "padding", "precision", "part", "examples"):
-        parser.add_argument(f"--{hidden}", help=argparse.SUPPRESS,
-                            **({"action": "store_true"} if hidden == "worker" else {}))
     a = parser.parse_args()
+    a.python = a.python or [sys.executable]
     a.layers = a.layers or LAYERS[a.type]
     if a.short:
         a.layers, a.batch, a.steps, a.rounds = 1, 4, 3, 1
@@ -234,14 +239,12 @@ def arguments():
 
 def main():
     a = arguments()
-    if a.worker:
-        return torch_worker(a)
     a.precisions = ["float32", "bf16"] if a.bf16 else ["float32"]
     describe()
     with tempfile.TemporaryDirectory() as folder:
         for a.part in a.parts or ["full", "mrpc", "squad", "start"]:
             if a.part == "start":
-                show_start(a)
+                show_start(a, folder)
                 continue
             if a.part not in LENGTHS:
                 sys.exit(f"no part '{a.part}': {', '.join([*LENGTHS, 'start'])}")

@@ -1,0 +1,137 @@
+"""PyTorch's side of bench/train.py, inside the measured Python: steps of training, or a start.
+
+With transformers its models are trained; without (Debian's python3-torch), the same encoder made of
+torch.nn.TransformerEncoderLayer.
+"""
+import argparse
+import json
+import resource
+import time
+
+CLASSES = 8
+DISTILBERT_LAYERS = 6
+
+
+def parts_of(torch, layers, vocabulary, hidden=768, heads=12):
+    layer = torch.nn.TransformerEncoderLayer(hidden, heads, 4 * hidden, 0.1, "gelu",
+                                             batch_first=True)
+    nn = torch.nn
+    return nn.ModuleDict({
+        "word": nn.Embedding(vocabulary, hidden, padding_idx=0), "place": nn.Embedding(512, hidden),
+        "norm": nn.LayerNorm(hidden), "encoder": nn.TransformerEncoder(layer, layers),
+        "pool": nn.Linear(hidden, hidden), "out": nn.Linear(hidden, CLASSES)})
+
+
+def plain_model(torch, layers, vocabulary):
+    """(module, function of ids and labels that gives the loss)."""
+    parts = parts_of(torch, layers, vocabulary).train()
+    functional = torch.nn.functional
+
+    def loss_of(ids, labels):
+        x = parts["word"](ids) + parts["place"](torch.arange(ids.shape[1]))
+        x = functional.dropout(parts["norm"](x), 0.1)
+        x = parts["encoder"](x, src_key_padding_mask=ids == 0)
+        pooled = functional.dropout(torch.tanh(parts["pool"](x[:, 0])), 0.1)
+        return functional.cross_entropy(parts["out"](pooled), labels)
+
+    return parts, loss_of
+
+
+def model_of(torch, a):
+    try:
+        import transformers
+    except ImportError:
+        return plain_model(torch, a.layers, a.vocabulary)
+    if a.type == "bert":
+        config = transformers.BertConfig(num_hidden_layers=a.layers, num_labels=CLASSES)
+        module = transformers.BertForSequenceClassification(config).train()
+    else:
+        config = transformers.DistilBertConfig(n_layers=a.layers, num_labels=CLASSES)
+        module = transformers.DistilBertForSequenceClassification(config).train()
+    model = torch.compile(module) if a.how == "compiled" else module
+    return module, lambda ids, labels: model(input_ids=ids, attention_mask=(ids != 0).long(),
+                                             labels=labels).loss
+
+
+def batches_of(torch, a):
+    """The batches of dttrain's first epoch: torch.randperm with its default seed, 42."""
+    with open(a.examples, encoding="ascii") as file:
+        rows = [[int(word) for word in line.split()] for line in file]
+    order = torch.randperm(len(rows), generator=torch.Generator().manual_seed(42)).tolist()
+    for step in range(a.steps):
+        yield [rows[i] for i in order[step * a.batch:(step + 1) * a.batch]]
+
+
+def train(a):
+    import torch
+    torch.set_num_threads(a.threads)
+    torch.manual_seed(1)
+    module, loss_of = model_of(torch, a)
+    optimizer = torch.optim.AdamW(module.parameters(), lr=2e-5, weight_decay=0.01)
+    steps = []
+    for rows in batches_of(torch, a):
+        width = a.width or max(len(row) - 1 for row in rows)
+        start = time.perf_counter()
+        ids = torch.tensor([row[1:] + [0] * (width - len(row) + 1) for row in rows])
+        labels = torch.tensor([row[0] for row in rows])
+        optimizer.zero_grad()
+        with torch.autocast("cpu", torch.bfloat16, enabled=a.precision == "bf16"):
+            loss = loss_of(ids, labels)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(module.parameters(), 1.0)
+        optimizer.step()
+        value = loss.item()
+        assert abs(value - 2.08) < 1.5, value  # ln(8): the labels are random
+        steps.append({"tokens": sum(len(row) - 1 for row in rows), "loss": value,
+                      "seconds": time.perf_counter() - start})
+    print(json.dumps({"steps": steps,
+                      "kib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss}))
+
+
+def start(a):
+    """What a script does until its first step is over; says when that begins and ends."""
+    import csv
+    import torch
+    import transformers
+    torch.set_num_threads(a.threads)
+    tokenizer = transformers.BertTokenizerFast.from_pretrained(a.model)
+    model = transformers.BertForSequenceClassification.from_pretrained(a.model).train()
+    with open(a.examples, encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    labels = {name: i for i, name in enumerate(sorted({row["label"] for row in rows}))}
+    encoded = tokenizer([row["sentence"] for row in rows], truncation=True, max_length=128)
+    order = torch.randperm(len(rows), generator=torch.Generator().manual_seed(42)).tolist()
+    chosen = order[:a.batch]
+    batch = tokenizer.pad({"input_ids": [encoded["input_ids"][i] for i in chosen],
+                           "attention_mask": [encoded["attention_mask"][i] for i in chosen]},
+                          return_tensors="pt")
+    target = torch.tensor([labels[rows[i]["label"]] for i in chosen])
+    optimizer = torch.optim.AdamW(model.parameters(), lr=2e-5, weight_decay=0.01)
+    print("begins", flush=True)
+    model(**batch, labels=target).loss.backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    optimizer.step()
+    print("ends", flush=True)
+
+
+def make_folder(a):
+    """A BERT-base of random weights, with a head for two labels."""
+    import torch
+    import transformers
+    torch.manual_seed(1)
+    config = transformers.BertConfig(num_labels=2)
+    transformers.BertForSequenceClassification(config).save_pretrained(a.model)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("task", choices=["train", "start", "folder"])
+    for name in ("how", "precision", "type", "examples", "model"):
+        parser.add_argument(f"--{name}")
+    for name in ("layers", "batch", "steps", "threads", "width", "vocabulary"):
+        parser.add_argument(f"--{name}", type=int)
+    a = parser.parse_args()
+    {"train": train, "start": start, "folder": make_folder}[a.task](a)
+
+
+main()
