@@ -18,7 +18,8 @@ Parts, all of them by default:
 Hosts are network namespaces of tests/cluster. A round runs every contestant once, in an order that
 changes; a run takes the median of many verified in-place f32 sums per size, on rank 0, after a
 barrier. Tables show the median of the rounds in microseconds, and time of the first contestant /
-time of the other. bench/README.md says what the figures mean.
+time of the other; then the same of each one's best round, since a virtual machine has slow times.
+bench/README.md says what the figures mean.
 """
 import argparse
 import os
@@ -63,9 +64,9 @@ def interleave(names, rounds, run_one):
     return results
 
 
-def median(rows, key):
+def of_rounds(rows, key, pick=statistics.median):
     values = [row[key] for row in rows if row is not None and key in row]
-    return statistics.median(values) if values else None
+    return pick(values) if values else None
 
 
 def text(value, width, digits=1):
@@ -76,14 +77,14 @@ def ratio(a, b):
     return None if a is None or b is None else a / b
 
 
-def table(results, sizes, extra=()):
-    """extra: (heading, function of a size and the times by name)."""
+def table(results, sizes, extra=(), pick=statistics.median):
+    """extra: (heading, function of a size and the times by name); pick: of the rounds."""
     first, *others = results
     print(f"{'bytes':>10}" + "".join(f"{name + ' us':>13}" for name in results)
           + "".join(f"{first + '/' + name:>17}" for name in others)
           + "".join(f"{heading:>15}" for heading, _ in extra))
     for size in sizes:
-        times = {name: median(rows, size) for name, rows in results.items()}
+        times = {name: of_rounds(rows, size, pick) for name, rows in results.items()}
         print(f"{size:>10}" + "".join(text(time, 13) for time in times.values())
               + "".join(text(ratio(times[first], times[name]), 17, 2) for name in others)
               + "".join(text(function(size, times), 15, 2) for _, function in extra))
@@ -106,6 +107,9 @@ def compare(title, hosts, names, sizes, options, extra=()):
     with hosts:
         results = interleave(names, options.rounds, lambda who: who.run(hosts, wanted))
     table(results, wanted, extra)
+    if options.rounds > 2:
+        print("  the best round of each:")
+        table(results, wanted, extra, min)
     rounds_of(results, max(wanted))
     return results
 
@@ -150,7 +154,7 @@ def shaped(options):
                           [8 * MI, 32 * MI, 64 * MI], options,
                           [("x the bound", above_bound)])
         largest = max(size for size in results["pump"][0] or {8 * MI: 0})
-        time = median(results["pump"], largest)
+        time = of_rounds(results["pump"], largest)
         if time:
             payload = factor * largest / time  # MB/s
             print(f"  the pump moves {payload:.1f} MB/s of payload each way at once, "
@@ -176,7 +180,7 @@ def hierarchy(options):
             results = interleave(names, options.rounds, run_one)
         table(results, [size])
         for name, rows in results.items():
-            print(f"  {name}: node1 sends {text(median(rows, 'sent'), 0, 3)} bytes for each byte "
+            print(f"  {name}: node1 sends {text(of_rounds(rows, 'sent'), 0, 3)} bytes for each byte "
                   "of the tensor, headers included (bound: 1)")
 
 

@@ -188,7 +188,7 @@ def show_start(a, folder):
             "--overwrite_output_dir", "--output_dir", os.path.join(folder, "out")]
     theirs = [a.python[0], TORCH, "start", "--model", model, "--examples", texts, "--batch",
               str(a.batch), "--threads", str(a.threads)]
-    runs = {"dttrain": lambda: seconds_until(ours, a, "Running training", "'loss'"),
+    runs = {"dttrain": lambda: seconds_until(ours, a, "Running training", "step 1/2"),
             "torch and transformers": lambda: seconds_until(theirs, a, "begins", "ends")}
     times = {name: [] for name in runs}
     for number in range(a.rounds):
