@@ -66,33 +66,66 @@ void Buckets::add_row_squares(std::span<const std::int32_t> words) {
   const std::size_t first = squares_.size();
   squares_.resize(first + words.size());
   const auto count = static_cast<std::int64_t>(words.size());
-  pool_.run(count, count * hidden_, [&](std::int64_t row, int) {
-    const auto r = static_cast<std::size_t>(row);
-    squares_[first + r] =
-        optimizer_kernels().sum_squares(hidden_, gradients_ + layout_.word + words[r] * hidden_);
+  pool_.run(count, count * hidden_, [&](std::int64_t index, int) {
+    const auto r = static_cast<std::size_t>(index);
+    squares_[first + r] = optimizer_kernels().sum_squares(hidden_, row(words[r]));
   });
 }
 
-dt_work Buckets::send_rows(std::span<const std::int32_t> words) {
+// A rank sends a sum's 2 (n-1) / n times as often as the rows of all words, and its own rows n-1
+// times. Rounding for the wire is for sums.
+bool Buckets::gathers_rows(const StepWords& words) const {
+  std::size_t total = 0;
+  for (const auto& own : words.of_rank) total += own.size();
+  const bool is_exact = wire_ == DT_WIRE_EXACT || wire_ == DT_WIRE_DEFAULT;
+  return is_exact && total < 2 * words.all.size();
+}
+
+void Buckets::pack(const std::vector<std::int32_t>& words) {
   rows_.resize(words.size() * static_cast<std::size_t>(hidden_));
-  if (rows_.empty()) return 0;
-  float* row = rows_.data();
-  for (const std::int32_t word : words) {
-    row = std::copy_n(gradients_ + layout_.word + word * hidden_, hidden_, row);
-  }
-  return group_.start_sum(rows_.data(), rows_.size(), ++tag_, wire_);
+  float* to = rows_.data();
+  for (const std::int32_t word : words) to = std::copy_n(row(word), hidden_, to);
 }
 
-void Buckets::receive_rows(std::span<const std::int32_t> words, dt_work work) {
+dt_work Buckets::send_rows(const StepWords& words) {
+  if (words.all.empty()) return 0;
+  if (!gathers_rows(words)) {
+    pack(words.all);
+    return group_.start_sum(rows_.data(), rows_.size(), ++tag_, wire_);
+  }
+  pack(words.of_rank[static_cast<std::size_t>(group_.rank())]);
+  row_counts_.clear();
+  std::uint64_t total = 0;
+  for (const auto& own : words.of_rank) {
+    row_counts_.push_back(own.size() * static_cast<std::uint64_t>(hidden_));
+    total += row_counts_.back();
+  }
+  gathered_.resize(total);
+  return group_.start_gather(rows_.data(), gathered_.data(), row_counts_, ++tag_);
+}
+
+// What was gathered is added in the order of the ranks, by all of them.
+void Buckets::receive_rows(const StepWords& words, dt_work work) {
   group_.wait(work);
-  const float* sum = rows_.data();
-  for (const std::int32_t word : words) {
-    std::copy_n(sum, hidden_, gradients_ + layout_.word + word * hidden_);
-    sum += hidden_;
+  if (!gathers_rows(words)) {
+    const float* from = rows_.data();
+    for (const std::int32_t word : words.all) {
+      std::copy_n(from, hidden_, row(word));
+      from += hidden_;
+    }
+    return;
+  }
+  for (const std::int32_t word : words.all) std::fill_n(row(word), hidden_, 0.0F);
+  const float* from = gathered_.data();
+  for (const auto& own : words.of_rank) {
+    for (const std::int32_t word : own) {
+      kernels<float>().add(hidden_, from, row(word));
+      from += hidden_;
+    }
   }
 }
 
-Buckets::Totals Buckets::finish(std::span<const std::int32_t> words, double loss) {
+Buckets::Totals Buckets::finish(const StepWords& words, double loss) {
   if (group_.size() > 1) {
     const dt_work rows = send_rows(words);
     loss_ = static_cast<float>(loss);
@@ -106,7 +139,7 @@ Buckets::Totals Buckets::finish(std::span<const std::int32_t> words, double loss
     group_.wait(losses);
     loss = static_cast<double>(loss_);
   }
-  add_row_squares(words);
+  add_row_squares(words.all);
   double sum = 0;
   for (const double squares : squares_) sum += squares;
   return {loss, std::sqrt(sum)};

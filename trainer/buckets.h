@@ -2,7 +2,9 @@
 // Buckets: adds the ranks' gradients up while backward still runs. They become complete from the
 // head to the embeddings, that is from the end of the flat array to its beginning; as soon as a few
 // MiB have come together they are on their way. Of the word embeddings only the rows that the step
-// uses travel; every rank knows them, because every rank knows the step's examples.
+// uses travel; every rank knows whose share uses which, because every rank knows the step's
+// examples. They are complete last, so nothing hides their way: they go in the form that takes
+// fewer bytes.
 //
 // Squares for the gradient's norm are summed bucket by bucket as their sums arrive, while later
 // ones are still under way. What is added to what, and in which order, follows from the layout
@@ -18,6 +20,13 @@
 
 namespace dtl::trainer {
 
+// Rows of the word embeddings that a step's examples use: those of each rank's share, and of all
+// together; each sorted.
+struct StepWords {
+  std::vector<std::vector<std::int32_t>> of_rank;
+  std::vector<std::int32_t> all;
+};
+
 class Buckets {
  public:
   // `wire`: how gradients travel between hosts (losses always travel as they are).
@@ -32,8 +41,8 @@ class Buckets {
     double gradient_norm;  // L2, of the sums
   };
   // Adds `loss` up as well and waits for everything. Afterwards gradients hold the sums. Gradients
-  // of word embeddings must be zero except in the rows of `words`.
-  Totals finish(std::span<const std::int32_t> words, double loss);
+  // of word embeddings must be zero except in this rank's rows of `words`.
+  Totals finish(const StepWords& words, double loss);
 
  private:
   struct Bucket {
@@ -43,8 +52,11 @@ class Buckets {
   void send(std::int64_t begin, std::int64_t end);
   void add_squares(const Bucket& bucket);
   void add_row_squares(std::span<const std::int32_t> words);
-  dt_work send_rows(std::span<const std::int32_t> words);
-  void receive_rows(std::span<const std::int32_t> words, dt_work work);
+  float* row(std::int32_t word) const { return gradients_ + layout_.word + word * hidden_; }
+  bool gathers_rows(const StepWords& words) const;
+  void pack(const std::vector<std::int32_t>& words);
+  dt_work send_rows(const StepWords& words);
+  void receive_rows(const StepWords& words, dt_work work);
 
   const ParameterLayout& layout_;
   Group& group_;
@@ -54,7 +66,9 @@ class Buckets {
   float* gradients_ = nullptr;
   std::int64_t sent_ = 0;  // from here on they are on their way
   std::uint64_t tag_ = 0;
-  std::vector<float> rows_;  // the words' rows
+  std::vector<float> rows_;      // of all words, or of this rank's
+  std::vector<float> gathered_;  // of each rank's words
+  std::vector<std::uint64_t> row_counts_;
   float loss_ = 0;
   std::vector<Bucket> buckets_;  // under way
   std::vector<double> squares_;  // per piece of a bucket, in the order of sending; then per row

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <limits>
@@ -95,6 +96,17 @@ dt_work Group::start_sum(float* data, std::uint64_t count, std::uint64_t tag, dt
   if (size_ == 1) return 0;
   dt_work work = 0;
   check(dt_allreduce(communicator_.get(), data, data, count, DT_F32, DT_SUM, wire, tag, &work));
+  return work;
+}
+
+dt_work Group::start_gather(const float* own, float* all, const std::vector<std::uint64_t>& counts,
+                            std::uint64_t tag) {
+  if (size_ == 1) {
+    std::copy_n(own, counts.front(), all);
+    return 0;
+  }
+  dt_work work = 0;
+  check(dt_allgatherv(communicator_.get(), own, all, counts.data(), DT_F32, tag, &work));
   return work;
 }
 

@@ -26,6 +26,9 @@ class Group {
   // Starts data = sum over the ranks, in place; the buffer is the library's until wait().
   dt_work start_sum(float* data, std::uint64_t count, std::uint64_t tag,
                     dt_wire wire = DT_WIRE_EXACT);
+  // Starts all = the ranks' values one after the other; counts[r] of rank r. Buffers as above.
+  dt_work start_gather(const float* own, float* all, const std::vector<std::uint64_t>& counts,
+                       std::uint64_t tag);
   void wait(dt_work work);
   void sum(float* data, std::uint64_t count, std::uint64_t tag) {
     wait(start_sum(data, count, tag));

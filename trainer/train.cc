@@ -95,16 +95,28 @@ std::vector<std::int64_t> Trainer::next_examples(const Examples& examples, std::
 // Word rows of the step before are cleared one by one, everything else at once.
 void Trainer::clear_gradients() {
   const std::int64_t H = model_.config().hidden_size;
-  for (const std::int32_t word : words_) {
+  for (const std::int32_t word : words_.all) {
     std::fill_n(gradients_.begin() + model_.layout().word + word * H, H, 0.0F);
   }
   std::fill(gradients_.begin() + model_.layout().position, gradients_.end(), 0.0F);
 }
 
+void Trainer::set_words(const Examples& examples, const Shares& shares) {
+  words_ = {};
+  for (const auto& share : shares) {
+    words_.of_rank.push_back(words_of(examples, share, model_.config().pad_token_id));
+    const auto& own = words_.of_rank.back();
+    words_.all.insert(words_.all.end(), own.begin(), own.end());
+  }
+  std::sort(words_.all.begin(), words_.all.end());
+  words_.all.erase(std::unique(words_.all.begin(), words_.all.end()), words_.all.end());
+}
+
 // Runs this rank's share, the sums leaving during the last micro-batch.
 Buckets::Totals Trainer::accumulate(const Examples& examples, std::span<const std::int64_t> chosen,
                                     StepWork& work) {
-  const auto shares = deal(examples, chosen, group_.size());
+  const Shares shares = deal(examples, chosen, group_.size());
+  set_words(examples, shares);
   const std::span<const std::int64_t> mine = shares[static_cast<std::size_t>(group_.rank())];
   const float weight = 1.0F / static_cast<float>(chosen.size());
   const DropoutKey key{settings_.seed, static_cast<std::uint64_t>(steps_done())};
@@ -133,7 +145,6 @@ StepReport Trainer::step(const Examples& examples) {
   Stopwatch whole;
   const std::vector<std::int64_t> chosen = next_examples(examples, steps_done());
   clear_gradients();
-  words_ = words_of(examples, chosen, model_.config().pad_token_id);
   StepReport report;
   const Buckets::Totals totals = accumulate(examples, chosen, report.work);
   report.loss = totals.loss / static_cast<double>(chosen.size());

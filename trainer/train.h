@@ -76,6 +76,8 @@ class Trainer {
   std::vector<std::int64_t> next_examples(const Examples& examples, std::int64_t step);
   Buckets::Totals accumulate(const Examples& examples, std::span<const std::int64_t> chosen,
                              StepWork& work);
+  using Shares = std::vector<std::vector<std::int64_t>>;
+  void set_words(const Examples& examples, const Shares& shares);
 
   Model<float>& model_;
   TrainSettings settings_;
@@ -84,7 +86,7 @@ class Trainer {
   AdamW optimizer_;
   TrainingState state_;
   std::vector<float> gradients_;
-  std::vector<std::int32_t> words_;  // rows of word embeddings with a gradient
+  StepWords words_;  // rows of word embeddings with a gradient
   std::vector<std::int64_t> order_;
   std::int64_t order_epoch_ = -1;
 };

@@ -1,5 +1,6 @@
 #include "tests/trainer/thread_ring.h"
 
+#include <algorithm>
 #include <bit>
 #include <condition_variable>
 #include <cstring>
@@ -103,6 +104,16 @@ int dt_allgather(dt_comm* comm, const void* in, void* out, uint64_t, int, uint64
   return exchange(comm, in, work, [&](World& world) {
     for (std::size_t rank = 0; rank < world.in.size(); ++rank) {
       std::memcpy(static_cast<char*>(out) + 8 * rank, world.in[rank], 8);
+    }
+  });
+}
+
+int dt_allgatherv(dt_comm* comm, const void* in, void* out, const uint64_t* counts, int, uint64_t,
+                  dt_work* work) {
+  return exchange(comm, in, work, [&](World& world) {
+    auto* to = static_cast<float*>(out);
+    for (std::size_t rank = 0; rank < world.in.size(); ++rank) {
+      to = std::copy_n(static_cast<const float*>(world.in[rank]), counts[rank], to);
     }
   });
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "tests/trainer/model_support.h"
@@ -99,6 +100,47 @@ TEST(DataParallel, ReportsTheNormOfTheSummedGradient) {
         EXPECT_NEAR(report.gradient_norm, std::sqrt(squares), 1e-12 * std::sqrt(squares));
         EXPECT_DOUBLE_EQ(report.learning_rate, 1e-3 * i / 5);
       }
+    });
+  }
+}
+
+// Words that ranks share travel as a sum, words of their own are gathered.
+TEST(DataParallel, AddsUpTheWordsOfAllRanks) {
+  const ParameterLayout layout = layout_parameters(tiny_config(ModelType::kBert));
+  const std::int64_t hidden = layout.tensors.front().shape[1];
+  const std::vector<std::vector<std::int32_t>> apart{{1, 4}, {}, {2, 3, 4, 9}};
+  const std::vector<std::vector<std::int32_t>> alike{{1, 4}, {1, 4}, {1, 2, 4}};
+  for (const auto& of_rank : {apart, alike}) {
+    StepWords words{of_rank, {}};
+    std::map<std::int32_t, float> expected;
+    for (std::size_t rank = 0; rank < of_rank.size(); ++rank) {
+      for (const std::int32_t word : of_rank[rank]) {
+        expected[word] += static_cast<float>(100 * rank) + static_cast<float>(word);
+      }
+    }
+    for (const auto& each : expected) words.all.push_back(each.first);
+    run_ranks(3, [&](Group& group) {
+      ThreadPool pool(1, false);
+      Buckets buckets(layout, group, pool, DT_WIRE_EXACT);
+      std::vector<float> gradients(static_cast<std::size_t>(layout.total));
+      for (const std::int32_t word : of_rank[static_cast<std::size_t>(group.rank())]) {
+        std::fill_n(gradients.begin() + layout.word + word * hidden, hidden,
+                    static_cast<float>(100 * group.rank()) + static_cast<float>(word));
+      }
+      buckets.begin(gradients.data());
+      buckets.done(0);
+      const Buckets::Totals totals = buckets.finish(words, 1.5);
+      EXPECT_EQ(totals.loss, 4.5);
+      double squares = 0;
+      for (std::int32_t word = 0; word < 12; ++word) {
+        const float sum = expected.contains(word) ? expected.at(word) : 0.0F;
+        for (std::int64_t i = 0; i < hidden; ++i) {
+          ASSERT_EQ(gradients[static_cast<std::size_t>(layout.word + word * hidden + i)], sum);
+        }
+        squares +=
+            static_cast<double>(hidden) * static_cast<double>(sum) * static_cast<double>(sum);
+      }
+      EXPECT_NEAR(totals.gradient_norm, std::sqrt(squares), 1e-9 * std::sqrt(squares));
     });
   }
 }
