@@ -1,8 +1,8 @@
 // One rank of the allreduce benchmark over libdtring: for each size the median time of in-place f32
 // sums, every result verified. Rank and peers come from the environment, as dtlaunch sets it.
-// usage: allreduce_bench [--wire bf16] [--alloc] BYTES:REPEATS...
-// On rank 0 prints "BYTES MICROSECONDS" per size; first "connect MICROSECONDS" if bench/gate.h is
-// in use.
+// usage: allreduce_bench [--wire bf16] [--alloc] BYTES:REPEATS:TURNS...
+// On rank 0 prints "BYTES MICROSECONDS" per size and turn (bench/gate.h); first "connect
+// MICROSECONDS" if bench/gate.h is in use.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -110,8 +110,7 @@ double time_once(Buffer& values, int wire) {
   return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
 }
 
-double median_time(std::size_t bytes, int repeats, const Choices& choices) {
-  Buffer values(bytes, choices);
+double median_time(Buffer& values, int repeats, const Choices& choices) {
   std::vector<double> times;
   for (int i = -2; i < repeats; ++i) {  // two to warm up
     values.fill();
@@ -121,6 +120,18 @@ double median_time(std::size_t bytes, int repeats, const Choices& choices) {
   }
   std::nth_element(times.begin(), times.begin() + repeats / 2, times.end());
   return times[static_cast<std::size_t>(repeats / 2)];
+}
+
+void take_turns(std::size_t bytes, int repeats, int turns, const Choices& choices) {
+  static std::uint32_t taken = 0;
+  Buffer values(bytes, choices);
+  for (int i = 0; i < turns; ++i, ++taken) {
+    gate_turn(taken);
+    const double time = median_time(values, repeats, choices);
+    if (dt_comm_rank(comm) != 0) continue;
+    std::printf("%zu %.1f\n", bytes, time);
+    gate_turn_over(taken);
+  }
 }
 
 void connect() {
@@ -149,15 +160,15 @@ int main(int argc, char** argv) {
       choices.wire = std::string_view(argv[++i]) == "bf16" ? DT_WIRE_BF16 : DT_WIRE_EXACT;
       continue;
     }
-    char* rest = nullptr;
-    const std::size_t bytes = std::strtoull(argv[i], &rest, 10);
-    const int repeats = *rest == ':' ? std::atoi(rest + 1) : 0;
-    if (bytes < sizeof(float) || repeats < 1) {
-      std::fprintf(stderr, "usage: allreduce_bench [--wire bf16] [--alloc] BYTES:REPEATS...\n");
+    unsigned long long bytes = 0;
+    int repeats = 0, turns = 0;
+    if (std::sscanf(argv[i], "%llu:%d:%d", &bytes, &repeats, &turns) != 3 ||
+        bytes < sizeof(float) || repeats < 1) {
+      std::fprintf(stderr,
+                   "usage: allreduce_bench [--wire bf16] [--alloc] BYTES:REPEATS:TURNS...\n");
       return 64;
     }
-    const double time = median_time(bytes, repeats, choices);
-    if (dt_comm_rank(comm) == 0) std::printf("%zu %.1f\n", bytes, time);
+    take_turns(bytes, repeats, turns, choices);
   }
   gate_result(before, connected, gate_resident());
   return dt_comm_destroy(comm) == DT_OK ? 0 : 1;

@@ -15,11 +15,13 @@ Parts, all of them by default:
   many            16 hosts with four ranks each: connecting, and 1 MiB
   memory          16 hosts: what a rank's memory grows by
 
-Hosts are network namespaces of tests/cluster. A round runs every contestant once, in an order that
-changes; a run takes the median of many verified in-place f32 sums per size, on rank 0, after a
-barrier. Tables show the median of the rounds in microseconds, and time of the first contestant /
-time of the other; then the same of each one's best round, since a virtual machine has slow times.
-bench/README.md says what the figures mean.
+Hosts are network namespaces of tests/cluster. Contestants of the first five parts run side by side
+and take turns, some tens of milliseconds each, in an order that changes; a turn is the median of
+several verified in-place f32 sums of one size, on rank 0, after a barrier. Every round starts all
+programs anew. Tables show the median of all turns in microseconds, and time of the first
+contestant / time of the other; once more for the turns in which the cores were near to each other
+and for those in which they were far apart, where a virtual machine has both. bench/README.md says
+what the figures mean.
 """
 import argparse
 import os
@@ -30,7 +32,8 @@ import subprocess
 import sys
 
 sys.dont_write_bytecode = True  # leave nothing in the source tree
-from allreduce_hosts import BIN, ROOT, DidNotFinish, Gate, Hosts, contestants
+from allreduce_hosts import (BIN, PORT, ROOT, DidNotFinish, Gate, Hosts, Turns, contestants,
+                             cores_apart, end)
 
 KI, MI = 1 << 10, 1 << 20
 RATE = "1gbit"
@@ -38,11 +41,15 @@ MANY = ["dtring", "gloo", "openmpi"]  # Debian's MPICH 4.0.2 hangs at its start 
 LINE_RATE = 1e9 / 8  # bytes per second of RATE, headers included
 
 
+GAP = 1.5  # times as long between the cores: they have been moved
+TURNS = 7  # of a contestant, for each size in a round
+
+
 def repeats(sizes, options):
     """{size: how often}."""
     def often(size):
-        count = 300 if size <= 4 * KI else 100 if size <= 64 * KI else 40 if size <= MI else 9
-        count = count if size <= 16 * MI else 5 if size <= 64 * MI else 3
+        count = 100 if size <= 4 * KI else 30 if size <= 64 * KI else 15 if size <= MI else 5
+        count = count if size <= 16 * MI else 3 if size <= 64 * MI else 1
         return max(1, count // 10) if options.short else count
 
     most = 8 * MI if options.short else max(sizes)
@@ -64,6 +71,52 @@ def interleave(names, rounds, run_one):
     return results
 
 
+def side_by_side(names, hosts, wanted, turns):
+    """[(name, {size: microseconds}, how far apart the cores were before and after)], by turns."""
+    everybody = contestants()
+    clock = Turns(hosts, len(names))
+    running, samples, count = {}, [], 0
+    for index, name in enumerate(names):
+        who = everybody[name]
+        who.port = PORT + index
+        running[name] = who.processes(hosts, who.words(hosts, wanted, turns),
+                                      [clock.variable(index)])
+    order, taken, apart = list(names), {name: [] for name in names}, cores_apart()
+    for size in wanted:
+        for _ in range(turns):
+            for name in order:
+                if name not in running:
+                    continue
+                if not clock.give(names.index(name), count, running[name]):
+                    end(running.pop(name))
+                    print(f"bench/allreduce.py: {name} did not finish a turn of {size} bytes",
+                          file=sys.stderr)
+                before, apart = apart, cores_apart()
+                taken[name].append((before, apart))
+            order = order[1:] + order[:1]
+            count += 1
+    for name, processes in running.items():
+        try:
+            lines = hosts.wait(processes, 30).splitlines()
+            for line, where in zip(lines, taken[name], strict=True):
+                size, time = line.split()
+                samples.append((name, {int(size): float(time)}, where))
+        except (DidNotFinish, ValueError) as error:
+            print(f"bench/allreduce.py: {name}: {error}", file=sys.stderr)
+    return samples
+
+
+def placements(apart):
+    """[(least, most)]: groups of nanoseconds with gaps between them; [] if there is one group."""
+    groups = []
+    for distance in sorted(apart):
+        if groups and distance < GAP * groups[-1][1]:
+            groups[-1][1] = distance
+        else:
+            groups.append([distance, distance])
+    return groups if len(groups) > 1 else []
+
+
 def of_rounds(rows, key, pick=statistics.median):
     values = [row[key] for row in rows if row is not None and key in row]
     return pick(values) if values else None
@@ -77,24 +130,17 @@ def ratio(a, b):
     return None if a is None or b is None else a / b
 
 
-def table(results, sizes, extra=(), pick=statistics.median):
-    """extra: (heading, function of a size and the times by name); pick: of the rounds."""
+def table(results, sizes, extra=()):
+    """extra: (heading, function of a size and the times by name)."""
     first, *others = results
     print(f"{'bytes':>10}" + "".join(f"{name + ' us':>13}" for name in results)
           + "".join(f"{first + '/' + name:>17}" for name in others)
           + "".join(f"{heading:>15}" for heading, _ in extra))
     for size in sizes:
-        times = {name: of_rounds(rows, size, pick) for name, rows in results.items()}
+        times = {name: of_rounds(rows, size) for name, rows in results.items()}
         print(f"{size:>10}" + "".join(text(time, 13) for time in times.values())
               + "".join(text(ratio(times[first], times[name]), 17, 2) for name in others)
               + "".join(text(function(size, times), 15, 2) for _, function in extra))
-
-
-def rounds_of(results, size):
-    for name, rows in results.items():
-        times = [None if row is None else row.get(size) for row in rows]
-        print(f"  {size} bytes, {name}, ms in each round: "
-              + " ".join("-" if t is None else f"{t / 1000:.2f}" for t in times))
 
 
 def bandwidth(size, times, factor=1):
@@ -104,14 +150,27 @@ def bandwidth(size, times, factor=1):
 def compare(title, hosts, names, sizes, options, extra=()):
     wanted = repeats(sizes, options)
     print(f"\n{title}")
+    samples = []
     with hosts:
-        results = interleave(names, options.rounds, lambda who: who.run(hosts, wanted))
-    table(results, wanted, extra)
-    if options.rounds > 2:
-        print("  the best round of each:")
-        table(results, wanted, extra, min)
-    rounds_of(results, max(wanted))
-    return results
+        for _ in range(options.rounds):
+            samples += side_by_side(names, hosts, wanted, 1 if options.short else TURNS)
+
+    def results(of):
+        return {name: [row for who, row, where in samples if who == name and of(where)]
+                for name in names}
+
+    everything = results(lambda where: True)
+    table(everything, wanted, extra)
+    for least, most in placements([d for _, _, where in samples for d in where]):
+        def is_there(where, least=least, most=most):
+            return least <= min(where) and max(where) <= most
+
+        there = [sum(where) / 2 for _, _, where in samples if is_there(where)]
+        if len(there) >= len(samples) / 20:
+            print(f"  of these, cores {statistics.median(there):.0f} ns apart: {len(there)} of "
+                  f"{len(samples)} turns")
+            table(results(is_there), wanted, extra)
+    return everything
 
 
 def latency(options):
@@ -153,7 +212,7 @@ def shaped(options):
                           ["dtring", "bf16", "gloo", "mpich", "openmpi", "pump"],
                           [8 * MI, 32 * MI, 64 * MI], options,
                           [("x the bound", above_bound)])
-        largest = max(size for size in results["pump"][0] or {8 * MI: 0})
+        largest = max(size for row in results["pump"] or [{8 * MI: 0}] for size in row)
         time = of_rounds(results["pump"], largest)
         if time:
             payload = factor * largest / time  # MB/s
@@ -233,14 +292,14 @@ def parse():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", metavar="PART")
-    parser.add_argument("--rounds", type=int, help="of each part; 5, or 1 if short")
+    parser.add_argument("--rounds", type=int, help="of each part; 3, or 1 if short")
     parser.add_argument("--short", action="store_true",
                         help="few repeats, up to 8 MiB, fewer hosts: whether it works, no figures")
     options = parser.parse_args()
     unknown = set(options.parts) - set(PARTS)
     if unknown:
         parser.error(f"no part '{unknown.pop()}'; there are: {' '.join(PARTS)}")
-    options.rounds = options.rounds or (1 if options.short else 5)
+    options.rounds = options.rounds or (1 if options.short else 3)
     return options
 
 
@@ -250,7 +309,7 @@ def main():
     for program in ("allreduce_bench", "core_pump", "socket_pump"):
         if not os.access(os.path.join(BIN, program), os.X_OK):
             sys.exit(f"bench/allreduce.py: {program} has not been built")
-    print(f"{machine()}; median of {options.rounds} rounds; every sum verified", flush=True)
+    print(f"{machine()}; {options.rounds} rounds; every sum verified", flush=True)
     for name in options.parts or PARTS:
         PARTS[name](options)
         sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""The same as allreduce.cc over PyTorch's gloo: BYTES:REPEATS... -> "BYTES MICROSECONDS"."""
+"""The same as allreduce.cc over PyTorch's gloo: BYTES:REPEATS:TURNS... -> "BYTES MICROSECONDS"."""
 import os
 import statistics
 import sys
@@ -7,6 +7,7 @@ import time
 
 import torch
 import torch.distributed as dist
+from turns import Turns
 
 
 def resident():
@@ -25,7 +26,7 @@ def connect(gate):
         print("connect", round((time.time() - os.stat(gate + "/go").st_mtime) * 1e6, 1), flush=True)
 
 
-def median_time(size, repeats):
+def take_turns(size, repeats, turns, clock):
     rank, world = dist.get_rank(), dist.get_world_size()
     index = torch.arange(size // 4, dtype=torch.int32)
     mine = ((index + rank) % 1000).float()
@@ -33,18 +34,24 @@ def median_time(size, repeats):
     for other in range(world):
         expected += ((index + other) % 1000).float()
     values = torch.empty_like(mine)
-    times = []
-    for i in range(-2, repeats):  # two to warm up
-        values.copy_(mine)
-        dist.barrier()
-        start = time.perf_counter()
-        dist.all_reduce(values)
-        elapsed = time.perf_counter() - start
-        if not torch.equal(values, expected):
-            sys.exit("allreduce_gloo.py: wrong sum")
-        if i >= 0:
-            times.append(elapsed)
-    return statistics.median(times) * 1e6
+    for _ in range(turns):
+        clock.begin()
+        times = [sum_once(values, mine, expected) for _ in range(repeats + 2)]
+        if rank == 0:
+            micros = statistics.median(times[2:]) * 1e6  # two to warm up
+            print(size, round(micros, 1), flush=True)
+        clock.end()
+
+
+def sum_once(values, mine, expected):
+    values.copy_(mine)
+    dist.barrier()
+    start = time.perf_counter()
+    dist.all_reduce(values)
+    elapsed = time.perf_counter() - start
+    if not torch.equal(values, expected):
+        sys.exit("allreduce_gloo.py: wrong sum")
+    return elapsed
 
 
 def main():
@@ -54,11 +61,9 @@ def main():
     before = resident()
     connect(gate)
     connected = resident()
+    clock = Turns(dist.get_rank())
     for argument in sys.argv[1:]:
-        size, repeats = (int(part) for part in argument.split(":"))
-        micros = median_time(size, repeats)
-        if dist.get_rank() == 0:
-            print(size, round(micros, 1), flush=True)
+        take_turns(*(int(part) for part in argument.split(":")), clock)
     if gate:
         descriptor, _ = tempfile.mkstemp(prefix="result.", dir=gate)
         os.write(descriptor, f"{connected - before} {resident() - connected}\n".encode())

@@ -4,6 +4,8 @@ import subprocess
 import tempfile
 import time
 
+from turns import Numbers
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 CLUSTER = os.path.join(ROOT, "tests/cluster/cluster")
 BIN = os.path.join(ROOT, "build/release/bin")
@@ -117,17 +119,48 @@ class Gate:
         return rows
 
 
+class Turns:
+    """bench/gate.h: programs that run side by side measure one at a time."""
+
+    def __init__(self, hosts, contestants):
+        handle, self.path = tempfile.mkstemp(dir=hosts.folder.name)
+        os.write(handle, bytes(8))
+        os.close(handle)
+        self.numbers = Numbers(self.path)
+        self.contestants = contestants
+
+    def variable(self, index):
+        return f"BENCH_TURNS={index}:{self.contestants}:{self.path}"
+
+    def give(self, index, count, processes, limit_s=120):
+        """The count-th turn of a contestant; false if it does not come to its end."""
+        own = count * self.contestants + index + 1
+        deadline = time.monotonic() + limit_s
+        self.numbers.set(0, own)
+        while not self.numbers.wait(1, own, 0.5):
+            if time.monotonic() > deadline or any(p.poll() for p in processes):
+                return False
+        return True
+
+
+def cores_apart():
+    """Nanoseconds: bench/core_pump.cc."""
+    return float(subprocess.run([os.path.join(BIN, "core_pump"), "trip"], check=True,
+                                capture_output=True, text=True).stdout)
+
+
 class Contestant:
     """Runs on `hosts` and gives {size: microseconds}; `repeats` is {size: how many}."""
 
     def __init__(self, name):
         self.name = name
+        self.port = PORT  # if several run at once, each has its own
 
     def processes(self, hosts, words, variables):
         raise NotImplementedError
 
-    def words(self, hosts, repeats):
-        return [f"{size}:{count}" for size, count in repeats.items()]
+    def words(self, hosts, repeats, turns=1):
+        return [f"{size}:{count}:{turns}" for size, count in repeats.items()]
 
     def run(self, hosts, repeats, limit_s=120, gate=None, variables=()):
         variables = [*variables, *([gate.variable] if gate else [])]
@@ -156,7 +189,7 @@ class ByEnvironment(Contestant):
     def processes(self, hosts, words, variables):
         def of_rank(rank):
             return [f"RANK={rank}", f"WORLD_SIZE={hosts.world}",
-                    f"MASTER_ADDR={hosts.addresses['node1']}", f"MASTER_PORT={PORT}",
+                    f"MASTER_ADDR={hosts.addresses['node1']}", f"MASTER_PORT={self.port}",
                     f"DTRING_SECRET_FILE={hosts.path('secret')}",
                     f"DTRING_ADDRESS={hosts.addresses[hosts.places[rank]]}",
                     f"DTLAUNCH_HOST={hosts.places[rank]}", "GLOO_SOCKET_IFNAME=eth0",
@@ -191,17 +224,17 @@ class OpenMpi(Contestant):
 class Pump(Contestant):
     """bench/socket_pump.cc between the first two hosts: as many bytes as each host must send."""
 
-    def words(self, hosts, repeats):
+    def words(self, hosts, repeats, turns=1):
         n = hosts.count
-        return [f"{size}:{count}:{2 * (n - 1) * size // n}" for size, count in repeats.items()]
+        return [f"{size}:{count}:{turns}:{2 * (n - 1) * size // n}"
+                for size, count in repeats.items()]
 
     def processes(self, hosts, words, variables):
         address = hosts.addresses["node1"]
         program = os.path.join(BIN, "socket_pump")
-        return [hosts.start("node2", [*hosts.pin, program, "connect", address, str(PORT), *words],
-                            ["RANK=1"]),
-                hosts.start("node1", [*hosts.pin, program, "listen", address, str(PORT), *words],
-                            ["RANK=0"])]
+        return [hosts.start(host, [*hosts.pin, program, how, address, str(self.port), *words],
+                            [f"RANK={rank}", *variables])
+                for rank, (host, how) in enumerate([("node1", "listen"), ("node2", "connect")])]
 
 
 class CorePump(Contestant):
@@ -212,7 +245,7 @@ class CorePump(Contestant):
         self.how = how
 
     def processes(self, hosts, words, variables):
-        return [hosts.start("node1", [os.path.join(BIN, "core_pump"), self.how, *words])]
+        return [hosts.start("node1", [os.path.join(BIN, "core_pump"), self.how, *words], variables)]
 
 
 def compile_mpi(compiler, hosts):
@@ -226,7 +259,7 @@ def compile_mpi(compiler, hosts):
 def contestants():
     """By name, in the order of the tables."""
     bench = os.path.join(BIN, "allreduce_bench")
-    gloo = ["/usr/bin/python3", os.path.join(ROOT, "bench/allreduce_gloo.py")]
+    gloo = ["/usr/bin/python3", "-B", os.path.join(ROOT, "bench/allreduce_gloo.py")]
     everybody = [ByEnvironment("dtring", [bench]),
                  ByEnvironment("bf16", [bench, "--wire", "bf16"]),
                  ByEnvironment("dt_alloc", [bench, "--alloc"]),

@@ -1,4 +1,4 @@
-/* The same as allreduce.cc over MPI: BYTES:REPEATS... -> "BYTES MICROSECONDS". */
+/* The same as allreduce.cc over MPI: BYTES:REPEATS:TURNS... -> "BYTES MICROSECONDS". */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,11 +15,9 @@ static float input(int rank, size_t i) {
   return (float)(((unsigned)i + (unsigned)rank) % 1000);
 }
 
-static double median_time(size_t bytes, int repeats, int rank, int world) {
-  const size_t count = bytes / sizeof(float);
-  float* values = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+static double median_time(float* values, size_t count, int repeats, int rank, int world) {
   double* times = malloc(sizeof(double) * (size_t)repeats);
-  if (values == MAP_FAILED || times == NULL) MPI_Abort(MPI_COMM_WORLD, 1);
+  if (times == NULL) MPI_Abort(MPI_COMM_WORLD, 1);
   for (int i = -2; i < repeats; ++i) { /* two to warm up */
     for (size_t k = 0; k < count; ++k) values[k] = input(rank, k);
     MPI_Barrier(MPI_COMM_WORLD);
@@ -34,9 +32,22 @@ static double median_time(size_t bytes, int repeats, int rank, int world) {
   }
   qsort(times, (size_t)repeats, sizeof(double), compare);
   const double median = times[repeats / 2];
-  munmap(values, bytes);
   free(times);
   return median * 1e6;
+}
+
+static void take_turns(size_t bytes, int repeats, int turns, int rank, int world) {
+  static uint32_t taken = 0;
+  float* values = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (values == MAP_FAILED) MPI_Abort(MPI_COMM_WORLD, 1);
+  for (int i = 0; i < turns; ++i, ++taken) {
+    gate_turn(taken);
+    const double time = median_time(values, bytes / sizeof(float), repeats, rank, world);
+    if (rank != 0) continue;
+    printf("%zu %.1f\n", bytes, time);
+    gate_turn_over(taken);
+  }
+  munmap(values, bytes);
 }
 
 int main(int argc, char** argv) {
@@ -50,14 +61,12 @@ int main(int argc, char** argv) {
   if (rank == 0 && getenv("BENCH_GATE") != NULL) printf("connect %.1f\n", gate_elapsed_us());
   const long connected = gate_resident();
   for (int i = 1; i < argc; ++i) {
-    char* rest = NULL;
-    const size_t bytes = strtoull(argv[i], &rest, 10);
-    const double time = median_time(bytes, atoi(rest + 1), rank, world);
-    if (rank == 0) {
-      printf("%zu %.1f\n", bytes, time);
-      fflush(stdout);
-    }
+    unsigned long long bytes = 0;
+    int repeats = 0, turns = 0;
+    if (sscanf(argv[i], "%llu:%d:%d", &bytes, &repeats, &turns) != 3) MPI_Abort(MPI_COMM_WORLD, 64);
+    take_turns(bytes, repeats, turns, rank, world);
   }
+  fflush(stdout);
   gate_result(before, connected, gate_resident());
   return MPI_Finalize();
 }

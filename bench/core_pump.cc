@@ -1,9 +1,13 @@
 // What two cores of one host can do at most: sums of two tensors in memory that both cores reach,
 // with nothing around them but the flags without which no core knows what the other has written.
-// usage: core_pump place|copy BYTES:REPEATS...
+// usage: core_pump place|copy BYTES:REPEATS:TURNS...
+//        core_pump trip
 // place: the tensors lie where the other core reads and writes them, as with dt_alloc.
 // copy: they are private, so that what the other core needs is copied, and its results copied back.
-// Prints "BYTES MICROSECONDS" per size, the median; every result is verified.
+// trip: how far apart the cores are, which may change while a virtual machine runs: prints the
+// nanoseconds that two cores take to show each other a flag.
+// Prints "BYTES MICROSECONDS" per size and turn (bench/gate.h), the median; every result is
+// verified.
 #include <sched.h>
 #include <sys/mman.h>
 
@@ -13,10 +17,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <string_view>
 #include <thread>
 #include <vector>
 
+#include "bench/gate.h"
 #include "ring/reduce.h"
 
 namespace {
@@ -133,40 +139,76 @@ double median_time(int me, bool copies, std::size_t bytes, int repeats) {
   return times[static_cast<std::size_t>(repeats / 2)];
 }
 
+struct Wish {
+  std::size_t bytes;
+  int repeats, turns;
+};
+
+void take_turns(int me, bool copies, const std::vector<Wish>& wishes) {
+  pin(me);
+  std::uint32_t taken = 0;
+  for (const Wish& wish : wishes) {
+    for (int i = 0; i < wish.turns; ++i, ++taken) {
+      gate_turn(taken);
+      const double time = median_time(me, copies, wish.bytes, wish.repeats);
+      if (me != 0) continue;
+      std::printf("%zu %.1f\n", wish.bytes, time);
+      gate_turn_over(taken);
+    }
+  }
+}
+
+int measure_trip() {
+  constexpr int kTrips = 400, kTimes = 9;
+  std::vector<double> times;
+  const auto run = [&](int me) {
+    pin(me);
+    for (int i = 0; i < kTimes; ++i) {
+      const auto start = Clock::now();
+      for (int trip = 0; trip < kTrips; ++trip) meet(sides[me], sides[1 - me]);
+      const std::chrono::duration<double, std::nano> time = Clock::now() - start;
+      if (me == 0) times.push_back(time.count() / kTrips);
+    }
+  };
+  std::thread other(run, 1);
+  run(0);
+  other.join();
+  std::nth_element(times.begin(), times.begin() + kTimes / 2, times.end());
+  std::printf("%.0f\n", times[kTimes / 2]);
+  return 0;
+}
+
 int usage() {
-  std::fprintf(stderr, "usage: core_pump place|copy BYTES:REPEATS...\n");
+  std::fprintf(stderr,
+               "usage: core_pump place|copy BYTES:REPEATS:TURNS...\n       core_pump trip\n");
   return 64;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  const std::string_view how = argc > 1 ? argv[1] : "";
+  if (how == "trip") return measure_trip();
   if (argc < 3) return usage();
-  const std::string_view how = argv[1];
   if (how != "place" && how != "copy") return usage();
-  std::vector<std::pair<std::size_t, int>> wanted;
+  std::vector<Wish> wishes;
   std::size_t most = 0;
   for (int i = 2; i < argc; ++i) {
     unsigned long long bytes = 0;
-    int repeats = 0;
-    if (std::sscanf(argv[i], "%llu:%d", &bytes, &repeats) != 2 || repeats < 1 || bytes % 128 != 0)
+    int repeats = 0, turns = 0;
+    if (std::sscanf(argv[i], "%llu:%d:%d", &bytes, &repeats, &turns) != 3 || repeats < 1 ||
+        bytes % 128 != 0) {
       return usage();
-    wanted.emplace_back(bytes, repeats);
+    }
+    wishes.push_back({bytes, repeats, turns});
     most = std::max<std::size_t>(most, bytes);
   }
   for (Side& side : sides) {
     side.tensor = memory(most);
     side.slots = memory(kSlots * kChunk);
   }
-  const auto run = [&](int me) {
-    pin(me);
-    for (const auto& [bytes, repeats] : wanted) {
-      const double time = median_time(me, how == "copy", bytes, repeats);
-      if (me == 0) std::printf("%zu %.1f\n", bytes, time);
-    }
-  };
-  std::thread other(run, 1);
-  run(0);
+  std::thread other(take_turns, 1, how == "copy", std::cref(wishes));
+  take_turns(0, how == "copy", wishes);
   other.join();
   return 0;
 }

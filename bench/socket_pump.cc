@@ -1,8 +1,9 @@
 // What one TCP connection between two hosts carries, both ways at once: the most that any program
 // with one connection can hope for. No sums, no messages, nothing but send and recv, from and into
 // memory of the full size. What arrives is verified.
-// usage: socket_pump listen|connect ADDRESS PORT BYTES:REPEATS:MOVED...
-// Moves MOVED bytes each way; the one that connects prints "BYTES MICROSECONDS", the median.
+// usage: socket_pump listen|connect ADDRESS PORT BYTES:REPEATS:TURNS:MOVED...
+// Moves MOVED bytes each way; the one that listens prints "BYTES MICROSECONDS", the median of each
+// turn (bench/gate.h).
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -19,6 +20,8 @@
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "bench/gate.h"
 
 namespace {
 
@@ -80,9 +83,8 @@ void pump(int fd, const char* out, char* in, std::size_t moved) {
   }
 }
 
-double median_time(int fd, std::size_t moved, int repeats, unsigned own) {
-  const std::size_t count = (moved + sizeof(unsigned) - 1) / sizeof(unsigned);
-  Words out(count), in(count);
+double median_time(int fd, std::size_t moved, int repeats, unsigned own, Words& out, Words& in) {
+  const std::size_t count = out.size();
   std::vector<double> times;
   for (int i = -2; i < repeats; ++i) {  // two to warm up
     const auto turn = static_cast<unsigned>(i + 2) * 2;
@@ -104,22 +106,42 @@ double median_time(int fd, std::size_t moved, int repeats, unsigned own) {
   return times[static_cast<std::size_t>(repeats / 2)];
 }
 
+struct Wish {
+  unsigned long long bytes = 0, moved = 0;
+  int repeats = 0, turns = 0;
+};
+
+void take_turns(int fd, const Wish& wish, bool listens) {
+  static std::uint32_t taken = 0;
+  const std::size_t count = (wish.moved + sizeof(unsigned) - 1) / sizeof(unsigned);
+  Words out(count), in(count);
+  for (int i = 0; i < wish.turns; ++i, ++taken) {
+    gate_turn(taken);
+    const double time = median_time(fd, wish.moved, wish.repeats, listens ? 0 : 1, out, in);
+    if (!listens) continue;
+    std::printf("%llu %.1f\n", wish.bytes, time);
+    gate_turn_over(taken);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const bool listens = argc > 1 && std::string(argv[1]) == "listen";
   if (argc < 5) {
-    std::fprintf(stderr, "usage: socket_pump listen|connect ADDRESS PORT BYTES:REPEATS:MOVED...\n");
+    std::fprintf(stderr,
+                 "usage: socket_pump listen|connect ADDRESS PORT BYTES:REPEATS:TURNS:MOVED...\n");
     return 64;
   }
   const int fd = open_socket(listens, argv[2], std::atoi(argv[3]));
   for (int i = 4; i < argc; ++i) {
-    unsigned long long bytes = 0, moved = 0;
-    int repeats = 0;
-    if (std::sscanf(argv[i], "%llu:%d:%llu", &bytes, &repeats, &moved) != 3 || repeats < 1)
+    Wish wish;
+    if (std::sscanf(argv[i], "%llu:%d:%d:%llu", &wish.bytes, &wish.repeats, &wish.turns,
+                    &wish.moved) != 4 ||
+        wish.repeats < 1) {
       return 64;
-    const double time = median_time(fd, moved, repeats, listens ? 0 : 1);
-    if (!listens) std::printf("%llu %.1f\n", bytes, time);
+    }
+    take_turns(fd, wish, listens);
   }
   ::close(fd);
   return 0;
