@@ -35,7 +35,7 @@ struct Hello {
   Stream stream = Stream::kControl;
   std::uint64_t job = 0;
   std::int32_t world = 0, from = 0, to = 0;
-  std::uint32_t lane = 0;  // kData: a Lane
+  std::uint32_t lane = 0;  // kData: a Lane, and beyond its 8 bits the number of the stream
   std::array<std::uint8_t, 32> nonce{};
 };
 static_assert(sizeof(Hello) == 72);

@@ -9,6 +9,11 @@ namespace dtl::ring {
 namespace {
 
 constexpr std::size_t kAtOnce = 32;  // connections that this rank opens at the same time
+constexpr unsigned kLaneBits = 8;    // of Hello::lane
+
+Lane lane_of(std::uint32_t field) {
+  return static_cast<Lane>(field & ((1U << kLaneBits) - 1));
+}
 
 }  // namespace
 
@@ -82,13 +87,14 @@ void Meeting::link_up() {
   for (int peer = 0; peer < identity_.world; ++peer) {
     if (!wanted(peer)) continue;
     auto& link = links_.links[static_cast<std::size_t>(peer)];
-    if (!link) link = std::make_unique<TcpLink>(peer);
+    if (!link) link = std::make_unique<TcpLink>(peer, peer < identity_.rank);
     if (peer > identity_.rank) continue;
     for (std::size_t k = 0; k < of_each; ++k) {
-      const Lane lane = k < kLanes ? static_cast<Lane>(k) : Lane::kBulk;
+      const auto lane = static_cast<std::uint32_t>(k < kLanes ? static_cast<Lane>(k) : Lane::kBulk);
+      const auto number = static_cast<std::uint32_t>(k < kLanes ? 0 : k - kLanes + 1);
       connectors.emplace_back(identity_, peer, Stream::kData,
                               std::vector{*members_[static_cast<std::size_t>(peer)].address},
-                              static_cast<std::uint32_t>(lane));
+                              lane | number << kLaneBits);
     }
   }
   for (Caller& caller : early_callers_) admit_data(std::move(caller));
@@ -101,8 +107,8 @@ void Meeting::link_up() {
         active.push_back(&*it++);
         continue;
       }
-      links_.links[static_cast<std::size_t>(it->to())]->add_stream(static_cast<Lane>(it->lane()),
-                                                                   std::move(fd));
+      links_.links[static_cast<std::size_t>(it->to())]->add_stream(
+          lane_of(it->lane()), it->lane() >> kLaneBits, std::move(fd));
       it = connectors.erase(it);
     }
     std::vector<int> missing;
@@ -125,11 +131,15 @@ void Meeting::link_up() {
 
 void Meeting::admit_data(Caller caller) {
   const int from = caller.hello.from;
-  if (from <= identity_.rank || from >= identity_.world || caller.hello.lane >= kLanes) return;
+  if (from <= identity_.rank || from >= identity_.world) return;
   const auto& link = links_.links[static_cast<std::size_t>(from)];
-  const auto lane = static_cast<Lane>(caller.hello.lane);
+  const Lane lane = lane_of(caller.hello.lane);
+  const std::uint32_t number = caller.hello.lane >> kLaneBits;
+  if (static_cast<std::size_t>(lane) >= kLanes) return;
   const std::size_t most = lane == Lane::kBulk ? links_.settings.streams : 1;
-  if (link && link->streams(lane) < most) link->add_stream(lane, std::move(caller.fd));
+  if (link && number < most && link->streams(lane) < most) {
+    link->add_stream(lane, number, std::move(caller.fd));
+  }
 }
 
 }  // namespace dtl::ring

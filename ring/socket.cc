@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <string_view>
 
 #include "ring/comm_error.h"
 
@@ -27,11 +28,28 @@ void set_option(int fd, int level, int name, int value) {
   (void)::setsockopt(fd, level, name, &value, sizeof value);
 }
 
+// BBR holds a connection to the rate that it has measured last, by timers, and drains it now and
+// then to measure its delay: between neighbours with bursts that costs up to 100 ms at a time. Set
+// before there is a connection: accepted ones inherit it, and timers once used stay in use.
+void avoid_bbr(int fd) {
+  std::array<char, 16> name{};  // the kernel's TCP_CA_NAME_MAX
+  socklen_t bytes = name.size() - 1;
+  if (::getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name.data(), &bytes) != 0) return;
+  if (!std::string_view(name.data()).starts_with("bbr")) return;
+  for (const std::string_view other : {"cubic", "reno"}) {  // cubic may be kept from users
+    if (::setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, other.data(),
+                     static_cast<socklen_t>(other.size())) == 0) {
+      return;
+    }
+  }
+}
+
 Fd open_socket(const Address& address) {
   Fd fd(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd.valid()) {
     throw CommError(DT_E_SYS, "cannot create a socket for " + address.text(), errno_text(errno));
   }
+  avoid_bbr(fd.get());
   return fd;
 }
 

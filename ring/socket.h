@@ -1,6 +1,7 @@
 #pragma once
 // Addresses and non-blocking TCP sockets: every descriptor is CLOEXEC and O_NONBLOCK from birth.
-// IPv4 and IPv6. Failures are CommError(DT_E_SYS) naming address and port.
+// IPv4 and IPv6. Where the system's congestion control is BBR they use cubic, or reno. Failures are
+// CommError(DT_E_SYS) naming address and port.
 
 #include <netinet/in.h>
 #include <sys/socket.h>

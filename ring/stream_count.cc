@@ -12,7 +12,7 @@
 namespace dtl::ring {
 namespace {
 
-constexpr int kMost = 8, kOfGoogle = 4, kMbpsOfOne = 10000;
+constexpr int kLeast = 2, kMost = 8, kOfGoogle = 4, kMbpsOfOne = 10000;
 
 std::string device_of(const std::string& address) {
   ifaddrs* raw = nullptr;
@@ -49,7 +49,7 @@ int streams_of(const std::string& address) {
   // Devices that are only software say 10 Gbit/s, or nothing.
   int mbps = 0;
   if (!device.empty()) std::ifstream("/sys/class/net/" + device + "/speed") >> mbps;
-  return std::clamp((mbps + kMbpsOfOne - 1) / kMbpsOfOne, 1, kMost);
+  return std::clamp((mbps + kMbpsOfOne - 1) / kMbpsOfOne, kLeast, kMost);
 }
 
 }  // namespace dtl::ring

@@ -18,10 +18,14 @@ std::size_t head_bytes(const FrameHead& head) {
 
 }  // namespace
 
-void TcpLink::add_stream(Lane lane, Fd fd) {
-  Stream& stream = streams_.emplace_back();
+void TcpLink::add_stream(Lane lane, std::uint32_t number, Fd fd) {
+  const auto at = std::find_if(streams_.begin(), streams_.end(), [&](const Stream& other) {
+    return begins_with_last_ ? other.number < number : other.number > number;
+  });
+  Stream& stream = *streams_.emplace(at);
   stream.fd = std::move(fd);
   stream.lane = lane;
+  stream.number = number;
 }
 
 std::size_t TcpLink::streams(Lane lane) const {

@@ -1,10 +1,12 @@
 #pragma once
 // TcpLink: a link over TCP connections. Each lane has streams of its own; the bulk lane may have
 // several, because one connection is held to a part of a cloud's bandwidth, and a slow one takes
-// fewer frames.
+// fewer frames. Each end begins with another of them, so that as long as one is enough there is one
+// for each direction: then neither end's sends wait for the socket into which the other's arrive.
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <vector>
 
@@ -15,10 +17,11 @@ namespace dtl::ring {
 
 class TcpLink : public Link {
  public:
-  explicit TcpLink(int peer) : peer_(peer) {}
+  TcpLink(int peer, bool begins_with_last) : peer_(peer), begins_with_last_(begins_with_last) {}
 
-  // A connected, non-blocking socket. Watch it for input and output by edges.
-  void add_stream(Lane lane, Fd fd);
+  // A connected, non-blocking socket. Watch it for input and output by edges. number: which of the
+  // lane's streams it is, for both ends.
+  void add_stream(Lane lane, std::uint32_t number, Fd fd);
   std::size_t streams(Lane lane) const;
   std::vector<int> descriptors() const;
   void set_ready(int fd, bool readable, bool writable, bool has_ended);
@@ -39,6 +42,7 @@ class TcpLink : public Link {
   struct Stream {
     Fd fd;
     Lane lane = Lane::kSmall;
+    std::uint32_t number = 0;
     bool readable = true, writable = true, is_open = true, is_heard = true;
     bool has_ended = false;  // the last byte is on its way, and no edge will follow it
     // Sending.
@@ -62,10 +66,10 @@ class TcpLink : public Link {
   bool read_payload(Stream& stream, Sink& sink);
   bool read_ahead(Stream& stream, Sink& sink);
   bool note_read(Stream& stream, std::ptrdiff_t result, std::size_t wanted, Sink& sink);
-  Stream* idle_stream(Lane lane);
 
   int peer_;
-  std::deque<Stream> streams_;
+  bool begins_with_last_;
+  std::deque<Stream> streams_;  // in the order in which frames are given to them
 };
 
 }  // namespace dtl::ring

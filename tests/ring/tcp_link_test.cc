@@ -1,0 +1,150 @@
+// Which connection a frame takes, and what the kernel does with it.
+#include <gtest/gtest.h>
+#include <net/if.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "ring/socket.h"
+#include "ring/tcp_link.h"
+
+namespace dtl::ring::test {
+namespace {
+
+struct Nobody : Sink {
+  std::optional<std::byte*> admit(int, const FrameHead&, const OperationHeader*) override {
+    return std::nullopt;
+  }
+  void arrived(int, const FrameHead&, std::byte*) override {}
+  void sent(int, const FrameHead&) override {}
+  void broken(int, int) override {}
+};
+
+// Ends of so many connections of the bulk lane, handed to the link in this order.
+std::vector<Fd> connect_streams(TcpLink& link, const std::vector<std::uint32_t>& order) {
+  std::vector<Fd> far(order.size());
+  for (const std::uint32_t number : order) {
+    std::array<int, 2> ends{};
+    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends.data()), 0);
+    link.add_stream(Lane::kBulk, number, Fd(ends[0]));
+    far[number] = Fd(ends[1]);
+  }
+  return far;
+}
+
+// Where the next frame comes out.
+std::size_t stream_of_next_frame(TcpLink& link, const std::vector<Fd>& far) {
+  Nobody nobody;
+  FrameHead head;
+  head.magic = kFrameMagic;
+  head.lane = static_cast<std::uint8_t>(Lane::kBulk);
+  link.begin(head, nullptr, nullptr, nullptr);
+  link.step(nobody);
+  for (std::size_t i = 0; i < far.size(); ++i) {
+    std::array<char, 256> bytes;
+    if (::recv(far[i].get(), bytes.data(), bytes.size(), MSG_DONTWAIT) > 0) return i;
+  }
+  return far.size();
+}
+
+TEST(TcpLink, EachEndBeginsWithAnotherStream) {
+  for (const auto& order : {std::vector<std::uint32_t>{0, 1, 2}, {2, 0, 1}, {1, 2, 0}}) {
+    TcpLink lower(1, false), higher(0, true);
+    const auto of_lower = connect_streams(lower, order), of_higher = connect_streams(higher, order);
+    for (int frame = 0; frame < 3; ++frame) {
+      EXPECT_EQ(stream_of_next_frame(lower, of_lower), 0U);
+      EXPECT_EQ(stream_of_next_frame(higher, of_higher), 2U);
+    }
+  }
+}
+
+TEST(TcpLink, TakesAnotherStreamWhileOneIsFull) {
+  TcpLink link(1, false);
+  const auto far = connect_streams(link, {0, 1});
+  Nobody nobody;
+  const std::vector<std::byte> payload(64 << 20);
+  FrameHead head;
+  head.magic = kFrameMagic;
+  head.lane = static_cast<std::uint8_t>(Lane::kBulk);
+  head.bytes = static_cast<std::uint32_t>(payload.size());
+  link.begin(head, nullptr, payload.data(), nullptr);
+  link.step(nobody);
+  ASSERT_FALSE(link.is_sent());
+  ASSERT_TRUE(link.can_begin(Lane::kBulk));
+  FrameHead small = head;
+  small.bytes = 0;
+  link.begin(small, nullptr, nullptr, nullptr);
+  link.step(nobody);
+  pollfd second{far[1].get(), POLLIN, 0};
+  EXPECT_EQ(::poll(&second, 1, 0), 1);
+}
+
+std::string congestion_control(int fd) {
+  std::array<char, 32> name{};
+  socklen_t bytes = name.size() - 1;
+  return ::getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name.data(), &bytes) == 0 ? name.data() : "";
+}
+
+struct Ends {
+  std::string connecting, accepted;
+};
+
+Ends congestion_controls() {
+  const Fd listener = listen_on(resolve("127.0.0.1", 0).front(), 1);
+  const Fd connecting = start_connect(local_address(listener.get()));
+  pollfd ready{listener.get(), POLLIN, 0};
+  EXPECT_EQ(::poll(&ready, 1, 5000), 1);
+  const Fd accepted = accept_from(listener.get());
+  return {congestion_control(connecting.get()), congestion_control(accepted.get())};
+}
+
+// A network of its own whose default is this; empty, or why there is none.
+std::string enter_network_with(const std::string& congestion) {
+  if (::unshare(CLONE_NEWNET) != 0) return std::strerror(errno);
+  const Fd any(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  ifreq loopback{};
+  std::strcpy(loopback.ifr_name, "lo");
+  loopback.ifr_flags = IFF_UP;
+  if (::ioctl(any.get(), SIOCSIFFLAGS, &loopback) != 0) return std::strerror(errno);
+  std::ofstream file("/proc/sys/net/ipv4/tcp_congestion_control");
+  file << congestion << std::flush;
+  return file ? "" : "this kernel has no " + congestion;
+}
+
+TEST(Congestion, BbrIsReplacedBeforeThereIsAConnection) {
+  std::string problem;
+  Ends ends;
+  std::thread([&] {
+    problem = enter_network_with("bbr");
+    if (problem.empty()) ends = congestion_controls();
+  }).join();
+  if (!problem.empty()) GTEST_SKIP() << "needs a network namespace with BBR: " << problem;
+  EXPECT_TRUE(ends.connecting == "cubic" || ends.connecting == "reno") << ends.connecting;
+  EXPECT_EQ(ends.accepted, ends.connecting);
+}
+
+TEST(Congestion, TheSystemsChoiceStaysOtherwise) {
+  std::string problem;
+  Ends ends;
+  std::thread([&] {
+    problem = enter_network_with("reno");
+    if (problem.empty()) ends = congestion_controls();
+  }).join();
+  if (!problem.empty()) GTEST_SKIP() << "needs a network namespace: " << problem;
+  EXPECT_EQ(ends.connecting, "reno");
+  EXPECT_EQ(ends.accepted, "reno");
+}
+
+}  // namespace
+}  // namespace dtl::ring::test
