@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
 
 #include "base/error.h"
 
@@ -46,19 +47,25 @@ std::string read_file(const std::string& path, std::size_t limit_bytes) {
   }
 }
 
+Error cannot_write(const std::string& path, const Error& cause) {
+  const bool is_full = cause.reason() == errno_text(ENOSPC) || cause.reason() == errno_text(EDQUOT);
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  return Error(Exit::kCannotWrite, fmt::format("cannot write '{}'", path), cause.reason(),
+               is_full ? "df -h " + (folder.empty() ? "." : folder) : "");
+}
+
 void write_file_atomically(const std::string& path, std::string_view bytes) {
-  const std::string attempted = fmt::format("cannot write '{}'", path);
   const std::string temporary = path + ".tmp";
   Fd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-  if (!fd.valid()) throw system_error(attempted, Exit::kCannotWrite);
+  if (!fd.valid()) throw cannot_write(path, system_error(""));
   try {
     write_all(fd.get(), bytes);
   } catch (const Error& error) {
     ::unlink(temporary.c_str());
-    throw Error(Exit::kCannotWrite, attempted, error.reason());
+    throw cannot_write(path, error);
   }
   if (::fsync(fd.get()) != 0 || ::rename(temporary.c_str(), path.c_str()) != 0) {
-    const Error error = system_error(attempted, Exit::kCannotWrite);
+    const Error error = cannot_write(path, system_error(""));
     ::unlink(temporary.c_str());
     throw error;
   }

@@ -8,6 +8,8 @@
 
 namespace dtl {
 
+class Error;
+
 class Fd {
  public:
   Fd() = default;
@@ -30,6 +32,9 @@ class Fd {
 // Whole file as bytes. Throws Error(kBadInput) naming the path when it is missing, a directory,
 // unreadable or larger than limit_bytes.
 std::string read_file(const std::string& path, std::size_t limit_bytes);
+
+// Error(kCannotWrite) naming the path, for one that writing it met; its hint for a full disk.
+Error cannot_write(const std::string& path, const Error& cause);
 
 // Writes path.tmp, fsyncs, renames over path. Throws Error(kCannotWrite) naming the path.
 void write_file_atomically(const std::string& path, std::string_view bytes);

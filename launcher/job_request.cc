@@ -269,6 +269,7 @@ JobSettings describe_job(const CommandLine& given, const Surroundings& around) {
     settings.notices.push_back(
         "no program given and no ./dtlaunch.toml here: running the demonstration, dttrain --demo");
   }
+  request.grace = settings.job.grace.value_or(kInterruptGrace);
   request.hosts = read_hosts(line, file);
   place_programs(line, request);
   if (line.skip_launch_host) leave_this_host_out(request.hosts);

@@ -73,6 +73,7 @@ Map identity_variables(const RankIdentity& id) {
       {"CCL_LOCAL_SIZE", size},
       {"DTLAUNCH_JOB", id.job_id},
       {"DTLAUNCH_HOST", id.host_name},
+      {"DTLAUNCH_GRACE", fmt::format("{:g}", static_cast<double>(id.grace.count()) / 1000)},
       {"DTRING_SECRET_FD", std::to_string(kSecretFd)},
   };
 }

@@ -2,6 +2,7 @@
 // The environment of a rank: what every framework's env-variable dialect wants, from one place.
 // Pure.
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -29,17 +30,18 @@ struct RankIdentity {
   int cross_rank = 0, cross_size = 1;  // among the ranks with the same local rank
   int program_size = 1;                // ranks that run the same program
   int threads = 1;
-  std::vector<int> cpus;       // of the domain, for I_MPI_PIN_INFO
-  std::vector<int> comm_cpus;  // this rank's own, for DTRING_COMM_CPUS
-  CommCpus comm;               // of all ranks of its node, for CCL_WORKER_*
+  std::chrono::milliseconds grace = {};  // from SIGTERM to SIGKILL, at least
+  std::vector<int> cpus;                 // of the domain, for I_MPI_PIN_INFO
+  std::vector<int> comm_cpus;            // this rank's own, for DTRING_COMM_CPUS
+  CommCpus comm;                         // of all ranks of its node, for CCL_WORKER_*
 };
 
 // Computed values win over inherited ones; `set` (-genv, -env) wins over both. Sorted by name.
 // Sets MASTER_ADDR MASTER_PORT RANK WORLD_SIZE LOCAL_RANK LOCAL_WORLD_SIZE GROUP_RANK
 // GROUP_WORLD_SIZE ROLE_NAME ROLE_RANK ROLE_WORLD_SIZE OMP_NUM_THREADS PMI_RANK PMI_SIZE
 // MPI_LOCALRANKID MPI_LOCALNRANKS CCL_* GLOO/TP/NCCL_SOCKET_IFNAME, DTRING_ADDRESS, DTLAUNCH_JOB,
-// DTLAUNCH_HOST, DTRING_SECRET_FD; and what the dialects of --compat have; a value of `set` that
-// contradicts RANK or WORLD_SIZE is an Error(kUsage).
+// DTLAUNCH_HOST, DTLAUNCH_GRACE, DTRING_SECRET_FD; and what the dialects of --compat have; a value
+// of `set` that contradicts RANK or WORLD_SIZE is an Error(kUsage).
 std::vector<std::string> rank_environment(const RankIdentity& identity, const Variables& inherited,
                                           const Variables& set,
                                           const std::vector<Dialect>& compat = {});

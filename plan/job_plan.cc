@@ -264,6 +264,7 @@ class PlanMaker {
     identity.node_rank = static_cast<int>(k);
     identity.nodes = static_cast<int>(groups_.size());
     identity.threads = rank.threads;
+    identity.grace = request_.grace;
     identity.cpus = rank.cpus.to_vector();
     identity.comm_cpus = domain.comm;
     identity.comm = comm;

@@ -57,7 +57,8 @@ struct Request {
   std::optional<int> threads;    // [pinning] threads of the job file; OMP_NUM_THREADS
   bool pin = true;               // [pinning] enabled
   PinOptions pinning;
-  std::optional<int> comm_cores;  // --comm-cores, of each rank; absent: the plan decides
+  std::chrono::milliseconds grace = {};  // ranks have it between SIGTERM and SIGKILL, at least
+  std::optional<int> comm_cores;         // --comm-cores, of each rank; absent: the plan decides
 };
 
 }  // namespace dtl

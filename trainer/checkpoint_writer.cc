@@ -80,8 +80,7 @@ void CheckpointWriter::tell_if_slow(std::chrono::milliseconds took) {
   const auto seconds = [](auto time) { return std::chrono::duration<double>(time).count(); };
   log_notice(fmt::format(
       "checkpoint-{} took {:.1f} s to write, and dtlaunch kills the ranks of a job that is told to "
-      "stop after {:.0f} s, unless --grace says otherwise: its last steps are lost then. Try: "
-      "dtlaunch --grace {:.0f}",
+      "stop after {:g} s: its last steps are lost then. Try: dtlaunch --grace {:.0f}",
       state_.step, seconds(took), seconds(*grace_), std::ceil(2 * seconds(took + *grace_))));
   grace_.reset();
 }

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <cstdlib>
 
-#include "base/limits.h"
 #include "trainer/checkpoint.h"
 #include "trainer/event_file.h"
 #include "trainer/gemm_bf16.h"
@@ -40,11 +40,18 @@ std::string metrics_line(const std::string& prefix, const std::string& suffix,
   return line;
 }
 
+// Nothing where there is no dtlaunch.
+std::optional<std::chrono::milliseconds> grace_of_launcher() {
+  const char* text = std::getenv("DTLAUNCH_GRACE");
+  char* rest = nullptr;
+  const double seconds = text != nullptr ? std::strtod(text, &rest) : -1;
+  if (!(seconds >= 0 && seconds < 1e9) || rest == text || *rest != '\0') return std::nullopt;
+  return std::chrono::milliseconds(std::llround(seconds * 1000));
+}
+
 std::unique_ptr<CheckpointWriter> make_writer(const Settings& s, const ModelConfig& config) {
   if (!s.do_train || s.output_dir.empty()) return nullptr;
-  std::optional<std::chrono::milliseconds> grace;
-  if (std::getenv("DTLAUNCH_JOB")) grace = kInterruptGrace;
-  return std::make_unique<CheckpointWriter>(s.output_dir, config, grace);
+  return std::make_unique<CheckpointWriter>(s.output_dir, config, grace_of_launcher());
 }
 
 std::string event_folder(const Settings& s) {

@@ -87,6 +87,7 @@ RunIdentity identity_of(const TrainSettings& settings, const Examples& examples,
   identity.data_hash = hash_of(examples);
   identity.optimizer = settings.optimizer;
   identity.precision = precision;
+  identity.gradient_wire = settings.gradient_wire;
   return identity;
 }
 
@@ -110,6 +111,17 @@ std::optional<Precision> precision_named(std::string_view name) {
   return std::nullopt;
 }
 
+std::string_view gradient_wire_name(dt_wire wire) {
+  return wire == DT_WIRE_BF16 ? "bf16" : wire == DT_WIRE_F16 ? "f16" : "f32";
+}
+
+std::optional<dt_wire> gradient_wire_named(std::string_view name) {
+  for (const dt_wire wire : {DT_WIRE_DEFAULT, DT_WIRE_BF16, DT_WIRE_F16}) {
+    if (name == gradient_wire_name(wire)) return wire;
+  }
+  return std::nullopt;
+}
+
 std::vector<std::string> differences(const RunIdentity& saved, const RunIdentity& now) {
   Comparison compare;
   compare("seed", saved.seed, now.seed);
@@ -124,6 +136,10 @@ std::vector<std::string> differences(const RunIdentity& saved, const RunIdentity
   if (saved.precision && now.precision) {
     compare("the precision (--bf16)", precision_name(*saved.precision),
             precision_name(*now.precision));
+  }
+  if (saved.gradient_wire && now.gradient_wire) {
+    compare("gradient_wire", gradient_wire_name(*saved.gradient_wire),
+            gradient_wire_name(*now.gradient_wire));
   }
   compare_optimizers(compare, saved.optimizer, now.optimizer);
   return compare.take();

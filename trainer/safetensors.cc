@@ -213,7 +213,7 @@ void write_safetensors(const std::string& path, std::span<const TensorView> tens
     }
   } catch (const Error& error) {
     ::unlink(temporary.c_str());
-    throw Error(Exit::kCannotWrite, fmt::format("cannot write '{}'", path), error.reason());
+    throw cannot_write(path, error);
   }
 }
 

@@ -53,6 +53,7 @@ std::string text_of(const RunIdentity& run, std::int64_t step) {
   json["optim"] = adam_form_name(run.optimizer.form);
   json["lr_scheduler_type"] = schedule_name(run.optimizer.schedule);
   if (run.precision) json["precision"] = precision_name(*run.precision);
+  if (run.gradient_wire) json["gradient_wire"] = gradient_wire_name(*run.gradient_wire);
   return json.dump(2) + "\n";
 }
 
@@ -106,6 +107,12 @@ RunIdentity run_in(const StateText& text) {
     text.get("precision", precision);
     run.precision = precision_named(precision);
     if (!run.precision) text.fail(fmt::format("'precision' is '{}'", precision));
+  }
+  if (text.has("gradient_wire")) {
+    std::string wire;
+    text.get("gradient_wire", wire);
+    run.gradient_wire = gradient_wire_named(wire);
+    if (!run.gradient_wire) text.fail(fmt::format("'gradient_wire' is '{}'", wire));
   }
   return run;
 }

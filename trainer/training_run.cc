@@ -33,9 +33,7 @@ TrainSettings train_settings(const Run& run) {
   t.global_batch =
       s.global_batch > 0 ? s.global_batch : s.train_batch * run.group.size() * s.accumulation;
   t.seed = static_cast<std::uint64_t>(s.seed);
-  t.gradient_wire = s.gradient_wire == "bf16"  ? DT_WIRE_BF16
-                    : s.gradient_wire == "f16" ? DT_WIRE_F16
-                                               : DT_WIRE_DEFAULT;
+  t.gradient_wire = *gradient_wire_named(s.gradient_wire);  // one that the settings allow
   if (s.qa_loss == "padded" && run.prepared.config.task == Task::kQuestionAnswering) {
     t.padding = {run.prepared.length, run.prepared.config.pad_token_id};
   }
@@ -196,6 +194,8 @@ int Training::loop() {
     after_step(run_.last, actions);
     if (signal != 0) {
       if (run_.first()) {
+        if (run_.writer) run_.writer->finish();  // before it is said that all is saved
+        progress_->clear();
         log_notice(fmt::format("told to stop by signal {}: {} after step {}", signal,
                                actions.save ? "saved" : "nothing is saved", run_.last.step));
       }
@@ -258,6 +258,7 @@ void Training::save() {
   extras.write_more = [this](const std::string& folder) { run_.prepared.tokenizer->save(folder); };
   extras.save_total_limit = run_.settings.save_total_limit;
   extras.best = best_checkpoint();
+  progress_->clear();  // the writer may have something to say
   run_.writer->start(trainer_->state(), std::move(extras), run_.pool);
 }
 

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
+
+#include "base/fd.h"
+
 namespace dtl {
 namespace {
 
@@ -19,6 +23,15 @@ TEST(Error, LeavesOutAnEmptyHint) {
 TEST(Error, PutsTheHintBelowAReasonOfSeveralLines) {
   const Error error(Exit::kConfig, "no network", "\n  n1 cannot reach n2", "--iface");
   EXPECT_STREQ(error.what(), "no network:\n  n1 cannot reach n2\nTry: --iface");
+}
+
+TEST(CannotWrite, SaysWhereToMakeRoomIfThatIsWhatIsMissing) {
+  EXPECT_STREQ(cannot_write("/data/out/a", Error(Exit::kIo, "x", errno_text(ENOSPC))).what(),
+               "cannot write '/data/out/a': No space left on device. Try: df -h /data/out");
+  EXPECT_STREQ(cannot_write("a", Error(Exit::kIo, "x", errno_text(EDQUOT))).what(),
+               "cannot write 'a': Disk quota exceeded. Try: df -h .");
+  EXPECT_STREQ(cannot_write("/data/out/a", Error(Exit::kOs, "x", errno_text(EACCES))).what(),
+               "cannot write '/data/out/a': Permission denied");
 }
 
 }  // namespace

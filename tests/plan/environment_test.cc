@@ -29,6 +29,7 @@ RankIdentity third_of_four() {
   identity.node_rank = 1;
   identity.nodes = 2;
   identity.threads = 6;
+  identity.grace = std::chrono::milliseconds(2500);
   identity.cpus = {0, 1, 4};
   return identity;
 }
@@ -75,6 +76,7 @@ TEST(Environment, SpeaksEveryDialect) {
                                                        {"I_MPI_PIN_INFO", "x0,1,4"},
                                                        {"DTLAUNCH_JOB", "00ff"},
                                                        {"DTLAUNCH_HOST", "node02"},
+                                                       {"DTLAUNCH_GRACE", "2.5"},
                                                        {"DTRING_SECRET_FD", "3"}};
   EXPECT_EQ(variables, expected);
 }

@@ -203,6 +203,36 @@ TEST(MixedPrecision, GivesTheSameBitsForAnyNumberOfThreads) {
   }
 }
 
+// Tiles are as high as suits the number of threads.
+template <class S>
+void expect_same_bits(std::int64_t m, std::int64_t n, std::int64_t k, Op a_op, Op b_op) {
+  const auto values = [](std::int64_t count, unsigned seed) {
+    std::mt19937 random(seed);
+    std::uniform_real_distribution<double> any(-1, 1);
+    std::vector<S> result(static_cast<std::size_t>(count));
+    for (S& value : result) value = static_cast<S>(any(random));
+    return result;
+  };
+  const std::vector<S> a = values(m * k, 1), b = values(k * n, 2);
+  std::vector<std::vector<S>> results;
+  for (const int threads : {1, 2, 3, 7, 16}) {
+    ThreadPool pool(threads, false);
+    results.push_back(values(m * n, 3));
+    matmul<S>(pool, m, n, k, {a.data(), a_op == Op::kNone ? k : m, a_op},
+              {b.data(), b_op == Op::kNone ? n : k, b_op}, S(1), results.back().data(), n,
+              Precision::kFloat32);
+    EXPECT_EQ(results.back(), results[0]) << threads << " threads";
+  }
+}
+
+TEST(Matmul, GivesTheSameBitsForAnyNumberOfThreads) {
+  expect_same_bits<float>(1900, 500, 300, Op::kNone, Op::kTranspose);
+  expect_same_bits<float>(770, 390, 1000, Op::kNone, Op::kNone);
+  expect_same_bits<float>(1537, 768, 65, Op::kTranspose, Op::kNone);
+  expect_same_bits<double>(1100, 400, 90, Op::kNone, Op::kTranspose);
+  expect_same_bits<double>(1100, 400, 90, Op::kTranspose, Op::kNone);
+}
+
 TEST(MixedPrecision, SaysWhatTheCpuHasOrWhyNot) {
   const Bf16Support& support = bf16_support();
   EXPECT_EQ(support.available, support.reason.empty());

@@ -219,9 +219,21 @@ TEST(SavedState, NoticesAnotherPrecision) {
   EXPECT_THAT(saved.complaint(), HasSubstr("training_state.json: cannot resume: 'precision' is"));
 }
 
+TEST(SavedState, NoticesAnotherGradientWire) {
+  Saved saved;
+  saved.setup.settings.gradient_wire = DT_WIRE_BF16;
+  EXPECT_THAT(saved.complaint(), HasSubstr("gradient_wire was f32 and is bf16"));
+  saved.replace("\"gradient_wire\": \"f32\"", "\"gradient_wire\": \"f16\"");
+  EXPECT_THAT(saved.complaint(), HasSubstr("gradient_wire was f16 and is bf16"));
+  saved.setup.settings.gradient_wire = DT_WIRE_F16;
+  EXPECT_EQ(saved.complaint(), "");
+  saved.replace("\"f16\"", "\"f8\"");
+  EXPECT_THAT(saved.complaint(), HasSubstr("cannot resume: 'gradient_wire' is 'f8'"));
+}
+
 TEST(SavedState, OfAnyPrecisionIsTakenWhereItDoesNotSay) {
   Saved saved;
-  saved.replace(",\n  \"precision\": \"fp32\"", "");
+  saved.replace("\n  \"precision\": \"fp32\",", "");
   for (const Precision precision : {Precision::kFloat32, Precision::kBf16Emulated}) {
     saved.setup.precision = precision;
     EXPECT_EQ(saved.read().step, 7);
