@@ -113,9 +113,10 @@ bool ShareLink::step(Sink& sink) {
 }
 
 bool ShareLink::report_sent(Lane lane, Way& way, Sink& sink) {
-  way.seen_consumed =
+  const std::uint64_t consumed =
       peer_counters().consumed[static_cast<std::size_t>(lane)].load(std::memory_order_acquire);
-  bool moved = false;
+  // A free slot lets the next frame begin: who has seen it must not sleep before that.
+  bool moved = std::exchange(way.seen_consumed, consumed) != consumed;
   while (way.reported < way.produced) {
     const Way::Sent& sent = way.sent[way.reported % kSlots];
     if ((!sent.is_inline || sent.answer != nullptr) && way.reported >= way.seen_consumed) break;

@@ -120,6 +120,26 @@ TEST(Share, HoldsFramesUntilTheyAreAdmittedAndSaysWhenItIsFull) {
   EXPECT_TRUE(two.to_right->is_sent());
 }
 
+// Who sleeps after a step that moved nothing is not woken for what that step has seen already.
+TEST(Share, MovesWhenAPeerFreesSlotsSoThatTheNextFrameBegins) {
+  Two two;
+  const auto sent = pattern(1000, 1);
+  std::uint32_t begun = 0;
+  while (two.to_right->can_begin(Lane::kBulk)) {
+    two.to_right->begin(frame(Lane::kBulk, begun++, sent.size()), nullptr, sent.data(), nullptr);
+  }
+  while (two.to_right->step(two.at_left)) {
+  }
+  ASSERT_TRUE(two.to_right->is_sent());  // copied to the slots, all of which are taken
+  ASSERT_FALSE(two.to_right->can_begin(Lane::kBulk));
+  while (two.to_left->step(two.at_right)) {
+  }
+  ASSERT_EQ(two.at_right.frames.size(), kSlots);
+  EXPECT_TRUE(two.to_right->step(two.at_left));
+  EXPECT_TRUE(two.to_right->can_begin(Lane::kBulk));
+  EXPECT_FALSE(two.to_right->step(two.at_left));
+}
+
 TEST(Share, ReadsAllocatedMemoryWhereItIs) {
   Two two;
   for (int round = 0; round < 3; ++round) {
