@@ -30,7 +30,12 @@ expect_status 64
 expect_err "'1-x' is no rank"
 
 # Equal lines folded, each rank's own kept in order.
-launch -f "$work/hosts" -np 4 -ppn 2 -l --fold sh -c 'echo same; sleep 0.3; echo "I am $RANK"; sleep 0.3; echo end'
+launch -f "$work/hosts" -np 4 -ppn 2 -l --fold sh -c '
+  exec 9>"$0"
+  [ $RANK != 0 ] || flock 9
+  echo same; sleep 0.3; echo "I am $RANK"
+  if [ $RANK = 0 ]; then sleep 0.3; flock -u 9; else flock -s 9; fi  # all at once, however busy it is
+  echo end' "$work/lock"
 expect_status 0
 expect_out '^\[0-3\] same$'
 expect_out '^\[0-3\] end$'
