@@ -13,7 +13,8 @@ longest allowed, as run_glue pads them. "start" is a whole run of dttrain on a f
 2,000 texts, beside a script that does the same with transformers.
 
   tokens/s = tokens of all texts, padding not / median time of a step, the first ones left out
-  share    = operations of the products / (forward + backward) / gemm peak measured before
+  share    = operations of the products / (forward + backward) / gemm peak: that of single products
+             that stay in the caches, mean of measurements just before and after a step
   MiB      = peak resident memory
   times    = dttrain's tokens/s divided by those of the line
 """
@@ -126,8 +127,12 @@ def rate(result):
 
 def share(result):
     steps = result["steps"][WARM_UP:]
-    return statistics.median(s["flops"] / (s["forward"] + s["backward"]) / result["peak"]
+    return statistics.median(s["flops"] / (s["forward"] + s["backward"]) / s["peak"]
                              for s in steps)
+
+
+def peak(result):
+    return statistics.median(s["peak"] for s in result["steps"][WARM_UP:])
 
 
 def show(a, results):
@@ -138,8 +143,8 @@ def show(a, results):
         ours = results["dttrain " + ("bf16" if "bf16" in name else "float32")]
         times = statistics.median(rate(o) / rate(t) for o, t in zip(ours, runs))
         own = ([f"{statistics.median(map(share, runs)):6.2f}",
-                f"{statistics.median(r['peak'] for r in runs) / 1e9:9.0f}"]
-               if "peak" in runs[0] else [" " * 6, " " * 9])
+                f"{statistics.median(map(peak, runs)) / 1e9:9.0f}"]
+               if "peak" in runs[0]["steps"][0] else [" " * 6, " " * 9])
         print(f"{statistics.median(map(rate, runs)):10.0f} {times:7.2f} {own[0]} {own[1]} "
               f"{max(r['kib'] for r in runs) / 1024:7.0f}  {name}")
     sys.stdout.flush()
