@@ -145,6 +145,7 @@ void Engine::start_submitted() {
       next_warning_ = std::min(next_warning_, operation->warning);
       try {
         executor_.start(*operation);
+        last_wait_ = {};  // the one for its peers to begin does not say how fast links are
       } catch (const CommError& error) {
         return fail(error.dt_status(), settings_.rank, error.what());
       }

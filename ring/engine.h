@@ -19,6 +19,7 @@
 #include <chrono>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -94,6 +95,7 @@ class Engine {
   void look_at_links();
   void finish_operations();
   void look_at_time();
+  bool would_spin_in_vain();
   void warn_of(Operation& operation);
   std::string whom_it_waits_for(const Operation& operation) const;
   bool poll_a_little();
@@ -140,6 +142,11 @@ class Engine {
   Counters counters_;
   bool has_failed_ = false;
   bool stops_ = false;
+  // Since when nothing moves, if so; how long the last such time was, if an operation has not begun
+  // since; and how many there have been that were not spent looking.
+  std::optional<Clock::time_point> waits_since_;
+  Clock::duration last_wait_{};
+  int waits_asleep_ = 0;
   bool is_asleep_ = false;   // the thread, without the wheel
   bool is_ticking_ = false;  // or has been told to look whether callers make use of the wheel
   std::mutex wheel_;         // of everything above but the counters

@@ -19,8 +19,9 @@ namespace {
 constexpr int kPolls = 20;
 // Looks at shared memory between two at the sockets; fewer where other ranks want this core.
 constexpr int kLooksPerCall = 24, kLooksIfCrowded = 4;
-constexpr int kTick = 1;       // ms; see engine.h
-constexpr int kLongTick = 64;  // ms, while a caller holds the wheel, who says when it leaves
+constexpr int kMostAsleep = 16;  // waits in a row
+constexpr int kTick = 1;         // ms; see engine.h
+constexpr int kLongTick = 64;    // ms, while a caller holds the wheel, who says when it leaves
 
 }  // namespace
 
@@ -47,7 +48,18 @@ bool Engine::turn() {
   } catch (const std::exception& error) {
     fail(DT_E_NOMEM, settings_.rank, error.what());
   }
+  if (moved && waits_since_) last_wait_ = Clock::now() - *std::exchange(waits_since_, std::nullopt);
   return moved;
+}
+
+// Long operations over links that are slower than this host: looking until the next bytes come
+// would take the core away from ranks that compute. A short sleep may look long by how long waking
+// takes, so now and then it is tried.
+bool Engine::would_spin_in_vain() {
+  const bool is_hurried = executor_.has_active(Lane::kSmall) || executor_.has_active(Lane::kPair);
+  const bool is_slow = !is_hurried && last_wait_ > settings_.active_spin;
+  waits_asleep_ = is_slow && waits_asleep_ < kMostAsleep ? waits_asleep_ + 1 : 0;
+  return waits_asleep_ > 0;
 }
 
 // By a caller with the wheel.
@@ -133,7 +145,9 @@ void Engine::wait_for_wheel(std::unique_lock<std::mutex>& wheel) {
 // True when something happened.
 bool Engine::poll_a_little() {
   if (has_failed_ || executor_.is_idle()) return false;
-  const auto end = Clock::now() + settings_.active_spin;
+  const auto begin = Clock::now(), end = begin + settings_.active_spin;
+  if (!waits_since_) waits_since_ = begin;
+  if (would_spin_in_vain()) return board_.has_news() || take_events(0) > 0;
   const int looks = settings_.active_spin.count() > 0 ? kLooksPerCall : kLooksIfCrowded;
   for (int i = 1;; ++i) {
     if (board_.has_news()) return true;
