@@ -163,7 +163,21 @@ void feed_forward(const Pass& pass, const LayerOffsets& at, const S* parameters,
       state.output, state.rstd2);
 }
 
-// d: gradient at y, becomes that at h.
+// gelu(up) again, [R, I].
+template <class S>
+void activate_again(const Pass& pass, const LayerState<S>& state, S* activated) {
+  const std::int64_t I = pass.config.intermediate_size;
+  S* const no_bias = pass.arena.take<S>(I);  // it is in `up` already
+  std::fill(no_bias, no_bias + I, S(0));
+  for_rows(pass.pool, state.rows, I, [&](std::int64_t first, std::int64_t count) {
+    kernels<S>().activation(pass.config.activation, count, I, state.up + first * I, no_bias,
+                            activated + first * I);
+  });
+}
+
+// d: gradient at y, becomes that at h. A step waits until the lowest layer's gradients have
+// travelled: there those of down_weight, a third of them, come first, which takes one more pass of
+// the activation.
 template <class S>
 void feed_forward_backward(const Pass& pass, const LayerOffsets& at, const LayerState<S>& state,
                            const S* parameters, S* d, S* gradients, const GradientsDone& done) {
@@ -175,14 +189,21 @@ void feed_forward_backward(const Pass& pass, const LayerOffsets& at, const Layer
       {gradients + at.norm2_weight, gradients + at.norm2_bias, gradients + at.down_bias});
   S* dup = pass.arena.take<S>(R * I);
   S* activated = pass.arena.take<S>(R * I);
+  const auto down_gradient = [&] {
+    linear_dw(pass, R, H, I, dense, H, activated, gradients + at.down_weight);
+    done(at.down_weight);
+  };
+  if (state.is_lowest) {
+    activate_again(pass, state, activated);
+    down_gradient();
+  }
   linear_dx(pass, R, H, I, dense, H, parameters + at.down_weight, S(0), dup);
   sum_over_rows<S>(
       pass, R, I, gradients + at.up_bias, [&](std::int64_t first, std::int64_t count, S* sums) {
         kernels<S>().activation_backward(pass.config.activation, count, I, state.up + first * I,
                                          dup + first * I, sums, activated + first * I);
       });
-  linear_dw(pass, R, H, I, dense, H, activated, gradients + at.down_weight);
-  done(at.down_weight);
+  if (!state.is_lowest) down_gradient();
   S* middle = pass.arena.take<S>(R * H);
   for_rows(pass.pool, R, H, [&](std::int64_t first, std::int64_t count) {
     kernels<S>().norm_output(count, H, state.normed1 + first * H, parameters + at.norm1_weight,
@@ -256,6 +277,7 @@ LayerState<S> layer_forward(const Pass& pass, const LayerOffsets& at, int layer,
                             const S* parameters, const S* input) {
   const std::int64_t H = pass.config.hidden_size;
   LayerState<S> state;
+  state.is_lowest = layer == 0;
   state.first_only = first_only;
   state.input = input;
   state.starts = pass.batch.starts;

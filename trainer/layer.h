@@ -35,6 +35,7 @@ struct Pass {
 // What forward leaves for backward; T tokens, R rows that are computed (T, or B in the last layer).
 template <class S>
 struct LayerState {
+  bool is_lowest = false;  // whose gradients are complete last
   bool first_only = false;
   std::int64_t rows = 0;             // R
   std::vector<std::int64_t> starts;  // [B + 1], rows of each sequence
