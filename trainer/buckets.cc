@@ -1,19 +1,40 @@
 #include "trainer/buckets.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <iterator>
+#include <numeric>
+#include <utility>
 
 #include "trainer/kernels.h"
 
 namespace dtl::trainer {
 namespace {
 
-// 4 MiB: large enough that the latency of a ring does not count, small enough that the first leaves
-// early and several are under way at once.
-constexpr std::int64_t kBucket = 1 << 20;
+// 4 MiB: small enough that the first leaves early and several are under way at once. What is left
+// over of a tensor leaves, too, unless it is so small that the latency of a ring would count: the
+// network may have nothing else to do until the next is complete.
+constexpr std::int64_t kBucket = 1 << 20, kLeastBucket = 1 << 18;
 constexpr std::int64_t kPiece = 1 << 15;  // 128 KiB: a task of a few us, where squares are summed
 
 }  // namespace
+
+StepWords::StepWords(const std::vector<std::vector<std::int32_t>>& of_rank)
+    : alone(of_rank.size()) {
+  for (const auto& words : of_rank) all.insert(all.end(), words.begin(), words.end());
+  std::sort(all.begin(), all.end());
+  for (auto word = all.begin(); word != all.end();) {
+    const auto next = std::upper_bound(word, all.end(), *word);
+    if (next - word > 1) shared.push_back(*word);
+    word = next;
+  }
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  for (std::size_t rank = 0; rank < of_rank.size(); ++rank) {
+    std::set_difference(of_rank[rank].begin(), of_rank[rank].end(), shared.begin(), shared.end(),
+                        std::back_inserter(alone[rank]));
+  }
+}
 
 Buckets::Buckets(const ParameterLayout& layout, Group& group, ThreadPool& pool, dt_wire wire)
     : layout_(layout),
@@ -45,7 +66,7 @@ void Buckets::done(std::int64_t offset) {
     send(sent_ - kBucket, sent_);
     sent_ -= kBucket;
   }
-  if (offset == 0) {
+  if (offset == 0 || sent_ - ready >= kLeastBucket) {
     send(ready, sent_);
     sent_ = ready;
   }
@@ -62,72 +83,60 @@ void Buckets::add_squares(const Bucket& bucket) {
   });
 }
 
-void Buckets::add_row_squares(std::span<const std::int32_t> words) {
-  const std::size_t first = squares_.size();
-  squares_.resize(first + words.size());
+double Buckets::sum_row_squares(std::span<const std::int32_t> words) {
+  row_squares_.resize(words.size());
   const auto count = static_cast<std::int64_t>(words.size());
   pool_.run(count, count * hidden_, [&](std::int64_t index, int) {
     const auto r = static_cast<std::size_t>(index);
-    squares_[first + r] = optimizer_kernels().sum_squares(hidden_, row(words[r]));
+    row_squares_[r] = optimizer_kernels().sum_squares(hidden_, row(words[r]));
   });
+  return std::accumulate(row_squares_.begin(), row_squares_.end(), 0.0);
 }
 
-// A rank sends a sum's 2 (n-1) / n times as often as the rows of all words, and its own rows n-1
-// times. Rounding for the wire is for sums.
-bool Buckets::gathers_rows(const StepWords& words) const {
-  std::size_t total = 0;
-  for (const auto& own : words.of_rank) total += own.size();
-  const bool is_exact = wire_ == DT_WIRE_EXACT || wire_ == DT_WIRE_DEFAULT;
-  return is_exact && total < 2 * words.all.size();
-}
-
-void Buckets::pack(const std::vector<std::int32_t>& words) {
-  rows_.resize(words.size() * static_cast<std::size_t>(hidden_));
-  float* to = rows_.data();
+void Buckets::pack(std::span<const std::int32_t> words, std::vector<float>& rows) const {
+  rows.resize(words.size() * static_cast<std::size_t>(hidden_));
+  float* to = rows.data();
   for (const std::int32_t word : words) to = std::copy_n(row(word), hidden_, to);
 }
 
-dt_work Buckets::send_rows(const StepWords& words) {
-  if (words.all.empty()) return 0;
-  if (!gathers_rows(words)) {
-    pack(words.all);
-    return group_.start_sum(rows_.data(), rows_.size(), ++tag_, wire_);
+// Returns the end of what it has read.
+const float* Buckets::unpack(const float* rows, std::span<const std::int32_t> words) {
+  for (const std::int32_t word : words) {
+    std::copy_n(rows, hidden_, row(word));
+    rows += hidden_;
   }
-  pack(words.of_rank[static_cast<std::size_t>(group_.rank())]);
+  return rows;
+}
+
+dt_work Buckets::sum_rows(const std::vector<std::int32_t>& words) {
+  pack(words, summed_);
+  if (words.empty()) return 0;
+  return group_.start_sum(summed_.data(), summed_.size(), ++tag_, wire_);
+}
+
+dt_work Buckets::gather_rows(const std::vector<std::vector<std::int32_t>>& of_rank) {
+  pack(of_rank[static_cast<std::size_t>(group_.rank())], own_);
   row_counts_.clear();
   std::uint64_t total = 0;
-  for (const auto& own : words.of_rank) {
-    row_counts_.push_back(own.size() * static_cast<std::uint64_t>(hidden_));
+  for (const auto& words : of_rank) {
+    row_counts_.push_back(words.size() * static_cast<std::uint64_t>(hidden_));
     total += row_counts_.back();
   }
   gathered_.resize(total);
-  return group_.start_gather(rows_.data(), gathered_.data(), row_counts_, ++tag_);
-}
-
-// What was gathered is added in the order of the ranks, by all of them.
-void Buckets::receive_rows(const StepWords& words, dt_work work) {
-  group_.wait(work);
-  if (!gathers_rows(words)) {
-    const float* from = rows_.data();
-    for (const std::int32_t word : words.all) {
-      std::copy_n(from, hidden_, row(word));
-      from += hidden_;
-    }
-    return;
-  }
-  for (const std::int32_t word : words.all) std::fill_n(row(word), hidden_, 0.0F);
-  const float* from = gathered_.data();
-  for (const auto& own : words.of_rank) {
-    for (const std::int32_t word : own) {
-      kernels<float>().add(hidden_, from, row(word));
-      from += hidden_;
-    }
-  }
+  if (total == 0) return 0;
+  return group_.start_gather(own_.data(), gathered_.data(), row_counts_, ++tag_);
 }
 
 Buckets::Totals Buckets::finish(const StepWords& words, double loss) {
-  if (group_.size() > 1) {
-    const dt_work rows = send_rows(words);
+  double sum = 0;
+  if (group_.size() == 1) {
+    sum = sum_row_squares(words.all);
+  } else {
+    const dt_work sums = sum_rows(words.shared);
+    const auto& own = words.alone[static_cast<std::size_t>(group_.rank())];
+    const auto own_squares = std::bit_cast<std::uint64_t>(sum_row_squares(own));
+    alone_squares_.resize(words.alone.size());
+    const dt_work squares = group_.start_gather(&own_squares, alone_squares_.data(), ++tag_);
     loss_ = static_cast<float>(loss);
     const dt_work losses = group_.start_sum(&loss_, 1, ++tag_);
     for (const Bucket& bucket : buckets_) {
@@ -135,14 +144,24 @@ Buckets::Totals Buckets::finish(const StepWords& words, double loss) {
       add_squares(bucket);
     }
     buckets_.clear();
-    receive_rows(words, rows);
+    group_.wait(sums);
+    unpack(summed_.data(), words.shared);
+    sum = sum_row_squares(words.shared);
+    group_.wait(squares);
+    for (const std::uint64_t of_rank : alone_squares_) sum += std::bit_cast<double>(of_rank);
     group_.wait(losses);
     loss = static_cast<double>(loss_);
+    gathering_ = gather_rows(words.alone);  // now: it would take its part of the network before
   }
-  add_row_squares(words.all);
-  double sum = 0;
-  for (const double squares : squares_) sum += squares;
+  sum = std::accumulate(squares_.begin(), squares_.end(), sum);
   return {loss, std::sqrt(sum)};
+}
+
+void Buckets::finish_words(const StepWords& words) {
+  group_.wait(std::exchange(gathering_, 0));
+  if (group_.size() == 1) return;
+  const float* rows = gathered_.data();
+  for (const auto& of_rank : words.alone) rows = unpack(rows, of_rank);
 }
 
 }  // namespace dtl::trainer

@@ -3,8 +3,9 @@
 // head to the embeddings, that is from the end of the flat array to its beginning; as soon as a few
 // MiB have come together they are on their way. Of the word embeddings only the rows that the step
 // uses travel; every rank knows whose share uses which, because every rank knows the step's
-// examples. They are complete last, so nothing hides their way: they go in the form that takes
-// fewer bytes.
+// examples. They are complete last, so no backward hides their way: rows that several ranks use
+// travel as a sum, the others are gathered, which takes half of a sum's bytes, and while the
+// optimizer has everything else to do.
 //
 // Squares for the gradient's norm are summed bucket by bucket as their sums arrive, while later
 // ones are still under way. What is added to what, and in which order, follows from the layout
@@ -20,11 +21,15 @@
 
 namespace dtl::trainer {
 
-// Rows of the word embeddings that a step's examples use: those of each rank's share, and of all
-// together; each sorted.
+// Rows of the word embeddings that a step's examples use. Each list is sorted.
 struct StepWords {
-  std::vector<std::vector<std::int32_t>> of_rank;
+  StepWords() = default;
+  // Those that each rank's share uses.
+  explicit StepWords(const std::vector<std::vector<std::int32_t>>& of_rank);
+
   std::vector<std::int32_t> all;
+  std::vector<std::int32_t> shared;              // that several ranks use
+  std::vector<std::vector<std::int32_t>> alone;  // by rank: that no other uses
 };
 
 class Buckets {
@@ -40,9 +45,12 @@ class Buckets {
     double loss;
     double gradient_norm;  // L2, of the sums
   };
-  // Adds `loss` up as well and waits for everything. Afterwards gradients hold the sums. Gradients
-  // of word embeddings must be zero except in this rank's rows of `words`.
+  // Adds `loss` up as well and waits for everything but the rows of words that one rank alone uses.
+  // Afterwards gradients hold the sums except in those rows. Gradients of word embeddings must be
+  // zero except in the rows that this rank's share uses. `words` must live until finish_words().
   Totals finish(const StepWords& words, double loss);
+  // Waits for those rows, too; to be called after finish(), whatever becomes of the step.
+  void finish_words(const StepWords& words);
 
  private:
   struct Bucket {
@@ -51,12 +59,12 @@ class Buckets {
   };
   void send(std::int64_t begin, std::int64_t end);
   void add_squares(const Bucket& bucket);
-  void add_row_squares(std::span<const std::int32_t> words);
+  double sum_row_squares(std::span<const std::int32_t> words);
   float* row(std::int32_t word) const { return gradients_ + layout_.word + word * hidden_; }
-  bool gathers_rows(const StepWords& words) const;
-  void pack(const std::vector<std::int32_t>& words);
-  dt_work send_rows(const StepWords& words);
-  void receive_rows(const StepWords& words, dt_work work);
+  void pack(std::span<const std::int32_t> words, std::vector<float>& rows) const;
+  const float* unpack(const float* rows, std::span<const std::int32_t> words);
+  dt_work sum_rows(const std::vector<std::int32_t>& words);
+  dt_work gather_rows(const std::vector<std::vector<std::int32_t>>& of_rank);
 
   const ParameterLayout& layout_;
   Group& group_;
@@ -66,12 +74,16 @@ class Buckets {
   float* gradients_ = nullptr;
   std::int64_t sent_ = 0;  // from here on they are on their way
   std::uint64_t tag_ = 0;
-  std::vector<float> rows_;      // of all words, or of this rank's
-  std::vector<float> gathered_;  // of each rank's words
+  std::vector<float> summed_;    // rows of the words that travel as sums
+  std::vector<float> own_;       // rows of words that this rank alone uses
+  std::vector<float> gathered_;  // the same of all ranks
+  dt_work gathering_ = 0;
+  std::vector<std::uint64_t> alone_squares_;  // of each rank's, doubles as bits
   std::vector<std::uint64_t> row_counts_;
   float loss_ = 0;
   std::vector<Bucket> buckets_;  // under way
-  std::vector<double> squares_;  // per piece of a bucket, in the order of sending; then per row
+  std::vector<double> squares_;  // per piece of a bucket, in the order of sending
+  std::vector<double> row_squares_;
 };
 
 }  // namespace dtl::trainer

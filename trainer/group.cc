@@ -110,16 +110,23 @@ dt_work Group::start_gather(const float* own, float* all, const std::vector<std:
   return work;
 }
 
+dt_work Group::start_gather(const std::uint64_t* own, std::uint64_t* all, std::uint64_t tag) {
+  if (size_ == 1) {
+    *all = *own;
+    return 0;
+  }
+  dt_work work = 0;
+  check(dt_allgather(communicator_.get(), own, all, 1, DT_I64, tag, &work));
+  return work;
+}
+
 void Group::wait(dt_work work) {
   if (work != 0) check(dt_wait(communicator_.get(), work, -1));
 }
 
 std::vector<std::uint64_t> Group::gather(std::uint64_t value, std::uint64_t tag) {
-  std::vector<std::uint64_t> values(static_cast<std::size_t>(size_), value);
-  if (size_ == 1) return values;
-  dt_work work = 0;
-  check(dt_allgather(communicator_.get(), &value, values.data(), 1, DT_I64, tag, &work));
-  wait(work);
+  std::vector<std::uint64_t> values(static_cast<std::size_t>(size_));
+  wait(start_gather(&value, values.data(), tag));
   return values;
 }
 

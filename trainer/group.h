@@ -29,6 +29,8 @@ class Group {
   // Starts all = the ranks' values one after the other; counts[r] of rank r. Buffers as above.
   dt_work start_gather(const float* own, float* all, const std::vector<std::uint64_t>& counts,
                        std::uint64_t tag);
+  // Starts all = every rank's value, in their order; all has room for them.
+  dt_work start_gather(const std::uint64_t* own, std::uint64_t* all, std::uint64_t tag);
   void wait(dt_work work);
   void sum(float* data, std::uint64_t count, std::uint64_t tag) {
     wait(start_sum(data, count, tag));

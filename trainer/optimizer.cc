@@ -63,14 +63,15 @@ double learning_rate(const OptimizerSettings& settings, std::int64_t step) {
 AdamW::AdamW(const ParameterLayout& layout, const OptimizerSettings& settings, ThreadPool& pool)
     : settings_(settings), pool_(pool) {
   for (const ParameterInfo& tensor : layout.tensors) {
+    auto& pieces = tensor.offset == layout.word ? word_pieces_ : pieces_;
     for (std::int64_t done = 0; done < tensor.count; done += kPiece) {
-      pieces_.push_back(
-          {tensor.offset + done, std::min(kPiece, tensor.count - done), tensor.decay});
+      pieces.push_back({tensor.offset + done, std::min(kPiece, tensor.count - done), tensor.decay});
     }
   }
 }
 
-double AdamW::step(double gradient_norm, const float* gradients, TrainingState& state) const {
+double AdamW::step(double gradient_norm, const float* gradients, TrainingState& state,
+                   const std::function<void()>& before_words) const {
   const double rate = learning_rate(settings_, state.step);
   ++state.step;
   AdamStep plain = kernel_step(settings_, rate, 0.0, state.step);
@@ -78,13 +79,18 @@ double AdamW::step(double gradient_norm, const float* gradients, TrainingState& 
   plain.gradient_scale = decaying.gradient_scale = clipping_factor(settings_, gradient_norm);
   float* parameters = state.parameters.data();
   float *m = state.m.data(), *v = state.v.data();
-  pool_.run(static_cast<std::int64_t>(pieces_.size()),
-            8 * static_cast<std::int64_t>(state.m.size()), [&](std::int64_t index, int) {
-              const Piece& piece = pieces_[static_cast<std::size_t>(index)];
-              optimizer_kernels().adamw(piece.count, piece.decay ? decaying : plain,
-                                        gradients + piece.begin, parameters + piece.begin,
-                                        m + piece.begin, v + piece.begin);
-            });
+  const auto update = [&](const std::vector<Piece>& pieces) {
+    const auto count = static_cast<std::int64_t>(pieces.size());
+    pool_.run(count, 8 * count * kPiece, [&](std::int64_t index, int) {
+      const Piece& piece = pieces[static_cast<std::size_t>(index)];
+      optimizer_kernels().adamw(piece.count, piece.decay ? decaying : plain,
+                                gradients + piece.begin, parameters + piece.begin, m + piece.begin,
+                                v + piece.begin);
+    });
+  };
+  update(pieces_);
+  if (before_words) before_words();
+  update(word_pieces_);
   return rate;
 }
 

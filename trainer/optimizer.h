@@ -3,6 +3,7 @@
 // on the CPU's vectors.
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -44,8 +45,10 @@ class AdamW {
   AdamW(const ParameterLayout& layout, const OptimizerSettings& settings, ThreadPool& pool);
 
   // The update number state.step + 1. `gradient_norm` is the L2 norm of all gradients; where it is
-  // more than max_grad_norm they count as scaled down to it. Returns the learning rate used.
-  double step(double gradient_norm, const float* gradients, TrainingState& state) const;
+  // more than max_grad_norm they count as scaled down to it. Word embeddings come last;
+  // `before_words` is called before their gradients are read. Returns the learning rate used.
+  double step(double gradient_norm, const float* gradients, TrainingState& state,
+              const std::function<void()>& before_words = {}) const;
 
  private:
   struct Piece {  // of one tensor
@@ -54,7 +57,7 @@ class AdamW {
   };
   OptimizerSettings settings_;
   ThreadPool& pool_;
-  std::vector<Piece> pieces_;
+  std::vector<Piece> pieces_, word_pieces_;
 };
 
 }  // namespace dtl::trainer

@@ -102,14 +102,11 @@ void Trainer::clear_gradients() {
 }
 
 void Trainer::set_words(const Examples& examples, const Shares& shares) {
-  words_ = {};
+  std::vector<std::vector<std::int32_t>> of_rank;
   for (const auto& share : shares) {
-    words_.of_rank.push_back(words_of(examples, share, model_.config().pad_token_id));
-    const auto& own = words_.of_rank.back();
-    words_.all.insert(words_.all.end(), own.begin(), own.end());
+    of_rank.push_back(words_of(examples, share, model_.config().pad_token_id));
   }
-  std::sort(words_.all.begin(), words_.all.end());
-  words_.all.erase(std::unique(words_.all.begin(), words_.all.end()), words_.all.end());
+  words_ = StepWords(of_rank);
 }
 
 // Runs this rank's share, the sums leaving during the last micro-batch.
@@ -149,13 +146,20 @@ StepReport Trainer::step(const Examples& examples) {
   const Buckets::Totals totals = accumulate(examples, chosen, report.work);
   report.loss = totals.loss / static_cast<double>(chosen.size());
   if (!std::isfinite(report.loss)) {
+    buckets_.finish_words(words_);
     group_.leave_it_to_first();
     throw Error(Exit::kBadInput, fmt::format("training step {}", steps_done() + 1),
                 fmt::format("the loss is {}", report.loss), remedy(settings_.optimizer));
   }
   Stopwatch watch;
-  report.learning_rate = optimizer_.step(totals.gradient_norm, gradients_.data(), state_);
-  report.work.optimizer_s = watch.lap();
+  const auto before_words = [&] {
+    report.work.optimizer_s = watch.lap();
+    buckets_.finish_words(words_);
+    report.work.network_s += watch.lap();
+  };
+  report.learning_rate =
+      optimizer_.step(totals.gradient_norm, gradients_.data(), state_, before_words);
+  report.work.optimizer_s += watch.lap();
   report.gradient_norm = totals.gradient_norm;
   report.step = steps_done();
   const std::int64_t per_epoch = steps_per_epoch(examples.size(), settings_);

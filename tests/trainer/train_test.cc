@@ -1,5 +1,6 @@
 #include "trainer/train.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,6 +15,9 @@
 
 namespace dtl::trainer {
 namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 struct Training {
   std::vector<double> losses;
@@ -104,21 +108,29 @@ TEST(DataParallel, ReportsTheNormOfTheSummedGradient) {
   }
 }
 
-// Words that ranks share travel as a sum, words of their own are gathered.
+TEST(StepWords, TellsWhatSeveralRanksUse) {
+  const StepWords words({{1, 4, 7}, {}, {2, 4, 7, 9}, {2, 4, 11}});
+  EXPECT_THAT(words.all, ElementsAre(1, 2, 4, 7, 9, 11));
+  EXPECT_THAT(words.shared, ElementsAre(2, 4, 7));
+  EXPECT_THAT(words.alone, ElementsAre(ElementsAre(1), IsEmpty(), ElementsAre(9), ElementsAre(11)));
+}
+
+// Words that ranks share travel as a sum, words of one are gathered. The norm knows both before
+// the latter have come.
 TEST(DataParallel, AddsUpTheWordsOfAllRanks) {
   const ParameterLayout layout = layout_parameters(tiny_config(ModelType::kBert));
   const std::int64_t hidden = layout.tensors.front().shape[1];
   const std::vector<std::vector<std::int32_t>> apart{{1, 4}, {}, {2, 3, 4, 9}};
-  const std::vector<std::vector<std::int32_t>> alike{{1, 4}, {1, 4}, {1, 2, 4}};
-  for (const auto& of_rank : {apart, alike}) {
-    StepWords words{of_rank, {}};
+  const std::vector<std::vector<std::int32_t>> mixed{{1, 4}, {1, 3, 4, 5}, {1, 2, 4, 5}};
+  const std::vector<std::vector<std::int32_t>> alike{{1, 4}, {1, 4}, {1, 4}};
+  for (const auto& of_rank : {apart, mixed, alike}) {
+    const StepWords words(of_rank);
     std::map<std::int32_t, float> expected;
     for (std::size_t rank = 0; rank < of_rank.size(); ++rank) {
       for (const std::int32_t word : of_rank[rank]) {
         expected[word] += static_cast<float>(100 * rank) + static_cast<float>(word);
       }
     }
-    for (const auto& each : expected) words.all.push_back(each.first);
     run_ranks(3, [&](Group& group) {
       ThreadPool pool(1, false);
       Buckets buckets(layout, group, pool, DT_WIRE_EXACT);
@@ -130,6 +142,7 @@ TEST(DataParallel, AddsUpTheWordsOfAllRanks) {
       buckets.begin(gradients.data());
       buckets.done(0);
       const Buckets::Totals totals = buckets.finish(words, 1.5);
+      buckets.finish_words(words);
       EXPECT_EQ(totals.loss, 4.5);
       double squares = 0;
       for (std::int32_t word = 0; word < 12; ++word) {
