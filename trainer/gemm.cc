@@ -14,13 +14,6 @@ extern "C" char* openblas_get_corename();  // not in cblas.h
 namespace dtl::trainer {
 namespace {
 
-// Every tile packs its part of both operands once more: 13% of the time of AVX-512 products with
-// 192 rows. So as high as leaves enough tiles for a pool. Only sizes decide, not the pool: tiles of
-// other sizes may round otherwise.
-constexpr std::int64_t kTileCols = 384;
-constexpr std::int64_t kHighTile = 384, kLowTile = 192;
-constexpr std::int64_t kEnoughTiles = 16;
-
 std::int64_t tiles_of(std::int64_t length, std::int64_t tile) {
   return (length + tile - 1) / tile;
 }
@@ -49,15 +42,70 @@ void blas_gemm(std::int64_t m, std::int64_t n, std::int64_t k, S alpha, Matrix<S
   }
 }
 
-// work(first row, rows, first column, columns) for every tile of C [m, n].
+// [0, size) cut at multiples of `unit` into `parts` pieces of nearly as many units.
+struct Cuts {
+  std::int64_t size, unit, units, parts;
+  std::int64_t begin(std::int64_t part) const {
+    return part == parts ? size : part * units / parts * unit;
+  }
+  std::int64_t length(std::int64_t part) const { return begin(part + 1) - begin(part); }
+};
+
+Cuts evenly(std::int64_t size, std::int64_t unit) {
+  return {size, unit, tiles_of(size, unit), tiles_of(size, unit)};
+}
+
+// Where C is cut into tiles.
+struct Tiling {
+  Cuts rows, cols;
+  std::int64_t tiles() const { return rows.parts * cols.parts; }
+};
+
+constexpr std::int64_t kColUnit = 384, kRowUnit = 192;
+
+// For results that depend on the cuts: only sizes decide. As high as leaves enough for a pool.
+Tiling tiling_by_size(std::int64_t m, std::int64_t n) {
+  constexpr std::int64_t kEnoughTiles = 16;
+  const Tiling high{evenly(m, 2 * kRowUnit), evenly(n, kColUnit)};
+  return high.tiles() >= kEnoughTiles ? high : Tiling{evenly(m, kRowUnit), high.cols};
+}
+
+// How much longer than its share of the multiplications the busiest thread takes. Every tile packs
+// its part of both operands once more: tiles of 384 x 384 take 12% longer than their
+// multiplications alone (AVX-512), which is kPacking times as long as a row or column.
+double cost(const Tiling& tiling, std::int64_t threads) {
+  constexpr double kPacking = 23;
+  const auto rows = static_cast<double>(tiling.rows.size) / static_cast<double>(tiling.rows.parts);
+  const std::int64_t rounds = tiles_of(tiling.tiles(), threads);
+  return static_cast<double>(rounds * threads) / static_cast<double>(tiling.tiles()) *
+         (1 + kPacking / rows + kPacking / static_cast<double>(kColUnit));
+}
+
+// OpenBLAS computes a row of C alike wherever rows are cut (columns are another matter), but for
+// tiny products, of at most a million multiplications, which have kernels of their own. So no tile
+// may be one: what is left below the last multiple of kRowUnit belongs to the tile above, and where
+// kRowUnit rows are not safely more, only sizes decide.
+Tiling tiling_for_pool(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t threads) {
+  constexpr std::int64_t kNotTiny = 4'000'000;
+  constexpr std::int64_t kMostRowUnits = 4;  // 768 rows: more leave the caches
+  const Cuts cols = evenly(n, kColUnit);
+  if (kRowUnit * cols.length(cols.parts - 1) * k < kNotTiny) return tiling_by_size(m, n);
+  const std::int64_t units = std::max<std::int64_t>(1, m / kRowUnit);
+  Tiling best{{m, kRowUnit, units, units}, cols};
+  for (std::int64_t parts = tiles_of(units, kMostRowUnits); parts < units; ++parts) {
+    const Tiling tiling{{m, kRowUnit, units, parts}, cols};
+    if (cost(tiling, threads) < cost(best, threads)) best = tiling;
+  }
+  return best;
+}
+
+// work(first row, rows, first column, columns) for every tile of C.
 template <class Work>
-void for_tiles(ThreadPool& pool, std::int64_t m, std::int64_t n, std::int64_t k, const Work& work) {
-  const std::int64_t col_tiles = tiles_of(n, kTileCols);
-  const std::int64_t height =
-      tiles_of(m, kHighTile) * col_tiles >= kEnoughTiles ? kHighTile : kLowTile;
-  pool.run(tiles_of(m, height) * col_tiles, 2 * m * n * k, [&](std::int64_t tile, int) {
-    const std::int64_t row = tile / col_tiles * height, col = tile % col_tiles * kTileCols;
-    work(row, std::min(height, m - row), col, std::min(kTileCols, n - col));
+void for_tiles(ThreadPool& pool, const Tiling& tiling, std::int64_t k, const Work& work) {
+  const Cuts &rows = tiling.rows, &cols = tiling.cols;
+  pool.run(tiling.tiles(), 2 * rows.size * cols.size * k, [&](std::int64_t tile, int) {
+    const std::int64_t row = tile / cols.parts, col = tile % cols.parts;
+    work(rows.begin(row), rows.length(row), cols.begin(col), cols.length(col));
   });
 }
 
@@ -147,7 +195,7 @@ void rounded_matmul(ThreadPool& pool, std::int64_t m, std::int64_t n, std::int64
                         of_left ? rounded_a : rounded_b);
            });
   const Matrix<Element> all_a{rounded_a, left.cols, a.op}, all_b{rounded_b, right.cols, b.op};
-  for_tiles(pool, m, n, k,
+  for_tiles(pool, tiling_by_size(m, n), k,
             [&](std::int64_t row, std::int64_t rows, std::int64_t col, std::int64_t cols) {
               multiply(rows, cols, k, {at(all_a, row, 0), all_a.stride, all_a.op},
                        {at(all_b, 0, col), all_b.stride, all_b.op}, beta, c + row * c_stride + col,
@@ -182,11 +230,12 @@ void matmul(ThreadPool& pool, std::int64_t m, std::int64_t n, std::int64_t k, Ma
       return run(pool, m, n, k, a, b, beta, c, c_stride);
     }
   }
-  for_tiles(
-      pool, m, n, k, [&](std::int64_t row, std::int64_t rows, std::int64_t col, std::int64_t cols) {
-        blas_gemm<S>(rows, cols, k, S(1), {at(a, row, 0), a.stride, a.op},
-                     {at(b, 0, col), b.stride, b.op}, beta, c + row * c_stride + col, c_stride);
-      });
+  for_tiles(pool, tiling_for_pool(m, n, k, pool.size()), k,
+            [&](std::int64_t row, std::int64_t rows, std::int64_t col, std::int64_t cols) {
+              blas_gemm<S>(rows, cols, k, S(1), {at(a, row, 0), a.stride, a.op},
+                           {at(b, 0, col), b.stride, b.op}, beta, c + row * c_stride + col,
+                           c_stride);
+            });
 }
 
 void prepare_gemm() {

@@ -1,7 +1,7 @@
 #pragma once
 // Matrix products on row-major matrices: C = alpha * op(A) * op(B) + beta * C, op(A) is [m, k],
-// op(B) is [k, n]. gemm runs on the calling thread; matmul cuts C into tiles of a fixed size and
-// gives them to the pool, so its result does not depend on the number of threads. The only file
+// op(B) is [k, n]. gemm runs on the calling thread; matmul cuts C into tiles for the pool's
+// threads, in such a way that its result has the same bits for any number of them. The only file
 // that knows OpenBLAS.
 //
 // Mixed precision: with Precision::kBf16 the operands of float products are rounded to bf16 first

@@ -206,6 +206,7 @@ TEST(MixedPrecision, GivesTheSameBitsForAnyNumberOfThreads) {
 // Tiles are as high as suits the number of threads.
 template <class S>
 void expect_same_bits(std::int64_t m, std::int64_t n, std::int64_t k, Op a_op, Op b_op) {
+  prepare_gemm();
   const auto values = [](std::int64_t count, unsigned seed) {
     std::mt19937 random(seed);
     std::uniform_real_distribution<double> any(-1, 1);
@@ -229,6 +230,8 @@ TEST(Matmul, GivesTheSameBitsForAnyNumberOfThreads) {
   expect_same_bits<float>(1900, 500, 300, Op::kNone, Op::kTranspose);
   expect_same_bits<float>(770, 390, 1000, Op::kNone, Op::kNone);
   expect_same_bits<float>(1537, 768, 65, Op::kTranspose, Op::kNone);
+  expect_same_bits<float>(2050, 400, 1400, Op::kNone, Op::kTranspose);  // last columns: 16
+  expect_same_bits<float>(2050, 388, 100, Op::kNone, Op::kNone);        // tiny: 4
   expect_same_bits<double>(1100, 400, 90, Op::kNone, Op::kTranspose);
   expect_same_bits<double>(1100, 400, 90, Op::kTranspose, Op::kNone);
 }
