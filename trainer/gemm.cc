@@ -71,8 +71,8 @@ Tiling tiling_by_size(std::int64_t m, std::int64_t n) {
 }
 
 // How much longer than its share of the multiplications the busiest thread takes. Every tile packs
-// its part of both operands once more: tiles of 384 x 384 take 12% longer than their
-// multiplications alone (AVX-512), which is kPacking times as long as a row or column.
+// its part of both operands once more. Packing an element of either takes as long as kPacking
+// multiplications with it (AVX-512): tiles of 384 x 384 take 12% longer for it.
 double cost(const Tiling& tiling, std::int64_t threads) {
   constexpr double kPacking = 23;
   const auto rows = static_cast<double>(tiling.rows.size) / static_cast<double>(tiling.rows.parts);
