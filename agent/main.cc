@@ -5,7 +5,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/random.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -28,6 +27,7 @@
 #include "base/error.h"
 #include "base/job_record.h"
 #include "base/log.h"
+#include "base/random.h"
 #include "base/text.h"
 #include "wire/greeting.h"
 #include "wire/messages.h"
@@ -88,11 +88,7 @@ void clean_up_inheritance() {
 }
 
 std::string make_nonce() {
-  std::string bytes(16, '\0');
-  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
-    throw system_error("cannot read random bytes");
-  }
-  return to_hex(bytes);
+  return to_hex(random_bytes(16, "draw a nonce"));
 }
 
 // The guard exits when its link closes; nothing of us should outlive us.

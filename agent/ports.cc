@@ -6,9 +6,9 @@
 #include <cerrno>
 #include <fstream>
 #include <optional>
-#include <random>
 
 #include "base/error.h"
+#include "base/random.h"
 
 namespace dtl {
 namespace {
@@ -75,7 +75,7 @@ std::pair<std::uint32_t, std::uint32_t> ephemeral_range() {
 
 BoundPort bind_port_within(std::uint32_t low, std::uint32_t high) {
   if (high < low) throw Error(Exit::kConfig, "cannot listen", "there is no port in the range");
-  std::random_device random;
+  RandomNumbers random;
   const std::uint32_t count = high - low + 1, first = random() % count;
   for (std::uint32_t i = 0; i < count; ++i) {
     const std::uint32_t port = low + (first + i) % count;
@@ -89,7 +89,7 @@ BoundPort bind_port_within(std::uint32_t low, std::uint32_t high) {
 
 BoundPort bind_master_port() {
   const auto [low, high] = ephemeral_range();
-  std::random_device random;
+  RandomNumbers random;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     // Where the ephemeral range covers the preferred one, any port outside it does.
     const bool anywhere = attempt >= kAttempts / 2;

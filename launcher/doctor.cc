@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <glob.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include "base/limits.h"
 #include "base/link_table.h"
 #include "base/log.h"
+#include "base/random.h"
 #include "base/text.h"
 #include "launcher/doctor_bandwidth.h"
 #include "launcher/doctor_hosts.h"
@@ -27,11 +27,7 @@ namespace {
 constexpr std::size_t kMostTableHosts = 32;  // beyond, only what is slow is shown
 
 std::string draw_job_id() {
-  std::string bytes(8, '\0');
-  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
-    throw system_error("cannot draw a job id");
-  }
-  return to_hex(bytes);
+  return to_hex(random_bytes(8, "draw a job id"));
 }
 
 std::vector<Host> hosts_of(const OptionWords& words) {

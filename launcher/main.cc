@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +15,7 @@
 #include "base/job_record.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "base/random.h"
 #include "base/runtime_folder.h"
 #include "base/text.h"
 #include "launcher/background.h"
@@ -49,11 +49,7 @@ void open_standard_descriptors() {
 }
 
 std::string new_job_id() {
-  std::string bytes(8, '\0');
-  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
-    throw system_error("cannot draw a job id");
-  }
-  return to_hex(bytes);
+  return to_hex(random_bytes(8, "draw a job id"));
 }
 
 // Hours of computing must not end in a report that has nowhere to go.

@@ -1,7 +1,6 @@
 #include "launcher/push.h"
 
 #include <fmt/format.h>
-#include <sys/random.h>
 #include <sys/utsname.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/limits.h"
+#include "base/random.h"
 #include "base/text.h"
 #include "wire/greeting.h"
 #include "wire/push_marker.h"
@@ -136,11 +136,7 @@ awaitable<Pushed> push_bundle(SshStream& stream, Host host, std::shared_ptr<cons
 }
 
 std::string new_push_token() {
-  std::string bytes(8, '\0');
-  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
-    throw system_error("cannot read random bytes");
-  }
-  return to_hex(bytes);
+  return to_hex(random_bytes(8, "draw a token"));
 }
 
 }  // namespace dtl

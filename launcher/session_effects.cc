@@ -1,11 +1,11 @@
 #include <fmt/format.h>
-#include <sys/random.h>
 
 #include <algorithm>
 #include <map>
 #include <utility>
 
 #include "base/log.h"
+#include "base/random.h"
 #include "launcher/network.h"
 #include "launcher/report.h"
 #include "launcher/session_shell.h"
@@ -17,14 +17,6 @@ namespace dtl {
 namespace {
 
 constexpr std::size_t kSecretBytes = 32;
-
-std::string random_bytes(std::size_t size) {
-  std::string bytes(size, '\0');
-  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(size)) {
-    throw system_error("cannot draw the job's secret");
-  }
-  return bytes;
-}
 
 RankSpec to_spec(const RankPlan& rank) {
   RankSpec spec;
@@ -223,7 +215,7 @@ void SessionShell::make_plan() {
 }
 
 void SessionShell::start_ranks() {
-  const std::string secret = random_bytes(kSecretBytes);
+  const std::string secret = random_bytes(kSecretBytes, "draw the job's secret");
   try {
     for (const NodePlan& planned : plan_->nodes) {
       Start start;

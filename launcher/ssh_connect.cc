@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/limits.h"
+#include "base/random.h"
 #include "launcher/child.h"
 #include "launcher/connect.h"
 #include "launcher/resolve.h"
@@ -92,9 +93,9 @@ awaitable<void> exchange_keys(std::shared_ptr<SshSession> session,
 }
 
 std::chrono::milliseconds pause(int attempt) {
-  std::random_device device;
+  RandomNumbers numbers;
   const int least = kMinPauseMs << attempt;
-  return std::chrono::milliseconds(std::uniform_int_distribution<int>(least, 2 * least)(device));
+  return std::chrono::milliseconds(std::uniform_int_distribution<int>(least, 2 * least)(numbers));
 }
 
 }  // namespace

@@ -3,12 +3,11 @@
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
-#include <sys/random.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <vector>
 
+#include "base/random.h"
 #include "ring/comm_error.h"
 
 namespace dtl::ring {
@@ -46,11 +45,8 @@ Key hkdf_sha256(Bytes secret, Bytes salt, Bytes info) {
 }
 
 void fill_random(std::span<std::uint8_t> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t n = ::getrandom(bytes.data(), bytes.size(), 0);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) throw CommError(DT_E_SYS, "cannot get random bytes", errno_text(errno));
-    bytes = bytes.subspan(static_cast<std::size_t>(n));
+  if (const int failure = dtl::fill_random(std::as_writable_bytes(bytes))) {
+    throw CommError(DT_E_SYS, "cannot get random bytes", errno_text(failure));
   }
 }
 
