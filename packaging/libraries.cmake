@@ -1,0 +1,74 @@
+# How the libraries of others get into our programs. Archives where there are any, so that a program
+# runs, and can be copied to, wherever there is a glibc of at least 2.34: Debian 12, Ubuntu 22.04,
+# RHEL 9. A target whose property DTL_SHARED is on links the shared libraries instead, so that the
+# host's own updates reach it: all of them with -D DTL_SHARED_LIBRARIES=ON.
+set(DTL_SHARED ${DTL_SHARED_LIBRARIES})
+define_property(TARGET PROPERTY DTL_SHARED INITIALIZE_FROM_VARIABLE DTL_SHARED)
+
+# dtl_library(NAME SHARED LIBRARY... ARCHIVES FILE...): the interface library dtl_NAME. Without
+# archives it is the shared libraries for every target.
+function(dtl_library name)
+  cmake_parse_arguments(L "" "" "SHARED;ARCHIVES" ${ARGN})
+  add_library(dtl_${name} INTERFACE)
+  if(NOT L_ARCHIVES OR "${L_ARCHIVES}" MATCHES "-NOTFOUND")
+    target_link_libraries(dtl_${name} INTERFACE ${L_SHARED})
+    return()
+  endif()
+  set(is_shared $<BOOL:$<TARGET_PROPERTY:DTL_SHARED>>)  # of the program that is linked
+  target_link_libraries(dtl_${name} INTERFACE "$<${is_shared}:${L_SHARED}>"
+                                              "$<$<NOT:${is_shared}>:${L_ARCHIVES}>")
+endfunction()
+
+find_library(CRYPTO_ARCHIVE libcrypto.a)
+find_library(OPENBLAS_ARCHIVE libopenblas.a)
+find_library(SSH_ARCHIVE libssh.a)
+find_library(UTF8PROC_ARCHIVE libutf8proc.a)
+find_library(Z_ARCHIVE libz.a)
+find_library(MVEC_ARCHIVE libmvec.a)  # vectorized erf is newer than glibc 2.34
+
+dtl_library(crypto SHARED OpenSSL::Crypto ARCHIVES ${CRYPTO_ARCHIVE})
+dtl_library(utf8proc SHARED PkgConfig::utf8proc ARCHIVES ${UTF8PROC_ARCHIVE})
+if(UTF8PROC_ARCHIVE)
+  target_compile_definitions(dtl_utf8proc INTERFACE UTF8PROC_STATIC)
+endif()
+if(DTL_SANITIZE)  # its threads and tables are the host's own under the sanitizers
+  dtl_library(openblas SHARED PkgConfig::openblas)
+else()
+  dtl_library(openblas SHARED PkgConfig::openblas ARCHIVES ${OPENBLAS_ARCHIVE})
+  target_include_directories(dtl_openblas SYSTEM INTERFACE ${openblas_INCLUDE_DIRS})
+endif()
+target_link_libraries(dtl_openblas INTERFACE Threads::Threads m)
+
+add_library(dtl_mvec INTERFACE)
+if(MVEC_ARCHIVE AND NOT DTL_SANITIZE)
+  target_link_libraries(dtl_mvec INTERFACE ${MVEC_ARCHIVE})
+endif()
+
+# libssh.a wants GSSAPI, which launcher/no_gssapi.cc refuses, and libraries of its own. Loading the
+# shared ones would take longer than all else that a local start does.
+if(SSH_ARCHIVE AND CRYPTO_ARCHIVE AND Z_ARCHIVE)
+  dtl_library(ssh SHARED ssh ARCHIVES ${SSH_ARCHIVE} dtl_no_gssapi dtl_crypto ${Z_ARCHIVE})
+else()
+  dtl_library(ssh SHARED ssh)
+endif()
+
+# oneDNN lends its header: the trainer loads the library when bf16 is asked for (gemm_bf16.h), so it
+# is the host's own in any case.
+add_library(dtl_onednn INTERFACE)
+target_include_directories(dtl_onednn SYSTEM INTERFACE ${DNNL_INCLUDE_DIR})
+target_link_libraries(dtl_onednn INTERFACE ${CMAKE_DL_LIBS})
+if(DTL_SANITIZE)  # g++ 12's LeakSanitizer crashes on thread-local storage of libraries opened later
+  find_library(DNNL_LIBRARY dnnl REQUIRED)
+  target_link_options(dtl_onednn INTERFACE -Wl,--no-as-needed)
+  target_link_libraries(dtl_onednn INTERFACE ${DNNL_LIBRARY})
+endif()
+
+# dtl_self_contained(TARGET): it carries the C++ runtime of its compiler, and asks for no symbol that
+# glibc 2.34 lacks.
+function(dtl_self_contained target)
+  if(DTL_SANITIZE)
+    return()
+  endif()
+  target_link_options(${target} PRIVATE -static-libstdc++ -static-libgcc)
+  target_link_libraries(${target} PRIVATE dtl_older_glibc)
+endfunction()
