@@ -21,12 +21,21 @@ groups=/sys/fs/cgroup/systemd
 mkdir "$groups/dtlaunch-test.$$" || skip "cannot make a control group"
 
 # A user manager takes a machine with systemd for granted: its own /run, /tmp and control group.
+# The checkout and its build may lie below /tmp or /run: what is needed of them is shown again.
 cat >"$work/inside" <<'INSIDE'
 group=$1 units=$2 dtlaunch=$3 record_family=$4 record=$5
 set -e
 echo $$ >"$group/cgroup.procs"
+needed=("$units" "$(dirname "$dtlaunch")" "$(dirname "$record_family")" "$(dirname "$record")")
+for i in "${!needed[@]}"; do exec {fd}<"${needed[i]}"; kept[i]=$fd; done
 mount -t tmpfs tmpfs /run
 mount -t tmpfs tmpfs /tmp
+for i in "${!needed[@]}"; do
+  fd=${kept[i]}
+  [ "${needed[i]}" -ef "/proc/self/fd/$fd" ] ||
+    { mkdir -p "${needed[i]}" && mount -c --rbind "/proc/self/fd/$fd" "${needed[i]}"; }
+  exec {fd}<&-
+done
 mkdir -p /run/systemd/system /tmp/config/systemd/user
 mkdir -p -m 700 /run/user/0
 cp "$units"/* /tmp/config/systemd/user/

@@ -1,0 +1,123 @@
+# shellcheck shell=bash
+# What clean_room proves, each in its own process: promise_NAME, with a line in `about`.
+
+declare -A about
+all_promises=()
+promise() { # NAME TEXT
+  about[$1]=$2
+  all_promises+=("$1")
+}
+
+blank_path="/tmp/a path with blanks/dtlaunch"  # also below /tmp, where tests like to cover things
+
+skip_promise() {
+  echo "$*" | tee "$work/why"
+  exit 77
+}
+
+# A copy of the bare room of a release, made once.
+room_of() { # RELEASE NAME -> $room
+  local bare=$work/bare-$1
+  [ -d "$bare" ] || make_room "$1" "$bare"
+  room=$work/$2
+  [ -d "$room" ] || cp -a "$bare" "$room"
+}
+
+# What is committed, and nothing else of this folder. In the room it belongs to USER.
+put_clone() { # ROOM PATH [USER]
+  mkdir -p "$1$(dirname "$2")"
+  git clone --quiet --no-hardlinks "$root" "$1$2"
+  [ -z "${3-}" ] || chroot "$1" chown -R "$3:" "$(dirname "$2")"
+}
+
+# The two commands of the README, as they stand there.
+readme_command() { # quickstart | test
+  local lines
+  mapfile -t lines < <(grep -oE '^    scripts/(quickstart|test)\b' "$root/README.md")
+  [ "${lines[*]}" = "    scripts/quickstart     scripts/test" ] ||
+    { echo "README.md does not give the two commands: ${lines[*]}" >&2; return 1; }
+  echo "scripts/$1"
+}
+
+# Runs a command line in a folder of the room, as people type it.
+at() { # USER ROOM FOLDER COMMAND-LINE
+  local variables=() user=$1 entering=(enter)
+  mapfile -t variables < <(lent_variables "$3")
+  [ "$user" = root ] || { entering=(enter_as "$user") && variables+=(CCACHE_READONLY=1); }
+  "${entering[@]}" "$2" "${variables[@]}" sh -c "cd \"\$1\" && $4" sh "$3"
+}
+
+add_user() { # ROOM NAME
+  chroot "$1" useradd --create-home --shell /bin/bash "$2"
+}
+
+# The quick start by its command, to its last lines; the model must have learned something.
+quick_start() { # USER ROOM FOLDER
+  local log=$2.quickstart.log
+  at "$1" "$2" "$3" "$(readme_command quickstart)" 2>&1 | tee "$log"
+  awk '/^held-out accuracy / {
+      sub(";", "")
+      found = 1
+      print "accuracy " $3 ", by guessing " $NF
+      if ($3 + 0 < $NF + 0.2) exit 1
+    }
+    END { if (!found) { print "no accuracy was printed"; exit 1 } }' "$log"
+  tail -n 1 "$log" | grep -q '^training took '
+}
+
+promise quickstart_12 "bare Debian 12, root, /root/dtlaunch: scripts/quickstart"
+promise_quickstart_12() {
+  room_of bookworm twelve
+  put_clone "$room" /root/dtlaunch
+  quick_start root "$room" /root/dtlaunch
+}
+
+promise quickstart_13 "bare Debian 13, root, /root/dtlaunch: scripts/quickstart"
+promise_quickstart_13() {
+  room_of trixie thirteen
+  put_clone "$room" /root/dtlaunch
+  quick_start root "$room" /root/dtlaunch
+}
+
+promise user_13 "that Debian 13, a user without sudo, packages there, below /tmp, blanks in the path"
+promise_user_13() {
+  [ -d "$work/thirteen/root/dtlaunch" ] || promise_quickstart_13
+  room=$work/thirteen
+  add_user "$room" ada
+  put_clone "$room" "$blank_path" ada
+  quick_start ada "$room" "$blank_path"
+}
+
+promise user_12 "bare Debian 12, a user with sudo, below /tmp, blanks in the path: scripts/quickstart"
+promise_user_12() {
+  room_of bookworm sudoer
+  enter "$room" sh -c 'apt-get -qq update && apt-get -qq -y install --no-install-recommends sudo >/dev/null'
+  add_user "$room" ada
+  echo "ada ALL=(ALL) NOPASSWD: ALL" >"$room/etc/sudoers.d/ada"
+  put_clone "$room" "$blank_path" ada
+  quick_start ada "$room" "$blank_path"
+}
+
+promise test_12 "that Debian 12: packages of scripts/test, all presets, the unit tests"
+promise_test_12() {
+  [ -d "$work/twelve/root/dtlaunch" ] || promise_quickstart_12
+  at root "$work/twelve" /root/dtlaunch \
+    "$(readme_command test) --no-python-references --only packages,presets,unit"
+}
+
+promise whole_test_12 "Debian 12, all of scripts/test --no-python-references"
+promise_whole_test_12() {
+  room_of bookworm twelve
+  [ -d "$room/root/dtlaunch" ] || put_clone "$room" /root/dtlaunch
+  at root "$room" /root/dtlaunch "$(readme_command test) --no-python-references"
+}
+
+promise whole_test_13 "Debian 13, all of scripts/test --no-python-references, below /tmp"
+promise_whole_test_13() {
+  room_of trixie thirteen
+  [ -d "$room$blank_path" ] || put_clone "$room" "$blank_path"
+  at root "$room" "$blank_path" "$(readme_command test) --no-python-references"
+}
+
+ci_promises=(quickstart_12 test_12 quickstart_13 user_13)
+full_promises=(quickstart_12 user_12 whole_test_12 quickstart_13 user_13 whole_test_13)

@@ -1,0 +1,90 @@
+# shellcheck shell=bash
+# Bare Debians in folders: making one, and running commands in it that see nothing of this machine:
+# no file, no variable, no process; the network alone is shared. Needs root, mmdebstrap and the
+# package mirror that this machine's apt is configured for.
+#
+# make_room RELEASE FOLDER       a minimal Debian (minbase), its apt configured as this machine's is
+# enter FOLDER COMMAND...        as root; NAME=VALUE words in front are its only variables
+# enter_as USER FOLDER COMMAND...
+#
+# What may be lent (lend_from FOLDER): packages that apt has fetched before, and a compiler cache.
+# Rooms do without where there is none.
+
+room_path=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+room_scripts=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+lent=''         # the folder to lend from
+room_limit=85m  # what one command in a room may take before all in it is killed
+
+# The lines of sources.list for a release: this machine's Debian suites, under its name.
+apt_sources() { # RELEASE
+  local release=$1 own uri codename component origin
+  own=$(. /etc/os-release && echo "$VERSION_CODENAME")
+  apt-get indextargets --format '$(REPO_URI) $(CODENAME) $(COMPONENT) $(ORIGIN)' 'Created-By: Packages' |
+    sort -u | while read -r uri codename component origin; do
+    [ "$origin" = Debian ] && [[ $codename == "$own" || $codename == "$own"-* ]] || continue
+    [[ $codename == *-backports* ]] || echo "deb $uri ${codename/#"$own"/$release} $component"
+  done
+}
+
+# How this machine's apt reaches its mirror, as a file of apt.conf.d.
+apt_network() {
+  apt-config dump | grep -E '^Acquire::(https?|Check-|Retries|ForceIPv)' | grep -v '""' || true
+}
+
+make_room() { # RELEASE FOLDER
+  local release=$1 room=$2 sources own=()
+  sources=$(apt_sources "$release")
+  [ -n "$sources" ] || { apt-get -qq update && sources=$(apt_sources "$release"); }
+  [ -n "$sources" ] || { echo "apt here is configured for no Debian suite" >&2; return 1; }
+  apt_network >"$room.apt.conf"
+  [[ $sources != *" https://"* ]] || own+=(--include=ca-certificates)
+  mmdebstrap --quiet --variant=minbase --format=directory "${own[@]}" \
+    --aptopt="$room.apt.conf" "$release" "$room" - <<<"$sources" || return 1
+  cp "$room.apt.conf" "$room/etc/apt/apt.conf.d/50network"
+  cp -L /etc/resolv.conf /etc/hosts "$room/etc/"
+  sed -n 's/^Acquire::https.*::CaInfo "\(.*\)";/\1/p' "$room.apt.conf" | while read -r file; do
+    install -D -m 644 "$file" "$room$file"
+  done
+  echo "made by tests/clean_room/clean_room" >"$room/etc/clean-room"
+}
+
+# A compiler cache needs ccache, which a bare machine has not: it comes with its own libraries, so
+# that nothing of it shows in the room but /lent.
+lend_from() { # FOLDER
+  lent=$1
+  mkdir -p "$lent/debs" "$lent/bin/lib"
+  command -v ccache >/dev/null || return 0
+  local program loader
+  program=$(command -v ccache)
+  ldd "$program" | grep -oE '/[^ ]+' | xargs -I{} cp -L {} "$lent/bin/lib/"
+  loader=$(basename "$(readelf -p .interp "$program" | grep -oE '/lib[^ ]*')")
+  cp -L "$program" "$lent/bin/lib/ccache"
+  printf '#!/bin/sh\nexec /lent/bin/lib/%s --library-path /lent/bin/lib /lent/bin/lib/ccache "$@"\n' \
+    "$loader" >"$lent/bin/compiler-cache"
+  chmod 755 "$lent/bin/compiler-cache"
+}
+
+# The variables of a room where a compiler cache is lent; SOURCE is the checkout's path in there.
+lent_variables() { # SOURCE
+  [ -x "$lent/bin/compiler-cache" ] || return 0
+  printf '%s\n' CMAKE_C_COMPILER_LAUNCHER=/lent/bin/compiler-cache \
+    CMAKE_CXX_COMPILER_LAUNCHER=/lent/bin/compiler-cache CCACHE_DIR=/lent/cache \
+    CCACHE_TEMPDIR=/tmp/ccache "CCACHE_BASEDIR=$1" CCACHE_NOHASHDIR=1 CCACHE_COMPILERCHECK=content
+}
+
+enter() { # FOLDER [NAME=VALUE...] COMMAND...
+  local room=$1 release
+  shift
+  release=$(. "$room/etc/os-release" && echo "$VERSION_CODENAME")
+  timeout --foreground --kill-after 10 "$room_limit" \
+    unshare --mount --propagation private --pid --fork --kill-child --ipc --uts \
+      env -i PATH="$PATH" bash "$room_scripts/inside" "$room" "$lent" "$release" \
+      "${CCACHE_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/ccache}" \
+      /usr/bin/env -i HOME=/root PATH="$room_path" "$@"
+}
+
+enter_as() { # USER FOLDER [NAME=VALUE...] COMMAND...
+  local user=$1 room=$2
+  shift 2
+  enter "$room" runuser -u "$user" -- env HOME="/home/$user" USER="$user" PATH="$room_path" "$@"
+}
