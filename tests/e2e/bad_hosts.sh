@@ -10,8 +10,8 @@ on node2 mount -t tmpfs none "$bin"
 on node3 sh -c ': >~/.ssh/authorized_keys'
 ssh-keygen -q -t ed25519 -N '' -f "$work/other"
 other=$(cut -d' ' -f1,2 "$work/other.pub")
-on node1 sh -c "sed 's|^\(node4[^ ]*\) .*|\1 $other|' ~/.ssh/known_hosts >$work/known &&
-  cat $work/known >~/.ssh/known_hosts"
+on node1 sh -c "sed 's|^\(node4[^ ]*\) .*|\1 $other|' ~/.ssh/known_hosts >'$work/known' &&
+  cat '$work/known' >~/.ssh/known_hosts"
 "$cluster" cut node5
 cat >"$work/old_agent" <<'OLD'
 #!/bin/sh

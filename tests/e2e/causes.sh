@@ -17,9 +17,9 @@ expect_err 'rank 0 lost its connection because of rank 1'
 # SIGUSR1 and SIGUSR2 reach every rank.
 start_job "${two[@]}" sh -c 'trap "echo got USR1" USR1; trap "echo got USR2; exit 0" USR2
   echo ready; while :; do sleep 0.05; done'
-wait_for 10 "two ready ranks" sh -c "[ \$(grep -c ready $work/out) = 2 ]"
+wait_for 10 "two ready ranks" sh -c "[ \$(grep -c ready '$work/out') = 2 ]"
 signal USR1 "$launcher"
-wait_for 5 "USR1 at both" sh -c "[ \$(grep -c 'got USR1' $work/out) = 2 ]"
+wait_for 5 "USR1 at both" sh -c "[ \$(grep -c 'got USR1' '$work/out') = 2 ]"
 signal USR2 "$launcher"
 end_job
 expect_status 0
@@ -37,13 +37,13 @@ expect_status 0
 # A kill for want of memory, in a control group of version 1.
 group=/sys/fs/cgroup/memory/dtl-e2e-$$
 if mkdir "$group" 2>/dev/null && echo 64M >"$group/memory.limit_in_bytes" 2>/dev/null; then
-  limit=60 run sh -c "echo \$\$ >$group/cgroup.procs; exec $bin/dtlaunch -np 2 --oversubscribe \
+  limit=60 run sh -c "echo \$\$ >'$group/cgroup.procs'; exec '$bin/dtlaunch' -np 2 --oversubscribe \
     sh -c '[ \$RANK = 0 ] || exec tail /dev/zero; sleep 20'"
   expect_status 137
   expect_err 'rank 1 .*was killed for want of memory \(SIGKILL by the kernel\)'
   expect_err 'peak 0.0[0-9] GiB; the limit of its control group: 0.06 GiB'
   # One that a rank needs, killed in its place.
-  run sh -c "echo \$\$ >$group/cgroup.procs; exec $bin/dtlaunch -np 1 \
+  run sh -c "echo \$\$ >'$group/cgroup.procs'; exec '$bin/dtlaunch' -np 1 \
     sh -c 'tail /dev/zero; echo my loader is gone >&2; exit 3'"
   expect_status 3
   expect_err 'my loader is gone'

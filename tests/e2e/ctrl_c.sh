@@ -14,7 +14,7 @@ expect_within 6000
 expect_nothing_left 1
 
 : >"$record"
-start_job -f "$work/hosts" -np 4 -ppn 2 sh -c "trap '' TERM INT HUP; exec $e2e/record_family $record"
+start_job -f "$work/hosts" -np 4 -ppn 2 sh -c "trap '' TERM INT HUP; exec '$e2e/record_family' '$record'"
 expect_family 16
 mark
 signal INT "-$launcher"

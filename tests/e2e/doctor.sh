@@ -55,8 +55,8 @@ expect_out '^A job would start on these 3 hosts: 0 errors'
 on node4 sh -c ': >~/.ssh/authorized_keys'
 ssh-keygen -q -t ed25519 -N '' -f "$work/other"
 other=$(cut -d' ' -f1,2 "$work/other.pub")
-on node1 sh -c "sed 's|^\(node5[^ ]*\) .*|\1 $other|' ~/.ssh/known_hosts >$work/known &&
-  cat $work/known >~/.ssh/known_hosts"
+on node1 sh -c "sed 's|^\(node5[^ ]*\) .*|\1 $other|' ~/.ssh/known_hosts >'$work/known' &&
+  cat '$work/known' >~/.ssh/known_hosts"
 on node6 mount -t tmpfs none "$bin"
 sed -i 's/^node7$/node7 port=2/' "$work/hosts"
 echo no-such-host >>"$work/hosts"

@@ -12,7 +12,7 @@ cp "$bin/dtlaunch" "$work/bin/"
 cp "$bin/dtagent" "$bin/dtguard" "$work/root/bin/"
 cat >"$work/bin/dtagent" <<ENTER
 #!/bin/sh
-exec unshare -m sh -c 'cd $work/root && for i in proc sys dev; do mount --rbind /\$i \$i; done &&
+exec unshare -m sh -c 'cd "$work/root" && for i in proc sys dev; do mount --rbind /\$i \$i; done &&
   exec chroot . /bin/dtagent "\$@"' sh "\$@"
 ENTER
 chmod +x "$work/bin/dtagent"

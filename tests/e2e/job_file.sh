@@ -17,7 +17,7 @@ GREETING = "good day"
 [hosts]
 file = "../hosts"
 TOML
-run "$cluster" exec node1 sh -c "cd $work/job && exec $bin/dtlaunch"
+run "$cluster" exec node1 sh -c "cd '$work/job' && exec '$bin/dtlaunch'"
 expect_status 0
 expect_out '^rank 0 on node1 says good day$'
 expect_out '^rank 1 on node2 says good day$'

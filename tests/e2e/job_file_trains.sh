@@ -5,7 +5,7 @@ limit=60
 need_program dttrain
 need_cluster 2
 
-on node1 sh -c "$e2e/make_sentences 400 1 >/tmp/train.tsv && $e2e/make_sentences 100 2 >/tmp/test.tsv"
+on node1 sh -c "'$e2e/make_sentences' 400 1 >/tmp/train.tsv && '$e2e/make_sentences' 100 2 >/tmp/test.tsv"
 run "$cluster" exec node1 "$bin/dttrain" init --train_file /tmp/train.tsv --vocab_size 200 \
   --hidden_size 32 --num_hidden_layers 1 --num_attention_heads 2 --intermediate_size 64 \
   --output_dir /tmp/model

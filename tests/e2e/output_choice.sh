@@ -56,11 +56,11 @@ expect_status 0
 expect_count 2 "cannot write '.*/no/such/folder/[01]': No such file or directory; the job goes on" "$work/err"
 
 # A full disk here.
-run bash -c "$bin/dtlaunch -np 2 --oversubscribe sh -c 'echo lost; echo told >&2; sleep 0.3; exit \$RANK' >/dev/full"
+run bash -c "'$bin/dtlaunch' -np 2 --oversubscribe sh -c 'echo lost; echo told >&2; sleep 0.3; exit \$RANK' >/dev/full"
 expect_status 1
 expect_count 2 '^told$' "$work/err"
 expect_count 1 'cannot write standard output: No space left on device; the job goes on' "$work/err"
-run bash -c "$bin/dtlaunch -np 1 echo lost >/dev/full"
+run bash -c "'$bin/dtlaunch' -np 1 echo lost >/dev/full"
 expect_status 0
 expect_count 1 'cannot write standard output: No space left on device' "$work/err"
 

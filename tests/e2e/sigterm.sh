@@ -14,7 +14,7 @@ expect_within 6000
 expect_nothing_left 1
 
 : >"$record"
-start_job -np 2 --oversubscribe sh -c "trap '' TERM; exec $e2e/record_family $record"
+start_job -np 2 --oversubscribe sh -c "trap '' TERM; exec '$e2e/record_family' '$record'"
 expect_family 8
 mark
 signal INT "$launcher"

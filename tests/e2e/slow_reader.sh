@@ -32,22 +32,22 @@ expect_status 130
 
 # A reader that comes late: the gap is named, lines are whole, and the end is there.
 # shellcheck disable=SC2016
-run bash -c "$bin/dtlaunch -np 2 --oversubscribe sh -c 'seq -f \"%08g\" 400000; sleep 2; echo end' | { sleep 3; cat; }"
+run bash -c "'$bin/dtlaunch' -np 2 --oversubscribe sh -c 'seq -f \"%08g\" 400000; sleep 2; echo end' | { sleep 3; cat; }"
 expect_out '^\[rank [01]\] [0-9.]+ [kM]B skipped here: nobody read it in time'
 expect_out '^end$'
 ! grep -Evq '^[0-9]{8}$|^end$|skipped here' "$work/out" ||
   fail "broken lines: $(grep -Ev '^[0-9]{8}$|^end$|skipped here' "$work/out" | head -3)"
 
 # --output block: all of it.
-run bash -c "$bin/dtlaunch --output block -np 2 --oversubscribe seq 200000 | { sleep 2; cat; }"
+run bash -c "'$bin/dtlaunch' --output block -np 2 --oversubscribe seq 200000 | { sleep 2; cat; }"
 expect_equal "lines" "$(wc -l <"$work/out")" 400000
 
 # --log-dir says where the rest is.
-run bash -c "$bin/dtlaunch --output skip --log-dir $work/logs -np 1 seq 900000 | { sleep 1; cat; }"
+run bash -c "'$bin/dtlaunch' --output skip --log-dir '$work/logs' -np 1 seq 900000 | { sleep 1; cat; }"
 expect_out "skipped here, full text: .*:$work/logs/.*/rank.0.out\$"
 expect_equal "the kept text" "$(cat "$work"/logs/*/rank.0.out | cksum)" "$(seq 900000 | cksum)"
 
 # | head -1 ends the job and leaves nothing.
-run bash -c "$bin/dtlaunch -np 2 --oversubscribe yes | head -n 1; echo \${PIPESTATUS[0]} >$work/status"
+run bash -c "'$bin/dtlaunch' -np 2 --oversubscribe yes | head -n 1; echo \${PIPESTATUS[0]} >'$work/status'"
 expect_equal "exit status under head" "$(cat "$work/status")" 141
 expect_within 5000

@@ -8,10 +8,10 @@ expect_status 0
 expect_count 0 . "$work/out"
 
 seq 200000 >"$work/numbers"
-run sh -c "$bin/dtlaunch -np 2 --oversubscribe cat <$work/numbers"
+run sh -c "'$bin/dtlaunch' -np 2 --oversubscribe cat <'$work/numbers'"
 expect_status 0
 cmp -s "$work/numbers" "$work/out" || fail "rank 0 did not see the whole of standard input once"
 
 # A rank that does not read must not keep the job.
-run sh -c "$bin/dtlaunch -np 2 --oversubscribe true <$work/numbers"
+run sh -c "'$bin/dtlaunch' -np 2 --oversubscribe true <'$work/numbers'"
 expect_status 0

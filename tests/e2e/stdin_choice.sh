@@ -3,7 +3,7 @@
 . "$(dirname "$0")/lib.sh"
 need_cluster 2
 two=(-f "$work/hosts" -np 2 -ppn 1)
-with_input() { run sh -c "$cluster exec node1 $bin/dtlaunch $1 <$work/input"; }
+with_input() { run sh -c "'$cluster' exec node1 '$bin/dtlaunch' $1 <'$work/input'"; }
 
 seq 1000 >"$work/input"
 with_input "${two[*]} -l --stdin 1 wc -l"

@@ -7,7 +7,7 @@ limit=100
 need_program dttrain
 need_cluster 2
 
-on node1 sh -c "$e2e/make_sentences 2000 1 >/tmp/train.tsv"
+on node1 sh -c "'$e2e/make_sentences' 2000 1 >/tmp/train.tsv"
 run "$cluster" exec node1 "$bin/dttrain" init --train_file /tmp/train.tsv --vocab_size 200 \
   --hidden_size 192 --num_hidden_layers 3 --num_attention_heads 3 --intermediate_size 768 \
   --output_dir /tmp/model
