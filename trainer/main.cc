@@ -2,8 +2,10 @@
 
 #include <immintrin.h>
 
+#include <chrono>
 #include <exception>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/error.h"
@@ -15,12 +17,16 @@
 namespace dtl::trainer {
 namespace {
 
+using namespace std::chrono_literals;
+
 // Moments of words that have not occurred for a long time decay into denormal numbers, with which
 // many CPUs are a hundred times slower. Threads inherit this.
 void flush_denormals() {
   constexpr unsigned kFlushToZero = 0x8000, kDenormalsAreZero = 0x0040;
   _mm_setcsr(_mm_getcsr() | kFlushToZero | kDenormalsAreZero);
 }
+
+constexpr auto kTimeToComplain = 3s;  // of rank 0; the start of 64 hosts takes half a second
 
 int report(const Error& error) {
   log_error(error.what());
@@ -58,9 +64,12 @@ int run(const std::vector<std::string>& arguments) {
     }
     return 0;
   } catch (const Error& error) {
-    // All ranks have the same command line: one complaint is enough.
+    // All ranks have the same command line: one complaint is enough. It has to come before the
+    // others end, since a launcher that sees a rank fail ends the rest, who then say nothing.
     const bool silent = error.status() == Exit::kUsage && environment_rank() != 0;
-    return silent ? static_cast<int>(error.status()) : report(error);
+    if (!silent) return report(error);
+    std::this_thread::sleep_for(kTimeToComplain);
+    return static_cast<int>(error.status());
   }
 }
 

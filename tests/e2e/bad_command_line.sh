@@ -25,3 +25,12 @@ refused "not-a-pair" -genv not-a-pair
 launch -np
 expect_status 64
 expect_err '-np'
+
+# A mistake on the line of all ranks is told by rank 0, which must not be ended for another's exit first.
+need_program dttrain
+for _ in 1 2 3 4 5; do
+  launch -np 3 --oversubscribe "$bin/dttrain" --epochs-of-training 3
+  expect_status 64
+  expect_count 1 '^dttrain: .*epochs_of_training' "$work/err"
+  expect_err '^dtlaunch: rank 0 on localhost exited with status 64'
+done
