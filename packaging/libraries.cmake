@@ -41,6 +41,11 @@ target_link_libraries(dtl_openblas INTERFACE Threads::Threads m)
 
 add_library(dtl_mvec INTERFACE)
 if(MVEC_ARCHIVE AND NOT DTL_SANITIZE)
+  try_compile(MVEC_INSIDE SOURCES ${CMAKE_SOURCE_DIR}/trainer/vector_math.cc
+              SOURCE_FROM_CONTENT main.cc "int main() {}" LINK_LIBRARIES ${MVEC_ARCHIVE} m)
+endif()
+if(MVEC_INSIDE)
+  target_sources(dtl_mvec INTERFACE ${CMAKE_SOURCE_DIR}/trainer/vector_math.cc)
   target_link_libraries(dtl_mvec INTERFACE ${MVEC_ARCHIVE})
 endif()
 

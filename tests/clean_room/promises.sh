@@ -30,13 +30,13 @@ put_clone() { # ROOM PATH [USER]
   [ -z "${3-}" ] || chroot "$1" chown -R "$3:" "$(dirname "$2")"
 }
 
-# The two commands of the README, as they stand there.
+# The two commands of the README's quick start, as they stand there -> $command
 readme_command() { # quickstart | test
-  local lines
-  mapfile -t lines < <(grep -oE '^    scripts/(quickstart|test)\b' "$root/README.md")
-  [ "${lines[*]}" = "    scripts/quickstart     scripts/test" ] ||
-    { echo "README.md does not give the two commands: ${lines[*]}" >&2; return 1; }
-  echo "scripts/$1"
+  local shown
+  shown=$(sed -n '/^## Quick start/,/^## /s/^    \([^ ].*\)/\1/p' "$root/README.md" | sed 's/  *#.*//' | xargs)
+  [ "$shown" = "scripts/quickstart scripts/test" ] ||
+    { echo "the README's quick start does not give its two commands, but: $shown" >&2; return 1; }
+  command=scripts/$1
 }
 
 # Runs a command line in a folder of the room, as people type it.
@@ -53,8 +53,9 @@ add_user() { # ROOM NAME
 
 # The quick start by its command, to its last lines; the model must have learned something.
 quick_start() { # USER ROOM FOLDER
-  local log=$2.quickstart.log
-  at "$1" "$2" "$3" "$(readme_command quickstart)" 2>&1 | tee "$log"
+  local log=$2.quickstart.log command
+  readme_command quickstart
+  at "$1" "$2" "$3" "$command" 2>&1 | tee "$log"
   awk '/^held-out accuracy / {
       sub(";", "")
       found = 1
@@ -101,22 +102,25 @@ promise_user_12() {
 promise test_12 "that Debian 12: packages of scripts/test, all presets, the unit tests"
 promise_test_12() {
   [ -d "$work/twelve/root/dtlaunch" ] || promise_quickstart_12
+  readme_command test
   at root "$work/twelve" /root/dtlaunch \
-    "$(readme_command test) --no-python-references --only packages,presets,unit"
+    "$command --no-python-references --only packages,presets,unit"
 }
 
 promise whole_test_12 "Debian 12, all of scripts/test --no-python-references"
 promise_whole_test_12() {
   room_of bookworm twelve
   [ -d "$room/root/dtlaunch" ] || put_clone "$room" /root/dtlaunch
-  at root "$room" /root/dtlaunch "$(readme_command test) --no-python-references"
+  readme_command test
+  at root "$room" /root/dtlaunch "$command --no-python-references"
 }
 
 promise whole_test_13 "Debian 13, all of scripts/test --no-python-references, below /tmp"
 promise_whole_test_13() {
   room_of trixie thirteen
   [ -d "$room$blank_path" ] || put_clone "$room" "$blank_path"
-  at root "$room" "$blank_path" "$(readme_command test) --no-python-references"
+  readme_command test
+  at root "$room" "$blank_path" "$command --no-python-references"
 }
 
 ci_promises=(quickstart_12 test_12 quickstart_13 user_13)
