@@ -21,6 +21,7 @@
 #include "agent/jobs_here.h"
 #include "agent/kill_tree.h"
 #include "agent/nics.h"
+#include "agent/options.h"
 #include "agent/receive.h"
 #include "agent/service.h"
 #include "agent/session.h"
@@ -34,30 +35,6 @@
 
 namespace dtl {
 namespace {
-
-constexpr const char* kHelp =
-    "usage: dtagent --stdio | --service | --bridge | --help | --version\n"
-    "\n"
-    "The part of dtlaunch that runs on every node. dtlaunch starts it.\n"
-    "\n"
-    "  --stdio       serve one launcher on standard input and output, through this\n"
-    "                user's service where there is one\n"
-    "  --serve       the same, and never through the service\n"
-    "  --idle        the same, and wait for the launcher for as long as it takes\n"
-    "  --service     wait for launchers on a unix socket of this user\n"
-    "  --allow-root  with --service: even as root\n"
-    "  --bridge      join standard input and output with the service\n"
-    "  --jobs        list the records of this user's jobs on this node\n"
-    "  --log JOB     print what a job that was launched here has said so far\n"
-    "  --follow      with --log: go on until the job is over\n"
-    "  --from-end    with --log: leave out what is there already\n"
-    "  --end JOB SIGNAL\n"
-    "                send a signal to a job's launcher here, or end its agents\n"
-    "  --clean       end what dead jobs left on this node, and remove their files\n"
-    "  --receive NAME FILE:BYTES:SHA256 ...\n"
-    "                take the programs that dtlaunch --push sends\n"
-    "  --help        show this text\n"
-    "  --version     show the version and the number of the protocol\n";
 
 // An idle agent whose launcher's side sends nothing for this long has been forgotten.
 constexpr int kIdleMs = 90'000;
@@ -236,11 +213,15 @@ Exit run(const std::vector<std::string>& words) {
   if (option == "--service") return run_service(own_folder(), false);
   if (join(words, " ") == "--service --allow-root") return run_service(own_folder(), true);
   if (option == "--help") {
-    say(kHelp);
+    say(help_text());
     return Exit::kOk;
   }
   if (option == "--version") {
     say("dtagent " DTL_VERSION " (protocol " + std::to_string(kProtocol) + ")\n");
+    return Exit::kOk;
+  }
+  if (words.size() == 2 && words[0] == "--completion") {
+    say(completion_script(own_completion(), words[1]));
     return Exit::kOk;
   }
   if (!words.empty() && words[0] == "--receive") {

@@ -136,6 +136,7 @@ void define(Definitions& app, Raw& raw) {
   app.flag("--help", raw.help);
   app.flag("--version", raw.version);
   app.flag("--show-limits", raw.show_limits);
+  app.option("--completion", line.shell);
 }
 
 Variables variables_of(const OptionWords& words, std::string_view option) {
@@ -303,6 +304,7 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments,
   check_blocks(blocks);
   Raw raw = parse_options(blocks[0].words);
   CommandLine line = std::move(raw.line);
+  if (!line.shell.empty()) line.action = Action::kCompletion;
   if (raw.show_limits) line.action = Action::kShowLimits;
   if (raw.version) line.action = Action::kVersion;
   if (raw.help) line.action = Action::kHelp;

@@ -16,7 +16,7 @@
 
 namespace dtl {
 
-enum class Action { kRun, kHelp, kVersion, kShowLimits };
+enum class Action { kRun, kHelp, kVersion, kShowLimits, kCompletion };
 
 // One block of `dtlaunch ... a : -n 2 b`.
 struct ProgramLine {
@@ -31,6 +31,7 @@ struct ProgramLine {
 
 struct CommandLine {
   Action action = Action::kRun;
+  std::string shell;            // --completion
   std::string hostfile, hosts;  // at most one of them
   std::optional<int> ranks;     // of all programs; where there are several, 1 each unless they say
   std::optional<int> ranks_per_node;

@@ -292,6 +292,11 @@ const ForeignOption* find_foreign_option(std::string_view spelled) {
   return nullptr;
 }
 
+std::span<const std::string_view> mca_options() {
+  static constexpr std::string_view kNames[] = {"mca", "gmca", "prtemca", "pmixmca"};
+  return kNames;
+}
+
 const ForeignOption* find_mca_parameter(std::string_view key) {
   static const std::vector<ForeignOption> kTable = {
       {{"oob-tcp-dynamic-ipv4-ports"}, 1, kSame, "--port-range=%", ""},

@@ -29,7 +29,10 @@ std::span<const ForeignOption> foreign_options();
 // nullptr when no launcher has it.
 const ForeignOption* find_foreign_option(std::string_view spelled);
 
-// Open MPI's `--mca KEY VALUE`, by the first words of the key. nullptr when it is unknown.
+// The spellings of Open MPI's `--mca KEY VALUE`, without dashes.
+std::span<const std::string_view> mca_options();
+
+// What one of them means, by the first words of the key. nullptr when it is unknown.
 const ForeignOption* find_mca_parameter(std::string_view key);
 
 // A variable that another launcher reads, and the option of ours that it stands for. What the

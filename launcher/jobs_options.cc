@@ -30,7 +30,9 @@ Option hostfile_option(bool short_name) {
   return option;
 }
 
-std::vector<Option> table_of(const std::string& name) {
+}  // namespace
+
+std::vector<Option> jobs_options(const std::string& name) {
   std::vector<Option> table = {
       hostfile_option(name != "logs"),
       {kOptions, {"-hosts"}, Takes::kValue, "LIST", "the hosts themselves: a,b,n[01-04]"},
@@ -49,7 +51,7 @@ std::vector<Option> table_of(const std::string& name) {
     table.push_back({kOptions,
                      {"-s", "--signal"},
                      Takes::kValue,
-                     "NAME",
+                     "SIGNAL",
                      "instead of TERM, which ends the job in order"});
   }
   table.push_back({kOptions, {"-h", "--help"}, Takes::kNothing, "", "this text"});
@@ -59,6 +61,8 @@ std::vector<Option> table_of(const std::string& name) {
 bool wants_job(const std::string& name) {
   return name != "ps" && name != "clean";
 }
+
+namespace {
 
 int parse_rank(const std::string& text) {
   if (const auto rank = parse_integer(text, 0, kMaxRanks - 1)) return static_cast<int>(*rank);
@@ -111,7 +115,7 @@ std::vector<Host> read_host_options(const std::string& hostfile, const std::stri
 }
 
 JobsCommand parse_jobs_command(const std::string& name, const std::vector<std::string>& arguments) {
-  const std::vector<Option> table = table_of(name);
+  const std::vector<Option> table = jobs_options(name);
   const std::string help = fmt::format("dtlaunch {} --help", name);
   OptionWords words = read_option_words(table, arguments, help);
   // Options may stand after the job, too: `dtlaunch logs 3f2a -f`.
@@ -141,7 +145,7 @@ std::string jobs_help(const std::string& name) {
   for (const Subcommand& subcommand : subcommand_table()) {
     if (subcommand.name == name) text += fmt::format("{}.\n", subcommand.summary);
   }
-  return text + options_text(table_of(name));
+  return text + options_text(jobs_options(name));
 }
 
 }  // namespace dtl

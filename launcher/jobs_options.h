@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "launcher/options.h"
 #include "plan/host.h"
 
 namespace dtl {
@@ -23,6 +24,11 @@ struct JobsCommand {
 
 // Reads the hostfile. Throws Error(kUsage) and Error(kBadInput).
 JobsCommand parse_jobs_command(const std::string& name, const std::vector<std::string>& arguments);
+
+std::vector<Option> jobs_options(const std::string& name);
+
+// Whether the subcommand takes the id of a job.
+bool wants_job(const std::string& name);
 
 // dtlaunch ps --help
 std::string jobs_help(const std::string& name);

@@ -27,7 +27,9 @@ namespace {
 constexpr std::string_view kOptions = "Options";
 constexpr int kDefaultIdleHours = 8;  // a working day
 
-std::vector<Option> table_of(const std::string& name) {
+}  // namespace
+
+std::vector<Option> keep_options(const std::string& name) {
   std::vector<Option> table;
   if (name == "up") {
     table = {
@@ -50,12 +52,14 @@ std::vector<Option> table_of(const std::string& name) {
   return table;
 }
 
+namespace {
+
 std::string help_of(const std::string& name) {
   std::string text = fmt::format("usage: dtlaunch {} [options]\n", name);
   for (const Subcommand& subcommand : subcommand_table()) {
     if (subcommand.name == name) text += fmt::format("{}.\n", subcommand.summary);
   }
-  return text + options_text(table_of(name));
+  return text + options_text(keep_options(name));
 }
 
 // True when there was a holder. Its socket is gone when this returns; jobs that run over its
@@ -138,7 +142,7 @@ int down() {
 
 int run_keep_command(const std::string& name, const std::vector<std::string>& arguments,
                      const StartOptions& start) {
-  const std::vector<Option> table = table_of(name);
+  const std::vector<Option> table = keep_options(name);
   const std::string help = fmt::format("dtlaunch {} --help", name);
   const OptionWords words = read_option_words(table, arguments, help);
   if (!words.rest.empty()) {

@@ -4,9 +4,12 @@
 #include <string>
 #include <vector>
 
+#include "launcher/options.h"
 #include "launcher/start.h"
 
 namespace dtl {
+
+std::vector<Option> keep_options(const std::string& name);
 
 // The exit status. Throws Error.
 int run_keep_command(const std::string& name, const std::vector<std::string>& arguments,

@@ -20,6 +20,7 @@
 #include "base/text.h"
 #include "launcher/background.h"
 #include "launcher/cli.h"
+#include "launcher/completion.h"
 #include "launcher/doctor.h"
 #include "launcher/job_request.h"
 #include "launcher/job_watch.h"
@@ -180,6 +181,9 @@ int run(const std::vector<std::string>& arguments) {
       return 0;
     case Action::kShowLimits:
       write_all(STDOUT_FILENO, limits_text());
+      return 0;
+    case Action::kCompletion:
+      write_all(STDOUT_FILENO, completion_script(own_completion(), line.shell));
       return 0;
     case Action::kRun:
       break;

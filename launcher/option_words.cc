@@ -30,7 +30,8 @@ std::size_t verbose_count(std::string_view word) {
 // Open MPI sets parameters of its parts by the name of the part.
 bool is_mca(std::string_view spelled) {
   const std::string name = to_lower(bare_name(spelled));
-  return name == "mca" || name == "gmca" || name == "prtemca" || name == "pmixmca";
+  const auto names = mca_options();
+  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 // "--iface=^%" and "eth0,lo" -> "--iface=^eth0,lo"

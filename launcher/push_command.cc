@@ -21,6 +21,8 @@ namespace {
 constexpr std::string_view kOptions = "Options";
 constexpr const char* kHelp = "dtlaunch push --help";
 
+}  // namespace
+
 std::vector<Option> push_options() {
   return {
       {kOptions,
@@ -38,6 +40,8 @@ std::vector<Option> push_options() {
       {kOptions, {"-h", "--help"}, Takes::kNothing, "", "this text"},
   };
 }
+
+namespace {
 
 std::string help() {
   return "usage: dtlaunch push [options]\n"

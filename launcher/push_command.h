@@ -5,9 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "launcher/options.h"
 #include "launcher/start.h"
 
 namespace dtl {
+
+std::vector<Option> push_options();
 
 // arguments: without the word "push". Throws Error(kUsage), Error(kBadInput) and Error(kConfig).
 int run_push_command(const std::vector<std::string>& arguments, StartOptions start);

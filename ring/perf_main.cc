@@ -103,8 +103,10 @@ int run(const PerfOptions& options) {
 int main(int argc, char** argv) {
   try {
     const PerfOptions options = parse_perf_options(argc, argv);
-    if (!options.help && !options.version) return run(options);
-    if (is_rank_0()) {
+    if (!options.help && !options.version && options.shell.empty()) return run(options);
+    if (is_rank_0() && !options.shell.empty()) {
+      std::fputs(completion_script(perf_completion(), options.shell).c_str(), stdout);
+    } else if (is_rank_0()) {
       std::fputs(options.help ? perf_help().c_str() : "dtring-perf " DTL_VERSION "\n", stdout);
     }
     return std::fflush(stdout) == 0 ? 0 : static_cast<int>(Exit::kIo);

@@ -15,7 +15,7 @@
 namespace dtl::ring {
 namespace {
 
-enum LongOnly { kWire = 256, kAlloc, kInPlace, kOutOfPlace, kJson, kVersion };
+enum LongOnly { kWire = 256, kAlloc, kInPlace, kOutOfPlace, kJson, kVersion, kCompletion };
 
 struct PerfOption {
   int key;  // its letter, or a LongOnly
@@ -35,7 +35,7 @@ constexpr std::array kOptions{
     PerfOption{'o', "op", "OP", "sum, avg, min, max, prod, band, bor, bxor or all; sum"},
     PerfOption{'d', "datatype", "TYPE", "u8, i8, i32, i64, f16, bf16, f32, f64, bool or all; f32"},
     PerfOption{'r', "root", "RANK", "the root, 0"},
-    PerfOption{'a', "average", "0-3", "time of rank 0 (0), mean (1), least (2), most (3); 3"},
+    PerfOption{'a', "average", "0|1|2|3", "time of rank 0 (0), mean (1), least (2), most (3); 3"},
     PerfOption{kWire, "wire", "WIRE", "f32 sums travel as exact, bf16 or f16; as DTRING_WIRE says"},
     PerfOption{kAlloc, "alloc", nullptr, "buffers from dt_alloc"},
     PerfOption{kInPlace, "in-place", nullptr, "in place only"},
@@ -43,7 +43,10 @@ constexpr std::array kOptions{
     PerfOption{kJson, "json", "FILE", "write the results there, too"},
     PerfOption{'h', "help", nullptr, "show the options"},
     PerfOption{kVersion, "version", nullptr, "show the version"},
+    PerfOption{kCompletion, "completion", kShells, "show the shell's script for completion"},
 };
+
+constexpr std::array kWires{DT_WIRE_EXACT, DT_WIRE_BF16, DT_WIRE_F16};
 
 Error usage(const std::string& what, const std::string& why) {
   return {Exit::kUsage, what, why, "dtring-perf --help"};
@@ -92,7 +95,7 @@ std::vector<int> dtypes(const std::string& text) {
 }
 
 int wire(const std::string& text) {
-  for (const int wire : {DT_WIRE_EXACT, DT_WIRE_BF16, DT_WIRE_F16}) {
+  for (const int wire : kWires) {
     if (text == wire_name(wire)) return wire;
   }
   throw usage("--wire", fmt::format("'{}' is none of exact, bf16, f16", text));
@@ -186,6 +189,9 @@ void set(PerfOptions& options, int key, const std::string& text) {
     case kVersion:
       options.version = true;
       break;
+    case kCompletion:
+      options.shell = text;
+      break;
     default:
       break;
   }
@@ -198,6 +204,22 @@ bool any_combination(const PerfOptions& options) {
     }
   }
   return false;
+}
+
+// What the options of --op, --datatype and --wire take; empty for all others.
+std::vector<std::string> words_of(int key) {
+  std::vector<std::string> words;
+  if (key == 'o') {
+    for (int op = 0; op < kOps; ++op) words.emplace_back(perf_op_name(op));
+  }
+  if (key == 'd') {
+    for (const int dtype : dtypes("all")) words.emplace_back(type_of(dtype).name);
+  }
+  if (!words.empty()) words.emplace_back("all");
+  if (key == kWire) {
+    for (const int wire : kWires) words.emplace_back(wire_name(wire));
+  }
+  return words;
 }
 
 }  // namespace
@@ -248,6 +270,29 @@ PerfOptions parse_perf_options(int argc, char** argv) {
                                     type_of(options.dtypes.front()).name));
   }
   return options;
+}
+
+Completion perf_completion() {
+  CompletedCommand perf;
+  perf.operand.words = {"all"};
+  for (const CollectiveFacts& facts : all_collectives()) {
+    perf.operand.words.emplace_back(facts.name);
+  }
+  for (const PerfOption& o : kOptions) {
+    CompletedOption option{{std::string("--") + o.name}, o.help};
+    if (o.key < kWire) {
+      option.names.insert(option.names.begin(), {'-', static_cast<char>(o.key)});
+    }
+    if (o.value != nullptr) {
+      option.follows = Follows::kValue;
+      option.value = value_of_column(o.value);
+      if (std::vector<std::string> words = words_of(o.key); !words.empty()) {
+        option.value.words = std::move(words);
+      }
+    }
+    perf.options.push_back(std::move(option));
+  }
+  return {"dtring-perf", false, {std::move(perf)}};
 }
 
 std::string perf_help() {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/completion.h"
 #include "ring/perf_collective.h"
 
 namespace dtl::ring {
@@ -27,6 +28,7 @@ struct PerfOptions {
   bool alloc = false, in_place = false, out_of_place = false;  // after parsing at least one of them
   std::string json;
   bool help = false, version = false;
+  std::string shell;  // --completion
 
   std::vector<std::uint64_t> sizes() const;  // bytes, in rising order
 };
@@ -34,5 +36,6 @@ struct PerfOptions {
 // Throws Error(kUsage).
 PerfOptions parse_perf_options(int argc, char** argv);
 std::string perf_help();
+Completion perf_completion();
 
 }  // namespace dtl::ring

@@ -16,6 +16,8 @@
 namespace dtl::trainer {
 namespace {
 
+constexpr const char* kModelTypes = "bert|distilbert";
+
 struct InitSettings {
   std::string train_file, output_dir, model_type = "bert";
   ModelConfig config;
@@ -28,10 +30,14 @@ void declare(CLI::App& app, InitSettings& settings) {
   ModelConfig& config = settings.config;
   app.add_option("--train_file", settings.train_file,
                  "texts and labels to learn from (.tsv, .csv, .json, .jsonl)")
-      ->required();
-  app.add_option("--output_dir", settings.output_dir, "folder to write the model to")->required();
-  app.add_option("--model_type", settings.model_type, "bert or distilbert")
-      ->check(CLI::IsMember({"bert", "distilbert"}))
+      ->required()
+      ->type_name("FILE");
+  app.add_option("--output_dir", settings.output_dir, "folder to write the model to")
+      ->required()
+      ->type_name("FOLDER");
+  app.add_option("--model_type", settings.model_type, "what kind of encoder")
+      ->type_name(kModelTypes)
+      ->check(CLI::IsMember(split(kModelTypes, '|')).description(""))
       ->capture_default_str();
   const auto size = [&app](const char* name, int& value, const char* text) {
     app.add_option(name, value, text)->check(CLI::Range(1, 1 << 24))->capture_default_str();
@@ -110,6 +116,25 @@ TensorMap random_weights(const ModelConfig& config, std::uint64_t seed) {
 }
 
 }  // namespace
+
+CompletedCommand init_completion() {
+  CLI::App app;
+  InitSettings settings;
+  declare(app, settings);
+  CompletedCommand command{"init", "make a new model", {}};
+  for (const CLI::Option* option : app.get_options()) {
+    CompletedOption known;
+    for (const std::string& name : option->get_snames()) known.names.push_back("-" + name);
+    for (const std::string& name : option->get_lnames()) known.names.push_back("--" + name);
+    known.help = option->get_description();
+    if (option->get_items_expected_max() > 0) {
+      known.follows = Follows::kValue;
+      known.value = value_of_column(option->get_type_name());
+    }
+    command.options.push_back(std::move(known));
+  }
+  return command;
+}
 
 NewModel make_model(const TextDataset& dataset, ModelConfig config, bool lower_case,
                     std::uint64_t seed) {

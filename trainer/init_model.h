@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/completion.h"
 #include "trainer/dataset.h"
 #include "trainer/model_config.h"
 #include "trainer/safetensors.h"
@@ -27,6 +28,9 @@ NewModel make_model(const TextDataset& dataset, ModelConfig config, bool lower_c
 
 // config.json, model.safetensors and the tokenizer's files; makes the folder when there is none.
 void save_model(const std::string& folder, const NewModel& model);
+
+// The options of `dttrain init`.
+CompletedCommand init_completion();
 
 // `dttrain init`: the words behind "init". Returns the exit status; throws Error(kUsage) for a
 // wrong command line.

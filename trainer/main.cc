@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "trainer/completion.h"
 #include "trainer/init_model.h"
 #include "trainer/job.h"
 #include "trainer/progress.h"
@@ -57,6 +58,8 @@ int run(const std::vector<std::string>& arguments) {
     const Settings settings = parse_settings(arguments);
     if (settings.help) {
       if (environment_rank() == 0) say(help_text());
+    } else if (!settings.shell.empty()) {
+      if (environment_rank() == 0) say(completion_script(own_completion(), settings.shell));
     } else if (settings.version) {
       if (environment_rank() == 0) say("dttrain " DTL_VERSION);
     } else {

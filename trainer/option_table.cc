@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/completion.h"
 #include "base/text.h"
 
 namespace dtl::trainer {
@@ -222,14 +223,39 @@ const std::vector<Option>& option_table() {
   return table;
 }
 
+const std::vector<ProgramOption>& program_options() {
+  static const std::vector<ProgramOption> kTable = {
+      {{"-h", "--help"}, "", "this text"},
+      {{"--version"}, "", "the version"},
+      {{"--completion"}, kShells, "the shell's script that completes command lines"},
+  };
+  return kTable;
+}
+
 const Option* find_option(const std::string& name) {
   const auto found = std::find_if(option_table().begin(), option_table().end(),
                                   [&](const Option& option) { return name == option.name; });
   return found == option_table().end() ? nullptr : &*found;
 }
 
+bool is_flag(const Option& option) {
+  const auto* refused = std::get_if<Refused>(&option.target);
+  return std::holds_alternative<bool Settings::*>(option.target) ||
+         (std::holds_alternative<Ignored>(option.target) && *option.value == '\0') ||
+         (refused != nullptr && !refused->needs_value);
+}
+
+bool needs_no_value(const Option& option) {
+  return is_flag(option) || std::holds_alternative<OptionalText>(option.target) ||
+         (std::holds_alternative<Word>(option.target) &&
+          std::string_view(option.value).starts_with("true|"));
+}
+
 std::string nearest_option(const std::string& word) {
-  std::vector<std::string> known = {"help", "version"};
+  std::vector<std::string> known;
+  for (const ProgramOption& option : program_options()) {
+    known.push_back(option.names.back().substr(2));
+  }
   for (const Option& option : option_table()) known.emplace_back(option.name);
   return nearest(word, known);
 }

@@ -43,11 +43,23 @@ struct Option {
 
 const std::vector<Option>& option_table();
 
+// Options about the program itself; no file of options has them.
+struct ProgramOption {
+  std::vector<std::string> names;  // with dashes
+  const char* value;
+  const char* help;
+};
+const std::vector<ProgramOption>& program_options();
+
 // Options of this group are second names of others.
 constexpr const char* kOtherNames = "Other names";
 
 // The option with this name, without dashes; nullptr where there is none.
 const Option* find_option(const std::string& name);
+
+bool is_flag(const Option& option);
+// Options that stand for "true" without a value: flags, and those that also have other values.
+bool needs_no_value(const Option& option);
 
 // The nearest option to a word that is none, without dashes; empty where nothing is near.
 std::string nearest_option(const std::string& word);

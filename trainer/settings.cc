@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/completion.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "trainer/argument_file.h"
@@ -21,20 +22,13 @@ namespace {
 
 using Names = std::set<std::string>;
 
-bool is_flag(const Option& option) {
-  const auto* refused = std::get_if<Refused>(&option.target);
-  return std::holds_alternative<bool Settings::*>(option.target) ||
-         (std::holds_alternative<Ignored>(option.target) && *option.value == '\0') ||
-         (refused != nullptr && !refused->needs_value);
+bool asks_about_program(const Settings& settings) {
+  return settings.help || settings.version || !settings.shell.empty();
 }
 
-// Options that stand for "true" without a value: flags, and those that also have other values.
 bool may_stand_alone(const std::string& word) {
   const Option* option = word.starts_with("--") ? find_option(word.substr(2)) : nullptr;
-  return option != nullptr &&
-         (is_flag(*option) || std::holds_alternative<OptionalText>(option->target) ||
-          (std::holds_alternative<Word>(option->target) &&
-           std::string_view(option->value).starts_with("true|")));
+  return option != nullptr && needs_no_value(*option);
 }
 
 // --do-train is --do_train, and "--do_train True" is "--do_train=true": run_glue's parser takes
@@ -77,6 +71,7 @@ class Parser {
     app_.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
     app_.add_flag("-h,--help", settings.help);
     app_.add_flag("--version", settings.version);
+    app_.add_option("--completion", settings.shell)->check(CLI::IsMember(split(kShells, '|')));
     for (const Option& option : option_table()) add(option);
   }
 
@@ -88,7 +83,7 @@ class Parser {
     } catch (const CLI::ParseError& error) {
       throw Error(Exit::kUsage, "bad command line", error.what(), "dttrain --help");
     }
-    if (settings_.help || settings_.version) return;
+    if (asks_about_program(settings_)) return;
     if (!app_.remaining().empty()) reject_word(app_.remaining().front());
     for (const Option& option : option_table()) {
       const CLI::Option& found = *app_.get_option(std::string("--") + option.name);
@@ -231,7 +226,7 @@ Settings parse_settings(const std::vector<std::string>& arguments) {
     rest.erase(rest.begin());
   }
   Parser(settings).parse(canonical(rest), given);
-  if (settings.help || settings.version) return settings;
+  if (asks_about_program(settings)) return settings;
   if (settings.demo) settings = demo_settings(settings);
   complete_settings(settings, given);
   return settings;
@@ -272,8 +267,10 @@ std::string help_text() {
     text += fmt::format("{:<{}} {}\n", name, kNameWidth, option.help);
   }
   text += "\nOther:\n";
-  text += fmt::format("{:<{}} {}\n", "  -h, --help", kNameWidth, "this text");
-  text += fmt::format("{:<{}} {}\n", "  --version", kNameWidth, "the version");
+  for (const ProgramOption& option : program_options()) {
+    const std::string name = fmt::format("  {} {}", join(option.names, ", "), option.value);
+    text += fmt::format("{:<{}} {}\n", name, kNameWidth, option.help);
+  }
   return text;
 }
 

@@ -79,6 +79,7 @@ struct Settings {
 
   std::vector<std::string> notices;  // for the user, from rank 0: options without effect
   bool help = false, version = false;
+  std::string shell;  // --completion
 };
 
 // `arguments`: options, or a file of them (.json, .toml) and options, which win. Throws
