@@ -68,7 +68,7 @@ Completion own_completion() {
   CompletedCommand agent;
   for (const Option& row : kOptions) {
     CompletedOption option{{std::string(row.name)}, std::string(row.help)};
-    option.help.resize(std::min(option.help.find('\n'), option.help.size()));
+    std::replace(option.help.begin(), option.help.end(), '\n', ' ');
     if (!row.value.empty()) {
       const bool two = row.value.find(' ') != row.value.npos;
       option.follows = two ? Follows::kTwoValues : Follows::kValue;

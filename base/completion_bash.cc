@@ -98,7 +98,7 @@ _@f@_programs() {
 _@f@_offer() {
   local item whole
   for item in ${found[@]+"${found[@]}"}; do
-    if [[ $item != "$3"* || ,$2 == *,"$item",* ]]; then continue; fi
+    if [[ $item != "$3"* || ,$2 == *,"$item"[,:]* ]]; then continue; fi
     whole=$1$2$item
     COMPREPLY+=("${whole#"$cut"}")
     if [[ $item == *[:=] ]]; then compopt -o nospace 2>/dev/null; fi

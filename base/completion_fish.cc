@@ -48,6 +48,12 @@ function __@f@_jobs # all or running
     awk '@jobs@' /tmp/dtlaunch-(id -u)/jobs $kept </dev/null 2>/dev/null
 end
 
+# Files and folders that begin with $argv[1]. What no command is completed with is files.
+function __@f@_files
+    set -l typed (string escape --no-quoted -- $argv[1] | string replace -r '^\\\\~' '~')
+    complete -C "__@f@_no_such_command $typed"
+end
+
 # Completions of the value $argv[1]; $argv[2] stands before it in its word, $argv[3] is the hostfile.
 # Then come fill, list and words.
 function __@f@_value
@@ -62,13 +68,13 @@ function __@f@_value
             set value (string sub -s 2 -- $value)
         end
         set -l items (string match -r '.*,' -- $value)
-        set lead $lead$items
+        set lead "$lead$items"
     end
     switch $argv[4]
         case file hostfile
-            set -a found (__fish_complete_path $value)
+            set -a found (__@f@_files "$value")
         case folder
-            set -a found (__fish_complete_directories $value '')
+            set -a found (__@f@_files "$value" | string match -r '.*/$')
         case hosts
             set -a found (__@f@_hosts "$hostfile")
         case networks
@@ -80,10 +86,12 @@ function __@f@_value
         case running
             set -a found (__@f@_jobs running)
         case command
-            set -a found (__fish_complete_path $value)
+            set -a found (__@f@_files "$value")
             # All of $PATH is too much to read.
             if test -n "$value"; and not string match -q '*/*' -- $value
-                set -a found (__fish_complete_external_command)
+                for file in $PATH/$value*
+                    test -f $file -a -x $file; and set -a found (string replace -r '.*/' '' -- $file)
+                end
             end
     end
     for item in $found
@@ -210,7 +218,7 @@ function __@f@_complete
     else if test $program = $last
         __@f@_value "$current" '' '' command no
     else if test $program = none
-        __fish_complete_path $current
+        __@f@_files "$current"
     else
         complete -C (string join ' ' -- (string escape -- $words[$program..-1]))" $raw"
     end

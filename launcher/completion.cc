@@ -51,7 +51,8 @@ Follows follows_of(const Option& option) {
 CompletedOption described(const Option& option) {
   CompletedOption known;
   known.names.assign(option.names.begin(), option.names.end());
-  known.help = option.help.substr(0, option.help.find('\n'));
+  known.help = option.help;
+  std::replace(known.help.begin(), known.help.end(), '\n', ' ');
   known.follows = follows_of(option);
   known.value = value_of(option);
   return known;
