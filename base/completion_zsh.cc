@@ -48,7 +48,7 @@ _@f@_value() {
   local -a found=(${=choice})
   local answer=1
   if [[ -n $list ]]; then
-    if [[ $fill == networks ]]; then compset -P '^'; fi
+    if [[ $fill == networks ]]; then compset -P '\^'; fi
     if [[ $PREFIX == *\[* && ${PREFIX##*\[} != *\]* ]]; then return 1; fi
     compset -P '*,'
   fi

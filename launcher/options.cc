@@ -173,7 +173,7 @@ std::span<const Option> option_table() {
       {kPin,
        {"-map-by"},
        Takes::kValue,
-       "socket|numa|node|slot|ppr:N:WHAT|slot:PE=N",
+       "socket|numa|core|node|slot|ppr:N:WHAT|slot:PE=N",
        "where the next rank goes: ppr:2:socket, slot:PE=4"},
       {kPin,
        {"-membind"},
