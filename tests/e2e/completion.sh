@@ -176,6 +176,17 @@ fish_offers() { # LINE WORD...
   expect_equal "'$line' TAB in fish" "$seen" "$(printf '%s\n' "$@" | grep -v '^$' | LC_ALL=C sort -u)"
 }
 check_fish_job
+
+# A record whose process is gone is no job's, though its number may be another process's by now.
+own_record=$(echo "/tmp/dtlaunch-$EUID/jobs/$id".launcher.*)
+leftover=${own_record/"$id"/${id:0:12}dead}
+trap 'touch "$work/go"; rm -f "$leftover"; finish $?' EXIT
+[ -s "$own_record" ] || fail "the job has no record $own_record"
+sed "s/^job .*/job ${id:0:12}dead/; s/^\(process [0-9]*\):[0-9]*/\1:1/" "$own_record" >"$leftover"
+offers "dtlaunch kill ${id:0:8}" "$id"
+sed -i "s/:1:/:$(sed -n 's/^process [0-9]*:\([0-9]*\):.*/\1/p' "$own_record"):/" "$leftover"
+offers "dtlaunch kill ${id:0:8}" "$id" "${id:0:12}dead"
+rm "$leftover"
 touch "$work/go"
 job_is_over() { "$bin/dtlaunch" ps -a | grep -q "^$id .* exit 0 "; }
 wait_for 20 "the end of the job" job_is_over
