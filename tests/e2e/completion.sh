@@ -157,7 +157,13 @@ fi
 run "$bin/dtlaunch" --detach -np 1 sh -c "until [ -e '$work/go' ]; do sleep 0.1; done"
 expect_status 0
 id=$(head -n 1 "$work/out")
-trap 'touch "$work/go"; finish $?' EXIT
+leftover=''
+end_all() { # STATUS: no test leaves a job behind, and a failed one stays failed
+  "$bin/dtlaunch" kill "$id" >/dev/null 2>&1
+  rm -f "$leftover"
+  finish "$1"
+}
+trap 'end_all $?' EXIT
 for subcommand in logs attach kill; do
   offers "dtlaunch $subcommand ${id:0:8}" "$id"
 done
@@ -180,7 +186,6 @@ check_fish_job
 # A record whose process is gone is no job's, though its number may be another process's by now.
 own_record=$(echo "/tmp/dtlaunch-$EUID/jobs/$id".launcher.*)
 leftover=${own_record/"$id"/${id:0:12}dead}
-trap 'touch "$work/go"; rm -f "$leftover"; finish $?' EXIT
 [ -s "$own_record" ] || fail "the job has no record $own_record"
 sed "s/^job .*/job ${id:0:12}dead/; s/^\(process [0-9]*\):[0-9]*/\1:1/" "$own_record" >"$leftover"
 offers "dtlaunch kill ${id:0:8}" "$id"
