@@ -1,7 +1,7 @@
 // The one place where {fmt}'s non-template half is compiled. Debian has it as a shared library
 // only, and dtagent must need nothing but libc; header-only use would compile it again in every
-// file (2 s and more each). What is instantiated here is what <fmt/core.h> and <fmt/format.h> 9
-// declare extern.
+// file (2 s and more each). What is instantiated here is what <fmt/core.h> and <fmt/format.h> 9 and
+// 10 declare extern.
 
 #include <fmt/format-inl.h>
 
@@ -18,8 +18,7 @@ template FMT_API auto thousands_sep_impl(locale_ref) -> thousands_sep_result<cha
 template FMT_API auto decimal_point_impl(locale_ref) -> char;
 
 template FMT_API void buffer<char>::append(const char*, const char*);
-template FMT_API void vformat_to(buffer<char>&, string_view,
-                                 basic_format_args<FMT_BUFFER_CONTEXT(char)>, locale_ref);
+template FMT_API void vformat_to(buffer<char>&, string_view, format_args, locale_ref);
 
 }  // namespace detail
 FMT_END_NAMESPACE
