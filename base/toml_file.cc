@@ -4,22 +4,20 @@
 
 #include <algorithm>
 #include <cassert>
-#include <map>
 #include <set>
-#include <sstream>
 #include <string_view>
-#include <toml.hpp>
 #include <tuple>
 
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/limits.h"
 #include "base/text.h"
+#include "base/toml11.h"
 
 namespace dtl {
 namespace {
 
-using Value = toml::basic_value<toml::discard_comments, std::map, std::vector>;
+using Value = TomlValue;
 
 constexpr int kMaxDepth = 64;  // toml11 recurses; thousands of '[' would overflow the stack
 
@@ -74,23 +72,6 @@ class DepthScanner {
   std::string_view text_;
   std::size_t at_ = 0;
 };
-
-// toml11 says "[error] toml::parse_array: missing array separator ...\n --> file ..."; the middle
-// of its first line is the reason.
-std::string reason_of(const toml::exception& error) {
-  std::string reason = error.what();
-  reason.resize(std::min(reason.find('\n'), reason.size()));
-  const std::size_t name = reason.find("toml::");
-  const std::size_t colon = name == reason.npos ? name : reason.find(": ", name);
-  if (colon != reason.npos) reason.erase(0, colon + 2);
-  while (reason.ends_with('.') || reason.ends_with(' ')) reason.pop_back();
-  std::string line(trim(error.location().line_str()).substr(0, 60));
-  if (line.empty()) return reason;
-  for (char& c : line) {
-    if (static_cast<unsigned char>(c) < ' ') c = '?';  // no control bytes to a terminal
-  }
-  return fmt::format("{}, in '{}'", reason, line);
-}
 
 std::string_view type_name(const Value& value) {
   switch (value.type()) {
@@ -149,7 +130,7 @@ struct TomlFile::Impl {
   std::set<std::string> asked_lists;   // keys of lists of tables
 
   std::string line_of(const Value& value) const {
-    return fmt::format("{}:{}", path, value.location().line());
+    return fmt::format("{}:{}", path, place_of(value).line);
   }
 
   Error wrong_type(const std::string& key, const Value& value, std::string_view expected) const {
@@ -188,7 +169,7 @@ struct TomlFile::Impl {
   // Arguments, names and paths end at a zero byte, so a string with one would be cut silently.
   std::string text_of(const std::string& key, const Value& value) const {
     if (!value.is_string()) throw wrong_type(key, value, "a string");
-    const std::string& text = value.as_string().str;
+    const std::string& text = dtl::text_of(value);
     if (text.find('\0') != std::string::npos) {
       throw Error(Exit::kBadInput, line_of(value), fmt::format("'{}' has a zero byte in it", key));
     }
@@ -243,7 +224,8 @@ struct TomlFile::Impl {
       if (is_table && (leads_to_known || !value.as_table().empty())) {
         collect_unknown(value, key + ".", unknown);
       } else {
-        unknown.push_back({value.location().line(), value.location().column(), key});
+        const TomlPlace place = place_of(value);
+        unknown.push_back({place.line, place.column, key});
       }
     }
   }
@@ -271,16 +253,7 @@ TomlFile TomlFile::parse(const std::string& text, const std::string& path_for_me
   }
   auto impl = std::make_unique<Impl>();
   impl->path = path_for_messages;
-  try {
-    std::istringstream stream(text);
-    impl->root =
-        toml::parse<toml::discard_comments, std::map, std::vector>(stream, path_for_messages);
-  } catch (const toml::exception& error) {
-    throw Error(Exit::kBadInput, fmt::format("{}:{}", path_for_messages, error.location().line()),
-                reason_of(error));
-  } catch (const std::exception& error) {  // what toml11 lets through from the standard library
-    throw Error(Exit::kBadInput, path_for_messages + ":1", error.what());
-  }
+  impl->root = parse_toml(text, path_for_messages);
   return TomlFile(std::move(impl));
 }
 
@@ -329,8 +302,8 @@ std::vector<std::pair<std::string, std::string>> TomlFile::table(const std::stri
   std::vector<Entry> entries;
   const std::string prefix = key.empty() ? "" : key + ".";
   for (const auto& [name, item] : value->as_table()) {
-    const auto place = item.location();
-    entries.emplace_back(place.line(), place.column(), name,
+    const TomlPlace place = place_of(item);
+    entries.emplace_back(place.line, place.column, name,
                          impl_->scalar_of(prefix + written(name), item));
   }
   std::sort(entries.begin(), entries.end());

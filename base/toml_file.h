@@ -1,6 +1,6 @@
 #pragma once
 // A TOML file read strictly: every key must be asked for, and whatever was not is an error with
-// file:line and the nearest known key. The only file that includes toml11 is toml_file.cc.
+// file:line and the nearest known key.
 
 #include <cstdint>
 #include <memory>

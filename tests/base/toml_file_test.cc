@@ -93,6 +93,10 @@ TEST(TomlFile, RefusesAnotherTypeWithItsLine) {
 TEST(TomlFile, RefusesNumbersThatDoNotFit) {
   EXPECT_EQ(error_of("n = 99999999999999999999", [](TomlFile& file) { file.integer("n"); }),
             "job.toml:1: 'n' is too large");
+  for (const std::string number : {"-99999999999999999999", "0xFFFFFFFFFFFFFFFF"}) {
+    EXPECT_EQ(error_of("\nn = " + number, [](TomlFile& file) { file.integer("n"); }),
+              "job.toml:2: 'n' is too large");
+  }
 }
 
 TEST(TomlFile, RefusesZeroBytesInStrings) {
@@ -154,6 +158,30 @@ TEST(TomlFile, SaysWhyItCannotBeRead) {
   EXPECT_EQ(parse_error("a=1\na=2\n"), "job.toml:2: value (\"a\") already exists, in 'a=2'");
   EXPECT_THAT(parse_error("just text"), StartsWith("job.toml:1: missing key-value separator"));
   EXPECT_THAT(parse_error("a = [1, 2\n"), HasSubstr("missing array separator"));
+  EXPECT_EQ(parse_error("a = # none"),
+            "job.toml:1: missing value after key-value separator '=', in 'a = # none'");
+  EXPECT_EQ(parse_error("[t.u]\n[t.u]"), "job.toml:2: value (\"t.u\") already exists, in '[t.u]'");
+}
+
+TEST(TomlFile, SaysSoInTheSameWordsWithEveryReleaseOfToml11) {
+  EXPECT_EQ(parse_error("\na = nope"),
+            "job.toml:2: unknown value (a string needs quotes), in 'a = nope'");
+  EXPECT_EQ(parse_error("\na = True"),
+            "job.toml:2: unknown value (a string needs quotes), in 'a = True'");
+  EXPECT_EQ(parse_error("\na = 'x"), "job.toml:2: malformed or unfinished string, in 'a = 'x'");
+  EXPECT_EQ(parse_error("\na = 1__0"), "job.toml:2: malformed number, in 'a = 1__0'");
+  EXPECT_EQ(parse_error("\na = 0o8"), "job.toml:2: malformed number, in 'a = 0o8'");
+  EXPECT_EQ(parse_error("\na = {b = 1,}"), "job.toml:2: malformed inline table, in 'a = {b = 1,}'");
+  EXPECT_EQ(parse_error("\n= 1"), "job.toml:2: malformed key, in '= 1'");
+  EXPECT_EQ(parse_error("\n[t"), "job.toml:2: malformed key, in '[t'");
+  EXPECT_EQ(parse_error("\n[t] x\x1b"), "job.toml:2: the line should end here, in '[t] x?'");
+}
+
+TEST(TomlFile, CountsTheLinesOfDatesAndEscapesFromTheTop) {
+  EXPECT_EQ(parse_error("\n\na = 1979-13-01"),
+            "job.toml:3: malformed date or time, in 'a = 1979-13-01'");
+  EXPECT_EQ(parse_error("\n\na = \"\\uD800\""),
+            "job.toml:3: no character has this number, in 'a = \"\\uD800\"'");
 }
 
 TEST(TomlFile, RefusesWhatIsNotUtf8) {

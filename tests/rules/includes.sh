@@ -21,7 +21,7 @@ complaints=$(cd "$root" && project_files . | grep -E '^[a-z]+/.*\.(cc|h|c|cpp|hp
 
     home["^libssh/"] = "^launcher/ssh[^/]*$"
     home["^hwloc(/|[.]h)"] = "^agent/(detect|bind)[.]cc$"
-    home["^toml([.]hpp|/|11)"] = "^base/toml_file[.]cc$"
+    home["^toml([.]hpp|/|11)"] = "^base/toml11[.]h$"
     home["^(cblas|f77blas|lapacke|openblas)"] = "^trainer/gemm[.]cc$"
     home["^(dnnl|oneapi/dnnl)"] = "^trainer/gemm_bf16[.]cc$"
     home["^boost/"] = "^wire/asio[.]h$"

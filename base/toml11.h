@@ -1,0 +1,41 @@
+#pragma once
+// toml11 3 and 4 behind one set of names, for toml_file.cc alone: nothing else includes toml11.
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <toml.hpp>
+#include <vector>
+
+namespace dtl {
+
+#if TOML11_VERSION_MAJOR >= 4
+// Numbers that do not fit are clamped, as toml11 3 does by itself.
+struct TomlTypes : toml::type_config {
+  using comment_type = toml::discard_comments;
+  template <class Key, class Value>
+  using table_type = std::map<Key, Value>;
+  static toml::result<integer_type, toml::error_info> parse_int(const std::string& digits,
+                                                                toml::source_location place,
+                                                                std::uint8_t base);
+  static toml::result<floating_type, toml::error_info> parse_float(const std::string& digits,
+                                                                   toml::source_location place,
+                                                                   bool is_hex);
+};
+using TomlValue = toml::basic_value<TomlTypes>;
+#else
+using TomlValue = toml::basic_value<toml::discard_comments, std::map, std::vector>;
+#endif
+
+struct TomlPlace {
+  std::size_t line, column;  // from 1
+};
+TomlPlace place_of(const TomlValue& value);
+
+// Of a value that is a string.
+const std::string& text_of(const TomlValue& value);
+
+// Throws Error(kBadInput) "FILE:LINE: reason, in 'line'", in the same words with every toml11.
+TomlValue parse_toml(const std::string& text, const std::string& path_for_messages);
+
+}  // namespace dtl
