@@ -24,6 +24,9 @@ Status gss_add_oid_set_member() {
 Status gss_create_empty_oid_set() {
   return kUnavailable;
 }
+Status gss_delete_sec_context() {
+  return kUnavailable;
+}
 Status gss_display_name() {
   return kUnavailable;
 }
@@ -55,6 +58,9 @@ Status gss_release_cred() {
   return kUnavailable;
 }
 Status gss_release_name() {
+  return kUnavailable;
+}
+Status gss_release_oid() {
   return kUnavailable;
 }
 Status gss_release_oid_set() {

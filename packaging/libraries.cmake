@@ -26,7 +26,8 @@ find_library(UTF8PROC_ARCHIVE libutf8proc.a)
 find_library(Z_ARCHIVE libz.a)
 find_library(MVEC_ARCHIVE libmvec.a)  # vectorized erf is newer than glibc 2.34
 
-dtl_library(crypto SHARED OpenSSL::Crypto ARCHIVES ${CRYPTO_ARCHIVE})
+# libcrypto.a can compress: with zlib, and with zstd, which base/no_zstd.cc refuses.
+dtl_library(crypto SHARED OpenSSL::Crypto ARCHIVES ${CRYPTO_ARCHIVE} ${Z_ARCHIVE} dtl_no_zstd)
 dtl_library(utf8proc SHARED PkgConfig::utf8proc ARCHIVES ${UTF8PROC_ARCHIVE})
 if(UTF8PROC_ARCHIVE)
   target_compile_definitions(dtl_utf8proc INTERFACE UTF8PROC_STATIC)
@@ -52,7 +53,7 @@ endif()
 # libssh.a wants GSSAPI, which launcher/no_gssapi.cc refuses, and libraries of its own. Loading the
 # shared ones would take longer than all else that a local start does.
 if(SSH_ARCHIVE AND CRYPTO_ARCHIVE AND Z_ARCHIVE)
-  dtl_library(ssh SHARED ssh ARCHIVES ${SSH_ARCHIVE} dtl_no_gssapi dtl_crypto ${Z_ARCHIVE})
+  dtl_library(ssh SHARED ssh ARCHIVES ${SSH_ARCHIVE} dtl_no_gssapi dtl_crypto)
 else()
   dtl_library(ssh SHARED ssh)
 endif()
