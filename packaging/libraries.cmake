@@ -58,13 +58,18 @@ else()
   dtl_library(ssh SHARED ssh)
 endif()
 
-# oneDNN lends its header: the trainer loads the library when bf16 is asked for (gemm_bf16.h), so it
-# is the host's own in any case.
+# oneDNN lends its header, and the soname to load when bf16 is asked for (trainer/onednn.h): it is the
+# host's own in any case.
+execute_process(COMMAND ${CMAKE_READELF} -d ${DNNL_LIBRARY} OUTPUT_VARIABLE dynamic
+                COMMAND_ERROR_IS_FATAL ANY)
+if(NOT dynamic MATCHES "SONAME.*\\[libdnnl[.]so[.]([0-9.]+)\\]")
+  message(FATAL_ERROR "${DNNL_LIBRARY} has no soname like libdnnl.so.2")
+endif()
 add_library(dtl_onednn INTERFACE)
 target_include_directories(dtl_onednn SYSTEM INTERFACE ${DNNL_INCLUDE_DIR})
+target_compile_definitions(dtl_onednn INTERFACE DTL_ONEDNN_VERSION="${CMAKE_MATCH_1}")
 target_link_libraries(dtl_onednn INTERFACE ${CMAKE_DL_LIBS})
 if(DTL_SANITIZE)  # g++ 12's LeakSanitizer crashes on thread-local storage of libraries opened later
-  find_library(DNNL_LIBRARY dnnl REQUIRED)
   target_link_options(dtl_onednn INTERFACE -Wl,--no-as-needed)
   target_link_libraries(dtl_onednn INTERFACE ${DNNL_LIBRARY})
 endif()

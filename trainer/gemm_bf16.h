@@ -2,7 +2,7 @@
 // Products of bf16 matrices with float sums, by oneDNN on CPUs with AVX512_BF16 or AMX. oneDNN is
 // loaded when it is first asked for, not linked: dttrain travels to machines that have nothing but
 // a libc, and starts no slower for a library of 40 MB (with OpenCL and OpenMP behind it) that most
-// runs never use. Every call computes on the calling thread alone. The only file that knows oneDNN.
+// runs never use. Every call computes on the calling thread alone.
 
 #include <cstdint>
 #include <string>

@@ -23,7 +23,7 @@ complaints=$(cd "$root" && project_files . | grep -E '^[a-z]+/.*\.(cc|h|c|cpp|hp
     home["^hwloc(/|[.]h)"] = "^agent/(detect|bind)[.]cc$"
     home["^toml([.]hpp|/|11)"] = "^base/toml11[.]h$"
     home["^(cblas|f77blas|lapacke|openblas)"] = "^trainer/gemm[.]cc$"
-    home["^(dnnl|oneapi/dnnl)"] = "^trainer/gemm_bf16[.]cc$"
+    home["^(dnnl|oneapi/dnnl)"] = "^trainer/onednn[.]h$"
     home["^boost/"] = "^wire/asio[.]h$"
   }
   FNR == 1 { folder = FILENAME; sub("/.*", "", folder) }
