@@ -205,4 +205,9 @@ NodeFacts detect_node() {
   return facts;
 }
 
+// hwloc itself tells the version of its interface only, so this is that of its headers.
+Library hwloc_library() {
+  return {"hwloc", HWLOC_VERSION, address_of(&::hwloc_get_api_version)};
+}
+
 }  // namespace dtl

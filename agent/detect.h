@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "base/library.h"
 #include "plan/topology.h"
 
 namespace dtl {
@@ -13,5 +14,7 @@ NodeFacts detect_node();
 // The machine that hwloc's own description stands for: an XML file ("./machine.xml") or a synthetic
 // one ("package:2 core:4 pu:2"). All of its CPUs are allowed. Throws Error(kOs).
 NodeTopology topology_from(const std::string& description);
+
+Library hwloc_library();  // for --version -v
 
 }  // namespace dtl

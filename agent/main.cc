@@ -27,9 +27,12 @@
 #include "agent/session.h"
 #include "base/error.h"
 #include "base/job_record.h"
+#include "base/library.h"
 #include "base/log.h"
 #include "base/random.h"
+#include "base/sha256.h"
 #include "base/text.h"
+#include "wire/boost_library.h"
 #include "wire/greeting.h"
 #include "wire/messages.h"
 
@@ -216,8 +219,9 @@ Exit run(const std::vector<std::string>& words) {
     say(help_text());
     return Exit::kOk;
   }
-  if (option == "--version") {
+  if (option == "--version" || join(words, " ") == "--version -v") {
     say("dtagent " DTL_VERSION " (protocol " + std::to_string(kProtocol) + ")\n");
+    if (option.empty()) say(library_lines({boost_library(), crypto_library(), hwloc_library()}));
     return Exit::kOk;
   }
   if (words.size() == 2 && words[0] == "--completion") {

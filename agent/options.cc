@@ -33,6 +33,7 @@ constexpr std::array kOptions{
     Option{"--completion", kShells, "show the shell's script that completes command lines"},
     Option{"--help", "", "show this text"},
     Option{"--version", "", "show the version and the number of the protocol"},
+    Option{"-v", "", "with --version: the libraries inside, too"},
 };
 
 constexpr std::size_t kHelpColumn = 16;

@@ -3,6 +3,7 @@
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include "base/sha256.h"
 
+#include <openssl/crypto.h>
 #include <openssl/sha.h>
 
 #include "base/text.h"
@@ -28,6 +29,17 @@ std::string sha256_hex(std::string_view bytes) {
   Sha256 sum;
   sum.add(bytes);
   return sum.hex();
+}
+
+// What OpenSSL_version() needs is all of libcrypto again, so it is asked where it is there anyway:
+// in the shared library, and beside libssh. Otherwise the archive is as old as its headers.
+#pragma weak OpenSSL_version
+
+Library crypto_library() {
+  const bool can_tell = &::OpenSSL_version != nullptr;
+  return {"OpenSSL",
+          can_tell ? ::OpenSSL_version(OPENSSL_VERSION_STRING) : OPENSSL_FULL_VERSION_STR,
+          address_of(&::SHA256_Init)};
 }
 
 }  // namespace dtl

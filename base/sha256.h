@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/library.h"
+
 struct SHA256state_st;
 
 namespace dtl {
@@ -21,5 +23,7 @@ class Sha256 {
 };
 
 std::string sha256_hex(std::string_view bytes);
+
+Library crypto_library();  // OpenSSL's libcrypto, for --version -v
 
 }  // namespace dtl

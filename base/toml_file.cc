@@ -344,4 +344,8 @@ void TomlFile::reject_unknown_keys() const {
               fmt::format("unknown key '{}'", first.key), suggestion(first.key, known));
 }
 
+Library toml_library() {
+  return {"toml11", version_of(TOML11_VERSION_MAJOR, TOML11_VERSION_MINOR, TOML11_VERSION_PATCH)};
+}
+
 }  // namespace dtl

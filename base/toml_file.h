@@ -9,7 +9,11 @@
 #include <utility>
 #include <vector>
 
+#include "base/library.h"
+
 namespace dtl {
+
+Library toml_library();  // toml11, for --version -v
 
 class TomlFile {
  public:

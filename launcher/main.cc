@@ -26,6 +26,7 @@
 #include "launcher/job_watch.h"
 #include "launcher/jobs_commands.h"
 #include "launcher/keep_commands.h"
+#include "launcher/libraries.h"
 #include "launcher/limits_text.h"
 #include "launcher/options.h"
 #include "launcher/push_command.h"
@@ -178,6 +179,7 @@ int run(const std::vector<std::string>& arguments) {
       return 0;
     case Action::kVersion:
       write_all(STDOUT_FILENO, fmt::format("dtlaunch {}, protocol {}\n", DTL_VERSION, kProtocol));
+      if (line.verbosity > 0) write_all(STDOUT_FILENO, library_lines(launcher_libraries()));
       return 0;
     case Action::kShowLimits:
       write_all(STDOUT_FILENO, limits_text());

@@ -232,7 +232,12 @@ std::span<const Option> option_table() {
       {kEnd, {"--grace"}, Takes::kValue, "SECONDS", "from SIGTERM to SIGKILL; default 5"},
 
       {kAbout, {"-h", "--help"}, Takes::kNothing, "", "this text; the whole of it: dtlaunch(1)"},
-      {kAbout, {"-V", "--version"}, Takes::kNothing, "", "version of dtlaunch and of its protocol"},
+      {kAbout,
+       {"-V", "--version"},
+       Takes::kNothing,
+       "",
+       "version of dtlaunch and of its protocol;\n"
+       "with -v also of the libraries inside"},
       {kAbout, {"--show-limits"}, Takes::kNothing, "", "every wait and bound, with its value"},
       {kAbout,
        {"--completion"},

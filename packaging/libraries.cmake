@@ -19,7 +19,9 @@ function(dtl_library name)
                                               "$<$<NOT:${is_shared}>:${L_ARCHIVES}>")
 endfunction()
 
+find_library(C_ARCHIVE libc.a)
 find_library(CRYPTO_ARCHIVE libcrypto.a)
+find_library(HWLOC_STATIC libhwloc.a REQUIRED)
 find_library(OPENBLAS_ARCHIVE libopenblas.a)
 find_library(SSH_ARCHIVE libssh.a)
 find_library(UTF8PROC_ARCHIVE libutf8proc.a)
@@ -53,9 +55,9 @@ endif()
 # libssh.a wants GSSAPI, which launcher/no_gssapi.cc refuses, and libraries of its own. Loading the
 # shared ones would take longer than all else that a local start does.
 if(SSH_ARCHIVE AND CRYPTO_ARCHIVE AND Z_ARCHIVE)
-  dtl_library(ssh SHARED ssh ARCHIVES ${SSH_ARCHIVE} dtl_no_gssapi dtl_crypto)
+  dtl_library(ssh SHARED ssh z ARCHIVES ${SSH_ARCHIVE} dtl_no_gssapi dtl_crypto)
 else()
-  dtl_library(ssh SHARED ssh)
+  dtl_library(ssh SHARED ssh z)
 endif()
 
 # oneDNN lends its header, and the soname to load when bf16 is asked for (trainer/onednn.h): it is the

@@ -10,7 +10,9 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/library.h"
 #include "base/log.h"
+#include "base/sha256.h"
 #include "ring/perf_bench.h"
 #include "ring/perf_comm.h"
 #include "ring/perf_options.h"
@@ -91,6 +93,11 @@ bool is_rank_0() {
   return rank == nullptr || std::string_view(rank) == "0";
 }
 
+std::string version_text(bool verbose) {
+  const std::string text = "dtring-perf " DTL_VERSION "\n";
+  return verbose ? text + library_lines({crypto_library()}) : text;
+}
+
 int run(const PerfOptions& options) {
   PerfComm comm = PerfComm::join();
   if (options.root >= comm.world()) {
@@ -107,7 +114,8 @@ int main(int argc, char** argv) {
     if (is_rank_0() && !options.shell.empty()) {
       std::fputs(completion_script(perf_completion(), options.shell).c_str(), stdout);
     } else if (is_rank_0()) {
-      std::fputs(options.help ? perf_help().c_str() : "dtring-perf " DTL_VERSION "\n", stdout);
+      std::fputs(options.help ? perf_help().c_str() : version_text(options.verbose).c_str(),
+                 stdout);
     }
     return std::fflush(stdout) == 0 ? 0 : static_cast<int>(Exit::kIo);
   } catch (const Error& error) {

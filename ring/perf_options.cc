@@ -44,6 +44,7 @@ constexpr std::array kOptions{
     PerfOption{'h', "help", nullptr, "show the options"},
     PerfOption{kVersion, "version", nullptr, "show the version"},
     PerfOption{kCompletion, "completion", kShells, "show the shell's script for completion"},
+    PerfOption{'v', "verbose", nullptr, "with --version: the libraries inside, too"},
 };
 
 constexpr std::array kWires{DT_WIRE_EXACT, DT_WIRE_BF16, DT_WIRE_F16};
@@ -191,6 +192,9 @@ void set(PerfOptions& options, int key, const std::string& text) {
       break;
     case kCompletion:
       options.shell = text;
+      break;
+    case 'v':
+      options.verbose = true;
       break;
     default:
       break;

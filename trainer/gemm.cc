@@ -255,4 +255,11 @@ template void matmul<float>(ThreadPool&, std::int64_t, std::int64_t, std::int64_
 template void matmul<double>(ThreadPool&, std::int64_t, std::int64_t, std::int64_t, Matrix<double>,
                              Matrix<double>, double, double*, std::int64_t, Precision);
 
+Library openblas_library() {
+  // "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH ..."
+  std::string version = ::openblas_get_config();
+  version.erase(0, version.find(' ') + 1);
+  return {"OpenBLAS", version.substr(0, version.find(' ')), address_of(&::openblas_get_config)};
+}
+
 }  // namespace dtl::trainer

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 
+#include "base/library.h"
 #include "trainer/thread_pool.h"
 
 namespace dtl::trainer {
@@ -41,5 +42,7 @@ void matmul(ThreadPool& pool, std::int64_t m, std::int64_t n, std::int64_t k, Ma
 void prepare_gemm();
 // OpenBLAS's name for the kernels in use, e.g. "SkylakeX".
 const char* gemm_kernel_name();
+
+Library openblas_library();  // for --version -v
 
 }  // namespace dtl::trainer

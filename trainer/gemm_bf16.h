@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 
+#include "base/library.h"
 #include "trainer/bf16.h"
 #include "trainer/gemm.h"
 
@@ -25,5 +26,7 @@ const Bf16Support& bf16_support();
 // bf16_support() says so. Throws Error(kInternal) where oneDNN refuses.
 void gemm_bf16(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<Bf16> a, Matrix<Bf16> b,
                bool accumulate, float* c, std::int64_t c_stride);
+
+Library onednn_library();  // for --version -v; asks bf16_support() first
 
 }  // namespace dtl::trainer

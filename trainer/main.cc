@@ -13,6 +13,7 @@
 #include "trainer/completion.h"
 #include "trainer/init_model.h"
 #include "trainer/job.h"
+#include "trainer/libraries.h"
 #include "trainer/progress.h"
 
 namespace dtl::trainer {
@@ -32,6 +33,14 @@ constexpr auto kTimeToComplain = 3s;  // of rank 0; the start of 64 hosts takes 
 int report(const Error& error) {
   log_error(error.what());
   return static_cast<int>(error.status());
+}
+
+std::string version_text(bool verbose) {
+  std::string text = "dttrain " DTL_VERSION;
+  if (!verbose) return text;
+  text += "\n" + library_lines(trainer_libraries());
+  text.pop_back();  // say() ends the line
+  return text;
 }
 
 int train(const Settings& settings) {
@@ -61,7 +70,7 @@ int run(const std::vector<std::string>& arguments) {
     } else if (!settings.shell.empty()) {
       if (environment_rank() == 0) say(completion_script(own_completion(), settings.shell));
     } else if (settings.version) {
-      if (environment_rank() == 0) say("dttrain " DTL_VERSION);
+      if (environment_rank() == 0) say(version_text(settings.verbose));
     } else {
       return train(settings);
     }

@@ -172,4 +172,14 @@ dnnl_primitive_desc_t plan_product(const Layout& a, const Layout& b, const Layou
   return plan;
 }
 
+Library onednn_library() {
+  const Bf16Support& support = onednn_support();
+  decltype(&dnnl_version) version = nullptr;
+  void* library = ::dlopen(kLibrary, RTLD_NOW | RTLD_NOLOAD);
+  if (!library || !find(library, "dnnl_version", version))
+    return {"oneDNN", "-", nullptr, support.reason};
+  const dnnl_version_t& v = *version();
+  return {"oneDNN", version_of(v.major, v.minor, v.patch), address_of(version)};
+}
+
 }  // namespace dtl::trainer

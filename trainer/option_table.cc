@@ -227,6 +227,7 @@ const std::vector<ProgramOption>& program_options() {
   static const std::vector<ProgramOption> kTable = {
       {{"-h", "--help"}, "", "this text"},
       {{"--version"}, "", "the version"},
+      {{"-v", "--verbose"}, "", "with --version: the libraries inside, too"},
       {{"--completion"}, kShells, "the shell's script that completes command lines"},
   };
   return kTable;

@@ -72,6 +72,7 @@ class Parser {
     app_.add_flag("-h,--help", settings.help);
     app_.add_flag("--version", settings.version);
     app_.add_option("--completion", settings.shell)->check(CLI::IsMember(split(kShells, '|')));
+    app_.add_flag("-v,--verbose", settings.verbose);
     for (const Option& option : option_table()) add(option);
   }
 

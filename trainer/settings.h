@@ -80,6 +80,7 @@ struct Settings {
   std::vector<std::string> notices;  // for the user, from rank 0: options without effect
   bool help = false, version = false;
   std::string shell;  // --completion
+  bool verbose = false;  // with version
 };
 
 // `arguments`: options, or a file of them (.json, .toml) and options, which win. Throws

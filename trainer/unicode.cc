@@ -233,4 +233,8 @@ void append_lower(std::u32string& text, char32_t c) {
   }
 }
 
+Library utf8proc_library() {
+  return {"utf8proc", ::utf8proc_version(), address_of(&::utf8proc_version)};
+}
+
 }  // namespace dtl::trainer

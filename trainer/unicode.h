@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/library.h"
+
 namespace dtl::trainer {
 
 // The code point that starts at text[at]; moves `at` past it. A byte sequence that is not UTF-8
@@ -40,5 +42,7 @@ std::vector<DecomposedCharacter> decompose_parts(std::u32string_view text);
 std::u32string decompose(std::u32string_view text);
 // Appends the full lower case of one character; U+0130 becomes two.
 void append_lower(std::u32string& text, char32_t c);
+
+Library utf8proc_library();  // for --version -v
 
 }  // namespace dtl::trainer

@@ -19,6 +19,8 @@ complaints=$(cd "$root" && project_files . | grep -E '^[a-z]+/.*\.(cc|h|c|cpp|hp
     may["trainer"] = "base ring trainer"
     folders = "^(base|plan|ring|wire|launcher|agent|trainer|tests|bench|python)$"
 
+    home["^zlib[.]h"] = "^launcher/ssh[^/]*$"
+    home["^utf8proc[.]h"] = "^trainer/unicode[.]cc$"
     home["^libssh/"] = "^launcher/ssh[^/]*$"
     home["^hwloc(/|[.]h)"] = "^agent/(detect|bind)[.]cc$"
     home["^toml([.]hpp|/|11)"] = "^base/toml11[.]h$"

@@ -1,0 +1,25 @@
+#include "launcher/libraries.h"
+
+#include <CLI/Version.hpp>
+#include <nlohmann/json.hpp>
+
+#include "base/sha256.h"
+#include "base/toml_file.h"
+#include "launcher/ssh_libraries.h"
+#include "wire/boost_library.h"
+
+namespace dtl {
+
+std::vector<Library> launcher_libraries() {
+  std::vector<Library> libraries = ssh_libraries();
+  libraries.push_back(crypto_library());
+  libraries.push_back(boost_library());
+  libraries.push_back(toml_library());
+  libraries.push_back({"CLI11", CLI11_VERSION});
+  libraries.push_back(
+      {"nlohmann-json", version_of(NLOHMANN_JSON_VERSION_MAJOR, NLOHMANN_JSON_VERSION_MINOR,
+                                   NLOHMANN_JSON_VERSION_PATCH)});
+  return libraries;
+}
+
+}  // namespace dtl

@@ -1,0 +1,48 @@
+# DTL_LINKED_PACKAGES: from which package of the distribution each library comes that is inside our
+# programs, "|OpenSSL=libssl-dev 3.0.17-1|zlib=...|", for --version -v: security fixes show in a
+# package's revision, and not in what the library says of itself. DTL_LINKED_SOURCES: their source
+# packages, lines "OpenSSL openssl (= 3.0.17-1)", for Static-Built-Using. Both empty without dpkg.
+set(DTL_LINKED_PACKAGES "")
+set(DTL_LINKED_SOURCES "")
+find_program(DPKG_QUERY dpkg-query)
+find_path(CLI11_HEADER CLI/Version.hpp)
+find_path(FMT_HEADER fmt/core.h)
+find_path(JSON_HEADER nlohmann/json.hpp)
+find_path(TOML_HEADER toml.hpp)
+execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=libstdc++.a
+                OUTPUT_VARIABLE stdcxx OUTPUT_STRIP_TRAILING_WHITESPACE)
+set(linked OpenSSL ${CRYPTO_ARCHIVE} OpenBLAS ${OPENBLAS_ARCHIVE} libssh ${SSH_ARCHIVE}
+           utf8proc ${UTF8PROC_ARCHIVE} zlib ${Z_ARCHIVE} libmvec ${MVEC_ARCHIVE}
+           glibc ${C_ARCHIVE} hwloc ${HWLOC_STATIC} libstdc++ ${stdcxx}
+           Boost ${Boost_INCLUDE_DIRS}/boost/version.hpp CLI11 ${CLI11_HEADER}/CLI/Version.hpp
+           fmt ${FMT_HEADER}/fmt/core.h nlohmann-json ${JSON_HEADER}/nlohmann/json.hpp
+           toml11 ${TOML_HEADER}/toml.hpp)
+
+# Adds the package that owns the file. A package's files keep the time of its own build, so it is
+# dpkg's list of them that shows an upgrade, and the build follows it.
+function(add_package library file)
+  file(REAL_PATH "${file}" file)
+  execute_process(COMMAND ${DPKG_QUERY} -S ${file} OUTPUT_VARIABLE owner ERROR_QUIET)
+  if(NOT owner MATCHES "^([^ :]+)(:[^ :]+)?: ")
+    return()
+  endif()
+  set(package ${CMAKE_MATCH_1}${CMAKE_MATCH_2})
+  execute_process(COMMAND ${DPKG_QUERY} -W "-f=\${Package} \${Version}|\${source:Package} (= \${source:Version})"
+                          ${package} OUTPUT_VARIABLE facts)
+  string(REPLACE "|" ";" facts "${facts}")
+  list(GET facts 0 binary)
+  list(GET facts 1 source)
+  set(DTL_LINKED_SOURCES "${DTL_LINKED_SOURCES}${library} ${source}\n" PARENT_SCOPE)
+  set(DTL_LINKED_PACKAGES "${DTL_LINKED_PACKAGES}|${library}=${binary}" PARENT_SCOPE)
+  file(GLOB list "/var/lib/dpkg/info/${package}.list")
+  set_property(DIRECTORY ${CMAKE_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${list})
+endfunction()
+
+if(DPKG_QUERY)
+  while(linked)
+    list(POP_FRONT linked library file)
+    if(EXISTS "${file}")
+      add_package(${library} ${file})
+    endif()
+  endwhile()
+endif()

@@ -1,0 +1,33 @@
+#include "trainer/libraries.h"
+
+#include <features.h>
+#include <CLI/Version.hpp>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/sha256.h"
+#include "base/toml_file.h"
+#include "trainer/gemm.h"
+#include "trainer/gemm_bf16.h"
+#include "trainer/unicode.h"
+
+namespace dtl::trainer {
+
+std::vector<Library> trainer_libraries() {
+  std::vector<Library> libraries = {
+      openblas_library(),
+      onednn_library(),
+      utf8proc_library(),
+      crypto_library(),
+      toml_library(),
+      {"CLI11", CLI11_VERSION},
+      {"nlohmann-json", version_of(NLOHMANN_JSON_VERSION_MAJOR, NLOHMANN_JSON_VERSION_MINOR,
+                                   NLOHMANN_JSON_VERSION_PATCH)}};
+#ifdef DTL_MVEC_INSIDE  // glibc's vectors of mathematics, though the rest of glibc is the host's
+  libraries.push_back({"libmvec", fmt::format("{}.{}", __GLIBC__, __GLIBC_MINOR__)});
+#endif
+  return libraries;
+}
+
+}  // namespace dtl::trainer

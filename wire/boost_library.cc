@@ -1,0 +1,12 @@
+#include "wire/boost_library.h"
+
+#include "wire/asio.h"
+
+namespace dtl {
+
+Library boost_library() {
+  return {"Boost",
+          version_of(BOOST_VERSION / 100'000, BOOST_VERSION / 100 % 1000, BOOST_VERSION % 100)};
+}
+
+}  // namespace dtl
