@@ -116,5 +116,46 @@ new_tree
 program dttrain '  --demo  x'
 expect 1 'dttrain has no man page man/dttrain.1' man.sh "$tree/bin" "$tree"
 
+# A build folder whose only program is compiled from a line of C, with the flags given.
+build_case() { # SCRIPT STATUS TEXT PROGRAM FLAGS...
+  new_tree
+  mkdir -p "$tree/bin"
+  printf '%s\n' '#include <string.h>' '#include <stdlib.h>' '#include <math.h>' \
+    'int main(int n, char** v) { char a[64]; strcpy(a, v[n - 1]); return atan(strlen(a)) > 9 ? atoi(a) : a[n]; }' >"$tree/main.c"
+  cc -w "$tree/main.c" -o "$tree/bin/$4" "${@:5}" || { echo "not tested: $1 (no compiler)"; return; }
+  expect "$2" "$3" "$1" "$tree" "$tree"
+}
+hard=(-O2 -fPIE -pie -fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -Wl,-z,relro,-z,now)
+build_case hardening.sh 0 kept dtlaunch "${hard[@]}" -lm
+put compile_commands.json '"command": "c++ -D_FORTIFY_SOURCE=2 -fstack-clash-protection -c a.cc",' "\"file\": \"$tree/wire/a.cc\""
+expect 1 'wire/a.cc: compiled without -fstack-protector-strong' hardening.sh "$tree" "$tree"
+build_case hardening.sh 1 'bin/dtlaunch: Position Independent Executable: no' dtlaunch "${hard[@]}" -fno-pie -no-pie -lm
+build_case hardening.sh 1 'bin/dtlaunch: Stack protected: no' dtlaunch "${hard[@]}" -fno-stack-protector -lm
+build_case hardening.sh 1 'bin/dtlaunch: Fortify Source functions: no' dtlaunch "${hard[@]}" -U_FORTIFY_SOURCE -lm
+build_case hardening.sh 1 'bin/dtlaunch: Immediate binding: no' dtlaunch "${hard[@]}" -Wl,-z,lazy -lm
+build_case hardening.sh 1 'bin/dtlaunch: Read-only relocations: no' dtlaunch "${hard[@]}" -Wl,-z,norelro -lm
+build_case hardening.sh 1 'bin/dtagent: not position-independent' dtagent "${hard[@]}" -static -lm
+build_case hardening.sh 1 'bin/dtagent: not read-only after relocation' dtagent "${hard[@]}" -static-pie -Wl,-z,norelro -lm
+build_case hardening.sh 1 'bin/dtagent: its stack is executable' dtagent "${hard[@]}" -static-pie -Wl,-z,execstack -lm
+build_case hardening.sh 0 kept dtguard "${hard[@]}" -static-pie -lm
+mkdir "$tree/agent"
+if (cd "$tree" && cc -w -c -O2 -U_FORTIFY_SOURCE -fno-stack-protector main.c && ar r agent/libdtl_agent.a main.o) 2>/dev/null; then
+  expect 1 'agent/libdtl_agent.a: without stack protector' hardening.sh "$tree" "$tree"
+  expect 1 'agent/libdtl_agent.a: without checked functions' hardening.sh "$tree" "$tree"
+fi
+build_case symbol_versions.sh 0 kept dttrain -lm
+build_case symbol_versions.sh 1 'bin/dttrain: needs libz.so.1' dttrain -Wl,--no-as-needed -lm -lz
+build_case symbol_versions.sh 1 'dtguard: is not static, it needs libc.so.6' dtguard -lm
+# A library of the test's own has a symbol of a glibc to come.
+new_tree
+mkdir -p "$tree/bin"
+put libc.c 'int later(void) { return 0; }'
+put libc.map 'GLIBC_2.99 { later; };'
+put main.c 'int later(void); int main(void) { return later(); }'
+if cc -shared -fPIC "$tree/libc.c" -Wl,--version-script="$tree/libc.map" -Wl,-soname,libm.so.6 -o "$tree/libm.so.6" 2>/dev/null &&
+   cc "$tree/main.c" "$tree/libm.so.6" -o "$tree/bin/dtlaunch"; then
+  expect 1 'bin/dtlaunch: asks for later of GLIBC_2.99' symbol_versions.sh "$tree"
+fi
+
 if [ "$failures" != 0 ]; then exit 1; fi
 echo "every rule can fail"

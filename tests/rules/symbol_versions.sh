@@ -1,0 +1,60 @@
+#!/bin/bash
+# Programs and library run wherever there is a glibc of at least 2.34 (RHEL 9, Ubuntu 22.04, Debian
+# 12): they ask for no newer symbol, and for no library but the C library's own.
+#   symbol_versions.sh BUILD_FOLDER
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/lib.sh"
+build=${1:?the build folder}
+newest=2.34
+for tool in readelf objdump getconf; do
+  command -v "$tool" >/dev/null || { echo "skipped: $tool is not installed"; exit 77; }
+done
+
+is_newer() { # A B
+  [ "$1" != "$2" ] && [ "$(printf '%s\n' "$1" "$2" | sort -V | tail -n 1)" = "$1" ]
+}
+
+libraries_of() { readelf -dW "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'; }
+
+check_libraries() { # FILE
+  local library
+  for library in $(libraries_of "$1"); do
+    case $library in
+      libc.so.6 | libm.so.6 | ld-linux-x86-64.so.2) ;;
+      *) echo "${1#"$build"/}: needs $library" ;;
+    esac
+  done
+}
+
+check_symbols() { # FILE
+  local symbol version
+  objdump -T "$1" 2>/dev/null | sed -n 's/.*\*UND\*.*(\{0,1\}\(GLIBC[A-Z]*\|CXXABI\|GCC\)_\([0-9.]*\))\{0,1\} *\(.*\)/\1 \2 \3/p' |
+    while read -r library version symbol; do
+      if [ "$library" != GLIBC ] || is_newer "$version" $newest; then
+        echo "${1#"$build"/}: asks for $symbol of ${library}_$version"
+      fi
+    done
+}
+
+checked=0
+complaints=''
+new=''
+for file in "$build"/bin/{dtlaunch,dttrain,dtring-perf,dtring-links} "$build"/ring/libdtring.so; do
+  [ -e "$file" ] || { echo "not checked: ${file##*/} has not been built"; continue; }
+  checked=$((checked + 1))
+  complaints+=$(check_libraries "$file")
+  new+=$(check_symbols "$file")
+done
+for file in "$build"/bin/{dtagent,dtguard}; do
+  [ -e "$file" ] || { echo "not checked: ${file##*/} has not been built"; continue; }
+  checked=$((checked + 1))
+  complaints+=$(libraries_of "$file" | sed "s|^|${file##*/}: is not static, it needs |")
+done
+[ $checked -gt 0 ] || { echo "skipped: nothing has been built"; exit 77; }
+glibc=$(getconf GNU_LIBC_VERSION | sed 's/.* //')
+if [ -z "$complaints" ] && [ -n "$new" ] && is_newer "$glibc" 2.36; then
+  echo "skipped: built with glibc $glibc, whose headers ask for its own symbols; only a build on Debian 12 (2.36) promises $newest"
+  exit 77
+fi
+report "the rule of symbol versions" "$complaints$new"
