@@ -9,9 +9,9 @@ command -v systemd-analyze >/dev/null || skip "systemd is not installed"
 mkdir -p "$work/units"
 cp "$root/packaging/systemd/dtagent.socket" "$work/units/"
 # root stands for a user here, the programs are those of this build, and hanging shows sooner.
-sed "s|@CMAKE_INSTALL_FULL_BINDIR@|$bin|; s|--service\$|--service --allow-root|; s|WatchdogSec=.*|WatchdogSec=1|" \
+sed "s|@DTAGENT@|$bin/dtagent|; s|--service\$|--service --allow-root|; s|WatchdogSec=.*|WatchdogSec=1|" \
   "$root/packaging/systemd/dtagent.service.in" >"$work/units/dtagent.service"
-grep -q '@CMAKE' "$work/units/dtagent.service" && fail "something is not filled in"
+grep -q "@DTAGENT" "$work/units/dtagent.service" && fail "something is not filled in"
 run env XDG_RUNTIME_DIR="$work" systemd-analyze --user verify --man=no "$work/units/dtagent.service" "$work/units/dtagent.socket"
 expect_status 0
 expect_no_err 'dtagent'
