@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# The target "package" makes the three Debian packages; lintian has nothing against them that
+# packaging/debian does not answer, and what they hold runs. tests/packaging/debs.sh installs them.
+#   packages.sh BUILD_FOLDER CMAKE
+set -euo pipefail
+build=$1 cmake=$2
+for tool in lintian dpkg-deb dpkg-shlibdeps; do
+  command -v $tool >/dev/null || { echo "skipped: $tool is not installed (lintian, dpkg-dev)"; exit 77; }
+done
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+fail() {
+  echo "FAILED: $*" >&2
+  exit 1
+}
+
+"$cmake" --build "$build" --target package >"$work/log" 2>&1 || fail "$(tail -n 20 "$work/log")"
+cd "$build/packages"
+names=$(printf '%s\n' *.deb | sed 's/_.*//' | LC_ALL=C sort | tr '\n' ' ')
+[ "$names" = "dtlaunch libdtring-dev libdtring2 " ] || fail "packages: $names"
+
+root=()
+[ "$(id -u)" != 0 ] || root=(--allow-root)
+lintian "${root[@]}" --no-cfg --tag-display-limit 0 --fail-on error,warning ./*.deb || fail "lintian has something to say"
+
+for package in *.deb; do dpkg-deb -x "$package" "$work/root"; done
+bin=$work/root/usr/bin
+said=$("$bin/dtlaunch" -np 2 sh -c 'echo rank') || fail "dtlaunch: $said"
+[ "$said" = $'rank\nrank' ] || fail "dtlaunch says $said"
+
+expect_library() { # PROGRAM LIBRARY PLACE: a pattern of the end of its line
+  "$bin/$1" --version -v | grep -q "^  $2 .* $3" ||
+    fail "$1 should have $2 $3: $("$bin/$1" --version -v)"
+}
+for library in libssh OpenSSL zlib libstdc++ glibc; do expect_library dtlaunch $library '/.*\.so'; done
+expect_library dtring-perf OpenSSL '/.*\.so'
+expect_library dttrain OpenBLAS inside
+expect_library dttrain OpenSSL inside
+expect_library dtagent glibc inside
+
+# Whose updates reach the programs, and which sources the others were linked from.
+fields=$(dpkg-deb -f dtlaunch_*.deb Depends Static-Built-Using)
+for package in libssh-4 libssl3 zlib1g libstdc++6; do
+  grep -q "^Depends:.* $package" <<<"$fields" || fail "dtlaunch does not depend on $package: $fields"
+done
+for source in glibc hwloc openblas openssl; do
+  grep -q "^Static-Built-Using:.*\b$source (= " <<<"$fields" || fail "$source is not named: $fields"
+done
+dpkg-deb -f libdtring2_*.deb Depends | grep -q libssl3 || fail "libdtring2 does not depend on libssl3"
+du -b ./*.deb
