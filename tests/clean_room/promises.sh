@@ -123,5 +123,32 @@ promise_whole_test_13() {
   at root "$room" "$blank_path" "$command --no-python-references"
 }
 
-ci_promises=(quickstart_12 test_12 quickstart_13 user_13)
-full_promises=(quickstart_12 user_12 whole_test_12 quickstart_13 user_13 whole_test_13)
+# The wheel that tests/packaging/wheel.sh has built outside, where there is no compiler.
+wheel_runs() { # RELEASE NAME
+  local wheels=("$build"/wheel/dtlaunch-*.whl)
+  [ -e "${wheels[0]}" ] || skip_promise "no wheel is in $build/wheel (ctest -R packaging.wheel)"
+  room_of "$1" "$2"
+  mkdir -p "$room/root/wheel"
+  cp "${wheels[0]}" "$root/tests/packaging/run_wheel.sh" "$room/root/wheel/"
+  enter "$room" sh -c 'apt-get -qq update && DEBIAN_FRONTEND=noninteractive \
+    apt-get -qq -y install --no-install-recommends python3-venv >/dev/null'
+  enter "$room" sh -c 'cd /root/wheel && ./run_wheel.sh dtlaunch-*.whl'
+}
+
+promise wheel_12 "bare Debian 12 with python3-venv: the wheel in a venv, without a network for pip"
+promise_wheel_12() { wheel_runs bookworm venv12; }
+
+promise wheel_13 "bare Debian 13 with python3-venv: the wheel that was built elsewhere"
+promise_wheel_13() { wheel_runs trixie venv13; }
+
+promise containerfile "the steps of packaging/Containerfile, and two pods of its image"
+promise_containerfile() {
+  room_of bookworm base
+  [ -d "$work/context" ] || git clone --quiet --no-hardlinks "$root" "$work/context"
+  mkdir "$work/image"
+  "$root/tests/packaging/containerfile.sh" "$room" "$work/context" "$work/image" "$lent"
+}
+
+ci_promises=(quickstart_12 test_12 quickstart_13 user_13 wheel_12 wheel_13 containerfile)
+full_promises=(quickstart_12 user_12 whole_test_12 quickstart_13 user_13 whole_test_13 wheel_12 wheel_13
+               containerfile)
