@@ -7,7 +7,7 @@
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 base=$(realpath "$1") context=$(realpath "$2") work=$(realpath "$3") lent=${4-}
-names=()  # processes that hold the pods' networks
+groups=()  # process groups: what holds the pods' networks, and their sshd
 
 fail() {
   echo "FAILED: containerfile.sh: $*" >&2
@@ -15,7 +15,8 @@ fail() {
 }
 image() { /usr/bin/python3 "$here/containerfile.py" "$@"; }
 leave() {
-  [ ${#names[@]} = 0 ] || kill "${names[@]}" 2>/dev/null || true
+  local group
+  for group in "${groups[@]}"; do kill -- "-$group" 2>/dev/null || true; done
   wait
 }
 trap leave EXIT
@@ -38,11 +39,16 @@ ssh-keygen -q -t ed25519 -N '' -C '' -f "$secret/ssh_host_ed25519_key"
 cp "$secret/id_ed25519.pub" "$secret/authorized_keys"
 echo "[*]:2222 $(cat "$secret/ssh_host_ed25519_key.pub")" >"$secret/known_hosts"
 
+in_background() {
+  set -m
+  "$@" &
+  groups+=($!)
+  set +m
+}
 new_pod() { # NAME ADDRESS
   cp -a --reflink=auto "$final" "$work/$1"
   printf '127.0.0.1 localhost\n10.99.0.1 pod1\n10.99.0.2 pod2\n' >"$work/$1/etc/hosts"
-  unshare --net sleep infinity &
-  names+=($!)
+  in_background unshare --net sleep infinity
   declare -g "$1=$!"
   until [ "$(readlink "/proc/$!/ns/net")" != "$(readlink /proc/self/ns/net)" ]; do sleep 0.05; done
 }
@@ -77,8 +83,7 @@ for pod in pod1 pod2; do
   cp "$secret"/* "$work/$pod/home/dtlaunch/.ssh/"
   chroot "$work/$pod" chown -R dtlaunch: /home/dtlaunch/.ssh
 done
-pod_runs pod2 >"$work/sshd.log" 2>&1 &
-names+=($!)
+in_background pod_runs pod2 >"$work/sshd.log" 2>&1
 deadline=$((SECONDS + 30))
 until in_pod pod1 bash -c ': </dev/tcp/10.99.0.2/2222' 2>/dev/null; do
   [ $SECONDS -lt $deadline ] || fail "pod2 does not listen: $(cat "$work/sshd.log")"
