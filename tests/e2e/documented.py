@@ -12,7 +12,7 @@ import re
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 PROGRAMS = ("dtlaunch", "dttrain", "dtring-perf", "dtring-links", "dtagent", "mpirun", "man",
             "systemctl", "journalctl", "pip", "apt", "apt-get", "sudo", "cmake", "ctest", "python3",
-            "cc", "ssh", "eval", "export", "id")
+            "cc", "ssh", "podman", "eval", "export", "id")
 
 
 class Item:

@@ -30,6 +30,10 @@ PARTS = {
 LEFT_OUT = {
     "apt install ./dtlaunch_*.deb": ("installs on this machine", "the clean-room test"),
     "pip install dtlaunch-*.whl": ("installs on this machine", "the clean-room test"),
+    "pip wheel --no-deps -w build . && pip install build/dtlaunch-*.whl": (
+        "builds the tree and installs on this machine", "tests/packaging/wheel.sh"),
+    "podman build -t dtlaunch -f packaging/Containerfile .": (
+        "wants a container engine", "tests/packaging/containerfile.sh"),
     "mpirun   -f hostfile -n 4 -ppn 2 -genv OMP_NUM_THREADS=23 python3 train.py": (
         "the line of another launcher, for comparison", "tests/e2e/mpirun_lines.sh"),
     "scripts/quickstart": ("installs packages and builds the tree", "the clean-room test"),
