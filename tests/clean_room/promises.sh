@@ -123,6 +123,19 @@ promise_whole_test_13() {
   at root "$room" "$blank_path" "$command --no-python-references"
 }
 
+# The packages that this checkout's build has made, where there is no compiler.
+promise packages_12 "bare Debian 12: apt install ./*.deb, a job, removed, purged, nothing left"
+promise_packages_12() {
+  local debs=("$build"/packages/*.deb)
+  [ -e "${debs[0]}" ] || skip_promise "no packages are in $build/packages (cmake --build --preset release --target package)"
+  [ "$(. /etc/os-release && echo "$VERSION_CODENAME")" = bookworm ] ||
+    skip_promise "the packages here were not built on Debian 12"
+  room_of bookworm apt12
+  mkdir -p "$room/root/packages"
+  cp "${debs[@]}" "$root/tests/packaging/debs.sh" "$room/root/packages/"
+  enter "$room" /root/packages/debs.sh /root/packages
+}
+
 # The wheel that tests/packaging/wheel.sh has built outside, where there is no compiler.
 wheel_runs() { # RELEASE NAME
   local wheels=("$build"/wheel/dtlaunch-*.whl)
@@ -149,6 +162,6 @@ promise_containerfile() {
   "$root/tests/packaging/containerfile.sh" "$room" "$work/context" "$work/image" "$lent"
 }
 
-ci_promises=(quickstart_12 test_12 quickstart_13 user_13 wheel_12 wheel_13 containerfile)
-full_promises=(quickstart_12 user_12 whole_test_12 quickstart_13 user_13 whole_test_13 wheel_12 wheel_13
-               containerfile)
+ci_promises=(quickstart_12 test_12 quickstart_13 user_13 packages_12 wheel_12 wheel_13 containerfile)
+full_promises=(quickstart_12 user_12 whole_test_12 quickstart_13 user_13 whole_test_13 packages_12
+               wheel_12 wheel_13 containerfile)

@@ -28,17 +28,17 @@ PARTS = {
 
 # Commands that are not run here: (why, what runs them or stands for them).
 LEFT_OUT = {
-    "apt install ./dtlaunch_*.deb": ("installs on this machine", "the clean-room test"),
-    "pip install dtlaunch-*.whl": ("installs on this machine", "the clean-room test"),
+    "apt install ./dtlaunch_*.deb": ("installs on this machine", "tests/clean_room/promises.sh"),
+    "pip install dtlaunch-*.whl": ("installs on this machine", "tests/clean_room/promises.sh"),
     "pip wheel --no-deps -w build . && pip install build/dtlaunch-*.whl": (
         "builds the tree and installs on this machine", "tests/packaging/wheel.sh"),
     "podman build -t dtlaunch -f packaging/Containerfile .": (
         "wants a container engine", "tests/packaging/containerfile.sh"),
     "mpirun   -f hostfile -n 4 -ppn 2 -genv OMP_NUM_THREADS=23 python3 train.py": (
         "the line of another launcher, for comparison", "tests/e2e/mpirun_lines.sh"),
-    "scripts/quickstart": ("installs packages and builds the tree", "the clean-room test"),
-    "scripts/test": ("this test is a part of it", "the clean-room test"),
-    "scripts/test --no-python-references": ("this test is a part of it", "the clean-room test"),
+    "scripts/quickstart": ("installs packages and builds the tree", "tests/clean_room/promises.sh"),
+    "scripts/test": ("this test is a part of it", "tests/clean_room/promises.sh"),
+    "scripts/test --no-python-references": ("this test is a part of it", "tests/clean_room/promises.sh"),
     "systemctl --user enable --now dtagent.socket": (
         "no manager of systemd runs in these hosts", "tests/e2e/systemd_units.sh"),
 }
