@@ -2,10 +2,10 @@
 # What is installed of libdtring serves another project: the example of dtring(3) is built with
 # pkg-config and with CMake's find_package, runs as a world of one, and the library shows dt_* alone
 # under the name that its ABI has.
-#   package_test.sh BUILD_FOLDER CMAKE
+#   package_test.sh BUILD_FOLDER CMAKE GENERATOR
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-build=$1 cmake=$2 root=$here/../..
+build=$1 cmake=$2 generator=$3 root=$here/../..
 for tool in pkg-config cc readelf; do
   command -v "$tool" >/dev/null || { echo "skipped: $tool is not installed"; exit 77; }
 done
@@ -48,7 +48,7 @@ find_package(dtring $version REQUIRED)
 add_executable(mean mean.c)
 target_link_libraries(mean PRIVATE dtring::dtring)
 END
-"$cmake" -S "$folder" -B "$folder/build" -DCMAKE_PREFIX_PATH="$folder/prefix" >"$folder/log" 2>&1 &&
+"$cmake" -G "$generator" -S "$folder" -B "$folder/build" -DCMAKE_PREFIX_PATH="$folder/prefix" >"$folder/log" 2>&1 &&
   "$cmake" --build "$folder/build" >>"$folder/log" 2>&1 || fail "CMake: $(cat "$folder/log")"
 expect_mean "$folder/build/mean"
 echo "libdtring $version, ABI $abi, serves pkg-config and CMake"
