@@ -166,7 +166,7 @@ std::span<const GlueTask> glue_tasks() {
   return tasks;
 }
 
-const GlueTask& glue_task(const std::string& name) {
+const GlueTask& glue_task(std::string_view name) {
   const std::string lowered = to_lower(name);
   std::vector<std::string> names;
   for (const GlueTask& task : glue_tasks()) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "trainer/dataset.h"
@@ -22,7 +23,7 @@ struct GlueTask {
 // All nine, by name.
 std::span<const GlueTask> glue_tasks();
 // Throws Error(kUsage) with the nearest name.
-const GlueTask& glue_task(const std::string& name);
+const GlueTask& glue_task(std::string_view name);
 
 enum class Split { kTrain, kValidation, kTest };
 
