@@ -6,12 +6,18 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstdlib>
 #include <string>
 
 #include "base/error.h"
 
 namespace dtl {
 namespace {
+
+// libssh 0.11 goes through jump hosts (ProxyJump) by itself, but not on a socket that it is given,
+// as by us, and would try to reach the host directly. Told so before there is a second thread, it
+// leaves them to a ProxyCommand, as 0.10 does.
+[[maybe_unused]] const int kJumpByProxyCommand = ::setenv("OPENSSH_PROXYJUMP", "1", 1);
 
 std::string option(ssh_session session, ssh_options_e which) {
   char* value = nullptr;

@@ -19,6 +19,19 @@ constexpr std::size_t kReadBytes = 64 << 10;
 constexpr std::size_t kWriteBytes = 32 << 10;  // libssh's largest packet
 constexpr int kRounds = 16;  // of packets per event, so that one busy host does not starve others
 
+// After the end of its output libssh asks nobody for the exit status unless it is asked itself.
+void ask_for_ending(ssh_channel channel) {
+#if LIBSSH_VERSION_INT >= SSH_VERSION_INT(0, 11, 0)
+  std::uint32_t status = 0;
+  char* signal = nullptr;
+  int core = 0;
+  ssh_channel_get_exit_state(channel, &status, &signal, &core);
+  ssh_string_free_char(signal);
+#else
+  ssh_channel_get_exit_status(channel);
+#endif
+}
+
 // Shared by the stream, its coroutines and the session's handler.
 class Channel : public std::enable_shared_from_this<Channel> {
  public:
@@ -53,8 +66,7 @@ class Channel : public std::enable_shared_from_this<Channel> {
       if (now == before) break;
       before = now;
     }
-    // After the end of its output libssh asks nobody for the exit status unless it is asked itself.
-    if (ssh_channel_is_eof(handle) != 0) ssh_channel_get_exit_status(handle);
+    if (ssh_channel_is_eof(handle) != 0) ask_for_ending(handle);
     return !lost() && ssh_channel_is_closed(handle) == 0;
   }
 

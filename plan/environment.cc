@@ -17,8 +17,8 @@ namespace {
 // misleading in a rank. A name that ends in '*' stands for all names with that beginning.
 constexpr std::string_view kLeftBehind[] = {
     // the session on the login host
-    "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_*", "SSH_*", "DBUS_*", "GPG_*", "SUDO_*",
-    "SESSION_MANAGER", "DESKTOP_SESSION", "GNOME_*", "KDE_*", "MAIL", "HOSTNAME", "HOST",
+    "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_*", "SSH_*", "OPENSSH_*", "DBUS_*", "GPG_*",
+    "SUDO_*", "SESSION_MANAGER", "DESKTOP_SESSION", "GNOME_*", "KDE_*", "MAIL", "HOSTNAME", "HOST",
     // its terminal and its shell
     "TERM", "TERM_*", "TERMCAP", "TERMINFO*", "COLORTERM", "COLORFGBG", "COLUMNS", "LINES",
     "WINDOWID", "VTE_*", "TMUX*", "STY", "WINDOW", "LS_COLORS", "LESSOPEN", "LESSCLOSE", "PWD",

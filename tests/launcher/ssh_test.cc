@@ -3,6 +3,7 @@
 
 #include <chrono>
 
+#include "base/fd.h"
 #include "tests/launcher/ssh_fixture.h"
 
 namespace dtl::testing {
@@ -10,6 +11,7 @@ namespace {
 
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 using namespace std::chrono_literals;
 
 class SshAgent : public SshTest {};
@@ -157,6 +159,23 @@ TEST_F(SshAgent, StartsFourTimesAtOnce) {
     co_return;
   }(*this, started));
   EXPECT_EQ(started, 4);
+}
+
+class JumpHost : public SshTest {
+ public:
+  JumpHost() : SshTest("3") {}
+};
+
+TEST_F(JumpHost, OfTheUsersConfigurationIsWhereTheConnectionComesFrom) {
+  write_file_atomically("/run/root/.ssh/config", "Host node2\n  ProxyJump node3\n");
+  make_agent("echo $SSH_CONNECTION; exec cat");
+  std::string connection;
+  run([](JumpHost& test, std::string& said) -> awaitable<void> {
+    auto stream = co_await test.start();
+    said = test.greeting_.substr(test.greeting_.find(kMarker) + std::string(kMarker).size());
+    if (said.empty()) said = co_await stream->read();
+  }(*this, connection));
+  EXPECT_THAT(connection, StartsWith("10.77.0.3 "));
 }
 
 class SlowLink : public SshTest {
