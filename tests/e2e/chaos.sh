@@ -17,7 +17,7 @@ strike() {
     interrupt) expected=130 && signal INT "-$launcher" ;;
     terminate) expected=143 && signal TERM "$launcher" ;;
     agent | guard) expected=71 && kill_first "$any" "$(pids_of "$any" "dt$1")" ;;
-    sshd) expected='69|71' && kill_first "$remote" "$(on "$remote" pgrep -f '^sshd: root@')" ;;
+    sshd) expected='69|71' && kill_first "$remote" "$(on "$remote" pgrep -f '^sshd(-session)?: root@')" ;;
     rank)
       expected=137
       line=$(grep ' rank$' "$record" | sort | sed -n "$((1 + RANDOM % 6))p")
@@ -33,7 +33,7 @@ kill_first() { # HOST PIDS
 }
 
 # A host that was powered off runs nothing. One that is cut off keeps its sshd, not the job.
-settled() { nothing_alive && [ -z "$(strangers | grep -v ' sshd: ')" ]; }
+settled() { nothing_alive && [ -z "$(strangers | grep -vE ' sshd(-session|-auth)?: ')" ]; }
 
 for ((round = 1; round <= rounds; round++)); do
   RANDOM=$((seed * 1000 + round))

@@ -88,7 +88,7 @@ up -hosts node3,node9
 expect_status 0
 expect_err 'node9.*'
 expect_err '1 of 2 hosts connected'
-on node3 pkill -KILL -f '^sshd: root'
+on node3 pkill -KILL -f '^sshd(-session)?: root'
 launch -hosts node3 -np 1 echo hello
 expect_status 0
 expect_out '^hello$'
