@@ -79,7 +79,7 @@ struct Settings {
 
   std::vector<std::string> notices;  // for the user, from rank 0: options without effect
   bool help = false, version = false;
-  std::string shell;  // --completion
+  std::string shell;     // --completion
   bool verbose = false;  // with version
 };
 

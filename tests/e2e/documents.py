@@ -34,6 +34,8 @@ LEFT_OUT = {
         "builds the tree and installs on this machine", "tests/packaging/wheel.sh"),
     "podman build -t dtlaunch -f packaging/Containerfile .": (
         "wants a container engine", "tests/packaging/containerfile.sh"),
+    "cmake --build --preset release --target package": (
+        "builds the tree", "tests/packaging/packages.sh"),
     "mpirun   -f hostfile -n 4 -ppn 2 -genv OMP_NUM_THREADS=23 python3 train.py": (
         "the line of another launcher, for comparison", "tests/e2e/mpirun_lines.sh"),
     "scripts/quickstart": ("installs packages and builds the tree", "tests/clean_room/promises.sh"),
