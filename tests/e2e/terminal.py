@@ -21,7 +21,10 @@ class Terminal:
             if child == 0:
                 os.setpgid(0, 0)
                 os.execv(DTLAUNCH, [DTLAUNCH, *arguments])
-            os.setpgid(child, child)
+            try:
+                os.setpgid(child, child)
+            except PermissionError:  # it has done so itself, and is dtlaunch already
+                pass
             signal.signal(signal.SIGTTOU, signal.SIG_IGN)
             os.tcsetpgrp(0, child)
             while True:
