@@ -41,7 +41,6 @@ std::string repaired(std::string bytes) {
 // In two pieces, as sockets deliver. What it understood can be said again.
 void read_frames(const std::string& bytes) {
   FrameReader reader;
-  std::uint32_t sequence = 0;
   const std::size_t half = bytes.size() / 2;
   for (const std::string& piece : {bytes.substr(0, half), bytes.substr(half)}) {
     reader.feed(piece);
@@ -49,7 +48,6 @@ void read_frames(const std::string& bytes) {
       FrameReader again;
       again.feed(encode_frame(*message, 0));
       require(again.next().has_value(), "a message that cannot be said again");
-      ++sequence;
     }
   }
 }
