@@ -2,7 +2,7 @@
 """Does in folders what a container engine does with a Containerfile.
 
 usage: containerfile.py build FILE CONTEXT WORK --base IMAGE=FOLDER... [--lend FOLDER]
-       containerfile.py run WORK/image.json [--root FOLDER] [COMMAND...]
+       containerfile.py run [--root FOLDER] WORK/image.json [COMMAND...]
 
 build takes the steps one by one: a stage is a folder WORK/stage-N that begins as a copy of its base,
 RUN is a chroot in namespaces of its own (tests/clean_room/room.sh, with what may be lent there), COPY
