@@ -56,12 +56,18 @@ lend_from() { # FOLDER
   command -v ccache >/dev/null || return 0
   local program loader
   program=$(command -v ccache)
-  ldd "$program" | grep -oE '/[^ ]+' | xargs -I{} cp -L {} "$lent/bin/lib/"
+  ldd "$program" | grep -oE '/[^ ]+' | while read -r file; do lend_file "$file" "$lent/bin/lib/$(basename "$file")"; done
   loader=$(basename "$(readelf -p .interp "$program" | grep -oE '/lib[^ ]*')")
-  cp -L "$program" "$lent/bin/lib/ccache"
+  lend_file "$program" "$lent/bin/lib/ccache"
   printf '#!/bin/sh\nexec /lent/bin/lib/%s --library-path /lent/bin/lib /lent/bin/lib/ccache "$@"\n' \
-    "$loader" >"$lent/bin/compiler-cache"
-  chmod 755 "$lent/bin/compiler-cache"
+    "$loader" >"$lent/wrapper"
+  lend_file "$lent/wrapper" "$lent/bin/compiler-cache"
+}
+
+# At once, since another run's rooms may be using the one that is there.
+lend_file() { # FILE AS
+  install -m 755 "$1" "$2.$$"
+  mv -f "$2.$$" "$2"
 }
 
 # The variables of a room where a compiler cache is lent; SOURCE is the checkout's path in there.
