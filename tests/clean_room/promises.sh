@@ -43,7 +43,10 @@ readme_command() { # quickstart | test
 at() { # USER ROOM FOLDER COMMAND-LINE
   local variables=() user=$1 entering=(enter)
   mapfile -t variables < <(lent_variables "$3")
-  [ "$user" = root ] || { entering=(enter_as "$user") && variables+=(CCACHE_READONLY=1); }
+  if [ "$user" != root ]; then  # who may not write into the cache of this machine's user
+    entering=(enter_as "$user")
+    [ ${#variables[@]} = 0 ] || variables+=(CCACHE_READONLY=1 "CCACHE_TEMPDIR=/tmp/ccache.$user")
+  fi
   "${entering[@]}" "$2" "${variables[@]}" sh -c "cd \"\$1\" && $4" sh "$3"
 }
 
