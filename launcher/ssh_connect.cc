@@ -73,6 +73,13 @@ awaitable<std::shared_ptr<SshSession>> reach(asio::io_context& context,
   co_return session;
 }
 
+std::string hung_up_text(const std::string& how) {
+  return fmt::format(
+      "the server there hangs up before it greets ({}): sshd does so with too many logins at once "
+      "(its MaxStartups) and for a while after refused ones (PerSourcePenalties)",
+      how);
+}
+
 awaitable<void> exchange_keys(std::shared_ptr<SshSession> session,
                               std::shared_ptr<SshSettings> settings, bool* hung_up) {
   ssh_session handle = session->handle();
@@ -88,7 +95,9 @@ awaitable<void> exchange_keys(std::shared_ptr<SshSession> session,
     co_return;
   }
   *hung_up = !greeted(handle);
-  throw Error(Exit::kUnreachable, "cannot start agent", session->error_text(),
+  const bool by_server = *hung_up && settings->proxy_command.empty();
+  throw Error(Exit::kUnreachable, "cannot start agent",
+              by_server ? hung_up_text(session->error_text()) : session->error_text(),
               fmt::format("ssh {} true", settings->name));
 }
 

@@ -196,7 +196,9 @@ TEST_F(Unreachable, ServerThatHangsUpIsTriedFourTimes) {
     });
   };
   accept();
-  EXPECT_EQ(failure().status(), Exit::kUnreachable);
+  const Error error = failure();
+  EXPECT_EQ(error.status(), Exit::kUnreachable);
+  EXPECT_THAT(error.reason(), StartsWith("the server there hangs up before it greets ("));
   EXPECT_EQ(accepted, 4);
 }
 
