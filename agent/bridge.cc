@@ -24,7 +24,7 @@ constexpr std::int64_t kGreetingMs = 2000;  // of a service; a healthy one needs
 constexpr std::size_t kReadBytes = 64 << 10;
 
 // Reads what is there into text. False at the end of the stream.
-bool read_some(int fd, std::string& text) {
+bool take_some(int fd, std::string& text) {
   std::array<char, kReadBytes> buffer;
   const ssize_t size = ::read(fd, buffer.data(), buffer.size());
   if (size > 0) text.append(buffer.data(), static_cast<std::size_t>(size));
@@ -51,7 +51,7 @@ std::string read_greeting(int socket) {
     const std::int64_t left = deadline - boot_time_ms();
     pollfd waiting{socket, POLLIN, 0};
     if (left <= 0 || ::poll(&waiting, 1, static_cast<int>(left)) <= 0) return {};
-    if (!read_some(socket, received)) return {};
+    if (!take_some(socket, received)) return {};
   }
 }
 
@@ -91,9 +91,9 @@ void run_bridge(ServiceAgent agent, Fd input, Fd output) {
       if (end.events == 0) end.fd = -1;  // a hang-up would be told again and again
     }
     if (::poll(ends, 3, -1) < 0 && errno != EINTR) return;
-    if (ends[0].revents != 0 && !read_some(down.from, down.waiting)) down.ended = true;
+    if (ends[0].revents != 0 && !take_some(down.from, down.waiting)) down.ended = true;
     if ((ends[2].revents & (POLLIN | POLLHUP)) != 0 && up.wanted_input() != 0 &&
-        !read_some(socket, up.waiting)) {
+        !take_some(socket, up.waiting)) {
       up.ended = true;
     }
     if (!up.waiting.empty() && !write_some(up.to, up.waiting)) return;

@@ -33,7 +33,7 @@ namespace fs = std::filesystem;
 constexpr auto kKeptFor = std::chrono::hours(24 * 30);  // output of detached jobs that are over
 constexpr std::size_t kMaxEnvironment = 4 << 20;
 
-void say(const std::string& text) {
+void print_line(const std::string& text) {
   write_all(STDOUT_FILENO, text + "\n");
 }
 
@@ -145,12 +145,13 @@ void end_leftovers(const std::vector<Leftover>& leftovers) {
   }
   const std::int64_t hard = boot_time_ms() + std::chrono::milliseconds(kReapDeadline).count();
   for (const Leftover& each : leftovers) {
-    say(fmt::format("{} process {} ({}) of job {}", gone_by(each, hard) ? "ended" : "cannot kill",
-                    each.pid, trim(each.command), each.job));
+    print_line(fmt::format("{} process {} ({}) of job {}",
+                           gone_by(each, hard) ? "ended" : "cannot kill", each.pid,
+                           trim(each.command), each.job));
   }
 }
 
-// A launcher that was killed could not say so itself.
+// A launcher that was killed could not print_line so itself.
 void mark_as_lost(const JobRecord& record) {
   const std::string folder = kept_job_folder(record.job_id);
   for (const RecordFile& kept : read_records(folder)) {
@@ -166,8 +167,8 @@ void remove_records(const std::vector<RecordFile>& records) {
     if (is_running(file.record.process)) continue;
     if (file.record.role == "launcher") mark_as_lost(file.record);
     if (::unlink(file.path.c_str()) != 0) continue;
-    say(fmt::format("removed the record of job {} ({} {} is gone)", file.record.job_id,
-                    file.record.role, file.record.process.pid));
+    print_line(fmt::format("removed the record of job {} ({} {} is gone)", file.record.job_id,
+                           file.record.role, file.record.process.pid));
   }
 }
 
@@ -191,7 +192,7 @@ void remove_error_folders() {
   }
   for (const fs::path& path : left) {
     fs::remove_all(path, failed);
-    if (!failed) say("removed what a killed agent left: " + path.string());
+    if (!failed) print_line("removed what a killed agent left: " + path.string());
   }
 }
 
@@ -200,7 +201,7 @@ void remove_sockets() {
     for (const char* name : {kServiceSocket, "up.socket"}) {
       const std::string path = folder + "/" + name;
       if (::access(path.c_str(), F_OK) != 0 || connect_unix(path).valid()) continue;
-      if (::unlink(path.c_str()) == 0) say("removed " + path + ", where nobody listens");
+      if (::unlink(path.c_str()) == 0) print_line("removed " + path + ", where nobody listens");
     }
   }
 }
@@ -220,7 +221,7 @@ void remove_old_output() {
   }
   for (const fs::path& path : old) {
     fs::remove_all(path, failed);
-    if (!failed) say("removed the output of a job older than 30 days: " + path.string());
+    if (!failed) print_line("removed the output of a job older than 30 days: " + path.string());
   }
 }
 
@@ -234,7 +235,7 @@ Exit clean_up() {
   remove_error_folders();
   remove_sockets();
   remove_old_output();
-  say("end");
+  print_line("end");
   return Exit::kOk;
 }
 

@@ -35,7 +35,7 @@ class Facts {
   std::vector<Fact> facts_;
 };
 
-std::string first_line(const std::string& path) {
+std::string read_first_line(const std::string& path) {
   std::string line;
   std::ifstream file(path);
   std::getline(file, line);
@@ -106,7 +106,7 @@ void tell_cgroup(Facts& facts) {
 // The limits that ranks get: those of the guard, our one child, since we have raised our own.
 void tell_limits(Facts& facts) {
   const std::string children =
-      first_line("/proc/self/task/" + std::to_string(::getpid()) + "/children");
+      read_first_line("/proc/self/task/" + std::to_string(::getpid()) + "/children");
   const std::string guard(trim(children.substr(0, children.find(' '))));
   std::ifstream file("/proc/" + (guard.empty() ? std::string("self") : guard) + "/limits");
   const std::pair<const char*, const char*> wanted[] = {{"Max open files", "limit.nofile"},
@@ -152,12 +152,12 @@ void tell_cpu(Facts& facts) {
   std::set<std::string> governors;
   std::error_code failed;
   for (const auto& entry : std::filesystem::directory_iterator("/sys/devices/system/cpu", failed)) {
-    const std::string name = first_line(entry.path().string() + "/cpufreq/scaling_governor");
+    const std::string name = read_first_line(entry.path().string() + "/cpufreq/scaling_governor");
     if (!name.empty()) governors.insert(name);
   }
   facts.add("cpu.governor",
             join(std::vector<std::string>(governors.begin(), governors.end()), " "));
-  const std::string load = first_line("/proc/loadavg");
+  const std::string load = read_first_line("/proc/loadavg");
   facts.add("cpu.load", load.substr(0, load.find(' ')));
 }
 

@@ -23,7 +23,7 @@
 namespace dtl {
 namespace {
 
-void say(const std::string& text) {
+void print_text(const std::string& text) {
   write_all(STDOUT_FILENO, text);
 }
 
@@ -79,16 +79,16 @@ std::vector<Target> targets_of(const std::string& job_id) {
 }  // namespace
 
 void begin_answer() {
-  say(answer_line());
+  print_text(answer_line());
 }
 
 Exit list_jobs() {
   begin_answer();
   for (const RecordFile& file : all_records()) {
     const bool alive = is_running(file.record.process);
-    say(to_text(file.record) + (alive ? "alive yes\n\n" : "alive no\n\n"));
+    print_text(to_text(file.record) + (alive ? "alive yes\n\n" : "alive no\n\n"));
   }
-  say("end\n");
+  print_text("end\n");
   return Exit::kOk;
 }
 
@@ -111,10 +111,10 @@ Exit end_job(const std::string& job_id, int signal) {
     ::syscall(SYS_pidfd_send_signal, target.process.get(), sent, nullptr, 0);
     const bool ends = sent == SIGTERM || sent == SIGINT || sent == SIGKILL;
     const bool ended = ends && await_end(target.process);
-    say(fmt::format("{} {} {} {}\n", target.record.role, target.record.process.pid,
-                    signal_name(sent), ended ? "ended" : "sent"));
+    print_text(fmt::format("{} {} {} {}\n", target.record.role, target.record.process.pid,
+                           signal_name(sent), ended ? "ended" : "sent"));
   }
-  say("end\n");
+  print_text("end\n");
   return Exit::kOk;
 }
 

@@ -10,7 +10,6 @@
 #include "base/text.h"
 
 namespace dtl {
-namespace {
 
 std::string take_variable(const char* name) {
   const char* value = ::getenv(name);
@@ -18,8 +17,6 @@ std::string take_variable(const char* name) {
   ::unsetenv(name);
   return text;
 }
-
-}  // namespace
 
 Notifier::Notifier() {
   const std::string path = take_variable("NOTIFY_SOCKET");

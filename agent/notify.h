@@ -13,6 +13,9 @@
 
 namespace dtl {
 
+// What a variable says, "" without one; neither this process nor its children see it again.
+std::string take_variable(const char* name);
+
 class Notifier {
  public:
   // Reads NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID and removes them from the environment: they

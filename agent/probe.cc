@@ -17,7 +17,7 @@ using asio::ip::tcp;
 constexpr std::string_view kDone = "DONE\n";
 constexpr std::size_t kMaxLineBytes = 128;
 constexpr std::uint32_t kMaxPayloadBytes = 1 << 20;
-constexpr std::size_t kPieceBytes = 16384;
+constexpr std::size_t kProbePieceBytes = 16384;
 
 // For an operation that puts its error here instead of throwing.
 auto quietly(boost::system::error_code& error) {
@@ -168,7 +168,7 @@ awaitable<void> take_payload(tcp::socket& socket) {
   std::uint32_t left = 0;
   for (std::size_t i = 0; i < 4; ++i) left |= static_cast<std::uint32_t>(head[i]) << (8 * i);
   if (left > kMaxPayloadBytes) co_return;
-  std::string piece(kPieceBytes, '\0');
+  std::string piece(kProbePieceBytes, '\0');
   while (left > 0) {
     const std::size_t most = std::min<std::size_t>(left, piece.size());
     const std::size_t got =

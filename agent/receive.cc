@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kKeptVersions = 3;  // of each kind: one to go on with, two to go back to
 constexpr std::int64_t kMaxFileBytes = std::int64_t{1} << 30;
-constexpr std::size_t kPieceBytes = 256 << 10;
+constexpr std::size_t kReceivePieceBytes = 256 << 10;
 constexpr std::string_view kTemporary = ".new-";  // .new-RANDOM.PID.HOST
 
 struct PromisedFile {
@@ -83,7 +83,7 @@ void take_file(const std::string& folder, const PromisedFile& file) {
   const Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700));
   if (!fd.valid()) throw cannot_write(path);
   Sha256 sum;
-  std::string piece(kPieceBytes, '\0');
+  std::string piece(kReceivePieceBytes, '\0');
   for (std::size_t left = file.bytes; left > 0;) {
     const ssize_t got = ::read(STDIN_FILENO, piece.data(), std::min(left, piece.size()));
     if (got < 0 && errno == EINTR) continue;
@@ -116,7 +116,7 @@ bool is_abandoned(const std::string& name) {
 }
 
 // "" for 0.1.0-0123456789abcdef, "dttrain" for 0.1.0-0123456789abcdef-dttrain.
-std::string kind_of(const std::string& name) {
+std::string kind_in_name(const std::string& name) {
   const std::vector<std::string> parts = split(name, '-');
   return parts.size() > 2 ? parts.back() : "";
 }
@@ -133,7 +133,7 @@ void remove_old(const std::string& cache, const std::string& current) {
   for (const fs::directory_entry& entry : fs::directory_iterator(cache, ignored)) {
     const std::string name = entry.path().filename();
     if (is_abandoned(name)) fs::remove_all(entry.path(), ignored);
-    if (name[0] == '.' || name == current || kind_of(name) != kind_of(current)) continue;
+    if (name[0] == '.' || name == current || kind_in_name(name) != kind_in_name(current)) continue;
     if (fs::exists(entry.path() / "dtagent", ignored)) {
       versions.push_back({entry.path(), entry.last_write_time(ignored)});
     }

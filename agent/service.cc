@@ -28,13 +28,6 @@ namespace {
 
 constexpr std::size_t kMaxJobs = 1024;  // at once; a launcher beyond them is hung up on
 
-std::string take_variable(const char* name) {
-  const char* value = ::getenv(name);
-  const std::string text = value == nullptr ? "" : value;
-  ::unsetenv(name);
-  return text;
-}
-
 int socket_option(int fd, int option) {
   int value = -1;
   socklen_t size = sizeof value;

@@ -17,7 +17,7 @@ namespace {
 constexpr std::string_view kErrorVariable = "TORCHELASTIC_ERROR_FILE=";
 
 // The beginning of a small file; empty when it cannot be read.
-std::string read_some(const std::string& path, std::size_t most) {
+std::string read_up_to(const std::string& path, std::size_t most) {
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   std::string text(most, '\0');
   const ssize_t size = file.valid() ? ::read(file.get(), text.data(), text.size()) : 0;
@@ -64,12 +64,12 @@ Evidence Witness::about(std::uint32_t rank, bool killed) const {
   evidence.oom_kills = static_cast<std::uint32_t>(in_group > 0 ? in_group : killed ? on_node : 0);
   if (evidence.oom_kills > 0) evidence.memory_limit = read_cgroup_limits("").memory_bytes;
   // Longer than a message may be is no file of torch's.
-  if (!folder_.empty()) evidence.error_file = read_some(error_path(rank), kMaxOutputBytes);
+  if (!folder_.empty()) evidence.error_file = read_up_to(error_path(rank), kMaxOutputBytes);
   return evidence;
 }
 
 bool is_stopped(std::uint32_t pid) {
-  const std::string status = read_some("/proc/" + std::to_string(pid) + "/stat", 512);
+  const std::string status = read_up_to("/proc/" + std::to_string(pid) + "/stat", 512);
   const std::size_t name_end = status.rfind(')');  // the name may hold anything
   if (name_end == std::string::npos || name_end + 2 >= status.size()) return false;
   return status[name_end + 2] == 'T' || status[name_end + 2] == 't';

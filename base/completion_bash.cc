@@ -69,7 +69,7 @@ _@f@_words() {
 }
 )bash";
 
-constexpr std::string_view kValues = R"bash(
+constexpr std::string_view kBashValues = R"bash(
 _@f@_hosts() {
   local file=${hostfile/#~\//$HOME/}
   awk '@hosts@' "$file" "$HOME" </dev/null 2>/dev/null
@@ -191,7 +191,7 @@ _@f@_other_program() {
 }
 )bash";
 
-constexpr std::string_view kMain = R"bash(
+constexpr std::string_view kBashMain = R"bash(
 # How many words behind the one at $at belong to the option there.
 _@f@_skip() {
   skip=0
@@ -277,7 +277,7 @@ _@f@() {
 complete -F _@f@ @program@
 )bash";
 
-std::string names_branches(const Completion& completion) {
+std::string bash_names(const Completion& completion) {
   std::string text;
   for (const CompletedCommand& command : completion.commands) {
     std::vector<std::string> names;
@@ -298,10 +298,10 @@ std::string bash_completion(const Completion& completion) {
   }
   const bool jobs = uses(completion, Fill::kJob) || uses(completion, Fill::kRunningJob);
   std::string text(kReading);
-  text.append(kValues).append(kMain);
+  text.append(kBashValues).append(kBashMain);
   return fill_in(text, {{"f", function_name(completion.program)},
                         {"program", completion.program},
-                        {"names", names_branches(completion)},
+                        {"names", bash_names(completion)},
                         {"options", option_branches(completion)},
                         {"operands", operand_branches(completion)},
                         {"subcommands", join(subcommands, " ")},

@@ -34,7 +34,7 @@ function __@f@_operand
 end
 )fish";
 
-constexpr std::string_view kValues = R"fish(
+constexpr std::string_view kFishValues = R"fish(
 function __@f@_hosts
     awk '@hosts@' (string replace -r '^~/' "$HOME/" -- $argv[1]) $HOME </dev/null 2>/dev/null
 end
@@ -112,7 +112,7 @@ function __@f@_options
 end
 )fish";
 
-constexpr std::string_view kMain = R"fish(
+constexpr std::string_view kFishMain = R"fish(
 # How many words behind the option $argv[1] belong to it: takes, the next word.
 function __@f@_skip
     set -l attached no
@@ -244,7 +244,7 @@ std::string lines_of(const std::string& first, const CompletedValue& value) {
   return text + "\n";
 }
 
-std::string names_branches(const CompletedCommand& command) {
+std::string fish_names(const CompletedCommand& command) {
   std::string text = fmt::format("        case {}\n", quoted(command.name));
   for (const CompletedOption& option : command.options) {
     if (!option.offered) continue;
@@ -274,7 +274,7 @@ std::string fish_completion(const Completion& completion) {
   std::string names, options, operands;
   std::vector<std::string> commands, explanations;
   for (const CompletedCommand& command : completion.commands) {
-    names += names_branches(command);
+    names += fish_names(command);
     options += option_cases(command);
     operands += fmt::format("        case {}\n", quoted(command.name)) +
                 lines_of(command.operand_first ? "first" : "anywhere", command.operand);
@@ -284,7 +284,7 @@ std::string fish_completion(const Completion& completion) {
   }
   const bool jobs = uses(completion, Fill::kJob) || uses(completion, Fill::kRunningJob);
   std::string text(kTables);
-  text.append(kValues).append(kMain);
+  text.append(kFishValues).append(kFishMain);
   return fill_in(text, {{"f", function_name(completion.program)},
                         {"program", completion.program},
                         {"names", names},

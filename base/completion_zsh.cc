@@ -6,7 +6,7 @@
 namespace dtl {
 namespace {
 
-constexpr std::string_view kValues = R"zsh(#compdef @program@
+constexpr std::string_view kZshValues = R"zsh(#compdef @program@
 # Completion of @program@ for zsh, written by `@program@ --completion zsh`.
 
 # The options of a command with their explanations, in `names`.
@@ -92,7 +92,7 @@ _@f@_options() {
 }
 )zsh";
 
-constexpr std::string_view kMain = R"zsh(
+constexpr std::string_view kZshMain = R"zsh(
 # How many words behind the one at $at belong to the option there.
 _@f@_skip() {
   skip=0
@@ -188,7 +188,7 @@ std::string explained(const std::string& name, const std::string& help) {
   return shell_quoted(help.empty() ? name : fmt::format("{}:{}", name, help));
 }
 
-std::string names_branches(const Completion& completion) {
+std::string zsh_names(const Completion& completion) {
   std::string text;
   for (const CompletedCommand& command : completion.commands) {
     text += fmt::format("    {})\n      names=(\n", shell_quoted(command.name));
@@ -213,11 +213,11 @@ std::string zsh_completion(const Completion& completion) {
     explanations.push_back(explained(command.name, command.help));
   }
   const bool jobs = uses(completion, Fill::kJob) || uses(completion, Fill::kRunningJob);
-  std::string text(kValues);
-  text.append(kMain);
+  std::string text(kZshValues);
+  text.append(kZshMain);
   return fill_in(text, {{"f", function_name(completion.program)},
                         {"program", completion.program},
-                        {"names", names_branches(completion)},
+                        {"names", zsh_names(completion)},
                         {"options", option_branches(completion)},
                         {"operands", operand_branches(completion)},
                         {"commands", join(names, " ")},

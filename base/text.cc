@@ -71,6 +71,10 @@ std::string to_lower(std::string_view text) {
   return lower;
 }
 
+std::string plural(std::size_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
 std::string join(std::span<const std::string> pieces, std::string_view separator) {
   return fmt::format("{}", fmt::join(pieces.begin(), pieces.end(), separator));
 }

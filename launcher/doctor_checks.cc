@@ -183,10 +183,6 @@ std::string gibibytes(const Examination& host) {
   return fmt::format("{:.0f} GiB", bytes / (1 << 30));
 }
 
-std::string plural(std::size_t count, const char* noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
-
 std::string cores(const Examination& host) {
   std::set<int> packages, numa;
   for (const Core& core : host.facts->topology.cores) {

@@ -54,7 +54,7 @@ void settle(JobView& job) {
   }
 }
 
-std::string fit(const std::string& text, std::size_t width) {
+std::string fit_column(const std::string& text, std::size_t width) {
   return text.size() <= width ? text : text.substr(0, width - 1) + ">";
 }
 
@@ -131,8 +131,9 @@ std::string jobs_table(const std::vector<JobView>& jobs, std::int64_t now, int c
                                  "NODES", "RANKS", "AGE", "STATE", "COMMAND");
   for (const JobView& job : jobs) {
     text += fmt::format("{:<16} {:<12} {:>5} {:>5} {:>6} {:<10} {}\n", job.id,
-                        fit(job.launcher_host, 12), job.nodes, job.ranks, age_text(now - job.since),
-                        fit(job.state, 10), fit(job.command, room));
+                        fit_column(job.launcher_host, 12), job.nodes, job.ranks,
+                        age_text(now - job.since), fit_column(job.state, 10),
+                        fit_column(job.command, room));
   }
   return text;
 }

@@ -24,7 +24,7 @@
 namespace dtl {
 namespace {
 
-constexpr std::string_view kOptions = "Options";
+constexpr std::string_view kKeepOptions = "Options";
 constexpr int kDefaultIdleHours = 8;  // a working day
 
 }  // namespace
@@ -33,22 +33,22 @@ std::vector<Option> keep_options(const std::string& name) {
   std::vector<Option> table;
   if (name == "up") {
     table = {
-        {kOptions, {"-f", "-machinefile", "-hostfile"}, Takes::kValue, "FILE", "the hosts"},
-        {kOptions, {"-hosts"}, Takes::kValue, "LIST", "the hosts themselves: a,b,n[01-04]"},
-        {kOptions,
+        {kKeepOptions, {"-f", "-machinefile", "-hostfile"}, Takes::kValue, "FILE", "the hosts"},
+        {kKeepOptions, {"-hosts"}, Takes::kValue, "LIST", "the hosts themselves: a,b,n[01-04]"},
+        {kKeepOptions,
          {"--idle"},
          Takes::kValue,
          "HOURS",
          "end after this without a launch; default 8"},
-        {kOptions, {"--list"}, Takes::kNothing, "", "show which connections are kept now"},
-        {kOptions,
+        {kKeepOptions, {"--list"}, Takes::kNothing, "", "show which connections are kept now"},
+        {kKeepOptions,
          {"--accept-new-host-keys"},
          Takes::kNothing,
          "",
          "trust and remember hosts never seen before"},
     };
   }
-  table.push_back({kOptions, {"-h", "--help"}, Takes::kNothing, "", "this text"});
+  table.push_back({kKeepOptions, {"-h", "--help"}, Takes::kNothing, "", "this text"});
   return table;
 }
 

@@ -42,10 +42,10 @@ std::string with_value(std::string_view ours, const std::string& value) {
   return word;
 }
 
-class Reader {
+class WordReader {
  public:
-  Reader(std::span<const Option> table, const std::vector<std::string>& words,
-         std::string_view help, Foreign foreign)
+  WordReader(std::span<const Option> table, const std::vector<std::string>& words,
+             std::string_view help, Foreign foreign)
       : table_(table), words_(words), help_(help), foreign_(foreign) {}
 
   OptionWords read() {
@@ -206,7 +206,7 @@ std::string canonical_form(const GivenOption& given) {
 OptionWords read_option_words(std::span<const Option> table,
                               const std::vector<std::string>& arguments, std::string_view help,
                               Foreign foreign) {
-  return Reader(table, arguments, help, foreign).read();
+  return WordReader(table, arguments, help, foreign).read();
 }
 
 }  // namespace dtl

@@ -7,9 +7,9 @@
 namespace dtl {
 namespace {
 
-class Reader {
+class LineReader {
  public:
-  Reader(std::string_view text, const std::string& path) : text_(text), path_(path) {}
+  LineReader(std::string_view text, const std::string& path) : text_(text), path_(path) {}
 
   std::vector<FileLine> read() {
     while (at_ < text_.size()) read_line();
@@ -87,7 +87,7 @@ class Reader {
 }  // namespace
 
 std::vector<FileLine> read_program_lines(std::string_view text, const std::string& path) {
-  return Reader(text, path).read();
+  return LineReader(text, path).read();
 }
 
 }  // namespace dtl

@@ -18,26 +18,26 @@
 namespace dtl {
 namespace {
 
-constexpr std::string_view kOptions = "Options";
+constexpr std::string_view kPushOptions = "Options";
 constexpr const char* kHelp = "dtlaunch push --help";
 
 }  // namespace
 
 std::vector<Option> push_options() {
   return {
-      {kOptions,
+      {kPushOptions,
        {"-f", "-machinefile", "-hostfile"},
        Takes::kValue,
        "FILE",
        "the hosts, one per line"},
-      {kOptions, {"-hosts"}, Takes::kValue, "LIST", "the hosts themselves: a,b,n[01-04]"},
-      {kOptions, {"--remove"}, Takes::kNothing, "", "remove what was brought there instead"},
-      {kOptions,
+      {kPushOptions, {"-hosts"}, Takes::kValue, "LIST", "the hosts themselves: a,b,n[01-04]"},
+      {kPushOptions, {"--remove"}, Takes::kNothing, "", "remove what was brought there instead"},
+      {kPushOptions,
        {"--accept-new-host-keys"},
        Takes::kNothing,
        "",
        "trust and remember hosts never seen before"},
-      {kOptions, {"-h", "--help"}, Takes::kNothing, "", "this text"},
+      {kPushOptions, {"-h", "--help"}, Takes::kNothing, "", "this text"},
   };
 }
 

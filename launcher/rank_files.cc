@@ -11,7 +11,7 @@
 namespace dtl {
 namespace {
 
-int write_out(int fd, std::string_view bytes) {
+int write_whole(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t n = ::write(fd, bytes.data(), bytes.size());
     if (n < 0 && errno != EINTR) return errno;
@@ -37,7 +37,7 @@ std::optional<std::string> RankFiles::write(int rank, std::string_view bytes) {
   const auto named = paths_.find(rank);
   if (named == paths_.end()) return std::nullopt;
   File& file = files_[named->second];
-  const int problem = file.fd.valid() ? write_out(file.fd.get(), bytes) : 0;
+  const int problem = file.fd.valid() ? write_whole(file.fd.get(), bytes) : 0;
   return problem == 0 ? std::nullopt : complain(named->second, file, problem);
 }
 

@@ -17,7 +17,7 @@ namespace dtl {
 namespace {
 
 // In order, as a reader expects it.
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 double seconds(Time time) {
   return static_cast<double>(time.count()) / 1000;
@@ -46,8 +46,8 @@ const char* phase_name(RankPhase phase) {
   return "?";
 }
 
-Json environment_json(const std::vector<std::string>& environment) {
-  Json variables = Json::object();
+OrderedJson environment_json(const std::vector<std::string>& environment) {
+  OrderedJson variables = OrderedJson::object();
   for (const std::string& entry : environment) {
     const std::size_t equals = entry.find('=');
     const std::string name = entry.substr(0, equals);
@@ -57,8 +57,8 @@ Json environment_json(const std::vector<std::string>& environment) {
   return variables;
 }
 
-Json rank_json(const RankPlan& planned, const NodePlan& node, const RankState& state) {
-  Json rank;
+OrderedJson rank_json(const RankPlan& planned, const NodePlan& node, const RankState& state) {
+  OrderedJson rank;
   rank["rank"] = planned.rank;
   rank["host"] = node.host_name;
   rank["local_rank"] = planned.local_rank;
@@ -84,7 +84,7 @@ Json rank_json(const RankPlan& planned, const NodePlan& node, const RankState& s
 }
 
 // What runs where `a : b` gave more than one program: each with its ranks, "0-3".
-Json programs_json(const JobPlan& plan) {
+OrderedJson programs_json(const JobPlan& plan) {
   std::map<int, std::pair<const RankPlan*, std::vector<int>>> programs;
   for (const NodePlan& node : plan.nodes) {
     for (const RankPlan& rank : node.ranks) {
@@ -93,7 +93,7 @@ Json programs_json(const JobPlan& plan) {
       ranks.push_back(rank.rank);
     }
   }
-  Json json = Json::array();
+  OrderedJson json = OrderedJson::array();
   for (auto& [index, program] : programs) {
     auto& [first, ranks] = program;
     std::sort(ranks.begin(), ranks.end());
@@ -104,13 +104,13 @@ Json programs_json(const JobPlan& plan) {
   return json;
 }
 
-Json plan_json(const JobPlan& plan) {
-  Json json;
+OrderedJson plan_json(const JobPlan& plan) {
+  OrderedJson json;
   json["job_id"] = plan.job_id;
   json["world_size"] = plan.world_size;
   json["master_address"] = plan.master_address;
   json["master_port"] = plan.master_port;
-  json["nodes"] = Json::array();
+  json["nodes"] = OrderedJson::array();
   for (const NodePlan& node : plan.nodes) {
     json["nodes"].push_back({{"host", node.host_name},
                              {"address", node.address},
@@ -126,11 +126,11 @@ Json plan_json(const JobPlan& plan) {
 }
 
 // Every host, also one that has not come up; times since dtlaunch was started.
-Json hosts_json(const SessionResult& result) {
-  Json hosts = Json::array();
+OrderedJson hosts_json(const SessionResult& result) {
+  OrderedJson hosts = OrderedJson::array();
   for (std::size_t i = 0; i < result.hosts.size(); ++i) {
     const NodeState& state = result.job.nodes[i];
-    Json host;
+    OrderedJson host;
     host["host"] = result.hosts[i].name;
     if (state.up) host["up_s"] = seconds(*state.up);
     if (state.finished) host["finished_s"] = seconds(*state.finished);
@@ -139,9 +139,9 @@ Json hosts_json(const SessionResult& result) {
   return hosts;
 }
 
-Json outcome_json(const SessionResult& result) {
+OrderedJson outcome_json(const SessionResult& result) {
   const Outcome& outcome = *result.job.outcome;
-  Json json;
+  OrderedJson json;
   json["exit_status"] = outcome.exit_status;
   json["cause"] = cause_name(outcome.cause);
   json["by"] = outcome.rank >= 0 ? "rank" : outcome.node >= 0 ? "node" : "dtlaunch";
@@ -153,8 +153,8 @@ Json outcome_json(const SessionResult& result) {
   return json;
 }
 
-Json versions_json(const SessionResult& result) {
-  Json json;
+OrderedJson versions_json(const SessionResult& result) {
+  OrderedJson json;
   json["dtlaunch"] = DTL_VERSION;
   json["protocol"] = kProtocol;
   for (std::size_t i = 0; i < result.hosts.size(); ++i) {
@@ -210,11 +210,11 @@ CardFacts card_facts(const SessionResult& result) {
 }
 
 std::string report_json(const SessionResult& result) {
-  Json report;
+  OrderedJson report;
   report["began"] = utc_text(result.began);
   report["outcome"] = outcome_json(result);
   report["versions"] = versions_json(result);
-  Json& times = report["seconds"];
+  OrderedJson& times = report["seconds"];
   for (std::size_t i = 0; i < result.phases.size(); ++i) {
     const Time end = i + 1 < result.phases.size() ? result.phases[i + 1].began : result.ended;
     const PhaseTime& phase = result.phases[i];
@@ -223,7 +223,7 @@ std::string report_json(const SessionResult& result) {
   times["total"] = seconds(result.ended);
   report["hosts"] = hosts_json(result);
   report["network"] = result.network;
-  report["ranks"] = Json::array();
+  report["ranks"] = OrderedJson::array();
   if (result.plan) {
     for (const NodePlan& node : result.plan->nodes) {
       for (const RankPlan& rank : node.ranks) {
@@ -236,7 +236,7 @@ std::string report_json(const SessionResult& result) {
   report["messages"] = result.messages;
   report["dropped_output_bytes"] = result.dropped_bytes;
   // What programs and users write need not be UTF-8.
-  return report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return report.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
 
 }  // namespace dtl

@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kSshPort = 22;
 
-using Key = std::unique_ptr<ssh_key_struct, decltype(&ssh_key_free)>;
+using HostKey = std::unique_ptr<ssh_key_struct, decltype(&ssh_key_free)>;
 using Entry = std::unique_ptr<ssh_knownhosts_entry, decltype(&ssh_knownhosts_entry_free)>;
 
 std::string fingerprint_of(ssh_key key) {
@@ -127,7 +127,7 @@ void check_host_key(SshSession& session, const SshSettings& settings, bool accep
   if (ssh_get_server_publickey(session.handle(), &raw) != SSH_OK) {
     throw Error(Exit::kAuth, "cannot start agent", "the server shows no host key");
   }
-  const Key key(raw, &ssh_key_free);
+  const HostKey key(raw, &ssh_key_free);
   const std::string fingerprint = fingerprint_of(key.get());
   const std::string type = ssh_key_type_to_char(ssh_key_type(key.get()));
   const HostKeyVerdict verdict =

@@ -22,12 +22,12 @@ namespace {
 constexpr std::chrono::seconds kAgentDeadline{3};  // ssh-agent answers in milliseconds
 constexpr const char* kAttempted = "cannot start agent";
 
-using Key = std::shared_ptr<ssh_key_struct>;  // shared with the worker that loads it
+using LoginKey = std::shared_ptr<ssh_key_struct>;  // shared with the worker that loads it
 
 struct Keys {
-  std::vector<std::pair<std::string, Key>> usable;  // with the file's name
-  std::vector<std::string> unusable;                // "FILE (reason)"
-  std::string locked;                               // the first file that needs a passphrase
+  std::vector<std::pair<std::string, LoginKey>> usable;  // with the file's name
+  std::vector<std::string> unusable;                     // "FILE (reason)"
+  std::string locked;                                    // the first file that needs a passphrase
 };
 
 int no_passphrase(const char*, char*, std::size_t, int, int, void*) {
@@ -63,7 +63,7 @@ void load_key(const std::string& path, Keys& keys) {
       keys.unusable.push_back(path + " (not a private key)");
       return;
     }
-    keys.usable.emplace_back(path, Key(key, &ssh_key_free));
+    keys.usable.emplace_back(path, LoginKey(key, &ssh_key_free));
   }
 }
 

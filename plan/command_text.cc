@@ -43,7 +43,7 @@ void mask_values(std::string& text, const std::vector<std::string>& secrets) {
   }
 }
 
-std::string quoted(const std::string& text) {
+std::string shell_quoted(const std::string& text) {
   constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%^";
   if (!text.empty() && text.find_first_not_of(kPlain) == std::string::npos) return text;
@@ -83,7 +83,7 @@ std::vector<std::string> masked_arguments(std::span<const std::string> arguments
 std::vector<std::string> shown_arguments(std::span<const std::string> arguments,
                                          std::span<const std::string> environment) {
   std::vector<std::string> shown = masked_arguments(arguments, environment);
-  for (std::string& text : shown) text = quoted(text);
+  for (std::string& text : shown) text = shell_quoted(text);
   return shown;
 }
 

@@ -12,7 +12,7 @@
 namespace dtl {
 namespace {
 
-constexpr int kMaxCpu = 1 << 20;  // bounds the memory that a typed list can ask for
+constexpr int kHighestCpu = 1 << 20;  // bounds the memory that a typed list can ask for
 
 void drop_trailing_zeros(std::vector<std::uint64_t>& words) {
   while (!words.empty() && words.back() == 0) words.pop_back();
@@ -35,9 +35,9 @@ CpuSet CpuSet::parse_list(std::string_view text) {
   if (trim(text).empty()) return set;
   for (const std::string& piece : split(trim(text), ',')) {
     const std::size_t dash = piece.find('-');
-    const auto low = parse_integer(piece.substr(0, dash), 0, kMaxCpu);
+    const auto low = parse_integer(piece.substr(0, dash), 0, kHighestCpu);
     const auto high =
-        dash == std::string::npos ? low : parse_integer(piece.substr(dash + 1), 0, kMaxCpu);
+        dash == std::string::npos ? low : parse_integer(piece.substr(dash + 1), 0, kHighestCpu);
     if (!low || !high || *high < *low) throw bad_list(text, piece);
     for (std::int64_t cpu = *low; cpu <= *high; ++cpu) set.add(static_cast<int>(cpu));
   }

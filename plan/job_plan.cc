@@ -26,10 +26,6 @@ bool is_loopback(const std::string& address) {
   return address.starts_with("127.") || address == "::1" || address == "localhost";
 }
 
-std::string plural(std::size_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
-
 // OMP_NUM_THREADS of -genv, else [pinning] threads; the other thread variables follow it.
 std::optional<int> threads_asked_for(std::optional<int> threads, const Variables& set) {
   for (const auto& [name, value] : set) {

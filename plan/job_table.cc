@@ -45,10 +45,6 @@ std::string endpoint(const JobPlan& plan) {
               : fmt::format("{}:{}", plan.master_address, plan.master_port);
 }
 
-std::string plural(std::size_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
-
 // "4-31", and what is kept for communication.
 std::string cpus_text(const RankPlan& rank, std::size_t indent, std::size_t width) {
   if (rank.cpus.empty()) return "not pinned";

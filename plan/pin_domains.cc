@@ -12,10 +12,6 @@
 namespace dtl {
 namespace {
 
-std::string numbered(std::size_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
-
 class Applied {
  public:
   Applied(const PinRequest& request, const NodeTopology& topology, int local_size, int threads,
@@ -90,11 +86,11 @@ class Applied {
     }
     if (ranks_ > given) {
       domains_.warnings.push_back(
-          left.empty() ? fmt::format("{} for {}: some share one", numbered(given, "mask"),
-                                     numbered(ranks_, "rank"))
-                       : fmt::format("{} for {}: local rank {} gets the leftover CPUs {}",
-                                     numbered(given, "mask"), numbered(ranks_, "rank"), given,
-                                     left.to_list()));
+          left.empty()
+              ? fmt::format("{} for {}: some share one", plural(given, "mask"),
+                            plural(ranks_, "rank"))
+              : fmt::format("{} for {}: local rank {} gets the leftover CPUs {}",
+                            plural(given, "mask"), plural(ranks_, "rank"), given, left.to_list()));
     }
   }
 
@@ -195,7 +191,7 @@ class Applied {
     domains_.of_rank.resize(ranks_);
     if (given < ranks_) {
       domains_.warnings.push_back(fmt::format("{} for {}: local ranks from {} on are not pinned",
-                                              numbered(given, "CPU set"), numbered(ranks_, "rank"),
+                                              plural(given, "CPU set"), plural(ranks_, "rank"),
                                               given));
     }
   }

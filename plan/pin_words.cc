@@ -9,7 +9,7 @@
 namespace dtl {
 namespace {
 
-constexpr int kMaxCpu = 65535;
+constexpr int kMaxPinnedCpu = 65535;
 constexpr std::size_t kMaxListedCpus = 65536;
 
 int hex_digit(char c) {
@@ -25,7 +25,7 @@ CpuSet parse_mask(const PinText& source, const std::string& piece) {
   CpuSet mask;
   for (std::size_t i = 0; i < digits.size(); ++i) {
     const int digit = hex_digit(digits[digits.size() - 1 - i]);
-    if (digit < 0 || i * 4 + 3 > static_cast<std::size_t>(kMaxCpu)) {
+    if (digit < 0 || i * 4 + 3 > static_cast<std::size_t>(kMaxPinnedCpu)) {
       throw source.bad(piece, "is no hexadecimal mask");
     }
     for (int bit = 0; bit < 4; ++bit) {
@@ -93,8 +93,8 @@ std::optional<bool> pin_switch(std::string_view word) {
 }
 
 int pin_count(const PinText& source, std::string_view word) {
-  const auto number = parse_integer(word, 1, kMaxCpu + 1);
-  if (!number) throw source.bad(word, fmt::format("is no number from 1 to {}", kMaxCpu + 1));
+  const auto number = parse_integer(word, 1, kMaxPinnedCpu + 1);
+  if (!number) throw source.bad(word, fmt::format("is no number from 1 to {}", kMaxPinnedCpu + 1));
   return static_cast<int>(*number);
 }
 
@@ -114,9 +114,9 @@ std::vector<int> parse_cpu_numbers(const PinText& source, std::string_view text)
   for (const std::string& piece : split(text, ',')) {
     const std::string range(trim(piece));
     const std::size_t dash = range.find('-');
-    const auto low = parse_integer(range.substr(0, dash), 0, kMaxCpu);
+    const auto low = parse_integer(range.substr(0, dash), 0, kMaxPinnedCpu);
     const auto high =
-        dash == std::string::npos ? low : parse_integer(range.substr(dash + 1), 0, kMaxCpu);
+        dash == std::string::npos ? low : parse_integer(range.substr(dash + 1), 0, kMaxPinnedCpu);
     if (!low || !high || *high < *low) throw source.bad(range, "is neither a CPU nor a range");
     for (auto cpu = *low; cpu <= *high; ++cpu) cpus.push_back(static_cast<int>(cpu));
     if (cpus.size() > kMaxListedCpus) throw source.bad(range, "makes the list too long");

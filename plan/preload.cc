@@ -43,7 +43,7 @@ const Known& known(Preload preload) {
 }
 
 // What ranks of `program` will find in the variable.
-std::string value_of(const Request& request, const Program& program, std::string_view name) {
+std::string value_for(const Request& request, const Program& program, std::string_view name) {
   std::string value;
   const Variables& inherited = program.inherited ? *program.inherited : request.inherited;
   for (const Variables* each : {&inherited, &request.set, &program.set}) {
@@ -154,7 +154,7 @@ class PreloadMaker {
 
   void make_rank(const NodePlan& node, RankPlan& rank) {
     const Program& program = request_.programs[static_cast<std::size_t>(rank.program)];
-    const std::string given = value_of(request_, program, "LD_PRELOAD");
+    const std::string given = value_for(request_, program, "LD_PRELOAD");
     std::vector<std::string> entries;
     for (const Preload preload : request_.preload) add_once(entries, library(node, preload));
     for (const std::string& entry : entries_of(given)) {
@@ -215,15 +215,15 @@ LibraryQuestion libraries_to_find(const Request& request) {
       add_once(question.libraries, library);
   }
   for (const Program& program : request.programs) {
-    for (const std::string& entry : entries_of(value_of(request, program, "LD_PRELOAD"))) {
+    for (const std::string& entry : entries_of(value_for(request, program, "LD_PRELOAD"))) {
       if (const auto file = file_of(entry, program.working_directory))
         add_once(question.files, *file);
     }
-    for (const std::string& folder : split(value_of(request, program, "LD_LIBRARY_PATH"), ':')) {
+    for (const std::string& folder : split(value_for(request, program, "LD_LIBRARY_PATH"), ':')) {
       if (folder.starts_with('/')) add_once(question.folders, folder);
     }
     for (const char* prefix : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
-      const std::string value = value_of(request, program, prefix);
+      const std::string value = value_for(request, program, prefix);
       if (value.starts_with('/')) add_once(question.folders, value + "/lib");
     }
   }

@@ -206,7 +206,6 @@ int Comm::submit(Request request, int wire, dt_work* work) {
 }
 
 int Comm::wait(dt_work work, int timeout_ms) {
-  using Clock = std::chrono::steady_clock;
   if (!engine_) return board_.wait(work, timeout_ms);
   const Board::User user(board_);
   const auto deadline = timeout_ms < 0 ? Clock::time_point::max()

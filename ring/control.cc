@@ -11,14 +11,14 @@
 namespace dtl::ring {
 namespace {
 
-struct FrameHead {
+struct ControlHead {
   std::uint32_t kind, text_bytes;
   std::int32_t status, rank;
   std::uint64_t completed;
 };
-static_assert(sizeof(FrameHead) == 24);
+static_assert(sizeof(ControlHead) == 24);
 
-bool is_acceptable(const FrameHead& head) {
+bool is_acceptable(const ControlHead& head) {
   switch (static_cast<FrameKind>(head.kind)) {
     case FrameKind::kTable:
     case FrameKind::kNodes:
@@ -40,9 +40,9 @@ std::string encode(const Frame& frame) {
   const bool is_table = frame.kind == FrameKind::kTable || frame.kind == FrameKind::kNodes;
   const std::size_t limit = is_table ? kMaxTableText : kMaxFrameText;
   const std::size_t text_bytes = std::min(frame.text.size(), limit);
-  const FrameHead head{static_cast<std::uint32_t>(frame.kind),
-                       static_cast<std::uint32_t>(text_bytes), frame.status, frame.rank,
-                       frame.completed};
+  const ControlHead head{static_cast<std::uint32_t>(frame.kind),
+                         static_cast<std::uint32_t>(text_bytes), frame.status, frame.rank,
+                         frame.completed};
   std::string bytes(sizeof head, '\0');
   std::memcpy(bytes.data(), &head, sizeof head);
   return bytes.append(frame.text, 0, text_bytes);
@@ -50,7 +50,7 @@ std::string encode(const Frame& frame) {
 
 bool FrameReader::take_frames(std::vector<Frame>& frames) {
   std::size_t at = 0;
-  FrameHead head;
+  ControlHead head;
   while (buffer_.size() - at >= sizeof head) {
     std::memcpy(&head, buffer_.data() + at, sizeof head);
     if (!is_acceptable(head)) return false;

@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kAtOnce = 32;  // connections that this rank opens at the same time
 constexpr unsigned kLaneBits = 8;    // of Hello::lane
 
-Lane lane_of(std::uint32_t field) {
+Lane lane_in(std::uint32_t field) {
   return static_cast<Lane>(field & ((1U << kLaneBits) - 1));
 }
 
@@ -108,7 +108,7 @@ void Meeting::link_up() {
         continue;
       }
       links_.links[static_cast<std::size_t>(it->to())]->add_stream(
-          lane_of(it->lane()), it->lane() >> kLaneBits, std::move(fd));
+          lane_in(it->lane()), it->lane() >> kLaneBits, std::move(fd));
       it = connectors.erase(it);
     }
     std::vector<int> missing;
@@ -133,7 +133,7 @@ void Meeting::admit_data(Caller caller) {
   const int from = caller.hello.from;
   if (from <= identity_.rank || from >= identity_.world) return;
   const auto& link = links_.links[static_cast<std::size_t>(from)];
-  const Lane lane = lane_of(caller.hello.lane);
+  const Lane lane = lane_in(caller.hello.lane);
   const std::uint32_t number = caller.hello.lane >> kLaneBits;
   if (static_cast<std::size_t>(lane) >= kLanes) return;
   const std::size_t most = lane == Lane::kBulk ? links_.settings.streams : 1;

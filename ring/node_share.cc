@@ -24,7 +24,7 @@
 namespace dtl::ring {
 namespace {
 
-struct Address {
+struct ShareAddress {
   std::int32_t pid = 0, memory = -1, wake = -1, reserved = 0;
   std::byte token[kTokenBytes] = {};
 };
@@ -94,7 +94,7 @@ NodeShare::NodeShare(int max_local) : layout_(max_local), wake_(make_pipe()) {
 NodeShare::~NodeShare() = default;
 
 std::string NodeShare::address() const {
-  Address address{
+  ShareAddress address{
       static_cast<std::int32_t>(::getpid()), memory_.get(), wake_.write_end.get(), 0, {}};
   std::memcpy(address.token, token_.data(), kTokenBytes);
   return {reinterpret_cast<const char*>(&address), sizeof address};
@@ -114,7 +114,7 @@ std::string NodeShare::open(int own, const std::vector<std::string>& addresses) 
 
 // Empty, or why its memory cannot be read.
 std::string NodeShare::open_peer(const std::string& text, Peer& peer) const {
-  Address address;
+  ShareAddress address;
   if (text.size() != sizeof address) return "a rank of this node has no shared memory";
   std::memcpy(&address, text.data(), sizeof address);
   const auto refuse = [&](const char* what) {

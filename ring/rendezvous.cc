@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kTick_ms = 20;  // deadlines are looked at this often while nothing arrives
 // Rank 0 knows who is missing, so the others wait a little longer for it to say so.
-constexpr auto kVerdictDelay = std::chrono::seconds(2);
+constexpr auto kLeaderVerdictDelay = std::chrono::seconds(2);
 constexpr int kBacklog = 1024;  // connections that come at the same moment
 
 }  // namespace
@@ -229,7 +229,7 @@ void Meeting::fail_all(const CommError& error) {
 }
 
 void Meeting::check_deadline(const std::string& what, const std::vector<int>& missing) {
-  const auto patience = leads() ? Clock::duration::zero() : Clock::duration(kVerdictDelay);
+  const auto patience = leads() ? Clock::duration::zero() : Clock::duration(kLeaderVerdictDelay);
   if (Clock::now() < deadline_ + patience) return;
   std::vector<std::string> names;
   for (const int rank : missing) names.push_back(name(rank));

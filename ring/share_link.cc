@@ -14,7 +14,7 @@
 namespace dtl::ring {
 namespace {
 
-constexpr int kFramesPerStep = 8;               // of one lane, before the others have their turn
+constexpr int kFramesPerLane = 8;               // of one lane, before the others have their turn
 constexpr std::size_t kWorthReading = 4 << 10;  // of memory that peers see
 constexpr Lane kAllLanes[] = {Lane::kSmall, Lane::kBulk, Lane::kPair};
 
@@ -142,7 +142,7 @@ bool ShareLink::take_frames(Lane lane, Way& way, Sink& sink) {
     return true;
   }
   bool moved = false;
-  for (int i = 0; i < kFramesPerStep && way.consumed < way.seen_produced; ++i) {
+  for (int i = 0; i < kFramesPerLane && way.consumed < way.seen_produced; ++i) {
     // A copy, so that what was checked is what is used.
     const Slot slot = share_.layout_.slot(
         peer_.segment.data(), static_cast<std::size_t>(share_.own_), lane, way.consumed);

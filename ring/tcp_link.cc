@@ -10,7 +10,7 @@
 namespace dtl::ring {
 namespace {
 
-constexpr int kFramesPerStep = 4;  // of one stream, before the others have their turn
+constexpr int kFramesPerStream = 4;  // of one stream, before the others have their turn
 
 std::size_t head_bytes(const FrameHead& head) {
   return sizeof head + (head.has_operation != 0 ? sizeof(OperationHeader) : 0);
@@ -124,7 +124,7 @@ bool TcpLink::push(Stream& stream, Sink& sink) {
 
 bool TcpLink::pull(Stream& stream, Sink& sink) {
   bool moved = false;
-  for (int frames = 0; frames < kFramesPerStep && stream.is_heard;) {
+  for (int frames = 0; frames < kFramesPerStream && stream.is_heard;) {
     if (!stream.has_head) {
       if (read_head(stream)) continue;
       if (!stream.readable || !read_ahead(stream, sink)) return moved;

@@ -14,7 +14,7 @@
 namespace dtl::trainer {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr std::size_t kMaxBytes = 1 << 20;  // a hundred options take 5 kB
 
@@ -29,19 +29,19 @@ std::string option_name(std::string key) {
 }
 
 // "[json.exception.parse_error.101] parse error at line 2, column 3: syntax error ..."
-std::string reason_of(const Json::exception& error) {
+std::string reason_of(const OrderedJson::exception& error) {
   const std::string text = error.what();
   const std::size_t end = text.find("] ");
   return end == text.npos ? text : text.substr(end + 2);
 }
 
-std::string value_of(const std::string& path, const std::string& key, const Json& value) {
+std::string value_of(const std::string& path, const std::string& key, const OrderedJson& value) {
   if (value.is_null()) return "";
   if (value.is_string()) return value.get<std::string>();
   if (value.is_boolean() || value.is_number()) return value.dump();
   if (value.is_array()) {
     std::vector<std::string> texts;
-    for (const Json& item : value) {
+    for (const OrderedJson& item : value) {
       if (!item.is_string()) refuse(path, fmt::format("\"{}\" is not a list of texts", key));
       texts.push_back(item.get<std::string>());
     }
@@ -52,10 +52,10 @@ std::string value_of(const std::string& path, const std::string& key, const Json
 
 std::vector<FileArgument> read_json(const std::string& path, const std::string& text) {
   if (nests_too_deep(text)) refuse(path, kNestsTooDeep);
-  Json root;
+  OrderedJson root;
   try {
-    root = Json::parse(text);
-  } catch (const Json::exception& error) {
+    root = OrderedJson::parse(text);
+  } catch (const OrderedJson::exception& error) {
     refuse(path, reason_of(error));
   }
   if (!root.is_object()) refuse(path, "not a JSON object {\"option\": value, ...}");

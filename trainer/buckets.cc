@@ -16,7 +16,8 @@ namespace {
 // over of a tensor leaves, too, unless it is so small that the latency of a ring would count: the
 // network may have nothing else to do until the next is complete.
 constexpr std::int64_t kBucket = 1 << 20, kLeastBucket = 1 << 18;
-constexpr std::int64_t kPiece = 1 << 15;  // 128 KiB: a task of a few us, where squares are summed
+constexpr std::int64_t kSquaresPiece =
+    1 << 15;  // 128 KiB: a task of a few us, where squares are summed
 
 }  // namespace
 
@@ -73,13 +74,13 @@ void Buckets::done(std::int64_t offset) {
 }
 
 void Buckets::add_squares(const Bucket& bucket) {
-  const std::int64_t pieces = (bucket.end - bucket.begin + kPiece - 1) / kPiece;
+  const std::int64_t pieces = (bucket.end - bucket.begin + kSquaresPiece - 1) / kSquaresPiece;
   const std::size_t first = squares_.size();
   squares_.resize(first + static_cast<std::size_t>(pieces));
   pool_.run(pieces, bucket.end - bucket.begin, [&](std::int64_t piece, int) {
-    const std::int64_t begin = bucket.begin + piece * kPiece;
-    squares_[first + static_cast<std::size_t>(piece)] =
-        optimizer_kernels().sum_squares(std::min(kPiece, bucket.end - begin), gradients_ + begin);
+    const std::int64_t begin = bucket.begin + piece * kSquaresPiece;
+    squares_[first + static_cast<std::size_t>(piece)] = optimizer_kernels().sum_squares(
+        std::min(kSquaresPiece, bucket.end - begin), gradients_ + begin);
   });
 }
 

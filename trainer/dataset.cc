@@ -27,7 +27,7 @@ struct Columns {
   std::vector<int> texts = {};
 };
 
-[[noreturn]] void fail(const std::string& place, const std::string& reason) {
+[[noreturn]] void refuse_field(const std::string& place, const std::string& reason) {
   throw Error(Exit::kBadInput, place + ": cannot read this row", reason);
 }
 
@@ -86,7 +86,7 @@ Columns choose_columns(const std::string& path, const std::vector<std::string>& 
 void read_label(const std::string& path, const std::string& field, const DatasetOptions& options,
                 TextExample& example) {
   const auto refuse = [&](const std::string& reason) {
-    fail(row_place(path, example.line, example.element), reason);
+    refuse_field(row_place(path, example.line, example.element), reason);
   };
   example.label = field;
   if (options.problem == Problem::kMultiLabel) {
@@ -119,8 +119,8 @@ TextDataset from_rows(const std::string& path, RowReader& rows, const DatasetOpt
       (options.limit < 0 || static_cast<std::int64_t>(dataset.examples.size()) < options.limit) &&
       rows.next(row)) {
     if (row.size() != header.size()) {
-      fail(row_place(path, rows.line(), rows.element()),
-           fmt::format("it has {} fields, the header has {}", row.size(), header.size()));
+      refuse_field(row_place(path, rows.line(), rows.element()),
+                   fmt::format("it has {} fields, the header has {}", row.size(), header.size()));
     }
     const auto field = [&](int column) -> const std::string& {
       return row[static_cast<std::size_t>(column)];

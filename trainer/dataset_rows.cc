@@ -14,11 +14,11 @@
 namespace dtl::trainer {
 namespace {
 
-[[noreturn]] void fail(const std::string& place, const std::string& reason) {
+[[noreturn]] void refuse_row(const std::string& place, const std::string& reason) {
   throw Error(Exit::kBadInput, place + ": cannot read this row", reason);
 }
-[[noreturn]] void fail(const std::string& path, int line, const std::string& reason) {
-  fail(row_place(path, line, 0), reason);
+[[noreturn]] void refuse_row(const std::string& path, int line, const std::string& reason) {
+  refuse_row(row_place(path, line, 0), reason);
 }
 
 // The bytes of a file, line by line.
@@ -39,9 +39,9 @@ class Lines {
     ++number_;
     const std::size_t broken = find_invalid_utf8(line);
     if (broken != std::string_view::npos) {
-      fail(path_, number_, fmt::format("byte {} of the line is not UTF-8", broken + 1));
+      refuse_row(path_, number_, fmt::format("byte {} of the line is not UTF-8", broken + 1));
     }
-    if (line.find('\0') != std::string_view::npos) fail(path_, number_, "it has a NUL byte");
+    if (line.find('\0') != std::string_view::npos) refuse_row(path_, number_, "it has a NUL byte");
     return line;
   }
 
@@ -116,7 +116,7 @@ class CsvRows : public RowReader {
       field += rest.substr(0, quote);
       if (quote == std::string_view::npos) {
         const auto line = lines_.next();
-        if (!line) fail(lines_.path(), first_line_, "a quoted field has no end");
+        if (!line) refuse_row(lines_.path(), first_line_, "a quoted field has no end");
         field += '\n';
         rest = *line;
         continue;
@@ -127,7 +127,7 @@ class CsvRows : public RowReader {
       rest.remove_prefix(1);
     }
     if (!rest.empty() && rest[0] != ',') {
-      fail(lines_.path(), lines_.number(), "text follows the closing quote of a field");
+      refuse_row(lines_.path(), lines_.number(), "text follows the closing quote of a field");
     }
     return field;
   }
@@ -165,7 +165,7 @@ class JsonRows : public RowReader {
   using Json = nlohmann::ordered_json;
 
   [[noreturn]] void fail_here(const std::string& reason) const {
-    fail(row_place(lines_.path(), line(), element()), reason);
+    refuse_row(row_place(lines_.path(), line(), element()), reason);
   }
 
   std::optional<std::string_view> next_text() {

@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kTrainExamples = 6000;
 constexpr int kEvaluationExamples = 1000;
-constexpr int kLength = 32;  // the longest report is shorter
+constexpr int kDemoLength = 32;  // the longest report is shorter
 
 ModelConfig demo_model() {
   ModelConfig config;
@@ -26,7 +26,7 @@ ModelConfig demo_model() {
   config.layers = 2;
   config.heads = 4;
   config.intermediate_size = 128;
-  config.max_positions = kLength;
+  config.max_positions = kDemoLength;
   config.initializer_range = 0.08;  // narrow models learn slowly from BERT's 0.02
   config.hidden_dropout = config.attention_dropout = config.classifier_dropout = 0.0;
   return config;
@@ -54,7 +54,7 @@ Settings demo_settings(const Settings& given) {
   s.learning_rate = 2e-3;
   s.warmup_ratio = 0.1;
   s.weight_decay = 0.01;
-  s.max_seq_length = kLength;
+  s.max_seq_length = kDemoLength;
   return s;
 }
 
@@ -101,10 +101,10 @@ Prepared prepare_demo(const Settings& settings) {
                             .values;
   const int threads = default_threads();
   const std::vector<std::string>& labels = model.config.labels;
-  prepared.train = encode_dataset(train, model.tokenizer, labels, kLength, threads);
-  prepared.length = kLength;
+  prepared.train = encode_dataset(train, model.tokenizer, labels, kDemoLength, threads);
+  prepared.length = kDemoLength;
   prepared.evaluation.emplace_back().examples =
-      encode_dataset(evaluation, model.tokenizer, labels, kLength, threads);
+      encode_dataset(evaluation, model.tokenizer, labels, kDemoLength, threads);
   prepared.notices = {
       fmt::format("demonstration on built-in text, e.g. \"{}\": {}", train.examples[0].first,
                   train.examples[0].label),

@@ -21,8 +21,8 @@ int line_of(std::string_view bytes, std::size_t at) {
   return 1 + line_ends(bytes.substr(0, at));
 }
 
-[[noreturn]] void fail(const std::string& path, int line, const std::string& reason,
-                       const std::string& hint = "") {
+[[noreturn]] void refuse_list(const std::string& path, int line, const std::string& reason,
+                              const std::string& hint = "") {
   throw Error(Exit::kBadInput, fmt::format("{}:{}: cannot read the data set", path, line), reason,
               hint);
 }
@@ -37,9 +37,9 @@ void check_whole(const std::string& path, std::string_view bytes, std::size_t st
   try {
     const Json refused = Json::parse(document);
   } catch (const Json::parse_error& error) {
-    fail(path, line_of(bytes, start + error.byte - 1), "it is not JSON in UTF-8");
+    refuse_list(path, line_of(bytes, start + error.byte - 1), "it is not JSON in UTF-8");
   } catch (const Json::exception&) {
-    fail(path, line_of(bytes, start), "a number in it is too large");
+    refuse_list(path, line_of(bytes, start), "a number in it is too large");
   }
 }
 
@@ -123,8 +123,9 @@ std::optional<std::vector<JsonElement>> find_json_list(const std::string& path,
   const std::size_t data = find_value(bytes, start, "data");
   if (is_list_of_objects(bytes, data)) return elements_at(bytes, data);
   if (one_line) return std::nullopt;
-  fail(path, line_of(bytes, start), "it is one JSON object, without a list of objects as \"data\"",
-       "an object on each line, or one list of objects");
+  refuse_list(path, line_of(bytes, start),
+              "it is one JSON object, without a list of objects as \"data\"",
+              "an object on each line, or one list of objects");
 }
 
 }  // namespace dtl::trainer

@@ -11,7 +11,7 @@
 namespace dtl::trainer {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr std::size_t kMaxConfigBytes = 16 << 20;  // id2label may be long; real files are 1 KiB
 constexpr int kMaxDimension = 1 << 24;             // keeps every product of two sizes in 64 bits
@@ -32,12 +32,12 @@ const char* name_of(Problem problem) {
 }
 
 // Reads typed values out of one config.json; every complaint names the file and the key.
-class Reader {
+class ConfigReader {
  public:
-  explicit Reader(std::string path) : path_(std::move(path)) {
+  explicit ConfigReader(std::string path) : path_(std::move(path)) {
     const std::string text = read_file(path_, kMaxConfigBytes);
     if (nests_too_deep(text)) fail("the file", kNestsTooDeep);
-    json_ = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+    json_ = OrderedJson::parse(text, nullptr, /*allow_exceptions=*/false);
     if (!json_.is_object()) fail("the file", "it is not a JSON object");
   }
 
@@ -83,7 +83,7 @@ class Reader {
   std::vector<std::string> labels() const {
     std::vector<std::string> names;
     if (has("id2label")) {
-      const Json& map = json_["id2label"];
+      const OrderedJson& map = json_["id2label"];
       if (!map.is_object()) fail("'id2label'", "it is not an object");
       for (std::size_t id = 0; id < map.size(); ++id) {
         const auto entry = map.find(std::to_string(id));
@@ -104,10 +104,10 @@ class Reader {
   static std::string quoted(const char* key) { return fmt::format("'{}'", key); }
 
   std::string path_;
-  Json json_;
+  OrderedJson json_;
 };
 
-Activation activation_named(const Reader& reader, const char* key) {
+Activation activation_named(const ConfigReader& reader, const char* key) {
   const std::string name = reader.text(key);
   if (name.empty() || name == "gelu") return Activation::kGelu;
   if (name == "gelu_new" || name == "gelu_pytorch_tanh") return Activation::kGeluTanh;
@@ -129,7 +129,7 @@ const char* name_of(Activation activation) {
 }
 
 // Without a word, a model of one output learns a number, as Hugging Face's do.
-Problem problem_named(const Reader& reader, std::size_t labels) {
+Problem problem_named(const ConfigReader& reader, std::size_t labels) {
   const std::string name = reader.text("problem_type");
   if (name.empty()) return labels == 1 ? Problem::kRegression : Problem::kSingleLabel;
   for (const Problem problem :
@@ -141,7 +141,7 @@ Problem problem_named(const Reader& reader, std::size_t labels) {
                           name_of(Problem::kMultiLabel), name_of(Problem::kRegression)));
 }
 
-void read_bert(const Reader& reader, ModelConfig& config) {
+void read_bert(const ConfigReader& reader, ModelConfig& config) {
   config.type = ModelType::kBert;
   reader.size("hidden_size", config.hidden_size);
   reader.size("num_hidden_layers", config.layers, 1, kMaxLayers);
@@ -164,7 +164,7 @@ void read_bert(const Reader& reader, ModelConfig& config) {
   }
 }
 
-void read_distilbert(const Reader& reader, ModelConfig& config) {
+void read_distilbert(const ConfigReader& reader, ModelConfig& config) {
   config.type = ModelType::kDistilBert;
   config.layers = 6;
   config.classifier_dropout = 0.2;
@@ -186,10 +186,10 @@ const char* task_suffix(Task task) {
 }
 
 // The labels of a classifier. A model that finds answers has none: Hugging Face's default is right.
-void add_labels(Json& json, const ModelConfig& config) {
+void add_labels(OrderedJson& json, const ModelConfig& config) {
   if (config.task != Task::kClassification || config.labels.empty()) return;
-  Json names = Json::object();
-  Json ids = Json::object();
+  OrderedJson names = OrderedJson::object();
+  OrderedJson ids = OrderedJson::object();
   for (std::size_t id = 0; id < config.labels.size(); ++id) {
     names[std::to_string(id)] = config.labels[id];
     ids[config.labels[id]] = id;
@@ -199,7 +199,7 @@ void add_labels(Json& json, const ModelConfig& config) {
   json["problem_type"] = name_of(config.problem);
 }
 
-void add_bert(Json& json, const ModelConfig& config) {
+void add_bert(OrderedJson& json, const ModelConfig& config) {
   json["architectures"] = {fmt::format("Bert{}", task_suffix(config.task))};
   json["model_type"] = "bert";
   json["hidden_size"] = config.hidden_size;
@@ -219,7 +219,7 @@ void add_bert(Json& json, const ModelConfig& config) {
 }
 
 // About as many as layout_parameters() will place.
-void check_parameters(const Reader& reader, const ModelConfig& config) {
+void check_parameters(const ConfigReader& reader, const ModelConfig& config) {
   const double hidden = config.hidden_size;
   const double rows = static_cast<double>(config.vocab_size) + config.max_positions +
                       config.type_vocab_size + static_cast<double>(config.labels.size());
@@ -231,7 +231,7 @@ void check_parameters(const Reader& reader, const ModelConfig& config) {
   }
 }
 
-void add_distilbert(Json& json, const ModelConfig& config) {
+void add_distilbert(OrderedJson& json, const ModelConfig& config) {
   json["architectures"] = {fmt::format("DistilBert{}", task_suffix(config.task))};
   json["model_type"] = "distilbert";
   json["dim"] = config.hidden_size;
@@ -249,7 +249,7 @@ void add_distilbert(Json& json, const ModelConfig& config) {
 }  // namespace
 
 ModelConfig read_model_config(const std::string& folder) {
-  const Reader reader(folder + "/config.json");
+  const ConfigReader reader(folder + "/config.json");
   ModelConfig config;
   const std::string type = reader.text("model_type");
   if (type == "bert") {
@@ -274,7 +274,7 @@ ModelConfig read_model_config(const std::string& folder) {
 }
 
 void write_model_config(const std::string& folder, const ModelConfig& config) {
-  Json json;
+  OrderedJson json;
   if (config.type == ModelType::kBert) {
     add_bert(json, config);
   } else {
@@ -287,7 +287,7 @@ void write_model_config(const std::string& folder, const ModelConfig& config) {
   add_labels(json, config);
   json["torch_dtype"] = "float32";
   write_file_atomically(folder + "/config.json",
-                        json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+                        json.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n");
 }
 
 }  // namespace dtl::trainer

@@ -8,7 +8,7 @@
 namespace dtl::trainer {
 namespace {
 
-constexpr std::int64_t kPiece = 1 << 15;  // 128 KiB of each array: a task of about 20 us
+constexpr std::int64_t kUpdatePiece = 1 << 15;  // 128 KiB of each array: a task of about 20 us
 
 // As torch.nn.utils.clip_grad_norm_.
 float clipping_factor(const OptimizerSettings& settings, double norm) {
@@ -64,8 +64,9 @@ AdamW::AdamW(const ParameterLayout& layout, const OptimizerSettings& settings, T
     : settings_(settings), pool_(pool) {
   for (const ParameterInfo& tensor : layout.tensors) {
     auto& pieces = tensor.offset == layout.word ? word_pieces_ : pieces_;
-    for (std::int64_t done = 0; done < tensor.count; done += kPiece) {
-      pieces.push_back({tensor.offset + done, std::min(kPiece, tensor.count - done), tensor.decay});
+    for (std::int64_t done = 0; done < tensor.count; done += kUpdatePiece) {
+      pieces.push_back(
+          {tensor.offset + done, std::min(kUpdatePiece, tensor.count - done), tensor.decay});
     }
   }
 }
@@ -81,7 +82,7 @@ double AdamW::step(double gradient_norm, const float* gradients, TrainingState& 
   float *m = state.m.data(), *v = state.v.data();
   const auto update = [&](const std::vector<Piece>& pieces) {
     const auto count = static_cast<std::int64_t>(pieces.size());
-    pool_.run(count, 8 * count * kPiece, [&](std::int64_t index, int) {
+    pool_.run(count, 8 * count * kUpdatePiece, [&](std::int64_t index, int) {
       const Piece& piece = pieces[static_cast<std::size_t>(index)];
       optimizer_kernels().adamw(piece.count, piece.decay ? decaying : plain,
                                 gradients + piece.begin, parameters + piece.begin, m + piece.begin,

@@ -18,7 +18,7 @@ Strategy strategy_of(const std::string& word) {
   return word == "epoch" ? Strategy::kEpoch : Strategy::kNo;
 }
 
-double value_of(const MetricList& metrics, const std::string& name) {
+double metric_named(const MetricList& metrics, const std::string& name) {
   std::vector<std::string> names;
   for (const auto& [key, value] : metrics) {
     if (key == name) return value;
@@ -76,7 +76,7 @@ bool RunPolicy::better(double value, const std::optional<Best>& than) const {
 // by more than the threshold, though the best one also moves by less.
 bool RunPolicy::evaluated(std::int64_t step, const MetricList& metrics) {
   if (settings_.metric.empty()) return false;
-  const double value = value_of(metrics, settings_.metric);
+  const double value = metric_named(metrics, settings_.metric);
   last_ = Best{value, step};
   const bool is_better = std::isfinite(value) && better(value, best_);
   const bool enough =

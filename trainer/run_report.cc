@@ -24,7 +24,7 @@ ReportChart metrics_chart(const Results& results) {
   return chart;
 }
 
-std::string file_name(const std::string& path) {
+std::string last_name(const std::string& path) {
   const std::filesystem::path whole(path);
   return (whole.has_filename() ? whole : whole.parent_path()).filename().string();
 }
@@ -44,8 +44,8 @@ std::string figure_text(const std::string& key, double value) {
 
 Report run_report(const Settings& s, const Results& results) {
   Report report;
-  const std::string what = s.demo ? "demonstration" : file_name(s.model);
-  const std::string data = s.task_name.empty() ? file_name(s.train_file) : s.task_name;
+  const std::string what = s.demo ? "demonstration" : last_name(s.model);
+  const std::string data = s.task_name.empty() ? last_name(s.train_file) : s.task_name;
   report.title = data.empty() ? what : fmt::format("{} on {}", what, data);
   for (const auto& [key, value] : results.figures()) {
     report.results.emplace_back(key, figure_text(key, value));

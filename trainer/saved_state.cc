@@ -15,7 +15,7 @@ namespace dtl::trainer {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr int kFormat = 1;
 constexpr std::size_t kMaxStateBytes = 1 << 20;
@@ -48,7 +48,7 @@ void visit_run(Visitor&& v, Identity& run) {
 }
 
 std::string text_of(const RunIdentity& run, std::int64_t step) {
-  Json json = {{"format", kFormat}, {"step", step}};
+  OrderedJson json = {{"format", kFormat}, {"step", step}};
   visit_run([&](const char* key, const auto& value) { json[key] = value; }, run);
   json["optim"] = adam_form_name(run.optimizer.form);
   json["lr_scheduler_type"] = schedule_name(run.optimizer.schedule);
@@ -63,7 +63,7 @@ class StateText {
   explicit StateText(const std::string& path) : path_(path) {
     const std::string text = read_file(path, kMaxStateBytes);
     if (nests_too_deep(text)) fail(kNestsTooDeep);
-    json_ = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+    json_ = OrderedJson::parse(text, nullptr, /*allow_exceptions=*/false);
     if (!json_.is_object()) fail("it is not a JSON object");
     int format = 0;
     get("format", format);
@@ -87,7 +87,7 @@ class StateText {
 
  private:
   std::string path_;
-  Json json_;
+  OrderedJson json_;
 };
 
 RunIdentity run_in(const StateText& text) {

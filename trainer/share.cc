@@ -10,7 +10,7 @@ namespace dtl::trainer {
 namespace {
 
 constexpr std::uint64_t kSizesTag = 0xFFFF0010;
-constexpr std::uint64_t kBytesTag = 0xFFFF0011;
+constexpr std::uint64_t kFileTag = 0xFFFF0011;
 constexpr std::uint64_t kParametersTag = 0xFFFF0012;
 
 // Writes values one after the other; all ranks run this program, so their layout is the same.
@@ -121,7 +121,7 @@ void share(Group& group, Prepared& prepared) {
   group.broadcast(sizes, sizeof sizes, kSizesTag);
   bytes.resize(sizes[0]);
   prepared.parameters.resize(sizes[1]);
-  group.broadcast(bytes.data(), bytes.size(), kBytesTag);
+  group.broadcast(bytes.data(), bytes.size(), kFileTag);
   group.broadcast(prepared.parameters.data(), sizes[1] * sizeof(float), kParametersTag);
   if (group.rank() != 0) {
     Unpacker unpacker(bytes);

@@ -17,12 +17,12 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::size_t kMaxFileBytes = std::size_t{4} << 30;  // SQuAD 2.0 has 42 MB
+constexpr std::size_t kMaxSquadBytes = std::size_t{4} << 30;  // SQuAD 2.0 has 42 MB
 
 // Takes questions one by one until there are enough.
-class Reader {
+class SquadReader {
  public:
-  Reader(std::string path, std::int64_t limit) : path_(std::move(path)), limit_(limit) {}
+  SquadReader(std::string path, std::int64_t limit) : path_(std::move(path)), limit_(limit) {}
 
   bool full() const { return limit_ >= 0 && static_cast<std::int64_t>(examples_.size()) >= limit_; }
   std::vector<SquadExample> take() { return std::move(examples_); }
@@ -177,7 +177,7 @@ bool is_by_line(std::string_view bytes) {
   return line.size() < trim(bytes).size() && line.starts_with('{') && Json::accept(line);
 }
 
-void read_lines(std::string_view bytes, Reader& reader) {
+void read_lines(std::string_view bytes, SquadReader& reader) {
   std::size_t number = 0;
   for (std::size_t at = 0; at < bytes.size() && !reader.full();) {
     const std::size_t end = std::min(bytes.find('\n', at), bytes.size());
@@ -192,7 +192,7 @@ void read_lines(std::string_view bytes, Reader& reader) {
   }
 }
 
-Json parse_whole(std::string_view bytes, const Reader& reader) {
+Json parse_whole(std::string_view bytes, const SquadReader& reader) {
   try {
     return Json::parse(bytes);
   } catch (const Json::parse_error& error) {
@@ -208,10 +208,10 @@ Json parse_whole(std::string_view bytes, const Reader& reader) {
 }  // namespace
 
 std::vector<SquadExample> read_squad(const std::string& path, std::int64_t limit) {
-  const std::string file = read_file(path, kMaxFileBytes);
+  const std::string file = read_file(path, kMaxSquadBytes);
   std::string_view bytes = file;
   if (bytes.starts_with("\xEF\xBB\xBF")) bytes.remove_prefix(3);
-  Reader reader(path, limit);
+  SquadReader reader(path, limit);
   if (is_by_line(bytes)) {
     read_lines(bytes, reader);
   } else {

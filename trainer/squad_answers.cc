@@ -13,7 +13,7 @@
 namespace dtl::trainer {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 struct Candidate {
   Offset place;
@@ -153,7 +153,7 @@ QuestionAnswer answer_of(const SquadExample& example, std::span<const WindowLogi
 }
 
 // json.dumps(.., indent=4) and a line end.
-std::string dump(const Json& json) {
+std::string dump(const OrderedJson& json) {
   return json.dump(4, ' ', /*ensure_ascii=*/true) + "\n";
 }
 
@@ -161,8 +161,8 @@ std::string dump(const Json& json) {
 template <typename Value>
 std::string object_by_id(const std::vector<SquadExample>& examples,
                          const std::vector<QuestionAnswer>& answers, const Value& value) {
-  Json json = Json::object();
-  auto& members = json.get_ref<Json::object_t&>();
+  OrderedJson json = OrderedJson::object();
+  auto& members = json.get_ref<OrderedJson::object_t&>();
   for (std::size_t i = 0; i < examples.size(); ++i) {
     members.push_back({examples[i].id, value(answers[i])});
   }
@@ -194,13 +194,13 @@ std::vector<QuestionAnswer> choose_answers(const std::vector<SquadExample>& exam
 std::string predictions_json(const std::vector<SquadExample>& examples,
                              const std::vector<QuestionAnswer>& answers) {
   return object_by_id(examples, answers,
-                      [](const QuestionAnswer& answer) { return Json(answer.text); });
+                      [](const QuestionAnswer& answer) { return OrderedJson(answer.text); });
 }
 
 std::string nbest_json(const std::vector<SquadExample>& examples,
                        const std::vector<QuestionAnswer>& answers) {
   return object_by_id(examples, answers, [](const QuestionAnswer& answer) {
-    Json list = Json::array();
+    OrderedJson list = OrderedJson::array();
     for (const AnswerCandidate& c : answer.candidates) {
       list.push_back({{"start_logit", static_cast<double>(c.start_logit)},
                       {"end_logit", static_cast<double>(c.end_logit)},
@@ -214,7 +214,7 @@ std::string nbest_json(const std::vector<SquadExample>& examples,
 std::string null_odds_json(const std::vector<SquadExample>& examples,
                            const std::vector<QuestionAnswer>& answers) {
   return object_by_id(examples, answers,
-                      [](const QuestionAnswer& answer) { return Json(answer.null_odds); });
+                      [](const QuestionAnswer& answer) { return OrderedJson(answer.null_odds); });
 }
 
 }  // namespace dtl::trainer

@@ -39,18 +39,18 @@ Span answer_tokens(const Window& window, const SquadExample& example) {
 enum class Purpose { kTraining, kEvaluation };
 
 template <typename T>
-void append(std::vector<T>& to, const std::vector<T>& from) {
+void append_all(std::vector<T>& to, const std::vector<T>& from) {
   to.insert(to.end(), from.begin(), from.end());
 }
 
 void add_window(const Window& window, const SquadExample& example, std::size_t question,
                 Purpose purpose, SquadFeatures& to) {
-  append(to.windows.ids, window.ids);
-  append(to.windows.types, window.types);
+  append_all(to.windows.ids, window.ids);
+  append_all(to.windows.types, window.types);
   to.windows.starts.push_back(static_cast<std::int64_t>(to.windows.ids.size()));
   to.questions.push_back(static_cast<std::int64_t>(question));
   if (purpose == Purpose::kEvaluation) {
-    append(to.offsets, window.offsets);
+    append_all(to.offsets, window.offsets);
     return;
   }
   const Span answer = answer_tokens(window, example);
@@ -58,14 +58,14 @@ void add_window(const Window& window, const SquadExample& example, std::size_t q
   to.windows.answer_ends.push_back(answer.end);
 }
 
-void append(SquadFeatures& to, const SquadFeatures& part) {
+void append_all(SquadFeatures& to, const SquadFeatures& part) {
   const std::int64_t base = to.windows.starts.back();
-  append(to.windows.ids, part.windows.ids);
-  append(to.windows.types, part.windows.types);
-  append(to.windows.answer_starts, part.windows.answer_starts);
-  append(to.windows.answer_ends, part.windows.answer_ends);
-  append(to.offsets, part.offsets);
-  append(to.questions, part.questions);
+  append_all(to.windows.ids, part.windows.ids);
+  append_all(to.windows.types, part.windows.types);
+  append_all(to.windows.answer_starts, part.windows.answer_starts);
+  append_all(to.windows.answer_ends, part.windows.answer_ends);
+  append_all(to.offsets, part.offsets);
+  append_all(to.questions, part.questions);
   for (std::size_t i = 1; i < part.windows.starts.size(); ++i) {
     to.windows.starts.push_back(base + part.windows.starts[i]);
   }
@@ -96,7 +96,7 @@ SquadFeatures make_features(const std::vector<SquadExample>& examples, const Tok
   });
   SquadFeatures features;
   features.windows.starts.push_back(0);
-  for (const SquadFeatures& part : parts) append(features, part);
+  for (const SquadFeatures& part : parts) append_all(features, part);
   return features;
 }
 

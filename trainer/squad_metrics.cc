@@ -11,12 +11,6 @@ namespace {
 
 constexpr char32_t kSigma = 0x3A3, kFinalSigma = 0x3C2;
 
-std::u32string code_points(std::string_view text) {
-  std::u32string result;
-  for (std::size_t at = 0; at < text.size();) result.push_back(next_code_point(text, at));
-  return result;
-}
-
 // The Final_Sigma condition of Unicode (SpecialCasing.txt): behind a letter with case and before
 // none, looking past what case ignores.
 bool is_final(std::u32string_view text, std::size_t at) {

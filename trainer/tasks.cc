@@ -17,11 +17,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMaxFileBytes = std::size_t{16} << 30;
+constexpr std::size_t kMaxGlueBytes = std::size_t{16} << 30;
 
 const std::vector<std::string> kEntailment = {"entailment", "not_entailment"};
 
-struct Columns {
+struct GlueColumns {
   std::size_t first = 0, second = 0, label = 0, count = 0;
 };
 
@@ -41,14 +41,15 @@ std::size_t column(const std::string& path, const std::vector<std::string>& head
 }
 
 // cola's files for training and validation have four columns and no names for them.
-Columns find_columns(const GlueTask& task, const std::string& path, Split split, RowReader& rows) {
+GlueColumns find_columns(const GlueTask& task, const std::string& path, Split split,
+                         RowReader& rows) {
   if (!has_header(task, split)) return {.first = 3, .label = 1, .count = 4};
   std::vector<std::string> header;
   if (!rows.next(header)) {
     throw Error(Exit::kBadInput, fmt::format("{}: cannot read the data set", path),
                 "the file is empty");
   }
-  Columns columns;
+  GlueColumns columns;
   columns.count = header.size();
   columns.first = column(path, header, task.first, task);
   if (!task.second.empty()) columns.second = column(path, header, task.second, task);
@@ -56,8 +57,8 @@ Columns find_columns(const GlueTask& task, const std::string& path, Split split,
   return columns;
 }
 
-void read_label(const GlueTask& task, const std::string& path, const std::string& field,
-                TextExample& example) {
+void read_glue_label(const GlueTask& task, const std::string& path, const std::string& field,
+                     TextExample& example) {
   const auto fail = [&](const std::string& reason) {
     throw Error(Exit::kBadInput,
                 row_place(path, example.line, example.element) + ": cannot read this row", reason);
@@ -79,7 +80,7 @@ void read_label(const GlueTask& task, const std::string& path, const std::string
   example.label = task.labels[static_cast<std::size_t>(id.value_or(0))];
 }
 
-bool exists(const std::string& path) {
+bool may_exist(const std::string& path) {
   std::error_code ignored;  // what cannot be looked at cannot be opened, either, and that says why
   const fs::file_status status = fs::status(path, ignored);
   return status.type() != fs::file_type::not_found;
@@ -90,11 +91,11 @@ bool exists(const std::string& path) {
 std::string original_file(const GlueTask& task, const std::string& folder, Split split) {
   if (task.name != "mrpc") return "";
   const bool has_glues = split == Split::kTest
-                             ? exists(folder + "/test.tsv")
-                             : exists(folder + "/train.tsv") || exists(folder + "/dev.tsv");
+                             ? may_exist(folder + "/test.tsv")
+                             : may_exist(folder + "/train.tsv") || may_exist(folder + "/dev.tsv");
   const std::string path =
       fmt::format("{}/msr_paraphrase_{}.txt", folder, split == Split::kTrain ? "train" : "test");
-  return !has_glues && exists(path) ? path : "";
+  return !has_glues && may_exist(path) ? path : "";
 }
 
 // Where the files are in GLUE's archive, "SST-2" for sst2; empty where `folder` has no such folder.
@@ -120,8 +121,8 @@ std::string archive_folder(const GlueTask& task, const std::string& folder) {
                                                      : "--validation_file";
   const std::string nearby = archive_folder(task, folder);
   throw Error(Exit::kBadInput, fmt::format("--data_dir {}: cannot read {}", folder, task.name),
-              exists(folder) ? fmt::format("there is no file {}", missing)
-                             : std::string("there is no such folder"),
+              may_exist(folder) ? fmt::format("there is no file {}", missing)
+                                : std::string("there is no such folder"),
               nearby.empty()
                   ? fmt::format("--data_dir with the folder that has GLUE's {}, or {} with a file "
                                 "in any place",
@@ -193,17 +194,17 @@ std::vector<GlueFile> find_glue_files(const GlueTask& task, const std::string& f
   const std::string original = original_file(task, folder, split);
   if (!original.empty()) return {{original, ""}};
   for (const GlueFile& file : files) {
-    if (!exists(file.path)) fail_without(task, folder, split, file.path);
+    if (!may_exist(file.path)) fail_without(task, folder, split, file.path);
   }
   return files;
 }
 
 TextDataset read_glue(const GlueTask& task, const GlueFile& file, Split split, std::int64_t limit) {
   const std::string& path = file.path;
-  std::string bytes = read_file(path, kMaxFileBytes);
+  std::string bytes = read_file(path, kMaxGlueBytes);
   const auto rows = path.ends_with(".txt") ? make_tsv_reader(path, std::move(bytes))
                                            : make_row_reader(path, std::move(bytes));
-  const Columns columns = find_columns(task, path, split, *rows);
+  const GlueColumns columns = find_columns(task, path, split, *rows);
   TextDataset dataset{.pairs = !task.second.empty(),
                       .problem = task.problem,
                       .labelled = split != Split::kTest,
@@ -226,7 +227,7 @@ TextDataset read_glue(const GlueTask& task, const GlueFile& file, Split split, s
     example.element = rows->element();
     example.first = std::move(row[columns.first]);
     if (dataset.pairs) example.second = std::move(row[columns.second]);
-    if (dataset.labelled) read_label(task, path, row[columns.label], example);
+    if (dataset.labelled) read_glue_label(task, path, row[columns.label], example);
     dataset.examples.push_back(std::move(example));
   }
   if (dataset.examples.empty()) {

@@ -17,7 +17,7 @@ using Json = nlohmann::json;
 
 constexpr std::size_t kMaxIndexBytes = 64 << 20;
 
-[[noreturn]] void fail(const std::string& path, const std::string& reason) {
+[[noreturn]] void refuse_tensors(const std::string& path, const std::string& reason) {
   throw Error(Exit::kBadInput, fmt::format("{}: cannot read the tensors", path), reason);
 }
 
@@ -26,13 +26,13 @@ std::set<std::string> indexed_files(const std::string& path) {
   const Json index =
       Json::parse(read_file(path, kMaxIndexBytes), nullptr, /*allow_exceptions=*/false);
   if (!index.is_object() || !index.contains("weight_map") || !index["weight_map"].is_object()) {
-    fail(path, "it has no weight_map");
+    refuse_tensors(path, "it has no weight_map");
   }
   const std::string folder = path.substr(0, path.rfind('/') + 1);
   std::set<std::string> files;
   for (const auto& [name, file] : index["weight_map"].items()) {
     if (!file.is_string() || file.get<std::string>().find('/') != std::string::npos) {
-      fail(path, fmt::format("tensor '{}' is not in a file beside this one", name));
+      refuse_tensors(path, fmt::format("tensor '{}' is not in a file beside this one", name));
     }
     files.insert(folder + file.get<std::string>());
   }
@@ -51,7 +51,7 @@ TensorMap read_tensors(const std::string& path) {
   for (const std::string& file : indexed_files(path)) {
     for (auto& [name, tensor] : read_one(file)) {
       if (!tensors.emplace(name, std::move(tensor)).second) {
-        fail(file, fmt::format("tensor '{}' is in another file of {}, too", name, path));
+        refuse_tensors(file, fmt::format("tensor '{}' is in another file of {}, too", name, path));
       }
     }
   }

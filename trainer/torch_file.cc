@@ -25,17 +25,13 @@ struct StorageType {
   ElementType type;
   std::uint64_t bytes;
 };
-constexpr ElementType kWhole = ElementType::kWhole;
-constexpr StorageType kStorageTypes[] = {{"torch.FloatStorage", ElementType::kF32, 4},
-                                         {"torch.HalfStorage", ElementType::kF16, 2},
-                                         {"torch.BFloat16Storage", ElementType::kBF16, 2},
-                                         {"torch.DoubleStorage", ElementType::kF64, 8},
-                                         {"torch.LongStorage", kWhole, 8},
-                                         {"torch.IntStorage", kWhole, 4},
-                                         {"torch.ShortStorage", kWhole, 2},
-                                         {"torch.CharStorage", kWhole, 1},
-                                         {"torch.ByteStorage", kWhole, 1},
-                                         {"torch.BoolStorage", kWhole, 1}};
+constexpr ElementType kIntegerType = ElementType::kWhole;
+constexpr StorageType kStorageTypes[] = {
+    {"torch.FloatStorage", ElementType::kF32, 4},     {"torch.HalfStorage", ElementType::kF16, 2},
+    {"torch.BFloat16Storage", ElementType::kBF16, 2}, {"torch.DoubleStorage", ElementType::kF64, 8},
+    {"torch.LongStorage", kIntegerType, 8},           {"torch.IntStorage", kIntegerType, 4},
+    {"torch.ShortStorage", kIntegerType, 2},          {"torch.CharStorage", kIntegerType, 1},
+    {"torch.ByteStorage", kIntegerType, 1},           {"torch.BoolStorage", kIntegerType, 1}};
 
 // The contents of storages, by key.
 using Storages = std::map<std::string, ZipMember>;
@@ -70,7 +66,7 @@ class TorchReader {
       if (key.kind != Kind::kText || value.kind != Kind::kTensor) continue;
       name_ = key.text;
       const StridedTensor tensor = describe(value);
-      if (tensor.storage.type->type == kWhole) continue;
+      if (tensor.storage.type->type == kIntegerType) continue;
       tensors[name_] = read(tensor);
     }
     return tensors;

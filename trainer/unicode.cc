@@ -81,6 +81,12 @@ char32_t next_code_point(std::string_view text, std::size_t& at) {
   return lead.bits;
 }
 
+std::u32string code_points(std::string_view text) {
+  std::u32string characters;
+  for (std::size_t at = 0; at < text.size();) characters.push_back(next_code_point(text, at));
+  return characters;
+}
+
 void append_utf8(std::string& text, char32_t c) {
   const auto put = [&text](char32_t byte) { text.push_back(static_cast<char>(byte)); };
   if (c < 0x80) {

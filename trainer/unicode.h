@@ -14,6 +14,7 @@ namespace dtl::trainer {
 // The code point that starts at text[at]; moves `at` past it. A byte sequence that is not UTF-8
 // (overlong, surrogate, cut short) reads as U+FFFD, one per maximal broken prefix.
 char32_t next_code_point(std::string_view text, std::size_t& at);
+std::u32string code_points(std::string_view text);
 void append_utf8(std::string& text, char32_t code_point);
 bool is_valid_utf8(std::string_view text);
 std::size_t count_code_points(std::string_view text);

@@ -19,11 +19,11 @@ namespace {
 using Json = nlohmann::json;                 // for reading: quick look-up of 30,000 tokens
 using OrderedJson = nlohmann::ordered_json;  // for writing: keys in the order people know
 
-constexpr std::size_t kMaxFileBytes = 256 << 20;  // tokenizer.json of 250,000 tokens has 10 MB
+constexpr std::size_t kMaxTokenizerBytes = 256 << 20;  // tokenizer.json of 250,000 tokens has 10 MB
 constexpr std::int64_t kMaxId = 1 << 24;
 constexpr std::size_t kSparse = 8, kFewTokens = 1000;  // ids may leave gaps, but each takes memory
 
-[[noreturn]] void fail(const std::string& path, const std::string& reason) {
+[[noreturn]] void refuse_tokenizer(const std::string& path, const std::string& reason) {
   throw Error(Exit::kBadInput, fmt::format("{}: cannot use this tokenizer", path), reason);
 }
 
@@ -32,10 +32,10 @@ bool exists(const std::string& path) {
 }
 
 Json parse_object(const std::string& path) {
-  const std::string bytes = read_file(path, kMaxFileBytes);
-  if (nests_too_deep(bytes)) fail(path, kNestsTooDeep);
+  const std::string bytes = read_file(path, kMaxTokenizerBytes);
+  if (nests_too_deep(bytes)) refuse_tokenizer(path, kNestsTooDeep);
   Json json = Json::parse(bytes, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object()) fail(path, "it is not a JSON object");
+  if (!json.is_object()) refuse_tokenizer(path, "it is not a JSON object");
   return json;
 }
 
@@ -56,13 +56,15 @@ std::string text(const Json& json, const char* key, const std::string& otherwise
 
 std::int32_t id_in(const std::string& path, const Json& value) {
   const std::int64_t id = value.is_number_integer() ? value.get<std::int64_t>() : -1;
-  if (id < 0 || id > kMaxId) fail(path, fmt::format("{} is not a token id", value.dump()));
+  if (id < 0 || id > kMaxId)
+    refuse_tokenizer(path, fmt::format("{} is not a token id", value.dump()));
   return static_cast<std::int32_t>(id);
 }
 
 void read_normalizer(const std::string& path, const Json& json, TextRules& rules) {
   const std::string type = text(json, "type", "none");
-  if (type != "BertNormalizer") fail(path, "its normalizer is not a BertNormalizer but " + type);
+  if (type != "BertNormalizer")
+    refuse_tokenizer(path, "its normalizer is not a BertNormalizer but " + type);
   rules.clean_text = flag(json, "clean_text", true);
   rules.chinese_apart = flag(json, "handle_chinese_chars", true);
   rules.lower_case = flag(json, "lowercase", true);
@@ -70,9 +72,10 @@ void read_normalizer(const std::string& path, const Json& json, TextRules& rules
 }
 
 void read_model(const std::string& path, const Json& json, TokenizerRules& rules) {
-  if (!has(json, "vocab") || !json["vocab"].is_object()) fail(path, "it has no model.vocab");
+  if (!has(json, "vocab") || !json["vocab"].is_object())
+    refuse_tokenizer(path, "it has no model.vocab");
   const std::string type = text(json, "type", "WordPiece");
-  if (type != "WordPiece") fail(path, "its model is not WordPiece but " + type);
+  if (type != "WordPiece") refuse_tokenizer(path, "its model is not WordPiece but " + type);
   rules.unknown = text(json, "unk_token", rules.unknown);
   rules.prefix = text(json, "continuing_subword_prefix", rules.prefix);
   if (has(json, "max_input_chars_per_word")) {
@@ -82,8 +85,8 @@ void read_model(const std::string& path, const Json& json, TokenizerRules& rules
   for (const auto& [token, value] : json["vocab"].items()) {
     const auto id = static_cast<std::size_t>(id_in(path, value));
     if (id >= most) {
-      fail(path,
-           fmt::format("a token has the id {} in a vocabulary of {}", id, json["vocab"].size()));
+      refuse_tokenizer(path, fmt::format("a token has the id {} in a vocabulary of {}", id,
+                                         json["vocab"].size()));
     }
     if (id >= rules.vocabulary.size()) rules.vocabulary.resize(id + 1);
     rules.vocabulary[id] = token;
@@ -94,7 +97,7 @@ void read_model(const std::string& path, const Json& json, TokenizerRules& rules
 std::string first_text(const std::string& path, const Json& json, const char* key) {
   const bool there = has(json, key) && json[key].is_array() && !json[key].empty();
   if (!there || !json[key][0].is_string()) {
-    fail(path, fmt::format("its post_processor has no {}", key));
+    refuse_tokenizer(path, fmt::format("its post_processor has no {}", key));
   }
   return json[key][0].get<std::string>();
 }
@@ -107,7 +110,7 @@ void read_template(const std::string& path, const Json& json, TokenizerRules& ru
     rules.sep = first_text(path, json, "sep");
     return;
   }
-  if (type != "TemplateProcessing") fail(path, "its post_processor is " + type);
+  if (type != "TemplateProcessing") refuse_tokenizer(path, "its post_processor is " + type);
   std::vector<std::string> items;
   for (const char* key : {"single", "pair"}) {
     for (const Json& item : json.at(key)) {
@@ -116,22 +119,22 @@ void read_template(const std::string& path, const Json& json, TokenizerRules& ru
                                   id_in(path, value.at("type_id"))));
     }
   }
-  if (items.empty()) fail(path, "its template is empty");
+  if (items.empty()) refuse_tokenizer(path, "its template is empty");
   rules.cls = items.front().substr(0, items.front().size() - 2);
   rules.sep = items.back().substr(0, items.back().size() - 2);
   const std::string cls = rules.cls + ":0", sep = rules.sep + ":0";
   const std::vector<std::string> expected = {cls,   "A:0", sep,   cls,
                                              "A:0", sep,   "B:1", rules.sep + ":1"};
-  if (items != expected) fail(path, "its template is not [CLS] A [SEP] B [SEP]");
+  if (items != expected) refuse_tokenizer(path, "its template is not [CLS] A [SEP] B [SEP]");
 }
 
 void read_added(const std::string& path, const Json& json, TokenizerRules& rules) {
-  if (!json.is_array()) fail(path, "its added_tokens are not a list");
+  if (!json.is_array()) refuse_tokenizer(path, "its added_tokens are not a list");
   for (const Json& item : json) {
     AddedToken token;
     token.content = text(item, "content", "");
     if (token.content.empty() || !has(item, "id"))
-      fail(path, "an added token has no content or id");
+      refuse_tokenizer(path, "an added token has no content or id");
     token.id = id_in(path, item["id"]);
     token.single_word = flag(item, "single_word", false);
     token.lstrip = flag(item, "lstrip", false);
@@ -148,19 +151,19 @@ TokenizerRules read_tokenizer_json(const std::string& path) {
   try {
     read_normalizer(path, json["normalizer"], rules.text);
     const std::string splitter = text(json["pre_tokenizer"], "type", "none");
-    if (splitter != "BertPreTokenizer") fail(path, "its pre_tokenizer is " + splitter);
+    if (splitter != "BertPreTokenizer") refuse_tokenizer(path, "its pre_tokenizer is " + splitter);
     read_model(path, json["model"], rules);
     read_template(path, json["post_processor"], rules);
     if (has(json, "added_tokens")) read_added(path, json["added_tokens"], rules);
   } catch (const Json::exception& error) {
-    fail(path, error.what());
+    refuse_tokenizer(path, error.what());
   }
   return rules;
 }
 
 // One token per line, its number is the id; white space at the end of a line is not part of it.
 std::vector<std::string> read_vocabulary(const std::string& path) {
-  const std::string bytes = read_file(path, kMaxFileBytes);
+  const std::string bytes = read_file(path, kMaxTokenizerBytes);
   std::vector<std::string> tokens;
   for (std::size_t start = 0; start < bytes.size();) {
     const std::size_t end = std::min(bytes.find('\n', start), bytes.size());
@@ -274,7 +277,7 @@ OrderedJson tokenizer_json(const TokenizerRules& rules) {
             {"vocab", vocabulary}}}};
 }
 
-std::string dump(const OrderedJson& json) {
+std::string indented(const OrderedJson& json) {
   return json.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
 
@@ -309,7 +312,8 @@ TokenizerRules read_rules(const std::string& folder) {
   }
   for (const std::string& token : {rules.unknown, rules.cls, rules.sep, rules.pad}) {
     if (id_of(rules, token) < 0) {
-      fail(exists(whole) ? whole : plain, fmt::format("'{}' is not in the vocabulary", token));
+      refuse_tokenizer(exists(whole) ? whole : plain,
+                       fmt::format("'{}' is not in the vocabulary", token));
     }
   }
   return rules;
@@ -331,9 +335,9 @@ void write_rules(const std::string& folder, const TokenizerRules& rules) {
                         {"tokenizer_class", "BertTokenizer"}};
   for (const auto& [key, value] : tokens.items()) config[key] = value;
   write_file_atomically(folder + "/vocab.txt", lines);
-  write_file_atomically(folder + "/tokenizer.json", dump(tokenizer_json(rules)));
-  write_file_atomically(folder + "/tokenizer_config.json", dump(config));
-  write_file_atomically(folder + "/special_tokens_map.json", dump(tokens));
+  write_file_atomically(folder + "/tokenizer.json", indented(tokenizer_json(rules)));
+  write_file_atomically(folder + "/tokenizer_config.json", indented(config));
+  write_file_atomically(folder + "/special_tokens_map.json", indented(tokens));
 }
 
 }  // namespace dtl::trainer

@@ -33,12 +33,6 @@ WordCounts count_words(const TextDataset& dataset, bool lower_case) {
   return counts;
 }
 
-std::u32string code_points(const std::string& word) {
-  std::u32string characters;
-  for (std::size_t at = 0; at < word.size();) characters.push_back(next_code_point(word, at));
-  return characters;
-}
-
 // The characters that occur most often, at most `limit`; among equals the lower code points.
 std::set<char32_t> choose_alphabet(const WordCounts& words, int limit) {
   std::map<char32_t, std::int64_t> counts;
@@ -55,23 +49,23 @@ std::set<char32_t> choose_alphabet(const WordCounts& words, int limit) {
   return alphabet;
 }
 
-using Piece = std::int32_t;  // index into the vocabulary
+using PieceId = std::int32_t;  // index into the vocabulary
 
 struct Word {
-  std::vector<Piece> pieces;
+  std::vector<PieceId> pieces;
   std::int64_t count = 0;
 };
 
 // The pieces known so far, by id and by text.
 class Pieces {
  public:
-  Piece add(const std::string& text) {
-    const auto [entry, added] = ids_.emplace(text, static_cast<Piece>(texts_.size()));
+  PieceId add(const std::string& text) {
+    const auto [entry, added] = ids_.emplace(text, static_cast<PieceId>(texts_.size()));
     if (added) texts_.push_back(text);
     return entry->second;
   }
   // Two ways of merging may spell the same piece; then it is the same piece.
-  Piece merge(Piece left, Piece right) {
+  PieceId merge(PieceId left, PieceId right) {
     return add(texts_[static_cast<std::size_t>(left)] +
                texts_[static_cast<std::size_t>(right)].substr(2));
   }
@@ -80,7 +74,7 @@ class Pieces {
 
  private:
   std::vector<std::string> texts_;
-  std::unordered_map<std::string, Piece> ids_;
+  std::unordered_map<std::string, PieceId> ids_;
 };
 
 // Words as rows of single characters. Sorted by text, so that nothing depends on hashing.
@@ -117,7 +111,7 @@ class PairCounts {
 
   struct Best {
     std::int64_t count = 0;
-    std::pair<Piece, Piece> pair;
+    std::pair<PieceId, PieceId> pair;
     // The most frequent pair is the greatest; among equals the one of the lowest pieces.
     bool operator<(const Best& other) const {
       return count != other.count ? count < other.count : pair > other.pair;
@@ -137,7 +131,7 @@ class PairCounts {
     return {};
   }
 
-  void replace(std::pair<Piece, Piece> pair, Piece merged) {
+  void replace(std::pair<PieceId, PieceId> pair, PieceId merged) {
     std::vector<std::size_t> where = std::move(pairs_[key(pair)].words);
     std::sort(where.begin(), where.end());
     where.erase(std::unique(where.begin(), where.end()), where.end());
@@ -160,11 +154,11 @@ class PairCounts {
     std::vector<std::size_t> words;  // every word that has the pair; some may have lost it
   };
 
-  static std::uint64_t key(std::pair<Piece, Piece> pair) {
+  static std::uint64_t key(std::pair<PieceId, PieceId> pair) {
     return (static_cast<std::uint64_t>(pair.first) << 32) | static_cast<std::uint32_t>(pair.second);
   }
-  static std::pair<Piece, Piece> pair_of(std::uint64_t key) {
-    return {static_cast<Piece>(key >> 32), static_cast<Piece>(key & 0xFFFFFFFF)};
+  static std::pair<PieceId, PieceId> pair_of(std::uint64_t key) {
+    return {static_cast<PieceId>(key >> 32), static_cast<PieceId>(key & 0xFFFFFFFF)};
   }
 
   void add_pairs(std::size_t index, int sign) {
@@ -180,7 +174,8 @@ class PairCounts {
     }
   }
 
-  static void merge_in(std::vector<Piece>& pieces, std::pair<Piece, Piece> pair, Piece merged) {
+  static void merge_in(std::vector<PieceId>& pieces, std::pair<PieceId, PieceId> pair,
+                       PieceId merged) {
     std::size_t kept = 0;
     for (std::size_t i = 0; i < pieces.size(); ++i) {
       const bool both =

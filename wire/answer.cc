@@ -7,22 +7,23 @@
 namespace dtl {
 namespace {
 
-constexpr std::string_view kMarker = "\nDTAGENT-ANSWER ";
+constexpr std::string_view kAnswerMarker = "\nDTAGENT-ANSWER ";
 
 }  // namespace
 
 std::string answer_line() {
-  return std::string(kMarker) + std::to_string(kProtocol) + "\n";
+  return std::string(kAnswerMarker) + std::to_string(kProtocol) + "\n";
 }
 
 std::optional<std::string> find_answer(std::string_view received) {
-  const std::size_t at = received.find(kMarker);
+  const std::size_t at = received.find(kAnswerMarker);
   const std::size_t end = at == std::string_view::npos ? at : received.find('\n', at + 1);
   if (end == std::string_view::npos) {
     if (at != std::string_view::npos || received.size() < kMaxShellNoiseBytes) return std::nullopt;
     throw Error(Exit::kVersion, "cannot understand the answer", "dtagent's first line is missing");
   }
-  const std::string_view number = received.substr(at + kMarker.size(), end - at - kMarker.size());
+  const std::string_view number =
+      received.substr(at + kAnswerMarker.size(), end - at - kAnswerMarker.size());
   if (number != std::to_string(kProtocol)) {
     throw Error(Exit::kVersion, "cannot understand the answer",
                 "its dtagent has protocol " + std::string(number.substr(0, 10)) +

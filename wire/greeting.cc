@@ -11,7 +11,7 @@
 namespace dtl {
 namespace {
 
-constexpr std::string_view kMarker = "\nDTLAUNCH-AGENT ";
+constexpr std::string_view kGreetingMarker = "\nDTLAUNCH-AGENT ";
 constexpr std::size_t kMaxLineBytes = 256;  // of the marker line; a longer one is shell noise
 constexpr std::size_t kNonceDigits = 32;
 
@@ -32,13 +32,14 @@ std::optional<Greeting> parse_words(std::string_view line) {
 }  // namespace
 
 std::string to_line(const Greeting& greeting) {
-  return fmt::format("{}{} {} {}\n", kMarker, greeting.protocol, greeting.version, greeting.nonce);
+  return fmt::format("{}{} {} {}\n", kGreetingMarker, greeting.protocol, greeting.version,
+                     greeting.nonce);
 }
 
 std::optional<GreetingFound> find_greeting(std::string_view received) {
-  std::size_t at = received.find(kMarker);
-  for (; at != std::string_view::npos; at = received.find(kMarker, at + 1)) {
-    const std::size_t words = at + kMarker.size();
+  std::size_t at = received.find(kGreetingMarker);
+  for (; at != std::string_view::npos; at = received.find(kGreetingMarker, at + 1)) {
+    const std::size_t words = at + kGreetingMarker.size();
     const std::size_t end = received.find('\n', words);
     if (end == std::string_view::npos) {
       if (received.size() - words <= kMaxLineBytes) return std::nullopt;
