@@ -75,7 +75,7 @@ lent_variables() { # SOURCE
   [ -x "$lent/bin/compiler-cache" ] || return 0
   printf '%s\n' CMAKE_C_COMPILER_LAUNCHER=/lent/bin/compiler-cache \
     CMAKE_CXX_COMPILER_LAUNCHER=/lent/bin/compiler-cache CCACHE_DIR=/lent/cache \
-    CCACHE_TEMPDIR=/tmp/ccache "CCACHE_BASEDIR=$1" CCACHE_NOHASHDIR=1 CCACHE_COMPILERCHECK=content CCACHE_SLOPPINESS=locale
+    CCACHE_TEMPDIR=/tmp/ccache "CCACHE_BASEDIR=$1" CCACHE_NOHASHDIR=1 CCACHE_COMPILERCHECK=content CCACHE_SLOPPINESS=locale,pch_defines,time_macros
 }
 
 enter() { # FOLDER [NAME=VALUE...] COMMAND...
