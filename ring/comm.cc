@@ -208,11 +208,14 @@ int Comm::submit(Request request, int wire, dt_work* work) {
 int Comm::wait(dt_work work, int timeout_ms) {
   if (!engine_) return board_.wait(work, timeout_ms);
   const Board::User user(board_);
-  const auto deadline = timeout_ms < 0 ? Clock::time_point::max()
-                                       : Clock::now() + std::chrono::milliseconds(timeout_ms);
+  const auto deadline =
+      timeout_ms < 0 ? std::chrono::steady_clock::time_point::max()
+                     : std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
   engine_->drive(work, deadline);
   if (timeout_ms <= 0) return board_.wait(work, timeout_ms);
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
+  const auto left =
+      std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now())
+          .count();
   return board_.wait(work, static_cast<int>(std::max<std::int64_t>(left, 0)));
 }
 

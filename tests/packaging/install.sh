@@ -48,6 +48,9 @@ expect_programs() { # PREFIX
     share/doc/dtlaunch/examples/hostfiles/slurm lib/systemd/user/dtagent.socket; do
     [ -s "$1/$file" ] || fail "no $file below $1"
   done
+  for file in $(grep -oE '/usr/share/common-licenses/[A-Z0-9.-]*[0-9]' "$1/share/doc/dtlaunch/copyright"); do
+    cmp "$file" "$1/share/doc/dtlaunch/licenses/${file##*/}" || fail "copyright refers to $file"
+  done
 }
 
 expect_library() { # PREFIX
