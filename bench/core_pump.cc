@@ -23,7 +23,7 @@
 #include <vector>
 
 #include "bench/gate.h"
-#include "ring/reduce.h"
+#include "ring/arithmetic/reduce.h"
 
 namespace {
 

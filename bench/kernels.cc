@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "ring/kernels.h"
+#include "ring/arithmetic/kernels.h"
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include <exception>
 #include <numeric>
 
-#include "trainer/dataset.h"
+#include "trainer/data/dataset.h"
 
 int main(int argc, char** argv) {
   using namespace dtl::trainer;

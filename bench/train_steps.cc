@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
-#include "trainer/gemm_bf16.h"
-#include "trainer/train.h"
+#include "trainer/maths/gemm_bf16.h"
+#include "trainer/step/trainer.h"
 
 namespace {
 

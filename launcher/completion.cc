@@ -5,14 +5,14 @@
 #include <stdexcept>
 
 #include "base/text.h"
-#include "launcher/doctor.h"
-#include "launcher/foreign_options.h"
-#include "launcher/jobs_options.h"
-#include "launcher/keep_commands.h"
-#include "launcher/option_words.h"
-#include "launcher/options.h"
-#include "launcher/push_command.h"
-#include "launcher/subcommands.h"
+#include "launcher/doctor/doctor.h"
+#include "launcher/jobs/push_command.h"
+#include "launcher/keep/kept_connection_commands.h"
+#include "launcher/options/foreign_options.h"
+#include "launcher/options/jobs_options.h"
+#include "launcher/options/option_words.h"
+#include "launcher/options/options.h"
+#include "launcher/options/subcommands.h"
 
 namespace dtl {
 namespace {

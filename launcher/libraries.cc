@@ -5,7 +5,7 @@
 
 #include "base/sha256.h"
 #include "base/toml_file.h"
-#include "launcher/ssh_libraries.h"
+#include "launcher/ssh/libraries.h"
 #include "wire/boost_library.h"
 
 namespace dtl {

@@ -44,15 +44,15 @@ target_link_libraries(dtl_openblas INTERFACE Threads::Threads m)
 
 add_library(dtl_mvec INTERFACE)
 if(MVEC_ARCHIVE AND NOT DTL_SANITIZE)
-  try_compile(MVEC_INSIDE SOURCES ${CMAKE_SOURCE_DIR}/trainer/vector_math.cc
+  try_compile(MVEC_INSIDE SOURCES ${CMAKE_SOURCE_DIR}/trainer/maths/vector_math.cc
               SOURCE_FROM_CONTENT main.cc "int main() {}" LINK_LIBRARIES ${MVEC_ARCHIVE} m)
 endif()
 if(MVEC_INSIDE)
-  target_sources(dtl_mvec INTERFACE ${CMAKE_SOURCE_DIR}/trainer/vector_math.cc)
+  target_sources(dtl_mvec INTERFACE ${CMAKE_SOURCE_DIR}/trainer/maths/vector_math.cc)
   target_link_libraries(dtl_mvec INTERFACE ${MVEC_ARCHIVE})
 endif()
 
-# libssh.a wants GSSAPI, which launcher/no_gssapi.cc refuses, and libraries of its own. Loading the
+# libssh.a wants GSSAPI, which launcher/ssh/no_gssapi.cc refuses, and libraries of its own. Loading the
 # shared ones would take longer than all else that a local start does.
 if(SSH_ARCHIVE AND CRYPTO_ARCHIVE AND Z_ARCHIVE)
   dtl_library(ssh SHARED ssh z ARCHIVES ${SSH_ARCHIVE} dtl_no_gssapi dtl_crypto)
@@ -60,7 +60,7 @@ else()
   dtl_library(ssh SHARED ssh z)
 endif()
 
-# oneDNN lends its header, and the soname to load when bf16 is asked for (trainer/onednn.h): it is the
+# oneDNN lends its header, and the soname to load when bf16 is asked for (trainer/maths/onednn.h): it is the
 # host's own in any case.
 execute_process(COMMAND ${CMAKE_READELF} -d ${DNNL_LIBRARY} OUTPUT_VARIABLE dynamic
                 COMMAND_ERROR_IS_FATAL ANY)

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "plan/compat.h"
+#include "plan/dialect_variables.h"
 
 namespace dtl {
 namespace {

@@ -13,11 +13,11 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "base/text.h"
-#include "plan/aliases.h"
 #include "plan/environment.h"
 #include "plan/name_list.h"
 #include "plan/pin_warnings.h"
 #include "plan/pinning.h"
+#include "plan/same_machine.h"
 
 namespace dtl {
 namespace {

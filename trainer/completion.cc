@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "trainer/init_model.h"
-#include "trainer/option_table.h"
+#include "trainer/job/init_model.h"
+#include "trainer/settings/option_table.h"
 
 namespace dtl::trainer {
 namespace {

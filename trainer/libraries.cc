@@ -8,9 +8,9 @@
 
 #include "base/sha256.h"
 #include "base/toml_file.h"
-#include "trainer/gemm.h"
-#include "trainer/gemm_bf16.h"
-#include "trainer/unicode.h"
+#include "trainer/maths/gemm.h"
+#include "trainer/maths/gemm_bf16.h"
+#include "trainer/tokens/unicode.h"
 
 namespace dtl::trainer {
 

@@ -11,10 +11,10 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "trainer/completion.h"
-#include "trainer/init_model.h"
-#include "trainer/job.h"
+#include "trainer/job/fine_tune.h"
+#include "trainer/job/init_model.h"
 #include "trainer/libraries.h"
-#include "trainer/progress.h"
+#include "trainer/report/progress.h"
 
 namespace dtl::trainer {
 namespace {

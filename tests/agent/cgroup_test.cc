@@ -1,4 +1,4 @@
-#include "agent/cgroup.h"
+#include "agent/node/cgroup.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "agent/detect.h"
+#include "agent/node/detect.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-#include "agent/nics.h"
+#include "agent/node/nics.h"
 #include "base/error.h"
 
 namespace dtl {

@@ -1,4 +1,4 @@
-#include "agent/find_files.h"
+#include "agent/node/find_files.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

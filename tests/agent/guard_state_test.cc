@@ -1,4 +1,4 @@
-#include "agent/guard_state.h"
+#include "agent/guard/guard_state.h"
 
 #include <gtest/gtest.h>
 

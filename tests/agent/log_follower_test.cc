@@ -1,4 +1,4 @@
-#include "agent/log_follower.h"
+#include "agent/jobs/log_follower.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "agent/notify.h"
+#include "agent/entrance/notify.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "agent/detect.h"
+#include "agent/node/detect.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "plan/pinning.h"

@@ -1,4 +1,4 @@
-#include "agent/probe.h"
+#include "agent/node/probe.h"
 
 #include <gtest/gtest.h>
 #include <netinet/in.h>

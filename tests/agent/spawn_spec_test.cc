@@ -1,4 +1,4 @@
-#include "agent/spawn_spec.h"
+#include "agent/guard/spawn_spec.h"
 
 #include <gtest/gtest.h>
 

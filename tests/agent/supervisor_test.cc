@@ -1,4 +1,4 @@
-#include "agent/supervisor.h"
+#include "agent/job/supervisor.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "base/link_table.h"
+#include "base/host_matrix.h"
 
 #include <gtest/gtest.h>
 

@@ -6,10 +6,10 @@
 
 #include "base/fd.h"
 #include "tests/fuzz/reader.h"
-#include "trainer/squad_answers.h"
-#include "trainer/squad_metrics.h"
-#include "trainer/tasks.h"
-#include "trainer/unicode.h"
+#include "trainer/data/squad_answers.h"
+#include "trainer/data/squad_metrics.h"
+#include "trainer/data/tasks.h"
+#include "trainer/tokens/unicode.h"
 
 namespace dtl::fuzz {
 namespace {

@@ -6,10 +6,10 @@
 #include <cstring>
 
 #include "base/fd.h"
-#include "ring/control.h"
 #include "ring/dtring.h"
-#include "ring/handshake.h"
-#include "ring/operation_header.h"
+#include "ring/links/operation_header.h"
+#include "ring/meeting/control_line.h"
+#include "ring/meeting/handshake.h"
 #include "tests/fuzz/reader.h"
 #include "tests/wire/examples.h"
 #include "wire/answer.h"

@@ -5,10 +5,10 @@
 
 #include "base/fd.h"
 #include "tests/fuzz/reader.h"
-#include "trainer/argument_file.h"
-#include "trainer/checkpoint.h"
-#include "trainer/results.h"
-#include "trainer/saved_state.h"
+#include "trainer/checkpoint/checkpoint.h"
+#include "trainer/checkpoint/saved_state.h"
+#include "trainer/report/results.h"
+#include "trainer/settings/argument_file.h"
 
 namespace dtl::fuzz {
 namespace {

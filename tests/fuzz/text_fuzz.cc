@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "launcher/job_file.h"
+#include "launcher/request/job_file.h"
 #include "plan/pin_domains.h"
 #include "plan/pin_request.h"
 #include "tests/fuzz/mutations.h"

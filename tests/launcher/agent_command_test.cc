@@ -1,4 +1,4 @@
-#include "launcher/agent_command.h"
+#include "launcher/agents/agent_command.h"
 
 #include <gmock/gmock.h>
 

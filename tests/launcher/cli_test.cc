@@ -1,4 +1,4 @@
-#include "launcher/cli.h"
+#include "launcher/options/command_line.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,8 +8,8 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "launcher/foreign_options.h"
-#include "launcher/options.h"
+#include "launcher/options/foreign_options.h"
+#include "launcher/options/options.h"
 
 namespace dtl {
 namespace {

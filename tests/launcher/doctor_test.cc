@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "launcher/doctor_findings.h"
-#include "launcher/ssh_config_check.h"
+#include "launcher/doctor/doctor_findings.h"
+#include "launcher/doctor/ssh_config_check.h"
 
 namespace dtl {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/fd.h"
-#include "launcher/session.h"
+#include "launcher/session/session.h"
 #include "wire/connection.h"
 #include "wire/fd_stream.h"
 #include "wire/greeting.h"

@@ -1,4 +1,4 @@
-#include "launcher/job_file.h"
+#include "launcher/request/job_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "launcher/job.h"
+#include "launcher/job/job.h"
 
 namespace dtl {
 

@@ -1,4 +1,4 @@
-#include "launcher/job_request.h"
+#include "launcher/request/job_request.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,10 +1,10 @@
-#include "launcher/jobs_view.h"
+#include "launcher/jobs/jobs_view.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include "base/error.h"
-#include "launcher/jobs_options.h"
+#include "launcher/options/jobs_options.h"
 
 namespace dtl {
 namespace {

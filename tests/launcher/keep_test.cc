@@ -4,8 +4,8 @@
 
 #include <random>
 
-#include "launcher/frame_cutter.h"
-#include "launcher/keep_request.h"
+#include "launcher/agents/kept_connection_request.h"
+#include "launcher/keep/frame_cutter.h"
 #include "wire/fields.h"
 #include "wire/frame.h"
 

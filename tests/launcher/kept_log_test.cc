@@ -1,4 +1,4 @@
-#include "launcher/kept_log.h"
+#include "launcher/session/kept_log.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "launcher/line_mixer.h"
+#include "launcher/screen/line_mixer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

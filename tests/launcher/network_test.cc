@@ -1,4 +1,4 @@
-#include "launcher/network.h"
+#include "launcher/network/network.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "launcher/outcome.h"
+#include "launcher/job/job_outcome.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

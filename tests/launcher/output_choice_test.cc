@@ -1,10 +1,10 @@
-#include "launcher/output_choice.h"
+#include "launcher/options/output_choice.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "launcher/error_file.h"
+#include "launcher/session/error_file.h"
 
 namespace dtl {
 namespace {

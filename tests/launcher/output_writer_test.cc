@@ -1,4 +1,4 @@
-#include "launcher/output_writer.h"
+#include "launcher/screen/output_writer.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

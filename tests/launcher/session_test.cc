@@ -1,4 +1,4 @@
-#include "launcher/session.h"
+#include "launcher/session/session.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -11,7 +11,7 @@
 #include <optional>
 #include <thread>
 
-#include "launcher/report.h"
+#include "launcher/session/report.h"
 #include "tests/launcher/fake_agent.h"
 
 namespace dtl {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "launcher/start.h"
+#include "launcher/agents/agent_start.h"
 #include "tests/support/test_cluster.h"
 
 namespace dtl::testing {

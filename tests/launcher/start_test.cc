@@ -1,4 +1,4 @@
-#include "launcher/start.h"
+#include "launcher/agents/agent_start.h"
 
 #include <gmock/gmock.h>
 #include <sys/stat.h>
@@ -11,8 +11,8 @@
 
 #include "base/error.h"
 #include "base/fd.h"
-#include "launcher/connect.h"
-#include "launcher/known_hosts.h"
+#include "launcher/ssh/known_hosts.h"
+#include "launcher/ssh/tcp_connect.h"
 
 namespace dtl {
 namespace {

@@ -1,4 +1,4 @@
-#include "plan/aliases.h"
+#include "plan/same_machine.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "base/error.h"
-#include "plan/compat.h"
+#include "plan/dialect_variables.h"
 
 namespace dtl {
 namespace {

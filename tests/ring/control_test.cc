@@ -1,4 +1,4 @@
-#include "ring/control.h"
+#include "ring/meeting/control_line.h"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>

@@ -1,4 +1,4 @@
-#include "ring/environment.h"
+#include "ring/api/environment.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-#include "ring/handshake.h"
+#include "ring/meeting/handshake.h"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>

@@ -5,7 +5,7 @@
 #include <array>
 #include <cstring>
 
-#include "ring/reduce.h"
+#include "ring/arithmetic/reduce.h"
 #include "tests/ring/ring_support.h"
 
 namespace dtl::ring::test {

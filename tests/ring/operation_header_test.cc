@@ -1,4 +1,4 @@
-#include "ring/operation_header.h"
+#include "ring/links/operation_header.h"
 
 #include <gtest/gtest.h>
 

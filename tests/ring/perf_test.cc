@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "base/error.h"
-#include "ring/perf_collective.h"
-#include "ring/perf_options.h"
-#include "ring/perf_sequence.h"
-#include "ring/perf_text.h"
-#include "ring/perf_values.h"
-#include "ring/reduce.h"
+#include "ring/arithmetic/reduce.h"
+#include "ring/perf/perf_collective.h"
+#include "ring/perf/perf_options.h"
+#include "ring/perf/perf_sequence.h"
+#include "ring/perf/perf_text.h"
+#include "ring/perf/perf_values.h"
 
 namespace dtl::ring {
 namespace {

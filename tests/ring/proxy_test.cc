@@ -18,8 +18,8 @@
 #include <thread>
 
 #include "base/fd.h"
-#include "ring/comm_error.h"
-#include "ring/socket.h"
+#include "ring/base/comm_error.h"
+#include "ring/base/socket.h"
 #include "tests/ring/ring_support.h"
 
 namespace dtl::ring::test {

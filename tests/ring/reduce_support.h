@@ -1,13 +1,13 @@
 #pragma once
-// The arithmetic of dtring.h once more, slow and obvious, to compare ring/reduce.h with. Bits, not
-// values, are compared, so the inputs may hold anything.
+// The arithmetic of dtring.h once more, slow and obvious, to compare ring/arithmetic/reduce.h with.
+// Bits, not values, are compared, so the inputs may hold anything.
 
 #include <cstddef>
 #include <cstdint>
 #include <random>
 #include <vector>
 
-#include "ring/kernels.h"
+#include "ring/arithmetic/kernels.h"
 
 namespace dtl::ring {
 

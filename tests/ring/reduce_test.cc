@@ -1,4 +1,4 @@
-#include "ring/reduce.h"
+#include "ring/arithmetic/reduce.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include <xmmintrin.h>
 #endif
 
-#include "ring/kernels.h"
+#include "ring/arithmetic/kernels.h"
 #include "tests/ring/reduce_support.h"
 
 namespace dtl::ring {

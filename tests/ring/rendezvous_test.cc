@@ -1,5 +1,5 @@
 // How a ring is formed, and who is kept out of it.
-#include "ring/rendezvous.h"
+#include "ring/meeting/rendezvous.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,8 +13,8 @@
 #include <future>
 #include <thread>
 
-#include "ring/acceptor.h"
-#include "ring/socket.h"
+#include "ring/base/socket.h"
+#include "ring/meeting/acceptor.h"
 #include "tests/ring/ring_support.h"
 
 namespace dtl::ring::test {

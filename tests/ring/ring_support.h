@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "ring/comm.h"
+#include "ring/api/comm.h"
 #include "ring/dtring.h"
 
 namespace dtl::ring::test {

@@ -17,7 +17,7 @@
 #include <numeric>
 #include <thread>
 
-#include "ring/node_share.h"
+#include "ring/links/shm_node.h"
 
 namespace dtl::ring::test {
 namespace {

@@ -16,8 +16,8 @@
 #include <thread>
 #include <vector>
 
-#include "ring/socket.h"
-#include "ring/tcp_link.h"
+#include "ring/base/socket.h"
+#include "ring/links/tcp_link.h"
 
 namespace dtl::ring::test {
 namespace {

@@ -9,7 +9,7 @@
 #include <xmmintrin.h>
 #endif
 
-#include "ring/reduce.h"
+#include "ring/arithmetic/reduce.h"
 #include "tests/ring/reduce_support.h"
 
 namespace dtl::ring {

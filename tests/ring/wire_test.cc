@@ -9,7 +9,7 @@
 #include <mutex>
 #include <random>
 
-#include "ring/reduce.h"
+#include "ring/arithmetic/reduce.h"
 #include "tests/ring/ring_support.h"
 
 namespace dtl::ring::test {

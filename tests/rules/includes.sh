@@ -19,13 +19,13 @@ complaints=$(cd "$root" && project_files . | grep -E '^[a-z]+/.*\.(cc|h|c|cpp|hp
     may["trainer"] = "base ring trainer"
     folders = "^(base|plan|ring|wire|launcher|agent|trainer|tests|bench|python)$"
 
-    home["^zlib[.]h"] = "^launcher/ssh[^/]*$"
-    home["^utf8proc[.]h"] = "^trainer/unicode[.]cc$"
-    home["^libssh/"] = "^launcher/ssh[^/]*$"
-    home["^hwloc(/|[.]h)"] = "^agent/(detect|bind)[.]cc$"
+    home["^zlib[.]h"] = "^launcher/ssh/[^/]*$"
+    home["^utf8proc[.]h"] = "^trainer/tokens/unicode[.]cc$"
+    home["^libssh/"] = "^launcher/ssh/[^/]*$"
+    home["^hwloc(/|[.]h)"] = "^agent/node/detect[.]cc$"
     home["^toml([.]hpp|/|11)"] = "^base/toml11[.]h$"
-    home["^(cblas|f77blas|lapacke|openblas)"] = "^trainer/gemm[.]cc$"
-    home["^(dnnl|oneapi/dnnl)"] = "^trainer/onednn[.]h$"
+    home["^(cblas|f77blas|lapacke|openblas)"] = "^trainer/maths/gemm[.]cc$"
+    home["^(dnnl|oneapi/dnnl)"] = "^trainer/maths/onednn[.]h$"
     home["^boost/"] = "^wire/asio[.]h$"
   }
   FNR == 1 { folder = FILENAME; sub("/.*", "", folder) }

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "launcher/job.h"
+#include "launcher/job/job.h"
 
 namespace dtl::sim {
 

@@ -1,11 +1,11 @@
-#include "trainer/argument_file.h"
+#include "trainer/settings/argument_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/error.h"
 #include "temporary_folder.h"
-#include "trainer/settings.h"
+#include "trainer/settings/settings.h"
 
 namespace dtl::trainer {
 namespace {

@@ -1,4 +1,4 @@
-#include "trainer/batch.h"
+#include "trainer/model/batch.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "trainer/checkpoint_folder.h"
+#include "trainer/checkpoint/checkpoint_folder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

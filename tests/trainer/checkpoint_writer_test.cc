@@ -1,4 +1,4 @@
-#include "trainer/checkpoint_writer.h"
+#include "trainer/checkpoint/checkpoint_writer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,8 +13,8 @@
 #include "base/fd.h"
 #include "tests/trainer/model_support.h"
 #include "tests/trainer/temporary_folder.h"
-#include "trainer/checkpoint_folder.h"
-#include "trainer/saved_state.h"
+#include "trainer/checkpoint/checkpoint_folder.h"
+#include "trainer/checkpoint/saved_state.h"
 
 namespace dtl::trainer {
 namespace {

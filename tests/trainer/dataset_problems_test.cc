@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "tests/trainer/temporary_folder.h"
-#include "trainer/dataset.h"
+#include "trainer/data/dataset.h"
 
 namespace dtl::trainer {
 namespace {

@@ -1,4 +1,4 @@
-#include "trainer/dataset.h"
+#include "trainer/data/dataset.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "trainer/demo_text.h"
+#include "trainer/job/demo_text.h"
 
 #include <gtest/gtest.h>
 

@@ -13,7 +13,7 @@
 #include <string>
 
 #include "base/error.h"
-#include "trainer/tokenizer.h"
+#include "trainer/tokens/tokenizer.h"
 
 namespace dtl::trainer {
 namespace {

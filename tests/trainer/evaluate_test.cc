@@ -1,4 +1,4 @@
-#include "trainer/evaluate.h"
+#include "trainer/step/evaluate.h"
 
 #include <gtest/gtest.h>
 

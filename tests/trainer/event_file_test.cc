@@ -1,4 +1,4 @@
-#include "trainer/event_file.h"
+#include "trainer/report/event_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

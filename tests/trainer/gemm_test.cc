@@ -1,4 +1,4 @@
-#include "trainer/gemm.h"
+#include "trainer/maths/gemm.h"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 #include <limits>
 #include <random>
 
-#include "trainer/gemm_bf16.h"
-#include "trainer/kernels.h"
+#include "trainer/maths/gemm_bf16.h"
+#include "trainer/maths/kernels.h"
 
 namespace dtl::trainer {
 namespace {

@@ -7,7 +7,7 @@
 #include <random>
 
 #include "tests/trainer/model_support.h"
-#include "trainer/model.h"
+#include "trainer/model/model.h"
 
 namespace dtl::trainer {
 

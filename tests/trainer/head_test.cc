@@ -1,4 +1,4 @@
-#include "trainer/head.h"
+#include "trainer/model/head.h"
 
 #include <gtest/gtest.h>
 

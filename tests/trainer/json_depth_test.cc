@@ -1,4 +1,4 @@
-#include "trainer/json_depth.h"
+#include "trainer/files/json_depth.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "trainer/metrics.h"
+#include "trainer/data/metrics.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -4,8 +4,8 @@
 
 #include "tests/trainer/model_support.h"
 #include "tests/trainer/thread_ring.h"
-#include "trainer/gemm_bf16.h"
-#include "trainer/train.h"
+#include "trainer/maths/gemm_bf16.h"
+#include "trainer/step/trainer.h"
 
 namespace dtl::trainer {
 namespace {

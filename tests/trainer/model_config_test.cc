@@ -1,4 +1,4 @@
-#include "trainer/model_config.h"
+#include "trainer/files/model_config.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -11,9 +11,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "trainer/checkpoint.h"
-#include "trainer/gemm.h"
-#include "trainer/model.h"
+#include "trainer/checkpoint/checkpoint.h"
+#include "trainer/maths/gemm.h"
+#include "trainer/model/model.h"
 
 namespace dtl::trainer {
 namespace {

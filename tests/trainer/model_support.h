@@ -3,8 +3,8 @@
 
 #include <random>
 
-#include "trainer/examples.h"
-#include "trainer/parameters.h"
+#include "trainer/data/examples.h"
+#include "trainer/model/parameters.h"
 
 namespace dtl::trainer {
 

@@ -1,4 +1,4 @@
-#include "trainer/model.h"
+#include "trainer/model/model.h"
 
 #include <gtest/gtest.h>
 

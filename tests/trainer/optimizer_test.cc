@@ -1,11 +1,11 @@
-#include "trainer/optimizer.h"
+#include "trainer/step/optimizer.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "tests/trainer/model_support.h"
-#include "trainer/kernels.h"
+#include "trainer/maths/kernels.h"
 
 namespace dtl::trainer {
 namespace {

@@ -1,4 +1,4 @@
-#include "trainer/parameters.h"
+#include "trainer/model/parameters.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "trainer/report_html.h"
+#include "trainer/report/report_html.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "trainer/results.h"
+#include "trainer/report/results.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

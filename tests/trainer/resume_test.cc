@@ -10,10 +10,10 @@
 #include "tests/trainer/model_support.h"
 #include "tests/trainer/temporary_folder.h"
 #include "tests/trainer/thread_ring.h"
-#include "trainer/checkpoint_folder.h"
-#include "trainer/checkpoint_writer.h"
-#include "trainer/safetensors.h"
-#include "trainer/saved_state.h"
+#include "trainer/checkpoint/checkpoint_folder.h"
+#include "trainer/checkpoint/checkpoint_writer.h"
+#include "trainer/checkpoint/saved_state.h"
+#include "trainer/files/safetensors.h"
 
 namespace dtl::trainer {
 namespace {

@@ -1,4 +1,4 @@
-#include "trainer/run_policy.h"
+#include "trainer/settings/run_policy.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "trainer/run_report.h"
+#include "trainer/report/run_report.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

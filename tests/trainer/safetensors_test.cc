@@ -1,4 +1,4 @@
-#include "trainer/safetensors.h"
+#include "trainer/files/safetensors.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "tests/trainer/temporary_folder.h"
-#include "trainer/tensor_files.h"
+#include "trainer/files/tensor_files.h"
 
 namespace dtl::trainer {
 namespace {

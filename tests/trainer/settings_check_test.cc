@@ -1,4 +1,4 @@
-#include "trainer/settings_check.h"
+#include "trainer/settings/settings_check.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

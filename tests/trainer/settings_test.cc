@@ -1,4 +1,4 @@
-#include "trainer/settings.h"
+#include "trainer/settings/settings.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

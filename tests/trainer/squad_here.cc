@@ -17,8 +17,8 @@
 #include <string>
 
 #include "base/fd.h"
-#include "trainer/squad_answers.h"
-#include "trainer/squad_metrics.h"
+#include "trainer/data/squad_answers.h"
+#include "trainer/data/squad_metrics.h"
 
 namespace dtl::trainer {
 namespace {

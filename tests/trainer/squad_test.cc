@@ -1,12 +1,12 @@
-#include "trainer/squad.h"
+#include "trainer/data/squad.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/error.h"
 #include "tests/trainer/temporary_folder.h"
-#include "trainer/squad_answers.h"
-#include "trainer/squad_metrics.h"
+#include "trainer/data/squad_answers.h"
+#include "trainer/data/squad_metrics.h"
 
 namespace dtl::trainer {
 namespace {

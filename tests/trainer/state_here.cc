@@ -8,9 +8,9 @@
 #include <string>
 
 #include "base/error.h"
-#include "trainer/safetensors.h"
-#include "trainer/schedule.h"
-#include "trainer/tensor_files.h"
+#include "trainer/files/safetensors.h"
+#include "trainer/files/tensor_files.h"
+#include "trainer/step/schedule.h"
 
 int main(int argc, char** argv) {
   using namespace dtl::trainer;

@@ -1,4 +1,4 @@
-#include "trainer/tasks.h"
+#include "trainer/data/tasks.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

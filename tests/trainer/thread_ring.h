@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "trainer/group.h"
+#include "trainer/step/ranks.h"
 
 namespace dtl::trainer {
 

@@ -1,4 +1,4 @@
-#include "trainer/tokenizer.h"
+#include "trainer/tokens/tokenizer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "trainer/tokenizer.h"
+#include "trainer/tokens/tokenizer.h"
 
 namespace dtl::trainer {
 namespace {

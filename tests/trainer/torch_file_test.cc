@@ -1,4 +1,4 @@
-#include "trainer/torch_file.h"
+#include "trainer/files/torch_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "tests/trainer/temporary_folder.h"
 #include "tests/trainer/torch_bytes.h"
-#include "trainer/tensor_files.h"
+#include "trainer/files/tensor_files.h"
 
 namespace dtl::trainer {
 namespace {

@@ -1,4 +1,4 @@
-#include "trainer/train.h"
+#include "trainer/step/trainer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,8 +10,8 @@
 
 #include "tests/trainer/model_support.h"
 #include "tests/trainer/thread_ring.h"
-#include "trainer/evaluate.h"
-#include "trainer/sampler.h"
+#include "trainer/step/evaluate.h"
+#include "trainer/step/sampler.h"
 
 namespace dtl::trainer {
 namespace {

@@ -1,4 +1,4 @@
-#include "trainer/unicode.h"
+#include "trainer/tokens/unicode.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "trainer/wordpiece_trainer.h"
+#include "trainer/data/wordpiece_trainer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,8 +6,8 @@
 #include <set>
 
 #include "base/error.h"
-#include "trainer/demo_text.h"
-#include "trainer/tokenizer.h"
+#include "trainer/job/demo_text.h"
+#include "trainer/tokens/tokenizer.h"
 
 namespace dtl::trainer {
 namespace {

@@ -1,10 +1,10 @@
-#include "trainer/work.h"
+#include "trainer/step/step_cost.h"
 
 #include <gtest/gtest.h>
 
 #include "tests/trainer/model_support.h"
 #include "tests/trainer/thread_ring.h"
-#include "trainer/train.h"
+#include "trainer/step/trainer.h"
 
 namespace dtl::trainer {
 namespace {

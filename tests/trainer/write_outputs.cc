@@ -5,8 +5,8 @@
 #include <string>
 
 #include "base/fd.h"
-#include "trainer/event_file.h"
-#include "trainer/report_html.h"
+#include "trainer/report/event_file.h"
+#include "trainer/report/report_html.h"
 
 namespace dtl::trainer {
 namespace {

@@ -1,0 +1,181 @@
+#include "agent/entrance/receive_push.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/runtime_folder.h"
+#include "base/sha256.h"
+#include "base/text.h"
+#include "wire/push_marker.h"
+
+namespace dtl {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kKeptVersions = 3;  // of each kind: one to go on with, two to go back to
+constexpr std::int64_t kMaxFileBytes = std::int64_t{1} << 30;
+constexpr std::size_t kReceivePieceBytes = 256 << 10;
+constexpr std::string_view kTemporary = ".new-";  // .new-RANDOM.PID.HOST
+
+struct PromisedFile {
+  std::string name;
+  std::size_t bytes = 0;
+  std::string sha256;
+};
+
+bool is_plain_name(const std::string& name) {
+  return !name.empty() && name[0] != '.' && name.find('/') == std::string::npos;
+}
+
+PromisedFile parse_promise(const std::string& text) {
+  const std::vector<std::string> parts = split(text, ':');
+  const auto bytes = parts.size() == 3 ? parse_integer(parts[1], 1, kMaxFileBytes) : std::nullopt;
+  if (!bytes || !is_plain_name(parts[0]) || parts[2].size() != 64) {
+    throw Error(Exit::kUsage, "--receive", fmt::format("'{}' is not FILE:BYTES:SHA256", text));
+  }
+  return {parts[0], static_cast<std::size_t>(*bytes), parts[2]};
+}
+
+Error cannot_write(const std::string& path) {
+  return system_error(fmt::format("cannot write '{}'", path), Exit::kCannotWrite);
+}
+
+void sync_path(const std::string& path) {
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.valid() || ::fsync(fd.get()) != 0) throw cannot_write(path);
+}
+
+void check(const PromisedFile& file, const std::string& sha256) {
+  if (sha256 == file.sha256) return;
+  throw Error(Exit::kIo, fmt::format("cannot use '{}'", file.name),
+              "what arrived is not what was sent");
+}
+
+// dtagent itself, which the shell has written: is it all there, and on the disk?
+void check_own_file(const std::string& folder, const PromisedFile& file) {
+  check(file, sha256_hex(read_file(folder + "/" + file.name, file.bytes)));
+  sync_path(folder + "/" + file.name);
+}
+
+void write_piece(int fd, std::string_view bytes, const std::string& path) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) throw cannot_write(path);
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+void take_file(const std::string& folder, const PromisedFile& file) {
+  const std::string path = folder + "/" + file.name;
+  const Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700));
+  if (!fd.valid()) throw cannot_write(path);
+  Sha256 sum;
+  std::string piece(kReceivePieceBytes, '\0');
+  for (std::size_t left = file.bytes; left > 0;) {
+    const ssize_t got = ::read(STDIN_FILENO, piece.data(), std::min(left, piece.size()));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0)
+      throw Error(Exit::kIo, fmt::format("cannot read '{}'", file.name), "the launcher left");
+    const std::string_view bytes(piece.data(), static_cast<std::size_t>(got));
+    sum.add(bytes);
+    write_piece(fd.get(), bytes, path);
+    left -= bytes.size();
+  }
+  check(file, sum.hex());
+  if (::fsync(fd.get()) != 0) throw cannot_write(path);
+}
+
+std::string own_host_name() {
+  std::string name(256, '\0');
+  if (::gethostname(name.data(), name.size() - 1) != 0) return {};
+  return name.substr(0, name.find('\0'));
+}
+
+// What a push that was killed has left: its process has gone, on this very host. The cache may be
+// shared by many hosts, and what others do there cannot be judged from here.
+bool is_abandoned(const std::string& name) {
+  if (!name.starts_with(kTemporary)) return false;
+  const std::size_t pid_at = name.find('.', kTemporary.size()) + 1;
+  const std::size_t host_at = pid_at == 0 ? 0 : name.find('.', pid_at) + 1;
+  if (host_at == 0 || name.substr(host_at) != own_host_name()) return false;
+  const auto pid = parse_integer(name.substr(pid_at, host_at - 1 - pid_at), 1, INT32_MAX);
+  return pid && ::kill(static_cast<pid_t>(*pid), 0) != 0 && errno == ESRCH;
+}
+
+// "" for 0.1.0-0123456789abcdef, "dttrain" for 0.1.0-0123456789abcdef-dttrain.
+std::string kind_in_name(const std::string& name) {
+  const std::vector<std::string> parts = split(name, '-');
+  return parts.size() > 2 ? parts.back() : "";
+}
+
+struct Version {
+  std::string path;
+  fs::file_time_type written;
+};
+
+// Best effort: what cannot be removed now is for the next push to remove.
+void remove_old(const std::string& cache, const std::string& current) {
+  std::vector<Version> versions;
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(cache, ignored)) {
+    const std::string name = entry.path().filename();
+    if (is_abandoned(name)) fs::remove_all(entry.path(), ignored);
+    if (name[0] == '.' || name == current || kind_in_name(name) != kind_in_name(current)) continue;
+    if (fs::exists(entry.path() / "dtagent", ignored)) {
+      versions.push_back({entry.path(), entry.last_write_time(ignored)});
+    }
+  }
+  std::sort(versions.begin(), versions.end(),
+            [](const Version& a, const Version& b) { return a.written > b.written; });
+  for (std::size_t i = kKeptVersions - 1; i < versions.size(); ++i) {
+    fs::remove_all(versions[i].path, ignored);
+  }
+}
+
+void give_lasting_name(const std::string& folder, const std::string& cache,
+                       const std::string& name) {
+  const std::string lasting = cache + "/" + name;
+  if (::rename(folder.c_str(), lasting.c_str()) == 0) return sync_path(cache);
+  // Another launcher was faster; the name stands for the contents, so its files are ours.
+  if (errno != EEXIST && errno != ENOTEMPTY) throw cannot_write(lasting);
+  std::error_code ignored;
+  fs::remove_all(folder, ignored);
+}
+
+}  // namespace
+
+void receive_files(const std::string& folder, std::span<const std::string> arguments) {
+  const fs::path path(folder);
+  const std::string cache = path.parent_path();
+  if (!path.filename().string().starts_with(kTemporary) || arguments.size() < 2 ||
+      !is_plain_name(arguments[0])) {
+    throw Error(Exit::kUsage, "--receive", "is for dtlaunch --push alone", "dtlaunch push --help");
+  }
+  if (!is_private_folder(cache)) {
+    throw Error(Exit::kCannotWrite, fmt::format("cannot use '{}'", cache), "others may write there",
+                fmt::format("chmod 700 {}", cache));
+  }
+  std::vector<PromisedFile> files;
+  for (const std::string& argument : arguments.subspan(1)) files.push_back(parse_promise(argument));
+  check_own_file(folder, files[0]);
+  remove_old(cache, arguments[0]);
+  write_all(STDOUT_FILENO, fmt::format("{}send\n", kPushMarker));
+  for (const PromisedFile& file : std::span(files).subspan(1)) take_file(folder, file);
+  sync_path(folder);
+  give_lasting_name(folder, cache, arguments[0]);
+}
+
+}  // namespace dtl

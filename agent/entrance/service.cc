@@ -1,0 +1,221 @@
+#include "agent/entrance/service.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <list>
+#include <memory>
+#include <utility>
+
+#include "agent/entrance/notify.h"
+#include "base/fd.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/runtime_folder.h"
+#include "base/text.h"
+#include "base/unix_socket.h"
+#include "wire/asio.h"
+
+namespace dtl {
+namespace {
+
+constexpr std::size_t kMaxJobs = 1024;  // at once; a launcher beyond them is hung up on
+
+int socket_option(int fd, int option) {
+  int value = -1;
+  socklen_t size = sizeof value;
+  return ::getsockopt(fd, SOL_SOCKET, option, &value, &size) == 0 ? value : -1;
+}
+
+// The socket that systemd hands over (sd_listen_fds(3)); invalid when it hands over none.
+Fd inherited_listener() {
+  constexpr int kFirst = 3;
+  const std::string pid = take_variable("LISTEN_PID");
+  const std::string count = take_variable("LISTEN_FDS");
+  const auto names = split(take_variable("LISTEN_FDNAMES"), ':');
+  const auto fds = parse_integer(count, 1, 1024);
+  if (!fds || pid != std::to_string(::getpid())) return Fd();
+  int chosen = kFirst;
+  for (std::size_t i = 0; i < names.size() && i < static_cast<std::size_t>(*fds); ++i) {
+    if (names[i] == "dtagent") chosen = kFirst + static_cast<int>(i);
+  }
+  if (socket_option(chosen, SO_DOMAIN) != AF_UNIX || socket_option(chosen, SO_ACCEPTCONN) != 1) {
+    throw Error(Exit::kConfig, "cannot serve",
+                fmt::format("descriptor {} from systemd is no listening unix socket", chosen),
+                "ListenStream=%t/dtlaunch/agent.socket");
+  }
+  set_close_on_exec(chosen, true);
+  return Fd(chosen);
+}
+
+std::string own_socket_path() {
+  const char* session = ::secure_getenv("XDG_RUNTIME_DIR");
+  std::string folder;
+  if (session != nullptr && is_private_folder(session)) {
+    folder = std::string(session) + "/dtlaunch";
+    make_private_folder(folder);
+  } else {
+    folder = runtime_folder();
+  }
+  return folder + "/" + kServiceSocket;
+}
+
+struct JobAgent {
+  JobAgent(asio::io_context& context, pid_t number, int pidfd)
+      : pid(number), process(context, pidfd) {}
+  pid_t pid;
+  asio::posix::stream_descriptor process;
+};
+
+class Service {
+ public:
+  Service(std::string own_folder, Fd listener, std::string socket_path)
+      : program_(std::move(own_folder) + "/dtagent"),
+        socket_path_(std::move(socket_path)),
+        listener_(context_, listener.release()),
+        watchdog_(context_),
+        signals_(context_, SIGTERM, SIGINT) {}
+
+  Exit run() {
+    listener_.non_blocking(true);
+    wait_for_launcher();
+    wait_for_signal();
+    if (notifier_.watchdog_interval().count() > 0) pet_watchdog();
+    notifier_.send("READY=1\n" + status());
+    context_.run();
+    return Exit::kOk;
+  }
+
+ private:
+  std::string status() const {
+    return fmt::format("STATUS={} job{} on this node", jobs_.size(), jobs_.size() == 1 ? "" : "s");
+  }
+
+  void wait_for_launcher() {
+    listener_.async_wait(asio::posix::stream_descriptor::wait_read,
+                         [this](boost::system::error_code cancelled) {
+                           if (cancelled) return;
+                           accept_all();
+                           wait_for_launcher();
+                         });
+  }
+
+  void accept_all() {
+    for (;;) {
+      const Fd peer(::accept4(listener_.native_handle(), nullptr, nullptr, SOCK_CLOEXEC));
+      if (!peer.valid()) return;  // nobody left, or out of descriptors: the next event tries again
+      if (!peer_is_same_user(peer.get())) {
+        log_notice("refused a connection from another user");
+        continue;
+      }
+      if (jobs_.size() >= kMaxJobs) {
+        log_error(fmt::format("refused a launcher: {} jobs run already", jobs_.size()));
+        continue;
+      }
+      start_agent(peer.get());
+    }
+  }
+
+  void start_agent(int peer) {
+    posix_spawn_file_actions_t files;
+    ::posix_spawn_file_actions_init(&files);
+    ::posix_spawn_file_actions_adddup2(&files, peer, STDIN_FILENO);
+    ::posix_spawn_file_actions_adddup2(&files, peer, STDOUT_FILENO);
+    std::string name = "dtagent", option = "--serve";
+    char* arguments[] = {name.data(), option.data(), nullptr};
+    pid_t pid = 0;
+    const int failed = ::posix_spawn(&pid, program_.c_str(), &files, nullptr, arguments, environ);
+    ::posix_spawn_file_actions_destroy(&files);
+    if (failed != 0) {
+      log_error(fmt::format("cannot start {}: {}", program_, errno_text(failed)));
+      return;
+    }
+    const int pidfd = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
+    if (pidfd < 0) {
+      log_error("cannot watch an agent: " + errno_text(errno));
+      ::kill(pid, SIGTERM);
+      return;
+    }
+    const auto job = jobs_.emplace(jobs_.end(), context_, pid, pidfd);
+    job->process.async_wait(asio::posix::stream_descriptor::wait_read,
+                            [this, job](boost::system::error_code) { agent_ended(job); });
+    notifier_.send(status());
+  }
+
+  void agent_ended(std::list<JobAgent>::iterator job) {
+    int status = 0;
+    ::waitpid(job->pid, &status, 0);
+    if (WIFSIGNALED(status)) {
+      log_error(fmt::format("the agent {} of a job was killed by {}", job->pid,
+                            signal_name(WTERMSIG(status))));
+    }
+    jobs_.erase(job);
+    notifier_.send(this->status());
+    if (stopping_ && jobs_.empty()) context_.stop();
+  }
+
+  void pet_watchdog() {
+    notifier_.send("WATCHDOG=1");
+    watchdog_.expires_after(notifier_.watchdog_interval());
+    watchdog_.async_wait([this](boost::system::error_code cancelled) {
+      if (!cancelled) pet_watchdog();
+    });
+  }
+
+  void wait_for_signal() {
+    signals_.async_wait([this](boost::system::error_code cancelled, int) {
+      if (cancelled) return;
+      stop();
+      wait_for_signal();
+    });
+  }
+
+  // Each agent ends its ranks in order; a second signal hurries nobody: the graces are short.
+  void stop() {
+    if (std::exchange(stopping_, true)) return;
+    notifier_.send("STOPPING=1\nSTATUS=ending the jobs of this node");
+    listener_.close();
+    if (!socket_path_.empty()) ::unlink(socket_path_.c_str());
+    for (const JobAgent& job : jobs_) ::kill(job.pid, SIGTERM);
+    if (jobs_.empty()) context_.stop();
+  }
+
+  std::string program_, socket_path_;  // path: empty when the socket is systemd's
+  asio::io_context context_{1};
+  asio::posix::stream_descriptor listener_;
+  asio::steady_timer watchdog_;
+  asio::signal_set signals_;
+  Notifier notifier_;
+  std::list<JobAgent> jobs_;
+  bool stopping_ = false;
+};
+
+}  // namespace
+
+Exit run_service(const std::string& own_folder, bool allow_root) {
+  if (::geteuid() == 0 && !allow_root) {
+    throw Error(Exit::kConfig, "refusing to serve as root",
+                "a service of every user's own is safer, and one job's user is enough",
+                "run it as that user, or add --allow-root");
+  }
+  ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGHUP, SIG_IGN);  // it outlives the login that started it
+  Fd listener = inherited_listener();
+  std::string path;
+  if (!listener.valid()) {
+    path = own_socket_path();
+    listener = listen_unix(path);
+    log_notice("serving on " + path);
+  }
+  Service service(own_folder, std::move(listener), std::move(path));
+  return service.run();
+}
+
+}  // namespace dtl

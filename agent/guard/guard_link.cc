@@ -1,0 +1,148 @@
+#include "agent/guard/guard_link.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "base/error.h"
+
+namespace dtl {
+namespace {
+
+awaitable<void> wait_for(asio::posix::stream_descriptor& link,
+                         asio::posix::descriptor_base::wait_type what) {
+  boost::system::error_code error;
+  co_await link.async_wait(what, asio::redirect_error(asio::use_awaitable, error));
+}
+
+// Without a copy of our address space, which would take as long as the rest of the start. Returns
+// errno.
+int spawn_guard(const std::string& program, int link, int null) {
+  posix_spawn_file_actions_t files;
+  ::posix_spawn_file_actions_init(&files);
+  ::posix_spawn_file_actions_adddup2(&files, null, STDIN_FILENO);
+  ::posix_spawn_file_actions_adddup2(&files, null, STDOUT_FILENO);
+  // The link may have that number already; it is then only no longer closed on exec.
+  ::posix_spawn_file_actions_adddup2(&files, link, kGuardLinkFd);
+  char name[] = "dtguard";
+  char* const arguments[] = {name, nullptr};
+  pid_t pid = 0;
+  const int failed = ::posix_spawn(&pid, program.c_str(), &files, nullptr, arguments, environ);
+  ::posix_spawn_file_actions_destroy(&files);
+  return failed;
+}
+
+// Once the guard has been started: ranks keep the limits that the user gave them.
+void set_own_limits() {
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) == 0) {
+    files.rlim_cur = files.rlim_max;  // three pipes and two files for each rank that starts
+    ::setrlimit(RLIMIT_NOFILE, &files);
+  }
+  const rlimit none{0, 0};
+  ::setrlimit(RLIMIT_CORE, &none);  // the job's secret is in our memory
+}
+
+}  // namespace
+
+Fd start_guard(const std::string& own_folder) {
+  const std::string program = own_folder + "/dtguard";
+  if (::access(program.c_str(), X_OK) != 0) throw system_error("cannot start '" + program + "'");
+  const Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  if (!null.valid()) throw system_error("cannot open /dev/null");
+  SocketPair pair = make_socketpair(SOCK_SEQPACKET);
+  errno = spawn_guard(program, pair.second.get(), null.get());
+  if (errno != 0) throw system_error("cannot start '" + program + "'");
+  set_own_limits();
+  set_nonblocking(pair.first.get());
+  return std::move(pair.first);
+}
+
+GuardLink::GuardLink(asio::io_context& context)
+    : link_(context), wake_(context, asio::steady_timer::time_point::max()) {}
+
+void GuardLink::open(Fd link) {
+  link_.assign(link.release());
+}
+
+void GuardLink::close() {
+  boost::system::error_code ignored;
+  link_.close(ignored);
+}
+
+void GuardLink::spawn(std::uint32_t rank, SpawnFiles files) {
+  push({GuardOrder::kSpawn, rank, 0}, std::move(files));
+}
+void GuardLink::signal_ranks(int signal) {
+  push({GuardOrder::kSignal, 0, static_cast<std::uint32_t>(signal)});
+}
+void GuardLink::pass_signal(int signal) {
+  push({GuardOrder::kPass, 0, static_cast<std::uint32_t>(signal)});
+}
+void GuardLink::kill() {
+  push({GuardOrder::kKill, 0, 0});
+}
+void GuardLink::tick() {
+  // A guard that is busy killing needs no more than one.
+  if (queue_.empty()) push({GuardOrder::kTick, 0, 0});
+}
+
+void GuardLink::push(GuardRequest request, SpawnFiles files) {
+  queue_.push_back({request, std::move(files)});
+  wake_.cancel();
+}
+
+// False when the link is full.
+bool GuardLink::send_front() {
+  Queued& front = queue_.front();
+  iovec buffer{&front.request, sizeof front.request};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kSpawnFds)] = {};
+  msghdr message{};
+  message.msg_iov = &buffer;
+  message.msg_iovlen = 1;
+  if (front.request.order == GuardOrder::kSpawn) {
+    message.msg_control = control;
+    message.msg_controllen = sizeof control;
+    cmsghdr* attached = CMSG_FIRSTHDR(&message);
+    attached->cmsg_level = SOL_SOCKET;
+    attached->cmsg_type = SCM_RIGHTS;
+    attached->cmsg_len = CMSG_LEN(sizeof(int) * kSpawnFds);
+    int fds[kSpawnFds];
+    for (std::size_t i = 0; i < kSpawnFds; ++i) fds[i] = front.files[i].get();
+    std::memcpy(CMSG_DATA(attached), fds, sizeof fds);
+  }
+  const ssize_t n = ::sendmsg(link_.native_handle(), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+  if (n < 0 && (errno == EAGAIN || errno == EINTR || errno == ETOOMANYREFS)) return false;
+  if (n < 0) gone_ = true;  // receive() tells
+  queue_.pop_front();
+  return true;
+}
+
+awaitable<void> GuardLink::run_writer() {
+  while (!gone_) {
+    if (queue_.empty()) {
+      boost::system::error_code woken;
+      co_await wake_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+    } else if (!send_front()) {
+      co_await wait_for(link_, asio::posix::descriptor_base::wait_write);
+    }
+  }
+}
+
+awaitable<std::optional<GuardReport>> GuardLink::receive() {
+  for (;;) {
+    GuardReport report;
+    const ssize_t n = ::recv(link_.native_handle(), &report, sizeof report, MSG_DONTWAIT);
+    if (n == static_cast<ssize_t>(sizeof report)) co_return report;
+    if (n >= 0 || (errno != EAGAIN && errno != EINTR)) co_return std::nullopt;
+    co_await wait_for(link_, asio::posix::descriptor_base::wait_read);
+  }
+}
+
+}  // namespace dtl

@@ -1,0 +1,53 @@
+#pragma once
+// GuardLink: the agent's end of the line to dtguard. Requests are queued and never wait; reports
+// arrive in order. One io_context thread.
+
+#include <array>
+#include <deque>
+#include <optional>
+
+#include "agent/guard/guard_protocol.h"
+#include "base/fd.h"
+#include "wire/asio.h"
+
+namespace dtl {
+
+// Starts dtguard, which lies in own_folder, and then raises or lowers limits of our own as an agent
+// needs them. Throws Error(kOs).
+// The result is our end; its end of file means that the guard is gone.
+Fd start_guard(const std::string& own_folder);
+
+using SpawnFiles = std::array<Fd, kSpawnFds>;  // by SpawnDescriptor; each request owns its own
+
+class GuardLink {
+ public:
+  explicit GuardLink(asio::io_context& context);
+
+  void open(Fd link);  // once; what was queued before waits for run_writer()
+  bool is_open() const { return link_.is_open(); }
+  void close();  // the guard sees it, and exits
+
+  void spawn(std::uint32_t rank, SpawnFiles files);
+  void signal_ranks(int signal);
+  void pass_signal(int signal);
+  void kill();
+  void tick();
+
+  awaitable<std::optional<GuardReport>> receive();  // nullopt: the guard is gone
+  awaitable<void> run_writer();
+
+ private:
+  struct Queued {
+    GuardRequest request;
+    SpawnFiles files;
+  };
+  void push(GuardRequest request, SpawnFiles files = {});
+  bool send_front();
+
+  asio::posix::stream_descriptor link_;
+  std::deque<Queued> queue_;
+  asio::steady_timer wake_;  // never expires; cancelled when the queue is no longer empty
+  bool gone_ = false;
+};
+
+}  // namespace dtl

@@ -1,0 +1,192 @@
+// dtguard: starts, watches and ends the ranks of one node for dtagent. One thread, no allocation,
+// own session, subreaper: whatever the ranks start stays below it, and when dtagent goes away it
+// kills everything and exits. dtagent(8) describes it; dtagent starts it.
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "agent/guard/guard_protocol.h"
+#include "agent/guard/guard_ranks.h"
+#include "agent/guard/guard_state.h"
+#include "agent/guard/kill_tree.h"
+#include "base/limits.h"
+
+namespace dtl {
+namespace {
+
+constexpr int kPollMs = 1000;  // how often the lease is looked at
+constexpr std::int64_t kGuardLeaseMs = std::chrono::milliseconds(kGuardLease).count();
+
+struct Guard {
+  GuardState state = GuardState::kServing;
+  int signals = -1;
+  std::int64_t heard_ms = 0;  // the last request
+  bool clean_untold = false;
+  KillCount count;
+};
+
+[[noreturn]] void refuse_to_start() {
+  constexpr char kText[] = "dtguard: is started by dtagent. Try: man dtagent\n";
+  [[maybe_unused]] const ssize_t n = ::write(STDERR_FILENO, kText, sizeof kText - 1);
+  ::_exit(64);
+}
+
+int open_signals() {
+  sigset_t set;
+  ::sigemptyset(&set);
+  for (const int number : {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT}) ::sigaddset(&set, number);
+  ::sigprocmask(SIG_BLOCK, &set, nullptr);
+  return ::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+void set_up(Guard& guard) {
+  int type = 0;
+  socklen_t size = sizeof type;
+  if (::getsockopt(kGuardLinkFd, SOL_SOCKET, SO_TYPE, &type, &size) != 0 ||
+      type != SOCK_SEQPACKET) {
+    refuse_to_start();
+  }
+  ::fcntl(kGuardLinkFd, F_SETFD, FD_CLOEXEC);
+#ifdef SYS_close_range
+  ::syscall(SYS_close_range, kGuardLinkFd + 1, ~0u, 0);
+#endif
+  ::setsid();
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  guard.signals = open_signals();
+  guard.heard_ms = boot_time_ms();
+}
+
+void act(Guard& guard, GuardEvent event, const GuardRequest& request, const int* fds) {
+  const GuardStep next = guard_step(guard.state, event);
+  guard.state = next.state;
+  switch (next.action) {
+    case GuardAction::kSpawn:
+      ranks::start(request.rank, fds);
+      break;
+    case GuardAction::kRefuse:
+      ranks::refuse(request.rank, fds, ECANCELED);
+      break;
+    case GuardAction::kSignal:
+      ranks::signal_all(static_cast<int>(request.signal), request.order == GuardOrder::kSignal);
+      break;
+    case GuardAction::kEndAndTell: {
+      const KillCount count = ranks::end_all();
+      guard.count = {guard.count.killed + count.killed, count.unkillable};
+      guard.clean_untold = true;
+      break;
+    }
+    case GuardAction::kEndAndExit:
+      ranks::end_all();
+      ::_exit(0);
+    case GuardAction::kNothing:
+      break;
+  }
+}
+
+// Takes one request; false when none waits. The end of the link is an event too.
+bool take_request(Guard& guard) {
+  GuardRequest request;
+  iovec buffer{&request, sizeof request};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kSpawnFds)];
+  msghdr message{};
+  message.msg_iov = &buffer;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  const ssize_t n = ::recvmsg(kGuardLinkFd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return false;
+  if (n != static_cast<ssize_t>(sizeof request)) {
+    act(guard, GuardEvent::kOrphaned, request, nullptr);
+  }
+  guard.heard_ms = boot_time_ms();
+  int fds[kSpawnFds];
+  const cmsghdr* attached = CMSG_FIRSTHDR(&message);
+  const bool has_fds = attached != nullptr && attached->cmsg_len == CMSG_LEN(sizeof fds) &&
+                       attached->cmsg_type == SCM_RIGHTS && (message.msg_flags & MSG_CTRUNC) == 0;
+  if (has_fds) std::memcpy(fds, CMSG_DATA(attached), sizeof fds);
+  switch (request.order) {
+    case GuardOrder::kSpawn:
+      for (int& fd : fds) fd = has_fds ? fd : -1;  // fails when the specification is mapped
+      act(guard, GuardEvent::kSpawnRequest, request, fds);
+      break;
+    case GuardOrder::kSignal:
+    case GuardOrder::kPass:
+      act(guard, GuardEvent::kSignalRequest, request, nullptr);
+      break;
+    case GuardOrder::kKill:
+      act(guard, GuardEvent::kKillRequest, request, nullptr);
+      break;
+    case GuardOrder::kTick:
+      break;
+  }
+  return true;
+}
+
+void take_signals(Guard& guard) {
+  signalfd_siginfo info;
+  while (::read(guard.signals, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+    if (info.ssi_signo != SIGCHLD) act(guard, GuardEvent::kOrphaned, {}, nullptr);
+  }
+  ranks::reap();
+}
+
+// Tells what is due until the link is full; true when everything has been told.
+bool send_reports(Guard& guard) {
+  for (;;) {
+    GuardReport report;
+    const bool about_rank = ranks::next_report(report);
+    if (!about_rank && !guard.clean_untold) return true;
+    if (!about_rank) {
+      report.news = GuardNews::kClean;
+      report.killed = guard.count.killed;
+      report.unkillable = guard.count.unkillable;
+    }
+    if (::send(kGuardLinkFd, &report, sizeof report, MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
+      return false;  // full; or at its end, which the next read tells
+    }
+    if (about_rank) {
+      ranks::told();
+    } else {
+      guard.clean_untold = false;
+    }
+  }
+}
+
+[[noreturn]] void serve(Guard& guard) {
+  static pollfd polls[kMaxLocalRanks + 2];
+  bool all_told = true;
+  for (;;) {
+    polls[0] = {kGuardLinkFd, static_cast<short>(all_told ? POLLIN : POLLIN | POLLOUT), 0};
+    polls[1] = {guard.signals, POLLIN, 0};
+    const unsigned starting = ranks::add_polls(polls + 2);
+    ::poll(polls, starting + 2, kPollMs);
+    ranks::read_error_pipes(polls + 2, starting);
+    if (polls[1].revents != 0) take_signals(guard);
+    if (polls[0].revents != 0) {
+      while (take_request(guard)) {
+      }
+    }
+    if (boot_time_ms() - guard.heard_ms > kGuardLeaseMs) {
+      act(guard, GuardEvent::kOrphaned, {}, nullptr);
+    }
+    all_told = send_reports(guard);
+  }
+}
+
+}  // namespace
+}  // namespace dtl
+
+int main() {
+  dtl::Guard guard;
+  dtl::set_up(guard);
+  dtl::serve(guard);
+}

@@ -1,0 +1,39 @@
+#pragma once
+// The guard's ranks: one slot each, in a static table. Starts them, notices that they ended, ends
+// what they left behind, and keeps what is still to be told to the agent. One thread.
+
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include <cstdint>
+
+#include "agent/guard/guard_protocol.h"
+#include "agent/guard/kill_tree.h"
+
+namespace dtl::ranks {
+
+// Starts a rank; takes the descriptors. A failure is told like one in the child.
+void start(std::uint32_t rank, const int* fds);
+void refuse(std::uint32_t rank, const int* fds, int error_number);
+
+// signal, and SIGCONT if wanted, to the group of every rank that runs.
+void signal_all(int signal, bool go_on);
+
+// Reaps whatever has ended; ends what a rank left behind.
+void reap();
+
+// SIGKILL until nothing is left below the guard.
+KillCount end_all();
+
+// The error pipes of ranks that are starting: fills in polls (room for kMaxLocalRanks), and reads
+// those that answered.
+unsigned add_polls(pollfd* polls);
+void read_error_pipes(const pollfd* polls, unsigned count);
+
+// The next report not yet told, in the order of the slots; false when there is none. told() marks
+// the one that next_report gave.
+bool next_report(GuardReport& report);
+void told();
+
+}  // namespace dtl::ranks

@@ -1,0 +1,187 @@
+#include "agent/guard/spawn.h"
+
+#include <fcntl.h>
+#include <linux/mempolicy.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "agent/guard/spawn_spec.h"
+#include "plan/environment.h"
+#include "plan/topology.h"
+
+namespace dtl {
+namespace {
+
+constexpr int kErrorPipeFd = kSecretFd + 1;  // in the child, until it executes the program
+
+struct Spec {
+  char* base = nullptr;
+  SpawnHeader header;
+  char** arguments = nullptr;
+  char** environment = nullptr;
+  char** candidates = nullptr;
+};
+
+// Offsets of a table become pointers, in place. False when one lies outside the image.
+bool relocate(const Spec& spec, std::uint64_t at, std::uint64_t count, char**& table) {
+  const std::uint64_t total = spec.header.total_bytes;
+  if (at % 8 != 0 || at > total || count >= (total - at) / 8) return false;
+  auto* slots = reinterpret_cast<std::uint64_t*>(spec.base + at);
+  table = reinterpret_cast<char**>(slots);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    if (slots[i] == 0 || slots[i] >= total) return false;
+    table[i] = spec.base + slots[i];
+  }
+  return slots[count] == 0;
+}
+
+bool map_spec(int fd, Spec& spec) {
+  struct stat status {};
+  if (::fstat(fd, &status) != 0 || status.st_size < static_cast<off_t>(sizeof(SpawnHeader))) {
+    return false;
+  }
+  const auto size = static_cast<std::size_t>(status.st_size);
+  void* image = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+  if (image == MAP_FAILED) return false;
+  spec.base = static_cast<char*>(image);
+  spec.header = *static_cast<const SpawnHeader*>(image);
+  const SpawnHeader& header = spec.header;
+  return header.magic == kSpawnSpecMagic && header.total_bytes == size && header.directory < size &&
+         header.cpu_mask <= size && header.cpu_mask_bytes <= size - header.cpu_mask &&
+         header.node_mask <= size && header.node_mask_bytes <= size - header.node_mask &&
+         header.arguments > sizeof(SpawnHeader) && header.argument_count > 0 &&
+         relocate(spec, header.arguments, header.argument_count, spec.arguments) &&
+         relocate(spec, header.environment, header.environment_count, spec.environment) &&
+         relocate(spec, header.candidates, header.candidate_count, spec.candidates);
+}
+
+[[noreturn]] void fail(SpawnStage stage, int error_number) {
+  const SpawnError error{stage, static_cast<std::uint32_t>(error_number)};
+  [[maybe_unused]] const ssize_t n = ::write(kErrorPipeFd, &error, sizeof error);
+  ::_exit(127);
+}
+
+// Asks the kernel: libc keeps two signals to itself, and whoever starts a program by posix_spawn
+// leaves them ignored. Zeroes are SIG_DFL without flags in every layout of its structure.
+void reset_signals() {
+  const unsigned long kDefault[8] = {};
+  for (int number = 1; number < NSIG; ++number) {  // KILL and STOP refuse
+    ::syscall(SYS_rt_sigaction, number, kDefault, nullptr, NSIG / 8);
+  }
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+void close_from(int first) {
+#ifdef SYS_close_range
+  if (::syscall(SYS_close_range, first, ~0u, 0) == 0) return;
+#endif
+  const long end = ::sysconf(_SC_OPEN_MAX);
+  for (int fd = first; fd < end; ++fd) ::close(fd);
+}
+
+// Standard descriptors, the secret, and the error pipe; nothing else stays.
+void arrange_files(const int* fds, int error_pipe) {
+  const int targets[] = {kStdinFd, kStdoutFd, kStderrFd, kSecretSourceFd};
+  for (int number = 0; number < 4; ++number) {
+    if (::dup2(fds[targets[number]], number) < 0) ::_exit(127);
+  }
+  if (error_pipe != kErrorPipeFd && ::dup3(error_pipe, kErrorPipeFd, O_CLOEXEC) < 0) ::_exit(127);
+  close_from(kErrorPipeFd + 1);
+}
+
+// Like execvpe(3), but over paths made before the fork.
+[[noreturn]] void execute(const Spec& spec) {
+  int problem = ENOENT;
+  for (std::uint64_t i = 0; i < spec.header.candidate_count; ++i) {
+    char* program = spec.candidates[i];
+    ::execve(program, spec.arguments, spec.environment);
+    if (errno == ENOEXEC) {
+      static char shell[] = "/bin/sh";
+      spec.arguments[-1] = shell;
+      spec.arguments[0] = program;
+      ::execve(shell, spec.arguments - 1, spec.environment);
+    }
+    if (errno == EACCES) problem = EACCES;
+    if (errno != ENOENT && errno != ENOTDIR && errno != EACCES) fail(SpawnStage::kExec, errno);
+  }
+  fail(SpawnStage::kExec, problem);
+}
+
+// Refused without CAP_SYS_NICE by many containers, and unknown to old kernels: the rank runs all
+// the same, with pages from wherever they are touched first.
+void set_memory_policy(const Spec& spec) {
+  const SpawnHeader& header = spec.header;
+  const auto set = [&](int mode) {
+    return ::syscall(SYS_set_mempolicy, mode, spec.base + header.node_mask,
+                     header.node_mask_bytes * 8 + 1) == 0;
+  };
+  switch (static_cast<MemoryPolicy>(header.memory_policy)) {
+    case MemoryPolicy::kDefault:
+      break;
+    case MemoryPolicy::kPreferred:
+      // The old call takes the first node of a mask; all of them since Linux 5.15.
+      if (!set(MPOL_PREFERRED_MANY)) set(MPOL_PREFERRED);
+      break;
+    case MemoryPolicy::kBind:
+      set(MPOL_BIND);
+      break;
+    case MemoryPolicy::kInterleave:
+      set(MPOL_INTERLEAVE);
+      break;
+  }
+}
+
+[[noreturn]] void become_rank(const Spec& spec, const int* fds, int error_pipe, pid_t guard) {
+  arrange_files(fds, error_pipe);
+  if (::setsid() < 0) fail(SpawnStage::kSetsid, errno);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != guard) ::_exit(127);  // it died before the line above
+  reset_signals();
+  const char* directory = spec.base + spec.header.directory;
+  if (*directory != '\0' && ::chdir(directory) != 0) fail(SpawnStage::kChdir, errno);
+  if (spec.header.cpu_mask_bytes > 0 &&
+      ::sched_setaffinity(0, spec.header.cpu_mask_bytes,
+                          reinterpret_cast<const cpu_set_t*>(spec.base + spec.header.cpu_mask)) !=
+          0) {
+    fail(SpawnStage::kAffinity, errno);
+  }
+  set_memory_policy(spec);
+  execute(spec);
+}
+
+}  // namespace
+
+Spawned spawn_rank(const int* fds) {
+  Spawned spawned;
+  Spec spec;
+  int pipe_ends[2] = {-1, -1};
+  if (!map_spec(fds[kSpecFd], spec)) {
+    spawned.error = {SpawnStage::kGuard, EINVAL};
+  } else if (::pipe2(pipe_ends, O_CLOEXEC | O_NONBLOCK) != 0) {
+    spawned.error = {SpawnStage::kFork, static_cast<std::uint32_t>(errno)};
+  } else {
+    const pid_t guard = ::getpid();
+    spawned.pid = ::fork();
+    if (spawned.pid == 0) become_rank(spec, fds, pipe_ends[1], guard);
+    if (spawned.pid < 0) spawned.error = {SpawnStage::kFork, static_cast<std::uint32_t>(errno)};
+    ::close(pipe_ends[1]);
+    if (spawned.pid < 0) {
+      ::close(pipe_ends[0]);
+    } else {
+      spawned.error_pipe = pipe_ends[0];
+    }
+  }
+  if (spec.base != nullptr) ::munmap(spec.base, spec.header.total_bytes);
+  return spawned;
+}
+
+}  // namespace dtl

@@ -1,0 +1,117 @@
+#include "agent/guard/spawn_spec.h"
+
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+#include "base/text.h"
+#include "wire/messages.h"
+
+namespace dtl {
+namespace {
+
+constexpr std::string_view kDefaultPath = "/usr/local/bin:/usr/bin:/bin";
+
+std::string search_path(const RankSpec& rank) {
+  for (const std::string& variable : rank.environment) {
+    if (variable.starts_with("PATH=")) return variable.substr(5);
+  }
+  return std::string(kDefaultPath);
+}
+
+std::vector<std::string> program_candidates(const RankSpec& rank, const std::string& own_folder) {
+  const std::string program = rank.arguments.empty() ? std::string() : rank.arguments.front();
+  if (program.empty() || program.find('/') != std::string::npos) return {program};
+  std::vector<std::string> candidates;
+  for (const std::string& folder : split(search_path(rank), ':')) {
+    candidates.push_back(folder.empty() ? "./" + program : folder + "/" + program);
+  }
+  candidates.push_back(own_folder + "/" + program);
+  return candidates;
+}
+
+// Grows the image; the tables are filled in as their strings are placed.
+class Image {
+ public:
+  Image() : bytes_(sizeof(SpawnHeader), '\0') {}
+
+  std::uint64_t string(const std::string& text) {
+    const std::uint64_t at = bytes_.size();
+    bytes_.append(text.c_str(), text.size() + 1);
+    return at;
+  }
+
+  // Returns the table's offset, with `before` free slots in front of it.
+  std::uint64_t table(const std::vector<std::string>& texts, std::size_t before) {
+    std::vector<std::uint64_t> offsets;
+    for (const std::string& text : texts) offsets.push_back(string(text));
+    offsets.push_back(0);
+    bytes_.resize((bytes_.size() + 7) / 8 * 8 + before * 8);
+    const std::uint64_t at = bytes_.size();
+    bytes_.append(reinterpret_cast<const char*>(offsets.data()), offsets.size() * 8);
+    return at;
+  }
+
+  std::uint64_t bit_mask(const std::vector<std::uint32_t>& bits, std::uint64_t& mask_bytes) {
+    std::vector<std::uint64_t> words;
+    for (const std::uint32_t bit : bits) {
+      if (bit / 64 >= words.size()) words.resize(bit / 64 + 1);
+      words[bit / 64] |= std::uint64_t{1} << (bit % 64);
+    }
+    mask_bytes = words.size() * 8;
+    bytes_.resize((bytes_.size() + 7) / 8 * 8);
+    const std::uint64_t at = bytes_.size();
+    bytes_.append(reinterpret_cast<const char*>(words.data()), words.size() * 8);
+    return at;
+  }
+
+  std::string finish(SpawnHeader header) {
+    header.total_bytes = bytes_.size();
+    std::memcpy(bytes_.data(), &header, sizeof header);
+    return std::move(bytes_);
+  }
+
+ private:
+  std::string bytes_;
+};
+
+}  // namespace
+
+std::string pack_spawn_spec(const RankSpec& rank, const std::string& own_folder) {
+  const std::vector<std::string> candidates = program_candidates(rank, own_folder);
+  Image image;
+  SpawnHeader header;
+  header.arguments = image.table(rank.arguments, 1);
+  header.argument_count = rank.arguments.size();
+  header.environment = image.table(rank.environment, 0);
+  header.environment_count = rank.environment.size();
+  header.candidates = image.table(candidates, 0);
+  header.candidate_count = candidates.size();
+  header.directory = image.string(rank.working_directory);
+  header.cpu_mask = image.bit_mask(rank.cpus, header.cpu_mask_bytes);
+  header.memory_policy = static_cast<std::uint64_t>(rank.memory_policy);
+  header.node_mask = image.bit_mask(rank.memory_nodes, header.node_mask_bytes);
+  return image.finish(header);
+}
+
+const char* stage_name(SpawnStage stage) {
+  switch (stage) {
+    case SpawnStage::kGuard:
+      return "guard";
+    case SpawnStage::kFork:
+      return "fork";
+    case SpawnStage::kSetsid:
+      return "setsid";
+    case SpawnStage::kFiles:
+      return "files";
+    case SpawnStage::kChdir:
+      return "chdir";
+    case SpawnStage::kAffinity:
+      return "affinity";
+    case SpawnStage::kExec:
+      return "exec";
+  }
+  return "guard";
+}
+
+}  // namespace dtl

@@ -1,0 +1,37 @@
+#pragma once
+// SpawnSpec: everything a rank is started with, packed by the agent into one memory image so that
+// the guard, which must not allocate, only has to map it and turn offsets into pointers.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "agent/guard/guard_protocol.h"
+
+namespace dtl {
+
+struct RankSpec;
+
+constexpr std::uint64_t kSpawnSpecMagic = 0x31636570736c7464;
+
+// Offsets count from the header's first byte. A table holds offsets of NUL-terminated strings; its
+// last slot is 0. One free slot lies before the argument table: /bin/sh goes there when the program
+// is a script without an interpreter line.
+struct SpawnHeader {
+  std::uint64_t magic = kSpawnSpecMagic;
+  std::uint64_t total_bytes = 0;
+  std::uint64_t arguments = 0, argument_count = 0;
+  std::uint64_t environment = 0, environment_count = 0;
+  std::uint64_t candidates = 0, candidate_count = 0;  // paths to try in turn
+  std::uint64_t directory = 0;                        // a string; empty: stay
+  std::uint64_t cpu_mask = 0, cpu_mask_bytes = 0;     // none: not pinned
+  std::uint64_t memory_policy = 0;                    // a MemoryPolicy
+  std::uint64_t node_mask = 0, node_mask_bytes = 0;   // of the kernel's NUMA nodes
+};
+
+// own_folder: where dtagent lies; a bare program name is looked for there after the rank's PATH.
+std::string pack_spawn_spec(const RankSpec& rank, const std::string& own_folder);
+
+const char* stage_name(SpawnStage stage);
+
+}  // namespace dtl

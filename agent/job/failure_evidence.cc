@@ -1,0 +1,78 @@
+#include "agent/job/failure_evidence.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/limits.h"
+#include "base/runtime_folder.h"
+
+namespace dtl {
+namespace {
+
+constexpr std::string_view kErrorVariable = "TORCHELASTIC_ERROR_FILE=";
+
+// The beginning of a small file; empty when it cannot be read.
+std::string read_up_to(const std::string& path, std::size_t most) {
+  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  std::string text(most, '\0');
+  const ssize_t size = file.valid() ? ::read(file.get(), text.data(), text.size()) : 0;
+  text.resize(static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+  return text;
+}
+
+}  // namespace
+
+Witness::Witness(std::string job_id) : before_(count_oom_kills("")) {
+  try {
+    // The pid: a host may be in the hostfile twice.
+    folder_ = runtime_subfolder("errors-" + job_id + "-" + std::to_string(::getpid()));
+  } catch (const Error&) {
+    folder_.clear();  // a full /tmp must not keep a job from running
+  }
+}
+
+Witness::~Witness() {
+  if (folder_.empty()) return;
+  for (const std::uint32_t rank : ranks_) ::unlink(error_path(rank).c_str());
+  ::rmdir(folder_.c_str());
+}
+
+std::string Witness::error_path(std::uint32_t rank) const {
+  return folder_ + "/rank." + std::to_string(rank) + ".json";
+}
+
+void Witness::add_error_file(RankSpec& rank) {
+  const auto set = [](const std::string& entry) { return entry.starts_with(kErrorVariable); };
+  if (folder_.empty() || std::any_of(rank.environment.begin(), rank.environment.end(), set)) return;
+  ranks_.push_back(rank.rank);
+  rank.environment.push_back(std::string(kErrorVariable) + error_path(rank.rank));
+}
+
+Evidence Witness::about(std::uint32_t rank, bool killed) const {
+  Evidence evidence;
+  evidence.rank = rank;
+  // A rank that was not killed itself may have lost a process of its own, such as one that loads
+  // data; elsewhere on the node that says nothing.
+  const OomKills now = count_oom_kills("");
+  const std::uint64_t in_group = now.in_group - std::min(now.in_group, before_.in_group);
+  const std::uint64_t on_node = now.on_node - std::min(now.on_node, before_.on_node);
+  evidence.oom_kills = static_cast<std::uint32_t>(in_group > 0 ? in_group : killed ? on_node : 0);
+  if (evidence.oom_kills > 0) evidence.memory_limit = read_cgroup_limits("").memory_bytes;
+  // Longer than a message may be is no file of torch's.
+  if (!folder_.empty()) evidence.error_file = read_up_to(error_path(rank), kMaxOutputBytes);
+  return evidence;
+}
+
+bool is_stopped(std::uint32_t pid) {
+  const std::string status = read_up_to("/proc/" + std::to_string(pid) + "/stat", 512);
+  const std::size_t name_end = status.rfind(')');  // the name may hold anything
+  if (name_end == std::string::npos || name_end + 2 >= status.size()) return false;
+  return status[name_end + 2] == 'T' || status[name_end + 2] == 't';
+}
+
+}  // namespace dtl

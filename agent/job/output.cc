@@ -1,0 +1,174 @@
+#include "agent/job/output.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "agent/guard/kill_tree.h"
+#include "agent/job/supervisor.h"
+#include "base/limits.h"
+
+namespace dtl {
+
+RankCredit::RankCredit(asio::io_context& context, const OutputRules& rules)
+    : rules_(rules), left_(rules.window), wake_(context, asio::steady_timer::time_point::max()) {}
+
+void RankCredit::spend(std::size_t bytes) {
+  left_ -= std::min(bytes, left_);
+}
+
+void RankCredit::give_back(std::size_t bytes) {
+  left_ = std::min<std::size_t>(left_ + bytes, rules_.window);
+  if (left_ == rules_.window) let_down_ = false;
+  if (recovered()) wake_.cancel();
+}
+
+awaitable<bool> RankCredit::recover() {
+  if (recovered()) co_return true;
+  if (let_down_ || rules_.hold_ms == 0) co_return false;
+  const bool forever = rules_.hold_ms == kHoldForever;
+  const auto until =
+      forever ? asio::steady_timer::time_point::max()
+              : asio::steady_timer::clock_type::now() + std::chrono::milliseconds(rules_.hold_ms);
+  wake_.expires_at(until);
+  while (!recovered() && asio::steady_timer::clock_type::now() < until) {
+    boost::system::error_code woken;
+    co_await wake_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+  }
+  let_down_ = !recovered();
+  co_return !let_down_;
+}
+
+RankOutput::RankOutput(Connection& connection, RankCredit& credit, std::uint32_t rank,
+                       Stream stream, std::unique_ptr<RankFile> file)
+    : connection_(connection),
+      credit_(credit),
+      rank_(rank),
+      stream_(stream),
+      file_(std::move(file)) {}
+
+awaitable<void> RankOutput::forward(asio::io_context& context, Fd pipe) {
+  asio::posix::stream_descriptor reader(context, pipe.release());
+  std::string bytes(kMaxOutputBytes, '\0');
+  for (;;) {
+    if (!credit_.bounded()) co_await connection_.wait_below(kOutputInFlight);
+    boost::system::error_code error;
+    const std::size_t size = co_await reader.async_read_some(
+        asio::buffer(bytes), asio::redirect_error(asio::use_awaitable, error));
+    if (error) break;  // the end of the pipe
+    const std::string_view read(bytes.data(), size);
+    if (file_) {
+      const auto problem = file_->write(read, Time(boot_time_ms()));
+      if (problem) connection_.send(Notice{*problem});
+    }
+    co_await offer(read);
+  }
+  tell_skipped();
+}
+
+awaitable<void> RankOutput::offer(std::string_view bytes) {
+  while (!bytes.empty()) {
+    if (skipping_) {
+      bytes = mid_line_ ? end_line(bytes) : skip(bytes);
+      continue;
+    }
+    std::size_t size = std::min(credit_.left(), bytes.size());
+    if (size == 0) {
+      skipping_ = !co_await credit_.recover();
+      continue;
+    }
+    if (size < bytes.size() || !credit_.recovered_after(size)) {
+      // What may be missing, or late, begins at a line.
+      const std::size_t end = bytes.substr(0, size).rfind('\n');
+      if (end != std::string_view::npos) size = end + 1;
+    }
+    send(bytes.substr(0, size));
+    bytes.remove_prefix(size);
+    if (!bytes.empty()) skipping_ = !co_await credit_.recover();
+  }
+}
+
+void RankOutput::send(std::string_view bytes) {
+  if (bytes.empty()) return;
+  connection_.send(Output{rank_, stream_, std::string(bytes)});
+  credit_.spend(bytes.size());
+  mid_line_ = bytes.back() != '\n';
+}
+
+// The rest of a line whose beginning was sent goes after it, credit or not, unless it is long.
+std::string_view RankOutput::end_line(std::string_view bytes) {
+  const std::size_t end = bytes.find('\n');
+  const bool shown = end != std::string_view::npos && end < kSkippedTail;
+  if (shown) send(bytes.substr(0, end + 1));
+  mid_line_ = false;
+  return shown ? bytes.substr(end + 1) : bytes;
+}
+
+// Throws away, and once there is credit again what is left of a line too.
+std::string_view RankOutput::skip(std::string_view bytes) {
+  const std::size_t end = credit_.recovered() ? bytes.find('\n') : std::string_view::npos;
+  const std::size_t size = end == std::string_view::npos ? bytes.size() : end + 1;
+  hold_back(bytes.substr(0, size));
+  if (end != std::string_view::npos) {
+    skipping_ = false;
+    tell_skipped();
+  }
+  return bytes.substr(size);
+}
+
+void RankOutput::hold_back(std::string_view bytes) {
+  skipped_ += bytes.size();
+  tail_ += bytes.substr(bytes.size() - std::min(bytes.size(), kSkippedTail));
+  if (tail_.size() <= kSkippedTail) return;
+  const std::size_t line = tail_.find('\n', tail_.size() - kSkippedTail - 1);
+  tail_.erase(0, line == std::string::npos ? tail_.size() : line + 1);
+}
+
+void RankOutput::tell_skipped() {
+  const std::uint64_t lost = skipped_ - tail_.size();
+  if (lost > 0) {
+    connection_.send(Skipped{rank_, stream_, lost, file_ ? file_->path() : std::string()});
+  }
+  send(tail_);
+  skipped_ = 0;
+  tail_.clear();
+}
+
+RankInput::RankInput(asio::io_context& context, Connection& connection, std::uint32_t rank, Fd pipe)
+    : connection_(connection),
+      rank_(rank),
+      pipe_(context, pipe.release()),
+      wake_(context, asio::steady_timer::time_point::max()) {}
+
+void RankInput::put(const Stdin& message) {
+  if (!message.bytes.empty()) queue_.push_back(message.bytes);
+  end_ = end_ || message.end;
+  wake_.cancel();
+}
+
+awaitable<void> RankInput::run() {
+  for (;;) {
+    boost::system::error_code error;
+    if (!queue_.empty()) {
+      const std::string bytes = std::move(queue_.front());
+      queue_.pop_front();
+      // A rank that closed its standard input reads nothing more; the bytes are dropped.
+      co_await asio::async_write(pipe_, asio::buffer(bytes),
+                                 asio::redirect_error(asio::use_awaitable, error));
+      connection_.send(StdinTaken{rank_, static_cast<std::uint32_t>(bytes.size())});
+    } else if (end_) {
+      pipe_.close(error);
+      co_return;
+    } else {
+      co_await wake_.async_wait(asio::redirect_error(asio::use_awaitable, error));
+    }
+  }
+}
+
+void RankInput::close() {
+  boost::system::error_code ignored;
+  pipe_.close(ignored);
+  end_ = true;
+  wake_.cancel();
+}
+
+}  // namespace dtl

@@ -1,0 +1,98 @@
+#pragma once
+// A rank's standard streams on the agent's side: what it writes becomes Output frames, Stdin frames
+// become what it reads. One io_context thread.
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "agent/job/rank_file.h"
+#include "base/fd.h"
+#include "base/limits.h"
+#include "wire/asio.h"
+#include "wire/connection.h"
+
+namespace dtl {
+
+// Output frames waiting in the connection where nothing else bounds them.
+constexpr std::size_t kOutputInFlight = 1 << 20;
+
+// What a rank may still send of its output before somebody has taken some of it; shared by its two
+// streams. Without OutputRules there is no bound.
+class RankCredit {
+ public:
+  RankCredit(asio::io_context& context, const OutputRules& rules);
+
+  bool bounded() const { return rules_.window > 0; }
+  std::size_t left() const { return bounded() ? left_ : kMaxOutputBytes; }
+  void spend(std::size_t bytes);
+  void give_back(std::size_t bytes);
+  // Half the window is free: worth going on.
+  bool recovered() const { return recovered_after(0); }
+  bool recovered_after(std::size_t bytes) const {
+    return !bounded() || left_ >= rules_.window / 2 + bytes;
+  }
+  // Waits for that as long as the rules allow; false when it did not come to be. A reader that has
+  // let us down is not waited for again before it has read everything.
+  awaitable<bool> recover();
+
+ private:
+  OutputRules rules_;
+  std::size_t left_;
+  bool let_down_ = false;
+  asio::steady_timer wake_;
+};
+
+// One of a rank's two output streams.
+class RankOutput {
+ public:
+  // file: where everything is kept; may be empty. All references outlive the task.
+  RankOutput(Connection& connection, RankCredit& credit, std::uint32_t rank, Stream stream,
+             std::unique_ptr<RankFile> file);
+
+  // Until the pipe's end.
+  awaitable<void> forward(asio::io_context& context, Fd pipe);
+
+ private:
+  awaitable<void> offer(std::string_view bytes);
+  void send(std::string_view bytes);
+  std::string_view end_line(std::string_view bytes);
+  std::string_view skip(std::string_view bytes);
+  void hold_back(std::string_view bytes);
+  void tell_skipped();
+
+  Connection& connection_;
+  RankCredit& credit_;
+  std::uint32_t rank_;
+  Stream stream_;
+  std::unique_ptr<RankFile> file_;
+  bool skipping_ = false;
+  bool mid_line_ = false;      // what was sent ends within a line
+  std::uint64_t skipped_ = 0;  // bytes
+  std::string tail_;           // the last lines of them: shown after all, as they matter most
+};
+
+// The pipe to a rank's standard input. Every byte given to put() is acknowledged by StdinTaken,
+// also when the rank closed its end.
+class RankInput {
+ public:
+  RankInput(asio::io_context& context, Connection& connection, std::uint32_t rank, Fd pipe);
+
+  void put(const Stdin& message);
+  awaitable<void> run();  // until the end flag has been served, or close()
+  void close();
+  bool ended() const { return end_; }
+
+ private:
+  Connection& connection_;
+  std::uint32_t rank_;
+  asio::posix::stream_descriptor pipe_;
+  std::deque<std::string> queue_;
+  bool end_ = false;
+  asio::steady_timer wake_;  // never expires; cancelled when there is something to do
+};
+
+}  // namespace dtl

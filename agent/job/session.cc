@@ -1,0 +1,390 @@
+#include "agent/job/session.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <ctime>
+#include <filesystem>
+#include <utility>
+
+#include "agent/guard/kill_tree.h"
+#include "agent/guard/spawn_spec.h"
+#include "agent/node/examine.h"
+#include "agent/node/find_files.h"
+#include "agent/node/memory_file.h"
+#include "agent/node/nics.h"
+#include "base/error.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "wire/fd_stream.h"
+
+namespace dtl {
+namespace {
+
+// A rank's pipes hold this much: bursts do not make it wait, and 200 ranks stay below the kernel's
+// limit per user.
+constexpr int kPipeBytes = 256 << 10;
+
+Time now() {
+  return Time(boot_time_ms());
+}
+
+Fd duplicate_null(int flags) {
+  Fd fd(::open("/dev/null", flags | O_CLOEXEC));
+  if (!fd.valid()) throw system_error("cannot open /dev/null");
+  return fd;
+}
+
+Pipe make_rank_pipe() {
+  Pipe pipe = make_pipe();
+  ::fcntl(pipe.write_end.get(), F_SETPIPE_SZ, kPipeBytes);  // a smaller pipe works too
+  return pipe;
+}
+
+[[noreturn]] void unexpected(const Message& message) {
+  throw Error(Exit::kVersion, "unexpected message", message_name(message));
+}
+
+}  // namespace
+
+Session::Session(std::string own_folder, Fd input, Fd output, std::string received)
+    : own_folder_(std::move(own_folder)),
+      connection_(context_, make_fd_stream(context_, std::move(input), std::move(output)),
+                  std::move(received)),
+      guard_(context_),
+      tasks_(context_),
+      clock_(context_),
+      signals_(context_, SIGTERM, SIGINT, SIGHUP) {
+  supervisor_.heard = now();
+}
+
+Exit Session::run(NodeFacts facts) {
+  // A task that fails is a mistake of ours; the guard cleans up when the agent exits.
+  tasks_.on_failure([this](std::exception_ptr failure) {
+    try {
+      std::rethrow_exception(failure);
+    } catch (const std::exception& error) {
+      log_error(error.what());
+    }
+    exit_ = Exit::kInternal;
+    context_.stop();
+  });
+  tasks_.spawn(read_frames(std::move(facts)));
+  tasks_.spawn(write_frames());
+  tasks_.spawn(watch_clock());
+  tasks_.spawn(watch_signals());
+  context_.run();
+  guard_.close();  // it exits while we tidy up
+  return exit_.value_or(Exit::kInternal);
+}
+
+awaitable<void> Session::read_frames(NodeFacts facts) {
+  try {
+    std::optional<Message> message = co_await connection_.receive();
+    if (message) welcome(*message, std::move(facts));
+    while (message) {
+      message = co_await connection_.receive();
+      if (message) dispatch(*message);
+    }
+  } catch (const Error& error) {
+    log_error(error.what());
+    connection_.send(Trouble{error.what()});
+  }
+  feed(LauncherGone{});
+}
+
+awaitable<void> Session::write_frames() {
+  try {
+    co_await connection_.run_writer();
+  } catch (const Error&) {
+    feed(LauncherGone{});  // nobody is there to be told why
+  }
+}
+
+awaitable<void> Session::read_guard() {
+  for (;;) {
+    const std::optional<GuardReport> report = co_await guard_.receive();
+    if (!report) break;
+    if (report->news == GuardNews::kExited) note_end(*report);
+    feed(*report);
+    if (report->news == GuardNews::kStarted) note_start(*report);
+  }
+  feed(GuardGone{});
+}
+
+// Its output is read from here on, so that Started is told before.
+void Session::note_start(const GuardReport& report) {
+  const auto at = streams_.find(report.rank);
+  if (at == streams_.end() || at->second.pid != 0) return;
+  RankStreams& streams = at->second;
+  streams.pid = report.pid;
+  tasks_.spawn(forward(*streams.output, std::move(streams.output_pipe), report.rank));
+  tasks_.spawn(forward(*streams.errors, std::move(streams.errors_pipe), report.rank));
+}
+
+void Session::note_end(const GuardReport& report) {
+  const auto at = streams_.find(report.rank);
+  if (at == streams_.end()) return;
+  at->second.pid = 0;
+  if (at->second.input) at->second.input->close();
+  if (report.code == 0 && report.signal == 0) return;
+  const Evidence evidence = witness_->about(report.rank, report.signal == SIGKILL);
+  if (evidence.oom_kills > 0 || !evidence.error_file.empty()) connection_.send(evidence);
+}
+
+// Once a second; a debugger's or a test's brief stop is not worth a word.
+void Session::look_for_stopped_ranks() {
+  constexpr int kLooks = 3;  // 2 s
+  for (auto& [rank, streams] : streams_) {
+    const bool stopped = streams.pid != 0 && !supervisor_.paused && is_stopped(streams.pid);
+    streams.stopped_looks = stopped ? std::min(streams.stopped_looks + 1, kLooks + 1) : 0;
+    if (streams.stopped_looks != kLooks) continue;
+    connection_.send(Notice{"rank " + std::to_string(rank) +
+                            " is stopped (state T); it goes on after: kill -CONT " +
+                            std::to_string(streams.pid)});
+  }
+}
+
+awaitable<void> Session::watch_clock() {
+  for (;;) {
+    const Time at = now();
+    if (at >= next_heartbeat_) {
+      next_heartbeat_ = at + kHeartbeat;
+      if (guard_.is_open()) guard_.tick();
+      look_for_stopped_ranks();
+      if (listener_) connection_.send(Heartbeat{static_cast<std::uint64_t>(at.count())});
+    }
+    if (at >= due(supervisor_)) feed(TimePassed{});
+    const Time wake = std::min(next_heartbeat_, due(supervisor_));
+    clock_.expires_after(std::max(wake - now(), Time(1)));
+    boost::system::error_code woken;
+    co_await clock_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+  }
+}
+
+awaitable<void> Session::watch_signals() {
+  for (;;) {
+    const int signal = co_await signals_.async_wait(asio::use_awaitable);
+    feed(Terminated{signal});
+  }
+}
+
+awaitable<void> Session::forward(RankOutput& output, Fd pipe, std::uint32_t rank) {
+  co_await output.forward(context_, std::move(pipe));
+  if (--streams_[rank].open_outputs == 0) feed(OutputEnded{rank});
+}
+
+awaitable<void> Session::feed_input(std::uint32_t rank) {
+  co_await streams_[rank].input->run();
+}
+
+awaitable<void> Session::reach(Reach wanted) {
+  const Reached reached = co_await reach_all(context_, std::move(wanted), job_id_);
+  connection_.send(reached);
+}
+
+// The clock and libraries at once; everything else takes its time on a thread of its own, one at a
+// time.
+void Session::examine(const Examine& question) {
+  const auto& parameters = question.parameters;
+  const auto asks_for = [&](std::string_view what) {
+    return std::any_of(parameters.begin(), parameters.end(),
+                       [&](const Fact& fact) { return fact.name == "what" && fact.value == what; });
+  };
+  if (asks_for("clock")) return connection_.send(Examined{examine_clock()});
+  if (asks_for("libraries")) return connection_.send(find_libraries(question));
+  examiner_ = std::jthread([this, parameters] {
+    Examined examined{examine_node(parameters)};
+    asio::post(context_, [this, examined = std::move(examined)] { connection_.send(examined); });
+  });
+}
+
+// Gives the last messages a moment to leave.
+awaitable<void> Session::leave() {
+  connection_.finish();
+  asio::steady_timer deadline(context_, kDrainDeadline);
+  deadline.async_wait([this](boost::system::error_code cancelled) {
+    if (!cancelled) context_.stop();
+  });
+  co_await connection_.wait_below(1);
+  context_.stop();
+}
+
+void Session::welcome(const Message& message, NodeFacts facts) {
+  const auto* welcome = std::get_if<Welcome>(&message);
+  if (welcome == nullptr) unexpected(message);
+  job_id_ = welcome->job_id;
+  record_.job_id = job_id_;
+  record_.launcher_host = welcome->launcher_host;
+  listener_.emplace(context_, job_id_, public_addresses(facts.nics));
+  feed(LauncherHeard{});
+  connection_.send(Hello{std::move(facts)});
+}
+
+void Session::dispatch(const Message& message) {
+  feed(LauncherHeard{});
+  if (const auto* start = std::get_if<Start>(&message)) {
+    record(*start);
+    feed(*start);
+  } else if (const auto* stop = std::get_if<Stop>(&message)) {
+    feed(*stop);
+  } else if (std::holds_alternative<Kill>(message)) {
+    feed(Kill{});
+  } else if (std::holds_alternative<Finish>(message)) {
+    feed(Finish{});
+  } else if (const auto* input = std::get_if<Stdin>(&message)) {
+    give_input(*input);
+  } else if (const auto* listen = std::get_if<Listen>(&message)) {
+    connection_.send(listener_->open(tasks_, *listen));
+    asio::post(context_, [this] { start_guard(); });  // while the launcher makes its plan
+  } else if (const auto* wanted = std::get_if<Reach>(&message)) {
+    tasks_.spawn(reach(*wanted));
+  } else if (const auto* question = std::get_if<Examine>(&message)) {
+    examine(*question);
+  } else if (const auto* rules = std::get_if<OutputRules>(&message)) {
+    rules_ = *rules;
+  } else if (const auto* credit = std::get_if<Credit>(&message)) {
+    const auto at = streams_.find(credit->rank);
+    if (at != streams_.end()) at->second.credit->give_back(credit->bytes);
+  } else if (const auto* signal = std::get_if<Signal>(&message)) {
+    feed(*signal);
+  } else if (std::holds_alternative<StopListening>(message)) {
+    listener_->close();
+  } else if (!std::holds_alternative<Heartbeat>(message)) {
+    unexpected(message);
+  }
+}
+
+// Until the kernel has loaded the guard we wait: hence when there is time, and at the latest when
+// it has something to do. False when it cannot be had, which has been told then.
+bool Session::start_guard() {
+  if (guard_.is_open()) return true;
+  if (exit_) return false;
+  try {
+    guard_.open(dtl::start_guard(own_folder_));
+  } catch (const Error& error) {
+    log_error(error.what());
+    connection_.send(Trouble{error.what()});
+    exit_ = error.status();
+    tasks_.spawn(leave());
+    return false;
+  }
+  tasks_.spawn(read_guard());
+  tasks_.spawn(guard_.run_writer());
+  return true;
+}
+
+void Session::feed(const Event& event) {
+  for (const Effect& effect : step(supervisor_, event, now())) perform(effect);
+  // Without a launcher nobody takes the output; ranks must not wait for that.
+  if (supervisor_.leave == Exit::kUnreachable) connection_.close();
+  if (Time(due(supervisor_)) < next_heartbeat_) clock_.cancel();
+}
+
+void Session::perform(const Effect& effect) {
+  const bool by_guard =
+      std::holds_alternative<SpawnRank>(effect) || std::holds_alternative<SignalRanks>(effect) ||
+      std::holds_alternative<PassSignal>(effect) || std::holds_alternative<KillByGuard>(effect);
+  if (by_guard && !start_guard()) return;
+  if (const auto* rank = std::get_if<SpawnRank>(&effect)) {
+    spawn(*rank);
+  } else if (const auto* signal = std::get_if<SignalRanks>(&effect)) {
+    guard_.signal_ranks(signal->signal);
+  } else if (const auto* passed = std::get_if<PassSignal>(&effect)) {
+    guard_.pass_signal(passed->signal);
+  } else if (std::holds_alternative<KillByGuard>(effect)) {
+    guard_.kill();
+  } else if (std::holds_alternative<KillByOwnHand>(effect)) {
+    end_descendants((now() + kReapDeadline).count(), nullptr);
+  } else if (const auto* sent = std::get_if<SendMessage>(&effect)) {
+    connection_.send(sent->message);
+  } else if (const auto* last = std::get_if<ExitAgent>(&effect)) {
+    exit_ = last->status;
+    tasks_.spawn(leave());
+  }
+}
+
+void Session::spawn(const SpawnRank& spawn) {
+  const std::uint32_t rank = spawn.spec.rank;
+  try {
+    guard_.spawn(rank, open_files(spawn));
+  } catch (const Error& error) {
+    log_error(error.what());
+    GuardReport report;
+    report.news = GuardNews::kSpawnFailed;
+    report.rank = rank;
+    report.stage = SpawnStage::kFiles;
+    report.error_number = EMFILE;
+    feed(report);
+  }
+}
+
+SpawnFiles Session::open_files(const SpawnRank& spawn) {
+  const RankSpec& spec = spawn.spec;
+  Pipe output = make_rank_pipe(), errors = make_rank_pipe();
+  Pipe input = spec.wants_stdin ? make_pipe() : Pipe{duplicate_null(O_RDONLY), Fd()};
+  SpawnFiles files;
+  if (!witness_) witness_.emplace(job_id_);
+  RankSpec complete = spec;
+  witness_->add_error_file(complete);
+  files[kSpecFd] = sealed_memory_file("dtl-rank", pack_spawn_spec(complete, own_folder_));
+  files[kSecretSourceFd] = sealed_memory_file("dtl-secret", spawn.secret);
+  files[kStdinFd] = std::move(input.read_end);
+  files[kStdoutFd] = std::move(output.write_end);
+  files[kStderrFd] = std::move(errors.write_end);
+  RankStreams& streams = streams_[spec.rank];
+  streams.open_outputs = 2;
+  streams.credit = std::make_unique<RankCredit>(context_, rules_);
+  streams.output = std::make_unique<RankOutput>(connection_, *streams.credit, spec.rank,
+                                                Stream::kStdout, kept_file(spec.rank, ".out"));
+  streams.errors = std::make_unique<RankOutput>(connection_, *streams.credit, spec.rank,
+                                                Stream::kStderr, kept_file(spec.rank, ".err"));
+  streams.output_pipe = std::move(output.read_end);
+  streams.errors_pipe = std::move(errors.read_end);
+  if (spec.wants_stdin) {
+    streams.input =
+        std::make_unique<RankInput>(context_, connection_, spec.rank, std::move(input.write_end));
+    tasks_.spawn(feed_input(spec.rank));
+  }
+  return files;
+}
+
+std::unique_ptr<RankFile> Session::kept_file(std::uint32_t rank, const char* ending) {
+  if (rules_.log_directory.empty()) return nullptr;
+  if (kept_in_.empty()) {
+    kept_in_ = rules_.log_directory + "/" + job_id_;
+    std::error_code failed;
+    std::filesystem::create_directories(rules_.log_directory, failed);
+    if (::mkdir(kept_in_.c_str(), 0700) != 0 && errno != EEXIST) {
+      connection_.send(Notice{"cannot keep output in " + kept_in_ + ": " + errno_text(errno)});
+    }
+  }
+  return std::make_unique<RankFile>(kept_in_ + "/rank." + std::to_string(rank) + ending);
+}
+
+void Session::give_input(const Stdin& message) {
+  const auto at = streams_.find(message.rank);
+  if (at != streams_.end() && at->second.input && !at->second.input->ended()) {
+    at->second.input->put(message);
+  } else {
+    connection_.send(StdinTaken{message.rank, static_cast<std::uint32_t>(message.bytes.size())});
+  }
+}
+
+void Session::record(const Start& start) {
+  record_.ranks += static_cast<int>(start.ranks.size());
+  if (record_.command.empty() && !start.ranks.empty()) {
+    record_.role = "agent";
+    record_.command = join(start.ranks.front().arguments, " ");
+    record_.since = std::time(nullptr);
+    record_.state = "running";
+  }
+  record_file_.write(record_);
+}
+
+}  // namespace dtl

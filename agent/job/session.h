@@ -1,0 +1,93 @@
+#pragma once
+// Session: one conversation with the launcher, from Welcome to the exit of the agent. The shell
+// around supervisor.h: turns frames, guard reports, pipes, signals and the clock into events, and
+// performs the effects. One io_context, one thread.
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "agent/guard/guard_link.h"
+#include "agent/job/failure_evidence.h"
+#include "agent/job/output.h"
+#include "agent/job/supervisor.h"
+#include "agent/node/probe.h"
+#include "base/fd.h"
+#include "base/job_record.h"
+#include "plan/topology.h"
+#include "wire/asio.h"
+#include "wire/connection.h"
+#include "wire/task_group.h"
+
+namespace dtl {
+
+class Session {
+ public:
+  // own_folder: where dtagent lies. input and output carry the frames; the greeting is out already.
+  // received: frames that have been read already.
+  Session(std::string own_folder, Fd input, Fd output, std::string received);
+
+  // Until the agent should exit; returns its status. Every process of the ranks is gone then, or
+  // was reported as unkillable.
+  Exit run(NodeFacts facts);
+
+ private:
+  struct RankStreams {
+    std::unique_ptr<RankCredit> credit;
+    std::unique_ptr<RankOutput> output, errors;
+    Fd output_pipe, errors_pipe;       // until it has started
+    std::unique_ptr<RankInput> input;  // for wants_stdin
+    int open_outputs = 0;
+    std::uint32_t pid = 0;  // while it runs
+    int stopped_looks = 0;  // how often in a row it was seen stopped
+  };
+
+  awaitable<void> read_frames(NodeFacts facts);
+  awaitable<void> write_frames();
+  awaitable<void> read_guard();
+  awaitable<void> watch_clock();
+  awaitable<void> watch_signals();
+  awaitable<void> forward(RankOutput& output, Fd pipe, std::uint32_t rank);
+  awaitable<void> feed_input(std::uint32_t rank);
+  awaitable<void> reach(Reach wanted);
+  void examine(const Examine& question);
+  awaitable<void> leave();
+
+  void welcome(const Message& message, NodeFacts facts);
+  void dispatch(const Message& message);
+  bool start_guard();
+  void feed(const Event& event);
+  void perform(const Effect& effect);
+  void spawn(const SpawnRank& spawn);
+  SpawnFiles open_files(const SpawnRank& spawn);
+  void give_input(const Stdin& message);
+  void record(const Start& start);
+  void note_start(const GuardReport& report);
+  void note_end(const GuardReport& report);
+  void look_for_stopped_ranks();
+  std::unique_ptr<RankFile> kept_file(std::uint32_t rank, const char* ending);
+
+  asio::io_context context_{1};  // first: outlives what is suspended in it
+  std::string own_folder_;
+  Connection connection_;
+  GuardLink guard_;
+  TaskGroup tasks_;
+  asio::steady_timer clock_;
+  asio::signal_set signals_;
+  Supervisor supervisor_;
+  std::map<std::uint32_t, RankStreams> streams_;
+  std::optional<Listener> listener_;  // from Welcome on
+  std::string job_id_;
+  JobRecord record_;  // of this node's part of the job
+  OwnRecord record_file_;
+  OutputRules rules_;
+  std::string kept_in_;  // the job's folder of kept output; empty: none, or it cannot be made
+  std::optional<Witness> witness_;
+  Time next_heartbeat_{};
+  std::optional<Exit> exit_;
+  std::jthread examiner_;  // last: joined while all that it uses is there
+};
+
+}  // namespace dtl

@@ -1,0 +1,229 @@
+#include "agent/job/supervisor.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+
+#include "agent/guard/spawn_spec.h"
+#include "base/limits.h"
+#include "base/text.h"
+
+namespace dtl {
+namespace {
+
+enum class Cue {
+  kStop,   // told to stop, or on our own
+  kKill,   // no more waiting: told so, the grace is over, or nobody is left to wait for
+  kClean,  // the guard says that nothing is left
+  kGuardGone,
+  kDone,  // told, or nobody is left to tell
+};
+
+AgentState next_state(AgentState state, Cue cue) {
+  using S = AgentState;
+  constexpr S kTable[5][5] = {
+      // kStop       kKill        kClean        kGuardGone  kDone
+      {S::kStopping, S::kKilling, S::kServing, S::kGone, S::kServing},    // kServing
+      {S::kStopping, S::kKilling, S::kStopping, S::kGone, S::kStopping},  // kStopping
+      {S::kKilling, S::kKilling, S::kClean, S::kGone, S::kKilling},       // kKilling
+      {S::kClean, S::kClean, S::kClean, S::kGone, S::kGone},              // kClean
+      {S::kGone, S::kGone, S::kGone, S::kGone, S::kGone},                 // kGone
+  };
+  return kTable[static_cast<int>(state)][static_cast<int>(cue)];
+}
+
+Time lease(const Supervisor& supervisor) {
+  return supervisor.paused ? Time(kPauseLease) : Time(kLease);
+}
+
+// One step: collects the effects of one event.
+class Step {
+ public:
+  Step(Supervisor& supervisor, Time now) : s_(supervisor), now_(now) {}
+
+  std::vector<Effect> take(const Event& event) {
+    std::visit([this](const auto& e) { on(e); }, event);
+    settle();
+    return std::move(effects_);
+  }
+
+ private:
+  void on(const Start& start);
+  void on(const Stop& stop) { stop_ranks(static_cast<int>(stop.signal), Time(stop.grace_ms)); }
+  void on(const Kill&) { cue(Cue::kKill); }
+  void on(const Signal& signal);
+  void on(const Finish&);
+  void on(const LauncherHeard&) { s_.heard = now_; }
+  void on(const LauncherGone&) {
+    if (!s_.finish_wanted) leave(s_.ranks.empty() ? Exit::kOk : Exit::kUnreachable);
+  }
+  void on(const Terminated& terminated);
+  void on(const GuardReport& report);
+  void on(const GuardGone&);
+  void on(const OutputEnded& ended);
+  void on(const TimePassed&);
+
+  void cue(Cue cue);
+  void stop_ranks(int signal, Time grace);
+  void leave(Exit status);
+  void tell_exits();
+  void settle();
+  void send(const Message& message) { effects_.push_back(SendMessage{message}); }
+
+  Supervisor& s_;
+  Time now_;
+  std::vector<Effect> effects_;
+};
+
+// The only place that changes the state.
+void Step::cue(Cue cue) {
+  const AgentState before = s_.state;
+  s_.state = next_state(before, cue);
+  s_.stopped = s_.stopped || cue != Cue::kClean;
+  if (s_.state == before) return;
+  s_.paused = false;
+  if (s_.state == AgentState::kKilling) effects_.push_back(KillByGuard{});
+  if (s_.state == AgentState::kClean) s_.finish_by = now_ + kDrainDeadline;
+}
+
+void Step::on(const Start& start) {
+  for (const RankSpec& spec : start.ranks) {
+    if (s_.stopped || s_.ranks.contains(spec.rank)) {
+      send(SpawnFailed{spec.rank, s_.stopped ? "stopped" : "guard",
+                       static_cast<std::uint32_t>(s_.stopped ? ECANCELED : EEXIST)});
+      continue;
+    }
+    s_.ranks[spec.rank] = RankState{};
+    effects_.push_back(SpawnRank{start.secret, spec});
+  }
+}
+
+void Step::on(const Signal& signal) {
+  if (s_.state != AgentState::kServing) return;
+  if (signal.signal == SIGSTOP) s_.paused = true;
+  if (signal.signal == SIGCONT) s_.paused = false;
+  effects_.push_back(PassSignal{static_cast<int>(signal.signal)});
+}
+
+void Step::on(const Finish&) {
+  s_.finish_wanted = true;
+  cue(Cue::kKill);
+}
+
+void Step::on(const Terminated& terminated) {
+  send(Trouble{fmt::format("dtagent was ended by {}", signal_name(terminated.signal))});
+  leave(Exit::kOs);
+}
+
+void Step::leave(Exit status) {
+  if (!s_.leave) s_.leave = status;
+  stop_ranks(SIGTERM, kKillGrace);
+}
+
+void Step::stop_ranks(int signal, Time grace) {
+  const bool again = s_.state == AgentState::kStopping;
+  cue(Cue::kStop);
+  if (s_.state != AgentState::kStopping) return;
+  effects_.push_back(SignalRanks{signal});
+  const Time ends = now_ + grace;
+  s_.grace_ends = again ? std::min(s_.grace_ends, ends) : ends;
+}
+
+void Step::on(const GuardReport& report) {
+  const auto at = s_.ranks.find(report.rank);
+  switch (report.news) {
+    case GuardNews::kStarted:
+      if (at != s_.ranks.end()) at->second.started = true;
+      send(Started{report.rank, report.pid});
+      break;
+    case GuardNews::kSpawnFailed:
+      if (at != s_.ranks.end()) s_.ranks.erase(at);
+      send(SpawnFailed{
+          report.rank,
+          s_.stopped && report.error_number == ECANCELED ? "stopped" : stage_name(report.stage),
+          report.error_number});
+      break;
+    case GuardNews::kExited:
+      if (at == s_.ranks.end()) break;
+      at->second.exited =
+          Exited{report.rank, report.code, report.signal, report.max_rss_kib, report.left_behind};
+      at->second.tell_by = now_ + kDrainDeadline;
+      break;
+    case GuardNews::kClean:
+      s_.finished = {report.killed, report.unkillable};
+      cue(Cue::kClean);
+      break;
+  }
+}
+
+void Step::on(const GuardGone&) {
+  if (s_.state == AgentState::kGone) return;
+  cue(Cue::kGuardGone);
+  send(Trouble{"dtguard died; every process of this node's ranks is being killed"});
+  effects_.push_back(KillByOwnHand{});
+  effects_.push_back(ExitAgent{Exit::kOs});
+}
+
+void Step::on(const OutputEnded& ended) {
+  const auto at = s_.ranks.find(ended.rank);
+  if (at != s_.ranks.end()) at->second.output_ended = true;
+}
+
+void Step::on(const TimePassed&) {
+  if (now_ >= s_.heard + lease(s_) && !s_.leave) leave(Exit::kUnreachable);
+  if (s_.state == AgentState::kStopping && now_ >= s_.grace_ends) cue(Cue::kKill);
+}
+
+void Step::tell_exits() {
+  for (auto at = s_.ranks.begin(); at != s_.ranks.end();) {
+    const RankState& rank = at->second;
+    if (rank.exited && (rank.output_ended || now_ >= rank.tell_by)) {
+      send(*rank.exited);
+      at = s_.ranks.erase(at);
+    } else {
+      ++at;
+    }
+  }
+}
+
+// What follows from the state that the event left behind.
+void Step::settle() {
+  tell_exits();
+  const auto running = [](const auto& rank) { return !rank.second.exited; };
+  if (s_.state == AgentState::kStopping &&
+      std::none_of(s_.ranks.begin(), s_.ranks.end(), running)) {
+    cue(Cue::kKill);  // what the ranks left behind, if anything
+  }
+  if (s_.state != AgentState::kClean) return;
+  if (s_.leave) {
+    cue(Cue::kDone);
+    effects_.push_back(ExitAgent{*s_.leave});
+  } else if (s_.finish_wanted && (s_.ranks.empty() || now_ >= s_.finish_by)) {
+    cue(Cue::kDone);
+    send(s_.finished);
+    effects_.push_back(ExitAgent{Exit::kOk});
+  }
+}
+
+}  // namespace
+
+std::vector<Effect> step(Supervisor& supervisor, const Event& event, Time now) {
+  if (supervisor.state == AgentState::kGone) return {};
+  return Step(supervisor, now).take(event);
+}
+
+Time due(const Supervisor& supervisor) {
+  Time due = supervisor.leave ? Time::max() : supervisor.heard + lease(supervisor);
+  if (supervisor.state == AgentState::kStopping) due = std::min(due, supervisor.grace_ends);
+  if (supervisor.state == AgentState::kClean && supervisor.finish_wanted) {
+    due = std::min(due, supervisor.finish_by);
+  }
+  for (const auto& [rank, state] : supervisor.ranks) {
+    if (state.exited) due = std::min(due, state.tell_by);
+  }
+  return due;
+}
+
+}  // namespace dtl

@@ -1,0 +1,91 @@
+#pragma once
+// The agent's logic: what happens to the ranks of this node, from Start to Finished. Pure: events
+// and the time go in, effects come out; no clock, socket or process in here. session.cc is the
+// shell that feeds it and performs its effects.
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "agent/guard/guard_protocol.h"
+#include "base/error.h"
+#include "wire/messages.h"
+
+namespace dtl {
+
+using Time = std::chrono::milliseconds;  // of CLOCK_BOOTTIME
+
+enum class AgentState {
+  kServing,   // starts ranks when told to
+  kStopping,  // ranks have been signalled; the grace runs
+  kKilling,   // the guard kills whatever is left
+  kClean,     // nothing is left; waits for Finish
+  kGone,      // exits
+};
+
+// ---- events: the launcher's Start, Stop, Kill, Signal and Finish, the guard's reports, and
+struct LauncherHeard {};  // any frame
+struct LauncherGone {};   // end of input, or garbage
+struct Terminated {       // a signal to the agent itself
+  int signal = 0;
+};
+struct GuardGone {};
+struct OutputEnded {  // both pipes of a rank are closed
+  std::uint32_t rank = 0;
+};
+struct TimePassed {};  // due() has come
+using Event = std::variant<Start, Stop, Kill, Signal, Finish, LauncherHeard, LauncherGone,
+                           Terminated, GuardReport, GuardGone, OutputEnded, TimePassed>;
+
+// ---- effects, to be performed in order
+struct SpawnRank {
+  std::string secret;
+  RankSpec spec;
+};
+struct SignalRanks {
+  int signal = 0;
+};
+struct PassSignal {  // and nothing more; SignalRanks also lets stopped ranks go on
+  int signal = 0;
+};
+struct KillByGuard {};
+struct KillByOwnHand {};  // the guard is dead; its ranks are ours now
+struct SendMessage {
+  Message message;
+};
+struct ExitAgent {
+  Exit status = Exit::kOk;
+};
+using Effect = std::variant<SpawnRank, SignalRanks, PassSignal, KillByGuard, KillByOwnHand,
+                            SendMessage, ExitAgent>;
+
+struct RankState {
+  bool started = false;  // by the guard
+  bool output_ended = false;
+  std::optional<Exited> exited;  // known, but not told before its output
+  Time tell_by{};                // tell it then all the same
+};
+
+struct Supervisor {
+  AgentState state = AgentState::kServing;
+  Time heard{};                              // the launcher's last frame
+  bool paused = false;                       // the launcher is stopped, and so are the ranks
+  std::map<std::uint32_t, RankState> ranks;  // that have not been told as ended
+  bool stopped = false;                      // a Stop, Kill or the like has come: no more ranks
+  Time grace_ends{};                         // in kStopping
+  bool finish_wanted = false;                // answer Finished
+  std::optional<Exit> leave;                 // exit with this once clean
+  Finished finished;
+  Time finish_by{};  // in kClean: answer Finished then even when a pipe stays open
+};
+
+std::vector<Effect> step(Supervisor& supervisor, const Event& event, Time now);
+
+// When TimePassed is due at the latest.
+Time due(const Supervisor& supervisor);
+
+}  // namespace dtl

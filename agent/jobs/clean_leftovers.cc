@@ -1,0 +1,242 @@
+#include "agent/jobs/clean_leftovers.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "agent/entrance/service.h"
+#include "agent/guard/kill_tree.h"
+#include "agent/guard/process_table.h"
+#include "agent/jobs/jobs_here.h"
+#include "base/fd.h"
+#include "base/job_record.h"
+#include "base/limits.h"
+#include "base/runtime_folder.h"
+#include "base/text.h"
+#include "base/unix_socket.h"
+
+namespace dtl {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr auto kKeptFor = std::chrono::hours(24 * 30);  // output of detached jobs that are over
+constexpr std::size_t kMaxEnvironment = 4 << 20;
+
+void print_line(const std::string& text) {
+  write_all(STDOUT_FILENO, text + "\n");
+}
+
+std::string read_proc(pid_t pid, const char* name) {
+  std::ifstream file(fmt::format("/proc/{}/{}", pid, name), std::ios::binary);
+  std::string text;
+  char buffer[4096];
+  while (text.size() < kMaxEnvironment && (file.read(buffer, sizeof buffer) || file.gcount() > 0)) {
+    text.append(buffer, static_cast<std::size_t>(file.gcount()));
+  }
+  return text;
+}
+
+std::string job_of(pid_t pid) {
+  for (const std::string& entry : split(read_proc(pid, "environ"), '\0')) {
+    if (!entry.starts_with("DTLAUNCH_JOB=")) continue;
+    const std::string job = entry.substr(13);
+    return job.size() == 16 && is_job_id_prefix(job) ? job : "";
+  }
+  return {};
+}
+
+bool is_own(pid_t pid) {
+  struct stat status {};
+  return ::stat(fmt::format("/proc/{}", pid).c_str(), &status) == 0 && status.st_uid == ::geteuid();
+}
+
+struct Leftover {
+  pid_t pid;
+  std::string job, command;
+  Fd process;
+};
+
+// What must not be touched, from the records and the names of processes.
+struct Living {
+  std::set<std::string> jobs;
+  std::set<pid_t> processes;
+};
+
+Living find_living(std::span<const Process> processes, const std::vector<RecordFile>& records) {
+  Living living;
+  for (const RecordFile& file : records) {
+    if (!is_running(file.record.process)) continue;
+    living.jobs.insert(file.record.job_id);
+    living.processes.insert(file.record.process.pid);
+  }
+  living.processes.insert(::getpid());
+  for (const Process& process : processes) {
+    const std::string name(trim(read_proc(process.pid, "comm")));
+    if (name == "dtagent" || name == "dtguard" || name == "dtlaunch") {
+      if (process.alive && is_own(process.pid)) living.processes.insert(process.pid);
+    }
+  }
+  return living;
+}
+
+// The process itself or one above it is alive and in charge of it, or it is above ourselves.
+bool is_cared_for(std::span<const Process> processes, pid_t pid, const Living& living) {
+  for (pid_t at = ::getpid(); at > 1;) {
+    if (at == pid) return true;
+    const Process* process = find_process(processes, at);
+    at = process == nullptr ? 0 : process->parent;
+  }
+  for (int depth = 0; pid > 1 && depth < 1000; ++depth) {
+    if (living.processes.contains(pid)) return true;
+    const Process* process = find_process(processes, pid);
+    if (process == nullptr) return false;
+    pid = process->parent;
+  }
+  return false;
+}
+
+std::vector<Leftover> find_leftovers(const std::vector<RecordFile>& records) {
+  const auto processes = scan_processes();
+  const Living living = find_living(processes, records);
+  std::vector<Leftover> found;
+  for (const Process& process : processes) {
+    if (!process.alive || !is_own(process.pid)) continue;
+    Leftover leftover{process.pid, job_of(process.pid), {}, {}};
+    if (leftover.job.empty() || living.jobs.contains(leftover.job)) continue;
+    if (is_cared_for(processes, process.pid, living)) continue;
+    leftover.process = Fd(static_cast<int>(::syscall(SYS_pidfd_open, process.pid, 0)));
+    // Asked again, now that the number cannot pass to another process.
+    if (!leftover.process.valid() || job_of(process.pid) != leftover.job) continue;
+    leftover.command = read_proc(process.pid, "comm");
+    found.push_back(std::move(leftover));
+  }
+  return found;
+}
+
+void send_signal(const Leftover& leftover, int signal) {
+  ::syscall(SYS_pidfd_send_signal, leftover.process.get(), signal, nullptr, 0);
+}
+
+bool gone_by(const Leftover& leftover, std::int64_t deadline) {
+  pollfd waiting{leftover.process.get(), POLLIN, 0};
+  const std::int64_t left = deadline - boot_time_ms();
+  return ::poll(&waiting, 1, left > 0 ? static_cast<int>(left) : 0) > 0;
+}
+
+void end_leftovers(const std::vector<Leftover>& leftovers) {
+  for (const Leftover& each : leftovers) {
+    send_signal(each, SIGTERM);
+    send_signal(each, SIGCONT);
+  }
+  const std::int64_t soft = boot_time_ms() + std::chrono::milliseconds(kKillGrace).count();
+  for (const Leftover& each : leftovers) {
+    if (!gone_by(each, soft)) send_signal(each, SIGKILL);
+  }
+  const std::int64_t hard = boot_time_ms() + std::chrono::milliseconds(kReapDeadline).count();
+  for (const Leftover& each : leftovers) {
+    print_line(fmt::format("{} process {} ({}) of job {}",
+                           gone_by(each, hard) ? "ended" : "cannot kill", each.pid,
+                           trim(each.command), each.job));
+  }
+}
+
+// A launcher that was killed could not print_line so itself.
+void mark_as_lost(const JobRecord& record) {
+  const std::string folder = kept_job_folder(record.job_id);
+  for (const RecordFile& kept : read_records(folder)) {
+    if (kept.record.state == "ended") continue;
+    JobRecord lost = kept.record;
+    lost.state = "lost";
+    write_record(kept.path, lost);
+  }
+}
+
+void remove_records(const std::vector<RecordFile>& records) {
+  for (const RecordFile& file : records) {
+    if (is_running(file.record.process)) continue;
+    if (file.record.role == "launcher") mark_as_lost(file.record);
+    if (::unlink(file.path.c_str()) != 0) continue;
+    print_line(fmt::format("removed the record of job {} ({} {} is gone)", file.record.job_id,
+                           file.record.role, file.record.process.pid));
+  }
+}
+
+// What agents that were killed kept of their ranks' errors, errors-JOB-PID: of jobs that have no
+// record here any more, and no agent of this number.
+void remove_error_folders() {
+  constexpr std::string_view kPrefix = "errors-";
+  const std::string folder = runtime_folder();
+  std::set<std::string> recorded;
+  for (const RecordFile& file : read_records(folder + "/jobs")) {
+    recorded.insert(file.record.job_id);
+  }
+  std::error_code failed;
+  std::vector<fs::path> left;
+  for (const auto& entry : fs::directory_iterator(folder, failed)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(kPrefix)) continue;
+    const std::string job = name.substr(kPrefix.size(), name.rfind('-') - kPrefix.size());
+    const bool runs = fs::exists("/proc/" + name.substr(name.rfind('-') + 1), failed);
+    if (!runs && !recorded.contains(job)) left.push_back(entry.path());
+  }
+  for (const fs::path& path : left) {
+    fs::remove_all(path, failed);
+    if (!failed) print_line("removed what a killed agent left: " + path.string());
+  }
+}
+
+void remove_sockets() {
+  for (const std::string& folder : service_folders()) {
+    for (const char* name : {kServiceSocket, "up.socket"}) {
+      const std::string path = folder + "/" + name;
+      if (::access(path.c_str(), F_OK) != 0 || connect_unix(path).valid()) continue;
+      if (::unlink(path.c_str()) == 0) print_line("removed " + path + ", where nobody listens");
+    }
+  }
+}
+
+void remove_old_output() {
+  std::error_code failed;
+  std::vector<fs::path> old;
+  for (const auto& entry : fs::directory_iterator(kept_jobs_folder(), failed)) {
+    const auto written = fs::last_write_time(entry.path(), failed);
+    bool living = false;
+    for (const RecordFile& file : read_records(entry.path().string())) {
+      living = is_running(file.record.process) || file.record.host != own_host_name();
+    }
+    if (!failed && !living && fs::file_time_type::clock::now() - written > kKeptFor) {
+      old.push_back(entry.path());
+    }
+  }
+  for (const fs::path& path : old) {
+    fs::remove_all(path, failed);
+    if (!failed) print_line("removed the output of a job older than 30 days: " + path.string());
+  }
+}
+
+}  // namespace
+
+Exit clean_up() {
+  begin_answer();
+  const auto records = read_records(runtime_subfolder("jobs"));
+  end_leftovers(find_leftovers(records));
+  remove_records(records);
+  remove_error_folders();
+  remove_sockets();
+  remove_old_output();
+  print_line("end");
+  return Exit::kOk;
+}
+
+}  // namespace dtl

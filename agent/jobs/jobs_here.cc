@@ -1,0 +1,121 @@
+#include "agent/jobs/jobs_here.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <vector>
+
+#include "agent/guard/kill_tree.h"
+#include "agent/jobs/log_follower.h"
+#include "base/fd.h"
+#include "base/job_record.h"
+#include "base/limits.h"
+#include "base/runtime_folder.h"
+#include "base/text.h"
+#include "wire/answer.h"
+
+namespace dtl {
+namespace {
+
+void print_text(const std::string& text) {
+  write_all(STDOUT_FILENO, text);
+}
+
+// Records of launchers whose jobs are over lie with the kept output. A home that many machines
+// share has those of other machines, too.
+std::vector<RecordFile> all_records() {
+  std::vector<RecordFile> files = read_records(runtime_subfolder("jobs"));
+  std::set<std::string> known;
+  for (const RecordFile& file : files) {
+    if (file.record.role == "launcher") known.insert(file.record.job_id);
+  }
+  std::error_code failed;
+  for (const auto& entry : std::filesystem::directory_iterator(kept_jobs_folder(), failed)) {
+    for (RecordFile& kept : read_records(entry.path().string())) {
+      const bool ours = kept.record.host == own_host_name();
+      if (ours && !known.contains(kept.record.job_id)) files.push_back(std::move(kept));
+    }
+  }
+  return files;
+}
+
+// Waits for a process to end; false when it is still there after the time a job may take to end.
+bool await_end(const Fd& process) {
+  const std::int64_t deadline =
+      boot_time_ms() +
+      std::chrono::milliseconds(kKillGrace + kReapDeadline + kAnswerMargin).count();
+  for (;;) {
+    const std::int64_t left = deadline - boot_time_ms();
+    pollfd waiting{process.get(), POLLIN, 0};
+    if (left <= 0) return false;
+    if (::poll(&waiting, 1, static_cast<int>(left)) > 0) return true;
+  }
+}
+
+struct Target {
+  JobRecord record;
+  Fd process;
+};
+
+// The launcher alone when it is here: it tells everybody else.
+std::vector<Target> targets_of(const std::string& job_id) {
+  std::vector<Target> launchers, agents;
+  for (const RecordFile& file : read_records(runtime_subfolder("jobs"))) {
+    if (file.record.job_id != job_id) continue;
+    Fd process = open_process(file.record.process);
+    if (!process.valid()) continue;
+    auto& where = file.record.role == "launcher" ? launchers : agents;
+    where.push_back({file.record, std::move(process)});
+  }
+  return launchers.empty() ? std::move(agents) : std::move(launchers);
+}
+
+}  // namespace
+
+void begin_answer() {
+  print_text(answer_line());
+}
+
+Exit list_jobs() {
+  begin_answer();
+  for (const RecordFile& file : all_records()) {
+    const bool alive = is_running(file.record.process);
+    print_text(to_text(file.record) + (alive ? "alive yes\n\n" : "alive no\n\n"));
+  }
+  print_text("end\n");
+  return Exit::kOk;
+}
+
+Exit send_log(const std::string& job_id, LogWish wish) {
+  LogFollower follower(kept_job_folder(job_id));
+  begin_answer();
+  if (wish.from_end) follower.skip();
+  do {
+    follower.send(STDOUT_FILENO);
+  } while (wish.follow && follower.wait(STDIN_FILENO));
+  return Exit::kOk;
+}
+
+Exit end_job(const std::string& job_id, int signal) {
+  std::vector<Target> targets = targets_of(job_id);
+  begin_answer();
+  for (const Target& target : targets) {
+    const bool launcher = target.record.role == "launcher";
+    const int sent = launcher ? signal : SIGTERM;
+    ::syscall(SYS_pidfd_send_signal, target.process.get(), sent, nullptr, 0);
+    const bool ends = sent == SIGTERM || sent == SIGINT || sent == SIGKILL;
+    const bool ended = ends && await_end(target.process);
+    print_text(fmt::format("{} {} {} {}\n", target.record.role, target.record.process.pid,
+                           signal_name(sent), ended ? "ended" : "sent"));
+  }
+  print_text("end\n");
+  return Exit::kOk;
+}
+
+}  // namespace dtl

@@ -1,0 +1,114 @@
+#include "agent/node/find_files.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <string_view>
+
+#include "base/text.h"
+
+namespace dtl {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_file(const std::string& path) {
+  std::error_code failed;
+  return fs::is_regular_file(path, failed);
+}
+
+// "libjemalloc.so.2" -> {2}; nothing when `name` is no version of `library`. libtcmalloc.so is
+// "libtcmalloc.so" or "libtcmalloc.so.4.5.9".
+std::optional<std::vector<std::int64_t>> version_of(std::string_view name,
+                                                    std::string_view library) {
+  if (!name.starts_with(library)) return std::nullopt;
+  name.remove_prefix(library.size());
+  if (name.empty()) return std::vector<std::int64_t>{};
+  if (name.front() != '.') return std::nullopt;
+  std::vector<std::int64_t> numbers;
+  for (const std::string& part : split(name.substr(1), '.')) {
+    const auto number = parse_integer(part, 0, 1'000'000'000);
+    if (!number) return std::nullopt;
+    numbers.push_back(*number);
+  }
+  return numbers;
+}
+
+// A package without its development files has only versioned names; the plain one wins.
+std::string newest_in(const std::string& folder, const std::string& library) {
+  if (is_file(folder + "/" + library)) return folder + "/" + library;
+  std::error_code failed;
+  std::vector<std::int64_t> best;
+  std::string found;
+  for (const auto& entry : fs::directory_iterator(folder, failed)) {
+    const std::string name = entry.path().filename().string();
+    const auto version = version_of(name, library);
+    if (!version || !is_file(entry.path().string())) continue;
+    if (found.empty() || *version > best) {
+      best = *version;
+      found = folder + "/" + name;
+    }
+  }
+  return found;
+}
+
+std::string find_library(const std::string& library, const std::vector<std::string>& folders) {
+  for (const std::string& folder : folders) {
+    const std::string found = newest_in(folder, library);
+    if (!found.empty()) return found;
+  }
+  return {};
+}
+
+// As ld.so takes an entry of LD_PRELOAD: a path when it has a slash, else a name to look for.
+std::string find_file(const std::string& name, const std::vector<std::string>& folders) {
+  if (name.find('/') != std::string::npos) return is_file(name) ? name : std::string();
+  for (const std::string& folder : folders) {
+    if (is_file(folder + "/" + name)) return folder + "/" + name;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<std::string> library_folders() {
+#if defined(__x86_64__)
+  const std::string multiarch = "x86_64-linux-gnu";
+#elif defined(__aarch64__)
+  const std::string multiarch = "aarch64-linux-gnu";
+#else
+  const std::string multiarch = "";
+#endif
+  std::vector<std::string> folders;
+  if (const char* home = std::getenv("HOME")) folders.push_back(std::string(home) + "/.local/lib");
+  for (const char* root : {"/usr/local/lib", "/usr/lib", "/lib"}) {
+    if (!multiarch.empty()) folders.push_back(std::string(root) + "/" + multiarch);
+    folders.push_back(std::string(root) + "64");
+    folders.push_back(root);
+  }
+  for (const char* oneapi : {"/opt/intel/oneapi/compiler/latest/lib",
+                             "/opt/intel/oneapi/compiler/latest/linux/compiler/lib/intel64_lin"}) {
+    folders.push_back(oneapi);
+  }
+  return folders;
+}
+
+Examined find_libraries(const Examine& wanted) {
+  std::vector<std::string> folders;
+  for (const Fact& each : wanted.parameters) {
+    if (each.name == "folder") folders.push_back(each.value);
+  }
+  for (std::string& folder : library_folders()) folders.push_back(std::move(folder));
+  Examined answer;
+  for (const Fact& each : wanted.parameters) {
+    if (each.name == "file") {
+      answer.facts.push_back({each.name, find_file(each.value, folders)});
+    } else if (each.name == "library") {
+      answer.facts.push_back({each.name, find_library(each.value, folders)});
+    }
+  }
+  return answer;
+}
+
+}  // namespace dtl

@@ -1,0 +1,244 @@
+#include "agent/node/probe.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "agent/node/nics.h"
+#include "base/limits.h"
+
+namespace dtl {
+namespace {
+
+using asio::ip::tcp;
+
+constexpr std::string_view kDone = "DONE\n";
+constexpr std::size_t kMaxLineBytes = 128;
+constexpr std::uint32_t kMaxPayloadBytes = 1 << 20;
+constexpr std::size_t kProbePieceBytes = 16384;
+
+// For an operation that puts its error here instead of throwing.
+auto quietly(boost::system::error_code& error) {
+  return asio::redirect_error(asio::use_awaitable, error);
+}
+
+std::string probe_line(const std::string& job_id, std::uint32_t node) {
+  return "DTLAUNCH-PROBE " + job_id + " " + std::to_string(node) + "\n";
+}
+
+// Closes a socket when its time is up. The handler refers to this object: settle() before it goes.
+class SocketDeadline {
+ public:
+  SocketDeadline(asio::io_context& context, tcp::socket& socket)
+      : context_(context), timer_(context, kConnectDeadline) {
+    timer_.async_wait([this, &socket](boost::system::error_code cancelled) {
+      if (cancelled) return;
+      passed_ = true;
+      boost::system::error_code ignored;
+      socket.close(ignored);
+    });
+  }
+  bool passed() const { return passed_; }
+  awaitable<void> settle() {
+    timer_.cancel();
+    co_await asio::post(context_, asio::use_awaitable);
+  }
+
+ private:
+  asio::io_context& context_;
+  asio::steady_timer timer_;
+  bool passed_ = false;
+};
+
+// One round of attempts. When every node has been reached somewhere and the settling time is over,
+// the sockets of the attempts that still wait are closed.
+class Round {
+ public:
+  Round(asio::io_context& context, const Reach& wanted, std::string job_id)
+      : context_(context),
+        job_id_(std::move(job_id)),
+        payload_(wanted.payload_bytes),
+        settle_(wanted.settle_ms),
+        settled_(context) {
+    for (const Endpoint& endpoint : wanted.endpoints) {
+      attempts_.push_back({Attempt{endpoint, false, {}, {}, {}}, tcp::socket(context)});
+      waiting_nodes_.insert(endpoint.node);
+    }
+  }
+
+  awaitable<std::vector<Attempt>> run() {
+    TaskGroup tasks(context_);
+    for (Trial& trial : attempts_) tasks.spawn(reach(trial));
+    co_await tasks.join();
+    settled_.cancel();
+    co_await asio::post(context_, asio::use_awaitable);  // the handler refers to this object
+    std::vector<Attempt> made;
+    for (Trial& trial : attempts_) made.push_back(std::move(trial.attempt));
+    co_return made;
+  }
+
+ private:
+  struct Trial {
+    Attempt attempt;
+    tcp::socket socket;
+  };
+
+  awaitable<void> reach(Trial& trial) {
+    Attempt& attempt = trial.attempt;
+    boost::system::error_code error;
+    const asio::ip::address address = asio::ip::make_address(attempt.endpoint.address, error);
+    if (error) {
+      attempt.problem = "not a numeric address";
+      co_return;
+    }
+    SocketDeadline deadline(context_, trial.socket);
+    const tcp::endpoint endpoint(address, static_cast<std::uint16_t>(attempt.endpoint.port));
+    attempt.problem = co_await converse(trial.socket, endpoint, attempt.endpoint.node);
+    if (deadline.passed() && attempt.problem != kOnlySmall) attempt.problem = "no answer in time";
+    attempt.reached = attempt.problem.empty();
+    if (attempt.reached) {
+      attempt.local_address = trial.socket.local_endpoint(error).address().to_string();
+      note_answer(attempt.endpoint.node);
+    }
+    trial.socket.close(error);
+    co_await deadline.settle();
+  }
+
+  // Empty, or what went wrong, for people: "Connection refused".
+  awaitable<std::string> converse(tcp::socket& socket, tcp::endpoint endpoint, std::uint32_t node) {
+    boost::system::error_code error;
+    co_await socket.async_connect(endpoint, quietly(error));
+    if (error == asio::error::operation_aborted) co_return kLate;
+    if (error) co_return error.message();
+    std::string line;
+    co_await asio::async_read_until(socket, asio::dynamic_buffer(line, kMaxLineBytes), '\n',
+                                    quietly(error));
+    if (error == asio::error::operation_aborted) co_return kLate;
+    if (error || !line.starts_with(probe_line(job_id_, node).substr(0, 16 + job_id_.size()))) {
+      co_return "another program answered";
+    }
+    if (line != probe_line(job_id_, node)) co_return "another node answered";
+    if (payload_ == 0) co_return std::string();
+    co_return co_await send_payload(socket);
+  }
+
+  awaitable<std::string> send_payload(tcp::socket& socket) {
+    boost::system::error_code error;
+    std::string bytes(4 + payload_, '\0');
+    for (std::size_t i = 0; i < 4; ++i) bytes[i] = static_cast<char>(payload_ >> (8 * i) & 0xff);
+    co_await asio::async_write(socket, asio::buffer(bytes), quietly(error));
+    std::string answer(kDone.size(), '\0');
+    if (!error) co_await asio::async_read(socket, asio::buffer(answer), quietly(error));
+    co_return !error && answer == kDone ? std::string() : std::string(kOnlySmall);
+  }
+
+  void note_answer(std::uint32_t node) {
+    waiting_nodes_.erase(node);
+    if (!waiting_nodes_.empty() || settle_.count() == 0 || std::exchange(settling_, true)) return;
+    settled_.expires_after(settle_);
+    settled_.async_wait([this](boost::system::error_code cancelled) {
+      if (cancelled) return;
+      boost::system::error_code ignored;
+      for (Trial& trial : attempts_) {
+        if (!trial.attempt.reached) trial.socket.close(ignored);
+      }
+    });
+  }
+
+  static constexpr const char* kLate = "no answer in time";
+  static constexpr const char* kOnlySmall = "small packets pass, large ones do not";
+
+  asio::io_context& context_;
+  std::string job_id_;
+  std::uint32_t payload_;
+  std::chrono::milliseconds settle_;
+  asio::steady_timer settled_;
+  bool settling_ = false;
+  std::vector<Trial> attempts_;
+  std::set<std::uint32_t> waiting_nodes_;  // not reached anywhere yet
+};
+
+awaitable<void> take_payload(tcp::socket& socket) {
+  boost::system::error_code error;
+  std::array<unsigned char, 4> head{};
+  co_await asio::async_read(socket, asio::buffer(head), quietly(error));
+  if (error) co_return;
+  std::uint32_t left = 0;
+  for (std::size_t i = 0; i < 4; ++i) left |= static_cast<std::uint32_t>(head[i]) << (8 * i);
+  if (left > kMaxPayloadBytes) co_return;
+  std::string piece(kProbePieceBytes, '\0');
+  while (left > 0) {
+    const std::size_t most = std::min<std::size_t>(left, piece.size());
+    const std::size_t got =
+        co_await socket.async_read_some(asio::buffer(piece, most), quietly(error));
+    if (error) co_return;
+    left -= static_cast<std::uint32_t>(got);
+  }
+  co_await asio::async_write(socket, asio::buffer(kDone), quietly(error));
+}
+
+// Says who we are, then takes a payload if there is one.
+awaitable<void> attend(asio::io_context& context, std::shared_ptr<tcp::socket> peer,
+                       std::string line) {
+  SocketDeadline deadline(context, *peer);
+  boost::system::error_code error;
+  co_await asio::async_write(*peer, asio::buffer(line), quietly(error));
+  if (!error) co_await take_payload(*peer);
+  peer->close(error);
+  co_await deadline.settle();
+}
+
+}  // namespace
+
+Listener::Listener(asio::io_context& context, std::string job_id,
+                   std::vector<std::string> addresses)
+    : context_(context), job_id_(std::move(job_id)), addresses_(std::move(addresses)) {}
+
+Listening Listener::open(TaskGroup& tasks, const Listen& how) {
+  close();
+  const bool anywhere = how.highest_port == 0;
+  BoundPort probe =
+      anywhere ? bind_any_port() : bind_port_within(how.lowest_port, how.highest_port);
+  master_ = anywhere ? bind_master_port() : bind_port_within(how.lowest_port, how.highest_port);
+  acceptors_.push_back(std::make_shared<tcp::acceptor>(context_, tcp::v4(), probe.v4.release()));
+  if (probe.v6.valid()) {
+    acceptors_.push_back(std::make_shared<tcp::acceptor>(context_, tcp::v6(), probe.v6.release()));
+  }
+  for (const auto& acceptor : acceptors_) {
+    tasks.spawn(answer(acceptor, tasks, probe_line(job_id_, how.node)));
+  }
+  return {probe.port, master_.port, addresses_};
+}
+
+void Listener::close() {
+  boost::system::error_code ignored;
+  for (const auto& acceptor : acceptors_) acceptor->close(ignored);
+  acceptors_.clear();
+  master_ = BoundPort{};
+}
+
+awaitable<void> Listener::answer(std::shared_ptr<tcp::acceptor> acceptor, TaskGroup& tasks,
+                                 std::string line) {
+  for (;;) {
+    const auto peer = std::make_shared<tcp::socket>(context_);  // shared with attend()
+    boost::system::error_code error;
+    co_await acceptor->async_accept(*peer, quietly(error));
+    if (!acceptor->is_open() || error == asio::error::no_descriptors) co_return;
+    if (!error) tasks.spawn(attend(context_, peer, line));
+  }
+}
+
+awaitable<Reached> reach_all(asio::io_context& context, Reach wanted, std::string job_id) {
+  Round round(context, wanted, std::move(job_id));
+  Reached reached;
+  reached.attempts = co_await round.run();
+  const std::vector<Nic> nics = list_nics();
+  for (Attempt& attempt : reached.attempts) {
+    attempt.local_interface = interface_of(nics, attempt.local_address);
+  }
+  co_return reached;
+}
+
+}  // namespace dtl

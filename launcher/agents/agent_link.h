@@ -1,0 +1,33 @@
+#pragma once
+// From a started agent to one that has said Hello: finds the greeting behind whatever the login
+// shell printed, compares versions, introduces the job. Every failure is an Error that names the
+// host.
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "launcher/agents/agent_start.h"
+#include "wire/connection.h"
+#include "wire/messages.h"
+#include "wire/task_group.h"
+
+namespace dtl {
+
+struct AgentLink {
+  std::shared_ptr<Connection> connection;  // shared with the task that writes its queue
+  AgentStream* stream = nullptr;           // the connection's
+  NodeFacts facts;
+  std::string noise;  // what the shell printed before the greeting
+};
+
+// The stream is closed when the agent has not said Hello by `deadline`. The connection's writer
+// becomes a task of the group, and ends when the connection is closed.
+awaitable<AgentLink> greet_agent(asio::io_context& context, TaskGroup& tasks,
+                                 std::unique_ptr<AgentStream> stream, Welcome welcome,
+                                 std::chrono::steady_clock::time_point deadline);
+
+// How an agent's stream ended, in words: "killed by SIGKILL: out of memory".
+std::string describe_ending(const AgentStream& stream);
+
+}  // namespace dtl

@@ -1,0 +1,93 @@
+#include "launcher/agents/agent_query.h"
+
+#include <fmt/format.h>
+
+#include <exception>
+#include <utility>
+
+#include "base/text.h"
+#include "launcher/agents/agent_link.h"
+#include "wire/answer.h"
+#include "wire/task_group.h"
+
+namespace dtl {
+namespace {
+
+constexpr std::size_t kMaxAnswerBytes = 16 << 20;
+
+using Take = std::function<bool(std::string_view)>;
+
+// Hands on what comes after the marker line. Throws Error without a host's name.
+awaitable<void> read_answer(AgentStream& stream, Take take) {
+  std::string received;
+  bool found = false;
+  for (;;) {
+    std::string bytes = co_await stream.read();
+    if (bytes.empty() && found) co_return;
+    if (bytes.empty()) {
+      throw Error(Exit::kOs, "no answer from dtagent", describe_ending(stream));
+    }
+    if (!found) {
+      received += bytes;
+      auto rest = find_answer(received);
+      if (!rest) continue;
+      found = true;
+      bytes = std::move(*rest);
+    }
+    if (!bytes.empty() && !take(bytes)) co_return;
+  }
+}
+
+awaitable<void> ask_one(asio::io_context& context, Answer* answer, StartOptions options,
+                        std::vector<std::string> arguments, std::chrono::milliseconds patience) {
+  const std::string name = answer->host.name;
+  try {
+    const auto stream = co_await run_agent(context, answer->host, options, std::move(arguments));
+    asio::steady_timer deadline(context, patience);
+    deadline.async_wait([&stream](boost::system::error_code cancelled) {
+      if (!cancelled) stream->close();
+    });
+    Take take = [answer](std::string_view bytes) {
+      answer->text += bytes;
+      return answer->text.size() < kMaxAnswerBytes;
+    };
+    co_await read_answer(*stream, std::move(take));
+    const bool whole = answer->text == "end\n" || answer->text.ends_with("\nend\n");
+    if (!whole) throw Error(Exit::kOs, "dtagent did not finish its answer", "");
+  } catch (const Error& error) {
+    answer->error = error.attempted().starts_with(name) ? error : error.with_context(name);
+  }
+}
+
+awaitable<void> follow_one(asio::io_context& context, Host host, StartOptions options,
+                           std::vector<std::string> arguments, Take take) {
+  const auto stream = co_await run_agent(context, host, options, std::move(arguments));
+  co_await read_answer(*stream, std::move(take));
+  stream->close();
+}
+
+}  // namespace
+
+std::vector<Answer> ask_agents(const std::vector<Host>& hosts, const StartOptions& options,
+                               const std::vector<std::string>& arguments,
+                               std::chrono::milliseconds patience) {
+  std::vector<Answer> answers(hosts.size());
+  asio::io_context context;
+  run_tasks(context, [&](TaskGroup& tasks) {
+    for (std::size_t i = 0; i < hosts.size(); ++i) {
+      answers[i].host = hosts[i];
+      tasks.spawn(ask_one(context, &answers[i], options, arguments, patience));
+    }
+  });
+  return answers;
+}
+
+void follow_answer(const Host& host, const StartOptions& options,
+                   const std::vector<std::string>& arguments, Take take) {
+  asio::io_context context;
+  run_tasks(context, [&](TaskGroup& tasks) {
+    tasks.spawn(follow_one(context, host, options, arguments, std::move(take)));
+  });
+}
+
+}  // namespace dtl

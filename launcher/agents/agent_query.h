@@ -1,0 +1,34 @@
+#pragma once
+// Questions to hosts that are no job: dtagent runs there with other arguments than --stdio and
+// answers with text (wire/answer.h). Blocking, from the outside.
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "launcher/agents/agent_start.h"
+#include "plan/host.h"
+
+namespace dtl {
+
+struct Answer {
+  Host host;
+  std::string text;            // whole: it ends with the line "end"
+  std::optional<Error> error;  // instead of a text
+};
+
+// All hosts at once, in their order; each has to answer within `patience` of its login.
+std::vector<Answer> ask_agents(const std::vector<Host>& hosts, const StartOptions& options,
+                               const std::vector<std::string>& arguments,
+                               std::chrono::milliseconds patience);
+
+// One host whose answer may go on for hours: hands it on as it comes until it ends or `take`
+// returns false. Throws Error.
+void follow_answer(const Host& host, const StartOptions& options,
+                   const std::vector<std::string>& arguments,
+                   std::function<bool(std::string_view)> take);
+
+}  // namespace dtl

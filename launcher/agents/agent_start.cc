@@ -1,0 +1,240 @@
+#include "launcher/agents/agent_start.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "launcher/agents/agent_command.h"
+#include "launcher/agents/kept_connection_client.h"
+#include "launcher/agents/push.h"
+#include "launcher/ssh/login_connect.h"
+#include "launcher/ssh/stream.h"
+#include "launcher/streams/child.h"
+#include "launcher/streams/local_stream.h"
+#include "launcher/streams/socket_stream.h"
+#include "plan/host_token.h"
+#include "wire/greeting.h"
+
+namespace dtl {
+namespace {
+
+std::string last_line(const std::string& text) {
+  const std::vector<std::string> lines = split(trim(text), '\n');
+  return std::string(trim(lines.back()));
+}
+
+// The agent's end before its marker line, from what little is known about it.
+Error no_agent(const Host& host, const std::string& path, const std::string& noise,
+               const AgentStream& stream) {
+  const std::string ending = stream.ending();
+  const std::string hint = fmt::format("ssh {} {} --version", host.name, path);
+  std::string reason;
+  if (ending == "exit status 127") {
+    reason = fmt::format("there is no dtagent on {}: neither {} nor on its PATH", host.name, path);
+    return Error(Exit::kOs, "cannot start agent", reason,
+                 fmt::format("dtlaunch --push ..., or install dtlaunch on {} too", host.name));
+  }
+  if (ending == "exit status 126") {
+    return Error(Exit::kOs, "cannot start agent", fmt::format("{} cannot be executed", path), hint);
+  }
+  reason = ending.empty() ? "the login shell ended without starting dtagent"
+                          : fmt::format("dtagent or the login shell ended: {}", ending);
+  const std::string said = last_line(stream.standard_error());
+  const std::string printed = last_line(noise);
+  if (!said.empty()) {
+    reason += fmt::format(", saying \"{}\"", said);
+  } else if (!printed.empty()) {
+    reason += fmt::format(", printing \"{}\"", printed);
+  }
+  return Error(Exit::kOs, "cannot start agent", reason, hint);
+}
+
+// Reads up to the agent's marker line, which shows that it runs, and gives all of it back.
+awaitable<void> wait_for_marker(SshStream& stream, const Host& host, const std::string& path) {
+  std::string received;
+  while (!find_greeting(received)) {
+    const std::string bytes = co_await stream.read();
+    if (bytes.empty()) throw no_agent(host, path, received, stream);
+    received += bytes;
+  }
+  stream.unread(std::move(received));
+}
+
+// Closes the stream when the deadline passes first, unless it is gone by then.
+class Alarm {
+ public:
+  Alarm(asio::io_context& context, std::chrono::steady_clock::time_point deadline,
+        SshStream& stream)
+      : timer_(context), stream_(stream) {
+    set(deadline);
+  }
+  ~Alarm() { *state_ = State::kOff; }
+  Alarm(const Alarm&) = delete;
+  Alarm& operator=(const Alarm&) = delete;
+  bool rang() const { return *state_ == State::kRang; }
+  void postpone(std::chrono::steady_clock::duration until) {
+    if (*state_ == State::kSet) set(std::chrono::steady_clock::now() + until);
+  }
+
+ private:
+  enum class State { kSet, kRang, kOff };
+  void set(std::chrono::steady_clock::time_point deadline) {
+    timer_.expires_at(deadline);
+    timer_.async_wait([&stream = stream_, state = state_](boost::system::error_code cancelled) {
+      if (cancelled || *state != State::kSet) return;
+      *state = State::kRang;
+      stream.close();
+    });
+  }
+
+  asio::steady_timer timer_;
+  SshStream& stream_;
+  // Shared with the handler, which may be queued already when the alarm is destroyed.
+  std::shared_ptr<State> state_ = std::make_shared<State>(State::kSet);
+};
+
+std::string start_command(const StartOptions& options, AfterPush after) {
+  check_agent_path(options.agent_path);
+  if (!options.bundle) return agent_command(options.agent_path, "--stdio");
+  return push_command(options.agent_path, *options.bundle, new_push_token(), after);
+}
+
+Error silent(const Host& host, bool pushing) {
+  return Error(Exit::kOs, "cannot start agent",
+               pushing ? "logged in, but no more bytes come or go"
+                       : "logged in, but dtagent does not answer; perhaps a startup file of the "
+                         "login shell waits for something",
+               fmt::format("ssh {} true", host.name));
+}
+
+// Sends what the host lacks; `alarm` then waits for bytes that move, no longer for the whole.
+awaitable<Pushed> bring_bundle(SshStream& stream, Host host, StartOptions options, AfterPush after,
+                               Alarm& alarm) {
+  std::function<void()> progress = [&alarm] { alarm.postpone(kPushStall); };
+  const Pushed pushed =
+      co_await push_bundle(stream, host, options.bundle, after, std::move(progress));
+  if (pushed.sent_bytes > 0) {
+    log_verbose(fmt::format("{}: sent {} ({:.1f} MB)", host.name, options.bundle->name,
+                            static_cast<double>(pushed.sent_bytes) / 1e6));
+  }
+  co_return pushed;
+}
+
+awaitable<void> wait_for_agent(SshStream& stream, Host host, StartOptions options, Alarm& alarm) {
+  try {
+    if (options.bundle) {
+      co_await bring_bundle(stream, host, options, AfterPush::kServe, alarm);
+    }
+    co_await wait_for_marker(stream, host, options.agent_path);
+  } catch (const Error&) {
+    if (!alarm.rang()) throw;
+    throw silent(host, options.bundle != nullptr);
+  }
+}
+
+awaitable<std::unique_ptr<AgentStream>> start_over_ssh(asio::io_context& context, Host host,
+                                                       StartOptions options) {
+  std::string command = start_command(options, AfterPush::kServe);
+  const auto deadline = std::chrono::steady_clock::now() + options.deadline;
+  auto session = co_await open_ssh_session(context, host, options.accept_new_host_keys, deadline);
+  auto stream = co_await run_over_ssh(session, std::move(command));
+  Alarm alarm(context, deadline, *stream);
+  co_await wait_for_agent(*stream, host, options, alarm);
+  session->clear_deadline();
+  co_return stream;
+}
+
+std::vector<std::string> local_agent_command(const std::string& agent_path) {
+  return {agent_path, "--serve"};
+}
+
+}  // namespace
+
+bool is_local(const Host& host) {
+  return is_loopback_name(host.name);
+}
+
+awaitable<std::unique_ptr<AgentStream>> start_local_agent(asio::io_context& context,
+                                                          StartOptions options) {
+  if (auto stream = co_await start_service_agent(context)) co_return stream;
+  const std::vector<std::string> arguments = local_agent_command(options.agent_path);
+  co_return make_local_stream(context, spawn_child(arguments, ChildErrors::kPiped));
+}
+
+awaitable<std::unique_ptr<AgentStream>> start_ssh_agent(asio::io_context& context, Host host,
+                                                        StartOptions options) {
+  try {
+    // An agent that waits there need not lie beside a dttrain.
+    const bool any_agent = !options.bundle || options.bundle->files.size() == 2;
+    if (any_agent) {
+      if (auto kept = co_await start_kept_agent(context, host, options)) co_return kept;
+    }
+    co_return co_await start_over_ssh(context, host, std::move(options));
+  } catch (const Error& error) {
+    throw error.with_context(host.name);  // the layer boundary: from here on there are many hosts
+  }
+}
+
+awaitable<std::unique_ptr<AgentStream>> run_agent(asio::io_context& context, Host host,
+                                                  StartOptions options,
+                                                  std::vector<std::string> arguments) {
+  if (is_local(host)) {
+    arguments.insert(arguments.begin(), options.agent_path);
+    co_return make_local_stream(context, spawn_child(arguments, ChildErrors::kPiped));
+  }
+  try {
+    check_agent_path(options.agent_path);
+    const auto deadline = std::chrono::steady_clock::now() + options.deadline;
+    auto session = co_await open_ssh_session(context, host, options.accept_new_host_keys, deadline);
+    std::string command = agent_command(options.agent_path, join(arguments, " "));
+    auto stream = co_await run_over_ssh(session, std::move(command));
+    session->clear_deadline();
+    co_return stream;
+  } catch (const Error& error) {
+    throw error.with_context(host.name);
+  }
+}
+
+awaitable<Pushed> push_to(asio::io_context& context, Host host, StartOptions options) {
+  try {
+    std::string command = start_command(options, AfterPush::kSayWhere);
+    const auto deadline = std::chrono::steady_clock::now() + options.deadline;
+    auto session = co_await open_ssh_session(context, host, options.accept_new_host_keys, deadline);
+    auto stream = co_await run_over_ssh(session, std::move(command));
+    Alarm alarm(context, deadline, *stream);
+    const Pushed pushed =
+        co_await bring_bundle(*stream, host, options, AfterPush::kSayWhere, alarm);
+    if (alarm.rang()) throw silent(host, true);
+    if (pushed.folder.empty()) throw no_agent(host, options.agent_path, {}, *stream);
+    session->clear_deadline();
+    co_return pushed;
+  } catch (const Error& error) {
+    throw error.with_context(host.name);
+  }
+}
+
+awaitable<std::string> remove_pushed(asio::io_context& context, Host host, StartOptions options) {
+  try {
+    const auto deadline = std::chrono::steady_clock::now() + options.deadline;
+    auto session = co_await open_ssh_session(context, host, options.accept_new_host_keys, deadline);
+    auto stream = co_await run_over_ssh(session, remove_command());
+    const Alarm alarm(context, deadline, *stream);
+    std::string received;
+    for (;;) {
+      const std::string bytes = co_await stream->read();
+      if (bytes.empty()) break;
+      received += bytes;
+    }
+    const auto answer = take_push_answer(received);
+    if (!answer) throw no_agent(host, "sh", received, *stream);
+    co_return answer->word == "removed" ? answer->rest : std::string();
+  } catch (const Error& error) {
+    throw error.with_context(host.name);
+  }
+}
+
+}  // namespace dtl

@@ -1,0 +1,66 @@
+#pragma once
+// How agents come to life: a local child, the service's socket, or ssh. Nothing above this
+// file can tell the difference. Every failure is an Error whose text names the host, the reason and
+// the next thing to try, with the exit status of the man page.
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/limits.h"
+#include "launcher/agents/bundle.h"
+#include "plan/host.h"
+#include "wire/asio.h"
+#include "wire/byte_stream.h"
+
+namespace dtl {
+
+// A ByteStream that also knows how its far end failed.
+class AgentStream : public ByteStream {
+ public:
+  // What the far side wrote on standard error so far, at most the last 16 KiB.
+  virtual std::string standard_error() const = 0;
+  // After the end of the stream: "exit status 127", "killed by SIGKILL", "connection lost"; empty
+  // when unknown or not ended.
+  virtual std::string ending() const = 0;
+};
+
+struct StartOptions {
+  std::string agent_path;  // absolute path of dtagent beside dtlaunch
+  bool accept_new_host_keys = false;
+  std::chrono::milliseconds deadline = kSshDeadline;  // of start_ssh_agent, in all
+  std::shared_ptr<const Bundle> bundle = nullptr;  // --push: sent where nothing that fits is there;
+                                                   // shared by all hosts
+};
+
+// True for a host that means this machine without ssh: localhost, 127.0.0.0/8, ::1.
+bool is_local(const Host& host);
+
+// An agent of this user's service on this machine, or else dtagent as a child of this process,
+// speaking over a socket pair.
+awaitable<std::unique_ptr<AgentStream>> start_local_agent(asio::io_context& context,
+                                                          StartOptions options);
+
+// An agent over a connection that `dtlaunch up` keeps; without one:
+// Resolve (kResolveDeadline, in a bounded pool of threads), connect to the first address that
+// answers (kConnectDeadline), host key, authenticate, exec `<agent_path> --stdio`, or where there
+// is no such file `dtagent --stdio` from the remote PATH; returns when the agent's marker line has
+// arrived, which the first read() gives back with whatever came before and after it. All within
+// options.deadline.
+awaitable<std::unique_ptr<AgentStream>> start_ssh_agent(asio::io_context& context, Host host,
+                                                        StartOptions options);
+
+// dtagent with other arguments than --stdio, here or over ssh: what it and the login shell write on
+// standard output. The arguments hold only what no shell reads in its own way. The login is done
+// within options.deadline.
+awaitable<std::unique_ptr<AgentStream>> run_agent(asio::io_context& context, Host host,
+                                                  StartOptions options,
+                                                  std::vector<std::string> arguments);
+
+// Without starting anything: options.bundle is brought to a host where nothing that fits is there,
+// or what was brought there is removed (returns its folder; empty: there was nothing).
+awaitable<Pushed> push_to(asio::io_context& context, Host host, StartOptions options);
+awaitable<std::string> remove_pushed(asio::io_context& context, Host host, StartOptions options);
+
+}  // namespace dtl

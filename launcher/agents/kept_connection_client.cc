@@ -1,0 +1,85 @@
+#include "launcher/agents/kept_connection_client.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <utility>
+
+#include "base/error.h"
+#include "base/runtime_folder.h"
+#include "base/unix_socket.h"
+#include "launcher/streams/socket_stream.h"
+
+namespace dtl {
+namespace {
+
+constexpr auto kHolderPatience = 200ms;  // it answers before it does anything
+
+Fd connect_holder() {
+  const std::string path = keep_socket_path();
+  if (!is_private_folder(path.substr(0, path.rfind('/')))) return Fd();
+  return connect_unix(path);
+}
+
+// Reads the holder's first line and leaves what came after it in `rest`. False when it is no yes.
+awaitable<bool> is_yes(asio::io_context& context, ByteStream& stream, std::string* rest) {
+  auto still_wanted = std::make_shared<bool>(true);  // shared with the timer's handler
+  asio::steady_timer deadline(context, kHolderPatience);
+  deadline.async_wait([&stream, still_wanted](boost::system::error_code cancelled) {
+    if (!cancelled && *still_wanted) stream.close();
+  });
+  std::string received;
+  while (received.find('\n') == std::string::npos) {
+    const std::string bytes = co_await stream.read();
+    if (bytes.empty()) break;
+    received += bytes;
+  }
+  *still_wanted = false;
+  const std::string yes = kKeepYes;
+  if (!received.starts_with(yes)) co_return false;
+  *rest = received.substr(yes.size());
+  co_return true;
+}
+
+}  // namespace
+
+awaitable<std::unique_ptr<AgentStream>> start_kept_agent(asio::io_context& context, Host host,
+                                                         StartOptions options) {
+  Fd socket = connect_holder();
+  if (!socket.valid()) co_return nullptr;
+  auto stream = std::make_unique<SocketStream>(context, std::move(socket));
+  KeepRequest request;
+  request.host = std::move(host);
+  request.agent_path = options.agent_path;
+  try {
+    std::string line = to_line(request);
+    co_await stream->write(std::move(line));
+    std::string rest;
+    if (!co_await is_yes(context, *stream, &rest)) co_return nullptr;
+    stream->unread(std::move(rest));
+    std::string greeting = co_await read_greeting(context, *stream, options.deadline);
+    if (greeting.empty()) co_return nullptr;
+    stream->unread(std::move(greeting));
+    co_return stream;
+  } catch (const Error&) {
+    co_return nullptr;
+  }
+}
+
+std::string ask_holder(const KeepRequest& request) {
+  constexpr int kPatienceMs = 2000;
+  const Fd socket = connect_holder();
+  if (!socket.valid()) return {};
+  write_all(socket.get(), to_line(request));
+  std::string answer;
+  for (;;) {
+    pollfd waiting{socket.get(), POLLIN, 0};
+    char buffer[4096];
+    if (::poll(&waiting, 1, kPatienceMs) <= 0) return answer;
+    const ssize_t size = ::read(socket.get(), buffer, sizeof buffer);
+    if (size <= 0) return answer;
+    answer.append(buffer, static_cast<std::size_t>(size));
+  }
+}
+
+}  // namespace dtl

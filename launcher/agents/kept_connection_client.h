@@ -1,0 +1,20 @@
+#pragma once
+// The launcher's side of `dtlaunch up`: an agent over a connection that is kept open.
+
+#include <memory>
+#include <string>
+
+#include "launcher/agents/agent_start.h"
+#include "launcher/agents/kept_connection_request.h"
+
+namespace dtl {
+
+// nullptr when no holder answers at once, has no connection to this host or is of another version:
+// then the launcher makes its own.
+awaitable<std::unique_ptr<AgentStream>> start_kept_agent(asio::io_context& context, Host host,
+                                                         StartOptions options);
+
+// Asks the holder and returns all that it says, "ok\n" first; empty when there is none. Blocking.
+std::string ask_holder(const KeepRequest& request);
+
+}  // namespace dtl

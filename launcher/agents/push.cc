@@ -1,0 +1,142 @@
+#include "launcher/agents/push.h"
+
+#include <fmt/format.h>
+#include <sys/utsname.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "base/error.h"
+#include "base/limits.h"
+#include "base/random.h"
+#include "base/text.h"
+#include "wire/greeting.h"
+#include "wire/push_marker.h"
+
+namespace dtl {
+namespace {
+
+constexpr std::size_t kPieceBytes = 256 << 10;  // a slow host shows that it moves this often
+
+std::string own_architecture() {
+  utsname names{};
+  return ::uname(&names) == 0 ? names.machine : "?";
+}
+
+// One push to one host.
+class Push {
+ public:
+  Push(SshStream& stream, Host host, std::shared_ptr<const Bundle> bundle, AfterPush after,
+       std::function<void()> progress)
+      : stream_(stream),
+        host_(std::move(host)),
+        bundle_(std::move(bundle)),
+        after_(after),
+        progress_(std::move(progress)) {}
+
+  awaitable<Pushed> run() {
+    for (;;) {
+      while (const auto answer = take_push_answer(received_)) {
+        if (answer->word == "there") {
+          pushed_.folder = answer->rest;
+          co_return pushed_;
+        }
+        if (answer->word == "want") {
+          accept(answer->rest);
+          co_await send(bundle_->files[0].bytes);
+        }
+        for (std::size_t i = 1; answer->word == "send" && i < bundle_->files.size(); ++i) {
+          co_await send(bundle_->files[i].bytes);
+        }
+      }
+      if (after_ == AfterPush::kServe && find_greeting(received_)) break;
+      const std::string bytes = co_await stream_.read();
+      if (bytes.empty() && !cache_.empty()) throw failure();
+      if (bytes.empty()) break;  // nothing was asked for: the caller knows how to tell why
+      received_ += bytes;
+      progress_();
+    }
+    stream_.unread(std::move(received_));
+    co_return pushed_;
+  }
+
+ private:
+  void accept(const std::string& request) {
+    const std::size_t blank = std::min(request.find(' '), request.size());
+    const std::string architecture = request.substr(0, blank);
+    cache_ = trim(request.substr(blank));
+    if (architecture == own_architecture()) return;
+    throw Error(
+        Exit::kConfig, "cannot push dtagent",
+        fmt::format("the host is {}, the dtagent here is for {}", architecture, own_architecture()),
+        fmt::format("install dtlaunch for {} there", architecture));
+  }
+
+  // A far end that has given up says why on standard error, which is read to its end by run().
+  awaitable<void> send(const std::string& bytes) {
+    for (std::size_t at = 0; at < bytes.size() && !refused_; at += kPieceBytes) {
+      try {
+        co_await stream_.write(bytes.substr(at, kPieceBytes));
+      } catch (const Error& error) {
+        if (error.status() != Exit::kIo) throw;
+        refused_ = true;
+      }
+      progress_();
+    }
+    pushed_.sent_bytes += bytes.size();
+  }
+
+  // From "head: error writing 'standard output': No space left on device", or from dtagent's own
+  // words, which have the path in them.
+  Error failure() const {
+    const std::vector<std::string> lines = split(trim(stream_.standard_error()), '\n');
+    std::string reason(trim(lines.back()));
+    for (const std::string& line : lines) {
+      if (line.starts_with("dtagent: ")) reason = line;  // it comes before what sh says about it
+    }
+    if (reason.empty()) reason = stream_.ending();
+    const std::size_t colon = reason.rfind(": ");
+    if (colon != std::string::npos) reason = reason.substr(colon + 2);
+    const bool full =
+        reason.find("space left") != std::string::npos || reason.find("quota") != std::string::npos;
+    return Error(Exit::kCannotWrite, fmt::format("cannot push to {}", cache_), reason,
+                 fmt::format("ssh {} {} {}", host_.name, full ? "df -h" : "ls -ld", cache_));
+  }
+
+  SshStream& stream_;
+  Host host_;
+  std::shared_ptr<const Bundle> bundle_;
+  AfterPush after_;
+  std::function<void()> progress_;
+  std::string received_;
+  std::string cache_;     // once it has asked for files
+  bool refused_ = false;  // it takes no more
+  Pushed pushed_;
+};
+
+}  // namespace
+
+std::optional<PushAnswer> take_push_answer(std::string& received) {
+  const std::size_t at = received.find(kPushMarker);
+  if (at == std::string::npos) return std::nullopt;
+  const std::size_t begin = at + kPushMarker.size();
+  const std::size_t end = received.find('\n', begin);
+  if (end == std::string::npos) return std::nullopt;
+  const std::string line = received.substr(begin, end - begin);
+  received.erase(0, end);  // the newline may begin the next marker
+  const std::size_t blank = std::min(line.find(' '), line.size());
+  return PushAnswer{line.substr(0, blank), std::string(trim(line.substr(blank)))};
+}
+
+awaitable<Pushed> push_bundle(SshStream& stream, Host host, std::shared_ptr<const Bundle> bundle,
+                              AfterPush after, std::function<void()> progress) {
+  Push push(stream, std::move(host), std::move(bundle), after, std::move(progress));
+  co_return co_await push.run();
+}
+
+std::string new_push_token() {
+  return to_hex(random_bytes(8, "draw a token"));
+}
+
+}  // namespace dtl

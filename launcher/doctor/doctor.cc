@@ -1,0 +1,245 @@
+#include "launcher/doctor/doctor.h"
+
+#include <fmt/format.h>
+#include <glob.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/host_matrix.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/random.h"
+#include "base/text.h"
+#include "launcher/doctor/doctor_bandwidth.h"
+#include "launcher/doctor/doctor_hosts.h"
+#include "launcher/doctor/doctor_text.h"
+#include "launcher/options/option_words.h"
+#include "launcher/screen/output_writer.h"
+#include "plan/environment.h"
+#include "plan/hostfile.h"
+
+namespace dtl {
+namespace {
+
+constexpr std::size_t kMostTableHosts = 32;  // beyond, only what is slow is shown
+
+std::string draw_job_id() {
+  return to_hex(random_bytes(8, "draw a job id"));
+}
+
+std::vector<Host> hosts_of(const OptionWords& words) {
+  const std::string file = words.value("-hostfile"), list = words.value("-hosts");
+  if (!file.empty() && !list.empty()) {
+    throw Error(Exit::kUsage, "-hosts and -hostfile are both given", "name the hosts once");
+  }
+  if (!list.empty()) return parse_host_option(list);
+  if (!file.empty()) return parse_hostfile(read_file(file, kMaxHostfileBytes), file);
+  Host local;
+  local.name = "localhost";
+  return {local};
+}
+
+std::string variable(const Variables& environment, const std::string& name) {
+  for (const auto& [key, value] : environment) {
+    if (key == name) return value;
+  }
+  return {};
+}
+
+std::string text_or_nothing(const std::string& path) {
+  try {
+    return read_file(path, 1 << 20);
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+std::vector<ConfigText> read_included(const std::string& home, const std::string& pattern,
+                                      const std::string& from) {
+  std::string path = pattern;
+  if (path.starts_with("~/")) path.replace(0, 1, home);
+  if (!path.starts_with('/')) path = from.substr(0, from.rfind('/') + 1) + path;
+  std::vector<ConfigText> found;
+  glob_t matches{};
+  if (::glob(path.c_str(), 0, nullptr, &matches) == 0) {
+    for (std::size_t i = 0; i < matches.gl_pathc; ++i) {
+      found.push_back({matches.gl_pathv[i], text_or_nothing(matches.gl_pathv[i])});
+    }
+  }
+  ::globfree(&matches);
+  return found;
+}
+
+void read_ssh_config(const std::string& home, std::vector<Examination>& hosts) {
+  const ReadIncluded include = [&](const std::string& pattern, const std::string& from) {
+    return read_included(home, pattern, from);
+  };
+  for (const std::string& path : {home + "/.ssh/config", std::string("/etc/ssh/ssh_config")}) {
+    const ConfigText config{path, text_or_nothing(path)};
+    for (Examination& host : hosts) {
+      const auto ignored = ignored_keywords(config, host.name, include);
+      host.ignored.insert(host.ignored.end(), ignored.begin(), ignored.end());
+    }
+  }
+}
+
+Request links_request(const std::vector<Host>& hosts, const Surroundings& around,
+                      const std::string& interface) {
+  Request request;
+  request.hosts = hosts;
+  for (Host& host : request.hosts) host.slots = 1;
+  request.ranks_per_node = 1;
+  request.interface = interface;
+  request.inherited = forwardable(around.environment);
+  request.set = {{"PATH", around.program_directory + ":" + variable(around.environment, "PATH")}};
+  request.programs[0].command = {"dtring-links", "--raw"};
+  request.programs[0].working_directory = "/";
+  return request;
+}
+
+std::string table_of(const std::vector<Host>& hosts, const std::vector<Link>& links) {
+  std::vector<std::string> names;
+  for (const Host& host : hosts) names.push_back(host.name);
+  std::vector<std::vector<double>> gbits(names.size(), std::vector<double>(names.size(), -1));
+  for (const Link& link : links) gbits[link.from][link.to] = link.gbits;
+  return link_table(names, gbits);
+}
+
+class Doctor {
+ public:
+  Doctor(const OptionWords& words, const Surroundings& around, const MakeStarter& make_starter)
+      : words_(words),
+        around_(around),
+        hosts_(hosts_of(words)),
+        interface_(words.value("--iface")),
+        interfaces_(interface_),
+        start_agent_(make_starter(words.has("--accept-new-host-keys"))) {}
+
+  int run() {
+    examine();
+    findings_ = find_all(seen_, interfaces_);
+    if (exit_status(findings_) == 0 && hosts_.size() > 1 && !words_.has("--quick")) measure();
+    print();
+    return interrupted_ != 0 ? 128 + interrupted_ : exit_status(findings_);
+  }
+
+ private:
+  void examine() {
+    ExaminationRequest request;
+    request.hosts = hosts_;
+    request.interfaces = interfaces_;
+    request.start_agent = start_agent_;
+    request.job_id = draw_job_id();
+    request.parameters = {{"PATH", variable(around_.environment, "PATH")},
+                          {"python", words_.value("--python")}};
+    seen_ = examine_hosts(request);
+    read_ssh_config(variable(around_.environment, "HOME"), seen_);
+  }
+
+  void measure() {
+    const Bandwidth bandwidth =
+        measure_bandwidth(links_request(hosts_, around_, interface_), start_agent_, draw_job_id());
+    interrupted_ = bandwidth.interrupted;
+    links_ = bandwidth.links;
+    std::vector<std::string> names;
+    for (const Host& host : hosts_) names.push_back(host.name);
+    auto more = judge_links(names, links_);
+    if (links_.empty()) {
+      more.push_back({Level::kWarning,
+                      "bandwidth",
+                      {},
+                      "not measured: " + bandwidth.problem,
+                      "dtring-links beside dtlaunch on every host, or --quick",
+                      0});
+    }
+    findings_.insert(findings_.end(), more.begin(), more.end());
+    std::stable_sort(findings_.begin(), findings_.end(),
+                     [](const Finding& a, const Finding& b) { return a.level > b.level; });
+  }
+
+  void print() const {
+    if (words_.has("--json")) {
+      write_all(STDOUT_FILENO, doctor_json(findings_, seen_, links_));
+      return;
+    }
+    const bool verbose = words_.has("--verbose");
+    const bool uneven = std::any_of(findings_.begin(), findings_.end(), [](const Finding& each) {
+      return each.check == "bandwidth" && each.level == Level::kWarning;
+    });
+    std::string text;
+    if (!links_.empty() && (verbose || (uneven && hosts_.size() <= kMostTableHosts))) {
+      text = table_of(hosts_, links_) + "\n";
+    }
+    text += doctor_text(findings_, hosts_.size(), verbose, terminal_columns(STDOUT_FILENO));
+    write_all(STDOUT_FILENO, text);
+  }
+
+  const OptionWords& words_;
+  const Surroundings& around_;
+  std::vector<Host> hosts_;
+  std::string interface_;
+  InterfaceFilter interfaces_;
+  AgentStarter start_agent_;
+  std::vector<Examination> seen_;
+  std::vector<Finding> findings_;
+  std::vector<Link> links_;
+  int interrupted_ = 0;
+};
+
+}  // namespace
+
+std::span<const Option> doctor_options() {
+  constexpr std::string_view kOptions = "Options";
+  static const std::vector<Option> kTable = {
+      {kOptions,
+       {"-f", "-machinefile", "-hostfile"},
+       Takes::kValue,
+       "FILE",
+       "the hosts, one per line; without hosts, this machine"},
+      {kOptions, {"-hosts"}, Takes::kValue, "LIST", "the hosts themselves: a,b,n[01-04]"},
+      {kOptions,
+       {"--iface"},
+       Takes::kValue,
+       "NET[,NET]",
+       "as for a job: the networks to use, or ^ those not to use"},
+      {kOptions,
+       {"--accept-new-host-keys"},
+       Takes::kNothing,
+       "",
+       "trust and remember hosts never seen before"},
+      {kOptions,
+       {"--python"},
+       Takes::kValue,
+       "PROGRAM",
+       "the Python that jobs use; default python3"},
+      {kOptions, {"--quick"}, Takes::kNothing, "", "do not measure the bandwidth"},
+      {kOptions, {"--json"}, Takes::kNothing, "", "findings and facts for programs"},
+      {kOptions, {"-v", "--verbose"}, Takes::kNothing, "", "also say what is fine", true},
+      {kOptions, {"-h", "--help"}, Takes::kNothing, "", "this text"},
+  };
+  return kTable;
+}
+
+int run_doctor(const std::vector<std::string>& arguments, const Surroundings& around,
+               const MakeStarter& make_starter) {
+  const OptionWords words =
+      read_option_words(doctor_options(), arguments, "dtlaunch doctor --help");
+  if (words.has("--help")) {
+    write_all(STDOUT_FILENO,
+              "usage: dtlaunch doctor [options]\n"
+              "Looks at all hosts at once and says what would keep a job from starting there, or\n"
+              "slow it down, each with its fix. Exit status 0: a job would start.\n" +
+                  options_text(doctor_options()));
+    return 0;
+  }
+  if (!words.rest.empty()) {
+    throw Error(Exit::kUsage, fmt::format("dtlaunch doctor: '{}'", words.rest[0]),
+                "it takes options only", "dtlaunch doctor -f FILE");
+  }
+  return Doctor(words, around, make_starter).run();
+}
+
+}  // namespace dtl

@@ -1,0 +1,26 @@
+#pragma once
+// `dtlaunch doctor`: would a job start on these hosts, and if not, what has to be done?
+// dtlaunch-doctor(1).
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "launcher/options/options.h"
+#include "launcher/request/job_request.h"
+#include "launcher/session/session.h"
+
+namespace dtl {
+
+std::span<const Option> doctor_options();
+
+// How agents come to life; the argument is --accept-new-host-keys.
+using MakeStarter = std::function<AgentStarter(bool)>;
+
+// Prints what it finds on standard output; returns the exit status. Throws Error(kUsage) and
+// Error(kBadInput) for the command line and the hostfile.
+int run_doctor(const std::vector<std::string>& arguments, const Surroundings& around,
+               const MakeStarter& make_starter);
+
+}  // namespace dtl

@@ -1,0 +1,80 @@
+#include "launcher/doctor/doctor_bandwidth.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <sstream>
+
+#include "base/fd.h"
+#include "base/text.h"
+
+namespace dtl {
+namespace {
+
+constexpr std::size_t kMostText = 64 << 20;  // 1,000 hosts have a million links
+
+Fd memory_file(const char* name) {
+  Fd fd(::memfd_create(name, MFD_CLOEXEC));
+  if (!fd.valid()) throw system_error("cannot keep what dtring-links prints");
+  return fd;
+}
+
+std::string text_in(const Fd& fd) {
+  std::string text;
+  char buffer[65536];
+  for (ssize_t n = 0; text.size() < kMostText; text.append(buffer, static_cast<std::size_t>(n))) {
+    n = ::pread(fd.get(), buffer, sizeof buffer, static_cast<off_t>(text.size()));
+    if (n <= 0) break;
+  }
+  return text;
+}
+
+// "link FROM TO GBIT/S TRIP"
+std::vector<Link> parse_links(const std::string& text, std::size_t hosts) {
+  std::vector<Link> links;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string keyword;
+    Link link;
+    if (words >> keyword >> link.from >> link.to >> link.gbits >> link.trip_us &&
+        keyword == "link" && link.from < hosts && link.to < hosts) {
+      links.push_back(link);
+    }
+  }
+  return links;
+}
+
+}  // namespace
+
+Bandwidth measure_bandwidth(const Request& request, const AgentStarter& start_agent,
+                            const std::string& job_id) {
+  using namespace std::chrono_literals;
+  const Fd output = memory_file("output"), errors = memory_file("errors");
+  const Fd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  SessionOptions options;
+  options.start_agent = start_agent;
+  options.job_id = job_id;
+  options.job.timeout = 60s + 2s * request.hosts.size();  // a round takes about 0.3 s
+  options.input = null.get();
+  options.output = output.get();
+  options.errors = errors.get();
+  const SessionResult result = run_session(request, options);
+  Bandwidth bandwidth;
+  const Outcome& outcome = *result.job.outcome;
+  if (outcome.cause == Cause::kInterrupted) bandwidth.interrupted = outcome.signal;
+  if (outcome.exit_status == 0)
+    bandwidth.links = parse_links(text_in(output), request.hosts.size());
+  if (bandwidth.links.empty()) {
+    const std::string said(trim(text_in(errors)));
+    bandwidth.problem = said.substr(0, said.find('\n'));
+    if (bandwidth.problem.starts_with("dtlaunch: ")) bandwidth.problem.erase(0, 10);
+    if (bandwidth.problem.empty()) bandwidth.problem = "dtring-links says nothing";
+  }
+  return bandwidth;
+}
+
+}  // namespace dtl

@@ -1,0 +1,63 @@
+#pragma once
+// What `dtlaunch doctor` concludes from what it has seen. Pure: examinations in, findings out.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "launcher/doctor/ssh_config_check.h"
+#include "launcher/network/network.h"
+#include "plan/topology.h"
+
+namespace dtl {
+
+struct Examination {  // of one host
+  std::string name;
+  std::optional<Error> failure;  // why it is not there, or why it went away
+  std::string noise;             // what its login shell printed before the agent
+  std::optional<NodeFacts> facts;
+  std::map<std::string, std::string> more;  // Examined, by name
+  std::optional<double> clock_ahead_s;      // of ours; half the round trip is its uncertainty
+  double clock_uncertain_s = 0;
+  InterfaceFilter own;  // iface= of its line
+  Listening listening;
+  // Endpoint::node is a place among all hosts.
+  std::vector<Attempt> attempts;        // of small packets, to every other host
+  std::vector<Attempt> large_attempts;  // of large ones, on the chosen network
+  std::vector<IgnoredKeyword> ignored;  // of the launcher's ssh_config, for this host
+};
+
+// The hosts that are up, as the choice of a network wants them.
+std::vector<ProbedNode> probed_nodes(const std::vector<Examination>& hosts);
+
+struct Link {  // measured with libdtring
+  std::size_t from = 0, to = 0;
+  double gbits = -1;  // below 0: could not be measured
+  double trip_us = -1;
+};
+
+enum class Level { kOk, kNote, kWarning, kError };
+const char* level_name(Level level);
+
+struct Finding {
+  Level level = Level::kOk;
+  std::string check;               // "login", "network", ...: stable, for --json
+  std::vector<std::string> hosts;  // whom it is about; empty: all
+  std::string text;
+  std::string fix;      // what to do or to try; may be empty
+  int exit_status = 0;  // of an error: what a job's start would end with
+};
+
+// Everything but the bandwidth; errors first, then by host.
+std::vector<Finding> find_all(const std::vector<Examination>& hosts, const InterfaceFilter& filter);
+
+// The bandwidth matrix judged: links far below the median are named.
+std::vector<Finding> judge_links(const std::vector<std::string>& names,
+                                 const std::vector<Link>& links);
+
+// 0, or that of the first error: whether a job would start.
+int exit_status(const std::vector<Finding>& findings);
+
+}  // namespace dtl

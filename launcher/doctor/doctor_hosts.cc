@@ -1,0 +1,253 @@
+#include "launcher/doctor/doctor_hosts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "base/limits.h"
+#include "launcher/agents/agent_link.h"
+#include "wire/task_group.h"
+
+namespace dtl {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Milliseconds = std::chrono::milliseconds;
+
+constexpr Milliseconds kStartPatience = 9500ms;  // as a job's
+constexpr int kClockQuestions = 3;               // the quickest answer counts
+constexpr std::uint32_t kLargeBytes = 256 << 10;
+
+struct Patient {
+  Host host;
+  Examination& seen;
+  AgentLink link = {};
+  bool up() const { return link.connection && !seen.failure; }
+};
+
+class Round {
+ public:
+  explicit Round(const ExaminationRequest& request)
+      : request_(request), seen_(request.hosts.size()), tasks_(context_), clock_(context_) {
+    for (std::size_t i = 0; i < request.hosts.size(); ++i) {
+      seen_[i].name = request.hosts[i].name;
+      seen_[i].own = InterfaceFilter(request.hosts[i].interface);
+      patients_.push_back({request.hosts[i], seen_[i]});
+    }
+  }
+
+  std::vector<Examination> run() {
+    std::exception_ptr fault;
+    tasks_.on_failure([&](std::exception_ptr failure) {
+      fault = std::move(failure);
+      context_.stop();
+    });
+    tasks_.spawn(examine_all());
+    tasks_.spawn(keep_alive());
+    context_.run();
+    if (fault) std::rethrow_exception(fault);
+    return std::move(seen_);
+  }
+
+ private:
+  using Step = awaitable<void> (Round::*)(Patient&);
+
+  awaitable<void> examine_all() {
+    co_await each(&Round::bring_up, false);
+    co_await each(&Round::ask_clock, true);
+    co_await each(&Round::ask_everything, true);
+    co_await each(&Round::listen, true);
+    co_await probe(1);
+    if (may_prove_more_now()) co_await probe(2);
+    co_await probe_large();
+    co_await each(&Round::finish, true);
+    done_ = true;
+    clock_.cancel();
+    for (Patient& patient : patients_) {
+      if (patient.link.connection) patient.link.connection->close();
+    }
+  }
+
+  // One step of all hosts at once.
+  awaitable<void> each(Step step, bool only_up) {
+    TaskGroup group(context_);
+    for (Patient& patient : patients_) {
+      if (!only_up || patient.up()) group.spawn(guarded(step, patient));
+    }
+    co_await group.join();
+  }
+
+  awaitable<void> guarded(Step step, Patient& patient) {
+    try {
+      co_await (this->*step)(patient);
+    } catch (const Error& error) {
+      patient.seen.failure = error;
+      if (patient.link.connection) patient.link.connection->close();
+    }
+  }
+
+  awaitable<void> bring_up(Patient& patient) {
+    const auto deadline = Clock::now() + kStartPatience;
+    auto stream = co_await request_.start_agent(context_, patient.host);
+    Welcome welcome;
+    welcome.launcher_version = DTL_VERSION;
+    welcome.job_id = request_.job_id;
+    welcome.host_name = patient.host.name;
+    patient.link =
+        co_await greet_agent(context_, tasks_, std::move(stream), std::move(welcome), deadline);
+    patient.seen.facts = patient.link.facts;
+    patient.seen.noise = patient.link.noise;
+  }
+
+  // Sends a message and waits for the answer to it.
+  template <typename Answer>
+  awaitable<Answer> ask(Patient& patient, Message question, Milliseconds patience) {
+    const auto connection = patient.link.connection;
+    asio::steady_timer deadline(context_, patience);
+    deadline.async_wait([connection](boost::system::error_code cancelled) {
+      if (!cancelled) connection->close();
+    });
+    connection->send(question);
+    for (;;) {
+      const std::optional<Message> message = co_await connection->receive();
+      if (!message) break;
+      if (const auto* answer = std::get_if<Answer>(&*message)) co_return *answer;
+    }
+    throw Error(Exit::kOs, fmt::format("{}: lost while it was examined", patient.host.name),
+                fmt::format("no {} from dtagent: {}", message_name(Message(Answer{})),
+                            describe_ending(*patient.link.stream)));
+  }
+
+  awaitable<void> ask_clock(Patient& patient) {
+    using std::chrono::duration;
+    for (int i = 0; i < kClockQuestions; ++i) {
+      Examine question;
+      question.parameters.push_back({"what", "clock"});
+      const auto sent = std::chrono::system_clock::now();
+      const auto began = Clock::now();
+      const Examined answer = co_await ask<Examined>(patient, question, kExamineDeadline);
+      const double trip = duration<double>(Clock::now() - began).count();
+      if (patient.seen.clock_ahead_s && trip / 2 >= patient.seen.clock_uncertain_s) continue;
+      for (const Fact& fact : answer.facts) {
+        if (fact.name != "clock.realtime_us") continue;
+        const double ours = duration<double>(sent.time_since_epoch()).count() + trip / 2;
+        patient.seen.clock_ahead_s = std::strtod(fact.value.c_str(), nullptr) / 1e6 - ours;
+        patient.seen.clock_uncertain_s = trip / 2;
+      }
+    }
+  }
+
+  awaitable<void> ask_everything(Patient& patient) {
+    Examine question;
+    question.parameters = request_.parameters;
+    question.parameters.push_back({"what", "all"});
+    const Examined answer = co_await ask<Examined>(patient, question, kExamineDeadline);
+    for (const Fact& fact : answer.facts) patient.seen.more[fact.name] = fact.value;
+  }
+
+  awaitable<void> listen(Patient& patient) {
+    Listen message;
+    message.node = static_cast<std::uint32_t>(&patient - patients_.data());
+    patient.seen.listening = co_await ask<Listening>(patient, message, kAnswerMargin);
+  }
+
+  bool may_prove_more_now() const {
+    const auto nodes = probed_nodes(seen_);
+    try {
+      return nodes.size() > 1 && !choose_network(nodes, request_.interfaces) &&
+             may_prove_more(nodes, request_.interfaces);
+    } catch (const Error&) {
+      return false;  // the finding says it
+    }
+  }
+
+  awaitable<void> probe(int round) {
+    std::vector<Reach> probes;
+    try {
+      const auto nodes = probed_nodes(seen_);
+      if (nodes.size() > 1) probes = plan_probes(nodes, request_.interfaces, round);
+    } catch (const Error&) {
+      co_return;  // the finding says it
+    }
+    co_await reach(std::move(probes), false);
+  }
+
+  // The same on the chosen network with as much as does not fit into one packet.
+  awaitable<void> probe_large() {
+    const auto nodes = probed_nodes(seen_);
+    if (nodes.size() < 2) co_return;
+    const auto choice = choose_network(nodes, request_.interfaces);
+    if (!choice) co_return;
+    std::vector<Reach> probes(nodes.size());
+    for (std::size_t from = 0; from < nodes.size(); ++from) {
+      probes[from].payload_bytes = kLargeBytes;
+      for (const std::size_t to : probe_targets(from, nodes.size())) {
+        probes[from].endpoints.push_back({choice->network.nodes[to].address,
+                                          nodes[to].listening.probe_port,
+                                          static_cast<std::uint32_t>(to)});
+      }
+    }
+    co_await reach(std::move(probes), true);
+  }
+
+  // The probes number the hosts that are up; the agents were told their places among all.
+  awaitable<void> reach(std::vector<Reach> probes, bool large) {
+    std::vector<std::size_t> up;
+    for (std::size_t i = 0; i < patients_.size(); ++i) {
+      if (patients_[i].up()) up.push_back(i);
+    }
+    TaskGroup group(context_);
+    for (std::size_t k = 0; k < probes.size(); ++k) {
+      for (Endpoint& endpoint : probes[k].endpoints) {
+        endpoint.node = static_cast<std::uint32_t>(up[endpoint.node]);
+      }
+      group.spawn(reach_from(patients_[up[k]], probes[k], large));
+    }
+    co_await group.join();
+  }
+
+  awaitable<void> reach_from(Patient& patient, Reach message, bool large) {
+    try {
+      const Reached reached =
+          co_await ask<Reached>(patient, message, kConnectDeadline + kAnswerMargin);
+      (large ? patient.seen.large_attempts : patient.seen.attempts) = reached.attempts;
+    } catch (const Error& error) {
+      patient.seen.failure = error;
+    }
+  }
+
+  awaitable<void> finish(Patient& patient) {
+    co_await ask<Finished>(patient, Finish{}, kAnswerMargin);
+  }
+
+  // An agent whose launcher says nothing for long ends itself.
+  awaitable<void> keep_alive() {
+    while (!done_) {
+      for (Patient& patient : patients_) {
+        if (patient.up()) patient.link.connection->send(Heartbeat{});
+      }
+      clock_.expires_after(kHeartbeat);
+      boost::system::error_code woken;
+      co_await clock_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+    }
+  }
+
+  const ExaminationRequest& request_;
+  std::vector<Examination> seen_;
+  asio::io_context context_;  // before everything that uses it
+  std::vector<Patient> patients_;
+  TaskGroup tasks_;
+  asio::steady_timer clock_;
+  bool done_ = false;
+};
+
+}  // namespace
+
+std::vector<Examination> examine_hosts(const ExaminationRequest& request) {
+  Round round(request);
+  return round.run();
+}
+
+}  // namespace dtl

@@ -1,0 +1,274 @@
+#include "launcher/job/job.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+#include "base/text.h"
+#include "launcher/job/job_stepper.h"
+
+namespace dtl {
+namespace job {
+namespace {
+
+struct Row {
+  JobState from;
+  Move move;
+  JobState to;
+};
+
+// The whole machine. What is not listed does not move the job.
+constexpr Row kTable[] = {
+    {JobState::kStarting, Move::kAllUp, JobState::kPreflight},
+    {JobState::kStarting, Move::kAbandon, JobState::kFinishing},
+    {JobState::kPreflight, Move::kProbed, JobState::kPlanning},
+    {JobState::kPreflight, Move::kAbandon, JobState::kFinishing},
+    {JobState::kPlanning, Move::kPlanned, JobState::kRunning},
+    {JobState::kPlanning, Move::kAbandon, JobState::kFinishing},
+    {JobState::kRunning, Move::kRanksGone, JobState::kFinishing},
+    {JobState::kRunning, Move::kAbandon, JobState::kStopping},
+    {JobState::kStopping, Move::kRanksGone, JobState::kFinishing},
+    {JobState::kStopping, Move::kDeadline, JobState::kFinishing},
+    {JobState::kFinishing, Move::kAgentsGone, JobState::kDone},
+    {JobState::kFinishing, Move::kDeadline, JobState::kDone},
+};
+
+}  // namespace
+
+// The only place where the state changes.
+void Stepper::move(Move move) {
+  for (const Row& row : kTable) {
+    if (row.from != job_.state || row.move != move) continue;
+    job_.state = row.to;
+    job_.deadline.reset();
+    enter(row.to);
+    return;
+  }
+}
+
+void Stepper::enter(JobState state) {
+  switch (state) {
+    case JobState::kStarting:
+      break;
+    case JobState::kPreflight:
+      job_.deadline = now_ + kConnectDeadline + kAnswerMargin;
+      effects.push_back(PlaceRanks{});
+      break;
+    case JobState::kPlanning:
+      effects.push_back(MakePlan{});
+      break;
+    case JobState::kRunning:
+      effects.push_back(StartRanks{});
+      break;
+    case JobState::kStopping:
+      enter_stopping();
+      break;
+    case JobState::kFinishing:
+      enter_finishing();
+      break;
+    case JobState::kDone:
+      break;
+  }
+}
+
+Time Stepper::stop_grace() const {
+  const bool by_user = job_.outcome && job_.outcome->cause == Cause::kInterrupted;
+  return job_.options.grace.value_or(by_user ? kInterruptGrace : kKillGrace);
+}
+
+void Stepper::enter_stopping() {
+  job_.stop_began = now_;
+  job_.patience = now_ + kHeartbeat;
+  job_.deadline = now_ + stop_grace() + kReapDeadline + kAnswerMargin;
+  Stop stop;
+  stop.signal = SIGTERM;
+  stop.grace_ms = static_cast<std::uint32_t>(stop_grace().count());
+  send_to_all(stop);
+  check_ranks();
+}
+
+void Stepper::enter_finishing() {
+  if (!job_.outcome) job_.outcome = Outcome{};
+  job_.deadline = now_ + kReapDeadline + kAnswerMargin;
+  for (int node = 0; node < node_count(); ++node) {
+    NodeState& state = node_state(node);
+    if (state.phase == NodePhase::kStarting) close(node);
+    if (state.phase != NodePhase::kReady) continue;
+    send(node, Finish{});
+    state.phase = NodePhase::kEnding;
+  }
+  check_agents();
+}
+
+void Stepper::abandon(Outcome outcome) {
+  if (!job_.outcome) job_.outcome = std::move(outcome);
+  move(Move::kAbandon);
+}
+
+void Stepper::operator()(const AgentReady& event) {
+  NodeState& node = node_state(event.node);
+  if (node.phase != NodePhase::kStarting) return;
+  node.phase = NodePhase::kReady;
+  node.last_heard = now_;
+  node.up = now_;
+  check_started();
+}
+
+void Stepper::operator()(const AgentFailed& event) {
+  if (node_state(event.node).phase == NodePhase::kStarting) fail_start(event.node, event.status);
+}
+
+void Stepper::operator()(const AgentLost& event) {
+  lose(event.node, event.cause, event.exit_status, event.text);
+}
+
+void Stepper::operator()(const Placed& event) {
+  if (job_.state != JobState::kPreflight || !job_.used.empty()) return;
+  job_.used = event.nodes;
+  for (std::size_t k = 0; k < event.nodes.size(); ++k) {
+    for (const int rank : event.ranks[k]) {
+      job_.ranks.resize(std::max(job_.ranks.size(), static_cast<std::size_t>(rank) + 1));
+      job_.ranks[static_cast<std::size_t>(rank)].node = event.nodes[k];
+    }
+  }
+  for (int node = 0; node < node_count(); ++node) {
+    if (std::find(job_.used.begin(), job_.used.end(), node) != job_.used.end()) continue;
+    send(node, Finish{});
+    node_state(node).phase = NodePhase::kEnding;
+  }
+  job_.asked = event.question.has_value();
+  for (std::size_t k = 0; k < job_.used.size(); ++k) {
+    if (event.question) send(job_.used[k], *event.question);  // answered before Listening
+    send(job_.used[k],
+         Listen{static_cast<std::uint32_t>(k), job_.options.ports.low, job_.options.ports.high});
+  }
+}
+
+void Stepper::operator()(const Judged& event) {
+  if (job_.state != JobState::kPreflight || job_.probe_round == 0) return;
+  if (event.again && job_.probe_round == 1) {
+    probe(2);
+    return;
+  }
+  for (const int node : job_.used) send(node, StopListening{});
+  move(Move::kProbed);  // without a network the plan is refused, and that says why
+}
+
+void Stepper::operator()(const Refused& event) {
+  Outcome outcome;
+  outcome.cause = event.cause;
+  outcome.exit_status = event.exit_status;
+  abandon(std::move(outcome));
+}
+
+void Stepper::operator()(const Signalled& event) {
+  if (event.signal == SIGTSTP) {
+    pause();
+  } else if (event.signal == SIGUSR1 || event.signal == SIGUSR2) {
+    const bool running = job_.state == JobState::kRunning;
+    if (running) send_to_all(Signal{static_cast<std::uint32_t>(event.signal)});
+  } else if (!ending()) {
+    notice(-1,
+           fmt::format("{}: stopping the job; once more to kill it", signal_name(event.signal)));
+    Outcome outcome;
+    outcome.cause = Cause::kInterrupted;
+    outcome.signal = event.signal;
+    outcome.exit_status = 128 + event.signal;
+    abandon(std::move(outcome));
+  } else if (!job_.kill_sent) {
+    job_.kill_sent = true;
+    send_to_all(Kill{});
+    const Time latest = now_ + kReapDeadline + kAnswerMargin;
+    if (job_.deadline) job_.deadline = std::min(*job_.deadline, latest);
+  } else {
+    deadline_passed();  // a third time: the user does not want to wait
+  }
+}
+
+// ^Z. While the job ends nothing of it is stopped: that would only keep it from ending.
+void Stepper::pause() {
+  if (job_.state == JobState::kRunning) send_to_all(Signal{SIGSTOP});
+  effects.push_back(StopSelf{});
+}
+
+void Stepper::operator()(const Continued&) {
+  for (NodeState& node : job_.nodes) node.last_heard = now_;
+  job_.next_silence = now_ + kSuspect;
+  job_.next_heartbeat = now_;
+  if (job_.state == JobState::kRunning) send_to_all(Signal{SIGCONT});
+}
+
+void Stepper::operator()(const OutputClosed&) {
+  if (ending()) return;
+  Outcome outcome;
+  outcome.cause = Cause::kOutputClosed;
+  outcome.exit_status = 128 + SIGPIPE;
+  abandon(std::move(outcome));
+}
+
+void Stepper::operator()(const Tick&) {
+  excuse_own_absence();
+  send_heartbeats();
+  watch_silence();
+  if (job_.options.timeout && now_ >= *job_.options.timeout && !ending()) {
+    Outcome outcome;
+    outcome.cause = Cause::kTimeout;
+    outcome.exit_status = static_cast<int>(Exit::kTimeout);
+    abandon(std::move(outcome));
+  }
+  if (job_.early_end && now_ >= *job_.early_end) tell_who_ended_early();
+  if (job_.patience && now_ >= *job_.patience) tell_whom_we_wait_for();
+  if (job_.deadline && now_ >= *job_.deadline) deadline_passed();
+}
+
+}  // namespace job
+
+const char* state_name(JobState state) {
+  switch (state) {
+    case JobState::kStarting:
+      return "starting";
+    case JobState::kPreflight:
+      return "preflight";
+    case JobState::kPlanning:
+      return "planning";
+    case JobState::kRunning:
+      return "running";
+    case JobState::kStopping:
+      return "stopping";
+    case JobState::kFinishing:
+      return "finishing";
+    case JobState::kDone:
+      return "done";
+  }
+  return "?";
+}
+
+Job make_job(std::size_t nodes, JobOptions options) {
+  Job job;
+  job.options = options;
+  job.nodes.resize(nodes);
+  job.deadline = job.options.start_deadline;
+  return job;
+}
+
+std::vector<job::Effect> step(Job& job, const job::Event& event, Time now) {
+  if (job.state == JobState::kDone) return {};
+  job::Stepper stepper(job, now);
+  std::visit(stepper, event);
+  job.last_step = now;
+  return std::move(stepper.effects);
+}
+
+Time next_wakeup(const Job& job) {
+  Time next = std::min(job.next_heartbeat, job.next_silence);
+  if (job.early_end) next = std::min(next, *job.early_end);
+  if (job.deadline) next = std::min(next, *job.deadline);
+  if (job.options.timeout && job.state < JobState::kStopping) {
+    next = std::min(next, *job.options.timeout);
+  }
+  return next;
+}
+
+}  // namespace dtl

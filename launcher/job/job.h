@@ -1,0 +1,175 @@
+#pragma once
+// Job: the life of one job as a pure state machine. No clock, no socket, no process: events and the
+// time go in, effects come out; session.cc is the shell that makes them real and tests/sim another.
+//
+// The first failure decides the outcome; everything after it is stopping. Every state that waits
+// for somebody else has a deadline, so a job ends in bounded time whatever the nodes do.
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/error.h"
+#include "base/limits.h"
+#include "launcher/job/job_outcome.h"
+#include "plan/request.h"
+#include "wire/messages.h"
+
+namespace dtl {
+
+using Time = std::chrono::milliseconds;  // since the job began, monotonic
+
+enum class JobState {
+  kStarting,   // agents are coming up
+  kPreflight,  // the connect matrix: who reaches whom, and at which address
+  kPlanning,   // the plan is being made (and, in a dry run, printed)
+  kRunning,
+  kStopping,   // ranks were told to end
+  kFinishing,  // agents were told to end
+  kDone,
+};
+
+const char* state_name(JobState state);
+
+// ---- events
+namespace job {
+
+struct AgentReady {  // its Hello has arrived
+  int node = 0;
+};
+struct AgentFailed {  // it did not come up
+  int node = 0;
+  Exit status = Exit::kUnreachable;
+};
+struct AgentLost {  // it was ready, and its stream ended or broke
+  int node = 0;
+  Cause cause = Cause::kAgentFailed;  // or kNodeLost
+  int exit_status = 71;
+  std::string text;
+};
+struct FromAgent {  // any message after Hello
+  int node = 0;
+  Message message;
+  bool consequence = false;  // Exited: its last words were about a lost connection to another rank
+};
+struct Placed {  // which nodes have ranks, in order of rank, and how many ranks each
+  std::vector<int> nodes;
+  std::vector<std::vector<int>> ranks;   // of nodes[k]
+  std::optional<Examine> question = {};  // for each of the nodes, before the plan
+};
+struct Judged {        // the answers to a round of probes
+  bool again = false;  // they prove no network, and another round might
+};
+struct Planned {};
+struct Refused {  // no placement, no network or no plan; or a dry run is over
+  Cause cause = Cause::kCannotStart;
+  int exit_status = 78;
+};
+struct Signalled {  // to dtlaunch: SIGINT, SIGTERM and SIGHUP end the job, SIGTSTP stops it for a
+                    // while, SIGUSR1 and SIGUSR2 go to the ranks
+  int signal = 2;
+};
+struct Continued {};  // after StopSelf, by SIGCONT
+struct OutputClosed {};
+struct Tick {};  // time has passed; see next_wakeup
+
+using Event = std::variant<AgentReady, AgentFailed, AgentLost, FromAgent, Placed, Judged, Planned,
+                           Refused, Signalled, Continued, OutputClosed, Tick>;
+
+// ---- effects, to be performed in order
+struct Send {
+  int node = 0;
+  Message message;
+};
+struct PlaceRanks {};  // answer with Placed or Refused
+struct Probe {         // one Reach to each used node
+  int round = 1;       // 2: whatever may lead anywhere, with all patience
+};
+struct JudgeNetwork {};  // all used nodes have said Reached: answer with Judged
+struct MakePlan {};      // answer with Planned or Refused
+struct StartRanks {};    // one Start to each node of the plan
+struct StopSelf {};  // SIGSTOP to dtlaunch, once everything sent has left; answer with Continued
+struct CloseNode {   // its stream is of no more use
+  int node = 0;
+};
+struct Notice {  // one line for the user
+  int node = -1;
+  std::string text;
+};
+
+using Effect = std::variant<Send, PlaceRanks, Probe, JudgeNetwork, MakePlan, StartRanks, StopSelf,
+                            CloseNode, Notice>;
+
+}  // namespace job
+
+enum class NodePhase {
+  kStarting,
+  kReady,
+  kEnding,    // Finish was sent
+  kFinished,  // it said that nothing is left
+  kGone,      // did not come up, lost, or closed by us
+};
+
+struct NodeState {
+  NodePhase phase = NodePhase::kStarting;
+  Time last_heard{0};
+  std::optional<Time> up, finished;   // its Hello came; it said that nothing is left
+  bool suspected = false;             // the "slow" notice was given
+  std::optional<Exit> start_failure;  // why it is not there
+  std::optional<Listening> listening;
+  std::optional<Reached> reached;
+  std::optional<Examined> examined;
+};
+
+enum class RankPhase { kWaiting, kStarted, kExited, kSpawnFailed, kLost };
+
+struct RankState {
+  RankPhase phase = RankPhase::kWaiting;
+  int node = 0;
+  std::uint32_t pid = 0;
+  int code = 0;
+  int signal = 0;
+  std::uint64_t max_rss_kib = 0;
+  Time started{0}, ended{0};
+  bool after_stop = false;   // it ended after the job had been told to stop
+  bool consequence = false;  // it failed because another rank had
+  Evidence evidence;
+};
+
+struct JobOptions {
+  std::optional<Time> grace;  // --grace; absent: kKillGrace, or kInterruptGrace after a signal
+  std::optional<Time> timeout;
+  PortRange ports = {};  // to listen on; any
+  Time start_deadline =
+      kSshDeadline + kHelloDeadline + kAnswerMargin;  // all agents are up, or fail
+};
+
+struct Job {
+  JobState state = JobState::kStarting;
+  JobOptions options;
+  std::vector<NodeState> nodes;
+  std::vector<int> used;  // nodes with ranks, in order of rank
+  bool asked = false;     // the used nodes have been asked a question
+  int probe_round = 0;
+  std::vector<RankState> ranks;
+  std::optional<Outcome> outcome;
+  std::optional<Time> deadline;  // of the current state
+  Time next_heartbeat{0};
+  Time next_silence{0};  // no node can have been silent for too long before this
+  Time last_step{0};
+  Time stop_began{0};
+  std::optional<Time> early_end;  // when to say who has ended while others still run
+  std::optional<Time> patience;   // when to say whom a stop is waiting for
+  bool kill_sent = false;
+};
+
+Job make_job(std::size_t nodes, JobOptions options);
+
+std::vector<job::Effect> step(Job& job, const job::Event& event, Time now);
+
+// When step must be called with Tick at the latest.
+Time next_wakeup(const Job& job);
+
+}  // namespace dtl

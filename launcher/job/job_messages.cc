@@ -1,0 +1,185 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+#include <type_traits>
+
+#include "launcher/job/job_stepper.h"
+
+namespace dtl::job {
+
+void Stepper::operator()(const FromAgent& event) {
+  NodeState& node = node_state(event.node);
+  if (!reachable(node)) return;
+  node.last_heard = now_;
+  node.suspected = false;
+  const auto handle = [&](const auto& message) {
+    using T = std::decay_t<decltype(message)>;
+    if constexpr (std::is_same_v<T, Listening>) {
+      listening(event.node, message);
+    } else if constexpr (std::is_same_v<T, Examined>) {
+      examined(event.node, message);
+    } else if constexpr (std::is_same_v<T, Reached>) {
+      reached(event.node, message);
+    } else if constexpr (std::is_same_v<T, Started>) {
+      started(event.node, message);
+    } else if constexpr (std::is_same_v<T, SpawnFailed>) {
+      spawn_failed(event.node, message);
+    } else if constexpr (std::is_same_v<T, Exited>) {
+      exited(event.node, message, event.consequence);
+    } else if constexpr (std::is_same_v<T, Evidence>) {
+      if (RankState* rank = rank_of(event.node, message.rank)) rank->evidence = message;
+    } else if constexpr (std::is_same_v<T, Finished>) {
+      finished(event.node, message);
+    } else if constexpr (std::is_same_v<T, Trouble>) {
+      lose(event.node, Cause::kAgentFailed, static_cast<int>(Exit::kOs), message.text);
+      close(event.node);
+    } else if constexpr (!std::is_same_v<T, Output> && !std::is_same_v<T, StdinTaken> &&
+                         !std::is_same_v<T, Heartbeat> && !std::is_same_v<T, Skipped> &&
+                         !std::is_same_v<T, dtl::Notice>) {
+      garbage(event.node, "a message that only a launcher sends");
+    }
+  };
+  std::visit(handle, event.message);
+}
+
+void Stepper::listening(int node, const Listening& message) {
+  const auto& used = job_.used;
+  if (job_.state != JobState::kPreflight || job_.probe_round > 0) return;
+  if (std::find(used.begin(), used.end(), node) == used.end()) return;
+  node_state(node).listening = message;
+  check_listening();
+}
+
+void Stepper::examined(int node, const Examined& message) {
+  if (!job_.asked) {
+    garbage(node, "an answer to no question");
+    return;
+  }
+  node_state(node).examined = message;
+  check_listening();
+}
+
+void Stepper::check_listening() {
+  const auto& used = job_.used;
+  if (job_.state != JobState::kPreflight || job_.probe_round > 0) return;
+  const auto ready = [&](int other) {
+    const NodeState& state = node_state(other);
+    return state.listening && (state.examined || !job_.asked);
+  };
+  if (!std::all_of(used.begin(), used.end(), ready)) return;
+  if (used.size() > 1) {
+    probe(1);
+    return;
+  }
+  send(used[0], StopListening{});
+  move(Move::kProbed);
+}
+
+void Stepper::probe(int round) {
+  job_.probe_round = round;
+  job_.deadline = now_ + kConnectDeadline + kAnswerMargin;
+  for (const int node : job_.used) node_state(node).reached.reset();
+  effects.push_back(Probe{round});
+}
+
+void Stepper::reached(int node, const Reached& message) {
+  const auto& used = job_.used;
+  if (job_.state != JobState::kPreflight || job_.probe_round == 0) return;
+  if (std::find(used.begin(), used.end(), node) == used.end()) return;
+  node_state(node).reached = message;
+  const auto answered = [&](int other) { return node_state(other).reached.has_value(); };
+  if (std::all_of(used.begin(), used.end(), answered)) effects.push_back(JudgeNetwork{});
+}
+
+RankState* Stepper::rank_of(int node, std::uint32_t rank) {
+  if (rank < job_.ranks.size() && job_.ranks[rank].node == node) return &job_.ranks[rank];
+  garbage(node, fmt::format("news of rank {}, which is not its own", rank));
+  return nullptr;
+}
+
+void Stepper::started(int node, const Started& message) {
+  RankState* rank = rank_of(node, message.rank);
+  if (rank == nullptr || rank->phase != RankPhase::kWaiting) return;
+  rank->phase = RankPhase::kStarted;
+  rank->pid = message.pid;
+  rank->started = now_;
+}
+
+void Stepper::spawn_failed(int node, const SpawnFailed& message) {
+  RankState* rank = rank_of(node, message.rank);
+  if (rank == nullptr || gone(*rank)) return;
+  Outcome outcome;
+  outcome.cause = Cause::kSpawn;
+  outcome.rank = static_cast<int>(message.rank);
+  outcome.node = node;
+  outcome.stage = message.stage;
+  outcome.error_number = static_cast<int>(message.error_number);
+  outcome.exit_status = spawn_status(message.stage, outcome.error_number);
+  rank->code = outcome.exit_status;
+  rank_ended(*rank, RankPhase::kSpawnFailed, outcome, true);
+}
+
+void Stepper::exited(int node, const Exited& message, bool consequence) {
+  RankState* rank = rank_of(node, message.rank);
+  if (rank == nullptr || gone(*rank)) return;
+  rank->code = static_cast<int>(message.code);
+  rank->signal = static_cast<int>(message.signal);
+  rank->max_rss_kib = message.max_rss_kib;
+  rank->consequence = consequence && message.signal == 0 && message.code != 0;
+  if (message.left_behind > 0) {
+    notice(node, fmt::format("rank {} left {} process{} behind; ended", message.rank,
+                             message.left_behind, message.left_behind == 1 ? "" : "es"));
+  }
+  Outcome outcome;
+  outcome.rank = static_cast<int>(message.rank);
+  outcome.node = node;
+  outcome.signal = rank->signal;
+  outcome.cause = rank->signal != 0 ? Cause::kRankSignal : Cause::kRankExit;
+  outcome.exit_status = rank->signal != 0 ? 128 + rank->signal : rank->code;
+  const bool failed = outcome.exit_status != 0;
+  if (!failed && job_.state == JobState::kRunning) job_.early_end = now_ + kEarlyEnd;
+  if (failed && job_.state == JobState::kStopping) blame(outcome);
+  rank_ended(*rank, RankPhase::kExited, outcome, failed);
+}
+
+// The news of a failure may come after the news of what it did to another rank: a connection that
+// breaks is seen at once, the rank that broke it is reported by another node, perhaps later. So a
+// first failure that looks like a consequence is replaced by one that cannot be, for a moment.
+void Stepper::blame(const Outcome& failure) {
+  if (!job_.outcome || job_.outcome->cause != Cause::kRankExit || job_.kill_sent) return;
+  if (now_ > job_.stop_began + std::min(Time(kBlameWindow), stop_grace())) return;
+  const RankState& first = job_.ranks[static_cast<std::size_t>(job_.outcome->rank)];
+  const RankState& now = job_.ranks[static_cast<std::size_t>(failure.rank)];
+  if (!first.consequence || now.consequence) return;
+  // SIGTERM is how we end ranks, and programs answer it with these.
+  const bool ours = now.signal == SIGTERM || now.code == 128 + SIGTERM;
+  if (!ours) job_.outcome = failure;
+}
+
+void Stepper::rank_ended(RankState& rank, RankPhase phase, const Outcome& failure, bool failed) {
+  rank.phase = phase;
+  rank.ended = now_;
+  rank.after_stop = ending();
+  if (failed && job_.state == JobState::kRunning) abandon(failure);
+  check_ranks();
+}
+
+void Stepper::finished(int node, const Finished& message) {
+  NodeState& state = node_state(node);
+  if (state.phase != NodePhase::kEnding) {
+    lose(node, Cause::kAgentFailed, static_cast<int>(Exit::kOs), "it ended without being told to");
+    close(node);
+    return;
+  }
+  if (message.unkillable > 0) {
+    notice(node, fmt::format("{} process{} could not be killed within {}; look there with: ps -ef",
+                             message.unkillable, message.unkillable == 1 ? "" : "es",
+                             seconds_text(kReapDeadline)));
+  }
+  state.phase = NodePhase::kFinished;
+  state.finished = now_;
+  check_agents();
+}
+
+}  // namespace dtl::job

@@ -1,0 +1,203 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "launcher/job/job_stepper.h"
+
+namespace dtl::job {
+
+bool gone(const RankState& rank) {
+  return rank.phase != RankPhase::kWaiting && rank.phase != RankPhase::kStarted;
+}
+
+bool reachable(const NodeState& node) {
+  return node.phase == NodePhase::kReady || node.phase == NodePhase::kEnding;
+}
+
+std::string seconds_text(Time time) {
+  return fmt::format("{} s", (time + 500ms) / 1s);
+}
+
+void Stepper::fail_start(int node, Exit status) {
+  node_state(node).phase = NodePhase::kGone;
+  node_state(node).start_failure = status;
+  check_started();
+  check_agents();
+}
+
+void Stepper::check_started() {
+  if (job_.state != JobState::kStarting) return;
+  int first_failed = -1;
+  for (int node = node_count() - 1; node >= 0; --node) {
+    if (node_state(node).phase == NodePhase::kStarting) return;
+    if (node_state(node).start_failure) first_failed = node;
+  }
+  if (first_failed < 0) {
+    move(Move::kAllUp);
+    return;
+  }
+  Outcome outcome;
+  outcome.cause = Cause::kCannotStart;
+  outcome.node = first_failed;
+  outcome.exit_status = static_cast<int>(*node_state(first_failed).start_failure);
+  abandon(std::move(outcome));
+}
+
+void Stepper::check_ranks() {
+  if (std::all_of(job_.ranks.begin(), job_.ranks.end(), gone)) move(Move::kRanksGone);
+}
+
+void Stepper::check_agents() {
+  const auto away = [](const NodeState& node) {
+    return node.phase == NodePhase::kFinished || node.phase == NodePhase::kGone;
+  };
+  if (std::all_of(job_.nodes.begin(), job_.nodes.end(), away)) move(Move::kAgentsGone);
+}
+
+void Stepper::lose(int node, Cause cause, int exit_status, const std::string& text) {
+  NodeState& state = node_state(node);
+  if (!reachable(state)) return;
+  const bool expected = state.phase == NodePhase::kEnding;
+  state.phase = NodePhase::kGone;
+  if (job_.state == JobState::kStarting) {
+    notice(node, text);
+    fail_start(node, static_cast<Exit>(exit_status));
+    return;
+  }
+  for (RankState& rank : job_.ranks) {
+    if (rank.node != node || gone(rank)) continue;
+    rank.phase = RankPhase::kLost;
+    rank.ended = now_;
+    rank.after_stop = ending();
+  }
+  if (ending()) {
+    notice(node, fmt::format("lost while it was ending the job: {}", text));
+  } else if (!expected) {
+    Outcome outcome;
+    outcome.cause = cause;
+    outcome.node = node;
+    outcome.exit_status = exit_status;
+    outcome.text = text;
+    abandon(std::move(outcome));
+  }
+  check_ranks();
+  check_agents();
+}
+
+void Stepper::garbage(int node, const std::string& what) {
+  lose(node, Cause::kAgentFailed, static_cast<int>(Exit::kVersion), "it sent " + what);
+  close(node);
+}
+
+void Stepper::close(int node) {
+  effects.push_back(CloseNode{node});
+  node_state(node).phase = NodePhase::kGone;
+}
+
+void Stepper::send_to_all(const Message& message) {
+  for (int node = 0; node < node_count(); ++node) {
+    if (reachable(node_state(node))) send(node, message);
+  }
+}
+
+// A launcher that was itself stopped (^Z, a suspended laptop) has heard nobody, and that is not
+// the nodes' fault.
+void Stepper::excuse_own_absence() {
+  const Time absent = now_ - job_.last_step;
+  if (absent <= kSuspect) return;
+  notice(-1, fmt::format("was stopped for {}", seconds_text(absent)));
+  for (NodeState& node : job_.nodes) node.last_heard = now_;
+}
+
+void Stepper::send_heartbeats() {
+  if (now_ < job_.next_heartbeat) return;
+  Heartbeat heartbeat;
+  heartbeat.monotonic_ms = static_cast<std::uint64_t>(now_.count());
+  send_to_all(heartbeat);
+  job_.next_heartbeat = now_ + kHeartbeat;
+}
+
+void Stepper::watch_silence() {
+  if (now_ < job_.next_silence) return;
+  Time next = now_ + kSuspect;
+  for (int node = 0; node < node_count(); ++node) {
+    NodeState& state = node_state(node);
+    if (state.phase != NodePhase::kReady) continue;
+    const Time silent = now_ - state.last_heard;
+    if (silent >= kDead) {
+      lose(node, Cause::kNodeLost, static_cast<int>(Exit::kUnreachable),
+           fmt::format("no sign of life for {}", seconds_text(silent)));
+      close(node);
+      continue;
+    }
+    if (silent >= kSuspect && !state.suspected) {
+      state.suspected = true;
+      notice(node, fmt::format("no sign of life for {}; waiting until {}", seconds_text(silent),
+                               seconds_text(kDead)));
+    }
+    next = std::min(next, state.last_heard + (state.suspected ? Time(kDead) : Time(kSuspect)));
+  }
+  job_.next_silence = next;
+}
+
+// A stop that takes long is explained, because the card comes only at its end.
+void Stepper::tell_whom_we_wait_for() {
+  job_.patience.reset();
+  if (job_.state != JobState::kStopping) return;
+  std::vector<int> waiting;
+  for (std::size_t rank = 0; rank < job_.ranks.size(); ++rank) {
+    if (!gone(job_.ranks[rank])) waiting.push_back(static_cast<int>(rank));
+  }
+  notice(-1, fmt::format("waiting for rank{} {} to end; SIGKILL comes {:.1f} s after SIGTERM",
+                         waiting.size() == 1 ? "" : "s", fold_ranks(waiting),
+                         static_cast<double>(stop_grace().count()) / 1000));
+}
+
+// Said once: in some jobs it is as it should be, in others it is why nothing moves any more.
+void Stepper::tell_who_ended_early() {
+  job_.early_end.reset();
+  if (job_.state != JobState::kRunning) return;
+  std::vector<int> ended, running;
+  for (std::size_t rank = 0; rank < job_.ranks.size(); ++rank) {
+    (gone(job_.ranks[rank]) ? ended : running).push_back(static_cast<int>(rank));
+  }
+  notice(-1, fmt::format("rank{} {} ended with status 0 {} ago; rank{} {} still run{}",
+                         ended.size() == 1 ? "" : "s", fold_ranks(ended), seconds_text(kEarlyEnd),
+                         running.size() == 1 ? "" : "s", fold_ranks(running),
+                         running.size() == 1 ? "s" : ""));
+}
+
+void Stepper::deadline_passed() {
+  job_.deadline.reset();
+  const JobState waited_in = job_.state;
+  for (int node = 0; node < node_count(); ++node) {
+    if (waited_in == JobState::kStarting) give_up_start(node);
+    if (waited_in == JobState::kPreflight) give_up_preflight(node);
+    if (waited_in == JobState::kFinishing) give_up_finish(node);
+  }
+  if (job_.state == waited_in) move(Move::kDeadline);
+}
+
+void Stepper::give_up_start(int node) {
+  if (node_state(node).phase != NodePhase::kStarting) return;
+  notice(node, "the agent did not come up in time");
+  close(node);
+  fail_start(node, Exit::kUnreachable);
+}
+
+void Stepper::give_up_preflight(int node) {
+  const NodeState& state = node_state(node);
+  const bool told = state.listening && (state.examined || !job_.asked);
+  const bool answered = job_.probe_round == 0 ? told : state.reached.has_value();
+  if (state.phase != NodePhase::kReady || answered) return;
+  lose(node, Cause::kAgentFailed, static_cast<int>(Exit::kOs), "no answer to the connection test");
+  close(node);
+}
+
+void Stepper::give_up_finish(int node) {
+  if (node_state(node).phase != NodePhase::kEnding) return;
+  notice(node, "does not confirm that everything has ended; look there with: ps -ef");
+  close(node);
+}
+
+}  // namespace dtl::job

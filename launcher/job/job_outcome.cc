@@ -1,0 +1,273 @@
+#include "launcher/job/job_outcome.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <iterator>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace dtl {
+namespace {
+
+constexpr std::size_t kLabelColumn = 11;  // where the text after "  stderr" starts
+
+std::string who(const Outcome& outcome, const CardFacts& facts) {
+  if (outcome.rank >= 0) return fmt::format("rank {} on {}", outcome.rank, facts.host);
+  return facts.host;
+}
+
+std::string spawn_headline(const Outcome& outcome, const CardFacts& facts) {
+  if (outcome.stage == "chdir") {
+    return fmt::format("{}: cannot enter directory '{}': {}", who(outcome, facts),
+                       facts.working_directory, errno_text(outcome.error_number));
+  }
+  if (outcome.stage == "exec") {
+    return fmt::format("{}: cannot run '{}': {}", who(outcome, facts), facts.program,
+                       errno_text(outcome.error_number));
+  }
+  return fmt::format("{}: cannot start: {}: {}", who(outcome, facts), outcome.stage,
+                     errno_text(outcome.error_number));
+}
+
+bool out_of_memory(const Outcome& outcome, const CardFacts& facts) {
+  return outcome.signal == SIGKILL && facts.oom_kills > 0;
+}
+
+// The kernel killed a process that the failed rank may have needed.
+bool lost_process(const Outcome& outcome, const CardFacts& facts) {
+  return outcome.cause == Cause::kRankExit && facts.oom_kills > 0;
+}
+
+std::string headline(const Outcome& outcome, const CardFacts& facts) {
+  switch (outcome.cause) {
+    case Cause::kCompleted:
+    case Cause::kDryRun:
+    case Cause::kCannotStart:
+      return {};
+    case Cause::kSpawn:
+      return spawn_headline(outcome, facts);
+    case Cause::kRankExit:
+      return fmt::format("{} exited with status {}", who(outcome, facts), outcome.exit_status);
+    case Cause::kRankSignal:
+      if (out_of_memory(outcome, facts)) {
+        return fmt::format("{} was killed for want of memory (SIGKILL by the kernel)",
+                           who(outcome, facts));
+      }
+      return fmt::format("{} was killed by {}", who(outcome, facts), signal_name(outcome.signal));
+    case Cause::kNodeLost:
+      return fmt::format("{}: node lost: {}", facts.host, outcome.text);
+    case Cause::kAgentFailed:
+      return fmt::format("{}: the agent failed: {}", facts.host, outcome.text);
+    case Cause::kTimeout:
+      return fmt::format("the job reached its time limit after {:.1f} s", facts.seconds);
+    case Cause::kInterrupted:
+      return fmt::format("interrupted by {} after {:.1f} s", signal_name(outcome.signal),
+                         facts.seconds);
+    case Cause::kOutputClosed:
+      return "nobody reads the standard output any more; the job was ended";
+  }
+  return {};
+}
+
+// How to run a command on the host in question.
+std::string over_there(const CardFacts& facts, const std::string& command) {
+  return facts.host == "localhost" ? command : fmt::format("ssh {} {}", facts.host, command);
+}
+
+std::string next_step(const Outcome& outcome, const CardFacts& facts) {
+  switch (outcome.cause) {
+    case Cause::kSpawn:
+      if (outcome.stage == "chdir") return "name a directory that every host has with -wdir";
+      if (outcome.stage == "exec" && outcome.error_number == ENOENT) {
+        return over_there(facts, "command -v " + facts.program);
+      }
+      return over_there(facts, "ls -l " + facts.program);
+    case Cause::kRankSignal:
+      if (out_of_memory(outcome, facts)) return "fewer ranks on this host, or smaller batches";
+      if (outcome.signal == SIGKILL) {
+        return "out of memory? " + over_there(facts, "dmesg | grep -i killed");
+      }
+      return "keep a core file with: ulimit -c unlimited";
+    case Cause::kNodeLost:
+    case Cause::kAgentFailed:
+      return over_there(facts, "uptime");
+    case Cause::kCompleted:
+    case Cause::kDryRun:
+    case Cause::kCannotStart:
+    case Cause::kTimeout:
+    case Cause::kInterrupted:
+    case Cause::kOutputClosed:
+      break;
+    case Cause::kRankExit:
+      if (lost_process(outcome, facts)) return "fewer ranks on this host, or smaller batches";
+      break;
+  }
+  return {};
+}
+
+std::string ranks_text(const std::vector<int>& ranks) {
+  return fmt::format("rank{} {}", ranks.size() == 1 ? "" : "s", fold_ranks(ranks));
+}
+
+std::vector<std::string> others(const Outcome& outcome, const CardFacts& facts) {
+  std::vector<std::string> pieces;
+  if (!facts.stopped.empty()) pieces.push_back(ranks_text(facts.stopped) + " ended by dtlaunch");
+  if (!facts.failed_too.empty()) pieces.push_back(ranks_text(facts.failed_too) + " failed later");
+  if (!facts.disconnected.empty()) {
+    const std::string whom = outcome.rank >= 0 ? fmt::format("rank {}", outcome.rank) : facts.host;
+    pieces.push_back(fmt::format("{} lost {} connection{}", ranks_text(facts.disconnected),
+                                 facts.disconnected.size() == 1 ? "its" : "their",
+                                 facts.itself_disconnected ? ", too" : " because of " + whom));
+  }
+  if (!facts.lost.empty()) pieces.push_back(ranks_text(facts.lost) + " lost");
+  return pieces;
+}
+
+std::string memory_text(const CardFacts& facts) {
+  constexpr double kGiB = 1 << 30;
+  std::string text = fmt::format("peak {:.2f} GiB", static_cast<double>(facts.peak_bytes) / kGiB);
+  if (facts.memory_limit > 0) {
+    text += fmt::format("; the limit of its control group: {:.2f} GiB",
+                        static_cast<double>(facts.memory_limit) / kGiB);
+  }
+  return text;
+}
+
+bool continues_utf8(char c) {
+  return (static_cast<unsigned char>(c) & 0xC0) == 0x80;
+}
+
+// Of a line of Python's traceback, `File "PATH", line 7, in main`, the end says most: the beginning
+// of the path goes.
+std::string shorten_path(std::string line, std::size_t columns) {
+  constexpr std::string_view kFile = "File \"";
+  const std::size_t file = line.find(kFile);
+  const std::size_t quote = line.rfind("\", line ");
+  if (line.size() <= columns || file == std::string::npos || quote == std::string::npos)
+    return line;
+  const std::size_t path = file + kFile.size();
+  std::size_t excess = line.size() - columns + 3;
+  while (path + excess < quote && continues_utf8(line[path + excess])) ++excess;
+  if (path + excess >= quote) return line;
+  return line.replace(path, excess, "...");
+}
+
+// Cuts to the width without splitting a UTF-8 sequence; control characters become blanks, so that
+// a program's escape sequences cannot repaint the card.
+std::string fit(std::string line, std::size_t columns) {
+  for (char& c : line) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+  }
+  line = shorten_path(std::move(line), columns);
+  if (line.size() <= columns) return line;
+  std::size_t end = columns - 3;
+  while (end > 0 && continues_utf8(line[end])) --end;
+  return line.substr(0, end) + "...";
+}
+
+}  // namespace
+
+const char* cause_name(Cause cause) {
+  switch (cause) {
+    case Cause::kCompleted:
+      return "completed";
+    case Cause::kDryRun:
+      return "dry-run";
+    case Cause::kCannotStart:
+      return "cannot-start";
+    case Cause::kSpawn:
+      return "spawn-failed";
+    case Cause::kRankExit:
+      return "rank-exit";
+    case Cause::kRankSignal:
+      return "rank-signal";
+    case Cause::kNodeLost:
+      return "node-lost";
+    case Cause::kAgentFailed:
+      return "agent-failed";
+    case Cause::kTimeout:
+      return "timeout";
+    case Cause::kInterrupted:
+      return "interrupted";
+    case Cause::kOutputClosed:
+      return "output-closed";
+  }
+  return "?";
+}
+
+bool looks_like_consequence(const std::vector<std::string>& last_lines) {
+  constexpr std::string_view kSigns[] = {"connection reset by peer",
+                                         "connection closed by peer",
+                                         "broken pipe",
+                                         "connection refused",
+                                         "connection was closed",
+                                         "lost the connection",
+                                         "socket closed",
+                                         "remote process exited"};
+  return std::any_of(last_lines.begin(), last_lines.end(), [&](const std::string& line) {
+    const std::string lower = to_lower(line);
+    return std::any_of(std::begin(kSigns), std::end(kSigns), [&](std::string_view sign) {
+      return lower.find(sign) != std::string::npos;
+    });
+  });
+}
+
+int spawn_status(const std::string& stage, int error_number) {
+  if (stage != "exec") return static_cast<int>(Exit::kOs);
+  return static_cast<int>(error_number == ENOENT ? Exit::kNotFound : Exit::kNotExecutable);
+}
+
+std::string fold_ranks(const std::vector<int>& ranks) {
+  std::string text;
+  for (std::size_t i = 0; i < ranks.size();) {
+    std::size_t last = i;
+    while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
+    if (!text.empty()) text += ',';
+    text += std::to_string(ranks[i]);
+    if (last > i) text += '-' + std::to_string(ranks[last]);
+    i = last + 1;
+  }
+  return text;
+}
+
+std::string failure_card(const Outcome& outcome, const CardFacts& facts, int columns) {
+  const std::string first = headline(outcome, facts);
+  if (first.empty()) return {};
+  const std::size_t width = static_cast<std::size_t>(std::max(columns, 40));
+  // The first line follows "dtlaunch: " on the screen and is the one that must never be cut.
+  std::string card = first;
+  const auto add = [&](std::string_view label, const std::string& text) {
+    if (text.empty()) return;
+    card += '\n' + fit(fmt::format("  {:<{}}{}", label, kLabelColumn - 2, text), width);
+  };
+  if (outcome.rank >= 0 && facts.pid != 0) {
+    add("process", fmt::format("{} ({})", facts.pid, facts.program));
+  }
+  if (out_of_memory(outcome, facts)) add("memory", memory_text(facts));
+  if (lost_process(outcome, facts)) {
+    add("memory", fmt::format("the kernel killed {} process{} of this job there for want of memory",
+                              facts.oom_kills, facts.oom_kills == 1 ? "" : "es"));
+    add("", memory_text(facts));
+  }
+  const bool traced = !facts.traceback.empty();
+  const std::vector<std::string>& lines = traced ? facts.traceback : facts.last_lines;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    add(i > 0 ? "" : traced ? "error" : "stderr", "| " + lines[i]);
+  }
+  const std::vector<std::string> pieces = others(outcome, facts);
+  const std::string joined = join(pieces, "; ");
+  if (joined.size() + kLabelColumn <= width) {
+    add("others", joined);
+  } else {
+    for (std::size_t i = 0; i < pieces.size(); ++i) add(i == 0 ? "others" : "", pieces[i]);
+  }
+  add("try", next_step(outcome, facts));
+  return card;
+}
+
+}  // namespace dtl

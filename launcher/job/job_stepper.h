@@ -1,0 +1,92 @@
+#pragma once
+// Stepper: one step of the job's state machine, while it is being taken. Internal to job*.cc; the
+// table is in job.cc, what messages do in job_messages.cc, what nodes and time do in job_nodes.cc.
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "launcher/job/job.h"
+
+namespace dtl::job {
+
+enum class Move { kAllUp, kAbandon, kProbed, kPlanned, kRanksGone, kAgentsGone, kDeadline };
+
+class Stepper {
+ public:
+  Stepper(Job& job, Time now) : job_(job), now_(now) {}
+
+  void operator()(const AgentReady& event);
+  void operator()(const AgentFailed& event);
+  void operator()(const AgentLost& event);
+  void operator()(const FromAgent& event);
+  void operator()(const Placed& event);
+  void operator()(const Judged& event);
+  void operator()(const Planned&) { move(Move::kPlanned); }
+  void operator()(const Refused& event);
+  void operator()(const Signalled& event);
+  void operator()(const Continued&);
+  void operator()(const OutputClosed&);
+  void operator()(const Tick&);
+
+  std::vector<Effect> effects;
+
+ private:
+  void move(Move move);
+  void pause();
+  void enter(JobState state);
+  void enter_stopping();
+  void enter_finishing();
+  Time stop_grace() const;
+  void abandon(Outcome outcome);
+  bool ending() const { return job_.state >= JobState::kStopping; }
+
+  // What messages do
+  void listening(int node, const Listening& message);
+  void examined(int node, const Examined& message);
+  void check_listening();
+  void reached(int node, const Reached& message);
+  void probe(int round);
+  void started(int node, const Started& message);
+  void spawn_failed(int node, const SpawnFailed& message);
+  void exited(int node, const Exited& message, bool consequence);
+  void blame(const Outcome& failure);
+  void finished(int node, const Finished& message);
+  RankState* rank_of(int node, std::uint32_t rank);
+  void rank_ended(RankState& rank, RankPhase phase, const Outcome& failure, bool failed);
+
+  // What happens to nodes
+  void fail_start(int node, Exit status);
+  void check_started();
+  void check_ranks();
+  void check_agents();
+  void lose(int node, Cause cause, int exit_status, const std::string& text);
+  void garbage(int node, const std::string& what);
+
+  // What time does
+  void excuse_own_absence();
+  void send_heartbeats();
+  void watch_silence();
+  void tell_whom_we_wait_for();
+  void tell_who_ended_early();
+  void deadline_passed();
+  void give_up_start(int node);
+  void give_up_preflight(int node);
+  void give_up_finish(int node);
+
+  void send(int node, Message message) { effects.push_back(Send{node, std::move(message)}); }
+  void send_to_all(const Message& message);
+  void notice(int node, std::string text) { effects.push_back(Notice{node, std::move(text)}); }
+  void close(int node);
+  NodeState& node_state(int node) { return job_.nodes[static_cast<std::size_t>(node)]; }
+  int node_count() const { return static_cast<int>(job_.nodes.size()); }
+
+  Job& job_;
+  Time now_;
+};
+
+bool gone(const RankState& rank);       // it will not run any more
+bool reachable(const NodeState& node);  // it can be sent messages
+std::string seconds_text(Time time);
+
+}  // namespace dtl::job

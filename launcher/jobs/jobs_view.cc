@@ -1,0 +1,141 @@
+#include "launcher/jobs/jobs_view.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace dtl {
+namespace {
+
+void add_launcher(JobView& job, const SeenRecord& seen) {
+  const JobRecord& record = seen.record;
+  job.launcher_seen = true;
+  job.launcher_alive = seen.alive;
+  job.asked_launcher_host = seen.host;
+  job.command = record.command;
+  job.ranks = record.ranks;
+  job.nodes = static_cast<int>(split(record.hosts, ',').size());
+  job.since = record.since;
+  job.state = record.state;
+  job.exit_status = record.exit_status;
+  job.detached = record.detached;
+  job.labelled = record.labelled;
+}
+
+void add_agent(JobView& job, const SeenRecord& seen) {
+  if (seen.alive) job.agents.push_back(seen.host);
+  if (job.launcher_seen) return;
+  if (job.command.empty()) job.command = seen.record.command;
+  if (job.since == 0 || seen.record.since < job.since) job.since = seen.record.since;
+  job.ranks += seen.record.ranks;
+  ++job.nodes;
+}
+
+void settle(JobView& job) {
+  if (job.launcher_seen && job.state == "ended") {
+    job.status = JobStatus::kEnded;
+    job.state = fmt::format("exit {}", job.exit_status);
+  } else if (job.launcher_alive) {
+    job.status = JobStatus::kAlive;
+  } else if (!job.agents.empty()) {
+    job.status = JobStatus::kAlive;
+    job.state = job.launcher_seen ? "ending" : "running";
+  } else if (job.launcher_seen) {
+    job.status = JobStatus::kLost;
+    job.state = "lost";
+  } else {
+    job.status = JobStatus::kLeftover;
+    job.state = "left over";
+  }
+}
+
+std::string fit_column(const std::string& text, std::size_t width) {
+  return text.size() <= width ? text : text.substr(0, width - 1) + ">";
+}
+
+}  // namespace
+
+std::vector<SeenRecord> parse_job_list(const Host& host, std::string_view text) {
+  std::vector<SeenRecord> seen;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find("\n\n", at), text.size());
+    const std::string piece(text.substr(at, end - at));
+    at = end + 2;
+    if (const auto record = parse_job_record(piece)) {
+      seen.push_back({host, *record, piece.ends_with("alive yes")});
+    }
+  }
+  return seen;
+}
+
+std::vector<JobView> fold_jobs(const std::vector<SeenRecord>& records) {
+  std::map<std::string, JobView> jobs;
+  std::set<std::string> known;  // one machine may have been asked under two names
+  for (const char* role : {"launcher", "agent"}) {
+    for (const SeenRecord& seen : records) {
+      if (seen.record.role != role) continue;
+      if (!known.insert(to_text(seen.record.process) + seen.record.job_id).second) continue;
+      JobView& job = jobs[seen.record.job_id];
+      job.id = seen.record.job_id;
+      job.launcher_host = seen.record.launcher_host;
+      if (seen.record.role == "launcher") {
+        add_launcher(job, seen);
+      } else {
+        add_agent(job, seen);
+      }
+    }
+  }
+  std::vector<JobView> views;
+  for (auto& [id, job] : jobs) {
+    settle(job);
+    views.push_back(std::move(job));
+  }
+  std::stable_sort(views.begin(), views.end(),
+                   [](const JobView& a, const JobView& b) { return a.since < b.since; });
+  return views;
+}
+
+const JobView& find_job(const std::vector<JobView>& jobs, const std::string& prefix) {
+  const JobView* found = nullptr;
+  for (const JobView& job : jobs) {
+    if (!job.id.starts_with(prefix)) continue;
+    if (found != nullptr) {
+      throw Error(Exit::kBadInput, fmt::format("more than one job begins with '{}'", prefix),
+                  fmt::format("{} and {}", found->id, job.id), "more digits of the id");
+    }
+    found = &job;
+  }
+  if (found != nullptr) return *found;
+  throw Error(Exit::kBadInput, fmt::format("there is no job '{}'", prefix),
+              "no host that was asked knows of it",
+              "dtlaunch ps -a, with the hosts of the job: -hosts a,b");
+}
+
+std::string age_text(std::int64_t seconds) {
+  seconds = std::max<std::int64_t>(seconds, 0);
+  if (seconds < 60) return fmt::format("{}s", seconds);
+  if (seconds < 3600) return fmt::format("{}m", seconds / 60);
+  if (seconds < 48 * 3600) return fmt::format("{}h{:02}m", seconds / 3600, seconds / 60 % 60);
+  return fmt::format("{}d", seconds / 86400);
+}
+
+std::string jobs_table(const std::vector<JobView>& jobs, std::int64_t now, int columns) {
+  constexpr std::size_t kBeforeCommand = 60;
+  const std::size_t room = static_cast<std::size_t>(std::max(columns, 80)) - kBeforeCommand;
+  std::string text = fmt::format("{:<16} {:<12} {:>5} {:>5} {:>6} {:<10} {}\n", "JOB", "LAUNCHER",
+                                 "NODES", "RANKS", "AGE", "STATE", "COMMAND");
+  for (const JobView& job : jobs) {
+    text += fmt::format("{:<16} {:<12} {:>5} {:>5} {:>6} {:<10} {}\n", job.id,
+                        fit_column(job.launcher_host, 12), job.nodes, job.ranks,
+                        age_text(now - job.since), fit_column(job.state, 10),
+                        fit_column(job.command, room));
+  }
+  return text;
+}
+
+}  // namespace dtl

@@ -1,0 +1,148 @@
+#include "launcher/jobs/push_command.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <exception>
+#include <optional>
+
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "launcher/agents/bundle.h"
+#include "launcher/options/jobs_options.h"
+#include "launcher/options/option_words.h"
+#include "launcher/options/options.h"
+#include "wire/task_group.h"
+
+namespace dtl {
+namespace {
+
+constexpr std::string_view kPushOptions = "Options";
+constexpr const char* kHelp = "dtlaunch push --help";
+
+}  // namespace
+
+std::vector<Option> push_options() {
+  return {
+      {kPushOptions,
+       {"-f", "-machinefile", "-hostfile"},
+       Takes::kValue,
+       "FILE",
+       "the hosts, one per line"},
+      {kPushOptions, {"-hosts"}, Takes::kValue, "LIST", "the hosts themselves: a,b,n[01-04]"},
+      {kPushOptions, {"--remove"}, Takes::kNothing, "", "remove what was brought there instead"},
+      {kPushOptions,
+       {"--accept-new-host-keys"},
+       Takes::kNothing,
+       "",
+       "trust and remember hosts never seen before"},
+      {kPushOptions, {"-h", "--help"}, Takes::kNothing, "", "this text"},
+  };
+}
+
+namespace {
+
+std::string help() {
+  return "usage: dtlaunch push [options]\n"
+         "Brings dtagent, dtguard and dttrain to hosts, into ~/.cache/dtlaunch there.\n" +
+         options_text(push_options());
+}
+
+struct Place {
+  Host host;
+  std::string line;
+  std::optional<Error> error;
+};
+
+std::string describe(const Pushed& pushed) {
+  if (pushed.sent_bytes == 0) return fmt::format("already there, {}", pushed.folder);
+  return fmt::format("sent {:.1f} MB to {}", static_cast<double>(pushed.sent_bytes) / 1e6,
+                     pushed.folder);
+}
+
+awaitable<void> push_all(asio::io_context& context, Place* place, StartOptions start,
+                         std::vector<std::shared_ptr<const Bundle>> bundles) {
+  try {
+    Pushed last;
+    for (const auto& bundle : bundles) {
+      start.bundle = bundle;
+      Pushed pushed = co_await push_to(context, place->host, start);
+      pushed.sent_bytes += last.sent_bytes;
+      last = std::move(pushed);
+    }
+    place->line = describe(last);
+  } catch (const Error& error) {
+    place->error = error;
+  }
+}
+
+awaitable<void> remove_all(asio::io_context& context, Place* place, StartOptions start) {
+  try {
+    const std::string folder = co_await remove_pushed(context, place->host, start);
+    place->line = folder.empty() ? "nothing was there" : "removed from " + folder;
+  } catch (const Error& error) {
+    place->error = error;
+  }
+}
+
+int report(const std::vector<Place>& places) {
+  int status = 0;
+  std::string text;
+  for (const Place& place : places) {
+    if (!place.error) text += fmt::format("{}: {}\n", place.host.name, place.line);
+  }
+  write_all(STDOUT_FILENO, text);
+  for (const Place& place : places) {
+    if (!place.error) continue;
+    log_error(place.error->what());
+    if (status == 0) status = static_cast<int>(place.error->status());
+  }
+  return status;
+}
+
+// Two bundles: jobs of other programs shall not wait for dttrain, which is large.
+std::vector<std::shared_ptr<const Bundle>> bundles_of(const std::string& agent_path) {
+  const std::string folder = agent_path.substr(0, agent_path.rfind('/'));
+  std::vector<std::shared_ptr<const Bundle>> bundles = {load_bundle(folder, false)};
+  if (::access((folder + "/dttrain").c_str(), X_OK) == 0) {
+    bundles.push_back(load_bundle(folder, true));
+  }
+  return bundles;
+}
+
+}  // namespace
+
+int run_push_command(const std::vector<std::string>& arguments, StartOptions start) {
+  const std::vector<Option> table = push_options();  // the words point into it
+  const OptionWords words = read_option_words(table, arguments, kHelp);
+  if (words.has("--help")) {
+    write_all(STDOUT_FILENO, help());
+    return 0;
+  }
+  if (!words.rest.empty()) {
+    throw Error(Exit::kUsage, fmt::format("push: unexpected '{}'", words.rest[0]), "", kHelp);
+  }
+  if (!words.has("-hostfile") && !words.has("-hosts")) {
+    throw Error(Exit::kUsage, "push: no hosts given", "", "dtlaunch push -f FILE");
+  }
+  std::vector<Place> places;
+  for (Host& host : read_host_options(words.value("-hostfile"), words.value("-hosts"))) {
+    places.push_back({std::move(host), "this machine: nothing to do", std::nullopt});
+  }
+  start.accept_new_host_keys = words.has("--accept-new-host-keys");
+  const bool remove = words.has("--remove");
+  const auto bundles =
+      remove ? std::vector<std::shared_ptr<const Bundle>>{} : bundles_of(start.agent_path);
+  asio::io_context context;
+  run_tasks(context, [&](TaskGroup& tasks) {
+    for (Place& place : places) {
+      if (is_local(place.host)) continue;
+      tasks.spawn(remove ? remove_all(context, &place, start)
+                         : push_all(context, &place, start, bundles));
+    }
+  });
+  return report(places);
+}
+
+}  // namespace dtl

@@ -1,0 +1,255 @@
+#include "launcher/keep/kept_connection_holder.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+#include "base/log.h"
+#include "base/runtime_folder.h"
+#include "base/unix_socket.h"
+#include "launcher/keep/frame_cutter.h"
+#include "wire/fd_stream.h"
+#include "wire/fields.h"
+#include "wire/frame.h"
+
+namespace dtl {
+namespace {
+
+constexpr std::size_t kMaxRequestBytes = 4096;
+constexpr auto kRequestDeadline = 2s;
+
+// One launcher and its agent.
+struct Splice {
+  std::unique_ptr<ByteStream> launcher;
+  WaitingAgent agent;
+  FrameCutter down{kMessageType<Finish>}, up{kMessageType<Finished>};
+  std::string after_finished;  // the beginning of the agent's next greeting
+};
+
+class Holder {
+ public:
+  explicit Holder(HolderOptions options)
+      : options_(std::move(options)),
+        tasks_(context_),
+        listener_(context_),
+        signals_(context_, SIGTERM, SIGINT),
+        idle_(context_) {
+    for (const Host& host : options_.hosts) {
+      hosts_.push_back(std::make_unique<KeptHost>(context_, host, options_.start));
+    }
+  }
+
+  void run() {
+    runtime_folder();  // makes it
+    listener_.assign(listen_unix(keep_socket_path()).release());
+    listener_.non_blocking(true);
+    untried_ = hosts_.size();
+    for (const auto& host : hosts_) {
+      tasks_.spawn(host->maintain([this] {
+        if (--untried_ == 0) all_tried();
+      }));
+    }
+    wait_for_launcher();
+    signals_.async_wait([this](boost::system::error_code cancelled, int) {
+      if (!cancelled) stop();
+    });
+    restart_idle_time();
+    context_.run();
+  }
+
+ private:
+  void all_tried() {
+    std::vector<std::optional<Error>> failures;
+    for (const auto& host : hosts_) failures.push_back(host->failure());
+    options_.ready(failures);
+  }
+
+  void restart_idle_time() {
+    idle_.expires_after(options_.idle);
+    idle_.async_wait([this](boost::system::error_code cancelled) {
+      if (cancelled) return;
+      if (splices_ == 0) {
+        stop();
+      } else {
+        restart_idle_time();
+      }
+    });
+  }
+
+  void stop() {
+    if (std::exchange(stopping_, true)) return;
+    ::unlink(keep_socket_path().c_str());
+    boost::system::error_code ignored;  // it is open until here
+    listener_.close(ignored);
+    idle_.cancel();
+    signals_.cancel(ignored);
+    for (const auto& host : hosts_) host->stop();
+    leave_if_done();
+  }
+
+  void leave_if_done() {
+    if (stopping_ && splices_ == 0) context_.stop();
+  }
+
+  void wait_for_launcher() {
+    listener_.async_wait(asio::posix::stream_descriptor::wait_read,
+                         [this](boost::system::error_code cancelled) {
+                           if (cancelled) return;
+                           accept_all();
+                           wait_for_launcher();
+                         });
+  }
+
+  void accept_all() {
+    for (;;) {
+      Fd peer(::accept4(listener_.native_handle(), nullptr, nullptr, SOCK_CLOEXEC));
+      if (!peer.valid()) return;
+      if (peer_is_same_user(peer.get())) tasks_.spawn(serve(std::move(peer)));
+    }
+  }
+
+  awaitable<void> serve(Fd peer) {
+    std::shared_ptr<Splice> splice = std::make_shared<Splice>();  // shared by its two directions
+    try {
+      splice->launcher = make_fd_stream(context_, std::move(peer));
+      const std::string line = co_await read_request(*splice->launcher);
+      const auto request = parse_keep_request(line);
+      if (request) {
+        co_await answer(*request, splice);
+      } else {
+        co_await splice->launcher->write(kKeepNo);
+      }
+    } catch (const Error&) {
+      // The launcher sees the end of the stream and goes its own way.
+    }
+    if (splice->launcher) splice->launcher->close();
+  }
+
+  awaitable<std::string> read_request(ByteStream& stream) {
+    auto still_wanted = std::make_shared<bool>(true);  // shared with the timer's handler
+    asio::steady_timer deadline(context_, kRequestDeadline);
+    deadline.async_wait([&stream, still_wanted](boost::system::error_code cancelled) {
+      if (!cancelled && *still_wanted) stream.close();
+    });
+    std::string received;
+    while (received.find('\n') == std::string::npos && received.size() < kMaxRequestBytes) {
+      const std::string bytes = co_await stream.read();
+      if (bytes.empty()) break;
+      received += bytes;
+    }
+    *still_wanted = false;
+    co_return received.substr(0, received.find('\n'));
+  }
+
+  awaitable<void> answer(KeepRequest request, std::shared_ptr<Splice> splice) {
+    if (request.what == KeepRequest::What::kDown) {
+      stop_soon();
+      co_await splice->launcher->write(kKeepYes);
+    } else if (request.what == KeepRequest::What::kHosts) {
+      co_await splice->launcher->write(kKeepYes + host_lines());
+    } else {
+      co_await give_agent(std::move(request), splice);
+    }
+  }
+
+  // The socket goes away at once, the process when the answer has left.
+  void stop_soon() {
+    ::unlink(keep_socket_path().c_str());
+    asio::post(context_, [this] { stop(); });
+  }
+
+  std::string host_lines() const {
+    std::string text;
+    for (const auto& host : hosts_) {
+      text += host->host().name + (host->connected() ? " connected\n" : " not connected\n");
+    }
+    return text;
+  }
+
+  KeptHost* find(const KeepRequest& request) {
+    for (const auto& host : hosts_) {
+      const bool same_agent = host->options().agent_path == request.agent_path;
+      if (same_agent && same_login(host->host(), request.host)) return host.get();
+    }
+    return nullptr;
+  }
+
+  awaitable<void> give_agent(KeepRequest request, std::shared_ptr<Splice> splice) {
+    KeptHost* host = find(request);
+    if (host == nullptr || !host->connected() || stopping_) {
+      if (host != nullptr) host->wake();
+      co_await splice->launcher->write(kKeepNo);
+      co_return;
+    }
+    restart_idle_time();
+    ++splices_;
+    try {
+      co_await splice->launcher->write(kKeepYes);
+      splice->agent = co_await host->take_agent();
+      co_await splice->launcher->write(splice->agent.greeting);
+      tasks_.spawn(pass_down(splice));
+      co_await pass_up(splice);
+    } catch (const Error&) {
+      // Either side has gone.
+    }
+    splice->launcher->close();
+    if (splice->up.done() && splice->down.done()) {
+      co_await host->give_back(std::move(splice->agent.stream), std::move(splice->after_finished));
+    } else if (splice->agent.stream) {
+      splice->agent.stream->close();
+    }
+    host->wake();
+    --splices_;
+    leave_if_done();
+  }
+
+  awaitable<void> pass_up(std::shared_ptr<Splice> splice) {
+    while (!splice->up.done()) {
+      std::string bytes = co_await splice->agent.stream->read();
+      if (bytes.empty()) co_return;
+      const std::size_t size = splice->up.feed(bytes);
+      splice->after_finished = bytes.substr(size);
+      bytes.resize(size);
+      co_await splice->launcher->write(std::move(bytes));
+    }
+  }
+
+  // After Finish nothing more is passed on: it would reach the agent's next job.
+  awaitable<void> pass_down(std::shared_ptr<Splice> splice) {
+    SshStream& agent = *splice->agent.stream;
+    try {
+      while (!splice->down.done()) {
+        std::string bytes = co_await splice->launcher->read();
+        if (bytes.empty()) break;
+        bytes.resize(splice->down.feed(bytes));
+        co_await agent.write(std::move(bytes));
+      }
+    } catch (const Error&) {
+      // pass_up() sees the end, too
+    }
+    if (!splice->down.done() && splice->agent.stream) agent.close();
+  }
+
+  HolderOptions options_;
+  asio::io_context context_;
+  std::vector<std::unique_ptr<KeptHost>> hosts_;
+  TaskGroup tasks_;
+  asio::posix::stream_descriptor listener_;
+  asio::signal_set signals_;
+  asio::steady_timer idle_;
+  std::size_t untried_ = 0;
+  int splices_ = 0;
+  bool stopping_ = false;
+};
+
+}  // namespace
+
+void run_holder(HolderOptions options) {
+  Holder holder(std::move(options));
+  holder.run();
+}
+
+}  // namespace dtl

@@ -1,0 +1,145 @@
+#include "launcher/keep/kept_connection_host.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "launcher/agents/agent_command.h"
+#include "launcher/ssh/login_connect.h"
+#include "launcher/streams/socket_stream.h"
+
+namespace dtl {
+namespace {
+
+constexpr auto kSignOfLife = 20s;       // to agents that wait; they leave after 90 s without one
+constexpr auto kRetry = 60s;            // of a login that failed, unless somebody asks
+constexpr auto kSoon = 500ms;           // an agent that has finished greets again within 5 ms
+constexpr std::size_t kMaxWaiting = 2;  // agents of one host; more jobs at once start their own
+
+}  // namespace
+
+KeptHost::KeptHost(asio::io_context& context, Host host, StartOptions options)
+    : context_(context),
+      host_(std::move(host)),
+      options_(std::move(options)),
+      changed_(context, asio::steady_timer::time_point::max()) {}
+
+bool KeptHost::connected() const {
+  return session_ != nullptr && session_->alive();
+}
+
+void KeptHost::stop() {
+  stopped_ = true;
+  waiting_.clear();
+  wake();
+}
+
+void KeptHost::drop_connection() {
+  waiting_.clear();
+  if (session_) session_->close();
+  session_.reset();
+}
+
+awaitable<void> KeptHost::pause(std::chrono::milliseconds time) {
+  changed_.expires_after(time);
+  boost::system::error_code woken;
+  co_await changed_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+}
+
+awaitable<void> KeptHost::connect() {
+  const auto deadline = std::chrono::steady_clock::now() + options_.deadline;
+  session_ = co_await open_ssh_session(context_, host_, options_.accept_new_host_keys, deadline);
+  session_->clear_deadline();
+}
+
+awaitable<WaitingAgent> KeptHost::await_greeting(std::unique_ptr<SshStream> stream,
+                                                 std::string received) {
+  WaitingAgent agent;
+  if (!received.empty()) stream->unread(std::move(received));
+  agent.greeting = co_await read_greeting(context_, *stream, kHelloDeadline);
+  if (agent.greeting.empty()) {
+    throw Error(Exit::kOs, host_.name + ": cannot start agent",
+                "dtagent does not greet, or is of another version: " + stream->standard_error(),
+                "ssh " + host_.name + " " + options_.agent_path + " --version");
+  }
+  agent.stream = std::move(stream);
+  co_return agent;
+}
+
+awaitable<WaitingAgent> KeptHost::start_agent() {
+  const auto session = session_;
+  session->set_deadline(std::chrono::steady_clock::now() + options_.deadline);
+  std::string command = agent_command(options_.agent_path, "--idle");
+  auto stream = co_await run_over_ssh(session, std::move(command), ChannelEnd::kChannelOnly);
+  session->clear_deadline();
+  co_return co_await await_greeting(std::move(stream), std::string());
+}
+
+// A write that fails shows that the agent or the connection is gone.
+awaitable<void> KeptHost::keep_alive() {
+  std::deque<WaitingAgent> agents = std::exchange(waiting_, {});
+  for (WaitingAgent& agent : agents) {
+    try {
+      co_await agent.stream->write("\n");
+      waiting_.push_back(std::move(agent));
+    } catch (const Error&) {
+      agent.stream->close();
+    }
+  }
+}
+
+awaitable<void> KeptHost::maintain(std::function<void()> on_tried) {
+  while (!stopped_) {
+    bool failed = false;
+    try {
+      if (!connected()) {
+        drop_connection();
+        co_await connect();
+      }
+      std::erase_if(waiting_, [](const WaitingAgent& a) { return !a.stream->ending().empty(); });
+      if (waiting_.empty() && greeting_soon_ == 0 && !stopped_) {
+        waiting_.push_back(co_await start_agent());
+      }
+      failure_.reset();
+    } catch (const Error& error) {
+      failure_ = error.attempted().starts_with(host_.name) ? error : error.with_context(host_.name);
+      failed = true;
+    }
+    if (failed) drop_connection();
+    if (on_tried) std::exchange(on_tried, nullptr)();
+    if (stopped_) break;
+    co_await pause(failed ? std::chrono::milliseconds(kRetry) : kSignOfLife);
+    if (!stopped_) co_await keep_alive();
+  }
+  waiting_.clear();
+}
+
+awaitable<WaitingAgent> KeptHost::take_agent() {
+  const auto deadline = std::chrono::steady_clock::now() + kSoon;
+  while (waiting_.empty() && greeting_soon_ > 0 && std::chrono::steady_clock::now() < deadline) {
+    asio::steady_timer moment(context_, 1ms);
+    co_await moment.async_wait(asio::use_awaitable);
+  }
+  while (!waiting_.empty()) {
+    WaitingAgent agent = std::move(waiting_.front());
+    waiting_.pop_front();
+    if (agent.stream->ending().empty()) co_return agent;
+  }
+  co_return co_await start_agent();
+}
+
+awaitable<void> KeptHost::give_back(std::unique_ptr<SshStream> stream, std::string received) {
+  if (stopped_ || waiting_.size() >= kMaxWaiting) {
+    stream->close();
+    co_return;
+  }
+  ++greeting_soon_;
+  try {
+    auto agent = co_await await_greeting(std::move(stream), std::move(received));
+    if (!stopped_) waiting_.push_back(std::move(agent));
+  } catch (const Error&) {
+    wake();  // maintain() starts another one
+  }
+  --greeting_soon_;
+}
+
+}  // namespace dtl

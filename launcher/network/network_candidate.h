@@ -1,0 +1,51 @@
+#pragma once
+// One way to connect a job's nodes: an address for each of them, and what the probes say of it.
+// Internal to network*.cc. Pure.
+
+#include <string>
+#include <vector>
+
+#include "launcher/network/network.h"
+
+namespace dtl {
+
+// Which of the node's interfaces may be used.
+inline const InterfaceFilter& filter_of(const ProbedNode& node, const InterfaceFilter& all) {
+  return node.own.empty() ? all : node.own;
+}
+
+struct FailedPair {
+  std::size_t from = 0, to = 0;
+  std::string problem;
+};
+
+struct Candidate {
+  std::vector<NodeNetwork> nodes;  // address and interface; an empty address: it has none there
+  std::string subnet;              // of node 0's address
+  bool one_subnet = true;          // all addresses lie in it
+  bool inside = false;             // some interface is a bridge that leads nowhere
+  std::size_t named = 0;           // nodes whose names lead to their address
+  std::uint32_t speed_mbps = 0;    // of the slowest link; 0: unknown
+  bool v6 = false;
+  std::size_t pairs = 0;             // that were to be tried
+  std::vector<FailedPair> failures;  // empty: proved
+  bool complete() const;             // every node has an address
+  bool proved() const { return complete() && failures.empty(); }
+};
+
+// One for each address of node 0 that the filter allows, the preferred ones first.
+std::vector<Candidate> candidates(const std::vector<ProbedNode>& nodes,
+                                  const InterfaceFilter& filter);
+
+// "10.77.0.0/16 (eth0 on 4 nodes)"
+std::string describe(const Candidate& candidate, const std::vector<ProbedNode>& nodes);
+
+// What failed, one line for a group of pairs: "n2, n3 cannot reach n4 at 10.0.0.4: Connection
+// refused".
+std::vector<std::string> fold_failures(const Candidate& candidate,
+                                       const std::vector<ProbedNode>& nodes);
+
+// "eth0 10.0.0.1, ib0 192.168.9.1"
+std::string interfaces_text(const std::vector<Nic>& nics);
+
+}  // namespace dtl

@@ -1,0 +1,83 @@
+#pragma once
+// The command line of dtlaunch as a value. mpirun's spellings are first turned into one canonical
+// form (`-np 4`, `--np=4`, `-NP 4` -> `--np=4`), which CLI11 then parses and checks. Everything
+// from the first word that is no option on is the command and stays untouched, up to a word ":",
+// after which another program begins with options of its own. Pure.
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "launcher/options/inheritance.h"
+#include "launcher/options/option_values.h"
+#include "launcher/options/output_choice.h"
+#include "plan/request.h"
+
+namespace dtl {
+
+enum class Action { kRun, kHelp, kVersion, kShowLimits, kCompletion };
+
+// One block of `dtlaunch ... a : -n 2 b`.
+struct ProgramLine {
+  std::optional<int> ranks;
+  std::optional<Inheritance> inheritance;  // -envall, -envnone, -envlist
+  Variables set;                           // -env, in order
+  std::vector<std::string> passed;         // -x NAME: whatever its value here is
+  std::string hosts;                       // -host of this program, where each has its own
+  std::string working_directory;           // -wdir, as typed
+  std::vector<std::string> command;
+};
+
+struct CommandLine {
+  Action action = Action::kRun;
+  std::string shell;            // --completion
+  std::string hostfile, hosts;  // at most one of them
+  std::optional<int> ranks;     // of all programs; where there are several, 1 each unless they say
+  std::optional<int> ranks_per_node;
+  std::optional<int> nodes;  // --nnodes
+  bool oversubscribe = false;
+  std::optional<int> deal;        // -rr, -grr
+  std::vector<int> rank_map;      // -rankmap
+  bool skip_launch_host = false;  // -skip-launch-node
+  std::vector<Dialect> compat;    // --compat
+  std::vector<Preload> preload;   // --preload
+  PinOptions pinning;  // -bind-to and the like; I_MPI_PIN* are not among its variables yet
+  std::optional<int> comm_cores;  // --comm-cores
+  std::string interface;
+  std::optional<PortRange> ports;  // --port-range
+  std::optional<AgentStart> agent_start;
+  bool accept_new_host_keys = false;
+  bool push = false;
+  std::string job_file;      // -c; empty: ./dtlaunch.toml when no program is given
+  std::string program_file;  // -configfile: holds the programs, of which there are none here then
+  std::optional<Inheritance> inheritance;  // -genvall, -genvnone, -genvlist
+  Variables set;                           // -genv, in order
+  bool dry_run = false;
+  bool detach = false;
+  OutputChoice shown;
+  std::string report;
+  std::vector<std::string> warnings;  // of variables that ask for what dtlaunch does not do
+  std::vector<std::string> notes;     // for -v: options of other launchers that mean nothing here
+  int verbosity = 0;                  // 1: -v, 2: -vv
+  std::optional<std::chrono::milliseconds> timeout;
+  std::optional<std::chrono::milliseconds> grace;
+  std::vector<ProgramLine> programs = {
+      {}};  // at least one; the first without a command: none given
+};
+
+// arguments: without argv[0]; environment: for what Hydra, Intel MPI and Open MPI read from it.
+// Throws Error(kUsage).
+CommandLine parse_command_line(const std::vector<std::string>& arguments,
+                               const Variables& environment = {});
+
+// Puts `programs`, of which there is at least one, in the place of those of `line`, which must have
+// none: what it says about programs all the same (-env, -wdir...) is for each of them.
+// Throws Error(kUsage) for -np.
+void take_programs(CommandLine& line, std::vector<ProgramLine> programs);
+
+// The programs of -configfile FILE put in the place of `line`'s own; it must have none. The text is
+// in the form of dtlaunch(1), PROGRAM FILES. Throws Error(kBadInput) with "path:line".
+void add_program_file(CommandLine& line, std::string_view text, const std::string& path);
+
+}  // namespace dtl

@@ -1,0 +1,96 @@
+#include "launcher/options/environment_options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/limits.h"
+#include "base/text.h"
+#include "launcher/options/foreign_options.h"
+#include "launcher/options/options.h"
+
+namespace dtl {
+namespace {
+
+constexpr std::string_view kMcaPrefix = "OMPI_MCA_";
+
+struct Said {
+  std::string name, value;         // of the variable
+  std::vector<std::string> words;  // as on a command line
+  bool of_site = false;
+};
+
+// "0", "off" and the like, of a variable that stands for an option without a value.
+bool says_no(const std::string& value) {
+  const std::string word = to_lower(value);
+  return word == "0" || word == "off" || word == "no" || word == "false" || word == "disable";
+}
+
+const ForeignVariable* find_variable(const std::string& name) {
+  for (const ForeignVariable& known : foreign_variables()) {
+    if (known.name == name) return &known;
+  }
+  return nullptr;
+}
+
+std::vector<Said> read_variables(const Variables& environment) {
+  std::vector<Said> all;
+  for (const ForeignVariable& known : foreign_variables()) {
+    const auto found = std::find_if(environment.begin(), environment.end(),
+                                    [&](const auto& each) { return each.first == known.name; });
+    if (found == environment.end() || found->second.empty()) continue;
+    const std::string& value = found->second;
+    const bool every_core = known.name == "I_MPI_PERHOST" && !parse_integer(value, 1, kMaxRanks);
+    if (every_core) continue;  // "allcores" and the like: as without it
+    std::string word(known.option);
+    const std::size_t at = word.find('%');
+    if (at == word.npos && says_no(value)) continue;
+    if (at != word.npos) word.replace(at, 1, value);
+    all.push_back({found->first, value, {word}, known.of_site});
+  }
+  for (const auto& [name, value] : environment) {
+    if (!name.starts_with(kMcaPrefix) || find_variable(name) != nullptr || value.empty()) continue;
+    all.push_back({name, value, {"--mca", name.substr(kMcaPrefix.size()), value}, true});
+  }
+  return all;
+}
+
+bool is_given(const OptionWords& words, std::string_view name) {
+  const bool names_hosts = name == "-hostfile" || name == "-hosts";
+  if (names_hosts) return words.has("-hosts") || words.has("-hostfile");
+  return words.has(name);
+}
+
+}  // namespace
+
+void add_environment(const Variables& environment, OptionWords& words,
+                     const std::function<void(const OptionWords&)>& check) {
+  for (const Said& said : read_variables(environment)) {
+    const std::string setting = fmt::format("{}={}", said.name, said.value);
+    try {
+      const OptionWords own =
+          read_option_words(option_table(), said.words, "dtlaunch --help", Foreign::kUnderstood);
+      for (const std::string& note : own.notes) words.notes.push_back(setting + ": " + note);
+      for (const GivenOption& given : own.options) {
+        if (is_given(words, given.option->names.back())) continue;
+        check({{given}, {}, {}});
+        words.options.push_back(given);
+        words.notes.push_back(fmt::format("{} is taken for {}", setting, canonical_form(given)));
+      }
+    } catch (const Error& error) {
+      if (said.words.size() == 3 && find_mca_parameter(said.words[1]) == nullptr) {
+        words.notes.push_back(setting + " is left out: nothing here has such a parameter");
+        continue;
+      }
+      const std::string reason = error.reason().empty() ? error.attempted() : error.reason();
+      if (!said.of_site) throw Error(Exit::kUsage, setting, reason, error.hint());
+      words.warnings.push_back(
+          Error(Exit::kUsage, setting + " is left out", reason, error.hint()).what());
+    }
+  }
+}
+
+}  // namespace dtl

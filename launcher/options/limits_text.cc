@@ -1,0 +1,61 @@
+#include "launcher/options/limits_text.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+#include "base/limits.h"
+
+namespace dtl {
+namespace {
+
+std::string wait(std::string_view name, std::chrono::milliseconds value, std::string_view meaning) {
+  return fmt::format("{:<20}{:>8} s  {}\n", name, static_cast<double>(value.count()) / 1000,
+                     meaning);
+}
+
+std::string bound(std::string_view name, std::size_t value, std::string_view meaning) {
+  return fmt::format("{:<20}{:>10}  {}\n", name, value, meaning);
+}
+
+}  // namespace
+
+std::string limits_text() {
+  return wait("resolve", kResolveDeadline, "a host name's addresses") +
+         wait("connect", kConnectDeadline, "a TCP connection; all hosts at once") +
+         wait("settle", kProbeSettle, "for other addresses of a node that has answered") +
+         wait("examine", kExamineDeadline, "an agent's answer to dtlaunch doctor") +
+         wait("ssh", kSshDeadline, "from TCP connection to running agent") +
+         wait("push-stall", kPushStall, "of --push without a byte moved") +
+         wait("push", kPushDeadline, "until all hosts have what --push brings") +
+         wait("hello", kHelloDeadline, "the agent's first message") +
+         wait("heartbeat", kHeartbeat, "between signs of life, both ways") +
+         wait("suspect", kSuspect, "of silence until a notice") +
+         wait("dead", kDead, "of silence until a node is lost") +
+         wait("lease", kLease, "until an agent without launcher ends its ranks") +
+         wait("guard-lease", kGuardLease, "until a guard without agent does so") +
+         wait("grace", kKillGrace, "from SIGTERM to SIGKILL; --grace") +
+         wait("interrupt-grace", kInterruptGrace, "the same after ^C, without --grace") +
+         wait("reap", kReapDeadline, "after SIGKILL, until a process is unkillable") +
+         wait("drain", kDrainDeadline, "for output after a rank has ended") +
+         wait("margin", kAnswerMargin, "for an answer's way back") +
+         wait("partial-line", kPartialLineDelay, "until an unfinished line is shown") +
+         wait("fold", kFoldDelay, "for other ranks to print the same line") +
+         wait("redraw", kRedraw, "between two looks of progress bars") +
+         wait("pipe-patience", kPipePatience, "that a rank waits for who reads a pipe") +
+         wait("screen-patience", kScreenPatience, "the same for a terminal") +
+         wait("pause", kPauseLease, "that ranks stay stopped without a launcher") +
+         bound("output-window", kOutputWindow, "bytes of a rank's output on their way") +
+         bound("skipped-tail", kSkippedTail, "last bytes of skipped output, shown after all") +
+         bound("output-windows", kOutputWindows, "the same of all ranks together") +
+         bound("ranks", kMaxRanks, "of one job") +
+         bound("frame", kMaxFrameBytes, "bytes of one message") +
+         bound("output", kMaxOutputBytes, "bytes of output in one message") +
+         bound("shell-noise", kMaxShellNoiseBytes, "bytes before the agent's greeting") +
+         bound("argument", kMaxArgumentBytes, "bytes of one argument") +
+         bound("environment", kMaxEnvironmentBytes, "bytes of a rank's environment") +
+         bound("hostfile", kMaxHostfileBytes, "bytes of a hostfile") +
+         bound("job-file", kMaxTomlBytes, "bytes of a job file");
+}
+
+}  // namespace dtl

@@ -1,0 +1,38 @@
+#include "launcher/options/option_values.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace dtl {
+
+AgentStart parse_agent_start(const std::string& text) {
+  const std::string word = to_lower(text);
+  if (word == "ssh") return AgentStart::kSsh;
+  if (word == "fork") return AgentStart::kFork;
+  const std::string attempt = "-launcher " + text;
+  if (word == "slurm") {
+    throw Error(Exit::kUsage, attempt, "dtlaunch starts its agents over ssh",
+                "scontrol show hostnames >hosts, and -f hosts");
+  }
+  if (word == "pbs") {
+    throw Error(Exit::kUsage, attempt, "dtlaunch starts its agents over ssh", "-f $PBS_NODEFILE");
+  }
+  throw Error(Exit::kUsage, attempt, "dtlaunch starts its agents over ssh, or all of them here",
+              "-launcher ssh, or -launcher fork");
+}
+
+PortRange parse_port_range(const std::string& text) {
+  const std::size_t middle = text.find_first_of(":-");
+  const auto port = [](const std::string& digits) { return parse_integer(digits, 1, 65535); };
+  const auto low = port(text.substr(0, middle));
+  const auto high = middle == text.npos ? low : port(text.substr(middle + 1));
+  if (!low || !high || *low >= *high) {
+    throw Error(Exit::kUsage, "--port-range " + text, "it is no range of TCP ports",
+                "--port-range 20000:20099");
+  }
+  return {static_cast<std::uint16_t>(*low), static_cast<std::uint16_t>(*high)};
+}
+
+}  // namespace dtl

@@ -1,0 +1,126 @@
+#include "launcher/options/output_choice.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/limits.h"
+#include "base/text.h"
+
+namespace dtl {
+namespace {
+
+constexpr std::string_view kDefaultLabel = "[%r] ";
+
+ColorMode color_mode(const std::string& text) {
+  if (text.empty() || text == "auto") return ColorMode::kAuto;
+  if (text == "always") return ColorMode::kAlways;
+  if (text == "never") return ColorMode::kNever;
+  throw Error(Exit::kUsage, fmt::format("--color {}", text), "the word is unknown",
+              "--color auto, always or never");
+}
+
+// Ours are auto, block and skip; Open MPI 5 has an option of the same name, "tag,timestamp,dir=D".
+OutputMode output_mode(OutputChoice& choice) {
+  OutputMode mode = OutputMode::kAuto;
+  if (choice.mode.empty()) return mode;
+  for (const std::string& word : split(choice.mode, ',')) {
+    if (word == "auto") {
+      mode = OutputMode::kAuto;
+    } else if (word == "block") {
+      mode = OutputMode::kBlock;
+    } else if (word == "skip") {
+      mode = OutputMode::kSkip;
+    } else if (word == "tag") {
+      choice.tag = true;
+    } else if (word == "timestamp") {
+      choice.time = true;
+    } else if (word.starts_with("dir=") && word.size() > 4) {
+      choice.log_directory = word.substr(4);
+    } else {
+      throw Error(Exit::kUsage, fmt::format("--output {}", choice.mode),
+                  fmt::format("the word '{}' is unknown", word),
+                  "--output auto, block or skip; of Open MPI's words tag, timestamp and dir=DIR");
+    }
+  }
+  return mode;
+}
+
+// Open MPI's directives after a name: "DIR:nocopy" keeps output there and shows none.
+void take_directives(OutputChoice& choice) {
+  constexpr std::string_view kNoCopy = ":nocopy", kNoJob = ":nojobid", kCopy = ":copy";
+  std::string& directory = choice.log_directory;
+  for (const std::string_view directive : {kNoCopy, kNoJob, kCopy}) {
+    if (!directory.ends_with(directive)) continue;
+    directory.resize(directory.size() - directive.size());
+    if (directive == kNoCopy && choice.only.empty()) choice.only = "none";
+    return;
+  }
+}
+
+// "0,3-5"
+std::set<int> rank_set(const std::string& text) {
+  std::set<int> ranks;
+  for (const std::string& part : split(text, ',')) {
+    const std::size_t dash = part.find('-');
+    const auto first = parse_integer(part.substr(0, dash), 0, kMaxRanks - 1);
+    const auto last =
+        dash == std::string::npos ? first : parse_integer(part.substr(dash + 1), 0, kMaxRanks - 1);
+    if (!first || !last || *last < *first) {
+      throw Error(Exit::kUsage, fmt::format("--only {}", text),
+                  fmt::format("'{}' is no rank and no range of ranks", part),
+                  "--only 0,3-5, or --only none");
+    }
+    for (auto rank = *first; rank <= *last; ++rank) ranks.insert(static_cast<int>(rank));
+  }
+  return ranks;
+}
+
+LineLabel label_of(const OutputChoice& choice) {
+  if (!choice.pattern.empty()) return LineLabel::parse(choice.pattern);
+  if (choice.tag || choice.time) return LineLabel::open_mpi(choice.tag, choice.time);
+  return choice.prepend_rank ? LineLabel::parse(kDefaultLabel) : LineLabel();
+}
+
+}  // namespace
+
+ConsoleOptions console_options(OutputChoice choice, const std::string& directory) {
+  ConsoleOptions options;
+  options.mode = output_mode(choice);
+  take_directives(choice);
+  options.label = label_of(choice);
+  options.color = color_mode(choice.color);
+  if (choice.fold && choice.no_fold) {
+    throw Error(Exit::kUsage, "--fold and --no-fold are both given", "", "one of the two");
+  }
+  if (choice.fold || choice.no_fold) options.fold = choice.fold;
+  options.hide_all = choice.only == "none";
+  if (!options.hide_all && !choice.only.empty()) options.only = rank_set(choice.only);
+  options.outfile = LineLabel::parse(choice.outfile);
+  options.errfile = LineLabel::parse(choice.errfile);
+  if (!choice.log_directory.empty()) {
+    options.log_directory =
+        (std::filesystem::path(directory) / choice.log_directory).lexically_normal().string();
+  }
+  return options;
+}
+
+InputChoice input_choice(const OutputChoice& choice) {
+  InputChoice input;
+  if (choice.input.empty()) return input;
+  if (choice.input == "all") {
+    input.mode = InputMode::kAll;
+  } else if (choice.input == "none") {
+    input.mode = InputMode::kNone;
+  } else if (const auto rank = parse_integer(choice.input, 0, kMaxRanks - 1)) {
+    input.rank = static_cast<int>(*rank);
+  } else {
+    throw Error(Exit::kUsage, fmt::format("--stdin {}", choice.input),
+                "it names neither a rank nor all nor none", "--stdin 0");
+  }
+  return input;
+}
+
+}  // namespace dtl

@@ -1,0 +1,93 @@
+#include "launcher/options/program_lines.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+
+namespace dtl {
+namespace {
+
+class LineReader {
+ public:
+  LineReader(std::string_view text, const std::string& path) : text_(text), path_(path) {}
+
+  std::vector<FileLine> read() {
+    while (at_ < text_.size()) read_line();
+    return std::move(lines_);
+  }
+
+ private:
+  bool left() const { return at_ < text_.size(); }
+
+  char take() {
+    const char c = text_[at_++];
+    if (c == '\n') ++number_;
+    return c;
+  }
+
+  // After a backslash: the end of the line is left out, whatever its form.
+  bool skip_line_end() {
+    if (text_.substr(at_).starts_with("\r\n")) ++at_;
+    if (!left() || text_[at_] != '\n') return false;
+    take();
+    return true;
+  }
+
+  void read_line() {
+    line_ = {number_, {}};
+    in_word_ = false;
+    while (left()) {
+      const char c = take();
+      if (c == '\n') break;
+      if (c == ' ' || c == '\t' || c == '\r') {
+        in_word_ = false;
+      } else if (c == '#' && line_.words.empty() && !in_word_) {
+        while (left() && text_[at_] != '\n') ++at_;
+      } else if (c == '\\') {
+        if (!left()) word() += c;
+        if (left() && !skip_line_end()) word() += take();
+      } else if (c == '\'' || c == '"') {
+        read_quoted(c);
+      } else {
+        word() += c;
+      }
+    }
+    if (!line_.words.empty()) lines_.push_back(std::move(line_));
+  }
+
+  void read_quoted(char quote) {
+    const int opened = number_;
+    std::string& text = word();
+    while (left()) {
+      char c = take();
+      if (c == quote) return;
+      const bool escapes = quote == '"' && c == '\\' && left();
+      if (escapes && (text_[at_] == '"' || text_[at_] == '\\')) c = take();
+      text += c;
+    }
+    throw Error(Exit::kBadInput, fmt::format("{}:{}", path_, opened),
+                fmt::format("the quote {} is not closed", quote));
+  }
+
+  std::string& word() {
+    if (!in_word_) line_.words.emplace_back();
+    in_word_ = true;
+    return line_.words.back();
+  }
+
+  std::string_view text_;
+  const std::string& path_;
+  std::size_t at_ = 0;
+  int number_ = 1;
+  bool in_word_ = false;
+  FileLine line_;
+  std::vector<FileLine> lines_;
+};
+
+}  // namespace
+
+std::vector<FileLine> read_program_lines(std::string_view text, const std::string& path) {
+  return LineReader(text, path).read();
+}
+
+}  // namespace dtl

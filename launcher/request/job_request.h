@@ -1,0 +1,42 @@
+#pragma once
+// From what the user typed to what the plan needs: the command line, the job file and the hostfile
+// read and merged. The command line wins over the job file.
+
+#include <optional>
+#include <string>
+
+#include "launcher/job/job.h"
+#include "launcher/options/command_line.h"
+#include "plan/request.h"
+
+namespace dtl {
+
+struct JobSettings {
+  Request request;
+  JobOptions job;
+  AgentStart agent_start = AgentStart::kSsh;
+  bool label = false;  // some label stands before each line
+  ConsoleOptions console;
+  InputChoice stdin_for;
+  std::string report;                // empty: none
+  std::vector<std::string> notices;  // for the user, before anything starts
+  std::vector<std::string> notes;    // the same, for -v
+};
+
+// Where dtlaunch was started, and by what.
+struct Surroundings {
+  Variables environment;
+  std::string working_directory;  // absolute
+  std::string program_directory;  // where dtlaunch itself lies
+};
+
+Surroundings current_surroundings();
+
+// Reads files. Throws Error(kUsage) and Error(kBadInput).
+JobSettings describe_job(const CommandLine& line, const Surroundings& around);
+
+// The hosts, from the first on, that a job of this size needs; all of them when some host's slots
+// are known only to itself. Pure.
+std::vector<Host> needed_hosts(const Request& request);
+
+}  // namespace dtl

@@ -1,0 +1,86 @@
+#include "launcher/request/program_hosts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/limits.h"
+#include "plan/host_token.h"
+#include "plan/hostfile.h"
+
+namespace dtl {
+namespace {
+
+void check_alone(const CommandLine& line) {
+  const bool all_have = std::none_of(line.programs.begin(), line.programs.end(),
+                                     [](const ProgramLine& each) { return each.hosts.empty(); });
+  const bool placed = line.deal || !line.rank_map.empty() || line.ranks_per_node || line.nodes ||
+                      line.skip_launch_host;
+  const bool named = !line.hosts.empty() || !line.hostfile.empty();
+  if (all_have && !placed && !named) return;
+  throw Error(Exit::kUsage, "-host of one program",
+              all_have ? "it says where each rank goes, and so does another option"
+                       : "another program has none",
+              "-host for each program and no other placement, or hosts once, with their slots");
+}
+
+// The host of each rank, as an index into `hosts`: host after host by their slots, and again.
+std::vector<std::size_t> deal(const ProgramLine& program, const std::vector<Host>& hosts,
+                              bool oversubscribe) {
+  std::size_t offered = 0;
+  bool counted = true;
+  for (const Host& host : hosts) {
+    offered += static_cast<std::size_t>(host.slots.value_or(1));
+    counted = counted && host.slots;
+  }
+  const std::size_t ranks = program.ranks ? static_cast<std::size_t>(*program.ranks)
+                                          : std::min<std::size_t>(offered, kMaxRanks);
+  if (counted && ranks > offered && !oversubscribe) {
+    throw Error(Exit::kUsage, fmt::format("-n {} -host {}", ranks, program.hosts),
+                fmt::format("there are only {} slots", offered), "--oversubscribe");
+  }
+  std::vector<std::size_t> places;
+  while (places.size() < ranks) {
+    for (std::size_t i = 0; i < hosts.size(); ++i) {
+      const auto slots = static_cast<std::size_t>(hosts[i].slots.value_or(1));
+      places.insert(places.end(), std::min(slots, ranks - places.size()), i);
+    }
+  }
+  return places;
+}
+
+}  // namespace
+
+void place_programs(const CommandLine& line, Request& request) {
+  const bool none = std::all_of(line.programs.begin(), line.programs.end(),
+                                [](const ProgramLine& each) { return each.hosts.empty(); });
+  if (none) return;
+  check_alone(line);
+  std::map<std::string, int> numbers;  // of the hosts, by canonical name
+  request.hosts.clear();
+  for (std::size_t i = 0; i < line.programs.size(); ++i) {
+    const std::vector<Host> hosts = parse_host_option(line.programs[i].hosts);
+    const std::vector<std::size_t> places = deal(line.programs[i], hosts, line.oversubscribe);
+    for (const std::size_t place : places) {
+      const auto [found, is_new] = numbers.try_emplace(canonical_name(hosts[place].name),
+                                                       static_cast<int>(request.hosts.size()));
+      if (is_new) {
+        request.hosts.push_back(hosts[place]);
+        request.hosts.back().slots.reset();  // the map says it all
+      }
+      request.rank_map.push_back(found->second);
+    }
+    request.programs[i].ranks = static_cast<int>(places.size());
+  }
+  if (request.rank_map.size() > static_cast<std::size_t>(kMaxRanks)) {
+    throw Error(Exit::kUsage, "cannot place the ranks",
+                fmt::format("{} ranks are more than {}", request.rank_map.size(), kMaxRanks));
+  }
+  request.ranks = static_cast<int>(request.rank_map.size());
+}
+
+}  // namespace dtl

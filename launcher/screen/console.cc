@@ -1,0 +1,178 @@
+#include "launcher/screen/console.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <ctime>
+#include <string_view>
+#include <utility>
+
+#include "base/error.h"
+#include "base/log.h"
+
+namespace dtl {
+namespace {
+
+bool can_move_cursor(int fd) {
+  const char* kind = std::getenv("TERM");
+  return ::isatty(fd) != 0 && kind != nullptr && std::string_view(kind) != "dumb" && *kind != '\0';
+}
+
+bool wants_color(ColorMode mode, int fd) {
+  if (mode != ColorMode::kAuto) return mode == ColorMode::kAlways;
+  const char* no_color = std::getenv("NO_COLOR");  // https://no-color.org: set and not empty
+  return can_move_cursor(fd) && (no_color == nullptr || *no_color == '\0');
+}
+
+int terminal_rows(int fd) {
+  winsize size{};
+  return ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 ? size.ws_row : 24;
+}
+
+int true_columns(int fd) {
+  winsize size{};
+  return ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+MixerOptions mixer_options(OutputWriter::Descriptors fds, const ConsoleOptions& options) {
+  MixerOptions mixer;
+  mixer.label = options.label;
+  mixer.one_screen = is_one_screen(fds.out, fds.err);
+  mixer.live[0] = can_move_cursor(fds.out);
+  mixer.live[1] = can_move_cursor(fds.err);
+  mixer.fold[0] = options.fold.value_or(::isatty(fds.out) != 0);
+  mixer.fold[1] = options.fold.value_or(::isatty(fds.err) != 0);
+  mixer.color[0] = wants_color(options.color, fds.out);
+  mixer.color[1] = wants_color(options.color, fds.err);
+  mixer.began = std::time(nullptr);
+  return mixer;
+}
+
+std::string size_text(std::uint64_t bytes) {
+  const auto size = static_cast<double>(bytes);
+  return bytes >= 1'000'000 ? fmt::format("{:.1f} MB", size / 1e6)
+                            : fmt::format("{:.1f} kB", size / 1e3);
+}
+
+}  // namespace
+
+Console::Console(OutputWriter::Descriptors descriptors, const ConsoleOptions& options,
+                 OutputWriter::Events events)
+    : options_(options),
+      terminal_(::isatty(descriptors.out) != 0),
+      screen_(can_move_cursor(descriptors.out)   ? descriptors.out
+              : can_move_cursor(descriptors.err) ? descriptors.err
+                                                 : -1),
+      columns_(terminal_columns(descriptors.err)),
+      mixer_(0, mixer_options(descriptors, options)),
+      files_{{options.outfile, Stream::kStdout, std::time(nullptr)},
+             {options.errfile, Stream::kStderr, std::time(nullptr)}},
+      writer_(descriptors, is_one_screen(descriptors.out, descriptors.err), std::move(events)) {}
+
+void Console::set_ranks(std::size_t ranks) {
+  mixer_.set_ranks(ranks);
+  tails_.resize(ranks);
+  facts_.resize(ranks);
+  for (std::size_t i = 0; i < ranks; ++i) facts_[i].rank = std::to_string(i);
+}
+
+void Console::set_rank(int rank, LabelFacts facts) {
+  facts.rank = std::to_string(rank);
+  facts_[static_cast<std::size_t>(rank)] = facts;
+  for (RankFiles& files : files_) {
+    if (const auto problem = files.open(rank, facts)) say(*problem);
+  }
+  mixer_.set_rank(rank, std::move(facts));
+}
+
+bool Console::on_screen(int rank) const {
+  return !options_.hide_all && (options_.only.empty() || options_.only.contains(rank));
+}
+
+void Console::rank_output(const Output& message, Time now) {
+  if (message.rank >= tails_.size()) return;
+  const auto rank = static_cast<int>(message.rank);
+  const bool error = message.stream == Stream::kStderr;
+  if (error) tails_[message.rank].feed(message.bytes);
+  if (RankFiles& files = files_[error ? 1 : 0]; !files.empty()) {
+    if (const auto problem = files.write(rank, message.bytes)) say(*problem);
+  } else if (on_screen(rank)) {
+    mixer_.feed(rank, message.stream, message.bytes, now);
+  }
+  std::vector<Chunk> chunks = mixer_.take();
+  Chunk last;
+  last.stream = message.stream;
+  last.credit = Credit{message.rank, static_cast<std::uint32_t>(message.bytes.size())};
+  chunks.push_back(std::move(last));
+  writer_.write(std::move(chunks));
+}
+
+void Console::rank_skipped(const Skipped& message, const std::string& host, Time now) {
+  if (message.rank >= tails_.size()) return;
+  skipped_bytes_ += message.bytes;
+  const auto rank = static_cast<int>(message.rank);
+  if (!on_screen(rank)) return;
+  const std::string where = message.file.empty()
+                                ? ": nobody read it in time; --log-dir or --output block keeps it"
+                                : fmt::format(", full text: {}:{}", host, message.file);
+  mixer_.note(rank, message.stream,
+              fmt::format("[rank {}] {} skipped here{}", rank, size_text(message.bytes), where),
+              now);
+  flush();
+}
+
+void Console::rank_ended(int rank) {
+  mixer_.rank_ended(rank);
+  flush();
+}
+
+void Console::finish() {
+  mixer_.finish();
+  flush();
+}
+
+void Console::say(std::string_view text) {
+  messages_.emplace_back(text);
+  if (said_) said_(text);
+  mixer_.say(fmt::format("{}: {}\n", program_name(), text));
+  writer_.write_always(mixer_.take());
+}
+
+void Console::print(std::string_view text) {
+  writer_.write_always({{Stream::kStdout, std::string(text), {}}});
+}
+
+void Console::show_partial_lines(Time now) {
+  const auto due = mixer_.next_partial_line();
+  if (!due || *due > now) return;
+  if (screen_ >= 0) mixer_.set_size(true_columns(screen_), terminal_rows(screen_));
+  mixer_.show_partial_lines(now);
+  flush();
+}
+
+OutputRules Console::rules(std::size_t ranks) const {
+  OutputRules rules;
+  rules.window = static_cast<std::uint32_t>(std::clamp(
+      kOutputWindows / std::max<std::size_t>(ranks, 1), kLeastOutputWindow, kOutputWindow));
+  const Time patience = terminal_ ? Time(kScreenPatience) : Time(kPipePatience);
+  rules.hold_ms = static_cast<std::uint32_t>(patience.count());
+  if (options_.mode == OutputMode::kSkip) rules.hold_ms = 0;
+  if (options_.mode == OutputMode::kBlock) rules.hold_ms = kHoldForever;
+  rules.log_directory = options_.log_directory;
+  return rules;
+}
+
+std::vector<std::string> Console::last_lines(int rank) const {
+  const auto index = static_cast<std::size_t>(rank);
+  return rank >= 0 && index < tails_.size() ? tails_[index].lines() : std::vector<std::string>{};
+}
+
+std::string unwritten_text(Stream stream, int error_number) {
+  return fmt::format("cannot write standard {}: {}; the job goes on without it",
+                     stream == Stream::kStdout ? "output" : "error", errno_text(error_number));
+}
+
+}  // namespace dtl

@@ -1,0 +1,70 @@
+#pragma once
+// Console: what the user sees of a job: the ranks' lines and dtlaunch's own, in one order, and what
+// the failure card and the report need to remember of them. One thread, except for the writer's
+// callbacks.
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "launcher/screen/console_options.h"
+#include "launcher/screen/line_mixer.h"
+#include "launcher/screen/output_writer.h"
+#include "launcher/screen/rank_files.h"
+
+namespace dtl {
+
+class Console {
+ public:
+  Console(OutputWriter::Descriptors descriptors, const ConsoleOptions& options,
+          OutputWriter::Events events);
+
+  void set_ranks(std::size_t ranks);
+  void set_rank(int rank, LabelFacts facts);
+  void rank_output(const Output& message, Time now);
+  void rank_skipped(const Skipped& message, const std::string& host, Time now);
+  void rank_ended(int rank);
+  // One line, or a card of several, from dtlaunch: "dtlaunch: ..." on standard error.
+  void say(std::string_view text);
+  void on_say(std::function<void(std::string_view)> listener) { said_ = std::move(listener); }
+  void print(std::string_view text);  // as it is, on standard output
+
+  void show_partial_lines(Time now);
+  std::optional<Time> next_partial_line() const { return mixer_.next_partial_line(); }
+  void finish();  // the job is over: whatever is unfinished is shown as it is
+
+  // What the agents are to keep to; the windows of all ranks together are bounded.
+  OutputRules rules(std::size_t ranks) const;
+  // From now on nothing waits for a slow reader, because the job is ending.
+  void stop_waiting() { writer_.set_lossy(true); }
+
+  std::vector<std::string> last_lines(int rank) const;
+  const std::vector<std::string>& messages() const { return messages_; }
+  std::size_t dropped_bytes() const { return skipped_bytes_ + writer_.dropped_bytes(); }
+  int columns() const { return columns_; }  // for cards and tables
+
+ private:
+  void flush() { writer_.write(mixer_.take()); }
+  bool on_screen(int rank) const;
+
+  ConsoleOptions options_;
+  bool terminal_;
+  int screen_;  // the terminal that progress bars are on; -1: none
+  int columns_;
+  LineMixer mixer_;
+  std::vector<LineTail> tails_;
+  std::vector<LabelFacts> facts_;
+  RankFiles files_[2];  // of standard output, error
+  std::vector<std::string> messages_;
+  std::function<void(std::string_view)> said_;  // hears what say() says; may be empty
+  std::size_t skipped_bytes_ = 0;
+  mutable OutputWriter writer_;
+};
+
+// What dtlaunch itself could not write, and why.
+std::string unwritten_text(Stream stream, int error_number);
+
+}  // namespace dtl

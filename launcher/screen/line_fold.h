@@ -1,0 +1,44 @@
+#pragma once
+// LineFold: identical lines of several ranks become one, "[0-7] text". A line waits at most
+// kFoldDelay for the same line of other ranks. A rank's own lines keep their order. Pure.
+
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "launcher/job/job.h"
+
+namespace dtl {
+
+struct FoldedLine {
+  std::vector<int> ranks;  // in the order in which they came
+  Stream stream = Stream::kStdout;
+  std::string text;  // with its line end
+};
+
+class LineFold {
+ public:
+  explicit LineFold(std::size_t ranks) : ranks_(ranks) {}
+  void set_ranks(std::size_t ranks) { ranks_ = ranks; }
+
+  // kind: lines fold only with lines of the same kind (host, program ... as the label shows them).
+  void add(int rank, const std::string& kind, Stream stream, std::string text, Time now);
+  std::vector<FoldedLine> take_due(Time now);  // waited long enough, or said by every rank
+  std::vector<FoldedLine> take_all();
+  std::optional<Time> next_due() const;
+
+ private:
+  struct Group {
+    FoldedLine line;
+    std::string kind;
+    std::vector<bool> has;  // by rank
+    Time since{0};
+  };
+  FoldedLine take_first();
+
+  std::size_t ranks_;
+  std::deque<Group> groups_;
+};
+
+}  // namespace dtl

@@ -1,0 +1,347 @@
+#include "launcher/screen/line_mixer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <iterator>
+#include <utility>
+
+#include "launcher/job/job_outcome.h"
+
+namespace dtl {
+namespace {
+
+constexpr std::size_t kMaxPendingBytes = 64 << 10;  // a longer line is shown in pieces
+constexpr std::size_t kTailLines = 20;
+constexpr std::size_t kTailLineBytes = 400;  // more does not fit on a card
+
+constexpr std::size_t kOwnLines = static_cast<std::size_t>(-1);  // source of say()
+
+// Of labels: those that are readable on black and on white.
+constexpr int kHues[] = {36, 33, 35, 32, 34, 31, 96, 95, 92, 94};
+
+MixerOptions simple_options(bool label, bool one_screen) {
+  MixerOptions options;
+  if (label) options.label = LineLabel::parse("[%r] ");
+  options.one_screen = one_screen;
+  return options;
+}
+
+std::size_t source_index(int rank, Stream stream) {
+  return static_cast<std::size_t>(rank) * 2 + (stream == Stream::kStderr ? 1 : 0);
+}
+
+Stream stream_of(std::size_t index) {
+  return index % 2 == 0 ? Stream::kStdout : Stream::kStderr;
+}
+
+// One past the end of the first line in text[from, ...), npos when it is not finished. A carriage
+// return ends a line when something other than a line feed follows.
+std::size_t line_end(std::string_view text, std::size_t from) {
+  for (std::size_t at = from;; ++at) {
+    at = text.find_first_of("\r\n", at);
+    if (at == std::string_view::npos) return at;
+    if (text[at] == '\n') return at + 1;
+    if (at + 1 == text.size()) return std::string_view::npos;
+    if (text[at + 1] != '\n') return at + 1;
+  }
+}
+
+}  // namespace
+
+LineMixer::LineMixer(std::size_t ranks, MixerOptions options) : options_(std::move(options)) {
+  set_size(options_.columns, options_.rows);
+  set_ranks(ranks);
+}
+
+LineMixer::LineMixer(std::size_t ranks, bool label, bool one_screen)
+    : LineMixer(ranks, simple_options(label, one_screen)) {}
+
+void LineMixer::set_ranks(std::size_t ranks) {
+  sources_.resize(ranks * 2);
+  facts_.resize(ranks);
+  for (std::size_t i = 0; i < ranks; ++i) facts_[i].rank = std::to_string(i);
+  for (Screen& screen : screens_) screen.fold.set_ranks(ranks);
+}
+
+void LineMixer::set_rank(int rank, LabelFacts facts) {
+  const auto index = static_cast<std::size_t>(rank);
+  if (index >= facts_.size()) return;
+  facts.rank = facts_[index].rank;
+  facts_[index] = std::move(facts);
+}
+
+void LineMixer::set_size(int columns, int rows) {
+  for (Screen& screen : screens_) screen.bars.set_size(columns, rows);
+}
+
+std::string LineMixer::label_of(const LabelFacts& facts, Stream stream) const {
+  if (options_.label.empty()) return {};
+  const auto wall = options_.began + std::chrono::floor<std::chrono::seconds>(now_).count();
+  const std::string text = options_.label.text(facts, stream, wall);
+  if (!options_.color[stream == Stream::kStdout ? 0 : 1]) return text;
+  const std::size_t end = text.find_last_not_of(' ') + 1;
+  const auto hue = static_cast<std::size_t>(std::atoi(facts.rank.c_str())) % std::size(kHues);
+  return fmt::format("\x1b[{}m{}\x1b[0m{}", kHues[hue], text.substr(0, end), text.substr(end));
+}
+
+void LineMixer::feed(int rank, Stream stream, std::string_view bytes, Time now) {
+  const std::size_t index = source_index(rank, stream);
+  if (index >= sources_.size() || bytes.empty()) return;
+  now_ = now;
+  Source& from = source(index);
+  from.pending += bytes;
+  show_lines(index, stream, now);
+  if (live(stream)) show_live(index, stream, now);
+  if (from.pending.size() > kMaxPendingBytes) {
+    show_folded(screen(stream), screen(stream).fold.take_all());
+    show(index, stream, std::exchange(from.pending, {}));
+    from.scanned = 0;
+  }
+  if (from.pending.empty() || from.live) {
+    from.since.reset();
+  } else if (!from.since) {
+    from.since = now;
+    if (!next_due_) next_due_ = now + kPartialLineDelay;
+  }
+  settle(stream, now);
+}
+
+void LineMixer::show_lines(std::size_t index, Stream stream, Time now) {
+  Source& from = source(index);
+  std::size_t begin = 0;
+  const std::string_view pending = from.pending;
+  if (options_.label.empty() && !live(stream)) {  // nothing goes between the lines: all at once
+    const std::size_t last = pending.rfind('\n');
+    if (last != std::string::npos) begin = last + 1;
+    show(index, stream, pending.substr(0, begin));
+  } else if (live(stream)) {
+    for (std::size_t end = pending.find('\n', from.scanned); end != std::string::npos;
+         end = pending.find('\n', begin)) {
+      const std::string_view line = pending.substr(begin, end + 1 - begin);
+      whole_line(index, stream, std::string(last_shown(line)) + "\n", now);
+      begin = end + 1;
+    }
+  } else {
+    std::size_t end = line_end(pending, from.scanned);
+    for (; end != std::string::npos; end = line_end(pending, begin)) {
+      whole_line(index, stream, std::string(pending.substr(begin, end - begin)), now);
+      begin = end;
+    }
+  }
+  if (begin > 0) {
+    from.pending.erase(0, begin);
+    from.since.reset();
+  }
+  from.scanned = from.pending.size();
+  if (from.pending.ends_with('\r')) --from.scanned;  // what follows decides
+}
+
+// An unfinished line with carriage returns is a progress bar; only its last state counts.
+void LineMixer::show_live(std::size_t index, Stream stream, Time now) {
+  Source& from = source(index);
+  Screen& on = screen(stream);
+  const bool rewrites = from.pending.find('\r') != std::string::npos;
+  if (!from.live && !rewrites) return;
+  if (on.owner == index) {  // its beginning was taken for a prompt
+    put(stream, "\r\x1b[K");
+    on.owner.reset();
+  }
+  from.live = true;
+  from.labelled = false;
+  on.bars_on = stream;
+  const std::string_view text = last_shown(from.pending);
+  const bool ends = from.pending.ends_with('\r');
+  if (!text.empty()) {
+    on.bars.update(index, label_of(facts_[index / 2], stream) + std::string(text));
+    if (!on.redraw) on.redraw = std::max(now, on.drawn + kRedraw);
+  }
+  from.pending = std::string(text) + (ends ? "\r" : "");
+  from.scanned = 0;
+}
+
+void LineMixer::whole_line(std::size_t index, Stream stream, std::string text, Time now) {
+  Source& from = source(index);
+  Screen& on = screen(stream);
+  if (std::exchange(from.live, false)) {
+    hide_bars(on, stream);
+    on.bars.remove(index);
+  }
+  const bool begins = !from.labelled && text.ends_with('\n');
+  if (!options_.fold[stream == Stream::kStdout ? 0 : 1] || options_.label.empty() || !begins) {
+    show_folded(on, on.fold.take_all());
+    show(index, stream, text);
+    return;
+  }
+  LabelFacts kind = facts_[index / 2];
+  kind.rank.clear();
+  on.fold.add(static_cast<int>(index / 2), options_.label.text(kind, stream, 0), stream,
+              std::move(text), now);
+  show_folded(on, on.fold.take_due(now));
+}
+
+void LineMixer::show_folded(Screen&, std::vector<FoldedLine> lines) {
+  for (FoldedLine& line : lines) {
+    const std::size_t index = source_index(line.ranks.front(), line.stream);
+    if (line.ranks.size() == 1) {
+      show(index, line.stream, line.text);
+      continue;
+    }
+    std::sort(line.ranks.begin(), line.ranks.end());
+    make_way(kOwnLines, line.stream);
+    LabelFacts facts = facts_[index / 2];
+    facts.rank = fold_ranks(line.ranks);
+    put(line.stream, label_of(facts, line.stream) + line.text);
+  }
+}
+
+void LineMixer::show(std::size_t index, Stream stream, std::string_view text) {
+  if (text.empty()) return;
+  make_way(index, stream);
+  Source& from = source(index);
+  if (!from.labelled && text != "\r") put(stream, label_of(facts_[index / 2], stream));
+  put(stream, text);
+  const bool finished = text.back() == '\n';
+  from.labelled = !finished && text.back() != '\r';
+  if (finished) {
+    screen(stream).owner.reset();
+  } else {
+    screen(stream).owner = index;
+  }
+}
+
+// Ends the unfinished line of another source, if the cursor is on one.
+void LineMixer::make_way(std::size_t index, Stream stream) {
+  Screen& on = screen(stream);
+  hide_bars(on, stream);
+  if (!on.owner || *on.owner == index) return;
+  const bool same_rank = index != kOwnLines && *on.owner / 2 == index / 2;
+  if (same_rank && options_.label.empty()) return;
+  put(stream, "\n");
+  source(*on.owner).labelled = false;
+  on.owner.reset();
+}
+
+void LineMixer::hide_bars(Screen& on, Stream stream) {
+  if (!on.bars.drawn()) return;
+  put(stream, on.bars.erase());
+  if (!on.redraw) on.redraw = on.drawn + kRedraw / 2;
+}
+
+void LineMixer::draw_bars(Screen& on, Stream stream, Time now) {
+  on.redraw.reset();
+  if (on.bars.drawn()) put(stream, on.bars.erase());
+  if (on.bars.empty()) return;
+  make_way(kOwnLines, stream);
+  put(stream, on.bars.draw());
+  on.drawn = now;
+}
+
+void LineMixer::settle(Stream stream, Time now) {
+  Screen& on = screen(stream);
+  if (on.redraw && *on.redraw <= now) draw_bars(on, on.bars_on, now);
+}
+
+void LineMixer::put(Stream stream, std::string_view text) {
+  if (text.empty()) return;
+  if (chunks_.empty() || chunks_.back().stream != stream) chunks_.push_back({stream, {}, {}});
+  chunks_.back().bytes += text;
+}
+
+void LineMixer::note(int rank, Stream stream, std::string_view line, Time now) {
+  const std::size_t index = source_index(rank, stream);
+  if (index >= sources_.size()) return;
+  now_ = now;
+  show_folded(screen(stream), screen(stream).fold.take_all());
+  Source& from = source(index);
+  show(index, stream, std::exchange(from.pending, {}));
+  from.scanned = 0;
+  from.since.reset();
+  make_way(kOwnLines, stream);
+  put(stream, std::string(line) + "\n");
+}
+
+void LineMixer::rank_ended(int rank) {
+  for (const Stream stream : {Stream::kStdout, Stream::kStderr}) {
+    const std::size_t index = source_index(rank, stream);
+    if (index >= sources_.size()) continue;
+    Source& from = source(index);
+    std::string rest = std::exchange(from.pending, {});
+    from.scanned = 0;
+    from.since.reset();
+    if (from.live) {
+      whole_line(index, stream, std::string(last_shown(rest)) + "\n", now_);
+    } else if (!rest.empty()) {
+      show_folded(screen(stream), screen(stream).fold.take_all());
+      show(index, stream, rest);
+    }
+  }
+}
+
+void LineMixer::finish() {
+  for (std::size_t rank = 0; rank < facts_.size(); ++rank) rank_ended(static_cast<int>(rank));
+  for (Screen& on : screens_) show_folded(on, on.fold.take_all());
+}
+
+void LineMixer::show_partial_lines(Time now) {
+  now_ = now;
+  next_due_.reset();
+  for (Screen& on : screens_) show_folded(on, on.fold.take_due(now));
+  for (std::size_t index = 0; index < sources_.size(); ++index) {
+    Source& from = source(index);
+    if (!from.since) continue;
+    const Time due = *from.since + kPartialLineDelay;
+    if (due > now) {
+      next_due_ = next_due_ ? std::min(*next_due_, due) : due;
+      continue;
+    }
+    show_folded(screen(stream_of(index)), screen(stream_of(index)).fold.take_all());
+    show(index, stream_of(index), std::exchange(from.pending, {}));
+    from.scanned = 0;
+    from.since.reset();
+  }
+  for (const Stream stream : {Stream::kStdout, Stream::kStderr}) settle(stream, now);
+}
+
+std::optional<Time> LineMixer::next_partial_line() const {
+  std::optional<Time> next = next_due_;
+  const auto consider = [&](std::optional<Time> due) {
+    if (due && (!next || *due < *next)) next = due;
+  };
+  for (const Screen& on : screens_) {
+    consider(on.redraw);
+    consider(on.fold.next_due());
+  }
+  return next;
+}
+
+void LineMixer::say(std::string_view lines) {
+  for (Screen& on : screens_) show_folded(on, on.fold.take_all());
+  make_way(kOwnLines, Stream::kStderr);
+  put(Stream::kStderr, lines);
+}
+
+std::vector<Chunk> LineMixer::take() {
+  return std::exchange(chunks_, {});
+}
+
+void LineTail::feed(std::string_view bytes) {
+  for (const char c : bytes) {
+    if (c != '\n' && c != '\r') {
+      if (current_.size() < kTailLineBytes) current_ += c;
+      continue;
+    }
+    if (!current_.empty()) lines_.push_back(std::exchange(current_, {}));
+    if (lines_.size() > kTailLines) lines_.pop_front();
+  }
+}
+
+std::vector<std::string> LineTail::lines() const {
+  std::vector<std::string> all(lines_.begin(), lines_.end());
+  if (!current_.empty()) all.push_back(current_);
+  if (all.size() > kTailLines) all.erase(all.begin());
+  return all;
+}
+
+}  // namespace dtl

@@ -1,0 +1,124 @@
+#pragma once
+// LineMixer: turns the ranks' bytes into whole lines, so that lines of two ranks never share one
+// on the screen. One rank alone passes through byte for byte. Pure.
+//
+// A line that is not finished (a prompt) is shown kPartialLineDelay after its first byte; when
+// another rank writes before it is finished, a line end is put between them. With a label, it
+// stands at the start of every line and, away from terminals, after every lone carriage return. On
+// a terminal lines with carriage returns (progress bars) are kept apart: see live_lines.h.
+
+#include <cstddef>
+#include <ctime>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "launcher/job/job.h"
+#include "launcher/screen/line_fold.h"
+#include "launcher/screen/line_label.h"
+#include "launcher/screen/live_lines.h"
+#include "wire/messages.h"
+
+namespace dtl {
+
+// Some of the ranks' output on its way to a descriptor, and whose window it comes from.
+struct Chunk {
+  Stream stream = Stream::kStdout;
+  std::string bytes;
+  std::optional<Credit> credit = {};  // to be given back once this has been written
+};
+
+struct MixerOptions {
+  LineLabel label;
+  bool one_screen = false;         // standard output and error are the same terminal
+  bool live[2] = {false, false};   // keep progress bars apart on standard output, error
+  bool fold[2] = {false, false};   // identical lines of several ranks; only with a label
+  bool color[2] = {false, false};  // of labels on standard output, error
+  std::time_t began = 0;           // the wall clock at time 0
+  int columns = 80, rows = 24;
+};
+
+class LineMixer {
+ public:
+  LineMixer(std::size_t ranks, MixerOptions options);
+  // The simple case: "[rank] " or nothing in front, no terminal.
+  LineMixer(std::size_t ranks, bool label, bool one_screen);
+  void set_ranks(std::size_t ranks);
+  void set_rank(int rank, LabelFacts facts);  // for labels that say more than the rank
+  void set_size(int columns, int rows);       // of the terminal, which may change
+
+  void feed(int rank, Stream stream, std::string_view bytes, Time now);
+  // A line of dtlaunch's own in the place of output that is missing.
+  void note(int rank, Stream stream, std::string_view line, Time now);
+  void rank_ended(int rank);  // shows what is left of its last lines
+  void finish();              // the same for all
+  // What waited long enough: unfinished lines, folded lines, progress bars.
+  void show_partial_lines(Time now);
+  // When show_partial_lines may have something to do; perhaps too early, never too late.
+  std::optional<Time> next_partial_line() const;
+  // Whole lines of dtlaunch itself, for standard error.
+  void say(std::string_view lines);
+
+  std::vector<Chunk> take();
+
+ private:
+  struct Source {
+    std::string pending;
+    std::size_t scanned = 0;  // pending[0, scanned) has no end of line
+    std::optional<Time> since;
+    bool labelled = false;  // the label of the current line is on the screen
+    bool live = false;      // it is a progress bar
+  };
+  struct Screen {
+    std::optional<std::size_t> owner;  // the source whose unfinished line the cursor is on
+    LiveLines bars;
+    Stream bars_on = Stream::kStderr;  // where they are drawn
+    std::optional<Time> redraw;        // when the bars are to be drawn
+    Time drawn{-1h};
+    LineFold fold{0};
+  };
+
+  Source& source(std::size_t index) { return sources_[index]; }
+  std::size_t screen_index(Stream stream) const {
+    return one_screen() || stream == Stream::kStdout ? 0 : 1;
+  }
+  Screen& screen(Stream stream) { return screens_[screen_index(stream)]; }
+  bool one_screen() const { return options_.one_screen; }
+  bool live(Stream stream) const {
+    return options_.live[stream == Stream::kStdout ? 0 : 1] && sources_.size() > 2;
+  }
+  std::string label_of(const LabelFacts& facts, Stream stream) const;
+  void show_lines(std::size_t index, Stream stream, Time now);
+  void show_live(std::size_t index, Stream stream, Time now);
+  void whole_line(std::size_t index, Stream stream, std::string text, Time now);
+  void show(std::size_t index, Stream stream, std::string_view text);
+  void show_folded(Screen& on, std::vector<FoldedLine> lines);
+  void make_way(std::size_t index, Stream stream);
+  void hide_bars(Screen& on, Stream stream);
+  void draw_bars(Screen& on, Stream stream, Time now);
+  void settle(Stream stream, Time now);
+  void put(Stream stream, std::string_view text);
+
+  MixerOptions options_;
+  std::deque<Source> sources_;  // rank * 2 + (stderr ? 1 : 0)
+  std::vector<LabelFacts> facts_;
+  Screen screens_[2];
+  std::vector<Chunk> chunks_;
+  std::optional<Time> next_due_;  // of an unfinished line
+  Time now_{0};
+};
+
+// The last lines of a rank's standard error, for the failure card.
+class LineTail {
+ public:
+  void feed(std::string_view bytes);
+  std::vector<std::string> lines() const;  // at most 20, oldest first, without line ends
+
+ private:
+  std::deque<std::string> lines_;
+  std::string current_;
+};
+
+}  // namespace dtl

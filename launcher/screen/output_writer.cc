@@ -1,0 +1,192 @@
+#include "launcher/screen/output_writer.h"
+
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "base/text.h"
+
+namespace dtl {
+namespace {
+
+constexpr std::size_t kBatchBytes = 64 << 10;
+constexpr auto kBetweenFailures = std::chrono::minutes(1);
+
+// Returns errno, with the rest of the bytes left in place.
+int write_out(int fd, std::string_view& bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(fd, bytes.data(), bytes.size());
+    if (n >= 0) {
+      bytes.remove_prefix(static_cast<std::size_t>(n));
+    } else if (errno == EAGAIN) {  // somebody else made the descriptor non-blocking
+      pollfd ready{fd, POLLOUT, 0};
+      ::poll(&ready, 1, -1);
+    } else if (errno != EINTR) {
+      return errno;
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+class OutputWriter::Writer {
+ public:
+  Writer(Descriptors descriptors, Events events)
+      : descriptors_(descriptors), events_(std::move(events)) {}
+
+  ~Writer() {
+    {
+      const std::lock_guard lock(mutex_);
+      ending_ = true;
+    }
+    changed_.notify_all();
+  }  // ~jthread joins
+
+  void push(Chunk chunk) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (closed_[chunk.stream == Stream::kStderr]) chunk.bytes.clear();  // its credit still counts
+      waiting_ += chunk.bytes.size();
+      queue_.push_back(std::move(chunk));
+    }
+    changed_.notify_all();
+    if (!thread_.joinable()) thread_ = std::jthread([this] { run(); });
+  }
+
+  bool full() {
+    const std::lock_guard lock(mutex_);
+    return waiting_ > kMaxUnwrittenBytes;
+  }
+
+  std::size_t lost_bytes() {
+    const std::lock_guard lock(mutex_);
+    return lost_;
+  }
+
+ private:
+  void run() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      changed_.wait(lock, [&] { return ending_ || !queue_.empty(); });
+      if (queue_.empty()) return;
+      Chunk chunk = next_batch();
+      const bool error_stream = chunk.stream == Stream::kStderr;
+      const bool open = !closed_[error_stream];
+      std::string_view rest = chunk.bytes;
+      lock.unlock();
+      int problem = 0;
+      if (open) problem = write_out(error_stream ? descriptors_.err : descriptors_.out, rest);
+      lock.lock();
+      waiting_ -= chunk.bytes.size();
+      if (problem != 0) lost_ += rest.size();
+      report(lock, error_stream, problem);
+    }
+  }
+
+  // What waits for one descriptor, as one write; its credits go to credits_.
+  Chunk next_batch() {
+    Chunk batch;
+    batch.stream = queue_.front().stream;
+    while (!queue_.empty() && batch.bytes.size() < kBatchBytes) {
+      Chunk& next = queue_.front();
+      if (next.stream != batch.stream && !next.bytes.empty()) break;
+      batch.bytes += next.bytes;
+      if (next.credit) credits_.push_back(*next.credit);
+      queue_.pop_front();
+    }
+    return batch;
+  }
+
+  // A reader that has gone stays away; a disk that is full may have room again.
+  void report(std::unique_lock<std::mutex>& lock, bool error_stream, int problem) {
+    const bool newly_closed = problem == EPIPE && !std::exchange(closed_[error_stream], true);
+    lock.unlock();
+    if (newly_closed && !error_stream && events_.closed) events_.closed();
+    if (problem != 0 && problem != EPIPE) tell_failure(error_stream, problem);
+    if (!credits_.empty() && events_.written) events_.written(credits_);
+    credits_.clear();
+    lock.lock();
+  }
+
+  void tell_failure(bool error_stream, int problem) {
+    auto& told = told_[error_stream];
+    const auto now = std::chrono::steady_clock::now();
+    if (!events_.failed || (told && now < *told + kBetweenFailures)) return;
+    told = now;
+    events_.failed(error_stream ? Stream::kStderr : Stream::kStdout, problem);
+  }
+
+  Descriptors descriptors_;
+  Events events_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Chunk> queue_;
+  std::size_t waiting_ = 0;      // bytes in queue_ and in the write under way
+  std::vector<Credit> credits_;  // of the write under way; the thread's own
+  std::size_t lost_ = 0;         // bytes that could not be written
+  std::optional<std::chrono::steady_clock::time_point> told_[2];  // the thread's own
+  bool ending_ = false;
+  bool closed_[2] = {false, false};
+  std::jthread thread_;  // last: it uses what is above
+};
+
+OutputWriter::OutputWriter(Descriptors descriptors, bool one_screen, Events events) {
+  Events of_errors = events;
+  of_errors.closed = {};
+  first_ = std::make_unique<Writer>(descriptors, std::move(events));
+  if (!one_screen) second_ = std::make_unique<Writer>(descriptors, std::move(of_errors));
+}
+
+OutputWriter::~OutputWriter() = default;
+
+std::size_t OutputWriter::dropped_bytes() const {
+  return dropped_bytes_ + first_->lost_bytes() + (second_ ? second_->lost_bytes() : 0);
+}
+
+OutputWriter::Writer& OutputWriter::writer(Stream stream) {
+  return stream == Stream::kStdout || !second_ ? *first_ : *second_;
+}
+
+void OutputWriter::write(std::vector<Chunk> chunks) {
+  for (Chunk& chunk : chunks) {
+    Writer& to = writer(chunk.stream);
+    if (lossy_ && to.full()) {
+      dropped_bytes_ += chunk.bytes.size();
+      chunk.bytes.clear();
+    }
+    if (!chunk.bytes.empty() || chunk.credit) to.push(std::move(chunk));
+  }
+}
+
+void OutputWriter::write_always(std::vector<Chunk> chunks) {
+  for (Chunk& chunk : chunks) writer(chunk.stream).push(std::move(chunk));
+}
+
+bool is_one_screen(int out, int err) {
+  if (::isatty(out) == 0 || ::isatty(err) == 0) return false;
+  struct stat a {
+  }, b{};
+  return ::fstat(out, &a) == 0 && ::fstat(err, &b) == 0 && a.st_rdev == b.st_rdev;
+}
+
+int terminal_columns(int fd) {
+  winsize size{};
+  int columns = 0;
+  if (::ioctl(fd, TIOCGWINSZ, &size) == 0) columns = size.ws_col;
+  if (const char* text = std::getenv("COLUMNS"); columns == 0 && text != nullptr) {
+    columns = static_cast<int>(parse_integer(text, 0, 10000).value_or(0));
+  }
+  return std::max(columns, 80);
+}
+
+}  // namespace dtl

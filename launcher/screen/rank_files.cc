@@ -1,0 +1,50 @@
+#include "launcher/screen/rank_files.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/error.h"
+
+namespace dtl {
+namespace {
+
+int write_whole(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(fd, bytes.data(), bytes.size());
+    if (n < 0 && errno != EINTR) return errno;
+    if (n > 0) bytes.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::optional<std::string> RankFiles::open(int rank, const LabelFacts& facts) {
+  if (empty()) return std::nullopt;
+  const std::string& path = paths_[rank] = pattern_.text(facts, stream_, began_);
+  File& file = files_[path];
+  if (file.fd.valid() || file.told) return std::nullopt;
+  // O_NONBLOCK: a pipe with a name and no reader is refused instead of waited for.
+  file.fd = Fd(
+      ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666));
+  return file.fd.valid() ? std::nullopt : complain(path, file, errno);
+}
+
+std::optional<std::string> RankFiles::write(int rank, std::string_view bytes) {
+  const auto named = paths_.find(rank);
+  if (named == paths_.end()) return std::nullopt;
+  File& file = files_[named->second];
+  const int problem = file.fd.valid() ? write_whole(file.fd.get(), bytes) : 0;
+  return problem == 0 ? std::nullopt : complain(named->second, file, problem);
+}
+
+std::optional<std::string> RankFiles::complain(const std::string& path, File& file, int problem) {
+  if (std::exchange(file.told, true)) return std::nullopt;
+  return fmt::format("cannot write '{}': {}; the job goes on without it", path,
+                     errno_text(problem));
+}
+
+}  // namespace dtl

@@ -1,0 +1,44 @@
+#pragma once
+// RankFiles: what ranks write goes to files of the launcher's own machine instead of the screen,
+// with -outfile-pattern and -errfile-pattern. Files are emptied when the rank starts, also that of
+// a rank that never writes. One thread.
+
+#include <ctime>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/fd.h"
+#include "launcher/screen/line_label.h"
+
+namespace dtl {
+
+class RankFiles {
+ public:
+  RankFiles() = default;  // none: everything goes to the screen
+  // began: the time that %t stands for.
+  RankFiles(LineLabel pattern, Stream stream, std::time_t began)
+      : pattern_(std::move(pattern)), stream_(stream), began_(began) {}
+
+  bool empty() const { return pattern_.empty(); }
+  // Two ranks whose names are the same share a file. These return what went wrong, the first time.
+  std::optional<std::string> open(int rank, const LabelFacts& facts);
+  std::optional<std::string> write(int rank, std::string_view bytes);
+
+ private:
+  struct File {
+    Fd fd;
+    bool told = false;
+  };
+  static std::optional<std::string> complain(const std::string& path, File& file, int problem);
+
+  LineLabel pattern_;
+  Stream stream_ = Stream::kStdout;
+  std::time_t began_ = 0;
+  std::map<int, std::string> paths_;  // by rank
+  std::map<std::string, File> files_;
+};
+
+}  // namespace dtl

@@ -1,0 +1,39 @@
+#pragma once
+// JobWatch: writes down what dtlaunch ps, logs and kill need to know of a job while it runs: the
+// launcher's record, and for a detached job its output. Belongs to the session's thread.
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "base/job_record.h"
+#include "launcher/session/kept_log.h"
+#include "launcher/session/session.h"
+#include "plan/request.h"
+
+namespace dtl {
+
+// What is known before the job starts.
+JobRecord first_record(const std::string& job_id, const Request& request, bool labelled);
+
+class JobWatch {
+ public:
+  // With kept_folder the output and the record are kept there. Throws Error(kCannotWrite) then.
+  JobWatch(JobRecord record, const std::optional<std::string>& kept_folder);
+
+  // on_started and on_said hear of it, too; both may be empty.
+  SessionHooks hooks(std::function<void()> on_started,
+                     std::function<void(std::string_view)> on_said);
+  void ended(int exit_status);
+
+ private:
+  void write();
+  void keep(LogEntry::Kind kind, int rank, std::string_view bytes);
+
+  JobRecord record_;
+  OwnRecord file_;
+  std::string kept_record_;  // path; empty: not kept
+  std::optional<KeptLog> log_;
+};
+
+}  // namespace dtl

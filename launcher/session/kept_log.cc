@@ -1,0 +1,112 @@
+#include "launcher/session/kept_log.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <utility>
+
+#include "base/error.h"
+#include "base/job_record.h"
+#include "base/limits.h"
+#include "base/text.h"
+
+namespace dtl {
+namespace {
+
+constexpr std::size_t kMaxHeaderBytes = 40;
+constexpr std::size_t kMaxEntryBytes = 16 << 20;  // a failure card is far smaller
+
+[[noreturn]] void no_log(std::string_view header) {
+  throw Error(Exit::kBadInput, "cannot read the kept output",
+              fmt::format("'{}' is no header of an entry", header.substr(0, kMaxHeaderBytes)));
+}
+
+// The numbers of a header: "o3 120" -> 3 and 120, "s 40" -> 0 and 40.
+LogEntry parse_header(std::string_view header, std::size_t& size) {
+  const std::size_t blank = header.find(' ');
+  if (header.empty() || blank == std::string_view::npos) no_log(header);
+  const std::string_view rank_text = header.substr(1, blank - 1);
+  const auto rank = rank_text.empty() ? 0 : parse_integer(rank_text, 0, kMaxRanks);
+  const auto number = parse_integer(header.substr(blank + 1), 0, kMaxEntryBytes);
+  if (!rank || !number) no_log(header);
+  LogEntry entry;
+  entry.rank = static_cast<int>(*rank);
+  size = static_cast<std::size_t>(*number);
+  if (header[0] == 'o') {
+    entry.kind = LogEntry::Kind::kStdout;
+  } else if (header[0] == 'e') {
+    entry.kind = LogEntry::Kind::kStderr;
+  } else if (header[0] == 'x') {
+    entry.kind = LogEntry::Kind::kEnded;
+    entry.status = static_cast<int>(*number);
+    size = 0;
+  } else if (header[0] != 's') {
+    no_log(header);
+  }
+  return entry;
+}
+
+}  // namespace
+
+std::string to_text(const LogEntry& entry) {
+  switch (entry.kind) {
+    case LogEntry::Kind::kStdout:
+      return fmt::format("o{} {}\n{}", entry.rank, entry.bytes.size(), entry.bytes);
+    case LogEntry::Kind::kStderr:
+      return fmt::format("e{} {}\n{}", entry.rank, entry.bytes.size(), entry.bytes);
+    case LogEntry::Kind::kSaid:
+      return fmt::format("s {}\n{}", entry.bytes.size(), entry.bytes);
+    case LogEntry::Kind::kEnded:
+      return fmt::format("x {}\n", entry.status);
+  }
+  return {};
+}
+
+std::optional<LogEntry> LogReader::next() {
+  const std::string_view left = std::string_view(waiting_).substr(at_);
+  const std::size_t line = left.find('\n');
+  if (line == std::string_view::npos) {
+    if (left.size() > kMaxHeaderBytes) no_log(left);
+    waiting_.erase(0, std::exchange(at_, 0));
+    return std::nullopt;
+  }
+  std::size_t size = 0;
+  LogEntry entry = parse_header(left.substr(0, line), size);
+  if (left.size() - line - 1 < size) {
+    waiting_.erase(0, std::exchange(at_, 0));
+    return std::nullopt;
+  }
+  entry.bytes = left.substr(line + 1, size);
+  at_ += line + 1 + size;
+  return entry;
+}
+
+KeptLog::KeptLog(std::string folder, std::int64_t max_bytes)
+    : path_(std::move(folder) + "/" + kKeptLog), max_bytes_(max_bytes) {
+  open();
+  if (!file_.valid()) throw system_error("cannot keep output in " + path_, Exit::kCannotWrite);
+}
+
+void KeptLog::open() {
+  file_ = Fd(::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600));
+  size_ = file_.valid() ? ::lseek(file_.get(), 0, SEEK_END) : 0;
+}
+
+void KeptLog::add(const LogEntry& entry) {
+  const std::string text = to_text(entry);
+  if (size_ > 0 && size_ + static_cast<std::int64_t>(text.size()) > max_bytes_) {
+    ::rename(path_.c_str(), (path_ + ".1").c_str());
+    open();
+  }
+  const ssize_t written = ::write(file_.get(), text.data(), text.size());
+  if (written == static_cast<ssize_t>(text.size())) {
+    size_ += written;
+    return;
+  }
+  lost_bytes_ += entry.bytes.size();
+  if (written > 0 && ::ftruncate(file_.get(), size_) != 0) file_.reset();  // no half entries
+}
+
+}  // namespace dtl

@@ -1,0 +1,242 @@
+#include "launcher/session/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ctime>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/text.h"
+#include "launcher/session/error_file.h"
+#include "plan/command_text.h"
+#include "wire/messages.h"
+
+namespace dtl {
+namespace {
+
+// In order, as a reader expects it.
+using OrderedJson = nlohmann::ordered_json;
+
+double seconds(Time time) {
+  return static_cast<double>(time.count()) / 1000;
+}
+
+std::string utc_text(std::time_t time) {
+  std::tm parts{};
+  ::gmtime_r(&time, &parts);
+  char text[32];
+  return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts)};
+}
+
+const char* phase_name(RankPhase phase) {
+  switch (phase) {
+    case RankPhase::kWaiting:
+      return "not-started";
+    case RankPhase::kStarted:
+      return "unknown";
+    case RankPhase::kExited:
+      return "exited";
+    case RankPhase::kSpawnFailed:
+      return "spawn-failed";
+    case RankPhase::kLost:
+      return "lost";
+  }
+  return "?";
+}
+
+OrderedJson environment_json(const std::vector<std::string>& environment) {
+  OrderedJson variables = OrderedJson::object();
+  for (const std::string& entry : environment) {
+    const std::size_t equals = entry.find('=');
+    const std::string name = entry.substr(0, equals);
+    const bool secret = looks_secret(name);
+    variables[name] = secret || equals == std::string::npos ? "***" : entry.substr(equals + 1);
+  }
+  return variables;
+}
+
+OrderedJson rank_json(const RankPlan& planned, const NodePlan& node, const RankState& state) {
+  OrderedJson rank;
+  rank["rank"] = planned.rank;
+  rank["host"] = node.host_name;
+  rank["local_rank"] = planned.local_rank;
+  rank["cpus"] = planned.cpus.to_list();
+  rank["threads"] = planned.threads;
+  rank["end"] = phase_name(state.phase);
+  if (!planned.numa.empty()) rank["numa"] = planned.numa;
+  if (!planned.comm.empty()) rank["comm_cpus"] = CpuSet(planned.comm).to_list();
+  if (state.pid != 0) {
+    rank["pid"] = state.pid;
+    rank["started_s"] = seconds(state.started);
+  }
+  if (state.phase == RankPhase::kExited || state.phase == RankPhase::kSpawnFailed) {
+    rank["status"] = state.signal != 0 ? 128 + state.signal : state.code;
+    if (state.signal != 0) rank["signal"] = signal_name(state.signal);
+    rank["max_rss_kib"] = state.max_rss_kib;
+    rank["ended_s"] = seconds(state.ended);
+    rank["ended_by_dtlaunch"] = state.after_stop;
+    rank["consequence"] = state.consequence;
+    rank["oom_kills"] = state.evidence.oom_kills;
+  }
+  return rank;
+}
+
+// What runs where `a : b` gave more than one program: each with its ranks, "0-3".
+OrderedJson programs_json(const JobPlan& plan) {
+  std::map<int, std::pair<const RankPlan*, std::vector<int>>> programs;
+  for (const NodePlan& node : plan.nodes) {
+    for (const RankPlan& rank : node.ranks) {
+      auto& [first, ranks] = programs[rank.program];
+      if (first == nullptr) first = &rank;
+      ranks.push_back(rank.rank);
+    }
+  }
+  OrderedJson json = OrderedJson::array();
+  for (auto& [index, program] : programs) {
+    auto& [first, ranks] = program;
+    std::sort(ranks.begin(), ranks.end());
+    json.push_back({{"command", masked_arguments(first->arguments, first->environment)},
+                    {"working_directory", first->working_directory},
+                    {"ranks", fold_ranks(ranks)}});
+  }
+  return json;
+}
+
+OrderedJson plan_json(const JobPlan& plan) {
+  OrderedJson json;
+  json["job_id"] = plan.job_id;
+  json["world_size"] = plan.world_size;
+  json["master_address"] = plan.master_address;
+  json["master_port"] = plan.master_port;
+  json["nodes"] = OrderedJson::array();
+  for (const NodePlan& node : plan.nodes) {
+    json["nodes"].push_back({{"host", node.host_name},
+                             {"address", node.address},
+                             {"interface", node.interface},
+                             {"ranks", node.ranks.size()}});
+  }
+  json["programs"] = programs_json(plan);
+  json["warnings"] = plan.warnings;
+  if (plan.nodes.empty() || plan.nodes.front().ranks.empty()) return json;
+  const RankPlan& first = plan.nodes.front().ranks.front();
+  json["environment_of_rank_0"] = environment_json(first.environment);
+  return json;
+}
+
+// Every host, also one that has not come up; times since dtlaunch was started.
+OrderedJson hosts_json(const SessionResult& result) {
+  OrderedJson hosts = OrderedJson::array();
+  for (std::size_t i = 0; i < result.hosts.size(); ++i) {
+    const NodeState& state = result.job.nodes[i];
+    OrderedJson host;
+    host["host"] = result.hosts[i].name;
+    if (state.up) host["up_s"] = seconds(*state.up);
+    if (state.finished) host["finished_s"] = seconds(*state.finished);
+    hosts.push_back(host);
+  }
+  return hosts;
+}
+
+OrderedJson outcome_json(const SessionResult& result) {
+  const Outcome& outcome = *result.job.outcome;
+  OrderedJson json;
+  json["exit_status"] = outcome.exit_status;
+  json["cause"] = cause_name(outcome.cause);
+  json["by"] = outcome.rank >= 0 ? "rank" : outcome.node >= 0 ? "node" : "dtlaunch";
+  if (outcome.rank >= 0) json["rank"] = outcome.rank;
+  if (outcome.node >= 0) json["host"] = card_facts(result).host;
+  if (outcome.signal != 0) json["signal"] = signal_name(outcome.signal);
+  if (!outcome.text.empty()) json["text"] = outcome.text;
+  if (!result.last_lines.empty()) json["last_lines"] = result.last_lines;
+  return json;
+}
+
+OrderedJson versions_json(const SessionResult& result) {
+  OrderedJson json;
+  json["dtlaunch"] = DTL_VERSION;
+  json["protocol"] = kProtocol;
+  for (std::size_t i = 0; i < result.hosts.size(); ++i) {
+    if (result.facts[i]) json["dtagent"][result.hosts[i].name] = result.facts[i]->agent_version;
+  }
+  return json;
+}
+
+const RankPlan* planned_rank(const SessionResult& result, int wanted) {
+  if (!result.plan) return nullptr;
+  for (const NodePlan& node : result.plan->nodes) {
+    for (const RankPlan& rank : node.ranks) {
+      if (rank.rank == wanted) return &rank;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+CardFacts card_facts(const SessionResult& result) {
+  const Outcome& outcome = *result.job.outcome;
+  CardFacts facts;
+  facts.seconds = seconds(result.ended);
+  for (const PhaseTime& phase : result.phases) {
+    if (phase.state == JobState::kStopping) facts.seconds = seconds(phase.began);
+  }
+  if (outcome.node >= 0) facts.host = result.hosts[static_cast<std::size_t>(outcome.node)].name;
+  if (const RankPlan* rank = planned_rank(result, std::max(outcome.rank, 0))) {
+    facts.working_directory = rank->working_directory;
+    facts.program = rank->arguments.front();
+  }
+  facts.last_lines = result.last_lines;
+  for (std::size_t i = 0; i < result.job.ranks.size(); ++i) {
+    const RankState& rank = result.job.ranks[i];
+    const int number = static_cast<int>(i);
+    if (number == outcome.rank) {
+      facts.pid = rank.pid;
+      facts.itself_disconnected = rank.consequence;
+      facts.oom_kills = rank.evidence.oom_kills;
+      facts.memory_limit = rank.evidence.memory_limit;
+      facts.peak_bytes = rank.max_rss_kib << 10;
+      facts.traceback = traceback_of(rank.evidence.error_file);
+    } else if (rank.consequence) {
+      facts.disconnected.push_back(number);
+    } else if (rank.phase == RankPhase::kLost) {
+      facts.lost.push_back(number);
+    } else if (rank.phase == RankPhase::kExited && rank.after_stop) {
+      (rank.signal != 0 || rank.code == 0 ? facts.stopped : facts.failed_too).push_back(number);
+    }
+  }
+  return facts;
+}
+
+std::string report_json(const SessionResult& result) {
+  OrderedJson report;
+  report["began"] = utc_text(result.began);
+  report["outcome"] = outcome_json(result);
+  report["versions"] = versions_json(result);
+  OrderedJson& times = report["seconds"];
+  for (std::size_t i = 0; i < result.phases.size(); ++i) {
+    const Time end = i + 1 < result.phases.size() ? result.phases[i + 1].began : result.ended;
+    const PhaseTime& phase = result.phases[i];
+    if (phase.state != JobState::kDone) times[state_name(phase.state)] = seconds(end - phase.began);
+  }
+  times["total"] = seconds(result.ended);
+  report["hosts"] = hosts_json(result);
+  report["network"] = result.network;
+  report["ranks"] = OrderedJson::array();
+  if (result.plan) {
+    for (const NodePlan& node : result.plan->nodes) {
+      for (const RankPlan& rank : node.ranks) {
+        const RankState& state = result.job.ranks[static_cast<std::size_t>(rank.rank)];
+        report["ranks"].push_back(rank_json(rank, node, state));
+      }
+    }
+    report["plan"] = plan_json(*result.plan);
+  }
+  report["messages"] = result.messages;
+  report["dropped_output_bytes"] = result.dropped_bytes;
+  // What programs and users write need not be UTF-8.
+  return report.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
+}
+
+}  // namespace dtl

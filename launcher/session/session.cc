@@ -1,0 +1,297 @@
+#include "launcher/session/session.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+#include "base/job_record.h"
+#include "base/log.h"
+#include "launcher/session/session_shell.h"
+
+namespace dtl {
+namespace {
+
+// All bad hosts are named within 10 s of the start of dtlaunch, the slowest included.
+constexpr Time kStartDeadline = 9500ms;
+
+std::vector<Host> hosts_of(const Request& request) {
+  if (!request.hosts.empty()) return request.hosts;
+  Host local;
+  local.name = "localhost";
+  return {local};
+}
+
+bool is_ignored(int signal) {
+  struct sigaction action {};
+  return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+int count_lines(const std::string& text) {
+  return static_cast<int>(std::count(text.begin(), text.end(), '\n')) +
+         (!text.empty() && text.back() != '\n' ? 1 : 0);
+}
+
+}  // namespace
+
+SessionResult run_session(const Request& request, const SessionOptions& options) {
+  const auto unwritten = std::make_shared<Unwritten>();
+  const std::time_t began = std::time(nullptr);
+  SessionResult result;
+  {
+    SessionShell shell(request, options, unwritten);
+    result = shell.run();
+  }
+  result.began = began;
+  // The last of the output is written after everything else, when the console is no more.
+  if (unwritten->error_number != 0) {
+    log_error(unwritten_text(unwritten->stream, unwritten->error_number));
+  }
+  return result;
+}
+
+SessionShell::SessionShell(const Request& request, const SessionOptions& options,
+                           std::shared_ptr<Unwritten> unwritten)
+    : request_(request),
+      options_(options),
+      unwritten_(std::move(unwritten)),
+      began_(std::chrono::steady_clock::now()),
+      interfaces_(request.interface),
+      tasks_(context_),
+      timer_(context_),
+      signals_(context_),
+      console_({options.output, options.errors}, options.console,
+               {[this] { asio::post(context_, [this] { feed(job::OutputClosed{}); }); },
+                [this](std::vector<Credit> credits) {
+                  asio::post(context_,
+                             [this, credits = std::move(credits)] { give_credit(credits); });
+                },
+                [this](Stream stream, int problem) { output_failed(stream, problem); }}),
+      input_(context_, options.input, [this](Stdin message) { send_input(message); }) {
+  console_.on_say(options.hooks.said);
+  for (Host& host : hosts_of(request)) nodes_.emplace_back().host = std::move(host);
+  job_ = make_job(nodes_.size(), options.job);
+  phases_.push_back({JobState::kStarting, Time{0}});
+}
+
+SessionResult SessionShell::run() {
+  std::exception_ptr fault;
+  tasks_.on_failure([&](std::exception_ptr failure) {
+    fault = std::move(failure);
+    context_.stop();
+  });
+  tasks_.spawn(watch_signals());
+  tasks_.spawn(watch_time());
+  for (int index = 0; index < static_cast<int>(nodes_.size()); ++index) {
+    tasks_.spawn(serve(index));
+  }
+  context_.run();
+  if (fault) std::rethrow_exception(fault);
+  signals_.clear();  // from here on ^C ends dtlaunch, even while a stopped pager holds its output
+  SessionResult known = result();
+  tell_the_end(known);
+  return known;
+}
+
+Time SessionShell::now() const {
+  return std::chrono::duration_cast<Time>(std::chrono::steady_clock::now() - began_);
+}
+
+// ---- events
+
+// Effects may cause events; those wait until the effects before them have been performed.
+void SessionShell::feed(job::Event event) {
+  events_.push_back(std::move(event));
+  if (std::exchange(stepping_, true)) return;
+  while (!events_.empty()) {
+    const job::Event next = std::move(events_.front());
+    events_.pop_front();
+    const JobState before = job_.state;
+    std::vector<job::Effect> effects = step(job_, next, now());
+    if (job_.state != before) state_changed(before);
+    for (job::Effect& effect : effects) perform(effect);
+  }
+  stepping_ = false;
+  rearm();
+  end_if_done();
+}
+
+void SessionShell::state_changed(JobState before) {
+  phases_.push_back({job_.state, now()});
+  if (options_.hooks.state) options_.hooks.state(job_.state);
+  log_debug(fmt::format("{:.3f} s: {}", static_cast<double>(now().count()) / 1000,
+                        state_name(job_.state)));
+  if (before == JobState::kStarting) tell_start_errors();
+  if (job_.state == JobState::kPreflight && log_level() >= LogLevel::kVerbose) {
+    console_.say(fmt::format("{} agent{} up after {:.2f} s", nodes_.size(),
+                             nodes_.size() == 1 ? "" : "s",
+                             static_cast<double>(now().count()) / 1000));
+  }
+  if (job_.state >= JobState::kStopping) {
+    console_.stop_waiting();
+    input_.stop();
+  }
+}
+
+void SessionShell::hear(int index, Message message) {
+  if (const auto* output = std::get_if<Output>(&message)) {
+    const bool its_own = output->rank < job_.ranks.size() && job_.ranks[output->rank].node == index;
+    if (its_own) {
+      console_.rank_output(*output, now());
+      if (options_.hooks.output) options_.hooks.output(*output);
+    }
+  } else if (const auto* skipped = std::get_if<Skipped>(&message)) {
+    const bool its_own =
+        skipped->rank < job_.ranks.size() && job_.ranks[skipped->rank].node == index;
+    if (its_own) console_.rank_skipped(*skipped, host_name(index), now());
+  } else if (const auto* noted = std::get_if<Notice>(&message)) {
+    say_about(index, noted->text);
+  } else if (const auto* started = std::get_if<Started>(&message)) {
+    introduce(*started, index);
+    if (++started_ == places_.size() && options_.hooks.started) options_.hooks.started();
+  } else if (const auto* taken = std::get_if<StdinTaken>(&message)) {
+    input_taken(*taken);
+  } else if (const auto* exited = std::get_if<Exited>(&message)) {
+    console_.rank_ended(static_cast<int>(exited->rank));
+  }
+  bool consequence = false;
+  if (const auto* exited = std::get_if<Exited>(&message)) {
+    consequence = looks_like_consequence(console_.last_lines(static_cast<int>(exited->rank)));
+  }
+  const bool ended = std::holds_alternative<Exited>(message);
+  feed(job::FromAgent{index, std::move(message), consequence});
+  if (ended) count_input();
+}
+
+void SessionShell::rearm() {
+  Time next = next_wakeup(job_);
+  if (const auto partial = console_.next_partial_line()) next = std::min(next, *partial);
+  const auto when = began_ + next;
+  if (when < timer_.expiry()) timer_.cancel();
+}
+
+// When the job is done, agents that said Finished get a moment to exit, so that nothing of the
+// job is left when dtlaunch ends.
+void SessionShell::end_if_done() {
+  if (job_.state != JobState::kDone) return;
+  const auto leaving = [&](const Node& each) { return each.talking; };
+  const bool late = now() >= phases_.back().began + kDrainDeadline;
+  if (late || std::none_of(nodes_.begin(), nodes_.end(), leaving)) context_.stop();
+}
+
+// ---- tasks
+
+awaitable<void> SessionShell::serve(int index) {
+  AgentLink link;
+  std::optional<Error> failure;
+  try {
+    link = co_await bring_up(index);
+  } catch (const Error& error) {
+    failure = error.attempted().starts_with(host_name(index))
+                  ? error
+                  : error.with_context(host_name(index));
+  }
+  if (failure) {
+    node(index).start_error = failure;
+    feed(job::AgentFailed{index, failure->status()});
+    co_return;
+  }
+  if (const int lines = count_lines(link.noise); lines > 0 && log_level() >= LogLevel::kVerbose) {
+    say_about(index, fmt::format("{} line{} of shell start-up noise ignored", lines,
+                                 lines == 1 ? "" : "s"));
+  }
+  node(index).connection = link.connection;
+  node(index).facts = link.facts;
+  node(index).talking = true;
+  feed(job::AgentReady{index});
+  const NodePhase phase = job_.nodes[static_cast<std::size_t>(index)].phase;
+  if (phase == NodePhase::kGone) link.connection->close();
+  const job::AgentLost lost = co_await converse(index, link);
+  link.connection->close();
+  node(index).talking = false;
+  feed(lost);
+}
+
+awaitable<AgentLink> SessionShell::bring_up(int index) {
+  auto stream = co_await options_.start_agent(context_, node(index).host);
+  Welcome welcome;
+  welcome.launcher_version = DTL_VERSION;
+  welcome.job_id = options_.job_id;
+  welcome.host_name = host_name(index);
+  welcome.launcher_host = own_host_name();
+  const auto deadline =
+      std::max(began_ + kStartDeadline, std::chrono::steady_clock::now() + Time(kHeartbeat));
+  co_return co_await greet_agent(context_, tasks_, std::move(stream), std::move(welcome), deadline);
+}
+
+// Until the stream ends, and then why.
+awaitable<job::AgentLost> SessionShell::converse(int index, AgentLink& link) {
+  job::AgentLost lost;
+  lost.node = index;
+  try {
+    for (;;) {
+      std::optional<Message> message = co_await link.connection->receive();
+      if (!message) break;
+      hear(index, std::move(*message));
+    }
+    const bool broken = link.stream->ending() == "connection lost";
+    lost.cause = broken ? Cause::kNodeLost : Cause::kAgentFailed;
+    lost.exit_status = static_cast<int>(broken ? Exit::kUnreachable : Exit::kOs);
+    lost.text = describe_ending(*link.stream);
+  } catch (const Error& error) {
+    lost.cause = error.status() == Exit::kUnreachable ? Cause::kNodeLost : Cause::kAgentFailed;
+    lost.exit_status = static_cast<int>(error.status());
+    lost.text = error.reason().empty() ? error.attempted() : error.reason();
+  }
+  co_return lost;
+}
+
+awaitable<void> SessionShell::watch_time() {
+  for (;;) {
+    Time next = next_wakeup(job_);
+    if (job_.state == JobState::kDone) next = phases_.back().began + kDrainDeadline;
+    if (const auto partial = console_.next_partial_line()) next = std::min(next, *partial);
+    timer_.expires_at(began_ + next);
+    boost::system::error_code woken;
+    co_await timer_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+    console_.show_partial_lines(now());
+    feed(job::Tick{});
+  }
+}
+
+awaitable<void> SessionShell::watch_signals() {
+  for (const int signal : {SIGINT, SIGTERM, SIGUSR1, SIGUSR2}) signals_.add(signal);
+  // Under nohup the job outlives the terminal; without job control nobody would wake us up again.
+  for (const int signal : {SIGHUP, SIGTSTP}) {
+    if (!is_ignored(signal)) signals_.add(signal);
+  }
+  for (;;) {
+    const int signal = co_await signals_.async_wait(asio::use_awaitable);
+    feed(job::Signalled{signal});
+  }
+}
+
+// ^Z: the ranks have been told to stop. Stops this process once that is on its way; after SIGCONT
+// the job goes on.
+awaitable<void> SessionShell::stop_self() {
+  constexpr auto kLook = 5ms;
+  const auto sent = [](const Node& each) {
+    return !each.connection || each.connection->queued_bytes() == 0;
+  };
+  asio::steady_timer look(context_);
+  const auto until = std::chrono::steady_clock::now() + Time(kHeartbeat);
+  while (!std::all_of(nodes_.begin(), nodes_.end(), sent) &&
+         std::chrono::steady_clock::now() < until) {
+    look.expires_after(kLook);
+    co_await look.async_wait(asio::use_awaitable);
+  }
+  ::raise(SIGSTOP);
+  feed(job::Continued{});
+}
+
+awaitable<void> SessionShell::forward_input() {
+  co_await input_.run();
+}
+
+}  // namespace dtl

@@ -1,0 +1,72 @@
+#pragma once
+// Session: the shell around the job's state machine (job.h). It starts the agents, turns what they
+// and the user do into events, performs the effects, and mixes the ranks' output. One io_context,
+// one thread. Everything that can go wrong in the world ends in an Outcome; an exception out of
+// run() is a fault of dtlaunch itself.
+
+#include <ctime>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "launcher/agents/agent_start.h"
+#include "launcher/job/job.h"
+#include "launcher/screen/console_options.h"
+#include "plan/job_plan.h"
+#include "plan/request.h"
+#include "plan/topology.h"
+
+namespace dtl {
+
+using AgentStarter =
+    std::function<awaitable<std::unique_ptr<AgentStream>>(asio::io_context&, Host)>;
+
+// What a job's record and kept output hear of it. Called on the session's thread; each may be
+// empty.
+struct SessionHooks {
+  std::function<void(JobState)> state;         // it has changed
+  std::function<void(std::size_t)> placed;     // how many ranks there are
+  std::function<void()> started;               // every rank runs
+  std::function<void(const Output&)> output;   // of a rank
+  std::function<void(std::string_view)> said;  // by dtlaunch, without its name in front
+};
+
+struct SessionOptions {
+  AgentStarter start_agent;
+  std::string job_id;  // 16 hex digits
+  JobOptions job;
+  ConsoleOptions console;
+  InputChoice stdin_for;
+  bool dry_run = false;                   // print the plan and end
+  int input = 0, output = 1, errors = 2;  // descriptors
+  SessionHooks hooks;
+};
+
+struct PhaseTime {
+  JobState state = JobState::kStarting;
+  Time began{0};
+};
+
+// Everything that is known when the job is over.
+struct SessionResult {
+  Job job;
+  std::vector<Host> hosts;
+  std::vector<std::optional<NodeFacts>> facts;  // of each host
+  std::optional<JobPlan> plan;
+  std::vector<PhaseTime> phases;
+  std::time_t began = 0;  // by the wall clock
+  Time ended{0};
+  std::vector<std::string> last_lines;  // of the first failing rank's standard error
+  std::vector<std::string> network;     // why the network was chosen, a reason a line
+  std::vector<std::string> messages;    // what dtlaunch said
+  std::size_t dropped_bytes = 0;        // of output that nobody read in time
+};
+
+// With no hosts in the request the job runs on this machine, without ssh.
+SessionResult run_session(const Request& request, const SessionOptions& options);
+
+}  // namespace dtl

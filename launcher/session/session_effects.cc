@@ -1,0 +1,271 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "base/log.h"
+#include "base/random.h"
+#include "launcher/network/network.h"
+#include "launcher/session/report.h"
+#include "launcher/session/session_shell.h"
+#include "plan/pinning.h"
+#include "plan/preload.h"
+#include "plan/same_machine.h"
+
+namespace dtl {
+namespace {
+
+constexpr std::size_t kSecretBytes = 32;
+
+RankSpec to_spec(const RankPlan& rank) {
+  RankSpec spec;
+  spec.rank = static_cast<std::uint32_t>(rank.rank);
+  spec.local_rank = static_cast<std::uint32_t>(rank.local_rank);
+  spec.arguments = rank.arguments;
+  spec.environment = rank.environment;
+  spec.working_directory = rank.working_directory;
+  for (const int cpu : rank.cpus.to_vector()) spec.cpus.push_back(static_cast<std::uint32_t>(cpu));
+  spec.memory_policy = rank.memory;
+  for (const int node : rank.memory_nodes) {
+    spec.memory_nodes.push_back(static_cast<std::uint32_t>(node));
+  }
+  return spec;
+}
+
+// Nothing when there is nothing to ask.
+std::optional<Examine> to_message(const LibraryQuestion& question) {
+  if (question.empty()) return std::nullopt;
+  Examine message;
+  message.parameters.push_back({"what", "libraries"});
+  for (const auto& each : question.folders) message.parameters.push_back({"folder", each});
+  for (const auto& each : question.files) message.parameters.push_back({"file", each});
+  for (const auto& each : question.libraries) message.parameters.push_back({"library", each});
+  return message;
+}
+
+// The facts come in the order of the question, files and libraries alike.
+LibraryPlaces to_places(const Examined& answer, const Examine& question) {
+  LibraryPlaces places;
+  std::size_t next = 0;
+  for (const Fact& asked : question.parameters) {
+    if (asked.name != "file" && asked.name != "library") continue;
+    if (next < answer.facts.size()) places[asked.value] = answer.facts[next++].value;
+  }
+  return places;
+}
+
+}  // namespace
+
+void SessionShell::perform(job::Effect& effect) {
+  const auto act = [&](auto& what) {
+    using T = std::decay_t<decltype(what)>;
+    if constexpr (std::is_same_v<T, job::Send>) {
+      if (node(what.node).connection) node(what.node).connection->send(what.message);
+    } else if constexpr (std::is_same_v<T, job::PlaceRanks>) {
+      place_ranks_now();
+    } else if constexpr (std::is_same_v<T, job::Probe>) {
+      probe(what.round);
+    } else if constexpr (std::is_same_v<T, job::JudgeNetwork>) {
+      judge_network();
+    } else if constexpr (std::is_same_v<T, job::MakePlan>) {
+      make_plan();
+    } else if constexpr (std::is_same_v<T, job::StartRanks>) {
+      start_ranks();
+    } else if constexpr (std::is_same_v<T, job::CloseNode>) {
+      close_node(what.node);
+    } else if constexpr (std::is_same_v<T, job::StopSelf>) {
+      tasks_.spawn(stop_self());
+    } else if constexpr (std::is_same_v<T, job::Notice>) {
+      if (what.node >= 0) {
+        say_about(what.node, what.text);
+      } else {
+        console_.say(what.text);
+      }
+    }
+  };
+  std::visit(act, effect);
+}
+
+void SessionShell::say_about(int index, const std::string& text) {
+  console_.say(fmt::format("{}: {}", host_name(index), text));
+}
+
+void SessionShell::close_node(int index) {
+  if (node(index).connection) node(index).connection->close();
+}
+
+// Every host that did not come up, in the order in which the user named them.
+void SessionShell::tell_start_errors() {
+  for (const Node& each : nodes_) {
+    if (each.start_error) console_.say(each.start_error->what());
+  }
+}
+
+void SessionShell::refuse(const Error& error) {
+  console_.say(error.what());
+  feed(job::Refused{Cause::kCannotStart, static_cast<int>(error.status())});
+}
+
+void SessionShell::place_ranks_now() {
+  try {
+    std::vector<int> cores;
+    std::vector<NodeFacts> facts;
+    for (const Node& each : nodes_) {
+      cores.push_back(budget_cores(each.facts->topology));
+      facts.push_back(*each.facts);
+    }
+    const std::vector<int> first = nodes_of_hosts(facts);
+    for (const std::string& line : describe_aliases(request_.hosts, first)) console_.say(line);
+    places_ = place_ranks(request_, cores, first);
+  } catch (const Error& error) {
+    refuse(error);
+    return;
+  }
+  job::Placed placed;
+  std::map<int, std::size_t> position;
+  for (const RankPlace& place : places_) {
+    const auto [found, is_new] = position.try_emplace(place.host, placed.nodes.size());
+    if (is_new) {
+      placed.nodes.push_back(place.host);
+      placed.ranks.emplace_back();
+    }
+    placed.ranks[found->second].push_back(place.rank);
+  }
+  placed.question = to_message(libraries_to_find(request_));
+  console_.set_ranks(places_.size());
+  if (options_.hooks.placed) options_.hooks.placed(places_.size());
+  feed(std::move(placed));
+}
+
+std::vector<ProbedNode> SessionShell::probed_nodes() {
+  std::vector<ProbedNode> probed;
+  for (const int index : job_.used) {
+    const NodeState& state = job_.nodes[static_cast<std::size_t>(index)];
+    ProbedNode each;
+    each.name = host_name(index);
+    each.nics = node(index).facts->nics;
+    each.own = InterfaceFilter(node(index).host.interface);
+    each.reached_at = node(index).facts->reached_at;
+    if (state.listening) each.listening = *state.listening;
+    if (state.reached) each.attempts = state.reached->attempts;
+    probed.push_back(std::move(each));
+  }
+  return probed;
+}
+
+void SessionShell::probe(int round) {
+  try {
+    const std::vector<Reach> probes = plan_probes(probed_nodes(), interfaces_, round);
+    for (std::size_t k = 0; k < probes.size(); ++k) {
+      const auto& connection = node(job_.used[k]).connection;
+      if (connection) connection->send(probes[k]);
+    }
+  } catch (const Error& error) {
+    refuse(error);
+  }
+}
+
+void SessionShell::judge_network() {
+  network_ = choose_network(probed_nodes(), interfaces_);
+  feed(job::Judged{!network_ && may_prove_more(probed_nodes(), interfaces_)});
+}
+
+// What the probes proved.
+Network SessionShell::proved_network() {
+  if (job_.used.size() == 1) network_ = choose_network(probed_nodes(), interfaces_);
+  if (!network_) throw no_network(probed_nodes(), interfaces_);
+  if (log_level() >= LogLevel::kVerbose) {
+    for (const std::string& reason : network_->reasons) console_.say(reason);
+  }
+  return network_->network;
+}
+
+void SessionShell::make_plan() {
+  try {
+    std::vector<NodeFacts> facts;
+    for (const Node& each : nodes_) facts.push_back(*each.facts);
+    plan_ = make_job_plan(request_, facts, places_, proved_network(), options_.job_id);
+    if (const auto question = to_message(libraries_to_find(request_))) {
+      std::map<int, LibraryPlaces> places;
+      for (const int index : job_.used) {
+        const auto& answer = job_.nodes[static_cast<std::size_t>(index)].examined;
+        if (answer) places[index] = to_places(*answer, *question);
+      }
+      add_preloads(*plan_, request_, places);
+    }
+  } catch (const Error& error) {
+    refuse(error);
+    return;
+  }
+  if (options_.dry_run) {
+    console_.print(to_table(*plan_, terminal_columns(options_.output)));
+    feed(job::Refused{Cause::kDryRun, 0});
+    return;
+  }
+  for (const std::string& warning : plan_->warnings) console_.say(warning);
+  if (log_level() >= LogLevel::kVerbose) {
+    console_.say(fmt::format("{} rank{} on {} node{}, MASTER_ADDR {} port {}", plan_->world_size,
+                             plan_->world_size == 1 ? "" : "s", plan_->nodes.size(),
+                             plan_->nodes.size() == 1 ? "" : "s", plan_->master_address,
+                             plan_->master_port));
+    for (const std::string& note : plan_->notes) console_.say(note);
+  }
+  feed(job::Planned{});
+}
+
+void SessionShell::start_ranks() {
+  const std::string secret = random_bytes(kSecretBytes, "draw the job's secret");
+  try {
+    for (const NodePlan& planned : plan_->nodes) {
+      Start start;
+      start.secret = secret;
+      for (const RankPlan& rank : planned.ranks) {
+        start.ranks.push_back(to_spec(rank));
+        start.ranks.back().wants_stdin = gets_input(rank.rank);
+      }
+      node(planned.host).connection->send(console_.rules(places_.size()));
+      for (const Start& part : split_start(start)) node(planned.host).connection->send(part);
+    }
+  } catch (const Error& error) {  // an argument or an environment that is too long
+    refuse(error);
+    return;
+  }
+  if (options_.stdin_for.mode == InputMode::kNone) return;
+  if (options_.stdin_for.mode == InputMode::kOne && options_.stdin_for.rank >= plan_->world_size) {
+    refuse(Error(Exit::kUsage, fmt::format("--stdin {}", options_.stdin_for.rank),
+                 fmt::format("the job has {} ranks", plan_->world_size), "--stdin 0"));
+    return;
+  }
+  input_taken_.resize(places_.size());
+  tasks_.spawn(forward_input());
+}
+
+SessionResult SessionShell::result() {
+  SessionResult result;
+  result.ended = now();
+  for (const Node& each : nodes_) {
+    result.hosts.push_back(each.host);
+    result.facts.push_back(each.facts);
+  }
+  if (job_.outcome) result.last_lines = console_.last_lines(job_.outcome->rank);
+  if (network_) result.network = network_->reasons;
+  result.messages = console_.messages();
+  result.dropped_bytes = console_.dropped_bytes();
+  result.phases = phases_;
+  result.plan = std::move(plan_);
+  result.job = std::move(job_);
+  return result;
+}
+
+void SessionShell::tell_the_end(const SessionResult& known) {
+  console_.finish();
+  if (known.dropped_bytes > 0) {
+    console_.say(fmt::format("{:.1f} MB of output were not shown: nobody read them in time",
+                             static_cast<double>(known.dropped_bytes) / 1e6));
+  }
+  const std::string card = failure_card(*known.job.outcome, card_facts(known), console_.columns());
+  if (!card.empty()) console_.say(card);
+}
+
+}  // namespace dtl

@@ -1,0 +1,116 @@
+#pragma once
+// SessionShell: the one object behind run_session(). Internal to session*.cc: session.cc has the
+// tasks that wait, session_effects.cc what the state machine's effects do.
+
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "launcher/agents/agent_link.h"
+#include "launcher/network/network.h"
+#include "launcher/screen/console.h"
+#include "launcher/screen/standard_input.h"
+#include "launcher/session/session.h"
+#include "plan/placement.h"
+#include "wire/asio.h"
+#include "wire/task_group.h"
+
+namespace dtl {
+
+// Output that could not be written, until the user has been told; set by writers' threads.
+struct Unwritten {
+  std::atomic<Stream> stream = Stream::kStdout;
+  std::atomic<int> error_number = 0;  // 0: none, or told
+};
+
+class SessionShell {
+ public:
+  SessionShell(const Request& request, const SessionOptions& options,
+               std::shared_ptr<Unwritten> unwritten);
+  SessionResult run();
+
+ private:
+  struct Node {
+    Host host;
+    std::shared_ptr<Connection> connection;  // shared with the task that writes its queue
+    std::optional<NodeFacts> facts;
+    std::optional<Error> start_error;
+    bool talking = false;  // its task is reading messages
+  };
+
+  // Tasks
+  awaitable<void> serve(int node);
+  awaitable<AgentLink> bring_up(int node);
+  awaitable<job::AgentLost> converse(int node, AgentLink& link);
+  awaitable<void> stop_self();
+  awaitable<void> watch_time();
+  awaitable<void> watch_signals();
+  awaitable<void> forward_input();
+
+  // Events
+  void feed(job::Event event);
+  void hear(int node, Message message);
+  void state_changed(JobState before);
+  void rearm();
+  void end_if_done();
+
+  void output_failed(Stream stream, int problem);
+  void give_credit(const std::vector<Credit>& credits);
+  void introduce(const Started& started, int node);
+  void input_taken(const StdinTaken& taken);
+  void send_input(const Stdin& input);
+  void count_input();
+  bool gets_input(int rank) const;
+  bool reads_input(std::size_t rank) const;  // it gets it, and has not ended
+
+  // Effects
+  void perform(job::Effect& effect);
+  void place_ranks_now();
+  void make_plan();
+  void start_ranks();
+  void close_node(int node);
+  void tell_start_errors();
+  std::vector<ProbedNode> probed_nodes();
+  void probe(int round);
+  void judge_network();
+  Network proved_network();
+  void refuse(const Error& error);
+
+  Node& node(int index) { return nodes_[static_cast<std::size_t>(index)]; }
+  const std::string& host_name(int index) { return node(index).host.name; }
+  Time now() const;
+  void say_about(int index, const std::string& text);
+  SessionResult result();
+  void tell_the_end(const SessionResult& known);
+
+  const Request& request_;
+  const SessionOptions& options_;
+  const std::shared_ptr<Unwritten> unwritten_;
+  std::chrono::steady_clock::time_point began_;
+  Job job_;
+  std::deque<job::Event> events_;  // waiting for the machine; see feed()
+  bool stepping_ = false;
+  std::vector<RankPlace> places_;
+  std::size_t started_ = 0;  // ranks
+  const InterfaceFilter interfaces_;
+  std::optional<NetworkChoice> network_;
+  std::optional<JobPlan> plan_;
+  std::vector<PhaseTime> phases_;
+  Time ended_{0};
+
+  asio::io_context context_;  // before everything that uses it
+  std::vector<Node> nodes_;
+  TaskGroup tasks_;
+  asio::steady_timer timer_;
+  asio::signal_set signals_;
+  std::vector<std::uint32_t> shown_;      // of each rank's output, and not yet credited
+  std::vector<std::size_t> input_taken_;  // of each rank that gets standard input
+  std::size_t input_counted_ = 0;         // taken by all of them
+  Console console_;
+  StandardInput input_;
+};
+
+}  // namespace dtl

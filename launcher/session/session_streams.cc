@@ -1,0 +1,89 @@
+// The ranks' standard streams, on the launcher's side: credit for what has been shown, and who gets
+// standard input.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "launcher/session/session_shell.h"
+
+namespace dtl {
+
+// Given back in quarters of the window, so that small lines do not cost a message each.
+void SessionShell::give_credit(const std::vector<Credit>& credits) {
+  const std::uint32_t enough = console_.rules(job_.ranks.size()).window / 4;
+  shown_.resize(job_.ranks.size());
+  for (const Credit& credit : credits) {
+    if (credit.rank >= shown_.size()) continue;
+    std::uint32_t& shown = shown_[credit.rank];
+    shown += credit.bytes;
+    const auto& connection = node(job_.ranks[credit.rank].node).connection;
+    if (shown < enough || !connection) continue;
+    connection->send(Credit{credit.rank, shown});
+    shown = 0;
+  }
+}
+
+// On a writer's thread.
+void SessionShell::output_failed(Stream stream, int problem) {
+  unwritten_->stream = stream;
+  unwritten_->error_number = problem;
+  asio::post(context_, [this, stream, problem] {
+    unwritten_->error_number = 0;
+    console_.say(unwritten_text(stream, problem));
+  });
+}
+
+// What labels may say of a rank.
+void SessionShell::introduce(const Started& started, int index) {
+  if (started.rank >= job_.ranks.size() || job_.ranks[started.rank].node != index || !plan_) return;
+  LabelFacts facts;
+  facts.pid = started.pid;
+  facts.host = host_name(index);
+  for (const NodePlan& planned : plan_->nodes) {
+    for (const RankPlan& rank : planned.ranks) {
+      if (rank.rank == static_cast<int>(started.rank)) facts.program = rank.program;
+    }
+  }
+  console_.set_rank(static_cast<int>(started.rank), std::move(facts));
+}
+
+// A rank that has ended gets no more: nothing would hold back what goes there.
+void SessionShell::send_input(const Stdin& input) {
+  for (std::size_t rank = 0; rank < input_taken_.size(); ++rank) {
+    if (!reads_input(rank)) continue;
+    const auto& connection = node(job_.ranks[rank].node).connection;
+    if (!connection) continue;
+    Stdin part = input;
+    part.rank = static_cast<std::uint32_t>(rank);
+    connection->send(part);
+  }
+}
+
+// The slowest of the ranks that read decides.
+void SessionShell::input_taken(const StdinTaken& taken) {
+  if (taken.rank >= input_taken_.size()) return;
+  input_taken_[taken.rank] += taken.bytes;
+  count_input();
+}
+
+void SessionShell::count_input() {
+  std::optional<std::size_t> least;
+  for (std::size_t rank = 0; rank < input_taken_.size(); ++rank) {
+    if (reads_input(rank)) least = std::min(least.value_or(input_taken_[rank]), input_taken_[rank]);
+  }
+  if (!least || *least <= input_counted_) return;
+  input_.taken(*least - input_counted_);
+  input_counted_ = *least;
+}
+
+bool SessionShell::gets_input(int rank) const {
+  return options_.stdin_for.mode == InputMode::kAll ||
+         (options_.stdin_for.mode == InputMode::kOne && rank == options_.stdin_for.rank);
+}
+
+bool SessionShell::reads_input(std::size_t rank) const {
+  return gets_input(static_cast<int>(rank)) && job_.ranks[rank].phase <= RankPhase::kStarted;
+}
+
+}  // namespace dtl

@@ -1,0 +1,123 @@
+#include "launcher/ssh/blocking_calls.h"
+
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+namespace dtl {
+namespace {
+
+constexpr std::size_t kMaxWorkers = 16;  // names resolve in parallel, a dead server holds each 10 s
+constexpr std::chrono::seconds kIdle{5};  // an idle worker ends after this
+
+// One call to run(), shared by the coroutine that waits and the worker that works.
+struct Task {
+  Task(asio::io_context& owner, std::function<void()> to_do,
+       std::chrono::steady_clock::time_point deadline)
+      : context(owner), work(std::move(to_do)), done(owner, deadline) {}
+  asio::io_context& context;  // touched by the worker only while the queue says it is alive
+  std::function<void()> work;
+  asio::steady_timer done;  // cancelled on the context's thread when the work is done
+  std::exception_ptr failure;
+  bool finished = false;
+};
+
+}  // namespace
+
+struct Workers::Queue {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::deque<std::shared_ptr<Task>> waiting;
+  std::size_t threads = 0;
+  std::size_t idle = 0;
+  bool context_alive = true;
+
+  void push(std::shared_ptr<Task> task, const std::shared_ptr<Queue>& self) {
+    const std::lock_guard lock(mutex);
+    waiting.push_back(std::move(task));
+    if (idle >= waiting.size() || threads >= kMaxWorkers) {
+      changed.notify_one();
+      return;
+    }
+    ++threads;
+    std::thread([self] { self->work(); }).detach();
+  }
+
+  void work() {
+    std::unique_lock lock(mutex);
+    for (;;) {
+      ++idle;
+      const bool woken =
+          changed.wait_for(lock, kIdle, [this] { return !waiting.empty() || !context_alive; });
+      --idle;
+      if (!woken || !context_alive) break;
+      std::shared_ptr<Task> task = std::move(waiting.front());
+      waiting.pop_front();
+      lock.unlock();
+      const std::exception_ptr failure = attempt(*task);
+      lock.lock();
+      if (context_alive) {
+        hand_back(std::move(task), failure);
+      } else {
+        // What the work owns may belong to the context (a session's socket and timers) and can no
+        // longer be destroyed; the program is ending.
+        new std::shared_ptr<Task>(std::move(task));
+      }
+    }
+    --threads;
+  }
+
+  static std::exception_ptr attempt(Task& task) {
+    try {           // the root of a thread
+      task.work();  // and what it owns is destroyed with the task, on the context's thread
+      return nullptr;
+    } catch (...) {
+      return std::current_exception();
+    }
+  }
+
+  static void hand_back(std::shared_ptr<Task> task, std::exception_ptr failure) {
+    asio::io_context& context = task->context;
+    asio::post(context, [task = std::move(task), failure = std::move(failure)] {
+      task->failure = failure;
+      task->finished = true;
+      task->done.cancel();
+    });
+  }
+};
+
+asio::execution_context::id Workers::id;
+
+Workers::Workers(asio::execution_context& context)
+    : asio::execution_context::service(context), queue_(std::make_shared<Queue>()) {}
+
+Workers::~Workers() = default;
+
+void Workers::shutdown() {
+  const std::lock_guard lock(queue_->mutex);
+  queue_->context_alive = false;
+  queue_->waiting.clear();
+  queue_->changed.notify_all();
+}
+
+awaitable<bool> Workers::run(std::function<void()> work,
+                             std::chrono::steady_clock::time_point deadline) {
+  auto task =
+      std::make_shared<Task>(static_cast<asio::io_context&>(context()), std::move(work), deadline);
+  queue_->push(task, queue_);
+  boost::system::error_code woken;
+  if (!task->finished) {
+    co_await task->done.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+  }
+  if (task->failure) std::rethrow_exception(task->failure);
+  co_return task->finished;
+}
+
+Workers& workers_of(asio::io_context& context) {
+  return asio::use_service<Workers>(context);
+}
+
+}  // namespace dtl

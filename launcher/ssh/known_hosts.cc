@@ -1,0 +1,77 @@
+#include "launcher/ssh/known_hosts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace dtl {
+namespace {
+
+KnownHostsMarker marker_of(std::string_view word) {
+  if (word == "@revoked") return KnownHostsMarker::kRevoked;
+  if (word == "@cert-authority") return KnownHostsMarker::kCertAuthority;
+  return KnownHostsMarker::kUnknown;
+}
+
+}  // namespace
+
+std::vector<KnownHostsLine> split_known_hosts(std::string_view text, const std::string& path) {
+  std::vector<KnownHostsLine> lines;
+  int number = 0;
+  for (const std::string& raw : split(text, '\n')) {
+    ++number;
+    std::string_view rest = trim(raw);
+    if (rest.empty() || rest[0] == '#') continue;
+    KnownHostsLine line;
+    line.where = fmt::format("{}:{}", path, number);
+    if (rest[0] == '@') {
+      const std::size_t blank = std::min(rest.find_first_of(" \t"), rest.size());
+      line.marker = marker_of(rest.substr(0, blank));
+      rest = trim(rest.substr(blank));
+    }
+    line.entry = rest;
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+HostKeyVerdict judge_host_key(const std::vector<KnownKey>& known, const std::string& type,
+                              const std::string& fingerprint) {
+  const KnownKey *same = nullptr, *changed = nullptr, *other = nullptr, *unreadable = nullptr;
+  bool authority = false;
+  for (const KnownKey& key : known) {
+    switch (key.marker) {
+      case KnownHostsMarker::kRevoked:
+        // A revocation that cannot be read might be of this very key.
+        if (key.unreadable) return {HostKeyState::kUnreadable, key};
+        if (key.fingerprint == fingerprint) return {HostKeyState::kRevoked, key};
+        break;
+      case KnownHostsMarker::kCertAuthority:
+        authority = true;
+        break;
+      case KnownHostsMarker::kUnknown:
+        unreadable = &key;
+        break;
+      case KnownHostsMarker::kNone:
+        if (key.unreadable) {
+          unreadable = &key;
+        } else if (key.fingerprint == fingerprint) {
+          same = &key;
+        } else if (key.type == type) {
+          changed = &key;
+        } else {
+          other = &key;
+        }
+        break;
+    }
+  }
+  if (same) return {HostKeyState::kKnown, *same};
+  if (changed) return {HostKeyState::kChanged, *changed};
+  if (unreadable) return {HostKeyState::kUnreadable, *unreadable};
+  if (other) return {HostKeyState::kOtherType, *other};
+  return {HostKeyState::kUnknown, {}, authority};
+}
+
+}  // namespace dtl

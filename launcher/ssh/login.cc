@@ -1,0 +1,159 @@
+#include "launcher/ssh/login.h"
+
+#include <fmt/format.h>
+#include <libssh/libssh.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "launcher/ssh/blocking_calls.h"
+
+namespace dtl {
+namespace {
+
+constexpr std::chrono::seconds kAgentDeadline{3};  // ssh-agent answers in milliseconds
+constexpr const char* kAttempted = "cannot start agent";
+
+using LoginKey = std::shared_ptr<ssh_key_struct>;  // shared with the worker that loads it
+
+struct Keys {
+  std::vector<std::pair<std::string, LoginKey>> usable;  // with the file's name
+  std::vector<std::string> unusable;                     // "FILE (reason)"
+  std::string locked;                                    // the first file that needs a passphrase
+};
+
+int no_passphrase(const char*, char*, std::size_t, int, int, void*) {
+  return -1;  // without this, libssh would ask on the terminal
+}
+
+bool needs_passphrase(const std::string& path) {
+  std::ifstream file(path);
+  std::string first, second;
+  std::getline(file, first);
+  std::getline(file, second);
+  // PEM says so; OpenSSH's own format begins, in base64, with the name of its cipher.
+  constexpr std::string_view kNotEncrypted = "b3BlbnNzaC1rZXktdjEAAAAABG5vbmU";
+  if (first.find("BEGIN OPENSSH") == std::string::npos) {
+    return first.find("ENCRYPTED") != std::string::npos ||
+           second.find("ENCRYPTED") != std::string::npos;
+  }
+  return second.compare(0, kNotEncrypted.size(), kNotEncrypted) != 0;
+}
+
+void load_key(const std::string& path, Keys& keys) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return;
+  if ((status.st_mode & 077) != 0) {
+    keys.unusable.push_back(path + " (others may read it)");
+  } else if (needs_passphrase(path)) {
+    keys.unusable.push_back(path + " (needs a passphrase)");
+    if (keys.locked.empty()) keys.locked = path;
+  } else {
+    ssh_key key = nullptr;
+    if (ssh_pki_import_privkey_file(path.c_str(), nullptr, no_passphrase, nullptr, &key) !=
+        SSH_OK) {
+      keys.unusable.push_back(path + " (not a private key)");
+      return;
+    }
+    keys.usable.emplace_back(path, LoginKey(key, &ssh_key_free));
+  }
+}
+
+std::string configured_identity(ssh_session session) {
+  char* value = nullptr;
+  if (ssh_options_get(session, SSH_OPTIONS_IDENTITY, &value) != SSH_OK || !value) return {};
+  const std::string path = value;
+  ssh_string_free_char(value);
+  return path;
+}
+
+Keys load_keys(const std::string& configured, const std::string& home) {
+  std::vector<std::string> paths;
+  if (!configured.empty()) paths.push_back(configured);
+  for (const char* name : {"id_ed25519", "id_ecdsa", "id_rsa"}) {
+    const std::string path = home + "/.ssh/" + name;
+    if (std::find(paths.begin(), paths.end(), path) == paths.end()) paths.push_back(path);
+  }
+  Keys keys;
+  for (const std::string& path : paths) load_key(path, keys);
+  return keys;
+}
+
+Error refused(const SshSettings& settings, const Keys& keys, const std::string& agent) {
+  std::vector<std::string> tried;
+  for (const auto& [path, key] : keys.usable) tried.push_back(path);
+  if (!agent.empty()) tried.push_back(agent);
+  std::string reason = "Permission denied (publickey)";
+  reason += tried.empty() ? ": there is no key to try" : ": tried " + join(tried, ", ");
+  if (!keys.unusable.empty()) reason += "; not usable: " + join(keys.unusable, ", ");
+  const bool locked = tried.empty() && !keys.locked.empty();
+  return Error(
+      Exit::kAuth, kAttempted,
+      settings.user.empty() ? reason : fmt::format("{} as user {}", reason, settings.user),
+      locked ? fmt::format("ssh-add {}", keys.locked) : fmt::format("ssh {} true", settings.name));
+}
+
+// True when the agent has a key that the server takes. Throws when the agent does not answer.
+awaitable<bool> try_agent(std::shared_ptr<SshSession> session,
+                          std::shared_ptr<const SshSettings> settings) {
+  const auto limit =
+      std::min(session->deadline(), std::chrono::steady_clock::now() + kAgentDeadline);
+  auto result = std::make_shared<int>(SSH_AUTH_ERROR);  // shared with the worker
+  // The worker alone uses the session until it is done or, at the deadline, given up for good.
+  auto asking = workers_of(session->context())
+                    .run(
+                        [session, result] {
+                          ssh_set_blocking(session->handle(), 1);
+                          *result = ssh_userauth_agent(session->handle(), nullptr);
+                          ssh_set_blocking(session->handle(), 0);
+                        },
+                        limit);
+  if (co_await std::move(asking)) co_return *result == SSH_AUTH_SUCCESS;
+  session->shut_down();
+  throw Error(Exit::kAuth, kAttempted, "ssh-agent does not answer",
+              fmt::format("SSH_AUTH_SOCK= ssh {} true", settings->name));
+}
+
+}  // namespace
+
+awaitable<void> log_in(std::shared_ptr<SshSession> session,
+                       std::shared_ptr<const SshSettings> settings) {
+  const std::string configured = configured_identity(session->handle());
+  auto keys = std::make_shared<Keys>();
+  auto loading =
+      workers_of(session->context())
+          .run([=] { *keys = load_keys(configured, settings->home); }, session->deadline());
+  if (!co_await std::move(loading)) {
+    throw Error(Exit::kAuth, kAttempted, "the key files cannot be read in time");
+  }
+  for (const auto& [path, key] : keys->usable) {
+    ssh_session handle = session->handle();
+    ssh_key private_key = key.get();
+    auto offering = session->finish(
+        [=] {
+          const int said = ssh_userauth_publickey(handle, nullptr, private_key);
+          return said == SSH_AUTH_AGAIN ? SSH_AGAIN : said;
+        },
+        [] { return std::string("the server does not answer the login"); });
+    if (co_await std::move(offering) == SSH_AUTH_SUCCESS) co_return;
+    if (ssh_is_connected(handle) == 0) break;
+  }
+  std::string agent;
+  const char* agent_socket = std::getenv("SSH_AUTH_SOCK");
+  if (agent_socket != nullptr && *agent_socket != '\0' &&
+      ssh_is_connected(session->handle()) != 0) {
+    agent = "ssh-agent";
+    if (co_await try_agent(session, settings)) co_return;
+  }
+  throw refused(*settings, *keys, agent);
+}
+
+}  // namespace dtl

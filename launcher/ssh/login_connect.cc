@@ -1,0 +1,144 @@
+#include "launcher/ssh/login_connect.h"
+
+#include <fmt/format.h>
+#include <libssh/libssh.h>
+
+#include <algorithm>
+#include <random>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/error.h"
+#include "base/limits.h"
+#include "base/random.h"
+#include "launcher/ssh/blocking_calls.h"
+#include "launcher/ssh/host_key.h"
+#include "launcher/ssh/login.h"
+#include "launcher/ssh/resolve.h"
+#include "launcher/ssh/settings.h"
+#include "launcher/ssh/tcp_connect.h"
+#include "launcher/streams/child.h"
+
+namespace dtl {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int kAttempts = 4;
+constexpr int kMinPauseMs =
+    100;  // between attempts, doubled each time, with as much again at random
+
+bool greeted(ssh_session handle) {
+  const char* banner = ssh_get_serverbanner(handle);
+  return banner != nullptr && std::string_view(banner).substr(0, 4) == "SSH-";
+}
+
+awaitable<std::shared_ptr<SshSettings>> settings_of(asio::io_context& context, Host host,
+                                                    Clock::time_point deadline) {
+  auto settings = std::make_shared<SshSettings>();  // shared with the worker
+  auto reading = workers_of(context).run([=] { *settings = read_ssh_settings(host); }, deadline);
+  if (!co_await std::move(reading)) {
+    throw Error(Exit::kConfig, "cannot start agent", "~/.ssh/config cannot be read in time",
+                fmt::format("ssh -G {}", host.name));
+  }
+  co_return settings;
+}
+
+awaitable<Fd> connect_directly(asio::io_context& context, std::shared_ptr<SshSettings> settings,
+                               Clock::time_point deadline) {
+  const auto resolved_by = std::min(deadline, Clock::now() + kResolveDeadline);
+  auto endpoints = co_await resolve(context, settings->address, settings->port, resolved_by);
+  const auto connected_by = std::min(deadline, Clock::now() + kConnectDeadline);
+  co_return co_await connect_first(context, std::move(endpoints), connected_by);
+}
+
+awaitable<std::shared_ptr<SshSession>> reach(asio::io_context& context,
+                                             std::shared_ptr<SshSettings> settings,
+                                             Clock::time_point deadline) {
+  std::shared_ptr<Child> proxy;
+  Fd socket;
+  if (settings->proxy_command.empty()) {
+    socket = co_await connect_directly(context, settings, deadline);
+  } else {
+    std::vector<std::string> shell(3);
+    shell = {"/bin/sh", "-c", "exec " + settings->proxy_command};
+    proxy = std::make_shared<Child>(spawn_child(shell, ChildErrors::kShared));
+    socket = std::move(proxy->socket);
+  }
+  auto session = std::make_shared<SshSession>(context, settings->session.release());
+  session->keep(std::move(proxy));
+  session->attach(std::move(socket));
+  session->set_deadline(deadline);
+  co_return session;
+}
+
+std::string hung_up_text(const std::string& how) {
+  return fmt::format(
+      "the server there hangs up before it greets ({}): sshd does so with too many logins at once "
+      "(its MaxStartups) and for a while after refused ones (PerSourcePenalties)",
+      how);
+}
+
+awaitable<void> exchange_keys(std::shared_ptr<SshSession> session,
+                              std::shared_ptr<SshSettings> settings, bool* hung_up) {
+  ssh_session handle = session->handle();
+  auto connecting =
+      session->finish([=] { return ssh_connect(handle); },
+                      [=] {
+                        return fmt::format("connected to port {}, but {}", settings->port,
+                                           greeted(handle) ? "the key exchange does not finish"
+                                                           : "nothing there speaks SSH");
+                      });
+  if (co_await std::move(connecting) == SSH_OK) {
+    session->forbid_blocking();
+    co_return;
+  }
+  *hung_up = !greeted(handle);
+  const bool by_server = *hung_up && settings->proxy_command.empty();
+  throw Error(Exit::kUnreachable, "cannot start agent",
+              by_server ? hung_up_text(session->error_text()) : session->error_text(),
+              fmt::format("ssh {} true", settings->name));
+}
+
+std::chrono::milliseconds pause(int attempt) {
+  RandomNumbers numbers;
+  const int least = kMinPauseMs << attempt;
+  return std::chrono::milliseconds(std::uniform_int_distribution<int>(least, 2 * least)(numbers));
+}
+
+}  // namespace
+
+awaitable<std::shared_ptr<SshSession>> open_ssh_session(asio::io_context& context, Host host,
+                                                        bool accept_new_host_keys,
+                                                        Clock::time_point deadline) {
+  for (int attempt = 0;; ++attempt) {
+    auto settings = co_await settings_of(context, host, deadline);
+    auto session = co_await reach(context, settings, deadline);
+    bool hung_up = false;
+    std::exception_ptr failure;
+    try {
+      co_await exchange_keys(session, settings, &hung_up);
+    } catch (const Error&) {
+      failure = std::current_exception();
+    }
+    if (failure) {
+      session->close();
+      if (!hung_up || attempt + 1 == kAttempts) std::rethrow_exception(failure);
+      asio::steady_timer timer(context, pause(attempt));
+      co_await timer.async_wait(asio::use_awaitable);
+      continue;
+    }
+    try {
+      check_host_key(*session, *settings, accept_new_host_keys);
+      co_await log_in(session, settings);
+    } catch (const Error&) {
+      failure = std::current_exception();
+    }
+    if (!failure) co_return session;
+    session->close();
+    std::rethrow_exception(failure);
+  }
+}
+
+}  // namespace dtl

@@ -1,0 +1,19 @@
+#pragma once
+// From a host to a session that is connected, whose host key is known, and that is logged in.
+
+#include <chrono>
+#include <memory>
+
+#include "launcher/ssh/session.h"
+#include "plan/host.h"
+
+namespace dtl {
+
+// Error(kUnreachable), Error(kTryAgain), Error(kAuth) or Error(kConfig), without the host's name. A
+// server that hangs up before it has greeted us has too many logins at once (sshd's MaxStartups),
+// or has refused too many of us lately (PerSourcePenalties): tried again, up to three times.
+awaitable<std::shared_ptr<SshSession>> open_ssh_session(
+    asio::io_context& context, Host host, bool accept_new_host_keys,
+    std::chrono::steady_clock::time_point deadline);
+
+}  // namespace dtl

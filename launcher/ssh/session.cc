@@ -1,0 +1,123 @@
+#include "launcher/ssh/session.h"
+
+#include <fcntl.h>
+#include <libssh/libssh.h>
+#include <sys/socket.h>
+
+#include <utility>
+
+#include "base/error.h"
+
+namespace dtl {
+
+SshSession::SshSession(asio::io_context& context, ssh_session_struct* owned_handle)
+    : context_(context),
+      handle_(owned_handle),
+      socket_(context),
+      changed_(context, asio::steady_timer::time_point::max()),
+      deadline_(context, asio::steady_timer::time_point::max()) {}
+
+SshSession::~SshSession() {
+  // Closes libssh's copy of the descriptor exactly once, whatever has happened to the session;
+  // ssh_disconnect alone would leave it open.
+  ssh_silent_disconnect(handle_);
+  ssh_free(handle_);
+}
+
+std::string SshSession::error_text() const {
+  return ssh_get_error(handle_);
+}
+
+void SshSession::attach(Fd socket) {
+  socket_t copy = ::fcntl(socket.get(), F_DUPFD_CLOEXEC, 0);
+  if (copy < 0) throw system_error("cannot duplicate a descriptor");
+  socket_.assign(socket.release());
+  ssh_options_set(handle_, SSH_OPTIONS_FD, &copy);
+  ssh_set_blocking(handle_, 0);
+}
+
+void SshSession::forbid_blocking() {
+  set_nonblocking(socket_.native_handle());
+}
+
+void SshSession::set_deadline(std::chrono::steady_clock::time_point deadline) {
+  deadline_.expires_at(deadline);
+  deadline_.async_wait([weak = weak_from_this()](boost::system::error_code cancelled) {
+    const auto self = weak.lock();
+    if (cancelled || !self) return;
+    self->late_ = true;
+    self->wake();
+  });
+}
+
+void SshSession::clear_deadline() {
+  deadline_.cancel();
+}
+
+awaitable<int> SshSession::finish(std::function<int()> step, std::function<std::string()> late) {
+  const auto self = shared_from_this();
+  for (;;) {
+    if (late_) throw Error(Exit::kUnreachable, "cannot start agent", late());
+    const int result = step();
+    if (result != SSH_AGAIN) co_return result;
+    ++steps_;
+    watch();
+    co_await wait();
+    --steps_;
+  }
+}
+
+void SshSession::run(std::function<bool()> ready) {
+  ready_.push_back(std::move(ready));
+  watch();
+}
+
+bool SshSession::alive() const {
+  return socket_.is_open() && ssh_is_connected(handle_) != 0;
+}
+
+void SshSession::watch() {
+  if ((steps_ == 0 && ready_.empty()) || !socket_.is_open()) return;
+  const bool write = (ssh_get_poll_flags(handle_) & SSH_WRITE_PENDING) != 0;
+  if (!reading_) {
+    reading_ = true;
+    socket_.async_wait(asio::posix::stream_descriptor::wait_read,
+                       [self = shared_from_this()](boost::system::error_code cancelled) {
+                         self->reading_ = false;
+                         if (!cancelled) self->socket_ready();
+                       });
+  }
+  if (write && !writing_) {
+    writing_ = true;
+    socket_.async_wait(asio::posix::stream_descriptor::wait_write,
+                       [self = shared_from_this()](boost::system::error_code cancelled) {
+                         self->writing_ = false;
+                         if (!cancelled) self->socket_ready();
+                       });
+  }
+}
+
+void SshSession::socket_ready() {
+  std::erase_if(ready_, [](const std::function<bool()>& ready) { return !ready(); });
+  watch();
+  wake();
+}
+
+awaitable<void> SshSession::wait() {
+  boost::system::error_code woken;
+  co_await changed_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+}
+
+void SshSession::shut_down() {
+  if (socket_.is_open()) ::shutdown(socket_.native_handle(), SHUT_RDWR);
+}
+
+void SshSession::close() {
+  ready_.clear();
+  deadline_.cancel();
+  boost::system::error_code ignored;  // closing twice is no failure
+  socket_.close(ignored);
+  wake();
+}
+
+}  // namespace dtl

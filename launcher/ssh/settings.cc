@@ -1,0 +1,113 @@
+#include "launcher/ssh/settings.h"
+
+#include <fmt/format.h>
+#include <libssh/libssh.h>
+#include <pwd.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <string>
+
+#include "base/error.h"
+
+namespace dtl {
+namespace {
+
+// libssh 0.11 goes through jump hosts (ProxyJump) by itself, but not on a socket that it is given,
+// as by us, and would try to reach the host directly. Told so before there is a second thread, it
+// leaves them to a ProxyCommand, as 0.10 does.
+[[maybe_unused]] const int kJumpByProxyCommand = ::setenv("OPENSSH_PROXYJUMP", "1", 1);
+
+std::string option(ssh_session session, ssh_options_e which) {
+  char* value = nullptr;
+  if (ssh_options_get(session, which, &value) != SSH_OK || value == nullptr) return {};
+  const std::string text = value;
+  ssh_string_free_char(value);
+  return text;
+}
+
+// The home that ssh itself uses, which is not always $HOME.
+std::string home_folder() {
+  std::array<char, 4096> buffer;
+  passwd entry{};
+  passwd* found = nullptr;
+  ::getpwuid_r(::getuid(), &entry, buffer.data(), buffer.size(), &found);
+  if (found) return found->pw_dir;
+  const char* home = ::getenv("HOME");
+  return home ? home : "/";
+}
+
+// "%h", "%p", "%r", "%n" and "%%" as ssh_config(5) has them.
+std::string expand(const std::string& text, const SshSettings& settings) {
+  std::string expanded;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%' || i + 1 == text.size()) {
+      expanded += text[i];
+      continue;
+    }
+    switch (text[++i]) {
+      case 'h':
+        expanded += settings.address;
+        break;
+      case 'p':
+        expanded += std::to_string(settings.port);
+        break;
+      case 'r':
+        expanded += settings.user;
+        break;
+      case 'n':
+        expanded += settings.name;
+        break;
+      case '%':
+        expanded += '%';
+        break;
+      default:
+        expanded += fmt::format("%{}", text[i]);
+    }
+  }
+  return expanded;
+}
+
+}  // namespace
+
+SshSettings read_ssh_settings(const Host& host) {
+  SshSettings settings;
+  settings.name = host.name;
+  settings.session = {ssh_new(), [](ssh_session handle) { ssh_free(handle); }};
+  ssh_session session = settings.session.get();
+  if (session == nullptr)
+    throw Error(Exit::kInternal, "cannot start agent", "libssh does not start");
+
+  // The order matters: values of the files replace what was set before them (the user excepted), so
+  // ours come afterwards.
+  ssh_options_set(session, SSH_OPTIONS_HOST, host.name.c_str());
+  if (ssh_options_parse_config(session, nullptr) != 0) {
+    throw Error(Exit::kConfig, "cannot start agent", "libssh cannot read ~/.ssh/config",
+                fmt::format("ssh -G {}", host.name));
+  }
+  const bool no_implicit_reading = false;
+  ssh_options_set(session, SSH_OPTIONS_PROCESS_CONFIG, &no_implicit_reading);
+  if (!host.user.empty()) ssh_options_set(session, SSH_OPTIONS_USER, host.user.c_str());
+  if (host.port != 0) {
+    const unsigned port = static_cast<unsigned>(host.port);
+    ssh_options_set(session, SSH_OPTIONS_PORT, &port);
+  }
+  const int strict = 1;  // never the file's value: "no" would make libssh accept a changed key
+  ssh_options_set(session, SSH_OPTIONS_STRICTHOSTKEYCHECK, &strict);
+  const int silent = SSH_LOG_NOLOG;
+  ssh_options_set(session, SSH_OPTIONS_LOG_VERBOSITY, &silent);
+
+  settings.address = host.address.empty() ? option(session, SSH_OPTIONS_HOST) : host.address;
+  settings.user = option(session, SSH_OPTIONS_USER);
+  unsigned port = 0;
+  if (ssh_options_get_port(session, &port) == SSH_OK && port != 0) {
+    settings.port = static_cast<int>(port);
+  }
+  settings.home = home_folder();
+  settings.proxy_command = expand(option(session, SSH_OPTIONS_PROXYCOMMAND), settings);
+  if (settings.proxy_command == "none") settings.proxy_command.clear();
+  return settings;
+}
+
+}  // namespace dtl

@@ -1,0 +1,27 @@
+#pragma once
+// The AgentStream of a program that runs at the far end of an ssh channel.
+
+#include <memory>
+#include <string>
+
+#include "launcher/agents/agent_start.h"
+#include "launcher/ssh/session.h"
+
+namespace dtl {
+
+class SshStream : public AgentStream {
+ public:
+  // Gives bytes back: the next read() returns them.
+  virtual void unread(std::string bytes) = 0;
+};
+
+// What closing the stream closes.
+enum class ChannelEnd { kWholeSession, kChannelOnly };
+
+// Opens a channel of a session that is logged in and runs `command` there through the user's login
+// shell; returns when the server has agreed to run it.
+awaitable<std::unique_ptr<SshStream>> run_over_ssh(std::shared_ptr<SshSession> session,
+                                                   std::string command,
+                                                   ChannelEnd end = ChannelEnd::kWholeSession);
+
+}  // namespace dtl

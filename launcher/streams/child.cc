@@ -1,0 +1,99 @@
+#include "launcher/streams/child.h"
+
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <memory>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace dtl {
+namespace {
+
+struct SpawnFiles {
+  SpawnFiles() { ::posix_spawn_file_actions_init(&value); }
+  ~SpawnFiles() { ::posix_spawn_file_actions_destroy(&value); }
+  SpawnFiles(const SpawnFiles&) = delete;
+  SpawnFiles& operator=(const SpawnFiles&) = delete;
+  posix_spawn_file_actions_t value;
+};
+
+struct SpawnAttributes {
+  SpawnAttributes() {
+    ::posix_spawnattr_init(&value);
+    sigset_t none, all;
+    ::sigemptyset(&none);
+    ::sigfillset(&all);
+    ::posix_spawnattr_setsigmask(&value, &none);
+    ::posix_spawnattr_setsigdefault(&value, &all);
+    ::posix_spawnattr_setflags(&value,
+                               POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  }
+  ~SpawnAttributes() { ::posix_spawnattr_destroy(&value); }
+  SpawnAttributes(const SpawnAttributes&) = delete;
+  SpawnAttributes& operator=(const SpawnAttributes&) = delete;
+  posix_spawnattr_t value;
+};
+
+}  // namespace
+
+Child::~Child() {
+  if (process.valid()) ending();
+}
+
+std::string Child::ending() {
+  if (!ending_.empty()) return ending_;
+  siginfo_t status{};
+  if (::waitid(P_PIDFD, static_cast<id_t>(process.get()), &status, WEXITED | WNOHANG) != 0 ||
+      status.si_pid == 0) {
+    return {};
+  }
+  ending_ = status.si_code == CLD_EXITED
+                ? fmt::format("exit status {}", status.si_status)
+                : fmt::format("killed by {}", signal_name(status.si_status));
+  return ending_;
+}
+
+Child spawn_child(const std::vector<std::string>& arguments, ChildErrors errors) {
+  SocketPair sockets = make_socketpair(SOCK_STREAM);
+  Pipe pipe;
+  if (errors == ChildErrors::kPiped) pipe = make_pipe();
+  SpawnFiles files;
+  ::posix_spawn_file_actions_adddup2(&files.value, sockets.second.get(), STDIN_FILENO);
+  ::posix_spawn_file_actions_adddup2(&files.value, sockets.second.get(), STDOUT_FILENO);
+  if (pipe.write_end.valid()) {
+    ::posix_spawn_file_actions_adddup2(&files.value, pipe.write_end.get(), STDERR_FILENO);
+  }
+  std::vector<char*> argv;
+  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+  // The agent takes SSH_CONNECTION for the way by which its host is reached; ours is of whoever
+  // logged in here.
+  std::vector<char*> environment;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    if (!std::string_view(*entry).starts_with("SSH_CONNECTION=")) environment.push_back(*entry);
+  }
+  environment.push_back(nullptr);
+  SpawnAttributes attributes;
+  pid_t pid = 0;
+  const int failed = ::posix_spawn(&pid, argv[0], &files.value, &attributes.value, argv.data(),
+                                   environment.data());
+  if (failed != 0) {
+    throw Error(Exit::kOs, fmt::format("cannot start {}", arguments[0]), errno_text(failed));
+  }
+  Child child;
+  child.process = Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  if (!child.process.valid()) throw system_error("cannot watch a child process");
+  child.socket = std::move(sockets.first);
+  child.standard_error = std::move(pipe.read_end);
+  return child;
+}
+
+}  // namespace dtl

@@ -1,0 +1,115 @@
+#include "launcher/streams/local_stream.h"
+
+#include <array>
+#include <string>
+#include <utility>
+
+#include "base/limits.h"
+#include "launcher/streams/stderr_tail.h"
+#include "wire/fd_stream.h"
+
+namespace dtl {
+namespace {
+
+using asio::posix::stream_descriptor;
+
+// What is known about the child; shared by the stream and the handlers that watch the child.
+struct Watch : std::enable_shared_from_this<Watch> {
+  Watch(asio::io_context& context, Child spawned)
+      : child(std::move(spawned)),
+        errors(context, child.standard_error.release()),
+        process(context, child.process.get()),
+        ended(context, asio::steady_timer::time_point::max()) {}
+  ~Watch() { process.release(); }  // the Child closes it
+
+  void start() {
+    read_errors();
+    process.async_wait(stream_descriptor::wait_read,
+                       [self = shared_from_this()](boost::system::error_code cancelled) {
+                         if (cancelled) return;
+                         self->child.ending();
+                         self->ended.cancel();
+                       });
+  }
+
+  void read_errors() {
+    errors.async_read_some(
+        asio::buffer(buffer),
+        [self = shared_from_this()](boost::system::error_code error, std::size_t size) {
+          if (error) return;
+          self->tail.append({self->buffer.data(), size});
+          self->read_errors();
+        });
+  }
+
+  // What is in the pipe now, without waiting.
+  void drain_errors() {
+    boost::system::error_code empty;
+    errors.non_blocking(true, empty);
+    while (!empty && errors.is_open()) {
+      const std::size_t size = errors.read_some(asio::buffer(buffer), empty);
+      if (!empty) tail.append({buffer.data(), size});
+    }
+  }
+
+  void stop() {
+    boost::system::error_code ignored;  // closing twice is no failure
+    errors.close(ignored);
+    process.cancel(ignored);
+    ended.cancel();
+    child.ending();
+  }
+
+  Child child;
+  stream_descriptor errors;
+  stream_descriptor process;
+  asio::steady_timer ended;
+  Tail tail;
+  std::array<char, 4096> buffer;
+};
+
+class LocalStream final : public AgentStream {
+ public:
+  LocalStream(asio::io_context& context, Child child) {
+    Fd socket = std::move(child.socket);
+    watch_ = std::make_shared<Watch>(context, std::move(child));
+    stream_ = make_fd_stream(context, std::move(socket));
+    watch_->start();
+  }
+  ~LocalStream() override { LocalStream::close(); }
+
+  awaitable<std::string> read() override {
+    const std::shared_ptr<Watch> watch = watch_;
+    std::string bytes = co_await stream_->read();
+    if (bytes.empty() && !closed_ && watch->child.ending().empty()) {
+      // The end of the stream; its reason follows at once.
+      watch->ended.expires_after(kDrainDeadline);
+      boost::system::error_code woken;
+      co_await watch->ended.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+    }
+    if (bytes.empty()) watch->drain_errors();
+    co_return bytes;
+  }
+  awaitable<void> write(std::string bytes) override { return stream_->write(std::move(bytes)); }
+  void close() override {
+    if (std::exchange(closed_, true)) return;
+    stream_->close();
+    watch_->drain_errors();
+    watch_->stop();
+  }
+  std::string standard_error() const override { return watch_->tail.text(); }
+  std::string ending() const override { return watch_->child.ending(); }
+
+ private:
+  std::shared_ptr<Watch> watch_;
+  std::unique_ptr<ByteStream> stream_;
+  bool closed_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<AgentStream> make_local_stream(asio::io_context& context, Child child) {
+  return std::make_unique<LocalStream>(context, std::move(child));
+}
+
+}  // namespace dtl

@@ -1,0 +1,13 @@
+#pragma once
+// The AgentStream of a dtagent that is a child of this process.
+
+#include <memory>
+
+#include "launcher/agents/agent_start.h"
+#include "launcher/streams/child.h"
+
+namespace dtl {
+
+std::unique_ptr<AgentStream> make_local_stream(asio::io_context& context, Child child);
+
+}  // namespace dtl

@@ -1,0 +1,81 @@
+#include "launcher/streams/socket_stream.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <utility>
+
+#include "base/error.h"
+#include "base/runtime_folder.h"
+#include "base/unix_socket.h"
+#include "wire/fd_stream.h"
+#include "wire/greeting.h"
+#include "wire/messages.h"
+
+namespace dtl {
+namespace {
+
+constexpr const char* kServiceSocket = "agent.socket";  // dtagent(8)
+constexpr auto kServicePatience = 2s;                   // a healthy service greets within 20 ms
+
+// Under taskset, numactl or a batch system's step dtlaunch has fewer CPUs than the service, and the
+// ranks are to live on those.
+bool has_all_cpus() {
+  cpu_set_t* cpus = CPU_ALLOC(65536);
+  const std::size_t size = CPU_ALLOC_SIZE(65536);
+  const bool known = cpus != nullptr && ::sched_getaffinity(0, size, cpus) == 0;
+  const bool all = known && CPU_COUNT_S(size, cpus) >= ::sysconf(_SC_NPROCESSORS_ONLN);
+  CPU_FREE(cpus);
+  return all;
+}
+
+}  // namespace
+
+SocketStream::SocketStream(asio::io_context& context, Fd socket)
+    : stream_(make_fd_stream(context, std::move(socket))) {}
+
+awaitable<std::string> SocketStream::read() {
+  if (!received_.empty()) co_return std::exchange(received_, {});
+  co_return co_await stream_->read();
+}
+
+awaitable<std::string> read_greeting(asio::io_context& context, ByteStream& stream,
+                                     std::chrono::milliseconds patience) {
+  auto still_wanted = std::make_shared<bool>(true);  // shared with the timer's handler
+  asio::steady_timer deadline(context, patience);
+  deadline.async_wait([&stream, still_wanted](boost::system::error_code cancelled) {
+    if (!cancelled && *still_wanted) stream.close();
+  });
+  std::string received;
+  std::optional<GreetingFound> found;
+  try {
+    while (!found) {
+      const std::string bytes = co_await stream.read();
+      if (bytes.empty()) break;
+      received += bytes;
+      found = find_greeting(received);
+    }
+  } catch (const Error&) {
+    found.reset();  // garbage, or a carrier that broke
+  }
+  *still_wanted = false;
+  const bool same =
+      found && found->greeting.protocol == kProtocol && found->greeting.version == DTL_VERSION;
+  co_return same ? received : std::string();
+}
+
+awaitable<std::unique_ptr<AgentStream>> start_service_agent(asio::io_context& context) {
+  if (!has_all_cpus()) co_return nullptr;
+  for (const std::string& folder : service_folders()) {
+    Fd socket = connect_unix(folder + "/" + kServiceSocket);
+    if (!socket.valid()) continue;
+    auto stream = std::make_unique<SocketStream>(context, std::move(socket));
+    std::string greeting = co_await read_greeting(context, *stream, kServicePatience);
+    if (greeting.empty()) continue;
+    stream->unread(std::move(greeting));
+    co_return stream;
+  }
+  co_return nullptr;
+}
+
+}  // namespace dtl

@@ -1,0 +1,39 @@
+#pragma once
+// The AgentStream of an agent at the other end of a unix socket of this machine: the service's, or
+// one that a connection kept by `dtlaunch up` leads to.
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "base/fd.h"
+#include "launcher/agents/agent_start.h"
+
+namespace dtl {
+
+class SocketStream final : public AgentStream {
+ public:
+  SocketStream(asio::io_context& context, Fd socket);
+  awaitable<std::string> read() override;
+  awaitable<void> write(std::string bytes) override { return stream_->write(std::move(bytes)); }
+  void close() override { stream_->close(); }
+  std::string standard_error() const override { return {}; }
+  std::string ending() const override { return {}; }
+  // Gives bytes back: the next read() returns them.
+  void unread(std::string bytes) { received_ = std::move(bytes); }
+
+ private:
+  std::unique_ptr<ByteStream> stream_;
+  std::string received_;
+};
+
+// Reads up to and including the agent's greeting and gives back all that came. Empty when the
+// stream ends, the time is over, or the agent is of another version.
+awaitable<std::string> read_greeting(asio::io_context& context, ByteStream& stream,
+                                     std::chrono::milliseconds patience);
+
+// An agent of this user's service on this machine; nullptr when there is no service that can be
+// used.
+awaitable<std::unique_ptr<AgentStream>> start_service_agent(asio::io_context& context);
+
+}  // namespace dtl

@@ -1,0 +1,82 @@
+#include "plan/dialect_variables.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace dtl {
+namespace {
+
+constexpr std::pair<std::string_view, Dialect> kNames[] = {{"ompi", Dialect::kOpenMpi},
+                                                           {"openmpi", Dialect::kOpenMpi},
+                                                           {"torchrun", Dialect::kTorchrun},
+                                                           {"horovod", Dialect::kHorovod},
+                                                           {"deepspeed", Dialect::kDeepSpeed}};
+
+Dialect parse_dialect(const std::string& name) {
+  std::vector<std::string> known;
+  for (const auto& [each, dialect] : kNames) {
+    if (each == to_lower(name)) return dialect;
+    known.emplace_back(each);
+  }
+  const std::string near = nearest(to_lower(name), known);
+  throw Error(Exit::kUsage, "--compat", fmt::format("'{}' is no launcher known here", name),
+              near.empty() ? "ompi, torchrun, horovod or deepspeed" : near);
+}
+
+}  // namespace
+
+std::vector<Dialect> parse_dialects(std::string_view text) {
+  std::vector<Dialect> dialects;
+  for (const std::string& word : split(text, ',')) {
+    const Dialect dialect = parse_dialect(std::string(trim(word)));
+    const bool is_new = std::find(dialects.begin(), dialects.end(), dialect) == dialects.end();
+    if (is_new) dialects.push_back(dialect);
+  }
+  return dialects;
+}
+
+Variables dialect_variables(Dialect dialect, const RankIdentity& id) {
+  const std::string rank = std::to_string(id.rank), world = std::to_string(id.world_size);
+  const std::string local = std::to_string(id.local_rank), size = std::to_string(id.local_size);
+  switch (dialect) {
+    case Dialect::kOpenMpi:
+      return {{"OMPI_COMM_WORLD_RANK", rank},
+              {"OMPI_COMM_WORLD_SIZE", world},
+              {"OMPI_COMM_WORLD_LOCAL_RANK", local},
+              {"OMPI_COMM_WORLD_LOCAL_SIZE", size},
+              {"OMPI_COMM_WORLD_NODE_RANK", local},  // among all jobs of the node: there is one
+              {"OMPI_UNIVERSE_SIZE", world},
+              {"OMPI_APP_CTX_NUM_PROCS", std::to_string(id.program_size)}};
+    case Dialect::kTorchrun:
+      // RUN_ID is what makes torch believe that torchrun started it. The agent's store is not there
+      // to be used: rank 0 opens the one at MASTER_PORT itself.
+      return {{"TORCHELASTIC_RUN_ID", id.job_id},
+              {"TORCHELASTIC_RESTART_COUNT", "0"},
+              {"TORCHELASTIC_MAX_RESTARTS", "0"},
+              {"TORCHELASTIC_USE_AGENT_STORE", "False"}};
+    case Dialect::kHorovod: {
+      Variables variables = {{"HOROVOD_RANK", rank},
+                             {"HOROVOD_SIZE", world},
+                             {"HOROVOD_LOCAL_RANK", local},
+                             {"HOROVOD_LOCAL_SIZE", size},
+                             {"HOROVOD_CROSS_RANK", std::to_string(id.cross_rank)},
+                             {"HOROVOD_CROSS_SIZE", std::to_string(id.cross_size)},
+                             {"HOROVOD_HOSTNAME", id.host_name}};
+      if (!id.interface.empty()) variables.emplace_back("HOROVOD_GLOO_IFACE", id.interface);
+      return variables;
+    }
+    case Dialect::kDeepSpeed:
+      return {{"CROSS_RANK", std::to_string(id.node_rank)},
+              {"CROSS_SIZE", std::to_string(id.nodes)},
+              {"LOCAL_SIZE", size}};
+  }
+  return {};
+}
+
+}  // namespace dtl

@@ -1,0 +1,81 @@
+#include "plan/same_machine.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <span>
+#include <tuple>
+
+#include "base/text.h"
+
+namespace dtl {
+namespace {
+
+constexpr std::size_t kShownMachines = 4;
+
+// Keys of `other`'s line that differ from those of the line that counts.
+std::vector<std::string> overruled_keys(const Host& host, const Host& other) {
+  std::vector<std::string> keys;
+  const auto compare = [&](const char* key, const std::string& counts, const std::string& said) {
+    if (!said.empty() && said != counts) keys.push_back(fmt::format("{}={}", key, said));
+  };
+  compare("pin_domain", host.pin_domain, other.pin_domain);
+  compare("binding", host.binding, other.binding);
+  compare("iface", host.interface, other.interface);
+  return keys;
+}
+
+std::string describe_machine(const std::vector<Host>& hosts,
+                             const std::vector<std::size_t>& names) {
+  const Host& host = hosts[names[0]];
+  std::vector<std::string> others, overruled;
+  for (const std::size_t name : std::span(names).subspan(1)) {
+    others.push_back(hosts[name].name);
+    for (const std::string& key : overruled_keys(host, hosts[name])) overruled.push_back(key);
+  }
+  std::string text = fmt::format("{} and {} are one machine: one node, {}", host.name,
+                                 join(others, ", "), host.name);
+  if (!overruled.empty()) {
+    text += fmt::format("; {} {} left out", join(overruled, ", "),
+                        overruled.size() == 1 ? "is" : "are");
+  }
+  return text;
+}
+
+}  // namespace
+
+std::vector<int> nodes_of_hosts(const std::vector<NodeFacts>& facts) {
+  std::map<std::tuple<std::string, std::string>, int> known;
+  std::vector<int> first;
+  for (const NodeFacts& node : facts) {
+    const int own = static_cast<int>(first.size());
+    const bool tells = !node.boot_id.empty() && !node.machine_id.empty();
+    first.push_back(tells ? known.try_emplace({node.boot_id, node.machine_id}, own).first->second
+                          : own);
+  }
+  return first;
+}
+
+std::vector<std::string> describe_aliases(const std::vector<Host>& hosts,
+                                          const std::vector<int>& first) {
+  std::map<int, std::vector<std::size_t>> machines;
+  for (std::size_t i = 0; i < hosts.size() && i < first.size(); ++i)
+    machines[first[i]].push_back(i);
+  std::vector<std::string> lines;
+  std::size_t more = 0;
+  for (const auto& [machine, names] : machines) {
+    if (names.size() == 1) continue;
+    if (lines.size() < kShownMachines) {
+      lines.push_back(describe_machine(hosts, names));
+    } else {
+      ++more;
+    }
+  }
+  if (more > 0) {
+    lines.push_back(
+        fmt::format("{} more machine{} named more than once", more, more == 1 ? " is" : "s are"));
+  }
+  return lines;
+}
+
+}  // namespace dtl

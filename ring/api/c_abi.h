@@ -1,0 +1,92 @@
+#pragma once
+// What the functions of the C ABI share: argument checks, and nothing thrown across it.
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+
+#include "ring/api/comm.h"
+#include "ring/arithmetic/reduce.h"
+#include "ring/base/comm_error.h"
+#include "ring/dtring.h"
+
+namespace dtl::ring::c_abi {
+
+constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 62;  // keeps sums of sizes in 64 bits
+
+// dt_comm is never defined: it is the C name of Comm.
+inline Comm* of(dt_comm* comm) {
+  return reinterpret_cast<Comm*>(comm);
+}
+inline const Comm* of(const dt_comm* comm) {
+  return reinterpret_cast<const Comm*>(comm);
+}
+inline dt_comm* as_c(Comm* comm) {
+  return reinterpret_cast<dt_comm*>(comm);
+}
+
+inline bool is_usable(dt_comm* comm) {
+  return comm != nullptr && of(comm)->is_of_this_process();
+}
+
+// Everything that can be wrong with one buffer of `count` elements.
+inline bool is_buffer(const void* data, std::uint64_t count, int dtype) {
+  const std::size_t bytes = element_bytes(dtype);
+  if (bytes == 0 || count > kMaxBytes / bytes) return false;
+  const bool is_aligned = reinterpret_cast<std::uintptr_t>(data) % bytes == 0;
+  return count == 0 || (data != nullptr && is_aligned);
+}
+
+// Runs what may throw; nothing is thrown across the C ABI.
+template <class Body>
+int guarded(const Body& body) {
+  try {
+    return body();
+  } catch (const CommError& error) {
+    return error.dt_status();
+  } catch (const std::exception&) {
+    return DT_E_NOMEM;
+  }
+}
+
+inline int submit(dt_comm* comm, const Request& request, dt_work* work, int wire = DT_WIRE_EXACT) {
+  return guarded([&] { return of(comm)->submit(request, wire, work); });
+}
+
+inline bool is_rank(dt_comm* comm, int rank) {
+  return rank >= 0 && rank < of(comm)->world();
+}
+
+inline bool is_wire(int wire) {
+  return wire >= DT_WIRE_DEFAULT && wire <= DT_WIRE_F16;
+}
+
+inline Request make_request(Opcode opcode, const void* in, void* out, std::uint64_t count,
+                            int dtype, std::uint64_t tag) {
+  Request request;
+  request.opcode = opcode;
+  request.dtype = dtype;
+  request.count = count;
+  request.tag = tag;
+  request.in = static_cast<const std::byte*>(in);
+  request.out = static_cast<std::byte*>(out);
+  return request;
+}
+
+// Of all ranks together; false when that is more than there can be.
+inline bool add_up(const std::uint64_t* counts, int world, std::uint64_t& total) {
+  total = 0;
+  for (int i = 0; i < world; ++i) {
+    if (counts[i] > kMaxBytes - total) return false;
+    total += counts[i];
+  }
+  return true;
+}
+
+// count_per_rank elements of every rank.
+inline bool is_buffer_of_all(dt_comm* comm, const void* data, std::uint64_t count, int dtype) {
+  const auto world = static_cast<std::uint64_t>(of(comm)->world());
+  return count <= kMaxBytes / world && is_buffer(data, count * world, dtype);
+}
+
+}  // namespace dtl::ring::c_abi

@@ -1,0 +1,200 @@
+// The C ABI: argument checks, and nothing thrown across it.
+#include "ring/dtring.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <exception>
+#include <vector>
+
+#include "ring/api/c_abi.h"
+#include "ring/api/environment.h"
+
+using namespace dtl::ring::c_abi;  // NOLINT: the whole file is about it
+using dtl::ring::Comm;
+using dtl::ring::CommError;
+
+namespace {
+
+constexpr int kDefaultConnectTimeout_ms = 60000;
+constexpr int kDefaultOperationTimeout_ms = 600000, kDefaultWarnTimeout_ms = 30000;
+
+// A later header of the same ABI may have more options, an earlier one fewer.
+bool is_known_size(std::uint32_t size) {
+  return size == sizeof(dt_options);
+}
+
+}  // namespace
+
+uint32_t dt_abi_version(void) {
+  return DT_ABI;
+}
+
+int dt_options_init(dt_options* options, uint32_t size) {
+  if (options == nullptr || !is_known_size(size)) return DT_E_INVAL;
+  std::memset(options, 0, size);
+  options->size = size;
+  options->world = 1;
+  options->connect_timeout_ms = kDefaultConnectTimeout_ms;
+  options->operation_timeout_ms = kDefaultOperationTimeout_ms;
+  options->warn_timeout_ms = kDefaultWarnTimeout_ms;
+  options->wire = DT_WIRE_EXACT;
+  return DT_OK;
+}
+
+int dt_comm_create(const dt_options* options, dt_comm** comm) {
+  if (comm == nullptr) return DT_E_INVAL;
+  *comm = nullptr;
+  if (options == nullptr || !is_known_size(options->size)) return DT_E_INVAL;
+  dt_options known{};
+  std::memcpy(&known, options, options->size);
+  Comm* created = nullptr;
+  dtl::ring::Tuning tuning;
+  tuning.tunes = true;
+  const int status = dtl::ring::create_comm(known, tuning, &created);
+  *comm = as_c(created);
+  return status;
+}
+
+int dt_comm_from_env(dt_comm** comm) {
+  if (comm == nullptr) return DT_E_INVAL;
+  *comm = nullptr;
+  Comm* created = nullptr;
+  int status = DT_E_NOMEM;
+  try {
+    try {
+      const dtl::ring::EnvironmentOptions options;
+      status = dtl::ring::create_comm(options.get(), options.tuning(), &created);
+    } catch (const CommError& error) {
+      status = error.dt_status();
+      created = dtl::ring::failed_comm(status, error.what());
+    }
+  } catch (const std::exception&) {
+    status = DT_E_NOMEM;
+  }
+  *comm = as_c(created);
+  return status;
+}
+
+int dt_comm_rank(const dt_comm* comm) {
+  return comm == nullptr ? DT_E_INVAL : of(comm)->rank();
+}
+
+int dt_comm_size(const dt_comm* comm) {
+  return comm == nullptr ? DT_E_INVAL : of(comm)->world();
+}
+
+int dt_comm_abort(dt_comm* comm, const char* why) {
+  if (!is_usable(comm)) return DT_E_INVAL;
+  try {
+    of(comm)->abort(why == nullptr ? "" : why);
+    return DT_OK;
+  } catch (const std::exception&) {
+    return DT_E_NOMEM;
+  }
+}
+
+int dt_comm_destroy(dt_comm* comm) {
+  if (comm == nullptr) return DT_OK;
+  if (!of(comm)->is_of_this_process()) return DT_E_INVAL;
+  delete of(comm);
+  return DT_OK;
+}
+
+int dt_comm_split(dt_comm* comm, int color, int key, dt_comm** part) {
+  if (part == nullptr) return DT_E_INVAL;
+  *part = nullptr;
+  if (!is_usable(comm)) return DT_E_INVAL;
+  Comm* created = nullptr;
+  const int status = guarded([&] { return of(comm)->split(color, key, &created); });
+  *part = as_c(created);
+  return status;
+}
+
+int dt_wait(dt_comm* comm, dt_work work, int32_t timeout_ms) {
+  return is_usable(comm) ? of(comm)->wait(work, timeout_ms) : DT_E_INVAL;
+}
+
+int dt_test(dt_comm* comm, dt_work work) {
+  return dt_wait(comm, work, 0);
+}
+
+int dt_wait_any(dt_comm* comm, dt_work* works, int32_t* statuses, uint32_t max, uint32_t* count,
+                int32_t timeout_ms) {
+  if (!is_usable(comm) || works == nullptr || statuses == nullptr || count == nullptr || max == 0) {
+    return DT_E_INVAL;
+  }
+  return of(comm)->wait_any(works, statuses, max, count, timeout_ms);
+}
+
+int dt_completion_fd(dt_comm* comm) {
+  return is_usable(comm) ? of(comm)->board().completion_fd() : DT_E_INVAL;
+}
+
+void* dt_alloc(dt_comm* comm, uint64_t bytes) {
+  if (!is_usable(comm) || bytes > kMaxBytes) return nullptr;
+  void* memory = nullptr;
+  (void)guarded([&] {
+    memory = of(comm)->allocate(bytes);
+    return DT_OK;
+  });
+  return memory;
+}
+
+int dt_free(dt_comm* comm, void* memory) {
+  if (!is_usable(comm)) return DT_E_INVAL;
+  return guarded([&] { return of(comm)->release(memory); });
+}
+
+int dt_stats_json(dt_comm* comm, char* text, uint32_t bytes) {
+  if (!is_usable(comm) || text == nullptr || bytes == 0) return DT_E_INVAL;
+  return guarded([&] {
+    const std::string json = of(comm)->stats_json();
+    const std::size_t length = std::min<std::size_t>(json.size(), bytes - 1);
+    std::memcpy(text, json.data(), length);
+    text[length] = '\0';
+    return static_cast<int>(json.size());
+  });
+}
+
+const char* dt_strerror(int status) {
+  switch (status) {
+    case DT_OK:
+      return "success";
+    case DT_PENDING:
+      return "the operation is still under way";
+    case DT_E_INVAL:
+      return "an argument is wrong";
+    case DT_E_TIMEOUT:
+      return "time-out";
+    case DT_E_PEER:
+      return "a peer was lost";
+    case DT_E_MISMATCH:
+      return "ranks called different operations";
+    case DT_E_ABORTED:
+      return "the communicator was aborted";
+    case DT_E_AUTH:
+      return "no secret, or a peer with another one";
+    case DT_E_SYS:
+      return "the operating system refused";
+    case DT_E_NOMEM:
+      return "out of memory";
+    case DT_E_VERSION:
+      return "a peer runs another version of dtring";
+    default:
+      return "unknown status";
+  }
+}
+
+int dt_last_error(dt_comm* comm, char* text, uint32_t bytes) {
+  if (comm == nullptr || text == nullptr || bytes == 0) return DT_E_INVAL;
+  try {
+    const std::string error = of(comm)->board().error_text();
+    const std::size_t length = std::min<std::size_t>(error.size(), bytes - 1);
+    std::memcpy(text, error.data(), length);
+    text[length] = '\0';
+    return DT_OK;
+  } catch (const std::exception&) {
+    return DT_E_NOMEM;
+  }
+}

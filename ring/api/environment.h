@@ -1,0 +1,37 @@
+#pragma once
+// The options of a communicator from the environment variables that launchers set.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ring/api/comm.h"
+#include "ring/dtring.h"
+
+namespace dtl::ring {
+
+// dt_options and the memory that it points into. The secret is wiped with it. Not copyable.
+class EnvironmentOptions {
+ public:
+  // Throws CommError(DT_E_INVAL or DT_E_AUTH) naming the variable and its value.
+  EnvironmentOptions();
+  ~EnvironmentOptions();
+  EnvironmentOptions(const EnvironmentOptions&) = delete;
+  EnvironmentOptions& operator=(const EnvironmentOptions&) = delete;
+
+  const dt_options& get() const { return options_; }
+  const Tuning& tuning() const { return tuning_; }
+
+ private:
+  dt_options options_{};
+  Tuning tuning_;
+  void read_choices();
+
+  std::string master_address_, host_name_, address_, allreduce_;
+  std::vector<std::uint8_t> secret_;
+};
+
+// The 64 bits that stand for a job's name in the handshake.
+std::uint64_t job_number(const std::string& job);
+
+}  // namespace dtl::ring

@@ -1,0 +1,115 @@
+#pragma once
+// The part of a loop over wire elements that is written by hand: binary16 by the instructions that
+// x86 has for it, of which a vectorizing compiler makes no use. They give the bits of F16 in
+// ring/arithmetic/kernel_ops.h, which does the rest of the loop. Internal linkage.
+
+#include "ring/arithmetic/kernel_ops.h"
+#if defined(__AVX512F__) || defined(__F16C__)
+#include <immintrin.h>
+#endif
+
+namespace dtl::ring {
+namespace {
+
+// Each function does the first elements and says how many: none, unless specialized.
+template <class Format>
+struct ByHand {
+  template <std::size_t N>
+  static std::size_t add(F32::Memory*, const F32::Memory*, const U16::Memory* const (&)[N],
+                         std::size_t) {
+    return 0;
+  }
+  static std::size_t narrow(U16::Memory*, const F32::Memory*, std::size_t) { return 0; }
+  static std::size_t widen(F32::Memory*, const U16::Memory*, std::size_t) { return 0; }
+  static std::size_t round(F32::Memory*, const F32::Memory*, std::size_t) { return 0; }
+};
+
+#if defined(__AVX512F__)
+#define DTL_F16_BY_HAND
+using Floats = __m512;
+using Halves = __m256i;
+using HalvesMemory = __m256i_u;
+inline Floats load(const void* in) {
+  return _mm512_loadu_ps(in);
+}
+inline void store(void* out, Floats value) {
+  _mm512_storeu_ps(out, value);
+}
+inline Floats widen_vector(Halves halves) {
+  return _mm512_cvtph_ps(halves);
+}
+inline Halves narrow_vector(Floats value) {
+  return _mm512_cvtps_ph(value, _MM_FROUND_TO_NEAREST_INT);
+}
+inline Floats all_equal(float value) {
+  return _mm512_set1_ps(value);
+}
+#elif defined(__F16C__)
+#define DTL_F16_BY_HAND
+using Floats = __m256;
+using Halves = __m128i;
+using HalvesMemory = __m128i_u;
+inline Floats load(const void* in) {
+  return _mm256_loadu_ps(static_cast<const float*>(in));
+}
+inline void store(void* out, Floats value) {
+  _mm256_storeu_ps(static_cast<float*>(out), value);
+}
+inline Floats widen_vector(Halves halves) {
+  return _mm256_cvtph_ps(halves);
+}
+inline Halves narrow_vector(Floats value) {
+  return _mm256_cvtps_ph(value, _MM_FROUND_TO_NEAREST_INT);
+}
+inline Floats all_equal(float value) {
+  return _mm256_set1_ps(value);
+}
+#endif
+
+#if defined(DTL_F16_BY_HAND)
+inline Halves load_halves(const void* in) {
+  return *static_cast<const HalvesMemory*>(in);
+}
+
+template <>
+struct ByHand<F16> {
+  static constexpr std::size_t kLanes = sizeof(Floats) / sizeof(float);
+
+  template <std::size_t N>
+  static std::size_t add(F32::Memory* out, const F32::Memory* first,
+                         const U16::Memory* const (&in)[N], std::size_t count) {
+    std::size_t i = 0;
+    for (; i + kLanes <= count; i += kLanes) {
+      Floats value = load(first + i);
+      for (std::size_t k = 0; k < N; ++k) value += widen_vector(load_halves(in[k] + i));
+      store(out + i, value == value ? value : all_equal(__builtin_nanf("")));
+    }
+    return i;
+  }
+
+  static std::size_t narrow(U16::Memory* out, const F32::Memory* in, std::size_t count) {
+    std::size_t i = 0;
+    for (; i + kLanes <= count; i += kLanes) {
+      *reinterpret_cast<HalvesMemory*>(out + i) = narrow_vector(load(in + i));
+    }
+    return i;
+  }
+
+  static std::size_t widen(F32::Memory* out, const U16::Memory* in, std::size_t count) {
+    std::size_t i = 0;
+    for (; i + kLanes <= count; i += kLanes) store(out + i, widen_vector(load_halves(in + i)));
+    return i;
+  }
+
+  static std::size_t round(F32::Memory* out, const F32::Memory* in, std::size_t count) {
+    std::size_t i = 0;
+    for (; i + kLanes <= count; i += kLanes) {
+      store(out + i, widen_vector(narrow_vector(load(in + i))));
+    }
+    return i;
+  }
+};
+#endif
+
+}  // namespace
+}  // namespace dtl::ring

@@ -1,0 +1,184 @@
+#include "ring/base/socket.h"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <netdb.h>
+#include <netinet/tcp.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <string_view>
+
+#include "ring/base/comm_error.h"
+
+namespace dtl::ring {
+namespace {
+
+// A host that vanished without a word (power, cable) is given up after about 8 s: 2 s of silence,
+// then 3 probes 2 s apart; the same for data that nobody acknowledges. Launchers notice in 6 s.
+constexpr int kKeepaliveIdle_s = 2;
+constexpr int kKeepaliveInterval_s = 2;
+constexpr int kKeepaliveProbes = 3;
+constexpr int kUnacknowledged_ms = 8000;
+
+void set_option(int fd, int level, int name, int value) {
+  // Best effort: without one of these the links still work.
+  (void)::setsockopt(fd, level, name, &value, sizeof value);
+}
+
+// BBR holds a connection to the rate that it has measured last, by timers, and drains it now and
+// then to measure its delay: between neighbours with bursts that costs up to 100 ms at a time. Set
+// before there is a connection: accepted ones inherit it, and timers once used stay in use.
+void avoid_bbr(int fd) {
+  std::array<char, 16> name{};  // the kernel's TCP_CA_NAME_MAX
+  socklen_t bytes = name.size() - 1;
+  if (::getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name.data(), &bytes) != 0) return;
+  if (!std::string_view(name.data()).starts_with("bbr")) return;
+  for (const std::string_view other : {"cubic", "reno"}) {  // cubic may be kept from users
+    if (::setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, other.data(),
+                     static_cast<socklen_t>(other.size())) == 0) {
+      return;
+    }
+  }
+}
+
+Fd open_socket(const Address& address) {
+  Fd fd(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!fd.valid()) {
+    throw CommError(DT_E_SYS, "cannot create a socket for " + address.text(), errno_text(errno));
+  }
+  avoid_bbr(fd.get());
+  return fd;
+}
+
+}  // namespace
+
+Address::Address(const sockaddr* address, socklen_t bytes) : bytes_(bytes) {
+  std::memcpy(&storage_, address, std::min<std::size_t>(bytes, sizeof storage_));
+}
+
+int Address::port() const {
+  return ntohs(family() == AF_INET6 ? reinterpret_cast<const sockaddr_in6*>(&storage_)->sin6_port
+                                    : reinterpret_cast<const sockaddr_in*>(&storage_)->sin_port);
+}
+
+Address Address::with_port(int port) const {
+  Address copy = *this;
+  const auto network_port = htons(static_cast<std::uint16_t>(port));
+  if (family() == AF_INET6) {
+    reinterpret_cast<sockaddr_in6*>(&copy.storage_)->sin6_port = network_port;
+  } else {
+    reinterpret_cast<sockaddr_in*>(&copy.storage_)->sin_port = network_port;
+  }
+  return copy;
+}
+
+bool Address::is_unspecified() const {
+  if (family() == AF_INET6) {
+    const auto& in6 = reinterpret_cast<const sockaddr_in6*>(&storage_)->sin6_addr;
+    return IN6_IS_ADDR_UNSPECIFIED(&in6) != 0;
+  }
+  return reinterpret_cast<const sockaddr_in*>(&storage_)->sin_addr.s_addr == INADDR_ANY;
+}
+
+std::string Address::host() const {
+  std::array<char, NI_MAXHOST> host{};
+  if (::getnameinfo(get(), bytes_, host.data(), host.size(), nullptr, 0, NI_NUMERICHOST) != 0) {
+    return "unknown address";
+  }
+  return host.data();
+}
+
+std::string Address::text() const {
+  return family() == AF_INET6 ? fmt::format("[{}]:{}", host(), port())
+                              : fmt::format("{}:{}", host(), port());
+}
+
+std::vector<Address> resolve(const std::string& name, int port) {
+  addrinfo hints{};
+  hints.ai_family = AF_UNSPEC;
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* list = nullptr;
+  const int error = ::getaddrinfo(name.c_str(), nullptr, &hints, &list);
+  if (error != 0) {
+    const int status = error == EAI_MEMORY ? DT_E_NOMEM : DT_E_SYS;
+    throw CommError(status, fmt::format("cannot resolve '{}'", name),
+                    error == EAI_SYSTEM ? errno_text(errno) : ::gai_strerror(error),
+                    fmt::format("getent hosts {}", name));
+  }
+  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(list, &::freeaddrinfo);
+  std::vector<Address> addresses;
+  for (const addrinfo* entry = list; entry != nullptr; entry = entry->ai_next) {
+    if (entry->ai_family != AF_INET && entry->ai_family != AF_INET6) continue;
+    addresses.push_back(Address(entry->ai_addr, entry->ai_addrlen).with_port(port));
+  }
+  if (addresses.empty()) {
+    throw CommError(DT_E_SYS, fmt::format("cannot resolve '{}'", name), "it has no IP address");
+  }
+  return addresses;
+}
+
+Fd listen_on(const Address& address, int backlog) {
+  Fd fd = open_socket(address);
+  set_option(fd.get(), SOL_SOCKET, SO_REUSEADDR, 1);
+  if (address.family() == AF_INET6) set_option(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, 1);
+  if (::bind(fd.get(), address.get(), address.bytes()) != 0 || ::listen(fd.get(), backlog) != 0) {
+    throw CommError(DT_E_SYS, "cannot listen on " + address.text(), errno_text(errno));
+  }
+  return fd;
+}
+
+Fd accept_from(int listener) {
+  Fd fd(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (fd.valid()) return fd;
+  switch (errno) {
+    case EBADF:
+    case EINVAL:
+    case ENOTSOCK:
+    case EMFILE:
+    case ENFILE:
+      throw CommError(DT_E_SYS, "cannot accept a connection", errno_text(errno));
+    default:
+      return {};  // none, or one that has gone again
+  }
+}
+
+Fd start_connect(const Address& address) {
+  Fd fd = open_socket(address);
+  if (::connect(fd.get(), address.get(), address.bytes()) != 0 && errno != EINPROGRESS) {
+    throw CommError(DT_E_SYS, "cannot connect to " + address.text(), errno_text(errno));
+  }
+  return fd;
+}
+
+int pending_error(int fd) {
+  int error = 0;
+  socklen_t bytes = sizeof error;
+  if (::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &bytes) != 0) return errno;
+  return error;
+}
+
+Address local_address(int fd) {
+  sockaddr_storage storage{};
+  socklen_t bytes = sizeof storage;
+  if (::getsockname(fd, reinterpret_cast<sockaddr*>(&storage), &bytes) != 0) {
+    throw CommError(DT_E_SYS, "cannot read a socket's own address", errno_text(errno));
+  }
+  return {reinterpret_cast<const sockaddr*>(&storage), bytes};
+}
+
+void send_without_delay(int fd) {
+  set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+}
+
+void notice_dead_hosts(int fd) {
+  set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+  set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, kKeepaliveIdle_s);
+  set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, kKeepaliveInterval_s);
+  set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, kKeepaliveProbes);
+  set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, kUnacknowledged_ms);
+}
+
+}  // namespace dtl::ring

@@ -1,0 +1,121 @@
+// What becomes of the values that an Executor's frames bring.
+#include <algorithm>
+#include <cstring>
+
+#include "ring/arithmetic/reduce.h"
+#include "ring/engine/executor.h"
+
+namespace dtl::ring {
+
+void Executor::take(Operation& operation, const Incoming& piece, std::uint64_t offset,
+                    const std::byte* payload, std::uint64_t bytes) {
+  const std::uint64_t at = in_memory(operation, piece.wire, offset);
+  const std::uint64_t count = in_memory(operation, piece.wire, bytes) / operation.element();
+  if (piece.action == Action::kCombine) {
+    const std::array<Operand, 2> operands{Operand{piece.own + at, Wire::kExact},
+                                          Operand{payload, piece.wire}};
+    const Request& request = operation.request();
+    combine(request.dtype, request.op, piece.target + at, operands.data(), 2, count);
+    if (piece.is_last) {
+      finish_values(operation, piece.target + at, count * operation.element(), piece.wire);
+    }
+    return;
+  }
+  std::byte* target = piece.target + at;
+  if (piece.action == Action::kCollect) {
+    const Sum& sum = operation.sums[piece.sum];
+    target = sum.sources[piece.source].window + (piece.window_at + offset) % sum.window_bytes;
+  } else if (piece.wire != Wire::kExact) {
+    from_wire(piece.wire, reinterpret_cast<float*>(target), payload, count);
+    return;
+  }
+  if (payload != target) std::memcpy(target, payload, bytes);
+}
+
+// In blocks, so that each is still in the L1 cache when it is copied.
+void Executor::take_and_answer(Operation& operation, const Incoming& piece, std::uint64_t offset,
+                               std::byte* payload, std::uint64_t bytes) {
+  constexpr std::uint64_t kBlock = 8 << 10;
+  for (std::uint64_t at = 0; at < bytes; at += kBlock) {
+    const std::uint64_t part = std::min(kBlock, bytes - at);
+    take(operation, piece, offset + at, payload + at, part);
+    std::memcpy(payload + at, piece.target + offset + at, part);
+  }
+}
+
+void Executor::advance_prefix(const Operation& operation, Flow& flow, std::uint64_t from,
+                              std::uint64_t to) {
+  if (from != flow.travelled) {
+    flow.islands.push_back({from, to});
+    return;
+  }
+  flow.travelled = to;
+  for (bool grown = true; grown && !flow.islands.empty();) {
+    const auto at = std::find_if(flow.islands.begin(), flow.islands.end(),
+                                 [&](const Island& each) { return each.from == flow.travelled; });
+    grown = at != flow.islands.end();
+    if (!grown) break;
+    flow.travelled = at->to;
+    flow.islands.erase(at);
+  }
+  // The same in memory.
+  std::uint64_t left = flow.travelled - from;
+  while (left > 0) {
+    const Incoming& piece = flow.in[flow.prefix_piece];
+    const std::uint64_t rest = travelling(operation, piece.wire, piece.bytes - flow.prefix_at);
+    const std::uint64_t here = std::min(rest, left);
+    const std::uint64_t bytes = in_memory(operation, piece.wire, here);
+    flow.prefix += bytes;
+    flow.prefix_at += bytes;
+    left -= here;
+    if (flow.prefix_at < piece.bytes) continue;
+    ++flow.prefix_piece;
+    flow.prefix_at = 0;
+  }
+}
+
+// The part of a sum that all operands have reached.
+bool Executor::advance(Operation& operation, Sum& sum) {
+  constexpr std::uint64_t kBlock = 32 << 10;  // so that operands and result stay in the L1 cache
+  std::uint64_t limit = sum.bytes;
+  for (const Sum::Source& source : sum.sources) {
+    limit = std::min(limit, source.is_own ? operation.allowed(sum.own_gate, sum.bytes)
+                                          : operation.flows[source.flow].prefix);
+  }
+  if (limit <= sum.done) return false;
+  const Request& request = operation.request();
+  while (sum.done < limit) {
+    const Sum::Part& part = sum.parts[sum.part];
+    const std::uint64_t offset = sum.done - part.at;
+    const std::uint64_t at =
+        (part.window_at + travelling(operation, sum.wire, offset)) % sum.window_bytes;
+    const std::uint64_t bytes = std::min({limit - sum.done, part.bytes - offset, kBlock,
+                                          in_memory(operation, sum.wire, sum.window_bytes - at)});
+    operands_.clear();
+    for (const Sum::Source& source : sum.sources) {
+      operands_.push_back(source.is_own ? Operand{part.own + offset, Wire::kExact}
+                                        : Operand{source.window + at, sum.wire});
+    }
+    combine(request.dtype, request.op, part.out + offset, operands_.data(), operands_.size(),
+            bytes / operation.element());
+    if (sum.is_last) finish_values(operation, part.out + offset, bytes, sum.wire);
+    sum.done += bytes;
+    if (offset + bytes == part.bytes && sum.part + 1 < sum.parts.size()) ++sum.part;
+  }
+  return true;
+}
+
+// What the owner of a result does to it before anybody else gets it.
+void Executor::finish_values(const Operation& operation, std::byte* data, std::uint64_t bytes,
+                             Wire wire) {
+  const Request& request = operation.request();
+  const std::uint64_t count = bytes / operation.element();
+  if (request.op == DT_AVG) {
+    divide(request.dtype, data, count, static_cast<std::uint64_t>(map_.world));
+  }
+  if (wire != Wire::kExact && request.opcode != Opcode::kReduceScatter) {
+    round_to_wire(wire, reinterpret_cast<float*>(data), count);
+  }
+}
+
+}  // namespace dtl::ring

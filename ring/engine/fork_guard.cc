@@ -1,0 +1,54 @@
+#include "ring/engine/fork_guard.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <mutex>
+#include <utility>
+
+namespace dtl::ring {
+namespace {
+
+// The C library's fork handlers take no argument, so what they work on has to be global.
+struct Registry {
+  std::mutex mutex;
+  std::vector<const ForkGuard*> guards;
+};
+
+Registry& registry() {
+  static auto* registry = new Registry;  // never destroyed: forks may come until the very end
+  return *registry;
+}
+
+void close_in_child() {
+  for (const ForkGuard* guard : registry().guards) guard->close_all();
+  registry().guards.clear();
+  registry().mutex.unlock();
+}
+
+void install_handlers() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    ::pthread_atfork([] { registry().mutex.lock(); }, [] { registry().mutex.unlock(); },
+                     close_in_child);
+  });
+}
+
+}  // namespace
+
+ForkGuard::ForkGuard(std::vector<int> descriptors) : descriptors_(std::move(descriptors)) {
+  install_handlers();
+  const std::lock_guard lock(registry().mutex);
+  registry().guards.push_back(this);
+}
+
+ForkGuard::~ForkGuard() {
+  const std::lock_guard lock(registry().mutex);
+  std::erase(registry().guards, this);
+}
+
+void ForkGuard::close_all() const {
+  for (const int fd : descriptors_) ::close(fd);
+}
+
+}  // namespace dtl::ring

@@ -1,0 +1,74 @@
+#pragma once
+// Link: what connects this rank with one peer, whatever carries it: TcpLink between hosts,
+// ShareLink on one host. It moves frames and knows nothing of what they mean. Used by the
+// communication thread only; nothing here blocks.
+//
+// An operation's bytes from one rank to another are its flow. A frame is a piece of a flow, so
+// frames of one lane may arrive in another order than they were begun in: a lane may have several
+// streams. Within one stream they arrive in order, and a frame that the receiver does not admit yet
+// holds up those behind it.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "ring/links/operation_header.h"
+
+namespace dtl::ring {
+
+// What must not wait for each other: short operations, long ones, and those of a pair alone.
+enum class Lane : std::uint8_t { kSmall = 0, kBulk = 1, kPair = 2 };
+constexpr std::size_t kLanes = 3;
+
+// In front of every payload.
+struct FrameHead {
+  std::uint32_t magic = 0;         // kFrameMagic
+  std::uint8_t lane = 0;           // a Lane
+  std::uint8_t has_operation = 0;  // an OperationHeader comes between this and the payload
+  std::uint16_t is_answered = 0;   // the receiver writes its result over the payload
+  std::uint32_t sequence = 0;      // low bits of the operation's number in its lane
+  std::uint32_t bytes = 0;         // of the payload
+  std::uint64_t offset = 0;        // of the payload in the flow, in bytes as they travel
+};
+static_assert(sizeof(FrameHead) == 24);
+constexpr std::uint32_t kFrameMagic = 0x72665444;  // "DTfr"
+
+// Where a link hands over what arrives.
+class Sink {
+ public:
+  virtual ~Sink() = default;
+  // A head has arrived, with the operation's header where it has one. Where the payload goes (any
+  // pointer when it is empty); nullopt: not now, ask again at the next step.
+  virtual std::optional<std::byte*> admit(int peer, const FrameHead& head,
+                                          const OperationHeader* operation) = 0;
+  // The whole payload is there: where admit() said, or, from a ShareLink, in memory of the peer
+  // that can be read until this returns. Only an answered frame's may be written.
+  virtual void arrived(int peer, const FrameHead& head, std::byte* payload) = 0;
+  // The frame's payload is no longer needed here.
+  virtual void sent(int peer, const FrameHead& head) = 0;
+  // No byte will come any more (error 0: an orderly end), or none can be sent.
+  virtual void broken(int peer, int error) = 0;
+};
+
+constexpr std::size_t kMostFrameBytes = 128 << 10;
+
+class Link {
+ public:
+  virtual ~Link() = default;
+  // True when begin() would take a frame of this lane now.
+  virtual bool can_begin(Lane lane) const = 0;
+  // payload stays as it is until Sink::sent(). operation is copied. The peer may not hear of it
+  // before the next step(). answer: where the answer to an answered frame has come by Sink::sent();
+  // only links of a node carry those.
+  virtual void begin(const FrameHead& head, const OperationHeader* operation,
+                     const std::byte* payload, std::byte* answer) = 0;
+  // Moves what can be moved without waiting. True when anything moved.
+  virtual bool step(Sink& sink) = 0;
+  // Nothing that was begun is unsent.
+  virtual bool is_sent() const = 0;
+  // The most that one frame of a lane should carry of what lies at data and is answered there.
+  virtual std::size_t frame_bytes(Lane lane, const std::byte* data,
+                                  const std::byte* answer) const = 0;
+};
+
+}  // namespace dtl::ring

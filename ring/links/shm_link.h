@@ -1,0 +1,64 @@
+#pragma once
+// ShareLink: a link to a rank of the same node. Frames are slots in the sender's segment; the
+// receiver's position in its own segment tells the sender which payloads it has read.
+
+#include <array>
+#include <vector>
+
+#include "ring/links/shm_node.h"
+
+namespace dtl::ring {
+
+class ShareLink : public Link {
+ public:
+  ShareLink(NodeShare& share, int local, int rank);
+  ~ShareLink() override;
+
+  bool can_begin(Lane lane) const override;
+  void begin(const FrameHead& head, const OperationHeader* operation, const std::byte* payload,
+             std::byte* answer) override;
+  bool step(Sink& sink) override;
+  bool is_sent() const override;
+  std::size_t frame_bytes(Lane lane, const std::byte* data, const std::byte* answer) const override;
+  // Something has changed since the last step.
+  bool has_news() const;
+
+ private:
+  struct Way {  // one lane
+    std::uint64_t produced = 0, reported = 0, consumed = 0;
+    std::uint64_t seen_consumed = 0, seen_produced = 0;  // the peer's, at the last step
+    struct Sent {
+      FrameHead head;
+      bool is_inline = false;
+      std::byte* answer = nullptr;  // where it goes
+    };
+    std::array<Sent, kSlots> sent;
+  };
+  struct Mapped {
+    Region region;
+    Mapping mapping;
+  };
+  bool report_sent(Lane lane, Way& way, Sink& sink);
+  bool take_frames(Lane lane, Way& way, Sink& sink);
+  std::byte* read_payload(const Slot& slot, Lane lane, std::uint64_t number, std::byte* target,
+                          Sink& sink);
+  bool write_answer(const Slot& slot, std::byte* answer);
+  bool is_in_place(const std::byte* payload, const std::byte* answer) const;
+  bool has_left() const;
+  std::byte* find_region(std::uint64_t address, std::uint64_t bytes);
+  void read_regions(std::uint32_t version);
+  Counters& own_counters() const;
+  Counters& peer_counters() const;
+
+  NodeShare& share_;
+  const std::size_t local_;
+  const int rank_;
+  const NodeShare::Peer& peer_;
+  std::array<Way, kLanes> ways_;
+  bool is_broken_ = false;
+  bool owes_ring_ = false;  // for what was published in this step: a fence is slow
+  std::uint32_t regions_version_ = 0;
+  std::vector<Mapped> regions_;
+};
+
+}  // namespace dtl::ring

@@ -1,0 +1,264 @@
+#include "ring/links/shm_node.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+#include "base/error.h"
+#include "ring/base/comm_error.h"
+#include "ring/base/crypto.h"
+#include "ring/links/shm_link.h"
+
+namespace dtl::ring {
+namespace {
+
+struct ShareAddress {
+  std::int32_t pid = 0, memory = -1, wake = -1, reserved = 0;
+  std::byte token[kTokenBytes] = {};
+};
+
+Fd sealed_memory(const char* name, std::size_t bytes) {
+  Fd fd(::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!fd.valid() || ::ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0 ||
+      ::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+    return {};
+  }
+  return fd;
+}
+
+std::string link_text(const char* path) {
+  std::array<char, 64> text{};
+  const ssize_t size = ::readlink(path, text.data(), text.size() - 1);
+  return size > 0 ? std::string(text.data(), static_cast<std::size_t>(size)) : "?";
+}
+
+// Yama's 1 allows descendants only, unless the process itself allows others.
+void allow_reading() {
+  int scope = 0;
+  std::ifstream("/proc/sys/kernel/yama/ptrace_scope") >> scope;
+  if (scope == 1) ::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+}
+
+std::string descriptor_path(int pid, int fd) {
+  return fmt::format("/proc/{}/fd/{}", pid, fd);
+}
+
+}  // namespace
+
+std::string node_key() {
+  std::string boot;
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
+  for (const char* space : {"pid", "net", "user"}) {
+    boot += " " + link_text(fmt::format("/proc/self/ns/{}", space).c_str());
+  }
+  return fmt::format("{} {}", boot, ::geteuid());
+}
+
+NodeShare::NodeShare(int max_local) : layout_(max_local), wake_(make_pipe()) {
+  set_nonblocking(wake_.read_end.get());
+  set_nonblocking(wake_.write_end.get());
+  memory_ = sealed_memory("dtring", layout_.bytes);
+  if (memory_.valid()) {
+    segment_ = Mapping::of(memory_.get(), layout_.bytes, PROT_READ | PROT_WRITE, 0);
+  }
+  if (segment_.data() == nullptr) {
+    throw CommError(DT_E_SYS, "cannot make memory for the ranks of this node", errno_text(errno));
+  }
+  fill_random({reinterpret_cast<std::uint8_t*>(token_.data()), token_.size()});
+  auto* header = new (segment_.data()) SegmentHeader;
+  header->magic = kSegmentMagic;
+  header->max_local = static_cast<std::uint32_t>(layout_.max_local);
+  std::memcpy(header->token, token_.data(), kTokenBytes);
+  header->token_address = reinterpret_cast<std::uintptr_t>(token_.data());
+  cpu_set_t cpus;
+  if (::sched_getaffinity(0, sizeof cpus, &cpus) == 0) {
+    for (std::size_t cpu = 0; cpu < kMaxCpus && cpu < CPU_SETSIZE; ++cpu) {
+      if (CPU_ISSET(cpu, &cpus)) header->cpus[cpu / 64] |= std::uint64_t{1} << cpu % 64;
+    }
+  }
+  allow_reading();
+}
+
+NodeShare::~NodeShare() = default;
+
+std::string NodeShare::address() const {
+  ShareAddress address{
+      static_cast<std::int32_t>(::getpid()), memory_.get(), wake_.write_end.get(), 0, {}};
+  std::memcpy(address.token, token_.data(), kTokenBytes);
+  return {reinterpret_cast<const char*>(&address), sizeof address};
+}
+
+std::string NodeShare::open(int own, const std::vector<std::string>& addresses) {
+  own_ = own;
+  if (addresses.size() > layout_.max_local) return "there are too many ranks on this node";
+  peers_.resize(addresses.size());
+  for (std::size_t i = 0; i < addresses.size(); ++i) {
+    if (static_cast<int>(i) == own) continue;
+    std::string refusal = open_peer(addresses[i], peers_[i]);
+    if (!refusal.empty()) return refusal;
+  }
+  return {};
+}
+
+// Empty, or why its memory cannot be read.
+std::string NodeShare::open_peer(const std::string& text, Peer& peer) const {
+  ShareAddress address;
+  if (text.size() != sizeof address) return "a rank of this node has no shared memory";
+  std::memcpy(&address, text.data(), sizeof address);
+  const auto refuse = [&](const char* what) {
+    return fmt::format("cannot {} process {} on this node: {}", what, address.pid,
+                       errno_text(errno));
+  };
+  peer.pid = address.pid;
+  const Fd memory(::open(descriptor_path(address.pid, address.memory).c_str(), O_RDWR | O_CLOEXEC));
+  struct stat status {};
+  if (!memory.valid() || ::fstat(memory.get(), &status) != 0) return refuse("open the memory of");
+  const int seals = ::fcntl(memory.get(), F_GET_SEALS);
+  if (seals < 0 || (seals & F_SEAL_SHRINK) == 0 || status.st_uid != ::geteuid() ||
+      static_cast<std::size_t>(status.st_size) != layout_.bytes) {
+    errno = EBADMSG;
+    return refuse("use the memory of");
+  }
+  peer.segment = Mapping::of(memory.get(), layout_.bytes, PROT_READ | PROT_WRITE, 0);
+  if (peer.segment.data() == nullptr) return refuse("map the memory of");
+  const SegmentHeader& header = Layout::header(peer.segment.data());
+  if (header.magic != kSegmentMagic || header.max_local != layout_.max_local ||
+      std::memcmp(header.token, address.token, kTokenBytes) != 0) {
+    errno = EBADMSG;
+    return refuse("use the memory of");
+  }
+  std::array<std::byte, kTokenBytes> seen{};
+  const iovec local{seen.data(), seen.size()};
+  const iovec remote{reinterpret_cast<void*>(header.token_address), seen.size()};
+  if (::process_vm_readv(address.pid, &local, 1, &remote, 1, 0) !=
+          static_cast<ssize_t>(seen.size()) ||
+      std::memcmp(seen.data(), address.token, kTokenBytes) != 0) {
+    return refuse("read the memory of");
+  }
+  // Both ends: while this rank has a reading one, no write raises SIGPIPE when the peer is gone.
+  peer.wake = Fd(
+      ::open(descriptor_path(address.pid, address.wake).c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
+  return peer.wake.valid() ? std::string() : refuse("wake");
+}
+
+bool NodeShare::is_crowded() const {
+  std::size_t cpus = 0;
+  for (std::size_t word = 0; word < kMaxCpus / 64; ++word) {
+    std::uint64_t all = Layout::header(segment_.data()).cpus[word];
+    for (const Peer& peer : peers_) {
+      if (peer.segment.data() != nullptr) all |= Layout::header(peer.segment.data()).cpus[word];
+    }
+    cpus += static_cast<std::size_t>(std::popcount(all));
+  }
+  return cpus < peers_.size();
+}
+
+std::unique_ptr<Link> NodeShare::make_link(int local, int rank) {
+  return std::make_unique<ShareLink>(*this, local, rank);
+}
+
+std::vector<int> NodeShare::descriptors() const {
+  std::vector<int> all{memory_.get(), wake_.read_end.get(), wake_.write_end.get()};
+  for (const Peer& peer : peers_) {
+    if (peer.wake.valid()) all.push_back(peer.wake.get());
+  }
+  return all;
+}
+
+// If the peer sleeps, it has looked before.
+void NodeShare::ring(const Peer& peer) {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (Layout::header(peer.segment.data()).sleeps.load(std::memory_order_relaxed) == 0) return;
+  const char byte = 1;
+  (void)!::write(peer.wake.get(), &byte, 1);
+}
+
+void NodeShare::clear_wake() {
+  std::array<char, 256> bytes;
+  while (::read(wake_.read_end.get(), bytes.data(), bytes.size()) ==
+         static_cast<ssize_t>(bytes.size())) {
+  }
+}
+
+void NodeShare::withdraw() {
+  Layout::header(segment_.data()).has_left.store(1);
+}
+
+bool NodeShare::begin_sleep() {
+  Layout::header(segment_.data()).sleeps.store(1, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  return std::none_of(links_.begin(), links_.end(),
+                      [](const ShareLink* link) { return link->has_news(); });
+}
+
+void NodeShare::end_sleep() {
+  Layout::header(segment_.data()).sleeps.store(0, std::memory_order_relaxed);
+}
+
+void* NodeShare::alloc(std::size_t bytes) {
+  constexpr std::size_t kPage = 4096;
+  bytes = (bytes + kPage - 1) / kPage * kPage;
+  Allocation allocation;
+  allocation.memory = sealed_memory("dtring-alloc", bytes);
+  if (!allocation.memory.valid()) return nullptr;
+  allocation.mapping = Mapping::of(allocation.memory.get(), bytes, PROT_READ | PROT_WRITE, 0);
+  std::byte* const data = allocation.mapping.data();
+  if (data == nullptr) return nullptr;
+  (void)::madvise(data, bytes, MADV_HUGEPAGE);  // a wish
+  (void)::madvise(data, bytes, MADV_POPULATE_WRITE);
+  const std::lock_guard lock(mutex_);
+  SegmentHeader& header = Layout::header(segment_.data());
+  allocation.entry = kMaxRegions;
+  for (std::size_t i = 0; i < kMaxRegions; ++i) {
+    if (header.regions[i].bytes != 0) continue;
+    allocation.entry = i;
+    const std::uint32_t version = header.regions_version.load();
+    header.regions_version.store(version + 1);
+    std::atomic_thread_fence(std::memory_order_release);
+    header.regions[i] = {reinterpret_cast<std::uintptr_t>(data), bytes, allocation.memory.get(),
+                         header.regions[i].generation + 1};
+    header.regions_version.store(version + 2, std::memory_order_release);
+    break;
+  }
+  allocations_.push_back(std::move(allocation));
+  return data;
+}
+
+bool NodeShare::is_allocated(const std::byte* data) const {
+  const std::lock_guard lock(mutex_);
+  return std::any_of(allocations_.begin(), allocations_.end(), [&](const Allocation& each) {
+    return data >= each.mapping.data() && data < each.mapping.data() + each.mapping.bytes();
+  });
+}
+
+bool NodeShare::free(void* memory) {
+  const std::lock_guard lock(mutex_);
+  const auto at =
+      std::find_if(allocations_.begin(), allocations_.end(),
+                   [&](const Allocation& each) { return each.mapping.data() == memory; });
+  if (at == allocations_.end()) return false;
+  if (at->entry < kMaxRegions) {
+    SegmentHeader& header = Layout::header(segment_.data());
+    const std::uint32_t version = header.regions_version.load();
+    header.regions_version.store(version + 1);
+    std::atomic_thread_fence(std::memory_order_release);
+    header.regions[at->entry].bytes = 0;
+    header.regions_version.store(version + 2, std::memory_order_release);
+  }
+  allocations_.erase(at);
+  return true;
+}
+
+}  // namespace dtl::ring

@@ -1,0 +1,87 @@
+#pragma once
+// NodeShare: the memory through which the ranks of one node reach each other. Each rank has one
+// segment, a sealed memfd that the others map; they write nothing but answers over payloads that
+// ask for them. Nothing of it has a name that could outlive the rank. Peers open it, and the pipe
+// that wakes the rank, as /proc/PID/fd/N, which the kernel allows to processes of the same user.
+// Payloads that are too long for a segment are read out of the sender's own memory
+// (process_vm_readv), or, where dt_alloc gave that memory, directly.
+//
+// Where the kernel restricts tracing to descendants (Yama's ptrace_scope 1), the constructor allows
+// this process to be read by others of its user; with 2 or 3 open() says why nothing works.
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/fd.h"
+#include "ring/links/link.h"
+#include "ring/links/shm_segment.h"
+
+namespace dtl::ring {
+
+// Ranks with equal keys see each other's processes: boot, PID, network and user namespace, user.
+std::string node_key();
+
+class NodeShare {
+ public:
+  // For at most max_local ranks of a node; the same number on all of them. Throws CommError.
+  explicit NodeShare(int max_local);
+  ~NodeShare();
+  NodeShare(const NodeShare&) = delete;
+  NodeShare& operator=(const NodeShare&) = delete;
+
+  std::string address() const;  // for peers, over an authenticated connection
+  // addresses: of all ranks of this node, of which own is this one. Empty, or why it does not work.
+  std::string open(int own, const std::vector<std::string>& addresses);
+  // The ranks of this node have fewer CPUs than they are: none should wait by polling.
+  bool is_crowded() const;
+  // To the rank at this place of the node; rank is what Sink hears. After open(); must not outlive
+  // this.
+  std::unique_ptr<Link> make_link(int local, int rank);
+
+  int wake_fd() const { return wake_.read_end.get(); }
+  void clear_wake();
+  // Tells peers that callers have their buffers back, so that what is read from now on is void.
+  void withdraw();
+  // Announces that this rank sleeps until wake_fd() is readable; false when a link has news.
+  bool begin_sleep();
+  void end_sleep();
+  std::vector<int> descriptors() const;
+
+  // dt_alloc and dt_free; from any thread.
+  void* alloc(std::size_t bytes);
+  bool free(void* memory);
+  bool is_allocated(const std::byte* data) const;
+
+ private:
+  friend class ShareLink;
+  struct Peer {
+    int pid = 0;
+    Mapping segment;
+    Fd wake;
+  };
+  struct Allocation {
+    Fd memory;
+    Mapping mapping;
+    std::size_t entry = 0;
+  };
+  std::string open_peer(const std::string& address, Peer& peer) const;
+  // After something was published for the peer: wakes it if it sleeps.
+  static void ring(const Peer& peer);
+
+  const Layout layout_;
+  std::array<std::byte, kTokenBytes> token_{};  // read by peers, to see whether they can
+  Fd memory_;
+  Mapping segment_;
+  Pipe wake_;
+  int own_ = 0;
+  std::vector<Peer> peers_;
+  std::vector<class ShareLink*> links_;
+  mutable std::mutex mutex_;
+  std::vector<Allocation> allocations_;
+};
+
+}  // namespace dtl::ring

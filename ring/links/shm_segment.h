@@ -1,0 +1,101 @@
+#pragma once
+// What lies where in the segment of a rank. Only its owner writes it. All counters only grow.
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <utility>
+
+#include "ring/links/link.h"
+
+namespace dtl::ring {
+
+constexpr std::size_t kTokenBytes = 32;
+constexpr std::size_t kMaxRegions = 64;              // dt_alloc's that peers read without a copy
+constexpr std::size_t kSlots = 16;                   // frames of one lane that wait for one peer
+constexpr std::size_t kMaxCpus = 1024;               // further ones are not looked at
+constexpr std::uint32_t kSegmentMagic = 0x65735444;  // "DTse"
+
+// A shared or private mapping; move only.
+class Mapping {
+ public:
+  Mapping() = default;
+  Mapping(std::byte* data, std::size_t bytes) : data_(data), bytes_(bytes) {}
+  Mapping(Mapping&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+  Mapping& operator=(Mapping&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+  ~Mapping();
+  // Of a descriptor; empty when that fails (errno says why).
+  static Mapping of(int fd, std::size_t bytes, int protection, int extra_flags);
+
+  std::byte* data() const { return data_; }
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  std::byte* data_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+struct Region {
+  std::uint64_t address = 0, bytes = 0;
+  std::int32_t fd = -1;
+  std::uint32_t generation = 0;
+};
+
+struct SegmentHeader {
+  std::uint32_t magic = 0, max_local = 0;
+  std::byte token[kTokenBytes] = {};
+  std::uint64_t token_address = 0;         // of a copy in the owner's private memory
+  std::uint64_t cpus[kMaxCpus / 64] = {};  // where the owner's threads may run
+  alignas(64) std::atomic<std::uint32_t> sleeps{0};
+  alignas(64) std::atomic<std::uint32_t> has_left{0};  // payloads may be changed by their owner
+  alignas(64) std::atomic<std::uint32_t> regions_version{0};  // odd while they change
+  Region regions[kMaxRegions];
+};
+
+// Of one pair and direction; `produced` is the sender's, `consumed` the receiver's, each in its own
+// segment and on its own cache line.
+struct Counters {
+  alignas(64) std::atomic<std::uint64_t> produced[kLanes];
+  alignas(64) std::atomic<std::uint64_t> consumed[kLanes];
+};
+
+struct Slot {
+  FrameHead head;
+  std::uint32_t is_inline = 0;
+  std::uint32_t reserved = 0;
+  OperationHeader operation;
+  std::uint64_t address = 0;  // of a payload that is not inline, in the sender
+  std::uint64_t reserved_too[3] = {};
+};
+static_assert(sizeof(Slot) == 128);
+
+struct Layout {
+  explicit Layout(int max_local);
+
+  std::size_t max_local;
+  std::size_t pair_bytes;  // of all slots for one peer
+  std::size_t bytes;       // of a segment
+
+  static SegmentHeader& header(std::byte* segment) {
+    return *std::launder(reinterpret_cast<SegmentHeader*>(segment));
+  }
+  // The longest payload that a slot of the lane holds.
+  std::size_t inline_bytes(Lane lane) const { return inline_[static_cast<std::size_t>(lane)]; }
+  // About the peer at this place.
+  Counters& counters(std::byte* segment, std::size_t local) const;
+  Slot& slot(std::byte* segment, std::size_t local, Lane lane, std::uint64_t number) const;
+  std::byte* payload(std::byte* segment, std::size_t local, Lane lane, std::uint64_t number) const;
+
+ private:
+  std::size_t slot_bytes(Lane lane) const { return sizeof(Slot) + inline_bytes(lane); }
+  std::size_t inline_[kLanes];
+  std::size_t counters_at_, slots_at_;
+};
+
+}  // namespace dtl::ring

@@ -1,0 +1,75 @@
+#pragma once
+// TcpLink: a link over TCP connections. Each lane has streams of its own; the bulk lane may have
+// several, because one connection is held to a part of a cloud's bandwidth, and a slow one takes
+// fewer frames. Each end begins with another of them, so that as long as one is enough there is one
+// for each direction: then neither end's sends wait for the socket into which the other's arrive.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "base/fd.h"
+#include "ring/links/link.h"
+
+namespace dtl::ring {
+
+class TcpLink : public Link {
+ public:
+  TcpLink(int peer, bool begins_with_last) : peer_(peer), begins_with_last_(begins_with_last) {}
+
+  // A connected, non-blocking socket. Watch it for input and output by edges. number: which of the
+  // lane's streams it is, for both ends.
+  void add_stream(Lane lane, std::uint32_t number, Fd fd);
+  std::size_t streams(Lane lane) const;
+  std::vector<int> descriptors() const;
+  void set_ready(int fd, bool readable, bool writable, bool has_ended);
+
+  bool can_begin(Lane lane) const override;
+  void begin(const FrameHead& head, const OperationHeader* operation, const std::byte* payload,
+             std::byte* answer) override;
+  bool step(Sink& sink) override;
+  bool is_sent() const override;
+  std::size_t frame_bytes(Lane, const std::byte*, const std::byte*) const override {
+    return kMostFrameBytes;
+  }
+
+ private:
+  // What was read beyond a head: saves the call that would read the head alone.
+  static constexpr std::size_t kAhead = 4096;
+
+  struct Stream {
+    Fd fd;
+    Lane lane = Lane::kSmall;
+    std::uint32_t number = 0;
+    bool readable = true, writable = true, is_open = true, is_heard = true;
+    bool has_ended = false;  // the last byte is on its way, and no edge will follow it
+    // Sending.
+    bool is_sending = false;
+    FrameHead head;
+    OperationHeader operation;
+    const std::byte* payload = nullptr;
+    std::size_t sent = 0;
+    // Receiving.
+    std::array<std::byte, kAhead> ahead;
+    std::size_t ahead_from = 0, ahead_to = 0;
+    bool has_head = false, is_admitted = false;
+    FrameHead in_head;
+    OperationHeader in_operation;
+    std::byte* target = nullptr;
+    std::size_t filled = 0;
+  };
+  bool push(Stream& stream, Sink& sink);
+  bool pull(Stream& stream, Sink& sink);
+  bool read_head(Stream& stream);
+  bool read_payload(Stream& stream, Sink& sink);
+  bool read_ahead(Stream& stream, Sink& sink);
+  bool note_read(Stream& stream, std::ptrdiff_t result, std::size_t wanted, Sink& sink);
+
+  int peer_;
+  bool begins_with_last_;
+  std::deque<Stream> streams_;  // in the order in which frames are given to them
+};
+
+}  // namespace dtl::ring

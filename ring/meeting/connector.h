@@ -1,0 +1,52 @@
+#pragma once
+// Connector: connects to one rank and proves the secret, again and again until it worked, the
+// reason is final, or the caller's patience ends. Never blocks. One thread.
+
+#include <poll.h>
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ring/base/socket.h"
+#include "ring/dtring.h"
+#include "ring/meeting/acceptor.h"
+#include "ring/meeting/handshake.h"
+
+namespace dtl::ring {
+
+class Connector {
+ public:
+  // Tries the addresses in turn. identity must outlive the connector.
+  Connector(const Identity& identity, std::int32_t to, Stream stream,
+            std::vector<Address> addresses, std::uint32_t lane = 0);
+
+  void add_to_poll(std::vector<pollfd>& set) const;
+  // The authenticated connection once there is one. Throws CommError for a final reason.
+  Fd step();
+  // Why the latest attempt failed, with the address: "10.0.0.1:29500: Connection refused".
+  const std::string& last_reason() const { return last_reason_; }
+  int last_status() const { return last_status_; }
+  std::int32_t to() const { return to_; }
+  std::uint32_t lane() const { return lane_; }
+
+ private:
+  const Address& address() const { return addresses_[attempt_ % addresses_.size()]; }
+  void start();
+  void give_up_attempt(int dt_status, const std::string& reason);
+
+  const Identity& identity_;
+  std::int32_t to_;
+  Stream stream_;
+  std::uint32_t lane_;
+  std::vector<Address> addresses_;
+  std::size_t attempt_ = 0;
+  Fd connecting_;
+  std::optional<ClientHandshake> handshake_;
+  Clock::time_point attempt_deadline_{}, next_attempt_{};
+  std::string last_reason_ = "no attempt was made";
+  int last_status_ = DT_E_TIMEOUT;
+};
+
+}  // namespace dtl::ring

@@ -1,0 +1,101 @@
+#include "ring/meeting/control_line.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+namespace dtl::ring {
+namespace {
+
+struct ControlHead {
+  std::uint32_t kind, text_bytes;
+  std::int32_t status, rank;
+  std::uint64_t completed;
+};
+static_assert(sizeof(ControlHead) == 24);
+
+bool is_acceptable(const ControlHead& head) {
+  switch (static_cast<FrameKind>(head.kind)) {
+    case FrameKind::kTable:
+    case FrameKind::kNodes:
+      return head.text_bytes <= kMaxTableText;
+    case FrameKind::kJoin:
+    case FrameKind::kReady:
+    case FrameKind::kGo:
+    case FrameKind::kFail:
+    case FrameKind::kBye:
+    case FrameKind::kShare:
+      return head.text_bytes <= kMaxFrameText;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string encode(const Frame& frame) {
+  const bool is_table = frame.kind == FrameKind::kTable || frame.kind == FrameKind::kNodes;
+  const std::size_t limit = is_table ? kMaxTableText : kMaxFrameText;
+  const std::size_t text_bytes = std::min(frame.text.size(), limit);
+  const ControlHead head{static_cast<std::uint32_t>(frame.kind),
+                         static_cast<std::uint32_t>(text_bytes), frame.status, frame.rank,
+                         frame.completed};
+  std::string bytes(sizeof head, '\0');
+  std::memcpy(bytes.data(), &head, sizeof head);
+  return bytes.append(frame.text, 0, text_bytes);
+}
+
+bool FrameReader::take_frames(std::vector<Frame>& frames) {
+  std::size_t at = 0;
+  ControlHead head;
+  while (buffer_.size() - at >= sizeof head) {
+    std::memcpy(&head, buffer_.data() + at, sizeof head);
+    if (!is_acceptable(head)) return false;
+    if (buffer_.size() - at < sizeof head + head.text_bytes) break;
+    frames.push_back({static_cast<FrameKind>(head.kind), head.status, head.rank, head.completed,
+                      buffer_.substr(at + sizeof head, head.text_bytes)});
+    at += sizeof head + head.text_bytes;
+  }
+  buffer_.erase(0, at);
+  return true;
+}
+
+LineState FrameReader::read(int fd, std::vector<Frame>& frames) {
+  std::array<char, 16384> chunk;
+  for (;;) {
+    const ssize_t n = ::recv(fd, chunk.data(), chunk.size(), MSG_DONTWAIT);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EAGAIN) return LineState::kOpen;
+    if (n <= 0) {
+      closing_error_ = n < 0 ? errno : 0;
+      return LineState::kClosed;
+    }
+    buffer_.append(chunk.data(), static_cast<std::size_t>(n));
+    if (!take_frames(frames)) return LineState::kGarbled;
+  }
+}
+
+bool send_now(int fd, std::string_view bytes) {
+  for (;;) {
+    const ssize_t n = ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (n < 0 && errno == EINTR) continue;
+    return n == static_cast<ssize_t>(bytes.size());
+  }
+}
+
+bool send_until(int fd, std::string_view bytes, std::chrono::steady_clock::time_point deadline) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (n > 0) bytes.remove_prefix(static_cast<std::size_t>(n));
+    if (n >= 0 || errno == EINTR) continue;
+    if (errno != EAGAIN || std::chrono::steady_clock::now() >= deadline) return false;
+    pollfd entry{fd, POLLOUT, 0};
+    (void)::poll(&entry, 1, 20);  // short, so that the deadline is looked at
+  }
+  return true;
+}
+
+}  // namespace dtl::ring

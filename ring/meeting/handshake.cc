@@ -1,0 +1,159 @@
+#include "ring/meeting/handshake.h"
+
+#include <fmt/format.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+
+#include "ring/base/comm_error.h"
+
+namespace dtl::ring {
+namespace {
+
+constexpr std::uint32_t kMagic = 0x72745444;      // "DTtr"
+constexpr std::uint32_t kByteOrder = 0x01020304;  // read back differently by the other order
+
+template <typename T>
+void append(std::vector<std::uint8_t>& bytes, const T& value) {
+  const auto* begin = reinterpret_cast<const std::uint8_t*>(&value);
+  bytes.insert(bytes.end(), begin, begin + sizeof value);
+}
+
+Digest server_proof(const Key& key, const Hello& hello, const Reply& reply) {
+  std::vector<std::uint8_t> said{'S'};
+  append(said, hello);
+  append(said, reply.nonce);
+  return hmac_sha256(key.bytes(), said);
+}
+
+Digest client_proof(const Key& key, const Hello& hello, const Reply& reply) {
+  std::vector<std::uint8_t> said{'C'};
+  append(said, hello);
+  append(said, reply);
+  return hmac_sha256(key.bytes(), said);
+}
+
+bool send_whole(int fd, const void* data, std::size_t bytes) {
+  return ::send(fd, data, bytes, MSG_NOSIGNAL) == static_cast<ssize_t>(bytes);
+}
+
+}  // namespace
+
+Key pair_key(const Identity& identity, std::int32_t a, std::int32_t b) {
+  std::vector<std::uint8_t> info;
+  for (const char c : std::string_view("dtl1 data")) info.push_back(static_cast<std::uint8_t>(c));
+  append(info, identity.job);
+  append(info, std::min(a, b));
+  append(info, std::max(a, b));
+  return hkdf_sha256(identity.secret, {}, info);
+}
+
+Progress ExactReader::read_into(int fd, void* data, std::size_t bytes) {
+  while (filled_ < bytes) {
+    const ssize_t n =
+        ::recv(fd, static_cast<std::uint8_t*>(data) + filled_, bytes - filled_, MSG_DONTWAIT);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EAGAIN) return Progress::kAgain;
+    if (n <= 0) return Progress::kFailed;
+    filled_ += static_cast<std::size_t>(n);
+  }
+  filled_ = 0;
+  return Progress::kDone;
+}
+
+Progress ServerHandshake::step() {
+  if (!replied_) {
+    const Progress read = reader_.read_into(fd_.get(), &hello_, sizeof hello_);
+    return read == Progress::kDone ? answer_hello() : read;
+  }
+  const Progress read = reader_.read_into(fd_.get(), proof_.data(), proof_.size());
+  return read == Progress::kDone ? check_proof() : read;
+}
+
+Progress ServerHandshake::answer_hello() {
+  if (hello_.magic != kMagic) return Progress::kFailed;
+  reply_.magic = kMagic;
+  reply_.version = DT_ABI;
+  if (hello_.version != DT_ABI || hello_.byte_order != kByteOrder) {
+    // The one thing told to a stranger: our version, so that the other end can name it.
+    (void)send_whole(fd_.get(), &reply_, sizeof reply_);
+    return Progress::kFailed;
+  }
+  const bool is_known_stream = hello_.stream == Stream::kControl || hello_.stream == Stream::kData;
+  if (hello_.job != identity_.job || hello_.to != identity_.rank || hello_.from < 0 ||
+      hello_.from == identity_.rank || !is_known_stream) {
+    return Progress::kFailed;
+  }
+  fill_random(reply_.nonce);
+  reply_.proof = server_proof(pair_key(identity_, hello_.from, hello_.to), hello_, reply_);
+  if (!send_whole(fd_.get(), &reply_, sizeof reply_)) return Progress::kFailed;
+  replied_ = true;
+  return step();
+}
+
+Progress ServerHandshake::check_proof() {
+  const Digest expected = client_proof(pair_key(identity_, hello_.from, hello_.to), hello_, reply_);
+  return equal_in_constant_time(expected, proof_) ? Progress::kDone : Progress::kFailed;
+}
+
+ClientHandshake::ClientHandshake(const Identity& identity, std::int32_t to, Stream stream,
+                                 std::uint32_t lane, Fd fd)
+    : identity_(identity), fd_(std::move(fd)) {
+  hello_.magic = kMagic;
+  hello_.version = DT_ABI;
+  hello_.byte_order = kByteOrder;
+  hello_.stream = stream;
+  hello_.job = identity.job;
+  hello_.world = identity.world;
+  hello_.from = identity.rank;
+  hello_.to = to;
+  hello_.lane = lane;
+  fill_random(hello_.nonce);
+}
+
+Progress ClientHandshake::fail(int dt_status, bool is_final, std::string reason) {
+  dt_status_ = dt_status;
+  is_final_ = is_final;
+  reason_ = std::move(reason);
+  return Progress::kFailed;
+}
+
+Progress ClientHandshake::step() {
+  if (!hello_sent_) {
+    if (!send_whole(fd_.get(), &hello_, sizeof hello_)) {
+      return fail(DT_E_SYS, false, "connection closed: " + errno_text(errno));
+    }
+    hello_sent_ = true;
+  }
+  const Progress read = reader_.read_into(fd_.get(), &reply_, sizeof reply_);
+  if (read == Progress::kFailed) {
+    return fail(DT_E_AUTH, false,
+                "it closed the connection during the handshake (another job or program?)");
+  }
+  return read == Progress::kDone ? check_reply() : read;
+}
+
+Progress ClientHandshake::check_reply() {
+  if (reply_.magic != kMagic) {
+    return fail(DT_E_AUTH, false, "it does not speak dtring's protocol");
+  }
+  if (reply_.version != DT_ABI) {
+    return fail(DT_E_VERSION, true,
+                fmt::format("it runs dtring version {}, this rank runs version {}", reply_.version,
+                            DT_ABI));
+  }
+  const Key key = pair_key(identity_, hello_.from, hello_.to);
+  if (!equal_in_constant_time(server_proof(key, hello_, reply_), reply_.proof)) {
+    return fail(DT_E_AUTH, true, "it does not know this job's secret");
+  }
+  const Digest proof = client_proof(key, hello_, reply_);
+  if (!send_whole(fd_.get(), proof.data(), proof.size())) {
+    return fail(DT_E_SYS, false, "connection closed: " + errno_text(errno));
+  }
+  return Progress::kDone;
+}
+
+}  // namespace dtl::ring

@@ -1,0 +1,115 @@
+#pragma once
+// The mutual proof that both ends of a connection know the job's secret, in three messages:
+//   client -> server  Hello  {magic, version, stream, job, world, from, to, nonce_c}
+//   server -> client  Reply  {magic, version, nonce_s, HMAC(K, "S" | Hello | nonce_s)}
+//   client -> server  Proof  {HMAC(K, "C" | Hello | Reply)}
+// K is derived from the secret for this pair of ranks. The labels, the ranks and both nonces stop
+// reflection and replay. Neither object throws for what a peer does: it says kFailed and why.
+// Messages are a few dozen bytes, so one send on a fresh socket always takes a whole one.
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/fd.h"
+#include "ring/base/crypto.h"
+
+namespace dtl::ring {
+
+// What a rank knows and both ends must agree upon.
+struct Identity {
+  std::uint64_t job = 0;
+  std::int32_t world = 1;
+  std::int32_t rank = 0;
+  std::vector<std::uint8_t> secret;  // 32 bytes or more; wiped by its owner after the rendezvous
+};
+
+enum class Stream : std::uint32_t { kControl = 0, kData = 1 };
+
+enum class Progress { kAgain, kDone, kFailed };
+
+struct Hello {
+  std::uint32_t magic = 0, version = 0;
+  std::uint32_t byte_order = 0;
+  Stream stream = Stream::kControl;
+  std::uint64_t job = 0;
+  std::int32_t world = 0, from = 0, to = 0;
+  std::uint32_t lane = 0;  // kData: a Lane, and beyond its 8 bits the number of the stream
+  std::array<std::uint8_t, 32> nonce{};
+};
+static_assert(sizeof(Hello) == 72);
+
+struct Reply {
+  std::uint32_t magic = 0, version = 0;
+  std::array<std::uint8_t, 32> nonce{};
+  Digest proof{};
+};
+static_assert(sizeof(Reply) == 72);
+
+Key pair_key(const Identity& identity, std::int32_t a, std::int32_t b);
+
+// Reads exactly `bytes` bytes from a non-blocking socket over several calls, and not one more.
+class ExactReader {
+ public:
+  Progress read_into(int fd, void* data, std::size_t bytes);  // kDone resets it
+  std::size_t bytes_read() const { return filled_; }
+
+ private:
+  std::size_t filled_ = 0;
+};
+
+// The accepting side. Wants to hear a rank that connects to identity.rank.
+class ServerHandshake {
+ public:
+  ServerHandshake(const Identity& identity, Fd fd) : identity_(identity), fd_(std::move(fd)) {}
+
+  Progress step();  // when readable
+  int fd() const { return fd_.get(); }
+  Fd take() { return std::move(fd_); }
+  const Hello& hello() const { return hello_; }  // proved once step() said kDone
+  bool has_replied() const { return replied_; }  // the caller may think that it is through
+
+ private:
+  Progress answer_hello();
+  Progress check_proof();
+
+  const Identity& identity_;
+  Fd fd_;
+  ExactReader reader_;
+  Hello hello_;
+  Reply reply_;
+  Digest proof_{};
+  bool replied_ = false;
+};
+
+// The connecting side, from a connected socket on.
+class ClientHandshake {
+ public:
+  ClientHandshake(const Identity& identity, std::int32_t to, Stream stream, std::uint32_t lane,
+                  Fd fd);
+
+  Progress step();  // when readable
+  int fd() const { return fd_.get(); }
+  Fd take() { return std::move(fd_); }
+  // Why it failed. is_final: another attempt cannot do better.
+  const std::string& reason() const { return reason_; }
+  int dt_status() const { return dt_status_; }
+  bool is_final() const { return is_final_; }
+
+ private:
+  Progress fail(int dt_status, bool is_final, std::string reason);
+  Progress check_reply();
+
+  const Identity& identity_;
+  Fd fd_;
+  ExactReader reader_;
+  Hello hello_;
+  Reply reply_;
+  bool hello_sent_ = false;
+  std::string reason_;
+  int dt_status_ = 0;
+  bool is_final_ = false;
+};
+
+}  // namespace dtl::ring

@@ -1,0 +1,40 @@
+#pragma once
+// Member: what every rank of a communicator is told of every other: where it listens, on which node
+// it is, and how its memory is read there. As text, in one table.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ring/base/socket.h"
+
+namespace dtl::ring {
+
+struct Member {
+  std::optional<Address> address;  // where it listens
+  std::string host;
+  std::string node;   // equal on ranks that may share memory
+  std::string share;  // NodeShare::address()
+};
+
+std::string encode_member(const Member& member);
+// own: this rank's address, whose interface is where link-local addresses are looked for. Throws
+// CommError for garbage.
+Member decode_member(std::string_view text, const Address& own);
+
+// What rank 0 decides for all.
+struct Settings {
+  std::uint32_t streams = 1;
+  std::uint32_t wire = 1;   // a dt_wire
+  std::uint32_t flags = 0;  // dt_flags
+  std::uint32_t tunes = 0;
+  std::string allreduce;
+};
+
+std::string encode_table(const Settings& settings, const std::vector<Member>& members);
+// members has one for each rank.
+void decode_table(std::string_view text, const Address& own, Settings& settings,
+                  std::vector<Member>& members);
+
+}  // namespace dtl::ring

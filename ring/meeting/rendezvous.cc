@@ -1,0 +1,257 @@
+#include "ring/meeting/rendezvous.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "ring/base/socket.h"
+#include "ring/meeting/peer_info.h"
+#include "ring/meeting/rendezvous_state.h"
+
+namespace dtl::ring {
+namespace {
+
+constexpr int kTick_ms = 20;  // deadlines are looked at this often while nothing arrives
+// Rank 0 knows who is missing, so the others wait a little longer for it to say so.
+constexpr auto kLeaderVerdictDelay = std::chrono::seconds(2);
+constexpr int kBacklog = 1024;  // connections that come at the same moment
+
+}  // namespace
+
+std::string Meeting::name(int rank) const {
+  const std::string& host = members_[static_cast<std::size_t>(rank)].host;
+  return host.empty() ? fmt::format("rank {}", rank) : fmt::format("rank {} ({})", rank, host);
+}
+
+Links Meeting::run() {
+  const auto addresses = place_.listener.valid()
+                             ? std::vector{local_address(place_.listener.get())}
+                             : resolve(place_.master_address, place_.master_port);
+  if (addresses.front().is_unspecified()) {
+    throw CommError(DT_E_INVAL, fmt::format("cannot meet at '{}'", place_.master_address),
+                    "every address is not one address", "the address of rank 0's host");
+  }
+  try {
+    if (leads()) {
+      listen_as_leader(addresses);
+      gather_members();
+      publish_table();
+    } else {
+      join_leader(addresses);
+      receive_table();
+    }
+    share_nodes();
+    link_up();
+    agree();
+  } catch (const CommError& error) {
+    fail_all(error);
+  }
+  for (const Member& member : members_) links_.hosts.push_back(member.host);
+  links_.own_address = own().address->host();
+  return std::move(links_);
+}
+
+void Meeting::listen_as_leader(const std::vector<Address>& addresses) {
+  if (place_.listener.valid()) acceptor_.emplace(identity_, std::move(place_.listener));
+  for (std::size_t i = 0; i < addresses.size() && !acceptor_; ++i) {
+    try {
+      acceptor_.emplace(identity_, listen_on(addresses[i], kBacklog));
+    } catch (const CommError&) {
+      if (i + 1 == addresses.size()) throw;  // a name may have addresses of other hosts as well
+    }
+  }
+  members_[0] = {local_address(acceptor_->fd()), place_.host_name, place_.node, place_.share};
+  joined_[0] = true;
+  links_.settings = place_.settings;
+}
+
+void Meeting::join_leader(const std::vector<Address>& addresses) {
+  Connector connector(identity_, 0, Stream::kControl, addresses);
+  Fd fd = connector.step();
+  while (!fd.valid()) {
+    if (Clock::now() >= deadline_) {
+      const int status = connector.last_status() == DT_E_AUTH ? DT_E_AUTH : DT_E_TIMEOUT;
+      throw CommError(status, fmt::format("cannot reach rank 0 within {} ms", place_.timeout_ms),
+                      connector.last_reason());
+    }
+    poll_once({&connector});
+    fd = connector.step();
+  }
+  const Address here = place_.own_address.empty() ? local_address(fd.get()).with_port(0)
+                                                  : resolve(place_.own_address, 0).front();
+  acceptor_.emplace(identity_, listen_on(here, kBacklog));
+  own() = {local_address(acceptor_->fd()), place_.host_name, place_.node, place_.share};
+  send_now(fd.get(), encode({FrameKind::kJoin, 0, identity_.rank, 0, encode_member(own())}));
+  links_.control.push_back({0, std::move(fd), {}, true});
+}
+
+void Meeting::gather_members() {
+  for (auto missing = ranks_without(joined_); !missing.empty(); missing = ranks_without(joined_)) {
+    check_deadline(fmt::format("did not join at {}", members_[0].address->text()), missing);
+    poll_once({});
+    read_control();
+  }
+}
+
+void Meeting::publish_table() {
+  const std::string frame =
+      encode({FrameKind::kTable, 0, 0, 0, encode_table(links_.settings, members_)});
+  for (const ControlLine& line : links_.control) send_until(line.fd.get(), frame, deadline_);
+}
+
+void Meeting::receive_table() {
+  while (table_.empty()) {
+    check_deadline("did not send the table of ranks", {0});
+    poll_once({});
+    read_control();
+  }
+  decode_table(table_, local_address(links_.control[0].fd.get()), links_.settings, members_);
+}
+
+void Meeting::agree() {
+  if (leads()) {
+    for (auto missing = ranks_without(ready_); !missing.empty(); missing = ranks_without(ready_)) {
+      check_deadline("did not link up with their peers", missing);
+      poll_once({});
+      read_control();
+    }
+    tell_all({FrameKind::kGo, 0, 0, 0, {}});
+    return;
+  }
+  tell_all({FrameKind::kReady, 0, identity_.rank, 0, {}});
+  while (!go_) {
+    check_deadline("did not say that all links exist", {0});
+    poll_once({});
+    read_control();
+  }
+}
+
+void Meeting::poll_once(const std::vector<Connector*>& connectors) {
+  std::vector<pollfd> set;
+  if (acceptor_) acceptor_->add_to_poll(set);
+  for (const Connector* connector : connectors) connector->add_to_poll(set);
+  for (const ControlLine& line : links_.control) set.push_back({line.fd.get(), POLLIN, 0});
+  (void)::poll(set.data(), set.size(), kTick_ms);
+  if (!acceptor_) return;
+  for (Caller& caller : acceptor_->step()) admit(std::move(caller));
+}
+
+void Meeting::admit(Caller caller) {
+  if (caller.hello.stream == Stream::kControl) {
+    if (leads()) admit_control(std::move(caller));
+  } else if (links_.links.empty()) {
+    early_callers_.push_back(std::move(caller));  // it knows the nodes already, this rank not yet
+  } else {
+    admit_data(std::move(caller));
+  }
+}
+
+void Meeting::admit_control(Caller caller) {
+  const int from = caller.hello.from;
+  if (caller.hello.world != identity_.world) {
+    const CommError error(DT_E_MISMATCH, "cannot form the ring",
+                          fmt::format("rank {} was started with a world of {}, rank 0 with {}",
+                                      from, caller.hello.world, identity_.world));
+    send_now(caller.fd.get(), encode({FrameKind::kFail, DT_E_MISMATCH, from, 0, error.what()}));
+    throw error;
+  }
+  const auto is_same = [&](const ControlLine& line) { return line.rank == from; };
+  if (std::any_of(links_.control.begin(), links_.control.end(), is_same)) {
+    const std::string reason = fmt::format("cannot join: {} has already joined", name(from));
+    send_now(caller.fd.get(), encode({FrameKind::kFail, DT_E_INVAL, from, 0, reason}));
+    return;  // the first one stays
+  }
+  links_.control.push_back({from, std::move(caller.fd), {}, true});
+}
+
+void Meeting::read_control() {
+  for (ControlLine& line : links_.control) {
+    std::vector<Frame> frames;
+    const LineState state = line.reader.read(line.fd.get(), frames);
+    for (const Frame& frame : frames) {
+      if (go_) {
+        links_.early.push_back(frame);  // of the running ring, not of this meeting
+      } else {
+        handle(line, frame);
+      }
+    }
+    if (state != LineState::kOpen && !go_) {
+      throw CommError(DT_E_PEER, name(line.rank) + " was lost while the ring was formed",
+                      state == LineState::kGarbled ? "it sent garbage" : "connection closed");
+    }
+  }
+}
+
+void Meeting::handle(ControlLine& line, const Frame& frame) {
+  const auto index = static_cast<std::size_t>(line.rank);
+  switch (frame.kind) {
+    case FrameKind::kJoin:
+      if (!leads()) return;
+      members_[index] = decode_member(frame.text, *members_[0].address);
+      joined_[index] = true;
+      return;
+    case FrameKind::kTable:
+      if (!leads()) table_ = frame.text;
+      return;
+    case FrameKind::kReady:
+      ready_[index] = true;
+      return;
+    case FrameKind::kGo:
+      go_ = true;
+      return;
+    case FrameKind::kShare:
+      answered_[index] = true;
+      refused_[index] = frame.status != 0;
+      if (frame.status != 0 && links_.warning.empty()) {
+        links_.warning = fmt::format("{}: {}", name(line.rank), frame.text);
+      }
+      return;
+    case FrameKind::kNodes:
+      if (!leads()) nodes_ = frame.text;
+      return;
+    case FrameKind::kFail:
+      throw CommError(frame.status, frame.text, {});
+    case FrameKind::kBye:
+      throw CommError(DT_E_PEER, name(line.rank) + " left while the ring was formed", {});
+  }
+}
+
+void Meeting::tell_all(const Frame& frame) {
+  const std::string bytes = encode(frame);
+  for (const ControlLine& line : links_.control) send_now(line.fd.get(), bytes);
+}
+
+void Meeting::fail_all(const CommError& error) {
+  tell_all({FrameKind::kFail, error.dt_status(), identity_.rank, 0, error.what()});
+  throw error;
+}
+
+void Meeting::check_deadline(const std::string& what, const std::vector<int>& missing) {
+  const auto patience = leads() ? Clock::duration::zero() : Clock::duration(kLeaderVerdictDelay);
+  if (Clock::now() < deadline_ + patience) return;
+  std::vector<std::string> names;
+  for (const int rank : missing) names.push_back(name(rank));
+  throw CommError(DT_E_TIMEOUT, fmt::format("cannot form the ring within {} ms", place_.timeout_ms),
+                  fmt::format("{} {}", fmt::join(names, ", "), what));
+}
+
+std::vector<int> Meeting::ranks_without(const std::vector<bool>& done) const {
+  std::vector<int> ranks;
+  for (std::size_t i = 0; i < done.size(); ++i) {
+    if (!done[i]) ranks.push_back(static_cast<int>(i));
+  }
+  return ranks;
+}
+
+Links meet(const Identity& identity, MeetingPlace place) {
+  Links links = Meeting(identity, place).run();
+  for (const ControlLine& line : links.control) {
+    send_without_delay(line.fd.get());
+    notice_dead_hosts(line.fd.get());
+  }
+  return links;
+}
+
+}  // namespace dtl::ring

@@ -1,0 +1,50 @@
+#pragma once
+// How `world` ranks find each other. Rank 0 listens on the master address; every other rank
+// connects to it (the control line, which stays open), says where it listens itself and on which
+// node it is, and gets the table of all ranks. Ranks of one node open each other's memory; those of
+// different nodes connect to each other. Listeners are closed when all links exist. Blocks its
+// caller, on one thread, until done or until CommError; on failure every rank that had joined is
+// told why.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/fd.h"
+#include "ring/links/node_map.h"
+#include "ring/links/shm_node.h"
+#include "ring/links/tcp_link.h"
+#include "ring/meeting/control_line.h"
+#include "ring/meeting/handshake.h"
+#include "ring/meeting/peer_info.h"
+
+namespace dtl::ring {
+
+struct MeetingPlace {
+  std::string master_address;
+  int master_port = 0;
+  std::string host_name;  // of this rank
+  int timeout_ms = 60000;
+  std::string own_address = {};  // where to listen; empty: where rank 0 was reached from
+  Fd listener = {};              // rank 0's, when it listens already
+  std::string node = {};         // this rank's NodeShare: node_key() and address(); or empty
+  std::string share = {};
+  NodeShare* memory = nullptr;
+  Settings settings = {};  // rank 0's count
+};
+
+struct Links {
+  std::vector<std::string> hosts;               // of every rank, for messages
+  std::vector<ControlLine> control;             // rank 0: to every other rank; else: to rank 0
+  std::vector<std::unique_ptr<TcpLink>> links;  // by rank; null for those of this node
+  std::vector<Frame> early;  // what rank 0 said after it had said that all links exist
+  NodeMap map;
+  int local = 0;  // this rank's place in its node
+  Settings settings;
+  std::string own_address;  // numeric, where this rank listened
+  std::string warning;      // rank 0: why a node does not share memory
+};
+
+Links meet(const Identity& identity, MeetingPlace place);
+
+}  // namespace dtl::ring

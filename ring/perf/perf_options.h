@@ -1,0 +1,41 @@
+#pragma once
+// The command line of dtring-perf. One table of options makes both the parser and --help.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/completion.h"
+#include "ring/perf/perf_collective.h"
+
+namespace dtl::ring {
+
+// Which rank's time counts, numbered as nccl-tests numbers them.
+enum class Average { kRank0 = 0, kMean = 1, kLeast = 2, kMost = 3 };
+const char* average_name(Average average);
+const char* wire_name(int wire);
+
+struct PerfOptions {
+  std::vector<Collective> collectives{Collective::kAllreduce};
+  std::uint64_t min_bytes = 4, max_bytes = 64 << 20;
+  std::uint64_t step_factor = 4, step_bytes = 0;  // bytes, if not 0
+  int iterations = 20, warmups = 2;
+  bool check = true;
+  std::vector<int> ops{DT_SUM}, dtypes{DT_F32};
+  int root = 0;
+  Average average = Average::kMost;
+  int wire = DT_WIRE_DEFAULT;
+  bool alloc = false, in_place = false, out_of_place = false;  // after parsing at least one of them
+  std::string json;
+  bool help = false, version = false, verbose = false;
+  std::string shell;  // --completion
+
+  std::vector<std::uint64_t> sizes() const;  // bytes, in rising order
+};
+
+// Throws Error(kUsage).
+PerfOptions parse_perf_options(int argc, char** argv);
+std::string perf_help();
+Completion perf_completion();
+
+}  // namespace dtl::ring

@@ -1,0 +1,142 @@
+#include "trainer/checkpoint/checkpoint.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+
+#include "base/error.h"
+#include "trainer/files/tensor_files.h"
+
+namespace dtl::trainer {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string prefix_of(ModelType type) {
+  return type == ModelType::kBert ? "bert." : "distilbert.";
+}
+
+void replace_ending(std::string& name, std::string_view from, std::string_view to) {
+  if (name.ends_with(from)) name.replace(name.size() - from.size(), from.size(), to);
+}
+
+// The name that the layout uses for a tensor of a file.
+std::string canonical_name(std::string name, const ModelConfig& config,
+                           const ParameterLayout& layout) {
+  replace_ending(name, "LayerNorm.gamma", "LayerNorm.weight");
+  replace_ending(name, "LayerNorm.beta", "LayerNorm.bias");
+  const auto known = [&](const std::string& candidate) {
+    return std::any_of(layout.tensors.begin(), layout.tensors.end(),
+                       [&](const ParameterInfo& tensor) { return tensor.name == candidate; });
+  };
+  const std::string prefixed = prefix_of(config.type) + name;
+  return !known(name) && known(prefixed) ? prefixed : name;
+}
+
+// What from_pretrained looks for, in its order.
+std::string weights_file(const std::string& folder) {
+  for (const char* name : {"model.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
+                           "pytorch_model.bin.index.json"}) {
+    if (fs::exists(fs::path(folder) / name)) return fs::path(folder) / name;
+  }
+  throw Error(Exit::kBadInput, fmt::format("{}: cannot read the model", folder),
+              "it has neither model.safetensors nor pytorch_model.bin");
+}
+
+std::string shape_text(const std::vector<std::int64_t>& shape) {
+  return fmt::format("[{}]", fmt::join(shape, ", "));
+}
+
+// True when the tensor was copied; false when it has another shape and that is allowed.
+bool copy_tensor(const std::string& path, const Tensor& from, const ParameterInfo& to,
+                 const LoadOptions& options, std::vector<float>& values) {
+  if (from.shape != to.shape) {
+    if (to.head && options.ignore_mismatched_sizes) return false;
+    throw Error(Exit::kBadInput, fmt::format("{}: tensor {}", path, to.name),
+                fmt::format("its shape is {}, the model wants {}", shape_text(from.shape),
+                            shape_text(to.shape)),
+                to.head ? "--ignore_mismatched_sizes for a new classifier" : "");
+  }
+  std::copy(from.values.begin(), from.values.end(), values.begin() + to.offset);
+  return true;
+}
+
+}  // namespace
+
+LoadedParameters load_parameters(const std::string& folder, const ModelConfig& config,
+                                 const ParameterLayout& layout, const LoadOptions& options) {
+  const std::string path = weights_file(folder);
+  return arrange_parameters(read_tensors(path), path, config, layout, options);
+}
+
+LoadedParameters arrange_parameters(TensorMap tensors, const std::string& origin,
+                                    const ModelConfig& config, const ParameterLayout& layout,
+                                    const LoadOptions& options) {
+  TensorMap found;
+  for (auto& [name, tensor] : tensors) {
+    const std::string canonical = canonical_name(name, config, layout);
+    if (!found.emplace(canonical, std::move(tensor)).second) {
+      throw Error(Exit::kBadInput, fmt::format("{}: tensor {}", origin, canonical),
+                  "it is there twice, under an older name, too");
+    }
+  }
+  std::erase_if(found, [](const auto& entry) {  // a buffer: 0, 1, 2, ..
+    return entry.first.ends_with("embeddings.position_ids");
+  });
+  LoadedParameters loaded;
+  loaded.values.resize(static_cast<std::size_t>(layout.total));
+  const std::string pooler = prefix_of(config.type) + "pooler.";
+  for (const ParameterInfo& tensor : layout.tensors) {
+    const auto it = found.find(tensor.name);
+    if (it != found.end() && copy_tensor(origin, it->second, tensor, options, loaded.values)) {
+      found.erase(it);
+      continue;
+    }
+    const bool optional = tensor.head || tensor.name.starts_with(pooler);
+    if (!optional) {
+      throw Error(Exit::kBadInput, fmt::format("{}: tensor {}", origin, tensor.name),
+                  "it is missing");
+    }
+    found.erase(tensor.name);
+    initialise(tensor, config.initializer_range, options.seed, loaded.values.data());
+    loaded.fresh.push_back(tensor.name);
+  }
+  for (const auto& entry : found) loaded.unused.push_back(entry.first);
+  return loaded;
+}
+
+std::vector<TensorView> views_of(const ParameterLayout& layout, std::span<const float> values,
+                                 const std::string& prefix) {
+  std::vector<TensorView> views;
+  for (const ParameterInfo& info : layout.tensors) {
+    views.push_back({prefix + info.name, info.shape,
+                     values.subspan(static_cast<std::size_t>(info.offset),
+                                    static_cast<std::size_t>(info.count))});
+  }
+  std::sort(views.begin(), views.end(),
+            [](const TensorView& a, const TensorView& b) { return a.name < b.name; });
+  return views;
+}
+
+void save_model(const std::string& folder, const ModelConfig& config, const ParameterLayout& layout,
+                const std::vector<float>& values) {
+  write_model_config(folder, config);
+  write_safetensors(fs::path(folder) / "model.safetensors", views_of(layout, values));
+}
+
+void make_output_folder(const std::string& folder, bool overwrite) {
+  const std::string attempted = fmt::format("{}: cannot write the output", folder);
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) throw Error(Exit::kCannotWrite, attempted, error.message());
+  if (!overwrite && !fs::is_empty(folder, error)) {
+    throw Error(Exit::kCannotWrite, attempted, "the folder holds files already",
+                "--overwrite_output_dir");
+  }
+  if (::access(folder.c_str(), W_OK) != 0) throw system_error(attempted, Exit::kCannotWrite);
+}
+
+}  // namespace dtl::trainer

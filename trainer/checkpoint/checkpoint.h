@@ -1,0 +1,48 @@
+#pragma once
+// A model folder as Hugging Face's from_pretrained reads it, in and out of a flat array of
+// parameters. Rank 0's business. Failures are Errors that name file and tensor.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "trainer/files/safetensors.h"
+#include "trainer/model/parameters.h"
+
+namespace dtl::trainer {
+
+struct LoadedParameters {
+  std::vector<float> values;
+  std::vector<std::string> fresh;   // not in the folder (or of another shape): newly initialised
+  std::vector<std::string> unused;  // in the folder and not in the model
+};
+
+struct LoadOptions {
+  std::uint64_t seed = 42;  // of fresh tensors
+  bool ignore_mismatched_sizes = false;
+};
+
+// Reads model.safetensors, pytorch_model.bin or the index.json of either's pieces. Only the head
+// may be missing. Accepts encoders saved without the "bert." prefix, and LayerNorm.gamma and .beta.
+LoadedParameters load_parameters(const std::string& folder, const ModelConfig& config,
+                                 const ParameterLayout& layout, const LoadOptions& options);
+
+// The same for tensors in memory; `origin` is what messages call them.
+LoadedParameters arrange_parameters(TensorMap tensors, const std::string& origin,
+                                    const ModelConfig& config, const ParameterLayout& layout,
+                                    const LoadOptions& options);
+
+// The tensors of a flat array under their names, `prefix` before each, in order of name.
+std::vector<TensorView> views_of(const ParameterLayout& layout, std::span<const float> values,
+                                 const std::string& prefix = "");
+
+// config.json and model.safetensors.
+void save_model(const std::string& folder, const ModelConfig& config, const ParameterLayout& layout,
+                const std::vector<float>& values);
+
+// Creates a folder for output and its parents. Throws Error(kCannotWrite), also for one that holds
+// files already, unless `overwrite`.
+void make_output_folder(const std::string& folder, bool overwrite);
+
+}  // namespace dtl::trainer

@@ -1,0 +1,162 @@
+#include "trainer/checkpoint/checkpoint_folder.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <limits>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/text.h"
+
+namespace dtl::trainer {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kPrefix = "checkpoint-";
+constexpr std::string_view kPartial = ".partial-";
+
+std::optional<std::int64_t> step_of_name(std::string_view name) {
+  if (!name.starts_with(kPrefix)) return std::nullopt;
+  return parse_integer(name.substr(kPrefix.size()), 0, std::numeric_limits<std::int64_t>::max());
+}
+
+bool is_partial_name(std::string_view name) {
+  const std::size_t mark = name.find(kPartial);
+  return mark != std::string_view::npos && step_of_name(name.substr(0, mark)).has_value();
+}
+
+struct Checkpoint {
+  std::int64_t step;
+  std::string path;
+};
+
+// By step. A folder that is not there has none.
+std::vector<Checkpoint> checkpoints_of(const std::string& output) {
+  std::vector<Checkpoint> found;
+  std::error_code error;
+  for (fs::directory_iterator it(output, error), end; !error && it != end; it.increment(error)) {
+    std::error_code unreadable;
+    const auto step = step_of_name(it->path().filename().string());
+    if (step && it->is_directory(unreadable)) found.push_back({*step, it->path().string()});
+  }
+  std::sort(found.begin(), found.end(),
+            [](const Checkpoint& a, const Checkpoint& b) { return a.step < b.step; });
+  return found;
+}
+
+void remove_folder(const fs::path& folder) {
+  std::error_code error;
+  fs::remove_all(folder, error);
+  if (error) {
+    throw Error(Exit::kCannotWrite, fmt::format("{}: cannot remove it", folder.string()),
+                error.message());
+  }
+}
+
+std::string partial_path(const fs::path& output, std::string_view name) {
+  return output / fmt::format("{}{}{}", name, kPartial, ::getpid());
+}
+
+// Renamed first: half a checkpoint must not bear the name of a whole one.
+void remove_checkpoint(const fs::path& folder) {
+  const std::string doomed = partial_path(folder.parent_path(), folder.filename().string());
+  remove_folder(doomed);
+  if (::rename(folder.c_str(), doomed.c_str()) != 0) {
+    throw system_error(fmt::format("{}: cannot remove it", folder.string()), Exit::kCannotWrite);
+  }
+  remove_folder(doomed);
+}
+
+void sync(const fs::path& path) {
+  const std::string attempted = fmt::format("cannot write '{}'", path.string());
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.valid() || ::fsync(fd.get()) != 0) throw system_error(attempted, Exit::kCannotWrite);
+}
+
+}  // namespace
+
+std::optional<std::int64_t> checkpoint_step(const std::string& folder) {
+  fs::path path(folder);
+  if (!path.has_filename()) path = path.parent_path();  // "checkpoint-5/"
+  return step_of_name(path.filename().string());
+}
+
+std::optional<std::string> find_last_checkpoint(const std::string& output) {
+  const std::vector<Checkpoint> found = checkpoints_of(output);
+  if (found.empty()) return std::nullopt;
+  return found.back().path;
+}
+
+void remove_old_checkpoints(const std::string& output, std::int64_t limit,
+                            const std::string& best) {
+  if (limit <= 0) return;
+  const std::vector<Checkpoint> found = checkpoints_of(output);
+  const std::optional<std::int64_t> best_step = checkpoint_step(best);
+  auto too_many = static_cast<std::int64_t>(found.size()) - limit;
+  for (std::size_t i = 0; i + 1 < found.size() && too_many > 0; ++i) {
+    if (found[i].step == best_step) continue;
+    remove_checkpoint(found[i].path);
+    --too_many;
+  }
+}
+
+void remove_partial_checkpoints(const std::string& output) {
+  std::vector<fs::path> partial;
+  std::error_code error;
+  for (fs::directory_iterator it(output, error), end; !error && it != end; it.increment(error)) {
+    if (is_partial_name(it->path().filename().string())) partial.push_back(it->path());
+  }
+  for (const fs::path& folder : partial) remove_folder(folder);
+}
+
+PartialCheckpoint::PartialCheckpoint(const std::string& output, std::int64_t step)
+    : output_(output),
+      name_(fmt::format("{}{}", kPrefix, step)),
+      path_(partial_path(output, name_)) {
+  remove_folder(path_);
+  std::error_code error;
+  fs::create_directories(path_, error);
+  if (error) {
+    throw Error(Exit::kCannotWrite, fmt::format("{}: cannot create the folder", path_),
+                error.message());
+  }
+}
+
+PartialCheckpoint::~PartialCheckpoint() {
+  std::error_code ignored;
+  if (!committed_) fs::remove_all(path_, ignored);
+}
+
+void PartialCheckpoint::commit() {
+  const std::string whole = fs::path(output_) / name_;
+  const std::string attempted = fmt::format("cannot write '{}'", whole);
+  std::error_code error;
+  for (fs::directory_iterator it(path_, error), end; !error && it != end; it.increment(error)) {
+    sync(it->path());
+  }
+  if (error) throw Error(Exit::kCannotWrite, attempted, error.message());
+  sync(path_);
+  int status = ::rename(path_.c_str(), whole.c_str());
+  if (status != 0 && (errno == ENOTEMPTY || errno == EEXIST)) {
+    // Both are whole: in one step the new one takes the place of the old one, which the destructor
+    // then removes. File systems that cannot do that lose the old one first.
+    status = ::renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, whole.c_str(), RENAME_EXCHANGE);
+    if (status == 0) return sync(output_);
+    remove_folder(whole);
+    status = ::rename(path_.c_str(), whole.c_str());
+  }
+  if (status != 0) throw system_error(attempted, Exit::kCannotWrite);
+  committed_ = true;
+  sync(output_);
+}
+
+}  // namespace dtl::trainer

@@ -1,0 +1,138 @@
+#include "trainer/checkpoint/checkpoint_writer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <exception>
+#include <filesystem>
+#include <new>
+#include <utility>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "trainer/checkpoint/checkpoint_folder.h"
+#include "trainer/checkpoint/saved_state.h"
+
+namespace dtl::trainer {
+namespace {
+
+constexpr std::int64_t kPiece = 1 << 18;  // 1 MiB: a task of about 100 us
+
+void copy_floats(const std::vector<float>& from, std::vector<float>& to, ThreadPool& pool) {
+  assert(to.size() == from.size());
+  const auto count = static_cast<std::int64_t>(from.size());
+  pool.run((count + kPiece - 1) / kPiece, count, [&](std::int64_t piece, int) {
+    const std::int64_t begin = piece * kPiece;
+    std::copy_n(from.begin() + begin, std::min(kPiece, count - begin), to.begin() + begin);
+  });
+}
+
+}  // namespace
+
+CheckpointWriter::CheckpointWriter(std::string output, const ModelConfig& config,
+                                   std::optional<std::chrono::milliseconds> grace)
+    : output_(std::move(output)),
+      config_(config),
+      layout_(layout_parameters(config)),
+      grace_(grace),
+      thread_([this] { work(); }) {}
+
+CheckpointWriter::~CheckpointWriter() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void CheckpointWriter::copy(const TrainingState& state, ThreadPool& pool) {
+  state_.step = state.step;
+  copy_floats(state.parameters, state_.parameters, pool);
+  copy_floats(state.m, state_.m, pool);
+  copy_floats(state.v, state_.v, pool);
+}
+
+void CheckpointWriter::start(const TrainingState& state, CheckpointExtras extras,
+                             ThreadPool& pool) {
+  finish();
+  copy(state, pool);
+  extras_ = std::move(extras);
+  {
+    const std::lock_guard lock(mutex_);
+    busy_ = true;
+  }
+  changed_.notify_all();
+}
+
+void CheckpointWriter::finish() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return !busy_; });
+  if (error_) throw *std::exchange(error_, std::nullopt);
+  tell_if_slow(took_);
+}
+
+// A signal may come while one checkpoint is written, and is followed by another: hence twice.
+void CheckpointWriter::tell_if_slow(std::chrono::milliseconds took) {
+  if (!grace_ || took <= *grace_) return;
+  const auto seconds = [](auto time) { return std::chrono::duration<double>(time).count(); };
+  log_notice(fmt::format(
+      "checkpoint-{} took {:.1f} s to write, and dtlaunch kills the ranks of a job that is told to "
+      "stop after {:g} s: its last steps are lost then. Try: dtlaunch --grace {:.0f}",
+      state_.step, seconds(took), seconds(*grace_), std::ceil(2 * seconds(took + *grace_))));
+  grace_.reset();
+}
+
+void CheckpointWriter::work() {
+  std::optional<Error> error = make_room();
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    error_ = std::move(error);
+    busy_ = false;
+    changed_.notify_all();
+    changed_.wait(lock, [&] { return busy_ || stop_; });
+    if (!busy_) return;
+    lock.unlock();
+    const auto start = std::chrono::steady_clock::now();
+    error = write();
+    const auto took = std::chrono::steady_clock::now() - start;
+    lock.lock();
+    took_ = std::chrono::duration_cast<std::chrono::milliseconds>(took);
+  }
+}
+
+// Here rather than in start(): it takes several times as long as a copy does.
+std::optional<Error> CheckpointWriter::make_room() {
+  try {
+    state_ = state_at_start(std::vector<float>(static_cast<std::size_t>(layout_.total)));
+    return std::nullopt;
+  } catch (const std::bad_alloc&) {
+    return Error(Exit::kOs, fmt::format("cannot write checkpoints in '{}'", output_),
+                 fmt::format("there is no memory for a copy of {} parameters", layout_.total));
+  }
+}
+
+std::optional<Error> CheckpointWriter::write() const {
+  try {
+    PartialCheckpoint folder(output_, state_.step);
+    write_training_state(folder.path(), config_, layout_, extras_.identity, state_);
+    if (extras_.write_more) extras_.write_more(folder.path());
+    if (!extras_.trainer_state.empty()) {
+      write_file_atomically(std::filesystem::path(folder.path()) / "trainer_state.json",
+                            extras_.trainer_state);
+    }
+    folder.commit();
+    remove_old_checkpoints(output_, extras_.save_total_limit, extras_.best);
+    return std::nullopt;
+  } catch (const Error& error) {
+    return error;
+  } catch (const std::exception& error) {  // memory, or the standard library's own
+    return Error(Exit::kCannotWrite,
+                 fmt::format("cannot write checkpoint-{} in '{}'", state_.step, output_),
+                 error.what());
+  }
+}
+
+}  // namespace dtl::trainer

@@ -1,0 +1,148 @@
+#include "trainer/checkpoint/run_identity.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+namespace dtl::trainer {
+namespace {
+
+// 64-bit FNV-1a over 32-bit words.
+class Hash {
+ public:
+  template <class T>
+  void operator()(const std::vector<T>& values) {
+    add(static_cast<std::uint32_t>(values.size()));
+    for (const T value : values) {
+      if constexpr (sizeof(T) == 4) {
+        std::uint32_t bits;
+        std::memcpy(&bits, &value, sizeof bits);
+        add(bits);
+      } else {
+        add(static_cast<std::uint32_t>(value));
+      }
+    }
+  }
+  std::uint64_t value() const { return value_; }
+
+ private:
+  void add(std::uint32_t bits) { value_ = (value_ ^ bits) * 0x100000001B3; }
+  std::uint64_t value_ = 0xCBF29CE484222325;
+};
+
+std::uint64_t hash_of(const Examples& examples) {
+  Hash hash;
+  hash(examples.ids);
+  hash(examples.types);
+  hash(examples.starts);
+  hash(examples.labels);
+  hash(examples.targets);
+  hash(examples.answer_starts);
+  hash(examples.answer_ends);
+  return hash.value();
+}
+
+class Comparison {
+ public:
+  template <class T>
+  void operator()(const char* name, const T& saved, const T& now) {
+    if (saved != now) found_.push_back(fmt::format("{} was {} and is {}", name, saved, now));
+  }
+  void say(std::string text) { found_.push_back(std::move(text)); }
+  bool any() const { return !found_.empty(); }
+  std::vector<std::string> take() { return std::move(found_); }
+
+ private:
+  std::vector<std::string> found_;
+};
+
+void compare_optimizers(Comparison& compare, const OptimizerSettings& saved,
+                        const OptimizerSettings& now) {
+  compare("optim", std::string(adam_form_name(saved.form)), std::string(adam_form_name(now.form)));
+  compare("learning_rate", saved.learning_rate, now.learning_rate);
+  compare("weight_decay", saved.weight_decay, now.weight_decay);
+  compare("adam_beta1", saved.beta1, now.beta1);
+  compare("adam_beta2", saved.beta2, now.beta2);
+  compare("adam_epsilon", saved.epsilon, now.epsilon);
+  compare("max_grad_norm", saved.max_grad_norm, now.max_grad_norm);
+  compare("lr_scheduler_type", std::string(schedule_name(saved.schedule)),
+          std::string(schedule_name(now.schedule)));
+  if (now.schedule != Schedule::kConstant) {
+    compare("warmup_steps", saved.warmup_steps, now.warmup_steps);
+  }
+  if (now.schedule == Schedule::kLinear || now.schedule == Schedule::kCosine) {
+    compare("the number of steps", saved.total_steps, now.total_steps);
+  }
+}
+
+}  // namespace
+
+RunIdentity identity_of(const TrainSettings& settings, const Examples& examples,
+                        Precision precision) {
+  RunIdentity identity;
+  identity.seed = settings.seed;
+  identity.global_batch = settings.global_batch;
+  identity.examples = examples.size();
+  identity.examples_per_epoch = examples_per_epoch(examples.size(), settings);
+  identity.data_hash = hash_of(examples);
+  identity.optimizer = settings.optimizer;
+  identity.precision = precision;
+  identity.gradient_wire = settings.gradient_wire;
+  return identity;
+}
+
+std::string_view precision_name(Precision precision) {
+  switch (precision) {
+    case Precision::kFloat32:
+      return "fp32";
+    case Precision::kBf16:
+      return "bf16";
+    case Precision::kBf16Emulated:
+      return "bf16=emulate";
+  }
+  __builtin_unreachable();
+}
+
+std::optional<Precision> precision_named(std::string_view name) {
+  for (const Precision precision :
+       {Precision::kFloat32, Precision::kBf16, Precision::kBf16Emulated}) {
+    if (name == precision_name(precision)) return precision;
+  }
+  return std::nullopt;
+}
+
+std::string_view gradient_wire_name(dt_wire wire) {
+  return wire == DT_WIRE_BF16 ? "bf16" : wire == DT_WIRE_F16 ? "f16" : "f32";
+}
+
+std::optional<dt_wire> gradient_wire_named(std::string_view name) {
+  for (const dt_wire wire : {DT_WIRE_DEFAULT, DT_WIRE_BF16, DT_WIRE_F16}) {
+    if (name == gradient_wire_name(wire)) return wire;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> differences(const RunIdentity& saved, const RunIdentity& now) {
+  Comparison compare;
+  compare("seed", saved.seed, now.seed);
+  compare("the global batch", saved.global_batch, now.global_batch);
+  compare("the number of examples", saved.examples, now.examples);
+  if (!compare.any()) {
+    compare("the number of examples of an epoch", saved.examples_per_epoch, now.examples_per_epoch);
+  }
+  if (saved.examples == now.examples && saved.data_hash != now.data_hash) {
+    compare.say("the training data, or how it was tokenised, is another");
+  }
+  if (saved.precision && now.precision) {
+    compare("the precision (--bf16)", precision_name(*saved.precision),
+            precision_name(*now.precision));
+  }
+  if (saved.gradient_wire && now.gradient_wire) {
+    compare("gradient_wire", gradient_wire_name(*saved.gradient_wire),
+            gradient_wire_name(*now.gradient_wire));
+  }
+  compare_optimizers(compare, saved.optimizer, now.optimizer);
+  return compare.take();
+}
+
+}  // namespace dtl::trainer

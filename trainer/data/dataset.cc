@@ -1,0 +1,277 @@
+#include "trainer/data/dataset.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <unordered_map>
+
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/text.h"
+#include "trainer/data/dataset_rows.h"
+#include "trainer/maths/on_threads.h"
+
+namespace dtl::trainer {
+namespace {
+
+constexpr std::size_t kMaxDatasetBytes = std::size_t{16} << 30;
+
+using LabelIds = std::unordered_map<std::string, std::int32_t>;
+
+// Which columns hold what. Several texts are joined; second < 0: no pairs; label < 0: no labels.
+struct Columns {
+  int label = -1, second = -1;
+  std::vector<int> texts = {};
+};
+
+[[noreturn]] void refuse_field(const std::string& place, const std::string& reason) {
+  throw Error(Exit::kBadInput, place + ": cannot read this row", reason);
+}
+
+int column_named(const std::vector<std::string>& header, std::string_view name) {
+  const auto found = std::find(header.begin(), header.end(), name);
+  return found == header.end() ? -1 : static_cast<int>(found - header.begin());
+}
+
+// The usual names; otherwise the first one or two columns that are neither label nor row number.
+void choose_texts(const std::string& path, const std::vector<std::string>& header,
+                  Columns& columns) {
+  const int first = column_named(header, "sentence1");
+  if (first >= 0) {
+    columns.texts = {first};
+    columns.second = column_named(header, "sentence2");
+    return;
+  }
+  for (const char* name : {"sentence", "text"}) {
+    columns.texts = {column_named(header, name)};
+    if (columns.texts[0] >= 0) return;
+  }
+  std::vector<int> others;
+  for (int i = 0; i < static_cast<int>(header.size()); ++i) {
+    const std::string& name = header[static_cast<std::size_t>(i)];
+    if (i != columns.label && name != "idx" && name != "index" && name != "id") others.push_back(i);
+  }
+  if (others.empty()) {
+    throw Error(Exit::kBadInput, fmt::format("{}:1: cannot find the texts", path),
+                "the label is the only column");
+  }
+  columns.texts = {others[0]};
+  columns.second = others.size() > 1 ? others[1] : -1;
+}
+
+Columns choose_columns(const std::string& path, const std::vector<std::string>& header,
+                       const DatasetOptions& options) {
+  Columns columns;
+  columns.label = column_named(header, options.label_column);
+  if (columns.label < 0 && options.labelled) {
+    throw Error(
+        Exit::kBadInput, fmt::format("{}:1: cannot find the labels", path),
+        fmt::format("there is no column '{}' among {}", options.label_column, join(header, ", ")),
+        "add a first line that names the columns, such as: label sentence");
+  }
+  for (const std::string& name : options.text_columns) {
+    columns.texts.push_back(column_named(header, name));
+    if (columns.texts.back() < 0) {
+      throw Error(Exit::kBadInput, fmt::format("{}:1: cannot find the texts", path),
+                  fmt::format("there is no column '{}' among {}", name, join(header, ", ")));
+    }
+  }
+  if (columns.texts.empty()) choose_texts(path, header, columns);
+  return columns;
+}
+
+void read_label(const std::string& path, const std::string& field, const DatasetOptions& options,
+                TextExample& example) {
+  const auto refuse = [&](const std::string& reason) {
+    refuse_field(row_place(path, example.line, example.element), reason);
+  };
+  example.label = field;
+  if (options.problem == Problem::kMultiLabel) {
+    for (const std::string& name : split(field, options.label_delimiter)) {
+      if (!trim(name).empty()) example.labels.emplace_back(trim(name));
+    }
+    return;
+  }
+  if (field.empty()) refuse("its label is empty");
+  if (options.problem == Problem::kRegression) {
+    const std::optional<float> value = finite_number(field);
+    if (!value) refuse(fmt::format("its label '{}' is not a number", field));
+    example.target = value.value_or(0);
+  }
+}
+
+TextDataset from_rows(const std::string& path, RowReader& rows, const DatasetOptions& options) {
+  std::vector<std::string> row;
+  if (!rows.next(row)) {
+    throw Error(Exit::kBadInput, fmt::format("{}: cannot read the data set", path),
+                "the file is empty");
+  }
+  const std::vector<std::string> header = row;
+  const Columns columns = choose_columns(path, header, options);
+  TextDataset dataset{.pairs = columns.second >= 0,
+                      .problem = options.problem,
+                      .labelled = options.labelled,
+                      .path = path};
+  while (
+      (options.limit < 0 || static_cast<std::int64_t>(dataset.examples.size()) < options.limit) &&
+      rows.next(row)) {
+    if (row.size() != header.size()) {
+      refuse_field(row_place(path, rows.line(), rows.element()),
+                   fmt::format("it has {} fields, the header has {}", row.size(), header.size()));
+    }
+    const auto field = [&](int column) -> const std::string& {
+      return row[static_cast<std::size_t>(column)];
+    };
+    TextExample example;
+    example.line = rows.line();
+    example.element = rows.element();
+    for (const int column : columns.texts) {
+      if (column != columns.texts[0]) example.first += options.text_delimiter;
+      example.first += field(column);
+    }
+    if (dataset.pairs) example.second = field(columns.second);
+    if (options.labelled) read_label(path, field(columns.label), options, example);
+    dataset.examples.push_back(std::move(example));
+  }
+  return dataset;
+}
+
+std::optional<std::int64_t> whole_number(const std::string& text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::int32_t label_id(const TextDataset& dataset, std::size_t index, const std::string& label,
+                      const LabelIds& ids, const std::vector<std::string>& labels) {
+  const auto found = ids.find(label);
+  if (found != ids.end()) return found->second;
+  const TextExample& example = dataset.examples[index];
+  const std::string reason = fmt::format("the model's labels are {}", join(labels, ", "));
+  throw Error(Exit::kBadInput,
+              example.line > 0
+                  ? fmt::format("{}: cannot use the label '{}'",
+                                row_place(dataset.path, example.line, example.element), label)
+                  : fmt::format("cannot use label '{}' of example {}", label, index + 1),
+              reason);
+}
+
+// What is to be learnt from an example.
+void append_aim(const TextDataset& dataset, std::size_t index, const LabelIds& ids,
+                const std::vector<std::string>& labels, Examples& to) {
+  const TextExample& example = dataset.examples[index];
+  if (!dataset.labelled) return;
+  if (dataset.problem == Problem::kSingleLabel) {
+    to.labels.push_back(label_id(dataset, index, example.label, ids, labels));
+  } else if (dataset.problem == Problem::kRegression) {
+    to.targets.push_back(example.target);
+  } else {
+    const std::size_t row = to.targets.size();
+    to.targets.resize(row + labels.size(), 0.0F);
+    for (const std::string& label : example.labels) {
+      const std::int32_t id = label_id(dataset, index, label, ids, labels);
+      to.targets[row + static_cast<std::size_t>(id)] = 1;
+    }
+  }
+}
+
+void append(Examples& to, const Examples& part) {
+  const std::int64_t base = to.starts.back();
+  to.ids.insert(to.ids.end(), part.ids.begin(), part.ids.end());
+  to.types.insert(to.types.end(), part.types.begin(), part.types.end());
+  to.labels.insert(to.labels.end(), part.labels.begin(), part.labels.end());
+  to.targets.insert(to.targets.end(), part.targets.begin(), part.targets.end());
+  for (std::size_t i = 1; i < part.starts.size(); ++i) to.starts.push_back(base + part.starts[i]);
+}
+
+}  // namespace
+
+std::optional<float> finite_number(std::string_view text) {
+  float value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) {
+    return std::nullopt;
+  }
+  return value;
+}
+
+TextDataset read_dataset(const std::string& path, const DatasetOptions& options) {
+  std::unique_ptr<RowReader> rows =
+      make_row_reader(path, read_file(path, kMaxDatasetBytes),
+                      options.problem == Problem::kMultiLabel ? options.label_delimiter : '\0');
+  TextDataset dataset = from_rows(path, *rows, options);
+  if (dataset.examples.empty()) {
+    throw Error(Exit::kBadInput, fmt::format("{}: cannot use the data set", path),
+                options.limit == 0 ? "no rows were asked for" : "it has a header and no rows");
+  }
+  return dataset;
+}
+
+TextDataset read_dataset(const std::string& path, std::int64_t limit) {
+  return read_dataset(path, DatasetOptions{.limit = limit});
+}
+
+bool has_float_labels(const TextDataset& dataset) {
+  bool fraction = false;
+  for (const TextExample& example : dataset.examples) {
+    if (!finite_number(example.label)) return false;
+    fraction = fraction || !whole_number(example.label);
+  }
+  return fraction;
+}
+
+std::vector<std::string> label_names(const TextDataset& dataset) {
+  if (dataset.problem == Problem::kRegression) return {"LABEL_0"};
+  std::vector<std::string> names;
+  for (const TextExample& example : dataset.examples) {
+    if (dataset.problem == Problem::kMultiLabel) {
+      names.insert(names.end(), example.labels.begin(), example.labels.end());
+    } else {
+      names.push_back(example.label);
+    }
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  if (std::all_of(names.begin(), names.end(),
+                  [](const std::string& name) { return whole_number(name).has_value(); })) {
+    std::stable_sort(names.begin(), names.end(), [](const std::string& a, const std::string& b) {
+      return *whole_number(a) < *whole_number(b);
+    });
+  }
+  return names;
+}
+
+Examples encode_dataset(const TextDataset& dataset, const Tokenizer& tokenizer,
+                        const std::vector<std::string>& labels, int max_length, int threads) {
+  LabelIds label_ids;
+  for (std::size_t id = 0; id < labels.size(); ++id) {
+    label_ids.emplace(labels[id], static_cast<std::int32_t>(id));
+  }
+  constexpr std::size_t kBlock = 256;  // examples: enough to make handing out work cheap
+  const std::size_t count = dataset.examples.size();
+  std::vector<Examples> parts((count + kBlock - 1) / kBlock);
+  on_threads(parts.size(), threads, [&](std::size_t block) {
+    Examples& part = parts[block];
+    part.starts.push_back(0);
+    for (std::size_t i = block * kBlock; i < std::min(count, (block + 1) * kBlock); ++i) {
+      const TextExample& example = dataset.examples[i];
+      const Encoding encoding =
+          dataset.pairs ? tokenizer.encode_pair(example.first, example.second, max_length)
+                        : tokenizer.encode(example.first, max_length);
+      part.ids.insert(part.ids.end(), encoding.ids.begin(), encoding.ids.end());
+      part.types.insert(part.types.end(), encoding.types.begin(), encoding.types.end());
+      part.starts.push_back(static_cast<std::int64_t>(part.ids.size()));
+      append_aim(dataset, i, label_ids, labels, part);
+    }
+  });
+  Examples examples;
+  examples.starts.push_back(0);
+  for (const Examples& part : parts) append(examples, part);
+  return examples;
+}
+
+}  // namespace dtl::trainer

@@ -1,0 +1,255 @@
+#include "trainer/data/dataset_rows.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "trainer/files/json_list.h"
+
+namespace dtl::trainer {
+namespace {
+
+[[noreturn]] void refuse_row(const std::string& place, const std::string& reason) {
+  throw Error(Exit::kBadInput, place + ": cannot read this row", reason);
+}
+[[noreturn]] void refuse_row(const std::string& path, int line, const std::string& reason) {
+  refuse_row(row_place(path, line, 0), reason);
+}
+
+// The bytes of a file, line by line.
+class Lines {
+ public:
+  Lines(std::string path, std::string bytes) : path_(std::move(path)), bytes_(std::move(bytes)) {
+    if (bytes_.starts_with("\xEF\xBB\xBF")) at_ = 3;
+    if (bytes_.find('\n') == std::string::npos) line_end_ = '\r';
+  }
+
+  // The next line without its end, or nothing at the end of the file.
+  std::optional<std::string_view> next() {
+    if (at_ >= bytes_.size()) return std::nullopt;
+    const std::size_t end = std::min(bytes_.find(line_end_, at_), bytes_.size());
+    std::string_view line = std::string_view(bytes_).substr(at_, end - at_);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    at_ = end + 1;
+    ++number_;
+    const std::size_t broken = find_invalid_utf8(line);
+    if (broken != std::string_view::npos) {
+      refuse_row(path_, number_, fmt::format("byte {} of the line is not UTF-8", broken + 1));
+    }
+    if (line.find('\0') != std::string_view::npos) refuse_row(path_, number_, "it has a NUL byte");
+    return line;
+  }
+
+  std::optional<std::string_view> next_with_text() {
+    std::optional<std::string_view> line = next();
+    while (line && trim(*line).empty()) line = next();
+    return line;
+  }
+
+  int number() const { return number_; }
+  const std::string& path() const { return path_; }
+  const std::string& bytes() const { return bytes_; }
+
+ private:
+  std::string path_, bytes_;
+  std::size_t at_ = 0;
+  char line_end_ = '\n';
+  int number_ = 0;
+};
+
+// Tabs separate, and nothing quotes: a leading '"' is text.
+class TsvRows : public RowReader {
+ public:
+  explicit TsvRows(Lines lines) : lines_(std::move(lines)) {}
+
+  bool next(std::vector<std::string>& fields) override {
+    const auto line = lines_.next_with_text();
+    if (!line) return false;
+    fields = split(*line, '\t');
+    return true;
+  }
+
+  int line() const override { return lines_.number(); }
+
+ private:
+  Lines lines_;
+};
+
+// RFC 4180: fields may be quoted, then "" is a quote and line ends are text.
+class CsvRows : public RowReader {
+ public:
+  explicit CsvRows(Lines lines) : lines_(std::move(lines)) {}
+
+  bool next(std::vector<std::string>& fields) override {
+    std::optional<std::string_view> line = lines_.next_with_text();
+    if (!line) return false;
+    first_line_ = lines_.number();
+    fields.clear();
+    for (std::string_view rest = *line;;) {
+      fields.push_back(rest.starts_with('"') ? quoted(rest) : plain(rest));
+      if (rest.empty()) return true;
+      rest.remove_prefix(1);  // the comma
+    }
+  }
+
+  int line() const override { return first_line_; }
+
+ private:
+  static std::string plain(std::string_view& rest) {
+    const std::size_t end = std::min(rest.find(','), rest.size());
+    std::string field(rest.substr(0, end));
+    rest.remove_prefix(end);
+    return field;
+  }
+
+  // Leaves `rest` at the comma behind the field, or empty; may go on to further lines.
+  std::string quoted(std::string_view& rest) {
+    std::string field;
+    rest.remove_prefix(1);
+    for (;;) {
+      const std::size_t quote = rest.find('"');
+      field += rest.substr(0, quote);
+      if (quote == std::string_view::npos) {
+        const auto line = lines_.next();
+        if (!line) refuse_row(lines_.path(), first_line_, "a quoted field has no end");
+        field += '\n';
+        rest = *line;
+        continue;
+      }
+      rest.remove_prefix(quote + 1);
+      if (!rest.starts_with('"')) break;
+      field += '"';
+      rest.remove_prefix(1);
+    }
+    if (!rest.empty() && rest[0] != ',') {
+      refuse_row(lines_.path(), lines_.number(), "text follows the closing quote of a field");
+    }
+    return field;
+  }
+
+  Lines lines_;
+  int first_line_ = 0;
+};
+
+// One object per line, or per element of a list. The keys of the first one are the columns, in its
+// order.
+class JsonRows : public RowReader {
+ public:
+  JsonRows(Lines lines, std::optional<std::vector<JsonElement>> list, char list_delimiter)
+      : lines_(std::move(lines)), list_(std::move(list)), list_delimiter_(list_delimiter) {}
+
+  bool next(std::vector<std::string>& fields) override {
+    if (columns_.empty()) {
+      if (!read_object()) return false;
+      for (const auto& [key, value] : object_.items()) columns_.push_back(key);
+      if (columns_.empty()) fail_here("the object is empty");
+      fields = columns_;
+      return true;
+    }
+    if (!pending_ && !read_object()) return false;
+    pending_ = false;
+    fields.clear();
+    for (const std::string& column : columns_) fields.push_back(text_of(column));
+    return true;
+  }
+
+  int line() const override { return list_ ? (*list_)[elements_ - 1].line : lines_.number(); }
+  int element() const override { return static_cast<int>(elements_); }
+
+ private:
+  using Json = nlohmann::ordered_json;
+
+  [[noreturn]] void fail_here(const std::string& reason) const {
+    refuse_row(row_place(lines_.path(), line(), element()), reason);
+  }
+
+  std::optional<std::string_view> next_text() {
+    if (!list_) return lines_.next_with_text();
+    if (elements_ == list_->size()) return std::nullopt;
+    const JsonElement& element = (*list_)[elements_++];
+    return std::string_view(lines_.bytes()).substr(element.begin, element.size);
+  }
+
+  bool read_object() {
+    const auto text = next_text();
+    if (!text) return false;
+    object_ = Json::parse(*text, nullptr, /*allow_exceptions=*/false);
+    if (!object_.is_object()) {
+      fail_here(list_ ? "it is not a JSON object" : "it is not a JSON object on one line");
+    }
+    pending_ = true;
+    return true;
+  }
+
+  std::string text_of(const std::string& column) const {
+    const auto found = object_.find(column);
+    if (found == object_.end()) {
+      fail_here(fmt::format("the key '{}' is missing", column));
+    }
+    if (found->is_string()) return found->get<std::string>();
+    if (found->is_number() || found->is_boolean()) return found->dump();
+    if (found->is_array() && list_delimiter_ != '\0') return list_text(column, *found);
+    fail_here(fmt::format("the value of '{}' is not a text", column));
+  }
+
+  std::string list_text(const std::string& column, const Json& list) const {
+    std::vector<std::string> texts;
+    for (const Json& element : list) {
+      const bool text = element.is_string();
+      if (!text && !element.is_number_integer()) {
+        fail_here(fmt::format("the list '{}' has an element that is neither a text nor a number",
+                              column));
+      }
+      texts.push_back(text ? element.get<std::string>() : element.dump());
+      if (texts.back().find(list_delimiter_) != std::string::npos) {
+        fail_here(fmt::format("'{}' in the list '{}' has the delimiter '{}' in it", texts.back(),
+                              column, list_delimiter_));
+      }
+    }
+    return join(texts, std::string(1, list_delimiter_));
+  }
+
+  Lines lines_;
+  std::optional<std::vector<JsonElement>> list_;  // of the bytes of lines_
+  std::size_t elements_ = 0;                      // of list_ that were read
+  char list_delimiter_;
+  std::vector<std::string> columns_;
+  Json object_;
+  bool pending_ = false;  // object_ was read for its keys and not yet given out
+};
+
+}  // namespace
+
+std::string row_place(const std::string& path, int line, int element) {
+  const std::string place = fmt::format("{}:{}", path, line);
+  return element > 0 ? fmt::format("{} (element {})", place, element) : place;
+}
+
+std::unique_ptr<RowReader> make_row_reader(const std::string& path, std::string bytes,
+                                           char list_delimiter) {
+  const std::string ending = to_lower(path.substr(std::min(path.rfind('.'), path.size())));
+  const bool json = ending == ".json" || ending == ".jsonl";
+  std::optional<std::vector<JsonElement>> list;
+  if (json) list = find_json_list(path, bytes);
+  if (list && list->empty()) {
+    throw Error(Exit::kBadInput, fmt::format("{}: cannot use the data set", path),
+                "its list is empty");
+  }
+  Lines lines(path, std::move(bytes));
+  if (ending == ".tsv") return std::make_unique<TsvRows>(std::move(lines));
+  if (ending == ".csv") return std::make_unique<CsvRows>(std::move(lines));
+  if (json) return std::make_unique<JsonRows>(std::move(lines), std::move(list), list_delimiter);
+  throw Error(Exit::kBadInput, fmt::format("cannot read the data set '{}'", path),
+              "its name does not end in .tsv, .csv, .json or .jsonl");
+}
+
+std::unique_ptr<RowReader> make_tsv_reader(const std::string& path, std::string bytes) {
+  return std::make_unique<TsvRows>(Lines(path, std::move(bytes)));
+}
+
+}  // namespace dtl::trainer

@@ -1,0 +1,227 @@
+#include "trainer/data/metrics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <numeric>
+
+#include "trainer/maths/plain_nan.h"
+
+namespace dtl::trainer {
+namespace {
+
+double share(double part, std::size_t whole) {
+  return whole == 0 ? 0.0 : part / static_cast<double>(whole);
+}
+
+double f1(double hits, double answered, double present) {
+  return answered + present > 0 ? 2 * hits / (answered + present) : 0.0;
+}
+
+// log(sum(exp(logits))) - (1 - smoothing) logits[label] - smoothing mean(logits).
+double cross_entropy(const float* logits, std::size_t classes, std::int32_t label,
+                     double smoothing) {
+  const auto highest = static_cast<double>(*std::max_element(logits, logits + classes));
+  double sum = 0, mean = 0;
+  for (std::size_t c = 0; c < classes; ++c) {
+    const double centred = static_cast<double>(logits[c]) - highest;
+    sum += std::exp(centred);
+    mean += centred / static_cast<double>(classes);
+  }
+  const double wanted = static_cast<double>(logits[label]) - highest;
+  if (smoothing == 0) return std::log(sum) - wanted;  // where mean may be infinite
+  return std::log(sum) - (1 - smoothing) * wanted - smoothing * mean;
+}
+
+// -log(sigmoid(x)) for truth 1, -log(1 - sigmoid(x)) for 0, without overflow.
+double binary_cross_entropy(double logit, double truth) {
+  return std::max(logit, 0.0) - logit * truth + std::log1p(std::exp(-std::abs(logit)));
+}
+
+double correlation(const std::vector<double>& x, const std::vector<double>& y) {
+  const auto count = static_cast<double>(x.size());
+  const double mean_x = std::accumulate(x.begin(), x.end(), 0.0) / count;
+  const double mean_y = std::accumulate(y.begin(), y.end(), 0.0) / count;
+  double xy = 0, xx = 0, yy = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double dx = x[i] - mean_x, dy = y[i] - mean_y;
+    xy += dx * dy;
+    xx += dx * dx;
+    yy += dy * dy;
+  }
+  if (!(xx > 0 && yy > 0)) return std::numeric_limits<double>::quiet_NaN();
+  return std::clamp(xy / (std::sqrt(xx) * std::sqrt(yy)), -1.0, 1.0);
+}
+
+bool has_nan(Numbers values) {
+  return std::any_of(values.begin(), values.end(), [](float value) { return std::isnan(value); });
+}
+
+// 1 for the smallest; equal values have the mean of their ranks. No NaN: it has no order.
+std::vector<double> ranks(Numbers values) {
+  std::vector<std::size_t> order(values.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+  std::vector<double> result(values.size());
+  for (std::size_t begin = 0, end = 0; begin < order.size(); begin = end) {
+    while (end < order.size() && values[order[end]] == values[order[begin]]) ++end;
+    const double rank = static_cast<double>(begin + 1 + end) / 2;
+    for (std::size_t i = begin; i < end; ++i) result[order[i]] = rank;
+  }
+  return result;
+}
+
+std::size_t classes_of(const Examples& examples, std::span<const float> logits) {
+  return logits.size() / std::max<std::size_t>(1, examples.labels.size());
+}
+
+void add_combined(MetricList& metrics) {
+  double sum = 0;
+  for (const auto& [name, value] : metrics) sum += value;
+  metrics.emplace_back("combined_score", sum / static_cast<double>(metrics.size()));
+}
+
+}  // namespace
+
+std::int32_t best_label(const float* logits, std::size_t classes) {
+  return static_cast<std::int32_t>(std::max_element(logits, logits + classes) - logits);
+}
+
+std::vector<std::int32_t> best_labels(std::span<const float> logits, std::size_t classes) {
+  std::vector<std::int32_t> best;
+  for (std::size_t at = 0; at < logits.size(); at += classes) {
+    best.push_back(best_label(logits.data() + at, classes));
+  }
+  return best;
+}
+
+double accuracy(Labels truth, Labels answers) {
+  double hits = 0;
+  for (std::size_t i = 0; i < truth.size(); ++i) hits += truth[i] == answers[i] ? 1 : 0;
+  return share(hits, truth.size());
+}
+
+double f1_of_class(Labels truth, Labels answers, std::int32_t positive) {
+  double hits = 0, answered = 0, present = 0;
+  for (std::size_t i = 0; i < truth.size(); ++i) {
+    hits += truth[i] == positive && answers[i] == positive ? 1 : 0;
+    answered += answers[i] == positive ? 1 : 0;
+    present += truth[i] == positive ? 1 : 0;
+  }
+  return f1(hits, answered, present);
+}
+
+double f1_macro(Labels truth, Labels answers, std::int32_t classes) {
+  double sum = 0;
+  for (std::int32_t c = 0; c < classes; ++c) sum += f1_of_class(truth, answers, c);
+  return share(sum, static_cast<std::size_t>(classes));
+}
+
+double matthews_correlation(Labels truth, Labels answers) {
+  std::map<std::int32_t, std::pair<double, double>> counts;  // of truth, of answers
+  double hits = 0;
+  for (std::size_t i = 0; i < truth.size(); ++i) {
+    counts[truth[i]].first += 1;
+    counts[answers[i]].second += 1;
+    hits += truth[i] == answers[i] ? 1 : 0;
+  }
+  const auto all = static_cast<double>(truth.size());
+  double both = 0, truths = 0, answereds = 0;
+  for (const auto& [label, count] : counts) {
+    both += count.first * count.second;
+    truths += count.first * count.first;
+    answereds += count.second * count.second;
+  }
+  const double spread = (all * all - answereds) * (all * all - truths);
+  return spread > 0 ? (hits * all - both) / std::sqrt(spread) : 0.0;
+}
+
+double mean_squared_error(Numbers truth, Numbers answers) {
+  double sum = 0;
+  for (std::size_t i = 0; i < truth.size(); ++i) {
+    const double d = static_cast<double>(truth[i]) - static_cast<double>(answers[i]);
+    sum += d * d;
+  }
+  return plain_nan(share(sum, truth.size()));
+}
+
+double pearson(Numbers truth, Numbers answers) {
+  return correlation({truth.begin(), truth.end()}, {answers.begin(), answers.end()});
+}
+
+double spearman(Numbers truth, Numbers answers) {
+  if (has_nan(truth) || has_nan(answers)) return std::numeric_limits<double>::quiet_NaN();
+  return correlation(ranks(truth), ranks(answers));
+}
+
+double f1_micro(Numbers truth, Numbers logits) {
+  double hits = 0, answered = 0, present = 0;
+  for (std::size_t i = 0; i < truth.size(); ++i) {
+    const bool wanted = truth[i] > 0.5F, said = logits[i] > 0.0F;
+    hits += wanted && said ? 1 : 0;
+    answered += said ? 1 : 0;
+    present += wanted ? 1 : 0;
+  }
+  return f1(hits, answered, present);
+}
+
+double mean_loss(Problem problem, const Examples& examples, std::span<const float> logits,
+                 double label_smoothing) {
+  if (problem == Problem::kRegression) return mean_squared_error(examples.targets, logits);
+  double sum = 0;
+  if (problem == Problem::kMultiLabel) {
+    for (std::size_t i = 0; i < logits.size(); ++i) {
+      sum += binary_cross_entropy(static_cast<double>(logits[i]),
+                                  static_cast<double>(examples.targets[i]));
+    }
+    return plain_nan(share(sum, logits.size()));
+  }
+  const std::size_t classes = classes_of(examples, logits);
+  for (std::size_t i = 0; i < examples.labels.size(); ++i) {
+    sum += cross_entropy(logits.data() + i * classes, classes, examples.labels[i], label_smoothing);
+  }
+  return plain_nan(share(sum, examples.labels.size()));
+}
+
+MetricList task_metrics(const std::string& task, Problem problem, const Examples& examples,
+                        std::span<const float> logits) {
+  MetricList metrics;
+  if (problem == Problem::kMultiLabel) return {{"f1", f1_micro(examples.targets, logits)}};
+  if (problem == Problem::kRegression) {
+    if (task != "stsb") return {{"mse", mean_squared_error(examples.targets, logits)}};
+    metrics = {{"pearson", pearson(examples.targets, logits)},
+               {"spearmanr", spearman(examples.targets, logits)}};
+    add_combined(metrics);
+    return metrics;
+  }
+  const auto answers = best_labels(logits, classes_of(examples, logits));
+  if (task == "cola") {
+    return {{"matthews_correlation", matthews_correlation(examples.labels, answers)}};
+  }
+  metrics = {{"accuracy", accuracy(examples.labels, answers)}};
+  if (task == "mrpc" || task == "qqp") {
+    metrics.emplace_back("f1", f1_of_class(examples.labels, answers, 1));
+    add_combined(metrics);
+  }
+  return metrics;
+}
+
+Metrics measure(const Examples& examples, const std::vector<float>& logits) {
+  Metrics metrics;
+  if (examples.labels.empty()) return metrics;
+  const std::size_t classes = classes_of(examples, logits);
+  const auto answers = best_labels(logits, classes);
+  std::vector<std::size_t> present(classes);
+  for (const std::int32_t label : examples.labels) ++present[static_cast<std::size_t>(label)];
+  const std::size_t most = *std::max_element(present.begin(), present.end());
+  metrics.loss = mean_loss(Problem::kSingleLabel, examples, logits);
+  metrics.accuracy = accuracy(examples.labels, answers);
+  metrics.f1 = classes == 2 ? f1_of_class(examples.labels, answers, 1)
+                            : f1_macro(examples.labels, answers, static_cast<int>(classes));
+  metrics.majority_share = share(static_cast<double>(most), examples.labels.size());
+  return metrics;
+}
+
+}  // namespace dtl::trainer

@@ -1,0 +1,240 @@
+#include "trainer/data/tasks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <memory>
+
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/text.h"
+#include "trainer/data/dataset_rows.h"
+
+namespace dtl::trainer {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMaxGlueBytes = std::size_t{16} << 30;
+
+const std::vector<std::string> kEntailment = {"entailment", "not_entailment"};
+
+struct GlueColumns {
+  std::size_t first = 0, second = 0, label = 0, count = 0;
+};
+
+bool has_header(const GlueTask& task, Split split) {
+  return task.name != "cola" || split == Split::kTest;
+}
+
+std::size_t column(const std::string& path, const std::vector<std::string>& header,
+                   const std::string& name, const GlueTask& task) {
+  const auto found = std::find(header.begin(), header.end(), name);
+  if (found == header.end()) {
+    throw Error(Exit::kBadInput, fmt::format("{}:1: cannot read this as {}", path, task.name),
+                fmt::format("there is no column '{}' among {}", name, join(header, ", ")),
+                "--train_file and --validation_file take files with other columns");
+  }
+  return static_cast<std::size_t>(found - header.begin());
+}
+
+// cola's files for training and validation have four columns and no names for them.
+GlueColumns find_columns(const GlueTask& task, const std::string& path, Split split,
+                         RowReader& rows) {
+  if (!has_header(task, split)) return {.first = 3, .label = 1, .count = 4};
+  std::vector<std::string> header;
+  if (!rows.next(header)) {
+    throw Error(Exit::kBadInput, fmt::format("{}: cannot read the data set", path),
+                "the file is empty");
+  }
+  GlueColumns columns;
+  columns.count = header.size();
+  columns.first = column(path, header, task.first, task);
+  if (!task.second.empty()) columns.second = column(path, header, task.second, task);
+  if (split != Split::kTest) columns.label = column(path, header, task.label, task);
+  return columns;
+}
+
+void read_glue_label(const GlueTask& task, const std::string& path, const std::string& field,
+                     TextExample& example) {
+  const auto fail = [&](const std::string& reason) {
+    throw Error(Exit::kBadInput,
+                row_place(path, example.line, example.element) + ": cannot read this row", reason);
+  };
+  example.label = field;
+  if (task.problem == Problem::kRegression) {
+    const std::optional<float> value = finite_number(field);
+    if (!value) fail(fmt::format("its score '{}' is not a number", field));
+    example.target = value.value_or(0);
+    return;
+  }
+  if (std::find(task.labels.begin(), task.labels.end(), field) != task.labels.end()) return;
+  const auto last = static_cast<std::int64_t>(task.labels.size()) - 1;
+  const std::optional<std::int64_t> id = parse_integer(field, 0, last);
+  if (!id) {
+    fail(fmt::format("its label '{}' is none of {}'s: {}", field, task.name,
+                     join(task.labels, ", ")));
+  }
+  example.label = task.labels[static_cast<std::size_t>(id.value_or(0))];
+}
+
+bool may_exist(const std::string& path) {
+  std::error_code ignored;  // what cannot be looked at cannot be opened, either, and that says why
+  const fs::file_status status = fs::status(path, ignored);
+  return status.type() != fs::file_type::not_found;
+}
+
+// The published file to read instead of GLUE's, or the empty text. GLUE's dev.tsv is a part of the
+// published training file, so the two never come together.
+std::string original_file(const GlueTask& task, const std::string& folder, Split split) {
+  if (task.name != "mrpc") return "";
+  const bool has_glues = split == Split::kTest
+                             ? may_exist(folder + "/test.tsv")
+                             : may_exist(folder + "/train.tsv") || may_exist(folder + "/dev.tsv");
+  const std::string path =
+      fmt::format("{}/msr_paraphrase_{}.txt", folder, split == Split::kTrain ? "train" : "test");
+  return !has_glues && may_exist(path) ? path : "";
+}
+
+// Where the files are in GLUE's archive, "SST-2" for sst2; empty where `folder` has no such folder.
+std::string archive_folder(const GlueTask& task, const std::string& folder) {
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
+    std::string name = to_lower(entry.path().filename().string());
+    name.erase(std::remove(name.begin(), name.end(), '-'), name.end());
+    if (name == task.name && entry.is_directory(ignored)) return entry.path().string();
+  }
+  return "";
+}
+
+[[noreturn]] void fail_without(const GlueTask& task, const std::string& folder, Split split,
+                               const std::string& missing) {
+  std::vector<std::string> names;
+  for (const Split each : {Split::kTrain, Split::kValidation, Split::kTest}) {
+    for (const GlueFile& file : glue_files(task, "", each)) names.push_back(file.path.substr(1));
+  }
+  if (task.name == "mrpc") names.emplace_back("or msr_paraphrase_train.txt, _test.txt");
+  const std::string option = split == Split::kTrain  ? "--train_file"
+                             : split == Split::kTest ? "--test_file"
+                                                     : "--validation_file";
+  const std::string nearby = archive_folder(task, folder);
+  throw Error(Exit::kBadInput, fmt::format("--data_dir {}: cannot read {}", folder, task.name),
+              may_exist(folder) ? fmt::format("there is no file {}", missing)
+                                : std::string("there is no such folder"),
+              nearby.empty()
+                  ? fmt::format("--data_dir with the folder that has GLUE's {}, or {} with a file "
+                                "in any place",
+                                join(names, ", "), option)
+                  : "--data_dir " + nearby);
+}
+
+}  // namespace
+
+std::span<const GlueTask> glue_tasks() {
+  static const std::array<GlueTask, 9> tasks = {{
+      {"cola", {"unacceptable", "acceptable"}, Problem::kSingleLabel, "sentence", "", "label"},
+      {"sst2", {"negative", "positive"}, Problem::kSingleLabel, "sentence", "", "label"},
+      {"mrpc",
+       {"not_equivalent", "equivalent"},
+       Problem::kSingleLabel,
+       "#1 String",
+       "#2 String",
+       "Quality"},
+      {"qqp",
+       {"not_duplicate", "duplicate"},
+       Problem::kSingleLabel,
+       "question1",
+       "question2",
+       "is_duplicate"},
+      {"stsb", {"LABEL_0"}, Problem::kRegression, "sentence1", "sentence2", "score"},
+      {"mnli",
+       {"entailment", "neutral", "contradiction"},
+       Problem::kSingleLabel,
+       "sentence1",
+       "sentence2",
+       "gold_label"},
+      {"qnli", kEntailment, Problem::kSingleLabel, "question", "sentence", "label"},
+      {"rte", kEntailment, Problem::kSingleLabel, "sentence1", "sentence2", "label"},
+      {"wnli",
+       {"not_entailment", "entailment"},
+       Problem::kSingleLabel,
+       "sentence1",
+       "sentence2",
+       "label"},
+  }};
+  return tasks;
+}
+
+const GlueTask& glue_task(std::string_view name) {
+  const std::string lowered = to_lower(name);
+  std::vector<std::string> names;
+  for (const GlueTask& task : glue_tasks()) {
+    if (task.name == lowered) return task;
+    names.push_back(task.name);
+  }
+  const std::string near = nearest(lowered, names);
+  throw Error(Exit::kUsage, fmt::format("unknown --task_name {}", name),
+              fmt::format("the tasks of GLUE are {}", join(names, ", ")),
+              near.empty() ? "" : "--task_name " + near);
+}
+
+std::vector<GlueFile> glue_files(const GlueTask& task, const std::string& folder, Split split) {
+  if (split == Split::kTrain) return {{folder + "/train.tsv", ""}};
+  const std::string name = split == Split::kTest ? "test" : "dev";
+  if (task.name != "mnli") return {{fmt::format("{}/{}.tsv", folder, name), ""}};
+  return {{fmt::format("{}/{}_matched.tsv", folder, name), ""},
+          {fmt::format("{}/{}_mismatched.tsv", folder, name), "-mm"}};
+}
+
+std::vector<GlueFile> find_glue_files(const GlueTask& task, const std::string& folder,
+                                      Split split) {
+  const std::vector<GlueFile> files = glue_files(task, folder, split);
+  const std::string original = original_file(task, folder, split);
+  if (!original.empty()) return {{original, ""}};
+  for (const GlueFile& file : files) {
+    if (!may_exist(file.path)) fail_without(task, folder, split, file.path);
+  }
+  return files;
+}
+
+TextDataset read_glue(const GlueTask& task, const GlueFile& file, Split split, std::int64_t limit) {
+  const std::string& path = file.path;
+  std::string bytes = read_file(path, kMaxGlueBytes);
+  const auto rows = path.ends_with(".txt") ? make_tsv_reader(path, std::move(bytes))
+                                           : make_row_reader(path, std::move(bytes));
+  const GlueColumns columns = find_columns(task, path, split, *rows);
+  TextDataset dataset{.pairs = !task.second.empty(),
+                      .problem = task.problem,
+                      .labelled = split != Split::kTest,
+                      .path = path};
+  std::vector<std::string> row;
+  while ((limit < 0 || static_cast<std::int64_t>(dataset.examples.size()) < limit) &&
+         rows->next(row)) {
+    if (row.size() < columns.count && task.name == "qqp") {
+      ++dataset.dropped;
+      continue;
+    }
+    if (row.size() != columns.count) {
+      throw Error(Exit::kBadInput,
+                  row_place(path, rows->line(), rows->element()) + ": cannot read this row",
+                  fmt::format("it has {} fields, {} has {}", row.size(),
+                              has_header(task, split) ? "the header" : task.name, columns.count));
+    }
+    TextExample example;
+    example.line = rows->line();
+    example.element = rows->element();
+    example.first = std::move(row[columns.first]);
+    if (dataset.pairs) example.second = std::move(row[columns.second]);
+    if (dataset.labelled) read_glue_label(task, path, row[columns.label], example);
+    dataset.examples.push_back(std::move(example));
+  }
+  if (dataset.examples.empty()) {
+    throw Error(Exit::kBadInput, fmt::format("{}: cannot use the data set", path),
+                limit == 0 ? "no rows were asked for" : "it has no rows");
+  }
+  return dataset;
+}
+
+}  // namespace dtl::trainer

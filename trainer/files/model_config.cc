@@ -1,0 +1,293 @@
+#include "trainer/files/model_config.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/fd.h"
+#include "trainer/files/json_depth.h"
+
+namespace dtl::trainer {
+namespace {
+
+using OrderedJson = nlohmann::ordered_json;
+
+constexpr std::size_t kMaxConfigBytes = 16 << 20;  // id2label may be long; real files are 1 KiB
+constexpr int kMaxDimension = 1 << 24;             // keeps every product of two sizes in 64 bits
+constexpr int kMaxLayers = 1 << 12;                // 16 tensors each, before any file is read
+constexpr int kMaxLabels = 1 << 20;                // 32 MiB of names
+constexpr double kMaxParameters = 1e12;  // 4 TB; keeps every place in the array in 64 bits
+
+const char* name_of(Problem problem) {
+  switch (problem) {
+    case Problem::kSingleLabel:
+      return "single_label_classification";
+    case Problem::kMultiLabel:
+      return "multi_label_classification";
+    case Problem::kRegression:
+      return "regression";
+  }
+  __builtin_unreachable();
+}
+
+// Reads typed values out of one config.json; every complaint names the file and the key.
+class ConfigReader {
+ public:
+  explicit ConfigReader(std::string path) : path_(std::move(path)) {
+    const std::string text = read_file(path_, kMaxConfigBytes);
+    if (nests_too_deep(text)) fail("the file", kNestsTooDeep);
+    json_ = OrderedJson::parse(text, nullptr, /*allow_exceptions=*/false);
+    if (!json_.is_object()) fail("the file", "it is not a JSON object");
+  }
+
+  [[noreturn]] void fail(const std::string& key, const std::string& reason) const {
+    throw Error(Exit::kBadInput, fmt::format("{}: cannot use {}", path_, key), reason);
+  }
+
+  bool has(const char* key) const { return json_.contains(key) && !json_[key].is_null(); }
+
+  void size(const char* key, int& value, int low = 1, int high = kMaxDimension) const {
+    if (!has(key)) return;
+    if (!json_[key].is_number_integer()) fail(quoted(key), "it is not a whole number");
+    const auto number = json_[key].get<std::int64_t>();
+    if (number < low || number > high) {
+      fail(quoted(key), fmt::format("{} is not between {} and {}", number, low, high));
+    }
+    value = static_cast<int>(number);
+  }
+
+  void real(const char* key, double& value, double low, double high) const {
+    if (!has(key)) return;
+    if (!json_[key].is_number()) fail(quoted(key), "it is not a number");
+    const double number = json_[key].get<double>();
+    if (!(number >= low && number <= high)) {
+      fail(quoted(key), fmt::format("{} is not between {} and {}", number, low, high));
+    }
+    value = number;
+  }
+
+  std::string text(const char* key) const {
+    if (!has(key)) return {};
+    if (!json_[key].is_string()) fail(quoted(key), "it is not a text");
+    return json_[key].get<std::string>();
+  }
+
+  bool flag(const char* key) const {
+    if (!has(key)) return false;
+    if (!json_[key].is_boolean()) fail(quoted(key), "it is not true or false");
+    return json_[key].get<bool>();
+  }
+
+  // id2label is an object from "0", "1", .. to names; without it num_labels counts LABEL_0, ..
+  std::vector<std::string> labels() const {
+    std::vector<std::string> names;
+    if (has("id2label")) {
+      const OrderedJson& map = json_["id2label"];
+      if (!map.is_object()) fail("'id2label'", "it is not an object");
+      for (std::size_t id = 0; id < map.size(); ++id) {
+        const auto entry = map.find(std::to_string(id));
+        if (entry == map.end() || !entry->is_string()) {
+          fail("'id2label'", fmt::format("there is no name for id {}", id));
+        }
+        names.push_back(entry->get<std::string>());
+      }
+    } else if (has("num_labels")) {
+      int count = 0;
+      size("num_labels", count, 1, kMaxLabels);
+      for (int id = 0; id < count; ++id) names.push_back(fmt::format("LABEL_{}", id));
+    }
+    return names;
+  }
+
+ private:
+  static std::string quoted(const char* key) { return fmt::format("'{}'", key); }
+
+  std::string path_;
+  OrderedJson json_;
+};
+
+Activation activation_named(const ConfigReader& reader, const char* key) {
+  const std::string name = reader.text(key);
+  if (name.empty() || name == "gelu") return Activation::kGelu;
+  if (name == "gelu_new" || name == "gelu_pytorch_tanh") return Activation::kGeluTanh;
+  if (name == "relu") return Activation::kRelu;
+  reader.fail(fmt::format("'{}'", key),
+              fmt::format("'{}' is not one of gelu, gelu_new, gelu_pytorch_tanh, relu", name));
+}
+
+const char* name_of(Activation activation) {
+  switch (activation) {
+    case Activation::kGelu:
+      return "gelu";
+    case Activation::kGeluTanh:
+      return "gelu_new";
+    case Activation::kRelu:
+      return "relu";
+  }
+  __builtin_unreachable();
+}
+
+// Without a word, a model of one output learns a number, as Hugging Face's do.
+Problem problem_named(const ConfigReader& reader, std::size_t labels) {
+  const std::string name = reader.text("problem_type");
+  if (name.empty()) return labels == 1 ? Problem::kRegression : Problem::kSingleLabel;
+  for (const Problem problem :
+       {Problem::kSingleLabel, Problem::kMultiLabel, Problem::kRegression}) {
+    if (name == name_of(problem)) return problem;
+  }
+  reader.fail("'problem_type'",
+              fmt::format("'{}' is not one of {}, {}, {}", name, name_of(Problem::kSingleLabel),
+                          name_of(Problem::kMultiLabel), name_of(Problem::kRegression)));
+}
+
+void read_bert(const ConfigReader& reader, ModelConfig& config) {
+  config.type = ModelType::kBert;
+  reader.size("hidden_size", config.hidden_size);
+  reader.size("num_hidden_layers", config.layers, 1, kMaxLayers);
+  reader.size("num_attention_heads", config.heads);
+  reader.size("intermediate_size", config.intermediate_size);
+  reader.size("type_vocab_size", config.type_vocab_size);
+  reader.real("hidden_dropout_prob", config.hidden_dropout, 0, 1);
+  reader.real("attention_probs_dropout_prob", config.attention_dropout, 0, 1);
+  config.classifier_dropout = config.hidden_dropout;
+  reader.real("classifier_dropout", config.classifier_dropout, 0, 1);
+  reader.real("layer_norm_eps", config.layer_norm_eps, 0, 1);
+  config.activation = activation_named(reader, "hidden_act");
+  const std::string positions = reader.text("position_embedding_type");
+  if (!positions.empty() && positions != "absolute") {
+    reader.fail("'position_embedding_type'",
+                fmt::format("only absolute positions can be run, not '{}'", positions));
+  }
+  if (reader.flag("is_decoder") || reader.flag("add_cross_attention")) {
+    reader.fail("the model", "it is a decoder; only encoders can be run");
+  }
+}
+
+void read_distilbert(const ConfigReader& reader, ModelConfig& config) {
+  config.type = ModelType::kDistilBert;
+  config.layers = 6;
+  config.classifier_dropout = 0.2;
+  config.type_vocab_size = 0;
+  reader.size("dim", config.hidden_size);
+  reader.size("n_layers", config.layers, 1, kMaxLayers);
+  reader.size("n_heads", config.heads);
+  reader.size("hidden_dim", config.intermediate_size);
+  reader.real("dropout", config.hidden_dropout, 0, 1);
+  reader.real("attention_dropout", config.attention_dropout, 0, 1);
+  reader.real("seq_classif_dropout", config.classifier_dropout, 0, 1);
+  reader.real("qa_dropout", config.qa_dropout, 0, 1);
+  config.sinusoidal_positions = reader.flag("sinusoidal_pos_embds");
+  config.activation = activation_named(reader, "activation");
+}
+
+const char* task_suffix(Task task) {
+  return task == Task::kClassification ? "ForSequenceClassification" : "ForQuestionAnswering";
+}
+
+// The labels of a classifier. A model that finds answers has none: Hugging Face's default is right.
+void add_labels(OrderedJson& json, const ModelConfig& config) {
+  if (config.task != Task::kClassification || config.labels.empty()) return;
+  OrderedJson names = OrderedJson::object();
+  OrderedJson ids = OrderedJson::object();
+  for (std::size_t id = 0; id < config.labels.size(); ++id) {
+    names[std::to_string(id)] = config.labels[id];
+    ids[config.labels[id]] = id;
+  }
+  json["id2label"] = names;
+  json["label2id"] = ids;
+  json["problem_type"] = name_of(config.problem);
+}
+
+void add_bert(OrderedJson& json, const ModelConfig& config) {
+  json["architectures"] = {fmt::format("Bert{}", task_suffix(config.task))};
+  json["model_type"] = "bert";
+  json["hidden_size"] = config.hidden_size;
+  json["num_hidden_layers"] = config.layers;
+  json["num_attention_heads"] = config.heads;
+  json["intermediate_size"] = config.intermediate_size;
+  json["hidden_act"] = name_of(config.activation);
+  json["hidden_dropout_prob"] = config.hidden_dropout;
+  json["attention_probs_dropout_prob"] = config.attention_dropout;
+  json["classifier_dropout"] = nullptr;  // means: as hidden_dropout_prob
+  if (config.classifier_dropout != config.hidden_dropout) {
+    json["classifier_dropout"] = config.classifier_dropout;
+  }
+  json["type_vocab_size"] = config.type_vocab_size;
+  json["layer_norm_eps"] = config.layer_norm_eps;
+  json["position_embedding_type"] = "absolute";
+}
+
+// About as many as layout_parameters() will place.
+void check_parameters(const ConfigReader& reader, const ModelConfig& config) {
+  const double hidden = config.hidden_size;
+  const double rows = static_cast<double>(config.vocab_size) + config.max_positions +
+                      config.type_vocab_size + static_cast<double>(config.labels.size());
+  const double layer = hidden * (4 * hidden + 2.0 * config.intermediate_size);
+  const double parameters = hidden * rows + config.layers * layer;
+  if (parameters > kMaxParameters) {
+    reader.fail("its sizes", fmt::format("the model would have {:.3g} parameters, more than {:.3g}",
+                                         parameters, kMaxParameters));
+  }
+}
+
+void add_distilbert(OrderedJson& json, const ModelConfig& config) {
+  json["architectures"] = {fmt::format("DistilBert{}", task_suffix(config.task))};
+  json["model_type"] = "distilbert";
+  json["dim"] = config.hidden_size;
+  json["n_layers"] = config.layers;
+  json["n_heads"] = config.heads;
+  json["hidden_dim"] = config.intermediate_size;
+  json["activation"] = name_of(config.activation);
+  json["dropout"] = config.hidden_dropout;
+  json["attention_dropout"] = config.attention_dropout;
+  json["seq_classif_dropout"] = config.classifier_dropout;
+  json["qa_dropout"] = config.qa_dropout;
+  json["sinusoidal_pos_embds"] = config.sinusoidal_positions;
+}
+
+}  // namespace
+
+ModelConfig read_model_config(const std::string& folder) {
+  const ConfigReader reader(folder + "/config.json");
+  ModelConfig config;
+  const std::string type = reader.text("model_type");
+  if (type == "bert") {
+    read_bert(reader, config);
+  } else if (type == "distilbert") {
+    read_distilbert(reader, config);
+  } else {
+    reader.fail("'model_type'", fmt::format("'{}' is neither bert nor distilbert", type));
+  }
+  reader.size("vocab_size", config.vocab_size);
+  reader.size("max_position_embeddings", config.max_positions);
+  reader.real("initializer_range", config.initializer_range, 0, 100);
+  reader.size("pad_token_id", config.pad_token_id, 0);
+  config.labels = reader.labels();
+  config.problem = problem_named(reader, config.labels.size());
+  if (config.hidden_size % config.heads != 0) {
+    reader.fail("the number of heads", fmt::format("hidden size {} is not divisible by {} heads",
+                                                   config.hidden_size, config.heads));
+  }
+  check_parameters(reader, config);
+  return config;
+}
+
+void write_model_config(const std::string& folder, const ModelConfig& config) {
+  OrderedJson json;
+  if (config.type == ModelType::kBert) {
+    add_bert(json, config);
+  } else {
+    add_distilbert(json, config);
+  }
+  json["vocab_size"] = config.vocab_size;
+  json["max_position_embeddings"] = config.max_positions;
+  json["initializer_range"] = config.initializer_range;
+  json["pad_token_id"] = config.pad_token_id;
+  add_labels(json, config);
+  json["torch_dtype"] = "float32";
+  write_file_atomically(folder + "/config.json",
+                        json.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n");
+}
+
+}  // namespace dtl::trainer

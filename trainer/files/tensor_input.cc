@@ -1,0 +1,75 @@
+#include "trainer/files/tensor_input.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/error.h"
+
+namespace dtl::trainer {
+namespace {
+
+constexpr std::uint64_t kPieceElements = 1 << 18;  // at most 2 MiB: stays in the caches
+
+}  // namespace
+
+TensorInput::TensorInput(const std::string& path)
+    : path_(path), file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+  if (!file_.valid()) fail(errno_text(errno));
+  struct stat status {};
+  if (::fstat(file_.get(), &status) != 0) fail(errno_text(errno));
+  if (!S_ISREG(status.st_mode)) fail("it is not a file");
+  size_ = static_cast<std::uint64_t>(status.st_size);
+}
+
+void TensorInput::fail(const std::string& reason) const {
+  std::string shown = reason;  // with names from the file: no control bytes to a terminal
+  for (char& c : shown) {
+    if (static_cast<unsigned char>(c) < ' ' || c == 0x7F) c = '?';
+  }
+  throw Error(Exit::kBadInput, fmt::format("{}: cannot read the tensors", path_), shown);
+}
+
+void TensorInput::read(std::uint64_t offset, std::uint64_t count, char* bytes) const {
+  if (!holds(offset, count)) {
+    fail(fmt::format("it has {} bytes and ends before byte {}", size_, offset + count));
+  }
+  while (count > 0) {
+    const ssize_t n = ::pread(file_.get(), bytes, count, static_cast<off_t>(offset));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) fail(errno_text(errno));
+    if (n == 0) fail("it has become shorter");
+    bytes += n;
+    offset += static_cast<std::uint64_t>(n);
+    count -= static_cast<std::uint64_t>(n);
+  }
+}
+
+std::string TensorInput::read(std::uint64_t offset, std::uint64_t count) const {
+  if (!holds(offset, count)) {
+    fail(fmt::format("it has {} bytes and ends before byte {}", size_, offset + count));
+  }
+  std::string bytes(count, '\0');
+  read(offset, count, bytes.data());
+  return bytes;
+}
+
+void TensorInput::read_floats(ElementType type, std::uint64_t element_bytes, std::uint64_t offset,
+                              std::uint64_t count, float* floats) const {
+  if (type == ElementType::kF32) {
+    return read(offset, count * element_bytes, reinterpret_cast<char*>(floats));
+  }
+  std::string piece;
+  for (std::uint64_t done = 0; done < count; done += kPieceElements) {
+    const std::uint64_t take = std::min(kPieceElements, count - done);
+    piece.resize(take * element_bytes);
+    read(offset + done * element_bytes, piece.size(), piece.data());
+    convert_to_floats(type, piece, floats + done);
+  }
+}
+
+}  // namespace dtl::trainer

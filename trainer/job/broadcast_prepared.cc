@@ -1,0 +1,132 @@
+// share(): from rank 0 to all, as one block of bytes and the parameters.
+
+#include <cassert>
+#include <cstring>
+#include <type_traits>
+
+#include "trainer/job/load_inputs.h"
+
+namespace dtl::trainer {
+namespace {
+
+constexpr std::uint64_t kSizesTag = 0xFFFF0010;
+constexpr std::uint64_t kFileTag = 0xFFFF0011;
+constexpr std::uint64_t kParametersTag = 0xFFFF0012;
+
+// Writes values one after the other; all ranks run this program, so their layout is the same.
+class Packer {
+ public:
+  template <class T>
+  void operator()(T& value) {
+    static_assert(std::is_arithmetic_v<T> || std::is_enum_v<T>);
+    append(&value, sizeof value);
+  }
+  void operator()(std::string& text) { sequence(text); }
+  template <class T>
+  void operator()(std::vector<T>& values) {
+    if constexpr (std::is_arithmetic_v<T>) {
+      sequence(values);
+    } else {
+      std::uint64_t count = values.size();
+      (*this)(count);
+      for (T& value : values) (*this)(value);
+    }
+  }
+  std::string take() { return std::move(bytes_); }
+
+ private:
+  template <class Sequence>
+  void sequence(Sequence& values) {
+    std::uint64_t count = values.size();
+    (*this)(count);
+    append(values.data(), count * sizeof values[0]);
+  }
+  void append(const void* data, std::size_t count) {
+    bytes_.append(static_cast<const char*>(data), count);
+  }
+  std::string bytes_;
+};
+
+class Unpacker {
+ public:
+  explicit Unpacker(const std::string& bytes) : bytes_(bytes) {}
+  template <class T>
+  void operator()(T& value) {
+    copy(&value, sizeof value);
+  }
+  void operator()(std::string& text) { sequence(text); }
+  template <class T>
+  void operator()(std::vector<T>& values) {
+    if constexpr (std::is_arithmetic_v<T>) {
+      sequence(values);
+    } else {
+      std::uint64_t count = 0;
+      (*this)(count);
+      values.resize(count);
+      for (T& value : values) (*this)(value);
+    }
+  }
+
+ private:
+  template <class Sequence>
+  void sequence(Sequence& values) {
+    std::uint64_t count = 0;
+    (*this)(count);
+    values.resize(count);
+    copy(values.data(), count * sizeof values[0]);
+  }
+  void copy(void* to, std::size_t count) {
+    assert(count <= bytes_.size() - at_);
+    if (count > 0) std::memcpy(to, bytes_.data() + at_, count);
+    at_ += count;
+  }
+  const std::string& bytes_;
+  std::size_t at_ = 0;
+};
+
+template <class Visitor>
+void visit(Visitor& v, Examples& examples) {
+  v(examples.ids), v(examples.types), v(examples.starts), v(examples.labels);
+  v(examples.targets), v(examples.answer_starts), v(examples.answer_ends);
+}
+
+// Every field that the ranks share, in one place for both directions.
+template <class Visitor>
+void visit(Visitor& v, Prepared& p) {
+  ModelConfig& c = p.config;
+  v(c.type), v(c.vocab_size), v(c.hidden_size), v(c.layers), v(c.heads), v(c.intermediate_size);
+  v(c.max_positions), v(c.type_vocab_size), v(c.activation), v(c.hidden_dropout);
+  v(c.attention_dropout), v(c.classifier_dropout), v(c.layer_norm_eps), v(c.initializer_range);
+  v(c.pad_token_id), v(c.labels), v(c.qa_dropout), v(c.task), v(c.problem);
+  v(p.length), visit(v, p.train);
+  for (std::vector<Questioned>* sets : {&p.evaluation, &p.test}) {
+    std::uint64_t count = sets->size();
+    v(count);
+    sets->resize(count);
+    for (Questioned& set : *sets) visit(v, set.examples);
+  }
+}
+
+}  // namespace
+
+void share(Group& group, Prepared& prepared) {
+  if (group.size() == 1) return;
+  std::string bytes;
+  if (group.rank() == 0) {
+    Packer packer;
+    visit(packer, prepared);
+    bytes = packer.take();
+  }
+  std::uint64_t sizes[2] = {bytes.size(), prepared.parameters.size()};
+  group.broadcast(sizes, sizeof sizes, kSizesTag);
+  bytes.resize(sizes[0]);
+  prepared.parameters.resize(sizes[1]);
+  group.broadcast(bytes.data(), bytes.size(), kFileTag);
+  group.broadcast(prepared.parameters.data(), sizes[1] * sizeof(float), kParametersTag);
+  if (group.rank() != 0) {
+    Unpacker unpacker(bytes);
+    visit(unpacker, prepared);
+  }
+}
+
+}  // namespace dtl::trainer

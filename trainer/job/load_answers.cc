@@ -1,0 +1,40 @@
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "trainer/job/load_texts.h"
+#include "trainer/maths/thread_pool.h"
+
+namespace dtl::trainer {
+namespace {
+
+Questioned prepare_set(const Settings& s, const Prepared& prepared, const std::string& file,
+                       std::int64_t limit) {
+  Questioned set;
+  set.questions = read_squad(file, limit);
+  set.features = evaluation_features(set.questions, *prepared.tokenizer, prepared.length,
+                                     s.doc_stride, default_threads());
+  set.examples = std::exchange(set.features.windows, {});
+  return set;
+}
+
+}  // namespace
+
+void prepare_answers(const Settings& s, Prepared& prepared) {
+  prepared.config.labels.clear();  // of a classifier that the folder may hold
+  if (s.do_train) {
+    const std::vector<SquadExample> questions = read_squad(s.train_file, s.max_train_samples);
+    prepared.training_questions = static_cast<std::int64_t>(questions.size());
+    prepared.train = training_features(questions, *prepared.tokenizer, prepared.length,
+                                       s.doc_stride, default_threads())
+                         .windows;
+  }
+  if (s.do_eval) {
+    prepared.evaluation.push_back(prepare_set(s, prepared, s.validation_file, s.max_eval_samples));
+  }
+  if (s.do_predict) {
+    prepared.test.push_back(prepare_set(s, prepared, s.test_file, s.max_predict_samples));
+  }
+}
+
+}  // namespace dtl::trainer

@@ -1,0 +1,179 @@
+#include "trainer/job/load_texts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/text.h"
+#include "trainer/data/dataset.h"
+#include "trainer/data/tasks.h"
+#include "trainer/maths/thread_pool.h"
+
+namespace dtl::trainer {
+namespace {
+
+struct Texts {
+  std::vector<TextDataset> train, evaluation, test;  // one or two each, or none
+  std::vector<std::string> evaluation_suffixes, test_suffixes;
+};
+
+// LABEL_0, LABEL_1, ..: names that nobody chose.
+bool is_generic(const std::vector<std::string>& labels) {
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    if (labels[i] != fmt::format("LABEL_{}", i)) return false;
+  }
+  return true;
+}
+
+// The labels of the data, in the model's order where the model has the same ones.
+std::vector<std::string> choose_labels(const std::vector<std::string>& model,
+                                       std::vector<std::string> data) {
+  std::vector<std::string> sorted = model;
+  std::sort(sorted.begin(), sorted.end());
+  std::vector<std::string> data_sorted = data;
+  std::sort(data_sorted.begin(), data_sorted.end());
+  return sorted == data_sorted ? model : data;
+}
+
+std::string file_name(const std::string& path) {
+  return std::filesystem::path(path).filename().string();
+}
+
+// --train_file and its like replace the files of GLUE's folder.
+Texts read_glue_texts(const Settings& s, const GlueTask& task, std::vector<std::string>& notices) {
+  Texts texts;
+  const auto read = [&](Split split, const std::string& given, std::int64_t limit,
+                        std::vector<TextDataset>& sets, std::vector<std::string>& suffixes) {
+    std::vector<GlueFile> files{{given, ""}};
+    if (given.empty()) files = find_glue_files(task, s.data_dir, split);
+    if (given.empty() && files != glue_files(task, s.data_dir, split)) {
+      notices.push_back(fmt::format("--data_dir {}: there is no {}: reading {}", s.data_dir,
+                                    file_name(glue_files(task, s.data_dir, split)[0].path),
+                                    file_name(files[0].path)));
+    }
+    for (const GlueFile& file : files) {
+      sets.push_back(read_glue(task, file, split, limit));
+      suffixes.push_back(file.suffix);
+    }
+  };
+  std::vector<std::string> none;
+  if (s.do_train) read(Split::kTrain, s.train_file, s.max_train_samples, texts.train, none);
+  if (s.do_eval) {
+    read(Split::kValidation, s.validation_file, s.max_eval_samples, texts.evaluation,
+         texts.evaluation_suffixes);
+  }
+  if (s.do_predict) {
+    read(Split::kTest, s.test_file, s.max_predict_samples, texts.test, texts.test_suffixes);
+  }
+  return texts;
+}
+
+DatasetOptions dataset_options(const Settings& s, Problem problem) {
+  DatasetOptions options;
+  if (!s.text_column_names.empty()) options.text_columns = split(s.text_column_names, ',');
+  if (!s.label_column_name.empty()) options.label_column = s.label_column_name;
+  if (!s.label_delimiter.empty()) options.label_delimiter = s.label_delimiter.front();
+  options.problem = problem;
+  return options;
+}
+
+Problem problem_of(const Settings& s) {
+  if (s.do_regression) return Problem::kRegression;
+  return s.label_delimiter.empty() ? Problem::kSingleLabel : Problem::kMultiLabel;
+}
+
+Texts read_texts(const Settings& s, const ModelConfig& config, std::vector<std::string>& notices) {
+  Texts texts;
+  DatasetOptions options = dataset_options(s, problem_of(s));
+  if (!s.do_train && options.problem == Problem::kSingleLabel) options.problem = config.problem;
+  if (s.do_train) {
+    options.limit = s.max_train_samples;
+    texts.train.push_back(read_dataset(s.train_file, options));
+    if (options.problem == Problem::kSingleLabel && has_float_labels(texts.train.front())) {
+      notices.push_back(
+          fmt::format("{}: labels are numbers with fractions: the model learns to give a number",
+                      s.train_file));
+      options.problem = Problem::kRegression;
+      texts.train.front() = read_dataset(s.train_file, options);
+    }
+  }
+  if (s.do_eval) {
+    options.limit = s.max_eval_samples;
+    texts.evaluation.push_back(read_dataset(s.validation_file, options));
+    texts.evaluation_suffixes.emplace_back();
+  }
+  if (s.do_predict) {
+    options.limit = s.max_predict_samples;
+    options.labelled = false;
+    texts.test.push_back(read_dataset(s.test_file, options));
+    texts.test_suffixes.emplace_back();
+  }
+  return texts;
+}
+
+void choose_labels(const Settings& s, const Texts& texts, ModelConfig& config) {
+  if (config.problem == Problem::kRegression) {
+    if (s.do_train || config.labels.size() != 1) config.labels = {"LABEL_0"};
+    return;
+  }
+  if (s.do_train) {
+    config.labels = choose_labels(config.labels, label_names(texts.train.front()));
+  } else {
+    // What transformers takes a folder for that does not say.
+    if (config.labels.empty()) config.labels = {"LABEL_0", "LABEL_1"};
+    if (s.do_eval && is_generic(config.labels)) {
+      const std::vector<std::string> names = label_names(texts.evaluation.front());
+      if (names.size() == config.labels.size()) config.labels = names;
+    }
+  }
+  if (config.labels.size() < 2) {
+    throw Error(Exit::kBadInput,
+                fmt::format("{}: cannot classify", s.do_train ? s.train_file : s.model),
+                fmt::format("there are fewer than two labels ({})", join(config.labels, ", ")));
+  }
+}
+
+Problem problem_in(const Settings& s, const Texts& texts, Problem otherwise) {
+  if (s.do_train) return texts.train.front().problem;
+  return s.do_eval ? texts.evaluation.front().problem : otherwise;
+}
+
+}  // namespace
+
+void prepare_classification(const Settings& s, Prepared& prepared) {
+  ModelConfig& config = prepared.config;
+  Texts texts;
+  if (s.task_name.empty()) {
+    texts = read_texts(s, config, prepared.notices);
+    config.problem = problem_in(s, texts, config.problem);
+    choose_labels(s, texts, config);
+  } else {
+    const GlueTask& task = glue_task(s.task_name);
+    texts = read_glue_texts(s, task, prepared.notices);
+    config.problem = task.problem;
+    config.labels = task.labels;
+  }
+  const auto encode = [&](const TextDataset& dataset) {
+    if (dataset.dropped > 0) {
+      prepared.notices.push_back(
+          fmt::format("{}: {} incomplete rows left out", dataset.path, dataset.dropped));
+    }
+    return encode_dataset(dataset, *prepared.tokenizer, config.labels, prepared.length,
+                          default_threads());
+  };
+  const auto encode_all = [&](const std::vector<TextDataset>& datasets,
+                              const std::vector<std::string>& suffixes,
+                              std::vector<Questioned>& sets) {
+    for (std::size_t i = 0; i < datasets.size(); ++i) {
+      Questioned& set = sets.emplace_back();
+      set.examples = encode(datasets[i]);
+      set.suffix = suffixes[i];
+    }
+  };
+  if (s.do_train) prepared.train = encode(texts.train.front());
+  encode_all(texts.evaluation, texts.evaluation_suffixes, prepared.evaluation);
+  encode_all(texts.test, texts.test_suffixes, prepared.test);
+}
+
+}  // namespace dtl::trainer

@@ -1,0 +1,140 @@
+#include "trainer/job/run_context.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdlib>
+
+#include "trainer/checkpoint/checkpoint.h"
+#include "trainer/files/safetensors.h"
+#include "trainer/job/broadcast_values.h"
+#include "trainer/maths/gemm_bf16.h"
+#include "trainer/report/event_file.h"
+#include "trainer/report/progress.h"
+
+namespace dtl::trainer {
+namespace {
+
+namespace fs = std::filesystem;
+
+Precision precision_of(const Settings& settings) {
+  if (settings.bf16 == "emulate") return Precision::kBf16Emulated;
+  if (settings.bf16 != "true") return Precision::kFloat32;
+  const Bf16Support& support = bf16_support();
+  if (support.available) return Precision::kBf16;
+  throw Error(Exit::kConfig, "--bf16", support.reason,
+              "train without it; --bf16=emulate does the same arithmetic, slowly");
+}
+
+LossSettings loss_settings(const Settings& s) {
+  return {s.label_smoothing, s.qa_loss == "padded" ? QaLoss::kPadded : QaLoss::kMasked};
+}
+
+// "eval_accuracy 0.8431  eval_f1 0.8912"
+std::string metrics_line(const std::string& prefix, const std::string& suffix,
+                         const MetricList& metrics) {
+  std::string line;
+  for (const auto& [name, value] : metrics) {
+    line += fmt::format("{}{}{}{} {:.4f}", line.empty() ? "" : "  ", prefix, name, suffix, value);
+  }
+  return line;
+}
+
+// Nothing where there is no dtlaunch.
+std::optional<std::chrono::milliseconds> grace_of_launcher() {
+  const char* text = std::getenv("DTLAUNCH_GRACE");
+  char* rest = nullptr;
+  const double seconds = text != nullptr ? std::strtod(text, &rest) : -1;
+  if (!(seconds >= 0 && seconds < 1e9) || rest == text || *rest != '\0') return std::nullopt;
+  return std::chrono::milliseconds(std::llround(seconds * 1000));
+}
+
+std::unique_ptr<CheckpointWriter> make_writer(const Settings& s, const ModelConfig& config) {
+  if (!s.do_train || s.output_dir.empty()) return nullptr;
+  return std::make_unique<CheckpointWriter>(s.output_dir, config, grace_of_launcher());
+}
+
+std::string event_folder(const Settings& s) {
+  if (s.report_to != "tensorboard") return "";
+  return s.logging_dir.empty() ? default_logging_dir(s.output_dir) : s.logging_dir;
+}
+
+}  // namespace
+
+Run::Run(const Settings& given, Group& ranks, Prepared& from)
+    : settings(given),
+      group(ranks),
+      prepared(from),
+      writer(first() ? make_writer(given, from.config) : nullptr),
+      pool(default_threads(), true),
+      model(from.config, pool, loss_settings(given)),
+      results(first() ? given.output_dir : "", first() ? event_folder(given) : ""),
+      parameters(std::move(from.parameters)) {
+  precision = precision_of(settings);
+  model.set_precision(precision);
+}
+
+void Run::evaluate() {
+  for (std::size_t i = 0; i < prepared.evaluation.size(); ++i) {
+    const Questioned& set = prepared.evaluation[i];
+    if (first()) {
+      say("***** Running Evaluation *****");
+      say(fmt::format("  Num examples = {}", set.examples.size()));
+    }
+    const Assessment done = assess(settings, set, model, parameters, group, true);
+    if (i == 0) evaluation_metrics = done.metrics;
+    if (!first()) continue;
+    const std::string suffix = set.suffix.empty() ? "" : "_mm";
+    results.log_evaluation(
+        last.step, last.epoch,
+        {"eval", suffix, done.metrics, done.samples, done.batches, done.seconds});
+    say(metrics_line("eval_", suffix, done.metrics));
+    if (!done.answers.empty()) write_answers("eval", set, done);
+    if (i == 0 && !settings.debug_dump.empty()) dump_logits(done.logits);
+  }
+  share_metrics(group, evaluation_metrics);
+}
+
+void Run::dump_logits(const std::vector<float>& logits) const {
+  const std::int64_t columns = output_count(prepared.config);
+  write_safetensors(
+      (fs::path(settings.debug_dump) / "logits.safetensors").string(),
+      {{"logits", {{static_cast<std::int64_t>(logits.size()) / columns, columns}, logits}}});
+}
+
+std::string Run::write_answers(const std::string& prefix, const Questioned& set,
+                               const Assessment& done) {
+  if (settings.output_dir.empty()) return "";
+  return results.write_answers(
+      prefix, predictions_json(set.questions, done.answers),
+      nbest_json(set.questions, done.answers),
+      settings.version_2_with_negative ? null_odds_json(set.questions, done.answers) : "");
+}
+
+void Run::predict() {
+  for (const Questioned& set : prepared.test) {
+    if (first()) {
+      say("***** Running Prediction *****");
+      say(fmt::format("  Num examples = {}", set.examples.size()));
+    }
+    const Assessment done = assess(settings, set, model, parameters, group, false);
+    if (!first()) continue;
+    results.log_evaluation(
+        last.step, last.epoch,
+        {"predict", set.suffix.empty() ? "" : "_mm", {}, done.samples, done.batches, done.seconds});
+    const std::string path =
+        prepared.config.task == Task::kQuestionAnswering
+            ? write_answers("predict", set, done)
+            : results.write_predictions(settings.task_name + set.suffix,
+                                        prediction_lines(prepared.config, done.logits));
+    say(fmt::format("predictions: {}", path));
+  }
+}
+
+void Run::save_model_to(const fs::path& folder) const {
+  fs::create_directories(folder);
+  save_model(folder.string(), prepared.config, model.layout(), parameters);
+  prepared.tokenizer->save(folder.string());
+}
+
+}  // namespace dtl::trainer

@@ -1,0 +1,87 @@
+#include "trainer/job/score_dataset.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "base/text.h"
+#include "trainer/data/squad_metrics.h"
+#include "trainer/maths/plain_nan.h"
+
+namespace dtl::trainer {
+namespace {
+
+MetricList answer_metrics(const Settings& s, const Questioned& set,
+                          const std::vector<QuestionAnswer>& answers) {
+  std::vector<std::string> texts;
+  for (const QuestionAnswer& answer : answers) texts.push_back(answer.text);
+  return s.version_2_with_negative ? squad_v2_metrics(set.questions, texts)
+                                   : squad_metrics(set.questions, texts);
+}
+
+MetricList label_metrics(const Settings& s, const ModelConfig& config, const Questioned& set,
+                         const std::vector<float>& logits) {
+  MetricList all = {{"loss", mean_loss(config.problem, set.examples, logits, s.label_smoothing)}};
+  const MetricList figures = task_metrics(s.task_name, config.problem, set.examples, logits);
+  all.insert(all.end(), figures.begin(), figures.end());
+  return all;
+}
+
+}  // namespace
+
+Assessment assess(const Settings& s, const Questioned& set, Model<float>& model,
+                  const std::vector<float>& parameters, Group& group, bool labelled) {
+  const auto start = std::chrono::steady_clock::now();
+  const ModelConfig& config = model.config();
+  const bool answers = config.task == Task::kQuestionAnswering;
+  Assessment result;
+  result.logits = answers ? predict_answers(model, parameters, set.examples, s.eval_batch, group)
+                          : predict(model, parameters, set.examples, s.eval_batch, group);
+  const std::int64_t per_step = s.eval_batch * group.size();
+  result.samples = set.examples.size();
+  result.batches = (result.samples + per_step - 1) / per_step;
+  if (group.rank() == 0) {
+    if (answers) {
+      SquadFeatures features = set.features;
+      features.windows = set.examples;
+      result.answers = choose_answers(set.questions, features, result.logits,
+                                      {s.n_best_size, s.max_answer_length,
+                                       s.version_2_with_negative, s.null_score_diff_threshold});
+    }
+    if (labelled) {
+      result.metrics = answers ? answer_metrics(s, set, result.answers)
+                               : label_metrics(s, config, set, result.logits);
+    }
+  }
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return result;
+}
+
+std::vector<std::string> prediction_lines(const ModelConfig& config,
+                                          const std::vector<float>& logits) {
+  const std::size_t outputs = config.labels.size();
+  std::vector<std::string> lines;
+  for (std::size_t at = 0; at < logits.size(); at += outputs) {
+    const float* row = logits.data() + at;
+    switch (config.problem) {
+      case Problem::kSingleLabel:
+        lines.push_back(config.labels[static_cast<std::size_t>(best_label(row, outputs))]);
+        break;
+      case Problem::kRegression:
+        lines.push_back(fmt::format(
+            "{:.3f}", plain_nan(static_cast<double>(row[0]))));  // as run_glue writes it
+        break;
+      case Problem::kMultiLabel: {
+        std::vector<std::string> names;
+        for (std::size_t c = 0; c < outputs; ++c) {
+          if (row[c] > 0) names.push_back(config.labels[c]);
+        }
+        lines.push_back(join(names, ","));
+        break;
+      }
+    }
+  }
+  return lines;
+}
+
+}  // namespace dtl::trainer

@@ -1,0 +1,33 @@
+#pragma once
+// What a model is worth on a data set: logits of all ranks, figures by the task, and of question
+// answering the answers.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "trainer/data/squad_answers.h"
+#include "trainer/job/load_inputs.h"
+#include "trainer/step/evaluate.h"
+
+namespace dtl::trainer {
+
+struct Assessment {
+  std::vector<float> logits;  // [N, C], or [T, 2]; on all ranks
+  double seconds = 0;
+  std::int64_t samples = 0, batches = 0;
+
+  // Rank 0 only.
+  MetricList metrics;                   // without a prefix; loss first, where there is one
+  std::vector<QuestionAnswer> answers;  // of question answering
+};
+
+// labelled: measures; a test set is only predicted for. Every rank calls.
+Assessment assess(const Settings& settings, const Questioned& set, Model<float>& model,
+                  const std::vector<float>& parameters, Group& group, bool labelled);
+
+// What a classifier says of each example: a label's name, a number, or names with commas.
+std::vector<std::string> prediction_lines(const ModelConfig& config,
+                                          const std::vector<float>& logits);
+
+}  // namespace dtl::trainer

@@ -1,0 +1,88 @@
+#pragma once
+// The element-wise loops of the model, compiled once per x86-64 level and chosen at run time, so
+// that one binary uses AVX-512 where it exists and still runs anywhere. Matrices are row-major
+// [rows, cols] without gaps unless a stride is given. All functions are pure loops over their
+// arguments; none allocates, none fails.
+//
+// The kernels of OptimizerKernels give the same bits at every level (no contraction, fixed lanes):
+// ranks on different CPUs must end a step with equal parameters.
+
+#include <cstdint>
+
+#include "trainer/files/model_config.h"
+
+namespace dtl::trainer {
+
+// A dropout mask is a byte per element, 1 = kept; kept values are multiplied by `scale`. mask may
+// be null: everything is kept, unscaled.
+template <class S>
+struct Kernels {
+  // u += bias (per column), g = activation(u).
+  void (*activation)(Activation kind, std::int64_t rows, std::int64_t cols, S* u, const S* bias,
+                     S* g);
+  // dg becomes du = dg * activation'(u); dbias += column sums of du; g = activation(u), as it was.
+  void (*activation_backward)(Activation kind, std::int64_t rows, std::int64_t cols, const S* u,
+                              S* dg, S* dbias, S* g);
+  // x = dropout(x + bias) + residual; x becomes (x - mean) * rstd; y = x * gamma + beta. bias and
+  // residual may be null.
+  void (*norm)(std::int64_t rows, std::int64_t cols, S* x, const S* bias, const std::uint8_t* mask,
+               S scale, const S* residual, const S* gamma, const S* beta, S epsilon, S* y, S* rstd);
+  // y = x * gamma + beta: what norm made of x, its normalised rows.
+  void (*norm_output)(std::int64_t rows, std::int64_t cols, const S* x, const S* gamma,
+                      const S* beta, S* y);
+  // dresidual = gradient at the norm's input; ddense = the same through the dropout (may be equal
+  // to dresidual when there is no mask). sums[3 * cols] += dgamma, dbeta, column sums of ddense.
+  void (*norm_backward)(std::int64_t rows, std::int64_t cols, const S* dy, const S* normed,
+                        const S* rstd, const S* gamma, const std::uint8_t* mask, S scale,
+                        S* dresidual, S* ddense, S* sums);
+  // scores *= factor, then softmax over each row, in place; dropped (may be equal to scores when
+  // there is no mask) = dropout(scores).
+  void (*softmax)(std::int64_t rows, std::int64_t cols, S factor, S* scores,
+                  const std::uint8_t* mask, S scale, S* dropped);
+  // dp (gradient at the dropped probabilities) becomes the gradient at the unscaled scores.
+  void (*softmax_backward)(std::int64_t rows, std::int64_t cols, S factor, const S* p,
+                           const std::uint8_t* mask, S scale, S* dp);
+  void (*apply_mask)(std::int64_t count, const std::uint8_t* mask, S scale, const S* x, S* y);
+  void (*add_bias)(std::int64_t rows, std::int64_t cols, S* x, const S* bias);
+  // sums[cols] += column sums of x.
+  void (*column_sums)(std::int64_t rows, std::int64_t cols, const S* x, S* sums);
+  void (*add)(std::int64_t count, const S* x, S* sum);
+};
+
+struct AdamStep {
+  float learning_rate, beta1, beta2, epsilon, weight_decay;
+  float bias_correction1;       // 1 - beta1^t
+  float sqrt_bias_correction2;  // sqrt(1 - beta2^t)
+  float gradient_scale;         // the clipping factor
+};
+
+struct OptimizerKernels {
+  // AdamW as torch.optim.AdamW;
+  void (*adamw)(std::int64_t count, const AdamStep& step, const float* gradient, float* parameter,
+                float* m, float* v);
+  double (*sum_squares)(std::int64_t count, const float* x);
+  // mask[i] = 1 with probability threshold / 65536 for i < count: Philox4x32-10 at counters
+  // (i / 8, stream), 16 bits for each element.
+  void (*dropout_mask)(std::int64_t count, std::uint32_t threshold, const std::uint32_t key[2],
+                       const std::uint32_t stream[3], std::uint8_t* mask);
+};
+
+struct RoundingKernels {
+  // As to_bf16() of bf16.h, element by element; and the same kept as float.
+  void (*to_bf16)(std::int64_t count, const float* x, std::uint16_t* rounded);
+  void (*round_to_bf16)(std::int64_t count, const float* x, float* rounded);
+};
+
+template <class S>
+const Kernels<S>& kernels();
+template <>
+const Kernels<float>& kernels<float>();
+template <>
+const Kernels<double>& kernels<double>();
+const OptimizerKernels& optimizer_kernels();
+const RoundingKernels& rounding_kernels();
+
+// "x86-64-v4", "x86-64-v3" or "x86-64".
+const char* kernel_level();
+
+}  // namespace dtl::trainer

@@ -1,0 +1,133 @@
+// Compiled once per x86-64 level (DTL_LEVEL names it). Nothing here may call an inline function of
+// the standard library: the linker keeps one copy of those, and it might be the AVX-512 one.
+
+#include "trainer/maths/kernels_level.h"
+
+namespace dtl::trainer::DTL_LEVEL {
+namespace {
+
+constexpr int kLanes = 16;
+
+// ---- Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011)
+
+struct PhiloxLanes {
+  std::uint32_t word[4][kLanes];
+};
+
+inline void philox_round(PhiloxLanes& c, std::uint32_t key0, std::uint32_t key1) {
+  constexpr std::uint64_t kM0 = 0xD2511F53, kM1 = 0xCD9E8D57;
+  for (int i = 0; i < kLanes; ++i) {
+    const std::uint64_t product0 = kM0 * c.word[0][i];
+    const std::uint64_t product1 = kM1 * c.word[2][i];
+    const auto high0 = static_cast<std::uint32_t>(product0 >> 32);
+    const auto high1 = static_cast<std::uint32_t>(product1 >> 32);
+    c.word[0][i] = high1 ^ c.word[1][i] ^ key0;
+    c.word[2][i] = high0 ^ c.word[3][i] ^ key1;
+    c.word[1][i] = static_cast<std::uint32_t>(product1);
+    c.word[3][i] = static_cast<std::uint32_t>(product0);
+  }
+}
+
+// The 16 counters first .. first + 15.
+inline PhiloxLanes philox(std::uint32_t first, const std::uint32_t key[2],
+                          const std::uint32_t stream[3]) {
+  PhiloxLanes c;
+  for (int i = 0; i < kLanes; ++i) {
+    c.word[0][i] = first + static_cast<std::uint32_t>(i);
+    c.word[1][i] = stream[0];
+    c.word[2][i] = stream[1];
+    c.word[3][i] = stream[2];
+  }
+  std::uint32_t key0 = key[0], key1 = key[1];
+  for (int round = 0; round < 10; ++round) {
+    philox_round(c, key0, key1);
+    key0 += 0x9E3779B9;
+    key1 += 0xBB67AE85;
+  }
+  return c;
+}
+
+// Element e of a block of 128: counter e / 8, word (e % 8) / 2, half e % 2.
+void dropout_mask(std::int64_t count, std::uint32_t threshold, const std::uint32_t key[2],
+                  const std::uint32_t stream[3], std::uint8_t* mask) {
+  for (std::int64_t done = 0; done < count; done += 8 * kLanes) {
+    const PhiloxLanes c = philox(static_cast<std::uint32_t>(done / 8), key, stream);
+    std::uint8_t block[8 * kLanes];
+    for (int i = 0; i < kLanes; ++i) {
+      for (int w = 0; w < 4; ++w) {
+        block[8 * i + 2 * w] = (c.word[w][i] & 0xFFFF) < threshold;
+        block[8 * i + 2 * w + 1] = (c.word[w][i] >> 16) < threshold;
+      }
+    }
+    const std::int64_t left = count - done;
+    const std::int64_t take = left < 8 * kLanes ? left : 8 * kLanes;
+    __builtin_memcpy(mask + done, block, static_cast<std::size_t>(take));
+  }
+}
+
+// ---- optimizer
+
+void adamw(std::int64_t count, const AdamStep& step, const float* gradient, float* parameter,
+           float* m, float* v) {
+  const float keep = 1.0F - step.learning_rate * step.weight_decay;
+  const float rate = step.learning_rate / step.bias_correction1;
+  const float rest1 = 1.0F - step.beta1, rest2 = 1.0F - step.beta2;
+  const float scale = step.gradient_scale;
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) {
+    const float g = gradient[i] * scale;
+    const float first = m[i] * step.beta1 + g * rest1;
+    const float second = v[i] * step.beta2 + g * g * rest2;
+    m[i] = first;
+    v[i] = second;
+    const float divisor = __builtin_sqrtf(second) / step.sqrt_bias_correction2 + step.epsilon;
+    parameter[i] = parameter[i] * keep - rate * (first / divisor);
+  }
+}
+
+double sum_squares(std::int64_t count, const float* x) {
+  double lane[kLanes] = {};
+  std::int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    for (int j = 0; j < kLanes; ++j) {
+      const double value = static_cast<double>(x[i + j]);
+      lane[j] += value * value;
+    }
+  }
+  for (; i < count; ++i) lane[i % kLanes] += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+  double sum = 0;
+  for (int j = 0; j < kLanes; ++j) sum += lane[j];
+  return sum;
+}
+
+// ---- bf16, in words of 32 bits: half the loop is cheaper than a vector of 16-bit selections
+
+inline std::uint32_t rounded_bits(float x) {
+  std::uint32_t bits;
+  __builtin_memcpy(&bits, &x, sizeof bits);
+  const std::uint32_t nearest = bits + 0x7FFF + (bits >> 16 & 1);
+  const std::uint32_t quiet_nan = bits | 0x400000;
+  return (bits & 0x7FFFFFFF) > 0x7F800000 ? quiet_nan : nearest;
+}
+
+void to_bf16(std::int64_t count, const float* x, std::uint16_t* rounded) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) {
+    rounded[i] = static_cast<std::uint16_t>(rounded_bits(x[i]) >> 16);
+  }
+}
+
+void round_to_bf16(std::int64_t count, const float* x, float* rounded) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::uint32_t bits = rounded_bits(x[i]) & 0xFFFF0000;
+    __builtin_memcpy(&rounded[i], &bits, sizeof bits);
+  }
+}
+
+}  // namespace
+
+extern const RoundingKernels kRounding = {to_bf16, round_to_bf16};
+extern const OptimizerKernels kOptimizer = {adamw, sum_squares, dropout_mask};
+
+}  // namespace dtl::trainer::DTL_LEVEL

@@ -1,0 +1,19 @@
+#pragma once
+// What the files compiled once per x86-64 level share. The build defines DTL_LEVEL as one of the
+// namespaces below; kernels.cc picks among them.
+
+#include "trainer/maths/kernels.h"
+
+#define DTL_DECLARE_LEVEL(level)               \
+  namespace dtl::trainer::level {              \
+  extern const OptimizerKernels kOptimizer;    \
+  extern const RoundingKernels kRounding;      \
+  extern const Kernels<float> kFloatKernels;   \
+  extern const Kernels<double> kDoubleKernels; \
+  }
+
+DTL_DECLARE_LEVEL(level_base)
+DTL_DECLARE_LEVEL(level_v3)
+DTL_DECLARE_LEVEL(level_v4)
+
+#undef DTL_DECLARE_LEVEL

@@ -1,0 +1,59 @@
+#include "trainer/model/arena.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <new>
+
+namespace dtl::trainer {
+namespace {
+
+constexpr std::size_t kLine = 64;
+constexpr std::size_t kStep = 32U << 20;  // 16 huge pages
+// Addresses cost nothing, but a limit on them (ulimit -v) may allow fewer.
+constexpr std::size_t kMostAddresses = std::size_t{1} << 40,
+                      kFewestAddresses = std::size_t{1} << 28;
+
+constexpr std::size_t round_up(std::size_t bytes, std::size_t unit) {
+  return (bytes + unit - 1) / unit * unit;
+}
+
+}  // namespace
+
+Arena::Arena() {
+  for (std::size_t bytes = kMostAddresses; bytes >= kFewestAddresses; bytes /= 2) {
+    void* const memory =
+        ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) continue;
+    memory_ = static_cast<char*>(memory);
+    reserved_ = bytes;
+    return;
+  }
+  throw std::bad_alloc();
+}
+
+Arena::~Arena() {
+  ::munmap(memory_, reserved_);
+}
+
+void Arena::grow(std::size_t bytes) {
+  const std::size_t wanted = std::min(round_up(bytes, kStep), reserved_);
+  if (bytes > wanted ||
+      ::mprotect(memory_ + usable_, wanted - usable_, PROT_READ | PROT_WRITE) != 0) {
+    throw std::bad_alloc();
+  }
+  ::madvise(memory_ + usable_, wanted - usable_, MADV_HUGEPAGE);  // only speed depends on it
+  usable_ = wanted;
+}
+
+void* Arena::take_bytes(std::size_t bytes) {
+  if (bytes > reserved_) throw std::bad_alloc();
+  const std::size_t end = used_ + round_up(bytes, kLine);
+  if (end > usable_) grow(end);
+  void* const taken = memory_ + used_;
+  used_ = end;
+  most_used_ = std::max(most_used_, used_);
+  return taken;
+}
+
+}  // namespace dtl::trainer

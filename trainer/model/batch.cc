@@ -1,0 +1,40 @@
+#include "trainer/model/batch.h"
+
+#include <algorithm>
+
+namespace dtl::trainer {
+
+Batch make_batch(const Examples& examples, std::span<const std::int64_t> chosen,
+                 const Padding& padding) {
+  Batch batch;
+  const std::int64_t outputs =
+      examples.targets.empty()
+          ? 0
+          : static_cast<std::int64_t>(examples.targets.size()) / examples.size();
+  for (const std::int64_t example : chosen) {
+    const auto e = static_cast<std::size_t>(example);
+    const std::int64_t begin = examples.starts[e], end = examples.starts[e + 1];
+    batch.ids.insert(batch.ids.end(), examples.ids.begin() + begin, examples.ids.begin() + end);
+    batch.types.insert(batch.types.end(), examples.types.begin() + begin,
+                       examples.types.begin() + end);
+    const std::int64_t length = std::max(end - begin, padding.length);
+    for (std::int64_t i = 0; i < length; ++i) {
+      batch.positions.push_back(static_cast<std::int32_t>(i));
+    }
+    batch.starts.push_back(batch.starts.back() + length);
+    batch.ids.resize(batch.positions.size(), padding.token);
+    batch.types.resize(batch.positions.size(), 0);
+    batch.own_lengths.push_back(end - begin);
+    if (!examples.labels.empty()) batch.labels.push_back(examples.labels[e]);
+    if (!examples.answer_starts.empty()) {
+      batch.answer_starts.push_back(examples.answer_starts[e]);
+      batch.answer_ends.push_back(examples.answer_ends[e]);
+    }
+    const auto row = examples.targets.begin() + example * outputs;
+    batch.targets.insert(batch.targets.end(), row, row + outputs);
+    batch.numbers.push_back(static_cast<std::uint32_t>(example));
+  }
+  return batch;
+}
+
+}  // namespace dtl::trainer

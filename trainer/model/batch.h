@@ -1,0 +1,48 @@
+#pragma once
+// Batch: the sequences that one rank works on at once, as one flat matrix of tokens. Sequences may
+// end in padding, which the other tokens do not see: only a model that learns from the outputs of
+// padding, too (QaLoss::kPadded), gains anything by it.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "trainer/data/examples.h"
+
+namespace dtl::trainer {
+
+struct Batch {
+  std::vector<std::int32_t> ids;               // [T]
+  std::vector<std::int8_t> types;              // [T]
+  std::vector<std::int32_t> positions;         // [T], from 0 in each sequence
+  std::vector<std::int64_t> starts{0};         // [B + 1]
+  std::vector<std::int64_t> own_lengths = {};  // [B], tokens of each sequence that are not padding
+  // As of Examples.
+  std::vector<std::int32_t> labels;                      // [B]
+  std::vector<float> targets;                            // [B, C]
+  std::vector<std::int32_t> answer_starts, answer_ends;  // [B]
+  std::vector<std::uint32_t> numbers;                    // [B], the example's index in its data set
+
+  std::int64_t sequences() const { return static_cast<std::int64_t>(numbers.size()); }
+  std::int64_t tokens() const { return starts.back(); }
+  std::int64_t length(std::int64_t sequence) const {
+    const auto s = static_cast<std::size_t>(sequence);
+    return starts[s + 1] - starts[s];
+  }
+  std::int64_t own_length(std::int64_t sequence) const {
+    return own_lengths[static_cast<std::size_t>(sequence)];
+  }
+};
+
+// Tokens that fill shorter sequences up to `length`, type 0, their positions counting on: what
+// Hugging Face's tokenizers append with padding="max_length". length 0: none. length must not
+// exceed the model's positions.
+struct Padding {
+  std::int64_t length = 0;
+  std::int32_t token = 0;
+};
+
+Batch make_batch(const Examples& examples, std::span<const std::int64_t> chosen,
+                 const Padding& padding = {});
+
+}  // namespace dtl::trainer

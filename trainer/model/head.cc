@@ -1,0 +1,127 @@
+#include "trainer/model/head.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "trainer/maths/gemm.h"
+
+namespace dtl::trainer {
+namespace {
+
+std::vector<std::int64_t> one_row_each(std::int64_t sequences) {
+  std::vector<std::int64_t> starts(static_cast<std::size_t>(sequences) + 1);
+  for (std::size_t s = 0; s < starts.size(); ++s) starts[s] = static_cast<std::int64_t>(s);
+  return starts;
+}
+
+// y [rows, out] = x [rows, in] W^T + b.
+template <class S>
+void affine(const Pass& pass, std::int64_t rows, std::int64_t out, std::int64_t in, const S* x,
+            const S* weight, const S* bias, S* y) {
+  matmul<S>(pass.pool, rows, out, in, {x, in}, {weight, in, Op::kTranspose}, S(0), y, out);
+  kernels<S>().add_bias(rows, out, y, bias);
+}
+
+// dW += dy^T x, db += column sums of dy; returns dx [rows, in] = dy W.
+template <class S>
+S* affine_backward(const Pass& pass, std::int64_t rows, std::int64_t out, std::int64_t in,
+                   const S* dy, const S* x, const S* weight, S* dweight, S* dbias) {
+  matmul<S>(pass.pool, out, in, rows, {dy, out, Op::kTranspose}, {x, in}, S(1), dweight, in);
+  kernels<S>().column_sums(rows, out, dy, dbias);
+  S* dx = pass.arena.take<S>(rows * in);
+  matmul<S>(pass.pool, rows, in, out, {dy, out}, {weight, in}, S(0), dx, in);
+  return dx;
+}
+
+template <class S>
+void pool_forward(const Pass& pass, const ParameterLayout& layout, const S* parameters,
+                  HeadState<S>& state) {
+  const std::int64_t H = pass.config.hidden_size, count = state.rows * H;
+  state.pooled = pass.arena.take<S>(count);
+  affine(pass, state.rows, H, H, state.input, parameters + layout.pool_weight,
+         parameters + layout.pool_bias, state.pooled);
+  const bool bert = pass.config.type == ModelType::kBert;
+  for (std::int64_t i = 0; i < count; ++i) {
+    state.pooled[i] = bert ? std::tanh(state.pooled[i]) : std::max(state.pooled[i], S(0));
+  }
+}
+
+// d [R, H], the gradient at the pooled rows, is overwritten.
+template <class S>
+const S* pool_backward(const Pass& pass, const ParameterLayout& layout, const HeadState<S>& state,
+                       const S* parameters, S* d, S* gradients) {
+  const std::int64_t H = pass.config.hidden_size;
+  const bool bert = pass.config.type == ModelType::kBert;
+  for (std::int64_t i = 0; i < state.rows * H; ++i) {
+    const S a = state.pooled[i];
+    d[i] *= bert ? S(1) - a * a : (a > S(0) ? S(1) : S(0));
+  }
+  return affine_backward<S>(pass, state.rows, H, H, d, state.input, parameters + layout.pool_weight,
+                            gradients + layout.pool_weight, gradients + layout.pool_bias);
+}
+
+double head_dropout(const ModelConfig& config) {
+  if (config.task == Task::kClassification) return config.classifier_dropout;
+  return config.type == ModelType::kDistilBert ? config.qa_dropout : 0.0;
+}
+
+// y = dropout(x), also for gradients; y may be x. [R, H]
+template <class S>
+void apply_dropout(const Pass& pass, const HeadState<S>& state, const S* x, S* y) {
+  const std::int64_t H = pass.config.hidden_size;
+  const S scale = static_cast<S>(Dropout(head_dropout(pass.config)).scale());
+  for_rows(pass.pool, state.rows, H, [&](std::int64_t first, std::int64_t count) {
+    const std::int64_t at = first * H;
+    kernels<S>().apply_mask(count * H, state.mask + at, scale, x + at, y + at);
+  });
+}
+
+}  // namespace
+
+template <class S>
+HeadState<S> head_forward(const Pass& pass, const ParameterLayout& layout, const S* parameters,
+                          const S* hidden) {
+  const std::int64_t H = pass.config.hidden_size, O = output_count(pass.config);
+  const bool classifies = pass.config.task == Task::kClassification;
+  HeadState<S> state;
+  state.rows = classifies ? pass.batch.sequences() : pass.batch.tokens();
+  state.input = hidden;
+  if (classifies) pool_forward(pass, layout, parameters, state);
+  state.dropped = classifies ? state.pooled : hidden;
+  state.mask = hidden_mask(pass, head_dropout(pass.config), kClassifierSite,
+                           classifies ? one_row_each(state.rows) : pass.batch.starts);
+  if (state.mask) {
+    S* dropped = pass.arena.take<S>(state.rows * H);
+    apply_dropout(pass, state, state.dropped, dropped);
+    state.dropped = dropped;
+  }
+  state.outputs = pass.arena.take<S>(state.rows * O);
+  affine(pass, state.rows, O, H, state.dropped, parameters + layout.class_weight,
+         parameters + layout.class_bias, state.outputs);
+  return state;
+}
+
+template <class S>
+const S* head_backward(const Pass& pass, const ParameterLayout& layout, const HeadState<S>& state,
+                       const S* parameters, const S* doutputs, S* gradients) {
+  const std::int64_t H = pass.config.hidden_size, O = output_count(pass.config);
+  S* d = affine_backward<S>(pass, state.rows, O, H, doutputs, state.dropped,
+                            parameters + layout.class_weight, gradients + layout.class_weight,
+                            gradients + layout.class_bias);
+  if (state.mask) apply_dropout<S>(pass, state, d, d);
+  if (pass.config.task == Task::kQuestionAnswering) return d;
+  return pool_backward(pass, layout, state, parameters, d, gradients);
+}
+
+template HeadState<float> head_forward<float>(const Pass&, const ParameterLayout&, const float*,
+                                              const float*);
+template HeadState<double> head_forward<double>(const Pass&, const ParameterLayout&, const double*,
+                                                const double*);
+template const float* head_backward<float>(const Pass&, const ParameterLayout&,
+                                           const HeadState<float>&, const float*, const float*,
+                                           float*);
+template const double* head_backward<double>(const Pass&, const ParameterLayout&,
+                                             const HeadState<double>&, const double*, const double*,
+                                             double*);
+
+}  // namespace dtl::trainer

@@ -1,0 +1,127 @@
+#include "trainer/model/loss.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <iterator>
+
+#include "trainer/maths/plain_nan.h"
+
+namespace dtl::trainer {
+namespace {
+
+template <class S>
+double classification_loss(const ModelConfig& config, const LossSettings& settings,
+                           const Batch& batch, std::int64_t b, const S* x, S weight, S* gradient) {
+  const std::int64_t C = output_count(config);
+  switch (config.problem) {
+    case Problem::kSingleLabel:
+      return cross_entropy(x, C, 1, batch.labels[static_cast<std::size_t>(b)],
+                           settings.label_smoothing, weight, gradient);
+    case Problem::kMultiLabel:
+      assert(std::ssize(batch.targets) == batch.sequences() * C);
+      return binary_cross_entropy(x, batch.targets.data() + b * C, C, weight, gradient);
+    case Problem::kRegression:
+      assert(std::ssize(batch.targets) == batch.sequences() * C);
+      return squared_error(x, batch.targets.data() + b * C, C, weight, gradient);
+  }
+  __builtin_unreachable();
+}
+
+// x, gradient: [tokens of sequence b, 2].
+template <class S>
+double answer_loss(const LossSettings& settings, const Batch& batch, std::int64_t b, const S* x,
+                   S weight, S* gradient) {
+  const auto i = static_cast<std::size_t>(b);
+  const std::int64_t tokens =
+      settings.qa_loss == QaLoss::kMasked ? batch.own_length(b) : batch.length(b);
+  if (gradient) std::fill_n(gradient, 2 * batch.length(b), S(0));
+  const S half = weight / S(2);
+  const double start = cross_entropy(x, tokens, 2, batch.answer_starts[i], 0.0, half, gradient);
+  const double end = cross_entropy(x + 1, tokens, 2, batch.answer_ends[i], 0.0, half,
+                                   gradient ? gradient + 1 : nullptr);
+  return (start + end) / 2;
+}
+
+}  // namespace
+
+template <class S>
+double cross_entropy(const S* x, std::int64_t count, std::int64_t stride, std::int64_t label,
+                     double smoothing, S weight, S* gradient) {
+  assert(label >= 0 && label < count);
+  S highest = x[0];
+  for (std::int64_t c = 1; c < count; ++c) highest = std::max(highest, x[c * stride]);
+  const auto centred = [&](std::int64_t c) {
+    return static_cast<double>(x[c * stride]) - static_cast<double>(highest);
+  };
+  double sum = 0, mean = 0;
+  for (std::int64_t c = 0; c < count; ++c) {
+    sum += std::exp(centred(c));
+    if (smoothing > 0) mean += centred(c) / static_cast<double>(count);
+  }
+  const double share = smoothing / static_cast<double>(count);
+  for (std::int64_t c = 0; gradient && c < count; ++c) {
+    const double wanted = c == label ? 1 - smoothing + share : share;
+    gradient[c * stride] = static_cast<S>(std::exp(centred(c)) / sum - wanted) * weight;
+  }
+  return std::log(sum) - (1 - smoothing) * centred(label) - smoothing * mean;
+}
+
+// -t log(s) - (1 - t) log(1 - s) = max(x, 0) - x t + log(1 + exp(-|x|)), which cannot overflow.
+template <class S>
+double binary_cross_entropy(const S* x, const float* targets, std::int64_t count, S weight,
+                            S* gradient) {
+  double sum = 0;
+  for (std::int64_t c = 0; c < count; ++c) {
+    const auto value = static_cast<double>(x[c]), target = static_cast<double>(targets[c]);
+    sum += std::max(value, 0.0) - value * target + std::log1p(std::exp(-std::abs(value)));
+    if (!gradient) continue;
+    const double sigmoid = 1 / (1 + std::exp(-value));
+    gradient[c] = static_cast<S>((sigmoid - target) / static_cast<double>(count)) * weight;
+  }
+  return sum / static_cast<double>(count);
+}
+
+template <class S>
+double squared_error(const S* x, const float* targets, std::int64_t count, S weight, S* gradient) {
+  double sum = 0;
+  for (std::int64_t c = 0; c < count; ++c) {
+    const double error = static_cast<double>(x[c]) - static_cast<double>(targets[c]);
+    sum += error * error;
+    if (gradient) gradient[c] = static_cast<S>(2 * error / static_cast<double>(count)) * weight;
+  }
+  return sum / static_cast<double>(count);
+}
+
+template <class S>
+double loss_sum(const ModelConfig& config, const LossSettings& settings, const Batch& batch,
+                const S* outputs, S weight, S* doutputs) {
+  const bool answers = config.task == Task::kQuestionAnswering;
+  const std::int64_t O = output_count(config);
+  double loss = 0;
+  for (std::int64_t b = 0; b < batch.sequences(); ++b) {
+    const std::int64_t at = O * (answers ? batch.starts[static_cast<std::size_t>(b)] : b);
+    S* gradient = doutputs ? doutputs + at : nullptr;
+    loss += answers
+                ? answer_loss(settings, batch, b, outputs + at, weight, gradient)
+                : classification_loss(config, settings, batch, b, outputs + at, weight, gradient);
+  }
+  return plain_nan(loss);
+}
+
+template double cross_entropy<float>(const float*, std::int64_t, std::int64_t, std::int64_t, double,
+                                     float, float*);
+template double cross_entropy<double>(const double*, std::int64_t, std::int64_t, std::int64_t,
+                                      double, double, double*);
+template double binary_cross_entropy<float>(const float*, const float*, std::int64_t, float,
+                                            float*);
+template double binary_cross_entropy<double>(const double*, const float*, std::int64_t, double,
+                                             double*);
+template double squared_error<float>(const float*, const float*, std::int64_t, float, float*);
+template double squared_error<double>(const double*, const float*, std::int64_t, double, double*);
+template double loss_sum<float>(const ModelConfig&, const LossSettings&, const Batch&, const float*,
+                                float, float*);
+template double loss_sum<double>(const ModelConfig&, const LossSettings&, const Batch&,
+                                 const double*, double, double*);
+
+}  // namespace dtl::trainer

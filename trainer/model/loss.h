@@ -1,0 +1,47 @@
+#pragma once
+// Losses, one example at a time: the mean over any set of examples, however it is dealt to ranks
+// and micro-batches, is the sum of their losses divided by their number. Pure functions; they
+// compute in double and allocate nothing. Gradients are written (not added), and may be null.
+
+#include <cstdint>
+
+#include "trainer/files/model_config.h"
+#include "trainer/model/batch.h"
+
+namespace dtl::trainer {
+
+// Which tokens of a padded sequence compete for being the start of an answer: its own, or padding,
+// too, as in Hugging Face's models. The same where there is no padding.
+enum class QaLoss { kMasked, kPadded };
+
+struct LossSettings {
+  double label_smoothing = 0;  // of single-label classifiers, 0 to 1
+  QaLoss qa_loss = QaLoss::kMasked;
+};
+
+// With p = softmax(x) of x[0], x[stride], .. x[(count - 1) * stride] and e the smoothing:
+// -(1 - e) log(p[label]) - e mean(log(p)), as torch.nn.CrossEntropyLoss(label_smoothing=e).
+// gradient (same stride) = weight * (p - (1 - e) * one at label - e / count).
+template <class S>
+double cross_entropy(const S* x, std::int64_t count, std::int64_t stride, std::int64_t label,
+                     double smoothing, S weight, S* gradient);
+
+// mean(-t log(s) - (1 - t) log(1 - s)) with s = 1 / (1 + exp(-x)), over `count` labels that may all
+// be true, as torch.nn.BCEWithLogitsLoss. gradient = weight * (s - t) / count.
+template <class S>
+double binary_cross_entropy(const S* x, const float* targets, std::int64_t count, S weight,
+                            S* gradient);
+
+// mean((x - t)^2). gradient = weight * 2 (x - t) / count.
+template <class S>
+double squared_error(const S* x, const float* targets, std::int64_t count, S weight, S* gradient);
+
+// The sum over the batch's examples for a model's outputs, [B, C] or [T, 2], by the model's task
+// and problem. The loss of an answer is the mean of its start's and its end's cross entropy.
+// doutputs, of the shape of outputs, becomes the gradient of the sum times weight. A sum that is
+// not a number is NaN without a sign.
+template <class S>
+double loss_sum(const ModelConfig& config, const LossSettings& settings, const Batch& batch,
+                const S* outputs, S weight, S* doutputs);
+
+}  // namespace dtl::trainer

@@ -1,0 +1,144 @@
+#include "trainer/model/model.h"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+namespace dtl::trainer {
+
+template <class S>
+Model<S>::Model(const ModelConfig& config, ThreadPool& pool, const LossSettings& loss)
+    : config_(config), layout_(layout_parameters(config)), pool_(pool), loss_(loss) {}
+
+template <class S>
+Pass Model<S>::start(const Batch& batch, const DropoutKey* dropout) {
+  training_ = dropout != nullptr;
+  if (dropout) dropout_ = *dropout;
+  return {config_, batch, training_ ? &dropout_ : nullptr, pool_, arena_, precision_};
+}
+
+template <class S>
+const S* Model<S>::forward(const S* parameters, const Batch& batch, const DropoutKey* dropout) {
+  return run(start(batch, dropout), parameters, /*keep_layers=*/true);
+}
+
+template <class S>
+const S* Model<S>::forward_only(const S* parameters, const Batch& batch) {
+  return run(start(batch, nullptr), parameters, /*keep_layers=*/false);
+}
+
+template <class S>
+const S* Model<S>::run(const Pass& pass, const S* parameters, bool keep_layers) {
+  arena_.reset();
+  const S* x = embed(pass, parameters);
+  layers_.clear();
+  layer_marks_.clear();
+  dlayer_ = arena_.take<S>(pass.batch.tokens() * config_.hidden_size);
+  const bool classifies = config_.task == Task::kClassification;
+  for (int i = 0; i < config_.layers; ++i) {
+    const std::size_t mark = arena_.mark();
+    LayerState<S> layer = layer_forward<S>(pass, layout_.layers[static_cast<std::size_t>(i)], i,
+                                           classifies && i + 1 == config_.layers, parameters, x);
+    x = layer.output;
+    if (keep_layers) {
+      layer_marks_.push_back(mark);
+      layers_.push_back(std::move(layer));
+    } else {
+      std::copy_n(x, layer.rows * config_.hidden_size, dlayer_);
+      x = dlayer_;
+      arena_.release(mark);
+    }
+  }
+  head_ = head_forward<S>(pass, layout_, parameters, x);
+  return head_.outputs;
+}
+
+template <class S>
+double Model<S>::backward(const S* parameters, const Batch& batch, S weight, S* gradients,
+                          const GradientsDone& done) {
+  assert(!layers_.empty());
+  const Pass pass{config_, batch, training_ ? &dropout_ : nullptr, pool_, arena_, precision_};
+  S* doutputs = arena_.take<S>(head_.rows * output_count(config_));
+  const double loss = loss_sum<S>(config_, loss_, batch, head_.outputs, weight, doutputs);
+  const S* dhead = head_backward<S>(pass, layout_, head_, parameters, doutputs, gradients);
+  std::copy(dhead, dhead + layers_.back().rows * config_.hidden_size, dlayer_);
+  done(layout_.blocks.back().begin);
+  for (std::size_t i = layers_.size(); i-- > 0;) {
+    layer_backward<S>(pass, layout_.layers[i], layers_[i], parameters, dlayer_, gradients, done);
+    arena_.release(layer_marks_[i]);
+  }
+  embed_backward(pass, parameters, dlayer_, gradients);
+  done(0);
+  return loss;
+}
+
+template <class S>
+const S* Model<S>::embed(const Pass& pass, const S* parameters) {
+  const std::int64_t H = config_.hidden_size, T = pass.batch.tokens();
+  embedding_normed_ = arena_.take<S>(T * H);
+  embedding_rstd_ = arena_.take<S>(T);
+  S* output = arena_.take<S>(T * H);
+  const Dropout dropout(config_.hidden_dropout);
+  embedding_mask_ = hidden_mask(pass, config_.hidden_dropout, kEmbeddingSite, pass.batch.starts);
+  for_rows(pool_, T, H, [&](std::int64_t first, std::int64_t count) {
+    for (std::int64_t t = first; t < first + count; ++t) {
+      const auto i = static_cast<std::size_t>(t);
+      S* row = embedding_normed_ + t * H;
+      const S* word = parameters + layout_.word + pass.batch.ids[i] * H;
+      std::copy(word, word + H, row);
+      kernels<S>().add(H, parameters + layout_.position + pass.batch.positions[i] * H, row);
+      if (layout_.type >= 0) {
+        kernels<S>().add(H, parameters + layout_.type + pass.batch.types[i] * H, row);
+      }
+    }
+    const std::int64_t at = first * H;
+    kernels<S>().norm(count, H, embedding_normed_ + at, nullptr, nullptr, S(1), nullptr,
+                      parameters + layout_.embedding_norm_weight,
+                      parameters + layout_.embedding_norm_bias,
+                      static_cast<S>(config_.layer_norm_eps), output + at, embedding_rstd_ + first);
+    if (embedding_mask_) {
+      kernels<S>().apply_mask(count * H, embedding_mask_ + at, static_cast<S>(dropout.scale()),
+                              output + at, output + at);
+    }
+  });
+  return output;
+}
+
+template <class S>
+void Model<S>::embed_backward(const Pass& pass, const S* parameters, const S* doutput,
+                              S* gradients) {
+  const std::int64_t H = config_.hidden_size, T = pass.batch.tokens();
+  const S scale = static_cast<S>(Dropout(config_.hidden_dropout).scale());
+  S* d = arena_.take<S>(T * H);
+  S* sums = arena_.take<S>(3 * H);
+  std::fill(sums, sums + 3 * H, S(0));
+  sum_over_rows<S>(pass, T, 3 * H, sums, [&](std::int64_t first, std::int64_t count, S* partial) {
+    const std::int64_t at = first * H;
+    const S* dy = doutput + at;
+    if (embedding_mask_) {
+      kernels<S>().apply_mask(count * H, embedding_mask_ + at, scale, dy, d + at);
+      dy = d + at;
+    }
+    kernels<S>().norm_backward(count, H, dy, embedding_normed_ + at, embedding_rstd_ + first,
+                               parameters + layout_.embedding_norm_weight, nullptr, S(1), d + at,
+                               d + at, partial);
+  });
+  kernels<S>().add(H, sums, gradients + layout_.embedding_norm_weight);
+  kernels<S>().add(H, sums + H, gradients + layout_.embedding_norm_bias);
+  for (std::int64_t t = 0; t < T; ++t) {
+    const auto i = static_cast<std::size_t>(t);
+    const S* row = d + t * H;
+    if (pass.batch.ids[i] != config_.pad_token_id) {  // as nn.Embedding(padding_idx=...)
+      kernels<S>().add(H, row, gradients + layout_.word + pass.batch.ids[i] * H);
+    }
+    kernels<S>().add(H, row, gradients + layout_.position + pass.batch.positions[i] * H);
+    if (layout_.type >= 0) {
+      kernels<S>().add(H, row, gradients + layout_.type + pass.batch.types[i] * H);
+    }
+  }
+}
+
+template class Model<float>;
+template class Model<double>;
+
+}  // namespace dtl::trainer

@@ -1,0 +1,209 @@
+#include "trainer/model/parameters.h"
+
+#include <bit>
+#include <cmath>
+#include <numbers>
+
+namespace dtl::trainer {
+namespace {
+
+constexpr std::int64_t kAlign = 16;  // floats in a cache line
+
+std::int64_t aligned(std::int64_t offset) {
+  return (offset + kAlign - 1) / kAlign * kAlign;
+}
+
+// Appends tensors to a layout.
+class Builder {
+ public:
+  explicit Builder(ParameterLayout& layout) : layout_(layout) {}
+
+  std::int64_t add(const std::string& name, std::vector<std::int64_t> shape, bool decay,
+                   InitialValue initial, bool align = true) {
+    ParameterInfo info;
+    info.name = name;
+    info.count = 1;
+    for (const std::int64_t extent : shape) info.count *= extent;
+    info.shape = std::move(shape);
+    info.offset = align ? aligned(layout_.total) : layout_.total;
+    info.decay = decay;
+    info.initial = initial;
+    info.head = head;
+    layout_.total = info.offset + info.count;
+    layout_.tensors.push_back(info);
+    return info.offset;
+  }
+  std::int64_t weight(const std::string& name, std::vector<std::int64_t> shape) {
+    return add(name + ".weight", std::move(shape), true, InitialValue::kNormal);
+  }
+  std::int64_t bias(const std::string& name, std::int64_t size) {
+    return add(name + ".bias", {size}, false, InitialValue::kZero);
+  }
+  std::int64_t norm(const std::string& name, std::int64_t size) {  // the bias follows, aligned
+    return add(name + ".weight", {size}, false, InitialValue::kOne);
+  }
+  void close_block() {
+    layout_.total = aligned(layout_.total);
+    const std::int64_t begin = layout_.blocks.empty() ? 0 : layout_.blocks.back().end;
+    layout_.blocks.push_back({begin, layout_.total});
+  }
+
+  bool head = false;
+
+ private:
+  ParameterLayout& layout_;
+};
+
+// The names in which BERT and DistilBERT differ.
+struct Names {
+  std::string prefix, layer, query, key, value, out, norm1, up, down, norm2, pool;
+};
+
+Names names_of(ModelType type) {
+  switch (type) {
+    case ModelType::kBert:
+      return {.prefix = "bert.",
+              .layer = "bert.encoder.layer.",
+              .query = ".attention.self.query",
+              .key = ".attention.self.key",
+              .value = ".attention.self.value",
+              .out = ".attention.output.dense",
+              .norm1 = ".attention.output.LayerNorm",
+              .up = ".intermediate.dense",
+              .down = ".output.dense",
+              .norm2 = ".output.LayerNorm",
+              .pool = "bert.pooler.dense"};
+    case ModelType::kDistilBert:
+      return {.prefix = "distilbert.",
+              .layer = "distilbert.transformer.layer.",
+              .query = ".attention.q_lin",
+              .key = ".attention.k_lin",
+              .value = ".attention.v_lin",
+              .out = ".attention.out_lin",
+              .norm1 = ".sa_layer_norm",
+              .up = ".ffn.lin1",
+              .down = ".ffn.lin2",
+              .norm2 = ".output_layer_norm",
+              .pool = "pre_classifier"};
+  }
+  __builtin_unreachable();
+}
+
+LayerOffsets add_layer(Builder& build, const Names& names, const std::string& layer, std::int64_t H,
+                       std::int64_t I) {
+  LayerOffsets at{};
+  const auto normal = InitialValue::kNormal;
+  const auto zero = InitialValue::kZero;
+  at.qkv_weight = build.add(layer + names.query + ".weight", {H, H}, true, normal);
+  build.add(layer + names.key + ".weight", {H, H}, true, normal, false);
+  build.add(layer + names.value + ".weight", {H, H}, true, normal, false);
+  at.qkv_bias = build.add(layer + names.query + ".bias", {H}, false, zero);
+  build.add(layer + names.key + ".bias", {H}, false, zero, false);
+  build.add(layer + names.value + ".bias", {H}, false, zero, false);
+  at.out_weight = build.weight(layer + names.out, {H, H});
+  at.out_bias = build.bias(layer + names.out, H);
+  at.norm1_weight = build.norm(layer + names.norm1, H);
+  at.norm1_bias = build.bias(layer + names.norm1, H);
+  at.up_weight = build.weight(layer + names.up, {I, H});
+  at.up_bias = build.bias(layer + names.up, I);
+  at.down_weight = build.weight(layer + names.down, {H, I});
+  at.down_bias = build.bias(layer + names.down, H);
+  at.norm2_weight = build.norm(layer + names.norm2, H);
+  at.norm2_bias = build.bias(layer + names.norm2, H);
+  return at;
+}
+
+void add_head(Builder& build, const ModelConfig& config, ParameterLayout& layout) {
+  const std::int64_t H = config.hidden_size, O = output_count(config);
+  const bool classifies = config.task == Task::kClassification;
+  if (classifies) {
+    const std::string pool = names_of(config.type).pool;
+    build.head = config.type == ModelType::kDistilBert;  // BERT's pooler is part of the encoder
+    layout.pool_weight = build.weight(pool, {H, H});
+    layout.pool_bias = build.bias(pool, H);
+  }
+  build.head = true;
+  const std::string name = classifies ? "classifier" : "qa_outputs";
+  layout.class_weight = build.weight(name, {O, H});
+  layout.class_bias = build.bias(name, O);
+}
+
+// 64 well-mixed bits from a counter (splitmix64's finaliser).
+std::uint64_t mix(std::uint64_t x) {
+  x += 0x9E3779B97F4A7C15;
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EB;
+  return x ^ (x >> 31);
+}
+
+std::uint64_t fnv(const void* bytes, std::size_t count) {
+  std::uint64_t hash = 0xCBF29CE484222325;
+  const auto* at = static_cast<const unsigned char*>(bytes);
+  for (std::size_t i = 0; i < count; ++i) hash = (hash ^ at[i]) * 0x100000001B3;
+  return hash;
+}
+
+}  // namespace
+
+ParameterLayout layout_parameters(const ModelConfig& config) {
+  ParameterLayout layout;
+  Builder build(layout);
+  const Names names = names_of(config.type);
+  const std::int64_t H = config.hidden_size;
+  const std::string embeddings = names.prefix + "embeddings.";
+  layout.word = build.weight(embeddings + "word_embeddings", {config.vocab_size, H});
+  layout.position = build.weight(embeddings + "position_embeddings", {config.max_positions, H});
+  if (config.type == ModelType::kBert) {
+    layout.type = build.weight(embeddings + "token_type_embeddings", {config.type_vocab_size, H});
+  }
+  layout.embedding_norm_weight = build.norm(embeddings + "LayerNorm", H);
+  layout.embedding_norm_bias = build.bias(embeddings + "LayerNorm", H);
+  build.close_block();
+  for (int i = 0; i < config.layers; ++i) {
+    layout.layers.push_back(
+        add_layer(build, names, names.layer + std::to_string(i), H, config.intermediate_size));
+    build.close_block();
+  }
+  add_head(build, config, layout);
+  build.close_block();
+  return layout;
+}
+
+std::int64_t parameter_count(const ParameterLayout& layout) {
+  std::int64_t count = 0;
+  for (const ParameterInfo& tensor : layout.tensors) count += tensor.count;
+  return count;
+}
+
+void initialise(const ParameterInfo& tensor, double range, std::uint64_t seed, float* parameters) {
+  float* values = parameters + tensor.offset;
+  const std::uint64_t key = mix(seed ^ fnv(tensor.name.data(), tensor.name.size()));
+  for (std::int64_t i = 0; i < tensor.count; ++i) {
+    switch (tensor.initial) {
+      case InitialValue::kZero:
+        values[i] = 0;
+        break;
+      case InitialValue::kOne:
+        values[i] = 1;
+        break;
+      case InitialValue::kNormal: {  // Box-Muller
+        const std::uint64_t bits = mix(key + static_cast<std::uint64_t>(i));
+        const double radius_u = (static_cast<double>(bits >> 32) + 0.5) * 0x1p-32;
+        const double angle_u = static_cast<double>(bits & 0xFFFFFFFF) * 0x1p-32;
+        values[i] = static_cast<float>(range * std::sqrt(-2.0 * std::log(radius_u)) *
+                                       std::cos(2.0 * std::numbers::pi * angle_u));
+        break;
+      }
+    }
+  }
+}
+
+std::uint64_t parameter_hash(const std::vector<float>& parameters) {
+  std::uint64_t hash = 0xCBF29CE484222325;
+  for (const float value : parameters) {
+    hash = (hash ^ std::bit_cast<std::uint32_t>(value)) * 0x100000001B3;
+  }
+  return hash;
+}
+
+}  // namespace dtl::trainer

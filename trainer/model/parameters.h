@@ -1,0 +1,62 @@
+#pragma once
+// Where each tensor of a model lies in one flat array of parameters (gradients, moments), and its
+// name in a Hugging Face checkpoint. Tensors lie in the order of the forward pass, so that backward
+// completes the gradients from the end of the array to its beginning. The array is cut into blocks:
+// embeddings, layer 0 .. L-1, head.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "trainer/files/model_config.h"
+
+namespace dtl::trainer {
+
+enum class InitialValue { kNormal, kZero, kOne };
+
+struct ParameterInfo {
+  std::string name;
+  std::vector<std::int64_t> shape;
+  std::int64_t offset = 0;
+  std::int64_t count = 0;
+  InitialValue initial = InitialValue::kNormal;
+  bool decay = false;  // weight decay: not for biases and layer norms
+  bool head = false;   // belongs to the task: absent from a pre-trained encoder
+};
+
+struct LayerOffsets {
+  std::int64_t qkv_weight, qkv_bias;  // [3H, H], [3H]: query, key, value one after the other
+  std::int64_t out_weight, out_bias;  // [H, H], [H]
+  std::int64_t norm1_weight, norm1_bias;
+  std::int64_t up_weight, up_bias;      // [I, H], [I]
+  std::int64_t down_weight, down_bias;  // [H, I], [H]
+  std::int64_t norm2_weight, norm2_bias;
+};
+
+struct Block {
+  std::int64_t begin, end;
+};
+
+struct ParameterLayout {
+  std::vector<ParameterInfo> tensors;
+  std::int64_t total = 0;  // elements, with gaps that align tensors (their gradients stay 0)
+  std::int64_t word = 0, position = 0, type = -1;  // type: BERT only
+  std::int64_t embedding_norm_weight = 0, embedding_norm_bias = 0;
+  std::vector<LayerOffsets> layers;
+  std::int64_t pool_weight = -1, pool_bias = -1;  // [H, H], [H]: classifiers only
+  std::int64_t class_weight = 0, class_bias = 0;  // [O, H], [O]: classifier or qa_outputs
+  std::vector<Block> blocks;
+};
+
+ParameterLayout layout_parameters(const ModelConfig& config);
+
+// Parameters without gaps: what the model card would say.
+std::int64_t parameter_count(const ParameterLayout& layout);
+
+// Fills one tensor: N(0, range), 0 or 1. The numbers depend on seed and the tensor's name only.
+void initialise(const ParameterInfo& tensor, double range, std::uint64_t seed, float* parameters);
+
+// 64-bit FNV-1a over the bytes: equal on all ranks after every step.
+std::uint64_t parameter_hash(const std::vector<float>& parameters);
+
+}  // namespace dtl::trainer

@@ -1,0 +1,200 @@
+#include "trainer/report/progress.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <vector>
+
+#include "trainer/maths/plain_nan.h"
+
+namespace dtl::trainer {
+namespace {
+
+constexpr auto kRefresh = std::chrono::milliseconds(100);  // of the bar
+constexpr std::size_t kUsualColumns = 80;                  // of terminals that do not say
+constexpr std::size_t kShortestBar = 10, kLongestBar = 60;
+
+double seconds_between(std::chrono::steady_clock::time_point from,
+                       std::chrono::steady_clock::time_point to) {
+  return std::chrono::duration<double>(to - from).count();
+}
+
+// Asked each time: the window may have been resized.
+std::size_t terminal_columns() {
+  winsize size = {};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return kUsualColumns;
+  return size.ws_col;
+}
+
+std::string count_text(double count) {
+  if (count >= 1e6) return fmt::format("{:.1f}M", count / 1e6);
+  if (count >= 1e4) return fmt::format("{:.1f}k", count / 1e3);
+  return fmt::format("{:.0f}", count);
+}
+
+std::string pace_text(double seconds_per_step) {
+  if (seconds_per_step <= 0) return "";
+  if (seconds_per_step >= 1) return fmt::format("{:.2f} s/step", seconds_per_step);
+  return fmt::format("{:.2f} steps/s", 1 / seconds_per_step);
+}
+
+std::string shares_text(const StepShares& shares) {
+  std::string text;
+  if (shares.gemm_peak >= 0) text += fmt::format("  {:.0f}% of GEMM peak", shares.gemm_peak * 100);
+  if (shares.network >= 0) text += fmt::format("  {:.0f}% network", shares.network * 100);
+  return text;
+}
+
+}  // namespace
+
+std::string bar_text(const BarFigures& f, std::size_t columns) {
+  const double done = std::clamp(
+      static_cast<double>(f.step) / static_cast<double>(std::max<std::int64_t>(1, f.total_steps)),
+      0.0, 1.0);
+  const std::string head = fmt::format("{:3.0f}% ", std::floor(done * 100));
+  std::vector<std::string> figures = {
+      fmt::format("  {}/{}", f.step, f.total_steps),
+      fmt::format("  ETA {}", duration_text(f.seconds_left)),
+      fmt::format("  loss {:.4f}", f.loss),
+      fmt::format("  {} tokens/s", count_text(f.tokens_per_second)),
+  };
+  if (f.shares.gemm_peak >= 0) {
+    figures.push_back(fmt::format("  GEMM {:.0f}%", f.shares.gemm_peak * 100));
+  }
+  if (f.shares.network >= 0) {
+    figures.push_back(fmt::format("  net {:.0f}%", f.shares.network * 100));
+  }
+  const std::string pace = pace_text(f.seconds_per_step);
+  if (!pace.empty()) figures.push_back("  " + pace);
+  figures.push_back(fmt::format("  {} so far", duration_text(f.seconds)));
+
+  std::string tail;
+  for (const std::string& figure : figures) {
+    if (head.size() + kShortestBar + 2 + tail.size() + figure.size() > columns) break;
+    tail += figure;
+  }
+  const std::size_t taken = head.size() + 2 + tail.size();
+  if (taken >= columns) return head.substr(0, columns);
+  const std::size_t length = std::min(kLongestBar, columns - taken);
+  const auto full = static_cast<std::size_t>(done * static_cast<double>(length));
+  return head + "[" + std::string(full, '#') + std::string(length - full, '.') + "]" + tail;
+}
+
+Progress::Progress(bool speaks, std::int64_t total_steps, std::int64_t first_step, bool bar)
+    : speaks_(speaks),
+      bar_(speaks && bar && ::isatty(STDOUT_FILENO) == 1),
+      total_steps_(total_steps),
+      start_(Clock::now()),
+      line_start_(start_),
+      shown_(start_) {
+  last_.step = first_step;
+}
+
+Progress::~Progress() {
+  clear();
+}
+
+void Progress::step(const StepReport& report, const StepShares& shares) {
+  loss_sum_ += report.loss;
+  line_loss_ += report.loss;
+  tokens_ += report.tokens;
+  line_tokens_ += report.tokens;
+  ++steps_;
+  ++line_steps_;
+  last_ = report;
+  shares_ = shares;
+  if (bar_ && Clock::now() - shown_ > kRefresh) draw();
+}
+
+double Progress::training_seconds(Clock::time_point since, double paused_then) const {
+  return std::max(1e-9, seconds_between(since, Clock::now()) - (paused_ - paused_then));
+}
+
+void Progress::draw() {
+  shown_ = Clock::now();
+  const double trained = training_seconds(start_, 0);
+  const double pace = trained / static_cast<double>(std::max<std::int64_t>(1, steps_));
+  BarFigures f;
+  f.step = last_.step;
+  f.total_steps = total_steps_;
+  f.seconds = seconds();
+  f.seconds_per_step = pace;
+  f.seconds_left = pace * static_cast<double>(total_steps_ - last_.step);
+  f.loss = last_.loss;
+  f.tokens_per_second = static_cast<double>(tokens_) / trained;
+  f.shares = shares_;
+  // One column less than there are: some terminals begin a new line after the last one.
+  const std::string text = bar_text(f, terminal_columns() - 1);
+  clear();
+  fmt::print("{}", text);
+  std::fflush(stdout);
+  drawn_ = text.size();
+}
+
+// In a window that has become narrower, the bar takes several rows.
+void Progress::clear() {
+  if (drawn_ == 0) return;
+  const std::size_t rows_above = (drawn_ - 1) / terminal_columns();
+  if (rows_above > 0) fmt::print("\033[{}A", rows_above);
+  fmt::print("\r\033[J");
+  std::fflush(stdout);
+  drawn_ = 0;
+}
+
+Progress::Line Progress::log() {
+  Line line;
+  line.mean_loss = line_loss_ / static_cast<double>(std::max<std::int64_t>(1, line_steps_));
+  line.tokens_per_second =
+      static_cast<double>(line_tokens_) / training_seconds(line_start_, line_paused_);
+  const double left = training_seconds(start_, 0) /
+                      static_cast<double>(std::max<std::int64_t>(1, steps_)) *
+                      static_cast<double>(total_steps_ - last_.step);
+  if (speaks_) {
+    clear();
+    say(fmt::format(
+        "step {:>{}}/{}  epoch {:.2f}  loss {:.4f}  lr {:.3g}  grad_norm {:.3g}  {:.0f} "
+        "tokens/s{}  ETA {}",
+        last_.step, fmt::formatted_size("{}", total_steps_), total_steps_, last_.epoch,
+        line.mean_loss, last_.learning_rate, plain_nan(last_.gradient_norm), line.tokens_per_second,
+        shares_text(shares_), duration_text(left)));
+  }
+  line_start_ = Clock::now();
+  line_paused_ = paused_;
+  line_loss_ = 0;
+  line_steps_ = line_tokens_ = 0;
+  return line;
+}
+
+void Progress::pause() {
+  clear();
+  pause_start_ = Clock::now();
+}
+
+void Progress::go_on() {
+  paused_ += seconds_between(pause_start_, Clock::now());
+}
+
+double Progress::mean_loss() const {
+  return loss_sum_ / static_cast<double>(std::max<std::int64_t>(1, steps_));
+}
+
+double Progress::seconds() const {
+  return seconds_between(start_, Clock::now());
+}
+
+std::string duration_text(double seconds) {
+  const auto whole = static_cast<std::int64_t>(std::llround(seconds));
+  if (whole < 3600) return fmt::format("{}:{:02}", whole / 60, whole % 60);
+  return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
+}
+
+void say(const std::string& text) {
+  fmt::print("{}\n", text);
+  std::fflush(stdout);
+}
+
+}  // namespace dtl::trainer

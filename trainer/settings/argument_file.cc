@@ -1,0 +1,97 @@
+#include "trainer/settings/argument_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/text.h"
+#include "base/toml_file.h"
+#include "trainer/files/json_depth.h"
+
+namespace dtl::trainer {
+namespace {
+
+using OrderedJson = nlohmann::ordered_json;
+
+constexpr std::size_t kMaxBytes = 1 << 20;  // a hundred options take 5 kB
+
+std::string option_name(std::string key) {
+  if (key.starts_with("--")) key.erase(0, 2);
+  std::replace(key.begin(), key.end(), '-', '_');
+  return key;
+}
+
+[[noreturn]] void refuse(const std::string& path, const std::string& reason) {
+  throw Error(Exit::kUsage, path, reason);
+}
+
+// "[json.exception.parse_error.101] parse error at line 2, column 3: syntax error ..."
+std::string reason_of(const OrderedJson::exception& error) {
+  const std::string text = error.what();
+  const std::size_t end = text.find("] ");
+  return end == text.npos ? text : text.substr(end + 2);
+}
+
+std::string value_of(const std::string& path, const std::string& key, const OrderedJson& value) {
+  if (value.is_null()) return "";
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_boolean() || value.is_number()) return value.dump();
+  if (value.is_array()) {
+    std::vector<std::string> texts;
+    for (const OrderedJson& item : value) {
+      if (!item.is_string()) refuse(path, fmt::format("\"{}\" is not a list of texts", key));
+      texts.push_back(item.get<std::string>());
+    }
+    return join(texts, ",");
+  }
+  refuse(path, fmt::format("\"{}\" must be a text, a number, true or false", key));
+}
+
+std::vector<FileArgument> read_json(const std::string& path, const std::string& text) {
+  if (nests_too_deep(text)) refuse(path, kNestsTooDeep);
+  OrderedJson root;
+  try {
+    root = OrderedJson::parse(text);
+  } catch (const OrderedJson::exception& error) {
+    refuse(path, reason_of(error));
+  }
+  if (!root.is_object()) refuse(path, "not a JSON object {\"option\": value, ...}");
+  std::vector<FileArgument> arguments;
+  for (const auto& [key, value] : root.items()) {
+    arguments.push_back({option_name(key), value_of(path, key, value), path});
+  }
+  return arguments;
+}
+
+std::vector<FileArgument> read_toml(const std::string& path, const std::string& text) {
+  std::vector<FileArgument> arguments;
+  try {
+    TomlFile file = TomlFile::parse(text, path);
+    for (auto& [key, value] : file.table("")) {
+      const std::string where = key.find('.') == key.npos ? file.where(key) : path;
+      arguments.push_back({option_name(key), std::move(value), where});
+    }
+  } catch (const Error& error) {  // all ranks read the same file: one complaint is enough
+    throw Error(Exit::kUsage, error.attempted(), error.reason(), error.hint());
+  }
+  return arguments;
+}
+
+}  // namespace
+
+bool is_argument_file(const std::string& word) {
+  return !word.starts_with("-") && (word.ends_with(".json") || word.ends_with(".toml"));
+}
+
+std::vector<FileArgument> read_argument_file(const std::string& path) {
+  const std::string text = read_file(path, kMaxBytes);
+  std::vector<FileArgument> arguments =
+      path.ends_with(".toml") ? read_toml(path, text) : read_json(path, text);
+  std::erase_if(arguments, [](const FileArgument& argument) { return argument.value.empty(); });
+  return arguments;
+}
+
+}  // namespace dtl::trainer

@@ -1,0 +1,121 @@
+#include "trainer/settings/run_policy.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace dtl::trainer {
+namespace {
+
+constexpr std::int64_t kLinesOfARun = 20;
+
+Strategy strategy_of(const std::string& word) {
+  if (word == "steps") return Strategy::kSteps;
+  return word == "epoch" ? Strategy::kEpoch : Strategy::kNo;
+}
+
+double metric_named(const MetricList& metrics, const std::string& name) {
+  std::vector<std::string> names;
+  for (const auto& [key, value] : metrics) {
+    if (key == name) return value;
+    names.push_back(key);
+  }
+  throw Error(Exit::kUsage, fmt::format("--metric_for_best_model {}", name),
+              fmt::format("the evaluation has no such figure, but {}", join(names, ", ")));
+}
+
+}  // namespace
+
+PolicySettings policy_settings(const Settings& s, std::int64_t total_steps,
+                               std::int64_t steps_per_epoch) {
+  PolicySettings p;
+  p.total_steps = total_steps;
+  p.steps_per_epoch = std::max<std::int64_t>(1, steps_per_epoch);
+  p.logging = strategy_of(s.logging_strategy);
+  p.evaluation = strategy_of(s.eval_strategy);
+  p.saving = strategy_of(s.save_strategy);
+  p.logging_steps = s.logging_steps > 0 ? resolve_steps(s.logging_steps, total_steps)
+                                        : std::max<std::int64_t>(1, total_steps / kLinesOfARun);
+  p.eval_steps = resolve_steps(s.eval_steps, total_steps);
+  p.save_steps = resolve_steps(s.save_steps, total_steps);
+  p.log_first_step = s.logging_first_step;
+  p.metric = s.metric_for_best_model;
+  p.greater_is_better = s.greater_is_better;
+  p.patience = s.early_stopping_patience;
+  p.threshold = s.early_stopping_threshold;
+  return p;
+}
+
+Actions RunPolicy::after_step(std::int64_t step) const {
+  const PolicySettings& p = settings_;
+  const bool last = step >= p.total_steps;
+  const bool epoch_ends = last || step % p.steps_per_epoch == 0;
+  const auto due = [&](Strategy strategy, std::int64_t every) {
+    return strategy == Strategy::kSteps ? step % every == 0
+                                        : strategy == Strategy::kEpoch && epoch_ends;
+  };
+  Actions actions;
+  actions.log = due(p.logging, p.logging_steps) ||
+                (p.logging != Strategy::kNo && (last || (p.log_first_step && step == 1)));
+  actions.evaluate = due(p.evaluation, p.eval_steps);
+  actions.save = due(p.saving, p.save_steps) || (last && p.saving != Strategy::kNo);
+  actions.stop = last;
+  return actions;
+}
+
+bool RunPolicy::better(double value, const std::optional<Best>& than) const {
+  if (!than) return true;
+  return settings_.greater_is_better ? value > than->metric : value < than->metric;
+}
+
+// As transformers' EarlyStoppingCallback: an evaluation counts as better when it beats the best one
+// by more than the threshold, though the best one also moves by less.
+bool RunPolicy::evaluated(std::int64_t step, const MetricList& metrics) {
+  if (settings_.metric.empty()) return false;
+  const double value = metric_named(metrics, settings_.metric);
+  last_ = Best{value, step};
+  const bool is_better = std::isfinite(value) && better(value, best_);
+  const bool enough =
+      is_better && (!best_ || std::abs(value - best_->metric) > settings_.threshold);
+  without_better_ = enough ? 0 : without_better_ + 1;
+  if (is_better) best_ = last_;
+  return is_better;
+}
+
+bool RunPolicy::out_of_patience() const {
+  return settings_.patience > 0 && without_better_ >= settings_.patience;
+}
+
+bool RunPolicy::saved(std::int64_t step) {
+  if (!last_ || last_->step != step || !std::isfinite(last_->metric)) return false;
+  if (!better(last_->metric, best_saved_)) return false;
+  best_saved_ = last_;
+  return true;
+}
+
+void RunPolicy::restore(const Memory& memory) {
+  best_ = memory.best;
+  best_saved_ = memory.best_saved;
+  without_better_ = memory.without_better;
+}
+
+std::vector<std::int64_t> surplus_checkpoints(std::vector<std::int64_t> steps, std::int64_t limit,
+                                              std::optional<std::int64_t> best) {
+  std::sort(steps.begin(), steps.end());
+  auto count = static_cast<std::int64_t>(steps.size());
+  std::vector<std::int64_t> surplus;
+  if (limit <= 0 || steps.empty()) return surplus;
+  for (const std::int64_t step : steps) {
+    if (count <= limit) break;
+    if (step == steps.back() || step == best) continue;
+    surplus.push_back(step);
+    --count;
+  }
+  return surplus;
+}
+
+}  // namespace dtl::trainer

@@ -1,0 +1,242 @@
+#include "trainer/settings/settings_check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace dtl::trainer {
+namespace {
+
+constexpr std::array<const char*, 9> kGlueTasks = {"cola", "mnli", "mrpc", "qnli", "qqp",
+                                                   "rte",  "sst2", "stsb", "wnli"};
+
+void require(bool good, const std::string& attempted, const std::string& reason,
+             const std::string& hint = {}) {
+  if (!good) throw Error(Exit::kUsage, attempted, reason, hint);
+}
+
+bool is_glue(const std::string& task) {
+  return std::find(kGlueTasks.begin(), kGlueTasks.end(), task) != kGlueTasks.end();
+}
+bool is_squad(const std::string& task) {
+  return task == "squad" || task == "squad_v2";
+}
+
+void check_task_name(Settings& s) {
+  if (s.task_name.empty()) return;
+  s.task_name = to_lower(s.task_name);
+  if (is_glue(s.task_name) || is_squad(s.task_name)) return;
+  std::vector<std::string> known(kGlueTasks.begin(), kGlueTasks.end());
+  known.insert(known.end(), {"squad", "squad_v2"});
+  const std::string near = nearest(s.task_name, known);
+  throw Error(Exit::kUsage, fmt::format("--task_name {}", s.task_name), "no such task",
+              near.empty() ? join(known, ", ") : near);
+}
+
+// An option that only one of the two tasks has; the empty text where none is used.
+std::string used_answer_option(const Settings& s) {
+  const Settings usual;
+  if (s.version_2_with_negative) return "--version_2_with_negative";
+  if (s.doc_stride != usual.doc_stride) return "--doc_stride";
+  if (s.n_best_size != usual.n_best_size) return "--n_best_size";
+  if (s.max_answer_length != usual.max_answer_length) return "--max_answer_length";
+  if (s.null_score_diff_threshold != usual.null_score_diff_threshold) {
+    return "--null_score_diff_threshold";
+  }
+  return s.qa_loss != usual.qa_loss ? "--qa_loss" : "";
+}
+std::string used_class_option(const Settings& s) {
+  if (!s.text_column_names.empty()) return "--text_column_names";
+  if (!s.label_column_name.empty()) return "--label_column_name";
+  if (!s.label_delimiter.empty()) return "--label_delimiter";
+  if (s.do_regression) return "--do_regression";
+  if (!s.data_dir.empty()) return "--data_dir";
+  return s.label_smoothing > 0 ? "--label_smoothing_factor" : "";
+}
+
+std::string first_file(const Settings& s) {
+  for (const std::string* file : {&s.train_file, &s.validation_file, &s.test_file}) {
+    if (!file->empty()) return *file;
+  }
+  return "";
+}
+
+// What the options alone say; auto where only the data can tell.
+std::string task_of_options(const Settings& s) {
+  if (s.task != "auto") return s.task;
+  if (is_squad(s.task_name)) return "qa";
+  if (is_glue(s.task_name) || !used_class_option(s).empty()) return "classification";
+  if (!used_answer_option(s).empty()) return "qa";
+  return first_file(s).ends_with(".json") ? "auto" : "classification";
+}
+
+void check_task(const Settings& s) {
+  require(s.task != "qa" || !is_glue(s.task_name), "--task qa",
+          fmt::format("--task_name {} is a task of classification", s.task_name));
+  require(s.task != "classification" || !is_squad(s.task_name), "--task classification",
+          fmt::format("--task_name {} is a task of question answering", s.task_name));
+  if (s.task == "qa") {
+    const std::string option = used_class_option(s);
+    require(option.empty(), option, "it is for classification, not for question answering");
+  }
+  if (s.task == "classification") {
+    const std::string option = used_answer_option(s);
+    require(option.empty(), option, "it is for question answering, not for classification");
+  }
+  require(s.data_dir.empty() || is_glue(s.task_name), "--data_dir",
+          "it needs the --task_name of one of GLUE's tasks");
+  require(!s.do_regression || s.label_delimiter.empty(), "--do_regression",
+          "--label_delimiter is given, too");
+  require(s.label_smoothing == 0 ||
+              (!s.do_regression && s.label_delimiter.empty() && s.task_name != "stsb"),
+          "--label_smoothing_factor", "it needs examples with one label each");
+}
+
+void check_files(const Settings& s) {
+  require(s.do_train || s.do_eval || s.do_predict, "nothing to do",
+          "none of --do_train, --do_eval and --do_predict is given", "dttrain --demo");
+  require(!s.model.empty(), "no model", "--model_name_or_path is missing",
+          "dttrain init, which makes one");
+  const bool folder = !s.data_dir.empty();
+  const std::string glue =
+      is_glue(s.task_name) ? "--data_dir with the folder that has GLUE's train.tsv" : "";
+  require(!s.do_train || folder || !s.train_file.empty(), "--do_train", "--train_file is missing",
+          glue);
+  require(!s.do_eval || folder || !s.validation_file.empty(),
+          s.eval_strategy == "no" ? "--do_eval" : "--eval_strategy " + s.eval_strategy,
+          "--validation_file is missing", glue);
+  require(!s.do_predict || folder || !s.test_file.empty(), "--do_predict", "--test_file is missing",
+          glue);
+  require(!s.output_dir.empty(), "no place for the results", "--output_dir is missing");
+}
+
+bool is_multiple(double of, double what) {
+  const double ratio = of / what;
+  return std::abs(ratio - std::round(ratio)) < 1e-9 * std::max(1.0, ratio);
+}
+
+// The rules of transformers' TrainingArguments.
+void check_best(const Settings& s) {
+  const std::string option = "--load_best_model_at_end";
+  if (s.load_best_model_at_end) {
+    require(s.eval_strategy != "no", option,
+            "nothing tells which is the best: --eval_strategy is no",
+            "--eval_strategy epoch --save_strategy epoch");
+    require(s.eval_strategy == s.save_strategy, option,
+            fmt::format("--eval_strategy is {} and --save_strategy is {}: each evaluated model has "
+                        "to be saved",
+                        s.eval_strategy, s.save_strategy),
+            "--save_strategy " + s.eval_strategy);
+    if (s.eval_strategy == "steps") {
+      require((s.eval_steps < 1) == (s.save_steps < 1), option,
+              "one of --eval_steps and --save_steps is a share, the other a number of steps");
+      require(is_multiple(s.save_steps, s.eval_steps), option,
+              fmt::format("--save_steps {:g} is no multiple of --eval_steps {:g}", s.save_steps,
+                          s.eval_steps));
+    }
+  }
+  if (s.early_stopping_patience > 0) {
+    require(s.eval_strategy != "no", "--early_stopping_patience", "--eval_strategy is no");
+  }
+  require(s.early_stopping_threshold == 0 || s.early_stopping_patience > 0,
+          "--early_stopping_threshold", "--early_stopping_patience is missing");
+  require(!s.greater_is_better || !s.metric_for_best_model.empty(), "--greater_is_better",
+          "--metric_for_best_model is missing");
+}
+
+void check_reports(Settings& s) {
+  if (s.report_to == "all") s.report_to = "tensorboard";
+  if (s.report_to.empty()) s.report_to = s.logging_dir.empty() ? "none" : "tensorboard";
+  require(s.report_to == "none" || !s.output_dir.empty() || !s.logging_dir.empty(),
+          "--report_to " + s.report_to, "neither --logging_dir nor --output_dir is given");
+}
+
+bool chooses_best(const Settings& s) {
+  return s.load_best_model_at_end || s.early_stopping_patience > 0;
+}
+
+// {"data": [..]} with paragraphs or rows of "context" and "question"; rows of a classification task
+// may have one of these columns, but hardly both.
+bool has_key(std::string_view text, const std::string& key, char value) {
+  const std::string quoted = fmt::format("\"{}\"", key);
+  for (std::size_t at = text.find(quoted); at != text.npos; at = text.find(quoted, at + 1)) {
+    std::string_view rest = text.substr(at + quoted.size());
+    const std::size_t colon = rest.find_first_not_of(" \t\r\n");
+    if (colon == rest.npos || rest[colon] != ':') continue;
+    rest = rest.substr(colon + 1);
+    const std::size_t begin = rest.find_first_not_of(" \t\r\n");
+    if (begin != rest.npos && rest[begin] == value) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void complete_settings(Settings& s, const std::set<std::string>& given) {
+  check_task_name(s);
+  if (s.eval_strategy != "no") s.do_eval = true;
+  if (s.eval_steps == 0) s.eval_steps = s.logging_steps > 0 ? s.logging_steps : 500;
+  if (s.metric_for_best_model.starts_with("eval_")) s.metric_for_best_model.erase(0, 5);
+  if (s.task_name == "squad_v2") s.version_2_with_negative = true;
+  require(!s.pad_to_max_length || s.qa_loss == "padded" || !given.contains("qa_loss"),
+          "--qa_loss masked", "--pad_to_max_length is given, too");
+  require(s.save_steps > 0, "--save_steps 0", "there must be steps between two checkpoints",
+          "--save_strategy no");
+  check_best(s);
+  check_reports(s);
+  if (!s.metric_for_best_model.empty() && !given.contains("greater_is_better")) {
+    s.greater_is_better = !s.metric_for_best_model.ends_with("loss");
+  }
+  s.task = task_of_options(s);
+  check_task(s);
+  if (!s.demo) check_files(s);  // it brings its own model and text, and need not write
+  if (s.task != "auto") set_task(s, s.task);
+}
+
+void set_task(Settings& s, const std::string& task) {
+  s.task = task;
+  check_task(s);
+  const bool answers = task == "qa";
+  if (s.max_seq_length == 0) s.max_seq_length = answers ? 384 : 128;
+  if (answers && s.pad_to_max_length) s.qa_loss = "padded";
+  if (chooses_best(s) && s.metric_for_best_model.empty()) {
+    s.metric_for_best_model = answers ? "f1" : "loss";
+    s.greater_is_better = answers;
+  }
+}
+
+std::string data_task(const Settings& s) {
+  if (s.task != "auto") return s.task;
+  const std::string path = first_file(s);
+  std::ifstream file(path, std::ios::binary);
+  std::string text(1 << 16, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (file.bad() || (!file.is_open())) {
+    throw system_error(path + ": cannot read", Exit::kBadInput);
+  }
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  const bool squad = has_key(text, "context", '"') && has_key(text, "question", '"');
+  return squad ? "qa" : "classification";
+}
+
+std::int64_t resolve_steps(double setting, std::int64_t total) {
+  if (setting >= 1) return std::llround(setting);
+  const double share = std::ceil(static_cast<double>(total) * setting);
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(share));
+}
+
+std::int64_t resolve_warmup(const Settings& s, std::int64_t total) {
+  if (s.warmup_steps >= 1) return std::llround(s.warmup_steps);
+  const double share = s.warmup_steps > 0 ? s.warmup_steps : s.warmup_ratio;
+  return static_cast<std::int64_t>(std::ceil(static_cast<double>(total) * share));
+}
+
+}  // namespace dtl::trainer

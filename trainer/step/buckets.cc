@@ -1,0 +1,168 @@
+#include "trainer/step/buckets.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <iterator>
+#include <numeric>
+#include <utility>
+
+#include "trainer/maths/kernels.h"
+
+namespace dtl::trainer {
+namespace {
+
+// 4 MiB: small enough that the first leaves early and several are under way at once. What is left
+// over of a tensor leaves, too, unless it is so small that the latency of a ring would count: the
+// network may have nothing else to do until the next is complete.
+constexpr std::int64_t kBucket = 1 << 20, kLeastBucket = 1 << 18;
+constexpr std::int64_t kSquaresPiece =
+    1 << 15;  // 128 KiB: a task of a few us, where squares are summed
+
+}  // namespace
+
+StepWords::StepWords(const std::vector<std::vector<std::int32_t>>& of_rank)
+    : alone(of_rank.size()) {
+  for (const auto& words : of_rank) all.insert(all.end(), words.begin(), words.end());
+  std::sort(all.begin(), all.end());
+  for (auto word = all.begin(); word != all.end();) {
+    const auto next = std::upper_bound(word, all.end(), *word);
+    if (next - word > 1) shared.push_back(*word);
+    word = next;
+  }
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  for (std::size_t rank = 0; rank < of_rank.size(); ++rank) {
+    std::set_difference(of_rank[rank].begin(), of_rank[rank].end(), shared.begin(), shared.end(),
+                        std::back_inserter(alone[rank]));
+  }
+}
+
+Buckets::Buckets(const ParameterLayout& layout, Group& group, ThreadPool& pool, dt_wire wire)
+    : layout_(layout),
+      group_(group),
+      pool_(pool),
+      wire_(wire),
+      hidden_(layout.tensors.front().shape[1]) {}
+
+void Buckets::begin(float* gradients) {
+  gradients_ = gradients;
+  sent_ = layout_.total;
+  squares_.clear();
+}
+
+// Alone, a bucket has arrived as soon as it is sent, and its squares find it in the caches.
+void Buckets::send(std::int64_t begin, std::int64_t end) {
+  if (begin == end) return;
+  Bucket bucket{begin, end, 0};
+  if (group_.size() == 1) return add_squares(bucket);
+  bucket.work =
+      group_.start_sum(gradients_ + begin, static_cast<std::uint64_t>(end - begin), ++tag_, wire_);
+  buckets_.push_back(bucket);
+}
+
+void Buckets::done(std::int64_t offset) {
+  // The words' rows are the first tensor; they leave in finish().
+  const std::int64_t ready = std::max(offset, layout_.position);
+  while (sent_ - ready >= kBucket) {
+    send(sent_ - kBucket, sent_);
+    sent_ -= kBucket;
+  }
+  if (offset == 0 || sent_ - ready >= kLeastBucket) {
+    send(ready, sent_);
+    sent_ = ready;
+  }
+}
+
+void Buckets::add_squares(const Bucket& bucket) {
+  const std::int64_t pieces = (bucket.end - bucket.begin + kSquaresPiece - 1) / kSquaresPiece;
+  const std::size_t first = squares_.size();
+  squares_.resize(first + static_cast<std::size_t>(pieces));
+  pool_.run(pieces, bucket.end - bucket.begin, [&](std::int64_t piece, int) {
+    const std::int64_t begin = bucket.begin + piece * kSquaresPiece;
+    squares_[first + static_cast<std::size_t>(piece)] = optimizer_kernels().sum_squares(
+        std::min(kSquaresPiece, bucket.end - begin), gradients_ + begin);
+  });
+}
+
+double Buckets::sum_row_squares(std::span<const std::int32_t> words) {
+  row_squares_.resize(words.size());
+  const auto count = static_cast<std::int64_t>(words.size());
+  pool_.run(count, count * hidden_, [&](std::int64_t index, int) {
+    const auto r = static_cast<std::size_t>(index);
+    row_squares_[r] = optimizer_kernels().sum_squares(hidden_, row(words[r]));
+  });
+  return std::accumulate(row_squares_.begin(), row_squares_.end(), 0.0);
+}
+
+void Buckets::pack(std::span<const std::int32_t> words, std::vector<float>& rows) const {
+  rows.resize(words.size() * static_cast<std::size_t>(hidden_));
+  float* to = rows.data();
+  for (const std::int32_t word : words) to = std::copy_n(row(word), hidden_, to);
+}
+
+// Returns the end of what it has read.
+const float* Buckets::unpack(const float* rows, std::span<const std::int32_t> words) {
+  for (const std::int32_t word : words) {
+    std::copy_n(rows, hidden_, row(word));
+    rows += hidden_;
+  }
+  return rows;
+}
+
+dt_work Buckets::sum_rows(const std::vector<std::int32_t>& words) {
+  pack(words, summed_);
+  if (words.empty()) return 0;
+  return group_.start_sum(summed_.data(), summed_.size(), ++tag_, wire_);
+}
+
+dt_work Buckets::gather_rows(const std::vector<std::vector<std::int32_t>>& of_rank) {
+  pack(of_rank[static_cast<std::size_t>(group_.rank())], own_);
+  row_counts_.clear();
+  std::uint64_t total = 0;
+  for (const auto& words : of_rank) {
+    row_counts_.push_back(words.size() * static_cast<std::uint64_t>(hidden_));
+    total += row_counts_.back();
+  }
+  gathered_.resize(total);
+  if (total == 0) return 0;
+  return group_.start_gather(own_.data(), gathered_.data(), row_counts_, ++tag_);
+}
+
+Buckets::Totals Buckets::finish(const StepWords& words, double loss) {
+  double sum = 0;
+  if (group_.size() == 1) {
+    sum = sum_row_squares(words.all);
+  } else {
+    const dt_work sums = sum_rows(words.shared);
+    const auto& own = words.alone[static_cast<std::size_t>(group_.rank())];
+    const auto own_squares = std::bit_cast<std::uint64_t>(sum_row_squares(own));
+    alone_squares_.resize(words.alone.size());
+    const dt_work squares = group_.start_gather(&own_squares, alone_squares_.data(), ++tag_);
+    loss_ = static_cast<float>(loss);
+    const dt_work losses = group_.start_sum(&loss_, 1, ++tag_);
+    for (const Bucket& bucket : buckets_) {
+      group_.wait(bucket.work);
+      add_squares(bucket);
+    }
+    buckets_.clear();
+    group_.wait(sums);
+    unpack(summed_.data(), words.shared);
+    sum = sum_row_squares(words.shared);
+    group_.wait(squares);
+    for (const std::uint64_t of_rank : alone_squares_) sum += std::bit_cast<double>(of_rank);
+    group_.wait(losses);
+    loss = static_cast<double>(loss_);
+    gathering_ = gather_rows(words.alone);  // now: it would take its part of the network before
+  }
+  sum = std::accumulate(squares_.begin(), squares_.end(), sum);
+  return {loss, std::sqrt(sum)};
+}
+
+void Buckets::finish_words(const StepWords& words) {
+  group_.wait(std::exchange(gathering_, 0));
+  if (group_.size() == 1) return;
+  const float* rows = gathered_.data();
+  for (const auto& of_rank : words.alone) rows = unpack(rows, of_rank);
+}
+
+}  // namespace dtl::trainer

@@ -1,0 +1,155 @@
+#include "trainer/step/ranks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <limits>
+#include <string_view>
+
+#include "base/text.h"
+
+namespace dtl::trainer {
+namespace {
+
+// How a status travels inside the text of an abort.
+constexpr std::uint64_t kAbortTag = 0xFFFF0000;
+constexpr std::string_view kStatusMark = "[exit ";
+
+std::string last_error(dt_comm* communicator, int status) {
+  std::array<char, 2048> text{};
+  if (communicator && dt_last_error(communicator, text.data(), text.size()) == DT_OK && text[0]) {
+    return text.data();
+  }
+  return dt_strerror(status);
+}
+
+Exit exit_status(int status, std::string_view text) {
+  const std::size_t mark = text.find(kStatusMark);
+  if (status == DT_E_ABORTED && mark != std::string_view::npos) {
+    const std::string_view rest = text.substr(mark + kStatusMark.size());
+    if (const auto number = parse_integer(rest.substr(0, rest.find(']')), 1, 255)) {
+      return static_cast<Exit>(*number);
+    }
+  }
+  switch (status) {
+    case DT_E_AUTH:
+      return Exit::kAuth;
+    case DT_E_VERSION:
+      return Exit::kVersion;
+    case DT_E_PEER:
+    case DT_E_TIMEOUT:
+    case DT_E_ABORTED:
+      return Exit::kUnreachable;
+    default:
+      return Exit::kOs;
+  }
+}
+
+int environment_number(const char* name, int otherwise) {
+  const char* text = std::getenv(name);
+  if (!text) return otherwise;
+  const auto number = parse_integer(text, 0, std::numeric_limits<int>::max());
+  if (!number) {
+    throw Error(Exit::kUsage, fmt::format("environment variable {}", name),
+                fmt::format("\"{}\" is not a whole number", text));
+  }
+  return static_cast<int>(*number);
+}
+
+}  // namespace
+
+Group::Group(dt_comm* communicator)
+    : communicator_(communicator),
+      rank_(dt_comm_rank(communicator)),
+      size_(dt_comm_size(communicator)) {}
+
+Group Group::join() {
+  if (environment_number("WORLD_SIZE", 1) <= 1) return Group();
+  dt_comm* communicator = nullptr;
+  const int status = dt_comm_from_env(&communicator);
+  if (status != DT_OK) {
+    const std::unique_ptr<dt_comm, Destroy> owned(communicator);
+    const std::string text = last_error(communicator, status);
+    throw Error(exit_status(status, text),
+                fmt::format("rank {}: cannot join the other ranks", environment_rank()), text);
+  }
+  return Group(communicator);
+}
+
+void Group::check(int status) {
+  if (status == DT_OK) return;
+  const std::string text = last_error(communicator_.get(), status);
+  ended_by_peer_ = status == DT_E_ABORTED;
+  throw Error(exit_status(status, text), fmt::format("rank {}", rank_), text);
+}
+
+void Group::broadcast(void* data, std::uint64_t bytes, std::uint64_t tag) {
+  if (size_ == 1) return;
+  dt_work work = 0;
+  check(dt_broadcast(communicator_.get(), data, bytes, DT_U8, 0, tag, &work));
+  wait(work);
+}
+
+dt_work Group::start_sum(float* data, std::uint64_t count, std::uint64_t tag, dt_wire wire) {
+  if (size_ == 1) return 0;
+  dt_work work = 0;
+  check(dt_allreduce(communicator_.get(), data, data, count, DT_F32, DT_SUM, wire, tag, &work));
+  return work;
+}
+
+dt_work Group::start_gather(const float* own, float* all, const std::vector<std::uint64_t>& counts,
+                            std::uint64_t tag) {
+  if (size_ == 1) {
+    std::copy_n(own, counts.front(), all);
+    return 0;
+  }
+  dt_work work = 0;
+  check(dt_allgatherv(communicator_.get(), own, all, counts.data(), DT_F32, tag, &work));
+  return work;
+}
+
+dt_work Group::start_gather(const std::uint64_t* own, std::uint64_t* all, std::uint64_t tag) {
+  if (size_ == 1) {
+    *all = *own;
+    return 0;
+  }
+  dt_work work = 0;
+  check(dt_allgather(communicator_.get(), own, all, 1, DT_I64, tag, &work));
+  return work;
+}
+
+void Group::wait(dt_work work) {
+  if (work != 0) check(dt_wait(communicator_.get(), work, -1));
+}
+
+std::vector<std::uint64_t> Group::gather(std::uint64_t value, std::uint64_t tag) {
+  std::vector<std::uint64_t> values(static_cast<std::size_t>(size_));
+  wait(start_gather(&value, values.data(), tag));
+  return values;
+}
+
+void Group::barrier(std::uint64_t tag) {
+  if (size_ == 1) return;
+  dt_work work = 0;
+  check(dt_barrier(communicator_.get(), tag, &work));
+  wait(work);
+}
+
+void Group::abort(const Error& error) {
+  if (!communicator_) return;
+  const std::string text =
+      fmt::format("{}{}] {}", kStatusMark, static_cast<int>(error.status()), error.what());
+  dt_comm_abort(communicator_.get(), text.c_str());
+}
+
+void Group::leave_it_to_first() {
+  if (rank_ != 0) barrier(kAbortTag);
+}
+
+int environment_rank() {
+  return environment_number("RANK", 0);
+}
+
+}  // namespace dtl::trainer

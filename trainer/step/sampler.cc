@@ -1,0 +1,65 @@
+#include "trainer/step/sampler.h"
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+
+namespace dtl::trainer {
+namespace {
+
+std::int64_t length_of(const Examples& examples, std::int64_t example) {
+  const auto e = static_cast<std::size_t>(example);
+  return examples.starts[e + 1] - examples.starts[e];
+}
+
+}  // namespace
+
+// Fisher-Yates from the front, 32 random bits a swap.
+std::vector<std::int64_t> random_order(std::int64_t count, std::uint64_t seed) {
+  std::vector<std::int64_t> order(static_cast<std::size_t>(count));
+  std::iota(order.begin(), order.end(), 0);
+  std::mt19937 random(static_cast<std::uint32_t>(seed));
+  for (std::size_t i = 0; i + 1 < order.size(); ++i) {
+    std::swap(order[i], order[i + random() % (order.size() - i)]);
+  }
+  return order;
+}
+
+std::vector<std::vector<std::int64_t>> deal(const Examples& examples,
+                                            std::span<const std::int64_t> chosen, int ranks) {
+  std::vector<std::size_t> places(chosen.size());
+  std::iota(places.begin(), places.end(), 0);
+  std::stable_sort(places.begin(), places.end(), [&](std::size_t a, std::size_t b) {
+    return length_of(examples, chosen[a]) > length_of(examples, chosen[b]);
+  });
+  std::vector<std::int64_t> tokens(static_cast<std::size_t>(ranks));
+  std::vector<std::vector<std::size_t>> dealt(tokens.size());
+  for (const std::size_t place : places) {
+    const auto rank =
+        static_cast<std::size_t>(std::min_element(tokens.begin(), tokens.end()) - tokens.begin());
+    tokens[rank] += length_of(examples, chosen[place]);
+    dealt[rank].push_back(place);
+  }
+  std::vector<std::vector<std::int64_t>> shares(tokens.size());
+  for (std::size_t rank = 0; rank < dealt.size(); ++rank) {
+    std::sort(dealt[rank].begin(), dealt[rank].end());
+    for (const std::size_t place : dealt[rank]) shares[rank].push_back(chosen[place]);
+  }
+  return shares;
+}
+
+std::vector<std::int32_t> words_of(const Examples& examples, std::span<const std::int64_t> chosen,
+                                   std::int32_t padding) {
+  std::vector<std::int32_t> words;
+  for (const std::int64_t example : chosen) {
+    const auto e = static_cast<std::size_t>(example);
+    words.insert(words.end(), examples.ids.begin() + examples.starts[e],
+                 examples.ids.begin() + examples.starts[e + 1]);
+  }
+  std::sort(words.begin(), words.end());
+  words.erase(std::unique(words.begin(), words.end()), words.end());
+  std::erase(words, padding);
+  return words;
+}
+
+}  // namespace dtl::trainer

@@ -1,0 +1,25 @@
+#pragma once
+// Which examples make up a step, and which rank works on which of them. Pure functions.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "trainer/data/examples.h"
+
+namespace dtl::trainer {
+
+// A permutation of 0 .. count-1, the one of torch.randperm with a CPU generator of this seed.
+std::vector<std::int64_t> random_order(std::int64_t count, std::uint64_t seed);
+
+// Shares out `chosen` so that ranks get nearly equal numbers of tokens: longest first, each to the
+// rank with the fewest. Each rank's share keeps the order of `chosen`.
+std::vector<std::vector<std::int64_t>> deal(const Examples& examples,
+                                            std::span<const std::int64_t> chosen, int ranks);
+
+// The ids that occur in `chosen`, sorted, without `padding`: the rows of the word embeddings that
+// get a gradient.
+std::vector<std::int32_t> words_of(const Examples& examples, std::span<const std::int64_t> chosen,
+                                   std::int32_t padding);
+
+}  // namespace dtl::trainer

@@ -1,0 +1,57 @@
+#include "trainer/step/step_cost.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace dtl::trainer {
+namespace {
+
+// Forward products of one layer that computes `rows` of `tokens` rows; scores: sum over sequences
+// of queries times keys.
+double layer_flops(const ModelConfig& config, double tokens, double rows, double scores) {
+  const double hidden = config.hidden_size, inner = config.intermediate_size;
+  const double key_value = 2 * tokens * 2 * hidden * hidden;
+  const double query_output = 2 * rows * 2 * hidden * hidden;
+  const double attention = 2 * scores * 2 * hidden;
+  const double feed_forward = 2 * rows * 2 * hidden * inner;
+  return key_value + query_output + attention + feed_forward;
+}
+
+}  // namespace
+
+double product_flops(const ModelConfig& config, const Batch& batch) {
+  const auto tokens = static_cast<double>(batch.tokens());
+  const auto sequences = static_cast<double>(batch.sequences());
+  double scores = 0;  // padding is seen by nobody
+  for (std::int64_t s = 0; s < batch.sequences(); ++s) {
+    scores += static_cast<double>(batch.length(s)) * static_cast<double>(batch.own_length(s));
+  }
+  const bool first_only = config.task == Task::kClassification;
+  const double full = layer_flops(config, tokens, tokens, scores);
+  const double last = first_only ? layer_flops(config, tokens, sequences, tokens) : full;
+  // Backward: each product has two, one for either operand's gradient.
+  return 3 * ((config.layers - 1) * full + last);
+}
+
+double measure_gemm_peak(ThreadPool& pool, Precision precision) {
+  constexpr std::int64_t kRows = 192, kCols = 384, kDepth = 384;
+  constexpr double kLimit = 0.045;  // seconds: the last round may last as long as the one before
+  const std::int64_t threads = pool.size();
+  const std::vector<float> a(kRows * kDepth, 0.5F), b(kDepth * kCols, 0.25F);
+  std::vector<float> c(static_cast<std::size_t>(threads * kRows * kCols));
+  const std::int64_t operations = 2 * kRows * kCols * kDepth * threads;
+  double best = 0, used = 0, last = 0;
+  do {
+    Stopwatch watch;
+    pool.run(threads, operations, [&](std::int64_t index, int) {
+      gemm<float>(kRows, kCols, kDepth, 1.0F, {a.data(), kDepth}, {b.data(), kCols}, 0.0F,
+                  c.data() + index * kRows * kCols, kCols, precision);
+    });
+    last = watch.lap();
+    used += last;
+    best = std::max(best, static_cast<double>(operations) / last);
+  } while (used + last < kLimit);
+  return best;
+}
+
+}  // namespace dtl::trainer

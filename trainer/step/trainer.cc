@@ -1,0 +1,188 @@
+#include "trainer/step/trainer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "trainer/step/sampler.h"
+
+namespace dtl::trainer {
+namespace {
+
+constexpr std::uint64_t kHashTag = 0xFFFF0001;
+
+// The m-th of `parts` nearly equal pieces.
+std::span<const std::int64_t> part_of(std::span<const std::int64_t> all, int m, int parts) {
+  const std::size_t begin =
+      all.size() * static_cast<std::size_t>(m) / static_cast<std::size_t>(parts);
+  const std::size_t end =
+      all.size() * static_cast<std::size_t>(m + 1) / static_cast<std::size_t>(parts);
+  return all.subspan(begin, end - begin);
+}
+
+// Examples of a micro-batch, on all ranks together.
+std::int64_t micro_batch(const TrainSettings& settings) {
+  return (settings.global_batch + settings.accumulation - 1) / settings.accumulation;
+}
+
+// Micro-batches of a step: the last step of an epoch may need fewer.
+int micro_batches(const TrainSettings& settings, std::size_t examples) {
+  const std::int64_t micro = micro_batch(settings);
+  const std::int64_t needed = (static_cast<std::int64_t>(examples) + micro - 1) / micro;
+  return static_cast<int>(std::clamp<std::int64_t>(needed, 1, settings.accumulation));
+}
+
+// For a loss that has left the numbers. Where nothing is clipped, clipping comes first.
+std::string remedy(const OptimizerSettings& settings) {
+  const double norm = settings.max_grad_norm;
+  const std::string lower_rate =
+      fmt::format("a lower --learning_rate than {}", settings.learning_rate);
+  return norm > 0 ? fmt::format("{}, or a lower --max_grad_norm than {}", lower_rate, norm)
+                  : fmt::format("--max_grad_norm 1, or {}", lower_rate);
+}
+
+}  // namespace
+
+std::int64_t examples_per_epoch(std::int64_t examples, const TrainSettings& settings) {
+  if (!settings.drop_last) return examples;
+  const std::int64_t micro = micro_batch(settings);
+  if (examples < micro) {
+    throw Error(Exit::kBadInput, "training data",
+                fmt::format("{} examples do not fill one batch of {}, and incomplete batches are "
+                            "dropped",
+                            examples, micro),
+                "a smaller batch, or training without --dataloader_drop_last");
+  }
+  return examples / micro * micro;
+}
+
+std::int64_t steps_per_epoch(std::int64_t examples, std::int64_t global_batch) {
+  return std::max<std::int64_t>(1, (examples + global_batch - 1) / global_batch);
+}
+
+std::int64_t steps_per_epoch(std::int64_t examples, const TrainSettings& settings) {
+  return steps_per_epoch(examples_per_epoch(examples, settings), settings.global_batch);
+}
+
+Trainer::Trainer(Model<float>& model, const TrainSettings& settings, Group& group, ThreadPool& pool,
+                 std::vector<float> parameters)
+    : Trainer(model, settings, group, pool, state_at_start(std::move(parameters))) {}
+
+Trainer::Trainer(Model<float>& model, const TrainSettings& settings, Group& group, ThreadPool& pool,
+                 TrainingState state)
+    : model_(model),
+      settings_(settings),
+      group_(group),
+      buckets_(model.layout(), group, pool, settings.gradient_wire),
+      optimizer_(model.layout(), settings.optimizer, pool),
+      state_(std::move(state)),
+      gradients_(state_.parameters.size()) {}
+
+std::vector<std::int64_t> Trainer::next_examples(const Examples& examples, std::int64_t step) {
+  const std::int64_t usable = examples_per_epoch(examples.size(), settings_);
+  const std::int64_t per_epoch = steps_per_epoch(usable, settings_.global_batch);
+  const std::int64_t epoch = step / per_epoch;
+  if (epoch != order_epoch_) {
+    order_ = random_order(examples.size(), settings_.seed + static_cast<std::uint64_t>(epoch));
+    order_epoch_ = epoch;
+  }
+  const std::int64_t begin = step % per_epoch * settings_.global_batch;
+  const std::int64_t end = std::min(begin + settings_.global_batch, usable);
+  return {order_.begin() + begin, order_.begin() + end};
+}
+
+// Word rows of the step before are cleared one by one, everything else at once.
+void Trainer::clear_gradients() {
+  const std::int64_t H = model_.config().hidden_size;
+  for (const std::int32_t word : words_.all) {
+    std::fill_n(gradients_.begin() + model_.layout().word + word * H, H, 0.0F);
+  }
+  std::fill(gradients_.begin() + model_.layout().position, gradients_.end(), 0.0F);
+}
+
+void Trainer::set_words(const Examples& examples, const Shares& shares) {
+  std::vector<std::vector<std::int32_t>> of_rank;
+  for (const auto& share : shares) {
+    of_rank.push_back(words_of(examples, share, model_.config().pad_token_id));
+  }
+  words_ = StepWords(of_rank);
+}
+
+// Runs this rank's share, the sums leaving during the last micro-batch.
+Buckets::Totals Trainer::accumulate(const Examples& examples, std::span<const std::int64_t> chosen,
+                                    StepWork& work) {
+  const Shares shares = deal(examples, chosen, group_.size());
+  set_words(examples, shares);
+  const std::span<const std::int64_t> mine = shares[static_cast<std::size_t>(group_.rank())];
+  const float weight = 1.0F / static_cast<float>(chosen.size());
+  const DropoutKey key{settings_.seed, static_cast<std::uint64_t>(steps_done())};
+  const float* parameters = state_.parameters.data();
+  const int parts = micro_batches(settings_, chosen.size());
+  buckets_.begin(gradients_.data());
+  double loss = 0;
+  for (int m = 0; m < parts; ++m) {
+    const Batch batch = make_batch(examples, part_of(mine, m, parts), settings_.padding);
+    Stopwatch watch;
+    work.flops += product_flops(model_.config(), batch);
+    model_.forward(parameters, batch, &key);
+    work.forward_s += watch.lap();
+    loss += model_.backward(parameters, batch, weight, gradients_.data(), [&](std::int64_t offset) {
+      if (m + 1 == parts) buckets_.done(offset);
+    });
+    work.backward_s += watch.lap();
+  }
+  Stopwatch watch;
+  const Buckets::Totals totals = buckets_.finish(words_, loss);
+  work.network_s = watch.lap();
+  return totals;
+}
+
+StepReport Trainer::step(const Examples& examples) {
+  Stopwatch whole;
+  const std::vector<std::int64_t> chosen = next_examples(examples, steps_done());
+  clear_gradients();
+  StepReport report;
+  const Buckets::Totals totals = accumulate(examples, chosen, report.work);
+  report.loss = totals.loss / static_cast<double>(chosen.size());
+  if (!std::isfinite(report.loss)) {
+    buckets_.finish_words(words_);
+    group_.leave_it_to_first();
+    throw Error(Exit::kBadInput, fmt::format("training step {}", steps_done() + 1),
+                fmt::format("the loss is {}", report.loss), remedy(settings_.optimizer));
+  }
+  Stopwatch watch;
+  const auto before_words = [&] {
+    report.work.optimizer_s = watch.lap();
+    buckets_.finish_words(words_);
+    report.work.network_s += watch.lap();
+  };
+  report.learning_rate =
+      optimizer_.step(totals.gradient_norm, gradients_.data(), state_, before_words);
+  report.work.optimizer_s += watch.lap();
+  report.gradient_norm = totals.gradient_norm;
+  report.step = steps_done();
+  const std::int64_t per_epoch = steps_per_epoch(examples.size(), settings_);
+  report.epoch = static_cast<double>(report.step) / static_cast<double>(per_epoch);
+  for (const std::int64_t example : chosen) {
+    const auto e = static_cast<std::size_t>(example);
+    report.tokens += examples.starts[e + 1] - examples.starts[e];
+  }
+  report.work.step_s = whole.lap();
+  return report;
+}
+
+void Trainer::verify_parameters() {
+  const std::vector<std::uint64_t> hashes = group_.gather(parameter_hash(parameters()), kHashTag);
+  std::vector<std::size_t> different;
+  for (std::size_t rank = 0; rank < hashes.size(); ++rank) {
+    if (hashes[rank] != hashes[0]) different.push_back(rank);
+  }
+  if (different.empty()) return;
+  group_.leave_it_to_first();
+  throw Error(
+      Exit::kInternal, "after the last step",
+      fmt::format("the parameters of rank {} differ from rank 0's", fmt::join(different, ", ")));
+}
+
+}  // namespace dtl::trainer

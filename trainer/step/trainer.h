@@ -1,0 +1,94 @@
+#pragma once
+// Trainer: the steps of a training run, data-parallel over a Group. A step's examples depend on
+// seed and global batch only: examples [s * B, (s + 1) * B) of the epoch's random order, the last
+// step of an epoch shorter. The loss is the exact mean over the step's examples however they are
+// shared out, so neither the number of ranks nor gradient accumulation changes what is computed.
+// Between two steps state() is all that a run needs to go on elsewhere with the same bits.
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "trainer/model/model.h"
+#include "trainer/step/buckets.h"
+#include "trainer/step/optimizer.h"
+#include "trainer/step/step_cost.h"
+
+namespace dtl::trainer {
+
+struct TrainSettings {
+  std::int64_t global_batch = 8;  // examples of an optimizer step, on all ranks
+  // Micro-batches that a rank makes of its share; fewer where a step has too few examples for
+  // micro-batches of ceil(global_batch / accumulation), on all ranks together.
+  int accumulation = 1;
+  bool drop_last = false;  // leaves out the examples at an epoch's end that fill no micro-batch
+  std::int64_t total_steps = 0;
+  std::uint64_t seed = 42;
+  // How gradients travel between hosts; DT_WIRE_DEFAULT leaves it to the environment
+  // (DTRING_WIRE), which says exact unless told otherwise.
+  dt_wire gradient_wire = DT_WIRE_DEFAULT;
+  Padding padding = {};  // of every example: see batch.h
+  OptimizerSettings optimizer = {};
+};
+
+// Examples of an epoch: all, or with drop_last those of whole micro-batches. Throws
+// Error(kBadInput) where that leaves none.
+std::int64_t examples_per_epoch(std::int64_t examples, const TrainSettings& settings);
+// ceil(examples / global_batch), at least 1.
+std::int64_t steps_per_epoch(std::int64_t examples, std::int64_t global_batch);
+std::int64_t steps_per_epoch(std::int64_t examples, const TrainSettings& settings);
+
+struct StepReport {
+  std::int64_t step = 0;  // from 1
+  double epoch = 0;       // fraction of passes done
+  double loss = 0;        // mean over the step's examples
+  double gradient_norm = 0;
+  double learning_rate = 0;  // that the step used
+  std::int64_t tokens = 0;   // of the step, all ranks
+  StepWork work = {};        // of this rank
+};
+
+class Trainer {
+ public:
+  // `parameters` must be equal on all ranks.
+  Trainer(Model<float>& model, const TrainSettings& settings, Group& group, ThreadPool& pool,
+          std::vector<float> parameters);
+  // Goes on where another Trainer was: `state` is its state(), equal on all ranks.
+  Trainer(Model<float>& model, const TrainSettings& settings, Group& group, ThreadPool& pool,
+          TrainingState state);
+
+  // One optimizer step. Throws Error(kBadInput) when the loss is not a number, or the Group's
+  // errors.
+  StepReport step(const Examples& examples);
+
+  std::int64_t steps_done() const { return state_.step; }
+  const std::vector<float>& parameters() const { return state_.parameters; }
+  const TrainingState& state() const { return state_; }
+  const TrainSettings& settings() const { return settings_; }
+  // Of the last step, summed over the ranks.
+  const std::vector<float>& gradients() const { return gradients_; }
+  void clear_gradients();
+
+  // Throws Error(kInternal) naming the ranks whose parameters differ from rank 0's.
+  void verify_parameters();
+
+ private:
+  std::vector<std::int64_t> next_examples(const Examples& examples, std::int64_t step);
+  Buckets::Totals accumulate(const Examples& examples, std::span<const std::int64_t> chosen,
+                             StepWork& work);
+  using Shares = std::vector<std::vector<std::int64_t>>;
+  void set_words(const Examples& examples, const Shares& shares);
+
+  Model<float>& model_;
+  TrainSettings settings_;
+  Group& group_;
+  Buckets buckets_;
+  AdamW optimizer_;
+  TrainingState state_;
+  std::vector<float> gradients_;
+  StepWords words_;  // rows of word embeddings with a gradient
+  std::vector<std::int64_t> order_;
+  std::int64_t order_epoch_ = -1;
+};
+
+}  // namespace dtl::trainer

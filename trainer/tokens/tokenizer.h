@@ -1,0 +1,70 @@
+#pragma once
+// WordPiece with the rules of Hugging Face's fast BertTokenizer (normaliser, pre-tokeniser, greedy
+// longest match, template, truncation). Immutable once loaded, therefore usable from several
+// threads.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "trainer/tokens/wordpiece_text.h"
+
+namespace dtl::trainer {
+
+struct Encoding {
+  std::vector<std::int32_t> ids;  // with [CLS] and [SEP]
+  std::vector<std::int8_t> types;
+};
+
+struct TokenSpans {
+  std::vector<std::int32_t> ids;  // without [CLS] and [SEP]
+  std::vector<Offset> offsets;
+};
+
+// A question and a part of its context: [CLS] question [SEP] context [SEP].
+struct Window {
+  std::vector<std::int32_t> ids;
+  std::vector<std::int8_t> types;
+  std::vector<Offset> offsets;  // in the context; none for the question, [CLS] and [SEP]
+};
+
+class Tokenizer {
+ public:
+  // From tokenizer.json, or vocab.txt with tokenizer_config.json, in a model folder. Throws
+  // Error(kBadInput) naming the file.
+  static Tokenizer load(const std::string& folder);
+  // vocabulary[i] is the token of id i. model_max_length is only kept for save(): what other
+  // programs may cut texts to.
+  Tokenizer(std::vector<std::string> vocabulary, bool lower_case, int model_max_length = 512);
+  Tokenizer(Tokenizer&&) noexcept;
+  Tokenizer& operator=(Tokenizer&&) noexcept;
+  ~Tokenizer();
+
+  // At most max_length ids; longest_first truncation for pairs. Invalid UTF-8 is read as U+FFFD.
+  Encoding encode(std::string_view text, int max_length) const;
+  Encoding encode_pair(std::string_view first, std::string_view second, int max_length) const;
+
+  // All tokens of a text. A token that normalisation has changed keeps the place of the characters
+  // that it was made of.
+  TokenSpans spans(std::string_view text) const;
+  // As run_qa: white space before the question goes; a context that does not fit into max_length
+  // ids is cut into windows, of which each repeats the last `stride` context tokens of the one
+  // before (Hugging Face's doc_stride). Throws Error(kBadInput) when cutting is needed and the
+  // question leaves room for at most `stride` tokens.
+  std::vector<Window> encode_question(std::string_view question, std::string_view context,
+                                      int max_length, int stride) const;
+
+  int vocabulary_size() const;
+  int padding_id() const;
+  // vocab.txt, tokenizer.json, tokenizer_config.json, special_tokens_map.json, as from_pretrained
+  // reads them.
+  void save(const std::string& folder) const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace dtl::trainer

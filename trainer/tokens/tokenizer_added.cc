@@ -1,0 +1,81 @@
+#include "trainer/tokens/tokenizer_added.h"
+
+#include <utility>
+
+#include "trainer/tokens/unicode.h"
+
+namespace dtl::trainer {
+namespace {
+
+bool touches_word(std::string_view text, std::size_t start, std::size_t end) {
+  std::size_t before = start;
+  while (before > 0 && (static_cast<unsigned char>(text[--before]) & 0xC0) == 0x80) {
+  }
+  std::size_t after = end;
+  return (start > 0 && is_word_character(next_code_point(text, before))) ||
+         (end < text.size() && is_word_character(next_code_point(text, after)));
+}
+
+std::size_t skip_blanks(std::string_view text, std::size_t at) {
+  for (std::size_t next = at; at < text.size(); at = next) {
+    if (!is_white_space(next_code_point(text, next))) break;
+  }
+  return at;
+}
+
+std::size_t skip_blanks_backward(std::string_view text, std::size_t low, std::size_t at) {
+  std::size_t blanks = low;  // where the last run of blanks before `at` begins
+  for (std::size_t next = low; next < at;) {
+    if (!is_white_space(next_code_point(text, next))) blanks = next;
+  }
+  return blanks;
+}
+
+}  // namespace
+
+AddedTokens::AddedTokens(const std::vector<AddedToken>& tokens, bool normalized,
+                         const TextRules& rules) {
+  for (AddedToken token : tokens) {
+    if (token.normalized != normalized) continue;
+    if (normalized) {
+      std::string content;
+      for (const char32_t c : normalize(token.content, rules)) append_utf8(content, c);
+      token.content = content;
+    }
+    if (token.content.empty()) continue;
+    starts_[static_cast<unsigned char>(token.content[0])] = true;
+    tokens_.push_back(std::move(token));
+  }
+}
+
+void AddedTokens::split(std::string_view text, std::vector<Segment>& segments) const {
+  std::size_t done = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const AddedToken* token = match(text, at);
+    if (token == nullptr) {
+      ++at;
+      continue;
+    }
+    std::size_t start = at, end = at + token->content.size();
+    at = end;
+    if (token->single_word && touches_word(text, start, end)) continue;
+    if (token->lstrip) start = skip_blanks_backward(text, done, start);
+    if (token->rstrip) end = skip_blanks(text, end);
+    if (start > done) segments.push_back({text.substr(done, start - done)});
+    segments.push_back({text.substr(start, end - start), token->id});
+    done = at = end;
+  }
+  if (done < text.size()) segments.push_back({text.substr(done)});
+}
+
+const AddedToken* AddedTokens::match(std::string_view text, std::size_t at) const {
+  if (!starts_[static_cast<unsigned char>(text[at])]) return nullptr;
+  const AddedToken* longest = nullptr;
+  for (const AddedToken& token : tokens_) {
+    if (longest != nullptr && token.content.size() <= longest->content.size()) continue;
+    if (text.substr(at).starts_with(token.content)) longest = &token;
+  }
+  return longest;
+}
+
+}  // namespace dtl::trainer

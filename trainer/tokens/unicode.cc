@@ -1,0 +1,246 @@
+#include "trainer/tokens/unicode.h"
+
+#include <utf8proc.h>
+
+#include <algorithm>
+#include <array>
+
+namespace dtl::trainer {
+namespace {
+
+constexpr char32_t kReplacement = 0xFFFD;
+
+utf8proc_category_t category(char32_t c) {
+  return utf8proc_category(static_cast<utf8proc_int32_t>(c));
+}
+
+unsigned char byte_at(std::string_view text, std::size_t at) {
+  return static_cast<unsigned char>(text[at]);
+}
+
+// How a sequence goes on after its first byte: the number of further bytes, and the range of the
+// second one, which excludes overlong forms, surrogates and what lies beyond U+10FFFF.
+struct LeadByte {
+  int more = 0;
+  unsigned char low = 0x80, high = 0xBF;
+  char32_t bits = 0;
+};
+
+LeadByte lead_byte(unsigned char first) {
+  if (first >= 0xC2 && first <= 0xDF) return {1, 0x80, 0xBF, first & 0x1FU};
+  if (first == 0xE0) return {2, 0xA0, 0xBF, 0};
+  if (first == 0xED) return {2, 0x80, 0x9F, 0x0D};
+  if (first >= 0xE1 && first <= 0xEF) return {2, 0x80, 0xBF, first & 0x0FU};
+  if (first == 0xF0) return {3, 0x90, 0xBF, 0};
+  if (first == 0xF4) return {3, 0x80, 0x8F, 4};
+  if (first >= 0xF1 && first <= 0xF3) return {3, 0x80, 0xBF, first & 0x07U};
+  return {};
+}
+
+int combining_class(char32_t c) {
+  return utf8proc_get_property(static_cast<utf8proc_int32_t>(c))->combining_class;
+}
+
+// Sorts every run of combining marks by class; the sort is stable, as canonical order demands.
+void order_marks(std::vector<DecomposedCharacter>& text) {
+  const auto class_at = [&](std::size_t at) {
+    return text[at].character < 0x300 ? 0 : combining_class(text[at].character);
+  };
+  for (std::size_t start = 0; start < text.size();) {
+    if (class_at(start) == 0) {
+      ++start;
+      continue;
+    }
+    std::size_t end = start;
+    while (end < text.size() && class_at(end) != 0) ++end;
+    std::stable_sort(text.begin() + static_cast<std::ptrdiff_t>(start),
+                     text.begin() + static_cast<std::ptrdiff_t>(end),
+                     [](const DecomposedCharacter& a, const DecomposedCharacter& b) {
+                       return combining_class(a.character) < combining_class(b.character);
+                     });
+    start = end;
+  }
+}
+
+}  // namespace
+
+char32_t next_code_point(std::string_view text, std::size_t& at) {
+  const unsigned char first = byte_at(text, at++);
+  if (first < 0x80) return first;
+  LeadByte lead = lead_byte(first);
+  if (lead.more == 0) return kReplacement;
+  for (int i = 0; i < lead.more; ++i) {
+    if (at == text.size()) return kReplacement;
+    const unsigned char next = byte_at(text, at);
+    if (next < lead.low || next > lead.high) return kReplacement;
+    lead.bits = (lead.bits << 6) | (next & 0x3FU);
+    lead.low = 0x80;
+    lead.high = 0xBF;
+    ++at;
+  }
+  return lead.bits;
+}
+
+std::u32string code_points(std::string_view text) {
+  std::u32string characters;
+  for (std::size_t at = 0; at < text.size();) characters.push_back(next_code_point(text, at));
+  return characters;
+}
+
+void append_utf8(std::string& text, char32_t c) {
+  const auto put = [&text](char32_t byte) { text.push_back(static_cast<char>(byte)); };
+  if (c < 0x80) {
+    put(c);
+  } else if (c < 0x800) {
+    put(0xC0 | (c >> 6));
+    put(0x80 | (c & 0x3F));
+  } else if (c < 0x10000) {
+    put(0xE0 | (c >> 12));
+    put(0x80 | ((c >> 6) & 0x3F));
+    put(0x80 | (c & 0x3F));
+  } else {
+    put(0xF0 | (c >> 18));
+    put(0x80 | ((c >> 12) & 0x3F));
+    put(0x80 | ((c >> 6) & 0x3F));
+    put(0x80 | (c & 0x3F));
+  }
+}
+
+bool is_valid_utf8(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t start = at;
+    // The three bytes of a genuine U+FFFD are not an error.
+    if (next_code_point(text, at) == kReplacement && text.substr(start, at - start) != "\uFFFD") {
+      return false;
+    }
+  }
+  return true;
+}
+
+std::size_t count_code_points(std::string_view text) {
+  std::size_t count = 0;
+  for (std::size_t at = 0; at < text.size(); ++count) next_code_point(text, at);
+  return count;
+}
+
+bool is_control(char32_t c) {
+  if (c < 0x80) return (c < 0x20 && c != '\t' && c != '\n' && c != '\r') || c == 0x7F;
+  const utf8proc_category_t kind = category(c);
+  return kind == UTF8PROC_CATEGORY_CC || kind == UTF8PROC_CATEGORY_CF ||
+         kind == UTF8PROC_CATEGORY_CO;
+}
+
+bool is_white_space(char32_t c) {
+  if (c < 0x80) return c == ' ' || (c >= 9 && c <= 13);
+  return c == 0x85 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x2028 ||
+         c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
+}
+
+bool is_punctuation(char32_t c) {
+  if (c < 0x80) {
+    return (c >= 33 && c <= 47) || (c >= 58 && c <= 64) || (c >= 91 && c <= 96) ||
+           (c >= 123 && c <= 126);
+  }
+  const utf8proc_category_t kind = category(c);
+  return kind >= UTF8PROC_CATEGORY_PC && kind <= UTF8PROC_CATEGORY_PO;
+}
+
+bool is_nonspacing_mark(char32_t c) {
+  return c >= 0x300 && category(c) == UTF8PROC_CATEGORY_MN;
+}
+
+bool is_chinese(char32_t c) {
+  return (c >= 0x4E00 && c <= 0x9FFF) || (c >= 0x3400 && c <= 0x4DBF) ||
+         (c >= 0x20000 && c <= 0x2A6DF) || (c >= 0x2A700 && c <= 0x2B73F) ||
+         (c >= 0x2B740 && c <= 0x2B81F) || (c >= 0x2B920 && c <= 0x2CEAF) ||
+         (c >= 0xF900 && c <= 0xFAFF) || (c >= 0x2F800 && c <= 0x2FA1F);
+}
+
+bool is_word_character(char32_t c) {
+  const utf8proc_category_t kind = category(c);
+  return (kind >= UTF8PROC_CATEGORY_LU && kind <= UTF8PROC_CATEGORY_ND) ||
+         kind == UTF8PROC_CATEGORY_PC || c == 0x200C || c == 0x200D;
+}
+
+bool is_alphanumeric(char32_t c) {
+  const utf8proc_category_t kind = category(c);
+  return (kind >= UTF8PROC_CATEGORY_LU && kind <= UTF8PROC_CATEGORY_LO) ||
+         (kind >= UTF8PROC_CATEGORY_ND && kind <= UTF8PROC_CATEGORY_NO);
+}
+
+bool is_cased(char32_t c) {
+  const utf8proc_category_t kind = category(c);
+  return (kind >= UTF8PROC_CATEGORY_LU && kind <= UTF8PROC_CATEGORY_LT) || c == 0xAA || c == 0xBA ||
+         (c >= 0x2160 && c <= 0x217F) || (c >= 0x24B6 && c <= 0x24E9);
+}
+
+bool is_case_ignorable(char32_t c) {
+  constexpr std::u32string_view kInsideWords =
+      U"'.:\u00B7\u0387\u055F\u05F4\u2018\u2019\u2024\u2027\uFE13\uFE52\uFE55"
+      U"\uFF07\uFF0E\uFF1A";
+  const utf8proc_category_t kind = category(c);
+  return kind == UTF8PROC_CATEGORY_MN || kind == UTF8PROC_CATEGORY_ME ||
+         kind == UTF8PROC_CATEGORY_CF || kind == UTF8PROC_CATEGORY_LM ||
+         kind == UTF8PROC_CATEGORY_SK || kInsideWords.find(c) != std::u32string_view::npos;
+}
+
+bool is_python_space(char32_t c) {
+  return is_white_space(c) || (c >= 0x1C && c <= 0x1F);
+}
+
+std::size_t leading_blanks(std::string_view text) {
+  std::size_t blanks = 0;
+  for (std::size_t next = 0; next < text.size() && is_python_space(next_code_point(text, next));) {
+    blanks = next;
+  }
+  return blanks;
+}
+
+std::vector<DecomposedCharacter> decompose_parts(std::u32string_view text) {
+  std::vector<DecomposedCharacter> result;
+  result.reserve(text.size());
+  bool marks = false;
+  for (const char32_t c : text) {
+    if (c < 0xC0) {  // nothing below decomposes
+      result.push_back({c});
+      continue;
+    }
+    std::array<utf8proc_int32_t, 32> parts;  // the longest canonical decomposition has four
+    int boundary = 0;
+    const utf8proc_ssize_t count = utf8proc_decompose_char(
+        static_cast<utf8proc_int32_t>(c), parts.data(), static_cast<utf8proc_ssize_t>(parts.size()),
+        static_cast<utf8proc_option_t>(UTF8PROC_DECOMPOSE), &boundary);
+    if (count < 0) {
+      result.push_back({c});
+      continue;
+    }
+    for (utf8proc_ssize_t i = 0; i < count; ++i) {
+      result.push_back({static_cast<char32_t>(parts[static_cast<std::size_t>(i)]), i > 0});
+    }
+    marks = marks || count > 1 || c >= 0x300;
+  }
+  if (marks) order_marks(result);
+  return result;
+}
+
+std::u32string decompose(std::u32string_view text) {
+  std::u32string result;
+  for (const DecomposedCharacter& part : decompose_parts(text)) result.push_back(part.character);
+  return result;
+}
+
+void append_lower(std::u32string& text, char32_t c) {
+  if (c < 0x80) {
+    text.push_back(c >= 'A' && c <= 'Z' ? c + 32 : c);
+  } else if (c == 0x130) {  // the only character whose lower case is two in every language
+    text += U"i\u0307";
+  } else {
+    text.push_back(static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(c))));
+  }
+}
+
+Library utf8proc_library() {
+  return {"utf8proc", ::utf8proc_version(), address_of(&::utf8proc_version)};
+}
+
+}  // namespace dtl::trainer

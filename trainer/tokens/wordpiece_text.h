@@ -1,0 +1,77 @@
+#pragma once
+// From raw text to words, as the fast BertTokenizer does it: the normaliser (control characters
+// out, ideographs apart, accents off, lower case) and the splitter (at white space and around
+// punctuation). Pure functions; the vocabulary trainer and the tokenizer share them.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "trainer/tokens/unicode.h"
+
+namespace dtl::trainer {
+
+// Where a token stands in the text that it comes from: Unicode code points [begin, end) of the text
+// as given, not as normalised. -1, -1: it is not of that text.
+struct Offset {
+  std::int32_t begin = -1, end = -1;
+
+  bool operator==(const Offset&) const = default;
+};
+
+struct TextRules {
+  bool clean_text = true;
+  bool chinese_apart = true;
+  bool strip_accents = true;
+  bool lower_case = true;
+};
+
+// Normalised code points of UTF-8 text.
+std::u32string normalize(std::string_view text, const TextRules& rules);
+
+// The same, with the place that each code point has in the text as given (counted in code points
+// from `first`); a negative `first` leaves the places out. What normalisation inserts has the place
+// of the character that it was made from. Overwrites `result`, whose memory is used again.
+struct NormalizedText {
+  std::u32string characters;
+  std::vector<std::int32_t> places;
+
+  // Where characters[begin, end), at least one of them, come from.
+  Offset place(std::size_t begin, std::size_t end) const {
+    return {places[begin], places[end - 1] + 1};
+  }
+};
+void normalize(std::string_view text, const TextRules& rules, NormalizedText& result,
+               std::int32_t first);
+
+// Calls take(word, begin) for each word of text[begin, end): the word in UTF-8, and the index of
+// its first code point in `text`.
+template <typename Take>
+void for_each_word(std::u32string_view text, std::size_t begin, std::size_t end, const Take& take) {
+  std::string word;
+  std::size_t start = begin;
+  const auto finish = [&](std::size_t next) {
+    if (!word.empty()) take(std::string_view(word), start);
+    word.clear();
+    start = next;
+  };
+  for (std::size_t i = begin; i < end; ++i) {
+    const char32_t c = text[i];
+    if (is_white_space(c)) {
+      finish(i + 1);
+    } else if (is_punctuation(c)) {
+      finish(i);
+      append_utf8(word, c);
+      finish(i + 1);
+    } else {
+      append_utf8(word, c);
+    }
+  }
+  finish(end);
+}
+
+// Appends the words of normalised text, in UTF-8, in order.
+void split_words(std::u32string_view text, std::vector<std::string>& words);
+
+}  // namespace dtl::trainer
