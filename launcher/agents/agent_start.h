@@ -10,21 +10,11 @@
 
 #include "base/limits.h"
 #include "launcher/agents/bundle.h"
+#include "launcher/streams/agent_stream.h"
 #include "plan/host.h"
 #include "wire/asio.h"
-#include "wire/byte_stream.h"
 
 namespace dtl {
-
-// A ByteStream that also knows how its far end failed.
-class AgentStream : public ByteStream {
- public:
-  // What the far side wrote on standard error so far, at most the last 16 KiB.
-  virtual std::string standard_error() const = 0;
-  // After the end of the stream: "exit status 127", "killed by SIGKILL", "connection lost"; empty
-  // when unknown or not ended.
-  virtual std::string ending() const = 0;
-};
 
 struct StartOptions {
   std::string agent_path;  // absolute path of dtagent beside dtlaunch

@@ -4,8 +4,8 @@
 #include <memory>
 #include <string>
 
-#include "launcher/agents/agent_start.h"
 #include "launcher/ssh/session.h"
+#include "launcher/streams/agent_stream.h"
 
 namespace dtl {
 

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "launcher/agents/agent_start.h"
+#include "launcher/streams/agent_stream.h"
 #include "launcher/streams/child.h"
 
 namespace dtl {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/fd.h"
-#include "launcher/agents/agent_start.h"
+#include "launcher/streams/agent_stream.h"
 
 namespace dtl {
 
