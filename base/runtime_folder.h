@@ -23,6 +23,7 @@ std::string state_folder();
 // a login without PAM does not name), and runtime_folder(). Only the folders that exist and are
 // this user's alone.
 std::vector<std::string> service_folders();
+constexpr const char* kServiceSocket = "agent.socket";  // in one of these
 
 // Makes a folder with mode 0700, and its parents; checks that it is this user's alone.
 void make_private_folder(const std::string& path);

@@ -9,8 +9,6 @@
 
 namespace dtl {
 
-constexpr const char* kServiceSocket = "agent.socket";  // in a folder of service_folders()
-
 // Until SIGTERM or SIGINT; the jobs' agents are told to end then, and waited for. Call it before
 // anything closes inherited descriptors. Throws Error: root without allow_root, no place to listen.
 Exit run_service(const std::string& own_folder, bool allow_root);

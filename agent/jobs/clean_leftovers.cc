@@ -14,7 +14,6 @@
 #include <string>
 #include <vector>
 
-#include "agent/entrance/service.h"
 #include "agent/guard/kill_tree.h"
 #include "agent/guard/process_table.h"
 #include "agent/jobs/jobs_here.h"

@@ -15,8 +15,7 @@
 namespace dtl {
 namespace {
 
-constexpr const char* kServiceSocket = "agent.socket";  // dtagent(8)
-constexpr auto kServicePatience = 2s;                   // a healthy service greets within 20 ms
+constexpr auto kServicePatience = 2s;  // a healthy service greets within 20 ms
 
 // Under taskset, numactl or a batch system's step dtlaunch has fewer CPUs than the service, and the
 // ranks are to live on those.
