@@ -17,8 +17,6 @@ namespace {
 
 constexpr int kTrainExamples = 6000;
 constexpr int kEvaluationExamples = 1000;
-constexpr int kDemoLength = 32;  // the longest report is shorter
-
 ModelConfig demo_model() {
   ModelConfig config;
   config.vocab_size = 300;
@@ -33,30 +31,6 @@ ModelConfig demo_model() {
 }
 
 }  // namespace
-
-Settings demo_settings(const Settings& given) {
-  Settings s;
-  s.demo = true;
-  s.output_dir = given.output_dir;
-  s.overwrite_output_dir = given.overwrite_output_dir;
-  s.seed = given.seed;
-  s.logging_steps = given.logging_steps;
-  s.report_to = given.report_to;
-  s.logging_dir = given.logging_dir;
-  s.disable_tqdm = given.disable_tqdm;
-  s.notices = given.notices;
-  s.task = "classification";
-  s.save_strategy = "no";
-  s.do_train = s.do_eval = true;
-  s.global_batch = 32;
-  s.eval_batch = 64;
-  s.epochs = 6;
-  s.learning_rate = 2e-3;
-  s.warmup_ratio = 0.1;
-  s.weight_decay = 0.01;
-  s.max_seq_length = kDemoLength;
-  return s;
-}
 
 // log P(label) + sum of log P(word | label), add-one smoothed.
 double bag_of_words_accuracy(const TextDataset& train, const TextDataset& evaluation) {

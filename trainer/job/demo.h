@@ -8,9 +8,6 @@
 
 namespace dtl::trainer {
 
-// What --demo stands for; the output folder, the seed and the logging are the user's.
-Settings demo_settings(const Settings& given);
-
 // Rank 0 only. The notices say what words alone achieve.
 Prepared prepare_demo(const Settings& settings);
 

@@ -12,7 +12,6 @@
 #include "base/completion.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "trainer/job/demo.h"
 #include "trainer/settings/argument_file.h"
 #include "trainer/settings/option_table.h"
 #include "trainer/settings/settings_check.h"
@@ -217,6 +216,30 @@ nlohmann::ordered_json written_options(const Settings& settings) {
 }
 
 }  // namespace
+
+Settings demo_settings(const Settings& given) {
+  Settings s;
+  s.demo = true;
+  s.output_dir = given.output_dir;
+  s.overwrite_output_dir = given.overwrite_output_dir;
+  s.seed = given.seed;
+  s.logging_steps = given.logging_steps;
+  s.report_to = given.report_to;
+  s.logging_dir = given.logging_dir;
+  s.disable_tqdm = given.disable_tqdm;
+  s.notices = given.notices;
+  s.task = "classification";
+  s.save_strategy = "no";
+  s.do_train = s.do_eval = true;
+  s.global_batch = 32;
+  s.eval_batch = 64;
+  s.epochs = 6;
+  s.learning_rate = 2e-3;
+  s.warmup_ratio = 0.1;
+  s.weight_decay = 0.01;
+  s.max_seq_length = kDemoLength;
+  return s;
+}
 
 Settings parse_settings(const std::vector<std::string>& arguments) {
   Settings settings;

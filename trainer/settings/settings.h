@@ -87,6 +87,10 @@ struct Settings {
 // Error(kUsage), for an unknown option with the nearest, for one in a file with file and key.
 Settings parse_settings(const std::vector<std::string>& arguments);
 
+// What --demo stands for; the output folder, the seed and the logging are the user's.
+Settings demo_settings(const Settings& given);
+constexpr int kDemoLength = 32;  // tokens; the demonstration's longest report is shorter
+
 // Looks into the first data file: "qa" where it is SQuAD's JSON, else "classification". Only where
 // `task` is auto; rank 0 only. Throws Error(kBadInput) for a file that cannot be read.
 std::string data_task(const Settings& settings);
