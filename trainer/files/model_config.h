@@ -5,10 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "trainer/maths/activation.h"
+
 namespace dtl::trainer {
 
 enum class ModelType { kBert, kDistilBert };
-enum class Activation { kGelu, kGeluTanh, kRelu };
+
 enum class Task { kClassification, kQuestionAnswering };
 // Of a classifier: one of several labels, any of them, or a number.
 enum class Problem { kSingleLabel, kMultiLabel, kRegression };

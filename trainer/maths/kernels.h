@@ -9,7 +9,7 @@
 
 #include <cstdint>
 
-#include "trainer/files/model_config.h"
+#include "trainer/maths/activation.h"
 
 namespace dtl::trainer {
 
