@@ -13,6 +13,8 @@ namespace dtl {
 std::vector<std::string> split(std::string_view text, char separator);  // keeps empty pieces
 std::string_view trim(std::string_view text);                           // blanks, tabs, CR, LF
 std::string to_lower(std::string_view text);
+// "0-3,7" of ascending numbers.
+std::string fold_ranks(const std::vector<int>& ranks);
 std::string plural(std::size_t count, std::string_view noun);  // "1 rank", "2 ranks"
 std::string join(std::span<const std::string> pieces, std::string_view separator);
 

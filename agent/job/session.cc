@@ -30,7 +30,7 @@ namespace {
 // limit per user.
 constexpr int kPipeBytes = 256 << 10;
 
-Time now() {
+BootTime now() {
   return Time(boot_time_ms());
 }
 
@@ -152,7 +152,7 @@ void Session::look_for_stopped_ranks() {
 
 awaitable<void> Session::watch_clock() {
   for (;;) {
-    const Time at = now();
+    const BootTime at = now();
     if (at >= next_heartbeat_) {
       next_heartbeat_ = at + kHeartbeat;
       if (guard_.is_open()) guard_.tick();
@@ -160,7 +160,7 @@ awaitable<void> Session::watch_clock() {
       if (listener_) connection_.send(Heartbeat{static_cast<std::uint64_t>(at.count())});
     }
     if (at >= due(supervisor_)) feed(TimePassed{});
-    const Time wake = std::min(next_heartbeat_, due(supervisor_));
+    const BootTime wake = std::min(next_heartbeat_, due(supervisor_));
     clock_.expires_after(std::max(wake - now(), Time(1)));
     boost::system::error_code woken;
     co_await clock_.async_wait(asio::redirect_error(asio::use_awaitable, woken));

@@ -85,7 +85,7 @@ class Session {
   OutputRules rules_;
   std::string kept_in_;  // the job's folder of kept output; empty: none, or it cannot be made
   std::optional<Witness> witness_;
-  Time next_heartbeat_{};
+  BootTime next_heartbeat_{};
   std::optional<Exit> exit_;
   std::jthread examiner_;  // last: joined while all that it uses is there
 };

@@ -34,14 +34,14 @@ AgentState next_state(AgentState state, Cue cue) {
   return kTable[static_cast<int>(state)][static_cast<int>(cue)];
 }
 
-Time lease(const Supervisor& supervisor) {
+BootTime lease(const Supervisor& supervisor) {
   return supervisor.paused ? Time(kPauseLease) : Time(kLease);
 }
 
 // One step: collects the effects of one event.
 class Step {
  public:
-  Step(Supervisor& supervisor, Time now) : s_(supervisor), now_(now) {}
+  Step(Supervisor& supervisor, BootTime now) : s_(supervisor), now_(now) {}
 
   std::vector<Effect> take(const Event& event) {
     std::visit([this](const auto& e) { on(e); }, event);
@@ -66,14 +66,14 @@ class Step {
   void on(const TimePassed&);
 
   void cue(Cue cue);
-  void stop_ranks(int signal, Time grace);
+  void stop_ranks(int signal, BootTime grace);
   void leave(Exit status);
   void tell_exits();
   void settle();
   void send(const Message& message) { effects_.push_back(SendMessage{message}); }
 
   Supervisor& s_;
-  Time now_;
+  BootTime now_;
   std::vector<Effect> effects_;
 };
 
@@ -95,7 +95,7 @@ void Step::on(const Start& start) {
                        static_cast<std::uint32_t>(s_.stopped ? ECANCELED : EEXIST)});
       continue;
     }
-    s_.ranks[spec.rank] = RankState{};
+    s_.ranks[spec.rank] = WatchedRank{};
     effects_.push_back(SpawnRank{start.secret, spec});
   }
 }
@@ -122,12 +122,12 @@ void Step::leave(Exit status) {
   stop_ranks(SIGTERM, kKillGrace);
 }
 
-void Step::stop_ranks(int signal, Time grace) {
+void Step::stop_ranks(int signal, BootTime grace) {
   const bool again = s_.state == AgentState::kStopping;
   cue(Cue::kStop);
   if (s_.state != AgentState::kStopping) return;
   effects_.push_back(SignalRanks{signal});
-  const Time ends = now_ + grace;
+  const BootTime ends = now_ + grace;
   s_.grace_ends = again ? std::min(s_.grace_ends, ends) : ends;
 }
 
@@ -178,7 +178,7 @@ void Step::on(const TimePassed&) {
 
 void Step::tell_exits() {
   for (auto at = s_.ranks.begin(); at != s_.ranks.end();) {
-    const RankState& rank = at->second;
+    const WatchedRank& rank = at->second;
     if (rank.exited && (rank.output_ended || now_ >= rank.tell_by)) {
       send(*rank.exited);
       at = s_.ranks.erase(at);
@@ -209,13 +209,13 @@ void Step::settle() {
 
 }  // namespace
 
-std::vector<Effect> step(Supervisor& supervisor, const Event& event, Time now) {
+std::vector<Effect> step(Supervisor& supervisor, const Event& event, BootTime now) {
   if (supervisor.state == AgentState::kGone) return {};
   return Step(supervisor, now).take(event);
 }
 
-Time due(const Supervisor& supervisor) {
-  Time due = supervisor.leave ? Time::max() : supervisor.heard + lease(supervisor);
+BootTime due(const Supervisor& supervisor) {
+  BootTime due = supervisor.leave ? BootTime::max() : supervisor.heard + lease(supervisor);
   if (supervisor.state == AgentState::kStopping) due = std::min(due, supervisor.grace_ends);
   if (supervisor.state == AgentState::kClean && supervisor.finish_wanted) {
     due = std::min(due, supervisor.finish_by);

@@ -17,7 +17,7 @@
 
 namespace dtl {
 
-using Time = std::chrono::milliseconds;  // of CLOCK_BOOTTIME
+using BootTime = std::chrono::milliseconds;  // of CLOCK_BOOTTIME
 
 enum class AgentState {
   kServing,   // starts ranks when told to
@@ -63,29 +63,29 @@ struct ExitAgent {
 using Effect = std::variant<SpawnRank, SignalRanks, PassSignal, KillByGuard, KillByOwnHand,
                             SendMessage, ExitAgent>;
 
-struct RankState {
+struct WatchedRank {
   bool started = false;  // by the guard
   bool output_ended = false;
   std::optional<Exited> exited;  // known, but not told before its output
-  Time tell_by{};                // tell it then all the same
+  BootTime tell_by{};            // tell it then all the same
 };
 
 struct Supervisor {
   AgentState state = AgentState::kServing;
-  Time heard{};                              // the launcher's last frame
-  bool paused = false;                       // the launcher is stopped, and so are the ranks
-  std::map<std::uint32_t, RankState> ranks;  // that have not been told as ended
-  bool stopped = false;                      // a Stop, Kill or the like has come: no more ranks
-  Time grace_ends{};                         // in kStopping
-  bool finish_wanted = false;                // answer Finished
-  std::optional<Exit> leave;                 // exit with this once clean
+  BootTime heard{};                            // the launcher's last frame
+  bool paused = false;                         // the launcher is stopped, and so are the ranks
+  std::map<std::uint32_t, WatchedRank> ranks;  // that have not been told as ended
+  bool stopped = false;                        // a Stop, Kill or the like has come: no more ranks
+  BootTime grace_ends{};                       // in kStopping
+  bool finish_wanted = false;                  // answer Finished
+  std::optional<Exit> leave;                   // exit with this once clean
   Finished finished;
-  Time finish_by{};  // in kClean: answer Finished then even when a pipe stays open
+  BootTime finish_by{};  // in kClean: answer Finished then even when a pipe stays open
 };
 
-std::vector<Effect> step(Supervisor& supervisor, const Event& event, Time now);
+std::vector<Effect> step(Supervisor& supervisor, const Event& event, BootTime now);
 
 // When TimePassed is due at the latest.
-Time due(const Supervisor& supervisor);
+BootTime due(const Supervisor& supervisor);
 
 }  // namespace dtl

@@ -73,7 +73,7 @@ void Stepper::enter(JobState state) {
   }
 }
 
-Time Stepper::stop_grace() const {
+JobTime Stepper::stop_grace() const {
   const bool by_user = job_.outcome && job_.outcome->cause == Cause::kInterrupted;
   return job_.options.grace.value_or(by_user ? kInterruptGrace : kKillGrace);
 }
@@ -180,7 +180,7 @@ void Stepper::operator()(const Signalled& event) {
   } else if (!job_.kill_sent) {
     job_.kill_sent = true;
     send_to_all(Kill{});
-    const Time latest = now_ + kReapDeadline + kAnswerMargin;
+    const JobTime latest = now_ + kReapDeadline + kAnswerMargin;
     if (job_.deadline) job_.deadline = std::min(*job_.deadline, latest);
   } else {
     deadline_passed();  // a third time: the user does not want to wait
@@ -253,7 +253,7 @@ Job make_job(std::size_t nodes, JobOptions options) {
   return job;
 }
 
-std::vector<job::Effect> step(Job& job, const job::Event& event, Time now) {
+std::vector<job::Effect> step(Job& job, const job::Event& event, JobTime now) {
   if (job.state == JobState::kDone) return {};
   job::Stepper stepper(job, now);
   std::visit(stepper, event);
@@ -261,8 +261,8 @@ std::vector<job::Effect> step(Job& job, const job::Event& event, Time now) {
   return std::move(stepper.effects);
 }
 
-Time next_wakeup(const Job& job) {
-  Time next = std::min(job.next_heartbeat, job.next_silence);
+JobTime next_wakeup(const Job& job) {
+  JobTime next = std::min(job.next_heartbeat, job.next_silence);
   if (job.early_end) next = std::min(next, *job.early_end);
   if (job.deadline) next = std::min(next, *job.deadline);
   if (job.options.timeout && job.state < JobState::kStopping) {

@@ -12,14 +12,13 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/job_time.h"
 #include "base/limits.h"
 #include "launcher/job/job_outcome.h"
 #include "plan/request.h"
 #include "wire/messages.h"
 
 namespace dtl {
-
-using Time = std::chrono::milliseconds;  // since the job began, monotonic
 
 enum class JobState {
   kStarting,   // agents are coming up
@@ -114,10 +113,10 @@ enum class NodePhase {
 
 struct NodeState {
   NodePhase phase = NodePhase::kStarting;
-  Time last_heard{0};
-  std::optional<Time> up, finished;   // its Hello came; it said that nothing is left
-  bool suspected = false;             // the "slow" notice was given
-  std::optional<Exit> start_failure;  // why it is not there
+  JobTime last_heard{0};
+  std::optional<JobTime> up, finished;  // its Hello came; it said that nothing is left
+  bool suspected = false;               // the "slow" notice was given
+  std::optional<Exit> start_failure;    // why it is not there
   std::optional<Listening> listening;
   std::optional<Reached> reached;
   std::optional<Examined> examined;
@@ -132,17 +131,17 @@ struct RankState {
   int code = 0;
   int signal = 0;
   std::uint64_t max_rss_kib = 0;
-  Time started{0}, ended{0};
+  JobTime started{0}, ended{0};
   bool after_stop = false;   // it ended after the job had been told to stop
   bool consequence = false;  // it failed because another rank had
   Evidence evidence;
 };
 
 struct JobOptions {
-  std::optional<Time> grace;  // --grace; absent: kKillGrace, or kInterruptGrace after a signal
-  std::optional<Time> timeout;
+  std::optional<JobTime> grace;  // --grace; absent: kKillGrace, or kInterruptGrace after a signal
+  std::optional<JobTime> timeout;
   PortRange ports = {};  // to listen on; any
-  Time start_deadline =
+  JobTime start_deadline =
       kSshDeadline + kHelloDeadline + kAnswerMargin;  // all agents are up, or fail
 };
 
@@ -155,21 +154,21 @@ struct Job {
   int probe_round = 0;
   std::vector<RankState> ranks;
   std::optional<Outcome> outcome;
-  std::optional<Time> deadline;  // of the current state
-  Time next_heartbeat{0};
-  Time next_silence{0};  // no node can have been silent for too long before this
-  Time last_step{0};
-  Time stop_began{0};
-  std::optional<Time> early_end;  // when to say who has ended while others still run
-  std::optional<Time> patience;   // when to say whom a stop is waiting for
+  std::optional<JobTime> deadline;  // of the current state
+  JobTime next_heartbeat{0};
+  JobTime next_silence{0};  // no node can have been silent for too long before this
+  JobTime last_step{0};
+  JobTime stop_began{0};
+  std::optional<JobTime> early_end;  // when to say who has ended while others still run
+  std::optional<JobTime> patience;   // when to say whom a stop is waiting for
   bool kill_sent = false;
 };
 
 Job make_job(std::size_t nodes, JobOptions options);
 
-std::vector<job::Effect> step(Job& job, const job::Event& event, Time now);
+std::vector<job::Effect> step(Job& job, const job::Event& event, JobTime now);
 
 // When step must be called with Tick at the latest.
-Time next_wakeup(const Job& job);
+JobTime next_wakeup(const Job& job);
 
 }  // namespace dtl

@@ -14,7 +14,7 @@ bool reachable(const NodeState& node) {
   return node.phase == NodePhase::kReady || node.phase == NodePhase::kEnding;
 }
 
-std::string seconds_text(Time time) {
+std::string seconds_text(JobTime time) {
   return fmt::format("{} s", (time + 500ms) / 1s);
 }
 
@@ -103,7 +103,7 @@ void Stepper::send_to_all(const Message& message) {
 // A launcher that was itself stopped (^Z, a suspended laptop) has heard nobody, and that is not
 // the nodes' fault.
 void Stepper::excuse_own_absence() {
-  const Time absent = now_ - job_.last_step;
+  const JobTime absent = now_ - job_.last_step;
   if (absent <= kSuspect) return;
   notice(-1, fmt::format("was stopped for {}", seconds_text(absent)));
   for (NodeState& node : job_.nodes) node.last_heard = now_;
@@ -119,11 +119,11 @@ void Stepper::send_heartbeats() {
 
 void Stepper::watch_silence() {
   if (now_ < job_.next_silence) return;
-  Time next = now_ + kSuspect;
+  JobTime next = now_ + kSuspect;
   for (int node = 0; node < node_count(); ++node) {
     NodeState& state = node_state(node);
     if (state.phase != NodePhase::kReady) continue;
-    const Time silent = now_ - state.last_heard;
+    const JobTime silent = now_ - state.last_heard;
     if (silent >= kDead) {
       lose(node, Cause::kNodeLost, static_cast<int>(Exit::kUnreachable),
            fmt::format("no sign of life for {}", seconds_text(silent)));

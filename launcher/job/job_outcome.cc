@@ -222,19 +222,6 @@ int spawn_status(const std::string& stage, int error_number) {
   return static_cast<int>(error_number == ENOENT ? Exit::kNotFound : Exit::kNotExecutable);
 }
 
-std::string fold_ranks(const std::vector<int>& ranks) {
-  std::string text;
-  for (std::size_t i = 0; i < ranks.size();) {
-    std::size_t last = i;
-    while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
-    if (!text.empty()) text += ',';
-    text += std::to_string(ranks[i]);
-    if (last > i) text += '-' + std::to_string(ranks[last]);
-    i = last + 1;
-  }
-  return text;
-}
-
 std::string failure_card(const Outcome& outcome, const CardFacts& facts, int columns) {
   const std::string first = headline(outcome, facts);
   if (first.empty()) return {};

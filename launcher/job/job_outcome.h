@@ -67,7 +67,4 @@ bool looks_like_consequence(const std::vector<std::string>& last_lines);
 // `columns` (40 and up).
 std::string failure_card(const Outcome& outcome, const CardFacts& facts, int columns);
 
-// "0-3,7" of ascending numbers.
-std::string fold_ranks(const std::vector<int>& ranks);
-
 }  // namespace dtl

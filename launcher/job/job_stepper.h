@@ -14,7 +14,7 @@ enum class Move { kAllUp, kAbandon, kProbed, kPlanned, kRanksGone, kAgentsGone, 
 
 class Stepper {
  public:
-  Stepper(Job& job, Time now) : job_(job), now_(now) {}
+  Stepper(Job& job, JobTime now) : job_(job), now_(now) {}
 
   void operator()(const AgentReady& event);
   void operator()(const AgentFailed& event);
@@ -37,7 +37,7 @@ class Stepper {
   void enter(JobState state);
   void enter_stopping();
   void enter_finishing();
-  Time stop_grace() const;
+  JobTime stop_grace() const;
   void abandon(Outcome outcome);
   bool ending() const { return job_.state >= JobState::kStopping; }
 
@@ -82,11 +82,11 @@ class Stepper {
   int node_count() const { return static_cast<int>(job_.nodes.size()); }
 
   Job& job_;
-  Time now_;
+  JobTime now_;
 };
 
 bool gone(const RankState& rank);       // it will not run any more
 bool reachable(const NodeState& node);  // it can be sent messages
-std::string seconds_text(Time time);
+std::string seconds_text(JobTime time);
 
 }  // namespace dtl::job

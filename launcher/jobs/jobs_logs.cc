@@ -66,7 +66,7 @@ class LogPrinter {
     }
   }
 
-  Time now() const { return std::chrono::duration_cast<Time>(Clock::now() - began_); }
+  JobTime now() const { return std::chrono::duration_cast<JobTime>(Clock::now() - began_); }
 
   std::optional<int> rank_, status_;
   Clock::time_point began_;

@@ -92,7 +92,7 @@ bool Console::on_screen(int rank) const {
   return !options_.hide_all && (options_.only.empty() || options_.only.contains(rank));
 }
 
-void Console::rank_output(const Output& message, Time now) {
+void Console::rank_output(const Output& message, JobTime now) {
   if (message.rank >= tails_.size()) return;
   const auto rank = static_cast<int>(message.rank);
   const bool error = message.stream == Stream::kStderr;
@@ -110,7 +110,7 @@ void Console::rank_output(const Output& message, Time now) {
   writer_.write(std::move(chunks));
 }
 
-void Console::rank_skipped(const Skipped& message, const std::string& host, Time now) {
+void Console::rank_skipped(const Skipped& message, const std::string& host, JobTime now) {
   if (message.rank >= tails_.size()) return;
   skipped_bytes_ += message.bytes;
   const auto rank = static_cast<int>(message.rank);
@@ -145,7 +145,7 @@ void Console::print(std::string_view text) {
   writer_.write_always({{Stream::kStdout, std::string(text), {}}});
 }
 
-void Console::show_partial_lines(Time now) {
+void Console::show_partial_lines(JobTime now) {
   const auto due = mixer_.next_partial_line();
   if (!due || *due > now) return;
   if (screen_ >= 0) mixer_.set_size(true_columns(screen_), terminal_rows(screen_));
@@ -157,7 +157,7 @@ OutputRules Console::rules(std::size_t ranks) const {
   OutputRules rules;
   rules.window = static_cast<std::uint32_t>(std::clamp(
       kOutputWindows / std::max<std::size_t>(ranks, 1), kLeastOutputWindow, kOutputWindow));
-  const Time patience = terminal_ ? Time(kScreenPatience) : Time(kPipePatience);
+  const JobTime patience = terminal_ ? Time(kScreenPatience) : Time(kPipePatience);
   rules.hold_ms = static_cast<std::uint32_t>(patience.count());
   if (options_.mode == OutputMode::kSkip) rules.hold_ms = 0;
   if (options_.mode == OutputMode::kBlock) rules.hold_ms = kHoldForever;

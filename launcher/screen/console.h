@@ -24,16 +24,16 @@ class Console {
 
   void set_ranks(std::size_t ranks);
   void set_rank(int rank, LabelFacts facts);
-  void rank_output(const Output& message, Time now);
-  void rank_skipped(const Skipped& message, const std::string& host, Time now);
+  void rank_output(const Output& message, JobTime now);
+  void rank_skipped(const Skipped& message, const std::string& host, JobTime now);
   void rank_ended(int rank);
   // One line, or a card of several, from dtlaunch: "dtlaunch: ..." on standard error.
   void say(std::string_view text);
   void on_say(std::function<void(std::string_view)> listener) { said_ = std::move(listener); }
   void print(std::string_view text);  // as it is, on standard output
 
-  void show_partial_lines(Time now);
-  std::optional<Time> next_partial_line() const { return mixer_.next_partial_line(); }
+  void show_partial_lines(JobTime now);
+  std::optional<JobTime> next_partial_line() const { return mixer_.next_partial_line(); }
   void finish();  // the job is over: whatever is unfinished is shown as it is
 
   // What the agents are to keep to; the windows of all ranks together are bounded.

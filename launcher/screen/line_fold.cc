@@ -9,7 +9,8 @@ constexpr std::size_t kMostGroups = 64;  // more distinct lines than that at onc
 
 }  // namespace
 
-void LineFold::add(int rank, const std::string& kind, Stream stream, std::string text, Time now) {
+void LineFold::add(int rank, const std::string& kind, Stream stream, std::string text,
+                   JobTime now) {
   const auto index = static_cast<std::size_t>(rank);
   Group* found = nullptr;
   // From the last group back to the last one that has a line of this rank: joining an earlier one
@@ -32,7 +33,7 @@ void LineFold::add(int rank, const std::string& kind, Stream stream, std::string
   found->line.ranks.push_back(rank);
 }
 
-std::vector<FoldedLine> LineFold::take_due(Time now) {
+std::vector<FoldedLine> LineFold::take_due(JobTime now) {
   std::vector<FoldedLine> due;
   while (!groups_.empty()) {
     const Group& first = groups_.front();
@@ -55,7 +56,7 @@ FoldedLine LineFold::take_first() {
   return line;
 }
 
-std::optional<Time> LineFold::next_due() const {
+std::optional<JobTime> LineFold::next_due() const {
   if (groups_.empty()) return std::nullopt;
   return groups_.front().since + kFoldDelay;
 }

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "launcher/job/job.h"
+#include "base/job_time.h"
 
 namespace dtl {
 
@@ -23,17 +23,17 @@ class LineFold {
   void set_ranks(std::size_t ranks) { ranks_ = ranks; }
 
   // kind: lines fold only with lines of the same kind (host, program ... as the label shows them).
-  void add(int rank, const std::string& kind, Stream stream, std::string text, Time now);
-  std::vector<FoldedLine> take_due(Time now);  // waited long enough, or said by every rank
+  void add(int rank, const std::string& kind, Stream stream, std::string text, JobTime now);
+  std::vector<FoldedLine> take_due(JobTime now);  // waited long enough, or said by every rank
   std::vector<FoldedLine> take_all();
-  std::optional<Time> next_due() const;
+  std::optional<JobTime> next_due() const;
 
  private:
   struct Group {
     FoldedLine line;
     std::string kind;
     std::vector<bool> has;  // by rank
-    Time since{0};
+    JobTime since{0};
   };
   FoldedLine take_first();
 

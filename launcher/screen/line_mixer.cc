@@ -1,4 +1,5 @@
 #include "launcher/screen/line_mixer.h"
+#include "base/text.h"
 
 #include <fmt/format.h>
 
@@ -6,8 +7,6 @@
 #include <cstdlib>
 #include <iterator>
 #include <utility>
-
-#include "launcher/job/job_outcome.h"
 
 namespace dtl {
 namespace {
@@ -86,7 +85,7 @@ std::string LineMixer::label_of(const LabelFacts& facts, Stream stream) const {
   return fmt::format("\x1b[{}m{}\x1b[0m{}", kHues[hue], text.substr(0, end), text.substr(end));
 }
 
-void LineMixer::feed(int rank, Stream stream, std::string_view bytes, Time now) {
+void LineMixer::feed(int rank, Stream stream, std::string_view bytes, JobTime now) {
   const std::size_t index = source_index(rank, stream);
   if (index >= sources_.size() || bytes.empty()) return;
   now_ = now;
@@ -108,7 +107,7 @@ void LineMixer::feed(int rank, Stream stream, std::string_view bytes, Time now) 
   settle(stream, now);
 }
 
-void LineMixer::show_lines(std::size_t index, Stream stream, Time now) {
+void LineMixer::show_lines(std::size_t index, Stream stream, JobTime now) {
   Source& from = source(index);
   std::size_t begin = 0;
   const std::string_view pending = from.pending;
@@ -139,7 +138,7 @@ void LineMixer::show_lines(std::size_t index, Stream stream, Time now) {
 }
 
 // An unfinished line with carriage returns is a progress bar; only its last state counts.
-void LineMixer::show_live(std::size_t index, Stream stream, Time now) {
+void LineMixer::show_live(std::size_t index, Stream stream, JobTime now) {
   Source& from = source(index);
   Screen& on = screen(stream);
   const bool rewrites = from.pending.find('\r') != std::string::npos;
@@ -161,7 +160,7 @@ void LineMixer::show_live(std::size_t index, Stream stream, Time now) {
   from.scanned = 0;
 }
 
-void LineMixer::whole_line(std::size_t index, Stream stream, std::string text, Time now) {
+void LineMixer::whole_line(std::size_t index, Stream stream, std::string text, JobTime now) {
   Source& from = source(index);
   Screen& on = screen(stream);
   if (std::exchange(from.live, false)) {
@@ -229,7 +228,7 @@ void LineMixer::hide_bars(Screen& on, Stream stream) {
   if (!on.redraw) on.redraw = on.drawn + kRedraw / 2;
 }
 
-void LineMixer::draw_bars(Screen& on, Stream stream, Time now) {
+void LineMixer::draw_bars(Screen& on, Stream stream, JobTime now) {
   on.redraw.reset();
   if (on.bars.drawn()) put(stream, on.bars.erase());
   if (on.bars.empty()) return;
@@ -238,7 +237,7 @@ void LineMixer::draw_bars(Screen& on, Stream stream, Time now) {
   on.drawn = now;
 }
 
-void LineMixer::settle(Stream stream, Time now) {
+void LineMixer::settle(Stream stream, JobTime now) {
   Screen& on = screen(stream);
   if (on.redraw && *on.redraw <= now) draw_bars(on, on.bars_on, now);
 }
@@ -249,7 +248,7 @@ void LineMixer::put(Stream stream, std::string_view text) {
   chunks_.back().bytes += text;
 }
 
-void LineMixer::note(int rank, Stream stream, std::string_view line, Time now) {
+void LineMixer::note(int rank, Stream stream, std::string_view line, JobTime now) {
   const std::size_t index = source_index(rank, stream);
   if (index >= sources_.size()) return;
   now_ = now;
@@ -284,14 +283,14 @@ void LineMixer::finish() {
   for (Screen& on : screens_) show_folded(on, on.fold.take_all());
 }
 
-void LineMixer::show_partial_lines(Time now) {
+void LineMixer::show_partial_lines(JobTime now) {
   now_ = now;
   next_due_.reset();
   for (Screen& on : screens_) show_folded(on, on.fold.take_due(now));
   for (std::size_t index = 0; index < sources_.size(); ++index) {
     Source& from = source(index);
     if (!from.since) continue;
-    const Time due = *from.since + kPartialLineDelay;
+    const JobTime due = *from.since + kPartialLineDelay;
     if (due > now) {
       next_due_ = next_due_ ? std::min(*next_due_, due) : due;
       continue;
@@ -304,9 +303,9 @@ void LineMixer::show_partial_lines(Time now) {
   for (const Stream stream : {Stream::kStdout, Stream::kStderr}) settle(stream, now);
 }
 
-std::optional<Time> LineMixer::next_partial_line() const {
-  std::optional<Time> next = next_due_;
-  const auto consider = [&](std::optional<Time> due) {
+std::optional<JobTime> LineMixer::next_partial_line() const {
+  std::optional<JobTime> next = next_due_;
+  const auto consider = [&](std::optional<JobTime> due) {
     if (due && (!next || *due < *next)) next = due;
   };
   for (const Screen& on : screens_) {

@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "launcher/job/job.h"
+#include "base/job_time.h"
 #include "launcher/screen/line_fold.h"
 #include "launcher/screen/line_label.h"
 #include "launcher/screen/live_lines.h"
@@ -49,15 +49,15 @@ class LineMixer {
   void set_rank(int rank, LabelFacts facts);  // for labels that say more than the rank
   void set_size(int columns, int rows);       // of the terminal, which may change
 
-  void feed(int rank, Stream stream, std::string_view bytes, Time now);
+  void feed(int rank, Stream stream, std::string_view bytes, JobTime now);
   // A line of dtlaunch's own in the place of output that is missing.
-  void note(int rank, Stream stream, std::string_view line, Time now);
+  void note(int rank, Stream stream, std::string_view line, JobTime now);
   void rank_ended(int rank);  // shows what is left of its last lines
   void finish();              // the same for all
   // What waited long enough: unfinished lines, folded lines, progress bars.
-  void show_partial_lines(Time now);
+  void show_partial_lines(JobTime now);
   // When show_partial_lines may have something to do; perhaps too early, never too late.
-  std::optional<Time> next_partial_line() const;
+  std::optional<JobTime> next_partial_line() const;
   // Whole lines of dtlaunch itself, for standard error.
   void say(std::string_view lines);
 
@@ -67,7 +67,7 @@ class LineMixer {
   struct Source {
     std::string pending;
     std::size_t scanned = 0;  // pending[0, scanned) has no end of line
-    std::optional<Time> since;
+    std::optional<JobTime> since;
     bool labelled = false;  // the label of the current line is on the screen
     bool live = false;      // it is a progress bar
   };
@@ -75,8 +75,8 @@ class LineMixer {
     std::optional<std::size_t> owner;  // the source whose unfinished line the cursor is on
     LiveLines bars;
     Stream bars_on = Stream::kStderr;  // where they are drawn
-    std::optional<Time> redraw;        // when the bars are to be drawn
-    Time drawn{-1h};
+    std::optional<JobTime> redraw;     // when the bars are to be drawn
+    JobTime drawn{-1h};
     LineFold fold{0};
   };
 
@@ -90,15 +90,15 @@ class LineMixer {
     return options_.live[stream == Stream::kStdout ? 0 : 1] && sources_.size() > 2;
   }
   std::string label_of(const LabelFacts& facts, Stream stream) const;
-  void show_lines(std::size_t index, Stream stream, Time now);
-  void show_live(std::size_t index, Stream stream, Time now);
-  void whole_line(std::size_t index, Stream stream, std::string text, Time now);
+  void show_lines(std::size_t index, Stream stream, JobTime now);
+  void show_live(std::size_t index, Stream stream, JobTime now);
+  void whole_line(std::size_t index, Stream stream, std::string text, JobTime now);
   void show(std::size_t index, Stream stream, std::string_view text);
   void show_folded(Screen& on, std::vector<FoldedLine> lines);
   void make_way(std::size_t index, Stream stream);
   void hide_bars(Screen& on, Stream stream);
-  void draw_bars(Screen& on, Stream stream, Time now);
-  void settle(Stream stream, Time now);
+  void draw_bars(Screen& on, Stream stream, JobTime now);
+  void settle(Stream stream, JobTime now);
   void put(Stream stream, std::string_view text);
 
   MixerOptions options_;
@@ -106,8 +106,8 @@ class LineMixer {
   std::vector<LabelFacts> facts_;
   Screen screens_[2];
   std::vector<Chunk> chunks_;
-  std::optional<Time> next_due_;  // of an unfinished line
-  Time now_{0};
+  std::optional<JobTime> next_due_;  // of an unfinished line
+  JobTime now_{0};
 };
 
 // The last lines of a rank's standard error, for the failure card.

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "launcher/job/job.h"
+#include "base/job_time.h"
 
 namespace dtl {
 

@@ -19,7 +19,7 @@ namespace {
 // In order, as a reader expects it.
 using OrderedJson = nlohmann::ordered_json;
 
-double seconds(Time time) {
+double seconds(JobTime time) {
   return static_cast<double>(time.count()) / 1000;
 }
 
@@ -216,7 +216,7 @@ std::string report_json(const SessionResult& result) {
   report["versions"] = versions_json(result);
   OrderedJson& times = report["seconds"];
   for (std::size_t i = 0; i < result.phases.size(); ++i) {
-    const Time end = i + 1 < result.phases.size() ? result.phases[i + 1].began : result.ended;
+    const JobTime end = i + 1 < result.phases.size() ? result.phases[i + 1].began : result.ended;
     const PhaseTime& phase = result.phases[i];
     if (phase.state != JobState::kDone) times[state_name(phase.state)] = seconds(end - phase.began);
   }

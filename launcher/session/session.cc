@@ -14,7 +14,7 @@ namespace dtl {
 namespace {
 
 // All bad hosts are named within 10 s of the start of dtlaunch, the slowest included.
-constexpr Time kStartDeadline = 9500ms;
+constexpr JobTime kStartDeadline = 9500ms;
 
 std::vector<Host> hosts_of(const Request& request) {
   if (!request.hosts.empty()) return request.hosts;
@@ -72,7 +72,7 @@ SessionShell::SessionShell(const Request& request, const SessionOptions& options
   console_.on_say(options.hooks.said);
   for (Host& host : hosts_of(request)) nodes_.emplace_back().host = std::move(host);
   job_ = make_job(nodes_.size(), options.job);
-  phases_.push_back({JobState::kStarting, Time{0}});
+  phases_.push_back({JobState::kStarting, JobTime{0}});
 }
 
 SessionResult SessionShell::run() {
@@ -94,8 +94,8 @@ SessionResult SessionShell::run() {
   return known;
 }
 
-Time SessionShell::now() const {
-  return std::chrono::duration_cast<Time>(std::chrono::steady_clock::now() - began_);
+JobTime SessionShell::now() const {
+  return std::chrono::duration_cast<JobTime>(std::chrono::steady_clock::now() - began_);
 }
 
 // ---- events
@@ -165,7 +165,7 @@ void SessionShell::hear(int index, Message message) {
 }
 
 void SessionShell::rearm() {
-  Time next = next_wakeup(job_);
+  JobTime next = next_wakeup(job_);
   if (const auto partial = console_.next_partial_line()) next = std::min(next, *partial);
   const auto when = began_ + next;
   if (when < timer_.expiry()) timer_.cancel();
@@ -249,7 +249,7 @@ awaitable<job::AgentLost> SessionShell::converse(int index, AgentLink& link) {
 
 awaitable<void> SessionShell::watch_time() {
   for (;;) {
-    Time next = next_wakeup(job_);
+    JobTime next = next_wakeup(job_);
     if (job_.state == JobState::kDone) next = phases_.back().began + kDrainDeadline;
     if (const auto partial = console_.next_partial_line()) next = std::min(next, *partial);
     timer_.expires_at(began_ + next);

@@ -48,7 +48,7 @@ struct SessionOptions {
 
 struct PhaseTime {
   JobState state = JobState::kStarting;
-  Time began{0};
+  JobTime began{0};
 };
 
 // Everything that is known when the job is over.
@@ -59,7 +59,7 @@ struct SessionResult {
   std::optional<JobPlan> plan;
   std::vector<PhaseTime> phases;
   std::time_t began = 0;  // by the wall clock
-  Time ended{0};
+  JobTime ended{0};
   std::vector<std::string> last_lines;  // of the first failing rank's standard error
   std::vector<std::string> network;     // why the network was chosen, a reason a line
   std::vector<std::string> messages;    // what dtlaunch said

@@ -81,7 +81,7 @@ class SessionShell {
 
   Node& node(int index) { return nodes_[static_cast<std::size_t>(index)]; }
   const std::string& host_name(int index) { return node(index).host.name; }
-  Time now() const;
+  JobTime now() const;
   void say_about(int index, const std::string& text);
   SessionResult result();
   void tell_the_end(const SessionResult& known);
@@ -99,7 +99,7 @@ class SessionShell {
   std::optional<NetworkChoice> network_;
   std::optional<JobPlan> plan_;
   std::vector<PhaseTime> phases_;
-  Time ended_{0};
+  JobTime ended_{0};
 
   asio::io_context context_;  // before everything that uses it
   std::vector<Node> nodes_;

@@ -12,7 +12,7 @@ namespace {
 // Drives the machine by hand; time is a plain number of milliseconds.
 struct Bench {
   Supervisor supervisor;
-  Time at{100000};
+  BootTime at{100000};
 
   Bench() { supervisor.heard = at; }
   std::vector<Effect> feed(const Event& event) { return step(supervisor, event, at); }
@@ -194,7 +194,7 @@ TEST(Supervisor, NeverWaitsWithoutAnEnd) {
     bench.start(0);
     bench.feed(event);
     if (bench.supervisor.state == AgentState::kStopping) {
-      EXPECT_LT(due(bench.supervisor), Time::max());
+      EXPECT_LT(due(bench.supervisor), BootTime::max());
     } else {
       EXPECT_EQ(bench.supervisor.state, AgentState::kKilling);  // the guard answers within 10 s
     }

@@ -22,9 +22,9 @@ class JobTest : public testing::Test {
   }
 
   // Ticks as a shell would until `span` has passed; live nodes send heartbeats.
-  std::vector<job::Effect> pass(Time span, std::vector<int> live = {0, 1}) {
+  std::vector<job::Effect> pass(JobTime span, std::vector<int> live = {0, 1}) {
     std::vector<job::Effect> all;
-    const Time end = now_ + span;
+    const JobTime end = now_ + span;
     while (now_ < end) {
       now_ = std::min(end, std::max(now_ + 1ms, next_wakeup(job_)));
       for (const int node : live) append(all, hear(node, Heartbeat{}));
@@ -92,7 +92,7 @@ class JobTest : public testing::Test {
   }
 
   Job job_ = make_job(2, {});
-  Time now_{0};
+  JobTime now_{0};
 };
 
 }  // namespace dtl

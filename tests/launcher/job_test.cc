@@ -120,7 +120,7 @@ TEST_F(JobTest, TellsAMissingProgramFromOneThatCannotRun) {
 
 TEST_F(JobTest, DeclaresASilentNodeLostAfterItsDeadlineAndSaysSoBefore) {
   run();
-  const Time start = now_;
+  const JobTime start = now_;
   const auto suspected = pass(kSuspect + 100ms, {0});
   EXPECT_THAT(notices(suspected), HasSubstr("no sign of life for 3 s"));
   EXPECT_EQ(job_.state, JobState::kRunning);

@@ -9,10 +9,10 @@ namespace dtl::sim {
 namespace {
 
 // Every wait of a job on its longest way: start, preflight, ranks, stopping, finishing.
-constexpr Time kLongestRun = 30s;
-constexpr Time kLongestJob = kSshDeadline + kHelloDeadline + 3 * Time(kConnectDeadline) +
-                             kLongestRun + kDead + kKillGrace + 2 * Time(kReapDeadline) +
-                             7 * Time(kAnswerMargin);
+constexpr JobTime kLongestRun = 30s;
+constexpr JobTime kLongestJob = kSshDeadline + kHelloDeadline + 3 * Time(kConnectDeadline) +
+                                kLongestRun + kDead + kKillGrace + 2 * Time(kReapDeadline) +
+                                7 * Time(kAnswerMargin);
 
 }  // namespace
 
@@ -42,7 +42,7 @@ void World::bring_up(int index) {
   Node& node = nodes_[static_cast<std::size_t>(index)];
   node.ignores_stop = chance(faults_.ignores_stop);
   node.ignores_finish = chance(faults_.ignores_finish);
-  const Time when(draw(1, 3000));
+  const JobTime when(draw(1, 3000));
   if (chance(faults_.start_fails)) {
     if (chance(50)) return;  // it never says anything
     at(when, [=, this] {
@@ -70,7 +70,7 @@ void World::bring_up(int index) {
 
 bool World::run() {
   while (job_.state != JobState::kDone && now_ <= kLongestJob) {
-    const Time tick = std::max(next_wakeup(job_), now_);
+    const JobTime tick = std::max(next_wakeup(job_), now_);
     if (!queue_.empty() && queue_.top().when <= tick) {
       const Entry entry = queue_.top();
       queue_.pop();
@@ -199,7 +199,7 @@ void World::hear(int index, const Message& message) {
     from_agent(index, Examined{});
   } else if (std::holds_alternative<Stop>(message) || std::holds_alternative<Kill>(message)) {
     if (node.ignores_stop) return;
-    const Time latest = std::holds_alternative<Kill>(message) ? 10ms : Time(kKillGrace);
+    const JobTime latest = std::holds_alternative<Kill>(message) ? 10ms : Time(kKillGrace);
     for (const int rank : node.ranks) {
       at(now_ + Time(draw(1, static_cast<int>(latest.count()))),
          [=, this] { end_rank(index, rank, 0, SIGTERM); });

@@ -42,7 +42,7 @@ class World {
 
  private:
   struct Entry {
-    Time when;
+    JobTime when;
     std::uint64_t order;
     std::function<void()> what;
     bool operator>(const Entry& other) const {
@@ -52,13 +52,15 @@ class World {
   struct Node {
     bool up = false, silent = false, stopping = false;
     bool ignores_stop = false, ignores_finish = false;
-    Time last_arrival{0};  // messages keep their order
+    JobTime last_arrival{0};  // messages keep their order
     std::vector<int> ranks;
   };
 
   bool chance(int percent) { return draw(1, 100) <= percent; }
   int draw(int low, int high) { return std::uniform_int_distribution<int>(low, high)(random_); }
-  void at(Time when, std::function<void()> what) { queue_.push({when, order_++, std::move(what)}); }
+  void at(JobTime when, std::function<void()> what) {
+    queue_.push({when, order_++, std::move(what)});
+  }
   void draw_faults();
   void bring_up(int node);
   void feed(const job::Event& event, const std::string& story);
@@ -74,7 +76,7 @@ class World {
   std::mt19937_64 random_;
   Faults faults_;
   Job job_;
-  Time now_{0};
+  JobTime now_{0};
   std::uint64_t order_ = 0;
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue_;
   std::vector<Node> nodes_;
