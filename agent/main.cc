@@ -94,7 +94,7 @@ Exit serve(const std::string& folder, std::optional<NodeFacts> facts, std::strin
   if (received.empty()) greet();
   Exit status = Exit::kOk;
   {
-    Session session(folder, Fd(STDIN_FILENO), Fd(STDOUT_FILENO), std::move(received));
+    AgentSession session(folder, Fd(STDIN_FILENO), Fd(STDOUT_FILENO), std::move(received));
     status = session.run(facts ? std::move(*facts) : detect_node());
   }
   await_guard();

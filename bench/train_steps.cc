@@ -93,7 +93,7 @@ int run(const std::vector<std::string>& arguments) {
   }
   const Precision precision = bf16 ? Precision::kBf16 : Precision::kFloat32;
   prepare_gemm();
-  Group group;
+  Ranks group;
   ThreadPool pool(std::stoi(arguments[6]), true);
   Model<float> model(config, pool);
   model.set_precision(precision);

@@ -45,7 +45,7 @@ std::string version_text(bool verbose) {
 
 int train(const Settings& settings) {
   flush_denormals();
-  Group group = Group::join();
+  Ranks group = Ranks::join();
   try {
     return run_job(settings, group);
   } catch (const Error& error) {

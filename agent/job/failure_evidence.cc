@@ -27,7 +27,7 @@ std::string read_up_to(const std::string& path, std::size_t most) {
 
 }  // namespace
 
-Witness::Witness(std::string job_id) : before_(count_oom_kills("")) {
+FailureEvidence::FailureEvidence(std::string job_id) : before_(count_oom_kills("")) {
   try {
     // The pid: a host may be in the hostfile twice.
     folder_ = runtime_subfolder("errors-" + job_id + "-" + std::to_string(::getpid()));
@@ -36,24 +36,24 @@ Witness::Witness(std::string job_id) : before_(count_oom_kills("")) {
   }
 }
 
-Witness::~Witness() {
+FailureEvidence::~FailureEvidence() {
   if (folder_.empty()) return;
   for (const std::uint32_t rank : ranks_) ::unlink(error_path(rank).c_str());
   ::rmdir(folder_.c_str());
 }
 
-std::string Witness::error_path(std::uint32_t rank) const {
+std::string FailureEvidence::error_path(std::uint32_t rank) const {
   return folder_ + "/rank." + std::to_string(rank) + ".json";
 }
 
-void Witness::add_error_file(RankSpec& rank) {
+void FailureEvidence::add_error_file(RankSpec& rank) {
   const auto set = [](const std::string& entry) { return entry.starts_with(kErrorVariable); };
   if (folder_.empty() || std::any_of(rank.environment.begin(), rank.environment.end(), set)) return;
   ranks_.push_back(rank.rank);
   rank.environment.push_back(std::string(kErrorVariable) + error_path(rank.rank));
 }
 
-Evidence Witness::about(std::uint32_t rank, bool killed) const {
+Evidence FailureEvidence::about(std::uint32_t rank, bool killed) const {
   Evidence evidence;
   evidence.rank = rank;
   // A rank that was not killed itself may have lost a process of its own, such as one that loads

@@ -1,6 +1,6 @@
 #pragma once
-// Witness: what the node knows about why a rank failed: whether the kernel killed for want of
-// memory since the ranks started, and the traceback that torch's @record wrote. One per job and
+// FailureEvidence: what the node knows about why a rank failed: whether the kernel killed for want
+// of memory since the ranks started, and the traceback that torch's @record wrote. One per job and
 // agent.
 
 #include <cstdint>
@@ -12,12 +12,12 @@
 
 namespace dtl {
 
-class Witness {
+class FailureEvidence {
  public:
-  explicit Witness(std::string job_id);
-  ~Witness();  // removes the error files and their folder
-  Witness(const Witness&) = delete;
-  Witness& operator=(const Witness&) = delete;
+  explicit FailureEvidence(std::string job_id);
+  ~FailureEvidence();  // removes the error files and their folder
+  FailureEvidence(const FailureEvidence&) = delete;
+  FailureEvidence& operator=(const FailureEvidence&) = delete;
 
   // Adds TORCHELASTIC_ERROR_FILE to a rank's environment, unless the user has set it.
   void add_error_file(RankSpec& rank);

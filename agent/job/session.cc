@@ -52,7 +52,7 @@ Pipe make_rank_pipe() {
 
 }  // namespace
 
-Session::Session(std::string own_folder, Fd input, Fd output, std::string received)
+AgentSession::AgentSession(std::string own_folder, Fd input, Fd output, std::string received)
     : own_folder_(std::move(own_folder)),
       connection_(context_, make_fd_stream(context_, std::move(input), std::move(output)),
                   std::move(received)),
@@ -63,7 +63,7 @@ Session::Session(std::string own_folder, Fd input, Fd output, std::string receiv
   supervisor_.heard = now();
 }
 
-Exit Session::run(NodeFacts facts) {
+Exit AgentSession::run(NodeFacts facts) {
   // A task that fails is a mistake of ours; the guard cleans up when the agent exits.
   tasks_.on_failure([this](std::exception_ptr failure) {
     try {
@@ -83,7 +83,7 @@ Exit Session::run(NodeFacts facts) {
   return exit_.value_or(Exit::kInternal);
 }
 
-awaitable<void> Session::read_frames(NodeFacts facts) {
+awaitable<void> AgentSession::read_frames(NodeFacts facts) {
   try {
     std::optional<Message> message = co_await connection_.receive();
     if (message) welcome(*message, std::move(facts));
@@ -98,7 +98,7 @@ awaitable<void> Session::read_frames(NodeFacts facts) {
   feed(LauncherGone{});
 }
 
-awaitable<void> Session::write_frames() {
+awaitable<void> AgentSession::write_frames() {
   try {
     co_await connection_.run_writer();
   } catch (const Error&) {
@@ -106,7 +106,7 @@ awaitable<void> Session::write_frames() {
   }
 }
 
-awaitable<void> Session::read_guard() {
+awaitable<void> AgentSession::read_guard() {
   for (;;) {
     const std::optional<GuardReport> report = co_await guard_.receive();
     if (!report) break;
@@ -118,7 +118,7 @@ awaitable<void> Session::read_guard() {
 }
 
 // Its output is read from here on, so that Started is told before.
-void Session::note_start(const GuardReport& report) {
+void AgentSession::note_start(const GuardReport& report) {
   const auto at = streams_.find(report.rank);
   if (at == streams_.end() || at->second.pid != 0) return;
   RankStreams& streams = at->second;
@@ -127,7 +127,7 @@ void Session::note_start(const GuardReport& report) {
   tasks_.spawn(forward(*streams.errors, std::move(streams.errors_pipe), report.rank));
 }
 
-void Session::note_end(const GuardReport& report) {
+void AgentSession::note_end(const GuardReport& report) {
   const auto at = streams_.find(report.rank);
   if (at == streams_.end()) return;
   at->second.pid = 0;
@@ -138,7 +138,7 @@ void Session::note_end(const GuardReport& report) {
 }
 
 // Once a second; a debugger's or a test's brief stop is not worth a word.
-void Session::look_for_stopped_ranks() {
+void AgentSession::look_for_stopped_ranks() {
   constexpr int kLooks = 3;  // 2 s
   for (auto& [rank, streams] : streams_) {
     const bool stopped = streams.pid != 0 && !supervisor_.paused && is_stopped(streams.pid);
@@ -150,7 +150,7 @@ void Session::look_for_stopped_ranks() {
   }
 }
 
-awaitable<void> Session::watch_clock() {
+awaitable<void> AgentSession::watch_clock() {
   for (;;) {
     const BootTime at = now();
     if (at >= next_heartbeat_) {
@@ -167,30 +167,30 @@ awaitable<void> Session::watch_clock() {
   }
 }
 
-awaitable<void> Session::watch_signals() {
+awaitable<void> AgentSession::watch_signals() {
   for (;;) {
     const int signal = co_await signals_.async_wait(asio::use_awaitable);
     feed(Terminated{signal});
   }
 }
 
-awaitable<void> Session::forward(RankOutput& output, Fd pipe, std::uint32_t rank) {
+awaitable<void> AgentSession::forward(RankOutput& output, Fd pipe, std::uint32_t rank) {
   co_await output.forward(context_, std::move(pipe));
   if (--streams_[rank].open_outputs == 0) feed(OutputEnded{rank});
 }
 
-awaitable<void> Session::feed_input(std::uint32_t rank) {
+awaitable<void> AgentSession::feed_input(std::uint32_t rank) {
   co_await streams_[rank].input->run();
 }
 
-awaitable<void> Session::reach(Reach wanted) {
+awaitable<void> AgentSession::reach(Reach wanted) {
   const Reached reached = co_await reach_all(context_, std::move(wanted), job_id_);
   connection_.send(reached);
 }
 
 // The clock and libraries at once; everything else takes its time on a thread of its own, one at a
 // time.
-void Session::examine(const Examine& question) {
+void AgentSession::examine(const Examine& question) {
   const auto& parameters = question.parameters;
   const auto asks_for = [&](std::string_view what) {
     return std::any_of(parameters.begin(), parameters.end(),
@@ -205,7 +205,7 @@ void Session::examine(const Examine& question) {
 }
 
 // Gives the last messages a moment to leave.
-awaitable<void> Session::leave() {
+awaitable<void> AgentSession::leave() {
   connection_.finish();
   asio::steady_timer deadline(context_, kDrainDeadline);
   deadline.async_wait([this](boost::system::error_code cancelled) {
@@ -215,7 +215,7 @@ awaitable<void> Session::leave() {
   context_.stop();
 }
 
-void Session::welcome(const Message& message, NodeFacts facts) {
+void AgentSession::welcome(const Message& message, NodeFacts facts) {
   const auto* welcome = std::get_if<Welcome>(&message);
   if (welcome == nullptr) unexpected(message);
   job_id_ = welcome->job_id;
@@ -226,7 +226,7 @@ void Session::welcome(const Message& message, NodeFacts facts) {
   connection_.send(Hello{std::move(facts)});
 }
 
-void Session::dispatch(const Message& message) {
+void AgentSession::dispatch(const Message& message) {
   feed(LauncherHeard{});
   if (const auto* start = std::get_if<Start>(&message)) {
     record(*start);
@@ -262,7 +262,7 @@ void Session::dispatch(const Message& message) {
 
 // Until the kernel has loaded the guard we wait: hence when there is time, and at the latest when
 // it has something to do. False when it cannot be had, which has been told then.
-bool Session::start_guard() {
+bool AgentSession::start_guard() {
   if (guard_.is_open()) return true;
   if (exit_) return false;
   try {
@@ -279,14 +279,14 @@ bool Session::start_guard() {
   return true;
 }
 
-void Session::feed(const Event& event) {
+void AgentSession::feed(const Event& event) {
   for (const Effect& effect : step(supervisor_, event, now())) perform(effect);
   // Without a launcher nobody takes the output; ranks must not wait for that.
   if (supervisor_.leave == Exit::kUnreachable) connection_.close();
   if (Time(due(supervisor_)) < next_heartbeat_) clock_.cancel();
 }
 
-void Session::perform(const Effect& effect) {
+void AgentSession::perform(const Effect& effect) {
   const bool by_guard =
       std::holds_alternative<SpawnRank>(effect) || std::holds_alternative<SignalRanks>(effect) ||
       std::holds_alternative<PassSignal>(effect) || std::holds_alternative<KillByGuard>(effect);
@@ -309,7 +309,7 @@ void Session::perform(const Effect& effect) {
   }
 }
 
-void Session::spawn(const SpawnRank& spawn) {
+void AgentSession::spawn(const SpawnRank& spawn) {
   const std::uint32_t rank = spawn.spec.rank;
   try {
     guard_.spawn(rank, open_files(spawn));
@@ -324,7 +324,7 @@ void Session::spawn(const SpawnRank& spawn) {
   }
 }
 
-SpawnFiles Session::open_files(const SpawnRank& spawn) {
+SpawnFiles AgentSession::open_files(const SpawnRank& spawn) {
   const RankSpec& spec = spawn.spec;
   Pipe output = make_rank_pipe(), errors = make_rank_pipe();
   Pipe input = spec.wants_stdin ? make_pipe() : Pipe{duplicate_null(O_RDONLY), Fd()};
@@ -354,7 +354,7 @@ SpawnFiles Session::open_files(const SpawnRank& spawn) {
   return files;
 }
 
-std::unique_ptr<RankFile> Session::kept_file(std::uint32_t rank, const char* ending) {
+std::unique_ptr<RankFile> AgentSession::kept_file(std::uint32_t rank, const char* ending) {
   if (rules_.log_directory.empty()) return nullptr;
   if (kept_in_.empty()) {
     kept_in_ = rules_.log_directory + "/" + job_id_;
@@ -367,7 +367,7 @@ std::unique_ptr<RankFile> Session::kept_file(std::uint32_t rank, const char* end
   return std::make_unique<RankFile>(kept_in_ + "/rank." + std::to_string(rank) + ending);
 }
 
-void Session::give_input(const Stdin& message) {
+void AgentSession::give_input(const Stdin& message) {
   const auto at = streams_.find(message.rank);
   if (at != streams_.end() && at->second.input && !at->second.input->ended()) {
     at->second.input->put(message);
@@ -376,7 +376,7 @@ void Session::give_input(const Stdin& message) {
   }
 }
 
-void Session::record(const Start& start) {
+void AgentSession::record(const Start& start) {
   record_.ranks += static_cast<int>(start.ranks.size());
   if (record_.command.empty() && !start.ranks.empty()) {
     record_.role = "agent";

@@ -1,7 +1,7 @@
 #pragma once
-// Session: one conversation with the launcher, from Welcome to the exit of the agent. The shell
-// around supervisor.h: turns frames, guard reports, pipes, signals and the clock into events, and
-// performs the effects. One io_context, one thread.
+// AgentSession: one conversation with the launcher, from Welcome to the exit of the agent. The
+// shell around supervisor.h: turns frames, guard reports, pipes, signals and the clock into events,
+// and performs the effects. One io_context, one thread.
 
 #include <map>
 #include <memory>
@@ -23,11 +23,11 @@
 
 namespace dtl {
 
-class Session {
+class AgentSession {
  public:
   // own_folder: where dtagent lies. input and output carry the frames; the greeting is out already.
   // received: frames that have been read already.
-  Session(std::string own_folder, Fd input, Fd output, std::string received);
+  AgentSession(std::string own_folder, Fd input, Fd output, std::string received);
 
   // Until the agent should exit; returns its status. Every process of the ranks is gone then, or
   // was reported as unkillable.
@@ -84,7 +84,7 @@ class Session {
   OwnRecord record_file_;
   OutputRules rules_;
   std::string kept_in_;  // the job's folder of kept output; empty: none, or it cannot be made
-  std::optional<Witness> witness_;
+  std::optional<FailureEvidence> witness_;
   BootTime next_heartbeat_{};
   std::optional<Exit> exit_;
   std::jthread examiner_;  // last: joined while all that it uses is there

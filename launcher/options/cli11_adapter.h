@@ -1,6 +1,6 @@
 #pragma once
-// Definitions: tells CLI11 of the options that were given, and of no others: to hear of all of them
-// takes it longer than a rank takes to start.
+// Cli11Adapter: tells CLI11 of the options that were given, and of no others: to hear of all of
+// them takes it longer than a rank takes to start.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -12,9 +12,9 @@
 
 namespace dtl {
 
-class Definitions {
+class Cli11Adapter {
  public:
-  Definitions(CLI::App& app, const OptionWords& words) : app_(app), words_(words) {}
+  Cli11Adapter(CLI::App& app, const OptionWords& words) : app_(app), words_(words) {}
 
   template <class T>
   void flag(const char* name, T& value) {

@@ -70,7 +70,7 @@ struct Raw {
   double timeout = 0, grace = -1;      // not given
 };
 
-void define_output(Definitions& app, OutputChoice& shown) {
+void define_output(Cli11Adapter& app, OutputChoice& shown) {
   app.flag("--prepend-rank", shown.prepend_rank);
   app.option("--prepend-pattern", shown.pattern);
   app.flag("--tag-output", shown.tag);
@@ -86,7 +86,7 @@ void define_output(Definitions& app, OutputChoice& shown) {
   app.option("--stdin", shown.input);
 }
 
-void define(Definitions& app, Raw& raw) {
+void define(Cli11Adapter& app, Raw& raw) {
   CommandLine& line = raw.line;
   const CLI::Validator count(check_count, "N");
   app.option("--hostfile", line.hostfile);
@@ -220,7 +220,7 @@ Raw parse_options(const OptionWords& words) {
   Raw raw;
   CLI::App app;
   app.set_help_flag();
-  Definitions definitions(app, words);
+  Cli11Adapter definitions(app, words);
   define(definitions, raw);
   if (words.has("-hostfile") && words.has("-hosts")) {
     throw Error(Exit::kUsage, "-hosts and -hostfile are both given", "name the hosts once");

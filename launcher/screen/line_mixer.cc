@@ -1,5 +1,4 @@
 #include "launcher/screen/line_mixer.h"
-#include "base/text.h"
 
 #include <fmt/format.h>
 
@@ -8,6 +7,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/text.h"
 namespace dtl {
 namespace {
 

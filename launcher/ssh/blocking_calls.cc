@@ -27,7 +27,7 @@ struct Task {
 
 }  // namespace
 
-struct Workers::Queue {
+struct BlockingCalls::Queue {
   std::mutex mutex;
   std::condition_variable changed;
   std::deque<std::shared_ptr<Task>> waiting;
@@ -89,22 +89,22 @@ struct Workers::Queue {
   }
 };
 
-asio::execution_context::id Workers::id;
+asio::execution_context::id BlockingCalls::id;
 
-Workers::Workers(asio::execution_context& context)
+BlockingCalls::BlockingCalls(asio::execution_context& context)
     : asio::execution_context::service(context), queue_(std::make_shared<Queue>()) {}
 
-Workers::~Workers() = default;
+BlockingCalls::~BlockingCalls() = default;
 
-void Workers::shutdown() {
+void BlockingCalls::shutdown() {
   const std::lock_guard lock(queue_->mutex);
   queue_->context_alive = false;
   queue_->waiting.clear();
   queue_->changed.notify_all();
 }
 
-awaitable<bool> Workers::run(std::function<void()> work,
-                             std::chrono::steady_clock::time_point deadline) {
+awaitable<bool> BlockingCalls::run(std::function<void()> work,
+                                   std::chrono::steady_clock::time_point deadline) {
   auto task =
       std::make_shared<Task>(static_cast<asio::io_context&>(context()), std::move(work), deadline);
   queue_->push(task, queue_);
@@ -116,8 +116,8 @@ awaitable<bool> Workers::run(std::function<void()> work,
   co_return task->finished;
 }
 
-Workers& workers_of(asio::io_context& context) {
-  return asio::use_service<Workers>(context);
+BlockingCalls& workers_of(asio::io_context& context) {
+  return asio::use_service<BlockingCalls>(context);
 }
 
 }  // namespace dtl

@@ -1,7 +1,7 @@
 #pragma once
-// Workers: a few threads for calls that block and cannot be made otherwise: getaddrinfo, ssh's
-// configuration and key files, ssh-agent. They belong to an io_context (asio keeps one Workers per
-// context) and hand their results back to its thread.
+// BlockingCalls: a few threads for calls that block and cannot be made otherwise: getaddrinfo,
+// ssh's configuration and key files, ssh-agent. They belong to an io_context (asio keeps one
+// BlockingCalls per context) and hand their results back to its thread.
 //
 // getaddrinfo cannot be interrupted, so a worker may still hang when the program wants to end:
 // workers are never joined, and own whatever they touch.
@@ -15,13 +15,13 @@
 
 namespace dtl {
 
-class Workers : public asio::execution_context::service {
+class BlockingCalls : public asio::execution_context::service {
  public:
-  using key_type = Workers;
+  using key_type = BlockingCalls;
   static asio::execution_context::id id;
 
-  explicit Workers(asio::execution_context& context);
-  ~Workers() override;
+  explicit BlockingCalls(asio::execution_context& context);
+  ~BlockingCalls() override;
 
   // Runs `work` in a worker. Resumes with true when it is done, with false at the deadline (the
   // work may go on: it must own what it uses). Rethrows what it threw. Not in one expression with
@@ -35,6 +35,6 @@ class Workers : public asio::execution_context::service {
   std::shared_ptr<Queue> queue_;  // shared with the threads, which may outlive the context
 };
 
-Workers& workers_of(asio::io_context& context);
+BlockingCalls& workers_of(asio::io_context& context);
 
 }  // namespace dtl

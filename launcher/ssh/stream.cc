@@ -121,7 +121,7 @@ class Channel : public std::enable_shared_from_this<Channel> {
   ssh_channel handle;
   ssh_channel_callbacks_struct callbacks{};
   asio::steady_timer patience;
-  Tail errors;
+  StderrTail errors;
   std::string ending;
   bool impatient = false;
   bool closed = false;

@@ -64,7 +64,7 @@ struct Watch : std::enable_shared_from_this<Watch> {
   stream_descriptor errors;
   stream_descriptor process;
   asio::steady_timer ended;
-  Tail tail;
+  StderrTail tail;
   std::array<char, 4096> buffer;
 };
 

@@ -7,7 +7,7 @@
 
 namespace dtl {
 
-class Tail {
+class StderrTail {
  public:
   static constexpr std::size_t kBytes = 16 << 10;  // more than any message, little for 1,000 hosts
 

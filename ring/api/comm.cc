@@ -55,18 +55,18 @@ void check(const dt_options& options) {
 }  // namespace
 
 Comm::Comm(int rank, int world, const Tuning& tuning)
-    : rank_(rank), world_(world), tuning_(tuning), pid_(::getpid()), board_(rank, world) {
+    : rank_(rank), world_(world), tuning_(tuning), pid_(::getpid()), queue_(rank, world) {
   map_ = NodeMap::from_keys(rank, std::vector<std::string>(static_cast<std::size_t>(world)));
 }
 
 Comm::~Comm() {
-  board_.request_stop();
+  queue_.request_stop();
   if (engine_) {
     engine_->note_order();
     engine_->join();
   }
-  board_.fail(DT_E_ABORTED, "the communicator was destroyed");
-  board_.wait_until_unused();
+  queue_.fail(DT_E_ABORTED, "the communicator was destroyed");
+  queue_.wait_until_unused();
   engine_.reset();
   for (void* memory : heap_) std::free(memory);
 }
@@ -103,7 +103,7 @@ void Comm::meet_others(const Identity& identity, const dt_options& options, Fd l
   place.listener = std::move(listener);
   if (tuning_.node != "none") {
     try {
-      memory_ = std::make_unique<NodeShare>(std::min(world_, kMaxLocal));
+      memory_ = std::make_unique<ShmNode>(std::min(world_, kMaxLocal));
       place.node = tuning_.node + node_key();
       place.share = memory_->address();
     } catch (const CommError& error) {
@@ -141,7 +141,7 @@ void Comm::meet_others(const Identity& identity, const dt_options& options, Fd l
   settings.warn_context = warn_context_;
   settings.cpus = tuning_.cpus;
   choose_spinning(settings);
-  engine_ = std::make_unique<Engine>(settings, std::move(links), memory_.get(), board_);
+  engine_ = std::make_unique<Engine>(settings, std::move(links), memory_.get(), queue_);
   if (settings_.tunes != 0) {
     try {
       measure();
@@ -172,7 +172,7 @@ void Comm::choose_spinning(Engine::Settings& settings) {
   if (memory_ != nullptr && map_.has_several_per_node() && memory_->is_crowded()) return;
   settings.active_spin = is_single ? kShort : kLong;
   if (is_single) return;  // the communication thread could not run meanwhile
-  board_.set_spin_time(kLong);
+  queue_.set_spin_time(kLong);
 }
 
 int Comm::submit(Request request, int wire, dt_work* work) {
@@ -197,33 +197,33 @@ int Comm::submit(Request request, int wire, dt_work* work) {
         request.algorithm == Algorithm::kOneShot || request.algorithm == Algorithm::kDoubling;
     if (is_whole) request.wire = Wire::kExact;  // all ranks make the sum: of the same values
   }
-  const int status = board_.submit(request, map_, work);
+  const int status = queue_.submit(request, map_, work);
   if (status == DT_OK && engine_) {
     const bool is_long = request.count * element_bytes(request.dtype) > kLong;
-    engine_->note_submission(is_long || board_.has_completion_fd());
+    engine_->note_submission(is_long || queue_.has_completion_fd());
   }
   return status;
 }
 
 int Comm::wait(dt_work work, int timeout_ms) {
-  if (!engine_) return board_.wait(work, timeout_ms);
-  const Board::User user(board_);
+  if (!engine_) return queue_.wait(work, timeout_ms);
+  const OperationQueue::User user(queue_);
   const auto deadline =
       timeout_ms < 0 ? std::chrono::steady_clock::time_point::max()
                      : std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
   engine_->drive(work, deadline);
-  if (timeout_ms <= 0) return board_.wait(work, timeout_ms);
+  if (timeout_ms <= 0) return queue_.wait(work, timeout_ms);
   const auto left =
       std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now())
           .count();
-  return board_.wait(work, static_cast<int>(std::max<std::int64_t>(left, 0)));
+  return queue_.wait(work, static_cast<int>(std::max<std::int64_t>(left, 0)));
 }
 
 int Comm::wait_any(dt_work* works, std::int32_t* statuses, std::uint32_t max, std::uint32_t* count,
                    int timeout_ms) {
-  const Board::User user(board_);
+  const OperationQueue::User user(queue_);
   if (engine_) engine_->recall();
-  return board_.wait_any(works, statuses, max, count, timeout_ms);
+  return queue_.wait_any(works, statuses, max, count, timeout_ms);
 }
 
 int Comm::wait_for(Request request) {
@@ -231,7 +231,7 @@ int Comm::wait_for(Request request) {
   request.is_own = true;
   int status = submit(request, DT_WIRE_EXACT, &work);
   if (status == DT_OK) status = wait(work, -1);
-  if (status != DT_OK) throw CommError(status, board_.error_text(), {});
+  if (status != DT_OK) throw CommError(status, queue_.error_text(), {});
   return status;
 }
 
@@ -318,7 +318,7 @@ void Comm::measure() {
   table_.set(beyond, 512 << 10, kAnySize);
   table_.set(large, border, 512 << 10);
   table_.set(quick, 0, border);
-  board_.restart_numbers();
+  queue_.restart_numbers();
 }
 
 bool Comm::is_of_this_process() const {
@@ -327,11 +327,11 @@ bool Comm::is_of_this_process() const {
 
 void Comm::abort(const std::string& why) {
   if (engine_) {
-    board_.request_abort(why);
+    queue_.request_abort(why);
     engine_->note_order();
-    board_.wait_until_failed();
+    queue_.wait_until_failed();
   } else {
-    board_.fail(DT_E_ABORTED, fmt::format("rank {} aborted: {}", rank_, why));
+    queue_.fail(DT_E_ABORTED, fmt::format("rank {} aborted: {}", rank_, why));
   }
 }
 

@@ -38,14 +38,14 @@ class Comm {
 
   int rank() const { return rank_; }
   int world() const { return world_; }
-  Board& board() { return board_; }
+  OperationQueue& board() { return queue_; }
   // False in a child that was forked after the communicator was made: nothing works there.
   bool is_of_this_process() const;
   void abort(const std::string& why);
 
   // Chooses algorithm and wire; wire is a dt_wire.
   int submit(Request request, int wire, dt_work* work);
-  int wait(dt_work work, int timeout_ms);  // as Board's
+  int wait(dt_work work, int timeout_ms);  // as OperationQueue's
   int wait_any(dt_work* works, std::int32_t* statuses, std::uint32_t max, std::uint32_t* count,
                int timeout_ms);
   // Collective; *part is null for a negative color.
@@ -78,11 +78,11 @@ class Comm {
   Settings settings_;
   NodeMap map_;
   AlgorithmTable table_;
-  std::unique_ptr<NodeShare> memory_;
-  Board board_;
+  std::unique_ptr<ShmNode> memory_;
+  OperationQueue queue_;
   std::unique_ptr<Engine> engine_;
   std::mutex heap_mutex_;
-  std::vector<void*> heap_;  // dt_alloc without a NodeShare
+  std::vector<void*> heap_;  // dt_alloc without a ShmNode
 };
 
 const char* wire_name(std::uint32_t wire);  // of a dt_wire: "bf16"

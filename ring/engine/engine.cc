@@ -50,9 +50,9 @@ void keep_on_cpus(pthread_t thread, const std::vector<int>& cpus) {
 
 }  // namespace
 
-Engine::Engine(const Settings& settings, Links links, NodeShare* memory, Board& board)
+Engine::Engine(const Settings& settings, Links links, ShmNode* memory, OperationQueue& board)
     : settings_(settings),
-      board_(board),
+      queue_(board),
       map_(links.map),
       memory_(map_.has_several_per_node() ? memory : nullptr),
       hosts_(std::move(links.hosts)),
@@ -65,7 +65,7 @@ Engine::Engine(const Settings& settings, Links links, NodeShare* memory, Board& 
   if (!epoll_.valid() || !recall_.valid()) {
     throw CommError(DT_E_SYS, "cannot create an epoll and an eventfd", errno_text(errno));
   }
-  watch(board_.wake_fd(), EPOLLIN);
+  watch(queue_.wake_fd(), EPOLLIN);
   if (memory_ != nullptr) watch(memory_->wake_fd(), EPOLLIN);
   for (const ControlLine& line : control_) watch(line.fd.get(), EPOLLIN);
   for (std::size_t peer = 0; peer < links.links.size(); ++peer) {
@@ -100,7 +100,7 @@ void Engine::join() {
 }
 
 std::vector<int> Engine::descriptors(const Links& links) const {
-  std::vector<int> all{epoll_.get(), recall_.get(), board_.wake_fd()};
+  std::vector<int> all{epoll_.get(), recall_.get(), queue_.wake_fd()};
   for (const auto& link : links.links) {
     if (!link) continue;
     const auto of_link = link->descriptors();
@@ -124,7 +124,7 @@ void Engine::watch(int fd, std::uint32_t events) {
 }
 
 void Engine::take_orders() {
-  const Board::Orders orders = board_.take_orders();
+  const OperationQueue::Orders orders = queue_.take_orders();
   has_backlog_ = true;
   stops_ = stops_ || orders.stop;
   if (orders.abort) {
@@ -138,7 +138,7 @@ void Engine::start_submitted() {
   bool is_empty = true;
   for (const Lane lane : {Lane::kSmall, Lane::kBulk, Lane::kPair}) {
     while (executor_.has_room(lane) && !has_failed_) {
-      Operation* operation = board_.take_submitted(lane);
+      Operation* operation = queue_.take_submitted(lane);
       if (operation == nullptr) break;
       operation->deadline = Clock::now() + settings_.operation_timeout;
       operation->warning = Clock::now() + settings_.warn_timeout;
@@ -166,7 +166,7 @@ void Engine::finish_operations() {
       counters_.bytes_received = executor_.bytes_received();
       counters_.scratch_bytes = executor_.scratch_bytes();
     }
-    board_.complete(*done);
+    queue_.complete(*done);
   }
 }
 
@@ -288,7 +288,7 @@ Engine::Clock::time_point Engine::next_deadline() const {
 }
 
 void Engine::handle_event(int fd, std::uint32_t events) {
-  if (fd == board_.wake_fd()) {
+  if (fd == queue_.wake_fd()) {
     std::uint64_t count = 0;
     (void)!::read(fd, &count, sizeof count);
     return;

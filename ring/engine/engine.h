@@ -45,7 +45,7 @@ class Engine {
     std::chrono::microseconds active_spin{0};
   };
   // Starts the thread. board must outlive the engine. Throws CommError.
-  Engine(const Settings& settings, Links links, NodeShare* memory, Board& board);
+  Engine(const Settings& settings, Links links, ShmNode* memory, OperationQueue& board);
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
@@ -123,9 +123,9 @@ class Engine {
   void give_up(const Operation& operation);
 
   const Settings settings_;
-  Board& board_;
+  OperationQueue& queue_;
   const NodeMap map_;
-  NodeShare* const memory_;  // null: ranks of a node are reached as others are
+  ShmNode* const memory_;  // null: ranks of a node are reached as others are
   std::vector<std::string> hosts_;
   std::vector<ControlLine> control_;
   std::vector<TcpLink*> tcp_;  // by rank

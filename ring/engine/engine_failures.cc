@@ -71,7 +71,7 @@ void Engine::note_departure(int rank, std::uint64_t completed) {
 // An operation that a rank will never take part in cannot complete.
 void Engine::fail_if_departed() {
   if (has_failed_) return;
-  const std::uint64_t first = board_.first_number();
+  const std::uint64_t first = queue_.first_number();
   for (const Departure& departure : departures_) {
     for (Operation* operation : executor_.active()) {
       const bool is_pair = operation->lane() == Lane::kPair;
@@ -119,7 +119,7 @@ void Engine::fail(int status, int culprit, const std::string& cause, int origin_
   const Operation* oldest = executor_.oldest();
   const bool says_where =
       status == DT_E_TIMEOUT || status == DT_E_MISMATCH || !oldest || oldest->request().is_own;
-  board_.fail(status, says_where ? cause
+  queue_.fail(status, says_where ? cause
                                  : fmt::format("operation {} ({}) failed: {}", oldest->sequence(),
                                                oldest->description(), cause));
 }
@@ -135,7 +135,7 @@ void Engine::tell(const Frame& frame, int origin_fd) {
 void Engine::leave() {
   if (!has_failed_) {
     // The others may still be at those before this rank restarted its numbers.
-    const std::uint64_t completed = board_.first_number() + board_.completed();
+    const std::uint64_t completed = queue_.first_number() + queue_.completed();
     const auto deadline = Clock::now() + kDrainTime;
     tell({FrameKind::kBye, 0, settings_.rank, completed, {}}, -1);
     for (std::size_t fd = 0; executor_.is_idle() && fd < link_of_fd_.size(); ++fd) {
@@ -146,7 +146,7 @@ void Engine::leave() {
     }
   }
   if (memory_ != nullptr) memory_->withdraw();
-  board_.fail(DT_E_ABORTED, "the communicator was destroyed");
+  queue_.fail(DT_E_ABORTED, "the communicator was destroyed");
 }
 
 std::string Engine::name(int rank) const {

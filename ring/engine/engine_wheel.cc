@@ -37,7 +37,7 @@ void Engine::run() {
 
 // True when something moved.
 bool Engine::turn() {
-  if (board_.has_news()) take_orders();
+  if (queue_.has_news()) take_orders();
   if (stops_ || has_failed_) return false;
   bool moved = false;
   try {
@@ -81,7 +81,7 @@ void Engine::note_submission(bool is_urgent) {
       return;
     }
   }
-  board_.wake_sleeper();
+  queue_.wake_sleeper();
   if (is_urgent) recall();
 }
 
@@ -89,9 +89,9 @@ void Engine::drive(dt_work work, Clock::time_point deadline) {
   std::unique_lock wheel(wheel_, std::try_to_lock);
   if (!wheel.owns_lock()) return;
   take_over();
-  for (bool is_over = false; !stops_ && !board_.is_settled(work) && !is_over;) {
+  for (bool is_over = false; !stops_ && !queue_.is_settled(work) && !is_over;) {
     is_over = Clock::now() >= deadline;
-    if (turn() || board_.is_settled(work)) continue;
+    if (turn() || queue_.is_settled(work)) continue;
     if (is_over) {
       if (take_events(0) > 0) (void)turn();
     } else if (!poll_a_little()) {
@@ -109,7 +109,7 @@ void Engine::drive(dt_work work, Clock::time_point deadline) {
 // Nothing is active that somebody else waits for, or that takes long.
 bool Engine::is_left_alone() const {
   if (stops_ || has_failed_) return false;
-  return executor_.is_idle() || (!executor_.has_active(Lane::kBulk) && !board_.has_waiters());
+  return executor_.is_idle() || (!executor_.has_active(Lane::kBulk) && !queue_.has_waiters());
 }
 
 void Engine::recall() {
@@ -147,10 +147,10 @@ bool Engine::poll_a_little() {
   if (has_failed_ || executor_.is_idle()) return false;
   const auto begin = Clock::now(), end = begin + settings_.active_spin;
   if (!waits_since_) waits_since_ = begin;
-  if (would_spin_in_vain()) return board_.has_news() || take_events(0) > 0;
+  if (would_spin_in_vain()) return queue_.has_news() || take_events(0) > 0;
   const int looks = settings_.active_spin.count() > 0 ? kLooksPerCall : kLooksIfCrowded;
   for (int i = 1;; ++i) {
-    if (board_.has_news()) return true;
+    if (queue_.has_news()) return true;
     if (memory_ != nullptr && (executor_.step() || executor_.has_findings())) return true;
     const bool yields = i % (memory_ == nullptr ? kLooksIfCrowded : looks) == 0;
     if ((memory_ == nullptr || yields) && take_events(0) > 0) return true;
@@ -161,7 +161,7 @@ bool Engine::poll_a_little() {
 }
 
 bool Engine::begin_sleep() {
-  if (!board_.begin_sleep()) return false;
+  if (!queue_.begin_sleep()) return false;
   is_asleep_ = true;
   if (memory_ == nullptr || memory_->begin_sleep()) return true;
   end_sleep();
@@ -172,7 +172,7 @@ void Engine::end_sleep() {
   if (!is_asleep_) return;
   is_asleep_ = false;
   if (memory_ != nullptr) memory_->end_sleep();
-  board_.end_sleep();
+  queue_.end_sleep();
 }
 
 // -1: until something happens.

@@ -32,7 +32,7 @@ dt_work make_work(std::uint64_t number, int slot) {
 
 }  // namespace
 
-Board::Board(int rank, int world)
+OperationQueue::OperationQueue(int rank, int world)
     : rank_(rank),
       world_(world),
       wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
@@ -41,7 +41,7 @@ Board::Board(int rank, int world)
   if (!wake_.valid()) throw CommError(DT_E_SYS, "cannot create an eventfd", errno_text(errno));
 }
 
-Board::Slot& Board::free_slot() {
+OperationQueue::Slot& OperationQueue::free_slot() {
   if (free_.empty()) {
     if (slots_.size() >= kMaxSlots) {
       throw CommError(DT_E_NOMEM, "cannot take another operation",
@@ -56,13 +56,13 @@ Board::Slot& Board::free_slot() {
   return slot;
 }
 
-std::uint64_t Board::next_sequence(const Request& request) {
+std::uint64_t OperationQueue::next_sequence(const Request& request) {
   if (request.opcode != Opcode::kPair) return next_collective_++;
   const auto peer = static_cast<std::size_t>(request.root);
   return ++(request.is_receive ? received_from_ : sent_to_)[peer];
 }
 
-int Board::submit(const Request& request, const NodeMap& map, dt_work* work) {
+int OperationQueue::submit(const Request& request, const NodeMap& map, dt_work* work) {
   const std::lock_guard lock(mutex_);
   if (status_ != DT_OK) return status_;
   Slot& slot = free_slot();
@@ -82,14 +82,14 @@ int Board::submit(const Request& request, const NodeMap& map, dt_work* work) {
   return DT_OK;
 }
 
-Board::Slot* Board::find(dt_work work) {
+OperationQueue::Slot* OperationQueue::find(dt_work work) {
   const std::size_t index = work & kMaxSlots;
   if (index >= slots_.size()) return nullptr;
   Slot& slot = slots_[index];
   return slot.state != State::kFree && slot.work == work ? &slot : nullptr;
 }
 
-void Board::spin(const Slot& slot) const {
+void OperationQueue::spin(const Slot& slot) const {
   const auto end = std::chrono::steady_clock::now() + spin_time_.load();
   while (slot.state.load(std::memory_order_acquire) == State::kPending && !has_failed_.load() &&
          std::chrono::steady_clock::now() < end) {
@@ -99,7 +99,7 @@ void Board::spin(const Slot& slot) const {
 }
 
 // With the mutex: how the operation ended; its id is free again.
-int Board::release(Slot& slot) {
+int OperationQueue::release(Slot& slot) {
   const int result = slot.state == State::kDone ? DT_OK : status_;
   slot.state = State::kFree;
   free_.push_back(slot.operation.slot);
@@ -108,28 +108,28 @@ int Board::release(Slot& slot) {
   return result;
 }
 
-Board::User::User(Board& board) : board_(board) {
-  const std::lock_guard lock(board_.mutex_);
-  ++board_.users_;
+OperationQueue::User::User(OperationQueue& board) : queue_(board) {
+  const std::lock_guard lock(queue_.mutex_);
+  ++queue_.users_;
 }
 
-Board::User::~User() {
-  const std::lock_guard lock(board_.mutex_);
-  if (--board_.users_ == 0 && board_.stopped_) board_.changed_.notify_all();
+OperationQueue::User::~User() {
+  const std::lock_guard lock(queue_.mutex_);
+  if (--queue_.users_ == 0 && queue_.stopped_) queue_.changed_.notify_all();
 }
 
-bool Board::is_settled(dt_work work) const {
+bool OperationQueue::is_settled(dt_work work) const {
   const std::lock_guard lock(mutex_);
   const Slot* slot = find(work);
   return slot == nullptr || is_over(*slot);
 }
 
-bool Board::has_completion_fd() const {
+bool OperationQueue::has_completion_fd() const {
   const std::lock_guard lock(mutex_);
   return completion_.valid();
 }
 
-int Board::wait(dt_work work, int timeout_ms) {
+int OperationQueue::wait(dt_work work, int timeout_ms) {
   std::unique_lock lock(mutex_);
   Slot* slot = find(work);
   if (slot == nullptr) return DT_E_INVAL;
@@ -153,23 +153,23 @@ int Board::wait(dt_work work, int timeout_ms) {
 }
 
 // Ids that were reported already are no longer found.
-void Board::drop_released() {
+void OperationQueue::drop_released() {
   while (!finished_.empty() && find(finished_.front()) == nullptr) finished_.pop_front();
 }
 
 // Of those that wait_any reports.
-bool Board::is_pending(const Slot& slot) {
+bool OperationQueue::is_pending(const Slot& slot) {
   return slot.state == State::kPending && !slot.operation.request().is_own;
 }
 
-bool Board::has_any() const {
+bool OperationQueue::has_any() const {
   const auto is_there = [this](dt_work work) { return find(work) != nullptr; };
   if (std::any_of(finished_.begin(), finished_.end(), is_there)) return true;
   return status_ != DT_OK && std::any_of(slots_.begin(), slots_.end(), is_pending);
 }
 
-int Board::wait_any(dt_work* works, std::int32_t* statuses, std::uint32_t max, std::uint32_t* count,
-                    int timeout_ms) {
+int OperationQueue::wait_any(dt_work* works, std::int32_t* statuses, std::uint32_t max,
+                             std::uint32_t* count, int timeout_ms) {
   std::unique_lock lock(mutex_);
   *count = 0;
   const auto is_ready = [&] { return has_any() || status_ != DT_OK; };
@@ -198,7 +198,7 @@ int Board::wait_any(dt_work* works, std::int32_t* statuses, std::uint32_t max, s
   return *count > 0 ? DT_OK : DT_PENDING;
 }
 
-int Board::completion_fd() {
+int OperationQueue::completion_fd() {
   const std::lock_guard lock(mutex_);
   if (!completion_.valid()) {
     completion_ = Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
@@ -209,7 +209,7 @@ int Board::completion_fd() {
 }
 
 // Makes the descriptor say whether wait_any has something.
-void Board::show_any() {
+void OperationQueue::show_any() {
   if (!completion_.valid()) return;
   const bool has = has_any() || status_ != DT_OK;
   if (has == completion_is_set_) return;
@@ -222,7 +222,7 @@ void Board::show_any() {
   }
 }
 
-void Board::request_abort(const std::string& why) {
+void OperationQueue::request_abort(const std::string& why) {
   {
     const std::lock_guard lock(mutex_);
     if (status_ != DT_OK) return;
@@ -233,13 +233,13 @@ void Board::request_abort(const std::string& why) {
   wake_sleeper();
 }
 
-void Board::wait_until_failed() {
+void OperationQueue::wait_until_failed() {
   const User user(*this);
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return status_ != DT_OK; });
 }
 
-void Board::request_stop() {
+void OperationQueue::request_stop() {
   {
     const std::lock_guard lock(mutex_);
     orders_.stop = true;
@@ -248,23 +248,23 @@ void Board::request_stop() {
   wake_sleeper();
 }
 
-void Board::wait_until_unused() {
+void OperationQueue::wait_until_unused() {
   std::unique_lock lock(mutex_);
   stopped_ = true;
   changed_.wait(lock, [&] { return users_ == 0; });
 }
 
-std::string Board::error_text() const {
+std::string OperationQueue::error_text() const {
   const std::lock_guard lock(mutex_);
   return text_;
 }
 
-int Board::status() const {
+int OperationQueue::status() const {
   const std::lock_guard lock(mutex_);
   return status_;
 }
 
-void Board::set_error(int status, const std::string& text) {
+void OperationQueue::set_error(int status, const std::string& text) {
   const std::lock_guard lock(mutex_);
   if (status_ == DT_OK) {
     status_ = status;
@@ -272,14 +272,14 @@ void Board::set_error(int status, const std::string& text) {
   }
 }
 
-void Board::restart_numbers() {
+void OperationQueue::restart_numbers() {
   const std::lock_guard lock(mutex_);
   first_number_.store(next_collective_ - 1);
   next_collective_ = 1;
   completed_.store(0);
 }
 
-Operation* Board::take_submitted(Lane lane) {
+Operation* OperationQueue::take_submitted(Lane lane) {
   const std::lock_guard lock(mutex_);
   auto& queue = submitted_[static_cast<std::size_t>(lane)];
   if (queue.empty()) return nullptr;
@@ -288,7 +288,7 @@ Operation* Board::take_submitted(Lane lane) {
   return operation;
 }
 
-void Board::complete(Operation& operation) {
+void OperationQueue::complete(Operation& operation) {
   {
     const std::lock_guard lock(mutex_);
     Slot& slot = slots_[static_cast<std::size_t>(operation.slot)];
@@ -311,7 +311,7 @@ void Board::complete(Operation& operation) {
   changed_.notify_all();
 }
 
-void Board::fail(int status, const std::string& text) {
+void OperationQueue::fail(int status, const std::string& text) {
   {
     const std::lock_guard lock(mutex_);
     if (status_ == DT_OK) {
@@ -325,30 +325,30 @@ void Board::fail(int status, const std::string& text) {
   changed_.notify_all();
 }
 
-Board::Orders Board::take_orders() {
+OperationQueue::Orders OperationQueue::take_orders() {
   const std::lock_guard lock(mutex_);
   news_.store(false, std::memory_order_release);
   return std::exchange(orders_, {});
 }
 
-bool Board::begin_sleep() {
+bool OperationQueue::begin_sleep() {
   const std::lock_guard lock(mutex_);
   if (news_.load(std::memory_order_relaxed)) return false;
   sleeping_ = true;
   return true;
 }
 
-void Board::end_sleep() {
+void OperationQueue::end_sleep() {
   const std::lock_guard lock(mutex_);
   sleeping_ = false;
 }
 
-void Board::post_news() {
+void OperationQueue::post_news() {
   news_.store(true, std::memory_order_release);
 }
 
 // Only a sleeping thread is worth a system call.
-void Board::wake_sleeper() {
+void OperationQueue::wake_sleeper() {
   {
     const std::lock_guard lock(mutex_);
     if (!std::exchange(sleeping_, false)) return;

@@ -1,8 +1,8 @@
 #pragma once
-// Board: what the callers' threads and the communication thread share. Callers submit operations
-// and wait for their ids; the thread that runs the engine takes them in order of each lane and
-// reports their end. Everything is behind one mutex. Slots are reused, so a call allocates only
-// while the number of operations in flight is higher than ever before.
+// OperationQueue: what the callers' threads and the communication thread share. Callers submit
+// operations and wait for their ids; the thread that runs the engine takes them in order of each
+// lane and reports their end. Everything is behind one mutex. Slots are reused, so a call allocates
+// only while the number of operations in flight is higher than ever before.
 
 #include <array>
 #include <atomic>
@@ -19,9 +19,9 @@
 
 namespace dtl::ring {
 
-class Board {
+class OperationQueue {
  public:
-  Board(int rank, int world);
+  OperationQueue(int rank, int world);
 
   // --- callers ---
   // Who submits has to see to it that somebody takes it: see Engine::note_submission.
@@ -40,13 +40,13 @@ class Board {
   // While a thread is inside a call that waits.
   class User {
    public:
-    explicit User(Board& board);
+    explicit User(OperationQueue& board);
     ~User();
     User(const User&) = delete;
     User& operator=(const User&) = delete;
 
    private:
-    Board& board_;
+    OperationQueue& queue_;
   };
   void wait_until_unused();  // until there is no User
   bool has_completion_fd() const;
@@ -83,7 +83,7 @@ class Board {
     std::atomic<State> state{State::kFree};
   };
   Slot* find(dt_work work);
-  const Slot* find(dt_work work) const { return const_cast<Board*>(this)->find(work); }
+  const Slot* find(dt_work work) const { return const_cast<OperationQueue*>(this)->find(work); }
   Slot& free_slot();
   bool is_over(const Slot& slot) const { return slot.state != State::kPending || status_ != DT_OK; }
   int release(Slot& slot);

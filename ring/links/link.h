@@ -1,6 +1,6 @@
 #pragma once
 // Link: what connects this rank with one peer, whatever carries it: TcpLink between hosts,
-// ShareLink on one host. It moves frames and knows nothing of what they mean. Used by the
+// ShmLink on one host. It moves frames and knows nothing of what they mean. Used by the
 // communication thread only; nothing here blocks.
 //
 // An operation's bytes from one rank to another are its flow. A frame is a piece of a flow, so
@@ -41,7 +41,7 @@ class Sink {
   // pointer when it is empty); nullopt: not now, ask again at the next step.
   virtual std::optional<std::byte*> admit(int peer, const FrameHead& head,
                                           const OperationHeader* operation) = 0;
-  // The whole payload is there: where admit() said, or, from a ShareLink, in memory of the peer
+  // The whole payload is there: where admit() said, or, from a ShmLink, in memory of the peer
   // that can be read until this returns. Only an answered frame's may be written.
   virtual void arrived(int peer, const FrameHead& head, std::byte* payload) = 0;
   // The frame's payload is no longer needed here.

@@ -20,7 +20,7 @@ constexpr Lane kAllLanes[] = {Lane::kSmall, Lane::kBulk, Lane::kPair};
 
 }  // namespace
 
-ShareLink::ShareLink(NodeShare& share, int local, int rank)
+ShmLink::ShmLink(ShmNode& share, int local, int rank)
     : share_(share),
       local_(static_cast<std::size_t>(local)),
       rank_(rank),
@@ -28,19 +28,19 @@ ShareLink::ShareLink(NodeShare& share, int local, int rank)
   share_.links_.push_back(this);
 }
 
-ShareLink::~ShareLink() {
+ShmLink::~ShmLink() {
   std::erase(share_.links_, this);
 }
 
-Counters& ShareLink::own_counters() const {
+Counters& ShmLink::own_counters() const {
   return share_.layout_.counters(share_.segment_.data(), local_);
 }
 
-Counters& ShareLink::peer_counters() const {
+Counters& ShmLink::peer_counters() const {
   return share_.layout_.counters(peer_.segment.data(), static_cast<std::size_t>(share_.own_));
 }
 
-bool ShareLink::can_begin(Lane lane) const {
+bool ShmLink::can_begin(Lane lane) const {
   const auto index = static_cast<std::size_t>(lane);
   const Way& way = ways_[index];
   if (is_broken_) return false;
@@ -48,8 +48,8 @@ bool ShareLink::can_begin(Lane lane) const {
   return way.produced - std::min(way.reported, way.seen_consumed) < kSlots;
 }
 
-void ShareLink::begin(const FrameHead& head, const OperationHeader* operation,
-                      const std::byte* payload, std::byte* answer) {
+void ShmLink::begin(const FrameHead& head, const OperationHeader* operation,
+                    const std::byte* payload, std::byte* answer) {
   const auto lane = static_cast<Lane>(head.lane);
   Way& way = ways_[head.lane];
   const Layout& layout = share_.layout_;
@@ -72,23 +72,22 @@ void ShareLink::begin(const FrameHead& head, const OperationHeader* operation,
 // Payloads are copied through slots, which stay in a cache: both ends copy at the same time and
 // without a system call. Where there is no room for slots, they are read out of the sender's
 // memory; and where peers can do that without a system call, always, unless they are very short.
-std::size_t ShareLink::frame_bytes(Lane lane, const std::byte* data,
-                                   const std::byte* answer) const {
+std::size_t ShmLink::frame_bytes(Lane lane, const std::byte* data, const std::byte* answer) const {
   const std::size_t of_slot = share_.layout_.inline_bytes(lane);
   return of_slot > 0 && !is_in_place(data, answer) ? of_slot : kMostFrameBytes;
 }
 
 // The peer can read it where it lies, and write the answer there.
-bool ShareLink::is_in_place(const std::byte* payload, const std::byte* answer) const {
+bool ShmLink::is_in_place(const std::byte* payload, const std::byte* answer) const {
   return (answer == nullptr || answer == payload) && share_.is_allocated(payload);
 }
 
-bool ShareLink::is_sent() const {
+bool ShmLink::is_sent() const {
   return is_broken_ || std::all_of(ways_.begin(), ways_.end(),
                                    [](const Way& way) { return way.reported == way.produced; });
 }
 
-bool ShareLink::has_news() const {
+bool ShmLink::has_news() const {
   if (is_broken_) return false;
   const Counters& theirs = peer_counters();
   for (std::size_t i = 0; i < kLanes; ++i) {
@@ -100,7 +99,7 @@ bool ShareLink::has_news() const {
   return false;
 }
 
-bool ShareLink::step(Sink& sink) {
+bool ShmLink::step(Sink& sink) {
   bool moved = false;
   for (const Lane lane : kAllLanes) {
     Way& way = ways_[static_cast<std::size_t>(lane)];
@@ -108,11 +107,11 @@ bool ShareLink::step(Sink& sink) {
     if (report_sent(lane, way, sink)) moved = true;
     if (take_frames(lane, way, sink)) moved = true;
   }
-  if (std::exchange(owes_ring_, false)) NodeShare::ring(peer_);
+  if (std::exchange(owes_ring_, false)) ShmNode::ring(peer_);
   return moved;
 }
 
-bool ShareLink::report_sent(Lane lane, Way& way, Sink& sink) {
+bool ShmLink::report_sent(Lane lane, Way& way, Sink& sink) {
   const std::uint64_t consumed =
       peer_counters().consumed[static_cast<std::size_t>(lane)].load(std::memory_order_acquire);
   // A free slot lets the next frame begin: who has seen it must not sleep before that.
@@ -132,7 +131,7 @@ bool ShareLink::report_sent(Lane lane, Way& way, Sink& sink) {
   return moved;
 }
 
-bool ShareLink::take_frames(Lane lane, Way& way, Sink& sink) {
+bool ShmLink::take_frames(Lane lane, Way& way, Sink& sink) {
   const auto index = static_cast<std::size_t>(lane);
   way.seen_produced = peer_counters().produced[index].load(std::memory_order_acquire);
   if (way.seen_produced == way.consumed) return false;
@@ -178,13 +177,13 @@ bool ShareLink::take_frames(Lane lane, Way& way, Sink& sink) {
 }
 
 // After a payload was read: whether its owner may have changed it meanwhile.
-bool ShareLink::has_left() const {
+bool ShmLink::has_left() const {
   std::atomic_thread_fence(std::memory_order_acquire);
   return Layout::header(peer_.segment.data()).has_left.load(std::memory_order_relaxed) != 0;
 }
 
-std::byte* ShareLink::read_payload(const Slot& slot, Lane lane, std::uint64_t number,
-                                   std::byte* target, Sink& sink) {
+std::byte* ShmLink::read_payload(const Slot& slot, Lane lane, std::uint64_t number,
+                                 std::byte* target, Sink& sink) {
   const std::size_t bytes = slot.head.bytes;
   if (bytes == 0) return target;
   if (slot.is_inline != 0) {
@@ -202,7 +201,7 @@ std::byte* ShareLink::read_payload(const Slot& slot, Lane lane, std::uint64_t nu
 }
 
 // Of a payload that was copied out of the peer's memory.
-bool ShareLink::write_answer(const Slot& slot, std::byte* answer) {
+bool ShmLink::write_answer(const Slot& slot, std::byte* answer) {
   const iovec local{answer, slot.head.bytes};
   const iovec remote{reinterpret_cast<void*>(slot.address), slot.head.bytes};
   return ::process_vm_writev(peer_.pid, &local, 1, &remote, 1, 0) ==
@@ -210,7 +209,7 @@ bool ShareLink::write_answer(const Slot& slot, std::byte* answer) {
 }
 
 // Where memory of the peer is mapped here; null when it is not.
-std::byte* ShareLink::find_region(std::uint64_t address, std::uint64_t bytes) {
+std::byte* ShmLink::find_region(std::uint64_t address, std::uint64_t bytes) {
   const SegmentHeader& header = Layout::header(peer_.segment.data());
   const std::uint32_t version = header.regions_version.load(std::memory_order_acquire);
   if (version != regions_version_ && version % 2 == 0) read_regions(version);
@@ -222,7 +221,7 @@ std::byte* ShareLink::find_region(std::uint64_t address, std::uint64_t bytes) {
   return nullptr;
 }
 
-void ShareLink::read_regions(std::uint32_t version) {
+void ShmLink::read_regions(std::uint32_t version) {
   const SegmentHeader& header = Layout::header(peer_.segment.data());
   std::array<Region, kMaxRegions> table;
   std::memcpy(table.data(), header.regions, sizeof table);

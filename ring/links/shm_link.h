@@ -1,5 +1,5 @@
 #pragma once
-// ShareLink: a link to a rank of the same node. Frames are slots in the sender's segment; the
+// ShmLink: a link to a rank of the same node. Frames are slots in the sender's segment; the
 // receiver's position in its own segment tells the sender which payloads it has read.
 
 #include <array>
@@ -9,10 +9,10 @@
 
 namespace dtl::ring {
 
-class ShareLink : public Link {
+class ShmLink : public Link {
  public:
-  ShareLink(NodeShare& share, int local, int rank);
-  ~ShareLink() override;
+  ShmLink(ShmNode& share, int local, int rank);
+  ~ShmLink() override;
 
   bool can_begin(Lane lane) const override;
   void begin(const FrameHead& head, const OperationHeader* operation, const std::byte* payload,
@@ -50,10 +50,10 @@ class ShareLink : public Link {
   Counters& own_counters() const;
   Counters& peer_counters() const;
 
-  NodeShare& share_;
+  ShmNode& share_;
   const std::size_t local_;
   const int rank_;
-  const NodeShare::Peer& peer_;
+  const ShmNode::Peer& peer_;
   std::array<Way, kLanes> ways_;
   bool is_broken_ = false;
   bool owes_ring_ = false;  // for what was published in this step: a fence is slow

@@ -66,7 +66,7 @@ std::string node_key() {
   return fmt::format("{} {}", boot, ::geteuid());
 }
 
-NodeShare::NodeShare(int max_local) : layout_(max_local), wake_(make_pipe()) {
+ShmNode::ShmNode(int max_local) : layout_(max_local), wake_(make_pipe()) {
   set_nonblocking(wake_.read_end.get());
   set_nonblocking(wake_.write_end.get());
   memory_ = sealed_memory("dtring", layout_.bytes);
@@ -91,16 +91,16 @@ NodeShare::NodeShare(int max_local) : layout_(max_local), wake_(make_pipe()) {
   allow_reading();
 }
 
-NodeShare::~NodeShare() = default;
+ShmNode::~ShmNode() = default;
 
-std::string NodeShare::address() const {
+std::string ShmNode::address() const {
   ShareAddress address{
       static_cast<std::int32_t>(::getpid()), memory_.get(), wake_.write_end.get(), 0, {}};
   std::memcpy(address.token, token_.data(), kTokenBytes);
   return {reinterpret_cast<const char*>(&address), sizeof address};
 }
 
-std::string NodeShare::open(int own, const std::vector<std::string>& addresses) {
+std::string ShmNode::open(int own, const std::vector<std::string>& addresses) {
   own_ = own;
   if (addresses.size() > layout_.max_local) return "there are too many ranks on this node";
   peers_.resize(addresses.size());
@@ -113,7 +113,7 @@ std::string NodeShare::open(int own, const std::vector<std::string>& addresses) 
 }
 
 // Empty, or why its memory cannot be read.
-std::string NodeShare::open_peer(const std::string& text, Peer& peer) const {
+std::string ShmNode::open_peer(const std::string& text, Peer& peer) const {
   ShareAddress address;
   if (text.size() != sizeof address) return "a rank of this node has no shared memory";
   std::memcpy(&address, text.data(), sizeof address);
@@ -153,7 +153,7 @@ std::string NodeShare::open_peer(const std::string& text, Peer& peer) const {
   return peer.wake.valid() ? std::string() : refuse("wake");
 }
 
-bool NodeShare::is_crowded() const {
+bool ShmNode::is_crowded() const {
   std::size_t cpus = 0;
   for (std::size_t word = 0; word < kMaxCpus / 64; ++word) {
     std::uint64_t all = Layout::header(segment_.data()).cpus[word];
@@ -165,11 +165,11 @@ bool NodeShare::is_crowded() const {
   return cpus < peers_.size();
 }
 
-std::unique_ptr<Link> NodeShare::make_link(int local, int rank) {
-  return std::make_unique<ShareLink>(*this, local, rank);
+std::unique_ptr<Link> ShmNode::make_link(int local, int rank) {
+  return std::make_unique<ShmLink>(*this, local, rank);
 }
 
-std::vector<int> NodeShare::descriptors() const {
+std::vector<int> ShmNode::descriptors() const {
   std::vector<int> all{memory_.get(), wake_.read_end.get(), wake_.write_end.get()};
   for (const Peer& peer : peers_) {
     if (peer.wake.valid()) all.push_back(peer.wake.get());
@@ -178,36 +178,36 @@ std::vector<int> NodeShare::descriptors() const {
 }
 
 // If the peer sleeps, it has looked before.
-void NodeShare::ring(const Peer& peer) {
+void ShmNode::ring(const Peer& peer) {
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (Layout::header(peer.segment.data()).sleeps.load(std::memory_order_relaxed) == 0) return;
   const char byte = 1;
   (void)!::write(peer.wake.get(), &byte, 1);
 }
 
-void NodeShare::clear_wake() {
+void ShmNode::clear_wake() {
   std::array<char, 256> bytes;
   while (::read(wake_.read_end.get(), bytes.data(), bytes.size()) ==
          static_cast<ssize_t>(bytes.size())) {
   }
 }
 
-void NodeShare::withdraw() {
+void ShmNode::withdraw() {
   Layout::header(segment_.data()).has_left.store(1);
 }
 
-bool NodeShare::begin_sleep() {
+bool ShmNode::begin_sleep() {
   Layout::header(segment_.data()).sleeps.store(1, std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_seq_cst);
   return std::none_of(links_.begin(), links_.end(),
-                      [](const ShareLink* link) { return link->has_news(); });
+                      [](const ShmLink* link) { return link->has_news(); });
 }
 
-void NodeShare::end_sleep() {
+void ShmNode::end_sleep() {
   Layout::header(segment_.data()).sleeps.store(0, std::memory_order_relaxed);
 }
 
-void* NodeShare::alloc(std::size_t bytes) {
+void* ShmNode::alloc(std::size_t bytes) {
   constexpr std::size_t kPage = 4096;
   bytes = (bytes + kPage - 1) / kPage * kPage;
   Allocation allocation;
@@ -236,14 +236,14 @@ void* NodeShare::alloc(std::size_t bytes) {
   return data;
 }
 
-bool NodeShare::is_allocated(const std::byte* data) const {
+bool ShmNode::is_allocated(const std::byte* data) const {
   const std::lock_guard lock(mutex_);
   return std::any_of(allocations_.begin(), allocations_.end(), [&](const Allocation& each) {
     return data >= each.mapping.data() && data < each.mapping.data() + each.mapping.bytes();
   });
 }
 
-bool NodeShare::free(void* memory) {
+bool ShmNode::free(void* memory) {
   const std::lock_guard lock(mutex_);
   const auto at =
       std::find_if(allocations_.begin(), allocations_.end(),

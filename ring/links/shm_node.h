@@ -1,5 +1,5 @@
 #pragma once
-// NodeShare: the memory through which the ranks of one node reach each other. Each rank has one
+// ShmNode: the memory through which the ranks of one node reach each other. Each rank has one
 // segment, a sealed memfd that the others map; they write nothing but answers over payloads that
 // ask for them. Nothing of it has a name that could outlive the rank. Peers open it, and the pipe
 // that wakes the rank, as /proc/PID/fd/N, which the kernel allows to processes of the same user.
@@ -25,13 +25,13 @@ namespace dtl::ring {
 // Ranks with equal keys see each other's processes: boot, PID, network and user namespace, user.
 std::string node_key();
 
-class NodeShare {
+class ShmNode {
  public:
   // For at most max_local ranks of a node; the same number on all of them. Throws CommError.
-  explicit NodeShare(int max_local);
-  ~NodeShare();
-  NodeShare(const NodeShare&) = delete;
-  NodeShare& operator=(const NodeShare&) = delete;
+  explicit ShmNode(int max_local);
+  ~ShmNode();
+  ShmNode(const ShmNode&) = delete;
+  ShmNode& operator=(const ShmNode&) = delete;
 
   std::string address() const;  // for peers, over an authenticated connection
   // addresses: of all ranks of this node, of which own is this one. Empty, or why it does not work.
@@ -57,7 +57,7 @@ class NodeShare {
   bool is_allocated(const std::byte* data) const;
 
  private:
-  friend class ShareLink;
+  friend class ShmLink;
   struct Peer {
     int pid = 0;
     Mapping segment;
@@ -79,7 +79,7 @@ class NodeShare {
   Pipe wake_;
   int own_ = 0;
   std::vector<Peer> peers_;
-  std::vector<class ShareLink*> links_;
+  std::vector<class ShmLink*> links_;
   mutable std::mutex mutex_;
   std::vector<Allocation> allocations_;
 };

@@ -66,7 +66,7 @@ Address decode_address(std::string_view text, const Address& own) {
 
 }  // namespace
 
-std::string encode_member(const Member& member) {
+std::string encode_peer(const PeerInfo& member) {
   std::string text;
   put(text, encode_address(*member.address));
   put(text, member.host);
@@ -75,8 +75,8 @@ std::string encode_member(const Member& member) {
   return text;
 }
 
-Member decode_member(std::string_view text, const Address& own) {
-  Member member;
+PeerInfo decode_peer(std::string_view text, const Address& own) {
+  PeerInfo member;
   member.address = decode_address(take(text), own);
   member.host = take(text);
   member.node = take(text);
@@ -84,17 +84,17 @@ Member decode_member(std::string_view text, const Address& own) {
   return member;
 }
 
-std::string encode_table(const Settings& settings, const std::vector<Member>& members) {
+std::string encode_table(const Settings& settings, const std::vector<PeerInfo>& members) {
   const std::uint32_t numbers[] = {settings.streams, settings.wire, settings.flags, settings.tunes};
   std::string text;
   put(text, {reinterpret_cast<const char*>(numbers), sizeof numbers});
   put(text, settings.allreduce);
-  for (const Member& member : members) put(text, encode_member(member));
+  for (const PeerInfo& member : members) put(text, encode_peer(member));
   return text;
 }
 
 void decode_table(std::string_view text, const Address& own, Settings& settings,
-                  std::vector<Member>& members) {
+                  std::vector<PeerInfo>& members) {
   std::uint32_t numbers[4];
   const std::string_view head = take(text);
   if (head.size() != sizeof numbers) {
@@ -102,7 +102,7 @@ void decode_table(std::string_view text, const Address& own, Settings& settings,
   }
   std::memcpy(numbers, head.data(), sizeof numbers);
   settings = {numbers[0], numbers[1], numbers[2], numbers[3], std::string(take(text))};
-  for (Member& member : members) member = decode_member(take(text), own);
+  for (PeerInfo& member : members) member = decode_peer(take(text), own);
 }
 
 }  // namespace dtl::ring

@@ -1,6 +1,6 @@
 #pragma once
-// Member: what every rank of a communicator is told of every other: where it listens, on which node
-// it is, and how its memory is read there. As text, in one table.
+// PeerInfo: what every rank of a communicator is told of every other: where it listens, on which
+// node it is, and how its memory is read there. As text, in one table.
 
 #include <optional>
 #include <string>
@@ -11,17 +11,17 @@
 
 namespace dtl::ring {
 
-struct Member {
+struct PeerInfo {
   std::optional<Address> address;  // where it listens
   std::string host;
   std::string node;   // equal on ranks that may share memory
-  std::string share;  // NodeShare::address()
+  std::string share;  // ShmNode::address()
 };
 
-std::string encode_member(const Member& member);
+std::string encode_peer(const PeerInfo& member);
 // own: this rank's address, whose interface is where link-local addresses are looked for. Throws
 // CommError for garbage.
-Member decode_member(std::string_view text, const Address& own);
+PeerInfo decode_peer(std::string_view text, const Address& own);
 
 // What rank 0 decides for all.
 struct Settings {
@@ -32,9 +32,9 @@ struct Settings {
   std::string allreduce;
 };
 
-std::string encode_table(const Settings& settings, const std::vector<Member>& members);
+std::string encode_table(const Settings& settings, const std::vector<PeerInfo>& members);
 // members has one for each rank.
 void decode_table(std::string_view text, const Address& own, Settings& settings,
-                  std::vector<Member>& members);
+                  std::vector<PeerInfo>& members);
 
 }  // namespace dtl::ring

@@ -20,12 +20,12 @@ constexpr int kBacklog = 1024;  // connections that come at the same moment
 
 }  // namespace
 
-std::string Meeting::name(int rank) const {
+std::string RendezvousState::name(int rank) const {
   const std::string& host = members_[static_cast<std::size_t>(rank)].host;
   return host.empty() ? fmt::format("rank {}", rank) : fmt::format("rank {} ({})", rank, host);
 }
 
-Links Meeting::run() {
+Links RendezvousState::run() {
   const auto addresses = place_.listener.valid()
                              ? std::vector{local_address(place_.listener.get())}
                              : resolve(place_.master_address, place_.master_port);
@@ -48,12 +48,12 @@ Links Meeting::run() {
   } catch (const CommError& error) {
     fail_all(error);
   }
-  for (const Member& member : members_) links_.hosts.push_back(member.host);
+  for (const PeerInfo& member : members_) links_.hosts.push_back(member.host);
   links_.own_address = own().address->host();
   return std::move(links_);
 }
 
-void Meeting::listen_as_leader(const std::vector<Address>& addresses) {
+void RendezvousState::listen_as_leader(const std::vector<Address>& addresses) {
   if (place_.listener.valid()) acceptor_.emplace(identity_, std::move(place_.listener));
   for (std::size_t i = 0; i < addresses.size() && !acceptor_; ++i) {
     try {
@@ -67,7 +67,7 @@ void Meeting::listen_as_leader(const std::vector<Address>& addresses) {
   links_.settings = place_.settings;
 }
 
-void Meeting::join_leader(const std::vector<Address>& addresses) {
+void RendezvousState::join_leader(const std::vector<Address>& addresses) {
   Connector connector(identity_, 0, Stream::kControl, addresses);
   Fd fd = connector.step();
   while (!fd.valid()) {
@@ -83,11 +83,11 @@ void Meeting::join_leader(const std::vector<Address>& addresses) {
                                                   : resolve(place_.own_address, 0).front();
   acceptor_.emplace(identity_, listen_on(here, kBacklog));
   own() = {local_address(acceptor_->fd()), place_.host_name, place_.node, place_.share};
-  send_now(fd.get(), encode({FrameKind::kJoin, 0, identity_.rank, 0, encode_member(own())}));
+  send_now(fd.get(), encode({FrameKind::kJoin, 0, identity_.rank, 0, encode_peer(own())}));
   links_.control.push_back({0, std::move(fd), {}, true});
 }
 
-void Meeting::gather_members() {
+void RendezvousState::gather_members() {
   for (auto missing = ranks_without(joined_); !missing.empty(); missing = ranks_without(joined_)) {
     check_deadline(fmt::format("did not join at {}", members_[0].address->text()), missing);
     poll_once({});
@@ -95,13 +95,13 @@ void Meeting::gather_members() {
   }
 }
 
-void Meeting::publish_table() {
+void RendezvousState::publish_table() {
   const std::string frame =
       encode({FrameKind::kTable, 0, 0, 0, encode_table(links_.settings, members_)});
   for (const ControlLine& line : links_.control) send_until(line.fd.get(), frame, deadline_);
 }
 
-void Meeting::receive_table() {
+void RendezvousState::receive_table() {
   while (table_.empty()) {
     check_deadline("did not send the table of ranks", {0});
     poll_once({});
@@ -110,7 +110,7 @@ void Meeting::receive_table() {
   decode_table(table_, local_address(links_.control[0].fd.get()), links_.settings, members_);
 }
 
-void Meeting::agree() {
+void RendezvousState::agree() {
   if (leads()) {
     for (auto missing = ranks_without(ready_); !missing.empty(); missing = ranks_without(ready_)) {
       check_deadline("did not link up with their peers", missing);
@@ -128,7 +128,7 @@ void Meeting::agree() {
   }
 }
 
-void Meeting::poll_once(const std::vector<Connector*>& connectors) {
+void RendezvousState::poll_once(const std::vector<Connector*>& connectors) {
   std::vector<pollfd> set;
   if (acceptor_) acceptor_->add_to_poll(set);
   for (const Connector* connector : connectors) connector->add_to_poll(set);
@@ -138,7 +138,7 @@ void Meeting::poll_once(const std::vector<Connector*>& connectors) {
   for (Caller& caller : acceptor_->step()) admit(std::move(caller));
 }
 
-void Meeting::admit(Caller caller) {
+void RendezvousState::admit(Caller caller) {
   if (caller.hello.stream == Stream::kControl) {
     if (leads()) admit_control(std::move(caller));
   } else if (links_.links.empty()) {
@@ -148,7 +148,7 @@ void Meeting::admit(Caller caller) {
   }
 }
 
-void Meeting::admit_control(Caller caller) {
+void RendezvousState::admit_control(Caller caller) {
   const int from = caller.hello.from;
   if (caller.hello.world != identity_.world) {
     const CommError error(DT_E_MISMATCH, "cannot form the ring",
@@ -166,7 +166,7 @@ void Meeting::admit_control(Caller caller) {
   links_.control.push_back({from, std::move(caller.fd), {}, true});
 }
 
-void Meeting::read_control() {
+void RendezvousState::read_control() {
   for (ControlLine& line : links_.control) {
     std::vector<Frame> frames;
     const LineState state = line.reader.read(line.fd.get(), frames);
@@ -184,12 +184,12 @@ void Meeting::read_control() {
   }
 }
 
-void Meeting::handle(ControlLine& line, const Frame& frame) {
+void RendezvousState::handle(ControlLine& line, const Frame& frame) {
   const auto index = static_cast<std::size_t>(line.rank);
   switch (frame.kind) {
     case FrameKind::kJoin:
       if (!leads()) return;
-      members_[index] = decode_member(frame.text, *members_[0].address);
+      members_[index] = decode_peer(frame.text, *members_[0].address);
       joined_[index] = true;
       return;
     case FrameKind::kTable:
@@ -218,17 +218,17 @@ void Meeting::handle(ControlLine& line, const Frame& frame) {
   }
 }
 
-void Meeting::tell_all(const Frame& frame) {
+void RendezvousState::tell_all(const Frame& frame) {
   const std::string bytes = encode(frame);
   for (const ControlLine& line : links_.control) send_now(line.fd.get(), bytes);
 }
 
-void Meeting::fail_all(const CommError& error) {
+void RendezvousState::fail_all(const CommError& error) {
   tell_all({FrameKind::kFail, error.dt_status(), identity_.rank, 0, error.what()});
   throw error;
 }
 
-void Meeting::check_deadline(const std::string& what, const std::vector<int>& missing) {
+void RendezvousState::check_deadline(const std::string& what, const std::vector<int>& missing) {
   const auto patience = leads() ? Clock::duration::zero() : Clock::duration(kLeaderVerdictDelay);
   if (Clock::now() < deadline_ + patience) return;
   std::vector<std::string> names;
@@ -237,7 +237,7 @@ void Meeting::check_deadline(const std::string& what, const std::vector<int>& mi
                   fmt::format("{} {}", fmt::join(names, ", "), what));
 }
 
-std::vector<int> Meeting::ranks_without(const std::vector<bool>& done) const {
+std::vector<int> RendezvousState::ranks_without(const std::vector<bool>& done) const {
   std::vector<int> ranks;
   for (std::size_t i = 0; i < done.size(); ++i) {
     if (!done[i]) ranks.push_back(static_cast<int>(i));
@@ -246,7 +246,7 @@ std::vector<int> Meeting::ranks_without(const std::vector<bool>& done) const {
 }
 
 Links meet(const Identity& identity, MeetingPlace place) {
-  Links links = Meeting(identity, place).run();
+  Links links = RendezvousState(identity, place).run();
   for (const ControlLine& line : links.control) {
     send_without_delay(line.fd.get());
     notice_dead_hosts(line.fd.get());

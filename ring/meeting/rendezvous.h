@@ -27,9 +27,9 @@ struct MeetingPlace {
   int timeout_ms = 60000;
   std::string own_address = {};  // where to listen; empty: where rank 0 was reached from
   Fd listener = {};              // rank 0's, when it listens already
-  std::string node = {};         // this rank's NodeShare: node_key() and address(); or empty
+  std::string node = {};         // this rank's ShmNode: node_key() and address(); or empty
   std::string share = {};
-  NodeShare* memory = nullptr;
+  ShmNode* memory = nullptr;
   Settings settings = {};  // rank 0's count
 };
 

@@ -18,10 +18,10 @@ Lane lane_in(std::uint32_t field) {
 }  // namespace
 
 // Opens the memory of the ranks that seem to be on this node. Empty, or why it does not work.
-std::string Meeting::open_share() {
+std::string RendezvousState::open_share() {
   std::vector<std::string> addresses;
   for (int rank = 0; rank < identity_.world; ++rank) {
-    const Member& member = members_[static_cast<std::size_t>(rank)];
+    const PeerInfo& member = members_[static_cast<std::size_t>(rank)];
     if (rank == identity_.rank) links_.local = static_cast<int>(addresses.size());
     if (member.node == own().node) addresses.push_back(member.share);
   }
@@ -30,7 +30,7 @@ std::string Meeting::open_share() {
 }
 
 // All ranks of a node share memory or none; rank 0 is asked, so that all see it alike.
-void Meeting::share_nodes() {
+void RendezvousState::share_nodes() {
   const std::string refusal = open_share();
   if (!leads()) {
     tell_all({FrameKind::kShare, refusal.empty() ? 0 : 1, identity_.rank, 0, refusal});
@@ -51,7 +51,7 @@ void Meeting::share_nodes() {
     read_control();
   }
   std::string shares;
-  for (const Member& member : members_) {
+  for (const PeerInfo& member : members_) {
     const auto refuses = [&](std::size_t i) {
       return refused_[i] && members_[i].node == member.node;
     };
@@ -64,7 +64,7 @@ void Meeting::share_nodes() {
   set_nodes(shares);
 }
 
-void Meeting::set_nodes(const std::string& shares) {
+void RendezvousState::set_nodes(const std::string& shares) {
   if (shares.size() != members_.size()) {
     throw CommError(DT_E_SYS, "cannot join the ring", "the table of nodes is garbled");
   }
@@ -77,7 +77,7 @@ void Meeting::set_nodes(const std::string& shares) {
 
 // Of two ranks of different nodes the higher one connects: a stream for each lane, and several for
 // long operations.
-void Meeting::link_up() {
+void RendezvousState::link_up() {
   const auto wanted = [&](int peer) {
     return peer != identity_.rank && !links_.map.is_local(peer);
   };
@@ -129,7 +129,7 @@ void Meeting::link_up() {
   ready_[static_cast<std::size_t>(identity_.rank)] = true;
 }
 
-void Meeting::admit_data(Caller caller) {
+void RendezvousState::admit_data(Caller caller) {
   const int from = caller.hello.from;
   if (from <= identity_.rank || from >= identity_.world) return;
   const auto& link = links_.links[static_cast<std::size_t>(from)];

@@ -1,6 +1,6 @@
 #pragma once
-// Meeting: one rank's part of a rendezvous. rendezvous.cc has what is said over the control lines,
-// meeting_links.cc how ranks are connected with each other.
+// RendezvousState: one rank's part of a rendezvous. rendezvous.cc has what is said over the control
+// lines, meeting_links.cc how ranks are connected with each other.
 
 #include <chrono>
 #include <optional>
@@ -14,9 +14,9 @@
 
 namespace dtl::ring {
 
-class Meeting {
+class RendezvousState {
  public:
-  Meeting(const Identity& identity, MeetingPlace& place)
+  RendezvousState(const Identity& identity, MeetingPlace& place)
       : identity_(identity),
         place_(place),
         deadline_(Clock::now() + std::chrono::milliseconds(place.timeout_ms)),
@@ -26,7 +26,7 @@ class Meeting {
 
  private:
   bool leads() const { return identity_.rank == 0; }
-  Member& own() { return members_[static_cast<std::size_t>(identity_.rank)]; }
+  PeerInfo& own() { return members_[static_cast<std::size_t>(identity_.rank)]; }
   std::string name(int rank) const;
 
   void listen_as_leader(const std::vector<Address>& addresses);
@@ -55,7 +55,7 @@ class Meeting {
   MeetingPlace& place_;
   Clock::time_point deadline_;
   std::optional<Acceptor> acceptor_;
-  std::vector<Member> members_;
+  std::vector<PeerInfo> members_;
   std::vector<bool> joined_ = std::vector<bool>(members_.size()), ready_ = joined_;
   std::vector<bool> answered_ = joined_;
   std::vector<bool> refused_ = joined_;

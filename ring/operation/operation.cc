@@ -61,7 +61,7 @@ void Operation::prepare(const Request& request, const NodeMap& map, std::uint64_
 
 void Operation::lay_out(const NodeMap& map, Arena& scratch) {
   arena = &scratch;
-  Planner(*this, map).plan(counts_, receive_counts_);
+  Scheduler(*this, map).plan(counts_, receive_counts_);
 }
 
 void Operation::reset() {

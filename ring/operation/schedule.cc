@@ -23,7 +23,7 @@ std::vector<Share> divide_evenly(std::uint64_t base, std::uint64_t bytes, std::s
   return shares;
 }
 
-Planner::Planner(Operation& operation, const NodeMap& map)
+Scheduler::Scheduler(Operation& operation, const NodeMap& map)
     : operation_(operation), map_(map), request_(operation.request()) {
   constexpr std::uint64_t kMost = 128 << 10, kLeast = 16 << 10, kBudget = 8 << 20;
   const auto world = static_cast<std::uint64_t>(map.world);
@@ -33,7 +33,7 @@ Planner::Planner(Operation& operation, const NodeMap& map)
   }
 }
 
-std::size_t Planner::flow_with(int peer) {
+std::size_t Scheduler::flow_with(int peer) {
   auto& flows = operation_.flows;
   const auto at =
       std::find_if(flows.begin(), flows.end(), [&](const Flow& flow) { return flow.peer == peer; });
@@ -42,13 +42,13 @@ std::size_t Planner::flow_with(int peer) {
   return flows.size() - 1;
 }
 
-void Planner::send(int peer, const std::byte* data, std::uint64_t bytes, Wire wire, Gate gate) {
+void Scheduler::send(int peer, const std::byte* data, std::uint64_t bytes, Wire wire, Gate gate) {
   Flow& flow = operation_.flows[flow_with(peer)];
   flow.sends = true;
   if (bytes > 0) flow.out.push_back({data, bytes, wire, gate});
 }
 
-Gate Planner::receive(int peer, Incoming piece) {
+Gate Scheduler::receive(int peer, Incoming piece) {
   const std::size_t index = flow_with(peer);
   Flow& flow = operation_.flows[index];
   flow.receives = true;
@@ -58,24 +58,24 @@ Gate Planner::receive(int peer, Incoming piece) {
   return gate;
 }
 
-std::size_t Planner::place_in(const Group& group) const {
+std::size_t Scheduler::place_in(const Group& group) const {
   return static_cast<std::size_t>(std::find(group.begin(), group.end(), map_.rank) - group.begin());
 }
 
-Planner::Group Planner::everybody() const {
+Scheduler::Group Scheduler::everybody() const {
   Group group;
   for (int rank = 0; rank < map_.world; ++rank) group.push_back(rank);
   return group;
 }
 
-Planner::Group Planner::by_node() const {
+Scheduler::Group Scheduler::by_node() const {
   Group group;
   for (const auto& node : map_.nodes) group.insert(group.end(), node.begin(), node.end());
   return group;
 }
 
 // What may be read until the end although out is written: a copy when both are the same memory.
-const std::byte* Planner::own_input() {
+const std::byte* Scheduler::own_input() {
   if (request_.in != request_.out || bytes() == 0) return request_.in;
   std::byte* copy = operation_.arena->take(bytes());
   std::memcpy(copy, request_.in, bytes());
@@ -83,7 +83,7 @@ const std::byte* Planner::own_input() {
 }
 
 // The own operand, rounded as those of others are: then a sum does not show who made it.
-const std::byte* Planner::as_it_would_travel(const Span& span) {
+const std::byte* Scheduler::as_it_would_travel(const Span& span) {
   if (request_.wire == Wire::kExact || span.bytes == 0) return request_.in;
   std::byte* copy = operation_.arena->take(span.bytes);
   std::memcpy(copy, request_.in + span.at, span.bytes);
@@ -91,7 +91,7 @@ const std::byte* Planner::as_it_would_travel(const Span& span) {
   return copy - span.at;
 }
 
-void Planner::reduce(const Group& group, const Buffers& buffers, std::vector<Share>& shares) {
+void Scheduler::reduce(const Group& group, const Buffers& buffers, std::vector<Share>& shares) {
   const std::size_t me = place_in(group), n = group.size();
   for (std::size_t step = 1; step < n; ++step) {
     const std::size_t to = (me + step) % n;  // staggered, so that not all begin with the same one
@@ -115,7 +115,7 @@ void Planner::reduce(const Group& group, const Buffers& buffers, std::vector<Sha
   }
 }
 
-void Planner::collect(const Group& group, const Buffers& buffers, Share& own) {
+void Scheduler::collect(const Group& group, const Buffers& buffers, Share& own) {
   const std::size_t index = operation_.sums.size(), me = place_in(group);
   Sum sum;
   sum.wire = buffers.wire;
@@ -153,7 +153,7 @@ void Planner::collect(const Group& group, const Buffers& buffers, Share& own) {
 }
 
 // A window that holds all of it, or goes round in whole frames.
-void Planner::set_window(Sum& sum, std::size_t sources) const {
+void Scheduler::set_window(Sum& sum, std::size_t sources) const {
   constexpr std::uint64_t kMost = 1 << 20, kBudget = 8 << 20;
   const std::uint64_t frame = operation_.frame_bytes;
   std::uint64_t window = kMost;
@@ -171,7 +171,7 @@ void Planner::set_window(Sum& sum, std::size_t sources) const {
   }
 }
 
-void Planner::spread(const Group& group, const Buffers& buffers, std::vector<Share>& shares) {
+void Scheduler::spread(const Group& group, const Buffers& buffers, std::vector<Share>& shares) {
   const std::size_t me = place_in(group), n = group.size();
   for (std::size_t step = 1; step < n; ++step) {
     const std::size_t other = (me + step) % n;
@@ -193,7 +193,7 @@ void Planner::spread(const Group& group, const Buffers& buffers, std::vector<Sha
 
 // Piece k that a member receives is share me-1-k: the first n-1 are sums on their way, the others
 // results. What it sends is its own share, and then what it has received.
-void Planner::sum_around(const Group& group, const Buffers& buffers, std::vector<Share>& shares) {
+void Scheduler::sum_around(const Group& group, const Buffers& buffers, std::vector<Share>& shares) {
   const std::size_t me = place_in(group), n = group.size();
   const int next = group[(me + 1) % n], previous = group[(me + n - 1) % n];
   const auto share = [&](std::size_t k) -> Span& { return shares[(me + 2 * n - k) % n][0]; };
@@ -216,8 +216,8 @@ void Planner::sum_around(const Group& group, const Buffers& buffers, std::vector
   }
 }
 
-void Planner::sum_by(Algorithm algorithm, const Group& group, const Buffers& buffers,
-                     std::vector<Share>& shares) {
+void Scheduler::sum_by(Algorithm algorithm, const Group& group, const Buffers& buffers,
+                       std::vector<Share>& shares) {
   if (algorithm == Algorithm::kRing && group.size() > 2) {
     sum_around(group, buffers, shares);
   } else {
@@ -227,7 +227,7 @@ void Planner::sum_by(Algorithm algorithm, const Group& group, const Buffers& buf
 }
 
 // Everybody sends everything to everybody.
-void Planner::sum_at_once() {
+void Scheduler::sum_at_once() {
   const Group group = everybody();
   const std::byte* input = own_input();
   for (const int peer : group) {
@@ -250,7 +250,7 @@ void Planner::sum_at_once() {
 
 // Two ranks of one node: each sends half of its values, sums up the other half, and writes the
 // results over the values that it was sent. So each byte moves to and fro once, with one wait.
-void Planner::sum_with_answers(int peer) {
+void Scheduler::sum_with_answers(int peer) {
   const auto shares = divide_evenly(0, bytes(), operation_.element(), 2);
   const auto me = static_cast<std::size_t>(map_.rank < peer ? 0 : 1);
   const Span& own = shares[me][0];
@@ -270,7 +270,7 @@ void Planner::sum_with_answers(int peer) {
 
 // In round k partners whose places differ in bit k exchange their sums. With a world that is no
 // power of two the first ranks come in pairs, of which the even one only hands in and gets back.
-void Planner::sum_by_doubling(const std::byte* in, std::byte* out, std::uint64_t bytes) {
+void Scheduler::sum_by_doubling(const std::byte* in, std::byte* out, std::uint64_t bytes) {
   const int rank = map_.rank, world = map_.world;
   int power = 1;
   while (power * 2 <= world) power *= 2;

@@ -1,5 +1,5 @@
 #pragma once
-// Plans: how the bytes of each collective move. A Planner adds flows and sums to one operation.
+// Plans: how the bytes of each collective move. A Scheduler adds flows and sums to one operation.
 
 #include <cstdint>
 #include <vector>
@@ -21,9 +21,9 @@ using Share = std::vector<Span>;
 std::vector<Share> divide_evenly(std::uint64_t base, std::uint64_t bytes, std::size_t element,
                                  std::size_t parts);
 
-class Planner {
+class Scheduler {
  public:
-  Planner(Operation& operation, const NodeMap& map);
+  Scheduler(Operation& operation, const NodeMap& map);
 
   void plan(const std::vector<std::uint64_t>& counts,
             const std::vector<std::uint64_t>& receive_counts);

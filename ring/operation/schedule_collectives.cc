@@ -6,8 +6,8 @@
 
 namespace dtl::ring {
 
-void Planner::plan(const std::vector<std::uint64_t>& counts,
-                   const std::vector<std::uint64_t>& receive_counts) {
+void Scheduler::plan(const std::vector<std::uint64_t>& counts,
+                     const std::vector<std::uint64_t>& receive_counts) {
   switch (request_.opcode) {
     case Opcode::kAllreduce:
       plan_allreduce();
@@ -41,7 +41,7 @@ void Planner::plan(const std::vector<std::uint64_t>& counts,
   set_headers();
 }
 
-void Planner::set_headers() {
+void Scheduler::set_headers() {
   for (Flow& flow : operation_.flows) {
     flow.out_header = flow.in_header = operation_.header();
     for (const Incoming& piece : flow.in) {
@@ -59,7 +59,7 @@ void Planner::set_headers() {
   }
 }
 
-void Planner::plan_allreduce() {
+void Scheduler::plan_allreduce() {
   switch (request_.algorithm) {
     case Algorithm::kOneShot:
       return sum_at_once();
@@ -87,7 +87,7 @@ void Planner::plan_allreduce() {
 // that every byte crosses a node's wire as often as if the node had one rank; the ranks of a node
 // exchange the results. Each slice begins with what goes to the next node, so that the wire never
 // waits for the node to be done.
-void Planner::sum_over_nodes() {
+void Scheduler::sum_over_nodes() {
   const Group& locals = map_.locals();
   const std::size_t nodes = map_.nodes.size(), node = static_cast<std::size_t>(map_.node());
   const std::size_t rails = map_.rails(), rail = place_in(locals);
@@ -126,7 +126,7 @@ void Planner::sum_over_nodes() {
   spread(locals, {in, request_.out, Wire::kExact, true}, finished);
 }
 
-void Planner::plan_reduce_scatter() {
+void Scheduler::plan_reduce_scatter() {
   const Group group = everybody();
   std::vector<Share> shares;
   for (std::size_t i = 0; i < group.size(); ++i) shares.push_back({{i * bytes(), bytes()}});
@@ -137,7 +137,7 @@ void Planner::plan_reduce_scatter() {
 }
 
 // Everybody sums up a share, and sends it to the root.
-void Planner::plan_reduce() {
+void Scheduler::plan_reduce() {
   const Group group = everybody();
   const auto root = static_cast<std::size_t>(request_.root);
   const std::size_t me = place_in(group);
@@ -158,7 +158,7 @@ void Planner::plan_reduce() {
   }
 }
 
-void Planner::plan_allgather(const std::vector<std::uint64_t>& counts) {
+void Scheduler::plan_allgather(const std::vector<std::uint64_t>& counts) {
   const std::size_t element = operation_.element();
   std::vector<Share> by_rank;
   std::uint64_t at = 0;
@@ -180,7 +180,7 @@ void Planner::plan_allgather(const std::vector<std::uint64_t>& counts) {
 }
 
 // What a member receives from the previous one it passes on, but for the last.
-void Planner::gather_around(const Group& group, const std::vector<Share>& shares) {
+void Scheduler::gather_around(const Group& group, const std::vector<Share>& shares) {
   const std::size_t me = place_in(group), n = group.size();
   const int next = group[(me + 1) % n], previous = group[(me + n - 1) % n];
   const Span& own = shares[me][0];
@@ -196,7 +196,7 @@ void Planner::gather_around(const Group& group, const std::vector<Share>& shares
 }
 
 // Short ones along a binomial tree, long ones along a chain that visits each node once.
-void Planner::plan_broadcast() {
+void Scheduler::plan_broadcast() {
   Group group = by_node();
   std::rotate(group.begin(), std::find(group.begin(), group.end(), request_.root), group.end());
   const std::size_t me = place_in(group), n = group.size();
@@ -223,8 +223,8 @@ void Planner::plan_broadcast() {
   }
 }
 
-void Planner::plan_alltoall(const std::vector<std::uint64_t>& send_counts,
-                            const std::vector<std::uint64_t>& receive_counts) {
+void Scheduler::plan_alltoall(const std::vector<std::uint64_t>& send_counts,
+                              const std::vector<std::uint64_t>& receive_counts) {
   const std::size_t element = operation_.element();
   const auto world = static_cast<std::size_t>(map_.world);
   const auto me = static_cast<std::size_t>(map_.rank);
@@ -246,7 +246,7 @@ void Planner::plan_alltoall(const std::vector<std::uint64_t>& send_counts,
   }
 }
 
-void Planner::plan_rooted(bool is_gather) {
+void Scheduler::plan_rooted(bool is_gather) {
   const int root = request_.root;
   if (map_.rank != root) {
     if (is_gather) {
@@ -278,7 +278,7 @@ void Planner::plan_rooted(bool is_gather) {
 }
 
 // Headers alone among few; else a sum of one byte.
-void Planner::plan_barrier() {
+void Scheduler::plan_barrier() {
   const auto world = static_cast<std::size_t>(map_.world), me = static_cast<std::size_t>(map_.rank);
   if (world > kMaxDirect) {
     std::byte* in = operation_.arena->take(1);
@@ -292,7 +292,7 @@ void Planner::plan_barrier() {
   }
 }
 
-void Planner::plan_pair() {
+void Scheduler::plan_pair() {
   if (!request_.is_receive) return send(request_.root, request_.in, bytes(), Wire::kExact, {});
   Incoming piece;
   piece.target = request_.out;

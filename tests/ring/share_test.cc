@@ -63,7 +63,7 @@ std::vector<std::byte> pattern(std::size_t bytes, unsigned seed) {
 
 // Two ranks of one node in one process.
 struct Two {
-  NodeShare left{2}, right{2};
+  ShmNode left{2}, right{2};
   std::unique_ptr<Link> to_right, to_left;
   Taker at_left, at_right;
 
@@ -232,7 +232,7 @@ TEST(Share, WakesASleeperForEveryFrame) {
   Two two;
   constexpr std::uint32_t kRounds = 20000;
   // Each side sleeps until the other's frame is there; a lost wake-up ends in the time-out.
-  const auto play = [&](NodeShare& share, Link& link, Taker& taker, bool begins) {
+  const auto play = [&](ShmNode& share, Link& link, Taker& taker, bool begins) {
     std::uint64_t value = 0;
     for (std::uint32_t round = 0; round < kRounds; ++round) {
       if (begins || round > 0) {
@@ -265,7 +265,7 @@ TEST(Share, WakesASleeperForEveryFrame) {
   EXPECT_EQ(of_right, kRounds);
 }
 
-// The start of NodeShare::address().
+// The start of ShmNode::address().
 struct Numbers {
   std::int32_t pid, memory;
 };
@@ -295,11 +295,11 @@ TEST(Share, SurvivesAPeerThatWritesGarbage) {
 }
 
 TEST(Share, RefusesWhoDoesNotKnowTheTokenOrIsNotThere) {
-  NodeShare left(2), right(2);
+  ShmNode left(2), right(2);
   std::string wrong = right.address();
   wrong.back() = static_cast<char>(wrong.back() ^ 1);
   EXPECT_THAT(left.open(0, {left.address(), wrong}), HasSubstr("cannot use the memory of"));
-  NodeShare other_size(3);
+  ShmNode other_size(3);
   EXPECT_THAT(left.open(0, {left.address(), other_size.address()}),
               HasSubstr("cannot use the memory of"));
   std::string gone = right.address();
@@ -317,7 +317,7 @@ TEST(Share, NamesAnErrorWhenThePeerIsKilled) {
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
-    NodeShare share(2);
+    ShmNode share(2);
     std::string address = share.address(), other(address.size(), '\0');
     (void)!::write(to_parent[1], address.data(), address.size());
     (void)!::read(to_child[0], other.data(), other.size());
@@ -328,7 +328,7 @@ TEST(Share, NamesAnErrorWhenThePeerIsKilled) {
     (void)!::write(to_parent[1], "r", 1);
     ::pause();
   }
-  NodeShare share(2);
+  ShmNode share(2);
   std::string address = share.address(), other(address.size(), '\0');
   ASSERT_EQ(::read(to_parent[0], other.data(), other.size()), static_cast<ssize_t>(other.size()));
   ASSERT_EQ(share.open(0, {address, other}), "");

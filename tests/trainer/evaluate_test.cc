@@ -32,7 +32,7 @@ void expect_each_alone(Task task, int ranks) {
   const ModelConfig config = config_for(task);
   const Examples examples = random_examples_for(config, kExamples, 9, 5);
   const auto parameters = random_parameters<float>(layout_parameters(config), 6);
-  run_ranks(ranks, [&](Group& group) {
+  run_ranks(ranks, [&](Ranks& group) {
     ThreadPool pool(1, false);
     Model<float> model(config, pool);
     const std::vector<float> all = task == Task::kQuestionAnswering

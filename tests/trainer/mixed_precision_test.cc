@@ -26,7 +26,7 @@ std::vector<double> losses(ModelType type, Precision precision, int steps, int t
   settings.optimizer.learning_rate = 1e-3;
   settings.optimizer.total_steps = steps;
   std::vector<double> result;
-  run_ranks(1, [&](Group& group) {
+  run_ranks(1, [&](Ranks& group) {
     ThreadPool pool(threads, false);
     Model<float> model(config, pool);
     model.set_precision(precision);

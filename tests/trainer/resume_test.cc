@@ -63,7 +63,7 @@ void go_on(
 
 Trace run_saving(const RunSetup& setup, const std::string& output, int ranks, int threads) {
   Trace trace;
-  run_ranks(ranks, [&](Group& group) {
+  run_ranks(ranks, [&](Ranks& group) {
     std::optional<CheckpointWriter> writer;
     if (group.rank() == 0) writer.emplace(output, setup.config);
     ThreadPool pool(threads, false);
@@ -81,7 +81,7 @@ Trace run_saving(const RunSetup& setup, const std::string& output, int ranks, in
 
 Trace run_resumed(const RunSetup& setup, const std::string& output, int ranks, int threads) {
   Trace trace;
-  run_ranks(ranks, [&](Group& group) {
+  run_ranks(ranks, [&](Ranks& group) {
     ThreadPool pool(threads, false);
     Model<float> model(setup.config, pool);
     TrainingState state;

@@ -143,13 +143,13 @@ int dt_last_error(dt_comm* comm, char* text, uint32_t bytes) {
 
 namespace dtl::trainer {
 
-void run_ranks(int ranks, const std::function<void(Group&)>& body) {
+void run_ranks(int ranks, const std::function<void(Ranks&)>& body) {
   World world(ranks);
   std::exception_ptr first;
   std::vector<std::thread> threads;
   for (int rank = 0; rank < ranks; ++rank) {
     threads.emplace_back([&, rank] {
-      Group group(new dt_comm{&world, rank});
+      Ranks group(new dt_comm{&world, rank});
       try {
         body(group);
       } catch (const Error& error) {

@@ -10,6 +10,6 @@ namespace dtl::trainer {
 
 // Runs body(group) on `ranks` threads and waits for all. The first exception of a body ends the
 // others' waits and is thrown again here.
-void run_ranks(int ranks, const std::function<void(Group&)>& body);
+void run_ranks(int ranks, const std::function<void(Ranks&)>& body);
 
 }  // namespace dtl::trainer

@@ -42,7 +42,7 @@ Training train(int ranks, int steps, int accumulation = 1, int threads = 1,
   const ModelConfig config = tiny_config(ModelType::kBert);
   const Examples examples = random_examples(50, 20, config.vocab_size, 3, 21);
   Training run;
-  run_ranks(ranks, [&](Group& group) {
+  run_ranks(ranks, [&](Ranks& group) {
     ThreadPool pool(threads, false);
     Model<float> model(config, pool);
     std::vector<float> initial(static_cast<std::size_t>(model.layout().total));
@@ -90,7 +90,7 @@ TEST(DataParallel, ReportsTheNormOfTheSummedGradient) {
   const ModelConfig config = tiny_config(ModelType::kBert);
   const Examples examples = random_examples(50, 20, config.vocab_size, 3, 21);
   for (const int ranks : {1, 3}) {
-    run_ranks(ranks, [&](Group& group) {
+    run_ranks(ranks, [&](Ranks& group) {
       ThreadPool pool(2, false);
       Model<float> model(config, pool);
       Trainer trainer(model, settings_for(1), group, pool,
@@ -131,7 +131,7 @@ TEST(DataParallel, AddsUpTheWordsOfAllRanks) {
         expected[word] += static_cast<float>(100 * rank) + static_cast<float>(word);
       }
     }
-    run_ranks(3, [&](Group& group) {
+    run_ranks(3, [&](Ranks& group) {
       ThreadPool pool(1, false);
       Buckets buckets(layout, group, pool, DT_WIRE_EXACT);
       std::vector<float> gradients(static_cast<std::size_t>(layout.total));
@@ -181,7 +181,7 @@ TEST(DataParallel, HasRanksWithoutExamplesTakePart) {
 TEST(DataParallel, FailsLoudlyWhenRanksDiffer) {
   const ModelConfig config = tiny_config(ModelType::kBert);
   try {
-    run_ranks(3, [&](Group& group) {
+    run_ranks(3, [&](Ranks& group) {
       ThreadPool pool(1, false);
       Model<float> model(config, pool);
       std::vector<float> initial(static_cast<std::size_t>(model.layout().total));
@@ -201,7 +201,7 @@ TEST(DataParallel, NamesTheStepWhoseLossIsNotANumber) {
   const ModelConfig config = tiny_config(ModelType::kBert);
   const Examples examples = random_examples(5, 9, config.vocab_size, 3, 1);
   try {
-    run_ranks(2, [&](Group& group) {
+    run_ranks(2, [&](Ranks& group) {
       ThreadPool pool(1, false);
       Model<float> model(config, pool);
       auto parameters = random_parameters<float>(model.layout(), 1);
@@ -253,7 +253,7 @@ TEST(Epoch, TakesItsRandomOrderInGlobalBatches) {
   examples.types.resize(examples.ids.size());
   for (const bool drop_last : {false, true}) {
     ThreadPool pool(1, false);
-    Group alone;
+    Ranks alone;
     Model<float> model(config, pool);
     TrainSettings settings = settings_for(2);
     settings.global_batch = 8;

@@ -50,7 +50,7 @@ TEST(Work, MeasuresAPeakThatAProductCanReach) {
 TEST(Work, IsReportedForEveryStep) {
   const ModelConfig config = tiny_config(ModelType::kBert);
   const Examples examples = random_examples(24, 20, config.vocab_size, 3, 21);
-  run_ranks(2, [&](Group& group) {
+  run_ranks(2, [&](Ranks& group) {
     ThreadPool pool(1, false);
     Model<float> model(config, pool);
     TrainSettings settings;

@@ -174,7 +174,7 @@ TrainingState read_training_state(const std::string& folder, const ParameterLayo
   return state;
 }
 
-void share_training_state(Group& group, const ParameterLayout& layout, TrainingState& state) {
+void share_training_state(Ranks& group, const ParameterLayout& layout, TrainingState& state) {
   const auto count = static_cast<std::size_t>(layout.total);
   const std::uint64_t bytes = count * sizeof(float);
   group.broadcast(&state.step, sizeof state.step, kStepTag);

@@ -24,6 +24,6 @@ TrainingState read_training_state(const std::string& folder, const ParameterLayo
                                   const RunIdentity& identity);
 
 // From rank 0 to all, straight into the arrays.
-void share_training_state(Group& group, const ParameterLayout& layout, TrainingState& state);
+void share_training_state(Ranks& group, const ParameterLayout& layout, TrainingState& state);
 
 }  // namespace dtl::trainer

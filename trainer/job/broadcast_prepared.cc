@@ -109,7 +109,7 @@ void visit(Visitor& v, Prepared& p) {
 
 }  // namespace
 
-void share(Group& group, Prepared& prepared) {
+void share(Ranks& group, Prepared& prepared) {
   if (group.size() == 1) return;
   std::string bytes;
   if (group.rank() == 0) {

@@ -9,7 +9,7 @@ constexpr std::uint64_t kSizeTag = 0xFFFF0040, kBytesTag = 0xFFFF0041, kValuesTa
 
 }  // namespace
 
-void share_text(Group& group, std::string& text) {
+void share_text(Ranks& group, std::string& text) {
   if (group.size() == 1) return;
   std::uint64_t size = text.size();
   group.broadcast(&size, sizeof size, kSizeTag);
@@ -17,7 +17,7 @@ void share_text(Group& group, std::string& text) {
   if (size > 0) group.broadcast(text.data(), size, kBytesTag);
 }
 
-void share_metrics(Group& group, MetricList& metrics) {
+void share_metrics(Ranks& group, MetricList& metrics) {
   if (group.size() == 1) return;
   std::string names;
   std::vector<double> values;

@@ -8,7 +8,7 @@
 
 namespace dtl::trainer {
 
-void share_text(Group& group, std::string& text);
-void share_metrics(Group& group, MetricList& metrics);
+void share_text(Ranks& group, std::string& text);
+void share_metrics(Ranks& group, MetricList& metrics);
 
 }  // namespace dtl::trainer

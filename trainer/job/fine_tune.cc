@@ -72,7 +72,7 @@ void finish(Run& run) {
 
 }  // namespace
 
-int run_job(Settings settings, Group& group) {
+int run_job(Settings settings, Ranks& group) {
   prepare_gemm();
   Prepared prepared;
   if (group.rank() == 0) prepared = prepare_first(settings);

@@ -8,6 +8,6 @@ namespace dtl::trainer {
 
 // Returns the exit status: 0, or 128 + n when signal n ended training after its state was saved.
 // Throws Error.
-int run_job(Settings settings, Group& group);
+int run_job(Settings settings, Ranks& group);
 
 }  // namespace dtl::trainer

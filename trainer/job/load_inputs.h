@@ -43,6 +43,6 @@ struct Prepared {
 Prepared prepare(const Settings& settings);
 
 // On rank 0 `prepared` is read, on the others it is filled.
-void share(Group& group, Prepared& prepared);
+void share(Ranks& group, Prepared& prepared);
 
 }  // namespace dtl::trainer

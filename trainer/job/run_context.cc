@@ -61,7 +61,7 @@ std::string event_folder(const Settings& s) {
 
 }  // namespace
 
-Run::Run(const Settings& given, Group& ranks, Prepared& from)
+Run::Run(const Settings& given, Ranks& ranks, Prepared& from)
     : settings(given),
       group(ranks),
       prepared(from),

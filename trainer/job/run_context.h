@@ -20,7 +20,7 @@ namespace dtl::trainer {
 
 struct Run {
   // Throws Error(kConfiguration) when this CPU lacks what --bf16 needs.
-  Run(const Settings& settings, Group& group, Prepared& prepared);
+  Run(const Settings& settings, Ranks& group, Prepared& prepared);
 
   bool first() const { return group.rank() == 0; }  // the rank that speaks, reads and writes
   std::filesystem::path output(const std::string& name) const {
@@ -33,7 +33,7 @@ struct Run {
   void save_model_to(const std::filesystem::path& folder) const;
 
   Settings settings;
-  Group& group;
+  Ranks& group;
   Prepared& prepared;
   std::unique_ptr<CheckpointWriter> writer;  // before the pool, which pins this thread
   ThreadPool pool;

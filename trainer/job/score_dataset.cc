@@ -30,7 +30,7 @@ MetricList label_metrics(const Settings& s, const ModelConfig& config, const Que
 }  // namespace
 
 Assessment assess(const Settings& s, const Questioned& set, Model<float>& model,
-                  const std::vector<float>& parameters, Group& group, bool labelled) {
+                  const std::vector<float>& parameters, Ranks& group, bool labelled) {
   const auto start = std::chrono::steady_clock::now();
   const ModelConfig& config = model.config();
   const bool answers = config.task == Task::kQuestionAnswering;

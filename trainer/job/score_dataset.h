@@ -24,7 +24,7 @@ struct Assessment {
 
 // labelled: measures; a test set is only predicted for. Every rank calls.
 Assessment assess(const Settings& settings, const Questioned& set, Model<float>& model,
-                  const std::vector<float>& parameters, Group& group, bool labelled);
+                  const std::vector<float>& parameters, Ranks& group, bool labelled);
 
 // What a classifier says of each example: a label's name, a number, or names with commas.
 std::vector<std::string> prediction_lines(const ModelConfig& config,

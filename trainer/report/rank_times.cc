@@ -24,7 +24,7 @@ void RankTimes::add(const StepReport& report) {
 }
 
 // Each rank fills its own row and leaves zeros elsewhere, so the sum is everybody's rows.
-void RankTimes::log(Group& group, const StepReport& report, double tokens_per_second) {
+void RankTimes::log(Ranks& group, const StepReport& report, double tokens_per_second) {
   const auto ranks = static_cast<std::size_t>(group.size());
   std::vector<float> rows(ranks * kFigures);
   const StepWork& w = since_log_;

@@ -16,7 +16,7 @@ class RankTimes {
   void add(const StepReport& report);
   // All ranks, at the same steps: what every rank did since the last time becomes a point of its
   // curve. tokens_per_second: of all ranks. Rank 0 keeps it.
-  void log(Group& group, const StepReport& report, double tokens_per_second);
+  void log(Ranks& group, const StepReport& report, double tokens_per_second);
 
   // Charts of the throughput and of each rank's arithmetic, and the time split.
   void add_to(Report& report) const;

@@ -37,7 +37,7 @@ StepWords::StepWords(const std::vector<std::vector<std::int32_t>>& of_rank)
   }
 }
 
-Buckets::Buckets(const ParameterLayout& layout, Group& group, ThreadPool& pool, dt_wire wire)
+Buckets::Buckets(const ParameterLayout& layout, Ranks& group, ThreadPool& pool, dt_wire wire)
     : layout_(layout),
       group_(group),
       pool_(pool),

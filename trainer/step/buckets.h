@@ -35,7 +35,7 @@ struct StepWords {
 class Buckets {
  public:
   // `wire`: how gradients travel between hosts (losses always travel as they are).
-  Buckets(const ParameterLayout& layout, Group& group, ThreadPool& pool, dt_wire wire);
+  Buckets(const ParameterLayout& layout, Ranks& group, ThreadPool& pool, dt_wire wire);
 
   void begin(float* gradients);
   // From `offset` on they hold this rank's whole contribution. Offsets fall, to 0.
@@ -67,7 +67,7 @@ class Buckets {
   dt_work gather_rows(const std::vector<std::vector<std::int32_t>>& of_rank);
 
   const ParameterLayout& layout_;
-  Group& group_;
+  Ranks& group_;
   ThreadPool& pool_;
   dt_wire wire_;
   std::int64_t hidden_;

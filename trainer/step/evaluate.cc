@@ -14,7 +14,7 @@ constexpr std::uint64_t kAnswerTag = 0xFFFF0003;
 // examples of a batch and what the model gave for them.
 template <class Take>
 void for_own_batches(Model<float>& model, const std::vector<float>& parameters,
-                     const Examples& examples, std::int64_t batch_per_rank, const Group& group,
+                     const Examples& examples, std::int64_t batch_per_rank, const Ranks& group,
                      const Take& take) {
   std::vector<std::int64_t> mine;
   for (std::int64_t i = group.rank(); i < examples.size(); i += group.size()) mine.push_back(i);
@@ -31,7 +31,7 @@ void for_own_batches(Model<float>& model, const std::vector<float>& parameters,
 // Each rank fills the rows of its own examples and leaves zeros elsewhere, so the sum over the
 // ranks is exact.
 std::vector<float> predict(Model<float>& model, const std::vector<float>& parameters,
-                           const Examples& examples, std::int64_t batch_per_rank, Group& group) {
+                           const Examples& examples, std::int64_t batch_per_rank, Ranks& group) {
   assert(model.config().task == Task::kClassification);
   const auto outputs = static_cast<std::int64_t>(model.config().labels.size());
   std::vector<float> all(static_cast<std::size_t>(examples.size() * outputs));
@@ -48,7 +48,7 @@ std::vector<float> predict(Model<float>& model, const std::vector<float>& parame
 
 std::vector<float> predict_answers(Model<float>& model, const std::vector<float>& parameters,
                                    const Examples& examples, std::int64_t batch_per_rank,
-                                   Group& group) {
+                                   Ranks& group) {
   assert(model.config().task == Task::kQuestionAnswering);
   std::vector<float> all(examples.ids.size() * 2);
   for_own_batches(model, parameters, examples, batch_per_rank, group,

@@ -12,12 +12,12 @@ namespace dtl::trainer {
 
 // Logits [N, C] of a classifier without dropout; equal on all ranks afterwards.
 std::vector<float> predict(Model<float>& model, const std::vector<float>& parameters,
-                           const Examples& examples, std::int64_t batch_per_rank, Group& group);
+                           const Examples& examples, std::int64_t batch_per_rank, Ranks& group);
 
 // Logits [T, 2] of a question-answering model, T = all tokens of the examples: row t has the start
 // and the end logit of token examples.ids[t]. Equal on all ranks afterwards.
 std::vector<float> predict_answers(Model<float>& model, const std::vector<float>& parameters,
                                    const Examples& examples, std::int64_t batch_per_rank,
-                                   Group& group);
+                                   Ranks& group);
 
 }  // namespace dtl::trainer

@@ -60,13 +60,13 @@ int environment_number(const char* name, int otherwise) {
 
 }  // namespace
 
-Group::Group(dt_comm* communicator)
+Ranks::Ranks(dt_comm* communicator)
     : communicator_(communicator),
       rank_(dt_comm_rank(communicator)),
       size_(dt_comm_size(communicator)) {}
 
-Group Group::join() {
-  if (environment_number("WORLD_SIZE", 1) <= 1) return Group();
+Ranks Ranks::join() {
+  if (environment_number("WORLD_SIZE", 1) <= 1) return Ranks();
   dt_comm* communicator = nullptr;
   const int status = dt_comm_from_env(&communicator);
   if (status != DT_OK) {
@@ -75,31 +75,31 @@ Group Group::join() {
     throw Error(exit_status(status, text),
                 fmt::format("rank {}: cannot join the other ranks", environment_rank()), text);
   }
-  return Group(communicator);
+  return Ranks(communicator);
 }
 
-void Group::check(int status) {
+void Ranks::check(int status) {
   if (status == DT_OK) return;
   const std::string text = last_error(communicator_.get(), status);
   ended_by_peer_ = status == DT_E_ABORTED;
   throw Error(exit_status(status, text), fmt::format("rank {}", rank_), text);
 }
 
-void Group::broadcast(void* data, std::uint64_t bytes, std::uint64_t tag) {
+void Ranks::broadcast(void* data, std::uint64_t bytes, std::uint64_t tag) {
   if (size_ == 1) return;
   dt_work work = 0;
   check(dt_broadcast(communicator_.get(), data, bytes, DT_U8, 0, tag, &work));
   wait(work);
 }
 
-dt_work Group::start_sum(float* data, std::uint64_t count, std::uint64_t tag, dt_wire wire) {
+dt_work Ranks::start_sum(float* data, std::uint64_t count, std::uint64_t tag, dt_wire wire) {
   if (size_ == 1) return 0;
   dt_work work = 0;
   check(dt_allreduce(communicator_.get(), data, data, count, DT_F32, DT_SUM, wire, tag, &work));
   return work;
 }
 
-dt_work Group::start_gather(const float* own, float* all, const std::vector<std::uint64_t>& counts,
+dt_work Ranks::start_gather(const float* own, float* all, const std::vector<std::uint64_t>& counts,
                             std::uint64_t tag) {
   if (size_ == 1) {
     std::copy_n(own, counts.front(), all);
@@ -110,7 +110,7 @@ dt_work Group::start_gather(const float* own, float* all, const std::vector<std:
   return work;
 }
 
-dt_work Group::start_gather(const std::uint64_t* own, std::uint64_t* all, std::uint64_t tag) {
+dt_work Ranks::start_gather(const std::uint64_t* own, std::uint64_t* all, std::uint64_t tag) {
   if (size_ == 1) {
     *all = *own;
     return 0;
@@ -120,31 +120,31 @@ dt_work Group::start_gather(const std::uint64_t* own, std::uint64_t* all, std::u
   return work;
 }
 
-void Group::wait(dt_work work) {
+void Ranks::wait(dt_work work) {
   if (work != 0) check(dt_wait(communicator_.get(), work, -1));
 }
 
-std::vector<std::uint64_t> Group::gather(std::uint64_t value, std::uint64_t tag) {
+std::vector<std::uint64_t> Ranks::gather(std::uint64_t value, std::uint64_t tag) {
   std::vector<std::uint64_t> values(static_cast<std::size_t>(size_));
   wait(start_gather(&value, values.data(), tag));
   return values;
 }
 
-void Group::barrier(std::uint64_t tag) {
+void Ranks::barrier(std::uint64_t tag) {
   if (size_ == 1) return;
   dt_work work = 0;
   check(dt_barrier(communicator_.get(), tag, &work));
   wait(work);
 }
 
-void Group::abort(const Error& error) {
+void Ranks::abort(const Error& error) {
   if (!communicator_) return;
   const std::string text =
       fmt::format("{}{}] {}", kStatusMark, static_cast<int>(error.status()), error.what());
   dt_comm_abort(communicator_.get(), text.c_str());
 }
 
-void Group::leave_it_to_first() {
+void Ranks::leave_it_to_first() {
   if (rank_ != 0) barrier(kAbortTag);
 }
 

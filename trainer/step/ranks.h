@@ -1,5 +1,5 @@
 #pragma once
-// Group: the ranks of this job, over libdtring; a group of one needs no library and no environment.
+// Ranks: the ranks of this job, over libdtring; a group of one needs no library and no environment.
 // One thread. Every failure is an Error; after the first, only abort and the destructor make sense.
 
 #include <cstdint>
@@ -12,12 +12,12 @@
 
 namespace dtl::trainer {
 
-class Group {
+class Ranks {
  public:
-  Group() = default;                      // alone
-  explicit Group(dt_comm* communicator);  // takes it over
+  Ranks() = default;                      // alone
+  explicit Ranks(dt_comm* communicator);  // takes it over
   // WORLD_SIZE absent or 1: alone. Blocks until all ranks have come.
-  static Group join();
+  static Ranks join();
 
   int rank() const { return rank_; }
   int size() const { return size_; }

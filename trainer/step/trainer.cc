@@ -65,11 +65,11 @@ std::int64_t steps_per_epoch(std::int64_t examples, const TrainSettings& setting
   return steps_per_epoch(examples_per_epoch(examples, settings), settings.global_batch);
 }
 
-Trainer::Trainer(Model<float>& model, const TrainSettings& settings, Group& group, ThreadPool& pool,
+Trainer::Trainer(Model<float>& model, const TrainSettings& settings, Ranks& group, ThreadPool& pool,
                  std::vector<float> parameters)
     : Trainer(model, settings, group, pool, state_at_start(std::move(parameters))) {}
 
-Trainer::Trainer(Model<float>& model, const TrainSettings& settings, Group& group, ThreadPool& pool,
+Trainer::Trainer(Model<float>& model, const TrainSettings& settings, Ranks& group, ThreadPool& pool,
                  TrainingState state)
     : model_(model),
       settings_(settings),

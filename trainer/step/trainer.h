@@ -1,5 +1,5 @@
 #pragma once
-// Trainer: the steps of a training run, data-parallel over a Group. A step's examples depend on
+// Trainer: the steps of a training run, data-parallel over the ranks. A step's examples depend on
 // seed and global batch only: examples [s * B, (s + 1) * B) of the epoch's random order, the last
 // step of an epoch shorter. The loss is the exact mean over the step's examples however they are
 // shared out, so neither the number of ranks nor gradient accumulation changes what is computed.
@@ -51,13 +51,13 @@ struct StepReport {
 class Trainer {
  public:
   // `parameters` must be equal on all ranks.
-  Trainer(Model<float>& model, const TrainSettings& settings, Group& group, ThreadPool& pool,
+  Trainer(Model<float>& model, const TrainSettings& settings, Ranks& group, ThreadPool& pool,
           std::vector<float> parameters);
   // Goes on where another Trainer was: `state` is its state(), equal on all ranks.
-  Trainer(Model<float>& model, const TrainSettings& settings, Group& group, ThreadPool& pool,
+  Trainer(Model<float>& model, const TrainSettings& settings, Ranks& group, ThreadPool& pool,
           TrainingState state);
 
-  // One optimizer step. Throws Error(kBadInput) when the loss is not a number, or the Group's
+  // One optimizer step. Throws Error(kBadInput) when the loss is not a number, or the ranks'
   // errors.
   StepReport step(const Examples& examples);
 
@@ -81,7 +81,7 @@ class Trainer {
 
   Model<float>& model_;
   TrainSettings settings_;
-  Group& group_;
+  Ranks& group_;
   Buckets buckets_;
   AdamW optimizer_;
   TrainingState state_;
