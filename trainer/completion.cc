@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "trainer/job/init_model.h"
+#include "trainer/init/init_model.h"
 #include "trainer/settings/option_table.h"
 
 namespace dtl::trainer {

@@ -11,8 +11,8 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "trainer/completion.h"
+#include "trainer/init/init_model.h"
 #include "trainer/job/fine_tune.h"
-#include "trainer/job/init_model.h"
 #include "trainer/libraries.h"
 #include "trainer/report/progress.h"
 

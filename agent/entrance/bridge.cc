@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "agent/entrance/service.h"
-#include "agent/guard/kill_tree.h"
+#include "agent/processes/kill_tree.h"
 #include "base/error.h"
 #include "base/runtime_folder.h"
 #include "base/unix_socket.h"

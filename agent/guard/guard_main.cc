@@ -17,7 +17,7 @@
 #include "agent/guard/guard_protocol.h"
 #include "agent/guard/guard_ranks.h"
 #include "agent/guard/guard_state.h"
-#include "agent/guard/kill_tree.h"
+#include "agent/processes/kill_tree.h"
 #include "base/limits.h"
 
 namespace dtl {

@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "agent/guard/process_table.h"
 #include "agent/guard/spawn.h"
+#include "agent/processes/process_table.h"
 #include "base/limits.h"
 
 namespace dtl::ranks {

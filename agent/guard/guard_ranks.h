@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include "agent/guard/guard_protocol.h"
-#include "agent/guard/kill_tree.h"
+#include "agent/processes/kill_tree.h"
 
 namespace dtl::ranks {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "agent/guard/kill_tree.h"
 #include "agent/job/supervisor.h"
+#include "agent/processes/kill_tree.h"
 #include "base/limits.h"
 
 namespace dtl {

@@ -11,12 +11,12 @@
 #include <filesystem>
 #include <utility>
 
-#include "agent/guard/kill_tree.h"
 #include "agent/guard/spawn_spec.h"
 #include "agent/node/examine.h"
 #include "agent/node/find_files.h"
 #include "agent/node/memory_file.h"
 #include "agent/node/nics.h"
+#include "agent/processes/kill_tree.h"
 #include "base/error.h"
 #include "base/limits.h"
 #include "base/log.h"

@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
-#include "agent/guard/kill_tree.h"
-#include "agent/guard/process_table.h"
 #include "agent/jobs/jobs_here.h"
+#include "agent/processes/kill_tree.h"
+#include "agent/processes/process_table.h"
 #include "base/fd.h"
 #include "base/job_record.h"
 #include "base/limits.h"

@@ -11,8 +11,8 @@
 #include <set>
 #include <vector>
 
-#include "agent/guard/kill_tree.h"
 #include "agent/jobs/log_follower.h"
+#include "agent/processes/kill_tree.h"
 #include "base/fd.h"
 #include "base/job_record.h"
 #include "base/limits.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "ring/base/comm_error.h"
+#include "ring/common/comm_error.h"
 #include "ring/operation/schedule.h"
 
 namespace dtl::ring {

@@ -7,7 +7,7 @@
 
 #include "ring/api/comm.h"
 #include "ring/arithmetic/reduce.h"
-#include "ring/base/comm_error.h"
+#include "ring/common/comm_error.h"
 #include "ring/dtring.h"
 
 namespace dtl::ring::c_abi {

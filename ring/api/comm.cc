@@ -11,7 +11,7 @@
 #include <exception>
 
 #include "ring/arithmetic/reduce.h"
-#include "ring/base/comm_error.h"
+#include "ring/common/comm_error.h"
 #include "ring/meeting/rendezvous.h"
 #include "ring/meeting/stream_count.h"
 #include "ring/operation/schedule.h"

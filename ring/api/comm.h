@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "ring/api/algorithm_table.h"
-#include "ring/base/crypto.h"
+#include "ring/common/crypto.h"
 #include "ring/dtring.h"
 #include "ring/engine/engine.h"
 #include "ring/engine/operation_queue.h"

@@ -12,8 +12,8 @@
 #include "ring/api/comm.h"
 #include "ring/api/environment.h"
 #include "ring/arithmetic/reduce.h"
-#include "ring/base/comm_error.h"
-#include "ring/base/socket.h"
+#include "ring/common/comm_error.h"
+#include "ring/common/socket.h"
 
 namespace dtl::ring {
 namespace {

@@ -11,8 +11,8 @@
 
 #include "base/fd.h"
 #include "base/text.h"
-#include "ring/base/comm_error.h"
-#include "ring/base/crypto.h"
+#include "ring/common/comm_error.h"
+#include "ring/common/crypto.h"
 
 namespace dtl::ring {
 namespace {

@@ -14,7 +14,7 @@
 #include <cstdlib>
 #include <memory>
 
-#include "ring/base/comm_error.h"
+#include "ring/common/comm_error.h"
 
 namespace dtl::ring {
 namespace {

@@ -9,7 +9,7 @@
 #include <thread>
 #include <utility>
 
-#include "ring/base/comm_error.h"
+#include "ring/common/comm_error.h"
 
 namespace dtl::ring {
 namespace {

@@ -17,8 +17,8 @@
 #include <fstream>
 
 #include "base/error.h"
-#include "ring/base/comm_error.h"
-#include "ring/base/crypto.h"
+#include "ring/common/comm_error.h"
+#include "ring/common/crypto.h"
 #include "ring/links/shm_link.h"
 
 namespace dtl::ring {

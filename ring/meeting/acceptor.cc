@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ring/base/socket.h"
+#include "ring/common/socket.h"
 
 namespace dtl::ring {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "ring/base/socket.h"
+#include "ring/common/socket.h"
 #include "ring/dtring.h"
 #include "ring/meeting/acceptor.h"
 #include "ring/meeting/handshake.h"

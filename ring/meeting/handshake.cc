@@ -8,7 +8,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "ring/base/comm_error.h"
+#include "ring/common/comm_error.h"
 
 namespace dtl::ring {
 namespace {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/fd.h"
-#include "ring/base/crypto.h"
+#include "ring/common/crypto.h"
 
 namespace dtl::ring {
 

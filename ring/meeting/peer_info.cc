@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "ring/base/comm_error.h"
+#include "ring/common/comm_error.h"
 
 namespace dtl::ring {
 namespace {

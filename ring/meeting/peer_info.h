@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ring/base/socket.h"
+#include "ring/common/socket.h"
 
 namespace dtl::ring {
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "ring/base/socket.h"
+#include "ring/common/socket.h"
 #include "ring/meeting/peer_info.h"
 #include "ring/meeting/rendezvous_state.h"
 

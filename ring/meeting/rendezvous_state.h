@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "ring/base/comm_error.h"
+#include "ring/common/comm_error.h"
 #include "ring/meeting/acceptor.h"
 #include "ring/meeting/connector.h"
 #include "ring/meeting/rendezvous.h"

@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "ring/base/comm_error.h"
+#include "ring/common/comm_error.h"
 
 namespace dtl::ring {
 

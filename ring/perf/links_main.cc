@@ -21,8 +21,8 @@
 #include "base/host_matrix.h"
 #include "base/log.h"
 #include "ring/api/environment.h"
-#include "ring/base/comm_error.h"
-#include "ring/base/socket.h"
+#include "ring/common/comm_error.h"
+#include "ring/common/socket.h"
 #include "ring/dtring.h"
 
 namespace {

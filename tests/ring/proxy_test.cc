@@ -18,8 +18,8 @@
 #include <thread>
 
 #include "base/fd.h"
-#include "ring/base/comm_error.h"
-#include "ring/base/socket.h"
+#include "ring/common/comm_error.h"
+#include "ring/common/socket.h"
 #include "tests/ring/ring_support.h"
 
 namespace dtl::ring::test {

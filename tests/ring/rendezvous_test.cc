@@ -13,7 +13,7 @@
 #include <future>
 #include <thread>
 
-#include "ring/base/socket.h"
+#include "ring/common/socket.h"
 #include "ring/meeting/acceptor.h"
 #include "tests/ring/ring_support.h"
 

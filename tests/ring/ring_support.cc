@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "base/fd.h"
-#include "ring/base/socket.h"
+#include "ring/common/socket.h"
 
 namespace dtl::ring::test {
 namespace {

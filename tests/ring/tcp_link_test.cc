@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-#include "ring/base/socket.h"
+#include "ring/common/socket.h"
 #include "ring/links/tcp_link.h"
 
 namespace dtl::ring::test {

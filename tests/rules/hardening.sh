@@ -64,7 +64,7 @@ complaints=$(
   for file in "$build"/bin/{dtagent,dtguard}; do
     [ ! -e "$file" ] || check_static "$file"
   done
-  for file in "$build"/{base/libdtl_base,agent/libdtl_agent,agent/libdtl_agent_processes}.a; do
+  for file in "$build"/{base/libdtl_base,agent/libdtl_agent_node,agent/libdtl_agent_processes}.a; do
     [ ! -e "$file" ] || check_archive "$file"
   done
   [ ! -e "$build/compile_commands.json" ] || check_commands "$build/compile_commands.json"

@@ -25,7 +25,9 @@ put() {
 expect() {
   local wanted=$1 text=$2 status=0 output
   shift 2
-  output=$(bash "$here/$1" "${@:2}" 2>&1) || status=$?
+  local with=bash
+  [[ $1 != *.py ]] || with=python3
+  output=$("$with" "$here/$1" "${@:2}" 2>&1) || status=$?
   if [ "$status" = 77 ]; then
     echo "not tested: $1 ($output)"
   elif [ "$status" != "$wanted" ] || ! grep -qF -- "$text" <<<"$output"; then
@@ -55,6 +57,35 @@ includes_case 1 '<toml.hpp> has its home' launcher/request/job_file.cc '<toml.hp
 includes_case 1 '<cblas.h> has its home' trainer/layers.cc '<cblas.h>'
 includes_case 1 '<boost/asio.hpp> has its home' wire/frame.cc '<boost/asio.hpp>'
 includes_case 1 'plan must not include ring/dtring.h' plan/b.cc '  "ring/dtring.h"'
+
+# rooms_case STATUS TEXT FILE INCLUDE: a house of two rooms and a hall, and one more include.
+rooms_case() {
+  new_tree
+  put base/CMakeLists.txt 'dtl_room(base SOURCES text.cc)'
+  put base/text.h '#pragma once'
+  put ring/CMakeLists.txt 'dtl_room(ring/links SOURCES link.cc PUBLIC dtl_base)' \
+    'dtl_room(ring/engine SOURCES engine.cc PUBLIC dtl_base dtl_ring_links)'
+  put ring/links/link.h '#include "base/text.h"'
+  put ring/links/link.cc '#include "ring/links/link.h"'
+  put ring/engine/engine.h '#include "base/text.h"' '#include "ring/links/link.h"'
+  put ring/main.cc '#include "ring/engine/engine.h"'
+  put CONTRIBUTING.md '    base' '    ring/links          base' '    ring/engine         base links'
+  [ -z "${3-}" ] || printf '%s\n' "#include $4" >>"$tree/$3"
+  expect "$1" "$2" rooms.py "$tree"
+}
+rooms_case 0 kept
+rooms_case 0 kept ring/engine/engine.cc '"base/text.h"'
+rooms_case 1 'ring/links/link.cc:2: ring/links must not include ring/engine/engine.h' ring/links/link.cc '"ring/engine/engine.h"'
+rooms_case 1 'a circle: ring/links -> ring/engine -> ring/links' ring/links/link.h '"ring/engine/engine.h"'
+rooms_case 1 'base must not include ring/links/link.h' base/text.h '"ring/links/link.h"'
+rooms_case 1 "a program's own" ring/links/link.cc '"ring/options.h"'
+rooms_case 0 kept
+sed -i '/links/d' "$tree/CONTRIBUTING.md"
+expect 1 "CONTRIBUTING.md lacks the line '    ring/links" rooms.py "$tree"
+printf '%s\n' '#pragma once' >"$tree/ring/engine/engine.h"
+expect 1 'ring/engine links ring/links and includes nothing of it' rooms.py "$tree"
+for i in $(seq 21); do put "ring/links/part$i.h" '#pragma once'; done
+expect 1 'ring/links has 22 pairs of files' rooms.py "$tree"
 
 new_tree
 put base/long.cc $(seq 400)
@@ -139,9 +170,9 @@ build_case hardening.sh 1 'bin/dtagent: not read-only after relocation' dtagent 
 build_case hardening.sh 1 'bin/dtagent: its stack is executable' dtagent "${hard[@]}" -static-pie -Wl,-z,execstack -lm
 build_case hardening.sh 0 kept dtguard "${hard[@]}" -static-pie -lm
 mkdir "$tree/agent"
-if (cd "$tree" && cc -w -c -O2 -U_FORTIFY_SOURCE -fno-stack-protector main.c && ar r agent/libdtl_agent.a main.o) 2>/dev/null; then
-  expect 1 'agent/libdtl_agent.a: without stack protector' hardening.sh "$tree" "$tree"
-  expect 1 'agent/libdtl_agent.a: without checked functions' hardening.sh "$tree" "$tree"
+if (cd "$tree" && cc -w -c -O2 -U_FORTIFY_SOURCE -fno-stack-protector main.c && ar r agent/libdtl_agent_node.a main.o) 2>/dev/null; then
+  expect 1 'agent/libdtl_agent_node.a: without stack protector' hardening.sh "$tree" "$tree"
+  expect 1 'agent/libdtl_agent_node.a: without checked functions' hardening.sh "$tree" "$tree"
 fi
 build_case symbol_versions.sh 0 kept dttrain -lm
 build_case symbol_versions.sh 1 'bin/dttrain: needs libz.so.1' dttrain -Wl,--no-as-needed -lm -lz

@@ -6,8 +6,8 @@
 #include "base/error.h"
 #include "tests/trainer/model_support.h"
 #include "tests/trainer/temporary_folder.h"
+#include "trainer/data/demo_text.h"
 #include "trainer/job/demo.h"
-#include "trainer/job/demo_text.h"
 
 namespace dtl::trainer {
 namespace {

@@ -1,4 +1,4 @@
-#include "trainer/job/demo_text.h"
+#include "trainer/data/demo_text.h"
 
 #include <gtest/gtest.h>
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "trainer/job/demo_text.h"
-#include "trainer/job/init_model.h"
+#include "trainer/data/demo_text.h"
+#include "trainer/init/init_model.h"
 
 int main(int argc, char** argv) {
   try {

@@ -1,4 +1,4 @@
-#include "trainer/job/init_model.h"
+#include "trainer/init/init_model.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "tests/trainer/temporary_folder.h"
-#include "trainer/job/demo_text.h"
+#include "trainer/data/demo_text.h"
 
 namespace dtl::trainer {
 namespace {

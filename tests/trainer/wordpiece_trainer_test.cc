@@ -6,7 +6,7 @@
 #include <set>
 
 #include "base/error.h"
-#include "trainer/job/demo_text.h"
+#include "trainer/data/demo_text.h"
 #include "trainer/tokens/tokenizer.h"
 
 namespace dtl::trainer {

@@ -8,8 +8,8 @@
 
 #include "base/text.h"
 #include "trainer/checkpoint/checkpoint.h"
-#include "trainer/job/demo_text.h"
-#include "trainer/job/init_model.h"
+#include "trainer/data/demo_text.h"
+#include "trainer/init/init_model.h"
 #include "trainer/maths/thread_pool.h"
 
 namespace dtl::trainer {

@@ -1,4 +1,4 @@
-#include "ring/base/socket.h"
+#include "ring/common/socket.h"
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
@@ -11,7 +11,7 @@
 #include <memory>
 #include <string_view>
 
-#include "ring/base/comm_error.h"
+#include "ring/common/comm_error.h"
 
 namespace dtl::ring {
 namespace {

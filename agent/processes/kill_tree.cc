@@ -1,4 +1,4 @@
-#include "agent/guard/kill_tree.h"
+#include "agent/processes/kill_tree.h"
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "agent/guard/process_table.h"
+#include "agent/processes/process_table.h"
 
 namespace dtl {
 namespace {

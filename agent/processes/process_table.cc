@@ -1,4 +1,4 @@
-#include "agent/guard/process_table.h"
+#include "agent/processes/process_table.h"
 
 #include <fcntl.h>
 #include <sys/syscall.h>

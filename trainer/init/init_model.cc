@@ -1,4 +1,4 @@
-#include "trainer/job/init_model.h"
+#include "trainer/init/init_model.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "ring/base/crypto.h"
+#include "ring/common/crypto.h"
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/random.h"
-#include "ring/base/comm_error.h"
+#include "ring/common/comm_error.h"
 
 namespace dtl::ring {
 

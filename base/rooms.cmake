@@ -1,0 +1,93 @@
+# The rooms of the house: each folder of sources is a library that sees the headers of the rooms it
+# links, and of no others, so that an include against the arrows of CONTRIBUTING.md does not compile.
+#
+# dtl_room(FOLDER SOURCES FILE... [PUBLIC TARGET...] [PRIVATE TARGET...] [ASIO] [OBJECT])
+# makes dtl_FOLDER of e.g. launcher/ssh, dtl_launcher_ssh. PUBLIC: what its headers include. ASIO: most
+# of its sources read wire/asio.h. OBJECT: its objects go into several libraries.
+
+# A folder of include paths that leads to one room alone, or to one header.
+function(dtl_door target place)
+  cmake_path(GET place PARENT_PATH parent)
+  file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/rooms/${target}/${parent})
+  file(CREATE_LINK ${CMAKE_SOURCE_DIR}/${place} ${CMAKE_BINARY_DIR}/rooms/${target}/${place} SYMBOLIC)
+  add_library(${target}_door INTERFACE)
+  target_include_directories(${target}_door INTERFACE
+                             $<BUILD_INTERFACE:${CMAKE_BINARY_DIR}/rooms/${target}>)
+endfunction()
+
+# In place of rooms that are objects, their doors: whoever links those wants their headers alone.
+function(dtl_doors_of_objects list)
+  set(result)
+  foreach(target ${${list}})
+    if(TARGET ${target})
+      get_target_property(type ${target} TYPE)
+      if(type STREQUAL "OBJECT_LIBRARY")
+        set(target ${target}_door)
+      endif()
+    endif()
+    list(APPEND result ${target})
+  endforeach()
+  set(${list} ${result} PARENT_SCOPE)
+endfunction()
+
+function(dtl_room folder)
+  cmake_parse_arguments(R "ASIO;OBJECT" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  string(REPLACE "/" "_" name dtl_${folder})
+  list(TRANSFORM R_SOURCES PREPEND ${CMAKE_SOURCE_DIR}/${folder}/)
+  if(R_OBJECT)
+    add_library(${name} OBJECT ${R_SOURCES})
+  else()
+    add_library(${name} STATIC ${R_SOURCES})
+  endif()
+  dtl_doors_of_objects(R_PUBLIC)
+  dtl_doors_of_objects(R_PRIVATE)
+  dtl_door(${name} ${folder})
+  target_link_libraries(${name}_door INTERFACE dtl_flags)
+  foreach(target ${R_PUBLIC})
+    if(TARGET ${target}_door)
+      set(target ${target}_door)
+    endif()
+    target_link_libraries(${name}_door INTERFACE ${target})
+  endforeach()
+  target_link_libraries(${name} PUBLIC ${name}_door ${R_PUBLIC} PRIVATE ${R_PRIVATE})
+  if(R_ASIO)
+    dtl_fast_build(${name} WITH asio)
+  else()
+    dtl_fast_build(${name})
+  endif()
+endfunction()
+
+# A build that takes half the time (DTL_FAST_BUILD): the headers of others that most units read are
+# compiled once, and the sources of a library together, some at a time. A source still includes what
+# it uses and has no name of its neighbours': the presets debug and fuzz compile one by one.
+# dtl_headers(NAME HEADER... [LIBS TARGET...]) compiles headers; dtl_fast_build(TARGET... [WITH NAME]) lets libraries
+# use them, those of NAME common if none is named.
+function(dtl_headers name)
+  if(DTL_FAST_BUILD)
+    file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/${name}_headers.cc CONTENT "")
+    add_library(dtl_headers_${name} OBJECT ${CMAKE_CURRENT_BINARY_DIR}/${name}_headers.cc)
+    cmake_parse_arguments(H "" "" "LIBS" ${ARGN})
+    target_link_libraries(dtl_headers_${name} PRIVATE dtl_flags ${H_LIBS})
+    target_precompile_headers(dtl_headers_${name} PRIVATE ${H_UNPARSED_ARGUMENTS})
+  endif()
+endfunction()
+function(dtl_fast_build)
+  cmake_parse_arguments(P "" "WITH" "" ${ARGN})
+  if(NOT P_WITH)
+    set(P_WITH common)
+  endif()
+  if(DTL_FAST_BUILD)
+    foreach(target ${P_UNPARSED_ARGUMENTS})
+      target_precompile_headers(${target} REUSE_FROM dtl_headers_${P_WITH})
+      set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+      # what stands in an included .cc is no header's
+      target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>
+                             # g++ 12 sees strings overrun (GCC bug 105329), and forgets in
+                             # precompiled headers that these are not ours
+                             $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds>
+                             $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overflow>
+                             # and frames mismatched (GCC bug 109224), as with the sanitizers
+                             $<$<CXX_COMPILER_ID:GNU>:-Wno-mismatched-new-delete>)
+    endforeach()
+  endif()
+endfunction()
