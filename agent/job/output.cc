@@ -57,7 +57,7 @@ awaitable<void> RankOutput::forward(asio::io_context& context, Fd pipe) {
     if (error) break;  // the end of the pipe
     const std::string_view read(bytes.data(), size);
     if (file_) {
-      const auto problem = file_->write(read, Time(boot_time_ms()));
+      const auto problem = file_->write(read, BootTime(boot_time_ms()));
       if (problem) connection_.send(Notice{*problem});
     }
     co_await offer(read);

@@ -31,7 +31,7 @@ namespace {
 constexpr int kPipeBytes = 256 << 10;
 
 BootTime now() {
-  return Time(boot_time_ms());
+  return BootTime(boot_time_ms());
 }
 
 Fd duplicate_null(int flags) {
@@ -161,7 +161,7 @@ awaitable<void> AgentSession::watch_clock() {
     }
     if (at >= due(supervisor_)) feed(TimePassed{});
     const BootTime wake = std::min(next_heartbeat_, due(supervisor_));
-    clock_.expires_after(std::max(wake - now(), Time(1)));
+    clock_.expires_after(std::max(wake - now(), BootTime(1)));
     boost::system::error_code woken;
     co_await clock_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
   }
@@ -283,7 +283,7 @@ void AgentSession::feed(const Event& event) {
   for (const Effect& effect : step(supervisor_, event, now())) perform(effect);
   // Without a launcher nobody takes the output; ranks must not wait for that.
   if (supervisor_.leave == Exit::kUnreachable) connection_.close();
-  if (Time(due(supervisor_)) < next_heartbeat_) clock_.cancel();
+  if (BootTime(due(supervisor_)) < next_heartbeat_) clock_.cancel();
 }
 
 void AgentSession::perform(const Effect& effect) {

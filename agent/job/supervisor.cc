@@ -35,7 +35,7 @@ AgentState next_state(AgentState state, Cue cue) {
 }
 
 BootTime lease(const Supervisor& supervisor) {
-  return supervisor.paused ? Time(kPauseLease) : Time(kLease);
+  return supervisor.paused ? BootTime(kPauseLease) : BootTime(kLease);
 }
 
 // One step: collects the effects of one event.
@@ -51,7 +51,7 @@ class Step {
 
  private:
   void on(const Start& start);
-  void on(const Stop& stop) { stop_ranks(static_cast<int>(stop.signal), Time(stop.grace_ms)); }
+  void on(const Stop& stop) { stop_ranks(static_cast<int>(stop.signal), BootTime(stop.grace_ms)); }
   void on(const Kill&) { cue(Cue::kKill); }
   void on(const Signal& signal);
   void on(const Finish&);

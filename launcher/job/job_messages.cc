@@ -148,7 +148,7 @@ void Stepper::exited(int node, const Exited& message, bool consequence) {
 // first failure that looks like a consequence is replaced by one that cannot be, for a moment.
 void Stepper::blame(const Outcome& failure) {
   if (!job_.outcome || job_.outcome->cause != Cause::kRankExit || job_.kill_sent) return;
-  if (now_ > job_.stop_began + std::min(Time(kBlameWindow), stop_grace())) return;
+  if (now_ > job_.stop_began + std::min(JobTime(kBlameWindow), stop_grace())) return;
   const RankState& first = job_.ranks[static_cast<std::size_t>(job_.outcome->rank)];
   const RankState& now = job_.ranks[static_cast<std::size_t>(failure.rank)];
   if (!first.consequence || now.consequence) return;

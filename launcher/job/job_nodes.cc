@@ -135,7 +135,8 @@ void Stepper::watch_silence() {
       notice(node, fmt::format("no sign of life for {}; waiting until {}", seconds_text(silent),
                                seconds_text(kDead)));
     }
-    next = std::min(next, state.last_heard + (state.suspected ? Time(kDead) : Time(kSuspect)));
+    next =
+        std::min(next, state.last_heard + (state.suspected ? JobTime(kDead) : JobTime(kSuspect)));
   }
   job_.next_silence = next;
 }

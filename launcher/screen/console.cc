@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/limits.h"
 #include "base/log.h"
 
 namespace dtl {
@@ -157,7 +158,7 @@ OutputRules Console::rules(std::size_t ranks) const {
   OutputRules rules;
   rules.window = static_cast<std::uint32_t>(std::clamp(
       kOutputWindows / std::max<std::size_t>(ranks, 1), kLeastOutputWindow, kOutputWindow));
-  const JobTime patience = terminal_ ? Time(kScreenPatience) : Time(kPipePatience);
+  const JobTime patience = terminal_ ? JobTime(kScreenPatience) : JobTime(kPipePatience);
   rules.hold_ms = static_cast<std::uint32_t>(patience.count());
   if (options_.mode == OutputMode::kSkip) rules.hold_ms = 0;
   if (options_.mode == OutputMode::kBlock) rules.hold_ms = kHoldForever;

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/limits.h"
+
 namespace dtl {
 namespace {
 

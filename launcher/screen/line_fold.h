@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/job_time.h"
+#include "wire/messages.h"
 
 namespace dtl {
 

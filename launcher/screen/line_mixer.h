@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/job_time.h"
+#include "base/limits.h"
 #include "launcher/screen/line_fold.h"
 #include "launcher/screen/line_label.h"
 #include "launcher/screen/live_lines.h"

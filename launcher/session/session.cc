@@ -221,7 +221,7 @@ awaitable<AgentLink> SessionShell::bring_up(int index) {
   welcome.host_name = host_name(index);
   welcome.launcher_host = own_host_name();
   const auto deadline =
-      std::max(began_ + kStartDeadline, std::chrono::steady_clock::now() + Time(kHeartbeat));
+      std::max(began_ + kStartDeadline, std::chrono::steady_clock::now() + JobTime(kHeartbeat));
   co_return co_await greet_agent(context_, tasks_, std::move(stream), std::move(welcome), deadline);
 }
 
@@ -280,7 +280,7 @@ awaitable<void> SessionShell::stop_self() {
     return !each.connection || each.connection->queued_bytes() == 0;
   };
   asio::steady_timer look(context_);
-  const auto until = std::chrono::steady_clock::now() + Time(kHeartbeat);
+  const auto until = std::chrono::steady_clock::now() + JobTime(kHeartbeat);
   while (!std::all_of(nodes_.begin(), nodes_.end(), sent) &&
          std::chrono::steady_clock::now() < until) {
     look.expires_after(kLook);

@@ -55,10 +55,10 @@ TEST(Supervisor, StopSignalsThenKillsAfterTheGrace) {
   const auto stopping = bench.feed(Stop{SIGTERM, 700});
   ASSERT_NE(find<SignalRanks>(stopping), nullptr);
   EXPECT_EQ(find<KillByGuard>(stopping), nullptr);
-  EXPECT_EQ(due(bench.supervisor), bench.at + Time(700));
-  bench.at += Time(699);
+  EXPECT_EQ(due(bench.supervisor), bench.at + BootTime(700));
+  bench.at += BootTime(699);
   EXPECT_TRUE(bench.feed(TimePassed{}).empty());
-  bench.at += Time(1);
+  bench.at += BootTime(1);
   EXPECT_NE(find<KillByGuard>(bench.feed(TimePassed{})), nullptr);
   EXPECT_EQ(bench.supervisor.state, AgentState::kKilling);
 }
@@ -68,9 +68,9 @@ TEST(Supervisor, ASecondStopMayOnlyShortenTheGrace) {
   bench.start(0);
   bench.feed(Stop{SIGTERM, 1000});
   bench.feed(Stop{SIGTERM, 5000});
-  EXPECT_EQ(bench.supervisor.grace_ends, bench.at + Time(1000));
+  EXPECT_EQ(bench.supervisor.grace_ends, bench.at + BootTime(1000));
   bench.feed(Stop{SIGTERM, 10});
-  EXPECT_EQ(bench.supervisor.grace_ends, bench.at + Time(10));
+  EXPECT_EQ(bench.supervisor.grace_ends, bench.at + BootTime(10));
 }
 
 TEST(Supervisor, DoesNotWaitForTheGraceOnceAllRanksHaveEnded) {
@@ -126,11 +126,11 @@ TEST(Supervisor, RefusesRanksAfterStopAndAfterKill) {
 TEST(Supervisor, EndsTheRanksWhenTheLeaseRunsOut) {
   Bench bench;
   bench.start(0);
-  bench.at += kLease - Time(1);
+  bench.at += kLease - BootTime(1);
   bench.feed(LauncherHeard{});
-  bench.at += kLease - Time(1);
+  bench.at += kLease - BootTime(1);
   EXPECT_EQ(find<SignalRanks>(bench.feed(TimePassed{})), nullptr);
-  bench.at += Time(1);
+  bench.at += BootTime(1);
   EXPECT_NE(find<SignalRanks>(bench.feed(TimePassed{})), nullptr);
   bench.at += kKillGrace;
   EXPECT_NE(find<KillByGuard>(bench.feed(TimePassed{})), nullptr);
@@ -144,13 +144,13 @@ TEST(Supervisor, AStoppedLauncherKeepsItsRanksBeyondTheLease) {
   const auto stopped = bench.feed(Signal{SIGSTOP});
   ASSERT_NE(find<PassSignal>(stopped), nullptr);
   EXPECT_EQ(find<PassSignal>(stopped)->signal, SIGSTOP);
-  bench.at += 10 * Time(kLease);
+  bench.at += 10 * BootTime(kLease);
   EXPECT_TRUE(bench.feed(TimePassed{}).empty());
   bench.feed(LauncherHeard{});
   const auto going_on = bench.feed(Signal{SIGCONT});
   ASSERT_NE(find<PassSignal>(going_on), nullptr);
   EXPECT_EQ(find<PassSignal>(going_on)->signal, SIGCONT);
-  bench.at += Time(kLease);  // which counts again
+  bench.at += BootTime(kLease);  // which counts again
   EXPECT_NE(find<SignalRanks>(bench.feed(TimePassed{})), nullptr);
 }
 

@@ -205,7 +205,7 @@ WHO = "two"
   EXPECT_EQ(request.deal, 1);
   EXPECT_EQ(request.interface, "eth1");
   EXPECT_THAT(request.compat, ElementsAre(Dialect::kOpenMpi));
-  EXPECT_EQ(settings.job.grace, Time(9000));
+  EXPECT_EQ(settings.job.grace, JobTime(9000));
   EXPECT_THAT(names(request.hosts), ElementsAre("a", "b"));
   EXPECT_THAT(request.inherited, ElementsAre(Pair("PATH", testing::_)));
 }
@@ -237,7 +237,7 @@ TEST_F(JobRequestTest, LetsTheCommandLineWinOverTheJobFile) {
       describe({"-c", path, "-np", "3", "--timeout", "5", "-genv", "A", "line"});
   EXPECT_THAT(settings.request.programs[0].command, ElementsAre("sh"));
   EXPECT_EQ(settings.request.ranks, 3);
-  EXPECT_EQ(settings.job.timeout, Time(5000));
+  EXPECT_EQ(settings.job.timeout, JobTime(5000));
   EXPECT_THAT(settings.request.set,
               ElementsAre(Pair("A", "file"), Pair("B", "file"), Pair("A", "line")));
 }

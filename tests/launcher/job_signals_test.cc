@@ -74,7 +74,7 @@ TEST_F(JobTest, NamesRanksThatEndedWellWhileOthersRunOn) {
   exit_rank(2, 0);
   EXPECT_EQ(notices(pass(kEarlyEnd - 1ms)), "");
   EXPECT_THAT(notices(pass(1ms)), HasSubstr("ranks 1-2 ended with status 0 10 s ago; ranks 0,3"));
-  EXPECT_EQ(notices(pass(2 * Time(kEarlyEnd))), "");
+  EXPECT_EQ(notices(pass(2 * JobTime(kEarlyEnd))), "");
 }
 
 }  // namespace

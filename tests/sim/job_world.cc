@@ -10,9 +10,9 @@ namespace {
 
 // Every wait of a job on its longest way: start, preflight, ranks, stopping, finishing.
 constexpr JobTime kLongestRun = 30s;
-constexpr JobTime kLongestJob = kSshDeadline + kHelloDeadline + 3 * Time(kConnectDeadline) +
-                                kLongestRun + kDead + kKillGrace + 2 * Time(kReapDeadline) +
-                                7 * Time(kAnswerMargin);
+constexpr JobTime kLongestJob = kSshDeadline + kHelloDeadline + 3 * JobTime(kConnectDeadline) +
+                                kLongestRun + kDead + kKillGrace + 2 * JobTime(kReapDeadline) +
+                                7 * JobTime(kAnswerMargin);
 
 }  // namespace
 
@@ -21,11 +21,11 @@ World::World(std::uint64_t seed) : random_(seed) {
   const int nodes = draw(1, 5);
   nodes_.resize(static_cast<std::size_t>(nodes));
   JobOptions options;
-  if (chance(faults_.has_timeout)) options.timeout = Time(draw(1, 40000));
+  if (chance(faults_.has_timeout)) options.timeout = JobTime(draw(1, 40000));
   job_ = make_job(nodes_.size(), options);
   for (int node = 0; node < nodes; ++node) bring_up(node);
   while (chance(faults_.user_signals)) {
-    at(Time(draw(0, 40000)), [this] { feed(job::Signalled{SIGINT}, "the user interrupts"); });
+    at(JobTime(draw(0, 40000)), [this] { feed(job::Signalled{SIGINT}, "the user interrupts"); });
   }
 }
 
@@ -55,10 +55,10 @@ void World::bring_up(int index) {
     feed(job::AgentReady{index}, fmt::format("{} up", index));
   });
   if (chance(faults_.falls_silent)) {
-    at(Time(draw(1, 30000)), [&node] { node.silent = true; });
+    at(JobTime(draw(1, 30000)), [&node] { node.silent = true; });
   }
   if (chance(faults_.agent_dies)) {
-    at(Time(draw(1, 30000)), [=, this, &node] {
+    at(JobTime(draw(1, 30000)), [=, this, &node] {
       if (!node.up) return;
       node.up = false;
       if (!node.silent) {
@@ -159,11 +159,11 @@ void World::start_ranks() {
       const bool fails = chance(faults_.rank_fails);
       const int code = fails && chance(50) ? draw(1, 255) : 0;
       const int signal = fails && code == 0 ? SIGSEGV : 0;
-      at(now_ + Time(draw(1, static_cast<int>(kLongestRun.count()))),
+      at(now_ + JobTime(draw(1, static_cast<int>(kLongestRun.count()))),
          [=, this] { end_rank(index, rank, code, signal); });
     }
     if (chance(faults_.talks_nonsense)) {
-      at(now_ + Time(draw(1, 20000)), [=, this] { from_agent(index, Started{4711, 1}); });
+      at(now_ + JobTime(draw(1, 20000)), [=, this] { from_agent(index, Started{4711, 1}); });
     }
   }
 }
@@ -181,7 +181,7 @@ void World::end_rank(int node, int rank, int code, int signal) {
 // On the way to the launcher: late, but in order.
 void World::from_agent(int index, Message message) {
   Node& node = nodes_[static_cast<std::size_t>(index)];
-  node.last_arrival = std::max(node.last_arrival, now_ + Time(draw(0, 50)));
+  node.last_arrival = std::max(node.last_arrival, now_ + JobTime(draw(0, 50)));
   at(node.last_arrival, [this, &node, index, message = std::move(message)] {
     if (!node.up || node.silent) return;
     const bool loud = !std::holds_alternative<Heartbeat>(message);
@@ -199,9 +199,9 @@ void World::hear(int index, const Message& message) {
     from_agent(index, Examined{});
   } else if (std::holds_alternative<Stop>(message) || std::holds_alternative<Kill>(message)) {
     if (node.ignores_stop) return;
-    const JobTime latest = std::holds_alternative<Kill>(message) ? 10ms : Time(kKillGrace);
+    const JobTime latest = std::holds_alternative<Kill>(message) ? 10ms : JobTime(kKillGrace);
     for (const int rank : node.ranks) {
-      at(now_ + Time(draw(1, static_cast<int>(latest.count()))),
+      at(now_ + JobTime(draw(1, static_cast<int>(latest.count()))),
          [=, this] { end_rank(index, rank, 0, SIGTERM); });
     }
   } else if (std::holds_alternative<Finish>(message) && !node.ignores_finish) {
