@@ -337,7 +337,7 @@ void Comm::abort(const std::string& why) {
 
 Comm* failed_comm(int status, const std::string& text) {
   auto comm = std::make_unique<Comm>(0, 1, Tuning{});
-  comm->board().set_error(status, text);
+  comm->queue().set_error(status, text);
   return comm.release();
 }
 
@@ -357,7 +357,7 @@ int create_comm(const dt_options& options, const Tuning& tuning, Comm** comm) {
       created->connect(options);
     } catch (const CommError& error) {
       status = error.dt_status();
-      created->board().set_error(status, error.what());
+      created->queue().set_error(status, error.what());
     }
     *comm = created.release();
     return status;

@@ -1,5 +1,5 @@
 #pragma once
-// Comm: what a dt_comm* points to. Meets the other ranks, owns board and engine, and decides how an
+// Comm: what a dt_comm* points to. Meets the other ranks, owns queue and engine, and decides how an
 // operation is carried out. dtring.cc wraps it in the C ABI.
 
 #include <sys/types.h>
@@ -38,7 +38,7 @@ class Comm {
 
   int rank() const { return rank_; }
   int world() const { return world_; }
-  OperationQueue& board() { return queue_; }
+  OperationQueue& queue() { return queue_; }
   // False in a child that was forked after the communicator was made: nothing works there.
   bool is_of_this_process() const;
   void abort(const std::string& why);

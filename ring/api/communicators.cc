@@ -128,7 +128,7 @@ int dt_wait_any(dt_comm* comm, dt_work* works, int32_t* statuses, uint32_t max, 
 }
 
 int dt_completion_fd(dt_comm* comm) {
-  return is_usable(comm) ? of(comm)->board().completion_fd() : DT_E_INVAL;
+  return is_usable(comm) ? of(comm)->queue().completion_fd() : DT_E_INVAL;
 }
 
 void* dt_alloc(dt_comm* comm, uint64_t bytes) {
@@ -189,7 +189,7 @@ const char* dt_strerror(int status) {
 int dt_last_error(dt_comm* comm, char* text, uint32_t bytes) {
   if (comm == nullptr || text == nullptr || bytes == 0) return DT_E_INVAL;
   try {
-    const std::string error = of(comm)->board().error_text();
+    const std::string error = of(comm)->queue().error_text();
     const std::size_t length = std::min<std::size_t>(error.size(), bytes - 1);
     std::memcpy(text, error.data(), length);
     text[length] = '\0';

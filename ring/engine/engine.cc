@@ -50,9 +50,9 @@ void keep_on_cpus(pthread_t thread, const std::vector<int>& cpus) {
 
 }  // namespace
 
-Engine::Engine(const Settings& settings, Links links, ShmNode* memory, OperationQueue& board)
+Engine::Engine(const Settings& settings, Links links, ShmNode* memory, OperationQueue& queue)
     : settings_(settings),
-      queue_(board),
+      queue_(queue),
       map_(links.map),
       memory_(map_.has_several_per_node() ? memory : nullptr),
       hosts_(std::move(links.hosts)),

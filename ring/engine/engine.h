@@ -44,8 +44,8 @@ class Engine {
     // How long to look for news before sleeping, while operations are active; zero: a few looks.
     std::chrono::microseconds active_spin{0};
   };
-  // Starts the thread. board must outlive the engine. Throws CommError.
-  Engine(const Settings& settings, Links links, ShmNode* memory, OperationQueue& board);
+  // Starts the thread. queue must outlive the engine. Throws CommError.
+  Engine(const Settings& settings, Links links, ShmNode* memory, OperationQueue& queue);
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
@@ -57,9 +57,9 @@ class Engine {
   // another thread runs it, or the communicator is destroyed.
   void drive(dt_work work, std::chrono::steady_clock::time_point deadline);
   void recall();  // callers leave it to the thread now
-  // An order was given to the board, which callers need not come to hear of.
+  // An order was given to the queue, which callers need not come to hear of.
   void note_order() { call_thread(); }
-  void join();  // the board must have been told to stop
+  void join();  // the queue must have been told to stop
 
   const NodeMap& map() const { return map_; }
   struct Counters {

@@ -108,7 +108,7 @@ int OperationQueue::release(Slot& slot) {
   return result;
 }
 
-OperationQueue::User::User(OperationQueue& board) : queue_(board) {
+OperationQueue::User::User(OperationQueue& queue) : queue_(queue) {
   const std::lock_guard lock(queue_.mutex_);
   ++queue_.users_;
 }

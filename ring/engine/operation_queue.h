@@ -40,7 +40,7 @@ class OperationQueue {
   // While a thread is inside a call that waits.
   class User {
    public:
-    explicit User(OperationQueue& board);
+    explicit User(OperationQueue& queue);
     ~User();
     User(const User&) = delete;
     User& operator=(const User&) = delete;

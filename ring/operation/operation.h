@@ -63,7 +63,7 @@ class Operation {
   std::uint64_t frame_bytes = 0;  // frames do not span multiples of this within a piece
   Arena* arena = nullptr;         // lent while active
 
-  int slot = 0;              // on the board
+  int slot = 0;              // on the queue
   std::uint64_t number = 0;  // of the submission
   std::chrono::steady_clock::time_point deadline{}, warning{};
   bool has_warned = false;
