@@ -87,6 +87,19 @@ expect 1 'ring/engine links ring/links and includes nothing of it' rooms.py "$tr
 for i in $(seq 21); do put "ring/links/part$i.h" '#pragma once'; done
 expect 1 'ring/links has 22 pairs of files' rooms.py "$tree"
 
+# architecture_case STATUS TEXT: a plan of a house with one room, and whatever $drawn and $said are.
+architecture_case() {
+  new_tree
+  put ring/links/link.cc 'void step();'
+  put ARCHITECTURE.md '' '## Rooms' '' "    $drawn" '' '## Ways' '' "$said" 'and `ring/links/link.cc` `step`.'
+  expect "$1" "$2" architecture.py "$tree"
+}
+drawn='base plan wire agent launcher ring trainer links' said='' architecture_case 0 true
+drawn='base plan wire agent launcher ring trainer' said='links' architecture_case 1 'lacks ring/links'
+drawn='base wire agent launcher ring trainer links' said='plan' architecture_case 1 'lacks plan'
+drawn='base plan wire agent launcher ring trainer links' said='`ring/links/gone.cc`' architecture_case 1 'there is no ring/links/gone.cc'
+drawn='base plan wire agent launcher ring trainer links' said='`ring/links/link.cc` `run`,' architecture_case 1 'ring/links/link.cc has no run'
+
 new_tree
 put base/long.cc $(seq 400)
 expect 0 kept size.sh "$tree"
