@@ -7,40 +7,11 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "base/text.h"
+#include "wire/deadline.h"
 #include "wire/greeting.h"
 
 namespace dtl {
 namespace {
-
-// Closes a stream when its time is up. The timer's handler may run after this object has gone,
-// hence the shared flag.
-class StreamDeadline {
- public:
-  StreamDeadline(asio::io_context& context, ByteStream& stream,
-                 std::chrono::steady_clock::time_point when)
-      : timer_(context, when) {
-    timer_.async_wait([&stream, passed = passed_](boost::system::error_code cancelled) {
-      if (cancelled || *passed == State::kCalledOff) return;
-      *passed = State::kPassed;
-      stream.close();
-    });
-  }
-  ~StreamDeadline() {
-    if (*passed_ == State::kPending) *passed_ = State::kCalledOff;
-  }
-  bool passed() const { return *passed_ == State::kPassed; }
-
- private:
-  enum class State { kPending, kPassed, kCalledOff };
-  // Shared with the timer's handler.
-  std::shared_ptr<State> passed_ = std::make_shared<State>(State::kPending);
-  asio::steady_timer timer_;
-};
-
-std::string last_line(const std::string& text) {
-  const auto lines = split(trim(text), '\n');
-  return std::string(trim(lines.back()));
-}
 
 // The agent's stream ended before its Hello.
 Error ended_early(const std::string& host, const AgentStream& stream, const std::string& noise,

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "launcher/agents/agent_link.h"
 #include "wire/answer.h"
+#include "wire/deadline.h"
 #include "wire/task_group.h"
 
 namespace dtl {
@@ -43,10 +44,7 @@ awaitable<void> ask_one(asio::io_context& context, Answer* answer, StartOptions 
   const std::string name = answer->host.name;
   try {
     const auto stream = co_await run_agent(context, answer->host, options, std::move(arguments));
-    asio::steady_timer deadline(context, patience);
-    deadline.async_wait([&stream](boost::system::error_code cancelled) {
-      if (!cancelled) stream->close();
-    });
+    const StreamDeadline deadline(context, *stream, patience);
     Take take = [answer](std::string_view bytes) {
       answer->text += bytes;
       return answer->text.size() < kMaxAnswerBytes;

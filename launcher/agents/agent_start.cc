@@ -17,15 +17,11 @@
 #include "launcher/streams/local_stream.h"
 #include "launcher/streams/socket_stream.h"
 #include "plan/host_token.h"
+#include "wire/deadline.h"
 #include "wire/greeting.h"
 
 namespace dtl {
 namespace {
-
-std::string last_line(const std::string& text) {
-  const std::vector<std::string> lines = split(trim(text), '\n');
-  return std::string(trim(lines.back()));
-}
 
 // The agent's end before its marker line, from what little is known about it.
 Error no_agent(const Host& host, const std::string& path, const std::string& noise,
@@ -64,39 +60,6 @@ awaitable<void> wait_for_marker(SshStream& stream, const Host& host, const std::
   stream.unread(std::move(received));
 }
 
-// Closes the stream when the deadline passes first, unless it is gone by then.
-class Alarm {
- public:
-  Alarm(asio::io_context& context, std::chrono::steady_clock::time_point deadline,
-        SshStream& stream)
-      : timer_(context), stream_(stream) {
-    set(deadline);
-  }
-  ~Alarm() { *state_ = State::kOff; }
-  Alarm(const Alarm&) = delete;
-  Alarm& operator=(const Alarm&) = delete;
-  bool rang() const { return *state_ == State::kRang; }
-  void postpone(std::chrono::steady_clock::duration until) {
-    if (*state_ == State::kSet) set(std::chrono::steady_clock::now() + until);
-  }
-
- private:
-  enum class State { kSet, kRang, kOff };
-  void set(std::chrono::steady_clock::time_point deadline) {
-    timer_.expires_at(deadline);
-    timer_.async_wait([&stream = stream_, state = state_](boost::system::error_code cancelled) {
-      if (cancelled || *state != State::kSet) return;
-      *state = State::kRang;
-      stream.close();
-    });
-  }
-
-  asio::steady_timer timer_;
-  SshStream& stream_;
-  // Shared with the handler, which may be queued already when the alarm is destroyed.
-  std::shared_ptr<State> state_ = std::make_shared<State>(State::kSet);
-};
-
 std::string start_command(const StartOptions& options, AfterPush after) {
   check_agent_path(options.agent_path);
   if (!options.bundle) return agent_command(options.agent_path, "--stdio");
@@ -111,10 +74,10 @@ Error silent(const Host& host, bool pushing) {
                fmt::format("ssh {} true", host.name));
 }
 
-// Sends what the host lacks; `alarm` then waits for bytes that move, no longer for the whole.
+// Sends what the host lacks; `patience` then waits for bytes that move, no longer for the whole.
 awaitable<Pushed> bring_bundle(SshStream& stream, Host host, StartOptions options, AfterPush after,
-                               Alarm& alarm) {
-  std::function<void()> progress = [&alarm] { alarm.postpone(kPushStall); };
+                               StreamDeadline& patience) {
+  std::function<void()> progress = [&patience] { patience.postpone(kPushStall); };
   const Pushed pushed =
       co_await push_bundle(stream, host, options.bundle, after, std::move(progress));
   if (pushed.sent_bytes > 0) {
@@ -124,14 +87,15 @@ awaitable<Pushed> bring_bundle(SshStream& stream, Host host, StartOptions option
   co_return pushed;
 }
 
-awaitable<void> wait_for_agent(SshStream& stream, Host host, StartOptions options, Alarm& alarm) {
+awaitable<void> wait_for_agent(SshStream& stream, Host host, StartOptions options,
+                               StreamDeadline& patience) {
   try {
     if (options.bundle) {
-      co_await bring_bundle(stream, host, options, AfterPush::kServe, alarm);
+      co_await bring_bundle(stream, host, options, AfterPush::kServe, patience);
     }
     co_await wait_for_marker(stream, host, options.agent_path);
   } catch (const Error&) {
-    if (!alarm.rang()) throw;
+    if (!patience.passed()) throw;
     throw silent(host, options.bundle != nullptr);
   }
 }
@@ -142,8 +106,8 @@ awaitable<std::unique_ptr<AgentStream>> start_over_ssh(asio::io_context& context
   const auto deadline = std::chrono::steady_clock::now() + options.deadline;
   auto session = co_await open_ssh_session(context, host, options.accept_new_host_keys, deadline);
   auto stream = co_await run_over_ssh(session, std::move(command));
-  Alarm alarm(context, deadline, *stream);
-  co_await wait_for_agent(*stream, host, options, alarm);
+  StreamDeadline patience(context, *stream, deadline);
+  co_await wait_for_agent(*stream, host, options, patience);
   session->clear_deadline();
   co_return stream;
 }
@@ -205,10 +169,10 @@ awaitable<Pushed> push_to(asio::io_context& context, Host host, StartOptions opt
     const auto deadline = std::chrono::steady_clock::now() + options.deadline;
     auto session = co_await open_ssh_session(context, host, options.accept_new_host_keys, deadline);
     auto stream = co_await run_over_ssh(session, std::move(command));
-    Alarm alarm(context, deadline, *stream);
+    StreamDeadline patience(context, *stream, deadline);
     const Pushed pushed =
-        co_await bring_bundle(*stream, host, options, AfterPush::kSayWhere, alarm);
-    if (alarm.rang()) throw silent(host, true);
+        co_await bring_bundle(*stream, host, options, AfterPush::kSayWhere, patience);
+    if (patience.passed()) throw silent(host, true);
     if (pushed.folder.empty()) throw no_agent(host, options.agent_path, {}, *stream);
     session->clear_deadline();
     co_return pushed;
@@ -222,7 +186,7 @@ awaitable<std::string> remove_pushed(asio::io_context& context, Host host, Start
     const auto deadline = std::chrono::steady_clock::now() + options.deadline;
     auto session = co_await open_ssh_session(context, host, options.accept_new_host_keys, deadline);
     auto stream = co_await run_over_ssh(session, remove_command());
-    const Alarm alarm(context, deadline, *stream);
+    const StreamDeadline patience(context, *stream, deadline);
     std::string received;
     for (;;) {
       const std::string bytes = co_await stream->read();

@@ -9,6 +9,7 @@
 #include "base/runtime_folder.h"
 #include "base/unix_socket.h"
 #include "launcher/streams/socket_stream.h"
+#include "wire/deadline.h"
 
 namespace dtl {
 namespace {
@@ -23,18 +24,13 @@ Fd connect_holder() {
 
 // Reads the holder's first line and leaves what came after it in `rest`. False when it is no yes.
 awaitable<bool> is_yes(asio::io_context& context, ByteStream& stream, std::string* rest) {
-  auto still_wanted = std::make_shared<bool>(true);  // shared with the timer's handler
-  asio::steady_timer deadline(context, kHolderPatience);
-  deadline.async_wait([&stream, still_wanted](boost::system::error_code cancelled) {
-    if (!cancelled && *still_wanted) stream.close();
-  });
+  const StreamDeadline deadline(context, stream, kHolderPatience);
   std::string received;
   while (received.find('\n') == std::string::npos) {
     const std::string bytes = co_await stream.read();
     if (bytes.empty()) break;
     received += bytes;
   }
-  *still_wanted = false;
   const std::string yes = kKeepYes;
   if (!received.starts_with(yes)) co_return false;
   *rest = received.substr(yes.size());

@@ -8,6 +8,7 @@
 
 #include "base/limits.h"
 #include "launcher/agents/agent_link.h"
+#include "wire/deadline.h"
 #include "wire/task_group.h"
 
 namespace dtl {
@@ -105,10 +106,8 @@ class Round {
   template <typename Answer>
   awaitable<Answer> ask(Patient& patient, Message question, Milliseconds patience) {
     const auto connection = patient.link.connection;
-    asio::steady_timer deadline(context_, patience);
-    deadline.async_wait([connection](boost::system::error_code cancelled) {
-      if (!cancelled) connection->close();
-    });
+    const Deadline deadline(context_, std::chrono::steady_clock::now() + patience,
+                            [connection] { connection->close(); });
     connection->send(question);
     for (;;) {
       const std::optional<Message> message = co_await connection->receive();

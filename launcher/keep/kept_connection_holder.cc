@@ -11,6 +11,7 @@
 #include "base/runtime_folder.h"
 #include "base/unix_socket.h"
 #include "launcher/keep/frame_cutter.h"
+#include "wire/deadline.h"
 #include "wire/fd_stream.h"
 #include "wire/fields.h"
 #include "wire/frame.h"
@@ -129,18 +130,13 @@ class Holder {
   }
 
   awaitable<std::string> read_request(ByteStream& stream) {
-    auto still_wanted = std::make_shared<bool>(true);  // shared with the timer's handler
-    asio::steady_timer deadline(context_, kRequestDeadline);
-    deadline.async_wait([&stream, still_wanted](boost::system::error_code cancelled) {
-      if (!cancelled && *still_wanted) stream.close();
-    });
+    const StreamDeadline deadline(context_, stream, kRequestDeadline);
     std::string received;
     while (received.find('\n') == std::string::npos && received.size() < kMaxRequestBytes) {
       const std::string bytes = co_await stream.read();
       if (bytes.empty()) break;
       received += bytes;
     }
-    *still_wanted = false;
     co_return received.substr(0, received.find('\n'));
   }
 

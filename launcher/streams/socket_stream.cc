@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/runtime_folder.h"
 #include "base/unix_socket.h"
+#include "wire/deadline.h"
 #include "wire/fd_stream.h"
 #include "wire/greeting.h"
 #include "wire/messages.h"
@@ -40,11 +41,7 @@ awaitable<std::string> SocketStream::read() {
 
 awaitable<std::string> read_greeting(asio::io_context& context, ByteStream& stream,
                                      std::chrono::milliseconds patience) {
-  auto still_wanted = std::make_shared<bool>(true);  // shared with the timer's handler
-  asio::steady_timer deadline(context, patience);
-  deadline.async_wait([&stream, still_wanted](boost::system::error_code cancelled) {
-    if (!cancelled && *still_wanted) stream.close();
-  });
+  const StreamDeadline deadline(context, stream, patience);
   std::string received;
   std::optional<GreetingFound> found;
   try {
@@ -57,7 +54,6 @@ awaitable<std::string> read_greeting(asio::io_context& context, ByteStream& stre
   } catch (const Error&) {
     found.reset();  // garbage, or a carrier that broke
   }
-  *still_wanted = false;
   const bool same =
       found && found->greeting.protocol == kProtocol && found->greeting.version == DTL_VERSION;
   co_return same ? received : std::string();

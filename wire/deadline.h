@@ -1,0 +1,44 @@
+#pragma once
+// Deadline: does something when a moment passes, unless it is destroyed before. Closing a stream at
+// a deadline makes whoever reads from it see its end.
+
+#include <chrono>
+#include <functional>
+#include <memory>
+
+#include "wire/asio.h"
+#include "wire/byte_stream.h"
+
+namespace dtl {
+
+class Deadline {
+ public:
+  using Clock = std::chrono::steady_clock;
+  Deadline(asio::io_context& context, Clock::time_point when, std::function<void()> when_passed);
+  ~Deadline() { *state_ = State::kOff; }
+  Deadline(const Deadline&) = delete;
+  Deadline& operator=(const Deadline&) = delete;
+
+  bool passed() const { return *state_ == State::kPassed; }
+  void postpone(Clock::duration from_now);  // not after it has passed
+
+ private:
+  enum class State { kSet, kPassed, kOff };
+  void set(Clock::time_point when);
+
+  asio::steady_timer timer_;
+  std::function<void()> when_passed_;
+  // Shared with the timer's handler, which may be queued already when this object goes.
+  std::shared_ptr<State> state_ = std::make_shared<State>(State::kSet);
+};
+
+// Closes the stream, which has to live as long.
+class StreamDeadline : public Deadline {
+ public:
+  StreamDeadline(asio::io_context& context, ByteStream& stream, Clock::time_point when)
+      : Deadline(context, when, [&stream] { stream.close(); }) {}
+  StreamDeadline(asio::io_context& context, ByteStream& stream, Clock::duration from_now)
+      : StreamDeadline(context, stream, Clock::now() + from_now) {}
+};
+
+}  // namespace dtl
