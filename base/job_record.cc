@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/host_name.h"
 #include "base/runtime_folder.h"
 #include "base/text.h"
 
@@ -149,12 +150,6 @@ std::string kept_jobs_folder() {
 
 std::string kept_job_folder(const std::string& job_id) {
   return kept_jobs_folder() + "/" + job_id;
-}
-
-std::string own_host_name() {
-  char name[256] = "";
-  if (::gethostname(name, sizeof name - 1) != 0) return "localhost";
-  return name;
 }
 
 bool is_job_id_prefix(const std::string& text) {

@@ -69,9 +69,6 @@ constexpr const char* kKeptLog = "log";        // older output is in log.1
 constexpr const char* kKeptRecord = "record";  // the launcher's, also when the job is over
 constexpr const char* kKeptReport = "report.json";
 
-// This machine's own name.
-std::string own_host_name();
-
 // 16 hexadecimal digits, or a beginning of that.
 bool is_job_id_prefix(const std::string& text);
 

@@ -84,6 +84,11 @@ std::string fold_ranks(const std::vector<int>& ranks) {
   return text;
 }
 
+std::string last_line(std::string_view text) {
+  const std::vector<std::string> lines = split(trim(text), '\n');
+  return std::string(trim(lines.back()));
+}
+
 std::string plural(std::size_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }

@@ -11,7 +11,8 @@
 namespace dtl {
 
 std::vector<std::string> split(std::string_view text, char separator);  // keeps empty pieces
-std::string_view trim(std::string_view text);                           // blanks, tabs, CR, LF
+std::string last_line(std::string_view text);  // that is not blank, trimmed; "" without one
+std::string_view trim(std::string_view text);  // blanks, tabs, CR, LF
 std::string to_lower(std::string_view text);
 // "0-3,7" of ascending numbers.
 std::string fold_ranks(const std::vector<int>& ranks);

@@ -5,9 +5,9 @@
 #include <array>
 #include <utility>
 
+#include "base/crc32c.h"
 #include "base/error.h"
 #include "wire/codec.h"
-#include "wire/crc32c.h"
 #include "wire/fields.h"
 
 namespace dtl {

@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/host_name.h"
 #include "base/runtime_folder.h"
 #include "base/sha256.h"
 #include "base/text.h"
@@ -96,12 +97,6 @@ void take_file(const std::string& folder, const PromisedFile& file) {
   }
   check(file, sum.hex());
   if (::fsync(fd.get()) != 0) throw cannot_write(path);
-}
-
-std::string own_host_name() {
-  std::string name(256, '\0');
-  if (::gethostname(name.data(), name.size() - 1) != 0) return {};
-  return name.substr(0, name.find('\0'));
 }
 
 // What a push that was killed has left: its process has gone, on this very host. The cache may be

@@ -18,6 +18,7 @@
 #include "agent/processes/kill_tree.h"
 #include "agent/processes/process_table.h"
 #include "base/fd.h"
+#include "base/host_name.h"
 #include "base/job_record.h"
 #include "base/limits.h"
 #include "base/runtime_folder.h"

@@ -14,6 +14,7 @@
 #include "agent/jobs/log_follower.h"
 #include "agent/processes/kill_tree.h"
 #include "base/fd.h"
+#include "base/host_name.h"
 #include "base/job_record.h"
 #include "base/limits.h"
 #include "base/runtime_folder.h"

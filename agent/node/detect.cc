@@ -13,6 +13,7 @@
 #include "agent/node/nics.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/host_name.h"
 #include "base/text.h"
 
 namespace dtl {
@@ -181,11 +182,6 @@ std::string own_machine() {
   return id + " user " + std::to_string(::geteuid());
 }
 
-std::string own_hostname() {
-  char name[256] = {};
-  return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
-}
-
 }  // namespace
 
 NodeTopology topology_from(const std::string& description) {
@@ -194,7 +190,7 @@ NodeTopology topology_from(const std::string& description) {
 
 NodeFacts detect_node() {
   NodeFacts facts;
-  facts.hostname = own_hostname();
+  facts.hostname = own_host_name();
   facts.machine_id = own_machine();
   facts.boot_id = identity_file("/proc/sys/kernel/random/boot_id");
   facts.agent_version = DTL_VERSION;

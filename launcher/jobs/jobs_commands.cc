@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/host_name.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/text.h"

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/host_name.h"
 #include "base/limits.h"
 #include "base/text.h"
 #include "launcher/network/interface_filter.h"
@@ -129,9 +130,7 @@ void inherit_for_programs(const CommandLine& line, const Surroundings& around,
 }
 
 void leave_this_host_out(std::vector<Host>& hosts) {
-  char name[256] = "";
-  ::gethostname(name, sizeof name - 1);
-  const std::string own = name;
+  const std::string own = own_host_name();
   const std::string prefix = own.substr(0, own.find('.'));
   std::erase_if(hosts, [&](const Host& host) {
     return is_loopback_name(host.name) || host.name == own ||

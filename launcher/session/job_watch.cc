@@ -6,6 +6,7 @@
 #include <ctime>
 #include <utility>
 
+#include "base/host_name.h"
 #include "base/text.h"
 
 namespace dtl {

@@ -6,6 +6,7 @@
 #include <csignal>
 #include <utility>
 
+#include "base/host_name.h"
 #include "base/job_record.h"
 #include "base/log.h"
 #include "launcher/session/session_shell.h"

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <exception>
 
+#include "base/host_name.h"
 #include "ring/arithmetic/reduce.h"
 #include "ring/common/comm_error.h"
 #include "ring/meeting/rendezvous.h"
@@ -25,10 +26,8 @@ constexpr int kMaxLocal = 1024;
 constexpr std::uint64_t kDeterministicShort = 32 << 10;
 constexpr std::uint64_t kLong = 1 << 20;  // bytes that are worth waking a thread for at once
 
-std::string own_host_name(const char* given) {
-  if (given != nullptr && given[0] != '\0') return std::string(given).substr(0, 255);
-  std::array<char, 256> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+std::string name_of_host(const char* given) {
+  return given != nullptr && given[0] != '\0' ? std::string(given).substr(0, 255) : own_host_name();
 }
 
 void check(const dt_options& options) {
@@ -87,7 +86,7 @@ void Comm::connect(const dt_options& options) {
 }
 
 void Comm::meet_others(const Identity& identity, const dt_options& options, Fd listener) {
-  host_name_ = own_host_name(options.host_name);
+  host_name_ = name_of_host(options.host_name);
   job_ = options.job;
   connect_timeout_ms_ = options.connect_timeout_ms;
   operation_timeout_ms_ = options.operation_timeout_ms;

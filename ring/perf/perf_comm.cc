@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "base/error.h"
+#include "base/host_name.h"
 
 namespace dtl::ring {
 namespace {
@@ -115,11 +116,10 @@ std::string PerfComm::stats() {
   return text;
 }
 
-std::string own_host_name() {
+std::string told_host_name() {
   const char* told = std::getenv("DTLAUNCH_HOST");
   if (told != nullptr && *told != '\0') return told;
-  std::array<char, 256> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "?";
+  return dtl::own_host_name();
 }
 
 }  // namespace dtl::ring

@@ -41,6 +41,6 @@ class PerfComm {
 };
 
 // What this rank's host is called: DTLAUNCH_HOST, else what the system says.
-std::string own_host_name();
+std::string told_host_name();
 
 }  // namespace dtl::ring

@@ -31,7 +31,7 @@ class Perf {
       : comm_(comm), options_(options), bench_(comm, options) {}
 
   bool run() {  // false: something was wrong
-    const auto hosts = comm_.gather(own_host_name());
+    const auto hosts = comm_.gather(told_host_name());
     if (comm_.rank() == 0) report_.emplace(options_, hosts);
     if (report_) report_->begin(comm_.stats());
     for (const Collective collective : options_.collectives) run_collective(facts_of(collective));

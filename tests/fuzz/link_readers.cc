@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "base/crc32c.h"
 #include "base/fd.h"
 #include "ring/dtring.h"
 #include "ring/links/operation_header.h"
@@ -13,7 +14,6 @@
 #include "tests/fuzz/reader.h"
 #include "tests/wire/examples.h"
 #include "wire/answer.h"
-#include "wire/crc32c.h"
 #include "wire/frame.h"
 #include "wire/greeting.h"
 

@@ -3,11 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/crc32c.h"
 #include "base/error.h"
 #include "base/limits.h"
 #include "examples.h"
 #include "wire/codec.h"
-#include "wire/crc32c.h"
 
 namespace dtl {
 namespace {

@@ -4,9 +4,9 @@
 
 #include <random>
 
+#include "base/crc32c.h"
 #include "base/error.h"
 #include "examples.h"
-#include "wire/crc32c.h"
 #include "wire/frame.h"
 #include "wire/greeting.h"
 

@@ -8,28 +8,18 @@
 #include <array>
 #include <bit>
 #include <chrono>
-#include <climits>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
 
+#include "base/crc32c.h"
 #include "base/error.h"
+#include "base/host_name.h"
 
 namespace dtl::trainer {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "numbers are written as they lie");
-
-std::array<std::uint32_t, 256> make_crc_table() {
-  constexpr std::uint32_t kReflected = 0x82F63B78;
-  std::array<std::uint32_t, 256> table = {};
-  for (std::uint32_t byte = 0; byte < 256; ++byte) {
-    std::uint32_t crc = byte;
-    for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ ((crc & 1) != 0 ? kReflected : 0);
-    table[byte] = crc;
-  }
-  return table;
-}
 
 // TFRecord rotates the checksum and adds a constant, so that a record within a record is no record.
 std::uint32_t masked(std::uint32_t crc) {
@@ -65,20 +55,7 @@ double now() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-std::string host_name() {
-  std::array<char, HOST_NAME_MAX + 1> name = {};
-  ::gethostname(name.data(), name.size() - 1);
-  return name.data();
-}
-
 }  // namespace
-
-std::uint32_t crc32c(std::string_view bytes) {
-  static const std::array<std::uint32_t, 256> table = make_crc_table();
-  std::uint32_t crc = 0xFFFFFFFF;
-  for (const char c : bytes) crc = (crc >> 8) ^ table[(crc ^ static_cast<unsigned char>(c)) & 0xFF];
-  return ~crc;
-}
 
 std::string event_record(std::string_view payload) {
   const std::string length = bytes_of(static_cast<std::uint64_t>(payload.size()));
@@ -107,7 +84,7 @@ EventFile::EventFile(const std::string& folder) {
   std::filesystem::create_directories(folder, error);
   const double time = now();
   path_ = fmt::format("{}/events.out.tfevents.{}.{}.{}.0", folder, static_cast<std::int64_t>(time),
-                      host_name(), ::getpid());
+                      own_host_name(), ::getpid());
   file_ = Fd(::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
   if (!file_.valid()) throw system_error(path_ + ": cannot create", Exit::kCannotWrite);
   write_all(file_.get(), event_record(version_event(time)));
@@ -122,7 +99,7 @@ void EventFile::add(std::int64_t step, const std::vector<std::pair<std::string, 
 std::string default_logging_dir(const std::string& output_folder) {
   const std::time_t time = std::time(nullptr);
   return fmt::format("{}/runs/{:%b%d_%H-%M-%S}_{}", output_folder, fmt::localtime(time),
-                     host_name());
+                     own_host_name());
 }
 
 }  // namespace dtl::trainer

@@ -31,9 +31,6 @@ class EventFile {
 // OUTPUT/runs/Nov21_15-04-05_HOST, where transformers puts them.
 std::string default_logging_dir(const std::string& output_folder);
 
-// Castagnoli's CRC (polynomial 0x1EDC6F41, reflected, as in RFC 3720 B.4).
-std::uint32_t crc32c(std::string_view bytes);
-
 // The bytes of the file's parts.
 std::string event_record(std::string_view payload);
 std::string version_event(double wall_time);

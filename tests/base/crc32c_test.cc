@@ -1,4 +1,4 @@
-#include "wire/crc32c.h"
+#include "base/crc32c.h"
 
 #include <gtest/gtest.h>
 
