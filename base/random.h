@@ -10,6 +10,8 @@
 
 namespace dtl {
 
+constexpr std::size_t kSecretBytes = 32;  // of a job: as long as the digests that it keys
+
 // Fills all of it, however often a signal interrupts. 0, or the errno of getrandom(2).
 int fill_random(std::span<std::byte> bytes);
 

@@ -33,6 +33,14 @@ Fd new_socket(int flags) {
 
 }  // namespace
 
+Fd accept_same_user(int listener, int* refused) {
+  for (;;) {
+    Fd peer(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
+    if (!peer.valid() || peer_is_same_user(peer.get())) return peer;
+    if (refused != nullptr) ++*refused;
+  }
+}
+
 bool peer_is_same_user(int socket) {
   ucred peer{};
   socklen_t size = sizeof peer;

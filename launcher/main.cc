@@ -80,7 +80,9 @@ AgentStarter agent_starter(const Surroundings& around, bool accept_new_host_keys
 
 // What --push sends to hosts that lack it.
 std::shared_ptr<const Bundle> bundle_for(const Request& request, const Surroundings& around) {
-  const auto runs_trainer = [](const Program& program) { return is_trainer(program.command); };
+  const auto runs_trainer = [](const Program& program) {
+    return runs_pushed_trainer(program.command);
+  };
   return load_bundle(around.program_directory,
                      std::any_of(request.programs.begin(), request.programs.end(), runs_trainer));
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/limits.h"
+#include "base/random.h"
 #include "wire/messages.h"
 
 namespace dtl {
@@ -23,7 +24,6 @@ constexpr std::size_t kMaxNumaNodes = 1024;  // the kernel's own limit
 constexpr std::size_t kMaxAddresses = 4096;
 constexpr std::size_t kMaxStrings = 65536;  // arguments, or variables, of one rank
 constexpr std::size_t kMaxFacts = 4096;
-constexpr std::size_t kSecretBytes = 32;
 constexpr std::uint32_t kMaxProbeBytes = 1 << 20;
 
 template <class M, class T>

@@ -108,19 +108,17 @@ class Service {
   }
 
   void accept_all() {
+    int refused = 0;
     for (;;) {
-      const Fd peer(::accept4(listener_.native_handle(), nullptr, nullptr, SOCK_CLOEXEC));
-      if (!peer.valid()) return;  // nobody left, or out of descriptors: the next event tries again
-      if (!peer_is_same_user(peer.get())) {
-        log_notice("refused a connection from another user");
-        continue;
-      }
-      if (jobs_.size() >= kMaxJobs) {
+      const Fd peer = accept_same_user(listener_.native_handle(), &refused);
+      if (!peer.valid()) break;
+      if (jobs_.size() < kMaxJobs) {
+        start_agent(peer.get());
+      } else {
         log_error(fmt::format("refused a launcher: {} jobs run already", jobs_.size()));
-        continue;
       }
-      start_agent(peer.get());
     }
+    if (refused > 0) log_notice("refused a connection from another user");
   }
 
   void start_agent(int peer) {

@@ -36,7 +36,7 @@ std::shared_ptr<const Bundle> load_bundle(const std::string& folder, bool with_t
   return bundle;
 }
 
-bool is_trainer(const std::vector<std::string>& command) {
+bool runs_pushed_trainer(const std::vector<std::string>& command) {
   return !command.empty() && command[0] == "dttrain";
 }
 

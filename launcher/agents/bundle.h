@@ -28,6 +28,6 @@ struct Pushed {
 std::shared_ptr<const Bundle> load_bundle(const std::string& folder, bool with_trainer);
 
 // True when a job runs our trainer: the program is dttrain, wherever it is found.
-bool is_trainer(const std::vector<std::string>& command);
+bool runs_pushed_trainer(const std::vector<std::string>& command);
 
 }  // namespace dtl

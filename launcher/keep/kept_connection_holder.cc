@@ -106,9 +106,9 @@ class Holder {
 
   void accept_all() {
     for (;;) {
-      Fd peer(::accept4(listener_.native_handle(), nullptr, nullptr, SOCK_CLOEXEC));
+      Fd peer = accept_same_user(listener_.native_handle());
       if (!peer.valid()) return;
-      if (peer_is_same_user(peer.get())) tasks_.spawn(serve(std::move(peer)));
+      tasks_.spawn(serve(std::move(peer)));
     }
   }
 

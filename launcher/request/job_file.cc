@@ -166,7 +166,7 @@ void read_placement(TomlFile& file, JobFile& job) {
   job.oversubscribe = file.boolean("oversubscribe").value_or(false);
 }
 
-bool is_trainer(const std::string& program) {
+bool is_dttrain(const std::string& program) {
   return std::filesystem::path(program).filename() == "dttrain";
 }
 
@@ -174,7 +174,7 @@ std::vector<std::string> command(TomlFile& file) {
   const auto program = text(file, "program");
   const auto arguments = file.strings("arguments");
   const std::vector<std::string> flags = trainer_flags(file);
-  if (program && !is_trainer(*program) && !flags.empty()) {
+  if (program && !is_dttrain(*program) && !flags.empty()) {
     throw bad_value(file, "trainer",
                     fmt::format("[trainer] is for dttrain, and program is '{}'", *program),
                     "arguments = [...]");

@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "base/limits.h"
 #include "base/log.h"
 #include "base/random.h"
 #include "launcher/network/network.h"
@@ -15,8 +16,6 @@
 
 namespace dtl {
 namespace {
-
-constexpr std::size_t kSecretBytes = 32;
 
 RankSpec to_spec(const RankPlan& rank) {
   RankSpec spec;

@@ -11,6 +11,7 @@
 #include <exception>
 
 #include "base/host_name.h"
+#include "base/random.h"
 #include "ring/arithmetic/reduce.h"
 #include "ring/common/comm_error.h"
 #include "ring/meeting/rendezvous.h"
@@ -20,7 +21,6 @@
 namespace dtl::ring {
 namespace {
 
-constexpr std::uint32_t kMinSecretBytes = 32;
 constexpr int kMaxWorld = 65535;
 constexpr int kMaxLocal = 1024;
 constexpr std::uint64_t kDeterministicShort = 32 << 10;
@@ -44,10 +44,10 @@ void check(const dt_options& options) {
       options.warn_timeout_ms < 1) {
     reject("a time-out is not positive");
   }
-  if (options.secret == nullptr || options.secret_bytes < kMinSecretBytes) {
+  if (options.secret == nullptr || options.secret_bytes < kSecretBytes) {
     throw CommError(DT_E_AUTH, "cannot create a communicator",
                     fmt::format("a secret of at least {} bytes is needed for more than one rank",
-                                kMinSecretBytes));
+                                kSecretBytes));
   }
 }
 

@@ -10,6 +10,8 @@
 #include <cstring>
 
 #include "base/fd.h"
+#include "base/limits.h"
+#include "base/random.h"
 #include "base/text.h"
 #include "ring/common/comm_error.h"
 #include "ring/common/crypto.h"
@@ -17,7 +19,6 @@
 namespace dtl::ring {
 namespace {
 
-constexpr std::size_t kSecretBytes = 32;
 constexpr std::size_t kMaxSecretBytes = 4096;
 constexpr int kMaxCpu = 65535;
 constexpr const char* kAttempt = "cannot create a communicator from the environment";

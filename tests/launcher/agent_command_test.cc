@@ -44,9 +44,9 @@ TEST(AgentCommand, RefusesPathsThatAShellWouldRead) {
 }
 
 TEST(Trainer, IsTheProgramOfThatNameAlone) {
-  EXPECT_TRUE(is_trainer({"dttrain", "--demo"}));
-  EXPECT_FALSE(is_trainer({"/opt/dttrain"}));
-  EXPECT_FALSE(is_trainer({}));
+  EXPECT_TRUE(runs_pushed_trainer({"dttrain", "--demo"}));
+  EXPECT_FALSE(runs_pushed_trainer({"/opt/dttrain"}));
+  EXPECT_FALSE(runs_pushed_trainer({}));
 }
 
 }  // namespace
