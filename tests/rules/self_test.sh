@@ -55,6 +55,13 @@ includes_case 1 '<libssh/libssh.h> has its home' launcher/session/session.cc '<l
 includes_case 1 '<hwloc.h> has its home' agent/main.cc '<hwloc.h>'
 includes_case 1 '<toml.hpp> has its home' launcher/request/job_file.cc '<toml.hpp>'
 includes_case 1 '<cblas.h> has its home' trainer/layers.cc '<cblas.h>'
+includes_case 0 kept trainer/files/json_list.cc '<nlohmann/json.hpp>'
+includes_case 1 '<nlohmann/json.hpp> has its home' trainer/files/json_list.h '<nlohmann/json.hpp>'
+includes_case 1 '<CLI/CLI.hpp> has its home' launcher/options/options.cc '<CLI/CLI.hpp>'
+includes_case 1 '<openssl/evp.h> has its home' base/random.cc '<openssl/evp.h>'
+includes_case 1 '<fmt/format-inl.h> has its home' base/text.cc '<fmt/format-inl.h>'
+includes_case 1 '<utf8proc.h> has its home' trainer/tokens/tokenizer.cc '<utf8proc.h>'
+includes_case 1 '<zlib.h> has its home' launcher/agents/push.cc '<zlib.h>'
 includes_case 1 '<boost/asio.hpp> has its home' wire/frame.cc '<boost/asio.hpp>'
 includes_case 1 'plan must not include ring/dtring.h' plan/b.cc '  "ring/dtring.h"'
 
