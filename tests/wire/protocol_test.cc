@@ -1,13 +1,18 @@
 // PROTOCOL.md is checked against the code: each message has a test vector there, and its bytes are
 // what the encoder writes for that message's example.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <map>
+#include <regex>
+#include <set>
 #include <sstream>
+#include <type_traits>
 
 #include "base/fd.h"
 #include "base/text.h"
 #include "examples.h"
+#include "wire/fields.h"
 #include "wire/frame.h"
 
 namespace dtl {
@@ -44,6 +49,116 @@ TEST(Protocol, HasATestVectorForEveryMessage) {
     if (at == written.end() || at->second != hex) wanted += wrapped(name, hex);
   }
   EXPECT_EQ(wanted, "") << "these lines of PROTOCOL.md are missing or differ";
+}
+
+// Writes down what fields() says of a message, in the words of PROTOCOL.md: "rank u32", "bytes
+// text(65536)".
+class FieldNotes {
+ public:
+  template <class T>
+  void number(const char* field, const T&, std::uint64_t) {
+    note(field, fmt::format("u{}", 8 * sizeof(T)));
+  }
+  void flag(const char* field, bool) { note(field, "flag"); }
+  void real(const char* field, double) { note(field, "f64"); }
+  void text(const char* field, const std::string&, std::size_t most_bytes) {
+    note(field, most_bytes == kMaxNameBytes   ? "name"
+                : most_bytes == kMaxTextBytes ? "words"
+                                              : fmt::format("text({})", most_bytes));
+  }
+  void c_text(const char* field, const std::string& value, std::size_t most_bytes) {
+    text(field, value, most_bytes);
+  }
+  // An element that has a single field of the same name is no structure: "cpus list(9) of u32".
+  template <class T, class Each>
+  void list(const char* field, const std::vector<T>&, std::size_t most, std::size_t, Each each) {
+    FieldNotes element;
+    const T example{};
+    each(element, example);
+    const std::string all = fmt::format("{} list({}) of", field, most);
+    const std::string& first = element.lines.at(0);
+    const std::string own = std::string(field) + " ";
+    if (element.lines.size() == 1 && first.starts_with(own)) {
+      lines.push_back(all + " " + first.substr(own.size()));
+    } else {
+      lines.push_back(all);
+      lines.insert(lines.end(), element.lines.begin(), element.lines.end());
+    }
+  }
+  void refuse(const char*, const char*) {}
+
+  std::vector<std::string> lines;
+
+ private:
+  void note(const char* field, const std::string& kind) {
+    lines.push_back(std::string(field) + " " + kind);
+  }
+};
+
+// The fields of a row of PROTOCOL.md in the same words. "a, b: names" is short for two of them, and
+// what stands in brackets behind a kind explains it.
+std::vector<std::string> fields_of_cell(std::string cell) {
+  cell = std::regex_replace(cell, std::regex(R"(\((?![0-9]+\))[^()]*(\([^()]*\)[^()]*)*\))"), "");
+  std::vector<std::string> lines;
+  for (const std::string& group : split(cell, ';')) {
+    const bool names = group.ends_with(": names");
+    const std::string items = std::regex_replace(names ? group.substr(0, group.rfind(':')) : group,
+                                                 std::regex("[{}]"), ",");
+    for (const std::string& item : split(items, ',')) {
+      std::string text = std::regex_replace(std::string(trim(item)), std::regex(" +"), " ");
+      if (!text.empty() && text != "-") lines.push_back(names ? text + " name" : text);
+    }
+  }
+  return lines;
+}
+
+struct Row {
+  std::string number;
+  std::vector<std::string> fields;
+};
+
+// Rows "| 9 | Started | agent | rank u32, pid u32 |".
+std::map<std::string, Row> rows() {
+  std::map<std::string, Row> found;
+  std::istringstream lines(read_file(DTL_PROTOCOL_FILE, 1 << 20));
+  const std::regex row(R"(\| ([0-9]+) \| ([A-Z]\w+) \| \w+ \| (.*) \|)");
+  std::smatch part;
+  for (std::string line; std::getline(lines, line);) {
+    if (std::regex_match(line, part, row)) found[part[2]] = {part[1], fields_of_cell(part[3])};
+  }
+  return found;
+}
+
+TEST(Protocol, ListsTheNumberAndTheFieldsOfEveryMessage) {
+  const auto written = rows();
+  EXPECT_EQ(written.size(), std::variant_size_v<Message>);
+  for (const auto& [name, message] : example_messages()) {
+    const auto row = written.find(name);
+    ASSERT_NE(row, written.end()) << name;
+    std::visit(
+        [&](const auto& each) {
+          using M = std::decay_t<decltype(each)>;
+          FieldNotes notes;
+          fields(notes, each);
+          EXPECT_EQ(row->second.number, std::to_string(kMessageType<M>)) << name;
+          EXPECT_EQ(row->second.fields, notes.lines) << name;
+        },
+        message);
+  }
+}
+
+// dtlaunch-protocol(7) has a word on each: ".It Start", ".It Reach , Reached".
+TEST(Protocol, HasEveryMessageInTheManPage) {
+  std::set<std::string> shown, wanted;
+  std::istringstream lines(read_file(DTL_PROTOCOL_PAGE, 1 << 20));
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with(".It ")) continue;
+    for (const std::string& word : split(line.substr(4), ' ')) {
+      if (word != ",") shown.insert(word);
+    }
+  }
+  for (const auto& [name, message] : example_messages()) wanted.insert(name);
+  EXPECT_EQ(shown, wanted);
 }
 
 }  // namespace
