@@ -19,6 +19,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/overloaded.h"
 #include "plan/topology.h"
 
 namespace dtl {
@@ -180,5 +181,13 @@ using Message = std::variant<Welcome, Hello, Listen, Listening, Reach, Reached, 
                              Start, Started, SpawnFailed, Stdin, Output, Exited, Stop, Kill, Finish,
                              Finished, Trouble, Heartbeat, StdinTaken, Examine, Examined,
                              OutputRules, Credit, Skipped, Signal, Notice, Evidence>;
+
+// Whose they are. Each side visits all of them, so that a message that it forgets does not compile.
+template <class M>
+concept LaunchersMessage = OneOf<M, Welcome, Listen, Reach, StopListening, Start, Stdin, Stop, Kill,
+                                 Finish, Examine, OutputRules, Credit, Signal>;
+template <class M>
+concept AgentsMessage = OneOf<M, Hello, Listening, Reached, Started, SpawnFailed, Output, Exited,
+                              Finished, Trouble, StdinTaken, Examined, Skipped, Notice, Evidence>;
 
 }  // namespace dtl

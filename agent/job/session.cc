@@ -228,36 +228,29 @@ void AgentSession::welcome(const Message& message, NodeFacts facts) {
 
 void AgentSession::dispatch(const Message& message) {
   feed(LauncherHeard{});
-  if (const auto* start = std::get_if<Start>(&message)) {
-    record(*start);
-    feed(*start);
-  } else if (const auto* stop = std::get_if<Stop>(&message)) {
-    feed(*stop);
-  } else if (std::holds_alternative<Kill>(message)) {
-    feed(Kill{});
-  } else if (std::holds_alternative<Finish>(message)) {
-    feed(Finish{});
-  } else if (const auto* input = std::get_if<Stdin>(&message)) {
-    give_input(*input);
-  } else if (const auto* listen = std::get_if<Listen>(&message)) {
-    connection_.send(listener_->open(tasks_, *listen));
-    asio::post(context_, [this] { start_guard(); });  // while the launcher makes its plan
-  } else if (const auto* wanted = std::get_if<Reach>(&message)) {
-    tasks_.spawn(reach(*wanted));
-  } else if (const auto* question = std::get_if<Examine>(&message)) {
-    examine(*question);
-  } else if (const auto* rules = std::get_if<OutputRules>(&message)) {
-    rules_ = *rules;
-  } else if (const auto* credit = std::get_if<Credit>(&message)) {
-    const auto at = streams_.find(credit->rank);
-    if (at != streams_.end()) at->second.credit->give_back(credit->bytes);
-  } else if (const auto* signal = std::get_if<Signal>(&message)) {
-    feed(*signal);
-  } else if (std::holds_alternative<StopListening>(message)) {
-    listener_->close();
-  } else if (!std::holds_alternative<Heartbeat>(message)) {
-    unexpected(message);
-  }
+  const Overloaded handle{
+      [&](const Start& start) {
+        record(start);
+        feed(start);
+      },
+      [&](const OneOf<Stop, Kill, Signal, Finish> auto& order) { feed(order); },
+      [&](const Stdin& input) { give_input(input); },
+      [&](const Listen& listen) {
+        connection_.send(listener_->open(tasks_, listen));
+        asio::post(context_, [this] { start_guard(); });  // while the launcher makes its plan
+      },
+      [&](const StopListening&) { listener_->close(); },
+      [&](const Reach& wanted) { tasks_.spawn(reach(wanted)); },
+      [&](const Examine& question) { examine(question); },
+      [&](const OutputRules& rules) { rules_ = rules; },
+      [&](const Credit& credit) {
+        const auto at = streams_.find(credit.rank);
+        if (at != streams_.end()) at->second.credit->give_back(credit.bytes);
+      },
+      [](const Heartbeat&) {},
+      [&](const Welcome&) { unexpected(message); },
+      [&](const AgentsMessage auto&) { unexpected(message); }};
+  std::visit(handle, message);
 }
 
 // Until the kernel has loaded the guard we wait: hence when there is time, and at the latest when
@@ -291,22 +284,18 @@ void AgentSession::perform(const Effect& effect) {
       std::holds_alternative<SpawnRank>(effect) || std::holds_alternative<SignalRanks>(effect) ||
       std::holds_alternative<PassSignal>(effect) || std::holds_alternative<KillByGuard>(effect);
   if (by_guard && !start_guard()) return;
-  if (const auto* rank = std::get_if<SpawnRank>(&effect)) {
-    spawn(*rank);
-  } else if (const auto* signal = std::get_if<SignalRanks>(&effect)) {
-    guard_.signal_ranks(signal->signal);
-  } else if (const auto* passed = std::get_if<PassSignal>(&effect)) {
-    guard_.pass_signal(passed->signal);
-  } else if (std::holds_alternative<KillByGuard>(effect)) {
-    guard_.kill();
-  } else if (std::holds_alternative<KillByOwnHand>(effect)) {
-    end_descendants((now() + kReapDeadline).count(), nullptr);
-  } else if (const auto* sent = std::get_if<SendMessage>(&effect)) {
-    connection_.send(sent->message);
-  } else if (const auto* last = std::get_if<ExitAgent>(&effect)) {
-    exit_ = last->status;
-    tasks_.spawn(leave());
-  }
+  const Overloaded carry_out{
+      [&](const SpawnRank& rank) { spawn(rank); },
+      [&](const SignalRanks& order) { guard_.signal_ranks(order.signal); },
+      [&](const PassSignal& order) { guard_.pass_signal(order.signal); },
+      [&](const KillByGuard&) { guard_.kill(); },
+      [&](const KillByOwnHand&) { end_descendants((now() + kReapDeadline).count(), nullptr); },
+      [&](const SendMessage& sent) { connection_.send(sent.message); },
+      [&](const ExitAgent& last) {
+        exit_ = last.status;
+        tasks_.spawn(leave());
+      }};
+  std::visit(carry_out, effect);
 }
 
 void AgentSession::spawn(const SpawnRank& spawn) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <csignal>
-#include <type_traits>
 
 #include "launcher/job/job_stepper.h"
 
@@ -13,33 +12,27 @@ void Stepper::operator()(const FromAgent& event) {
   if (!reachable(node)) return;
   node.last_heard = now_;
   node.suspected = false;
-  const auto handle = [&](const auto& message) {
-    using T = std::decay_t<decltype(message)>;
-    if constexpr (std::is_same_v<T, Listening>) {
-      listening(event.node, message);
-    } else if constexpr (std::is_same_v<T, Examined>) {
-      examined(event.node, message);
-    } else if constexpr (std::is_same_v<T, Reached>) {
-      reached(event.node, message);
-    } else if constexpr (std::is_same_v<T, Started>) {
-      started(event.node, message);
-    } else if constexpr (std::is_same_v<T, SpawnFailed>) {
-      spawn_failed(event.node, message);
-    } else if constexpr (std::is_same_v<T, Exited>) {
-      exited(event.node, message, event.consequence);
-    } else if constexpr (std::is_same_v<T, Evidence>) {
-      if (RankState* rank = rank_of(event.node, message.rank)) rank->evidence = message;
-    } else if constexpr (std::is_same_v<T, Finished>) {
-      finished(event.node, message);
-    } else if constexpr (std::is_same_v<T, Trouble>) {
-      lose(event.node, Cause::kAgentFailed, static_cast<int>(Exit::kOs), message.text);
-      close(event.node);
-    } else if constexpr (!std::is_same_v<T, Output> && !std::is_same_v<T, StdinTaken> &&
-                         !std::is_same_v<T, Heartbeat> && !std::is_same_v<T, Skipped> &&
-                         !std::is_same_v<T, dtl::Notice>) {
-      garbage(event.node, "a message that only a launcher sends");
-    }
-  };
+  const Overloaded handle{
+      [&](const Listening& message) { listening(event.node, message); },
+      [&](const Examined& message) { examined(event.node, message); },
+      [&](const Reached& message) { reached(event.node, message); },
+      [&](const Started& message) { started(event.node, message); },
+      [&](const SpawnFailed& message) { spawn_failed(event.node, message); },
+      [&](const Exited& message) { exited(event.node, message, event.consequence); },
+      [&](const Evidence& message) {
+        if (RankState* rank = rank_of(event.node, message.rank)) rank->evidence = message;
+      },
+      [&](const Finished& message) { finished(event.node, message); },
+      [&](const Trouble& message) {
+        lose(event.node, Cause::kAgentFailed, static_cast<int>(Exit::kOs), message.text);
+        close(event.node);
+      },
+      // Shown, not decided upon; and signs of life.
+      [](const OneOf<Output, Skipped, StdinTaken, dtl::Notice, Heartbeat> auto&) {},
+      [&](const Hello&) { garbage(event.node, "a second greeting"); },
+      [&](const LaunchersMessage auto&) {
+        garbage(event.node, "a message that only a launcher sends");
+      }};
   std::visit(handle, event.message);
 }
 

@@ -136,31 +136,37 @@ void SessionShell::state_changed(JobState before) {
 }
 
 void SessionShell::hear(int index, Message message) {
-  if (const auto* output = std::get_if<Output>(&message)) {
-    const bool its_own = output->rank < job_.ranks.size() && job_.ranks[output->rank].node == index;
-    if (its_own) {
-      console_.rank_output(*output, now());
-      if (options_.hooks.output) options_.hooks.output(*output);
-    }
-  } else if (const auto* skipped = std::get_if<Skipped>(&message)) {
-    const bool its_own =
-        skipped->rank < job_.ranks.size() && job_.ranks[skipped->rank].node == index;
-    if (its_own) console_.rank_skipped(*skipped, host_name(index), now());
-  } else if (const auto* noted = std::get_if<Notice>(&message)) {
-    say_about(index, noted->text);
-  } else if (const auto* started = std::get_if<Started>(&message)) {
-    introduce(*started, index);
-    if (++started_ == places_.size() && options_.hooks.started) options_.hooks.started();
-  } else if (const auto* taken = std::get_if<StdinTaken>(&message)) {
-    input_taken(*taken);
-  } else if (const auto* exited = std::get_if<Exited>(&message)) {
-    console_.rank_ended(static_cast<int>(exited->rank));
-  }
-  bool consequence = false;
-  if (const auto* exited = std::get_if<Exited>(&message)) {
-    consequence = looks_like_consequence(console_.last_lines(static_cast<int>(exited->rank)));
-  }
-  const bool ended = std::holds_alternative<Exited>(message);
+  const auto its_own = [&](std::uint32_t rank) {
+    return rank < job_.ranks.size() && job_.ranks[rank].node == index;
+  };
+  bool consequence = false, ended = false;
+  const Overloaded show{[&](const Output& output) {
+                          if (!its_own(output.rank)) return;
+                          console_.rank_output(output, now());
+                          if (options_.hooks.output) options_.hooks.output(output);
+                        },
+                        [&](const Skipped& skipped) {
+                          if (its_own(skipped.rank))
+                            console_.rank_skipped(skipped, host_name(index), now());
+                        },
+                        [&](const Notice& notice) { say_about(index, notice.text); },
+                        [&](const Started& started) {
+                          introduce(started, index);
+                          if (++started_ == places_.size() && options_.hooks.started)
+                            options_.hooks.started();
+                        },
+                        [&](const StdinTaken& taken) { input_taken(taken); },
+                        [&](const Exited& exited) {
+                          const int rank = static_cast<int>(exited.rank);
+                          console_.rank_ended(rank);
+                          consequence = looks_like_consequence(console_.last_lines(rank));
+                          ended = true;
+                        },
+                        // The state machine alone takes these.
+                        [](const OneOf<Hello, Listening, Reached, Examined, SpawnFailed, Finished,
+                                       Trouble, Evidence, Heartbeat> auto&) {},
+                        [](const LaunchersMessage auto&) {}};
+  std::visit(show, message);
   feed(job::FromAgent{index, std::move(message), consequence});
   if (ended) count_input();
 }

@@ -57,32 +57,24 @@ LibraryPlaces to_places(const Examined& answer, const Examine& question) {
 }  // namespace
 
 void SessionShell::perform(job::Effect& effect) {
-  const auto act = [&](auto& what) {
-    using T = std::decay_t<decltype(what)>;
-    if constexpr (std::is_same_v<T, job::Send>) {
-      if (node(what.node).connection) node(what.node).connection->send(what.message);
-    } else if constexpr (std::is_same_v<T, job::PlaceRanks>) {
-      place_ranks_now();
-    } else if constexpr (std::is_same_v<T, job::Probe>) {
-      probe(what.round);
-    } else if constexpr (std::is_same_v<T, job::JudgeNetwork>) {
-      judge_network();
-    } else if constexpr (std::is_same_v<T, job::MakePlan>) {
-      make_plan();
-    } else if constexpr (std::is_same_v<T, job::StartRanks>) {
-      start_ranks();
-    } else if constexpr (std::is_same_v<T, job::CloseNode>) {
-      close_node(what.node);
-    } else if constexpr (std::is_same_v<T, job::StopSelf>) {
-      tasks_.spawn(stop_self());
-    } else if constexpr (std::is_same_v<T, job::Notice>) {
-      if (what.node >= 0) {
-        say_about(what.node, what.text);
-      } else {
-        console_.say(what.text);
-      }
-    }
-  };
+  const Overloaded act{[&](const job::Send& order) {
+                         if (node(order.node).connection)
+                           node(order.node).connection->send(order.message);
+                       },
+                       [&](const job::PlaceRanks&) { place_ranks_now(); },
+                       [&](const job::Probe& order) { probe(order.round); },
+                       [&](const job::JudgeNetwork&) { judge_network(); },
+                       [&](const job::MakePlan&) { make_plan(); },
+                       [&](const job::StartRanks&) { start_ranks(); },
+                       [&](const job::CloseNode& order) { close_node(order.node); },
+                       [&](const job::StopSelf&) { tasks_.spawn(stop_self()); },
+                       [&](const job::Notice& notice) {
+                         if (notice.node >= 0) {
+                           say_about(notice.node, notice.text);
+                         } else {
+                           console_.say(notice.text);
+                         }
+                       }};
   std::visit(act, effect);
 }
 

@@ -1,0 +1,21 @@
+#pragma once
+// std::visit with one function for each alternative: a new alternative that none of them takes does
+// not compile.
+//
+//   std::visit(Overloaded{[](const Stop& stop) { ... }, [](const OneOf<Kill, Finish> auto&) {}}, event);
+
+#include <type_traits>
+
+namespace dtl {
+
+template <class... Functions>
+struct Overloaded : Functions... {
+  using Functions::operator()...;
+};
+template <class... Functions>
+Overloaded(Functions...) -> Overloaded<Functions...>;
+
+template <class T, class... Of>
+concept OneOf = (std::is_same_v<T, Of> || ...);
+
+}  // namespace dtl
