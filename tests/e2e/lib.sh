@@ -16,6 +16,7 @@ bin=${DTL_BIN:-$root/build/release/bin}
 cluster=$root/tests/cluster/cluster
 promise=$(basename "$0" .sh)
 hosts=()  # the cluster's, empty without one
+copied='' # the programs, where use_plain_path put them
 limit=30  # seconds that one run may take before it counts as hung
 mkdir -p "${DTL_E2E_WORK:=$root/build/e2e}"
 work=$(mktemp -d "$DTL_E2E_WORK/$promise.XXXXXX")
@@ -30,6 +31,7 @@ trap 'exit 143' TERM
 finish() {
   trap - EXIT
   if [ ${#hosts[@]} -gt 0 ]; then "$cluster" down >/dev/null; fi
+  [ -z "$copied" ] || rm -rf "$copied"
   [ "$1" = 0 ] || [ "$1" = 77 ] || { printf 'work folder: %s\n' "$work" >&2; exit "$1"; }
   rm -rf "$work"
   exit "$1"
@@ -66,8 +68,19 @@ need_python() {
   "${!1}" -c 'import torch' 2>/dev/null || skip "${!1} cannot import torch"
 }
 
+# dtlaunch starts agents below no path that a login shell might read in its own way: from such a
+# checkout the programs under test are copied to another.
+use_plain_path() {
+  [[ $bin == *[!A-Za-z0-9_./+-]* ]] || return 0
+  copied=$(mktemp -d /var/tmp/dtl-e2e-programs.XXXXXX)
+  chmod 755 "$copied"
+  cp "$bin"/dt* "$copied/" || fail "cannot copy the programs to $copied"
+  bin=$copied
+}
+
 need_cluster() { # N [options of cluster up]
   need_program dtlaunch dtagent dtguard
+  use_plain_path
   export DTL_CLUSTER=$work/cluster
   local rc=0 i
   "$cluster" up "$@" >"$work/up" 2>&1 || rc=$?

@@ -42,6 +42,12 @@ std::string run(const std::string& command) {
   return fmt::format("{}\n{}", WIFEXITED(status) ? WEXITSTATUS(status) : 255, output);
 }
 
+std::string quoted(const std::string& text) {
+  std::string result = "'";
+  for (const char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return result + "'";
+}
+
 // Runs a command per packet, each answered by one packet, until the test has gone.
 [[noreturn]] void control(int socket) {
   std::string state = fmt::format("/var/tmp/dtl-test-cluster.{}", ::getpid());
@@ -53,14 +59,8 @@ std::string run(const std::string& command) {
     const std::string answer = run(packet.substr(0, static_cast<std::size_t>(size)));
     ::send(socket, answer.data(), std::min(answer.size(), packet.size()), MSG_NOSIGNAL);
   }
-  run(DTL_CLUSTER_SCRIPT " down");
+  run(quoted(DTL_CLUSTER_SCRIPT) + " down");
   ::_exit(0);
-}
-
-std::string quoted(const std::string& text) {
-  std::string result = "'";
-  for (const char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return result + "'";
 }
 
 // The pid, on the machine, of the host's init: it is always the host's pid 1.
@@ -103,7 +103,7 @@ CommandResult TestCluster::on(const std::string& host, const std::string& comman
 }
 
 CommandResult TestCluster::cluster(const std::string& words) {
-  return ask(DTL_CLUSTER_SCRIPT " " + words);
+  return ask(quoted(DTL_CLUSTER_SCRIPT) + " " + words);
 }
 
 CommandResult TestCluster::ask(const std::string& line) {
