@@ -11,11 +11,11 @@
 
 #include <exception>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "agent/entrance/bridge.h"
+#include "agent/entrance/keeper.h"
 #include "agent/entrance/receive_push.h"
 #include "agent/entrance/service.h"
 #include "agent/job/session.h"
@@ -41,6 +41,11 @@ namespace {
 
 // An idle agent whose launcher's side sends nothing for this long has been forgotten.
 constexpr int kIdleMs = 90'000;
+
+struct CommandLine {
+  int count = 0;
+  char** words = nullptr;  // main's
+};
 
 void say(const std::string& text) {
   write_all(STDOUT_FILENO, text);
@@ -107,18 +112,22 @@ void refuse_terminal() {
               "dtlaunch --help");
 }
 
-Exit serve_here() {
+Exit serve_here(CommandLine line) {
   refuse_terminal();
   clean_up_inheritance();
+  go_on_below_keeper(line.count, line.words);
   return serve(own_folder(), std::nullopt, {});
 }
 
 // Through the service where there is one; asked here, on the node, it costs no round trip.
-Exit serve_anyhow() {
+Exit serve_anyhow(CommandLine line) {
   refuse_terminal();
   clean_up_inheritance();
   ServiceAgent service = ask_service();
-  if (!service.socket.valid()) return serve(own_folder(), std::nullopt, {});
+  if (!service.socket.valid()) {
+    go_on_below_keeper(line.count, line.words);
+    return serve(own_folder(), std::nullopt, {});
+  }
   run_bridge(std::move(service), Fd(STDIN_FILENO), Fd(STDOUT_FILENO));
   return Exit::kOk;
 }
@@ -155,9 +164,10 @@ void make_blocking_again() {
 
 // The facts are known and the greeting is out long before a launcher needs them. Each job has a
 // process of its own, so that nothing of one reaches the next.
-Exit serve_when_asked() {
+Exit serve_when_asked(CommandLine line) {
   refuse_terminal();
   clean_up_inheritance();
+  go_on_below_keeper(line.count, line.words);
   const std::string folder = own_folder();
   NodeFacts facts = detect_node();
   for (;;) {
@@ -189,52 +199,38 @@ int signal_number(const std::string& text) {
   return static_cast<int>(*number);
 }
 
-// Empty when the words are none of the questions.
-std::optional<Exit> answer(const std::vector<std::string>& words) {
-  if (words.empty()) return std::nullopt;
-  const auto has = [&](const char* option) {
-    return std::find(words.begin() + 1, words.end(), option) != words.end();
-  };
-  if (words[0] == "--jobs" && words.size() == 1) return list_jobs();
-  if (words[0] == "--clean" && words.size() == 1) return clean_up();
-  if (words[0] == "--end" && words.size() == 3) {
-    return end_job(job_id(words[1]), signal_number(words[2]));
-  }
-  const bool whole = 2 + has("--follow") + has("--from-end") == static_cast<int>(words.size());
-  if (words[0] == "--log" && whole) {
-    return send_log(job_id(words[1]), {has("--follow"), has("--from-end")});
-  }
-  return std::nullopt;
+void show_version(bool libraries) {
+  say("dtagent " DTL_VERSION " (protocol " + std::to_string(kProtocol) + ")\n");
+  if (libraries) say(library_lines({boost_library(), crypto_library(), hwloc_library()}));
 }
 
-Exit run(const std::vector<std::string>& words) {
-  const std::string option = words.size() == 1 ? words[0] : "";
-  if (option == "--stdio") return serve_anyhow();
-  if (option == "--serve") return serve_here();
-  if (option == "--idle") return serve_when_asked();
-  if (option == "--bridge") return bridge();
-  if (option == "--service") return run_service(own_folder(), false);
-  if (join(words, " ") == "--service --allow-root") return run_service(own_folder(), true);
-  if (option == "--help") {
-    say(help_text());
-    return Exit::kOk;
+// Empty when there is nothing to show.
+std::string text_asked_for(const AgentOptions& asked) {
+  if (asked.help) return help_text();
+  return asked.shell.empty() ? "" : completion_script(own_completion(), asked.shell);
+}
+
+Exit run(const AgentOptions& asked, CommandLine line) {
+  if (asked.stdio) return serve_anyhow(line);
+  if (asked.serve) return serve_here(line);
+  if (asked.idle) return serve_when_asked(line);
+  if (asked.bridge) return bridge();
+  if (asked.service) return run_service(own_folder(), asked.allow_root);
+  if (asked.jobs) return list_jobs();
+  if (asked.clean) return clean_up();
+  if (!asked.clean_job.empty()) return clean_up_after(job_id(asked.clean_job));
+  if (!asked.end.empty()) return end_job(job_id(asked.end), signal_number(asked.words[0]));
+  if (!asked.log_of.empty()) return send_log(job_id(asked.log_of), {asked.follow, asked.from_end});
+  if (!asked.receive.empty()) {
+    std::vector<std::string> words = asked.words;
+    words.insert(words.begin(), asked.receive);
+    receive_files(own_folder(), words);
+  } else if (asked.version) {
+    show_version(asked.verbose);
+  } else {
+    say(text_asked_for(asked));
   }
-  if (option == "--version" || join(words, " ") == "--version -v") {
-    say("dtagent " DTL_VERSION " (protocol " + std::to_string(kProtocol) + ")\n");
-    if (option.empty()) say(library_lines({boost_library(), crypto_library(), hwloc_library()}));
-    return Exit::kOk;
-  }
-  if (words.size() == 2 && words[0] == "--completion") {
-    say(completion_script(own_completion(), words[1]));
-    return Exit::kOk;
-  }
-  if (!words.empty() && words[0] == "--receive") {
-    receive_files(own_folder(), std::span(words).subspan(1));
-    return Exit::kOk;
-  }
-  if (const auto status = answer(words)) return *status;
-  throw Error(Exit::kUsage, words.empty() ? "no option given" : "cannot understand the options",
-              join(words, " "), "dtagent --help");
+  return Exit::kOk;
 }
 
 }  // namespace
@@ -243,7 +239,8 @@ Exit run(const std::vector<std::string>& words) {
 int main(int argc, char** argv) {
   dtl::set_program_name("dtagent");
   try {
-    return static_cast<int>(dtl::run({argv + 1, argv + argc}));
+    return static_cast<int>(
+        dtl::run(dtl::parse_agent_options({argv + 1, argv + argc}), {argc, argv}));
   } catch (const dtl::Error& error) {
     dtl::log_error(error.what());
     return static_cast<int>(error.status());

@@ -2,81 +2,108 @@
 
 #include <algorithm>
 #include <array>
-#include <string_view>
+
+#include "base/option_table.h"
+#include "base/text.h"
 
 namespace dtl {
 namespace {
 
-struct Option {
-  std::string_view name;
-  std::string_view value;
-  std::string_view help;  // one or more lines
-};
+using A = AgentOptions;
 
-constexpr std::array kOptions{
-    Option{"--stdio", "",
-           "serve one launcher on standard input and output, through this\n"
-           "user's service where there is one"},
-    Option{"--serve", "", "the same, and never through the service"},
-    Option{"--idle", "", "the same, and wait for the launcher for as long as it takes"},
-    Option{"--service", "", "wait for launchers on a unix socket of this user"},
-    Option{"--allow-root", "", "with --service: even as root"},
-    Option{"--bridge", "", "join standard input and output with the service"},
-    Option{"--jobs", "", "list the records of this user's jobs on this node"},
-    Option{"--log", "JOB", "print what a job that was launched here has said so far"},
-    Option{"--follow", "", "with --log: go on until the job is over"},
-    Option{"--from-end", "", "with --log: leave out what is there already"},
-    Option{"--end", "JOB SIGNAL", "send a signal to a job's launcher here, or end its agents"},
-    Option{"--clean", "", "end what dead jobs left on this node, and remove their files"},
-    Option{"--receive", "NAME FILE:BYTES:SHA256 ...",
-           "take the programs that dtlaunch --push sends"},
-    Option{"--completion", kShells, "show the shell's script that completes command lines"},
-    Option{"--help", "", "show this text"},
-    Option{"--version", "", "show the version and the number of the protocol"},
-    Option{"-v", "", "with --version: the libraries inside, too"},
-};
+constexpr const char* kHelp = "dtagent --help";
 
-constexpr std::size_t kHelpColumn = 16;
+const OptionTable<A>& agent_table() {
+  // A row is read as one.
+  // clang-format off
+  static const OptionTable<A> kTable(std::vector<OptionRow<A>>{
+      {"", {"--stdio"}, "", "serve one launcher on standard input and output, through this\n"
+       "user's service where there is one", into::flag<&A::stdio>()},
+      {"", {"--serve"}, "", "the same, and never through the service", into::flag<&A::serve>()},
+      {"", {"--idle"}, "", "the same, and wait for the launcher for as long as it takes",
+       into::flag<&A::idle>()},
+      {"", {"--service"}, "", "wait for launchers on a unix socket of this user",
+       into::flag<&A::service>()},
+      {"", {"--allow-root"}, "", "with --service: even as root", into::flag<&A::allow_root>()},
+      {"", {"--bridge"}, "", "join standard input and output with the service",
+       into::flag<&A::bridge>()},
+      {"", {"--jobs"}, "", "list the records of this user's jobs on this node",
+       into::flag<&A::jobs>()},
+      {"", {"--log"}, "JOB", "print what a job that was launched here has said so far",
+       into::text<&A::log_of>()},
+      {"", {"--follow"}, "", "with --log: go on until the job is over", into::flag<&A::follow>()},
+      {"", {"--from-end"}, "", "with --log: leave out what is there already",
+       into::flag<&A::from_end>()},
+      {"", {"--end"}, "JOB SIGNAL", "send a signal to a job's launcher here, or end its agents",
+       into::text<&A::end>()},
+      {"", {"--clean"}, "", "end what dead jobs left on this node, and remove their files",
+       into::flag<&A::clean>()},
+      {"", {"--clean-job"}, "JOB", "end what one dead job left on this node, for its launcher",
+       into::text<&A::clean_job>()},
+      {"", {"--receive"}, "NAME FILE:BYTES:SHA256 ...",
+       "take the programs that dtlaunch --push sends", into::text<&A::receive>(), {.last = true}},
+      {"", {"--completion"}, kShells, "show the shell's script that completes command lines",
+       into::text<&A::shell>()},
+      {"", {"--help"}, "", "show this text", into::flag<&A::help>()},
+      {"", {"--version"}, "", "show the version and the number of the protocol",
+       into::flag<&A::version>()},
+      {"", {"-v"}, "", "with --version: the libraries inside, too", into::flag<&A::verbose>()},
+  });
+  // clang-format on
+  return kTable;
+}
+
+// What each option belongs to that does nothing by itself.
+struct Addition {
+  std::string_view option, to;
+};
+constexpr std::array kAdditions{Addition{"--allow-root", "--service"},
+                                Addition{"--follow", "--log"}, Addition{"--from-end", "--log"},
+                                Addition{"-v", "--version"}};
+
+void check_asked_once(const OptionWords& words, const std::vector<std::string>& arguments) {
+  std::size_t asked = 0;
+  bool fits = true;
+  for (const GivenOption& given : words.options) {
+    const std::string_view name = given.option->names.back();
+    const auto added = std::find_if(kAdditions.begin(), kAdditions.end(),
+                                    [&](const Addition& each) { return each.option == name; });
+    if (added == kAdditions.end()) {
+      ++asked;
+    } else {
+      fits &= words.has(added->to);
+    }
+  }
+  const bool takes_words = words.has("--receive") || (words.has("--end") && words.rest.size() == 1);
+  fits &= takes_words || (words.rest.empty() && !words.has("--end"));
+  if (asked == 1 && fits) return;
+  throw Error(Exit::kUsage, arguments.empty() ? "no option given" : "cannot understand the options",
+              join(arguments, " "), kHelp);
+}
 
 }  // namespace
 
+AgentOptions parse_agent_options(const std::vector<std::string>& arguments) {
+  const Manner manner{.help = kHelp};
+  OptionWords words = read_option_words(agent_table().options(), arguments, manner);
+  AgentOptions options;
+  agent_table().apply(words.options, options, kHelp);
+  check_asked_once(words, arguments);
+  options.words = std::move(words.rest);
+  return options;
+}
+
 std::string help_text() {
-  std::string text =
-      "usage: dtagent --stdio | --service | --bridge | --help | --version\n"
-      "\n"
-      "The part of dtlaunch that runs on every node. dtlaunch starts it.\n"
-      "\n";
-  const std::string indent(kHelpColumn, ' ');
-  for (const Option& option : kOptions) {
-    std::string left = "  " + std::string(option.name);
-    if (!option.value.empty()) left += " " + std::string(option.value);
-    if (left.size() + 2 > kHelpColumn) {
-      left += "\n" + indent;
-    } else {
-      left.resize(kHelpColumn, ' ');
-    }
-    text += left;
-    for (const char c : option.help) {
-      text += c;
-      if (c == '\n') text += indent;
-    }
-    text += '\n';
-  }
-  return text;
+  return "usage: dtagent --stdio | --service | --bridge | --help | --version\n"
+         "\n"
+         "The part of dtlaunch that runs on every node. dtlaunch starts it.\n"
+         "\n" +
+         options_text(agent_table().options(), {.column = 16});
 }
 
 Completion own_completion() {
   CompletedCommand agent;
-  for (const Option& row : kOptions) {
-    CompletedOption option{{std::string(row.name)}, std::string(row.help)};
-    std::replace(option.help.begin(), option.help.end(), '\n', ' ');
-    if (!row.value.empty()) {
-      const bool two = row.value.find(' ') != row.value.npos;
-      option.follows = two ? Follows::kTwoValues : Follows::kValue;
-      option.value = value_of_column(row.value.substr(0, row.value.find(' ')));
-    }
-    agent.options.push_back(std::move(option));
-  }
+  agent.options = completed(agent_table().options());
   return {"dtagent", false, {std::move(agent)}};
 }
 

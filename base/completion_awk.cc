@@ -107,8 +107,8 @@ function folder(path, file, kept,  command, name, quote, plain) {
   close(command)
 }
 BEGIN {
-  folder(ARGV[1], "", 0)
-  folder(ARGV[2], "/record", 1)
+  for (i = 1; i < ARGC - 1; i++) folder(ARGV[i], "", 0)
+  folder(ARGV[ARGC - 1], "/record", 1)
 }
 )awk";
 

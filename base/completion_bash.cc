@@ -76,9 +76,10 @@ _@f@_hosts() {
 }
 
 _@f@_jobs() { # all or running
-  local kept=''
-  if [[ $1 == all ]]; then kept=${XDG_STATE_HOME:-$HOME/.local/state}/dtlaunch/jobs; fi
-  awk '@jobs@' "/tmp/dtlaunch-$EUID/jobs" "$kept" </dev/null 2>/dev/null
+  local kept='' state=${XDG_STATE_HOME:-$HOME/.local/state}/dtlaunch
+  if [[ $1 == all ]]; then kept=$state/jobs; fi
+  awk '@jobs@' "${XDG_RUNTIME_DIR:-/run/user/$EUID}/dtlaunch/jobs" "/run/user/$EUID/dtlaunch/jobs" \
+    "$state/run-$HOSTNAME/jobs" "/tmp/dtlaunch-$EUID/jobs" "$kept" </dev/null 2>/dev/null
 }
 
 # Programs of $PATH, from the first letter on: all of them are too many to read.

@@ -41,11 +41,13 @@ end
 
 function __@f@_jobs # all or running
     set -l kept ''
-    if test $argv[1] = all
-        set kept $HOME/.local/state/dtlaunch/jobs
-        set -q XDG_STATE_HOME; and set kept $XDG_STATE_HOME/dtlaunch/jobs
-    end
-    awk '@jobs@' /tmp/dtlaunch-(id -u)/jobs $kept </dev/null 2>/dev/null
+    set -l state $HOME/.local/state/dtlaunch
+    set -q XDG_STATE_HOME; and set state $XDG_STATE_HOME/dtlaunch
+    set -l session /run/user/(id -u)
+    set -l places $session/dtlaunch/jobs
+    set -q XDG_RUNTIME_DIR; and set -a places $XDG_RUNTIME_DIR/dtlaunch/jobs
+    test $argv[1] = all; and set kept $state/jobs
+    awk '@jobs@' $places $state/run-(uname -n)/jobs /tmp/dtlaunch-(id -u)/jobs $kept </dev/null 2>/dev/null
 end
 
 # Files and folders that begin with $argv[1]. What no command is completed with is files.

@@ -36,9 +36,11 @@ _@f@_hosts() {
 }
 
 _@f@_jobs() { # all or running
-  local kept=''
-  if [[ $1 == all ]]; then kept=${XDG_STATE_HOME:-$HOME/.local/state}/dtlaunch/jobs; fi
-  local -a jobs=(${(f)"$(awk '@jobs@' "/tmp/dtlaunch-$EUID/jobs" "$kept" </dev/null 2>/dev/null)"})
+  local kept='' state=${XDG_STATE_HOME:-$HOME/.local/state}/dtlaunch
+  if [[ $1 == all ]]; then kept=$state/jobs; fi
+  local -a places=("${XDG_RUNTIME_DIR:-/run/user/$EUID}/dtlaunch/jobs"
+    "/run/user/$EUID/dtlaunch/jobs" "$state/run-$HOST/jobs" "/tmp/dtlaunch-$EUID/jobs")
+  local -a jobs=(${(f)"$(awk '@jobs@' "${places[@]}" "$kept" </dev/null 2>/dev/null)"})
   jobs=(${jobs/$'\t'/:})
   _describe -t jobs job jobs
 }

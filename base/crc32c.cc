@@ -27,8 +27,9 @@ constexpr std::array<std::uint32_t, 256> make_table() {
 constexpr auto kTable = make_table();
 
 #if defined(__x86_64__)
-__attribute__((target("sse4.2"))) std::uint32_t crc32c_by_instruction(std::string_view bytes) {
-  std::uint64_t crc = 0xffffffff;
+__attribute__((target("sse4.2"))) std::uint32_t crc32c_by_instruction(std::string_view bytes,
+                                                                      std::uint32_t before) {
+  std::uint64_t crc = ~before;
   while (bytes.size() >= 8) {
     std::uint64_t word;
     std::memcpy(&word, bytes.data(), 8);
@@ -43,18 +44,18 @@ __attribute__((target("sse4.2"))) std::uint32_t crc32c_by_instruction(std::strin
 
 }  // namespace
 
-std::uint32_t crc32c_by_table(std::string_view bytes) {
-  std::uint32_t crc = 0xffffffff;
+std::uint32_t crc32c_by_table(std::string_view bytes, std::uint32_t before) {
+  std::uint32_t crc = ~before;
   for (const char c : bytes)
     crc = (crc >> 8) ^ kTable[(crc ^ static_cast<unsigned char>(c)) & 0xff];
   return ~crc;
 }
 
-std::uint32_t crc32c(std::string_view bytes) {
+std::uint32_t crc32c(std::string_view bytes, std::uint32_t before) {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("sse4.2")) return crc32c_by_instruction(bytes);
+  if (__builtin_cpu_supports("sse4.2")) return crc32c_by_instruction(bytes, before);
 #endif
-  return crc32c_by_table(bytes);
+  return crc32c_by_table(bytes, before);
 }
 
 }  // namespace dtl

@@ -7,7 +7,9 @@
 
 namespace dtl {
 
-std::uint32_t crc32c(std::string_view bytes);
-std::uint32_t crc32c_by_table(std::string_view bytes);  // the portable way, for comparison
+// before: the checksum of what these bytes follow.
+std::uint32_t crc32c(std::string_view bytes, std::uint32_t before = 0);
+// The portable way, for comparison.
+std::uint32_t crc32c_by_table(std::string_view bytes, std::uint32_t before = 0);
 
 }  // namespace dtl

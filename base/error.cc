@@ -25,8 +25,19 @@ std::string errno_text(int error_number) {
   return std::generic_category().message(error_number);
 }
 
+std::string limit_command(int error_number) {
+  if (error_number == EMFILE) return "ulimit -Hn";
+  if (error_number == ENFILE) return "cat /proc/sys/fs/file-nr";
+  if (error_number == EAGAIN) return "ulimit -u; ps -eLf | wc -l";
+  if (error_number == ENOMEM) return "free -m";
+  return {};
+}
+
 Error system_error(const std::string& attempted, Exit status) {
-  return Error(status, attempted, errno_text(errno));
+  const int number = errno;
+  // EAGAIN of other calls than fork has nothing to do with a limit.
+  return Error(status, attempted, errno_text(number),
+               number == EAGAIN ? "" : limit_command(number));
 }
 
 }  // namespace dtl

@@ -54,6 +54,9 @@ class Error : public std::exception {
 // The system's own text for an errno value, e.g. "Permission denied".
 std::string errno_text(int error_number);
 
+// The command that shows the limit which an errno value speaks of; empty when it speaks of none.
+std::string limit_command(int error_number);
+
 // Error for a failed system call, reading errno now.
 Error system_error(const std::string& attempted, Exit status = Exit::kOs);
 

@@ -4,12 +4,19 @@
 #include <fmt/format.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <filesystem>
+#include <string>
+#include <string_view>
+#include <utility>
 
 #include "base/error.h"
+#include "base/text.h"
 
 namespace dtl {
 
@@ -25,39 +32,77 @@ void Fd::reset() {
   if (fd_ >= 0) ::close(std::exchange(fd_, -1));
 }
 
-std::string read_file(const std::string& path, std::size_t limit_bytes) {
-  const std::string attempted = fmt::format("cannot read '{}'", path);
-  Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd.valid()) throw system_error(attempted, Exit::kBadInput);
-  struct stat status {};
-  if (::fstat(fd.get(), &status) != 0) throw system_error(attempted, Exit::kBadInput);
-  if (S_ISDIR(status.st_mode)) throw Error(Exit::kBadInput, attempted, "it is a directory");
+namespace {
+
+std::string reading(const std::string& path) {
+  return fmt::format("cannot read '{}'", path);
+}
+
+std::string read_all(const Fd& fd, const std::string& path, std::size_t limit_bytes) {
   std::string bytes;
   std::string chunk(64 * 1024, '\0');
   for (;;) {
     const ssize_t n = ::read(fd.get(), chunk.data(), chunk.size());
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) throw system_error(attempted, Exit::kBadInput);
+    if (n < 0) throw system_error(reading(path), Exit::kBadInput);
     if (n == 0) return bytes;
     bytes.append(chunk, 0, static_cast<std::size_t>(n));
     if (bytes.size() > limit_bytes) {
-      throw Error(Exit::kBadInput, attempted,
+      throw Error(Exit::kBadInput, reading(path),
                   fmt::format("it is larger than the limit of {} bytes", limit_bytes));
     }
   }
+}
+
+void require_regular(const std::string& path, const struct stat& status) {
+  if (S_ISREG(status.st_mode)) return;
+  if (S_ISDIR(status.st_mode)) throw Error(Exit::kBadInput, reading(path), "it is a directory");
+  const char* kind = S_ISFIFO(status.st_mode)   ? "pipe"
+                     : S_ISSOCK(status.st_mode) ? "socket"
+                                                : "device";
+  throw Error(Exit::kBadInput, reading(path), fmt::format("it is a {}, not a file", kind),
+              "a file with what comes out of it");
+}
+
+}  // namespace
+
+std::string read_file(const std::string& path, std::size_t limit_bytes) {
+  Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.valid()) throw system_error(reading(path), Exit::kBadInput);
+  struct stat status {};
+  if (::fstat(fd.get(), &status) != 0) throw system_error(reading(path), Exit::kBadInput);
+  if (S_ISDIR(status.st_mode)) throw Error(Exit::kBadInput, reading(path), "it is a directory");
+  return read_all(fd, path, limit_bytes);
+}
+
+Fd open_regular_file(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) throw system_error(reading(path), Exit::kBadInput);
+  require_regular(path, status);
+  // Another thing may stand there by now: its opening must not wait, either.
+  Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!fd.valid() || ::fstat(fd.get(), &status) != 0) {
+    throw system_error(reading(path), Exit::kBadInput);
+  }
+  require_regular(path, status);
+  return fd;
+}
+
+std::string read_regular_file(const std::string& path, std::size_t limit_bytes) {
+  return read_all(open_regular_file(path), path, limit_bytes);
 }
 
 Error cannot_write(const std::string& path, const Error& cause) {
   const bool is_full = cause.reason() == errno_text(ENOSPC) || cause.reason() == errno_text(EDQUOT);
   const std::string folder = std::filesystem::path(path).parent_path().string();
   return Error(Exit::kCannotWrite, fmt::format("cannot write '{}'", path), cause.reason(),
-               is_full ? "df -h " + (folder.empty() ? "." : folder) : "");
+               is_full ? "df -h " + one_shell_word(folder.empty() ? "." : folder) : "");
 }
 
-void write_file_atomically(const std::string& path, std::string_view bytes) {
-  const std::string temporary = path + ".tmp";
-  Fd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-  if (!fd.valid()) throw cannot_write(path, system_error(""));
+namespace {
+
+void write_and_rename(Fd fd, const std::string& temporary, const std::string& path,
+                      std::string_view bytes) {
   try {
     write_all(fd.get(), bytes);
   } catch (const Error& error) {
@@ -71,6 +116,24 @@ void write_file_atomically(const std::string& path, std::string_view bytes) {
   }
 }
 
+}  // namespace
+
+void write_file_atomically(const std::string& path, std::string_view bytes) {
+  const std::string temporary = path + ".tmp";
+  Fd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  if (!fd.valid()) throw cannot_write(path, system_error(""));
+  write_and_rename(std::move(fd), temporary, path, bytes);
+}
+
+// A file or link that somebody else has put under the temporary name is not written to.
+void write_private_file_atomically(const std::string& path, std::string_view bytes) {
+  const std::string temporary = path + ".tmp";
+  ::unlink(temporary.c_str());
+  Fd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (!fd.valid()) throw cannot_write(path, system_error(""));
+  write_and_rename(std::move(fd), temporary, path, bytes);
+}
+
 void write_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t n = ::write(fd, bytes.data(), bytes.size());
@@ -78,6 +141,29 @@ void write_all(int fd, std::string_view bytes) {
     if (n < 0) throw system_error("cannot write", Exit::kIo);
     bytes.remove_prefix(static_cast<std::size_t>(n));
   }
+}
+
+void GatheredWrite::add(std::string_view piece) {
+  if (piece.empty()) return;
+  pieces_.push_back({const_cast<char*>(piece.data()), piece.size()});  // writev() only reads it
+  left_ += piece.size();
+}
+
+int GatheredWrite::write_some(int fd) {
+  const std::size_t count = std::min<std::size_t>(pieces_.size() - next_, IOV_MAX);
+  const ssize_t n = ::writev(fd, pieces_.data() + next_, static_cast<int>(count));
+  if (n < 0) return errno == EINTR ? 0 : errno;
+  auto written = static_cast<std::size_t>(n);
+  left_ -= written;
+  while (written > 0) {
+    iovec& piece = pieces_[next_];
+    const std::size_t size = std::min(written, piece.iov_len);
+    piece.iov_base = static_cast<char*>(piece.iov_base) + size;
+    piece.iov_len -= size;
+    written -= size;
+    if (piece.iov_len == 0) ++next_;
+  }
+  return 0;
 }
 
 void set_nonblocking(int fd) {

@@ -1,10 +1,13 @@
 #pragma once
 // Fd: owns one file descriptor and closes it once. Not thread-safe; move only.
 
+#include <sys/uio.h>
+
 #include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace dtl {
 
@@ -32,15 +35,37 @@ class Fd {
 // Whole file as bytes. Throws Error(kBadInput) naming the path when it is missing, a directory,
 // unreadable or larger than limit_bytes.
 std::string read_file(const std::string& path, std::size_t limit_bytes);
+// The same of a file only: a pipe, a device or a socket, which reading might wait for or never end
+// on, is refused by name.
+std::string read_regular_file(const std::string& path, std::size_t limit_bytes);
+// Opens such a file for reading, in its place. Throws Error(kBadInput).
+Fd open_regular_file(const std::string& path);
 
 // Error(kCannotWrite) naming the path, for one that writing it met; its hint for a full disk.
 Error cannot_write(const std::string& path, const Error& cause);
 
 // Writes path.tmp, fsyncs, renames over path. Throws Error(kCannotWrite) naming the path.
 void write_file_atomically(const std::string& path, std::string_view bytes);
+// The same for its owner's eyes alone (0600), also where a file of other rights stands there.
+void write_private_file_atomically(const std::string& path, std::string_view bytes);
 
 // Writes all bytes to a blocking descriptor, retrying EINTR. Throws Error(kIo).
 void write_all(int fd, std::string_view bytes);
+
+// Bytes that lie in several places, to be written in order from where they are; they must stay
+// there.
+class GatheredWrite {
+ public:
+  void add(std::string_view piece);
+  std::size_t left() const { return left_; }  // bytes
+  // Writes some of them. Returns 0, or errno: EAGAIN when the descriptor is full.
+  int write_some(int fd);
+
+ private:
+  std::vector<iovec> pieces_;
+  std::size_t next_ = 0;  // of pieces_
+  std::size_t left_ = 0;
+};
 
 void set_nonblocking(int fd);
 void set_close_on_exec(int fd, bool on);

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <limits>
+#include <string_view>
 
 #include "base/error.h"
 #include "base/fd.h"
@@ -20,14 +21,6 @@ namespace {
 constexpr std::size_t kMaxValueBytes = 4096;
 constexpr std::size_t kMaxRecordBytes = 64 << 10;
 constexpr std::size_t kJobIdDigits = 16;
-
-std::string printable(std::string text) {
-  if (text.size() > kMaxValueBytes) text.resize(kMaxValueBytes);
-  for (char& c : text) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-  }
-  return text;
-}
 
 template <typename T>
 void read_number(const std::string& text, T low, T& number) {
@@ -57,7 +50,8 @@ void take(JobRecord& record, const std::string& key, const std::string& value) {
 std::string to_text(const JobRecord& record) {
   std::string text;
   const auto line = [&](const char* key, const std::string& value) {
-    text += std::string(key) + " " + printable(value) + "\n";
+    text += std::string(key) + " " + printable(std::string_view(value).substr(0, kMaxValueBytes)) +
+            "\n";
   };
   line("role", record.role);
   line("job", record.job_id);

@@ -22,11 +22,14 @@ struct JobRecord {
   std::string command;
   int ranks = 0;           // launcher: of the job; agent: of this node
   std::int64_t since = 0;  // seconds since 1970
-  std::string state;       // launcher's: "starting", "running", ... "ended"
+  std::string state;       // launcher's: "starting", "running", ... "ended", or kLostState
   int exit_status = 0;     // once ended
   bool detached = false;   // its output is kept
   bool labelled = false;   // -l
 };
+
+// The state in the kept record of a job whose launcher was killed, once that was cleaned.
+constexpr const char* kLostState = "lost";
 
 // "key value" lines; what a terminal would act on in a value becomes '?'.
 std::string to_text(const JobRecord& record);

@@ -1,6 +1,7 @@
 #pragma once
-// What a program says about itself on standard error: "dtlaunch: node02: ...". The level is the one
-// mutable global of the tree. Thread-safe: each line is one write(2). Libraries never log.
+// What a program says about itself on standard error: "dtlaunch: node02: ...". Level and name are
+// mutable globals, set by main before it starts threads. Thread-safe: each line is one write(2).
+// plan, wire and ring, but for its programs, never log.
 
 #include <string>
 #include <string_view>

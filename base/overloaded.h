@@ -2,8 +2,8 @@
 // std::visit with one function for each alternative: a new alternative that none of them takes does
 // not compile.
 //
-//   std::visit(Overloaded{[](const Stop& stop) { ... }, [](const OneOf<Kill, Finish> auto&) {}},
-//   event);
+//   const Overloaded step{[](const Stop& stop) { ... }, [](const OneOf<Kill, Finish> auto&) {}};
+//   std::visit(step, event);
 
 #include <type_traits>
 

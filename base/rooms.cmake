@@ -60,8 +60,8 @@ endfunction()
 # A build that takes half the time (DTL_FAST_BUILD): the headers of others that most units read are
 # compiled once, and the sources of a library together, some at a time. A source still includes what
 # it uses and has no name of its neighbours': the presets debug and fuzz compile one by one.
-# dtl_headers(NAME HEADER... [LIBS TARGET...]) compiles headers; dtl_fast_build(TARGET... [WITH NAME]) lets libraries
-# use them, those of NAME common if none is named.
+# dtl_headers(NAME HEADER... [LIBS TARGET...]) compiles headers; dtl_fast_build(TARGET... [WITH NAME])
+# lets libraries use them, those of NAME common if none is named.
 function(dtl_headers name)
   if(DTL_FAST_BUILD)
     file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/${name}_headers.cc CONTENT "")

@@ -1,17 +1,23 @@
 #include "base/runtime_folder.h"
 
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <cstdlib>
 
 #include "base/error.h"
+#include "base/host_name.h"
 
 namespace dtl {
 namespace {
 
 constexpr mode_t kPrivate = 0700;
+// Of a path that a socket can have: one byte of sun_path ends it.
+constexpr std::size_t kMostSocketBytes = sizeof(sockaddr_un::sun_path) - 1;
 
 std::string from_environment(const char* name) {
   const char* value = ::secure_getenv(name);
@@ -22,16 +28,54 @@ std::string own_folder_in_tmp() {
   return "/tmp/dtlaunch-" + std::to_string(::geteuid());
 }
 
+std::string own_state() {
+  const std::string state = from_environment("XDG_STATE_HOME");
+  if (!state.empty()) return state + "/dtlaunch";
+  const std::string home = from_environment("HOME");
+  return home.empty() ? "" : home + "/.local/state/dtlaunch";
+}
+
+// Where runtime_folder() may be, the best place first. A name in /tmp can be taken by anybody, so
+// it comes last; a home may be shared by many machines, so the folder there has this one's name.
+std::vector<std::string> runtime_places() {
+  std::vector<std::string> places;
+  const std::string of_session = "/run/user/" + std::to_string(::geteuid());
+  for (const std::string& session : {from_environment("XDG_RUNTIME_DIR"), of_session}) {
+    const std::string place = session + "/dtlaunch";
+    if (is_private_folder(session) || is_private_folder(place)) places.push_back(place);
+  }
+  const std::string state = own_state();
+  if (!state.empty()) places.push_back(state + "/run-" + own_host_name());
+  places.push_back(own_folder_in_tmp());
+  std::erase_if(places, [](const std::string& path) {
+    const std::size_t name =
+        std::max(std::string(kServiceSocket).size(), std::string(kHolderSocket).size());
+    return path.size() + 1 + name > kMostSocketBytes;
+  });
+  return places;
+}
+
+// Empty when it is a folder of this user's alone.
+std::string why_not_private(const std::string& path) {
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) != 0) return errno_text(errno);
+  if (!S_ISDIR(status.st_mode)) return "it is no folder";
+  if (status.st_uid != ::geteuid()) {
+    return "it belongs to another user (" + std::to_string(status.st_uid) + ")";
+  }
+  return (status.st_mode & 077) == 0 ? "" : "others can enter it";
+}
+
 }  // namespace
 
 bool is_private_folder(const std::string& path) {
-  struct stat status {};
-  return ::lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode) &&
-         status.st_uid == ::geteuid() && (status.st_mode & 077) == 0;
+  return why_not_private(path).empty();
 }
 
 void make_private_folder(const std::string& path) {
   const std::string attempted = "cannot use the folder " + path;
+  const std::string in_tmp = own_folder_in_tmp();  // others may have made it, and root may write it
+  if (path.starts_with(in_tmp + "/")) make_private_folder(in_tmp);
   if (::mkdir(path.c_str(), kPrivate) != 0) {
     if (errno == ENOENT) {
       const std::string parent = path.substr(0, path.rfind('/'));
@@ -43,15 +87,41 @@ void make_private_folder(const std::string& path) {
     }
     if (errno != EEXIST) throw system_error(attempted, Exit::kCannotWrite);
   }
-  if (is_private_folder(path)) return;
-  throw Error(Exit::kConfig, attempted, "it is not a folder of this user's alone (mode 0700)",
-              "ls -ld " + path);
+  const std::string problem = why_not_private(path);
+  if (problem.empty()) return;
+  throw Error(Exit::kConfig, attempted,
+              problem + "; it must be a folder of this user's alone (mode 0700)", "ls -ld " + path);
 }
 
 std::string runtime_folder() {
+  std::string reasons;
+  for (const std::string& place : runtime_places()) {
+    try {
+      make_private_folder(place);
+      if (::access(place.c_str(), W_OK) == 0) return place;
+      throw system_error("cannot use the folder " + place);
+    } catch (const Error& error) {  // the next one will do
+      reasons += (reasons.empty() ? "" : "; ") + error.attempted() + ": " + error.reason();
+    }
+  }
+  throw Error(Exit::kConfig, "no place for the records and sockets of jobs", reasons,
+              "export XDG_STATE_HOME=DIR, a folder of your own");
+}
+
+std::string runtime_problem() {
+  try {
+    runtime_folder();
+    return {};
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+std::string taken_runtime_folder() {
   const std::string path = own_folder_in_tmp();
-  make_private_folder(path);
-  return path;
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) != 0 || is_private_folder(path)) return {};
+  return path + ": " + why_not_private(path);
 }
 
 std::string runtime_subfolder(const std::string& name) {
@@ -61,20 +131,18 @@ std::string runtime_subfolder(const std::string& name) {
 }
 
 std::string state_folder() {
-  const std::string state = from_environment("XDG_STATE_HOME");
-  if (!state.empty()) return state + "/dtlaunch";
-  const std::string home = from_environment("HOME");
-  return home.empty() ? own_folder_in_tmp() + "/kept" : home + "/.local/state/dtlaunch";
+  const std::string state = own_state();
+  return state.empty() ? own_folder_in_tmp() + "/kept" : state;
 }
 
-std::vector<std::string> service_folders() {
-  std::vector<std::string> folders;
-  const std::string session = from_environment("XDG_RUNTIME_DIR");
-  if (!session.empty()) folders.push_back(session + "/dtlaunch");
-  folders.push_back("/run/user/" + std::to_string(::geteuid()) + "/dtlaunch");
-  folders.push_back(own_folder_in_tmp());
+std::vector<std::string> runtime_folders() {
+  std::vector<std::string> folders = runtime_places();
   std::erase_if(folders, [](const std::string& path) { return !is_private_folder(path); });
-  return folders;
+  std::vector<std::string> once;
+  for (const std::string& folder : folders) {
+    if (std::find(once.begin(), once.end(), folder) == once.end()) once.push_back(folder);
+  }
+  return once;
 }
 
 }  // namespace dtl

@@ -7,23 +7,31 @@
 
 namespace dtl {
 
-// /tmp/dtlaunch-UID, made with mode 0700 when it is missing. Not in $XDG_RUNTIME_DIR: that folder
-// goes away at the last logout, which jobs outlive, and a login over ssh may not have it at all.
-// Throws Error(kConfig) when it is not a folder of this user's alone.
+// The first of these that is this user's alone, made with mode 0700 when it is missing:
+// $XDG_RUNTIME_DIR/dtlaunch, /run/user/UID/dtlaunch (which a login without PAM does not name), both
+// where that folder is there; ~/.local/state/dtlaunch/run-HOST, or below $XDG_STATE_HOME; and
+// /tmp/dtlaunch-UID, which anybody may have taken. One whose sockets would have too long a path is
+// passed by. Throws Error(kConfig) with the reason of each when there is none.
 std::string runtime_folder();
 
-// A folder below it, made in the same way: runtime_subfolder("jobs").
+// Why there is none; empty when there is one.
+std::string runtime_problem();
+
+// /tmp/dtlaunch-UID and what is wrong with it; empty when it is not there, or this user's alone.
+std::string taken_runtime_folder();
+
+// A folder below runtime_folder(), made in the same way: runtime_subfolder("jobs").
 std::string runtime_subfolder(const std::string& name);
 
-// Where the kept output of detached jobs lies: $XDG_STATE_HOME/dtlaunch, else
-// ~/.local/state/dtlaunch, else a folder below runtime_folder(). Not made.
-std::string state_folder();
+// All of those places that are there and this user's alone, the best first. Who looks for something
+// looks in each: another process may have had another environment.
+std::vector<std::string> runtime_folders();
+constexpr const char* kServiceSocket = "agent.socket";  // in one of these: dtagent --service
+constexpr const char* kHolderSocket = "up.socket";      // dtlaunch up
 
-// Where dtagent --service may listen, the best place first: $XDG_RUNTIME_DIR, /run/user/UID (which
-// a login without PAM does not name), and runtime_folder(). Only the folders that exist and are
-// this user's alone.
-std::vector<std::string> service_folders();
-constexpr const char* kServiceSocket = "agent.socket";  // in one of these
+// Where the kept output of detached jobs lies: $XDG_STATE_HOME/dtlaunch, else
+// ~/.local/state/dtlaunch, else a folder in /tmp. Not made.
+std::string state_folder();
 
 // Makes a folder with mode 0700, and its parents; checks that it is this user's alone.
 void make_private_folder(const std::string& path);

@@ -44,6 +44,49 @@ std::size_t utf8_length(std::string_view text) {
   return length;
 }
 
+// Of a well-formed character.
+char32_t code_point(std::string_view character) {
+  const auto lead = static_cast<unsigned char>(character[0]);
+  if (character.size() == 1) return lead;
+  char32_t point = lead & (0x7fU >> character.size());
+  for (const char c : character.substr(1))
+    point = point << 6 | (static_cast<unsigned char>(c) & 63U);
+  return point;
+}
+
+bool is_hidden(char32_t point) {
+  struct Range {
+    char32_t first, last;
+  };
+  constexpr std::array<Range, 12> kHidden{{
+      {0x00, 0x1f},        // controls
+      {0x7f, 0x9f},        // DEL, and controls that some terminals obey like ESC [
+      {0xad, 0xad},        // soft hyphen
+      {0x61c, 0x61c},      // a mark of direction
+      {0x180e, 0x180e},    // no width
+      {0x200b, 0x200b},    // no width
+      {0x200e, 0x200f},    // marks of direction
+      {0x2028, 0x202e},    // separators of lines, embeddings and overrides of direction
+      {0x2060, 0x206f},    // no width, isolates of direction
+      {0xfeff, 0xfeff},    // no width
+      {0xfff9, 0xfffb},    // annotations
+      {0xe0000, 0xe0fff},  // tags
+  }};
+  return std::any_of(kHidden.begin(), kHidden.end(), [&](const Range& range) {
+    return point >= range.first && point <= range.last;
+  });
+}
+
+std::string spelled_out(char32_t point) {
+  if (point == '\n') return "\\n";
+  if (point == '\r') return "\\r";
+  if (point == '\t') return "\\t";
+  const auto number = static_cast<std::uint32_t>(point);
+  return point < 0x80      ? fmt::format("\\x{:02x}", number)
+         : point < 0x10000 ? fmt::format("\\u{:04x}", number)
+                           : fmt::format("\\U{:08x}", number);
+}
+
 }  // namespace
 
 std::vector<std::string> split(std::string_view text, char separator) {
@@ -61,6 +104,23 @@ std::string_view trim(std::string_view text) {
   const std::size_t first = text.find_first_not_of(kBlank);
   if (first == std::string_view::npos) return {};
   return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
+}
+
+std::optional<bool> parse_truth(std::string_view text) {
+  constexpr std::array<std::string_view, 6> kTrue{"true", "t", "yes", "y", "on", "1"};
+  constexpr std::array<std::string_view, 6> kFalse{"false", "f", "no", "n", "off", "0"};
+  const std::string word = to_lower(text);
+  if (std::find(kTrue.begin(), kTrue.end(), word) != kTrue.end()) return true;
+  if (std::find(kFalse.begin(), kFalse.end(), word) != kFalse.end()) return false;
+  return std::nullopt;
+}
+
+bool is_variable_name(std::string_view name) {
+  constexpr std::string_view kAllowed =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.";
+  const bool starts_with_digit = !name.empty() && name[0] >= '0' && name[0] <= '9';
+  return !name.empty() && !starts_with_digit &&
+         name.find_first_not_of(kAllowed) == std::string_view::npos;
 }
 
 std::string to_lower(std::string_view text) {
@@ -89,7 +149,7 @@ std::string last_line(std::string_view text) {
   return std::string(trim(lines.back()));
 }
 
-std::string plural(std::size_t count, std::string_view noun) {
+std::string plural(std::int64_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
@@ -136,6 +196,33 @@ std::size_t find_invalid_utf8(std::string_view text) {
   return std::string_view::npos;
 }
 
+std::string printable(std::string_view text) {
+  std::string shown;
+  shown.reserve(text.size());
+  while (!text.empty()) {
+    const std::size_t length = utf8_length(text);
+    const std::string_view character = text.substr(0, std::max<std::size_t>(length, 1));
+    if (length == 0) {
+      shown += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[0]));
+    } else if (is_hidden(code_point(character))) {
+      shown += spelled_out(code_point(character));
+    } else {
+      shown += character;
+    }
+    text.remove_prefix(character.size());
+  }
+  return shown;
+}
+
+std::string printable_lines(std::string_view text) {
+  std::vector<std::string> lines = split(text, '\n');
+  for (std::string& line : lines) {
+    if (line.ends_with('\r')) line.pop_back();
+    line = printable(line);
+  }
+  return join(lines, "\n");
+}
+
 std::string signal_name(int signal_number) {
   const char* name = ::sigabbrev_np(signal_number);
   return name ? fmt::format("SIG{}", name) : fmt::format("signal {}", signal_number);
@@ -147,6 +234,21 @@ bool looks_secret(std::string_view variable_name) {
   const std::string lower = to_lower(variable_name);
   return std::any_of(kMarks.begin(), kMarks.end(),
                      [&](std::string_view mark) { return lower.find(mark) != std::string::npos; });
+}
+
+std::string one_shell_word(const std::string& text) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%^";
+  if (!text.empty() && text.find_first_not_of(kPlain) == std::string::npos) return text;
+  std::string result = "'";
+  for (const char c : text) {
+    if (c == '\'') {
+      result += "'\\''";
+    } else {
+      result += static_cast<unsigned char>(c) < ' ' ? '?' : c;  // no control bytes to a terminal
+    }
+  }
+  return result + "'";
 }
 
 }  // namespace dtl

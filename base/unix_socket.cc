@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -33,12 +34,11 @@ Fd new_socket(int flags) {
 
 }  // namespace
 
-Fd accept_same_user(int listener, int* refused) {
-  for (;;) {
-    Fd peer(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
-    if (!peer.valid() || peer_is_same_user(peer.get())) return peer;
-    if (refused != nullptr) ++*refused;
-  }
+Fd peer_process(int socket) {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return Fd();
+  return Fd(static_cast<int>(::syscall(SYS_pidfd_open, peer.pid, 0)));
 }
 
 bool peer_is_same_user(int socket) {

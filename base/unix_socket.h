@@ -16,10 +16,9 @@ Fd connect_unix(const std::string& path);
 // somebody does, or the path cannot be used.
 Fd listen_unix(const std::string& path);
 
-// Takes the next of those who wait on a listening socket and are this user; those of others are
-// closed and counted in *refused. Invalid when nobody is left, or descriptors are: the next event
-// tries again.
-Fd accept_same_user(int listener, int* refused = nullptr);
+// A pidfd of the process that listened when this end connected: readable once it has ended. Invalid
+// where the kernel does not tell.
+Fd peer_process(int socket);
 
 // True when the process at the other end runs under this process's own user id.
 bool peer_is_same_user(int socket);

@@ -25,24 +25,19 @@ what the figures mean.
 """
 import argparse
 import os
-import platform
 import signal
 import statistics
 import subprocess
 import sys
 
 sys.dont_write_bytecode = True  # leave nothing in the source tree
-from allreduce_hosts import (BIN, PORT, ROOT, DidNotFinish, Gate, Hosts, Turns, contestants,
-                             cores_apart, end)
+from allreduce_hosts import BIN, DidNotFinish, Gate, Hosts, contestants
+from side_by_side import compare, machine, of_rounds, ratio, table, text
 
 KI, MI = 1 << 10, 1 << 20
 RATE = "1gbit"
 MANY = ["dtring", "gloo", "openmpi"]  # Debian's MPICH 4.0.2 hangs at its start on 16 hosts
 LINE_RATE = 1e9 / 8  # bytes per second of RATE, headers included
-
-
-GAP = 1.5  # times as long between the cores: they have been moved
-TURNS = 7  # of a contestant, for each size in a round
 
 
 def repeats(sizes, options):
@@ -71,130 +66,38 @@ def interleave(names, rounds, run_one):
     return results
 
 
-def side_by_side(names, hosts, wanted, turns):
-    """[(name, {size: microseconds}, how far apart the cores were before and after)], by turns."""
+def compare_sizes(title, hosts, names, sizes, options, extra=()):
     everybody = contestants()
-    clock = Turns(hosts, len(names))
-    running, samples, count = {}, [], 0
-    for index, name in enumerate(names):
-        who = everybody[name]
-        who.port = PORT + index
-        running[name] = who.processes(hosts, who.words(hosts, wanted, turns),
-                                      [clock.variable(index)])
-    order, taken, apart = list(names), {name: [] for name in names}, cores_apart()
-    for size in wanted:
-        for _ in range(turns):
-            for name in order:
-                if name not in running:
-                    continue
-                if not clock.give(names.index(name), count, running[name]):
-                    end(running.pop(name))
-                    print(f"bench/allreduce.py: {name} did not finish a turn of {size} bytes",
-                          file=sys.stderr)
-                before, apart = apart, cores_apart()
-                taken[name].append((before, apart))
-            order = order[1:] + order[:1]
-            count += 1
-    for name, processes in running.items():
-        try:
-            lines = hosts.wait(processes, 30).splitlines()
-            for line, where in zip(lines, taken[name], strict=True):
-                size, time = line.split()
-                samples.append((name, {int(size): float(time)}, where))
-        except (DidNotFinish, ValueError) as error:
-            print(f"bench/allreduce.py: {name}: {error}", file=sys.stderr)
-    return samples
-
-
-def placements(apart):
-    """[(least, most)]: groups of nanoseconds with gaps between them; [] if there is one group."""
-    groups = []
-    for distance in sorted(apart):
-        if groups and distance < GAP * groups[-1][1]:
-            groups[-1][1] = distance
-        else:
-            groups.append([distance, distance])
-    return groups if len(groups) > 1 else []
-
-
-def of_rounds(rows, key, pick=statistics.median):
-    values = [row[key] for row in rows if row is not None and key in row]
-    return pick(values) if values else None
-
-
-def text(value, width, digits=1):
-    return f"{'-' if value is None else format(value, f'.{digits}f'):>{width}}"
-
-
-def ratio(a, b):
-    return None if a is None or b is None else a / b
-
-
-def table(results, sizes, extra=()):
-    """extra: (heading, function of a size and the times by name)."""
-    first, *others = results
-    print(f"{'bytes':>10}" + "".join(f"{name + ' us':>13}" for name in results)
-          + "".join(f"{first + '/' + name:>17}" for name in others)
-          + "".join(f"{heading:>15}" for heading, _ in extra))
-    for size in sizes:
-        times = {name: of_rounds(rows, size) for name, rows in results.items()}
-        print(f"{size:>10}" + "".join(text(time, 13) for time in times.values())
-              + "".join(text(ratio(times[first], times[name]), 17, 2) for name in others)
-              + "".join(text(function(size, times), 15, 2) for _, function in extra))
+    return compare(title, hosts, {name: everybody[name] for name in names}, repeats(sizes, options),
+                   options, extra)
 
 
 def bandwidth(size, times, factor=1):
     return None if times["dtring"] is None else factor * size / times["dtring"]
 
 
-def compare(title, hosts, names, sizes, options, extra=()):
-    wanted = repeats(sizes, options)
-    print(f"\n{title}")
-    samples = []
-    with hosts:
-        for _ in range(options.rounds):
-            samples += side_by_side(names, hosts, wanted, 1 if options.short else TURNS)
-
-    def results(of):
-        return {name: [row for who, row, where in samples if who == name and of(where)]
-                for name in names}
-
-    everything = results(lambda where: True)
-    table(everything, wanted, extra)
-    for least, most in placements([d for _, _, where in samples for d in where]):
-        def is_there(where, least=least, most=most):
-            return least <= min(where) and max(where) <= most
-
-        there = [sum(where) / 2 for _, _, where in samples if is_there(where)]
-        if len(there) >= len(samples) / 20:
-            print(f"  of these, cores {statistics.median(there):.0f} ns apart: {len(there)} of "
-                  f"{len(samples)} turns")
-            table(results(is_there), wanted, extra)
-    return everything
-
-
 def latency(options):
-    compare("latency: 2 hosts, one rank on each", Hosts(2),
-            ["dtring", "gloo", "mpich", "openmpi", "pump"],
-            [4, 16, 64, 256, KI, 4 * KI], options)
+    compare_sizes("latency: 2 hosts, one rank on each", Hosts(2),
+                  ["dtring", "gloo", "mpich", "openmpi", "pump"],
+                  [4, 16, 64, 256, KI, 4 * KI], options)
 
 
 def large(options):
-    compare("large: 2 hosts, one rank on each", Hosts(2),
-            ["dtring", "bf16", "gloo", "mpich", "openmpi", "pump"],
-            [MI, 4 * MI, 16 * MI, 64 * MI, 256 * MI], options, [("dtring MB/s", bandwidth)])
+    compare_sizes("large: 2 hosts, one rank on each", Hosts(2),
+                  ["dtring", "bf16", "gloo", "mpich", "openmpi", "pump"],
+                  [MI, 4 * MI, 16 * MI, 64 * MI, 256 * MI], options, [("dtring MB/s", bandwidth)])
 
 
 def oversubscribed(options):
-    compare(f"oversubscribed: 4 ranks on one host, {os.cpu_count()} cores", Hosts(1, 4),
-            ["dtring", "gloo", "mpich", "openmpi"], [4, 64 * KI], options)
+    compare_sizes(f"oversubscribed: 4 ranks on one host, {os.cpu_count()} cores", Hosts(1, 4),
+                  ["dtring", "gloo", "mpich", "openmpi"], [4, 64 * KI], options)
 
 
 def one_host(options):
-    compare("one-host: 2 ranks on one host", Hosts(1, 2),
-            ["dtring", "dt_alloc", "gloo", "mpich", "openmpi", "copying", "in place"],
-            [64 * KI, 256 * KI, MI, 4 * MI, 16 * MI, 64 * MI, 256 * MI], options,
-            [("dtring MB/s", bandwidth)])
+    compare_sizes("one-host: 2 ranks on one host", Hosts(1, 2),
+                  ["dtring", "dt_alloc", "gloo", "mpich", "openmpi", "copying", "in place"],
+                  [64 * KI, 256 * KI, MI, 4 * MI, 16 * MI, 64 * MI, 256 * MI], options,
+                  [("dtring MB/s", bandwidth)])
 
 
 def shaped(options):
@@ -208,10 +111,10 @@ def shaped(options):
         def above_bound(size, times, factor=factor):
             return ratio(times["dtring"], factor * size / LINE_RATE * 1e6)
 
-        results = compare(f"shaped: {count} hosts, one rank on each, links of {RATE}", hosts,
-                          ["dtring", "bf16", "gloo", "mpich", "openmpi", "pump"],
-                          [8 * MI, 32 * MI, 64 * MI], options,
-                          [("x the bound", above_bound)])
+        results = compare_sizes(f"shaped: {count} hosts, one rank on each, links of {RATE}", hosts,
+                                ["dtring", "bf16", "gloo", "mpich", "openmpi", "pump"],
+                                [8 * MI, 32 * MI, 64 * MI], options,
+                                [("x the bound", above_bound)])
         largest = max(size for row in results["pump"] or [{8 * MI: 0}] for size in row)
         time = of_rounds(results["pump"], largest)
         if time:
@@ -277,15 +180,6 @@ def memory(options):
 PARTS = {"latency": latency, "large": large, "oversubscribed": oversubscribed,
          "one-host": one_host, "shaped": shaped, "hierarchy": hierarchy, "many": many,
          "memory": memory}
-
-
-def machine():
-    with open("/proc/cpuinfo", encoding="utf-8") as info:
-        model = next(line.split(":")[1].strip() for line in info if line.startswith("model name"))
-    commit = subprocess.run(["git", "-C", ROOT, "describe", "--always", "--dirty"],
-                            capture_output=True, text=True, check=False).stdout.strip()
-    return (f"{os.cpu_count()} x {model}, Linux {platform.release()}, "
-            f"load {os.getloadavg()[0]:.1f}, commit {commit or 'unknown'}")
 
 
 def parse():

@@ -1,4 +1,4 @@
-"""Who takes part in bench/allreduce.py, and the hosts of tests/cluster on which they run."""
+"""Who takes part in bench/allreduce.py and its relatives, and the hosts of tests/cluster on which they run."""
 import os
 import subprocess
 import tempfile
@@ -81,9 +81,13 @@ class Hosts:
         finally:
             end(processes)
         if any(process.returncode != 0 for process in processes):
-            with open(self.path("noise"), encoding="utf-8", errors="replace") as noise:
-                raise DidNotFinish(noise.read()[-2000:].strip() or "exit status not 0")
+            raise DidNotFinish(self.noise() or "exit status not 0")
         return texts[0]
+
+    def noise(self):
+        """The end of what the programs have written to standard error."""
+        with open(self.path("noise"), encoding="utf-8", errors="replace") as noise:
+            return noise.read()[-2000:].strip()
 
     def sent(self):
         """Bytes that the first host has put on its wire."""
@@ -259,7 +263,7 @@ def compile_mpi(compiler, hosts):
 def contestants():
     """By name, in the order of the tables."""
     bench = os.path.join(BIN, "allreduce_bench")
-    gloo = ["/usr/bin/python3", "-B", os.path.join(ROOT, "bench/allreduce_gloo.py")]
+    gloo = ["/usr/bin/python3", "-B", os.path.join(ROOT, "bench/allreduce_torch.py"), "gloo"]
     everybody = [ByEnvironment("dtring", [bench]),
                  ByEnvironment("bf16", [bench, "--wire", "bf16"]),
                  ByEnvironment("dt_alloc", [bench, "--alloc"]),

@@ -1,5 +1,5 @@
-/* How allreduce.py rules the ranks of a benchmark. C, since the MPI programs are; allreduce_gloo.py
- * does the same.
+/* How allreduce.py rules the ranks of a benchmark. C, since the MPI programs are;
+ * allreduce_torch.py does the same.
  *
  * The folder $BENCH_GATE, if set, starts them together and learns how much memory each takes. A
  * rank leaves a file ready.* there and waits for the file `go`, whose time is when the clock

@@ -134,4 +134,5 @@ def main():
     {"train": train, "start": start, "folder": make_folder}[a.task](a)
 
 
-main()
+if __name__ == "__main__":
+    main()

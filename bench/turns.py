@@ -1,4 +1,4 @@
-"""The turns of bench/gate.h, for allreduce.py, which gives them, and allreduce_gloo.py."""
+"""The turns of bench/gate.h, for allreduce.py, which gives them, and allreduce_torch.py."""
 import ctypes
 import mmap
 import os

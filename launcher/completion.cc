@@ -5,13 +5,10 @@
 #include <stdexcept>
 
 #include "base/text.h"
-#include "launcher/doctor/doctor.h"
-#include "launcher/jobs/push_command.h"
-#include "launcher/keep/kept_connection_commands.h"
 #include "launcher/options/foreign_options.h"
 #include "launcher/options/jobs_options.h"
-#include "launcher/options/option_words.h"
 #include "launcher/options/options.h"
+#include "launcher/options/subcommand_options.h"
 #include "launcher/options/subcommands.h"
 
 namespace dtl {
@@ -27,34 +24,10 @@ std::vector<std::string> signal_words() {
   return words;
 }
 
-CompletedValue value_of(const Option& option) {
-  if (option.names.back() == "-hostfile") return {Fill::kHostfile};
-  if (option.value == "SIGNAL") return {Fill::kNothing, signal_words()};
-  CompletedValue value = value_of_column(option.value);
-  if (option.takes == Takes::kVariable) value.fill = Fill::kVariable;
-  return value;
-}
-
-Follows follows_of(const Option& option) {
-  if (option.last) return Follows::kLastValue;
-  switch (option.takes) {
-    case Takes::kNothing:
-      return Follows::kNothing;
-    case Takes::kValue:
-      return Follows::kValue;
-    case Takes::kVariable:
-      return Follows::kNameAndValue;
-  }
-  return Follows::kNothing;
-}
-
 CompletedOption described(const Option& option) {
-  CompletedOption known;
-  known.names.assign(option.names.begin(), option.names.end());
-  known.help = option.help;
-  std::replace(known.help.begin(), known.help.end(), '\n', ' ');
-  known.follows = follows_of(option);
-  known.value = value_of(option);
+  CompletedOption known = completed(option);
+  if (option.names.back() == "-hostfile") known.value = {Fill::kHostfile};
+  if (option.value == "SIGNAL") known.value = {Fill::kNothing, signal_words()};
   return known;
 }
 
@@ -74,8 +47,8 @@ std::vector<CompletedOption> foreign() {
     known.follows = option.values == 1 ? Follows::kValue : Follows::kTwoValues;
     if (option.kind == ForeignKind::kSame) {
       const Option* same =
-          find_option(option_table(), option.text.substr(0, option.text.find('=')));
-      if (same != nullptr) known.value = value_of(*same);
+          find_option(option_table().options(), option.text.substr(0, option.text.find('=')));
+      if (same != nullptr) known.value = described(*same).value;
     }
     known.offered = false;
     options.push_back(std::move(known));
@@ -91,17 +64,10 @@ std::vector<CompletedOption> foreign() {
 // What may stand behind a ':' among the programs.
 std::vector<CompletedOption> program_options() {
   std::vector<CompletedOption> options;
-  for (const Option& option : option_table()) {
-    if (option.scope == Scope::kProgram) options.push_back(described(option));
+  for (const Option& option : option_table().options()) {
+    if (option.traits.scope == Scope::kProgram) options.push_back(described(option));
   }
   return options;
-}
-
-std::vector<Option> options_of(const std::string& subcommand) {
-  if (subcommand == "push") return push_options();
-  if (subcommand == "up" || subcommand == "down") return keep_options(subcommand);
-  if (subcommand == "doctor") return {doctor_options().begin(), doctor_options().end()};
-  return jobs_options(subcommand);
 }
 
 bool takes_job(const std::string& subcommand) {
@@ -114,7 +80,7 @@ bool takes_job(const std::string& subcommand) {
 
 Completion own_completion() {
   Completion completion{"dtlaunch", true, {}};
-  CompletedCommand job{"", "", described(option_table()), {Fill::kCommand}};
+  CompletedCommand job{"", "", described(option_table().options()), {Fill::kCommand}};
   const std::vector<CompletedOption> understood = foreign();
   job.options.insert(job.options.end(), understood.begin(), understood.end());
   completion.commands.push_back(std::move(job));
@@ -122,7 +88,7 @@ Completion own_completion() {
     CompletedCommand command;
     command.name = subcommand.name;
     command.help = subcommand.summary;
-    command.options = described(options_of(command.name));
+    command.options = described(subcommand_options(command.name).options());
     if (takes_job(command.name)) {
       // There is nothing to kill in a job that is over.
       command.operand.fill = command.name == "kill" ? Fill::kRunningJob : Fill::kJob;

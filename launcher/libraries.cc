@@ -1,6 +1,5 @@
 #include "launcher/libraries.h"
 
-#include <CLI/Version.hpp>
 #include <nlohmann/json.hpp>
 
 #include "base/sha256.h"
@@ -15,7 +14,6 @@ std::vector<Library> launcher_libraries() {
   libraries.push_back(crypto_library());
   libraries.push_back(boost_library());
   libraries.push_back(toml_library());
-  libraries.push_back({"CLI11", CLI11_VERSION});
   libraries.push_back(
       {"nlohmann-json", version_of(NLOHMANN_JSON_VERSION_MAJOR, NLOHMANN_JSON_VERSION_MINOR,
                                    NLOHMANN_JSON_VERSION_PATCH)});

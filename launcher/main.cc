@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <malloc.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,7 +10,9 @@
 #include <cstdio>
 #include <exception>
 #include <stdexcept>
+#include <system_error>
 
+#include "base/descriptor_limit.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/job_record.h"
@@ -21,6 +24,7 @@
 #include "launcher/agents/agent_start.h"
 #include "launcher/completion.h"
 #include "launcher/doctor/doctor.h"
+#include "launcher/jobs/clean_after_job.h"
 #include "launcher/jobs/jobs_commands.h"
 #include "launcher/jobs/push_command.h"
 #include "launcher/keep/kept_connection_commands.h"
@@ -29,6 +33,7 @@
 #include "launcher/options/limits_text.h"
 #include "launcher/options/options.h"
 #include "launcher/options/subcommands.h"
+#include "launcher/options/trusted_file.h"
 #include "launcher/request/job_request.h"
 #include "launcher/session/background.h"
 #include "launcher/session/job_watch.h"
@@ -57,20 +62,22 @@ std::string new_job_id() {
 // Hours of computing must not end in a report that has nowhere to go.
 void check_report_can_be_written(const std::string& path) {
   const std::string temporary = path + ".tmp";
-  const Fd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
+  ::unlink(temporary.c_str());
+  const Fd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!fd.valid()) {
     throw system_error(fmt::format("cannot write report '{}'", path), Exit::kCannotWrite);
   }
   ::unlink(temporary.c_str());
 }
 
-AgentStarter agent_starter(const Surroundings& around, bool accept_new_host_keys,
-                           std::shared_ptr<const Bundle> bundle,
-                           AgentStart how = AgentStart::kSsh) {
+StartOptions start_options(const Surroundings& around, bool accept_new_host_keys) {
   StartOptions start;
   start.agent_path = around.program_directory + "/dtagent";
   start.accept_new_host_keys = accept_new_host_keys;
-  start.bundle = std::move(bundle);
+  return start;
+}
+
+AgentStarter agent_starter(const StartOptions& start, AgentStart how = AgentStart::kSsh) {
   return [start, how](asio::io_context& context, Host host) {
     return how == AgentStart::kFork || is_local(host)
                ? start_local_agent(context, start)
@@ -89,10 +96,10 @@ std::shared_ptr<const Bundle> bundle_for(const Request& request, const Surroundi
 
 SessionOptions session_options(const CommandLine& line, const JobSettings& settings,
                                const Surroundings& around) {
+  StartOptions start = start_options(around, line.accept_new_host_keys);
+  if (line.push) start.bundle = bundle_for(settings.request, around);
   SessionOptions options;
-  options.start_agent = agent_starter(around, line.accept_new_host_keys,
-                                      line.push ? bundle_for(settings.request, around) : nullptr,
-                                      settings.agent_start);
+  options.start_agent = agent_starter(start, settings.agent_start);
   options.job_id = new_job_id();
   options.job = settings.job;
   if (line.push) options.job.start_deadline = kPushDeadline;
@@ -102,10 +109,16 @@ SessionOptions session_options(const CommandLine& line, const JobSettings& setti
   return options;
 }
 
+// Jobs run without a record; who starts one must know that it cannot be found.
+void tell_of_missing_records() {
+  const std::string problem = runtime_problem();
+  if (!problem.empty()) log_notice("ps, kill and clean do not find this job here: " + problem);
+}
+
 int write_report(const std::string& path, const SessionResult& result, int status) {
   if (path.empty()) return status;
   try {
-    write_file_atomically(path, report_json(result));
+    write_private_file_atomically(path, report_json(result));
   } catch (const Error& error) {
     log_error(error.what());
     return status != 0 ? status : static_cast<int>(error.status());
@@ -113,22 +126,67 @@ int write_report(const std::string& path, const SessionResult& result, int statu
   return status;
 }
 
-int run_watched(const JobSettings& settings, SessionOptions options, const StartNews& listeners,
-                const std::optional<std::string>& kept_folder) {
+// The job is over: a signal changes neither its report nor its status.
+class SignalsAfterJob {
+ public:
+  SignalsAfterJob() {
+    ::sigemptyset(&signals_);
+    for (const int signal : {SIGHUP, SIGINT, SIGTERM}) ::sigaddset(&signals_, signal);
+    ::sigprocmask(SIG_BLOCK, &signals_, nullptr);
+  }
+
+  // From here on they end dtlaunch at once, with this status.
+  void leave_with(int status) {
+    status_ = status;
+    for (const int signal : {SIGHUP, SIGINT, SIGTERM}) {
+      if (std::signal(signal, leave) == SIG_IGN) std::signal(signal, SIG_IGN);
+    }
+    ::sigprocmask(SIG_UNBLOCK, &signals_, nullptr);
+  }
+
+ private:
+  static void leave(int) { ::_exit(status_); }
+
+  static volatile std::sig_atomic_t status_;
+  sigset_t signals_;
+};
+
+volatile std::sig_atomic_t SignalsAfterJob::status_ = 0;
+
+// Hosts whose agent died while it had ranks.
+std::vector<Host> hosts_of_dead_agents(const SessionResult& result, AgentStart how) {
+  std::vector<Host> hosts;
+  if (!result.plan) return hosts;
+  for (const NodePlan& planned : result.plan->nodes) {
+    const auto at = static_cast<std::size_t>(planned.host);
+    if (!result.job.nodes[at].agent_failed) continue;
+    hosts.push_back(result.hosts[at]);
+    if (how == AgentStart::kFork) hosts.back().name = "localhost";
+  }
+  return hosts;
+}
+
+int run_watched(const JobSettings& settings, SessionOptions options, const StartOptions& start,
+                const StartNews& listeners, const std::optional<std::string>& kept_folder) {
   JobWatch watch(first_record(options.job_id, settings.request, settings.label), kept_folder);
   options.hooks = watch.hooks(listeners.started, listeners.said);
   const SessionResult result = run_session(settings.request, options);
-  const int status = result.job.outcome->exit_status;
+  SignalsAfterJob signals;
+  int status = result.job.outcome->exit_status;
   if (kept_folder) write_report(*kept_folder + "/" + kKeptReport, result, status);
-  watch.ended(write_report(settings.report, result, status));
+  status = write_report(settings.report, result, status);
+  watch.ended(status);
+  signals.leave_with(status);  // hosts may let us wait
+  clean_after_job(hosts_of_dead_agents(result, settings.agent_start), start, options.job_id);
   return status;
 }
 
-int run_detached(const JobSettings& settings, const SessionOptions& options) {
+int run_detached(const JobSettings& settings, const SessionOptions& options,
+                 const StartOptions& start) {
   const std::string folder = kept_job_folder(options.job_id);
   make_private_folder(folder);
   const auto keep_job = [&](const StartNews& listeners) {
-    return run_watched(settings, options, listeners, folder);
+    return run_watched(settings, options, start, listeners, folder);
   };
   return run_in_background(keep_job, [&] {
     write_all(STDOUT_FILENO, options.job_id + "\n");
@@ -146,14 +204,15 @@ int run_job(const CommandLine& line) {
   }
   if (!settings.report.empty()) check_report_can_be_written(settings.report);
   const SessionOptions options = session_options(line, settings, around);
-  if (line.detach && !line.dry_run) return run_detached(settings, options);
-  return run_watched(settings, options, {}, std::nullopt);
+  if (!line.dry_run) tell_of_missing_records();
+  const StartOptions start = start_options(around, line.accept_new_host_keys);
+  if (line.detach && !line.dry_run) return run_detached(settings, options, start);
+  return run_watched(settings, options, start, {}, std::nullopt);
 }
 
 // What each row of subcommand_table() runs; the arguments are those after its name.
 int run_subcommand(const std::string& name, const std::vector<std::string>& arguments) {
-  StartOptions start;
-  start.agent_path = current_surroundings().program_directory + "/dtagent";
+  const StartOptions start = start_options(current_surroundings(), false);
   if (name == "push") return run_push_command(arguments, start);
   for (const char* jobs_command : {"ps", "logs", "attach", "kill", "clean"}) {
     if (name == jobs_command) return run_jobs_command(name, arguments, start);
@@ -161,8 +220,9 @@ int run_subcommand(const std::string& name, const std::vector<std::string>& argu
   if (name == "up" || name == "down") return run_keep_command(name, arguments, start);
   if (name == "doctor") {
     const Surroundings around = current_surroundings();
-    return run_doctor(arguments, around,
-                      [&](bool accept_new) { return agent_starter(around, accept_new, nullptr); });
+    return run_doctor(arguments, around, [&](bool accept_new) {
+      return agent_starter(start_options(around, accept_new));
+    });
   }
   throw std::logic_error(fmt::format("subcommand '{}' has no code", name));
 }
@@ -173,7 +233,9 @@ int run(const std::vector<std::string>& arguments) {
   }
   CommandLine line = parse_command_line(arguments, current_surroundings().environment);
   if (!line.program_file.empty()) {
-    add_program_file(line, read_file(line.program_file, kMaxHostfileBytes), line.program_file);
+    const std::string text =
+        read_trusted_file(line.program_file, kMaxHostfileBytes, "file of programs");
+    add_program_file(line, text, line.program_file);
   }
   switch (line.action) {
     case Action::kHelp:
@@ -209,13 +271,23 @@ int main(int argc, char** argv) {
   dtl::set_program_name("dtlaunch");
   try {
     std::signal(SIGPIPE, SIG_IGN);
+    // Of freed memory, as much stays here as output may wait to be written: its buffers come and
+    // go, and to get each from the kernel anew costs more than to fill it.
+    ::mallopt(M_TRIM_THRESHOLD, dtl::kOutputWindows);
     // After `stty tostop` a job in the background would be stopped for its output, and lose ranks.
     std::signal(SIGTTOU, SIG_IGN);
     dtl::open_standard_descriptors();
+    dtl::raise_descriptor_limit();
     return dtl::run({argv + 1, argv + argc});
   } catch (const dtl::Error& error) {
     dtl::log_error(error.what());
     return static_cast<int>(error.status());
+  } catch (const std::system_error& failure) {  // a thread that cannot be started
+    const int number = failure.code().value();
+    const std::string reason = dtl::errno_text(number);
+    dtl::log_error(
+        dtl::Error(Exit::kOs, "cannot go on", reason, dtl::limit_command(number)).what());
+    return static_cast<int>(Exit::kOs);
   } catch (const std::exception& fault) {
     dtl::log_error(fmt::format("internal error: {}", fault.what()));
     return static_cast<int>(Exit::kInternal);

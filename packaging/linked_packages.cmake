@@ -5,7 +5,6 @@
 set(DTL_LINKED_PACKAGES "")
 set(DTL_LINKED_SOURCES "")
 find_program(DPKG_QUERY dpkg-query)
-find_path(CLI11_HEADER CLI/Version.hpp)
 find_path(FMT_HEADER fmt/core.h)
 find_path(JSON_HEADER nlohmann/json.hpp)
 find_path(TOML_HEADER toml.hpp)
@@ -14,7 +13,7 @@ execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=libstdc++.a
 set(linked OpenSSL ${CRYPTO_ARCHIVE} OpenBLAS ${OPENBLAS_ARCHIVE} libssh ${SSH_ARCHIVE}
            utf8proc ${UTF8PROC_ARCHIVE} zlib ${Z_ARCHIVE} libmvec ${MVEC_ARCHIVE}
            glibc ${C_ARCHIVE} hwloc ${HWLOC_STATIC} libstdc++ ${stdcxx}
-           Boost ${Boost_INCLUDE_DIRS}/boost/version.hpp CLI11 ${CLI11_HEADER}/CLI/Version.hpp
+           Boost ${Boost_INCLUDE_DIRS}/boost/version.hpp
            fmt ${FMT_HEADER}/fmt/core.h nlohmann-json ${JSON_HEADER}/nlohmann/json.hpp
            toml11 ${TOML_HEADER}/toml.hpp)
 

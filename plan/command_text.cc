@@ -5,11 +5,13 @@
 #include <utility>
 
 #include "base/text.h"
+#include "plan/host_token.h"
 
 namespace dtl {
 namespace {
 
 constexpr const char* kMask = "***";
+constexpr std::string_view kBlanks = " \t\n";
 // A shorter "secret" would mask ordinary words and digits that happen to be equal to it.
 constexpr std::size_t kShortestSecret = 6;
 
@@ -20,7 +22,8 @@ bool is_secret_option(std::string_view name) {
   const std::vector<std::string> parts = split(to_lower(words), '_');
   return std::any_of(parts.begin(), parts.end(), [](const std::string& part) {
     return part == "token" || part == "secret" || part == "password" || part == "passwd" ||
-           part == "credential" || part == "credentials" || part == "key";
+           part == "passphrase" || part == "apikey" || part == "credential" ||
+           part == "credentials" || part == "key";
   });
 }
 
@@ -43,22 +46,91 @@ void mask_values(std::string& text, const std::vector<std::string>& secrets) {
   }
 }
 
-std::string shell_quoted(const std::string& text) {
-  constexpr std::string_view kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%^";
-  if (!text.empty() && text.find_first_not_of(kPlain) == std::string::npos) return text;
-  std::string result = "'";
-  for (const char c : text) {
-    if (c == '\'') {
-      result += "'\\''";
-    } else {
-      result += static_cast<unsigned char>(c) < ' ' ? '?' : c;  // no control bytes to a terminal
+// Where the word at `from` ends: at a blank outside of quotes. A shell's words, near enough.
+std::size_t end_of_word(std::string_view text, std::size_t from) {
+  char quote = 0;
+  for (std::size_t at = from; at < text.size(); ++at) {
+    const char c = text[at];
+    if (quote != 0) {
+      if (c == quote) quote = 0;
+    } else if (c == '\'' || c == '"') {
+      quote = c;
+    } else if (kBlanks.find(c) != std::string_view::npos) {
+      return at;
     }
   }
-  return result + "'";
+  return text.size();
+}
+
+// Secrets that stand inside of an argument: a script of a shell, a URL's parameters, a list.
+std::string without_inner_secrets(std::string_view text) {
+  constexpr std::string_view kBeforeName = " \t\n;&|(),?'\"`{";
+  std::string shown;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t begin = std::min(text.find_first_not_of(kBeforeName, at), text.size());
+    shown += text.substr(at, begin - at);
+    const std::size_t end = std::min(text.find_first_of(kBeforeName, begin), text.size());
+    const std::string_view word = text.substr(begin, end - begin);
+    const std::size_t equals = word.find('=');
+    at = end;
+    if (equals != std::string_view::npos && is_secret_option(word.substr(0, equals))) {
+      shown.append(word.substr(0, equals + 1)).append(kMask);
+      at = end_of_word(text, begin + equals + 1);
+      continue;
+    }
+    shown += word;
+    if (equals != std::string_view::npos || !word.starts_with('-') || !is_secret_option(word)) {
+      continue;
+    }
+    const std::size_t value = text.find_first_not_of(kBlanks, end);
+    if (value == std::string_view::npos || value == end || text[value] == '-') continue;
+    shown.append(text.substr(end, value - end)).append(kMask);
+    at = end_of_word(text, value);
+  }
+  return shown;
+}
+
+// As in curl -H 'Authorization: Bearer X'.
+std::string without_authorization(std::string text) {
+  constexpr std::string_view kHeader = "authorization:";
+  const std::size_t header = to_lower(text).find(kHeader);
+  if (header == std::string::npos) return text;
+  const std::size_t quote = text.find_first_of("'\"", header);
+  const std::size_t end = std::min(quote, text.size());
+  return text.replace(header + kHeader.size(), end - header - kHeader.size(),
+                      std::string(" ") + kMask);
 }
 
 }  // namespace
+
+std::string command_on(const Host& host, const std::string& command) {
+  if (is_loopback_name(host.name)) return command;
+  std::string text = "ssh ";
+  if (host.port != 0) text += "-p " + std::to_string(host.port) + " ";
+  if (!host.user.empty()) text += "-l " + one_shell_word(host.user) + " ";
+  if (!host.address.empty()) text += "-o HostName=" + one_shell_word(host.address) + " ";
+  const std::vector<std::string> words = split(command, ' ');
+  const bool bare = std::all_of(words.begin(), words.end(), [](const std::string& word) {
+    return word.empty() || one_shell_word(word) == word;
+  });
+  return text + one_shell_word(host.name) + " " + (bare ? command : one_shell_word(command));
+}
+
+std::string without_url_passwords(std::string text) {
+  for (std::size_t at = 0; (at = text.find("://", at)) != std::string::npos;) {
+    const bool is_web =
+        text.substr(0, at).ends_with("http") || text.substr(0, at).ends_with("https");
+    at += 3;
+    const std::size_t end = std::min(text.find_first_of("/?# \t\n'\"", at), text.size());
+    const std::size_t sign = text.substr(at, end - at).rfind('@');
+    if (sign == std::string::npos) continue;
+    const std::size_t colon = text.substr(at, sign).find(':');
+    // A web server's user without a password is a token.
+    const std::size_t shown = colon != std::string::npos ? colon + 1 : is_web ? 0 : sign;
+    if (shown < sign) text.replace(at + shown, sign - shown, kMask);
+  }
+  return text;
+}
 
 std::vector<std::string> masked_arguments(std::span<const std::string> arguments,
                                           std::span<const std::string> environment) {
@@ -70,12 +142,14 @@ std::vector<std::string> masked_arguments(std::span<const std::string> arguments
     const bool is_option = text.starts_with('-');
     if (mask_next && !is_option) {
       text = kMask;
-    } else if (is_secret_option(text.substr(0, equals)) && equals != std::string::npos) {
+    } else if (equals != std::string::npos && text.find_first_of(kBlanks) > equals &&
+               is_secret_option(text.substr(0, equals))) {
       text = text.substr(0, equals + 1) + kMask;
     }
     mask_next = is_option && equals == std::string::npos && is_secret_option(text);
     mask_values(text, secrets);
-    masked.push_back(std::move(text));
+    text = without_authorization(without_inner_secrets(text));
+    masked.push_back(without_url_passwords(std::move(text)));
   }
   return masked;
 }
@@ -83,7 +157,7 @@ std::vector<std::string> masked_arguments(std::span<const std::string> arguments
 std::vector<std::string> shown_arguments(std::span<const std::string> arguments,
                                          std::span<const std::string> environment) {
   std::vector<std::string> shown = masked_arguments(arguments, environment);
-  for (std::string& text : shown) text = shell_quoted(text);
+  for (std::string& text : shown) text = one_shell_word(text);
   return shown;
 }
 

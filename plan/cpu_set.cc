@@ -6,22 +6,11 @@
 #include <bit>
 #include <cassert>
 
-#include "base/error.h"
-#include "base/text.h"
-
 namespace dtl {
 namespace {
 
-constexpr int kHighestCpu = 1 << 20;  // bounds the memory that a typed list can ask for
-
 void drop_trailing_zeros(std::vector<std::uint64_t>& words) {
   while (!words.empty() && words.back() == 0) words.pop_back();
-}
-
-Error bad_list(std::string_view text, std::string_view piece) {
-  return Error(Exit::kBadInput, fmt::format("CPU list '{}'", trim(text)),
-               fmt::format("'{}' is neither a CPU number nor a range", piece),
-               "a list such as 0-3,8");
 }
 
 }  // namespace
@@ -30,37 +19,11 @@ CpuSet::CpuSet(const std::vector<int>& cpus) {
   for (const int cpu : cpus) add(cpu);
 }
 
-CpuSet CpuSet::parse_list(std::string_view text) {
-  CpuSet set;
-  if (trim(text).empty()) return set;
-  for (const std::string& piece : split(trim(text), ',')) {
-    const std::size_t dash = piece.find('-');
-    const auto low = parse_integer(piece.substr(0, dash), 0, kHighestCpu);
-    const auto high =
-        dash == std::string::npos ? low : parse_integer(piece.substr(dash + 1), 0, kHighestCpu);
-    if (!low || !high || *high < *low) throw bad_list(text, piece);
-    for (std::int64_t cpu = *low; cpu <= *high; ++cpu) set.add(static_cast<int>(cpu));
-  }
-  return set;
-}
-
 void CpuSet::add(int cpu) {
   assert(cpu >= 0);
   const auto word = static_cast<std::size_t>(cpu) / 64;
   if (word >= words_.size()) words_.resize(word + 1);
   words_[word] |= std::uint64_t{1} << (cpu % 64);
-}
-
-void CpuSet::remove(int cpu) {
-  if (!contains(cpu)) return;
-  words_[static_cast<std::size_t>(cpu) / 64] &= ~(std::uint64_t{1} << (cpu % 64));
-  drop_trailing_zeros(words_);
-}
-
-bool CpuSet::contains(int cpu) const {
-  if (cpu < 0) return false;
-  const auto word = static_cast<std::size_t>(cpu) / 64;
-  return word < words_.size() && ((words_[word] >> (cpu % 64)) & 1) != 0;
 }
 
 int CpuSet::count() const {

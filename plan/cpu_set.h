@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace dtl {
@@ -12,17 +11,13 @@ class CpuSet {
  public:
   CpuSet() = default;
   explicit CpuSet(const std::vector<int>& cpus);
-  // "0-3,8" (the kernel's list format); throws Error(kBadInput) with the offending text.
-  static CpuSet parse_list(std::string_view text);
 
   void add(int cpu);
-  void remove(int cpu);
-  bool contains(int cpu) const;
   bool empty() const { return count() == 0; }
   int count() const;
   int first() const;                   // -1 when empty
   std::vector<int> to_vector() const;  // ascending
-  std::string to_list() const;         // "0-3,8", "" when empty
+  std::string to_list() const;         // "0-3,8", as the kernel writes it; "" when empty
 
   CpuSet operator&(const CpuSet& other) const;
   CpuSet operator|(const CpuSet& other) const;

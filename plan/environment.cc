@@ -83,20 +83,41 @@ std::string pin_info(const std::vector<int>& cpus) {
   return fmt::format("x{}", fmt::join(cpus.begin(), cpus.end(), ","));
 }
 
-// What may be overridden by -genv.
+// Interfaces by name. Without these, Gloo resolves the host's own name, which is often 127.0.1.1,
+// and oneCCL takes the first interface it finds.
+constexpr std::string_view kInterfaceNames[] = {"GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME",
+                                                "NCCL_SOCKET_IFNAME", "CCL_KVS_IFACE",
+                                                "FI_TCP_IFACE"};
+constexpr std::string_view kThreadNumbers[] = {"OMP_NUM_THREADS", "MKL_NUM_THREADS",
+                                               "OPENBLAS_NUM_THREADS"};
+// What holds for one job, or one rank, alone.
+constexpr std::string_view kOfThisJob[] = {"MASTER_ADDR", "MASTER_PORT", "I_MPI_PIN_INFO",
+                                           "DTRING_COMM_CPUS", "DTRING_ADDRESS"};
+
+template <std::size_t N>
+bool is_one_of(const std::string_view (&names)[N], std::string_view name) {
+  return std::find(std::begin(names), std::end(names), name) != std::end(names);
+}
+
+// Whether what was exported under this name is left as it is.
+bool may_be_exported(const RankIdentity& id, std::string_view name) {
+  if (is_one_of(kThreadNumbers, name)) return !id.threads_asked;
+  if (is_one_of(kInterfaceNames, name)) return !id.interface_asked;
+  return !is_one_of(kOfThisJob, name);
+}
+
+// What is computed where nobody says otherwise.
 Map default_variables(const RankIdentity& id) {
   const std::string threads = std::to_string(id.threads);
   Map variables = {
       {"MASTER_ADDR", id.master_address},
       {"MASTER_PORT", std::to_string(id.master_port)},
       {"ROLE_NAME", "default"},
-      {"OMP_NUM_THREADS", threads},
-      {"MKL_NUM_THREADS", threads},
-      {"OPENBLAS_NUM_THREADS", threads},
       // oneCCL: find the local rank in Hydra's variables, speak libfabric rather than MPI
       {"CCL_PROCESS_LAUNCHER", "hydra"},
       {"CCL_ATL_TRANSPORT", "ofi"},
   };
+  for (const std::string_view name : kThreadNumbers) variables[std::string(name)] = threads;
   if (!id.cpus.empty()) variables["I_MPI_PIN_INFO"] = pin_info(id.cpus);
   if (!id.comm_cpus.empty()) {
     variables["DTRING_COMM_CPUS"] = fmt::format("{}", fmt::join(id.comm_cpus, ","));
@@ -107,13 +128,17 @@ Map default_variables(const RankIdentity& id) {
   }
   if (!id.address.empty()) variables["DTRING_ADDRESS"] = id.address;
   if (id.interface.empty()) return variables;
-  // Without these, Gloo resolves the host's own name, which is often 127.0.1.1, and oneCCL takes
-  // the first interface it finds.
-  for (const char* name : {"GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME",
-                           "CCL_KVS_IFACE", "FI_TCP_IFACE"}) {
-    variables[name] = id.interface;
-  }
+  for (const std::string_view name : kInterfaceNames) variables[std::string(name)] = id.interface;
   return variables;
+}
+
+// A rank of dtlaunch that starts dtlaunch: what was computed for it is not what a user exported.
+bool is_computed_by_another(const Variables& environment, std::string_view name) {
+  const bool in_a_job = std::any_of(environment.begin(), environment.end(),
+                                    [](const auto& each) { return each.first == "DTLAUNCH_JOB"; });
+  if (!in_a_job) return false;
+  return is_one_of(kThreadNumbers, name) || is_one_of(kInterfaceNames, name) ||
+         is_one_of(kOfThisJob, name) || name.starts_with("CCL_");
 }
 
 void put(Map& variables, const std::string& name, const std::string& value) {
@@ -126,21 +151,30 @@ void put(Map& variables, const std::string& name, const std::string& value) {
 Variables forwardable(const Variables& launcher_environment) {
   Variables kept;
   for (const auto& variable : launcher_environment) {
-    if (!is_left_behind(variable.first)) kept.push_back(variable);
+    if (is_left_behind(variable.first)) continue;
+    if (is_computed_by_another(launcher_environment, variable.first)) continue;
+    kept.push_back(variable);
   }
   return kept;
 }
 
-std::vector<std::string> rank_environment(const RankIdentity& identity, const Variables& inherited,
-                                          const Variables& set,
-                                          const std::vector<Dialect>& compat) {
+RankEnvironment rank_environment(const RankIdentity& identity, const Variables& inherited,
+                                 const Variables& set, const std::vector<Dialect>& compat) {
+  RankEnvironment environment;
   Map fixed = identity_variables(identity);
   for (const Dialect dialect : compat) {
     for (auto& [name, value] : dialect_variables(dialect, identity)) fixed[name] = value;
   }
   Map variables;
   for (const auto& [name, value] : inherited) put(variables, name, value);
-  for (const auto& [name, value] : default_variables(identity)) variables[name] = value;
+  for (const auto& [name, value] : default_variables(identity)) {
+    const auto [at, is_new] = variables.try_emplace(name, value);
+    const bool exported = !is_new && may_be_exported(identity, name);
+    environment.origins[name] = exported ? Origin::kExported : Origin::kComputed;
+    if (is_new || exported) continue;
+    if (at->second != value) environment.unused.push_back(name);
+    at->second = value;
+  }
   for (const auto& [name, value] : fixed) variables[name] = value;
   for (const auto& [name, value] : set) {
     const auto own = fixed.find(name);
@@ -151,10 +185,37 @@ std::vector<std::string> rank_environment(const RankIdentity& identity, const Va
                   fmt::format("leave {} out", name));
     }
     put(variables, name, value);
+    if (const auto at = environment.origins.find(name); at != environment.origins.end()) {
+      at->second = Origin::kSet;
+      std::erase(environment.unused, name);
+    }
   }
-  std::vector<std::string> lines;
-  for (const auto& [name, value] : variables) lines.push_back(name + "=" + value);
-  return lines;
+  for (const auto& [name, value] : variables) environment.lines.push_back(name + "=" + value);
+  return environment;
+}
+
+std::string why_unused(std::string_view name) {
+  if (is_one_of(kThreadNumbers, name)) {
+    return fmt::format(
+        "{} is exported and not used: [pinning] threads of the job file says how many", name);
+  }
+  if (is_one_of(kInterfaceNames, name)) {
+    return fmt::format("{} is exported and not used: --iface says which network", name);
+  }
+  return fmt::format("{} is exported and not used: it is of another job. Try: -genv {} VALUE", name,
+                     name);
+}
+
+std::string_view origin_name(Origin origin) {
+  switch (origin) {
+    case Origin::kComputed:
+      return "computed";
+    case Origin::kExported:
+      return "exported";
+    case Origin::kSet:
+      return "set";
+  }
+  return "";
 }
 
 }  // namespace dtl

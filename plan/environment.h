@@ -3,7 +3,9 @@
 // Pure.
 
 #include <chrono>
+#include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "plan/request.h"
@@ -30,21 +32,39 @@ struct RankIdentity {
   int cross_rank = 0, cross_size = 1;  // among the ranks with the same local rank
   int program_size = 1;                // ranks that run the same program
   int threads = 1;
+  bool threads_asked = false;            // by the job file: exported numbers do not count then
+  bool interface_asked = false;          // by --iface: the same for exported names
   std::chrono::milliseconds grace = {};  // from SIGTERM to SIGKILL, at least
   std::vector<int> cpus;                 // of the domain, for I_MPI_PIN_INFO
   std::vector<int> comm_cpus;            // this rank's own, for DTRING_COMM_CPUS
   CommCpus comm;                         // of all ranks of its node, for CCL_WORKER_*
 };
 
-// Computed values win over inherited ones; `set` (-genv, -env) wins over both. Sorted by name.
+// Where the value of a variable comes from that is computed where nobody says otherwise.
+enum class Origin { kComputed, kExported, kSet };
+
+struct RankEnvironment {
+  std::vector<std::string> lines;         // "NAME=value", sorted by name
+  std::map<std::string, Origin> origins;  // of the variables that may be computed
+  std::vector<std::string> unused;        // exported, and computed all the same: see why_unused()
+};
+
+// What is exported wins over what is computed, but for what belongs to this job alone (who a rank
+// is, where ranks meet); `set` (-genv, -env) wins over both.
 // Sets MASTER_ADDR MASTER_PORT RANK WORLD_SIZE LOCAL_RANK LOCAL_WORLD_SIZE GROUP_RANK
 // GROUP_WORLD_SIZE ROLE_NAME ROLE_RANK ROLE_WORLD_SIZE OMP_NUM_THREADS PMI_RANK PMI_SIZE
-// MPI_LOCALRANKID MPI_LOCALNRANKS CCL_* GLOO/TP/NCCL_SOCKET_IFNAME, DTRING_ADDRESS, DTLAUNCH_JOB,
-// DTLAUNCH_HOST, DTLAUNCH_GRACE, DTRING_SECRET_FD; and what the dialects of --compat have; a value
-// of `set` that contradicts RANK or WORLD_SIZE is an Error(kUsage).
-std::vector<std::string> rank_environment(const RankIdentity& identity, const Variables& inherited,
-                                          const Variables& set,
-                                          const std::vector<Dialect>& compat = {});
+// MKL_NUM_THREADS OPENBLAS_NUM_THREADS I_MPI_PIN_INFO MPI_LOCALRANKID MPI_LOCALNRANKS CCL_*
+// GLOO/TP/NCCL_SOCKET_IFNAME, DTRING_ADDRESS, DTLAUNCH_JOB, DTLAUNCH_HOST, DTLAUNCH_GRACE,
+// DTRING_SECRET_FD; and what the dialects of --compat have; a value of `set` that contradicts RANK
+// or WORLD_SIZE is an Error(kUsage).
+RankEnvironment rank_environment(const RankIdentity& identity, const Variables& inherited,
+                                 const Variables& set, const std::vector<Dialect>& compat = {});
+
+// Why an exported variable is not used, and what is done instead; for a warning.
+std::string why_unused(std::string_view name);
+
+// "exported"
+std::string_view origin_name(Origin origin);
 
 // The descriptor on which a rank finds the job's secret (32 bytes at offset 0 of a sealed memfd;
 // read it with pread). dtlaunch sets DTRING_SECRET_FD to this number.

@@ -33,15 +33,31 @@ class HostCollector {
   }
 
   // Open MPI's "^host": it is left out, wherever else it is named.
-  void exclude(const std::string& name) { excluded_.insert(canonical_name(name)); }
+  void exclude(const std::string& name, const TextPosition& position) {
+    excluded_.try_emplace(canonical_name(name), name, position);
+  }
 
   std::vector<Host> take() {
+    check_excluded();
     std::erase_if(hosts_,
                   [&](const Host& host) { return excluded_.count(canonical_name(host.name)) > 0; });
     return std::move(hosts_);
   }
 
  private:
+  // Who leaves out a host that is not there has mistyped its name.
+  void check_excluded() const {
+    std::vector<std::string> names;
+    for (const Host& host : hosts_) names.push_back(canonical_name(host.name));
+    for (const auto& [name, excluded] : excluded_) {
+      if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+      const std::string near = nearest(name, names);
+      throw excluded.second.error(
+          fmt::format("'^{}' leaves out a host that is not there", excluded.first),
+          near.empty() ? "" : "^" + near);
+    }
+  }
+
   // Without counts, every mention is one slot, as in the machine files that schedulers write.
   void merge(std::size_t index, const Host& again, const TextPosition& position) {
     Host& first = hosts_[index];
@@ -67,7 +83,7 @@ class HostCollector {
   std::vector<Host> hosts_;
   std::vector<bool> counted_;  // whether the first mention gave slots
   std::map<std::string, std::size_t> index_;
-  std::set<std::string> excluded_;
+  std::map<std::string, std::pair<std::string, TextPosition>> excluded_;  // as typed, and where
 };
 
 void check_max_slots(std::optional<int> slots, std::optional<int> max_slots,
@@ -108,7 +124,7 @@ void parse_line(std::string_view line, const TextPosition& start, HostCollector&
       throw position.error(fmt::format("'{}' leaves a host out and says more", words[0].text),
                            "^host alone on its line");
     }
-    for (const std::string& name : token.names) hosts.exclude(name);
+    for (const std::string& name : token.names) hosts.exclude(name, position);
     return;
   }
   const LineItems items = parse_items(words, start);

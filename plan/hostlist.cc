@@ -132,10 +132,6 @@ void check_size(const std::vector<Choices>& pieces, std::string_view pattern,
 
 }  // namespace
 
-std::vector<std::string> expand_hostlist(std::string_view pattern) {
-  return expand_hostlist(pattern, TextPosition{"column ", 1, Exit::kBadInput});
-}
-
 std::vector<std::string> expand_hostlist(std::string_view pattern, const TextPosition& position) {
   if (pattern.empty()) throw position.error("a host name is missing");
   const std::vector<Choices> pieces = cut(pattern, position);

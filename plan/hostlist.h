@@ -10,12 +10,9 @@
 
 namespace dtl {
 
-// One pattern without blanks. Throws Error(kBadInput) whose attempted part is "column N" (1-based,
-// within the pattern) and whose reason names the offending text: unbalanced bracket, high < low,
-// more than 65,536 hosts.
-std::vector<std::string> expand_hostlist(std::string_view pattern);
-
-// The same for a pattern that stands at `position` of a larger text; errors carry that place.
+// One pattern without blanks, which stands at `position` of the user's text. Throws an Error that
+// carries the place of, and names, the offending text: unbalanced bracket, high < low, more than
+// 65,536 hosts.
 std::vector<std::string> expand_hostlist(std::string_view pattern, const TextPosition& position);
 
 constexpr std::size_t kMaxHosts = 65536;        // more names than ranks can be numbered

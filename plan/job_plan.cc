@@ -14,6 +14,7 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "plan/environment.h"
+#include "plan/job_limits.h"
 #include "plan/name_list.h"
 #include "plan/pin_warnings.h"
 #include "plan/pinning.h"
@@ -26,9 +27,9 @@ bool is_loopback(const std::string& address) {
   return address.starts_with("127.") || address == "::1" || address == "localhost";
 }
 
-// OMP_NUM_THREADS of -genv, else [pinning] threads; the other thread variables follow it.
-std::optional<int> threads_asked_for(std::optional<int> threads, const Variables& set) {
-  for (const auto& [name, value] : set) {
+std::optional<int> omp_threads(const Variables& variables) {
+  std::optional<int> threads;
+  for (const auto& [name, value] : variables) {
     if (name != "OMP_NUM_THREADS") continue;
     // "4,2" has one number per level of nesting; the first is the one that counts here.
     const auto number = parse_integer(value.substr(0, value.find(',')), 1, 65535);
@@ -37,31 +38,12 @@ std::optional<int> threads_asked_for(std::optional<int> threads, const Variables
   return threads;
 }
 
-// Linux refuses larger ones at exec, node by node; here it is one message and nothing has started.
-void check_sizes(const RankPlan& rank) {
-  const auto bytes = [](const std::vector<std::string>& strings) {
-    std::size_t total = 0;
-    for (const std::string& text : strings) total += text.size() + 1;
-    return total;
-  };
-  for (const std::string& argument : rank.arguments) {
-    if (argument.size() < kMaxArgumentBytes) continue;
-    throw Error(Exit::kUsage, fmt::format("argument '{}...'", argument.substr(0, 32)),
-                fmt::format("{} bytes are more than a program can be given ({})", argument.size(),
-                            kMaxArgumentBytes - 1));
-  }
-  for (const std::string& variable : rank.environment) {
-    if (variable.size() < kMaxArgumentBytes) continue;
-    throw Error(Exit::kUsage,
-                fmt::format("environment variable {}", variable.substr(0, variable.find('='))),
-                fmt::format("{} bytes are more than a program can be given ({})", variable.size(),
-                            kMaxArgumentBytes - 1));
-  }
-  const std::size_t environment = bytes(rank.environment);
-  if (environment > kMaxEnvironmentBytes) {
-    throw Error(Exit::kUsage, "the environment",
-                fmt::format("{} bytes are more than {}", environment, kMaxEnvironmentBytes));
-  }
+// OMP_NUM_THREADS of -genv, else [pinning] threads, else OMP_NUM_THREADS as exported; the other
+// thread variables follow it.
+std::optional<int> threads_asked_for(std::optional<int> of_job_file, const Variables& set,
+                                     const Variables& inherited) {
+  if (const auto threads = omp_threads(set)) return threads;
+  return of_job_file ? of_job_file : omp_threads(inherited);
 }
 
 NodeHardware hardware_of(const NodeTopology& topology) {
@@ -127,6 +109,7 @@ class PlanMaker {
     for (const auto& [warning, names] : told_) {
       plan_.warnings.push_back(fmt::format("{}: {}", first_names(names), warning));
     }
+    for (const std::string& name : unused_exports_) plan_.warnings.push_back(why_unused(name));
     warn_of_crowding();
     warn_of_overruled_slots();
     warn_of_idle_hosts();
@@ -154,6 +137,8 @@ class PlanMaker {
     const NodeTopology& topology = facts_[host_of(k)].topology;
     const std::vector<std::size_t>& group = groups_[k];
     const int local_size = static_cast<int>(group.size());
+    check_descriptors(name_of(k), request_.hosts.empty() ? nullptr : &request_.hosts[host_of(k)],
+                      group.size(), facts_[host_of(k)].descriptors);
     const PinSettings settings = pin_settings(k);
     const NodePins pins = pin_node(settings, topology, local_size, name_of(k));
     NodePlan node;
@@ -187,7 +172,7 @@ class PlanMaker {
     settings.request =
         pin_request_of(request_, request_.hosts.empty() ? nullptr : &request_.hosts[host_of(k)]);
     settings.comm_cores = request_.comm_cores;
-    settings.threads = threads_asked_for(request_.threads, set).value_or(0);
+    settings.threads = threads_asked_for(request_.threads, set, inherited_of(first)).value_or(0);
     settings.worker_cores = worker_cores(first);
     return settings;
   }
@@ -200,12 +185,15 @@ class PlanMaker {
     return static_cast<int>(*count);
   }
 
+  const Variables& inherited_of(const Program& program) const {
+    return program.inherited ? *program.inherited : request_.inherited;
+  }
+
   // What a rank of the program has in this variable before any is computed.
   std::string said(const Program& program, std::string_view name) const {
     std::string value;
     const Variables set = set_for(program);
-    for (const Variables* variables :
-         {program.inherited ? &*program.inherited : &request_.inherited, &set}) {
+    for (const Variables* variables : {&inherited_of(program), &set}) {
       for (const auto& [each, text] : *variables) {
         if (each == name) value = text;
       }
@@ -231,7 +219,7 @@ class PlanMaker {
   }
 
   RankPlan make_rank(const RankPlace& place, const Domain& domain, const CommCpus& comm,
-                     const NodePlan& node, std::size_t k) const {
+                     const NodePlan& node, std::size_t k) {
     RankPlan rank;
     rank.rank = place.rank;
     rank.local_rank = place.local_rank;
@@ -245,7 +233,8 @@ class PlanMaker {
     rank.arguments = program.command;
     rank.working_directory = program.working_directory;
     const Variables set = set_for(program);
-    rank.threads = threads_asked_for(request_.threads, set).value_or(domain.threads);
+    const Variables& inherited = inherited_of(program);
+    rank.threads = threads_asked_for(request_.threads, set, inherited).value_or(domain.threads);
     RankIdentity identity;
     identity.job_id = plan_.job_id;
     identity.host_name = node.host_name;
@@ -260,15 +249,18 @@ class PlanMaker {
     identity.node_rank = static_cast<int>(k);
     identity.nodes = static_cast<int>(groups_.size());
     identity.threads = rank.threads;
+    identity.threads_asked = request_.threads.has_value();
+    identity.interface_asked = !request_.interface.empty();
     identity.grace = request_.grace;
     identity.cpus = rank.cpus.to_vector();
     identity.comm_cpus = domain.comm;
     identity.comm = comm;
     std::tie(identity.cross_rank, identity.cross_size) = among_nodes(place.local_rank, k);
     identity.program_size = program_sizes_[static_cast<std::size_t>(rank.program)];
-    rank.environment =
-        rank_environment(identity, program.inherited ? *program.inherited : request_.inherited, set,
-                         request_.compat);
+    RankEnvironment environment = rank_environment(identity, inherited, set, request_.compat);
+    rank.environment = std::move(environment.lines);
+    rank.origins = std::move(environment.origins);
+    unused_exports_.insert(environment.unused.begin(), environment.unused.end());
     check_sizes(rank);
     return rank;
   }
@@ -315,8 +307,7 @@ class PlanMaker {
     for (const auto& [load, names] : crowded_) {
       const auto [threads, cores] = load;
       plan_.warnings.push_back(fmt::format("{}: {} on {}, {:.1f} on each", first_names(names),
-                                           plural(static_cast<std::size_t>(threads), "thread"),
-                                           plural(static_cast<std::size_t>(cores), "core"),
+                                           plural(threads, "thread"), plural(cores, "core"),
                                            static_cast<double>(threads) / cores));
     }
   }
@@ -361,6 +352,7 @@ class PlanMaker {
   std::vector<std::vector<std::size_t>> groups_;                     // indices into places_
   std::vector<int> program_of_;                                      // of each rank
   std::vector<int> program_sizes_;                                   // ranks of each program
+  std::set<std::string> unused_exports_;                             // names
   std::map<std::pair<int, int>, std::vector<std::string>> crowded_;  // {threads, cores} -> nodes
   std::map<std::string, std::vector<std::string>> told_;             // warning -> nodes
   JobPlan plan_;

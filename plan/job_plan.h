@@ -3,10 +3,12 @@
 // Request + Facts. --dry-run prints it and stops here.
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "plan/cpu_set.h"
+#include "plan/environment.h"
 #include "plan/placement.h"
 #include "plan/request.h"
 #include "plan/topology.h"
@@ -24,8 +26,9 @@ struct RankPlan {
   int threads = 1;
   int program = 0;  // index into Request::programs
   std::string working_directory;
-  std::vector<std::string> arguments;    // argv, argv[0] as typed
-  std::vector<std::string> environment;  // "NAME=value", complete and final
+  std::vector<std::string> arguments;     // argv, argv[0] as typed
+  std::vector<std::string> environment;   // "NAME=value", complete and final
+  std::map<std::string, Origin> origins;  // of those variables that may be computed
 };
 
 // What a job may use of a node.

@@ -77,7 +77,7 @@ std::string pins_of(const NodePlan& node) {
 
 std::string hardware_text(const NodeHardware& hardware) {
   constexpr double kGiB = 1 << 30;
-  std::string text = plural(static_cast<std::size_t>(hardware.cores), "core");
+  std::string text = plural(hardware.cores, "core");
   if (hardware.cpus != hardware.cores) text += fmt::format(", {} CPUs", hardware.cpus);
   if (hardware.sockets > 1) text += fmt::format(", {} sockets", hardware.sockets);
   if (hardware.numa_nodes > 1) text += fmt::format(", {} NUMA nodes", hardware.numa_nodes);
@@ -133,6 +133,22 @@ std::string all_node_rows(const std::vector<NodePlan>& nodes, std::size_t width)
   return text;
 }
 
+// "OMP_NUM_THREADS exported;" "MKL_NUM_THREADS, OPENBLAS_NUM_THREADS computed": the numbers of
+// threads, and all else that is not computed, though it would be.
+std::vector<std::string> origins_of(const RankPlan& rank) {
+  std::map<Origin, std::vector<std::string>> names;
+  for (const auto& [name, origin] : rank.origins) {
+    if (origin != Origin::kComputed || name.ends_with("_NUM_THREADS"))
+      names[origin].push_back(name);
+  }
+  std::string text;
+  for (const auto& [origin, of_it] : names) {
+    if (!text.empty()) text += "; ";
+    text += fmt::format("{} {}", join(of_it, ", "), origin_name(origin));
+  }
+  return split(text, ' ');
+}
+
 // What each program is, by its first rank.
 std::string program_rows(const JobPlan& plan, std::size_t width) {
   std::map<int, const RankPlan*> programs;
@@ -145,6 +161,7 @@ std::string program_rows(const JobPlan& plan, std::size_t width) {
     text += row("command",
                 wrapped(shown_arguments(rank->arguments, rank->environment), kLabel, width, " "));
     text += row("directory", rank->working_directory);
+    text += row("variables", wrapped(origins_of(*rank), kLabel, width, " "));
   }
   return text;
 }
@@ -154,8 +171,7 @@ std::string program_rows(const JobPlan& plan, std::size_t width) {
 std::string to_table(const JobPlan& plan, int columns) {
   const std::size_t width = std::max(kNarrowest, static_cast<std::size_t>(std::max(columns, 0)));
   std::string text =
-      row("job", fmt::format("{}: {} on {}", plan.job_id,
-                             plural(static_cast<std::size_t>(plan.world_size), "rank"),
+      row("job", fmt::format("{}: {} on {}", plan.job_id, plural(plan.world_size, "rank"),
                              plural(plan.nodes.size(), "node")));
   text += row("master", endpoint(plan));
   text += program_rows(plan, width);

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "plan/pin_domains.h"
 
 namespace dtl {
@@ -91,10 +92,10 @@ int comm_cores_of(const PinSettings& settings, const std::vector<Domain>& domain
     return wanted < least ? wanted : 0;
   }
   if (*settings.comm_cores > 0 && *settings.comm_cores >= least) {
-    throw Error(Exit::kConfig, fmt::format("{}: --comm-cores {}", host, *settings.comm_cores),
-                fmt::format("a rank has {} core{} there, and must keep one to compute", least,
-                            least == 1 ? "" : "s"),
-                "fewer ranks per node, or fewer cores for communication");
+    throw Error(
+        Exit::kConfig, fmt::format("{}: --comm-cores {}", host, *settings.comm_cores),
+        fmt::format("a rank has {} there, and must keep one to compute", plural(least, "core")),
+        "fewer ranks per node, or fewer cores for communication");
   }
   return *settings.comm_cores;
 }

@@ -38,14 +38,13 @@ std::vector<std::int64_t> capacities(const Request& request, const std::vector<i
 // Why there are so few: "-ppn 2 on 2 hosts", "this machine has 2 physical cores".
 std::string offer(const Request& request, std::size_t hosts, std::int64_t total) {
   if (request.ranks_per_node) {
-    return fmt::format("-ppn {} on {} host{} makes {}", *request.ranks_per_node, hosts,
-                       hosts == 1 ? "" : "s", total);
+    return fmt::format("-ppn {} on {} makes {}", *request.ranks_per_node, plural(hosts, "host"),
+                       total);
   }
   if (request.hosts.empty()) {
-    return fmt::format("this machine has {} physical core{} to give", total, total == 1 ? "" : "s");
+    return fmt::format("this machine has {} to give", plural(total, "physical core"));
   }
-  return fmt::format("{} host{} offer{} {}", hosts, hosts == 1 ? "" : "s", hosts == 1 ? "s" : "",
-                     total);
+  return fmt::format("{} offer{} {}", plural(hosts, "host"), hosts == 1 ? "s" : "", total);
 }
 
 void check_positive(const std::optional<int>& value, const char* option) {
@@ -66,8 +65,8 @@ std::int64_t check_ranks(const Request& request, std::size_t hosts, std::int64_t
   }
   if (ranks > total && !request.oversubscribe) {
     throw Error(Exit::kUsage, "cannot place the ranks",
-                fmt::format("-np {} needs {} more slot{}: {}", ranks, ranks - total,
-                            ranks - total == 1 ? "" : "s", offer(request, hosts, total)),
+                fmt::format("-np {} needs {}: {}", ranks, plural(ranks - total, "more slot"),
+                            offer(request, hosts, total)),
                 fmt::format("-np {}, or --oversubscribe", total));
   }
   return ranks;

@@ -98,6 +98,7 @@ class PreloadMaker {
 
   void make() {
     refuse_absent_libraries();
+    refuse_divided_paths();
     for (NodePlan& node : plan_.nodes) {
       for (RankPlan& rank : node.ranks) make_rank(node, rank);
     }
@@ -149,6 +150,22 @@ class PreloadMaker {
                               first_names(without), without.size() == 1 ? "has" : "have",
                               fmt::join(known(preload).libraries, " or "), join(folders, ", ")),
                   fmt::format("{} there", known(preload).package));
+    }
+  }
+
+  // ld.so would take such a path for several.
+  void refuse_divided_paths() const {
+    for (const Preload preload : request_.preload) {
+      for (const NodePlan& node : plan_.nodes) {
+        const std::string found = library(node, preload);
+        if (found.find_first_of(" :") == std::string::npos) continue;
+        throw Error(
+            Exit::kConfig, fmt::format("--preload {}", known(preload).name),
+            fmt::format("LD_PRELOAD is divided at blanks and colons, so that it cannot name "
+                        "'{}' on {}",
+                        found, node.host_name),
+            "a symbolic link to its folder, in LD_LIBRARY_PATH");
+      }
     }
   }
 

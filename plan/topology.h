@@ -1,6 +1,7 @@
 #pragma once
-// What a node says about itself (Facts of DESIGN): filled in by the agent, sent in Hello, read by
-// the plan. Plain values; no hwloc here, so that the plan can be tested on invented machines.
+// What a node says about itself: filled in by the agent, sent in Hello, read by the plan and by
+// whoever chooses the network. Plain values; no hwloc here, so that the plan can be tested on
+// invented machines.
 
 #include <cstdint>
 #include <string>
@@ -54,11 +55,12 @@ struct Nic {
 };
 
 struct NodeFacts {
-  std::string hostname;       // what the node calls itself
-  std::string machine_id;     // the same for two names of one machine only; empty when unknown
-  std::string boot_id;        // ... until it boots again
-  std::string agent_version;  // "0.1.0"
-  std::string reached_at;     // its address that the ssh connection came to; empty without one
+  std::string hostname;           // what the node calls itself
+  std::string machine_id;         // the same for two names of one machine only; empty when unknown
+  std::string boot_id;            // ... until it boots again
+  std::string agent_version;      // "0.1.0"
+  std::string reached_at;         // its address that the ssh connection came to; empty without one
+  std::uint32_t descriptors = 0;  // that its agent may have open at once; 0: unknown
   NodeTopology topology;
   std::vector<Nic> nics;
 };

@@ -77,8 +77,11 @@ enum dt_wire {
 };
 
 enum dt_flags {
-  DT_DETERMINISTIC = 1 /* every element is summed in order of rank, whatever the size of the tensor,
-                          its neighbours and the hosts are */
+  DT_DETERMINISTIC = 1, /* every element is summed in order of rank, whatever the size of the
+                           tensor, its neighbours and the hosts are */
+  DT_ENVIRONMENT = 2    /* what is left as dt_options_init set it comes from the variables that
+                           dt_comm_from_env reads, but for rank, world and master; wire too, if it
+                           is DT_WIRE_DEFAULT */
 };
 
 /* Sized for evolution: set size by dt_options_init. */
@@ -105,6 +108,10 @@ typedef struct dt_options {
      are only counted. Must not call this library. */
   void (*warn)(const char* text, void* context);
   void* warn_context;
+  /* Programs that were built before it existed pass a smaller size, and need not be built anew. */
+  int32_t listener; /* rank 0: a TCP socket that listens for the others already; it is duplicated
+                       and made non-blocking, and counts for master_address and master_port.
+                       Negative: none */
 } dt_options;
 
 DT_API uint32_t dt_abi_version(void);
@@ -165,6 +172,13 @@ DT_API int dt_send(dt_comm* comm, const void* in, uint64_t count, int dtype, int
                    dt_work* work);
 DT_API int dt_recv(dt_comm* comm, void* out, uint64_t count, int dtype, int from, uint64_t tag,
                    dt_work* work);
+/* Waits until a message has come for which no dt_recv was called: from rank *from, or from any rank
+ * if *from is negative. *from, *count, *dtype and *tag are then the message's, and dt_recv with
+ * them gets it. DT_OK, DT_PENDING (the time is up) or the error. timeout_ms < 0:
+ * operation_timeout_ms. The messages of one rank are found in the order of its dt_send. For one
+ * thread, which also calls dt_recv. */
+DT_API int dt_probe(dt_comm* comm, int32_t* from, uint64_t* count, int32_t* dtype, uint64_t* tag,
+                    int32_t timeout_ms);
 DT_API int dt_barrier(dt_comm* comm, uint64_t tag, dt_work* work);
 
 /* DT_OK, DT_PENDING (the time is up, the operation goes on) or the error. timeout_ms < 0: forever

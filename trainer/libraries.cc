@@ -1,7 +1,6 @@
 #include "trainer/libraries.h"
 
 #include <features.h>
-#include <CLI/Version.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -21,7 +20,6 @@ std::vector<Library> trainer_libraries() {
       utf8proc_library(),
       crypto_library(),
       toml_library(),
-      {"CLI11", CLI11_VERSION},
       {"nlohmann-json", version_of(NLOHMANN_JSON_VERSION_MAJOR, NLOHMANN_JSON_VERSION_MINOR,
                                    NLOHMANN_JSON_VERSION_PATCH)}};
 #ifdef DTL_MVEC_INSIDE  // glibc's vectors of mathematics, though the rest of glibc is the host's

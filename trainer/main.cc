@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/descriptor_limit.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "trainer/completion.h"
@@ -90,5 +91,6 @@ int run(const std::vector<std::string>& arguments) {
 
 int main(int argc, char** argv) {
   dtl::set_program_name("dttrain");
+  dtl::raise_descriptor_limit();  // a link to every rank
   return dtl::trainer::run({argv + 1, argv + argc});
 }

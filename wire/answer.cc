@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/limits.h"
+#include "base/text.h"
 #include "wire/messages.h"
 
 namespace dtl {
@@ -26,7 +27,7 @@ std::optional<std::string> find_answer(std::string_view received) {
       received.substr(at + kAnswerMarker.size(), end - at - kAnswerMarker.size());
   if (number != std::to_string(kProtocol)) {
     throw Error(Exit::kVersion, "cannot understand the answer",
-                "its dtagent has protocol " + std::string(number.substr(0, 10)) +
+                "its dtagent has protocol " + printable(number.substr(0, 10)) +
                     ", this dtlaunch protocol " + std::to_string(kProtocol),
                 "install the same version on both");
   }

@@ -4,6 +4,8 @@
 // stdout. Belongs to one io_context thread. At most one read and one write are pending at a time.
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "wire/asio.h"
 
@@ -15,8 +17,14 @@ class ByteStream {
   // The next bytes, at least one; an empty string is the end of the stream. Throws Error when the
   // carrier failed ("connection reset by peer").
   virtual awaitable<std::string> read() = 0;
-  // Returns when all bytes have been accepted by the carrier; waits while it is full.
-  virtual awaitable<void> write(std::string bytes) = 0;
+  // Returns when all bytes of all pieces, in order, have been accepted by the carrier; waits while
+  // it is full.
+  virtual awaitable<void> write_pieces(std::vector<std::string> pieces) = 0;
+  awaitable<void> write(std::string bytes) {
+    std::vector<std::string> pieces;
+    pieces.push_back(std::move(bytes));
+    return write_pieces(std::move(pieces));
+  }
   // Ends a pending read (empty string) and a pending write (Error); further calls do the same.
   // Idempotent.
   virtual void close() = 0;

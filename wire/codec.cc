@@ -4,8 +4,10 @@
 
 #include <bit>
 #include <cmath>
+#include <utility>
 
 #include "base/error.h"
+#include "base/text.h"
 
 namespace dtl {
 
@@ -34,6 +36,11 @@ void Writer::c_text(const char* field, const std::string& value, std::size_t mos
   text(field, value, most_bytes);
 }
 
+void Writer::tail(const char* field, const std::string& value, std::size_t most_bytes) {
+  if (value.size() > most_bytes) refuse(field, value.size(), most_bytes);
+  put(value.size(), 4);
+}
+
 void Writer::refuse(const char* field, std::uint64_t value, std::uint64_t most) const {
   throw Error(Exit::kUsage, fmt::format("cannot send {}", message_),
               fmt::format("{} is {}, the limit is {}", field, value, most));
@@ -60,7 +67,7 @@ void Reader::real(const char* field, double& value) {
   if (!std::isfinite(value) || value < 0) refuse(field, "is no finite number from 0 up");
 }
 
-void Reader::text(const char* field, std::string& value, std::size_t most_bytes) {
+void Reader::bytes(const char* field, std::string& value, std::size_t most_bytes) {
   const std::uint64_t size = get(field, 4);
   if (size > most_bytes) refuse(field, size, most_bytes);
   if (size > bytes_.size()) short_of_bytes(field);
@@ -68,13 +75,28 @@ void Reader::text(const char* field, std::string& value, std::size_t most_bytes)
   bytes_.remove_prefix(size);
 }
 
+void Reader::text(const char* field, std::string& value, std::size_t most_bytes) {
+  bytes(field, value, most_bytes);
+  if (texts_ == Texts::kMadePrintable) value = printable(value);
+}
+
 void Reader::c_text(const char* field, std::string& value, std::size_t most_bytes) {
-  text(field, value, most_bytes);
+  bytes(field, value, most_bytes);
+  if (texts_ == Texts::kMadePrintable) value = printable(value);
   if (value.find('\0') != std::string::npos) refuse(field, "has a NUL byte inside");
 }
 
+void Reader::tail(const char* field, std::string& value, std::size_t most_bytes) {
+  const std::uint64_t size = get(field, 4);
+  if (size > most_bytes) refuse(field, size, most_bytes);
+  if (size > tail_.size()) short_of_bytes(field);
+  value = std::exchange(tail_, tail_.substr(size));
+  value.resize(size);
+}
+
 void Reader::expect_end() const {
-  if (!bytes_.empty()) refuse("body", fmt::format("has {} bytes too many", bytes_.size()));
+  const std::size_t left = bytes_.size() + tail_.size();
+  if (left > 0) refuse("body", fmt::format("has {} bytes too many", left));
 }
 
 void Reader::refuse(const char* field, const std::string& reason) const {

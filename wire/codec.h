@@ -4,7 +4,12 @@
 // refuses what the other side would refuse, the Reader checks before it allocates.
 //   number  u8, u16, u32 or u64 by the variable's type      flag  u8, 0 or 1
 //   real    f64, finite and not negative                    text  u32 length, bytes
-//   list    u32 count, elements
+//   list    u32 count, elements                             tail  a text that ends its message
+//   bytes   like a text, but nothing that is shown as it is
+// A tail's bytes are not copied: the Writer writes its length, whoever sends the frame sends the
+// bytes behind; the Reader is given them apart and hands them on.
+// What an agent writes is shown to people: here, where it enters, its texts are made printable
+// (base/text.h); bytes and tails are left alone.
 // Errors: Writer throws Error(kUsage), Reader throws Error(kVersion); both name message and field.
 
 #include <concepts>
@@ -32,6 +37,10 @@ class Writer {
   void text(const char* field, const std::string& value, std::size_t most_bytes);
   // Text for the kernel: arguments, paths, environment; no NUL inside.
   void c_text(const char* field, const std::string& value, std::size_t most_bytes);
+  void bytes(const char* field, const std::string& value, std::size_t most_bytes) {
+    text(field, value, most_bytes);
+  }
+  void tail(const char* field, const std::string& value, std::size_t most_bytes);
   // each(io, element) describes one element; least_bytes is what the smallest one takes.
   template <class T, class Each>
   void list(const char* field, const std::vector<T>& values, std::size_t most, std::size_t,
@@ -41,6 +50,7 @@ class Writer {
     for (const T& value : values) each(*this, value);
   }
 
+  const std::string& written() const { return bytes_; }
   std::string take() { return std::move(bytes_); }
 
  private:
@@ -50,9 +60,13 @@ class Writer {
   std::string bytes_;
 };
 
+enum class Texts { kAsTheyAre, kMadePrintable };
+
 class Reader {
  public:
-  Reader(const char* message, std::string_view bytes) : message_(message), bytes_(bytes) {}
+  Reader(const char* message, std::string_view body, std::string tail = {},
+         Texts texts = Texts::kAsTheyAre)
+      : message_(message), bytes_(body), tail_(std::move(tail)), texts_(texts) {}
 
   template <std::unsigned_integral T>
   void number(const char* field, T& value, std::type_identity_t<T> most) {
@@ -64,6 +78,8 @@ class Reader {
   void real(const char* field, double& value);
   void text(const char* field, std::string& value, std::size_t most_bytes);
   void c_text(const char* field, std::string& value, std::size_t most_bytes);
+  void bytes(const char* field, std::string& value, std::size_t most_bytes);
+  void tail(const char* field, std::string& value, std::size_t most_bytes);
   template <class T, class Each>
   void list(const char* field, std::vector<T>& values, std::size_t most, std::size_t least_bytes,
             Each each) {
@@ -84,6 +100,8 @@ class Reader {
   [[noreturn]] void short_of_bytes(const char* field) const;
   const char* message_;
   std::string_view bytes_;
+  std::string tail_;  // what follows them
+  Texts texts_;
 };
 
 }  // namespace dtl

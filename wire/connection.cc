@@ -22,14 +22,14 @@ Connection::Connection(asio::io_context& context, std::unique_ptr<ByteStream> st
     : stream_(std::move(stream)),
       wake_(context, asio::steady_timer::time_point::max()),
       drained_(context, asio::steady_timer::time_point::max()) {
-  reader_.feed(received);
+  reader_.feed(std::move(received));
 }
 
-void Connection::send(const Message& message) {
+void Connection::send(Message message) {
   if (closed_) return;
-  std::string frame = encode_frame(message, 0);
-  queued_bytes_ += frame.size();
   const bool urgent = std::holds_alternative<Heartbeat>(message);
+  Frame frame = encode_frame(std::move(message), 0);
+  queued_bytes_ += frame.size();
   (urgent ? urgent_ : normal_).push_back(std::move(frame));
   if (queued_bytes_ > kMaxQueuedBytes) {
     close();
@@ -42,18 +42,22 @@ awaitable<std::optional<Message>> Connection::receive() {
   for (;;) {
     if (std::optional<Message> message = reader_.next()) co_return message;
     if (closed_) co_return std::nullopt;
-    const std::string bytes = co_await stream_->read();
+    std::string bytes = co_await stream_->read();
     if (bytes.empty()) co_return std::nullopt;
-    reader_.feed(bytes);
+    reader_.feed(std::move(bytes));
   }
 }
 
-std::string Connection::next_batch() {
-  std::string batch;
-  for (std::deque<std::string>* queue : {&urgent_, &normal_}) {
-    while (!queue->empty() && batch.size() < kBatchBytes) {
-      set_frame_sequence(queue->front(), sequence_++);
-      batch += queue->front();
+std::vector<std::string> Connection::next_batch() {
+  std::vector<std::string> batch;
+  std::size_t size = 0;
+  for (std::deque<Frame>* queue : {&urgent_, &normal_}) {
+    while (!queue->empty() && size < kBatchBytes) {
+      Frame& frame = queue->front();
+      set_frame_sequence(frame, sequence_++);
+      size += frame.size();
+      batch.push_back(std::move(frame.head));
+      if (!frame.tail.empty()) batch.push_back(std::move(frame.tail));
       queue->pop_front();
     }
   }
@@ -62,15 +66,16 @@ std::string Connection::next_batch() {
 
 awaitable<void> Connection::run_writer() {
   while (!closed_) {
-    std::string batch = next_batch();
+    std::vector<std::string> batch = next_batch();
     if (batch.empty()) {
       if (finishing_) co_return;
       co_await sleep_until_woken(wake_);
       continue;
     }
-    const std::size_t size = batch.size();
+    std::size_t size = 0;
+    for (const std::string& piece : batch) size += piece.size();
     try {
-      co_await stream_->write(std::move(batch));
+      co_await stream_->write_pieces(std::move(batch));
     } catch (const Error&) {
       if (closed_) co_return;  // close() ended the write
       throw;

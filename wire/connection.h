@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "wire/asio.h"
 #include "wire/byte_stream.h"
@@ -25,7 +26,7 @@ class Connection {
   Connection(asio::io_context& context, std::unique_ptr<ByteStream> stream, std::string received);
 
   // Throws Error(kUsage) when the message is beyond its limits. After close() it does nothing.
-  void send(const Message& message);
+  void send(Message message);
   // The next message; nullopt at the end of the stream. Throws Error(kVersion) on garbage and what
   // ByteStream::read throws.
   awaitable<std::optional<Message>> receive();
@@ -39,15 +40,14 @@ class Connection {
   void finish();
   void close();
   bool closed() const { return closed_; }
-  ByteStream& stream() { return *stream_; }
 
  private:
-  std::string next_batch();
+  std::vector<std::string> next_batch();
 
   std::unique_ptr<ByteStream> stream_;
   FrameReader reader_;
-  std::deque<std::string> urgent_, normal_;  // frames without their sequence numbers
-  std::size_t queued_bytes_ = 0;             // of both queues and the batch being written
+  std::deque<Frame> urgent_, normal_;  // without their sequence numbers
+  std::size_t queued_bytes_ = 0;       // of both queues and the batch being written
   std::uint32_t sequence_ = 0;
   asio::steady_timer wake_, drained_;  // never expire; cancelled to wake their waiters
   bool closed_ = false, finishing_ = false;

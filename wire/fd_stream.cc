@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 
+#include <cerrno>
 #include <string>
 #include <utility>
 
@@ -33,12 +34,20 @@ class FdStream final : public ByteStream {
     co_return bytes;
   }
 
-  awaitable<void> write(std::string bytes) override {
+  // As they lie, many pieces by one call.
+  awaitable<void> write_pieces(std::vector<std::string> pieces) override {
     if (closed_) throw Error(Exit::kIo, "cannot write", "the stream is closed");
-    boost::system::error_code error;
-    co_await asio::async_write(output_, asio::buffer(bytes),
-                               asio::redirect_error(asio::use_awaitable, error));
-    if (error) throw Error(Exit::kIo, "cannot write", error.message());
+    GatheredWrite write;
+    for (const std::string& piece : pieces) write.add(piece);
+    while (write.left() > 0) {
+      const int problem = write.write_some(output_.native_handle());
+      if (problem == 0) continue;
+      if (problem != EAGAIN) throw Error(Exit::kIo, "cannot write", errno_text(problem));
+      boost::system::error_code error;
+      co_await output_.async_wait(asio::posix::descriptor_base::wait_write,
+                                  asio::redirect_error(asio::use_awaitable, error));
+      if (error) throw Error(Exit::kIo, "cannot write", error.message());
+    }
   }
 
   void close() override {

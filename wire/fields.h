@@ -22,7 +22,8 @@ constexpr std::size_t kMaxCpus = 65536;       // of a node; a CPU number is belo
 constexpr std::size_t kMaxNics = 1024;
 constexpr std::size_t kMaxNumaNodes = 1024;  // the kernel's own limit
 constexpr std::size_t kMaxAddresses = 4096;
-constexpr std::size_t kMaxStrings = 65536;  // arguments, or variables, of one rank
+constexpr std::size_t kMaxStrings = 65536;      // arguments, or variables, of one rank
+constexpr std::size_t kMaxEnvironments = 4096;  // a node has no more ranks, hence no more programs
 constexpr std::size_t kMaxFacts = 4096;
 constexpr std::uint32_t kMaxProbeBytes = 1 << 20;
 
@@ -31,7 +32,8 @@ concept Is = std::same_as<std::remove_const_t<M>, T>;
 
 // What an element of a list takes at least, in bytes; the Reader checks a count against it.
 constexpr std::size_t kLeastText = 4, kLeastCore = 28, kLeastNumaNode = 12, kLeastNic = 27,
-                      kLeastEndpoint = 12, kLeastAttempt = 25, kLeastRankSpec = 30, kLeastFact = 8;
+                      kLeastEndpoint = 12, kLeastAttempt = 25, kLeastRankSpec = 34, kLeastFact = 8,
+                      kLeastVariable = 8;
 
 template <class Io, class M>
 void texts(Io& io, const char* field, M& values, std::size_t most, std::size_t most_bytes) {
@@ -129,12 +131,23 @@ void fields(Io& io, M& m) {
   io.text("name", m.name, kMaxNameBytes);
   io.text("value", m.value, kMaxTextBytes);
 }
+template <class Io, Is<AddedVariable> M>
+void fields(Io& io, M& m) {
+  io.number("after", m.after, kMaxStrings);
+  io.c_text("variable", m.variable, kMaxArgumentBytes);
+}
+template <class Io, Is<Environment> M>
+void fields(Io& io, M& m) {
+  io.number("base", m.base, kMaxEnvironments);
+  io.list("added", m.added, kMaxStrings, kLeastVariable,
+          [](Io& to, auto& variable) { fields(to, variable); });
+}
 template <class Io, Is<RankSpec> M>
 void fields(Io& io, M& m) {
   io.number("rank", m.rank, kMaxRanks - 1);
   io.number("local_rank", m.local_rank, kMaxRanks - 1);
   texts(io, "arguments", m.arguments, kMaxStrings, kMaxArgumentBytes);
-  texts(io, "environment", m.environment, kMaxStrings, kMaxArgumentBytes);
+  fields(io, m.environment);
   io.c_text("working_directory", m.working_directory, kMaxPathBytes);
   cpu_list(io, "cpus", m.cpus);
   io.flag("wants_stdin", m.wants_stdin);
@@ -150,6 +163,10 @@ template <class M>
 constexpr std::uint16_t kMessageType = 0;
 template <class M>
 constexpr const char* kMessageName = "";
+
+// Of a message that ends with a tail (codec.h): the bytes of its body in front of that.
+template <class M>
+constexpr std::size_t kBytesBeforeTail = SIZE_MAX;
 
 #define DTL_MESSAGE(number, name)                             \
   template <>                                                 \
@@ -173,6 +190,7 @@ void fields(Io& io, M& m) {
   io.text("boot_id", m.facts.boot_id, kMaxNameBytes);
   io.text("agent_version", m.facts.agent_version, kMaxNameBytes);
   io.text("reached_at", m.facts.reached_at, kMaxNameBytes);
+  io.number("descriptors", m.facts.descriptors, UINT32_MAX);
   fields(io, m.facts.topology);
   io.list("nics", m.facts.nics, kMaxNics, kLeastNic, [](Io& to, auto& nic) { fields(to, nic); });
 }
@@ -210,7 +228,7 @@ void fields(Io&, M&) {}
 DTL_MESSAGE(8, Start);
 template <class Io, Is<Start> M>
 void fields(Io& io, M& m) {
-  io.text("secret", m.secret, kSecretBytes);
+  io.bytes("secret", m.secret, kSecretBytes);
   io.list("ranks", m.ranks, kMaxRanks, kLeastRankSpec,
           [](Io& to, auto& rank) { fields(to, rank); });
 }
@@ -231,15 +249,17 @@ DTL_MESSAGE(11, Stdin);
 template <class Io, Is<Stdin> M>
 void fields(Io& io, M& m) {
   io.number("rank", m.rank, kMaxRanks - 1);
-  io.text("bytes", m.bytes, kMaxOutputBytes);
+  io.bytes("bytes", m.bytes, kMaxOutputBytes);
   io.flag("end", m.end);
 }
 DTL_MESSAGE(12, Output);
+template <>
+inline constexpr std::size_t kBytesBeforeTail<Output> = 4 + 1 + 4;
 template <class Io, Is<Output> M>
 void fields(Io& io, M& m) {
   io.number("rank", m.rank, kMaxRanks - 1);
   stream_field(io, m.stream);
-  io.text("bytes", m.bytes, kMaxOutputBytes);
+  io.tail("bytes", m.bytes, kMaxOutputBytes);
 }
 DTL_MESSAGE(13, Exited);
 template <class Io, Is<Exited> M>
@@ -255,6 +275,7 @@ template <class Io, Is<Stop> M>
 void fields(Io& io, M& m) {
   io.number("signal", m.signal, 64);
   io.number("grace_ms", m.grace_ms, UINT32_MAX);
+  io.number("ask_ms", m.ask_ms, UINT32_MAX);
 }
 DTL_MESSAGE(15, Kill);
 template <class Io, Is<Kill> M>
@@ -332,9 +353,32 @@ void fields(Io& io, M& m) {
   io.number("rank", m.rank, kMaxRanks - 1);
   io.number("oom_kills", m.oom_kills, UINT32_MAX);
   io.number("memory_limit", m.memory_limit, UINT64_MAX);
-  io.text("error_file", m.error_file, kMaxOutputBytes);
+  io.bytes("error_file", m.error_file, kMaxOutputBytes);
+}
+
+DTL_MESSAGE(29, Environment);  // its fields stand above: a rank has one, too
+DTL_MESSAGE(30, Stack);
+template <class Io, Is<Stack> M>
+void fields(Io& io, M& m) {
+  io.number("rank", m.rank, kMaxRanks - 1);
+  auto answer = static_cast<std::uint8_t>(m.answer);
+  io.number("answer", answer, 3);
+  if constexpr (!std::is_const_v<M>) {
+    if (answer == 0) io.refuse("answer", "is 0, the values are 1 to 3");
+    m.answer = static_cast<StackAnswer>(answer);
+  }
+  io.bytes("text", m.text, kMaxStackBytes);
 }
 
 #undef DTL_MESSAGE
+
+// The tail of a message; nullptr when it has none.
+template <class M>
+std::string* tail_of(M&) {
+  return nullptr;
+}
+inline std::string* tail_of(Output& m) {
+  return &m.bytes;
+}
 
 }  // namespace dtl

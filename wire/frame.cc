@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -31,24 +32,35 @@ void header_fields(Io& io, H& header) {
 }
 
 template <class M>
-Message decode_as(std::string_view body) {
-  Reader reader(kMessageName<M>, body);
+Message decode_as(std::string_view body, std::string tail) {
+  const Texts texts = AgentsMessage<M> ? Texts::kMadePrintable : Texts::kAsTheyAre;
+  Reader reader(kMessageName<M>, body, std::move(tail), texts);
   M message;
   fields(reader, message);
   reader.expect_end();
   return message;
 }
 
-using Decoder = Message (*)(std::string_view);
+struct Decoder {
+  Message (*decode)(std::string_view body, std::string tail) = nullptr;
+  std::size_t bytes_before_tail = 0;
+};
 
 // The decoder of each message type, by number.
 template <class... M>
 constexpr auto make_decoders(std::variant<M...>*) {
   std::array<Decoder, sizeof...(M) + 1> decoders{};
-  ((decoders[kMessageType<M>] = &decode_as<M>), ...);
+  ((decoders[kMessageType<M>] = {&decode_as<M>, kBytesBeforeTail<M>}), ...);
   return decoders;
 }
 constexpr auto kDecoders = make_decoders(static_cast<Message*>(nullptr));
+
+Header read_header(const std::string& bytes) {
+  Header header;
+  Reader reader("frame", bytes);
+  header_fields(reader, header);
+  return header;
+}
 
 [[noreturn]] void garbage(const std::string& reason) {
   throw Error(Exit::kVersion, "malformed frame", reason);
@@ -56,83 +68,101 @@ constexpr auto kDecoders = make_decoders(static_cast<Message*>(nullptr));
 
 }  // namespace
 
-std::string encode_frame(const Message& message, std::uint32_t sequence) {
+Frame encode_frame(Message message, std::uint32_t sequence) {
   return std::visit(
-      [&]<class M>(const M& m) {
-        Writer body_writer(kMessageName<M>);
-        fields(body_writer, m);
-        const std::string body = body_writer.take();
-        if (body.size() > kMaxFrameBytes - kFrameHeaderBytes) {
+      [&]<class M>(M& m) {
+        Writer writer(kMessageName<M>);
+        Header header;
+        header_fields(writer, header);  // room for it
+        fields(writer, std::as_const(m));
+        Frame frame{writer.take(), {}};
+        if (std::string* tail = tail_of(m)) frame.tail = std::move(*tail);
+        const std::size_t size = frame.size() - kFrameHeaderBytes;
+        if (size > kMaxFrameBytes - kFrameHeaderBytes) {
           throw Error(Exit::kUsage, fmt::format("cannot send {}", kMessageName<M>),
-                      fmt::format("it takes {} bytes, the limit is {}", body.size(),
+                      fmt::format("it takes {} bytes, the limit is {}", size,
                                   kMaxFrameBytes - kFrameHeaderBytes));
         }
-        const Header header{static_cast<std::uint32_t>(body.size()), kMessageType<M>, 0,
-                            crc32c(body), sequence};
-        Writer writer("frame");
-        header_fields(writer, header);
-        return writer.take() + body;
+        const std::string_view body = std::string_view(frame.head).substr(kFrameHeaderBytes);
+        header = {static_cast<std::uint32_t>(size), kMessageType<M>, 0,
+                  crc32c(frame.tail, crc32c(body)), sequence};
+        Writer header_writer("frame");
+        header_fields(header_writer, header);
+        frame.head.replace(0, kFrameHeaderBytes, header_writer.written());
+        return frame;
       },
       message);
 }
 
-void set_frame_sequence(std::string& frame, std::uint32_t sequence) {
+void set_frame_sequence(Frame& frame, std::uint32_t sequence) {
   for (std::size_t i = 0; i < 4; ++i) {
-    frame[12 + i] = static_cast<char>((sequence >> (8 * i)) & 0xff);
+    frame.head[12 + i] = static_cast<char>((sequence >> (8 * i)) & 0xff);
   }
 }
 
-std::vector<Start> split_start(const Start& start) {
+std::vector<Start> split_start(Start start, const std::vector<std::size_t>& shared_bytes) {
   constexpr std::size_t kRoomForTheRest = 256;  // header, secret, count
   std::vector<Start> pieces;
   std::size_t filled = kMaxFrameBytes;
-  for (const RankSpec& rank : start.ranks) {
+  for (std::size_t i = 0; i < start.ranks.size(); ++i) {
+    RankSpec& rank = start.ranks[i];
     Writer writer("Start");
-    fields(writer, rank);
-    const std::size_t size = writer.take().size();
-    if (size > kMaxFrameBytes - kRoomForTheRest) {
+    fields(writer, std::as_const(rank));
+    const std::size_t size = writer.written().size();
+    if (size + shared_bytes.at(i) > kMaxFrameBytes - kRoomForTheRest) {
       throw Error(Exit::kUsage, fmt::format("cannot start rank {}", rank.rank),
-                  fmt::format("its arguments and environment take {} bytes, the limit is {}", size,
-                              kMaxFrameBytes - kRoomForTheRest),
+                  fmt::format("its arguments and environment take {} bytes, the limit is {}",
+                              size + shared_bytes[i], kMaxFrameBytes - kRoomForTheRest),
                   "a smaller environment, or arguments from a file");
     }
     if (filled + size > kMaxFrameBytes - kRoomForTheRest) {
       pieces.push_back({start.secret, {}});
       filled = 0;
     }
-    pieces.back().ranks.push_back(rank);
+    pieces.back().ranks.push_back(std::move(rank));
     filled += size;
   }
   return pieces;
 }
 
-void FrameReader::feed(std::string_view bytes) {
-  // Consumed bytes go before the buffer grows, so it never holds much more than one frame.
-  if (begin_ == buffer_.size() || begin_ > kMaxFrameBytes) {
-    buffer_.erase(0, begin_);
-    begin_ = 0;
+void FrameReader::feed(std::string bytes) {
+  if (at_ == received_.size()) {
+    received_ = std::move(bytes);
+  } else {
+    received_.erase(0, at_);
+    received_ += bytes;
   }
-  buffer_ += bytes;
+  at_ = 0;
+}
+
+// Fills a part of the frame up to so many bytes; false when more must come.
+bool FrameReader::gather(std::string& part, std::size_t bytes) {
+  part.reserve(bytes);
+  const std::size_t size = std::min(bytes - part.size(), received_.size() - at_);
+  part.append(received_, at_, size);
+  at_ += size;
+  return part.size() == bytes;
 }
 
 std::optional<Message> FrameReader::next() {
-  const std::string_view waiting = std::string_view(buffer_).substr(begin_);
-  if (waiting.size() < kFrameHeaderBytes) return std::nullopt;
-  Header header;
-  Reader header_reader("frame", waiting.substr(0, kFrameHeaderBytes));
-  header_fields(header_reader, header);
-  if (header.type >= kDecoders.size() || kDecoders[header.type] == nullptr) {
+  if (!gather(header_, kFrameHeaderBytes)) return std::nullopt;
+  const Header header = read_header(header_);
+  if (header.type >= kDecoders.size() || kDecoders[header.type].decode == nullptr) {
     garbage(fmt::format("unknown message type {}", header.type));
   }
   if (header.sequence != expected_sequence_) {
     garbage(
         fmt::format("sequence number {} where {} was due", header.sequence, expected_sequence_));
   }
-  if (waiting.size() < kFrameHeaderBytes + header.body_bytes) return std::nullopt;
-  const std::string_view body = waiting.substr(kFrameHeaderBytes, header.body_bytes);
-  if (crc32c(body) != header.checksum) garbage("wrong checksum");
-  Message message = kDecoders[header.type](body);
-  begin_ += kFrameHeaderBytes + header.body_bytes;
+  const Decoder& decoder = kDecoders[header.type];
+  const std::size_t body_bytes =
+      std::min<std::size_t>(header.body_bytes, decoder.bytes_before_tail);
+  if (!gather(body_, body_bytes)) return std::nullopt;
+  if (!gather(tail_, header.body_bytes - body_bytes)) return std::nullopt;
+  if (crc32c(tail_, crc32c(body_)) != header.checksum) garbage("wrong checksum");
+  Message message = decoder.decode(body_, std::exchange(tail_, {}));
+  header_.clear();
+  body_ = {};
   ++expected_sequence_;
   return message;
 }

@@ -1,7 +1,8 @@
 #pragma once
 // Frames: a 16-byte little-endian header {u32 body length, u16 type, u16 flags, u32 crc32c of the
 // body, u32 sequence number} and a body. FrameReader is a pure decoder: bytes in, messages out;
-// no allocation from a length before it has been checked.
+// no allocation from a length before it has been checked. A byte of output is copied once here,
+// from what was received to the message.
 
 #include <cstdint>
 #include <optional>
@@ -15,28 +16,41 @@ namespace dtl {
 
 constexpr std::size_t kFrameHeaderBytes = 16;
 
-// One whole frame. Throws Error(kUsage) naming the field when the message is beyond its limits,
-// e.g. an argument longer than kMaxArgumentBytes or an environment that does not fit in a frame.
-std::string encode_frame(const Message& message, std::uint32_t sequence);
+// A frame's bytes in two parts, to be written one after the other: what a message carries much of
+// is taken over as it is.
+struct Frame {
+  std::string head;  // the header and all fields
+  std::string tail;  // what belongs to the last one of them; of Output alone
+
+  std::size_t size() const { return head.size() + tail.size(); }
+};
+
+// Throws Error(kUsage) naming the field when the message is beyond its limits, e.g. an argument
+// longer than kMaxArgumentBytes or an environment that does not fit in a frame.
+Frame encode_frame(Message message, std::uint32_t sequence);
 
 // Gives a frame made by encode_frame another sequence number; its checksum covers the body only.
-void set_frame_sequence(std::string& frame, std::uint32_t sequence);
+void set_frame_sequence(Frame& frame, std::uint32_t sequence);
 
 // The same ranks in as few Start messages as fit in frames, in order, each with the secret.
-// Throws Error(kUsage) when one rank alone is too large.
-std::vector<Start> split_start(const Start& start);
+// shared_bytes: of each rank's environment, in Environment messages. Throws Error(kUsage) when one
+// rank alone, these included, is too large.
+std::vector<Start> split_start(Start start, const std::vector<std::size_t>& shared_bytes);
 
 class FrameReader {
  public:
-  void feed(std::string_view bytes);
+  void feed(std::string bytes);
   // The next whole message; nullopt when more bytes are needed. Throws Error(kVersion) on garbage:
   // unknown type, length over the limit, wrong checksum or sequence, a field over its bound. After
   // a throw the reader must not be used again.
   std::optional<Message> next();
 
  private:
-  std::string buffer_;
-  std::size_t begin_ = 0;
+  bool gather(std::string& part, std::size_t bytes);
+
+  std::string received_;
+  std::size_t at_ = 0;                // received_[0, at_) has been gathered
+  std::string header_, body_, tail_;  // of the next message, as far as they have come
   std::uint32_t expected_sequence_ = 0;
 };
 

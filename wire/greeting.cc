@@ -26,7 +26,7 @@ std::optional<Greeting> parse_words(std::string_view line) {
   if (words.size() != 3 || words[1].empty()) return std::nullopt;
   const auto protocol = parse_integer(words[0], 0, UINT16_MAX);
   if (!protocol || words[2].size() != kNonceDigits || !is_hex(words[2])) return std::nullopt;
-  return Greeting{static_cast<unsigned>(*protocol), words[1], words[2]};
+  return Greeting{static_cast<unsigned>(*protocol), printable(words[1]), words[2]};
 }
 
 }  // namespace
@@ -46,7 +46,7 @@ std::optional<GreetingFound> find_greeting(std::string_view received) {
       continue;
     }
     if (const auto greeting = parse_words(received.substr(words, end - words))) {
-      return GreetingFound{*greeting, std::string(received.substr(0, at)),
+      return GreetingFound{*greeting, printable_lines(received.substr(0, at)),
                            std::string(received.substr(end + 1))};
     }
   }

@@ -5,12 +5,12 @@
 // Order of a job, launcher (L) and agent (A):
 //   A: marker line (greeting.h)         L: Welcome      A: Hello
 //   L: Listen  -> A: Listening          L: Reach -> A: Reached, perhaps twice
-//   L: StopListening                    L: Start -> A: Started or SpawnFailed per rank
-//   A: Output*, Exited per rank         L: Stop (grace) or Kill, any time
-//   L: Finish  -> A: Finished (nothing is left), agent exits 0
-//   L: OutputRules before Start, then Credit as output is shown; A: Skipped where it was not
-//   L: Signal, any time                 A: Notice, any time; Evidence before the Exited it explains
-//   both: Heartbeat each second; any frame counts as life
+//   L: StopListening                    L: Environment*, Start -> A: Started or SpawnFailed per
+//   rank A: Output*, Exited per rank         L: Stop (grace) or Kill, any time L: Finish  -> A:
+//   Finished (nothing is left), agent exits 0 L: OutputRules before Start, then Credit as output is
+//   shown; A: Skipped where it was not L: Signal, any time                 A: Notice, any time;
+//   Evidence before the Exited it explains; Stack of each rank after a Stop that asks for it,
+//   before its signal is sent; both: Heartbeat each second; any frame counts as life
 // A Stop before Start is legal. After Stop or Kill the agent refuses Start.
 
 #include <cstddef>
@@ -24,7 +24,7 @@
 
 namespace dtl {
 
-constexpr std::uint32_t kProtocol = 2;
+constexpr std::uint32_t kProtocol = 5;
 constexpr std::size_t kStdinWindow = 256 << 10;  // Stdin bytes sent and not yet StdinTaken
 
 // ---- launcher to agent
@@ -57,11 +57,19 @@ struct Fact {
 struct Examine {  // tell me about yourself: "what"="clock" (at once) or "all", and how to look
   std::vector<Fact> parameters;
 };
+struct AddedVariable {
+  std::uint32_t after = 0;  // so many variables of the environment that it is added to
+  std::string variable;     // "NAME=value"
+};
+struct Environment {       // numbered from 1 in the order in which they are sent
+  std::uint32_t base = 0;  // number of the one that these are added to; 0: of an empty one
+  std::vector<AddedVariable> added;
+};
 struct RankSpec {
   std::uint32_t rank = 0;
   std::uint32_t local_rank = 0;
   std::vector<std::string> arguments;
-  std::vector<std::string> environment;  // complete, "NAME=value"
+  Environment environment;  // see environments.h
   std::string working_directory;
   std::vector<std::uint32_t> cpus;  // empty: not pinned
   bool wants_stdin = false;         // rank 0: Stdin frames follow; others read /dev/null
@@ -81,6 +89,7 @@ struct Stop {  // SIGNAL (and SIGCONT) to every rank's group, SIGKILL to all tha
                // grace
   std::uint32_t signal = 15;
   std::uint32_t grace_ms = 5000;
+  std::uint32_t ask_ms = 0;  // before that, ask the ranks what they do, for at most so long
 };
 struct Kill {};  // SIGKILL now
 struct Signal {  // to every rank's group, and nothing more; SIGSTOP also suspends the lease
@@ -155,6 +164,16 @@ struct Evidence {  // what the node knows about why a rank failed; before its Ex
   std::uint64_t memory_limit = 0;  // of the control group, in bytes; 0: the node's memory
   std::string error_file;          // what the rank wrote to $TORCHELASTIC_ERROR_FILE
 };
+enum class StackAnswer : std::uint8_t {
+  kTold = 1,    // text: what the rank wrote about itself
+  kSilent = 2,  // it can tell and has not; text: "stopped", or nothing
+  kCannot = 3,  // it has never said that it can; text: the name of its program
+};
+struct Stack {  // what a rank was doing when it was asked
+  std::uint32_t rank = 0;
+  StackAnswer answer = StackAnswer::kCannot;
+  std::string text;  // at most kMaxStackBytes, its end when there was more
+};
 struct Notice {  // a line for the user
   std::string text;
 };
@@ -177,17 +196,19 @@ struct Heartbeat {
   std::uint64_t monotonic_ms = 0;
 };
 
-using Message = std::variant<Welcome, Hello, Listen, Listening, Reach, Reached, StopListening,
-                             Start, Started, SpawnFailed, Stdin, Output, Exited, Stop, Kill, Finish,
-                             Finished, Trouble, Heartbeat, StdinTaken, Examine, Examined,
-                             OutputRules, Credit, Skipped, Signal, Notice, Evidence>;
+using Message =
+    std::variant<Welcome, Hello, Listen, Listening, Reach, Reached, StopListening, Start, Started,
+                 SpawnFailed, Stdin, Output, Exited, Stop, Kill, Finish, Finished, Trouble,
+                 Heartbeat, StdinTaken, Examine, Examined, OutputRules, Credit, Skipped, Signal,
+                 Notice, Evidence, Environment, Stack>;
 
 // Whose they are. Each side visits all of them, so that a message that it forgets does not compile.
 template <class M>
 concept LaunchersMessage = OneOf<M, Welcome, Listen, Reach, StopListening, Start, Stdin, Stop, Kill,
-                                 Finish, Examine, OutputRules, Credit, Signal>;
+                                 Finish, Examine, OutputRules, Credit, Signal, Environment>;
 template <class M>
-concept AgentsMessage = OneOf<M, Hello, Listening, Reached, Started, SpawnFailed, Output, Exited,
-                              Finished, Trouble, StdinTaken, Examined, Skipped, Notice, Evidence>;
+concept AgentsMessage =
+    OneOf<M, Hello, Listening, Reached, Started, SpawnFailed, Output, Exited, Finished, Trouble,
+          StdinTaken, Examined, Skipped, Notice, Evidence, Stack>;
 
 }  // namespace dtl

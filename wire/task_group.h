@@ -21,7 +21,6 @@ class TaskGroup {
   void spawn(awaitable<void> task);
   // Called once, at the first failure, with it.
   void on_failure(std::function<void(std::exception_ptr)> handler);
-  std::size_t running() const { return state_->running; }
   awaitable<void> join();
 
  private:

@@ -68,7 +68,7 @@ struct Lane {
 }  // namespace
 
 ServiceAgent ask_service() {
-  for (const std::string& folder : service_folders()) {
+  for (const std::string& folder : runtime_folders()) {
     ServiceAgent agent;
     agent.socket = connect_unix(folder + "/" + kServiceSocket);
     if (!agent.socket.valid()) continue;

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <filesystem>
 #include <string_view>
 #include <vector>
@@ -140,14 +141,53 @@ void remove_old(const std::string& cache, const std::string& current) {
   }
 }
 
-void give_lasting_name(const std::string& folder, const std::string& cache,
-                       const std::string& name) {
-  const std::string lasting = cache + "/" + name;
-  if (::rename(folder.c_str(), lasting.c_str()) == 0) return sync_path(cache);
-  // Another launcher was faster; the name stands for the contents, so its files are ours.
-  if (errno != EEXIST && errno != ENOTEMPTY) throw cannot_write(lasting);
+// A program that nobody else can have written.
+bool is_own_program(const std::string& path) {
+  struct stat status {};
+  return ::lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
+         status.st_uid == ::geteuid() &&
+         (status.st_mode & (S_IXUSR | S_IWGRP | S_IWOTH)) == S_IXUSR;
+}
+
+bool is_as_promised(const std::string& folder, std::span<const PromisedFile> files) {
+  try {
+    if (!is_private_folder(folder)) return false;
+    for (const PromisedFile& file : files) {
+      const std::string path = folder + "/" + file.name;
+      if (!is_own_program(path)) return false;
+      check(file, sha256_hex(read_file(path, file.bytes)));
+    }
+    return true;
+  } catch (const Error&) {
+    return false;  // damaged or gone
+  }
+}
+
+// Not in one step, which the file systems of many homes cannot (NFS). Programs that run from there
+// go on: their files are removed, not changed.
+void put_aside(const std::string& lasting, const std::string& cache) {
+  const std::string aside =
+      fmt::format("{}/{}damaged.{}.{}", cache, kTemporary, ::getpid(), own_host_name());
+  if (::rename(lasting.c_str(), aside.c_str()) != 0 && errno != ENOENT) throw cannot_write(lasting);
   std::error_code ignored;
-  fs::remove_all(folder, ignored);
+  fs::remove_all(aside, ignored);
+}
+
+void give_lasting_name(const std::string& folder, const std::string& cache, const std::string& name,
+                       std::span<const PromisedFile> files) {
+  constexpr int kAttempts = 3;  // others may be about the same
+  const std::string lasting = cache + "/" + name;
+  for (int attempt = 1; ::rename(folder.c_str(), lasting.c_str()) != 0; ++attempt) {
+    const bool is_there = errno == EEXIST || errno == ENOTEMPTY || errno == ENOTDIR;
+    if (!is_there || attempt == kAttempts) throw cannot_write(lasting);
+    if (is_as_promised(lasting, files)) {  // another launcher was faster
+      std::error_code ignored;
+      fs::remove_all(folder, ignored);
+      return;
+    }
+    put_aside(lasting, cache);
+  }
+  sync_path(cache);
 }
 
 }  // namespace
@@ -159,10 +199,6 @@ void receive_files(const std::string& folder, std::span<const std::string> argum
       !is_plain_name(arguments[0])) {
     throw Error(Exit::kUsage, "--receive", "is for dtlaunch --push alone", "dtlaunch push --help");
   }
-  if (!is_private_folder(cache)) {
-    throw Error(Exit::kCannotWrite, fmt::format("cannot use '{}'", cache), "others may write there",
-                fmt::format("chmod 700 {}", cache));
-  }
   std::vector<PromisedFile> files;
   for (const std::string& argument : arguments.subspan(1)) files.push_back(parse_promise(argument));
   check_own_file(folder, files[0]);
@@ -170,7 +206,7 @@ void receive_files(const std::string& folder, std::span<const std::string> argum
   write_all(STDOUT_FILENO, fmt::format("{}send\n", kPushMarker));
   for (const PromisedFile& file : std::span(files).subspan(1)) take_file(folder, file);
   sync_path(folder);
-  give_lasting_name(folder, cache, arguments[0]);
+  give_lasting_name(folder, cache, arguments[0], files);
 }
 
 }  // namespace dtl

@@ -9,7 +9,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <list>
 #include <memory>
 #include <utility>
@@ -22,6 +21,7 @@
 #include "base/text.h"
 #include "base/unix_socket.h"
 #include "wire/asio.h"
+#include "wire/user_listener.h"
 
 namespace dtl {
 namespace {
@@ -55,18 +55,6 @@ Fd inherited_listener() {
   return Fd(chosen);
 }
 
-std::string own_socket_path() {
-  const char* session = ::secure_getenv("XDG_RUNTIME_DIR");
-  std::string folder;
-  if (session != nullptr && is_private_folder(session)) {
-    folder = std::string(session) + "/dtlaunch";
-    make_private_folder(folder);
-  } else {
-    folder = runtime_folder();
-  }
-  return folder + "/" + kServiceSocket;
-}
-
 struct JobAgent {
   JobAgent(asio::io_context& context, pid_t number, int pidfd)
       : pid(number), process(context, pidfd) {}
@@ -79,13 +67,15 @@ class Service {
   Service(std::string own_folder, Fd listener, std::string socket_path)
       : program_(std::move(own_folder) + "/dtagent"),
         socket_path_(std::move(socket_path)),
-        listener_(context_, listener.release()),
+        listening_(std::move(listener)),
+        listener_(
+            context_, [this](Fd peer) { take_launcher(peer); },
+            [] { log_notice("refused a connection from another user"); }),
         watchdog_(context_),
         signals_(context_, SIGTERM, SIGINT) {}
 
   Exit run() {
-    listener_.non_blocking(true);
-    wait_for_launcher();
+    listener_.start(std::move(listening_));
     wait_for_signal();
     if (notifier_.watchdog_interval().count() > 0) pet_watchdog();
     notifier_.send("READY=1\n" + status());
@@ -95,30 +85,15 @@ class Service {
 
  private:
   std::string status() const {
-    return fmt::format("STATUS={} job{} on this node", jobs_.size(), jobs_.size() == 1 ? "" : "s");
+    return fmt::format("STATUS={} on this node", plural(jobs_.size(), "job"));
   }
 
-  void wait_for_launcher() {
-    listener_.async_wait(asio::posix::stream_descriptor::wait_read,
-                         [this](boost::system::error_code cancelled) {
-                           if (cancelled) return;
-                           accept_all();
-                           wait_for_launcher();
-                         });
-  }
-
-  void accept_all() {
-    int refused = 0;
-    for (;;) {
-      const Fd peer = accept_same_user(listener_.native_handle(), &refused);
-      if (!peer.valid()) break;
-      if (jobs_.size() < kMaxJobs) {
-        start_agent(peer.get());
-      } else {
-        log_error(fmt::format("refused a launcher: {} jobs run already", jobs_.size()));
-      }
+  void take_launcher(const Fd& peer) {
+    if (jobs_.size() < kMaxJobs) {
+      start_agent(peer.get());
+    } else {
+      log_error(fmt::format("refused a launcher: {} jobs run already", jobs_.size()));
     }
-    if (refused > 0) log_notice("refused a connection from another user");
   }
 
   void start_agent(int peer) {
@@ -187,7 +162,8 @@ class Service {
 
   std::string program_, socket_path_;  // path: empty when the socket is systemd's
   asio::io_context context_{1};
-  asio::posix::stream_descriptor listener_;
+  Fd listening_;  // until it is handed to listener_
+  UserListener listener_;
   asio::steady_timer watchdog_;
   asio::signal_set signals_;
   Notifier notifier_;
@@ -208,7 +184,7 @@ Exit run_service(const std::string& own_folder, bool allow_root) {
   Fd listener = inherited_listener();
   std::string path;
   if (!listener.valid()) {
-    path = own_socket_path();
+    path = runtime_folder() + "/" + kServiceSocket;
     listener = listen_unix(path);
     log_notice("serving on " + path);
   }

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/descriptor_limit.h"
 #include "base/error.h"
 
 namespace dtl {
@@ -40,11 +41,7 @@ int spawn_guard(const std::string& program, int link, int null) {
 
 // Once the guard has been started: ranks keep the limits that the user gave them.
 void set_own_limits() {
-  rlimit files{};
-  if (::getrlimit(RLIMIT_NOFILE, &files) == 0) {
-    files.rlim_cur = files.rlim_max;  // three pipes and two files for each rank that starts
-    ::setrlimit(RLIMIT_NOFILE, &files);
-  }
+  raise_descriptor_limit();
   const rlimit none{0, 0};
   ::setrlimit(RLIMIT_CORE, &none);  // the job's secret is in our memory
 }
@@ -76,8 +73,8 @@ void GuardLink::close() {
   link_.close(ignored);
 }
 
-void GuardLink::spawn(std::uint32_t rank, SpawnFiles files) {
-  push({GuardOrder::kSpawn, rank, 0}, std::move(files));
+void GuardLink::spawn(std::uint32_t rank, OpenSpawnFiles open) {
+  push({GuardOrder::kSpawn, rank, 0}, std::move(open));
 }
 void GuardLink::signal_ranks(int signal) {
   push({GuardOrder::kSignal, 0, static_cast<std::uint32_t>(signal)});
@@ -89,24 +86,38 @@ void GuardLink::kill() {
   push({GuardOrder::kKill, 0, 0});
 }
 void GuardLink::tick() {
+  ++unanswered_ticks_;
   // A guard that is busy killing needs no more than one.
   if (queue_.empty()) push({GuardOrder::kTick, 0, 0});
 }
 
-void GuardLink::push(GuardRequest request, SpawnFiles files) {
-  queue_.push_back({request, std::move(files)});
+void GuardLink::push(GuardRequest request, OpenSpawnFiles open) {
+  queue_.push_back({request, std::move(open), {}});
   wake_.cancel();
+}
+
+// A spawn's files, once; false when it is not to be sent.
+bool GuardLink::open_front() {
+  Queued& front = queue_.front();
+  if (!front.open) return true;
+  const OpenSpawnFiles open = std::exchange(front.open, nullptr);
+  front.files = open();  // may push further requests
+  return front.files.has_value();
 }
 
 // False when the link is full.
 bool GuardLink::send_front() {
+  if (!open_front()) {
+    queue_.pop_front();
+    return true;
+  }
   Queued& front = queue_.front();
   iovec buffer{&front.request, sizeof front.request};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kSpawnFds)] = {};
   msghdr message{};
   message.msg_iov = &buffer;
   message.msg_iovlen = 1;
-  if (front.request.order == GuardOrder::kSpawn) {
+  if (front.files) {
     message.msg_control = control;
     message.msg_controllen = sizeof control;
     cmsghdr* attached = CMSG_FIRSTHDR(&message);
@@ -114,7 +125,7 @@ bool GuardLink::send_front() {
     attached->cmsg_type = SCM_RIGHTS;
     attached->cmsg_len = CMSG_LEN(sizeof(int) * kSpawnFds);
     int fds[kSpawnFds];
-    for (std::size_t i = 0; i < kSpawnFds; ++i) fds[i] = front.files[i].get();
+    for (std::size_t i = 0; i < kSpawnFds; ++i) fds[i] = (*front.files)[i].get();
     std::memcpy(CMSG_DATA(attached), fds, sizeof fds);
   }
   const ssize_t n = ::sendmsg(link_.native_handle(), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -139,7 +150,10 @@ awaitable<std::optional<GuardReport>> GuardLink::receive() {
   for (;;) {
     GuardReport report;
     const ssize_t n = ::recv(link_.native_handle(), &report, sizeof report, MSG_DONTWAIT);
-    if (n == static_cast<ssize_t>(sizeof report)) co_return report;
+    if (n == static_cast<ssize_t>(sizeof report)) {
+      unanswered_ticks_ = 0;
+      co_return report;
+    }
     if (n >= 0 || (errno != EAGAIN && errno != EINTR)) co_return std::nullopt;
     co_await wait_for(link_, asio::posix::descriptor_base::wait_read);
   }

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <deque>
+#include <functional>
 #include <optional>
 
 #include "agent/guard/guard_protocol.h"
@@ -19,6 +20,10 @@ Fd start_guard(const std::string& own_folder);
 
 using SpawnFiles = std::array<Fd, kSpawnFds>;  // by SpawnDescriptor; each request owns its own
 
+// Called when the link has room for the request, so that at most one rank's files are open;
+// nullopt: it is not to be sent. Throws nothing.
+using OpenSpawnFiles = std::function<std::optional<SpawnFiles>()>;
+
 class GuardLink {
  public:
   explicit GuardLink(asio::io_context& context);
@@ -27,11 +32,12 @@ class GuardLink {
   bool is_open() const { return link_.is_open(); }
   void close();  // the guard sees it, and exits
 
-  void spawn(std::uint32_t rank, SpawnFiles files);
+  void spawn(std::uint32_t rank, OpenSpawnFiles open);
   void signal_ranks(int signal);
   void pass_signal(int signal);
   void kill();
   void tick();
+  int unanswered_ticks() const { return unanswered_ticks_; }  // since its last report
 
   awaitable<std::optional<GuardReport>> receive();  // nullopt: the guard is gone
   awaitable<void> run_writer();
@@ -39,15 +45,18 @@ class GuardLink {
  private:
   struct Queued {
     GuardRequest request;
-    SpawnFiles files;
+    OpenSpawnFiles open;  // until it has been called
+    std::optional<SpawnFiles> files;
   };
-  void push(GuardRequest request, SpawnFiles files = {});
+  void push(GuardRequest request, OpenSpawnFiles open = nullptr);
+  bool open_front();
   bool send_front();
 
   asio::posix::stream_descriptor link_;
   std::deque<Queued> queue_;
   asio::steady_timer wake_;  // never expires; cancelled when the queue is no longer empty
   bool gone_ = false;
+  int unanswered_ticks_ = 0;
 };
 
 }  // namespace dtl

@@ -18,6 +18,7 @@
 #include "agent/guard/guard_ranks.h"
 #include "agent/guard/guard_state.h"
 #include "agent/processes/kill_tree.h"
+#include "base/descriptor_limit.h"
 #include "base/limits.h"
 
 namespace dtl {
@@ -30,7 +31,7 @@ struct Guard {
   GuardState state = GuardState::kServing;
   int signals = -1;
   std::int64_t heard_ms = 0;  // the last request
-  bool clean_untold = false;
+  bool clean_untold = false, alive_untold = false;
   KillCount count;
 };
 
@@ -61,6 +62,7 @@ void set_up(Guard& guard) {
 #endif
   ::setsid();
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  raise_descriptor_limit(2 * kMaxLocalRanks);  // a pipe for each rank that starts
   guard.signals = open_signals();
   guard.heard_ms = boot_time_ms();
 }
@@ -126,6 +128,7 @@ bool take_request(Guard& guard) {
       act(guard, GuardEvent::kKillRequest, request, nullptr);
       break;
     case GuardOrder::kTick:
+      guard.alive_untold = true;
       break;
   }
   return true;
@@ -144,9 +147,10 @@ bool send_reports(Guard& guard) {
   for (;;) {
     GuardReport report;
     const bool about_rank = ranks::next_report(report);
-    if (!about_rank && !guard.clean_untold) return true;
+    bool& untold = guard.clean_untold ? guard.clean_untold : guard.alive_untold;
+    if (!about_rank && !untold) return true;
     if (!about_rank) {
-      report.news = GuardNews::kClean;
+      report.news = guard.clean_untold ? GuardNews::kClean : GuardNews::kAlive;
       report.killed = guard.count.killed;
       report.unkillable = guard.count.unkillable;
     }
@@ -156,7 +160,7 @@ bool send_reports(Guard& guard) {
     if (about_rank) {
       ranks::told();
     } else {
-      guard.clean_untold = false;
+      untold = false;
     }
   }
 }

@@ -28,10 +28,12 @@ enum class SpawnStage : std::uint32_t {
   kFiles,
   kChdir,
   kAffinity,
-  kExec
+  kExec,
+  kInterpreter  // the program is there, what its first line names is not
 };
 
-enum class GuardNews : std::uint32_t { kStarted = 1, kSpawnFailed, kExited, kClean };
+// kAlive answers kTick.
+enum class GuardNews : std::uint32_t { kStarted = 1, kSpawnFailed, kExited, kClean, kAlive };
 
 struct GuardReport {
   GuardNews news = GuardNews::kClean;

@@ -13,6 +13,7 @@
 #include <cerrno>
 
 #include "agent/guard/spawn_spec.h"
+#include "base/descriptor_limit.h"
 #include "plan/environment.h"
 #include "plan/topology.h"
 
@@ -101,6 +102,7 @@ void arrange_files(const int* fds, int error_pipe) {
 // Like execvpe(3), but over paths made before the fork.
 [[noreturn]] void execute(const Spec& spec) {
   int problem = ENOENT;
+  bool found = false;
   for (std::uint64_t i = 0; i < spec.header.candidate_count; ++i) {
     char* program = spec.candidates[i];
     ::execve(program, spec.arguments, spec.environment);
@@ -111,9 +113,13 @@ void arrange_files(const int* fds, int error_pipe) {
       ::execve(shell, spec.arguments - 1, spec.environment);
     }
     if (errno == EACCES) problem = EACCES;
+    if (errno == ENOENT && ::access(program, F_OK) == 0) {
+      found = true;
+      continue;
+    }
     if (errno != ENOENT && errno != ENOTDIR && errno != EACCES) fail(SpawnStage::kExec, errno);
   }
-  fail(SpawnStage::kExec, problem);
+  fail(found && problem == ENOENT ? SpawnStage::kInterpreter : SpawnStage::kExec, problem);
 }
 
 // Refused without CAP_SYS_NICE by many containers, and unknown to old kernels: the rank runs all
@@ -146,6 +152,7 @@ void set_memory_policy(const Spec& spec) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != guard) ::_exit(127);  // it died before the line above
   reset_signals();
+  restore_descriptor_limit();
   const char* directory = spec.base + spec.header.directory;
   if (*directory != '\0' && ::chdir(directory) != 0) fail(SpawnStage::kChdir, errno);
   if (spec.header.cpu_mask_bytes > 0 &&

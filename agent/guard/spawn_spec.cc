@@ -12,18 +12,22 @@ namespace {
 
 constexpr std::string_view kDefaultPath = "/usr/local/bin:/usr/bin:/bin";
 
-std::string search_path(const RankSpec& rank) {
-  for (const std::string& variable : rank.environment) {
-    if (variable.starts_with("PATH=")) return variable.substr(5);
+using EnvironmentLines = std::vector<std::string_view>;
+
+std::string search_path(const EnvironmentLines& environment) {
+  for (const std::string_view variable : environment) {
+    if (variable.starts_with("PATH=")) return std::string(variable.substr(5));
   }
   return std::string(kDefaultPath);
 }
 
-std::vector<std::string> program_candidates(const RankSpec& rank, const std::string& own_folder) {
+std::vector<std::string> program_candidates(const RankSpec& rank,
+                                            const EnvironmentLines& environment,
+                                            const std::string& own_folder) {
   const std::string program = rank.arguments.empty() ? std::string() : rank.arguments.front();
   if (program.empty() || program.find('/') != std::string::npos) return {program};
   std::vector<std::string> candidates;
-  for (const std::string& folder : split(search_path(rank), ':')) {
+  for (const std::string& folder : split(search_path(environment), ':')) {
     candidates.push_back(folder.empty() ? "./" + program : folder + "/" + program);
   }
   candidates.push_back(own_folder + "/" + program);
@@ -33,18 +37,24 @@ std::vector<std::string> program_candidates(const RankSpec& rank, const std::str
 // Grows the image; the tables are filled in as their strings are placed.
 class Image {
  public:
-  Image() : bytes_(sizeof(SpawnHeader), '\0') {}
+  // least_bytes: of what will be in it.
+  explicit Image(std::size_t least_bytes) {
+    bytes_.reserve(least_bytes);
+    bytes_.resize(sizeof(SpawnHeader));
+  }
 
-  std::uint64_t string(const std::string& text) {
+  std::uint64_t string(std::string_view text) {
     const std::uint64_t at = bytes_.size();
-    bytes_.append(text.c_str(), text.size() + 1);
+    bytes_ += text;
+    bytes_ += '\0';
     return at;
   }
 
   // Returns the table's offset, with `before` free slots in front of it.
-  std::uint64_t table(const std::vector<std::string>& texts, std::size_t before) {
+  template <class Text>
+  std::uint64_t table(const std::vector<Text>& texts, std::size_t before) {
     std::vector<std::uint64_t> offsets;
-    for (const std::string& text : texts) offsets.push_back(string(text));
+    for (const std::string_view text : texts) offsets.push_back(string(text));
     offsets.push_back(0);
     bytes_.resize((bytes_.size() + 7) / 8 * 8 + before * 8);
     const std::uint64_t at = bytes_.size();
@@ -77,14 +87,17 @@ class Image {
 
 }  // namespace
 
-std::string pack_spawn_spec(const RankSpec& rank, const std::string& own_folder) {
-  const std::vector<std::string> candidates = program_candidates(rank, own_folder);
-  Image image;
+std::string pack_spawn_spec(const RankSpec& rank, const EnvironmentLines& environment,
+                            const std::string& own_folder) {
+  const std::vector<std::string> candidates = program_candidates(rank, environment, own_folder);
+  std::size_t bytes = 4096;  // what else there is, mostly
+  for (const std::string_view variable : environment) bytes += variable.size() + 1 + 8;
+  Image image(bytes);
   SpawnHeader header;
   header.arguments = image.table(rank.arguments, 1);
   header.argument_count = rank.arguments.size();
-  header.environment = image.table(rank.environment, 0);
-  header.environment_count = rank.environment.size();
+  header.environment = image.table(environment, 0);
+  header.environment_count = environment.size();
   header.candidates = image.table(candidates, 0);
   header.candidate_count = candidates.size();
   header.directory = image.string(rank.working_directory);
@@ -110,6 +123,8 @@ const char* stage_name(SpawnStage stage) {
       return "affinity";
     case SpawnStage::kExec:
       return "exec";
+    case SpawnStage::kInterpreter:
+      return "interpreter";
   }
   return "guard";
 }

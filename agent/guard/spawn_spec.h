@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "agent/guard/guard_protocol.h"
 
@@ -29,8 +31,10 @@ struct SpawnHeader {
   std::uint64_t node_mask = 0, node_mask_bytes = 0;   // of the kernel's NUMA nodes
 };
 
-// own_folder: where dtagent lies; a bare program name is looked for there after the rank's PATH.
-std::string pack_spawn_spec(const RankSpec& rank, const std::string& own_folder);
+// environment: the rank's whole one. own_folder: where dtagent lies; a bare program name is looked
+// for there after the rank's PATH.
+std::string pack_spawn_spec(const RankSpec& rank, const std::vector<std::string_view>& environment,
+                            const std::string& own_folder);
 
 const char* stage_name(SpawnStage stage);
 

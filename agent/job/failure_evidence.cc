@@ -15,8 +15,10 @@ namespace dtl {
 namespace {
 
 constexpr std::string_view kErrorVariable = "TORCHELASTIC_ERROR_FILE=";
+constexpr std::string_view kStackVariable = "DTLAUNCH_STACK_FILE=";
 
-// The beginning of a small file; empty when it cannot be read.
+}  // namespace
+
 std::string read_up_to(const std::string& path, std::size_t most) {
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   std::string text(most, '\0');
@@ -24,8 +26,6 @@ std::string read_up_to(const std::string& path, std::size_t most) {
   text.resize(static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
   return text;
 }
-
-}  // namespace
 
 FailureEvidence::FailureEvidence(std::string job_id) : before_(count_oom_kills("")) {
   try {
@@ -38,7 +38,10 @@ FailureEvidence::FailureEvidence(std::string job_id) : before_(count_oom_kills("
 
 FailureEvidence::~FailureEvidence() {
   if (folder_.empty()) return;
-  for (const std::uint32_t rank : ranks_) ::unlink(error_path(rank).c_str());
+  for (const std::uint32_t rank : ranks_) {
+    ::unlink(error_path(rank).c_str());
+    ::unlink(stack_path(rank).c_str());
+  }
   ::rmdir(folder_.c_str());
 }
 
@@ -46,11 +49,20 @@ std::string FailureEvidence::error_path(std::uint32_t rank) const {
   return folder_ + "/rank." + std::to_string(rank) + ".json";
 }
 
-void FailureEvidence::add_error_file(RankSpec& rank) {
-  const auto set = [](const std::string& entry) { return entry.starts_with(kErrorVariable); };
-  if (folder_.empty() || std::any_of(rank.environment.begin(), rank.environment.end(), set)) return;
-  ranks_.push_back(rank.rank);
-  rank.environment.push_back(std::string(kErrorVariable) + error_path(rank.rank));
+std::string FailureEvidence::stack_path(std::uint32_t rank) const {
+  return folder_ + "/rank." + std::to_string(rank) + ".stack";
+}
+
+std::vector<std::string> FailureEvidence::file_variables(
+    std::uint32_t rank, const std::vector<std::string_view>& environment) {
+  if (folder_.empty()) return {};
+  ranks_.push_back(rank);
+  std::vector<std::string> variables = {std::string(kStackVariable) + stack_path(rank)};
+  const auto set = [](std::string_view entry) { return entry.starts_with(kErrorVariable); };
+  if (std::none_of(environment.begin(), environment.end(), set)) {
+    variables.push_back(std::string(kErrorVariable) + error_path(rank));
+  }
+  return variables;
 }
 
 Evidence FailureEvidence::about(std::uint32_t rank, bool killed) const {

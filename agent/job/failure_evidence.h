@@ -1,10 +1,12 @@
 #pragma once
 // FailureEvidence: what the node knows about why a rank failed: whether the kernel killed for want
-// of memory since the ranks started, and the traceback that torch's @record wrote. One per job and
-// agent.
+// of memory since the ranks started, and the traceback that torch's @record wrote. Also the owner
+// of the files that ranks write for their agent. One per job and agent.
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "agent/node/cgroup.h"
@@ -15,12 +17,15 @@ namespace dtl {
 class FailureEvidence {
  public:
   explicit FailureEvidence(std::string job_id);
-  ~FailureEvidence();  // removes the error files and their folder
+  ~FailureEvidence();  // removes these files and their folder
   FailureEvidence(const FailureEvidence&) = delete;
   FailureEvidence& operator=(const FailureEvidence&) = delete;
 
-  // Adds TORCHELASTIC_ERROR_FILE to a rank's environment, unless the user has set it.
-  void add_error_file(RankSpec& rank);
+  // What a rank's environment gets in addition: DTLAUNCH_STACK_FILE, and TORCHELASTIC_ERROR_FILE
+  // unless the user has set it.
+  std::vector<std::string> file_variables(std::uint32_t rank,
+                                          const std::vector<std::string_view>& environment);
+  std::string stack_path(std::uint32_t rank) const;  // see stack_file.h
   Evidence about(std::uint32_t rank, bool killed) const;
 
  private:
@@ -30,6 +35,9 @@ class FailureEvidence {
   std::vector<std::uint32_t> ranks_;
   OomKills before_;
 };
+
+// The beginning of a small file; empty when it cannot be read.
+std::string read_up_to(const std::string& path, std::size_t most);
 
 // Stopped by a signal or a debugger.
 bool is_stopped(std::uint32_t pid);

@@ -8,6 +8,12 @@
 #include "base/limits.h"
 
 namespace dtl {
+namespace {
+
+// Of what was read at once: this much leaves in the buffer that it was read into, less in a copy.
+constexpr std::size_t kWorthItsBuffer = kMaxOutputBytes / 4;
+
+}  // namespace
 
 RankCredit::RankCredit(asio::io_context& context, const OutputRules& rules)
     : rules_(rules), left_(rules.window), wake_(context, asio::steady_timer::time_point::max()) {}
@@ -48,57 +54,74 @@ RankOutput::RankOutput(Connection& connection, RankCredit& credit, std::uint32_t
 
 awaitable<void> RankOutput::forward(asio::io_context& context, Fd pipe) {
   asio::posix::stream_descriptor reader(context, pipe.release());
-  std::string bytes(kMaxOutputBytes, '\0');
+  std::string bytes;
   for (;;) {
+    bytes.resize(kMaxOutputBytes);
     if (!credit_.bounded()) co_await connection_.wait_below(kOutputInFlight);
     boost::system::error_code error;
     const std::size_t size = co_await reader.async_read_some(
         asio::buffer(bytes), asio::redirect_error(asio::use_awaitable, error));
     if (error) break;  // the end of the pipe
     const std::string_view read(bytes.data(), size);
-    if (file_) {
-      const auto problem = file_->write(read, BootTime(boot_time_ms()));
-      if (problem) connection_.send(Notice{*problem});
+    keep(read);
+    if (size < kWorthItsBuffer) {
+      co_await offer(std::string(read));
+    } else {
+      bytes.resize(size);
+      co_await offer(std::exchange(bytes, {}));
     }
-    co_await offer(read);
   }
   tell_skipped();
 }
 
-awaitable<void> RankOutput::offer(std::string_view bytes) {
-  while (!bytes.empty()) {
+void RankOutput::keep(std::string_view bytes) {
+  if (!file_) return;
+  const auto problem = file_->write(bytes, BootTime(boot_time_ms()));
+  if (problem) connection_.send(Notice{*problem});
+}
+
+awaitable<void> RankOutput::offer(std::string bytes) {
+  std::string_view left = bytes;
+  while (!left.empty()) {
     if (skipping_) {
-      bytes = mid_line_ ? end_line(bytes) : skip(bytes);
+      left = mid_line_ ? end_line(left) : skip(left);
       continue;
     }
-    std::size_t size = std::min(credit_.left(), bytes.size());
+    std::size_t size = std::min(credit_.left(), left.size());
     if (size == 0) {
       skipping_ = !co_await credit_.recover();
       continue;
     }
-    if (size < bytes.size() || !credit_.recovered_after(size)) {
+    if (size < left.size() || !credit_.recovered_after(size)) {
       // What may be missing, or late, begins at a line.
-      const std::size_t end = bytes.substr(0, size).rfind('\n');
+      const std::size_t end = left.substr(0, size).rfind('\n');
       if (end != std::string_view::npos) size = end + 1;
     }
-    send(bytes.substr(0, size));
-    bytes.remove_prefix(size);
-    if (!bytes.empty()) skipping_ = !co_await credit_.recover();
+    if (left.size() == bytes.size() && size >= left.size() / 2) {
+      std::string rest(left.substr(size));  // the shorter part is the one to copy
+      bytes.resize(size);
+      send(std::exchange(bytes, std::move(rest)));
+      left = bytes;
+    } else {
+      send(std::string(left.substr(0, size)));
+      left.remove_prefix(size);
+    }
+    if (!left.empty()) skipping_ = !co_await credit_.recover();
   }
 }
 
-void RankOutput::send(std::string_view bytes) {
+void RankOutput::send(std::string bytes) {
   if (bytes.empty()) return;
-  connection_.send(Output{rank_, stream_, std::string(bytes)});
   credit_.spend(bytes.size());
   mid_line_ = bytes.back() != '\n';
+  connection_.send(Output{rank_, stream_, std::move(bytes)});
 }
 
 // The rest of a line whose beginning was sent goes after it, credit or not, unless it is long.
 std::string_view RankOutput::end_line(std::string_view bytes) {
   const std::size_t end = bytes.find('\n');
   const bool shown = end != std::string_view::npos && end < kSkippedTail;
-  if (shown) send(bytes.substr(0, end + 1));
+  if (shown) send(std::string(bytes.substr(0, end + 1)));
   mid_line_ = false;
   return shown ? bytes.substr(end + 1) : bytes;
 }
@@ -128,9 +151,8 @@ void RankOutput::tell_skipped() {
   if (lost > 0) {
     connection_.send(Skipped{rank_, stream_, lost, file_ ? file_->path() : std::string()});
   }
-  send(tail_);
+  send(std::exchange(tail_, {}));
   skipped_ = 0;
-  tail_.clear();
 }
 
 RankInput::RankInput(asio::io_context& context, Connection& connection, std::uint32_t rank, Fd pipe)

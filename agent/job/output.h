@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "agent/job/rank_file.h"
 #include "base/fd.h"
@@ -55,10 +56,12 @@ class RankOutput {
 
   // Until the pipe's end.
   awaitable<void> forward(asio::io_context& context, Fd pipe);
+  // Into the file alone.
+  void keep(std::string_view bytes);
 
  private:
-  awaitable<void> offer(std::string_view bytes);
-  void send(std::string_view bytes);
+  awaitable<void> offer(std::string bytes);
+  void send(std::string bytes);
   std::string_view end_line(std::string_view bytes);
   std::string_view skip(std::string_view bytes);
   void hold_back(std::string_view bytes);

@@ -15,17 +15,34 @@ constexpr auto kBetweenNotices = std::chrono::minutes(1);
 
 }  // namespace
 
+void OpenRankFiles::opened(RankFile& file) {
+  forget(file);
+  files_.push_back(&file);
+  if (files_.size() <= kMost) return;
+  files_.front()->close();
+  files_.pop_front();
+}
+
+void OpenRankFiles::forget(RankFile& file) {
+  std::erase(files_, &file);
+}
+
 bool RankFile::open() {
   if (file_.valid()) return true;
-  // O_TRUNC: an earlier job's longer text must not show behind this one's.
-  file_ = Fd(::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NOFOLLOW,
-                    0600));
-  size_ = 0;
-  return file_.valid();
+  // An earlier job's longer text must not show behind this one's.
+  const int fresh = begun_ ? 0 : O_TRUNC;
+  file_ = Fd(
+      ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | fresh, 0600));
+  if (!file_.valid()) return false;
+  if (!begun_) size_ = 0;
+  begun_ = true;
+  open_files_.opened(*this);
+  return true;
 }
 
 void RankFile::rotate() {
-  file_ = Fd();
+  close();
+  begun_ = false;
   for (int number = kFiles - 1; number > 0; --number) {
     const std::string from = number == 1 ? path_ : path_ + "." + std::to_string(number - 1);
     std::rename(from.c_str(), (path_ + "." + std::to_string(number)).c_str());

@@ -5,31 +5,56 @@
 
 #include <chrono>
 #include <cstddef>
+#include <deque>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/fd.h"
 
 namespace dtl {
+
+class RankFile;
+
+// Those of a node's files that are open: the ones opened last, so that many ranks do not need many
+// descriptors.
+class OpenRankFiles {
+ public:
+  static constexpr std::size_t kMost = 16;
+
+  void opened(RankFile& file);
+  void forget(RankFile& file);
+
+ private:
+  std::deque<RankFile*> files_;
+};
 
 class RankFile {
  public:
   static constexpr std::size_t kBytes = 16 << 20;  // of one file
   static constexpr int kFiles = 3;
 
-  explicit RankFile(std::string path) : path_(std::move(path)) {}
+  // The list outlives it.
+  RankFile(std::string path, OpenRankFiles& open_files)
+      : path_(std::move(path)), open_files_(open_files) {}
+  ~RankFile() { open_files_.forget(*this); }
+  RankFile(const RankFile&) = delete;
+  RankFile& operator=(const RankFile&) = delete;
 
   // What to tell the user, if anything.
   std::optional<std::string> write(std::string_view bytes, std::chrono::milliseconds now);
   const std::string& path() const { return path_; }
+  void close() { file_ = Fd(); }  // until the next write
 
  private:
   bool open();
   void rotate();
 
   std::string path_;
+  OpenRankFiles& open_files_;
   Fd file_;
+  bool begun_ = false;  // it is ours already
   std::size_t size_ = 0;
   std::optional<std::chrono::milliseconds> told_;
 };

@@ -1,49 +1,29 @@
 #include "agent/job/session.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <csignal>
 #include <ctime>
-#include <filesystem>
+#include <iterator>
+#include <span>
 #include <utility>
 
-#include "agent/guard/spawn_spec.h"
+#include "agent/job/stack_file.h"
 #include "agent/node/examine.h"
 #include "agent/node/find_files.h"
-#include "agent/node/memory_file.h"
 #include "agent/node/nics.h"
 #include "agent/processes/kill_tree.h"
 #include "base/error.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "plan/command_text.h"
 #include "wire/fd_stream.h"
 
 namespace dtl {
 namespace {
 
-// A rank's pipes hold this much: bursts do not make it wait, and 200 ranks stay below the kernel's
-// limit per user.
-constexpr int kPipeBytes = 256 << 10;
-
 BootTime now() {
   return BootTime(boot_time_ms());
-}
-
-Fd duplicate_null(int flags) {
-  Fd fd(::open("/dev/null", flags | O_CLOEXEC));
-  if (!fd.valid()) throw system_error("cannot open /dev/null");
-  return fd;
-}
-
-Pipe make_rank_pipe() {
-  Pipe pipe = make_pipe();
-  ::fcntl(pipe.write_end.get(), F_SETPIPE_SZ, kPipeBytes);  // a smaller pipe works too
-  return pipe;
 }
 
 [[noreturn]] void unexpected(const Message& message) {
@@ -89,7 +69,7 @@ awaitable<void> AgentSession::read_frames(NodeFacts facts) {
     if (message) welcome(*message, std::move(facts));
     while (message) {
       message = co_await connection_.receive();
-      if (message) dispatch(*message);
+      if (message) dispatch(std::move(*message));
     }
   } catch (const Error& error) {
     log_error(error.what());
@@ -110,6 +90,7 @@ awaitable<void> AgentSession::read_guard() {
   for (;;) {
     const std::optional<GuardReport> report = co_await guard_.receive();
     if (!report) break;
+    if (report->news == GuardNews::kAlive) continue;
     if (report->news == GuardNews::kExited) note_end(*report);
     feed(*report);
     if (report->news == GuardNews::kStarted) note_start(*report);
@@ -137,6 +118,14 @@ void AgentSession::note_end(const GuardReport& report) {
   if (evidence.oom_kills > 0 || !evidence.error_file.empty()) connection_.send(evidence);
 }
 
+// Ticks are counted rather than time, which goes on where the whole machine is stopped.
+void AgentSession::tick_guard() {
+  const auto patience =
+      supervisor_.state == AgentState::kKilling ? kReapDeadline + kAnswerMargin : kGuardSilence;
+  if (guard_.unanswered_ticks() >= patience / kHeartbeat) return feed(GuardSilent{});
+  guard_.tick();
+}
+
 // Once a second; a debugger's or a test's brief stop is not worth a word.
 void AgentSession::look_for_stopped_ranks() {
   constexpr int kLooks = 3;  // 2 s
@@ -155,7 +144,7 @@ awaitable<void> AgentSession::watch_clock() {
     const BootTime at = now();
     if (at >= next_heartbeat_) {
       next_heartbeat_ = at + kHeartbeat;
-      if (guard_.is_open()) guard_.tick();
+      if (guard_.is_open()) tick_guard();
       look_for_stopped_ranks();
       if (listener_) connection_.send(Heartbeat{static_cast<std::uint64_t>(at.count())});
     }
@@ -186,6 +175,44 @@ awaitable<void> AgentSession::feed_input(std::uint32_t rank) {
 awaitable<void> AgentSession::reach(Reach wanted) {
   const Reached reached = co_await reach_all(context_, std::move(wanted), job_id_);
   connection_.send(reached);
+}
+
+// What each rank does that runs; with kept output it is there, too.
+awaitable<void> AgentSession::ask_ranks(std::uint32_t patience_ms) {
+  constexpr BootTime kLook{10};
+  const BootTime until = now() + BootTime(patience_ms);
+  std::map<std::uint32_t, StackFile> asked;
+  const std::span<const Process> processes = scan_processes();  // valid up to the first co_await
+  for (const auto& [rank, streams] : streams_) {
+    if (streams.pid == 0) continue;
+    const auto pid = static_cast<pid_t>(streams.pid);
+    StackFile file(witness_->stack_path(rank), pid);
+    if (file.ask()) {
+      asked.emplace(rank, std::move(file));
+    } else {
+      connection_.send(Stack{rank, StackAnswer::kCannot, program_of_rank(processes, pid)});
+    }
+  }
+  asio::steady_timer look(context_);
+  while (!asked.empty()) {
+    look.expires_after(kLook);
+    co_await look.async_wait(asio::use_awaitable);
+    const bool over = now() >= until;
+    for (auto at = asked.begin(); at != asked.end();) {
+      const bool answered = at->second.has_answered();
+      if (answered || over) tell_stack(at->second.answer(at->first));
+      at = answered || over ? asked.erase(at) : std::next(at);
+    }
+  }
+  feed(RanksAnswered{});
+}
+
+void AgentSession::tell_stack(const Stack& stack) {
+  if (stack.answer == StackAnswer::kTold) {
+    streams_[stack.rank].errors->keep("dtlaunch: what this rank did when its time was up:\n" +
+                                      stack.text);
+  }
+  connection_.send(stack);
 }
 
 // The clock and libraries at once; everything else takes its time on a thread of its own, one at a
@@ -226,13 +253,17 @@ void AgentSession::welcome(const Message& message, NodeFacts facts) {
   connection_.send(Hello{std::move(facts)});
 }
 
-void AgentSession::dispatch(const Message& message) {
+void AgentSession::start(Start start) {
+  for (const RankSpec& rank : start.ranks) environments_.lines(rank.environment);  // may refuse
+  record(start);
+  feed(std::move(start));
+}
+
+void AgentSession::dispatch(Message message) {
   feed(LauncherHeard{});
   const Overloaded handle{
-      [&](const Start& start) {
-        record(start);
-        feed(start);
-      },
+      [&](Environment& environment) { environments_.add(std::move(environment)); },
+      [&](Start& ranks) { start(std::move(ranks)); },
       [&](const OneOf<Stop, Kill, Signal, Finish> auto& order) { feed(order); },
       [&](const Stdin& input) { give_input(input); },
       [&](const Listen& listen) {
@@ -286,6 +317,7 @@ void AgentSession::perform(const Effect& effect) {
   if (by_guard && !start_guard()) return;
   const Overloaded carry_out{
       [&](const SpawnRank& rank) { spawn(rank); },
+      [&](const AskRanks& order) { tasks_.spawn(ask_ranks(order.patience_ms)); },
       [&](const SignalRanks& order) { guard_.signal_ranks(order.signal); },
       [&](const PassSignal& order) { guard_.pass_signal(order.signal); },
       [&](const KillByGuard&) { guard_.kill(); },
@@ -298,78 +330,11 @@ void AgentSession::perform(const Effect& effect) {
   std::visit(carry_out, effect);
 }
 
-void AgentSession::spawn(const SpawnRank& spawn) {
-  const std::uint32_t rank = spawn.spec.rank;
-  try {
-    guard_.spawn(rank, open_files(spawn));
-  } catch (const Error& error) {
-    log_error(error.what());
-    GuardReport report;
-    report.news = GuardNews::kSpawnFailed;
-    report.rank = rank;
-    report.stage = SpawnStage::kFiles;
-    report.error_number = EMFILE;
-    feed(report);
-  }
-}
-
-SpawnFiles AgentSession::open_files(const SpawnRank& spawn) {
-  const RankSpec& spec = spawn.spec;
-  Pipe output = make_rank_pipe(), errors = make_rank_pipe();
-  Pipe input = spec.wants_stdin ? make_pipe() : Pipe{duplicate_null(O_RDONLY), Fd()};
-  SpawnFiles files;
-  if (!witness_) witness_.emplace(job_id_);
-  RankSpec complete = spec;
-  witness_->add_error_file(complete);
-  files[kSpecFd] = sealed_memory_file("dtl-rank", pack_spawn_spec(complete, own_folder_));
-  files[kSecretSourceFd] = sealed_memory_file("dtl-secret", spawn.secret);
-  files[kStdinFd] = std::move(input.read_end);
-  files[kStdoutFd] = std::move(output.write_end);
-  files[kStderrFd] = std::move(errors.write_end);
-  RankStreams& streams = streams_[spec.rank];
-  streams.open_outputs = 2;
-  streams.credit = std::make_unique<RankCredit>(context_, rules_);
-  streams.output = std::make_unique<RankOutput>(connection_, *streams.credit, spec.rank,
-                                                Stream::kStdout, kept_file(spec.rank, ".out"));
-  streams.errors = std::make_unique<RankOutput>(connection_, *streams.credit, spec.rank,
-                                                Stream::kStderr, kept_file(spec.rank, ".err"));
-  streams.output_pipe = std::move(output.read_end);
-  streams.errors_pipe = std::move(errors.read_end);
-  if (spec.wants_stdin) {
-    streams.input =
-        std::make_unique<RankInput>(context_, connection_, spec.rank, std::move(input.write_end));
-    tasks_.spawn(feed_input(spec.rank));
-  }
-  return files;
-}
-
-std::unique_ptr<RankFile> AgentSession::kept_file(std::uint32_t rank, const char* ending) {
-  if (rules_.log_directory.empty()) return nullptr;
-  if (kept_in_.empty()) {
-    kept_in_ = rules_.log_directory + "/" + job_id_;
-    std::error_code failed;
-    std::filesystem::create_directories(rules_.log_directory, failed);
-    if (::mkdir(kept_in_.c_str(), 0700) != 0 && errno != EEXIST) {
-      connection_.send(Notice{"cannot keep output in " + kept_in_ + ": " + errno_text(errno)});
-    }
-  }
-  return std::make_unique<RankFile>(kept_in_ + "/rank." + std::to_string(rank) + ending);
-}
-
-void AgentSession::give_input(const Stdin& message) {
-  const auto at = streams_.find(message.rank);
-  if (at != streams_.end() && at->second.input && !at->second.input->ended()) {
-    at->second.input->put(message);
-  } else {
-    connection_.send(StdinTaken{message.rank, static_cast<std::uint32_t>(message.bytes.size())});
-  }
-}
-
 void AgentSession::record(const Start& start) {
   record_.ranks += static_cast<int>(start.ranks.size());
   if (record_.command.empty() && !start.ranks.empty()) {
     record_.role = "agent";
-    record_.command = join(start.ranks.front().arguments, " ");
+    record_.command = join(masked_arguments(start.ranks.front().arguments, {}), " ");
     record_.since = std::time(nullptr);
     record_.state = "running";
   }

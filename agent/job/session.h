@@ -14,11 +14,13 @@
 #include "agent/job/output.h"
 #include "agent/job/supervisor.h"
 #include "agent/node/probe.h"
+#include "base/error.h"
 #include "base/fd.h"
 #include "base/job_record.h"
 #include "plan/topology.h"
 #include "wire/asio.h"
 #include "wire/connection.h"
+#include "wire/environments.h"
 #include "wire/task_group.h"
 
 namespace dtl {
@@ -37,8 +39,9 @@ class AgentSession {
   struct RankStreams {
     std::unique_ptr<RankCredit> credit;
     std::unique_ptr<RankOutput> output, errors;
-    Fd output_pipe, errors_pipe;       // until it has started
+    Fd output_pipe, errors_pipe;       // our ends, until it has started
     std::unique_ptr<RankInput> input;  // for wants_stdin
+    Fd input_pipe;                     // the rank's end, until its files are opened
     int open_outputs = 0;
     std::uint32_t pid = 0;  // while it runs
     int stopped_looks = 0;  // how often in a row it was seen stopped
@@ -51,21 +54,28 @@ class AgentSession {
   awaitable<void> watch_signals();
   awaitable<void> forward(RankOutput& output, Fd pipe, std::uint32_t rank);
   awaitable<void> feed_input(std::uint32_t rank);
+  awaitable<void> ask_ranks(std::uint32_t patience_ms);
+  void tell_stack(const Stack& stack);
   awaitable<void> reach(Reach wanted);
   void examine(const Examine& question);
   awaitable<void> leave();
 
   void welcome(const Message& message, NodeFacts facts);
-  void dispatch(const Message& message);
+  void dispatch(Message message);
   bool start_guard();
   void feed(const Event& event);
   void perform(const Effect& effect);
   void spawn(const SpawnRank& spawn);
-  SpawnFiles open_files(const SpawnRank& spawn);
+  void open_input(std::uint32_t rank);
+  std::optional<SpawnFiles> open_files(const SpawnRank& spawn);
+  SpawnFiles make_files(const SpawnRank& spawn);
+  void no_files(std::uint32_t rank, const Error& error);
   void give_input(const Stdin& message);
+  void start(Start start);
   void record(const Start& start);
   void note_start(const GuardReport& report);
   void note_end(const GuardReport& report);
+  void tick_guard();
   void look_for_stopped_ranks();
   std::unique_ptr<RankFile> kept_file(std::uint32_t rank, const char* ending);
 
@@ -77,12 +87,14 @@ class AgentSession {
   asio::steady_timer clock_;
   asio::signal_set signals_;
   Supervisor supervisor_;
+  OpenRankFiles open_rank_files_;
   std::map<std::uint32_t, RankStreams> streams_;
   std::optional<Listener> listener_;  // from Welcome on
   std::string job_id_;
   JobRecord record_;  // of this node's part of the job
   OwnRecord record_file_;
   OutputRules rules_;
+  Environments environments_;
   std::string kept_in_;  // the job's folder of kept output; empty: none, or it cannot be made
   std::optional<FailureEvidence> witness_;
   BootTime next_heartbeat_{};

@@ -14,6 +14,7 @@ namespace dtl {
 namespace {
 
 enum class Cue {
+  kAsk,    // told to ask, and to stop then
   kStop,   // told to stop, or on our own
   kKill,   // no more waiting: told so, the grace is over, or nobody is left to wait for
   kClean,  // the guard says that nothing is left
@@ -23,13 +24,14 @@ enum class Cue {
 
 AgentState next_state(AgentState state, Cue cue) {
   using S = AgentState;
-  constexpr S kTable[5][5] = {
-      // kStop       kKill        kClean        kGuardGone  kDone
-      {S::kStopping, S::kKilling, S::kServing, S::kGone, S::kServing},    // kServing
-      {S::kStopping, S::kKilling, S::kStopping, S::kGone, S::kStopping},  // kStopping
-      {S::kKilling, S::kKilling, S::kClean, S::kGone, S::kKilling},       // kKilling
-      {S::kClean, S::kClean, S::kClean, S::kGone, S::kGone},              // kClean
-      {S::kGone, S::kGone, S::kGone, S::kGone, S::kGone},                 // kGone
+  constexpr S kTable[6][6] = {
+      // kAsk        kStop         kKill        kClean        kGuardGone  kDone
+      {S::kAsking, S::kStopping, S::kKilling, S::kServing, S::kGone, S::kServing},      // kServing
+      {S::kAsking, S::kStopping, S::kKilling, S::kAsking, S::kGone, S::kAsking},        // kAsking
+      {S::kStopping, S::kStopping, S::kKilling, S::kStopping, S::kGone, S::kStopping},  // kStopping
+      {S::kKilling, S::kKilling, S::kKilling, S::kClean, S::kGone, S::kKilling},        // kKilling
+      {S::kClean, S::kClean, S::kClean, S::kClean, S::kGone, S::kGone},                 // kClean
+      {S::kGone, S::kGone, S::kGone, S::kGone, S::kGone, S::kGone},                     // kGone
   };
   return kTable[static_cast<int>(state)][static_cast<int>(cue)];
 }
@@ -51,7 +53,7 @@ class Step {
 
  private:
   void on(const Start& start);
-  void on(const Stop& stop) { stop_ranks(static_cast<int>(stop.signal), BootTime(stop.grace_ms)); }
+  void on(const Stop& stop);
   void on(const Kill&) { cue(Cue::kKill); }
   void on(const Signal& signal);
   void on(const Finish&);
@@ -62,11 +64,15 @@ class Step {
   void on(const Terminated& terminated);
   void on(const GuardReport& report);
   void on(const GuardGone&);
+  void on(const GuardSilent&);
   void on(const OutputEnded& ended);
+  void on(const RanksAnswered&);
   void on(const TimePassed&);
 
+  void lose_guard(const std::string& how);
   void cue(Cue cue);
   void stop_ranks(int signal, BootTime grace);
+  bool any_running() const;
   void leave(Exit status);
   void tell_exits();
   void settle();
@@ -98,6 +104,21 @@ void Step::on(const Start& start) {
     s_.ranks[spec.rank] = WatchedRank{};
     effects_.push_back(SpawnRank{start.secret, spec});
   }
+}
+
+void Step::on(const Stop& stop) {
+  if (stop.ask_ms == 0 || s_.state != AgentState::kServing || !any_running()) {
+    return stop_ranks(static_cast<int>(stop.signal), BootTime(stop.grace_ms));
+  }
+  cue(Cue::kAsk);
+  s_.after_asking = stop;
+  s_.asking_ends = now_ + BootTime(stop.ask_ms) + kHeartbeat;
+  effects_.push_back(AskRanks{stop.ask_ms});
+}
+
+void Step::on(const RanksAnswered&) {
+  if (s_.state != AgentState::kAsking) return;
+  stop_ranks(static_cast<int>(s_.after_asking.signal), BootTime(s_.after_asking.grace_ms));
 }
 
 void Step::on(const Signal& signal) {
@@ -151,6 +172,8 @@ void Step::on(const GuardReport& report) {
           Exited{report.rank, report.code, report.signal, report.max_rss_kib, report.left_behind};
       at->second.tell_by = now_ + kDrainDeadline;
       break;
+    case GuardNews::kAlive:
+      break;
     case GuardNews::kClean:
       s_.finished = {report.killed, report.unkillable};
       cue(Cue::kClean);
@@ -159,9 +182,17 @@ void Step::on(const GuardReport& report) {
 }
 
 void Step::on(const GuardGone&) {
+  lose_guard("dtguard died");
+}
+
+void Step::on(const GuardSilent&) {
+  lose_guard("dtguard does not answer, as if somebody had stopped it");
+}
+
+void Step::lose_guard(const std::string& how) {
   if (s_.state == AgentState::kGone) return;
   cue(Cue::kGuardGone);
-  send(Trouble{"dtguard died; every process of this node's ranks is being killed"});
+  send(Trouble{how + "; every process of this node's ranks is being killed"});
   effects_.push_back(KillByOwnHand{});
   effects_.push_back(ExitAgent{Exit::kOs});
 }
@@ -173,7 +204,13 @@ void Step::on(const OutputEnded& ended) {
 
 void Step::on(const TimePassed&) {
   if (now_ >= s_.heard + lease(s_) && !s_.leave) leave(Exit::kUnreachable);
+  if (now_ >= s_.asking_ends) on(RanksAnswered{});
   if (s_.state == AgentState::kStopping && now_ >= s_.grace_ends) cue(Cue::kKill);
+}
+
+bool Step::any_running() const {
+  return std::any_of(s_.ranks.begin(), s_.ranks.end(),
+                     [](const auto& rank) { return !rank.second.exited; });
 }
 
 void Step::tell_exits() {
@@ -191,9 +228,8 @@ void Step::tell_exits() {
 // What follows from the state that the event left behind.
 void Step::settle() {
   tell_exits();
-  const auto running = [](const auto& rank) { return !rank.second.exited; };
-  if (s_.state == AgentState::kStopping &&
-      std::none_of(s_.ranks.begin(), s_.ranks.end(), running)) {
+  const bool ending = s_.state == AgentState::kAsking || s_.state == AgentState::kStopping;
+  if (ending && !any_running()) {
     cue(Cue::kKill);  // what the ranks left behind, if anything
   }
   if (s_.state != AgentState::kClean) return;
@@ -216,6 +252,7 @@ std::vector<Effect> step(Supervisor& supervisor, const Event& event, BootTime no
 
 BootTime due(const Supervisor& supervisor) {
   BootTime due = supervisor.leave ? BootTime::max() : supervisor.heard + lease(supervisor);
+  if (supervisor.state == AgentState::kAsking) due = std::min(due, supervisor.asking_ends);
   if (supervisor.state == AgentState::kStopping) due = std::min(due, supervisor.grace_ends);
   if (supervisor.state == AgentState::kClean && supervisor.finish_wanted) {
     due = std::min(due, supervisor.finish_by);

@@ -21,6 +21,7 @@ using BootTime = std::chrono::milliseconds;  // of CLOCK_BOOTTIME
 
 enum class AgentState {
   kServing,   // starts ranks when told to
+  kAsking,    // ranks say what they do, before they are signalled
   kStopping,  // ranks have been signalled; the grace runs
   kKilling,   // the guard kills whatever is left
   kClean,     // nothing is left; waits for Finish
@@ -34,17 +35,23 @@ struct Terminated {       // a signal to the agent itself
   int signal = 0;
 };
 struct GuardGone {};
-struct OutputEnded {  // both pipes of a rank are closed
+struct GuardSilent {};  // it is there and does not answer
+struct OutputEnded {    // both pipes of a rank are closed
   std::uint32_t rank = 0;
 };
-struct TimePassed {};  // due() has come
-using Event = std::variant<Start, Stop, Kill, Signal, Finish, LauncherHeard, LauncherGone,
-                           Terminated, GuardReport, GuardGone, OutputEnded, TimePassed>;
+struct RanksAnswered {};  // after AskRanks; or the time for that is over
+struct TimePassed {};     // due() has come
+using Event =
+    std::variant<Start, Stop, Kill, Signal, Finish, LauncherHeard, LauncherGone, Terminated,
+                 GuardReport, GuardGone, GuardSilent, OutputEnded, RanksAnswered, TimePassed>;
 
 // ---- effects, to be performed in order
 struct SpawnRank {
   std::string secret;
   RankSpec spec;
+};
+struct AskRanks {  // Stack of each that runs, then RanksAnswered
+  std::uint32_t patience_ms = 0;
 };
 struct SignalRanks {
   int signal = 0;
@@ -60,8 +67,8 @@ struct SendMessage {
 struct ExitAgent {
   Exit status = Exit::kOk;
 };
-using Effect = std::variant<SpawnRank, SignalRanks, PassSignal, KillByGuard, KillByOwnHand,
-                            SendMessage, ExitAgent>;
+using Effect = std::variant<SpawnRank, AskRanks, SignalRanks, PassSignal, KillByGuard,
+                            KillByOwnHand, SendMessage, ExitAgent>;
 
 struct WatchedRank {
   bool started = false;  // by the guard
@@ -76,6 +83,8 @@ struct Supervisor {
   bool paused = false;                         // the launcher is stopped, and so are the ranks
   std::map<std::uint32_t, WatchedRank> ranks;  // that have not been told as ended
   bool stopped = false;                        // a Stop, Kill or the like has come: no more ranks
+  Stop after_asking;                           // in kAsking
+  BootTime asking_ends{};                      // ... and then it is done all the same
   BootTime grace_ends{};                       // in kStopping
   bool finish_wanted = false;                  // answer Finished
   std::optional<Exit> leave;                   // exit with this once clean

@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -21,6 +22,7 @@
 #include "base/host_name.h"
 #include "base/job_record.h"
 #include "base/limits.h"
+#include "base/lost_holders.h"
 #include "base/runtime_folder.h"
 #include "base/text.h"
 #include "base/unix_socket.h"
@@ -106,14 +108,17 @@ bool is_cared_for(std::span<const Process> processes, pid_t pid, const Living& l
   return false;
 }
 
-std::vector<Leftover> find_leftovers(const std::vector<RecordFile>& records) {
+// only: those of one job, which has a launcher but no agent; empty: of all jobs that have neither.
+std::vector<Leftover> find_leftovers(const std::vector<RecordFile>& records,
+                                     const std::string& only) {
   const auto processes = scan_processes();
   const Living living = find_living(processes, records);
   std::vector<Leftover> found;
   for (const Process& process : processes) {
     if (!process.alive || !is_own(process.pid)) continue;
     Leftover leftover{process.pid, job_of(process.pid), {}, {}};
-    if (leftover.job.empty() || living.jobs.contains(leftover.job)) continue;
+    if (leftover.job.empty()) continue;
+    if (only.empty() ? living.jobs.contains(leftover.job) : leftover.job != only) continue;
     if (is_cared_for(processes, process.pid, living)) continue;
     leftover.process = Fd(static_cast<int>(::syscall(SYS_pidfd_open, process.pid, 0)));
     // Asked again, now that the number cannot pass to another process.
@@ -151,24 +156,49 @@ void end_leftovers(const std::vector<Leftover>& leftovers) {
   }
 }
 
-// A launcher that was killed could not print_line so itself.
-void mark_as_lost(const JobRecord& record) {
-  const std::string folder = kept_job_folder(record.job_id);
-  for (const RecordFile& kept : read_records(folder)) {
-    if (kept.record.state == "ended") continue;
-    JobRecord lost = kept.record;
-    lost.state = "lost";
-    write_record(kept.path, lost);
+// A launcher that was killed could not say so itself. A home that many machines share has the
+// records of other machines, too.
+void mark_lost_jobs() {
+  std::error_code failed;
+  for (const auto& entry : fs::directory_iterator(kept_jobs_folder(), failed)) {
+    for (const RecordFile& kept : read_records(entry.path().string())) {
+      JobRecord record = kept.record;
+      if (record.state == "ended" || record.state == kLostState) continue;
+      if (record.host != own_host_name() || is_running(record.process)) continue;
+      record.state = kLostState;
+      if (!write_record(kept.path, record)) continue;
+      print_line(
+          fmt::format("job {} is lost (launcher {} is gone)", record.job_id, record.process.pid));
+    }
   }
 }
 
 void remove_records(const std::vector<RecordFile>& records) {
   for (const RecordFile& file : records) {
     if (is_running(file.record.process)) continue;
-    if (file.record.role == "launcher") mark_as_lost(file.record);
     if (::unlink(file.path.c_str()) != 0) continue;
     print_line(fmt::format("removed the record of job {} ({} {} is gone)", file.record.job_id,
                            file.record.role, file.record.process.pid));
+  }
+}
+
+// JOB.ROLE.PID.tmp of one that was killed while it wrote its record; of one job, or of all if
+// empty.
+void remove_half_records(const std::string& job) {
+  constexpr std::string_view kEnd = ".tmp";
+  std::error_code failed;
+  std::vector<fs::path> left;
+  for (const std::string& folder : runtime_folders()) {
+    for (const auto& entry : fs::directory_iterator(folder + "/jobs", failed)) {
+      const std::string name = entry.path().filename().string();
+      if (!name.ends_with(kEnd) || !name.starts_with(job)) continue;
+      const std::string whole = name.substr(0, name.size() - kEnd.size());
+      const bool runs = fs::exists("/proc/" + whole.substr(whole.rfind('.') + 1), failed);
+      if (!runs) left.push_back(entry.path());
+    }
+  }
+  for (const fs::path& path : left) {
+    if (::unlink(path.c_str()) == 0) print_line("removed a half-written record: " + path.string());
   }
 }
 
@@ -176,19 +206,18 @@ void remove_records(const std::vector<RecordFile>& records) {
 // record here any more, and no agent of this number.
 void remove_error_folders() {
   constexpr std::string_view kPrefix = "errors-";
-  const std::string folder = runtime_folder();
   std::set<std::string> recorded;
-  for (const RecordFile& file : read_records(folder + "/jobs")) {
-    recorded.insert(file.record.job_id);
-  }
+  for (const RecordFile& file : running_records()) recorded.insert(file.record.job_id);
   std::error_code failed;
   std::vector<fs::path> left;
-  for (const auto& entry : fs::directory_iterator(folder, failed)) {
-    const std::string name = entry.path().filename().string();
-    if (!name.starts_with(kPrefix)) continue;
-    const std::string job = name.substr(kPrefix.size(), name.rfind('-') - kPrefix.size());
-    const bool runs = fs::exists("/proc/" + name.substr(name.rfind('-') + 1), failed);
-    if (!runs && !recorded.contains(job)) left.push_back(entry.path());
+  for (const std::string& folder : runtime_folders()) {
+    for (const auto& entry : fs::directory_iterator(folder, failed)) {
+      const std::string name = entry.path().filename().string();
+      if (!name.starts_with(kPrefix)) continue;
+      const std::string job = name.substr(kPrefix.size(), name.rfind('-') - kPrefix.size());
+      const bool runs = fs::exists("/proc/" + name.substr(name.rfind('-') + 1), failed);
+      if (!runs && !recorded.contains(job)) left.push_back(entry.path());
+    }
   }
   for (const fs::path& path : left) {
     fs::remove_all(path, failed);
@@ -197,12 +226,20 @@ void remove_error_folders() {
 }
 
 void remove_sockets() {
-  for (const std::string& folder : service_folders()) {
-    for (const char* name : {kServiceSocket, "up.socket"}) {
+  for (const std::string& folder : runtime_folders()) {
+    for (const char* name : {kServiceSocket, kHolderSocket}) {
       const std::string path = folder + "/" + name;
       if (::access(path.c_str(), F_OK) != 0 || connect_unix(path).valid()) continue;
       if (::unlink(path.c_str()) == 0) print_line("removed " + path + ", where nobody listens");
     }
+  }
+}
+
+// They no longer have a socket.
+void tell_of_lost_holders() {
+  for (const LostHolder& holder : end_lost_holders()) {
+    print_line(fmt::format("{} process {} of dtlaunch up, whose socket was gone",
+                           holder.ended ? "ended" : "told to end:", holder.pid));
   }
 }
 
@@ -229,12 +266,38 @@ void remove_old_output() {
 
 Exit clean_up() {
   begin_answer();
-  const auto records = read_records(runtime_subfolder("jobs"));
-  end_leftovers(find_leftovers(records));
+  const std::string problem = runtime_problem();
+  if (!problem.empty()) print_line(problem);
+  const auto records = running_records();
+  end_leftovers(find_leftovers(records, ""));
   remove_records(records);
+  remove_half_records("");
+  mark_lost_jobs();
   remove_error_folders();
   remove_sockets();
+  tell_of_lost_holders();
   remove_old_output();
+  print_line("end");
+  return Exit::kOk;
+}
+
+Exit clean_up_after(const std::string& job) {
+  begin_answer();
+  std::vector<RecordFile> records = running_records();
+  const auto is_agent = [&](const RecordFile& file) {
+    return file.record.job_id == job && file.record.role == "agent";
+  };
+  const bool runs = std::any_of(records.begin(), records.end(), [&](const RecordFile& file) {
+    return is_agent(file) && is_running(file.record.process);
+  });
+  if (!runs) {
+    end_leftovers(find_leftovers(records, job));
+    for (const RecordFile& file : records) {
+      if (is_agent(file)) ::unlink(file.path.c_str());
+    }
+    remove_half_records(job);
+    remove_error_folders();
+  }
   print_line("end");
   return Exit::kOk;
 }

@@ -2,6 +2,8 @@
 // dtagent --clean: ends what jobs left on this node whose launcher and agent are gone, and removes
 // their files.
 
+#include <string>
+
 #include "base/error.h"
 
 namespace dtl {
@@ -10,5 +12,9 @@ namespace dtl {
 // Never touched: a running job's processes, those of other users, and whatever lives below a
 // dtagent, a dtguard or a launcher.
 Exit clean_up();
+
+// dtagent --clean-job: the same for one job whose agent here is gone, while its launcher may run.
+// Says a line for each process; nothing when an agent of it runs.
+Exit clean_up_after(const std::string& job);
 
 }  // namespace dtl

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <set>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "agent/jobs/log_follower.h"
@@ -31,7 +33,7 @@ void print_text(const std::string& text) {
 // Records of launchers whose jobs are over lie with the kept output. A home that many machines
 // share has those of other machines, too.
 std::vector<RecordFile> all_records() {
-  std::vector<RecordFile> files = read_records(runtime_subfolder("jobs"));
+  std::vector<RecordFile> files = running_records();
   std::set<std::string> known;
   for (const RecordFile& file : files) {
     if (file.record.role == "launcher") known.insert(file.record.job_id);
@@ -67,7 +69,7 @@ struct Target {
 // The launcher alone when it is here: it tells everybody else.
 std::vector<Target> targets_of(const std::string& job_id) {
   std::vector<Target> launchers, agents;
-  for (const RecordFile& file : read_records(runtime_subfolder("jobs"))) {
+  for (const RecordFile& file : all_records()) {
     if (file.record.job_id != job_id) continue;
     Fd process = open_process(file.record.process);
     if (!process.valid()) continue;
@@ -79,12 +81,22 @@ std::vector<Target> targets_of(const std::string& job_id) {
 
 }  // namespace
 
+std::vector<RecordFile> running_records() {
+  std::vector<RecordFile> all;
+  for (const std::string& folder : runtime_folders()) {
+    for (RecordFile& file : read_records(folder + "/jobs")) all.push_back(std::move(file));
+  }
+  return all;
+}
+
 void begin_answer() {
   print_text(answer_line());
 }
 
 Exit list_jobs() {
   begin_answer();
+  const std::string problem = runtime_problem();
+  if (!problem.empty()) print_text("problem " + problem + "\n\n");
   for (const RecordFile& file : all_records()) {
     const bool alive = is_running(file.record.process);
     print_text(to_text(file.record) + (alive ? "alive yes\n\n" : "alive no\n\n"));

@@ -3,8 +3,10 @@
 // text on standard output, after a line that tells it from what the login shell printed.
 
 #include <string>
+#include <vector>
 
 #include "base/error.h"
+#include "base/job_record.h"
 
 namespace dtl {
 
@@ -22,6 +24,9 @@ Exit send_log(const std::string& job_id, LogWish wish);
 // Sends a signal to the job's launcher if it runs here, else SIGTERM to the job's agents here, and
 // waits until they are gone.
 Exit end_job(const std::string& job_id, int signal);
+
+// The records that launchers and agents of this node have made, of all places for them.
+std::vector<RecordFile> running_records();
 
 // The line that answers begin with.
 void begin_answer();

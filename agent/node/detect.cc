@@ -11,6 +11,7 @@
 
 #include "agent/node/cgroup.h"
 #include "agent/node/nics.h"
+#include "base/descriptor_limit.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/host_name.h"
@@ -195,6 +196,7 @@ NodeFacts detect_node() {
   facts.boot_id = identity_file("/proc/sys/kernel/random/boot_id");
   facts.agent_version = DTL_VERSION;
   facts.reached_at = reached_at(std::getenv("SSH_CONNECTION"));
+  facts.descriptors = descriptor_limit();
   facts.topology = detect_topology();
   facts.nics = list_nics();
   place_nics(facts.nics, facts.topology.numa_nodes);

@@ -17,6 +17,7 @@
 
 #include "agent/node/examine_python.h"
 #include "base/error.h"
+#include "base/runtime_folder.h"
 #include "base/text.h"
 
 namespace dtl {
@@ -161,6 +162,13 @@ void tell_cpu(Facts& facts) {
   facts.add("cpu.load", load.substr(0, load.find(' ')));
 }
 
+void tell_records(Facts& facts) {
+  const std::string problem = runtime_problem();
+  facts.add("records.problem", problem);
+  facts.add("records.taken", taken_runtime_folder());
+  if (problem.empty()) facts.add("records.folder", runtime_folder());
+}
+
 }  // namespace
 
 std::vector<Fact> examine_clock() {
@@ -176,6 +184,7 @@ std::vector<Fact> examine_node(const std::vector<Fact>& parameters) {
   tell_limits(facts);
   tell_memory(facts);
   tell_cpu(facts);
+  tell_records(facts);
   for (const Fact& fact : examine_python(parameters)) facts.add(fact.name, fact.value);
   return facts.take();
 }

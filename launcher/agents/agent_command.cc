@@ -25,6 +25,34 @@ std::string folder_of(const std::string& path) {
   return path.substr(0, path.rfind('/'));
 }
 
+// safe FILE: whether only this user and root can have written the program, its neighbours and the
+// folders above it; $b is then its path without symbolic links, else $x says who can. What lies in
+// a sticky folder is its owner's alone, and a group of the user's own name is the user's alone.
+constexpr std::string_view kSafe =
+    "u=$(id -u); "
+    "own() { test \"$(id -un)\" = \"$(id -gn)\" && id -g || echo 0; }; "
+    "safe() { x=\"its path cannot be followed\"; b=$(readlink -f \"$1\") && test -f \"$b\" || "
+    "return 1; "
+    "x=\"its path has odd characters\"; case $b in *[[:cntrl:]]*) return 1;; esac; "
+    "p=${b%/*}; set -- / \"$b\"; "
+    "for f in dtguard dttrain; do test -e \"$p/$f\" && set -- \"$@\" \"$p/$f\"; done; "
+    "while test -n \"$p\"; do set -- \"$p\" \"$@\"; p=${p%/*}; done; "
+    "x=$({ LC_ALL=C ls -dlnL \"$@\" && echo end; } 2>/dev/null | "
+    "while read -r m n o g s i j k f; do "
+    "case $m in end) echo ok; break;; [d-]*) ;; *) echo \"$f is no file\"; break;; esac; "
+    "case $o in 0|$u) ;; *) echo \"$f belongs to user $o\"; break;; esac; "
+    "case $m in d????????[tT]*) ;; ????????w*) echo \"everybody may write $f\"; break;; "
+    "?????w*) case $g in 0|$(own)) ;; *) echo \"group $g may write $f\"; break;; esac;; esac; "
+    "done); test \"$x\" = ok; }; ";
+
+// whole FOLDER: whether the files of a push are what the folder's name stands for (bundle.h). Where
+// there is no sha256sum it cannot be told, and they are.
+constexpr std::string_view kWhole =
+    "whole() { command -v sha256sum >/dev/null || return 0; "
+    "h=$(cd \"$1\" && for f in dtagent dtguard dttrain; do test -e $f && sha256sum <$f; done | "
+    "tr -cd 0-9a-f | sha256sum); n=${1%-dttrain}; n=${n##*-}; "
+    "case $h in $n*) test ${#n} -eq 16;; *) return 1;; esac; }; ";
+
 }  // namespace
 
 void check_agent_path(const std::string& path) {
@@ -40,11 +68,12 @@ void check_agent_path(const std::string& path) {
 
 std::string agent_command(const std::string& path, const std::string& arguments) {
   return for_any_shell(
-      fmt::format("a={0}; test -x \"$a\" && exec \"$a\" {1}; "
-                  "command -v dtagent >/dev/null && exec dtagent {1}; {2}"
-                  "a=$(ls -t \"$c/{3}-\"*/dtagent 2>/dev/null | head -n 1); "
-                  "test -n \"$a\" && test -O \"$a\" && exec \"$a\" {1}; exit 127",
-                  path, arguments, kFindCache, DTL_VERSION));
+      fmt::format("{4}{5}w=; try() {{ test -x \"$1\" || return 1; safe \"$1\" && exec \"$b\" {1}; "
+                  "w=${{w:-$1: $x}}; }}; try {0}; try \"$(command -v dtagent)\"; {2}"
+                  "a=$(ls -t \"$c/{3}-\"*/dtagent 2>/dev/null | while read -r a; do "
+                  "whole \"${{a%/*}}\" && echo \"$a\" && break; done); try \"$a\"; "
+                  "test -z \"$w\" && exit 127; echo \"{6}$w\" >&2; exit 126",
+                  path, arguments, kFindCache, DTL_VERSION, kSafe, kWhole, kRefusal));
 }
 
 // The folder is made, and dtagent written, by sh; from then on dtagent itself takes care (agent/
@@ -59,19 +88,21 @@ std::string push_command(const std::string& path, const Bundle& bundle, const st
   const std::string_view go = after == AfterPush::kServe
                                   ? "exec \"$1/dtagent\" --serve"
                                   : "echo; echo \"DTLAUNCH-PUSH there $1\"; exit 0";
-  std::string script = fmt::format("go() {{ {}; }}; ", go);
+  std::string script = fmt::format("{}{}go() {{ {}; }}; ", kSafe, kWhole, go);
   script += fmt::format(
-      "fits() {{ for f in{}; do test -x \"$1/$f\" || return 1; done; "
+      "fits() {{ for f in{}; do test -x \"$1/$f\" || return 1; done; safe \"$1/dtagent\" || return "
+      "1; "
       "test \"$(\"$1/dtagent\" --version 2>/dev/null)\" = \"dtagent {} (protocol {})\"; }}; ",
       names, DTL_VERSION, kProtocol);
   script += fmt::format("fits {0} && go {0}; ", folder_of(path));
   script += "p=$(command -v dtagent); p=${p%/*}; test -n \"$p\" && fits \"$p\" && go \"$p\"; ";
   script += kFindCache;
   script += fmt::format(
-      "d=$c/{}; test -O \"$c\" && test -O \"$d/dtagent\" && go \"$d\"; "
+      "d=$c/{}; test -x \"$d/dtagent\" && safe \"$d/dtagent\" && whole \"$d\" && go \"$d\"; "
       "t=$c/.new-{}.$$.$(uname -n); echo; echo \"DTLAUNCH-PUSH want $(uname -m) $c\"; "
       "if (umask 077; mkdir -p \"$c\" && mkdir \"$t\") && head -c {} >\"$t/dtagent\" && "
       "test \"$(wc -c <\"$t/dtagent\")\" -eq {} && chmod 700 \"$t/dtagent\" && "
+      "{{ safe \"$t/dtagent\" || {{ echo \"dtagent: cannot use $c: $x\" >&2; false; }}; }} && "
       "\"$t/dtagent\" --receive {}{}; then go \"$d\"; fi; "
       "rm -rf \"$t\"; exit 73",
       bundle.name, token, bundle.files[0].bytes.size(), bundle.files[0].bytes.size(), bundle.name,

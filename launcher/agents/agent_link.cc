@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <utility>
 
 #include "base/error.h"
 #include "base/limits.h"
 #include "base/text.h"
+#include "launcher/agents/agent_command.h"
+#include "plan/command_text.h"
 #include "wire/deadline.h"
 #include "wire/greeting.h"
 
@@ -14,18 +17,19 @@ namespace dtl {
 namespace {
 
 // The agent's stream ended before its Hello.
-Error ended_early(const std::string& host, const AgentStream& stream, const std::string& noise,
+Error ended_early(const Host& host, const AgentStream& stream, const std::string& noise,
                   bool timed_out) {
-  const std::string attempted = host + ": cannot start agent";
-  const std::string hint = fmt::format("ssh {} true", host);
+  const std::string attempted = host.name + ": cannot start agent";
+  const std::string hint = command_on(host, "true");
   if (timed_out) {
     return Error(Exit::kUnreachable, attempted, "dtagent gave no sign of life in time", hint);
   }
+  if (const auto refusal = refused_agent(host, stream)) return refusal->with_context(host.name);
   std::string reason = describe_ending(stream);
-  if (const std::string line = last_line(noise); !line.empty()) {
+  if (const std::string line = printable(last_line(noise)); !line.empty()) {
     reason += fmt::format("; the shell printed '{}'", line);
   }
-  const bool lost = stream.ending() == "connection lost";
+  const bool lost = stream.ending() == kConnectionLost;
   return Error(lost ? Exit::kUnreachable : Exit::kOs, attempted, "dtagent ended: " + reason, hint);
 }
 
@@ -60,6 +64,15 @@ void check_version(const std::string& host, const Greeting& greeting) {
               "install the same version on both");
 }
 
+// A line that looks like a greeting and is followed by something else.
+Error not_dtagent(const Host& host, const std::string& what) {
+  return Error(Exit::kVersion, host.name + ": cannot use its dtagent",
+               what +
+                   ": something else writes there; perhaps a start-up file of the login shell "
+                   "(.bashrc, .profile, .ssh/rc) prints a line like dtagent's own",
+               command_on(host, "true"));
+}
+
 }  // namespace
 
 std::string describe_ending(const AgentStream& stream) {
@@ -69,7 +82,20 @@ std::string describe_ending(const AgentStream& stream) {
   return line.empty() ? text : fmt::format("{}: {}", text, line);
 }
 
-awaitable<AgentLink> greet_agent(asio::io_context& context, TaskGroup& tasks,
+std::optional<Error> refused_agent(const Host& host, const AgentStream& stream) {
+  for (const std::string& line : split(stream.standard_error(), '\n')) {
+    if (!line.starts_with(kRefusal)) continue;
+    const std::string what = line.substr(kRefusal.size());
+    return Error(Exit::kOs, "cannot start agent",
+                 fmt::format("did not run the dtagent there, {}; it and its folders must be root's "
+                             "or the user's, and nobody else's to write",
+                             what),
+                 fmt::format("dtlaunch --push ..., or install dtlaunch on {} anew", host.name));
+  }
+  return std::nullopt;
+}
+
+awaitable<AgentLink> greet_agent(asio::io_context& context, TaskGroup& tasks, Host host,
                                  std::unique_ptr<AgentStream> stream, Welcome welcome,
                                  std::chrono::steady_clock::time_point when) {
   const StreamDeadline deadline(context, *stream, when);
@@ -79,7 +105,7 @@ awaitable<AgentLink> greet_agent(asio::io_context& context, TaskGroup& tasks,
   for (std::string received;;) {
     const std::string bytes = co_await stream->read();
     if (bytes.empty()) {
-      throw ended_early(welcome.host_name, *stream, received, deadline.passed());
+      throw ended_early(host, *stream, received, deadline.passed());
     }
     received += bytes;
     if (auto complete = find_greeting(received)) {
@@ -93,12 +119,19 @@ awaitable<AgentLink> greet_agent(asio::io_context& context, TaskGroup& tasks,
   CloseUnlessKept closer(link.connection);
   tasks.spawn(write_queue(link.connection));
   link.connection->send(welcome);
-  const std::optional<Message> answer = co_await link.connection->receive();
-  if (!answer) throw ended_early(welcome.host_name, *link.stream, {}, deadline.passed());
+  std::optional<Message> answer;
+  std::optional<Error> garbage;
+  try {
+    answer = co_await link.connection->receive();
+  } catch (const Error& error) {
+    if (error.status() != Exit::kVersion) throw;
+    garbage = not_dtagent(host, error.what());
+  }
+  if (garbage) throw *garbage;
+  if (!answer) throw ended_early(host, *link.stream, {}, deadline.passed());
   const Hello* hello = std::get_if<Hello>(&*answer);
   if (hello == nullptr) {
-    throw Error(Exit::kVersion, welcome.host_name + ": cannot use its dtagent",
-                fmt::format("it began with {}", message_name(*answer)));
+    throw not_dtagent(host, fmt::format("it began with {}", message_name(*answer)));
   }
   link.facts = hello->facts;
   closer.keep();

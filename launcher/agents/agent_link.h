@@ -5,8 +5,10 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "base/error.h"
 #include "launcher/agents/agent_start.h"
 #include "wire/connection.h"
 #include "wire/messages.h"
@@ -23,11 +25,15 @@ struct AgentLink {
 
 // The stream is closed when the agent has not said Hello by `deadline`. The connection's writer
 // becomes a task of the group, and ends when the connection is closed.
-awaitable<AgentLink> greet_agent(asio::io_context& context, TaskGroup& tasks,
+awaitable<AgentLink> greet_agent(asio::io_context& context, TaskGroup& tasks, Host host,
                                  std::unique_ptr<AgentStream> stream, Welcome welcome,
                                  std::chrono::steady_clock::time_point deadline);
 
 // How an agent's stream ended, in words: "killed by SIGKILL: out of memory".
 std::string describe_ending(const AgentStream& stream);
+
+// An agent that was found on the host and not run, because others can have written it
+// (agent_command.h); nullopt when that is not why the stream has ended.
+std::optional<Error> refused_agent(const Host& host, const AgentStream& stream);
 
 }  // namespace dtl

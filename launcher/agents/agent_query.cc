@@ -19,13 +19,14 @@ constexpr std::size_t kMaxAnswerBytes = 16 << 20;
 using Take = std::function<bool(std::string_view)>;
 
 // Hands on what comes after the marker line. Throws Error without a host's name.
-awaitable<void> read_answer(AgentStream& stream, Take take) {
+awaitable<void> read_answer(AgentStream& stream, Host host, Take take) {
   std::string received;
   bool found = false;
   for (;;) {
     std::string bytes = co_await stream.read();
     if (bytes.empty() && found) co_return;
     if (bytes.empty()) {
+      if (const auto refusal = refused_agent(host, stream)) throw *refusal;
       throw Error(Exit::kOs, "no answer from dtagent", describe_ending(stream));
     }
     if (!found) {
@@ -49,9 +50,11 @@ awaitable<void> ask_one(asio::io_context& context, Answer* answer, StartOptions 
       answer->text += bytes;
       return answer->text.size() < kMaxAnswerBytes;
     };
-    co_await read_answer(*stream, std::move(take));
+    co_await read_answer(*stream, answer->host, std::move(take));
+    answer->text = printable_lines(answer->text);
     const bool whole = answer->text == "end\n" || answer->text.ends_with("\nend\n");
-    if (!whole) throw Error(Exit::kOs, "dtagent did not finish its answer", "");
+    if (!whole)
+      throw Error(Exit::kOs, "dtagent did not finish its answer", describe_ending(*stream));
   } catch (const Error& error) {
     answer->error = error.attempted().starts_with(name) ? error : error.with_context(name);
   }
@@ -60,7 +63,7 @@ awaitable<void> ask_one(asio::io_context& context, Answer* answer, StartOptions 
 awaitable<void> follow_one(asio::io_context& context, Host host, StartOptions options,
                            std::vector<std::string> arguments, Take take) {
   const auto stream = co_await run_agent(context, host, options, std::move(arguments));
-  co_await read_answer(*stream, std::move(take));
+  co_await read_answer(*stream, host, std::move(take));
   stream->close();
 }
 

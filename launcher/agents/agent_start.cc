@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "launcher/agents/agent_command.h"
+#include "launcher/agents/agent_link.h"
 #include "launcher/agents/kept_connection_client.h"
 #include "launcher/agents/push.h"
 #include "launcher/ssh/login_connect.h"
@@ -16,6 +17,7 @@
 #include "launcher/streams/child.h"
 #include "launcher/streams/local_stream.h"
 #include "launcher/streams/socket_stream.h"
+#include "plan/command_text.h"
 #include "plan/host_token.h"
 #include "wire/deadline.h"
 #include "wire/greeting.h"
@@ -26,8 +28,9 @@ namespace {
 // The agent's end before its marker line, from what little is known about it.
 Error no_agent(const Host& host, const std::string& path, const std::string& noise,
                const AgentStream& stream) {
+  if (const auto refusal = refused_agent(host, stream)) return *refusal;
   const std::string ending = stream.ending();
-  const std::string hint = fmt::format("ssh {} {} --version", host.name, path);
+  const std::string hint = command_on(host, path + " --version");
   std::string reason;
   if (ending == "exit status 127") {
     reason = fmt::format("there is no dtagent on {}: neither {} nor on its PATH", host.name, path);
@@ -40,7 +43,7 @@ Error no_agent(const Host& host, const std::string& path, const std::string& noi
   reason = ending.empty() ? "the login shell ended without starting dtagent"
                           : fmt::format("dtagent or the login shell ended: {}", ending);
   const std::string said = last_line(stream.standard_error());
-  const std::string printed = last_line(noise);
+  const std::string printed = printable(last_line(noise));
   if (!said.empty()) {
     reason += fmt::format(", saying \"{}\"", said);
   } else if (!printed.empty()) {
@@ -71,7 +74,7 @@ Error silent(const Host& host, bool pushing) {
                pushing ? "logged in, but no more bytes come or go"
                        : "logged in, but dtagent does not answer; perhaps a startup file of the "
                          "login shell waits for something",
-               fmt::format("ssh {} true", host.name));
+               command_on(host, "true"));
 }
 
 // Sends what the host lacks; `patience` then waits for bytes that move, no longer for the whole.
@@ -190,7 +193,7 @@ awaitable<std::string> remove_pushed(asio::io_context& context, Host host, Start
     std::string received;
     for (;;) {
       const std::string bytes = co_await stream->read();
-      if (bytes.empty()) break;
+      if (bytes.empty() || received.size() > kMaxShellNoiseBytes) break;
       received += bytes;
     }
     const auto answer = take_push_answer(received);

@@ -17,9 +17,11 @@ namespace {
 constexpr auto kHolderPatience = 200ms;  // it answers before it does anything
 
 Fd connect_holder() {
-  const std::string path = keep_socket_path();
-  if (!is_private_folder(path.substr(0, path.rfind('/')))) return Fd();
-  return connect_unix(path);
+  for (const std::string& folder : runtime_folders()) {
+    Fd socket = connect_unix(folder + "/" + kHolderSocket);
+    if (socket.valid()) return socket;
+  }
+  return Fd();
 }
 
 // Reads the holder's first line and leaves what came after it in `rest`. False when it is no yes.
@@ -43,7 +45,9 @@ awaitable<std::unique_ptr<AgentStream>> start_kept_agent(asio::io_context& conte
                                                          StartOptions options) {
   Fd socket = connect_holder();
   if (!socket.valid()) co_return nullptr;
+  Fd holder = peer_process(socket.get());
   auto stream = std::make_unique<SocketStream>(context, std::move(socket));
+  stream->is_handed_on_by(std::move(holder));
   KeepRequest request;
   request.host = std::move(host);
   request.agent_path = options.agent_path;

@@ -1,6 +1,6 @@
 #include "launcher/agents/kept_connection_request.h"
 
-#include <unistd.h>
+#include <string>
 
 #include "base/text.h"
 #include "wire/messages.h"
@@ -48,10 +48,6 @@ std::optional<KeepRequest> parse_keep_request(const std::string& line) {
 
 bool same_login(const Host& a, const Host& b) {
   return a.name == b.name && a.port == b.port && a.user == b.user;
-}
-
-std::string keep_socket_path() {
-  return "/tmp/dtlaunch-" + std::to_string(::geteuid()) + "/up.socket";
 }
 
 }  // namespace dtl

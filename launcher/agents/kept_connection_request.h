@@ -1,7 +1,6 @@
 #pragma once
 // What a launcher asks of the connections that `dtlaunch up` keeps: one line to the holder's
-// socket, and one line back. Both are dtlaunch of the same version, or the answer is no. Pure, but
-// for the path.
+// socket, and one line back. Both are dtlaunch of the same version, or the answer is no. Pure.
 
 #include <optional>
 #include <string>
@@ -24,9 +23,6 @@ std::optional<KeepRequest> parse_keep_request(const std::string& line);
 
 // The same host, as far as ssh is concerned.
 bool same_login(const Host& a, const Host& b);
-
-// Of this user's holder. The folder exists only when something was ever put there.
-std::string keep_socket_path();
 
 constexpr const char* kKeepYes = "ok\n";
 constexpr const char* kKeepNo = "no\n";

@@ -11,6 +11,7 @@
 #include "base/limits.h"
 #include "base/random.h"
 #include "base/text.h"
+#include "plan/command_text.h"
 #include "wire/greeting.h"
 #include "wire/push_marker.h"
 
@@ -55,6 +56,7 @@ class Push {
       if (bytes.empty() && !cache_.empty()) throw failure();
       if (bytes.empty()) break;  // nothing was asked for: the caller knows how to tell why
       received_ += bytes;
+      if (received_.size() > 2 * kMaxShellNoiseBytes) throw too_much();
       progress_();
     }
     stream_.unread(std::move(received_));
@@ -71,6 +73,12 @@ class Push {
         Exit::kConfig, "cannot push dtagent",
         fmt::format("the host is {}, the dtagent here is for {}", architecture, own_architecture()),
         fmt::format("install dtlaunch for {} there", architecture));
+  }
+
+  static Error too_much() {
+    return Error(Exit::kVersion, "cannot push dtagent",
+                 fmt::format("the login shell printed more than {} bytes", 2 * kMaxShellNoiseBytes),
+                 "start-up files that print nothing when the shell is not interactive");
   }
 
   // A far end that has given up says why on standard error, which is read to its end by run().
@@ -96,12 +104,21 @@ class Push {
       if (line.starts_with("dtagent: ")) reason = line;  // it comes before what sh says about it
     }
     if (reason.empty()) reason = stream_.ending();
+    reason = reason.substr(0, reason.find(". Try: "));
     const std::size_t colon = reason.rfind(": ");
     if (colon != std::string::npos) reason = reason.substr(colon + 2);
+    return Error(Exit::kCannotWrite, fmt::format("cannot push to {}", cache_), reason,
+                 command_on(host_, look_at(reason)));
+  }
+
+  // What shows the cause, or mends it.
+  std::string look_at(const std::string& reason) const {
+    constexpr std::string_view kOpen = " may write ";
     const bool full =
         reason.find("space left") != std::string::npos || reason.find("quota") != std::string::npos;
-    return Error(Exit::kCannotWrite, fmt::format("cannot push to {}", cache_), reason,
-                 fmt::format("ssh {} {} {}", host_.name, full ? "df -h" : "ls -ld", cache_));
+    const std::size_t open = reason.find(kOpen);
+    if (open == std::string::npos) return (full ? "df -h " : "ls -ld ") + one_shell_word(cache_);
+    return "chmod go-w " + one_shell_word(reason.substr(open + kOpen.size()));
   }
 
   SshStream& stream_;
@@ -123,7 +140,7 @@ std::optional<PushAnswer> take_push_answer(std::string& received) {
   const std::size_t begin = at + kPushMarker.size();
   const std::size_t end = received.find('\n', begin);
   if (end == std::string::npos) return std::nullopt;
-  const std::string line = received.substr(begin, end - begin);
+  const std::string line = printable(received.substr(begin, end - begin));
   received.erase(0, end);  // the newline may begin the next marker
   const std::size_t blank = std::min(line.find(' '), line.size());
   return PushAnswer{line.substr(0, blank), std::string(trim(line.substr(blank)))};

@@ -16,7 +16,7 @@
 #include "launcher/doctor/doctor_bandwidth.h"
 #include "launcher/doctor/doctor_hosts.h"
 #include "launcher/doctor/doctor_text.h"
-#include "launcher/options/option_words.h"
+#include "launcher/options/subcommand_options.h"
 #include "launcher/screen/output_writer.h"
 #include "plan/environment.h"
 #include "plan/hostfile.h"
@@ -28,18 +28,6 @@ constexpr std::size_t kMostTableHosts = 32;  // beyond, only what is slow is sho
 
 std::string draw_job_id() {
   return to_hex(random_bytes(8, "draw a job id"));
-}
-
-std::vector<Host> hosts_of(const OptionWords& words) {
-  const std::string file = words.value("-hostfile"), list = words.value("-hosts");
-  if (!file.empty() && !list.empty()) {
-    throw Error(Exit::kUsage, "-hosts and -hostfile are both given", "name the hosts once");
-  }
-  if (!list.empty()) return parse_host_option(list);
-  if (!file.empty()) return parse_hostfile(read_file(file, kMaxHostfileBytes), file);
-  Host local;
-  local.name = "localhost";
-  return {local};
 }
 
 std::string variable(const Variables& environment, const std::string& name) {
@@ -110,18 +98,19 @@ std::string table_of(const std::vector<Host>& hosts, const std::vector<Link>& li
 
 class Doctor {
  public:
-  Doctor(const OptionWords& words, const Surroundings& around, const MakeStarter& make_starter)
-      : words_(words),
+  Doctor(const SubcommandOptions& options, const Surroundings& around,
+         const MakeStarter& make_starter)
+      : options_(options),
         around_(around),
-        hosts_(hosts_of(words)),
-        interface_(words.value("--iface")),
+        hosts_(named_hosts(options)),
+        interface_(options.interface),
         interfaces_(interface_),
-        start_agent_(make_starter(words.has("--accept-new-host-keys"))) {}
+        start_agent_(make_starter(options.accept_new_host_keys)) {}
 
   int run() {
     examine();
     findings_ = find_all(seen_, interfaces_);
-    if (exit_status(findings_) == 0 && hosts_.size() > 1 && !words_.has("--quick")) measure();
+    if (exit_status(findings_) == 0 && hosts_.size() > 1 && !options_.quick) measure();
     print();
     return interrupted_ != 0 ? 128 + interrupted_ : exit_status(findings_);
   }
@@ -134,7 +123,7 @@ class Doctor {
     request.start_agent = start_agent_;
     request.job_id = draw_job_id();
     request.parameters = {{"PATH", variable(around_.environment, "PATH")},
-                          {"python", words_.value("--python")}};
+                          {"python", options_.python}};
     seen_ = examine_hosts(request);
     read_ssh_config(variable(around_.environment, "HOME"), seen_);
   }
@@ -161,11 +150,11 @@ class Doctor {
   }
 
   void print() const {
-    if (words_.has("--json")) {
+    if (options_.json) {
       write_all(STDOUT_FILENO, doctor_json(findings_, seen_, links_));
       return;
     }
-    const bool verbose = words_.has("--verbose");
+    const bool verbose = options_.verbosity > 0;
     const bool uneven = std::any_of(findings_.begin(), findings_.end(), [](const Finding& each) {
       return each.check == "bandwidth" && each.level == Level::kWarning;
     });
@@ -177,7 +166,7 @@ class Doctor {
     write_all(STDOUT_FILENO, text);
   }
 
-  const OptionWords& words_;
+  const SubcommandOptions& options_;
   const Surroundings& around_;
   std::vector<Host> hosts_;
   std::string interface_;
@@ -191,55 +180,22 @@ class Doctor {
 
 }  // namespace
 
-std::span<const Option> doctor_options() {
-  constexpr std::string_view kOptions = "Options";
-  static const std::vector<Option> kTable = {
-      {kOptions,
-       {"-f", "-machinefile", "-hostfile"},
-       Takes::kValue,
-       "FILE",
-       "the hosts, one per line; without hosts, this machine"},
-      {kOptions, {"-hosts"}, Takes::kValue, "LIST", "the hosts themselves: a,b,n[01-04]"},
-      {kOptions,
-       {"--iface"},
-       Takes::kValue,
-       "NET[,NET]",
-       "as for a job: the networks to use, or ^ those not to use"},
-      {kOptions,
-       {"--accept-new-host-keys"},
-       Takes::kNothing,
-       "",
-       "trust and remember hosts never seen before"},
-      {kOptions,
-       {"--python"},
-       Takes::kValue,
-       "PROGRAM",
-       "the Python that jobs use; default python3"},
-      {kOptions, {"--quick"}, Takes::kNothing, "", "do not measure the bandwidth"},
-      {kOptions, {"--json"}, Takes::kNothing, "", "findings and facts for programs"},
-      {kOptions, {"-v", "--verbose"}, Takes::kNothing, "", "also say what is fine", true},
-      {kOptions, {"-h", "--help"}, Takes::kNothing, "", "this text"},
-  };
-  return kTable;
-}
-
 int run_doctor(const std::vector<std::string>& arguments, const Surroundings& around,
                const MakeStarter& make_starter) {
-  const OptionWords words =
-      read_option_words(doctor_options(), arguments, "dtlaunch doctor --help");
-  if (words.has("--help")) {
+  const SubcommandOptions options = parse_subcommand("doctor", arguments);
+  if (options.help) {
     write_all(STDOUT_FILENO,
               "usage: dtlaunch doctor [options]\n"
               "Looks at all hosts at once and says what would keep a job from starting there, or\n"
               "slow it down, each with its fix. Exit status 0: a job would start.\n" +
-                  options_text(doctor_options()));
+                  options_text(subcommand_options("doctor").options()));
     return 0;
   }
-  if (!words.rest.empty()) {
-    throw Error(Exit::kUsage, fmt::format("dtlaunch doctor: '{}'", words.rest[0]),
+  if (!options.words.empty()) {
+    throw Error(Exit::kUsage, fmt::format("dtlaunch doctor: '{}'", options.words[0]),
                 "it takes options only", "dtlaunch doctor -f FILE");
   }
-  return Doctor(words, around, make_starter).run();
+  return Doctor(options, around, make_starter).run();
 }
 
 }  // namespace dtl

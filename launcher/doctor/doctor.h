@@ -3,17 +3,13 @@
 // dtlaunch-doctor(1).
 
 #include <functional>
-#include <span>
 #include <string>
 #include <vector>
 
-#include "launcher/options/options.h"
 #include "launcher/request/job_request.h"
 #include "launcher/session/session.h"
 
 namespace dtl {
-
-std::span<const Option> doctor_options();
 
 // How agents come to life; the argument is --accept-new-host-keys.
 using MakeStarter = std::function<AgentStarter(bool)>;

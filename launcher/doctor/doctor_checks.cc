@@ -62,8 +62,8 @@ void check_noise(const Examination& host, Collector& to) {
     if (static_cast<unsigned char>(c) < ' ' || c == 0x7f) c = '?';
   }
   to.add(host, Level::kWarning, "shell",
-         fmt::format("its login shell prints {} line{} when no one logs in: '{}'", lines,
-                     lines == 1 ? "" : "s", first),
+         fmt::format("its login shell prints {} when no one logs in: '{}'", plural(lines, "line"),
+                     first),
          "in ~/.bashrc there: [[ $- == *i* ]] || return, before what prints");
 }
 
@@ -134,6 +134,21 @@ void check_load(const Examination& host, Collector& to) {
     to.add(host, Level::kNote, "cpu",
            fmt::format("load {:.0f} on {:.0f} core{}: something else runs there", load, cores,
                        cores == 1 ? "" : "s"));
+  }
+}
+
+// ps, kill, clean and up work by what lies there.
+void check_records(const Examination& host, Collector& to) {
+  const std::string folder = value_of(host, "records.folder");
+  const std::string problem = value_of(host, "records.problem");
+  const std::string taken = value_of(host, "records.taken");
+  if (!folder.empty()) {
+    to.add(host, Level::kOk, "records", "records and sockets of jobs are in " + folder);
+  }
+  if (!problem.empty()) {
+    to.add(host, Level::kWarning, "records", "ps, kill and clean find no job there: " + problem);
+  } else if (!taken.empty()) {
+    to.add(host, Level::kNote, "records", fmt::format("not used: {}", taken));
   }
 }
 
@@ -226,6 +241,7 @@ void check_each_host(const std::vector<Examination>& hosts, std::vector<Finding>
     check_limits(host, to);
     check_load(host, to);
     check_python(host, to);
+    check_records(host, to);
   }
 }
 

@@ -96,8 +96,8 @@ class Round {
     welcome.launcher_version = DTL_VERSION;
     welcome.job_id = request_.job_id;
     welcome.host_name = patient.host.name;
-    patient.link =
-        co_await greet_agent(context_, tasks_, std::move(stream), std::move(welcome), deadline);
+    patient.link = co_await greet_agent(context_, tasks_, patient.host, std::move(stream),
+                                        std::move(welcome), deadline);
     patient.seen.facts = patient.link.facts;
     patient.seen.noise = patient.link.noise;
   }

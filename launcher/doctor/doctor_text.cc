@@ -61,10 +61,6 @@ std::string fine_in_one_line(const std::vector<Finding>& findings, std::size_t c
   return fmt::format("{:<{}}", "ok", kIndent) + wrapped(join(checks, ", "), columns);
 }
 
-std::string count(std::size_t number, const char* what) {
-  return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
-}
-
 }  // namespace
 
 std::string doctor_text(const std::vector<Finding>& findings, std::size_t hosts, bool verbose,
@@ -86,7 +82,7 @@ std::string doctor_text(const std::vector<Finding>& findings, std::size_t hosts,
   const bool starts = exit_status(findings) == 0;
   text += fmt::format("A job {} start on {}: {}, {}.\n", starts ? "would" : "would not",
                       hosts == 1 ? "this host" : fmt::format("these {} hosts", hosts),
-                      count(errors, "error"), count(warnings, "warning"));
+                      plural(errors, "error"), plural(warnings, "warning"));
   return text;
 }
 

@@ -79,10 +79,13 @@ JobTime Stepper::stop_grace() const {
 }
 
 void Stepper::enter_stopping() {
+  tell_what_was_left();
   job_.stop_began = now_;
   job_.patience = now_ + kHeartbeat;
-  job_.deadline = now_ + stop_grace() + kReapDeadline + kAnswerMargin;
   Stop stop;
+  const bool ask = job_.outcome && job_.outcome->cause == Cause::kTimeout;
+  if (ask) stop.ask_ms = static_cast<std::uint32_t>(JobTime(kAskRanks).count());
+  job_.deadline = now_ + JobTime(stop.ask_ms) + stop_grace() + kReapDeadline + kAnswerMargin;
   stop.signal = SIGTERM;
   stop.grace_ms = static_cast<std::uint32_t>(stop_grace().count());
   send_to_all(stop);
@@ -90,6 +93,7 @@ void Stepper::enter_stopping() {
 }
 
 void Stepper::enter_finishing() {
+  tell_what_was_left();
   if (!job_.outcome) job_.outcome = Outcome{};
   job_.deadline = now_ + kReapDeadline + kAnswerMargin;
   for (int node = 0; node < node_count(); ++node) {
@@ -187,7 +191,8 @@ void Stepper::operator()(const Signalled& event) {
   }
 }
 
-// ^Z. While the job ends nothing of it is stopped: that would only keep it from ending.
+// ^Z suspends the leases of agents whose ranks run. While the job ends nothing of it is stopped:
+// that would only keep it from ending.
 void Stepper::pause() {
   if (job_.state == JobState::kRunning) send_to_all(Signal{SIGSTOP});
   effects.push_back(StopSelf{});
@@ -195,6 +200,11 @@ void Stepper::pause() {
 
 void Stepper::operator()(const Continued&) {
   for (NodeState& node : job_.nodes) node.last_heard = now_;
+  if (job_.state != JobState::kRunning) {
+    const JobTime absent = now_ - job_.last_step;
+    outlive_leases(absent);
+    if (job_.outlived_leases && !ending()) return end_as_outlived(absent);
+  }
   job_.next_silence = now_ + kSuspect;
   job_.next_heartbeat = now_;
   if (job_.state == JobState::kRunning) send_to_all(Signal{SIGCONT});
@@ -209,7 +219,6 @@ void Stepper::operator()(const OutputClosed&) {
 }
 
 void Stepper::operator()(const Tick&) {
-  excuse_own_absence();
   send_heartbeats();
   watch_silence();
   if (job_.options.timeout && now_ >= *job_.options.timeout && !ending()) {
@@ -256,6 +265,7 @@ Job make_job(std::size_t nodes, JobOptions options) {
 std::vector<job::Effect> step(Job& job, const job::Event& event, JobTime now) {
   if (job.state == JobState::kDone) return {};
   job::Stepper stepper(job, now);
+  if (!std::holds_alternative<job::Continued>(event)) stepper.excuse_own_absence();
   std::visit(stepper, event);
   job.last_step = now;
   return std::move(stepper.effects);

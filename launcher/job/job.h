@@ -117,6 +117,7 @@ struct NodeState {
   std::optional<JobTime> up, finished;  // its Hello came; it said that nothing is left
   bool suspected = false;               // the "slow" notice was given
   std::optional<Exit> start_failure;    // why it is not there
+  bool agent_failed = false;            // its agent died, or had to be given up
   std::optional<Listening> listening;
   std::optional<Reached> reached;
   std::optional<Examined> examined;
@@ -135,6 +136,7 @@ struct RankState {
   bool after_stop = false;   // it ended after the job had been told to stop
   bool consequence = false;  // it failed because another rank had
   Evidence evidence;
+  std::optional<Stack> stack;  // what it did when it was asked
 };
 
 struct JobOptions {
@@ -162,6 +164,9 @@ struct Job {
   std::optional<JobTime> early_end;  // when to say who has ended while others still run
   std::optional<JobTime> patience;   // when to say whom a stop is waiting for
   bool kill_sent = false;
+  bool outlived_leases = false;  // dtlaunch was stopped for longer than agents wait for it
+  std::vector<int> leavers;      // ranks that left processes behind, not yet told
+  std::uint32_t left_processes = 0;
 };
 
 Job make_job(std::size_t nodes, JobOptions options);

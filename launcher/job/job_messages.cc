@@ -10,8 +10,12 @@ namespace dtl::job {
 void Stepper::operator()(const FromAgent& event) {
   NodeState& node = node_state(event.node);
   if (!reachable(node)) return;
+  if (node.suspected) {
+    node.suspected = false;
+    notice(event.node,
+           fmt::format("answers again, after {} of silence", seconds_text(now_ - node.last_heard)));
+  }
   node.last_heard = now_;
-  node.suspected = false;
   const Overloaded handle{
       [&](const Listening& message) { listening(event.node, message); },
       [&](const Examined& message) { examined(event.node, message); },
@@ -21,6 +25,9 @@ void Stepper::operator()(const FromAgent& event) {
       [&](const Exited& message) { exited(event.node, message, event.consequence); },
       [&](const Evidence& message) {
         if (RankState* rank = rank_of(event.node, message.rank)) rank->evidence = message;
+      },
+      [&](const Stack& message) {
+        if (RankState* rank = rank_of(event.node, message.rank)) rank->stack = message;
       },
       [&](const Finished& message) { finished(event.node, message); },
       [&](const Trouble& message) {
@@ -120,9 +127,9 @@ void Stepper::exited(int node, const Exited& message, bool consequence) {
   rank->signal = static_cast<int>(message.signal);
   rank->max_rss_kib = message.max_rss_kib;
   rank->consequence = consequence && message.signal == 0 && message.code != 0;
-  if (message.left_behind > 0) {
-    notice(node, fmt::format("rank {} left {} process{} behind; ended", message.rank,
-                             message.left_behind, message.left_behind == 1 ? "" : "es"));
+  if (message.left_behind > 0 && !ending()) {
+    job_.leavers.push_back(static_cast<int>(message.rank));
+    job_.left_processes += message.left_behind;
   }
   Outcome outcome;
   outcome.rank = static_cast<int>(message.rank);
@@ -132,22 +139,32 @@ void Stepper::exited(int node, const Exited& message, bool consequence) {
   outcome.exit_status = rank->signal != 0 ? 128 + rank->signal : rank->code;
   const bool failed = outcome.exit_status != 0;
   if (!failed && job_.state == JobState::kRunning) job_.early_end = now_ + kEarlyEnd;
-  if (failed && job_.state == JobState::kStopping) blame(outcome);
+  if (failed) blame(outcome);
   rank_ended(*rank, RankPhase::kExited, outcome, failed);
 }
 
 // The news of a failure may come after the news of what it did to another rank: a connection that
 // breaks is seen at once, the rank that broke it is reported by another node, perhaps later. So a
-// first failure that looks like a consequence is replaced by one that cannot be, for a moment.
-void Stepper::blame(const Outcome& failure) {
-  if (!job_.outcome || job_.outcome->cause != Cause::kRankExit || job_.kill_sent) return;
-  if (now_ > job_.stop_began + std::min(JobTime(kBlameWindow), stop_grace())) return;
-  const RankState& first = job_.ranks[static_cast<std::size_t>(job_.outcome->rank)];
-  const RankState& now = job_.ranks[static_cast<std::size_t>(failure.rank)];
-  if (!first.consequence || now.consequence) return;
-  // SIGTERM is how we end ranks, and programs answer it with these.
-  const bool ours = now.signal == SIGTERM || now.code == 128 + SIGTERM;
-  if (!ours) job_.outcome = failure;
+// first failure that looks like a consequence is replaced by one that cannot be: by that of a rank,
+// for a moment, or by the loss of an agent or a node, which may take its time to be known (kDead,
+// or what a guard is waited for). True when it was.
+bool Stepper::blame(const Outcome& failure) {
+  if (job_.state != JobState::kStopping) return false;
+  if (!job_.outcome || job_.outcome->cause != Cause::kRankExit) return false;
+  if (!job_.ranks[static_cast<std::size_t>(job_.outcome->rank)].consequence) return false;
+  const bool late = now_ > job_.stop_began + kBlameWindow;
+  if (failure.rank >= 0 &&
+      (late || is_our_doing(job_.ranks[static_cast<std::size_t>(failure.rank)]))) {
+    return false;
+  }
+  job_.outcome = failure;
+  return true;
+}
+
+// SIGTERM is how we end ranks, and programs answer it with these; after the grace it is SIGKILL.
+bool Stepper::is_our_doing(const RankState& rank) const {
+  return rank.consequence || job_.kill_sent || now_ > job_.stop_began + stop_grace() ||
+         rank.signal == SIGTERM || rank.code == 128 + SIGTERM;
 }
 
 void Stepper::rank_ended(RankState& rank, RankPhase phase, const Outcome& failure, bool failed) {

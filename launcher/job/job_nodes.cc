@@ -59,6 +59,7 @@ void Stepper::lose(int node, Cause cause, int exit_status, const std::string& te
   if (!reachable(state)) return;
   const bool expected = state.phase == NodePhase::kEnding;
   state.phase = NodePhase::kGone;
+  state.agent_failed = cause == Cause::kAgentFailed;
   if (job_.state == JobState::kStarting) {
     notice(node, text);
     fail_start(node, static_cast<Exit>(exit_status));
@@ -70,14 +71,17 @@ void Stepper::lose(int node, Cause cause, int exit_status, const std::string& te
     rank.ended = now_;
     rank.after_stop = ending();
   }
+  Outcome outcome;
+  outcome.cause = cause;
+  outcome.node = node;
+  outcome.exit_status = exit_status;
+  outcome.text = text;
   if (ending()) {
-    notice(node, fmt::format("lost while it was ending the job: {}", text));
+    const bool own_fault = job_.outlived_leases || cause == Cause::kUpEnded;
+    if (!own_fault && !blame(outcome)) {
+      notice(node, fmt::format("lost while it was ending the job: {}", text));
+    }
   } else if (!expected) {
-    Outcome outcome;
-    outcome.cause = cause;
-    outcome.node = node;
-    outcome.exit_status = exit_status;
-    outcome.text = text;
     abandon(std::move(outcome));
   }
   check_ranks();
@@ -100,17 +104,53 @@ void Stepper::send_to_all(const Message& message) {
   }
 }
 
-// A launcher that was itself stopped (^Z, a suspended laptop) has heard nobody, and that is not
-// the nodes' fault.
+// A launcher that was itself stopped (by a signal, or with its machine) has heard nobody, and that
+// is not the nodes' fault.
 void Stepper::excuse_own_absence() {
   const JobTime absent = now_ - job_.last_step;
   if (absent <= kSuspect) return;
-  notice(-1, fmt::format("was stopped for {}", seconds_text(absent)));
   for (NodeState& node : job_.nodes) node.last_heard = now_;
+  outlive_leases(absent);
+  if (!job_.outlived_leases || ending()) {
+    notice(-1, fmt::format("was stopped for {}", seconds_text(absent)));
+    return;
+  }
+  end_as_outlived(absent);
+}
+
+// After kLease without it the nodes have ended the job, counted from the last heartbeat; agents
+// that were being started have waited no longer for its first words.
+void Stepper::outlive_leases(JobTime absent) {
+  const auto waits_for_us = [](const NodeState& node) {
+    return reachable(node) || node.phase == NodePhase::kStarting;
+  };
+  if (absent > kLease - kHeartbeat &&
+      std::any_of(job_.nodes.begin(), job_.nodes.end(), waits_for_us)) {
+    job_.outlived_leases = true;
+  }
+}
+
+void Stepper::end_as_outlived(JobTime absent) {
+  Outcome outcome;
+  outcome.cause = Cause::kStoppedSelf;
+  outcome.exit_status = static_cast<int>(Exit::kTryAgain);
+  outcome.text = seconds_text(absent);
+  abandon(std::move(outcome));
+}
+
+// Of ranks that ended by themselves; whoever is ended by us leaves what we end.
+void Stepper::tell_what_was_left() {
+  if (job_.leavers.empty()) return;
+  notice(-1, fmt::format("rank{} {} left {} process{} behind; ended",
+                         job_.leavers.size() == 1 ? "" : "s", fold_ranks(job_.leavers),
+                         job_.left_processes, job_.left_processes == 1 ? "" : "es"));
+  job_.leavers.clear();
+  job_.left_processes = 0;
 }
 
 void Stepper::send_heartbeats() {
   if (now_ < job_.next_heartbeat) return;
+  tell_what_was_left();
   Heartbeat heartbeat;
   heartbeat.monotonic_ms = static_cast<std::uint64_t>(now_.count());
   send_to_all(heartbeat);

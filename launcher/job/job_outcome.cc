@@ -4,12 +4,15 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <iterator>
 #include <string_view>
 
 #include "base/error.h"
+#include "base/limits.h"
 #include "base/text.h"
+#include "plan/command_text.h"
 
 namespace dtl {
 namespace {
@@ -25,6 +28,10 @@ std::string spawn_headline(const Outcome& outcome, const CardFacts& facts) {
   if (outcome.stage == "chdir") {
     return fmt::format("{}: cannot enter directory '{}': {}", who(outcome, facts),
                        facts.working_directory, errno_text(outcome.error_number));
+  }
+  if (outcome.stage == "interpreter") {
+    return fmt::format("{}: cannot run '{}': the program that its first line names is not there",
+                       who(outcome, facts), facts.program);
   }
   if (outcome.stage == "exec") {
     return fmt::format("{}: cannot run '{}': {}", who(outcome, facts), facts.program,
@@ -70,48 +77,101 @@ std::string headline(const Outcome& outcome, const CardFacts& facts) {
                          facts.seconds);
     case Cause::kOutputClosed:
       return "nobody reads the standard output any more; the job was ended";
+    case Cause::kStoppedSelf:
+      return fmt::format(
+          "dtlaunch itself was stopped for {}; the hosts end a job after {} s without it",
+          outcome.text, std::chrono::seconds(kLease).count());
+    case Cause::kUpEnded:
+      return "the process of 'dtlaunch up' that kept the connections has ended; the hosts end the "
+             "job";
   }
   return {};
 }
 
 // How to run a command on the host in question.
 std::string over_there(const CardFacts& facts, const std::string& command) {
-  return facts.host == "localhost" ? command : fmt::format("ssh {} {}", facts.host, command);
+  Host host = facts.reached;
+  host.name = facts.host;
+  return command_on(host, command);
+}
+
+// The program as a shell there finds it: below the rank's own directory, or on the PATH.
+std::string program_path(const CardFacts& facts) {
+  const bool relative = !facts.program.starts_with('/') && !facts.working_directory.empty();
+  if (facts.program.find('/') == std::string::npos) {
+    return "\"$(command -v " + one_shell_word(facts.program) + ")\"";
+  }
+  return one_shell_word(relative ? facts.working_directory + "/" + facts.program : facts.program);
+}
+
+std::string look_at_program(const Outcome& outcome, const CardFacts& facts) {
+  const bool on_path = facts.program.find('/') == std::string::npos;
+  if (outcome.stage == "interpreter") {  // cat -A shows the carriage return of a line end of DOS
+    return over_there(facts, fmt::format("head -n 1 {} | cat -A", program_path(facts)));
+  }
+  if (facts.program.ends_with(".py")) return "python3 " + one_shell_word(facts.program);
+  if (!on_path) return over_there(facts, "namei -l " + program_path(facts));
+  if (outcome.error_number == ENOENT) {
+    return over_there(facts, "command -v " + one_shell_word(facts.program));
+  }
+  return over_there(facts, "find $(echo $PATH | tr : ' ') -maxdepth 1 -name " +
+                               one_shell_word(facts.program) + " -ls");
+}
+
+std::string spawn_step(const Outcome& outcome, const CardFacts& facts) {
+  if (outcome.stage == "exec" || outcome.stage == "interpreter") {
+    return look_at_program(outcome, facts);
+  }
+  if (outcome.stage == "chdir") {
+    return over_there(facts, "namei -l " + one_shell_word(facts.working_directory)) +
+           "  # -wdir names another";
+  }
+  if (outcome.stage == "affinity") {
+    return over_there(facts, "grep Cpus_allowed_list /proc/self/status");
+  }
+  const std::string command = limit_command(outcome.error_number);
+  return command.empty() ? "" : over_there(facts, command);
+}
+
+std::string signal_step(const Outcome& outcome, const CardFacts& facts) {
+  constexpr int kLeaveCores[] = {SIGQUIT, SIGILL, SIGABRT, SIGFPE,
+                                 SIGSEGV, SIGBUS, SIGSYS,  SIGTRAP};
+  if (outcome.signal == SIGKILL) return over_there(facts, "dmesg | grep -i killed");
+  if (outcome.signal == SIGXCPU) return over_there(facts, "ulimit -t");
+  if (outcome.signal == SIGXFSZ) return over_there(facts, "ulimit -f");
+  if (std::find(std::begin(kLeaveCores), std::end(kLeaveCores), outcome.signal) !=
+      std::end(kLeaveCores)) {
+    return "ulimit -c unlimited  # then again: a core file is kept";
+  }
+  return {};  // somebody sent it, and nothing on the host says who
 }
 
 std::string next_step(const Outcome& outcome, const CardFacts& facts) {
   switch (outcome.cause) {
     case Cause::kSpawn:
-      if (outcome.stage == "chdir") return "name a directory that every host has with -wdir";
-      if (outcome.stage == "exec" && outcome.error_number == ENOENT) {
-        return over_there(facts, "command -v " + facts.program);
-      }
-      return over_there(facts, "ls -l " + facts.program);
+      return spawn_step(outcome, facts);
     case Cause::kRankSignal:
       if (out_of_memory(outcome, facts)) return "fewer ranks on this host, or smaller batches";
-      if (outcome.signal == SIGKILL) {
-        return "out of memory? " + over_there(facts, "dmesg | grep -i killed");
-      }
-      return "keep a core file with: ulimit -c unlimited";
+      return signal_step(outcome, facts);
     case Cause::kNodeLost:
     case Cause::kAgentFailed:
       return over_there(facts, "uptime");
     case Cause::kCompleted:
     case Cause::kDryRun:
     case Cause::kCannotStart:
-    case Cause::kTimeout:
     case Cause::kInterrupted:
     case Cause::kOutputClosed:
+    case Cause::kStoppedSelf:
       break;
+    case Cause::kTimeout:
+      return hang_step(judge_hang(facts.asked));
+    case Cause::kUpEnded:
+      return "dtlaunch up, and the same command again";
     case Cause::kRankExit:
       if (lost_process(outcome, facts)) return "fewer ranks on this host, or smaller batches";
       break;
   }
   return {};
-}
-
-std::string ranks_text(const std::vector<int>& ranks) {
-  return fmt::format("rank{} {}", ranks.size() == 1 ? "" : "s", fold_ranks(ranks));
 }
 
 std::vector<std::string> others(const Outcome& outcome, const CardFacts& facts) {
@@ -157,13 +217,13 @@ std::string shorten_path(std::string line, std::size_t columns) {
   return line.replace(path, excess, "...");
 }
 
-// Cuts to the width without splitting a UTF-8 sequence; control characters become blanks, so that
-// a program's escape sequences cannot repaint the card.
+// Cuts to the width without splitting a UTF-8 sequence; control characters become blanks, and what
+// else could repaint the card is spelled out.
 std::string fit(std::string line, std::size_t columns) {
   for (char& c : line) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
   }
-  line = shorten_path(std::move(line), columns);
+  line = shorten_path(printable(line), columns);
   if (line.size() <= columns) return line;
   std::size_t end = columns - 3;
   while (end > 0 && continues_utf8(line[end])) --end;
@@ -196,6 +256,10 @@ const char* cause_name(Cause cause) {
       return "interrupted";
     case Cause::kOutputClosed:
       return "output-closed";
+    case Cause::kStoppedSelf:
+      return "stopped-self";
+    case Cause::kUpEnded:
+      return "up-ended";
   }
   return "?";
 }
@@ -207,6 +271,8 @@ bool looks_like_consequence(const std::vector<std::string>& last_lines) {
                                          "connection refused",
                                          "connection was closed",
                                          "lost the connection",
+                                         " was lost: ",  // libdtring's own, and the next
+                                         " was lost while the ring was formed",
                                          "socket closed",
                                          "remote process exited"};
   return std::any_of(last_lines.begin(), last_lines.end(), [&](const std::string& line) {
@@ -218,7 +284,7 @@ bool looks_like_consequence(const std::vector<std::string>& last_lines) {
 }
 
 int spawn_status(const std::string& stage, int error_number) {
-  if (stage != "exec") return static_cast<int>(Exit::kOs);
+  if (stage != "exec" && stage != "interpreter") return static_cast<int>(Exit::kOs);
   return static_cast<int>(error_number == ENOENT ? Exit::kNotFound : Exit::kNotExecutable);
 }
 
@@ -246,6 +312,9 @@ std::string failure_card(const Outcome& outcome, const CardFacts& facts, int col
   for (std::size_t i = 0; i < lines.size(); ++i) {
     add(i > 0 ? "" : traced ? "error" : "stderr", "| " + lines[i]);
   }
+  for (const CardLine& line : hang_lines(judge_hang(facts.asked), facts.asked)) {
+    add(line.label, line.text);
+  }
   const std::vector<std::string> pieces = others(outcome, facts);
   const std::string joined = join(pieces, "; ");
   if (joined.size() + kLabelColumn <= width) {
@@ -253,7 +322,9 @@ std::string failure_card(const Outcome& outcome, const CardFacts& facts, int col
   } else {
     for (std::size_t i = 0; i < pieces.size(); ++i) add(i == 0 ? "others" : "", pieces[i]);
   }
-  add("try", next_step(outcome, facts));
+  // Never cut: half a command is none.
+  const std::string step = next_step(outcome, facts);
+  if (!step.empty()) card += fmt::format("\n  {:<{}}{}", "try", kLabelColumn - 2, printable(step));
   return card;
 }
 

@@ -7,6 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "launcher/job/hang.h"
+#include "plan/host.h"
+
 namespace dtl {
 
 enum class Cause {
@@ -21,6 +24,8 @@ enum class Cause {
   kTimeout,       // --timeout
   kInterrupted,   // SIGINT, SIGTERM or SIGHUP to dtlaunch
   kOutputClosed,  // nobody reads dtlaunch's standard output any more
+  kStoppedSelf,   // dtlaunch itself was stopped for longer than agents live without it
+  kUpEnded,       // the process of `dtlaunch up`, through which the nodes were reached, has ended
 };
 
 struct Outcome {
@@ -43,6 +48,7 @@ int spawn_status(const std::string& stage, int error_number);
 // What the card needs to know beside the outcome.
 struct CardFacts {
   std::string host;  // of the failing rank or node
+  Host reached;      // how that is reached, for hints; its name may be missing
   std::uint32_t pid = 0;
   std::string program;  // argv[0] as typed
   std::string working_directory;
@@ -56,6 +62,7 @@ struct CardFacts {
   std::uint64_t peak_bytes = 0, memory_limit = 0;  // of the rank; of its group, 0: none known
   std::vector<int> lost;                           // ranks of nodes that nobody hears any more
   double seconds = 0;                              // since the job began
+  std::vector<RankNow> asked;                      // kTimeout: what the ranks did
 };
 
 // True for the last words of a rank that lost its connection to another one: "Connection reset by

@@ -28,6 +28,9 @@ class Stepper {
   void operator()(const Continued&);
   void operator()(const OutputClosed&);
   void operator()(const Tick&);
+  void excuse_own_absence();
+  void outlive_leases(JobTime absent);
+  void end_as_outlived(JobTime absent);  // before any of them
 
   std::vector<Effect> effects;
 
@@ -50,7 +53,8 @@ class Stepper {
   void started(int node, const Started& message);
   void spawn_failed(int node, const SpawnFailed& message);
   void exited(int node, const Exited& message, bool consequence);
-  void blame(const Outcome& failure);
+  bool blame(const Outcome& failure);
+  bool is_our_doing(const RankState& rank) const;
   void finished(int node, const Finished& message);
   RankState* rank_of(int node, std::uint32_t rank);
   void rank_ended(RankState& rank, RankPhase phase, const Outcome& failure, bool failed);
@@ -64,11 +68,11 @@ class Stepper {
   void garbage(int node, const std::string& what);
 
   // What time does
-  void excuse_own_absence();
   void send_heartbeats();
   void watch_silence();
   void tell_whom_we_wait_for();
   void tell_who_ended_early();
+  void tell_what_was_left();
   void deadline_passed();
   void give_up_start(int node);
   void give_up_preflight(int node);

@@ -5,6 +5,10 @@
 
 #include <algorithm>
 #include <ctime>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "base/fd.h"
@@ -14,6 +18,7 @@
 #include "base/text.h"
 #include "launcher/agents/agent_query.h"
 #include "launcher/screen/output_writer.h"
+#include "plan/host_token.h"
 
 namespace dtl {
 namespace {
@@ -22,16 +27,50 @@ constexpr auto kPatience = kHelloDeadline;
 // What dtagent --end waits for, and its way back.
 constexpr auto kKillPatience = kKillGrace + kReapDeadline + kAnswerMargin + kHelloDeadline;
 
+// "dtlaunch clean", on the hosts where there is something for it to do.
+std::string clean_command(const std::vector<JobView>& jobs) {
+  std::set<std::string> names;
+  for (const JobView& job : jobs) {
+    if (!job.agents.empty() || job.launcher_alive) continue;
+    for (const Host& host : job.unclean) names.insert(host.name);
+  }
+  const bool here = names.size() == 1 && is_loopback_name(*names.begin());
+  const std::vector<std::string> list(names.begin(), names.end());
+  return here ? "dtlaunch clean" : "dtlaunch clean -hosts " + join(list, ",");
+}
+
+bool wants_clean(const JobView& job) {
+  return job.status == JobStatus::kLost || job.status == JobStatus::kLeftover;
+}
+
+// A worker knows its own share of a job, and where the launcher is.
+void tell_of_shares(const std::vector<JobView>& jobs) {
+  std::set<std::string> launchers;
+  for (const JobView& job : jobs) {
+    if (!job.launcher_seen) launchers.insert(launcher_host_of(job).name);
+  }
+  if (launchers.empty()) return;
+  const std::vector<std::string> hosts(launchers.begin(), launchers.end());
+  log_notice(
+      fmt::format("+: the share of the hosts that were asked, which launched no such job. "
+                  "The whole: dtlaunch ps -hosts {}",
+                  join(hosts, ",")));
+}
+
 int list(const JobsCommand& command, const StartOptions& start) {
   int failed = 0;
   std::vector<JobView> jobs = list_jobs(command.hosts, start, &failed);
   if (!command.all) {
-    std::erase_if(jobs, [](const JobView& job) { return job.status == JobStatus::kEnded; });
+    std::erase_if(jobs, [](const JobView& job) {
+      return job.status == JobStatus::kEnded || job.status == JobStatus::kCleaned;
+    });
   }
-  write_all(STDOUT_FILENO, jobs_table(jobs, std::time(nullptr), terminal_columns(STDOUT_FILENO)));
-  const auto dead = [](const JobView& job) { return job.status == JobStatus::kLeftover; };
-  if (std::any_of(jobs.begin(), jobs.end(), dead)) {
-    log_notice("what is left over can be ended with: dtlaunch clean");
+  std::optional<int> columns;  // what reads a pipe wants all of a command
+  if (!command.wide && ::isatty(STDOUT_FILENO) != 0) columns = terminal_columns(STDOUT_FILENO);
+  write_all(STDOUT_FILENO, jobs_table(jobs, std::time(nullptr), columns));
+  tell_of_shares(jobs);
+  if (std::any_of(jobs.begin(), jobs.end(), wants_clean)) {
+    log_notice("what lost jobs have left is ended and forgotten with: " + clean_command(jobs));
   }
   return failed;
 }
@@ -84,13 +123,20 @@ int kill_job(const JobsCommand& command, const StartOptions& start) {
     log_notice(fmt::format("job {} has ended already, with status {}", job.id, job.exit_status));
     return 0;
   }
+  if (job.status == JobStatus::kCleaned) {
+    log_notice(fmt::format(
+        "job {} was lost, its launcher having been killed; nothing of it is left", job.id));
+    return 0;
+  }
   auto ends = end_on({launcher_host_of(job)}, job, command.signal, start);
   if (ends.empty() && !job.agents.empty()) ends = end_on(job.agents, job, SIGTERM, start);
   if (!ends.empty()) return report_end(job, ends, command.signal);
-  log_notice(
-      fmt::format("nothing of job {} runs any more on the hosts that were asked; what it "
-                  "left can be ended with: dtlaunch clean",
-                  job.id));
+  if (wants_clean(job)) {
+    log_notice(fmt::format("job {} is {}: what it left is ended and forgotten with: {}", job.id,
+                           job.state, clean_command({job})));
+  } else {
+    log_notice(fmt::format("nothing of job {} runs any more on the hosts that were asked", job.id));
+  }
   return failed;
 }
 
@@ -124,6 +170,10 @@ std::vector<JobView> list_jobs(const std::vector<Host>& hosts, const StartOption
       log_error(answer.error->what());
       if (*failed == 0) *failed = static_cast<int>(answer.error->status());
       continue;
+    }
+    if (const std::string problem = problem_of_records(answer.text); !problem.empty()) {
+      log_error(fmt::format("{}: {}", answer.host.name, problem));
+      if (*failed == 0) *failed = static_cast<int>(Exit::kConfig);
     }
     for (SeenRecord& seen : parse_job_list(answer.host, answer.text)) {
       records.push_back(std::move(seen));

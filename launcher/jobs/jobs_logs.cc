@@ -5,10 +5,12 @@
 
 #include <chrono>
 #include <optional>
+#include <utility>
 
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "launcher/agents/agent_query.h"
 #include "launcher/jobs/jobs_commands.h"
 #include "launcher/screen/line_mixer.h"
@@ -32,13 +34,13 @@ class LogPrinter {
   // False when the job's end has been read.
   bool feed(std::string_view bytes) {
     reader_.feed(bytes);
-    while (const auto entry = reader_.next()) {
+    while (auto entry = reader_.next()) {
       if (entry->kind == LogEntry::Kind::kEnded) {
         status_ = entry->status;
         flush();
         return false;
       }
-      show(*entry);
+      show(std::move(*entry));
     }
     flush();
     return true;
@@ -47,15 +49,15 @@ class LogPrinter {
   std::optional<int> status() const { return status_; }
 
  private:
-  void show(const LogEntry& entry) {
+  void show(LogEntry entry) {
     if (entry.kind == LogEntry::Kind::kSaid) {
-      if (!rank_) mixer_.say(fmt::format("{}: {}\n", program_name(), entry.bytes));
+      if (!rank_) mixer_.say(fmt::format("{}: {}\n", program_name(), printable_lines(entry.bytes)));
       return;
     }
     if (rank_ && entry.rank != *rank_) return;
     if (entry.rank >= ranks_) mixer_.set_ranks(static_cast<std::size_t>(ranks_ = entry.rank + 1));
     const bool out = entry.kind == LogEntry::Kind::kStdout;
-    mixer_.feed(entry.rank, out ? Stream::kStdout : Stream::kStderr, entry.bytes, now());
+    mixer_.feed(entry.rank, out ? Stream::kStdout : Stream::kStderr, std::move(entry.bytes), now());
   }
 
   // Every entry is shown at once: the kept log has been written long ago, or a moment ago.
@@ -97,7 +99,7 @@ int status_by_record(const JobView& job, const StartOptions& start) {
   int failed = 0;
   const auto jobs = list_jobs({launcher_host_of(job)}, start, &failed);
   const JobView& now = find_job(jobs, job.id);
-  if (now.status == JobStatus::kEnded) return now.exit_status;
+  if (now.ended) return now.exit_status;
   throw Error(Exit::kOs, fmt::format("job {} ended without a word", job.id),
               fmt::format("its dtlaunch on {} was killed; the agents have ended the ranks",
                           now.launcher_host));
@@ -134,7 +136,7 @@ int show_logs(const JobsCommand& command, const StartOptions& start) {
 int attach(const JobsCommand& command, const StartOptions& start) {
   const JobView job = find(command, start);
   require_kept(job);
-  if (job.status == JobStatus::kEnded) {
+  if (job.ended) {
     log_notice(fmt::format("job {} has ended, with status {}; its output: dtlaunch logs {}", job.id,
                            job.exit_status, job.id.substr(0, 4)));
     return job.exit_status;

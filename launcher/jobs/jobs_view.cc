@@ -23,12 +23,15 @@ void add_launcher(JobView& job, const SeenRecord& seen) {
   job.since = record.since;
   job.state = record.state;
   job.exit_status = record.exit_status;
+  job.ended = record.state == "ended";
+  if (!seen.alive && !job.ended && record.state != kLostState) job.unclean.push_back(seen.host);
   job.detached = record.detached;
   job.labelled = record.labelled;
 }
 
 void add_agent(JobView& job, const SeenRecord& seen) {
-  if (seen.alive) job.agents.push_back(seen.host);
+  (seen.alive ? job.agents : job.unclean).push_back(seen.host);
+  if (!seen.alive) job.agent_killed = true;
   if (job.launcher_seen) return;
   if (job.command.empty()) job.command = seen.record.command;
   if (job.since == 0 || seen.record.since < job.since) job.since = seen.record.since;
@@ -36,18 +39,19 @@ void add_agent(JobView& job, const SeenRecord& seen) {
   ++job.nodes;
 }
 
+// What is still to be cleaned comes before how the job ended: ps, kill and clean agree on it.
 void settle(JobView& job) {
-  if (job.launcher_seen && job.state == "ended") {
+  if (job.ended && job.unclean.empty()) {
     job.status = JobStatus::kEnded;
     job.state = fmt::format("exit {}", job.exit_status);
-  } else if (job.launcher_alive) {
+  } else if (job.launcher_alive && !job.ended) {
     job.status = JobStatus::kAlive;
   } else if (!job.agents.empty()) {
     job.status = JobStatus::kAlive;
     job.state = job.launcher_seen ? "ending" : "running";
-  } else if (job.launcher_seen) {
-    job.status = JobStatus::kLost;
-    job.state = "lost";
+  } else if (job.launcher_seen && !job.ended && !job.agent_killed) {
+    job.status = job.unclean.empty() ? JobStatus::kCleaned : JobStatus::kLost;
+    job.state = kLostState;
   } else {
     job.status = JobStatus::kLeftover;
     job.state = "left over";
@@ -71,6 +75,12 @@ std::vector<SeenRecord> parse_job_list(const Host& host, std::string_view text) 
     }
   }
   return seen;
+}
+
+std::string problem_of_records(std::string_view text) {
+  constexpr std::string_view kWord = "problem ";
+  if (!text.starts_with(kWord)) return {};
+  return std::string(text.substr(kWord.size(), text.find('\n') - kWord.size()));
 }
 
 std::vector<JobView> fold_jobs(const std::vector<SeenRecord>& records) {
@@ -124,16 +134,24 @@ std::string age_text(std::int64_t seconds) {
   return fmt::format("{}d", seconds / 86400);
 }
 
-std::string jobs_table(const std::vector<JobView>& jobs, std::int64_t now, int columns) {
+std::string jobs_table(const std::vector<JobView>& jobs, std::int64_t now,
+                       std::optional<int> columns) {
   constexpr std::size_t kBeforeCommand = 60;
-  const std::size_t room = static_cast<std::size_t>(std::max(columns, 80)) - kBeforeCommand;
-  std::string text = fmt::format("{:<16} {:<12} {:>5} {:>5} {:>6} {:<10} {}\n", "JOB", "LAUNCHER",
-                                 "NODES", "RANKS", "AGE", "STATE", "COMMAND");
+  std::size_t launcher = 12, state = 10, command = std::string::npos;
+  if (columns) {
+    command = static_cast<std::size_t>(std::max(*columns, 80)) - kBeforeCommand;
+  } else {
+    for (const JobView& job : jobs) launcher = std::max(launcher, job.launcher_host.size());
+  }
+  std::string text = fmt::format("{:<16} {:<{}} {:>5} {:>5} {:>6} {:<{}} {}\n", "JOB", "LAUNCHER",
+                                 launcher, "NODES", "RANKS", "AGE", "STATE", state, "COMMAND");
   for (const JobView& job : jobs) {
-    text += fmt::format("{:<16} {:<12} {:>5} {:>5} {:>6} {:<10} {}\n", job.id,
-                        fit_column(job.launcher_host, 12), job.nodes, job.ranks,
-                        age_text(now - job.since), fit_column(job.state, 10),
-                        fit_column(job.command, room));
+    const char* more = job.launcher_seen ? "" : "+";
+    text += fmt::format("{:<16} {:<{}} {:>5} {:>5} {:>6} {:<{}} {}\n", job.id,
+                        fit_column(job.launcher_host, launcher), launcher,
+                        fmt::format("{}{}", job.nodes, more), fmt::format("{}{}", job.ranks, more),
+                        age_text(now - job.since), fit_column(job.state, state), state,
+                        fit_column(job.command, command));
   }
   return text;
 }

@@ -2,6 +2,7 @@
 // Jobs as `dtlaunch ps` sees them: the records of many hosts, folded into one view per job. Pure.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,12 +20,15 @@ struct SeenRecord {
 
 // The text of one host's answer to --jobs.
 std::vector<SeenRecord> parse_job_list(const Host& host, std::string_view text);
+// What it says of why jobs leave no records there; empty: they do.
+std::string problem_of_records(std::string_view text);
 
 enum class JobStatus {
   kAlive,     // its launcher runs, or an agent does
   kEnded,     // in order, whatever its exit status
   kLost,      // its launcher was killed, and nothing of it runs on the hosts that were asked
   kLeftover,  // an agent was killed, and its launcher is not there
+  kCleaned,   // it was lost, and `dtlaunch clean` has seen to it
 };
 
 struct JobView {
@@ -34,8 +38,11 @@ struct JobView {
   std::string launcher_host;
   bool launcher_seen = false;  // one of the hosts that were asked has the launcher's record
   bool launcher_alive = false;
-  Host asked_launcher_host;  // the same host as it was asked; valid when launcher_seen
-  std::vector<Host> agents;  // hosts with a living agent
+  Host asked_launcher_host;   // the same host as it was asked; valid when launcher_seen
+  std::vector<Host> agents;   // hosts with a living agent
+  std::vector<Host> unclean;  // hosts with a record for `dtlaunch clean`
+  bool ended = false;         // its launcher has said so, with exit_status
+  bool agent_killed = false;  // its record is still there
   int ranks = 0, nodes = 0;
   std::int64_t since = 0;
   int exit_status = 0;
@@ -48,8 +55,10 @@ std::vector<JobView> fold_jobs(const std::vector<SeenRecord>& records);
 // The one job whose id begins so. Throws Error(kBadInput) when there is none, or more than one.
 const JobView& find_job(const std::vector<JobView>& jobs, const std::string& prefix);
 
-// A table of at most `columns` columns (80 and up), header included.
-std::string jobs_table(const std::vector<JobView>& jobs, std::int64_t now, int columns);
+// A table of at most `columns` columns (80 and up), header included; without `columns` nothing is
+// cut. The nodes and ranks of a job whose launcher was not asked have a "+": there may be more.
+std::string jobs_table(const std::vector<JobView>& jobs, std::int64_t now,
+                       std::optional<int> columns);
 
 // "12s", "3m", "2h05m", "4d"
 std::string age_text(std::int64_t seconds);

@@ -10,43 +10,16 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "launcher/agents/bundle.h"
-#include "launcher/options/jobs_options.h"
-#include "launcher/options/option_words.h"
-#include "launcher/options/options.h"
+#include "launcher/options/subcommand_options.h"
 #include "wire/task_group.h"
 
 namespace dtl {
 namespace {
 
-constexpr std::string_view kPushOptions = "Options";
-constexpr const char* kHelp = "dtlaunch push --help";
-
-}  // namespace
-
-std::vector<Option> push_options() {
-  return {
-      {kPushOptions,
-       {"-f", "-machinefile", "-hostfile"},
-       Takes::kValue,
-       "FILE",
-       "the hosts, one per line"},
-      {kPushOptions, {"-hosts"}, Takes::kValue, "LIST", "the hosts themselves: a,b,n[01-04]"},
-      {kPushOptions, {"--remove"}, Takes::kNothing, "", "remove what was brought there instead"},
-      {kPushOptions,
-       {"--accept-new-host-keys"},
-       Takes::kNothing,
-       "",
-       "trust and remember hosts never seen before"},
-      {kPushOptions, {"-h", "--help"}, Takes::kNothing, "", "this text"},
-  };
-}
-
-namespace {
-
 std::string help() {
   return "usage: dtlaunch push [options]\n"
          "Brings dtagent, dtguard and dttrain to hosts, into ~/.cache/dtlaunch there.\n" +
-         options_text(push_options());
+         options_text(subcommand_options("push").options());
 }
 
 struct Place {
@@ -114,32 +87,31 @@ std::vector<std::shared_ptr<const Bundle>> bundles_of(const std::string& agent_p
 }  // namespace
 
 int run_push_command(const std::vector<std::string>& arguments, StartOptions start) {
-  const std::vector<Option> table = push_options();  // the words point into it
-  const OptionWords words = read_option_words(table, arguments, kHelp);
-  if (words.has("--help")) {
+  const SubcommandOptions options = parse_subcommand("push", arguments);
+  if (options.help) {
     write_all(STDOUT_FILENO, help());
     return 0;
   }
-  if (!words.rest.empty()) {
-    throw Error(Exit::kUsage, fmt::format("push: unexpected '{}'", words.rest[0]), "", kHelp);
+  if (!options.words.empty()) {
+    throw Error(Exit::kUsage, fmt::format("push: unexpected '{}'", options.words[0]), "",
+                subcommand_help_command("push"));
   }
-  if (!words.has("-hostfile") && !words.has("-hosts")) {
+  if (!options.names_hosts()) {
     throw Error(Exit::kUsage, "push: no hosts given", "", "dtlaunch push -f FILE");
   }
   std::vector<Place> places;
-  for (Host& host : read_host_options(words.value("-hostfile"), words.value("-hosts"))) {
+  for (Host& host : named_hosts(options)) {
     places.push_back({std::move(host), "this machine: nothing to do", std::nullopt});
   }
-  start.accept_new_host_keys = words.has("--accept-new-host-keys");
-  const bool remove = words.has("--remove");
+  start.accept_new_host_keys = options.accept_new_host_keys;
   const auto bundles =
-      remove ? std::vector<std::shared_ptr<const Bundle>>{} : bundles_of(start.agent_path);
+      options.remove ? std::vector<std::shared_ptr<const Bundle>>{} : bundles_of(start.agent_path);
   asio::io_context context;
   run_tasks(context, [&](TaskGroup& tasks) {
     for (Place& place : places) {
       if (is_local(place.host)) continue;
-      tasks.spawn(remove ? remove_all(context, &place, start)
-                         : push_all(context, &place, start, bundles));
+      tasks.spawn(options.remove ? remove_all(context, &place, start)
+                                 : push_all(context, &place, start, bundles));
     }
   });
   return report(places);

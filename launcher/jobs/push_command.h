@@ -6,11 +6,8 @@
 #include <vector>
 
 #include "launcher/agents/agent_start.h"
-#include "launcher/options/options.h"
 
 namespace dtl {
-
-std::vector<Option> push_options();
 
 // arguments: without the word "push". Throws Error(kUsage), Error(kBadInput) and Error(kConfig).
 int run_push_command(const std::vector<std::string>& arguments, StartOptions start);

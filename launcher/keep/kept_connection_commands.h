@@ -5,11 +5,8 @@
 #include <vector>
 
 #include "launcher/agents/agent_start.h"
-#include "launcher/options/options.h"
 
 namespace dtl {
-
-std::vector<Option> keep_options(const std::string& name);
 
 // The exit status. Throws Error.
 int run_keep_command(const std::string& name, const std::vector<std::string>& arguments,

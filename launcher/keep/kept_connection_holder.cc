@@ -1,6 +1,5 @@
 #include "launcher/keep/kept_connection_holder.h"
 
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +14,7 @@
 #include "wire/fd_stream.h"
 #include "wire/fields.h"
 #include "wire/frame.h"
+#include "wire/user_listener.h"
 
 namespace dtl {
 namespace {
@@ -35,7 +35,7 @@ class Holder {
   explicit Holder(HolderOptions options)
       : options_(std::move(options)),
         tasks_(context_),
-        listener_(context_),
+        listener_(context_, [this](Fd peer) { tasks_.spawn(serve(std::move(peer))); }),
         signals_(context_, SIGTERM, SIGINT),
         idle_(context_) {
     for (const Host& host : options_.hosts) {
@@ -44,16 +44,14 @@ class Holder {
   }
 
   void run() {
-    runtime_folder();  // makes it
-    listener_.assign(listen_unix(keep_socket_path()).release());
-    listener_.non_blocking(true);
+    socket_ = runtime_folder() + "/" + kHolderSocket;
     untried_ = hosts_.size();
     for (const auto& host : hosts_) {
       tasks_.spawn(host->maintain([this] {
         if (--untried_ == 0) all_tried();
       }));
     }
-    wait_for_launcher();
+    listener_.start(listen_unix(socket_));
     signals_.async_wait([this](boost::system::error_code cancelled, int) {
       if (!cancelled) stop();
     });
@@ -82,10 +80,10 @@ class Holder {
 
   void stop() {
     if (std::exchange(stopping_, true)) return;
-    ::unlink(keep_socket_path().c_str());
-    boost::system::error_code ignored;  // it is open until here
-    listener_.close(ignored);
+    ::unlink(socket_.c_str());
+    listener_.close();
     idle_.cancel();
+    boost::system::error_code ignored;  // they may have gone off already
     signals_.cancel(ignored);
     for (const auto& host : hosts_) host->stop();
     leave_if_done();
@@ -93,23 +91,6 @@ class Holder {
 
   void leave_if_done() {
     if (stopping_ && splices_ == 0) context_.stop();
-  }
-
-  void wait_for_launcher() {
-    listener_.async_wait(asio::posix::stream_descriptor::wait_read,
-                         [this](boost::system::error_code cancelled) {
-                           if (cancelled) return;
-                           accept_all();
-                           wait_for_launcher();
-                         });
-  }
-
-  void accept_all() {
-    for (;;) {
-      Fd peer = accept_same_user(listener_.native_handle());
-      if (!peer.valid()) return;
-      tasks_.spawn(serve(std::move(peer)));
-    }
   }
 
   awaitable<void> serve(Fd peer) {
@@ -153,7 +134,7 @@ class Holder {
 
   // The socket goes away at once, the process when the answer has left.
   void stop_soon() {
-    ::unlink(keep_socket_path().c_str());
+    ::unlink(socket_.c_str());
     asio::post(context_, [this] { stop(); });
   }
 
@@ -233,9 +214,10 @@ class Holder {
   asio::io_context context_;
   std::vector<std::unique_ptr<KeptHost>> hosts_;
   TaskGroup tasks_;
-  asio::posix::stream_descriptor listener_;
+  UserListener listener_;
   asio::signal_set signals_;
   asio::steady_timer idle_;
+  std::string socket_;  // its path
   std::size_t untried_ = 0;
   int splices_ = 0;
   bool stopping_ = false;

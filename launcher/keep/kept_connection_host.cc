@@ -4,8 +4,10 @@
 #include <utility>
 
 #include "launcher/agents/agent_command.h"
+#include "launcher/agents/agent_link.h"
 #include "launcher/ssh/login_connect.h"
 #include "launcher/streams/socket_stream.h"
+#include "plan/command_text.h"
 
 namespace dtl {
 namespace {
@@ -57,9 +59,10 @@ awaitable<WaitingAgent> KeptHost::await_greeting(std::unique_ptr<SshStream> stre
   if (!received.empty()) stream->unread(std::move(received));
   agent.greeting = co_await read_greeting(context_, *stream, kHelloDeadline);
   if (agent.greeting.empty()) {
+    if (const auto refusal = refused_agent(host_, *stream)) throw *refusal;
     throw Error(Exit::kOs, host_.name + ": cannot start agent",
                 "dtagent does not greet, or is of another version: " + stream->standard_error(),
-                "ssh " + host_.name + " " + options_.agent_path + " --version");
+                command_on(host_, options_.agent_path + " --version"));
   }
   agent.stream = std::move(stream);
   co_return agent;

@@ -68,6 +68,16 @@ void check_filter(const std::vector<ProbedNode>& nodes, const InterfaceFilter& f
               reason, "another --iface, or none");
 }
 
+// Where the ranks of a node that is alone meet: on lo, unless that is none of the networks which
+// the user allows.
+NodeNetwork network_alone(const ProbedNode& node, const InterfaceFilter& all) {
+  if (filter_of(node, all).allows("lo", "127.0.0.1")) return {"127.0.0.1", "lo"};
+  check_filter({node}, all);
+  const std::string address = worth_trying(node, all, 2).front();
+  const Nic* nic = nic_with(node, address);
+  return {address, nic == nullptr ? "" : nic->name};
+}
+
 std::string rejection(const Candidate& candidate, const std::vector<ProbedNode>& nodes) {
   if (candidate.inside && !candidate.failures.empty() &&
       candidate.failures[0].problem == "not tried") {
@@ -162,7 +172,7 @@ std::optional<NetworkChoice> choose_network(const std::vector<ProbedNode>& nodes
   NetworkChoice choice;
   choice.network.master_port = static_cast<int>(nodes.front().listening.master_port);
   if (nodes.size() == 1) {
-    choice.network.nodes.push_back({"127.0.0.1", "lo"});
+    choice.network.nodes.push_back(network_alone(nodes.front(), filter));
     return choice;
   }
   const std::vector<Candidate> all = candidates(nodes, filter);

@@ -46,7 +46,8 @@ struct NetworkChoice {
 
 // Of the networks on which every tried pair was reached, the one that the hostfile's names lead
 // to; then one that is no bridge inside a node; then the fastest; then IPv4. One node alone:
-// 127.0.0.1 on lo. Empty when there is none.
+// 127.0.0.1 on lo, or what the filter allows instead; throws Error(kConfig) where that is nothing.
+// Empty when there is none.
 std::optional<NetworkChoice> choose_network(const std::vector<ProbedNode>& nodes,
                                             const InterfaceFilter& filter);
 

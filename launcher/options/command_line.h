@@ -1,14 +1,14 @@
 #pragma once
-// The command line of dtlaunch as a value. mpirun's spellings are first turned into one canonical
-// form (`-np 4`, `--np=4`, `-NP 4` -> `--np=4`), which CLI11 then parses and checks. Everything
-// from the first word that is no option on is the command and stays untouched, up to a word ":",
-// after which another program begins with options of its own. Pure.
+// The command line of dtlaunch as a value, in all of mpirun's spellings (`-np 4`, `--np=4`, `-NP
+// 4`). Everything from the first word that is no option on is the command and stays untouched, up
+// to a word ":", after which another program begins with options of its own. Pure.
 
 #include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/option_words.h"
 #include "launcher/options/inheritance.h"
 #include "launcher/options/option_values.h"
 #include "launcher/options/output_choice.h"
@@ -53,6 +53,7 @@ struct CommandLine {
   std::string program_file;  // -configfile: holds the programs, of which there are none here then
   std::optional<Inheritance> inheritance;  // -genvall, -genvnone, -genvlist
   Variables set;                           // -genv, in order
+  std::string working_directory;           // -gwdir, as typed
   bool dry_run = false;
   bool detach = false;
   OutputChoice shown;
@@ -62,6 +63,8 @@ struct CommandLine {
   int verbosity = 0;                  // 1: -v, 2: -vv
   std::optional<std::chrono::milliseconds> timeout;
   std::optional<std::chrono::milliseconds> grace;
+  bool as_torchrun = false;  // in torchrun's words: a script that is no program is python3's
+  std::vector<std::string_view> given;  // canonical names of options, the first program's included
   std::vector<ProgramLine> programs = {
       {}};  // at least one; the first without a command: none given
 };
@@ -70,6 +73,10 @@ struct CommandLine {
 // Throws Error(kUsage).
 CommandLine parse_command_line(const std::vector<std::string>& arguments,
                                const Variables& environment = {});
+
+// What `options` say where `line` does not: of the hosts, and of how ranks are dealt to them, all
+// is from one place. Throws Error(kBadInput).
+void add_options(CommandLine& line, const std::vector<GivenOption>& options);
 
 // Puts `programs`, of which there is at least one, in the place of those of `line`, which must have
 // none: what it says about programs all the same (-env, -wdir...) is for each of them.

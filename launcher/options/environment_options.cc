@@ -10,6 +10,7 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "launcher/options/foreign_options.h"
+#include "launcher/options/foreign_words.h"
 #include "launcher/options/options.h"
 
 namespace dtl {
@@ -25,8 +26,7 @@ struct Said {
 
 // "0", "off" and the like, of a variable that stands for an option without a value.
 bool says_no(const std::string& value) {
-  const std::string word = to_lower(value);
-  return word == "0" || word == "off" || word == "no" || word == "false" || word == "disable";
+  return parse_truth(value) == false || to_lower(value) == "disable";
 }
 
 const ForeignVariable* find_variable(const std::string& name) {
@@ -71,8 +71,7 @@ void add_environment(const Variables& environment, OptionWords& words,
   for (const Said& said : read_variables(environment)) {
     const std::string setting = fmt::format("{}={}", said.name, said.value);
     try {
-      const OptionWords own =
-          read_option_words(option_table(), said.words, "dtlaunch --help", Foreign::kUnderstood);
+      const OptionWords own = read_option_words(option_table().options(), said.words, job_manner());
       for (const std::string& note : own.notes) words.notes.push_back(setting + ": " + note);
       for (const GivenOption& given : own.options) {
         if (is_given(words, given.option->names.back())) continue;

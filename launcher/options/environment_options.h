@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "launcher/options/option_words.h"
+#include "base/option_words.h"
 #include "plan/request.h"
 
 namespace dtl {

@@ -26,7 +26,9 @@ std::optional<Inheritance> parse_inheritance(const std::string& text) {
   if (!text.starts_with(kList)) return std::nullopt;
   Inheritance listed{false, {}};
   for (const std::string& name : split(text.substr(kList.size()), ',')) {
-    if (!trim(name).empty()) listed.names.emplace_back(trim(name));
+    if (trim(name).empty()) continue;
+    if (!is_variable_name(trim(name))) return std::nullopt;
+    listed.names.emplace_back(trim(name));
   }
   return listed;
 }

@@ -34,6 +34,7 @@ std::string limits_text() {
          wait("dead", kDead, "of silence until a node is lost") +
          wait("lease", kLease, "until an agent without launcher ends its ranks") +
          wait("guard-lease", kGuardLease, "until a guard without agent does so") +
+         wait("guard-silence", kGuardSilence, "until an agent ends a guard that does not answer") +
          wait("grace", kKillGrace, "from SIGTERM to SIGKILL; --grace") +
          wait("interrupt-grace", kInterruptGrace, "the same after ^C, without --grace") +
          wait("reap", kReapDeadline, "after SIGKILL, until a process is unkillable") +
@@ -49,6 +50,10 @@ std::string limits_text() {
          bound("skipped-tail", kSkippedTail, "last bytes of skipped output, shown after all") +
          bound("output-windows", kOutputWindows, "the same of all ranks together") +
          bound("ranks", kMaxRanks, "of one job") +
+         bound("rank-descriptors", kRankDescriptors, "of an agent for each of its ranks") +
+         bound("agent-descriptors", kAgentDescriptors, "of an agent beside these") +
+         bound("host-descriptors", kHostDescriptors, "of dtlaunch for each host") +
+         bound("own-descriptors", kOwnDescriptors, "of dtlaunch beside these") +
          bound("frame", kMaxFrameBytes, "bytes of one message") +
          bound("output", kMaxOutputBytes, "bytes of output in one message") +
          bound("shell-noise", kMaxShellNoiseBytes, "bytes before the agent's greeting") +

@@ -2,14 +2,22 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <cmath>
 
 #include "base/completion.h"
+#include "base/limits.h"
 #include "base/text.h"
 #include "launcher/options/subcommands.h"
+#include "plan/dialect_variables.h"
+#include "plan/pinning.h"
+#include "plan/placement.h"
+#include "plan/preload.h"
 
 namespace dtl {
 namespace {
+
+using B = BlockOptions;
+using Rows = std::vector<OptionRow<B>>;
 
 constexpr std::string_view kWhere = "Where to run";
 constexpr std::string_view kWhat = "What to run";
@@ -18,288 +26,279 @@ constexpr std::string_view kWatch = "How to watch it";
 constexpr std::string_view kEnd = "How it ends";
 constexpr std::string_view kAbout = "About dtlaunch";
 
-constexpr std::size_t kHelpColumn = 24;  // where the explanations start
+constexpr double kMaxSeconds = 366.0 * 24 * 3600;
 
-std::string option_line(const Option& option) {
-  std::string left = "  ";
-  for (const std::string_view name : option.names) {
-    if (left.size() > 2) left += ", ";
-    left += name;
-  }
-  if (!option.value.empty()) left += fmt::format(" {}", option.value);
-  const std::string indent(kHelpColumn, ' ');
-  if (left.size() + 2 > kHelpColumn) {
-    left += "\n" + indent;
-  } else {
-    left.resize(kHelpColumn, ' ');
-  }
-  for (const char c : option.help) {
-    left += c;
-    if (c == '\n') left += indent;
-  }
-  return left + "\n";
+// Open MPI adds up "-host a -host b".
+Target<B> hosts() {
+  return {Takes::kValue, [](B& block, const std::string& text, const Option&) {
+            std::string& hosts = block.line.hosts;
+            hosts += (hosts.empty() ? "" : ",") + text;
+            return std::string();
+          }};
 }
 
-}  // namespace
-
-std::span<const Option> option_table() {
-  static const std::vector<Option> kTable = {
-      {kWhere,
-       {"-f", "-machinefile", "-hostfile"},
-       Takes::kValue,
-       "FILE",
-       "the hosts, one per line: see dtlaunch-hostfile(5);\n"
-       "without hosts, this machine and no ssh"},
-      {kWhere,
-       {"-H", "-hosts"},
-       Takes::kValue,
-       "LIST",
-       "the hosts themselves: a,b:2,n[01-04]",
-       false,
-       Scope::kProgram},
-      {kWhere, {"--nnodes"}, Takes::kValue, "N", "use the first N hosts only"},
-      {kWhere,
-       {"-n", "-np"},
-       Takes::kValue,
-       "N",
-       "ranks in all; default: every slot",
-       false,
-       Scope::kProgram},
-      {kWhere,
-       {"-N", "-perhost", "-ppn"},
-       Takes::kValue,
-       "N",
-       "ranks on each host; overrides slots"},
-      {kWhere, {"-rr"}, Takes::kNothing, "", "deal the ranks to the hosts one by one"},
-      {kWhere, {"-grr"}, Takes::kValue, "N", "deal N ranks at a time to each host in turn"},
-      {kWhere, {"-rankmap"}, Takes::kValue, "MAP", "the host of each rank: 0,0,1 or (0,4,2)"},
-      {kWhere,
-       {"--nolocal", "-skip-launch-node"},
-       Takes::kNothing,
-       "",
-       "no ranks on this machine, though it is listed"},
-      {kWhere, {"--oversubscribe"}, Takes::kNothing, "", "allow more ranks than slots"},
-      {kWhere,
-       {"--iface"},
-       Takes::kValue,
-       "NET[,NET]",
-       "use these networks only: eth1, 10.0.0.0/24;\n"
-       "or all but these: ^docker0"},
-      {kWhere, {"--port-range"}, Takes::kValue, "LOW:HIGH", "listen on these TCP ports only"},
-      {kWhere,
-       {"-bootstrap", "-launcher"},
-       Takes::kValue,
-       "ssh|fork",
-       "how agents start; fork: all hosts are this machine"},
-      {kWhere,
-       {"--accept-new-host-keys"},
-       Takes::kNothing,
-       "",
-       "trust and remember hosts never seen before;\n"
-       "a changed host key is refused all the same"},
-      {kWhere, {"--push"}, Takes::kNothing, "", "bring dtagent to hosts that lack it, and dttrain"},
-
-      {kWhat,
-       {"-c", "--config"},
-       Takes::kValue,
-       "FILE",
-       "the job file; default with no program given:\n"
-       "./dtlaunch.toml, or else a short demonstration"},
-      {kWhat,
-       {"-genv"},
-       Takes::kVariable,
-       "VARIABLE VALUE",
-       "set a variable for all ranks; VARIABLE=VALUE too",
-       true},
-      {kWhat,
-       {"-env"},
-       Takes::kVariable,
-       "VARIABLE VALUE",
-       "the same, for this program alone",
-       true,
-       Scope::kProgram},
-      {kWhat, {"-genvall"}, Takes::kNothing, "", "ranks inherit the environment: the default"},
-      {kWhat, {"-genvnone"}, Takes::kNothing, "", "ranks inherit nothing"},
-      {kWhat, {"-genvlist"}, Takes::kValue, "VARIABLE,..", "ranks inherit these variables only"},
-      {kWhat,
-       {"-envall"},
-       Takes::kNothing,
-       "",
-       "the same three for this program alone",
-       false,
-       Scope::kProgram},
-      {kWhat, {"-envnone"}, Takes::kNothing, "", "", false, Scope::kProgram},
-      {kWhat, {"-envlist"}, Takes::kValue, "VARIABLE,..", "", false, Scope::kProgram},
-      {kWhat,
-       {"-x"},
-       Takes::kValue,
-       "VARIABLE[=VALUE]",
-       "pass or set a variable, as Open MPI does",
-       true,
-       Scope::kProgram},
-      {kWhat,
-       {"--compat"},
-       Takes::kValue,
-       "ompi|torchrun|horovod|deepspeed,..",
-       "set another launcher's variables too"},
-      {kWhat,
-       {"--preload"},
-       Takes::kValue,
-       "tcmalloc|jemalloc|iomp,..",
-       "load these libraries before all else"},
-      {kWhat,
-       {"-wdir"},
-       Takes::kValue,
-       "DIR",
-       "working directory of the ranks",
-       false,
-       Scope::kProgram},
-      {kWhat,
-       {"-m"},
-       Takes::kValue,
-       "MODULE",
-       "the program is: python3 -m MODULE",
-       false,
-       Scope::kProgram,
-       true},
-      {kWhat, {"-configfile"}, Takes::kValue, "FILE", "the programs, one a line: -n 2 a b c"},
-      {kWhat, {"--dry-run"}, Takes::kNothing, "", "print the plan and start no rank"},
-
-      {kPin,
-       {"-bind-to"},
-       Takes::kValue,
-       "core|socket|numa|hwthread|l3cache|user:CPUS|none",
-       "CPUS: 0-3,8; default: the cores divided evenly"},
-      {kPin,
-       {"-map-by"},
-       Takes::kValue,
-       "socket|numa|core|node|slot|ppr:N:WHAT|slot:PE=N",
-       "where the next rank goes: ppr:2:socket, slot:PE=4"},
-      {kPin,
-       {"-membind"},
-       Takes::kValue,
-       "preferred|bind|interleave|none",
-       "where the memory of a rank comes from"},
-      {kPin, {"-binding"}, Takes::kValue, "WORDS", "pin=...;domain=...;order=... of Intel MPI"},
-      {kPin,
-       {"--comm-cores"},
-       Takes::kValue,
-       "N",
-       "keep N cores of each rank for communication;\n"
-       "default: 1 from 8 cores on, else 0"},
-
-      {kWatch, {"-l", "-prepend-rank"}, Takes::kNothing, "", "put [rank] before every line"},
-      {kWatch,
-       {"-prepend-pattern"},
-       Takes::kValue,
-       "TEXT",
-       "the same with %r rank, %g program, %p pid, %h host,\n"
-       "%t time"},
-      {kWatch, {"--tag-output"}, Takes::kNothing, "", "the same as [1,rank]<stdout>:"},
-      {kWatch, {"--timestamp-output"}, Takes::kNothing, "", "put the date before every line"},
-      {kWatch, {"--only"}, Takes::kValue, "RANKS", "show these alone: 0,3-5; or none"},
-      {kWatch, {"--color"}, Takes::kValue, "auto|always|never", "of labels"},
-      {kWatch, {"--fold"}, Takes::kNothing, "", "one line [0-7] for the same line of many ranks"},
-      {kWatch, {"--no-fold"}, Takes::kNothing, "", "not so on a terminal, either"},
-      {kWatch,
-       {"--output"},
-       Takes::kValue,
-       "auto|block|skip",
-       "block: ranks wait for slow readers; skip: never;\n"
-       "default auto: for a moment"},
-      {kWatch,
-       {"-outfile-pattern"},
-       Takes::kValue,
-       "FILE",
-       "standard output of ranks into files here: out.%r"},
-      {kWatch, {"-errfile-pattern"}, Takes::kValue, "FILE", "the same for standard error"},
-      {kWatch,
-       {"--log-dir"},
-       Takes::kValue,
-       "DIR",
-       "keep all output on the nodes, in DIR/JOB/rank.N.out"},
-      {kWatch, {"--stdin"}, Takes::kValue, "all|none|N", "the rank that gets standard input"},
-      {kWatch,
-       {"--detach"},
-       Takes::kNothing,
-       "",
-       "go on in the background once the ranks run, and print\n"
-       "the job's id: see dtlaunch-jobs(1)"},
-      {kWatch, {"--report"}, Takes::kValue, "FILE", "write what happened as JSON"},
-      {kWatch, {"-v", "--verbose"}, Takes::kNothing, "", "say more; -vv: much more", true},
-
-      {kEnd, {"--timeout"}, Takes::kValue, "SECONDS", "end the job after this; status 124"},
-      {kEnd, {"--grace"}, Takes::kValue, "SECONDS", "from SIGTERM to SIGKILL; default 5"},
-
-      {kAbout, {"-h", "--help"}, Takes::kNothing, "", "this text; the whole of it: dtlaunch(1)"},
-      {kAbout,
-       {"-V", "--version"},
-       Takes::kNothing,
-       "",
-       "version of dtlaunch and of its protocol;\n"
-       "with -v also of the libraries inside"},
-      {kAbout, {"--show-limits"}, Takes::kNothing, "", "every wait and bound, with its value"},
-      {kAbout,
-       {"--completion"},
-       Takes::kValue,
-       kShells,
-       "the shell's script that completes command lines:\n"
-       "eval \"$(dtlaunch --completion bash)\""},
+// torchrun's "2:2" is 2.
+Target<B> nodes() {
+  Target<B> target = into::whole<&B::line, &CommandLine::nodes>(1, kMaxRanks);
+  target.set = [one = target.set](B& block, const std::string& text, const Option& option) {
+    const std::size_t colon = text.find(':');
+    if (colon != text.npos && text.substr(0, colon) != text.substr(colon + 1)) {
+      return fmt::format("'{}': a job has the hosts that it starts with", text);
+    }
+    return one(block, text.substr(0, colon), option);
   };
-  return kTable;
+  return target;
 }
 
-std::string_view bare_name(std::string_view spelled) {
-  const std::size_t first = spelled.find_first_not_of('-');
-  return first == std::string_view::npos ? std::string_view{} : spelled.substr(first);
+template <auto... Members>
+Target<B> seconds(double low) {
+  return {Takes::kValue, [low](B& block, const std::string& text, const Option&) -> std::string {
+            double value = 0;
+            if (!read_real(text, low, kMaxSeconds, value).empty()) {
+              return fmt::format("'{}' is no number of seconds from {} to {}", text, low,
+                                 kMaxSeconds);
+            }
+            place<Members...>(block) = std::chrono::milliseconds(std::llround(value * 1000));
+            return {};
+          }};
 }
 
-namespace {
-
-// torchrun's people write --nproc_per_node as well as --nproc-per-node.
-std::string plain(std::string_view word) {
-  std::string name = to_lower(word);
-  std::replace(name.begin(), name.end(), '_', '-');
-  return name;
+// "NAME=VALUE"
+void add_variable(Variables& set, const std::string& text) {
+  const std::size_t equals = text.find('=');
+  set.emplace_back(text.substr(0, equals), text.substr(equals + 1));
 }
+
+template <auto... Members>
+Target<B> variable() {
+  return {Takes::kVariable, [](B& block, const std::string& text, const Option&) {
+            add_variable(place<Members...>(block), text);
+            return std::string();
+          }};
+}
+
+// Open MPI's -x NAME=VALUE sets, -x NAME passes on.
+Target<B> exported() {
+  return {Takes::kValue, [](B& block, const std::string& text, const Option&) -> std::string {
+            const std::string name = text.substr(0, text.find('='));
+            if (!is_variable_name(name)) return fmt::format("'{}' is no name of a variable", name);
+            if (name == text) {
+              block.program.passed.push_back(text);
+            } else {
+              add_variable(block.program.set, text);
+            }
+            return {};
+          }};
+}
+
+// how: all, none or list. The last one given wins.
+template <auto... Members>
+Target<B> inherit(const std::string& how) {
+  const bool list = how == "list";
+  return {list ? Takes::kValue : Takes::kNothing,
+          [how, list](B& block, const std::string& names, const Option&) -> std::string {
+            const auto said = parse_inheritance(list ? "list:" + names : how);
+            if (!said) return fmt::format("'{}' is no list of names", names);
+            place<Members...>(block) = said;
+            return {};
+          }};
+}
+
+Target<B> module() {
+  return {Takes::kValue, [](B& block, const std::string& text, const Option&) {
+            block.program.command = {"python3", "-m", text};
+            return std::string();
+          }};
+}
+
+// A row is read as one.
+// clang-format off
+Rows where_options() {
+  return {
+      {kWhere, {"-f", "-machinefile", "-hostfile"}, "FILE",
+       "the hosts, one per line: see dtlaunch-hostfile(5);\n"
+       "without hosts, this machine and no ssh", into::text<&B::line, &CommandLine::hostfile>(),
+       {.key = "hosts.file", .in_file = FileValue::kPath}},
+      {kWhere, {"-H", "-hosts"}, "LIST", "the hosts themselves: a,b:2,n[01-04]",
+       hosts(), {.repeatable = true, .scope = Scope::kProgram}},
+      {kWhere, {"--nnodes"}, "N", "use the first N hosts only", nodes(),
+       {.key = "nodes", .in_file = FileValue::kInteger}},
+      {kWhere, {"-n", "-np"}, "N", "ranks in all; default: every slot",
+       into::whole<&B::program, &ProgramLine::ranks>(1, kMaxRanks),
+       {.key = "ranks", .in_file = FileValue::kInteger, .scope = Scope::kProgram}},
+      {kWhere, {"-N", "-perhost", "-ppn"}, "N", "ranks on each host; overrides slots",
+       into::whole<&B::line, &CommandLine::ranks_per_node>(1, kMaxRanks),
+       {.key = "ranks_per_node", .in_file = FileValue::kInteger}},
+      {kWhere, {"-rr"}, "", "deal the ranks to the hosts one by one",
+       into::flag<&B::round_robin>()},
+      {kWhere, {"-grr"}, "N", "deal N ranks at a time to each host in turn",
+       into::whole<&B::line, &CommandLine::deal>(1, kMaxRanks),
+       {.key = "deal", .in_file = FileValue::kInteger}},
+      {kWhere, {"-rankmap"}, "MAP", "the host of each rank: 0,0,1 or (0,4,2)",
+       into::parsed<parse_rank_map, &B::line, &CommandLine::rank_map>(), {.key = "rank_map"}},
+      {kWhere, {"--nolocal", "-skip-launch-node"}, "",
+       "no ranks on this machine, though it is listed",
+       into::flag<&B::line, &CommandLine::skip_launch_host>(), {.key = "skip_launch_node"}},
+      {kWhere, {"--oversubscribe"}, "", "allow more ranks than slots",
+       into::flag<&B::line, &CommandLine::oversubscribe>(), {.key = "oversubscribe"}},
+      {kWhere, {"--iface"}, "NET[,NET]", "use these networks only: eth1, 10.0.0.0/24;\n"
+       "or all but these: ^docker0", into::text<&B::line, &CommandLine::interface>(),
+       {.key = "interface"}},
+      {kWhere, {"--port-range"}, "LOW:HIGH", "listen on these TCP ports only",
+       into::parsed<parse_port_range, &B::line, &CommandLine::ports>(), {.key = "port_range"}},
+      {kWhere, {"-bootstrap", "-launcher"}, "ssh|fork",
+       "how agents start; fork: all hosts are this machine",
+       into::parsed<parse_agent_start, &B::line, &CommandLine::agent_start>(), {.key = "launcher"}},
+      {kWhere, {"--accept-new-host-keys"}, "", "trust and remember hosts never seen before;\n"
+       "a changed host key is refused all the same",
+       into::flag<&B::line, &CommandLine::accept_new_host_keys>()},
+      {kWhere, {"--push"}, "", "bring dtagent to hosts that lack it, and dttrain",
+       into::flag<&B::line, &CommandLine::push>()},
+  };
+}
+
+Rows what_options() {
+  return {
+      {kWhat, {"-c", "--config"}, "FILE", "the job file; default with no program given:\n"
+       "./dtlaunch.toml, or else a short demonstration",
+       into::text<&B::line, &CommandLine::job_file>()},
+      {kWhat, {"-genv"}, "VARIABLE VALUE", "set a variable for all ranks; VARIABLE=VALUE too",
+       variable<&B::line, &CommandLine::set>(), {.repeatable = true}},
+      {kWhat, {"-env"}, "VARIABLE VALUE", "the same, for this program alone",
+       variable<&B::program, &ProgramLine::set>(), {.repeatable = true, .scope = Scope::kProgram}},
+      {kWhat, {"-genvall"}, "", "ranks inherit the environment: the default",
+       inherit<&B::line, &CommandLine::inheritance>("all")},
+      {kWhat, {"-genvnone"}, "", "ranks inherit nothing",
+       inherit<&B::line, &CommandLine::inheritance>("none")},
+      {kWhat, {"-genvlist"}, "VARIABLE,..", "ranks inherit these variables only",
+       inherit<&B::line, &CommandLine::inheritance>("list")},
+      {kWhat, {"-envall"}, "", "the same three for this program alone",
+       inherit<&B::program, &ProgramLine::inheritance>("all"), {.scope = Scope::kProgram}},
+      {kWhat, {"-envnone"}, "", "", inherit<&B::program, &ProgramLine::inheritance>("none"),
+       {.scope = Scope::kProgram}},
+      {kWhat, {"-envlist"}, "VARIABLE,..", "",
+       inherit<&B::program, &ProgramLine::inheritance>("list"), {.scope = Scope::kProgram}},
+      {kWhat, {"-x"}, "VARIABLE[=VALUE]", "pass or set a variable, as Open MPI does", exported(),
+       {.repeatable = true, .scope = Scope::kProgram}},
+      {kWhat, {"--compat"}, "ompi|torchrun|horovod|deepspeed,..",
+       "set another launcher's variables too",
+       into::parsed<parse_dialects, &B::line, &CommandLine::compat>(),
+       {.key = "compat", .in_file = FileValue::kList}},
+      {kWhat, {"--preload"}, "tcmalloc|jemalloc|iomp,..", "load these libraries before all else",
+       into::parsed<parse_preloads, &B::line, &CommandLine::preload>(),
+       {.key = "preload", .in_file = FileValue::kList}},
+      {kWhat, {"-wdir"}, "DIR", "working directory of the ranks",
+       into::text<&B::program, &ProgramLine::working_directory>(),
+       {.scope = Scope::kProgram}},
+      {kWhat, {"-gwdir"}, "DIR", "the same for all programs without one",
+       into::text<&B::line, &CommandLine::working_directory>(),
+       {.key = "working_directory", .in_file = FileValue::kPath}},
+      {kWhat, {"-m"}, "MODULE", "the program is: python3 -m MODULE", module(),
+       {.scope = Scope::kProgram, .last = true}},
+      {kWhat, {"-configfile"}, "FILE", "the programs, one a line: -n 2 a b c",
+       into::text<&B::line, &CommandLine::program_file>()},
+      {kWhat, {"--dry-run"}, "", "print the plan and start no rank",
+       into::flag<&B::line, &CommandLine::dry_run>()},
+  };
+}
+
+Rows pin_options() {
+  return {
+      {kPin, {"-bind-to"}, "core|socket|numa|hwthread|l3cache|user:CPUS|none",
+       "CPUS: 0-3,8; default: the cores divided evenly",
+       into::text<&B::line, &CommandLine::pinning, &PinOptions::bind_to>(),
+       {.key = "pinning.bind_to"}},
+      {kPin, {"-map-by"}, "socket|numa|core|node|slot|ppr:N:WHAT|slot:PE=N",
+       "where the next rank goes: ppr:2:socket, slot:PE=4",
+       into::text<&B::line, &CommandLine::pinning, &PinOptions::map_by>(),
+       {.key = "pinning.map_by"}},
+      {kPin, {"-membind"}, "preferred|bind|interleave|none",
+       "where the memory of a rank comes from",
+       into::text<&B::line, &CommandLine::pinning, &PinOptions::memory_bind>(),
+       {.key = "pinning.memory"}},
+      {kPin, {"-binding"}, "WORDS", "pin=...;domain=...;order=... of Intel MPI",
+       into::text<&B::line, &CommandLine::pinning, &PinOptions::binding>()},
+      {kPin, {"--comm-cores"}, "N", "keep N cores of each rank for communication;\n"
+       "default: 1 from 8 cores on, else 0",
+       into::whole<&B::line, &CommandLine::comm_cores>(0, kMaxCommCores),
+       {.key = "pinning.comm_cores", .in_file = FileValue::kInteger}},
+  };
+}
+
+Rows watch_options() {
+  return {
+      {kWatch, {"-l", "-prepend-rank"}, "", "put [rank] before every line",
+       into::flag<&B::line, &CommandLine::shown, &OutputChoice::prepend_rank>(), {.key = "label"}},
+      {kWatch, {"-prepend-pattern"}, "TEXT", "the same with %r rank, %g program, %p pid, %h host,\n"
+       "%t time", into::text<&B::line, &CommandLine::shown, &OutputChoice::pattern>()},
+      {kWatch, {"--tag-output"}, "", "the same as [1,rank]<stdout>:",
+       into::flag<&B::line, &CommandLine::shown, &OutputChoice::tag>()},
+      {kWatch, {"--timestamp-output"}, "", "put the date before every line",
+       into::flag<&B::line, &CommandLine::shown, &OutputChoice::time>()},
+      {kWatch, {"--only"}, "RANKS", "show these alone: 0,3-5; or none",
+       into::text<&B::line, &CommandLine::shown, &OutputChoice::only>()},
+      {kWatch, {"--color"}, "auto|always|never", "of labels",
+       into::text<&B::line, &CommandLine::shown, &OutputChoice::color>()},
+      {kWatch, {"--fold"}, "", "one line [0-7] for the same line of many ranks",
+       into::flag<&B::line, &CommandLine::shown, &OutputChoice::fold>()},
+      {kWatch, {"--no-fold"}, "", "not so on a terminal, either",
+       into::flag<&B::line, &CommandLine::shown, &OutputChoice::no_fold>()},
+      {kWatch, {"--output"}, "auto|block|skip", "block: ranks wait for slow readers; skip: never;\n"
+       "default auto: for a moment",
+       into::text<&B::line, &CommandLine::shown, &OutputChoice::mode>()},
+      {kWatch, {"-outfile-pattern"}, "FILE", "standard output of ranks into files here: out.%r",
+       into::text<&B::line, &CommandLine::shown, &OutputChoice::outfile>()},
+      {kWatch, {"-errfile-pattern"}, "FILE", "the same for standard error",
+       into::text<&B::line, &CommandLine::shown, &OutputChoice::errfile>()},
+      {kWatch, {"--log-dir"}, "DIR", "keep all output on the nodes, in DIR/JOB/rank.N.out",
+       into::text<&B::line, &CommandLine::shown, &OutputChoice::log_directory>()},
+      {kWatch, {"--stdin"}, "all|none|N", "the rank that gets standard input",
+       into::text<&B::line, &CommandLine::shown, &OutputChoice::input>()},
+      {kWatch, {"--detach"}, "", "go on in the background once the ranks run, and print\n"
+       "the job's id: see dtlaunch-jobs(1)", into::flag<&B::line, &CommandLine::detach>()},
+      {kWatch, {"--report"}, "FILE", "write what happened as JSON",
+       into::text<&B::line, &CommandLine::report>(), {.key = "report"}},
+      {kWatch, {"-v", "--verbose"}, "", "say more; -vv: much more",
+       into::count<&B::line, &CommandLine::verbosity>(), {.repeatable = true}},
+  };
+}
+
+Rows end_options() {
+  return {
+      {kEnd, {"--timeout"}, "SECONDS", "end the job after this; status 124",
+       seconds<&B::line, &CommandLine::timeout>(0.001),
+       {.key = "timeout", .in_file = FileValue::kInteger}},
+      {kEnd, {"--grace"}, "SECONDS", "from SIGTERM to SIGKILL; default 5",
+       seconds<&B::line, &CommandLine::grace>(0), {.key = "grace", .in_file = FileValue::kInteger}},
+  };
+}
+
+Rows about_options() {
+  return {
+      {kAbout, {"-h", "--help"}, "", "this text; the whole of it: dtlaunch(1)",
+       into::flag<&B::help>()},
+      {kAbout, {"-V", "--version"}, "", "version of dtlaunch and of its protocol;\n"
+       "with -v also of the libraries inside", into::flag<&B::version>()},
+      {kAbout, {"--show-limits"}, "", "every wait and bound, with its value",
+       into::flag<&B::show_limits>()},
+      {kAbout, {"--completion"}, kShells, "the shell's script that completes command lines:\n"
+       "eval \"$(dtlaunch --completion bash)\"", into::text<&B::line, &CommandLine::shell>()},
+  };
+}
+// clang-format on
 
 }  // namespace
 
-const Option* find_option(std::span<const Option> table, std::string_view spelled) {
-  const std::string_view word = bare_name(spelled);
-  for (const Option& option : table) {
-    for (const std::string_view name : option.names) {
-      const std::string_view bare = bare_name(name);
-      if (bare == word) return &option;
-      if (word.size() > 1 && plain(word) == bare) return &option;
+const OptionTable<BlockOptions>& option_table() {
+  static const OptionTable<B> kTable = [] {
+    Rows all;
+    for (Rows (*part)() :
+         {where_options, what_options, pin_options, watch_options, end_options, about_options}) {
+      for (OptionRow<B>& row : part()) all.push_back(std::move(row));
     }
-  }
-  return nullptr;
-}
-
-std::string nearest_option(std::span<const Option> table, std::string_view spelled) {
-  std::vector<std::string> bare, documented;
-  for (const Option& option : table) {
-    for (const std::string_view name : option.names) {
-      bare.emplace_back(bare_name(name));
-      documented.emplace_back(name);
-    }
-  }
-  const std::string found = nearest(to_lower(bare_name(spelled)), bare);
-  for (std::size_t i = 0; i < bare.size(); ++i) {
-    if (!found.empty() && bare[i] == found) return documented[i];
-  }
-  return {};
-}
-
-std::string options_text(std::span<const Option> table) {
-  std::string text;
-  std::string_view group;
-  for (const Option& option : table) {
-    if (option.group != group) text += fmt::format("\n{}\n", group = option.group);
-    text += option_line(option);
-  }
-  return text;
+    return OptionTable<B>(std::move(all));
+  }();
+  return kTable;
 }
 
 std::string help_text() {
@@ -308,7 +307,7 @@ std::string help_text() {
       "       dtlaunch [options]\n"
       "Starts ranks on one or many hosts, pins them, and ends all of them together.\n"
       "Options take one dash or two, and -option=value; the program comes after them.\n";
-  text += options_text(option_table());
+  text += options_text(option_table().options());
   if (!subcommand_table().empty()) {
     text += "\nSubcommands (the first word; `dtlaunch -- ps` runs a program of that name)\n";
   }

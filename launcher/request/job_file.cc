@@ -6,21 +6,16 @@
 #include <filesystem>
 
 #include "base/error.h"
-#include "base/fd.h"
 #include "base/limits.h"
 #include "base/text.h"
 #include "base/toml_file.h"
-#include "plan/dialect_variables.h"
+#include "launcher/options/trusted_file.h"
 #include "plan/hostfile.h"
-#include "plan/pinning.h"
-#include "plan/placement.h"
-#include "plan/preload.h"
 
 namespace dtl {
 namespace {
 
 constexpr std::int64_t kMaxThreads = 65535;
-constexpr std::int64_t kMaxSeconds = 366LL * 24 * 3600;
 
 Error bad_value(const TomlFile& file, const std::string& key, std::string reason,
                 std::string hint = {}) {
@@ -52,27 +47,6 @@ std::optional<std::string> beside_file(TomlFile& file, const std::string& key,
   return (std::filesystem::path(file_path).parent_path() / *value).string();
 }
 
-void check_variable_name(const TomlFile& file, const std::string& key, const std::string& name) {
-  const bool good = !name.empty() && name.find_first_not_of(
-                                         "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                         "abcdefghijklmnopqrstuvwxyz"
-                                         "0123456789_") == std::string::npos;
-  if (good && !(name[0] >= '0' && name[0] <= '9')) return;
-  throw bad_value(file, key, fmt::format("'{}' is not the name of a variable", name));
-}
-
-// A value in the words of the command line: its errors are told with the place in the file.
-template <typename Parse>
-auto parsed(TomlFile& file, const std::string& key, const std::string& value, Parse parse) {
-  try {
-    return parse(value);
-  } catch (const Error& error) {
-    const bool is_option = error.hint().starts_with('-');  // means nothing in a file
-    throw bad_value(file, key, fmt::format("'{}': {}", key, error.reason()),
-                    is_option ? "" : error.hint());
-  }
-}
-
 std::optional<Inheritance> inheritance(TomlFile& file, const std::string& key) {
   const auto value = text(file, key);
   if (!value) return std::nullopt;
@@ -84,7 +58,10 @@ std::optional<Inheritance> inheritance(TomlFile& file, const std::string& key) {
 
 Variables variables(TomlFile& file, const std::string& key) {
   Variables set = file.table(key);
-  for (const auto& [name, value] : set) check_variable_name(file, key, name);
+  for (const auto& [name, value] : set) {
+    if (is_variable_name(name)) continue;
+    throw bad_value(file, key, fmt::format("'{}' is not the name of a variable", name));
+  }
   return set;
 }
 
@@ -143,27 +120,43 @@ std::vector<std::string> trainer_flags(TomlFile& file) {
   return flags;
 }
 
-void read_placement(TomlFile& file, JobFile& job) {
-  job.ranks = count(file, "ranks", kMaxRanks);
-  job.ranks_per_node = count(file, "ranks_per_node", kMaxRanks);
-  if (job.ranks && job.programs.size() > 0) {
+std::optional<std::string> value_of(TomlFile& file, const Option& option,
+                                    const std::string& file_path) {
+  const std::string key(option.traits.key);
+  if (option.takes == Takes::kNothing) {
+    if (file.boolean(key).value_or(false)) return "";
+    return std::nullopt;
+  }
+  switch (option.traits.in_file) {
+    case FileValue::kInteger:
+      if (const auto number = file.integer(key)) return std::to_string(*number);
+      return std::nullopt;
+    case FileValue::kList: {
+      const auto items = file.strings(key);
+      if (items && !items->empty()) return join(*items, ",");
+      return std::nullopt;
+    }
+    case FileValue::kPath:
+      return beside_file(file, key, file_path);
+    case FileValue::kText:
+      return text(file, key);
+  }
+  return std::nullopt;
+}
+
+// The keys that are options of the command line, too.
+void read_options(TomlFile& file, JobFile& job) {
+  for (const Option& option : option_table().options()) {
+    if (option.traits.key.empty()) continue;
+    const std::string key(option.traits.key);
+    const auto value = value_of(file, option, job.path);
+    if (value) job.options.push_back({&option, *value, key, file.where(key)});
+  }
+  option_table().apply(job.options, job.said, "");
+  if (job.said.program.ranks && !job.programs.empty()) {
     throw bad_value(file, "ranks", "each of [[programs]] has its own ranks",
                     "ranks below [[programs]]");
   }
-  job.nodes = count(file, "nodes", kMaxRanks);
-  job.deal = count(file, "deal", kMaxRanks);
-  if (const auto map = text(file, "rank_map")) {
-    job.rank_map = parsed(file, "rank_map", *map, parse_rank_map);
-  }
-  job.skip_launch_host = file.boolean("skip_launch_node").value_or(false);
-  job.interface = text(file, "interface").value_or("");
-  if (const auto range = text(file, "port_range")) {
-    job.ports = parsed(file, "port_range", *range, parse_port_range);
-  }
-  if (const auto start = text(file, "launcher")) {
-    job.agent_start = parsed(file, "launcher", *start, parse_agent_start);
-  }
-  job.oversubscribe = file.boolean("oversubscribe").value_or(false);
 }
 
 bool is_dttrain(const std::string& program) {
@@ -189,7 +182,7 @@ std::vector<std::string> command(TomlFile& file) {
 }  // namespace
 
 JobFile load_job_file(const std::string& path) {
-  return parse_job_file(read_file(path, kMaxTomlBytes), path);
+  return parse_job_file(read_trusted_file(path, kMaxTomlBytes, "job file"), path);
 }
 
 JobFile parse_job_file(const std::string& toml, const std::string& path) {
@@ -204,36 +197,14 @@ JobFile parse_job_file(const std::string& toml, const std::string& path) {
   }
   job.environment = variables(file, "environment");
   job.inheritance = inheritance(file, "inherit");
-  for (const std::string& name : file.strings("compat").value_or(std::vector<std::string>{})) {
-    for (const Dialect each : parsed(file, "compat", name, parse_dialects)) {
-      job.compat.push_back(each);
-    }
-  }
-  if (const auto names = file.strings("preload")) {
-    job.preload = parsed(file, "preload", join(*names, ","), parse_preloads);
-  }
-  job.hostfile = beside_file(file, "hosts.file", path);
   job.hosts = host_list(file);
-  if (job.hostfile && !job.hosts.empty()) {
+  read_options(file, job);
+  if (!job.said.line.hostfile.empty() && !job.hosts.empty()) {
     throw bad_value(file, "hosts.list", "hosts.file and hosts.list both name hosts",
                     "one of the two");
   }
-  read_placement(file, job);
-  job.working_directory = beside_file(file, "working_directory", path);
-  if (const auto seconds = count(file, "timeout", kMaxSeconds)) {
-    job.timeout = std::chrono::seconds(*seconds);
-  }
-  if (const auto seconds = count(file, "grace", kMaxSeconds)) {
-    job.grace = std::chrono::seconds(*seconds);
-  }
-  job.report = text(file, "report");
-  job.label = file.boolean("label").value_or(false);
   job.pin = file.boolean("pinning.enabled").value_or(true);
   job.threads = count(file, "pinning.threads", kMaxThreads);
-  job.comm_cores = count(file, "pinning.comm_cores", kMaxCommCores, 0);
-  job.bind_to = text(file, "pinning.bind_to").value_or("");
-  job.map_by = text(file, "pinning.map_by").value_or("");
-  job.memory_bind = text(file, "pinning.memory").value_or("");
   file.reject_unknown_keys();
   return job;
 }

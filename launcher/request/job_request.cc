@@ -1,7 +1,6 @@
 #include "launcher/request/job_request.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,11 +8,11 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/fd.h"
 #include "base/host_name.h"
 #include "base/limits.h"
 #include "base/text.h"
 #include "launcher/network/interface_filter.h"
+#include "launcher/options/trusted_file.h"
 #include "launcher/request/job_file.h"
 #include "launcher/request/program_hosts.h"
 #include "plan/environment.h"
@@ -33,20 +32,12 @@ std::optional<JobFile> read_job_file(const CommandLine& line) {
   return load_job_file(kDefaultJobFile);
 }
 
-// Who writes a hostfile chooses where the job's commands and secrets go.
-void check_only_ours_to_write(const std::string& path) {
-  struct stat status {};
-  if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return;
-  if ((status.st_mode & S_IWOTH) == 0) return;
-  throw Error(Exit::kBadInput, path, "everybody may write this hostfile", "chmod o-w " + path);
-}
-
 std::vector<Host> read_hosts(const CommandLine& line, const std::optional<JobFile>& file) {
   if (!line.hosts.empty()) return parse_host_option(line.hosts);
-  std::string path = line.hostfile;
-  if (path.empty() && file && file->hostfile) path = *file->hostfile;
-  if (!path.empty()) check_only_ours_to_write(path);
-  if (!path.empty()) return parse_hostfile(read_file(path, kMaxHostfileBytes), path);
+  if (!line.hostfile.empty()) {
+    return parse_hostfile(read_trusted_file(line.hostfile, kMaxHostfileBytes, "hostfile"),
+                          line.hostfile);
+  }
   return file ? file->hosts : std::vector<Host>{};
 }
 
@@ -58,10 +49,10 @@ std::string absolute(const std::string& path, const std::string& directory) {
 void keep_first_hosts(std::vector<Host>& hosts, int nodes) {
   const std::size_t offered = std::max<std::size_t>(hosts.size(), 1);  // none: this machine
   if (static_cast<std::size_t>(nodes) > offered) {
-    throw Error(Exit::kUsage, fmt::format("--nnodes {}", nodes),
-                fmt::format("there {} only {} host{}", offered == 1 ? "is" : "are", offered,
-                            offered == 1 ? "" : "s"),
-                "-f FILE with more hosts");
+    throw Error(
+        Exit::kUsage, fmt::format("--nnodes {}", nodes),
+        fmt::format("there {} only {}", offered == 1 ? "is" : "are", plural(offered, "host")),
+        "-f FILE with more hosts");
   }
   if (!hosts.empty()) hosts.resize(static_cast<std::size_t>(nodes));
 }
@@ -78,14 +69,27 @@ void add_own_directory(Variables& environment, const std::string& directory) {
   environment.emplace_back("PATH", "/usr/local/bin:/usr/bin:/bin:" + directory);
 }
 
+// A script of Python that cannot be run by itself, as torchrun takes it: "train.py", which is
+// looked for here and not on PATH. On another host it is taken to be as it is here.
+bool is_python_script(const std::string& program, const std::string& directory) {
+  if (!program.ends_with(".py")) return false;
+  const std::string path = absolute(program, directory);
+  return ::access(path.c_str(), X_OK) != 0 || program.find('/') == program.npos;
+}
+
 std::vector<Program> programs_of(const CommandLine& line, const std::string& directory) {
   std::vector<Program> programs;
   for (const ProgramLine& given : line.programs) {
     Program& program = programs.emplace_back();
     program.command = given.command;
     program.set = given.set;
-    program.working_directory = absolute(given.working_directory, directory);
+    const bool has_own = !given.working_directory.empty();
+    program.working_directory =
+        absolute(has_own ? given.working_directory : line.working_directory, directory);
     if (line.programs.size() > 1) program.ranks = given.ranks.value_or(1);
+    const bool script = line.as_torchrun && !program.command.empty() &&
+                        is_python_script(program.command[0], program.working_directory);
+    if (script) program.command.insert(program.command.begin(), {"python3", "-u"});
   }
   return programs;
 }
@@ -150,43 +154,17 @@ std::optional<T> first_of(const std::optional<T>& wins, const std::optional<T>& 
 void take_from_file(const JobFile& file, CommandLine& line) {
   const bool names_program = line.programs.size() > 1 || !line.programs[0].command.empty();
   if (!names_program && !file.programs.empty()) take_programs(line, file.programs);
-  line.ranks = first_of(line.ranks, file.ranks);
-  line.ranks_per_node = first_of(line.ranks_per_node, file.ranks_per_node);
-  line.nodes = first_of(line.nodes, file.nodes);
-  // One map or one deal: both from the same place.
-  if (!line.deal && line.rank_map.empty()) {
-    line.deal = file.deal;
-    line.rank_map = file.rank_map;
-  }
-  line.skip_launch_host = line.skip_launch_host || file.skip_launch_host;
-  line.oversubscribe = line.oversubscribe || file.oversubscribe;
+  add_options(line, file.options);
   line.inheritance = first_of(line.inheritance, file.inheritance);
-  if (line.compat.empty()) line.compat = file.compat;
-  if (line.preload.empty()) line.preload = file.preload;
-  if (line.interface.empty()) line.interface = file.interface;
-  line.ports = first_of(line.ports, file.ports);
-  line.agent_start = first_of(line.agent_start, file.agent_start);
-  if (line.pinning.bind_to.empty()) line.pinning.bind_to = file.bind_to;
-  if (line.pinning.map_by.empty()) line.pinning.map_by = file.map_by;
-  if (line.pinning.memory_bind.empty()) line.pinning.memory_bind = file.memory_bind;
-  line.comm_cores = first_of(line.comm_cores, file.comm_cores);
 }
 
-void apply_file(const JobFile& file, const CommandLine& line, JobSettings& settings) {
-  Request& request = settings.request;
+// The rest of it, which no option of the command line says.
+void apply_file(const JobFile& file, Request& request) {
   Program& first = request.programs[0];
   if (first.command.empty()) first.command = file.command;
   request.set.insert(request.set.begin(), file.environment.begin(), file.environment.end());
-  for (std::size_t i = 0; i < line.programs.size() && file.working_directory; ++i) {
-    if (!line.programs[i].working_directory.empty()) continue;
-    std::string& directory = request.programs[i].working_directory;
-    directory = absolute(*file.working_directory, directory);
-  }
   request.threads = file.threads;
   request.pin = file.pin;
-  if (!settings.job.timeout && file.timeout) settings.job.timeout = *file.timeout;
-  if (!line.grace && file.grace) settings.job.grace = *file.grace;
-  if (settings.report.empty() && file.report) settings.report = *file.report;
 }
 
 // What is wrong with them is told before any host is spoken to.
@@ -252,17 +230,15 @@ JobSettings describe_job(const CommandLine& given, const Surroundings& around) {
   request.comm_cores = line.comm_cores;
   request.deal = line.deal;
   request.rank_map = line.rank_map;
-  OutputChoice shown = line.shown;
   settings.agent_start = line.agent_start.value_or(AgentStart::kSsh);
   settings.job.ports = line.ports.value_or(PortRange{});
   settings.report = line.report;
   settings.job.timeout = line.timeout;
   if (line.grace) settings.job.grace = *line.grace;
-  if (file) apply_file(*file, line, settings);
-  if (file && file->label) shown.prepend_rank = true;
-  settings.console = console_options(shown, around.working_directory);
+  if (file) apply_file(*file, request);
+  settings.console = console_options(line.shown, around.working_directory);
   settings.label = !settings.console.label.empty();
-  settings.stdin_for = input_choice(shown);
+  settings.stdin_for = input_choice(line.shown);
   if (request.programs[0].command.empty()) {
     request.programs[0].command = {"dttrain", "--demo"};
     settings.notices.push_back(

@@ -13,9 +13,12 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "base/text.h"
 
 namespace dtl {
 namespace {
+
+constexpr std::size_t kMaxMessages = 10'000;  // for the report: more than anybody reads
 
 bool can_move_cursor(int fd) {
   const char* kind = std::getenv("TERM");
@@ -52,12 +55,6 @@ MixerOptions mixer_options(OutputWriter::Descriptors fds, const ConsoleOptions& 
   return mixer;
 }
 
-std::string size_text(std::uint64_t bytes) {
-  const auto size = static_cast<double>(bytes);
-  return bytes >= 1'000'000 ? fmt::format("{:.1f} MB", size / 1e6)
-                            : fmt::format("{:.1f} kB", size / 1e3);
-}
-
 }  // namespace
 
 Console::Console(OutputWriter::Descriptors descriptors, const ConsoleOptions& options,
@@ -76,13 +73,10 @@ Console::Console(OutputWriter::Descriptors descriptors, const ConsoleOptions& op
 void Console::set_ranks(std::size_t ranks) {
   mixer_.set_ranks(ranks);
   tails_.resize(ranks);
-  facts_.resize(ranks);
-  for (std::size_t i = 0; i < ranks; ++i) facts_[i].rank = std::to_string(i);
 }
 
 void Console::set_rank(int rank, LabelFacts facts) {
   facts.rank = std::to_string(rank);
-  facts_[static_cast<std::size_t>(rank)] = facts;
   for (RankFiles& files : files_) {
     if (const auto problem = files.open(rank, facts)) say(*problem);
   }
@@ -93,21 +87,22 @@ bool Console::on_screen(int rank) const {
   return !options_.hide_all && (options_.only.empty() || options_.only.contains(rank));
 }
 
-void Console::rank_output(const Output& message, JobTime now) {
+void Console::rank_output(Output message, JobTime now) {
   if (message.rank >= tails_.size()) return;
   const auto rank = static_cast<int>(message.rank);
   const bool error = message.stream == Stream::kStderr;
+  const Credit credit{message.rank, static_cast<std::uint32_t>(message.bytes.size())};
   if (error) tails_[message.rank].feed(message.bytes);
   if (RankFiles& files = files_[error ? 1 : 0]; !files.empty()) {
     if (const auto problem = files.write(rank, message.bytes)) say(*problem);
   } else if (on_screen(rank)) {
-    mixer_.feed(rank, message.stream, message.bytes, now);
+    mixer_.feed(rank, message.stream, std::move(message.bytes), now);
   }
   std::vector<Chunk> chunks = mixer_.take();
-  Chunk last;
-  last.stream = message.stream;
-  last.credit = Credit{message.rank, static_cast<std::uint32_t>(message.bytes.size())};
-  chunks.push_back(std::move(last));
+  if (chunks.empty() || chunks.back().stream != message.stream) {
+    chunks.push_back({message.stream, {}, {}});
+  }
+  chunks.back().credit = credit;
   writer_.write(std::move(chunks));
 }
 
@@ -136,7 +131,8 @@ void Console::finish() {
 }
 
 void Console::say(std::string_view text) {
-  messages_.emplace_back(text);
+  if (messages_.size() < kMaxMessages) messages_.emplace_back(text);
+  if (messages_.size() == kMaxMessages - 1) messages_.emplace_back("later messages are not listed");
   if (said_) said_(text);
   mixer_.say(fmt::format("{}: {}\n", program_name(), text));
   writer_.write_always(mixer_.take());
@@ -174,6 +170,13 @@ std::vector<std::string> Console::last_lines(int rank) const {
 std::string unwritten_text(Stream stream, int error_number) {
   return fmt::format("cannot write standard {}: {}; the job goes on without it",
                      stream == Stream::kStdout ? "output" : "error", errno_text(error_number));
+}
+
+std::string size_text(std::uint64_t bytes) {
+  if (bytes < 1000) return plural(static_cast<std::int64_t>(bytes), "byte");
+  const auto size = static_cast<double>(bytes);
+  return bytes >= 1'000'000 ? fmt::format("{:.1f} MB", size / 1e6)
+                            : fmt::format("{:.1f} kB", size / 1e3);
 }
 
 }  // namespace dtl

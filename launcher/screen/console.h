@@ -12,6 +12,7 @@
 
 #include "launcher/screen/console_options.h"
 #include "launcher/screen/line_mixer.h"
+#include "launcher/screen/line_tail.h"
 #include "launcher/screen/output_writer.h"
 #include "launcher/screen/rank_files.h"
 
@@ -24,7 +25,7 @@ class Console {
 
   void set_ranks(std::size_t ranks);
   void set_rank(int rank, LabelFacts facts);
-  void rank_output(const Output& message, JobTime now);
+  void rank_output(Output message, JobTime now);
   void rank_skipped(const Skipped& message, const std::string& host, JobTime now);
   void rank_ended(int rank);
   // One line, or a card of several, from dtlaunch: "dtlaunch: ..." on standard error.
@@ -56,7 +57,6 @@ class Console {
   int columns_;
   LineMixer mixer_;
   std::vector<LineTail> tails_;
-  std::vector<LabelFacts> facts_;
   RankFiles files_[2];  // of standard output, error
   std::vector<std::string> messages_;
   std::function<void(std::string_view)> said_;  // hears what say() says; may be empty
@@ -66,5 +66,8 @@ class Console {
 
 // What dtlaunch itself could not write, and why.
 std::string unwritten_text(Stream stream, int error_number);
+
+// "37 bytes", "12.3 MB"
+std::string size_text(std::uint64_t bytes);
 
 }  // namespace dtl

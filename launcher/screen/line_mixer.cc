@@ -12,8 +12,7 @@ namespace dtl {
 namespace {
 
 constexpr std::size_t kMaxPendingBytes = 64 << 10;  // a longer line is shown in pieces
-constexpr std::size_t kTailLines = 20;
-constexpr std::size_t kTailLineBytes = 400;  // more does not fit on a card
+constexpr std::size_t kOwnChunk = 4 << 10;  // this much is passed on as it is, less in a copy
 
 constexpr std::size_t kOwnLines = static_cast<std::size_t>(-1);  // source of say()
 
@@ -35,16 +34,34 @@ Stream stream_of(std::size_t index) {
   return index % 2 == 0 ? Stream::kStdout : Stream::kStderr;
 }
 
-// One past the end of the first line in text[from, ...), npos when it is not finished. A carriage
-// return ends a line when something other than a line feed follows.
-std::size_t line_end(std::string_view text, std::size_t from) {
-  for (std::size_t at = from;; ++at) {
+// One past the end of the first line, 0 when it is not finished. A carriage return ends a line when
+// something other than a line feed follows; where there are bars it never does.
+std::size_t line_end(std::string_view text, bool bars) {
+  if (bars) return text.find('\n') + 1;  // npos + 1 is 0
+  for (std::size_t at = 0;; ++at) {
     at = text.find_first_of("\r\n", at);
-    if (at == std::string_view::npos) return at;
+    if (at == std::string_view::npos) return 0;
     if (text[at] == '\n') return at + 1;
-    if (at + 1 == text.size()) return std::string_view::npos;
+    if (at + 1 == text.size()) return 0;
     if (text[at + 1] != '\n') return at + 1;
   }
+}
+
+// Moves to an unfinished line what belongs to it of the bytes that follow; true when it is whole.
+bool complete(std::string& line, std::string_view& bytes, bool bars) {
+  const auto take = [&](std::size_t size) {
+    line += bytes.substr(0, size);
+    bytes.remove_prefix(size);
+  };
+  if (bars || !line.ends_with('\r')) {
+    const std::size_t end = bars ? bytes.find('\n') : bytes.find_first_of("\r\n");
+    take(end == std::string_view::npos ? bytes.size() : end + 1);
+    if (line.ends_with('\n')) return true;
+    if (end == std::string_view::npos) return false;
+  }
+  if (bytes.empty()) return false;  // what follows the carriage return decides
+  if (bytes.front() == '\n') take(1);
+  return true;
 }
 
 }  // namespace
@@ -85,18 +102,22 @@ std::string LineMixer::label_of(const LabelFacts& facts, Stream stream) const {
   return fmt::format("\x1b[{}m{}\x1b[0m{}", kHues[hue], text.substr(0, end), text.substr(end));
 }
 
-void LineMixer::feed(int rank, Stream stream, std::string_view bytes, JobTime now) {
+void LineMixer::feed(int rank, Stream stream, std::string bytes, JobTime now) {
   const std::size_t index = source_index(rank, stream);
   if (index >= sources_.size() || bytes.empty()) return;
   now_ = now;
+  chunk_bytes_ = bytes.size() + bytes.size() / 4 + 64;  // with labels
   Source& from = source(index);
-  from.pending += bytes;
-  show_lines(index, stream, now);
+  if (options_.label.empty() && !live(stream)) {
+    show_at_once(index, stream, std::move(bytes));
+  } else {
+    show_lines(index, stream, bytes, now);
+  }
   if (live(stream)) show_live(index, stream, now);
   if (from.pending.size() > kMaxPendingBytes) {
     show_folded(screen(stream), screen(stream).fold.take_all());
-    show(index, stream, std::exchange(from.pending, {}));
-    from.scanned = 0;
+    std::string pending = std::exchange(from.pending, {});
+    show(index, stream, pending, &pending);
   }
   if (from.pending.empty() || from.live) {
     from.since.reset();
@@ -107,34 +128,44 @@ void LineMixer::feed(int rank, Stream stream, std::string_view bytes, JobTime no
   settle(stream, now);
 }
 
-void LineMixer::show_lines(std::size_t index, Stream stream, JobTime now) {
+// Nothing goes between the lines of a rank.
+void LineMixer::show_at_once(std::size_t index, Stream stream, std::string bytes) {
   Source& from = source(index);
-  std::size_t begin = 0;
-  const std::string_view pending = from.pending;
-  if (options_.label.empty() && !live(stream)) {  // nothing goes between the lines: all at once
-    const std::size_t last = pending.rfind('\n');
-    if (last != std::string::npos) begin = last + 1;
-    show(index, stream, pending.substr(0, begin));
-  } else if (live(stream)) {
-    for (std::size_t end = pending.find('\n', from.scanned); end != std::string::npos;
-         end = pending.find('\n', begin)) {
-      const std::string_view line = pending.substr(begin, end + 1 - begin);
-      whole_line(index, stream, std::string(last_shown(line)) + "\n", now);
-      begin = end + 1;
+  std::size_t end = bytes.rfind('\n') + 1;  // npos + 1 is 0
+  if (end == 0 && from.pending.size() + bytes.size() <= kMaxPendingBytes) {
+    if (from.pending.empty()) {
+      from.pending = std::move(bytes);
+    } else {
+      from.pending += bytes;
     }
-  } else {
-    std::size_t end = line_end(pending, from.scanned);
-    for (; end != std::string::npos; end = line_end(pending, begin)) {
-      whole_line(index, stream, std::string(pending.substr(begin, end - begin)), now);
-      begin = end;
-    }
+    return;
   }
-  if (begin > 0) {
-    from.pending.erase(0, begin);
+  std::string begun = std::exchange(from.pending, {});
+  show(index, stream, begun, &begun);
+  if (end == 0) end = bytes.size();
+  from.pending = bytes.substr(end);
+  bytes.resize(end);
+  show(index, stream, bytes, &bytes);
+  from.since.reset();
+}
+
+void LineMixer::show_lines(std::size_t index, Stream stream, std::string_view bytes, JobTime now) {
+  Source& from = source(index);
+  const bool bars = live(stream);
+  while (!bytes.empty()) {
+    if (!from.pending.empty()) {
+      if (!complete(from.pending, bytes, bars)) return;
+      std::string line = std::exchange(from.pending, {});
+      whole_line(index, stream, line, &line, now);
+    } else if (const std::size_t end = line_end(bytes, bars); end > 0) {
+      whole_line(index, stream, bytes.substr(0, end), nullptr, now);
+      bytes.remove_prefix(end);
+    } else {
+      from.pending = bytes;
+      return;
+    }
     from.since.reset();
   }
-  from.scanned = from.pending.size();
-  if (from.pending.ends_with('\r')) --from.scanned;  // what follows decides
 }
 
 // An unfinished line with carriage returns is a progress bar; only its last state counts.
@@ -157,12 +188,24 @@ void LineMixer::show_live(std::size_t index, Stream stream, JobTime now) {
     if (!on.redraw) on.redraw = std::max(now, on.drawn + kRedraw);
   }
   from.pending = std::string(text) + (ends ? "\r" : "");
-  from.scanned = 0;
 }
 
-void LineMixer::whole_line(std::size_t index, Stream stream, std::string text, JobTime now) {
+void LineMixer::whole_line(std::size_t index, Stream stream, std::string_view text,
+                           std::string* owner, JobTime now) {
   Source& from = source(index);
   Screen& on = screen(stream);
+  std::string last_state;
+  if (live(stream) && last_shown(text).size() + 1 != text.size()) {
+    const std::string_view shown = last_shown(text);
+    if (owner != nullptr && shown.data() == text.data()) {
+      owner->resize(shown.size());
+    } else {
+      last_state = shown;
+      owner = &last_state;
+    }
+    *owner += '\n';
+    text = *owner;
+  }
   if (std::exchange(from.live, false)) {
     hide_bars(on, stream);
     on.bars.remove(index);
@@ -170,13 +213,13 @@ void LineMixer::whole_line(std::size_t index, Stream stream, std::string text, J
   const bool begins = !from.labelled && text.ends_with('\n');
   if (!options_.fold[stream == Stream::kStdout ? 0 : 1] || options_.label.empty() || !begins) {
     show_folded(on, on.fold.take_all());
-    show(index, stream, text);
+    show(index, stream, text, owner);
     return;
   }
   LabelFacts kind = facts_[index / 2];
   kind.rank.clear();
   on.fold.add(static_cast<int>(index / 2), options_.label.text(kind, stream, 0), stream,
-              std::move(text), now);
+              owner != nullptr ? std::move(*owner) : std::string(text), now);
   show_folded(on, on.fold.take_due(now));
 }
 
@@ -184,25 +227,27 @@ void LineMixer::show_folded(Screen&, std::vector<FoldedLine> lines) {
   for (FoldedLine& line : lines) {
     const std::size_t index = source_index(line.ranks.front(), line.stream);
     if (line.ranks.size() == 1) {
-      show(index, line.stream, line.text);
+      show(index, line.stream, line.text, &line.text);
       continue;
     }
     std::sort(line.ranks.begin(), line.ranks.end());
     make_way(kOwnLines, line.stream);
     LabelFacts facts = facts_[index / 2];
     facts.rank = fold_ranks(line.ranks);
-    put(line.stream, label_of(facts, line.stream) + line.text);
+    put(line.stream, label_of(facts, line.stream));
+    put(line.stream, line.text, &line.text);
   }
 }
 
-void LineMixer::show(std::size_t index, Stream stream, std::string_view text) {
+void LineMixer::show(std::size_t index, Stream stream, std::string_view text, std::string* owner) {
   if (text.empty()) return;
+  const char last = text.back();
   make_way(index, stream);
   Source& from = source(index);
   if (!from.labelled && text != "\r") put(stream, label_of(facts_[index / 2], stream));
-  put(stream, text);
-  const bool finished = text.back() == '\n';
-  from.labelled = !finished && text.back() != '\r';
+  put(stream, text, owner);
+  const bool finished = last == '\n';
+  from.labelled = !finished && last != '\r';
   if (finished) {
     screen(stream).owner.reset();
   } else {
@@ -242,9 +287,19 @@ void LineMixer::settle(Stream stream, JobTime now) {
   if (on.redraw && *on.redraw <= now) draw_bars(on, on.bars_on, now);
 }
 
-void LineMixer::put(Stream stream, std::string_view text) {
+void LineMixer::put(Stream stream, std::string_view text, std::string* owner) {
   if (text.empty()) return;
-  if (chunks_.empty() || chunks_.back().stream != stream) chunks_.push_back({stream, {}, {}});
+  if (owner != nullptr && text.size() >= kOwnChunk) {
+    chunks_.push_back({stream, std::move(*owner), {}});
+    return;
+  }
+  const auto has_room = [&](const std::string& bytes) {
+    return bytes.capacity() - bytes.size() >= text.size();  // to grow would copy what is there
+  };
+  if (chunks_.empty() || chunks_.back().stream != stream || !has_room(chunks_.back().bytes)) {
+    chunks_.push_back({stream, {}, {}});
+    chunks_.back().bytes.reserve(std::max(text.size(), chunk_bytes_));
+  }
   chunks_.back().bytes += text;
 }
 
@@ -255,7 +310,6 @@ void LineMixer::note(int rank, Stream stream, std::string_view line, JobTime now
   show_folded(screen(stream), screen(stream).fold.take_all());
   Source& from = source(index);
   show(index, stream, std::exchange(from.pending, {}));
-  from.scanned = 0;
   from.since.reset();
   make_way(kOwnLines, stream);
   put(stream, std::string(line) + "\n");
@@ -267,10 +321,10 @@ void LineMixer::rank_ended(int rank) {
     if (index >= sources_.size()) continue;
     Source& from = source(index);
     std::string rest = std::exchange(from.pending, {});
-    from.scanned = 0;
     from.since.reset();
     if (from.live) {
-      whole_line(index, stream, std::string(last_shown(rest)) + "\n", now_);
+      rest += '\n';
+      whole_line(index, stream, rest, &rest, now_);
     } else if (!rest.empty()) {
       show_folded(screen(stream), screen(stream).fold.take_all());
       show(index, stream, rest);
@@ -297,7 +351,6 @@ void LineMixer::show_partial_lines(JobTime now) {
     }
     show_folded(screen(stream_of(index)), screen(stream_of(index)).fold.take_all());
     show(index, stream_of(index), std::exchange(from.pending, {}));
-    from.scanned = 0;
     from.since.reset();
   }
   for (const Stream stream : {Stream::kStdout, Stream::kStderr}) settle(stream, now);
@@ -323,24 +376,6 @@ void LineMixer::say(std::string_view lines) {
 
 std::vector<Chunk> LineMixer::take() {
   return std::exchange(chunks_, {});
-}
-
-void LineTail::feed(std::string_view bytes) {
-  for (const char c : bytes) {
-    if (c != '\n' && c != '\r') {
-      if (current_.size() < kTailLineBytes) current_ += c;
-      continue;
-    }
-    if (!current_.empty()) lines_.push_back(std::exchange(current_, {}));
-    if (lines_.size() > kTailLines) lines_.pop_front();
-  }
-}
-
-std::vector<std::string> LineTail::lines() const {
-  std::vector<std::string> all(lines_.begin(), lines_.end());
-  if (!current_.empty()) all.push_back(current_);
-  if (all.size() > kTailLines) all.erase(all.begin());
-  return all;
 }
 
 }  // namespace dtl

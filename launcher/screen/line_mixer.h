@@ -50,7 +50,8 @@ class LineMixer {
   void set_rank(int rank, LabelFacts facts);  // for labels that say more than the rank
   void set_size(int columns, int rows);       // of the terminal, which may change
 
-  void feed(int rank, Stream stream, std::string_view bytes, JobTime now);
+  // Large pieces are taken over and passed on as they are.
+  void feed(int rank, Stream stream, std::string bytes, JobTime now);
   // A line of dtlaunch's own in the place of output that is missing.
   void note(int rank, Stream stream, std::string_view line, JobTime now);
   void rank_ended(int rank);  // shows what is left of its last lines
@@ -66,8 +67,7 @@ class LineMixer {
 
  private:
   struct Source {
-    std::string pending;
-    std::size_t scanned = 0;  // pending[0, scanned) has no end of line
+    std::string pending;  // of an unfinished line
     std::optional<JobTime> since;
     bool labelled = false;  // the label of the current line is on the screen
     bool live = false;      // it is a progress bar
@@ -91,35 +91,28 @@ class LineMixer {
     return options_.live[stream == Stream::kStdout ? 0 : 1] && sources_.size() > 2;
   }
   std::string label_of(const LabelFacts& facts, Stream stream) const;
-  void show_lines(std::size_t index, Stream stream, JobTime now);
+  void show_at_once(std::size_t index, Stream stream, std::string bytes);
+  void show_lines(std::size_t index, Stream stream, std::string_view bytes, JobTime now);
   void show_live(std::size_t index, Stream stream, JobTime now);
-  void whole_line(std::size_t index, Stream stream, std::string text, JobTime now);
-  void show(std::size_t index, Stream stream, std::string_view text);
+  // owner: what has the text, all of it, and may lose it; nullptr: somebody else needs it.
+  void whole_line(std::size_t index, Stream stream, std::string_view text, std::string* owner,
+                  JobTime now);
+  void show(std::size_t index, Stream stream, std::string_view text, std::string* owner = nullptr);
   void show_folded(Screen& on, std::vector<FoldedLine> lines);
   void make_way(std::size_t index, Stream stream);
   void hide_bars(Screen& on, Stream stream);
   void draw_bars(Screen& on, Stream stream, JobTime now);
   void settle(Stream stream, JobTime now);
-  void put(Stream stream, std::string_view text);
+  void put(Stream stream, std::string_view text, std::string* owner = nullptr);
 
   MixerOptions options_;
   std::deque<Source> sources_;  // rank * 2 + (stderr ? 1 : 0)
   std::vector<LabelFacts> facts_;
   Screen screens_[2];
   std::vector<Chunk> chunks_;
+  std::size_t chunk_bytes_ = 0;      // what a new chunk is likely to need
   std::optional<JobTime> next_due_;  // of an unfinished line
   JobTime now_{0};
-};
-
-// The last lines of a rank's standard error, for the failure card.
-class LineTail {
- public:
-  void feed(std::string_view bytes);
-  std::vector<std::string> lines() const;  // at most 20, oldest first, without line ends
-
- private:
-  std::deque<std::string> lines_;
-  std::string current_;
 };
 
 }  // namespace dtl

@@ -7,31 +7,26 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstdlib>
-#include <optional>
-#include <string_view>
 #include <utility>
 
+#include "base/fd.h"
 #include "base/text.h"
 
 namespace dtl {
 namespace {
 
 constexpr std::size_t kBatchBytes = 64 << 10;
-constexpr auto kBetweenFailures = std::chrono::minutes(1);
 
-// Returns errno, with the rest of the bytes left in place.
-int write_out(int fd, std::string_view& bytes) {
-  while (!bytes.empty()) {
-    const ssize_t n = ::write(fd, bytes.data(), bytes.size());
-    if (n >= 0) {
-      bytes.remove_prefix(static_cast<std::size_t>(n));
-    } else if (errno == EAGAIN) {  // somebody else made the descriptor non-blocking
+// Returns errno, with the rest of the bytes left.
+int write_out(int fd, GatheredWrite& bytes) {
+  while (bytes.left() > 0) {
+    const int problem = bytes.write_some(fd);
+    if (problem == EAGAIN) {  // somebody else made the descriptor non-blocking
       pollfd ready{fd, POLLOUT, 0};
       ::poll(&ready, 1, -1);
-    } else if (errno != EINTR) {
-      return errno;
+    } else if (problem != 0) {
+      return problem;
     }
   }
   return 0;
@@ -68,62 +63,54 @@ class OutputWriter::Writer {
     return waiting_ > kMaxUnwrittenBytes;
   }
 
-  std::size_t lost_bytes() {
-    const std::lock_guard lock(mutex_);
-    return lost_;
-  }
-
  private:
   void run() {
     std::unique_lock lock(mutex_);
     for (;;) {
       changed_.wait(lock, [&] { return ending_ || !queue_.empty(); });
       if (queue_.empty()) return;
-      Chunk chunk = next_batch();
-      const bool error_stream = chunk.stream == Stream::kStderr;
+      const std::vector<Chunk> batch = next_batch();
+      const bool error_stream = batch.front().stream == Stream::kStderr;
       const bool open = !closed_[error_stream];
-      std::string_view rest = chunk.bytes;
+      GatheredWrite bytes;
+      for (const Chunk& chunk : batch) bytes.add(chunk.bytes);
+      const std::size_t size = bytes.left();
       lock.unlock();
       int problem = 0;
-      if (open) problem = write_out(error_stream ? descriptors_.err : descriptors_.out, rest);
+      if (open) problem = write_out(error_stream ? descriptors_.err : descriptors_.out, bytes);
       lock.lock();
-      waiting_ -= chunk.bytes.size();
-      if (problem != 0) lost_ += rest.size();
-      report(lock, error_stream, problem);
+      waiting_ -= size;
+      report(lock, error_stream, problem, bytes.left());
     }
   }
 
   // What waits for one descriptor, as one write; its credits go to credits_.
-  Chunk next_batch() {
-    Chunk batch;
-    batch.stream = queue_.front().stream;
-    while (!queue_.empty() && batch.bytes.size() < kBatchBytes) {
+  std::vector<Chunk> next_batch() {
+    std::vector<Chunk> batch;
+    std::size_t size = 0;
+    while (!queue_.empty() && size < kBatchBytes) {
       Chunk& next = queue_.front();
-      if (next.stream != batch.stream && !next.bytes.empty()) break;
-      batch.bytes += next.bytes;
+      if (!batch.empty() && next.stream != batch.front().stream && !next.bytes.empty()) break;
+      size += next.bytes.size();
       if (next.credit) credits_.push_back(*next.credit);
+      batch.push_back(std::move(next));
       queue_.pop_front();
     }
     return batch;
   }
 
   // A reader that has gone stays away; a disk that is full may have room again.
-  void report(std::unique_lock<std::mutex>& lock, bool error_stream, int problem) {
+  void report(std::unique_lock<std::mutex>& lock, bool error_stream, int problem,
+              std::size_t lost) {
     const bool newly_closed = problem == EPIPE && !std::exchange(closed_[error_stream], true);
     lock.unlock();
     if (newly_closed && !error_stream && events_.closed) events_.closed();
-    if (problem != 0 && problem != EPIPE) tell_failure(error_stream, problem);
+    if (problem != 0 && problem != EPIPE && events_.failed) {
+      events_.failed(error_stream ? Stream::kStderr : Stream::kStdout, problem, lost);
+    }
     if (!credits_.empty() && events_.written) events_.written(credits_);
     credits_.clear();
     lock.lock();
-  }
-
-  void tell_failure(bool error_stream, int problem) {
-    auto& told = told_[error_stream];
-    const auto now = std::chrono::steady_clock::now();
-    if (!events_.failed || (told && now < *told + kBetweenFailures)) return;
-    told = now;
-    events_.failed(error_stream ? Stream::kStderr : Stream::kStdout, problem);
   }
 
   Descriptors descriptors_;
@@ -133,8 +120,6 @@ class OutputWriter::Writer {
   std::deque<Chunk> queue_;
   std::size_t waiting_ = 0;      // bytes in queue_ and in the write under way
   std::vector<Credit> credits_;  // of the write under way; the thread's own
-  std::size_t lost_ = 0;         // bytes that could not be written
-  std::optional<std::chrono::steady_clock::time_point> told_[2];  // the thread's own
   bool ending_ = false;
   bool closed_[2] = {false, false};
   std::jthread thread_;  // last: it uses what is above
@@ -149,18 +134,16 @@ OutputWriter::OutputWriter(Descriptors descriptors, bool one_screen, Events even
 
 OutputWriter::~OutputWriter() = default;
 
-std::size_t OutputWriter::dropped_bytes() const {
-  return dropped_bytes_ + first_->lost_bytes() + (second_ ? second_->lost_bytes() : 0);
-}
-
 OutputWriter::Writer& OutputWriter::writer(Stream stream) {
   return stream == Stream::kStdout || !second_ ? *first_ : *second_;
 }
 
 void OutputWriter::write(std::vector<Chunk> chunks) {
+  const bool full[] = {lossy_ && writer(Stream::kStdout).full(),
+                       lossy_ && writer(Stream::kStderr).full()};
   for (Chunk& chunk : chunks) {
     Writer& to = writer(chunk.stream);
-    if (lossy_ && to.full()) {
+    if (full[chunk.stream == Stream::kStderr]) {
       dropped_bytes_ += chunk.bytes.size();
       chunk.bytes.clear();
     }
@@ -169,7 +152,10 @@ void OutputWriter::write(std::vector<Chunk> chunks) {
 }
 
 void OutputWriter::write_always(std::vector<Chunk> chunks) {
-  for (Chunk& chunk : chunks) writer(chunk.stream).push(std::move(chunk));
+  for (Chunk& chunk : chunks) {
+    Writer& to = writer(chunk.stream);
+    to.push(std::move(chunk));
+  }
 }
 
 bool is_one_screen(int out, int err) {

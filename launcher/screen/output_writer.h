@@ -25,7 +25,8 @@ class OutputWriter {
   struct Events {
     std::function<void()> closed;                      // nobody reads standard output any more
     std::function<void(std::vector<Credit>)> written;  // of chunks that had a credit
-    std::function<void(Stream, int)> failed;  // errno; at most once a minute for each stream
+    // errno and how many bytes were lost; each time, but not for a reader that has gone
+    std::function<void(Stream, int, std::size_t)> failed;
   };
 
   OutputWriter(Descriptors descriptors, bool one_screen, Events events);
@@ -33,9 +34,9 @@ class OutputWriter {
 
   void write(std::vector<Chunk> chunks);
   void write_always(std::vector<Chunk> chunks);  // never dropped: dtlaunch's own words
-  // From now on whole chunks are dropped, and counted, while standard output is full.
+  // From now on what a call brings is dropped, and counted, while its descriptor is full.
   void set_lossy(bool lossy) { lossy_ = lossy; }
-  std::size_t dropped_bytes() const;  // these, and what could not be written
+  std::size_t dropped_bytes() const { return dropped_bytes_; }
 
   static constexpr std::size_t kMaxUnwrittenBytes = 4 << 20;
 

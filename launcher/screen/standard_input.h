@@ -1,8 +1,9 @@
 #pragma once
-// StandardInput: dtlaunch's own standard input, on its way to rank 0. At most kStdinWindow bytes
-// are sent and not yet taken. A terminal is read only while dtlaunch is in its foreground, so a
-// job in the background is never stopped by SIGTTIN and never eats what is typed for the shell.
-// The descriptor stays in blocking mode, because it is shared with whoever started dtlaunch.
+// StandardInput: dtlaunch's own standard input, on its way to the ranks that get it. At most
+// kStdinWindow bytes are sent and not yet taken. A terminal is read only while dtlaunch is in its
+// foreground, so a job in the background is never stopped by SIGTTIN and never eats what is typed
+// for the shell. The descriptor stays in blocking mode, because it is shared with whoever started
+// dtlaunch.
 
 #include <cstddef>
 #include <functional>

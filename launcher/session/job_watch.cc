@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <ctime>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "base/host_name.h"
 #include "base/text.h"
+#include "plan/command_text.h"
 
 namespace dtl {
 
@@ -22,7 +25,14 @@ JobRecord first_record(const std::string& job_id, const Request& request, bool l
   }
   if (record.hosts.empty()) record.hosts = record.host;
   for (const Program& program : request.programs) {
-    record.command += (record.command.empty() ? "" : " : ") + join(program.command, " ");
+    // Any user may see a command in ps, but only while it runs; a kept record stays.
+    std::vector<std::string> environment;
+    for (const Variables* variables : {program.inherited ? &*program.inherited : &request.inherited,
+                                       &request.set, &program.set}) {
+      for (const auto& [name, value] : *variables) environment.push_back(name + "=" + value);
+    }
+    record.command += (record.command.empty() ? "" : " : ") +
+                      join(masked_arguments(program.command, environment), " ");
   }
   record.since = std::time(nullptr);
   record.state = state_name(JobState::kStarting);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <utility>
 
@@ -50,14 +51,14 @@ LogEntry parse_header(std::string_view header, std::size_t& size) {
 
 }  // namespace
 
-std::string to_text(const LogEntry& entry) {
+std::string header_of(const LogEntry& entry) {
   switch (entry.kind) {
     case LogEntry::Kind::kStdout:
-      return fmt::format("o{} {}\n{}", entry.rank, entry.bytes.size(), entry.bytes);
+      return fmt::format("o{} {}\n", entry.rank, entry.bytes.size());
     case LogEntry::Kind::kStderr:
-      return fmt::format("e{} {}\n{}", entry.rank, entry.bytes.size(), entry.bytes);
+      return fmt::format("e{} {}\n", entry.rank, entry.bytes.size());
     case LogEntry::Kind::kSaid:
-      return fmt::format("s {}\n{}", entry.bytes.size(), entry.bytes);
+      return fmt::format("s {}\n", entry.bytes.size());
     case LogEntry::Kind::kEnded:
       return fmt::format("x {}\n", entry.status);
   }
@@ -91,22 +92,42 @@ KeptLog::KeptLog(std::string folder, std::int64_t max_bytes)
 
 void KeptLog::open() {
   file_ = Fd(::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600));
+  problem_ = file_.valid() ? 0 : errno;
   size_ = file_.valid() ? ::lseek(file_.get(), 0, SEEK_END) : 0;
 }
 
 void KeptLog::add(const LogEntry& entry) {
-  const std::string text = to_text(entry);
-  if (size_ > 0 && size_ + static_cast<std::int64_t>(text.size()) > max_bytes_) {
+  if (lost_bytes_ > 0) {
+    LogEntry gap;
+    gap.kind = LogEntry::Kind::kSaid;
+    gap.bytes =
+        fmt::format("{} bytes of output are lost here: {}", lost_bytes_, errno_text(problem_));
+    if (append(gap)) lost_bytes_ = 0;
+  }
+  if (!append(entry)) lost_bytes_ += entry.bytes.size();
+}
+
+bool KeptLog::append(const LogEntry& entry) {
+  const std::string header = header_of(entry);
+  GatheredWrite text;
+  text.add(header);
+  text.add(entry.bytes);
+  const auto size = static_cast<std::int64_t>(text.left());
+  if (size_ > 0 && size_ + size > max_bytes_) {
     ::rename(path_.c_str(), (path_ + ".1").c_str());
     open();
   }
-  const ssize_t written = ::write(file_.get(), text.data(), text.size());
-  if (written == static_cast<ssize_t>(text.size())) {
+  if (!file_.valid()) open();
+  if (!file_.valid()) return false;
+  const int problem = text.write_some(file_.get());
+  const auto written = size - static_cast<std::int64_t>(text.left());
+  if (written == size) {
     size_ += written;
-    return;
+    return true;
   }
-  lost_bytes_ += entry.bytes.size();
+  problem_ = problem;
   if (written > 0 && ::ftruncate(file_.get(), size_) != 0) file_.reset();  // no half entries
+  return false;
 }
 
 }  // namespace dtl

@@ -21,7 +21,8 @@ struct LogEntry {
   std::string bytes;
 };
 
-std::string to_text(const LogEntry& entry);
+// What is written before an entry's bytes.
+std::string header_of(const LogEntry& entry);
 
 // Cuts what has been read into entries. Throws Error(kBadInput) when it is no kept log.
 class LogReader {
@@ -34,9 +35,10 @@ class LogReader {
   std::size_t at_ = 0;
 };
 
-// Appends entries, each in one write(2). When the file has grown to kMaxLogBytes it becomes
+// Appends entries, each in one writev(2). When the file has grown to kMaxLogBytes it becomes
 // FOLDER/log.1, in place of the one before; so the last 256 MiB are always there. A full disk costs
-// output, never the job.
+// output, never the job; where bytes are lost, the next entry that finds room is preceded by one
+// that says how many and why.
 class KeptLog {
  public:
   static constexpr std::int64_t kMaxLogBytes = 256 << 20;
@@ -44,16 +46,17 @@ class KeptLog {
   // Throws Error(kCannotWrite).
   explicit KeptLog(std::string folder, std::int64_t max_bytes = kMaxLogBytes);
   void add(const LogEntry& entry);
-  std::size_t lost_bytes() const { return lost_bytes_; }
 
  private:
   void open();
+  bool append(const LogEntry& entry);  // false: not written, and problem_ says why
 
   std::string path_;
   std::int64_t max_bytes_;
   Fd file_;
   std::int64_t size_ = 0;
-  std::size_t lost_bytes_ = 0;
+  std::size_t lost_bytes_ = 0;  // since the last entry that was written
+  int problem_ = 0;             // errno of the last one that was not
 };
 
 }  // namespace dtl

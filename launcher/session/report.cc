@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <csignal>
 #include <ctime>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -52,9 +53,40 @@ OrderedJson environment_json(const std::vector<std::string>& environment) {
     const std::size_t equals = entry.find('=');
     const std::string name = entry.substr(0, equals);
     const bool secret = looks_secret(name);
-    variables[name] = secret || equals == std::string::npos ? "***" : entry.substr(equals + 1);
+    variables[name] = secret || equals == std::string::npos
+                          ? "***"
+                          : without_url_passwords(entry.substr(equals + 1));
   }
   return variables;
+}
+
+// Of what we send to end ranks: SIGTERM, then SIGKILL, and of statuses that say as much. A rank
+// that had ended by itself when the signal came, or that answers it with a status of its own, has
+// ended by itself.
+bool ended_by_us(const RankState& rank) {
+  const auto ours = [](int signal) { return signal == SIGTERM || signal == SIGKILL; };
+  return rank.after_stop && (ours(rank.signal) || (rank.signal == 0 && ours(rank.code - 128)));
+}
+
+// What a rank did when its time was up.
+OrderedJson stack_json(const Stack& answer) {
+  OrderedJson json;
+  if (answer.answer == StackAnswer::kCannot) {
+    json["answer"] = "cannot";
+    if (!answer.text.empty()) json["program"] = printable(answer.text);
+    return json;
+  }
+  const bool told = answer.answer == StackAnswer::kTold;
+  json["answer"] = told ? "told" : answer.text == "stopped" ? "stopped" : "silent";
+  if (!told) return json;
+  const RankStack stack = parse_stack(answer.text);
+  if (!stack.collective.empty()) json["collective"] = stack.details;
+  if (!stack.since.empty()) json["since"] = stack.since;
+  if (const StackFrame* frame = where(stack)) json["at"] = frame_text(*frame);
+  for (const std::string& line : split(answer.text, '\n')) {
+    if (!line.empty()) json["stack"].push_back(printable(line));
+  }
+  return json;
 }
 
 OrderedJson rank_json(const RankPlan& planned, const NodePlan& node, const RankState& state) {
@@ -71,12 +103,13 @@ OrderedJson rank_json(const RankPlan& planned, const NodePlan& node, const RankS
     rank["pid"] = state.pid;
     rank["started_s"] = seconds(state.started);
   }
+  if (state.stack) rank["asked"] = stack_json(*state.stack);
   if (state.phase == RankPhase::kExited || state.phase == RankPhase::kSpawnFailed) {
     rank["status"] = state.signal != 0 ? 128 + state.signal : state.code;
     if (state.signal != 0) rank["signal"] = signal_name(state.signal);
     rank["max_rss_kib"] = state.max_rss_kib;
     rank["ended_s"] = seconds(state.ended);
-    rank["ended_by_dtlaunch"] = state.after_stop;
+    rank["ended_by_dtlaunch"] = ended_by_us(state);
     rank["consequence"] = state.consequence;
     rank["oom_kills"] = state.evidence.oom_kills;
   }
@@ -139,6 +172,21 @@ OrderedJson hosts_json(const SessionResult& result) {
   return hosts;
 }
 
+// Nobody where the time was not the reason.
+std::vector<RankNow> asked_ranks(const SessionResult& result) {
+  if (result.job.outcome->cause != Cause::kTimeout) return {};
+  std::vector<RankNow> ranks;
+  for (std::size_t i = 0; i < result.job.ranks.size(); ++i) {
+    const RankState& state = result.job.ranks[i];
+    RankNow& rank = ranks.emplace_back();
+    rank.rank = static_cast<int>(i);
+    rank.host = result.hosts[static_cast<std::size_t>(state.node)].name;
+    rank.stack = state.stack;
+    rank.completed = state.phase == RankPhase::kExited && !state.after_stop;
+  }
+  return ranks;
+}
+
 OrderedJson outcome_json(const SessionResult& result) {
   const Outcome& outcome = *result.job.outcome;
   OrderedJson json;
@@ -150,6 +198,11 @@ OrderedJson outcome_json(const SessionResult& result) {
   if (outcome.signal != 0) json["signal"] = signal_name(outcome.signal);
   if (!outcome.text.empty()) json["text"] = outcome.text;
   if (!result.last_lines.empty()) json["last_lines"] = result.last_lines;
+  const Hang hang = judge_hang(asked_ranks(result));
+  if (!hang.odd.empty()) {
+    json["hangs"] = hang.odd;
+    json["waiting"] = {{"collective", hang.collective}, {"ranks", hang.waiting}};
+  }
   return json;
 }
 
@@ -182,12 +235,16 @@ CardFacts card_facts(const SessionResult& result) {
   for (const PhaseTime& phase : result.phases) {
     if (phase.state == JobState::kStopping) facts.seconds = seconds(phase.began);
   }
-  if (outcome.node >= 0) facts.host = result.hosts[static_cast<std::size_t>(outcome.node)].name;
+  if (outcome.node >= 0) {
+    facts.reached = result.hosts[static_cast<std::size_t>(outcome.node)];
+    facts.host = facts.reached.name;
+  }
   if (const RankPlan* rank = planned_rank(result, std::max(outcome.rank, 0))) {
     facts.working_directory = rank->working_directory;
     facts.program = rank->arguments.front();
   }
   facts.last_lines = result.last_lines;
+  facts.asked = asked_ranks(result);
   for (std::size_t i = 0; i < result.job.ranks.size(); ++i) {
     const RankState& rank = result.job.ranks[i];
     const int number = static_cast<int>(i);

@@ -3,12 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <utility>
 
+#include "base/descriptor_limit.h"
+#include "base/error.h"
 #include "base/host_name.h"
 #include "base/job_record.h"
+#include "base/limits.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "launcher/session/session_shell.h"
 
 namespace dtl {
@@ -34,9 +39,22 @@ int count_lines(const std::string& text) {
          (!text.empty() && text.back() != '\n' ? 1 : 0);
 }
 
+// Before any host has been spoken to.
+void check_descriptors(std::size_t hosts) {
+  const std::size_t needed = kOwnDescriptors + kHostDescriptors * hosts;
+  const std::size_t most = descriptor_limit();
+  if (needed <= most) return;
+  throw Error(Exit::kOs,
+              hosts == 0 ? "cannot start a job on this machine"
+                         : fmt::format("cannot reach {} at once", plural(hosts, "host")),
+              fmt::format("dtlaunch needs {} descriptors, and may have {}", needed, most),
+              limit_command(EMFILE));
+}
+
 }  // namespace
 
 SessionResult run_session(const Request& request, const SessionOptions& options) {
+  check_descriptors(request.hosts.size());
   const auto unwritten = std::make_shared<Unwritten>();
   const std::time_t began = std::time(nullptr);
   SessionResult result;
@@ -46,9 +64,15 @@ SessionResult run_session(const Request& request, const SessionOptions& options)
   }
   result.began = began;
   // The last of the output is written after everything else, when the console is no more.
-  if (unwritten->error_number != 0) {
-    log_error(unwritten_text(unwritten->stream, unwritten->error_number));
+  for (const Stream stream : {Stream::kStdout, Stream::kStderr}) {
+    const auto at = static_cast<std::size_t>(stream == Stream::kStderr);
+    if (unwritten->bytes[at] == 0) continue;
+    result.dropped_bytes += unwritten->bytes[at];
+    log_error(fmt::format("{} of standard {} are lost: {}", size_text(unwritten->bytes[at]),
+                          at == 0 ? "output" : "error", errno_text(unwritten->first_error[at])));
   }
+  int& status = result.job.outcome->exit_status;
+  if (status == 0 && unwritten->first_error[0] != 0) status = static_cast<int>(Exit::kIo);
   return result;
 }
 
@@ -68,7 +92,9 @@ SessionShell::SessionShell(const Request& request, const SessionOptions& options
                   asio::post(context_,
                              [this, credits = std::move(credits)] { give_credit(credits); });
                 },
-                [this](Stream stream, int problem) { output_failed(stream, problem); }}),
+                [this](Stream stream, int problem, std::size_t lost) {
+                  output_failed(stream, problem, lost);
+                }}),
       input_(context_, options.input, [this](Stdin message) { send_input(message); }) {
   console_.on_say(options.hooks.said);
   for (Host& host : hosts_of(request)) nodes_.emplace_back().host = std::move(host);
@@ -125,8 +151,7 @@ void SessionShell::state_changed(JobState before) {
                         state_name(job_.state)));
   if (before == JobState::kStarting) tell_start_errors();
   if (job_.state == JobState::kPreflight && log_level() >= LogLevel::kVerbose) {
-    console_.say(fmt::format("{} agent{} up after {:.2f} s", nodes_.size(),
-                             nodes_.size() == 1 ? "" : "s",
+    console_.say(fmt::format("{} up after {:.2f} s", plural(nodes_.size(), "agent"),
                              static_cast<double>(now().count()) / 1000));
   }
   if (job_.state >= JobState::kStopping) {
@@ -140,32 +165,40 @@ void SessionShell::hear(int index, Message message) {
     return rank < job_.ranks.size() && job_.ranks[rank].node == index;
   };
   bool consequence = false, ended = false;
-  const Overloaded show{[&](const Output& output) {
-                          if (!its_own(output.rank)) return;
-                          console_.rank_output(output, now());
-                          if (options_.hooks.output) options_.hooks.output(output);
-                        },
-                        [&](const Skipped& skipped) {
-                          if (its_own(skipped.rank))
-                            console_.rank_skipped(skipped, host_name(index), now());
-                        },
-                        [&](const Notice& notice) { say_about(index, notice.text); },
-                        [&](const Started& started) {
-                          introduce(started, index);
-                          if (++started_ == places_.size() && options_.hooks.started)
-                            options_.hooks.started();
-                        },
-                        [&](const StdinTaken& taken) { input_taken(taken); },
-                        [&](const Exited& exited) {
-                          const int rank = static_cast<int>(exited.rank);
-                          console_.rank_ended(rank);
-                          consequence = looks_like_consequence(console_.last_lines(rank));
-                          ended = true;
-                        },
-                        // The state machine alone takes these.
-                        [](const OneOf<Hello, Listening, Reached, Examined, SpawnFailed, Finished,
-                                       Trouble, Evidence, Heartbeat> auto&) {},
-                        [](const LaunchersMessage auto&) {}};
+  const Overloaded show{
+      [&](Output& output) {
+        if (!its_own(output.rank) || output.bytes.empty()) return;
+        count_output(index, output);
+        if (options_.hooks.output) options_.hooks.output(output);
+        console_.rank_output(std::move(output), now());
+      },
+      [&](const Skipped& skipped) {
+        if (!its_own(skipped.rank)) return;
+        count_skip(skipped);
+        console_.rank_skipped(skipped, host_name(index), now());
+      },
+      [&](const Notice& notice) { show_notice(index, notice.text); },
+      [&](const Started& started) {
+        if (!its_own(started.rank) || job_.ranks[started.rank].phase != RankPhase::kWaiting) {
+          return;
+        }
+        introduce(started, index);
+        if (++started_ == places_.size() && options_.hooks.started) options_.hooks.started();
+      },
+      [&](const StdinTaken& taken) {
+        if (its_own(taken.rank)) input_taken(taken);
+      },
+      [&](const Exited& exited) {
+        if (!its_own(exited.rank)) return;
+        const int rank = static_cast<int>(exited.rank);
+        console_.rank_ended(rank);
+        consequence = looks_like_consequence(console_.last_lines(rank));
+        ended = true;
+      },
+      // The state machine alone takes these.
+      [](const OneOf<Hello, Listening, Reached, Examined, SpawnFailed, Finished, Trouble, Evidence,
+                     Stack, Heartbeat> auto&) {},
+      [](const LaunchersMessage auto&) {}};
   std::visit(show, message);
   feed(job::FromAgent{index, std::move(message), consequence});
   if (ended) count_input();
@@ -205,8 +238,7 @@ awaitable<void> SessionShell::serve(int index) {
     co_return;
   }
   if (const int lines = count_lines(link.noise); lines > 0 && log_level() >= LogLevel::kVerbose) {
-    say_about(index, fmt::format("{} line{} of shell start-up noise ignored", lines,
-                                 lines == 1 ? "" : "s"));
+    say_about(index, fmt::format("{} of shell start-up noise ignored", plural(lines, "line")));
   }
   node(index).connection = link.connection;
   node(index).facts = link.facts;
@@ -229,7 +261,8 @@ awaitable<AgentLink> SessionShell::bring_up(int index) {
   welcome.launcher_host = own_host_name();
   const auto deadline =
       std::max(began_ + kStartDeadline, std::chrono::steady_clock::now() + JobTime(kHeartbeat));
-  co_return co_await greet_agent(context_, tasks_, std::move(stream), std::move(welcome), deadline);
+  co_return co_await greet_agent(context_, tasks_, node(index).host, std::move(stream),
+                                 std::move(welcome), deadline);
 }
 
 // Until the stream ends, and then why.
@@ -242,7 +275,7 @@ awaitable<job::AgentLost> SessionShell::converse(int index, AgentLink& link) {
       if (!message) break;
       hear(index, std::move(*message));
     }
-    const bool broken = link.stream->ending() == "connection lost";
+    const bool broken = link.stream->ending() == kConnectionLost;
     lost.cause = broken ? Cause::kNodeLost : Cause::kAgentFailed;
     lost.exit_status = static_cast<int>(broken ? Exit::kUnreachable : Exit::kOs);
     lost.text = describe_ending(*link.stream);
@@ -250,6 +283,15 @@ awaitable<job::AgentLost> SessionShell::converse(int index, AgentLink& link) {
     lost.cause = error.status() == Exit::kUnreachable ? Cause::kNodeLost : Cause::kAgentFailed;
     lost.exit_status = static_cast<int>(error.status());
     lost.text = error.reason().empty() ? error.attempted() : error.reason();
+  }
+  if (job_.nodes[static_cast<std::size_t>(index)].phase != NodePhase::kFinished) {
+    asio::steady_timer moment(context_, kEndMoment);
+    boost::system::error_code cancelled;
+    co_await moment.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
+  }
+  if (link.stream->ending() == kUpHasEnded) {
+    lost.cause = Cause::kUpEnded;
+    lost.exit_status = static_cast<int>(Exit::kUnreachable);
   }
   co_return lost;
 }

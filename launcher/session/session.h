@@ -63,7 +63,7 @@ struct SessionResult {
   std::vector<std::string> last_lines;  // of the first failing rank's standard error
   std::vector<std::string> network;     // why the network was chosen, a reason a line
   std::vector<std::string> messages;    // what dtlaunch said
-  std::size_t dropped_bytes = 0;        // of output that nobody read in time
+  std::size_t dropped_bytes = 0;        // of output that nobody read in time, or that is lost
 };
 
 // With no hosts in the request the job runs on this machine, without ssh.

@@ -7,30 +7,17 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/random.h"
+#include "base/text.h"
 #include "launcher/network/network.h"
 #include "launcher/session/report.h"
 #include "launcher/session/session_shell.h"
+#include "launcher/session/start_messages.h"
 #include "plan/pinning.h"
 #include "plan/preload.h"
 #include "plan/same_machine.h"
 
 namespace dtl {
 namespace {
-
-RankSpec to_spec(const RankPlan& rank) {
-  RankSpec spec;
-  spec.rank = static_cast<std::uint32_t>(rank.rank);
-  spec.local_rank = static_cast<std::uint32_t>(rank.local_rank);
-  spec.arguments = rank.arguments;
-  spec.environment = rank.environment;
-  spec.working_directory = rank.working_directory;
-  for (const int cpu : rank.cpus.to_vector()) spec.cpus.push_back(static_cast<std::uint32_t>(cpu));
-  spec.memory_policy = rank.memory;
-  for (const int node : rank.memory_nodes) {
-    spec.memory_nodes.push_back(static_cast<std::uint32_t>(node));
-  }
-  return spec;
-}
 
 // Nothing when there is nothing to ask.
 std::optional<Examine> to_message(const LibraryQuestion& question) {
@@ -172,11 +159,30 @@ Network SessionShell::proved_network() {
   return network_->network;
 }
 
+namespace {
+
+// Options that name ranks by number.
+void check_rank_numbers(const SessionOptions& options, int ranks) {
+  const std::string reason = fmt::format("the job has {}", plural(ranks, "rank"));
+  const InputChoice& input = options.stdin_for;
+  if (input.mode == InputMode::kOne && input.rank >= ranks) {
+    throw Error(Exit::kUsage, fmt::format("--stdin {}", input.rank), reason, "--stdin 0");
+  }
+  const auto& only = options.console.only;
+  if (!only.empty() && *only.rbegin() >= ranks) {
+    throw Error(Exit::kUsage, fmt::format("--only {}", *only.rbegin()), reason,
+                fmt::format("--only {}", ranks - 1));
+  }
+}
+
+}  // namespace
+
 void SessionShell::make_plan() {
   try {
     std::vector<NodeFacts> facts;
     for (const Node& each : nodes_) facts.push_back(*each.facts);
     plan_ = make_job_plan(request_, facts, places_, proved_network(), options_.job_id);
+    check_rank_numbers(options_, plan_->world_size);
     if (const auto question = to_message(libraries_to_find(request_))) {
       std::map<int, LibraryPlaces> places;
       for (const int index : job_.used) {
@@ -196,9 +202,8 @@ void SessionShell::make_plan() {
   }
   for (const std::string& warning : plan_->warnings) console_.say(warning);
   if (log_level() >= LogLevel::kVerbose) {
-    console_.say(fmt::format("{} rank{} on {} node{}, MASTER_ADDR {} port {}", plan_->world_size,
-                             plan_->world_size == 1 ? "" : "s", plan_->nodes.size(),
-                             plan_->nodes.size() == 1 ? "" : "s", plan_->master_address,
+    console_.say(fmt::format("{} on {}, MASTER_ADDR {} port {}", plural(plan_->world_size, "rank"),
+                             plural(plan_->nodes.size(), "node"), plan_->master_address,
                              plan_->master_port));
     for (const std::string& note : plan_->notes) console_.say(note);
   }
@@ -209,25 +214,18 @@ void SessionShell::start_ranks() {
   const std::string secret = random_bytes(kSecretBytes, "draw the job's secret");
   try {
     for (const NodePlan& planned : plan_->nodes) {
-      Start start;
-      start.secret = secret;
-      for (const RankPlan& rank : planned.ranks) {
-        start.ranks.push_back(to_spec(rank));
-        start.ranks.back().wants_stdin = gets_input(rank.rank);
+      Connection& agent = *node(planned.host).connection;
+      agent.send(console_.rules(places_.size()));
+      const auto wants_stdin = [&](int rank) { return gets_input(rank); };
+      for (Message& message : start_messages(planned, secret, wants_stdin)) {
+        agent.send(std::move(message));
       }
-      node(planned.host).connection->send(console_.rules(places_.size()));
-      for (const Start& part : split_start(start)) node(planned.host).connection->send(part);
     }
   } catch (const Error& error) {  // an argument or an environment that is too long
     refuse(error);
     return;
   }
   if (options_.stdin_for.mode == InputMode::kNone) return;
-  if (options_.stdin_for.mode == InputMode::kOne && options_.stdin_for.rank >= plan_->world_size) {
-    refuse(Error(Exit::kUsage, fmt::format("--stdin {}", options_.stdin_for.rank),
-                 fmt::format("the job has {} ranks", plan_->world_size), "--stdin 0"));
-    return;
-  }
   input_taken_.resize(places_.size());
   tasks_.spawn(forward_input());
 }
@@ -251,9 +249,13 @@ SessionResult SessionShell::result() {
 
 void SessionShell::tell_the_end(const SessionResult& known) {
   console_.finish();
+  for (int index = 0; index < static_cast<int>(nodes_.size()); ++index) {
+    const auto left_out = static_cast<std::int64_t>(node(index).notices.left_out());
+    if (left_out > 0) say_about(index, plural(left_out, "notice") + " of its agent left out");
+  }
   if (known.dropped_bytes > 0) {
-    console_.say(fmt::format("{:.1f} MB of output were not shown: nobody read them in time",
-                             static_cast<double>(known.dropped_bytes) / 1e6));
+    console_.say(fmt::format("{} of output were not shown: nobody read them in time",
+                             size_text(known.dropped_bytes)));
   }
   const std::string card = failure_card(*known.job.outcome, card_facts(known), console_.columns());
   if (!card.empty()) console_.say(card);

@@ -3,6 +3,8 @@
 // tasks that wait, session_effects.cc what the state machine's effects do.
 
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -13,6 +15,7 @@
 #include "launcher/network/network.h"
 #include "launcher/screen/console.h"
 #include "launcher/screen/standard_input.h"
+#include "launcher/session/notice_budget.h"
 #include "launcher/session/session.h"
 #include "plan/placement.h"
 #include "wire/asio.h"
@@ -20,10 +23,12 @@
 
 namespace dtl {
 
-// Output that could not be written, until the user has been told; set by writers' threads.
+// What could not be written of standard output and of standard error; set by their writers'
+// threads.
 struct Unwritten {
-  std::atomic<Stream> stream = Stream::kStdout;
-  std::atomic<int> error_number = 0;  // 0: none, or told
+  std::atomic<std::size_t> bytes[2] = {0, 0};
+  std::atomic<int> first_error[2] = {0, 0};         // errno; 0: none
+  std::atomic<std::int64_t> told_ms[2] = {-1, -1};  // when the user was told last; -1: never
 };
 
 class SessionShell {
@@ -39,6 +44,8 @@ class SessionShell {
     std::optional<NodeFacts> facts;
     std::optional<Error> start_error;
     bool talking = false;  // its task is reading messages
+    NoticeBudget notices;
+    std::size_t unshown_bytes = 0;  // of its ranks' output
   };
 
   // Tasks
@@ -57,10 +64,13 @@ class SessionShell {
   void rearm();
   void end_if_done();
 
-  void output_failed(Stream stream, int problem);
+  void output_failed(Stream stream, int problem, std::size_t lost);
   void give_credit(const std::vector<Credit>& credits);
   void introduce(const Started& started, int node);
   void input_taken(const StdinTaken& taken);
+  void count_output(int node, const Output& output);
+  void count_skip(const Skipped& skipped);
+  void show_notice(int node, const std::string& text);
   void send_input(const Stdin& input);
   void count_input();
   bool gets_input(int rank) const;
@@ -107,6 +117,7 @@ class SessionShell {
   asio::steady_timer timer_;
   asio::signal_set signals_;
   std::vector<std::uint32_t> shown_;      // of each rank's output, and not yet credited
+  std::vector<int> skips_;                // of each rank's output since it got credit
   std::vector<std::size_t> input_taken_;  // of each rank that gets standard input
   std::size_t input_counted_ = 0;         // taken by all of them
   Console console_;

@@ -15,23 +15,56 @@ void SessionShell::give_credit(const std::vector<Credit>& credits) {
   shown_.resize(job_.ranks.size());
   for (const Credit& credit : credits) {
     if (credit.rank >= shown_.size()) continue;
+    Node& from = node(job_.ranks[credit.rank].node);
+    from.unshown_bytes -= std::min<std::size_t>(credit.bytes, from.unshown_bytes);
     std::uint32_t& shown = shown_[credit.rank];
     shown += credit.bytes;
-    const auto& connection = node(job_.ranks[credit.rank].node).connection;
+    const auto& connection = from.connection;
     if (shown < enough || !connection) continue;
     connection->send(Credit{credit.rank, shown});
+    if (credit.rank < skips_.size()) skips_[credit.rank] = 0;
     shown = 0;
   }
 }
 
+// What agents send is bounded by the credit that they get; one that sends more is not ours.
+void SessionShell::count_output(int index, const Output& output) {
+  constexpr std::size_t kMargin = 16 << 20;  // as much as a connection may have queued
+  const std::size_t ranks = job_.ranks.size();
+  std::size_t& unshown = node(index).unshown_bytes;
+  unshown += output.bytes.size();
+  if (unshown <= kMargin + ranks * console_.rules(ranks).window) return;
+  throw Error(Exit::kVersion, "it sends more output than it may", "");
+}
+
+void SessionShell::count_skip(const Skipped& skipped) {
+  constexpr int kMost =
+      8;  // two pipes, each once before and once after news of credit; and as many
+  skips_.resize(job_.ranks.size());
+  if (++skips_[skipped.rank] <= kMost) return;
+  throw Error(Exit::kVersion, "it says again and again that it skipped output", "");
+}
+
+void SessionShell::show_notice(int index, const std::string& text) {
+  NoticeBudget& budget = node(index).notices;
+  if (const auto shown = budget.admit(text, now())) {
+    say_about(index, *shown);
+  } else if (budget.left_out() == 1) {
+    say_about(index, "too many notices; from here on some are only counted");
+  }
+}
+
 // On a writer's thread.
-void SessionShell::output_failed(Stream stream, int problem) {
-  unwritten_->stream = stream;
-  unwritten_->error_number = problem;
-  asio::post(context_, [this, stream, problem] {
-    unwritten_->error_number = 0;
-    console_.say(unwritten_text(stream, problem));
-  });
+void SessionShell::output_failed(Stream stream, int problem, std::size_t lost) {
+  constexpr std::int64_t kBetweenMs = 60'000;
+  const auto at = static_cast<std::size_t>(stream == Stream::kStderr);
+  unwritten_->bytes[at] += lost;
+  if (unwritten_->first_error[at] == 0) unwritten_->first_error[at] = problem;
+  const std::int64_t now_ms = now().count();
+  std::atomic<std::int64_t>& told_ms = unwritten_->told_ms[at];  // this thread alone writes it
+  if (told_ms >= 0 && now_ms < told_ms + kBetweenMs) return;
+  told_ms = now_ms;
+  asio::post(context_, [this, stream, problem] { console_.say(unwritten_text(stream, problem)); });
 }
 
 // What labels may say of a rank.

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "launcher/ssh/known_hosts.h"
+#include "plan/command_text.h"
 
 namespace dtl {
 namespace {
@@ -49,8 +50,12 @@ void collect(const std::string& path, const std::string& host, std::vector<Known
   std::ostringstream text;
   text << file.rdbuf();
   for (const KnownHostsLine& line : split_known_hosts(text.str(), path)) {
+    if (!is_hashed(line.hosts) && !match_host_patterns(line.hosts, host)) continue;
+    // libssh compares hashed names and reads keys; the patterns are done with.
+    const std::string about = is_hashed(line.hosts) ? line.hosts : host;
+    const std::string text_of_line = about + " " + line.key;
     ssh_knownhosts_entry* parsed = nullptr;
-    const int result = ssh_known_hosts_parse_line(host.c_str(), line.entry.c_str(), &parsed);
+    const int result = ssh_known_hosts_parse_line(host.c_str(), text_of_line.c_str(), &parsed);
     const Entry entry(parsed, &ssh_knownhosts_entry_free);
     if (result != SSH_AGAIN) known.push_back(read_line(line, entry.get()));  // AGAIN: other hosts
   }
@@ -81,9 +86,8 @@ std::vector<KnownKey> known_keys(ssh_session session, const SshSettings& setting
 
 Error refusal(const SshSettings& settings, const HostKeyVerdict& verdict,
               const std::string& fingerprint) {
-  const std::string& name = settings.name;
   const std::string& where = verdict.line.where;
-  std::string reason, hint = fmt::format("ssh {} true", name);
+  std::string reason, hint = command_on(settings.host, "true");
   switch (verdict.state) {
     case HostKeyState::kKnown:
     case HostKeyState::kUnknown:
@@ -91,14 +95,14 @@ Error refusal(const SshSettings& settings, const HostKeyVerdict& verdict,
       if (verdict.only_authority) {
         reason += " (host certificates, as @cert-authority asks for, are not supported)";
       }
-      hint += " (check the fingerprint, answer yes), or dtlaunch --accept-new-host-keys";
+      hint += "  # check the fingerprint, answer yes; or dtlaunch --accept-new-host-keys";
       break;
     case HostKeyState::kChanged:
       reason = fmt::format(
           "the host key has CHANGED: it is {}, but {} says {}. Somebody may be listening in, or "
           "the host was installed anew",
           fingerprint, where, verdict.line.fingerprint);
-      hint = fmt::format("ask its administrator; if the change is right: ssh-keygen -R {}",
+      hint = fmt::format("ssh-keygen -R {}  # once its administrator has confirmed the change",
                          settings.port == kSshPort
                              ? settings.address
                              : fmt::format("'[{}]:{}'", settings.address, settings.port));

@@ -15,7 +15,48 @@ KnownHostsMarker marker_of(std::string_view word) {
   return KnownHostsMarker::kUnknown;
 }
 
+// OpenSSH gives up on longer patterns, and with them on the whole list.
+constexpr std::size_t kMaxPatternBytes = 1023;
+
+// Greedy, with one place to come back to: the time is bounded by the product of both lengths.
+bool match_pattern(std::string_view pattern, std::string_view text) {
+  std::size_t p = 0, t = 0, star = pattern.npos, from = 0;
+  while (t < text.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      from = t;
+    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[t])) {
+      ++p;
+      ++t;
+    } else if (star != pattern.npos) {
+      p = star + 1;
+      t = ++from;
+    } else {
+      return false;
+    }
+  }
+  return pattern.find_first_not_of('*', p) == pattern.npos;
+}
+
 }  // namespace
+
+bool match_host_patterns(std::string_view patterns, std::string_view host) {
+  const std::string name = to_lower(host);
+  bool matches = false;
+  for (const std::string& each : split(to_lower(patterns), ',')) {
+    const bool negated = each.starts_with('!');
+    const std::string_view pattern = std::string_view(each).substr(negated ? 1 : 0);
+    if (pattern.size() >= kMaxPatternBytes) return false;
+    if (!match_pattern(pattern, name)) continue;
+    if (negated) return false;
+    matches = true;
+  }
+  return matches;
+}
+
+bool is_hashed(std::string_view hosts) {
+  return hosts.starts_with('|');
+}
 
 std::vector<KnownHostsLine> split_known_hosts(std::string_view text, const std::string& path) {
   std::vector<KnownHostsLine> lines;
@@ -31,7 +72,9 @@ std::vector<KnownHostsLine> split_known_hosts(std::string_view text, const std::
       line.marker = marker_of(rest.substr(0, blank));
       rest = trim(rest.substr(blank));
     }
-    line.entry = rest;
+    const std::size_t blank = std::min(rest.find_first_of(" \t"), rest.size());
+    line.hosts = rest.substr(0, blank);
+    line.key = trim(rest.substr(blank));
     lines.push_back(std::move(line));
   }
   return lines;

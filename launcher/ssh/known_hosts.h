@@ -1,10 +1,10 @@
 #pragma once
-// What known_hosts files say about a host's key, and what follows from it. Pure: the matching of
-// (possibly hashed) host patterns is the caller's; ssh_host_key.cc does it with libssh.
+// What known_hosts files say about a host's key, and what follows from it. Pure: hashed names are
+// compared, and keys read, by the caller; host_key.cc does it with libssh.
 //
 // The verdict is ours and not libssh's, because libssh lets a changed key pass when ~/.ssh/config
-// says "StrictHostKeyChecking no", does not look at @revoked, and takes a host whose line it cannot
-// read for an unknown one.
+// says "StrictHostKeyChecking no", does not look at @revoked or at "!", and takes a host whose line
+// it cannot read for an unknown one.
 
 #include <string>
 #include <string_view>
@@ -17,10 +17,19 @@ enum class KnownHostsMarker { kNone, kRevoked, kCertAuthority, kUnknown };
 struct KnownHostsLine {
   std::string where;  // "FILE:LINE"
   KnownHostsMarker marker = KnownHostsMarker::kNone;
-  std::string entry;  // the line without its marker
+  std::string hosts;  // patterns, or one hashed name
+  std::string key;    // what follows them
 };
 // The lines that are neither empty nor comments.
 std::vector<KnownHostsLine> split_known_hosts(std::string_view text, const std::string& path);
+
+// Whether a list of patterns is about the host, as sshd(8), SSH_KNOWN_HOSTS FILE FORMAT, and
+// OpenSSH's match_pattern_list() have it: "*" and "?" are wildcards, case does not count, and a "!"
+// pattern that matches takes the host out, whatever the others say. host: "node1", "[node1]:2222".
+bool match_host_patterns(std::string_view patterns, std::string_view host);
+
+// "|1|SALT|HASH"
+bool is_hashed(std::string_view hosts);
 
 // A line whose patterns match the host.
 struct KnownKey {

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "launcher/ssh/blocking_calls.h"
+#include "plan/command_text.h"
 
 namespace dtl {
 namespace {
@@ -98,7 +99,20 @@ Error refused(const SshSettings& settings, const Keys& keys, const std::string& 
   return Error(
       Exit::kAuth, kAttempted,
       settings.user.empty() ? reason : fmt::format("{} as user {}", reason, settings.user),
-      locked ? fmt::format("ssh-add {}", keys.locked) : fmt::format("ssh {} true", settings.name));
+      locked ? "ssh-add " + one_shell_word(keys.locked) : command_on(settings.host, "true"));
+}
+
+// A server that has enough of attempts says so before it goes (RFC 4253, 11.1).
+bool broke_without_a_word(SshSession& session) {
+  return ssh_is_connected(session.handle()) == 0 &&
+         session.error_text().find("SSH_MSG_DISCONNECT") == std::string::npos;
+}
+
+Error broken(SshSession& session, const SshSettings& settings) {
+  return Error(Exit::kUnreachable, kAttempted,
+               fmt::format("the connection broke while the server was to judge the login ({})",
+                           session.error_text()),
+               command_on(settings.host, "true"));
 }
 
 // True when the agent has a key that the server takes. Throws when the agent does not answer.
@@ -119,7 +133,7 @@ awaitable<bool> try_agent(std::shared_ptr<SshSession> session,
   if (co_await std::move(asking)) co_return *result == SSH_AUTH_SUCCESS;
   session->shut_down();
   throw Error(Exit::kAuth, kAttempted, "ssh-agent does not answer",
-              fmt::format("SSH_AUTH_SOCK= ssh {} true", settings->name));
+              "SSH_AUTH_SOCK= " + command_on(settings->host, "true"));
 }
 
 }  // namespace
@@ -153,6 +167,7 @@ awaitable<void> log_in(std::shared_ptr<SshSession> session,
     agent = "ssh-agent";
     if (co_await try_agent(session, settings)) co_return;
   }
+  if (broke_without_a_word(*session)) throw broken(*session, *settings);
   throw refused(*settings, *keys, agent);
 }
 

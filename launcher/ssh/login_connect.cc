@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "base/random.h"
+#include "base/text.h"
 #include "launcher/ssh/blocking_calls.h"
 #include "launcher/ssh/host_key.h"
 #include "launcher/ssh/login.h"
@@ -19,6 +20,7 @@
 #include "launcher/ssh/settings.h"
 #include "launcher/ssh/tcp_connect.h"
 #include "launcher/streams/child.h"
+#include "plan/command_text.h"
 
 namespace dtl {
 namespace {
@@ -40,7 +42,7 @@ awaitable<std::shared_ptr<SshSettings>> settings_of(asio::io_context& context, H
   auto reading = workers_of(context).run([=] { *settings = read_ssh_settings(host); }, deadline);
   if (!co_await std::move(reading)) {
     throw Error(Exit::kConfig, "cannot start agent", "~/.ssh/config cannot be read in time",
-                fmt::format("ssh -G {}", host.name));
+                "ssh -G " + one_shell_word(host.name));
   }
   co_return settings;
 }
@@ -98,7 +100,7 @@ awaitable<void> exchange_keys(std::shared_ptr<SshSession> session,
   const bool by_server = *hung_up && settings->proxy_command.empty();
   throw Error(Exit::kUnreachable, "cannot start agent",
               by_server ? hung_up_text(session->error_text()) : session->error_text(),
-              fmt::format("ssh {} true", settings->name));
+              command_on(settings->host, "true"));
 }
 
 std::chrono::milliseconds pause(int attempt) {

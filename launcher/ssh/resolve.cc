@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "launcher/ssh/blocking_calls.h"
 
 namespace dtl {
@@ -20,7 +21,7 @@ Error resolve_error(const std::string& name, int code) {
   const bool missing = code == EAI_NONAME || code == EAI_NODATA;
   const std::string reason = code == EAI_SYSTEM ? errno_text(errno) : ::gai_strerror(code);
   return Error(missing ? Exit::kUnreachable : Exit::kTryAgain, "cannot resolve its name", reason,
-               fmt::format("getent hosts {}", name));
+               "getent hosts " + one_shell_word(name));
 }
 
 Endpoints look_up(const std::string& name, int port) {

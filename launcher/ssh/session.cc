@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/text.h"
 
 namespace dtl {
 
@@ -25,7 +26,7 @@ SshSession::~SshSession() {
 }
 
 std::string SshSession::error_text() const {
-  return ssh_get_error(handle_);
+  return printable(ssh_get_error(handle_));  // a server's words may be in it
 }
 
 void SshSession::attach(Fd socket) {

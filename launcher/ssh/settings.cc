@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "base/text.h"
 
 namespace dtl {
 namespace {
@@ -74,6 +75,7 @@ std::string expand(const std::string& text, const SshSettings& settings) {
 SshSettings read_ssh_settings(const Host& host) {
   SshSettings settings;
   settings.name = host.name;
+  settings.host = host;
   settings.session = {ssh_new(), [](ssh_session handle) { ssh_free(handle); }};
   ssh_session session = settings.session.get();
   if (session == nullptr)
@@ -84,7 +86,7 @@ SshSettings read_ssh_settings(const Host& host) {
   ssh_options_set(session, SSH_OPTIONS_HOST, host.name.c_str());
   if (ssh_options_parse_config(session, nullptr) != 0) {
     throw Error(Exit::kConfig, "cannot start agent", "libssh cannot read ~/.ssh/config",
-                fmt::format("ssh -G {}", host.name));
+                "ssh -G " + one_shell_word(host.name));
   }
   const bool no_implicit_reading = false;
   ssh_options_set(session, SSH_OPTIONS_PROCESS_CONFIG, &no_implicit_reading);

@@ -14,6 +14,7 @@ namespace dtl {
 
 struct SshSettings {
   std::string name;     // as in the hostfile
+  Host host;            // all that the hostfile says
   std::string address;  // a name or numeric address, after HostName
   int port = 22;
   std::string user;

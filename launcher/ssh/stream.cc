@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/limits.h"
+#include "base/text.h"
 #include "launcher/streams/stderr_tail.h"
 
 namespace dtl {
@@ -46,7 +47,10 @@ class Channel : public std::enable_shared_from_this<Channel> {
     };
     callbacks.channel_exit_signal_function = [](ssh_session, ssh_channel, const char* signal, int,
                                                 const char*, const char*, void* self) {
-      static_cast<Channel*>(self)->ending = fmt::format("killed by SIG{}", signal);
+      static_cast<Channel*>(self)->ending = fmt::format("killed by SIG{}", printable(signal));
+    };
+    callbacks.channel_close_function = [](ssh_session, ssh_channel, void* self) {
+      static_cast<Channel*>(self)->far_closed = true;
     };
     ssh_callbacks_init(&callbacks);
     ssh_set_channel_callbacks(handle, &callbacks);
@@ -124,6 +128,7 @@ class Channel : public std::enable_shared_from_this<Channel> {
   StderrTail errors;
   std::string ending;
   bool impatient = false;
+  bool far_closed = false;  // libssh calls it closed only once all that it said is read
   bool closed = false;
 };
 
@@ -158,12 +163,14 @@ class ChannelStream final : public SshStream {
     co_return std::string();
   }
 
-  awaitable<void> write(std::string bytes) override {
+  // In packets as large as they may be: each is encrypted by itself.
+  awaitable<void> write_pieces(std::vector<std::string> pieces) override {
     const std::shared_ptr<Channel> channel = channel_;
+    const std::string bytes = pieces.size() == 1 ? std::move(pieces[0]) : join(pieces, "");
     for (std::size_t sent = 0; sent < bytes.size();) {
       if (channel->closed) throw Error(Exit::kIo, "cannot write", "the stream is closed");
       if (channel->lost()) throw connection_lost();
-      if (channel->ended()) throw Error(Exit::kIo, "cannot write", "the far end has ended");
+      if (channel->far_closed || channel->ended()) throw far_end_has_ended();
       const std::size_t window = ssh_channel_window_size(channel->handle);
       const bool full = (ssh_get_status(channel->session->handle()) & SSH_WRITE_PENDING) != 0;
       if (full || window == 0) {
@@ -175,9 +182,8 @@ class ChannelStream final : public SshStream {
       const int taken =
           ssh_channel_write(channel->handle, bytes.data() + sent, static_cast<std::uint32_t>(size));
       channel->tell_others();
-      if (taken == SSH_ERROR) {
-        throw Error(Exit::kUnreachable, "cannot write", channel->session->error_text());
-      }
+      // A call takes packets in, too, and so may hear of the end before it writes.
+      if (taken == SSH_ERROR) throw channel->lost() ? connection_lost() : far_end_has_ended();
       if (taken > 0) sent += static_cast<std::size_t>(taken);
     }
   }
@@ -190,10 +196,13 @@ class ChannelStream final : public SshStream {
   }
   std::string ending() const override {
     if (!channel_->ending.empty()) return channel_->ending;
-    return !channel_->closed && channel_->lost() ? "connection lost" : "";
+    return !channel_->closed && channel_->lost() ? std::string(kConnectionLost) : "";
   }
 
  private:
+  static Error far_end_has_ended() {
+    return Error(Exit::kIo, "cannot write", "the far end has ended");
+  }
   Error connection_lost() const {
     return Error(Exit::kUnreachable, "connection lost", channel_->session->error_text());
   }

@@ -2,17 +2,21 @@
 // AgentStream: the bytes to and from an agent, however it was started.
 
 #include <string>
+#include <string_view>
 
 #include "wire/byte_stream.h"
 
 namespace dtl {
+
+constexpr std::string_view kConnectionLost = "connection lost";
+constexpr std::string_view kUpHasEnded = "the process of 'dtlaunch up' has ended";
 
 // A ByteStream that also knows how its far end failed.
 class AgentStream : public ByteStream {
  public:
   // What the far side wrote on standard error so far, at most the last 16 KiB.
   virtual std::string standard_error() const = 0;
-  // After the end of the stream: "exit status 127", "killed by SIGKILL", "connection lost"; empty
+  // After the end of the stream: "exit status 127", "killed by SIGKILL", one of the above; empty
   // when unknown or not ended.
   virtual std::string ending() const = 0;
 };

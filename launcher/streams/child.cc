@@ -11,6 +11,7 @@
 #include <memory>
 #include <string_view>
 
+#include "base/descriptor_limit.h"
 #include "base/error.h"
 #include "base/text.h"
 
@@ -83,10 +84,14 @@ Child spawn_child(const std::vector<std::string>& arguments, ChildErrors errors)
   environment.push_back(nullptr);
   SpawnAttributes attributes;
   pid_t pid = 0;
-  const int failed = ::posix_spawn(&pid, argv[0], &files.value, &attributes.value, argv.data(),
-                                   environment.data());
+  const int failed = [&] {
+    const UsersDescriptorLimit as_the_user_has_it;
+    return ::posix_spawn(&pid, argv[0], &files.value, &attributes.value, argv.data(),
+                         environment.data());
+  }();
   if (failed != 0) {
-    throw Error(Exit::kOs, fmt::format("cannot start {}", arguments[0]), errno_text(failed));
+    throw Error(Exit::kOs, fmt::format("cannot start {}", arguments[0]), errno_text(failed),
+                limit_command(failed));
   }
   Child child;
   child.process = Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));

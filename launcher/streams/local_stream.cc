@@ -90,7 +90,9 @@ class LocalStream final : public AgentStream {
     if (bytes.empty()) watch->drain_errors();
     co_return bytes;
   }
-  awaitable<void> write(std::string bytes) override { return stream_->write(std::move(bytes)); }
+  awaitable<void> write_pieces(std::vector<std::string> pieces) override {
+    return stream_->write_pieces(std::move(pieces));
+  }
   void close() override {
     if (std::exchange(closed_, true)) return;
     stream_->close();

@@ -1,5 +1,6 @@
 #include "launcher/streams/socket_stream.h"
 
+#include <poll.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -34,6 +35,12 @@ bool has_all_cpus() {
 SocketStream::SocketStream(asio::io_context& context, Fd socket)
     : stream_(make_fd_stream(context, std::move(socket))) {}
 
+std::string SocketStream::ending() const {
+  pollfd ended{holder_.get(), POLLIN, 0};
+  const bool gone = holder_.valid() && ::poll(&ended, 1, 0) > 0;
+  return gone ? std::string(kUpHasEnded) : std::string();
+}
+
 awaitable<std::string> SocketStream::read() {
   if (!received_.empty()) co_return std::exchange(received_, {});
   co_return co_await stream_->read();
@@ -61,7 +68,7 @@ awaitable<std::string> read_greeting(asio::io_context& context, ByteStream& stre
 
 awaitable<std::unique_ptr<AgentStream>> start_service_agent(asio::io_context& context) {
   if (!has_all_cpus()) co_return nullptr;
-  for (const std::string& folder : service_folders()) {
+  for (const std::string& folder : runtime_folders()) {
     Fd socket = connect_unix(folder + "/" + kServiceSocket);
     if (!socket.valid()) continue;
     auto stream = std::make_unique<SocketStream>(context, std::move(socket));

@@ -15,16 +15,21 @@ class SocketStream final : public AgentStream {
  public:
   SocketStream(asio::io_context& context, Fd socket);
   awaitable<std::string> read() override;
-  awaitable<void> write(std::string bytes) override { return stream_->write(std::move(bytes)); }
+  awaitable<void> write_pieces(std::vector<std::string> pieces) override {
+    return stream_->write_pieces(std::move(pieces));
+  }
   void close() override { stream_->close(); }
   std::string standard_error() const override { return {}; }
-  std::string ending() const override { return {}; }
+  std::string ending() const override;
+  // The other end belongs to `dtlaunch up`, which hands on what a host's agent says.
+  void is_handed_on_by(Fd process) { holder_ = std::move(process); }
   // Gives bytes back: the next read() returns them.
   void unread(std::string bytes) { received_ = std::move(bytes); }
 
  private:
   std::unique_ptr<ByteStream> stream_;
   std::string received_;
+  Fd holder_;  // a pidfd
 };
 
 // Reads up to and including the agent's greeting and gives back all that came. Empty when the

@@ -1,9 +1,11 @@
 #pragma once
-// The last bytes of what somebody wrote on standard error.
+// The last bytes of what somebody wrote on standard error, line by line made printable.
 
 #include <cstddef>
 #include <string>
 #include <string_view>
+
+#include "base/text.h"
 
 namespace dtl {
 
@@ -16,7 +18,8 @@ class StderrTail {
     if (text_.size() > 2 * kBytes) text_.erase(0, text_.size() - kBytes);
   }
   std::string text() const {
-    return text_.size() > kBytes ? text_.substr(text_.size() - kBytes) : text_;
+    const std::string_view all = text_;
+    return printable_lines(all.size() > kBytes ? all.substr(all.size() - kBytes) : all);
   }
 
  private:

@@ -49,8 +49,8 @@ int guarded(const Body& body) {
   }
 }
 
-inline int submit(dt_comm* comm, const Request& request, dt_work* work, int wire = DT_WIRE_EXACT) {
-  return guarded([&] { return of(comm)->submit(request, wire, work); });
+inline int submit(dt_comm* comm, const Request& request, dt_work* work) {
+  return guarded([&] { return of(comm)->submit(request, work); });
 }
 
 inline bool is_rank(dt_comm* comm, int rank) {

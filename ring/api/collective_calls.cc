@@ -4,6 +4,7 @@
 using namespace dtl::ring::c_abi;
 using dtl::ring::can_combine;
 using dtl::ring::Opcode;
+using dtl::ring::OperationHeader;
 using dtl::ring::Request;
 
 int dt_allreduce(dt_comm* comm, const void* in, void* out, uint64_t count, int dtype, int op,
@@ -14,7 +15,8 @@ int dt_allreduce(dt_comm* comm, const void* in, void* out, uint64_t count, int d
   if (!is_buffer(in, count, dtype) || !is_buffer(out, count, dtype)) return DT_E_INVAL;
   Request request = make_request(Opcode::kAllreduce, in, out, count, dtype, tag);
   request.op = op;
-  return submit(comm, request, work, wire);
+  request.wire = wire;
+  return submit(comm, request, work);
 }
 
 int dt_reduce_scatter(dt_comm* comm, const void* in, void* out, uint64_t count_per_rank, int dtype,
@@ -28,7 +30,8 @@ int dt_reduce_scatter(dt_comm* comm, const void* in, void* out, uint64_t count_p
   }
   Request request = make_request(Opcode::kReduceScatter, in, out, count_per_rank, dtype, tag);
   request.op = op;
-  return submit(comm, request, work, wire);
+  request.wire = wire;
+  return submit(comm, request, work);
 }
 
 int dt_reduce(dt_comm* comm, const void* in, void* out, uint64_t count, int dtype, int op, int root,
@@ -152,6 +155,25 @@ int dt_send(dt_comm* comm, const void* in, uint64_t count, int dtype, int to, ui
 int dt_recv(dt_comm* comm, void* out, uint64_t count, int dtype, int from, uint64_t tag,
             dt_work* work) {
   return pair(comm, nullptr, out, count, dtype, from, tag, work);
+}
+
+int dt_probe(dt_comm* comm, int32_t* from, uint64_t* count, int32_t* dtype, uint64_t* tag,
+             int32_t timeout_ms) {
+  if (!is_usable(comm) || from == nullptr || count == nullptr || dtype == nullptr ||
+      tag == nullptr || (*from >= 0 && !is_rank(comm, *from)) || *from == of(comm)->rank()) {
+    return DT_E_INVAL;
+  }
+  return guarded([&] {
+    OperationHeader header;
+    int source = 0;
+    const int status = of(comm)->probe(*from, timeout_ms, &source, &header);
+    if (status != DT_OK) return status;
+    *from = source;
+    *count = header.count;
+    *dtype = header.dtype;
+    *tag = header.tag;
+    return status;
+  });
 }
 
 int dt_barrier(dt_comm* comm, uint64_t tag, dt_work* work) {

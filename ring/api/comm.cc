@@ -1,30 +1,31 @@
 #include "ring/api/comm.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sched.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
+#include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <exception>
 
 #include "base/host_name.h"
 #include "base/random.h"
+#include "ring/api/tuner.h"
 #include "ring/arithmetic/reduce.h"
 #include "ring/common/comm_error.h"
 #include "ring/meeting/rendezvous.h"
 #include "ring/meeting/stream_count.h"
-#include "ring/operation/schedule.h"
 
 namespace dtl::ring {
 namespace {
 
 constexpr int kMaxWorld = 65535;
 constexpr int kMaxLocal = 1024;
-constexpr std::uint64_t kDeterministicShort = 32 << 10;
-constexpr std::uint64_t kLong = 1 << 20;  // bytes that are worth waking a thread for at once
+constexpr std::uint64_t kWorthWaking = 1 << 20;  // bytes, to wake a thread for at once
 
 std::string name_of_host(const char* given) {
   return given != nullptr && given[0] != '\0' ? std::string(given).substr(0, 255) : own_host_name();
@@ -34,11 +35,15 @@ void check(const dt_options& options) {
   const auto reject = [](const std::string& reason) {
     throw CommError(DT_E_INVAL, "cannot create a communicator", reason);
   };
-  if (options.master_address == nullptr || options.master_address[0] == '\0') {
+  const bool listens = options.rank == 0 && options.listener >= 0;
+  if (!listens && (options.master_address == nullptr || options.master_address[0] == '\0')) {
     reject("there is no master address");
   }
-  if (options.master_port < 1 || options.master_port > 65535) {
+  if (!listens && (options.master_port < 1 || options.master_port > 65535)) {
     reject(fmt::format("master port {} is not in 1..65535", options.master_port));
+  }
+  if ((options.flags & ~std::uint32_t{DT_DETERMINISTIC | DT_ENVIRONMENT}) != 0) {
+    reject(fmt::format("flags {} has bits that nobody knows", options.flags));
   }
   if (options.connect_timeout_ms < 1 || options.operation_timeout_ms < 1 ||
       options.warn_timeout_ms < 1) {
@@ -51,17 +56,36 @@ void check(const dt_options& options) {
   }
 }
 
+// Rank 0's own copy of the socket that listens already; nothing elsewhere.
+Fd copy_listener(const dt_options& options) {
+  if (options.rank != 0 || options.listener < 0) return {};
+  const std::string attempt = fmt::format("cannot listen on descriptor {}", options.listener);
+  int listens = 0;
+  socklen_t bytes = sizeof listens;
+  if (::getsockopt(options.listener, SOL_SOCKET, SO_ACCEPTCONN, &listens, &bytes) != 0) {
+    throw CommError(DT_E_INVAL, attempt, errno_text(errno));
+  }
+  if (listens == 0) throw CommError(DT_E_INVAL, attempt, "nobody has called listen() for it");
+  Fd copy(::fcntl(options.listener, F_DUPFD_CLOEXEC, 0));
+  const int flags = copy.valid() ? ::fcntl(copy.get(), F_GETFL) : -1;
+  if (flags < 0 || ::fcntl(copy.get(), F_SETFL, flags | O_NONBLOCK) != 0) {
+    throw CommError(DT_E_SYS, attempt, errno_text(errno));
+  }
+  return copy;
+}
+
 }  // namespace
 
 Comm::Comm(int rank, int world, const Tuning& tuning)
-    : rank_(rank), world_(world), tuning_(tuning), pid_(::getpid()), queue_(rank, world) {
+    : rank_(rank), world_(world), tuning_(tuning), pid_(::getpid()), queue_(world) {
+  terms_.world = world;
   map_ = NodeMap::from_keys(rank, std::vector<std::string>(static_cast<std::size_t>(world)));
 }
 
 Comm::~Comm() {
   queue_.request_stop();
   if (engine_) {
-    engine_->note_order();
+    engine_->recall();
     engine_->join();
   }
   queue_.fail(DT_E_ABORTED, "the communicator was destroyed");
@@ -82,10 +106,28 @@ void Comm::connect(const dt_options& options) {
   constexpr std::string_view kInfo = "dtl2 parts";
   part_secret_ = hkdf_sha256(identity.secret, {},
                              {reinterpret_cast<const std::uint8_t*>(kInfo.data()), kInfo.size()});
-  meet_others(identity, options, Fd());
+  meet_others(identity, options, copy_listener(options));
+  tune();
 }
 
 void Comm::meet_others(const Identity& identity, const dt_options& options, Fd listener) {
+  remember(options);
+  MeetingPlace place;
+  place.master_address = options.master_address == nullptr ? "" : options.master_address;
+  place.master_port = options.master_port;
+  place.host_name = host_name_;
+  place.timeout_ms = options.connect_timeout_ms;
+  place.own_address = options.address == nullptr ? "" : options.address;
+  place.listener = std::move(listener);
+  place.settings = settings_of(options, place.own_address);
+  AlgorithmTable::parse(place.settings.allreduce, {});  // a mistake is told before the meeting
+  if (tuning_.node != "none") open_memory(place);
+  Links links = meet(identity, std::move(place));
+  agree_upon(links);
+  start_engine(std::move(links));
+}
+
+void Comm::remember(const dt_options& options) {
   host_name_ = name_of_host(options.host_name);
   job_ = options.job;
   connect_timeout_ms_ = options.connect_timeout_ms;
@@ -93,34 +135,35 @@ void Comm::meet_others(const Identity& identity, const dt_options& options, Fd l
   warn_timeout_ms_ = options.warn_timeout_ms;
   warn_ = options.warn;
   warn_context_ = options.warn_context;
-  MeetingPlace place;
-  place.master_address = options.master_address;
-  place.master_port = options.master_port;
-  place.host_name = host_name_;
-  place.timeout_ms = options.connect_timeout_ms;
-  place.own_address = options.address == nullptr ? "" : options.address;
-  place.listener = std::move(listener);
-  if (tuning_.node != "none") {
-    try {
-      memory_ = std::make_unique<ShmNode>(std::min(world_, kMaxLocal));
-      place.node = tuning_.node + node_key();
-      place.share = memory_->address();
-    } catch (const CommError& error) {
-      memory_note_ = error.what();
-      memory_.reset();
-    }
+}
+
+// Rank 0's are those of all.
+Settings Comm::settings_of(const dt_options& options, const std::string& own_address) const {
+  Settings settings;
+  settings.streams =
+      static_cast<std::uint32_t>(options.streams > 0 ? options.streams : streams_of(own_address));
+  settings.wire =
+      static_cast<std::uint32_t>(options.wire == DT_WIRE_DEFAULT ? DT_WIRE_EXACT : options.wire);
+  settings.flags = options.flags & DT_DETERMINISTIC;
+  settings.tunes = tuning_.tunes && options.allreduce == nullptr ? 1 : 0;
+  settings.allreduce = options.allreduce == nullptr ? "" : options.allreduce;
+  return settings;
+}
+
+// Without it ranks of this node are reached as others are.
+void Comm::open_memory(MeetingPlace& place) {
+  try {
+    memory_ = std::make_unique<ShmNode>(std::min(world_, kMaxLocal));
+    place.node = tuning_.node + node_key();
+    place.share = memory_->address();
+  } catch (const CommError& error) {
+    memory_note_ = error.what();
+    memory_.reset();
   }
   place.memory = memory_.get();
-  const char* const given = options.allreduce;
-  place.settings.streams = static_cast<std::uint32_t>(
-      options.streams > 0 ? options.streams : streams_of(place.own_address));
-  place.settings.wire =
-      static_cast<std::uint32_t>(options.wire == DT_WIRE_DEFAULT ? DT_WIRE_EXACT : options.wire);
-  place.settings.flags = options.flags;
-  place.settings.tunes = tuning_.tunes && given == nullptr ? 1 : 0;
-  place.settings.allreduce = given == nullptr ? "" : given;
-  AlgorithmTable::parse(place.settings.allreduce, table_);  // a mistake is told before the meeting
-  Links links = meet(identity, std::move(place));
+}
+
+void Comm::agree_upon(const Links& links) {
   settings_ = links.settings;
   map_ = links.map;
   own_address_ = links.own_address;
@@ -129,26 +172,79 @@ void Comm::meet_others(const Identity& identity, const dt_options& options, Fd l
     warn_(fmt::format("ranks of one node are connected by TCP: {}", links.warning).c_str(),
           warn_context_);
   }
-  table_ = AlgorithmTable::parse(settings_.allreduce,
-                                 AlgorithmTable::by_default(world_, map_.nodes.size()));
+  // Times of ranks that share cores would say how the scheduler shares them.
+  if (links.is_crowded) settings_.tunes = 0;
+  terms_.nodes = map_.nodes.size();
+  terms_.wire = static_cast<int>(settings_.wire);
+  terms_.is_deterministic = (settings_.flags & DT_DETERMINISTIC) != 0;
+  terms_.table =
+      AlgorithmTable::parse(settings_.allreduce, AlgorithmTable::by_default(world_, terms_.nodes));
+}
+
+void Comm::start_engine(Links links) {
   Engine::Settings settings;
   settings.rank = rank_;
-  settings.world = world_;
-  settings.operation_timeout = std::chrono::milliseconds(options.operation_timeout_ms);
-  settings.warn_timeout = std::chrono::milliseconds(options.warn_timeout_ms);
-  settings.warn = warn_;
-  settings.warn_context = warn_context_;
+  settings.patience = {std::chrono::milliseconds(operation_timeout_ms_),
+                       std::chrono::milliseconds(warn_timeout_ms_), warn_, warn_context_};
   settings.cpus = tuning_.cpus;
   choose_spinning(settings);
   engine_ = std::make_unique<Engine>(settings, std::move(links), memory_.get(), queue_);
+}
+
+// Waking a thread on an idle core takes longer than a short operation does, so threads look for a
+// while before they sleep; unless there is no core for that.
+void Comm::choose_spinning(Engine::Settings& settings) {
+  constexpr auto kSpin = std::chrono::microseconds(100);
+  constexpr auto kSpinOnOneCore = std::chrono::microseconds(50);
+  cpu_set_t cpus;
+  const bool is_single = ::sched_getaffinity(0, sizeof cpus, &cpus) == 0 && CPU_COUNT(&cpus) == 1 &&
+                         tuning_.cpus.empty();
+  if (memory_ != nullptr && map_.has_several_per_node() && memory_->is_crowded()) return;
+  settings.active_spin = is_single ? kSpinOnOneCore : kSpin;
+  if (is_single) return;  // the communication thread could not run meanwhile
+  queue_.set_spin_time(kSpin);
+}
+
+void Comm::tune() {
   if (settings_.tunes != 0) {
+    Tuner tuner(world_, terms_.nodes,
+                {[this](Algorithm algorithm, std::vector<float>& values) {
+                   return time_once(algorithm, values);
+                 },
+                 [this](std::span<float> values) { take_most(values); }});
     try {
-      measure();
+      terms_.table = tuner.measure(terms_.table);
     } catch (const CommError&) {
       return;  // the ranks have met; what has gone wrong since then is for the first operation
     }
+    queue_.restart_numbers();
   }
   if (tuning_.is_verbose && rank_ == 0) say_how();
+}
+
+// Seconds of one sum on this rank.
+double Comm::time_once(Algorithm algorithm, std::vector<float>& values) {
+  Request all, request;
+  all.opcode = Opcode::kBarrier;
+  wait_for(all);
+  request.opcode = Opcode::kAllreduce;
+  request.dtype = DT_F32;
+  request.count = values.size();
+  request.algorithm = algorithm;
+  request.in = request.out = reinterpret_cast<std::byte*>(values.data());
+  const auto begin = std::chrono::steady_clock::now();
+  wait_for(request);
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+void Comm::take_most(std::span<float> values) {
+  Request request;
+  request.opcode = Opcode::kAllreduce;
+  request.dtype = DT_F32;
+  request.op = DT_MAX;
+  request.count = values.size();
+  request.in = request.out = reinterpret_cast<std::byte*>(values.data());
+  wait_for(request);
 }
 
 void Comm::say_how() const {
@@ -157,48 +253,14 @@ void Comm::say_how() const {
                   world_, map_.nodes.size(), map_.nodes.size() == 1 ? "host" : "hosts",
                   map_.has_several_per_node() ? " with shared memory" : "", settings_.streams,
                   settings_.streams == 1 ? "stream" : "streams", wire_name(settings_.wire),
-                  table_.text(), settings_.tunes != 0 ? "measured" : "as given");
+                  terms_.table.text(), settings_.tunes != 0 ? "measured" : "as given");
   (void)!::write(STDERR_FILENO, line.data(), line.size());
 }
 
-// Waking a thread on an idle core takes longer than a short operation does, so threads look for a
-// while before they sleep; unless there is no core for that.
-void Comm::choose_spinning(Engine::Settings& settings) {
-  constexpr auto kLong = std::chrono::microseconds(100), kShort = std::chrono::microseconds(50);
-  cpu_set_t cpus;
-  const bool is_single = ::sched_getaffinity(0, sizeof cpus, &cpus) == 0 && CPU_COUNT(&cpus) == 1 &&
-                         tuning_.cpus.empty();
-  if (memory_ != nullptr && map_.has_several_per_node() && memory_->is_crowded()) return;
-  settings.active_spin = is_single ? kShort : kLong;
-  if (is_single) return;  // the communication thread could not run meanwhile
-  queue_.set_spin_time(kLong);
-}
-
-int Comm::submit(Request request, int wire, dt_work* work) {
-  const bool is_deterministic = (settings_.flags & DT_DETERMINISTIC) != 0;
-  const bool can_travel = request.dtype == DT_F32 && (request.op == DT_SUM || request.op == DT_AVG);
-  if (wire == DT_WIRE_DEFAULT) wire = static_cast<int>(settings_.wire);
-  const bool is_sum =
-      request.opcode == Opcode::kAllreduce || request.opcode == Opcode::kReduceScatter;
-  request.wire =
-      is_sum && can_travel && wire > DT_WIRE_EXACT ? static_cast<Wire>(wire) : Wire::kExact;
-  if (request.opcode == Opcode::kAllreduce && world_ > 1) {
-    const std::uint64_t bytes = request.count * element_bytes(request.dtype);
-    if (request.algorithm == Algorithm::kOnly) request.algorithm = table_.choose(bytes);
-    if (is_deterministic) {
-      // In order of rank whatever the size is: both do that.
-      const bool is_short = request.wire == Wire::kExact && bytes <= kDeterministicShort &&
-                            static_cast<std::size_t>(world_) <= kMaxDirect;
-      request.algorithm = is_short ? Algorithm::kOneShot : Algorithm::kDirect;
-      request.is_flat = true;
-    }
-    const bool is_whole =
-        request.algorithm == Algorithm::kOneShot || request.algorithm == Algorithm::kDoubling;
-    if (is_whole) request.wire = Wire::kExact;  // all ranks make the sum: of the same values
-  }
-  const int status = queue_.submit(request, map_, work);
+int Comm::submit(const Request& request, dt_work* work) {
+  const int status = queue_.submit(request, choose(request, terms_), work);
   if (status == DT_OK && engine_) {
-    const bool is_long = request.count * element_bytes(request.dtype) > kLong;
+    const bool is_long = request.count * element_bytes(request.dtype) > kWorthWaking;
     engine_->note_submission(is_long || queue_.has_completion_fd());
   }
   return status;
@@ -225,99 +287,25 @@ int Comm::wait_any(dt_work* works, std::int32_t* statuses, std::uint32_t max, st
   return queue_.wait_any(works, statuses, max, count, timeout_ms);
 }
 
+// A message that is waited for in vain is the caller's to think about: nothing fails.
+int Comm::probe(int from, int timeout_ms, int* source, OperationHeader* header) {
+  const OperationQueue::User user(queue_);
+  if (timeout_ms < 0) timeout_ms = operation_timeout_ms_;
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
+  if (engine_) engine_->drive_to_announcement(from, deadline);
+  const auto left =
+      std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now())
+          .count();
+  return queue_.probe(from, static_cast<int>(std::max<std::int64_t>(left, 0)), source, header);
+}
+
 int Comm::wait_for(Request request) {
   dt_work work = 0;
   request.is_own = true;
-  int status = submit(request, DT_WIRE_EXACT, &work);
+  int status = submit(request, &work);
   if (status == DT_OK) status = wait(work, -1);
   if (status != DT_OK) throw CommError(status, queue_.error_text(), {});
   return status;
-}
-
-// Seconds of one sum on this rank.
-double Comm::time_once(Algorithm algorithm, std::vector<float>& values) {
-  Request all, request;
-  all.opcode = Opcode::kBarrier;
-  wait_for(all);
-  request.opcode = Opcode::kAllreduce;
-  request.dtype = DT_F32;
-  request.count = values.size();
-  request.algorithm = algorithm;
-  request.in = request.out = reinterpret_cast<std::byte*>(values.data());
-  const auto begin = std::chrono::steady_clock::now();
-  wait_for(request);
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
-// Whether one algorithm is quicker than another: by the median of times taken in turn, of the
-// slowest rank. All ranks see the same times.
-bool Comm::is_quicker(Algorithm one, Algorithm other, std::uint64_t bytes, double& spent) {
-  constexpr int kRepeats = 9;
-  constexpr double kShortTime = 2e-3;  // for so many repeats
-  std::vector<float> values(bytes / sizeof(float));
-  std::array<std::vector<double>, 2> times;
-  const auto begin = std::chrono::steady_clock::now();
-  int repeats = kRepeats;
-  for (int i = -1; i < repeats; ++i) {  // the first ones meet cold memory
-    const std::array turn{time_once(one, values), time_once(other, values)};
-    if (i == -1) {
-      std::array worst{static_cast<float>(turn[0] + turn[1])};
-      wait_for_most(worst);
-      repeats = static_cast<double>(worst[0]) > kShortTime ? kRepeats / 3 : kRepeats;
-      continue;
-    }
-    for (std::size_t k = 0; k < turn.size(); ++k) times[k].push_back(turn[k]);
-  }
-  const auto median = [](std::vector<double>& all) {
-    const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
-    std::nth_element(all.begin(), middle, all.end());
-    return static_cast<float>(*middle);
-  };
-  const std::chrono::duration<float> total = std::chrono::steady_clock::now() - begin;
-  std::array worst{median(times[0]), median(times[1]), total.count()};
-  wait_for_most(worst);
-  spent += static_cast<double>(worst[2]);
-  return worst[0] <= worst[1];
-}
-
-void Comm::wait_for_most(std::span<float> values) {
-  Request slowest;
-  slowest.opcode = Opcode::kAllreduce;
-  slowest.dtype = DT_F32;
-  slowest.op = DT_MAX;
-  slowest.count = values.size();
-  slowest.in = slowest.out = reinterpret_cast<std::byte*>(values.data());
-  wait_for(slowest);
-}
-
-// All ranks see the same times, so they draw the same table.
-void Comm::measure() {
-  constexpr double kEnough = 0.1;  // seconds: links so slow that their bandwidth alone counts
-  constexpr int kMostMisses = 2;   // in a row: one may be noise
-  const bool is_small = static_cast<std::size_t>(world_) <= kMaxDirect;
-  const Algorithm quick = is_small ? Algorithm::kOneShot : Algorithm::kDoubling;
-  const std::size_t nodes = map_.nodes.size();
-  const std::uint64_t most = nodes == 1 ? 256 << 10 : 64 << 10;
-  const Algorithm large = table_.choose(1 << 30);
-  double spent = 0;
-  std::uint64_t border = 4 << 10;
-  int misses = 0;
-  for (std::uint64_t bytes = 2 * border; bytes <= most && spent < kEnough; bytes *= 2) {
-    const bool is_better = is_quicker(quick, large, bytes, spent);
-    misses = is_better ? 0 : misses + 1;
-    if (is_better) border = bytes;
-    if (misses == kMostMisses) break;
-  }
-  table_ = AlgorithmTable::by_default(world_, nodes);
-  Algorithm beyond = large;
-  if (nodes > 2 && nodes <= kMaxDirect && spent < kEnough &&
-      is_quicker(Algorithm::kRing, Algorithm::kDirect, 1 << 20, spent)) {
-    beyond = Algorithm::kRing;
-  }
-  table_.set(beyond, 512 << 10, kAnySize);
-  table_.set(large, border, 512 << 10);
-  table_.set(quick, 0, border);
-  queue_.restart_numbers();
 }
 
 bool Comm::is_of_this_process() const {
@@ -327,7 +315,7 @@ bool Comm::is_of_this_process() const {
 void Comm::abort(const std::string& why) {
   if (engine_) {
     queue_.request_abort(why);
-    engine_->note_order();
+    engine_->recall();
     queue_.wait_until_failed();
   } else {
     queue_.fail(DT_E_ABORTED, fmt::format("rank {} aborted: {}", rank_, why));

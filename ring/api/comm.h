@@ -1,6 +1,6 @@
 #pragma once
-// Comm: what a dt_comm* points to. Meets the other ranks, owns queue and engine, and decides how an
-// operation is carried out. dtring.cc wraps it in the C ABI.
+// Comm: what a dt_comm* points to. Meets the other ranks, owns queue and engine, and has every
+// operation carried out as choose() says. c_abi.h and its sources wrap it.
 
 #include <sys/types.h>
 
@@ -9,12 +9,12 @@
 #include <string>
 #include <vector>
 
-#include "ring/api/algorithm_table.h"
 #include "ring/common/crypto.h"
 #include "ring/dtring.h"
 #include "ring/engine/engine.h"
 #include "ring/engine/operation_queue.h"
 #include "ring/links/shm_node.h"
+#include "ring/operation/choice.h"
 
 namespace dtl::ring {
 
@@ -43,11 +43,11 @@ class Comm {
   bool is_of_this_process() const;
   void abort(const std::string& why);
 
-  // Chooses algorithm and wire; wire is a dt_wire.
-  int submit(Request request, int wire, dt_work* work);
+  int submit(const Request& request, dt_work* work);
   int wait(dt_work work, int timeout_ms);  // as OperationQueue's
   int wait_any(dt_work* works, std::int32_t* statuses, std::uint32_t max, std::uint32_t* count,
                int timeout_ms);
+  int probe(int from, int timeout_ms, int* source, OperationHeader* header);
   // Collective; *part is null for a negative color.
   int split(int color, int key, Comm** part);
   void* allocate(std::size_t bytes);
@@ -55,14 +55,18 @@ class Comm {
   std::string stats_json() const;
 
  private:
-  int wait_for(Request request);
-  void measure();
-  void say_how() const;
-  void choose_spinning(Engine::Settings& settings);
-  double time_once(Algorithm algorithm, std::vector<float>& values);
-  bool is_quicker(Algorithm one, Algorithm other, std::uint64_t bytes, double& spent);
-  void wait_for_most(std::span<float> values);
   void meet_others(const Identity& identity, const dt_options& options, Fd listener);
+  void remember(const dt_options& options);
+  Settings settings_of(const dt_options& options, const std::string& own_address) const;
+  void open_memory(MeetingPlace& place);
+  void agree_upon(const Links& links);
+  void start_engine(Links links);
+  void choose_spinning(Engine::Settings& settings);
+  void tune();
+  double time_once(Algorithm algorithm, std::vector<float>& values);
+  void take_most(std::span<float> values);
+  void say_how() const;
+  int wait_for(Request request);
   std::unique_ptr<Comm> join_part(const std::vector<int>& members, std::uint64_t job,
                                   const std::string& address, int port, Fd listener);
 
@@ -77,7 +81,7 @@ class Comm {
   std::uint64_t job_ = 0, parts_ = 0;
   Settings settings_;
   NodeMap map_;
-  AlgorithmTable table_;
+  Terms terms_;
   std::unique_ptr<ShmNode> memory_;
   OperationQueue queue_;
   std::unique_ptr<Engine> engine_;

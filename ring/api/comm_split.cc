@@ -95,6 +95,7 @@ std::unique_ptr<Comm> Comm::join_part(const std::vector<int>& members, std::uint
   part->part_secret_ = part_secret_;
   part->meet_others(identity, options, place == 0 ? std::move(listener) : Fd());
   Key::wipe(identity.secret.data(), identity.secret.size());
+  part->tune();
   return part;
 }
 
@@ -136,7 +137,7 @@ std::string Comm::stats_json() const {
       R"("shared_memory_note":"{}","streams":{},"allreduce":"{}","measured":{},"wire":"{}",)"
       R"("deterministic":{},"bytes_sent":{},"bytes_received":{},"scratch_bytes":{},"warnings":{}}})",
       DT_ABI, rank_, world_, map_.nodes.size(), map_.locals().size(), map_.has_several_per_node(),
-      note, settings_.streams, table_.text(), settings_.tunes != 0, wire_name(settings_.wire),
+      note, settings_.streams, terms_.table.text(), settings_.tunes != 0, wire_name(settings_.wire),
       (settings_.flags & DT_DETERMINISTIC) != 0, counters.bytes_sent, counters.bytes_received,
       counters.scratch_bytes, counters.warnings);
 }

@@ -13,15 +13,42 @@
 using namespace dtl::ring::c_abi;  // NOLINT: the whole file is about it
 using dtl::ring::Comm;
 using dtl::ring::CommError;
+using dtl::ring::EnvironmentOptions;
+using dtl::ring::kDefaultConnectTimeout_ms;
+using dtl::ring::kDefaultOperationTimeout_ms;
+using dtl::ring::kDefaultWarnTimeout_ms;
 
 namespace {
 
-constexpr int kDefaultConnectTimeout_ms = 60000;
-constexpr int kDefaultOperationTimeout_ms = 600000, kDefaultWarnTimeout_ms = 30000;
-
 // A later header of the same ABI may have more options, an earlier one fewer.
 bool is_known_size(std::uint32_t size) {
-  return size == sizeof(dt_options);
+  return size == sizeof(dt_options) || size == offsetof(dt_options, listener);
+}
+
+dt_options all_options(const dt_options& given) {
+  dt_options all{};
+  all.listener = -1;
+  std::memcpy(&all, &given, given.size);
+  return all;
+}
+
+// Calls `create`, and makes of an error in its options a communicator that only answers it.
+template <typename Create>
+int create_or_fail(dt_comm** comm, Create create) {
+  Comm* created = nullptr;
+  int status = DT_E_NOMEM;
+  try {
+    try {
+      status = create(&created);
+    } catch (const CommError& error) {
+      status = error.dt_status();
+      created = dtl::ring::failed_comm(status, error.what());
+    }
+  } catch (const std::exception&) {
+    status = DT_E_NOMEM;
+  }
+  *comm = as_c(created);
+  return status;
 }
 
 }  // namespace
@@ -39,6 +66,7 @@ int dt_options_init(dt_options* options, uint32_t size) {
   options->operation_timeout_ms = kDefaultOperationTimeout_ms;
   options->warn_timeout_ms = kDefaultWarnTimeout_ms;
   options->wire = DT_WIRE_EXACT;
+  if (size == sizeof(dt_options)) options->listener = -1;
   return DT_OK;
 }
 
@@ -46,34 +74,25 @@ int dt_comm_create(const dt_options* options, dt_comm** comm) {
   if (comm == nullptr) return DT_E_INVAL;
   *comm = nullptr;
   if (options == nullptr || !is_known_size(options->size)) return DT_E_INVAL;
-  dt_options known{};
-  std::memcpy(&known, options, options->size);
-  Comm* created = nullptr;
-  dtl::ring::Tuning tuning;
-  tuning.tunes = true;
-  const int status = dtl::ring::create_comm(known, tuning, &created);
-  *comm = as_c(created);
-  return status;
+  return create_or_fail(comm, [&](Comm** created) {
+    const dt_options all = all_options(*options);
+    if ((all.flags & DT_ENVIRONMENT) != 0) {
+      const EnvironmentOptions completed(all);
+      return dtl::ring::create_comm(completed.get(), completed.tuning(), created);
+    }
+    dtl::ring::Tuning tuning;
+    tuning.tunes = true;
+    return dtl::ring::create_comm(all, tuning, created);
+  });
 }
 
 int dt_comm_from_env(dt_comm** comm) {
   if (comm == nullptr) return DT_E_INVAL;
   *comm = nullptr;
-  Comm* created = nullptr;
-  int status = DT_E_NOMEM;
-  try {
-    try {
-      const dtl::ring::EnvironmentOptions options;
-      status = dtl::ring::create_comm(options.get(), options.tuning(), &created);
-    } catch (const CommError& error) {
-      status = error.dt_status();
-      created = dtl::ring::failed_comm(status, error.what());
-    }
-  } catch (const std::exception&) {
-    status = DT_E_NOMEM;
-  }
-  *comm = as_c(created);
-  return status;
+  return create_or_fail(comm, [](Comm** created) {
+    const EnvironmentOptions options;
+    return dtl::ring::create_comm(options.get(), options.tuning(), created);
+  });
 }
 
 int dt_comm_rank(const dt_comm* comm) {

@@ -13,6 +13,7 @@
 #include "base/limits.h"
 #include "base/random.h"
 #include "base/text.h"
+#include "ring/api/launchers_secret.h"
 #include "ring/common/comm_error.h"
 #include "ring/common/crypto.h"
 
@@ -125,6 +126,10 @@ std::vector<std::uint8_t> secret_from_descriptor(const std::string& value) {
   const std::string where = fmt::format("DTRING_SECRET_FD='{}'", value);
   const auto fd = parse_integer(value, 0, 1 << 20);
   if (!fd) throw bad_secret(where, "it is not a descriptor's number");
+  if (!is_sealed_memory(static_cast<int>(*fd))) {
+    const auto above = sealed_memory_above(static_cast<int>(*fd));
+    if (above) return read_secret(above->get(), kSecretBytes, where);
+  }
   auto secret = read_secret(static_cast<int>(*fd), kSecretBytes, where);
   set_close_on_exec(static_cast<int>(*fd), true);  // not for the children of this program
   return secret;
@@ -154,19 +159,36 @@ std::uint64_t job_number(const std::string& job) {
 
 EnvironmentOptions::EnvironmentOptions() {
   dt_options_init(&options_, sizeof options_);
+  options_.wire = DT_WIRE_DEFAULT;
   options_.world = required_integer("WORLD_SIZE", 1, 65535);
   options_.rank = required_integer("RANK", 0, options_.world - 1);
   if (options_.world == 1) return;
   master_address_ = required("MASTER_ADDR");
   options_.master_address = master_address_.c_str();
   options_.master_port = required_integer("MASTER_PORT", 1, 65535);
-  host_name_ = optional("DTLAUNCH_HOST");
-  options_.host_name = host_name_.c_str();
-  address_ = optional("DTRING_ADDRESS");
-  if (!address_.empty()) options_.address = address_.c_str();
-  tuning_.cpus = comm_cpus();
-  options_.job = job_number(optional("DTLAUNCH_JOB"));
+  read_place();
   read_choices();
+  read_secret();
+}
+
+EnvironmentOptions::EnvironmentOptions(const dt_options& given) : options_(given) {
+  if (options_.world == 1) return;
+  read_place();
+  read_choices();
+  if (options_.secret_bytes == 0) read_secret();
+}
+
+// Where this rank is and whose it is.
+void EnvironmentOptions::read_place() {
+  host_name_ = optional("DTLAUNCH_HOST");
+  if (options_.host_name == nullptr) options_.host_name = host_name_.c_str();
+  address_ = optional("DTRING_ADDRESS");
+  if (options_.address == nullptr && !address_.empty()) options_.address = address_.c_str();
+  tuning_.cpus = comm_cpus();
+  if (options_.job == 0) options_.job = job_number(optional("DTLAUNCH_JOB"));
+}
+
+void EnvironmentOptions::read_secret() {
   const std::string descriptor = optional("DTRING_SECRET_FD");
   const std::string path = optional("DTRING_SECRET_FILE");
   if (descriptor.empty() && path.empty()) {
@@ -180,15 +202,21 @@ EnvironmentOptions::EnvironmentOptions() {
 
 void EnvironmentOptions::read_choices() {
   allreduce_ = optional("DTRING_ALLREDUCE");
-  if (!allreduce_.empty()) options_.allreduce = allreduce_.c_str();
-  options_.wire = wire_named("DTRING_WIRE");
+  if (options_.allreduce == nullptr && !allreduce_.empty()) {
+    options_.allreduce = allreduce_.c_str();
+  }
+  if (options_.wire == DT_WIRE_DEFAULT) options_.wire = wire_named("DTRING_WIRE");
   if (is_on("DTRING_DETERMINISTIC", false)) options_.flags |= DT_DETERMINISTIC;
-  if (!optional("DTRING_STREAMS").empty()) {
+  if (options_.streams == 0 && !optional("DTRING_STREAMS").empty()) {
     options_.streams = required_integer("DTRING_STREAMS", 1, 64);
   }
-  options_.operation_timeout_ms = milliseconds("DTRING_TIMEOUT", options_.operation_timeout_ms);
-  options_.warn_timeout_ms = milliseconds("DTRING_WARN", options_.warn_timeout_ms);
-  options_.warn = print_warning;
+  if (options_.operation_timeout_ms == kDefaultOperationTimeout_ms) {
+    options_.operation_timeout_ms = milliseconds("DTRING_TIMEOUT", kDefaultOperationTimeout_ms);
+  }
+  if (options_.warn_timeout_ms == kDefaultWarnTimeout_ms) {
+    options_.warn_timeout_ms = milliseconds("DTRING_WARN", kDefaultWarnTimeout_ms);
+  }
+  if (options_.warn == nullptr) options_.warn = print_warning;
   tuning_.tunes = is_on("DTRING_TUNE", true);
   tuning_.is_verbose = is_on("DTRING_VERBOSE", false);
   if (!is_on("DTRING_SHARE", true)) tuning_.node = "none";

@@ -10,11 +10,18 @@
 
 namespace dtl::ring {
 
+// What dt_options_init sets.
+constexpr int kDefaultConnectTimeout_ms = 60000;
+constexpr int kDefaultOperationTimeout_ms = 600000, kDefaultWarnTimeout_ms = 30000;
+
 // dt_options and the memory that it points into. The secret is wiped with it. Not copyable.
 class EnvironmentOptions {
  public:
   // Throws CommError(DT_E_INVAL or DT_E_AUTH) naming the variable and its value.
   EnvironmentOptions();
+  // What was given, and from the environment what was left alone: DT_ENVIRONMENT. What `given`
+  // points to has to stay as long as this.
+  explicit EnvironmentOptions(const dt_options& given);
   ~EnvironmentOptions();
   EnvironmentOptions(const EnvironmentOptions&) = delete;
   EnvironmentOptions& operator=(const EnvironmentOptions&) = delete;
@@ -25,7 +32,9 @@ class EnvironmentOptions {
  private:
   dt_options options_{};
   Tuning tuning_;
+  void read_place();
   void read_choices();
+  void read_secret();
 
   std::string master_address_, host_name_, address_, allreduce_;
   std::vector<std::uint8_t> secret_;

@@ -1,6 +1,7 @@
 #pragma once
 // CommError: an Error that also knows which dt_status the C ABI answers. Thrown while a
-// communicator is being set up; afterwards failures are values (see news.h).
+// communicator is being set up; afterwards failures are values: a
+// status and a text (engine/operation_queue.h, set_error).
 
 #include <string>
 #include <utility>

@@ -1,6 +1,6 @@
 #pragma once
 // The few primitives of the handshake: HMAC-SHA256, HKDF-SHA256 (RFC 5869), random bytes and a
-// comparison in constant time. The only file pair that includes OpenSSL. Thread-safe.
+// comparison in constant time, over libcrypto. Thread-safe.
 
 #include <array>
 #include <cstddef>

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <memory>
 #include <string_view>
+#include <utility>
 
 #include "ring/common/comm_error.h"
 
@@ -130,9 +131,12 @@ Fd listen_on(const Address& address, int backlog) {
   return fd;
 }
 
-Fd accept_from(int listener) {
-  Fd fd(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (fd.valid()) return fd;
+Accepted accept_from(int listener) {
+  sockaddr_storage from{};
+  socklen_t bytes = sizeof from;
+  auto* const peer = reinterpret_cast<sockaddr*>(&from);
+  Fd fd(::accept4(listener, peer, &bytes, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (fd.valid()) return {std::move(fd), Address(peer, bytes)};
   switch (errno) {
     case EBADF:
     case EINVAL:

@@ -38,8 +38,12 @@ std::vector<Address> resolve(const std::string& name, int port);
 
 // Listens on exactly this address (port 0: any free port).
 Fd listen_on(const Address& address, int backlog);
+struct Accepted {
+  Fd fd;
+  Address from;
+};
 // Throws when no connection can be accepted now for a lasting reason; invalid when there is none.
-Fd accept_from(int listener);
+Accepted accept_from(int listener);
 // Starts to connect; finished when the socket is writable and pending_error is 0.
 Fd start_connect(const Address& address);
 int pending_error(int fd);

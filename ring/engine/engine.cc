@@ -3,24 +3,20 @@
 #include <fmt/format.h>
 #include <pthread.h>
 #include <sched.h>
-#include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <exception>
 #include <memory>
+#include <utility>
 
 #include "ring/common/comm_error.h"
 
 namespace dtl::ring {
 namespace {
-
-constexpr auto kVerdictDelay = std::chrono::milliseconds(250);  // the time news take, generously
-constexpr std::uint32_t kDataEvents = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
 
 std::thread start_quiet_thread(auto body) {
   sigset_t all, before;
@@ -51,44 +47,39 @@ void keep_on_cpus(pthread_t thread, const std::vector<int>& cpus) {
 }  // namespace
 
 Engine::Engine(const Settings& settings, Links links, ShmNode* memory, OperationQueue& queue)
-    : settings_(settings),
+    : rank_(settings.rank),
       queue_(queue),
       map_(links.map),
       memory_(map_.has_several_per_node() ? memory : nullptr),
-      hosts_(std::move(links.hosts)),
-      control_(std::move(links.control)),
-      tcp_(links.links.size()),
       executor_(map_),
-      epoll_(::epoll_create1(EPOLL_CLOEXEC)),
-      recall_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      failures_(rank_, std::move(links.hosts), std::move(links.control), executor_, queue_,
+                [this] {
+                  // Nobody looks at them from here on; their events would only wake the thread.
+                  watch_.drop_links();
+                  if (memory_ != nullptr) memory_->withdraw();
+                }),
+      patience_(rank_, settings.patience, executor_, failures_),
+      lookout_(settings.active_spin),
       fork_guard_(descriptors(links)) {
-  if (!epoll_.valid() || !recall_.valid()) {
-    throw CommError(DT_E_SYS, "cannot create an epoll and an eventfd", errno_text(errno));
-  }
-  watch(queue_.wake_fd(), EPOLLIN);
-  if (memory_ != nullptr) watch(memory_->wake_fd(), EPOLLIN);
-  for (const ControlLine& line : control_) watch(line.fd.get(), EPOLLIN);
+  watch_.add(queue_.wake_fd());
+  if (memory_ != nullptr) watch_.add(memory_->wake_fd());
+  for (const ControlLine& line : failures_.lines()) watch_.add(line.fd.get());
   for (std::size_t peer = 0; peer < links.links.size(); ++peer) {
     if (!links.links[peer]) continue;
-    tcp_[peer] = links.links[peer].get();
-    for (const int fd : tcp_[peer]->descriptors()) {
-      const auto at = static_cast<std::size_t>(fd);
-      if (link_of_fd_.size() <= at) link_of_fd_.resize(at + 1);
-      link_of_fd_[at] = tcp_[peer];
-      watch(fd, kDataEvents);
-    }
+    watch_.add_link(*links.links[peer]);
     executor_.add_link(static_cast<int>(peer), std::move(links.links[peer]));
   }
   const auto& locals = map_.locals();
   for (std::size_t local = 0; memory_ != nullptr && local < locals.size(); ++local) {
-    if (locals[local] == settings_.rank) continue;
+    if (locals[local] == rank_) continue;
     executor_.add_link(locals[local], memory_->make_link(static_cast<int>(local), locals[local]));
   }
-  // Before any caller runs the engine, which may be earlier than the thread gets to it.
-  for (const Frame& frame : links.early) handle(frame, control_[0].fd.get());
+  for (const Frame& frame : links.early) {
+    failures_.hear(frame, failures_.lines().front().fd.get());
+  }
   thread_ = start_quiet_thread([this] { run(); });
   pthread_setname_np(thread_.native_handle(), "dtring");
-  keep_on_cpus(thread_.native_handle(), settings_.cpus);
+  keep_on_cpus(thread_.native_handle(), settings.cpus);
 }
 
 Engine::~Engine() {
@@ -100,13 +91,13 @@ void Engine::join() {
 }
 
 std::vector<int> Engine::descriptors(const Links& links) const {
-  std::vector<int> all{epoll_.get(), recall_.get(), queue_.wake_fd()};
+  std::vector<int> all{watch_.fd(), wheel_.call_fd(), queue_.wake_fd()};
   for (const auto& link : links.links) {
     if (!link) continue;
     const auto of_link = link->descriptors();
     all.insert(all.end(), of_link.begin(), of_link.end());
   }
-  for (const ControlLine& line : control_) all.push_back(line.fd.get());
+  for (const ControlLine& line : failures_.lines()) all.push_back(line.fd.get());
   if (memory_ != nullptr) {
     const auto of_memory = memory_->descriptors();
     all.insert(all.end(), of_memory.begin(), of_memory.end());
@@ -114,13 +105,29 @@ std::vector<int> Engine::descriptors(const Links& links) const {
   return all;
 }
 
-void Engine::watch(int fd, std::uint32_t events) {
-  epoll_event event{};
-  event.events = events;
-  event.data.fd = fd;
-  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0) {
-    throw CommError(DT_E_SYS, "cannot watch a connection", errno_text(errno));
+Engine::Counters Engine::counters() const {
+  const std::lock_guard lock(counters_mutex_);
+  Counters counters = counters_;
+  counters.warnings = patience_.warnings();
+  return counters;
+}
+
+// True when something moved or ended.
+bool Engine::turn() {
+  if (queue_.has_news()) take_orders();
+  if (stops_ || failures_.has_failed()) return false;
+  bool moved = false;
+  try {
+    start_submitted();
+    moved = !failures_.has_failed() && executor_.step();
+    look_at_links();
+    // Also of what moved before this turn; and there is room for others now.
+    moved = finish_operations() || moved;
+  } catch (const std::exception& error) {
+    failures_.fail(DT_E_NOMEM, rank_, error.what());
   }
+  if (moved && lookout_.is_waiting()) lookout_.note_move(Clock::now());
+  return moved;
 }
 
 void Engine::take_orders() {
@@ -128,8 +135,8 @@ void Engine::take_orders() {
   has_backlog_ = true;
   stops_ = stops_ || orders.stop;
   if (orders.abort) {
-    fail(DT_E_ABORTED, settings_.rank,
-         fmt::format("{} aborted: {}", name(settings_.rank), orders.why));
+    failures_.fail(DT_E_ABORTED, rank_,
+                   fmt::format("{} aborted: {}", failures_.name(rank_), orders.why));
   }
 }
 
@@ -137,29 +144,36 @@ void Engine::start_submitted() {
   if (!has_backlog_) return;
   bool is_empty = true;
   for (const Lane lane : {Lane::kSmall, Lane::kBulk, Lane::kPair}) {
-    while (executor_.has_room(lane) && !has_failed_) {
-      Operation* operation = queue_.take_submitted(lane);
-      if (operation == nullptr) break;
-      operation->deadline = Clock::now() + settings_.operation_timeout;
-      operation->warning = Clock::now() + settings_.warn_timeout;
-      next_warning_ = std::min(next_warning_, operation->warning);
+    while (executor_.has_room(lane) && !failures_.has_failed()) {
+      OperationSlot* slot = queue_.take_submitted(lane);
+      if (slot == nullptr) break;
       try {
-        executor_.start(*operation);
-        last_wait_ = {};  // the one for its peers to begin does not say how fast links are
+        patience_.begin(executor_.start(*slot).timer);
       } catch (const CommError& error) {
-        return fail(error.dt_status(), settings_.rank, error.what());
+        return failures_.fail(error.dt_status(), rank_, error.what());
       }
-      fail_if_departed();
-      for (const auto& each : broken_) suspect(each.peer, each.error);
+      lookout_.note_beginning();
+      failures_.look_at_beginner();
     }
     is_empty = is_empty && executor_.has_room(lane);
   }
   has_backlog_ = !is_empty;
 }
 
-void Engine::finish_operations() {
-  if (has_failed_ || has_read_void_) return;
-  for (Operation* done = executor_.take_finished(); done; done = executor_.take_finished()) {
+// What the last step found out about the links.
+void Engine::look_at_links() {
+  if (executor_.mismatch) return failures_.hear_of_mismatch(*executor_.mismatch);
+  for (const auto& each : executor_.breaks) failures_.hear_of_break(each);
+  executor_.breaks.clear();
+  for (const auto& each : executor_.announcements) queue_.announce(each.peer, each.header);
+  executor_.announcements.clear();
+}
+
+// True when any has ended.
+bool Engine::finish_operations() {
+  if (failures_.has_failed() || failures_.has_read_void()) return false;
+  bool has_any = false;
+  for (OperationSlot* done = executor_.take_finished(); done; done = executor_.take_finished()) {
     {
       const std::lock_guard lock(counters_mutex_);  // before anybody hears of it
       counters_.bytes_sent = executor_.bytes_sent();
@@ -167,143 +181,40 @@ void Engine::finish_operations() {
       counters_.scratch_bytes = executor_.scratch_bytes();
     }
     queue_.complete(*done);
+    has_any = true;
   }
-}
-
-Engine::Counters Engine::counters() const {
-  const std::lock_guard lock(counters_mutex_);
-  return counters_;
-}
-
-// What the last step found out about the links.
-void Engine::look_at_links() {
-  if (executor_.mismatch) {
-    const auto& [peer, mine, theirs] = *executor_.mismatch;
-    const std::string cause =
-        is_header(theirs) ? fmt::format("{} calls {} as operation {}, {} calls {} as operation {}",
-                                        name(settings_.rank), describe(mine), mine.sequence,
-                                        name(peer), describe(theirs), theirs.sequence)
-                          : fmt::format("{} sent bytes that do not begin an operation", name(peer));
-    return fail(DT_E_MISMATCH, peer, cause);
-  }
-  for (const auto& each : executor_.breaks) {
-    if (each.error == EPROTO) return lose(each.peer, "it sent garbage");
-    broken_.push_back(each);
-    has_read_void_ = has_read_void_ || each.error == ECANCELED;
-    if (departure_of(each.peer) == nullptr || misses_data_of(each.peer)) {
-      suspect(each.peer, each.error);
-    }
-  }
-  executor_.breaks.clear();
-}
-
-bool Engine::misses_data_of(int rank) const {
-  for (Operation* operation : executor_.active()) {
-    const Flow* flow = operation->find_flow(rank);
-    if (flow != nullptr && !(flow->is_received() && flow->is_sent())) return true;
-  }
-  return false;
+  return has_any;
 }
 
 void Engine::look_at_time() {
-  if (has_failed_ || (suspicions_.empty() && executor_.is_idle())) return;
+  if (failures_.has_failed()) return;
+  if (failures_.suspects_nobody() && executor_.is_idle()) return;
   const auto now = Clock::now();
-  const auto suspicions = suspicions_;
-  for (const Suspicion& suspicion : suspicions) {
-    if (now >= suspicion.deadline) settle(suspicion);
-  }
-  if (has_failed_) return;
-  if (now >= next_warning_) {
-    next_warning_ = Clock::time_point::max();
-    for (Operation* operation : executor_.active()) {
-      if (operation->has_warned) continue;
-      if (now >= operation->warning) {
-        warn_of(*operation);
-      } else {
-        next_warning_ = std::min(next_warning_, operation->warning);
-      }
-    }
-  }
-  for (Operation* operation : executor_.active()) {
-    if (now >= deadline_of(*operation)) return give_up(*operation);
-  }
+  failures_.look_at_time(now);
+  if (!failures_.has_failed()) patience_.look_at_time(now);
 }
 
-// Who knows of ranks that have not even begun knows best whom to name, so it speaks first.
-Engine::Clock::time_point Engine::deadline_of(const Operation& operation) const {
-  return operation.deadline +
-         (operation.unheard().empty() ? Clock::duration(kVerdictDelay) : Clock::duration::zero());
+int Engine::take_events(int timeout_ms) {
+  return watch_.take(timeout_ms, [this](int fd) { handle_event(fd); });
 }
 
-std::string Engine::whom_it_waits_for(const Operation& operation) const {
-  constexpr std::size_t kMostNames = 8;
-  const std::vector<int> unheard = operation.unheard();
-  if (!unheard.empty()) {
-    std::string names;
-    for (std::size_t i = 0; i < unheard.size() && i < kMostNames; ++i) {
-      names += (i > 0 ? ", " : "") + name(unheard[i]);
-    }
-    if (unheard.size() > kMostNames) {
-      names += fmt::format(" and {} more", unheard.size() - kMostNames);
-    }
-    return names + (unheard.size() == 1 ? " has not begun it" : " have not begun it");
-  }
-  for (const Flow& flow : operation.flows) {
-    if (!flow.is_received()) return "waiting for data from " + name(flow.peer);
-  }
-  for (const Flow& flow : operation.flows) {
-    if (!flow.is_sent()) return name(flow.peer) + " does not take data";
-  }
-  return "it is being summed up";
-}
-
-void Engine::warn_of(Operation& operation) {
-  operation.has_warned = true;
-  {
-    const std::lock_guard lock(counters_mutex_);
-    ++counters_.warnings;
-  }
-  if (settings_.warn == nullptr) return;
-  const std::string text = fmt::format(
-      "{}: operation {} ({}) has waited for {} ms: {}", name(settings_.rank), operation.sequence(),
-      operation.description(), settings_.warn_timeout.count(), whom_it_waits_for(operation));
-  settings_.warn(text.c_str(), settings_.warn_context);
-}
-
-void Engine::give_up(const Operation& operation) {
-  fail(DT_E_TIMEOUT, settings_.rank,
-       fmt::format("{}: operation {} ({}) is not complete after {} ms: {}", name(settings_.rank),
-                   operation.sequence(), operation.description(),
-                   settings_.operation_timeout.count(), whom_it_waits_for(operation)));
-}
-
-Engine::Clock::time_point Engine::next_deadline() const {
-  auto deadline = Clock::time_point::max();
-  if (has_failed_) return deadline;
-  for (const Suspicion& suspicion : suspicions_) deadline = std::min(deadline, suspicion.deadline);
-  for (const Operation* operation : executor_.active()) {
-    deadline = std::min(deadline, deadline_of(*operation));
-  }
-  return executor_.is_idle() ? deadline : std::min(deadline, next_warning_);
-}
-
-void Engine::handle_event(int fd, std::uint32_t events) {
+void Engine::handle_event(int fd) {
   if (fd == queue_.wake_fd()) {
     std::uint64_t count = 0;
     (void)!::read(fd, &count, sizeof count);
-    return;
+  } else if (memory_ != nullptr && fd == memory_->wake_fd()) {
+    memory_->clear_wake();
+  } else if (!failures_.read(fd)) {
+    watch_.drop(fd);
   }
-  if (memory_ != nullptr && fd == memory_->wake_fd()) return memory_->clear_wake();
-  const auto at = static_cast<std::size_t>(fd);
-  if (at < link_of_fd_.size() && link_of_fd_[at] != nullptr) {
-    constexpr std::uint32_t kInput = EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR;
-    link_of_fd_[at]->set_ready(fd, (events & kInput) != 0, (events & (EPOLLOUT | EPOLLERR)) != 0,
-                               (events & (EPOLLRDHUP | EPOLLHUP)) != 0);
-    return;
-  }
-  for (ControlLine& line : control_) {
-    if (line.fd.get() == fd) return read_line(line);
-  }
+}
+
+// The end of the thread, which keeps the wheel.
+void Engine::leave() {
+  const std::vector<int> none;
+  failures_.say_goodbye(executor_.is_idle() ? watch_.link_fds() : none);
+  if (memory_ != nullptr) memory_->withdraw();
+  queue_.fail(DT_E_ABORTED, "the communicator was destroyed");
 }
 
 }  // namespace dtl::ring

@@ -15,10 +15,10 @@
 #include <optional>
 #include <vector>
 
+#include "ring/engine/active_operation.h"
 #include "ring/engine/ended_operations.h"
 #include "ring/links/link.h"
 #include "ring/links/node_map.h"
-#include "ring/operation/operation.h"
 
 namespace dtl::ring {
 
@@ -28,22 +28,20 @@ class Executor : public Sink {
 
   // A link that has come up; the executor asks for those that it misses.
   void add_link(int peer, std::unique_ptr<Link> link);
-  Link* link(int peer) const { return links_[static_cast<std::size_t>(peer)].get(); }
 
   // step() has found something out about a link, whether or not anything moved.
   bool has_findings() const { return mismatch || !breaks.empty(); }
   bool has_active(Lane lane) const { return active_of_[static_cast<std::size_t>(lane)] > 0; }
   bool has_room(Lane lane) const;
   bool is_idle() const { return active_.empty(); }
-  void start(Operation& operation);
-  Operation* take_finished();  // in any order; no longer active then
-  const std::vector<Operation*>& active() const { return active_; }
+  ActiveOperation& start(OperationSlot& slot);
+  OperationSlot* take_finished();  // in any order; no longer active then
+  const std::vector<ActiveOperation*>& active() const { return active_; }
   // The one that has been active for longest, of those that all ranks take part in.
   const Operation* oldest() const;
 
   // True when anything moved.
   bool step();
-  bool is_sent() const;
 
   // What happened, each told once.
   struct Mismatch {
@@ -55,6 +53,12 @@ class Executor : public Sink {
     int peer, error;
   };
   std::vector<Break> breaks;
+  // A message without a receiver has come, or has found one (no header).
+  struct Announcement {
+    int peer = 0;
+    std::optional<OperationHeader> header;
+  };
+  std::vector<Announcement> announcements;
 
   std::uint64_t bytes_sent() const { return bytes_sent_; }
   std::uint64_t bytes_received() const { return bytes_received_; }
@@ -69,25 +73,26 @@ class Executor : public Sink {
 
  private:
   struct Found {
-    Operation* operation = nullptr;
+    ActiveOperation* active = nullptr;
     Flow* flow = nullptr;
   };
   Found find(int peer, const FrameHead& head, bool receives) const;
+  void announce(int peer, const FrameHead& head, const OperationHeader* operation, bool is_found);
   bool check(Found found, const OperationHeader& theirs);
   struct Place {
     Incoming* piece = nullptr;
     std::uint64_t offset = 0;  // of the frame in the piece, as it travels
   };
-  Place place_of(const Operation& operation, Flow& flow, const FrameHead& head) const;
-  bool has_window(const Operation& operation, const Incoming& piece, std::uint64_t end) const;
-  void take(Operation& operation, const Incoming& piece, std::uint64_t offset,
+  Place place_of(const ActiveOperation& active, Flow& flow, const FrameHead& head) const;
+  bool has_window(const ActiveOperation& active, const Incoming& piece, std::uint64_t end) const;
+  void take(ActiveOperation& active, const Incoming& piece, std::uint64_t offset,
             const std::byte* payload, std::uint64_t bytes);
-  void take_and_answer(Operation& operation, const Incoming& piece, std::uint64_t offset,
+  void take_and_answer(ActiveOperation& active, const Incoming& piece, std::uint64_t offset,
                        std::byte* payload, std::uint64_t bytes);
   void advance_prefix(const Operation& operation, Flow& flow, std::uint64_t from, std::uint64_t to);
-  bool advance(Operation& operation, Sum& sum);
+  bool advance(ActiveOperation& active, Sum& sum);
   bool begin_frames();
-  bool begin_frame(Operation& operation, Flow& flow, Link& link);
+  bool begin_frame(ActiveOperation& active, Flow& flow, Link& link);
   std::uint64_t travelling(const Operation& operation, Wire wire, std::uint64_t bytes) const;
   std::uint64_t in_memory(const Operation& operation, Wire wire, std::uint64_t bytes) const;
   void finish_values(const Operation& operation, std::byte* data, std::uint64_t bytes, Wire wire);
@@ -97,11 +102,12 @@ class Executor : public Sink {
 
   const NodeMap& map_;
   std::vector<std::unique_ptr<Link>> links_;  // by rank
-  std::vector<Operation*> active_;            // in issue order
+  std::vector<ActiveOperation*> active_;      // in issue order
   std::array<std::size_t, kLanes> active_of_{};
   EndedOperations ended_;
-  std::vector<std::unique_ptr<Arena>> arenas_;
-  std::vector<Arena*> free_arenas_;
+  std::vector<bool> is_announced_;                            // by rank
+  std::vector<std::unique_ptr<ActiveOperation>> operations_;  // as many as were ever active
+  std::vector<ActiveOperation*> free_;
   std::vector<Scratch> buffers_;
   std::vector<std::byte*> free_buffers_;
   std::vector<Operand> operands_;

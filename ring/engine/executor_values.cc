@@ -7,8 +7,9 @@
 
 namespace dtl::ring {
 
-void Executor::take(Operation& operation, const Incoming& piece, std::uint64_t offset,
+void Executor::take(ActiveOperation& active, const Incoming& piece, std::uint64_t offset,
                     const std::byte* payload, std::uint64_t bytes) {
+  const Operation& operation = active.operation();
   const std::uint64_t at = in_memory(operation, piece.wire, offset);
   const std::uint64_t count = in_memory(operation, piece.wire, bytes) / operation.element();
   if (piece.action == Action::kCombine) {
@@ -23,7 +24,7 @@ void Executor::take(Operation& operation, const Incoming& piece, std::uint64_t o
   }
   std::byte* target = piece.target + at;
   if (piece.action == Action::kCollect) {
-    const Sum& sum = operation.sums[piece.sum];
+    const Sum& sum = active.schedule.sums[piece.sum];
     target = sum.sources[piece.source].window + (piece.window_at + offset) % sum.window_bytes;
   } else if (piece.wire != Wire::kExact) {
     from_wire(piece.wire, reinterpret_cast<float*>(target), payload, count);
@@ -33,12 +34,12 @@ void Executor::take(Operation& operation, const Incoming& piece, std::uint64_t o
 }
 
 // In blocks, so that each is still in the L1 cache when it is copied.
-void Executor::take_and_answer(Operation& operation, const Incoming& piece, std::uint64_t offset,
+void Executor::take_and_answer(ActiveOperation& active, const Incoming& piece, std::uint64_t offset,
                                std::byte* payload, std::uint64_t bytes) {
   constexpr std::uint64_t kBlock = 8 << 10;
   for (std::uint64_t at = 0; at < bytes; at += kBlock) {
     const std::uint64_t part = std::min(kBlock, bytes - at);
-    take(operation, piece, offset + at, payload + at, part);
+    take(active, piece, offset + at, payload + at, part);
     std::memcpy(payload + at, piece.target + offset + at, part);
   }
 }
@@ -75,12 +76,13 @@ void Executor::advance_prefix(const Operation& operation, Flow& flow, std::uint6
 }
 
 // The part of a sum that all operands have reached.
-bool Executor::advance(Operation& operation, Sum& sum) {
+bool Executor::advance(ActiveOperation& active, Sum& sum) {
+  const Operation& operation = active.operation();
   constexpr std::uint64_t kBlock = 32 << 10;  // so that operands and result stay in the L1 cache
   std::uint64_t limit = sum.bytes;
   for (const Sum::Source& source : sum.sources) {
-    limit = std::min(limit, source.is_own ? operation.allowed(sum.own_gate, sum.bytes)
-                                          : operation.flows[source.flow].prefix);
+    limit = std::min(limit, source.is_own ? active.schedule.allowed(sum.own_gate, sum.bytes)
+                                          : active.schedule.flows[source.flow].prefix);
   }
   if (limit <= sum.done) return false;
   const Request& request = operation.request();

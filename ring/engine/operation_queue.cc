@@ -32,23 +32,22 @@ dt_work make_work(std::uint64_t number, int slot) {
 
 }  // namespace
 
-OperationQueue::OperationQueue(int rank, int world)
-    : rank_(rank),
-      world_(world),
+OperationQueue::OperationQueue(int world)
+    : world_(world),
       wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       sent_to_(static_cast<std::size_t>(world)),
       received_from_(static_cast<std::size_t>(world)) {
   if (!wake_.valid()) throw CommError(DT_E_SYS, "cannot create an eventfd", errno_text(errno));
 }
 
-OperationQueue::Slot& OperationQueue::free_slot() {
+OperationSlot& OperationQueue::free_slot() {
   if (free_.empty()) {
     if (slots_.size() >= kMaxSlots) {
       throw CommError(DT_E_NOMEM, "cannot take another operation",
                       "too many were never waited for");
     }
     const auto index = static_cast<int>(slots_.size());
-    slots_.emplace_back().operation.slot = index;
+    slots_.emplace_back().index = index;
     free_.push_back(index);
   }
   Slot& slot = slots_[static_cast<std::size_t>(free_.back())];
@@ -62,12 +61,12 @@ std::uint64_t OperationQueue::next_sequence(const Request& request) {
   return ++(request.is_receive ? received_from_ : sent_to_)[peer];
 }
 
-int OperationQueue::submit(const Request& request, const NodeMap& map, dt_work* work) {
+int OperationQueue::submit(const Request& request, const Choice& choice, dt_work* work) {
   const std::lock_guard lock(mutex_);
   if (status_ != DT_OK) return status_;
   Slot& slot = free_slot();
-  slot.operation.prepare(request, map, next_sequence(request));
-  slot.work = make_work(next_number_++, slot.operation.slot);
+  slot.operation.prepare(request, choice, world_, next_sequence(request));
+  slot.work = make_work(next_number_++, slot.index);
   slot.state = State::kPending;
   *work = slot.work;
   if (world_ == 1) {
@@ -77,12 +76,12 @@ int OperationQueue::submit(const Request& request, const NodeMap& map, dt_work* 
     show_any();
     return DT_OK;
   }
-  submitted_[static_cast<std::size_t>(slot.operation.lane())].push_back(&slot.operation);
+  submitted_[static_cast<std::size_t>(slot.operation.lane())].push_back(&slot);
   post_news();
   return DT_OK;
 }
 
-OperationQueue::Slot* OperationQueue::find(dt_work work) {
+OperationSlot* OperationQueue::find(dt_work work) {
   const std::size_t index = work & kMaxSlots;
   if (index >= slots_.size()) return nullptr;
   Slot& slot = slots_[index];
@@ -102,7 +101,7 @@ void OperationQueue::spin(const Slot& slot) const {
 int OperationQueue::release(Slot& slot) {
   const int result = slot.state == State::kDone ? DT_OK : status_;
   slot.state = State::kFree;
-  free_.push_back(slot.operation.slot);
+  free_.push_back(slot.index);
   drop_released();
   show_any();
   return result;
@@ -198,6 +197,39 @@ int OperationQueue::wait_any(dt_work* works, std::int32_t* statuses, std::uint32
   return *count > 0 ? DT_OK : DT_PENDING;
 }
 
+OperationQueue::Announced::const_iterator OperationQueue::announced(int from) const {
+  return from < 0 ? announced_.begin() : announced_.find(from);
+}
+
+bool OperationQueue::is_announced(int from) const {
+  const std::lock_guard lock(mutex_);
+  return status_ != DT_OK || announced(from) != announced_.end();
+}
+
+void OperationQueue::announce(int from, const std::optional<OperationHeader>& header) {
+  const std::lock_guard lock(mutex_);
+  if (header) {
+    announced_[from] = *header;
+    changed_.notify_all();
+  } else {
+    announced_.erase(from);
+  }
+}
+
+int OperationQueue::probe(int from, int timeout_ms, int* source, OperationHeader* header) {
+  std::unique_lock lock(mutex_);
+  ++waiters_;
+  changed_.wait_for(lock, std::chrono::milliseconds(timeout_ms),
+                    [&] { return status_ != DT_OK || announced(from) != announced_.end(); });
+  --waiters_;
+  if (status_ != DT_OK) return status_;
+  const auto found = announced(from);
+  if (found == announced_.end()) return DT_PENDING;
+  *source = found->first;
+  *header = found->second;
+  return DT_OK;
+}
+
 int OperationQueue::completion_fd() {
   const std::lock_guard lock(mutex_);
   if (!completion_.valid()) {
@@ -259,11 +291,6 @@ std::string OperationQueue::error_text() const {
   return text_;
 }
 
-int OperationQueue::status() const {
-  const std::lock_guard lock(mutex_);
-  return status_;
-}
-
 void OperationQueue::set_error(int status, const std::string& text) {
   const std::lock_guard lock(mutex_);
   if (status_ == DT_OK) {
@@ -279,19 +306,19 @@ void OperationQueue::restart_numbers() {
   completed_.store(0);
 }
 
-Operation* OperationQueue::take_submitted(Lane lane) {
+OperationSlot* OperationQueue::take_submitted(Lane lane) {
   const std::lock_guard lock(mutex_);
   auto& queue = submitted_[static_cast<std::size_t>(lane)];
   if (queue.empty()) return nullptr;
-  Operation* operation = queue.front();
+  Slot* slot = queue.front();
   queue.pop_front();
-  return operation;
+  return slot;
 }
 
-void OperationQueue::complete(Operation& operation) {
+void OperationQueue::complete(OperationSlot& slot) {
   {
     const std::lock_guard lock(mutex_);
-    Slot& slot = slots_[static_cast<std::size_t>(operation.slot)];
+    const Operation& operation = slot.operation;
     if (operation.lane() != Lane::kPair) {
       completed_early_.push_back(operation.sequence());
       std::uint64_t completed = completed_.load(std::memory_order_relaxed);
@@ -344,7 +371,7 @@ void OperationQueue::end_sleep() {
 }
 
 void OperationQueue::post_news() {
-  news_.store(true, std::memory_order_release);
+  news_.store(true);  // in order with the wheel's moves: see Wheel
 }
 
 // Only a sleeping thread is worth a system call.

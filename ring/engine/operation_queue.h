@@ -10,29 +10,34 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/fd.h"
-#include "ring/operation/operation.h"
+#include "ring/engine/operation_slot.h"
 
 namespace dtl::ring {
 
 class OperationQueue {
  public:
-  OperationQueue(int rank, int world);
+  explicit OperationQueue(int world);
 
   // --- callers ---
   // Who submits has to see to it that somebody takes it: see Engine::note_submission.
-  int submit(const Request& request, const NodeMap& map, dt_work* work);
+  int submit(const Request& request, const Choice& choice, dt_work* work);
   bool is_settled(dt_work work) const;     // or unknown
   void wake_sleeper();                     // the thread that runs the engine, if it sleeps
   int wait(dt_work work, int timeout_ms);  // 0: only look
   int wait_any(dt_work* works, std::int32_t* statuses, std::uint32_t max, std::uint32_t* count,
                int timeout_ms);
-  int completion_fd();  // negative: a dt_status
-  // Orders to the thread that runs the engine: see Engine::note_order.
+  // DT_OK and whose it is, DT_PENDING or the error. from < 0: of any rank.
+  int probe(int from, int timeout_ms, int* source, OperationHeader* header);
+  bool is_announced(int from) const;  // or it never will be
+  int completion_fd();                // negative: a dt_status
+  // Orders to the thread that runs the engine: see Engine::recall.
   void request_abort(const std::string& why);
   void request_stop();       // pending operations fail with DT_E_ABORTED
   void wait_until_failed();  // until every operation has
@@ -52,19 +57,20 @@ class OperationQueue {
   bool has_completion_fd() const;
   bool has_waiters() const { return waiters_.load() > 0; }  // who rely on another thread
   std::string error_text() const;
-  int status() const;
   void set_error(int status, const std::string& text);  // the first one stays
   void restart_numbers();  // while nothing is pending: the next operation is the first one
 
   // --- who runs the engine ---
-  Operation* take_submitted(Lane lane);  // null when there is none
-  void complete(Operation& operation);
+  OperationSlot* take_submitted(Lane lane);  // null when there is none
+  void complete(OperationSlot& slot);
   void fail(int status, const std::string& text);
+  // The oldest message of a rank that no receiver was called for; none: it has one now.
+  void announce(int from, const std::optional<OperationHeader>& header);
   // Operations of all ranks that are complete, from the first one on without a gap.
   std::uint64_t completed() const { return completed_.load(std::memory_order_relaxed); }
   // How many there were before restart_numbers().
   std::uint64_t first_number() const { return first_number_.load(std::memory_order_relaxed); }
-  bool has_news() const { return news_.load(std::memory_order_acquire); }
+  bool has_news() const { return news_.load(); }
   struct Orders {
     bool stop = false, abort = false;
     std::string why;
@@ -76,13 +82,11 @@ class OperationQueue {
   int wake_fd() const { return wake_.get(); }
 
  private:
-  enum class State : std::uint8_t { kFree, kPending, kDone };
-  struct Slot {
-    Operation operation;
-    dt_work work = 0;
-    std::atomic<State> state{State::kFree};
-  };
+  using Slot = OperationSlot;
+  using State = OperationSlot::State;
   Slot* find(dt_work work);
+  using Announced = std::map<int, OperationHeader>;  // by rank
+  Announced::const_iterator announced(int from) const;
   const Slot* find(dt_work work) const { return const_cast<OperationQueue*>(this)->find(work); }
   Slot& free_slot();
   bool is_over(const Slot& slot) const { return slot.state != State::kPending || status_ != DT_OK; }
@@ -95,7 +99,7 @@ class OperationQueue {
   void post_news();  // with the mutex; wake_sleeper() next
   void spin(const Slot& slot) const;
 
-  const int rank_, world_;
+  const int world_;
   // How long a caller that waits looks before it sleeps.
   std::atomic<std::chrono::microseconds> spin_time_{std::chrono::microseconds(0)};
   Fd wake_;  // eventfd
@@ -103,13 +107,14 @@ class OperationQueue {
   std::condition_variable changed_;
   std::deque<Slot> slots_;  // a deque, so that operations stay where they are
   std::vector<int> free_;
-  std::array<std::deque<Operation*>, kLanes> submitted_;
+  std::array<std::deque<Slot*>, kLanes> submitted_;
   std::uint64_t next_number_ = 1, next_collective_ = 1;
   std::vector<std::uint64_t> sent_to_, received_from_;  // of each peer, sends and receives so far
   std::atomic<std::uint64_t> completed_{0}, first_number_{0};
   std::vector<std::uint64_t> completed_early_;  // behind a gap
-  std::deque<dt_work> finished_;                // for wait_any; released ones may be among them
-  Fd completion_;                               // eventfd, readable while wait_any has something
+  Announced announced_;
+  std::deque<dt_work> finished_;  // for wait_any; released ones may be among them
+  Fd completion_;                 // eventfd, readable while wait_any has something
   bool completion_is_set_ = false;
   int status_ = DT_OK;
   std::string text_;

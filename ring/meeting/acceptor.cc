@@ -1,10 +1,47 @@
 #include "ring/meeting/acceptor.h"
 
-#include <algorithm>
+#include <fmt/format.h>
+#include <sys/resource.h>
 
-#include "ring/common/socket.h"
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "base/text.h"
+#include "ring/common/comm_error.h"
 
 namespace dtl::ring {
+namespace {
+
+constexpr std::size_t kMaxCounted = 64;  // addresses of strangers that are told apart
+constexpr std::size_t kMaxNamed = 3;     // of these in a message
+// Of the program's descriptors: the rest is for its files and for the ring itself.
+constexpr std::size_t kShareOfDescriptors = 4;
+
+std::size_t places_for_callers() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return kMaxPendingCallers;
+  const auto share = static_cast<std::size_t>(limit.rlim_cur) / kShareOfDescriptors;
+  return std::clamp(share, std::size_t{4}, kMaxPendingCallers);
+}
+
+}  // namespace
+
+std::string caller_origin(const Address& address) {
+  if (address.family() != AF_INET6) return address.host();
+  sockaddr_in6 network{};
+  std::memcpy(&network, address.get(), sizeof network);
+  // One link's hosts all have the same of these, and the loopback address has no network.
+  if (IN6_IS_ADDR_LINKLOCAL(&network.sin6_addr) || IN6_IS_ADDR_LOOPBACK(&network.sin6_addr)) {
+    return address.host();
+  }
+  std::memset(&network.sin6_addr.s6_addr[8], 0, 8);
+  return Address(reinterpret_cast<const sockaddr*>(&network), sizeof network).host() + "/64";
+}
+
+Acceptor::Acceptor(const Identity& identity, Fd listener)
+    : identity_(identity), listener_(std::move(listener)), places_(places_for_callers()) {}
 
 void Acceptor::add_to_poll(std::vector<pollfd>& set) const {
   if (!listener_.valid()) return;
@@ -12,22 +49,57 @@ void Acceptor::add_to_poll(std::vector<pollfd>& set) const {
   for (const Pending& pending : pending_) set.push_back({pending.handshake.fd(), POLLIN, 0});
 }
 
-// Not at the cost of one that has heard the reply: its proof may be on its way.
-bool Acceptor::make_room() {
-  if (pending_.size() < kMaxPendingCallers) return true;
-  const auto is_mute = [](const Pending& pending) { return !pending.handshake.has_replied(); };
-  const auto oldest = std::find_if(pending_.begin(), pending_.end(), is_mute);
-  if (oldest == pending_.end() || Clock::now() - oldest->since < kPatienceWhenFull) return false;
+void Acceptor::count_stranger(Counts& counts, const std::string& origin) const {
+  const bool is_room = counts.size() < kMaxCounted || counts.count(origin) != 0;
+  ++counts[is_room ? origin : ""];
+}
+
+// The oldest that had its time.
+bool Acceptor::displace_one_of(const std::string& origin) {
+  const auto now = Clock::now();
+  const auto oldest = std::find_if(pending_.begin(), pending_.end(), [&](const Pending& pending) {
+    const Clock::duration patience =
+        pending.handshake.has_replied() ? Clock::duration(kProofPatience) : kMutePatience;
+    return pending.origin == origin && now - pending.since >= patience;
+  });
+  if (oldest == pending_.end()) return false;
+  count_stranger(strangers_, origin);
   pending_.erase(oldest);
   return true;
 }
 
+// An address that has as many places as are free gets another one only where the address with the
+// most places has a caller that had its time.
+bool Acceptor::make_room(const std::string& origin) {
+  std::map<std::string, std::size_t> held;
+  for (const Pending& pending : pending_) ++held[pending.origin];
+  const std::size_t own = held[origin];
+  if (pending_.size() < places_ && own < places_ - pending_.size()) return true;
+  const auto fewer = [](const auto& a, const auto& b) { return a.second < b.second; };
+  const auto most = std::max_element(held.begin(), held.end(), fewer);
+  return displace_one_of(own == most->second ? origin : most->first);
+}
+
+// Callers for whom there is no place are not left in the listener's queue, where they would keep
+// out others: ranks come again.
 void Acceptor::accept_all() {
-  while (make_room()) {
-    Fd fd = accept_from(listener_.get());
-    if (!fd.valid()) return;
-    send_without_delay(fd.get());
-    pending_.push_back({ServerHandshake(identity_, std::move(fd)), Clock::now()});
+  for (std::size_t i = 0; i < places_; ++i) {  // then the others are heard again
+    Accepted caller;
+    try {
+      caller = accept_from(listener_.get());
+    } catch (const CommError&) {
+      if (pending_.empty()) throw;
+      return;  // out of descriptors; some come back as callers go
+    }
+    if (!caller.fd.valid()) return;
+    std::string origin = caller_origin(caller.from);
+    if (!make_room(origin)) {
+      count_stranger(strangers_, origin);
+      continue;
+    }
+    send_without_delay(caller.fd.get());
+    pending_.push_back(
+        {ServerHandshake(identity_, std::move(caller.fd)), std::move(origin), Clock::now()});
   }
 }
 
@@ -39,6 +111,7 @@ void Acceptor::advance(std::vector<Caller>& proved) {
       proved.push_back({it->handshake.take(), it->handshake.hello()});
     }
     const bool is_over = progress != Progress::kAgain || now - it->since >= kHandshakeDeadline;
+    if (is_over && progress != Progress::kDone) count_stranger(strangers_, it->origin);
     it = is_over ? pending_.erase(it) : std::next(it);
   }
 }
@@ -52,9 +125,25 @@ std::vector<Caller> Acceptor::step() {
   return proved;
 }
 
-void Acceptor::close() {
-  pending_.clear();
-  listener_.reset();
+std::string Acceptor::strangers() const {
+  Counts counts = strangers_;
+  for (const Pending& pending : pending_) count_stranger(counts, pending.origin);
+  if (counts.empty()) return {};
+  std::vector<std::pair<std::uint64_t, std::string>> most;
+  std::uint64_t all = 0;
+  for (const auto& [origin, count] : counts) {
+    all += count;
+    if (!origin.empty()) most.emplace_back(count, origin);
+  }
+  std::sort(most.rbegin(), most.rend());
+  std::vector<std::string> named;
+  for (const auto& [count, origin] : most) {
+    if (named.size() == kMaxNamed) break;
+    named.push_back(fmt::format("{} from {}", count, origin));
+  }
+  if (counts.size() > named.size()) named.emplace_back("others from elsewhere");
+  return fmt::format("{} did not prove to belong to this job: {}",
+                     plural(static_cast<std::int64_t>(all), "caller"), join(named, ", "));
 }
 
 }  // namespace dtl::ring

@@ -1,7 +1,7 @@
 #pragma once
-// Frames on the control lines (every rank <-> rank 0) and against the direction of the data ring
-// (next -> previous): who is where, who left, who failed. Only between ranks that have proved the
-// secret; lengths are bounded all the same. One thread.
+// Frames on the control lines, every rank <-> rank 0: who is where, who left, who failed; rank 0
+// passes on what is for everybody. Only between ranks that have proved the secret; lengths are
+// bounded all the same. One thread.
 
 #include <chrono>
 #include <cstdint>
@@ -21,13 +21,17 @@ enum class FrameKind : std::uint32_t {
   kGo = 4,     // 0 -> all: all links exist
   kFail = 5,   // everybody: the communicator failed, with status and reason
   kBye = 6,    // everybody: `rank` destroyed its communicator after `completed` operations
-  kShare = 7,  // rank -> 0: status is whether it can read its node's memory; text: why not
-  kNodes = 8,  // 0 -> all: text has for each rank whether its node shares memory
+  kShare = 7,  // rank -> 0: status is a NodeMemory; text: why it was refused
+  kNodes = 8,  // 0 -> all: text has for each rank whether its node shares memory; status: whether
+               // ranks of some node share cores
 };
+
+// Of its node's ranks, as a rank finds them. kCrowded: shared, as their cores are.
+enum class NodeMemory : std::int32_t { kShared = 0, kRefused = 1, kCrowded = 2 };
 
 struct Frame {
   FrameKind kind = FrameKind::kFail;
-  std::int32_t status = 0;  // kFail: a dt_status
+  std::int32_t status = 0;  // kFail: a dt_status; kShare, kNodes: see there
   std::int32_t rank = 0;    // whom it is about
   std::uint64_t completed = 0;
   std::string text;

@@ -53,7 +53,6 @@ Key pair_key(const Identity& identity, std::int32_t a, std::int32_t b);
 class ExactReader {
  public:
   Progress read_into(int fd, void* data, std::size_t bytes);  // kDone resets it
-  std::size_t bytes_read() const { return filled_; }
 
  private:
   std::size_t filled_ = 0;

@@ -203,13 +203,16 @@ void RendezvousState::handle(ControlLine& line, const Frame& frame) {
       return;
     case FrameKind::kShare:
       answered_[index] = true;
-      refused_[index] = frame.status != 0;
-      if (frame.status != 0 && links_.warning.empty()) {
+      refused_[index] = frame.status == static_cast<std::int32_t>(NodeMemory::kRefused);
+      links_.is_crowded |= frame.status == static_cast<std::int32_t>(NodeMemory::kCrowded);
+      if (refused_[index] && links_.warning.empty()) {
         links_.warning = fmt::format("{}: {}", name(line.rank), frame.text);
       }
       return;
     case FrameKind::kNodes:
-      if (!leads()) nodes_ = frame.text;
+      if (leads()) return;
+      nodes_ = frame.text;
+      links_.is_crowded = frame.status != 0;
       return;
     case FrameKind::kFail:
       throw CommError(frame.status, frame.text, {});
@@ -233,8 +236,14 @@ void RendezvousState::check_deadline(const std::string& what, const std::vector<
   if (Clock::now() < deadline_ + patience) return;
   std::vector<std::string> names;
   for (const int rank : missing) names.push_back(name(rank));
+  std::string reason = fmt::format("{} {}", fmt::join(names, ", "), what), hint;
+  if (const std::string strangers = acceptor_ ? acceptor_->strangers() : ""; !strangers.empty()) {
+    reason += fmt::format("; meanwhile {}", strangers);
+    hint = fmt::format("on the host they come from: ss -tnp dport = :{}",
+                       local_address(acceptor_->fd()).port());
+  }
   throw CommError(DT_E_TIMEOUT, fmt::format("cannot form the ring within {} ms", place_.timeout_ms),
-                  fmt::format("{} {}", fmt::join(names, ", "), what));
+                  reason, hint);
 }
 
 std::vector<int> RendezvousState::ranks_without(const std::vector<bool>& done) const {

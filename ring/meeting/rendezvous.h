@@ -39,7 +39,8 @@ struct Links {
   std::vector<std::unique_ptr<TcpLink>> links;  // by rank; null for those of this node
   std::vector<Frame> early;  // what rank 0 said after it had said that all links exist
   NodeMap map;
-  int local = 0;  // this rank's place in its node
+  int local = 0;            // this rank's place in its node
+  bool is_crowded = false;  // ranks of some node share cores
   Settings settings;
   std::string own_address;  // numeric, where this rank listened
   std::string warning;      // rank 0: why a node does not share memory

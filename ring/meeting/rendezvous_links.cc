@@ -29,11 +29,17 @@ std::string RendezvousState::open_share() {
   return place_.memory->open(links_.local, addresses);
 }
 
+NodeMemory RendezvousState::memory_here() const {
+  const bool is_crowded = place_.memory != nullptr && place_.memory->is_crowded();
+  return is_crowded ? NodeMemory::kCrowded : NodeMemory::kShared;
+}
+
 // All ranks of a node share memory or none; rank 0 is asked, so that all see it alike.
 void RendezvousState::share_nodes() {
   const std::string refusal = open_share();
   if (!leads()) {
-    tell_all({FrameKind::kShare, refusal.empty() ? 0 : 1, identity_.rank, 0, refusal});
+    const NodeMemory memory = refusal.empty() ? memory_here() : NodeMemory::kRefused;
+    tell_all({FrameKind::kShare, static_cast<std::int32_t>(memory), identity_.rank, 0, refusal});
     while (nodes_.empty()) {
       check_deadline("did not say which ranks share a node", {0});
       poll_once({});
@@ -44,6 +50,7 @@ void RendezvousState::share_nodes() {
   answered_[0] = true;
   refused_[0] = !refusal.empty();
   if (!refusal.empty()) links_.warning = refusal;
+  links_.is_crowded |= refusal.empty() && memory_here() == NodeMemory::kCrowded;
   for (auto missing = ranks_without(answered_); !missing.empty();
        missing = ranks_without(answered_)) {
     check_deadline("did not open the memory of their nodes", missing);
@@ -59,7 +66,7 @@ void RendezvousState::share_nodes() {
     for (std::size_t i = 0; i < members_.size(); ++i) is_shared = is_shared && !refuses(i);
     shares += is_shared ? '1' : '0';
   }
-  const std::string frame = encode({FrameKind::kNodes, 0, 0, 0, shares});
+  const std::string frame = encode({FrameKind::kNodes, links_.is_crowded ? 1 : 0, 0, 0, shares});
   for (const ControlLine& line : links_.control) send_until(line.fd.get(), frame, deadline_);
   set_nodes(shares);
 }

@@ -36,6 +36,7 @@ class RendezvousState {
   void receive_table();
   void share_nodes();
   std::string open_share();
+  NodeMemory memory_here() const;
   void link_up();
   void agree();
   void set_nodes(const std::string& shares);

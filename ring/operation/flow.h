@@ -1,6 +1,6 @@
 #pragma once
 // What an operation consists of: flows to and from peers, and the sums that join what arrives.
-// Plain data; plan.cc makes it, Executor moves it.
+// Plain data; the Scheduler makes it, the Executor moves it.
 //
 // A flow is a sequence of pieces, cut into frames that never span two pieces. Its prefix is how
 // many bytes (as in memory) have arrived from its beginning on without a gap. A piece that is sent

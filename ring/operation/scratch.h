@@ -1,6 +1,6 @@
 #pragma once
-// Scratch: page-aligned memory that is mapped and touched once, when the communicator is made, so
-// that no operation pays for first-touch page faults. Move only.
+// Scratch: page-aligned memory that is touched as it is mapped, so that operations, which use it
+// again and again, pay for no page faults. Move only.
 
 #include <cstddef>
 

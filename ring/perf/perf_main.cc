@@ -109,7 +109,7 @@ int run(const PerfOptions& options) {
 
 int main(int argc, char** argv) {
   try {
-    const PerfOptions options = parse_perf_options(argc, argv);
+    const PerfOptions options = parse_perf_options({argv + 1, argv + argc});
     if (!options.help && !options.version && options.shell.empty()) return run(options);
     if (is_rank_0() && !options.shell.empty()) {
       std::fputs(completion_script(perf_completion(), options.shell).c_str(), stdout);

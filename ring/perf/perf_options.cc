@@ -1,80 +1,49 @@
 #include "ring/perf/perf_options.h"
 
 #include <fmt/format.h>
-#include <getopt.h>
 
 #include <algorithm>
 #include <array>
-#include <limits>
-#include <optional>
 
 #include "base/error.h"
+#include "base/option_table.h"
 #include "base/text.h"
 #include "ring/perf/perf_values.h"
 
 namespace dtl::ring {
 namespace {
 
-enum LongOnly { kWire = 256, kAlloc, kInPlace, kOutOfPlace, kJson, kVersion, kCompletion };
-
-struct PerfOption {
-  int key;  // its letter, or a LongOnly
-  const char* name;
-  const char* value;  // nullptr: takes none
-  const char* help;
-};
-
-constexpr std::array kOptions{
-    PerfOption{'b', "minbytes", "SIZE", "smallest size, 4; K, M and G are 2^10, 2^20 and 2^30"},
-    PerfOption{'e', "maxbytes", "SIZE", "largest size, 64M"},
-    PerfOption{'f', "stepfactor", "N", "each size is N times the one before, 4"},
-    PerfOption{'i', "stepbytes", "SIZE", "each size is SIZE more than the one before"},
-    PerfOption{'n', "iters", "N", "timed iterations per size, 20"},
-    PerfOption{'w', "warmup_iters", "N", "iterations before them, 2"},
-    PerfOption{'c', "check", "0|1", "check every element of every iteration, 1"},
-    PerfOption{'o', "op", "OP", "sum, avg, min, max, prod, band, bor, bxor or all; sum"},
-    PerfOption{'d', "datatype", "TYPE", "u8, i8, i32, i64, f16, bf16, f32, f64, bool or all; f32"},
-    PerfOption{'r', "root", "RANK", "the root, 0"},
-    PerfOption{'a', "average", "0|1|2|3", "time of rank 0 (0), mean (1), least (2), most (3); 3"},
-    PerfOption{kWire, "wire", "WIRE", "f32 sums travel as exact, bf16 or f16; as DTRING_WIRE says"},
-    PerfOption{kAlloc, "alloc", nullptr, "buffers from dt_alloc"},
-    PerfOption{kInPlace, "in-place", nullptr, "in place only"},
-    PerfOption{kOutOfPlace, "out-of-place", nullptr, "out of place only"},
-    PerfOption{kJson, "json", "FILE", "write the results there, too"},
-    PerfOption{'h', "help", nullptr, "show the options"},
-    PerfOption{kVersion, "version", nullptr, "show the version"},
-    PerfOption{kCompletion, "completion", kShells, "show the shell's script for completion"},
-    PerfOption{'v', "verbose", nullptr, "with --version: the libraries inside, too"},
-};
-
 constexpr std::array kWires{DT_WIRE_EXACT, DT_WIRE_BF16, DT_WIRE_F16};
 
+constexpr std::int64_t kMany = 1000000;
+constexpr std::int64_t kMaxRoot = 65534;
+constexpr const char* kHelp = "dtring-perf --help";
+
 Error usage(const std::string& what, const std::string& why) {
-  return {Exit::kUsage, what, why, "dtring-perf --help"};
+  return {Exit::kUsage, what, why, kHelp};
 }
 
-std::int64_t integer(const std::string& name, const std::string& text, std::int64_t low,
-                     std::int64_t high) {
-  const auto number = parse_integer(text, low, high);
-  if (!number) throw usage(name, fmt::format("'{}' is not a number in {}..{}", text, low, high));
-  return *number;
-}
+using P = PerfOptions;
 
-std::uint64_t size(const std::string& name, const std::string& text) {
+Target<P> bytes(std::uint64_t P::*member) {
   constexpr std::int64_t kMost = std::int64_t{1} << 40;
-  std::string digits = text;
-  int shift = 0;
-  if (!digits.empty()) {
-    const std::size_t unit =
-        std::string_view("kmg").find(to_lower(digits.substr(digits.size() - 1)));
-    if (unit != std::string_view::npos) {
-      shift = 10 * static_cast<int>(unit + 1);
-      digits.pop_back();
-    }
-  }
-  const auto number = parse_integer(digits, 1, kMost >> shift);
-  if (!number) throw usage(name, fmt::format("'{}' is not a size such as 512, 64K or 1G", text));
-  return static_cast<std::uint64_t>(*number) << shift;
+  return {Takes::kValue,
+          [member](P& options, const std::string& text, const Option&) -> std::string {
+            std::string digits = text;
+            int shift = 0;
+            if (!digits.empty()) {
+              const std::size_t unit =
+                  std::string_view("kmg").find(to_lower(digits.substr(digits.size() - 1)));
+              if (unit != std::string_view::npos) {
+                shift = 10 * static_cast<int>(unit + 1);
+                digits.pop_back();
+              }
+            }
+            const auto number = parse_integer(digits, 1, kMost >> shift);
+            if (!number) return fmt::format("'{}' is not a size such as 512, 64K or 1G", text);
+            options.*member = static_cast<std::uint64_t>(*number) << shift;
+            return {};
+          }};
 }
 
 std::vector<int> ops(const std::string& text) {
@@ -115,90 +84,80 @@ std::vector<Collective> collectives(const std::string& text) {
               fmt::format("there is no such collective, but: {}", join(names, " ")));
 }
 
-// What getopt_long wants.
-struct Tables {
-  std::string letters = ":";
-  std::vector<option> names;
+// Steps are a factor or a number of bytes: the last one said.
+Target<P> step_factor() {
+  Target<P> target = into::whole<&P::step_factor>(2, kMany);
+  target.set = [factor = target.set](P& options, const std::string& text, const Option& option) {
+    options.step_bytes = 0;
+    return factor(options, text, option);
+  };
+  return target;
+}
 
-  Tables() {
-    for (const PerfOption& o : kOptions) {
-      names.push_back(
-          {o.name, o.value == nullptr ? no_argument : required_argument, nullptr, o.key});
-      if (o.key >= kWire) continue;
-      letters += static_cast<char>(o.key);
-      if (o.value != nullptr) letters += ':';
-    }
-    names.push_back({});
-  }
-};
+Target<P> average() {
+  return {Takes::kValue, [](P& options, const std::string& text, const Option&) {
+            std::int64_t number = 0;
+            std::string wrong = read_whole(text, 0, 3, number);
+            if (wrong.empty()) options.average = static_cast<Average>(number);
+            return wrong;
+          }};
+}
 
-void set(PerfOptions& options, int key, const std::string& text) {
-  constexpr int kMost = 1000000;
-  switch (key) {
-    case 'b':
-      options.min_bytes = size("--minbytes", text);
-      break;
-    case 'e':
-      options.max_bytes = size("--maxbytes", text);
-      break;
-    case 'f':
-      options.step_factor = static_cast<std::uint64_t>(integer("--stepfactor", text, 2, kMost));
-      options.step_bytes = 0;
-      break;
-    case 'i':
-      options.step_bytes = size("--stepbytes", text);
-      break;
-    case 'n':
-      options.iterations = static_cast<int>(integer("--iters", text, 1, kMost));
-      break;
-    case 'w':
-      options.warmups = static_cast<int>(integer("--warmup_iters", text, 0, kMost));
-      break;
-    case 'c':
-      options.check = integer("--check", text, 0, 1) != 0;
-      break;
-    case 'o':
-      options.ops = ops(text);
-      break;
-    case 'd':
-      options.dtypes = dtypes(text);
-      break;
-    case 'r':
-      options.root = static_cast<int>(integer("--root", text, 0, 65534));
-      break;
-    case 'a':
-      options.average = static_cast<Average>(integer("--average", text, 0, 3));
-      break;
-    case 'h':
-      options.help = true;
-      break;
-    case kWire:
-      options.wire = wire(text);
-      break;
-    case kAlloc:
-      options.alloc = true;
-      break;
-    case kInPlace:
-      options.in_place = true, options.out_of_place = false;
-      break;
-    case kOutOfPlace:
-      options.out_of_place = true, options.in_place = false;
-      break;
-    case kJson:
-      options.json = text;
-      break;
-    case kVersion:
-      options.version = true;
-      break;
-    case kCompletion:
-      options.shell = text;
-      break;
-    case 'v':
-      options.verbose = true;
-      break;
-    default:
-      break;
-  }
+Target<P> place_of_result(bool P::*only, bool P::*other) {
+  return {Takes::kNothing, [only, other](P& options, const std::string&, const Option&) {
+            options.*only = true;
+            options.*other = false;
+            return std::string();
+          }};
+}
+
+Target<P> check() {
+  return {Takes::kValue, [](P& options, const std::string& text, const Option&) {
+            std::int64_t number = 0;
+            std::string wrong = read_whole(text, 0, 1, number);
+            options.check = number != 0;
+            return wrong;
+          }};
+}
+
+const OptionTable<P>& perf_table() {
+  // A row is read as one.
+  // clang-format off
+  static const OptionTable<P> kTable(std::vector<OptionRow<P>>{
+      {"", {"-b", "--minbytes"}, "SIZE", "smallest size, 4; K, M and G are 2^10, 2^20 and 2^30",
+       bytes(&P::min_bytes)},
+      {"", {"-e", "--maxbytes"}, "SIZE", "largest size, 64M", bytes(&P::max_bytes)},
+      {"", {"-f", "--stepfactor"}, "N", "each size is N times the one before, 4", step_factor()},
+      {"", {"-i", "--stepbytes"}, "SIZE", "each size is SIZE more than the one before",
+       bytes(&P::step_bytes)},
+      {"", {"-n", "--iters"}, "N", "timed iterations per size, 20",
+       into::whole<&P::iterations>(1, kMany)},
+      {"", {"-w", "--warmup_iters"}, "N", "iterations before them, 2",
+       into::whole<&P::warmups>(0, kMany)},
+      {"", {"-c", "--check"}, "0|1", "check every element of every iteration, 1", check()},
+      {"", {"-o", "--op"}, "OP", "sum, avg, min, max, prod, band, bor, bxor or all; sum",
+       into::parsed<ops, &P::ops>()},
+      {"", {"-d", "--datatype"}, "TYPE", "u8, i8, i32, i64, f16, bf16, f32, f64, bool or all; f32",
+       into::parsed<dtypes, &P::dtypes>()},
+      {"", {"-r", "--root"}, "RANK", "the root, 0", into::whole<&P::root>(0, kMaxRoot)},
+      {"", {"-a", "--average"}, "0|1|2|3", "time of rank 0 (0), mean (1), least (2), most (3); 3",
+       average()},
+      {"", {"--wire"}, "WIRE", "f32 sums travel as exact, bf16 or f16; as DTRING_WIRE says",
+       into::parsed<wire, &P::wire>()},
+      {"", {"--alloc"}, "", "buffers from dt_alloc", into::flag<&P::alloc>()},
+      {"", {"--in-place"}, "", "in place only", place_of_result(&P::in_place, &P::out_of_place)},
+      {"", {"--out-of-place"}, "", "out of place only",
+       place_of_result(&P::out_of_place, &P::in_place)},
+      {"", {"--json"}, "FILE", "write the results there, too", into::text<&P::json>()},
+      {"", {"-h", "--help"}, "", "show the options", into::flag<&P::help>()},
+      {"", {"--version"}, "", "show the version", into::flag<&P::version>()},
+      {"", {"--completion"}, kShells, "show the shell's script for completion",
+       into::text<&P::shell>()},
+      {"", {"-v", "--verbose"}, "", "with --version: the libraries inside, too",
+       into::flag<&P::verbose>()},
+  });
+  // clang-format on
+  return kTable;
 }
 
 bool any_combination(const PerfOptions& options) {
@@ -211,16 +170,16 @@ bool any_combination(const PerfOptions& options) {
 }
 
 // What the options of --op, --datatype and --wire take; empty for all others.
-std::vector<std::string> words_of(int key) {
+std::vector<std::string> words_of(std::string_view column) {
   std::vector<std::string> words;
-  if (key == 'o') {
+  if (column == "OP") {
     for (int op = 0; op < kOps; ++op) words.emplace_back(perf_op_name(op));
   }
-  if (key == 'd') {
+  if (column == "TYPE") {
     for (const int dtype : dtypes("all")) words.emplace_back(type_of(dtype).name);
   }
   if (!words.empty()) words.emplace_back("all");
-  if (key == kWire) {
+  if (column == "WIRE") {
     for (const int wire : kWires) words.emplace_back(wire_name(wire));
   }
   return words;
@@ -247,23 +206,16 @@ std::vector<std::uint64_t> PerfOptions::sizes() const {
   return all;
 }
 
-PerfOptions parse_perf_options(int argc, char** argv) {
-  const Tables tables;
+PerfOptions parse_perf_options(const std::vector<std::string>& arguments) {
+  const Manner manner{.help = kHelp, .last_wins = true, .letters = true};
+  const OptionWords words = read_option_words(perf_table().options(), arguments, manner);
   PerfOptions options;
-  bool has_maximum = false;
-  opterr = 0;
-  int key = 0;
-  while ((key = getopt_long(argc, argv, tables.letters.c_str(), tables.names.data(), nullptr)) !=
-         -1) {
-    const std::string word = argv[std::min(optind, argc) - 1];
-    if (key == '?') throw usage(fmt::format("'{}'", word), "there is no such option");
-    if (key == ':') throw usage(fmt::format("'{}'", word), "it needs a value");
-    set(options, key, optarg == nullptr ? "" : optarg);
-    has_maximum |= key == 'e';
+  perf_table().apply(words.options, options, kHelp);
+  const bool has_maximum = words.has("--maxbytes");
+  if (words.rest.size() > 1) {
+    throw usage(fmt::format("'{}'", words.rest[1]), "one collective, or all");
   }
-  if (argc - optind > 1)
-    throw usage(fmt::format("'{}'", argv[optind + 1]), "one collective, or all");
-  if (argc > optind) options.collectives = collectives(argv[optind]);
+  if (!words.rest.empty()) options.collectives = collectives(words.rest[0]);
   if (!options.in_place && !options.out_of_place) options.in_place = options.out_of_place = true;
   if (!has_maximum) options.max_bytes = std::max(options.max_bytes, options.min_bytes);
   if (options.max_bytes < options.min_bytes) {
@@ -282,17 +234,10 @@ Completion perf_completion() {
   for (const CollectiveFacts& facts : all_collectives()) {
     perf.operand.words.emplace_back(facts.name);
   }
-  for (const PerfOption& o : kOptions) {
-    CompletedOption option{{std::string("--") + o.name}, o.help};
-    if (o.key < kWire) {
-      option.names.insert(option.names.begin(), {'-', static_cast<char>(o.key)});
-    }
-    if (o.value != nullptr) {
-      option.follows = Follows::kValue;
-      option.value = value_of_column(o.value);
-      if (std::vector<std::string> words = words_of(o.key); !words.empty()) {
-        option.value.words = std::move(words);
-      }
+  for (const Option& row : perf_table().options()) {
+    CompletedOption option = completed(row);
+    if (std::vector<std::string> words = words_of(row.value); !words.empty()) {
+      option.value.words = std::move(words);
     }
     perf.options.push_back(std::move(option));
   }
@@ -307,11 +252,7 @@ std::string perf_help() {
   for (const CollectiveFacts& facts : all_collectives()) text += fmt::format(", {}", facts.name);
   text.replace(text.find(", broadcast"), 2, ",\n  ");
   text += "; allreduce if none is named\n\n";
-  for (const PerfOption& o : kOptions) {
-    const std::string letter = o.key < kWire ? fmt::format("-{}, ", static_cast<char>(o.key)) : "";
-    const std::string value = o.value == nullptr ? "" : fmt::format(" {}", o.value);
-    text += fmt::format("  {:<26}{}\n", fmt::format("{}--{}{}", letter, o.name, value), o.help);
-  }
+  text += options_text(perf_table().options(), {.column = 28});
   return text;
 }
 

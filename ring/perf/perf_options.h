@@ -1,5 +1,5 @@
 #pragma once
-// The command line of dtring-perf. One table of options makes both the parser and --help.
+// The command line of dtring-perf: one table makes the parser, --help and the completion.
 
 #include <cstdint>
 #include <string>
@@ -34,7 +34,8 @@ struct PerfOptions {
 };
 
 // Throws Error(kUsage).
-PerfOptions parse_perf_options(int argc, char** argv);
+// arguments: without argv[0].
+PerfOptions parse_perf_options(const std::vector<std::string>& arguments);
 std::string perf_help();
 Completion perf_completion();
 

@@ -12,6 +12,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "tests/wire/frame_bytes.h"
 #include "wire/greeting.h"
 
 namespace dtl {
@@ -56,8 +57,12 @@ AgentDriver::AgentDriver() {
 AgentDriver::~AgentDriver() {
   line_.reset();
   if (pid_ < 0) return;
-  ::kill(pid_, SIGKILL);
+  for (const pid_t agent : children_of(pid_)) ::kill(agent, SIGKILL);  // the keeper ends the rest
   ::waitpid(pid_, nullptr, 0);
+}
+
+pid_t AgentDriver::agent() const {
+  return children_of(pid_).at(0);
 }
 
 void AgentDriver::launch() {
@@ -86,7 +91,7 @@ void AgentDriver::read_greeting() {
 }
 
 void AgentDriver::send(const Message& message) {
-  write_all(line_.get(), encode_frame(message, sequence_++));
+  write_all(line_.get(), frame_bytes(message, sequence_++));
 }
 
 void AgentDriver::start_script(std::uint32_t rank, const std::string& script) {
@@ -159,8 +164,8 @@ RankSpec script_rank(std::uint32_t rank, const std::string& script) {
   spec.arguments.push_back("/bin/sh");
   spec.arguments.push_back("-c");
   spec.arguments.push_back(script);
-  spec.environment.push_back("PATH=/usr/bin:/bin");
-  spec.environment.push_back("RANK=" + std::to_string(rank));
+  spec.environment.added.push_back({0, "PATH=/usr/bin:/bin"});
+  spec.environment.added.push_back({0, "RANK=" + std::to_string(rank)});
   spec.working_directory = "/";
   return spec;
 }

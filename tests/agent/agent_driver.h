@@ -25,7 +25,8 @@ class AgentDriver {
   AgentDriver();   // starts dtagent, reads its greeting, sends Welcome, waits for Hello
   ~AgentDriver();  // kills the agent if it still runs; its guard then cleans up
 
-  pid_t pid() const { return pid_; }
+  pid_t keeper() const { return pid_; }
+  pid_t agent() const;  // below it
   const NodeFacts& facts() const { return facts_; }
 
   void send(const Message& message);

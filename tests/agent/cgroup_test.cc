@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-namespace dtl {
+namespace dtl::cgroup_test {
 namespace {
 
 // A machine's /proc and /sys in a folder of its own.
@@ -76,4 +76,4 @@ TEST(Cgroup, HasNoLimitWhereNothingCanBeRead) {
 }
 
 }  // namespace
-}  // namespace dtl
+}  // namespace dtl::cgroup_test

@@ -11,7 +11,7 @@
 #include "agent/node/nics.h"
 #include "base/error.h"
 
-namespace dtl {
+namespace dtl::detect_test {
 namespace {
 
 TEST(Detect, FindsTheCoresAndCpusOfThisMachine) {
@@ -21,7 +21,7 @@ TEST(Detect, FindsTheCoresAndCpusOfThisMachine) {
   for (const Core& core : facts.topology.cores) {
     EXPECT_FALSE(core.cpus.empty());
     for (const int cpu : core.cpus) {
-      EXPECT_FALSE(all.contains(cpu)) << "CPU " << cpu << " in two cores";
+      EXPECT_NE(all & CpuSet({cpu}), CpuSet({cpu})) << "CPU " << cpu << " in two cores";
       all.add(cpu);
       ++cpus;
     }
@@ -118,4 +118,4 @@ TEST(Nics, ShowTheLoopbackInterface) {
 }
 
 }  // namespace
-}  // namespace dtl
+}  // namespace dtl::detect_test

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-namespace dtl {
+namespace dtl::find_files_test {
 namespace {
 
 using ::testing::Contains;
@@ -67,4 +67,4 @@ TEST_F(FindFiles, LookInTheFoldersOfDebianAndOfOthers) {
 }
 
 }  // namespace
-}  // namespace dtl
+}  // namespace dtl::find_files_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace dtl {
+namespace dtl::guard_state_test {
 namespace {
 
 TEST(GuardState, ServesUntilItIsToldToKill) {
@@ -20,4 +20,4 @@ TEST(GuardState, EndsEverythingAndExitsWhenOrphanedInAnyState) {
 }
 
 }  // namespace
-}  // namespace dtl
+}  // namespace dtl::guard_state_test

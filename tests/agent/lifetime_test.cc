@@ -10,7 +10,7 @@
 #include "agent_driver.h"
 #include "base/limits.h"
 
-namespace dtl {
+namespace dtl::lifetime_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -41,7 +41,7 @@ std::vector<pid_t> start_families(AgentDriver& agent, bool stubborn) {
     EXPECT_EQ(of_rank.size(), 4u);
     pids.insert(pids.end(), of_rank.begin(), of_rank.end());
   }
-  const auto guard = children_of(agent.pid());
+  const auto guard = children_of(agent.agent());
   pids.insert(pids.end(), guard.begin(), guard.end());
   EXPECT_EQ(pids.size(), 9u);
   for (const pid_t pid : pids) EXPECT_TRUE(is_alive(pid)) << pid;
@@ -49,7 +49,7 @@ std::vector<pid_t> start_families(AgentDriver& agent, bool stubborn) {
 }
 
 pid_t guard_of(const AgentDriver& agent) {
-  const auto children = children_of(agent.pid());
+  const auto children = children_of(agent.agent());
   EXPECT_EQ(children.size(), 1u);
   // Forked, it is still called dtagent until it has executed dtguard.
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(5);
@@ -63,7 +63,7 @@ pid_t guard_of(const AgentDriver& agent) {
 TEST(Lifetime, NothingIsLeftWhenTheAgentIsKilled) {
   AgentDriver agent;
   const auto pids = start_families(agent, true);
-  ::kill(agent.pid(), SIGKILL);
+  ::kill(agent.agent(), SIGKILL);
   EXPECT_EQ(await_gone(pids, milliseconds(5000)), 0u);
 }
 
@@ -78,16 +78,43 @@ TEST(Lifetime, NothingIsLeftWhenTheGuardIsKilled) {
 
 TEST(Lifetime, NothingIsLeftWhenAgentThenGuardAreKilled) {
   AgentDriver agent;
-  auto pids = start_families(agent, true);
+  const auto pids = start_families(agent, true);
   const pid_t guard = guard_of(agent);
-  ::kill(agent.pid(), SIGKILL);
+  ::kill(agent.agent(), SIGKILL);
   ::kill(guard, SIGKILL);
-  // What the guard had no time to end dies with it: the ranks; helpers in sessions of their own may
-  // stay when both die within the same millisecond, which is what this test provokes.
-  EXPECT_EQ(await_gone({guard, pids[0], pids[4]}, milliseconds(5000)), 0u);
-  for (const pid_t pid : pids) {
-    if (is_alive(pid)) ::kill(pid, SIGKILL);
-  }
+  EXPECT_EQ(await_gone(pids, milliseconds(5000)), 0u);  // the keeper ends helpers in other sessions
+  EXPECT_EQ(agent.await_exit(), 71);
+}
+
+TEST(Lifetime, TheKeeperIsNotNeededWhileTheAgentLives) {
+  AgentDriver agent;
+  const auto pids = start_families(agent, true);
+  EXPECT_EQ(process_name(agent.keeper()), "job-keeper");
+  const pid_t keeper = agent.keeper();
+  ::kill(keeper, SIGKILL);
+  EXPECT_EQ(agent.await_exit(), 128 + SIGKILL);
+  agent.send(Finish{});
+  EXPECT_GT(agent.expect<Finished>().killed, 0u);
+  EXPECT_EQ(await_gone(pids, milliseconds(5000)), 0u);
+}
+
+TEST(Lifetime, AStoppedGuardIsNoticed) {
+  AgentDriver agent;
+  const auto pids = start_families(agent, true);
+  ::kill(guard_of(agent), SIGSTOP);
+  EXPECT_NE(agent.expect<Trouble>().text.find("dtguard does not answer"), std::string::npos);
+  EXPECT_EQ(agent.await_exit(), 71);
+  EXPECT_EQ(await_gone(pids, milliseconds(0)), 0u);
+}
+
+TEST(Lifetime, NothingIsLeftWhenTheAgentIsStoppedAndItsGuardKilled) {
+  AgentDriver agent;
+  const auto pids = start_families(agent, true);
+  const pid_t guard = guard_of(agent);
+  ::kill(agent.agent(), SIGSTOP);
+  ::kill(guard, SIGKILL);
+  EXPECT_EQ(await_gone(pids, milliseconds(20'000)), 0u);  // the keeper waits for 12 s
+  EXPECT_EQ(agent.await_exit(), 71);
 }
 
 TEST(Lifetime, NothingIsLeftWhenTheLauncherIsGone) {
@@ -140,7 +167,11 @@ TEST(Lifetime, WhatARankLeavesBehindEndsWithItAndSparesTheOthers) {
   AgentDriver agent;
   agent.start_script(0, family(false));
   const auto others = pids_in(agent.expect_output(0, "\n"));
-  agent.start_script(1, "setsid sleep 1000 & a=$!; sleep 1000 & echo pids $a $!; exit 0");
+  // Both are what they will be: one that is about to run sleep has no environment to be known by.
+  agent.start_script(1,
+                     "setsid sleep 1000 & a=$!; sleep 1000 & b=$!; for p in $a $b; do "
+                     "until read name </proc/$p/comm && [ $name = sleep ]; do :; done; done; "
+                     "echo pids $a $b; exit 0");
   const auto left = pids_in(agent.expect_output(1, "\n"));
   const Exited exited = agent.expect<Exited>();
   EXPECT_EQ(exited.rank, 1u);
@@ -162,7 +193,7 @@ TEST(Lifetime, AfterAStopNoRankIsStarted) {
 TEST(Lifetime, ATerminatedAgentEndsItsRanks) {
   AgentDriver agent;
   const auto pids = start_families(agent, false);
-  ::kill(agent.pid(), SIGTERM);
+  ::kill(agent.keeper(), SIGTERM);
   EXPECT_NE(agent.expect<Trouble>().text.find("SIGTERM"), std::string::npos);
   EXPECT_EQ(agent.await_exit(), 71);
   EXPECT_EQ(await_gone(pids, milliseconds(0)), 0u);
@@ -183,11 +214,11 @@ TEST(Lifetime, SilenceEndsEverythingAfterTheLeases) {
   const auto pids = start_families(deaf, false);
   const auto guarded = start_families(stopped, true);
   deaf.set_heartbeats(false);
-  ::kill(stopped.pid(), SIGSTOP);
+  ::kill(stopped.agent(), SIGSTOP);
   EXPECT_EQ(deaf.await_exit(kLease + kKillGrace + milliseconds(5000)), 69);
   EXPECT_EQ(await_gone(pids, milliseconds(0)), 0u);
   EXPECT_EQ(await_gone(guarded, kGuardLease + milliseconds(8000)), 0u);
 }
 
 }  // namespace
-}  // namespace dtl
+}  // namespace dtl::lifetime_test

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/job_record.h"
 
-namespace dtl {
+namespace dtl::log_follower_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -99,4 +99,4 @@ TEST_F(LogFollowerTest, SaysWhenThereIsNoLog) {
 }
 
 }  // namespace
-}  // namespace dtl
+}  // namespace dtl::log_follower_test

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstring>
 
-namespace dtl {
+namespace dtl::notify_test {
 namespace {
 
 // A service manager's end, bound to a path or, with '@', to an abstract name.
@@ -61,4 +61,4 @@ TEST(Notifier, ServesAWatchdogTwiceInItsTime) {
 }
 
 }  // namespace
-}  // namespace dtl
+}  // namespace dtl::notify_test

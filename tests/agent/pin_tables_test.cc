@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
@@ -14,7 +15,7 @@
 #include "base/text.h"
 #include "plan/pinning.h"
 
-namespace dtl {
+namespace dtl::pin_tables_test {
 namespace {
 
 struct Machine {
@@ -87,11 +88,22 @@ std::vector<Machine> machines() {
   };
 }
 
+// "6-17", "1,3": numbers and ranges.
+CpuSet cpus_of(const std::string& list) {
+  CpuSet cpus;
+  for (const std::string& piece : split(list, ',')) {
+    const std::size_t dash = std::min(piece.find('-'), piece.size());
+    const int last = std::stoi(dash < piece.size() ? piece.substr(dash + 1) : piece);
+    for (int cpu = std::stoi(piece.substr(0, dash)); cpu <= last; ++cpu) cpus.add(cpu);
+  }
+  return cpus;
+}
+
 NodeTopology topology_of(const Machine& machine) {
   const bool xml = machine.description.ends_with(".xml");
   NodeTopology topology = topology_from(xml ? std::string(DTL_TEST_DATA) + "/" + machine.description
                                             : machine.description);
-  if (!machine.allowed.empty()) topology.allowed = CpuSet::parse_list(machine.allowed);
+  if (!machine.allowed.empty()) topology.allowed = cpus_of(machine.allowed);
   topology.quota_cpus = machine.quota;
   return topology;
 }
@@ -219,4 +231,4 @@ TEST(PinTables, AreAsTheyWere) {
 }
 
 }  // namespace
-}  // namespace dtl
+}  // namespace dtl::pin_tables_test

@@ -6,7 +6,7 @@
 
 #include "agent_driver.h"
 
-namespace dtl {
+namespace dtl::probe_test {
 namespace {
 
 TEST(Ports, MasterPortLiesOutsideTheEphemeralRangeAndIsFree) {
@@ -80,4 +80,4 @@ TEST(Probe, AnotherProgramIsNotTakenForTheListener) {
 }
 
 }  // namespace
-}  // namespace dtl
+}  // namespace dtl::probe_test

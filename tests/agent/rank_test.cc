@@ -3,19 +3,22 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
+#include <string>
 
 #include "agent_driver.h"
 #include "base/limits.h"
 #include "plan/environment.h"
 
-namespace dtl {
+namespace dtl::rank_test {
 namespace {
 
 using testing::HasSubstr;
+using testing::StartsWith;
 
 Start start_of(const RankSpec& spec) {
   Start start;
@@ -57,6 +60,11 @@ TEST(Rank, SaysAtWhichStageItCouldNotStart) {
   missing.arguments[0] = "no-such-program";
   RankSpec folder = script_rank(1, "");
   folder.arguments[0] = "/etc";
+  const std::string script = testing::TempDir() + "/dos_" + std::to_string(::getpid());
+  std::ofstream(script) << "#!/bin/sh\r\ntrue\r\n";
+  ASSERT_EQ(::chmod(script.c_str(), 0755), 0);
+  RankSpec dos = script_rank(4, "");
+  dos.arguments[0] = script;
   RankSpec nowhere = script_rank(2, "true");
   nowhere.working_directory = "/no/such/folder";
   RankSpec no_cpu = script_rank(3, "true");
@@ -65,9 +73,10 @@ TEST(Rank, SaysAtWhichStageItCouldNotStart) {
       {0, {"exec", ENOENT}},
       {1, {"exec", EACCES}},
       {2, {"chdir", ENOENT}},
-      {3, {"affinity", EINVAL}}};
-  for (const RankSpec& spec : {missing, folder, nowhere, no_cpu}) agent.send(start_of(spec));
-  for (int i = 0; i < 4; ++i) {
+      {3, {"affinity", EINVAL}},
+      {4, {"interpreter", ENOENT}}};
+  for (const RankSpec& spec : {missing, folder, nowhere, no_cpu, dos}) agent.send(start_of(spec));
+  for (int i = 0; i < 5; ++i) {
     const SpawnFailed failed = agent.expect<SpawnFailed>();
     EXPECT_EQ(failed.stage, wanted[failed.rank].first) << failed.rank;
     EXPECT_EQ(failed.error_number, wanted[failed.rank].second) << failed.rank;
@@ -87,7 +96,7 @@ TEST(Rank, IsFoundOnItsOwnPathThenBesideTheAgent) {
   beside.arguments.push_back("--version");
   agent.send(start_of(beside));
   agent.expect_output(0, "on path\n");
-  agent.expect_output(1, "protocol 2");
+  agent.expect_output(1, "protocol 5");
 }
 
 TEST(Rank, RunsAScriptWithoutAnInterpreterLine) {
@@ -110,15 +119,45 @@ TEST(Rank, HasExactlyTheEnvironmentAndFolderOfItsSpecification) {
   AgentDriver agent;
   RankSpec spec = script_rank(0, "");
   spec.arguments = {"/usr/bin/env"};
-  spec.environment.push_back("GREETING=two words");
+  spec.environment.added.push_back({0, "GREETING=two words"});
   spec.working_directory = "/usr";
   agent.send(start_of(spec));
   agent.expect<Exited>();
   EXPECT_THAT(agent.output(0),
               ::testing::MatchesRegex("PATH=/usr/bin:/bin\nRANK=0\nGREETING=two words\n"
-                                      "TORCHELASTIC_ERROR_FILE=/tmp/dtlaunch-.*/rank.0.json\n"));
+                                      "DTLAUNCH_STACK_FILE=/.*dtlaunch.*/rank.0.stack\n"
+                                      "TORCHELASTIC_ERROR_FILE=/.*dtlaunch.*/rank.0.json\n"));
   agent.start_script(1, "pwd; cd /proc/self && umask");
   EXPECT_THAT(agent.expect_output(1, "\n0"), HasSubstr("/\n"));
+}
+
+TEST(Rank, HasWhatItSharesWithOthersAndWhatItsOwnIs) {
+  AgentDriver agent;
+  agent.send(Environment{0, {{0, "A=1"}, {0, "HOME=/root"}, {0, "PATH=/usr/bin:/bin"}}});
+  agent.send(Environment{1, {{3, "PROGRAM=2"}}});
+  Start start;
+  start.secret = std::string(32, 's');
+  for (const std::uint32_t rank : {0u, 1u}) {
+    RankSpec spec = script_rank(rank, "");
+    spec.arguments = {"/usr/bin/env"};
+    spec.environment = {rank + 1, {{2, "OWN=" + std::to_string(rank)}}};
+    start.ranks.push_back(spec);
+  }
+  agent.send(start);
+  agent.expect<Exited>();
+  agent.expect<Exited>();
+  EXPECT_THAT(agent.output(0),
+              StartsWith("A=1\nHOME=/root\nOWN=0\nPATH=/usr/bin:/bin\nDTLAUNCH_STACK"));
+  EXPECT_THAT(agent.output(1),
+              StartsWith("A=1\nHOME=/root\nOWN=1\nPATH=/usr/bin:/bin\nPROGRAM=2\nDTLAUNCH_STACK"));
+}
+
+TEST(Rank, IsNotStartedWithAnEnvironmentThatHasNotCome) {
+  AgentDriver agent;
+  RankSpec spec = script_rank(0, "exit 0");
+  spec.environment.base = 1;
+  agent.send(start_of(spec));
+  EXPECT_THAT(agent.expect<Trouble>().text, HasSubstr("built on number 1 of 0"));
 }
 
 TEST(Rank, RunsOnItsCpusOnly) {
@@ -198,14 +237,14 @@ TEST(Rank, LeavesNoDescriptorInTheAgent) {
   AgentDriver agent;
   agent.start_script(0, "true");
   agent.expect<Exited>();
-  const std::size_t before = open_descriptors(agent.pid());
-  const std::size_t guard_before = open_descriptors(children_of(agent.pid()).at(0));
+  const std::size_t before = open_descriptors(agent.agent());
+  const std::size_t guard_before = open_descriptors(children_of(agent.agent()).at(0));
   for (std::uint32_t rank = 1; rank <= 40; ++rank) agent.start_script(rank, "true");
   for (int i = 1; i <= 40; ++i) agent.expect<Exited>();
-  EXPECT_EQ(open_descriptors(agent.pid()), before);
-  EXPECT_EQ(open_descriptors(children_of(agent.pid()).at(0)), guard_before);
+  EXPECT_EQ(open_descriptors(agent.agent()), before);
+  EXPECT_EQ(open_descriptors(children_of(agent.agent()).at(0)), guard_before);
   EXPECT_EQ(agent.finish(), 0);
 }
 
 }  // namespace
-}  // namespace dtl
+}  // namespace dtl::rank_test

@@ -6,7 +6,7 @@
 
 #include "wire/messages.h"
 
-namespace dtl {
+namespace dtl::spawn_spec_test {
 namespace {
 
 SpawnHeader header_of(const std::string& image) {
@@ -33,13 +33,13 @@ TEST(SpawnSpec, HoldsArgumentsAndEnvironmentInOrder) {
   RankSpec rank;
   rank.arguments = {"/bin/x"};
   rank.arguments.push_back("");
-  rank.environment = {"A=1"};
   rank.working_directory = "/tmp";
-  const std::string image = pack_spawn_spec(rank, "/opt");
+  const std::string image = pack_spawn_spec(rank, {"A=1", "B=two words"}, "/opt");
   const SpawnHeader header = header_of(image);
   EXPECT_EQ(header.total_bytes, image.size());
   EXPECT_EQ(table(image, header.arguments, header.argument_count), rank.arguments);
-  EXPECT_EQ(table(image, header.environment, header.environment_count), rank.environment);
+  EXPECT_EQ(table(image, header.environment, header.environment_count),
+            (std::vector<std::string>{"A=1", "B=two words"}));
   EXPECT_STREQ(image.data() + header.directory, "/tmp");
   EXPECT_EQ(header.cpu_mask_bytes, 0u);
 }
@@ -47,8 +47,7 @@ TEST(SpawnSpec, HoldsArgumentsAndEnvironmentInOrder) {
 TEST(SpawnSpec, LooksForABareNameOnThePathOfTheRankThenBesideTheAgent) {
   RankSpec rank;
   rank.arguments = {"dttrain"};
-  rank.environment = {"PATH=/a::/b"};
-  const std::string image = pack_spawn_spec(rank, "/opt");
+  const std::string image = pack_spawn_spec(rank, {"PATH=/a::/b"}, "/opt");
   const SpawnHeader header = header_of(image);
   const std::vector<std::string> wanted = {"/a/dttrain", "./dttrain", "/b/dttrain", "/opt/dttrain"};
   EXPECT_EQ(table(image, header.candidates, header.candidate_count), wanted);
@@ -58,7 +57,7 @@ TEST(SpawnSpec, SetsOneBitForEachCpu) {
   RankSpec rank;
   rank.cpus.push_back(1);
   rank.cpus.push_back(65);
-  const std::string image = pack_spawn_spec(rank, "/opt");
+  const std::string image = pack_spawn_spec(rank, {}, "/opt");
   const SpawnHeader header = header_of(image);
   ASSERT_EQ(header.cpu_mask_bytes, 16u);
   EXPECT_EQ(image[header.cpu_mask], 2);
@@ -66,4 +65,4 @@ TEST(SpawnSpec, SetsOneBitForEachCpu) {
 }
 
 }  // namespace
-}  // namespace dtl
+}  // namespace dtl::spawn_spec_test

@@ -6,7 +6,7 @@
 
 #include "base/limits.h"
 
-namespace dtl {
+namespace dtl::supervisor_test {
 namespace {
 
 // Drives the machine by hand; time is a plain number of milliseconds.
@@ -61,6 +61,52 @@ TEST(Supervisor, StopSignalsThenKillsAfterTheGrace) {
   bench.at += BootTime(1);
   EXPECT_NE(find<KillByGuard>(bench.feed(TimePassed{})), nullptr);
   EXPECT_EQ(bench.supervisor.state, AgentState::kKilling);
+}
+
+TEST(Supervisor, AsksBeforeItStopsWhenToldTo) {
+  Bench bench;
+  bench.start(0);
+  const auto asking = bench.feed(Stop{SIGTERM, 700, 500});
+  ASSERT_NE(find<AskRanks>(asking), nullptr);
+  EXPECT_EQ(find<AskRanks>(asking)->patience_ms, 500u);
+  EXPECT_EQ(find<SignalRanks>(asking), nullptr);
+  Start more;
+  more.ranks.emplace_back().rank = 1;
+  EXPECT_NE(sent<SpawnFailed>(bench.feed(more)), nullptr);
+  bench.at += BootTime(300);
+  EXPECT_NE(find<SignalRanks>(bench.feed(RanksAnswered{})), nullptr);
+  EXPECT_EQ(due(bench.supervisor), bench.at + BootTime(700)) << "the grace begins here";
+  EXPECT_TRUE(bench.feed(RanksAnswered{}).empty());
+}
+
+TEST(Supervisor, StopsThoughNobodySaysThatTheAskingIsOver) {
+  Bench bench;
+  bench.start(0);
+  bench.feed(Stop{SIGTERM, 700, 500});
+  EXPECT_EQ(due(bench.supervisor), bench.at + BootTime(500) + kHeartbeat);
+  bench.at = due(bench.supervisor);
+  EXPECT_NE(find<SignalRanks>(bench.feed(TimePassed{})), nullptr);
+}
+
+TEST(Supervisor, AsksNoLongerWhenItIsToStopAtOnce) {
+  for (const Event& event : {Event(Stop{}), Event(Kill{}), Event(Finish{}), Event(LauncherGone{}),
+                             Event(Bench::report(GuardNews::kExited))}) {
+    Bench bench;
+    bench.start(0);
+    bench.feed(Stop{SIGTERM, 700, 500});
+    const auto effects = bench.feed(event);
+    EXPECT_TRUE(find<SignalRanks>(effects) != nullptr || find<KillByGuard>(effects) != nullptr);
+    EXPECT_NE(bench.supervisor.state, AgentState::kAsking);
+  }
+}
+
+TEST(Supervisor, AsksNobodyWhereNobodyRuns) {
+  Bench bench;
+  EXPECT_EQ(find<AskRanks>(bench.feed(Stop{SIGTERM, 700, 500})), nullptr);
+  Bench stopping;
+  stopping.start(0);
+  stopping.feed(Stop{SIGTERM, 700});
+  EXPECT_EQ(find<AskRanks>(stopping.feed(Stop{SIGTERM, 700, 500})), nullptr);
 }
 
 TEST(Supervisor, ASecondStopMayOnlyShortenTheGrace) {
@@ -176,14 +222,16 @@ TEST(Supervisor, AnIdleAgentExitsWellWhenTheLauncherGoes) {
   EXPECT_EQ(find<ExitAgent>(bench.feed(Bench::report(GuardNews::kClean)))->status, Exit::kOk);
 }
 
-TEST(Supervisor, KillsByItsOwnHandWhenTheGuardIsGone) {
-  Bench bench;
-  bench.start(0);
-  const auto effects = bench.feed(GuardGone{});
-  EXPECT_NE(sent<Trouble>(effects), nullptr);
-  EXPECT_NE(find<KillByOwnHand>(effects), nullptr);
-  EXPECT_EQ(find<ExitAgent>(effects)->status, Exit::kOs);
-  EXPECT_TRUE(bench.feed(Finish{}).empty());
+TEST(Supervisor, KillsByItsOwnHandWhenTheGuardIsGoneOrSilent) {
+  for (const Event& lost : {Event(GuardGone{}), Event(GuardSilent{})}) {
+    Bench bench;
+    bench.start(0);
+    const auto effects = bench.feed(lost);
+    EXPECT_NE(sent<Trouble>(effects), nullptr);
+    EXPECT_NE(find<KillByOwnHand>(effects), nullptr);
+    EXPECT_EQ(find<ExitAgent>(effects)->status, Exit::kOs);
+    EXPECT_TRUE(bench.feed(Finish{}).empty());
+  }
 }
 
 TEST(Supervisor, NeverWaitsWithoutAnEnd) {
@@ -202,4 +250,4 @@ TEST(Supervisor, NeverWaitsWithoutAnEnd) {
 }
 
 }  // namespace
-}  // namespace dtl
+}  // namespace dtl::supervisor_test

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 
-namespace dtl {
+namespace dtl::completion_test {
 namespace {
 
 using testing::AllOf;
@@ -110,4 +110,4 @@ TEST(CompletionScript, CarriesTheSearchForHostsOnlyWhereSomethingTakesThem) {
 }
 
 }  // namespace
-}  // namespace dtl
+}  // namespace dtl::completion_test

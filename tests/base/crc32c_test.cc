@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace dtl {
+namespace dtl::crc32c_test {
 namespace {
 
 TEST(Crc32c, AgreesWithTheVectorsOfRfc3720) {
@@ -21,5 +21,14 @@ TEST(Crc32c, IsTheSameByTableAndByInstruction) {
   }
 }
 
+TEST(Crc32c, GoesOnWhereItStopped) {
+  const std::string bytes = "123456789";
+  for (std::size_t cut = 0; cut <= bytes.size(); ++cut) {
+    const auto [first, rest] = std::pair(bytes.substr(0, cut), bytes.substr(cut));
+    EXPECT_EQ(crc32c(rest, crc32c(first)), crc32c(bytes)) << cut;
+    EXPECT_EQ(crc32c_by_table(rest, crc32c_by_table(first)), crc32c(bytes)) << cut;
+  }
+}
+
 }  // namespace
-}  // namespace dtl
+}  // namespace dtl::crc32c_test

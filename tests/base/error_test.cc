@@ -6,7 +6,7 @@
 
 #include "base/fd.h"
 
-namespace dtl {
+namespace dtl::error_test {
 namespace {
 
 TEST(Error, SaysWhatWhyAndNext) {
@@ -34,5 +34,13 @@ TEST(CannotWrite, SaysWhereToMakeRoomIfThatIsWhatIsMissing) {
                "cannot write '/data/out/a': Permission denied");
 }
 
+TEST(SystemError, NamesTheLimitThatWasReached) {
+  errno = EMFILE;
+  EXPECT_STREQ(system_error("cannot open a file").what(),
+               "cannot open a file: Too many open files. Try: ulimit -Hn");
+  errno = EAGAIN;
+  EXPECT_EQ(system_error("cannot read").hint(), "");
+}
+
 }  // namespace
-}  // namespace dtl
+}  // namespace dtl::error_test

@@ -4,7 +4,7 @@
 
 #include <sstream>
 
-namespace dtl {
+namespace dtl::host_matrix_test {
 namespace {
 
 TEST(LinkTable, SaysFromWhomAndToWhom) {
@@ -23,4 +23,4 @@ TEST(LinkTable, StaysWithin80Columns) {
 }
 
 }  // namespace
-}  // namespace dtl
+}  // namespace dtl::host_matrix_test

@@ -7,12 +7,15 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <optional>
+#include <string>
 
 #include "base/error.h"
+#include "base/host_name.h"
 #include "base/runtime_folder.h"
 #include "base/unix_socket.h"
 
-namespace dtl {
+namespace dtl::job_record_test {
 namespace {
 
 class Records : public ::testing::Test {
@@ -54,7 +57,7 @@ TEST_F(Records, KeepAValueOnOneLine) {
   record.command = "sh -c 'a\nstate ended'\x1b[2J";
   const auto read = parse_job_record(to_text(record));
   ASSERT_TRUE(read);
-  EXPECT_EQ(read->command, "sh -c 'a?state ended'?[2J");
+  EXPECT_EQ(read->command, "sh -c 'a\\nstate ended'\\x1b[2J");
   EXPECT_EQ(read->state, "running");
 }
 
@@ -98,6 +101,53 @@ TEST_F(Records, PrivateFoldersAreRefusedWhenOthersCanEnter) {
   EXPECT_TRUE(is_private_folder(folder_ + "/a/b"));
 }
 
+// The environment as a login has it, put back at the end.
+class Surrounded {
+ public:
+  Surrounded(const char* name, const std::string& value) : name_(name) {
+    const char* before = ::getenv(name);
+    if (before != nullptr) before_ = before;
+    value.empty() ? ::unsetenv(name) : ::setenv(name, value.c_str(), 1);
+  }
+  ~Surrounded() { before_ ? ::setenv(name_, before_->c_str(), 1) : ::unsetenv(name_); }
+  Surrounded(const Surrounded&) = delete;
+  Surrounded& operator=(const Surrounded&) = delete;
+
+ private:
+  const char* name_;
+  std::optional<std::string> before_;
+};
+
+TEST_F(Records, LieInTheFolderOfTheSession) {
+  const Surrounded session("XDG_RUNTIME_DIR", folder_);
+  EXPECT_EQ(runtime_folder(), folder_ + "/dtlaunch");
+  EXPECT_EQ(runtime_folders().at(0), folder_ + "/dtlaunch");
+}
+
+TEST_F(Records, LieElsewhereWhereTheSessionsFolderWillNotDo) {
+  const Surrounded state("XDG_STATE_HOME", folder_ + "/state");
+  ::mkdir((folder_ + "/open").c_str(), 0755);
+  {
+    const Surrounded session("XDG_RUNTIME_DIR", folder_ + "/open");
+    EXPECT_FALSE(runtime_folder().starts_with(folder_ + "/open"));
+  }
+  const std::string deep = folder_ + "/" + std::string(107 - folder_.size(), 'd');
+  make_private_folder(deep);
+  const Surrounded session("XDG_RUNTIME_DIR", deep);
+  EXPECT_FALSE(runtime_folder().starts_with(deep)) << "no socket can have so long a path";
+}
+
+TEST_F(Records, LieBelowTheHomeWithoutASession) {
+  const Surrounded session("XDG_RUNTIME_DIR", ""), state("XDG_STATE_HOME", "");
+  const Surrounded home("HOME", folder_);
+  if (is_private_folder("/run/user/" + std::to_string(::geteuid()))) GTEST_SKIP() << "a session";
+  const std::string expected = folder_ + "/.local/state/dtlaunch/run-" + own_host_name();
+  if (expected.size() + 13 > 107) GTEST_SKIP() << "the host's name is too long for a socket";
+  EXPECT_EQ(runtime_folder(), expected);
+  EXPECT_TRUE(is_private_folder(expected));
+  EXPECT_EQ(runtime_problem(), "");
+}
+
 TEST_F(Records, SocketsAreOfThisUserAlone) {
   const std::string path = folder_ + "/socket";
   EXPECT_FALSE(connect_unix(path).valid());
@@ -130,4 +180,4 @@ TEST_F(Records, SocketsOfAnotherUserAreNotUsed) {
 }
 
 }  // namespace
-}  // namespace dtl
+}  // namespace dtl::job_record_test

@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 
-namespace dtl {
+namespace dtl::library_test {
 namespace {
 
 using testing::ContainsRegex;
@@ -47,4 +47,4 @@ TEST(Library, AlwaysNamesWhatEveryProgramHas) {
 }
 
 }  // namespace
-}  // namespace dtl
+}  // namespace dtl::library_test

@@ -6,7 +6,7 @@
 #include <random>
 #include <set>
 
-namespace dtl {
+namespace dtl::random_test {
 namespace {
 
 TEST(Random, FillsEveryByteAskedFor) {
@@ -26,4 +26,4 @@ TEST(Random, GivesNumbersThatTheStandardsDistributionsTake) {
 }
 
 }  // namespace
-}  // namespace dtl
+}  // namespace dtl::random_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace dtl {
+namespace dtl::sha256_test {
 namespace {
 
 // FIPS 180-4's own example, and the digest of nothing.
@@ -19,4 +19,4 @@ TEST(Sha256, DoesNotDependOnThePieces) {
 }
 
 }  // namespace
-}  // namespace dtl
+}  // namespace dtl::sha256_test

@@ -4,7 +4,7 @@
 
 #include <csignal>
 
-namespace dtl {
+namespace dtl::text_test {
 namespace {
 
 TEST(ParseInteger, TakesWholeNumbersInRangeOnly) {
@@ -46,6 +46,40 @@ TEST(FindInvalidUtf8, PointsAtTheFirstByteThatIsNone) {
   EXPECT_EQ(find_invalid_utf8("\xe2\x82\x41"), 0u);      // a wrong continuation
 }
 
+TEST(Printable, SpellsOutWhatATerminalObeysOrHides) {
+  EXPECT_EQ(printable("a\x1b[2J\a\x7f"), "a\\x1b[2J\\x07\\x7f");
+  EXPECT_EQ(printable("one\ntwo\r\tthree"), "one\\ntwo\\r\\tthree");
+  EXPECT_EQ(printable(std::string_view("\0", 1)), "\\x00");
+  EXPECT_EQ(printable("\x9b"
+                      "2J"),
+            "\\x9b2J");  // no UTF-8
+  EXPECT_EQ(printable("\xc2\x9b"
+                      "2J"),
+            "\\u009b2J");  // the same as a character
+  EXPECT_EQ(printable("\xe2\x80\xae"
+                      "evil"),
+            "\\u202eevil");
+  EXPECT_EQ(printable("\xf3\xa0\x80\x81"), "\\U000e0001");
+}
+
+TEST(Printable, LeavesTheRestAsItIs) {
+  const std::string text = "C:\\tmp 'x' \xc3\xb6\xe2\x82\xac\xf0\x9f\x99\x82";
+  EXPECT_EQ(printable(text), text);
+  EXPECT_EQ(printable(printable("\x1b\n\xff")), printable("\x1b\n\xff"));
+}
+
+TEST(PrintableLines, KeepsLineEndsOnly) {
+  EXPECT_EQ(printable_lines("one\r\ntwo\x1b\n"), "one\ntwo\\x1b\n");
+  EXPECT_EQ(printable_lines(""), "");
+}
+
+TEST(OneShellWord, IsOneWordWhateverIsInIt) {
+  EXPECT_EQ(one_shell_word("a/b-c_1.tsv"), "a/b-c_1.tsv");
+  EXPECT_EQ(one_shell_word(""), "''");
+  EXPECT_EQ(one_shell_word("my data.tsv"), "'my data.tsv'");
+  EXPECT_EQ(one_shell_word("it's $(x)\n"), "'it'\\''s $(x)?'");
+}
+
 TEST(SignalName, IsTheSymbol) {
   EXPECT_EQ(signal_name(SIGSEGV), "SIGSEGV");
 }
@@ -57,4 +91,4 @@ TEST(LooksSecret, MasksTokensAndKeysOnly) {
 }
 
 }  // namespace
-}  // namespace dtl
+}  // namespace dtl::text_test

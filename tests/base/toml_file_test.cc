@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 
-namespace dtl {
+namespace dtl::toml_file_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -219,4 +219,4 @@ TEST(TomlFile, SaysWhichFileIsMissing) {
 }
 
 }  // namespace
-}  // namespace dtl
+}  // namespace dtl::toml_file_test

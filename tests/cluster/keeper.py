@@ -13,9 +13,10 @@ MS_REC, MS_BIND, MS_PRIVATE, MS_NOSUID, MS_NODEV = 0x4000, 0x1000, 0x40000, 2, 4
 PR_SET_PDEATHSIG, PR_SET_NAME, PR_SET_CHILD_SUBREAPER = 1, 15, 36
 HOME = "/run/root"  # in a host's private /run; ssh finds it through the host's own /etc/passwd
 PRIVATE = ("/tmp", "/run", "/dev/shm")
+OWN = "/run/cluster"  # what a host is made of: its keys, its sshd's settings, its files of /etc
 SSHD_CONFIG = f"""ListenAddress 0.0.0.0
 ListenAddress ::
-HostKey /run/cluster/host_key
+HostKey {OWN}/host_key
 PidFile /run/sshd.pid
 AuthorizedKeysFile .ssh/authorized_keys
 PermitRootLogin prohibit-password
@@ -106,45 +107,63 @@ def bind_back(kept):
 
 def mount_private_folders(seen):
     mount("none", "/", None, MS_REC | MS_PRIVATE)
-    hidden = [path for path in seen if path.startswith(tuple(p + "/" for p in PRIVATE))]
+    private = [path for path in PRIVATE if path not in seen]
+    hidden = [path for path in seen if path.startswith(tuple(p + "/" for p in private))]
     kept = [(path, os.open(path, os.O_PATH)) for path in hidden]
     cgroups = [("/sys/fs/cgroup", os.open("/sys/fs/cgroup", os.O_PATH))]
     mount("proc", "/proc", "proc")
     mount("sysfs", "/sys", "sysfs")  # shows this host's network devices
     bind_back(cgroups)
-    for path in PRIVATE:
+    for path in private:
         mount("tmpfs", path, "tmpfs", MS_NOSUID | MS_NODEV,
               "mode=755" if path == "/run" else "mode=1777")
     bind_back(kept)
 
 
+def show_own_etc(own):
+    """Lays the files of `own` over /etc: a mount of the whole folder, for one on a single file is gone
+    as soon as that file is replaced on the machine, and the machine's own shows again."""
+    os.mkdir(OWN + "/work")
+    try:
+        mount("overlay", "/etc", "overlay", 0, f"lowerdir=/etc,upperdir={own},workdir={OWN}/work")
+    except Failure:  # no overlay in this kernel, or /etc lies in as many as may lie on each other
+        copy = OWN + "/copy"
+        subprocess.run(["cp", "-a", "/etc", copy], check=True)
+        subprocess.run(["cp", "-a", "--remove-destination", own + "/.", copy], check=True)
+        mount(copy, "/etc", None, MS_BIND)
+
+
 def write_system_files(cluster, host):
-    os.mkdir("/run/cluster", 0o755)
+    own = OWN + "/etc"
+    os.makedirs(own, 0o755)
     os.mkdir("/run/sshd", 0o755)
     os.makedirs(HOME + "/.ssh", 0o700)
+    machine = open("/etc/passwd").readlines()
+    machine_homes = [line.split(":")[5] for line in machine if line.startswith("root:")]
     root = f"root:x:0:0:root:{HOME}:/bin/bash\n"
-    others = [line for line in open("/etc/passwd") if not line.startswith("root:")]
+    others = [line for line in machine if not line.startswith("root:")]
     locked = [line.split(":")[0] + ":*:19000:0:99999:7:::\n" for line in [root] + others]
     files = {"hosts": cluster["hosts_file"], "hostname": host["name"] + "\n",
              "passwd": root + "".join(others), "resolv.conf": "",
              "nsswitch.conf": "passwd: files\ngroup: files\nshadow: files\nhosts: files\n"}
     for name, text in files.items():
-        write_file(f"/run/cluster/{name}", text)
-    write_file("/run/cluster/shadow", "".join(locked), 0o600)
-    for name in [*files, "shadow"]:
-        if os.path.exists(f"/etc/{name}"):
-            mount(f"/run/cluster/{name}", os.path.realpath(f"/etc/{name}"), None, MS_BIND)
-    write_file("/run/cluster/host_key", host["key"], 0o600)
-    write_file("/run/cluster/sshd_config", SSHD_CONFIG)
+        write_file(f"{own}/{name}", text)
+    write_file(own + "/shadow", "".join(locked), 0o600)
+    show_own_etc(own)
+    write_file(OWN + "/host_key", host["key"], 0o600)
+    write_file(OWN + "/sshd_config", SSHD_CONFIG + cluster["sshd_settings"])
     write_file(HOME + "/.ssh/id_ed25519", cluster["user_key"], 0o600)
     write_file(HOME + "/.ssh/id_ed25519.pub", cluster["user_public"])
     write_file(HOME + "/.ssh/authorized_keys", cluster["user_public"], 0o600)
     write_file(HOME + "/.ssh/known_hosts", cluster["known_hosts"], 0o600)
+    for home in machine_homes:
+        if os.path.isdir(home + "/.ssh"):  # no host has a use for the machine's keys
+            mount(HOME + "/.ssh", home + "/.ssh", None, MS_BIND)
 
 
 def start_sshd():
     null = open(os.devnull, "r+")
-    sshd = subprocess.Popen(["/usr/sbin/sshd", "-D", "-f", "/run/cluster/sshd_config", "-E",
+    sshd = subprocess.Popen(["/usr/sbin/sshd", "-D", "-f", OWN + "/sshd_config", "-E",
                              "/run/sshd.log"], stdin=null, stdout=null, stderr=null, cwd="/",
                             env={"PATH": os.defpath})
     deadline = time.monotonic() + 10

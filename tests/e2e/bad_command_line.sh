@@ -31,6 +31,6 @@ need_program dttrain
 for _ in 1 2 3 4 5; do
   launch -np 3 --oversubscribe "$bin/dttrain" --epochs-of-training 3
   expect_status 64
-  expect_count 1 '^dttrain: .*epochs_of_training' "$work/err"
+  expect_count 1 '^dttrain: .*epochs-of-training' "$work/err"
   expect_err '^dtlaunch: rank 0 on localhost exited with status 64'
 done

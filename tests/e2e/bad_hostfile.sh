@@ -31,6 +31,25 @@ expect_status 65
 expect_err "everybody may write.*chmod o-w"
 chmod o-w "$work/hosts"
 
+# One of another user, however it is named; also a job file and a file of programs.
+if [ "$(id -u)" = 0 ]; then
+  printf 'program = "touch"\narguments = ["%s"]\n' "$work/started" >"$work/dtlaunch.toml"
+  printf -- '-n 1 touch %s\n' "$work/started" >"$work/programs"
+  chown 1000 "$work/hosts" "$work/dtlaunch.toml" "$work/programs"
+  launch -f "$work/hosts" -np 1 touch "$work/started"
+  expect_status 65
+  expect_err "hosts: this hostfile belongs to another user \(1000\)"
+  launch ps -f "$work/hosts"
+  expect_status 65
+  expect_err "this hostfile belongs to another user"
+  run sh -c 'cd "$1" && exec "$2"' sh "$work" "$bin/dtlaunch"
+  expect_status 65
+  expect_err "dtlaunch.toml: this job file belongs to another user"
+  launch -configfile "$work/programs"
+  expect_status 65
+  expect_err "this file of programs belongs to another user"
+fi
+
 launch -f "$work/missing" -np 2 touch "$work/started"
 expect_status 65
 expect_err "^dtlaunch: .*$work/missing"

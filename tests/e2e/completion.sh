@@ -62,9 +62,9 @@ offers() { # LINE WORD...: exactly these
 }
 
 # ---- every option of --help, and no other
-shown_options() { # COMMAND...: those of its --help but for the refused ones, with their dashes
-  "$@" --help </dev/null | awk '/^[A-Z].*:$/ { refused = /^Refused/ }
-    /^[ \t]+-/ && !refused {
+shown_options() { # COMMAND...: those of its --help that do something, with their dashes
+  "$@" --help </dev/null | awk '/^[A-Z].*:$/ { idle = /^(Refused|Accepted, without effect)/ }
+    /^[ \t]+-/ && !idle {
       sub(/^[ \t]+/, ""); sub(/[ \t][ \t].*$/, "")
       n = split($0, words, /[ ,]+/)
       for (i = 1; i <= n && words[i] ~ /^-/; i++) print words[i]
@@ -80,6 +80,19 @@ expect_all_options() { # COMMAND...
 
 subcommands=$("$bin/dtlaunch" --help | sed -n 's/^  dtlaunch \([a-z]*\)  .*/\1/p' | grep -v '^$')
 [ "$(wc -w <<<"$subcommands")" -ge 9 ] || fail "dtlaunch --help shows these subcommands: $subcommands"
+
+check_bash_hosts() {
+  local ours="alpha beta n08 n09 n10 n12 gamma" config="gate bastion inner"
+  offers 'dtlaunch -H ' $config
+  offers 'dtlaunch -f my\ hosts -H ' $ours 2001:db8::7 $config
+  offers 'dtlaunch -f "my hosts" -hosts n0' n08 n09
+  offers "dtlaunch -hostfile='my hosts' -hosts=n0" n08 n09
+  offers 'dtlaunch -f ~/my\ hosts a : -host al' alpha
+  offers 'dtlaunch -f my\ hosts -host alpha,gat' alpha,gate
+  offers 'dtlaunch -host=gate:2,ba' 2,bastion
+  offers 'dtlaunch logs -hosts inn' inner
+  offers 'dtlaunch -f no/such/file -H gat' gate
+}
 
 check_bash() {
   local program subcommand
@@ -120,16 +133,7 @@ check_bash() {
   offers 'dttrain args' args.toml
   offers 'dttrain --do_train args'
 
-  local ours="alpha beta n08 n09 n10 n12 gamma" config="gate bastion inner"
-  offers 'dtlaunch -H ' $config
-  offers 'dtlaunch -f my\ hosts -H ' $ours 2001:db8::7 $config
-  offers 'dtlaunch -f "my hosts" -hosts n0' n08 n09
-  offers "dtlaunch -hostfile='my hosts' -hosts=n0" n08 n09
-  offers 'dtlaunch -f ~/my\ hosts a : -host al' alpha
-  offers 'dtlaunch -f my\ hosts -host alpha,gat' alpha,gate
-  offers 'dtlaunch -host=gate:2,ba' 2,bastion
-  offers 'dtlaunch logs -hosts inn' inner
-  offers 'dtlaunch -f no/such/file -H gat' gate
+  check_bash_hosts
 
   offers 'dtlaunch -np 2 dtring-p' dtring-perf
   offers 'dtlaunch -np 2 ./run' ./run-me
@@ -184,7 +188,11 @@ fish_offers() { # LINE WORD...
 check_fish_job
 
 # A record whose process is gone is no job's, though its number may be another process's by now.
-own_record=$(echo "/tmp/dtlaunch-$EUID/jobs/$id".launcher.*)
+for folder in "${XDG_RUNTIME_DIR:-/run/user/$EUID}/dtlaunch" "$HOME/.local/state/dtlaunch/run-$(uname -n)" \
+  "/tmp/dtlaunch-$EUID"; do
+  own_record=$(echo "$folder/jobs/$id".launcher.*)
+  [ ! -s "$own_record" ] || break
+done
 leftover=${own_record/"$id"/${id:0:12}dead}
 [ -s "$own_record" ] || fail "the job has no record $own_record"
 sed "s/^job .*/job ${id:0:12}dead/; s/^\(process [0-9]*\):[0-9]*/\1:1/" "$own_record" >"$leftover"

@@ -32,7 +32,8 @@ run "$cluster" exec node2 "$bin/dtlaunch" ps -hosts node1
 expect_status 0
 expect_out "^$id +node1 +2 +2 +[0-9]+s running "
 run "$cluster" exec node2 "$bin/dtlaunch" ps
-expect_out "^$id +node1 +1 +1 +[0-9]+s running"
+expect_out "^$id +node1 +1[+] +1[+] +[0-9]+s running"
+expect_err 'the share of the hosts that were asked.*dtlaunch ps -hosts node1$'
 
 # ^C ends attach and not the job.
 status=0

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# dtdoctor names what is wrong with each host, with its fix, and exits 0 only when a job
-# would start.
+# dtlaunch doctor names what is wrong with each host, with its fix, and exits 0 only when a job would
+# start.
 . "$(dirname "$0")/lib.sh"
 need_program dtring-links
 need_cluster 7

@@ -34,12 +34,47 @@ expect_nothing_left 15
 expect_hosts_idle 15
 launch ps
 expect_out "^$id .* lost "
+expect_err 'dtlaunch clean$'
+launch kill "$id"
+expect_status 0
+expect_err "job $id is lost: what it left is ended and forgotten with: dtlaunch clean$"
+# Killed while it wrote its record; process 1 may still be about it.
+on node1 sh -c "f=\$(find /tmp /run ~ -path '*/jobs/$id.launcher.*' -print -quit) && cp \$f \$f.tmp &&
+  cp \$f \${f%/*}/$id.launcher.1.tmp" || fail "cannot write beside the record of $id"
 launch clean -f "$work/hosts"
 expect_status 0
+expect_out "^node1: removed a half-written record: .*/$id.launcher.[0-9]+.tmp"
+expect_count 1 'half-written' "$work/out"
+on node1 sh -c "find /tmp /run ~ -path '*/jobs/$id.launcher.1.tmp' -delete"
 expect_out "^node1: removed the record of job $id"
 expect_out '^node2: nothing is left of any job'
 launch ps -a
 expect_out "^$id .* lost "
+lists() { grep -q "^$id " "$work/out"; }
+launch ps
+! lists || fail "ps still lists a lost job that has been cleaned"
+launch kill "$id"
+expect_status 0
+expect_err "job $id was lost, its launcher having been killed; nothing of it is left"
+launch clean
+expect_out 'nothing is left of any job'
+
+# The same with the record of the running launcher gone, as after a restart of the machine.
+: >"$record"
+detached "$e2e/record_family" "$record"
+expect_family 8
+signal KILL "$(pids_of node1 dtlaunch)"
+expect_nothing_left 15
+expect_hosts_idle 15
+on node1 sh -c "find /tmp /run ~ -path '*/jobs/$id.launcher.*' -delete"
+launch ps
+expect_out "^$id .* lost "
+launch clean
+expect_out "job $id is lost "
+launch ps
+! lists || fail "ps still lists a lost job that has been cleaned"
+launch clean
+expect_out 'nothing is left of any job'
 
 # A keeper that does not answer: the agents' host ends the job, then its launcher is killed.
 : >"$record"
@@ -50,26 +85,29 @@ expect_status 0
 expect_nothing_left 15
 launch clean
 
-# Everything that looks after a job is killed at once on node2: helpers in sessions of their own
-# live on. clean ends them, and only them.
+# Everything that looks after a job is killed at once on node2, the keeper, too: helpers in sessions
+# of their own live on, where dtlaunch cannot go back to the host. clean ends them, and only them.
 : >"$record"
 detached sleep 300
 bystander=$id
 detached "$e2e/record_family" "$record"
 expect_family 8
+on node2 sh -c 'mv ~/.ssh/authorized_keys ~/.ssh/away'
 # shellcheck disable=SC2016
-on node2 sh -c 'agent=$(basename /tmp/dtlaunch-0/jobs/$1.agent.*); agent=${agent##*.}
-  guard=$(pgrep -P $agent -x dtguard) && kill -STOP $agent $guard && kill -KILL $agent $guard' kill "$id" ||
+on node2 sh -c 'agent=$(basename "$2/jobs/$1.agent".*); agent=${agent##*.}
+  guard=$(pgrep -P $agent -x dtguard) && keeper=$(ps -o ppid= -p $agent) &&
+  kill -STOP $keeper $agent $guard && kill -KILL $keeper $agent $guard' kill "$id" "$(runtime_folder node2)" ||
   fail "cannot kill agent and guard"
 left_on_node2() { on node2 "$e2e/count_alive" "$record"; }
 over_on_node1() { ! on node1 "$bin/dtlaunch" ps | grep -q "$id"; }
 wait_for 20 "the job to end on node1" over_on_node1
+on node2 sh -c 'mv ~/.ssh/away ~/.ssh/authorized_keys'
 [ "$(left_on_node2)" -gt 0 ] || fail "nothing is left on node2 that could be cleaned up"
 run "$cluster" exec node2 "$bin/dtlaunch" ps
 expect_out "^$id .* left over "
 expect_err 'dtlaunch clean'
 # shellcheck disable=SC2016
-errors_on_node2() { on node2 sh -c 'ls -d /tmp/dtlaunch-*/errors-$1-*' errors "$id" 2>/dev/null; }
+errors_on_node2() { on node2 sh -c 'ls -d "$2/errors-$1"-*' errors "$id" "$(runtime_folder node2)" 2>/dev/null; }
 [ -n "$(errors_on_node2)" ] || fail "the killed agent left no folder that could be removed"
 launch clean -f "$work/hosts"
 expect_status 0

@@ -4,6 +4,7 @@
 # with a notice where a variable asks for it. --port-range holds MASTER_PORT.
 . "$(dirname "$0")/lib.sh"
 need_program dtlaunch dtagent dtguard
+use_plain_path
 
 # No such hosts exist; asking for their names would take long and fail.
 # shellcheck disable=SC2016

@@ -78,6 +78,11 @@ use_plain_path() {
   bin=$copied
 }
 
+# LD_PRELOAD is divided at blanks and colons: a library below such a path cannot be named.
+need_undivided_path() {
+  [[ $work != *[\ :]* ]] || skip "LD_PRELOAD cannot name a library below '$work'"
+}
+
 need_cluster() { # N [options of cluster up]
   need_program dtlaunch dtagent dtguard
   use_plain_path
@@ -91,6 +96,9 @@ need_cluster() { # N [options of cluster up]
 }
 
 on() { "$cluster" exec "$@"; } # HOST COMMAND...
+
+# Where dtlaunch and dtagent have their records and sockets on HOST.
+runtime_folder() { on "$1" sh -c 'echo ~/.local/state/dtlaunch/run-$(uname -n)'; }
 
 # ---- running dtlaunch; on node1 when there is a cluster
 

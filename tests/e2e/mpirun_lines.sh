@@ -3,6 +3,7 @@
 # another: variables, threads, preloaded library, hosts and CPUs are what a stand-in script sees.
 . "$(dirname "$0")/lib.sh"
 [ "$(nproc)" -ge 2 ] || skip "the masks name CPU 1"
+need_undivided_path
 need_cluster 2
 python=/usr/bin/python3
 [ -x "$python" ] || skip "there is no $python"

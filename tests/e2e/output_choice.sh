@@ -60,9 +60,13 @@ run bash -c "'$bin/dtlaunch' -np 2 --oversubscribe sh -c 'echo lost; echo told >
 expect_status 1
 expect_count 2 '^told$' "$work/err"
 expect_count 1 'cannot write standard output: No space left on device; the job goes on' "$work/err"
-run bash -c "'$bin/dtlaunch' -np 1 echo lost >/dev/full"
-expect_status 0
-expect_count 1 'cannot write standard output: No space left on device' "$work/err"
+expect_err '^dtlaunch: 10 bytes of standard output are lost: No space left on device$'
+run bash -c "'$bin/dtlaunch' -np 1 --report '$work/lost.json' echo lost >/dev/full"
+expect_status 74
+grep -q '"exit_status": 74' "$work/lost.json" || fail "the report has another status: $(cat "$work/lost.json")"
+expect_equal "the last line" "$(tail -n 1 "$work/err")" \
+  'dtlaunch: 5 bytes of standard output are lost: No space left on device'
+expect_no_err 'nobody read'
 
 # Files on the nodes: everything, three of 16 MiB at most, private.
 launch "${two[@]}" --log-dir "$work/logs" --only none sh -c '

@@ -38,6 +38,7 @@ for word in "$(hostname)" "$root" "$HOME"; do
   ! grep -Fqw -- "$word" "$picture" || fail "the picture shows '$word'"
 done
 
+use_plain_path
 export DTL_BIN=$bin
 run "$root/scripts/record-run" "$work/short.svg" 'dtlaunch -f hosts -l hostname' 'echo $((6 * 7))'
 [ "$status" != 77 ] || skip "$(tail -n 1 "$work/err")"

@@ -2,6 +2,7 @@
 # --preload finds the library on each host and puts it before the user's LD_PRELOAD; a host without
 # it is named before any rank starts; a file of LD_PRELOAD that a host lacks is left out there.
 . "$(dirname "$0")/lib.sh"
+need_undivided_path
 need_cluster 2
 command -v gcc >/dev/null || skip "there is no gcc"
 

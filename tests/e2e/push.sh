@@ -16,9 +16,11 @@ done
 # node2 to node5 have none of our programs, each has a home of its own.
 for host in node2 node3 node4 node5; do on "$host" mount -t tmpfs none "$bin"; done
 content() { on "$1" sh -c "cd ~/$cache 2>/dev/null && ls -A"; }
+# A host from which dtlaunch has gone at once clears up by itself.
 expect_content() { # HOST LINES
-  [ "$(content "$1" | wc -l)" = "$2" ] || fail "$1 keeps, instead of $2: $(content "$1")"
+  wait_for 5 "$1 to keep $2 things; it keeps: $(content "$1")" keeps "$@"
 }
+keeps() { [ "$(content "$1" | wc -l)" = "$2" ]; } # HOST LINES
 
 # What is there is of another version: it is not used, and of the old ones the newest two stay. A
 # push that died there long ago left its remains.
@@ -39,6 +41,30 @@ expect_no_err ': sent '
 launch -hosts node2,node3 -ppn 1 -np 2 uname -n
 expect_status 0
 expect_count 2 '^node[23]$' "$work/out"
+
+# Damage heals: a few bytes, in a file that has kept its length.
+on node3 sh -c "cd ~/$cache/*[0-9a-f] && printf damage | dd of=dtguard bs=1 seek=5000 conv=notrunc" 2>/dev/null ||
+  fail "cannot damage what node3 has"
+launch -hosts node3 -np 1 uname -n
+expect_status 71
+expect_err 'there is no dtagent on node3'
+launch -v -hosts node3 --push -np 1 uname -n
+expect_status 0
+expect_count 1 'node3: sent 0\.' "$work/err"
+expect_content node3 1
+launch -v -hosts node3 --push -np 1 uname -n
+expect_status 0
+expect_no_err ': sent '
+
+# What others can write is not run.
+on node3 sh -c "chmod o+w ~/$cache/*/dtagent"
+launch -hosts node3 -np 1 uname -n
+expect_status 71
+expect_err 'did not run the dtagent there, .*everybody may write .*/dtagent;'
+launch ps -hosts node3
+expect_err 'node3: .*everybody may write .*/dtagent;'
+launch -hosts node3 --push -np 1 uname -n
+expect_status 0
 
 # dttrain comes along where it is the job's program.
 launch -hosts node2,node3 --push -ppn 1 -np 2 dttrain --version

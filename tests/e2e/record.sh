@@ -23,4 +23,4 @@ expect_status 1
 expect_err '^ *error +\| '
 expect_err '\| ValueError: the learning rate is negative$'
 expect_err '\| +File ".*/train.py", line 7, in main$'
-[ -z "$(ls -d /tmp/dtlaunch-"$(id -u)"/errors-* 2>/dev/null | head -n 1)" ] || echo "error folders of other jobs are there"
+[ -z "$(ls -d /tmp/dtlaunch-"$(id -u)"/errors-* ~/.local/state/dtlaunch/run-*/errors-* 2>/dev/null | head -n 1)" ] || echo "error folders of other jobs are there"

@@ -27,6 +27,36 @@ age = (datetime.datetime.now(datetime.timezone.utc) - began).total_seconds()
 assert 0 <= age < 60, f"it began {age} s ago"
 CHECK
 
+# Nobody else may read it, and it names no password of the command.
+umask 022
+echo '{}' >"$work/private.json"
+launch -f "$work/hosts" -np 2 -ppn 1 --report "$work/private.json" \
+  sh -c 'true --password=hunter2' sh --token hunter2 https://me:hunter2@host/
+expect_status 0
+grep -q hunter2 "$work/private.json" && fail "the report shows a password of the command"
+[ "$(stat -c %a "$work/private.json")" = 600 ] || fail "others may read the report"
+
+# Who was ended by dtlaunch, and who ended by itself: in the same moment, or when told to.
+# shellcheck disable=SC2016
+launch -np 4 --oversubscribe --report "$work/ends.json" sh -c 'case $RANK in
+  0) sleep 0.3; exit 3;;
+  1) trap "sleep 0.2; exit 0" TERM; while :; do sleep 0.05; done;;
+  2) trap "" TERM; sleep 0.6; exit 4;;
+  3) exec sleep 9;;
+  esac'
+expect_status 3
+python3 - "$work/ends.json" <<'CHECK' || fail "who ended by itself is not told: $(cat "$work/ends.json")"
+import json, sys
+ends = [rank["ended_by_dtlaunch"] for rank in json.load(open(sys.argv[1]))["ranks"]]
+assert ends == [False, False, False, True], ends
+CHECK
+
+# A place for the report that goes away meanwhile: the job's success is not the whole truth.
+mkdir "$work/gone"
+launch -np 1 --report "$work/gone/report.json" rm -r "$work/gone"
+expect_status 73
+expect_err "$work/gone/report.json"
+
 launch -np 1 --report "$work/no/such/folder/report.json" true
 [ "$status" = 73 ] || [ "$status" = 74 ] || fail "a report that cannot be written gives $status"
 expect_err 'no/such/folder'
@@ -34,7 +64,7 @@ expect_err 'no/such/folder'
 # Every field is in the manual page, and every field of the page is in one of the reports.
 # shellcheck disable=SC2016
 launch -f "$work/hosts" -np 2 -ppn 1 --report "$work/killed.json" sh -c 'echo last words >&2; kill -9 $$'
-launch -f "$work/hosts" -np 2 -ppn 1 --timeout 1 --report "$work/timeout.json" sleep 9
+launch -f "$work/hosts" -np 4 -ppn 2 --timeout 3 --report "$work/timeout.json" "$e2e/asked_rank"
 launch -hosts node1,nowhere -np 2 -ppn 1 --report "$work/nowhere.json" true
 launch -f "$work/hosts" -np 2 -ppn 1 --report "$work/good.json" true
 python3 - "$root/man/dtlaunch.1" "$work"/*.json <<'CHECK' || fail "the manual page and the report differ"

@@ -73,7 +73,7 @@ expect_status 78
 expect_err 'refusing to serve as root'
 on node1 "$bin/dtagent" --service --allow-root >"$work/service" 2>&1 &
 service_exec=$!
-wait_for 10 "the service" on node1 test -S /tmp/dtlaunch-0/agent.socket
+wait_for 10 "the service" on node1 test -S "$(runtime_folder node1)/agent.socket"
 launch -np 1 "$work/rank"
 expect_out 'dtagent --serve ; .*dtagent --service'
 ! grep -q 'dtlaunch -np' "$work/out" || fail "the agent is a child of dtlaunch"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# -genv and -env win over what dtlaunch computes, and that over what was inherited; a value with
-# blanks, quotes and newlines arrives as typed. -wdir is where ranks start.
+# -genv and -env win over what was exported, and that over what dtlaunch computes, but for what is of
+# the job itself; a value with blanks, quotes and newlines arrives as typed. -wdir is where ranks start.
 . "$(dirname "$0")/lib.sh"
 need_cluster 2
 
@@ -13,14 +13,16 @@ run "$cluster" exec node1 env E2E_INHERITED=inherited OMP_NUM_THREADS=77 MASTER_
   -genv=E2E_EQUALS=a=b -wdir "$work/place" sh -c '
     printf "%s" "$E2E_TEXT" >"text.$RANK"
     echo "$E2E_PAIR $E2E_ENV $E2E_EQUALS $E2E_INHERITED"
-    [ "$OMP_NUM_THREADS" != 77 ] && [ "$MASTER_ADDR" != 192.0.2.1 ] && echo computed
+    [ "$OMP_NUM_THREADS" = 77 ] && [ "$MASTER_ADDR" != 192.0.2.1 ] && echo obeyed
     pwd'
 expect_status 0
 for rank in 0 1; do
   expect_equal "the text in rank $rank" "$(cat "$work/place/text.$rank")" "$value"
 done
 expect_count 2 '^pair env a=b inherited$' "$work/out"
-expect_count 2 '^computed$' "$work/out"
+expect_count 2 '^obeyed$' "$work/out"
+expect_err 'MASTER_ADDR is exported and not used'
+expect_err '77 threads on '
 expect_count 2 "^$work/place\$" "$work/out"
 
 # shellcheck disable=SC2016

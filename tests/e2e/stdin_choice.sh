@@ -2,7 +2,7 @@
 # --stdin: standard input to one rank, to all or to none, whole and with its end.
 . "$(dirname "$0")/lib.sh"
 need_cluster 2
-two=(-f "$work/hosts" -np 2 -ppn 1)
+two=(-f "'$work/hosts'" -np 2 -ppn 1) # quoted for the shell that reads standard input
 with_input() { run sh -c "'$cluster' exec node1 '$bin/dtlaunch' $1 <'$work/input'"; }
 
 seq 1000 >"$work/input"

@@ -9,7 +9,7 @@ command -v systemd-analyze >/dev/null || skip "systemd is not installed"
 mkdir -p "$work/units"
 cp "$root/packaging/systemd/dtagent.socket" "$work/units/"
 # root stands for a user here, the programs are those of this build, and hanging shows sooner.
-sed "s|@DTAGENT@|$bin/dtagent|; s|--service\$|--service --allow-root|; s|WatchdogSec=.*|WatchdogSec=1|" \
+sed "s|@DTAGENT@|\"$bin/dtagent\"|; s|--service\$|--service --allow-root|; s|WatchdogSec=.*|WatchdogSec=1|" \
   "$root/packaging/systemd/dtagent.service.in" >"$work/units/dtagent.service"
 grep -q "@DTAGENT" "$work/units/dtagent.service" && fail "something is not filled in"
 run env XDG_RUNTIME_DIR="$work" systemd-analyze --user verify --man=no "$work/units/dtagent.service" "$work/units/dtagent.socket"
@@ -36,6 +36,7 @@ for i in "${!needed[@]}"; do
     { mkdir -p "${needed[i]}" && mount -c --rbind "/proc/self/fd/$fd" "${needed[i]}"; }
   exec {fd}<&-
 done
+cd / # this folder may be covered
 mkdir -p /run/systemd/system /tmp/config/systemd/user
 mkdir -p -m 700 /run/user/0
 cp "$units"/* /tmp/config/systemd/user/

@@ -18,10 +18,10 @@ options() { # FOLDER
     --global_batch_size 64 --max_steps 300 --save_steps 40 --learning_rate 1e-3 --logging_steps 10 \
     --output_dir "$1"
 }
-two="-f $work/hosts -np 2 -ppn 1 -genv OMP_NUM_THREADS=1"
-# shellcheck disable=SC2046,SC2086
-train() { launch $two "$bin/dttrain" $(options "$1"); }
-begin() { start_job $two "$bin/dttrain" $(options "$1"); } # in the background
+two=(-f "$work/hosts" -np 2 -ppn 1 -genv OMP_NUM_THREADS=1)
+# shellcheck disable=SC2046
+train() { launch "${two[@]}" "$bin/dttrain" $(options "$1"); }
+begin() { start_job "${two[@]}" "$bin/dttrain" $(options "$1"); } # in the background
 parameters() { grep -o 'parameters [0-9a-f]*' "$work/out"; }
 has() { on node1 test -e "$1"; }
 
@@ -41,6 +41,25 @@ train /tmp/killed
 expect_status 0
 expect_out 'checkpoint-'
 expect_equal "after kill -9" "$(parameters)" "$whole"
+
+# Killed before its first checkpoint: the same command begins again. And one flipped bit in the
+# last checkpoint: it is named, and the one before it is used.
+begin /tmp/early
+wait_for 60 "its log" has /tmp/early/metrics.jsonl
+signal KILL "$(pids_of node2 dttrain | head -n 1)" node2
+end_job
+on node1 sh -c 'rm -rf /tmp/early/checkpoint-*'
+train /tmp/early
+expect_status 0
+expect_equal "after an early end" "$(parameters)" "$whole"
+! has /tmp/early/unfinished || fail "a run that has ended well calls itself unfinished"
+# shellcheck disable=SC2016
+on node1 sh -c 'cd /tmp/early/checkpoint-280 && rm -r ../checkpoint-300 2>/dev/null
+  printf "\\001" | dd of=model.safetensors bs=1 seek=100000 conv=notrunc 2>/dev/null'
+train /tmp/early
+expect_status 0
+expect_err 'checkpoint-280/model.safetensors: its checksum is'
+expect_equal "after a flipped bit" "$(parameters)" "$whole"
 
 # SIGTERM to the launcher
 begin /tmp/stopped

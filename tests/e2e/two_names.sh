@@ -57,7 +57,7 @@ expect_status 0
 # So do agents of the user's service.
 on node1 "$bin/dtagent" --service --allow-root >"$work/service" 2>&1 &
 service=$!
-wait_for 10 "the service" on node1 test -S /tmp/dtlaunch-0/agent.socket
+wait_for 10 "the service" on node1 test -S "$(runtime_folder node1)/agent.socket"
 printf '%s\n' 'localhost slots=1' 'node1 slots=1' >"$work/names"
 ranks
 expect_out '^rank 1 of 2: local 1 of 2, node 0 of 1 on localhost$'

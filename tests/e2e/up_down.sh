@@ -81,7 +81,8 @@ expect_status 0
 expect_out '^hello$'
 expect_hosts_idle 15
 launch clean
-expect_out 'removed /tmp/dtlaunch-0/up.socket'
+folder=$(runtime_folder node1)
+expect_out "removed $folder/up.socket"
 
 # A host that is lost, and one that never was.
 up -hosts node3,node9
@@ -96,19 +97,21 @@ connected_again() { on node1 "$bin/dtlaunch" up --list | grep -q '^node3 connect
 wait_for 10 "node3 to be connected again" connected_again
 
 # Another user is refused, idle connections end by themselves.
-on node1 chmod a+rwx /tmp/dtlaunch-0 /tmp/dtlaunch-0/up.socket
+open=$folder
+while [ "$open" != / ]; do on node1 chmod a+x "$open"; open=$(dirname "$open"); done
+on node1 chmod a+rwx "$folder" "$folder/up.socket"
 run "$cluster" exec node1 setpriv --reuid 65534 --clear-groups python3 -c '
-import socket
+import socket, sys
 s = socket.socket(socket.AF_UNIX)
-s.connect("/tmp/dtlaunch-0/up.socket")
+s.connect(sys.argv[1] + "/up.socket")
 s.settimeout(5)
 try:
     s.sendall(b"DTLAUNCH-UP * down\n")
     print("answer:", s.recv(100))
 except (BrokenPipeError, ConnectionResetError):
-    print("answer: b\x27\x27")'
+    print("answer: b\x27\x27")' "$folder"
 expect_out "answer: b''"
-on node1 chmod 700 /tmp/dtlaunch-0
+on node1 chmod 700 "$folder"
 wait_for 5 "the holder to be there still" connected_again
 up -hosts node2 --idle 0.0004
 expect_status 0

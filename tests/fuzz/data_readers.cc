@@ -6,6 +6,7 @@
 
 #include "base/fd.h"
 #include "tests/fuzz/reader.h"
+#include "tests/trainer/token_spans.h"
 #include "trainer/data/squad_answers.h"
 #include "trainer/data/squad_metrics.h"
 #include "trainer/data/tasks.h"
@@ -26,7 +27,7 @@ void check_ids(const std::vector<std::int32_t>& ids, const Tokenizer& tokenizer)
 
 // Any bytes: tokens of the vocabulary, at places that go forward within the text.
 void check_text(const std::string& text, const Tokenizer& tokenizer) {
-  const TokenSpans spans = tokenizer.spans(text);
+  const TokenSpans spans = token_spans(tokenizer, text);
   check_ids(spans.ids, tokenizer);
   require(spans.ids.size() == spans.offsets.size(), "tokens without a place");
   const auto length = static_cast<std::int32_t>(count_code_points(text));
@@ -171,13 +172,12 @@ std::vector<Reader> tokenizer_readers(const Tokenizer& tokenizer) {
   const std::string old_template =
       R"({"normalizer":{"type":"BertNormalizer"},"pre_tokenizer":{"type":"BertPreTokenizer"},)"
       R"("post_processor":{"type":"BertProcessing","sep":["[SEP]",3],"cls":["[CLS]",2]},)"
-      R"("added_tokens":[{"id":5,"content":"<a>","lstrip":true,"rstrip":true,"normalized":true}],)"
+      R"("added_tokens":[{"id":6,"content":"<a>","lstrip":true,"rstrip":true,"normalized":true}],)"
       R"("model":{"type":"WordPiece","max_input_chars_per_word":9,"vocab":)"
-      R"({"[PAD]":0,"[UNK]":1,"[CLS]":2,"[SEP]":3,"a":4,"##b":6}}})";
+      R"({"[PAD]":0,"[UNK]":1,"[CLS]":2,"[SEP]":3,"a":4,"##b":5}}})";
   return {
       tokenizer_reader(
-          "tokenizer.json", from, {"tokenizer_config.json"},
-          {bytes_of("tokenizer.json"), old_template},
+          "tokenizer.json", from, {}, {bytes_of("tokenizer.json"), old_template},
           {"16777216", "-1", "1e999", "null", "\"id\":", "single_word", "lstrip", "Sequence",
            "SpecialToken", "continuing_subword_prefix", "\"\"", "\\ud800", "\xe2\x80\x8b"}),
       tokenizer_reader("vocab.txt", from, {"tokenizer_config.json"}, {bytes_of("vocab.txt")},
@@ -186,7 +186,14 @@ std::vector<Reader> tokenizer_readers(const Tokenizer& tokenizer) {
                        {bytes_of("tokenizer_config.json"),
                         R"({"do_lower_case":false,"pad_token":{"content":"[PAD]"},)"
                         R"("model_max_length":1000000000000000019884624838656})"},
-                       {"strip_accents", "tokenize_chinese_chars", "mask_token", "null"})};
+                       {"strip_accents", "tokenize_chinese_chars", "mask_token", "null",
+                        "added_tokens_decoder", "extra_special_tokens", "tokenizer_class"}),
+      tokenizer_reader("special_tokens_map.json", from, {"vocab.txt"},
+                       {bytes_of("special_tokens_map.json"),
+                        R"({"additional_special_tokens":["<x>",{"content":"a","lstrip":true}]})"},
+                       {"cls_token", "extra_special_tokens", "null", "\"\"", "my_token"}),
+      tokenizer_reader("added_tokens.json", from, {"vocab.txt"}, {R"({"a":4,"b":5})"},
+                       {"-1", "4294967296", "1e999", "null", "\"\"", "\xc3\xa9"})};
 }
 
 std::vector<Reader> dataset_readers(const DataPointer& data) {

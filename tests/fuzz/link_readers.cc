@@ -4,16 +4,22 @@
 #include <sys/socket.h>
 
 #include <cstring>
+#include <type_traits>
+#include <variant>
 
 #include "base/crc32c.h"
 #include "base/fd.h"
+#include "base/text.h"
+#include "launcher/job/rank_stack.h"
 #include "ring/dtring.h"
 #include "ring/links/operation_header.h"
 #include "ring/meeting/control_line.h"
 #include "ring/meeting/handshake.h"
 #include "tests/fuzz/reader.h"
 #include "tests/wire/examples.h"
+#include "tests/wire/frame_bytes.h"
 #include "wire/answer.h"
+#include "wire/environments.h"
 #include "wire/frame.h"
 #include "wire/greeting.h"
 
@@ -38,45 +44,83 @@ std::string repaired(std::string bytes) {
   return bytes;
 }
 
-// In two pieces, as sockets deliver. What it understood can be said again.
+// An agent's texts are made printable when they are read, and may then be too long to be sent.
+bool is_as_it_came(const Message& message) {
+  return std::visit([](const auto& each) { return !AgentsMessage<std::decay_t<decltype(each)>>; },
+                    message);
+}
+
+// In two pieces, as sockets deliver. What it understood of a launcher can be said again.
+// Environment 1, to which the examples add, has come before.
 void read_frames(const std::string& bytes) {
   FrameReader reader;
+  Environments environments;
+  environments.add({0, {{0, "PATH=/bin"}, {0, "HOME=/"}}});
   const std::size_t half = bytes.size() / 2;
   for (const std::string& piece : {bytes.substr(0, half), bytes.substr(half)}) {
     reader.feed(piece);
     while (const auto message = reader.next()) {
-      FrameReader again;
-      again.feed(encode_frame(*message, 0));
-      require(again.next().has_value(), "a message that cannot be said again");
+      if (is_as_it_came(*message)) {
+        FrameReader again;
+        again.feed(frame_bytes(*message, 0));
+        require(again.next().has_value(), "a message that cannot be said again");
+      }
+      if (const auto* shared = std::get_if<Environment>(&*message)) environments.add(*shared);
+      if (const auto* start = std::get_if<Start>(&*message)) {
+        for (const RankSpec& rank : start->ranks) environments.lines(rank.environment);
+      }
     }
   }
 }
 
+// What a rank says it does: any program may have written it, and it is shown.
+void read_stack(const std::string& bytes) {
+  const RankStack stack = parse_stack(bytes);
+  for (const std::string& text : {stack.collective, stack.details, stack.since}) {
+    require(printable(text) == text, "hidden characters");
+  }
+  for (const StackFrame& frame : stack.frames) {
+    require(printable(frame_text(frame)) == frame_text(frame), "hidden characters");
+    require(frame.line >= 0, "a line before the first");
+  }
+  require((where(stack) == nullptr) == stack.frames.empty(), "frames, and it is nowhere");
+  require(stack.details.starts_with(stack.collective), "a collective of another name");
+}
+
 std::vector<Reader> agent_readers() {
   std::vector<std::string> frames;
-  for (const auto& [name, message] : example_messages()) frames.push_back(encode_frame(message, 0));
+  for (const auto& [name, message] : example_messages()) frames.push_back(frame_bytes(message, 0));
   const std::string marker = to_line(Greeting{kProtocol, "0.1.0", std::string(32, 'a')});
-  return {{"frames", frames, {}, read_frames, is_version_error},
-          {"frame-bodies",
-           frames,
-           {std::string(4, '\xff'), std::string(4, '\0')},
-           [](const std::string& bytes) { read_frames(repaired(bytes)); },
-           is_version_error},
-          {"greeting",
-           {marker, "Welcome to n1\n" + marker + "rest"},
-           {"\nDTLAUNCH-AGENT ", "DTLAUNCH", "4294967296"},
-           [](const std::string& bytes) {
-             const auto found = find_greeting(bytes);
-             require(!found || found->greeting.nonce.size() == 32, "a nonce of another length");
-             require(!found || found->noise.size() + found->rest.size() < bytes.size(),
-                     "new bytes");
-           },
-           is_version_error},
-          {"answer",
-           {answer_line() + "text", "noise\n" + answer_line()},
-           {answer_line()},
-           [](const std::string& bytes) { (void)find_answer(bytes); },
-           is_version_error}};
+  return {
+      {"frames", frames, {}, read_frames, is_version_error},
+      {"frame-bodies",
+       frames,
+       {std::string(4, '\xff'), std::string(4, '\0')},
+       [](const std::string& bytes) { read_frames(repaired(bytes)); },
+       is_version_error},
+      {"greeting",
+       {marker, "Welcome to n1\n" + marker + "rest"},
+       {"\nDTLAUNCH-AGENT ", "DTLAUNCH", "4294967296"},
+       [](const std::string& bytes) {
+         const auto found = find_greeting(bytes);
+         require(!found || found->greeting.nonce.size() == 32, "a nonce of another length");
+         require(!found || bytes.ends_with(found->rest), "new bytes");
+         require(!found || printable_lines(found->noise) == found->noise, "hidden characters");
+       },
+       is_version_error},
+      {"answer",
+       {answer_line() + "text", "noise\n" + answer_line()},
+       {answer_line()},
+       [](const std::string& bytes) { (void)find_answer(bytes); },
+       is_version_error},
+      {"stack",
+       {"Thread 0x01 (most recent call first):\n"
+        "  File \"/dtring/_stacks.py\", line 9 in recv of 8 B of int64, since 10:00:00\n"
+        "Current thread 0x02 (most recent call first):\n  File \"a.py\", line ??? in <module>\n",
+        "  File \"/torch/distributed/distributed_c10d.py\", line 8 in barrier\n"},
+       {"(most recent call first):", "  File \"", "\", line ", " in ", ", since ", " of "},
+       read_stack,
+       is_version_error}};
 }
 
 // ---- the ring

@@ -18,7 +18,8 @@ void check_tensors(const TensorMap& tensors, std::size_t file_bytes) {
   for (const auto& [name, tensor] : tensors) {
     std::uint64_t count = 0;
     require(count_elements(tensor.shape, count), "a shape without a number of elements");
-    require(count == tensor.values.size(), "the values do not fill their shape");
+    require(tensor.values.size() == (tensor.whole_type.empty() ? count : 0),
+            "the values do not fill their shape");
     values += tensor.values.size();
   }
   require(values <= kMostValuesPerByte * file_bytes, "more values than the file can hold");

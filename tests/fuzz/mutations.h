@@ -50,7 +50,7 @@ inline std::string mutated(Random& random, std::string text, std::span<const std
   return text;
 }
 
-inline std::string printable(const std::string& text) {
+inline std::string plain_text(const std::string& text) {
   std::string shown;
   for (const char c : text) {
     const bool plain = c >= ' ' && c < 0x7f && c != '\\';

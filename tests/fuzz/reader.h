@@ -1,7 +1,7 @@
 #pragma once
 // Reader: one reader of foreign bytes as the fuzzer sees it: good inputs to begin with, words that
 // mean something to it, and a call that checks what the reader promises. Each *_readers.cc makes
-// those of one part of the program; readers.h lists all.
+// those of one part of the program; reader_fuzz.cc and text_fuzz.cc try them.
 
 #include <functional>
 #include <string>

@@ -1,14 +1,17 @@
 // What a run of the trainer is told and finds again: files of options, training_state.json,
-// transformers' trainer_state.json.
+// checksums, transformers' trainer_state.json.
 
 #include <memory>
 
+#include "base/error.h"
 #include "base/fd.h"
 #include "tests/fuzz/reader.h"
 #include "trainer/checkpoint/checkpoint.h"
+#include "trainer/checkpoint/checksums.h"
 #include "trainer/checkpoint/saved_state.h"
 #include "trainer/report/results.h"
 #include "trainer/settings/argument_file.h"
+#include "trainer/step/optimizer_state.h"
 
 namespace dtl::fuzz {
 namespace {
@@ -43,9 +46,9 @@ ModelConfig small_model() {
 // A checkpoint of which one file is the input.
 struct SavedRun {
   SavedRun() {
-    write_training_state(
-        folder.path(), small_model(), layout, {},
-        state_at_start(std::vector<float>(static_cast<std::size_t>(layout.total))));
+    write_training_state(folder.path(), small_model(), layout, {},
+                         state_at_start(std::vector<float>(static_cast<std::size_t>(layout.total)),
+                                        optimizer_state(layout, {})));
   }
   Folder folder;
   ParameterLayout layout = layout_parameters(small_model());
@@ -60,10 +63,33 @@ Reader saved_state_reader() {
           [run, file](const std::string& bytes) {
             run->folder.write(file, bytes);
             const TrainingState state = read_training_state(run->folder.path(), run->layout, {});
+            read_training_cost(run->folder.path());
             require(state.step >= 0, "a step before the first");
             require(state.m.size() == static_cast<std::size_t>(run->layout.total), "moments");
           },
           names(run->folder.path())};
+}
+
+// What is not found damaged names files that are there.
+Reader checksums_reader() {
+  const auto folder = std::make_shared<const Folder>();
+  const std::string file = "checksums.txt";
+  folder->write("model", "weights");
+  folder->write("a b", "");
+  write_checksums(folder->path());
+  return {file,
+          {read_file(folder->file(file), 1 << 20)},
+          {"model", "a b", "../", "/dev/zero", ".", "checksums.txt", "00000000", " 0 ", "\n\n",
+           "18446744073709551616", " files, CRC-32C and size of each"},
+          [folder, file](const std::string& bytes) {
+            const std::string path = folder->write(file, bytes);
+            if (const auto damage = find_damage(folder->path())) {
+              throw Error(Exit::kBadInput, path, *damage);
+            }
+            require(bytes.find(" files, CRC-32C") != std::string::npos, "no first line");
+            require(bytes.find('/') == std::string::npos, "a file elsewhere");
+          },
+          names(folder->file(file))};
 }
 
 Reader trainer_state_reader() {
@@ -80,8 +106,8 @@ Reader trainer_state_reader() {
           {"1e300", "-1e300", "1e999", "18446744073709551615", "-1", "null", "{}", "checkpoint-"},
           [policy, file](const std::string& bytes) {
             Results results("");
+            const Results::Restored restored = results.restore(bytes, policy.metric, file);
             results.start({}, policy);
-            const Results::Restored restored = results.restore(bytes, file);
             require(!results.state_text().empty(), "nothing to save");
             require(restored.step >= 0, "a step before the first");
           },
@@ -97,7 +123,7 @@ std::vector<Reader> run_readers(const Folder& folder) {
           options_reader(folder, "options.toml",
                          {"max_steps = 10\nlearning_rate = 2e-5\ndo_train = true\n"
                           "x = \"\"\"y\nz\"\"\"\n\"y\" = 'b'\n"}),
-          saved_state_reader(), trainer_state_reader()};
+          saved_state_reader(), checksums_reader(), trainer_state_reader()};
 }
 
 }  // namespace dtl::fuzz

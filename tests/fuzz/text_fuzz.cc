@@ -172,11 +172,11 @@ bool holds(const Target& target, const std::string& text, Tally& tally) {
       ++tally.refused;
       return true;
     }
-    problem = fmt::format("the error does not say where: {}", printable(error.what()));
+    problem = fmt::format("the error does not say where: {}", plain_text(error.what()));
   } catch (const std::exception& error) {
-    problem = fmt::format("{}", printable(error.what()));
+    problem = fmt::format("{}", plain_text(error.what()));
   }
-  fmt::print(stderr, "{}: {}\n  for the text: {}\n", target.name, problem, printable(text));
+  fmt::print(stderr, "{}: {}\n  for the text: {}\n", target.name, problem, plain_text(text));
   return false;
 }
 

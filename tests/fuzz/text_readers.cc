@@ -61,7 +61,7 @@ std::vector<Reader> text_readers() {
            {"n[01-04,07]", "[n01-n04]", "r[1-2]n[1-2]", "[a-1-a-3,b]"},
            kWords,
            [](const std::string& bytes) {
-             require(!expand_hostlist(bytes).empty(), "no names and no error");
+             require(!expand_hostlist(bytes, {"column "}).empty(), "no names and no error");
            },
            counts_from("column ")}};
 }

@@ -1,10 +1,19 @@
 #include "launcher/agents/agent_command.h"
 
 #include <gmock/gmock.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <string>
 
 #include "base/error.h"
 
-namespace dtl {
+namespace dtl::agent_command_test {
 namespace {
 
 using testing::HasSubstr;
@@ -43,6 +52,108 @@ TEST(AgentCommand, RefusesPathsThatAShellWouldRead) {
   EXPECT_NO_THROW(check_agent_path("/opt/x-1.2/bin/dtagent"));
 }
 
+// A home with a dtagent that only says what it was asked for.
+class HostsShell : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = "/tmp/dtl-agent-command-XXXXXX";
+    ASSERT_NE(::mkdtemp(name.data()), nullptr);
+    folder_ = name;
+    program_ = install(folder_ + "/bin");
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  static std::string install(const std::string& folder, const std::string& text = "echo ran $1") {
+    std::filesystem::create_directories(folder);
+    for (const char* name : {"/dtagent", "/dtguard"}) {
+      std::ofstream(folder + name) << "#!/bin/sh\n" << text << "\n";
+      ::chmod((folder + name).c_str(), 0755);
+    }
+    return folder + "/dtagent";
+  }
+  struct Said {
+    std::string text;
+    int status = 0;
+  };
+  Said run(const std::string& command) const {
+    const std::string line =
+        "export PATH=/usr/bin:/bin XDG_CACHE_HOME=" + folder_ + "/cache; { " + command + "; } 2>&1";
+    FILE* output = ::popen(line.c_str(), "r");
+    Said said;
+    for (int c = 0; (c = ::fgetc(output)) != EOF;) said.text += static_cast<char>(c);
+    const int status = ::pclose(output);
+    said.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    return said;
+  }
+  void expect_refused(const std::string& why) const {
+    const Said said = run(agent_command(program_, "--stdio"));
+    EXPECT_EQ(said.status, 126);
+    EXPECT_EQ(said.text, std::string(kRefusal) + program_ + ": " + why + "\n");
+  }
+
+  std::string folder_, program_;
+};
+
+TEST_F(HostsShell, RunsWhatIsTheUsersOwn) {
+  EXPECT_EQ(run(agent_command(program_, "--stdio")).text, "ran --stdio\n");
+  std::filesystem::create_symlink(folder_ + "/bin", folder_ + "/link");
+  EXPECT_EQ(run(agent_command(folder_ + "/link/dtagent", "--idle")).text, "ran --idle\n");
+  EXPECT_EQ(run(agent_command(folder_ + "/nothing", "--idle")).status, 127);
+}
+
+TEST_F(HostsShell, DoesNotRunWhatEverybodyMayWrite) {
+  ::chmod(program_.c_str(), 0757);
+  expect_refused("everybody may write " + program_);
+  ::chmod(program_.c_str(), 0755);
+  ::chmod((folder_ + "/bin").c_str(), 0777);
+  expect_refused("everybody may write " + folder_ + "/bin");
+  ::chmod((folder_ + "/bin").c_str(), 0755);
+  ::chmod((folder_ + "/bin/dtguard").c_str(), 0757);
+  expect_refused("everybody may write " + folder_ + "/bin/dtguard");
+}
+
+TEST_F(HostsShell, DoesNotRunWhatBelongsToAnotherUser) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give files away";
+  ASSERT_EQ(::chown(program_.c_str(), 1000, 0), 0);
+  expect_refused(program_ + " belongs to user 1000");
+  ASSERT_EQ(::chown(program_.c_str(), 0, 0), 0);
+  ASSERT_EQ(::chown(folder_.c_str(), 1000, 0), 0);
+  expect_refused(folder_ + " belongs to user 1000");
+  ASSERT_EQ(::chown(folder_.c_str(), 0, 50), 0);
+  ::chmod(folder_.c_str(), 0775);
+  expect_refused("group 50 may write " + folder_);
+}
+
+TEST_F(HostsShell, PassesByWhatItRefusesForOneThatIsSafe) {
+  ::chmod(program_.c_str(), 0757);
+  const std::string other = install(folder_ + "/other");
+  const std::string path = "PATH=$PATH:" + folder_ + "/other; ";
+  EXPECT_EQ(run(path + agent_command(program_, "--stdio")).text, "ran --stdio\n");
+  ::chmod(other.c_str(), 0757);
+  EXPECT_EQ(run(path + agent_command(program_, "--stdio")).status, 126);
+}
+
+TEST_F(HostsShell, RunsAPushOnlyWhileItIsAsItWasSent) {
+  const auto bundle = load_bundle(folder_ + "/bin", false);
+  const std::string pushed = install(folder_ + "/cache/dtlaunch/" + bundle->name);
+  const std::string nowhere = folder_ + "/nothing/dtagent";
+  EXPECT_EQ(run(agent_command(nowhere, "--stdio")).text, "ran --stdio\n");
+  std::ofstream(pushed, std::ios::app) << "# one more line\n";
+  EXPECT_EQ(run(agent_command(nowhere, "--stdio")).status, 127);
+  const Said asked = run("</dev/null " + push_command(nowhere, *bundle, "00ff", AfterPush::kServe));
+  EXPECT_THAT(asked.text, HasSubstr("DTLAUNCH-PUSH want "));
+}
+
+TEST_F(HostsShell, AsksForAPushInThePlaceOfWhatOthersCanWrite) {
+  const auto bundle = load_bundle(folder_ + "/bin", false);
+  const std::string pushed = install(folder_ + "/cache/dtlaunch/" + bundle->name);
+  const std::string command =
+      push_command(folder_ + "/nothing/dtagent", *bundle, "00ff", AfterPush::kSayWhere);
+  EXPECT_THAT(run("</dev/null " + command).text, HasSubstr("DTLAUNCH-PUSH there "));
+  ::chmod(pushed.c_str(), 0757);
+  EXPECT_THAT(run("</dev/null " + command).text, HasSubstr("DTLAUNCH-PUSH want "));
+}
+
 TEST(Trainer, IsTheProgramOfThatNameAlone) {
   EXPECT_TRUE(runs_pushed_trainer({"dttrain", "--demo"}));
   EXPECT_FALSE(runs_pushed_trainer({"/opt/dttrain"}));
@@ -50,4 +161,4 @@ TEST(Trainer, IsTheProgramOfThatNameAlone) {
 }
 
 }  // namespace
-}  // namespace dtl
+}  // namespace dtl::agent_command_test

@@ -14,7 +14,7 @@
 #include "launcher/ssh/known_hosts.h"
 #include "launcher/ssh/tcp_connect.h"
 
-namespace dtl {
+namespace dtl::agent_start_test {
 namespace {
 
 using asio::ip::tcp;
@@ -115,8 +115,25 @@ TEST(KnownHosts, KeepsMarkersAndLineNumbers) {
   ASSERT_EQ(lines.size(), 3U);
   EXPECT_EQ(lines[0].where, "f:3");
   EXPECT_EQ(lines[1].marker, KnownHostsMarker::kRevoked);
-  EXPECT_EQ(lines[1].entry, "* key");
+  EXPECT_EQ(lines[1].hosts, "*");
+  EXPECT_EQ(lines[1].key, "key");
   EXPECT_EQ(lines[2].marker, KnownHostsMarker::kUnknown);
+}
+
+TEST(KnownHosts, APatternWithAnExclamationMarkTakesAHostOut) {
+  EXPECT_TRUE(match_host_patterns("*,!node2", "node1"));
+  EXPECT_FALSE(match_host_patterns("*,!node2", "node2"));
+  EXPECT_FALSE(match_host_patterns("!node2,*", "NODE2"));
+  EXPECT_FALSE(match_host_patterns("node2,!n?de*", "node2"));
+  EXPECT_FALSE(match_host_patterns("!node3", "node2"));
+  EXPECT_TRUE(match_host_patterns("Node[2],*.LAN,node2", "node2"));
+  EXPECT_TRUE(match_host_patterns("[node2]:2222", "[node2]:2222"));
+  EXPECT_FALSE(match_host_patterns("node2", "[node2]:2222"));
+  EXPECT_TRUE(match_host_patterns("a*b*c,", "axxbyyc"));
+  EXPECT_FALSE(match_host_patterns("a*b*c", "axxbyy"));
+  EXPECT_TRUE(match_host_patterns("n**", "n"));
+  EXPECT_FALSE(match_host_patterns("node2," + std::string(1023, 'x'), "node2"));
+  EXPECT_TRUE(match_host_patterns("node2," + std::string(1022, 'x'), "node2"));
 }
 
 TEST(KnownHosts, ARevokedKeyIsRevokedThoughAnotherLineKnowsIt) {
@@ -136,4 +153,4 @@ TEST(KnownHosts, OneOfSeveralKeysIsEnough) {
 }
 
 }  // namespace
-}  // namespace dtl
+}  // namespace dtl::agent_start_test

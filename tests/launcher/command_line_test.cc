@@ -11,7 +11,7 @@
 #include "launcher/options/foreign_options.h"
 #include "launcher/options/options.h"
 
-namespace dtl {
+namespace dtl::command_line_test {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -223,6 +223,21 @@ TEST(Foreign, OpenMpisLinesMeanTheSame) {
   EXPECT_THAT(refusal({"--mca", "no_such_thing", "1", "a"}), HasSubstr("no_such_thing"));
 }
 
+TEST(Foreign, TorchrunsWordsAreKnownAsSuch) {
+  EXPECT_TRUE(parse_command_line({"--nproc_per_node", "2", "s.py"}).as_torchrun);
+  EXPECT_TRUE(parse_command_line({"--standalone", "-np", "2", "s.py"}).as_torchrun);
+  EXPECT_FALSE(parse_command_line({"-np", "2", "s.py"}).as_torchrun);
+  EXPECT_FALSE(parse_command_line({"--nproc-per-node=2", "--no-python", "s.py"}).as_torchrun);
+}
+
+TEST(Foreign, WordsMayBeRepeatedWhereTheySayNoMore) {
+  EXPECT_EQ(parse_command_line({"-host", "a:2", "-host", "b", "p"}).hosts, "a:2,b");
+  EXPECT_TRUE(parse_command_line({"-prepend-rank", "-l", "p"}).shown.prepend_rank);
+  EXPECT_EQ(parse_command_line({"-print-rank-map", "p"}).verbosity, 1);
+  EXPECT_EQ(parse_command_line({"--use-env", "p"}).notes.size(), 1U);
+  EXPECT_THAT(refusal({"-gpath", "/x", "p"}), HasSubstr("-genv PATH"));
+}
+
 TEST(Foreign, TorchrunsLinesMeanTheSame) {
   const CommandLine line =
       parse_command_line({"--nnodes=2", "--nproc_per_node", "4", "--master_port=29501",
@@ -343,7 +358,7 @@ TEST(Foreign, VariablesStandForOptionsThatTheLineDoesNotHave) {
 TEST(Help, NamesEveryOptionWithinEightyColumns) {
   const std::string text = help_text();
   for (const std::string& line : split(text, '\n')) EXPECT_LE(line.size(), 80U) << line;
-  for (const Option& option : option_table()) {
+  for (const Option& option : option_table().options()) {
     for (const std::string_view name : option.names) {
       EXPECT_THAT(text, HasSubstr(std::string(name)));
     }
@@ -355,11 +370,12 @@ std::string good_value(std::string_view option) {
   if (option == "--preload") return "jemalloc";
   if (option == "--port-range") return "1:2";
   if (option == "-launcher" || option == "-bootstrap") return "fork";
+  if (option == "-genvlist" || option == "-envlist" || option == "-x") return "HOME";
   return "1";
 }
 
 TEST(Help, EveryNameInTheTableIsParsed) {
-  for (const Option& option : option_table()) {
+  for (const Option& option : option_table().options()) {
     for (const std::string_view name : option.names) {
       Words words = {std::string(name)};
       if (option.takes == Takes::kValue) words.push_back(good_value(name));
@@ -370,4 +386,4 @@ TEST(Help, EveryNameInTheTableIsParsed) {
 }
 
 }  // namespace
-}  // namespace dtl
+}  // namespace dtl::command_line_test

@@ -6,7 +6,7 @@
 #include "launcher/doctor/doctor_findings.h"
 #include "launcher/doctor/ssh_config_check.h"
 
-namespace dtl {
+namespace dtl::doctor_test {
 namespace {
 
 using testing::ElementsAre;
@@ -129,6 +129,19 @@ TEST(Doctor, FoldsWhatManyHostsHave) {
                           HasSubstr("warning n2: shared memory: /dev/shm has 64 MiB")));
 }
 
+TEST(Doctor, SaysWhereNoJobWouldBeFound) {
+  auto hosts = cluster(3);
+  hosts[0].more["records.folder"] = "/run/user/1000/dtlaunch";
+  hosts[1].more["records.folder"] = "/home/me/.local/state/dtlaunch/run-n2";
+  hosts[1].more["records.taken"] = "/tmp/dtlaunch-1000: it belongs to another user (7)";
+  hosts[2].more["records.taken"] = hosts[1].more["records.taken"];
+  hosts[2].more["records.problem"] = "no place: /tmp/dtlaunch-1000: it belongs to another user (7)";
+  EXPECT_THAT(
+      complaints(hosts),
+      ElementsAre(HasSubstr("warning n3: records: ps, kill and clean find no job there: no"),
+                  HasSubstr("note n2: records: not used: /tmp/dtlaunch-1000")));
+}
+
 TEST(Doctor, PointsAtTheHostsThatDiffer) {
   auto hosts = cluster(5);
   hosts[3].more["torch.version"] = "1.13.1";
@@ -234,4 +247,4 @@ TEST(SshConfigCheck, FollowsIncludesAndMatch) {
 }
 
 }  // namespace
-}  // namespace dtl
+}  // namespace dtl::doctor_test

@@ -21,7 +21,9 @@ class FakeStream : public AgentStream {
  public:
   explicit FakeStream(std::unique_ptr<ByteStream> stream) : stream_(std::move(stream)) {}
   awaitable<std::string> read() override { return stream_->read(); }
-  awaitable<void> write(std::string bytes) override { return stream_->write(std::move(bytes)); }
+  awaitable<void> write_pieces(std::vector<std::string> pieces) override {
+    return stream_->write_pieces(std::move(pieces));
+  }
   void close() override { stream_->close(); }
   std::string standard_error() const override { return "last words\n"; }
   std::string ending() const override { return "killed by SIGKILL"; }

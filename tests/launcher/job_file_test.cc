@@ -3,9 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "base/error.h"
 
-namespace dtl {
+namespace dtl::job_file_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -47,14 +49,14 @@ threads = 3
                                      "jobs/job.toml");
   EXPECT_THAT(job.command, ElementsAre("python3", "train.py", "--lr", "1e-4"));
   EXPECT_THAT(job.environment, ElementsAre(Pair("HF_HOME", "/srv/hf"), Pair("DEBUG", "1")));
-  EXPECT_EQ(job.hostfile, "jobs/hosts");
-  EXPECT_EQ(job.ranks, 4);
-  EXPECT_EQ(job.ranks_per_node, 2);
-  EXPECT_TRUE(job.oversubscribe);
-  EXPECT_EQ(job.working_directory, "/srv/work");
-  EXPECT_EQ(job.timeout, std::chrono::seconds(90));
-  EXPECT_EQ(job.report, "out/report.json");
-  EXPECT_TRUE(job.label);
+  EXPECT_EQ(job.said.line.hostfile, "jobs/hosts");
+  EXPECT_EQ(job.said.program.ranks, 4);
+  EXPECT_EQ(job.said.line.ranks_per_node, 2);
+  EXPECT_TRUE(job.said.line.oversubscribe);
+  EXPECT_EQ(job.said.line.working_directory, "/srv/work");
+  EXPECT_EQ(job.said.line.timeout, std::chrono::seconds(90));
+  EXPECT_EQ(job.said.line.report, "out/report.json");
+  EXPECT_TRUE(job.said.line.shown.prepend_rank);
   EXPECT_FALSE(job.pin);
   EXPECT_EQ(job.threads, 3);
 }
@@ -90,20 +92,20 @@ inherit = "none"
 environment = { LR = 0.5 }
 )toml",
                                      "jobs/job.toml");
-  EXPECT_EQ(job.nodes, 2);
-  EXPECT_THAT(job.rank_map, ElementsAre(0, 1, 1, 2, 2));
-  EXPECT_TRUE(job.skip_launch_host);
-  EXPECT_EQ(job.interface, "eth1");
+  EXPECT_EQ(job.said.line.nodes, 2);
+  EXPECT_THAT(job.said.line.rank_map, ElementsAre(0, 1, 1, 2, 2));
+  EXPECT_TRUE(job.said.line.skip_launch_host);
+  EXPECT_EQ(job.said.line.interface, "eth1");
   EXPECT_THAT(job.inheritance->names, ElementsAre("HOME", "LANG"));
-  EXPECT_THAT(job.compat, ElementsAre(Dialect::kOpenMpi, Dialect::kHorovod));
-  EXPECT_EQ(job.grace, std::chrono::seconds(3));
-  EXPECT_EQ(job.agent_start, AgentStart::kFork);
-  EXPECT_EQ(job.ports->low, 4000);
-  EXPECT_THAT(job.preload, ElementsAre(Preload::kJemalloc, Preload::kIomp));
-  EXPECT_EQ(job.bind_to, "core");
-  EXPECT_EQ(job.map_by, "socket");
-  EXPECT_EQ(job.memory_bind, "bind");
-  EXPECT_EQ(job.comm_cores, 0);
+  EXPECT_THAT(job.said.line.compat, ElementsAre(Dialect::kOpenMpi, Dialect::kHorovod));
+  EXPECT_EQ(job.said.line.grace, std::chrono::seconds(3));
+  EXPECT_EQ(job.said.line.agent_start, AgentStart::kFork);
+  EXPECT_EQ(job.said.line.ports->low, 4000);
+  EXPECT_THAT(job.said.line.preload, ElementsAre(Preload::kJemalloc, Preload::kIomp));
+  EXPECT_EQ(job.said.line.pinning.bind_to, "core");
+  EXPECT_EQ(job.said.line.pinning.map_by, "socket");
+  EXPECT_EQ(job.said.line.pinning.memory_bind, "bind");
+  EXPECT_EQ(job.said.line.comm_cores, 0);
   ASSERT_EQ(job.programs.size(), 2u);
   EXPECT_THAT(job.programs[0].command, ElementsAre("python3", "serve.py"));
   EXPECT_EQ(job.programs[0].working_directory, "jobs/w");
@@ -140,7 +142,7 @@ TEST(JobFile, SaysNothingWhenEmpty) {
   const JobFile job = parse_job_file("", "dtlaunch.toml");
   EXPECT_TRUE(job.command.empty());
   EXPECT_TRUE(job.pin);
-  EXPECT_FALSE(job.ranks || job.hostfile || job.timeout || job.working_directory);
+  EXPECT_FALSE(!job.options.empty());
 }
 
 TEST(JobFile, TurnsTrainerSettingsIntoFlagsOfDttrain) {
@@ -183,10 +185,10 @@ TEST(JobFile, RefusesBadHosts) {
 TEST(JobFile, SeesRelativePathsFromItsOwnFolder) {
   const std::string text = "working_directory = \"w\"\nhosts.file = \"../h\"\n";
   const JobFile job = parse_job_file(text, "/srv/jobs/job.toml");
-  EXPECT_EQ(job.hostfile, "/srv/jobs/../h");
-  EXPECT_EQ(job.working_directory, "/srv/jobs/w");
-  EXPECT_EQ(parse_job_file(text, "dtlaunch.toml").hostfile, "../h");
-  EXPECT_EQ(parse_job_file("hosts.file = \"/etc/h\"", "a/b.toml").hostfile, "/etc/h");
+  EXPECT_EQ(job.said.line.hostfile, "/srv/jobs/../h");
+  EXPECT_EQ(job.said.line.working_directory, "/srv/jobs/w");
+  EXPECT_EQ(parse_job_file(text, "dtlaunch.toml").said.line.hostfile, "../h");
+  EXPECT_EQ(parse_job_file("hosts.file = \"/etc/h\"", "a/b.toml").said.line.hostfile, "/etc/h");
 }
 
 TEST(JobFile, NamesUnknownKeysWithLineAndTheNearestOne) {
@@ -198,10 +200,23 @@ TEST(JobFile, NamesUnknownKeysWithLineAndTheNearestOne) {
 }
 
 TEST(JobFile, RefusesNumbersOutOfRange) {
-  EXPECT_EQ(error_of("\nranks = 0"), "job.toml:2: 'ranks' is 0. Try: a number from 1 to 65535");
+  EXPECT_EQ(error_of("\nranks = 0"), "job.toml:2: 'ranks': '0' is no number from 1 to 65535");
   EXPECT_EQ(error_of("timeout = -5"),
-            "job.toml:1: 'timeout' is -5. Try: a number from 1 to 31622400");
+            "job.toml:1: 'timeout': '-5' is no number of seconds from 0.001 to 31622400");
   EXPECT_EQ(error_of("ranks = \"4\""), "job.toml:1: 'ranks' must be a whole number, not a string");
+}
+
+TEST(JobFile, EveryKeyOfTheTableIsInTheManPage) {
+  std::ifstream file(DTL_JOB_FILE_PAGE);
+  const std::string page(std::istreambuf_iterator<char>(file), {});
+  int keys = 0;
+  for (const Option& option : option_table().options()) {
+    if (option.traits.key.empty()) continue;
+    ++keys;
+    const std::string key(option.traits.key.substr(option.traits.key.rfind('.') + 1));
+    EXPECT_THAT(page, ::testing::ContainsRegex("\n[.]It Cm ([a-z_]+ , )*" + key + " ")) << key;
+  }
+  EXPECT_GT(keys, 15);
 }
 
 TEST(JobFile, RefusesNamesThatAreNone) {
@@ -213,4 +228,4 @@ TEST(JobFile, RefusesNamesThatAreNone) {
 }
 
 }  // namespace
-}  // namespace dtl
+}  // namespace dtl::job_file_test

@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 
-namespace dtl {
+namespace dtl::job_outcome_test {
 namespace {
 
 using testing::HasSubstr;
@@ -78,6 +78,66 @@ TEST(FailureCard, SaysHowToLookForAMissingProgram) {
   EXPECT_THAT(card, HasSubstr("try      ssh node01 command -v trian"));
 }
 
+std::string step_of(const Outcome& outcome, const CardFacts& facts) {
+  const std::string card = failure_card(outcome, facts, 40);
+  const std::size_t at = card.find("\n  try      ");
+  return at == std::string::npos ? "" : card.substr(at + 12);
+}
+
+TEST(FailureCard, LooksForAProgramWhereTheRankDid) {
+  Outcome outcome = rank_outcome(Cause::kSpawn, 0);
+  outcome.stage = "exec";
+  outcome.error_number = EACCES;
+  CardFacts facts;
+  facts.host = "node01";
+  facts.reached.port = 2222;
+  facts.reached.user = "ann";
+  facts.reached.address = "10.0.0.1";
+  facts.working_directory = "/data/my run";
+  facts.program = "./train.sh";
+  EXPECT_EQ(step_of(outcome, facts),
+            "ssh -p 2222 -l ann -o HostName=10.0.0.1 node01 "
+            "'namei -l '\\''/data/my run/./train.sh'\\'''");
+  facts.host = "localhost";
+  EXPECT_EQ(step_of(outcome, facts), "namei -l '/data/my run/./train.sh'");
+  outcome.stage = "interpreter";
+  outcome.error_number = ENOENT;
+  EXPECT_EQ(step_of(outcome, facts), "head -n 1 '/data/my run/./train.sh' | cat -A");
+  EXPECT_EQ(spawn_status("interpreter", ENOENT), 127);
+}
+
+TEST(FailureCard, RunsNothingOfWhatItQuotes) {
+  Outcome outcome = rank_outcome(Cause::kSpawn, 0);
+  outcome.stage = "exec";
+  outcome.error_number = ENOENT;
+  CardFacts facts;
+  facts.host = "localhost";
+  facts.program = "$(touch x)'";
+  EXPECT_EQ(step_of(outcome, facts), "command -v '$(touch x)'\\'''");
+}
+
+TEST(FailureCard, NamesLimits) {
+  Outcome outcome = rank_outcome(Cause::kSpawn, 0);
+  CardFacts facts;
+  facts.host = "node01";
+  outcome.stage = "files";
+  outcome.error_number = EMFILE;
+  EXPECT_EQ(step_of(outcome, facts), "ssh node01 ulimit -Hn");
+  outcome.stage = "fork";
+  outcome.error_number = EAGAIN;
+  EXPECT_EQ(step_of(outcome, facts), "ssh node01 'ulimit -u; ps -eLf | wc -l'");
+}
+
+TEST(FailureCard, SpeaksOfCoreFilesWhereOneWouldBeLeft) {
+  Outcome outcome = rank_outcome(Cause::kRankSignal, 0);
+  CardFacts facts;
+  facts.host = "node01";
+  outcome.signal = SIGSEGV;
+  EXPECT_THAT(step_of(outcome, facts), StartsWith("ulimit -c unlimited"));
+  outcome.signal = SIGTERM;
+  EXPECT_EQ(step_of(outcome, facts), "");
+}
+
 TEST(FailureCard, NamesAProcessThatARankLostForWantOfMemory) {
   Outcome outcome = rank_outcome(Cause::kRankExit, 2);
   outcome.exit_status = 1;
@@ -93,6 +153,20 @@ TEST(FailureCard, NamesAProcessThatARankLostForWantOfMemory) {
               HasSubstr("the kernel killed 1 process of this job there for want of memory\n"));
   EXPECT_THAT(card, HasSubstr("peak 3.00 GiB; the limit of its control group: 4.00 GiB"));
   EXPECT_THAT(card, HasSubstr("smaller batches"));
+}
+
+TEST(FailureCard, CannotBeRepaintedByWhatARankWrote) {
+  Outcome outcome = rank_outcome(Cause::kRankExit, 0);
+  outcome.exit_status = 1;
+  CardFacts facts;
+  facts.host = "n";
+  facts.last_lines = {"a\x1b[2J\tb",
+                      "\xc2\x9b"
+                      "2J \x9b \xe2\x80\xae"
+                      "c"};
+  const std::string card = failure_card(outcome, facts, 80);
+  EXPECT_THAT(card, HasSubstr("| a [2J b\n"));
+  EXPECT_THAT(card, HasSubstr("| \\u009b2J \\x9b \\u202ec"));
 }
 
 TEST(FailureCard, StaysWithinTheWidthAndKeepsCharactersWhole) {
@@ -141,5 +215,15 @@ TEST(FoldRanks, MakesRanges) {
   EXPECT_EQ(fold_ranks({0, 1, 3, 4, 5, 9}), "0-1,3-5,9");
 }
 
+TEST(Consequence, IsKnownByTheLastWordsOfLibrariesOurOwnIncluded) {
+  for (const char* line :
+       {"RuntimeError: [../gloo/pair.cc:589] Connection closed by peer [10.0.0.2]:3412",
+        "dttrain: operation 17 (allreduce) failed: rank 3 (node2) was lost: connection closed",
+        "dtring-perf: rank 1 (node1) was lost while the ring was formed: connection closed"}) {
+    EXPECT_TRUE(looks_like_consequence({"step 3", line})) << line;
+  }
+  EXPECT_FALSE(looks_like_consequence({"ValueError: nothing was lost", "Segmentation fault"}));
+}
+
 }  // namespace
-}  // namespace dtl
+}  // namespace dtl::job_outcome_test

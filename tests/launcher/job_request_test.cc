@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -9,7 +10,7 @@
 
 #include "base/error.h"
 
-namespace dtl {
+namespace dtl::job_request_test {
 namespace {
 
 using testing::ElementsAre;
@@ -140,6 +141,24 @@ TEST_F(JobRequestTest, MakesTheWorkingDirectoryAbsolute) {
   EXPECT_EQ(describe({"-wdir", "sub/x", "prog"}).request.programs[0].working_directory,
             folder_ + "/sub/x");
   EXPECT_EQ(describe({"-wdir", "/tmp", "prog"}).request.programs[0].working_directory, "/tmp");
+  const Request two = describe({"-gwdir", "/srv", "a", ":", "-wdir", "/tmp", "b"}).request;
+  EXPECT_EQ(two.programs[0].working_directory, "/srv");
+  EXPECT_EQ(two.programs[1].working_directory, "/tmp");
+}
+
+TEST_F(JobRequestTest, RunsAScriptByPythonWhereTorchrunWould) {
+  const std::string script = file("train.py", "print()");
+  const auto command = [&](std::vector<std::string> words) {
+    return describe(words).request.programs[0].command;
+  };
+  EXPECT_THAT(command({"--nproc-per-node", "1", script, "--lr", "1"}),
+              ElementsAre("python3", "-u", script, "--lr", "1"));
+  EXPECT_THAT(command({"--nproc-per-node", "1", "train.py"}),
+              ElementsAre("python3", "-u", "train.py"));
+  EXPECT_THAT(command({"-np", "1", script}), ElementsAre(script));
+  EXPECT_THAT(command({"--nproc-per-node", "1", "--no-python", script}), ElementsAre(script));
+  ASSERT_EQ(::chmod(script.c_str(), 0700), 0);
+  EXPECT_THAT(command({"--nproc-per-node", "1", script}), ElementsAre(script));
 }
 
 TEST_F(JobRequestTest, SpeaksOnlyToTheHostsThatAJobNeeds) {
@@ -268,4 +287,4 @@ TEST_F(JobRequestTest, NamesAMissingHostfile) {
 }
 
 }  // namespace
-}  // namespace dtl
+}  // namespace dtl::job_request_test

@@ -7,7 +7,7 @@
 
 // Which failure is the first cause, what signals do, and who is named as ended early.
 
-namespace dtl {
+namespace dtl::job_signals_test {
 namespace {
 
 using testing::ElementsAre;
@@ -78,4 +78,4 @@ TEST_F(JobTest, NamesRanksThatEndedWellWhileOthersRunOn) {
 }
 
 }  // namespace
-}  // namespace dtl
+}  // namespace dtl::job_signals_test

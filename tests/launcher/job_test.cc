@@ -6,12 +6,14 @@
 
 #include "tests/launcher/job_fixture.h"
 
-namespace dtl {
+namespace dtl::job_test {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
+using testing::StartsWith;
 
 TEST_F(JobTest, GoesThroughItsLifeWhenNothingFails) {
   start_agents();
@@ -133,12 +135,22 @@ TEST_F(JobTest, DeclaresASilentNodeLostAfterItsDeadlineAndSaysSoBefore) {
   EXPECT_EQ(job_.ranks[2].phase, RankPhase::kLost);
 }
 
-TEST_F(JobTest, DoesNotBlameTheNodesForItsOwnAbsence) {
+TEST_F(JobTest, SaysThatASilentNodeAnswersAgain) {
   run();
-  now_ += 30s;
-  const auto effects = feed(job::Tick{});
-  EXPECT_EQ(job_.state, JobState::kRunning);
-  EXPECT_THAT(notices(effects), HasSubstr("was stopped for 30 s"));
+  pass(kSuspect + 1s, {0});
+  const auto again = hear(1, Heartbeat{});
+  EXPECT_THAT(notices(again), HasSubstr("answers again, after 4 s of silence"));
+  EXPECT_EQ(notices(hear(1, Heartbeat{})), "");
+  EXPECT_THAT(notices(pass(kSuspect + 1s, {0})), HasSubstr("no sign of life"));
+  EXPECT_THAT(notices(exit_rank(2, 0)), HasSubstr("answers again"));
+}
+
+TEST_F(JobTest, NamesTheProcessOfUpThatEndedAndNoHost) {
+  run();
+  feed(job::AgentLost{0, Cause::kUpEnded, 69, ""});
+  EXPECT_THAT(failure_card(*job_.outcome, {}, 80),
+              StartsWith("the process of 'dtlaunch up' that kept the connections has ended"));
+  EXPECT_EQ(notices(feed(job::AgentLost{1, Cause::kUpEnded, 69, ""})), "");
 }
 
 TEST_F(JobTest, EndsWith71WhenAnAgentDies) {
@@ -191,6 +203,26 @@ TEST_F(JobTest, HurriesWhenTheUserIsWaitingUnlessTheGraceIsGiven) {
   patient.options.grace = 30s;
   EXPECT_EQ(grace_of(feed(job::Signalled{SIGINT})), 4000U);
   EXPECT_EQ(grace_of(step(patient, job::Signalled{SIGINT}, now_)), 30000U);
+}
+
+TEST_F(JobTest, AsksRanksWhatTheyDoOnlyWhenTheirTimeIsUp) {
+  job_.options.timeout = 1500ms;
+  run();
+  const auto asks_for = [](const std::vector<job::Effect>& effects) {
+    for (const auto& effect : effects) {
+      const auto* send = std::get_if<job::Send>(&effect);
+      const Stop* stop = send != nullptr ? std::get_if<Stop>(&send->message) : nullptr;
+      if (stop != nullptr) return static_cast<int>(stop->ask_ms);
+    }
+    return -1;
+  };
+  Job interrupted = job_;
+  EXPECT_EQ(asks_for(step(interrupted, job::Signalled{SIGINT}, now_)), 0);
+  EXPECT_EQ(asks_for(pass(1500ms, {0, 1})), 500);
+  hear(0, Stack{1, StackAnswer::kTold, "Current thread 0x1 (most recent call first):\n"});
+  hear(1, Stack{0, StackAnswer::kTold, "of another node's rank"});
+  EXPECT_EQ(job_.ranks[1].stack->answer, StackAnswer::kTold);
+  EXPECT_FALSE(job_.ranks[0].stack.has_value());
 }
 
 TEST_F(JobTest, InterruptedWhileStartingLetsGoOfEveryAgent) {
@@ -260,7 +292,21 @@ TEST_F(JobTest, SaysWhenProcessesWereLeftBehind) {
   Exited exited;
   exited.rank = 0;
   exited.left_behind = 2;
-  EXPECT_THAT(notices(hear(0, exited)), HasSubstr("rank 0 left 2 processes behind"));
+  hear(0, exited);
+  exited.rank = 1;
+  hear(0, exited);
+  EXPECT_THAT(notices(pass(2s)), HasSubstr("ranks 0-1 left 4 processes behind; ended"));
+}
+
+TEST_F(JobTest, SaysNothingOfWhatIsLeftByRanksThatItEnds) {
+  run();
+  std::string said = notices(exit_rank(0, 3));
+  Exited exited;
+  exited.rank = 1;
+  exited.signal = SIGTERM;
+  exited.left_behind = 2;
+  said += notices(hear(0, exited)) + notices(pass(4s));
+  EXPECT_THAT(said, Not(HasSubstr("behind")));
 }
 
 TEST_F(JobTest, SendsHeartbeatsEachSecond) {
@@ -283,4 +329,4 @@ TEST_F(JobTest, EndsADryRunWithoutStartingARank) {
 }
 
 }  // namespace
-}  // namespace dtl
+}  // namespace dtl::job_test

@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <optional>
+
 #include "base/error.h"
 #include "launcher/options/jobs_options.h"
 
-namespace dtl {
+namespace dtl::jobs_view_test {
 namespace {
 
 Host host(const std::string& name) {
@@ -82,6 +84,23 @@ TEST(JobsView, TellsEndedLostAndLeftOverApart) {
   EXPECT_EQ(job.status, JobStatus::kLeftover);
 }
 
+TEST(JobsView, TellsWhatIsStillToBeCleaned) {
+  JobView job = only({seen("launcher", "login", 9, false, "lost")});
+  EXPECT_EQ(job.status, JobStatus::kCleaned);
+  EXPECT_EQ(job.state, "lost");
+  EXPECT_TRUE(job.unclean.empty());
+  job = only({seen("launcher", "login", 9, false)});
+  ASSERT_EQ(job.unclean.size(), 1u);
+  EXPECT_EQ(job.unclean[0].name, "login");
+  job = only({seen("launcher", "login", 9, false, "lost"), seen("agent", "n1", 7, false)});
+  EXPECT_EQ(job.status, JobStatus::kLeftover);
+  ASSERT_EQ(job.unclean.size(), 1u);
+  EXPECT_EQ(job.unclean[0].name, "n1");
+  job = only({seen("launcher", "login", 9, false, "ended"), seen("agent", "n1", 7, false)});
+  EXPECT_EQ(job.status, JobStatus::kLeftover) << "an agent was killed: its ranks may live";
+  EXPECT_TRUE(job.ended);
+}
+
 TEST(JobsView, FindsAJobByABeginningThatIsUnique) {
   auto other = seen("launcher", "login", 10, true);
   other.record.job_id = "00ff2233aabbccdd";
@@ -101,6 +120,22 @@ TEST(JobsView, FitsEightyColumns) {
     at = end + 1;
   }
   EXPECT_NE(table.find("2h05m"), std::string::npos) << table;
+}
+
+TEST(JobsView, CutsNothingWithoutColumns) {
+  auto wide = seen("launcher", "login", 9, true);
+  wide.record.launcher_host = "a-login-host-with-a-long-name";
+  wide.record.command = std::string(300, 'x');
+  const std::string table = jobs_table(fold_jobs({wide}), 1000, std::nullopt);
+  EXPECT_NE(table.find(wide.record.command + "\n"), std::string::npos) << table;
+  EXPECT_NE(table.find(wide.record.launcher_host + " "), std::string::npos) << table;
+}
+
+TEST(JobsView, MarksTheShareOfAWorker) {
+  const std::string share = jobs_table(fold_jobs({seen("agent", "n1", 7, true)}), 1000, 80);
+  EXPECT_NE(share.find("   1+    2+ "), std::string::npos) << share;
+  const std::string whole = jobs_table(fold_jobs({seen("launcher", "login", 9, true)}), 1000, 80);
+  EXPECT_EQ(whole.find('+'), std::string::npos) << whole;
 }
 
 TEST(JobsOptions, TakeOptionsBeforeAndAfterTheJob) {
@@ -128,4 +163,4 @@ TEST(JobsOptions, KnowSignalsByNameAndNumber) {
 }
 
 }  // namespace
-}  // namespace dtl
+}  // namespace dtl::jobs_view_test

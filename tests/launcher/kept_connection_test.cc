@@ -6,16 +6,17 @@
 
 #include "launcher/agents/kept_connection_request.h"
 #include "launcher/keep/frame_cutter.h"
+#include "tests/wire/frame_bytes.h"
 #include "wire/fields.h"
 #include "wire/frame.h"
 
-namespace dtl {
+namespace dtl::kept_connection_test {
 namespace {
 
 std::string frames() {
   // An Output whose bytes look like the last frame, then the last frame, then the next greeting.
-  return encode_frame(Output{0, Stream::kStdout, encode_frame(Finished{}, 0)}, 0) +
-         encode_frame(Finished{1, 2}, 1);
+  return frame_bytes(Output{0, Stream::kStdout, frame_bytes(Finished{}, 0)}, 0) +
+         frame_bytes(Finished{1, 2}, 1);
 }
 
 TEST(FrameCutter, EndsAfterTheLastFrameHoweverTheBytesCome) {
@@ -35,7 +36,7 @@ TEST(FrameCutter, EndsAfterTheLastFrameHoweverTheBytesCome) {
 
 TEST(FrameCutter, KnowsAFrameWithoutABody) {
   FrameCutter cutter(kMessageType<Finish>);
-  const std::string frame = encode_frame(Finish{}, 9);
+  const std::string frame = frame_bytes(Finish{}, 9);
   EXPECT_EQ(cutter.feed(frame + frame), frame.size());
   EXPECT_TRUE(cutter.done());
   EXPECT_EQ(cutter.feed("more"), 0u);
@@ -113,4 +114,4 @@ TEST(KeepRequest, TellsLoginsApart) {
 }
 
 }  // namespace
-}  // namespace dtl
+}  // namespace dtl::kept_connection_test

@@ -5,8 +5,9 @@
 
 #include "base/error.h"
 #include "base/limits.h"
+#include "launcher/screen/line_tail.h"
 
-namespace dtl {
+namespace dtl::line_mixer_test {
 namespace {
 
 using testing::ElementsAre;
@@ -34,7 +35,7 @@ TEST(LineMixer, KeepsLinesWholeWhenRanksWriteInPieces) {
 TEST(LineMixer, PassesOneRankThroughByteForByte) {
   LineMixer mixer(1, false, false);
   const std::string bytes("a\0b\r\nc\rd\n\n\xff", 11);
-  for (const char c : bytes) mixer.feed(0, kOut, std::string_view(&c, 1), 0ms);
+  for (const char c : bytes) mixer.feed(0, kOut, std::string(1, c), 0ms);
   mixer.rank_ended(0);
   EXPECT_EQ(text(mixer), bytes);
 }
@@ -117,6 +118,52 @@ TEST(LineMixer, ShowsAnEndlessLineInPieces) {
   EXPECT_EQ(text(mixer).size(), 2 * piece.size() + 4);
 }
 
+// What is shown of a text that comes in pieces of so many bytes.
+std::string shown_in_pieces(const std::string& all, std::size_t piece,
+                            const MixerOptions& options) {
+  LineMixer mixer(2, options);
+  for (std::size_t at = 0; at < all.size(); at += piece) {
+    mixer.feed(0, kOut, all.substr(at, piece), 0ms);
+  }
+  mixer.finish();
+  return text(mixer);
+}
+
+TEST(LineMixer, ShowsTheSameHoweverATextIsCut) {
+  const std::string all = "one\ntwo\r\nthree\rfour\r\r\n\n\rfive\r\nsi" + std::string(9000, 'x') +
+                          "\n" + std::string(200, 'y') + "\nend";
+  MixerOptions plain, label, folds, bars;
+  label.label = folds.label = bars.label = LineLabel::parse("[%r] ");
+  folds.fold[0] = true;
+  bars.live[0] = bars.fold[0] = true;
+  const std::string labelled_text =
+      "[0] one\n[0] two\r\n[0] three\r[0] four\r[0] \r\n[0] \n\r[0] five\r\n";
+  EXPECT_EQ(shown_in_pieces(all, all.size(), plain), all);
+  EXPECT_EQ(shown_in_pieces(all, all.size(), label).substr(0, labelled_text.size()), labelled_text);
+  EXPECT_THAT(shown_in_pieces(all, all.size(), bars),
+              testing::StartsWith("[0] one\n[0] two\n[0] four\n[0] \n[0] five\n[0] six"));
+  // A bar is looked at in between.
+  for (const MixerOptions& options : {plain, label, folds}) {
+    const std::string whole = shown_in_pieces(all, all.size(), options);
+    for (const std::size_t piece : {1, 2, 3, 5, 7, 50, 5000}) {
+      EXPECT_EQ(shown_in_pieces(all, piece, options), whole) << piece;
+    }
+  }
+}
+
+TEST(LineMixer, PassesALargePieceOnAsItIs) {
+  LineMixer mixer(1, false, false);
+  std::string piece(60 << 10, 'x');
+  piece += '\n';
+  const char* const where = piece.data();
+  mixer.feed(0, kOut, "begun, ", 0ms);
+  mixer.feed(0, kOut, std::move(piece), 0ms);
+  const std::vector<Chunk> chunks = mixer.take();
+  ASSERT_EQ(chunks.size(), 2u);
+  EXPECT_EQ(chunks[0].bytes, "begun, ");
+  EXPECT_EQ(chunks[1].bytes.data(), where);
+}
+
 TEST(LineMixer, IgnoresRanksThatAreNotThere) {
   LineMixer mixer(1, true, false);
   mixer.feed(1, kOut, "x\n", 0ms);
@@ -132,6 +179,20 @@ TEST(LineTail, KeepsTheLastTwentyLines) {
   ASSERT_EQ(lines.size(), 20U);
   EXPECT_EQ(lines.front(), "line 11");
   EXPECT_EQ(lines.back(), "and a half");
+}
+
+TEST(LineTail, KeepsTheSameHoweverATextIsCut) {
+  std::string all;
+  for (int i = 0; i < 70; ++i) all += "line " + std::to_string(i) + (i % 3 == 0 ? "\r\n" : "\n\n");
+  all += "half";
+  LineTail whole;
+  whole.feed(all);
+  EXPECT_EQ(whole.lines().front(), "line 51");
+  for (const std::size_t piece : {1, 2, 13, 100, 400}) {
+    LineTail tail;
+    for (std::size_t at = 0; at < all.size(); at += piece) tail.feed(all.substr(at, piece));
+    EXPECT_EQ(tail.lines(), whole.lines()) << piece;
+  }
 }
 
 TEST(LineTail, DropsEmptyLinesAndBoundsLongOnes) {
@@ -247,4 +308,4 @@ TEST(LiveLines, CutsToColumnsAndKeepsColours) {
 }
 
 }  // namespace
-}  // namespace dtl
+}  // namespace dtl::line_mixer_test

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 
-namespace dtl {
+namespace dtl::network_test {
 namespace {
 
 using testing::ElementsAre;
@@ -106,6 +106,17 @@ TEST(Network, IsLoopbackForOneNode) {
   const auto choice = choose_network({node("n1", {{"eth0", "10.0.0.1"}})}, {});
   EXPECT_THAT(addresses(choice), ElementsAre("127.0.0.1 lo"));
   EXPECT_EQ(choice->network.master_port, 20001);
+}
+
+TEST(Network, OfOneNodeIsWhatTheUserAllows) {
+  const std::vector<ProbedNode> alone = {
+      node("n1", {{"docker0", "172.17.0.1"}, {"eth0", "10.0.0.1"}})};
+  EXPECT_THAT(addresses(choose_network(alone, InterfaceFilter("^docker0"))),
+              ElementsAre("127.0.0.1 lo"));
+  EXPECT_THAT(addresses(choose_network(alone, InterfaceFilter("lo"))), ElementsAre("127.0.0.1 lo"));
+  EXPECT_THAT(addresses(choose_network(alone, InterfaceFilter("10.0.0.0/8"))),
+              ElementsAre("10.0.0.1 eth0"));
+  EXPECT_THROW(choose_network(alone, InterfaceFilter("eth7")), Error);
 }
 
 TEST(Network, TakesTheFastestOfTheProvedOnesWhenTheNamesSayNothing) {
@@ -309,4 +320,4 @@ TEST(InterfaceFilter, RefusesWhatItCannotMean) {
 }
 
 }  // namespace
-}  // namespace dtl
+}  // namespace dtl::network_test

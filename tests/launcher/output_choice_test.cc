@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "launcher/session/error_file.h"
 
-namespace dtl {
+namespace dtl::output_choice_test {
 namespace {
 
 using testing::ElementsAre;
@@ -86,4 +86,4 @@ TEST(ErrorFile, MayHoldAnything) {
 }
 
 }  // namespace
-}  // namespace dtl
+}  // namespace dtl::output_choice_test

@@ -12,96 +12,15 @@
 #include <thread>
 
 #include "launcher/session/report.h"
-#include "tests/launcher/fake_agent.h"
+#include "tests/launcher/session_fixture.h"
+#include "wire/environments.h"
 
-namespace dtl {
+namespace dtl::session_test {
 namespace {
 
 using namespace testing_support;
 using testing::HasSubstr;
 using testing::Not;
-
-// The fake agents' tasks, ended with the io_context of the session that they live in.
-struct FakeAgents : asio::execution_context::service {
-  inline static asio::execution_context::id id;
-  explicit FakeAgents(asio::execution_context& context)
-      : service(context), tasks(static_cast<asio::io_context&>(context)) {}
-  void shutdown() override { tasks.reset(); }
-  std::optional<TaskGroup> tasks;
-};
-
-class SessionTest : public testing::Test {
- protected:
-  void SetUp() override {
-    std::signal(SIGPIPE, SIG_IGN);
-    request_.programs[0].command = {"prog", "arg"};
-    request_.programs[0].working_directory = "/";
-    for (const char* name : {"n1", "n2"}) request_.hosts.emplace_back().name = name;
-    request_.ranks_per_node = 1;
-    for (const char* name : {"n1", "n2"}) agents_[name] = {{}, DTL_VERSION, two_cores(), {}};
-    options_.job_id = "0123456789abcdef";
-    options_.output = out_.write_end.get();
-    options_.errors = err_.write_end.get();
-    options_.input = null_.get();
-    options_.start_agent = [this](asio::io_context& context, Host host) {
-      return start(context, host);
-    };
-  }
-
-  awaitable<std::unique_ptr<AgentStream>> start(asio::io_context& context, Host host) {
-    if (unreachable_.contains(host.name)) {
-      throw Error(unreachable_[host.name], host.name + ": cannot connect", "no route", "ping");
-    }
-    TaskGroup& tasks = *asio::use_service<FakeAgents>(context).tasks;
-    SocketPair pair = make_socketpair(SOCK_STREAM);
-    tasks.spawn(live(context, agents_[host.name], std::move(pair.first), tasks));
-    co_return std::make_unique<FakeStream>(make_fd_stream(context, std::move(pair.second)));
-  }
-
-  SessionResult run() {
-    SessionResult result = run_session(request_, options_);
-    out_.write_end.reset();
-    err_.write_end.reset();
-    output_ = read_all(out_.read_end);
-    errors_ = read_all(err_.read_end);
-    return result;
-  }
-
-  static std::string read_all(Fd& fd) {
-    std::string all;
-    char buffer[65536];
-    for (ssize_t n = 0; (n = ::read(fd.get(), buffer, sizeof buffer)) > 0;) {
-      all.append(buffer, static_cast<std::size_t>(n));
-    }
-    return all;
-  }
-
-  void ranks_do(std::function<void(const RankSpec&, Connection&)> on_start,
-                Behaviour others = nullptr) {
-    for (auto& [name, agent] : agents_) agent.behaviour = healthy(on_start, others);
-  }
-
-  Request request_;
-  SessionOptions options_;
-  std::map<std::string, FakeAgent> agents_;
-  std::map<std::string, Exit> unreachable_;
-  Pipe out_ = make_pipe(), err_ = make_pipe();
-  Fd null_{::open("/dev/null", O_RDONLY | O_CLOEXEC)};
-  std::string output_, errors_;
-};
-
-// Ranks that end when they are told to stop, as most do.
-Behaviour end_when_stopped(std::uint32_t rank) {
-  return [rank](const Message& message, Connection& connection) {
-    if (std::holds_alternative<Stop>(message)) {
-      Exited exited;
-      exited.rank = rank;
-      exited.signal = SIGTERM;
-      connection.send(exited);
-    }
-    return true;
-  };
-}
 
 TEST_F(SessionTest, RunsAJobAndShowsItsOutput) {
   options_.console.label = LineLabel::parse("[%r] ");
@@ -119,7 +38,9 @@ TEST_F(SessionTest, RunsAJobAndShowsItsOutput) {
 TEST_F(SessionTest, TellsRanksWhereRankZeroIsReached) {
   std::map<std::uint32_t, std::vector<std::string>> environment;
   ranks_do([&](const RankSpec& spec, Connection& connection) {
-    environment[spec.rank] = spec.environment;
+    for (const AddedVariable& added : spec.environment.added) {
+      environment[spec.rank].push_back(added.variable);
+    }
     exit_with(connection, spec.rank, 0);
   });
   run();
@@ -136,6 +57,7 @@ TEST_F(SessionTest, TakesTwoNamesOfOneMachineForOneNode) {
   }
   std::vector<std::string> story;
   std::map<std::uint32_t, RankSpec> specs;
+  Environments environments;
   for (const char* name : {"n1", "n2"}) {
     agents_[name].behaviour = healthy(
         [&, name](const RankSpec& spec, Connection& connection) {
@@ -146,6 +68,7 @@ TEST_F(SessionTest, TakesTwoNamesOfOneMachineForOneNode) {
         [&, name](const Message& message, Connection&) {
           if (std::holds_alternative<Listen>(message))
             story.push_back(std::string(name) + " listens");
+          if (const auto* shared = std::get_if<Environment>(&message)) environments.add(*shared);
           return true;
         });
   }
@@ -153,8 +76,10 @@ TEST_F(SessionTest, TakesTwoNamesOfOneMachineForOneNode) {
   EXPECT_EQ(result.job.outcome->exit_status, 0);
   EXPECT_THAT(story, testing::ElementsAre("n1 listens", "n1 starts a rank", "n1 starts a rank"));
   EXPECT_EQ(specs[1].local_rank, 1u);
-  EXPECT_THAT(specs[1].environment, testing::Contains("LOCAL_WORLD_SIZE=2"));
-  EXPECT_THAT(specs[1].environment, testing::Contains("GROUP_WORLD_SIZE=1"));
+  const auto environment = environments.lines(specs[1].environment);
+  EXPECT_THAT(environment, testing::Contains("LOCAL_RANK=1"));
+  EXPECT_THAT(environment, testing::Contains("LOCAL_WORLD_SIZE=2"));
+  EXPECT_THAT(environment, testing::Contains("GROUP_WORLD_SIZE=1"));
   EXPECT_THAT(errors_, HasSubstr("dtlaunch: n1 and n2 are one machine: one node, n1\n"));
   EXPECT_THAT(errors_, Not(HasSubstr("no rank")));
 }
@@ -301,4 +226,4 @@ TEST_F(SessionTest, ReportsWhoseStatusItIsAndNoSecret) {
 }
 
 }  // namespace
-}  // namespace dtl
+}  // namespace dtl::session_test

@@ -7,7 +7,7 @@
 #include "base/fd.h"
 #include "tests/launcher/ssh_fixture.h"
 
-namespace dtl::testing {
+namespace dtl::testing::ssh_refusal_test {
 namespace {
 
 using asio::ip::tcp;
@@ -135,6 +135,22 @@ TEST_F(Login, DoesNotWaitForAnAgentThatHangs) {
   EXPECT_EQ(error.reason(), "ssh-agent does not answer");
 }
 
+// Which is no refusal: the next try may succeed.
+TEST_F(Login, ThatTheServerDoesNotLiveToAnswerIsNoDeniedPermission) {
+  must("node2",
+       "printf \"#!/bin/sh\\nkill -9 \\$PPID\\n\" >/run/cut && chmod 755 /run/cut && "
+       "/usr/sbin/sshd -f /run/cluster/sshd_config -p 2222 -o PidFile=none "
+       "-o AuthorizedKeysFile=none -o AuthorizedKeysCommand=/run/cut "
+       "-o AuthorizedKeysCommandUser=root");
+  options_.accept_new_host_keys = true;
+  node2_.port = 2222;
+  const Error error = failure();
+  EXPECT_EQ(error.status(), Exit::kUnreachable);
+  EXPECT_THAT(error.what(), StartsWith("node2: cannot start agent: the connection broke while the "
+                                       "server was to judge the login ("));
+  EXPECT_EQ(error.hint(), "ssh -p 2222 node2 true");
+}
+
 TEST_F(Login, FollowsTheUsersConfiguration) {
   write_file_atomically("/run/root/.ssh/config",
                         "Host big\n  HostName node2\n  User root\n  IdentityFile ~/.ssh/mine\n");
@@ -203,4 +219,4 @@ TEST_F(Unreachable, ServerThatHangsUpIsTriedFourTimes) {
 }
 
 }  // namespace
-}  // namespace dtl::testing
+}  // namespace dtl::testing::ssh_refusal_test

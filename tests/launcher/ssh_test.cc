@@ -6,7 +6,7 @@
 #include "base/fd.h"
 #include "tests/launcher/ssh_fixture.h"
 
-namespace dtl::testing {
+namespace dtl::testing::ssh_test {
 namespace {
 
 using ::testing::EndsWith;
@@ -147,6 +147,28 @@ TEST_F(SshAgent, IsGoneWhenItsStreamIsClosedHalfWay) {
        "[ -d /proc/$pid ] || exit 0; sleep 0.01; done; exit 1");
 }
 
+// What it said before is still unread, so that libssh does not call the channel closed yet.
+TEST_F(SshAgent, ThatEndsWhileItIsWrittenToIsNotTakenForUnreachable) {
+  make_agent("head -c 100000 /dev/zero; sleep 0.3; exit 3");
+  Exit status = Exit::kOk;
+  std::size_t unread = 0;
+  run([](SshAgent& test, Exit& why, std::size_t& left) -> awaitable<void> {
+    auto stream = co_await test.start();
+    try {
+      for (std::size_t sent = 0; sent < 64 << 20; sent += 1 << 15) {
+        co_await stream->write(std::string(1 << 15, 'x'));
+      }
+    } catch (const Error& error) {
+      why = error.status();
+    }
+    for (std::string bytes = "?"; !bytes.empty(); left += bytes.size()) {
+      bytes = co_await stream->read();
+    }
+  }(*this, status, unread));
+  EXPECT_EQ(status, Exit::kIo);
+  EXPECT_GT(unread, 0u);
+}
+
 TEST_F(SshAgent, StartsFourTimesAtOnce) {
   int started = 0;
   run([](SshAgent& test, int& count) -> awaitable<void> {
@@ -211,4 +233,4 @@ TEST_F(SlowLink, DoesNotStopTheLoop) {
 }
 
 }  // namespace
-}  // namespace dtl::testing
+}  // namespace dtl::testing::ssh_test

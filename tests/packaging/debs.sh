@@ -85,8 +85,16 @@ printf '%s\n' 'cmake_minimum_required(VERSION 3.16)' 'project(mean LANGUAGES C)'
 expect 'Built target mean' sh -c "cmake -S '$work' -B '$work/build' && cmake --build '$work/build'"
 expect '^rank 0$' dtlaunch -np 2 "$work/build/mean"
 
+# The package for PyTorch, as far as it goes without one.
+apt install "$folder"/python3-dtring_*.deb
+said=$(python3 -c 'import dtring' 2>&1) && fail "import dtring finds a torch that is not installed"
+grep -q "No module named 'torch'" <<<"$said" || fail "import dtring says: $said"
+said=$(DTRING_AUTOLOAD=1 python3 -c 'print(1)' 2>&1) || fail "DTRING_AUTOLOAD=1: $said"
+[ "$said" = 1 ] || fail "DTRING_AUTOLOAD=1 says: $said"
+[ -d /usr/lib/python3/dist-packages/dtring/__pycache__ ] || fail "python3-dtring is not compiled"
+
 # Gone as they came.
-dpkg -L dtlaunch libdtring2 libdtring-dev | LC_ALL=C sort -u >"$work/ours"
+dpkg -L dtlaunch libdtring2 libdtring-dev python3-dtring | LC_ALL=C sort -u >"$work/ours"
 ! grep -E '^/(etc|var|opt|home|root|srv)(/|$)' "$work/ours" || fail "files where a program has none"
 gone() { # AFTER_WHAT
   local file
@@ -94,13 +102,13 @@ gone() { # AFTER_WHAT
     case $file in *dtlaunch* | *dtring* | *dtagent* | *dtguard* | *dttrain*) [ ! -e "$file" ] || fail "$1 leaves $file" ;; esac
   done <"$work/ours"
   # Without configuration files a package is not even known once it is removed.
-  ! dpkg-query -W dtlaunch libdtring2 libdtring-dev >"$work/known" 2>/dev/null || fail "after $1 dpkg knows $(cat "$work/known")"
+  ! dpkg-query -W dtlaunch libdtring2 libdtring-dev python3-dtring >"$work/known" 2>/dev/null || fail "after $1 dpkg knows $(cat "$work/known")"
 }
-apt remove dtlaunch libdtring2 libdtring-dev
+apt remove dtlaunch libdtring2 libdtring-dev python3-dtring
 gone "apt remove"
 apt install "$folder"/*.deb
 dtlaunch -np 2 true || fail "dtlaunch -np 2 true ends with $? when all packages are installed at once"
-apt purge dtlaunch libdtring2 libdtring-dev
+apt purge dtlaunch libdtring2 libdtring-dev python3-dtring
 gone "apt purge"
 mapfile -t came < <(comm -13 "$work/packages.before" <(dpkg-query -W -f '${Package}\n' | LC_ALL=C sort))
 apt purge "${came[@]}"

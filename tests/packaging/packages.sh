@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The target "package" makes the three Debian packages; lintian has nothing against them that
+# The target "package" makes the four Debian packages; lintian has nothing against them that
 # packaging/debian does not answer, and what they hold runs. tests/packaging/debs.sh installs them.
 #   packages.sh BUILD_FOLDER CMAKE
 set -euo pipefail
@@ -18,7 +18,7 @@ fail() {
 "$cmake" --build "$build" --target package >"$work/log" 2>&1 || fail "$(tail -n 20 "$work/log")"
 cd "$build/packages"
 names=$(printf '%s\n' *.deb | sed 's/_.*//' | LC_ALL=C sort | tr '\n' ' ')
-[ "$names" = "dtlaunch libdtring-dev libdtring2 " ] || fail "packages: $names"
+[ "$names" = "dtlaunch libdtring-dev libdtring2 python3-dtring " ] || fail "packages: $names"
 
 root=()
 [ "$(id -u)" != 0 ] || root=(--allow-root)

@@ -69,11 +69,12 @@ pages() {
 }
 { printf "$data/scripts/%s\n" dtlaunch dtagent dtguard dttrain dtring-perf dtring-links
   printf '%s\n' "dtring.libs/libdtring.so.$abi" "$data/data/include/dtring.h"
+  (cd "$root/python" && printf '%s\n' dtring/*.py dtring/py.typed _dtring_autoload.py dtring-autoload.pth)
   pages; } | sort >"$folder/wanted"
 (cd "$folder/files" && find . -type f -printf '%P\n' | grep -v "^dtlaunch-$version.dist-info/" | sort) >"$folder/there"
 missing=$(comm -23 "$folder/wanted" "$folder/there")
 [ -z "$missing" ] || fail "not in the wheel: $missing"
-others=$(comm -13 "$folder/wanted" "$folder/there" | grep -v -e "^$data/data/share/" -e '^dtring/.*\.pyi\?$' || true)
+others=$(comm -13 "$folder/wanted" "$folder/there" | grep -v -e "^$data/data/share/" || true)
 [ -z "$others" ] || fail "why is this in the wheel? $others"
 grep -qx 'License-Expression: Apache-2.0' "$folder/files/dtlaunch-$version.dist-info/METADATA" ||
   fail "its metadata name no licence"

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "plan/dialect_variables.h"
 
-namespace dtl {
+namespace dtl::environment_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -44,7 +44,7 @@ std::map<std::string, std::string> as_map(const std::vector<std::string>& lines)
 }
 
 TEST(Environment, SpeaksEveryDialect) {
-  const auto variables = as_map(rank_environment(third_of_four(), {}, {}));
+  const auto variables = as_map(rank_environment(third_of_four(), {}, {}).lines);
   const std::map<std::string, std::string> expected = {{"RANK", "2"},
                                                        {"WORLD_SIZE", "4"},
                                                        {"LOCAL_RANK", "0"},
@@ -82,8 +82,8 @@ TEST(Environment, SpeaksEveryDialect) {
 }
 
 std::map<std::string, std::string> added_by(const RankIdentity& identity, const char* names) {
-  auto variables = as_map(rank_environment(identity, {}, {}, parse_dialects(names)));
-  for (const auto& [name, value] : as_map(rank_environment(identity, {}, {}))) {
+  auto variables = as_map(rank_environment(identity, {}, {}, parse_dialects(names)).lines);
+  for (const auto& [name, value] : as_map(rank_environment(identity, {}, {}).lines)) {
     EXPECT_EQ(variables[name], value);
     variables.erase(name);
   }
@@ -129,17 +129,54 @@ TEST(Environment, KnowsNoOtherLaunchers) {
   }
 }
 
-TEST(Environment, LetsComputedValuesWinOverInheritedOnes) {
-  const auto variables = as_map(rank_environment(
-      third_of_four(), {{"OMP_NUM_THREADS", "99"}, {"RANK", "7"}, {"PATH", "/bin"}}, {}));
-  EXPECT_EQ(variables.at("OMP_NUM_THREADS"), "6");
+TEST(Environment, ObeysWhatWasExportedButForWhatIsOfThisJob) {
+  const Variables exported = {{"OMP_NUM_THREADS", "1"},
+                              {"GLOO_SOCKET_IFNAME", "ib0"},
+                              {"CCL_ATL_TRANSPORT", "mpi"},
+                              {"MASTER_ADDR", "localhost"},
+                              {"RANK", "7"},
+                              {"PATH", "/bin"}};
+  const RankEnvironment environment = rank_environment(third_of_four(), exported, {});
+  const auto variables = as_map(environment.lines);
+  EXPECT_EQ(variables.at("OMP_NUM_THREADS"), "1");
+  EXPECT_EQ(variables.at("MKL_NUM_THREADS"), "6");
+  EXPECT_EQ(variables.at("GLOO_SOCKET_IFNAME"), "ib0");
+  EXPECT_EQ(variables.at("CCL_ATL_TRANSPORT"), "mpi");
+  EXPECT_EQ(variables.at("MASTER_ADDR"), "10.0.0.1");
   EXPECT_EQ(variables.at("RANK"), "2");
   EXPECT_EQ(variables.at("PATH"), "/bin");
+  EXPECT_EQ(environment.origins.at("OMP_NUM_THREADS"), Origin::kExported);
+  EXPECT_EQ(environment.origins.at("MKL_NUM_THREADS"), Origin::kComputed);
+  EXPECT_THAT(environment.unused, ElementsAre("MASTER_ADDR"));
+  EXPECT_THAT(why_unused("MASTER_ADDR"), testing::HasSubstr("-genv MASTER_ADDR"));
+}
+
+TEST(Environment, TakesTheJobsOwnWordsOverWhatWasExported) {
+  RankIdentity identity = third_of_four();
+  identity.threads_asked = identity.interface_asked = true;
+  const RankEnvironment environment =
+      rank_environment(identity, {{"OMP_NUM_THREADS", "1"}, {"GLOO_SOCKET_IFNAME", "ib0"}},
+                       {{"GLOO_SOCKET_IFNAME", "lo"}});
+  EXPECT_EQ(as_map(environment.lines).at("OMP_NUM_THREADS"), "6");
+  EXPECT_EQ(as_map(environment.lines).at("GLOO_SOCKET_IFNAME"), "lo");
+  EXPECT_EQ(environment.origins.at("GLOO_SOCKET_IFNAME"), Origin::kSet);
+  EXPECT_THAT(environment.unused, ElementsAre("OMP_NUM_THREADS"));
+}
+
+TEST(Environment, OfARankIsNotWhatAUserExported) {
+  const Variables in_a_rank = {{"DTLAUNCH_JOB", "00ff"},
+                               {"OMP_NUM_THREADS", "3"},
+                               {"MASTER_PORT", "1"},
+                               {"CCL_WORKER_COUNT", "1"},
+                               {"HOME", "/h"}};
+  EXPECT_THAT(forwardable(in_a_rank), ElementsAre(Pair("HOME", "/h")));
 }
 
 TEST(Environment, LetsGenvWinOverBoth) {
-  const auto variables = as_map(rank_environment(
-      third_of_four(), {{"A", "1"}}, {{"A", "2"}, {"A", "3"}, {"MASTER_ADDR", "10.9.9.9"}}));
+  const auto variables =
+      as_map(rank_environment(third_of_four(), {{"A", "1"}},
+                              {{"A", "2"}, {"A", "3"}, {"MASTER_ADDR", "10.9.9.9"}})
+                 .lines);
   EXPECT_EQ(variables.at("A"), "3");
   EXPECT_EQ(variables.at("MASTER_ADDR"), "10.9.9.9");
 }
@@ -161,7 +198,7 @@ TEST(Environment, NamesNoInterfaceWhenNoneIsKnown) {
   RankIdentity identity = third_of_four();
   identity.interface.clear();
   identity.cpus.clear();
-  const auto variables = as_map(rank_environment(identity, {}, {}));
+  const auto variables = as_map(rank_environment(identity, {}, {}).lines);
   EXPECT_EQ(variables.count("GLOO_SOCKET_IFNAME"), 0u);
   EXPECT_EQ(variables.count("I_MPI_PIN_INFO"), 0u);
 }
@@ -180,9 +217,9 @@ TEST(Environment, LeavesTheLoginHostBehind) {
 }
 
 TEST(Environment, IsSortedByName) {
-  const std::vector<std::string> lines = rank_environment(third_of_four(), {{"ZZ", "1"}}, {});
+  const std::vector<std::string> lines = rank_environment(third_of_four(), {{"ZZ", "1"}}, {}).lines;
   EXPECT_TRUE(std::is_sorted(lines.begin(), lines.end()));
 }
 
 }  // namespace
-}  // namespace dtl
+}  // namespace dtl::environment_test

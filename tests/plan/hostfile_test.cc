@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 
-namespace dtl {
+namespace dtl::hostfile_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -107,6 +107,8 @@ TEST(Hostfile, LeavesExcludedHostsOut) {
   EXPECT_THAT(hosts_of("n[1-4]\n^N2\n^n[4]\n"), ElementsAre("n1", "n3"));
   EXPECT_EQ(error_of("a\n^a"),
             "hosts:1:1: the file names no host. Try: one host per line, such as node01 slots=2");
+  EXPECT_EQ(error_of("node1\nnode2\n^node9\n"),
+            "hosts:3:1: '^node9' leaves out a host that is not there. Try: ^node1");
   EXPECT_EQ(error_of("^a slots=2"),
             "hosts:1:1: '^a' leaves a host out and says more. Try: ^host alone on its line");
 }
@@ -282,4 +284,4 @@ TEST(HostOption, SaysTheColumn) {
 }
 
 }  // namespace
-}  // namespace dtl
+}  // namespace dtl::hostfile_test

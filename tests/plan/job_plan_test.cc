@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "tests/plan/invented_nodes.h"
 
-namespace dtl {
+namespace dtl::job_plan_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -70,6 +70,22 @@ TEST(JobPlan, SaysEverythingAboutEachRank) {
   EXPECT_THAT(plan.warnings, ElementsAre());
 }
 
+TEST(JobPlan, RefusesMoreRanksThanAnAgentHasDescriptorsFor) {
+  const Request request = two_hosts();
+  std::vector<NodeFacts> facts = {invented_node(1, 4), invented_node(1, 4)};
+  facts[1].descriptors = 46;
+  EXPECT_EQ(plan_of(request, facts, kTwoNodes).world_size, 4);
+  facts[1].descriptors = 45;
+  try {
+    plan_of(request, facts, kTwoNodes);
+    FAIL() << "it was not refused";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(),
+                 "node02: cannot start 2 ranks: its agent needs 46 descriptors, and may have 45. "
+                 "Try: ssh node02 ulimit -Hn");
+  }
+}
+
 TEST(JobPlan, TakesThreadsFromTheUserAndWarnsWhenTheyCrowd) {
   Request request = two_hosts();
   request.set = {{"OMP_NUM_THREADS", "4"}};
@@ -77,6 +93,24 @@ TEST(JobPlan, TakesThreadsFromTheUserAndWarnsWhenTheyCrowd) {
   EXPECT_EQ(plan.nodes[0].ranks[0].threads, 4);
   EXPECT_TRUE(has_variable(plan.nodes[0].ranks[0], "MKL_NUM_THREADS=4"));
   EXPECT_THAT(plan.warnings, ElementsAre("node01, node02: 8 threads on 4 cores, 2.0 on each"));
+}
+
+TEST(JobPlan, TakesThreadsAsExportedAndSaysSo) {
+  Request request = two_hosts();
+  request.inherited = {{"OMP_NUM_THREADS", "4"}, {"MASTER_PORT", "29500"}};
+  const JobPlan plan = two_node_plan(request);
+  EXPECT_EQ(plan.nodes[0].ranks[0].threads, 4);
+  EXPECT_TRUE(has_variable(plan.nodes[0].ranks[0], "OMP_NUM_THREADS=4"));
+  EXPECT_TRUE(has_variable(plan.nodes[0].ranks[0], "OPENBLAS_NUM_THREADS=4"));
+  EXPECT_THAT(plan.warnings,
+              ElementsAre("MASTER_PORT is exported and not used: it is of another job. "
+                          "Try: -genv MASTER_PORT VALUE",
+                          "node01, node02: 8 threads on 4 cores, 2.0 on each"));
+  EXPECT_THAT(to_table(plan, 120),
+              testing::HasSubstr("variables   MKL_NUM_THREADS, OPENBLAS_NUM_THREADS computed; "
+                                 "OMP_NUM_THREADS exported\n"));
+  request.threads = 1;
+  EXPECT_EQ(two_node_plan(request).nodes[0].ranks[0].threads, 1);
 }
 
 TEST(JobPlan, GivesEachProgramItsOwnRanks) {
@@ -183,6 +217,7 @@ TEST(JobTable, ShowsThePlan) {
 master      10.0.0.1:28123
 command     dttrain --train_file 'a b.tsv'
 directory   /home/u
+variables   MKL_NUM_THREADS, OMP_NUM_THREADS, OPENBLAS_NUM_THREADS computed
 
 node01  10.0.0.1 on eth0
   2 ranks, 4 cores
@@ -200,7 +235,9 @@ TEST(JobTable, StaysWithinTheColumns) {
   for (int i = 0; i < 40; ++i)
     request.programs[0].command.push_back("--option_" + std::to_string(i));
   NodeFacts facts = invented_node(1, 96);
-  for (int cpu = 0; cpu < 96; cpu += 3) facts.topology.allowed.remove(cpu);
+  CpuSet thirds;
+  for (int cpu = 0; cpu < 96; cpu += 3) thirds.add(cpu);
+  facts.topology.allowed = facts.topology.allowed - thirds;
   const JobPlan plan = plan_of(request, {facts, facts}, kTwoNodes);
   for (const int columns : {80, 200}) {
     for (const std::string& line : split(to_table(plan, columns), '\n')) {
@@ -226,4 +263,4 @@ TEST(JobTable, SaysWhenARankIsNotPinned) {
 }
 
 }  // namespace
-}  // namespace dtl
+}  // namespace dtl::job_plan_test

@@ -8,7 +8,7 @@
 #include "plan/pin_domains.h"
 #include "tests/plan/invented_nodes.h"
 
-namespace dtl {
+namespace dtl::pin_request_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -217,7 +217,7 @@ TEST(PinDomains, NeverLeaveTheNodesCpus) {
       refused(by_domain("[0xfffffff0]"), topology),
       "node1: -genv I_MPI_PIN_DOMAIN=[0xfffffff0]: the node has no CPU 4-31. Try: CPUs out of "
       "0-1");
-  topology.allowed.remove(0);
+  topology.allowed = topology.allowed - CpuSet({0});
   EXPECT_THAT(refused(by_domain("[1]"), topology), HasSubstr("cpuset there keeps out CPU 0"));
   EXPECT_THAT(refused(by_list("0"), topology), HasSubstr("keeps out CPU 0"));
   EXPECT_THAT(refused(by_binding("user:0"), topology), HasSubstr("keeps out CPU 0"));
@@ -283,4 +283,4 @@ TEST(PinBinding, SaysWhichHostsRanksGoTo) {
 }
 
 }  // namespace
-}  // namespace dtl
+}  // namespace dtl::pin_request_test

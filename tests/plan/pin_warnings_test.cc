@@ -7,7 +7,7 @@
 #include "plan/placement.h"
 #include "tests/plan/invented_nodes.h"
 
-namespace dtl {
+namespace dtl::pin_warnings_test {
 namespace {
 
 using ::testing::AllOf;
@@ -162,4 +162,4 @@ node4  10.0.0.4 on eth0 (NUMA 1)  as node1: ranks 6-7
 }
 
 }  // namespace
-}  // namespace dtl
+}  // namespace dtl::pin_warnings_test

@@ -5,7 +5,7 @@
 
 #include "tests/plan/invented_nodes.h"
 
-namespace dtl {
+namespace dtl::pinning_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -44,7 +44,7 @@ TEST(Pinning, KeepsDomainsInsideNumaNodes) {
 
 TEST(Pinning, MovesTheLargerDomainToTheLargerNumaNode) {
   NodeTopology topology = invented_topology(2, 4);
-  topology.allowed.remove(0);
+  topology.allowed = topology.allowed - CpuSet({0});
   EXPECT_THAT(lists(topology, 2), ElementsAre("4-7 t4", "1-3 t3"));
 }
 
@@ -103,4 +103,4 @@ TEST(Pinning, DividesEveryShapeFairly) {
 }
 
 }  // namespace
-}  // namespace dtl
+}  // namespace dtl::pinning_test

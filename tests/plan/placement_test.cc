@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 
-namespace dtl {
+namespace dtl::placement_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -197,4 +197,4 @@ TEST(Placement, RefusesNumbersThatAreNoneOrTooLarge) {
 }
 
 }  // namespace
-}  // namespace dtl
+}  // namespace dtl::placement_test

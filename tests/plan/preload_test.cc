@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 
-namespace dtl {
+namespace dtl::preload_test {
 namespace {
 
 using ::testing::Contains;
@@ -114,6 +114,15 @@ TEST(Preload, NamesTheNodesThatLackALibraryAndItsPackage) {
             "/usr/local/lib or the system's library folders. Try: apt install libjemalloc2 there");
 }
 
+TEST(Preload, RefusesAPathThatWouldBeTakenForSeveral) {
+  EXPECT_EQ(
+      refusal(plan_of(1, {}), request_with("jemalloc", {{"VIRTUAL_ENV", "/my venv"}}),
+              {{0, {{"libjemalloc.so", "/my venv/lib/libjemalloc.so.2"}}}}),
+      "--preload jemalloc: LD_PRELOAD is divided at blanks and colons, so that it cannot name "
+      "'/my venv/lib/libjemalloc.so.2' on n0. Try: a symbolic link to its folder, in "
+      "LD_LIBRARY_PATH");
+}
+
 TEST(Preload, LeavesOutWhatANodeLacksAndFoldsTheWarning) {
   const Request request = request_with("", {{"LD_PRELOAD", "/x.so:/y.so"}});
   JobPlan plan = plan_of(7, {"LD_PRELOAD=/x.so:/y.so"});
@@ -130,4 +139,4 @@ TEST(Preload, LeavesOutWhatANodeLacksAndFoldsTheWarning) {
 }
 
 }  // namespace
-}  // namespace dtl
+}  // namespace dtl::preload_test

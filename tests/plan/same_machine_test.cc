@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace dtl {
+namespace dtl::same_machine_test {
 namespace {
 
 using testing::ElementsAre;
@@ -62,4 +62,4 @@ TEST(Aliases, AreFoldedWhenThereAreMany) {
 }
 
 }  // namespace
-}  // namespace dtl
+}  // namespace dtl::same_machine_test

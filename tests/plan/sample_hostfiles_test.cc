@@ -8,7 +8,7 @@
 #include "base/limits.h"
 #include "plan/hostfile.h"
 
-namespace dtl {
+namespace dtl::sample_hostfiles_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -27,7 +27,8 @@ std::vector<std::string> sample(const std::string& name) {
 TEST(SampleHostfiles, AreReadAsTheySay) {
   EXPECT_THAT(sample("names"), ElementsAre("node01*0", "node02*0"));
   EXPECT_THAT(sample("mpich"), ElementsAre("10.0.0.1*2", "10.0.0.2*2"));
-  EXPECT_THAT(sample("openmpi"), ElementsAre("node01*4", "node02*4 alice", "node03*2 bob"));
+  EXPECT_THAT(sample("openmpi"),
+              ElementsAre("node01*4", "node02*4 alice", "node03*2 bob", "node05*4", "node07*4"));
   EXPECT_THAT(sample("ranges"),
               ElementsAre("n01*2", "n02*2", "n03*2", "n04*2", "n05*2", "n06*2", "n08*2",
                           "rack1-n1*1", "rack1-n2*1", "rack2-n1*1", "rack2-n2*1"));
@@ -43,4 +44,4 @@ TEST(SampleHostfiles, AreReadAsTheySay) {
 }
 
 }  // namespace
-}  // namespace dtl
+}  // namespace dtl::sample_hostfiles_test

@@ -10,7 +10,7 @@
 
 #include "tests/ring/ring_support.h"
 
-namespace dtl::ring::test {
+namespace dtl::ring::test::collectives_test {
 namespace {
 
 float value_at(int rank, std::size_t i) {
@@ -262,4 +262,4 @@ TEST(Collectives, RingOfIpv6Works) {
 }
 
 }  // namespace
-}  // namespace dtl::ring::test
+}  // namespace dtl::ring::test::collectives_test

@@ -15,7 +15,7 @@
 
 #include "tests/ring/ring_support.h"
 
-namespace dtl::ring::test {
+namespace dtl::ring::test::completion_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -374,4 +374,4 @@ TEST(Completion, WorldOfOneAnswersAtOnceAndInEveryWay) {
 }
 
 }  // namespace
-}  // namespace dtl::ring::test
+}  // namespace dtl::ring::test::completion_test

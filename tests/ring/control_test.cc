@@ -7,7 +7,7 @@
 
 #include "base/fd.h"
 
-namespace dtl::ring {
+namespace dtl::ring::control_test {
 namespace {
 
 struct Line {
@@ -61,4 +61,4 @@ TEST(Control, LongReasonsAreCut) {
 }
 
 }  // namespace
-}  // namespace dtl::ring
+}  // namespace dtl::ring::control_test

@@ -11,7 +11,7 @@
 
 #include "tests/ring/ring_support.h"
 
-namespace dtl::ring::test {
+namespace dtl::ring::test::determinism_test {
 namespace {
 
 using Values = std::vector<float>;
@@ -222,4 +222,4 @@ TEST(Determinism, WithSixteenBitsAnElementDoesNotDependOnItsTensorEither) {
 }
 
 }  // namespace
-}  // namespace dtl::ring::test
+}  // namespace dtl::ring::test::determinism_test

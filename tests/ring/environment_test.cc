@@ -9,15 +9,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 
 #include "base/fd.h"
 #include "tests/ring/ring_support.h"
 
-namespace dtl::ring::test {
+namespace dtl::ring::test::environment_test {
 namespace {
 
 using ::testing::AllOf;
@@ -29,7 +32,7 @@ using Variables = std::map<std::string, std::string>;
 void set_variables(const Variables& variables) {
   for (const char* name :
        {"RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "DTRING_ADDRESS", "DTRING_COMM_CPUS",
-        "DTLAUNCH_HOST", "DTLAUNCH_JOB", "DTRING_SECRET_FD", "DTRING_SECRET_FILE"}) {
+        "DTLAUNCH_HOST", "DTLAUNCH_JOB", "DTRING_SECRET_FD", "DTRING_SECRET_FILE", "DTRING_WIRE"}) {
     ::unsetenv(name);
   }
   for (const auto& [name, value] : variables) ::setenv(name.c_str(), value.c_str(), 1);
@@ -69,7 +72,7 @@ Variables without(const std::string& name) {
 }
 
 Fd secret_descriptor(std::size_t bytes) {
-  Fd fd(::memfd_create("secret", 0));
+  Fd fd(::memfd_create("secret", MFD_ALLOW_SEALING));
   write_all(fd.get(), std::string(bytes, 's'));
   return fd;
 }
@@ -122,6 +125,42 @@ TEST(Environment, SecretFileMustBePrivateAndLongEnough) {
   ASSERT_EQ(::truncate(path.c_str(), 8), 0);
   EXPECT_THAT(create_with(variables).error, HasSubstr("it has 8 bytes"));
   ::unlink(path.c_str());
+}
+
+// The first byte of the secret that a process so many generations below this one finds under the
+// number, where `below` prepares the first of them; 0 if it finds none.
+int secret_found_below(int generations, int number, const std::function<void()>& below) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    below();
+    if (generations > 1) ::_exit(secret_found_below(generations - 1, number, [] {}));
+    set_variables(with("DTRING_SECRET_FD", std::to_string(number)));
+    try {
+      ::_exit(EnvironmentOptions().get().secret[0]);
+    } catch (const std::exception&) {
+      ::_exit(0);
+    }
+  }
+  int status = 0;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+// As accelerate's launcher and torchrun start the ranks: with every descriptor closed but 0, 1
+// and 2.
+TEST(Environment, SecretIsFoundInTheProcessAboveWhereThisOneHasLostIt) {
+  const Fd fd = secret_descriptor(32);
+  const int number = fd.get();
+  const auto close_it = [&] { ::close(number); };
+  const auto open_another = [&] { ::dup2(Fd(::open("/proc/self/exe", O_RDONLY)).get(), number); };
+  EXPECT_EQ(secret_found_below(1, number, close_it), 0);  // not sealed: anybody's file
+  ASSERT_EQ(::fcntl(number, F_ADD_SEALS, F_SEAL_WRITE), 0);
+  EXPECT_EQ(secret_found_below(1, number, [] {}), 's');
+  EXPECT_EQ(secret_found_below(1, number, close_it), 's');
+  EXPECT_EQ(secret_found_below(3, number, close_it), 's');
+  EXPECT_EQ(secret_found_below(1, number, open_another), 's');
+  ASSERT_EQ(::fcntl(number, F_SETFD, FD_CLOEXEC), 0);  // a rank above has read it for itself
+  EXPECT_EQ(secret_found_below(1, number, close_it), 0);
 }
 
 TEST(Environment, SecretCanBeReadAgainAndIsNotForChildren) {
@@ -210,11 +249,115 @@ TEST(Environment, GoesOnWhereTheCpusAreNotToBeHad) {
   run_ranks(2, tuning, {}, [](dt_comm* comm, int) { EXPECT_EQ(barrier(comm), DT_OK); });
 }
 
+// Whether two ranks that may use these CPUs have measured which algorithm is quickest.
+bool measure_on(const cpu_set_t& cpus) {
+  cpu_set_t before;
+  EXPECT_EQ(::sched_getaffinity(0, sizeof before, &before), 0);
+  EXPECT_EQ(::sched_setaffinity(0, sizeof cpus, &cpus), 0);
+  Tuning tuning;
+  tuning.tunes = true;
+  tuning.node = "one";
+  std::atomic<int> measured{0};
+  run_ranks(2, tuning, {}, [&](dt_comm* comm, int) {
+    EXPECT_EQ(barrier(comm), DT_OK);
+    std::array<char, 4096> stats{};
+    EXPECT_GT(dt_stats_json(comm, stats.data(), stats.size()), 0);
+    if (std::string(stats.data()).find("\"measured\":true") != std::string::npos) ++measured;
+    EXPECT_EQ(barrier(comm), DT_OK);
+  });
+  EXPECT_EQ(::sched_setaffinity(0, sizeof before, &before), 0);
+  EXPECT_NE(measured, 1) << "the ranks disagree";
+  return measured == 2;
+}
+
+TEST(Environment, MeasuresNothingWhereRanksShareACore) {
+  cpu_set_t all;
+  ASSERT_EQ(::sched_getaffinity(0, sizeof all, &all), 0);
+  if (CPU_COUNT(&all) < 2) GTEST_SKIP() << "two ranks always share this machine's core";
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  for (unsigned cpu = 0; CPU_COUNT(&one) == 0; ++cpu) {
+    if (CPU_ISSET(cpu, &all)) CPU_SET(cpu, &one);
+  }
+  EXPECT_TRUE(measure_on(all));
+  EXPECT_FALSE(measure_on(one));
+}
+
 TEST(Environment, RefusesWhatIsNoCpu) {
   const Outcome outcome = create_with(with("DTRING_COMM_CPUS", "0,x"));
   EXPECT_EQ(outcome.status, DT_E_INVAL);
   EXPECT_THAT(outcome.error, HasSubstr("DTRING_COMM_CPUS='0,x': 'x' is no CPU's number"));
 }
 
+// Two ranks of dt_comm_create with DT_ENVIRONMENT, in processes with these variables.
+void expect_sum_with(const Variables& variables, void (*adjust)(dt_options&)) {
+  const Place place = free_place();
+  std::vector<pid_t> pids;
+  for (int rank = 0; rank < 2; ++rank) {
+    pids.push_back(::fork());
+    if (pids.back() != 0) continue;
+    set_variables(variables);
+    dt_options options;
+    dt_options_init(&options, sizeof options);
+    options.rank = rank;
+    options.world = 2;
+    options.master_address = place.address.c_str();
+    options.master_port = place.port;
+    options.flags = DT_ENVIRONMENT;
+    options.wire = DT_WIRE_DEFAULT;
+    adjust(options);
+    dt_comm* comm = nullptr;
+    int status = dt_comm_create(&options, &comm);
+    // One of bf16 in the middle of two: rounded where the environment says so, else not.
+    std::vector<float> values{1.0F + 1.0F / 256};
+    if (status == DT_OK) status = allreduce(comm, values);
+    std::array<char, 4096> stats{};
+    if (status == DT_OK && dt_stats_json(comm, stats.data(), stats.size()) < 0) status = 1;
+    if (std::string(stats.data()).find("\"wire\":\"bf16\"") == std::string::npos) status = 2;
+    dt_comm_destroy(comm);
+    ::_exit(status == DT_OK ? 0 : 1);
+  }
+  for (const pid_t pid : pids) {
+    int status = -1;
+    ::waitpid(pid, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+}
+
+TEST(Environment, FillsInWhatACallerLeftAlone) {
+  const Fd secret = secret_descriptor(32);
+  expect_sum_with({{"DTRING_SECRET_FD", std::to_string(secret.get())}, {"DTRING_WIRE", "bf16"}},
+                  [](dt_options&) {});
+}
+
+TEST(Environment, LeavesWhatACallerGave) {
+  expect_sum_with({{"DTRING_SECRET_FD", "999"}, {"DTRING_WIRE", "f16"}}, [](dt_options& options) {
+    options.secret = test_secret().data();
+    options.secret_bytes = static_cast<std::uint32_t>(test_secret().size());
+    options.wire = DT_WIRE_BF16;
+  });
+}
+
+TEST(Environment, OfACallerIsCheckedLikeOurOwn) {
+  set_variables({{"DTRING_SECRET_FD", "999"}});
+  const Place place = free_place();
+  dt_options options = options_for(place, 0, 2);
+  options.flags = DT_ENVIRONMENT;
+  options.secret = nullptr;
+  options.secret_bytes = 0;
+  const Joined joined = join_later(options).get();
+  EXPECT_EQ(joined.status, DT_E_AUTH);
+  EXPECT_THAT(joined.error, HasSubstr("DTRING_SECRET_FD='999'"));
+}
+
+TEST(Environment, RefusesFlagsThatNobodyKnows) {
+  const Place place = free_place();
+  dt_options options = options_for(place, 0, 2);
+  options.flags = DT_DETERMINISTIC | 8;
+  const Joined joined = join_later(options).get();
+  EXPECT_EQ(joined.status, DT_E_INVAL);
+  EXPECT_THAT(joined.error, HasSubstr("flags 9 has bits that nobody knows"));
+}
+
 }  // namespace
-}  // namespace dtl::ring::test
+}  // namespace dtl::ring::test::environment_test

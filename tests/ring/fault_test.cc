@@ -12,7 +12,7 @@
 #include "base/fd.h"
 #include "tests/ring/ring_support.h"
 
-namespace dtl::ring::test {
+namespace dtl::ring::test::fault_test {
 namespace {
 
 using ::testing::AnyOf;
@@ -376,4 +376,4 @@ TEST(Arguments, ThatAreWrongAreRefusedAndNothingIsEnqueued) {
 }
 
 }  // namespace
-}  // namespace dtl::ring::test
+}  // namespace dtl::ring::test::fault_test

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "ring/dtring.h"
 
-namespace dtl::ring {
+namespace dtl::ring::handshake_test {
 namespace {
 
 Identity identity_of(int rank, std::uint8_t secret = 1) {
@@ -177,4 +177,4 @@ TEST(Crypto, HkdfGivesTheBytesOfRfc5869) {
 }
 
 }  // namespace
-}  // namespace dtl::ring
+}  // namespace dtl::ring::handshake_test

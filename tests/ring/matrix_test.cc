@@ -8,7 +8,7 @@
 #include "ring/arithmetic/reduce.h"
 #include "tests/ring/ring_support.h"
 
-namespace dtl::ring::test {
+namespace dtl::ring::test::matrix_test {
 namespace {
 
 // per_node 0: every rank on a node of its own.
@@ -289,4 +289,4 @@ TEST_P(Matrix, PairsExchangeInOrderBesideCollectives) {
 }
 
 }  // namespace
-}  // namespace dtl::ring::test
+}  // namespace dtl::ring::test::matrix_test

@@ -4,7 +4,7 @@
 
 #include "ring/dtring.h"
 
-namespace dtl::ring {
+namespace dtl::ring::operation_header_test {
 namespace {
 
 OperationHeader allreduce() {
@@ -32,4 +32,4 @@ TEST(OperationHeader, DescribesTypesAndOpsThatDoNotExist) {
 }
 
 }  // namespace
-}  // namespace dtl::ring
+}  // namespace dtl::ring::operation_header_test

@@ -1,5 +1,4 @@
 // dtring-perf's values: what they promise, and that a wrong element does not go unseen.
-#include <getopt.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,7 +16,7 @@
 #include "ring/perf/perf_text.h"
 #include "ring/perf/perf_values.h"
 
-namespace dtl::ring {
+namespace dtl::ring::perf_test {
 namespace {
 
 using Bytes = std::vector<std::byte>;
@@ -163,13 +162,8 @@ TEST(PerfCollective, ScalesBandwidthByWhatMustMove) {
   EXPECT_DOUBLE_EQ(bus_factor(Collective::kAllreduce, 1), 0);
 }
 
-PerfOptions parse(std::vector<std::string> words) {
-  words.insert(words.begin(), "dtring-perf");
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  optind = 0;  // getopt starts anew
-  return parse_perf_options(static_cast<int>(words.size()), argv.data());
+PerfOptions parse(const std::vector<std::string>& words) {
+  return parse_perf_options(words);
 }
 
 TEST(PerfOptions, ReadsSizesWithUnits) {
@@ -230,4 +224,4 @@ TEST(PerfText, ShowsFourDigits) {
 }
 
 }  // namespace
-}  // namespace dtl::ring
+}  // namespace dtl::ring::perf_test

@@ -22,7 +22,7 @@
 #include "ring/common/socket.h"
 #include "tests/ring/ring_support.h"
 
-namespace dtl::ring::test {
+namespace dtl::ring::test::proxy_test {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -244,4 +244,4 @@ TEST_P(BadNetwork, GivesRightSumsOrANamedError) {
 }
 
 }  // namespace
-}  // namespace dtl::ring::test
+}  // namespace dtl::ring::test::proxy_test

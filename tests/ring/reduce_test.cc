@@ -13,7 +13,7 @@
 #include "ring/arithmetic/kernels.h"
 #include "tests/ring/reduce_support.h"
 
-namespace dtl::ring {
+namespace dtl::ring::reduce_test {
 namespace {
 
 constexpr std::size_t kCounts[] = {0, 1, 2, 3, 7, 8, 15, 16, 17, 31, 33, 63, 64, 65, 1000, 4097};
@@ -267,4 +267,4 @@ TEST(ReduceKernels, IgnoreTheFloatModeOfTheThread) {
 #endif
 
 }  // namespace
-}  // namespace dtl::ring
+}  // namespace dtl::ring::reduce_test

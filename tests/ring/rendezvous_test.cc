@@ -1,6 +1,8 @@
 // How a ring is formed, and who is kept out of it.
 #include "ring/meeting/rendezvous.h"
 
+#include <arpa/inet.h>
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -10,47 +12,23 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <future>
+#include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "ring/common/socket.h"
 #include "ring/meeting/acceptor.h"
 #include "tests/ring/ring_support.h"
 
-namespace dtl::ring::test {
+namespace dtl::ring::test::rendezvous_test {
 namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-struct Joined {
-  int status = 0;
-  CommPtr comm;
-  std::string error;
-};
-
-std::future<Joined> join_later(const dt_options& options) {
-  return std::async(std::launch::async, [options] {
-    Joined joined;
-    dt_comm* comm = nullptr;
-    joined.status = dt_comm_create(&options, &comm);
-    joined.comm.reset(comm);
-    joined.error = last_error(comm);
-    return joined;
-  });
-}
-
-// A plain client of the master port; retries until rank 0 listens.
-Fd connect_stranger(const Place& place) {
-  const Address address = resolve(place.address, place.port).front();
-  for (;;) {
-    Fd fd = start_connect(address);
-    pollfd entry{fd.get(), POLLOUT, 0};
-    if (::poll(&entry, 1, 5000) == 1 && pending_error(fd.get()) == 0) return fd;
-    ::poll(nullptr, 0, 5);
-  }
-}
 
 bool is_closed_by_peer(int fd) {
   pollfd entry{fd, POLLIN, 0};
@@ -59,20 +37,6 @@ bool is_closed_by_peer(int fd) {
     if (::poll(&entry, 1, 5000) != 1) return false;
     if (::recv(fd, bytes.data(), bytes.size(), 0) <= 0) return true;
   }
-}
-
-void expect_ring_works(std::vector<std::future<Joined>>& ranks) {
-  std::vector<Joined> joined;
-  for (auto& rank : ranks) {
-    joined.push_back(rank.get());
-    ASSERT_EQ(joined.back().status, DT_OK) << joined.back().error;
-  }
-  std::vector<std::future<int>> barriers;
-  for (auto& rank : joined) {
-    barriers.push_back(
-        std::async(std::launch::async, [comm = rank.comm.get()] { return barrier(comm); }));
-  }
-  for (auto& one : barriers) EXPECT_EQ(one.get(), DT_OK);
 }
 
 void expect_sums_at(const Place& place, bool shares_memory) {
@@ -127,6 +91,46 @@ TEST(Rendezvous, RanksMayStartBeforeRankZeroListens) {
   // Only tells a ring that needs rank 0 first from one that does not; not a race.
   EXPECT_EQ(ranks[0].wait_for(std::chrono::milliseconds(60)), std::future_status::timeout);
   ranks.push_back(join_later(options_for(place, 0, 3)));
+  expect_ring_works(ranks);
+}
+
+TEST(Rendezvous, TakesASocketThatListensAlready) {
+  Fd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t bytes = sizeof address;
+  auto* generic = reinterpret_cast<sockaddr*>(&address);
+  ASSERT_EQ(::bind(listener.get(), generic, bytes), 0);
+  ASSERT_EQ(::getsockname(listener.get(), generic, &bytes), 0);
+  const Place place{"127.0.0.1", ntohs(address.sin_port)};
+  dt_options first = options_for(place, 0, 2), second = first;
+  second.rank = 1;
+  first.listener = listener.get();
+
+  const Joined refused = join_later(first).get();
+  EXPECT_EQ(refused.status, DT_E_INVAL);
+  EXPECT_THAT(refused.error, HasSubstr("nobody has called listen()"));
+
+  ASSERT_EQ(::listen(listener.get(), 8), 0);
+  first.master_address = nullptr;
+  first.master_port = 0;
+  std::vector<std::future<Joined>> ranks;
+  ranks.push_back(join_later(first));
+  ranks.push_back(join_later(second));
+  expect_ring_works(ranks);
+  EXPECT_NE(::fcntl(listener.get(), F_GETFD), -1) << "it is still the caller's";
+}
+
+TEST(Rendezvous, TakesTheOptionsOfProgramsThatAreOlder) {
+  const Place place = free_place();
+  std::vector<std::future<Joined>> ranks;
+  for (const int rank : {0, 1}) {
+    dt_options options = options_for(place, rank, 2);
+    options.size = offsetof(dt_options, listener);
+    options.listener = 999;  // beyond what they have
+    ranks.push_back(join_later(options));
+  }
   expect_ring_works(ranks);
 }
 
@@ -301,11 +305,11 @@ TEST(Rendezvous, SixtyFourRanksOnSixteenNodesMeetAndSum) {
     for (const std::size_t count : {std::size_t{10}, std::size_t{100003}}) {
       std::vector<float> values(count, static_cast<float>(rank));
       ASSERT_EQ(allreduce(comm, values), DT_OK) << last_error(comm);
-      EXPECT_EQ(values, std::vector<float>(count, 64 * 63 / 2));
+      EXPECT_EQ(values, std::vector<float>(count, 64.0F * 63 / 2));
     }
     EXPECT_EQ(barrier(comm), DT_OK);
   });
 }
 
 }  // namespace
-}  // namespace dtl::ring::test
+}  // namespace dtl::ring::test::rendezvous_test

@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <csignal>
+#include <future>
 #include <thread>
 
 #include "base/fd.h"
@@ -88,6 +89,41 @@ std::string last_error(dt_comm* comm) {
   return text.data();
 }
 
+std::future<Joined> join_later(const dt_options& options) {
+  return std::async(std::launch::async, [options] {
+    Joined joined;
+    dt_comm* comm = nullptr;
+    joined.status = dt_comm_create(&options, &comm);
+    joined.comm.reset(comm);
+    joined.error = last_error(comm);
+    return joined;
+  });
+}
+
+Fd connect_stranger(const Place& place) {
+  const Address address = resolve(place.address, place.port).front();
+  for (;;) {
+    Fd fd = start_connect(address);
+    pollfd entry{fd.get(), POLLOUT, 0};
+    if (::poll(&entry, 1, 5000) == 1 && pending_error(fd.get()) == 0) return fd;
+    ::poll(nullptr, 0, 5);
+  }
+}
+
+void expect_ring_works(std::vector<std::future<Joined>>& ranks) {
+  std::vector<Joined> joined;
+  for (auto& rank : ranks) {
+    joined.push_back(rank.get());
+    ASSERT_EQ(joined.back().status, DT_OK) << joined.back().error;
+  }
+  std::vector<std::future<int>> barriers;
+  for (auto& rank : joined) {
+    barriers.push_back(
+        std::async(std::launch::async, [comm = rank.comm.get()] { return barrier(comm); }));
+  }
+  for (auto& one : barriers) EXPECT_EQ(one.get(), DT_OK);
+}
+
 void run_ranks(int world, const Body& body) {
   run_ranks(world, {}, {}, body);
 }
@@ -96,7 +132,7 @@ void run_ranks(int world, const Tuning& tuning, const std::function<void(dt_opti
                const Body& body) {
   run_threads(world, adjust, body, [&](int) {
     Tuning own = tuning;
-    own.node = "none";
+    if (own.node.empty()) own.node = "none";
     return own;
   });
 }

@@ -6,10 +6,12 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <future>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "base/fd.h"
 #include "ring/api/comm.h"
 #include "ring/dtring.h"
 
@@ -26,7 +28,9 @@ Place free_place(int family = 2 /* AF_INET */);
 // The secret of all rings here, unless a test wants another one.
 const std::array<std::uint8_t, 32>& test_secret();
 
+// Points into `place`, which must stay.
 dt_options options_for(const Place& place, int rank, int world);
+dt_options options_for(Place&& place, int rank, int world) = delete;
 
 struct Destroyer {
   void operator()(dt_comm* comm) const { dt_comm_destroy(comm); }
@@ -34,6 +38,19 @@ struct Destroyer {
 using CommPtr = std::unique_ptr<dt_comm, Destroyer>;
 
 std::string last_error(dt_comm* comm);
+
+// A rank that joins on a thread of its own; `options` point to what must live as long.
+struct Joined {
+  int status = 0;
+  CommPtr comm;
+  std::string error;
+};
+std::future<Joined> join_later(const dt_options& options);
+// All have joined and pass a barrier, or the test fails.
+void expect_ring_works(std::vector<std::future<Joined>>& ranks);
+
+// A plain client of the master port; retries until rank 0 listens.
+Fd connect_stranger(const Place& place);
 
 // Runs body(comm, rank) on a thread for each rank, after all have joined. A rank that cannot join
 // is a test failure. Destroys the communicators at the end.

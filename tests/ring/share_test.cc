@@ -19,7 +19,7 @@
 
 #include "ring/links/shm_node.h"
 
-namespace dtl::ring::test {
+namespace dtl::ring::test::share_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -361,4 +361,4 @@ TEST(Share, LeavesNoDescriptors) {
 }
 
 }  // namespace
-}  // namespace dtl::ring::test
+}  // namespace dtl::ring::test::share_test

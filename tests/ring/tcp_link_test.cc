@@ -19,7 +19,7 @@
 #include "ring/common/socket.h"
 #include "ring/links/tcp_link.h"
 
-namespace dtl::ring::test {
+namespace dtl::ring::test::tcp_link_test {
 namespace {
 
 struct Nobody : Sink {
@@ -105,7 +105,7 @@ Ends congestion_controls() {
   const Fd connecting = start_connect(local_address(listener.get()));
   pollfd ready{listener.get(), POLLIN, 0};
   EXPECT_EQ(::poll(&ready, 1, 5000), 1);
-  const Fd accepted = accept_from(listener.get());
+  const Fd accepted = accept_from(listener.get()).fd;
   return {congestion_control(connecting.get()), congestion_control(accepted.get())};
 }
 
@@ -147,4 +147,4 @@ TEST(Congestion, TheSystemsChoiceStaysOtherwise) {
 }
 
 }  // namespace
-}  // namespace dtl::ring::test
+}  // namespace dtl::ring::test::tcp_link_test

@@ -12,7 +12,7 @@
 #include "ring/arithmetic/reduce.h"
 #include "tests/ring/reduce_support.h"
 
-namespace dtl::ring {
+namespace dtl::ring::wire_format_test {
 namespace {
 
 using Halves = std::vector<std::uint16_t>;
@@ -183,4 +183,4 @@ INSTANTIATE_TEST_SUITE_P(Both, WireFormat, ::testing::Values(Wire::kBf16, Wire::
                          });
 
 }  // namespace
-}  // namespace dtl::ring
+}  // namespace dtl::ring::wire_format_test

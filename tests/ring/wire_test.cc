@@ -12,7 +12,7 @@
 #include "ring/arithmetic/reduce.h"
 #include "tests/ring/ring_support.h"
 
-namespace dtl::ring::test {
+namespace dtl::ring::test::wire_test {
 namespace {
 
 using Values = std::vector<float>;
@@ -266,4 +266,4 @@ TEST(Wire, UnknownOnesAreRefused) {
 }
 
 }  // namespace
-}  // namespace dtl::ring::test
+}  // namespace dtl::ring::test::wire_test

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Man pages tell the truth: every option that a program's --help shows is in its man page and the
-# other way round, and mandoc finds nothing to complain about in any page.
+# other way round, below the same heading, and mandoc finds nothing to complain about in any page.
 #   man.sh BIN_FOLDER [ROOT]
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -41,6 +41,25 @@ options_of_page() {
   }' "$1" | LC_ALL=C sort -u
 }
 
+# The same, each with the heading that it stands below: "Where to run: f".
+placed_in_help() {
+  awk 'before == "" && /^[A-Z]/ { next_heading = $0; sub(/:$/, "", next_heading) }
+    /^  -/ && next_heading != "" { heading = next_heading }
+    /^  -/ && heading != "" { print heading "\t" $0 }
+    !/^[A-Z]/ { next_heading = "" }
+    { before = $0 }' |
+    while IFS=$'\t' read -r heading line; do
+      printf '%s\n' "  $line" | options_of_help | sed "s|^|$heading: |"
+    done | LC_ALL=C sort -u
+}
+placed_in_page() {
+  local section
+  awk '/^\.S[sh] / { sub(/^\.S[sh] /, ""); heading = $0; next } heading != "" { print heading "\t" $0 }' "$1" |
+    grep $'\t[.]It ' | while IFS=$'\t' read -r section line; do
+      options_of_page <(printf '%s\n' "$line") | sed "s|^|$section: |"
+    done | LC_ALL=C sort -u
+}
+
 # check_program PROGRAM PAGE [SUBCOMMAND...]; the options of subcommands belong to the same page.
 check_program() {
   local program=$1 page=$2 help subcommand
@@ -64,6 +83,8 @@ check_program() {
     sed "s|^.*|$program: option '&' is in --help but not in ${page##*/}|; /''/d"
   comm -13 <(printf '%s\n' "$shown") <(printf '%s\n' "$written") |
     sed "s|^.*|$program: option '&' is in ${page##*/} but not in --help|; /''/d"
+  comm -23 <("$bin/$program" --help 2>&1 </dev/null | placed_in_help) <(placed_in_page "$page") |
+    sed "s|^.*|$program: --help has '&', and ${page##*/} has it below another heading|"
 }
 
 # check_subcommands PAGE NAME...: the options of all of them together are those of the page.

@@ -55,9 +55,9 @@ includes_case 1 '<libssh/libssh.h> has its home' launcher/session/session.cc '<l
 includes_case 1 '<hwloc.h> has its home' agent/main.cc '<hwloc.h>'
 includes_case 1 '<toml.hpp> has its home' launcher/request/job_file.cc '<toml.hpp>'
 includes_case 1 '<cblas.h> has its home' trainer/layers.cc '<cblas.h>'
+includes_case 1 '<oneapi/dnnl/dnnl.h> has its home' trainer/maths/gemm.cc '<oneapi/dnnl/dnnl.h>'
 includes_case 0 kept trainer/files/json_list.cc '<nlohmann/json.hpp>'
 includes_case 1 '<nlohmann/json.hpp> has its home' trainer/files/json_list.h '<nlohmann/json.hpp>'
-includes_case 1 '<CLI/CLI.hpp> has its home' launcher/options/options.cc '<CLI/CLI.hpp>'
 includes_case 1 '<openssl/evp.h> has its home' base/random.cc '<openssl/evp.h>'
 includes_case 1 '<fmt/format-inl.h> has its home' base/text.cc '<fmt/format-inl.h>'
 includes_case 1 '<utf8proc.h> has its home' trainer/tokens/tokenizer.cc '<utf8proc.h>'
@@ -113,6 +113,66 @@ expect 0 kept size.sh "$tree"
 put base/longer.cc $(seq 401)
 expect 1 'base/longer.cc: 401 lines, at most 400' size.sh "$tree"
 
+# function_case STATUS TEXT FILE LINES: a function of so many lines, its head and its brace among them.
+function_case() {
+  new_tree
+  case $3 in
+    *.cc) put "$3" '// "{" is no brace' "$head {" $(seq -f 'f(%g);' $(($4 - 2))) '}' ;;
+    *.py) put "$3" 'def long():' $(seq -f 'f(%g)' $(($4 - 1))) && sed -i '2,$s/^/    /' "$tree/$3" ;;
+    *.sh) put "$3" 'long() {' $(seq -f 'f%g' $(($4 - 2))) '}' ;;
+  esac
+  expect "$1" "$2" functions.py "$tree"
+}
+eight='int a, int b, std::map<int, int> c, int d = g(1, 2), void (*e)(int, int), int f, int g, int h'
+head='void A::b() const' function_case 0 kept base/a.cc 60
+head='void A::b() const' function_case 1 'base/a.cc:2: A::b has 61 lines, at most 60' base/a.cc 61
+head='A::A() : a_{1}, b_(f({2, 3}))' function_case 1 'A::A has 61 lines' base/a.cc 61
+head='template <class T, class = std::enable_if_t<(1 > 0)>> auto f(T t) -> int' function_case 1 'f has 61' base/a.cc 61
+head='bool operator()(int a) noexcept' function_case 1 'operator() has 61 lines' base/a.cc 61
+head="void f($eight)" function_case 0 kept base/a.cc 3
+head="void f($eight, int i)" function_case 1 'base/a.cc:2: f takes 9 parameters, at most 8' base/a.cc 3
+head="int dt_f($eight, int i)" function_case 0 kept ring/a.cc 3
+function_case 0 kept tests/a.py 60
+function_case 1 'tests/a.py:1: long has 61 lines' tests/a.py 61
+function_case 0 kept tests/a.sh 60
+function_case 1 'tests/a.sh:1: long has 61 lines' tests/a.sh 61
+new_tree
+put base/a.cc 'const T& table() {' '  static const T kTable = {' $(seq -f '{%g},' 99) '  };' '  return kTable;' '}'
+expect 0 kept functions.py "$tree"
+
+# used_case STATUS TEXT CALLS TESTS: Pen has paint() and draw(), free is mix(); what main and a test do.
+used_case() {
+  new_tree
+  put base/pen.h 'class Pen {' ' public:' '  void draw();' '  int paint() const { return mix(1); }' \
+    ' private:' '  int mix_ = 0;' '};' 'int mix(int a);' 'int mix(int a, int b);'
+  put base/pen.cc 'void Pen::draw() { draw(); }' 'int mix(int a) { return a; }' \
+    'int mix(int a, int b) { return mix(a) + b; }'
+  put launcher/main.cc "int main() { Pen pen; $3 }"
+  put tests/pen_test.cc "TEST(Pen, Is) { ${4-} }"
+  expect "$1" "$2" used.py "$tree"
+}
+used_case 0 kept 'pen.draw(); pen.paint(); mix(1, 2);'
+used_case 0 kept 'std::vector<void (Pen::*)()> all{&Pen::draw, &Pen::paint}; auto f = &mix; run(mix);'
+used_case 1 'base/pen.cc:1: Pen::draw: called by tests alone: tests/pen_test.cc' 'pen.paint(); mix(1, 2);' 'pen.draw();'
+used_case 1 'base/pen.cc:1: Pen::draw: nobody calls it' 'pen.paint(); mix(1, 2); int draw = 3; f(draw);'
+used_case 1 'base/pen.h:4: Pen::paint: nobody calls it' 'pen.draw(); mix(1, 2); // pen.paint();'
+used_case 1 'base/pen.cc:2: mix: nobody calls it' 'pen.draw(); Paint paint(2);'
+used_case 0 kept 'pen.draw(); pen.paint(); mix(1, 2);'
+put base/toml11.cc 'int TomlTypes::parse_int() { return 1; }' 'int main() { return TomlTypes::parse_int(); }'
+expect 1 'the exception TomlTypes::parse_int is not needed' used.py "$tree"
+
+new_tree
+put tests/base/a_test.cc 'TEST(A, Is) {}'
+put tests/base/CMakeLists.txt 'dtl_test(base_test SOURCES a_test.cc)'
+put tests/e2e/runs.sh 'true'
+put tests/e2e/CMakeLists.txt 'dtl_e2e(runs)'
+expect 0 kept built.py "$tree"
+put tests/base/CMakeLists.txt 'dtl_test(base_test SOURCES b_test.cc) # a_test.cc'
+expect 1 'tests/base/a_test.cc: no CMakeLists.txt names it' built.py "$tree"
+put tests/base/CMakeLists.txt 'dtl_test(base_test SOURCES a_test.cc)'
+put tests/e2e/forgotten.sh 'false'
+expect 1 'tests/e2e/forgotten.sh: no CMakeLists.txt names it' built.py "$tree"
+
 new_tree
 put base/a.cc 'int main() {}'
 expect 0 kept format.sh "$tree"
@@ -151,6 +211,10 @@ man_case 1 "option 'report' is in --help but not in dtlaunch.1" '  -f FILE, --re
 man_case 1 "option 'ppn' is in dtlaunch.1 but not in --help" '  -f FILE  x' '.It Fl f Ar file' \
          '.It Fl ppn Ar n'
 man_case 1 '--help shows no option' 'nothing'
+below() { printf '%s\n' 'Text.' .El ".Ss $1" '.Bl -tag -width indent' "$2"; }
+man_case 0 kept $'\nHow:\n  -f FILE  x' '.It Cm none' "$(below How '.It Fl f Ar file')"
+man_case 1 "has 'How: f', and dtlaunch.1 has it below another" $'\nHow\n  -f FILE  x' '.It Cm none' \
+         "$(below Why '.It Fl f Ar file')"
 man_case 1 'dtlaunch.1:' '  -f FILE  x' '.It Fl f Ar file' '.Xyz nonsense'
 new_tree
 page man/dtlaunch.1

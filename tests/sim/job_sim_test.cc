@@ -8,7 +8,7 @@
 
 #include "tests/sim/job_world.h"
 
-namespace dtl::sim {
+namespace dtl::sim::job_sim_test {
 namespace {
 
 std::uint64_t number_from(const char* variable, std::uint64_t otherwise) {
@@ -36,4 +36,4 @@ TEST(JobSimulation, EveryJobEndsInTimeAndKeepsItsPromises) {
 }
 
 }  // namespace
-}  // namespace dtl::sim
+}  // namespace dtl::sim::job_sim_test

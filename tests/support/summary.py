@@ -4,8 +4,8 @@
 usage: summary.py --seconds N --times FILE [--left-out TEXT]... RESULT...
 
 A RESULT is a JUnit file of ctest (PRESET.junit.xml), the log of tests/fuzz/libfuzzer.sh (*.log) or
-the table of tests/clean_room/clean_room (*.tsv: what, seconds, "passed", "skipped" or "failed",
-why). Exit status 1 when something failed, or when one of them ran nothing.
+the table of tests/clean_room/clean_room or scripts/lint (*.tsv: what, seconds, "passed", "skipped" or
+"failed", why). Exit status 1 when something failed, or when one of them ran nothing.
 """
 import argparse
 import pathlib
@@ -13,7 +13,10 @@ import re
 import sys
 import xml.etree.ElementTree as tree
 
+ROWS = {"clean_room": "promises kept in bare Debians", "lint": "change read by clang-tidy"}
 WHAT = {"release": "tests of the release build", "asan": "unit tests under ASan and UBSan"}
+
+SHOWN_LINES, LONGEST_LINE = 12, 200
 
 
 def minutes(seconds):
@@ -30,9 +33,20 @@ def reason(case):
     return case.find("skipped").get("message") or "no reason given"
 
 
+def words(case):
+    """What a failed test said from its first complaint on, else at last: its own log may be
+    thousands of lines away."""
+    lines = [line.rstrip() for line in (case.findtext("system-out") or "").splitlines()]
+    lines = [line[:LONGEST_LINE] for line in lines if line]
+    complaint = next((i for i, line in enumerate(lines)
+                      if re.search(r"FAILED:|: Failure$|^Traceback|Error:", line)), len(lines))
+    begin = max(0, min(complaint, len(lines) - SHOWN_LINES))
+    return lines[begin:begin + SHOWN_LINES]
+
+
 class Summary:
     def __init__(self):
-        self.counts, self.skipped, self.failed = [], {}, []
+        self.counts, self.skipped, self.failed, self.words = [], {}, [], {}
 
     def skip(self, name, why):
         self.skipped.setdefault(why, []).append(name)
@@ -49,7 +63,9 @@ class Summary:
                 continue
             ran += 1
             if case.find("failure") is not None or case.get("status") == "fail":
-                self.failed.append(f"{case.get('name')} ({preset})")
+                name = f"{case.get('name')} ({preset})"
+                self.failed.append(name)
+                self.words[name] = words(case)
         self.count(ran, WHAT.get(preset, f"tests of {preset}"))
 
     def add_fuzzing(self, path):
@@ -61,7 +77,7 @@ class Summary:
                 self.failed.append(f"the reader of {broken[1]} (fuzz)")
         self.count(held, "readers fuzzed")
 
-    def add_rooms(self, path):
+    def add_rows(self, path):
         ran = 0
         rows = path.read_text().splitlines() if path.exists() else []
         for what, seconds, outcome, why in (row.split("\t") for row in rows):
@@ -69,14 +85,14 @@ class Summary:
                 self.skip(what, why)
                 continue
             ran += 1
-            print(f"  {'':12}{minutes(int(seconds))}  {what}")
+            print(f"  {'':12}{minutes(int(seconds))}  {what}{': ' + why if path.stem == 'lint' else ''}")
             if outcome == "failed":
                 self.failed.append(f"{what}: {why}")
-        if not self.skipped_rooms(rows):
-            self.count(ran, "promises kept in bare Debians")
+        if not self.all_skipped(rows):
+            self.count(ran, ROWS[path.stem])
 
     @staticmethod
-    def skipped_rooms(rows):
+    def all_skipped(rows):
         return rows and all(row.split("\t")[2] == "skipped" for row in rows)
 
     def count(self, number, what):
@@ -88,7 +104,7 @@ class Summary:
         if path.suffix == ".xml":
             self.add_tests(path)
         elif path.suffix == ".tsv":
-            self.add_rooms(path)
+            self.add_rows(path)
         else:
             self.add_fuzzing(path)
 
@@ -100,6 +116,8 @@ class Summary:
             print(f"skipped: {', '.join(names[:4])}{more}: {why}")
         for name in self.failed:
             print(f"failed: {name}")
+            for line in self.words.get(name, []):
+                print(f"  | {line}")
         verdict = "FAILED" if self.failed else "passed"
         skipped = sum(map(len, self.skipped.values()))
         print(f"scripts/test: {verdict}: {', '.join(self.counts + [f'{skipped} skipped'])}, "

@@ -7,9 +7,10 @@
 #include "temporary_folder.h"
 #include "trainer/settings/settings.h"
 
-namespace dtl::trainer {
+namespace dtl::trainer::argument_file_test {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 class ArgumentFile : public testing::Test {
@@ -39,7 +40,17 @@ TEST_F(ArgumentFile, MayBeJson) {
   EXPECT_EQ(s.bf16, "true");
   EXPECT_EQ(s.resume_from_checkpoint, "true");
   EXPECT_EQ(s.report_to, "tensorboard");
-  EXPECT_TRUE(s.notices.empty());
+  EXPECT_THAT(s.notices, ElementsAre(HasSubstr("with these values: fp16")));
+}
+
+TEST_F(ArgumentFile, MayHaveListsAndObjectsAsTransformersWritesThem) {
+  const Settings s = parse_settings({folder_.write("args.json", R"({
+      "model_name_or_path": "m", "train_file": "t.csv", "output_dir": "o", "do_train": true,
+      "report_to": [], "logging_dir": "l", "label_names": ["a", "b"], "debug": [],
+      "gradient_checkpointing_kwargs": {}, "liger_kernel_config": {"rope": true}})")});
+  EXPECT_EQ(s.report_to, "none");
+  EXPECT_THAT(s.notices, ElementsAre(HasSubstr("--label_names has no effect"),
+                                     HasSubstr("--liger_kernel_config has no effect")));
 }
 
 TEST_F(ArgumentFile, MayBeToml) {
@@ -67,18 +78,23 @@ TEST_F(ArgumentFile, GivesWayToOptionsBehindIt) {
 }
 
 TEST_F(ArgumentFile, IsNamedWithTheKeyThatIsWrong) {
-  EXPECT_THAT(complaint("a.json", R"({"learning_rat": 1})"), HasSubstr("a.json: \"learning_rat\""));
+  EXPECT_THAT(complaint("a.json", R"({"learning_rat": 1})"),
+              HasSubstr("a.json:1:18: 'learning_rat'"));
   EXPECT_THAT(complaint("a.json", R"({"learning_rat": 1})"), HasSubstr("learning_rate"));
-  EXPECT_THAT(complaint("a.json", R"({"seed": "many"})"), HasSubstr("a.json: \"seed\""));
-  EXPECT_THAT(complaint("a.json", R"({"seed": {"a": 1}})"), HasSubstr("\"seed\" must be"));
+  EXPECT_THAT(complaint("a.json", R"({"seed": "many"})"), HasSubstr("a.json:1:10: 'seed'"));
+  EXPECT_THAT(complaint("a.json", R"({"seed": {"a": 1}})"), HasSubstr("'seed' must be"));
   EXPECT_THAT(complaint("a.json", R"({"fp16": true})"), HasSubstr("use --bf16"));
-  EXPECT_THAT(complaint("b.toml", "\nseed = -1\n"), HasSubstr("b.toml:2: \"seed\""));
-  EXPECT_THAT(complaint("b.toml", "\n\nsedd = 1\n"), HasSubstr("b.toml:3: \"sedd\""));
+  EXPECT_THAT(complaint("a.json", R"({"help": true})"),
+              HasSubstr("'help': no file has this option. Try: dttrain --help"));
+  EXPECT_THAT(complaint("a.json", R"({"do_train": "perhaps"})"), HasSubstr("neither true nor"));
+  EXPECT_THAT(complaint("b.toml", "\nseed = -1\n"), HasSubstr("b.toml:2: 'seed'"));
+  EXPECT_THAT(complaint("b.toml", "\n\nsedd = 1\n"), HasSubstr("b.toml:3: 'sedd'"));
 }
 
 TEST_F(ArgumentFile, MustBeAnObject) {
   EXPECT_THAT(complaint("a.json", "[1]"), HasSubstr("not a JSON object"));
-  EXPECT_THAT(complaint("a.json", "{\n\"seed\": 1,,}"), HasSubstr("line 2"));
+  EXPECT_THAT(complaint("a.json", "{\n\"seed\": 1,,}"),
+              HasSubstr("a.json:2:11: cannot read the options: it is not JSON"));
   EXPECT_THAT(complaint("b.toml", "seed 1\n"), HasSubstr("b.toml:1"));
 }
 
@@ -99,4 +115,4 @@ TEST_F(ArgumentFile, MustBeThere) {
 }
 
 }  // namespace
-}  // namespace dtl::trainer
+}  // namespace dtl::trainer::argument_file_test

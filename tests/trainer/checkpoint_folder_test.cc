@@ -11,7 +11,7 @@
 #include "base/fd.h"
 #include "tests/trainer/temporary_folder.h"
 
-namespace dtl::trainer {
+namespace dtl::trainer::checkpoint_folder_test {
 namespace {
 
 using testing::ElementsAre;
@@ -94,7 +94,7 @@ TEST(OldCheckpoints, AreRemovedButForTheNewestAndTheBest) {
     const TemporaryFolder folder;
     for (const std::int64_t step : {10, 20, 30, 100}) make(folder, step);
     const std::string name = "checkpoint-" + std::to_string(best);
-    remove_old_checkpoints(folder.path(), limit, best == 0 ? "" : folder.file(name));
+    remove_old_checkpoints(folder.path(), limit, best == 0 ? "" : folder.file(name), 100);
     std::set<std::int64_t> steps;
     for (const std::string& left : names_in(folder)) steps.insert(*checkpoint_step(left));
     return steps;
@@ -109,11 +109,22 @@ TEST(OldCheckpoints, AreRemovedButForTheNewestAndTheBest) {
   EXPECT_THAT(kept(1, 20), ElementsAre(20, 100));
 }
 
+// An older run in the same folder came further, and something else has checkpoints there, too.
+TEST(OldCheckpoints, AreThoseOfAnOlderRunFirstAndNoForeignOnes) {
+  const TemporaryFolder folder;
+  for (const std::int64_t step : {10, 20, 500}) make(folder, step);
+  std::filesystem::create_directory(folder.file("checkpoint-9999"));
+  remove_old_checkpoints(folder.path(), 2, "", 20);
+  EXPECT_THAT(names_in(folder), ElementsAre("checkpoint-10", "checkpoint-20", "checkpoint-9999"));
+  remove_old_checkpoints(folder.path(), 1, "", 20);
+  EXPECT_THAT(names_in(folder), ElementsAre("checkpoint-20", "checkpoint-9999"));
+}
+
 TEST(CheckpointFolder, NamesWhatCannotBeWritten) {
   const TemporaryFolder folder;
   folder.write("plain", "a file");
   try {
-    PartialCheckpoint(folder.file("plain"), 1);
+    const PartialCheckpoint half(folder.file("plain"), 1);
     FAIL() << "nothing was thrown";
   } catch (const Error& error) {
     EXPECT_EQ(error.status(), Exit::kCannotWrite);
@@ -122,4 +133,4 @@ TEST(CheckpointFolder, NamesWhatCannotBeWritten) {
 }
 
 }  // namespace
-}  // namespace dtl::trainer
+}  // namespace dtl::trainer::checkpoint_folder_test

@@ -3,15 +3,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "base/error.h"
 #include "tests/trainer/model_support.h"
 #include "tests/trainer/temporary_folder.h"
 #include "trainer/data/demo_text.h"
 #include "trainer/job/demo.h"
 
-namespace dtl::trainer {
+namespace dtl::trainer::checkpoint_test {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -53,6 +56,30 @@ TEST(Checkpoint, PutsEveryTensorInItsPlace) {
   EXPECT_EQ(loaded.values, model.values);
   EXPECT_TRUE(loaded.fresh.empty());
   EXPECT_TRUE(loaded.unused.empty());
+}
+
+TEST(Checkpoint, NamesTheTensorThatIsNoNumber) {
+  for (const float bad : {std::nanf(""), INFINITY, -INFINITY}) {
+    Stored model;
+    model.tensors.at("bert.encoder.layer.1.output.dense.bias").values.at(2) = bad;
+    EXPECT_THAT(model.complaint(),
+                AllOf(HasSubstr("file: tensor bert.encoder.layer.1.output.dense.bias: 1 of its "),
+                      HasSubstr("from place 2 on"), HasSubstr("Try: ")));
+  }
+}
+
+TEST(Checkpoint, NamesTheTypeOfATensorOfWholeNumbers) {
+  for (const char* name : {"bert.encoder.layer.1.output.dense.bias", "classifier.weight"}) {
+    Stored model;
+    Tensor& tensor = model.tensors.at(name);
+    tensor.values.clear();
+    tensor.whole_type = "I32";
+    EXPECT_THAT(model.complaint(),
+                AllOf(HasSubstr(name), HasSubstr("whole, of type I32"), HasSubstr("Try: ")));
+  }
+  Stored model;
+  model.tensors["counter"] = {{1}, {}, "I64"};
+  EXPECT_TRUE(model.arrange().unused.empty());
 }
 
 TEST(Checkpoint, AcceptsABareEncoderAndInitialisesTheHead) {
@@ -137,4 +164,4 @@ TEST(Demonstration, CannotBeSolvedByCountingWords) {
 }
 
 }  // namespace
-}  // namespace dtl::trainer
+}  // namespace dtl::trainer::checkpoint_test

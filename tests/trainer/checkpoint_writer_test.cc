@@ -16,7 +16,7 @@
 #include "trainer/checkpoint/checkpoint_folder.h"
 #include "trainer/checkpoint/saved_state.h"
 
-namespace dtl::trainer {
+namespace dtl::trainer::checkpoint_writer_test {
 namespace {
 
 using testing::HasSubstr;
@@ -37,6 +37,11 @@ struct Writing {
     return read_training_state(folder.file("checkpoint-" + std::to_string(step)), layout, {});
   }
 };
+
+TrainingState some_state(const ModelConfig& config) {
+  const ParameterLayout layout = layout_parameters(config);
+  return state_at_start(random_parameters<float>(layout, 1), optimizer_state(layout, {}));
+}
 
 TEST(CheckpointWriter, WritesWhatTheStateWasWhenItWasStarted) {
   Writing w;
@@ -85,7 +90,7 @@ std::string said_with(std::optional<std::chrono::milliseconds> grace) {
   extras.write_more = [](const std::string&) { ::usleep(2000); };
   testing::internal::CaptureStderr();
   for (const std::int64_t step : {1, 2}) {
-    TrainingState state = state_at_start(random_parameters<float>(layout_parameters(config), 1));
+    TrainingState state = some_state(config);
     state.step = step;
     writer.start(state, extras, pool);
     writer.finish();
@@ -108,7 +113,7 @@ TEST(CheckpointWriter, FinishesInItsDestructor) {
   ThreadPool pool(1, false);
   {
     CheckpointWriter writer(folder.path(), config);
-    writer.start(state_at_start(random_parameters<float>(layout_parameters(config), 1)), {}, pool);
+    writer.start(some_state(config), {}, pool);
   }
   EXPECT_EQ(find_last_checkpoint(folder.path()), folder.file("checkpoint-0"));
 }
@@ -221,4 +226,4 @@ TEST(CheckpointWriter, NamesTheCheckpointWhoseOtherFilesFail) {
 }
 
 }  // namespace
-}  // namespace dtl::trainer
+}  // namespace dtl::trainer::checkpoint_writer_test

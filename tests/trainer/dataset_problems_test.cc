@@ -7,7 +7,7 @@
 #include "tests/trainer/temporary_folder.h"
 #include "trainer/data/dataset.h"
 
-namespace dtl::trainer {
+namespace dtl::trainer::dataset_problems_test {
 namespace {
 
 using testing::ElementsAre;
@@ -48,6 +48,21 @@ TEST(DatasetProblems, NamesAColumnThatIsMissing) {
               HasSubstr("no column 'body' among text, label"));
   EXPECT_THAT(read_error("d.csv", "text,label\na,1\n", {.label_column = "topic"}),
               HasSubstr("no column 'topic'"));
+}
+
+// On several threads, too, and every time.
+TEST(DatasetProblems, NamesTheFirstRowThatIsWrong) {
+  std::string rows = "text\tlabel\n";
+  for (int line = 2; line < 8000; ++line) rows += line % 1000 == 0 ? "a\tz\n" : "a b a b\tx\n";
+  const TextDataset dataset = read("d.tsv", rows, {});
+  for (int i = 0; i < 30; ++i) {
+    try {
+      encode_dataset(dataset, letters(), {"x", "y"}, 8, 4);
+      FAIL() << "accepted";
+    } catch (const Error& error) {
+      ASSERT_THAT(error.what(), HasSubstr("d.tsv:1000: "));
+    }
+  }
 }
 
 TEST(DatasetProblems, LearnsNumbers) {
@@ -120,4 +135,4 @@ TEST(DatasetProblems, RefusesBytesThatAreNotText) {
 }
 
 }  // namespace
-}  // namespace dtl::trainer
+}  // namespace dtl::trainer::dataset_problems_test

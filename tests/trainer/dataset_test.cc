@@ -2,11 +2,14 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <string>
 
 #include "base/error.h"
 #include "tests/trainer/temporary_folder.h"
 
-namespace dtl::trainer {
+namespace dtl::trainer::dataset_test {
 namespace {
 
 using testing::ElementsAre;
@@ -112,6 +115,18 @@ TEST(Dataset, NamesLineAndElementOfWhatIsWrongInAJsonList) {
                              HasSubstr("Try: an object on each line")));
 }
 
+TEST(Dataset, RefusesHalfASurrogatePair) {
+  const std::string good = R"({"text": "\ud83d\ude00 \\ud83d", "label": 1})", pair = good + ",\n";
+  for (const char* half : {R"("\ud83d")", R"("\ude00 \ud83d\ude00")", R"("\ud83d\u0041")"}) {
+    const std::string bad = std::string(R"({"text": )") + half + R"(, "label": 1})";
+    EXPECT_THAT(read_error("d.jsonl", good + "\n" + bad + "\n"),
+                testing::AllOf(testing::StartsWith(":2:"), HasSubstr("half of a surrogate pair")));
+    EXPECT_THAT(read_error("d.json", "[" + pair + bad + "]"),
+                testing::AllOf(testing::StartsWith(":2:"), HasSubstr("half of a surrogate pair")));
+  }
+  EXPECT_EQ(read("d.jsonl", good + "\n").examples[0].first, "\U0001F600 \\ud83d");
+}
+
 TEST(Dataset, TakesTheFirstOtherColumnsAsTexts) {
   const TextDataset dataset = read("d.tsv", "idx\tquestion\tlabel\tanswer\n7\tq\tl\ta\n");
   EXPECT_TRUE(dataset.pairs);
@@ -139,6 +154,91 @@ TEST(Dataset, NamesFileAndLineOfWhatIsWrong) {
   EXPECT_THAT(read_error("d.tsv", ""), HasSubstr("empty"));
   EXPECT_THAT(read_error("d.tsv", "text\tlabel\n"), HasSubstr("no rows"));
   EXPECT_THAT(read_error("d.txt", "text\tlabel\n"), HasSubstr(".tsv, .csv, .json or .jsonl"));
+}
+
+TEST(Dataset, RefusesTwoColumnsOfOneName) {
+  EXPECT_THAT(read_error("d.csv", "\ntext,label,text\na,0,b\n"),
+              testing::AllOf(testing::StartsWith(":2:"),
+                             HasSubstr("1 and 3 have the same name 'text'"), HasSubstr("Try: ")));
+  EXPECT_THAT(read_error("d.tsv", "text\tlabel\tlabel\na\t0\t1\n"),
+              HasSubstr("2 and 3 have the same name 'label'"));
+  // Python's json takes the last value of a key.
+  EXPECT_EQ(read("d.json", "{\"text\": \"a\", \"label\": 1, \"text\": \"b\"}").examples[0].first,
+            "b");
+}
+
+TEST(Dataset, RefusesHalvesOfSurrogatePairs) {
+  const std::string good = "{\"text\": \"\\ud83d\\ude00 \\\\ud800\", \"label\": 1}\n";
+  EXPECT_EQ(read("d.jsonl", good).examples[0].first, "\xF0\x9F\x98\x80 \\ud800");
+  for (const char* half :
+       {"\\ud83d", "\\ude00", "\\uD83D\\u0041", "\\ud83d\\ud83d\\ude00", "\\uD83Dx"}) {
+    const std::string bad = std::string("{\"text\": \"") + half + "\", \"label\": 1}";
+    EXPECT_THAT(read_error("d.jsonl", good + bad + "\n"),
+                testing::AllOf(testing::StartsWith(":2:"), HasSubstr("half of a surrogate pair"),
+                               HasSubstr("at character 11 of the line"), HasSubstr("Try: ")))
+        << half;
+    EXPECT_THAT(read_error("d.json", "[\n" + bad + "]"),
+                testing::AllOf(testing::StartsWith(":2:"), HasSubstr("half of a surrogate pair")))
+        << half;
+  }
+}
+
+TEST(Dataset, SaysWhatIsNoJson) {
+  const std::string good = "{\"text\": \"a\", \"label\": 1}\n";
+  EXPECT_THAT(read_error("d.jsonl", good + "{\"text\": \"\xC3\xA9\" \"label\": 1}\n"),
+              testing::AllOf(testing::StartsWith(":2:"), HasSubstr("from here on: \"label"),
+                             HasSubstr("at character 14 of the line")));
+  EXPECT_THAT(read_error("d.jsonl", good + "{\"text\": \"a\",\n\"label\": 1}\n"),
+              testing::AllOf(testing::StartsWith(":2:"), HasSubstr("ends too early")));
+}
+
+TEST(Dataset, SaysWhatIsNotTextInUtf8) {
+  using namespace std::string_literals;
+  for (const std::string& bytes : {"\xFF\xFEt\0"s, "\xFE\xFF\0t"s, "t\0e\0"s, "\0t\0e"s}) {
+    EXPECT_THAT(read_error("d.csv", bytes),
+                testing::AllOf(HasSubstr("in UTF-16"), HasSubstr("iconv")));
+  }
+  EXPECT_THAT(read_error("d.csv", "\xFF\xFE\0\0t\0\0\0"s), HasSubstr("in UTF-32"));
+  EXPECT_THAT(read_error("d.tsv", "\x1F\x8B\x08"), HasSubstr("zcat"));
+  EXPECT_THAT(read_error("a $(b).tsv", "\x1F\x8B\x08"), HasSubstr("a $(b).tsv' >NEWFILE"));
+  EXPECT_THAT(read_error("d.csv", "PK\x03\x04"), HasSubstr("spreadsheet"));
+  EXPECT_THAT(read_error("d.tsv", "text\tlabel\na\0b\t1\n"s),
+              testing::AllOf(testing::StartsWith(":2:"), HasSubstr("NUL byte, byte 2"),
+                             HasSubstr("tr -d")));
+  EXPECT_THAT(read_error("d.tsv", "text\tlabel\na\xE9\t1\n"),
+              testing::AllOf(testing::StartsWith(":2:"), HasSubstr("byte 2"), HasSubstr("iconv")));
+}
+
+TEST(Dataset, DoesNotWaitForAPipe) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path() + "/pipe.tsv";
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  try {
+    read_dataset(path, -1);
+    ADD_FAILURE() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("it is a pipe, not a file"));
+  }
+}
+
+TEST(Dataset, ReadsVeryLongLines) {
+  const std::string text(1 << 22, 'a');
+  EXPECT_EQ(read("d.csv", "text,label\r\n" + text + ",1\r\n").examples[0].first, text);
+}
+
+TEST(Dataset, GivesANextStep) {
+  for (const char* bytes :
+       {"", "\n\n", "text\tlabel\n", "text\tlabel\na\n", "text\tlabel\na\t1\tb\n",
+        "text\tlabel\na\t\n", "label\n1\n", "text\nb\n"}) {
+    EXPECT_THAT(read_error("d.tsv", bytes), HasSubstr("Try: ")) << bytes;
+  }
+  for (const char* bytes : {"text,label\na\n", "text,label\n\"a,1\n", "text,label\n\"a\"b,1\n"}) {
+    EXPECT_THAT(read_error("d.csv", bytes), HasSubstr("Try: ")) << bytes;
+  }
+  for (const char* bytes : {"", "[]", "{}", "7", "{\"text\": 1}", "{\"text\": null, \"label\": 1}",
+                            "{\"text\": 1, \"label\": 1}\n{\"text\": 1}"}) {
+    EXPECT_THAT(read_error("d.json", bytes), HasSubstr("Try: ")) << bytes;
+  }
 }
 
 TEST(Dataset, SortsWholeNumbersByValueAndOtherLabelsAsText) {
@@ -190,4 +290,4 @@ TEST(Dataset, RefusesALabelThatTheModelDoesNotKnow) {
 }
 
 }  // namespace
-}  // namespace dtl::trainer
+}  // namespace dtl::trainer::dataset_test

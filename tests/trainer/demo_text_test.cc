@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 
-namespace dtl::trainer {
+namespace dtl::trainer::demo_text_test {
 namespace {
 
 // Naive Bayes on word counts with add-one smoothing: the best that single words can tell when they
@@ -100,4 +100,4 @@ TEST(DemoText, DependsOnTheSeedAlone) {
 }
 
 }  // namespace
-}  // namespace dtl::trainer
+}  // namespace dtl::trainer::demo_text_test

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "tests/trainer/token_spans.h"
 #include "trainer/tokens/tokenizer.h"
 
 namespace dtl::trainer {
@@ -51,7 +52,7 @@ Json windows_json(const Tokenizer& tokenizer, const Json& request) {
 Json answer(const Tokenizer& tokenizer, const Json& request) {
   if (request.contains("question")) return windows_json(tokenizer, request);
   if (request.contains("spans")) {
-    const TokenSpans spans = tokenizer.spans(request["spans"].get<std::string>());
+    const TokenSpans spans = token_spans(tokenizer, request["spans"].get<std::string>());
     return {{"ids", spans.ids}, {"offsets", offsets_json(spans.offsets)}};
   }
   const std::string first = request.at("first").get<std::string>();

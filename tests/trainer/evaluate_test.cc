@@ -5,7 +5,7 @@
 #include "tests/trainer/model_support.h"
 #include "tests/trainer/thread_ring.h"
 
-namespace dtl::trainer {
+namespace dtl::trainer::evaluate_test {
 namespace {
 
 constexpr int kExamples = 11;  // not a multiple of ranks times batch
@@ -58,4 +58,4 @@ TEST(Evaluate, GivesEachTokenItsOwnLogitsOnAnyNumberOfRanks) {
 }
 
 }  // namespace
-}  // namespace dtl::trainer
+}  // namespace dtl::trainer::evaluate_test

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "temporary_folder.h"
 
-namespace dtl::trainer {
+namespace dtl::trainer::event_file_test {
 namespace {
 
 using testing::HasSubstr;
@@ -61,4 +61,4 @@ TEST(EventFile, GoesWhereTransformersPutsIt) {
 }
 
 }  // namespace
-}  // namespace dtl::trainer
+}  // namespace dtl::trainer::event_file_test

@@ -12,10 +12,14 @@
 #include "trainer/maths/gemm_bf16.h"
 #include "trainer/maths/kernels.h"
 
-namespace dtl::trainer {
+namespace dtl::trainer::gemm_test {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+float from_bf16(Bf16 value) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(value) << 16);
+}
 
 // Floats of every exponent and sign: random bits, NaNs left out.
 std::vector<float> random_bits(std::size_t count, unsigned seed) {
@@ -166,11 +170,11 @@ void expect_right(Precision precision) {
   for (const Problem& p : problems()) {
     std::vector<float> alone = p.c, shared = p.c;
     const Matrix<float> a{p.a.data(), p.a_stride, p.a_op}, b{p.b.data(), p.b_stride, p.b_op};
-    gemm<float>(p.m, p.n, p.k, 1.0F, a, b, p.beta, alone.data(), p.c_stride, precision);
+    gemm<float>({p.m, p.n, p.k}, 1.0F, a, b, p.beta, {alone.data(), p.c_stride}, precision);
     expect_rounded_product(p, alone, 1e-6);
     expect_gaps_untouched(p, alone);
     ThreadPool pool(3, false);
-    matmul<float>(pool, p.m, p.n, p.k, a, b, p.beta, shared.data(), p.c_stride, precision);
+    matmul<float>(pool, {p.m, p.n, p.k}, a, b, p.beta, {shared.data(), p.c_stride}, precision);
     expect_rounded_product(p, shared, 1e-6);
     expect_gaps_untouched(p, shared);
   }
@@ -194,8 +198,8 @@ TEST(MixedPrecision, GivesTheSameBitsForAnyNumberOfThreads) {
     for (const int threads : {1, 2, 3}) {
       ThreadPool pool(threads, false);
       results.push_back(p.c);
-      matmul<float>(pool, p.m, p.n, p.k, {p.a.data(), p.a_stride, p.a_op},
-                    {p.b.data(), p.b_stride, p.b_op}, p.beta, results.back().data(), p.c_stride,
+      matmul<float>(pool, {p.m, p.n, p.k}, {p.a.data(), p.a_stride, p.a_op},
+                    {p.b.data(), p.b_stride, p.b_op}, p.beta, {results.back().data(), p.c_stride},
                     precision);
     }
     EXPECT_EQ(results[0], results[1]);
@@ -219,8 +223,8 @@ void expect_same_bits(std::int64_t m, std::int64_t n, std::int64_t k, Op a_op, O
   for (const int threads : {1, 2, 3, 7, 16}) {
     ThreadPool pool(threads, false);
     results.push_back(values(m * n, 3));
-    matmul<S>(pool, m, n, k, {a.data(), a_op == Op::kNone ? k : m, a_op},
-              {b.data(), b_op == Op::kNone ? n : k, b_op}, S(1), results.back().data(), n,
+    matmul<S>(pool, {m, n, k}, {a.data(), a_op == Op::kNone ? k : m, a_op},
+              {b.data(), b_op == Op::kNone ? n : k, b_op}, S(1), {results.back().data(), n},
               Precision::kFloat32);
     EXPECT_EQ(results.back(), results[0]) << threads << " threads";
   }
@@ -256,17 +260,18 @@ TEST(MixedPrecision, StartsNoThreadsOfItsOwn) {
   const std::ptrdiff_t before = threads_of_this_process();
   const Problem p(500, 800, 300, Op::kNone, Op::kTranspose, 0.0F);
   std::vector<float> c = p.c;
-  matmul<float>(pool, p.m, p.n, p.k, {p.a.data(), p.a_stride, p.a_op},
-                {p.b.data(), p.b_stride, p.b_op}, p.beta, c.data(), p.c_stride, Precision::kBf16);
+  matmul<float>(pool, {p.m, p.n, p.k}, {p.a.data(), p.a_stride, p.a_op},
+                {p.b.data(), p.b_stride, p.b_op}, p.beta, {c.data(), p.c_stride}, Precision::kBf16);
   EXPECT_EQ(threads_of_this_process(), before);
 }
 
 TEST(MixedPrecision, LeavesDoubleAlone) {
   const std::vector<double> a = {1.0 + 1e-12}, b = {3.0};
   double c = 0;
-  gemm<double>(1, 1, 1, 1.0, {a.data(), 1}, {b.data(), 1}, 0.0, &c, 1, Precision::kBf16Emulated);
+  gemm<double>({1, 1, 1}, 1.0, {a.data(), 1}, {b.data(), 1}, 0.0, {&c, 1},
+               Precision::kBf16Emulated);
   EXPECT_EQ(c, (1.0 + 1e-12) * 3.0);
 }
 
 }  // namespace
-}  // namespace dtl::trainer
+}  // namespace dtl::trainer::gemm_test

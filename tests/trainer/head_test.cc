@@ -6,7 +6,7 @@
 
 #include "tests/trainer/gradient_check.h"
 
-namespace dtl::trainer {
+namespace dtl::trainer::head_test {
 namespace {
 
 constexpr Padding kPadding{.length = 14, .token = 0};
@@ -225,4 +225,4 @@ TEST(Head, AcceptsAnEmptyBatchOfEveryTask) {
 }
 
 }  // namespace
-}  // namespace dtl::trainer
+}  // namespace dtl::trainer::head_test

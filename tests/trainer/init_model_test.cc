@@ -10,7 +10,7 @@
 #include "tests/trainer/temporary_folder.h"
 #include "trainer/data/demo_text.h"
 
-namespace dtl::trainer {
+namespace dtl::trainer::init_model_test {
 namespace {
 
 using testing::ElementsAre;
@@ -122,4 +122,4 @@ TEST(InitModel, RefusesAWidthThatTheHeadsDoNotDivide) {
 }
 
 }  // namespace
-}  // namespace dtl::trainer
+}  // namespace dtl::trainer::init_model_test

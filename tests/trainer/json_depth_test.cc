@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace dtl::trainer {
+namespace dtl::trainer::json_depth_test {
 namespace {
 
 TEST(JsonDepth, CountsListsAndObjectsInsideEachOther) {
@@ -27,4 +27,4 @@ TEST(JsonDepth, DoesNotLookIntoTexts) {
 }
 
 }  // namespace
-}  // namespace dtl::trainer
+}  // namespace dtl::trainer::json_depth_test

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-namespace dtl::trainer {
+namespace dtl::trainer::loss_test {
 namespace {
 
 // Expected values: PyTorch 1.13.1 in double, with the function named in each test.
@@ -86,4 +86,4 @@ TEST(Loss, IsNaNWithoutASignWhateverTheOutputsSignIs) {
 }
 
 }  // namespace
-}  // namespace dtl::trainer
+}  // namespace dtl::trainer::loss_test

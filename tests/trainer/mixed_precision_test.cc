@@ -7,7 +7,7 @@
 #include "trainer/maths/gemm_bf16.h"
 #include "trainer/step/trainer.h"
 
-namespace dtl::trainer {
+namespace dtl::trainer::mixed_precision_test {
 namespace {
 
 ModelConfig config_for(ModelType type) {
@@ -82,4 +82,4 @@ TEST(MixedPrecisionTraining, GivesTheSameBitsForAnyNumberOfThreads) {
 }
 
 }  // namespace
-}  // namespace dtl::trainer
+}  // namespace dtl::trainer::mixed_precision_test

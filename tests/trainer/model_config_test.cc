@@ -7,7 +7,7 @@
 #include "base/fd.h"
 #include "tests/trainer/temporary_folder.h"
 
-namespace dtl::trainer {
+namespace dtl::trainer::model_config_test {
 namespace {
 
 using testing::AllOf;
@@ -72,7 +72,8 @@ TEST(ModelConfig, RefusesWhatCannotBeRun) {
               HasSubstr("'hidden_dropout_prob'"));
   EXPECT_THAT(read_error(R"({"model_type": "bert", "id2label": {"0": "a", "2": "b"}})"),
               HasSubstr("id 1"));
-  EXPECT_THAT(read_error("{"), HasSubstr("not a JSON object"));
+  EXPECT_THAT(read_error("{"), HasSubstr("ends too early"));
+  EXPECT_THAT(read_error("[]"), HasSubstr("not a JSON object"));
 }
 
 TEST(ModelConfig, RefusesSizesThatNoMemoryHolds) {
@@ -180,4 +181,4 @@ TEST(ModelConfig, ReadsWhatItWrote) {
 }
 
 }  // namespace
-}  // namespace dtl::trainer
+}  // namespace dtl::trainer::model_config_test

@@ -6,29 +6,33 @@
 
 #include "tests/trainer/model_support.h"
 #include "trainer/maths/kernels.h"
+#include "trainer/step/optimizer_state.h"
 
-namespace dtl::trainer {
+namespace dtl::trainer::optimizer_test {
 namespace {
 
-TEST(AdamForm, HasHuggingFacesNames) {
-  EXPECT_EQ(adam_form_named("adamw_torch"), AdamForm::kTorch);
-  EXPECT_EQ(adam_form_named("adamw_torch_fused"), AdamForm::kTorch);
-  EXPECT_EQ(adam_form_named("adamw_hf"), AdamForm::kHuggingFace);
-  EXPECT_EQ(adam_form_named("adafactor"), std::nullopt);
-  for (const AdamForm form : {AdamForm::kTorch, AdamForm::kHuggingFace}) {
-    EXPECT_EQ(adam_form_named(adam_form_name(form)), form);
-  }
+constexpr OptimizerKind kKinds[] = {OptimizerKind::kAdamTorch, OptimizerKind::kAdamHuggingFace,
+                                    OptimizerKind::kSgd, OptimizerKind::kAdafactor,
+                                    OptimizerKind::kLion};
+
+TEST(OptimizerKind, HasHuggingFacesNames) {
+  EXPECT_EQ(optimizer_named("adamw_torch"), OptimizerKind::kAdamTorch);
+  EXPECT_EQ(optimizer_named("adamw_torch_fused"), OptimizerKind::kAdamTorch);
+  EXPECT_EQ(optimizer_named("adamw_hf"), OptimizerKind::kAdamHuggingFace);
+  EXPECT_EQ(optimizer_named("lion_32bit"), OptimizerKind::kLion);
+  EXPECT_EQ(optimizer_named("adagrad"), std::nullopt);
+  for (const OptimizerKind kind : kKinds) EXPECT_EQ(optimizer_named(optimizer_name(kind)), kind);
 }
 
-// One number after another, in double: the formulas of AdamForm, step `t` from 1.
+// One number after another, in double: the formulas of OptimizerKind, step `t` from 1.
 struct Scalar {
   double p = 0, m = 0, v = 0;
 
-  void step(AdamForm form, double t, double rate, double g, double decay, double epsilon) {
+  void step(OptimizerKind kind, double t, double rate, double g, double decay, double epsilon) {
     m = 0.9 * m + 0.1 * g;
     v = 0.999 * v + 0.001 * g * g;
     const double bc1 = 1 - std::pow(0.9, t), bc2 = 1 - std::pow(0.999, t);
-    if (form == AdamForm::kTorch) {
+    if (kind == OptimizerKind::kAdamTorch) {
       p *= 1 - rate * decay;
       p -= rate * (m / bc1) / (std::sqrt(v / bc2) + epsilon);
     } else {
@@ -39,18 +43,19 @@ struct Scalar {
 };
 
 // Three clipped, decaying steps; a large epsilon shows where it stands.
-void expect_direct_computation(AdamForm form) {
+void expect_direct_computation(OptimizerKind kind) {
   const ParameterLayout layout = layout_parameters(tiny_config(ModelType::kBert));
   OptimizerSettings settings;
-  settings.form = form;
+  settings.kind = kind;
   settings.total_steps = 10;
   settings.learning_rate = 0.01;
   settings.weight_decay = 0.1;
   settings.epsilon = 1e-3;
   settings.max_grad_norm = 0.5;
   ThreadPool pool(2, false);
-  const AdamW optimizer(layout, settings, pool);
-  TrainingState state = state_at_start(random_parameters<float>(layout, 1));
+  const Optimizer optimizer(layout, settings, pool);
+  TrainingState state =
+      state_at_start(random_parameters<float>(layout, 1), optimizer_state(layout, settings));
   std::vector<Scalar> expected(state.parameters.size());
   for (std::size_t i = 0; i < expected.size(); ++i) {
     expected[i].p = static_cast<double>(state.parameters[i]);
@@ -64,7 +69,7 @@ void expect_direct_computation(AdamForm form) {
     for (const ParameterInfo& tensor : layout.tensors) {
       for (std::int64_t k = tensor.offset; k < tensor.offset + tensor.count; ++k) {
         const auto i = static_cast<std::size_t>(k);
-        expected[i].step(form, t, rate, static_cast<double>(gradients[i]) * clip,
+        expected[i].step(kind, t, rate, static_cast<double>(gradients[i]) * clip,
                          tensor.decay ? 0.1 : 0.0, 1e-3);
         ASSERT_NEAR(static_cast<double>(state.parameters[i]), expected[i].p, 1e-6) << tensor.name;
         ASSERT_NEAR(static_cast<double>(state.m[i]), expected[i].m, 1e-9) << tensor.name;
@@ -75,11 +80,11 @@ void expect_direct_computation(AdamForm form) {
 }
 
 TEST(AdamW, AgreesWithADirectComputationOfTorchsForm) {
-  expect_direct_computation(AdamForm::kTorch);
+  expect_direct_computation(OptimizerKind::kAdamTorch);
 }
 
 TEST(AdamW, AgreesWithADirectComputationOfHuggingFacesForm) {
-  expect_direct_computation(AdamForm::kHuggingFace);
+  expect_direct_computation(OptimizerKind::kAdamHuggingFace);
 }
 
 TEST(AdamW, ClipsOnlyWhatIsLongerThanAllowed) {
@@ -89,14 +94,58 @@ TEST(AdamW, ClipsOnlyWhatIsLongerThanAllowed) {
   const auto first_m = [&](double limit, double norm) {
     OptimizerSettings settings;
     settings.max_grad_norm = limit;
-    TrainingState state = state_at_start(random_parameters<float>(layout, 1));
-    AdamW(layout, settings, pool).step(norm, gradients.data(), state);
+    TrainingState state =
+        state_at_start(random_parameters<float>(layout, 1), optimizer_state(layout, settings));
+    Optimizer(layout, settings, pool).step(norm, gradients.data(), state);
     return state.m.front();
   };
   const float whole = 0.1F * gradients.front();
   EXPECT_FLOAT_EQ(first_m(1.0, 0.9), whole);
   EXPECT_FLOAT_EQ(first_m(0.0, 50.0), whole);
   EXPECT_FLOAT_EQ(first_m(1.0, 4.0), whole / 4);
+}
+
+// Ranks of other numbers of threads must end with the same bits.
+TEST(Optimizers, GiveTheSameBitsOnAnyNumberOfThreads) {
+  const ParameterLayout layout = layout_parameters(tiny_config(ModelType::kBert));
+  for (const OptimizerKind kind : kKinds) {
+    OptimizerSettings settings;
+    settings.kind = kind;
+    settings.total_steps = 9;
+    settings.learning_rate = 0.01;
+    settings.weight_decay = 0.1;
+    settings.momentum = 0.9;
+    const auto after_three = [&](int threads) {
+      ThreadPool pool(threads, false);
+      const Optimizer optimizer(layout, settings, pool);
+      TrainingState state =
+          state_at_start(random_parameters<float>(layout, 1), optimizer_state(layout, settings));
+      for (unsigned t = 2; t < 5; ++t) {
+        bool called = false;
+        optimizer.step(3.0, random_parameters<float>(layout, t).data(), state,
+                       [&] { called = true; });
+        EXPECT_TRUE(called);
+      }
+      return state;
+    };
+    const TrainingState one = after_three(1), four = after_three(4);
+    EXPECT_EQ(one.parameters, four.parameters) << optimizer_name(kind);
+    EXPECT_EQ(one.m, four.m) << optimizer_name(kind);
+    EXPECT_EQ(one.v, four.v) << optimizer_name(kind);
+  }
+}
+
+TEST(Optimizers, KeepNoMoreThanTheyNeed) {
+  const ParameterLayout layout = layout_parameters(tiny_config(ModelType::kBert));
+  OptimizerSettings settings;
+  settings.kind = OptimizerKind::kSgd;
+  EXPECT_EQ(optimizer_state(layout, settings).m_size, 0);
+  settings.momentum = 0.5;
+  EXPECT_EQ(optimizer_state(layout, settings).m_size, layout.total);
+  settings.kind = OptimizerKind::kAdafactor;
+  const OptimizerState kept = optimizer_state(layout, settings);
+  EXPECT_EQ(kept.m_size, 0);
+  EXPECT_LT(kept.v_size, layout.total / 5);
 }
 
 TEST(AdamW, DecaysMatricesButNeitherBiasesNorNorms) {
@@ -136,4 +185,4 @@ TEST(DropoutMask, KeepsTheAskedForShareAndIsPrefixStable) {
 }
 
 }  // namespace
-}  // namespace dtl::trainer
+}  // namespace dtl::trainer::optimizer_test

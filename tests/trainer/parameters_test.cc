@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace dtl::trainer {
+namespace dtl::trainer::parameters_test {
 namespace {
 
 // The published sizes of Hugging Face's models; the default configuration is bert-base-uncased.
@@ -62,4 +62,4 @@ TEST(Parameters, OfABertThatFindsAnswersHaveNoPooler) {
 }
 
 }  // namespace
-}  // namespace dtl::trainer
+}  // namespace dtl::trainer::parameters_test

@@ -1,6 +1,7 @@
 """dttrain beside PyTorch and transformers: the same logits, loss, gradients, AdamW steps and loss
 curve from the same model folder. Usage: parity.py DTTRAIN"""
 
+import functools
 import json
 import math
 import os
@@ -52,12 +53,21 @@ def write_texts(path, count, seed):
 
 
 class Case:
-    def __init__(self, program, kind, folder):
-        self.program, self.kind, self.folder = program, kind, folder
+    """A model's folder and its texts, made where there are none yet. `launcher`: words before dttrain's."""
+
+    def __init__(self, program, kind, folder, launcher=()):
+        self.command, self.kind, self.folder = [*launcher, program], kind, folder
         self.start = os.path.join(folder, "start")
+        if not os.path.isdir(self.start):
+            self.make_model()
+        self.ids = {word: 5 + i for i, word in enumerate(WORDS)}
+        self.train = write_texts(os.path.join(folder, "train.tsv"), 60, 1)
+        self.evaluation = write_texts(os.path.join(folder, "eval.tsv"), 41, 2)
+
+    def make_model(self):
         os.makedirs(self.start)
         torch.manual_seed(5)
-        model = model_class(kind)(config_of(kind))
+        model = model_class(self.kind)(config_of(self.kind))
         with torch.no_grad():  # biases too, so that every gradient counts
             for parameter in model.parameters():
                 parameter.add_(0.02 * torch.randn_like(parameter))
@@ -67,9 +77,6 @@ class Case:
             out.write("\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"] + WORDS) + "\n")
         with open(os.path.join(self.start, "tokenizer_config.json"), "w") as out:
             json.dump({"do_lower_case": True}, out)
-        self.ids = {word: 5 + i for i, word in enumerate(WORDS)}
-        self.train = write_texts(os.path.join(folder, "train.tsv"), 60, 1)
-        self.evaluation = write_texts(os.path.join(folder, "eval.tsv"), 41, 2)
 
     def model(self, folder=None):
         return model_class(self.kind).from_pretrained(folder or self.start)
@@ -84,7 +91,7 @@ class Case:
     def run(self, name, *arguments):
         """Runs dttrain, returns its output folder."""
         output = os.path.join(self.folder, name)
-        command = [self.program, "--model_name_or_path", self.start, "--output_dir", output,
+        command = [*self.command, "--model_name_or_path", self.start, "--output_dir", output,
                    "--debug_dump", output + ".dump", "--seed", str(SEED), *arguments]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode != 0:
@@ -98,34 +105,44 @@ class Case:
             "--learning_rate", str(LEARNING_RATE), "--weight_decay", str(WEIGHT_DECAY),
             "--warmup_steps", str(WARMUP), "--logging_steps", "1", *arguments)
 
-    def torch_training(self, steps):
-        """Yields (loss, model) before each update."""
-        model = self.model().train()
+    def rows_of_step(self, step, batch=BATCH):
+        """The training examples of a step: dttrain's order is torch's, by seed and pass."""
+        epoch, at = divmod(step, math.ceil(len(self.train) / batch))
+        order = torch.randperm(len(self.train),
+                               generator=torch.Generator().manual_seed(SEED + epoch)).tolist()
+        return [self.train[i] for i in order[at * batch:(at + 1) * batch]]
+
+    def optimizer_of(self, model, optimizer_of=torch.optim.AdamW):
         plain = [p for n, p in model.named_parameters() if "bias" in n or "norm" in n.lower()]
         decayed = [p for n, p in model.named_parameters()
                    if not ("bias" in n or "norm" in n.lower())]
-        optimizer = torch.optim.AdamW([dict(params=decayed, weight_decay=WEIGHT_DECAY),
-                                       dict(params=plain, weight_decay=0.0)], lr=LEARNING_RATE)
-        per_epoch = math.ceil(len(self.train) / BATCH)
+        return optimizer_of([dict(params=decayed, weight_decay=WEIGHT_DECAY),
+                             dict(params=plain, weight_decay=0.0)], lr=LEARNING_RATE)
+
+    def torch_training(self, steps, optimizer_of=torch.optim.AdamW, schedule="linear", shape=None):
+        """Yields (loss, model) before each update."""
+        model = self.model().train()
+        optimizer = self.optimizer_of(model, optimizer_of)
+        scheduler = transformers.get_scheduler(schedule, optimizer, WARMUP, steps, shape)
         for step in range(steps):
-            epoch, at = divmod(step, per_epoch)
-            order = torch.randperm(len(self.train),
-                                   generator=torch.Generator().manual_seed(SEED + epoch)).tolist()
-            rows = [self.train[i] for i in order[at * BATCH:(at + 1) * BATCH]]
+            rows = self.rows_of_step(step)
             optimizer.zero_grad()
             loss = model(**self.batch(rows)).loss
             loss.backward()
             yield loss.item(), model
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-            factor = (step / WARMUP if step < WARMUP else (steps - step) / (steps - WARMUP))
-            for group in optimizer.param_groups:
-                group["lr"] = LEARNING_RATE * factor
             optimizer.step()
+            scheduler.step()
 
 
 def losses_of(output):
     with open(os.path.join(output, "trainer_state.json")) as file:
         return [entry["loss"] for entry in json.load(file)["log_history"] if "loss" in entry]
+
+
+def results_of(output):
+    with open(os.path.join(output, "eval_results.json")) as file:
+        return json.load(file)
 
 
 def without_noise(tensors):
@@ -168,6 +185,9 @@ def check(program, kind, folder):
     expect("logits, largest difference", (found - expected).abs().max().item(), 1e-5)
 
     check_evaluation_losses(case, expected)
+    check_bf16_evaluation(case, expected)
+    check_columns(case)
+    check_optimizers(case)
 
     loss, model = next(case.torch_training(1))
     gradients = {name: p.grad for name, p in model.named_parameters()}
@@ -197,6 +217,63 @@ def check(program, kind, folder):
     expect("loss curve of 100 steps", largest_gap(losses_of(output), curve), 1e-4)
 
 
+def check_columns(case):
+    """Columns joined with a text between them, as run_classification joins them."""
+    path = os.path.join(case.folder, "columns.tsv")
+    rows = []
+    with open(path, "w") as out:
+        out.write("first\tlabel\tthen\n")
+        for text, label in case.evaluation:
+            words = text.split()
+            first, then = " ".join(words[:(len(words) + 1) // 2]), words[-1]
+            rows.append((f"{first} kan {then}", label))
+            out.write(f"{first}\t{label}\t{then}\n")
+    with torch.no_grad():
+        expected = case.model().eval()(**case.batch(rows)).loss.item()
+    output = case.run("columns", "--do_eval", "--validation_file", path, "--text_column_names", "first,then",
+                      "--text_column_delimiter", " kan ")
+    expect("loss over joined columns", abs(results_of(output)["eval_loss"] - expected), 1e-5)
+
+
+def check_optimizers(case):
+    """Loss curves with other optimizers and schedules."""
+    for name, options, optimizer_of, schedule, shape in (
+            ("sgd, polynomial", ["--optim", "sgd", "--optim_args", "momentum=0.9"],
+             functools.partial(torch.optim.SGD, momentum=0.9), "polynomial", {"power": 2.0}),
+            ("adafactor, restarts", ["--optim", "adafactor"],
+             functools.partial(transformers.optimization.Adafactor, scale_parameter=False, relative_step=False),
+             "cosine_with_restarts", {"num_cycles": 2})):
+        curve = [loss for loss, _ in case.torch_training(20, optimizer_of, schedule, shape)]
+        output = case.run_training(name, 20, *options, "--lr_scheduler_type", schedule, "--lr_scheduler_kwargs",
+                                   json.dumps(shape))
+        expect(name, largest_gap(losses_of(output), curve), 1e-4)
+
+
+def check_bf16_evaluation(case, exact):
+    """Behind the training weights are rounded for the evaluation, and saved as they are."""
+    rows = case.batch(case.evaluation)
+    with torch.no_grad():
+        expected = case.model().to(torch.bfloat16).eval()(**rows).logits.float()
+    evaluate = ["--do_eval", "--validation_file", os.path.join(case.folder, "eval.tsv")]
+    output = case.run("rounded", *evaluate, "--bf16_full_eval=emulate")
+    found = load_file(output + ".dump/logits.safetensors")["logits"]
+    scale = exact.abs().max().item()
+    expect("logits in bfloat16, of the largest", (found - expected).abs().max().item() / scale, 0.02)
+    if (found - exact).abs().max() < 1e-4 * scale:
+        failures.append("--bf16_full_eval changed nothing")
+    weights = []
+    for name, more in (("exact", []), ("with", ["--bf16_full_eval=emulate"])):
+        output = case.run_training(name, 5, *evaluate, "--eval_strategy", "steps", "--eval_steps", "5", *more)
+        with open(os.path.join(output, "trainer_state.json")) as file:
+            during = [entry["eval_loss"] for entry in json.load(file)["log_history"] if "eval_loss" in entry]
+        weights.append((load_file(os.path.join(output, "model.safetensors")), during[0], during[-1]))
+    (one, first, last), (other, first_rounded, last_rounded) = weights
+    if any(not torch.equal(one[name], other[name]) for name in one):
+        failures.append("--bf16_full_eval changed the model")
+    if first != first_rounded or last == last_rounded or first != last:
+        failures.append(f"evaluations {weights[0][1:]} and rounded {weights[1][1:]}")
+
+
 def model_after(case, steps):
     """Named parameters after the last update: the generator finishes it when asked once more."""
     model = None
@@ -219,4 +296,5 @@ def main():
         sys.exit("too far apart: " + "; ".join(failures))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -2,9 +2,9 @@
 rank 0 needs the files, and rank 0's failure ends all with one message. Usage: processes_test.py
 DTTRAIN"""
 
+import fcntl
 import json
 import os
-import random
 import re
 import socket
 import subprocess
@@ -12,18 +12,18 @@ import sys
 import tempfile
 import time
 
+sys.dont_write_bytecode = True
+from small_job import check, environment, write_texts
+
 PROGRAM = os.path.abspath(sys.argv[1])
 DEADLINE = 100  # seconds, of each job
 
 
-def environment(rank, world, port, secret):
-    result = {name: value for name, value in os.environ.items()
-              if not name.startswith(("DTRING_", "DTLAUNCH_"))}
-    result.update(OMP_NUM_THREADS="1")
-    if world > 1:
-        result.update(RANK=str(rank), WORLD_SIZE=str(world), MASTER_ADDR="127.0.0.1",
-                      MASTER_PORT=str(port), DTRING_SECRET_FILE=secret)
-    return result
+def environment_of(rank, world, port, secret):
+    if world == 1:
+        return environment()
+    return environment(RANK=str(rank), WORLD_SIZE=str(world), MASTER_ADDR="127.0.0.1",
+                       MASTER_PORT=str(port), DTRING_SECRET_FILE=secret)
 
 
 def free_port():
@@ -40,7 +40,7 @@ def run(world, folders, *arguments):
         file.write(os.urandom(32))
     port = free_port()
     ranks = [subprocess.Popen([PROGRAM, *arguments], cwd=folders[rank],
-                              env=environment(rank, world, port, secret), text=True,
+                              env=environment_of(rank, world, port, secret), text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
              for rank in range(world)]
     end = time.monotonic() + DEADLINE
@@ -56,25 +56,52 @@ def run(world, folders, *arguments):
     return results
 
 
-def write_texts(path, count, seed):
-    source = random.Random(seed)
-    words = [a + b for a in "klmrst" for b in ("ana", "olo", "iri", "uru")]
-    with open(path, "w") as out:
-        out.write("sentence\tlabel\n")
-        for _ in range(count):
-            text = [source.choice(words) for _ in range(source.randint(3, 12))]
-            out.write(" ".join(text) + "\t" + ("early" if text[0] < text[-1] else "late") + "\n")
-
-
-def check(good, what, *evidence):
-    if not good:
-        sys.exit("\n".join([f"FAILED: {what}", *map(str, evidence)]))
-    print(f"ok: {what}")
-
-
 def losses(folder):
     with open(os.path.join(folder, "trainer_state.json")) as file:
         return [e["loss"] for e in json.load(file)["log_history"] if "loss" in e]
+
+
+def resume_with_each_optimizer(folders, job):
+    """The state of each optimizer is saved, handed to all ranks and gone on with, to the bit."""
+    for options in (["sgd"], ["sgd", "--optim_args", "momentum=0.9"], ["adafactor"], ["lion"]):
+        name = options[0] + str(len(options))
+        steps = [*job[:-1], "--max_steps", "8", "--save_steps", "4"]
+        train = [*steps, "--optim", *options, "--output_dir"]
+        whole = run(2, folders, *train, name)
+        check([rank[0] for rank in whole] == [0] * 2, f"two processes train with {' '.join(options)}", whole)
+        rest = run(2, folders, *train, name + "-rest", "--resume_from_checkpoint", f"{name}/checkpoint-4")
+        check([rank[0] for rank in rest] == [0] * 2, "and go on from the middle", rest)
+        for file in ("model.safetensors", "optimizer.safetensors"):
+            ends = [open(os.path.join(folders[0], run_name, "checkpoint-8", file), "rb").read()
+                    for run_name in (name, name + "-rest")]
+            check(ends[0] == ends[1], f"with the same bits in {file}")
+        other = run(2, folders, *steps, "--output_dir", name + "-other", "--resume_from_checkpoint",
+                    f"{name}/checkpoint-4")
+        check([rank[0] for rank in other] == [65] * 2 and f"optim was {options[0]} and is adamw_torch" in other[0][2],
+              "and with no other optimizer", other)
+
+
+def check_after_its_end(folders, job):
+    state = os.path.join(folders[0], "four", "trainer_state.json")
+    with open(state) as file:
+        before = file.read()
+    again = run(2, folders, *job)
+    check([rank[0] for rank in again] == [0] * 2 and
+          "nothing is left to train" in again[0][1] and "eval_accuracy" in again[0][1] and
+          again[1][1] == "", "after its end the same command only evaluates, on all ranks", again)
+    with open(state) as file:
+        check(file.read() == before, "and leaves the records as they are")
+
+    with open(os.path.join(folders[0], "four", "dttrain.lock"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        locked = run(2, folders, *job)
+    check([rank[0] for rank in locked] == [73] * 2 and "another run writes there" in locked[0][2]
+          and locked[1][2] == "", "where another run writes, all ranks end with 73", locked)
+
+    again = run(2, folders, *job, "--resume_from_checkpoint", "--bf16=emulate")
+    check([rank[0] for rank in again] == [65] * 2 and
+          "the precision (--bf16) was fp32 and is bf16=emulate" in again[0][2],
+          "a run goes on with the precision that it began with", again)
 
 
 def main():
@@ -114,16 +141,14 @@ def main():
               "a folder with results is not written over", again)
         check(again[1][2] == "", "only rank 0 complains", again)
 
+        resume_with_each_optimizer(folders, job)
+        check_after_its_end(folders, [*job, "four"])
+
         missing = [word if word != "train.tsv" else "absent.tsv" for word in job]
         lost = run(3, folders, *missing, "lost")
         check([rank[0] for rank in lost] == [65] * 3, "a missing file ends all ranks with 65", lost)
         check("absent.tsv" in lost[0][2] and lost[1][2] == lost[2][2] == "",
               "rank 0 names the file, the others stay silent", lost)
-
-        again = run(2, folders, *job, "four", "--resume_from_checkpoint", "--bf16=emulate")
-        check([rank[0] for rank in again] == [65] * 2 and
-              "the precision (--bf16) was fp32 and is bf16=emulate" in again[0][2],
-              "a run goes on with the precision that it began with", again)
 
         torn = run(2, folders, *job, "torn", "--eval_strategy", "steps", "--eval_steps", "1",
                    "--learning_rate", "1e30", "--max_grad_norm", "0")

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <thread>
 
-namespace dtl::trainer {
+namespace dtl::trainer::progress_test {
 namespace {
 
 using testing::HasSubstr;
@@ -106,4 +106,4 @@ TEST(Progress, CountsNoPauseForItsSpeed) {
 }
 
 }  // namespace
-}  // namespace dtl::trainer
+}  // namespace dtl::trainer::progress_test

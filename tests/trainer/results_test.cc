@@ -10,12 +10,14 @@
 #include "base/text.h"
 #include "temporary_folder.h"
 
-namespace dtl::trainer {
+namespace dtl::trainer::results_test {
 namespace {
 
 using Json = nlohmann::json;
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 std::vector<std::string> keys(const Json& object) {
   std::vector<std::string> names;
@@ -34,6 +36,7 @@ class ResultsTest : public testing::Test {
     p.steps_per_epoch = 10;
     p.metric = "loss";
     p.patience = 3;
+    p.saving = Strategy::kSteps;
     return p;
   }
   Settings settings() const {
@@ -63,10 +66,8 @@ class ResultsTest : public testing::Test {
     f.epoch = 2;
     f.steps = 20;
     f.examples = 160;
-    f.examples_seen = 320;
-    f.seconds = 8;
-    f.mean_loss = 0.45;
     f.flops = 1e9;
+    f.run = {0.45, 8, 20, 320, 3200};
     results.log_training(f);
   }
 
@@ -176,8 +177,8 @@ TEST_F(ResultsTest, GoOnFromTheirState) {
     state = results.state_text();
   }
   Results results(folder_.path());
+  const Results::Restored restored = results.restore(state, "loss", "checkpoint-10");
   results.start(settings(), policy());
-  const Results::Restored restored = results.restore(state, "checkpoint-10");
   EXPECT_EQ(restored.step, 10);
   EXPECT_EQ(restored.tokens, 1234);
   EXPECT_DOUBLE_EQ(restored.flops, 5e8);
@@ -191,15 +192,81 @@ TEST_F(ResultsTest, GoOnFromTheirState) {
   EXPECT_EQ(split(text("metrics.jsonl"), '\n').size(), 4u);  // three rows and the end
 }
 
+// The same command after a run that has ended well.
+TEST_F(ResultsTest, StayAsTheyAreWhereNothingIsLeftToTrain) {
+  {
+    Results results(folder_.path());
+    results.start(settings(), policy());
+    train(results);
+    results.write();
+  }
+  const std::vector<std::string> names = {"trainer_state.json", "training_args.json",
+                                          "train_results.json"};
+  std::vector<std::string> before;
+  for (const std::string& name : names) before.push_back(text(name));
+  const std::string log = text("metrics.jsonl"), events = folder_.file("events");
+  Results results(folder_.path(), events);
+  results.restore(before[0], "loss", "trainer_state.json");
+  results.start(settings(), policy(), true);
+  EXPECT_FALSE(std::filesystem::exists(events));
+  results.log_evaluation(20, 2, evaluation(0.1));
+  results.write();
+  for (std::size_t i = 0; i < names.size(); ++i) EXPECT_EQ(text(names[i]), before[i]) << names[i];
+  EXPECT_EQ(text("metrics.jsonl").substr(0, log.size()), log);
+  EXPECT_EQ(split(text("metrics.jsonl"), '\n').size(), 5u);  // one row more, and the end
+  EXPECT_EQ(json("all_results.json")["train_loss"], 0.45);
+  EXPECT_EQ(json("all_results.json")["eval_loss"], 0.1);
+  EXPECT_TRUE(std::filesystem::exists(events));
+}
+
+TEST_F(ResultsTest, TellThisRunsFiguresFromThoseOfAll) {
+  Results results(folder_.path());
+  results.start(settings(), policy());
+  TrainFigures f;
+  f.steps = 20;
+  f.run = {0.25, 2, 5, 80, 800};
+  f.total = {0.5, 10, 20, 320, 3200};
+  results.log_training(f);
+  results.write();
+  const Json figures = json("train_results.json");
+  EXPECT_EQ(figures["train_samples_per_second"], 40);
+  EXPECT_EQ(figures["train_steps_per_second"], 2.5);
+  EXPECT_EQ(figures["train_tokens_per_second"], 400);
+  EXPECT_EQ(figures["train_loss"], 0.25);
+  EXPECT_EQ(figures["total_train_samples_per_second"], 32);
+  EXPECT_EQ(figures["total_train_steps_per_second"], 2);
+  EXPECT_EQ(figures["total_train_tokens_per_second"], 320);
+  EXPECT_EQ(figures["total_train_loss"], 0.5);
+  EXPECT_EQ(figures["total_train_runtime"], 10);
+  Results anew(folder_.path());
+  anew.start(settings(), policy());
+  train(anew);
+  anew.write();
+  EXPECT_EQ(json("all_results.json")["train_loss"], 0.45);
+  EXPECT_FALSE(json("all_results.json").contains("total_train_loss"));
+}
+
+TEST_F(ResultsTest, HaveOnePointOfACurveForAStep) {
+  Results results("");
+  results.start(settings(), policy());
+  train(results);
+  results.log_evaluation(20, 2, evaluation(0.3));
+  results.log_evaluation(20, 2, evaluation(0.2));
+  EXPECT_THAT(results.curve("eval_loss"),
+              ElementsAre(testing::Pair(10, 0.4), testing::Pair(20, 0.3)));
+}
+
 TEST_F(ResultsTest, NameTheStateThatCannotBeRead) {
   Results results("");
   for (const char* bad :
        {"", "[]", "{}", R"({"log_history": 1, "global_step": "x", "epoch": 1})"}) {
     try {
-      results.restore(bad, "run/checkpoint-5/trainer_state.json");
+      results.restore(bad, "", "run/checkpoint-5/trainer_state.json");
       ADD_FAILURE() << "accepted " << bad;
     } catch (const Error& error) {
-      EXPECT_THAT(error.what(), HasSubstr("run/checkpoint-5/trainer_state.json: cannot resume"));
+      EXPECT_THAT(error.what(), AllOf(HasSubstr("run/checkpoint-5/trainer_state.json:"),
+                                      HasSubstr("cannot resume"), HasSubstr("Try: "),
+                                      Not(HasSubstr("json.exception"))));
       EXPECT_EQ(error.status(), Exit::kBadInput);
     }
   }
@@ -208,7 +275,7 @@ TEST_F(ResultsTest, NameTheStateThatCannotBeRead) {
 TEST_F(ResultsTest, RefuseCountsThatAreNone) {
   const auto complaint = [](const std::string& members) -> std::string {
     try {
-      Results("").restore("{\"epoch\": 1, " + members + "}", "place");
+      Results("").restore("{\"epoch\": 1, " + members + "}", "", "place");
     } catch (const Error& error) {
       return error.what();
     }
@@ -255,4 +322,4 @@ TEST_F(ResultsTest, SendTheSameFiguresToTensorBoard) {
 }
 
 }  // namespace
-}  // namespace dtl::trainer
+}  // namespace dtl::trainer::results_test

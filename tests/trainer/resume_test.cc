@@ -15,9 +15,10 @@
 #include "trainer/checkpoint/saved_state.h"
 #include "trainer/files/safetensors.h"
 
-namespace dtl::trainer {
+namespace dtl::trainer::resume_test {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 constexpr int kSteps = 18, kSaved = 8;  // epochs have 5 steps, the last one of 2 examples
@@ -27,11 +28,12 @@ struct RunSetup {
   Examples examples = random_examples(50, 20, config.vocab_size, 3, 21);
   TrainSettings settings;
 
-  explicit RunSetup(AdamForm form = AdamForm::kTorch) {
+  explicit RunSetup(OptimizerKind kind = OptimizerKind::kAdamTorch) {
     settings.global_batch = 12;
     settings.accumulation = 2;
     settings.total_steps = kSteps;
-    settings.optimizer.form = form;
+    settings.optimizer.kind = kind;
+    settings.optimizer.momentum = kind == OptimizerKind::kSgd ? 0.9 : 0;
     settings.optimizer.schedule = Schedule::kCosine;
     settings.optimizer.learning_rate = 1e-3;
     settings.optimizer.weight_decay = 0.01;
@@ -65,7 +67,9 @@ Trace run_saving(const RunSetup& setup, const std::string& output, int ranks, in
   Trace trace;
   run_ranks(ranks, [&](Ranks& group) {
     std::optional<CheckpointWriter> writer;
-    if (group.rank() == 0) writer.emplace(output, setup.config);
+    if (group.rank() == 0) {
+      writer.emplace(output, setup.config, std::nullopt, setup.settings.optimizer);
+    }
     ThreadPool pool(threads, false);
     Model<float> model(setup.config, pool);
     Trainer trainer(model, setup.settings, group, pool,
@@ -88,7 +92,7 @@ Trace run_resumed(const RunSetup& setup, const std::string& output, int ranks, i
     if (group.rank() == 0) {
       state = read_training_state(*find_last_checkpoint(output), model.layout(), setup.identity());
     }
-    share_training_state(group, model.layout(), state);
+    share_training_state(group, model.layout(), setup.settings.optimizer, state);
     Trainer trainer(model, setup.settings, group, pool, std::move(state));
     EXPECT_EQ(trainer.steps_done(), kSaved);
     go_on(trainer, setup.examples, group.rank(), trace);
@@ -98,10 +102,12 @@ Trace run_resumed(const RunSetup& setup, const std::string& output, int ranks, i
 }
 
 TEST(Resume, GoesOnWithTheSameBitsAsIfItHadNeverStopped) {
-  for (const AdamForm form : {AdamForm::kTorch, AdamForm::kHuggingFace}) {
+  for (const OptimizerKind kind :
+       {OptimizerKind::kAdamTorch, OptimizerKind::kAdamHuggingFace, OptimizerKind::kSgd,
+        OptimizerKind::kAdafactor, OptimizerKind::kLion}) {
     for (const int ranks : {1, 3}) {
       const TemporaryFolder folder;
-      const RunSetup setup(form);
+      const RunSetup setup(kind);
       const Trace whole = run_saving(setup, folder.path(), ranks, 2);
       const Trace rest = run_resumed(setup, folder.path(), ranks, 2);
       ASSERT_EQ(rest.losses.size(), static_cast<std::size_t>(kSteps - kSaved));
@@ -186,12 +192,34 @@ TEST(SavedState, NamesEverythingInWhichARunDiffers) {
   Saved saved;
   saved.setup.settings.seed = 1;
   saved.setup.settings.optimizer.learning_rate = 2e-5;
-  saved.setup.settings.optimizer.form = AdamForm::kHuggingFace;
+  saved.setup.settings.optimizer.kind = OptimizerKind::kAdamHuggingFace;
   const std::string text = saved.complaint();
   EXPECT_THAT(text, HasSubstr("cannot resume: this would not be the same run"));
   EXPECT_THAT(text, HasSubstr("seed was 42 and is 1"));
   EXPECT_THAT(text, HasSubstr("learning_rate was 0.001 and is 2e-05"));
   EXPECT_THAT(text, HasSubstr("optim was adamw_torch and is adamw_hf"));
+}
+
+TEST(SavedState, NoticesAnotherScheduleOrMomentum) {
+  Saved saved;
+  saved.setup.settings.optimizer.shape.cycles = 2;
+  EXPECT_THAT(saved.complaint(), HasSubstr("lr_scheduler_kwargs are others"));
+  saved.replace("\"schedule_cycles\": 0.5", "\"schedule_cycles\": 2.0");
+  EXPECT_EQ(saved.complaint(), "");
+  saved.setup.settings.optimizer.momentum = 0.5;
+  EXPECT_THAT(saved.complaint(), HasSubstr("momentum (--optim_args) was 0 and is 0.5"));
+  saved.replace("\"schedule_decay_type\": \"cosine\"", "\"schedule_decay_type\": \"wave\"");
+  EXPECT_THAT(saved.complaint(), HasSubstr("'schedule_decay_type' is 'wave'"));
+}
+
+TEST(SavedState, OfOlderCheckpointsHasTheScheduleOfItsTime) {
+  Saved saved;
+  std::string text = read_file(saved.folder.file("training_state.json"), 1 << 20);
+  for (std::size_t at = text.find("\"schedule_"); at != text.npos; at = text.find("\"schedule_")) {
+    text.erase(at, text.find('\n', at) + 1 - at);
+  }
+  saved.folder.write("training_state.json", text);
+  EXPECT_EQ(saved.read().step, 7);
 }
 
 TEST(SavedState, NoticesOtherDataAndOtherBatches) {
@@ -219,6 +247,18 @@ TEST(SavedState, NoticesAnotherPrecision) {
   EXPECT_THAT(saved.complaint(), HasSubstr("training_state.json: cannot resume: 'precision' is"));
 }
 
+TEST(SavedState, NoticesAnotherOrderOfTheExamples) {
+  Saved saved;
+  saved.setup.settings.data_seed = 42;  // the seed's
+  EXPECT_EQ(saved.complaint(), "");
+  saved.setup.settings.data_seed = 7;
+  EXPECT_THAT(saved.complaint(), HasSubstr("data_seed was 42 and is 7"));
+  saved.replace("\n  \"optim\"", "\n  \"data_seed\": 7,\n  \"optim\"");
+  EXPECT_EQ(saved.complaint(), "");
+  saved.setup.settings.data_seed.reset();
+  EXPECT_THAT(saved.complaint(), HasSubstr("data_seed was 7 and is 42"));
+}
+
 TEST(SavedState, NoticesAnotherGradientWire) {
   Saved saved;
   saved.setup.settings.gradient_wire = DT_WIRE_BF16;
@@ -240,12 +280,25 @@ TEST(SavedState, OfAnyPrecisionIsTakenWhereItDoesNotSay) {
   }
 }
 
-TEST(SavedState, LetsARunGrowLongerWhereTheLearningRateIsConstant) {
+TEST(SavedState, LetsARunGrowLonger) {
   RunIdentity a = RunSetup().identity(), b = a;
   b.optimizer.total_steps = 1000;
-  EXPECT_EQ(differences(a, b).size(), 1U);
-  a.optimizer.schedule = b.optimizer.schedule = Schedule::kConstantWithWarmup;
   EXPECT_TRUE(differences(a, b).empty());
+  EXPECT_THAT(differences(b, a), ElementsAre("the number of steps was 1000 and is 18"));
+  a.optimizer.schedule = b.optimizer.schedule = Schedule::kConstantWithWarmup;
+  EXPECT_TRUE(differences(b, a).empty());
+}
+
+TEST(SavedState, LetsTheWarmupOfALongerRunGrowWhereItIsAShare) {
+  RunIdentity a = RunSetup().identity(), b = a;
+  a.optimizer.warmup_share = b.optimizer.warmup_share = 0.15;  // 3 of 18
+  b.optimizer.total_steps = 100;
+  b.optimizer.warmup_steps = 15;
+  EXPECT_TRUE(differences(a, b).empty());
+  b.optimizer.warmup_share = 0;
+  EXPECT_THAT(differences(a, b), ElementsAre("warmup_steps was 3 and is 15"));
+  b.optimizer.warmup_share = 0.2;
+  EXPECT_EQ(differences(a, b).size(), 1U);
 }
 
 TEST(SavedState, NamesFileAndKeyOfDamage) {
@@ -260,7 +313,7 @@ TEST(SavedState, NamesFileAndKeyOfDamage) {
   EXPECT_THAT(saved.complaint(), HasSubstr("nest too deep"));
   saved.replace("{", "");
   saved.replace(std::string(100'000, '['), "1");
-  EXPECT_THAT(saved.complaint(), HasSubstr("not a JSON object"));
+  EXPECT_THAT(saved.complaint(), HasSubstr("training_state.json:2:11: cannot resume: it is not"));
   std::filesystem::remove(saved.folder.file("training_state.json"));
   EXPECT_THAT(saved.complaint(), HasSubstr("no checkpoint of this program"));
 }
@@ -284,4 +337,4 @@ TEST(SavedState, NamesFileAndTensorOfDamage) {
 }
 
 }  // namespace
-}  // namespace dtl::trainer
+}  // namespace dtl::trainer::resume_test

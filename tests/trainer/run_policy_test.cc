@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 
-namespace dtl::trainer {
+namespace dtl::trainer::run_policy_test {
 namespace {
 
 using testing::ElementsAre;
@@ -47,12 +47,32 @@ TEST(RunPolicy, TakesTheLastStepForTheEndOfAnEpoch) {
   EXPECT_THAT(steps_with(p, &Actions::stop), ElementsAre(100));
 }
 
-TEST(RunPolicy, SavesTheLastStepButEvaluatesItOnlyWhenItIsDue) {
+TEST(RunPolicy, EvaluatesAndSavesTheLastStep) {
   PolicySettings p = hundred_steps();
   p.evaluation = p.saving = Strategy::kSteps;
   p.eval_steps = p.save_steps = 35;
-  EXPECT_THAT(steps_with(p, &Actions::evaluate), ElementsAre(35, 70));
+  EXPECT_THAT(steps_with(p, &Actions::evaluate), ElementsAre(35, 70, 100));
   EXPECT_THAT(steps_with(p, &Actions::save), ElementsAre(35, 70, 100));
+}
+
+TEST(RunPolicy, EvaluatesNothingBeforeItsDelay) {
+  PolicySettings p = hundred_steps();
+  p.evaluation = Strategy::kSteps;
+  p.eval_steps = 20;
+  p.eval_delay = 60;
+  EXPECT_THAT(steps_with(p, &Actions::evaluate), ElementsAre(60, 80, 100));
+  p.evaluation = Strategy::kEpoch;
+  p.eval_delay = 2;
+  EXPECT_THAT(steps_with(p, &Actions::evaluate), ElementsAre(80, 100));
+  p.eval_delay = 2.1;
+  EXPECT_THAT(steps_with(p, &Actions::evaluate), ElementsAre(100));
+}
+
+TEST(RunPolicy, LeavesTheBestToTheEvaluations) {
+  PolicySettings p = hundred_steps();
+  p.evaluation = Strategy::kSteps;
+  p.saving = Strategy::kBest;
+  EXPECT_THAT(steps_with(p, &Actions::save), ElementsAre());
 }
 
 TEST(RunPolicy, DoesNothingBetweenWithoutStrategies) {
@@ -87,10 +107,10 @@ TEST(RunPolicy, RemembersTheBestInEitherDirection) {
   EXPECT_TRUE(low.evaluated(10, {{"loss", 0.5}, {"f1", 0.1}}));
   EXPECT_FALSE(low.evaluated(20, {{"loss", 0.6}, {"f1", 0.9}}));
   EXPECT_FALSE(low.evaluated(30, {{"loss", 0.5}, {"f1", 0.9}}));
-  EXPECT_EQ(low.best()->step, 10);
+  EXPECT_EQ(low.memory().best->step, 10);
   high.evaluated(10, {{"f1", 0.1}});
   EXPECT_TRUE(high.evaluated(20, {{"f1", 0.9}}));
-  EXPECT_EQ(high.best()->step, 20);
+  EXPECT_EQ(high.memory().best->step, 20);
 }
 
 TEST(RunPolicy, LoadsTheBestOfWhatWasSaved) {
@@ -101,7 +121,7 @@ TEST(RunPolicy, LoadsTheBestOfWhatWasSaved) {
   policy.evaluated(30, {{"loss", 0.4}});
   EXPECT_TRUE(policy.saved(30));
   EXPECT_FALSE(policy.saved(40));  // not evaluated
-  EXPECT_EQ(policy.best()->step, 20);
+  EXPECT_EQ(policy.memory().best->step, 20);
   EXPECT_EQ(policy.best_saved()->step, 30);
 }
 
@@ -115,7 +135,7 @@ TEST(RunPolicy, StopsAfterEvaluationsThatAreNotBetter) {
   EXPECT_FALSE(policy.out_of_patience());
   policy.evaluated(50, {{"loss", std::numeric_limits<double>::quiet_NaN()}});
   EXPECT_TRUE(policy.out_of_patience());
-  EXPECT_EQ(policy.best()->step, 30);
+  EXPECT_EQ(policy.memory().best->step, 30);
 }
 
 TEST(RunPolicy, WantsMoreThanTheThresholdToBePatient) {
@@ -148,13 +168,16 @@ TEST(RunPolicy, GoesOnWhereAnotherStopped) {
   EXPECT_EQ(second.best_saved()->step, 10);
 }
 
-TEST(SurplusCheckpoints, AreTheOldestButNeverTheBestOrTheNewest) {
-  EXPECT_THAT(surplus_checkpoints({30, 10, 20, 40}, 2, std::nullopt), ElementsAre(10, 20));
-  EXPECT_THAT(surplus_checkpoints({10, 20, 30, 40}, 2, 10), ElementsAre(20, 30));
-  EXPECT_THAT(surplus_checkpoints({10, 20, 30}, 1, 20), ElementsAre(10));  // keeps two
-  EXPECT_THAT(surplus_checkpoints({10, 20, 30}, 0, 20), ElementsAre());
-  EXPECT_THAT(surplus_checkpoints({}, 1, std::nullopt), ElementsAre());
+TEST(RunPolicy, KnowsThatNothingIsLeft) {
+  PolicySettings p = hundred_steps();
+  EXPECT_TRUE(RunPolicy(p).is_over(100, {}));
+  EXPECT_FALSE(RunPolicy(p).is_over(99, {}));
+  RunPolicy::Memory tired;
+  tired.without_better = 3;
+  EXPECT_FALSE(RunPolicy(p).is_over(50, tired));
+  p.patience = 3;
+  EXPECT_TRUE(RunPolicy(p).is_over(50, tired));
 }
 
 }  // namespace
-}  // namespace dtl::trainer
+}  // namespace dtl::trainer::run_policy_test

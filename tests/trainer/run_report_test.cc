@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace dtl::trainer {
+namespace dtl::trainer::run_report_test {
 namespace {
 
 using testing::ElementsAre;
@@ -28,7 +28,7 @@ Results with_rows() {
 
 TEST(RunReport, TakesItsCurvesFromTheLog) {
   const Report report = run_report({}, with_rows());
-  ASSERT_EQ(report.charts.size(), 4u);
+  ASSERT_EQ(report.charts.size(), 5u);
   const std::vector<ReportCurve>& loss = report.charts[0].curves;
   ASSERT_EQ(loss[0].points.size(), 2u);
   EXPECT_DOUBLE_EQ(loss[0].points[1].x, 20);
@@ -38,13 +38,40 @@ TEST(RunReport, TakesItsCurvesFromTheLog) {
   EXPECT_EQ(report.charts[1].curves[0].name, "f1");
 }
 
+// As after load_best_model_at_end, when the best model is evaluated once more.
+TEST(RunReport, LetsNoCurveRunBackwards) {
+  Results results = with_rows();
+  EvaluationFigures figures;
+  figures.metrics = {{"loss", 0.25}, {"f1", 9}};
+  results.log_evaluation(10, 1, figures);
+  const std::vector<ReportPoint> points = run_report({}, results).charts[0].curves[1].points;
+  ASSERT_EQ(points.size(), 2u);
+  EXPECT_DOUBLE_EQ(points[0].x, 10);
+  EXPECT_DOUBLE_EQ(points[0].y, 0.5);
+  EXPECT_DOUBLE_EQ(points[1].x, 20);
+}
+
+TEST(RunReport, DrawsNoNumbersOfQuestions) {
+  Results results("");
+  results.start({}, {});
+  EvaluationFigures figures;
+  figures.metrics = {{"f1", 75}, {"total", 11873}, {"best_f1_thresh", -1.5}};
+  results.log_evaluation(10, 1, figures);
+  const std::vector<ReportCurve> curves = run_report({}, results).charts[1].curves;
+  ASSERT_EQ(curves.size(), 1u);
+  EXPECT_EQ(curves[0].name, "f1");
+}
+
 TEST(RunReport, GivesFiguresTheirUnits) {
   EXPECT_THAT(run_report({}, with_rows()).results,
               ElementsAre(Pair("eval_f1", "5.0000"), Pair("eval_loss", "0.5000"),
                           Pair("eval_runtime", "2 s"), Pair("eval_samples", "50 examples"),
                           Pair("eval_samples_per_second", "25 examples/s"),
                           Pair("eval_steps_per_second", "0 steps/s")));
-  EXPECT_EQ(figure_text("total_flos", 2.5e15), "2500 TFLOP");
+  EXPECT_EQ(figure_text("total_flos", 2.5e15), "2.5 PFLOP");
+  EXPECT_EQ(figure_text("total_flos", 750), "750 FLOP");
+  EXPECT_EQ(figure_text("eval_samples_per_second", 152604.4), "152604 examples/s");
+  EXPECT_EQ(figure_text("eval_loss", 0.00002), "2e-5");
   EXPECT_EQ(figure_text("train_tokens_per_second", 12345.6), "12346 tokens/s");
 }
 
@@ -63,8 +90,8 @@ TEST(RunReport, ShowsEverySetting) {
   s.label_delimiter = ";";
   EXPECT_THAT(run_report(s, Results("")).settings, testing::Contains(Pair("seed", "7")));
   EXPECT_THAT(run_report(s, Results("")).settings, testing::Contains(Pair("label_delimiter", ";")));
-  EXPECT_THAT(report_html(run_report(s, Results(""))), HasSubstr("<th>seed</th><td>7</td>"));
+  EXPECT_THAT(report_html(run_report(s, Results(""))), HasSubstr("<dt>seed</dt><dd>7</dd>"));
 }
 
 }  // namespace
-}  // namespace dtl::trainer
+}  // namespace dtl::trainer::run_report_test

@@ -14,7 +14,7 @@
 #include "tests/trainer/temporary_folder.h"
 #include "trainer/files/tensor_files.h"
 
-namespace dtl::trainer {
+namespace dtl::trainer::safetensors_test {
 namespace {
 
 using testing::ElementsAre;
@@ -67,7 +67,7 @@ TEST(Safetensors, WritesBytesAsTheFormatDemands) {
   EXPECT_EQ(bytes, file_of(padded, std::string("\x00\x00\x80\x3F", 4)));
 }
 
-TEST(Safetensors, ConvertsOtherTypesAndLeavesWholeNumbersOut) {
+TEST(Safetensors, ConvertsOtherTypesAndReadsNoWholeNumbers) {
   const double wide = 0.1;
   std::string data("\x00\x3C\x00\xC0\x01\x00\x00\x7C", 8);  // F16: 1, -2, smallest, infinity
   data += std::string("\x80\x3F\x49\x40", 4);               // BF16: 1, 3.140625
@@ -82,7 +82,8 @@ TEST(Safetensors, ConvertsOtherTypesAndLeavesWholeNumbersOut) {
   EXPECT_THAT(tensors.at("h").values, ElementsAre(1, -2, std::ldexp(1.0F, -24), INFINITY));
   EXPECT_THAT(tensors.at("b").values, ElementsAre(1, 3.140625F));
   EXPECT_THAT(tensors.at("d").values, ElementsAre(0.1F));
-  EXPECT_EQ(tensors.count("position_ids"), 0u);
+  EXPECT_TRUE(tensors.at("position_ids").values.empty());
+  EXPECT_EQ(tensors.at("position_ids").whole_type, "I64");
 }
 
 TEST(Safetensors, ConvertsSmallHalvesOnACpuThatTakesSubnormalsForZero) {
@@ -193,4 +194,4 @@ TEST(Safetensors, NeverCrashesOnDamagedFiles) {
 }
 
 }  // namespace
-}  // namespace dtl::trainer
+}  // namespace dtl::trainer::safetensors_test

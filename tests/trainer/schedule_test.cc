@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-namespace dtl::trainer {
+namespace dtl::trainer::schedule_test {
 namespace {
 
 TEST(Schedule, HasHuggingFacesNames) {
@@ -12,7 +12,8 @@ TEST(Schedule, HasHuggingFacesNames) {
   EXPECT_EQ(schedule_named("cosine"), Schedule::kCosine);
   EXPECT_EQ(schedule_named("constant"), Schedule::kConstant);
   EXPECT_EQ(schedule_named("constant_with_warmup"), Schedule::kConstantWithWarmup);
-  EXPECT_EQ(schedule_named("polynomial"), std::nullopt);
+  EXPECT_EQ(schedule_named("polynomial"), Schedule::kPolynomial);
+  EXPECT_EQ(schedule_named("greedy"), std::nullopt);
   EXPECT_STREQ(schedule_name(Schedule::kConstantWithWarmup), "constant_with_warmup");
 }
 
@@ -44,6 +45,29 @@ TEST(CosineSchedule, RisesOverTheWarmupAndFallsAsHalfACosine) {
   EXPECT_NEAR(factor(16), 0.0, 1e-16);
 }
 
+// state_parity.py compares all steps with transformers; these are by hand.
+TEST(StableDecaySchedule, StaysAtTheTopBetweenWarmupAndDecay) {
+  ScheduleShape shape;
+  shape.decay_steps = 4;
+  shape.decay_curve = Curve::kLinear;
+  shape.least_rate = 0.2;
+  const auto factor = [&](std::int64_t step) {
+    return schedule_factor(Schedule::kWarmupStableDecay, step, 2, 12, shape);
+  };
+  EXPECT_DOUBLE_EQ(factor(1), 0.6);
+  EXPECT_DOUBLE_EQ(factor(7), 1.0);
+  EXPECT_DOUBLE_EQ(factor(10), 0.6);
+  EXPECT_DOUBLE_EQ(factor(12), 0.2);
+}
+
+TEST(RestartingSchedule, RisesToTheTopAtEachRestart) {
+  ScheduleShape shape;
+  shape.cycles = 3;
+  EXPECT_DOUBLE_EQ(schedule_factor(Schedule::kCosineWithRestarts, 4, 0, 12, shape), 1.0);
+  EXPECT_NEAR(schedule_factor(Schedule::kCosineWithRestarts, 6, 0, 12, shape), 0.5, 1e-15);
+  EXPECT_DOUBLE_EQ(schedule_factor(Schedule::kCosineWithRestarts, 12, 0, 12, shape), 0.0);
+}
+
 TEST(ConstantSchedules, DifferInTheWarmupOnly) {
   for (const std::int64_t step : {0, 1, 4, 10, 100}) {
     EXPECT_DOUBLE_EQ(schedule_factor(Schedule::kConstant, step, 4, 10), 1.0);
@@ -53,4 +77,4 @@ TEST(ConstantSchedules, DifferInTheWarmupOnly) {
 }
 
 }  // namespace
-}  // namespace dtl::trainer
+}  // namespace dtl::trainer::schedule_test

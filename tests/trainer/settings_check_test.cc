@@ -2,14 +2,17 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "base/error.h"
 #include "temporary_folder.h"
 
-namespace dtl::trainer {
+namespace dtl::trainer::settings_check_test {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 std::vector<std::string> with(std::vector<std::string> extra,
                               const std::string& train_file = "t.tsv") {
@@ -77,8 +80,20 @@ TEST(Task, IsLookedForInAFileThatExists) {
     data_task(s);
     FAIL() << "accepted";
   } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("/nowhere/t.json: cannot read"));
+    EXPECT_THAT(error.what(), HasSubstr("cannot read '/nowhere/t.json'"));
     EXPECT_EQ(error.status(), Exit::kBadInput);
+  }
+}
+
+TEST(Task, IsNotWaitedForInAPipe) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(::mkfifo(folder.file("t.json").c_str(), 0600), 0);
+  const Settings s = parse_settings(with({}, folder.file("t.json")));
+  try {
+    data_task(s);
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("it is a pipe, not a file"));
   }
 }
 
@@ -92,6 +107,8 @@ TEST(Task, RefusesTheOtherTasksOptions) {
   EXPECT_THAT(complaint({"--pad_to_max_length", "--qa_loss", "masked", "--task", "qa"}),
               HasSubstr("--pad_to_max_length is given"));
   EXPECT_THAT(complaint({"--do_regression", "--label_delimiter", ","}), HasSubstr("--label_del"));
+  EXPECT_THAT(complaint({"--text_column_delimiter", ""}), HasSubstr("it is empty"));
+  EXPECT_THAT(complaint({"--label_delimiter", "; "}), HasSubstr("'; ' is not one ASCII character"));
   EXPECT_THAT(complaint({"--task_name", "stsb", "--label_smoothing_factor", "0.1"}),
               HasSubstr("one label each"));
 }
@@ -123,6 +140,7 @@ TEST(Settings, EvaluateWhereAStrategySaysWhen) {
   EXPECT_DOUBLE_EQ(parse_settings(with({"--eval_strategy", "steps"})).eval_steps, 500);
   EXPECT_DOUBLE_EQ(
       parse_settings(with({"--eval_strategy", "steps", "--logging_steps", "20"})).eval_steps, 20);
+  EXPECT_DOUBLE_EQ(parse_settings(with({"--logging_steps", "20"})).eval_steps, 500);
 }
 
 TEST(BestModel, IsTheOneWithTheLowestLossUnlessSomethingElseIsSaid) {
@@ -140,6 +158,20 @@ TEST(BestModel, IsTheOneWithTheLowestLossUnlessSomethingElseIsSaid) {
       best({"--metric_for_best_model", "mse", "--greater_is_better", "False"}).greater_is_better);
   EXPECT_EQ(best({"--task", "qa"}).metric_for_best_model, "f1");
   EXPECT_TRUE(best({"--task", "qa"}).greater_is_better);
+}
+
+TEST(BestModel, IsSavedAloneWhereThatIsAskedFor) {
+  const Settings s = parse_settings(with({"--save_strategy", "best", "--eval_strategy", "epoch"}));
+  EXPECT_EQ(s.metric_for_best_model, "loss");
+  EXPECT_NO_THROW(parse_settings(with({"--save_strategy", "best", "--load_best_model_at_end",
+                                       "--eval_strategy", "steps", "--eval_steps", "7"})));
+  EXPECT_THAT(complaint({"--save_strategy", "best"}),
+              HasSubstr("--save_strategy best: nothing tells which is the best"));
+}
+
+TEST(Settings, NeedSomethingToEvaluateOnAtTheStart) {
+  EXPECT_THAT(complaint({"--eval_on_start"}), HasSubstr("--eval_on_start: --do_eval is missing"));
+  EXPECT_TRUE(parse_settings(with({"--eval_on_start", "--do_eval"})).eval_on_start);
 }
 
 TEST(BestModel, HasToBeEvaluatedAndSaved) {
@@ -171,16 +203,64 @@ TEST(Settings, AreReportedToTensorBoardWhenAskedFor) {
   EXPECT_EQ(parse_settings(with({"--report_to", "all"})).report_to, "tensorboard");
   EXPECT_EQ(parse_settings(with({"--logging_dir", "l"})).report_to, "tensorboard");
   EXPECT_EQ(parse_settings(with({"--logging_dir", "l", "--report_to", "none"})).report_to, "none");
-  EXPECT_THAT(complaint({"--report_to", "wandb"}), HasSubstr("tensorboard"));
+  const Settings s = parse_settings(with({"--report_to", "tensorboard", "wandb", "--seed", "1"}));
+  EXPECT_EQ(s.report_to, "tensorboard");
+  EXPECT_THAT(s.notices, ElementsAre(HasSubstr("--report_to wandb has no effect here")));
+  EXPECT_THAT(complaint({"--report_to", "wandbb"}), HasSubstr("tensorboard"));
 }
 
 TEST(Settings, RefuseWhatWouldMislead) {
   EXPECT_THAT(complaint({"--fp16"}), HasSubstr("--bf16"));
   EXPECT_THAT(complaint({"--push_to_hub"}), HasSubstr("--output_dir"));
   EXPECT_THAT(complaint({"--dataset_name", "squad"}), HasSubstr("--train_file"));
-  EXPECT_EQ(complaint({"--fp16", "False"}), "");
+  EXPECT_THAT(parse_settings(with({"--fp16", "False"})).notices,
+              ElementsAre(HasSubstr("--fp16=False has no effect here")));
   EXPECT_THAT(complaint({"--save_steps", "0"}), HasSubstr("--save_strategy no"));
   EXPECT_THAT(complaint({"--save_steps", "2.5"}), HasSubstr("2.5"));
+}
+
+TEST(Settings, AnswerWhatHasNoEffectWithALine) {
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"--use_cpu"},
+                                             {"--use_cpu=false"},
+                                             {"--no-remove-unused-columns"},
+                                             {"--label_names", "labels", "others"},
+                                             {"--pad_to_max_length=false"},
+                                             {"--train_sampling_strategy", "random"}}) {
+    EXPECT_THAT(parse_settings(with(words)).notices, ElementsAre(HasSubstr("has no effect here: ")))
+        << words[0];
+  }
+  EXPECT_THAT(parse_settings(with({"--token", "secret"})).notices,
+              ElementsAre(Not(HasSubstr("secret"))));
+  EXPECT_THAT(complaint({"--no_do_eval"}), HasSubstr("unknown option '--no_do_eval'"));
+  EXPECT_THAT(complaint({"--train_sampling_strategy", "sequential"}), HasSubstr("--seed"));
+}
+
+TEST(Settings, TakeWhatScheduleAndOptimizerTake) {
+  const auto schedule = [](const std::string& type, const std::string& json) {
+    return complaint({"--lr_scheduler_type", type, "--lr_scheduler_kwargs", json});
+  };
+  EXPECT_EQ(schedule("cosine_with_restarts", R"({"num_cycles": "3"})"), "");
+  EXPECT_EQ(schedule("polynomial", R"({"lr_end": null, "power": 2.0})"), "");
+  EXPECT_THAT(schedule("polynomial", R"({"lr_end": 1e-3})"), HasSubstr("not below"));
+  EXPECT_THAT(schedule("linear", R"({"num_cycles": 2})"), HasSubstr("linear has no 'num_cycles'"));
+  EXPECT_THAT(schedule("cosine", "2"), HasSubstr("not a JSON object"));
+  EXPECT_THAT(schedule("cosine", R"({"num_cycles": "a"})"), HasSubstr("num_cycles: 'a'"));
+  EXPECT_THAT(schedule("cosine_with_min_lr", "{}"), HasSubstr("needs one of min_lr"));
+  EXPECT_THAT(schedule("cosine_with_min_lr", R"({"min_lr": 1e-6, "min_lr_rate": 0.1})"),
+              HasSubstr("only one"));
+  EXPECT_THAT(schedule("warmup_stable_decay", "{}"), HasSubstr("num_decay_steps"));
+  EXPECT_THAT(schedule("warmup_stable_decay", R"({"num_decay_steps": 3, "decay_type": "sqrt"})"),
+              HasSubstr("decay_type is not one of"));
+  const std::vector<std::string> constant = {"--lr_scheduler_type", "constant",
+                                             "--lr_scheduler_kwargs", R"({"num_cycles": 2})"};
+  EXPECT_THAT(parse_settings(with(constant)).notices, ElementsAre(HasSubstr("takes none")));
+  EXPECT_EQ(complaint({"--optim", "sgd", "--optim_args", "momentum=0.9, nesterov=True"}), "");
+  EXPECT_THAT(complaint({"--optim", "sgd", "--optim_args", "nesterov=true"}),
+              HasSubstr("momentum"));
+  EXPECT_THAT(complaint({"--optim", "sgd", "--optim_args", "speed=1"}), HasSubstr("no 'speed'"));
+  EXPECT_THAT(complaint({"--optim", "lion", "--optim_args", "momentum=1"}),
+              HasSubstr("takes none"));
 }
 
 TEST(Settings, TakeWordsThatMayStandAlone) {
@@ -215,4 +295,4 @@ TEST(Steps, MayBeAShareOfAll) {
 }
 
 }  // namespace
-}  // namespace dtl::trainer
+}  // namespace dtl::trainer::settings_check_test

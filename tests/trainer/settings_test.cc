@@ -4,8 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "trainer/settings/option_table.h"
 
-namespace dtl::trainer {
+namespace dtl::trainer::settings_test {
 namespace {
 
 using testing::ElementsAre;
@@ -55,6 +56,21 @@ TEST(Settings, TakeTrueAndFalseAfterAFlag) {
   EXPECT_THAT(s.notices, ElementsAre(HasSubstr("--no_cuda has no effect here")));
 }
 
+TEST(Settings, RefuseWhatIsNoNumberForEachOptionThatTakesOne) {
+  int numbers = 0;
+  for (const Option& option : option_table().options()) {
+    if (option.value != "N" && option.value != "X") continue;
+    if (option.group == "Accepted, without effect") continue;
+    ++numbers;
+    for (const char* text : {"nan", "-nan", "inf", "-inf", "1e999", "0x", "1 "}) {
+      EXPECT_THAT(complaint(with({std::string(option.names.back()), text})),
+                  HasSubstr(std::string(option.names.back())))
+          << text;
+    }
+  }
+  EXPECT_GT(numbers, 20);
+}
+
 TEST(Settings, KeepDashesInValues) {
   EXPECT_EQ(parse_settings(with({"--validation_file", "a-b.tsv"})).validation_file, "a-b.tsv");
   EXPECT_EQ(parse_settings(with({"--validation_file=a-b.tsv"})).validation_file, "a-b.tsv");
@@ -62,14 +78,14 @@ TEST(Settings, KeepDashesInValues) {
 
 TEST(Settings, NameTheNearestOptionForAMisspeltOne) {
   EXPECT_THAT(complaint(with({"--learning_rat", "1"})), HasSubstr("did you mean --learning_rate"));
-  EXPECT_THAT(complaint(with({"word"})), HasSubstr("\"word\""));
+  EXPECT_THAT(complaint(with({"word"})), HasSubstr("'word'"));
 }
 
 TEST(Settings, RefuseValuesThatMakeNoSense) {
   EXPECT_THAT(complaint(with({"--seed", "many"})), HasSubstr("--seed"));
   EXPECT_THAT(complaint(with({"--per_device_train_batch_size", "0"})),
               HasSubstr("--per_device_train_batch_size"));
-  EXPECT_THAT(complaint(with({"--lr_scheduler_type", "polynomial"})),
+  EXPECT_THAT(complaint(with({"--lr_scheduler_type", "greedy"})),
               HasSubstr("constant_with_warmup"));
   EXPECT_THAT(complaint(with({"--learning_rate"})), HasSubstr("--learning_rate"));
 }
@@ -88,4 +104,4 @@ TEST(Settings, NeedNothingElseForTheDemonstration) {
 }
 
 }  // namespace
-}  // namespace dtl::trainer
+}  // namespace dtl::trainer::settings_test

@@ -8,9 +8,11 @@
 #include "trainer/data/squad_answers.h"
 #include "trainer/data/squad_metrics.h"
 
-namespace dtl::trainer {
+namespace dtl::trainer::squad_test {
 namespace {
 
+using testing::AllOf;
+using testing::DoubleNear;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Pair;
@@ -68,11 +70,15 @@ TEST(Squad, ReadsOneQuestionPerLineUpToTheLimit) {
 }
 
 TEST(Squad, NamesThePlaceOfWhatIsWrong) {
-  EXPECT_THAT(read_error(kFlat + "\n{\n"), HasSubstr("line 2: cannot read"));
+  EXPECT_THAT(read_error(kFlat + "\n{\n"), testing::StartsWith(":2: cannot read"));
+  EXPECT_THAT(read_error(kFlat + "\n{\"id\": \"\\ud800\"}\n"),
+              testing::AllOf(testing::StartsWith(":2:"), HasSubstr("half of a surrogate pair")));
+  EXPECT_THAT(read_error("{\n\"id\": \"\\udc00\"\n}"),
+              testing::AllOf(testing::StartsWith(":2:"), HasSubstr("\\udc00 is half")));
   EXPECT_THAT(read_error(kFlat + "\n" + kFlat),
               HasSubstr("question '1': cannot read the questions: "
                         "the id occurs twice"));
-  EXPECT_THAT(read_error("[\n1,\n]"), HasSubstr("line 3"));
+  EXPECT_THAT(read_error("[\n1,\n]"), testing::StartsWith(":3:"));
   EXPECT_THAT(read_error("[1]"),
               HasSubstr("[0]: cannot read the questions: it is not a JSON object"));
   EXPECT_THAT(read_error("{\"data\": [{\"paragraphs\": [{\"context\": \"a\"}]}]}"),
@@ -80,20 +86,36 @@ TEST(Squad, NamesThePlaceOfWhatIsWrong) {
   EXPECT_THAT(read_error("{\"data\": [{\"id\": \"7\", \"context\": \"a\"}]}"),
               HasSubstr("question '7': cannot read the questions: the key 'question'"));
   EXPECT_THAT(read_error("\"\xFF\""), HasSubstr("UTF-8"));
+  EXPECT_THAT(read_error("[\n\"\\ud83d\"]"),
+              AllOf(testing::StartsWith(":2: "), HasSubstr("half of a surrogate pair")));
+  EXPECT_THAT(read_error(kFlat + "\n{\"a\": \"\\udc00\"}\n"),
+              AllOf(testing::StartsWith(":2: "), HasSubstr("half of a surrogate pair")));
   EXPECT_THAT(read_error("[]"), HasSubstr("there are none"));
-  EXPECT_THAT(read_error(""), HasSubstr("not JSON"));
+  EXPECT_THAT(read_error(""), HasSubstr("file is empty"));
 }
 
-TEST(Squad, RefusesAnAnswerOutsideItsContext) {
-  std::string outside = kFlat;
-  outside.replace(outside.find("[2]"), 3, "[5]");
-  EXPECT_THAT(read_error(outside), HasSubstr("'b' at 5 lies outside its context of 5 characters"));
-  std::string huge = kFlat;
-  huge.replace(huge.find("[2]"), 3, "[18446744073709551615]");
-  EXPECT_THAT(read_error(huge), HasSubstr("lies outside"));
-  std::string uneven = kFlat;
-  uneven.replace(uneven.find("[2]"), 3, "[2, 3]");
-  EXPECT_THAT(read_error(uneven), HasSubstr("1 answers and 2 answer_starts"));
+std::string flat_with_start(const std::string& start) {
+  std::string flat = kFlat;
+  return flat.replace(flat.find("[2]"), 3, "[" + start + "]");
+}
+
+TEST(Squad, RefusesAnswersWithoutAStart) {
+  EXPECT_THAT(read_error(flat_with_start("2, 3")), HasSubstr("1 answers and 2 answer_starts"));
+  EXPECT_THAT(read_error(flat_with_start("null")), HasSubstr("not a whole number"));
+}
+
+TEST(Squad, FindsAnswersThatStandElsewhere) {
+  EXPECT_EQ(find_misplaced(read(kFlat)).count, 0);
+  EXPECT_EQ(find_misplaced(read(kNested)).count, 0);
+  const auto first = [](const std::string& start) {
+    const MisplacedAnswers found = find_misplaced(read(flat_with_start(start)));
+    EXPECT_EQ(found.count, 1);
+    return found.first;
+  };
+  EXPECT_EQ(first("0"), "question '1': 'b' is not at 0, where it says '\u00e9'");
+  for (const char* start : {"5", "-7", "18446744073709551615", "-9223372036854775808"}) {
+    EXPECT_THAT(first(start), HasSubstr("outside its context")) << start;
+  }
 }
 
 // Ids: 2 [CLS], 3 [SEP], 4 a, 5 b, 6 c, 7 ##b.
@@ -180,11 +202,22 @@ TEST(SquadAnswers, AreWrittenAsRunQaWritesThem) {
 }
 
 TEST(SquadMetrics, NormalizeBeforeTheyCompare) {
-  EXPECT_EQ(normalize_answer(" The  cat's\ta-HAT, an\u00a0Ox. "), "cats ahat ox");
-  EXPECT_EQ(normalize_answer("\u039F\u0394\u039F\u03A3 a\u0301"),
-            "\u03BF\u03B4\u03BF\u03C2 \u0301");
-  EXPECT_EQ(exact_match("the Cat", "cat!"), 1);
-  EXPECT_DOUBLE_EQ(token_f1("big black cat", "black cat black"), 2.0 / 3);
+  const std::vector<std::pair<std::string, std::string>> alike = {
+      {" The  cat's\ta-HAT, an\u00a0Ox. ", "cats ahat ox"},
+      {"\u039F\u0394\u039F\u03A3 a\u0301", "\u03BF\u03B4\u03BF\u03C2 \u0301"},
+      {"the Cat", "cat!"}};
+  for (const auto& [gold, answer] : alike) {
+    EXPECT_THAT(squad_metrics({question("", {{gold, 0}})}, {answer}),
+                ElementsAre(Pair("exact_match", 100.0), Pair("f1", 100.0)))
+        << gold;
+  }
+  EXPECT_THAT(squad_metrics({question("", {{"cats", 0}})}, {"cat s"}),
+              ElementsAre(Pair("exact_match", 0.0), Pair("f1", 0.0)));
+}
+
+TEST(SquadMetrics, CountTheWordsThatAnswersShare) {
+  EXPECT_THAT(squad_metrics({question("", {{"big black cat", 0}})}, {"black cat black"}),
+              ElementsAre(Pair("exact_match", 0.0), Pair("f1", DoubleNear(200.0 / 3, 1e-9))));
 }
 
 TEST(SquadMetrics, TakeTheBestOfSeveralAnswers) {
@@ -208,4 +241,4 @@ TEST(SquadMetrics, CountAnswersAndTheirAbsenceApart) {
 }
 
 }  // namespace
-}  // namespace dtl::trainer
+}  // namespace dtl::trainer::squad_test

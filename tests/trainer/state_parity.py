@@ -1,7 +1,8 @@
-"""Files of weights as torch.save writes them, and schedules as transformers has them.
+"""Files of weights as torch.save writes them, and schedules and optimizers as transformers has them.
 Usage: state_parity.py STATE_HERE
 Besides the torch of this Python, that of /usr/bin/python3 writes files, where there is one."""
 
+import json
 import os
 import pickle
 import subprocess
@@ -120,19 +121,108 @@ def try_pieces(program, folder):
         expect(torch.equal(found["x"], load_file(path)["x"].float()), f"{kind} differs")
 
 
+# Schedule -> --lr_scheduler_kwargs to try it with.
+SCHEDULES = {
+    "linear": [{}], "cosine": [{}, {"num_cycles": 1.25}], "constant": [{}], "constant_with_warmup": [{}],
+    "cosine_with_restarts": [{}, {"num_cycles": 3}],
+    "polynomial": [{}, {"power": 2.5, "lr_end": 1e-5}],
+    "inverse_sqrt": [{}, {"timescale": 25}],
+    "cosine_with_min_lr": [{"min_lr_rate": 0.1}, {"min_lr": 1e-4, "num_cycles": 2}],
+    "cosine_warmup_with_min_lr": [{"min_lr_rate": 0.1}, {"min_lr": 1e-4, "warmup_lr_rate": 0.3}],
+    "warmup_stable_decay": [{"num_decay_steps": 9}] + [
+        {"num_decay_steps": 11, "num_stable_steps": 12, "min_lr_ratio": 0.05, "warmup_type": warmup,
+         "decay_type": decay} for warmup, decay in (("linear", "1-sqrt"), ("cosine", "linear"), ("1-sqrt", "cosine"))],
+}
+RATE = 1e-3
+
+
 def compare_schedules(program):
-    for name in ("linear", "cosine", "constant", "constant_with_warmup"):
-        for warmup, total in ((0, 1), (0, 40), (7, 40), (40, 40), (50, 40)):
-            optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
-            scheduler = transformers.get_scheduler(name, optimizer, num_warmup_steps=warmup,
-                                                   num_training_steps=total)
-            factors = scheduler.lr_lambdas[0]
-            done = subprocess.run([program, "schedule", name, str(warmup), str(total)],
-                                  capture_output=True, text=True, check=True)
-            for step, text in enumerate(done.stdout.split()):
-                expect(abs(float(text) - factors(step)) < 1e-15,
-                       f"{name}, warmup {warmup} of {total}, step {step}: {text}")
-    print("  4 schedules equal")
+    for name, shapes in SCHEDULES.items():
+        for shape in shapes:
+            for warmup, total in ((0, 1), (0, 40), (7, 40), (40, 40), (50, 40)):
+                optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=RATE)
+                scheduler = transformers.get_scheduler(name, optimizer, num_warmup_steps=warmup,
+                                                       num_training_steps=total,
+                                                       scheduler_specific_kwargs=dict(shape))
+                factors = scheduler.lr_lambdas[0]
+                done = subprocess.run(
+                    [program, "schedule", str(total), "--lr_scheduler_type", name, "--lr_scheduler_kwargs",
+                     json.dumps(shape), "--warmup_steps", str(warmup), "--learning_rate", str(RATE)],
+                    capture_output=True, text=True)
+                expect(done.returncode == 0, f"{name} {shape}: {done.stderr}")
+                for step, text in enumerate(done.stdout.split()[:total]):  # of steps that a run makes
+                    expect(abs(float(text) - factors(step)) < 2e-15,
+                           f"{name} {shape}, warmup {warmup} of {total}, step {step}: {text}, {factors(step)}")
+    print(f"  {len(SCHEDULES)} schedules equal")
+
+
+class Lion(torch.optim.Optimizer):
+    """Algorithm 2 of "Symbolic Discovery of Optimization Algorithms", Chen et al. 2023."""
+
+    def __init__(self, params, lr, betas, weight_decay=0.0):
+        super().__init__(params, dict(lr=lr, betas=betas, weight_decay=weight_decay))
+
+    @torch.no_grad()
+    def step(self):
+        for group in self.param_groups:
+            beta1, beta2 = group["betas"]
+            for p in group["params"]:
+                m = self.state[p].setdefault("m", torch.zeros_like(p))
+                update = torch.sign(beta1 * m + (1 - beta1) * p.grad)
+                p -= group["lr"] * (update + group["weight_decay"] * p)
+                m.mul_(beta2).add_(p.grad, alpha=1 - beta2)
+
+
+# Options -> the same in Python.
+OPTIMIZERS = [
+    (["--optim", "adamw_torch"], lambda groups: torch.optim.AdamW(groups, lr=RATE)),
+    (["--optim", "sgd"], lambda groups: torch.optim.SGD(groups, lr=RATE)),
+    (["--optim", "sgd", "--optim_args", "momentum=0.9"], lambda groups: torch.optim.SGD(groups, lr=RATE, momentum=0.9)),
+    (["--optim", "sgd", "--optim_args", "momentum=0.8,dampening=0.3"],
+     lambda groups: torch.optim.SGD(groups, lr=RATE, momentum=0.8, dampening=0.3)),
+    (["--optim", "sgd", "--optim_args", "momentum=0.9,nesterov=true"],
+     lambda groups: torch.optim.SGD(groups, lr=RATE, momentum=0.9, nesterov=True)),
+    (["--optim", "adafactor"], lambda groups: transformers.optimization.Adafactor(
+        groups, lr=RATE, scale_parameter=False, relative_step=False)),
+    (["--optim", "lion_32bit", "--adam_beta2", "0.99"], lambda groups: Lion(groups, lr=RATE, betas=(0.9, 0.99))),
+]
+STEPS, DECAY = 12, 0.1
+
+
+def compare_optimizers(program, folder):
+    """Tensors of many shapes, one with rows that have no gradient, one larger than a thread's piece."""
+    torch.manual_seed(11)
+    shapes = {"a.weight": (37, 53), "a.bias": (37,), "b": (1, 29), "c": (3, 1), "large": (700, 300), "word": (400, 24)}
+    start = {name: torch.randn(shape) * 0.1 for name, shape in shapes.items()}
+    gradients = []
+    for step in range(STEPS):
+        now = {name: torch.randn(shape) * 0.3 ** (step % 3) for name, shape in shapes.items()}
+        now["word"][torch.rand(400) < 0.8] = 0
+        gradients.append(now)
+    path, out = os.path.join(folder, "steps.safetensors"), os.path.join(folder, "after.safetensors")
+    save_file({f"p.{n}": t for n, t in start.items()} |
+              {f"g{i}.{n}": t for i, now in enumerate(gradients) for n, t in now.items()}, path)
+    for options, make in OPTIMIZERS:
+        tensors = {name: torch.nn.Parameter(t.clone()) for name, t in start.items()}
+        matrices = [t for t in tensors.values() if t.dim() == 2]
+        optimizer = make([dict(params=matrices, weight_decay=DECAY),
+                          dict(params=[t for t in tensors.values() if t.dim() == 1], weight_decay=0.0)])
+        scheduler = transformers.get_scheduler("linear", optimizer, 0, STEPS)
+        for now in gradients:
+            for name, t in tensors.items():
+                t.grad = now[name].clone()
+            torch.nn.utils.clip_grad_norm_(tensors.values(), 1.0)
+            optimizer.step()
+            scheduler.step()
+        done = subprocess.run([program, "optimize", path, out, str(STEPS), *options, "--learning_rate", str(RATE),
+                               "--weight_decay", str(DECAY)], capture_output=True, text=True)
+        expect(done.returncode == 0, f"{options}: {done.stderr}")
+        after = load_file(out)
+        for name, t in tensors.items():
+            moved = (t.detach() - start[name]).abs().max().item()
+            worst = (after[name] - t.detach()).abs().max().item()
+            expect(worst < 2e-7 + 2e-5 * moved, f"{options}: {name} differs by {worst}, having moved by {moved}")
+    print(f"  {len(OPTIMIZERS)} optimizers equal")
 
 
 def main():
@@ -148,6 +238,7 @@ def main():
                 expect(python != sys.executable, "no torch")
         try_attacks(program, folder)
         try_pieces(program, folder)
+        compare_optimizers(program, folder)
     compare_schedules(program)
 
 

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "tests/trainer/temporary_folder.h"
 
-namespace dtl::trainer {
+namespace dtl::trainer::tasks_test {
 namespace {
 
 using testing::HasSubstr;
@@ -222,4 +222,4 @@ TEST(GlueTask, SuggestsANameThatIsNear) {
 }
 
 }  // namespace
-}  // namespace dtl::trainer
+}  // namespace dtl::trainer::tasks_test

@@ -2,9 +2,10 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "tests/trainer/token_spans.h"
 #include "trainer/tokens/tokenizer.h"
 
-namespace dtl::trainer {
+namespace dtl::trainer::tokenizer_windows_test {
 namespace {
 
 using testing::ElementsAre;
@@ -23,23 +24,23 @@ Offset at(std::int32_t begin, std::int32_t end) {
 }
 
 TEST(TokenizerSpans, CountsCodePointsOfTheOriginal) {
-  const TokenSpans spans = letters().spans("\u00e9 ab");
+  const TokenSpans spans = token_spans(letters(), "\u00e9 ab");
   EXPECT_THAT(spans.ids, ElementsAre(8, 4, 7));
   EXPECT_THAT(spans.offsets, ElementsAre(at(0, 1), at(2, 3), at(3, 4)));
 }
 
 TEST(TokenizerSpans, LeavesStrippedMarksOutAtTheEndOfAToken) {
-  EXPECT_THAT(letters().spans("e\u0301 a").offsets, ElementsAre(at(0, 1), at(3, 4)));
+  EXPECT_THAT(token_spans(letters(), "e\u0301 a").offsets, ElementsAre(at(0, 1), at(3, 4)));
 }
 
 TEST(TokenizerSpans, CoversDeletedCharactersInsideAToken) {
-  const TokenSpans spans = letters().spans("\uFEFFa\u200B\u00ADb");
+  const TokenSpans spans = token_spans(letters(), "\uFEFFa\u200B\u00ADb");
   EXPECT_THAT(spans.ids, ElementsAre(4, 7));
   EXPECT_THAT(spans.offsets, ElementsAre(at(1, 2), at(4, 5)));
 }
 
 TEST(TokenizerSpans, PlacesIdeographsSpecialTokensAndUnknownWords) {
-  const TokenSpans spans = letters().spans("a\u4E2D[SEP]xyz?");
+  const TokenSpans spans = token_spans(letters(), "a\u4E2D[SEP]xyz?");
   EXPECT_THAT(spans.ids, ElementsAre(4, 9, 3, 1, 10));
   EXPECT_THAT(spans.offsets, ElementsAre(at(0, 1), at(1, 2), at(2, 7), at(7, 10), at(10, 11)));
 }
@@ -86,4 +87,4 @@ TEST(TokenizerWindows, RefusesAQuestionThatLeavesNoRoom) {
 }
 
 }  // namespace
-}  // namespace dtl::trainer
+}  // namespace dtl::trainer::tokenizer_windows_test

@@ -13,7 +13,7 @@
 #include "trainer/step/evaluate.h"
 #include "trainer/step/sampler.h"
 
-namespace dtl::trainer {
+namespace dtl::trainer::train_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -300,29 +300,25 @@ TEST(Sampler, NamesTheWordsOfAStepWithoutPadding) {
   EXPECT_EQ(words_of(examples, first_indices(2), 0), (std::vector<std::int32_t>{3, 5, 9}));
 }
 
-// Logits [N, classes] that choose these labels.
-std::vector<float> choosing(const std::vector<std::size_t>& labels, std::size_t classes) {
-  std::vector<float> logits(labels.size() * classes);
-  for (std::size_t i = 0; i < labels.size(); ++i) logits[i * classes + labels[i]] = 1;
-  return logits;
+// 50 examples make 9 micro-batches of 6, of which the last step of a pass has one.
+TEST(Epochs, AreCountedByMicroBatchesAsTransformersDoes) {
+  TrainSettings settings = settings_for(2);
+  EXPECT_DOUBLE_EQ(epoch_after(1, 50, settings), 2.0 / 9);
+  EXPECT_DOUBLE_EQ(epoch_after(4, 50, settings), 8.0 / 9);
+  EXPECT_DOUBLE_EQ(epoch_after(5, 50, settings), 1);
+  EXPECT_DOUBLE_EQ(epoch_after(7, 50, settings), 1 + 4.0 / 9);
+  EXPECT_DOUBLE_EQ(epoch_after(1, 50, settings_for(1)), 1.0 / 5);
+  settings.drop_last = true;
+  EXPECT_DOUBLE_EQ(epoch_after(1, 50, settings), 2.0 / 8);
+  EXPECT_DOUBLE_EQ(epoch_after(1, 6, settings), 1);
 }
 
-TEST(Metrics, AreRightForTwoClasses) {
-  Examples examples;
-  examples.labels = {1, 1, 1, 0, 0};
-  const Metrics metrics = measure(examples, choosing({1, 1, 0, 1, 0}, 2));
-  const double right = std::log(1 + std::exp(-1.0)), wrong = std::log(1 + std::exp(1.0));
-  EXPECT_NEAR(metrics.loss, (3 * right + 2 * wrong) / 5, 1e-12);
-  EXPECT_DOUBLE_EQ(metrics.accuracy, 0.6);
-  EXPECT_DOUBLE_EQ(metrics.majority_share, 0.6);
-  EXPECT_DOUBLE_EQ(metrics.f1, 2.0 * 2 / (3 + 3));
-}
-
-TEST(Metrics, AverageF1OverThreeClasses) {
-  Examples examples;
-  examples.labels = {0, 0, 1, 2};
-  EXPECT_NEAR(measure(examples, choosing({0, 1, 1, 1}, 3)).f1, (2.0 / 3 + 2.0 / 4 + 0) / 3, 1e-12);
+TEST(Epochs, EndWithTheExamplesThatAreLeft) {
+  const TrainSettings settings = settings_for(2);
+  EXPECT_EQ(examples_after(4, 50, settings), 48);
+  EXPECT_EQ(examples_after(5, 50, settings), 50);
+  EXPECT_EQ(examples_after(11, 50, settings), 112);
 }
 
 }  // namespace
-}  // namespace dtl::trainer
+}  // namespace dtl::trainer::train_test

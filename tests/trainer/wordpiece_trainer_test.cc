@@ -9,7 +9,7 @@
 #include "trainer/data/demo_text.h"
 #include "trainer/tokens/tokenizer.h"
 
-namespace dtl::trainer {
+namespace dtl::trainer::wordpiece_trainer_test {
 namespace {
 
 using testing::Contains;
@@ -71,4 +71,4 @@ TEST(WordPieceTrainer, LearnsEveryWordOfASmallLanguage) {
 }
 
 }  // namespace
-}  // namespace dtl::trainer
+}  // namespace dtl::trainer::wordpiece_trainer_test

@@ -6,7 +6,7 @@
 #include "tests/trainer/thread_ring.h"
 #include "trainer/step/trainer.h"
 
-namespace dtl::trainer {
+namespace dtl::trainer::work_test {
 namespace {
 
 // Two sequences of 3 and 5 tokens.
@@ -70,4 +70,4 @@ TEST(Work, IsReportedForEveryStep) {
 }
 
 }  // namespace
-}  // namespace dtl::trainer
+}  // namespace dtl::trainer::work_test

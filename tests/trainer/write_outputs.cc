@@ -1,5 +1,5 @@
-// write_outputs FOLDER: an event file, and reports of 1 and of 100,000 points, for tests that read
-// them with other programs' eyes.
+// write_outputs FOLDER: an event file, and reports of 1 and of 100,000 points and of what is hard
+// to fit on a page, for tests that read them with other programs' eyes.
 
 #include <cmath>
 #include <string>
@@ -31,6 +31,28 @@ Report report(int points) {
   return r;
 }
 
+// Many ranks, names without a place to break, and numbers that differ in their last digits alone.
+Report wide_report() {
+  const std::string name(200, 'W');
+  Report r;
+  r.title = r.summary = name;
+  r.results = {{name, name}, {"eval_loss", "0.6931"}};
+  ReportChart loss{"Loss", "step", "nats", {{name, {}}}}, rate{"Learning rate", "step", "", {}};
+  ReportChart arithmetic{"Arithmetic of each rank", "step", "GFLOP/s", {}};
+  for (int i = 0; i < 10; ++i) {
+    loss.curves[0].points.push_back({1e6 + i, 0.69314718 + 1e-8 * i});
+  }
+  rate.curves = {{"learning rate", {{123456, -1.5e-9}, {123789, 2.5e-9}}}};
+  for (int rank = 0; rank < 24; ++rank) {
+    const std::string is = "rank " + std::to_string(rank);
+    arithmetic.curves.push_back({is, {{9, 1e7 * (rank + 1)}, {99999, 1e20}}});
+    r.times.push_back({is, {{"compute", 3600.0 * rank + 1}, {"network wait", 1e-5}}});
+  }
+  r.charts = {loss, rate, arithmetic};
+  r.settings = r.machine = {{name, name}};
+  return r;
+}
+
 }  // namespace
 }  // namespace dtl::trainer
 
@@ -40,6 +62,8 @@ int main(int, char** argv) {
     dtl::write_file_atomically(folder + "/report-" + std::to_string(points) + ".html",
                                dtl::trainer::report_html(dtl::trainer::report(points)));
   }
+  dtl::write_file_atomically(folder + "/report-wide.html",
+                             dtl::trainer::report_html(dtl::trainer::wide_report()));
   dtl::trainer::EventFile events(folder + "/events");
   for (const std::int64_t step : {1, 200, 70000}) {
     events.add(step, {{"train/loss", 1.0 / static_cast<double>(step)},

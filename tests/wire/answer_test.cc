@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/limits.h"
 
-namespace dtl {
+namespace dtl::answer_test {
 namespace {
 
 TEST(Answer, IsFoundBehindWhatTheShellPrinted) {
@@ -31,4 +31,4 @@ TEST(Answer, EndsAShellThatPrintsForEver) {
 }
 
 }  // namespace
-}  // namespace dtl
+}  // namespace dtl::answer_test

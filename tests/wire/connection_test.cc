@@ -8,10 +8,11 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/limits.h"
+#include "frame_bytes.h"
 #include "wire/fd_stream.h"
 #include "wire/task_group.h"
 
-namespace dtl {
+namespace dtl::connection_test {
 namespace {
 
 // Two connections joined by a socket pair; `far` is also usable as a plain descriptor.
@@ -132,7 +133,7 @@ TEST(Connection, RefusesGarbage) {
 TEST(Connection, ReadsWhatArrivedWithTheGreeting) {
   Ends ends;
   Connection connection(ends.context, make_fd_stream(ends.context, std::move(ends.far)),
-                        encode_frame(Kill{}, 0));
+                        frame_bytes(Kill{}, 0));
   std::vector<Message> messages;
   TaskGroup group(ends.context);
   group.spawn(collect(connection, messages, 1));
@@ -159,4 +160,4 @@ TEST(FdStream, WorksOverTwoDescriptors) {
 }
 
 }  // namespace
-}  // namespace dtl
+}  // namespace dtl::connection_test

@@ -19,6 +19,7 @@ Hello example_hello() {
   facts.topology.cores[1].kind = 1;
   facts.topology.numa_nodes = {{0, 1 << 29}, {2, 1 << 29}};
   facts.reached_at = "10.0.0.1";
+  facts.descriptors = 1 << 16;
   Nic nic;
   nic.name = "eth0";
   nic.up = true;
@@ -36,7 +37,7 @@ Start example_start() {
   rank.rank = 3;
   rank.local_rank = 1;
   rank.arguments = {"echo", "hi"};
-  rank.environment = {"RANK=3"};
+  rank.environment = {1, {{2, "RANK=3"}}};
   rank.working_directory = "/tmp";
   rank.cpus = {1, 3};
   rank.wants_stdin = true;
@@ -72,7 +73,7 @@ std::vector<std::pair<std::string, Message>> example_messages() {
       Stdin{0, "abc", true},
       Output{3, Stream::kStderr, "oh\n"},
       Exited{3, 0, 11, 123456, 2},
-      Stop{15, 5000},
+      Stop{15, 5000, 500},
       Kill{},
       Finish{},
       Finished{2, 1},
@@ -87,6 +88,8 @@ std::vector<std::pair<std::string, Message>> example_messages() {
       Signal{10},
       Notice{"rank 3 is stopped"},
       Evidence{3, 1, 1 << 30, "{}"},
+      Environment{1, {{0, "A=1"}, {2, "B=2"}}},
+      Stack{3, StackAnswer::kTold, "at train.py\n"},
   };
   std::vector<std::pair<std::string, Message>> named;
   for (const Message& message : messages) named.emplace_back(message_name(message), message);

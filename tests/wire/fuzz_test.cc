@@ -7,10 +7,11 @@
 #include "base/crc32c.h"
 #include "base/error.h"
 #include "examples.h"
+#include "frame_bytes.h"
 #include "wire/frame.h"
 #include "wire/greeting.h"
 
-namespace dtl {
+namespace dtl::fuzz_test {
 namespace {
 
 using Random = std::mt19937;
@@ -56,7 +57,7 @@ bool decode(const std::string& bytes) {
   reader.feed(bytes);
   try {
     const auto message = reader.next();
-    if (message) encode_frame(*message, 0);
+    if (message) frame_bytes(*message, 0);
     return message.has_value();
   } catch (const Error& error) {
     EXPECT_EQ(error.status(), Exit::kVersion) << error.what();
@@ -69,7 +70,7 @@ TEST(FrameFuzz, MutatedFramesAreDecodedOrRefused) {
   const auto examples = example_messages();
   int decoded = 0;
   for (int round = 0; round < 40000; ++round) {
-    std::string bytes = encode_frame(examples[below(random, examples.size())].second, 0);
+    std::string bytes = frame_bytes(examples[below(random, examples.size())].second, 0);
     mutate(random, bytes);
     if (below(random, 8) != 0) repair(bytes);
     if (decode(bytes)) ++decoded;
@@ -91,4 +92,4 @@ TEST(GreetingFuzz, NoiseIsSkippedOrRefused) {
 }
 
 }  // namespace
-}  // namespace dtl
+}  // namespace dtl::fuzz_test

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/limits.h"
 
-namespace dtl {
+namespace dtl::greeting_test {
 namespace {
 
 const Greeting kGreeting{2, "0.1.0", "0123456789abcdef0123456789abcdef"};
@@ -48,4 +48,4 @@ TEST(Greeting, IsNotWaitedForBeyondTheNoiseLimit) {
 }
 
 }  // namespace
-}  // namespace dtl
+}  // namespace dtl::greeting_test

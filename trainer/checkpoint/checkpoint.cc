@@ -4,16 +4,21 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <system_error>
 
 #include "base/error.h"
+#include "base/fd.h"
+#include "trainer/files/folder_lock.h"
 #include "trainer/files/tensor_files.h"
 
 namespace dtl::trainer {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr const char* kUnfinished = "unfinished";
 
 std::string prefix_of(ModelType type) {
   return type == ModelType::kBert ? "bert." : "distilbert.";
@@ -60,11 +65,52 @@ bool copy_tensor(const std::string& path, const Tensor& from, const ParameterInf
                             shape_text(to.shape)),
                 to.head ? "--ignore_mismatched_sizes for a new classifier" : "");
   }
+  if (!from.whole_type.empty()) {
+    throw Error(Exit::kBadInput, fmt::format("{}: tensor {}", path, to.name),
+                fmt::format("its numbers are whole, of type {}: weights are fractions, such as F32",
+                            from.whole_type),
+                "the model as it was before it was converted");
+  }
+  check_numbers(path, to, from.values);
   std::copy(from.values.begin(), from.values.end(), values.begin() + to.offset);
   return true;
 }
 
+// But for the lock of the run that asks.
+bool holds_files(const std::string& folder) {
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    if (it->path().filename() != kLockFile) return true;
+  }
+  return false;
+}
+
+// In order of name.
+std::vector<TensorView> views_of(const ParameterLayout& layout, std::span<const float> values) {
+  std::vector<TensorView> views;
+  for (const ParameterInfo& info : layout.tensors) {
+    views.push_back({info.name, info.shape,
+                     values.subspan(static_cast<std::size_t>(info.offset),
+                                    static_cast<std::size_t>(info.count))});
+  }
+  std::sort(views.begin(), views.end(),
+            [](const TensorView& a, const TensorView& b) { return a.name < b.name; });
+  return views;
+}
+
 }  // namespace
+
+void check_numbers(const std::string& path, const ParameterInfo& tensor,
+                   std::span<const float> values) {
+  const auto wrong = [](float value) { return !std::isfinite(value); };
+  const auto first = std::find_if(values.begin(), values.end(), wrong);
+  if (first == values.end()) return;
+  throw Error(
+      Exit::kBadInput, fmt::format("{}: tensor {}", path, tensor.name),
+      fmt::format("{} of its {} values are infinite or no number, from place {} on",
+                  std::count_if(first, values.end(), wrong), values.size(), first - values.begin()),
+      "a checkpoint from before its training failed");
+}
 
 LoadedParameters load_parameters(const std::string& folder, const ModelConfig& config,
                                  const ParameterLayout& layout, const LoadOptions& options) {
@@ -104,21 +150,10 @@ LoadedParameters arrange_parameters(TensorMap tensors, const std::string& origin
     initialise(tensor, config.initializer_range, options.seed, loaded.values.data());
     loaded.fresh.push_back(tensor.name);
   }
-  for (const auto& entry : found) loaded.unused.push_back(entry.first);
-  return loaded;
-}
-
-std::vector<TensorView> views_of(const ParameterLayout& layout, std::span<const float> values,
-                                 const std::string& prefix) {
-  std::vector<TensorView> views;
-  for (const ParameterInfo& info : layout.tensors) {
-    views.push_back({prefix + info.name, info.shape,
-                     values.subspan(static_cast<std::size_t>(info.offset),
-                                    static_cast<std::size_t>(info.count))});
+  for (const auto& [name, tensor] : found) {
+    if (tensor.whole_type.empty()) loaded.unused.push_back(name);  // others are counters
   }
-  std::sort(views.begin(), views.end(),
-            [](const TensorView& a, const TensorView& b) { return a.name < b.name; });
-  return views;
+  return loaded;
 }
 
 void save_model(const std::string& folder, const ModelConfig& config, const ParameterLayout& layout,
@@ -132,11 +167,34 @@ void make_output_folder(const std::string& folder, bool overwrite) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) throw Error(Exit::kCannotWrite, attempted, error.message());
-  if (!overwrite && !fs::is_empty(folder, error)) {
+  if (!overwrite && holds_files(folder)) {
     throw Error(Exit::kCannotWrite, attempted, "the folder holds files already",
                 "--overwrite_output_dir");
   }
   if (::access(folder.c_str(), W_OK) != 0) throw system_error(attempted, Exit::kCannotWrite);
+}
+
+void mark_unfinished(const std::string& folder) {
+  write_file_atomically(fs::path(folder) / kUnfinished,
+                        "A run that writes here has not ended yet, or was killed.\n");
+}
+
+bool is_unfinished(const std::string& folder) {
+  std::error_code unreadable;
+  return fs::exists(fs::path(folder) / kUnfinished, unreadable);
+}
+
+bool holds_finished_run(const std::string& folder) {
+  std::error_code unreadable;
+  const auto has = [&](const char* name) {
+    return fs::exists(fs::path(folder) / name, unreadable);
+  };
+  return !has(kUnfinished) && has("trainer_state.json") && has("model.safetensors");
+}
+
+void mark_finished(const std::string& folder) {
+  std::error_code ignored;  // then the folder may be used once more
+  fs::remove(fs::path(folder) / kUnfinished, ignored);
 }
 
 }  // namespace dtl::trainer

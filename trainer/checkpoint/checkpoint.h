@@ -23,6 +23,10 @@ struct LoadOptions {
   bool ignore_mismatched_sizes = false;
 };
 
+// Throws Error(kBadInput) naming file and tensor for values that are infinite or no number.
+void check_numbers(const std::string& path, const ParameterInfo& tensor,
+                   std::span<const float> values);
+
 // Reads model.safetensors, pytorch_model.bin or the index.json of either's pieces. Only the head
 // may be missing. Accepts encoders saved without the "bert." prefix, and LayerNorm.gamma and .beta.
 LoadedParameters load_parameters(const std::string& folder, const ModelConfig& config,
@@ -33,10 +37,6 @@ LoadedParameters arrange_parameters(TensorMap tensors, const std::string& origin
                                     const ModelConfig& config, const ParameterLayout& layout,
                                     const LoadOptions& options);
 
-// The tensors of a flat array under their names, `prefix` before each, in order of name.
-std::vector<TensorView> views_of(const ParameterLayout& layout, std::span<const float> values,
-                                 const std::string& prefix = "");
-
 // config.json and model.safetensors.
 void save_model(const std::string& folder, const ModelConfig& config, const ParameterLayout& layout,
                 const std::vector<float>& values);
@@ -44,5 +44,13 @@ void save_model(const std::string& folder, const ModelConfig& config, const Para
 // Creates a folder for output and its parents. Throws Error(kCannotWrite), also for one that holds
 // files already, unless `overwrite`.
 void make_output_folder(const std::string& folder, bool overwrite);
+
+// A run marks its output folder until it has ended well, so that the same command can be given
+// again however early it was killed: what the folder holds is its own.
+void mark_unfinished(const std::string& folder);
+bool is_unfinished(const std::string& folder);
+// A run has ended well there, and has left its model and its log.
+bool holds_finished_run(const std::string& folder);
+void mark_finished(const std::string& folder);
 
 }  // namespace dtl::trainer

@@ -15,6 +15,9 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/text.h"
+#include "trainer/checkpoint/checksums.h"
+#include "trainer/checkpoint/saved_state.h"
+#include "trainer/files/safetensors.h"
 
 namespace dtl::trainer {
 namespace {
@@ -23,6 +26,8 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kPrefix = "checkpoint-";
 constexpr std::string_view kPartial = ".partial-";
+constexpr const char* kDamaged = ".damaged";
+constexpr const char* kStateFile = "training_state.json";
 
 std::optional<std::int64_t> step_of_name(std::string_view name) {
   if (!name.starts_with(kPrefix)) return std::nullopt;
@@ -82,6 +87,30 @@ void sync(const fs::path& path) {
   if (!fd.valid() || ::fsync(fd.get()) != 0) throw system_error(attempted, Exit::kCannotWrite);
 }
 
+// Without a list of checksums: a checkpoint of an older version, or none.
+std::optional<Obstacle> find_old_obstacle(const fs::path& folder) {
+  std::error_code unreadable;
+  if (!fs::is_directory(folder, unreadable)) return Obstacle{"there is no such folder"};
+  if (fs::is_empty(folder, unreadable)) return Obstacle{"it is empty"};
+  if (!fs::exists(folder / kStateFile, unreadable)) {
+    return Obstacle{fmt::format("it has no {}: it is no checkpoint of this program", kStateFile)};
+  }
+  try {
+    read_training_cost(folder);
+    for (const char* name : {"model.safetensors", "optimizer.safetensors"}) {
+      const SafetensorsFile whole(folder / name);
+    }
+  } catch (const Error& error) {
+    return Obstacle{fmt::format("{}: {}", error.attempted(), error.reason()), true};
+  }
+  return std::nullopt;
+}
+
+bool is_own(const fs::path& folder) {
+  std::error_code unreadable;
+  return has_checksums(folder) || fs::exists(folder / kStateFile, unreadable);
+}
+
 }  // namespace
 
 std::optional<std::int64_t> checkpoint_step(const std::string& folder) {
@@ -96,15 +125,66 @@ std::optional<std::string> find_last_checkpoint(const std::string& output) {
   return found.back().path;
 }
 
-void remove_old_checkpoints(const std::string& output, std::int64_t limit,
-                            const std::string& best) {
+std::optional<Obstacle> find_obstacle(const std::string& folder) {
+  if (!has_checksums(folder)) return find_old_obstacle(folder);
+  if (const auto damage = find_damage(folder)) return Obstacle{*damage, true};
+  std::error_code unreadable;
+  if (fs::exists(fs::path(folder) / kStateFile, unreadable)) return std::nullopt;
+  return Obstacle{"it has the model alone (--save_only_model)"};
+}
+
+std::optional<std::string> sound_checkpoint_near(const std::string& folder) {
+  fs::path path(folder);
+  if (!path.has_filename()) path = path.parent_path();
+  const std::int64_t step = checkpoint_step(folder).value_or(0);
+  const std::string beside = path.has_parent_path() ? path.parent_path().string() : ".";
+  for (const std::string& place : {folder, beside}) {
+    std::vector<Checkpoint> found = checkpoints_of(place);
+    for (; !found.empty(); found.pop_back()) {
+      if (place == beside && found.back().step >= step) continue;
+      if (!find_obstacle(found.back().path)) return found.back().path;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> last_sound_checkpoint(const std::string& output,
+                                                 std::vector<std::string>& passed) {
+  std::vector<Checkpoint> found = checkpoints_of(output);
+  for (; !found.empty(); found.pop_back()) {
+    const std::string& path = found.back().path;
+    const std::optional<Obstacle> obstacle = find_obstacle(path);
+    if (!obstacle) return path;
+    if (!obstacle->damaged) {
+      const bool known = !passed.empty() && passed.back().ends_with(": " + obstacle->reason);
+      if (!known) passed.push_back(fmt::format("{}: passed over: {}", path, obstacle->reason));
+      continue;
+    }
+    const std::string aside = path + kDamaged;
+    remove_folder(aside);
+    if (::rename(path.c_str(), aside.c_str()) != 0) {
+      throw system_error(fmt::format("{}: cannot rename it, which is damaged", path),
+                         Exit::kCannotWrite);
+    }
+    passed.push_back(fmt::format("damaged checkpoint: {}/{}; it is set aside as {}", path,
+                                 obstacle->reason, fs::path(aside).filename().string()));
+  }
+  return std::nullopt;
+}
+
+void remove_old_checkpoints(const std::string& output, std::int64_t limit, const std::string& best,
+                            std::int64_t newest) {
   if (limit <= 0) return;
-  const std::vector<Checkpoint> found = checkpoints_of(output);
+  std::vector<Checkpoint> found = checkpoints_of(output);
+  std::erase_if(found, [](const Checkpoint& each) { return !is_own(each.path); });
+  std::stable_partition(found.begin(), found.end(),
+                        [&](const Checkpoint& each) { return each.step > newest; });
   const std::optional<std::int64_t> best_step = checkpoint_step(best);
   auto too_many = static_cast<std::int64_t>(found.size()) - limit;
-  for (std::size_t i = 0; i + 1 < found.size() && too_many > 0; ++i) {
-    if (found[i].step == best_step) continue;
-    remove_checkpoint(found[i].path);
+  for (const Checkpoint& each : found) {
+    if (too_many <= 0) return;
+    if (each.step == best_step || each.step == newest) continue;
+    remove_checkpoint(each.path);
     --too_many;
   }
 }
@@ -139,6 +219,7 @@ PartialCheckpoint::~PartialCheckpoint() {
 void PartialCheckpoint::commit() {
   const std::string whole = fs::path(output_) / name_;
   const std::string attempted = fmt::format("cannot write '{}'", whole);
+  write_checksums(path_);
   std::error_code error;
   for (fs::directory_iterator it(path_, error), end; !error && it != end; it.increment(error)) {
     sync(it->path());

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace dtl::trainer {
 
@@ -16,10 +17,27 @@ std::optional<std::int64_t> checkpoint_step(const std::string& folder);
 // The one of the highest step in `output`; nothing where there is none, or no `output`.
 std::optional<std::string> find_last_checkpoint(const std::string& output);
 
-// Keeps `limit` checkpoints: the last one, `best` (the path of a checkpoint, or empty) and the
-// newest of the others. Never removes the last one or best, so two may stay where limit is 1. A
-// limit of 0 or less keeps all.
-void remove_old_checkpoints(const std::string& output, std::int64_t limit, const std::string& best);
+// Why no run can go on from a folder: it is damaged, or it is no such checkpoint.
+struct Obstacle {
+  std::string reason;    // "model.safetensors: its checksum is 0badcafe and was 1badcafe"
+  bool damaged = false;  // it was one once
+};
+std::optional<Obstacle> find_obstacle(const std::string& folder);
+
+// The last one that a run can go on from. Damaged ones are renamed, so that nothing takes them for
+// checkpoints any more, others are passed over; `passed` says of each why.
+std::optional<std::string> last_sound_checkpoint(const std::string& output,
+                                                 std::vector<std::string>& passed);
+
+// Instead of `folder`, which is none: the last one below it, or beside it and before its step.
+std::optional<std::string> sound_checkpoint_near(const std::string& folder);
+
+// Keeps `limit` checkpoints: that of the step `newest`, `best` (the path of a checkpoint, or empty)
+// and the newest of the others; what has a higher step is from before this run. Never removes
+// newest or best, so two may stay where limit is 1. A limit of 0 or less keeps all. What this
+// program has not written is left alone.
+void remove_old_checkpoints(const std::string& output, std::int64_t limit, const std::string& best,
+                            std::int64_t newest);
 
 // What a killed run left behind: for the start of a run, when nobody else writes to `output`.
 void remove_partial_checkpoints(const std::string& output);
@@ -33,8 +51,8 @@ class PartialCheckpoint {
   ~PartialCheckpoint();
 
   const std::string& path() const { return path_; }  // write files here
-  // Waits until all files are on the disk, then gives the folder its name, in place of an older
-  // one.
+  // Adds their checksums, waits until all files are on the disk, then gives the folder its name, in
+  // place of an older one.
   void commit();
 
  private:

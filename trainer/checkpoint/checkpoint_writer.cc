@@ -12,6 +12,7 @@
 
 #include "base/fd.h"
 #include "base/log.h"
+#include "trainer/checkpoint/checkpoint.h"
 #include "trainer/checkpoint/checkpoint_folder.h"
 #include "trainer/checkpoint/saved_state.h"
 
@@ -32,10 +33,12 @@ void copy_floats(const std::vector<float>& from, std::vector<float>& to, ThreadP
 }  // namespace
 
 CheckpointWriter::CheckpointWriter(std::string output, const ModelConfig& config,
-                                   std::optional<std::chrono::milliseconds> grace)
+                                   std::optional<std::chrono::milliseconds> grace,
+                                   const OptimizerSettings& optimizer)
     : output_(std::move(output)),
       config_(config),
       layout_(layout_parameters(config)),
+      kept_(optimizer_state(layout_, optimizer)),
       grace_(grace),
       thread_([this] { work(); }) {}
 
@@ -106,7 +109,7 @@ void CheckpointWriter::work() {
 // Here rather than in start(): it takes several times as long as a copy does.
 std::optional<Error> CheckpointWriter::make_room() {
   try {
-    state_ = state_at_start(std::vector<float>(static_cast<std::size_t>(layout_.total)));
+    state_ = state_at_start(std::vector<float>(static_cast<std::size_t>(layout_.total)), kept_);
     return std::nullopt;
   } catch (const std::bad_alloc&) {
     return Error(Exit::kOs, fmt::format("cannot write checkpoints in '{}'", output_),
@@ -117,14 +120,18 @@ std::optional<Error> CheckpointWriter::make_room() {
 std::optional<Error> CheckpointWriter::write() const {
   try {
     PartialCheckpoint folder(output_, state_.step);
-    write_training_state(folder.path(), config_, layout_, extras_.identity, state_);
+    if (extras_.model_only) {
+      save_model(folder.path(), config_, layout_, state_.parameters);
+    } else {
+      write_training_state(folder.path(), config_, layout_, extras_.identity, state_, extras_.cost);
+    }
     if (extras_.write_more) extras_.write_more(folder.path());
     if (!extras_.trainer_state.empty()) {
       write_file_atomically(std::filesystem::path(folder.path()) / "trainer_state.json",
                             extras_.trainer_state);
     }
     folder.commit();
-    remove_old_checkpoints(output_, extras_.save_total_limit, extras_.best);
+    remove_old_checkpoints(output_, extras_.save_total_limit, extras_.best, state_.step);
     return std::nullopt;
   } catch (const Error& error) {
     return error;

@@ -18,6 +18,8 @@
 #include "trainer/checkpoint/run_identity.h"
 #include "trainer/maths/thread_pool.h"
 #include "trainer/model/parameters.h"
+#include "trainer/step/optimizer.h"
+#include "trainer/step/optimizer_state.h"
 #include "trainer/step/training_state.h"
 
 namespace dtl::trainer {
@@ -26,6 +28,8 @@ namespace dtl::trainer {
 struct CheckpointExtras {
   RunIdentity identity;
   std::string trainer_state;  // text of trainer_state.json; empty: no such file
+  std::optional<TrainingCost> cost = {};
+  bool model_only = false;  // nothing that a run could go on from
   // Writes more files (the tokenizer's) into the folder. Runs on the writer's thread.
   std::function<void(const std::string& folder)> write_more = {};
   std::int64_t save_total_limit = 0;  // see remove_old_checkpoints(), called after writing
@@ -37,7 +41,8 @@ class CheckpointWriter {
   // grace: how long whoever started this rank lets it live after SIGTERM, where that is known. The
   // first checkpoint that takes longer to write is spoken of, once.
   CheckpointWriter(std::string output, const ModelConfig& config,
-                   std::optional<std::chrono::milliseconds> grace = std::nullopt);
+                   std::optional<std::chrono::milliseconds> grace = std::nullopt,
+                   const OptimizerSettings& optimizer = {});
   CheckpointWriter(const CheckpointWriter&) = delete;
   CheckpointWriter& operator=(const CheckpointWriter&) = delete;
   ~CheckpointWriter();  // finishes what is under way; its error is lost
@@ -58,6 +63,7 @@ class CheckpointWriter {
   const std::string output_;
   const ModelConfig config_;
   const ParameterLayout layout_;
+  const OptimizerState kept_;
   std::optional<std::chrono::milliseconds> grace_;  // nothing once it was spoken of
   TrainingState state_;  // the thread's while busy_, else the caller's; extras_ too
   CheckpointExtras extras_;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <cstring>
 
 namespace dtl::trainer {
@@ -56,22 +57,35 @@ class Comparison {
   std::vector<std::string> found_;
 };
 
+// The same --warmup_ratio gives a longer run more steps.
+bool warms_up_alike(const OptimizerSettings& saved, const OptimizerSettings& now) {
+  return now.warmup_share > 0 && now.total_steps > saved.total_steps &&
+         std::ceil(now.warmup_share * static_cast<double>(saved.total_steps)) ==
+             static_cast<double>(saved.warmup_steps);
+}
+
 void compare_optimizers(Comparison& compare, const OptimizerSettings& saved,
                         const OptimizerSettings& now) {
-  compare("optim", std::string(adam_form_name(saved.form)), std::string(adam_form_name(now.form)));
+  compare("optim", std::string(optimizer_name(saved.kind)), std::string(optimizer_name(now.kind)));
   compare("learning_rate", saved.learning_rate, now.learning_rate);
   compare("weight_decay", saved.weight_decay, now.weight_decay);
   compare("adam_beta1", saved.beta1, now.beta1);
   compare("adam_beta2", saved.beta2, now.beta2);
   compare("adam_epsilon", saved.epsilon, now.epsilon);
+  compare("the momentum (--optim_args)", saved.momentum, now.momentum);
+  compare("the dampening (--optim_args)", saved.dampening, now.dampening);
+  compare("nesterov (--optim_args)", saved.nesterov, now.nesterov);
   compare("max_grad_norm", saved.max_grad_norm, now.max_grad_norm);
   compare("lr_scheduler_type", std::string(schedule_name(saved.schedule)),
           std::string(schedule_name(now.schedule)));
-  if (now.schedule != Schedule::kConstant) {
+  if (now.schedule != Schedule::kConstant && !warms_up_alike(saved, now)) {
     compare("warmup_steps", saved.warmup_steps, now.warmup_steps);
   }
-  if (now.schedule == Schedule::kLinear || now.schedule == Schedule::kCosine) {
+  if (depends_on_total(now.schedule) && now.total_steps < saved.total_steps) {
     compare("the number of steps", saved.total_steps, now.total_steps);
+  }
+  if (saved.schedule == now.schedule && saved.shape != now.shape) {
+    compare.say("lr_scheduler_kwargs are others");
   }
 }
 
@@ -81,6 +95,7 @@ RunIdentity identity_of(const TrainSettings& settings, const Examples& examples,
                         Precision precision) {
   RunIdentity identity;
   identity.seed = settings.seed;
+  identity.data_seed = settings.data_seed;
   identity.global_batch = settings.global_batch;
   identity.examples = examples.size();
   identity.examples_per_epoch = examples_per_epoch(examples.size(), settings);
@@ -125,6 +140,9 @@ std::optional<dt_wire> gradient_wire_named(std::string_view name) {
 std::vector<std::string> differences(const RunIdentity& saved, const RunIdentity& now) {
   Comparison compare;
   compare("seed", saved.seed, now.seed);
+  if (saved.data_seed || now.data_seed) {
+    compare("data_seed", saved.data_seed.value_or(saved.seed), now.data_seed.value_or(now.seed));
+  }
   compare("the global batch", saved.global_batch, now.global_batch);
   compare("the number of examples", saved.examples, now.examples);
   if (!compare.any()) {

@@ -20,6 +20,7 @@ struct RunIdentity {
   std::int64_t examples = 0, examples_per_epoch = 0;
   std::uint64_t data_hash = 0;  // of tokens and of what is to be learnt
   OptimizerSettings optimizer = {};
+  std::optional<std::uint64_t> data_seed = {};  // none: seed
   // Unknown: not compared; checkpoints had none once.
   std::optional<Precision> precision = {};
   std::optional<dt_wire> gradient_wire = {};
@@ -36,8 +37,8 @@ std::optional<Precision> precision_named(std::string_view name);
 std::string_view gradient_wire_name(dt_wire wire);
 std::optional<dt_wire> gradient_wire_named(std::string_view name);
 
-// "learning_rate was 0.001 and is 0.002" for everything that differs and matters: the total number
-// of steps, for one, does not where the learning rate is constant.
+// "learning_rate was 0.001 and is 0.002" for everything that differs and matters. A run may become
+// longer; shorter only where the learning rate is constant.
 std::vector<std::string> differences(const RunIdentity& saved, const RunIdentity& now);
 
 }  // namespace dtl::trainer

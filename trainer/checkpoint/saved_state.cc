@@ -2,14 +2,20 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "base/fd.h"
 #include "trainer/checkpoint/checkpoint.h"
-#include "trainer/files/json_depth.h"
+#include "trainer/files/json_text.h"
 #include "trainer/files/safetensors.h"
+#include "trainer/step/optimizer_state.h"
 
 namespace dtl::trainer {
 namespace {
@@ -19,8 +25,6 @@ using OrderedJson = nlohmann::ordered_json;
 
 constexpr int kFormat = 1;
 constexpr std::size_t kMaxStateBytes = 1 << 20;
-constexpr const char* kFirstMoment = "exp_avg.";
-constexpr const char* kSecondMoment = "exp_avg_sq.";
 constexpr std::uint64_t kStepTag = 0xFFFF0030, kParametersTag = 0xFFFF0031,
                         kFirstMomentTag = 0xFFFF0032, kSecondMomentTag = 0xFFFF0033;
 
@@ -47,11 +51,35 @@ void visit_run(Visitor&& v, Identity& run) {
   v("total_steps", o.total_steps);
 }
 
-std::string text_of(const RunIdentity& run, std::int64_t step) {
+// What checkpoints did not have once: then it is as it was at that time.
+template <class Visitor, class Optimizing>
+void visit_newer(Visitor&& v, Optimizing& o) {
+  v("momentum", o.momentum);
+  v("dampening", o.dampening);
+  v("nesterov", o.nesterov);
+  v("schedule_cycles", o.shape.cycles);
+  v("schedule_power", o.shape.power);
+  v("schedule_end_rate", o.shape.end_rate);
+  v("schedule_timescale", o.shape.timescale);
+  v("schedule_least_rate", o.shape.least_rate);
+  v("schedule_first_rate", o.shape.first_rate);
+  v("schedule_decay_steps", o.shape.decay_steps);
+  v("schedule_stable_steps", o.shape.stable_steps);
+}
+
+std::string text_of(const RunIdentity& run, std::int64_t step,
+                    const std::optional<TrainingCost>& cost) {
   OrderedJson json = {{"format", kFormat}, {"step", step}};
+  if (cost) json["seconds"] = cost->seconds;
+  if (cost) json["loss_sum"] = cost->loss_sum;
   visit_run([&](const char* key, const auto& value) { json[key] = value; }, run);
-  json["optim"] = adam_form_name(run.optimizer.form);
-  json["lr_scheduler_type"] = schedule_name(run.optimizer.schedule);
+  if (run.data_seed) json["data_seed"] = *run.data_seed;
+  const OptimizerSettings& o = run.optimizer;
+  json["optim"] = optimizer_name(o.kind);
+  json["lr_scheduler_type"] = schedule_name(o.schedule);
+  visit_newer([&](const char* key, const auto& value) { json[key] = value; }, o);
+  json["schedule_warmup_type"] = curve_name(o.shape.warmup_curve);
+  json["schedule_decay_type"] = curve_name(o.shape.decay_curve);
   if (run.precision) json["precision"] = precision_name(*run.precision);
   if (run.gradient_wire) json["gradient_wire"] = gradient_wire_name(*run.gradient_wire);
   return json.dump(2) + "\n";
@@ -61,10 +89,10 @@ std::string text_of(const RunIdentity& run, std::int64_t step) {
 class StateText {
  public:
   explicit StateText(const std::string& path) : path_(path) {
-    const std::string text = read_file(path, kMaxStateBytes);
-    if (nests_too_deep(text)) fail(kNestsTooDeep);
+    const JsonComplaint complaint{"cannot resume"};
+    const std::string text = read_json_text(path, kMaxStateBytes, complaint);
     json_ = OrderedJson::parse(text, nullptr, /*allow_exceptions=*/false);
-    if (!json_.is_object()) fail("it is not a JSON object");
+    if (!json_.is_object()) refuse_json(path, text, complaint);
     int format = 0;
     get("format", format);
     if (format != kFormat) fail(fmt::format("its format is {}, this program reads 1", format));
@@ -74,6 +102,7 @@ class StateText {
   void get(const char* key, T& value) const {
     const auto it = json_.find(key);
     const bool fits = it != json_.end() && (std::is_same_v<T, std::string> ? it->is_string()
+                                            : std::is_same_v<T, bool>      ? it->is_boolean()
                                             : std::is_floating_point_v<T>  ? it->is_number()
                                             : std::is_unsigned_v<T> ? it->is_number_unsigned()
                                                                     : it->is_number_integer());
@@ -81,6 +110,15 @@ class StateText {
     value = it->template get<T>();
   }
   bool has(const char* key) const { return json_.contains(key); }
+  // What `named` makes of a text; never nullopt.
+  template <class Named>
+  auto word(const char* key, const Named& named) const {
+    std::string text;
+    get(key, text);
+    const auto value = named(text);
+    if (!value) fail(fmt::format("'{}' is '{}'", key, text));
+    return value;
+  }
   [[noreturn]] void fail(const std::string& reason) const {
     throw Error(Exit::kBadInput, fmt::format("{}: cannot resume", path_), reason);
   }
@@ -93,60 +131,76 @@ class StateText {
 RunIdentity run_in(const StateText& text) {
   RunIdentity run;
   visit_run([&](const char* key, auto& value) { text.get(key, value); }, run);
-  std::string form, schedule;
-  text.get("optim", form);
-  text.get("lr_scheduler_type", schedule);
-  const auto known_form = adam_form_named(form);
-  const auto known_schedule = schedule_named(schedule);
-  if (!known_form) text.fail(fmt::format("'optim' is '{}'", form));
-  if (!known_schedule) text.fail(fmt::format("'lr_scheduler_type' is '{}'", schedule));
-  run.optimizer.form = *known_form;
-  run.optimizer.schedule = *known_schedule;
-  if (text.has("precision")) {
-    std::string precision;
-    text.get("precision", precision);
-    run.precision = precision_named(precision);
-    if (!run.precision) text.fail(fmt::format("'precision' is '{}'", precision));
+  if (text.has("data_seed")) text.get("data_seed", run.data_seed.emplace());
+  OptimizerSettings& o = run.optimizer;
+  o.kind = *text.word("optim", optimizer_named);
+  o.schedule = *text.word("lr_scheduler_type", schedule_named);
+  visit_newer(
+      [&](const char* key, auto& value) {
+        if (text.has(key)) text.get(key, value);
+      },
+      o);
+  for (const auto& [key, curve] : {std::pair("schedule_warmup_type", &o.shape.warmup_curve),
+                                   std::pair("schedule_decay_type", &o.shape.decay_curve)}) {
+    if (text.has(key)) *curve = *text.word(key, curve_named);
   }
+  if (text.has("precision")) run.precision = text.word("precision", precision_named);
   if (text.has("gradient_wire")) {
-    std::string wire;
-    text.get("gradient_wire", wire);
-    run.gradient_wire = gradient_wire_named(wire);
-    if (!run.gradient_wire) text.fail(fmt::format("'gradient_wire' is '{}'", wire));
+    run.gradient_wire = text.word("gradient_wire", gradient_wire_named);
   }
   return run;
 }
 
-// Fills a flat array; all of its tensors must be there, with their shapes.
-std::vector<float> read_flat(const SafetensorsFile& file, const ParameterLayout& layout,
-                             const std::string& prefix) {
+void read_tensor(const SafetensorsFile& file, const std::string& name,
+                 const std::vector<std::int64_t>& shape, float* to) {
+  const auto attempted = fmt::format("{}: tensor {}", file.path(), name);
+  const SafetensorsFile::Entry* entry = file.find(name);
+  if (!entry) throw Error(Exit::kBadInput, attempted, "it is missing");
+  if (entry->shape != shape || entry->type != ElementType::kF32) {
+    throw Error(Exit::kBadInput, attempted,
+                fmt::format("it is not of type F32 and shape [{}]", fmt::join(shape, ", ")));
+  }
+  file.read(*entry, to);
+}
+
+// All tensors must be there, with their shapes.
+std::vector<float> read_parameters(const SafetensorsFile& file, const ParameterLayout& layout) {
   std::vector<float> values(static_cast<std::size_t>(layout.total));
   for (const ParameterInfo& tensor : layout.tensors) {
-    const auto attempted = fmt::format("{}: tensor {}{}", file.path(), prefix, tensor.name);
-    const SafetensorsFile::Entry* entry = file.find(prefix + tensor.name);
-    if (!entry) throw Error(Exit::kBadInput, attempted, "it is missing");
-    if (entry->shape != tensor.shape || entry->type != ElementType::kF32) {
-      throw Error(
-          Exit::kBadInput, attempted,
-          fmt::format("it is not of type F32 and shape [{}]", fmt::join(tensor.shape, ", ")));
-    }
-    file.read(*entry, values.data() + tensor.offset);
+    read_tensor(file, tensor.name, tensor.shape, values.data() + tensor.offset);
   }
   return values;
+}
+void read_kept(const SafetensorsFile& file, const std::vector<KeptTensor>& kept,
+               std::vector<float>& values) {
+  for (const KeptTensor& tensor : kept) {
+    read_tensor(file, tensor.name, tensor.shape, values.data() + tensor.offset);
+  }
+}
+
+void add_views(const std::vector<KeptTensor>& kept, std::span<const float> values,
+               std::vector<TensorView>& views) {
+  for (const KeptTensor& tensor : kept) {
+    views.push_back({tensor.name, tensor.shape,
+                     values.subspan(static_cast<std::size_t>(tensor.offset),
+                                    static_cast<std::size_t>(tensor.count))});
+  }
 }
 
 }  // namespace
 
 void write_training_state(const std::string& folder, const ModelConfig& config,
                           const ParameterLayout& layout, const RunIdentity& identity,
-                          const TrainingState& state) {
+                          const TrainingState& state, const std::optional<TrainingCost>& cost) {
   save_model(folder, config, layout, state.parameters);
-  std::vector<TensorView> moments = views_of(layout, state.m, kFirstMoment);
-  for (TensorView& view : views_of(layout, state.v, kSecondMoment)) {
-    moments.push_back(std::move(view));
-  }
-  write_safetensors(fs::path(folder) / "optimizer.safetensors", moments);
-  write_file_atomically(state_file(folder), text_of(identity, state.step));
+  const OptimizerState kept = optimizer_state(layout, identity.optimizer);
+  std::vector<TensorView> views;
+  add_views(kept.m, state.m, views);
+  add_views(kept.v, state.v, views);
+  std::sort(views.begin(), views.end(),
+            [](const TensorView& one, const TensorView& other) { return one.name < other.name; });
+  write_safetensors(fs::path(folder) / "optimizer.safetensors", views);
+  write_file_atomically(state_file(folder), text_of(identity, state.step, cost));
 }
 
 TrainingState read_training_state(const std::string& folder, const ParameterLayout& layout,
@@ -164,26 +218,54 @@ TrainingState read_training_state(const std::string& folder, const ParameterLayo
   if (!other.empty()) {
     throw Error(Exit::kBadInput, fmt::format("{}: cannot resume", folder),
                 fmt::format("this would not be the same run: {}", fmt::join(other, "; ")),
-                "the arguments of that run, or the folder as --model_name_or_path of a new one");
+                "the arguments of that run, or a new one in its place: "
+                "--resume_from_checkpoint false --overwrite_output_dir");
   }
   const SafetensorsFile model(fs::path(folder) / "model.safetensors");
-  state.parameters = read_flat(model, layout, "");
-  const SafetensorsFile moments(fs::path(folder) / "optimizer.safetensors");
-  state.m = read_flat(moments, layout, kFirstMoment);
-  state.v = read_flat(moments, layout, kSecondMoment);
+  const OptimizerState kept = optimizer_state(layout, identity.optimizer);
+  const std::int64_t step = state.step;
+  state = state_at_start(read_parameters(model, layout), kept);
+  state.step = step;
+  for (const ParameterInfo& tensor : layout.tensors) {
+    check_numbers(
+        model.path(), tensor,
+        {state.parameters.data() + tensor.offset, static_cast<std::size_t>(tensor.count)});
+  }
+  const SafetensorsFile optimizer(fs::path(folder) / "optimizer.safetensors");
+  read_kept(optimizer, kept.m, state.m);
+  read_kept(optimizer, kept.v, state.v);
   return state;
 }
 
-void share_training_state(Ranks& group, const ParameterLayout& layout, TrainingState& state) {
+RunIdentity read_run_identity(const std::string& folder) {
+  return run_in(StateText(state_file(folder)));
+}
+
+std::optional<TrainingCost> read_training_cost(const std::string& folder) {
+  const StateText text(state_file(folder));
+  if (!text.has("seconds") || !text.has("loss_sum")) return std::nullopt;
+  TrainingCost cost;
+  text.get("seconds", cost.seconds);
+  text.get("loss_sum", cost.loss_sum);
+  return cost;
+}
+
+void share_training_state(Ranks& group, const ParameterLayout& layout,
+                          const OptimizerSettings& optimizer, TrainingState& state) {
   const auto count = static_cast<std::size_t>(layout.total);
-  const std::uint64_t bytes = count * sizeof(float);
   group.broadcast(&state.step, sizeof state.step, kStepTag);
-  state.parameters.resize(count);
-  state.m.resize(count);
-  state.v.resize(count);
-  group.broadcast(state.parameters.data(), bytes, kParametersTag);
-  group.broadcast(state.m.data(), bytes, kFirstMomentTag);
-  group.broadcast(state.v.data(), bytes, kSecondMomentTag);
+  if (state.parameters.size() != count) {
+    const std::int64_t step = state.step;
+    state = state_at_start(std::vector<float>(count), optimizer_state(layout, optimizer));
+    state.step = step;
+  }
+  group.broadcast(state.parameters.data(), count * sizeof(float), kParametersTag);
+  if (!state.m.empty()) {
+    group.broadcast(state.m.data(), state.m.size() * sizeof(float), kFirstMomentTag);
+  }
+  if (!state.v.empty()) {
+    group.broadcast(state.v.data(), state.v.size() * sizeof(float), kSecondMomentTag);
+  }
 }
 
 }  // namespace dtl::trainer

@@ -1,9 +1,10 @@
 #pragma once
 // A training run's state in a checkpoint folder: model.safetensors and config.json (which
-// from_pretrained reads), optimizer.safetensors (exp_avg.NAME and exp_avg_sq.NAME for each
-// parameter NAME, AdamW's m and v) and training_state.json (step and RunIdentity). Only rank 0
-// touches files.
+// from_pretrained reads), optimizer.safetensors (what the optimizer keeps, such as exp_avg.NAME and
+// exp_avg_sq.NAME for each parameter NAME: see optimizer_state.h) and training_state.json (step,
+// RunIdentity and TrainingCost). Only rank 0 touches files.
 
+#include <optional>
 #include <string>
 
 #include "trainer/checkpoint/run_identity.h"
@@ -16,14 +17,21 @@ namespace dtl::trainer {
 // Throws Error(kCannotWrite) naming the file.
 void write_training_state(const std::string& folder, const ModelConfig& config,
                           const ParameterLayout& layout, const RunIdentity& identity,
-                          const TrainingState& state);
+                          const TrainingState& state,
+                          const std::optional<TrainingCost>& cost = std::nullopt);
 
 // Throws Error(kBadInput): naming the file that is missing or damaged, or, when the saved run is
 // another than `identity`, everything in which they differ.
 TrainingState read_training_state(const std::string& folder, const ParameterLayout& layout,
                                   const RunIdentity& identity);
 
+// Of the run that wrote the checkpoint.
+RunIdentity read_run_identity(const std::string& folder);
+// Nothing of a checkpoint whose runs did not know it, as those of older versions.
+std::optional<TrainingCost> read_training_cost(const std::string& folder);
+
 // From rank 0 to all, straight into the arrays.
-void share_training_state(Ranks& group, const ParameterLayout& layout, TrainingState& state);
+void share_training_state(Ranks& group, const ParameterLayout& layout,
+                          const OptimizerSettings& optimizer, TrainingState& state);
 
 }  // namespace dtl::trainer

@@ -9,8 +9,8 @@
 #include <unordered_map>
 
 #include "base/error.h"
-#include "base/fd.h"
 #include "base/text.h"
+#include "trainer/data/data_file.h"
 #include "trainer/data/dataset_rows.h"
 #include "trainer/maths/on_threads.h"
 
@@ -18,6 +18,9 @@ namespace dtl::trainer {
 namespace {
 
 constexpr std::size_t kMaxDatasetBytes = std::size_t{16} << 30;
+
+constexpr const char* kHeaderHint =
+    "add a first line that names the columns, such as: label sentence";
 
 using LabelIds = std::unordered_map<std::string, std::int32_t>;
 
@@ -27,8 +30,9 @@ struct Columns {
   std::vector<int> texts = {};
 };
 
-[[noreturn]] void refuse_field(const std::string& place, const std::string& reason) {
-  throw Error(Exit::kBadInput, place + ": cannot read this row", reason);
+[[noreturn]] void refuse_field(const std::string& place, const std::string& reason,
+                               const std::string& hint) {
+  throw Error(Exit::kBadInput, place + ": cannot read this row", reason, hint);
 }
 
 int column_named(const std::vector<std::string>& header, std::string_view name) {
@@ -56,7 +60,7 @@ void choose_texts(const std::string& path, const std::vector<std::string>& heade
   }
   if (others.empty()) {
     throw Error(Exit::kBadInput, fmt::format("{}:1: cannot find the texts", path),
-                "the label is the only column");
+                "the label is the only column", "a column of texts beside it");
   }
   columns.texts = {others[0]};
   columns.second = others.size() > 1 ? others[1] : -1;
@@ -70,7 +74,7 @@ Columns choose_columns(const std::string& path, const std::vector<std::string>& 
     throw Error(
         Exit::kBadInput, fmt::format("{}:1: cannot find the labels", path),
         fmt::format("there is no column '{}' among {}", options.label_column, join(header, ", ")),
-        "add a first line that names the columns, such as: label sentence");
+        kHeaderHint);
   }
   for (const std::string& name : options.text_columns) {
     columns.texts.push_back(column_named(header, name));
@@ -85,8 +89,8 @@ Columns choose_columns(const std::string& path, const std::vector<std::string>& 
 
 void read_label(const std::string& path, const std::string& field, const DatasetOptions& options,
                 TextExample& example) {
-  const auto refuse = [&](const std::string& reason) {
-    refuse_field(row_place(path, example.line, example.element), reason);
+  const auto refuse = [&](const std::string& reason, const char* hint) {
+    refuse_field(row_place(path, example.line, example.element), reason, hint);
   };
   example.label = field;
   if (options.problem == Problem::kMultiLabel) {
@@ -95,10 +99,13 @@ void read_label(const std::string& path, const std::string& field, const Dataset
     }
     return;
   }
-  if (field.empty()) refuse("its label is empty");
+  if (field.empty()) refuse("its label is empty", "a label in each row, or leave the row out");
   if (options.problem == Problem::kRegression) {
     const std::optional<float> value = finite_number(field);
-    if (!value) refuse(fmt::format("its label '{}' is not a number", field));
+    if (!value) {
+      refuse(fmt::format("its label '{}' is not a number", field),
+             "numbers alone; or texts alone, without --do_regression");
+    }
     example.target = value.value_or(0);
   }
 }
@@ -107,9 +114,10 @@ TextDataset from_rows(const std::string& path, RowReader& rows, const DatasetOpt
   std::vector<std::string> row;
   if (!rows.next(row)) {
     throw Error(Exit::kBadInput, fmt::format("{}: cannot read the data set", path),
-                "the file is empty");
+                "the file is empty", kHeaderHint);
   }
   const std::vector<std::string> header = row;
+  check_header(path, rows.line(), header);
   const Columns columns = choose_columns(path, header, options);
   TextDataset dataset{.pairs = columns.second >= 0,
                       .problem = options.problem,
@@ -120,7 +128,8 @@ TextDataset from_rows(const std::string& path, RowReader& rows, const DatasetOpt
       rows.next(row)) {
     if (row.size() != header.size()) {
       refuse_field(row_place(path, rows.line(), rows.element()),
-                   fmt::format("it has {} fields, the header has {}", row.size(), header.size()));
+                   fmt::format("it has {} fields, the header has {}", row.size(), header.size()),
+                   fields_hint(path));
     }
     const auto field = [&](int column) -> const std::string& {
       return row[static_cast<std::size_t>(column)];
@@ -201,12 +210,14 @@ std::optional<float> finite_number(std::string_view text) {
 
 TextDataset read_dataset(const std::string& path, const DatasetOptions& options) {
   std::unique_ptr<RowReader> rows =
-      make_row_reader(path, read_file(path, kMaxDatasetBytes),
+      make_row_reader(path, read_data_file(path, kMaxDatasetBytes),
                       options.problem == Problem::kMultiLabel ? options.label_delimiter : '\0');
   TextDataset dataset = from_rows(path, *rows, options);
   if (dataset.examples.empty()) {
-    throw Error(Exit::kBadInput, fmt::format("{}: cannot use the data set", path),
-                options.limit == 0 ? "no rows were asked for" : "it has a header and no rows");
+    throw Error(
+        Exit::kBadInput, fmt::format("{}: cannot use the data set", path),
+        options.limit == 0 ? "no rows were asked for" : "it has a header and no rows",
+        options.limit == 0 ? "a larger number of examples" : "a row for each text below it");
   }
   return dataset;
 }

@@ -3,22 +3,24 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
 
 #include "base/error.h"
 #include "base/text.h"
+#include "trainer/data/data_file.h"
+#include "trainer/files/json_fault.h"
 #include "trainer/files/json_list.h"
+#include "trainer/tokens/unicode.h"
 
 namespace dtl::trainer {
 namespace {
 
-[[noreturn]] void refuse_row(const std::string& place, const std::string& reason) {
-  throw Error(Exit::kBadInput, place + ": cannot read this row", reason);
-}
-[[noreturn]] void refuse_row(const std::string& path, int line, const std::string& reason) {
-  refuse_row(row_place(path, line, 0), reason);
+[[noreturn]] void refuse_row(const std::string& place, const std::string& reason,
+                             const std::string& hint) {
+  throw Error(Exit::kBadInput, place + ": cannot read this row", reason, hint);
 }
 
 // The bytes of a file, line by line.
@@ -39,9 +41,15 @@ class Lines {
     ++number_;
     const std::size_t broken = find_invalid_utf8(line);
     if (broken != std::string_view::npos) {
-      refuse_row(path_, number_, fmt::format("byte {} of the line is not UTF-8", broken + 1));
+      refuse_row(row_place(path_, number_, 0),
+                 fmt::format("byte {} of the line is not UTF-8", broken + 1), utf8_hint(path_));
     }
-    if (line.find('\0') != std::string_view::npos) refuse_row(path_, number_, "it has a NUL byte");
+    const std::size_t nul = line.find('\0');
+    if (nul != std::string_view::npos) {
+      refuse_row(row_place(path_, number_, 0),
+                 fmt::format("it has a NUL byte, byte {} of the line", nul + 1),
+                 fmt::format("tr -d '\\000' <{} >NEWFILE", path_));
+    }
     return line;
   }
 
@@ -116,7 +124,10 @@ class CsvRows : public RowReader {
       field += rest.substr(0, quote);
       if (quote == std::string_view::npos) {
         const auto line = lines_.next();
-        if (!line) refuse_row(lines_.path(), first_line_, "a quoted field has no end");
+        if (!line) {
+          refuse_row(row_place(lines_.path(), first_line_, 0), "a quoted field has no end",
+                     kQuotes);
+        }
         field += '\n';
         rest = *line;
         continue;
@@ -127,10 +138,13 @@ class CsvRows : public RowReader {
       rest.remove_prefix(1);
     }
     if (!rest.empty() && rest[0] != ',') {
-      refuse_row(lines_.path(), lines_.number(), "text follows the closing quote of a field");
+      refuse_row(row_place(lines_.path(), lines_.number(), 0),
+                 "text follows the closing quote of a field", kQuotes);
     }
     return field;
   }
+
+  static constexpr const char* kQuotes = "\"\" for a quote inside a quoted field";
 
   Lines lines_;
   int first_line_ = 0;
@@ -147,7 +161,7 @@ class JsonRows : public RowReader {
     if (columns_.empty()) {
       if (!read_object()) return false;
       for (const auto& [key, value] : object_.items()) columns_.push_back(key);
-      if (columns_.empty()) fail_here("the object is empty");
+      if (columns_.empty()) fail_here("the object is empty", kObjects);
       fields = columns_;
       return true;
     }
@@ -164,8 +178,8 @@ class JsonRows : public RowReader {
  private:
   using Json = nlohmann::ordered_json;
 
-  [[noreturn]] void fail_here(const std::string& reason) const {
-    refuse_row(row_place(lines_.path(), line(), element()), reason);
+  [[noreturn]] void fail_here(const std::string& reason, const std::string& hint = "") const {
+    refuse_row(row_place(lines_.path(), line(), element()), reason, hint);
   }
 
   std::optional<std::string_view> next_text() {
@@ -179,8 +193,15 @@ class JsonRows : public RowReader {
     const auto text = next_text();
     if (!text) return false;
     object_ = Json::parse(*text, nullptr, /*allow_exceptions=*/false);
+    if (object_.is_discarded()) {
+      const JsonFault fault = find_json_fault(*text);
+      fail_here(fmt::format("{}, at character {} of the line", fault.reason,
+                            count_code_points(text->substr(0, fault.at)) + 1),
+                fault.hint.empty() ? kObjects : fault.hint);
+    }
     if (!object_.is_object()) {
-      fail_here(list_ ? "it is not a JSON object" : "it is not a JSON object on one line");
+      fail_here(list_ ? "it is not a JSON object" : "it is not a JSON object on one line",
+                kObjects);
     }
     pending_ = true;
     return true;
@@ -189,12 +210,13 @@ class JsonRows : public RowReader {
   std::string text_of(const std::string& column) const {
     const auto found = object_.find(column);
     if (found == object_.end()) {
-      fail_here(fmt::format("the key '{}' is missing", column));
+      fail_here(fmt::format("the key '{}' is missing", column),
+                "the keys of the first row in each");
     }
     if (found->is_string()) return found->get<std::string>();
     if (found->is_number() || found->is_boolean()) return found->dump();
     if (found->is_array() && list_delimiter_ != '\0') return list_text(column, *found);
-    fail_here(fmt::format("the value of '{}' is not a text", column));
+    fail_here(fmt::format("the value of '{}' is not a text", column), "a text or a number there");
   }
 
   std::string list_text(const std::string& column, const Json& list) const {
@@ -214,6 +236,8 @@ class JsonRows : public RowReader {
     return join(texts, std::string(1, list_delimiter_));
   }
 
+  static constexpr const char* kObjects = "{\"key\": \"text\", ..} for each row";
+
   Lines lines_;
   std::optional<std::vector<JsonElement>> list_;  // of the bytes of lines_
   std::size_t elements_ = 0;                      // of list_ that were read
@@ -230,6 +254,24 @@ std::string row_place(const std::string& path, int line, int element) {
   return element > 0 ? fmt::format("{} (element {})", place, element) : place;
 }
 
+std::string fields_hint(const std::string& path) {
+  return path.ends_with(".csv")
+             ? "double quotes around a text that has a comma in it"
+             : "one tab between two fields and none within a text, or a .csv file with quotes";
+}
+
+void check_header(const std::string& path, int line, const std::vector<std::string>& header) {
+  std::map<std::string_view, std::size_t> columns;
+  for (std::size_t i = 0; i < header.size(); ++i) {
+    const auto [first, is_new] = columns.emplace(header[i], i);
+    if (is_new) continue;
+    throw Error(
+        Exit::kBadInput, fmt::format("{}: cannot use the columns", row_place(path, line, 0)),
+        fmt::format("{} and {} have the same name '{}'", first->second + 1, i + 1, header[i]),
+        "a name of its own for each column");
+  }
+}
+
 std::unique_ptr<RowReader> make_row_reader(const std::string& path, std::string bytes,
                                            char list_delimiter) {
   const std::string ending = to_lower(path.substr(std::min(path.rfind('.'), path.size())));
@@ -238,7 +280,7 @@ std::unique_ptr<RowReader> make_row_reader(const std::string& path, std::string 
   if (json) list = find_json_list(path, bytes);
   if (list && list->empty()) {
     throw Error(Exit::kBadInput, fmt::format("{}: cannot use the data set", path),
-                "its list is empty");
+                "its list is empty", "a list of objects, {\"key\": \"text\", ..}");
   }
   Lines lines(path, std::move(bytes));
   if (ending == ".tsv") return std::make_unique<TsvRows>(std::move(lines));

@@ -22,6 +22,11 @@ class RowReader {
 // "d.tsv:3", or of an element of a list "d.json:7 (element 3)".
 std::string row_place(const std::string& path, int line, int element);
 
+// What to try with a row that has more or fewer fields than its header.
+std::string fields_hint(const std::string& path);
+// Throws Error(kBadInput) for a header that has a name twice: which column was meant is open.
+void check_header(const std::string& path, int line, const std::vector<std::string>& header);
+
 // By the ending of `path`: .tsv, .csv, .json or .jsonl; JSON is an object on each line, a list of
 // objects, or an object whose "data" is such a list. A byte order mark is skipped; lines end in
 // LF or CR LF, or in CR where a file has no LF; empty lines are no rows; bytes that are not UTF-8,

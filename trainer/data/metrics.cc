@@ -113,12 +113,6 @@ double f1_of_class(Labels truth, Labels answers, std::int32_t positive) {
   return f1(hits, answered, present);
 }
 
-double f1_macro(Labels truth, Labels answers, std::int32_t classes) {
-  double sum = 0;
-  for (std::int32_t c = 0; c < classes; ++c) sum += f1_of_class(truth, answers, c);
-  return share(sum, static_cast<std::size_t>(classes));
-}
-
 double matthews_correlation(Labels truth, Labels answers) {
   std::map<std::int32_t, std::pair<double, double>> counts;  // of truth, of answers
   double hits = 0;
@@ -205,22 +199,6 @@ MetricList task_metrics(const std::string& task, Problem problem, const Examples
     metrics.emplace_back("f1", f1_of_class(examples.labels, answers, 1));
     add_combined(metrics);
   }
-  return metrics;
-}
-
-Metrics measure(const Examples& examples, const std::vector<float>& logits) {
-  Metrics metrics;
-  if (examples.labels.empty()) return metrics;
-  const std::size_t classes = classes_of(examples, logits);
-  const auto answers = best_labels(logits, classes);
-  std::vector<std::size_t> present(classes);
-  for (const std::int32_t label : examples.labels) ++present[static_cast<std::size_t>(label)];
-  const std::size_t most = *std::max_element(present.begin(), present.end());
-  metrics.loss = mean_loss(Problem::kSingleLabel, examples, logits);
-  metrics.accuracy = accuracy(examples.labels, answers);
-  metrics.f1 = classes == 2 ? f1_of_class(examples.labels, answers, 1)
-                            : f1_macro(examples.labels, answers, static_cast<int>(classes));
-  metrics.majority_share = share(static_cast<double>(most), examples.labels.size());
   return metrics;
 }
 

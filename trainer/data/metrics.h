@@ -26,7 +26,6 @@ using Labels = std::span<const std::int32_t>;
 double accuracy(Labels truth, Labels answers);
 // 2 hits / (answered + present) of class `positive`; 0 where it occurs in neither.
 double f1_of_class(Labels truth, Labels answers, std::int32_t positive);
-double f1_macro(Labels truth, Labels answers, std::int32_t classes);  // the mean over the classes
 // Matthews' correlation for any number of classes (Gorodkin 2004); 0 where a side is constant.
 double matthews_correlation(Labels truth, Labels answers);
 
@@ -48,14 +47,5 @@ double mean_loss(Problem problem, const Examples& examples, std::span<const floa
 // accuracy, mse, or for several labels f1 (micro).
 MetricList task_metrics(const std::string& task, Problem problem, const Examples& examples,
                         std::span<const float> logits);
-
-// What a classifier of one label is measured by where no task says otherwise.
-struct Metrics {
-  double loss = 0;
-  double accuracy = 0;
-  double f1 = 0;              // two classes: of class 1; more: the mean over classes
-  double majority_share = 0;  // accuracy of always answering the most frequent label
-};
-Metrics measure(const Examples& examples, const std::vector<float>& logits);
 
 }  // namespace dtl::trainer

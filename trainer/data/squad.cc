@@ -6,10 +6,12 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <unordered_set>
+#include <utility>
 
 #include "base/error.h"
-#include "base/fd.h"
 #include "base/text.h"
+#include "trainer/data/data_file.h"
+#include "trainer/files/json_fault.h"
 #include "trainer/tokens/unicode.h"
 
 namespace dtl::trainer {
@@ -18,6 +20,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::size_t kMaxSquadBytes = std::size_t{4} << 30;  // SQuAD 2.0 has 42 MB
+constexpr std::int64_t kBeyondTexts = std::int64_t{1} << 40;  // no context is so long
 
 // Takes questions one by one until there are enough.
 class SquadReader {
@@ -42,9 +45,16 @@ class SquadReader {
     add(std::move(example));
   }
 
-  [[noreturn]] void fail(const std::string& place, const std::string& reason) const {
-    const std::string where = place.empty() ? path_ : fmt::format("{}: {}", path_, place);
-    throw Error(Exit::kBadInput, fmt::format("{}: cannot read the questions", where), reason);
+  // place: "data[0]", or ":3" for a line.
+  [[noreturn]] void fail(const std::string& place, const std::string& reason,
+                         const std::string& hint = kLayouts) const {
+    const bool whole = place.empty() || place.front() == ':';
+    throw Error(Exit::kBadInput,
+                fmt::format("{}{}{}: cannot read the questions", path_, whole ? "" : ": ", place),
+                reason, hint);
+  }
+  [[noreturn]] void fail(const std::string& place, const JsonFault& fault) const {
+    fail(place, fault.reason, fault.hint.empty() ? kLayouts : fault.hint);
   }
 
  private:
@@ -136,24 +146,21 @@ class SquadReader {
     }
   }
 
-  // A negative start: the place in the context is not known.
+  static constexpr const char* kLayouts = "SQuAD's layout, nested or flat, as run_qa.py takes it";
+
   void add_answer(std::string answer, const Json& start, const std::string& place,
                   SquadExample& example) const {
     if (!start.is_number_integer()) fail(place, "an answer_start is not a whole number");
-    const std::int64_t begin = start.is_number_unsigned() && start.get<std::uint64_t>() > INT32_MAX
-                                   ? INT64_MAX
-                                   : start.get<std::int64_t>();
-    const auto length = static_cast<std::int64_t>(count_code_points(example.context));
-    const auto needed = static_cast<std::int64_t>(count_code_points(answer));
-    if (begin > length - needed && begin >= 0) {
-      fail(place, fmt::format("the answer '{}' at {} lies outside its context of {} characters",
-                              answer, start.dump(), length));
-    }
-    example.answers.push_back({std::move(answer), std::max<std::int64_t>(begin, -1)});
+    const bool huge = start.is_number_unsigned() && start.get<std::uint64_t>() > kBeyondTexts;
+    const std::int64_t begin = huge ? kBeyondTexts : start.get<std::int64_t>();
+    example.answers.push_back(
+        {std::move(answer), std::clamp<std::int64_t>(begin, -1, kBeyondTexts)});
   }
 
   void add(SquadExample example) {
-    if (!ids_.insert(example.id).second) fail(named(example), "the id occurs twice");
+    if (!ids_.insert(example.id).second) {
+      fail(named(example), "the id occurs twice", "an id of its own for each question");
+    }
     examples_.push_back(std::move(example));
   }
 
@@ -185,30 +192,51 @@ void read_lines(std::string_view bytes, SquadReader& reader) {
     at = end + 1;
     ++number;
     if (line.empty()) continue;
-    const std::string place = fmt::format("line {}", number);
+    const std::string place = fmt::format(":{}", number);
     const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+    if (json.is_discarded()) reader.fail(place, find_json_fault(line));
     if (!json.is_object()) reader.fail(place, "it is not a JSON object on one line");
     reader.read_question(json, place);
   }
 }
 
 Json parse_whole(std::string_view bytes, const SquadReader& reader) {
-  try {
-    return Json::parse(bytes);
-  } catch (const Json::parse_error& error) {
-    const auto end = bytes.begin() +
-                     static_cast<std::ptrdiff_t>(std::min<std::size_t>(error.byte, bytes.size()));
-    const auto line = 1 + std::count(bytes.begin(), end, '\n');
-    reader.fail(fmt::format("line {}", line), "it is not JSON in UTF-8");
-  } catch (const Json::exception&) {
-    reader.fail("", "a number in it is too large");
+  if (trim(bytes).empty()) reader.fail("", "the file is empty");
+  Json json = Json::parse(bytes, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_discarded()) return json;
+  const JsonFault fault = find_json_fault(bytes);
+  const auto end = bytes.begin() + static_cast<std::ptrdiff_t>(fault.at);
+  reader.fail(fmt::format(":{}", 1 + std::count(bytes.begin(), end, '\n')), fault);
+}
+
+// What stands in the context where the answer should.
+std::string text_at(const SquadExample& example, const SquadAnswer& answer) {
+  const std::string& context = example.context;
+  std::size_t begin = 0;
+  if (answer.start < 0) return "";
+  for (std::int64_t i = 0; i < answer.start && begin < context.size(); ++i) {
+    next_code_point(context, begin);
   }
+  std::size_t end = begin;
+  for (std::size_t i = count_code_points(answer.text); i > 0 && end < context.size(); --i) {
+    next_code_point(context, end);
+  }
+  return context.substr(begin, end - begin);
+}
+
+// For a message.
+std::string quoted_text(const std::string& text) {
+  constexpr std::size_t kMost = 40;
+  const std::u32string characters = code_points(text);
+  std::string shown;
+  for (const char32_t c : characters.substr(0, kMost)) append_utf8(shown, c);
+  return fmt::format("'{}{}'", printable(shown), characters.size() > kMost ? ".." : "");
 }
 
 }  // namespace
 
 std::vector<SquadExample> read_squad(const std::string& path, std::int64_t limit) {
-  const std::string file = read_file(path, kMaxSquadBytes);
+  const std::string file = read_data_file(path, kMaxSquadBytes);
   std::string_view bytes = file;
   if (bytes.starts_with("\xEF\xBB\xBF")) bytes.remove_prefix(3);
   SquadReader reader(path, limit);
@@ -220,9 +248,26 @@ std::vector<SquadExample> read_squad(const std::string& path, std::int64_t limit
   std::vector<SquadExample> examples = reader.take();
   if (examples.empty()) {
     throw Error(Exit::kBadInput, fmt::format("{}: cannot use the questions", path),
-                limit == 0 ? "none were asked for" : "there are none");
+                limit == 0 ? "none were asked for" : "there are none",
+                limit == 0 ? "a larger number of examples" : "a file that has questions");
   }
   return examples;
+}
+
+MisplacedAnswers find_misplaced(const std::vector<SquadExample>& examples) {
+  MisplacedAnswers found;
+  for (const SquadExample& example : examples) {
+    if (example.answers.empty()) continue;
+    const SquadAnswer& answer = example.answers.front();
+    const std::string there = text_at(example, answer);
+    if (answer.start >= 0 && there == answer.text) continue;
+    if (++found.count > 1) continue;
+    found.first = fmt::format(
+        "question '{}': {} is not at {}, {}", printable(example.id), quoted_text(answer.text),
+        answer.start,
+        there.empty() ? "which is outside its context" : "where it says " + quoted_text(there));
+  }
+  return found;
 }
 
 }  // namespace dtl::trainer

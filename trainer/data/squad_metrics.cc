@@ -158,23 +158,6 @@ Threshold best_threshold(const std::vector<SquadExample>& examples,
 
 }  // namespace
 
-std::string normalize_answer(std::string_view text) {
-  std::string result;
-  for (const std::u32string& word : words(text)) {
-    if (!result.empty()) result += ' ';
-    for (const char32_t c : word) append_utf8(result, c);
-  }
-  return result;
-}
-
-double exact_match(std::string_view gold, std::string_view answer) {
-  return words(gold) == words(answer) ? 1 : 0;
-}
-
-double token_f1(std::string_view gold, std::string_view answer) {
-  return bag_f1(words(gold), words(answer));
-}
-
 // Version 1 has no rule for a side without words: they have nothing in common.
 MetricList squad_metrics(const std::vector<SquadExample>& examples,
                          const std::vector<std::string>& answers) {

@@ -1,19 +1,14 @@
 #pragma once
-// The official figures of SQuAD 1.1 and 2.0, in per cent.
+// The official figures of SQuAD 1.1 and 2.0, in per cent. Answers are compared in lower case,
+// without ASCII punctuation and the articles a, an, the; what blanks there are does not matter.
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "trainer/data/metrics.h"
 #include "trainer/data/squad.h"
 
 namespace dtl::trainer {
-
-// Lower case, without ASCII punctuation and the articles a, an, the; words with one blank between.
-std::string normalize_answer(std::string_view text);
-double exact_match(std::string_view gold, std::string_view answer);  // 0 or 1, normalised
-double token_f1(std::string_view gold, std::string_view answer);     // 0 to 1, over their words
 
 // exact_match, f1: the best over the gold answers, the mean over the examples. answers[i] is for
 // examples[i].

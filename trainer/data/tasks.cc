@@ -8,8 +8,8 @@
 #include <memory>
 
 #include "base/error.h"
-#include "base/fd.h"
 #include "base/text.h"
+#include "trainer/data/data_file.h"
 #include "trainer/data/dataset_rows.h"
 
 namespace dtl::trainer {
@@ -47,8 +47,9 @@ GlueColumns find_columns(const GlueTask& task, const std::string& path, Split sp
   std::vector<std::string> header;
   if (!rows.next(header)) {
     throw Error(Exit::kBadInput, fmt::format("{}: cannot read the data set", path),
-                "the file is empty");
+                "the file is empty", "the file as it is published");
   }
+  check_header(path, rows.line(), header);
   GlueColumns columns;
   columns.count = header.size();
   columns.first = column(path, header, task.first, task);
@@ -201,7 +202,7 @@ std::vector<GlueFile> find_glue_files(const GlueTask& task, const std::string& f
 
 TextDataset read_glue(const GlueTask& task, const GlueFile& file, Split split, std::int64_t limit) {
   const std::string& path = file.path;
-  std::string bytes = read_file(path, kMaxGlueBytes);
+  std::string bytes = read_data_file(path, kMaxGlueBytes);
   const auto rows = path.ends_with(".txt") ? make_tsv_reader(path, std::move(bytes))
                                            : make_row_reader(path, std::move(bytes));
   const GlueColumns columns = find_columns(task, path, split, *rows);
@@ -220,7 +221,8 @@ TextDataset read_glue(const GlueTask& task, const GlueFile& file, Split split, s
       throw Error(Exit::kBadInput,
                   row_place(path, rows->line(), rows->element()) + ": cannot read this row",
                   fmt::format("it has {} fields, {} has {}", row.size(),
-                              has_header(task, split) ? "the header" : task.name, columns.count));
+                              has_header(task, split) ? "the header" : task.name, columns.count),
+                  fields_hint(path));
     }
     TextExample example;
     example.line = rows->line();
@@ -232,7 +234,8 @@ TextDataset read_glue(const GlueTask& task, const GlueFile& file, Split split, s
   }
   if (dataset.examples.empty()) {
     throw Error(Exit::kBadInput, fmt::format("{}: cannot use the data set", path),
-                limit == 0 ? "no rows were asked for" : "it has no rows");
+                limit == 0 ? "no rows were asked for" : "it has no rows",
+                limit == 0 ? "a larger number of examples" : "the file as it is published");
   }
   return dataset;
 }

@@ -1,6 +1,5 @@
 #pragma once
-// The rows of a JSON file that is one document: [{..}, ..] or {"data": [{..}, ..], ..}. Pure
-// functions.
+// The rows of a JSON file that is one document: [{..}, ..] or {"data": [{..}, ..], ..}. Pure.
 
 #include <cstddef>
 #include <optional>

@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/fd.h"
-#include "trainer/files/json_depth.h"
+#include "trainer/files/json_text.h"
+#include "trainer/files/model_keys.h"
 
 namespace dtl::trainer {
 namespace {
@@ -31,51 +33,63 @@ const char* name_of(Problem problem) {
   __builtin_unreachable();
 }
 
-// Reads typed values out of one config.json; every complaint names the file and the key.
+// Reads typed values out of one config.json; every complaint names the file, the place and the key.
 class ConfigReader {
  public:
   explicit ConfigReader(std::string path) : path_(std::move(path)) {
-    const std::string text = read_file(path_, kMaxConfigBytes);
-    if (nests_too_deep(text)) fail("the file", kNestsTooDeep);
-    json_ = OrderedJson::parse(text, nullptr, /*allow_exceptions=*/false);
-    if (!json_.is_object()) fail("the file", "it is not a JSON object");
+    const JsonComplaint complaint{"cannot use this model"};
+    text_ = read_json_text(path_, kMaxConfigBytes, complaint);
+    json_ = OrderedJson::parse(text_, nullptr, /*allow_exceptions=*/false);
+    if (!json_.is_object()) refuse_json(path_, text_, complaint);
   }
 
-  [[noreturn]] void fail(const std::string& key, const std::string& reason) const {
-    throw Error(Exit::kBadInput, fmt::format("{}: cannot use {}", path_, key), reason);
+  // About no key in particular.
+  [[noreturn]] void fail(const std::string& what, const std::string& reason) const {
+    throw Error(Exit::kBadInput, fmt::format("{}: cannot use {}", path_, what), reason);
+  }
+  [[noreturn]] void fail_key(const std::string& key, const std::string& reason,
+                             const std::string& hint = {}) const {
+    fail_at(key, fmt::format("'{}'", key), reason, hint);
+  }
+
+  // Refuses keys that a model of this type has not.
+  void check(KeysOf object) const {
+    check_keys(object, json_, [&](const std::string& key, const KeyRefusal& refusal) {
+      fail_at(key, refusal.what, refusal.reason, refusal.hint);
+    });
   }
 
   bool has(const char* key) const { return json_.contains(key) && !json_[key].is_null(); }
 
   void size(const char* key, int& value, int low = 1, int high = kMaxDimension) const {
     if (!has(key)) return;
-    if (!json_[key].is_number_integer()) fail(quoted(key), "it is not a whole number");
+    if (!json_[key].is_number_integer()) fail_key(key, "it is not a whole number");
     const auto number = json_[key].get<std::int64_t>();
     if (number < low || number > high) {
-      fail(quoted(key), fmt::format("{} is not between {} and {}", number, low, high));
+      fail_key(key, fmt::format("{} is not between {} and {}", number, low, high));
     }
     value = static_cast<int>(number);
   }
 
   void real(const char* key, double& value, double low, double high) const {
     if (!has(key)) return;
-    if (!json_[key].is_number()) fail(quoted(key), "it is not a number");
+    if (!json_[key].is_number()) fail_key(key, "it is not a number");
     const double number = json_[key].get<double>();
     if (!(number >= low && number <= high)) {
-      fail(quoted(key), fmt::format("{} is not between {} and {}", number, low, high));
+      fail_key(key, fmt::format("{} is not between {} and {}", number, low, high));
     }
     value = number;
   }
 
   std::string text(const char* key) const {
     if (!has(key)) return {};
-    if (!json_[key].is_string()) fail(quoted(key), "it is not a text");
+    if (!json_[key].is_string()) fail_key(key, "it is not a text");
     return json_[key].get<std::string>();
   }
 
   bool flag(const char* key) const {
     if (!has(key)) return false;
-    if (!json_[key].is_boolean()) fail(quoted(key), "it is not true or false");
+    if (!json_[key].is_boolean()) fail_key(key, "it is not true or false");
     return json_[key].get<bool>();
   }
 
@@ -84,11 +98,11 @@ class ConfigReader {
     std::vector<std::string> names;
     if (has("id2label")) {
       const OrderedJson& map = json_["id2label"];
-      if (!map.is_object()) fail("'id2label'", "it is not an object");
+      if (!map.is_object()) fail_key("id2label", "it is not an object");
       for (std::size_t id = 0; id < map.size(); ++id) {
         const auto entry = map.find(std::to_string(id));
         if (entry == map.end() || !entry->is_string()) {
-          fail("'id2label'", fmt::format("there is no name for id {}", id));
+          fail_key("id2label", fmt::format("there is no name for id {}", id));
         }
         names.push_back(entry->get<std::string>());
       }
@@ -97,13 +111,37 @@ class ConfigReader {
       size("num_labels", count, 1, kMaxLabels);
       for (int id = 0; id < count; ++id) names.push_back(fmt::format("LABEL_{}", id));
     }
+    check_ids(names);
     return names;
   }
 
  private:
-  static std::string quoted(const char* key) { return fmt::format("'{}'", key); }
+  // label2id is not needed; but where it has the same names under other ids, nobody knows which
+  // of the two was meant.
+  void check_ids(const std::vector<std::string>& names) const {
+    if (!has("label2id")) return;
+    const OrderedJson& ids = json_["label2id"];
+    if (!ids.is_object()) fail_key("label2id", "it is not an object");
+    const auto named = [&](const std::string& name) { return ids.contains(name); };
+    if (!std::all_of(names.begin(), names.end(), named)) return;  // left over from another task
+    for (std::size_t id = 0; id < names.size(); ++id) {
+      const OrderedJson& other = ids[names[id]];
+      const std::string text = other.is_string() ? other.get<std::string>() : other.dump();
+      if (text == std::to_string(id)) continue;
+      fail_key("label2id",
+               fmt::format("'{}' has the id {} here and {} in id2label", names[id], text, id),
+               "the file without label2id, if id2label is right");
+    }
+  }
 
-  std::string path_;
+  [[noreturn]] void fail_at(const std::string& key, const std::string& what,
+                            const std::string& reason, const std::string& hint) const {
+    throw Error(Exit::kBadInput,
+                fmt::format("{}: cannot use {}", json_place(path_, text_, {key}), what), reason,
+                hint);
+  }
+
+  std::string path_, text_;
   OrderedJson json_;
 };
 
@@ -112,8 +150,8 @@ Activation activation_named(const ConfigReader& reader, const char* key) {
   if (name.empty() || name == "gelu") return Activation::kGelu;
   if (name == "gelu_new" || name == "gelu_pytorch_tanh") return Activation::kGeluTanh;
   if (name == "relu") return Activation::kRelu;
-  reader.fail(fmt::format("'{}'", key),
-              fmt::format("'{}' is not one of gelu, gelu_new, gelu_pytorch_tanh, relu", name));
+  reader.fail_key(key,
+                  fmt::format("'{}' is not one of gelu, gelu_new, gelu_pytorch_tanh, relu", name));
 }
 
 const char* name_of(Activation activation) {
@@ -136,12 +174,13 @@ Problem problem_named(const ConfigReader& reader, std::size_t labels) {
        {Problem::kSingleLabel, Problem::kMultiLabel, Problem::kRegression}) {
     if (name == name_of(problem)) return problem;
   }
-  reader.fail("'problem_type'",
-              fmt::format("'{}' is not one of {}, {}, {}", name, name_of(Problem::kSingleLabel),
-                          name_of(Problem::kMultiLabel), name_of(Problem::kRegression)));
+  reader.fail_key("problem_type",
+                  fmt::format("'{}' is not one of {}, {}, {}", name, name_of(Problem::kSingleLabel),
+                              name_of(Problem::kMultiLabel), name_of(Problem::kRegression)));
 }
 
 void read_bert(const ConfigReader& reader, ModelConfig& config) {
+  reader.check(KeysOf::kBertConfig);
   config.type = ModelType::kBert;
   reader.size("hidden_size", config.hidden_size);
   reader.size("num_hidden_layers", config.layers, 1, kMaxLayers);
@@ -156,15 +195,13 @@ void read_bert(const ConfigReader& reader, ModelConfig& config) {
   config.activation = activation_named(reader, "hidden_act");
   const std::string positions = reader.text("position_embedding_type");
   if (!positions.empty() && positions != "absolute") {
-    reader.fail("'position_embedding_type'",
-                fmt::format("only absolute positions can be run, not '{}'", positions));
-  }
-  if (reader.flag("is_decoder") || reader.flag("add_cross_attention")) {
-    reader.fail("the model", "it is a decoder; only encoders can be run");
+    reader.fail_key("position_embedding_type",
+                    fmt::format("only absolute positions can be run, not '{}'", positions));
   }
 }
 
 void read_distilbert(const ConfigReader& reader, ModelConfig& config) {
+  reader.check(KeysOf::kDistilBertConfig);
   config.type = ModelType::kDistilBert;
   config.layers = 6;
   config.classifier_dropout = 0.2;
@@ -173,6 +210,10 @@ void read_distilbert(const ConfigReader& reader, ModelConfig& config) {
   reader.size("n_layers", config.layers, 1, kMaxLayers);
   reader.size("n_heads", config.heads);
   reader.size("hidden_dim", config.intermediate_size);
+  // BERT's names stand for the same three, and win.
+  reader.size("hidden_size", config.hidden_size);
+  reader.size("num_hidden_layers", config.layers, 1, kMaxLayers);
+  reader.size("num_attention_heads", config.heads);
   reader.real("dropout", config.hidden_dropout, 0, 1);
   reader.real("attention_dropout", config.attention_dropout, 0, 1);
   reader.real("seq_classif_dropout", config.classifier_dropout, 0, 1);
@@ -249,6 +290,7 @@ void add_distilbert(OrderedJson& json, const ModelConfig& config) {
 }  // namespace
 
 ModelConfig read_model_config(const std::string& folder) {
+  check_model_folder(folder);
   const ConfigReader reader(folder + "/config.json");
   ModelConfig config;
   const std::string type = reader.text("model_type");
@@ -257,7 +299,7 @@ ModelConfig read_model_config(const std::string& folder) {
   } else if (type == "distilbert") {
     read_distilbert(reader, config);
   } else {
-    reader.fail("'model_type'", fmt::format("'{}' is neither bert nor distilbert", type));
+    reader.fail_key("model_type", fmt::format("'{}' is neither bert nor distilbert", type));
   }
   reader.size("vocab_size", config.vocab_size);
   reader.size("max_position_embeddings", config.max_positions);

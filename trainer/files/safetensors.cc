@@ -71,6 +71,7 @@ Entry read_entry(const TensorInput& file, const std::string& name, const Json& j
   if (found == std::end(kTypes)) wrong(fmt::format("dtype '{}' is not supported", type));
   entry.type = found->type;
   entry.element_bytes = found->bytes;
+  entry.type_name = type;
   std::uint64_t bytes = found->bytes;
   for (const Json& dimension : json["shape"]) {
     const std::uint64_t size = unsigned_in(file, name, dimension);
@@ -195,9 +196,12 @@ TensorMap read_safetensors(const std::string& path) {
   const SafetensorsFile file(path);
   TensorMap tensors;
   for (const SafetensorsFile::Entry& entry : file.entries()) {
-    if (entry.type == ElementType::kWhole) continue;
     Tensor& tensor = tensors[entry.name];
     tensor.shape = entry.shape;
+    if (entry.type == ElementType::kWhole) {
+      tensor.whole_type = entry.type_name;
+      continue;
+    }
     tensor.values.resize(entry.count());
     file.read(entry, tensor.values.data());
   }

@@ -19,6 +19,7 @@ class SafetensorsFile {
     std::string name;
     ElementType type = ElementType::kF32;
     std::uint64_t element_bytes = 4;
+    std::string type_name = "F32";  // as the file has it
     std::vector<std::int64_t> shape = {};
     std::uint64_t begin = 0, end = 0;  // bytes of the file
     std::uint64_t count() const { return (end - begin) / element_bytes; }
@@ -38,7 +39,7 @@ class SafetensorsFile {
   std::vector<Entry> entries_;
 };
 
-// All tensors of a file, without those of whole numbers (old position_ids buffers).
+// All tensors of a file; those of whole numbers (old position_ids buffers) without values.
 TensorMap read_safetensors(const std::string& path);
 
 // A tensor that somebody else holds.

@@ -6,7 +6,8 @@
 #include <set>
 
 #include "base/error.h"
-#include "base/fd.h"
+#include "trainer/files/json_text.h"
+#include "trainer/files/model_keys.h"
 #include "trainer/files/safetensors.h"
 #include "trainer/files/torch_file.h"
 
@@ -18,14 +19,22 @@ using Json = nlohmann::json;
 constexpr std::size_t kMaxIndexBytes = 64 << 20;
 
 [[noreturn]] void refuse_tensors(const std::string& path, const std::string& reason) {
-  throw Error(Exit::kBadInput, fmt::format("{}: cannot read the tensors", path), reason);
+  throw Error(Exit::kBadInput, fmt::format("{}: cannot read the tensors", path), reason,
+              "the folder once more, from where it came from");
 }
 
 // The files named by an index lie beside it.
 std::set<std::string> indexed_files(const std::string& path) {
-  const Json index =
-      Json::parse(read_file(path, kMaxIndexBytes), nullptr, /*allow_exceptions=*/false);
-  if (!index.is_object() || !index.contains("weight_map") || !index["weight_map"].is_object()) {
+  const JsonComplaint complaint{"cannot read the tensors"};
+  const std::string bytes = read_json_text(path, kMaxIndexBytes, complaint);
+  const Json index = Json::parse(bytes, nullptr, /*allow_exceptions=*/false);
+  if (!index.is_object()) refuse_json(path, bytes, complaint);
+  check_keys(KeysOf::kTensorIndex, index, [&](const std::string& key, const KeyRefusal& refusal) {
+    throw Error(Exit::kBadInput,
+                fmt::format("{}: cannot use {}", json_place(path, bytes, {key}), refusal.what),
+                refusal.reason, refusal.hint);
+  });
+  if (!index.contains("weight_map") || !index["weight_map"].is_object()) {
     refuse_tensors(path, "it has no weight_map");
   }
   const std::string folder = path.substr(0, path.rfind('/') + 1);

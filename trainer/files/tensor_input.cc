@@ -1,6 +1,5 @@
 #include "trainer/files/tensor_input.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,14 +14,23 @@ namespace {
 
 constexpr std::uint64_t kPieceElements = 1 << 18;  // at most 2 MiB: stays in the caches
 
+std::string reading_tensors(const std::string& path) {
+  return fmt::format("{}: cannot read the tensors", path);
+}
+
+Fd open_tensors(const std::string& path) {
+  try {
+    return open_regular_file(path);
+  } catch (const Error& error) {
+    throw Error(error.status(), reading_tensors(path), error.reason(), error.hint());
+  }
+}
+
 }  // namespace
 
-TensorInput::TensorInput(const std::string& path)
-    : path_(path), file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
-  if (!file_.valid()) fail(errno_text(errno));
+TensorInput::TensorInput(const std::string& path) : path_(path), file_(open_tensors(path)) {
   struct stat status {};
   if (::fstat(file_.get(), &status) != 0) fail(errno_text(errno));
-  if (!S_ISREG(status.st_mode)) fail("it is not a file");
   size_ = static_cast<std::uint64_t>(status.st_size);
 }
 
@@ -31,7 +39,8 @@ void TensorInput::fail(const std::string& reason) const {
   for (char& c : shown) {
     if (static_cast<unsigned char>(c) < ' ' || c == 0x7F) c = '?';
   }
-  throw Error(Exit::kBadInput, fmt::format("{}: cannot read the tensors", path_), shown);
+  throw Error(Exit::kBadInput, reading_tensors(path_), shown,
+              "the file once more, from where it came from");
 }
 
 void TensorInput::read(std::uint64_t offset, std::uint64_t count, char* bytes) const {

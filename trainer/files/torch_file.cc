@@ -66,8 +66,11 @@ class TorchReader {
       if (key.kind != Kind::kText || value.kind != Kind::kTensor) continue;
       name_ = key.text;
       const StridedTensor tensor = describe(value);
-      if (tensor.storage.type->type == kIntegerType) continue;
-      tensors[name_] = read(tensor);
+      if (tensor.storage.type->type == kIntegerType) {
+        tensors[name_] = {tensor.shape, {}, tensor.storage.type->name};
+      } else {
+        tensors[name_] = read(tensor);
+      }
     }
     return tensors;
   }
@@ -145,8 +148,8 @@ class TorchReader {
     std::vector<float> stored(from.reach);
     file_.read_floats(type.type, type.bytes, place->second.begin + from.offset * type.bytes,
                       from.reach, stored.data());
-    if (is_contiguous(from)) return {from.shape, std::move(stored)};
-    Tensor tensor{from.shape, std::vector<float>(from.count)};
+    if (is_contiguous(from)) return {from.shape, std::move(stored), {}};
+    Tensor tensor{from.shape, std::vector<float>(from.count), {}};
     gather(from, stored, tensor.values);
     return tensor;
   }

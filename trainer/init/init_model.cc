@@ -2,100 +2,107 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <limits>
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/option_table.h"
 #include "base/text.h"
 #include "trainer/data/wordpiece_trainer.h"
+#include "trainer/files/folder_lock.h"
 #include "trainer/model/parameters.h"
 
 namespace dtl::trainer {
 namespace {
 
-constexpr const char* kModelTypes = "bert|distilbert";
+constexpr const char* kHelp = "dttrain init --help";
 
 struct InitSettings {
+  bool help = false;
   std::string train_file, output_dir, model_type = "bert";
-  ModelConfig config;
+  ModelConfig config = {.vocab_size = 8000,
+                        .hidden_size = 128,
+                        .layers = 2,
+                        .heads = 2,
+                        .intermediate_size = 512,
+                        .max_positions = 128};
   std::uint64_t seed = 42;
   bool lower_case = false;
   double dropout = 0.1;
 };
 
-void declare(CLI::App& app, InitSettings& settings) {
-  ModelConfig& config = settings.config;
-  app.add_option("--train_file", settings.train_file,
-                 "texts and labels to learn from (.tsv, .csv, .json, .jsonl)")
-      ->required()
-      ->type_name("FILE");
-  app.add_option("--output_dir", settings.output_dir, "folder to write the model to")
-      ->required()
-      ->type_name("FOLDER");
-  app.add_option("--model_type", settings.model_type, "what kind of encoder")
-      ->type_name(kModelTypes)
-      ->check(CLI::IsMember(split(kModelTypes, '|')).description(""))
-      ->capture_default_str();
-  const auto size = [&app](const char* name, int& value, const char* text) {
-    app.add_option(name, value, text)->check(CLI::Range(1, 1 << 24))->capture_default_str();
-  };
-  size("--vocab_size", config.vocab_size, "tokens to learn at most");
-  size("--hidden_size", config.hidden_size, "width of the encoder");
-  size("--num_hidden_layers", config.layers, "layers");
-  size("--num_attention_heads", config.heads, "attention heads; must divide the width");
-  size("--intermediate_size", config.intermediate_size, "width of the feed-forward part");
-  size("--max_seq_length", config.max_positions, "longest text in tokens");
-  app.add_option("--dropout", settings.dropout, "all dropout probabilities")
-      ->check(CLI::Range(0.0, 0.99))
-      ->capture_default_str();
-  app.add_option("--initializer_range", config.initializer_range,
-                 "standard deviation of the random weights")
-      ->check(CLI::Range(0.0, 1.0))
-      ->capture_default_str();
-  app.add_option("--seed", settings.seed, "seed of the random weights")->capture_default_str();
-  app.add_flag("--lowercase", settings.lower_case, "lower all text and strip accents");
+template <auto Member>
+Target<InitSettings> size() {
+  return into::whole<&InitSettings::config, Member>(1, 1 << 24);
 }
 
-[[noreturn]] void refuse_unknown(const CLI::App& app, const std::string& word) {
-  std::vector<std::string> known;
-  for (const CLI::Option* option : app.get_options()) known.push_back(option->get_name());
-  const std::string spelled = word.substr(0, word.find('='));
-  const std::string near = nearest(spelled, known);
-  throw Error(Exit::kUsage, fmt::format("dttrain init: unknown option '{}'", spelled), "",
-              near.empty() ? "dttrain init --help" : near);
+const OptionTable<InitSettings>& init_table() {
+  using I = InitSettings;
+  using C = ModelConfig;
+  // A row is read as one.
+  // clang-format off
+  static const OptionTable<I> kTable(std::vector<OptionRow<I>>{
+      {"", {"--train_file"}, "FILE", "texts and labels to learn from (.tsv, .csv, .json, .jsonl)",
+       into::text<&I::train_file>()},
+      {"", {"--output_dir"}, "FOLDER", "folder to write the model to",
+       into::text<&I::output_dir>()},
+      {"", {"--model_type"}, "bert|distilbert", "what kind of encoder (bert)",
+       into::word<&I::model_type>()},
+      {"", {"--vocab_size"}, "N", "tokens to learn at most (8000)", size<&C::vocab_size>()},
+      {"", {"--hidden_size"}, "N", "width of the encoder (128)", size<&C::hidden_size>()},
+      {"", {"--num_hidden_layers"}, "N", "layers (2)", size<&C::layers>()},
+      {"", {"--num_attention_heads"}, "N", "attention heads; must divide the width (2)",
+       size<&C::heads>()},
+      {"", {"--intermediate_size"}, "N", "width of the feed-forward part (512)",
+       size<&C::intermediate_size>()},
+      {"", {"--max_seq_length"}, "N", "longest text in tokens (128)", size<&C::max_positions>()},
+      {"", {"--dropout"}, "X", "all dropout probabilities (0.1)", into::real<&I::dropout>(0, 0.99)},
+      {"", {"--initializer_range"}, "X", "standard deviation of the random weights (0.02)",
+       into::real<&I::config, &C::initializer_range>(0, 1)},
+      {"", {"--seed"}, "N", "seed of the random weights (42)",
+       into::whole<&I::seed>(0, std::numeric_limits<std::int64_t>::max())},
+      {"", {"--lowercase"}, "", "lower all text and strip accents", into::flag<&I::lower_case>()},
+      {"", {"-h", "--help"}, "", "this text", into::flag<&I::help>()},
+  });
+  // clang-format on
+  return kTable;
+}
+
+std::string init_help() {
+  return "usage: dttrain init --train_file FILE --output_dir FOLDER [options]\n"
+         "Makes a new model: learns a vocabulary from a data set, takes its labels and writes\n"
+         "random weights.\n\n" +
+         options_text(init_table().options(), {.column = 32});
 }
 
 // Nothing when only the help text was asked for.
 bool parse(const std::vector<std::string>& arguments, InitSettings& settings) {
-  CLI::App app(
-      "Makes a new model: learns a vocabulary from a data set, takes its labels and writes "
-      "random weights.",
-      "dttrain init");
-  settings.config = {.vocab_size = 8000,
-                     .hidden_size = 128,
-                     .layers = 2,
-                     .heads = 2,
-                     .intermediate_size = 512,
-                     .max_positions = 128};
-  declare(app, settings);
-  app.allow_extras();
+  const Manner manner{.help = kHelp, .last_wins = true, .true_or_false = true};
+  OptionWords words;
   try {
-    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
-  } catch (const CLI::CallForHelp&) {
-    std::fputs(app.help().c_str(), stdout);
-    return false;
-  } catch (const CLI::ParseError& error) {
-    // A misspelt option makes another one "missing": say the cause.
-    if (!app.remaining().empty()) refuse_unknown(app, app.remaining().front());
-    throw Error(Exit::kUsage, "dttrain init", error.what(), "dttrain init --help");
+    words = read_option_words(init_table().options(), arguments, manner);
+    init_table().apply(words.options, settings, kHelp);
+  } catch (const Error& error) {
+    throw error.with_context("dttrain init");
   }
-  if (!app.remaining().empty()) refuse_unknown(app, app.remaining().front());
-  settings.config.type = settings.model_type == "bert" ? ModelType::kBert : ModelType::kDistilBert;
-  settings.config.hidden_dropout = settings.config.attention_dropout =
-      settings.config.classifier_dropout = settings.dropout;
+  if (settings.help) {
+    std::fputs(init_help().c_str(), stdout);
+    return false;
+  }
+  if (!words.rest.empty()) {
+    throw Error(Exit::kUsage, fmt::format("dttrain init: unknown option '{}'", words.rest[0]), "",
+                kHelp);
+  }
+  for (const std::string_view needed : {"--train_file", "--output_dir"}) {
+    if (words.has(needed)) continue;
+    throw Error(Exit::kUsage, "dttrain init", fmt::format("{} is missing", needed), kHelp);
+  }
+  ModelConfig& config = settings.config;
+  config.type = settings.model_type == "bert" ? ModelType::kBert : ModelType::kDistilBert;
+  config.hidden_dropout = config.attention_dropout = config.classifier_dropout = settings.dropout;
   return true;
 }
 
@@ -118,22 +125,7 @@ TensorMap random_weights(const ModelConfig& config, std::uint64_t seed) {
 }  // namespace
 
 CompletedCommand init_completion() {
-  CLI::App app;
-  InitSettings settings;
-  declare(app, settings);
-  CompletedCommand command{"init", "make a new model", {}};
-  for (const CLI::Option* option : app.get_options()) {
-    CompletedOption known;
-    for (const std::string& name : option->get_snames()) known.names.push_back("-" + name);
-    for (const std::string& name : option->get_lnames()) known.names.push_back("--" + name);
-    known.help = option->get_description();
-    if (option->get_items_expected_max() > 0) {
-      known.follows = Follows::kValue;
-      known.value = value_of_column(option->get_type_name());
-    }
-    command.options.push_back(std::move(known));
-  }
-  return command;
+  return {"init", "make a new model", completed(init_table().options())};
 }
 
 NewModel make_model(const TextDataset& dataset, ModelConfig config, bool lower_case,
@@ -169,6 +161,7 @@ int run_init(const std::vector<std::string>& arguments) {
   InitSettings settings;
   if (!parse(arguments, settings)) return 0;
   const TextDataset dataset = read_dataset(settings.train_file, -1);
+  const FolderLock lock(settings.output_dir);
   const NewModel model = make_model(dataset, settings.config, settings.lower_case, settings.seed);
   save_model(settings.output_dir, model);
   std::size_t parameters = 0;

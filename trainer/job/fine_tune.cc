@@ -2,12 +2,21 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
 #include "base/fd.h"
 #include "base/log.h"
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/checkpoint/checkpoint_folder.h"
+#include "trainer/files/folder_lock.h"
 #include "trainer/job/broadcast_values.h"
 #include "trainer/job/load_inputs.h"
+#include "trainer/job/resume_point.h"
 #include "trainer/job/run_context.h"
 #include "trainer/job/training_loop.h"
 #include "trainer/maths/gemm.h"
@@ -22,16 +31,39 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kEndTag = 0xFFFF0020;
 
-// A folder with checkpoints is one to go on in.
-void make_output_place(const Settings& s) {
-  const bool goes_on = s.resume_from_checkpoint != "false" && find_last_checkpoint(s.output_dir);
-  make_output_folder(s.output_dir, s.overwrite_output_dir || !s.do_train || goes_on);
+// What rank 0 holds while it runs.
+struct Place {
+  std::vector<FolderLock> locks;
+  std::string checkpoint;  // to go on from; or empty
+};
+
+// A folder with checkpoints is one to go on in, and that of a killed run one to begin again in.
+std::string make_output_place(const Settings& s) {
+  const bool holds_checkpoints = find_last_checkpoint(s.output_dir).has_value();
+  const std::string checkpoint = s.do_train ? checkpoint_to_resume(s) : "";
+  const bool goes_on = holds_checkpoints && !checkpoint.empty();
+  make_output_folder(s.output_dir, s.overwrite_output_dir || !s.do_train || goes_on ||
+                                       is_unfinished(s.output_dir));
+  // What has ended stays whole until there is something to train.
+  if (s.do_train && !(goes_on && holds_finished_run(s.output_dir))) mark_unfinished(s.output_dir);
+  return checkpoint;
 }
 
-Prepared prepare_first(Settings& settings) {
-  for (const std::string& notice : settings.notices) log_notice(notice);
+std::vector<FolderLock> lock_folders(const Settings& s) {
+  std::vector<FolderLock> locks;
+  if (!s.output_dir.empty()) locks.emplace_back(s.output_dir);
+  std::error_code none_yet;
+  if (!s.debug_dump.empty() && !fs::equivalent(s.output_dir, s.debug_dump, none_yet)) {
+    locks.emplace_back(s.debug_dump);
+  }
+  return locks;
+}
+
+Prepared prepare_first(Settings& settings, Place& place) {
   if (settings.task == "auto") set_task(settings, data_task(settings));
-  if (!settings.output_dir.empty()) make_output_place(settings);
+  for (const std::string& notice : settings.notices) log_notice(notice);
+  place.locks = lock_folders(settings);
+  if (!settings.output_dir.empty()) place.checkpoint = make_output_place(settings);
   if (!settings.debug_dump.empty()) make_output_folder(settings.debug_dump, true);
   Prepared prepared = prepare(settings);
   for (const std::string& notice : prepared.notices) log_notice(notice);
@@ -45,6 +77,10 @@ std::string report_of(const Run& run) {
       fmt::format("{} steps, {:.4g} passes over {} examples, {} parameters, {}.", run.last.step,
                   run.last.epoch, run.prepared.train.size(), parameter_count(run.model.layout()),
                   run.group.size() == 1 ? "1 rank" : fmt::format("{} ranks", run.group.size()));
+  if (run.began_at > 0) {
+    report.summary += fmt::format(
+        " This run went on from step {}: arithmetic and times are its own.", run.began_at);
+  }
   run.times.add_to(report);
   report.machine = {{"ranks", fmt::format("{}", run.group.size())},
                     {"threads of each", fmt::format("{}", run.pool.size())},
@@ -60,7 +96,7 @@ void finish(Run& run) {
   const Settings& s = run.settings;
   if (s.output_dir.empty()) return;
   run.results.write();
-  if (s.do_train) {
+  if (s.do_train && !run.was_finished) {
     run.save_model_to(s.output_dir);
     write_file_atomically(run.output("report.html"), report_of(run));
     say(fmt::format("model:   {}", run.output("model.safetensors").string()));
@@ -68,26 +104,57 @@ void finish(Run& run) {
   }
   say(fmt::format("metrics: {}", run.output("all_results.json").string()));
   say(fmt::format("log:     {}", run.output("metrics.jsonl").string()));
+  mark_finished(s.output_dir);
 }
+
+// --bf16_full_eval, while it lives: the weights are rounded, and the products, too. Afterwards the
+// model is what it was.
+class RoundedEvaluation {
+ public:
+  explicit RoundedEvaluation(Run& run) : run_(run) {
+    if (!run.evaluation_precision) return;
+    exact_ = run.parameters;
+    rounding_kernels().round_to_bf16(static_cast<std::int64_t>(exact_.size()), exact_.data(),
+                                     run.parameters.data());
+    run.model.set_precision(*run.evaluation_precision);
+  }
+  RoundedEvaluation(const RoundedEvaluation&) = delete;
+  RoundedEvaluation& operator=(const RoundedEvaluation&) = delete;
+  ~RoundedEvaluation() {
+    if (exact_.empty()) return;
+    run_.parameters = std::move(exact_);
+    run_.model.set_precision(run_.precision);
+  }
+
+ private:
+  Run& run_;
+  std::vector<float> exact_;
+};
 
 }  // namespace
 
 int run_job(Settings settings, Ranks& group) {
   prepare_gemm();
   Prepared prepared;
-  if (group.rank() == 0) prepared = prepare_first(settings);
+  Place place;
+  if (group.rank() == 0) prepared = prepare_first(settings, place);
   share_text(group, settings.task);
   if (group.rank() != 0) set_task(settings, settings.task);
   share(group, prepared);
   Run run(settings, group, prepared);
+  run.checkpoint = place.checkpoint;
   int status = 0;
   if (settings.do_train) {
     status = train(run);
   } else if (run.first()) {
+    take_position(run);
     run.results.start(run.settings, {});
   }
-  if (status == 0 && settings.do_eval) run.evaluate();
-  if (status == 0 && settings.do_predict) run.predict();
+  if (status == 0) {
+    const RoundedEvaluation rounded(run);
+    if (settings.do_eval) run.evaluate();
+    if (settings.do_predict) run.predict();
+  }
   if (status == 0 && run.first()) finish(run);
   group.barrier(kEndTag);  // nobody leaves while rank 0 may still fail to write
   return status;

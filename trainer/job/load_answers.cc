@@ -25,6 +25,12 @@ void prepare_answers(const Settings& s, Prepared& prepared) {
   if (s.do_train) {
     const std::vector<SquadExample> questions = read_squad(s.train_file, s.max_train_samples);
     prepared.training_questions = static_cast<std::int64_t>(questions.size());
+    if (const MisplacedAnswers misplaced = find_misplaced(questions); misplaced.count > 0) {
+      prepared.notices.push_back(fmt::format(
+          "{}: {} of {} answers do not stand where answer_start says: what stands there is learnt, "
+          "as by run_qa.py; the first is of {}",
+          s.train_file, misplaced.count, questions.size(), misplaced.first));
+    }
     prepared.train = training_features(questions, *prepared.tokenizer, prepared.length,
                                        s.doc_stride, default_threads())
                          .windows;

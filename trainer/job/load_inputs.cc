@@ -12,12 +12,18 @@
 namespace dtl::trainer {
 namespace {
 
-int usable_length(const Settings& s, const ModelConfig& config, std::vector<std::string>& notices) {
-  if (s.max_seq_length <= config.max_positions) return s.max_seq_length;
-  notices.push_back(
-      fmt::format("--max_seq_length {} is more than the model has positions: using {}",
-                  s.max_seq_length, config.max_positions));
-  return config.max_positions;
+int usable_length(const Settings& s, const ModelConfig& config, const Tokenizer& tokenizer,
+                  std::vector<std::string>& notices) {
+  int length = s.max_seq_length;
+  const auto limit = [&](std::int64_t most, const char* whose) {
+    if (length <= most) return;
+    length = static_cast<int>(most);
+    notices.push_back(fmt::format("--max_seq_length {} is more than {}: using {}", s.max_seq_length,
+                                  whose, length));
+  };
+  limit(config.max_positions, "the model has positions");
+  if (tokenizer.max_length()) limit(*tokenizer.max_length(), "the tokenizer's model_max_length");
+  return length;
 }
 
 // Second texts have type 1.
@@ -63,9 +69,11 @@ Prepared prepare(const Settings& s) {
   if (tokenizer.vocabulary_size() > config.vocab_size) {
     throw Error(Exit::kBadInput, fmt::format("{}: cannot use the vocabulary", s.model),
                 fmt::format("it has {} tokens, the model's vocab_size is {}",
-                            tokenizer.vocabulary_size(), config.vocab_size));
+                            tokenizer.vocabulary_size(), config.vocab_size),
+                "the folder as save_pretrained() writes it behind "
+                "resize_token_embeddings(len(tokenizer))");
   }
-  prepared.length = usable_length(s, config, prepared.notices);
+  prepared.length = usable_length(s, config, tokenizer, prepared.notices);
   config.task = s.task == "qa" ? Task::kQuestionAnswering : Task::kClassification;
   if (config.task == Task::kQuestionAnswering) {
     prepare_answers(s, prepared);

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
+#include <optional>
 
 #include "base/text.h"
 #include "trainer/data/dataset.h"
@@ -72,6 +74,7 @@ Texts read_glue_texts(const Settings& s, const GlueTask& task, std::vector<std::
 DatasetOptions dataset_options(const Settings& s, Problem problem) {
   DatasetOptions options;
   if (!s.text_column_names.empty()) options.text_columns = split(s.text_column_names, ',');
+  options.text_delimiter = s.text_column_delimiter;
   if (!s.label_column_name.empty()) options.label_column = s.label_column_name;
   if (!s.label_delimiter.empty()) options.label_delimiter = s.label_delimiter.front();
   options.problem = problem;
@@ -112,7 +115,47 @@ Texts read_texts(const Settings& s, const ModelConfig& config, std::vector<std::
   return texts;
 }
 
-void choose_labels(const Settings& s, const Texts& texts, ModelConfig& config) {
+// What each name stands for where all are numbers of labels; else nothing.
+std::optional<std::map<std::string, std::size_t>> label_numbers(
+    const std::vector<std::string>& names, std::size_t labels) {
+  std::map<std::string, std::size_t> numbers;
+  for (const std::string& name : names) {
+    const auto number = parse_integer(name, 0, static_cast<std::int64_t>(labels) - 1);
+    if (!number || std::to_string(*number) != name) return std::nullopt;
+    numbers[name] = static_cast<std::size_t>(*number);
+  }
+  return numbers;
+}
+
+// A model's labels may have names that nobody chose, and data numbers in their place; the data to
+// evaluate on need not have all of them.
+void match_labels(Texts& texts, ModelConfig& config, std::vector<std::string>& notices) {
+  TextDataset& data = texts.evaluation.front();
+  const std::vector<std::string> names = label_names(data);
+  const auto numbers = label_numbers(names, config.labels.size());
+  if (is_generic(config.labels)) {
+    if (names.size() == config.labels.size()) config.labels = names;
+    for (std::size_t i = 0; numbers && i < config.labels.size(); ++i) {
+      config.labels[i] = std::to_string(i);
+    }
+    return;
+  }
+  const auto is_label = [&](const std::string& name) {
+    return std::find(config.labels.begin(), config.labels.end(), name) != config.labels.end();
+  };
+  if (!numbers || std::any_of(names.begin(), names.end(), is_label)) return;
+  const auto name_of = [&](std::string& label) { label = config.labels[numbers->at(label)]; };
+  for (TextExample& example : data.examples) {
+    if (data.problem == Problem::kSingleLabel) name_of(example.label);
+    for (std::string& label : example.labels) name_of(label);
+  }
+  notices.push_back(
+      fmt::format("{}: its labels are numbers: 0 stands for the model's {}, and so on", data.path,
+                  config.labels.front()));
+}
+
+void choose_labels(const Settings& s, Texts& texts, ModelConfig& config,
+                   std::vector<std::string>& notices) {
   if (config.problem == Problem::kRegression) {
     if (s.do_train || config.labels.size() != 1) config.labels = {"LABEL_0"};
     return;
@@ -122,10 +165,7 @@ void choose_labels(const Settings& s, const Texts& texts, ModelConfig& config) {
   } else {
     // What transformers takes a folder for that does not say.
     if (config.labels.empty()) config.labels = {"LABEL_0", "LABEL_1"};
-    if (s.do_eval && is_generic(config.labels)) {
-      const std::vector<std::string> names = label_names(texts.evaluation.front());
-      if (names.size() == config.labels.size()) config.labels = names;
-    }
+    if (s.do_eval) match_labels(texts, config, notices);
   }
   if (config.labels.size() < 2) {
     throw Error(Exit::kBadInput,
@@ -147,7 +187,7 @@ void prepare_classification(const Settings& s, Prepared& prepared) {
   if (s.task_name.empty()) {
     texts = read_texts(s, config, prepared.notices);
     config.problem = problem_in(s, texts, config.problem);
-    choose_labels(s, texts, config);
+    choose_labels(s, texts, config, prepared.notices);
   } else {
     const GlueTask& task = glue_task(s.task_name);
     texts = read_glue_texts(s, task, prepared.notices);

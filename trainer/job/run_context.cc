@@ -8,6 +8,7 @@
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/files/safetensors.h"
 #include "trainer/job/broadcast_values.h"
+#include "trainer/job/optimizer_settings.h"
 #include "trainer/maths/gemm_bf16.h"
 #include "trainer/report/event_file.h"
 #include "trainer/report/progress.h"
@@ -17,13 +18,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Precision precision_of(const Settings& settings) {
-  if (settings.bf16 == "emulate") return Precision::kBf16Emulated;
-  if (settings.bf16 != "true") return Precision::kFloat32;
+// What an option for bfloat16 says.
+Precision precision_of(const std::string& option, const std::string& value) {
+  if (value == "emulate") return Precision::kBf16Emulated;
+  if (value != "true") return Precision::kFloat32;
   const Bf16Support& support = bf16_support();
   if (support.available) return Precision::kBf16;
-  throw Error(Exit::kConfig, "--bf16", support.reason,
-              "train without it; --bf16=emulate does the same arithmetic, slowly");
+  throw Error(Exit::kConfig, option, support.reason,
+              fmt::format("without it; {}=emulate does the same arithmetic, slowly", option));
 }
 
 LossSettings loss_settings(const Settings& s) {
@@ -51,7 +53,8 @@ std::optional<std::chrono::milliseconds> grace_of_launcher() {
 
 std::unique_ptr<CheckpointWriter> make_writer(const Settings& s, const ModelConfig& config) {
   if (!s.do_train || s.output_dir.empty()) return nullptr;
-  return std::make_unique<CheckpointWriter>(s.output_dir, config, grace_of_launcher());
+  return std::make_unique<CheckpointWriter>(s.output_dir, config, grace_of_launcher(),
+                                            optimizer_settings(s, /*total_steps=*/0));
 }
 
 std::string event_folder(const Settings& s) {
@@ -70,11 +73,14 @@ Run::Run(const Settings& given, Ranks& ranks, Prepared& from)
       model(from.config, pool, loss_settings(given)),
       results(first() ? given.output_dir : "", first() ? event_folder(given) : ""),
       parameters(std::move(from.parameters)) {
-  precision = precision_of(settings);
+  precision = precision_of("--bf16", settings.bf16);
+  if (settings.bf16_full_eval != "false") {
+    evaluation_precision = precision_of("--bf16_full_eval", settings.bf16_full_eval);
+  }
   model.set_precision(precision);
 }
 
-void Run::evaluate() {
+void Run::evaluate(bool trains_on) {
   for (std::size_t i = 0; i < prepared.evaluation.size(); ++i) {
     const Questioned& set = prepared.evaluation[i];
     if (first()) {
@@ -82,6 +88,7 @@ void Run::evaluate() {
       say(fmt::format("  Num examples = {}", set.examples.size()));
     }
     const Assessment done = assess(settings, set, model, parameters, group, true);
+    if (first() && !trains_on) check_logits(done.logits);
     if (i == 0) evaluation_metrics = done.metrics;
     if (!first()) continue;
     const std::string suffix = set.suffix.empty() ? "" : "_mm";
@@ -119,6 +126,7 @@ void Run::predict() {
     }
     const Assessment done = assess(settings, set, model, parameters, group, false);
     if (!first()) continue;
+    check_logits(done.logits);
     results.log_evaluation(
         last.step, last.epoch,
         {"predict", set.suffix.empty() ? "" : "_mm", {}, done.samples, done.batches, done.seconds});

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,7 @@
 namespace dtl::trainer {
 
 struct Run {
-  // Throws Error(kConfiguration) when this CPU lacks what --bf16 needs.
+  // Throws Error(kConfiguration) when this CPU lacks what --bf16 or --bf16_full_eval needs.
   Run(const Settings& settings, Ranks& group, Prepared& prepared);
 
   bool first() const { return group.rank() == 0; }  // the rank that speaks, reads and writes
@@ -27,7 +28,9 @@ struct Run {
     return std::filesystem::path(settings.output_dir) / name;
   }
   // All ranks; with `parameters`.
-  void evaluate();
+  // trains_on: in the midst of a training, which says itself what is wrong with its loss. Otherwise
+  // throws Error(kBadInput) where the model gives what is no number.
+  void evaluate(bool trains_on = false);
   void predict();
   // The model with its tokenizer, rank 0 only.
   void save_model_to(const std::filesystem::path& folder) const;
@@ -41,9 +44,13 @@ struct Run {
   Results results;
   RankTimes times;
   std::vector<float> parameters;
+  std::string checkpoint;         // that training goes on from; empty: none. Rank 0 only
   StepReport last;                // of training; step 0: none
+  std::int64_t began_at = 0;      // the step that training went on from
+  bool was_finished = false;      // the output folder had this training's end already
   MetricList evaluation_metrics;  // of the last evaluate(), on all ranks
-  Precision precision = Precision::kFloat32;
+  Precision precision = Precision::kFloat32;      // of the training, and of evaluations during it
+  std::optional<Precision> evaluation_precision;  // --bf16_full_eval: of what comes behind it
 
  private:
   std::string write_answers(const std::string& prefix, const Questioned& set,

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 
+#include "base/error.h"
 #include "base/text.h"
 #include "trainer/data/squad_metrics.h"
 #include "trainer/maths/plain_nan.h"
@@ -55,6 +58,17 @@ Assessment assess(const Settings& s, const Questioned& set, Model<float>& model,
   }
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return result;
+}
+
+void check_logits(const std::vector<float>& logits) {
+  const auto wrong = std::count_if(logits.begin(), logits.end(),
+                                   [](float value) { return !std::isfinite(value); });
+  if (wrong == 0) return;
+  throw Error(Exit::kBadInput, "cannot evaluate the model",
+              fmt::format("{} of the {} numbers that it gives are infinite or none: its weights "
+                          "are too large",
+                          wrong, logits.size()),
+              "a checkpoint from before its training failed");
 }
 
 std::vector<std::string> prediction_lines(const ModelConfig& config,

@@ -26,6 +26,10 @@ struct Assessment {
 Assessment assess(const Settings& settings, const Questioned& set, Model<float>& model,
                   const std::vector<float>& parameters, Ranks& group, bool labelled);
 
+// Sums of finite weights may overflow; figures and answers made of such logits would say nothing.
+// Throws Error(kBadInput).
+void check_logits(const std::vector<float>& logits);
+
 // What a classifier says of each example: a label's name, a number, or names with commas.
 std::vector<std::string> prediction_lines(const ModelConfig& config,
                                           const std::vector<float>& logits);

@@ -4,19 +4,27 @@
 
 #include <cmath>
 #include <csignal>
-#include <fstream>
-#include <sstream>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "base/log.h"
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/checkpoint/checkpoint_folder.h"
+#include "trainer/checkpoint/checksums.h"
 #include "trainer/checkpoint/saved_state.h"
 #include "trainer/files/safetensors.h"
 #include "trainer/job/broadcast_values.h"
+#include "trainer/job/optimizer_settings.h"
+#include "trainer/job/resume_point.h"
 #include "trainer/job/stop_signal.h"
 #include "trainer/maths/gemm.h"
 #include "trainer/maths/kernels.h"
 #include "trainer/report/progress.h"
+#include "trainer/step/optimizer_state.h"
 
 namespace dtl::trainer {
 namespace {
@@ -33,6 +41,7 @@ TrainSettings train_settings(const Run& run) {
   t.global_batch =
       s.global_batch > 0 ? s.global_batch : s.train_batch * run.group.size() * s.accumulation;
   t.seed = static_cast<std::uint64_t>(s.seed);
+  if (s.data_seed >= 0) t.data_seed = static_cast<std::uint64_t>(s.data_seed);
   t.gradient_wire = *gradient_wire_named(s.gradient_wire);  // one that the settings allow
   if (s.qa_loss == "padded" && run.prepared.config.task == Task::kQuestionAnswering) {
     t.padding = {run.prepared.length, run.prepared.config.pad_token_id};
@@ -40,39 +49,8 @@ TrainSettings train_settings(const Run& run) {
   const auto per_epoch = static_cast<double>(steps_per_epoch(run.prepared.train.size(), t));
   t.total_steps =
       s.max_steps > 0 ? s.max_steps : static_cast<std::int64_t>(std::ceil(s.epochs * per_epoch));
-  OptimizerSettings& o = t.optimizer;
-  o.learning_rate = s.learning_rate;
-  o.weight_decay = s.weight_decay;
-  o.beta1 = s.adam_beta1;
-  o.beta2 = s.adam_beta2;
-  o.epsilon = s.adam_epsilon;
-  o.max_grad_norm = s.max_grad_norm;
-  o.total_steps = t.total_steps;
-  o.warmup_steps = resolve_warmup(s, t.total_steps);
-  o.schedule = *schedule_named(s.scheduler);  // one that the settings allow
-  o.form = *adam_form_named(s.optimizer);
+  t.optimizer = optimizer_settings(s, t.total_steps);
   return t;
-}
-
-std::string read_text(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
-// The checkpoint to go on from, empty for none. Rank 0's business.
-std::string checkpoint_to_resume(const Settings& s) {
-  const std::string& wish = s.resume_from_checkpoint;
-  if (wish == "false" || s.output_dir.empty()) return "";
-  if (!wish.empty() && wish != "true") return wish;
-  if (wish.empty() && s.overwrite_output_dir) return "";
-  const auto last = find_last_checkpoint(s.output_dir);
-  if (!last && wish == "true") {
-    throw Error(Exit::kBadInput, fmt::format("--resume_from_checkpoint in {}", s.output_dir),
-                "it has no checkpoint", "leave the option out");
-  }
-  return last.value_or("");
 }
 
 class Training {
@@ -87,14 +65,20 @@ class Training {
   int go() {
     if (run_.first()) {
       if (!run_.settings.output_dir.empty()) remove_partial_checkpoints(run_.settings.output_dir);
-      run_.results.start(run_.settings, policy_.settings());
       banner();
     }
-    trainer_.emplace(run_.model, settings_, run_.group, run_.pool, first_state());
+    TrainingState state = first_state();
+    if (run_.first()) begin_records();
+    if (policy_.is_over(state.step, policy_.memory())) {
+      stand_still(std::move(state));
+      return 0;
+    }
+    trainer_.emplace(run_.model, settings_, run_.group, run_.pool, std::move(state));
     // Only rank 0's shows anything.
     progress_.emplace(run_.first(), settings_.total_steps, trainer_->steps_done(),
                       !run_.settings.disable_tqdm);
     peak_ = run_.first() ? measure_gemm_peak(run_.pool, run_.precision) : 0;
+    if (run_.settings.eval_on_start) evaluate();
     const int signal = loop();
     progress_->clear();
     if (run_.writer) run_.writer->finish();
@@ -106,18 +90,23 @@ class Training {
  private:
   void banner() const;
   TrainingState first_state();
+  void begin_records();
+  void stand_still(TrainingState state);
   int loop();
   int agreed_signal(float (&votes)[2], dt_work work);
-  void after_step(const StepReport& report, const Actions& actions);
+  void after_step(const StepReport& report, const Actions& actions, bool told_to_stop);
   void log(const StepReport& report);
   void evaluate();
-  void save();
+  void save(bool model_only);
+  void say_parameters() const;
   void end();
   void load_best();
   void dump_gradients() const;
   std::string best_checkpoint() const;
-  std::int64_t tokens() const { return tokens_before_ + progress_->tokens(); }
+  std::int64_t tokens() const { return tokens_before_ + (progress_ ? progress_->tokens() : 0); }
   double flops() const;
+  std::optional<TrainingCost> cost() const;
+  TrainFigures train_figures() const;
 
   Run& run_;
   TrainSettings settings_;
@@ -125,8 +114,10 @@ class Training {
   RunIdentity identity_;
   std::optional<Trainer> trainer_;
   std::optional<Progress> progress_;
-  double peak_ = 0;                 // operations per second of matrix products, at best
-  std::int64_t tokens_before_ = 0;  // of the run that this one goes on with
+  double peak_ = 0;  // operations per second of matrix products, at best
+  // Of the runs that this one goes on with.
+  std::int64_t tokens_before_ = 0;
+  std::optional<TrainingCost> cost_before_ = TrainingCost{};
 };
 
 void Training::banner() const {
@@ -151,27 +142,49 @@ void Training::banner() const {
 }
 
 TrainingState Training::first_state() {
-  const std::string folder = run_.first() ? checkpoint_to_resume(run_.settings) : "";
-  std::uint64_t resumes = folder.empty() ? 0 : 1;
-  run_.group.broadcast(&resumes, sizeof resumes, kResumeTag);
-  TrainingState state;
-  if (resumes == 0) return state_at_start(std::move(run_.parameters));
-  RunPolicy::Memory memory;
-  if (run_.first()) {
-    state = read_training_state(folder, run_.model.layout(), identity_);
-    const fs::path log = fs::path(folder) / "trainer_state.json";
-    if (fs::exists(log)) {
-      const Results::Restored before = run_.results.restore(read_text(log), log.string());
-      memory = before.best;
-      tokens_before_ = before.tokens;
-    }
-    say(fmt::format("  Continuing from {}, after step {}", folder, state.step));
+  ResumePoint point;
+  if (run_.first()) point = find_resume_point(run_, identity_, policy_);
+  struct {
+    std::uint64_t resumes = 0, finished = 0;
+    RunPolicy::Memory memory = {};
+  } shared;
+  static_assert(std::is_trivially_copyable_v<decltype(shared)>);
+  shared = {point.resumes, point.finished, point.memory};
+  run_.group.broadcast(&shared, sizeof shared, kResumeTag);
+  if (shared.resumes == 0) {
+    return state_at_start(std::move(run_.parameters),
+                          optimizer_state(run_.model.layout(), settings_.optimizer));
   }
-  static_assert(std::is_trivially_copyable_v<RunPolicy::Memory>);
-  run_.group.broadcast(&memory, sizeof memory, kBestTag);
-  policy_.restore(memory);
-  share_training_state(run_.group, run_.model.layout(), state);
-  return state;
+  tokens_before_ = point.tokens;
+  cost_before_ = point.cost;
+  run_.was_finished = shared.finished != 0;
+  policy_.restore(shared.memory);
+  share_training_state(run_.group, run_.model.layout(), settings_.optimizer, point.state);
+  run_.last.step = run_.began_at = point.state.step;
+  run_.last.epoch = epoch_after(point.state.step, run_.prepared.train.size(), settings_);
+  return std::move(point.state);
+}
+
+void Training::begin_records() {
+  const std::string& output = run_.settings.output_dir;
+  if (!output.empty() && !run_.was_finished) mark_unfinished(output);
+  run_.results.start(run_.settings, policy_.settings(), run_.was_finished);
+}
+
+// Nothing is left to train.
+void Training::stand_still(TrainingState state) {
+  run_.parameters = std::move(state.parameters);
+  if (run_.first()) {
+    const bool patience = state.step < settings_.total_steps;
+    say(fmt::format("nothing is left to train: {} step {} of {}",
+                    patience ? "--early_stopping_patience ran out at" : "the model has come to",
+                    state.step, settings_.total_steps));
+    run_.results.set_best(policy_.memory(), best_checkpoint());
+    if (!run_.was_finished) run_.results.log_training(train_figures());
+    say_parameters();
+  }
+  // The model of a finished run is the best one already.
+  if (run_.settings.load_best_model_at_end && !run_.was_finished) load_best();
 }
 
 // The signal that some rank was told to stop by; ranks may hear of it in different steps.
@@ -190,8 +203,9 @@ int Training::loop() {
     run_.last = trainer_->step(run_.prepared.train);
     const int signal = agreed_signal(votes, work);
     Actions actions = policy_.after_step(run_.last.step);
+    // A signal's checkpoint is for going on, whatever the others are for.
     if (signal != 0) actions = {true, false, !run_.settings.output_dir.empty(), true};
-    after_step(run_.last, actions);
+    after_step(run_.last, actions, signal != 0);
     if (signal != 0) {
       if (run_.first()) {
         if (run_.writer) run_.writer->finish();  // before it is said that all is saved
@@ -206,7 +220,7 @@ int Training::loop() {
   return 0;
 }
 
-void Training::after_step(const StepReport& report, const Actions& actions) {
+void Training::after_step(const StepReport& report, const Actions& actions, bool told_to_stop) {
   const StepWork& work = report.work;
   run_.times.add(report);
   const double rate = work.flops / (work.forward_s + work.backward_s);
@@ -215,22 +229,27 @@ void Training::after_step(const StepReport& report, const Actions& actions) {
                            run_.group.size() > 1 ? work.network_s / work.step_s : -1});
   if (run_.first() && report.step == 1 && !run_.settings.debug_dump.empty()) dump_gradients();
   if (actions.log) log(report);
-  if (actions.evaluate) evaluate();
-  if (actions.save) save();
+  bool best = false;
+  if (actions.evaluate) {
+    evaluate();
+    best = policy_.evaluated(run_.last.step, run_.evaluation_metrics);
+  }
+  if (actions.save || (best && policy_.settings().saving == Strategy::kBest)) {
+    save(run_.settings.save_only_model && !told_to_stop);
+  }
 }
 
 void Training::log(const StepReport& report) {
   const Progress::Line line = progress_->log();
   if (run_.first()) run_.results.log_step(report, line.mean_loss, line.tokens_per_second);
-  run_.times.log(run_.group, report, line.tokens_per_second);
+  run_.times.log(run_.group, report);
 }
 
 void Training::evaluate() {
   progress_->pause();
   progress_->clear();
   run_.parameters = trainer_->parameters();
-  run_.evaluate();
-  policy_.evaluated(run_.last.step, run_.evaluation_metrics);
+  run_.evaluate(/*trains_on=*/true);
   progress_->go_on();
 }
 
@@ -247,7 +266,7 @@ std::string Training::best_checkpoint() const {
   return run_.output(fmt::format("checkpoint-{}", best->step)).string();
 }
 
-void Training::save() {
+void Training::save(bool model_only) {
   policy_.saved(run_.last.step);
   if (!run_.writer) return;
   run_.results.set_best(policy_.memory(), best_checkpoint());
@@ -255,6 +274,8 @@ void Training::save() {
   CheckpointExtras extras;
   extras.identity = identity_;
   extras.trainer_state = run_.results.state_text();
+  extras.cost = cost();
+  extras.model_only = model_only;
   extras.write_more = [this](const std::string& folder) { run_.prepared.tokenizer->save(folder); };
   extras.save_total_limit = run_.settings.save_total_limit;
   extras.best = best_checkpoint();
@@ -262,27 +283,54 @@ void Training::save() {
   run_.writer->start(trainer_->state(), std::move(extras), run_.pool);
 }
 
+// Of all runs; nothing where an earlier one did not say.
+std::optional<TrainingCost> Training::cost() const {
+  if (!cost_before_ || !progress_) return cost_before_;
+  const auto steps = static_cast<double>(run_.last.step - run_.began_at);
+  return TrainingCost{cost_before_->seconds + progress_->seconds(),
+                      cost_before_->loss_sum + progress_->mean_loss() * steps};
+}
+
+TrainFigures Training::train_figures() const {
+  const std::int64_t size = run_.prepared.train.size();
+  const auto seen = [&](std::int64_t steps) { return examples_after(steps, size, settings_); };
+  TrainFigures figures;
+  figures.epoch = run_.last.epoch;
+  figures.examples = size;
+  figures.steps = run_.last.step;
+  figures.flops = flops();
+  if (progress_) {
+    figures.run = {progress_->mean_loss(), progress_->seconds(), run_.last.step - run_.began_at,
+                   seen(run_.last.step) - seen(run_.began_at), progress_->tokens()};
+  }
+  const std::optional<TrainingCost> all = cost();
+  if (run_.began_at > 0 && all) {
+    const auto steps = static_cast<double>(run_.last.step);
+    figures.total = {all->loss_sum / steps, all->seconds, run_.last.step, seen(run_.last.step),
+                     tokens()};
+  }
+  return figures;
+}
+
+void Training::say_parameters() const {
+  say(fmt::format(
+      "parameters {:016x} on {}", parameter_hash(run_.parameters),
+      run_.group.size() == 1 ? "1 rank" : fmt::format("all {} ranks", run_.group.size())));
+}
+
 void Training::end() {
   trainer_->verify_parameters();
   run_.parameters = trainer_->parameters();
   if (run_.first()) {
-    TrainFigures figures;
-    figures.epoch = run_.last.epoch;
-    figures.mean_loss = progress_->mean_loss();
-    figures.seconds = progress_->seconds();
-    figures.examples = run_.prepared.train.size();
-    figures.steps = run_.last.step;
-    figures.tokens = tokens();
-    figures.examples_seen =
-        std::llround(run_.last.epoch * static_cast<double>(run_.prepared.train.size()));
-    figures.flops = flops();
+    const TrainFigures figures = train_figures();
     run_.results.set_best(policy_.memory(), best_checkpoint());
     run_.results.log_training(figures);
-    say(fmt::format("training took {}, {:.0f} tokens/s", duration_text(figures.seconds),
-                    static_cast<double>(progress_->tokens()) / std::max(1e-9, figures.seconds)));
-    say(fmt::format(
-        "parameters {:016x} on {}", parameter_hash(run_.parameters),
-        run_.group.size() == 1 ? "1 rank" : fmt::format("all {} ranks", run_.group.size())));
+    std::string took = duration_text(figures.run.seconds);
+    if (run_.began_at > 0) took += fmt::format(" from step {} on", run_.began_at + 1);
+    if (figures.total) took += fmt::format(" and {} in all", duration_text(figures.total->seconds));
+    say(fmt::format("training took {}, {:.0f} tokens/s", took,
+                    static_cast<double>(figures.run.tokens) / std::max(1e-9, figures.run.seconds)));
+    say_parameters();
   }
   if (run_.settings.load_best_model_at_end) load_best();
 }
@@ -293,7 +341,12 @@ void Training::load_best() {
     const std::string folder = best_checkpoint();
     say(fmt::format("best model: {} ({} {:.4f})", folder, policy_.settings().metric,
                     policy_.best_saved()->metric));
-    run_.parameters = load_parameters(folder, run_.prepared.config, run_.model.layout(), {}).values;
+    if (const auto damage = find_damage(folder)) {
+      log_notice(fmt::format("damaged checkpoint: {}/{}; the last model stays", folder, *damage));
+    } else {
+      run_.parameters =
+          load_parameters(folder, run_.prepared.config, run_.model.layout(), {}).values;
+    }
   }
   run_.group.broadcast(run_.parameters.data(), run_.parameters.size() * sizeof(float), kBestTag);
 }

@@ -16,8 +16,4 @@ constexpr Bf16 to_bf16(float value) {
   return static_cast<Bf16>((bits + 0x7FFFU + (bits >> 16 & 1U)) >> 16);
 }
 
-constexpr float from_bf16(Bf16 value) {
-  return std::bit_cast<float>(static_cast<std::uint32_t>(value) << 16);
-}
-
 }  // namespace dtl::trainer

@@ -28,12 +28,12 @@ const S* at(const Matrix<S>& x, std::int64_t row, std::int64_t col) {
 }
 
 template <class S>
-void blas_gemm(std::int64_t m, std::int64_t n, std::int64_t k, S alpha, Matrix<S> a, Matrix<S> b,
-               S beta, S* c, std::int64_t c_stride) {
+void blas_gemm(ProductSize size, S alpha, Matrix<S> a, Matrix<S> b, S beta, Target<S> c) {
   const auto run = [&](auto* function) {
-    function(CblasRowMajor, blas_op(a.op), blas_op(b.op), static_cast<int>(m), static_cast<int>(n),
-             static_cast<int>(k), alpha, a.data, static_cast<int>(a.stride), b.data,
-             static_cast<int>(b.stride), beta, c, static_cast<int>(c_stride));
+    function(CblasRowMajor, blas_op(a.op), blas_op(b.op), static_cast<int>(size.m),
+             static_cast<int>(size.n), static_cast<int>(size.k), alpha, a.data,
+             static_cast<int>(a.stride), b.data, static_cast<int>(b.stride), beta, c.data,
+             static_cast<int>(c.stride));
   };
   if constexpr (sizeof(S) == sizeof(float)) {
     run(&cblas_sgemm);
@@ -85,7 +85,8 @@ double cost(const Tiling& tiling, std::int64_t threads) {
 // tiny products, of at most a million multiplications, which have kernels of their own. So no tile
 // may be one: what is left below the last multiple of kRowUnit belongs to the tile above, and where
 // kRowUnit rows are not safely more, only sizes decide.
-Tiling tiling_for_pool(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t threads) {
+Tiling tiling_for_pool(ProductSize size, std::int64_t threads) {
+  const auto [m, n, k] = size;
   constexpr std::int64_t kNotTiny = 4'000'000;
   constexpr std::int64_t kMostRowUnits = 4;  // 768 rows: more leave the caches
   const Cuts cols = evenly(n, kColUnit);
@@ -118,13 +119,11 @@ void round_values(std::int64_t count, const float* x, float* rounded) {
   rounding_kernels().round_to_bf16(count, x, rounded);
 }
 
-void multiply(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<Bf16> a, Matrix<Bf16> b,
-              float beta, float* c, std::int64_t c_stride) {
-  gemm_bf16(m, n, k, a, b, beta != 0, c, c_stride);
+void multiply(ProductSize size, Matrix<Bf16> a, Matrix<Bf16> b, float beta, Target<float> c) {
+  gemm_bf16(size.m, size.n, size.k, a, b, beta != 0, c.data, c.stride);
 }
-void multiply(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<float> a, Matrix<float> b,
-              float beta, float* c, std::int64_t c_stride) {
-  blas_gemm<float>(m, n, k, 1.0F, a, b, beta, c, c_stride);
+void multiply(ProductSize size, Matrix<float> a, Matrix<float> b, float beta, Target<float> c) {
+  blas_gemm<float>(size, 1.0F, a, b, beta, c);
 }
 
 // Room for rounded operands, kept from one product to the next; it means nothing in between.
@@ -164,24 +163,23 @@ void round_rows(const Stored& from, std::int64_t first, std::int64_t rows, Eleme
 }
 
 template <class Element>
-void rounded_gemm(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<float> a, Matrix<float> b,
-                  float beta, float* c, std::int64_t c_stride) {
+void rounded_gemm(ProductSize size, Matrix<float> a, Matrix<float> b, float beta, Target<float> c) {
   thread_local Scratch<Element> scratch;
-  const Stored left = stored(a, m, k), right = stored(b, k, n);
+  const Stored left = stored(a, size.m, size.k), right = stored(b, size.k, size.n);
   Element* const rounded_a = scratch.room(left.count() + right.count());
   Element* const rounded_b = rounded_a + left.count();
   round_rows(left, 0, left.rows, rounded_a);
   round_rows(right, 0, right.rows, rounded_b);
-  multiply(m, n, k, {rounded_a, left.cols, a.op}, {rounded_b, right.cols, b.op}, beta, c, c_stride);
+  multiply(size, {rounded_a, left.cols, a.op}, {rounded_b, right.cols, b.op}, beta, c);
 }
 
 template <class Element>
-void rounded_matmul(ThreadPool& pool, std::int64_t m, std::int64_t n, std::int64_t k,
-                    Matrix<float> a, Matrix<float> b, float beta, float* c, std::int64_t c_stride) {
+void rounded_matmul(ThreadPool& pool, ProductSize size, Matrix<float> a, Matrix<float> b,
+                    float beta, Target<float> c) {
   constexpr std::int64_t kRows = 32;       // per task: some 10 us
   constexpr std::int64_t kPerElement = 4;  // operations, roughly
   thread_local Scratch<Element> scratch;   // the caller's: workers only fill and read it
-  const Stored left = stored(a, m, k), right = stored(b, k, n);
+  const Stored left = stored(a, size.m, size.k), right = stored(b, size.k, size.n);
   Element* const rounded_a = scratch.room(left.count() + right.count());
   Element* const rounded_b = rounded_a + left.count();
   const std::int64_t left_tasks = (left.rows + kRows - 1) / kRows;
@@ -195,46 +193,46 @@ void rounded_matmul(ThreadPool& pool, std::int64_t m, std::int64_t n, std::int64
                         of_left ? rounded_a : rounded_b);
            });
   const Matrix<Element> all_a{rounded_a, left.cols, a.op}, all_b{rounded_b, right.cols, b.op};
-  for_tiles(pool, tiling_by_size(m, n), k,
+  for_tiles(pool, tiling_by_size(size.m, size.n), size.k,
             [&](std::int64_t row, std::int64_t rows, std::int64_t col, std::int64_t cols) {
-              multiply(rows, cols, k, {at(all_a, row, 0), all_a.stride, all_a.op},
-                       {at(all_b, 0, col), all_b.stride, all_b.op}, beta, c + row * c_stride + col,
-                       c_stride);
+              multiply({rows, cols, size.k}, {at(all_a, row, 0), all_a.stride, all_a.op},
+                       {at(all_b, 0, col), all_b.stride, all_b.op}, beta,
+                       {c.data + row * c.stride + col, c.stride});
             });
 }
 
 }  // namespace
 
 template <class S>
-void gemm(std::int64_t m, std::int64_t n, std::int64_t k, S alpha, Matrix<S> a, Matrix<S> b, S beta,
-          S* c, std::int64_t c_stride, Precision precision) {
-  if (m == 0 || n == 0) return;
+void gemm(ProductSize size, S alpha, Matrix<S> a, Matrix<S> b, S beta, Target<S> c,
+          Precision precision) {
+  if (size.m == 0 || size.n == 0) return;
   if constexpr (sizeof(S) == sizeof(float)) {
     if (precision != Precision::kFloat32) {
       assert(alpha == 1.0F && (beta == 0.0F || beta == 1.0F));
       const auto run = precision == Precision::kBf16 ? rounded_gemm<Bf16> : rounded_gemm<float>;
-      return run(m, n, k, a, b, beta, c, c_stride);
+      return run(size, a, b, beta, c);
     }
   }
-  blas_gemm<S>(m, n, k, alpha, a, b, beta, c, c_stride);
+  blas_gemm<S>(size, alpha, a, b, beta, c);
 }
 
 template <class S>
-void matmul(ThreadPool& pool, std::int64_t m, std::int64_t n, std::int64_t k, Matrix<S> a,
-            Matrix<S> b, S beta, S* c, std::int64_t c_stride, Precision precision) {
-  if (m == 0 || n == 0) return;
+void matmul(ThreadPool& pool, ProductSize size, Matrix<S> a, Matrix<S> b, S beta, Target<S> c,
+            Precision precision) {
+  if (size.m == 0 || size.n == 0) return;
   if constexpr (sizeof(S) == sizeof(float)) {
     if (precision != Precision::kFloat32) {
       assert(beta == 0.0F || beta == 1.0F);
       const auto run = precision == Precision::kBf16 ? rounded_matmul<Bf16> : rounded_matmul<float>;
-      return run(pool, m, n, k, a, b, beta, c, c_stride);
+      return run(pool, size, a, b, beta, c);
     }
   }
-  for_tiles(pool, tiling_for_pool(m, n, k, pool.size()), k,
+  for_tiles(pool, tiling_for_pool(size, pool.size()), size.k,
             [&](std::int64_t row, std::int64_t rows, std::int64_t col, std::int64_t cols) {
-              blas_gemm<S>(rows, cols, k, S(1), {at(a, row, 0), a.stride, a.op},
-                           {at(b, 0, col), b.stride, b.op}, beta, c + row * c_stride + col,
-                           c_stride);
+              blas_gemm<S>({rows, cols, size.k}, S(1), {at(a, row, 0), a.stride, a.op},
+                           {at(b, 0, col), b.stride, b.op}, beta,
+                           {c.data + row * c.stride + col, c.stride});
             });
 }
 
@@ -246,14 +244,14 @@ const char* gemm_kernel_name() {
   return openblas_get_corename();
 }
 
-template void gemm<float>(std::int64_t, std::int64_t, std::int64_t, float, Matrix<float>,
-                          Matrix<float>, float, float*, std::int64_t, Precision);
-template void gemm<double>(std::int64_t, std::int64_t, std::int64_t, double, Matrix<double>,
-                           Matrix<double>, double, double*, std::int64_t, Precision);
-template void matmul<float>(ThreadPool&, std::int64_t, std::int64_t, std::int64_t, Matrix<float>,
-                            Matrix<float>, float, float*, std::int64_t, Precision);
-template void matmul<double>(ThreadPool&, std::int64_t, std::int64_t, std::int64_t, Matrix<double>,
-                             Matrix<double>, double, double*, std::int64_t, Precision);
+template void gemm<float>(ProductSize, float, Matrix<float>, Matrix<float>, float, Target<float>,
+                          Precision);
+template void gemm<double>(ProductSize, double, Matrix<double>, Matrix<double>, double,
+                           Target<double>, Precision);
+template void matmul<float>(ThreadPool&, ProductSize, Matrix<float>, Matrix<float>, float,
+                            Target<float>, Precision);
+template void matmul<double>(ThreadPool&, ProductSize, Matrix<double>, Matrix<double>, double,
+                             Target<double>, Precision);
 
 Library openblas_library() {
   // "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH ..."

@@ -29,13 +29,23 @@ struct Matrix {
   Op op = Op::kNone;
 };
 
+struct ProductSize {
+  std::int64_t m, n, k;
+};
+
+// Where C [m, n] is.
 template <class S>
-void gemm(std::int64_t m, std::int64_t n, std::int64_t k, S alpha, Matrix<S> a, Matrix<S> b, S beta,
-          S* c, std::int64_t c_stride, Precision precision = Precision::kFloat32);
+struct Target {
+  S* data;
+  std::int64_t stride;
+};
 
 template <class S>
-void matmul(ThreadPool& pool, std::int64_t m, std::int64_t n, std::int64_t k, Matrix<S> a,
-            Matrix<S> b, S beta, S* c, std::int64_t c_stride,
+void gemm(ProductSize size, S alpha, Matrix<S> a, Matrix<S> b, S beta, Target<S> c,
+          Precision precision = Precision::kFloat32);
+
+template <class S>
+void matmul(ThreadPool& pool, ProductSize size, Matrix<S> a, Matrix<S> b, S beta, Target<S> c,
             Precision precision = Precision::kFloat32);
 
 // Once, before the first product: one thread per call.

@@ -16,6 +16,23 @@ namespace dtl::trainer {
 // A dropout mask is a byte per element, 1 = kept; kept values are multiplied by `scale`. mask may
 // be null: everything is kept, unscaled.
 template <class S>
+struct NormInput {
+  const S* bias;  // may be null, as may residual
+  const std::uint8_t* mask;
+  S scale;
+  const S* residual;
+  const S *gamma, *beta;
+  S epsilon;
+};
+
+template <class S>
+struct NormOutput {
+  const S *dy, *normed, *rstd, *gamma;  // dy: the gradient at the norm's output
+  const std::uint8_t* mask;
+  S scale;
+};
+
+template <class S>
 struct Kernels {
   // u += bias (per column), g = activation(u).
   void (*activation)(Activation kind, std::int64_t rows, std::int64_t cols, S* u, const S* bias,
@@ -23,17 +40,15 @@ struct Kernels {
   // dg becomes du = dg * activation'(u); dbias += column sums of du; g = activation(u), as it was.
   void (*activation_backward)(Activation kind, std::int64_t rows, std::int64_t cols, const S* u,
                               S* dg, S* dbias, S* g);
-  // x = dropout(x + bias) + residual; x becomes (x - mean) * rstd; y = x * gamma + beta. bias and
-  // residual may be null.
-  void (*norm)(std::int64_t rows, std::int64_t cols, S* x, const S* bias, const std::uint8_t* mask,
-               S scale, const S* residual, const S* gamma, const S* beta, S epsilon, S* y, S* rstd);
+  // x = dropout(x + bias) + residual; x becomes (x - mean) * rstd; y = x * gamma + beta.
+  void (*norm)(std::int64_t rows, std::int64_t cols, const NormInput<S>& input, S* x, S* y,
+               S* rstd);
   // y = x * gamma + beta: what norm made of x, its normalised rows.
   void (*norm_output)(std::int64_t rows, std::int64_t cols, const S* x, const S* gamma,
                       const S* beta, S* y);
   // dresidual = gradient at the norm's input; ddense = the same through the dropout (may be equal
   // to dresidual when there is no mask). sums[3 * cols] += dgamma, dbeta, column sums of ddense.
-  void (*norm_backward)(std::int64_t rows, std::int64_t cols, const S* dy, const S* normed,
-                        const S* rstd, const S* gamma, const std::uint8_t* mask, S scale,
+  void (*norm_backward)(std::int64_t rows, std::int64_t cols, const NormOutput<S>& output,
                         S* dresidual, S* ddense, S* sums);
   // scores *= factor, then softmax over each row, in place; dropped (may be equal to scores when
   // there is no mask) = dropout(scores).
@@ -56,10 +71,36 @@ struct AdamStep {
   float gradient_scale;         // the clipping factor
 };
 
+struct SgdStep {
+  float learning_rate, weight_decay, momentum;
+  float keep, rest;  // of the momentum before, and of the gradient
+  bool nesterov;
+  float gradient_scale;
+};
+
+struct LionStep {
+  float learning_rate, beta1, beta2;
+  float keep;  // of a parameter: 1 - learning rate * weight decay
+  float gradient_scale;
+};
+
 struct OptimizerKernels {
   // AdamW as torch.optim.AdamW;
   void (*adamw)(std::int64_t count, const AdamStep& step, const float* gradient, float* parameter,
                 float* m, float* v);
+  // m: null without a momentum.
+  void (*sgd)(std::int64_t count, const SgdStep& step, const float* gradient, float* parameter,
+              float* m);
+  void (*lion)(std::int64_t count, const LionStep& step, const float* gradient, float* parameter,
+               float* m);
+  // Adds the squares of scale * x to sums[count], and returns their sum.
+  double (*add_squares)(std::int64_t count, float scale, const float* x, double* sums);
+  // The sum of the squares of x * scale * scales[i].
+  double (*sum_scaled_squares)(std::int64_t count, float scale, const float* scales,
+                               const float* x);
+  // parameter = parameter * keep - x * scale * scales[i].
+  void (*scaled_step)(std::int64_t count, float keep, float scale, const float* scales,
+                      const float* x, float* parameter);
   double (*sum_squares)(std::int64_t count, const float* x);
   // mask[i] = 1 with probability threshold / 65536 for i < count: Philox4x32-10 at counters
   // (i / 8, stream), 16 bits for each element.

@@ -85,19 +85,83 @@ void adamw(std::int64_t count, const AdamStep& step, const float* gradient, floa
   }
 }
 
-double sum_squares(std::int64_t count, const float* x) {
+void sgd(std::int64_t count, const SgdStep& step, const float* gradient, float* parameter,
+         float* m) {
+  const float scale = step.gradient_scale;
+  if (m == nullptr) {
+#pragma omp simd
+    for (std::int64_t i = 0; i < count; ++i) {
+      const float g = gradient[i] * scale + parameter[i] * step.weight_decay;
+      parameter[i] = parameter[i] - step.learning_rate * g;
+    }
+    return;
+  }
+  const float ahead = step.nesterov ? step.momentum : 1.0F, now = step.nesterov ? 1.0F : 0.0F;
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) {
+    const float g = gradient[i] * scale + parameter[i] * step.weight_decay;
+    const float kept = m[i] * step.keep + g * step.rest;
+    m[i] = kept;
+    parameter[i] = parameter[i] - step.learning_rate * (g * now + kept * ahead);
+  }
+}
+
+void lion(std::int64_t count, const LionStep& step, const float* gradient, float* parameter,
+          float* m) {
+  const float rest1 = 1.0F - step.beta1, rest2 = 1.0F - step.beta2;
+  const float scale = step.gradient_scale;
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) {
+    const float g = gradient[i] * scale;
+    const float mixed = m[i] * step.beta1 + g * rest1;
+    const float sign = (mixed > 0.0F ? 1.0F : 0.0F) - (mixed < 0.0F ? 1.0F : 0.0F);
+    parameter[i] = parameter[i] * step.keep - step.learning_rate * sign;
+    m[i] = m[i] * step.beta2 + g * rest2;
+  }
+}
+
+// The sum of term(i), in lanes.
+template <class Term>
+inline double sum_in_lanes(std::int64_t count, const Term& term) {
   double lane[kLanes] = {};
   std::int64_t i = 0;
   for (; i + kLanes <= count; i += kLanes) {
-    for (int j = 0; j < kLanes; ++j) {
-      const double value = static_cast<double>(x[i + j]);
-      lane[j] += value * value;
-    }
+    for (int j = 0; j < kLanes; ++j) lane[j] += term(i + j);
   }
-  for (; i < count; ++i) lane[i % kLanes] += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+  for (; i < count; ++i) lane[i % kLanes] += term(i);
   double sum = 0;
   for (int j = 0; j < kLanes; ++j) sum += lane[j];
   return sum;
+}
+
+double sum_squares(std::int64_t count, const float* x) {
+  return sum_in_lanes(count, [x](std::int64_t i) {
+    const double value = static_cast<double>(x[i]);
+    return value * value;
+  });
+}
+
+double add_squares(std::int64_t count, float scale, const float* x, double* sums) {
+  return sum_in_lanes(count, [x, scale, sums](std::int64_t i) {
+    const double value = static_cast<double>(x[i] * scale);
+    sums[i] += value * value;
+    return value * value;
+  });
+}
+
+double sum_scaled_squares(std::int64_t count, float scale, const float* scales, const float* x) {
+  return sum_in_lanes(count, [x, scale, scales](std::int64_t i) {
+    const double value = static_cast<double>(x[i] * scale * scales[i]);
+    return value * value;
+  });
+}
+
+void scaled_step(std::int64_t count, float keep, float scale, const float* scales, const float* x,
+                 float* parameter) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) {
+    parameter[i] = parameter[i] * keep - x[i] * scale * scales[i];
+  }
 }
 
 // ---- bf16, in words of 32 bits: half the loop is cheaper than a vector of 16-bit selections
@@ -128,6 +192,7 @@ void round_to_bf16(std::int64_t count, const float* x, float* rounded) {
 }  // namespace
 
 extern const RoundingKernels kRounding = {to_bf16, round_to_bf16};
-extern const OptimizerKernels kOptimizer = {adamw, sum_squares, dropout_mask};
+extern const OptimizerKernels kOptimizer = {
+    adamw, sgd, lion, add_squares, sum_scaled_squares, scaled_step, sum_squares, dropout_mask};
 
 }  // namespace dtl::trainer::DTL_LEVEL

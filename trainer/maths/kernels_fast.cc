@@ -125,8 +125,11 @@ inline S kept(const std::uint8_t* mask, std::int64_t i, S scale) {
 }
 
 template <class S>
-void norm(std::int64_t rows, std::int64_t cols, S* x, const S* bias, const std::uint8_t* mask,
-          S scale, const S* residual, const S* gamma, const S* beta, S epsilon, S* y, S* rstd) {
+void norm(std::int64_t rows, std::int64_t cols, const NormInput<S>& input, S* x, S* y, S* rstd) {
+  const S *bias = input.bias, *residual = input.residual;
+  const S *gamma = input.gamma, *beta = input.beta;
+  const std::uint8_t* mask = input.mask;
+  const S scale = input.scale, epsilon = input.epsilon;
   const S share = S(1) / static_cast<S>(cols);
   for (std::int64_t r = 0; r < rows; ++r, x += cols, y += cols) {
     if (bias) {
@@ -172,9 +175,11 @@ void norm_output(std::int64_t rows, std::int64_t cols, const S* x, const S* gamm
 
 // With d = dy * gamma: dx = rstd * (d - mean(d) - normed * mean(d * normed)).
 template <class S>
-void norm_backward(std::int64_t rows, std::int64_t cols, const S* dy, const S* normed,
-                   const S* rstd, const S* gamma, const std::uint8_t* mask, S scale, S* dresidual,
+void norm_backward(std::int64_t rows, std::int64_t cols, const NormOutput<S>& output, S* dresidual,
                    S* ddense, S* sums) {
+  const S *dy = output.dy, *normed = output.normed, *rstd = output.rstd, *gamma = output.gamma;
+  const std::uint8_t* mask = output.mask;
+  const S scale = output.scale;
   const S share = S(1) / static_cast<S>(cols);
   S* dgamma = sums;
   S* dbeta = sums + cols;

@@ -12,16 +12,24 @@
 namespace dtl::trainer {
 
 // Calls work(block) once for every block in [0, blocks), on `threads` threads, the caller's
-// included. Throws on what a block has thrown; which one, when several do, is open.
+// included. Throws on what a block has thrown: of several, the first in order, so that a message
+// does not depend on the threads.
 template <typename Work>
 void on_threads(std::size_t blocks, int threads, const Work& work) {
+  struct Failure {
+    std::size_t block = 0;
+    std::exception_ptr what = {};
+  };
   std::atomic<std::size_t> next{0};
-  std::vector<std::exception_ptr> failures(static_cast<std::size_t>(std::max(1, threads)));
+  std::atomic<bool> failed{false};  // those before it have begun, since blocks are taken in order
+  std::vector<Failure> failures(static_cast<std::size_t>(std::max(1, threads)));
   const auto loop = [&](std::size_t thread) {
+    std::size_t block = 0;
     try {
-      for (std::size_t block; (block = next++) < blocks;) work(block);
+      while (!failed && (block = next++) < blocks) work(block);
     } catch (...) {
-      failures[thread] = std::current_exception();
+      failures[thread] = {block, std::current_exception()};
+      failed = true;
     }
   };
   {
@@ -29,9 +37,11 @@ void on_threads(std::size_t blocks, int threads, const Work& work) {
     for (std::size_t i = 1; i < failures.size(); ++i) helpers.emplace_back(loop, i);
     loop(0);
   }
-  for (const std::exception_ptr& failure : failures) {
-    if (failure) std::rethrow_exception(failure);
+  const Failure* first = nullptr;
+  for (const Failure& failure : failures) {
+    if (failure.what && (first == nullptr || failure.block < first->block)) first = &failure;
   }
+  if (first != nullptr) std::rethrow_exception(first->what);
 }
 
 }  // namespace dtl::trainer

@@ -52,7 +52,6 @@ void* Arena::take_bytes(std::size_t bytes) {
   if (end > usable_) grow(end);
   void* const taken = memory_ + used_;
   used_ = end;
-  most_used_ = std::max(most_used_, used_);
   return taken;
 }
 

@@ -24,7 +24,6 @@ class Arena {
   std::size_t mark() const { return used_; }
   void release(std::size_t mark) { used_ = mark; }
   void reset() { used_ = 0; }
-  std::size_t most_used() const { return most_used_; }  // bytes, ever
 
  private:
   void* take_bytes(std::size_t bytes);
@@ -32,7 +31,7 @@ class Arena {
 
   char* memory_ = nullptr;
   std::size_t reserved_ = 0;  // addresses
-  std::size_t usable_ = 0, used_ = 0, most_used_ = 0;
+  std::size_t usable_ = 0, used_ = 0;
 };
 
 }  // namespace dtl::trainer

@@ -116,15 +116,15 @@ void attention_forward(const Pass& pass, int layer, LayerState<S>& state) {
     const S* q = state.q + h.first_row * state.q_stride + h.column;
     const S* k = state.k + h.first_token * state.kv_stride + h.column;
     const S* v = state.v + h.first_token * state.kv_stride + h.column;
-    gemm<S>(h.rows, h.length, h.width, S(1), {q, state.q_stride},
-            {k, state.kv_stride, Op::kTranspose}, S(0), p, h.length, pass.precision);
+    gemm<S>({h.rows, h.length, h.width}, S(1), {q, state.q_stride},
+            {k, state.kv_stride, Op::kTranspose}, S(0), {p, h.length}, pass.precision);
     if (masked) {
       dropout.mask(*pass.dropout, attention_site(layer), h.number, h.example, h.rows * h.length,
                    mask);
     }
     kernels<S>().softmax(h.rows, h.length, score_factor<S>(pass), p, mask, scale, dropped);
-    gemm<S>(h.rows, h.width, h.length, S(1), {dropped, h.length}, {v, state.kv_stride}, S(0),
-            state.context + h.first_row * H + h.column, H, pass.precision);
+    gemm<S>({h.rows, h.width, h.length}, S(1), {dropped, h.length}, {v, state.kv_stride}, S(0),
+            {state.context + h.first_row * H + h.column, H}, pass.precision);
   });
 }
 
@@ -152,15 +152,15 @@ void attention_backward(const Pass& pass, const LayerState<S>& state, const S* d
     const S* k = state.k + h.first_token * state.kv_stride + h.column;
     const S* v = state.v + h.first_token * state.kv_stride + h.column;
     const std::int64_t token = h.first_token * dkv_stride + h.column;
-    gemm<S>(h.length, h.width, h.rows, S(1), {dropped, h.length, Op::kTranspose}, {dc, H}, S(0),
-            dv + token, dkv_stride, pass.precision);
-    gemm<S>(h.rows, h.length, h.width, S(1), {dc, H}, {v, state.kv_stride, Op::kTranspose}, S(0),
-            work, h.length, pass.precision);
+    gemm<S>({h.length, h.width, h.rows}, S(1), {dropped, h.length, Op::kTranspose}, {dc, H}, S(0),
+            {dv + token, dkv_stride}, pass.precision);
+    gemm<S>({h.rows, h.length, h.width}, S(1), {dc, H}, {v, state.kv_stride, Op::kTranspose}, S(0),
+            {work, h.length}, pass.precision);
     kernels<S>().softmax_backward(h.rows, h.length, score_factor<S>(pass), p, mask, scale, work);
-    gemm<S>(h.rows, h.width, h.length, S(1), {work, h.length}, {k, state.kv_stride}, S(0),
-            dq + h.first_row * dq_stride + h.column, dq_stride, pass.precision);
-    gemm<S>(h.length, h.width, h.rows, S(1), {work, h.length, Op::kTranspose}, {q, state.q_stride},
-            S(0), dk + token, dkv_stride, pass.precision);
+    gemm<S>({h.rows, h.width, h.length}, S(1), {work, h.length}, {k, state.kv_stride}, S(0),
+            {dq + h.first_row * dq_stride + h.column, dq_stride}, pass.precision);
+    gemm<S>({h.length, h.width, h.rows}, S(1), {work, h.length, Op::kTranspose},
+            {q, state.q_stride}, S(0), {dk + token, dkv_stride}, pass.precision);
     clear_padding(h, dk + token, dkv_stride);
     clear_padding(h, dv + token, dkv_stride);
   });

@@ -18,18 +18,24 @@ std::vector<std::int64_t> one_row_each(std::int64_t sequences) {
 template <class S>
 void affine(const Pass& pass, std::int64_t rows, std::int64_t out, std::int64_t in, const S* x,
             const S* weight, const S* bias, S* y) {
-  matmul<S>(pass.pool, rows, out, in, {x, in}, {weight, in, Op::kTranspose}, S(0), y, out);
+  matmul<S>(pass.pool, {rows, out, in}, {x, in}, {weight, in, Op::kTranspose}, S(0), {y, out});
   kernels<S>().add_bias(rows, out, y, bias);
 }
+
+template <class S>
+struct AffineTargets {
+  S *weight, *bias;
+};
 
 // dW += dy^T x, db += column sums of dy; returns dx [rows, in] = dy W.
 template <class S>
 S* affine_backward(const Pass& pass, std::int64_t rows, std::int64_t out, std::int64_t in,
-                   const S* dy, const S* x, const S* weight, S* dweight, S* dbias) {
-  matmul<S>(pass.pool, out, in, rows, {dy, out, Op::kTranspose}, {x, in}, S(1), dweight, in);
-  kernels<S>().column_sums(rows, out, dy, dbias);
+                   const S* dy, const S* x, const S* weight, AffineTargets<S> gradients) {
+  matmul<S>(pass.pool, {out, in, rows}, {dy, out, Op::kTranspose}, {x, in}, S(1),
+            {gradients.weight, in});
+  kernels<S>().column_sums(rows, out, dy, gradients.bias);
   S* dx = pass.arena.take<S>(rows * in);
-  matmul<S>(pass.pool, rows, in, out, {dy, out}, {weight, in}, S(0), dx, in);
+  matmul<S>(pass.pool, {rows, in, out}, {dy, out}, {weight, in}, S(0), {dx, in});
   return dx;
 }
 
@@ -57,7 +63,7 @@ const S* pool_backward(const Pass& pass, const ParameterLayout& layout, const He
     d[i] *= bert ? S(1) - a * a : (a > S(0) ? S(1) : S(0));
   }
   return affine_backward<S>(pass, state.rows, H, H, d, state.input, parameters + layout.pool_weight,
-                            gradients + layout.pool_weight, gradients + layout.pool_bias);
+                            {gradients + layout.pool_weight, gradients + layout.pool_bias});
 }
 
 double head_dropout(const ModelConfig& config) {
@@ -106,8 +112,8 @@ const S* head_backward(const Pass& pass, const ParameterLayout& layout, const He
                        const S* parameters, const S* doutputs, S* gradients) {
   const std::int64_t H = pass.config.hidden_size, O = output_count(pass.config);
   S* d = affine_backward<S>(pass, state.rows, O, H, doutputs, state.dropped,
-                            parameters + layout.class_weight, gradients + layout.class_weight,
-                            gradients + layout.class_bias);
+                            parameters + layout.class_weight,
+                            {gradients + layout.class_weight, gradients + layout.class_bias});
   if (state.mask) apply_dropout<S>(pass, state, d, d);
   if (pass.config.task == Task::kQuestionAnswering) return d;
   return pool_backward(pass, layout, state, parameters, d, gradients);

@@ -9,23 +9,23 @@ namespace {
 template <class S>
 void linear(const Pass& pass, std::int64_t rows, std::int64_t out, std::int64_t in, const S* x,
             const S* weight, S* y, std::int64_t y_stride) {
-  matmul<S>(pass.pool, rows, out, in, {x, in}, {weight, in, Op::kTranspose}, S(0), y, y_stride,
+  matmul<S>(pass.pool, {rows, out, in}, {x, in}, {weight, in, Op::kTranspose}, S(0), {y, y_stride},
             pass.precision);
 }
 
 // dx [rows, in] = beta dx + dy W.
 template <class S>
-void linear_dx(const Pass& pass, std::int64_t rows, std::int64_t out, std::int64_t in, const S* dy,
-               std::int64_t dy_stride, const S* weight, S beta, S* dx) {
-  matmul<S>(pass.pool, rows, in, out, {dy, dy_stride}, {weight, in}, beta, dx, in, pass.precision);
+void linear_dx(const Pass& pass, std::int64_t rows, std::int64_t out, std::int64_t in, Matrix<S> dy,
+               const S* weight, S beta, S* dx) {
+  matmul<S>(pass.pool, {rows, in, out}, dy, {weight, in}, beta, {dx, in}, pass.precision);
 }
 
 // dW [out, in] += dy^T x.
 template <class S>
 void linear_dw(const Pass& pass, std::int64_t rows, std::int64_t out, std::int64_t in, const S* dy,
                std::int64_t dy_stride, const S* x, S* dweight) {
-  matmul<S>(pass.pool, out, in, rows, {dy, dy_stride, Op::kTranspose}, {x, in}, S(1), dweight, in,
-            pass.precision);
+  matmul<S>(pass.pool, {out, in, rows}, {dy, dy_stride, Op::kTranspose}, {x, in}, S(1),
+            {dweight, in}, pass.precision);
 }
 
 // y = norm(dropout(x + bias) + residual); x becomes the normalised rows.
@@ -45,11 +45,24 @@ void run_norm(const Pass& pass, std::int64_t rows, const Norm<S>& n, S* y, S* rs
   const S scale = static_cast<S>(Dropout(n.probability).scale());
   for_rows(pass.pool, rows, H, [&](std::int64_t first, std::int64_t count) {
     const std::int64_t at = first * H;
-    kernels<S>().norm(count, H, n.x + at, n.bias, n.mask ? n.mask + at : nullptr, scale,
-                      n.residual + at, n.gamma, n.beta, static_cast<S>(pass.config.layer_norm_eps),
-                      y + at, rstd + first);
+    const NormInput<S> input{n.bias,
+                             n.mask ? n.mask + at : nullptr,
+                             scale,
+                             n.residual + at,
+                             n.gamma,
+                             n.beta,
+                             static_cast<S>(pass.config.layer_norm_eps)};
+    kernels<S>().norm(count, H, input, n.x + at, y + at, rstd + first);
   });
 }
+
+// What run_norm left.
+template <class S>
+struct Normed {
+  const S *x, *rstd, *gamma;
+  const std::uint8_t* mask;
+  double probability;
+};
 
 template <class S>
 struct NormTargets {
@@ -59,19 +72,19 @@ struct NormTargets {
 // d, the gradient at the norm's output, becomes the one at the residual branch; returned is the one
 // that goes through the dropout to the dense branch.
 template <class S>
-const S* norm_gradient(const Pass& pass, std::int64_t rows, S* d, const S* normed, const S* rstd,
-                       const S* gamma, const std::uint8_t* mask, double probability,
+const S* norm_gradient(const Pass& pass, std::int64_t rows, const Normed<S>& n, S* d,
                        const NormTargets<S>& targets) {
   const std::int64_t H = pass.config.hidden_size;
-  const S scale = static_cast<S>(Dropout(probability).scale());
+  const S scale = static_cast<S>(Dropout(n.probability).scale());
   S* dense = pass.arena.take<S>(rows * H);
   S* sums = pass.arena.take<S>(3 * H);
   std::fill(sums, sums + 3 * H, S(0));
   sum_over_rows<S>(
       pass, rows, 3 * H, sums, [&](std::int64_t first, std::int64_t count, S* partial) {
         const std::int64_t at = first * H;
-        kernels<S>().norm_backward(count, H, d + at, normed + at, rstd + first, gamma,
-                                   mask ? mask + at : nullptr, scale, d + at, dense + at, partial);
+        const NormOutput<S> output{
+            d + at, n.x + at, n.rstd + first, n.gamma, n.mask ? n.mask + at : nullptr, scale};
+        kernels<S>().norm_backward(count, H, output, d + at, dense + at, partial);
       });
   kernels<S>().add(H, sums, targets.gamma);
   kernels<S>().add(H, sums + H, targets.beta);
@@ -184,9 +197,10 @@ void feed_forward_backward(const Pass& pass, const LayerOffsets& at, const Layer
   const std::int64_t H = pass.config.hidden_size, I = pass.config.intermediate_size;
   const std::int64_t R = state.rows;
   const S* dense = norm_gradient<S>(
-      pass, R, d, state.normed2, state.rstd2, parameters + at.norm2_weight, state.down_mask,
-      pass.config.hidden_dropout,
-      {gradients + at.norm2_weight, gradients + at.norm2_bias, gradients + at.down_bias});
+      pass, R,
+      {state.normed2, state.rstd2, parameters + at.norm2_weight, state.down_mask,
+       pass.config.hidden_dropout},
+      d, {gradients + at.norm2_weight, gradients + at.norm2_bias, gradients + at.down_bias});
   S* dup = pass.arena.take<S>(R * I);
   S* activated = pass.arena.take<S>(R * I);
   const auto down_gradient = [&] {
@@ -197,7 +211,7 @@ void feed_forward_backward(const Pass& pass, const LayerOffsets& at, const Layer
     activate_again(pass, state, activated);
     down_gradient();
   }
-  linear_dx(pass, R, H, I, dense, H, parameters + at.down_weight, S(0), dup);
+  linear_dx(pass, R, H, I, {dense, H}, parameters + at.down_weight, S(0), dup);
   sum_over_rows<S>(
       pass, R, I, gradients + at.up_bias, [&](std::int64_t first, std::int64_t count, S* sums) {
         kernels<S>().activation_backward(pass.config.activation, count, I, state.up + first * I,
@@ -211,7 +225,7 @@ void feed_forward_backward(const Pass& pass, const LayerOffsets& at, const Layer
   });
   linear_dw(pass, R, I, H, dup, I, middle, gradients + at.up_weight);
   done(at.up_weight);
-  linear_dx(pass, R, I, H, dup, I, parameters + at.up_weight, S(1), d);
+  linear_dx(pass, R, I, H, {dup, I}, parameters + at.up_weight, S(1), d);
 }
 
 // Through the projections to the input: d [R, H] is what came by the residual branch and becomes
@@ -236,7 +250,7 @@ void project_backward(const Pass& pass, const LayerOffsets& at, const LayerState
     linear_dw(pass, T, 3 * H, H, dqkv, 3 * H, state.input, dweight);
     bias_sums(T, 3 * H, dqkv, dbias);
     done(at.qkv_weight);
-    linear_dx(pass, T, 3 * H, H, dqkv, 3 * H, weight, S(1), d);
+    linear_dx(pass, T, 3 * H, H, {dqkv, 3 * H}, weight, S(1), d);
     return;
   }
   S* dq = pass.arena.take<S>(R * H);
@@ -247,10 +261,10 @@ void project_backward(const Pass& pass, const LayerOffsets& at, const LayerState
   bias_sums(R, H, dq, dbias);
   bias_sums(T, 2 * H, dkv, dbias + H);
   done(at.qkv_weight);
-  linear_dx(pass, R, H, H, dq, H, weight, S(1), d);
+  linear_dx(pass, R, H, H, {dq, H}, weight, S(1), d);
   S* rows = pass.arena.take<S>(R * H);
   std::copy(d, d + R * H, rows);
-  linear_dx(pass, T, 2 * H, H, dkv, 2 * H, weight + H * H, S(0), d);
+  linear_dx(pass, T, 2 * H, H, {dkv, 2 * H}, weight + H * H, S(0), d);
   for (std::int64_t s = 0; s < pass.batch.sequences(); ++s) {
     kernels<S>().add(H, rows + s * H, d + pass.batch.starts[static_cast<std::size_t>(s)] * H);
   }
@@ -311,13 +325,13 @@ void layer_backward(const Pass& pass, const LayerOffsets& at, const LayerState<S
   feed_forward_backward(pass, at, state, parameters, d, gradients, done);
   pass.arena.release(before);
   const S* dense = norm_gradient<S>(
-      pass, state.rows, d, state.normed1, state.rstd1, parameters + at.norm1_weight, state.out_mask,
-      out_dropout(pass),
-      {gradients + at.norm1_weight, gradients + at.norm1_bias, gradients + at.out_bias});
+      pass, state.rows,
+      {state.normed1, state.rstd1, parameters + at.norm1_weight, state.out_mask, out_dropout(pass)},
+      d, {gradients + at.norm1_weight, gradients + at.norm1_bias, gradients + at.out_bias});
   linear_dw(pass, state.rows, H, H, dense, H, state.context, gradients + at.out_weight);
   done(at.out_weight);
   S* dcontext = pass.arena.take<S>(state.rows * H);
-  linear_dx(pass, state.rows, H, H, dense, H, parameters + at.out_weight, S(0), dcontext);
+  linear_dx(pass, state.rows, H, H, {dense, H}, parameters + at.out_weight, S(0), dcontext);
   project_backward(pass, at, state, parameters, dcontext, d, gradients, done);
   pass.arena.release(before);
 }

@@ -92,10 +92,15 @@ const S* Model<S>::embed(const Pass& pass, const S* parameters) {
       }
     }
     const std::int64_t at = first * H;
-    kernels<S>().norm(count, H, embedding_normed_ + at, nullptr, nullptr, S(1), nullptr,
-                      parameters + layout_.embedding_norm_weight,
-                      parameters + layout_.embedding_norm_bias,
-                      static_cast<S>(config_.layer_norm_eps), output + at, embedding_rstd_ + first);
+    const NormInput<S> input{nullptr,
+                             nullptr,
+                             S(1),
+                             nullptr,
+                             parameters + layout_.embedding_norm_weight,
+                             parameters + layout_.embedding_norm_bias,
+                             static_cast<S>(config_.layer_norm_eps)};
+    kernels<S>().norm(count, H, input, embedding_normed_ + at, output + at,
+                      embedding_rstd_ + first);
     if (embedding_mask_) {
       kernels<S>().apply_mask(count * H, embedding_mask_ + at, static_cast<S>(dropout.scale()),
                               output + at, output + at);
@@ -119,9 +124,13 @@ void Model<S>::embed_backward(const Pass& pass, const S* parameters, const S* do
       kernels<S>().apply_mask(count * H, embedding_mask_ + at, scale, dy, d + at);
       dy = d + at;
     }
-    kernels<S>().norm_backward(count, H, dy, embedding_normed_ + at, embedding_rstd_ + first,
-                               parameters + layout_.embedding_norm_weight, nullptr, S(1), d + at,
-                               d + at, partial);
+    const NormOutput<S> normed{dy,
+                               embedding_normed_ + at,
+                               embedding_rstd_ + first,
+                               parameters + layout_.embedding_norm_weight,
+                               nullptr,
+                               S(1)};
+    kernels<S>().norm_backward(count, H, normed, d + at, d + at, partial);
   });
   kernels<S>().add(H, sums, gradients + layout_.embedding_norm_weight);
   kernels<S>().add(H, sums + H, gradients + layout_.embedding_norm_bias);

@@ -31,9 +31,6 @@ class Model {
   // The same bits as forward without dropout, in the memory of one layer; no backward can follow.
   const S* forward_only(const S* parameters, const Batch& batch);
 
-  // Bytes that the activations of any batch have taken.
-  std::size_t most_memory() const { return arena_.most_used(); }
-
   // After forward on the same batch: the sum of its examples' losses, and the gradient of that sum
   // times `weight` added to `gradients`. done is called as soon as further gradients are
   // complete: of the head, of each layer tensor by tensor, of the embeddings (with offset 0).

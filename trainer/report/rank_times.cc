@@ -24,7 +24,7 @@ void RankTimes::add(const StepReport& report) {
 }
 
 // Each rank fills its own row and leaves zeros elsewhere, so the sum is everybody's rows.
-void RankTimes::log(Ranks& group, const StepReport& report, double tokens_per_second) {
+void RankTimes::log(Ranks& group, const StepReport& report) {
   const auto ranks = static_cast<std::size_t>(group.size());
   std::vector<float> rows(ranks * kFigures);
   const StepWork& w = since_log_;
@@ -38,7 +38,6 @@ void RankTimes::log(Ranks& group, const StepReport& report, double tokens_per_se
   since_log_ = {};
   if (group.rank() != 0) return;
   const auto step = static_cast<double>(report.step);
-  throughput_.push_back({step, tokens_per_second});
   seconds_.resize(ranks);
   of_rank_.resize(ranks);
   for (std::size_t r = 0; r < ranks; ++r) {
@@ -58,7 +57,6 @@ void RankTimes::log(Ranks& group, const StepReport& report, double tokens_per_se
 }
 
 void RankTimes::add_to(Report& report) const {
-  report.charts.push_back({"Throughput", "step", "tokens/s", {{"all ranks", throughput_}}});
   report.charts.push_back({"Arithmetic of each rank", "step", "GFLOP/s", of_rank_});
   for (std::size_t r = 0; r < seconds_.size(); ++r) {
     const Seconds& s = seconds_[r];

@@ -15,10 +15,10 @@ class RankTimes {
   // All ranks, after each step.
   void add(const StepReport& report);
   // All ranks, at the same steps: what every rank did since the last time becomes a point of its
-  // curve. tokens_per_second: of all ranks. Rank 0 keeps it.
-  void log(Ranks& group, const StepReport& report, double tokens_per_second);
+  // curve. Rank 0 keeps it.
+  void log(Ranks& group, const StepReport& report);
 
-  // Charts of the throughput and of each rank's arithmetic, and the time split.
+  // The chart of each rank's arithmetic, and the time split.
   void add_to(Report& report) const;
 
  private:
@@ -26,7 +26,6 @@ class RankTimes {
     double forward = 0, backward = 0, network = 0, optimizer = 0, other = 0;
   };
   StepWork since_log_;
-  std::vector<ReportPoint> throughput_;
   std::vector<ReportCurve> of_rank_;  // GFLOP/s
   std::vector<Seconds> seconds_;      // by rank
 };

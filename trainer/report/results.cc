@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "trainer/files/json_depth.h"
+#include "trainer/files/json_text.h"
 #include "trainer/report/event_file.h"
 
 namespace dtl::trainer {
@@ -21,6 +22,7 @@ namespace {
 using Json = nlohmann::json;  // sorted keys, as run_glue's files have them
 
 constexpr std::size_t kMaxResultsBytes = 1 << 20;
+constexpr const char *kOfThisRun = "train_", *kOfAllRuns = "total_train_";
 constexpr double kMaxCount = 9e15;  // a double holds every whole number up to there
 
 // transformers rounds times to 0.1 ms and rates to 0.001.
@@ -40,14 +42,20 @@ Json evaluation_row(const EvaluationFigures& f) {
   return row;
 }
 
+void add_share(Json& row, const std::string& prefix, const TrainShare& share) {
+  if (share.steps == 0) return;
+  row[prefix + "loss"] = share.mean_loss;
+  row[prefix + "runtime"] = rounded(share.seconds, 1e4);
+  row[prefix + "samples_per_second"] = rate(static_cast<double>(share.examples), share.seconds);
+  row[prefix + "steps_per_second"] = rate(static_cast<double>(share.steps), share.seconds);
+  row[prefix + "tokens_per_second"] = rate(static_cast<double>(share.tokens), share.seconds);
+}
+
 Json training_row(const TrainFigures& f) {
-  return {{"epoch", f.epoch},
-          {"total_flos", f.flops},
-          {"train_loss", f.mean_loss},
-          {"train_runtime", rounded(f.seconds, 1e4)},
-          {"train_samples_per_second", rate(static_cast<double>(f.examples_seen), f.seconds)},
-          {"train_steps_per_second", rate(static_cast<double>(f.steps), f.seconds)},
-          {"train_tokens_per_second", rate(static_cast<double>(f.tokens), f.seconds)}};
+  Json row = {{"epoch", f.epoch}, {"total_flos", f.flops}};
+  add_share(row, kOfThisRun, f.run);
+  if (f.total) add_share(row, kOfAllRuns, *f.total);
+  return row;
 }
 
 // As transformers' TensorBoardCallback: eval_loss is eval/loss, everything else train/...
@@ -81,7 +89,9 @@ std::int64_t step_of_checkpoint(const std::string& path) {
 struct Results::Impl {
   std::filesystem::path folder;
   std::ofstream stream;  // metrics.jsonl, a line at a time
+  std::string event_folder;
   std::optional<EventFile> events;
+  bool keeps = false;  // what a training left
   Settings settings;
   PolicySettings policy;
   Json history = Json::array();
@@ -100,7 +110,11 @@ struct Results::Impl {
   void add(const Json& row) {
     history.push_back(row);
     stream_row(row);
+    open_events();
     if (events) events->add(row.value("step", std::int64_t{0}), scalars_of(row));
+  }
+  void open_events() {
+    if (!events && !event_folder.empty()) events.emplace(event_folder);
   }
   std::string path(const std::string& name) const { return (folder / name).string(); }
   void write(const std::string& name, const Json& json, int indent) const {
@@ -111,13 +125,18 @@ struct Results::Impl {
   Json callbacks() const;
 };
 
-// What earlier runs left, and over it this run's figures.
+// What earlier runs left, and over it this run's figures. Of a training before this one nothing is
+// left: a run that has begun anew has no figures in total.
 Json Results::Impl::all_results() const {
   Json all = Json::object();
   if (std::filesystem::exists(path("all_results.json"))) {
-    const std::string text = read_file(path("all_results.json"), kMaxResultsBytes);
+    const std::string text = read_regular_file(path("all_results.json"), kMaxResultsBytes);
     const Json old = nests_too_deep(text) ? Json() : Json::parse(text, nullptr, false);
     if (old.is_object()) all = old;
+  }
+  for (auto it = all.begin(); !training.empty() && it != all.end();) {
+    const bool of_training = it.key().starts_with(kOfThisRun) || it.key().starts_with(kOfAllRuns);
+    it = of_training ? all.erase(it) : std::next(it);
   }
   for (const Json* part : {&training, &evaluation, &prediction}) all.update(*part);
   return all;
@@ -158,7 +177,7 @@ Json Results::Impl::state() const {
         (policy.total_steps + policy.steps_per_epoch - 1) / policy.steps_per_epoch;
   }
   if (best.best) json["best_metric"] = best.best->metric;
-  if (best.best) json["best_global_step"] = best.best->step;
+  if (best.best && policy.saving != Strategy::kNo) json["best_global_step"] = best.best->step;
   if (!best_checkpoint.empty()) json["best_model_checkpoint"] = best_checkpoint;
   return json;
 }
@@ -166,17 +185,21 @@ Json Results::Impl::state() const {
 Results::Results(std::string folder, const std::string& event_folder)
     : impl_(std::make_unique<Impl>()) {
   impl_->folder = std::move(folder);
-  if (!event_folder.empty()) impl_->events.emplace(event_folder);
+  impl_->event_folder = event_folder;
 }
 Results::~Results() = default;
 Results::Results(Results&&) noexcept = default;
 
-void Results::start(const Settings& settings, const PolicySettings& policy) {
+void Results::start(const Settings& settings, const PolicySettings& policy, bool keep) {
   impl_->settings = settings;
   impl_->policy = policy;
+  impl_->keeps = keep || !settings.do_train;
+  if (!impl_->keeps) impl_->open_events();  // here rather than after the first steps: it may fail
   if (impl_->folder.empty()) return;
   impl_->stream.open(impl_->folder / "metrics.jsonl",
-                     settings.do_train ? std::ios::trunc : std::ios::app);
+                     impl_->keeps ? std::ios::app : std::ios::trunc);
+  if (impl_->keeps) return;
+  for (const Json& row : impl_->history) impl_->stream_row(row);
 }
 
 void Results::log_step(const StepReport& step, double mean_loss, double tokens_per_second) {
@@ -192,7 +215,7 @@ void Results::log_step(const StepReport& step, double mean_loss, double tokens_p
 
 void Results::log_evaluation(std::int64_t step, double epoch, const EvaluationFigures& figures) {
   Json row = evaluation_row(figures);
-  if (step > 0) row["epoch"] = epoch;
+  if (step > 0 || !impl_->keeps) row["epoch"] = epoch;
   Json& file = figures.prefix == "eval" ? impl_->evaluation : impl_->prediction;
   file.update(row);
   file[figures.prefix + "_samples" + figures.suffix] = figures.examples;
@@ -228,18 +251,23 @@ std::string Results::state_text() const {
   return impl_->state().dump(2) + "\n";
 }
 
-Results::Restored Results::restore(const std::string& text, const std::string& place) {
+Results::Restored Results::restore(const std::string& text, const std::string& metric,
+                                   const std::string& place) {
   const std::string attempted = place + ": cannot resume";
   if (nests_too_deep(text)) throw Error(Exit::kBadInput, attempted, kNestsTooDeep);
   const auto count = [&](const Json& value, const char* key) {
     const auto number = count_in(value);
-    if (!number) throw Error(Exit::kBadInput, attempted, fmt::format("'{}' is no count", key));
+    if (!number) {
+      throw Error(Exit::kBadInput, attempted, fmt::format("'{}' is no count", key),
+                  "another checkpoint");
+    }
     return *number;
   };
   Restored r;
   Json rows;
   try {
-    const Json state = Json::parse(text);
+    const Json state = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+    if (!state.is_object()) refuse_json(place, text, {"cannot resume"});
     rows = state.at("log_history");
     r.step = count(state.at("global_step"), "global_step");
     r.epoch = state.at("epoch").get<double>();
@@ -248,12 +276,12 @@ Results::Restored Results::restore(const std::string& text, const std::string& p
     const Json checkpoint = state.value("best_model_checkpoint", Json());
     if (checkpoint.is_string()) r.best_checkpoint = checkpoint.get<std::string>();
     const std::int64_t saved = step_of_checkpoint(r.best_checkpoint);
-    if (const Json metric = state.value("best_metric", Json()); metric.is_number()) {
+    if (const Json value = state.value("best_metric", Json()); value.is_number()) {
       const Json at = state.value("best_global_step", Json());  // younger than best_metric
-      r.best.best = {metric.get<double>(), at.is_null() ? saved : count(at, "best_global_step")};
-      if (saved > 0) r.best.best_saved = RunPolicy::Best{metric.get<double>(), saved};
+      r.best.best = {value.get<double>(), at.is_null() ? saved : count(at, "best_global_step")};
+      if (saved > 0) r.best.best_saved = RunPolicy::Best{value.get<double>(), saved};
     }
-    const std::string key = "eval_" + impl_->policy.metric;
+    const std::string key = "eval_" + metric;
     for (const Json& row : rows) {  // of what was saved there may be a worse figure than the best
       const bool there = count_in(row.value("step", Json(0))) == saved && row.contains(key);
       if (there && r.best.best_saved && row[key].is_number()) {
@@ -264,14 +292,13 @@ Results::Restored Results::restore(const std::string& text, const std::string& p
         "/stateful_callbacks/EarlyStoppingCallback/attributes/"
         "early_stopping_patience_counter"_json_pointer;
     r.best.without_better = count(state.value(counter, Json(0)), "early_stopping_patience_counter");
-  } catch (const Json::exception& error) {
-    throw Error(Exit::kBadInput, attempted, error.what());
+  } catch (const Json::exception&) {  // whose text speaks of the library
+    throw Error(Exit::kBadInput, attempted,
+                "it lacks one of log_history, global_step and epoch, or has something else there",
+                "another checkpoint");
   }
   impl_->history = Json::array();
-  for (const Json& row : rows) {
-    impl_->history.push_back(row);
-    impl_->stream_row(row);
-  }
+  for (const Json& row : rows) impl_->history.push_back(row);
   set_position(r.step, r.epoch, r.flops, r.tokens);
   set_best(r.best, r.best_checkpoint);
   return r;
@@ -287,7 +314,7 @@ void Results::write() const {
     if (!json->empty()) impl_->write(name, *json, 4);
   }
   impl_->write("all_results.json", all, 4);
-  if (!impl_->settings.do_train) return;  // those of the training that made the model stay
+  if (impl_->keeps) return;  // those of the training that made the model stay
   impl_->write("trainer_state.json", impl_->state(), 2);
   write_file_atomically(impl_->path("training_args.json"), settings_json(impl_->settings));
 }
@@ -297,7 +324,9 @@ std::vector<std::pair<std::int64_t, double>> Results::curve(const std::string& k
   for (const Json& row : impl_->history) {
     const auto value = row.find(key);
     if (value == row.end() || !value->is_number()) continue;
-    points.emplace_back(row.value("step", std::int64_t{0}), value->get<double>());
+    const std::int64_t step = row.value("step", std::int64_t{0});
+    const bool again = !points.empty() && points.back().first == step;
+    if (!again) points.emplace_back(step, value->get<double>());
   }
   return points;
 }

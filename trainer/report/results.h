@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,10 +17,17 @@
 
 namespace dtl::trainer {
 
+struct TrainShare {  // what some of a training's steps took and gave
+  double mean_loss = 0, seconds = 0;
+  std::int64_t steps = 0, examples = 0, tokens = 0;  // examples as often as they were seen
+};
+
 struct TrainFigures {
-  double epoch = 0, mean_loss = 0, seconds = 0;
-  std::int64_t examples = 0, steps = 0, tokens = 0, examples_seen = 0;
-  double flops = 0;  // of the whole training, also of what ran before a resumption
+  double epoch = 0;
+  std::int64_t examples = 0, steps = 0;  // of the data set; at the end
+  double flops = 0;                      // of the whole training, as in total
+  TrainShare run;                        // this run's
+  std::optional<TrainShare> total = {};  // all, where this run went on with another and it is known
 };
 
 struct EvaluationFigures {
@@ -38,13 +46,15 @@ class Results {
   ~Results();
   Results(Results&&) noexcept;
 
-  // Before anything is logged: what trainer_state.json and training_args.json say of the run. With
-  // do_train metrics.jsonl begins anew; without, it goes on, and these two files are not touched.
-  void start(const Settings& settings, const PolicySettings& policy);
+  // Before anything is logged: what trainer_state.json and training_args.json say of the run.
+  // metrics.jsonl begins anew, with the rows that were restored; without do_train, or where `keep`
+  // says that the folder has this training's records already, it goes on, and these two files are
+  // not touched.
+  void start(const Settings& settings, const PolicySettings& policy, bool keep = false);
 
   // A row of the log; mean_loss since the last one.
   void log_step(const StepReport& step, double mean_loss, double tokens_per_second);
-  // epoch is left out where nothing has been trained (step 0). Of prefix and suffix the last
+  // epoch is left out by runs that do not train, at step 0. Of prefix and suffix the last
   // figures count for the files.
   void log_evaluation(std::int64_t step, double epoch, const EvaluationFigures& figures);
   void log_training(const TrainFigures& figures);
@@ -63,16 +73,17 @@ class Results {
     RunPolicy::Memory best;
     std::string best_checkpoint;  // as written; may have moved with its run's folder
   };
-  // After start(): takes the log and the best model over from a state_text() or transformers' own
-  // trainer_state.json, and begins metrics.jsonl with its rows. `place` is for messages. Throws
+  // Before start(): takes the log and the best model over from a state_text() or transformers' own
+  // trainer_state.json. `metric` tells which model is the best, `place` is for messages. Throws
   // Error(kBadInput).
-  Restored restore(const std::string& text, const std::string& place);
+  Restored restore(const std::string& text, const std::string& metric, const std::string& place);
 
   // The files of figures, trainer_state.json and training_args.json. all_results.json keeps what
   // earlier runs left there under other keys.
   void write() const;
 
-  // Of the log, the rows that have the key: (step, value), in order. For reports.
+  // Of the log, the rows that have the key: (step, value), in order; of equal steps the first,
+  // since the last evaluation may be of the best model, which is an earlier step's. For reports.
   std::vector<std::pair<std::int64_t, double>> curve(const std::string& key) const;
   // The keys of evaluations in the log that are no times and rates: eval_loss, eval_f1, ...
   std::vector<std::string> evaluated_keys() const;

@@ -2,23 +2,34 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+#include <cstdint>
 #include <filesystem>
+#include <map>
+#include <string_view>
+
+#include "trainer/report/report_text.h"
 
 namespace dtl::trainer {
 namespace {
 
+// By step; of two rows with the same step the first one counts.
 ReportCurve curve_of(const Results& results, const std::string& key, const std::string& name) {
+  std::map<std::int64_t, double> values;
+  for (const auto& [step, value] : results.curve(key)) values.emplace(step, value);
   ReportCurve curve{name, {}};
-  for (const auto& [step, value] : results.curve(key)) {
+  for (const auto& [step, value] : values) {
     curve.points.push_back({static_cast<double>(step), value});
   }
   return curve;
 }
 
+// Without SQuAD's numbers of questions and thresholds, beside which percentages would be flat.
 ReportChart metrics_chart(const Results& results) {
   ReportChart chart{"Evaluation", "step", "", {}};
   for (const std::string& key : results.evaluated_keys()) {
-    if (key.starts_with("eval_loss")) continue;
+    if (key.starts_with("eval_loss") || key.ends_with("total") || key.ends_with("_thresh"))
+      continue;
     chart.curves.push_back(curve_of(results, key, key.substr(5)));
   }
   return chart;
@@ -29,17 +40,31 @@ std::string last_name(const std::string& path) {
   return (whole.has_filename() ? whole : whole.parent_path()).filename().string();
 }
 
+// Four digits, or all of a whole number that has more.
+std::string readable(double value) {
+  return std::abs(value) >= 1000 ? fmt::format("{:.0f}", value) : fmt::format("{:.4g}", value);
+}
+
+// 223500000: "223.5 MFLOP".
+std::string operations_text(double value) {
+  constexpr std::string_view kUnits = " kMGTPEZY";
+  std::size_t unit = 0;
+  for (; value >= 1000 && unit + 1 < kUnits.size(); ++unit) value /= 1000;
+  return fmt::format("{:.4g} {}FLOP", value, unit == 0 ? "" : kUnits.substr(unit, 1));
+}
+
 }  // namespace
 
 std::string figure_text(const std::string& key, double value) {
   const auto has = [&](const char* part) { return key.find(part) != key.npos; };
-  if (has("_runtime")) return fmt::format("{:.4g} s", value);
-  if (has("_samples_per_second")) return fmt::format("{:.4g} examples/s", value);
-  if (has("_steps_per_second")) return fmt::format("{:.4g} steps/s", value);
+  if (has("_runtime")) return readable(value) + " s";
+  if (has("_samples_per_second")) return readable(value) + " examples/s";
+  if (has("_steps_per_second")) return readable(value) + " steps/s";
   if (has("_tokens_per_second")) return fmt::format("{:.0f} tokens/s", value);
-  if (has("_samples")) return fmt::format("{:.0f} examples", value);
-  if (key == "total_flos") return fmt::format("{:.4g} TFLOP", value / 1e12);
-  return fmt::format("{:.4f}", value);
+  if (has("_samples") || key.ends_with("total")) return fmt::format("{:.0f} examples", value);
+  if (key == "total_flos") return operations_text(value);
+  const bool small = value != 0 && std::abs(value) < 1e-3;
+  return small || key == "epoch" ? short_number(value) : fmt::format("{:.4f}", value);
 }
 
 Report run_report(const Settings& s, const Results& results) {
@@ -58,6 +83,7 @@ Report run_report(const Settings& s, const Results& results) {
       metrics_chart(results),
       {"Learning rate", "step", "", {curve_of(results, "learning_rate", "learning rate")}},
       {"Gradient norm", "step", "", {curve_of(results, "grad_norm", "before clipping")}},
+      {"Throughput", "step", "tokens/s", {curve_of(results, "tokens_per_second", "all ranks")}},
   };
   report.settings = settings_rows(s);
   return report;

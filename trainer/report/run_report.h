@@ -1,6 +1,6 @@
 #pragma once
-// What report.html says of every run: figures, curves and settings out of its Results. Throughput,
-// times and the machine are the caller's to add.
+// What report.html says of every run: figures, curves and settings out of its Results. Times and
+// the machine are the caller's to add.
 
 #include <string>
 
@@ -10,7 +10,8 @@
 
 namespace dtl::trainer {
 
-// title, results, settings and the charts of loss, learning rate, gradient norm and metrics.
+// title, results, settings and the charts of loss, learning rate, gradient norm, metrics and
+// throughput.
 Report run_report(const Settings& settings, const Results& results);
 
 // "3.12 s", "41.2 examples/s", "0.8407": a figure of all_results.json with its unit.

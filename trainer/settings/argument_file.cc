@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/toml_file.h"
 #include "trainer/files/json_depth.h"
+#include "trainer/files/json_text.h"
 
 namespace dtl::trainer {
 namespace {
@@ -28,40 +29,30 @@ std::string option_name(std::string key) {
   throw Error(Exit::kUsage, path, reason);
 }
 
-// "[json.exception.parse_error.101] parse error at line 2, column 3: syntax error ..."
-std::string reason_of(const OrderedJson::exception& error) {
-  const std::string text = error.what();
-  const std::size_t end = text.find("] ");
-  return end == text.npos ? text : text.substr(end + 2);
-}
-
 std::string value_of(const std::string& path, const std::string& key, const OrderedJson& value) {
   if (value.is_null()) return "";
   if (value.is_string()) return value.get<std::string>();
-  if (value.is_boolean() || value.is_number()) return value.dump();
-  if (value.is_array()) {
-    std::vector<std::string> texts;
-    for (const OrderedJson& item : value) {
-      if (!item.is_string()) refuse(path, fmt::format("\"{}\" is not a list of texts", key));
-      texts.push_back(item.get<std::string>());
-    }
-    return join(texts, ",");
+  if (!value.is_array()) return value.dump();
+  if (value.empty() && key == "report_to") return "none";  // as TrainingArguments writes it
+  std::vector<std::string> texts;
+  for (const OrderedJson& item : value) {
+    if (!item.is_string()) refuse(path, fmt::format("'{}' is not a list of texts", key));
+    texts.push_back(item.get<std::string>());
   }
-  refuse(path, fmt::format("\"{}\" must be a text, a number, true or false", key));
+  return join(texts, ",");
 }
 
 std::vector<FileArgument> read_json(const std::string& path, const std::string& text) {
   if (nests_too_deep(text)) refuse(path, kNestsTooDeep);
-  OrderedJson root;
-  try {
-    root = OrderedJson::parse(text);
-  } catch (const OrderedJson::exception& error) {
-    refuse(path, reason_of(error));
-  }
-  if (!root.is_object()) refuse(path, "not a JSON object {\"option\": value, ...}");
+  const OrderedJson root = OrderedJson::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!root.is_object()) refuse_json(path, text, {"cannot read the options", Exit::kUsage});
   std::vector<FileArgument> arguments;
   for (const auto& [key, value] : root.items()) {
-    arguments.push_back({option_name(key), value_of(path, key, value), path});
+    const std::string place = json_place(path, text, {key});
+    const bool is_object = value.is_object() && !value.empty();
+    const std::string text_value =
+        value.is_object() && !is_object ? "" : value_of(place, key, value);
+    arguments.push_back({option_name(key), text_value, place, is_object});
   }
   return arguments;
 }
@@ -87,7 +78,7 @@ bool is_argument_file(const std::string& word) {
 }
 
 std::vector<FileArgument> read_argument_file(const std::string& path) {
-  const std::string text = read_file(path, kMaxBytes);
+  const std::string text = read_regular_file(path, kMaxBytes);
   std::vector<FileArgument> arguments =
       path.ends_with(".toml") ? read_toml(path, text) : read_json(path, text);
   std::erase_if(arguments, [](const FileArgument& argument) { return argument.value.empty(); });

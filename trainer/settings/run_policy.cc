@@ -15,6 +15,7 @@ constexpr std::int64_t kLinesOfARun = 20;
 
 Strategy strategy_of(const std::string& word) {
   if (word == "steps") return Strategy::kSteps;
+  if (word == "best") return Strategy::kBest;
   return word == "epoch" ? Strategy::kEpoch : Strategy::kNo;
 }
 
@@ -43,6 +44,7 @@ PolicySettings policy_settings(const Settings& s, std::int64_t total_steps,
   p.eval_steps = resolve_steps(s.eval_steps, total_steps);
   p.save_steps = resolve_steps(s.save_steps, total_steps);
   p.log_first_step = s.logging_first_step;
+  p.eval_delay = s.eval_delay;
   p.metric = s.metric_for_best_model;
   p.greater_is_better = s.greater_is_better;
   p.patience = s.early_stopping_patience;
@@ -61,10 +63,19 @@ Actions RunPolicy::after_step(std::int64_t step) const {
   Actions actions;
   actions.log = due(p.logging, p.logging_steps) ||
                 (p.logging != Strategy::kNo && (last || (p.log_first_step && step == 1)));
-  actions.evaluate = due(p.evaluation, p.eval_steps);
-  actions.save = due(p.saving, p.save_steps) || (last && p.saving != Strategy::kNo);
+  const bool evaluates_last = last && p.evaluation == Strategy::kSteps;
+  actions.evaluate = (due(p.evaluation, p.eval_steps) || evaluates_last) && !is_delayed(step);
+  const bool saves_last = p.saving == Strategy::kSteps || p.saving == Strategy::kEpoch;
+  actions.save = due(p.saving, p.save_steps) || (last && saves_last);
   actions.stop = last;
   return actions;
+}
+
+bool RunPolicy::is_delayed(std::int64_t step) const {
+  const double unit = settings_.evaluation == Strategy::kEpoch
+                          ? static_cast<double>(settings_.steps_per_epoch)
+                          : 1.0;
+  return static_cast<double>(step) / unit < settings_.eval_delay;
 }
 
 bool RunPolicy::better(double value, const std::optional<Best>& than) const {
@@ -90,6 +101,11 @@ bool RunPolicy::out_of_patience() const {
   return settings_.patience > 0 && without_better_ >= settings_.patience;
 }
 
+bool RunPolicy::is_over(std::int64_t step, const Memory& memory) const {
+  return step >= settings_.total_steps ||
+         (settings_.patience > 0 && memory.without_better >= settings_.patience);
+}
+
 bool RunPolicy::saved(std::int64_t step) {
   if (!last_ || last_->step != step || !std::isfinite(last_->metric)) return false;
   if (!better(last_->metric, best_saved_)) return false;
@@ -101,21 +117,6 @@ void RunPolicy::restore(const Memory& memory) {
   best_ = memory.best;
   best_saved_ = memory.best_saved;
   without_better_ = memory.without_better;
-}
-
-std::vector<std::int64_t> surplus_checkpoints(std::vector<std::int64_t> steps, std::int64_t limit,
-                                              std::optional<std::int64_t> best) {
-  std::sort(steps.begin(), steps.end());
-  auto count = static_cast<std::int64_t>(steps.size());
-  std::vector<std::int64_t> surplus;
-  if (limit <= 0 || steps.empty()) return surplus;
-  for (const std::int64_t step : steps) {
-    if (count <= limit) break;
-    if (step == steps.back() || step == best) continue;
-    surplus.push_back(step);
-    --count;
-  }
-  return surplus;
 }
 
 }  // namespace dtl::trainer

@@ -15,14 +15,15 @@ namespace dtl::trainer {
 // Names and values of an evaluation, in the order in which they are shown.
 using MetricList = std::vector<std::pair<std::string, double>>;
 
-enum class Strategy { kNo, kSteps, kEpoch };
+enum class Strategy { kNo, kSteps, kEpoch, kBest };  // kBest: saving's alone
 
 struct PolicySettings {
   std::int64_t total_steps = 0, steps_per_epoch = 1;
   Strategy logging = Strategy::kSteps, evaluation = Strategy::kNo, saving = Strategy::kNo;
   std::int64_t logging_steps = 1, eval_steps = 1, save_steps = 1;
   bool log_first_step = false;
-  std::string metric;  // that decides which model is the best; empty: none does
+  double eval_delay = 0;  // steps or passes, in the evaluation's unit
+  std::string metric;     // that decides which model is the best; empty: none does
   bool greater_is_better = false;
   std::int64_t patience = 0;  // evaluations without a better one; 0: never stop early
   double threshold = 0;
@@ -41,7 +42,8 @@ class RunPolicy {
   explicit RunPolicy(PolicySettings settings) : settings_(std::move(settings)) {}
 
   // step: how many steps are done, from 1. Strategies by epoch count the last step as the end of an
-  // epoch; with steps, the last one is logged and saved, too.
+  // epoch; with steps, the last one is logged, evaluated and saved, too. What is saved for being
+  // the best, evaluated() tells.
   Actions after_step(std::int64_t step) const;
 
   // Enters an evaluation, names without "eval_". True when it is the best so far. Throws
@@ -57,8 +59,7 @@ class RunPolicy {
     double metric = 0;
     std::int64_t step = 0;
   };
-  std::optional<Best> best() const { return best_; }              // of all evaluated models
-  std::optional<Best> best_saved() const { return best_saved_; }  // the one to load at the end
+  std::optional<Best> best_saved() const { return best_saved_; }  // to load at the end
 
   // What a resumed run needs besides the settings.
   struct Memory {
@@ -67,20 +68,18 @@ class RunPolicy {
   };
   Memory memory() const { return {best_, best_saved_, without_better_}; }
   void restore(const Memory& memory);
+  // Whether a run that has come to this step, with this memory, has nothing left to train.
+  bool is_over(std::int64_t step, const Memory& memory) const;
 
   const PolicySettings& settings() const { return settings_; }
 
  private:
+  bool is_delayed(std::int64_t step) const;
   bool better(double value, const std::optional<Best>& than) const;
 
   PolicySettings settings_;
   std::optional<Best> best_, best_saved_, last_;
   std::int64_t without_better_ = 0;
 };
-
-// The checkpoints to delete so that `limit` remain: the oldest, but never the best nor the newest.
-// 0: no limit. steps: of the checkpoints there are, in any order.
-std::vector<std::int64_t> surplus_checkpoints(std::vector<std::int64_t> steps, std::int64_t limit,
-                                              std::optional<std::int64_t> best);
 
 }  // namespace dtl::trainer

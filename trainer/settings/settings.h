@@ -22,9 +22,11 @@ struct Settings {
   std::int64_t max_train_samples = -1, max_eval_samples = -1, max_predict_samples = -1;
   int max_seq_length = 0;  // 0 until set_task(): 128, for question answering 384
   bool pad_to_max_length = false;
+  bool pad_was_said = false;  // true or false
 
   // Classification. Empty names: the data's own.
-  std::string text_column_names;  // one or two, with a comma between them
+  std::string text_column_names;  // with commas between them
+  std::string text_column_delimiter = " ";
   std::string label_column_name;
   std::string label_delimiter;  // between several labels of an example; empty: one label
   bool do_regression = false;
@@ -43,27 +45,35 @@ struct Settings {
   int accumulation = 1;
   bool drop_last = false;
 
-  std::string optimizer = "adamw_torch";  // adamw_torch_fused: the same; adamw_hf
+  std::string optimizer = "adamw_torch";  // transformers' names, and lion
+  std::string optim_args;                 // "momentum=0.9": see optim_args()
   double learning_rate = 5e-5;
   double weight_decay = 0;
   double adam_beta1 = 0.9, adam_beta2 = 0.999, adam_epsilon = 1e-8;
   double max_grad_norm = 1.0;
   double label_smoothing = 0;
-  std::string scheduler = "linear";  // cosine, constant, constant_with_warmup
+  std::string scheduler = "linear";  // transformers' names
+  std::string scheduler_kwargs;      // a JSON object: see schedule_options()
   double epochs = 3;
   std::int64_t max_steps = -1;
   double warmup_ratio = 0;
   double warmup_steps = 0;  // a share of all steps below 1; see resolve_warmup()
   std::int64_t seed = 42;
-  std::string bf16 = "false";         // true: by the CPU; emulate: rounded in software
-  std::string gradient_wire = "f32";  // bf16, f16
+  std::int64_t data_seed = -1;           // of the order of examples; -1: seed
+  std::string bf16 = "false";            // true: by the CPU; emulate: rounded in software
+  std::string bf16_full_eval = "false";  // the same
+  std::string gradient_wire = "f32";     // bf16, f16
 
-  // Strategies are no, steps or epoch. Steps below 1 are a share of all: see resolve_steps().
+  // Strategies are no, steps or epoch, of saving also best. Steps below 1 are a share of all: see
+  // resolve_steps().
   std::string logging_strategy = "steps", eval_strategy = "no", save_strategy = "steps";
   double logging_steps = 0;  // 0: about 20 lines
-  double eval_steps = 0;     // not given: logging_steps where that is, else 500
+  double eval_steps = 0;  // not given: with eval_strategy steps logging_steps, if given; else 500
   double save_steps = 500;
   bool logging_first_step = false;
+  bool eval_on_start = false;
+  double eval_delay = 0;  // steps or passes, in the unit of eval_strategy
+  bool save_only_model = false;
   std::int64_t save_total_limit = 0;   // 0: none
   std::string resume_from_checkpoint;  // a folder; true: the last one, which must be there; false;
                                        // empty: the last one if there is one

@@ -1,16 +1,19 @@
 #include "trainer/settings/settings_check.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <string_view>
 
 #include "base/error.h"
+#include "base/fd.h"
 #include "base/text.h"
+#include "trainer/settings/optim_args.h"
+#include "trainer/settings/schedule_options.h"
 
 namespace dtl::trainer {
 namespace {
@@ -55,6 +58,7 @@ std::string used_answer_option(const Settings& s) {
 }
 std::string used_class_option(const Settings& s) {
   if (!s.text_column_names.empty()) return "--text_column_names";
+  if (s.text_column_delimiter != Settings().text_column_delimiter) return "--text_column_delimiter";
   if (!s.label_column_name.empty()) return "--label_column_name";
   if (!s.label_delimiter.empty()) return "--label_delimiter";
   if (s.do_regression) return "--do_regression";
@@ -93,6 +97,10 @@ void check_task(const Settings& s) {
   }
   require(s.data_dir.empty() || is_glue(s.task_name), "--data_dir",
           "it needs the --task_name of one of GLUE's tasks");
+  // A file of options, such as training_args.json, could not say it.
+  require(!s.text_column_delimiter.empty(), "--text_column_delimiter", "it is empty");
+  require(s.label_delimiter.size() <= 1, "--label_delimiter",
+          fmt::format("'{}' is not one ASCII character", s.label_delimiter));
   require(!s.do_regression || s.label_delimiter.empty(), "--do_regression",
           "--label_delimiter is given, too");
   require(s.label_smoothing == 0 ||
@@ -130,12 +138,12 @@ void check_best(const Settings& s) {
     require(s.eval_strategy != "no", option,
             "nothing tells which is the best: --eval_strategy is no",
             "--eval_strategy epoch --save_strategy epoch");
-    require(s.eval_strategy == s.save_strategy, option,
+    require(s.eval_strategy == s.save_strategy || s.save_strategy == "best", option,
             fmt::format("--eval_strategy is {} and --save_strategy is {}: each evaluated model has "
                         "to be saved",
                         s.eval_strategy, s.save_strategy),
             "--save_strategy " + s.eval_strategy);
-    if (s.eval_strategy == "steps") {
+    if (s.eval_strategy == "steps" && s.save_strategy == "steps") {
       require((s.eval_steps < 1) == (s.save_steps < 1), option,
               "one of --eval_steps and --save_steps is a share, the other a number of steps");
       require(is_multiple(s.save_steps, s.eval_steps), option,
@@ -143,6 +151,9 @@ void check_best(const Settings& s) {
                           s.eval_steps));
     }
   }
+  require(s.save_strategy != "best" || s.eval_strategy != "no", "--save_strategy best",
+          "nothing tells which is the best: --eval_strategy is no", "--eval_strategy epoch");
+  require(!s.eval_on_start || s.do_eval, "--eval_on_start", "--do_eval is missing");
   if (s.early_stopping_patience > 0) {
     require(s.eval_strategy != "no", "--early_stopping_patience", "--eval_strategy is no");
   }
@@ -152,15 +163,24 @@ void check_best(const Settings& s) {
           "--metric_for_best_model is missing");
 }
 
+void check_training(Settings& s) {
+  optim_args(s);
+  schedule_options(s);
+  if (!s.scheduler_kwargs.empty() && ignores_schedule_options(s)) {
+    s.notices.push_back(
+        fmt::format("--lr_scheduler_kwargs has no effect here: --lr_scheduler_type {} takes none",
+                    s.scheduler));
+  }
+}
+
 void check_reports(Settings& s) {
-  if (s.report_to == "all") s.report_to = "tensorboard";
   if (s.report_to.empty()) s.report_to = s.logging_dir.empty() ? "none" : "tensorboard";
   require(s.report_to == "none" || !s.output_dir.empty() || !s.logging_dir.empty(),
           "--report_to " + s.report_to, "neither --logging_dir nor --output_dir is given");
 }
 
 bool chooses_best(const Settings& s) {
-  return s.load_best_model_at_end || s.early_stopping_patience > 0;
+  return s.load_best_model_at_end || s.early_stopping_patience > 0 || s.save_strategy == "best";
 }
 
 // {"data": [..]} with paragraphs or rows of "context" and "question"; rows of a classification task
@@ -183,7 +203,9 @@ bool has_key(std::string_view text, const std::string& key, char value) {
 void complete_settings(Settings& s, const std::set<std::string>& given) {
   check_task_name(s);
   if (s.eval_strategy != "no") s.do_eval = true;
-  if (s.eval_steps == 0) s.eval_steps = s.logging_steps > 0 ? s.logging_steps : 500;
+  if (s.eval_steps == 0) {
+    s.eval_steps = s.eval_strategy == "steps" && s.logging_steps > 0 ? s.logging_steps : 500;
+  }
   if (s.metric_for_best_model.starts_with("eval_")) s.metric_for_best_model.erase(0, 5);
   if (s.task_name == "squad_v2") s.version_2_with_negative = true;
   require(!s.pad_to_max_length || s.qa_loss == "padded" || !given.contains("qa_loss"),
@@ -191,6 +213,7 @@ void complete_settings(Settings& s, const std::set<std::string>& given) {
   require(s.save_steps > 0, "--save_steps 0", "there must be steps between two checkpoints",
           "--save_strategy no");
   check_best(s);
+  check_training(s);
   check_reports(s);
   if (!s.metric_for_best_model.empty() && !given.contains("greater_is_better")) {
     s.greater_is_better = !s.metric_for_best_model.ends_with("loss");
@@ -207,6 +230,9 @@ void set_task(Settings& s, const std::string& task) {
   const bool answers = task == "qa";
   if (s.max_seq_length == 0) s.max_seq_length = answers ? 384 : 128;
   if (answers && s.pad_to_max_length) s.qa_loss = "padded";
+  if (!answers && s.pad_was_said) {
+    s.notices.emplace_back("--pad_to_max_length has no effect here: no padding is computed");
+  }
   if (chooses_best(s) && s.metric_for_best_model.empty()) {
     s.metric_for_best_model = answers ? "f1" : "loss";
     s.greater_is_better = answers;
@@ -216,13 +242,11 @@ void set_task(Settings& s, const std::string& task) {
 std::string data_task(const Settings& s) {
   if (s.task != "auto") return s.task;
   const std::string path = first_file(s);
-  std::ifstream file(path, std::ios::binary);
+  const Fd file = open_regular_file(path);
   std::string text(1 << 16, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (file.bad() || (!file.is_open())) {
-    throw system_error(path + ": cannot read", Exit::kBadInput);
-  }
-  text.resize(static_cast<std::size_t>(file.gcount()));
+  const ssize_t read = ::pread(file.get(), text.data(), text.size(), 0);
+  if (read < 0) throw system_error(path + ": cannot read", Exit::kBadInput);
+  text.resize(static_cast<std::size_t>(read));
   const bool squad = has_key(text, "context", '"') && has_key(text, "question", '"');
   return squad ? "qa" : "classification";
 }

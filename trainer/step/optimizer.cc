@@ -4,11 +4,23 @@
 #include <cmath>
 
 #include "trainer/maths/kernels.h"
+#include "trainer/step/adafactor.h"
 
 namespace dtl::trainer {
 namespace {
 
 constexpr std::int64_t kUpdatePiece = 1 << 15;  // 128 KiB of each array: a task of about 20 us
+
+struct NamedOptimizer {
+  const char* name;
+  OptimizerKind kind;
+};
+// The first name of a kind is the one that is shown.
+constexpr NamedOptimizer kOptimizers[] = {
+    {"adamw_torch", OptimizerKind::kAdamTorch},    {"adamw_torch_fused", OptimizerKind::kAdamTorch},
+    {"adamw_hf", OptimizerKind::kAdamHuggingFace}, {"sgd", OptimizerKind::kSgd},
+    {"adafactor", OptimizerKind::kAdafactor},      {"lion", OptimizerKind::kLion},
+    {"lion_32bit", OptimizerKind::kLion}};
 
 // As torch.nn.utils.clip_grad_norm_.
 float clipping_factor(const OptimizerSettings& settings, double norm) {
@@ -19,8 +31,8 @@ float clipping_factor(const OptimizerSettings& settings, double norm) {
 // The kernel computes p (1 - lr wd) - lr / c1 * m / (sqrt(v) / c2 + eps). That is torch's form with
 // c1 = bc1 and c2 = sqrt(bc2), and transformers' with c1 = bc1 / sqrt(bc2) / (1 - lr wd) and c2
 // = 1.
-AdamStep kernel_step(const OptimizerSettings& settings, double rate, double weight_decay,
-                     std::int64_t number) {
+AdamStep adam_step(const OptimizerSettings& settings, double rate, double weight_decay,
+                   std::int64_t number) {
   const auto t = static_cast<double>(number);
   const double bc1 = 1.0 - std::pow(settings.beta1, t);
   const double sqrt_bc2 = std::sqrt(1.0 - std::pow(settings.beta2, t));
@@ -30,38 +42,65 @@ AdamStep kernel_step(const OptimizerSettings& settings, double rate, double weig
   step.beta2 = static_cast<float>(settings.beta2);
   step.epsilon = static_cast<float>(settings.epsilon);
   step.weight_decay = static_cast<float>(weight_decay);
-  switch (settings.form) {
-    case AdamForm::kTorch:
-      step.bias_correction1 = static_cast<float>(bc1);
-      step.sqrt_bias_correction2 = static_cast<float>(sqrt_bc2);
-      break;
-    case AdamForm::kHuggingFace:
-      step.bias_correction1 = static_cast<float>(bc1 / sqrt_bc2 / (1.0 - rate * weight_decay));
-      step.sqrt_bias_correction2 = 1.0F;
-      break;
+  if (settings.kind == OptimizerKind::kAdamTorch) {
+    step.bias_correction1 = static_cast<float>(bc1);
+    step.sqrt_bias_correction2 = static_cast<float>(sqrt_bc2);
+  } else {
+    step.bias_correction1 = static_cast<float>(bc1 / sqrt_bc2 / (1.0 - rate * weight_decay));
+    step.sqrt_bias_correction2 = 1.0F;
   }
+  return step;
+}
+
+// torch's momentum begins as the first gradient.
+SgdStep sgd_step(const OptimizerSettings& settings, double rate, double weight_decay, bool first) {
+  SgdStep step{};
+  step.learning_rate = static_cast<float>(rate);
+  step.weight_decay = static_cast<float>(weight_decay);
+  step.momentum = static_cast<float>(settings.momentum);
+  step.keep = first ? 0.0F : step.momentum;
+  step.rest = first ? 1.0F : static_cast<float>(1.0 - settings.dampening);
+  step.nesterov = settings.nesterov;
+  return step;
+}
+
+LionStep lion_step(const OptimizerSettings& settings, double rate, double weight_decay) {
+  LionStep step{};
+  step.learning_rate = static_cast<float>(rate);
+  step.keep = static_cast<float>(1.0 - rate * weight_decay);
+  step.beta1 = static_cast<float>(settings.beta1);
+  step.beta2 = static_cast<float>(settings.beta2);
   return step;
 }
 
 }  // namespace
 
-std::optional<AdamForm> adam_form_named(std::string_view name) {
-  if (name == "adamw_torch" || name == "adamw_torch_fused") return AdamForm::kTorch;
-  if (name == "adamw_hf") return AdamForm::kHuggingFace;
+std::optional<OptimizerKind> optimizer_named(std::string_view name) {
+  for (const NamedOptimizer& known : kOptimizers) {
+    if (name == known.name) return known.kind;
+  }
   return std::nullopt;
 }
 
-const char* adam_form_name(AdamForm form) {
-  return form == AdamForm::kTorch ? "adamw_torch" : "adamw_hf";
+const char* optimizer_name(OptimizerKind kind) {
+  for (const NamedOptimizer& known : kOptimizers) {
+    if (kind == known.kind) return known.name;
+  }
+  __builtin_unreachable();
 }
 
 double learning_rate(const OptimizerSettings& settings, std::int64_t step) {
-  return settings.learning_rate *
-         schedule_factor(settings.schedule, step, settings.warmup_steps, settings.total_steps);
+  return settings.learning_rate * schedule_factor(settings.schedule, step, settings.warmup_steps,
+                                                  settings.total_steps, settings.shape);
 }
 
-AdamW::AdamW(const ParameterLayout& layout, const OptimizerSettings& settings, ThreadPool& pool)
+Optimizer::Optimizer(const ParameterLayout& layout, const OptimizerSettings& settings,
+                     ThreadPool& pool)
     : settings_(settings), pool_(pool) {
+  if (settings.kind == OptimizerKind::kAdafactor) {
+    adafactor_ = std::make_unique<const Adafactor>(layout, pool);
+    return;
+  }
   for (const ParameterInfo& tensor : layout.tensors) {
     auto& pieces = tensor.offset == layout.word ? word_pieces_ : pieces_;
     for (std::int64_t done = 0; done < tensor.count; done += kUpdatePiece) {
@@ -71,27 +110,70 @@ AdamW::AdamW(const ParameterLayout& layout, const OptimizerSettings& settings, T
   }
 }
 
-double AdamW::step(double gradient_norm, const float* gradients, TrainingState& state,
-                   const std::function<void()>& before_words) const {
+Optimizer::~Optimizer() = default;
+
+// Of the step that state.step counts already.
+Optimizer::Update Optimizer::update_of_piece(double rate, double gradient_norm,
+                                             const float* gradients, TrainingState& state) const {
+  const float scale = clipping_factor(settings_, gradient_norm);
+  const double decay = settings_.weight_decay;
+  float* parameters = state.parameters.data();
+  float* m = state.m.data();
+  // Calls what(count, step, gradients, parameters, begin) for a piece.
+  const auto with = [=](auto plain, auto decaying, auto what) -> Update {
+    plain.gradient_scale = decaying.gradient_scale = scale;
+    return [=](const Piece& piece) {
+      what(piece.count, piece.decay ? decaying : plain, gradients + piece.begin,
+           parameters + piece.begin, piece.begin);
+    };
+  };
+  if (settings_.kind == OptimizerKind::kSgd) {
+    const bool first = state.step == 1;
+    float* buffer = state.m.empty() ? nullptr : m;
+    return with(
+        sgd_step(settings_, rate, 0, first), sgd_step(settings_, rate, decay, first),
+        [=](std::int64_t count, const SgdStep& step, const float* g, float* p, std::int64_t begin) {
+          optimizer_kernels().sgd(count, step, g, p, buffer ? buffer + begin : nullptr);
+        });
+  }
+  if (settings_.kind == OptimizerKind::kLion) {
+    return with(
+        lion_step(settings_, rate, 0), lion_step(settings_, rate, decay),
+        [=](std::int64_t count, const LionStep& step, const float* g, float* p,
+            std::int64_t begin) { optimizer_kernels().lion(count, step, g, p, m + begin); });
+  }
+  float* v = state.v.data();
+  return with(
+      adam_step(settings_, rate, 0, state.step), adam_step(settings_, rate, decay, state.step),
+      [=](std::int64_t count, const AdamStep& step, const float* g, float* p, std::int64_t begin) {
+        optimizer_kernels().adamw(count, step, g, p, m + begin, v + begin);
+      });
+}
+
+void Optimizer::run(const std::vector<Piece>& pieces, const Update& update) const {
+  const auto count = static_cast<std::int64_t>(pieces.size());
+  pool_.run(count, 8 * count * kUpdatePiece,
+            [&](std::int64_t index, int) { update(pieces[static_cast<std::size_t>(index)]); });
+}
+
+double Optimizer::step(double gradient_norm, const float* gradients, TrainingState& state,
+                       const std::function<void()>& before_words) const {
   const double rate = learning_rate(settings_, state.step);
   ++state.step;
-  AdamStep plain = kernel_step(settings_, rate, 0.0, state.step);
-  AdamStep decaying = kernel_step(settings_, rate, settings_.weight_decay, state.step);
-  plain.gradient_scale = decaying.gradient_scale = clipping_factor(settings_, gradient_norm);
-  float* parameters = state.parameters.data();
-  float *m = state.m.data(), *v = state.v.data();
-  const auto update = [&](const std::vector<Piece>& pieces) {
-    const auto count = static_cast<std::int64_t>(pieces.size());
-    pool_.run(count, 8 * count * kUpdatePiece, [&](std::int64_t index, int) {
-      const Piece& piece = pieces[static_cast<std::size_t>(index)];
-      optimizer_kernels().adamw(piece.count, piece.decay ? decaying : plain,
-                                gradients + piece.begin, parameters + piece.begin, m + piece.begin,
-                                v + piece.begin);
-    });
-  };
-  update(pieces_);
+  if (adafactor_) {
+    constexpr double kDecayRate = -0.8;
+    const double beta2 = 1.0 - std::pow(static_cast<double>(state.step), kDecayRate);
+    const AdafactorStep step{rate, settings_.weight_decay, beta2,
+                             clipping_factor(settings_, gradient_norm)};
+    adafactor_->step_others(step, gradients, state);
+    if (before_words) before_words();
+    adafactor_->step_words(step, gradients, state);
+    return rate;
+  }
+  const Update update = update_of_piece(rate, gradient_norm, gradients, state);
+  run(pieces_, update);
   if (before_words) before_words();
-  update(word_pieces_);
+  run(word_pieces_, update);
   return rate;
 }
 

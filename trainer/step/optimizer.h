@@ -1,9 +1,10 @@
 #pragma once
-// AdamW and clipping by the global norm. The same bits on every rank: no dependence on threads or
-// on the CPU's vectors.
+// Optimizers, and clipping by the global norm. The same bits on every rank: no dependence on
+// threads or on the CPU's vectors.
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -15,38 +16,52 @@
 
 namespace dtl::trainer {
 
-// With g the clipped gradient, bc = 1 - beta^t, both keep m = beta1 m + (1 - beta1) g and
+// With g the clipped gradient, bc = 1 - beta^t, both AdamWs keep m = beta1 m + (1 - beta1) g and
 // v = beta2 v + (1 - beta2) g^2. They differ in where epsilon stands and when weights decay:
-//   kTorch (torch.optim.AdamW):        p *= 1 - lr wd;  p -= lr / bc1 * m / (sqrt(v / bc2) + eps)
-//   kHuggingFace (transformers.AdamW): p -= lr sqrt(bc2) / bc1 * m / (sqrt(v) + eps);
+//   kAdamTorch (torch.optim.AdamW):    p *= 1 - lr wd;  p -= lr / bc1 * m / (sqrt(v / bc2) + eps)
+//   kAdamHuggingFace (transformers.AdamW):
+//                                      p -= lr sqrt(bc2) / bc1 * m / (sqrt(v) + eps);
 //                                      p *= 1 - lr wd
-enum class AdamForm { kTorch, kHuggingFace };
+//   kSgd (torch.optim.SGD):            g += wd p;  m = momentum m + (1 - dampening) g, at first g;
+//                                      p -= lr m, with nesterov lr (g + momentum m)
+//   kLion (Chen et al. 2023):          p = p (1 - lr wd) - lr sign(beta1 m + (1 - beta1) g);
+//                                      m = beta2 m + (1 - beta2) g
+//   kAdafactor:                        adafactor.h
+enum class OptimizerKind { kAdamTorch, kAdamHuggingFace, kSgd, kAdafactor, kLion };
 
-// Hugging Face's names: "adamw_torch", "adamw_torch_fused" (the same), "adamw_hf".
-std::optional<AdamForm> adam_form_named(std::string_view name);
-const char* adam_form_name(AdamForm form);
+// transformers' names and "lion"; "adamw_torch_fused" and "lion_32bit" are others of the same.
+std::optional<OptimizerKind> optimizer_named(std::string_view name);
+const char* optimizer_name(OptimizerKind kind);
 
 struct OptimizerSettings {
   double learning_rate = 5e-5;
   double weight_decay = 0.0;
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
-  double max_grad_norm = 1.0;  // 0: no clipping
+  double momentum = 0, dampening = 0;  // sgd
+  bool nesterov = false;               // the same
+  double max_grad_norm = 1.0;          // 0: no clipping
+  double warmup_share = 0;             // of total_steps, where warmup_steps was made of it
   std::int64_t warmup_steps = 0;
   std::int64_t total_steps = 0;
   Schedule schedule = Schedule::kLinear;
-  AdamForm form = AdamForm::kTorch;
+  ScheduleShape shape = {};
+  OptimizerKind kind = OptimizerKind::kAdamTorch;
 };
 
 // Of step number `step`, from 0.
 double learning_rate(const OptimizerSettings& settings, std::int64_t step);
 
-class AdamW {
- public:
-  AdamW(const ParameterLayout& layout, const OptimizerSettings& settings, ThreadPool& pool);
+class Adafactor;
 
-  // The update number state.step + 1. `gradient_norm` is the L2 norm of all gradients; where it is
-  // more than max_grad_norm they count as scaled down to it. Word embeddings come last;
-  // `before_words` is called before their gradients are read. Returns the learning rate used.
+class Optimizer {
+ public:
+  Optimizer(const ParameterLayout& layout, const OptimizerSettings& settings, ThreadPool& pool);
+  ~Optimizer();
+
+  // The update number state.step + 1, of a state that optimizer_state() describes. `gradient_norm`
+  // is the L2 norm of all gradients; where it is more than max_grad_norm they count as scaled down
+  // to it. Word embeddings come last; `before_words` is called before their gradients are read.
+  // Returns the learning rate used.
   double step(double gradient_norm, const float* gradients, TrainingState& state,
               const std::function<void()>& before_words = {}) const;
 
@@ -55,9 +70,15 @@ class AdamW {
     std::int64_t begin, count;
     bool decay;
   };
+  using Update = std::function<void(const Piece&)>;
+  Update update_of_piece(double rate, double gradient_norm, const float* gradients,
+                         TrainingState& state) const;
+  void run(const std::vector<Piece>& pieces, const Update& update) const;
+
   OptimizerSettings settings_;
   ThreadPool& pool_;
   std::vector<Piece> pieces_, word_pieces_;
+  std::unique_ptr<const Adafactor> adafactor_;  // kAdafactor alone
 };
 
 }  // namespace dtl::trainer

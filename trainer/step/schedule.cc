@@ -7,46 +7,159 @@
 namespace dtl::trainer {
 namespace {
 
+template <class T>
 struct Named {
   const char* name;
-  Schedule schedule;
+  T value;
 };
-constexpr Named kSchedules[] = {{"linear", Schedule::kLinear},
-                                {"cosine", Schedule::kCosine},
-                                {"constant", Schedule::kConstant},
-                                {"constant_with_warmup", Schedule::kConstantWithWarmup}};
+constexpr Named<Schedule> kSchedules[] = {
+    {"linear", Schedule::kLinear},
+    {"cosine", Schedule::kCosine},
+    {"cosine_with_restarts", Schedule::kCosineWithRestarts},
+    {"polynomial", Schedule::kPolynomial},
+    {"constant", Schedule::kConstant},
+    {"constant_with_warmup", Schedule::kConstantWithWarmup},
+    {"inverse_sqrt", Schedule::kInverseSqrt},
+    {"cosine_with_min_lr", Schedule::kCosineWithMinLr},
+    {"cosine_warmup_with_min_lr", Schedule::kCosineWarmupWithMinLr},
+    {"warmup_stable_decay", Schedule::kWarmupStableDecay}};
+constexpr Named<Curve> kCurves[] = {
+    {"linear", Curve::kLinear}, {"cosine", Curve::kCosine}, {"1-sqrt", Curve::kOneMinusSqrt}};
+
+// Where a run stands, in steps.
+struct Position {
+  double at, warmup, total;
+  double falling() const { return std::max(1.0, total - warmup); }
+};
+
+double wave(double cycles, double progress) {
+  return 0.5 * (1.0 + std::cos(std::numbers::pi * cycles * 2.0 * progress));
+}
+
+double above(double least, double factor) {
+  return std::max(0.0, factor * (1.0 - least) + least);
+}
+
+double rising_curve(Curve curve, double progress) {
+  switch (curve) {
+    case Curve::kLinear:
+      return progress;
+    case Curve::kCosine:
+      return 0.5 * (1.0 - std::cos(std::numbers::pi * progress));
+    case Curve::kOneMinusSqrt:
+      return 1.0 - std::sqrt(1.0 - progress);
+  }
+  __builtin_unreachable();
+}
+
+double falling_curve(Curve curve, double progress, double cycles) {
+  switch (curve) {
+    case Curve::kLinear:
+      return 1.0 - progress;
+    case Curve::kCosine:
+      return wave(cycles, progress);
+    case Curve::kOneMinusSqrt:
+      return 1.0 - std::sqrt(progress);
+  }
+  __builtin_unreachable();
+}
+
+double rising_factor(Schedule schedule, const Position& p, const ScheduleShape& shape) {
+  const double progress = p.at / std::max(1.0, p.warmup);
+  if (schedule == Schedule::kWarmupStableDecay) {
+    return above(shape.least_rate, rising_curve(shape.warmup_curve, progress));
+  }
+  if (schedule != Schedule::kCosineWarmupWithMinLr) return progress;
+  if (shape.first_rate < 0) return (p.at + 1.0) / std::max(1.0, p.warmup);
+  return shape.first_rate + (1.0 - shape.first_rate) * p.at / std::max(1.0, p.warmup - 1.0);
+}
+
+double polynomial_factor(const Position& p, const ScheduleShape& shape) {
+  if (p.at > p.total || p.total <= p.warmup) return shape.end_rate;
+  const double left = 1.0 - (p.at - p.warmup) / (p.total - p.warmup);
+  return (1.0 - shape.end_rate) * std::pow(left, shape.power) + shape.end_rate;
+}
+
+double inverse_sqrt_factor(const Position& p, const ScheduleShape& shape) {
+  constexpr double kWithoutWarmup = 10'000;
+  const double usual = p.warmup > 0 ? p.warmup : kWithoutWarmup;
+  const double scale = shape.timescale > 0 ? shape.timescale : usual;
+  return 1.0 / std::sqrt((p.at + scale - p.warmup) / scale);
+}
+
+double stable_decay_factor(const Position& p, const ScheduleShape& shape) {
+  const double stable =
+      shape.stable_steps < 0 ? p.total - p.warmup - shape.decay_steps : shape.stable_steps;
+  const double into_decay = p.at - p.warmup - stable;
+  if (into_decay < 0) return 1.0;
+  if (into_decay >= shape.decay_steps) return shape.least_rate;
+  const double progress = into_decay / std::max(1.0, shape.decay_steps);
+  return above(shape.least_rate, falling_curve(shape.decay_curve, progress, shape.cycles));
+}
 
 }  // namespace
 
 std::optional<Schedule> schedule_named(std::string_view name) {
-  for (const Named& known : kSchedules) {
-    if (name == known.name) return known.schedule;
+  for (const auto& known : kSchedules) {
+    if (name == known.name) return known.value;
   }
   return std::nullopt;
 }
 
 const char* schedule_name(Schedule schedule) {
-  for (const Named& known : kSchedules) {
-    if (schedule == known.schedule) return known.name;
+  for (const auto& known : kSchedules) {
+    if (schedule == known.value) return known.name;
+  }
+  __builtin_unreachable();
+}
+
+bool depends_on_total(Schedule schedule) {
+  return schedule != Schedule::kConstant && schedule != Schedule::kConstantWithWarmup &&
+         schedule != Schedule::kInverseSqrt;
+}
+
+std::optional<Curve> curve_named(std::string_view name) {
+  for (const auto& known : kCurves) {
+    if (name == known.name) return known.value;
+  }
+  return std::nullopt;
+}
+
+const char* curve_name(Curve curve) {
+  for (const auto& known : kCurves) {
+    if (curve == known.value) return known.name;
   }
   __builtin_unreachable();
 }
 
 double schedule_factor(Schedule schedule, std::int64_t step, std::int64_t warmup_steps,
-                       std::int64_t total_steps) {
-  const auto at = static_cast<double>(step);
-  const auto warmup = static_cast<double>(warmup_steps);
-  const auto falling = std::max(1.0, static_cast<double>(total_steps) - warmup);
-  const bool warming = step < warmup_steps && schedule != Schedule::kConstant;
-  if (warming) return at / std::max(1.0, warmup);
+                       std::int64_t total_steps, const ScheduleShape& shape) {
+  const Position p{static_cast<double>(step), static_cast<double>(warmup_steps),
+                   static_cast<double>(total_steps)};
+  if (step < warmup_steps && schedule != Schedule::kConstant) {
+    return rising_factor(schedule, p, shape);
+  }
+  const double progress = (p.at - p.warmup) / p.falling();
   switch (schedule) {
     case Schedule::kLinear:
-      return std::max(0.0, (static_cast<double>(total_steps) - at) / falling);
+      return std::max(0.0, (p.total - p.at) / p.falling());
     case Schedule::kCosine:
-      return std::max(0.0, 0.5 * (1.0 + std::cos(std::numbers::pi * ((at - warmup) / falling))));
+      return std::max(0.0, wave(shape.cycles, progress));
+    case Schedule::kCosineWithRestarts:
+      return progress >= 1 ? 0.0 : wave(0.5, std::fmod(shape.cycles * progress, 1.0));
+    case Schedule::kPolynomial:
+      return polynomial_factor(p, shape);
     case Schedule::kConstant:
     case Schedule::kConstantWithWarmup:
       return 1.0;
+    case Schedule::kInverseSqrt:
+      return inverse_sqrt_factor(p, shape);
+    case Schedule::kCosineWithMinLr:
+      return above(shape.least_rate, wave(shape.cycles, progress));
+    case Schedule::kCosineWarmupWithMinLr:
+      return above(shape.least_rate, wave(shape.cycles, progress + 1.0 / p.falling()));
+    case Schedule::kWarmupStableDecay:
+      return stable_decay_factor(p, shape);
   }
   __builtin_unreachable();
 }

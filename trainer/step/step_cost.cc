@@ -44,8 +44,8 @@ double measure_gemm_peak(ThreadPool& pool, Precision precision) {
   do {
     Stopwatch watch;
     pool.run(threads, operations, [&](std::int64_t index, int) {
-      gemm<float>(kRows, kCols, kDepth, 1.0F, {a.data(), kDepth}, {b.data(), kCols}, 0.0F,
-                  c.data() + index * kRows * kCols, kCols, precision);
+      gemm<float>({kRows, kCols, kDepth}, 1.0F, {a.data(), kDepth}, {b.data(), kCols}, 0.0F,
+                  {c.data() + index * kRows * kCols, kCols}, precision);
     });
     last = watch.lap();
     used += last;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "trainer/step/optimizer_state.h"
 #include "trainer/step/sampler.h"
 
 namespace dtl::trainer {
@@ -27,9 +28,9 @@ std::int64_t micro_batch(const TrainSettings& settings) {
 }
 
 // Micro-batches of a step: the last step of an epoch may need fewer.
-int micro_batches(const TrainSettings& settings, std::size_t examples) {
+int micro_batches(const TrainSettings& settings, std::int64_t examples) {
   const std::int64_t micro = micro_batch(settings);
-  const std::int64_t needed = (static_cast<std::int64_t>(examples) + micro - 1) / micro;
+  const std::int64_t needed = (examples + micro - 1) / micro;
   return static_cast<int>(std::clamp<std::int64_t>(needed, 1, settings.accumulation));
 }
 
@@ -65,9 +66,29 @@ std::int64_t steps_per_epoch(std::int64_t examples, const TrainSettings& setting
   return steps_per_epoch(examples_per_epoch(examples, settings), settings.global_batch);
 }
 
+double epoch_after(std::int64_t steps, std::int64_t examples, const TrainSettings& settings) {
+  const std::int64_t usable = examples_per_epoch(examples, settings);
+  const std::int64_t per_epoch = steps_per_epoch(usable, settings.global_batch);
+  const std::int64_t last = usable - (per_epoch - 1) * settings.global_batch;
+  const std::int64_t whole = micro_batches(settings, settings.global_batch);
+  const std::int64_t all = (per_epoch - 1) * whole + micro_batches(settings, last);
+  const std::int64_t passes = steps / per_epoch;
+  return static_cast<double>(passes) +
+         static_cast<double>(steps % per_epoch * whole) / static_cast<double>(all);
+}
+
+std::int64_t examples_after(std::int64_t steps, std::int64_t examples,
+                            const TrainSettings& settings) {
+  const std::int64_t usable = examples_per_epoch(examples, settings);
+  const std::int64_t per_epoch = steps_per_epoch(usable, settings.global_batch);
+  return steps / per_epoch * usable + std::min(steps % per_epoch * settings.global_batch, usable);
+}
+
 Trainer::Trainer(Model<float>& model, const TrainSettings& settings, Ranks& group, ThreadPool& pool,
                  std::vector<float> parameters)
-    : Trainer(model, settings, group, pool, state_at_start(std::move(parameters))) {}
+    : Trainer(model, settings, group, pool,
+              state_at_start(std::move(parameters),
+                             optimizer_state(model.layout(), settings.optimizer))) {}
 
 Trainer::Trainer(Model<float>& model, const TrainSettings& settings, Ranks& group, ThreadPool& pool,
                  TrainingState state)
@@ -84,7 +105,8 @@ std::vector<std::int64_t> Trainer::next_examples(const Examples& examples, std::
   const std::int64_t per_epoch = steps_per_epoch(usable, settings_.global_batch);
   const std::int64_t epoch = step / per_epoch;
   if (epoch != order_epoch_) {
-    order_ = random_order(examples.size(), settings_.seed + static_cast<std::uint64_t>(epoch));
+    order_ = random_order(examples.size(), settings_.data_seed.value_or(settings_.seed) +
+                                               static_cast<std::uint64_t>(epoch));
     order_epoch_ = epoch;
   }
   const std::int64_t begin = step % per_epoch * settings_.global_batch;
@@ -118,7 +140,7 @@ Buckets::Totals Trainer::accumulate(const Examples& examples, std::span<const st
   const float weight = 1.0F / static_cast<float>(chosen.size());
   const DropoutKey key{settings_.seed, static_cast<std::uint64_t>(steps_done())};
   const float* parameters = state_.parameters.data();
-  const int parts = micro_batches(settings_, chosen.size());
+  const int parts = micro_batches(settings_, static_cast<std::int64_t>(chosen.size()));
   buckets_.begin(gradients_.data());
   double loss = 0;
   for (int m = 0; m < parts; ++m) {
@@ -162,8 +184,7 @@ StepReport Trainer::step(const Examples& examples) {
   report.work.optimizer_s += watch.lap();
   report.gradient_norm = totals.gradient_norm;
   report.step = steps_done();
-  const std::int64_t per_epoch = steps_per_epoch(examples.size(), settings_);
-  report.epoch = static_cast<double>(report.step) / static_cast<double>(per_epoch);
+  report.epoch = epoch_after(report.step, examples.size(), settings_);
   for (const std::int64_t example : chosen) {
     const auto e = static_cast<std::size_t>(example);
     report.tokens += examples.starts[e + 1] - examples.starts[e];

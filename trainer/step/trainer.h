@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "trainer/model/model.h"
@@ -24,6 +25,7 @@ struct TrainSettings {
   bool drop_last = false;  // leaves out the examples at an epoch's end that fill no micro-batch
   std::int64_t total_steps = 0;
   std::uint64_t seed = 42;
+  std::optional<std::uint64_t> data_seed = {};  // of the examples' order, where that is another
   // How gradients travel between hosts; DT_WIRE_DEFAULT leaves it to the environment
   // (DTRING_WIRE), which says exact unless told otherwise.
   dt_wire gradient_wire = DT_WIRE_DEFAULT;
@@ -37,6 +39,12 @@ std::int64_t examples_per_epoch(std::int64_t examples, const TrainSettings& sett
 // ceil(examples / global_batch), at least 1.
 std::int64_t steps_per_epoch(std::int64_t examples, std::int64_t global_batch);
 std::int64_t steps_per_epoch(std::int64_t examples, const TrainSettings& settings);
+// Passes that so many steps have done. As transformers', it counts micro-batches, of which the last
+// step of a pass may have fewer.
+double epoch_after(std::int64_t steps, std::int64_t examples, const TrainSettings& settings);
+// Examples that they have seen, each as often as it was.
+std::int64_t examples_after(std::int64_t steps, std::int64_t examples,
+                            const TrainSettings& settings);
 
 struct StepReport {
   std::int64_t step = 0;  // from 1
@@ -83,7 +91,7 @@ class Trainer {
   TrainSettings settings_;
   Ranks& group_;
   Buckets buckets_;
-  AdamW optimizer_;
+  Optimizer optimizer_;
   TrainingState state_;
   std::vector<float> gradients_;
   StepWords words_;  // rows of word embeddings with a gradient

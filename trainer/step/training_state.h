@@ -1,10 +1,9 @@
 #pragma once
 // TrainingState: all that a training run carries from one step to the next. Dropout and the order
-// of examples follow from seed and step, so there is nothing else. A plain value; the arrays are of
-// ParameterLayout, and equal on all ranks.
+// of examples follow from seed and step, so there is nothing else. A plain value; the arrays are
+// equal on all ranks.
 
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 namespace dtl::trainer {
@@ -12,12 +11,12 @@ namespace dtl::trainer {
 struct TrainingState {
   std::int64_t step = 0;              // steps done
   std::vector<float> parameters;      // [layout.total]
-  std::vector<float> m = {}, v = {};  // AdamW's moments of the gradient, [layout.total]
+  std::vector<float> m = {}, v = {};  // what the optimizer keeps: see optimizer_state.h
 };
 
-inline TrainingState state_at_start(std::vector<float> parameters) {
-  const std::size_t count = parameters.size();
-  return {0, std::move(parameters), std::vector<float>(count), std::vector<float>(count)};
-}
+// What the steps so far have cost and given, in all the runs that did them.
+struct TrainingCost {
+  double seconds = 0, loss_sum = 0;
+};
 
 }  // namespace dtl::trainer

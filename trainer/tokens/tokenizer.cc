@@ -30,7 +30,9 @@ using TextMap = std::unordered_map<std::string, Value, TextHash, std::equal_to<>
 
 using Ids = std::vector<std::int32_t>;
 
-struct Tokens : TokenSpans {
+struct Tokens {
+  std::vector<std::int32_t> ids;  // without [CLS] and [SEP]
+  std::vector<Offset> offsets;
   bool with_offsets = false;
 };
 
@@ -207,7 +209,15 @@ struct Tokenizer::Impl {
     return tokens;
   }
 
-  Window window(const Ids& asked, const TokenSpans& given, std::ptrdiff_t begin,
+  // The ids that stay of a text that is cut to `count`.
+  std::span<const std::int32_t> kept(const Ids& ids, std::size_t count) const {
+    const std::span<const std::int32_t> all(ids);
+    return rules.truncate_left ? all.last(count) : all.first(count);
+  }
+
+  std::int8_t second_type() const { return rules.types ? 1 : 0; }
+
+  Window window(const Ids& asked, const Tokens& given, std::ptrdiff_t begin,
                 std::ptrdiff_t end) const {
     Window window;
     window.ids.reserve(asked.size() + static_cast<std::size_t>(end - begin + kPairSpecials));
@@ -220,7 +230,7 @@ struct Tokenizer::Impl {
     window.offsets.insert(window.offsets.end(), given.offsets.begin() + begin,
                           given.offsets.begin() + end);
     window.ids.push_back(sep);
-    window.types.resize(window.ids.size(), 1);
+    window.types.resize(window.ids.size(), second_type());
     window.offsets.emplace_back();
     return window;
   }
@@ -251,9 +261,13 @@ Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;
 Tokenizer::~Tokenizer() = default;
 
 Encoding Tokenizer::encode(std::string_view text, int max_length) const {
-  Ids ids = impl_->tokens_of(text, false).ids;
-  ids.resize(std::min(ids.size(), static_cast<std::size_t>(std::max(0, max_length - 2))));
-  ids.insert(ids.begin(), impl_->cls);
+  const Ids all = impl_->tokens_of(text, false).ids;
+  const auto kept =
+      impl_->kept(all, std::min(all.size(), static_cast<std::size_t>(std::max(0, max_length - 2))));
+  Ids ids;
+  ids.reserve(kept.size() + 2);
+  ids.push_back(impl_->cls);
+  ids.insert(ids.end(), kept.begin(), kept.end());
   ids.push_back(impl_->sep);
   const std::size_t length = ids.size();
   return {std::move(ids), std::vector<std::int8_t>(length, 0)};
@@ -262,30 +276,27 @@ Encoding Tokenizer::encode(std::string_view text, int max_length) const {
 Encoding Tokenizer::encode_pair(std::string_view first, std::string_view second,
                                 int max_length) const {
   const Ids a = impl_->tokens_of(first, false).ids, b = impl_->tokens_of(second, false).ids;
-  const auto [keep_a, keep_b] =
+  const auto [count_a, count_b] =
       shared_budget(a.size(), b.size(), static_cast<std::size_t>(std::max(0, max_length - 3)));
+  const auto kept_a = impl_->kept(a, count_a), kept_b = impl_->kept(b, count_b);
   Encoding encoding;
   Ids& ids = encoding.ids;
-  ids.reserve(keep_a + keep_b + 3);
+  ids.reserve(count_a + count_b + 3);
   ids.push_back(impl_->cls);
-  ids.insert(ids.end(), a.begin(), a.begin() + static_cast<std::ptrdiff_t>(keep_a));
+  ids.insert(ids.end(), kept_a.begin(), kept_a.end());
   ids.push_back(impl_->sep);
   encoding.types.assign(ids.size(), 0);
-  ids.insert(ids.end(), b.begin(), b.begin() + static_cast<std::ptrdiff_t>(keep_b));
+  ids.insert(ids.end(), kept_b.begin(), kept_b.end());
   ids.push_back(impl_->sep);
-  encoding.types.resize(ids.size(), 1);
+  encoding.types.resize(ids.size(), impl_->second_type());
   return encoding;
-}
-
-TokenSpans Tokenizer::spans(std::string_view text) const {
-  return impl_->tokens_of(text, true);
 }
 
 std::vector<Window> Tokenizer::encode_question(std::string_view question, std::string_view context,
                                                int max_length, int stride) const {
   question.remove_prefix(leading_blanks(question));
   const Ids asked = impl_->tokens_of(question, false).ids;
-  const TokenSpans given = impl_->tokens_of(context, true);
+  const Tokens given = impl_->tokens_of(context, true);
   const auto length = static_cast<std::ptrdiff_t>(given.ids.size());
   const auto room =
       std::ptrdiff_t{max_length} - kPairSpecials - static_cast<std::ptrdiff_t>(asked.size());
@@ -297,15 +308,22 @@ std::vector<Window> Tokenizer::encode_question(std::string_view question, std::s
                 "a greater --max_seq_length or a smaller --doc_stride");
   }
   std::vector<Window> windows;
-  for (std::ptrdiff_t begin = 0;; begin += room - stride) {
-    const std::ptrdiff_t end = std::min(length, begin + room);
-    windows.push_back(impl_->window(asked, given, begin, end));
-    if (end == length) return windows;
+  // The first window is what would be kept of a text that is cut; the others go on from there.
+  for (std::ptrdiff_t done = 0;; done += room - stride) {
+    const std::ptrdiff_t until = std::min(length, done + room);
+    windows.push_back(impl_->rules.truncate_left
+                          ? impl_->window(asked, given, length - until, length - done)
+                          : impl_->window(asked, given, done, until));
+    if (until == length) return windows;
   }
 }
 
 int Tokenizer::vocabulary_size() const {
   return impl_->size;
+}
+
+std::optional<std::int64_t> Tokenizer::max_length() const {
+  return impl_->rules.model_max_length;
 }
 
 int Tokenizer::padding_id() const {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,48 +19,45 @@ struct Encoding {
   std::vector<std::int8_t> types;
 };
 
-struct TokenSpans {
-  std::vector<std::int32_t> ids;  // without [CLS] and [SEP]
-  std::vector<Offset> offsets;
-};
-
 // A question and a part of its context: [CLS] question [SEP] context [SEP].
 struct Window {
   std::vector<std::int32_t> ids;
   std::vector<std::int8_t> types;
-  std::vector<Offset> offsets;  // in the context; none for the question, [CLS] and [SEP]
+  // In the context; none for the question, [CLS] and [SEP]. A token that normalisation has changed
+  // keeps the place of the characters that it was made of.
+  std::vector<Offset> offsets;
 };
 
 class Tokenizer {
  public:
-  // From tokenizer.json, or vocab.txt with tokenizer_config.json, in a model folder. Throws
-  // Error(kBadInput) naming the file.
+  // From tokenizer.json or vocab.txt, with what stands beside them, in a model folder: see
+  // wordpiece_files.h. Throws Error(kBadInput) naming the file.
   static Tokenizer load(const std::string& folder);
-  // vocabulary[i] is the token of id i. model_max_length is only kept for save(): what other
-  // programs may cut texts to.
+  // vocabulary[i] is the token of id i. model_max_length: see max_length().
   Tokenizer(std::vector<std::string> vocabulary, bool lower_case, int model_max_length = 512);
   Tokenizer(Tokenizer&&) noexcept;
   Tokenizer& operator=(Tokenizer&&) noexcept;
   ~Tokenizer();
 
-  // At most max_length ids; longest_first truncation for pairs. Invalid UTF-8 is read as U+FFFD.
+  // At most max_length ids; longest_first truncation for pairs. Texts lose their ends, or, with
+  // truncation_side left, their beginnings. Invalid UTF-8 is read as U+FFFD.
   Encoding encode(std::string_view text, int max_length) const;
   Encoding encode_pair(std::string_view first, std::string_view second, int max_length) const;
 
-  // All tokens of a text. A token that normalisation has changed keeps the place of the characters
-  // that it was made of.
-  TokenSpans spans(std::string_view text) const;
   // As run_qa: white space before the question goes; a context that does not fit into max_length
   // ids is cut into windows, of which each repeats the last `stride` context tokens of the one
-  // before (Hugging Face's doc_stride). Throws Error(kBadInput) when cutting is needed and the
-  // question leaves room for at most `stride` tokens.
+  // before (Hugging Face's doc_stride); with truncation_side left, from the end on. Throws
+  // Error(kBadInput) when cutting is needed and the question leaves room for at most `stride`
+  // tokens.
   std::vector<Window> encode_question(std::string_view question, std::string_view context,
                                       int max_length, int stride) const;
 
   int vocabulary_size() const;
+  // What transformers' scripts cut texts to at most; nothing where the folder does not say.
+  std::optional<std::int64_t> max_length() const;
   int padding_id() const;
-  // vocab.txt, tokenizer.json, tokenizer_config.json, special_tokens_map.json, as from_pretrained
-  // reads them.
+  // vocab.txt, tokenizer.json, tokenizer_config.json, special_tokens_map.json: from_pretrained
+  // makes the same tokenizer of them.
   void save(const std::string& folder) const;
 
  private:

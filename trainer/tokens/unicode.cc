@@ -106,17 +106,6 @@ void append_utf8(std::string& text, char32_t c) {
   }
 }
 
-bool is_valid_utf8(std::string_view text) {
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t start = at;
-    // The three bytes of a genuine U+FFFD are not an error.
-    if (next_code_point(text, at) == kReplacement && text.substr(start, at - start) != "\uFFFD") {
-      return false;
-    }
-  }
-  return true;
-}
-
 std::size_t count_code_points(std::string_view text) {
   std::size_t count = 0;
   for (std::size_t at = 0; at < text.size(); ++count) next_code_point(text, at);
@@ -220,12 +209,6 @@ std::vector<DecomposedCharacter> decompose_parts(std::u32string_view text) {
     marks = marks || count > 1 || c >= 0x300;
   }
   if (marks) order_marks(result);
-  return result;
-}
-
-std::u32string decompose(std::u32string_view text) {
-  std::u32string result;
-  for (const DecomposedCharacter& part : decompose_parts(text)) result.push_back(part.character);
   return result;
 }
 

@@ -16,7 +16,6 @@ namespace dtl::trainer {
 char32_t next_code_point(std::string_view text, std::size_t& at);
 std::u32string code_points(std::string_view text);
 void append_utf8(std::string& text, char32_t code_point);
-bool is_valid_utf8(std::string_view text);
 std::size_t count_code_points(std::string_view text);
 
 bool is_control(char32_t c);          // categories Cc, Cf, Co, less tab, line feed, return
@@ -40,7 +39,6 @@ struct DecomposedCharacter {
 };
 // Canonical decomposition in canonical order (NFD).
 std::vector<DecomposedCharacter> decompose_parts(std::u32string_view text);
-std::u32string decompose(std::u32string_view text);
 // Appends the full lower case of one character; U+0130 becomes two.
 void append_lower(std::u32string& text, char32_t c);
 

@@ -1,169 +1,53 @@
 #include "trainer/tokens/wordpiece_files.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
-#include <unordered_map>
+#include <array>
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <string_view>
+#include <system_error>
+#include <utility>
 
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/log.h"
-#include "trainer/files/json_depth.h"
+#include "base/text.h"
+#include "trainer/tokens/token_places.h"
+#include "trainer/tokens/tokenizer_config.h"
+#include "trainer/tokens/tokenizer_json.h"
 #include "trainer/tokens/unicode.h"
 
 namespace dtl::trainer {
 namespace {
 
-using Json = nlohmann::json;                 // for reading: quick look-up of 30,000 tokens
-using OrderedJson = nlohmann::ordered_json;  // for writing: keys in the order people know
+constexpr std::size_t kMaxVocabularyBytes = 256 << 20;  // 250,000 tokens have 2 MB
 
-constexpr std::size_t kMaxTokenizerBytes = 256 << 20;  // tokenizer.json of 250,000 tokens has 10 MB
-constexpr std::int64_t kMaxId = 1 << 24;
-constexpr std::size_t kSparse = 8, kFewTokens = 1000;  // ids may leave gaps, but each takes memory
+// transformers' names of the tokenizer below, and of the one that follows tokenizer.json alone.
+constexpr std::array kBertClasses = {
+    "BertTokenizer",       "DistilBertTokenizer", "ElectraTokenizer", "ConvBertTokenizer",
+    "MobileBertTokenizer", "LayoutLMTokenizer",   "LxmertTokenizer",  "SqueezeBertTokenizer"};
+constexpr std::array kWholeClasses = {"PreTrainedTokenizer", "TokenizersBackend"};
 
-[[noreturn]] void refuse_tokenizer(const std::string& path, const std::string& reason) {
-  throw Error(Exit::kBadInput, fmt::format("{}: cannot use this tokenizer", path), reason);
+[[noreturn]] void refuse_tokenizer(const std::string& path, const std::string& reason,
+                                   const std::string& hint = {}) {
+  throw Error(Exit::kBadInput, fmt::format("{}: cannot use this tokenizer", path), reason, hint);
 }
 
 bool exists(const std::string& path) {
-  return ::access(path.c_str(), F_OK) == 0;
-}
-
-Json parse_object(const std::string& path) {
-  const std::string bytes = read_file(path, kMaxTokenizerBytes);
-  if (nests_too_deep(bytes)) refuse_tokenizer(path, kNestsTooDeep);
-  Json json = Json::parse(bytes, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object()) refuse_tokenizer(path, "it is not a JSON object");
-  return json;
-}
-
-bool has(const Json& json, const char* key) {
-  return json.is_object() && json.contains(key) && !json[key].is_null();
-}
-
-bool flag(const Json& json, const char* key, bool otherwise) {
-  return has(json, key) && json[key].is_boolean() ? json[key].get<bool>() : otherwise;
-}
-
-std::string text(const Json& json, const char* key, const std::string& otherwise) {
-  if (!has(json, key)) return otherwise;
-  // A special token is written as a text or as {"content": text, ..}.
-  const Json value = json[key].is_object() ? json[key].value("content", Json()) : json[key];
-  return value.is_string() ? value.get<std::string>() : otherwise;
-}
-
-std::int32_t id_in(const std::string& path, const Json& value) {
-  const std::int64_t id = value.is_number_integer() ? value.get<std::int64_t>() : -1;
-  if (id < 0 || id > kMaxId)
-    refuse_tokenizer(path, fmt::format("{} is not a token id", value.dump()));
-  return static_cast<std::int32_t>(id);
-}
-
-void read_normalizer(const std::string& path, const Json& json, TextRules& rules) {
-  const std::string type = text(json, "type", "none");
-  if (type != "BertNormalizer")
-    refuse_tokenizer(path, "its normalizer is not a BertNormalizer but " + type);
-  rules.clean_text = flag(json, "clean_text", true);
-  rules.chinese_apart = flag(json, "handle_chinese_chars", true);
-  rules.lower_case = flag(json, "lowercase", true);
-  rules.strip_accents = flag(json, "strip_accents", rules.lower_case);
-}
-
-void read_model(const std::string& path, const Json& json, TokenizerRules& rules) {
-  if (!has(json, "vocab") || !json["vocab"].is_object())
-    refuse_tokenizer(path, "it has no model.vocab");
-  const std::string type = text(json, "type", "WordPiece");
-  if (type != "WordPiece") refuse_tokenizer(path, "its model is not WordPiece but " + type);
-  rules.unknown = text(json, "unk_token", rules.unknown);
-  rules.prefix = text(json, "continuing_subword_prefix", rules.prefix);
-  if (has(json, "max_input_chars_per_word")) {
-    rules.max_word_characters = id_in(path, json["max_input_chars_per_word"]);
-  }
-  const std::size_t most = kSparse * json["vocab"].size() + kFewTokens;
-  for (const auto& [token, value] : json["vocab"].items()) {
-    const auto id = static_cast<std::size_t>(id_in(path, value));
-    if (id >= most) {
-      refuse_tokenizer(path, fmt::format("a token has the id {} in a vocabulary of {}", id,
-                                         json["vocab"].size()));
-    }
-    if (id >= rules.vocabulary.size()) rules.vocabulary.resize(id + 1);
-    rules.vocabulary[id] = token;
-  }
-}
-
-// Of a pair such as ["[CLS]", 101].
-std::string first_text(const std::string& path, const Json& json, const char* key) {
-  const bool there = has(json, key) && json[key].is_array() && !json[key].empty();
-  if (!there || !json[key][0].is_string()) {
-    refuse_tokenizer(path, fmt::format("its post_processor has no {}", key));
-  }
-  return json[key][0].get<std::string>();
-}
-
-// The only template that BERT uses: [CLS] A [SEP] and [CLS] A [SEP] B [SEP].
-void read_template(const std::string& path, const Json& json, TokenizerRules& rules) {
-  const std::string type = text(json, "type", "none");
-  if (type == "BertProcessing") {
-    rules.cls = first_text(path, json, "cls");
-    rules.sep = first_text(path, json, "sep");
-    return;
-  }
-  if (type != "TemplateProcessing") refuse_tokenizer(path, "its post_processor is " + type);
-  std::vector<std::string> items;
-  for (const char* key : {"single", "pair"}) {
-    for (const Json& item : json.at(key)) {
-      const Json& value = item.contains("Sequence") ? item.at("Sequence") : item.at("SpecialToken");
-      items.push_back(fmt::format("{}:{}", value.at("id").get<std::string>(),
-                                  id_in(path, value.at("type_id"))));
-    }
-  }
-  if (items.empty()) refuse_tokenizer(path, "its template is empty");
-  rules.cls = items.front().substr(0, items.front().size() - 2);
-  rules.sep = items.back().substr(0, items.back().size() - 2);
-  const std::string cls = rules.cls + ":0", sep = rules.sep + ":0";
-  const std::vector<std::string> expected = {cls,   "A:0", sep,   cls,
-                                             "A:0", sep,   "B:1", rules.sep + ":1"};
-  if (items != expected) refuse_tokenizer(path, "its template is not [CLS] A [SEP] B [SEP]");
-}
-
-void read_added(const std::string& path, const Json& json, TokenizerRules& rules) {
-  if (!json.is_array()) refuse_tokenizer(path, "its added_tokens are not a list");
-  for (const Json& item : json) {
-    AddedToken token;
-    token.content = text(item, "content", "");
-    if (token.content.empty() || !has(item, "id"))
-      refuse_tokenizer(path, "an added token has no content or id");
-    token.id = id_in(path, item["id"]);
-    token.single_word = flag(item, "single_word", false);
-    token.lstrip = flag(item, "lstrip", false);
-    token.rstrip = flag(item, "rstrip", false);
-    token.normalized = flag(item, "normalized", true);
-    token.special = flag(item, "special", false);
-    rules.added.push_back(token);
-  }
-}
-
-TokenizerRules read_tokenizer_json(const std::string& path) {
-  Json json = parse_object(path);
-  TokenizerRules rules;
-  try {
-    read_normalizer(path, json["normalizer"], rules.text);
-    const std::string splitter = text(json["pre_tokenizer"], "type", "none");
-    if (splitter != "BertPreTokenizer") refuse_tokenizer(path, "its pre_tokenizer is " + splitter);
-    read_model(path, json["model"], rules);
-    read_template(path, json["post_processor"], rules);
-    if (has(json, "added_tokens")) read_added(path, json["added_tokens"], rules);
-  } catch (const Json::exception& error) {
-    refuse_tokenizer(path, error.what());
-  }
-  return rules;
+  std::error_code unreadable;
+  return std::filesystem::exists(path, unreadable);
 }
 
 // One token per line, its number is the id; white space at the end of a line is not part of it.
 std::vector<std::string> read_vocabulary(const std::string& path) {
-  const std::string bytes = read_file(path, kMaxTokenizerBytes);
+  const std::string bytes = read_regular_file(path, kMaxVocabularyBytes);
+  if (bytes.starts_with("\xEF\xBB\xBF")) {
+    refuse_tokenizer(path + ":1:1", "a byte order mark is before its first token",
+                     fmt::format("sed -i '1s/^\\xEF\\xBB\\xBF//' {}", one_shell_word(path)));
+  }
   std::vector<std::string> tokens;
   for (std::size_t start = 0; start < bytes.size();) {
     const std::size_t end = std::min(bytes.find('\n', start), bytes.size());
@@ -180,36 +64,195 @@ std::vector<std::string> read_vocabulary(const std::string& path) {
 
 bool has_capitals(const std::vector<std::string>& vocabulary) {
   return std::any_of(vocabulary.begin(), vocabulary.end(), [](const std::string& token) {
-    return token.front() != '[' &&
+    return !token.empty() && token.front() != '[' &&
            std::any_of(token.begin(), token.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
   });
 }
 
-TokenizerRules read_vocab_txt(const std::string& path, const Json& config) {
-  const std::vector<std::string> vocabulary = read_vocabulary(path);
-  std::vector<std::string> named;
-  std::copy_if(vocabulary.begin(), vocabulary.end(), std::back_inserter(named),
-               [](const std::string& token) { return !token.empty(); });
-  bool lower_case = !has_capitals(named);
-  if (has(config, "do_lower_case")) {
-    lower_case = flag(config, "do_lower_case", lower_case);
-  } else {
-    log_notice(fmt::format(
-        "{}: no tokenizer_config.json says do_lower_case; {} capitals in the "
-        "vocabulary, so text is {}",
-        path, lower_case ? "no" : "there are", lower_case ? "lowered" : "kept as it is"));
+// True: what tokenizer.json says, whole. False: BertTokenizer's rules, with its vocabulary.
+bool follows_tokenizer_json(const std::string& folder, const std::string& class_name) {
+  const std::string name =
+      class_name.ends_with("Fast") ? class_name.substr(0, class_name.size() - 4) : class_name;
+  const auto same = [&](const char* other) { return name == other; };
+  if (name.empty() || std::any_of(kBertClasses.begin(), kBertClasses.end(), same)) return false;
+  if (std::none_of(kWholeClasses.begin(), kWholeClasses.end(), same)) {
+    refuse_tokenizer(folder + "/tokenizer_config.json",
+                     fmt::format("its tokenizer_class is {}, which is not one of {} and {}",
+                                 class_name, kBertClasses[0], "PreTrainedTokenizerFast"));
   }
-  TokenizerRules rules = make_rules(vocabulary, lower_case);
-  rules.text.strip_accents = flag(config, "strip_accents", lower_case);
-  rules.text.chinese_apart = flag(config, "tokenize_chinese_chars", true);
-  return rules;
+  if (!exists(folder + "/tokenizer.json")) {
+    refuse_tokenizer(folder + "/tokenizer_config.json",
+                     fmt::format("its tokenizer_class, {}, is read from a tokenizer.json, which "
+                                 "is not there",
+                                 class_name),
+                     "\"tokenizer_class\": \"BertTokenizer\", if that is what made vocab.txt");
+  }
+  return true;
 }
 
-OrderedJson added_json(const AddedToken& token) {
-  return {{"id", token.id},          {"content", token.content}, {"single_word", token.single_word},
-          {"lstrip", token.lstrip},  {"rstrip", token.rstrip},   {"normalized", token.normalized},
-          {"special", token.special}};
+std::string named_token(const TokenizerConfig& config, const char* name,
+                        const std::string& otherwise) {
+  const auto same = [&](const NamedToken& other) { return other.name == name; };
+  const auto found = std::find_if(config.named.begin(), config.named.end(), same);
+  return found == config.named.end() ? otherwise : found->token.content;
 }
+
+// What BertTokenizer takes from the files besides the vocabulary.
+void set_bert_rules(const TokenizerConfig& config, TokenizerRules& rules) {
+  const TokenizerRules usual;
+  rules.text.clean_text = true;
+  rules.text.lower_case = config.lower_case.value_or(true);
+  rules.text.strip_accents = config.strip_accents.value_or(rules.text.lower_case);
+  rules.text.chinese_apart = config.chinese_apart.value_or(true);
+  rules.prefix = usual.prefix;
+  rules.max_word_characters = usual.max_word_characters;
+  rules.unknown = named_token(config, "unk_token", usual.unknown);
+  rules.cls = named_token(config, "cls_token", usual.cls);
+  rules.sep = named_token(config, "sep_token", usual.sep);
+  rules.pad = named_token(config, "pad_token", usual.pad);
+  rules.mask = named_token(config, "mask_token", usual.mask);
+}
+
+// Where tokenizer.json says something else than BertTokenizer does.
+void tell_differences(const std::string& path, const TokenizerRules& file,
+                      const TokenizerRules& rules) {
+  const auto tell = [&](const char* what, const std::string& there, const std::string& here) {
+    if (there == here) return;
+    log_notice(
+        fmt::format("{}: its {} is {}, but tokenizer_config.json, or its default where it says "
+                    "nothing, has {}: that counts, as in transformers (\"tokenizer_class\": "
+                    "\"PreTrainedTokenizerFast\" in "
+                    "tokenizer_config.json goes by tokenizer.json)",
+                    path, what, there, here));
+  };
+  const auto truth = [](bool value) { return std::string(value ? "true" : "false"); };
+  tell("lowercase", truth(file.text.lower_case), truth(rules.text.lower_case));
+  tell("strip_accents", truth(file.text.strip_accents), truth(rules.text.strip_accents));
+  tell("handle_chinese_chars", truth(file.text.chinese_apart), truth(rules.text.chinese_apart));
+  tell("clean_text", truth(file.text.clean_text), truth(rules.text.clean_text));
+  tell("continuing_subword_prefix", file.prefix, rules.prefix);
+  tell("max_input_chars_per_word", std::to_string(file.max_word_characters),
+       std::to_string(rules.max_word_characters));
+  tell("unk_token", file.unknown, rules.unknown);
+  tell("first token", file.cls, rules.cls);
+  tell("last token", file.sep, rules.sep);
+}
+
+// Whether a file of the folder has the token, as one of the vocabulary or with an id.
+bool is_declared(const TokenizerRules& rules, const std::vector<AddedToken>& listed,
+                 const std::string& token) {
+  const auto same = [&](const AddedToken& other) { return other.content == token; };
+  return std::any_of(listed.begin(), listed.end(), same) ||
+         std::find(rules.vocabulary.begin(), rules.vocabulary.end(), token) !=
+             rules.vocabulary.end();
+}
+
+// The other way round: what PreTrainedTokenizerFast does not look at.
+void tell_ignored(const std::string& folder, const TokenizerConfig& config,
+                  const TokenizerRules& rules) {
+  const auto tell = [&](const char* key, std::optional<bool> said, bool rule) {
+    if (!said || *said == rule) return;
+    log_notice(
+        fmt::format("{0}/tokenizer_config.json: its {1} is {2}, but {0}/tokenizer.json says "
+                    "{3}, which counts for a {4}, as in transformers (\"tokenizer_class\": "
+                    "\"BertTokenizer\" goes by tokenizer_config.json)",
+                    folder, key, *said, rule, config.class_name));
+  };
+  tell("do_lower_case", config.lower_case, rules.text.lower_case);
+  tell("strip_accents", config.strip_accents, rules.text.strip_accents);
+  tell("tokenize_chinese_chars", config.chinese_apart, rules.text.chinese_apart);
+}
+
+// All tokens that are found verbatim, in the order in which transformers adds them.
+void add_tokens(const std::string& folder, std::vector<AddedToken> of_json, bool whole,
+                const TokenizerConfig& config, TokenizerRules& rules) {
+  TokenPlaces places(rules, folder);
+  if (whole) {
+    for (const AddedToken& token : of_json) places.add(token);
+  }
+  std::vector<AddedToken> listed = config.listed;
+  if (!config.has_decoder) listed.insert(listed.begin(), of_json.begin(), of_json.end());
+  std::stable_sort(listed.begin(), listed.end(),
+                   [](const AddedToken& a, const AddedToken& b) { return a.id < b.id; });
+  for (const AddedToken& token : listed) places.add(token);
+  for (const NamedToken& named : config.named) places.add(named.token);
+  if (!whole) {
+    for (const std::string& token : {rules.unknown, rules.sep, rules.pad, rules.cls, rules.mask}) {
+      places.add({.content = token});
+    }
+  }
+  const std::size_t before = rules.added.size();
+  for (const AddedToken& token : config.extra) places.add(token);
+  // A vocabulary without [MASK] is given one behind its end, which no model has; nobody asked.
+  if (rules.added.size() == before && before > 0 && rules.added.back().content == rules.mask &&
+      !is_declared(rules, listed, rules.mask)) {
+    rules.added.pop_back();
+  }
+}
+
+// Without these no text can be encoded.
+void check_specials(const std::string& path, const std::vector<AddedToken>& of_json,
+                    const TokenizerConfig& config, const TokenizerRules& rules) {
+  std::vector<AddedToken> listed = config.listed;
+  listed.insert(listed.end(), of_json.begin(), of_json.end());
+  const std::pair<const char*, const std::string*> tokens[] = {{"unk_token", &rules.unknown},
+                                                               {"cls_token", &rules.cls},
+                                                               {"sep_token", &rules.sep},
+                                                               {"pad_token", &rules.pad}};
+  for (const auto& [name, token] : tokens) {
+    if (is_declared(rules, listed, *token)) continue;
+    refuse_tokenizer(path, fmt::format("'{}' is not in the vocabulary", *token),
+                     fmt::format("\"{}\" in tokenizer_config.json, with the vocabulary's word "
+                                 "for it",
+                                 name));
+  }
+}
+
+// Tokens that a file names and that are none.
+void tell_left_out(const std::string& folder, const std::vector<AddedToken>& of_json,
+                   const TokenizerConfig& config, const TokenizerRules& rules) {
+  std::vector<NamedToken> left_out = config.left_out;
+  for (const AddedToken& token : of_json) left_out.push_back({"tokenizer.json", token});
+  for (const NamedToken& each : left_out) {
+    const std::string& content = each.token.content;
+    const auto same = [&](const AddedToken& other) { return other.content == content; };
+    if (std::any_of(rules.added.begin(), rules.added.end(), same)) continue;
+    log_notice(
+        fmt::format("{}/{}: '{}' is no token: tokenizer_config.json has a list without it, "
+                    "which counts, as in transformers",
+                    folder, each.name, content));
+  }
+}
+
+void set_written_names(const TokenizerConfig& config, TokenizerRules& rules) {
+  constexpr std::array kWritten = {"unk_token", "cls_token", "sep_token", "pad_token",
+                                   "mask_token"};
+  for (const NamedToken& named : config.named) {
+    const auto same = [&](const char* name) { return named.name == name; };
+    if (std::none_of(kWritten.begin(), kWritten.end(), same)) rules.other_named.push_back(named);
+  }
+  for (const AddedToken& token : config.extra) rules.extra_special.push_back(token.content);
+}
+
+void tell_guess(const std::string& path, const TokenizerConfig& config,
+                const TokenizerRules& rules) {
+  if (config.lower_case || !has_capitals(rules.vocabulary)) return;
+  log_notice(
+      fmt::format("{}: there are capitals in the vocabulary, but no tokenizer_config.json says "
+                  "do_lower_case: text is lowered, as transformers does "
+                  "(\"do_lower_case\": false in tokenizer_config.json keeps it)",
+                  path));
+}
+
+void tell_no_types(const std::string& folder, const TokenizerConfig& config) {
+  log_notice(
+      fmt::format("{}/tokenizer_config.json: a {} gives both texts of a pair the type 0, as in "
+                  "transformers (\"model_input_names\": [\"input_ids\", \"token_type_ids\", "
+                  "\"attention_mask\"] tells them apart)",
+                  folder, config.class_name));
+}
+
+}  // namespace
 
 std::int32_t id_of(const TokenizerRules& rules, const std::string& token) {
   for (const AddedToken& added : rules.added) {
@@ -218,70 +261,6 @@ std::int32_t id_of(const TokenizerRules& rules, const std::string& token) {
   const auto found = std::find(rules.vocabulary.rbegin(), rules.vocabulary.rend(), token);
   return static_cast<std::int32_t>(rules.vocabulary.rend() - found) - 1;
 }
-
-OrderedJson template_json(const TokenizerRules& rules) {
-  const auto special = [](const std::string& token, int type) -> OrderedJson {
-    return {{"SpecialToken", {{"id", token}, {"type_id", type}}}};
-  };
-  const auto sequence = [](const char* name, int type) -> OrderedJson {
-    return {{"Sequence", {{"id", name}, {"type_id", type}}}};
-  };
-  OrderedJson single =
-      OrderedJson::array({special(rules.cls, 0), sequence("A", 0), special(rules.sep, 0)});
-  OrderedJson pair = single;
-  pair.push_back(sequence("B", 1));
-  pair.push_back(special(rules.sep, 1));
-  OrderedJson tokens = OrderedJson::object();
-  for (const std::string& token : {rules.cls, rules.sep}) {
-    tokens[token] = {{"id", token},
-                     {"ids", OrderedJson::array({id_of(rules, token)})},
-                     {"tokens", OrderedJson::array({token})}};
-  }
-  return {{"type", "TemplateProcessing"},
-          {"single", single},
-          {"pair", pair},
-          {"special_tokens", tokens}};
-}
-
-OrderedJson tokenizer_json(const TokenizerRules& rules) {
-  std::unordered_map<std::string_view, std::size_t>
-      last;  // of several equal tokens, the one to keep
-  for (std::size_t id = 0; id < rules.vocabulary.size(); ++id) last[rules.vocabulary[id]] = id;
-  OrderedJson vocabulary = OrderedJson::object();
-  auto& members = vocabulary.get_ref<OrderedJson::object_t&>();
-  for (std::size_t id = 0; id < rules.vocabulary.size(); ++id) {
-    const std::string& token = rules.vocabulary[id];
-    // Appended unseen: an ordered object looks through all its members at every insertion.
-    if (!token.empty() && last[token] == id) members.push_back({token, id});
-  }
-  OrderedJson added = OrderedJson::array();
-  for (const AddedToken& token : rules.added) added.push_back(added_json(token));
-  return {{"version", "1.0"},
-          {"truncation", nullptr},
-          {"padding", nullptr},
-          {"added_tokens", added},
-          {"normalizer",
-           {{"type", "BertNormalizer"},
-            {"clean_text", rules.text.clean_text},
-            {"handle_chinese_chars", rules.text.chinese_apart},
-            {"strip_accents", rules.text.strip_accents},
-            {"lowercase", rules.text.lower_case}}},
-          {"pre_tokenizer", {{"type", "BertPreTokenizer"}}},
-          {"post_processor", template_json(rules)},
-          {"decoder", {{"type", "WordPiece"}, {"prefix", rules.prefix}, {"cleanup", true}}},
-          {"model",
-           {{"type", "WordPiece"},
-            {"unk_token", rules.unknown},
-            {"continuing_subword_prefix", rules.prefix},
-            {"max_input_chars_per_word", rules.max_word_characters},
-            {"vocab", vocabulary}}}};
-}
-
-std::string indented(const OrderedJson& json) {
-  return json.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
-}
-
-}  // namespace
 
 TokenizerRules make_rules(std::vector<std::string> vocabulary, bool lower_case) {
   TokenizerRules rules;
@@ -296,48 +275,42 @@ TokenizerRules make_rules(std::vector<std::string> vocabulary, bool lower_case) 
 }
 
 TokenizerRules read_rules(const std::string& folder) {
+  const TokenizerConfig config = read_tokenizer_config(folder);
   const std::string whole = folder + "/tokenizer.json", plain = folder + "/vocab.txt";
-  const std::string settings = folder + "/tokenizer_config.json";
-  const Json config = exists(settings) ? parse_object(settings) : Json::object();
   if (!exists(whole) && !exists(plain)) {
     throw Error(Exit::kBadInput, fmt::format("{}: cannot load a tokenizer", folder),
                 "there is neither tokenizer.json nor vocab.txt",
                 "dttrain init --help makes a new model");
   }
-  TokenizerRules rules = exists(whole) ? read_tokenizer_json(whole) : read_vocab_txt(plain, config);
-  rules.pad = text(config, "pad_token", rules.pad);
-  rules.mask = text(config, "mask_token", rules.mask);
-  if (has(config, "model_max_length") && config["model_max_length"].is_number_integer()) {
-    rules.model_max_length = config["model_max_length"].get<std::int64_t>();
+  const std::string& path = exists(whole) ? whole : plain;
+  const bool by_json = follows_tokenizer_json(folder, config.class_name);
+  TokenizerJson json;
+  if (exists(whole)) {
+    json = read_tokenizer_json(whole);
+  } else {
+    json.rules.vocabulary = read_vocabulary(plain);
+    json.rules.empty_token = id_of(json.rules, "");
   }
-  for (const std::string& token : {rules.unknown, rules.cls, rules.sep, rules.pad}) {
-    if (id_of(rules, token) < 0) {
-      refuse_tokenizer(exists(whole) ? whole : plain,
-                       fmt::format("'{}' is not in the vocabulary", token));
-    }
+  TokenizerRules rules = json.rules;
+  rules.added.clear();
+  if (by_json) {
+    rules.pad = named_token(config, "pad_token", rules.pad);
+    rules.mask = named_token(config, "mask_token", rules.mask);
+    tell_ignored(folder, config, rules);
+    if (!config.types) tell_no_types(folder, config);
+  } else {
+    set_bert_rules(config, rules);
+    if (exists(whole)) tell_differences(whole, json.rules, rules);
+    if (!exists(whole)) tell_guess(plain, config, rules);
   }
+  check_specials(path, json.rules.added, config, rules);
+  add_tokens(folder, json.rules.added, by_json, config, rules);
+  tell_left_out(folder, json.rules.added, config, rules);
+  set_written_names(config, rules);
+  rules.truncate_left = config.truncate_left.value_or(json.truncate_left.value_or(false));
+  rules.types = config.types.value_or(!by_json && !config.class_name.starts_with("DistilBert"));
+  rules.model_max_length = config.model_max_length;
   return rules;
-}
-
-void write_rules(const std::string& folder, const TokenizerRules& rules) {
-  std::string lines;
-  for (const std::string& token : rules.vocabulary) lines += token + "\n";
-  OrderedJson tokens = {{"cls_token", rules.cls},
-                        {"mask_token", rules.mask},
-                        {"pad_token", rules.pad},
-                        {"sep_token", rules.sep},
-                        {"unk_token", rules.unknown}};
-  if (id_of(rules, rules.mask) < 0) tokens.erase("mask_token");
-  OrderedJson config = {{"do_lower_case", rules.text.lower_case},
-                        {"strip_accents", rules.text.strip_accents},
-                        {"tokenize_chinese_chars", rules.text.chinese_apart},
-                        {"model_max_length", rules.model_max_length},
-                        {"tokenizer_class", "BertTokenizer"}};
-  for (const auto& [key, value] : tokens.items()) config[key] = value;
-  write_file_atomically(folder + "/vocab.txt", lines);
-  write_file_atomically(folder + "/tokenizer.json", indented(tokenizer_json(rules)));
-  write_file_atomically(folder + "/tokenizer_config.json", indented(config));
-  write_file_atomically(folder + "/special_tokens_map.json", indented(tokens));
 }
 
 }  // namespace dtl::trainer

@@ -1,6 +1,7 @@
 #include "trainer/tokens/wordpiece_text.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace dtl::trainer {
 namespace {
@@ -56,7 +57,7 @@ void strip_accents(NormalizedText& text, bool with_places) {
 }
 
 void lower(NormalizedText& text, bool with_places) {
-  const NormalizedText before = std::move(text);
+  const NormalizedText before = std::exchange(text, {});
   Builder out(text, with_places);
   std::u32string lowered;
   for (std::size_t i = 0; i < before.characters.size(); ++i) {

@@ -1,0 +1,94 @@
+"""Steps of DistributedDataParallel, a rank of bench/pytorch.py.
+
+    torch_steps.py BACKEND TEXTS TOKENS step:REPEATS:TURNS  ->  "step MICROSECONDS exchange MICROSECONDS"
+
+A step is forward, backward and AdamW of DistilBERT; what it exchanges is the time that it takes more
+than the same step under no_sync(), which comes just before it.
+"""
+import argparse
+import statistics
+import sys
+import time
+
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+from train_torch import CLASSES, DISTILBERT_LAYERS, model_of
+from turns import Turns
+
+VOCABULARY = 30522
+
+
+class Loss(torch.nn.Module):
+    """The model with its loss, so that DDP sees all of it."""
+
+    def __init__(self):
+        super().__init__()
+        self.model, self.loss_of = model_of(torch, argparse.Namespace(
+            type="distilbert", layers=DISTILBERT_LAYERS, vocabulary=VOCABULARY, how="eager"))
+
+    def forward(self, ids, labels):
+        return self.loss_of(ids, labels)
+
+
+def timed(ddp, optimizer, batch):
+    dist.barrier()
+    start = time.perf_counter()
+    ddp(*batch).backward()
+    optimizer.step()
+    optimizer.zero_grad()
+    return time.perf_counter() - start
+
+
+def take_turn(ddp, optimizer, batch, repeats):
+    """(time of a step, what it takes more than one without an exchange), medians in microseconds."""
+    steps, more = [], []
+    for _ in range(repeats + 1):
+        with ddp.no_sync():
+            alone = timed(ddp, optimizer, batch)
+        steps.append(timed(ddp, optimizer, batch))
+        more.append(steps[-1] - alone)
+    return [1e6 * statistics.median(times[1:]) for times in (steps, more)]  # one to warm up
+
+
+def verify(ddp, batch):
+    """After an exchange every rank must have the same gradients, and not its own."""
+    with ddp.no_sync():
+        ddp(*batch).backward()
+    last = next(p for p in ddp.parameters() if p.dim() == 2)
+    own = last.grad.double().sum()
+    ddp.zero_grad()
+    ddp(*batch).backward()
+    sums = torch.stack([p.grad.double().abs().sum() for p in ddp.parameters()])
+    everybody = [torch.empty_like(sums) for _ in range(dist.get_world_size())]
+    dist.all_gather(everybody, sums)
+    if any(not torch.equal(sums, other) for other in everybody) or last.grad.double().sum() == own:
+        sys.exit("torch_steps.py: wrong gradients")
+    ddp.zero_grad()
+
+
+def main():
+    backend, texts, tokens, *words = sys.argv[1:]
+    torch.set_num_threads(1)
+    if backend == "dtring":
+        import dtring  # noqa: F401  registers the backend
+    dist.init_process_group(backend)
+    torch.manual_seed(7)
+    ddp = DistributedDataParallel(Loss())
+    torch.manual_seed(dist.get_rank())
+    batch = (torch.randint(1000, VOCABULARY, (int(texts), int(tokens))),
+             torch.randint(0, CLASSES, (int(texts),)))
+    optimizer = torch.optim.AdamW(ddp.parameters(), lr=1e-6)
+    verify(ddp, batch)
+    clock = Turns(dist.get_rank())
+    for word in words:
+        what, repeats, turns = word.split(":")
+        for _ in range(int(turns)):
+            clock.begin()
+            step, exchange = take_turn(ddp, optimizer, batch, int(repeats))
+            if dist.get_rank() == 0:
+                print(f"{what} {step:.1f} exchange {exchange:.1f}", flush=True)
+            clock.end()
+
+
+main()

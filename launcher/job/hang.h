@@ -1,0 +1,54 @@
+#pragma once
+// Hang: what the ranks of a job did when its time was up: who was not where the others waited, and
+// how that is told on the failure card. Pure.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "launcher/job/rank_stack.h"
+#include "wire/messages.h"
+
+namespace dtl {
+
+struct RankNow {
+  int rank = 0;
+  std::string host;
+  std::optional<Stack> stack;  // absent: nobody has asked it
+  bool completed = false;      // it had exited with status 0 before
+};
+
+// Ranks that were doing the same thing.
+struct HangGroup {
+  std::vector<int> ranks;
+  RankStack doing;
+};
+
+struct Hang {
+  std::vector<HangGroup> groups;  // of the ranks that told; the odd ones first, then the largest
+  std::vector<int> completed, silent, stopped;
+  std::vector<int> cannot;     // Pythons that could not be asked
+  std::string cannot_program;  // of the first of them
+  // Of all of those above: who was not in the collective in which the others waited. Empty: nobody
+  // can be told apart.
+  std::vector<int> odd;
+  std::string collective;    // that one
+  std::vector<int> waiting;  // in it
+};
+
+Hang judge_hang(const std::vector<RankNow>& ranks);
+
+// "rank 3", "ranks 0-2,7"
+std::string ranks_text(const std::vector<int>& ranks);
+
+struct CardLine {
+  std::string label, text;
+};
+
+// What the card says; empty when no rank could tell and none is a Python.
+std::vector<CardLine> hang_lines(const Hang& hang, const std::vector<RankNow>& ranks);
+
+// What to do so that the card says more the next time; empty: nothing.
+std::string hang_step(const Hang& hang);
+
+}  // namespace dtl

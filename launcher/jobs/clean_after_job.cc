@@ -1,0 +1,44 @@
+#include "launcher/jobs/clean_after_job.h"
+
+#include <fmt/format.h>
+
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "launcher/agents/agent_query.h"
+
+namespace dtl {
+namespace {
+
+// Processes are told to end, and then killed.
+constexpr auto kCleanPatience = kKillGrace + kReapDeadline + kAnswerMargin;
+
+}  // namespace
+
+void clean_after_job(const std::vector<Host>& hosts, const StartOptions& start,
+                     const std::string& job_id) {
+  if (hosts.empty()) return;
+  for (const Answer& answer : ask_agents(hosts, start, {"--clean-job", job_id}, kCleanPatience)) {
+    const std::string& name = answer.host.name;
+    if (answer.error) {
+      log_error(
+          fmt::format("{}; what the job may have left there is ended by: dtlaunch clean "
+                      "-hosts {}",
+                      answer.error->what(), name));
+      continue;
+    }
+    std::size_t ended = 0;
+    for (const std::string& line : split(trim(answer.text), '\n')) {
+      if (line.starts_with("ended ")) {
+        ++ended;
+      } else if (line.starts_with("cannot ")) {
+        log_error(fmt::format("{}: {}", name, line));
+      }
+    }
+    if (ended == 0) continue;
+    log_notice(fmt::format("{}: ended {} process{} that the job had left there with a dead agent",
+                           name, ended, ended == 1 ? "" : "es"));
+  }
+}
+
+}  // namespace dtl

@@ -1,0 +1,18 @@
+#pragma once
+// What a dead agent left on its host: the agent's own guard and keeper have ended it, unless they
+// died with it.
+
+#include <string>
+#include <vector>
+
+#include "launcher/agents/agent_start.h"
+#include "plan/host.h"
+
+namespace dtl {
+
+// Goes back to these hosts, ends what is left of the job there, and says what it found. Nothing is
+// said of a host where all was clean.
+void clean_after_job(const std::vector<Host>& hosts, const StartOptions& start,
+                     const std::string& job_id);
+
+}  // namespace dtl

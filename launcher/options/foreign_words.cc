@@ -1,0 +1,90 @@
+#include "launcher/options/foreign_words.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "launcher/options/foreign_options.h"
+
+namespace dtl {
+namespace {
+
+// Open MPI sets parameters of its parts by the name of the part.
+bool is_mca(std::string_view spelled) {
+  const std::string name = to_lower(bare_name(spelled));
+  const auto names = mca_options();
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// "--iface=^%" and "eth0,lo" -> "--iface=^eth0,lo"
+std::string with_value(std::string_view ours, const std::string& value) {
+  std::string word(ours);
+  const std::size_t at = word.find('%');
+  if (at != word.npos) word.replace(at, 1, value);
+  return word;
+}
+
+void take_foreign(OptionReader& reader, const ForeignOption& option, const std::string& spelled,
+                  const std::string& value) {
+  OptionWords& read = reader.so_far();
+  read.foreign.push_back(spelled);
+  const std::vector<std::string> harmless = split(option.harmless, ',');
+  const std::string last = to_lower(value.substr(value.rfind('/') + 1));
+  if (!last.empty() && std::find(harmless.begin(), harmless.end(), last) != harmless.end()) {
+    read.notes.push_back(fmt::format("option '{} {}' is left out", spelled, value));
+    return;
+  }
+  switch (option.kind) {
+    case ForeignKind::kIgnored:
+      read.notes.push_back(fmt::format("option '{}' is left out: {}", spelled, option.text));
+      return;
+    case ForeignKind::kRefused:
+      throw Error(Exit::kUsage, fmt::format("option '{}'", spelled), std::string(option.text),
+                  std::string(option.hint));
+    case ForeignKind::kSame:
+      reader.take(with_value(option.text, value));
+      if (!read.options.empty()) read.options.back().spelled = spelled;
+  }
+}
+
+const ForeignOption& mca_parameter(const std::string& spelled, const std::string& key) {
+  if (const ForeignOption* option = find_mca_parameter(key)) return *option;
+  throw Error(Exit::kUsage, fmt::format("option '{} {}'", spelled, key),
+              "dtlaunch has nothing that this parameter of Open MPI could mean", "leave it out");
+}
+
+void read_foreign(OptionReader& reader, const std::string& spelled, const char* attached) {
+  if (is_mca(spelled)) {
+    const std::string key = reader.next_word(spelled, "KEY VALUE");
+    const std::string value = reader.next_word(spelled, "a value for " + key);
+    take_foreign(reader, mca_parameter(spelled, key), spelled, value);
+    return;
+  }
+  const ForeignOption* option = find_foreign_option(spelled);
+  if (option == nullptr) reader.refuse_unknown(spelled);
+  std::string value = attached == nullptr ? "" : attached;
+  // Some launchers let the value out: "-tune -n 2".
+  const bool left_out = option->kind == ForeignKind::kIgnored && reader.is_option_next();
+  if (option->values > 0 && attached == nullptr && !left_out) {
+    value = reader.next_word(spelled, "a value");
+  }
+  take_foreign(reader, *option, spelled, value);
+}
+
+}  // namespace
+
+const Manner& job_manner() {
+  static const Manner kManner = {.help = "dtlaunch --help",
+                                 .spelling = Spelling::kMpirun,
+                                 .options_first = true,
+                                 .unknown = read_foreign};
+  return kManner;
+}
+
+Manner subcommand_manner(std::string_view help) {
+  return {.help = help, .spelling = Spelling::kMpirun};
+}
+
+}  // namespace dtl

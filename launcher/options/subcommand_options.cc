@@ -1,0 +1,199 @@
+#include "launcher/options/subcommand_options.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "base/limits.h"
+#include "base/text.h"
+#include "launcher/options/foreign_words.h"
+#include "launcher/options/trusted_file.h"
+#include "plan/hostfile.h"
+
+namespace dtl {
+namespace {
+
+using Sub = SubcommandOptions;
+using Row = OptionRow<Sub>;
+
+constexpr std::string_view kOptions = "Options";
+constexpr double kMostIdleHours = 10000;
+
+Row hostfile_row(std::string_view help) {
+  return {
+      kOptions, {"-f", "-machinefile", "-hostfile"}, "FILE", help, into::text<&Sub::hostfile>()};
+}
+
+Row hosts_row() {
+  return {kOptions,
+          {"-hosts"},
+          "LIST",
+          "the hosts themselves: a,b,n[01-04]",
+          into::text<&Sub::host_list>()};
+}
+
+Row host_keys_row() {
+  return {kOptions,
+          {"--accept-new-host-keys"},
+          "",
+          "trust and remember hosts never seen before",
+          into::flag<&Sub::accept_new_host_keys>()};
+}
+
+Row help_row() {
+  return {kOptions, {"-h", "--help"}, "", "this text", into::flag<&Sub::help>()};
+}
+
+Row label_row() {
+  return {kOptions, {"-l"}, "", "put [rank] before every line", into::flag<&Sub::label>()};
+}
+
+Target<Sub> signal() {
+  return {Takes::kValue, [](Sub& options, const std::string& text, const Option&) -> std::string {
+            const auto number = signal_by_name(text);
+            if (!number) return fmt::format("there is no signal '{}'", text);
+            options.signal = *number;
+            return {};
+          }};
+}
+
+Target<Sub> idle_hours() {
+  return {Takes::kValue, [](Sub& options, const std::string& text, const Option&) {
+            double hours = 0;
+            if (!read_real(text, 0, kMostIdleHours, hours).empty() || hours == 0) {
+              return fmt::format("'{}' is no number of hours", text);
+            }
+            options.idle = std::chrono::seconds(std::llround(hours * 3600));
+            return std::string();
+          }};
+}
+
+// clang-format off
+std::vector<Row> doctor_rows() {
+  return {
+      hostfile_row("the hosts, one per line; without hosts, this machine"),
+      hosts_row(),
+      {kOptions, {"--iface"}, "NET[,NET]",
+       "as for a job: the networks to use, or ^ those not to use", into::text<&Sub::interface>()},
+      host_keys_row(),
+      {kOptions, {"--python"}, "PROGRAM", "the Python that jobs use; default python3",
+       into::text<&Sub::python>()},
+      {kOptions, {"--quick"}, "", "do not measure the bandwidth", into::flag<&Sub::quick>()},
+      {kOptions, {"--json"}, "", "findings and facts for programs", into::flag<&Sub::json>()},
+      {kOptions, {"-v", "--verbose"}, "", "also say what is fine", into::count<&Sub::verbosity>(),
+       {.repeatable = true}},
+      help_row(),
+  };
+}
+
+std::vector<Row> push_rows() {
+  return {
+      hostfile_row("the hosts, one per line"),
+      hosts_row(),
+      {kOptions, {"--remove"}, "", "remove what was brought there instead",
+       into::flag<&Sub::remove>()},
+      host_keys_row(),
+      help_row(),
+  };
+}
+
+std::vector<Row> up_rows() {
+  return {
+      hostfile_row("the hosts"),
+      hosts_row(),
+      {kOptions, {"--idle"}, "HOURS", "end after this without a launch; default 8", idle_hours()},
+      {kOptions, {"--list"}, "", "show which connections are kept now", into::flag<&Sub::list>()},
+      host_keys_row(),
+      help_row(),
+  };
+}
+
+// Of the commands that are about jobs, what only one of them has.
+std::vector<Row> own_rows(const std::string& name) {
+  if (name == "ps") {
+    return {{kOptions, {"-a", "--all"}, "", "jobs that are over, too", into::flag<&Sub::all>()},
+            {kOptions, {"-w", "--wide"}, "", "commands in full on a terminal, too",
+             into::flag<&Sub::wide>()}};
+  }
+  if (name == "logs") {
+    return {{kOptions, {"-f", "--follow"}, "", "until the job is over", into::flag<&Sub::follow>()},
+            {kOptions, {"--rank"}, "R", "the output of one rank alone",
+             into::whole<&Sub::rank>(0, kMaxRanks - 1)},
+            label_row()};
+  }
+  if (name == "attach") return {label_row()};
+  if (name == "kill") {
+    return {{kOptions, {"-s", "--signal"}, "SIGNAL", "instead of TERM, which ends the job in order",
+             signal()}};
+  }
+  return {};
+}
+// clang-format on
+
+std::vector<Row> jobs_rows(const std::string& name) {
+  std::vector<Row> rows = {hostfile_row("the hosts to ask, one per line"), hosts_row()};
+  // logs follows with -f, as tail does; its hostfile has the long names alone.
+  if (name == "logs") rows[0].names.erase(rows[0].names.begin());
+  for (Row& own : own_rows(name)) rows.push_back(std::move(own));
+  rows.push_back(help_row());
+  return rows;
+}
+
+std::vector<Row> rows_of(const std::string& name) {
+  if (name == "doctor") return doctor_rows();
+  if (name == "push") return push_rows();
+  if (name == "up") return up_rows();
+  if (name == "down") return {help_row()};
+  return jobs_rows(name);
+}
+
+}  // namespace
+
+const OptionTable<SubcommandOptions>& subcommand_options(const std::string& name) {
+  static std::map<std::string, OptionTable<Sub>> tables;
+  const auto known = tables.find(name);
+  return known != tables.end() ? known->second : tables.emplace(name, rows_of(name)).first->second;
+}
+
+SubcommandOptions parse_subcommand(const std::string& name,
+                                   const std::vector<std::string>& arguments) {
+  const OptionTable<Sub>& table = subcommand_options(name);
+  const std::string help = subcommand_help_command(name);
+  OptionWords words = read_option_words(table.options(), arguments, subcommand_manner(help));
+  SubcommandOptions options;
+  table.apply(words.options, options, help);
+  options.words = std::move(words.rest);
+  return options;
+}
+
+std::string subcommand_help_command(const std::string& name) {
+  return fmt::format("dtlaunch {} --help", name);
+}
+
+std::vector<Host> named_hosts(const SubcommandOptions& options) {
+  if (!options.hostfile.empty() && !options.host_list.empty()) {
+    throw Error(Exit::kUsage, "-hosts and -hostfile are both given", "name the hosts once");
+  }
+  if (!options.host_list.empty()) return parse_host_option(options.host_list);
+  if (!options.hostfile.empty()) {
+    return parse_hostfile(read_trusted_file(options.hostfile, kMaxHostfileBytes, "hostfile"),
+                          options.hostfile);
+  }
+  Host local;
+  local.name = "localhost";
+  return {local};
+}
+
+std::optional<int> signal_by_name(std::string_view text) {
+  if (const auto number = parse_integer(text, 1, 64)) return static_cast<int>(*number);
+  std::string wanted = to_lower(text);
+  if (!wanted.starts_with("sig")) wanted = "sig" + wanted;
+  for (int signal = 1; signal < 32; ++signal) {
+    if (to_lower(signal_name(signal)) == wanted) return signal;
+  }
+  return std::nullopt;
+}
+
+}  // namespace dtl

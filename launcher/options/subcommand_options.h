@@ -1,0 +1,53 @@
+#pragma once
+// The options of dtlaunch's subcommands: a table for each, all into one struct.
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/option_table.h"
+#include "plan/host.h"
+
+namespace dtl {
+
+struct SubcommandOptions {
+  bool help = false;
+  std::string hostfile, host_list;                    // -hostfile, -hosts
+  bool accept_new_host_keys = false;                  // doctor, push, up
+  bool all = false, wide = false;                     // ps
+  bool follow = false;                                // logs
+  bool label = false;                                 // logs, attach
+  std::optional<int> rank;                            // logs
+  int signal = 15;                                    // kill
+  bool remove = false;                                // push
+  bool list = false;                                  // up
+  std::chrono::seconds idle = std::chrono::hours(8);  // up; a working day
+  std::string interface, python;                      // doctor
+  bool quick = false, json = false;                   // doctor
+  int verbosity = 0;                                  // doctor
+
+  std::vector<std::string> words;  // what is no option
+
+  bool names_hosts() const { return !hostfile.empty() || !host_list.empty(); }
+};
+
+// `name` is a subcommand's.
+const OptionTable<SubcommandOptions>& subcommand_options(const std::string& name);
+
+// Options may stand before and after the words. Throws Error(kUsage).
+SubcommandOptions parse_subcommand(const std::string& name,
+                                   const std::vector<std::string>& arguments);
+
+// "dtlaunch NAME --help", the command to try.
+std::string subcommand_help_command(const std::string& name);
+
+// The hosts of -f FILE or -hosts LIST, of which at most one may be given; this machine when neither
+// is. Throws Error(kUsage) and Error(kBadInput).
+std::vector<Host> named_hosts(const SubcommandOptions& options);
+
+// "TERM", "SIGTERM", "15"; nullopt when there is no such signal.
+std::optional<int> signal_by_name(std::string_view text);
+
+}  // namespace dtl

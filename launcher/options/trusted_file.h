@@ -1,0 +1,14 @@
+#pragma once
+// Files that decide which hosts and commands a job has: only who may start the job may write them.
+
+#include <cstddef>
+#include <string>
+
+namespace dtl {
+
+// The whole file. Throws Error(kBadInput) naming it when it belongs to neither this user nor root,
+// when everybody may write it, or when it cannot be read. A pipe is whose it is. kind: "hostfile".
+std::string read_trusted_file(const std::string& path, std::size_t limit_bytes,
+                              const std::string& kind);
+
+}  // namespace dtl

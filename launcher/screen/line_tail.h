@@ -1,0 +1,21 @@
+#pragma once
+// LineTail: the last lines of a rank's standard error, for the failure card. Pure.
+
+#include <deque>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dtl {
+
+class LineTail {
+ public:
+  void feed(std::string_view bytes);
+  std::vector<std::string> lines() const;  // at most 20, oldest first, without line ends
+
+ private:
+  std::deque<std::string> lines_;
+  std::string current_;
+};
+
+}  // namespace dtl

@@ -1,0 +1,27 @@
+#include "launcher/session/notice_budget.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+namespace dtl {
+
+std::optional<std::string> NoticeBudget::admit(std::string text, JobTime now) {
+  const auto grown = (now - refilled_) / kRefill;
+  refilled_ = room_ + grown >= kMost ? now : refilled_ + grown * kRefill;
+  room_ = static_cast<int>(std::min<std::int64_t>(room_ + grown, kMost));
+  if (room_ == 0) {
+    ++left_out_;
+    return std::nullopt;
+  }
+  --room_;
+  if (text.size() > kMaxBytes) {
+    std::size_t end = kMaxBytes;
+    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+    text.resize(end);
+    text += "...";
+  }
+  return text;
+}
+
+}  // namespace dtl

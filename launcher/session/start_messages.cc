@@ -1,0 +1,56 @@
+#include "launcher/session/start_messages.h"
+
+#include <utility>
+
+#include "wire/environments.h"
+#include "wire/frame.h"
+
+namespace dtl {
+namespace {
+
+RankSpec to_spec(const RankPlan& rank, Environment environment) {
+  RankSpec spec;
+  spec.rank = static_cast<std::uint32_t>(rank.rank);
+  spec.local_rank = static_cast<std::uint32_t>(rank.local_rank);
+  spec.arguments = rank.arguments;
+  spec.environment = std::move(environment);
+  spec.working_directory = rank.working_directory;
+  for (const int cpu : rank.cpus.to_vector()) spec.cpus.push_back(static_cast<std::uint32_t>(cpu));
+  spec.memory_policy = rank.memory;
+  for (const int node : rank.memory_nodes) {
+    spec.memory_nodes.push_back(static_cast<std::uint32_t>(node));
+  }
+  return spec;
+}
+
+std::size_t shared_bytes_of(const RankPlan& rank, const Environment& own) {
+  std::size_t bytes = 0;
+  for (const std::string& line : rank.environment) bytes += line.size();
+  for (const AddedVariable& added : own.added) bytes -= added.variable.size();
+  return bytes;
+}
+
+}  // namespace
+
+std::vector<Message> start_messages(const NodePlan& node, const std::string& secret,
+                                    const std::function<bool(int rank)>& wants_stdin) {
+  std::vector<RankVariables> variables;
+  for (const RankPlan& rank : node.ranks) variables.push_back({rank.environment, rank.program});
+  SharedEnvironments shared = share_environments(variables);
+  Start start;
+  start.secret = secret;
+  std::vector<std::size_t> shared_bytes;
+  for (std::size_t i = 0; i < node.ranks.size(); ++i) {
+    shared_bytes.push_back(shared_bytes_of(node.ranks[i], shared.own[i]));
+    start.ranks.push_back(to_spec(node.ranks[i], std::move(shared.own[i])));
+    start.ranks.back().wants_stdin = wants_stdin(node.ranks[i].rank);
+  }
+  std::vector<Message> messages;
+  for (Environment& environment : shared.common) messages.emplace_back(std::move(environment));
+  for (Start& part : split_start(std::move(start), shared_bytes)) {
+    messages.emplace_back(std::move(part));
+  }
+  return messages;
+}
+
+}  // namespace dtl

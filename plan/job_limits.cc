@@ -1,0 +1,51 @@
+#include "plan/job_limits.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <vector>
+
+#include "base/error.h"
+#include "base/limits.h"
+#include "base/text.h"
+#include "plan/command_text.h"
+
+namespace dtl {
+
+void check_sizes(const RankPlan& rank) {
+  const auto bytes = [](const std::vector<std::string>& strings) {
+    std::size_t total = 0;
+    for (const std::string& text : strings) total += text.size() + 1;
+    return total;
+  };
+  for (const std::string& argument : rank.arguments) {
+    if (argument.size() < kMaxArgumentBytes) continue;
+    throw Error(Exit::kUsage, fmt::format("argument '{}...'", argument.substr(0, 32)),
+                fmt::format("{} bytes are more than a program can be given ({})", argument.size(),
+                            kMaxArgumentBytes - 1));
+  }
+  for (const std::string& variable : rank.environment) {
+    if (variable.size() < kMaxArgumentBytes) continue;
+    throw Error(Exit::kUsage,
+                fmt::format("environment variable {}", variable.substr(0, variable.find('='))),
+                fmt::format("{} bytes are more than a program can be given ({})", variable.size(),
+                            kMaxArgumentBytes - 1));
+  }
+  const std::size_t environment = bytes(rank.environment);
+  if (environment > kMaxEnvironmentBytes) {
+    throw Error(Exit::kUsage, "the environment",
+                fmt::format("{} bytes are more than {}", environment, kMaxEnvironmentBytes));
+  }
+}
+
+void check_descriptors(const std::string& name, const Host* host, std::size_t ranks,
+                       std::uint32_t most) {
+  const std::size_t needed = kAgentDescriptors + kRankDescriptors * ranks;
+  if (most == 0 || needed <= most) return;
+  const std::string look = limit_command(EMFILE);
+  throw Error(Exit::kOs, fmt::format("{}: cannot start {}", name, plural(ranks, "rank")),
+              fmt::format("its agent needs {} descriptors, and may have {}", needed, most),
+              host == nullptr ? look : command_on(*host, look));
+}
+
+}  // namespace dtl

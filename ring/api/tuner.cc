@@ -1,0 +1,85 @@
+#include "ring/api/tuner.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <utility>
+
+#include "ring/operation/choice.h"
+
+namespace dtl::ring {
+namespace {
+
+constexpr double kEnough = 0.1;  // seconds: links so slow that their bandwidth alone counts
+constexpr int kMostMisses = 2;   // in a row: one may be noise
+constexpr int kRepeats = 9;
+constexpr double kBriefTime = 2e-3;  // seconds, for so many repeats
+constexpr std::uint64_t kLeastBorder = 4 << 10;
+constexpr std::uint64_t kLargeBytes = 512 << 10, kRingBytes = 1 << 20;
+
+float median_of(std::vector<double>& all) {
+  const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
+  std::nth_element(all.begin(), middle, all.end());
+  return static_cast<float>(*middle);
+}
+
+}  // namespace
+
+Tuner::Tuner(int world, std::size_t nodes, Trial trial)
+    : world_(world), nodes_(nodes), trial_(std::move(trial)) {}
+
+AlgorithmTable Tuner::measure(const AlgorithmTable& guess) {
+  const bool is_small = static_cast<std::size_t>(world_) <= kMaxDirect;
+  const Algorithm quick = is_small ? Algorithm::kOneShot : Algorithm::kDoubling;
+  const Algorithm large = guess.choose(1 << 30);
+  const std::uint64_t border = border_of(quick, large);
+  AlgorithmTable table = AlgorithmTable::by_default(world_, nodes_);
+  Algorithm beyond = large;
+  if (nodes_ > 2 && nodes_ <= kMaxDirect && spent_ < kEnough &&
+      is_quicker(Algorithm::kRing, Algorithm::kDirect, kRingBytes)) {
+    beyond = Algorithm::kRing;
+  }
+  table.set(beyond, kLargeBytes, kAnySize);
+  table.set(large, border, kLargeBytes);
+  table.set(quick, 0, border);
+  return table;
+}
+
+// Up to where the quick one is quicker.
+std::uint64_t Tuner::border_of(Algorithm quick, Algorithm large) {
+  const std::uint64_t most = nodes_ == 1 ? 256 << 10 : 64 << 10;
+  std::uint64_t border = kLeastBorder;
+  int misses = 0;
+  for (std::uint64_t bytes = 2 * border; bytes <= most && spent_ < kEnough; bytes *= 2) {
+    const bool is_better = is_quicker(quick, large, bytes);
+    misses = is_better ? 0 : misses + 1;
+    if (is_better) border = bytes;
+    if (misses == kMostMisses) break;
+  }
+  return border;
+}
+
+// By the median of times taken in turn, of the slowest rank.
+bool Tuner::is_quicker(Algorithm one, Algorithm other, std::uint64_t bytes) {
+  std::vector<float> values(bytes / sizeof(float));
+  std::array<std::vector<double>, 2> times;
+  const auto begin = std::chrono::steady_clock::now();
+  int repeats = kRepeats;
+  for (int i = -1; i < repeats; ++i) {  // the first ones meet cold memory
+    const std::array turn{trial_.time_once(one, values), trial_.time_once(other, values)};
+    if (i == -1) {
+      std::array worst{static_cast<float>(turn[0] + turn[1])};
+      trial_.take_slowest(worst);
+      repeats = static_cast<double>(worst[0]) > kBriefTime ? kRepeats / 3 : kRepeats;
+      continue;
+    }
+    for (std::size_t k = 0; k < turn.size(); ++k) times[k].push_back(turn[k]);
+  }
+  const std::chrono::duration<float> total = std::chrono::steady_clock::now() - begin;
+  std::array worst{median_of(times[0]), median_of(times[1]), total.count()};
+  trial_.take_slowest(worst);
+  spent_ += static_cast<double>(worst[2]);
+  return worst[0] <= worst[1];
+}
+
+}  // namespace dtl::ring

@@ -1,0 +1,82 @@
+#pragma once
+// Failures: turns everything that can go wrong into one failure that all ranks hear of and name
+// alike. Belongs to the engine; used with the wheel.
+//
+// Who tells whom: every rank has a control line to rank 0, which passes news on to all. A rank
+// whose line to rank 0 ends without a word says that rank 0 was lost, and rank 0 says so of the
+// others. A data link that ends without a word is only a suspicion for a moment, because its peer
+// may itself be ending over a failure that rank 0 is about to name.
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "ring/engine/executor.h"
+#include "ring/engine/operation_queue.h"
+#include "ring/meeting/control_line.h"
+
+namespace dtl::ring {
+
+class Failures {
+ public:
+  using Clock = std::chrono::steady_clock;
+  // hosts: of every rank, for messages. end_data: what ends the links when something has failed.
+  Failures(int rank, std::vector<std::string> hosts, std::vector<ControlLine> lines,
+           const Executor& executor, OperationQueue& queue, std::function<void()> end_data);
+
+  bool has_failed() const { return has_failed_; }
+  // Bytes came from a rank that has failed or left: nothing ends well any more.
+  bool has_read_void() const { return has_read_void_; }
+  std::string name(int rank) const;
+  const std::vector<ControlLine>& lines() const { return lines_; }
+
+  // News of other ranks. read() says whether the line that has this descriptor stays open.
+  bool read(int fd);
+  void hear(const Frame& frame, int origin_fd);
+  // What the links found out, and what that and earlier news mean for an operation that begins.
+  void hear_of_break(const Executor::Break& found);
+  void hear_of_mismatch(const Executor::Mismatch& mismatch);
+  void look_at_beginner();
+  // Of ranks that seemed to be lost, those that have not explained themselves meanwhile.
+  void look_at_time(Clock::time_point now);
+  Clock::time_point next_deadline() const;
+  bool suspects_nobody() const { return suspicions_.empty(); }
+
+  // The first failure counts: everybody hears of it, and every operation ends with it.
+  void fail(int status, int culprit, const std::string& cause, int origin_fd = -1);
+  // Tells everybody how far this rank came, so that nobody waits for more and nobody thinks it
+  // dead. data_fds: connections that may still have to deliver what was sent.
+  void say_goodbye(const std::vector<int>& data_fds);
+
+ private:
+  struct Departure {
+    int rank;
+    std::uint64_t completed;
+  };
+  struct Suspicion {
+    int rank, error;
+    Clock::time_point deadline;
+  };
+  bool has_departed(int rank) const;
+  bool misses_data_of(int rank) const;
+  void fail_if_departed();
+  void suspect(int rank, int error);
+  void settle(const Suspicion& suspicion);
+  void lose(int rank, const std::string& how);
+  void tell(const Frame& frame, int origin_fd);
+
+  const int rank_;
+  const std::vector<std::string> hosts_;
+  std::vector<ControlLine> lines_;
+  const Executor& executor_;
+  OperationQueue& queue_;
+  const std::function<void()> end_data_;
+  std::vector<Departure> departures_;
+  std::vector<Suspicion> suspicions_;
+  std::vector<Executor::Break> broken_;
+  bool has_failed_ = false, has_read_void_ = false;
+};
+
+}  // namespace dtl::ring

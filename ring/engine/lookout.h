@@ -1,0 +1,39 @@
+#pragma once
+// Lookout: whether whoever drives should go on looking while nothing moves, or sleep. Waking takes
+// longer than a short operation does; but looking takes the core away from ranks that compute.
+
+#include <chrono>
+#include <optional>
+#include <utility>
+
+namespace dtl::ring {
+
+class Lookout {
+ public:
+  using Clock = std::chrono::steady_clock;
+  explicit Lookout(std::chrono::microseconds spin) : spin_(spin) {}
+
+  void note_move(Clock::time_point now) { last_wait_ = now - *std::exchange(since_, std::nullopt); }
+  bool is_waiting() const { return since_.has_value(); }
+  // The wait for peers to begin an operation does not say how fast links are.
+  void note_beginning() { last_wait_ = {}; }
+  // Nothing moves. Of long operations over links that are slower than this host, all looking would
+  // be in vain. A short sleep may look long by how long waking takes, so now and then it is tried.
+  bool is_in_vain(Clock::time_point now, bool is_hurried) {
+    if (!since_) since_ = now;
+    const bool is_slow = !is_hurried && last_wait_ > spin_;
+    asleep_ = is_slow && asleep_ < kMostAsleep ? asleep_ + 1 : 0;
+    return asleep_ > 0;
+  }
+  std::chrono::microseconds spin() const { return spin_; }
+
+ private:
+  static constexpr int kMostAsleep = 16;  // waits in a row
+
+  const std::chrono::microseconds spin_;
+  std::optional<Clock::time_point> since_;  // when nothing has moved since
+  Clock::duration last_wait_{};
+  int asleep_ = 0;
+};
+
+}  // namespace dtl::ring

@@ -1,0 +1,96 @@
+#include "ring/engine/patience.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace dtl::ring {
+namespace {
+
+constexpr auto kVerdictDelay = std::chrono::milliseconds(250);  // the time news take, generously
+
+// Who knows of ranks that have not even begun knows best whom to name, so it speaks first.
+Patience::Clock::time_point deadline_of(const ActiveOperation& active) {
+  using Duration = Patience::Clock::duration;
+  return active.timer.deadline +
+         (active.schedule.unheard().empty() ? Duration(kVerdictDelay) : Duration::zero());
+}
+
+}  // namespace
+
+void Patience::begin(OperationTimer& timer) {
+  const auto now = Clock::now();
+  timer = {now + settings_.operation_timeout, now + settings_.warn_timeout};
+  next_warning_ = std::min(next_warning_, timer.warning);
+}
+
+void Patience::look_at_time(Clock::time_point now) {
+  if (now >= next_warning_) {
+    next_warning_ = Clock::time_point::max();
+    for (ActiveOperation* active : executor_.active()) {
+      if (active->timer.has_warned) continue;
+      if (now >= active->timer.warning) {
+        warn_of(*active);
+      } else {
+        next_warning_ = std::min(next_warning_, active->timer.warning);
+      }
+    }
+  }
+  for (const ActiveOperation* active : executor_.active()) {
+    if (now >= deadline_of(*active)) return give_up(*active);
+  }
+}
+
+Patience::Clock::time_point Patience::next_deadline() const {
+  if (executor_.is_idle()) return Clock::time_point::max();
+  auto deadline = next_warning_;
+  for (const ActiveOperation* active : executor_.active()) {
+    deadline = std::min(deadline, deadline_of(*active));
+  }
+  return deadline;
+}
+
+std::string Patience::whom_it_waits_for(const Schedule& schedule) const {
+  constexpr std::size_t kMostNames = 8;
+  const std::vector<int> unheard = schedule.unheard();
+  if (!unheard.empty()) {
+    std::string names;
+    for (std::size_t i = 0; i < unheard.size() && i < kMostNames; ++i) {
+      names += (i > 0 ? ", " : "") + failures_.name(unheard[i]);
+    }
+    if (unheard.size() > kMostNames) {
+      names += fmt::format(" and {} more", unheard.size() - kMostNames);
+    }
+    return names + (unheard.size() == 1 ? " has not begun it" : " have not begun it");
+  }
+  for (const Flow& flow : schedule.flows) {
+    if (!flow.is_received()) return "waiting for data from " + failures_.name(flow.peer);
+  }
+  for (const Flow& flow : schedule.flows) {
+    if (!flow.is_sent()) return failures_.name(flow.peer) + " does not take data";
+  }
+  return "it is being summed up";
+}
+
+void Patience::warn_of(ActiveOperation& active) {
+  const Operation& operation = active.operation();
+  active.timer.has_warned = true;
+  ++warnings_;
+  if (settings_.warn == nullptr) return;
+  const std::string text = fmt::format(
+      "{}: operation {} ({}) has waited for {} ms: {}", failures_.name(rank_), operation.sequence(),
+      operation.description(), settings_.warn_timeout.count(), whom_it_waits_for(active.schedule));
+  settings_.warn(text.c_str(), settings_.warn_context);
+}
+
+void Patience::give_up(const ActiveOperation& active) {
+  const Operation& operation = active.operation();
+  failures_.fail(
+      DT_E_TIMEOUT, rank_,
+      fmt::format("{}: operation {} ({}) is not complete after {} ms: {}", failures_.name(rank_),
+                  operation.sequence(), operation.description(),
+                  settings_.operation_timeout.count(), whom_it_waits_for(active.schedule)));
+}
+
+}  // namespace dtl::ring

@@ -1,0 +1,44 @@
+#pragma once
+// Patience: how long operations wait for other ranks: then somebody is told, and later it is over.
+// Belongs to the engine; used with the wheel.
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "ring/engine/executor.h"
+#include "ring/engine/failures.h"
+
+namespace dtl::ring {
+
+class Patience {
+ public:
+  using Clock = std::chrono::steady_clock;
+  struct Settings {
+    std::chrono::milliseconds operation_timeout{600000}, warn_timeout{30000};
+    void (*warn)(const char* text, void* context) = nullptr;
+    void* warn_context = nullptr;
+  };
+  Patience(int rank, const Settings& settings, const Executor& executor, Failures& failures)
+      : rank_(rank), settings_(settings), executor_(executor), failures_(failures) {}
+
+  void begin(OperationTimer& timer);
+  void look_at_time(Clock::time_point now);
+  Clock::time_point next_deadline() const;
+  std::uint64_t warnings() const { return warnings_.load(); }  // from any thread
+
+ private:
+  void warn_of(ActiveOperation& active);
+  void give_up(const ActiveOperation& active);
+  std::string whom_it_waits_for(const Schedule& schedule) const;
+
+  const int rank_;
+  const Settings settings_;
+  const Executor& executor_;
+  Failures& failures_;
+  Clock::time_point next_warning_ = Clock::time_point::max();
+  std::atomic<std::uint64_t> warnings_{0};
+};
+
+}  // namespace dtl::ring

@@ -1,0 +1,113 @@
+#include "ring/operation/algorithm_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "ring/common/comm_error.h"
+#include "ring/operation/choice.h"
+
+namespace dtl::ring {
+namespace {
+
+constexpr std::uint64_t kShort = 32 << 10, kShortOfMany = 16 << 10;
+
+CommError bad_piece(const std::string& piece, const std::string& reason) {
+  return {DT_E_INVAL, "cannot read the table of allreduce algorithms",
+          fmt::format("'{}': {}", piece, reason), "oneshot:0-32K;direct:32K-4M;ring:4M-max"};
+}
+
+std::uint64_t parse_bytes(const std::string& text, const std::string& piece) {
+  if (text == "max") return kAnySize;
+  std::string digits = text;
+  unsigned shift = 0;
+  const std::size_t unit =
+      digits.empty() ? std::string::npos : std::string("KMG").find(digits.back());
+  if (unit != std::string::npos) {
+    shift = 10 * static_cast<unsigned>(unit + 1);
+    digits.pop_back();
+  }
+  const auto number = parse_integer(digits, 0, std::int64_t{1} << 40);
+  if (!number) throw bad_piece(piece, fmt::format("'{}' is no number of bytes", text));
+  return static_cast<std::uint64_t>(*number) << shift;
+}
+
+Algorithm parse_name(const std::string& name, const std::string& piece) {
+  if (name == "recursive_doubling") return Algorithm::kDoubling;
+  for (const Algorithm algorithm :
+       {Algorithm::kOneShot, Algorithm::kDoubling, Algorithm::kDirect, Algorithm::kRing}) {
+    if (name == algorithm_name(algorithm)) return algorithm;
+  }
+  throw bad_piece(piece, "the algorithms are oneshot, doubling, direct and ring");
+}
+
+std::string bytes_text(std::uint64_t bytes) {
+  if (bytes == kAnySize) return "max";
+  if (bytes >= 1 << 20 && bytes % (1 << 20) == 0) return fmt::format("{}M", bytes >> 20);
+  if (bytes >= 1 << 10 && bytes % (1 << 10) == 0) return fmt::format("{}K", bytes >> 10);
+  return fmt::format("{}", bytes);
+}
+
+}  // namespace
+
+AlgorithmTable AlgorithmTable::by_default(int world, std::size_t nodes) {
+  const bool is_small = static_cast<std::size_t>(world) <= kMaxDirect;
+  AlgorithmTable table;
+  table.set(nodes <= kMaxDirect ? Algorithm::kDirect : Algorithm::kRing, 0, kAnySize);
+  table.set(is_small ? Algorithm::kOneShot : Algorithm::kDoubling, 0,
+            is_small ? kShort : kShortOfMany);
+  return table;
+}
+
+AlgorithmTable AlgorithmTable::parse(const std::string& text, const AlgorithmTable& otherwise) {
+  AlgorithmTable table = otherwise;
+  std::vector<std::string> pieces = split(text, ';');
+  std::reverse(pieces.begin(), pieces.end());  // of overlapping ranges the first counts
+  for (const std::string& untrimmed : pieces) {
+    const std::string piece(trim(untrimmed));
+    if (piece.empty()) continue;
+    const std::size_t colon = piece.find(':');
+    const Algorithm algorithm = parse_name(piece.substr(0, colon), piece);
+    if (colon == std::string::npos) {
+      table.set(algorithm, 0, kAnySize);
+      continue;
+    }
+    const std::vector<std::string> ends = split(piece.substr(colon + 1), '-');
+    if (ends.size() != 2) throw bad_piece(piece, "a range is FROM-TO");
+    const std::uint64_t from = parse_bytes(ends[0], piece), to = parse_bytes(ends[1], piece);
+    if (from >= to) throw bad_piece(piece, "the range is empty");
+    table.set(algorithm, from, to);
+  }
+  return table;
+}
+
+void AlgorithmTable::set(Algorithm algorithm, std::uint64_t from, std::uint64_t to) {
+  ranges_.insert(ranges_.begin(), {algorithm, from, to});
+}
+
+Algorithm AlgorithmTable::choose(std::uint64_t bytes) const {
+  for (const Range& range : ranges_) {
+    if (bytes >= range.from && (bytes < range.to || range.to == kAnySize)) return range.algorithm;
+  }
+  return Algorithm::kDirect;
+}
+
+std::string AlgorithmTable::text() const {
+  std::vector<std::uint64_t> ends{0, kAnySize};
+  for (const Range& range : ranges_) ends.insert(ends.end(), {range.from, range.to});
+  std::sort(ends.begin(), ends.end());
+  ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
+  std::string text;
+  for (std::size_t i = 0; i + 1 < ends.size();) {
+    const Algorithm algorithm = choose(ends[i]);
+    std::size_t next = i + 1;
+    while (next + 1 < ends.size() && choose(ends[next]) == algorithm) ++next;
+    text += fmt::format("{}{}:{}-{}", text.empty() ? "" : ";", algorithm_name(algorithm),
+                        bytes_text(ends[i]), bytes_text(ends[next]));
+    i = next;
+  }
+  return text;
+}
+
+}  // namespace dtl::ring

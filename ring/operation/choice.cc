@@ -1,0 +1,115 @@
+#include "ring/operation/choice.h"
+
+#include <algorithm>
+#include <array>
+
+namespace dtl::ring {
+namespace {
+
+constexpr std::uint64_t kDeterministicShort = 32 << 10;
+
+// What rows may ask for of a communicator and a request.
+enum Circumstance : int {
+  kAny = 0,
+  kBrief = 1,      // at most kSmallBytes
+  kFew = 2,        // at most kMaxDirect ranks
+  kSpread = 4,     // no two of them share a node
+  kShared = 8,     // some do
+  kTwoOfOne = 16,  // there are two, of one node, and values need not be rounded
+  kInRanks = 32,   // sums have to be made in order of rank
+};
+
+// The first row that holds counts.
+struct Row {
+  Opcode opcode;
+  Algorithm algorithm;
+  int circumstances;
+  Way way;
+};
+constexpr auto kAll = Algorithm::kOnly;
+// clang-format off
+constexpr std::array kRows{
+    Row{Opcode::kAllreduce,     Algorithm::kOneShot,  kAny,           Way::kAtOnce},
+    Row{Opcode::kAllreduce,     Algorithm::kDoubling, kAny,           Way::kDoubling},
+    Row{Opcode::kAllreduce,     kAll,                 kTwoOfOne,      Way::kAnswers},
+    Row{Opcode::kAllreduce,     kAll,                 kInRanks,       Way::kInOrder},
+    Row{Opcode::kAllreduce,     kAll,                 kShared,        Way::kOverNodes},
+    Row{Opcode::kAllreduce,     Algorithm::kRing,     kAny,           Way::kAround},
+    Row{Opcode::kAllreduce,     kAll,                 kAny,           Way::kDirect},
+    Row{Opcode::kReduceScatter, kAll,                 kAny,           Way::kDirect},
+    Row{Opcode::kReduce,        kAll,                 kAny,           Way::kDirect},
+    Row{Opcode::kAllgather,     kAll,                 kFew | kSpread, Way::kDirect},
+    Row{Opcode::kAllgather,     kAll,                 kAny,           Way::kAround},
+    Row{Opcode::kBroadcast,     kAll,                 kBrief,         Way::kTree},
+    Row{Opcode::kBroadcast,     kAll,                 kAny,           Way::kChain},
+    Row{Opcode::kGather,        kAll,                 kAny,           Way::kDirect},
+    Row{Opcode::kScatter,       kAll,                 kAny,           Way::kDirect},
+    Row{Opcode::kAlltoall,      kAll,                 kAny,           Way::kDirect},
+    Row{Opcode::kBarrier,       kAll,                 kFew,           Way::kDirect},
+    Row{Opcode::kBarrier,       kAll,                 kAny,           Way::kDoubling},
+    Row{Opcode::kPair,          kAll,                 kAny,           Way::kDirect},
+};
+// clang-format on
+
+// Values are rounded for their way only where a sum of floats is made.
+Wire wire_of(const Request& request, const Terms& terms) {
+  const bool is_sum =
+      request.opcode == Opcode::kAllreduce || request.opcode == Opcode::kReduceScatter;
+  const bool can_travel = request.dtype == DT_F32 && (request.op == DT_SUM || request.op == DT_AVG);
+  const int wire = request.wire == DT_WIRE_DEFAULT ? terms.wire : request.wire;
+  return is_sum && can_travel && wire > DT_WIRE_EXACT ? static_cast<Wire>(wire) : Wire::kExact;
+}
+
+Algorithm algorithm_of(const Request& request, const Terms& terms, std::uint64_t bytes, Wire wire) {
+  if (request.opcode != Opcode::kAllreduce || terms.world == 1) return Algorithm::kOnly;
+  if (terms.is_deterministic) {
+    // In order of rank whatever the size is: both do that.
+    const bool is_short = wire == Wire::kExact && bytes <= kDeterministicShort &&
+                          static_cast<std::size_t>(terms.world) <= kMaxDirect;
+    return is_short ? Algorithm::kOneShot : Algorithm::kDirect;
+  }
+  return request.algorithm == Algorithm::kOnly ? terms.table.choose(bytes) : request.algorithm;
+}
+
+Lane lane_of(const Request& request, std::uint64_t bytes, int world) {
+  if (request.opcode == Opcode::kPair) return Lane::kPair;
+  // Of alltoallv no rank knows all counts.
+  if (request.receive_counts != nullptr) return Lane::kBulk;
+  const bool is_per_rank =
+      request.opcode == Opcode::kReduceScatter || request.opcode == Opcode::kGather ||
+      request.opcode == Opcode::kScatter || request.opcode == Opcode::kAlltoall;
+  const std::uint64_t ranks = is_per_rank ? static_cast<std::uint64_t>(world) : 1;
+  return bytes <= kSmallBytes / ranks ? Lane::kSmall : Lane::kBulk;
+}
+
+Way way_of(Opcode opcode, const Choice& choice, const Terms& terms, std::uint64_t bytes) {
+  const auto world = static_cast<std::size_t>(terms.world);
+  const bool is_two_of_one =
+      world == 2 && terms.nodes == 1 && (!terms.is_deterministic || choice.wire == Wire::kExact);
+  const int given = (bytes <= kSmallBytes ? kBrief : 0) | (world <= kMaxDirect ? kFew : 0) |
+                    (terms.nodes < world ? kShared : kSpread) | (is_two_of_one ? kTwoOfOne : 0) |
+                    (terms.is_deterministic ? kInRanks : 0);
+  const auto* row = std::find_if(kRows.begin(), kRows.end(), [&](const Row& each) {
+    return each.opcode == opcode &&
+           (each.algorithm == kAll || each.algorithm == choice.algorithm) &&
+           (each.circumstances & given) == each.circumstances;
+  });
+  return row == kRows.end() ? Way::kDirect : row->way;
+}
+
+}  // namespace
+
+Choice choose(const Request& request, const Terms& terms) {
+  const std::uint64_t bytes = agreed_count(request, terms.world) * element_bytes(request.dtype);
+  Choice choice;
+  choice.wire = wire_of(request, terms);
+  choice.algorithm = algorithm_of(request, terms, bytes, choice.wire);
+  const bool is_whole =
+      choice.algorithm == Algorithm::kOneShot || choice.algorithm == Algorithm::kDoubling;
+  if (is_whole) choice.wire = Wire::kExact;  // all ranks make the sum: of the same values
+  choice.lane = lane_of(request, bytes, terms.world);
+  choice.way = way_of(request.opcode, choice, terms, bytes);
+  return choice;
+}
+
+}  // namespace dtl::ring

@@ -1,0 +1,192 @@
+"""The library of faults: what each does, to whom, and with what outcome a job may meet it.
+
+A fault that ends a job says with which statuses and causes. One that ends nothing (fatal=False) is
+followed by an ordinary end of the job. Nothing here draws lots: a plan (plans.py) has done so.
+"""
+import signal
+from dataclasses import dataclass, field
+
+LAUNCHING = "node1"  # where dtlaunch runs; its agent is no login
+SLOW = "node3"  # takes its time to log in when the phase is `connect`
+PHASES = ("connect", "start", "meeting", "ring", "running", "ending")
+AFTER_START = PHASES[1:]
+LOST = ("node-lost", "agent-failed", "cannot-start")
+
+
+@dataclass(frozen=True)
+class Fault:
+    name: str
+    does: str
+    strike: object  # (round, host) -> bool: false when there is nothing to strike yet
+    where: str = "any"  # any, remote: not node1; launcher: node1, and no host is to blame
+    statuses: tuple = ()
+    causes: tuple = ()
+    fatal: bool = True
+    phases: tuple = PHASES
+    weight: int = 3
+    pairs: bool = True  # may be one of two
+    stops: bool = False  # what was struck is there until it is told to go on
+    setup: dict = field(default_factory=dict)  # how the job is started for it
+
+    def kills_launcher(self, host):
+        return self.name == "kill-launcher" or (
+            host == LAUNCHING and self.name in ("kill-programs", "kill-everything"))
+
+    def statuses_at(self, host):
+        return {137} if self.kills_launcher(host) else set(self.statuses)
+
+    def blames(self, host):
+        return set() if self.where == "launcher" or self.kills_launcher(host) else {host}
+
+
+# ---- whom: each is a list of processes, empty when they are not there yet
+
+
+def program(name):
+    return lambda round, host: [p for p in round.hosts.processes(host) if p.name == name][:1]
+
+
+def launcher(round, _host):
+    return program("dtlaunch")(round, LAUNCHING)
+
+
+def login(round, host):
+    # The one that has the connection; its monitor, "[priv]", may go without anybody's noticing.
+    logins = [p for p in round.hosts.processes(host) if p.is_login()]
+    return sorted(logins, key=lambda p: p.words.endswith("[priv]"))[:1]
+
+
+def rank(round, host):
+    process = round.rank_process(host)
+    return [process] if process else []
+
+
+def all_dt(round, host):
+    """What `pkill dt` finds there."""
+    return [p for p in round.hosts.processes(host) if p.name.startswith("dt") and p.name != "dtring-perf"]
+
+
+def everything(round, host):
+    found = [p for p in round.hosts.processes(host) if not p.is_login()]
+    return found if any(p.name == "dtagent" for p in found) else []  # what a login runs is no job yet
+
+
+def send(number, whom):
+    def strike(round, host):
+        struck = [process for process in whom(round, host) if process.signal(number)]
+        round.struck += struck
+        for process in struck:
+            round.note(f"signal {number} to {process}")
+        return bool(struck)
+    return strike
+
+
+# ---- what else
+
+
+def kill_everything(round, host):
+    """All of them are stopped first: one that forks would leave a child that nobody watches any more."""
+    stopped = []
+    while new := [p for p in everything(round, host) if p.pid not in {each.pid for each in stopped}]:
+        stopped += [process for process in new if process.signal(signal.SIGSTOP)]
+    round.struck += stopped
+    for process in stopped:
+        process.signal(signal.SIGKILL)
+        round.note(f"signal 9 to {process}")
+    return bool(stopped)
+
+
+def cut(round, host):
+    return round.hosts.cluster("cut", host).returncode == 0
+
+
+def cut_for_a_moment(round, host):
+    done = cut(round, host)
+    round.sleep(2)
+    return done and round.hosts.cluster("mend", host).returncode == 0
+
+
+def power_off(round, host):
+    return round.hosts.power_off(host)
+
+
+def fill_disk(round, host):
+    script = "for at in /tmp /run; do mount -o remount,size=4m $at && cat /dev/zero >$at/full; done; rm -rf /run/mount"
+    return "No space left" in round.hosts.run(host, "sh", "-c", script).stderr
+
+
+def close_terminal(round, _host):
+    return round.job.close_terminal()
+
+
+def stall_reader(round, _host):
+    round.job.reader.stall()
+    round.sleep(3)
+    round.job.reader.go_on()
+    return True
+
+
+def close_reader(round, _host):
+    round.job.reader.close()
+    return True
+
+
+def kill(name, whom, **more):
+    return Fault("kill-" + name, f"kill -9 of {more.pop('what')}", send(signal.SIGKILL, whom), **more)
+
+
+def stop(name, whom, **more):
+    return Fault("stop-" + name, f"SIGSTOP of {more.pop('what')}, for good", send(signal.SIGSTOP, whom),
+                 stops=True, **more)
+
+
+def tell(name, number, status):
+    return Fault(name, f"{number.name} to the launcher", send(number, launcher), where="launcher",
+                 statuses=(status,), causes=("interrupted",), weight=2)
+
+
+FAULTS = [
+    kill("rank", rank, what="a rank", statuses=(137,), causes=("rank-signal",), phases=AFTER_START),
+    kill("agent", program("dtagent"), what="an agent", statuses=(69, 71), causes=LOST),
+    kill("guard", program("dtguard"), what="a guard", statuses=(71,), causes=LOST),
+    kill("keeper", program("job-keeper"), what="the process above an agent", statuses=(69, 71),
+         causes=LOST),
+    kill("login", login, what="the sshd of a login", where="remote", statuses=(69, 71), causes=LOST),
+    kill("launcher", launcher, what="the launcher", where="launcher", statuses=(137,)),
+    kill("programs", all_dt, what="all programs of dtlaunch on a host", statuses=(69, 71), causes=LOST),
+    Fault("kill-everything", "kill -9 of all processes of the job on a host", kill_everything,
+          statuses=(69, 71, 137), causes=(*LOST, "rank-signal")),
+    stop("rank", rank, what="a rank", fatal=False, phases=AFTER_START, statuses=(130,),
+         causes=("interrupted",), weight=2),
+    stop("agent", program("dtagent"), what="an agent", statuses=(69, 71), causes=LOST, weight=1),
+    stop("guard", program("dtguard"), what="a guard", statuses=(71,), causes=LOST, weight=1),
+    stop("keeper", program("job-keeper"), what="the process above an agent", fatal=False),
+    stop("login", login, what="the sshd of a login", where="remote", statuses=(69, 71), causes=LOST,
+         weight=1),
+    stop("launcher", launcher, what="the launcher", where="launcher", statuses=(75,),
+         causes=("stopped-self",), weight=1, pairs=False),
+    tell("interrupt", signal.SIGINT, 130),
+    tell("terminate", signal.SIGTERM, 143),
+    tell("hang-up", signal.SIGHUP, 129),
+    Fault("cut", "the host's packets vanish", cut, where="remote", statuses=(69, 71), causes=LOST, weight=1),
+    Fault("blink", "the same for 2 s", cut_for_a_moment, where="remote", fatal=False, weight=1),
+    Fault("power-off", "the host ends, without a farewell", power_off, where="remote", statuses=(69, 71),
+          causes=LOST, weight=1),
+    Fault("full-disk", "no space in /tmp and in /run with the home", fill_disk, fatal=False, weight=1),
+    Fault("full-output", "no space where dtlaunch's output goes", fill_disk, where="launcher", fatal=False,
+          statuses=(74,), causes=("completed",), weight=1, pairs=False, phases=("start", "running"),
+          setup={"output": "file", "voice": "loud"}),
+    Fault("closed-terminal", "the terminal of dtlaunch goes away", close_terminal, where="launcher",
+          statuses=(129,), causes=("interrupted",), weight=2, pairs=False,
+          setup={"output": "terminal"}),
+    Fault("stalled-reader", "nobody reads dtlaunch's output for 3 s", stall_reader, where="launcher",
+          fatal=False, weight=1, pairs=False, phases=("start", "running"), setup={"voice": "loud"}),
+    Fault("closed-reader", "nobody will ever read it", close_reader, where="launcher", statuses=(141,),
+          causes=("output-closed",), pairs=False, phases=("connect", "start", "running"), weight=1,
+          setup={"voice": "talk"}),
+    Fault("nothing", "no fault at all", lambda round, host: True, where="launcher", fatal=False, weight=1,
+          pairs=False),
+]
+BY_NAME = {fault.name: fault for fault in FAULTS}
+# After these an sshd does not learn that its peer has gone: its own business, and not the job's.
+LOGIN_LEFT_OPEN = ("cut", "blink", "power-off", "stop-login")

@@ -1,0 +1,105 @@
+"""The job of one round: dtlaunch on the first host, and whoever reads what it prints."""
+import os, pty, select, subprocess, threading
+
+from faults import LAUNCHING
+from plans import HOSTS, RANKS_PER_HOST
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+
+
+class Reader(threading.Thread):
+    """Reads from a descriptor into a file, unless it is told not to."""
+    def __init__(self, fd, path):
+        super().__init__(daemon=True)
+        self.fd, self.path = fd, path
+        self.reading, self.closing = threading.Event(), threading.Event()
+        self.reading.set()
+
+    def run(self):
+        with open(self.path, "wb", buffering=0) as file:
+            while self.reading.wait() and not self.closing.is_set():
+                if not select.select([self.fd], [], [], 0.1)[0]:
+                    continue
+                try:
+                    data = os.read(self.fd, 65536)
+                except OSError:  # the other end of a terminal is gone
+                    data = b""
+                if not data:
+                    break
+                file.write(data)
+        os.close(self.fd)
+
+    def stall(self):
+        self.reading.clear()
+
+    def go_on(self):
+        self.reading.set()
+
+    def close(self):
+        self.closing.set()
+        self.join(5)
+
+
+class Job:
+    def __init__(self, folder, hosts, plan, programs):
+        self.folder, self.hosts, self.plan = folder, hosts, plan
+        self.err = folder + "/err"
+        open(folder + "/hosts", "w").write("".join(name + "\n" for name in HOSTS))
+        os.mkfifo(folder + "/pause")
+        way = {"meeting": "meet", "ring": "ring", "ending": "linger"}.get(plan.phase, "stay")
+        command = [programs + "/dtlaunch", "-f", folder + "/hosts", "-np", str(len(HOSTS) * RANKS_PER_HOST),
+                   "-ppn", str(RANKS_PER_HOST), "--report", folder + "/report.json",
+                   HERE + "/rank", folder, plan.setup("voice", "quiet"), way]
+        self.output = plan.setup("output", "pipe")
+        environment = {**os.environ, "DTL_BIN": programs}
+        read, write = pty.openpty() if self.output == "terminal" else os.pipe()
+        if self.output == "terminal":
+            command = ["setsid", "-c", "-w", *command]
+        elif self.output == "file":
+            command = ["sh", "-c", 'exec "$@" >/tmp/out', "sh", *command]
+        with open(self.err, "wb") as err:
+            terminal = self.output == "terminal"
+            self.process = subprocess.Popen(
+                hosts.command(LAUNCHING, *command), env=environment,
+                stdin=write if terminal else subprocess.DEVNULL, stdout=write,
+                stderr=write if terminal else err)
+        os.close(write)
+        self.reader = Reader(read, self.err if self.output == "terminal" else folder + "/out")
+        self.reader.start()
+
+    def close_terminal(self):
+        self.reader.close()
+        return True
+
+    def running(self):
+        return self.process.poll() is None
+
+    def wait(self, seconds):
+        try:
+            return self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return None
+
+    def recorded(self, kind=None):
+        """What the ranks have written down: (host, pid there), of one kind or of all."""
+        try:
+            rows = [line.split() for line in open(self.folder + "/processes")]
+        except FileNotFoundError:
+            return []
+        return [(row[0], int(row[1])) for row in rows if len(row) == 4 and kind in (None, row[3])]
+
+    def said(self):
+        return open(self.err, errors="replace").read()
+
+    def go(self):
+        open(self.folder + "/go", "w").close()
+
+    def fail(self, rank):
+        open(f"{self.folder}/fail.{rank}", "w").close()
+
+    def abandon(self):
+        """Of a round that hangs: kill -9 of `cluster exec` kills its command."""
+        self.process.kill()
+        self.process.wait()
+        self.reader.go_on()
+        self.reader.closing.set()

@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# A guard that is stopped is noticed by its agent: within 15 s the job has ended on every host with
+# status 71 and a message that names the host and says why, and nothing is left.
+. "$(dirname "$0")/lib.sh"
+need_cluster 2
+
+start_job -f "$work/hosts" -np 4 -ppn 2 "$e2e/record_family" "$record"
+expect_family 16
+mark
+signal STOP "$(pids_of node2 dtguard)" node2
+end_job
+expect_status 71
+expect_err '^dtlaunch: .*node2.*dtguard does not answer'
+expect_within 15000
+expect_nothing_left 15
+expect_hosts_idle 15

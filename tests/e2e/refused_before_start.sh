@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# Every option with a value that it cannot have is refused before anything starts: no rank ran, and
+# where there is a report it knows of no process.
+. "$(dirname "$0")/lib.sh"
+need_program dtlaunch
+
+# wrong OPTION VALUE...: what it must refuse. Options that take any text have no line.
+declare -A wrong=(
+  [hostfile]=/no/such/hosts [hosts]=a,,b:0 [nnodes]=3 [np]=0 [ppn]=0 [grr]=0 [rankmap]=0,x
+  [iface]=nosuch0 [port-range]=9:1 [launcher]=slurm [config]=/no/such.toml [genv]=1A=x [env]==x
+  [genvlist]='A B' [envlist]=A=B [x]==1 [compat]=nosuch [preload]=nosuch [configfile]=/no/such
+  [bind-to]=nosuch [map-by]=nosuch [membind]=nosuch [binding]=nosuch=1 [comm-cores]=-1
+  [prepend-pattern]=%q [only]=7 [color]=green [output]=nosuch [outfile-pattern]=%q
+  [errfile-pattern]=%q [stdin]=5 [report]=/no/such/folder/r [timeout]=0 [grace]=x [completion]=csh
+)
+any_text=' wdir gwdir m log-dir '
+
+checked=0
+refuse() { # OPTION...
+  rm -f "$work/report"
+  launch --report "$work/report" "$@" touch "$work/started"
+  case $status in
+    64 | 65 | 73 | 78) ;;
+    *) fail "$* ended with $status" ;;
+  esac
+  [ ! -e "$work/started" ] || fail "$*: a rank ran"
+  ! grep -Eq '"pid": *[0-9]' "$work/report" 2>/dev/null || fail "$*: a process was spawned"
+  ((++checked))
+}
+for option in "${!wrong[@]}"; do
+  if [ "$option" = report ]; then
+    launch --report "${wrong[report]}" touch "$work/started"
+    expect_status 73
+    [ ! -e "$work/started" ] || fail "--report: a rank ran"
+  else
+    refuse "-$option" "${wrong[$option]}"
+  fi
+done
+refuse -np 2 -np 3
+refuse -fold -no-fold
+refuse -hosts a -hostfile b
+refuse -nosuchoption
+
+# Each option of --help that takes a value is here, or takes any text.
+while read -r name; do
+  [ -n "${wrong[$name]-}" ] || [[ $any_text == *" $name "* ]] || fail "-$name is not tried with a wrong value"
+done < <("$bin/dtlaunch" --help | sed -n 's/^  \(-.*\)/\1/p' | sed 's/  .*//; s/.*, -/-/; s/^-*//' |
+  awk 'NF > 1 { print $1 }')
+echo "$checked command lines were refused"

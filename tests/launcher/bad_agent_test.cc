@@ -1,0 +1,114 @@
+// An agent gone bad, or somebody in its place, fills neither the screen nor the launcher's memory.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <thread>
+
+#include "base/limits.h"
+#include "launcher/session/notice_budget.h"
+#include "tests/launcher/session_fixture.h"
+
+namespace dtl::bad_agent_test {
+namespace {
+
+using namespace testing_support;
+using testing::HasSubstr;
+
+class BadAgent : public SessionTest {
+ protected:
+  // n2 does this when it is told to start; n1 is well.
+  SessionResult run_with(std::function<void(const RankSpec&, Connection&)> evil) {
+    agents_["n1"].behaviour = healthy([](const RankSpec&, Connection&) {}, end_when_stopped(0));
+    agents_["n2"].behaviour = healthy(evil, end_when_stopped(1));
+    return run();
+  }
+};
+
+TEST_F(BadAgent, HasItsNoticesCutAndCounted) {
+  constexpr int kNotices = 500;
+  const SessionResult result = run_with([](const RankSpec& spec, Connection& connection) {
+    for (int i = 0; i < kNotices; ++i) connection.send(Notice{std::string(800, 'x')});
+    exit_with(connection, spec.rank, 3);
+  });
+  EXPECT_EQ(result.job.outcome->exit_status, 3);
+  EXPECT_THAT(errors_, HasSubstr("n2: 450 notices of its agent left out\n"));
+  EXPECT_LT(errors_.size(), 60U * 1000);
+  EXPECT_LT(result.messages.size(), NoticeBudget::kMost + 10U);
+}
+
+TEST_F(BadAgent, IsEndedWhenItSendsMoreOutputThanItMay) {
+  constexpr std::size_t kAtOnce = 12 << 20;  // less than closes the connection on its own side
+  bool started = false;
+  const auto flood = [](Connection& connection) {
+    while (connection.queued_bytes() < kAtOnce) {
+      print(connection, 1, Stream::kStdout, std::string(kMaxOutputBytes, 'x'));
+    }
+  };
+  agents_["n1"].behaviour = healthy([](const RankSpec&, Connection&) {}, end_when_stopped(0));
+  agents_["n2"].behaviour = healthy([&](const RankSpec&, Connection&) { started = true; },
+                                    [&](const Message&, Connection& connection) {
+                                      if (started) flood(connection);
+                                      return true;
+                                    });
+  // Nobody reads before the job ends.
+  std::atomic<bool> ending = false;
+  options_.hooks.state = [&](JobState state) {
+    ending = ending || state >= JobState::kStopping;
+    ending.notify_all();
+  };
+  std::jthread reader([&] {
+    ending.wait(false);
+    read_all(out_.read_end);
+  });
+  options_.job.timeout = 20s;
+  EXPECT_EQ(run().job.outcome->cause, Cause::kAgentFailed);
+  EXPECT_THAT(errors_, HasSubstr("n2: the agent failed: it sends more output than it may"));
+}
+
+TEST_F(BadAgent, IsEndedWhenItSkipsWithoutEnd) {
+  const SessionResult result = run_with([](const RankSpec& spec, Connection& connection) {
+    for (int i = 0; i < 1000; ++i) {
+      connection.send(Skipped{spec.rank, Stream::kStdout, 1, "/somewhere"});
+    }
+  });
+  EXPECT_EQ(result.job.outcome->cause, Cause::kAgentFailed);
+  EXPECT_THAT(errors_, HasSubstr("n2: the agent failed: it says again and again"));
+}
+
+TEST_F(BadAgent, DoesNotSpeakForTheRanksOfOthers) {
+  const SessionResult result = run_with([](const RankSpec&, Connection& connection) {
+    for (const std::uint32_t rank : {0U, 60000U}) {
+      connection.send(StdinTaken{rank, 1});
+      connection.send(Output{rank, Stream::kStdout, "forged\n"});
+      exit_with(connection, rank, 0);
+    }
+  });
+  EXPECT_EQ(result.job.outcome->cause, Cause::kAgentFailed);
+  EXPECT_EQ(output_, "");
+}
+
+TEST(NoticeBudget, CutsWhatIsTooLong) {
+  NoticeBudget budget;
+  std::string umlauts;
+  while (umlauts.size() <= NoticeBudget::kMaxBytes) umlauts += "\xc3\xbc";
+  const std::string shown = budget.admit("x" + umlauts, JobTime(0)).value();
+  EXPECT_EQ(shown.size(), NoticeBudget::kMaxBytes + 2);
+  EXPECT_TRUE(shown.ends_with("\xbc..."));
+}
+
+TEST(NoticeBudget, GrowsAgainWithTime) {
+  NoticeBudget budget;
+  for (int i = 0; i < NoticeBudget::kMost; ++i) EXPECT_TRUE(budget.admit("a", JobTime(0)));
+  EXPECT_FALSE(budget.admit("a", JobTime(0)));
+  EXPECT_FALSE(budget.admit("a", NoticeBudget::kRefill - JobTime(1)));
+  EXPECT_TRUE(budget.admit("a", NoticeBudget::kRefill));
+  EXPECT_FALSE(budget.admit("a", NoticeBudget::kRefill));
+  EXPECT_EQ(budget.left_out(), 3u);
+}
+
+}  // namespace
+}  // namespace dtl::bad_agent_test

@@ -1,0 +1,131 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+#include "tests/launcher/job_fixture.h"
+
+// Whom the end of a job is put down to, when several have failed.
+
+namespace dtl::job_blame_test {
+namespace {
+
+using testing::HasSubstr;
+
+TEST_F(JobTest, DoesNotBlameTheNodesForItsOwnAbsence) {
+  run();
+  now_ += 9s;
+  const auto effects = feed(job::Tick{});
+  EXPECT_EQ(job_.state, JobState::kRunning);
+  EXPECT_THAT(notices(effects), HasSubstr("was stopped for 9 s"));
+}
+
+TEST_F(JobTest, CountsTheLeasesOfItsAbsenceFromTheLastHeartbeat) {
+  run();
+  now_ += 9500ms;
+  feed(job::Tick{});
+  ASSERT_TRUE(job_.outcome.has_value());
+  EXPECT_EQ(job_.outcome->cause, Cause::kStoppedSelf);
+}
+
+TEST_F(JobTest, SaysThatItWasStoppedItselfWhenTheNodesHaveEndedTheJob) {
+  run();
+  now_ += 14s;
+  exit_rank(0, 0, SIGTERM);
+  ASSERT_TRUE(job_.outcome.has_value());
+  EXPECT_EQ(job_.outcome->cause, Cause::kStoppedSelf);
+  EXPECT_EQ(job_.outcome->exit_status, 75);
+  EXPECT_EQ(failure_card(*job_.outcome, {}, 80),
+            "dtlaunch itself was stopped for 14 s; the hosts end a job after 10 s without it");
+  now_ += 4s;  // once more, and shorter
+  EXPECT_THAT(notices(feed(job::Tick{})), HasSubstr("was stopped for 4 s"));
+  EXPECT_EQ(notices(feed(job::AgentLost{1, Cause::kAgentFailed, 69, "exit status 69"})), "");
+}
+
+TEST_F(JobTest, BlamesNoHostThatWasBeingStartedWhenItWasStoppedItself) {
+  feed(job::AgentReady{0});
+  now_ += 12s;
+  feed(job::AgentFailed{1, Exit::kOs});
+  ASSERT_TRUE(job_.outcome.has_value());
+  EXPECT_EQ(job_.outcome->cause, Cause::kStoppedSelf);
+}
+
+TEST_F(JobTest, EndsAfterALongPauseByTheUserBeforeItsRanksRun) {
+  start_agents();
+  feed(job::Signalled{SIGTSTP});
+  now_ += 8s;
+  feed(job::Continued{});
+  EXPECT_FALSE(job_.outcome.has_value());
+  feed(job::Signalled{SIGTSTP});
+  now_ += 60s;
+  feed(job::Continued{});
+  ASSERT_TRUE(job_.outcome.has_value());
+  EXPECT_EQ(job_.outcome->cause, Cause::kStoppedSelf);
+}
+
+TEST_F(JobTest, OutlivesAPauseByTheUser) {
+  run();
+  feed(job::Signalled{SIGTSTP});
+  now_ += 60s;
+  EXPECT_EQ(notices(feed(job::Continued{})), "");
+  EXPECT_EQ(job_.state, JobState::kRunning);
+}
+
+TEST_F(JobTest, BlamesADeadAgentForWhatItsEndDidToRanksElsewhere) {
+  run();
+  exit_rank(2, 69, 0, true);  // it lost its connection to rank 0
+  EXPECT_EQ(job_.outcome->rank, 2);
+  now_ += 5ms;
+  const auto effects = feed(job::AgentLost{0, Cause::kAgentFailed, 71, "killed by SIGKILL"});
+  EXPECT_EQ(notices(effects), "");
+  EXPECT_EQ(job_.outcome->cause, Cause::kAgentFailed);
+  EXPECT_EQ(job_.outcome->node, 0);
+  EXPECT_EQ(job_.outcome->rank, -1);
+  EXPECT_EQ(job_.outcome->exit_status, 71);
+}
+
+TEST_F(JobTest, BlamesADeadAgentAlsoAfterTheUserHasHurried) {
+  run();
+  exit_rank(2, 69, 0, true);
+  feed(job::Signalled{SIGTERM});
+  feed(job::AgentLost{0, Cause::kAgentFailed, 71, "killed by SIGKILL"});
+  EXPECT_EQ(job_.outcome->cause, Cause::kAgentFailed);
+}
+
+// Its ranks are dead, which is seen at once; that it is, only by its silence.
+TEST_F(JobTest, BlamesASilentNodeForWhatItsEndDidToRanksElsewhere) {
+  run();
+  exit_rank(2, 69, 0, true);
+  pass(kDead, {1});
+  EXPECT_EQ(job_.outcome->cause, Cause::kNodeLost);
+  EXPECT_EQ(job_.outcome->node, 0);
+}
+
+// A guard that is stopped is waited for longer than that.
+TEST_F(JobTest, BlamesAnAgentThatGivesUpLongAfterWhatItDidToRanksElsewhere) {
+  run();
+  exit_rank(2, 69, 0, true);
+  pass(kBlameWindow + 1s);
+  hear(0, Trouble{"dtguard does not answer"});
+  EXPECT_EQ(job_.outcome->cause, Cause::kAgentFailed);
+  EXPECT_EQ(job_.outcome->node, 0);
+}
+
+TEST_F(JobTest, BlamesNoRankLongAfterAConsequence) {
+  run();
+  exit_rank(2, 69, 0, true);
+  pass(kBlameWindow + 1s);
+  exit_rank(0, 3);
+  EXPECT_EQ(job_.outcome->rank, 2);
+}
+
+TEST_F(JobTest, BlamesNoAgentThatDiesAfterAFailureOfItsOwn) {
+  run();
+  exit_rank(2, 3);
+  const auto effects = feed(job::AgentLost{0, Cause::kAgentFailed, 71, "killed by SIGKILL"});
+  EXPECT_THAT(notices(effects), HasSubstr("lost while it was ending the job"));
+  EXPECT_EQ(job_.outcome->rank, 2);
+}
+
+}  // namespace
+}  // namespace dtl::job_blame_test

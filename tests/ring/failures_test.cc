@@ -1,0 +1,163 @@
+// What a rank makes of what it hears: one failure, of which all hear the same.
+#include "ring/engine/failures.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+
+namespace dtl::ring::test::failures_test {
+namespace {
+
+using ::testing::HasSubstr;
+using namespace std::chrono_literals;
+
+// A rank of a world of three whose control lines end here.
+struct Rank {
+  explicit Rank(int own) : rank(own), queue(3), executor(map) {
+    std::vector<ControlLine> lines;
+    for (int peer = 0; peer < 3; ++peer) {
+      if (peer == own || (own != 0 && peer != 0)) continue;
+      int ends[2] = {-1, -1};
+      EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+      lines.push_back({peer, Fd(ends[0]), {}, true});
+      others.push_back({peer, Fd(ends[1]), {}, true});
+    }
+    failures.emplace(own, std::vector<std::string>{"a", "b", ""}, std::move(lines), executor, queue,
+                     [this] { ++ended; });
+  }
+
+  std::vector<Frame> heard_by(int peer) {
+    std::vector<Frame> frames;
+    for (ControlLine& line : others) {
+      if (line.rank == peer) line.reader.read(line.fd.get(), frames);
+    }
+    return frames;
+  }
+  int fd_to(int peer) const {
+    for (const ControlLine& line : failures->lines()) {
+      if (line.rank == peer) return line.fd.get();
+    }
+    return -1;
+  }
+  void hang_up(int peer) {
+    for (ControlLine& line : others) {
+      if (line.rank == peer) line.fd = Fd();
+    }
+  }
+  void say(int peer, const Frame& frame) {
+    for (ControlLine& line : others) {
+      if (line.rank == peer) {
+        EXPECT_TRUE(send_now(line.fd.get(), encode(frame)));
+      }
+    }
+  }
+
+  int rank;
+  NodeMap map = NodeMap::from_keys(rank, {"", "", ""});
+  OperationQueue queue;
+  Executor executor;
+  std::vector<ControlLine> others;
+  std::optional<Failures> failures;
+  int ended = 0;
+};
+
+TEST(Failures, AreToldToEverybodyOnce) {
+  Rank leader(0);
+  leader.failures->fail(DT_E_ABORTED, 1, "first");
+  leader.failures->fail(DT_E_PEER, 2, "second");
+  for (const int peer : {1, 2}) {
+    const auto frames = leader.heard_by(peer);
+    ASSERT_EQ(frames.size(), 1U);
+    EXPECT_EQ(frames[0].kind, FrameKind::kFail);
+    EXPECT_EQ(frames[0].status, DT_E_ABORTED);
+    EXPECT_EQ(frames[0].text, "first");
+  }
+  EXPECT_EQ(leader.ended, 1);
+  EXPECT_EQ(leader.queue.error_text(), "first");
+}
+
+TEST(Failures, ThatOneRankTellsArePassedOnToTheOthersOnly) {
+  Rank leader(0);
+  leader.say(1, {FrameKind::kFail, DT_E_PEER, 2, 0, "rank 2 was lost"});
+  EXPECT_TRUE(leader.failures->read(leader.fd_to(1)));
+  EXPECT_TRUE(leader.failures->has_failed());
+  EXPECT_TRUE(leader.heard_by(1).empty());
+  ASSERT_EQ(leader.heard_by(2).size(), 1U);
+}
+
+TEST(Failures, NameARankWhoseLineEndsWithoutAWord) {
+  Rank leader(0);
+  leader.hang_up(1);
+  EXPECT_FALSE(leader.failures->read(leader.fd_to(1)));
+  EXPECT_THAT(leader.queue.error_text(), HasSubstr("rank 1 (b) was lost: connection closed"));
+}
+
+TEST(Failures, AreNoneWhenARankSaysGoodbye) {
+  Rank leader(0);
+  leader.say(1, {FrameKind::kBye, 0, 1, 7, {}});
+  leader.hang_up(1);
+  EXPECT_FALSE(leader.failures->read(leader.fd_to(1)));
+  EXPECT_FALSE(leader.failures->has_failed());
+  ASSERT_EQ(leader.heard_by(2).size(), 1U) << "the others hear of it";
+}
+
+TEST(Failures, OfADataLinkAreOnlyASuspicionForAMoment) {
+  Rank rank(1);
+  EXPECT_TRUE(rank.failures->suspects_nobody());
+  rank.failures->hear_of_break({2, 0});
+  EXPECT_FALSE(rank.failures->has_failed());
+  const auto deadline = rank.failures->next_deadline();
+  rank.failures->look_at_time(deadline - 1ms);
+  EXPECT_FALSE(rank.failures->has_failed());
+  rank.failures->look_at_time(deadline);
+  EXPECT_THAT(rank.queue.error_text(), HasSubstr("rank 2 was lost: connection closed"));
+}
+
+TEST(Failures, AreWhatRankZeroSaysWhileALinkIsASuspicion) {
+  Rank rank(1);
+  rank.failures->hear_of_break({2, ECONNRESET});
+  rank.say(0, {FrameKind::kFail, DT_E_ABORTED, 2, 0, "rank 2 aborted: it was told to"});
+  EXPECT_TRUE(rank.failures->read(rank.fd_to(0)));
+  rank.failures->look_at_time(rank.failures->next_deadline());
+  EXPECT_EQ(rank.queue.error_text(), "rank 2 aborted: it was told to");
+}
+
+TEST(Failures, DoNotComeOfALinkWhoseRankHasLeftInOrder) {
+  Rank rank(1);
+  rank.failures->hear_of_break({2, 0});
+  rank.say(0, {FrameKind::kBye, 0, 2, 0, {}});
+  EXPECT_TRUE(rank.failures->read(rank.fd_to(0)));
+  rank.failures->look_at_time(rank.failures->next_deadline());
+  EXPECT_FALSE(rank.failures->has_failed());
+  EXPECT_TRUE(rank.failures->suspects_nobody());
+}
+
+TEST(Failures, ComeAtOnceOfGarbage) {
+  Rank rank(1);
+  rank.failures->hear_of_break({2, EPROTO});
+  EXPECT_THAT(rank.queue.error_text(), HasSubstr("rank 2 was lost: it sent garbage"));
+}
+
+TEST(Failures, IgnoreRanksThatDoNotExist) {
+  Rank rank(1);
+  rank.say(0, {FrameKind::kFail, DT_E_ABORTED, 3, 0, "who"});
+  rank.say(0, {FrameKind::kFail, DT_E_ABORTED, -1, 0, "who"});
+  EXPECT_TRUE(rank.failures->read(rank.fd_to(0)));
+  EXPECT_FALSE(rank.failures->has_failed());
+}
+
+TEST(Failures, SayGoodbyeOnlyWhereNothingHasFailed) {
+  Rank leader(0);
+  leader.failures->say_goodbye({});
+  ASSERT_EQ(leader.heard_by(1).size(), 1U);
+  Rank failed(0);
+  failed.failures->fail(DT_E_ABORTED, 0, "it was told to");
+  failed.heard_by(1);
+  failed.failures->say_goodbye({});
+  EXPECT_TRUE(failed.heard_by(1).empty());
+}
+
+}  // namespace
+}  // namespace dtl::ring::test::failures_test

@@ -1,0 +1,202 @@
+"""What dttrain cannot use is refused at once and by name, with the next step, and never in words of
+a library: pipes, folders and sockets as files, weights that are no numbers, files that are no JSON.
+
+bad_input_test.py DTTRAIN
+"""
+import json
+import math
+import os
+import shutil
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+TIME_LIMIT = 60  # seconds of a run that is refused; one that waits for a pipe never ends
+TRAIN = "label\ttext\n" + "a\tgood and kind\nb\tbad and rude\n" * 8
+SQUAD = {"data": [{"paragraphs": [{"context": "one two", "qas": [
+    {"id": "1", "question": "which?", "answers": [{"text": "two", "answer_start": 4}]}]}]}]}
+WORD = "bert.embeddings.word_embeddings.weight"
+
+
+class Bench:
+    def __init__(self, program, root):
+        self.program, self.root, self.wrong, self.count = program, root, 0, 0
+        (root / "t.tsv").write_text(TRAIN)
+        (root / "t.json").write_text(json.dumps(SQUAD))
+        self.run("init", "--train_file", root / "t.tsv", "--vocab_size", "60", "--hidden_size", "8",
+                 "--intermediate_size", "8", "--num_hidden_layers", "1", "--output_dir",
+                 root / "start")
+
+    def run(self, *words):
+        done = subprocess.run([self.program, *map(str, words)], capture_output=True, text=True,
+                              timeout=TIME_LIMIT, env={**os.environ, "OMP_NUM_THREADS": "1"})
+        return done.returncode, done.stdout + done.stderr
+
+    def copy(self):
+        folder = self.root / "model"
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(self.root / "start", folder)
+        return folder
+
+    def evaluate(self, folder, *more):
+        return self.run("--model_name_or_path", folder, "--do_eval", "--validation_file",
+                        self.root / "t.tsv", "--output_dir", self.root / "out",
+                        "--overwrite_output_dir", *more)
+
+    def train(self, folder, *more):
+        return self.run("--model_name_or_path", folder, "--do_train", "--train_file",
+                        self.root / "t.tsv", "--output_dir", self.root / "out", "--max_steps", "1",
+                        "--disable_tqdm", *more)
+
+    def expect(self, what, answer, status, *words):
+        self.count += 1
+        code, text = answer
+        missing = [word for word in words if word not in text]
+        if code != status or missing or "json.exception" in text:
+            self.wrong += 1
+            print(f"{what}: status {code}, not in it: {missing}\n{text}")
+
+
+def put_pipe(path):
+    os.mkfifo(path)
+
+
+def put_socket(path):
+    # A short name: that of a socket may have 107 bytes.
+    place = os.getcwd()
+    os.chdir(path.parent)
+    with socket.socket(socket.AF_UNIX) as made:
+        made.bind(path.name)
+    os.chdir(place)
+
+
+def put_folder(path):
+    path.mkdir()
+
+
+def put_device(path):
+    path.symlink_to("/dev/zero")
+
+
+def check_files(bench):
+    for name in ("config.json", "tokenizer.json", "tokenizer_config.json", "vocab.txt",
+                 "special_tokens_map.json", "added_tokens.json", "model.safetensors",
+                 "model.safetensors.index.json", "pytorch_model.bin"):
+        for put in (put_pipe, put_socket, put_folder, put_device):
+            folder = bench.copy()
+            for hides in {"vocab.txt": ["tokenizer.json"],
+                          "model.safetensors.index.json": ["model.safetensors"],
+                          "pytorch_model.bin": ["model.safetensors"]}.get(name, []):
+                (folder / hides).unlink()
+            (folder / name).unlink(missing_ok=True)
+            put(folder / name)
+            bench.expect(f"{put.__name__} {name}", bench.evaluate(folder), 65, name)
+    for name in ("d.tsv", "d.csv", "d.json", "d.jsonl"):
+        for put in (put_pipe, put_socket, put_folder, put_device):
+            path = bench.root / name
+            put(path)
+            bench.expect(f"{put.__name__} {name}",
+                         bench.evaluate(bench.root / "start", "--validation_file", path), 65, name)
+            bench.expect(f"{put.__name__} {name}, questions",
+                         bench.evaluate(bench.root / "start", "--task", "qa", "--validation_file",
+                                        path), 65, name)
+            path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()
+    for name in ("options.json", "options.toml"):
+        put_pipe(bench.root / name)
+        bench.expect(f"pipe {name}", bench.run(bench.root / name), 65, name)
+
+
+def check_weights(bench):
+    start = (bench.root / "start/model.safetensors").read_bytes()
+    size = struct.unpack("<Q", start[:8])[0]
+    header = json.loads(start[8:8 + size])
+    begin = 8 + size + header[WORD]["data_offsets"][0]
+    for value in (math.nan, math.inf, -math.inf):
+        folder = bench.copy()
+        bad = bytearray(start)
+        bad[begin + 12:begin + 16] = struct.pack("<f", value)
+        (folder / "model.safetensors").write_bytes(bad)
+        words = (WORD, "1 of its ", "from place 3 on", "Try: ")
+        bench.expect(f"{value} evaluated", bench.evaluate(folder), 65, *words)
+        bench.expect(f"{value} predicted", bench.evaluate(
+            folder, "--do_eval", "false", "--do_predict", "--test_file", bench.root / "t.tsv"),
+            65, *words)
+        bench.expect(f"{value} trained", bench.train(folder, "--overwrite_output_dir"), 65, *words)
+    folder = bench.copy()
+    header[WORD]["dtype"] = "I32"
+    text = json.dumps(header).encode()
+    (folder / "model.safetensors").write_bytes(struct.pack("<Q", len(text)) + text
+                                               + start[8 + size:])
+    bench.expect("whole numbers", bench.evaluate(folder), 65, WORD, "whole, of type I32", "Try: ")
+    huge = bytearray(start)  # finite, but sums of them are not, in whatever order
+    for name, tensor in header.items():
+        if name.endswith(("pooler.dense.bias", "classifier.weight")):
+            first, last = (8 + size + at for at in tensor["data_offsets"])
+            huge[first:last] = struct.pack("<f", 3e38) * ((last - first) // 4)
+    folder = bench.copy()
+    (folder / "model.safetensors").write_bytes(huge)
+    bench.expect("too large weights", bench.evaluate(folder), 65, "too large", "Try: ")
+
+
+def check_resume(bench):
+    out = bench.root / "out"
+    shutil.rmtree(out, ignore_errors=True)
+    start = bench.root / "start"
+    bench.expect("a checkpoint that is not there",
+                 bench.train(start, "--resume_from_checkpoint", bench.root / "none"), 65,
+                 "--resume_from_checkpoint", "there is no such folder", "Try: ")
+    shutil.rmtree(out)
+    bench.expect("a run", bench.train(start), 0)
+    again = ("--max_steps", "2", "--lr_scheduler_type", "constant")
+    bench.expect("and where there is another",
+                 bench.train(start, "--resume_from_checkpoint", out / "checkpoint-9", *again), 65,
+                 "there is no such folder", f"Try: --resume_from_checkpoint {out}/checkpoint-1")
+    for name in ("trainer_state.json", "training_state.json"):
+        for text, place in (("{\n \"a\": oops}", ":2:7"), ("", ":1:1"), ("[]", ":1:1"),
+                            ("{\"step\": 1", ":1:11"), ("{\"step\": \"\\ud83d\"}", ":1:11")):
+            folder = bench.root / "checkpoint-1"
+            shutil.rmtree(folder, ignore_errors=True)
+            shutil.copytree(out / "checkpoint-1", folder)
+            (folder / "checksums.txt").unlink()
+            (folder / name).write_text(text)
+            answer = bench.train(start, "--resume_from_checkpoint", folder)
+            bench.expect(f"{name} {text!r}", answer, 65, f"{name}{place}: cannot resume", "Try: ")
+
+
+def check_lengths(bench):
+    folder = bench.copy()
+    config = folder / "tokenizer_config.json"
+    config.write_text(json.dumps({**json.loads(config.read_text()), "model_max_length": 8}))
+    bench.expect("model_max_length", bench.evaluate(folder), 0,
+                 "--max_seq_length 128 is more than the tokenizer's model_max_length: using 8")
+
+
+def check_options(bench):
+    path = bench.root / "options.toml"
+    path.unlink(missing_ok=True)
+    path = bench.root / "options.json"
+    path.unlink(missing_ok=True)
+    for text, words in (("{\n\"seed\": 1,,}", [":2:11: "]), ("{\"seed\": NaN}", [":1:10: "]),
+                        ("{\"seed\": 1e999}", ["too large"]), ("[]", [":1:1: ", "JSON object"]),
+                        ("{\n \"learning_rate\": \"nan\"}", [":2:19: ", "'learning_rate': 'nan'"])):
+        path.write_text(text)
+        bench.expect(f"options {text}", bench.run(path), 64, "options.json", *words)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as name:
+        bench = Bench(sys.argv[1], Path(name))
+        check_files(bench)
+        check_weights(bench)
+        check_resume(bench)
+        check_lengths(bench)
+        check_options(bench)
+    print(f"{bench.count} inputs, {bench.wrong} of them not refused as they should be")
+    sys.exit(bench.wrong > 0)
+
+
+if __name__ == "__main__":
+    main()

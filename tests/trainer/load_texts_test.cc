@@ -1,0 +1,68 @@
+#include "trainer/job/load_texts.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "tests/trainer/temporary_folder.h"
+
+namespace dtl::trainer::load_texts_test {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+Prepared evaluated(const std::vector<std::string>& model_labels, const std::string& rows,
+                   Problem problem = Problem::kSingleLabel) {
+  const TemporaryFolder folder;
+  Settings settings;
+  settings.do_eval = true;
+  settings.validation_file = folder.write("eval.tsv", "sentence\tlabel\n" + rows);
+  if (problem == Problem::kMultiLabel) settings.label_delimiter = ";";
+  Prepared prepared;
+  prepared.config.labels = model_labels;
+  prepared.config.problem = problem;
+  prepared.length = 8;
+  prepared.tokenizer.emplace(std::vector<std::string>{"[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "b"},
+                             true);
+  prepare_classification(settings, prepared);
+  return prepared;
+}
+
+std::vector<std::int32_t> ids(const std::vector<std::string>& model_labels,
+                              const std::string& rows) {
+  return evaluated(model_labels, rows).evaluation.front().examples.labels;
+}
+
+TEST(EvaluationLabels, MayBeNumbersOfLabelsThatNobodyNamed) {
+  const std::vector<std::string> generic = {"LABEL_0", "LABEL_1", "LABEL_2"};
+  EXPECT_THAT(ids(generic, "a\t2\nb\t0\na\t1\n"), ElementsAre(2, 0, 1));
+  EXPECT_THAT(ids(generic, "a\t2\nb\t0\n"), ElementsAre(2, 0));  // no 1
+  EXPECT_THAT(ids(generic, "a\tLABEL_2\n"), ElementsAre(2));
+  EXPECT_THAT(ids(generic, "a\ty\nb\tx\na\tz\n"), ElementsAre(1, 0, 2));
+  EXPECT_THROW(ids(generic, "a\t3\n"), Error);
+  EXPECT_THROW(ids(generic, "a\t-1\n"), Error);
+  EXPECT_THROW(ids(generic, "a\tx\nb\ty\n"), Error);  // whose name might be any
+}
+
+TEST(EvaluationLabels, MayBeNumbersOfLabelsThatHaveNames) {
+  const std::vector<std::string> named = {"bad", "good", "none"};
+  const Prepared prepared = evaluated(named, "a\t2\nb\t0\n");
+  EXPECT_THAT(prepared.evaluation.front().examples.labels, ElementsAre(2, 0));
+  EXPECT_EQ(prepared.config.labels, named);
+  EXPECT_THAT(prepared.notices, ElementsAre(HasSubstr("0 stands for the model's bad")));
+  EXPECT_THAT(ids(named, "a\tgood\n"), ElementsAre(1));
+  EXPECT_THAT(ids({"2", "1", "0"}, "a\t2\n"), ElementsAre(0));  // numbers that are names
+  EXPECT_THROW(ids(named, "a\t2\nb\tgood\n"), Error);
+}
+
+TEST(EvaluationLabels, MayBeSeveralNumbers) {
+  const Prepared prepared = evaluated({"x", "y", "z"}, "a\t2;0\nb\t1\n", Problem::kMultiLabel);
+  EXPECT_THAT(prepared.evaluation.front().examples.targets, ElementsAre(1, 0, 1, 0, 1, 0));
+}
+
+}  // namespace
+}  // namespace dtl::trainer::load_texts_test

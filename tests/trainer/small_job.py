@@ -1,0 +1,28 @@
+"""What tests of whole runs share: texts to learn, the environment of a rank, and assertions that say
+what was seen."""
+import os
+import random
+import sys
+
+
+def check(good, what, *evidence):
+    if not good:
+        sys.exit("\n".join([f"FAILED: {what}", *map(str, evidence)]))
+    print(f"ok: {what}")
+
+
+def write_texts(path, count, seed):
+    source = random.Random(seed)
+    words = [a + b for a in "klmrst" for b in ("ana", "olo", "iri", "uru")]
+    with open(path, "w") as out:
+        out.write("sentence\tlabel\n")
+        for _ in range(count):
+            text = [source.choice(words) for _ in range(source.randint(3, 12))]
+            out.write(" ".join(text) + "\t" + ("early" if text[0] < text[-1] else "late") + "\n")
+
+
+def environment(**more):
+    """Without what a launcher around this test has set; one thread."""
+    result = {name: value for name, value in os.environ.items()
+              if not name.startswith(("DTRING_", "DTLAUNCH_"))}
+    return {**result, "OMP_NUM_THREADS": "1", **more}

@@ -1,0 +1,69 @@
+"""dttrain and PyTorch as jobs of two ranks: the same model, texts, order, optimizer and schedule give
+the same loss at every step and the same answers, over gloo and over dtring.
+Usage: worlds_parity.py DTTRAIN DTLAUNCH LIBDTRING"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+import torch
+
+import parity
+
+RANKS, STEPS = 2, 60
+HERE = os.path.dirname(os.path.realpath(__file__))
+
+
+def launcher(program):
+    return [program, "-np", str(RANKS), "--oversubscribe"]
+
+
+def by_dttrain(case):
+    """Losses, and the classes' numbers of the evaluation's texts."""
+    output = case.run_training("dttrain", STEPS, "--do_predict", "--test_file",
+                               os.path.join(case.folder, "eval.tsv"))
+    with open(os.path.join(output, "predict_results.txt"), encoding="utf-8") as file:
+        rows = [line.split("\t") for line in file.read().splitlines()[1:]]
+    assert [int(index) for index, _ in rows] == list(range(len(case.evaluation))), rows
+    return parity.losses_of(output), [int(name[-1]) for _, name in rows]
+
+
+def by_torch(folder, dtlaunch, library, backend):
+    result = os.path.join(folder, backend + ".json")
+    environment = {**os.environ, "DTRING_LIBRARY": library, "DTRING_AUTOLOAD": "1",
+                   "PYTHONPATH": os.path.join(HERE, "..", "..", "python"), "PYTHONDONTWRITEBYTECODE": "1"}
+    # Without the package installed nobody reads its dtring-autoload.pth.
+    start = ("import _dtring_autoload, runpy, sys; sys.argv = sys.argv[1:]; "
+             "sys.path.insert(0, sys.argv[0].rpartition('/')[0]); "
+             "runpy.run_path(sys.argv[0], run_name='__main__')")
+    command = [*launcher(dtlaunch), sys.executable, "-c", start, os.path.join(HERE, "ddp_training.py"),
+               folder, backend, str(STEPS), result]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(command)}\nexit {done.returncode}\n{done.stdout}{done.stderr}")
+    with open(result, encoding="utf-8") as file:
+        found = json.load(file)
+    assert (found["backend"], found["world"]) == (backend, RANKS), found
+    return found["losses"], found["classes"]
+
+
+def main():
+    dttrain, dtlaunch, library = sys.argv[1:]
+    torch.set_num_threads(1)
+    with tempfile.TemporaryDirectory() as folder:
+        case = parity.Case(dttrain, "bert", folder, launcher(dtlaunch))
+        losses, classes = by_dttrain(case)
+        assert losses[-1] < 0.5 * losses[0], ("nothing was learnt", losses)
+        assert len(set(classes)) > 1, classes
+        for backend in ("gloo", "dtring"):
+            theirs, answers = by_torch(folder, dtlaunch, library, backend)
+            parity.expect(f"{len(losses)} losses, {backend}", parity.largest_gap(losses, theirs), 1e-4)
+            if classes != answers:
+                parity.failures.append(f"classes {classes} and, with {backend}, {answers}")
+    if parity.failures:
+        sys.exit("too far apart: " + "; ".join(parity.failures))
+
+
+main()

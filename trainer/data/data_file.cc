@@ -1,0 +1,68 @@
+#include "trainer/data/data_file.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/text.h"
+
+namespace dtl::trainer {
+namespace {
+
+using namespace std::string_view_literals;
+
+struct OtherKind {
+  std::string_view begins, what, hint;  // {}: the path
+};
+
+// UTF-32's mark begins with UTF-16's.
+constexpr std::array<OtherKind, 7> kOtherKinds = {{
+    {"\xFF\xFE\0\0"sv, "in UTF-32", "iconv -f UTF-32 -t UTF-8 {} >NEWFILE"},
+    {"\0\0\xFE\xFF"sv, "in UTF-32", "iconv -f UTF-32 -t UTF-8 {} >NEWFILE"},
+    {"\xFF\xFE"sv, "in UTF-16", "iconv -f UTF-16 -t UTF-8 {} >NEWFILE"},
+    {"\xFE\xFF"sv, "in UTF-16", "iconv -f UTF-16 -t UTF-8 {} >NEWFILE"},
+    {"\x1F\x8B"sv, "compressed", "zcat <{} >NEWFILE"},
+    {"PK\x03\x04"sv, "a zip archive or a spreadsheet", "the table in it, exported as .csv"},
+    {"PAR1"sv, "in Parquet", "the table in it, exported as .csv"},
+}};
+
+// Without a mark, but with text of mostly ASCII.
+std::string_view utf16_order(std::string_view bytes) {
+  if (bytes.size() < 2 || (bytes[0] == '\0') == (bytes[1] == '\0')) return "";
+  return bytes[0] == '\0' ? "UTF-16BE" : "UTF-16LE";
+}
+
+[[noreturn]] void refuse_kind(const std::string& path, std::string_view what,
+                              const std::string& hint) {
+  throw Error(Exit::kBadInput, fmt::format("{}: cannot read the data set", path),
+              fmt::format("it is {}, not text in UTF-8", what), hint);
+}
+
+}  // namespace
+
+std::string read_data_file(const std::string& path, std::size_t limit_bytes) {
+  std::string bytes = read_regular_file(path, limit_bytes);
+  for (const OtherKind& kind : kOtherKinds) {
+    if (bytes.starts_with(kind.begins)) {
+      refuse_kind(path, kind.what, fmt::format(fmt::runtime(kind.hint), one_shell_word(path)));
+    }
+  }
+  const std::string_view order = utf16_order(bytes);
+  if (!order.empty()) {
+    refuse_kind(path, "in UTF-16",
+                fmt::format("iconv -f {} -t UTF-8 {} >NEWFILE", order, one_shell_word(path)));
+  }
+  return bytes;
+}
+
+std::string utf8_hint(const std::string& path) {
+  return fmt::format(
+      "iconv -f ENCODING -t UTF-8 {} >NEWFILE, ENCODING being what it is in, such as "
+      "WINDOWS-1252",
+      one_shell_word(path));
+}
+
+}  // namespace dtl::trainer

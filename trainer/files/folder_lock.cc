@@ -1,0 +1,93 @@
+#include "trainer/files/folder_lock.h"
+
+#include <fcntl.h>
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <ctime>
+#include <filesystem>
+#include <system_error>
+
+#include "base/error.h"
+#include "base/host_name.h"
+#include "base/log.h"
+#include "base/text.h"
+
+namespace dtl::trainer {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string cannot_write_to(const std::string& path) {
+  return fmt::format("{}: cannot write the output", fs::path(path).parent_path().string());
+}
+
+// What the holder has written, which may be nothing yet.
+std::string holder_of(const Fd& file) {
+  char text[256];
+  const ssize_t bytes = ::pread(file.get(), text, sizeof text, 0);
+  if (bytes <= 0) return "another run writes there";
+  const std::string line = split(std::string(text, static_cast<std::size_t>(bytes)), '\n')[0];
+  return fmt::format("another run writes there: {}", printable(line));
+}
+
+bool is_named(const Fd& file, const std::string& path) {
+  struct stat open {
+  }, named{};
+  return ::fstat(file.get(), &open) == 0 && ::stat(path.c_str(), &named) == 0 &&
+         open.st_ino == named.st_ino && open.st_dev == named.st_dev;
+}
+
+}  // namespace
+
+FolderLock::FolderLock(const std::string& folder) : path_(fs::path(folder) / kLockFile) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) throw Error(Exit::kCannotWrite, cannot_write_to(path_), error.message());
+  do {  // until it is the one that others find: a holder removes its file when it ends
+    file_ = Fd(::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666));
+    if (!file_.valid()) throw system_error(cannot_write_to(path_), Exit::kCannotWrite);
+    if (!take()) {
+      file_.reset();
+      return;
+    }
+  } while (!is_named(file_, path_));
+  say_who();
+}
+
+FolderLock::~FolderLock() {
+  if (file_.valid()) ::unlink(path_.c_str());
+}
+
+// False where the file system has no locks.
+bool FolderLock::take() {
+  while (::flock(file_.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno == EINTR) continue;
+    if (errno == EWOULDBLOCK) {
+      throw Error(Exit::kCannotWrite, cannot_write_to(path_), holder_of(file_),
+                  "another --output_dir, or wait until it has ended");
+    }
+    log_notice(fmt::format("{}: cannot lock it ({}): let no other run write into this folder",
+                           path_, errno_text(errno)));
+    ::unlink(path_.c_str());
+    return false;
+  }
+  return true;
+}
+
+// Synced, so that other hosts can read it on NFS, too. It is no lock: what fails here is let be.
+void FolderLock::say_who() const {
+  const std::time_t now = std::time(nullptr);
+  const std::string text = fmt::format("pid {} on {} since {:%Y-%m-%d %H:%M:%S %z}\n", ::getpid(),
+                                       own_host_name(), fmt::localtime(now));
+  const bool written = ::ftruncate(file_.get(), 0) == 0 &&
+                       ::pwrite(file_.get(), text.data(), text.size(), 0) >= 0 &&
+                       ::fsync(file_.get()) == 0;
+  if (!written) log_debug(fmt::format("{}: {}", path_, errno_text(errno)));
+}
+
+}  // namespace dtl::trainer

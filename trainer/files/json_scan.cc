@@ -1,0 +1,51 @@
+#include "trainer/files/json_scan.h"
+
+#include <algorithm>
+
+namespace dtl::trainer {
+namespace {
+
+std::size_t end_of_text(std::string_view bytes, std::size_t quote) {
+  std::size_t at = quote + 1;
+  while (bytes[at] != '"') at += bytes[at] == '\\' ? 2 : 1;
+  return at + 1;
+}
+
+}  // namespace
+
+std::size_t skip_json_space(std::string_view bytes, std::size_t at) {
+  return std::min(bytes.find_first_not_of(" \t\r\n", at), bytes.size());
+}
+
+std::size_t end_of_json_value(std::string_view bytes, std::size_t at) {
+  if (bytes[at] == '"') return end_of_text(bytes, at);
+  if (bytes[at] != '{' && bytes[at] != '[') {
+    return std::min(bytes.find_first_of(" \t\r\n,]}", at), bytes.size());
+  }
+  int depth = 0;
+  do {
+    at = bytes.find_first_of("\"[]{}", at);
+    if (bytes[at] == '"') {
+      at = end_of_text(bytes, at);
+      continue;
+    }
+    depth += bytes[at] == '[' || bytes[at] == '{' ? 1 : -1;
+    ++at;
+  } while (depth > 0);
+  return at;
+}
+
+std::size_t find_json_value(std::string_view bytes, std::size_t at, std::string_view key) {
+  at = skip_json_space(bytes, at + 1);
+  while (bytes[at] != '}') {
+    const std::size_t key_end = end_of_text(bytes, at);
+    const bool found = bytes.substr(at + 1, key_end - at - 2) == key;
+    at = skip_json_space(bytes, skip_json_space(bytes, key_end) + 1);  // behind the colon
+    if (found) return at;
+    at = skip_json_space(bytes, end_of_json_value(bytes, at));
+    if (bytes[at] == ',') at = skip_json_space(bytes, at + 1);
+  }
+  return kNoJson;
+}
+
+}  // namespace dtl::trainer

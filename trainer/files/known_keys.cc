@@ -1,0 +1,368 @@
+#include "trainer/files/known_keys.h"
+
+#include <algorithm>
+#include <span>
+
+namespace dtl::trainer {
+namespace {
+
+constexpr KeyUse kUsed = KeyUse::kUsed, kHarmless = KeyUse::kHarmless, kOnly = KeyUse::kOnly;
+
+constexpr const char* kDecoderModel = "it is a decoder; only encoders can be run";
+constexpr const char* kOwnCode = "the model brings program code of its own, which is not run here";
+constexpr const char* kQuantized = "its weights are stored in a form that cannot be trained here";
+
+// A row is read as one.
+// clang-format off
+
+// What config.json may have of any model; then of one type.
+constexpr KnownKey kAnyConfig[] = {
+    {"model_type", kUsed},
+    {"vocab_size", kUsed},
+    {"max_position_embeddings", kUsed},
+    {"initializer_range", kUsed},
+    {"pad_token_id", kUsed},
+    {"id2label", kUsed},
+    {"label2id", kUsed},
+    {"num_labels", kUsed},
+    {"problem_type", kUsed},
+    {"tokenizer_class", kUsed},
+    // Who wrote it, when and from what.
+    {"_name_or_path", kHarmless},
+    {"name_or_path", kHarmless},
+    {"_commit_hash", kHarmless},
+    {"architectures", kHarmless},
+    {"transformers_version", kHarmless},
+    {"transformers.js_config", kHarmless},
+    {"_diffusers_version", kHarmless},
+    {"sentence_transformers", kHarmless},
+    {"finetuning_task", kHarmless},
+    {"task_specific_params", kHarmless},
+    {"custom_pipelines", kHarmless},
+    {"language", kHarmless},
+    {"name", kHarmless},
+    {"model_name", kHarmless},
+    {"license", kHarmless},
+    {"_num_labels", kHarmless},
+    {"vocab_size_or_config_json_file", kHarmless},
+    {"vocab_file", kHarmless},
+    {"do_lower_case", kHarmless},
+    {"model_max_length", kHarmless},
+    {"max_seq_length", kHarmless},
+    // How a program computes or what it returns, not what.
+    {"dtype", kHarmless},
+    {"torch_dtype", kHarmless},
+    {"use_bfloat16", kHarmless},
+    {"torchscript", kHarmless},
+    {"xla_device", kHarmless},
+    {"tf_legacy_loss", kHarmless},
+    {"gradient_checkpointing", kHarmless},
+    {"chunk_size_feed_forward", kHarmless},
+    {"attn_implementation", kHarmless},
+    {"_attn_implementation", kHarmless},
+    {"_attn_implementation_internal", kHarmless},
+    {"_attn_implementation_autoset", kHarmless},
+    {"_flash_attn_2_enabled", kHarmless},
+    {"_experts_implementation", kHarmless},
+    {"output_attentions", kHarmless},
+    {"_output_attentions", kHarmless},
+    {"output_hidden_states", kHarmless},
+    {"output_past", kHarmless},
+    {"return_dict", kHarmless},
+    {"use_return_dict", kHarmless},
+    {"use_cache", kHarmless},
+    {"tie_word_embeddings", kHarmless},
+    {"tie_encoder_decoder", kHarmless},
+    {"tie_weights_", kHarmless},
+    // Of programs that write text, which encoders do not.
+    {"bos_token_id", kHarmless},
+    {"eos_token_id", kHarmless},
+    {"eos_token_ids", kHarmless},
+    {"sep_token_id", kHarmless},
+    {"cls_token_id", kHarmless},
+    {"mask_token_id", kHarmless},
+    {"unk_token_id", kHarmless},
+    {"decoder_start_token_id", kHarmless},
+    {"prefix", kHarmless},
+    {"assistant_confidence_threshold", kHarmless},
+    {"assistant_lookbehind", kHarmless},
+    {"bad_words_ids", kHarmless},
+    {"begin_suppress_tokens", kHarmless},
+    {"diversity_penalty", kHarmless},
+    {"do_sample", kHarmless},
+    {"early_stopping", kHarmless},
+    {"encoder_no_repeat_ngram_size", kHarmless},
+    {"encoder_repetition_penalty", kHarmless},
+    {"epsilon_cutoff", kHarmless},
+    {"eta_cutoff", kHarmless},
+    {"exponential_decay_length_penalty", kHarmless},
+    {"forced_bos_token_id", kHarmless},
+    {"forced_eos_token_id", kHarmless},
+    {"length_penalty", kHarmless},
+    {"max_length", kHarmless},
+    {"min_length", kHarmless},
+    {"no_repeat_ngram_size", kHarmless},
+    {"num_assistant_tokens", kHarmless},
+    {"num_assistant_tokens_schedule", kHarmless},
+    {"num_beam_groups", kHarmless},
+    {"num_beams", kHarmless},
+    {"num_return_sequences", kHarmless},
+    {"output_scores", kHarmless},
+    {"remove_invalid_values", kHarmless},
+    {"repetition_penalty", kHarmless},
+    {"return_dict_in_generate", kHarmless},
+    {"suppress_tokens", kHarmless},
+    {"target_lookbehind", kHarmless},
+    {"temperature", kHarmless},
+    {"top_k", kHarmless},
+    {"top_p", kHarmless},
+    {"typical_p", kHarmless},
+    // Another model.
+    {"is_decoder", kOnly, "false", kDecoderModel},
+    {"is_encoder_decoder", kOnly, "false", kDecoderModel},
+    {"add_cross_attention", kOnly, "false", kDecoderModel},
+    {"cross_attention_hidden_size", kOnly, "", kDecoderModel},
+    {"pruned_heads", kOnly, "{}", "attention heads were taken out, which is not done here"},
+    {"auto_map", kOnly, "{}", kOwnCode},
+    {"quantization_config", kOnly, "{}", kQuantized},
+    {"compression_config", kOnly, "{}", kQuantized},
+    {"adapters", kOnly, "{} {\"adapters\":{},\"config_map\":{},\"fusion_config_map\":{},\"fusions\":{}}",
+     "the model has adapters, which are not run here"},
+    {"per_layer_config", kOnly, "{} []", "its layers are not all alike"},
+};
+constexpr KnownKey kBertConfig[] = {
+    {"hidden_size", kUsed},
+    {"num_hidden_layers", kUsed},
+    {"num_attention_heads", kUsed},
+    {"intermediate_size", kUsed},
+    {"type_vocab_size", kUsed},
+    {"hidden_act", kUsed},
+    {"hidden_dropout_prob", kUsed},
+    {"attention_probs_dropout_prob", kUsed},
+    {"classifier_dropout", kUsed},
+    {"layer_norm_eps", kUsed},
+    {"position_embedding_type", kUsed},
+    // Of Google's releases and of distilled models; BERT's program reads none of them.
+    {"directionality", kOnly, "\"bidi\"", "only attention to both sides can be run"},
+    {"pooler_fc_size", kHarmless},
+    {"pooler_num_attention_heads", kHarmless},
+    {"pooler_num_fc_layers", kHarmless},
+    {"pooler_size_per_head", kHarmless},
+    {"pooler_type", kHarmless},
+    {"emb_size", kHarmless},
+    {"cell", kHarmless},
+    {"structure", kHarmless},
+    {"pre_trained", kHarmless},
+    {"training", kHarmless},
+    {"summary_activation", kHarmless},
+    {"summary_first_dropout", kHarmless},
+    {"summary_last_dropout", kHarmless},
+    {"summary_proj_to_labels", kHarmless},
+    {"summary_type", kHarmless},
+    {"summary_use_proj", kHarmless},
+};
+constexpr KnownKey kDistilBertConfig[] = {
+    {"dim", kUsed},
+    {"n_layers", kUsed},
+    {"n_heads", kUsed},
+    {"hidden_dim", kUsed},
+    {"hidden_size", kUsed},  // other names of the first three
+    {"num_hidden_layers", kUsed},
+    {"num_attention_heads", kUsed},
+    {"activation", kUsed},
+    {"dropout", kUsed},
+    {"attention_dropout", kUsed},
+    {"seq_classif_dropout", kUsed},
+    {"qa_dropout", kUsed},
+    {"sinusoidal_pos_embds", kUsed},
+};
+constexpr KnownKey kTokenizerConfig[] = {
+    {"tokenizer_class", kUsed},
+    {"do_lower_case", kUsed},
+    {"strip_accents", kUsed},
+    {"tokenize_chinese_chars", kUsed},
+    {"unk_token", kUsed},
+    {"sep_token", kUsed},
+    {"pad_token", kUsed},
+    {"cls_token", kUsed},
+    {"mask_token", kUsed},
+    {"bos_token", kUsed},
+    {"eos_token", kUsed},
+    {"additional_special_tokens", kUsed},
+    {"extra_special_tokens", kUsed},
+    {"added_tokens_decoder", kUsed},
+    {"model_max_length", kUsed},
+    {"max_len", kUsed},
+    {"truncation_side", kUsed},
+    {"model_input_names", kUsed},
+    // Who wrote it, and how tokens become text again.
+    {"name_or_path", kHarmless},
+    {"_commit_hash", kHarmless},
+    {"transformers_version", kHarmless},
+    {"processor_class", kHarmless},
+    {"model_type", kHarmless},
+    {"vocab_size", kHarmless},
+    {"special_tokens_map_file", kHarmless},
+    {"tokenizer_file", kHarmless},
+    {"vocab_file", kHarmless},
+    {"added_tokens_file", kHarmless},
+    {"full_tokenizer_file", kHarmless},
+    {"files_loaded", kHarmless},
+    {"backend", kHarmless},
+    {"is_local", kHarmless},
+    {"local_files_only", kHarmless},
+    {"trust_remote_code", kHarmless},
+    {"device_map", kHarmless},
+    {"use_fast", kHarmless},
+    {"verbose", kHarmless},
+    {"clean_up_tokenization_spaces", kHarmless},
+    {"clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_output", kHarmless},
+    {"chat_template", kHarmless},
+    {"chat_control_tokens", kHarmless},
+    {"response_template", kHarmless},
+    {"response_schema", kHarmless},
+    {"bos_token_id", kHarmless},  // the vocabulary has the ids
+    {"eos_token_id", kHarmless},
+    {"unk_token_id", kHarmless},
+    {"sep_token_id", kHarmless},
+    {"pad_token_id", kHarmless},
+    {"cls_token_id", kHarmless},
+    {"mask_token_id", kHarmless},
+    // How long, which the options say.
+    {"max_length", kHarmless},
+    {"stride", kHarmless},
+    {"truncation_strategy", kHarmless},
+    {"pad_to_multiple_of", kHarmless},
+    {"pad_token_type_id", kHarmless},
+    // Other tokens than those of BERT's rules.
+    {"padding_side", kOnly, "\"right\"", "padding before a text would move its positions"},
+    {"split_special_tokens", kOnly, "false", "special tokens in a text are taken for themselves"},
+    {"do_basic_tokenize", kOnly, "true", "words are split at blanks and punctuation before WordPiece"},
+    {"never_split", kOnly, "[]", "words are split whatever they are"},
+    {"clean_text", kOnly, "true", "BertTokenizer cleans texts in any case"},
+    {"wordpieces_prefix", kOnly, "\"##\"", "BertTokenizer's pieces begin with ##"},
+    {"add_prefix_space", kOnly, "false", "no blank is put before a text"},
+    {"add_bos_token", kOnly, "false", "a text is [CLS] text [SEP]"},
+    {"add_eos_token", kOnly, "false", "a text is [CLS] text [SEP]"},
+    {"init_inputs", kOnly, "[]", "BertTokenizer takes none"},
+    {"fast_tokenizer_files", kOnly, "[] [\"tokenizer.json\"]", "tokenizer.json is what is read"},
+    {"auto_map", kOnly, "{}", kOwnCode},
+};
+constexpr KnownKey kAddedToken[] = {
+    {"content", kUsed},
+    {"id", kUsed},
+    {"single_word", kUsed},
+    {"lstrip", kUsed},
+    {"rstrip", kUsed},
+    {"normalized", kUsed},
+    {"special", kUsed},
+    {"__type", kOnly, "\"AddedToken\"", "only an AddedToken can stand here"},
+};
+constexpr KnownKey kTokenizerJson[] = {
+    {"version", kOnly, "\"1.0\"", "only version 1.0 of this format is known"},
+    {"truncation", kUsed},
+    {"padding", kUsed},
+    {"added_tokens", kUsed},
+    {"normalizer", kUsed},
+    {"pre_tokenizer", kUsed},
+    {"post_processor", kUsed},
+    {"decoder", kUsed},
+    {"model", kUsed},
+};
+constexpr KnownKey kTruncation[] = {
+    {"direction", kUsed},
+    {"max_length", kHarmless},  // the options say
+    {"strategy", kHarmless},
+    {"stride", kHarmless},
+};
+constexpr KnownKey kPadding[] = {
+    {"direction", kOnly, "\"Right\"", "padding before a text would move its positions"},
+    {"pad_token", kUsed},
+    {"strategy", kHarmless},
+    {"pad_to_multiple_of", kHarmless},
+    {"pad_id", kHarmless},
+    {"pad_type_id", kHarmless},
+};
+constexpr KnownKey kNormalizer[] = {
+    {"type", kUsed},
+    {"clean_text", kUsed},
+    {"handle_chinese_chars", kUsed},
+    {"strip_accents", kUsed},
+    {"lowercase", kUsed},
+};
+constexpr KnownKey kPreTokenizer[] = {
+    {"type", kUsed},
+};
+constexpr KnownKey kPostProcessor[] = {
+    {"type", kUsed},
+    {"single", kUsed},
+    {"pair", kUsed},
+    {"special_tokens", kHarmless},  // their ids: those of the vocabulary count
+    {"sep", kUsed},
+    {"cls", kUsed},
+};
+constexpr KnownKey kDecoder[] = {  // makes text of tokens
+    {"type", kHarmless},
+    {"prefix", kHarmless},
+    {"cleanup", kHarmless},
+    {"decoders", kHarmless},
+};
+constexpr KnownKey kWordPiece[] = {
+    {"type", kUsed},
+    {"vocab", kUsed},
+    {"unk_token", kUsed},
+    {"continuing_subword_prefix", kUsed},
+    {"max_input_chars_per_word", kUsed},
+};
+constexpr KnownKey kTensorIndex[] = {
+    {"weight_map", kUsed},
+    {"metadata", kHarmless},
+};
+// clang-format on
+
+std::span<const KnownKey> keys_of(KeysOf object) {
+  switch (object) {
+    case KeysOf::kAnyConfig:
+      return kAnyConfig;
+    case KeysOf::kBertConfig:
+      return kBertConfig;
+    case KeysOf::kDistilBertConfig:
+      return kDistilBertConfig;
+    case KeysOf::kTokenizerConfig:
+      return kTokenizerConfig;
+    case KeysOf::kAddedToken:
+      return kAddedToken;
+    case KeysOf::kTokenizerJson:
+      return kTokenizerJson;
+    case KeysOf::kTruncation:
+      return kTruncation;
+    case KeysOf::kPadding:
+      return kPadding;
+    case KeysOf::kNormalizer:
+      return kNormalizer;
+    case KeysOf::kPreTokenizer:
+      return kPreTokenizer;
+    case KeysOf::kPostProcessor:
+      return kPostProcessor;
+    case KeysOf::kDecoder:
+      return kDecoder;
+    case KeysOf::kWordPiece:
+      return kWordPiece;
+    case KeysOf::kTensorIndex:
+      return kTensorIndex;
+  }
+  __builtin_unreachable();
+}
+
+}  // namespace
+
+const KnownKey* find_known_key(KeysOf object, std::string_view name) {
+  const std::span<const KnownKey> keys = keys_of(object);
+  const auto found =
+      std::find_if(keys.begin(), keys.end(), [&](const KnownKey& key) { return name == key.name; });
+  if (found != keys.end()) return &*found;
+  const bool config = object == KeysOf::kBertConfig || object == KeysOf::kDistilBertConfig;
+  return config ? find_known_key(KeysOf::kAnyConfig, name) : nullptr;
+}
+
+}  // namespace dtl::trainer

@@ -1,0 +1,38 @@
+#pragma once
+// Refuses what no reader of a model folder follows: keys of its JSON files that are not known, or
+// have a value that would make it another model, and files that would.
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "trainer/files/known_keys.h"
+
+namespace dtl::trainer {
+
+struct KeyRefusal {
+  std::string what, reason, hint;
+};
+
+// Nothing where the key with this value (as JSON without blanks) may stand there.
+std::optional<KeyRefusal> refused_key(KeysOf object, std::string_view key, std::string_view value);
+// False where the value does not matter: it may be long.
+bool key_needs_value(KeysOf object, std::string_view key);
+
+// Calls refuse(key, refusal) for the first key of a JSON object that may not stand there. A value
+// of null says nothing.
+template <class Json, class Refuse>
+void check_keys(KeysOf object, const Json& json, const Refuse& refuse) {
+  for (const auto& [key, value] : json.items()) {
+    if (value.is_null()) continue;
+    const std::string text = key_needs_value(object, key)
+                                 ? value.dump(-1, ' ', false, Json::error_handler_t::replace)
+                                 : std::string();
+    if (const auto refusal = refused_key(object, key, text)) refuse(key, *refusal);
+  }
+}
+
+// Throws Error(kBadInput) for a file beside the model that makes it another one.
+void check_model_folder(const std::string& folder);
+
+}  // namespace dtl::trainer

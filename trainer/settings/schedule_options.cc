@@ -1,0 +1,143 @@
+#include "trainer/settings/schedule_options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <vector>
+
+#include "base/error.h"
+#include "base/option_table.h"
+#include "base/text.h"
+#include "trainer/files/json_depth.h"
+
+namespace dtl::trainer {
+namespace {
+
+constexpr const char* kOption = "--lr_scheduler_kwargs";
+constexpr double kMost = 1e12;
+
+// What each schedule takes. Those that are not here take nothing.
+const std::map<std::string, std::vector<std::string>>& keys_of_schedules() {
+  static const std::map<std::string, std::vector<std::string>> kKeys = {
+      {"cosine", {"num_cycles"}},
+      {"cosine_with_restarts", {"num_cycles"}},
+      {"polynomial", {"lr_end", "power"}},
+      {"inverse_sqrt", {"timescale"}},
+      {"cosine_with_min_lr", {"num_cycles", "min_lr", "min_lr_rate"}},
+      {"cosine_warmup_with_min_lr", {"num_cycles", "min_lr", "min_lr_rate", "warmup_lr_rate"}},
+      {"warmup_stable_decay",
+       {"num_decay_steps", "num_stable_steps", "warmup_type", "decay_type", "min_lr_ratio",
+        "num_cycles"}}};
+  return kKeys;
+}
+
+[[noreturn]] void refuse_schedule(const std::string& reason,
+                                  const std::string& hint = "man dttrain") {
+  throw Error(Exit::kUsage, kOption, reason, hint);
+}
+
+// The object's values, found by key; each must be asked for.
+class ScheduleObject {
+ public:
+  explicit ScheduleObject(const Settings& s) : schedule_(s.scheduler) {
+    if (s.scheduler_kwargs.empty()) return;
+    if (nests_too_deep(s.scheduler_kwargs)) refuse_schedule(kNestsTooDeep);
+    json_ = nlohmann::json::parse(s.scheduler_kwargs, nullptr, /*allow_exceptions=*/false);
+    if (!json_.is_object()) {
+      refuse_schedule(fmt::format("'{}' is not a JSON object", s.scheduler_kwargs),
+                      "'{\"num_cycles\": 2}'");
+    }
+    const auto known = keys_of_schedules().find(schedule_);
+    const std::vector<std::string> keys =
+        known == keys_of_schedules().end() ? std::vector<std::string>{} : known->second;
+    for (const auto& [key, value] : json_.items()) {
+      if (std::find(keys.begin(), keys.end(), key) != keys.end()) continue;
+      refuse_schedule(fmt::format("the schedule {} has no '{}'", schedule_, key),
+                      keys.empty() ? "without it" : join(keys, ", "));
+    }
+  }
+
+  bool has(const char* key) const { return json_.contains(key) && !json_.at(key).is_null(); }
+
+  // Leaves `value` as it is where the key is not given. Text that is a number counts as one, as in
+  // transformers.
+  void number(const char* key, double low, double high, double& value) const {
+    if (!has(key)) return;
+    const nlohmann::json& given = json_.at(key);
+    const std::string text = given.is_string() ? given.get<std::string>() : given.dump();
+    const std::string wrong = read_real(text, low, high, value);
+    if (!wrong.empty()) refuse_schedule(fmt::format("{}: {}", key, wrong));
+  }
+  void steps(const char* key, double& value) const {
+    number(key, 0, kMost, value);
+    if (value != std::floor(value)) refuse_schedule(fmt::format("{} is no whole number", key));
+  }
+  void curve(const char* key, std::string& value) const {
+    if (!has(key)) return;
+    const std::set<std::string> curves = {"linear", "cosine", "1-sqrt"};
+    if (json_.at(key).is_string()) value = json_.at(key).get<std::string>();
+    if (!json_.at(key).is_string() || !curves.contains(value)) {
+      refuse_schedule(fmt::format("{} is not one of {}", key, fmt::join(curves, ", ")));
+    }
+  }
+
+ private:
+  std::string schedule_;
+  nlohmann::json json_ = nlohmann::json::object();
+};
+
+// The least rate of the two cosines that have one, which must be given.
+void read_least_rate(const ScheduleObject& object, const Settings& s, double& rate) {
+  if (object.has("min_lr") == object.has("min_lr_rate")) {
+    refuse_schedule(fmt::format("the schedule {} needs {} of min_lr and min_lr_rate", s.scheduler,
+                                object.has("min_lr") ? "only one" : "one"),
+                    "--lr_scheduler_kwargs '{\"min_lr_rate\": 0.1}'");
+  }
+  object.number("min_lr_rate", 0, 1, rate);
+  if (!object.has("min_lr")) return;
+  object.number("min_lr", 0, s.learning_rate, rate);
+  rate = s.learning_rate > 0 ? rate / s.learning_rate : 0;
+}
+
+}  // namespace
+
+ScheduleOptions schedule_options(const Settings& s) {
+  ScheduleOptions options;
+  if (ignores_schedule_options(s)) return options;
+  const ScheduleObject object(s);
+  if (s.scheduler == "cosine_with_restarts") options.num_cycles = 1;
+  object.number("num_cycles", 0, kMost, options.num_cycles);
+  object.number("power", 0, kMost, options.power);
+  object.number("timescale", 1e-12, kMost, options.timescale);
+  object.number("warmup_lr_rate", 0, 1, options.warmup_rate);
+  object.number("min_lr_ratio", 0, 1, options.min_rate);
+  object.steps("num_decay_steps", options.num_decay_steps);
+  object.steps("num_stable_steps", options.num_stable_steps);
+  object.curve("warmup_type", options.warmup_type);
+  object.curve("decay_type", options.decay_type);
+  if (s.scheduler == "polynomial") {
+    double end = 1e-7;
+    object.number("lr_end", 0, kMost, end);
+    if (end >= s.learning_rate) {
+      refuse_schedule(
+          fmt::format("lr_end {} is not below --learning_rate {}", end, s.learning_rate));
+    }
+    options.end_rate = end / s.learning_rate;
+  }
+  if (s.scheduler == "warmup_stable_decay" && !object.has("num_decay_steps")) {
+    refuse_schedule("the schedule warmup_stable_decay needs num_decay_steps",
+                    "--lr_scheduler_kwargs '{\"num_decay_steps\": 100}'");
+  }
+  if (s.scheduler.ends_with("_min_lr")) read_least_rate(object, s, options.min_rate);
+  return options;
+}
+
+bool ignores_schedule_options(const Settings& s) {
+  return s.scheduler == "constant" || s.scheduler == "constant_with_warmup";
+}
+
+}  // namespace dtl::trainer

@@ -1,0 +1,65 @@
+#include "trainer/step/optimizer_state.h"
+
+#include <utility>
+
+namespace dtl::trainer {
+namespace {
+
+std::vector<KeptTensor> like_parameters(const ParameterLayout& layout, const std::string& prefix) {
+  std::vector<KeptTensor> kept;
+  for (const ParameterInfo& tensor : layout.tensors) {
+    kept.push_back({prefix + tensor.name, tensor.shape, tensor.offset, tensor.count});
+  }
+  return kept;
+}
+
+void keep_behind(OptimizerState& state, std::string name, std::int64_t count) {
+  state.v.push_back({std::move(name), {count}, state.v_size, count});
+  state.v_size += count;
+}
+
+OptimizerState adafactor_state(const ParameterLayout& layout) {
+  OptimizerState state;
+  for (const ParameterInfo& tensor : layout.tensors) {
+    if (tensor.shape.size() == 2) {
+      keep_behind(state, "exp_avg_sq_row." + tensor.name, tensor.shape[0]);
+      keep_behind(state, "exp_avg_sq_col." + tensor.name, tensor.shape[1]);
+    } else {
+      keep_behind(state, "exp_avg_sq." + tensor.name, tensor.count);
+    }
+  }
+  return state;
+}
+
+}  // namespace
+
+OptimizerState optimizer_state(const ParameterLayout& layout, const OptimizerSettings& settings) {
+  OptimizerState state;
+  switch (settings.kind) {
+    case OptimizerKind::kAdamTorch:
+    case OptimizerKind::kAdamHuggingFace:
+      state.v = like_parameters(layout, "exp_avg_sq.");
+      state.v_size = layout.total;
+      [[fallthrough]];
+    case OptimizerKind::kLion:
+      state.m = like_parameters(layout, "exp_avg.");
+      state.m_size = layout.total;
+      return state;
+    case OptimizerKind::kSgd:
+      if (settings.momentum > 0) {
+        state.m = like_parameters(layout, "momentum_buffer.");
+        state.m_size = layout.total;
+      }
+      return state;
+    case OptimizerKind::kAdafactor:
+      return adafactor_state(layout);
+  }
+  __builtin_unreachable();
+}
+
+TrainingState state_at_start(std::vector<float> parameters, const OptimizerState& kept) {
+  return {0, std::move(parameters), std::vector<float>(static_cast<std::size_t>(kept.m_size)),
+          std::vector<float>(static_cast<std::size_t>(kept.v_size))};
+}
+
+}  // namespace dtl::trainer

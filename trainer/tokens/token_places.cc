@@ -1,0 +1,46 @@
+#include "trainer/tokens/token_places.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "base/error.h"
+
+namespace dtl::trainer {
+
+TokenPlaces::TokenPlaces(TokenizerRules& rules, std::string folder)
+    : rules_(rules), folder_(std::move(folder)) {
+  for (std::size_t id = 0; id < rules.vocabulary.size(); ++id) {
+    const std::string& token = rules.vocabulary[id];
+    if (!token.empty()) of_vocabulary_[token] = static_cast<std::int32_t>(id);
+  }
+  next_ = static_cast<std::int32_t>(of_vocabulary_.size()) + (rules.empty_token >= 0 ? 1 : 0);
+}
+
+void TokenPlaces::add(const AddedToken& token) {
+  const auto same = [&](const AddedToken& other) { return other.content == token.content; };
+  const auto there = std::find_if(rules_.added.begin(), rules_.added.end(), same);
+  AddedToken placed = token;
+  if (there != rules_.added.end()) {
+    placed.id = there->id;
+  } else if (const auto known = of_vocabulary_.find(token.content); known != of_vocabulary_.end()) {
+    placed.id = known->second;
+  } else {
+    placed.id = next_;
+  }
+  if (token.id >= 0 && token.id != placed.id) {
+    throw Error(Exit::kBadInput,
+                fmt::format("{}: cannot use the added token '{}'", folder_, token.content),
+                fmt::format("its id is {} in the file, but {} in the tokenizer that transformers "
+                            "makes of the folder",
+                            token.id, placed.id),
+                "the folder as save_pretrained() of its tokenizer writes it");
+  }
+  if (there != rules_.added.end()) return;
+  if (placed.id == next_) ++next_;
+  rules_.added.push_back(placed);
+}
+
+}  // namespace dtl::trainer

@@ -1,0 +1,146 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "base/fd.h"
+#include "trainer/tokens/wordpiece_files.h"
+
+namespace dtl::trainer {
+namespace {
+
+using OrderedJson = nlohmann::ordered_json;  // keys in the order people know
+
+OrderedJson added_json(const AddedToken& token) {
+  return {{"id", token.id},          {"content", token.content}, {"single_word", token.single_word},
+          {"lstrip", token.lstrip},  {"rstrip", token.rstrip},   {"normalized", token.normalized},
+          {"special", token.special}};
+}
+
+OrderedJson template_json(const TokenizerRules& rules) {
+  const auto special = [](const std::string& token, int type) -> OrderedJson {
+    return {{"SpecialToken", {{"id", token}, {"type_id", type}}}};
+  };
+  const auto sequence = [](const char* name, int type) -> OrderedJson {
+    return {{"Sequence", {{"id", name}, {"type_id", type}}}};
+  };
+  OrderedJson single =
+      OrderedJson::array({special(rules.cls, 0), sequence("A", 0), special(rules.sep, 0)});
+  OrderedJson pair = single;
+  pair.push_back(sequence("B", 1));
+  pair.push_back(special(rules.sep, 1));
+  OrderedJson tokens = OrderedJson::object();
+  for (const std::string& token : {rules.cls, rules.sep}) {
+    tokens[token] = {{"id", token},
+                     {"ids", OrderedJson::array({id_of(rules, token)})},
+                     {"tokens", OrderedJson::array({token})}};
+  }
+  return {{"type", "TemplateProcessing"},
+          {"single", single},
+          {"pair", pair},
+          {"special_tokens", tokens}};
+}
+
+OrderedJson tokenizer_json(const TokenizerRules& rules) {
+  std::unordered_map<std::string_view, std::size_t>
+      last;  // of several equal tokens, the one to keep
+  for (std::size_t id = 0; id < rules.vocabulary.size(); ++id) last[rules.vocabulary[id]] = id;
+  if (rules.empty_token >= 0) last[""] = static_cast<std::size_t>(rules.empty_token);
+  OrderedJson vocabulary = OrderedJson::object();
+  auto& members = vocabulary.get_ref<OrderedJson::object_t&>();
+  for (std::size_t id = 0; id < rules.vocabulary.size(); ++id) {
+    const std::string& token = rules.vocabulary[id];
+    // Appended unseen: an ordered object looks through all its members at every insertion.
+    const bool gap = token.empty() && static_cast<std::int32_t>(id) != rules.empty_token;
+    if (!gap && last[token] == id) members.push_back({token, id});
+  }
+  OrderedJson added = OrderedJson::array();
+  for (const AddedToken& token : rules.added) added.push_back(added_json(token));
+  return {{"version", "1.0"},
+          {"truncation", nullptr},
+          {"padding", nullptr},
+          {"added_tokens", added},
+          {"normalizer",
+           {{"type", "BertNormalizer"},
+            {"clean_text", rules.text.clean_text},
+            {"handle_chinese_chars", rules.text.chinese_apart},
+            {"strip_accents", rules.text.strip_accents},
+            {"lowercase", rules.text.lower_case}}},
+          {"pre_tokenizer", {{"type", "BertPreTokenizer"}}},
+          {"post_processor", template_json(rules)},
+          {"decoder", {{"type", "WordPiece"}, {"prefix", rules.prefix}, {"cleanup", true}}},
+          {"model",
+           {{"type", "WordPiece"},
+            {"unk_token", rules.unknown},
+            {"continuing_subword_prefix", rules.prefix},
+            {"max_input_chars_per_word", rules.max_word_characters},
+            {"vocab", vocabulary}}}};
+}
+
+std::string indented(const OrderedJson& json) {
+  return json.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
+}
+
+// BertTokenizer takes the vocabulary alone from tokenizer.json; what its own rules do not say is
+// read by PreTrainedTokenizerFast, whole.
+bool fits_bert_tokenizer(const TokenizerRules& rules) {
+  return rules.text.clean_text && rules.prefix == "##" && rules.max_word_characters == 100;
+}
+
+// added_tokens_decoder, so that nothing else in the folder adds tokens.
+OrderedJson decoder_json(const TokenizerRules& rules) {
+  std::vector<AddedToken> sorted = rules.added;
+  std::sort(sorted.begin(), sorted.end(),
+            [](const AddedToken& a, const AddedToken& b) { return a.id < b.id; });
+  OrderedJson json = OrderedJson::object();
+  for (const AddedToken& token : sorted) {
+    OrderedJson flags = added_json(token);
+    flags.erase("id");
+    json[std::to_string(token.id)] = flags;
+  }
+  return json;
+}
+
+OrderedJson special_tokens(const TokenizerRules& rules) {
+  OrderedJson tokens = {{"cls_token", rules.cls},
+                        {"mask_token", rules.mask},
+                        {"pad_token", rules.pad},
+                        {"sep_token", rules.sep},
+                        {"unk_token", rules.unknown}};
+  if (id_of(rules, rules.mask) < 0) tokens.erase("mask_token");
+  for (const NamedToken& other : rules.other_named) tokens[other.name] = other.token.content;
+  if (!rules.extra_special.empty()) tokens["additional_special_tokens"] = rules.extra_special;
+  return tokens;
+}
+
+OrderedJson config_json(const TokenizerRules& rules, const OrderedJson& tokens) {
+  OrderedJson config = {{"added_tokens_decoder", decoder_json(rules)},
+                        {"do_lower_case", rules.text.lower_case},
+                        {"strip_accents", rules.text.strip_accents},
+                        {"tokenize_chinese_chars", rules.text.chinese_apart}};
+  if (rules.model_max_length) config["model_max_length"] = *rules.model_max_length;
+  if (rules.truncate_left) config["truncation_side"] = "left";
+  config["model_input_names"] = {"input_ids", "token_type_ids", "attention_mask"};
+  if (!rules.types) config["model_input_names"] = {"input_ids", "attention_mask"};
+  config["tokenizer_class"] =
+      fits_bert_tokenizer(rules) ? "BertTokenizer" : "PreTrainedTokenizerFast";
+  for (const auto& [key, value] : tokens.items()) config[key] = value;
+  return config;
+}
+
+}  // namespace
+
+void write_rules(const std::string& folder, const TokenizerRules& rules) {
+  std::string lines;
+  for (const std::string& token : rules.vocabulary) lines += token + "\n";
+  const OrderedJson tokens = special_tokens(rules);
+  write_file_atomically(folder + "/vocab.txt", lines);
+  write_file_atomically(folder + "/tokenizer.json", indented(tokenizer_json(rules)));
+  write_file_atomically(folder + "/tokenizer_config.json", indented(config_json(rules, tokens)));
+  write_file_atomically(folder + "/special_tokens_map.json", indented(tokens));
+}
+
+}  // namespace dtl::trainer

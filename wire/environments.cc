@@ -1,0 +1,136 @@
+#include "wire/environments.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "base/error.h"
+#include "base/limits.h"
+#include "wire/fields.h"
+
+namespace dtl {
+namespace {
+
+using Lines = std::vector<std::string_view>;
+
+constexpr int kLevels = 2;  // that a rank's builds on: its program's, all ranks'
+
+[[noreturn]] void bad_environment(const std::string& reason) {
+  throw Error(Exit::kVersion, "malformed environment", reason);
+}
+
+// What both have, in the order of both.
+Lines common_lines(const Lines& first, const Lines& second) {
+  Lines common;
+  auto from = second.begin();
+  for (const std::string_view line : first) {
+    const auto found = std::find(from, second.end(), line);
+    if (found == second.end()) continue;
+    common.push_back(line);
+    from = found + 1;
+  }
+  return common;
+}
+
+// The lines as what is added to a base, which they contain in this order.
+Environment built_on(const Lines& base, std::uint32_t number, const Lines& lines) {
+  Environment built;
+  built.base = base.empty() ? 0 : number;
+  std::size_t next = 0;
+  for (const std::string_view line : lines) {
+    if (next < base.size() && line == base[next]) {
+      ++next;
+    } else {
+      built.added.push_back({static_cast<std::uint32_t>(next), std::string(line)});
+    }
+  }
+  return built;
+}
+
+struct ProgramLines {
+  Lines common;
+  std::size_t ranks = 0;
+  std::uint32_t number = 0;  // of its Environment, or of what it builds on
+};
+
+}  // namespace
+
+SharedEnvironments share_environments(const std::vector<RankVariables>& ranks) {
+  std::map<int, ProgramLines> programs;
+  for (const RankVariables& rank : ranks) {
+    const Lines lines(rank.lines.begin(), rank.lines.end());
+    ProgramLines& program = programs[rank.program];
+    program.common = program.ranks++ == 0 ? lines : common_lines(program.common, lines);
+  }
+  Lines all;
+  bool first = true;
+  for (const auto& [index, program] : programs) {
+    all = std::exchange(first, false) ? program.common : common_lines(all, program.common);
+  }
+  if (ranks.size() < 2) all.clear();
+  SharedEnvironments shared;
+  if (!all.empty()) shared.common.push_back(built_on({}, 0, all));
+  const auto number_of_all = static_cast<std::uint32_t>(shared.common.size());
+  for (auto& [index, program] : programs) {
+    program.number = number_of_all;
+    if (program.ranks < 2 || program.common.size() == all.size()) {
+      program.common = all;
+      continue;
+    }
+    shared.common.push_back(built_on(all, number_of_all, program.common));
+    program.number = static_cast<std::uint32_t>(shared.common.size());
+  }
+  for (const RankVariables& rank : ranks) {
+    const ProgramLines& program = programs[rank.program];
+    shared.own.push_back(
+        built_on(program.common, program.number, Lines(rank.lines.begin(), rank.lines.end())));
+  }
+  return shared;
+}
+
+void Environments::add(Environment environment) {
+  if (known_.size() == kMaxEnvironments) {
+    bad_environment(fmt::format("more than {} of them", kMaxEnvironments));
+  }
+  checked(environment, kLevels - 1);
+  known_.push_back(std::move(environment));
+}
+
+std::vector<std::string_view> Environments::lines(const Environment& own) const {
+  return checked(own, kLevels);
+}
+
+std::vector<std::string_view> Environments::checked(const Environment& environment,
+                                                    int most_below) const {
+  Lines base, all;
+  if (environment.base > known_.size()) {
+    bad_environment(fmt::format("it is built on number {} of {}", environment.base, known_.size()));
+  }
+  if (environment.base > 0) {
+    if (most_below == 0) bad_environment("it is built on one that is built on another one's");
+    base = checked(known_[environment.base - 1], most_below - 1);
+  }
+  if (base.size() + environment.added.size() > kMaxStrings) {
+    bad_environment(fmt::format("more than {} variables", kMaxStrings));
+  }
+  all.reserve(base.size() + environment.added.size());
+  std::size_t next = 0;
+  for (const AddedVariable& added : environment.added) {
+    if (added.after < next || added.after > base.size()) {
+      bad_environment(fmt::format("a variable after {} of {}", added.after, base.size()));
+    }
+    while (next < added.after) all.push_back(base[next++]);
+    all.push_back(added.variable);
+  }
+  while (next < base.size()) all.push_back(base[next++]);
+  std::size_t bytes = 0;
+  for (const std::string_view line : all) bytes += line.size() + 1;
+  if (bytes > kMaxEnvironmentBytes) {
+    bad_environment(fmt::format("{} bytes are more than {}", bytes, kMaxEnvironmentBytes));
+  }
+  return all;
+}
+
+}  // namespace dtl

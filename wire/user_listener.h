@@ -1,0 +1,30 @@
+#pragma once
+// UserListener: takes whoever connects to a listening unix socket and is this very user. Others are
+// hung up on. Belongs to the io_context's thread.
+
+#include <functional>
+
+#include "base/fd.h"
+#include "wire/asio.h"
+
+namespace dtl {
+
+class UserListener {
+ public:
+  using Taken = std::function<void(Fd peer)>;
+  // refused: called once when others were hung up on, however many; may be empty.
+  UserListener(asio::io_context& context, Taken taken, std::function<void()> refused = {});
+
+  void start(Fd listening);  // once
+  void close();              // nobody is taken from now on
+
+ private:
+  void wait();
+  void take_all();
+
+  asio::posix::stream_descriptor socket_;
+  Taken taken_;
+  std::function<void()> refused_;
+};
+
+}  // namespace dtl
