@@ -1,0 +1,95 @@
+"""What torch.distributed is told: the name of the backend and how to make its process groups."""
+
+from __future__ import annotations
+
+import datetime
+import functools
+import importlib.util
+import inspect
+import sys
+from typing import Any
+
+import torch.distributed as dist
+
+from dtring import _huggingface, _library
+from dtring._group import ProcessGroup
+from dtring._meeting import meet
+
+NAME, ALIAS = "dtring", "ccl"
+
+_said_alias: list[bool] = []
+
+
+class Options:
+    """What a process group is told besides: init_process_group("dtring", pg_options=Options(...)).
+
+    wire: how float32 sums and means travel between hosts: "exact", "bf16" or "f16"; None: as the
+    environment's DTRING_WIRE says.
+    """
+
+    def __init__(self, wire: str | None = None):
+        if wire is not None and wire not in _library.WIRES:
+            raise ValueError(f"dtring: wire={wire!r} is none of {', '.join(sorted(_library.WIRES))}")
+        self.wire = wire
+
+
+def register(name: str = NAME) -> None:
+    """Makes init_process_group(name) work. Importing dtring has done so for "dtring" and "ccl"."""
+    if hasattr(dist.Backend, name.upper()):
+        return
+    _huggingface.tell(name)
+    known = inspect.signature(dist.Backend.register_backend).parameters
+    more = {"devices": ["cpu"]} if "devices" in known else {}
+    dist.Backend.register_backend(name, _creator(name), extended_api=True, **more)
+    _open_monitored_barrier()
+
+
+def register_alias() -> None:
+    """Serves the backend "ccl" where oneCCL's bindings, which brought it, are not installed."""
+    if any(importlib.util.find_spec(name) for name in ("oneccl_bindings_for_pytorch", "torch_ccl")):
+        return
+    register(ALIAS)
+
+
+def _open_monitored_barrier() -> None:
+    """torch.distributed.monitored_barrier refuses every backend but gloo; groups of ours can do it."""
+    theirs = dist.monitored_barrier
+    if getattr(theirs, "knows_dtring", False):
+        return
+
+    @functools.wraps(theirs)
+    def monitored_barrier(group: Any = None, timeout: datetime.timedelta | None = None,
+                          wait_all_ranks: bool = False) -> None:
+        own = group if group is not None else dist.group.WORLD
+        if isinstance(own, ProcessGroup):
+            own.monitored_barrier(timeout, wait_all_ranks)
+        else:
+            theirs(group, timeout, wait_all_ranks)
+
+    monitored_barrier.knows_dtring = True  # type: ignore[attr-defined]
+    dist.monitored_barrier = monitored_barrier
+    dist.distributed_c10d.monitored_barrier = monitored_barrier
+
+
+def _creator(name: str) -> Any:
+    def create(group: Any, options: Any) -> ProcessGroup:
+        return make(group.store, group.group_rank, group.group_size, group.timeout, options,
+                    name=name, label=getattr(group, "group_id", ""))
+
+    return create
+
+
+def make(store: Any, rank: int, world: int, timeout: datetime.timedelta, options: Any = None,
+         name: str = NAME, label: str = "") -> ProcessGroup:
+    """A process group of `world` ranks that meet by `store`; all of them call this."""
+    if options is not None and not isinstance(options, Options):
+        raise TypeError(f"dtring: pg_options is a {type(options).__name__}, not dtring.Options")
+    if name == ALIAS and rank == 0 and not _said_alias:
+        _said_alias.append(True)
+        print("dtring: the backend 'ccl' is dtring here: oneCCL's bindings for PyTorch are not "
+              "installed. Try: --ddp_backend dtring", file=sys.stderr, flush=True)
+    communicator = meet(store, rank, world, timeout, label or "default")
+    group = ProcessGroup(communicator, store, timeout, name)
+    if options is not None and options.wire is not None:
+        group.wire = _library.WIRES[options.wire]
+    return group

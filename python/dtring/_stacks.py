@@ -1,0 +1,106 @@
+"""What a rank does, for whoever asks while it hangs: its stacks, by Python's faulthandler.
+
+It writes them from within the signal's handler, so also while the main thread is blocked in a library.
+The collective that a thread waits in is part of its stack: see `under_name`.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import multiprocessing
+import os
+import signal
+import types
+from typing import Any, Callable
+
+import torch
+
+ASK_SIGNAL = 48  # kAskSignal of dtlaunch's agent (agent/job/stack_file.h)
+_STANDARD_ERROR = 2
+
+_file: list[Any] = []  # stays open as long as the process
+
+
+def answer_launcher() -> None:
+    """Under dtlaunch: SIGUSR1 has the stacks written to standard error, and the launcher may ask.
+
+    A program that does something else with these signals, before or later, does as it wants.
+    """
+    if "DTLAUNCH_JOB" not in os.environ:
+        return
+    if _is_default(signal.SIGUSR1):
+        faulthandler.register(signal.SIGUSR1, file=_STANDARD_ERROR, all_threads=True)
+    path = os.environ.get("DTLAUNCH_STACK_FILE")
+    if path and multiprocessing.parent_process() is None and _is_default(ASK_SIGNAL):
+        try:
+            _open(path)
+        except OSError:
+            pass  # a full disk: the job runs, and this rank cannot be asked
+
+
+def _open(path: str) -> None:
+    """The rank has one file; of its processes the first one answers, for as long as it lives."""
+    if _is_taken(path):
+        return
+    place = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    file = os.fdopen(place, "w")
+    faulthandler.register(ASK_SIGNAL, file=file, all_threads=True)
+    os.ftruncate(place, 0)
+    file.write(f"{os.getpid()}\n")  # from here on the agent may send the signal
+    file.flush()
+    _file.append(file)
+
+
+def _is_taken(path: str) -> bool:
+    try:
+        with open(path, encoding="ascii", errors="replace") as file:
+            owner = int(file.readline())
+        if owner == os.getpid():  # before an exec
+            return False
+        os.kill(owner, 0)
+        return True
+    except (OSError, ValueError):
+        return False
+
+
+def _is_default(signum: int) -> bool:
+    """As the kernel has it: libraries install handlers that Python does not know of."""
+    with open("/proc/self/status", encoding="ascii", errors="replace") as status:
+        masks = [int(line.split()[1], 16) for line in status
+                 if line.startswith(("SigCgt:", "SigIgn:"))]
+    return not any(mask >> (signum - 1) & 1 for mask in masks)
+
+
+def _call(call: Callable[..., Any], *arguments: Any) -> Any:
+    return call(*arguments)
+
+
+def under_name(name: str, call: Callable[..., Any], *arguments: Any) -> Any:
+    """call(*arguments) in a frame of that name, which every view of the stack shows."""
+    code = _call.__code__.replace(co_name=name)
+    return types.FunctionType(code, globals())(call, *arguments)
+
+
+def _tensors(result: Any) -> list[torch.Tensor]:
+    if isinstance(result, torch.Tensor):
+        return [result]
+    return [tensor for part in result for tensor in _tensors(part)] if isinstance(
+        result, (list, tuple)) else []
+
+
+def _size_text(size: float) -> str:
+    for unit in ("B", "KiB", "MiB"):
+        if size < 1024:
+            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1024
+    return f"{size:.1f} GiB"
+
+
+def describe(what: str, result: Any) -> str:
+    """"all_reduce of 4.0 MiB of float32"."""
+    tensors = _tensors(result)
+    if not tensors:
+        return what
+    size = sum(tensor.numel() * tensor.element_size() for tensor in tensors)
+    types_ = sorted({str(tensor.dtype).replace("torch.", "") for tensor in tensors})
+    return f"{what} of {_size_text(size)} of {' and '.join(types_)}"

@@ -1,0 +1,64 @@
+# shellcheck shell=bash
+# What the tests of Python jobs on several hosts share: a venv that has torch and our package, two
+# hosts, and one way to run a job on them. usage: . hosts.sh LIBDTRING VARIABLE MODULE...
+#
+# LIBDTRING: the library under test. VARIABLE names the Python (DTL_TEST_PYTHON or DTL_DEBIAN_PYTHON),
+# which must have the MODULEs beside torch. DTL_BIN: the folder of the programs, as in tests/e2e/lib.sh.
+. "$(dirname "${BASH_SOURCE[0]}")/../e2e/lib.sh"
+here=$root/tests/python
+library=$1
+limit=90
+
+# A venv that sees the packages of the Python in VARIABLE, and ours as pip would have installed it.
+make_venv() { # VARIABLE MODULE...
+  local module
+  need_python "$1"
+  for module in "${@:2}"; do
+    "${!1}" -c "import $module" 2>/dev/null || skip "${!1} has no $module"
+  done
+  "${!1}" -m venv --without-pip "$work/venv" || skip "${!1} makes no venv"
+  python=$work/venv/bin/python3
+  local site
+  site=$("$python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+  # The files *.pth are read in the order of their names.
+  "${!1}" -c 'import os, torch; print(os.path.dirname(os.path.dirname(torch.__file__)))' >"$site/a-paths.pth"
+  echo "$root/python" >>"$site/a-paths.pth"
+  cp "$root/python/dtring-autoload.pth" "$site/"
+  make_entry torchrun torch.distributed.run
+  make_entry accelerate accelerate.commands.accelerate_cli
+}
+
+make_entry() { # NAME MODULE: the program that pip makes of a module's main()
+  printf '#!%s\nimport sys\nfrom %s import main\nsys.exit(main())\n' "$python" "$2" >"$work/venv/bin/$1"
+  chmod +x "$work/venv/bin/$1"
+}
+
+# on_hosts NAME [VARIABLE=VALUE...] -- ARGUMENTS of dtlaunch: in the work folder, on node1; what it
+# writes is kept as NAME.out and NAME.err.
+on_hosts() {
+  local name=$1 environment=()
+  shift
+  while [ "$1" != -- ]; do
+    environment+=("$1")
+    shift
+  done
+  shift
+  on_node1 "$name" "${environment[@]}" dtlaunch "$@"
+}
+
+# example_on_hosts NAME COMMAND: a line for the shell, as a reader of the manual would type it.
+example_on_hosts() { on_node1 "$1" bash -c "$2"; }
+
+on_node1() { # NAME [VARIABLE=VALUE...] COMMAND...
+  local name=$1
+  shift
+  # PYTHONDONTWRITEBYTECODE: hosts share the machine's files, and the tree stays as it is.
+  run "$cluster" exec node1 env -C "$work" PATH="$work/venv/bin:$bin:$PATH" HF_HUB_OFFLINE=1 \
+    PYTHONDONTWRITEBYTECODE=1 PYTHONWARNINGS=ignore DTRING_LIBRARY="$library" "$@"
+  cp "$work/out" "$work/$name.out"
+  cp "$work/err" "$work/$name.err"
+  printf '%-24s %6s ms\n' "$name" "$took_ms"
+}
+
+make_venv "${@:2}"
+need_cluster 2

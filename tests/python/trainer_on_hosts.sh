@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# Scripts of Hugging Face's Trainer on two hosts with two ranks each: a classifier and a reader of
+# SQuAD, over gloo and dtring, the reader also as ccl and as the manual's example says. All ranks end
+# with the same bits; the backends end with the same predictions, and models but for rounding.
+#   trainer_on_hosts.sh LIBDTRING
+. "$(dirname "$0")/hosts.sh" "$1" DTL_TEST_PYTHON transformers accelerate
+"$python" -B "$here/make_texts.py" "$work" || fail "no data"
+# As the manual's readers have them.
+cp "$here/run_qa_like.py" "$work/run_qa.py"
+common=(--config_name model --use_cpu --report_to none --disable_tqdm true --per_device_train_batch_size 4)
+
+train() { # NAME SCRIPT BACKEND ARGUMENTS...
+  local name=$1 script=$2 backend=$3 autoload=()
+  shift 3
+  [ "$backend" = gloo ] || autoload=(DTRING_AUTOLOAD=1)
+  on_hosts "$name" "${autoload[@]}" -- -f hosts -np 4 -ppn 2 python3 "$script" "${common[@]}" "$@" \
+    --output_dir "$name" --ddp_backend "$backend"
+  expect_status 0
+}
+agree() { # SCORE LEAST RUN=BACKEND...
+  (cd "$work" && "$python" -B "$here/agree.py" "$@") || fail "they do not agree: $*"
+}
+
+for backend in gloo dtring; do
+  train glue-$backend "$here/run_glue_like.py" $backend --train_file train.json --validation_file dev.json \
+    --num_train_epochs 6 --learning_rate 2e-3
+done
+agree accuracy 0.7 glue-gloo=gloo glue-dtring=dtring
+
+for backend in gloo ccl; do
+  train qa-$backend "$work/run_qa.py" $backend --train_file squad-train.json \
+    --validation_file squad-dev.json --num_train_epochs 8 --learning_rate 3e-3
+done
+expect_count 1 "the backend 'ccl' is dtring here" "$work/qa-ccl.err"
+
+# With dtring as dtring-torch(7) shows it, to the letter.
+example=$("$python" -B "$here/example.py" trainer)
+example_on_hosts qa-dtring "$example"
+expect_status 0
+agree f1 60 qa-gloo=gloo qa-ccl=ccl qa-dtring=dtring
