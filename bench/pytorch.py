@@ -70,7 +70,7 @@ def steps(options):
              ["bf16", "exact"])):
         compare(f"steps: {title}; {TEXTS} texts of {TOKENS} tokens for each rank", hosts,
                 contestants(options, "torch_steps.py", words, wires), wanted, options,
-                keys=["step", "exchange"])
+                keys=["step", "exchange", "wire"])
 
 
 def start(options):

@@ -1,9 +1,12 @@
 """Steps of DistributedDataParallel, a rank of bench/pytorch.py.
 
-    torch_steps.py BACKEND TEXTS TOKENS step:REPEATS:TURNS  ->  "step MICROSECONDS exchange MICROSECONDS"
+    torch_steps.py BACKEND TEXTS TOKENS step:REPEATS:TURNS  ->  "step MICROSECONDS exchange MICROSECONDS
+                                                                  wire MICROSECONDS"
 
 A step is forward, backward and AdamW of DistilBERT; what it exchanges is the time that it takes more
-than the same step under no_sync(), which comes just before it.
+than the same step under no_sync(), which comes just before it. Most of what DDP copies between
+gradients and its buckets is in there, too; `wire` is the same of a DDP with gradient_as_bucket_view,
+which copies nothing.
 """
 import argparse
 import statistics
@@ -31,40 +34,47 @@ class Loss(torch.nn.Module):
         return self.loss_of(ids, labels)
 
 
-def timed(ddp, optimizer, batch):
-    dist.barrier()
-    start = time.perf_counter()
-    ddp(*batch).backward()
-    optimizer.step()
-    optimizer.zero_grad()
-    return time.perf_counter() - start
+class Trained:
+    """The model, always with the same first parameters, under DDP with these options."""
 
+    def __init__(self, **options):
+        torch.manual_seed(7)
+        self.ddp = DistributedDataParallel(Loss(), **options)
+        self.optimizer = torch.optim.AdamW(self.ddp.parameters(), lr=1e-6)
 
-def take_turn(ddp, optimizer, batch, repeats):
-    """(time of a step, what it takes more than one without an exchange), medians in microseconds."""
-    steps, more = [], []
-    for _ in range(repeats + 1):
+    def timed(self, batch):
+        dist.barrier()
+        start = time.perf_counter()
+        self.ddp(*batch).backward()
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+        return time.perf_counter() - start
+
+    def take_turn(self, batch, repeats):
+        """(time of a step, what it takes more than one without an exchange), medians in microseconds."""
+        steps, more = [], []
+        for _ in range(repeats + 1):
+            with self.ddp.no_sync():
+                alone = self.timed(batch)
+            steps.append(self.timed(batch))
+            more.append(steps[-1] - alone)
+        return [1e6 * statistics.median(times[1:]) for times in (steps, more)]  # one to warm up
+
+    def verify(self, batch):
+        """After an exchange every rank must have the same gradients, and not its own."""
+        ddp = self.ddp
         with ddp.no_sync():
-            alone = timed(ddp, optimizer, batch)
-        steps.append(timed(ddp, optimizer, batch))
-        more.append(steps[-1] - alone)
-    return [1e6 * statistics.median(times[1:]) for times in (steps, more)]  # one to warm up
-
-
-def verify(ddp, batch):
-    """After an exchange every rank must have the same gradients, and not its own."""
-    with ddp.no_sync():
+            ddp(*batch).backward()
+        last = next(p for p in ddp.parameters() if p.dim() == 2)
+        own = last.grad.double().sum()
+        ddp.zero_grad()
         ddp(*batch).backward()
-    last = next(p for p in ddp.parameters() if p.dim() == 2)
-    own = last.grad.double().sum()
-    ddp.zero_grad()
-    ddp(*batch).backward()
-    sums = torch.stack([p.grad.double().abs().sum() for p in ddp.parameters()])
-    everybody = [torch.empty_like(sums) for _ in range(dist.get_world_size())]
-    dist.all_gather(everybody, sums)
-    if any(not torch.equal(sums, other) for other in everybody) or last.grad.double().sum() == own:
-        sys.exit("torch_steps.py: wrong gradients")
-    ddp.zero_grad()
+        sums = torch.stack([p.grad.double().abs().sum() for p in ddp.parameters()])
+        everybody = [torch.empty_like(sums) for _ in range(dist.get_world_size())]
+        dist.all_gather(everybody, sums)
+        if any(not torch.equal(sums, other) for other in everybody) or last.grad.double().sum() == own:
+            sys.exit("torch_steps.py: wrong gradients")
+        ddp.zero_grad()
 
 
 def main():
@@ -73,21 +83,21 @@ def main():
     if backend == "dtring":
         import dtring  # noqa: F401  registers the backend
     dist.init_process_group(backend)
-    torch.manual_seed(7)
-    ddp = DistributedDataParallel(Loss())
+    by_default, in_place = Trained(), Trained(gradient_as_bucket_view=True)
     torch.manual_seed(dist.get_rank())
     batch = (torch.randint(1000, VOCABULARY, (int(texts), int(tokens))),
              torch.randint(0, CLASSES, (int(texts),)))
-    optimizer = torch.optim.AdamW(ddp.parameters(), lr=1e-6)
-    verify(ddp, batch)
+    by_default.verify(batch)
+    in_place.verify(batch)
     clock = Turns(dist.get_rank())
     for word in words:
         what, repeats, turns = word.split(":")
         for _ in range(int(turns)):
             clock.begin()
-            step, exchange = take_turn(ddp, optimizer, batch, int(repeats))
+            step, exchange = by_default.take_turn(batch, int(repeats))
+            _, wire = in_place.take_turn(batch, int(repeats))
             if dist.get_rank() == 0:
-                print(f"{what} {step:.1f} exchange {exchange:.1f}", flush=True)
+                print(f"{what} {step:.1f} exchange {exchange:.1f} wire {wire:.1f}", flush=True)
             clock.end()
 
 
