@@ -20,6 +20,7 @@
 #include "agent/entrance/service.h"
 #include "agent/job/session.h"
 #include "agent/jobs/clean_leftovers.h"
+#include "agent/jobs/fence.h"
 #include "agent/jobs/jobs_here.h"
 #include "agent/node/detect.h"
 #include "agent/node/nics.h"
@@ -219,6 +220,7 @@ Exit run(const AgentOptions& asked, CommandLine line) {
   if (asked.jobs) return list_jobs();
   if (asked.clean) return clean_up();
   if (!asked.clean_job.empty()) return clean_up_after(job_id(asked.clean_job));
+  if (!asked.fence.empty()) return fence_job(job_id(asked.fence));
   if (!asked.end.empty()) return end_job(job_id(asked.end), signal_number(asked.words[0]));
   if (!asked.log_of.empty()) return send_log(job_id(asked.log_of), {asked.follow, asked.from_end});
   if (!asked.receive.empty()) {

@@ -40,6 +40,8 @@ const OptionTable<A>& agent_table() {
        into::flag<&A::clean>()},
       {"", {"--clean-job"}, "JOB", "end what one dead job left on this node, for its launcher",
        into::text<&A::clean_job>()},
+      {"", {"--fence"}, "JOB", "end a job's agents and all of its processes on this node",
+       into::text<&A::fence>()},
       {"", {"--receive"}, "NAME FILE:BYTES:SHA256 ...",
        "take the programs that dtlaunch --push sends", into::text<&A::receive>(), {.last = true}},
       {"", {"--completion"}, kShells, "show the shell's script that completes command lines",

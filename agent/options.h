@@ -13,6 +13,7 @@ struct AgentOptions {
   bool service = false, allow_root = false, bridge = false;
   bool jobs = false, clean = false;
   std::string clean_job;  // --clean-job
+  std::string fence;      // --fence
   std::string log_of;     // --log
   bool follow = false, from_end = false;
   std::string end;      // --end; the signal is the one word

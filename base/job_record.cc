@@ -43,6 +43,7 @@ void take(JobRecord& record, const std::string& key, const std::string& value) {
   if (key == "exit_status") read_number(value, 0, record.exit_status);
   if (key == "detached") record.detached = value == "yes";
   if (key == "labelled") record.labelled = value == "yes";
+  if (key == "restarts") read_number(value, 0, record.restarts);
 }
 
 }  // namespace
@@ -66,6 +67,7 @@ std::string to_text(const JobRecord& record) {
   line("exit_status", std::to_string(record.exit_status));
   line("detached", record.detached ? "yes" : "no");
   line("labelled", record.labelled ? "yes" : "no");
+  line("restarts", std::to_string(record.restarts));
   return text;
 }
 

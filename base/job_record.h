@@ -22,10 +22,11 @@ struct JobRecord {
   std::string command;
   int ranks = 0;           // launcher: of the job; agent: of this node
   std::int64_t since = 0;  // seconds since 1970
-  std::string state;       // launcher's: "starting", "running", ... "ended", or kLostState
-  int exit_status = 0;     // once ended
-  bool detached = false;   // its output is kept
-  bool labelled = false;   // -l
+  std::string state;  // launcher's: "starting", "running", "restarting", ... "ended", or kLostState
+  int exit_status = 0;    // once ended
+  bool detached = false;  // its output is kept
+  bool labelled = false;  // -l
+  int restarts = 0;       // launcher: how often the ranks were started again
 };
 
 // The state in the kept record of a job whose launcher was killed, once that was cleaned.

@@ -25,6 +25,7 @@
 #include "launcher/completion.h"
 #include "launcher/doctor/doctor.h"
 #include "launcher/jobs/clean_after_job.h"
+#include "launcher/jobs/fence_hosts.h"
 #include "launcher/jobs/jobs_commands.h"
 #include "launcher/jobs/push_command.h"
 #include "launcher/keep/kept_connection_commands.h"
@@ -36,6 +37,7 @@
 #include "launcher/options/trusted_file.h"
 #include "launcher/request/job_request.h"
 #include "launcher/session/background.h"
+#include "launcher/session/epochs.h"
 #include "launcher/session/job_watch.h"
 #include "launcher/session/report.h"
 #include "launcher/session/session.h"
@@ -115,7 +117,7 @@ void tell_of_missing_records() {
   if (!problem.empty()) log_notice("ps, kill and clean do not find this job here: " + problem);
 }
 
-int write_report(const std::string& path, const SessionResult& result, int status) {
+int write_report(const std::string& path, const JobResult& result, int status) {
   if (path.empty()) return status;
   try {
     write_private_file_atomically(path, report_json(result));
@@ -166,18 +168,36 @@ std::vector<Host> hosts_of_dead_agents(const SessionResult& result, AgentStart h
   return hosts;
 }
 
+RestartOptions restart_options(const JobSettings& settings, const StartOptions& start,
+                               const std::string& job_id) {
+  RestartOptions restarts;
+  restarts.most = settings.request.max_restarts;
+  restarts.spares = settings.spares;
+  restarts.fence = [&settings, &start, job_id](std::vector<Host> hosts) {
+    if (settings.agent_start == AgentStart::kFork) {
+      for (Host& host : hosts) host.name = "localhost";
+    }
+    return fence_hosts(hosts, start, job_id);
+  };
+  return restarts;
+}
+
 int run_watched(const JobSettings& settings, SessionOptions options, const StartOptions& start,
                 const StartNews& listeners, const std::optional<std::string>& kept_folder) {
   JobWatch watch(first_record(options.job_id, settings.request, settings.label), kept_folder);
   options.hooks = watch.hooks(listeners.started, listeners.said);
-  const SessionResult result = run_session(settings.request, options);
+  RestartOptions restarts = restart_options(settings, start, options.job_id);
+  restarts.restarting = [&](int count, const std::vector<Host>& hosts) {
+    watch.restarting(count, hosts);
+  };
+  const JobResult result = run_epochs(settings.request, options, restarts);
   SignalsAfterJob signals;
-  int status = result.job.outcome->exit_status;
+  int status = result.last.job.outcome->exit_status;
   if (kept_folder) write_report(*kept_folder + "/" + kKeptReport, result, status);
   status = write_report(settings.report, result, status);
   watch.ended(status);
   signals.leave_with(status);  // hosts may let us wait
-  clean_after_job(hosts_of_dead_agents(result, settings.agent_start), start, options.job_id);
+  clean_after_job(hosts_of_dead_agents(result.last, settings.agent_start), start, options.job_id);
   return status;
 }
 

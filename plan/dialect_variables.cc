@@ -57,8 +57,8 @@ Variables dialect_variables(Dialect dialect, const RankIdentity& id) {
       // RUN_ID is what makes torch believe that torchrun started it. The agent's store is not there
       // to be used: rank 0 opens the one at MASTER_PORT itself.
       return {{"TORCHELASTIC_RUN_ID", id.job_id},
-              {"TORCHELASTIC_RESTART_COUNT", "0"},
-              {"TORCHELASTIC_MAX_RESTARTS", "0"},
+              {"TORCHELASTIC_RESTART_COUNT", std::to_string(id.restarts)},
+              {"TORCHELASTIC_MAX_RESTARTS", std::to_string(id.max_restarts)},
               {"TORCHELASTIC_USE_AGENT_STORE", "False"}};
     case Dialect::kHorovod: {
       Variables variables = {{"HOROVOD_RANK", rank},

@@ -35,6 +35,7 @@ struct RankIdentity {
   bool threads_asked = false;            // by the job file: exported numbers do not count then
   bool interface_asked = false;          // by --iface: the same for exported names
   std::chrono::milliseconds grace = {};  // from SIGTERM to SIGKILL, at least
+  int restarts = 0, max_restarts = 0;    // how often the ranks were started again, and may be
   std::vector<int> cpus;                 // of the domain, for I_MPI_PIN_INFO
   std::vector<int> comm_cpus;            // this rank's own, for DTRING_COMM_CPUS
   CommCpus comm;                         // of all ranks of its node, for CCL_WORKER_*
@@ -55,8 +56,9 @@ struct RankEnvironment {
 // GROUP_WORLD_SIZE ROLE_NAME ROLE_RANK ROLE_WORLD_SIZE OMP_NUM_THREADS PMI_RANK PMI_SIZE
 // MKL_NUM_THREADS OPENBLAS_NUM_THREADS I_MPI_PIN_INFO MPI_LOCALRANKID MPI_LOCALNRANKS CCL_*
 // GLOO/TP/NCCL_SOCKET_IFNAME, DTRING_ADDRESS, DTLAUNCH_JOB, DTLAUNCH_HOST, DTLAUNCH_GRACE,
-// DTRING_SECRET_FD; and what the dialects of --compat have; a value of `set` that contradicts RANK
-// or WORLD_SIZE is an Error(kUsage).
+// DTRING_SECRET_FD; with --max-restarts TORCHELASTIC_RESTART_COUNT and TORCHELASTIC_MAX_RESTARTS;
+// and what the dialects of --compat have; a value of `set` that contradicts RANK or WORLD_SIZE is
+// an Error(kUsage).
 RankEnvironment rank_environment(const RankIdentity& identity, const Variables& inherited,
                                  const Variables& set, const std::vector<Dialect>& compat = {});
 

@@ -252,6 +252,8 @@ class PlanMaker {
     identity.threads_asked = request_.threads.has_value();
     identity.interface_asked = !request_.interface.empty();
     identity.grace = request_.grace;
+    identity.restarts = request_.restarts;
+    identity.max_restarts = request_.max_restarts;
     identity.cpus = rank.cpus.to_vector();
     identity.comm_cpus = domain.comm;
     identity.comm = comm;

@@ -59,6 +59,8 @@ struct Request {
   PinOptions pinning;
   std::chrono::milliseconds grace = {};  // ranks have it between SIGTERM and SIGKILL, at least
   std::optional<int> comm_cores;         // --comm-cores, of each rank; absent: the plan decides
+  int restarts = 0;                      // how often the job has been started again
+  int max_restarts = 0;                  // --max-restarts
 };
 
 }  // namespace dtl

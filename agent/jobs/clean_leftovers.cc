@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/jobs/job_processes.h"
 #include "agent/jobs/jobs_here.h"
 #include "agent/processes/kill_tree.h"
 #include "agent/processes/process_table.h"
@@ -33,34 +34,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr auto kKeptFor = std::chrono::hours(24 * 30);  // output of detached jobs that are over
-constexpr std::size_t kMaxEnvironment = 4 << 20;
 
 void print_line(const std::string& text) {
   write_all(STDOUT_FILENO, text + "\n");
-}
-
-std::string read_proc(pid_t pid, const char* name) {
-  std::ifstream file(fmt::format("/proc/{}/{}", pid, name), std::ios::binary);
-  std::string text;
-  char buffer[4096];
-  while (text.size() < kMaxEnvironment && (file.read(buffer, sizeof buffer) || file.gcount() > 0)) {
-    text.append(buffer, static_cast<std::size_t>(file.gcount()));
-  }
-  return text;
-}
-
-std::string job_of(pid_t pid) {
-  for (const std::string& entry : split(read_proc(pid, "environ"), '\0')) {
-    if (!entry.starts_with("DTLAUNCH_JOB=")) continue;
-    const std::string job = entry.substr(13);
-    return job.size() == 16 && is_job_id_prefix(job) ? job : "";
-  }
-  return {};
-}
-
-bool is_own(pid_t pid) {
-  struct stat status {};
-  return ::stat(fmt::format("/proc/{}", pid).c_str(), &status) == 0 && status.st_uid == ::geteuid();
 }
 
 struct Leftover {

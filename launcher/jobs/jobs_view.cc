@@ -22,6 +22,9 @@ void add_launcher(JobView& job, const SeenRecord& seen) {
   job.nodes = static_cast<int>(split(record.hosts, ',').size());
   job.since = record.since;
   job.state = record.state;
+  if (record.state == "running" && record.restarts > 0) {
+    job.state += fmt::format(" r{}", record.restarts);
+  }
   job.exit_status = record.exit_status;
   job.ended = record.state == "ended";
   if (!seen.alive && !job.ended && record.state != kLostState) job.unclean.push_back(seen.host);

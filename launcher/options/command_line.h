@@ -63,7 +63,9 @@ struct CommandLine {
   int verbosity = 0;                  // 1: -v, 2: -vv
   std::optional<std::chrono::milliseconds> timeout;
   std::optional<std::chrono::milliseconds> grace;
-  bool as_torchrun = false;  // in torchrun's words: a script that is no program is python3's
+  std::optional<int> max_restarts;  // --max-restarts
+  std::optional<int> spares;        // --spares
+  bool as_torchrun = false;         // in torchrun's words: a script that is no program is python3's
   std::vector<std::string_view> given;  // canonical names of options, the first program's included
   std::vector<ProgramLine> programs = {
       {}};  // at least one; the first without a command: none given

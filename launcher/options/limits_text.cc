@@ -46,6 +46,11 @@ std::string limits_text() {
          wait("pipe-patience", kPipePatience, "that a rank waits for who reads a pipe") +
          wait("screen-patience", kScreenPatience, "the same for a terminal") +
          wait("pause", kPauseLease, "that ranks stay stopped without a launcher") +
+         wait("fence", kFence, "until nothing of a lost node can run any more") +
+         wait("fence-answer", kFenceAnswer, "for a lost node's answer, before it is left out") +
+         wait("first-step", kFirstStep, "ranks that fail before this failed at once") +
+         wait("back-off", kFirstBackOff, "before a restart after two such; doubled each time") +
+         wait("longest-back-off", kLongestBackOff, "the most that this becomes") +
          bound("output-window", kOutputWindow, "bytes of a rank's output on their way") +
          bound("skipped-tail", kSkippedTail, "last bytes of skipped output, shown after all") +
          bound("output-windows", kOutputWindows, "the same of all ranks together") +

@@ -26,6 +26,7 @@ constexpr std::string_view kWatch = "How to watch it";
 constexpr std::string_view kEnd = "How it ends";
 constexpr std::string_view kAbout = "About dtlaunch";
 
+constexpr int kMaxRestarts = 10'000;
 constexpr double kMaxSeconds = 366.0 * 24 * 3600;
 
 // Open MPI adds up "-host a -host b".
@@ -270,6 +271,12 @@ Rows end_options() {
        {.key = "timeout", .in_file = FileValue::kInteger}},
       {kEnd, {"--grace"}, "SECONDS", "from SIGTERM to SIGKILL; default 5",
        seconds<&B::line, &CommandLine::grace>(0), {.key = "grace", .in_file = FileValue::kInteger}},
+      {kEnd, {"--max-restarts"}, "N", "start all ranks again after a failure, N times at most",
+       into::whole<&B::line, &CommandLine::max_restarts>(0, kMaxRestarts),
+       {.key = "max_restarts", .in_file = FileValue::kInteger}},
+      {kEnd, {"--spares"}, "N", "keep the last N hosts for that; default: those not needed",
+       into::whole<&B::line, &CommandLine::spares>(0, kMaxRanks),
+       {.key = "hosts.spares", .in_file = FileValue::kInteger}},
   };
 }
 

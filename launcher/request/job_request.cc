@@ -185,6 +185,31 @@ void check_interfaces(const Request& request) {
   }
 }
 
+// Leaves request.hosts those that the job begins with.
+std::vector<Host> take_spares(const CommandLine& line, Request& request) {
+  std::vector<Host> spares;
+  if (line.spares) {
+    if (request.max_restarts == 0) {
+      throw Error(Exit::kUsage, fmt::format("--spares {}", *line.spares),
+                  "without restarts no spare host is ever used", "--max-restarts 3");
+    }
+    const auto held = static_cast<std::size_t>(*line.spares);
+    if (held >= request.hosts.size() && held > 0) {
+      throw Error(Exit::kUsage, fmt::format("--spares {}", *line.spares),
+                  fmt::format("there are {} in all",
+                              plural(static_cast<std::int64_t>(request.hosts.size()), "host")),
+                  "more hosts, or fewer spares");
+    }
+    spares.assign(request.hosts.end() - *line.spares, request.hosts.end());
+    request.hosts.resize(request.hosts.size() - held);
+  }
+  std::vector<Host> needed = needed_hosts(request);
+  spares.insert(spares.begin(), request.hosts.begin() + static_cast<std::ptrdiff_t>(needed.size()),
+                request.hosts.end());
+  request.hosts = std::move(needed);
+  return spares;
+}
+
 }  // namespace
 
 Surroundings current_surroundings() {
@@ -249,7 +274,8 @@ JobSettings describe_job(const CommandLine& given, const Surroundings& around) {
   place_programs(line, request);
   if (line.skip_launch_host) leave_this_host_out(request.hosts);
   if (line.nodes) keep_first_hosts(request.hosts, *line.nodes);
-  request.hosts = needed_hosts(request);
+  request.max_restarts = line.max_restarts.value_or(0);
+  settings.spares = take_spares(line, request);
   check_pins(settings);
   check_interfaces(request);
   return settings;

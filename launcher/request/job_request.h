@@ -18,6 +18,7 @@ struct JobSettings {
   bool label = false;  // some label stands before each line
   ConsoleOptions console;
   InputChoice stdin_for;
+  std::vector<Host> spares;          // hosts that may take the place of lost ones, in order
   std::string report;                // empty: none
   std::vector<std::string> notices;  // for the user, before anything starts
   std::vector<std::string> notes;    // the same, for -v

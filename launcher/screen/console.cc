@@ -66,8 +66,8 @@ Console::Console(OutputWriter::Descriptors descriptors, const ConsoleOptions& op
                                                  : -1),
       columns_(terminal_columns(descriptors.err)),
       mixer_(0, mixer_options(descriptors, options)),
-      files_{{options.outfile, Stream::kStdout, std::time(nullptr)},
-             {options.errfile, Stream::kStderr, std::time(nullptr)}},
+      files_{{options.outfile, Stream::kStdout, std::time(nullptr), options.append},
+             {options.errfile, Stream::kStderr, std::time(nullptr), options.append}},
       writer_(descriptors, is_one_screen(descriptors.out, descriptors.err), std::move(events)) {}
 
 void Console::set_ranks(std::size_t ranks) {

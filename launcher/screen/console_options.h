@@ -31,6 +31,7 @@ struct ConsoleOptions {
   std::set<int> only;          // ranks; empty: all
   bool hide_all = false;       // no rank's output is shown
   LineLabel outfile, errfile;  // patterns of files; empty: the screen
+  bool append = false;         // ... to what an epoch of the same job has written there
   std::string log_directory;   // on the nodes, absolute; empty: none
 };
 

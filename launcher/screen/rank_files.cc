@@ -28,8 +28,9 @@ std::optional<std::string> RankFiles::open(int rank, const LabelFacts& facts) {
   File& file = files_[path];
   if (file.fd.valid() || file.told) return std::nullopt;
   // O_NONBLOCK: a pipe with a name and no reader is refused instead of waited for.
+  const int fresh = append_ ? 0 : O_TRUNC;
   file.fd = Fd(
-      ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666));
+      ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | fresh, 0666));
   return file.fd.valid() ? std::nullopt : complain(path, file, errno);
 }
 

@@ -18,9 +18,9 @@ namespace dtl {
 class RankFiles {
  public:
   RankFiles() = default;  // none: everything goes to the screen
-  // began: the time that %t stands for.
-  RankFiles(LineLabel pattern, Stream stream, std::time_t began)
-      : pattern_(std::move(pattern)), stream_(stream), began_(began) {}
+  // began: the time that %t stands for. append: what is there stays.
+  RankFiles(LineLabel pattern, Stream stream, std::time_t began, bool append = false)
+      : pattern_(std::move(pattern)), stream_(stream), began_(began), append_(append) {}
 
   bool empty() const { return pattern_.empty(); }
   // Two ranks whose names are the same share a file. These return what went wrong, the first time.
@@ -37,6 +37,7 @@ class RankFiles {
   LineLabel pattern_;
   Stream stream_ = Stream::kStdout;
   std::time_t began_ = 0;
+  bool append_ = false;
   std::map<int, std::string> paths_;  // by rank
   std::map<std::string, File> files_;
 };

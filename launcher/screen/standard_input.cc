@@ -46,6 +46,7 @@ awaitable<void> StandardInput::run() {
     message.end = n <= 0;  // an input that cannot be read has ended
     if (n > 0) message.bytes.assign(buffer.data(), static_cast<std::size_t>(n));
     on_the_way_ += message.bytes.size();
+    bytes_read_ += message.bytes.size();
     const bool end = message.end;
     send_(std::move(message));
     if (end) co_return;

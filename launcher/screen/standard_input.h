@@ -22,6 +22,7 @@ class StandardInput {
   // Until the end of the input, which is sent, or stop().
   awaitable<void> run();
   void taken(std::size_t bytes);
+  std::size_t bytes_read() const { return bytes_read_; }
   void stop();
 
  private:
@@ -35,7 +36,7 @@ class StandardInput {
   // Tells when fd may be readable; empty for files and devices that cannot be watched and always
   // are.
   std::unique_ptr<asio::posix::stream_descriptor> watched_;
-  std::size_t on_the_way_ = 0;
+  std::size_t on_the_way_ = 0, bytes_read_ = 0;
   bool stopped_ = false;
 };
 

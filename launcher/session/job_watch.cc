@@ -13,6 +13,15 @@
 #include "plan/command_text.h"
 
 namespace dtl {
+namespace {
+
+std::string names_of(const std::vector<Host>& hosts) {
+  std::vector<std::string> names;
+  for (const Host& host : hosts) names.push_back(host.name);
+  return join(names, ",");
+}
+
+}  // namespace
 
 JobRecord first_record(const std::string& job_id, const Request& request, bool labelled) {
   JobRecord record;
@@ -20,10 +29,7 @@ JobRecord first_record(const std::string& job_id, const Request& request, bool l
   record.job_id = job_id;
   record.process = identify(::getpid());
   record.host = record.launcher_host = own_host_name();
-  for (const Host& host : request.hosts) {
-    record.hosts += (record.hosts.empty() ? "" : ",") + host.name;
-  }
-  if (record.hosts.empty()) record.hosts = record.host;
+  record.hosts = request.hosts.empty() ? record.host : names_of(request.hosts);
   for (const Program& program : request.programs) {
     // Any user may see a command in ps, but only while it runs; a kept record stays.
     std::vector<std::string> environment;
@@ -87,6 +93,13 @@ SessionHooks JobWatch::hooks(std::function<void()> on_started,
     if (heard) heard(text);
   };
   return hooks;
+}
+
+void JobWatch::restarting(int restarts, const std::vector<Host>& hosts) {
+  record_.restarts = restarts;
+  if (!hosts.empty()) record_.hosts = names_of(hosts);
+  record_.state = "restarting";
+  write();
 }
 
 void JobWatch::ended(int exit_status) {

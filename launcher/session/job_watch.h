@@ -24,6 +24,8 @@ class JobWatch {
   // on_started and on_said hear of it, too; both may be empty.
   SessionHooks hooks(std::function<void()> on_started,
                      std::function<void(std::string_view)> on_said);
+  // All ranks are about to be started again on these hosts, `restarts` times by now.
+  void restarting(int restarts, const std::vector<Host>& hosts);
   void ended(int exit_status);
 
  private:

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "launcher/session/error_file.h"
+#include "launcher/session/card_facts.h"
 #include "plan/command_text.h"
 #include "wire/messages.h"
 
@@ -19,10 +19,6 @@ namespace {
 
 // In order, as a reader expects it.
 using OrderedJson = nlohmann::ordered_json;
-
-double seconds(JobTime time) {
-  return static_cast<double>(time.count()) / 1000;
-}
 
 std::string utc_text(std::time_t time) {
   std::tm parts{};
@@ -172,21 +168,6 @@ OrderedJson hosts_json(const SessionResult& result) {
   return hosts;
 }
 
-// Nobody where the time was not the reason.
-std::vector<RankNow> asked_ranks(const SessionResult& result) {
-  if (result.job.outcome->cause != Cause::kTimeout) return {};
-  std::vector<RankNow> ranks;
-  for (std::size_t i = 0; i < result.job.ranks.size(); ++i) {
-    const RankState& state = result.job.ranks[i];
-    RankNow& rank = ranks.emplace_back();
-    rank.rank = static_cast<int>(i);
-    rank.host = result.hosts[static_cast<std::size_t>(state.node)].name;
-    rank.stack = state.stack;
-    rank.completed = state.phase == RankPhase::kExited && !state.after_stop;
-  }
-  return ranks;
-}
-
 OrderedJson outcome_json(const SessionResult& result) {
   const Outcome& outcome = *result.job.outcome;
   OrderedJson json;
@@ -216,57 +197,29 @@ OrderedJson versions_json(const SessionResult& result) {
   return json;
 }
 
-const RankPlan* planned_rank(const SessionResult& result, int wanted) {
-  if (!result.plan) return nullptr;
-  for (const NodePlan& node : result.plan->nodes) {
-    for (const RankPlan& rank : node.ranks) {
-      if (rank.rank == wanted) return &rank;
-    }
-  }
-  return nullptr;
+// Times since the job began.
+OrderedJson epoch_json(const Epoch& epoch) {
+  const Outcome& outcome = epoch.end.outcome;
+  OrderedJson json;
+  json["began_s"] = seconds(epoch.began);
+  json["ended_s"] = seconds(epoch.ended);
+  json["hosts"] = epoch.hosts;
+  json["cause"] = cause_name(outcome.cause);
+  json["exit_status"] = outcome.exit_status;
+  if (outcome.rank >= 0) json["rank"] = outcome.rank;
+  if (!epoch.host.empty()) json["host"] = epoch.host;
+  if (outcome.signal != 0) json["signal"] = signal_name(outcome.signal);
+  if (!outcome.text.empty()) json["text"] = outcome.text;
+  if (!epoch.left_out.empty()) json["left_out"] = epoch.left_out;
+  if (epoch.lost.count() > 0) json["lost_s"] = seconds(epoch.lost);
+  if (!epoch.why.empty()) json["not_started_again"] = epoch.why;
+  return json;
 }
 
 }  // namespace
 
-CardFacts card_facts(const SessionResult& result) {
-  const Outcome& outcome = *result.job.outcome;
-  CardFacts facts;
-  facts.seconds = seconds(result.ended);
-  for (const PhaseTime& phase : result.phases) {
-    if (phase.state == JobState::kStopping) facts.seconds = seconds(phase.began);
-  }
-  if (outcome.node >= 0) {
-    facts.reached = result.hosts[static_cast<std::size_t>(outcome.node)];
-    facts.host = facts.reached.name;
-  }
-  if (const RankPlan* rank = planned_rank(result, std::max(outcome.rank, 0))) {
-    facts.working_directory = rank->working_directory;
-    facts.program = rank->arguments.front();
-  }
-  facts.last_lines = result.last_lines;
-  facts.asked = asked_ranks(result);
-  for (std::size_t i = 0; i < result.job.ranks.size(); ++i) {
-    const RankState& rank = result.job.ranks[i];
-    const int number = static_cast<int>(i);
-    if (number == outcome.rank) {
-      facts.pid = rank.pid;
-      facts.itself_disconnected = rank.consequence;
-      facts.oom_kills = rank.evidence.oom_kills;
-      facts.memory_limit = rank.evidence.memory_limit;
-      facts.peak_bytes = rank.max_rss_kib << 10;
-      facts.traceback = traceback_of(rank.evidence.error_file);
-    } else if (rank.consequence) {
-      facts.disconnected.push_back(number);
-    } else if (rank.phase == RankPhase::kLost) {
-      facts.lost.push_back(number);
-    } else if (rank.phase == RankPhase::kExited && rank.after_stop) {
-      (rank.signal != 0 || rank.code == 0 ? facts.stopped : facts.failed_too).push_back(number);
-    }
-  }
-  return facts;
-}
-
-std::string report_json(const SessionResult& result) {
+std::string report_json(const JobResult& job) {
+  const SessionResult& result = job.last;
   OrderedJson report;
   report["began"] = utc_text(result.began);
   report["outcome"] = outcome_json(result);
@@ -292,6 +245,10 @@ std::string report_json(const SessionResult& result) {
   }
   report["messages"] = result.messages;
   report["dropped_output_bytes"] = result.dropped_bytes;
+  if (job.epochs.size() > 1 || (!job.epochs.empty() && !job.epochs.back().why.empty())) {
+    report["restarts"] = job.epochs.size() - 1;
+    for (const Epoch& epoch : job.epochs) report["epochs"].push_back(epoch_json(epoch));
+  }
   // What programs and users write need not be UTF-8.
   return report.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }

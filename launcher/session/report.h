@@ -1,17 +1,14 @@
 #pragma once
-// What is left of a job when it is over: the facts for the failure card, and --report's JSON, whose
-// fields dtlaunch(1) documents. Pure.
+// What is left of a job when it is over: --report's JSON, whose fields dtlaunch(1) documents. Pure.
 
 #include <string>
 
-#include "launcher/job/job_outcome.h"
-#include "launcher/session/session.h"
+#include "launcher/session/epochs.h"
 
 namespace dtl {
 
-CardFacts card_facts(const SessionResult& result);
-
-// Values of variables whose names look secret are masked.
-std::string report_json(const SessionResult& result);
+// Values of variables whose names look secret are masked. What is not said to be of an epoch is of
+// the last one.
+std::string report_json(const JobResult& job);
 
 }  // namespace dtl

@@ -29,11 +29,6 @@ std::vector<Host> hosts_of(const Request& request) {
   return {local};
 }
 
-bool is_ignored(int signal) {
-  struct sigaction action {};
-  return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
-}
-
 int count_lines(const std::string& text) {
   return static_cast<int>(std::count(text.begin(), text.end(), '\n')) +
          (!text.empty() && text.back() != '\n' ? 1 : 0);
@@ -119,6 +114,11 @@ SessionResult SessionShell::run() {
   SessionResult known = result();
   tell_the_end(known);
   return known;
+}
+
+bool is_ignored(int signal) {
+  struct sigaction action {};
+  return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
 JobTime SessionShell::now() const {

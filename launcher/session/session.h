@@ -64,7 +64,11 @@ struct SessionResult {
   std::vector<std::string> network;     // why the network was chosen, a reason a line
   std::vector<std::string> messages;    // what dtlaunch said
   std::size_t dropped_bytes = 0;        // of output that nobody read in time, or that is lost
+  std::size_t input_bytes = 0;          // read from standard input for the ranks
 };
+
+// Whether this process ignores a signal, as under nohup.
+bool is_ignored(int signal);
 
 // With no hosts in the request the job runs on this machine, without ssh.
 SessionResult run_session(const Request& request, const SessionOptions& options);

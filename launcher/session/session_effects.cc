@@ -9,7 +9,7 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "launcher/network/network.h"
-#include "launcher/session/report.h"
+#include "launcher/session/card_facts.h"
 #include "launcher/session/session_shell.h"
 #include "launcher/session/start_messages.h"
 #include "plan/pinning.h"
@@ -241,6 +241,7 @@ SessionResult SessionShell::result() {
   if (network_) result.network = network_->reasons;
   result.messages = console_.messages();
   result.dropped_bytes = console_.dropped_bytes();
+  result.input_bytes = input_.bytes_read();
   result.phases = phases_;
   result.plan = std::move(plan_);
   result.job = std::move(job_);

@@ -61,6 +61,17 @@ expect_status 0
 expect_err 'checkpoint-280/model.safetensors: its checksum is'
 expect_equal "after a flipped bit" "$(parameters)" "$whole"
 
+# Started again by dtlaunch, in a folder that has another run's checkpoint
+on node1 sh -c 'mkdir /tmp/again && cp -r /tmp/whole/checkpoint-280 /tmp/again/checkpoint-9999'
+# shellcheck disable=SC2046
+start_job "${two[@]}" --max-restarts 2 "$bin/dttrain" $(options /tmp/again) --overwrite_output_dir
+wait_for 60 "a checkpoint" has /tmp/again/checkpoint-80
+signal KILL "$(pids_of node2 dttrain | head -n 1)" node2
+end_job
+expect_status 0
+expect_out 'Continuing from /tmp/again/checkpoint-(80|120|160|200|240|280), after step'
+expect_equal "after a restart" "$(parameters | tail -n 1)" "$(tail -n 1 <<<"$whole")"
+
 # SIGTERM to the launcher
 begin /tmp/stopped
 wait_for 60 "a checkpoint" has /tmp/stopped/checkpoint-40

@@ -212,7 +212,7 @@ TEST_F(SessionTest, ReportsWhoseStatusItIsAndNoSecret) {
   agents_["n1"].behaviour = healthy([](const RankSpec&, Connection&) {}, end_when_stopped(0));
   agents_["n2"].behaviour = healthy(
       [](const RankSpec& spec, Connection& connection) { exit_with(connection, spec.rank, 5); });
-  const std::string text = report_json(run());
+  const std::string text = report_json({run(), {}});
   EXPECT_THAT(text, Not(HasSubstr("hunter2")));
   const auto report = nlohmann::json::parse(text);
   EXPECT_EQ(report["outcome"]["exit_status"], 5);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
 #include <system_error>
 
@@ -19,6 +20,13 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kUnfinished = "unfinished";
+constexpr std::size_t kMaxMarkBytes = 4096;
+
+// Of the job that dtlaunch runs this process for; empty outside of any.
+std::string job_line() {
+  const char* job = std::getenv("DTLAUNCH_JOB");
+  return job == nullptr ? "" : fmt::format("job {}\n", job);
+}
 
 std::string prefix_of(ModelType type) {
   return type == ModelType::kBert ? "bert." : "distilbert.";
@@ -175,8 +183,20 @@ void make_output_folder(const std::string& folder, bool overwrite) {
 }
 
 void mark_unfinished(const std::string& folder) {
+  if (marked_by_this_job(folder)) return;  // its ranks were started again
   write_file_atomically(fs::path(folder) / kUnfinished,
-                        "A run that writes here has not ended yet, or was killed.\n");
+                        "A run that writes here has not ended yet, or was killed.\n" + job_line());
+}
+
+std::optional<fs::file_time_type> marked_by_this_job(const std::string& folder) {
+  const std::string line = job_line();
+  const fs::path path = fs::path(folder) / kUnfinished;
+  std::error_code failed;
+  if (line.empty() || !fs::is_regular_file(path, failed)) return std::nullopt;
+  if (!read_regular_file(path, kMaxMarkBytes).ends_with(line)) return std::nullopt;
+  const auto time = fs::last_write_time(path, failed);
+  if (failed) return std::nullopt;
+  return time;
 }
 
 bool is_unfinished(const std::string& folder) {

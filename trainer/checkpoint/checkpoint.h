@@ -3,6 +3,8 @@
 // parameters. Rank 0's business. Failures are Errors that name file and tensor.
 
 #include <cstdint>
+#include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -48,6 +50,8 @@ void make_output_folder(const std::string& folder, bool overwrite);
 // A run marks its output folder until it has ended well, so that the same command can be given
 // again however early it was killed: what the folder holds is its own.
 void mark_unfinished(const std::string& folder);
+// When the job of dtlaunch that this process belongs to has marked it; nothing where it did not.
+std::optional<std::filesystem::file_time_type> marked_by_this_job(const std::string& folder);
 bool is_unfinished(const std::string& folder);
 // A run has ended well there, and has left its model and its log.
 bool holds_finished_run(const std::string& folder);

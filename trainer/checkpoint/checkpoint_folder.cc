@@ -149,8 +149,12 @@ std::optional<std::string> sound_checkpoint_near(const std::string& folder) {
 }
 
 std::optional<std::string> last_sound_checkpoint(const std::string& output,
-                                                 std::vector<std::string>& passed) {
+                                                 std::vector<std::string>& passed,
+                                                 fs::file_time_type since) {
   std::vector<Checkpoint> found = checkpoints_of(output);
+  std::error_code gone;
+  std::erase_if(
+      found, [&](const Checkpoint& each) { return fs::last_write_time(each.path, gone) < since; });
   for (; !found.empty(); found.pop_back()) {
     const std::string& path = found.back().path;
     const std::optional<Obstacle> obstacle = find_obstacle(path);

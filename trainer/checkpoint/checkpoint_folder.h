@@ -5,6 +5,7 @@
 // Error(kCannotWrite) naming the folder or file.
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,10 +25,12 @@ struct Obstacle {
 };
 std::optional<Obstacle> find_obstacle(const std::string& folder);
 
-// The last one that a run can go on from. Damaged ones are renamed, so that nothing takes them for
-// checkpoints any more, others are passed over; `passed` says of each why.
-std::optional<std::string> last_sound_checkpoint(const std::string& output,
-                                                 std::vector<std::string>& passed);
+// The last one that a run can go on from, of those written at `since` or later. Damaged ones are
+// renamed, so that nothing takes them for checkpoints any more, others are passed over; `passed`
+// says of each why.
+std::optional<std::string> last_sound_checkpoint(
+    const std::string& output, std::vector<std::string>& passed,
+    std::filesystem::file_time_type since = std::filesystem::file_time_type::min());
 
 // Instead of `folder`, which is none: the last one below it, or beside it and before its step.
 std::optional<std::string> sound_checkpoint_near(const std::string& folder);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -73,11 +75,26 @@ void say_if_longer(const OptimizerSettings& before, const OptimizerSettings& now
                    : "--resume_from_checkpoint false --overwrite_output_dir");
 }
 
+// After a restart by dtlaunch: the last one that this job has written, whatever the command line
+// says about others.
+std::optional<std::string> own_checkpoint(const std::string& output) {
+  const char* restarts = std::getenv("TORCHELASTIC_RESTART_COUNT");
+  if (restarts == nullptr || parse_integer(restarts, 1, INT64_MAX) == std::nullopt) return {};
+  const auto began = marked_by_this_job(output);
+  if (!began) return {};
+  std::vector<std::string> passed;
+  const auto last = last_sound_checkpoint(output, passed, *began);
+  for (const std::string& what : passed) log_notice(what);
+  return last;
+}
+
 }  // namespace
 
 std::string checkpoint_to_resume(const Settings& s) {
   const std::string& wish = s.resume_from_checkpoint;
-  if (wish == "false" || s.output_dir.empty()) return "";
+  if (s.output_dir.empty()) return "";
+  if (const auto own = own_checkpoint(s.output_dir)) return *own;
+  if (wish == "false") return "";
   if (!wish.empty() && wish != "true") {
     if (const auto obstacle = find_obstacle(wish)) refuse(wish, *obstacle);
     return wish;

@@ -1,0 +1,113 @@
+#include "agent/jobs/fence.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "agent/jobs/job_processes.h"
+#include "agent/jobs/jobs_here.h"
+#include "agent/processes/process_table.h"
+#include "base/fd.h"
+#include "base/job_record.h"
+#include "base/limits.h"
+#include "base/text.h"
+
+namespace dtl {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr auto kAgentPatience = 2500ms;  // for agents to end their ranks
+constexpr auto kLook = 20ms;
+
+bool send_signal(pid_t pid, const Fd& process, int signal) {
+  if (!process.valid()) return ::kill(pid, signal) == 0;  // a kernel without pidfds
+  return ::syscall(SYS_pidfd_send_signal, process.get(), signal, nullptr, 0) == 0;
+}
+
+Fd open_process(pid_t pid) {
+  return Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+}
+
+struct Agent {
+  ProcessId id;
+  Fd process;
+};
+
+void end_agents(const std::string& job) {
+  std::vector<Agent> agents;
+  for (const RecordFile& file : running_records()) {
+    const JobRecord& record = file.record;
+    if (record.job_id != job || record.role != "agent") continue;
+    Agent agent{record.process, open_process(record.process.pid)};
+    if (is_running(record.process)) agents.push_back(std::move(agent));
+  }
+  for (const Agent& agent : agents) {
+    send_signal(agent.id.pid, agent.process, SIGTERM);
+    send_signal(agent.id.pid, agent.process, SIGCONT);
+  }
+  const auto until = Clock::now() + kAgentPatience;
+  for (const Agent& agent : agents) {
+    while (is_running(agent.id) && Clock::now() < until) std::this_thread::sleep_for(kLook);
+    if (is_running(agent.id)) send_signal(agent.id.pid, agent.process, SIGKILL);
+  }
+}
+
+// Not this process, and not what it was started by.
+bool is_above_us(std::span<const Process> processes, pid_t pid) {
+  for (pid_t at = ::getpid(); at > 1;) {
+    if (at == pid) return true;
+    const Process* process = find_process(processes, at);
+    at = process == nullptr ? 0 : process->parent;
+  }
+  return false;
+}
+
+std::vector<pid_t> processes_of(const std::string& job) {
+  const auto processes = scan_processes();
+  std::vector<pid_t> found;
+  for (const Process& process : processes) {
+    const bool belongs = process.alive && is_own(process.pid) && job_of(process.pid) == job;
+    if (belongs && !is_above_us(processes, process.pid)) found.push_back(process.pid);
+  }
+  return found;
+}
+
+}  // namespace
+
+Exit fence_job(const std::string& job) {
+  begin_answer();
+  const auto until = Clock::now() + kFenceAnswer - 1s;
+  end_agents(job);
+  std::map<pid_t, std::string> killed;
+  std::vector<pid_t> left;
+  // A process may start another one while we look: twice nothing is nothing.
+  for (int clean = 0; clean < 2 && Clock::now() < until;) {
+    left = processes_of(job);
+    clean = left.empty() ? clean + 1 : 0;
+    for (const pid_t pid : left) {
+      const Fd process = open_process(pid);
+      if (job_of(pid) != job) continue;  // the number has passed to another one
+      killed.try_emplace(pid, trim(read_proc(pid, "comm")));
+      send_signal(pid, process, SIGKILL);
+    }
+    std::this_thread::sleep_for(kLook);
+  }
+  for (const auto& [pid, name] : killed) {
+    const bool alive = std::find(left.begin(), left.end(), pid) != left.end();
+    write_all(STDOUT_FILENO, fmt::format("{} {} {}\n", alive ? "alive" : "ended", pid, name));
+  }
+  write_all(STDOUT_FILENO, left.empty() ? "clean\nend\n" : "end\n");
+  return Exit::kOk;
+}
+
+}  // namespace dtl

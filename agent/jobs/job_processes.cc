@@ -1,0 +1,43 @@
+#include "agent/jobs/job_processes.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "base/job_record.h"
+#include "base/text.h"
+
+namespace dtl {
+namespace {
+
+constexpr std::size_t kMaxEnvironment = 4 << 20;
+
+}  // namespace
+
+std::string read_proc(pid_t pid, const char* name) {
+  std::ifstream file(fmt::format("/proc/{}/{}", pid, name), std::ios::binary);
+  std::string text;
+  char buffer[4096];
+  while (text.size() < kMaxEnvironment && (file.read(buffer, sizeof buffer) || file.gcount() > 0)) {
+    text.append(buffer, static_cast<std::size_t>(file.gcount()));
+  }
+  return text;
+}
+
+std::string job_of(pid_t pid) {
+  for (const std::string& entry : split(read_proc(pid, "environ"), '\0')) {
+    if (!entry.starts_with("DTLAUNCH_JOB=")) continue;
+    const std::string job = entry.substr(13);
+    return job.size() == 16 && is_job_id_prefix(job) ? job : "";
+  }
+  return {};
+}
+
+bool is_own(pid_t pid) {
+  struct stat status {};
+  return ::stat(fmt::format("/proc/{}", pid).c_str(), &status) == 0 && status.st_uid == ::geteuid();
+}
+
+}  // namespace dtl

@@ -1,0 +1,134 @@
+#include "launcher/job/restart.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/limits.h"
+
+namespace dtl {
+namespace {
+
+bool at_once(const EpochEnd& end) {
+  return !end.ran || *end.ran < JobTime(kFirstStep);
+}
+
+// What sysexits.h has for what another try does not change: usage, data, configuration...
+bool is_final_status(int status) {
+  return status >= static_cast<int>(Exit::kUsage) && status <= static_cast<int>(Exit::kConfig) &&
+         status != static_cast<int>(Exit::kTryAgain);
+}
+
+bool is_traceback(const std::vector<std::string>& lines) {
+  return std::any_of(lines.begin(), lines.end(), [](std::string_view line) {
+    return line.starts_with("Traceback (most recent call last)") ||
+           (line.starts_with("  File \"") && line.find("\", line ") != line.npos);
+  });
+}
+
+// Sent by somebody else; the program has not failed.
+bool killed_from_outside(const EpochEnd& end) {
+  const int signal = end.outcome.signal;
+  return (signal == SIGKILL || signal == SIGTERM) && !end.out_of_memory;
+}
+
+// The last line without what differs from run to run: times, addresses, pids.
+std::string kind_of_words(const EpochEnd& end) {
+  if (end.last_words.empty()) return {};
+  std::string words = end.last_words.back();
+  constexpr std::string_view kDigits = "0123456789abcdefx";
+  std::erase_if(words, [&](char c) { return kDigits.find(c) != kDigits.npos; });
+  return words;
+}
+
+bool failed_alike(const EpochEnd& a, const EpochEnd& b) {
+  const Cause cause = a.outcome.cause;
+  if (cause != Cause::kRankExit && cause != Cause::kRankSignal) return false;
+  if (killed_from_outside(a) || a.consequence || b.consequence) return false;
+  return cause == b.outcome.cause && a.outcome.rank == b.outcome.rank &&
+         a.outcome.exit_status == b.outcome.exit_status && kind_of_words(a) == kind_of_words(b);
+}
+
+bool may_be_tried_again(Cause cause) {
+  switch (cause) {
+    case Cause::kRankExit:
+    case Cause::kRankSignal:
+    case Cause::kNodeLost:
+    case Cause::kAgentFailed:
+    case Cause::kUpEnded:
+      return true;
+    case Cause::kCompleted:
+    case Cause::kDryRun:
+    case Cause::kCannotStart:
+    case Cause::kSpawn:
+    case Cause::kTimeout:
+    case Cause::kInterrupted:
+    case Cause::kOutputClosed:
+    case Cause::kStoppedSelf:
+      return false;
+  }
+  return false;
+}
+
+// Why another try would end as this one did; empty: it may not.
+std::string hopeless(const std::vector<EpochEnd>& ends) {
+  const EpochEnd& last = ends.back();
+  const Outcome& outcome = last.outcome;
+  if (outcome.cause == Cause::kSpawn) return "its program cannot be started";
+  if (outcome.cause == Cause::kRankExit && !last.consequence &&
+      is_final_status(outcome.exit_status)) {
+    return fmt::format("status {} says that another try would end alike", outcome.exit_status);
+  }
+  if (outcome.cause == Cause::kRankExit && at_once(last) && !last.consequence &&
+      is_traceback(last.last_words)) {
+    return fmt::format("rank {} ended by a Python exception before its first step", outcome.rank);
+  }
+  if (ends.size() > 1 && failed_alike(ends[ends.size() - 2], last)) {
+    return fmt::format("rank {} has failed in the same way twice", outcome.rank);
+  }
+  return {};
+}
+
+// None before the first restart; after epochs that failed at once 1 s, 2 s, 4 s...
+JobTime back_off(const std::vector<EpochEnd>& ends) {
+  JobTime wait{0};
+  for (auto end = ends.rbegin(); end != ends.rend() && at_once(*end); ++end) {
+    if (end != ends.rbegin()) wait = wait.count() == 0 ? JobTime(kFirstBackOff) : 2 * wait;
+  }
+  return std::min(wait, JobTime(kLongestBackOff));
+}
+
+}  // namespace
+
+RestartVerdict judge_restart(int most, const std::vector<EpochEnd>& ends) {
+  RestartVerdict verdict;
+  const int done = static_cast<int>(ends.size()) - 1;
+  const Cause cause = ends.back().outcome.cause;
+  // A host that does not come up again has been left out by then.
+  const bool lost_more_hosts = cause == Cause::kCannotStart && done > 0;
+  if (most == 0) return verdict;
+  verdict.why = hopeless(ends);
+  if (!verdict.why.empty() || (!may_be_tried_again(cause) && !lost_more_hosts)) return verdict;
+  if (done >= most) {
+    verdict.why = fmt::format("--max-restarts {}", most);
+    return verdict;
+  }
+  verdict.again = true;
+  verdict.wait = back_off(ends);
+  return verdict;
+}
+
+std::size_t deciding_epoch(const std::vector<EpochEnd>& ends) {
+  std::size_t at = ends.size() - 1;
+  const auto failed = [&] {
+    const Cause cause = ends[at].outcome.cause;
+    return may_be_tried_again(cause) || cause == Cause::kCannotStart || cause == Cause::kSpawn;
+  };
+  while (at > 0 && failed() && at_once(ends[at])) --at;
+  return at;
+}
+
+}  // namespace dtl

@@ -1,0 +1,32 @@
+#include "launcher/jobs/fence_hosts.h"
+
+#include <fmt/format.h>
+
+#include "base/limits.h"
+#include "base/text.h"
+#include "launcher/agents/agent_query.h"
+
+namespace dtl {
+
+std::vector<Fenced> fence_hosts(const std::vector<Host>& hosts, const StartOptions& start,
+                                const std::string& job_id) {
+  std::vector<Fenced> all;
+  for (const Answer& answer : ask_agents(hosts, start, {"--fence", job_id}, kFenceAnswer)) {
+    Fenced& fenced = all.emplace_back();
+    if (answer.error) {
+      fenced.reason =
+          answer.error->reason().empty() ? answer.error->attempted() : answer.error->reason();
+      continue;
+    }
+    for (const std::string& line : split(trim(answer.text), '\n')) {
+      if (line == "clean") fenced.clean = true;
+      if (line.starts_with("ended ")) ++fenced.ended;
+      if (line.starts_with("alive ")) fenced.reason = "cannot end process " + line.substr(6);
+    }
+    if (!fenced.clean && fenced.reason.empty())
+      fenced.reason = "dtagent did not say that it is clean";
+  }
+  return all;
+}
+
+}  // namespace dtl

@@ -1,0 +1,17 @@
+#pragma once
+// Before ranks are started again: what of the job still runs on hosts that did not report its end.
+
+#include <string>
+#include <vector>
+
+#include "launcher/agents/agent_start.h"
+#include "launcher/session/epochs.h"
+#include "plan/host.h"
+
+namespace dtl {
+
+// Has dtagent --fence end the job on these hosts. One that does not answer is not clean.
+std::vector<Fenced> fence_hosts(const std::vector<Host>& hosts, const StartOptions& start,
+                                const std::string& job_id);
+
+}  // namespace dtl

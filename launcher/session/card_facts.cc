@@ -1,0 +1,79 @@
+#include "launcher/session/card_facts.h"
+
+#include <algorithm>
+
+#include "launcher/session/error_file.h"
+
+namespace dtl {
+
+double seconds(JobTime time) {
+  return static_cast<double>(time.count()) / 1000;
+}
+
+namespace {
+
+const RankPlan* planned_rank(const SessionResult& result, int wanted) {
+  if (!result.plan) return nullptr;
+  for (const NodePlan& node : result.plan->nodes) {
+    for (const RankPlan& rank : node.ranks) {
+      if (rank.rank == wanted) return &rank;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::vector<RankNow> asked_ranks(const SessionResult& result) {
+  if (result.job.outcome->cause != Cause::kTimeout) return {};
+  std::vector<RankNow> ranks;
+  for (std::size_t i = 0; i < result.job.ranks.size(); ++i) {
+    const RankState& state = result.job.ranks[i];
+    RankNow& rank = ranks.emplace_back();
+    rank.rank = static_cast<int>(i);
+    rank.host = result.hosts[static_cast<std::size_t>(state.node)].name;
+    rank.stack = state.stack;
+    rank.completed = state.phase == RankPhase::kExited && !state.after_stop;
+  }
+  return ranks;
+}
+
+CardFacts card_facts(const SessionResult& result) {
+  const Outcome& outcome = *result.job.outcome;
+  CardFacts facts;
+  facts.seconds = seconds(result.ended);
+  for (const PhaseTime& phase : result.phases) {
+    if (phase.state == JobState::kStopping) facts.seconds = seconds(phase.began);
+  }
+  if (outcome.node >= 0) {
+    facts.reached = result.hosts[static_cast<std::size_t>(outcome.node)];
+    facts.host = facts.reached.name;
+  }
+  if (const RankPlan* rank = planned_rank(result, std::max(outcome.rank, 0))) {
+    facts.working_directory = rank->working_directory;
+    facts.program = rank->arguments.front();
+  }
+  facts.last_lines = result.last_lines;
+  facts.asked = asked_ranks(result);
+  for (std::size_t i = 0; i < result.job.ranks.size(); ++i) {
+    const RankState& rank = result.job.ranks[i];
+    const int number = static_cast<int>(i);
+    if (number == outcome.rank) {
+      facts.pid = rank.pid;
+      facts.itself_disconnected = rank.consequence;
+      facts.oom_kills = rank.evidence.oom_kills;
+      facts.memory_limit = rank.evidence.memory_limit;
+      facts.peak_bytes = rank.max_rss_kib << 10;
+      facts.traceback = traceback_of(rank.evidence.error_file);
+    } else if (rank.consequence) {
+      facts.disconnected.push_back(number);
+    } else if (rank.phase == RankPhase::kLost) {
+      facts.lost.push_back(number);
+    } else if (rank.phase == RankPhase::kExited && rank.after_stop) {
+      (rank.signal != 0 || rank.code == 0 ? facts.stopped : facts.failed_too).push_back(number);
+    }
+  }
+  return facts;
+}
+
+}  // namespace dtl

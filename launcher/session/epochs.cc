@@ -1,0 +1,347 @@
+#include "launcher/session/epochs.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <ctime>
+#include <optional>
+#include <utility>
+
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "launcher/screen/console.h"
+#include "launcher/session/card_facts.h"
+
+namespace dtl {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+JobTime since(Clock::time_point begin) {
+  return std::chrono::duration_cast<JobTime>(Clock::now() - begin);
+}
+
+// Signals that end a job, held back while there is none that could take them.
+class HeldSignals {
+ public:
+  HeldSignals() {
+    ::sigemptyset(&signals_);
+    for (const int signal : {SIGHUP, SIGINT, SIGTERM}) {
+      if (!is_ignored(signal)) ::sigaddset(&signals_, signal);
+    }
+    ::sigprocmask(SIG_BLOCK, &signals_, &before_);
+  }
+  ~HeldSignals() { ::sigprocmask(SIG_SETMASK, &before_, nullptr); }
+  HeldSignals(const HeldSignals&) = delete;
+  HeldSignals& operator=(const HeldSignals&) = delete;
+
+  // The signal that came before then; nullopt: none.
+  std::optional<int> wait_until(Clock::time_point end) const {
+    for (;;) {
+      const auto left = std::max<std::chrono::nanoseconds>(end - Clock::now(), 0ns);
+      const auto whole = std::chrono::floor<std::chrono::seconds>(left);
+      const timespec time{static_cast<std::time_t>(whole.count()),
+                          static_cast<long>((left - whole).count())};
+      const int signal = ::sigtimedwait(&signals_, nullptr, &time);
+      if (signal > 0) return signal;
+      if (errno != EINTR) return std::nullopt;
+    }
+  }
+
+ private:
+  sigset_t signals_{}, before_{};
+};
+
+std::optional<JobTime> time_all_ran(const SessionResult& result) {
+  const auto& ranks = result.job.ranks;
+  if (ranks.empty()) return std::nullopt;
+  JobTime began{0};
+  for (const RankState& rank : ranks) {
+    if (rank.pid == 0) return std::nullopt;
+    began = std::max(began, rank.started);
+  }
+  return began;
+}
+
+// When the first failure was known.
+JobTime time_of_failure(const SessionResult& result) {
+  for (const PhaseTime& phase : result.phases) {
+    if (phase.state >= JobState::kStopping) return phase.began;
+  }
+  return result.ended;
+}
+
+EpochEnd end_of(const SessionResult& result) {
+  EpochEnd end;
+  end.outcome = *result.job.outcome;
+  if (const auto began = time_all_ran(result)) end.ran = time_of_failure(result) - *began;
+  if (end.outcome.rank < 0) return end;
+  const CardFacts facts = card_facts(result);
+  end.last_words = facts.traceback.empty() ? facts.last_lines : facts.traceback;
+  end.consequence = facts.itself_disconnected;
+  end.out_of_memory = facts.oom_kills > 0;
+  return end;
+}
+
+std::vector<std::string> hosts_with_ranks(const SessionResult& result) {
+  std::vector<std::string> names;
+  for (const int node : result.job.used) {
+    names.push_back(result.hosts[static_cast<std::size_t>(node)].name);
+  }
+  return names;
+}
+
+std::string count_processes(std::size_t count) {
+  return fmt::format("{} process{}", count, count == 1 ? "" : "es");
+}
+
+// Loops over the epochs of one job.
+class Epochs {
+ public:
+  Epochs(Request request, SessionOptions options, const RestartOptions& restarts)
+      : request_(std::move(request)),
+        options_(std::move(options)),
+        restarts_(restarts),
+        spares_(restarts.spares),
+        began_(Clock::now()),
+        began_at_(std::time(nullptr)),
+        time_limit_(options_.job.timeout),
+        input_begin_(::lseek(options_.input, 0, SEEK_CUR)) {
+    request_.max_restarts = restarts.most;
+    log_directory_ = options_.console.log_directory;
+    if (restarts.most > 0) watch_the_start();
+  }
+
+  JobResult run() {
+    for (;;) {
+      const JobTime begin = since(began_);
+      SessionResult result = run_session(request_, options_);
+      const HeldSignals held;
+      add(result, begin);
+      RestartVerdict verdict = judge_restart(restarts_.most, ends_);
+      if (verdict.again) rewind_input(result, verdict);
+      if (verdict.again) take_stock(result, verdict);
+      if (verdict.again) wait(held, result, verdict);
+      if (!verdict.again) return leave(std::move(result), verdict);
+    }
+  }
+
+ private:
+  void say(const std::string& text) {
+    log_notice(text);
+    if (options_.hooks.said) options_.hooks.said(text);
+    messages_.push_back(text);
+  }
+
+  // Of each epoch but the first: when all ranks run again, and what that has cost.
+  void watch_the_start() {
+    options_.hooks.started = [this, told = options_.hooks.started] {
+      if (!std::exchange(has_run_, true) && told) told();
+      if (!epochs_.empty()) epochs_.back().lost = since(began_) - failed_;
+    };
+  }
+
+  void add(const SessionResult& result, JobTime begin) {
+    messages_.insert(messages_.end(), result.messages.begin(), result.messages.end());
+    Epoch epoch;
+    epoch.end = end_of(result);
+    const Outcome& outcome = epoch.end.outcome;
+    if (outcome.rank >= 0 || outcome.node >= 0) epoch.host = card_facts(result).host;
+    epoch.hosts = hosts_with_ranks(result);
+    epoch.began = begin;
+    epoch.ended = since(began_);
+    failed_ = begin + time_of_failure(result);
+    ends_.push_back(epoch.end);
+    epochs_.push_back(std::move(epoch));
+  }
+
+  // What ranks have read of it once is theirs again, or the others would compute something else.
+  void rewind_input(const SessionResult& result, RestartVerdict& verdict) const {
+    if (result.input_bytes == 0) return;
+    if (input_begin_ >= 0 && ::lseek(options_.input, input_begin_, SEEK_SET) >= 0) return;
+    verdict = {false, JobTime{0},
+               fmt::format("its ranks have read {} of standard input, which does not come twice; "
+                           "next: --stdin none, or a file",
+                           size_text(result.input_bytes))};
+  }
+
+  // Which hosts are left, and how long those that are not may still run something.
+  void take_stock(const SessionResult& result, RestartVerdict& verdict) {
+    if (result.plan && !request_.ranks && request_.programs.size() == 1) {
+      request_.ranks = result.plan->world_size;  // as many as before, wherever
+    }
+    if (request_.hosts.empty()) return take_stock_here(result, verdict);
+    std::vector<Host> silent;
+    std::vector<JobTime> heard;
+    std::vector<std::string> gone;
+    for (std::size_t i = 0; i < result.hosts.size(); ++i) {
+      const NodeState& node = result.job.nodes[i];
+      if (node.start_failure) {
+        gone.push_back(result.hosts[i].name);
+      } else if (!node.finished) {
+        silent.push_back(result.hosts[i]);
+        heard.push_back(node.last_heard);
+      }
+    }
+    const std::vector<Fenced> fenced =
+        silent.empty() ? std::vector<Fenced>{} : restarts_.fence(silent);
+    for (std::size_t i = 0; i < fenced.size(); ++i) {
+      if (fenced[i].clean) {
+        if (fenced[i].ended == 0) continue;
+        say(fmt::format("{}: ended {} that the job had left there", silent[i].name,
+                        count_processes(fenced[i].ended)));
+        continue;
+      }
+      say(fmt::format("{}: left out: {}", silent[i].name, fenced[i].reason));
+      gone.push_back(silent[i].name);
+      const JobTime silence = result.ended - heard[i];
+      verdict.wait = std::max(verdict.wait, JobTime(kFence) - silence);
+    }
+    leave_out(gone, verdict);
+  }
+
+  // A job of this machine alone: what is left after its agent has died is the fence's to end.
+  void take_stock_here(const SessionResult& result, RestartVerdict& verdict) {
+    const bool silent = std::any_of(result.job.nodes.begin(), result.job.nodes.end(),
+                                    [](const NodeState& node) { return !node.finished; });
+    if (!silent) return;
+    const Fenced fenced = restarts_.fence(result.hosts).front();
+    if (!fenced.clean) verdict = {false, JobTime{0}, fenced.reason};
+  }
+
+  // A spare host takes a lost one's place; without one, the others have to do.
+  void leave_out(const std::vector<std::string>& names, RestartVerdict& verdict) {
+    epochs_.back().left_out = names;
+    for (const std::string& name : names) {
+      const auto has_name = [&](const Host& host) { return host.name == name; };
+      const auto at = std::find_if(request_.hosts.begin(), request_.hosts.end(), has_name);
+      if (at == request_.hosts.end()) continue;
+      if (!spares_.empty()) {
+        *at = spares_.front();
+        spares_.erase(spares_.begin());
+      } else if (!request_.rank_map.empty()) {
+        verdict = {false, JobTime{0}, fmt::format("no spare host can take {}'s place", name)};
+        return;
+      } else {
+        request_.hosts.erase(at);
+      }
+    }
+    if (request_.hosts.empty()) verdict = {false, JobTime{0}, "no host is left"};
+  }
+
+  void wait(const HeldSignals& held, SessionResult& result, RestartVerdict& verdict) {
+    const auto done = static_cast<int>(epochs_.size());
+    const JobTime waited = since(began_) - epochs_.back().ended;
+    const JobTime left = std::max(JobTime{0}, verdict.wait - waited);
+    std::string text = fmt::format("restart {} of {}", done, restarts_.most);
+    if (!request_.hosts.empty()) text += " on " + fold_names();
+    if (left >= 100ms) {
+      text += fmt::format(" in {:.1f} s", static_cast<double>(left.count()) / 1000);
+      if (!epochs_.back().left_out.empty()) text += ", when nothing can run on the lost hosts";
+    }
+    say(text);
+    if (restarts_.restarting) restarts_.restarting(done, request_.hosts);
+    auto until = Clock::now() + left;
+    if (time_limit_) until = std::min(until, began_ + *time_limit_);
+    const auto signal = held.wait_until(until);
+    if (signal) {
+      end_by(result, Cause::kInterrupted, 128 + *signal);
+      result.job.outcome->signal = *signal;
+      verdict = {};
+    } else if (time_limit_ && since(began_) >= *time_limit_) {
+      end_by(result, Cause::kTimeout, static_cast<int>(Exit::kTimeout));
+      verdict = {};
+    } else {
+      prepare_next(done);
+    }
+  }
+
+  std::string fold_names() const {
+    std::vector<std::string> names;
+    for (const Host& host : request_.hosts) names.push_back(host.name);
+    return join(names, ",");
+  }
+
+  void prepare_next(int restarts) {
+    request_.restarts = restarts;
+    options_.console.append = true;
+    if (!log_directory_.empty()) {
+      options_.console.log_directory = fmt::format("{}/restart-{}", log_directory_, restarts);
+    }
+    if (time_limit_) {
+      options_.job.timeout = std::max(*time_limit_ - since(began_), JobTime{1});
+    }
+  }
+
+  // Between two epochs.
+  void end_by(SessionResult& result, Cause cause, int status) {
+    Outcome outcome;
+    outcome.cause = cause;
+    outcome.exit_status = status;
+    result.job.outcome = outcome;
+    result.ended = since(began_);
+    CardFacts facts;
+    facts.seconds = static_cast<double>(result.ended.count()) / 1000;
+    if (cause == Cause::kInterrupted) outcome.signal = status - 128;
+    say(failure_card(outcome, facts, kCardColumns));
+    epochs_.back().why = cause_name(cause);
+    decided_ = true;
+  }
+
+  JobResult leave(SessionResult result, const RestartVerdict& verdict) {
+    if (!verdict.why.empty()) {
+      epochs_.back().why = verdict.why;
+      say("not started again: " + verdict.why);
+    }
+    if (!decided_ && epochs_.size() > 1) decide(result);
+    result.began = began_at_;
+    result.messages = std::move(messages_);
+    return {std::move(result), std::move(epochs_)};
+  }
+
+  void decide(SessionResult& result) {
+    const std::size_t at = deciding_epoch(ends_);
+    if (at + 1 == ends_.size()) return;
+    const Outcome &first = ends_[at].outcome, &last = ends_.back().outcome;
+    if (first.cause == last.cause && first.rank == last.rank && first.node == last.node &&
+        first.exit_status == last.exit_status) {
+      return;
+    }
+    result.job.outcome->exit_status = first.exit_status;
+    say(fmt::format("the first cause: {}{}, status {}", cause_name(first.cause),
+                    first.rank >= 0 ? fmt::format(" of rank {} on {}", first.rank, epochs_[at].host)
+                    : first.node >= 0 ? " of " + epochs_[at].host
+                                      : "",
+                    first.exit_status));
+  }
+
+  static constexpr int kCardColumns = 80;
+
+  Request request_;
+  SessionOptions options_;
+  const RestartOptions& restarts_;
+  std::vector<Host> spares_;
+  Clock::time_point began_;
+  std::time_t began_at_;
+  std::optional<JobTime> time_limit_;
+  off_t input_begin_;  // -1: it cannot be read twice
+  std::string log_directory_;
+  JobTime failed_{0};
+  std::vector<std::string> messages_;  // of all epochs
+  bool has_run_ = false;               // all ranks at once, in some epoch
+  bool decided_ = false;
+  std::vector<EpochEnd> ends_;
+  std::vector<Epoch> epochs_;
+};
+
+}  // namespace
+
+JobResult run_epochs(Request request, SessionOptions options, const RestartOptions& restarts) {
+  return Epochs(std::move(request), std::move(options), restarts).run();
+}
+
+}  // namespace dtl

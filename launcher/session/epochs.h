@@ -1,0 +1,52 @@
+#pragma once
+// Epochs: a job whose ranks are started again after a failure, by --max-restarts. Each epoch is a
+// session of its own, with agents, a network, a secret and a port of its own, on the hosts that are
+// left and on spare ones. None begins before all processes of the one before it are known to have
+// ended, or their host has been silent for so long that it must have ended them (kFence).
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "launcher/job/restart.h"
+#include "launcher/session/session.h"
+
+namespace dtl {
+
+// What was done about a host from which no end of its processes was reported.
+struct Fenced {
+  bool clean = false;     // it has answered, and nothing of the job runs there any more
+  std::string reason;     // why not
+  std::size_t ended = 0;  // processes that were still there
+};
+
+struct RestartOptions {
+  int most = 0;              // --max-restarts
+  std::vector<Host> spares;  // used in their order
+  // Goes to these hosts, ends what is left of the job there, and says for each what came of it, in
+  // their order, within kFenceAnswer or little more.
+  std::function<std::vector<Fenced>(const std::vector<Host>&)> fence;
+  // For the job's record; may be empty. `hosts` are those that it goes on with.
+  std::function<void(int restarts, const std::vector<Host>& hosts)> restarting;
+};
+
+// One of them that has ended, for the report.
+struct Epoch {
+  EpochEnd end;
+  std::string host;                   // of the rank or node that failed; or empty
+  std::vector<std::string> hosts;     // with ranks
+  std::vector<std::string> left_out;  // since then
+  JobTime began{0}, ended{0};         // since the first one began
+  JobTime lost{0};  // from the failure to the time when all ranks ran again; 0: they never did
+  std::string why;  // there was no other after it
+};
+
+struct JobResult {
+  SessionResult last;
+  std::vector<Epoch> epochs;
+};
+
+// As run_session; what the result's outcome says is of the epoch that decides (deciding_epoch).
+JobResult run_epochs(Request request, SessionOptions options, const RestartOptions& restarts);
+
+}  // namespace dtl

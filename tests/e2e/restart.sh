@@ -1,0 +1,174 @@
+#!/usr/bin/env bash
+# --max-restarts: after a lost rank, agent or host all ranks start again, on the hosts that are left
+# and on spare ones, never before the old ones are gone; what another try does not mend ends the job
+# with the reason.
+. "$(dirname "$0")/lib.sh"
+limit=60
+need_cluster 3
+
+# Each line of $work/ranks: EPOCH RANK HOST PID STARTTIME, when a rank begins.
+cat >"$work/rank" <<'RANK'
+#!/usr/bin/env bash
+# rank FILE FATE...: FATE "EPOCH:RANK:COMMAND" is what this rank does in that epoch; others sleep,
+# until the file FILE.end is there.
+file=$1
+shift
+read -r -a field <<<"$(sed 's/.*) //' /proc/$$/stat)"
+echo "$TORCHELASTIC_RESTART_COUNT $RANK $(uname -n) $$ ${field[19]}" >>"$file"
+for fate in "$@"; do
+  IFS=: read -r epoch rank command <<<"$fate"
+  [ "$epoch:$rank" != "$TORCHELASTIC_RESTART_COUNT:$RANK" ] || eval "$command"
+done
+until [ -e "$file.end" ]; do sleep 0.05; done
+RANK
+chmod +x "$work/rank"
+
+in_epoch() { grep -c "^$1 " "$work/ranks"; }
+expect_epoch() { # EPOCH RANKS
+  wait_for 40 "epoch $1 with $2 ranks" eval "[ \"\$(in_epoch $1)\" = $2 ]"
+}
+fresh() { rm -f "$work/ranks" "$work/ranks.end"; }
+# What the ranks of an epoch were, in the form of count_alive.
+alive_of() { # EPOCH
+  awk -v epoch="$1" '$1 == epoch { print $3, $4, $5, "rank" }' "$work/ranks" >"$record"
+  count_alive
+}
+
+# ---- a rank is killed: the others end, and all begin again where they were
+fresh
+start_job -f "$work/hosts" -np 3 -ppn 1 --max-restarts 2 --report "$work/report" \
+  -outfile-pattern "$work/out.%r" "$work/rank" "$work/ranks" '0:0:echo first' '1:0:echo second'
+expect_epoch 0 3
+signal KILL "$(awk '$2 == 1 { print $4 }' "$work/ranks")" node2
+expect_epoch 1 3
+expect_equal "ranks of the first epoch that are alive in the second" "$(alive_of 0)" 0
+expect_equal "ranks of the second" "$(alive_of 1)" 3
+on node1 "$bin/dtlaunch" ps >"$work/ps"
+expect_count 1 ' running r1 ' "$work/ps"
+touch "$work/ranks.end"
+end_job
+expect_status 0
+expect_err '^dtlaunch: rank 1 on node2 was killed by SIGKILL'
+expect_err '^dtlaunch: restart 1 of 2 on node1,node2,node3$'
+expect_equal "output of rank 0, of both epochs" "$(tr '\n' ' ' <"$work/out.0")" "first second "
+expect_count 1 '"restarts": 1' "$work/report"
+expect_count 1 '"lost_s":' "$work/report"
+expect_hosts_idle 5
+
+# ---- an agent is killed, and with it its guard: its ranks are ended before the others begin
+fresh
+start_job -f "$work/hosts" -np 3 -ppn 1 --max-restarts 1 "$work/rank" "$work/ranks"
+expect_epoch 0 3
+on node3 pkill -KILL -x dtagent
+expect_epoch 1 3
+expect_equal "ranks of the first epoch that are alive in the second" "$(alive_of 0)" 0
+touch "$work/ranks.end"
+end_job
+expect_status 0
+expect_hosts_idle 5
+
+# ---- the same on this machine alone, without hosts
+fresh
+start_job -np 2 --max-restarts 1 "$work/rank" "$work/ranks"
+expect_epoch 0 2
+on node1 pkill -KILL -x dtagent
+expect_epoch 1 2
+expect_equal "ranks of the first epoch that are alive in the second" "$(alive_of 0)" 0
+touch "$work/ranks.end"
+end_job
+expect_status 0
+
+# ---- a host is cut off: the spare one takes its place, once the old ranks must have ended
+fresh
+start_job -f "$work/hosts" -np 2 -ppn 1 --max-restarts 3 --report "$work/report" \
+  "$work/rank" "$work/ranks"
+expect_epoch 0 2
+mark
+"$cluster" cut node2
+expect_epoch 1 2
+expect_equal "ranks of the lost host that are alive in the second epoch" "$(alive_of 0)" 0
+[ $(($(now_ms) - job_began)) -le 25000 ] || fail "went on after $(($(now_ms) - job_began)) ms only"
+expect_equal "hosts of the second epoch" \
+  "$(awk '$1 == 1 { print $2 $3 }' "$work/ranks" | sort | tr '\n' ' ')" "0node1 1node3 "
+touch "$work/ranks.end"
+end_job
+expect_status 0
+expect_err '^dtlaunch: node2: left out: '
+expect_err '^dtlaunch: restart 1 of 3 on node1,node3 in [0-9.]+ s, when nothing can run on the lost hosts$'
+expect_count 1 '"left_out":' "$work/report"
+"$cluster" mend node2
+expect_hosts_idle 20
+
+# ---- ^C while dtlaunch waits for that ends it at once
+fresh
+start_job -f "$work/hosts" -np 3 -ppn 1 --max-restarts 3 "$work/rank" "$work/ranks"
+expect_epoch 0 3
+"$cluster" cut node3
+wait_for 30 "the wait before the restart" grep -q 'restart 1 of 3' "$work/err"
+mark
+signal INT "$launcher"
+end_job
+expect_status 130
+expect_within 3000
+expect_equal "epochs" "$(in_epoch 1)" 0
+"$cluster" mend node3
+expect_hosts_idle 20
+
+# ---- what another try does not mend
+fresh
+launch -f "$work/hosts" -np 2 -ppn 1 --max-restarts 5 "$work/rank" "$work/ranks" '0:1:exit 65'
+expect_status 65
+expect_err '^dtlaunch: not started again: status 65 says that another try would end alike$'
+fresh
+launch -f "$work/hosts" -np 2 -ppn 1 --max-restarts 5 python3 -c \
+  'import os, time; time.sleep(0.2); int("x") if os.environ["RANK"] == "1" else time.sleep(60)'
+expect_status 1
+expect_err '^dtlaunch: not started again: rank 1 ended by a Python exception before its first step$'
+fresh
+launch -f "$work/hosts" -np 2 -ppn 1 --max-restarts 5 "$work/rank" "$work/ranks" '0:1:sleep 0.5; exit 3' '1:1:sleep 0.5; exit 3'
+expect_status 3
+expect_err '^dtlaunch: not started again: rank 1 has failed in the same way twice$'
+expect_equal "ranks that were started" "$(wc -l <"$work/ranks")" 4
+fresh
+launch -f "$work/hosts" -np 2 -ppn 1 --max-restarts 5 no-such-program
+expect_status 127
+expect_err '^dtlaunch: not started again: its program cannot be started$'
+
+# ---- restarts that fail at once end with the first cause, and later each time
+fresh
+launch -np 2 --max-restarts 2 "$work/rank" "$work/ranks" '0:0:exit 3' '1:1:exit 4' '2:0:exit 5'
+expect_status 3
+expect_err '^dtlaunch: restart 2 of 2 on localhost in 1\.0 s$|^dtlaunch: restart 2 of 2 in 1\.0 s$'
+expect_err '^dtlaunch: not started again: --max-restarts 2$'
+expect_err '^dtlaunch: the first cause: rank-exit of rank 0 on localhost, status 3$'
+
+# ---- input that was read is read again from a file, and cannot be from a pipe
+fresh
+status=0
+printf 'a\nb\n' >"$work/input"
+# shellcheck disable=SC2016
+"$bin/dtlaunch" -np 1 --max-restarts 1 bash -c \
+  'read -r line; echo "$TORCHELASTIC_RESTART_COUNT $line"; exit $((3 - 3 * TORCHELASTIC_RESTART_COUNT))' \
+  <"$work/input" >"$work/out" 2>"$work/err" || status=$?
+expect_status 0
+expect_equal "what both epochs read" "$(tr '\n' ' ' <"$work/out")" "0 a 1 a "
+status=0
+printf 'a\nb\n' | "$bin/dtlaunch" -np 1 --max-restarts 1 bash -c 'read -r line; exit 3' \
+  >"$work/out" 2>"$work/err" || status=$?
+expect_status 3
+expect_err '^dtlaunch: not started again: its ranks have read 4 bytes of standard input, which does not come twice'
+
+# ---- --timeout is for all epochs together
+fresh
+launch -np 1 --max-restarts 9 --timeout 2 bash -c 'sleep 0.3; kill -KILL $$'
+expect_status 124
+expect_within 4500
+
+# ---- refused before anything starts
+launch -f "$work/hosts" --spares 1 true
+expect_status 64
+expect_err "without restarts no spare host is ever used"
+launch -f "$work/hosts" --max-restarts 1 --spares 3 true
+expect_status 64
+launch --max-restarts -1 true
+expect_status 64
