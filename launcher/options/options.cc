@@ -274,7 +274,7 @@ Rows end_options() {
       {kEnd, {"--max-restarts"}, "N", "start all ranks again after a failure, N times at most",
        into::whole<&B::line, &CommandLine::max_restarts>(0, kMaxRestarts),
        {.key = "max_restarts", .in_file = FileValue::kInteger}},
-      {kEnd, {"--spares"}, "N", "keep the last N hosts for that; default: those not needed",
+      {kEnd, {"--spares"}, "N", "keep the last N hosts for that; else those not needed",
        into::whole<&B::line, &CommandLine::spares>(0, kMaxRanks),
        {.key = "hosts.spares", .in_file = FileValue::kInteger}},
   };

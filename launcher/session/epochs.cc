@@ -238,7 +238,7 @@ class Epochs {
     const JobTime waited = since(began_) - epochs_.back().ended;
     const JobTime left = std::max(JobTime{0}, verdict.wait - waited);
     std::string text = fmt::format("restart {} of {}", done, restarts_.most);
-    if (!request_.hosts.empty()) text += " on " + fold_names();
+    if (!request_.hosts.empty()) text += " on " + name_hosts();
     if (left >= 100ms) {
       text += fmt::format(" in {:.1f} s", static_cast<double>(left.count()) / 1000);
       if (!epochs_.back().left_out.empty()) text += ", when nothing can run on the lost hosts";
@@ -260,7 +260,11 @@ class Epochs {
     }
   }
 
-  std::string fold_names() const {
+  std::string name_hosts() const {
+    constexpr std::size_t kMostNames = 8;
+    if (request_.hosts.size() > kMostNames) {
+      return plural(static_cast<std::int64_t>(request_.hosts.size()), "host");
+    }
     std::vector<std::string> names;
     for (const Host& host : request_.hosts) names.push_back(host.name);
     return join(names, ",");

@@ -241,12 +241,12 @@ TEST(Foreign, WordsMayBeRepeatedWhereTheySayNoMore) {
 TEST(Foreign, TorchrunsLinesMeanTheSame) {
   const CommandLine line =
       parse_command_line({"--nnodes=2", "--nproc_per_node", "4", "--master_port=29501",
-                          "--max-restarts", "0", "-m", "pkg.train", "--lr", "1"});
+                          "--max_restarts", "3", "-m", "pkg.train", "--lr", "1"});
   EXPECT_EQ(line.nodes, 2);
   EXPECT_EQ(line.ranks_per_node, 4);
   EXPECT_THAT(line.set, ElementsAre(Pair("MASTER_PORT", "29501")));
   EXPECT_THAT(line.programs[0].command, ElementsAre("python3", "-m", "pkg.train", "--lr", "1"));
-  EXPECT_THAT(refusal({"--max-restarts", "3", "a"}), HasSubstr("does not start failed ranks"));
+  EXPECT_EQ(line.max_restarts, 3);
   EXPECT_EQ(parse_command_line({"--nnodes", "2:2", "--nproc-per-node=auto", "a"}).nodes, 2);
   EXPECT_FALSE(parse_command_line({"--nproc-per-node=CPU", "a"}).ranks_per_node);
   EXPECT_THAT(refusal({"--nproc-per-node", "gpu", "a"}), HasSubstr("'gpu' is no number"));
