@@ -153,7 +153,8 @@ void check_type(dt_comm* comm, int rank, int world, int dtype, std::size_t count
   ASSERT_EQ(wait_for(comm, status, work), DT_OK) << last_error(comm);
   const auto ranks = static_cast<std::size_t>(world);
   for (std::size_t i = 0; i < count; ++i) {
-    const auto expected = static_cast<T>(ranks * (i % 7) + ranks * (ranks - 1) / 2);
+    const std::size_t sum = ranks * (i % 7) + ranks * (ranks - 1) / 2;
+    const auto expected = static_cast<T>(sum);
     ASSERT_EQ(values[i], expected) << "type " << dtype << " element " << i;
   }
 }
