@@ -13,7 +13,7 @@ from dtring import _library
 from dtring._arguments import only_one
 from dtring._errors import OperationTimeout
 from dtring._tensors import as_moved, check_cpu, in_place, to_write
-from dtring._work import Work, milliseconds
+from dtring._work import Work, left_ms, milliseconds
 
 lib = _library.lib
 Tensor = torch.Tensor
@@ -119,7 +119,7 @@ class Points:
         works = {rank: self.recv([empty], rank, _ARRIVED) for rank in range(1, self._world)}
         missing = []
         for rank, work in works.items():
-            if work.settle(max(0, int((end - time.monotonic()) * 1000))):
+            if work.settle(left_ms(end)):
                 work.wait()
                 continue
             missing.append(rank)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import datetime
+import math
 import threading
 import time
 from typing import Any, Callable, Sequence
@@ -27,6 +28,11 @@ def milliseconds(time_out: datetime.timedelta | None) -> int:
     if time_out is None or time_out <= _NO_TIME:
         return _FOREVER
     return max(1, min(int(time_out.total_seconds() * 1000), 2**31 - 1))
+
+
+def left_ms(end: float) -> int:
+    """Until this time of time.monotonic(), rounded up: no wait ends before its time."""
+    return max(0, math.ceil((end - time.monotonic()) * 1000))
 
 
 class Work(_TorchWork):
@@ -138,7 +144,7 @@ class Work(_TorchWork):
             return False
         try:
             while self._ids and not self._over:
-                left = _FOREVER if end is None else max(0, int((end - time.monotonic()) * 1000))
+                left = _FOREVER if end is None else left_ms(end)
                 status = self._wait(left)
                 if status == _library.PENDING:
                     return False
