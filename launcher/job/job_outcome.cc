@@ -133,12 +133,23 @@ std::string spawn_step(const Outcome& outcome, const CardFacts& facts) {
   return command.empty() ? "" : over_there(facts, command);
 }
 
+// A thread of PyTorch's gloo gives a Python object back; where the interpreter is no more by then,
+// the C++ library ends the process, though all work is done.
+bool meets_the_end_of_python(const std::vector<std::string>& last_lines) {
+  return std::any_of(last_lines.begin(), last_lines.end(), [](const std::string& line) {
+    return line == "terminate called without an active exception";
+  });
+}
+
 std::string signal_step(const Outcome& outcome, const CardFacts& facts) {
   constexpr int kLeaveCores[] = {SIGQUIT, SIGILL, SIGABRT, SIGFPE,
                                  SIGSEGV, SIGBUS, SIGSYS,  SIGTRAP};
   if (outcome.signal == SIGKILL) return over_there(facts, "dmesg | grep -i killed");
   if (outcome.signal == SIGXCPU) return over_there(facts, "ulimit -t");
   if (outcome.signal == SIGXFSZ) return over_there(facts, "ulimit -f");
+  if (outcome.signal == SIGABRT && meets_the_end_of_python(facts.last_lines)) {
+    return "time.sleep(1) at the script's end, for a thread of PyTorch's gloo; or dtring";
+  }
   if (std::find(std::begin(kLeaveCores), std::end(kLeaveCores), outcome.signal) !=
       std::end(kLeaveCores)) {
     return "ulimit -c unlimited  # then again: a core file is kept";

@@ -23,6 +23,17 @@ Outcome rank_outcome(Cause cause, int rank) {
   return outcome;
 }
 
+TEST(FailureCard, KnowsHowGlooEndsWhenPythonEndsFirst) {
+  Outcome outcome = rank_outcome(Cause::kRankSignal, 1);
+  outcome.signal = SIGABRT;
+  CardFacts facts;
+  facts.last_lines = {"loss 0.1", "terminate called without an active exception"};
+  EXPECT_THAT(failure_card(outcome, facts, 80),
+              HasSubstr("  try      time.sleep(1) at the script's end"));
+  facts.last_lines = {"terminate called after throwing an instance of 'std::bad_alloc'"};
+  EXPECT_THAT(failure_card(outcome, facts, 80), Not(HasSubstr("time.sleep")));
+}
+
 TEST(FailureCard, PutsTheFirstCauseFirstAndFoldsTheOthers) {
   Outcome outcome = rank_outcome(Cause::kRankExit, 3);
   outcome.exit_status = 3;

@@ -24,6 +24,9 @@ make_venv() { # VARIABLE MODULE...
   "${!1}" -c 'import os, torch; print(os.path.dirname(os.path.dirname(torch.__file__)))' >"$site/a-paths.pth"
   echo "$root/python" >>"$site/a-paths.pth"
   cp "$root/python/dtring-autoload.pth" "$site/"
+  # A thread of gloo's that gives a Python object back when Python is no more ends the process by
+  # SIGABRT (torch 2.13, "terminate called without an active exception").
+  echo 'import atexit, time; atexit.register(time.sleep, 0.3)' >"$site/z-end-later.pth"
   make_entry torchrun torch.distributed.run
   make_entry accelerate accelerate.commands.accelerate_cli
 }
