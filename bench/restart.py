@@ -15,6 +15,7 @@ figures mean.
 """
 import argparse
 import os
+import signal
 import statistics
 import subprocess
 import sys
@@ -22,7 +23,7 @@ import tempfile
 import time
 
 sys.dont_write_bytecode = True  # leave nothing in the source tree
-from allreduce_hosts import BIN, CLUSTER, ROOT, Hosts, end
+from allreduce_hosts import BIN, CLUSTER, ROOT, Hosts
 from side_by_side import machine
 
 STEP_MS = 50
@@ -87,7 +88,10 @@ class Job:
         limit = time.monotonic() + 5
         while time.monotonic() < limit and any(p.poll() is None for p in self.processes):
             time.sleep(0.05)
-        end(self.processes)
+        for process in self.processes:  # whom torchrun has lost keeps the pipe, until the hosts go down
+            process.kill()
+            process.stdout.close()
+            process.wait()
 
 
 class ByDtlaunch(Job):
@@ -107,8 +111,8 @@ class ByTorchrun(Job):
     def commands(self, fault):
         nodes = "2" if fault == "rank" else "1:2"
         words = [self.options.python, "-m", "torch.distributed.run", "--nnodes", nodes, "--nproc_per_node", "1",
-                 "--max-restarts", "3", "--rdzv-backend", "c10d", "--rdzv-id", str(self.port),
-                 "--rdzv-endpoint", f"{self.hosts.addresses['node1']}:{self.port}", *self.script]
+                 "--max_restarts", "3", "--rdzv_backend", "c10d", "--rdzv_id", str(self.port),
+                 "--rdzv_endpoint", f"{self.hosts.addresses['node1']}:{self.port}", *self.script]
         return {"node1": words, "node2": words}
 
     def agent(self):
@@ -131,7 +135,8 @@ def measure(kind, fault, options, port):
         job.start(fault)
         try:
             if job.wait_for_steps(20) is None:
-                return None, hosts.noise()
+                print(f"{job.name} did not begin: {hosts.noise()}", file=sys.stderr)
+                return None, "-"
             struck = job.strike(fault)
             # Steps that were on their way count as before it.
             again = job.wait_for_steps(1, struck + 3 * STEP_MS / 1000)
@@ -146,6 +151,7 @@ def main():
     parser.add_argument("--python", default=os.environ.get("DTL_TEST_PYTHON", "/usr/bin/python3"))
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # not without taking the hosts down
     print(f"{machine()}; seconds from the fault to the next step of all ranks, median of {options.rounds}")
     print(f"{'fault':>8}{'dtlaunch':>12}{'torchrun':>12}{'ratio':>8}   ranks then: dtlaunch, torchrun")
     port = 29600
@@ -160,7 +166,7 @@ def main():
         medians = [statistics.median(t if t is not None else float("inf") for t in times[kind])
                    for kind in (ByDtlaunch, ByTorchrun)]
         shown = [f"{m:.2f}" if m < float("inf") else f"> {LIMIT_S}" for m in medians]
-        ratio = f"{medians[0] / medians[1]:.2f}" if medians[0] < float("inf") else "-"
+        ratio = f"{medians[0] / medians[1]:.2f}" if max(medians) < float("inf") else "-"
         print(f"{fault:>8}{shown[0]:>12}{shown[1]:>12}{ratio:>8}   {ranks[ByDtlaunch]}, {ranks[ByTorchrun]}", flush=True)
 
 
