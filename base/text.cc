@@ -223,6 +223,13 @@ std::string printable_lines(std::string_view text) {
   return join(lines, "\n");
 }
 
+std::string utc_text(std::time_t time) {
+  std::tm parts{};
+  ::gmtime_r(&time, &parts);
+  char text[32];
+  return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts)};
+}
+
 std::string signal_name(int signal_number) {
   const char* name = ::sigabbrev_np(signal_number);
   return name ? fmt::format("SIG{}", name) : fmt::format("signal {}", signal_number);

@@ -2,6 +2,7 @@
 // Small text helpers that several folders need. Pure functions, ASCII unless said otherwise.
 
 #include <cstdint>
+#include <ctime>
 #include <optional>
 #include <span>
 #include <string>
@@ -51,6 +52,9 @@ std::string printable_lines(std::string_view text);
 
 // "SIGSEGV" for 11; "signal 99" when it has no name.
 std::string signal_name(int signal_number);
+
+// "2026-01-31T23:59:59Z"
+std::string utc_text(std::time_t time);
 
 // True for names such as HF_TOKEN, AWS_SECRET_KEY, DB_PASSWORD, whose values are never shown.
 bool looks_secret(std::string_view variable_name);

@@ -38,6 +38,7 @@
 #include "launcher/request/job_request.h"
 #include "launcher/session/background.h"
 #include "launcher/session/epochs.h"
+#include "launcher/session/job_events.h"
 #include "launcher/session/job_watch.h"
 #include "launcher/session/report.h"
 #include "launcher/session/session.h"
@@ -190,13 +191,16 @@ int run_watched(const JobSettings& settings, SessionOptions options, const Start
   restarts.restarting = [&](int count, const std::vector<Host>& hosts) {
     watch.restarting(count, hosts);
   };
+  JobEvents events(options.dry_run ? "" : settings.on_event, options.job_id);
+  restarts.tell = [&](const JobEvent& event) { events.tell(event); };
   const JobResult result = run_epochs(settings.request, options, restarts);
   SignalsAfterJob signals;
   int status = result.last.job.outcome->exit_status;
   if (kept_folder) write_report(*kept_folder + "/" + kKeptReport, result, status);
   status = write_report(settings.report, result, status);
   watch.ended(status);
-  signals.leave_with(status);  // hosts may let us wait
+  signals.leave_with(status);  // hosts may let us wait, and the user's command
+  events.finish(result, status);
   clean_after_job(hosts_of_dead_agents(result.last, settings.agent_start), start, options.job_id);
   return status;
 }

@@ -51,6 +51,8 @@ std::string limits_text() {
          wait("first-step", kFirstStep, "ranks that fail before this failed at once") +
          wait("back-off", kFirstBackOff, "before a restart after two such; doubled each time") +
          wait("longest-back-off", kLongestBackOff, "the most that this becomes") +
+         wait("event-patience", kEventPatience, "for a command of --on-event") +
+         bound("events", kMaxEvents, "of --on-event that wait for the one before") +
          bound("output-window", kOutputWindow, "bytes of a rank's output on their way") +
          bound("skipped-tail", kSkippedTail, "last bytes of skipped output, shown after all") +
          bound("output-windows", kOutputWindows, "the same of all ranks together") +

@@ -105,6 +105,14 @@ Target<B> inherit(const std::string& how) {
           }};
 }
 
+Target<B> shell_command() {
+  return {Takes::kValue, [](B& block, const std::string& text, const Option&) -> std::string {
+            if (trim(text).empty()) return "an empty command does not hear of anything";
+            block.line.on_event = text;
+            return {};
+          }};
+}
+
 Target<B> module() {
   return {Takes::kValue, [](B& block, const std::string& text, const Option&) {
             block.program.command = {"python3", "-m", text};
@@ -277,6 +285,8 @@ Rows end_options() {
       {kEnd, {"--spares"}, "N", "keep the last N hosts for that; else those not needed",
        into::whole<&B::line, &CommandLine::spares>(0, kMaxRanks),
        {.key = "hosts.spares", .in_file = FileValue::kInteger}},
+      {kEnd, {"--on-event"}, "COMMAND", "a shell command that hears of start, failure, restart\n"
+       "and end, as JSON on its input", shell_command(), {.key = "on_event"}},
   };
 }
 

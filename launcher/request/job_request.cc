@@ -258,6 +258,7 @@ JobSettings describe_job(const CommandLine& given, const Surroundings& around) {
   settings.agent_start = line.agent_start.value_or(AgentStart::kSsh);
   settings.job.ports = line.ports.value_or(PortRange{});
   settings.report = line.report;
+  settings.on_event = line.on_event;
   settings.job.timeout = line.timeout;
   if (line.grace) settings.job.grace = *line.grace;
   if (file) apply_file(*file, request);

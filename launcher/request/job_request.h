@@ -20,6 +20,7 @@ struct JobSettings {
   InputChoice stdin_for;
   std::vector<Host> spares;          // hosts that may take the place of lost ones, in order
   std::string report;                // empty: none
+  std::string on_event;              // --on-event's command; empty: none
   std::vector<std::string> notices;  // for the user, before anything starts
   std::vector<std::string> notes;    // the same, for -v
 };

@@ -113,7 +113,7 @@ class Epochs {
         input_begin_(::lseek(options_.input, 0, SEEK_CUR)) {
     request_.max_restarts = restarts.most;
     log_directory_ = options_.console.log_directory;
-    if (restarts.most > 0) watch_the_start();
+    watch_the_start();
   }
 
   JobResult run() {
@@ -137,12 +137,38 @@ class Epochs {
     messages_.push_back(text);
   }
 
-  // Of each epoch but the first: when all ranks run again, and what that has cost.
+  // When all ranks run, and what the last failure has cost then.
   void watch_the_start() {
+    options_.hooks.placed = [this, told = options_.hooks.placed](std::size_t ranks) {
+      ranks_ = ranks;
+      if (told) told(ranks);
+    };
     options_.hooks.started = [this, told = options_.hooks.started] {
       if (!std::exchange(has_run_, true) && told) told();
       if (!epochs_.empty()) epochs_.back().lost = since(began_) - failed_;
+      JobEvent event;
+      event.ranks = ranks_;
+      event.hosts = names_of_hosts();
+      tell(event);
     };
+  }
+
+  void tell(JobEvent& event) const {
+    if (!restarts_.tell) return;
+    event.restarts = request_.restarts;
+    event.since_start = since(began_);
+    restarts_.tell(event);
+  }
+
+  void tell_of_failure(const Epoch& epoch) const {
+    const Outcome& outcome = epoch.end.outcome;
+    if (outcome.exit_status == 0 || outcome.cause == Cause::kInterrupted) return;
+    JobEvent event;
+    event.kind = JobEvent::Kind::kFailure;
+    event.hosts = epoch.hosts;
+    event.outcome = outcome;
+    event.host = epoch.host;
+    tell(event);
   }
 
   void add(const SessionResult& result, JobTime begin) {
@@ -156,6 +182,7 @@ class Epochs {
     epoch.ended = since(began_);
     failed_ = begin + time_of_failure(result);
     ends_.push_back(epoch.end);
+    tell_of_failure(epoch);
     epochs_.push_back(std::move(epoch));
   }
 
@@ -265,13 +292,22 @@ class Epochs {
     if (request_.hosts.size() > kMostNames) {
       return plural(static_cast<std::int64_t>(request_.hosts.size()), "host");
     }
+    return join(names_of_hosts(), ",");
+  }
+
+  std::vector<std::string> names_of_hosts() const {
     std::vector<std::string> names;
     for (const Host& host : request_.hosts) names.push_back(host.name);
-    return join(names, ",");
+    return names;
   }
 
   void prepare_next(int restarts) {
     request_.restarts = restarts;
+    JobEvent event;
+    event.kind = JobEvent::Kind::kRestart;
+    event.hosts = names_of_hosts();
+    event.left_out = epochs_.back().left_out;
+    tell(event);
     options_.console.append = true;
     if (!log_directory_.empty()) {
       options_.console.log_directory = fmt::format("{}/restart-{}", log_directory_, restarts);
@@ -335,6 +371,7 @@ class Epochs {
   off_t input_begin_;  // -1: it cannot be read twice
   std::string log_directory_;
   JobTime failed_{0};
+  std::size_t ranks_ = 0;
   std::vector<std::string> messages_;  // of all epochs
   bool has_run_ = false;               // all ranks at once, in some epoch
   bool decided_ = false;

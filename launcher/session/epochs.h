@@ -4,7 +4,9 @@
 // left and on spare ones. None begins before all processes of the one before it are known to have
 // ended, or their host has been silent for so long that it must have ended them (kFence).
 
+#include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +22,20 @@ struct Fenced {
   std::size_t ended = 0;  // processes that were still there
 };
 
+// What --on-event hears of.
+struct JobEvent {
+  enum class Kind { kStart, kFailure, kRestart, kEnd };
+  Kind kind = Kind::kStart;
+  int restarts = 0;       // so far, this one included
+  std::size_t ranks = 0;  // kStart
+  std::vector<std::string>
+      hosts;  // kStart: that may have ranks; kRestart: the same; kFailure: that had
+  std::vector<std::string> left_out;  // kRestart: hosts of the last epoch that are given up
+  std::optional<Outcome> outcome;     // kFailure, kEnd
+  std::string host;                   // of the rank or node that failed; or empty
+  JobTime since_start{0};             // of the job
+};
+
 struct RestartOptions {
   int most = 0;              // --max-restarts
   std::vector<Host> spares;  // used in their order
@@ -28,6 +44,8 @@ struct RestartOptions {
   std::function<std::vector<Fenced>(const std::vector<Host>&)> fence;
   // For the job's record; may be empty. `hosts` are those that it goes on with.
   std::function<void(int restarts, const std::vector<Host>& hosts)> restarting;
+  // Every kind but kEnd; may be empty. On the session's thread.
+  std::function<void(const JobEvent&)> tell;
 };
 
 // One of them that has ended, for the report.

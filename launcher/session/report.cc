@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <csignal>
-#include <ctime>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -19,13 +18,6 @@ namespace {
 
 // In order, as a reader expects it.
 using OrderedJson = nlohmann::ordered_json;
-
-std::string utc_text(std::time_t time) {
-  std::tm parts{};
-  ::gmtime_r(&time, &parts);
-  char text[32];
-  return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts)};
-}
 
 const char* phase_name(RankPhase phase) {
   switch (phase) {

@@ -13,7 +13,7 @@ declare -A wrong=(
   [prepend-pattern]=%q [only]=7 [color]=green [output]=nosuch [outfile-pattern]=%q
   [errfile-pattern]=%q [stdin]=5 [report]=/no/such/folder/r [timeout]=0 [grace]=x [max-restarts]=-1 [spares]=1 [completion]=csh
 )
-any_text=' wdir gwdir m log-dir '
+any_text=' wdir gwdir m log-dir on-event '
 
 checked=0
 refuse() { # OPTION...

@@ -1,0 +1,230 @@
+#include "launcher/session/job_events.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <ctime>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/text.h"
+
+namespace dtl {
+namespace {
+
+const char* name_of(JobEvent::Kind kind) {
+  switch (kind) {
+    case JobEvent::Kind::kStart:
+      return "start";
+    case JobEvent::Kind::kFailure:
+      return "failure";
+    case JobEvent::Kind::kRestart:
+      return "restart";
+    case JobEvent::Kind::kEnd:
+      return "end";
+  }
+  return "?";
+}
+
+// The text as a file that nobody has to write while the command reads.
+Fd file_of(const std::string& text) {
+  Fd file(::memfd_create("event", MFD_CLOEXEC));
+  if (!file.valid()) throw system_error("cannot hand over an event");
+  write_all(file.get(), text);
+  ::lseek(file.get(), 0, SEEK_SET);
+  return file;
+}
+
+// A process group of its own, which a signal of the terminal does not reach; with the signals that
+// a program expects, the event as its input and no output but its errors.
+class Child {
+ public:
+  Child(const std::string& command, int input, std::vector<std::string> variables) {
+    ::posix_spawnattr_init(&attributes_);
+    ::posix_spawn_file_actions_init(&actions_);
+    sigset_t none, all;
+    ::sigemptyset(&none);
+    ::sigfillset(&all);
+    ::posix_spawnattr_setsigmask(&attributes_, &none);
+    ::posix_spawnattr_setsigdefault(&attributes_, &all);
+    ::posix_spawnattr_setpgroup(&attributes_, 0);
+    ::posix_spawnattr_setflags(
+        &attributes_, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+    ::posix_spawn_file_actions_adddup2(&actions_, input, STDIN_FILENO);
+    ::posix_spawn_file_actions_addopen(&actions_, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    for (char** entry = environ; *entry != nullptr; ++entry) variables.emplace_back(*entry);
+    std::vector<char*> environment;
+    for (std::string& entry : variables) environment.push_back(entry.data());
+    environment.push_back(nullptr);
+    std::string shell = "sh", option = "-c", words = command;
+    char* const arguments[] = {shell.data(), option.data(), words.data(), nullptr};
+    error_ =
+        ::posix_spawn(&pid_, "/bin/sh", &actions_, &attributes_, arguments, environment.data());
+  }
+  ~Child() {
+    ::posix_spawn_file_actions_destroy(&actions_);
+    ::posix_spawnattr_destroy(&attributes_);
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+  // How it failed; empty: it did not. Ends its process group at the deadline.
+  std::string wait(JobEvents::Clock::time_point deadline) const {
+    if (error_ != 0) return "cannot be started: " + errno_text(error_);
+    const Fd process(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
+    const bool ended = wait_for(process, deadline);
+    if (!ended) ::kill(-pid_, SIGKILL);
+    int status = 0;
+    while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+    }
+    if (!ended)
+      return fmt::format("did not end within {} s and was killed", kEventPatience.count());
+    if (WIFSIGNALED(status)) return "ended by " + signal_name(WTERMSIG(status));
+    if (WEXITSTATUS(status) != 0) return fmt::format("ended with status {}", WEXITSTATUS(status));
+    return {};
+  }
+
+ private:
+  static bool wait_for(const Fd& process, JobEvents::Clock::time_point deadline) {
+    for (;;) {
+      const auto left =
+          std::chrono::ceil<std::chrono::milliseconds>(deadline - JobEvents::Clock::now());
+      pollfd waited{process.get(), POLLIN, 0};
+      const int ready =
+          ::poll(&waited, 1, static_cast<int>(std::max<std::int64_t>(left.count(), 0)));
+      if (ready > 0) return true;
+      if (ready == 0) return false;
+    }
+  }
+
+  posix_spawnattr_t attributes_;
+  posix_spawn_file_actions_t actions_;
+  pid_t pid_ = -1;
+  int error_ = 0;
+};
+
+}  // namespace
+
+std::string event_json(const JobEvent& event, const std::string& job_id, std::time_t now) {
+  nlohmann::ordered_json json;
+  json["event"] = name_of(event.kind);
+  json["job"] = job_id;
+  json["time"] = utc_text(now);
+  json["seconds"] = static_cast<double>(event.since_start.count()) / 1000;
+  json["restarts"] = event.restarts;
+  if (event.kind == JobEvent::Kind::kStart) json["ranks"] = event.ranks;
+  if (!event.hosts.empty()) json["hosts"] = event.hosts;
+  if (!event.left_out.empty()) json["left_out"] = event.left_out;
+  if (event.outcome) {
+    json["cause"] = cause_name(event.outcome->cause);
+    json["exit_status"] = event.outcome->exit_status;
+    if (event.outcome->rank >= 0) json["rank"] = event.outcome->rank;
+    if (event.outcome->signal != 0) json["signal"] = signal_name(event.outcome->signal);
+    if (!event.outcome->text.empty()) json["text"] = event.outcome->text;
+  }
+  if (!event.host.empty()) json["host"] = event.host;
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+JobEvents::JobEvents(std::string command, std::string job_id)
+    : command_(std::move(command)), job_id_(std::move(job_id)) {
+  if (!command_.empty()) thread_ = std::thread([this] { run(); });
+}
+
+JobEvents::~JobEvents() {
+  stop();
+}
+
+void JobEvents::tell(const JobEvent& event) {
+  if (command_.empty()) return;
+  Told told;
+  told.name = name_of(event.kind);
+  told.json = event_json(event, job_id_, std::time(nullptr));
+  told.variables = {"DTL_EVENT=" + told.name, "DTL_JOB=" + job_id_,
+                    fmt::format("DTL_RESTARTS={}", event.restarts)};
+  if (event.outcome) {
+    told.variables.push_back(fmt::format("DTL_EXIT_STATUS={}", event.outcome->exit_status));
+  }
+  bool is_full = false;
+  {
+    const std::lock_guard lock(mutex_);
+    is_full = waiting_.size() >= kMaxEvents;
+    if (!is_full) waiting_.push_back(std::move(told));
+  }
+  changed_.notify_one();
+  if (is_full) {
+    log_notice(fmt::format("--on-event is not told of \"{}\": {} events wait for it",
+                           name_of(event.kind), kMaxEvents));
+  }
+}
+
+void JobEvents::finish(const JobResult& result, int status) {
+  JobEvent event;
+  event.kind = JobEvent::Kind::kEnd;
+  event.outcome = *result.last.job.outcome;
+  event.outcome->exit_status = status;
+  if (!result.epochs.empty()) {
+    event.restarts = static_cast<int>(result.epochs.size()) - 1;
+    event.since_start = result.epochs.back().ended;
+    event.host = result.epochs.back().host;
+  }
+  tell(event);
+  stop();
+}
+
+void JobEvents::stop() {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    stopped_ = true;
+    last_deadline_ = Clock::now() + 2 * kEventPatience;
+  }
+  changed_.notify_one();
+  thread_.join();
+}
+
+void JobEvents::run() {
+  sigset_t all;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_BLOCK, &all, nullptr);  // they are for the job
+  for (;;) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return stopped_ || !waiting_.empty(); });
+    if (waiting_.empty()) return;
+    const Told told = std::move(waiting_.front());
+    waiting_.pop_front();
+    auto deadline = Clock::now() + kEventPatience;
+    if (stopped_) deadline = std::min(deadline, last_deadline_);
+    lock.unlock();
+    run_command(told, deadline);
+  }
+}
+
+void JobEvents::run_command(const Told& told, Clock::time_point deadline) const {
+  std::string problem;
+  try {
+    const Fd input = file_of(told.json);
+    problem = Child(command_, input.get(), told.variables).wait(deadline);
+  } catch (const Error& error) {
+    problem = error.what();
+  }
+  if (problem.empty()) return;
+  log_notice(fmt::format("--on-event's command for \"{}\" {}; the job does not depend on it",
+                         told.name, problem));
+}
+
+}  // namespace dtl

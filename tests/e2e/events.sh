@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# --on-event: a command hears of start, failure, restart and end; the job does not depend on it.
+. "$(dirname "$0")/lib.sh"
+
+log=$work/events
+# shellcheck disable=SC2016
+told='cat >>"'$log'"'
+launch -np 2 --max-restarts 1 --on-event "$told" sh -c \
+  'sleep 0.3; [ "$RANK$TORCHELASTIC_RESTART_COUNT" = 10 ] && kill -9 $$; exit 0'
+expect_status 0
+python3 - "$log" <<'CHECK' || fail "the events are not those of the job: $(cat "$log")"
+import json, sys
+events = [json.loads(line) for line in open(sys.argv[1])]
+assert [e["event"] for e in events] == ["start", "failure", "restart", "start", "end"], "order"
+assert len({e["job"] for e in events}) == 1
+start, failure, restart, again, end = events
+assert start["ranks"] == 2 and start["restarts"] == 0
+assert failure["rank"] == 1 and failure["signal"] == "SIGKILL" and failure["exit_status"] == 137
+assert restart["restarts"] == again["restarts"] == end["restarts"] == 1
+assert end["exit_status"] == 0 and end["cause"] == "completed"
+assert [e["seconds"] for e in events] == sorted(e["seconds"] for e in events)
+CHECK
+
+# What it makes of it changes nothing; a line says that it failed, and it has no secret of the job's.
+launch -np 1 --on-event 'env >"'"$work"'/seen"; echo no such place >&2; exit 7' sh -c 'exit 3'
+expect_status 3
+expect_err '^no such place$'
+expect_err '^dtlaunch: --on-event.s command for "end" ended with status 7; the job does not depend on it$'
+grep -q '^DTL_EVENT=end$' "$work/seen" || fail "no DTL_EVENT: $(cat "$work/seen")"
+grep -q '^DTL_EXIT_STATUS=3$' "$work/seen" || fail "no DTL_EXIT_STATUS: $(cat "$work/seen")"
+! grep -q SECRET_FD "$work/seen" || fail "the command sees a secret"
+
+# The job goes on meanwhile, and at its end one that hangs is ended with all that it has started.
+begin=$(date +%s)
+launch -np 1 --on-event 'echo $$ >>"'"$work"'/pids"; sleep 300; true' true
+expect_status 0
+took=$(($(date +%s) - begin))
+[ "$took" -le 30 ] || fail "it took $took s"
+expect_err 'did not end within 10 s and was killed'
+while read -r pid; do
+  [ ! -e "/proc/$pid" ] || fail "the command $pid is still there"
+done <"$work/pids"
+[ "$(wc -l <"$work/pids")" = 2 ] || fail "it did not hear of start and end: $(cat "$work/pids")"
+
+# A detached job tells, too; a dry run has nothing to tell.
+rm -f "$log"
+launch --dry-run -np 2 --on-event "$told" true
+expect_status 0
+[ ! -e "$log" ] || fail "a dry run told of $(cat "$log")"
+launch --detach -np 1 --on-event "$told" sleep 0.5
+expect_status 0
+for _ in $(seq 100); do
+  grep -q '"event":"end"' "$log" 2>/dev/null && break
+  sleep 0.1
+done
+grep -q '"event":"end"' "$log" || fail "a detached job did not tell of its end"
+launch -np 1 --on-event '' true
+expect_status 64
