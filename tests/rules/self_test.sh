@@ -272,5 +272,17 @@ if cc -shared -fPIC "$tree/libc.c" -Wl,--version-script="$tree/libc.map" -Wl,-so
   expect 1 'bin/dtlaunch: asks for later of GLIBC_2.99' symbol_versions.sh "$tree"
 fi
 
+new_tree
+put tests/wire/a_test.cc 'TEST(Frame, IsChecked) {}'
+put tests/e2e/CMakeLists.txt 'dtl_e2e(cut)' '# dtl_e2e(gone)'
+put man/dtlaunch-security.7 '.Sh PROMISED' '.It' 'One.' '.Bq Li Frame.IsChecked e2e.cut' '.Sh MORE' '.It' 'Two.'
+expect 0 kept promises.py "$tree"
+put man/dtlaunch-security.7 '.Sh REFUSED' '.It' 'One.' '.Bq Li Frame.IsCheked e2e.cut'
+expect 1 'dtlaunch-security.7:2: there is no test Frame.IsCheked' promises.py "$tree"
+put man/dtlaunch-security.7 '.Sh REFUSED' '.It' 'One.' '.Bq Li e2e.gone'
+expect 1 'there is no test e2e.gone' promises.py "$tree"
+put man/dtlaunch-security.7 '.Sh PROMISED' '.It' 'One.' '.Bq Li e2e.cut' '.It' 'And two.'
+expect 1 'dtlaunch-security.7:5: no test shows that: And two.' promises.py "$tree"
+
 if [ "$failures" != 0 ]; then exit 1; fi
 echo "every rule can fail"
