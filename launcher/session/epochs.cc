@@ -13,6 +13,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "launcher/job/next_hosts.h"
 #include "launcher/screen/console.h"
 #include "launcher/session/card_facts.h"
 
@@ -202,33 +203,38 @@ class Epochs {
       request_.ranks = result.plan->world_size;  // as many as before, wherever
     }
     if (request_.hosts.empty()) return take_stock_here(result, verdict);
-    std::vector<Host> silent;
-    std::vector<JobTime> heard;
-    std::vector<std::string> gone;
+    std::vector<HostAtEnd> epoch;
     for (std::size_t i = 0; i < result.hosts.size(); ++i) {
       const NodeState& node = result.job.nodes[i];
-      if (node.start_failure) {
-        gone.push_back(result.hosts[i].name);
-      } else if (!node.finished) {
-        silent.push_back(result.hosts[i]);
-        heard.push_back(node.last_heard);
-      }
+      epoch.push_back({result.hosts[i].name, node.start_failure.has_value(),
+                       node.finished.has_value(), node.last_heard, false});
     }
-    const std::vector<Fenced> fenced =
-        silent.empty() ? std::vector<Fenced>{} : restarts_.fence(silent);
+    fence(result.hosts, epoch);
+    NextHosts next = next_hosts(epoch, result.ended, std::move(request_.hosts), std::move(spares_),
+                                !request_.rank_map.empty());
+    request_.hosts = std::move(next.hosts);
+    spares_ = std::move(next.spares);
+    epochs_.back().left_out = std::move(next.left_out);
+    verdict.wait = std::max(verdict.wait, next.wait);
+    if (!next.why.empty()) verdict = {false, JobTime{0}, next.why};
+  }
+
+  // Has what is left on hosts that did not report their end be ended there.
+  void fence(const std::vector<Host>& hosts, std::vector<HostAtEnd>& epoch) {
+    const std::vector<std::size_t> unsure = hosts_to_fence(epoch);
+    if (unsure.empty()) return;
+    std::vector<Host> asked;
+    for (const std::size_t i : unsure) asked.push_back(hosts[i]);
+    const std::vector<Fenced> fenced = restarts_.fence(asked);
     for (std::size_t i = 0; i < fenced.size(); ++i) {
-      if (fenced[i].clean) {
-        if (fenced[i].ended == 0) continue;
-        say(fmt::format("{}: ended {} that the job had left there", silent[i].name,
+      epoch[unsure[i]].fenced = fenced[i].clean;
+      if (!fenced[i].clean) {
+        say(fmt::format("{}: left out: {}", asked[i].name, fenced[i].reason));
+      } else if (fenced[i].ended > 0) {
+        say(fmt::format("{}: ended {} that the job had left there", asked[i].name,
                         count_processes(fenced[i].ended)));
-        continue;
       }
-      say(fmt::format("{}: left out: {}", silent[i].name, fenced[i].reason));
-      gone.push_back(silent[i].name);
-      const JobTime silence = result.ended - heard[i];
-      verdict.wait = std::max(verdict.wait, JobTime(kFence) - silence);
     }
-    leave_out(gone, verdict);
   }
 
   // A job of this machine alone: what is left after its agent has died is the fence's to end.
@@ -238,26 +244,6 @@ class Epochs {
     if (!silent) return;
     const Fenced fenced = restarts_.fence(result.hosts).front();
     if (!fenced.clean) verdict = {false, JobTime{0}, fenced.reason};
-  }
-
-  // A spare host takes a lost one's place; without one, the others have to do.
-  void leave_out(const std::vector<std::string>& names, RestartVerdict& verdict) {
-    epochs_.back().left_out = names;
-    for (const std::string& name : names) {
-      const auto has_name = [&](const Host& host) { return host.name == name; };
-      const auto at = std::find_if(request_.hosts.begin(), request_.hosts.end(), has_name);
-      if (at == request_.hosts.end()) continue;
-      if (!spares_.empty()) {
-        *at = spares_.front();
-        spares_.erase(spares_.begin());
-      } else if (!request_.rank_map.empty()) {
-        verdict = {false, JobTime{0}, fmt::format("no spare host can take {}'s place", name)};
-        return;
-      } else {
-        request_.hosts.erase(at);
-      }
-    }
-    if (request_.hosts.empty()) verdict = {false, JobTime{0}, "no host is left"};
   }
 
   void wait(const HeldSignals& held, SessionResult& result, RestartVerdict& verdict) {
