@@ -44,6 +44,7 @@ void take(JobRecord& record, const std::string& key, const std::string& value) {
   if (key == "detached") record.detached = value == "yes";
   if (key == "labelled") record.labelled = value == "yes";
   if (key == "restarts") read_number(value, 0, record.restarts);
+  if (key == "epoch") record.epochs.push_back(value);
 }
 
 }  // namespace
@@ -68,6 +69,7 @@ std::string to_text(const JobRecord& record) {
   line("detached", record.detached ? "yes" : "no");
   line("labelled", record.labelled ? "yes" : "no");
   line("restarts", std::to_string(record.restarts));
+  for (const std::string& epoch : record.epochs) line("epoch", epoch);
   return text;
 }
 

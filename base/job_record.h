@@ -23,10 +23,11 @@ struct JobRecord {
   int ranks = 0;           // launcher: of the job; agent: of this node
   std::int64_t since = 0;  // seconds since 1970
   std::string state;  // launcher's: "starting", "running", "restarting", ... "ended", or kLostState
-  int exit_status = 0;    // once ended
-  bool detached = false;  // its output is kept
-  bool labelled = false;  // -l
-  int restarts = 0;       // launcher: how often the ranks were started again
+  int exit_status = 0;              // once ended
+  bool detached = false;            // its output is kept
+  bool labelled = false;            // -l
+  int restarts = 0;                 // launcher: how often the ranks were started again
+  std::vector<std::string> epochs;  // launcher: how the last of those ended, a line each
 };
 
 // The state in the kept record of a job whose launcher was killed, once that was cleaned.

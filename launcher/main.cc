@@ -188,9 +188,10 @@ int run_watched(const JobSettings& settings, SessionOptions options, const Start
   JobWatch watch(first_record(options.job_id, settings.request, settings.label), kept_folder);
   options.hooks = watch.hooks(listeners.started, listeners.said);
   RestartOptions restarts = restart_options(settings, start, options.job_id);
-  restarts.restarting = [&](int count, const std::vector<Host>& hosts) {
-    watch.restarting(count, hosts);
+  restarts.restarting = [&](int count, const std::vector<Host>& hosts, const Epoch& ended) {
+    watch.restarting(count, hosts, ended);
   };
+  restarts.running_again = [&](JobTime lost) { watch.running_again(lost); };
   JobEvents events(options.dry_run ? "" : settings.on_event, options.job_id);
   restarts.tell = [&](const JobEvent& event) { events.tell(event); };
   const JobResult result = run_epochs(settings.request, options, restarts);

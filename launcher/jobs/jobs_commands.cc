@@ -67,7 +67,7 @@ int list(const JobsCommand& command, const StartOptions& start) {
   }
   std::optional<int> columns;  // what reads a pipe wants all of a command
   if (!command.wide && ::isatty(STDOUT_FILENO) != 0) columns = terminal_columns(STDOUT_FILENO);
-  write_all(STDOUT_FILENO, jobs_table(jobs, std::time(nullptr), columns));
+  write_all(STDOUT_FILENO, jobs_table(jobs, std::time(nullptr), columns, command.epochs));
   tell_of_shares(jobs);
   if (std::any_of(jobs.begin(), jobs.end(), wants_clean)) {
     log_notice("what lost jobs have left is ended and forgotten with: " + clean_command(jobs));

@@ -30,6 +30,7 @@ void add_launcher(JobView& job, const SeenRecord& seen) {
   if (!seen.alive && !job.ended && record.state != kLostState) job.unclean.push_back(seen.host);
   job.detached = record.detached;
   job.labelled = record.labelled;
+  job.epochs = record.epochs;
 }
 
 void add_agent(JobView& job, const SeenRecord& seen) {
@@ -63,6 +64,21 @@ void settle(JobView& job) {
 
 std::string fit_column(const std::string& text, std::size_t width) {
   return text.size() <= width ? text : text.substr(0, width - 1) + ">";
+}
+
+// Below a job's row; broken at blanks where the terminal ends.
+std::string indented(const std::string& line, std::optional<int> columns) {
+  constexpr std::string_view kIndent = "    ";
+  const auto width = static_cast<std::size_t>(std::max(columns.value_or(1 << 20), 80)) - 1;
+  std::string text, row(kIndent.substr(2));
+  for (const std::string& word : split(line, ' ')) {
+    if (row.size() > kIndent.size() && row.size() + 1 + word.size() > width) {
+      text += row + "\n";
+      row = kIndent;
+    }
+    row += (row.back() == ' ' ? "" : " ") + word;
+  }
+  return text + row + "\n";
 }
 
 }  // namespace
@@ -138,7 +154,7 @@ std::string age_text(std::int64_t seconds) {
 }
 
 std::string jobs_table(const std::vector<JobView>& jobs, std::int64_t now,
-                       std::optional<int> columns) {
+                       std::optional<int> columns, bool epochs) {
   constexpr std::size_t kBeforeCommand = 60;
   std::size_t launcher = 12, state = 10, command = std::string::npos;
   if (columns) {
@@ -155,6 +171,8 @@ std::string jobs_table(const std::vector<JobView>& jobs, std::int64_t now,
                         fmt::format("{}{}", job.nodes, more), fmt::format("{}{}", job.ranks, more),
                         age_text(now - job.since), fit_column(job.state, state), state,
                         fit_column(job.command, command));
+    if (!epochs) continue;
+    for (const std::string& epoch : job.epochs) text += indented(epoch, columns);
   }
   return text;
 }

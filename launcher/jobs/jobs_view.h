@@ -47,6 +47,7 @@ struct JobView {
   std::int64_t since = 0;
   int exit_status = 0;
   bool detached = false, labelled = false;
+  std::vector<std::string> epochs;  // that have ended, a line each; of a launcher that was asked
 };
 
 // In order of their start.
@@ -56,9 +57,10 @@ std::vector<JobView> fold_jobs(const std::vector<SeenRecord>& records);
 const JobView& find_job(const std::vector<JobView>& jobs, const std::string& prefix);
 
 // A table of at most `columns` columns (80 and up), header included; without `columns` nothing is
-// cut. The nodes and ranks of a job whose launcher was not asked have a "+": there may be more.
+// cut; with `epochs` a job that was restarted has a line for each life before this one. The nodes
+// and ranks of a job whose launcher was not asked have a "+": there may be more.
 std::string jobs_table(const std::vector<JobView>& jobs, std::int64_t now,
-                       std::optional<int> columns);
+                       std::optional<int> columns, bool epochs = false);
 
 // "12s", "3m", "2h05m", "4d"
 std::string age_text(std::int64_t seconds);

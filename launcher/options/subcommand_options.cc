@@ -115,7 +115,9 @@ std::vector<Row> own_rows(const std::string& name) {
   if (name == "ps") {
     return {{kOptions, {"-a", "--all"}, "", "jobs that are over, too", into::flag<&Sub::all>()},
             {kOptions, {"-w", "--wide"}, "", "commands in full on a terminal, too",
-             into::flag<&Sub::wide>()}};
+             into::flag<&Sub::wide>()},
+            {kOptions, {"-v", "--verbose"}, "", "each life of a job that was restarted: what failed,\n"
+             "where it went on, the time lost", into::flag<&Sub::epochs>()}};
   }
   if (name == "logs") {
     return {{kOptions, {"-f", "--follow"}, "", "until the job is over", into::flag<&Sub::follow>()},

@@ -146,7 +146,10 @@ class Epochs {
     };
     options_.hooks.started = [this, told = options_.hooks.started] {
       if (!std::exchange(has_run_, true) && told) told();
-      if (!epochs_.empty()) epochs_.back().lost = since(began_) - failed_;
+      if (!epochs_.empty()) {
+        epochs_.back().lost = since(began_) - failed_;
+        if (restarts_.running_again) restarts_.running_again(epochs_.back().lost);
+      }
       JobEvent event;
       event.ranks = ranks_;
       event.hosts = names_of_hosts();
@@ -257,7 +260,7 @@ class Epochs {
       if (!epochs_.back().left_out.empty()) text += ", when nothing can run on the lost hosts";
     }
     say(text);
-    if (restarts_.restarting) restarts_.restarting(done, request_.hosts);
+    if (restarts_.restarting) restarts_.restarting(done, request_.hosts, epochs_.back());
     auto until = Clock::now() + left;
     if (time_limit_) until = std::min(until, began_ + *time_limit_);
     const auto signal = held.wait_until(until);

@@ -22,6 +22,17 @@ struct Fenced {
   std::size_t ended = 0;  // processes that were still there
 };
 
+// One of them that has ended, for the report.
+struct Epoch {
+  EpochEnd end;
+  std::string host;                   // of the rank or node that failed; or empty
+  std::vector<std::string> hosts;     // with ranks
+  std::vector<std::string> left_out;  // since then
+  JobTime began{0}, ended{0};         // since the first one began
+  JobTime lost{0};  // from the failure to the time when all ranks ran again; 0: they never did
+  std::string why;  // there was no other after it
+};
+
 // What --on-event hears of.
 struct JobEvent {
   enum class Kind { kStart, kFailure, kRestart, kEnd };
@@ -43,20 +54,11 @@ struct RestartOptions {
   // their order, within kFenceAnswer or little more.
   std::function<std::vector<Fenced>(const std::vector<Host>&)> fence;
   // For the job's record; may be empty. `hosts` are those that it goes on with.
-  std::function<void(int restarts, const std::vector<Host>& hosts)> restarting;
+  std::function<void(int restarts, const std::vector<Host>& hosts, const Epoch& ended)> restarting;
+  // All ranks run again, so long after the failure; may be empty.
+  std::function<void(JobTime lost)> running_again;
   // Every kind but kEnd; may be empty. On the session's thread.
   std::function<void(const JobEvent&)> tell;
-};
-
-// One of them that has ended, for the report.
-struct Epoch {
-  EpochEnd end;
-  std::string host;                   // of the rank or node that failed; or empty
-  std::vector<std::string> hosts;     // with ranks
-  std::vector<std::string> left_out;  // since then
-  JobTime began{0}, ended{0};         // since the first one began
-  JobTime lost{0};  // from the failure to the time when all ranks ran again; 0: they never did
-  std::string why;  // there was no other after it
 };
 
 struct JobResult {

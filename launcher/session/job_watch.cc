@@ -1,5 +1,6 @@
 #include "launcher/session/job_watch.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,6 +20,22 @@ std::string names_of(const std::vector<Host>& hosts) {
   std::vector<std::string> names;
   for (const Host& host : hosts) names.push_back(host.name);
   return join(names, ",");
+}
+
+// "rank 3 on n2 after 12.3 s: rank-signal SIGKILL; left out n2"
+std::string describe_epoch(const Epoch& epoch) {
+  const Outcome& outcome = epoch.end.outcome;
+  std::string text = outcome.rank >= 0   ? fmt::format("rank {}", outcome.rank)
+                     : outcome.node >= 0 ? "the agent"
+                                         : "dtlaunch";
+  if (!epoch.host.empty()) text += " on " + epoch.host;
+  text += fmt::format(" after {:.1f} s: {}",
+                      static_cast<double>((epoch.ended - epoch.began).count()) / 1000,
+                      cause_name(outcome.cause));
+  text += outcome.signal != 0 ? " " + signal_name(outcome.signal)
+                              : fmt::format(" {}", outcome.exit_status);
+  if (!epoch.left_out.empty()) text += "; left out " + join(epoch.left_out, ",");
+  return text;
 }
 
 }  // namespace
@@ -95,10 +112,20 @@ SessionHooks JobWatch::hooks(std::function<void()> on_started,
   return hooks;
 }
 
-void JobWatch::restarting(int restarts, const std::vector<Host>& hosts) {
+void JobWatch::restarting(int restarts, const std::vector<Host>& hosts, const Epoch& ended) {
+  constexpr std::size_t kMostEpochs = 8;  // the report has all of them
   record_.restarts = restarts;
+  record_.epochs.push_back(fmt::format("{}: {}", restarts, describe_epoch(ended)));
+  if (!hosts.empty()) record_.epochs.back() += "; on with " + names_of(hosts);
+  if (record_.epochs.size() > kMostEpochs) record_.epochs.erase(record_.epochs.begin());
   if (!hosts.empty()) record_.hosts = names_of(hosts);
   record_.state = "restarting";
+  write();
+}
+
+void JobWatch::running_again(JobTime lost) {
+  if (record_.epochs.empty()) return;
+  record_.epochs.back() += fmt::format("; {:.1f} s lost", static_cast<double>(lost.count()) / 1000);
   write();
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/job_record.h"
+#include "launcher/session/epochs.h"
 #include "launcher/session/kept_log.h"
 #include "launcher/session/session.h"
 #include "plan/request.h"
@@ -25,7 +26,9 @@ class JobWatch {
   SessionHooks hooks(std::function<void()> on_started,
                      std::function<void(std::string_view)> on_said);
   // All ranks are about to be started again on these hosts, `restarts` times by now.
-  void restarting(int restarts, const std::vector<Host>& hosts);
+  void restarting(int restarts, const std::vector<Host>& hosts, const Epoch& ended);
+  // All ranks run again, so long after the failure.
+  void running_again(JobTime lost);
   void ended(int exit_status);
 
  private:

@@ -45,6 +45,8 @@ expect_equal "ranks of the first epoch that are alive in the second" "$(alive_of
 expect_equal "ranks of the second" "$(alive_of 1)" 3
 on node1 "$bin/dtlaunch" ps >"$work/ps"
 expect_count 1 ' running r1 ' "$work/ps"
+on node1 "$bin/dtlaunch" ps -v >"$work/ps"
+expect_count 1 '^  1: rank 1 on node2 after [0-9.]* s: [a-z-]* SIGKILL; on with node1,node2,node3; [0-9.]* s lost$' "$work/ps"
 touch "$work/ranks.end"
 end_job
 expect_status 0

@@ -122,6 +122,24 @@ TEST(JobsView, FitsEightyColumns) {
   EXPECT_NE(table.find("2h05m"), std::string::npos) << table;
 }
 
+TEST(JobsView, ShowsFormerEpochsWhenAsked) {
+  auto restarted = seen("launcher", "login", 9, true);
+  restarted.record.restarts = 2;
+  restarted.record.epochs = {
+      "1: rank 3 on n2 after 12.3 s: rank-signal SIGKILL; on with n1,n2; 1.4 s lost",
+      "2: " + std::string(60, 'a') + " " + std::string(60, 'b')};
+  const auto jobs =
+      fold_jobs(parse_job_list(host("login"), to_text(restarted.record) + "alive yes\n\n"));
+  EXPECT_EQ(jobs_table(jobs, 1000, 80).find("SIGKILL"), std::string::npos);
+  const std::string table = jobs_table(jobs, 1000, 80, true);
+  EXPECT_NE(
+      table.find(
+          "\n  1: rank 3 on n2 after 12.3 s: rank-signal SIGKILL; on with n1,n2; 1.4 s lost\n"),
+      std::string::npos)
+      << table;
+  EXPECT_NE(table.find(std::string(60, 'a') + "\n    bbb"), std::string::npos) << table;
+}
+
 TEST(JobsView, CutsNothingWithoutColumns) {
   auto wide = seen("launcher", "login", 9, true);
   wide.record.launcher_host = "a-login-host-with-a-long-name";
