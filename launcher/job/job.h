@@ -115,6 +115,7 @@ struct NodeState {
   NodePhase phase = NodePhase::kStarting;
   JobTime last_heard{0};
   std::optional<JobTime> up, finished;  // its Hello came; it said that nothing is left
+  std::optional<JobTime> given_up;      // since then it is told nothing any more
   bool suspected = false;               // the "slow" notice was given
   std::optional<Exit> start_failure;    // why it is not there
   bool agent_failed = false;            // its agent died, or had to be given up

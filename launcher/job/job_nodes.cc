@@ -59,6 +59,7 @@ void Stepper::lose(int node, Cause cause, int exit_status, const std::string& te
   if (!reachable(state)) return;
   const bool expected = state.phase == NodePhase::kEnding;
   state.phase = NodePhase::kGone;
+  state.given_up = now_;
   state.agent_failed = cause == Cause::kAgentFailed;
   if (job_.state == JobState::kStarting) {
     notice(node, text);

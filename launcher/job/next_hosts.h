@@ -16,8 +16,8 @@ struct HostAtEnd {
   std::string name;
   bool not_up = false;    // its agent never came up
   bool finished = false;  // its agent has said that nothing is left
-  JobTime last_heard{0};
-  bool fenced = false;  // it has been asked since, and nothing of the job runs there any more
+  JobTime last_told{0};   // since then the launcher has sent it nothing that could renew its lease
+  bool fenced = false;    // it has been asked since, and nothing of the job runs there any more
 };
 
 struct NextHosts {
@@ -31,7 +31,7 @@ struct NextHosts {
 std::vector<std::size_t> hosts_to_fence(const std::vector<HostAtEnd>& epoch);
 
 // A spare host takes a lost one's place; without one, the others have to do, unless `fixed`: then
-// each host has the ranks that it was given. `ended`: the epoch, on the clock of last_heard.
+// each host has the ranks that it was given. `ended`: the epoch, on the clock of last_told.
 NextHosts next_hosts(const std::vector<HostAtEnd>& epoch, JobTime ended, std::vector<Host> hosts,
                      std::vector<Host> spares, bool fixed);
 

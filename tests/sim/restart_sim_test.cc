@@ -133,7 +133,12 @@ std::vector<Mutant> mutants() {
   next("silence measured from the start",
        [](const Epoch& epoch, JobTime ended, Hosts hosts, Hosts spares, bool fixed) {
          return changed_input(epoch, ended, hosts, spares, fixed,
-                              [](HostAtEnd& host) { host.last_heard = JobTime{0}; });
+                              [](HostAtEnd& host) { host.last_told = JobTime{0}; });
+       });
+  next("silence measured from what was heard, not from what was said",
+       [](const Epoch& epoch, JobTime ended, Hosts hosts, Hosts spares, bool fixed) {
+         return changed_input(epoch, ended, hosts, spares, fixed,
+                              [](HostAtEnd& host) { host.last_told -= JobTime(kDead); });
        });
   next("the lease without the grace",
        [](const Epoch& epoch, JobTime ended, Hosts hosts, Hosts spares, bool fixed) {

@@ -71,7 +71,7 @@ void RestartWorld::end_epoch() {
       end.outcome.cause == Cause::kNodeLost || end.outcome.cause == Cause::kAgentFailed;
   for (HostAtEnd& host : at_end_) {
     Truth& truth = truth_[host.name];
-    host.last_heard = now_;
+    host.last_told = now_;
     truth.ranks_end = now_;
     if (lost && (chance(40) || &host == &at_end_.front())) {
       lose(host, truth);
@@ -85,27 +85,28 @@ void RestartWorld::end_epoch() {
                         end.outcome.exit_status);
 }
 
-// The agent of a host that is cut off ends its ranks by its lease; it may have heard the launcher
-// for a while (within the margin of kFence) after the launcher has last heard it.
+// The agent of a host that is cut off ends its ranks by its lease, since what it heard last:
+// perhaps nothing of what the launcher has sent into the silence, perhaps all of it.
 void RestartWorld::lose(HostAtEnd& host, Truth& truth) {
   switch (draw(0, 2)) {
     case 0:  // agent and guard were killed: the ranks live on
-      host.last_heard = now_ - some_time(1s);
+      host.last_told = now_ - some_time(1s);
       truth.needs_fence = true;
       break;
     case 1:  // powered off
-      host.last_heard = now_ - some_time(JobTime(kDead));
-      truth.ranks_end = host.last_heard;
+      host.last_told = now_ - some_time(JobTime(kDead));
+      truth.ranks_end = host.last_told;
       truth.reachable = false;
       break;
     default:  // cut off, perhaps for a while
-      host.last_heard = now_ - some_time(JobTime(kDead));
-      truth.ranks_end = host.last_heard + JobTime(kLease) + JobTime(kKillGrace) + some_time(2s);
+      host.last_told = now_ - some_time(JobTime(kKillGrace));
+      truth.ranks_end = host.last_told - some_time(JobTime(kDead)) + JobTime(kLease) +
+                        JobTime(kKillGrace) + some_time(2s);
       truth.reachable = chance(50);
   }
   story_ +=
-      fmt::format("  lost {}: heard at {} ms, its ranks end at {} ms{}{}\n", host.name,
-                  host.last_heard.count(), truth.ranks_end.count(),
+      fmt::format("  lost {}: last told at {} ms, its ranks end at {} ms{}{}\n", host.name,
+                  host.last_told.count(), truth.ranks_end.count(),
                   truth.needs_fence ? " or never" : "", truth.reachable ? "" : ", out of reach");
 }
 
