@@ -53,23 +53,10 @@ NextHosts changed_input(const Epoch& epoch, JobTime ended, Hosts hosts, Hosts sp
   return next_hosts(other, ended, std::move(hosts), std::move(spares), fixed);
 }
 
-std::vector<Mutant> mutants() {
-  std::vector<Mutant> all;
+void add_wrong_verdicts(std::vector<Mutant>& all) {
   const auto judge = [&](const char* name, decltype(&judge_restart) rule) {
     all.push_back({name, {}});
     all.back().rules.judge = rule;
-  };
-  const auto deciding = [&](const char* name, decltype(&deciding_epoch) rule) {
-    all.push_back({name, {}});
-    all.back().rules.deciding = rule;
-  };
-  const auto to_fence = [&](const char* name, decltype(&hosts_to_fence) rule) {
-    all.push_back({name, {}});
-    all.back().rules.to_fence = rule;
-  };
-  const auto next = [&](const char* name, decltype(&next_hosts) rule) {
-    all.push_back({name, {}});
-    all.back().rules.next = rule;
   };
   judge("one restart too many",
         [](int most, const Ends& ends) { return judge_restart(most > 0 ? most + 1 : 0, ends); });
@@ -98,10 +85,24 @@ std::vector<Mutant> mutants() {
     if (other.back().outcome.exit_status == 65) other.back().outcome.exit_status = 1;
     return judge_restart(most, other);
   });
+}
+
+void add_wrong_causes(std::vector<Mutant>& all) {
+  const auto deciding = [&](const char* name, decltype(&deciding_epoch) rule) {
+    all.push_back({name, {}});
+    all.back().rules.deciding = rule;
+  };
   deciding("the last cause instead of the first", [](const Ends& ends) { return ends.size() - 1; });
   deciding("always the first epoch", [](const Ends&) { return std::size_t{0}; });
   deciding("the epoch after the first cause",
            [](const Ends& ends) { return std::min(deciding_epoch(ends) + 1, ends.size() - 1); });
+}
+
+void add_wrong_fences(std::vector<Mutant>& all) {
+  const auto to_fence = [&](const char* name, decltype(&hosts_to_fence) rule) {
+    all.push_back({name, {}});
+    all.back().rules.to_fence = rule;
+  };
   to_fence("no fence", [](const Epoch&) { return std::vector<std::size_t>{}; });
   to_fence("a fence for the first host only", [](const Epoch& epoch) {
     auto unsure = hosts_to_fence(epoch);
@@ -114,6 +115,13 @@ std::vector<Mutant> mutants() {
       if (epoch[i].finished) sure.push_back(i);
     return sure;
   });
+}
+
+void add_wrong_waits(std::vector<Mutant>& all) {
+  const auto next = [&](const char* name, decltype(&next_hosts) rule) {
+    all.push_back({name, {}});
+    all.back().rules.next = rule;
+  };
   next("a silent host taken for clean",
        [](const Epoch& epoch, JobTime ended, Hosts hosts, Hosts spares, bool fixed) {
          return changed_input(epoch, ended, hosts, spares, fixed,
@@ -146,6 +154,13 @@ std::vector<Mutant> mutants() {
          result.wait = std::max(JobTime{0}, result.wait - JobTime(kKillGrace));
          return result;
        });
+}
+
+void add_wrong_hosts(std::vector<Mutant>& all) {
+  const auto next = [&](const char* name, decltype(&next_hosts) rule) {
+    all.push_back({name, {}});
+    all.back().rules.next = rule;
+  };
   next("a lost spare",
        [](const Epoch& epoch, JobTime ended, Hosts hosts, Hosts spares, bool fixed) {
          NextHosts result = next_hosts(epoch, ended, hosts, spares, fixed);
@@ -172,6 +187,14 @@ std::vector<Mutant> mutants() {
            host.not_up = false;
          });
        });
+}
+
+std::vector<Mutant> mutants() {
+  std::vector<Mutant> all;
+  for (auto* part :
+       {add_wrong_verdicts, add_wrong_causes, add_wrong_fences, add_wrong_waits, add_wrong_hosts}) {
+    part(all);
+  }
   return all;
 }
 
