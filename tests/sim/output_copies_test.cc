@@ -31,7 +31,7 @@ std::atomic<std::uint64_t> g_copied{0};  // marks
 
 }  // namespace
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef DTL_SANITIZED
 constexpr bool kCounts = false;  // they have a memcpy of their own
 #else
 constexpr bool kCounts = true;

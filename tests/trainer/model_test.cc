@@ -123,7 +123,7 @@ std::int64_t resident_bytes() {
 
 // By the pages that the process has got, of which the activations take whole MiB here.
 TEST(Model, NeedsTheMemoryOfOneLayerWhereItKeepsNone) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef DTL_SANITIZED
   GTEST_SKIP() << "a sanitizer keeps memory that was given back";
 #endif
   const auto memory = [](int layers, bool keep) {
