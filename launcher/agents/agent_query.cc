@@ -1,5 +1,6 @@
 #include "launcher/agents/agent_query.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <exception>
@@ -60,6 +61,13 @@ awaitable<void> ask_one(asio::io_context& context, Answer* answer, StartOptions 
   }
 }
 
+// The last of them ends the waiting for what would give them up.
+awaitable<void> count_down(awaitable<void> task, std::size_t* left,
+                           asio::posix::stream_descriptor* waits) {
+  co_await std::move(task);
+  if (--*left == 0) waits->close();
+}
+
 awaitable<void> follow_one(asio::io_context& context, Host host, StartOptions options,
                            std::vector<std::string> arguments, Take take) {
   const auto stream = co_await run_agent(context, host, options, std::move(arguments));
@@ -71,13 +79,23 @@ awaitable<void> follow_one(asio::io_context& context, Host host, StartOptions op
 
 std::vector<Answer> ask_agents(const std::vector<Host>& hosts, const StartOptions& options,
                                const std::vector<std::string>& arguments,
-                               std::chrono::milliseconds patience) {
+                               std::chrono::milliseconds patience, int give_up) {
   std::vector<Answer> answers(hosts.size());
   asio::io_context context;
+  asio::posix::stream_descriptor waits(context);
+  std::size_t left = hosts.size();
+  if (give_up >= 0) {
+    waits.assign(::fcntl(give_up, F_DUPFD_CLOEXEC, 0));
+    waits.async_wait(asio::posix::descriptor_base::wait_read,
+                     [&context](const boost::system::error_code& cancelled) {
+                       if (!cancelled) context.stop();
+                     });
+  }
   run_tasks(context, [&](TaskGroup& tasks) {
     for (std::size_t i = 0; i < hosts.size(); ++i) {
       answers[i].host = hosts[i];
-      tasks.spawn(ask_one(context, &answers[i], options, arguments, patience));
+      tasks.spawn(
+          count_down(ask_one(context, &answers[i], options, arguments, patience), &left, &waits));
     }
   });
   return answers;

@@ -20,10 +20,12 @@ struct Answer {
   std::optional<Error> error;  // instead of a text
 };
 
-// All hosts at once, in their order; each has to answer within `patience` of its login.
+// All hosts at once, in their order; each has to answer within `patience` of its login. Once
+// `give_up`, a descriptor, is readable, it is not waited any longer: what has not been answered by
+// then is neither a text nor an error.
 std::vector<Answer> ask_agents(const std::vector<Host>& hosts, const StartOptions& options,
                                const std::vector<std::string>& arguments,
-                               std::chrono::milliseconds patience);
+                               std::chrono::milliseconds patience, int give_up = -1);
 
 // One host whose answer may go on for hours: hands it on as it comes until it ends or `take`
 // returns false. Throws Error.

@@ -96,6 +96,7 @@ Child spawn_child(const std::vector<std::string>& arguments, ChildErrors errors)
   Child child;
   child.process = Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   if (!child.process.valid()) throw system_error("cannot watch a child process");
+  child.pid = pid;
   child.socket = std::move(sockets.first);
   child.standard_error = std::move(pipe.read_end);
   return child;

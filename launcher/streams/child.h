@@ -24,6 +24,7 @@ struct Child {
 
   Fd socket;          // its standard input and output
   Fd standard_error;  // its standard error; invalid when it shares ours
+  pid_t pid = 0;      // and its session's; not to be used once it was reaped
   Fd process;         // a pidfd: readable when it has ended
 
  private:
