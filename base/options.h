@@ -28,8 +28,9 @@ enum class Scope { kJob, kProgram };  // kProgram: may also stand after a ':'
 enum class FileValue {
   kText,
   kInteger,
-  kList,  // ["a", "b"] for "a,b"
-  kPath,  // seen from the folder that the file is in
+  kRange,  // 4, or "2:4"
+  kList,   // ["a", "b"] for "a,b"
+  kPath,   // seen from the folder that the file is in
 };
 
 // What only some options have.

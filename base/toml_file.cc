@@ -269,6 +269,11 @@ std::optional<std::int64_t> TomlFile::integer(const std::string& key) {
   return impl_->integer_of(key, *value);
 }
 
+bool TomlFile::is_string(const std::string& key) {
+  const Value* value = impl_->ask(key);
+  return value != nullptr && value->is_string();
+}
+
 std::optional<double> TomlFile::number(const std::string& key) {
   const Value* value = impl_->ask(key);
   if (value == nullptr) return std::nullopt;

@@ -27,6 +27,7 @@ class TomlFile {
   // Dotted keys ("pinning.cores_per_rank"). A value of another type is an Error with file:line.
   std::optional<std::string> string(const std::string& key);
   std::optional<std::int64_t> integer(const std::string& key);
+  bool is_string(const std::string& key);                // and there
   std::optional<double> number(const std::string& key);  // integer or float
   std::optional<bool> boolean(const std::string& key);
   std::optional<std::vector<std::string>> strings(const std::string& key);

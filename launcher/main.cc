@@ -25,6 +25,7 @@
 #include "launcher/completion.h"
 #include "launcher/doctor/doctor.h"
 #include "launcher/jobs/clean_after_job.h"
+#include "launcher/jobs/discover_hosts.h"
 #include "launcher/jobs/fence_hosts.h"
 #include "launcher/jobs/jobs_commands.h"
 #include "launcher/jobs/push_command.h"
@@ -180,6 +181,21 @@ RestartOptions restart_options(const JobSettings& settings, const StartOptions& 
     }
     return fence_hosts(hosts, start, job_id);
   };
+  if (!settings.host_range) return restarts;
+  ElasticOptions& elastic = restarts.elastic.emplace();
+  elastic.of_ranks = settings.request.rank_range.has_value();
+  elastic.range = elastic.of_ranks ? *settings.request.rank_range : *settings.host_range;
+  elastic.questions.probe = [&settings, &start](std::vector<Host> hosts, int give_up) {
+    if (settings.agent_start == AgentStart::kFork) {
+      for (Host& host : hosts) host.name = "localhost";
+    }
+    return probe_hosts(hosts, start, give_up);
+  };
+  if (!settings.discover.empty()) {
+    elastic.questions.discover = [&settings](int give_up) {
+      return discover_hosts(settings.discover, give_up);
+    };
+  }
   return restarts;
 }
 
@@ -221,7 +237,8 @@ int run_detached(const JobSettings& settings, const SessionOptions& options,
 }
 
 int run_job(const CommandLine& line) {
-  const Surroundings around = current_surroundings();
+  Surroundings around = current_surroundings();
+  around.discover = [](const std::string& what) { return discover_hosts(what); };
   const JobSettings settings = describe_job(line, around);
   for (const std::string& notice : settings.notices) log_notice(notice);
   for (const std::string& note : settings.notes) {

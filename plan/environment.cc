@@ -162,7 +162,10 @@ RankEnvironment rank_environment(const RankIdentity& identity, const Variables& 
                                  const Variables& set, const std::vector<Dialect>& compat) {
   RankEnvironment environment;
   Map fixed = identity_variables(identity);
-  if (identity.max_restarts > 0) {  // in torchrun's words
+  if (identity.first_size > 0) {
+    fixed["DTLAUNCH_FIRST_WORLD_SIZE"] = std::to_string(identity.first_size);
+  }
+  if (identity.max_restarts > 0 || identity.first_size > 0) {  // in torchrun's words
     fixed["TORCHELASTIC_RESTART_COUNT"] = std::to_string(identity.restarts);
     fixed["TORCHELASTIC_MAX_RESTARTS"] = std::to_string(identity.max_restarts);
   }

@@ -36,6 +36,7 @@ struct RankIdentity {
   bool interface_asked = false;          // by --iface: the same for exported names
   std::chrono::milliseconds grace = {};  // from SIGTERM to SIGKILL, at least
   int restarts = 0, max_restarts = 0;    // how often the ranks were started again, and may be
+  int first_size = 0;                    // ranks at the job's begin; 0: their number never changes
   std::vector<int> cpus;                 // of the domain, for I_MPI_PIN_INFO
   std::vector<int> comm_cpus;            // this rank's own, for DTRING_COMM_CPUS
   CommCpus comm;                         // of all ranks of its node, for CCL_WORKER_*

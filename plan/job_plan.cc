@@ -254,6 +254,10 @@ class PlanMaker {
     identity.grace = request_.grace;
     identity.restarts = request_.restarts;
     identity.max_restarts = request_.max_restarts;
+    if (request_.elastic) {
+      identity.first_size =
+          request_.first_ranks > 0 ? static_cast<int>(request_.first_ranks) : plan_.world_size;
+    }
     identity.cpus = rank.cpus.to_vector();
     identity.comm_cpus = domain.comm;
     identity.comm = comm;

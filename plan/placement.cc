@@ -58,7 +58,11 @@ void check_positive(const std::optional<int>& value, const char* option) {
 std::int64_t check_ranks(const Request& request, std::size_t hosts, std::int64_t total) {
   check_positive(request.ranks, "-np");
   check_positive(request.ranks_per_node, "-ppn");
-  const std::int64_t ranks = request.ranks ? *request.ranks : total;
+  std::int64_t ranks = request.ranks ? *request.ranks : total;
+  if (request.rank_range) {
+    const auto [least, most] = *request.rank_range;
+    ranks = request.oversubscribe ? most : std::clamp<std::int64_t>(total, least, most);
+  }
   if (ranks > kMaxRanks) {
     throw Error(Exit::kUsage, "cannot place the ranks",
                 fmt::format("{} ranks are more than {}", ranks, kMaxRanks));

@@ -41,10 +41,16 @@ struct PinOptions {
   Variables environment;                              // the launcher's own: I_MPI_PIN*
 };
 
+// A number that may change while the job goes on, both ends included.
+struct SizeRange {
+  int least = 1, most = 1;
+};
+
 struct Request {
-  std::vector<Host> hosts;            // empty: this machine, started without ssh
-  std::optional<int> ranks;           // of all programs; absent: the sum of all slots
-  std::optional<int> ranks_per_node;  // -ppn
+  std::vector<Host> hosts;              // empty: this machine, started without ssh
+  std::optional<int> ranks;             // of all programs; absent: the sum of all slots
+  std::optional<SizeRange> rank_range;  // -np MIN:MAX, instead: as many as there are slots for
+  std::optional<int> ranks_per_node;    // -ppn
   bool oversubscribe = false;
   std::optional<int> deal;    // -rr, -grr: this many ranks to each host in turn; absent: fill each
   std::vector<int> rank_map;  // -rankmap: index into hosts for each rank; overrules all slots
@@ -61,6 +67,8 @@ struct Request {
   std::optional<int> comm_cores;         // --comm-cores, of each rank; absent: the plan decides
   int restarts = 0;                      // how often the job has been started again
   int max_restarts = 0;                  // --max-restarts
+  bool elastic = false;                  // the number of ranks may be another after a restart
+  std::size_t first_ranks = 0;           // how many it was at first; 0: this is the first time
 };
 
 }  // namespace dtl

@@ -210,6 +210,14 @@ void Stepper::operator()(const Continued&) {
   if (job_.state == JobState::kRunning) send_to_all(Signal{SIGCONT});
 }
 
+void Stepper::operator()(const HostsChanged&) {
+  if (job_.state != JobState::kRunning) return;
+  Outcome outcome;
+  outcome.cause = Cause::kHostsChanged;
+  outcome.exit_status = static_cast<int>(Exit::kTryAgain);
+  abandon(std::move(outcome));
+}
+
 void Stepper::operator()(const OutputClosed&) {
   if (ending()) return;
   Outcome outcome;

@@ -70,12 +70,13 @@ struct Signalled {  // to dtlaunch: SIGINT, SIGTERM and SIGHUP end the job, SIGT
                     // while, SIGUSR1 and SIGUSR2 go to the ranks
   int signal = 2;
 };
-struct Continued {};  // after StopSelf, by SIGCONT
+struct Continued {};     // after StopSelf, by SIGCONT
+struct HostsChanged {};  // hosts are to join or to leave: the ranks end now, and begin again
 struct OutputClosed {};
 struct Tick {};  // time has passed; see next_wakeup
 
 using Event = std::variant<AgentReady, AgentFailed, AgentLost, FromAgent, Placed, Judged, Planned,
-                           Refused, Signalled, Continued, OutputClosed, Tick>;
+                           Refused, Signalled, Continued, HostsChanged, OutputClosed, Tick>;
 
 // ---- effects, to be performed in order
 struct Send {

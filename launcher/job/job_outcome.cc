@@ -81,6 +81,8 @@ std::string headline(const Outcome& outcome, const CardFacts& facts) {
       return fmt::format(
           "dtlaunch itself was stopped for {}; the hosts end a job after {} s without it",
           outcome.text, std::chrono::seconds(kLease).count());
+    case Cause::kHostsChanged:
+      return {};  // the line that said so was the notice
     case Cause::kUpEnded:
       return "the process of 'dtlaunch up' that kept the connections has ended; the hosts end the "
              "job";
@@ -173,6 +175,7 @@ std::string next_step(const Outcome& outcome, const CardFacts& facts) {
     case Cause::kInterrupted:
     case Cause::kOutputClosed:
     case Cause::kStoppedSelf:
+    case Cause::kHostsChanged:
       break;
     case Cause::kTimeout:
       return hang_step(judge_hang(facts.asked));
@@ -269,6 +272,8 @@ const char* cause_name(Cause cause) {
       return "output-closed";
     case Cause::kStoppedSelf:
       return "stopped-self";
+    case Cause::kHostsChanged:
+      return "hosts-changed";
     case Cause::kUpEnded:
       return "up-ended";
   }

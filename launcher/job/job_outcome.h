@@ -25,6 +25,7 @@ enum class Cause {
   kInterrupted,   // SIGINT, SIGTERM or SIGHUP to dtlaunch
   kOutputClosed,  // nobody reads dtlaunch's standard output any more
   kStoppedSelf,   // dtlaunch itself was stopped for longer than agents live without it
+  kHostsChanged,  // hosts are to join or to leave: the ranks are stopped, to go on with others
   kUpEnded,       // the process of `dtlaunch up`, through which the nodes were reached, has ended
 };
 

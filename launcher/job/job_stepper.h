@@ -26,6 +26,7 @@ class Stepper {
   void operator()(const Refused& event);
   void operator()(const Signalled& event);
   void operator()(const Continued&);
+  void operator()(const HostsChanged&);
   void operator()(const OutputClosed&);
   void operator()(const Tick&);
   void excuse_own_absence();

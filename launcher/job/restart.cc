@@ -68,6 +68,7 @@ bool may_be_tried_again(Cause cause) {
     case Cause::kInterrupted:
     case Cause::kOutputClosed:
     case Cause::kStoppedSelf:
+    case Cause::kHostsChanged:  // which is nobody's failure, and not judged here
       return false;
   }
   return false;

@@ -29,4 +29,13 @@ std::vector<Fenced> fence_hosts(const std::vector<Host>& hosts, const StartOptio
   return all;
 }
 
+std::vector<bool> probe_hosts(const std::vector<Host>& hosts, const StartOptions& start,
+                              int give_up) {
+  std::vector<bool> there;
+  for (const Answer& answer : ask_agents(hosts, start, {"--jobs"}, kFenceAnswer, give_up)) {
+    there.push_back(!answer.error && !answer.text.empty());
+  }
+  return there;
+}
+
 }  // namespace dtl

@@ -14,4 +14,8 @@ namespace dtl {
 std::vector<Fenced> fence_hosts(const std::vector<Host>& hosts, const StartOptions& start,
                                 const std::string& job_id);
 
+// Which of these hosts answer again, and have an agent. Gives up as ask_agents does.
+std::vector<bool> probe_hosts(const std::vector<Host>& hosts, const StartOptions& start,
+                              int give_up);
+
 }  // namespace dtl

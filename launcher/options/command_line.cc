@@ -78,6 +78,12 @@ BlockOptions parse_options(const OptionWords& words) {
   if (words.has("-hostfile") && words.has("-hosts")) {
     throw Error(Exit::kUsage, "-hosts and -hostfile are both given", "name the hosts once");
   }
+  if (words.has("--discover") && (words.has("-hostfile") || words.has("-hosts"))) {
+    throw Error(Exit::kUsage,
+                fmt::format("--discover and {} are both given",
+                            words.has("-hosts") ? "-hosts" : "-hostfile"),
+                "--discover lists all hosts", "one of the two");
+  }
   BlockOptions block;
   option_table().apply(words.options, block, kHelp);
   take_count_from_c(block);
@@ -109,7 +115,9 @@ bool is_said(const CommandLine& line, std::string_view option) {
   const auto given = [&](std::string_view name) {
     return std::find(line.given.begin(), line.given.end(), name) != line.given.end();
   };
-  if (option == "-hostfile" || option == "-hosts") return given("-hostfile") || given("-hosts");
+  if (option == "-hostfile" || option == "-hosts" || option == "--discover") {
+    return given("-hostfile") || given("-hosts") || given("--discover");
+  }
   if (option == "-grr" || option == "-rankmap") return line.deal || !line.rank_map.empty();
   if (option == "-ppn") return line.ranks_per_node.has_value();
   return given(option);
@@ -119,7 +127,14 @@ bool is_said(const CommandLine& line, std::string_view option) {
 void add_up_ranks(CommandLine& line) {
   if (line.programs.size() == 1) {
     line.ranks = line.programs[0].ranks;
+    line.rank_range = line.programs[0].rank_range;
     return;
+  }
+  for (const ProgramLine& program : line.programs) {
+    if (!program.rank_range) continue;
+    throw Error(Exit::kUsage,
+                fmt::format("-np {}:{}", program.rank_range->least, program.rank_range->most),
+                "with several programs each has a fixed number of ranks", "-np N for each of them");
   }
   int ranks = 0;
   for (const ProgramLine& program : line.programs) ranks += program.ranks.value_or(1);
@@ -173,6 +188,7 @@ void add_options(CommandLine& line, const std::vector<GivenOption>& options) {
   option_table().apply(missing, block, kHelp);
   line = std::move(block.line);
   if (!line.ranks) line.ranks = block.program.ranks;
+  if (!line.rank_range) line.rank_range = block.program.rank_range;
 }
 
 void take_programs(CommandLine& line, std::vector<ProgramLine> programs) {
@@ -185,6 +201,7 @@ void take_programs(CommandLine& line, std::vector<ProgramLine> programs) {
     program.set.insert(program.set.end(), all.set.begin(), all.set.end());
     program.passed.insert(program.passed.end(), all.passed.begin(), all.passed.end());
     if (all.ranks) program.ranks = all.ranks;
+    if (all.rank_range) program.rank_range = all.rank_range;
     if (all.inheritance) program.inheritance = all.inheritance;
     if (!all.working_directory.empty()) program.working_directory = all.working_directory;
   }

@@ -21,6 +21,7 @@ enum class Action { kRun, kHelp, kVersion, kShowLimits, kCompletion };
 // One block of `dtlaunch ... a : -n 2 b`.
 struct ProgramLine {
   std::optional<int> ranks;
+  std::optional<SizeRange> rank_range;     // -np MIN:MAX, in the place of that
   std::optional<Inheritance> inheritance;  // -envall, -envnone, -envlist
   Variables set;                           // -env, in order
   std::vector<std::string> passed;         // -x NAME: whatever its value here is
@@ -33,9 +34,12 @@ struct CommandLine {
   Action action = Action::kRun;
   std::string shell;            // --completion
   std::string hostfile, hosts;  // at most one of them
+  std::string discover;         // --discover: a command or a file
   std::optional<int> ranks;     // of all programs; where there are several, 1 each unless they say
   std::optional<int> ranks_per_node;
-  std::optional<int> nodes;  // --nnodes
+  std::optional<SizeRange> rank_range;  // -np MIN:MAX, of the only program
+  std::optional<int> nodes;             // --nnodes
+  std::optional<SizeRange> node_range;  // --nnodes MIN:MAX, in the place of that
   bool oversubscribe = false;
   std::optional<int> deal;        // -rr, -grr
   std::vector<int> rank_map;      // -rankmap

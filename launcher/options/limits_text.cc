@@ -51,6 +51,12 @@ std::string limits_text() {
          wait("first-step", kFirstStep, "ranks that fail before this failed at once") +
          wait("back-off", kFirstBackOff, "before a restart after two such; doubled each time") +
          wait("longest-back-off", kLongestBackOff, "the most that this becomes") +
+         wait("take-back", kTakeBack, "until a lost host may join again; doubled each time") +
+         wait("longest-take-back", kLongestTakeBack, "the most that this becomes") +
+         wait("settled", kSettled, "of an epoch before hosts join; doubled each time") +
+         wait("longest-settled", kLongestSettled, "the most that this becomes") +
+         wait("look-for-hosts", kLookForHosts, "between two looks for hosts that come or go") +
+         wait("discover-patience", kDiscoverPatience, "for a command of --discover") +
          wait("event-patience", kEventPatience, "for a command of --on-event") +
          bound("events", kMaxEvents, "of --on-event that wait for the one before") +
          bound("output-window", kOutputWindow, "bytes of a rank's output on their way") +

@@ -38,17 +38,57 @@ Target<B> hosts() {
           }};
 }
 
-// torchrun's "2:2" is 2.
+// "4", which is from 4 to 4, or "MIN:MAX", as torchrun writes it. Empty: `range` has it.
+std::string read_range(const std::string& text, SizeRange& range) {
+  const std::size_t colon = text.find(':');
+  const auto least = parse_integer(text.substr(0, colon), 1, kMaxRanks);
+  const auto most =
+      colon == text.npos ? least : parse_integer(text.substr(colon + 1), 1, kMaxRanks);
+  if (colon == text.npos && !least) {
+    return fmt::format("'{}' is no number from 1 to {}", text, kMaxRanks);
+  }
+  if (!least || !most) {
+    return fmt::format("'{}' is not MIN:MAX, two numbers from 1 to {}", text, kMaxRanks);
+  }
+  if (*least > *most) return fmt::format("'{}' begins above its end", text);
+  range = {static_cast<int>(*least), static_cast<int>(*most)};
+  return {};
+}
+
 Target<B> nodes() {
-  Target<B> target = into::whole<&B::line, &CommandLine::nodes>(1, kMaxRanks);
-  target.set = [one = target.set](B& block, const std::string& text, const Option& option) {
-    const std::size_t colon = text.find(':');
-    if (colon != text.npos && text.substr(0, colon) != text.substr(colon + 1)) {
-      return fmt::format("'{}': a job has the hosts that it starts with", text);
-    }
-    return one(block, text.substr(0, colon), option);
-  };
-  return target;
+  return {Takes::kValue, [](B& block, const std::string& text, const Option&) {
+            SizeRange range;
+            const std::string wrong = read_range(text, range);
+            if (!wrong.empty()) return wrong;
+            if (range.least == range.most) {
+              block.line.nodes = range.least;
+            } else {
+              block.line.node_range = range;
+            }
+            return wrong;
+          }};
+}
+
+Target<B> ranks() {
+  return {Takes::kValue, [](B& block, const std::string& text, const Option&) {
+            SizeRange range;
+            const std::string wrong = read_range(text, range);
+            if (!wrong.empty()) return wrong;
+            if (range.least == range.most) {
+              block.program.ranks = range.least;
+            } else {
+              block.program.rank_range = range;
+            }
+            return wrong;
+          }};
+}
+
+Target<B> hosts_by_command() {
+  return {Takes::kValue, [](B& block, const std::string& text, const Option&) -> std::string {
+            if (trim(text).empty()) return "an empty command lists no host";
+            block.line.discover = text;
+            return {};
+          }};
 }
 
 template <auto... Members>
@@ -130,11 +170,14 @@ Rows where_options() {
        {.key = "hosts.file", .in_file = FileValue::kPath}},
       {kWhere, {"-H", "-hosts"}, "LIST", "the hosts themselves: a,b:2,n[01-04]",
        hosts(), {.repeatable = true, .scope = Scope::kProgram}},
-      {kWhere, {"--nnodes"}, "N", "use the first N hosts only", nodes(),
-       {.key = "nodes", .in_file = FileValue::kInteger}},
-      {kWhere, {"-n", "-np"}, "N", "ranks in all; default: every slot",
-       into::whole<&B::program, &ProgramLine::ranks>(1, kMaxRanks),
-       {.key = "ranks", .in_file = FileValue::kInteger, .scope = Scope::kProgram}},
+      {kWhere, {"--discover"}, "COMMAND", "lists the hosts, now and while the job runs, which they\n"
+       "join and leave; or a file", hosts_by_command(), {.key = "hosts.discover"}},
+      {kWhere, {"--nnodes"}, "N[:MAX]", "use the first N hosts only; with MAX, from N on as many\n"
+       "as there are: the job goes on when some come and go", nodes(),
+       {.key = "nodes", .in_file = FileValue::kRange}},
+      {kWhere, {"-n", "-np"}, "N[:MAX]", "ranks in all; default: every slot; with MAX, from N on\n"
+       "as many as there are slots for, also while the job runs", ranks(),
+       {.key = "ranks", .in_file = FileValue::kRange, .scope = Scope::kProgram}},
       {kWhere, {"-N", "-perhost", "-ppn"}, "N", "ranks on each host; overrides slots",
        into::whole<&B::line, &CommandLine::ranks_per_node>(1, kMaxRanks),
        {.key = "ranks_per_node", .in_file = FileValue::kInteger}},

@@ -131,6 +131,12 @@ std::optional<std::string> value_of(TomlFile& file, const Option& option,
     case FileValue::kInteger:
       if (const auto number = file.integer(key)) return std::to_string(*number);
       return std::nullopt;
+    case FileValue::kRange:
+      if (file.is_string(key) && text(file, key)->find(':') != std::string::npos) {
+        return text(file, key);
+      }
+      if (const auto number = file.integer(key)) return std::to_string(*number);
+      return std::nullopt;
     case FileValue::kList: {
       const auto items = file.strings(key);
       if (items && !items->empty()) return join(*items, ",");
@@ -153,7 +159,7 @@ void read_options(TomlFile& file, JobFile& job) {
     if (value) job.options.push_back({&option, *value, key, file.where(key)});
   }
   option_table().apply(job.options, job.said, "");
-  if (job.said.program.ranks && !job.programs.empty()) {
+  if ((job.said.program.ranks || job.said.program.rank_range) && !job.programs.empty()) {
     throw bad_value(file, "ranks", "each of [[programs]] has its own ranks",
                     "ranks below [[programs]]");
   }
@@ -201,6 +207,10 @@ JobFile parse_job_file(const std::string& toml, const std::string& path) {
   read_options(file, job);
   if (!job.said.line.hostfile.empty() && !job.hosts.empty()) {
     throw bad_value(file, "hosts.list", "hosts.file and hosts.list both name hosts",
+                    "one of the two");
+  }
+  if (!job.said.line.discover.empty() && (!job.said.line.hostfile.empty() || !job.hosts.empty())) {
+    throw bad_value(file, "hosts.discover", "its command lists the hosts, and so does the file",
                     "one of the two");
   }
   job.pin = file.boolean("pinning.enabled").value_or(true);

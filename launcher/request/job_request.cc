@@ -32,7 +32,9 @@ std::optional<JobFile> read_job_file(const CommandLine& line) {
   return load_job_file(kDefaultJobFile);
 }
 
-std::vector<Host> read_hosts(const CommandLine& line, const std::optional<JobFile>& file) {
+std::vector<Host> read_hosts(const CommandLine& line, const std::optional<JobFile>& file,
+                             const Surroundings& around) {
+  if (!line.discover.empty()) return around.discover(line.discover);
   if (!line.hosts.empty()) return parse_host_option(line.hosts);
   if (!line.hostfile.empty()) {
     return parse_hostfile(read_trusted_file(line.hostfile, kMaxHostfileBytes, "hostfile"),
@@ -55,6 +57,55 @@ void keep_first_hosts(std::vector<Host>& hosts, int nodes) {
         "-f FILE with more hosts");
   }
   if (!hosts.empty()) hosts.resize(static_cast<std::size_t>(nodes));
+}
+
+void check_host_range(std::size_t offered, SizeRange range, bool listed) {
+  if (static_cast<std::size_t>(range.least) <= offered) return;
+  throw Error(
+      listed ? Exit::kTryAgain : Exit::kUsage,
+      fmt::format("--nnodes {}:{}", range.least, range.most),
+      fmt::format("there {} only {}", offered == 1 ? "is" : "are",
+                  plural(static_cast<std::int64_t>(offered), "host")),
+      listed ? "the same command again once --discover lists more" : "-f FILE with more hosts");
+}
+
+// What a job of no fixed size cannot have beside that.
+void check_elastic(const CommandLine& line) {
+  const std::string sized =
+      line.node_range ? fmt::format("--nnodes {}:{}", line.node_range->least, line.node_range->most)
+      : line.rank_range ? fmt::format("-np {}:{}", line.rank_range->least, line.rank_range->most)
+                        : "--discover";
+  const auto refuse = [&](const std::string& reason, const std::string& hint) {
+    throw Error(Exit::kUsage, sized, reason, hint);
+  };
+  if (line.node_range && line.rank_range) {
+    refuse(fmt::format("-np {}:{} bounds the ranks, and this the hosts", line.rank_range->least,
+                       line.rank_range->most),
+           "one of the two");
+  }
+  if (line.ranks && line.programs.size() == 1) {
+    refuse(fmt::format("-np {} fixes the number of ranks", *line.ranks), "-ppn, or -np MIN:MAX");
+  }
+  if (line.nodes) {
+    refuse(fmt::format("--nnodes {} fixes the number of hosts", *line.nodes), "--nnodes MIN:MAX");
+  }
+  if (line.programs.size() > 1) refuse("each of several programs has its own ranks", "-np N");
+  if (!line.rank_map.empty()) refuse("-rankmap says the host of each rank", "without -rankmap");
+}
+
+// Whether the job's size may change, and within which bounds.
+void take_size(const CommandLine& line, JobSettings& settings) {
+  Request& request = settings.request;
+  request.elastic = line.node_range || line.rank_range || !line.discover.empty();
+  request.max_restarts = line.max_restarts.value_or(request.elastic ? kElasticRestarts : 0);
+  if (!request.elastic) return;
+  check_elastic(line);
+  request.rank_range = line.rank_range;
+  settings.discover = line.discover;
+  settings.host_range = line.node_range.value_or(SizeRange{1, kMaxRanks});
+  const auto held = static_cast<std::size_t>(line.spares.value_or(0));
+  const std::size_t offered = std::max<std::size_t>(request.hosts.size(), 1);
+  check_host_range(offered - std::min(held, offered), *settings.host_range, !line.discover.empty());
 }
 
 // dttrain lies beside dtlaunch; on every host it is looked for there last.
@@ -186,10 +237,11 @@ void check_interfaces(const Request& request) {
 }
 
 // Leaves request.hosts those that the job begins with.
-std::vector<Host> take_spares(const CommandLine& line, Request& request) {
+std::vector<Host> take_spares(const CommandLine& line, std::optional<SizeRange> host_range,
+                              Request& request) {
   std::vector<Host> spares;
   if (line.spares) {
-    if (request.max_restarts == 0) {
+    if (request.max_restarts == 0 && !request.elastic) {
       throw Error(Exit::kUsage, fmt::format("--spares {}", *line.spares),
                   "without restarts no spare host is ever used", "--max-restarts 3");
     }
@@ -204,6 +256,9 @@ std::vector<Host> take_spares(const CommandLine& line, Request& request) {
     request.hosts.resize(request.hosts.size() - held);
   }
   std::vector<Host> needed = needed_hosts(request);
+  if (host_range) {
+    needed.resize(std::min(needed.size(), static_cast<std::size_t>(host_range->most)));
+  }
   spares.insert(spares.begin(), request.hosts.begin() + static_cast<std::ptrdiff_t>(needed.size()),
                 request.hosts.end());
   request.hosts = std::move(needed);
@@ -271,12 +326,12 @@ JobSettings describe_job(const CommandLine& given, const Surroundings& around) {
         "no program given and no ./dtlaunch.toml here: running the demonstration, dttrain --demo");
   }
   request.grace = settings.job.grace.value_or(kInterruptGrace);
-  request.hosts = read_hosts(line, file);
+  request.hosts = read_hosts(line, file, around);
   place_programs(line, request);
   if (line.skip_launch_host) leave_this_host_out(request.hosts);
   if (line.nodes) keep_first_hosts(request.hosts, *line.nodes);
-  request.max_restarts = line.max_restarts.value_or(0);
-  settings.spares = take_spares(line, request);
+  take_size(line, settings);
+  settings.spares = take_spares(line, settings.host_range, request);
   check_pins(settings);
   check_interfaces(request);
   return settings;
@@ -291,13 +346,15 @@ std::vector<Host> needed_hosts(const Request& request) {
     const int last = *std::max_element(request.rank_map.begin(), request.rank_map.end());
     return first(static_cast<std::size_t>(last) + 1);
   }
-  if (!request.ranks) return request.hosts;
+  const std::optional<int> ranks =
+      request.rank_range ? std::optional<int>(request.rank_range->most) : request.ranks;
+  if (!ranks) return request.hosts;
   std::int64_t offered = 0;  // where ranks are dealt: in the first round, which uses new hosts only
   for (std::size_t i = 0; i < request.hosts.size(); ++i) {
     const std::optional<int> slots = first_of(request.ranks_per_node, request.hosts[i].slots);
     if (!slots && request.deal != 1) break;
     offered += request.deal ? std::min(*request.deal, slots.value_or(1)) : *slots;
-    if (offered >= *request.ranks) return first(i + 1);
+    if (offered >= *ranks) return first(i + 1);
   }
   return request.hosts;
 }

@@ -2,6 +2,7 @@
 // From what the user typed to what the plan needs: the command line, the job file and the hostfile
 // read and merged. The command line wins over the job file.
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -18,11 +19,13 @@ struct JobSettings {
   bool label = false;  // some label stands before each line
   ConsoleOptions console;
   InputChoice stdin_for;
-  std::vector<Host> spares;          // hosts that may take the place of lost ones, in order
-  std::string report;                // empty: none
-  std::string on_event;              // --on-event's command; empty: none
-  std::vector<std::string> notices;  // for the user, before anything starts
-  std::vector<std::string> notes;    // the same, for -v
+  std::optional<SizeRange> host_range;  // --nnodes MIN:MAX
+  std::string discover;                 // --discover; empty: none
+  std::vector<Host> spares;             // hosts that may take the place of lost ones, in order
+  std::string report;                   // empty: none
+  std::string on_event;                 // --on-event's command; empty: none
+  std::vector<std::string> notices;     // for the user, before anything starts
+  std::vector<std::string> notes;       // the same, for -v
 };
 
 // Where dtlaunch was started, and by what.
@@ -30,6 +33,8 @@ struct Surroundings {
   Variables environment;
   std::string working_directory;  // absolute
   std::string program_directory;  // where dtlaunch itself lies
+  // What --discover lists. Throws Error.
+  std::function<std::vector<Host>(const std::string&)> discover = {};
 };
 
 Surroundings current_surroundings();

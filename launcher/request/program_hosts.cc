@@ -19,7 +19,7 @@ void check_alone(const CommandLine& line) {
   const bool all_have = std::none_of(line.programs.begin(), line.programs.end(),
                                      [](const ProgramLine& each) { return each.hosts.empty(); });
   const bool placed = line.deal || !line.rank_map.empty() || line.ranks_per_node || line.nodes ||
-                      line.skip_launch_host;
+                      line.node_range || line.skip_launch_host;
   const bool named = !line.hosts.empty() || !line.hostfile.empty();
   if (all_have && !placed && !named) return;
   throw Error(Exit::kUsage, "-host of one program",

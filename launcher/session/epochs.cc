@@ -4,8 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <csignal>
 #include <ctime>
 #include <optional>
 #include <utility>
@@ -16,6 +14,7 @@
 #include "launcher/job/next_hosts.h"
 #include "launcher/screen/console.h"
 #include "launcher/session/card_facts.h"
+#include "launcher/session/held_signals.h"
 
 namespace dtl {
 namespace {
@@ -25,37 +24,6 @@ using Clock = std::chrono::steady_clock;
 JobTime since(Clock::time_point begin) {
   return std::chrono::duration_cast<JobTime>(Clock::now() - begin);
 }
-
-// Signals that end a job, held back while there is none that could take them.
-class HeldSignals {
- public:
-  HeldSignals() {
-    ::sigemptyset(&signals_);
-    for (const int signal : {SIGHUP, SIGINT, SIGTERM}) {
-      if (!is_ignored(signal)) ::sigaddset(&signals_, signal);
-    }
-    ::sigprocmask(SIG_BLOCK, &signals_, &before_);
-  }
-  ~HeldSignals() { ::sigprocmask(SIG_SETMASK, &before_, nullptr); }
-  HeldSignals(const HeldSignals&) = delete;
-  HeldSignals& operator=(const HeldSignals&) = delete;
-
-  // The signal that came before then; nullopt: none.
-  std::optional<int> wait_until(Clock::time_point end) const {
-    for (;;) {
-      const auto left = std::max<std::chrono::nanoseconds>(end - Clock::now(), 0ns);
-      const auto whole = std::chrono::floor<std::chrono::seconds>(left);
-      const timespec time{static_cast<std::time_t>(whole.count()),
-                          static_cast<long>((left - whole).count())};
-      const int signal = ::sigtimedwait(&signals_, nullptr, &time);
-      if (signal > 0) return signal;
-      if (errno != EINTR) return std::nullopt;
-    }
-  }
-
- private:
-  sigset_t signals_{}, before_{};
-};
 
 std::optional<JobTime> time_all_ran(const SessionResult& result) {
   const auto& ranks = result.job.ranks;
@@ -114,16 +82,21 @@ class Epochs {
         input_begin_(::lseek(options_.input, 0, SEEK_CUR)) {
     request_.max_restarts = restarts.most;
     log_directory_ = options_.console.log_directory;
+    if (restarts.elastic) {
+      elastic_.emplace(*restarts.elastic, request_.hosts, restarts.spares, began_);
+    }
     watch_the_start();
   }
 
   JobResult run() {
     for (;;) {
       const JobTime begin = since(began_);
+      if (elastic_) options_.control = elastic_->control();
       SessionResult result = run_session(request_, options_);
       const HeldSignals held;
+      if (elastic_) elastic_->ended();
       add(result, begin);
-      RestartVerdict verdict = judge_restart(restarts_.most, ends_);
+      RestartVerdict verdict = judge();
       if (verdict.again) rewind_input(result, verdict);
       if (verdict.again) take_stock(result, verdict);
       if (verdict.again) wait(held, result, verdict);
@@ -150,6 +123,7 @@ class Epochs {
         epochs_.back().lost = since(began_) - failed_;
         if (restarts_.running_again) restarts_.running_again(epochs_.back().lost);
       }
+      if (elastic_) elastic_->started(ranks_);
       JobEvent event;
       event.ranks = ranks_;
       event.hosts = names_of_hosts();
@@ -166,7 +140,10 @@ class Epochs {
 
   void tell_of_failure(const Epoch& epoch) const {
     const Outcome& outcome = epoch.end.outcome;
-    if (outcome.exit_status == 0 || outcome.cause == Cause::kInterrupted) return;
+    if (outcome.exit_status == 0 || outcome.cause == Cause::kInterrupted ||
+        outcome.cause == Cause::kHostsChanged) {
+      return;
+    }
     JobEvent event;
     event.kind = JobEvent::Kind::kFailure;
     event.hosts = epoch.hosts;
@@ -185,9 +162,21 @@ class Epochs {
     epoch.began = begin;
     epoch.ended = since(began_);
     failed_ = begin + time_of_failure(result);
-    ends_.push_back(epoch.end);
+    if (result.plan) epoch.ranks = result.plan->world_size;
+    epoch.elastic = elastic_.has_value();
+    changed_ = elastic_ && is_change_of_hosts(outcome);
+    if (!changed_) {
+      ends_.push_back(epoch.end);
+      judged_.push_back(epochs_.size());
+    }
     tell_of_failure(epoch);
     epochs_.push_back(std::move(epoch));
+  }
+
+  // Hosts may join and leave as often as they like.
+  RestartVerdict judge() const {
+    if (changed_) return {true, JobTime{0}, {}};
+    return judge_restart(restarts_.most, ends_);
   }
 
   // What ranks have read of it once is theirs again, or the others would compute something else.
@@ -202,7 +191,10 @@ class Epochs {
 
   // Which hosts are left, and how long those that are not may still run something.
   void take_stock(const SessionResult& result, RestartVerdict& verdict) {
-    if (result.plan && !request_.ranks && request_.programs.size() == 1) {
+    if (result.plan && elastic_ && request_.first_ranks == 0) {
+      request_.first_ranks = static_cast<std::size_t>(result.plan->world_size);
+    }
+    if (result.plan && !elastic_ && !request_.ranks && request_.programs.size() == 1) {
       request_.ranks = result.plan->world_size;  // as many as before, wherever
     }
     if (request_.hosts.empty()) return take_stock_here(result, verdict);
@@ -215,6 +207,11 @@ class Epochs {
     fence(result.hosts, epoch);
     NextHosts next = next_hosts(epoch, result.ended, std::move(request_.hosts), std::move(spares_),
                                 !request_.rank_map.empty());
+    if (elastic_) {
+      next.why = elastic_->go_on(result, next.left_out,
+                                 [this](const std::vector<Host>& hosts) { return clean(hosts); });
+      next.hosts = elastic_->hosts();
+    }
     request_.hosts = std::move(next.hosts);
     spares_ = std::move(next.spares);
     epochs_.back().left_out = std::move(next.left_out);
@@ -240,6 +237,12 @@ class Epochs {
     }
   }
 
+  std::vector<bool> clean(const std::vector<Host>& hosts) const {
+    std::vector<bool> all;
+    for (const Fenced& fenced : restarts_.fence(hosts)) all.push_back(fenced.clean);
+    return all;
+  }
+
   // A job of this machine alone: what is left after its agent has died is the fence's to end.
   void take_stock_here(const SessionResult& result, RestartVerdict& verdict) {
     const bool silent = std::any_of(result.job.nodes.begin(), result.job.nodes.end(),
@@ -253,8 +256,9 @@ class Epochs {
     const auto done = static_cast<int>(epochs_.size());
     const JobTime waited = since(began_) - epochs_.back().ended;
     const JobTime left = std::max(JobTime{0}, verdict.wait - waited);
-    std::string text = fmt::format("restart {} of {}", done, restarts_.most);
-    if (!request_.hosts.empty()) text += " on " + name_hosts();
+    std::string text =
+        changed_ ? "going on" : fmt::format("restart {} of {}", ends_.size(), restarts_.most);
+    if (!request_.hosts.empty()) text += (changed_ ? " with " : " on ") + name_hosts();
     if (left >= 100ms) {
       text += fmt::format(" in {:.1f} s", static_cast<double>(left.count()) / 1000);
       if (!epochs_.back().left_out.empty()) text += ", when nothing can run on the lost hosts";
@@ -326,7 +330,7 @@ class Epochs {
       epochs_.back().why = verdict.why;
       say("not started again: " + verdict.why);
     }
-    if (!decided_ && epochs_.size() > 1) decide(result);
+    if (!decided_ && !changed_ && epochs_.size() > 1) decide(result);
     result.began = began_at_;
     result.messages = std::move(messages_);
     return {std::move(result), std::move(epochs_)};
@@ -335,6 +339,7 @@ class Epochs {
   void decide(SessionResult& result) {
     const std::size_t at = deciding_epoch(ends_);
     if (at + 1 == ends_.size()) return;
+    const std::string& host = epochs_[judged_[at]].host;
     const Outcome &first = ends_[at].outcome, &last = ends_.back().outcome;
     if (first.cause == last.cause && first.rank == last.rank && first.node == last.node &&
         first.exit_status == last.exit_status) {
@@ -342,8 +347,8 @@ class Epochs {
     }
     result.job.outcome->exit_status = first.exit_status;
     say(fmt::format("the first cause: {}{}, status {}", cause_name(first.cause),
-                    first.rank >= 0 ? fmt::format(" of rank {} on {}", first.rank, epochs_[at].host)
-                    : first.node >= 0 ? " of " + epochs_[at].host
+                    first.rank >= 0   ? fmt::format(" of rank {} on {}", first.rank, host)
+                    : first.node >= 0 ? " of " + host
                                       : "",
                     first.exit_status));
   }
@@ -364,8 +369,11 @@ class Epochs {
   std::vector<std::string> messages_;  // of all epochs
   bool has_run_ = false;               // all ranks at once, in some epoch
   bool decided_ = false;
-  std::vector<EpochEnd> ends_;
+  bool changed_ = false;             // the last epoch ended for its hosts' sake
+  std::vector<EpochEnd> ends_;       // of the other ones
+  std::vector<std::size_t> judged_;  // which epochs those are
   std::vector<Epoch> epochs_;
+  std::optional<ElasticHosts> elastic_;
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 #pragma once
-// Epochs: a job whose ranks are started again after a failure, by --max-restarts. Each epoch is a
+// Epochs: a job whose ranks are started again after a failure, by --max-restarts, or because hosts
+// join or leave it, by --nnodes MIN:MAX and its like. Each epoch is a
 // session of its own, with agents, a network, a secret and a port of its own, on the hosts that are
 // left and on spare ones. None begins before all processes of the one before it are known to have
 // ended, or their host has been silent for so long that it must have ended them (kFence).
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "launcher/job/restart.h"
+#include "launcher/session/elastic_hosts.h"
 #include "launcher/session/session.h"
 
 namespace dtl {
@@ -27,6 +29,8 @@ struct Epoch {
   EpochEnd end;
   std::string host;                   // of the rank or node that failed; or empty
   std::vector<std::string> hosts;     // with ranks
+  int ranks = 0;                      // 0: it did not come to that
+  bool elastic = false;               // another epoch may have more or fewer
   std::vector<std::string> left_out;  // since then
   JobTime began{0}, ended{0};         // since the first one began
   JobTime lost{0};  // from the failure to the time when all ranks ran again; 0: they never did
@@ -48,8 +52,9 @@ struct JobEvent {
 };
 
 struct RestartOptions {
-  int most = 0;              // --max-restarts
-  std::vector<Host> spares;  // used in their order
+  int most = 0;                           // --max-restarts
+  std::vector<Host> spares;               // used in their order
+  std::optional<ElasticOptions> elastic;  // absent: as many ranks as at the job's begin
   // Goes to these hosts, ends what is left of the job there, and says for each what came of it, in
   // their order, within kFenceAnswer or little more.
   std::function<std::vector<Fenced>(const std::vector<Host>&)> fence;

@@ -32,8 +32,13 @@ std::string describe_epoch(const Epoch& epoch) {
   text += fmt::format(" after {:.1f} s: {}",
                       static_cast<double>((epoch.ended - epoch.began).count()) / 1000,
                       cause_name(outcome.cause));
-  text += outcome.signal != 0 ? " " + signal_name(outcome.signal)
-                              : fmt::format(" {}", outcome.exit_status);
+  if (outcome.signal != 0) {
+    text += " " + signal_name(outcome.signal);
+  } else if (outcome.cause != Cause::kHostsChanged) {
+    text += fmt::format(" {}", outcome.exit_status);
+  }
+  if (epoch.elastic && epoch.ranks > 0)
+    text += fmt::format("; had {}", plural(epoch.ranks, "rank"));
   if (!epoch.left_out.empty()) text += "; left out " + join(epoch.left_out, ",");
   return text;
 }

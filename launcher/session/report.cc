@@ -196,6 +196,7 @@ OrderedJson epoch_json(const Epoch& epoch) {
   json["began_s"] = seconds(epoch.began);
   json["ended_s"] = seconds(epoch.ended);
   json["hosts"] = epoch.hosts;
+  if (epoch.ranks > 0) json["world_size"] = epoch.ranks;
   json["cause"] = cause_name(outcome.cause);
   json["exit_status"] = outcome.exit_status;
   if (outcome.rank >= 0) json["rank"] = outcome.rank;

@@ -34,6 +34,14 @@ int count_lines(const std::string& text) {
          (!text.empty() && text.back() != '\n' ? 1 : 0);
 }
 
+// However a session ends, nobody reaches it any more.
+struct Detached {
+  SessionControl* control;
+  ~Detached() {
+    if (control != nullptr) control->attach({});
+  }
+};
+
 // Before any host has been spoken to.
 void check_descriptors(std::size_t hosts) {
   const std::size_t needed = kOwnDescriptors + kHostDescriptors * hosts;
@@ -97,6 +105,21 @@ SessionShell::SessionShell(const Request& request, const SessionOptions& options
   phases_.push_back({JobState::kStarting, JobTime{0}});
 }
 
+void SessionControl::attach(Post post) {
+  const std::lock_guard lock(mutex_);
+  post_ = std::move(post);
+}
+
+void SessionControl::say(std::string text) {
+  const std::lock_guard lock(mutex_);
+  if (post_) post_([text = std::move(text)](SessionShell& shell) { shell.say(text); });
+}
+
+void SessionControl::change_hosts() {
+  const std::lock_guard lock(mutex_);
+  if (post_) post_([](SessionShell& shell) { shell.feed(job::HostsChanged{}); });
+}
+
 SessionResult SessionShell::run() {
   std::exception_ptr fault;
   tasks_.on_failure([&](std::exception_ptr failure) {
@@ -108,6 +131,12 @@ SessionResult SessionShell::run() {
   for (int index = 0; index < static_cast<int>(nodes_.size()); ++index) {
     tasks_.spawn(serve(index));
   }
+  if (options_.control) {
+    options_.control->attach([this](std::function<void(SessionShell&)> call) {
+      asio::post(context_, [this, call = std::move(call)] { call(*this); });
+    });
+  }
+  const Detached at_the_end{options_.control.get()};
   context_.run();
   if (fault) std::rethrow_exception(fault);
   signals_.clear();  // from here on ^C ends dtlaunch, even while a stopped pager holds its output

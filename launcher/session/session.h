@@ -7,6 +7,7 @@
 #include <ctime>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,6 +36,21 @@ struct SessionHooks {
   std::function<void(std::string_view)> said;  // by dtlaunch, without its name in front
 };
 
+// Reaches a session from other threads. Before its begin and after its end nothing happens.
+class SessionControl {
+ public:
+  void say(std::string text);  // a line of dtlaunch's
+  void change_hosts();         // once all ranks run: ends them, see Cause::kHostsChanged
+
+  // The session's own: how it hands a call to its thread; empty: it is over.
+  using Post = std::function<void(std::function<void(class SessionShell&)>)>;
+  void attach(Post post);
+
+ private:
+  std::mutex mutex_;
+  Post post_;
+};
+
 struct SessionOptions {
   AgentStarter start_agent;
   std::string job_id;  // 16 hex digits
@@ -44,6 +60,7 @@ struct SessionOptions {
   bool dry_run = false;                   // print the plan and end
   int input = 0, output = 1, errors = 2;  // descriptors
   SessionHooks hooks;
+  std::shared_ptr<SessionControl> control = {};
 };
 
 struct PhaseTime {

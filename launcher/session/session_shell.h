@@ -37,6 +37,10 @@ class SessionShell {
                std::shared_ptr<Unwritten> unwritten);
   SessionResult run();
 
+  // For SessionControl, on this session's thread.
+  void say(const std::string& text) { console_.say(text); }
+  void feed(job::Event event);
+
  private:
   struct Node {
     Host host;
@@ -58,7 +62,6 @@ class SessionShell {
   awaitable<void> forward_input();
 
   // Events
-  void feed(job::Event event);
   void hear(int node, Message message);
   void state_changed(JobState before);
   void rearm();

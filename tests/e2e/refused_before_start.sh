@@ -6,7 +6,7 @@ need_program dtlaunch
 
 # wrong OPTION VALUE...: what it must refuse. Options that take any text have no line.
 declare -A wrong=(
-  [hostfile]=/no/such/hosts [hosts]=a,,b:0 [nnodes]=3 [np]=0 [ppn]=0 [grr]=0 [rankmap]=0,x
+  [hostfile]=/no/such/hosts [hosts]=a,,b:0 [nnodes]=3 [discover]=true [np]=0 [ppn]=0 [grr]=0 [rankmap]=0,x
   [iface]=nosuch0 [port-range]=9:1 [launcher]=slurm [config]=/no/such.toml [genv]=1A=x [env]==x
   [genvlist]='A B' [envlist]=A=B [x]==1 [compat]=nosuch [preload]=nosuch [configfile]=/no/such
   [bind-to]=nosuch [map-by]=nosuch [membind]=nosuch [binding]=nosuch=1 [comm-cores]=-1
@@ -37,6 +37,10 @@ for option in "${!wrong[@]}"; do
   fi
 done
 refuse -np 2 -np 3
+refuse --nnodes 2:3
+refuse --nnodes 1:2 -np 2
+refuse -np 1:2 --nnodes 1:2
+refuse --discover "echo localhost" -hosts localhost
 refuse -fold -no-fold
 refuse -hosts a -hostfile b
 refuse -nosuchoption

@@ -250,7 +250,15 @@ TEST(Foreign, TorchrunsLinesMeanTheSame) {
   EXPECT_EQ(parse_command_line({"--nnodes", "2:2", "--nproc-per-node=auto", "a"}).nodes, 2);
   EXPECT_FALSE(parse_command_line({"--nproc-per-node=CPU", "a"}).ranks_per_node);
   EXPECT_THAT(refusal({"--nproc-per-node", "gpu", "a"}), HasSubstr("'gpu' is no number"));
-  EXPECT_THAT(refusal({"--nnodes", "1:4", "a"}), HasSubstr("the hosts that it starts with"));
+  const CommandLine some = parse_command_line({"--nnodes", "1:4", "a"});
+  ASSERT_TRUE(some.node_range);
+  EXPECT_EQ(some.node_range->least, 1);
+  EXPECT_EQ(some.node_range->most, 4);
+  EXPECT_FALSE(some.nodes);
+  EXPECT_THAT(refusal({"--nnodes", "4:1", "a"}), HasSubstr("begins above its end"));
+  EXPECT_THAT(refusal({"-np", "1:x", "a"}), HasSubstr("is not MIN:MAX"));
+  EXPECT_THAT(refusal({"-np", "1:2", "a", ":", "b"}), HasSubstr("a fixed number of ranks"));
+  EXPECT_THAT(refusal({"--discover", "a", "-f", "b", "c"}), HasSubstr("--discover and -hostfile"));
   EXPECT_EQ(parse_command_line({"--node_rank", "0", "a"}).programs[0].command, Words{"a"});
   EXPECT_THAT(refusal({"--node_rank=1", "a"}), HasSubstr("the ranks of all hosts"));
 }

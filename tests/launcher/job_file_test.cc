@@ -204,6 +204,10 @@ TEST(JobFile, RefusesNumbersOutOfRange) {
   EXPECT_EQ(error_of("timeout = -5"),
             "job.toml:1: 'timeout': '-5' is no number of seconds from 0.001 to 31622400");
   EXPECT_EQ(error_of("ranks = \"4\""), "job.toml:1: 'ranks' must be a whole number, not a string");
+  EXPECT_EQ(error_of("ranks = \"4:2\""), "job.toml:1: 'ranks': '4:2' begins above its end");
+  EXPECT_EQ(error_of("nodes = \"1:2\""), "no error");
+  EXPECT_THAT(error_of("[hosts]\ndiscover = \"list\"\nlist = [\"a\"]"),
+              testing::HasSubstr("job.toml:2: its command lists the hosts, and so does the file"));
 }
 
 TEST(JobFile, EveryKeyOfTheTableIsInTheManPage) {

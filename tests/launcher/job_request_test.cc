@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "base/error.h"
+#include "plan/hostfile.h"
 
 namespace dtl::job_request_test {
 namespace {
@@ -274,6 +275,58 @@ TEST_F(JobRequestTest, RunsTheDemonstrationWhenThereIsNothingElse) {
   const JobSettings settings = describe({"-c", path});
   EXPECT_THAT(settings.request.programs[0].command, ElementsAre("dttrain", "--demo"));
   EXPECT_THAT(settings.notices, ElementsAre(HasSubstr("demonstration")));
+}
+
+TEST_F(JobRequestTest, AJobOfNoFixedSizeTakesAsManyHostsAsItMay) {
+  const JobSettings settings = describe({"-hosts", "a,b,c,d", "--nnodes", "2:3", "-ppn", "1", "p"});
+  EXPECT_TRUE(settings.request.elastic);
+  EXPECT_THAT(names(settings.request.hosts), ElementsAre("a", "b", "c"));
+  EXPECT_THAT(names(settings.spares), ElementsAre("d"));
+  EXPECT_EQ(settings.request.max_restarts, 3) << "or losing a host would be the end";
+  EXPECT_EQ(describe({"--nnodes", "1:3", "--max-restarts", "0", "p"}).request.max_restarts, 0);
+  const JobSettings ranks = describe({"-hosts", "a:2,b:2,c:2", "-np", "1:4", "p"});
+  EXPECT_FALSE(ranks.request.ranks);
+  EXPECT_EQ(ranks.request.rank_range->most, 4);
+  EXPECT_THAT(names(ranks.request.hosts), ElementsAre("a", "b"));
+  EXPECT_THAT(names(ranks.spares), ElementsAre("c"));
+  EXPECT_FALSE(describe({"-hosts", "a,b", "--nnodes", "2", "p"}).request.elastic);
+}
+
+TEST_F(JobRequestTest, HostsMayComeFromACommand) {
+  around_.discover = [](const std::string& what) {
+    EXPECT_EQ(what, "list them");
+    return parse_host_option("a:2,b:1");
+  };
+  const JobSettings settings = describe({"--discover", "list them", "p"});
+  EXPECT_TRUE(settings.request.elastic);
+  EXPECT_EQ(settings.discover, "list them");
+  EXPECT_THAT(names(settings.request.hosts), ElementsAre("a", "b"));
+  EXPECT_THROW(describe({"--discover", "list them", "--nnodes", "3:4", "p"}), Error);
+  const std::string path = file("job.toml", "ranks = \"1:2\"\nhosts.discover = \"list them\"\n");
+  EXPECT_EQ(describe({"-c", path, "p"}).request.rank_range->most, 2);
+  EXPECT_EQ(describe({"-c", path, "-hosts", "x,y", "p"}).discover, "") << "the line wins";
+}
+
+TEST_F(JobRequestTest, RefusesAFixedSizeBesideOneThatMayChange) {
+  const auto reason = [&](std::vector<std::string> words) -> std::string {
+    words.push_back("p");
+    try {
+      describe(words);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  EXPECT_THAT(reason({"-hosts", "a,b", "--nnodes", "1:2", "-np", "2"}),
+              HasSubstr("-np 2 fixes the number of ranks"));
+  EXPECT_THAT(reason({"-hosts", "a,b", "--nnodes", "1:2", "-np", "1:2"}),
+              HasSubstr("bounds the ranks, and this the hosts"));
+  EXPECT_THAT(reason({"-hosts", "a,b", "-np", "1:2", "--nnodes", "2"}),
+              HasSubstr("--nnodes 2 fixes the number of hosts"));
+  EXPECT_THAT(reason({"-hosts", "a,b", "-np", "1:2", "-rankmap", "0,1"}), HasSubstr("-rankmap"));
+  EXPECT_THAT(reason({"-hosts", "a", "--nnodes", "2:3"}), HasSubstr("there is only 1 host"));
+  EXPECT_THAT(reason({"-hosts", "a,b", "--nnodes", "2:3", "--spares", "1"}),
+              HasSubstr("there is only 1 host"));
 }
 
 TEST_F(JobRequestTest, NamesAMissingHostfile) {

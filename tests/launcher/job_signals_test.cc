@@ -52,6 +52,28 @@ TEST_F(JobTest, StopsRanksBeforeItselfAndLetsThemGoOn) {
   EXPECT_EQ(job_.state, JobState::kRunning);
 }
 
+TEST_F(JobTest, EndsRanksInOrderWhenHostsComeOrGo) {
+  run();
+  const auto stopped = feed(job::HostsChanged{});
+  EXPECT_THAT(sent<Stop>(stopped), ElementsAre(0, 1));
+  EXPECT_EQ(job_.state, JobState::kStopping);
+  exit_rank(0, 128 + SIGTERM);
+  exit_rank(1, 0);
+  exit_rank(2, 1, 0, true);
+  exit_rank(3, 0, SIGKILL);
+  EXPECT_EQ(job_.outcome->cause, Cause::kHostsChanged) << "whatever the ranks make of it";
+  EXPECT_EQ(job_.outcome->rank, -1);
+}
+
+TEST_F(JobTest, DoesNotEndAJobThatEndsAnywayWhenHostsComeOrGo) {
+  feed(job::HostsChanged{});
+  EXPECT_EQ(job_.state, JobState::kStarting);
+  run();
+  feed(job::Signalled{SIGINT});
+  feed(job::HostsChanged{});
+  EXPECT_EQ(job_.outcome->cause, Cause::kInterrupted);
+}
+
 TEST_F(JobTest, DoesNotStopRanksThatAreEnding) {
   run();
   feed(job::Signalled{SIGINT});

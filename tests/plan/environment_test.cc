@@ -81,6 +81,18 @@ TEST(Environment, SpeaksEveryDialect) {
   EXPECT_EQ(variables, expected);
 }
 
+TEST(Environment, TellsRanksOfAJobThatChangesHowManyTheyWereAtItsBegin) {
+  RankIdentity identity;
+  EXPECT_EQ(as_map(rank_environment(identity, {}, {}).lines).count("DTLAUNCH_FIRST_WORLD_SIZE"),
+            0U);
+  identity.first_size = 3;
+  identity.restarts = 2;
+  auto variables = as_map(rank_environment(identity, {}, {}).lines);
+  EXPECT_EQ(variables["DTLAUNCH_FIRST_WORLD_SIZE"], "3");
+  EXPECT_EQ(variables["TORCHELASTIC_RESTART_COUNT"], "2");
+  EXPECT_EQ(variables["TORCHELASTIC_MAX_RESTARTS"], "0");
+}
+
 std::map<std::string, std::string> added_by(const RankIdentity& identity, const char* names) {
   auto variables = as_map(rank_environment(identity, {}, {}, parse_dialects(names)).lines);
   for (const auto& [name, value] : as_map(rank_environment(identity, {}, {}).lines)) {

@@ -48,6 +48,20 @@ TEST(Placement, FillsEachHostBeforeTheNext) {
   EXPECT_THAT(hosts_of(request, {8, 8}), ElementsAre(0, 0, 1));
 }
 
+TEST(Placement, OfARangeItMakesAsManyRanksAsThereAreSlotsFor) {
+  Request request = request_for({2, 1});
+  request.rank_range = {2, 5};
+  EXPECT_THAT(hosts_of(request, {8, 8}), ElementsAre(0, 0, 1));
+  request.rank_range = {1, 2};
+  EXPECT_THAT(hosts_of(request, {8, 8}), ElementsAre(0, 0));
+  request.rank_range = {4, 5};
+  EXPECT_EQ(error_of(request, {8, 8}),
+            "cannot place the ranks: -np 4 needs 1 more slot: 2 hosts offer 3. Try: -np 3, or "
+            "--oversubscribe");
+  request.oversubscribe = true;
+  EXPECT_EQ(hosts_of(request, {8, 8}).size(), 5U);
+}
+
 TEST(Placement, NumbersRanksWithinTheirHost) {
   const std::vector<RankPlace> places = place_ranks(request_for({2, 1}), {8, 8});
   EXPECT_EQ(places[1].local_rank, 1);

@@ -4,6 +4,8 @@
 
 #include <cmath>
 #include <csignal>
+#include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -12,6 +14,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "base/text.h"
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/checkpoint/checkpoint_folder.h"
 #include "trainer/checkpoint/checksums.h"
@@ -33,13 +36,20 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kStopTag = 0xFFFF0030, kResumeTag = 0xFFFF0031, kBestTag = 0xFFFF0032;
 
+// A job whose number of ranks changes keeps the batch of its begin, and with it what it computes.
+std::int64_t ranks_of_batch(const Ranks& group) {
+  const char* first = std::getenv("DTLAUNCH_FIRST_WORLD_SIZE");
+  return first == nullptr ? group.size()
+                          : parse_integer(first, 1, INT32_MAX).value_or(group.size());
+}
+
 TrainSettings train_settings(const Run& run) {
   const Settings& s = run.settings;
   TrainSettings t;
   t.accumulation = s.accumulation;
   t.drop_last = s.drop_last;
-  t.global_batch =
-      s.global_batch > 0 ? s.global_batch : s.train_batch * run.group.size() * s.accumulation;
+  t.global_batch = s.global_batch > 0 ? s.global_batch
+                                      : s.train_batch * ranks_of_batch(run.group) * s.accumulation;
   t.seed = static_cast<std::uint64_t>(s.seed);
   if (s.data_seed >= 0) t.data_seed = static_cast<std::uint64_t>(s.data_seed);
   t.gradient_wire = *gradient_wire_named(s.gradient_wire);  // one that the settings allow

@@ -1,0 +1,209 @@
+#include "launcher/job/membership.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+#include "base/limits.h"
+#include "base/text.h"
+
+namespace dtl {
+namespace {
+
+auto named(const std::string& name) {
+  return [&name](const Host& host) { return host.name == name; };
+}
+
+bool has(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+bool has(const std::vector<Host>& hosts, const std::string& name) {
+  return std::any_of(hosts.begin(), hosts.end(), named(name));
+}
+
+// `first`, twice as long for each further time, `longest` at most.
+JobTime doubled(JobTime first, int times, JobTime longest) {
+  JobTime wait = first;
+  for (int i = 1; i < times && wait < longest; ++i) wait *= 2;
+  return std::min(wait, longest);
+}
+
+// From when on it may join.
+JobTime welcome_from(const Membership& members, const std::string& name) {
+  const auto past = members.past.find(name);
+  if (past == members.past.end() || past->second.losses == 0) return JobTime{0};
+  return past->second.since +
+         doubled(JobTime(kTakeBack), past->second.losses, JobTime(kLongestTakeBack));
+}
+
+// How many more hosts can be of use.
+std::size_t room(const Membership& members) {
+  const auto most = static_cast<std::size_t>(members.range.most);
+  if (members.of_ranks)
+    return static_cast<std::size_t>(members.ranks) < most ? members.away.size() : 0;
+  const std::size_t staying = members.hosts.size() - members.unlisted.size();
+  return most > staying ? most - staying : 0;
+}
+
+// Those that may join now and have answered, in their order.
+std::vector<std::string> willing(const Membership& members, JobTime now) {
+  std::vector<std::string> names;
+  for (const Host& host : members.away) {
+    if (names.size() == room(members)) break;
+    if (has(members.answering, host.name) && welcome_from(members, host.name) <= now) {
+      names.push_back(host.name);
+    }
+  }
+  return names;
+}
+
+// What the list says about a host that was known before: its slots, above all.
+void renew(std::vector<Host>& hosts, const std::vector<Host>& listed) {
+  for (Host& host : hosts) {
+    const auto now = std::find_if(listed.begin(), listed.end(), named(host.name));
+    if (now != listed.end()) host = *now;
+  }
+}
+
+// A spare host takes its place, if there is one.
+void remove_host(Membership& members, const std::string& name) {
+  const auto at = std::find_if(members.hosts.begin(), members.hosts.end(), named(name));
+  if (at == members.hosts.end()) return;
+  if (members.spares.empty()) {
+    members.hosts.erase(at);
+  } else {
+    *at = std::move(members.spares.front());
+    members.spares.erase(members.spares.begin());
+  }
+}
+
+void fill_up(Membership& members) {
+  const auto most = static_cast<std::size_t>(members.range.most);
+  while (!members.of_ranks && members.hosts.size() < most && !members.spares.empty()) {
+    members.hosts.push_back(std::move(members.spares.front()));
+    members.spares.erase(members.spares.begin());
+  }
+}
+
+}  // namespace
+
+void begin_epoch(Membership& members, int ranks, JobTime now) {
+  members.began = now;
+  members.ranks = ranks;
+}
+
+void list_hosts(Membership& members, const std::vector<Host>& listed, JobTime now) {
+  const auto gone = [&](const Host& host) { return !has(listed, host.name); };
+  std::erase_if(members.spares, gone);
+  std::erase_if(members.away, gone);
+  for (std::vector<Host>* known : {&members.hosts, &members.spares, &members.away}) {
+    renew(*known, listed);
+  }
+  members.unlisted.clear();
+  for (const Host& host : members.hosts) {
+    if (gone(host)) members.unlisted.push_back(host.name);
+  }
+  for (const Host& host : listed) {
+    const bool known = has(members.hosts, host.name) || has(members.spares, host.name) ||
+                       has(members.away, host.name);
+    if (known) continue;
+    members.away.push_back(host);
+    members.past[host.name].since = now;
+  }
+}
+
+std::vector<Host> hosts_to_ask(const Membership& members, JobTime now) {
+  std::vector<Host> asked;
+  if (room(members) == 0) return asked;
+  for (const Host& host : members.away) {
+    if (welcome_from(members, host.name) <= now) asked.push_back(host);
+  }
+  return asked;
+}
+
+void note_answers(Membership& members, const std::vector<Host>& asked,
+                  const std::vector<bool>& there) {
+  members.answering.clear();
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    if (there[i]) members.answering.push_back(asked[i].name);
+  }
+}
+
+std::optional<HostsChange> change_of_hosts(const Membership& members, JobTime now) {
+  HostsChange change;
+  const JobTime settled =
+      members.began + doubled(JobTime(kSettled), members.growths + 1, JobTime(kLongestSettled));
+  if (now >= settled || !members.unlisted.empty()) change.joining = willing(members, now);
+  change.leaving = members.unlisted;
+  const std::size_t others = members.hosts.size() - members.unlisted.size() +
+                             change.joining.size() + members.spares.size();
+  const std::size_t least = members.of_ranks ? 1 : static_cast<std::size_t>(members.range.least);
+  if (others < least) change.leaving.clear();  // better there than nowhere, for as long as it lasts
+  if (change.leaving.empty() && now < settled) change.joining.clear();
+  if (change.joining.empty() && change.leaving.empty()) return std::nullopt;
+  return change;
+}
+
+void lose_hosts(Membership& members, const std::vector<Host>& before,
+                const std::vector<std::string>& lost, JobTime now) {
+  for (const Host& host : before) {
+    if (!has(lost, host.name)) continue;
+    remove_host(members, host.name);
+    HostPast& past = members.past[host.name];
+    // One that was there for long enough has a new start.
+    if (now - past.since > kLongestTakeBack) past.losses = 0;
+    ++past.losses;
+    past.since = now;
+    const bool is_leaving = has(members.unlisted, host.name);
+    if (!is_leaving && !has(members.away, host.name)) members.away.push_back(host);
+    std::erase(members.unlisted, host.name);
+    std::erase(members.answering, host.name);
+  }
+  fill_up(members);
+}
+
+void apply_change(Membership& members, const HostsChange& change, JobTime now) {
+  for (const std::string& name : change.leaving) {
+    remove_host(members, name);
+    std::erase(members.unlisted, name);
+  }
+  for (const std::string& name : change.joining) {
+    const auto at = std::find_if(members.away.begin(), members.away.end(), named(name));
+    if (at == members.away.end()) continue;
+    members.hosts.push_back(*at);
+    members.away.erase(at);
+    members.past[name].since = now;
+  }
+  if (!change.joining.empty()) {
+    const bool soon = now - members.began < kLongestSettled;
+    members.growths = soon ? members.growths + 1 : 0;
+  }
+  members.answering.clear();
+  fill_up(members);
+}
+
+std::string too_few_hosts(const Membership& members) {
+  const std::size_t left = members.hosts.size();
+  if (left == 0) return "no host is left";
+  if (members.of_ranks || left >= static_cast<std::size_t>(members.range.least)) return {};
+  return fmt::format("{} {} left, and {} needs {}", plural(static_cast<std::int64_t>(left), "host"),
+                     left == 1 ? "is" : "are", range_text(members), members.range.least);
+}
+
+bool is_change_of_hosts(const Outcome& outcome) {
+  // A host that cannot be reached comes later; one that is set up in a wrong way must be seen to.
+  const bool away = outcome.exit_status == static_cast<int>(Exit::kUnreachable) ||
+                    outcome.exit_status == static_cast<int>(Exit::kTryAgain);
+  return outcome.cause == Cause::kHostsChanged ||
+         (outcome.cause == Cause::kCannotStart && outcome.node >= 0 && away);
+}
+
+std::string range_text(const Membership& members) {
+  return fmt::format("{} {}:{}", members.of_ranks ? "-np" : "--nnodes", members.range.least,
+                     members.range.most);
+}
+
+}  // namespace dtl

@@ -1,0 +1,77 @@
+#pragma once
+// Membership: which hosts a job of no fixed size has (--nnodes MIN:MAX, -np MIN:MAX), which of the
+// others may join it and when, and which are to leave. Hosts come and go between two epochs alone.
+// Pure: epochs.cc of the session's room and its membership_watch.cc ask the hosts and wait.
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/job_time.h"
+#include "launcher/job/job_outcome.h"
+#include "plan/host.h"
+#include "plan/request.h"
+
+namespace dtl {
+
+// How often the job has lost a host, and when it did so or got it for the last time.
+struct HostPast {
+  int losses = 0;
+  JobTime since{0};
+};
+
+struct Membership {
+  SizeRange range;  // how many hosts, or ranks, there may be
+  bool of_ranks = false;
+  std::vector<Host> hosts, spares;     // with ranks; without, and taken to be there
+  std::vector<Host> away;              // lost, or listed since: to be asked
+  std::vector<std::string> answering;  // of those that are away
+  std::vector<std::string> unlisted;   // of `hosts`: not to be used any more
+  std::map<std::string, HostPast> past;
+  JobTime began{0};  // this epoch
+  int ranks = 0;     // in it
+  int growths = 0;   // one after the other, each soon after the one before
+};
+
+// Why the ranks are to be stopped and started again: hosts that join and leave.
+struct HostsChange {
+  std::vector<std::string> joining, leaving;
+};
+
+// An epoch has begun with so many ranks.
+void begin_epoch(Membership& members, int ranks, JobTime now);
+
+// What --discover has said.
+void list_hosts(Membership& members, const std::vector<Host>& listed, JobTime now);
+
+// Those away whom it makes sense to ask now: there is room, and they were lost long enough ago. A
+// host that is lost again and again is asked less and less often.
+std::vector<Host> hosts_to_ask(const Membership& members, JobTime now);
+
+// What they have answered; `there` has one for each.
+void note_answers(Membership& members, const std::vector<Host>& asked,
+                  const std::vector<bool>& there);
+
+// What the running epoch is to be ended for. No host joins soon after the epoch's begin, and the
+// later the more often that happened: what ranks did since their last checkpoint may be lost.
+std::optional<HostsChange> change_of_hosts(const Membership& members, JobTime now);
+
+// Between two epochs: as next_hosts has it, and hosts that it has left out are away from now on.
+void lose_hosts(Membership& members, const std::vector<Host>& before,
+                const std::vector<std::string>& lost, JobTime now);
+
+// Between two epochs: those of the change join and leave, and spare hosts fill up the rest.
+void apply_change(Membership& members, const HostsChange& change, JobTime now);
+
+// Why the job cannot go on with these hosts; empty: it can. Of ranks, placement alone knows.
+std::string too_few_hosts(const Membership& members);
+
+// Whether an epoch ended because of which hosts there are: --max-restarts does not count that.
+bool is_change_of_hosts(const Outcome& outcome);
+
+// "--nnodes 2:4"
+std::string range_text(const Membership& members);
+
+}  // namespace dtl

@@ -1,0 +1,110 @@
+#include "launcher/session/membership_watch.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+#include "base/error.h"
+#include "base/limits.h"
+#include "base/text.h"
+
+namespace dtl {
+
+std::string describe_change(const Membership& members, const HostsChange& change) {
+  std::vector<std::string> again, listed, pieces;
+  for (const std::string& name : change.joining) {
+    const auto past = members.past.find(name);
+    const bool lost = past != members.past.end() && past->second.losses > 0;
+    (lost ? again : listed).push_back(name);
+  }
+  const auto tell = [&](const std::vector<std::string>& names, std::string_view verb) {
+    if (names.empty()) return;
+    const bool one = names.size() == 1;
+    pieces.push_back(fmt::format("{} {}", join(names, ","),
+                                 verb == "again" ? (one ? "answers again" : "answer again")
+                                 : verb == "new"
+                                     ? (one ? "is newly listed" : "are newly listed")
+                                     : (one ? "is no longer listed" : "are no longer listed")));
+  };
+  tell(again, "again");
+  tell(listed, "new");
+  tell(change.leaving, "gone");
+  const std::string_view on = change.leaving.empty()   ? "to go on with more"
+                              : change.joining.empty() ? "to go on without"
+                                                       : "to go on with the others";
+  return fmt::format("{}: stopping the ranks {}", join(pieces, "; "), on);
+}
+
+MembershipWatch::MembershipWatch(Membership members, HostQuestions questions,
+                                 std::shared_ptr<SessionControl> control, Clock::time_point began)
+    : members_(std::move(members)),
+      questions_(std::move(questions)),
+      control_(std::move(control)),
+      began_(began),
+      end_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  if (!end_.valid()) throw system_error("cannot watch for hosts");
+  thread_ = std::thread([this] { run(); });
+}
+
+MembershipWatch::~MembershipWatch() {
+  std::optional<HostsChange> unused;
+  stop(unused);
+}
+
+Membership MembershipWatch::stop(std::optional<HostsChange>& change) {
+  if (thread_.joinable()) {
+    ::eventfd_write(end_.get(), 1);
+    thread_.join();
+  }
+  change = change_;
+  return members_;
+}
+
+bool MembershipWatch::waits(std::chrono::milliseconds time) const {
+  pollfd end{end_.get(), POLLIN, 0};
+  return ::poll(&end, 1, static_cast<int>(time.count())) == 0;
+}
+
+void MembershipWatch::run() {
+  sigset_t all;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_BLOCK, &all, nullptr);  // they are for the job
+  const auto now = [this] { return std::chrono::duration_cast<JobTime>(Clock::now() - began_); };
+  while (waits(kLookForHosts)) {
+    if (questions_.discover) list();
+    const std::vector<Host> asked = hosts_to_ask(members_, now());
+    const std::vector<bool> there =
+        asked.empty() ? std::vector<bool>{} : questions_.probe(asked, end_.get());
+    if (!waits(0ms)) return;  // what was given up is no answer
+    note_answers(members_, asked, there);
+    change_ = change_of_hosts(members_, now());
+    if (!change_) continue;
+    control_->say(describe_change(members_, *change_));
+    control_->change_hosts();
+    return;
+  }
+}
+
+// A failure is told when it is another one than before: it may last for hours.
+void MembershipWatch::list() {
+  std::string problem;
+  try {
+    const std::vector<Host> listed = questions_.discover(end_.get());
+    if (!waits(0ms)) return;
+    const JobTime now = std::chrono::duration_cast<JobTime>(Clock::now() - began_);
+    list_hosts(members_, listed, now);
+  } catch (const Error& error) {
+    problem = error.what();
+  }
+  if (!waits(0ms)) return;
+  if (!problem.empty() && problem != problem_)
+    control_->say(problem + "; the hosts stay as they are");
+  if (problem.empty() && !problem_.empty()) control_->say("--discover lists hosts again");
+  problem_ = problem;
+}
+
+}  // namespace dtl

@@ -1,0 +1,60 @@
+#pragma once
+// MembershipWatch: while an epoch of a job of no fixed size runs, looks for hosts that may join it
+// or must leave it, on a thread of its own, and has the session end the epoch for them.
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/fd.h"
+#include "launcher/job/membership.h"
+#include "launcher/session/session.h"
+
+namespace dtl {
+
+// How the world is asked; on the watch's thread. Each gives up once the descriptor is readable.
+struct HostQuestions {
+  // Who of them answers.
+  std::function<std::vector<bool>(const std::vector<Host>&, int give_up)> probe;
+  // --discover; empty: there is none. Throws Error.
+  std::function<std::vector<Host>(int give_up)> discover;
+};
+
+class MembershipWatch {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  // `began`: of the job, when the clock of the membership stood at 0. Throws std::system_error for
+  // want of a thread.
+  MembershipWatch(Membership members, HostQuestions questions,
+                  std::shared_ptr<SessionControl> control, Clock::time_point began);
+  ~MembershipWatch();
+  MembershipWatch(const MembershipWatch&) = delete;
+  MembershipWatch& operator=(const MembershipWatch&) = delete;
+
+  // Ends it. What it knows by then, and the change for which it has ended the epoch.
+  Membership stop(std::optional<HostsChange>& change);
+
+ private:
+  void run();
+  bool waits(std::chrono::milliseconds time) const;  // false: it is to end
+  void list();
+
+  Membership members_;
+  const HostQuestions questions_;
+  const std::shared_ptr<SessionControl> control_;
+  const Clock::time_point began_;
+  std::optional<HostsChange> change_;
+  std::string problem_;  // of --discover, told last
+  Fd end_;               // an eventfd
+  std::thread thread_;
+};
+
+// "node3 answers again: the ranks are stopped, to go on with it": for the user.
+std::string describe_change(const Membership& members, const HostsChange& change);
+
+}  // namespace dtl

@@ -1,0 +1,219 @@
+#include "launcher/job/membership.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/limits.h"
+
+namespace dtl::membership_test {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+std::vector<Host> hosts(const std::vector<std::string>& names) {
+  std::vector<Host> all;
+  for (const std::string& name : names) all.emplace_back().name = name;
+  return all;
+}
+
+std::vector<std::string> names(const std::vector<Host>& all) {
+  std::vector<std::string> texts;
+  for (const Host& host : all) texts.push_back(host.name);
+  return texts;
+}
+
+Membership members(int least, int most, const std::vector<std::string>& used,
+                   const std::vector<std::string>& spares = {}) {
+  Membership job;
+  job.range = {least, most};
+  job.hosts = hosts(used);
+  job.spares = hosts(spares);
+  begin_epoch(job, static_cast<int>(used.size()), 0s);
+  return job;
+}
+
+void lose(Membership& job, const std::string& name, JobTime now) {
+  lose_hosts(job, hosts({name}), {name}, now);
+  begin_epoch(job, static_cast<int>(job.hosts.size()), now);
+}
+
+// All whom it asks answer.
+std::optional<HostsChange> look(Membership& job, JobTime now) {
+  const std::vector<Host> asked = hosts_to_ask(job, now);
+  note_answers(job, asked, std::vector<bool>(asked.size(), true));
+  return change_of_hosts(job, now);
+}
+
+// When it joins, looking each second; 0: not within two hours.
+JobTime joins_at(Membership& job, JobTime now) {
+  for (JobTime at = now; at < now + 2h; at += 1s) {
+    if (const auto change = look(job, at)) {
+      apply_change(job, *change, at);
+      begin_epoch(job, static_cast<int>(job.hosts.size()), at);
+      return at;
+    }
+  }
+  return 0s;
+}
+
+TEST(Membership, ALostHostLeavesItsPlaceToASpareOneOrToNobody) {
+  Membership job = members(1, 3, {"a", "b", "c"}, {"d"});
+  lose(job, "b", 60s);
+  EXPECT_THAT(names(job.hosts), ElementsAre("a", "d", "c"));
+  lose(job, "a", 120s);
+  EXPECT_THAT(names(job.hosts), ElementsAre("d", "c"));
+  EXPECT_THAT(names(job.away), ElementsAre("b", "a"));
+  EXPECT_EQ(too_few_hosts(job), "");
+}
+
+TEST(Membership, FewerThanAllowedIsTheEnd) {
+  Membership job = members(2, 3, {"a", "b"});
+  lose(job, "b", 60s);
+  EXPECT_EQ(too_few_hosts(job), "1 host is left, and --nnodes 2:3 needs 2");
+  job.range.least = 1;
+  EXPECT_EQ(too_few_hosts(job), "");
+  lose(job, "a", 61s);
+  EXPECT_EQ(too_few_hosts(job), "no host is left");
+}
+
+TEST(Membership, ALostHostJoinsOnceItAnswersAndTheEpochHasRunForAWhile) {
+  Membership job = members(1, 3, {"a", "b", "c"});
+  lose(job, "b", 100s);
+  EXPECT_THAT(hosts_to_ask(job, 100s), IsEmpty());
+  const std::vector<Host> asked = hosts_to_ask(job, 100s + kTakeBack);
+  EXPECT_THAT(names(asked), ElementsAre("b"));
+  note_answers(job, asked, {false});
+  EXPECT_FALSE(change_of_hosts(job, 200s));
+  note_answers(job, asked, {true});
+  EXPECT_FALSE(change_of_hosts(job, 100s + kSettled - 1s));
+  const auto change = change_of_hosts(job, 100s + kSettled);
+  ASSERT_TRUE(change);
+  EXPECT_THAT(change->joining, ElementsAre("b"));
+  EXPECT_THAT(change->leaving, IsEmpty());
+  apply_change(job, *change, 200s);
+  EXPECT_THAT(names(job.hosts), ElementsAre("a", "c", "b"));
+  EXPECT_THAT(job.away, IsEmpty());
+}
+
+TEST(Membership, NobodyJoinsBeyondTheMost) {
+  Membership job = members(1, 2, {"a", "b"}, {"c"});
+  lose(job, "b", 100s);  // and c takes its place
+  EXPECT_THAT(hosts_to_ask(job, 10h), IsEmpty());
+  EXPECT_FALSE(look(job, 10h));
+  lose(job, "a", 11h);
+  const auto change = look(job, 12h);
+  ASSERT_TRUE(change);
+  EXPECT_THAT(change->joining, ElementsAre("b")) << "one place is free, two would come";
+}
+
+// Each time it is back at once, and lost 1 s after it was taken.
+TEST(Membership, AHostThatFlapsCausesNoStormOfRestarts) {
+  Membership job = members(1, 2, {"a", "b"});
+  JobTime now = 100s;
+  std::vector<JobTime> waits;
+  for (int i = 0; i < 9; ++i) {
+    lose(job, "b", now);
+    const JobTime joined = joins_at(job, now);
+    ASSERT_GT(joined, 0s);
+    waits.push_back(joined - now);
+    now = joined + 1s;
+  }
+  for (std::size_t i = 1; i < waits.size(); ++i) EXPECT_GE(waits[i], waits[i - 1]);
+  EXPECT_EQ(waits.front(), kSettled);
+  EXPECT_EQ(waits.back(), kLongestTakeBack);
+  // One that was there for long is a new one.
+  now += 2 * kLongestTakeBack;
+  lose(job, "b", now);
+  EXPECT_LE(joins_at(job, now) - now, kLongestSettled);
+}
+
+TEST(Membership, HostsThatComeOneByOneStopTheRanksLessAndLessOften) {
+  Membership job = members(1, 100, {"a"});
+  std::vector<std::string> listed = {"a"};
+  std::vector<JobTime> joined;
+  for (JobTime now = 0s; now < 1h; now += 10s) {
+    listed.push_back("n" + std::to_string(now.count()));
+    list_hosts(job, hosts(listed), now);
+    const auto change = look(job, now);
+    if (!change) continue;
+    apply_change(job, *change, now);
+    begin_epoch(job, static_cast<int>(job.hosts.size()), now);
+    joined.push_back(now);
+  }
+  ASSERT_GT(joined.size(), 3U);
+  EXPECT_LT(joined.size(), 11U);
+  for (std::size_t i = 2; i < joined.size(); ++i) {
+    EXPECT_GE(joined[i] - joined[i - 1], joined[i - 1] - joined[i - 2]);
+  }
+}
+
+TEST(Membership, AHostThatIsNoLongerListedLeavesAtOnce) {
+  Membership job = members(1, 3, {"a", "b"});
+  list_hosts(job, hosts({"a", "c"}), 5s);
+  const auto change = look(job, 5s);
+  ASSERT_TRUE(change);
+  EXPECT_THAT(change->leaving, ElementsAre("b"));
+  EXPECT_THAT(change->joining, ElementsAre("c")) << "the ranks are stopped anyway";
+  apply_change(job, *change, 5s);
+  EXPECT_THAT(names(job.hosts), ElementsAre("a", "c"));
+  EXPECT_THAT(job.away, IsEmpty());
+}
+
+TEST(Membership, AHostThatIsNoLongerListedStaysWhereTooFewWouldBeLeft) {
+  Membership job = members(2, 3, {"a", "b"});
+  list_hosts(job, hosts({"a"}), 5s);
+  EXPECT_FALSE(look(job, 1h));
+  EXPECT_THAT(names(job.hosts), ElementsAre("a", "b"));
+  list_hosts(job, hosts({"a", "b"}), 6s);  // again
+  EXPECT_THAT(job.unlisted, IsEmpty());
+}
+
+TEST(Membership, AHostThatIsLostAndNoLongerListedDoesNotComeBack) {
+  Membership job = members(1, 3, {"a", "b", "c"});
+  list_hosts(job, hosts({"a", "b"}), 5s);
+  lose(job, "c", 6s);
+  EXPECT_THAT(job.away, IsEmpty());
+  EXPECT_THAT(job.unlisted, IsEmpty());
+  lose(job, "b", 7s);
+  list_hosts(job, hosts({"a"}), 8s);
+  EXPECT_FALSE(look(job, 1h));
+}
+
+TEST(Membership, WhatTheListSaysAboutAHostCountsFromTheNextEpochOn) {
+  Membership job = members(1, 3, {"a", "b"});
+  std::vector<Host> listed = hosts({"a", "b"});
+  listed[1].slots = 4;
+  list_hosts(job, listed, 5s);
+  EXPECT_EQ(job.hosts[1].slots, 4);
+  EXPECT_FALSE(look(job, 1h)) << "which it does not begin";
+}
+
+TEST(Membership, OfRanksThereIsRoomUntilTheMostRun) {
+  Membership job = members(2, 4, {"a", "b"});
+  job.of_ranks = true;
+  begin_epoch(job, 4, 0s);
+  list_hosts(job, hosts({"a", "b", "c"}), 5s);
+  EXPECT_FALSE(look(job, 1h));
+  begin_epoch(job, 3, 0s);
+  ASSERT_TRUE(look(job, 1h));
+}
+
+TEST(Membership, OnlyAHostThatCannotBeReachedMayComeLater) {
+  Outcome outcome;
+  outcome.cause = Cause::kHostsChanged;
+  EXPECT_TRUE(is_change_of_hosts(outcome));
+  outcome.cause = Cause::kCannotStart;
+  outcome.exit_status = 69;
+  EXPECT_FALSE(is_change_of_hosts(outcome)) << "no host's fault";
+  outcome.node = 1;
+  EXPECT_TRUE(is_change_of_hosts(outcome));
+  outcome.exit_status = 77;
+  EXPECT_FALSE(is_change_of_hosts(outcome)) << "its key is refused";
+  outcome.cause = Cause::kNodeLost;
+  EXPECT_FALSE(is_change_of_hosts(outcome)) << "a failure, which counts";
+}
+
+}  // namespace
+}  // namespace dtl::membership_test
