@@ -173,7 +173,9 @@ void Stepper::operator()(const Signalled& event) {
   } else if (event.signal == SIGUSR1 || event.signal == SIGUSR2) {
     const bool running = job_.state == JobState::kRunning;
     if (running) send_to_all(Signal{static_cast<std::uint32_t>(event.signal)});
-  } else if (!ending()) {
+  } else if (!ending() || job_.outcome->cause == Cause::kHostsChanged) {
+    // Ranks that are ending for other hosts' sake are ending for good from now on.
+    if (ending()) job_.outcome.reset();
     notice(-1,
            fmt::format("{}: stopping the job; once more to kill it", signal_name(event.signal)));
     Outcome outcome;

@@ -96,7 +96,7 @@ class Epochs {
       const HeldSignals held;
       if (elastic_) elastic_->ended();
       add(result, begin);
-      RestartVerdict verdict = judge();
+      RestartVerdict verdict = judge(result);
       if (verdict.again) rewind_input(result, verdict);
       if (verdict.again) take_stock(result, verdict);
       if (verdict.again) wait(held, result, verdict);
@@ -174,7 +174,10 @@ class Epochs {
   }
 
   // Hosts may join and leave as often as they like.
-  RestartVerdict judge() const {
+  RestartVerdict judge(const SessionResult& result) const {
+    // ^C while the ranks were ending after a failure.
+    if (result.job.kill_sent && restarts_.most > 0)
+      return {false, JobTime{0}, "it was interrupted"};
     if (changed_) return {true, JobTime{0}, {}};
     return judge_restart(restarts_.most, ends_);
   }

@@ -44,6 +44,25 @@ expect_err '^dtlaunch: node2 is no longer listed: stopping the ranks to go on wi
 expect_err '^dtlaunch: going on with node1,node3$'
 expect_hosts_idle 10
 
+# ---- ^C while the ranks are stopped for that ends the job
+fresh
+printf 'node1\nnode2\n' | list
+start_job --discover "$work/list" -ppn 1 --grace 20 bash -c \
+  'trap "" TERM; echo "$TORCHELASTIC_RESTART_COUNT $RANK $WORLD_SIZE $(uname -n)" >>"$1"; while :; do sleep 0.1; done' \
+  rank "$work/ranks"
+expect_epoch 0 '2 node1 2 node2'
+printf 'node1\n' | list
+wait_for 30 "the stop" grep -q 'is no longer listed' "$work/err"
+mark
+signal INT "$launcher"
+sleep 0.5
+signal INT "$launcher"
+end_job
+expect_status 130
+expect_within 8000
+expect_equal "ranks of a second epoch" "$(in_epoch 1)" ""
+expect_hosts_idle 10
+
 # ---- a command, with slots; nothing of it is left when the job ends
 cat >"$work/command" <<'COMMAND'
 #!/usr/bin/env bash

@@ -116,6 +116,22 @@ expect_equal "epochs" "$(in_epoch 1)" 0
 "$cluster" mend node3
 expect_hosts_idle 20
 
+# ---- and while ranks are ending after a failure
+fresh
+start_job -f "$work/hosts" -np 3 -ppn 1 --max-restarts 3 --grace 20 "$work/rank" "$work/ranks" \
+  '0:0:trap "" TERM' '0:1:trap "" TERM'
+expect_epoch 0 3
+signal KILL "$(awk '$2 == 2 { print $4 }' "$work/ranks")" node3
+wait_for 20 "the line about who is waited for" grep -q 'waiting for ranks 0-1 to end' "$work/err"
+mark
+signal INT "$launcher"
+end_job
+expect_status 137
+expect_within 5000
+expect_err '^dtlaunch: not started again: it was interrupted$'
+expect_equal "epochs" "$(in_epoch 1)" 0
+expect_hosts_idle 10
+
 # ---- what another try does not mend
 fresh
 launch -f "$work/hosts" -np 2 -ppn 1 --max-restarts 5 "$work/rank" "$work/ranks" '0:1:exit 65'

@@ -65,6 +65,17 @@ TEST_F(JobTest, EndsRanksInOrderWhenHostsComeOrGo) {
   EXPECT_EQ(job_.outcome->rank, -1);
 }
 
+TEST_F(JobTest, EndsForGoodWhatWasEndingForOtherHostsSake) {
+  run();
+  feed(job::HostsChanged{});
+  feed(job::Signalled{SIGINT});
+  EXPECT_EQ(job_.outcome->cause, Cause::kInterrupted);
+  EXPECT_EQ(job_.outcome->exit_status, 130);
+  EXPECT_FALSE(job_.kill_sent) << "the first one asks, the second one kills";
+  feed(job::Signalled{SIGINT});
+  EXPECT_TRUE(job_.kill_sent);
+}
+
 TEST_F(JobTest, DoesNotEndAJobThatEndsAnywayWhenHostsComeOrGo) {
   feed(job::HostsChanged{});
   EXPECT_EQ(job_.state, JobState::kStarting);
