@@ -20,7 +20,9 @@ constexpr auto kPushDeadline = 600s;   // all of it: 45 MB at 75 kB/s
 constexpr auto kHelloDeadline = 5s;    // the agent's first frame after the launcher's Welcome
 constexpr auto kHeartbeat = 1s;        // both ways
 constexpr auto kSuspect = 3s;          // "slow" notice
-constexpr auto kDead = 6s;             // node declared lost; < kLease, so the user hears first
+constexpr auto kDead = 9s;             // node declared lost; < kLease, so the user hears first, and
+                                       // > 8 s: TCP doubles its waits, so that what a network of
+                                       // 4 s' absence held back arrives after up to twice that
 constexpr auto kLease = 10s;           // an agent without a live launcher ends its ranks
 constexpr auto kPauseLease = 24h;      // the same after ^Z, which stops the launcher too
 constexpr auto kGuardLease = 12s;      // a guard without a ticking agent does the same

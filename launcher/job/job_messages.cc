@@ -10,11 +10,7 @@ namespace dtl::job {
 void Stepper::operator()(const FromAgent& event) {
   NodeState& node = node_state(event.node);
   if (!reachable(node)) return;
-  if (node.suspected) {
-    node.suspected = false;
-    notice(event.node,
-           fmt::format("answers again, after {} of silence", seconds_text(now_ - node.last_heard)));
-  }
+  node.suspected = false;  // without a word: the notice says what an answer means
   node.last_heard = now_;
   const Overloaded handle{
       [&](const Listening& message) { listening(event.node, message); },

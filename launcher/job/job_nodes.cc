@@ -173,8 +173,8 @@ void Stepper::watch_silence() {
     }
     if (silent >= kSuspect && !state.suspected) {
       state.suspected = true;
-      notice(node, fmt::format("no sign of life for {}; waiting until {}", seconds_text(silent),
-                               seconds_text(kDead)));
+      notice(node, fmt::format("no sign of life for {}; the job goes on if one comes within {}",
+                               seconds_text(silent), seconds_text(kDead)));
     }
     next =
         std::min(next, state.last_heard + (state.suspected ? JobTime(kDead) : JobTime(kSuspect)));
