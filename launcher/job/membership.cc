@@ -44,7 +44,9 @@ std::size_t room(const Membership& members) {
   const auto most = static_cast<std::size_t>(members.range.most);
   if (members.of_ranks)
     return static_cast<std::size_t>(members.ranks) < most ? members.away.size() : 0;
-  const std::size_t staying = members.hosts.size() - members.unlisted.size();
+  // Spare hosts come first, in the place of those that leave.
+  const std::size_t staying =
+      members.hosts.size() - members.unlisted.size() + members.spares.size();
   return most > staying ? most - staying : 0;
 }
 
@@ -138,10 +140,11 @@ std::optional<HostsChange> change_of_hosts(const Membership& members, JobTime no
       members.began + doubled(JobTime(kSettled), members.growths + 1, JobTime(kLongestSettled));
   if (now >= settled || !members.unlisted.empty()) change.joining = willing(members, now);
   change.leaving = members.unlisted;
-  const std::size_t others = members.hosts.size() - members.unlisted.size() +
-                             change.joining.size() + members.spares.size();
+  const std::size_t all = members.hosts.size() + change.joining.size() + members.spares.size();
   const std::size_t least = members.of_ranks ? 1 : static_cast<std::size_t>(members.range.least);
-  if (others < least) change.leaving.clear();  // better there than nowhere, for as long as it lasts
+  // The rest stay: better there than nowhere, for as long as it lasts.
+  const std::size_t may_leave = all > least ? all - least : 0;
+  if (change.leaving.size() > may_leave) change.leaving.resize(may_leave);
   if (change.leaving.empty() && now < settled) change.joining.clear();
   if (change.joining.empty() && change.leaving.empty()) return std::nullopt;
   return change;

@@ -170,6 +170,32 @@ TEST(Membership, AHostThatIsNoLongerListedStaysWhereTooFewWouldBeLeft) {
   EXPECT_THAT(job.unlisted, IsEmpty());
 }
 
+TEST(Membership, OfThoseNoLongerListedAsManyLeaveAsTheRestCanSpare) {
+  Membership job = members(3, 3, {"a", "b", "c"});
+  list_hosts(job, hosts({"a", "d"}), 30s);
+  const auto change = look(job, 30s);
+  ASSERT_TRUE(change);
+  EXPECT_THAT(change->joining, ElementsAre("d"));
+  EXPECT_THAT(change->leaving, ElementsAre("b"));
+  apply_change(job, *change, 30s);
+  EXPECT_THAT(names(job.hosts), ElementsAre("a", "c", "d"));
+  EXPECT_FALSE(look(job, 60s));
+}
+
+TEST(Membership, ASpareHostComesBeforeOneThatJoins) {
+  Membership job = members(1, 2, {"a", "b"}, {"c"});
+  lose(job, "a", 10s);
+  ASSERT_THAT(names(job.hosts), ElementsAre("c", "b"));
+  list_hosts(job, hosts({"c", "d", "e"}), 60s);  // not b, nor a
+  EXPECT_THAT(look(job, 60s)->leaving, ElementsAre("b"));
+  job.spares = hosts({"e"});
+  std::erase_if(job.away, [](const Host& host) { return host.name == "e"; });
+  const auto change = look(job, 60s);
+  EXPECT_THAT(change->joining, IsEmpty());
+  apply_change(job, *change, 60s);
+  EXPECT_THAT(names(job.hosts), ElementsAre("c", "e"));
+}
+
 TEST(Membership, AHostThatIsLostAndNoLongerListedDoesNotComeBack) {
   Membership job = members(1, 3, {"a", "b", "c"});
   list_hosts(job, hosts({"a", "b"}), 5s);
