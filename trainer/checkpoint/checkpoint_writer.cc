@@ -21,6 +21,10 @@ namespace {
 
 constexpr std::int64_t kPiece = 1 << 18;  // 1 MiB: a task of about 100 us
 
+double seconds(std::chrono::duration<double> time) {
+  return time.count();
+}
+
 void copy_floats(const std::vector<float>& from, std::vector<float>& to, ThreadPool& pool) {
   assert(to.size() == from.size());
   const auto count = static_cast<std::int64_t>(from.size());
@@ -77,15 +81,23 @@ void CheckpointWriter::finish() {
   tell_if_slow(took_);
 }
 
+std::string CheckpointWriter::ends_too_late(std::chrono::steady_clock::time_point told) {
+  finish();
+  if (!grace_ || took_.count() == 0) return {};
+  const auto left = *grace_ - (std::chrono::steady_clock::now() - told);
+  if (took_ <= left) return {};
+  return fmt::format("the last checkpoint took {:.1f} s to write, and {:.1f} s are left of {:g} s",
+                     seconds(took_), std::max(0.0, seconds(left)), seconds(*grace_));
+}
+
 // A signal may come while one checkpoint is written, and is followed by another: hence twice.
 void CheckpointWriter::tell_if_slow(std::chrono::milliseconds took) {
-  if (!grace_ || took <= *grace_) return;
-  const auto seconds = [](auto time) { return std::chrono::duration<double>(time).count(); };
+  if (!grace_ || told_of_grace_ || took <= *grace_) return;
   log_notice(fmt::format(
       "checkpoint-{} took {:.1f} s to write, and dtlaunch kills the ranks of a job that is told to "
       "stop after {:g} s: its last steps are lost then. Try: dtlaunch --grace {:.0f}",
       state_.step, seconds(took), seconds(*grace_), std::ceil(2 * seconds(took + *grace_))));
-  grace_.reset();
+  told_of_grace_ = true;
 }
 
 void CheckpointWriter::work() {

@@ -39,7 +39,7 @@ struct CheckpointExtras {
 class CheckpointWriter {
  public:
   // grace: how long whoever started this rank lets it live after SIGTERM, where that is known. The
-  // first checkpoint that takes longer to write is spoken of, once.
+  // first checkpoint that takes longer to write is spoken of, once, and ends_too_late() knows it.
   CheckpointWriter(std::string output, const ModelConfig& config,
                    std::optional<std::chrono::milliseconds> grace = std::nullopt,
                    const OptimizerSettings& optimizer = {});
@@ -52,6 +52,10 @@ class CheckpointWriter {
   void start(const TrainingState& state, CheckpointExtras extras, ThreadPool& pool);
   // Returns when everything is on the disk.
   void finish();
+  // For a rank that was told at `told` to end: returns when everything is on the disk, and says why
+  // another checkpoint is not worth its beginning: it would take longer, going by the last one,
+  // than the grace that is left. Empty: it may well be complete in time.
+  std::string ends_too_late(std::chrono::steady_clock::time_point told);
 
  private:
   void work();
@@ -64,7 +68,8 @@ class CheckpointWriter {
   const ModelConfig config_;
   const ParameterLayout layout_;
   const OptimizerState kept_;
-  std::optional<std::chrono::milliseconds> grace_;  // nothing once it was spoken of
+  const std::optional<std::chrono::milliseconds> grace_;
+  bool told_of_grace_ = false;
   TrainingState state_;  // the thread's while busy_, else the caller's; extras_ too
   CheckpointExtras extras_;
 
@@ -72,7 +77,7 @@ class CheckpointWriter {
   std::condition_variable changed_;
   bool busy_ = true, stop_ = false;  // the thread begins with making room
   std::optional<Error> error_;
-  std::chrono::milliseconds took_{};  // of the last one
+  std::chrono::milliseconds took_{};  // of the last one; 0: there was none
   std::thread thread_;                // last: it uses everything above
 };
 

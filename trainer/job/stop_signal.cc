@@ -1,13 +1,17 @@
 #include "trainer/job/stop_signal.h"
 
+#include <atomic>
 #include <csignal>
 
 namespace dtl::trainer {
 namespace {
 
-volatile std::sig_atomic_t signal_number = 0;  // a handler reaches nothing else
+volatile std::sig_atomic_t signal_number = 0;  // a handler reaches nothing else than these
+std::atomic<StopSignal::Clock::rep> signal_time{0};
+static_assert(std::atomic<StopSignal::Clock::rep>::is_always_lock_free);
 
 extern "C" void remember(int number) {
+  signal_time = StopSignal::Clock::now().time_since_epoch().count();
   signal_number = number;
 }
 
@@ -29,6 +33,11 @@ StopSignal::~StopSignal() {
 
 int StopSignal::received() {
   return signal_number;
+}
+
+StopSignal::Clock::time_point StopSignal::received_at() {
+  if (signal_number == 0) return Clock::now();
+  return Clock::time_point(Clock::duration(signal_time.load()));
 }
 
 }  // namespace dtl::trainer

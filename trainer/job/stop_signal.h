@@ -2,6 +2,8 @@
 // StopSignal: while it lives, the first SIGTERM or SIGINT is remembered instead of ending the
 // process; the second does what it would have done. One at a time.
 
+#include <chrono>
+
 namespace dtl::trainer {
 
 class StopSignal {
@@ -11,7 +13,10 @@ class StopSignal {
   StopSignal(const StopSignal&) = delete;
   StopSignal& operator=(const StopSignal&) = delete;
 
-  static int received();  // the signal's number, or 0
+  using Clock = std::chrono::steady_clock;
+
+  static int received();                   // the signal's number, or 0
+  static Clock::time_point received_at();  // now, if there was none
 };
 
 }  // namespace dtl::trainer

@@ -105,6 +105,7 @@ class Training {
   int loop();
   int agreed_signal(float (&votes)[2], dt_work work);
   void after_step(const StepReport& report, const Actions& actions, bool told_to_stop);
+  void say_stopped(int signal, bool saved, const std::string& too_late);
   void log(const StepReport& report);
   void evaluate();
   void save(bool model_only);
@@ -214,20 +215,29 @@ int Training::loop() {
     const int signal = agreed_signal(votes, work);
     Actions actions = policy_.after_step(run_.last.step);
     // A signal's checkpoint is for going on, whatever the others are for.
-    if (signal != 0) actions = {true, false, !run_.settings.output_dir.empty(), true};
+    std::string too_late;
+    if (signal != 0) {
+      if (run_.writer) too_late = run_.writer->ends_too_late(StopSignal::received_at());
+      const bool save = too_late.empty() && !run_.settings.output_dir.empty();
+      actions = {true, false, save, true};
+    }
     after_step(run_.last, actions, signal != 0);
     if (signal != 0) {
-      if (run_.first()) {
-        if (run_.writer) run_.writer->finish();  // before it is said that all is saved
-        progress_->clear();
-        log_notice(fmt::format("told to stop by signal {}: {} after step {}", signal,
-                               actions.save ? "saved" : "nothing is saved", run_.last.step));
-      }
+      if (run_.first()) say_stopped(signal, actions.save, too_late);
       return signal;
     }
     if (actions.stop || policy_.out_of_patience()) break;
   }
   return 0;
+}
+
+void Training::say_stopped(int signal, bool saved, const std::string& too_late) {
+  if (run_.writer) run_.writer->finish();  // before it is said that all is saved
+  progress_->clear();
+  std::string text = fmt::format("told to stop by signal {}: {} after step {}", signal,
+                                 saved ? "saved" : "nothing is saved", run_.last.step);
+  if (!too_late.empty()) text += fmt::format(": {}. Try: a longer dtlaunch --grace", too_late);
+  log_notice(text);
 }
 
 void Training::after_step(const StepReport& report, const Actions& actions, bool told_to_stop) {
