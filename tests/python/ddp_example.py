@@ -8,6 +8,7 @@ import argparse
 import hashlib
 import json
 import os
+import time
 
 import torch
 import torch.distributed as dist
@@ -77,6 +78,9 @@ def main():
     print(json.dumps({"rank": rank, "local_rank": local_rank, "world": world, "backend": dist.get_backend(),
                       "losses": losses, "learnt": losses[0] / losses[-1],
                       "bits": bits.hexdigest()[:16]}), flush=True)
+    # The group ends with the model, at this function's end: Python waits for gloo's threads then, and
+    # torch 1.13 does so with the lock that they need to give back the last tensor.
+    time.sleep(0.3)
     dist.destroy_process_group()
 
 
