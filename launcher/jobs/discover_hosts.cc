@@ -83,7 +83,8 @@ std::string output_of(const std::string& command, int give_up) {
   if (::poll(&process, 1, static_cast<int>(std::max<std::int64_t>(left.count(), 0))) > 0 &&
       ::waitid(P_PIDFD, static_cast<id_t>(child.process.get()), &status, WEXITED | WNOWAIT) == 0 &&
       (status.si_code != CLD_EXITED || status.si_status != 0)) {
-    throw Error(Exit::kTryAgain, name, "it ended with " + child.ending(), kExample);
+    throw Error(Exit::kTryAgain, name, "it ended with " + child.ending(),
+                "that command in a shell");
   }
   return text;
 }

@@ -59,13 +59,16 @@ void keep_first_hosts(std::vector<Host>& hosts, int nodes) {
   if (!hosts.empty()) hosts.resize(static_cast<std::size_t>(nodes));
 }
 
-void check_host_range(std::size_t offered, SizeRange range, bool listed) {
-  if (static_cast<std::size_t>(range.least) <= offered) return;
+// held: of those offered, by --spares.
+void check_host_range(std::size_t offered, std::size_t held, SizeRange range, bool listed) {
+  const std::size_t left = offered - std::min(held, offered);
+  if (static_cast<std::size_t>(range.least) <= left) return;
   throw Error(
       listed ? Exit::kTryAgain : Exit::kUsage,
       fmt::format("--nnodes {}:{}", range.least, range.most),
-      fmt::format("there {} only {}", offered == 1 ? "is" : "are",
-                  plural(static_cast<std::int64_t>(offered), "host")),
+      fmt::format("there {} only {}{}", left == 1 ? "is" : "are",
+                  plural(static_cast<std::int64_t>(left), "host"),
+                  held > 0 ? " beside the spare ones" : ""),
       listed ? "the same command again once --discover lists more" : "-f FILE with more hosts");
 }
 
@@ -105,7 +108,7 @@ void take_size(const CommandLine& line, JobSettings& settings) {
   settings.host_range = line.node_range.value_or(SizeRange{1, kMaxRanks});
   const auto held = static_cast<std::size_t>(line.spares.value_or(0));
   const std::size_t offered = std::max<std::size_t>(request.hosts.size(), 1);
-  check_host_range(offered - std::min(held, offered), *settings.host_range, !line.discover.empty());
+  check_host_range(offered, held, *settings.host_range, !line.discover.empty());
 }
 
 // dttrain lies beside dtlaunch; on every host it is looked for there last.

@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
-# --nnodes MIN:MAX: a job goes on with fewer hosts after one was lost, and takes it back when it
-# answers again; --discover: it follows a list of hosts. dttrain keeps its batch and its losses.
+# --nnodes MIN:MAX, -np MIN:MAX: a job goes on with fewer hosts after one was lost, and takes it back
+# when it answers again.
 . "$(dirname "$0")/lib.sh"
 limit=170
 need_cluster 3
-need_program dttrain
 
 # Each line of $work/ranks: EPOCH RANK WORLD_SIZE HOST PID STARTTIME, when a rank begins.
 cat >"$work/rank" <<'RANK'

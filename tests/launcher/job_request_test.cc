@@ -326,7 +326,7 @@ TEST_F(JobRequestTest, RefusesAFixedSizeBesideOneThatMayChange) {
   EXPECT_THAT(reason({"-hosts", "a,b", "-np", "1:2", "-rankmap", "0,1"}), HasSubstr("-rankmap"));
   EXPECT_THAT(reason({"-hosts", "a", "--nnodes", "2:3"}), HasSubstr("there is only 1 host"));
   EXPECT_THAT(reason({"-hosts", "a,b", "--nnodes", "2:3", "--spares", "1"}),
-              HasSubstr("there is only 1 host"));
+              HasSubstr("there is only 1 host beside the spare ones"));
 }
 
 TEST_F(JobRequestTest, NamesAMissingHostfile) {

@@ -3,11 +3,11 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <utility>
 
 #include "base/limits.h"
 #include "tests/sim/elastic_world.h"
+#include "tests/sim/seeds.h"
 
 namespace dtl::sim::elastic_sim_test {
 namespace {
@@ -15,16 +15,10 @@ namespace {
 using Hosts = std::vector<Host>;
 using Names = std::vector<std::string>;
 
-std::uint64_t number_from(const char* variable, std::uint64_t otherwise) {
-  const char* text = std::getenv(variable);
-  return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
-}
-
 TEST(ElasticSimulation, EveryJobKeepsItsPromises) {
-  const std::uint64_t first = number_from("DTL_SIM_SEED", 1);
-  const std::uint64_t runs = std::getenv("DTL_SIM_SEED") ? 1 : number_from("DTL_SIM_RUNS", 20000);
+  const Seeds seeds = chosen_seeds();
   int grew = 0, shrank = 0, ended = 0;
-  for (std::uint64_t seed = first; seed < first + runs; ++seed) {
+  for (std::uint64_t seed = seeds.first; seed < seeds.end; ++seed) {
     ElasticWorld world(seed, {});
     world.run();
     ASSERT_EQ(world.complaints(), "") << "seed " << seed << "\n" << world.story();
@@ -32,8 +26,8 @@ TEST(ElasticSimulation, EveryJobKeepsItsPromises) {
     shrank += world.shrank() ? 1 : 0;
     ended += world.ended() ? 1 : 0;
   }
-  if (runs < 1000) return;
-  const int tenth = static_cast<int>(runs / 10);
+  if (!seeds.are_many()) return;
+  const int tenth = static_cast<int>((seeds.end - seeds.first) / 10);
   EXPECT_GT(grew, tenth);
   EXPECT_GT(shrank, tenth);
   EXPECT_GT(ended, tenth);

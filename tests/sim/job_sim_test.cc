@@ -3,31 +3,25 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <map>
 
 #include "tests/sim/job_world.h"
+#include "tests/sim/seeds.h"
 
 namespace dtl::sim::job_sim_test {
 namespace {
 
-std::uint64_t number_from(const char* variable, std::uint64_t otherwise) {
-  const char* text = std::getenv(variable);
-  return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
-}
-
 TEST(JobSimulation, EveryJobEndsInTimeAndKeepsItsPromises) {
-  const std::uint64_t first = number_from("DTL_SIM_SEED", 1);
-  const std::uint64_t runs = std::getenv("DTL_SIM_SEED") ? 1 : number_from("DTL_SIM_RUNS", 20000);
+  const Seeds seeds = chosen_seeds();
   std::map<Cause, int> seen;
-  for (std::uint64_t seed = first; seed < first + runs; ++seed) {
+  for (std::uint64_t seed = seeds.first; seed < seeds.end; ++seed) {
     World world(seed);
     const bool ended = world.run();
     ASSERT_TRUE(ended) << "seed " << seed << " does not end\n" << world.story();
     ASSERT_EQ(world.complaints(), "") << "seed " << seed << "\n" << world.story();
     ++seen[world.job().outcome->cause];
   }
-  if (runs < 1000) return;
+  if (!seeds.are_many()) return;
   for (const Cause cause :
        {Cause::kCompleted, Cause::kCannotStart, Cause::kSpawn, Cause::kRankExit, Cause::kRankSignal,
         Cause::kNodeLost, Cause::kAgentFailed, Cause::kTimeout, Cause::kInterrupted}) {

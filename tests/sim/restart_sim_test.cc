@@ -5,10 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "base/limits.h"
 #include "tests/sim/restart_world.h"
+#include "tests/sim/seeds.h"
 
 namespace dtl::sim::restart_sim_test {
 namespace {
@@ -17,17 +17,11 @@ using Ends = std::vector<EpochEnd>;
 using Epoch = std::vector<HostAtEnd>;
 using Hosts = std::vector<Host>;
 
-std::uint64_t number_from(const char* variable, std::uint64_t otherwise) {
-  const char* text = std::getenv(variable);
-  return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
-}
-
 TEST(RestartSimulation, EveryJobKeepsItsPromises) {
-  const std::uint64_t first = number_from("DTL_SIM_SEED", 1);
-  const std::uint64_t runs = std::getenv("DTL_SIM_SEED") ? 1 : number_from("DTL_SIM_RUNS", 20000);
+  const Seeds seeds = chosen_seeds();
   std::size_t most_epochs = 0;
   bool used_spare = false, waited = false;
-  for (std::uint64_t seed = first; seed < first + runs; ++seed) {
+  for (std::uint64_t seed = seeds.first; seed < seeds.end; ++seed) {
     RestartWorld world(seed, {});
     world.run();
     ASSERT_EQ(world.complaints(), "") << "seed " << seed << "\n" << world.story();
@@ -35,7 +29,7 @@ TEST(RestartSimulation, EveryJobKeepsItsPromises) {
     used_spare |= world.used_spare();
     waited |= world.waited_for_silence();
   }
-  if (runs < 1000) return;
+  if (!seeds.are_many()) return;
   EXPECT_EQ(most_epochs, 6U) << "no job comes to five restarts";
   EXPECT_TRUE(used_spare && waited) << "the faults never lead to a spare host, or to a wait";
 }

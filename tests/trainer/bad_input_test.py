@@ -30,9 +30,9 @@ class Bench:
                  "--intermediate_size", "8", "--num_hidden_layers", "1", "--output_dir",
                  root / "start")
 
-    def run(self, *words):
+    def run(self, *words, **environment):
         done = subprocess.run([self.program, *map(str, words)], capture_output=True, text=True,
-                              timeout=TIME_LIMIT, env={**os.environ, "OMP_NUM_THREADS": "1"})
+                              timeout=TIME_LIMIT, env={**os.environ, "OMP_NUM_THREADS": "1", **environment})
         return done.returncode, done.stdout + done.stderr
 
     def copy(self):
@@ -46,10 +46,10 @@ class Bench:
                         self.root / "t.tsv", "--output_dir", self.root / "out",
                         "--overwrite_output_dir", *more)
 
-    def train(self, folder, *more):
+    def train(self, folder, *more, **environment):
         return self.run("--model_name_or_path", folder, "--do_train", "--train_file",
                         self.root / "t.tsv", "--output_dir", self.root / "out", "--max_steps", "1",
-                        "--disable_tqdm", *more)
+                        "--disable_tqdm", *more, **environment)
 
     def expect(self, what, answer, status, *words):
         self.count += 1
@@ -186,6 +186,13 @@ def check_options(bench):
         bench.expect(f"options {text}", bench.run(path), 64, "options.json", *words)
 
 
+def check_environment(bench):
+    for value in ("many", "0", ""):
+        bench.expect(f"ranks at the begin '{value}'",
+                     bench.train(bench.root / "start", DTLAUNCH_FIRST_WORLD_SIZE=value), 64,
+                     f'DTLAUNCH_FIRST_WORLD_SIZE: "{value}" is no number of ranks')
+
+
 def main():
     with tempfile.TemporaryDirectory() as name:
         bench = Bench(sys.argv[1], Path(name))
@@ -194,6 +201,7 @@ def main():
         check_resume(bench)
         check_lengths(bench)
         check_options(bench)
+        check_environment(bench)
     print(f"{bench.count} inputs, {bench.wrong} of them not refused as they should be")
     sys.exit(bench.wrong > 0)
 

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "trainer/checkpoint/checkpoint.h"
@@ -38,9 +39,13 @@ constexpr std::uint64_t kStopTag = 0xFFFF0030, kResumeTag = 0xFFFF0031, kBestTag
 
 // A job whose number of ranks changes keeps the batch of its begin, and with it what it computes.
 std::int64_t ranks_of_batch(const Ranks& group) {
-  const char* first = std::getenv("DTLAUNCH_FIRST_WORLD_SIZE");
-  return first == nullptr ? group.size()
-                          : parse_integer(first, 1, INT32_MAX).value_or(group.size());
+  constexpr const char* kVariable = "DTLAUNCH_FIRST_WORLD_SIZE";
+  const char* first = std::getenv(kVariable);
+  if (first == nullptr) return group.size();
+  const auto ranks = parse_integer(first, 1, INT32_MAX);
+  if (ranks) return *ranks;
+  throw Error(Exit::kUsage, fmt::format("environment variable {}", kVariable),
+              fmt::format("\"{}\" is no number of ranks", first), "leave it to dtlaunch");
 }
 
 TrainSettings train_settings(const Run& run) {
@@ -214,9 +219,9 @@ int Training::loop() {
     run_.last = trainer_->step(run_.prepared.train);
     const int signal = agreed_signal(votes, work);
     Actions actions = policy_.after_step(run_.last.step);
-    // A signal's checkpoint is for going on, whatever the others are for.
     std::string too_late;
     if (signal != 0) {
+      // A signal's checkpoint is for going on, whatever the others are for.
       if (run_.writer) too_late = run_.writer->ends_too_late(StopSignal::received_at());
       const bool save = too_late.empty() && !run_.settings.output_dir.empty();
       actions = {true, false, save, true};

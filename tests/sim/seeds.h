@@ -1,0 +1,29 @@
+#pragma once
+// Which stories a simulation tells: seeds 1 to 20,000, or as many as DTL_SIM_RUNS says from 1 on,
+// or the one that DTL_SIM_SEED names.
+
+#include <cstdint>
+#include <cstdlib>
+
+namespace dtl::sim {
+
+struct Seeds {
+  std::uint64_t first = 1, end = 20001;
+
+  // Enough to say what they have in common.
+  bool are_many() const { return end - first >= 1000; }
+};
+
+inline Seeds chosen_seeds() {
+  const auto number_in = [](const char* text) { return std::strtoull(text, nullptr, 10); };
+  Seeds seeds;
+  if (const char* one = std::getenv("DTL_SIM_SEED")) {
+    seeds.first = number_in(one);
+    seeds.end = seeds.first + 1;
+  } else if (const char* runs = std::getenv("DTL_SIM_RUNS")) {
+    seeds.end = seeds.first + number_in(runs);
+  }
+  return seeds;
+}
+
+}  // namespace dtl::sim
