@@ -133,8 +133,8 @@ def main():
     options = parser.parse_args()
     print("\nwhat took how long:")
     for row in options.times.read_text().splitlines():
-        stage, seconds, what = row.split("\t")
-        print(f"  {stage:15}{minutes(int(seconds))}  {what}")
+        stage, seconds, cpu, what = row.split("\t")
+        print(f"  {stage:15}{minutes(int(seconds))}  {what} (CPU {cpu} s)")
     summary = Summary()
     for path in options.results:
         summary.add(path)
