@@ -34,6 +34,7 @@
 #include "base/sha256.h"
 #include "base/text.h"
 #include "wire/boost_library.h"
+#include "wire/frame.h"
 #include "wire/greeting.h"
 #include "wire/messages.h"
 
@@ -146,6 +147,22 @@ Exit bridge() {
   return Exit::kOk;
 }
 
+// For the launcher of an agent that runs here, or not any more: its link says which.
+Exit rejoin(const std::string& link) {
+  refuse_terminal();
+  clean_up_inheritance();
+  greet();
+  Fd agent = find_agent_of(link);
+  if (!agent.valid()) {
+    const Frame answer = encode_frame(Resumed{ResumeAnswer::kGone, 0, 0}, 0);
+    say(answer.head + answer.tail);
+    return Exit::kOk;
+  }
+  run_bridge({std::move(agent), {}}, Fd(STDIN_FILENO), Fd(STDOUT_FILENO));
+  log_error("the agent has ended, or goes on over another connection");
+  return Exit::kOs;
+}
+
 // False when nobody will come any more. Line ends before the first frame only say that the other
 // side is still there.
 bool await_launcher(char* first) {
@@ -194,6 +211,11 @@ std::string job_id(const std::string& text) {
   throw Error(Exit::kUsage, "'" + text + "' is no job id", "it has 16 hexadecimal digits");
 }
 
+std::string link_name(const std::string& text) {
+  if (text.size() == kLinkDigits && is_job_id_prefix(text)) return text;
+  throw Error(Exit::kUsage, "'" + text + "' is no link", "it has 16 hexadecimal digits");
+}
+
 int signal_number(const std::string& text) {
   const auto number = parse_integer(text, 1, SIGRTMAX);
   if (!number) throw Error(Exit::kUsage, "'" + text + "' is no number of a signal", "");
@@ -216,6 +238,7 @@ Exit run(const AgentOptions& asked, CommandLine line) {
   if (asked.serve) return serve_here(line);
   if (asked.idle) return serve_when_asked(line);
   if (asked.bridge) return bridge();
+  if (!asked.rejoin.empty()) return rejoin(link_name(asked.rejoin));
   if (asked.service) return run_service(own_folder(), asked.allow_root);
   if (asked.jobs) return list_jobs();
   if (asked.clean) return clean_up();

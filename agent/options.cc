@@ -27,6 +27,8 @@ const OptionTable<A>& agent_table() {
       {"", {"--allow-root"}, "", "with --service: even as root", into::flag<&A::allow_root>()},
       {"", {"--bridge"}, "", "join standard input and output with the service",
        into::flag<&A::bridge>()},
+      {"", {"--rejoin"}, "LINK", "join standard input and output with an agent that has lost its\n"
+       "launcher, for that launcher", into::text<&A::rejoin>()},
       {"", {"--jobs"}, "", "list the records of this user's jobs on this node",
        into::flag<&A::jobs>()},
       {"", {"--log"}, "JOB", "print what a job that was launched here has said so far",

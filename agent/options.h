@@ -14,6 +14,7 @@ struct AgentOptions {
   bool jobs = false, clean = false;
   std::string clean_job;  // --clean-job
   std::string fence;      // --fence
+  std::string rejoin;     // --rejoin
   std::string log_of;     // --log
   bool follow = false, from_end = false;
   std::string end;      // --end; the signal is the one word

@@ -36,9 +36,13 @@ constexpr auto kAskRanks = 500ms;     // ranks say what they do, before --timeou
 constexpr auto kAnswerMargin = 2s;    // on top of what a node itself may take to answer
 constexpr auto kPartialLineDelay = 200ms;  // an unfinished line (a prompt) is shown after this
 constexpr auto kFence = kLease + kKillGrace + 2s;  // after it nothing of a lost node runs any more
-constexpr auto kFenceAnswer = 6s;                  // a lost node's answer, before it is left out
-constexpr auto kFirstStep = 10s;                   // ranks that fail before this failed at once
-constexpr auto kFirstBackOff = 1s;                 // between restarts of such; doubled each time
+constexpr auto kFirstRejoinPause =
+    500ms;  // between tries to find an agent again; doubled each time
+constexpr auto kLongestRejoinPause = 3s;
+constexpr auto kRejoinDeadline = kSshDeadline + kHelloDeadline;  // one such try
+constexpr auto kFenceAnswer = 6s;   // a lost node's answer, before it is left out
+constexpr auto kFirstStep = 10s;    // ranks that fail before this failed at once
+constexpr auto kFirstBackOff = 1s;  // between restarts of such; doubled each time
 constexpr auto kLongestBackOff = 30s;
 constexpr auto kTakeBack = 10s;  // a lost host is not taken back before; doubled each time
 constexpr auto kLongestTakeBack = 900s;

@@ -28,6 +28,7 @@ std::string runtime_subfolder(const std::string& name);
 std::vector<std::string> runtime_folders();
 constexpr const char* kServiceSocket = "agent.socket";  // in one of these: dtagent --service
 constexpr const char* kHolderSocket = "up.socket";      // dtlaunch up
+constexpr const char* kLinksFolder = "links";  // sockets where agents can be found again, by link
 
 // Where the kept output of detached jobs lies: $XDG_STATE_HOME/dtlaunch, else
 // ~/.local/state/dtlaunch, else a folder in /tmp. Not made.

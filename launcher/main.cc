@@ -89,6 +89,14 @@ AgentStarter agent_starter(const StartOptions& start, AgentStart how = AgentStar
   };
 }
 
+AgentFinder agent_finder(const StartOptions& start) {
+  return [start](asio::io_context& context, Host host, std::string link, Resume offer,
+                 std::chrono::steady_clock::time_point deadline) {
+    return rejoin_agent(context, std::move(host), start, std::move(link), std::move(offer),
+                        deadline);
+  };
+}
+
 // What --push sends to hosts that lack it.
 std::shared_ptr<const Bundle> bundle_for(const Request& request, const Surroundings& around) {
   const auto runs_trainer = [](const Program& program) {
@@ -104,6 +112,7 @@ SessionOptions session_options(const CommandLine& line, const JobSettings& setti
   if (line.push) start.bundle = bundle_for(settings.request, around);
   SessionOptions options;
   options.start_agent = agent_starter(start, settings.agent_start);
+  if (settings.agent_start == AgentStart::kSsh) options.find_agent = agent_finder(start);
   options.job_id = new_job_id();
   options.job = settings.job;
   if (line.push) options.job.start_deadline = kPushDeadline;

@@ -1,8 +1,10 @@
 #include "wire/connection.h"
 
+#include <exception>
 #include <utility>
 
 #include "base/error.h"
+#include "base/limits.h"
 
 namespace dtl {
 namespace {
@@ -17,7 +19,7 @@ awaitable<void> sleep_until_woken(asio::steady_timer& timer) {
 
 }  // namespace
 
-Connection::Connection(asio::io_context& context, std::unique_ptr<ByteStream> stream,
+Connection::Connection(asio::io_context& context, std::shared_ptr<ByteStream> stream,
                        std::string received)
     : stream_(std::move(stream)),
       wake_(context, asio::steady_timer::time_point::max()),
@@ -25,12 +27,21 @@ Connection::Connection(asio::io_context& context, std::unique_ptr<ByteStream> st
   reader_.feed(std::move(received));
 }
 
+void Connection::queue(std::deque<Frame>& queue, Message message) {
+  Frame frame = encode_frame(std::move(message), 0);
+  queued_bytes_ += frame.size();
+  queue.push_back(std::move(frame));
+}
+
 void Connection::send(Message message) {
   if (closed_) return;
   const bool urgent = std::holds_alternative<Heartbeat>(message);
-  Frame frame = encode_frame(std::move(message), 0);
-  queued_bytes_ += frame.size();
-  (urgent ? urgent_ : normal_).push_back(std::move(frame));
+  if (urgent && !stream_) return;  // a sign of life is of use at once, or never
+  if (urgent) {
+    if (const auto receipt = link_.receipt(true)) queue(urgent_, *receipt);
+  }
+  if (!urgent) ++handed_over_;
+  queue(urgent ? urgent_ : normal_, std::move(message));
   if (queued_bytes_ > kMaxQueuedBytes) {
     close();
   } else {
@@ -40,49 +51,105 @@ void Connection::send(Message message) {
 
 awaitable<std::optional<Message>> Connection::receive() {
   for (;;) {
-    if (std::optional<Message> message = reader_.next()) co_return message;
-    if (closed_) co_return std::nullopt;
-    std::string bytes = co_await stream_->read();
+    if (std::optional<Message> message = next_message()) co_return message;
+    if (closed_ || !stream_) co_return std::nullopt;
+    const std::shared_ptr<ByteStream> stream = stream_;
+    std::string bytes;
+    std::exception_ptr failure;
+    try {
+      bytes = co_await stream->read();
+    } catch (const Error&) {
+      failure = std::current_exception();
+    }
+    if (stream != stream_) continue;  // what it brought will come again over the other one
+    if (failure) std::rethrow_exception(failure);
     if (bytes.empty()) co_return std::nullopt;
     reader_.feed(std::move(bytes));
+  }
+}
+
+// What concerns the link alone is not handed on.
+std::optional<Message> Connection::next_message() {
+  for (;;) {
+    const std::uint64_t before = reader_.bytes_taken();
+    std::optional<Message> message = reader_.next();
+    if (!message) return std::nullopt;
+    link_.took(reader_.bytes_taken() - before);
+    if (const auto receipt = link_.receipt(false)) {
+      queue(urgent_, *receipt);
+      wake_.cancel();
+    }
+    const auto* receipt = std::get_if<Received>(&*message);
+    if (receipt == nullptr) return message;
+    if (!link_.keeps() || !acknowledge(receipt->frames)) {
+      throw Error(Exit::kVersion, "malformed Received message",
+                  "frames is more than have been sent");
+    }
+    wake_.cancel();
+  }
+}
+
+bool Connection::acknowledge(std::uint64_t received) {
+  while (!unarrived_.empty() && unarrived_.front() < received) unarrived_.pop_front();
+  return link_.acknowledge(received);
+}
+
+void Connection::take_from(std::deque<Frame>& queue, std::vector<std::string>& batch,
+                           std::size_t& size) {
+  const bool numbered = &queue == &again_, urgent = &queue == &urgent_;
+  while (!queue.empty() && size < kBatchBytes) {
+    if (!numbered && !urgent && link_.is_full()) return;
+    Frame& frame = queue.front();
+    if (!numbered && !urgent && link_.keeps()) unarrived_.push_back(link_.sent());
+    if (!numbered) link_.number(frame);
+    size += frame.size();
+    batch.push_back(std::move(frame.head));
+    if (!frame.tail.empty()) batch.push_back(std::move(frame.tail));
+    queue.pop_front();
   }
 }
 
 std::vector<std::string> Connection::next_batch() {
   std::vector<std::string> batch;
   std::size_t size = 0;
-  for (std::deque<Frame>* queue : {&urgent_, &normal_}) {
-    while (!queue->empty() && size < kBatchBytes) {
-      Frame& frame = queue->front();
-      set_frame_sequence(frame, sequence_++);
-      size += frame.size();
-      batch.push_back(std::move(frame.head));
-      if (!frame.tail.empty()) batch.push_back(std::move(frame.tail));
-      queue->pop_front();
-    }
+  take_from(again_, batch, size);
+  if (again_.empty()) {  // nothing may overtake those
+    take_from(urgent_, batch, size);
+    take_from(normal_, batch, size);
   }
   return batch;
 }
 
 awaitable<void> Connection::run_writer() {
   while (!closed_) {
-    std::vector<std::string> batch = next_batch();
-    if (batch.empty()) {
-      if (finishing_) co_return;
+    std::vector<std::string> batch;
+    if (stream_) batch = next_batch();
+    if (!batch.empty()) {
+      co_await write_batch(std::move(batch));
+    } else if (finishing_ && (normal_.empty() || !stream_)) {
+      co_return;
+    } else {
       co_await sleep_until_woken(wake_);
-      continue;
     }
-    std::size_t size = 0;
-    for (const std::string& piece : batch) size += piece.size();
-    try {
-      co_await stream_->write_pieces(std::move(batch));
-    } catch (const Error&) {
-      if (closed_) co_return;  // close() ended the write
-      throw;
-    }
-    queued_bytes_ -= size;
-    drained_.cancel();
   }
+}
+
+awaitable<void> Connection::write_batch(std::vector<std::string> batch) {
+  std::size_t size = 0;
+  for (const std::string& piece : batch) size += piece.size();
+  const std::shared_ptr<ByteStream> stream = stream_;
+  bool failed = false;
+  try {
+    co_await stream->write_pieces(std::move(batch));
+  } catch (const Error&) {
+    if (closed_) co_return;  // close() ended the write
+    if (!link_.keeps()) throw;
+    failed = true;
+  }
+  queued_bytes_ -= size;
+  drained_.cancel();
+  // The stream's reader finds out, too, and gives it up; it is all kept.
+  while (failed && stream == stream_ && !closed_) co_await sleep_until_woken(wake_);
 }
 
 awaitable<void> Connection::wait_below(std::size_t bytes) {
@@ -97,9 +164,41 @@ void Connection::finish() {
 void Connection::close() {
   if (closed_) return;
   closed_ = true;
-  stream_->close();
+  if (stream_) stream_->close();
   wake_.cancel();
   drained_.cancel();
+}
+
+void Connection::detach() {
+  if (closed_ || !stream_) return;
+  stream_->close();
+  stream_.reset();
+  for (std::deque<Frame>* queue : {&again_, &urgent_}) {
+    for (const Frame& frame : *queue) queued_bytes_ -= frame.size();
+    queue->clear();
+  }
+  reader_ = FrameReader(static_cast<std::uint32_t>(link_.received()));
+  wake_.cancel();
+}
+
+bool Connection::attach(std::shared_ptr<ByteStream> stream, std::string received,
+                        std::uint64_t other_has, std::optional<Message> first) {
+  std::optional<std::vector<Frame>> lacking = link_.resume(other_has);
+  if (closed_ || !lacking) return false;
+  acknowledge(other_has);
+  detach();
+  if (first) again_.push_back(encode_frame(std::move(*first), 0));
+  for (Frame& frame : *lacking) again_.push_back(std::move(frame));
+  for (const Frame& frame : again_) queued_bytes_ += frame.size();
+  stream_ = std::move(stream);
+  reader_.feed(std::move(received));
+  wake_.cancel();
+  return true;
+}
+
+awaitable<bool> Connection::wait_attached() {
+  while (!closed_ && !stream_) co_await sleep_until_woken(wake_);
+  co_return !closed_;
 }
 
 }  // namespace dtl

@@ -2,6 +2,8 @@
 // Connection: messages over a ByteStream. Owns the stream; belongs to one io_context thread.
 // Sending never waits: messages are queued, heartbeats jump the queue; a queue above
 // kMaxQueuedBytes closes the stream. Who produces much waits for wait_below() before each send.
+// With keep_sent() the stream may be lost and replaced by another one (link_end.h): detach() and
+// attach(); what is sent in between waits, and signs of life are left out.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +16,7 @@
 #include "wire/asio.h"
 #include "wire/byte_stream.h"
 #include "wire/frame.h"
+#include "wire/link_end.h"
 
 namespace dtl {
 
@@ -23,12 +26,13 @@ class Connection {
   static constexpr std::size_t kMaxQueuedBytes = 16 << 20;
 
   // `received` holds bytes that arrived together with the greeting.
-  Connection(asio::io_context& context, std::unique_ptr<ByteStream> stream, std::string received);
+  // The stream may be shared with who asks how it has ended.
+  Connection(asio::io_context& context, std::shared_ptr<ByteStream> stream, std::string received);
 
   // Throws Error(kUsage) when the message is beyond its limits. After close() it does nothing.
   void send(Message message);
-  // The next message; nullopt at the end of the stream. Throws Error(kVersion) on garbage and what
-  // ByteStream::read throws.
+  // The next message; nullopt at the end of the stream, and when it has been detached. Throws
+  // Error(kVersion) on garbage and what ByteStream::read throws.
   awaitable<std::optional<Message>> receive();
   // Writes what send() queued until close(); run it as a task of its own beside the reader. After
   // finish() it returns once the queue is empty. Throws what ByteStream::write throws.
@@ -41,15 +45,43 @@ class Connection {
   void close();
   bool closed() const { return closed_; }
 
+  void keep_sent() { link_.keep(); }
+  bool keeps_sent() const { return link_.keeps(); }
+  // Gives the stream up; the reader and the writer wait for another one.
+  void detach();
+  // Goes on over another stream, of which the other end has said `other_has` frames when it had
+  // received so many, and `received` came after that; `first` leaves before everything else. False
+  // when what the other end lacks is not there: nothing has changed then.
+  bool attach(std::shared_ptr<ByteStream> stream, std::string received, std::uint64_t other_has,
+              std::optional<Message> first);
+  // Returns when there is a stream, true, or after close(), false.
+  awaitable<bool> wait_attached();
+  LinkEnd& link() { return link_; }
+
+  // How many messages have been handed over to send(), signs of life left out; and whether so many
+  // are known to have come there. Without keep_sent() that is never known, and believed.
+  std::uint64_t handed_over() const { return handed_over_; }
+  bool has_arrived(std::uint64_t messages) const {
+    return !link_.keeps() || handed_over_ - normal_.size() - unarrived_.size() >= messages;
+  }
+
  private:
   std::vector<std::string> next_batch();
+  void take_from(std::deque<Frame>& queue, std::vector<std::string>& batch, std::size_t& size);
+  std::optional<Message> next_message();
+  bool acknowledge(std::uint64_t received);
+  void queue(std::deque<Frame>& queue, Message message);
+  awaitable<void> write_batch(std::vector<std::string> batch);
 
-  std::unique_ptr<ByteStream> stream_;
+  std::shared_ptr<ByteStream> stream_;  // shared with who reads or writes it; none: detached
   FrameReader reader_;
   std::deque<Frame> urgent_, normal_;  // without their sequence numbers
   std::size_t queued_bytes_ = 0;       // of both queues and the batch being written
-  std::uint32_t sequence_ = 0;
-  asio::steady_timer wake_, drained_;  // never expire; cancelled to wake their waiters
+  LinkEnd link_;
+  std::deque<Frame> again_;  // to be sent once more, as they are
+  std::uint64_t handed_over_ = 0;
+  std::deque<std::uint64_t> unarrived_;  // the numbers of kept frames that came from normal_
+  asio::steady_timer wake_, drained_;    // never expire; cancelled to wake their waiters
   bool closed_ = false, finishing_ = false;
 };
 

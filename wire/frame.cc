@@ -46,10 +46,10 @@ struct Decoder {
   std::size_t bytes_before_tail = 0;
 };
 
-// The decoder of each message type, by number.
+// The decoder of each message type, by number; not every number has one.
 template <class... M>
 constexpr auto make_decoders(std::variant<M...>*) {
-  std::array<Decoder, sizeof...(M) + 1> decoders{};
+  std::array<Decoder, std::max({kMessageType<M>...}) + std::size_t{1}> decoders{};
   ((decoders[kMessageType<M>] = {&decode_as<M>, kBytesBeforeTail<M>}), ...);
   return decoders;
 }
@@ -161,10 +161,18 @@ std::optional<Message> FrameReader::next() {
   if (!gather(tail_, header.body_bytes - body_bytes)) return std::nullopt;
   if (crc32c(tail_, crc32c(body_)) != header.checksum) garbage("wrong checksum");
   Message message = decoder.decode(body_, std::exchange(tail_, {}));
+  bytes_taken_ += kFrameHeaderBytes + header.body_bytes;
   header_.clear();
   body_ = {};
   ++expected_sequence_;
   return message;
+}
+
+std::string FrameReader::take_rest() {
+  std::string rest = received_.substr(at_);
+  received_.clear();
+  at_ = 0;
+  return rest;
 }
 
 const char* message_name(const Message& message) {

@@ -39,11 +39,16 @@ std::vector<Start> split_start(Start start, const std::vector<std::size_t>& shar
 
 class FrameReader {
  public:
+  // first: the sequence number of the first frame.
+  explicit FrameReader(std::uint32_t first = 0) : expected_sequence_(first) {}
   void feed(std::string bytes);
   // The next whole message; nullopt when more bytes are needed. Throws Error(kVersion) on garbage:
   // unknown type, length over the limit, wrong checksum or sequence, a field over its bound. After
   // a throw the reader must not be used again.
   std::optional<Message> next();
+  std::uint64_t bytes_taken() const { return bytes_taken_; }  // of the messages given out
+  // What has come after the last message that was given out, which must be asked for at once.
+  std::string take_rest();
 
  private:
   bool gather(std::string& part, std::size_t bytes);
@@ -51,7 +56,8 @@ class FrameReader {
   std::string received_;
   std::size_t at_ = 0;                // received_[0, at_) has been gathered
   std::string header_, body_, tail_;  // of the next message, as far as they have come
-  std::uint32_t expected_sequence_ = 0;
+  std::uint32_t expected_sequence_;
+  std::uint64_t bytes_taken_ = 0;
 };
 
 const char* message_name(const Message& message);

@@ -11,6 +11,8 @@
 //   shown; A: Skipped where it was not L: Signal, any time                 A: Notice, any time;
 //   Evidence before the Exited it explains; Stack of each rank after a Stop that asks for it,
 //   before its signal is sent; both: Heartbeat each second; any frame counts as life
+// With --reconnect: L: Reconnect after Hello; both: Received; on another stream L: Resume ->
+// A: Resumed, and the conversation goes on (link_end.h)
 // A Stop before Start is legal. After Stop or Kill the agent refuses Start.
 
 #include <cstddef>
@@ -24,7 +26,7 @@
 
 namespace dtl {
 
-constexpr std::uint32_t kProtocol = 5;
+constexpr std::uint32_t kProtocol = 6;
 constexpr std::size_t kStdinWindow = 256 << 10;  // Stdin bytes sent and not yet StdinTaken
 
 // ---- launcher to agent
@@ -107,6 +109,17 @@ struct Credit {  // this much of the rank's Output has been shown
   std::uint32_t bytes = 0;
 };
 struct Finish {};  // end whatever is left, answer Finished, exit
+constexpr std::size_t kLinkDigits = 16;
+struct Reconnect {                // from here on the stream may be lost for a while
+  std::string link;               // 16 random hex digits: under which this agent is found again
+  std::string token;              // 32 random bytes: who knows it is this agent's launcher
+  std::uint32_t patience_ms = 0;  // on top of the lease
+};
+struct Resume {  // first on another stream: an offer to go on
+  std::string token;
+  std::uint32_t attempt = 0;   // of this launcher, from 1 up
+  std::uint64_t received = 0;  // so many of the agent's frames have come
+};
 
 // ---- agent to launcher
 struct Hello {
@@ -187,6 +200,16 @@ struct StdinTaken {  // the rank's pipe accepted this much of Stdin; also sent, 
   std::uint32_t rank = 0;
   std::uint32_t bytes = 0;
 };
+enum class ResumeAnswer : std::uint8_t {
+  kResumed = 1,  // what the launcher has not received follows
+  kGone = 2,     // no such agent runs on this node
+  kRefused = 3,  // another token, or not the latest attempt
+};
+struct Resumed {  // the answer to Resume
+  ResumeAnswer answer = ResumeAnswer::kGone;
+  std::uint32_t attempt = 0;
+  std::uint64_t received = 0;  // kResumed: so many of the launcher's frames have come
+};
 struct Trouble {  // the agent failed and ends its ranks: guard lost, no descriptors left, ...
   std::string text;
 };
@@ -195,20 +218,24 @@ struct Trouble {  // the agent failed and ends its ranks: guard lost, no descrip
 struct Heartbeat {
   std::uint64_t monotonic_ms = 0;
 };
+struct Received {  // after Reconnect: so many frames have come and need not be kept any more
+  std::uint64_t frames = 0;
+};
 
 using Message =
     std::variant<Welcome, Hello, Listen, Listening, Reach, Reached, StopListening, Start, Started,
                  SpawnFailed, Stdin, Output, Exited, Stop, Kill, Finish, Finished, Trouble,
                  Heartbeat, StdinTaken, Examine, Examined, OutputRules, Credit, Skipped, Signal,
-                 Notice, Evidence, Environment, Stack>;
+                 Notice, Evidence, Environment, Stack, Reconnect, Resume, Resumed, Received>;
 
 // Whose they are. Each side visits all of them, so that a message that it forgets does not compile.
 template <class M>
-concept LaunchersMessage = OneOf<M, Welcome, Listen, Reach, StopListening, Start, Stdin, Stop, Kill,
-                                 Finish, Examine, OutputRules, Credit, Signal, Environment>;
+concept LaunchersMessage =
+    OneOf<M, Welcome, Listen, Reach, StopListening, Start, Stdin, Stop, Kill, Finish, Examine,
+          OutputRules, Credit, Signal, Environment, Reconnect, Resume>;
 template <class M>
 concept AgentsMessage =
     OneOf<M, Hello, Listening, Reached, Started, SpawnFailed, Output, Exited, Finished, Trouble,
-          StdinTaken, Examined, Skipped, Notice, Evidence, Stack>;
+          StdinTaken, Examined, Skipped, Notice, Evidence, Stack, Resumed>;
 
 }  // namespace dtl

@@ -78,6 +78,18 @@ ServiceAgent ask_service() {
   return {};
 }
 
+Fd find_agent_of(const std::string& link) {
+  for (const std::string& folder : runtime_folders()) {
+    try {
+      Fd agent = connect_unix(folder + "/" + kLinksFolder + "/" + link);
+      if (agent.valid()) return agent;
+    } catch (const Error&) {
+      continue;  // a path that no socket has
+    }
+  }
+  return Fd();
+}
+
 void run_bridge(ServiceAgent agent, Fd input, Fd output) {
   const int socket = agent.socket.get();
   for (const int fd : {socket, input.get(), output.get()}) set_nonblocking(fd);

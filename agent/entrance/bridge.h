@@ -1,6 +1,9 @@
 #pragma once
-// dtagent --bridge: joins standard input and output with this user's service on this node. It
-// starts nothing: an agent of the service speaks with the launcher.
+// dtagent --bridge and --rejoin: join standard input and output with a unix socket of this user on
+// this node. They start nothing: an agent of this user's service speaks with the launcher, or the
+// one that it has lost.
+
+#include <string>
 
 #include "base/fd.h"
 
@@ -14,6 +17,9 @@ struct ServiceAgent {
 // The service's agent for one job. Its greeting must come within two seconds and be of this very
 // version: a service that hangs or is out of date is none.
 ServiceAgent ask_service();
+
+// Where the agent waits for its launcher that has this link; invalid when there is none.
+Fd find_agent_of(const std::string& link);
 
 // Copies both ways until the agent hangs up.
 void run_bridge(ServiceAgent agent, Fd input, Fd output);

@@ -13,10 +13,18 @@ namespace {
 // Of what was read at once: this much leaves in the buffer that it was read into, less in a copy.
 constexpr std::size_t kWorthItsBuffer = kMaxOutputBytes / 4;
 
+constexpr auto kLookForArrival = 100ms;  // a receipt comes each second
+
+using Clock = asio::steady_timer::clock_type;
+
 }  // namespace
 
-RankCredit::RankCredit(asio::io_context& context, const OutputRules& rules)
-    : rules_(rules), left_(rules.window), wake_(context, asio::steady_timer::time_point::max()) {}
+RankCredit::RankCredit(asio::io_context& context, const Connection& connection,
+                       const OutputRules& rules)
+    : connection_(connection),
+      rules_(rules),
+      left_(rules.window),
+      wake_(context, asio::steady_timer::time_point::max()) {}
 
 void RankCredit::spend(std::size_t bytes) {
   left_ -= std::min(bytes, left_);
@@ -28,18 +36,25 @@ void RankCredit::give_back(std::size_t bytes) {
   if (recovered()) wake_.cancel();
 }
 
-awaitable<bool> RankCredit::recover() {
-  if (recovered()) co_return true;
-  if (let_down_ || rules_.hold_ms == 0) co_return false;
-  const bool forever = rules_.hold_ms == kHoldForever;
-  const auto until =
-      forever ? asio::steady_timer::time_point::max()
-              : asio::steady_timer::clock_type::now() + std::chrono::milliseconds(rules_.hold_ms);
-  wake_.expires_at(until);
-  while (!recovered() && asio::steady_timer::clock_type::now() < until) {
+awaitable<void> RankCredit::recover_until(Clock::time_point when) {
+  wake_.expires_at(when);
+  while (!recovered() && Clock::now() < when) {
+    if (wake_.expiry() <= Clock::now()) wake_.expires_at(when);  // the other stream's time
     boost::system::error_code woken;
     co_await wake_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
   }
+}
+
+awaitable<bool> RankCredit::recover() {
+  if (recovered()) co_return true;
+  if (let_down_ || rules_.hold_ms == 0) co_return false;
+  const std::uint64_t sent = connection_.handed_over();
+  while (!recovered() && !connection_.has_arrived(sent)) {
+    co_await recover_until(Clock::now() + kLookForArrival);
+  }
+  const bool forever = rules_.hold_ms == kHoldForever;
+  co_await recover_until(forever ? Clock::time_point::max()
+                                 : Clock::now() + std::chrono::milliseconds(rules_.hold_ms));
   let_down_ = !recovered();
   co_return !let_down_;
 }

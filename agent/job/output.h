@@ -25,7 +25,7 @@ constexpr std::size_t kOutputInFlight = 1 << 20;
 // streams. Without OutputRules there is no bound.
 class RankCredit {
  public:
-  RankCredit(asio::io_context& context, const OutputRules& rules);
+  RankCredit(asio::io_context& context, const Connection& connection, const OutputRules& rules);
 
   bool bounded() const { return rules_.window > 0; }
   std::size_t left() const { return bounded() ? left_ : kMaxOutputBytes; }
@@ -37,10 +37,14 @@ class RankCredit {
     return !bounded() || left_ >= rules_.window / 2 + bytes;
   }
   // Waits for that as long as the rules allow; false when it did not come to be. A reader that has
-  // let us down is not waited for again before it has read everything.
+  // let us down is not waited for again before it has read everything. The time counts once what
+  // was sent has come there: a launcher that the network keeps from it lets nobody down.
   awaitable<bool> recover();
 
  private:
+  awaitable<void> recover_until(asio::steady_timer::time_point when);
+
+  const Connection& connection_;
   OutputRules rules_;
   std::size_t left_;
   bool let_down_ = false;

@@ -68,7 +68,7 @@ awaitable<void> AgentSession::read_frames(NodeFacts facts) {
     std::optional<Message> message = co_await connection_.receive();
     if (message) welcome(*message, std::move(facts));
     while (message) {
-      message = co_await connection_.receive();
+      message = co_await next_message();
       if (message) dispatch(std::move(*message));
     }
   } catch (const Error& error) {
@@ -278,7 +278,9 @@ void AgentSession::dispatch(Message message) {
         const auto at = streams_.find(credit.rank);
         if (at != streams_.end()) at->second.credit->give_back(credit.bytes);
       },
-      [](const Heartbeat&) {},
+      [&](const Reconnect& agreed) { expect_losses(agreed); },
+      [](const OneOf<Heartbeat, Received> auto&) {},
+      [&](const Resume&) { unexpected(message); },
       [&](const Welcome&) { unexpected(message); },
       [&](const AgentsMessage auto&) { unexpected(message); }};
   std::visit(handle, message);
@@ -307,6 +309,7 @@ void AgentSession::feed(const Event& event) {
   for (const Effect& effect : step(supervisor_, event, now())) perform(effect);
   // Without a launcher nobody takes the output; ranks must not wait for that.
   if (supervisor_.leave == Exit::kUnreachable) connection_.close();
+  if (supervisor_.leave && door_) door_->close();  // it does not go on, whoever comes
   if (BootTime(due(supervisor_)) < next_heartbeat_) clock_.cancel();
 }
 

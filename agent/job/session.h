@@ -11,6 +11,7 @@
 
 #include "agent/guard/guard_link.h"
 #include "agent/job/failure_evidence.h"
+#include "agent/job/link_door.h"
 #include "agent/job/output.h"
 #include "agent/job/supervisor.h"
 #include "agent/node/probe.h"
@@ -48,6 +49,7 @@ class AgentSession {
   };
 
   awaitable<void> read_frames(NodeFacts facts);
+  awaitable<std::optional<Message>> next_message();
   awaitable<void> write_frames();
   awaitable<void> read_guard();
   awaitable<void> watch_clock();
@@ -72,6 +74,8 @@ class AgentSession {
   void no_files(std::uint32_t rank, const Error& error);
   void give_input(const Stdin& message);
   void start(Start start);
+  void expect_losses(const Reconnect& agreed);
+  void resume(const Resume& offer, std::unique_ptr<ByteStream> stream, std::string received);
   void record(const Start& start);
   void note_start(const GuardReport& report);
   void note_end(const GuardReport& report);
@@ -90,6 +94,8 @@ class AgentSession {
   OpenRankFiles open_rank_files_;
   std::map<std::uint32_t, RankStreams> streams_;
   std::optional<Listener> listener_;  // from Welcome on
+  std::optional<LinkDoor> door_;      // from Reconnect on
+  std::string token_;                 // what it says
   std::string job_id_;
   JobRecord record_;  // of this node's part of the job
   OwnRecord record_file_;

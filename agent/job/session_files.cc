@@ -91,7 +91,7 @@ SpawnFiles AgentSession::make_files(const SpawnRank& spawn) {
   files[kStdoutFd] = std::move(output.write_end);
   files[kStderrFd] = std::move(errors.write_end);
   streams.open_outputs = 2;
-  streams.credit = std::make_unique<RankCredit>(context_, rules_);
+  streams.credit = std::make_unique<RankCredit>(context_, connection_, rules_);
   streams.output = std::make_unique<RankOutput>(connection_, *streams.credit, spec.rank,
                                                 Stream::kStdout, kept_file(spec.rank, ".out"));
   streams.errors = std::make_unique<RankOutput>(connection_, *streams.credit, spec.rank,

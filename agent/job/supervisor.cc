@@ -37,7 +37,7 @@ AgentState next_state(AgentState state, Cue cue) {
 }
 
 BootTime lease(const Supervisor& supervisor) {
-  return supervisor.paused ? BootTime(kPauseLease) : BootTime(kLease);
+  return (supervisor.paused ? BootTime(kPauseLease) : BootTime(kLease)) + supervisor.patience;
 }
 
 // One step: collects the effects of one event.
@@ -57,6 +57,7 @@ class Step {
   void on(const Kill&) { cue(Cue::kKill); }
   void on(const Signal& signal);
   void on(const Finish&);
+  void on(const Reconnect& agreed) { s_.patience = BootTime(agreed.patience_ms); }
   void on(const LauncherHeard&) { s_.heard = now_; }
   void on(const LauncherGone&) {
     if (!s_.finish_wanted) leave(s_.ranks.empty() ? Exit::kOk : Exit::kUnreachable);

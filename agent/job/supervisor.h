@@ -28,9 +28,10 @@ enum class AgentState {
   kGone,      // exits
 };
 
-// ---- events: the launcher's Start, Stop, Kill, Signal and Finish, the guard's reports, and
+// ---- events: the launcher's Start, Stop, Kill, Signal, Finish and Reconnect, the guard's reports,
+// and
 struct LauncherHeard {};  // any frame
-struct LauncherGone {};   // end of input, or garbage
+struct LauncherGone {};   // end of input, or garbage; it will not come back
 struct Terminated {       // a signal to the agent itself
   int signal = 0;
 };
@@ -41,9 +42,9 @@ struct OutputEnded {    // both pipes of a rank are closed
 };
 struct RanksAnswered {};  // after AskRanks; or the time for that is over
 struct TimePassed {};     // due() has come
-using Event =
-    std::variant<Start, Stop, Kill, Signal, Finish, LauncherHeard, LauncherGone, Terminated,
-                 GuardReport, GuardGone, GuardSilent, OutputEnded, RanksAnswered, TimePassed>;
+using Event = std::variant<Start, Stop, Kill, Signal, Finish, Reconnect, LauncherHeard,
+                           LauncherGone, Terminated, GuardReport, GuardGone, GuardSilent,
+                           OutputEnded, RanksAnswered, TimePassed>;
 
 // ---- effects, to be performed in order
 struct SpawnRank {
@@ -80,6 +81,7 @@ struct WatchedRank {
 struct Supervisor {
   AgentState state = AgentState::kServing;
   BootTime heard{};                            // the launcher's last frame
+  BootTime patience{};                         // that it may be away for, beyond the lease
   bool paused = false;                         // the launcher is stopped, and so are the ranks
   std::map<std::uint32_t, WatchedRank> ranks;  // that have not been told as ended
   bool stopped = false;                        // a Stop, Kill or the like has come: no more ranks

@@ -202,9 +202,13 @@ void remove_error_folders() {
 }
 
 void remove_sockets() {
+  std::error_code failed;
   for (const std::string& folder : runtime_folders()) {
-    for (const char* name : {kServiceSocket, kHolderSocket}) {
-      const std::string path = folder + "/" + name;
+    std::vector<std::string> paths = {folder + "/" + kServiceSocket, folder + "/" + kHolderSocket};
+    for (const auto& entry : fs::directory_iterator(folder + "/" + kLinksFolder, failed)) {
+      paths.push_back(entry.path().string());
+    }
+    for (const std::string& path : paths) {
       if (::access(path.c_str(), F_OK) != 0 || connect_unix(path).valid()) continue;
       if (::unlink(path.c_str()) == 0) print_line("removed " + path + ", where nobody listens");
     }

@@ -56,14 +56,6 @@ awaitable<void> write_queue(std::shared_ptr<Connection> connection) {
   }
 }
 
-void check_version(const std::string& host, const Greeting& greeting) {
-  if (greeting.protocol == kProtocol && greeting.version == DTL_VERSION) return;
-  throw Error(Exit::kVersion, host + ": cannot use its dtagent",
-              fmt::format("it is version {} (protocol {}), dtlaunch is version {} (protocol {})",
-                          greeting.version, greeting.protocol, DTL_VERSION, kProtocol),
-              "install the same version on both");
-}
-
 // A line that looks like a greeting and is followed by something else.
 Error not_dtagent(const Host& host, const std::string& what) {
   return Error(Exit::kVersion, host.name + ": cannot use its dtagent",
@@ -74,6 +66,14 @@ Error not_dtagent(const Host& host, const std::string& what) {
 }
 
 }  // namespace
+
+void check_version(const std::string& host, const Greeting& greeting) {
+  if (greeting.protocol == kProtocol && greeting.version == DTL_VERSION) return;
+  throw Error(Exit::kVersion, host + ": cannot use its dtagent",
+              fmt::format("it is version {} (protocol {}), dtlaunch is version {} (protocol {})",
+                          greeting.version, greeting.protocol, DTL_VERSION, kProtocol),
+              "install the same version on both");
+}
 
 std::string describe_ending(const AgentStream& stream) {
   std::string text = stream.ending();
@@ -98,14 +98,14 @@ std::optional<Error> refused_agent(const Host& host, const AgentStream& stream) 
 awaitable<AgentLink> greet_agent(asio::io_context& context, TaskGroup& tasks, Host host,
                                  std::unique_ptr<AgentStream> stream, Welcome welcome,
                                  std::chrono::steady_clock::time_point when) {
-  const StreamDeadline deadline(context, *stream, when);
   AgentLink link;
-  link.stream = stream.get();
+  link.stream = std::move(stream);
+  const StreamDeadline deadline(context, *link.stream, when);
   GreetingFound found;
   for (std::string received;;) {
-    const std::string bytes = co_await stream->read();
+    const std::string bytes = co_await link.stream->read();
     if (bytes.empty()) {
-      throw ended_early(host, *stream, received, deadline.passed());
+      throw ended_early(host, *link.stream, received, deadline.passed());
     }
     received += bytes;
     if (auto complete = find_greeting(received)) {
@@ -115,7 +115,7 @@ awaitable<AgentLink> greet_agent(asio::io_context& context, TaskGroup& tasks, Ho
   }
   check_version(welcome.host_name, found.greeting);
   link.noise = found.noise;
-  link.connection = std::make_shared<Connection>(context, std::move(stream), found.rest);
+  link.connection = std::make_shared<Connection>(context, link.stream, found.rest);
   CloseUnlessKept closer(link.connection);
   tasks.spawn(write_queue(link.connection));
   link.connection->send(welcome);

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "launcher/agents/agent_start.h"
 #include "wire/connection.h"
+#include "wire/greeting.h"
 #include "wire/messages.h"
 #include "wire/task_group.h"
 
@@ -18,7 +19,7 @@ namespace dtl {
 
 struct AgentLink {
   std::shared_ptr<Connection> connection;  // shared with the task that writes its queue
-  AgentStream* stream = nullptr;           // the connection's
+  std::shared_ptr<AgentStream> stream;     // shared with the connection
   NodeFacts facts;
   std::string noise;  // what the shell printed before the greeting
 };
@@ -28,6 +29,9 @@ struct AgentLink {
 awaitable<AgentLink> greet_agent(asio::io_context& context, TaskGroup& tasks, Host host,
                                  std::unique_ptr<AgentStream> stream, Welcome welcome,
                                  std::chrono::steady_clock::time_point deadline);
+
+// Throws Error when the agent that has greeted so is of another version.
+void check_version(const std::string& host, const Greeting& greeting);
 
 // How an agent's stream ended, in words: "killed by SIGKILL: out of memory".
 std::string describe_ending(const AgentStream& stream);

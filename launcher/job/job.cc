@@ -86,6 +86,7 @@ void Stepper::enter_stopping() {
   const bool ask = job_.outcome && job_.outcome->cause == Cause::kTimeout;
   if (ask) stop.ask_ms = static_cast<std::uint32_t>(JobTime(kAskRanks).count());
   job_.deadline = now_ + JobTime(stop.ask_ms) + stop_grace() + kReapDeadline + kAnswerMargin;
+  hurry_searches(now_ + JobTime(stop.ask_ms) + stop_grace() + kAnswerMargin);
   stop.signal = SIGTERM;
   stop.grace_ms = static_cast<std::uint32_t>(stop_grace().count());
   send_to_all(stop);
@@ -96,6 +97,7 @@ void Stepper::enter_finishing() {
   tell_what_was_left();
   if (!job_.outcome) job_.outcome = Outcome{};
   job_.deadline = now_ + kReapDeadline + kAnswerMargin;
+  hurry_searches(now_ + kReapDeadline);
   for (int node = 0; node < node_count(); ++node) {
     NodeState& state = node_state(node);
     if (state.phase == NodePhase::kStarting) close(node);
@@ -117,6 +119,7 @@ void Stepper::operator()(const AgentReady& event) {
   node.phase = NodePhase::kReady;
   node.last_heard = now_;
   node.up = now_;
+  if (event.can_be_found_again) node.link = LinkSearch(job_.options.reconnect);
   check_started();
 }
 
@@ -125,6 +128,7 @@ void Stepper::operator()(const AgentFailed& event) {
 }
 
 void Stepper::operator()(const AgentLost& event) {
+  if (event.may_live && search_for(event.node)) return;
   lose(event.node, event.cause, event.exit_status, event.text);
 }
 
@@ -186,6 +190,7 @@ void Stepper::operator()(const Signalled& event) {
   } else if (!job_.kill_sent) {
     job_.kill_sent = true;
     send_to_all(Kill{});
+    hurry_searches(now_);
     const JobTime latest = now_ + kReapDeadline + kAnswerMargin;
     if (job_.deadline) job_.deadline = std::min(*job_.deadline, latest);
   } else {
@@ -201,9 +206,13 @@ void Stepper::pause() {
 }
 
 void Stepper::operator()(const Continued&) {
-  for (NodeState& node : job_.nodes) node.last_heard = now_;
+  const JobTime absent = now_ - job_.last_step;
+  for (NodeState& node : job_.nodes) {
+    node.last_heard = now_;
+    node.link.excuse(absent);
+  }
+  plan_searches();
   if (job_.state != JobState::kRunning) {
-    const JobTime absent = now_ - job_.last_step;
     outlive_leases(absent);
     if (job_.outlived_leases && !ending()) return end_as_outlived(absent);
   }
@@ -231,6 +240,7 @@ void Stepper::operator()(const OutputClosed&) {
 void Stepper::operator()(const Tick&) {
   send_heartbeats();
   watch_silence();
+  watch_searches();
   if (job_.options.timeout && now_ >= *job_.options.timeout && !ending()) {
     Outcome outcome;
     outcome.cause = Cause::kTimeout;
@@ -285,6 +295,7 @@ JobTime next_wakeup(const Job& job) {
   JobTime next = std::min(job.next_heartbeat, job.next_silence);
   if (job.early_end) next = std::min(next, *job.early_end);
   if (job.deadline) next = std::min(next, *job.deadline);
+  if (job.next_link) next = std::min(next, *job.next_link);
   if (job.options.timeout && job.state < JobState::kStopping) {
     next = std::min(next, *job.options.timeout);
   }

@@ -15,6 +15,7 @@
 #include "base/job_time.h"
 #include "base/limits.h"
 #include "launcher/job/job_outcome.h"
+#include "launcher/job/link_search.h"
 #include "plan/request.h"
 #include "wire/messages.h"
 
@@ -37,6 +38,7 @@ namespace job {
 
 struct AgentReady {  // its Hello has arrived
   int node = 0;
+  bool can_be_found_again = false;  // once its connection is lost
 };
 struct AgentFailed {  // it did not come up
   int node = 0;
@@ -46,6 +48,13 @@ struct AgentLost {  // it was ready, and its stream ended or broke
   int node = 0;
   Cause cause = Cause::kAgentFailed;  // or kNodeLost
   int exit_status = 71;
+  std::string text;
+  bool may_live = false;  // no more is known than that its stream is lost
+};
+struct LinkTried {  // after Rejoin: its answer, or none and why
+  int node = 0;
+  std::uint32_t attempt = 0;
+  std::optional<ResumeAnswer> answer;
   std::string text;
 };
 struct FromAgent {  // any message after Hello
@@ -75,8 +84,9 @@ struct HostsChanged {};  // hosts are to join or to leave: the ranks end now, an
 struct OutputClosed {};
 struct Tick {};  // time has passed; see next_wakeup
 
-using Event = std::variant<AgentReady, AgentFailed, AgentLost, FromAgent, Placed, Judged, Planned,
-                           Refused, Signalled, Continued, HostsChanged, OutputClosed, Tick>;
+using Event =
+    std::variant<AgentReady, AgentFailed, AgentLost, LinkTried, FromAgent, Placed, Judged, Planned,
+                 Refused, Signalled, Continued, HostsChanged, OutputClosed, Tick>;
 
 // ---- effects, to be performed in order
 struct Send {
@@ -94,13 +104,21 @@ struct StopSelf {};  // SIGSTOP to dtlaunch, once everything sent has left; answ
 struct CloseNode {   // its stream is of no more use
   int node = 0;
 };
+struct DetachNode {  // the same, and another one may come; what is sent waits for that
+  int node = 0;
+};
+struct Rejoin {  // look for its agent; answer with LinkTried
+  int node = 0;
+  std::uint32_t attempt = 0;
+  JobTime until{0};  // no later
+};
 struct Notice {  // one line for the user
   int node = -1;
   std::string text;
 };
 
 using Effect = std::variant<Send, PlaceRanks, Probe, JudgeNetwork, MakePlan, StartRanks, StopSelf,
-                            CloseNode, Notice>;
+                            CloseNode, DetachNode, Rejoin, Notice>;
 
 }  // namespace job
 
@@ -117,6 +135,7 @@ struct NodeState {
   JobTime last_heard{0};
   std::optional<JobTime> up, finished;  // its Hello came; it said that nothing is left
   std::optional<JobTime> given_up;      // since then it is told nothing any more
+  LinkSearch link;                      // when its connection is lost
   bool suspected = false;               // the "slow" notice was given
   std::optional<Exit> start_failure;    // why it is not there
   bool agent_failed = false;            // its agent died, or had to be given up
@@ -144,6 +163,7 @@ struct RankState {
 struct JobOptions {
   std::optional<JobTime> grace;  // --grace; absent: kKillGrace, or kInterruptGrace after a signal
   std::optional<JobTime> timeout;
+  JobTime reconnect{0};  // --reconnect
   PortRange ports = {};  // to listen on; any
   JobTime start_deadline =
       kSshDeadline + kHelloDeadline + kAnswerMargin;  // all agents are up, or fail
@@ -160,7 +180,8 @@ struct Job {
   std::optional<Outcome> outcome;
   std::optional<JobTime> deadline;  // of the current state
   JobTime next_heartbeat{0};
-  JobTime next_silence{0};  // no node can have been silent for too long before this
+  JobTime next_silence{0};           // no node can have been silent for too long before this
+  std::optional<JobTime> next_link;  // when a search for a lost agent goes on
   JobTime last_step{0};
   JobTime stop_began{0};
   std::optional<JobTime> early_end;  // when to say who has ended while others still run

@@ -59,6 +59,7 @@ void Stepper::lose(int node, Cause cause, int exit_status, const std::string& te
   if (!reachable(state)) return;
   const bool expected = state.phase == NodePhase::kEnding;
   state.phase = NodePhase::kGone;
+  state.link.end();
   state.given_up = now_;
   state.agent_failed = cause == Cause::kAgentFailed;
   if (job_.state == JobState::kStarting) {
@@ -110,7 +111,11 @@ void Stepper::send_to_all(const Message& message) {
 void Stepper::excuse_own_absence() {
   const JobTime absent = now_ - job_.last_step;
   if (absent <= kSuspect) return;
-  for (NodeState& node : job_.nodes) node.last_heard = now_;
+  for (NodeState& node : job_.nodes) {
+    node.last_heard = now_;
+    node.link.excuse(absent);
+  }
+  plan_searches();
   outlive_leases(absent);
   if (!job_.outlived_leases || ending()) {
     notice(-1, fmt::format("was stopped for {}", seconds_text(absent)));
@@ -122,11 +127,11 @@ void Stepper::excuse_own_absence() {
 // After kLease without it the nodes have ended the job, counted from the last heartbeat; agents
 // that were being started have waited no longer for its first words.
 void Stepper::outlive_leases(JobTime absent) {
-  const auto waits_for_us = [](const NodeState& node) {
-    return reachable(node) || node.phase == NodePhase::kStarting;
+  const auto waited_in_vain = [&](const NodeState& node) {
+    return absent > kLease - kHeartbeat + node.link.patience() &&
+           (reachable(node) || node.phase == NodePhase::kStarting);
   };
-  if (absent > kLease - kHeartbeat &&
-      std::any_of(job_.nodes.begin(), job_.nodes.end(), waits_for_us)) {
+  if (std::any_of(job_.nodes.begin(), job_.nodes.end(), waited_in_vain)) {
     job_.outlived_leases = true;
   }
 }
@@ -163,8 +168,9 @@ void Stepper::watch_silence() {
   JobTime next = now_ + kSuspect;
   for (int node = 0; node < node_count(); ++node) {
     NodeState& state = node_state(node);
-    if (state.phase != NodePhase::kReady) continue;
+    if (state.phase != NodePhase::kReady || state.link.searching()) continue;
     const JobTime silent = now_ - state.last_heard;
+    if (silent >= kDead && search_for(node)) continue;
     if (silent >= kDead) {
       lose(node, Cause::kNodeLost, static_cast<int>(Exit::kUnreachable),
            fmt::format("no sign of life for {}", seconds_text(silent)));
@@ -174,7 +180,7 @@ void Stepper::watch_silence() {
     if (silent >= kSuspect && !state.suspected) {
       state.suspected = true;
       notice(node, fmt::format("no sign of life for {}; the job goes on if one comes within {}",
-                               seconds_text(silent), seconds_text(kDead)));
+                               seconds_text(silent), seconds_text(kDead + state.link.patience())));
     }
     next =
         std::min(next, state.last_heard + (state.suspected ? JobTime(kDead) : JobTime(kSuspect)));

@@ -1,6 +1,7 @@
 #pragma once
 // Stepper: one step of the job's state machine, while it is being taken. Internal to job*.cc; the
-// table is in job.cc, what messages do in job_messages.cc, what nodes and time do in job_nodes.cc.
+// table is in job.cc, what messages do in job_messages.cc, what nodes and time do in job_nodes.cc,
+// how lost agents are found again in job_links.cc.
 
 #include <string>
 #include <utility>
@@ -19,6 +20,7 @@ class Stepper {
   void operator()(const AgentReady& event);
   void operator()(const AgentFailed& event);
   void operator()(const AgentLost& event);
+  void operator()(const LinkTried& event);
   void operator()(const FromAgent& event);
   void operator()(const Placed& event);
   void operator()(const Judged& event);
@@ -67,6 +69,13 @@ class Stepper {
   void check_agents();
   void lose(int node, Cause cause, int exit_status, const std::string& text);
   void garbage(int node, const std::string& what);
+
+  // What happens to connections
+  bool search_for(int node);
+  void give_up_search(int node);
+  void hurry_searches(JobTime until);
+  void watch_searches();
+  void plan_searches();
 
   // What time does
   void send_heartbeats();

@@ -25,7 +25,8 @@ NextHosts next_hosts(const std::vector<HostAtEnd>& epoch, JobTime ended, std::ve
   for (const std::size_t i : hosts_to_fence(epoch)) {
     if (epoch[i].fenced) continue;
     next.left_out.push_back(epoch[i].name);
-    next.wait = std::max(next.wait, JobTime(kFence) - (ended - epoch[i].last_told));
+    const JobTime fence = JobTime(kFence) + epoch[i].patience;
+    next.wait = std::max(next.wait, fence - (ended - epoch[i].last_told));
   }
   next.hosts = std::move(hosts);
   next.spares = std::move(spares);

@@ -18,6 +18,7 @@ struct HostAtEnd {
   bool finished = false;  // its agent has said that nothing is left
   JobTime last_told{0};   // since then the launcher has sent it nothing that could renew its lease
   bool fenced = false;    // it has been asked since, and nothing of the job runs there any more
+  JobTime patience{0};    // its agent waits so much longer for the launcher than its lease says
 };
 
 struct NextHosts {

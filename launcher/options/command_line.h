@@ -67,6 +67,7 @@ struct CommandLine {
   int verbosity = 0;                  // 1: -v, 2: -vv
   std::optional<std::chrono::milliseconds> timeout;
   std::optional<std::chrono::milliseconds> grace;
+  std::optional<std::chrono::milliseconds> reconnect;
   std::optional<int> max_restarts;  // --max-restarts
   std::optional<int> spares;        // --spares
   std::string on_event;             // a command for the shell

@@ -46,6 +46,10 @@ std::string limits_text() {
          wait("pipe-patience", kPipePatience, "that a rank waits for who reads a pipe") +
          wait("screen-patience", kScreenPatience, "the same for a terminal") +
          wait("pause", kPauseLease, "that ranks stay stopped without a launcher") +
+         wait("rejoin-pause", kFirstRejoinPause,
+              "before the next look for a lost host, --reconnect; doubled each time") +
+         wait("longest-rejoin-pause", kLongestRejoinPause, "the most that this becomes") +
+         wait("rejoin", kRejoinDeadline, "one such look") +
          wait("fence", kFence, "until nothing of a lost node can run any more") +
          wait("fence-answer", kFenceAnswer, "for a lost node's answer, before it is left out") +
          wait("first-step", kFirstStep, "ranks that fail before this failed at once") +

@@ -28,6 +28,8 @@ constexpr std::string_view kAbout = "About dtlaunch";
 
 constexpr int kMaxRestarts = 10'000;
 constexpr double kMaxSeconds = 366.0 * 24 * 3600;
+constexpr double kMostReconnect =
+    24.0 * 3600;  // ranks that nobody hears of for longer are forgotten
 
 // Open MPI adds up "-host a -host b".
 Target<B> hosts() {
@@ -92,12 +94,12 @@ Target<B> hosts_by_command() {
 }
 
 template <auto... Members>
-Target<B> seconds(double low) {
-  return {Takes::kValue, [low](B& block, const std::string& text, const Option&) -> std::string {
+Target<B> seconds(double low, double high = kMaxSeconds) {
+  return {Takes::kValue,
+          [low, high](B& block, const std::string& text, const Option&) -> std::string {
             double value = 0;
-            if (!read_real(text, low, kMaxSeconds, value).empty()) {
-              return fmt::format("'{}' is no number of seconds from {} to {}", text, low,
-                                 kMaxSeconds);
+            if (!read_real(text, low, high, value).empty()) {
+              return fmt::format("'{}' is no number of seconds from {} to {}", text, low, high);
             }
             place<Members...>(block) = std::chrono::milliseconds(std::llround(value * 1000));
             return {};
@@ -322,6 +324,9 @@ Rows end_options() {
        {.key = "timeout", .in_file = FileValue::kInteger}},
       {kEnd, {"--grace"}, "SECONDS", "from SIGTERM to SIGKILL; default 5",
        seconds<&B::line, &CommandLine::grace>(0), {.key = "grace", .in_file = FileValue::kInteger}},
+      {kEnd, {"--reconnect"}, "SECONDS", "look so long for a host whose connection is lost, while\n"
+       "its ranks run on, before the job ends; default 0", seconds<&B::line, &CommandLine::reconnect>(0, kMostReconnect),
+       {.key = "reconnect", .in_file = FileValue::kInteger}},
       {kEnd, {"--max-restarts"}, "N", "start all ranks again after a failure, N times at most",
        into::whole<&B::line, &CommandLine::max_restarts>(0, kMaxRestarts),
        {.key = "max_restarts", .in_file = FileValue::kInteger}},

@@ -319,6 +319,7 @@ JobSettings describe_job(const CommandLine& given, const Surroundings& around) {
   settings.on_event = line.on_event;
   settings.job.timeout = line.timeout;
   if (line.grace) settings.job.grace = *line.grace;
+  if (line.reconnect) settings.job.reconnect = *line.reconnect;
   if (file) apply_file(*file, request);
   settings.console = console_options(line.shown, around.working_directory);
   settings.label = !settings.console.label.empty();

@@ -205,7 +205,8 @@ class Epochs {
     for (std::size_t i = 0; i < result.hosts.size(); ++i) {
       const NodeState& node = result.job.nodes[i];
       epoch.push_back({result.hosts[i].name, node.start_failure.has_value(),
-                       node.finished.has_value(), node.given_up.value_or(result.ended), false});
+                       node.finished.has_value(), node.given_up.value_or(result.ended), false,
+                       node.link.patience()});
     }
     fence(result.hosts, epoch);
     NextHosts next = next_hosts(epoch, result.ended, std::move(request_.hosts), std::move(spares_),

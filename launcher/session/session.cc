@@ -226,7 +226,7 @@ void SessionShell::hear(int index, Message message) {
       },
       // The state machine alone takes these.
       [](const OneOf<Hello, Listening, Reached, Examined, SpawnFailed, Finished, Trouble, Evidence,
-                     Stack, Heartbeat> auto&) {},
+                     Stack, Heartbeat, Resumed, Received> auto&) {},
       [](const LaunchersMessage auto&) {}};
   std::visit(show, message);
   feed(job::FromAgent{index, std::move(message), consequence});
@@ -270,15 +270,20 @@ awaitable<void> SessionShell::serve(int index) {
     say_about(index, fmt::format("{} of shell start-up noise ignored", plural(lines, "line")));
   }
   node(index).connection = link.connection;
+  node(index).stream = link.stream;
   node(index).facts = link.facts;
-  node(index).talking = true;
-  feed(job::AgentReady{index});
+  expect_losses(index);
+  feed(job::AgentReady{index, !node(index).token.empty()});
   const NodePhase phase = job_.nodes[static_cast<std::size_t>(index)].phase;
   if (phase == NodePhase::kGone) link.connection->close();
-  const job::AgentLost lost = co_await converse(index, link);
-  link.connection->close();
-  node(index).talking = false;
-  feed(lost);
+  do {
+    node(index).talking = true;
+    const job::AgentLost lost = co_await converse(index);
+    node(index).talking = false;
+    feed(lost);
+    const bool may_come_back = job_.nodes[static_cast<std::size_t>(index)].link.searching();
+    if (!may_come_back) link.connection->close();
+  } while (co_await link.connection->wait_attached());
 }
 
 awaitable<AgentLink> SessionShell::bring_up(int index) {
@@ -292,37 +297,6 @@ awaitable<AgentLink> SessionShell::bring_up(int index) {
       std::max(began_ + kStartDeadline, std::chrono::steady_clock::now() + JobTime(kHeartbeat));
   co_return co_await greet_agent(context_, tasks_, node(index).host, std::move(stream),
                                  std::move(welcome), deadline);
-}
-
-// Until the stream ends, and then why.
-awaitable<job::AgentLost> SessionShell::converse(int index, AgentLink& link) {
-  job::AgentLost lost;
-  lost.node = index;
-  try {
-    for (;;) {
-      std::optional<Message> message = co_await link.connection->receive();
-      if (!message) break;
-      hear(index, std::move(*message));
-    }
-    const bool broken = link.stream->ending() == kConnectionLost;
-    lost.cause = broken ? Cause::kNodeLost : Cause::kAgentFailed;
-    lost.exit_status = static_cast<int>(broken ? Exit::kUnreachable : Exit::kOs);
-    lost.text = describe_ending(*link.stream);
-  } catch (const Error& error) {
-    lost.cause = error.status() == Exit::kUnreachable ? Cause::kNodeLost : Cause::kAgentFailed;
-    lost.exit_status = static_cast<int>(error.status());
-    lost.text = error.reason().empty() ? error.attempted() : error.reason();
-  }
-  if (job_.nodes[static_cast<std::size_t>(index)].phase != NodePhase::kFinished) {
-    asio::steady_timer moment(context_, kEndMoment);
-    boost::system::error_code cancelled;
-    co_await moment.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
-  }
-  if (link.stream->ending() == kUpHasEnded) {
-    lost.cause = Cause::kUpEnded;
-    lost.exit_status = static_cast<int>(Exit::kUnreachable);
-  }
-  co_return lost;
 }
 
 awaitable<void> SessionShell::watch_time() {

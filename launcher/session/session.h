@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "launcher/agents/agent_rejoin.h"
 #include "launcher/agents/agent_start.h"
 #include "launcher/job/job.h"
 #include "launcher/screen/console_options.h"
@@ -25,6 +26,10 @@ namespace dtl {
 
 using AgentStarter =
     std::function<awaitable<std::unique_ptr<AgentStream>>(asio::io_context&, Host)>;
+
+// Looks for the agent of a host whose connection is lost; as rejoin_agent.
+using AgentFinder = std::function<awaitable<Rejoined>(
+    asio::io_context&, Host, std::string link, Resume, std::chrono::steady_clock::time_point)>;
 
 // What a job's record and kept output hear of it. Called on the session's thread; each may be
 // empty.
@@ -53,7 +58,8 @@ class SessionControl {
 
 struct SessionOptions {
   AgentStarter start_agent;
-  std::string job_id;  // 16 hex digits
+  AgentFinder find_agent = {};  // of hosts that are logged in to; empty: none of them is
+  std::string job_id;           // 16 hex digits
   JobOptions job;
   ConsoleOptions console;
   InputChoice stdin_for;

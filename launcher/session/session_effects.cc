@@ -54,6 +54,8 @@ void SessionShell::perform(job::Effect& effect) {
                        [&](const job::MakePlan&) { make_plan(); },
                        [&](const job::StartRanks&) { start_ranks(); },
                        [&](const job::CloseNode& order) { close_node(order.node); },
+                       [&](const job::DetachNode& order) { node(order.node).connection->detach(); },
+                       [&](const job::Rejoin& order) { tasks_.spawn(rejoin(order)); },
                        [&](const job::StopSelf&) { tasks_.spawn(stop_self()); },
                        [&](const job::Notice& notice) {
                          if (notice.node >= 0) {

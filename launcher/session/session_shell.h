@@ -1,6 +1,7 @@
 #pragma once
 // SessionShell: the one object behind run_session(). Internal to session*.cc: session.cc has the
-// tasks that wait, session_effects.cc what the state machine's effects do.
+// tasks that wait, session_links.cc those of connections that are lost and found again,
+// session_effects.cc what the state machine's effects do.
 
 #include <atomic>
 #include <cstddef>
@@ -47,7 +48,9 @@ class SessionShell {
     std::shared_ptr<Connection> connection;  // shared with the task that writes its queue
     std::optional<NodeFacts> facts;
     std::optional<Error> start_error;
-    bool talking = false;  // its task is reading messages
+    bool talking = false;                 // its task is reading messages
+    std::shared_ptr<AgentStream> stream;  // the connection's, which shares it
+    std::string link, token;              // of Reconnect; empty: it was not sent
     NoticeBudget notices;
     std::size_t unshown_bytes = 0;  // of its ranks' output
   };
@@ -55,7 +58,10 @@ class SessionShell {
   // Tasks
   awaitable<void> serve(int node);
   awaitable<AgentLink> bring_up(int node);
-  awaitable<job::AgentLost> converse(int node, AgentLink& link);
+  awaitable<job::AgentLost> converse(int node);
+  awaitable<void> rejoin(job::Rejoin order);
+  bool go_on_with(const job::Rejoin& order, Rejoined& rejoined);
+  void expect_losses(int node);
   awaitable<void> stop_self();
   awaitable<void> watch_time();
   awaitable<void> watch_signals();

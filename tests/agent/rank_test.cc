@@ -96,7 +96,7 @@ TEST(Rank, IsFoundOnItsOwnPathThenBesideTheAgent) {
   beside.arguments.push_back("--version");
   agent.send(start_of(beside));
   agent.expect_output(0, "on path\n");
-  agent.expect_output(1, "protocol 5");
+  agent.expect_output(1, "protocol " + std::to_string(kProtocol));
 }
 
 TEST(Rank, RunsAScriptWithoutAnInterpreterLine) {

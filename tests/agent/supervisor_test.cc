@@ -249,5 +249,16 @@ TEST(Supervisor, NeverWaitsWithoutAnEnd) {
   }
 }
 
+TEST(Supervisor, WaitsLongerForALauncherThatMayComeBack) {
+  Bench bench;
+  bench.start(0);
+  bench.feed(Reconnect{"00112233aabbccdd", "token", 60000});
+  bench.at += kLease + BootTime(59999);
+  EXPECT_EQ(find<SignalRanks>(bench.feed(TimePassed{})), nullptr);
+  EXPECT_EQ(due(bench.supervisor), bench.at + BootTime(1));
+  bench.at += BootTime(1);
+  EXPECT_NE(find<SignalRanks>(bench.feed(TimePassed{})), nullptr);
+}
+
 }  // namespace
 }  // namespace dtl::supervisor_test

@@ -185,7 +185,7 @@ class Copies : public testing::Test {
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
       console->set_rank(static_cast<int>(rank), {});
       Pipe pipe = make_pipe();
-      agent.credits.push_back(std::make_unique<RankCredit>(context, agent.rules));
+      agent.credits.push_back(std::make_unique<RankCredit>(context, agent.connection, agent.rules));
       agent.outputs.push_back(std::make_unique<RankOutput>(agent.connection, *agent.credits.back(),
                                                            rank, stream, nullptr));
       tasks.spawn(forward(agent, rank, std::move(pipe.read_end)));

@@ -159,5 +159,56 @@ TEST(FdStream, WorksOverTwoDescriptors) {
   EXPECT_EQ(::read(back.read_end.get(), answer, 4), 4);
 }
 
+// Resumes over another socket pair as soon as so many messages have come.
+awaitable<void> resume_after(asio::io_context& context, Connection& near, Connection& far,
+                             std::vector<Message>& messages, std::size_t count) {
+  while (messages.size() < count) messages.push_back(*co_await far.receive());
+  far.detach();
+  near.detach();
+  EXPECT_FALSE(co_await far.receive());
+  near.send(Heartbeat{1});  // of no use to anybody now
+  near.send(Started{9, 90});
+  SocketPair pair = make_socketpair(SOCK_STREAM);
+  EXPECT_TRUE(far.attach(make_fd_stream(context, std::move(pair.first)), "", near.link().received(),
+                         std::nullopt));
+  EXPECT_TRUE(near.attach(make_fd_stream(context, std::move(pair.second)), "",
+                          far.link().received(), std::nullopt));
+  EXPECT_TRUE(co_await far.wait_attached());
+  while (messages.size() < 4) messages.push_back(*co_await far.receive());
+  EXPECT_FALSE(near.has_arrived(near.handed_over()));
+  far.send(Heartbeat{2});  // a receipt comes along
+  const std::optional<Message> sign = co_await near.receive();
+  EXPECT_TRUE(std::holds_alternative<Heartbeat>(*sign));
+  EXPECT_TRUE(near.has_arrived(near.handed_over()));
+  near.close();
+  far.close();
+}
+
+TEST(Connection, GoesOnOverAnotherStreamWithoutLosingOrRepeatingAnything) {
+  Ends ends;
+  const auto far = ends.far_connection();
+  ends.near->keep_sent();
+  far->keep_sent();
+  for (std::uint32_t rank = 1; rank <= 3; ++rank) ends.near->send(Started{rank, rank * 10});
+  std::vector<Message> messages;
+  TaskGroup group(ends.context);
+  group.spawn(ends.near->run_writer());
+  group.spawn(far->run_writer());
+  group.spawn(resume_after(ends.context, *ends.near, *far, messages, 2));
+  run(ends.context, group);
+  ASSERT_EQ(messages.size(), 4u);
+  const std::uint32_t expected[] = {1, 2, 3, 9};
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(std::get<Started>(messages[i]).rank, expected[i]);
+}
+
+TEST(Connection, RefusesToGoOnWithWhatIsNotKept) {
+  Ends ends;
+  ends.near->keep_sent();
+  ends.near->detach();
+  SocketPair pair = make_socketpair(SOCK_STREAM);
+  EXPECT_FALSE(
+      ends.near->attach(make_fd_stream(ends.context, std::move(pair.first)), "", 1, std::nullopt));
+}
+
 }  // namespace
 }  // namespace dtl::connection_test

@@ -90,6 +90,10 @@ std::vector<std::pair<std::string, Message>> example_messages() {
       Evidence{3, 1, 1 << 30, "{}"},
       Environment{1, {{0, "A=1"}, {2, "B=2"}}},
       Stack{3, StackAnswer::kTold, "at train.py\n"},
+      Reconnect{"00112233aabbccdd", std::string(32, 't'), 60000},
+      Resume{std::string(32, 't'), 2, 1234},
+      Resumed{ResumeAnswer::kResumed, 2, 567},
+      Received{1234},
   };
   std::vector<std::pair<std::string, Message>> named;
   for (const Message& message : messages) named.emplace_back(message_name(message), message);

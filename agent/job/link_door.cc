@@ -1,0 +1,72 @@
+#include "agent/job/link_door.h"
+
+#include <unistd.h>
+
+#include <optional>
+#include <utility>
+
+#include "base/error.h"
+#include "base/job_record.h"
+#include "base/limits.h"
+#include "base/runtime_folder.h"
+#include "base/unix_socket.h"
+#include "wire/deadline.h"
+#include "wire/fd_stream.h"
+#include "wire/frame.h"
+
+namespace dtl {
+namespace {
+
+constexpr int kMostWaiting = 8;  // a launcher comes alone
+
+std::string socket_of(const std::string& link) {
+  if (link.size() != kLinkDigits || !is_job_id_prefix(link)) {
+    throw Error(Exit::kVersion, "malformed Reconnect message",
+                "link has not 16 hexadecimal digits");
+  }
+  return runtime_subfolder(kLinksFolder) + "/" + link;
+}
+
+}  // namespace
+
+LinkDoor::LinkDoor(asio::io_context& context, TaskGroup& tasks, Taken taken,
+                   const std::string& link)
+    : context_(context), taken_(std::move(taken)), listener_(context, [this, &tasks](Fd peer) {
+        if (waiting_ < kMostWaiting) tasks.spawn(hear(std::move(peer)));
+      }) {
+  const std::string path = socket_of(link);
+  listener_.start(listen_unix(path));
+  path_ = path;
+}
+
+void LinkDoor::close() {
+  if (path_.empty()) return;
+  ::unlink(path_.c_str());
+  path_.clear();
+  listener_.close();
+}
+
+// The first frame is an offer, or the peer is hung up on.
+awaitable<void> LinkDoor::hear(Fd peer) {
+  ++waiting_;
+  std::unique_ptr<ByteStream> stream = make_fd_stream(context_, std::move(peer));
+  std::optional<Message> message;
+  FrameReader reader;
+  try {
+    const StreamDeadline deadline(context_, *stream, kHelloDeadline);
+    while (!message) {
+      std::string bytes = co_await stream->read();
+      if (bytes.empty()) break;
+      reader.feed(std::move(bytes));
+      message = reader.next();
+    }
+  } catch (const Error&) {
+    message.reset();  // not a launcher of ours
+  }
+  --waiting_;
+  const Resume* offer = message ? std::get_if<Resume>(&*message) : nullptr;
+  if (offer == nullptr || path_.empty()) co_return;
+  taken_(*offer, std::move(stream), reader.take_rest());
+}
+
+}  // namespace dtl

@@ -1,0 +1,68 @@
+// The launcher's connection: lost, and found again.
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <utility>
+
+#include "agent/job/session.h"
+#include "base/error.h"
+
+namespace dtl {
+namespace {
+
+// The stream that is lost had them; no other file may get a number that others write to.
+void hold_standard_descriptors() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO}) {
+    if (::fcntl(fd, F_GETFD) < 0) ::open("/dev/null", O_RDWR);
+  }
+}
+
+}  // namespace
+
+// Over as many streams as it takes, while another one may come.
+awaitable<std::optional<Message>> AgentSession::next_message() {
+  do {
+    try {
+      std::optional<Message> message = co_await connection_.receive();
+      if (message || !door_) co_return message;
+    } catch (const Error& error) {
+      if (!door_ || error.status() == Exit::kVersion) throw;
+    }
+    connection_.detach();
+    hold_standard_descriptors();
+  } while (co_await connection_.wait_attached());
+  co_return std::nullopt;
+}
+
+// From here on the launcher may come back by the door.
+void AgentSession::expect_losses(const Reconnect& agreed) {
+  if (connection_.keeps_sent())
+    throw Error(Exit::kVersion, "unexpected message", message_name(agreed));
+  try {
+    LinkDoor::Taken taken = [this](const Resume& offer, std::unique_ptr<ByteStream> stream,
+                                   std::string received) {
+      resume(offer, std::move(stream), std::move(received));
+    };
+    door_.emplace(context_, tasks_, std::move(taken), agreed.link);
+  } catch (const Error& error) {
+    connection_.send(
+        Notice{std::string("cannot be found again if the connection is lost: ") + error.what()});
+    return;
+  }
+  token_ = agreed.token;
+  connection_.keep_sent();
+  feed(agreed);
+}
+
+void AgentSession::resume(const Resume& offer, std::unique_ptr<ByteStream> stream,
+                          std::string received) {
+  LinkEnd& link = connection_.link();
+  if (link.admit(offer, token_) != ResumeAnswer::kResumed) return stream->close();
+  const Resumed answer{ResumeAnswer::kResumed, offer.attempt, link.received()};
+  if (!connection_.attach(std::move(stream), std::move(received), offer.received, answer)) return;
+  hold_standard_descriptors();
+  feed(LauncherHeard{});
+}
+
+}  // namespace dtl

@@ -1,0 +1,80 @@
+#include "launcher/agents/agent_rejoin.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "launcher/agents/agent_link.h"
+#include "wire/deadline.h"
+#include "wire/frame.h"
+#include "wire/greeting.h"
+
+namespace dtl {
+namespace {
+
+Error no_answer(const AgentStream& stream, bool timed_out) {
+  return Error(Exit::kUnreachable, "cannot find its agent again",
+               timed_out ? "no answer in time" : describe_ending(stream));
+}
+
+// Reads up to the greeting, which stays behind; what came after it.
+awaitable<std::string> skip_greeting(AgentStream& stream, std::string host,
+                                     const StreamDeadline& deadline) {
+  for (std::string received;;) {
+    const std::string bytes = co_await stream.read();
+    if (bytes.empty()) throw no_answer(stream, deadline.passed());
+    received += bytes;
+    if (auto found = find_greeting(received)) {
+      check_version(host, found->greeting);
+      co_return std::move(found->rest);
+    }
+  }
+}
+
+awaitable<void> make_offer(Rejoined& rejoined, const Resume& offer,
+                           const StreamDeadline& deadline) {
+  AgentStream& stream = *rejoined.stream;
+  std::string frame = encode_frame(offer, 0).head;
+  co_await stream.write(std::move(frame));
+  FrameReader reader;
+  reader.feed(std::move(rejoined.received));
+  std::optional<Message> message = reader.next();
+  while (!message) {
+    std::string bytes = co_await stream.read();
+    if (bytes.empty()) throw no_answer(stream, deadline.passed());
+    reader.feed(std::move(bytes));
+    message = reader.next();
+  }
+  const auto* answer = std::get_if<Resumed>(&*message);
+  if (answer == nullptr) {
+    throw Error(Exit::kVersion, "cannot find its agent again",
+                std::string("it began with ") + message_name(*message));
+  }
+  rejoined.answer = *answer;
+  rejoined.received = reader.take_rest();
+}
+
+}  // namespace
+
+awaitable<Rejoined> rejoin_agent(asio::io_context& context, Host host, StartOptions options,
+                                 std::string link, Resume offer,
+                                 std::chrono::steady_clock::time_point deadline) {
+  const auto left = deadline - std::chrono::steady_clock::now();
+  options.deadline =
+      std::min(options.deadline, std::chrono::duration_cast<std::chrono::milliseconds>(left));
+  std::vector<std::string> arguments = {"--rejoin", link};
+  Rejoined rejoined;
+  rejoined.stream = co_await run_agent(context, host, options, std::move(arguments));
+  try {
+    const StreamDeadline patience(context, *rejoined.stream, deadline);
+    rejoined.received = co_await skip_greeting(*rejoined.stream, host.name, patience);
+    co_await make_offer(rejoined, offer, patience);
+  } catch (const Error& error) {
+    throw error.attempted().starts_with(host.name) ? error : error.with_context(host.name);
+  }
+  co_return rejoined;
+}
+
+}  // namespace dtl

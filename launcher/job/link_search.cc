@@ -1,0 +1,54 @@
+#include "launcher/job/link_search.h"
+
+#include <algorithm>
+
+#include "base/limits.h"
+
+namespace dtl {
+
+void LinkSearch::begin(JobTime now) {
+  if (searching()) return;
+  began_ = now;
+  until_ = now + patience_;
+  next_ = now;
+  pause_ = JobTime(kFirstRejoinPause);
+  problem_.clear();
+}
+
+void LinkSearch::hurry(JobTime until) {
+  if (until_) until_ = std::min(*until_, until);
+}
+
+void LinkSearch::excuse(JobTime absent) {
+  if (until_) *until_ += absent;
+}
+
+std::optional<LinkSearch::Try> LinkSearch::next_try(JobTime now) {
+  if (!until_ || !next_ || now < *next_ || now >= *until_) return std::nullopt;
+  next_.reset();
+  return Try{++attempt_, std::min(*until_, now + JobTime(kRejoinDeadline))};
+}
+
+std::optional<JobTime> LinkSearch::wakeup() const {
+  if (!until_ || !next_) return until_;
+  return std::min(*until_, *next_);
+}
+
+LinkSearch::Verdict LinkSearch::tried(std::uint32_t attempt, std::optional<ResumeAnswer> answer,
+                                      const std::string& why, JobTime now) {
+  if (!awaits(attempt)) return Verdict::kGoOn;
+  if (answer == ResumeAnswer::kResumed) {
+    until_.reset();
+    return Verdict::kFound;
+  }
+  if (answer == ResumeAnswer::kGone) {
+    until_.reset();
+    return Verdict::kGone;
+  }
+  problem_ = why;
+  next_ = now + pause_;
+  pause_ = std::min(2 * pause_, JobTime(kLongestRejoinPause));
+  return Verdict::kGoOn;
+}
+
+}  // namespace dtl

@@ -1,0 +1,59 @@
+#pragma once
+// LinkSearch: what a launcher does about the lost connection of an agent that it may find again, by
+// --reconnect: when it tries, which answers count, and when it gives up. One for each node. Pure:
+// job_links.cc acts on it.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/job_time.h"
+#include "wire/messages.h"
+
+namespace dtl {
+
+class LinkSearch {
+ public:
+  // patience: --reconnect; 0: a connection that is lost is lost for good.
+  explicit LinkSearch(JobTime patience = JobTime{0}) : patience_(patience) {}
+  bool allowed() const { return patience_.count() > 0; }
+  JobTime patience() const { return patience_; }
+
+  void begin(JobTime now);  // the connection is lost; nothing when that is known
+  bool searching() const { return until_.has_value(); }
+  void end() { until_.reset(); }
+  // Gives up at `until` if that is sooner: the job is ending.
+  void hurry(JobTime until);
+  // The launcher itself was stopped for so long.
+  void excuse(JobTime absent);
+
+  struct Try {
+    std::uint32_t attempt = 0;  // from 1 up
+    JobTime until{0};           // no offer is made after it, or the agent might live for nothing
+  };
+  // One is due now. At most one is under way.
+  std::optional<Try> next_try(JobTime now);
+  bool is_over(JobTime now) const { return until_ && now >= *until_; }
+  // When one of these two has something new to say.
+  std::optional<JobTime> wakeup() const;
+
+  // The try whose result counts.
+  bool awaits(std::uint32_t attempt) const { return until_ && !next_ && attempt == attempt_; }
+
+  enum class Verdict { kGoOn, kFound, kGone };
+  // What came of a try: an answer, or none and why.
+  Verdict tried(std::uint32_t attempt, std::optional<ResumeAnswer> answer, const std::string& why,
+                JobTime now);
+  JobTime lasted(JobTime now) const { return now - began_; }
+  const std::string& last_problem() const { return problem_; }
+
+ private:
+  JobTime patience_;
+  std::optional<JobTime> until_;  // while it searches
+  std::optional<JobTime> next_;   // the next try; none while one is under way
+  JobTime began_{0}, pause_{0};
+  std::uint32_t attempt_ = 0;
+  std::string problem_;
+};
+
+}  // namespace dtl
