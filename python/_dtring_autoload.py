@@ -6,7 +6,6 @@ the home of `when_imported`, which must not need torch.
 
 from __future__ import annotations
 
-import importlib.abc
 import importlib.machinery
 import os
 import sys
@@ -14,7 +13,9 @@ import types
 from typing import Any, Callable, Sequence
 
 
-class _Finder(importlib.abc.MetaPathFinder):
+# These two are no subclasses of importlib.abc's, which Python does not ask for and which takes some
+# milliseconds to import.
+class _Finder:
     """Finds one module as Python would, and calls somebody once it has been run."""
 
     def __init__(self, name: str, then: Callable[[types.ModuleType], None]):
@@ -31,7 +32,7 @@ class _Finder(importlib.abc.MetaPathFinder):
         return spec
 
 
-class _Loader(importlib.abc.Loader):
+class _Loader:
     """Another loader, and what is to follow it."""
 
     def __init__(self, loader: Any, then: Callable[[types.ModuleType], None]):

@@ -7,13 +7,14 @@ import functools
 import importlib.util
 import inspect
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch.distributed as dist
 
-from dtring import _huggingface, _library
-from dtring._group import ProcessGroup
-from dtring._meeting import meet
+from dtring import _huggingface
+
+if TYPE_CHECKING:
+    from dtring._group import ProcessGroup
 
 NAME, ALIAS = "dtring", "ccl"
 
@@ -28,6 +29,8 @@ class Options:
     """
 
     def __init__(self, wire: str | None = None):
+        from dtring import _library
+
         if wire is not None and wire not in _library.WIRES:
             raise ValueError(f"dtring: wire={wire!r} is none of {', '.join(sorted(_library.WIRES))}")
         self.wire = wire
@@ -60,6 +63,8 @@ def _open_monitored_barrier() -> None:
     @functools.wraps(theirs)
     def monitored_barrier(group: Any = None, timeout: datetime.timedelta | None = None,
                           wait_all_ranks: bool = False) -> None:
+        from dtring._group import ProcessGroup
+
         own = group if group is not None else dist.group.WORLD
         if isinstance(own, ProcessGroup):
             own.monitored_barrier(timeout, wait_all_ranks)
@@ -82,6 +87,10 @@ def _creator(name: str) -> Any:
 def make(store: Any, rank: int, world: int, timeout: datetime.timedelta, options: Any = None,
          name: str = NAME, label: str = "") -> ProcessGroup:
     """A process group of `world` ranks that meet by `store`; all of them call this."""
+    from dtring import _library
+    from dtring._group import ProcessGroup
+    from dtring._meeting import meet
+
     if options is not None and not isinstance(options, Options):
         raise TypeError(f"dtring: pg_options is a {type(options).__name__}, not dtring.Options")
     if name == ALIAS and rank == 0 and not _said_alias:

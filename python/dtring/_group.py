@@ -14,7 +14,7 @@ from typing import Any, Callable, Sequence
 import torch
 import torch.distributed as dist
 
-from dtring import _library, _sparse
+from dtring import _library
 from dtring._arguments import check_types, only_one, operation_of, parts_of
 from dtring._communicator import Communicator
 from dtring._points import Points
@@ -131,6 +131,7 @@ class ProcessGroup(Points, dist.ProcessGroup):
     def allreduce_on_wire(self, tensor: Tensor, opts: Any, wire: int) -> Work:
         """As allreduce with a dt_wire; `opts` may be a ReduceOp alone."""
         if tensor.layout == torch.sparse_coo:
+            from dtring import _sparse
             return _sparse.allreduce(self, tensor, operation_of(opts)[0])
         return self._reduce_each([tensor], opts, wire, "all_reduce")
 

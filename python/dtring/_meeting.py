@@ -12,7 +12,6 @@ import datetime
 import hashlib
 import json
 import os
-import secrets
 import socket
 from typing import Any
 
@@ -69,9 +68,9 @@ def _has_secret() -> bool:
 
 def _place_of(listener: socket.socket) -> dict[str, Any]:
     address, port = listener.getsockname()[:2]
-    place = {"address": address, "port": port, "meeting": secrets.token_hex(8)}
+    place = {"address": address, "port": port, "meeting": os.urandom(8).hex()}
     if not _has_secret():
-        place["secret"] = secrets.token_hex(32)
+        place["secret"] = os.urandom(32).hex()
     return place
 
 

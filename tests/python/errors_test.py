@@ -287,9 +287,14 @@ class Programs(unittest.TestCase):
         return subprocess.run([sys.executable, "-W", "ignore", "-c", text], env=environment,
                               capture_output=True, text=True, timeout=60)
 
-    def test_a_library_that_is_not_there_is_named(self):
-        done = self.python("import dtring", DTRING_LIBRARY="/nowhere/libdtring.so.2")
-        self.assertNotEqual(done.returncode, 0)
+    def test_a_library_that_is_not_there_is_named_when_a_group_is_made(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done = self.python(f"""
+import dtring, torch.distributed as dist
+print("goes on")
+dist.init_process_group("dtring", init_method="file://{folder}/store", rank=0, world_size=1)
+""", DTRING_LIBRARY="/nowhere/libdtring.so.2")
+        self.assertEqual((done.returncode, done.stdout), (1, "goes on\n"))
         self.assertIn("/nowhere/libdtring.so.2", done.stderr)
         self.assertIn("unset DTRING_LIBRARY", done.stderr)
 
