@@ -10,6 +10,7 @@ import time
 from typing import Any, Callable, Sequence
 
 import torch
+from torch._C._autograd import _profiler_enabled
 from torch._C._distributed_c10d import Work as _TorchWork
 
 from dtring import _library
@@ -33,6 +34,15 @@ def milliseconds(time_out: datetime.timedelta | None) -> int:
 def left_ms(end: float) -> int:
     """Until this time of time.monotonic(), rounded up: no wait ends before its time."""
     return max(0, math.ceil((end - time.monotonic()) * 1000))
+
+
+def _begin_event(what: str, result: Any) -> torch.futures.Future:
+    """An event of torch's profiler, which ends with the future that is returned, in whichever thread."""
+    event = torch.autograd.profiler.record_function(f"dtring:{what.split()[0]}", describe(what, result))
+    event.__enter__()
+    end: torch.futures.Future = torch.futures.Future()
+    event._call_end_callbacks_on_future(end)
+    return end
 
 
 class Work(_TorchWork):
@@ -59,21 +69,24 @@ class Work(_TorchWork):
         self._error: Exception | None = None
         self._promise: torch.futures.Future | None = None
         self._future: torch.futures.Future | None = None  # what the promise becomes by `_deliver`
+        self._events = [_begin_event(what, result)] if ids and what and _profiler_enabled() else []
         for work in ids:
             communicator.keep(work, self)
 
     @classmethod
     def of_all(cls, communicator: Communicator, works: Sequence[Work], result: list[Any]) -> Work:
         """One work that ends with all of these, which nobody has waited for yet."""
-        return cls(communicator, [work for part in works for work in part._ids], result,
-                   after(*(part._finish for part in works)), [part._keep for part in works],
-                   works[0]._what if works else "")
+        whole = cls(communicator, [work for part in works for work in part._ids], result,
+                    after(*(part._finish for part in works)), [part._keep for part in works])
+        whole._what = works[0]._what if works else ""
+        whole._events = [event for part in works for event in part._events]
+        return whole
 
     def _adopt(self, other: Work) -> None:
         """Becomes the work that `other` is, which nobody else has."""
         with self._lock:
             self._ids, self._finish, self._keep = other._ids, other._finish, other._keep
-            self._source = other._source
+            self._source, self._events = other._source, other._events
             for work in self._ids:
                 self._communicator.keep(work, self)
 
@@ -186,6 +199,8 @@ class Work(_TorchWork):
                 self._error = error
         self._finish = self._keep = None
         self._over = True
+        for event in self._events:
+            event.set_result(None)
         if self._future is not None:
             self._tell()
 

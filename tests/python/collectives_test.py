@@ -276,6 +276,26 @@ class Collectives(unittest.TestCase):
 
         ranks.run(4, body)
 
+    def test_the_profiler_has_an_event_for_each_collective(self):
+        def body(rank, world):
+            tensor, parts = torch.ones(300), [torch.empty(300) for _ in range(world)]
+            with torch.autograd.profiler.profile() as profile:
+                dist.all_reduce(tensor)
+                dist.broadcast(tensor, 0, async_op=True).wait()
+                dist.all_gather(parts, tensor, async_op=True).get_future().wait()
+                dist.all_reduce_coalesced([torch.ones(3), torch.ones(4)])
+                if rank == 0:
+                    dist.send(tensor, 1)
+                else:
+                    dist.recv(torch.empty(300))
+            dist.barrier()
+            return sorted((event.name, event.cpu_time > 0)
+                          for event in profile.function_events if event.name.startswith("dtring:"))
+
+        names = ("all_gather", "all_reduce", "all_reduce", "broadcast")
+        for seen, point in zip(ranks.run(2, body), ("send", "recv")):
+            self.assertEqual(seen, [(f"dtring:{name}", True) for name in sorted([*names, point])])
+
 
 if __name__ == "__main__":
     unittest.main()
