@@ -163,6 +163,8 @@ void Engine::start_submitted() {
 // What the last step found out about the links.
 void Engine::look_at_links() {
   if (executor_.mismatch) return failures_.hear_of_mismatch(*executor_.mismatch);
+  for (const auto& each : executor_.farewells) failures_.hear_of_farewell(each);
+  executor_.farewells.clear();
   for (const auto& each : executor_.breaks) failures_.hear_of_break(each);
   executor_.breaks.clear();
   for (const auto& each : executor_.announcements) queue_.announce(each.peer, each.header);
@@ -211,8 +213,7 @@ void Engine::handle_event(int fd) {
 
 // The end of the thread, which keeps the wheel.
 void Engine::leave() {
-  const std::vector<int> none;
-  failures_.say_goodbye(executor_.is_idle() ? watch_.link_fds() : none);
+  failures_.say_goodbye(watch_.link_fds(), executor_);
   if (memory_ != nullptr) memory_->withdraw();
   queue_.fail(DT_E_ABORTED, "the communicator was destroyed");
 }

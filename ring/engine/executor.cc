@@ -30,6 +30,19 @@ void Executor::add_link(int peer, std::unique_ptr<Link> link) {
   links_[static_cast<std::size_t>(peer)] = std::move(link);
 }
 
+bool Executor::has_read_all(int peer) const {
+  const auto& link = links_[static_cast<std::size_t>(peer)];
+  return !link || link->has_ended();
+}
+
+bool Executor::say_farewell(std::uint64_t completed) {
+  bool is_said = true;
+  for (const auto& link : links_) {
+    if (link && !link->say_farewell(completed)) is_said = false;
+  }
+  return is_said;
+}
+
 bool Executor::has_room(Lane lane) const {
   return active_of_[index_of(lane)] < kRoom[index_of(lane)];
 }
@@ -190,6 +203,10 @@ void Executor::sent(int peer, const FrameHead& head) {
   give_back(found.flow->staged, head.offset);
   --found.flow->in_flight;
   bytes_sent_ += head.bytes;
+}
+
+void Executor::left(int peer, std::uint64_t completed) {
+  farewells.push_back({peer, completed});
 }
 
 void Executor::broken(int peer, int error) {

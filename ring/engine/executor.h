@@ -30,7 +30,11 @@ class Executor : public Sink {
   void add_link(int peer, std::unique_ptr<Link> link);
 
   // step() has found something out about a link, whether or not anything moved.
-  bool has_findings() const { return mismatch || !breaks.empty(); }
+  bool has_findings() const { return mismatch || !breaks.empty() || !farewells.empty(); }
+  // Nothing is left to be read of what the peer has sent.
+  bool has_read_all(int peer) const;
+  // To all peers, with nothing active; false: not all of it could be said now.
+  bool say_farewell(std::uint64_t completed);
   bool has_active(Lane lane) const { return active_of_[static_cast<std::size_t>(lane)] > 0; }
   bool has_room(Lane lane) const;
   bool is_idle() const { return active_.empty(); }
@@ -53,6 +57,11 @@ class Executor : public Sink {
     int peer, error;
   };
   std::vector<Break> breaks;
+  struct Farewell {
+    int peer;
+    std::uint64_t completed;
+  };
+  std::vector<Farewell> farewells;
   // A message without a receiver has come, or has found one (no header).
   struct Announcement {
     int peer = 0;
@@ -69,6 +78,7 @@ class Executor : public Sink {
                                   const OperationHeader* operation) override;
   void arrived(int peer, const FrameHead& head, std::byte* payload) override;
   void sent(int peer, const FrameHead& head) override;
+  void left(int peer, std::uint64_t completed) override;
   void broken(int peer, int error) override;
 
  private:

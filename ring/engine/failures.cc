@@ -71,11 +71,19 @@ void Failures::hear(const Frame& frame, int origin_fd) {
   if (frame.rank < 0 || static_cast<std::size_t>(frame.rank) >= hosts_.size()) return;
   if (frame.kind == FrameKind::kFail) {
     fail(frame.status, frame.rank, frame.text, origin_fd);
-  } else if (frame.kind == FrameKind::kBye && !has_departed(frame.rank)) {
+  } else if (frame.kind == FrameKind::kBye) {
     if (rank_ == 0) tell(frame, origin_fd);
+    if (has_departed(frame.rank)) return;
     departures_.push_back({frame.rank, frame.completed});
     fail_if_departed();
   }
+}
+
+// Rank 0 need not pass it on: the rank has told it, too, and tells the others by its own links.
+void Failures::hear_of_farewell(const Executor::Farewell& farewell) {
+  if (has_departed(farewell.peer)) return;
+  departures_.push_back({farewell.peer, farewell.completed});
+  fail_if_departed();
 }
 
 void Failures::hear_of_break(const Executor::Break& found) {
@@ -125,6 +133,7 @@ void Failures::fail_if_departed() {
                                    : departure.completed >= first + operation.sequence();
       // What a rank has sent before it left may still be on its way.
       if (is_over || (is_pair && operation.request().is_receive)) continue;
+      if (active->schedule.is_done()) continue;  // of this very turn
       fail(DT_E_PEER, departure.rank,
            fmt::format("{} has left after {} operations, so operation {} ({}) cannot complete",
                        name(departure.rank),
@@ -151,8 +160,11 @@ void Failures::look_at_time(Clock::time_point now) {
 
 void Failures::settle(const Suspicion& suspicion) {
   std::erase_if(suspicions_, [&](const Suspicion& s) { return s.rank == suspicion.rank; });
-  // Who has left in order has sent everything before; unless the network lost it.
-  if (has_departed(suspicion.rank) && !misses_data_of(suspicion.rank)) return;
+  if (has_departed(suspicion.rank)) {
+    // It has sent everything before, unless the network lost it.
+    if (!misses_data_of(suspicion.rank)) return;
+    if (!executor_.has_read_all(suspicion.rank)) return suspect(suspicion.rank, suspicion.error);
+  }
   lose(suspicion.rank, how_it_ended(suspicion.error));
 }
 
@@ -186,13 +198,16 @@ void Failures::tell(const Frame& frame, int origin_fd) {
   }
 }
 
-void Failures::say_goodbye(const std::vector<int>& data_fds) {
+void Failures::say_goodbye(const std::vector<int>& link_fds, Executor& executor) {
   if (has_failed_) return;
   // The others may still be at those before this rank restarted its numbers.
   const std::uint64_t completed = queue_.first_number() + queue_.completed();
   const auto deadline = Clock::now() + kDrainTime;
   tell({FrameKind::kBye, 0, rank_, completed, {}}, -1);
-  for (const int fd : data_fds) wait_until_acknowledged(fd, deadline);
+  if (executor.is_idle()) {
+    while (!executor.say_farewell(completed) && Clock::now() < deadline) ::poll(nullptr, 0, 1);
+    for (const int fd : link_fds) wait_until_acknowledged(fd, deadline);
+  }
   for (const ControlLine& line : lines_) {
     if (line.is_open) wait_until_acknowledged(line.fd.get(), deadline);
   }

@@ -6,6 +6,11 @@
 // whose line to rank 0 ends without a word says that rank 0 was lost, and rank 0 says so of the
 // others. A data link that ends without a word is only a suspicion for a moment, because its peer
 // may itself be ending over a failure that rank 0 is about to name.
+//
+// Who leaves in order says so twice: to rank 0, and at the end of each link, behind everything that
+// it has sent. So it does not matter which of these is heard first, nor how late this rank is in
+// reading. Of a link that was cut off although its rank left in order, time decides nothing either:
+// data is missing when all that there is was read and an operation still lacks some.
 
 #include <chrono>
 #include <cstdint>
@@ -36,6 +41,7 @@ class Failures {
   bool read(int fd);
   void hear(const Frame& frame, int origin_fd);
   // What the links found out, and what that and earlier news mean for an operation that begins.
+  void hear_of_farewell(const Executor::Farewell& farewell);
   void hear_of_break(const Executor::Break& found);
   void hear_of_mismatch(const Executor::Mismatch& mismatch);
   void look_at_beginner();
@@ -47,8 +53,9 @@ class Failures {
   // The first failure counts: everybody hears of it, and every operation ends with it.
   void fail(int status, int culprit, const std::string& cause, int origin_fd = -1);
   // Tells everybody how far this rank came, so that nobody waits for more and nobody thinks it
-  // dead. data_fds: connections that may still have to deliver what was sent.
-  void say_goodbye(const std::vector<int>& data_fds);
+  // dead; over the links, too, unless it leaves amid an operation. link_fds: the links'
+  // connections, which may still have to deliver what was sent.
+  void say_goodbye(const std::vector<int>& link_fds, Executor& executor);
 
  private:
   struct Departure {

@@ -32,6 +32,9 @@ struct FrameHead {
 };
 static_assert(sizeof(FrameHead) == 24);
 constexpr std::uint32_t kFrameMagic = 0x72665444;  // "DTfr"
+// The last head on a connection whose rank leaves in order: offset is how many operations it has
+// completed, as in a kBye. What ends without it was cut off.
+constexpr std::uint8_t kFarewellLane = 0xff;
 
 // Where a link hands over what arrives.
 class Sink {
@@ -46,7 +49,10 @@ class Sink {
   virtual void arrived(int peer, const FrameHead& head, std::byte* payload) = 0;
   // The frame's payload is no longer needed here.
   virtual void sent(int peer, const FrameHead& head) = 0;
-  // No byte will come any more (error 0: an orderly end), or none can be sent.
+  // All was read that the peer has sent by one of its connections, and it has left in order.
+  virtual void left(int peer, std::uint64_t completed) = 0;
+  // No byte will come any more though the peer took no leave (error 0: the connection was closed),
+  // or none can be sent.
   virtual void broken(int peer, int error) = 0;
 };
 
@@ -66,6 +72,11 @@ class Link {
   virtual bool step(Sink& sink) = 0;
   // Nothing that was begun is unsent.
   virtual bool is_sent() const = 0;
+  // Everything was read that the peer will ever send.
+  virtual bool has_ended() const = 0;
+  // With nothing unsent: the peer is to know that this rank has left in order after so many
+  // operations. False: not all of it could be said now, call again.
+  virtual bool say_farewell(std::uint64_t completed) = 0;
   // The most that one frame of a lane should carry of what lies at data and is answered there.
   virtual std::size_t frame_bytes(Lane lane, const std::byte* data,
                                   const std::byte* answer) const = 0;

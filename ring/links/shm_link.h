@@ -19,6 +19,9 @@ class ShmLink : public Link {
              std::byte* answer) override;
   bool step(Sink& sink) override;
   bool is_sent() const override;
+  bool has_ended() const override { return is_broken_; }
+  // By its memory, which it withdraws.
+  bool say_farewell(std::uint64_t) override { return true; }
   std::size_t frame_bytes(Lane lane, const std::byte* data, const std::byte* answer) const override;
   // Something has changed since the last step.
   bool has_news() const;

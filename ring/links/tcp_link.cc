@@ -76,6 +76,29 @@ bool TcpLink::is_sent() const {
                       [](const Stream& stream) { return stream.is_sending && stream.is_open; });
 }
 
+bool TcpLink::has_ended() const {
+  return std::none_of(streams_.begin(), streams_.end(),
+                      [](const Stream& stream) { return stream.is_heard; });
+}
+
+bool TcpLink::say_farewell(std::uint64_t completed) {
+  FrameHead farewell;
+  farewell.magic = kFrameMagic;
+  farewell.lane = kFarewellLane;
+  farewell.offset = completed;
+  bool is_said = true;
+  for (Stream& stream : streams_) {
+    if (!stream.is_open || stream.farewell_sent == sizeof farewell) continue;
+    const auto* rest = reinterpret_cast<const std::byte*>(&farewell) + stream.farewell_sent;
+    const ssize_t n = ::send(stream.fd.get(), rest, sizeof farewell - stream.farewell_sent,
+                             MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (n < 0 && errno != EINTR && errno != EAGAIN && errno != ENOBUFS) stream.is_open = false;
+    if (n > 0) stream.farewell_sent += static_cast<std::size_t>(n);
+    is_said = is_said && (!stream.is_open || stream.farewell_sent == sizeof farewell);
+  }
+  return is_said;
+}
+
 bool TcpLink::step(Sink& sink) {
   bool moved = false;
   for (Stream& stream : streams_) {
@@ -134,6 +157,11 @@ bool TcpLink::pull(Stream& stream, Sink& sink) {
     if (stream.in_head.magic != kFrameMagic) {
       stream.is_heard = false;
       sink.broken(peer_, EPROTO);
+      return true;
+    }
+    if (stream.in_head.lane == kFarewellLane) {
+      stream.is_heard = false;
+      sink.left(peer_, stream.in_head.offset);
       return true;
     }
     if (!stream.is_admitted) {

@@ -31,6 +31,8 @@ class TcpLink : public Link {
              std::byte* answer) override;
   bool step(Sink& sink) override;
   bool is_sent() const override;
+  bool has_ended() const override;
+  bool say_farewell(std::uint64_t completed) override;
   std::size_t frame_bytes(Lane, const std::byte*, const std::byte*) const override {
     return kMostFrameBytes;
   }
@@ -51,6 +53,7 @@ class TcpLink : public Link {
     OperationHeader operation;
     const std::byte* payload = nullptr;
     std::size_t sent = 0;
+    std::size_t farewell_sent = 0;
     // Receiving.
     std::array<std::byte, kAhead> ahead;
     std::size_t ahead_from = 0, ahead_to = 0;

@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
+#include <array>
 #include <cerrno>
+#include <memory>
 
 namespace dtl::ring::test::failures_test {
 namespace {
@@ -134,6 +136,46 @@ TEST(Failures, DoNotComeOfALinkWhoseRankHasLeftInOrder) {
   EXPECT_TRUE(rank.failures->suspects_nobody());
 }
 
+// A link that is cut off, of which something may be left to be read.
+struct CutLink : Link {
+  explicit CutLink(bool& ended) : has_been_read(ended) {}
+  bool can_begin(Lane) const override { return false; }
+  void begin(const FrameHead&, const OperationHeader*, const std::byte*, std::byte*) override {}
+  bool step(Sink&) override { return false; }
+  bool is_sent() const override { return true; }
+  bool has_ended() const override { return has_been_read; }
+  bool say_farewell(std::uint64_t) override { return true; }
+  std::size_t frame_bytes(Lane, const std::byte*, const std::byte*) const override { return 4096; }
+  bool& has_been_read;
+};
+
+TEST(Failures, OfARankThatHasLeftInOrderWaitUntilItsLastBytesWereRead) {
+  Rank rank(1);
+  bool has_been_read = false;
+  rank.executor.add_link(2, std::make_unique<CutLink>(has_been_read));
+  std::array<float, 4> values{};
+  Request request;
+  request.opcode = Opcode::kBroadcast;
+  request.dtype = DT_F32;
+  request.count = values.size();
+  request.root = 2;
+  request.in = request.out = reinterpret_cast<std::byte*>(values.data());
+  Terms terms;
+  terms.world = 3;
+  terms.nodes = 3;
+  dt_work work = 0;
+  const Choice choice = choose(request, terms);
+  ASSERT_EQ(rank.queue.submit(request, choice, &work), DT_OK);
+  rank.executor.start(*rank.queue.take_submitted(choice.lane));
+  rank.failures->hear_of_break({2, ECONNRESET});
+  rank.failures->hear_of_farewell({2, 1});
+  for (int i = 0; i < 100; ++i) rank.failures->look_at_time(rank.failures->next_deadline());
+  EXPECT_FALSE(rank.failures->has_failed()) << rank.queue.error_text();
+  has_been_read = true;
+  rank.failures->look_at_time(rank.failures->next_deadline());
+  EXPECT_THAT(rank.queue.error_text(), HasSubstr("rank 2 was lost: Connection reset by peer"));
+}
+
 TEST(Failures, ComeAtOnceOfGarbage) {
   Rank rank(1);
   rank.failures->hear_of_break({2, EPROTO});
@@ -150,12 +192,12 @@ TEST(Failures, IgnoreRanksThatDoNotExist) {
 
 TEST(Failures, SayGoodbyeOnlyWhereNothingHasFailed) {
   Rank leader(0);
-  leader.failures->say_goodbye({});
+  leader.failures->say_goodbye({}, leader.executor);
   ASSERT_EQ(leader.heard_by(1).size(), 1U);
   Rank failed(0);
   failed.failures->fail(DT_E_ABORTED, 0, "it was told to");
   failed.heard_by(1);
-  failed.failures->say_goodbye({});
+  failed.failures->say_goodbye({}, failed.executor);
   EXPECT_TRUE(failed.heard_by(1).empty());
 }
 

@@ -37,6 +37,7 @@ struct Taker : Sink {
     if (head.is_answered != 0) std::reverse(payload, payload + head.bytes);
   }
   void sent(int, const FrameHead& head) override { sequences_sent.push_back(head.sequence); }
+  void left(int, std::uint64_t) override {}
   void broken(int, int error) override { errors.push_back(error); }
 
   bool admits = true, was_copied = false;

@@ -28,6 +28,7 @@ struct Nobody : Sink {
   }
   void arrived(int, const FrameHead&, std::byte*) override {}
   void sent(int, const FrameHead&) override {}
+  void left(int, std::uint64_t) override {}
   void broken(int, int) override {}
 };
 
