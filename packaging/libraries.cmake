@@ -41,12 +41,19 @@ find_library(CRYPTO_ARCHIVE libcrypto.a)
 find_library(HWLOC_STATIC libhwloc.a REQUIRED)
 find_library(OPENBLAS_ARCHIVE libopenblas.a)
 find_library(SSH_ARCHIVE libssh.a)
+find_library(SSL_ARCHIVE libssl.a)
 find_library(UTF8PROC_ARCHIVE libutf8proc.a)
 find_library(Z_ARCHIVE libz.a)
 find_library(MVEC_ARCHIVE libmvec.a)  # vectorized erf is newer than glibc 2.34
 
 # libcrypto.a can compress: with zlib, and with zstd, which base/no_zstd.cc refuses.
 dtl_library(crypto SHARED OpenSSL::Crypto ARCHIVES ${CRYPTO_ARCHIVE} ${Z_ARCHIVE} dtl_no_zstd)
+# libssl.a asks for libcrypto.a of the same build.
+if(SSL_ARCHIVE AND CRYPTO_ARCHIVE)
+  dtl_library(ssl SHARED OpenSSL::SSL OpenSSL::Crypto ARCHIVES ${SSL_ARCHIVE} dtl_crypto)
+else()
+  dtl_library(ssl SHARED OpenSSL::SSL OpenSSL::Crypto)
+endif()
 dtl_library(utf8proc SHARED PkgConfig::utf8proc ARCHIVES ${UTF8PROC_ARCHIVE})
 if(UTF8PROC_ARCHIVE)
   target_compile_definitions(dtl_utf8proc INTERFACE UTF8PROC_STATIC)

@@ -33,7 +33,7 @@ enum dt_status {
   DT_E_PEER = -3,     /* a peer was lost; dt_last_error names its rank and host */
   DT_E_MISMATCH = -4, /* ranks called different operations, counts, types or roots */
   DT_E_ABORTED = -5,  /* dt_comm_abort, here or on a peer */
-  DT_E_AUTH = -6,     /* no secret, or a peer with another one */
+  DT_E_AUTH = -6,     /* no secret, a peer with another one, or bytes changed on their way */
   DT_E_SYS = -7,
   DT_E_NOMEM = -8,
   DT_E_VERSION = -9
@@ -79,9 +79,11 @@ enum dt_wire {
 enum dt_flags {
   DT_DETERMINISTIC = 1, /* every element is summed in order of rank, whatever the size of the
                            tensor, its neighbours and the hosts are */
-  DT_ENVIRONMENT = 2    /* what is left as dt_options_init set it comes from the variables that
+  DT_ENVIRONMENT = 2,   /* what is left as dt_options_init set it comes from the variables that
                            dt_comm_from_env reads, but for rank, world and master; wire too, if it
                            is DT_WIRE_DEFAULT */
+  DT_ENCRYPT = 4        /* what leaves this host goes under TLS 1.3, with keys that are made of the
+                           secret; ranks that differ in this flag do not meet: DT_E_MISMATCH */
 };
 
 /* Sized for evolution: set size by dt_options_init. */
@@ -124,8 +126,8 @@ DT_API int dt_comm_create(const dt_options* options, dt_comm** comm);
 /* From RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT, DTRING_ADDRESS, DTRING_COMM_CPUS, DTLAUNCH_HOST,
  * DTLAUNCH_JOB and the secret on descriptor DTRING_SECRET_FD, else in the file DTRING_SECRET_FILE
  * (mode 0600, at least 32 bytes); DTRING_ALLREDUCE, DTRING_WIRE, DTRING_DETERMINISTIC,
- * DTRING_STREAMS, DTRING_TIMEOUT and DTRING_WARN (both in seconds). Warnings go to standard
- * error. */
+ * DTRING_ENCRYPT, DTRING_STREAMS, DTRING_TIMEOUT and DTRING_WARN (both in seconds). Warnings go to
+ * standard error. */
 DT_API int dt_comm_from_env(dt_comm** comm);
 /* Collective: ranks with the same color >= 0 form a communicator, in order of key, then of rank; a
  * negative color takes part and gets NULL. Blocks. The parent stays usable. */

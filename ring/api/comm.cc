@@ -42,7 +42,7 @@ void check(const dt_options& options) {
   if (!listens && (options.master_port < 1 || options.master_port > 65535)) {
     reject(fmt::format("master port {} is not in 1..65535", options.master_port));
   }
-  if ((options.flags & ~std::uint32_t{DT_DETERMINISTIC | DT_ENVIRONMENT}) != 0) {
+  if ((options.flags & ~std::uint32_t{DT_DETERMINISTIC | DT_ENVIRONMENT | DT_ENCRYPT}) != 0) {
     reject(fmt::format("flags {} has bits that nobody knows", options.flags));
   }
   if (options.connect_timeout_ms < 1 || options.operation_timeout_ms < 1 ||
@@ -110,8 +110,10 @@ void Comm::connect(const dt_options& options) {
   tune();
 }
 
-void Comm::meet_others(const Identity& identity, const dt_options& options, Fd listener) {
+void Comm::meet_others(Identity& identity, const dt_options& options, Fd listener) {
   remember(options);
+  identity.encrypts = encrypts_;
+  identity.encrypts_all = encrypts_ && tuning_.encrypts_all;
   MeetingPlace place;
   place.master_address = options.master_address == nullptr ? "" : options.master_address;
   place.master_port = options.master_port;
@@ -135,6 +137,7 @@ void Comm::remember(const dt_options& options) {
   warn_timeout_ms_ = options.warn_timeout_ms;
   warn_ = options.warn;
   warn_context_ = options.warn_context;
+  encrypts_ = (options.flags & DT_ENCRYPT) != 0;
 }
 
 // Rank 0's are those of all.
@@ -249,9 +252,10 @@ void Comm::take_most(std::span<float> values) {
 
 void Comm::say_how() const {
   const std::string line =
-      fmt::format("dtring: {} ranks on {} {}{}, {} {} to each peer, {} wire, allreduce {} ({})\n",
+      fmt::format("dtring: {} ranks on {} {}{}{}, {} {} to each peer, {} wire, allreduce {} ({})\n",
                   world_, map_.nodes.size(), map_.nodes.size() == 1 ? "host" : "hosts",
-                  map_.has_several_per_node() ? " with shared memory" : "", settings_.streams,
+                  map_.has_several_per_node() ? " with shared memory" : "",
+                  encrypts_ ? ", encrypted between hosts" : "", settings_.streams,
                   settings_.streams == 1 ? "stream" : "streams", wire_name(settings_.wire),
                   terms_.table.text(), settings_.tunes != 0 ? "measured" : "as given");
   (void)!::write(STDERR_FILENO, line.data(), line.size());

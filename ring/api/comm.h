@@ -24,6 +24,7 @@ struct Tuning {
   bool is_verbose = false;     // rank 0 says on standard error how it works
   bool tunes = false;          // measures the table of algorithms where the caller gives none
   std::string node = {};       // this rank's node; empty: found out; "none": shares with nobody
+  bool encrypts_all = false;   // of what is encrypted at all, also what stays on this host
 };
 
 class Comm {
@@ -55,7 +56,7 @@ class Comm {
   std::string stats_json() const;
 
  private:
-  void meet_others(const Identity& identity, const dt_options& options, Fd listener);
+  void meet_others(Identity& identity, const dt_options& options, Fd listener);
   void remember(const dt_options& options);
   Settings settings_of(const dt_options& options, const std::string& own_address) const;
   void open_memory(MeetingPlace& place);
@@ -79,6 +80,7 @@ class Comm {
   void* warn_context_ = nullptr;
   Key part_secret_;  // of the communicators that are split off
   std::uint64_t job_ = 0, parts_ = 0;
+  bool encrypts_ = false;
   Settings settings_;
   NodeMap map_;
   Terms terms_;

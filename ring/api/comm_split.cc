@@ -86,7 +86,7 @@ std::unique_ptr<Comm> Comm::join_part(const std::vector<int>& members, std::uint
   options.address = own_address_.c_str();
   options.streams = static_cast<std::int32_t>(settings_.streams);
   options.wire = static_cast<std::int32_t>(settings_.wire);
-  options.flags = settings_.flags;
+  options.flags = settings_.flags | (encrypts_ ? std::uint32_t{DT_ENCRYPT} : 0U);
   if (!settings_.allreduce.empty()) options.allreduce = settings_.allreduce.c_str();
   options.warn = warn_;
   options.warn_context = warn_context_;
@@ -135,11 +135,11 @@ std::string Comm::stats_json() const {
   return fmt::format(
       R"({{"abi":{},"rank":{},"world":{},"nodes":{},"ranks_on_this_node":{},"shared_memory":{},)"
       R"("shared_memory_note":"{}","streams":{},"allreduce":"{}","measured":{},"wire":"{}",)"
-      R"("deterministic":{},"bytes_sent":{},"bytes_received":{},"scratch_bytes":{},"warnings":{}}})",
+      R"("deterministic":{},"encrypted":{},"bytes_sent":{},"bytes_received":{},"scratch_bytes":{},"warnings":{}}})",
       DT_ABI, rank_, world_, map_.nodes.size(), map_.locals().size(), map_.has_several_per_node(),
       note, settings_.streams, terms_.table.text(), settings_.tunes != 0, wire_name(settings_.wire),
-      (settings_.flags & DT_DETERMINISTIC) != 0, counters.bytes_sent, counters.bytes_received,
-      counters.scratch_bytes, counters.warnings);
+      (settings_.flags & DT_DETERMINISTIC) != 0, encrypts_, counters.bytes_sent,
+      counters.bytes_received, counters.scratch_bytes, counters.warnings);
 }
 
 }  // namespace dtl::ring

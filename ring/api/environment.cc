@@ -207,6 +207,7 @@ void EnvironmentOptions::read_choices() {
   }
   if (options_.wire == DT_WIRE_DEFAULT) options_.wire = wire_named("DTRING_WIRE");
   if (is_on("DTRING_DETERMINISTIC", false)) options_.flags |= DT_DETERMINISTIC;
+  if (is_on("DTRING_ENCRYPT", false)) options_.flags |= DT_ENCRYPT;
   if (options_.streams == 0 && !optional("DTRING_STREAMS").empty()) {
     options_.streams = required_integer("DTRING_STREAMS", 1, 64);
   }

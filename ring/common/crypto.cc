@@ -12,11 +12,21 @@
 
 namespace dtl::ring {
 
+namespace {
+
+// At the end of the program libcrypto tears nothing down: a communication thread may be at work.
+void set_library_up() {
+  [[maybe_unused]] static const int begun = OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, nullptr);
+}
+
+}  // namespace
+
 void Key::wipe(void* data, std::size_t bytes) {
   OPENSSL_cleanse(data, bytes);
 }
 
 Digest hmac_sha256(Bytes key, Bytes message) {
+  set_library_up();
   Digest digest;
   unsigned int length = 0;
   const auto* result = HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), message.data(),
@@ -28,6 +38,7 @@ Digest hmac_sha256(Bytes key, Bytes message) {
 }
 
 Digest sha256(std::string_view text) {
+  set_library_up();
   Digest digest;
   unsigned int length = 0;
   if (EVP_Digest(text.data(), text.size(), digest.data(), &length, EVP_sha256(), nullptr) != 1) {

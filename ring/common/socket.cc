@@ -173,6 +173,15 @@ Address local_address(int fd) {
   return {reinterpret_cast<const sockaddr*>(&storage), bytes};
 }
 
+bool leaves_this_host(int fd) {
+  sockaddr_storage storage{};
+  socklen_t bytes = sizeof storage;
+  auto* const peer = reinterpret_cast<sockaddr*>(&storage);
+  if (::getpeername(fd, peer, &bytes) != 0) return true;
+  if (peer->sa_family != AF_INET && peer->sa_family != AF_INET6) return false;
+  return Address(peer, bytes).host() != local_address(fd).host();
+}
+
 void send_without_delay(int fd) {
   set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
 }

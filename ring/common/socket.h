@@ -49,6 +49,8 @@ Fd start_connect(const Address& address);
 int pending_error(int fd);
 
 Address local_address(int fd);
+// Whether a connection's other end has another address than its own. False for what is no TCP.
+bool leaves_this_host(int fd);
 void send_without_delay(int fd);
 // For connections that their reader always drains. Not for data: a rank that computes for a while
 // closes its window, and the time-out for unacknowledged data would count that as death.

@@ -63,7 +63,7 @@ Engine::Engine(const Settings& settings, Links links, ShmNode* memory, Operation
       fork_guard_(descriptors(links)) {
   watch_.add(queue_.wake_fd());
   if (memory_ != nullptr) watch_.add(memory_->wake_fd());
-  for (const ControlLine& line : failures_.lines()) watch_.add(line.fd.get());
+  for (const ControlLine& line : failures_.lines()) watch_.add(line.channel.fd());
   for (std::size_t peer = 0; peer < links.links.size(); ++peer) {
     if (!links.links[peer]) continue;
     watch_.add_link(*links.links[peer]);
@@ -75,7 +75,7 @@ Engine::Engine(const Settings& settings, Links links, ShmNode* memory, Operation
     executor_.add_link(locals[local], memory_->make_link(static_cast<int>(local), locals[local]));
   }
   for (const Frame& frame : links.early) {
-    failures_.hear(frame, failures_.lines().front().fd.get());
+    failures_.hear(frame, failures_.lines().front().channel.fd());
   }
   thread_ = start_quiet_thread([this] { run(); });
   pthread_setname_np(thread_.native_handle(), "dtring");
@@ -97,7 +97,7 @@ std::vector<int> Engine::descriptors(const Links& links) const {
     const auto of_link = link->descriptors();
     all.insert(all.end(), of_link.begin(), of_link.end());
   }
-  for (const ControlLine& line : failures_.lines()) all.push_back(line.fd.get());
+  for (const ControlLine& line : failures_.lines()) all.push_back(line.channel.fd());
   if (memory_ != nullptr) {
     const auto of_memory = memory_->descriptors();
     all.insert(all.end(), of_memory.begin(), of_memory.end());

@@ -31,6 +31,7 @@ void wait_until_acknowledged(int fd, std::chrono::steady_clock::time_point deadl
 }
 
 std::string how_it_ended(int error) {
+  if (error == EPROTO) return "it sent garbage";
   return error == 0 ? "connection closed" : errno_text(error);
 }
 
@@ -52,17 +53,17 @@ std::string Failures::name(int rank) const {
 
 bool Failures::read(int fd) {
   const auto line = std::find_if(lines_.begin(), lines_.end(),
-                                 [fd](const ControlLine& each) { return each.fd.get() == fd; });
+                                 [fd](const ControlLine& each) { return each.channel.fd() == fd; });
   if (line == lines_.end()) return true;
   std::vector<Frame> frames;
-  const LineState state = line->reader.read(fd, frames);
+  const LineState state = line->reader.read(line->channel, frames);
   for (const Frame& frame : frames) hear(frame, fd);
   if (state == LineState::kOpen) return true;
   line->is_open = false;
   if (state == LineState::kGarbled) {
-    lose(line->rank, "it sent garbage");
-  } else if (!has_departed(line->rank)) {
-    lose(line->rank, how_it_ended(line->reader.closing_error()));
+    lose(line->rank, EPROTO);
+  } else if (!has_departed(line->rank) || line->reader.closing_error() == kAltered) {
+    lose(line->rank, line->reader.closing_error());
   }
   return false;
 }
@@ -87,7 +88,7 @@ void Failures::hear_of_farewell(const Executor::Farewell& farewell) {
 }
 
 void Failures::hear_of_break(const Executor::Break& found) {
-  if (found.error == EPROTO) return lose(found.peer, "it sent garbage");
+  if (found.error == EPROTO || found.error == kAltered) return lose(found.peer, found.error);
   broken_.push_back(found);
   has_read_void_ = has_read_void_ || found.error == ECANCELED;
   if (!has_departed(found.peer) || misses_data_of(found.peer)) suspect(found.peer, found.error);
@@ -146,7 +147,9 @@ void Failures::fail_if_departed() {
 
 void Failures::suspect(int rank, int error) {
   const auto is_it = [rank](const Suspicion& suspicion) { return suspicion.rank == rank; };
-  if (has_failed_ || std::any_of(suspicions_.begin(), suspicions_.end(), is_it)) return;
+  const auto at = std::find_if(suspicions_.begin(), suspicions_.end(), is_it);
+  if (at != suspicions_.end() && error == kRejected) at->error = error;  // says more
+  if (has_failed_ || at != suspicions_.end()) return;
   suspicions_.push_back({rank, error, Clock::now() + kSuspicionTime});
 }
 
@@ -165,7 +168,7 @@ void Failures::settle(const Suspicion& suspicion) {
     if (!misses_data_of(suspicion.rank)) return;
     if (!executor_.has_read_all(suspicion.rank)) return suspect(suspicion.rank, suspicion.error);
   }
-  lose(suspicion.rank, how_it_ended(suspicion.error));
+  lose(suspicion.rank, suspicion.error);
 }
 
 Failures::Clock::time_point Failures::next_deadline() const {
@@ -174,8 +177,15 @@ Failures::Clock::time_point Failures::next_deadline() const {
   return deadline;
 }
 
-void Failures::lose(int rank, const std::string& how) {
-  fail(DT_E_PEER, rank, fmt::format("{} was lost: {}", name(rank), how));
+// Of what was changed on its way both ends say the same, whichever is heard.
+void Failures::lose(int rank, int error) {
+  if (error == kAltered || error == kRejected) {
+    const int from = error == kAltered ? rank : rank_, to = error == kAltered ? rank_ : rank;
+    return fail(DT_E_AUTH, rank,
+                fmt::format("what {} sent to {} was changed on its way: TLS refuses it", name(from),
+                            name(to)));
+  }
+  fail(DT_E_PEER, rank, fmt::format("{} was lost: {}", name(rank), how_it_ended(error)));
 }
 
 void Failures::fail(int status, int culprit, const std::string& cause, int origin_fd) {
@@ -193,8 +203,8 @@ void Failures::fail(int status, int culprit, const std::string& cause, int origi
 
 void Failures::tell(const Frame& frame, int origin_fd) {
   const std::string bytes = encode(frame);
-  for (const ControlLine& line : lines_) {
-    if (line.is_open && line.fd.get() != origin_fd) send_now(line.fd.get(), bytes);
+  for (ControlLine& line : lines_) {
+    if (line.is_open && line.channel.fd() != origin_fd) send_now(line.channel, bytes);
   }
 }
 
@@ -209,7 +219,7 @@ void Failures::say_goodbye(const std::vector<int>& link_fds, Executor& executor)
     for (const int fd : link_fds) wait_until_acknowledged(fd, deadline);
   }
   for (const ControlLine& line : lines_) {
-    if (line.is_open) wait_until_acknowledged(line.fd.get(), deadline);
+    if (line.is_open) wait_until_acknowledged(line.channel.fd(), deadline);
   }
 }
 

@@ -71,7 +71,7 @@ class Failures {
   void fail_if_departed();
   void suspect(int rank, int error);
   void settle(const Suspicion& suspicion);
-  void lose(int rank, const std::string& how);
+  void lose(int rank, int error);
   void tell(const Frame& frame, int origin_fd);
 
   const int rank_;

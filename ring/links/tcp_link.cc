@@ -1,11 +1,11 @@
 #include "ring/links/tcp_link.h"
 
-#include <sys/socket.h>
 #include <sys/uio.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <span>
 
 namespace dtl::ring {
 namespace {
@@ -18,12 +18,12 @@ std::size_t head_bytes(const FrameHead& head) {
 
 }  // namespace
 
-void TcpLink::add_stream(Lane lane, std::uint32_t number, Fd fd) {
+void TcpLink::add_stream(Lane lane, std::uint32_t number, Channel channel) {
   const auto at = std::find_if(streams_.begin(), streams_.end(), [&](const Stream& other) {
     return begins_with_last_ ? other.number < number : other.number > number;
   });
   Stream& stream = *streams_.emplace(at);
-  stream.fd = std::move(fd);
+  stream.channel = std::move(channel);
   stream.lane = lane;
   stream.number = number;
 }
@@ -36,13 +36,13 @@ std::size_t TcpLink::streams(Lane lane) const {
 
 std::vector<int> TcpLink::descriptors() const {
   std::vector<int> all;
-  for (const Stream& stream : streams_) all.push_back(stream.fd.get());
+  for (const Stream& stream : streams_) all.push_back(stream.channel.fd());
   return all;
 }
 
 void TcpLink::set_ready(int fd, bool readable, bool writable, bool has_ended) {
   for (Stream& stream : streams_) {
-    if (stream.fd.get() != fd) continue;
+    if (stream.channel.fd() != fd) continue;
     stream.readable |= readable;
     stream.writable |= writable;
     stream.has_ended |= has_ended;
@@ -90,8 +90,7 @@ bool TcpLink::say_farewell(std::uint64_t completed) {
   for (Stream& stream : streams_) {
     if (!stream.is_open || stream.farewell_sent == sizeof farewell) continue;
     const auto* rest = reinterpret_cast<const std::byte*>(&farewell) + stream.farewell_sent;
-    const ssize_t n = ::send(stream.fd.get(), rest, sizeof farewell - stream.farewell_sent,
-                             MSG_NOSIGNAL | MSG_DONTWAIT);
+    const ssize_t n = stream.channel.send(rest, sizeof farewell - stream.farewell_sent);
     if (n < 0 && errno != EINTR && errno != EAGAIN && errno != ENOBUFS) stream.is_open = false;
     if (n > 0) stream.farewell_sent += static_cast<std::size_t>(n);
     is_said = is_said && (!stream.is_open || stream.farewell_sent == sizeof farewell);
@@ -123,10 +122,7 @@ bool TcpLink::push(Stream& stream, Sink& sink) {
     parts[n_parts++] = {const_cast<std::byte*>(stream.payload) + of_payload,
                         stream.head.bytes - of_payload};
   }
-  msghdr message{};
-  message.msg_iov = parts.data();
-  message.msg_iovlen = n_parts;
-  const ssize_t n = ::sendmsg(stream.fd.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+  const ssize_t n = stream.channel.send(std::span(parts).first(n_parts));
   if (n < 0) {
     if (errno == EINTR) return true;
     stream.writable = false;
@@ -205,7 +201,7 @@ bool TcpLink::read_ahead(Stream& stream, Sink& sink) {
   stream.ahead_from = 0;
   stream.ahead_to = there;
   const std::size_t room = kAhead - there;
-  const ssize_t n = ::recv(stream.fd.get(), stream.ahead.data() + there, room, MSG_DONTWAIT);
+  const ssize_t n = stream.channel.receive(stream.ahead.data() + there, room);
   if (!note_read(stream, n, room, sink)) return false;
   stream.ahead_to += static_cast<std::size_t>(n);
   return true;
@@ -225,10 +221,7 @@ bool TcpLink::read_payload(Stream& stream, Sink& sink) {
   const std::size_t left = stream.in_head.bytes - stream.filled;
   const std::array<iovec, 2> parts{iovec{stream.target + stream.filled, left},
                                    iovec{stream.ahead.data(), kAhead}};
-  msghdr message{};
-  message.msg_iov = const_cast<iovec*>(parts.data());
-  message.msg_iovlen = parts.size();
-  const ssize_t n = ::recvmsg(stream.fd.get(), &message, MSG_DONTWAIT);
+  const ssize_t n = stream.channel.receive(parts);
   if (!note_read(stream, n, left, sink)) return false;
   const auto bytes = static_cast<std::size_t>(n);
   stream.filled += std::min(bytes, left);

@@ -1,8 +1,9 @@
 #pragma once
-// TcpLink: a link over TCP connections. Each lane has streams of its own; the bulk lane may have
-// several, because one connection is held to a part of a cloud's bandwidth, and a slow one takes
-// fewer frames. Each end begins with another of them, so that as long as one is enough there is one
-// for each direction: then neither end's sends wait for the socket into which the other's arrive.
+// TcpLink: a link over TCP connections, under TLS or not. Each lane has streams of its own; the
+// bulk lane may have several, because one connection is held to a part of a cloud's bandwidth, and
+// a slow one takes fewer frames. Each end begins with another of them, so that as long as one is
+// enough there is one for each direction: then neither end's sends wait for the socket into which
+// the other's arrive.
 
 #include <array>
 #include <cstddef>
@@ -10,7 +11,7 @@
 #include <deque>
 #include <vector>
 
-#include "base/fd.h"
+#include "ring/links/channel.h"
 #include "ring/links/link.h"
 
 namespace dtl::ring {
@@ -21,7 +22,7 @@ class TcpLink : public Link {
 
   // A connected, non-blocking socket. Watch it for input and output by edges. number: which of the
   // lane's streams it is, for both ends.
-  void add_stream(Lane lane, std::uint32_t number, Fd fd);
+  void add_stream(Lane lane, std::uint32_t number, Channel channel);
   std::size_t streams(Lane lane) const;
   std::vector<int> descriptors() const;
   void set_ready(int fd, bool readable, bool writable, bool has_ended);
@@ -42,7 +43,7 @@ class TcpLink : public Link {
   static constexpr std::size_t kAhead = 4096;
 
   struct Stream {
-    Fd fd;
+    Channel channel;
     Lane lane = Lane::kSmall;
     std::uint32_t number = 0;
     bool readable = true, writable = true, is_open = true, is_heard = true;

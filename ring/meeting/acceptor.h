@@ -30,7 +30,7 @@ constexpr auto kMutePatience = std::chrono::milliseconds(250);
 constexpr auto kProofPatience = std::chrono::seconds(2);
 
 struct Caller {
-  Fd fd;
+  Channel channel;
   Hello hello;
 };
 

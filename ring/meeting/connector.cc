@@ -17,7 +17,7 @@ bool is_ready(int fd, short events) {
 }  // namespace
 
 Connector::Connector(const Identity& identity, std::int32_t to, Stream stream,
-                     std::vector<Address> addresses, std::uint32_t lane)
+                     std::vector<Address> addresses, std::uint16_t lane)
     : identity_(identity),
       to_(to),
       stream_(stream),
@@ -50,7 +50,7 @@ void Connector::start() {
   }
 }
 
-Fd Connector::step() {
+Channel Connector::step() {
   if (!connecting_.valid() && !handshake_ && Clock::now() >= next_attempt_) start();
   if (connecting_.valid() && is_ready(connecting_.get(), POLLOUT)) {
     if (const int error = pending_error(connecting_.get()); error != 0) {
@@ -63,9 +63,9 @@ Fd Connector::step() {
   if (handshake_) {
     const Progress progress = handshake_->step();
     if (progress == Progress::kDone) {
-      Fd fd = handshake_->take();
+      Channel channel = handshake_->take();
       handshake_.reset();
-      return fd;
+      return channel;
     }
     if (progress == Progress::kFailed) {
       if (handshake_->is_final()) {

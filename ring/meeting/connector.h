@@ -20,16 +20,16 @@ class Connector {
  public:
   // Tries the addresses in turn. identity must outlive the connector.
   Connector(const Identity& identity, std::int32_t to, Stream stream,
-            std::vector<Address> addresses, std::uint32_t lane = 0);
+            std::vector<Address> addresses, std::uint16_t lane = 0);
 
   void add_to_poll(std::vector<pollfd>& set) const;
   // The authenticated connection once there is one. Throws CommError for a final reason.
-  Fd step();
+  Channel step();
   // Why the latest attempt failed, with the address: "10.0.0.1:29500: Connection refused".
   const std::string& last_reason() const { return last_reason_; }
   int last_status() const { return last_status_; }
   std::int32_t to() const { return to_; }
-  std::uint32_t lane() const { return lane_; }
+  std::uint16_t lane() const { return lane_; }
 
  private:
   const Address& address() const { return addresses_[attempt_ % addresses_.size()]; }
@@ -39,7 +39,7 @@ class Connector {
   const Identity& identity_;
   std::int32_t to_;
   Stream stream_;
-  std::uint32_t lane_;
+  std::uint16_t lane_;
   std::vector<Address> addresses_;
   std::size_t attempt_ = 0;
   Fd connecting_;

@@ -1,7 +1,6 @@
 #include "ring/meeting/control_line.h"
 
 #include <poll.h>
-#include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
@@ -63,10 +62,10 @@ bool FrameReader::take_frames(std::vector<Frame>& frames) {
   return true;
 }
 
-LineState FrameReader::read(int fd, std::vector<Frame>& frames) {
+LineState FrameReader::read(Channel& channel, std::vector<Frame>& frames) {
   std::array<char, 16384> chunk;
   for (;;) {
-    const ssize_t n = ::recv(fd, chunk.data(), chunk.size(), MSG_DONTWAIT);
+    const ssize_t n = channel.receive(chunk.data(), chunk.size());
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && errno == EAGAIN) return LineState::kOpen;
     if (n <= 0) {
@@ -78,21 +77,22 @@ LineState FrameReader::read(int fd, std::vector<Frame>& frames) {
   }
 }
 
-bool send_now(int fd, std::string_view bytes) {
+bool send_now(Channel& channel, std::string_view bytes) {
   for (;;) {
-    const ssize_t n = ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    const ssize_t n = channel.send(bytes.data(), bytes.size());
     if (n < 0 && errno == EINTR) continue;
     return n == static_cast<ssize_t>(bytes.size());
   }
 }
 
-bool send_until(int fd, std::string_view bytes, std::chrono::steady_clock::time_point deadline) {
+bool send_until(Channel& channel, std::string_view bytes,
+                std::chrono::steady_clock::time_point deadline) {
   while (!bytes.empty()) {
-    const ssize_t n = ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    const ssize_t n = channel.send(bytes.data(), bytes.size());
     if (n > 0) bytes.remove_prefix(static_cast<std::size_t>(n));
     if (n >= 0 || errno == EINTR) continue;
     if (errno != EAGAIN || std::chrono::steady_clock::now() >= deadline) return false;
-    pollfd entry{fd, POLLOUT, 0};
+    pollfd entry{channel.fd(), POLLOUT, 0};
     (void)::poll(&entry, 1, 20);  // short, so that the deadline is looked at
   }
   return true;

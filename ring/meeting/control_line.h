@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/fd.h"
+#include "ring/links/channel.h"
 
 namespace dtl::ring {
 
@@ -49,7 +49,7 @@ class FrameReader {
  public:
   // Reads what is there without blocking and appends whole frames. kClosed and kGarbled come
   // after the frames that arrived before.
-  LineState read(int fd, std::vector<Frame>& frames);
+  LineState read(Channel& channel, std::vector<Frame>& frames);
   // errno of the failed read behind kClosed; 0 for an orderly end.
   int closing_error() const { return closing_error_; }
 
@@ -61,13 +61,14 @@ class FrameReader {
 };
 
 // Sends without blocking. False when the line is dead or full: then its reader will say so.
-bool send_now(int fd, std::string_view bytes);
+bool send_now(Channel& channel, std::string_view bytes);
 // Waits for the peer to make room, until the deadline.
-bool send_until(int fd, std::string_view bytes, std::chrono::steady_clock::time_point deadline);
+bool send_until(Channel& channel, std::string_view bytes,
+                std::chrono::steady_clock::time_point deadline);
 
 struct ControlLine {
   int rank = -1;
-  Fd fd;
+  Channel channel;
   FrameReader reader;
   bool is_open = true;  // the peer may have closed it; the descriptor stays
 };

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "ring/common/comm_error.h"
+#include "ring/common/socket.h"
 
 namespace dtl::ring {
 namespace {
@@ -26,6 +27,7 @@ Digest server_proof(const Key& key, const Hello& hello, const Reply& reply) {
   std::vector<std::uint8_t> said{'S'};
   append(said, hello);
   append(said, reply.nonce);
+  append(said, reply.flags);
   return hmac_sha256(key.bytes(), said);
 }
 
@@ -34,6 +36,12 @@ Digest client_proof(const Key& key, const Hello& hello, const Reply& reply) {
   append(said, hello);
   append(said, reply);
   return hmac_sha256(key.bytes(), said);
+}
+
+Key tls_key(const Key& key, const Digest& proof) {
+  constexpr std::string_view kInfo = "dtl2 tls";
+  return hkdf_sha256(key.bytes(), proof,
+                     {reinterpret_cast<const std::uint8_t*>(kInfo.data()), kInfo.size()});
 }
 
 bool send_whole(int fd, const void* data, std::size_t bytes) {
@@ -51,6 +59,11 @@ Key pair_key(const Identity& identity, std::int32_t a, std::int32_t b) {
   return hkdf_sha256(identity.secret, {}, info);
 }
 
+std::string differing_encryption(const std::string& rank, bool encrypts, const std::string& other) {
+  return fmt::format("{} was started {} encryption, {} {}", rank, encrypts ? "with" : "without",
+                     other, encrypts ? "without" : "with");
+}
+
 Progress ExactReader::read_into(int fd, void* data, std::size_t bytes) {
   while (filled_ < bytes) {
     const ssize_t n =
@@ -65,6 +78,7 @@ Progress ExactReader::read_into(int fd, void* data, std::size_t bytes) {
 }
 
 Progress ServerHandshake::step() {
+  if (tls_) return secure();
   if (!replied_) {
     const Progress read = reader_.read_into(fd_.get(), &hello_, sizeof hello_);
     return read == Progress::kDone ? answer_hello() : read;
@@ -87,6 +101,12 @@ Progress ServerHandshake::answer_hello() {
       hello_.from == identity_.rank || !is_known_stream) {
     return Progress::kFailed;
   }
+  if (identity_.encrypts) reply_.flags |= kEncrypts;
+  if (identity_.encrypts && (hello_.flags & kEncrypts) != 0 &&
+      (identity_.encrypts_all || (hello_.flags & kLeavesHost) != 0 ||
+       leaves_this_host(fd_.get()))) {
+    reply_.flags |= kUnderTls;
+  }
   fill_random(reply_.nonce);
   reply_.proof = server_proof(pair_key(identity_, hello_.from, hello_.to), hello_, reply_);
   if (!send_whole(fd_.get(), &reply_, sizeof reply_)) return Progress::kFailed;
@@ -95,12 +115,22 @@ Progress ServerHandshake::answer_hello() {
 }
 
 Progress ServerHandshake::check_proof() {
-  const Digest expected = client_proof(pair_key(identity_, hello_.from, hello_.to), hello_, reply_);
-  return equal_in_constant_time(expected, proof_) ? Progress::kDone : Progress::kFailed;
+  const Key key = pair_key(identity_, hello_.from, hello_.to);
+  const Digest expected = client_proof(key, hello_, reply_);
+  if (!equal_in_constant_time(expected, proof_)) return Progress::kFailed;
+  if ((reply_.flags & kUnderTls) == 0) return Progress::kDone;
+  tls_ = std::make_unique<Tls>(fd_.get(), Tls::End::kServer, tls_key(key, proof_));
+  return secure();
+}
+
+Progress ServerHandshake::secure() {
+  const int error = tls_->shake_hands();
+  if (error == EAGAIN) return Progress::kAgain;
+  return error == 0 ? Progress::kDone : Progress::kFailed;
 }
 
 ClientHandshake::ClientHandshake(const Identity& identity, std::int32_t to, Stream stream,
-                                 std::uint32_t lane, Fd fd)
+                                 std::uint16_t lane, Fd fd)
     : identity_(identity), fd_(std::move(fd)) {
   hello_.magic = kMagic;
   hello_.version = DT_ABI;
@@ -111,6 +141,10 @@ ClientHandshake::ClientHandshake(const Identity& identity, std::int32_t to, Stre
   hello_.from = identity.rank;
   hello_.to = to;
   hello_.lane = lane;
+  if (identity.encrypts) hello_.flags |= kEncrypts;
+  if (identity.encrypts && (identity.encrypts_all || leaves_this_host(fd_.get()))) {
+    hello_.flags |= kLeavesHost;
+  }
   fill_random(hello_.nonce);
 }
 
@@ -122,6 +156,7 @@ Progress ClientHandshake::fail(int dt_status, bool is_final, std::string reason)
 }
 
 Progress ClientHandshake::step() {
+  if (tls_) return secure();
   if (!hello_sent_) {
     if (!send_whole(fd_.get(), &hello_, sizeof hello_)) {
       return fail(DT_E_SYS, false, "connection closed: " + errno_text(errno));
@@ -153,7 +188,21 @@ Progress ClientHandshake::check_reply() {
   if (!send_whole(fd_.get(), proof.data(), proof.size())) {
     return fail(DT_E_SYS, false, "connection closed: " + errno_text(errno));
   }
-  return Progress::kDone;
+  // Told only now that the other end knows who calls, so that it can name this rank, too.
+  if (const bool encrypts = (reply_.flags & kEncrypts) != 0; encrypts != identity_.encrypts) {
+    return fail(DT_E_MISMATCH, true,
+                differing_encryption("it", encrypts, fmt::format("rank {}", identity_.rank)));
+  }
+  if ((reply_.flags & kUnderTls) == 0) return Progress::kDone;
+  tls_ = std::make_unique<Tls>(fd_.get(), Tls::End::kClient, tls_key(key, proof));
+  return secure();
+}
+
+Progress ClientHandshake::secure() {
+  const int error = tls_->shake_hands();
+  if (error == EAGAIN) return Progress::kAgain;
+  if (error == 0) return Progress::kDone;
+  return fail(DT_E_AUTH, false, "the TLS handshake failed: " + tls_->failure());
 }
 
 }  // namespace dtl::ring

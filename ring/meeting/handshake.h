@@ -4,16 +4,20 @@
 //   server -> client  Reply  {magic, version, nonce_s, HMAC(K, "S" | Hello | nonce_s)}
 //   client -> server  Proof  {HMAC(K, "C" | Hello | Reply)}
 // K is derived from the secret for this pair of ranks. The labels, the ranks and both nonces stop
-// reflection and replay. Neither object throws for what a peer does: it says kFailed and why.
+// reflection and replay. Where both are to encrypt and the connection leaves the host, TLS follows
+// on it, with a key made of K and Proof, so of all that was said. Neither object throws for what a
+// peer does: it says kFailed and why.
 // Messages are a few dozen bytes, so one send on a fresh socket always takes a whole one.
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/fd.h"
 #include "ring/common/crypto.h"
+#include "ring/links/channel.h"
 
 namespace dtl::ring {
 
@@ -23,7 +27,14 @@ struct Identity {
   std::int32_t world = 1;
   std::int32_t rank = 0;
   std::vector<std::uint8_t> secret;  // 32 bytes or more; wiped by its owner after the rendezvous
+  bool encrypts = false;             // what leaves the host
+  bool encrypts_all = false;         // and what does not: for tests
 };
+
+// In Hello and Reply.
+constexpr std::uint16_t kEncrypts = 1;    // this rank is to encrypt
+constexpr std::uint16_t kLeavesHost = 2;  // Hello: its connection does, as it sees it
+constexpr std::uint16_t kUnderTls = 4;    // Reply: TLS follows
 
 enum class Stream : std::uint32_t { kControl = 0, kData = 1 };
 
@@ -35,19 +46,24 @@ struct Hello {
   Stream stream = Stream::kControl;
   std::uint64_t job = 0;
   std::int32_t world = 0, from = 0, to = 0;
-  std::uint32_t lane = 0;  // kData: a Lane, and beyond its 8 bits the number of the stream
+  std::uint16_t lane = 0;  // kData: a Lane, and beyond its 8 bits the number of the stream
+  std::uint16_t flags = 0;
   std::array<std::uint8_t, 32> nonce{};
 };
 static_assert(sizeof(Hello) == 72);
 
 struct Reply {
-  std::uint32_t magic = 0, version = 0;
+  std::uint32_t magic = 0;
+  std::uint16_t version = 0, flags = 0;
   std::array<std::uint8_t, 32> nonce{};
   Digest proof{};
 };
 static_assert(sizeof(Reply) == 72);
 
 Key pair_key(const Identity& identity, std::int32_t a, std::int32_t b);
+
+// "rank 3 was started with encryption, rank 0 without"
+std::string differing_encryption(const std::string& rank, bool encrypts, const std::string& other);
 
 // Reads exactly `bytes` bytes from a non-blocking socket over several calls, and not one more.
 class ExactReader {
@@ -65,13 +81,14 @@ class ServerHandshake {
 
   Progress step();  // when readable
   int fd() const { return fd_.get(); }
-  Fd take() { return std::move(fd_); }
+  Channel take() { return {std::move(fd_), std::move(tls_)}; }
   const Hello& hello() const { return hello_; }  // proved once step() said kDone
   bool has_replied() const { return replied_; }  // the caller may think that it is through
 
  private:
   Progress answer_hello();
   Progress check_proof();
+  Progress secure();
 
   const Identity& identity_;
   Fd fd_;
@@ -80,17 +97,18 @@ class ServerHandshake {
   Reply reply_;
   Digest proof_{};
   bool replied_ = false;
+  std::unique_ptr<Tls> tls_;
 };
 
 // The connecting side, from a connected socket on.
 class ClientHandshake {
  public:
-  ClientHandshake(const Identity& identity, std::int32_t to, Stream stream, std::uint32_t lane,
+  ClientHandshake(const Identity& identity, std::int32_t to, Stream stream, std::uint16_t lane,
                   Fd fd);
 
   Progress step();  // when readable
   int fd() const { return fd_.get(); }
-  Fd take() { return std::move(fd_); }
+  Channel take() { return {std::move(fd_), std::move(tls_)}; }
   // Why it failed. is_final: another attempt cannot do better.
   const std::string& reason() const { return reason_; }
   int dt_status() const { return dt_status_; }
@@ -99,6 +117,7 @@ class ClientHandshake {
  private:
   Progress fail(int dt_status, bool is_final, std::string reason);
   Progress check_reply();
+  Progress secure();
 
   const Identity& identity_;
   Fd fd_;
@@ -106,6 +125,7 @@ class ClientHandshake {
   Hello hello_;
   Reply reply_;
   bool hello_sent_ = false;
+  std::unique_ptr<Tls> tls_;
   std::string reason_;
   int dt_status_ = 0;
   bool is_final_ = false;

@@ -69,22 +69,22 @@ void RendezvousState::listen_as_leader(const std::vector<Address>& addresses) {
 
 void RendezvousState::join_leader(const std::vector<Address>& addresses) {
   Connector connector(identity_, 0, Stream::kControl, addresses);
-  Fd fd = connector.step();
-  while (!fd.valid()) {
+  Channel channel = connector.step();
+  while (!channel.valid()) {
     if (Clock::now() >= deadline_) {
       const int status = connector.last_status() == DT_E_AUTH ? DT_E_AUTH : DT_E_TIMEOUT;
       throw CommError(status, fmt::format("cannot reach rank 0 within {} ms", place_.timeout_ms),
                       connector.last_reason());
     }
     poll_once({&connector});
-    fd = connector.step();
+    channel = connector.step();
   }
-  const Address here = place_.own_address.empty() ? local_address(fd.get()).with_port(0)
+  const Address here = place_.own_address.empty() ? local_address(channel.fd()).with_port(0)
                                                   : resolve(place_.own_address, 0).front();
   acceptor_.emplace(identity_, listen_on(here, kBacklog));
   own() = {local_address(acceptor_->fd()), place_.host_name, place_.node, place_.share};
-  send_now(fd.get(), encode({FrameKind::kJoin, 0, identity_.rank, 0, encode_peer(own())}));
-  links_.control.push_back({0, std::move(fd), {}, true});
+  send_now(channel, encode({FrameKind::kJoin, 0, identity_.rank, 0, encode_peer(own())}));
+  links_.control.push_back({0, std::move(channel), {}, true});
 }
 
 void RendezvousState::gather_members() {
@@ -93,12 +93,25 @@ void RendezvousState::gather_members() {
     poll_once({});
     read_control();
   }
+  check_encryption();
+}
+
+// Of a rank that differs nobody knows better than rank 0, who waits for the others to tell them.
+void RendezvousState::check_encryption() const {
+  std::vector<std::string> names;
+  for (std::size_t rank = 0; rank < differing_.size(); ++rank) {
+    if (differing_[rank]) names.push_back(fmt::format("rank {}", rank));
+  }
+  if (names.empty()) return;
+  throw CommError(DT_E_MISMATCH, "cannot form the ring",
+                  differing_encryption(fmt::format("{}", fmt::join(names, ", ")),
+                                       !identity_.encrypts, name(0)));
 }
 
 void RendezvousState::publish_table() {
   const std::string frame =
       encode({FrameKind::kTable, 0, 0, 0, encode_table(links_.settings, members_)});
-  for (const ControlLine& line : links_.control) send_until(line.fd.get(), frame, deadline_);
+  for (ControlLine& line : links_.control) send_until(line.channel, frame, deadline_);
 }
 
 void RendezvousState::receive_table() {
@@ -107,7 +120,7 @@ void RendezvousState::receive_table() {
     poll_once({});
     read_control();
   }
-  decode_table(table_, local_address(links_.control[0].fd.get()), links_.settings, members_);
+  decode_table(table_, local_address(links_.control[0].channel.fd()), links_.settings, members_);
 }
 
 void RendezvousState::agree() {
@@ -132,7 +145,7 @@ void RendezvousState::poll_once(const std::vector<Connector*>& connectors) {
   std::vector<pollfd> set;
   if (acceptor_) acceptor_->add_to_poll(set);
   for (const Connector* connector : connectors) connector->add_to_poll(set);
-  for (const ControlLine& line : links_.control) set.push_back({line.fd.get(), POLLIN, 0});
+  for (const ControlLine& line : links_.control) set.push_back({line.channel.fd(), POLLIN, 0});
   (void)::poll(set.data(), set.size(), kTick_ms);
   if (!acceptor_) return;
   for (Caller& caller : acceptor_->step()) admit(std::move(caller));
@@ -154,22 +167,27 @@ void RendezvousState::admit_control(Caller caller) {
     const CommError error(DT_E_MISMATCH, "cannot form the ring",
                           fmt::format("rank {} was started with a world of {}, rank 0 with {}",
                                       from, caller.hello.world, identity_.world));
-    send_now(caller.fd.get(), encode({FrameKind::kFail, DT_E_MISMATCH, from, 0, error.what()}));
+    send_now(caller.channel, encode({FrameKind::kFail, DT_E_MISMATCH, from, 0, error.what()}));
     throw error;
+  }
+  if (from >= identity_.world) return;
+  if (((caller.hello.flags & kEncrypts) != 0) != identity_.encrypts) {
+    differing_[static_cast<std::size_t>(from)] = joined_[static_cast<std::size_t>(from)] = true;
+    return;  // it knows; the others are told once they are there
   }
   const auto is_same = [&](const ControlLine& line) { return line.rank == from; };
   if (std::any_of(links_.control.begin(), links_.control.end(), is_same)) {
     const std::string reason = fmt::format("cannot join: {} has already joined", name(from));
-    send_now(caller.fd.get(), encode({FrameKind::kFail, DT_E_INVAL, from, 0, reason}));
+    send_now(caller.channel, encode({FrameKind::kFail, DT_E_INVAL, from, 0, reason}));
     return;  // the first one stays
   }
-  links_.control.push_back({from, std::move(caller.fd), {}, true});
+  links_.control.push_back({from, std::move(caller.channel), {}, true});
 }
 
 void RendezvousState::read_control() {
   for (ControlLine& line : links_.control) {
     std::vector<Frame> frames;
-    const LineState state = line.reader.read(line.fd.get(), frames);
+    const LineState state = line.reader.read(line.channel, frames);
     for (const Frame& frame : frames) {
       if (go_) {
         links_.early.push_back(frame);  // of the running ring, not of this meeting
@@ -178,6 +196,12 @@ void RendezvousState::read_control() {
       }
     }
     if (state != LineState::kOpen && !go_) {
+      const int error = line.reader.closing_error();
+      if (error == kAltered || error == kRejected) {
+        throw CommError(DT_E_AUTH, "cannot form the ring",
+                        fmt::format("what {} and {} sent was changed on its way: TLS refuses it",
+                                    name(line.rank), name(identity_.rank)));
+      }
       throw CommError(DT_E_PEER, name(line.rank) + " was lost while the ring was formed",
                       state == LineState::kGarbled ? "it sent garbage" : "connection closed");
     }
@@ -223,7 +247,7 @@ void RendezvousState::handle(ControlLine& line, const Frame& frame) {
 
 void RendezvousState::tell_all(const Frame& frame) {
   const std::string bytes = encode(frame);
-  for (const ControlLine& line : links_.control) send_now(line.fd.get(), bytes);
+  for (ControlLine& line : links_.control) send_now(line.channel, bytes);
 }
 
 void RendezvousState::fail_all(const CommError& error) {
@@ -234,6 +258,7 @@ void RendezvousState::fail_all(const CommError& error) {
 void RendezvousState::check_deadline(const std::string& what, const std::vector<int>& missing) {
   const auto patience = leads() ? Clock::duration::zero() : Clock::duration(kLeaderVerdictDelay);
   if (Clock::now() < deadline_ + patience) return;
+  check_encryption();
   std::vector<std::string> names;
   for (const int rank : missing) names.push_back(name(rank));
   std::string reason = fmt::format("{} {}", fmt::join(names, ", "), what), hint;
@@ -257,8 +282,8 @@ std::vector<int> RendezvousState::ranks_without(const std::vector<bool>& done) c
 Links meet(const Identity& identity, MeetingPlace place) {
   Links links = RendezvousState(identity, place).run();
   for (const ControlLine& line : links.control) {
-    send_without_delay(line.fd.get());
-    notice_dead_hosts(line.fd.get());
+    send_without_delay(line.channel.fd());
+    notice_dead_hosts(line.channel.fd());
   }
   return links;
 }

@@ -67,7 +67,7 @@ void RendezvousState::share_nodes() {
     shares += is_shared ? '1' : '0';
   }
   const std::string frame = encode({FrameKind::kNodes, links_.is_crowded ? 1 : 0, 0, 0, shares});
-  for (const ControlLine& line : links_.control) send_until(line.fd.get(), frame, deadline_);
+  for (ControlLine& line : links_.control) send_until(line.channel, frame, deadline_);
   set_nodes(shares);
 }
 
@@ -101,7 +101,7 @@ void RendezvousState::link_up() {
       const auto number = static_cast<std::uint32_t>(k < kLanes ? 0 : k - kLanes + 1);
       connectors.emplace_back(identity_, peer, Stream::kData,
                               std::vector{*members_[static_cast<std::size_t>(peer)].address},
-                              lane | number << kLaneBits);
+                              static_cast<std::uint16_t>(lane | number << kLaneBits));
     }
   }
   for (Caller& caller : early_callers_) admit_data(std::move(caller));
@@ -109,13 +109,13 @@ void RendezvousState::link_up() {
   for (;;) {
     std::vector<Connector*> active;
     for (auto it = connectors.begin(); it != connectors.end() && active.size() < kAtOnce;) {
-      Fd fd = it->step();
-      if (!fd.valid()) {
+      Channel channel = it->step();
+      if (!channel.valid()) {
         active.push_back(&*it++);
         continue;
       }
       links_.links[static_cast<std::size_t>(it->to())]->add_stream(
-          lane_in(it->lane()), it->lane() >> kLaneBits, std::move(fd));
+          lane_in(it->lane()), std::uint32_t{it->lane()} >> kLaneBits, std::move(channel));
       it = connectors.erase(it);
     }
     std::vector<int> missing;
@@ -139,13 +139,14 @@ void RendezvousState::link_up() {
 void RendezvousState::admit_data(Caller caller) {
   const int from = caller.hello.from;
   if (from <= identity_.rank || from >= identity_.world) return;
+  if (((caller.hello.flags & kEncrypts) != 0) != identity_.encrypts) return;
   const auto& link = links_.links[static_cast<std::size_t>(from)];
   const Lane lane = lane_in(caller.hello.lane);
-  const std::uint32_t number = caller.hello.lane >> kLaneBits;
+  const std::uint32_t number = std::uint32_t{caller.hello.lane} >> kLaneBits;
   if (static_cast<std::size_t>(lane) >= kLanes) return;
   const std::size_t most = lane == Lane::kBulk ? links_.settings.streams : 1;
   if (link && number < most && link->streams(lane) < most) {
-    link->add_stream(lane, number, std::move(caller.fd));
+    link->add_stream(lane, number, std::move(caller.channel));
   }
 }
 

@@ -32,6 +32,7 @@ class RendezvousState {
   void listen_as_leader(const std::vector<Address>& addresses);
   void join_leader(const std::vector<Address>& addresses);
   void gather_members();
+  void check_encryption() const;
   void publish_table();
   void receive_table();
   void share_nodes();
@@ -60,6 +61,7 @@ class RendezvousState {
   std::vector<bool> joined_ = std::vector<bool>(members_.size()), ready_ = joined_;
   std::vector<bool> answered_ = joined_;
   std::vector<bool> refused_ = joined_;
+  std::vector<bool> differing_ = joined_;  // in whether they encrypt
   std::vector<Caller> early_callers_;
   std::string table_, nodes_;
   bool go_ = false;

@@ -177,9 +177,10 @@ void read_control(const std::string& bytes) {
   SocketPair pair = make_socketpair(SOCK_STREAM);
   say(pair.second.get(), bytes);
   pair.second.reset();
+  ring::Channel near(std::move(pair.first));
   ring::FrameReader reader;
   std::vector<ring::Frame> frames;
-  const ring::LineState state = reader.read(pair.first.get(), frames);
+  const ring::LineState state = reader.read(near, frames);
   require(state != ring::LineState::kOpen, "a closed line is taken for open");
   std::string again;
   for (const ring::Frame& frame : frames) again += ring::encode(frame);
@@ -195,7 +196,7 @@ void read_operation(const std::string& bytes) {
 }
 
 std::vector<Reader> ring_readers() {
-  const ring::Reply reply{0x72745444, DT_ABI, {}, {}};
+  const ring::Reply reply{0x72745444, DT_ABI, 0, {}, {}};
   ring::OperationHeader header;
   header.magic = ring::kOperationMagic;
   header.opcode = ring::Opcode::kAllreduce;

@@ -12,12 +12,13 @@ namespace {
 
 struct Line {
   SocketPair ends = make_socketpair(SOCK_STREAM);
+  Channel near{std::move(ends.first)}, far{std::move(ends.second)};
   FrameReader reader;
   std::vector<Frame> frames;
 
   LineState read_after(std::string_view bytes) {
-    EXPECT_TRUE(send_now(ends.second.get(), bytes));
-    return reader.read(ends.first.get(), frames);
+    EXPECT_TRUE(send_now(far, bytes));
+    return reader.read(near, frames);
   }
 };
 
@@ -36,9 +37,9 @@ TEST(Control, FramesArriveWholeHoweverTheyAreCut) {
 
 TEST(Control, FramesBeforeTheEndAreKept) {
   Line line;
-  EXPECT_TRUE(send_now(line.ends.second.get(), encode({FrameKind::kBye, 0, 1, 17, {}})));
-  line.ends.second.reset();
-  EXPECT_EQ(line.reader.read(line.ends.first.get(), line.frames), LineState::kClosed);
+  EXPECT_TRUE(send_now(line.far, encode({FrameKind::kBye, 0, 1, 17, {}})));
+  line.far = {};
+  EXPECT_EQ(line.reader.read(line.near, line.frames), LineState::kClosed);
   EXPECT_EQ(line.frames.size(), 1u);
 }
 

@@ -33,25 +33,25 @@ struct Rank {
   std::vector<Frame> heard_by(int peer) {
     std::vector<Frame> frames;
     for (ControlLine& line : others) {
-      if (line.rank == peer) line.reader.read(line.fd.get(), frames);
+      if (line.rank == peer) line.reader.read(line.channel, frames);
     }
     return frames;
   }
   int fd_to(int peer) const {
     for (const ControlLine& line : failures->lines()) {
-      if (line.rank == peer) return line.fd.get();
+      if (line.rank == peer) return line.channel.fd();
     }
     return -1;
   }
   void hang_up(int peer) {
     for (ControlLine& line : others) {
-      if (line.rank == peer) line.fd = Fd();
+      if (line.rank == peer) line.channel = {};
     }
   }
   void say(int peer, const Frame& frame) {
     for (ControlLine& line : others) {
       if (line.rank == peer) {
-        EXPECT_TRUE(send_now(line.fd.get(), encode(frame)));
+        EXPECT_TRUE(send_now(line.channel, encode(frame)));
       }
     }
   }
@@ -180,6 +180,18 @@ TEST(Failures, ComeAtOnceOfGarbage) {
   Rank rank(1);
   rank.failures->hear_of_break({2, EPROTO});
   EXPECT_THAT(rank.queue.error_text(), HasSubstr("rank 2 was lost: it sent garbage"));
+}
+
+TEST(Failures, OfChangedBytesAreNamedAlikeByBothEnds) {
+  const char* const text = "what rank 2 sent to rank 1 (b) was changed on its way";
+  Rank reader(1);
+  reader.failures->hear_of_break({2, kAltered});
+  EXPECT_THAT(reader.queue.error_text(), HasSubstr(text));
+  Rank sender(2);
+  sender.failures->hear_of_break({1, EPIPE});  // the reader has closed, and has said why
+  sender.failures->hear_of_break({1, kRejected});
+  sender.failures->look_at_time(sender.failures->next_deadline());
+  EXPECT_THAT(sender.queue.error_text(), HasSubstr(text));
 }
 
 TEST(Failures, IgnoreRanksThatDoNotExist) {

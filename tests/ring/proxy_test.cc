@@ -12,6 +12,8 @@
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <functional>
+#include <future>
 #include <list>
 #include <mutex>
 #include <random>
@@ -56,6 +58,8 @@ class Proxy {
   }
   int port() const { return local_address(listener_.get()).port(); }
   bool has_cut() const { return has_cut_; }
+  // One bit of the byte that passes after so many more is turned.
+  void turn_a_bit_after(std::uint64_t bytes) { turn_at_ = passed_ + bytes; }
 
  private:
   struct Connection {
@@ -112,8 +116,10 @@ class Proxy {
         const auto delay = std::chrono::microseconds(random() % manners_.most_delay_us);
         std::this_thread::sleep_for(delay);
       }
-      if (passed_.fetch_add(static_cast<std::uint64_t>(n)) >= manners_.cut_at &&
-          !has_cut_.exchange(true)) {
+      const std::uint64_t before = passed_.fetch_add(static_cast<std::uint64_t>(n));
+      const std::uint64_t turned = turn_at_ - before;
+      if (turned < static_cast<std::uint64_t>(n)) bytes[turned] ^= static_cast<char>(1 << seed % 7);
+      if (before >= manners_.cut_at && !has_cut_.exchange(true)) {
         if (manners_.resets) {
           sockaddr nowhere{};
           nowhere.sa_family = AF_UNSPEC;  // disconnects by a reset
@@ -140,7 +146,7 @@ class Proxy {
   const Manners manners_;
   Fd listener_;
   std::atomic<bool> stops_{false}, has_cut_{false};
-  std::atomic<std::uint64_t> passed_{0};
+  std::atomic<std::uint64_t> passed_{0}, turn_at_{~0ull};
   std::mutex mutex_;
   std::list<Connection> connections_;
   std::thread thread_;
@@ -241,6 +247,49 @@ TEST_P(BadNetwork, GivesRightSumsOrANamedError) {
     });
   }
   for (std::thread& thread : threads) thread.join();
+}
+
+CommPtr join_under_tls(const Place& rank_zero, int port, int rank) {
+  dt_options options = options_for(rank_zero, rank, 3);
+  if (rank > 0) options.master_port = port;
+  options.flags |= DT_ENCRYPT;
+  Tuning tuning;
+  tuning.node = "none";
+  tuning.encrypts_all = true;
+  Comm* created = nullptr;
+  EXPECT_EQ(create_comm(options, tuning, &created), DT_OK);
+  return CommPtr(reinterpret_cast<dt_comm*>(created));
+}
+
+std::string first_error(dt_comm* comm) {
+  const auto deadline = Clock::now() + std::chrono::seconds(20);
+  while (last_error(comm).empty() && Clock::now() < deadline) ::poll(nullptr, 0, 1);
+  return last_error(comm);
+}
+
+// What a rank says as it leaves is changed on its way to rank 0. It closes first.
+TEST(AlteredNetwork, IsNamedByAllRanksAndNoRankIsLost) {
+  for (const std::uint64_t bytes : {0, 8, 30}) {
+    SCOPED_TRACE(bytes);
+    const Place place = free_place();
+    Manners manners;
+    manners.seed = static_cast<unsigned>(bytes);
+    Proxy proxy(place, manners);
+    std::array<std::future<CommPtr>, 3> joining;
+    for (int rank = 0; rank < 3; ++rank) {
+      joining[static_cast<std::size_t>(rank)] =
+          std::async(std::launch::async, join_under_tls, std::cref(place), proxy.port(), rank);
+    }
+    std::array<CommPtr, 3> ranks;
+    for (std::size_t rank = 0; rank < 3; ++rank) ranks[rank] = joining[rank].get();
+    proxy.turn_a_bit_after(bytes);
+    ranks[1].reset();
+    for (const std::size_t rank : {0, 2}) {
+      EXPECT_EQ(first_error(ranks[rank].get()),
+                "what rank 1 (node01) sent to rank 0 (node00) was changed on its way: "
+                "TLS refuses it");
+    }
+  }
 }
 
 }  // namespace

@@ -1,0 +1,36 @@
+#pragma once
+// Channel: a connected, non-blocking socket, and the TLS over it where the job is encrypted and the
+// connection leaves the host. Reads and writes as recv(2) and send(2) with MSG_DONTWAIT do, errno
+// included, which may be kAltered or kRejected (tls.h). One thread at a time.
+
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#include <cstddef>
+#include <memory>
+#include <span>
+
+#include "base/fd.h"
+#include "ring/links/tls.h"
+
+namespace dtl::ring {
+
+class Channel {
+ public:
+  Channel() = default;
+  Channel(Fd fd, std::unique_ptr<Tls> tls = nullptr) : fd_(std::move(fd)), tls_(std::move(tls)) {}
+
+  bool valid() const { return fd_.valid(); }
+  int fd() const { return fd_.get(); }
+
+  ssize_t send(std::span<const iovec> parts);
+  ssize_t send(const void* data, std::size_t bytes);
+  ssize_t receive(std::span<const iovec> parts);
+  ssize_t receive(void* data, std::size_t bytes);
+
+ private:
+  Fd fd_;
+  std::unique_ptr<Tls> tls_;  // goes before the socket
+};
+
+}  // namespace dtl::ring

@@ -1,0 +1,55 @@
+#pragma once
+// Tls: TLS 1.3 over one connected, non-blocking socket, whose owner outlives it. Both ends know a
+// key of this connection alone (an external PSK); to it comes an ephemeral exchange (psk_dhe_ke),
+// so that who learns the key later cannot read what was recorded. There are no certificates, and
+// nobody is let in without the key. OpenSSL's libssl has its one home here. One thread at a time;
+// never raises SIGPIPE, and leaves OpenSSL's list of errors empty.
+
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "ring/common/crypto.h"
+
+namespace dtl::ring {
+
+// In errno, of connections under TLS only: what arrived is not what was sent; and: the other end
+// says so of what was sent to it.
+constexpr int kAltered = 74;    // EBADMSG
+constexpr int kRejected = 121;  // EREMOTEIO
+
+class Tls {
+ public:
+  enum class End { kClient, kServer };
+  // After so many bytes their keys are renewed: AES-GCM is good for 2^24.5 records of one key
+  // (RFC 8446, 5.5), of which this is an eighth in records of 16 KiB.
+  static constexpr std::uint64_t kBytesOfOneKey = std::uint64_t{48} << 30;
+
+  // Throws CommError(DT_E_SYS).
+  Tls(int fd, End end, const Key& key, std::uint64_t bytes_of_one_key = kBytesOfOneKey);
+  ~Tls();
+
+  // Until 0, which is success; EAGAIN: when the socket is readable again. Else it has failed.
+  int shake_hands();
+  const std::string& failure() const { return failure_; }  // why, in OpenSSL's words
+
+  // As send(2) and recv(2) with MSG_DONTWAIT would: how much was taken or is there, which is less
+  // than there is room for only when the socket is full or empty. What was not taken comes again
+  // next time, as it was.
+  ssize_t send(std::span<const iovec> parts);
+  ssize_t receive(std::span<const iovec> parts);
+
+ private:
+  struct Connection;
+  int fail(int result, bool is_write);
+  std::span<const std::byte> next_piece(std::span<const iovec> parts, std::size_t sent);
+
+  std::unique_ptr<Connection> connection_;
+  std::string failure_;
+};
+
+}  // namespace dtl::ring
