@@ -41,6 +41,7 @@ struct CommandLine {
   std::optional<int> nodes;             // --nnodes
   std::optional<SizeRange> node_range;  // --nnodes MIN:MAX, in the place of that
   bool oversubscribe = false;
+  bool encrypts = false;
   std::optional<int> deal;        // -rr, -grr
   std::vector<int> rank_map;      // -rankmap
   bool skip_launch_host = false;  // -skip-launch-node

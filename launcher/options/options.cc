@@ -198,6 +198,8 @@ Rows where_options() {
       {kWhere, {"--iface"}, "NET[,NET]", "use these networks only: eth1, 10.0.0.0/24;\n"
        "or all but these: ^docker0", into::text<&B::line, &CommandLine::interface>(),
        {.key = "interface"}},
+      {kWhere, {"--encrypt"}, "", "under TLS between hosts, what libdtring carries",
+       into::flag<&B::line, &CommandLine::encrypts>(), {.key = "encrypt"}},
       {kWhere, {"--port-range"}, "LOW:HIGH", "listen on these TCP ports only",
        into::parsed<parse_port_range, &B::line, &CommandLine::ports>(), {.key = "port_range"}},
       {kWhere, {"-bootstrap", "-launcher"}, "ssh|fork",

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <string_view>
 #include <utility>
 
 #include "base/error.h"
@@ -24,6 +25,7 @@ namespace dtl {
 namespace {
 
 constexpr const char* kDefaultJobFile = "dtlaunch.toml";
+constexpr std::string_view kEncryptVariable = "DTRING_ENCRYPT";  // libdtring's
 
 std::optional<JobFile> read_job_file(const CommandLine& line) {
   if (!line.job_file.empty()) return load_job_file(line.job_file);
@@ -187,6 +189,28 @@ void inherit_for_programs(const CommandLine& line, const Surroundings& around,
   }
 }
 
+// What is not libdtring's goes as its own library sends it, which dtlaunch cannot change.
+void encrypt(JobSettings& settings) {
+  Variables& set = settings.request.set;
+  const std::string* said = variable(set, kEncryptVariable);
+  if (said != nullptr && *said != "1") {
+    throw Error(Exit::kUsage, "--encrypt",
+                fmt::format("{}={} is set, too", kEncryptVariable, *said), "one of the two");
+  }
+  set.emplace_back(kEncryptVariable, "1");
+  for (const Program& program : settings.request.programs) {
+    if (program.command.empty()) continue;
+    const std::string& name = program.command[0];
+    const std::string_view last = std::string_view(name).substr(name.rfind('/') + 1);
+    if (last == "dttrain" || last == "dtring-perf" || last == "dtring-links") continue;
+    settings.notices.push_back(
+        fmt::format("--encrypt covers what libdtring carries; what {} sends by itself, or by gloo, "
+                    "MPI or a store of PyTorch's, goes as before",
+                    last));
+    return;
+  }
+}
+
 void leave_this_host_out(std::vector<Host>& hosts) {
   const std::string own = own_host_name();
   const std::string prefix = own.substr(0, own.find('.'));
@@ -329,6 +353,7 @@ JobSettings describe_job(const CommandLine& given, const Surroundings& around) {
     settings.notices.push_back(
         "no program given and no ./dtlaunch.toml here: running the demonstration, dttrain --demo");
   }
+  if (line.encrypts) encrypt(settings);
   request.grace = settings.job.grace.value_or(kInterruptGrace);
   request.hosts = read_hosts(line, file, around);
   place_programs(line, request);

@@ -57,6 +57,19 @@ TEST_F(JobRequestTest, RunsOnThisMachineWithoutHosts) {
   EXPECT_THAT(settings.notices, IsEmpty());
 }
 
+TEST_F(JobRequestTest, EncryptsAndSaysOfWhichProgramsItKnowsNothing) {
+  const JobSettings ours = describe({"--encrypt", "-np", "2", "/opt/bin/dttrain", "--demo"});
+  EXPECT_THAT(ours.request.set, ElementsAre(Pair("DTRING_ENCRYPT", "1")));
+  EXPECT_THAT(ours.notices, IsEmpty());
+  const JobSettings other = describe({"--encrypt", "dttrain", ":", "python3", "run.py"});
+  EXPECT_THAT(other.notices, ElementsAre(HasSubstr("--encrypt covers what libdtring carries; what "
+                                                   "python3 sends by itself")));
+  const JobSettings by_file =
+      describe({"-c", file("job.toml", "program = \"dttrain\"\nencrypt = true\n")});
+  EXPECT_THAT(by_file.request.set, ElementsAre(Pair("DTRING_ENCRYPT", "1")));
+  EXPECT_THROW(describe({"--encrypt", "-genv", "DTRING_ENCRYPT", "0", "dttrain"}), Error);
+}
+
 TEST_F(JobRequestTest, ForwardsTheEnvironmentAndItsOwnFolderLast) {
   EXPECT_THAT(describe({"prog"}).request.inherited,
               testing::UnorderedElementsAre(Pair("PATH", "/usr/bin:/opt/dtlaunch/bin"),
