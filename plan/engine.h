@@ -1,0 +1,127 @@
+#pragma once
+// The engine that started us, from evidence: which it is, which part of its job this process is,
+// and what it has given (hosts and slots, or this pod's place among its fellows). Pure: the
+// environment is handed in, and the texts of the files and of the command that it names.
+//
+// Two steps, because some engines keep their hosts in a file: engine_questions() says what has to
+// be read, find_engine() answers from it.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "plan/host.h"
+#include "plan/request.h"
+
+namespace dtl {
+
+enum class Engine {
+  kNone,  // this machine, or the hosts that the user names
+  kSlurm,
+  kFlux,
+  kPbs,
+  kLsf,
+  kSge,
+  // Kubernetes:
+  kMpiJob,
+  kPyTorchJob,
+  kTrainJob,
+  kIndexedJob,  // and JobSet, whose pods are those of Indexed Jobs
+};
+
+enum class EngineRole {
+  kLauncher,  // the only process of ours: it starts agents on the hosts
+  kNode,      // the engine has started one of us on each node: they find each other
+  kRank,      // the engine has started every rank
+};
+
+// What brings a command to a host of the allocation, in the role of the launcher.
+enum class EngineStarter {
+  kSsh,      // there is nothing better
+  kSrun,     // one step for all hosts; agents come back by themselves
+  kPbsdsh,   // the same, by PBS's task manager
+  kBlaunch,  // blaunch HOST COMMAND, which hands standard input and output on
+  kQrsh,     // qrsh -inherit HOST COMMAND, the same
+};
+
+struct EngineRefusal {
+  std::string attempted, reason, hint;  // as in Error
+};
+
+// The engine's own numbering, in the role kRank alone.
+struct EngineRank {
+  int rank = 0, local_rank = 0, world_size = 0;
+};
+
+struct EngineEvidence {
+  Engine engine = Engine::kNone;
+  EngineRole role = EngineRole::kLauncher;
+  EngineStarter starter = EngineStarter::kSsh;
+  std::string starter_path;  // of blaunch or qrsh where the engine says it; empty: on PATH
+  Variables used;  // every variable that was read, with its value, in order of their names
+
+  // kLauncher: the hosts of the allocation, in the engine's order and each once; slots are absent
+  // where the engine gives room (max_slots: CPUs) and no number of tasks.
+  // kNode: those of all nodes where the engine names them (Slurm), in order of node rank; else
+  // empty.
+  std::vector<Host> hosts;
+  bool hosts_are_all = false;  // of the job's allocation: a host that is not among them is refused
+
+  // kNode and kRank
+  std::optional<int> node_count;      // absent: elastic, or the engine does not say
+  std::optional<int> node_rank;       // absent: who coordinates gives it out
+  std::optional<int> node_hint;       // then: the number in the pod's name, no more than a wish
+  std::optional<int> ranks_per_node;  // of every node; absent: -ppn, or what this node has
+  std::string coordinator;            // a name that may not resolve yet; empty: not known
+  int coordinator_port = 0;           // 0: the engine does not say
+  bool is_coordinator = false;        // by node rank 0, or by the pod's name where that says it
+  std::optional<SizeRange> elastic;   // the number of nodes may change, within this
+  std::optional<int> max_restarts;    // PET_MAX_RESTARTS
+  std::optional<EngineRank> rank;     // kRank
+
+  int restart = 0;  // how often the engine has started this job again; 0: the first time
+  std::string
+      job_id;  // the engine's: peers of another job or generation are strangers; may be empty
+
+  std::optional<EngineRefusal>
+      refusal;                        // why a job without hosts of its own cannot run in this role
+  std::vector<std::string> follows;   // what --show-engine says of it, one sentence each
+  std::vector<std::string> warnings;  // for the user, whatever comes next
+};
+
+// What find_engine() wants to know beside the environment.
+struct EngineQuestions {
+  Engine engine = Engine::kNone;
+  std::string file;        // the list of hosts; empty: none
+  std::string named_by;    // the variable that names the file; empty: it is the usual place
+  std::string running;     // MPIJob's list of the workers that run, if there is such a file
+  std::string expression;  // Slurm's list of hosts, if its own tool is there to be asked
+};
+
+struct EngineAnswers {
+  std::optional<std::string> file;     // absent: it could not be read
+  std::string file_problem;            // why
+  std::optional<std::string> running;  // absent: there is none
+  std::optional<std::string>
+      hostnames;          // `scontrol show hostnames`; absent: not there, or no answer
+  std::string host_name;  // this machine's own
+  int cpus = 0;           // that this process may use; 0: not known
+};
+
+// `wanted` is --engine or DTL_ENGINE; absent: by evidence alone. Both throw Error: kUsage when two
+// unrelated engines give evidence or none gives that of `wanted`, kBadInput for a value that no
+// such engine writes; it names the variable and the value.
+EngineQuestions engine_questions(const Variables& environment, std::optional<Engine> wanted);
+EngineEvidence find_engine(const Variables& environment, std::optional<Engine> wanted,
+                           const EngineAnswers& answers);
+
+// "slurm", "indexed-job", "none". Throws Error(kUsage) with the nearest name for any other.
+Engine parse_engine(const std::string& text);
+std::string_view engine_name(Engine engine);
+
+// What --show-engine prints, at most 80 columns wide.
+std::string engine_text(const EngineEvidence& evidence);
+
+}  // namespace dtl
