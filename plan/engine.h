@@ -62,8 +62,9 @@ struct EngineEvidence {
   std::string starter_path;  // of blaunch or qrsh where the engine says it; empty: on PATH
   Variables used;  // every variable that was read, with its value, in order of their names
 
-  // kLauncher: the hosts of the allocation, in the engine's order and each once; slots are absent
-  // where the engine gives room (max_slots: CPUs) and no number of tasks.
+  // kLauncher: the hosts of the allocation, in the engine's order and each once, with `here` for
+  // this machine; slots are absent where the engine gives room (max_slots: CPUs) and no number of
+  // tasks.
   // kNode: those of all nodes where the engine names them (Slurm), in order of node rank; else
   // empty.
   std::vector<Host> hosts;
@@ -82,13 +83,14 @@ struct EngineEvidence {
   std::optional<EngineRank> rank;     // kRank
 
   int restart = 0;  // how often the engine has started this job again; 0: the first time
-  std::string
-      job_id;  // the engine's: peers of another job or generation are strangers; may be empty
+  // The engine's: peers of another job or generation are strangers. May be empty.
+  std::string job_id;
 
-  std::optional<EngineRefusal>
-      refusal;                        // why a job without hosts of its own cannot run in this role
+  // Why a job without hosts of its own cannot run in this role.
+  std::optional<EngineRefusal> refusal;
   std::vector<std::string> follows;   // what --show-engine says of it, one sentence each
   std::vector<std::string> warnings;  // for the user, whatever comes next
+  std::string crowded;  // a warning, where ranks_per_node is what will be: a rank on each CPU
 };
 
 // What find_engine() wants to know beside the environment.
@@ -104,10 +106,11 @@ struct EngineAnswers {
   std::optional<std::string> file;     // absent: it could not be read
   std::string file_problem;            // why
   std::optional<std::string> running;  // absent: there is none
-  std::optional<std::string>
-      hostnames;          // `scontrol show hostnames`; absent: not there, or no answer
+  // What Slurm's tool says of the expression, a name a line. Absent: it is not there, or silent.
+  std::optional<std::string> hostnames;
   std::string host_name;  // this machine's own
   int cpus = 0;           // that this process may use; 0: not known
+  int numa_nodes = 0;     // of this machine; 0: not known
 };
 
 // `wanted` is --engine or DTL_ENGINE; absent: by evidence alone. Both throw Error: kUsage when two
@@ -120,6 +123,9 @@ EngineEvidence find_engine(const Variables& environment, std::optional<Engine> w
 // "slurm", "indexed-job", "none". Throws Error(kUsage) with the nearest name for any other.
 Engine parse_engine(const std::string& text);
 std::string_view engine_name(Engine engine);
+
+// Whether both may be one machine: "n1" and "n1.cluster"; addresses are what they are.
+bool same_host_name(const std::string& one, const std::string& other);
 
 // What --show-engine prints, at most 80 columns wide.
 std::string engine_text(const EngineEvidence& evidence);

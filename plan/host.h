@@ -16,6 +16,7 @@ struct Host {
   std::string interface = {};   // iface=: as --iface, for this host alone
   std::string pin_domain = {};  // pin_domain=: as I_MPI_PIN_DOMAIN, for this host alone
   std::string binding = {};     // binding=: as -bind-to, for this host alone
+  bool here = false;            // this machine, by its own name: no ssh
   std::string where = {};       // "hosts:3:1", for messages; empty for -hosts and the local host
 };
 

@@ -61,23 +61,6 @@ void check_characters(std::string_view host, const TextPosition& position) {
   }
 }
 
-void check_name(const std::string& name, const TextPosition& position) {
-  if (name.empty() || !(is_letter_or_digit(name[0]) || name[0] == '_')) {
-    throw position.error(
-        fmt::format("the host name '{}' starts with {}", name, name.empty() ? "" : shown(name[0])),
-        "a name that starts with a letter or a digit");
-  }
-  for (const char c : name) {
-    if (is_name_character(c)) continue;
-    throw position.error(fmt::format("'{}' is not a host name: {} stands in it", name, shown(c)));
-  }
-  const bool numeric = name.find_first_not_of("0123456789.") == std::string::npos;
-  if (numeric && !is_ipv4(name)) {
-    throw position.error(fmt::format("'{}' is neither a host name nor an IPv4 address", name),
-                         "four numbers from 0 to 255, such as 10.0.0.1");
-  }
-}
-
 // "[fe80::1]" or "[fe80::1]:2"; the caller has seen a colon inside the brackets.
 void parse_bracketed_ipv6(std::string_view host, const TextPosition& position, HostToken& token) {
   const std::size_t end = host.find(']');
@@ -107,7 +90,7 @@ void parse_name_or_range(std::string_view host, const TextPosition& position, Ho
     throw position.at(pattern.find(',')).error("',' between host names", "one host per line");
   }
   token.names = expand_hostlist(pattern, position);
-  for (const std::string& name : token.names) check_name(name, position);
+  for (const std::string& name : token.names) check_host_name(name, position);
   if (has_slots) token.slots = parse_slots(host.substr(colon + 1), position.at(colon + 1));
 }
 
@@ -141,6 +124,23 @@ HostToken parse_host_token(std::string_view text, const TextPosition& position) 
     parse_name_or_range(host, here, token);
   }
   return token;
+}
+
+void check_host_name(const std::string& name, const TextPosition& position) {
+  if (name.empty() || !(is_letter_or_digit(name[0]) || name[0] == '_')) {
+    throw position.error(
+        fmt::format("the host name '{}' starts with {}", name, name.empty() ? "" : shown(name[0])),
+        "a name that starts with a letter or a digit");
+  }
+  for (const char c : name) {
+    if (is_name_character(c)) continue;
+    throw position.error(fmt::format("'{}' is not a host name: {} stands in it", name, shown(c)));
+  }
+  const bool numeric = name.find_first_not_of("0123456789.") == std::string::npos;
+  if (numeric && !is_ipv4(name)) {
+    throw position.error(fmt::format("'{}' is neither a host name nor an IPv4 address", name),
+                         "four numbers from 0 to 255, such as 10.0.0.1");
+  }
 }
 
 int parse_slots(std::string_view text, const TextPosition& position) {

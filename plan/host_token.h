@@ -22,6 +22,10 @@ HostToken parse_host_token(std::string_view token, const TextPosition& position)
 // 1 to 65,535 without leading zeros; anything else is position.error().
 int parse_slots(std::string_view text, const TextPosition& position);
 
+// Letters, digits, '.', '_' and '-', a letter, a digit or '_' first, and if of numbers alone an
+// IPv4 address; anything else is position.error().
+void check_host_name(const std::string& name, const TextPosition& position);
+
 // A name that ssh may be given as a user; anything else is position.error().
 std::string parse_user(std::string_view text, const TextPosition& position);
 

@@ -1,0 +1,188 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+#include "base/limits.h"
+#include "base/text.h"
+#include "plan/engine_parts.h"
+#include "plan/host_token.h"
+#include "plan/hostlist.h"
+#include "plan/slurm_hostlist.h"
+
+namespace dtl {
+namespace {
+
+constexpr std::int64_t kFirstSpecialStep = 0xfffffff0;  // from here on: batch, extern, interactive
+constexpr std::int64_t kMostTasks = 1 << 24;            // of a step; more than Slurm starts
+
+// What srun says of the step that this process is a task of.
+struct Step {
+  std::int64_t id = 0;
+  int tasks = 0;
+};
+
+// A step that srun has made: neither a batch script nor salloc's interactive shell.
+std::optional<Step> own_step(EngineReader& variables) {
+  const std::string_view name = variables.first_of({"SLURM_STEP_ID", "SLURM_STEPID"});
+  const auto text = variables.text(name);
+  if (!text) return std::nullopt;
+  const auto id = parse_integer(*text, 0, UINT32_MAX);
+  if (!id) throw variables.bad(name, "it is no number of a step");
+  if (*id >= kFirstSpecialStep) return std::nullopt;
+  const auto tasks = variables.number("SLURM_STEP_NUM_TASKS", 1, kMostTasks);
+  return Step{*id, tasks.value_or(1)};
+}
+
+std::vector<std::string> names_of(EngineReader& variables, std::string_view list,
+                                  const std::optional<std::string>& expanded) {
+  const std::string text = variables.needed(list);
+  std::vector<std::string> names = expand_slurm_hostlist(text, variables.position(list));
+  if (expanded && has_several_brackets(text)) {
+    std::vector<std::string> asked = split(trim(*expanded), '\n');
+    // The same hosts in Slurm's own order; anything else is no answer.
+    if (std::is_permutation(asked.begin(), asked.end(), names.begin(), names.end())) {
+      names = std::move(asked);
+    }
+  }
+  std::set<std::string_view> seen;
+  for (const std::string& name : names) {
+    check_host_name(name, variables.position(list));
+    if (seen.insert(name).second) continue;
+    throw variables.bad(list, fmt::format("it names {} twice", name));
+  }
+  return names;
+}
+
+void check_count(const EngineReader& variables, std::string_view list, std::size_t names,
+                 std::string_view count_name, std::optional<int> count) {
+  if (!count || static_cast<std::size_t>(*count) == names) return;
+  throw variables.bad(
+      list, fmt::format("it names {}, and {} says {}",
+                        plural(static_cast<std::int64_t>(names), "host"), count_name, *count));
+}
+
+std::vector<Host> hosts_of(const std::vector<std::string>& names, std::string_view where) {
+  std::vector<Host> hosts(names.size());
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    hosts[i].name = names[i];
+    hosts[i].where = where;
+  }
+  return hosts;
+}
+
+// One number for each host.
+std::vector<int> counts_of(EngineReader& variables, std::string_view name, std::size_t hosts) {
+  return expand_slurm_counts(variables.needed(name), hosts, variables.position(name));
+}
+
+// The task of a step with several: srun has started a node or a rank.
+void take_step(EngineReader& variables, const Step& step, EngineEvidence& evidence) {
+  const auto names = names_of(variables, "SLURM_STEP_NODELIST", std::nullopt);
+  check_count(variables, "SLURM_STEP_NODELIST", names.size(), "SLURM_STEP_NUM_NODES",
+              variables.number("SLURM_STEP_NUM_NODES", 1, kMaxHosts));
+  const auto counts = counts_of(variables, "SLURM_STEP_TASKS_PER_NODE", names.size());
+  const auto tasks = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+  if (tasks != step.tasks) {
+    throw variables.bad(
+        "SLURM_STEP_TASKS_PER_NODE",
+        fmt::format("these are {} tasks, and SLURM_STEP_NUM_TASKS says {}", tasks, step.tasks));
+  }
+  evidence.job_id += fmt::format(".{}", step.id);
+  const int nodes = static_cast<int>(names.size());
+  const int node = variables.needed_number("SLURM_NODEID", 0, nodes - 1);
+  evidence.node_count = nodes;
+  evidence.node_rank = node;
+  if (tasks == nodes) {
+    evidence.role = EngineRole::kNode;
+    evidence.hosts = hosts_of(names, "SLURM_STEP_NODELIST");
+    evidence.coordinator = names[0];
+    evidence.follows.push_back(
+        fmt::format("srun has started one dtlaunch on each of {}; this is number {}",
+                    plural(nodes, "node"), node));
+    return;
+  }
+  evidence.role = EngineRole::kRank;
+  const int of_node = counts[static_cast<std::size_t>(node)];
+  evidence.rank = EngineRank{variables.needed_number("SLURM_PROCID", 0, step.tasks - 1),
+                             variables.needed_number("SLURM_LOCALID", 0, of_node - 1), step.tasks};
+  const int most = *std::max_element(counts.begin(), counts.end());
+  evidence.follows.push_back(fmt::format("srun has started {}; this is rank {}",
+                                         plural(step.tasks, "rank"), evidence.rank->rank));
+  evidence.refusal = {
+      fmt::format("srun has started {} of dtlaunch", plural(step.tasks, "task")),
+      "dtlaunch starts the ranks of a node itself, and wants to be there once",
+      fmt::format("srun --nodes={0} --ntasks={0} --ntasks-per-node=1 dtlaunch -ppn {1} ..., or "
+                  "dtlaunch without srun",
+                  nodes, most)};
+}
+
+// Slots for each host. Without a number of tasks, SLURM_TASKS_PER_NODE counts CPUs, and a task that
+// srun has started sees the numbers of its own step.
+void take_slots(EngineReader& variables, bool in_step, EngineEvidence& evidence) {
+  std::vector<Host>& hosts = evidence.hosts;
+  const std::string_view ntasks = variables.first_of({"SLURM_NTASKS", "SLURM_NPROCS"});
+  if (!in_step && variables.text(ntasks)) {
+    const auto slots = counts_of(variables, "SLURM_TASKS_PER_NODE", hosts.size());
+    for (std::size_t i = 0; i < hosts.size(); ++i) hosts[i].slots = slots[i];
+    evidence.follows.push_back(fmt::format("slots are Slurm's tasks, for {} is there", ntasks));
+    return;
+  }
+  if (!variables.has("SLURM_JOB_CPUS_PER_NODE")) return;
+  const auto cpus = counts_of(variables, "SLURM_JOB_CPUS_PER_NODE", hosts.size());
+  for (std::size_t i = 0; i < hosts.size(); ++i) hosts[i].max_slots = cpus[i];
+  evidence.follows.push_back(
+      fmt::format("{}: each host has as many ranks as physical cores, and at most as many as "
+                  "Slurm has given it CPUs",
+                  in_step ? "the task numbers of a step say nothing of the job"
+                          : "no number of tasks was asked for"));
+}
+
+void take_allocation(EngineReader& variables, const EngineAnswers& answers, bool in_step,
+                     EngineEvidence& evidence) {
+  const std::string_view list = variables.first_of({"SLURM_JOB_NODELIST", "SLURM_NODELIST"});
+  const std::string_view count = variables.first_of({"SLURM_JOB_NUM_NODES", "SLURM_NNODES"});
+  const auto names = names_of(variables, list, answers.hostnames);
+  check_count(variables, list, names.size(), count, variables.number(count, 1, kMaxHosts));
+  evidence.role = EngineRole::kLauncher;
+  evidence.starter = EngineStarter::kSrun;
+  evidence.hosts = hosts_of(names, list);
+  evidence.hosts_are_all = true;
+  if (const auto task = variables.text("SLURM_ARRAY_TASK_ID")) {
+    evidence.follows.push_back("a task of an array of jobs, each with hosts of its own");
+  }
+  take_slots(variables, in_step, evidence);
+  if (const auto own = variables.text("SLURMD_NODENAME")) {
+    for (Host& host : evidence.hosts) host.here = host.name == *own;
+  }
+}
+
+}  // namespace
+
+EngineEvidence slurm_evidence(EngineReader& variables, const EngineAnswers& answers) {
+  EngineEvidence evidence;
+  const std::string_view id = variables.first_of({"SLURM_JOB_ID", "SLURM_JOBID"});
+  if (!parse_integer(variables.needed(id), 1, UINT32_MAX)) {
+    throw variables.bad(id, "it is no number of a job");
+  }
+  evidence.job_id = variables.needed(id);
+  evidence.restart = variables.number("SLURM_RESTART_COUNT", 0, INT32_MAX).value_or(0);
+  const std::string_view parts = variables.first_of({"SLURM_PACK_SIZE", "SLURM_HET_SIZE"});
+  if (variables.number(parts, 0, INT32_MAX).value_or(1) > 1) {
+    evidence.refusal = {fmt::format("{} says that this is a heterogeneous job", parts),
+                        "its parts have variables and steps of their own, and dtlaunch reads one",
+                        "a job of one part; ranks are pinned on each host as it is"};
+    evidence.follows.push_back("a heterogeneous job: of several parts, which are not read");
+    return evidence;
+  }
+  const auto step = own_step(variables);
+  if (step && step->tasks > 1) {
+    take_step(variables, *step, evidence);
+  } else {
+    take_allocation(variables, answers, step.has_value(), evidence);
+  }
+  return evidence;
+}
+
+}  // namespace dtl

@@ -1,0 +1,357 @@
+// Environments as engines set them: tests/data/engines. What is made of each is in expected.txt
+// there; after a change that means to alter it, write it anew and read the difference:
+// DTL_WRITE_TABLES=1 build/release/bin/plan_test --gtest_filter='Engine.*'
+
+#include "plan/engine.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/text.h"
+
+namespace dtl::engine_test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+std::string data(const std::string& name) {
+  return read_file(std::string(DTL_ENGINES) + "/" + name, 1 << 16);
+}
+
+Variables fixture(const std::string& name) {
+  Variables environment;
+  for (const std::string& line : split(data(name + ".env"), '\n')) {
+    const std::size_t equals = line.find('=');
+    if (equals == line.npos) continue;
+    environment.emplace_back(line.substr(0, equals), line.substr(equals + 1));
+  }
+  return environment;
+}
+
+// The lists that the fixtures' variables name.
+EngineAnswers answers_for(const EngineQuestions& questions) {
+  EngineAnswers answers;
+  answers.file_problem = "no such file";
+  answers.host_name = "elsewhere";
+  answers.cpus = 8;
+  answers.numa_nodes = 1;
+  if (questions.engine == Engine::kPbs) answers.file = data("pbs-nodefile");
+  if (questions.engine == Engine::kSge) answers.file = data("sge-pe_hostfile");
+  if (questions.engine == Engine::kMpiJob) answers.file = data("k8s-mpijob-hostfile-intel");
+  if (questions.engine == Engine::kTrainJob) answers.file = data("k8s-mpijob-hostfile-openmpi");
+  if (!questions.running.empty()) {
+    answers.running = "#!/bin/sh\necho dtl-worker-0.dtl.ns1.svc\n";
+  }
+  return answers;
+}
+
+EngineEvidence find(const Variables& environment, std::optional<Engine> wanted = {}) {
+  return find_engine(environment, wanted, answers_for(engine_questions(environment, wanted)));
+}
+
+Variables with(Variables environment, const Variables& more) {
+  environment.insert(environment.end(), more.begin(), more.end());
+  return environment;
+}
+
+std::vector<std::string> hosts_of(const EngineEvidence& evidence) {
+  std::vector<std::string> texts;
+  for (const Host& host : evidence.hosts) {
+    texts.push_back(fmt::format(
+        "{}{}{}{}", host.name, host.slots ? fmt::format(":{}", *host.slots) : "",
+        host.max_slots ? fmt::format(" of {}", *host.max_slots) : "", host.here ? " here" : ""));
+  }
+  return texts;
+}
+
+template <typename Call>
+Error error_of(Call call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error;
+  }
+  return Error(Exit::kOk, "no error", "");
+}
+
+TEST(Engine, ReadsEveryFixtureAsExpected) {
+  const std::string path = std::string(DTL_ENGINES) + "/expected.txt";
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(DTL_ENGINES)) {
+    if (entry.path().extension() == ".env") names.push_back(entry.path().stem().string());
+  }
+  std::sort(names.begin(), names.end());
+  std::string seen;
+  for (const std::string& name : names) {
+    const std::string text = engine_text(find(fixture(name)));
+    seen += fmt::format("== {}\n{}\n", name, text);
+    for (const std::string& line : split(text, '\n')) EXPECT_LE(line.size(), 80u) << line;
+  }
+  EXPECT_GE(names.size(), 30u);
+  if (std::getenv("DTL_WRITE_TABLES") != nullptr) std::ofstream(path) << seen;
+  EXPECT_EQ(seen, data("expected.txt"));
+}
+
+TEST(Engine, TakesABatchScriptForTheLauncher) {
+  const EngineEvidence evidence = find(fixture("slurm22-sbatch-N2-n4"));
+  EXPECT_EQ(evidence.role, EngineRole::kLauncher);  // though PROCID=0 and NTASKS=4 are there
+  EXPECT_THAT(hosts_of(evidence), ElementsAre("n1:2 here", "n2:2"));
+  EXPECT_EQ(evidence.starter, EngineStarter::kSrun);
+  EXPECT_TRUE(evidence.hosts_are_all);
+  EXPECT_EQ(evidence.job_id, "1");
+}
+
+TEST(Engine, TakesAnInteractiveStepForTheLauncher) {
+  const EngineEvidence evidence = find(fixture("slurm22-salloc-interactive-step"));
+  EXPECT_EQ(evidence.role, EngineRole::kLauncher);
+  EXPECT_THAT(hosts_of(evidence), ElementsAre("n1:2", "n2:2"));
+}
+
+TEST(Engine, TakesSlotsFromTasksOnlyWhereTheyWereAskedFor) {
+  EXPECT_THAT(hosts_of(find(fixture("slurm22-sbatch-N2-n3"))), ElementsAre("n1:2 here", "n2:1"));
+  EXPECT_THAT(hosts_of(find(fixture("slurm22-sbatch-exclusive"))),
+              ElementsAre("n1 of 2 here", "n2 of 2"));
+  EXPECT_THAT(hosts_of(find(fixture("slurm22-salloc-N2"))), ElementsAre("n1 of 1", "n2 of 1"));
+  // A step of one task: its numbers are not those of the job.
+  EXPECT_THAT(hosts_of(find(fixture("slurm22-step-n1"))), ElementsAre("n1 of 2 here", "n2 of 1"));
+}
+
+TEST(Engine, CountsSlurmsRestarts) {
+  EXPECT_EQ(find(fixture("slurm22-sbatch-requeued")).restart, 1);
+  EXPECT_EQ(find(fixture("slurm22-sbatch-N2-n4")).restart, 0);
+}
+
+TEST(Engine, TellsNodesFromRanksOfAStep) {
+  const EngineEvidence node = find(fixture("slurm22-step-ntpn1-node1"));
+  EXPECT_EQ(node.role, EngineRole::kNode);
+  EXPECT_EQ(node.node_rank, 1);
+  EXPECT_EQ(node.node_count, 2);
+  EXPECT_EQ(node.coordinator, "n1");
+  EXPECT_FALSE(node.is_coordinator);
+  EXPECT_EQ(node.job_id, "13.0");
+  EXPECT_FALSE(node.refusal);
+  const EngineEvidence rank = find(fixture("slurm22-step-N2-n3-rank2"));
+  EXPECT_EQ(rank.role, EngineRole::kRank);
+  EXPECT_EQ(rank.rank->rank, 2);
+  EXPECT_EQ(rank.rank->local_rank, 0);
+  EXPECT_EQ(rank.rank->world_size, 3);
+  EXPECT_THAT(rank.refusal->hint, HasSubstr("srun --nodes=2 --ntasks=2 --ntasks-per-node=1 "
+                                            "dtlaunch -ppn 2"));
+}
+
+TEST(Engine, RefusesHeterogeneousJobs) {
+  const EngineEvidence evidence = find(fixture("slurm22-sbatch-het"));
+  ASSERT_TRUE(evidence.refusal);
+  EXPECT_THAT(evidence.refusal->attempted, HasSubstr("SLURM_HET_SIZE"));
+  EXPECT_FALSE(find(with(fixture("slurm22-sbatch-N2-n4"), {{"SLURM_HET_SIZE", "1"}})).refusal);
+}
+
+TEST(Engine, RefusesCountsThatDoNotFit) {
+  const Variables good = fixture("slurm22-sbatch-N2-n4");
+  const auto refusal = [&](const char* name, const char* value) {
+    const Error error = error_of([&] { find(with(good, {{name, value}})); });
+    EXPECT_EQ(error.status(), Exit::kBadInput);
+    return std::string(error.what());
+  };
+  EXPECT_THAT(refusal("SLURM_TASKS_PER_NODE", "2(x3)"),
+              AllOf(HasSubstr("SLURM_TASKS_PER_NODE=2(x3): column 1"), HasSubstr("2 nodes")));
+  EXPECT_THAT(refusal("SLURM_TASKS_PER_NODE", "2"), HasSubstr("1 of 2 nodes"));
+  EXPECT_THAT(refusal("SLURM_JOB_NUM_NODES", "3"),
+              AllOf(HasSubstr("SLURM_JOB_NODELIST=n[1-2]: it names 2 hosts"),
+                    HasSubstr("SLURM_JOB_NUM_NODES says 3")));
+  EXPECT_THAT(refusal("SLURM_JOB_NODELIST", "n1,n1"), HasSubstr("names n1 twice"));
+  EXPECT_THAT(refusal("SLURM_JOB_NODELIST", "n[2-1]"), HasSubstr("column 3"));
+  EXPECT_THAT(refusal("SLURM_JOB_NODELIST", "-oProxyCommand=x,n2"), HasSubstr("'-o"));
+  EXPECT_THAT(refusal("SLURM_JOB_NODELIST", "n1;reboot,n2"), HasSubstr("';'"));
+  EXPECT_THAT(refusal("SLURM_JOB_ID", "\x1b[2J"), HasSubstr("SLURM_JOB_ID=\\x1b[2J"));
+  EXPECT_THAT(refusal("SLURM_STEP_ID", "first"), HasSubstr("SLURM_STEP_ID=first"));
+}
+
+TEST(Engine, TakesScontrolsOrderAndNothingElse) {
+  const Variables environment =
+      with(fixture("slurm22-salloc-N2"), {{"SLURM_JOB_NODELIST", "r[1-2]n[1-2]"},
+                                          {"SLURM_JOB_NUM_NODES", "4"},
+                                          {"SLURM_JOB_CPUS_PER_NODE", "1(x4)"}});
+  const EngineQuestions questions = engine_questions(environment, {});
+  EXPECT_EQ(questions.expression, "r[1-2]n[1-2]");
+  EXPECT_EQ(engine_questions(fixture("slurm22-salloc-N2"), {}).expression, "");
+  EngineAnswers answers;
+  answers.hostnames = "r1n1\nr2n1\nr1n2\nr2n2\n";
+  EXPECT_EQ(find_engine(environment, {}, answers).hosts[1].name, "r2n1");
+  answers.hostnames = "r1n1\nevil\n";
+  EXPECT_EQ(find_engine(environment, {}, answers).hosts[1].name, "r1n2");
+}
+
+TEST(Engine, ReadsTheListsOfBatchSystems) {
+  EXPECT_THAT(hosts_of(find(fixture("pbs"))), ElementsAre("h1:2", "h2:3"));
+  EXPECT_THAT(hosts_of(find(fixture("lsf"))), ElementsAre("h1:2", "h2:4"));
+  EXPECT_THAT(hosts_of(find(fixture("sge"))), ElementsAre("h1:2", "h2:4"));
+  EXPECT_EQ(find(fixture("lsf")).starter_path, "/lsf/bin/blaunch");
+  EXPECT_EQ(find(fixture("sge")).starter_path, "/opt/sge/bin/lx-amd64/qrsh");
+  EXPECT_THAT(hosts_of(find({{"LSB_HOSTS", "h1 h2 h1"}})), ElementsAre("h1:2", "h2:1"));
+  EXPECT_EQ(find(with(fixture("lsf"), {{"LSB_RESTART", "Y"}})).restart, 1);
+  EngineAnswers answers;
+  answers.host_name = "h2.cluster";
+  EXPECT_THAT(hosts_of(find_engine(fixture("lsf"), {}, answers)), ElementsAre("h1:2", "h2:4 here"));
+}
+
+TEST(Engine, SaysWhatIsWrongInALine) {
+  const auto refusal = [&](const std::string& name, const std::string& text) {
+    EngineAnswers answers;
+    answers.file = text;
+    return std::string(error_of([&] { find_engine(fixture(name), {}, answers); }).what());
+  };
+  EXPECT_THAT(refusal("pbs", "h1\n\nh2 slots=2\n"), HasSubstr("/tmp/nodefile:3:4: 'slots=2'"));
+  EXPECT_THAT(refusal("pbs", "\n"), HasSubstr("/tmp/nodefile:1:1: it names no host"));
+  EXPECT_THAT(refusal("sge", "h1 2 q@h1 UNDEFINED\nh2 many q\n"), HasSubstr(":2:4: 'many'"));
+  EXPECT_THAT(refusal("sge", "h1\n"), HasSubstr(":1:1: a line is"));
+  EXPECT_THAT(error_of([] {
+                find({{"LSB_MCPU_HOSTS", "h1 2 h2"}});
+              }).what(),
+              HasSubstr("LSB_MCPU_HOSTS=h1 2 h2: column 6: no number of slots"));
+  EngineAnswers none;
+  none.file_problem = "gone";
+  const Error unread = error_of([&] { find_engine(fixture("pbs"), {}, none); });
+  EXPECT_THAT(unread.what(), HasSubstr("PBS_NODEFILE=/tmp/nodefile: gone"));
+  EXPECT_EQ(unread.status(), Exit::kBadInput);
+}
+
+TEST(Engine, ReadsBothKindsOfMpiJobsHostfiles) {
+  const auto hosts = [](const std::string& name, const std::string& file) {
+    EngineAnswers answers;
+    answers.file = data(file);
+    return hosts_of(find_engine(fixture(name), {}, answers));
+  };
+  const auto intel = hosts("k8s-mpijob-launcher-intel", "k8s-mpijob-hostfile-intel");
+  EXPECT_THAT(intel, ElementsAre("dtl-worker-0.dtl.ns1.svc:2", "dtl-worker-1.dtl.ns1.svc:2"));
+  EXPECT_EQ(hosts("k8s-mpijob-launcher-openmpi", "k8s-mpijob-hostfile-openmpi"), intel);
+  EXPECT_EQ(hosts("k8s-mpijob-launcher-mpich", "k8s-mpijob-hostfile-intel"), intel);
+  EXPECT_EQ(engine_questions({{"K_MPI_JOB_ROLE", "launcher"}}, {}).file, "/etc/mpi/hostfile");
+  EXPECT_FALSE(find(fixture("k8s-mpijob-launcher-intel")).hosts_are_all);
+}
+
+TEST(Engine, NumbersPodsAndNotRanksInPyTorchJobs) {
+  EngineEvidence evidence = find(fixture("k8s-pytorchjob-master-worker1-nproc2"));
+  EXPECT_EQ(evidence.engine, Engine::kPyTorchJob);
+  EXPECT_EQ(evidence.role, EngineRole::kNode);
+  EXPECT_EQ(evidence.node_rank, 2);
+  EXPECT_EQ(evidence.node_count, 4);
+  EXPECT_EQ(evidence.ranks_per_node, 2);
+  EXPECT_EQ(evidence.coordinator, "dtl-master-0");
+  EXPECT_EQ(evidence.coordinator_port, 23456);
+  EXPECT_THAT(evidence.follows, Contains(HasSubstr("the ranks 4-5 of 8")));
+}
+
+TEST(Engine, NeedsNoRankInAnElasticPyTorchJob) {
+  const EngineEvidence evidence = find(fixture("k8s-pytorchjob-elastic-worker2"));
+  EXPECT_FALSE(evidence.node_rank);
+  EXPECT_EQ(evidence.node_hint, 2);
+  EXPECT_EQ(evidence.elastic->least, 1);
+  EXPECT_EQ(evidence.elastic->most, 4);
+  EXPECT_EQ(evidence.max_restarts, 10);
+  EXPECT_FALSE(evidence.is_coordinator);
+  EXPECT_TRUE(
+      find(with(fixture("k8s-pytorchjob-elastic-worker2"), {{"HOSTNAME", "dtl-elastic-worker-0"}}))
+          .is_coordinator);
+}
+
+TEST(Engine, FindsTheFirstWorkerOfAJobWithoutAMaster) {
+  const EngineEvidence evidence = find(fixture("k8s-pytorchjob-worker3-alone"));
+  EXPECT_EQ(evidence.node_rank, 3);
+  EXPECT_EQ(evidence.coordinator, "dtl-worker-0");
+  EXPECT_EQ(evidence.coordinator_port, 23456);
+  const EngineEvidence renamed =
+      find(with(fixture("k8s-pytorchjob-worker3-alone"), {{"HOSTNAME", "a-pod"}}));
+  EXPECT_THAT(renamed.refusal->hint, HasSubstr("DTL_RDZV="));
+}
+
+TEST(Engine, WarnsOfARankOnEachCpu) {
+  const Variables pod = fixture("k8s-trainjob-torch-node1");
+  EXPECT_EQ(find(pod).engine, Engine::kTrainJob);
+  EXPECT_THAT(find(pod).crowded,
+              AllOf(HasSubstr("PET_NPROC_PER_NODE=8 for 8 CPUs"), HasSubstr("-ppn 1")));
+  EXPECT_THAT(find(with(pod, {{"PET_NPROC_PER_NODE", "4"}})).crowded, IsEmpty());
+  EXPECT_THAT(find(with(pod, {{"PET_NPROC_PER_NODE", "1"}})).crowded, IsEmpty());
+}
+
+TEST(Engine, KnowsThePodsOfIndexedJobs) {
+  const Variables pod = fixture("k8s-jobset-worker3");
+  EXPECT_EQ(find(pod).node_rank, 3);
+  EXPECT_EQ(find(pod).coordinator, "dtl-workers-0-0.dtl");
+  EXPECT_EQ(find(with(pod, {{"DTL_RESTART", "2"}, {"DTL_JOB_ID", "u-1"}})).restart, 2);
+  EXPECT_EQ(find(with(pod, {{"DTL_NODE_RANK", "1"}})).node_rank, 1);
+  EXPECT_THAT(error_of([&] {
+                find(with(pod, {{"DTL_RDZV", ""}}));
+              }).what(),
+              HasSubstr("DTL_RDZV is missing"));
+  EXPECT_THAT(error_of([&] {
+                find(with(pod, {{"JOB_COMPLETION_INDEX", "4"}}));
+              }).what(),
+              HasSubstr("JOB_COMPLETION_INDEX=4: there are only 4 nodes"));
+  const EngineEvidence alone = find({{"JOB_COMPLETION_INDEX", "3"}});
+  EXPECT_EQ(alone.engine, Engine::kNone);
+  EXPECT_THAT(alone.warnings, ElementsAre(HasSubstr("DTL_NNODES")));
+}
+
+TEST(Engine, LetsOwnVariablesWin) {
+  const EngineEvidence evidence =
+      find(with(fixture("k8s-pytorchjob-master-worker1-nproc2"),
+                {{"DTL_NNODES", "2:8"}, {"DTL_RDZV", "[fe80::1]:99"}, {"DTL_NODE_RANK", "5"}}));
+  EXPECT_EQ(evidence.node_rank, 5);
+  EXPECT_EQ(evidence.elastic->most, 8);
+  EXPECT_EQ(evidence.coordinator, "fe80::1");
+  EXPECT_EQ(evidence.coordinator_port, 99);
+}
+
+TEST(Engine, RefusesTwoThatAreNotRelated) {
+  const Variables both = with(fixture("slurm22-sbatch-N2-n4"), {{"JOB_COMPLETION_INDEX", "0"}});
+  const Error error = error_of([&] { find(both); });
+  EXPECT_EQ(error.status(), Exit::kUsage);
+  EXPECT_THAT(error.what(),
+              AllOf(HasSubstr("JOB_COMPLETION_INDEX says indexed-job"),
+                    HasSubstr("SLURM_JOB_ID says slurm"), HasSubstr("--engine slurm")));
+  EXPECT_EQ(find(both, Engine::kSlurm).engine, Engine::kSlurm);
+  EXPECT_EQ(find(both, Engine::kNone).engine, Engine::kNone);
+  EXPECT_THROW(find(both, Engine::kLsf), Error);
+  EXPECT_THROW(find(with(fixture("pbs"), fixture("lsf"))), Error);
+}
+
+TEST(Engine, KnowsWhichStandInsideAnother) {
+  const Variables slurm = fixture("slurm22-sbatch-N2-n4");
+  EXPECT_EQ(find(with(slurm, fixture("flux-task5"))).engine, Engine::kFlux);
+  EXPECT_EQ(find(with(slurm, {{"FLUX_URI", "local:///x"}})).engine, Engine::kFlux);
+  // What people export for torchrun and for Open MPI is no engine's word.
+  EXPECT_EQ(find(with(slurm, {{"PET_NNODES", "2"}})).engine, Engine::kSlurm);
+  EXPECT_EQ(find(with(slurm, {{"OMPI_MCA_orte_default_hostfile", "/x"}})).engine, Engine::kSlurm);
+  // A rank that starts a job of its own does not want the hosts of all.
+  EXPECT_EQ(find(with(slurm, {{"DTLAUNCH_JOB", "1234"}})).engine, Engine::kNone);
+  EXPECT_EQ(find(with(slurm, {{"DTLAUNCH_JOB", "1"}}), Engine::kSlurm).engine, Engine::kSlurm);
+}
+
+TEST(Engine, IsAWordOfTheUser) {
+  EXPECT_EQ(parse_engine("JobSet"), Engine::kIndexedJob);
+  EXPECT_EQ(engine_name(Engine::kIndexedJob), "indexed-job");
+  EXPECT_THAT(error_of([] { parse_engine("slurmm"); }).what(), HasSubstr("Try: slurm"));
+}
+
+TEST(Engine, ComparesNamesOfHosts) {
+  EXPECT_TRUE(same_host_name("n1", "N1.cluster"));
+  EXPECT_FALSE(same_host_name("n1.a", "n1.b"));
+  EXPECT_FALSE(same_host_name("10.0.0.1", "10.0.0.2"));
+  EXPECT_FALSE(same_host_name("", ""));
+}
+
+}  // namespace
+}  // namespace dtl::engine_test
