@@ -30,7 +30,14 @@ std::vector<std::int64_t> capacities(const Request& request, const std::vector<i
   std::vector<std::int64_t> slots;
   for (std::size_t i = 0; i < cores.size(); ++i) {
     std::int64_t& rest = left[static_cast<std::size_t>(first[i])];
-    slots.push_back(named(i) ? *named(i) : std::max<std::int64_t>(std::exchange(rest, 0), 0));
+    if (named(i)) {
+      slots.push_back(*named(i));
+      continue;
+    }
+    const bool bounded = i < request.hosts.size() && request.hosts[i].max_slots;
+    const std::int64_t most = bounded ? *request.hosts[i].max_slots : rest;
+    slots.push_back(std::clamp<std::int64_t>(most, 0, std::max<std::int64_t>(rest, 0)));
+    rest = std::max<std::int64_t>(rest - slots.back(), 0);
   }
   return slots;
 }

@@ -169,6 +169,14 @@ TEST(Placement, OversubscribesUpToMaxSlots) {
             "Try: fewer ranks, or more hosts");
 }
 
+TEST(Placement, OffersNoMoreThanMaxSlotsWithoutSlots) {
+  Request request = request_for({1, 1});
+  request.hosts[0].slots.reset();
+  request.hosts[0].max_slots = 2;
+  EXPECT_THAT(hosts_of(request, {8, 8}), ElementsAre(0, 0, 1));
+  EXPECT_THAT(hosts_of(request, {1, 8}), ElementsAre(0, 1));  // one core
+}
+
 TEST(Placement, RefusesMoreRanksThanSlotsNamingTheShortfall) {
   Request request = request_for({2, 2});
   request.ranks = 5;
