@@ -207,6 +207,7 @@ EngineEvidence pod_evidence(Engine engine, EngineReader& variables, const Engine
     take_torchruns(variables, answers, evidence);
   }
   take_own_variables(variables, evidence);
+  if (engine == Engine::kTrainJob) variables.text("JOB_COMPLETION_INDEX");  // what tells it apart
   if (engine == Engine::kTrainJob) warn_of_crowd(answers, evidence);
   evidence.is_coordinator =
       evidence.node_rank

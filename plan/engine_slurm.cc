@@ -90,6 +90,7 @@ void take_step(EngineReader& variables, const Step& step, EngineEvidence& eviden
         fmt::format("these are {} tasks, and SLURM_STEP_NUM_TASKS says {}", tasks, step.tasks));
   }
   evidence.job_id += fmt::format(".{}", step.id);
+  evidence.hosts_are_all = true;
   const int nodes = static_cast<int>(names.size());
   const int node = variables.needed_number("SLURM_NODEID", 0, nodes - 1);
   evidence.node_count = nodes;
@@ -107,15 +108,15 @@ void take_step(EngineReader& variables, const Step& step, EngineEvidence& eviden
   const int of_node = counts[static_cast<std::size_t>(node)];
   evidence.rank = EngineRank{variables.needed_number("SLURM_PROCID", 0, step.tasks - 1),
                              variables.needed_number("SLURM_LOCALID", 0, of_node - 1), step.tasks};
-  const int most = *std::max_element(counts.begin(), counts.end());
   evidence.follows.push_back(fmt::format("srun has started {}; this is rank {}",
                                          plural(step.tasks, "rank"), evidence.rank->rank));
+  const bool even = std::equal(counts.begin() + 1, counts.end(), counts.begin());
   evidence.refusal = {
       fmt::format("srun has started {} of dtlaunch", plural(step.tasks, "task")),
       "dtlaunch starts the ranks of a node itself, and wants to be there once",
-      fmt::format("srun --nodes={0} --ntasks={0} --ntasks-per-node=1 dtlaunch -ppn {1} ..., or "
+      fmt::format("srun --nodes={0} --ntasks={0} --ntasks-per-node=1 dtlaunch {1} ..., or "
                   "dtlaunch without srun",
-                  nodes, most)};
+                  nodes, even ? fmt::format("-ppn {}", counts[0]) : fmt::format("-np {}", tasks))};
 }
 
 // Slots for each host. Without a number of tasks, SLURM_TASKS_PER_NODE counts CPUs, and a task that
@@ -172,7 +173,7 @@ EngineEvidence slurm_evidence(EngineReader& variables, const EngineAnswers& answ
   if (variables.number(parts, 0, INT32_MAX).value_or(1) > 1) {
     evidence.refusal = {fmt::format("{} says that this is a heterogeneous job", parts),
                         "its parts have variables and steps of their own, and dtlaunch reads one",
-                        "a job of one part; ranks are pinned on each host as it is"};
+                        "a job of one part: sbatch and salloc without ':' in their options"};
     evidence.follows.push_back("a heterogeneous job: of several parts, which are not read");
     return evidence;
   }

@@ -48,9 +48,8 @@ std::string_view starter_text(EngineStarter starter) {
     case EngineStarter::kSsh:
       return "ssh";
     case EngineStarter::kSrun:
-      return "srun";
     case EngineStarter::kPbsdsh:
-      return "pbsdsh";
+      return "ssh";  // agents of these would have to come back by themselves
     case EngineStarter::kBlaunch:
       return "blaunch";
     case EngineStarter::kQrsh:

@@ -148,7 +148,7 @@ TEST(Engine, TellsNodesFromRanksOfAStep) {
   EXPECT_EQ(rank.rank->local_rank, 0);
   EXPECT_EQ(rank.rank->world_size, 3);
   EXPECT_THAT(rank.refusal->hint, HasSubstr("srun --nodes=2 --ntasks=2 --ntasks-per-node=1 "
-                                            "dtlaunch -ppn 2"));
+                                            "dtlaunch -np 3"));
 }
 
 TEST(Engine, RefusesHeterogeneousJobs) {
