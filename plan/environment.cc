@@ -30,7 +30,11 @@ constexpr std::string_view kLeftBehind[] = {
     "SLURM_PROCID", "SLURM_LOCALID", "SLURM_NODEID", "SLURM_STEP*", "SLURM_NTASKS*", "SLURM_NPROCS",
     "SLURM_TASK*", "SLURM_GTIDS", "SLURM_SRUN_*", "SLURM_CPU_BIND*", "SLURM_MEM_BIND*",
     "SLURM_PMI*", "SLURM_MPI_TYPE", "SLURM_LAUNCH_*", "SLURM_UMASK", "SLURM_EXPORT_ENV",
-    "SLURMD_NODENAME", "SRUN_*", "FLUX_TASK_*", "PALS_*", "JSM_*",
+    "SLURMD_NODENAME", "SRUN_*", "FLUX_TASK_*", "PALS_*", "JSM_*", "PBS_TASKNUM", "PBS_NODENUM",
+    "PBS_VNODENUM", "LSF_PM_TASKID", "JOB_COMPLETION_INDEX", "K_MPI_JOB_ROLE",
+    // what tells this launcher of its place in an engine's job
+    "DTL_ENGINE", "DTL_NNODES", "DTL_NODE_RANK", "DTL_RDZV", "DTL_RESTART", "DTL_JOB_ID",
+    "DTL_TOKEN", "DTL_TOKEN_FILE",
     // other launchers
     "PMI_*", "PMI2_*", "PMIX_*", "HYDI_*", "HYDRA_*", "I_MPI_HYDRA_*", "OMPI_*", "PRTE_*",
     "MV2_COMM_WORLD_*", "MPI_LOCAL*", "TORCHELASTIC_*", "PET_*",
@@ -141,6 +145,15 @@ bool is_computed_by_another(const Variables& environment, std::string_view name)
          is_one_of(kOfThisJob, name) || name.starts_with("CCL_");
 }
 
+// PyTorchJob's word for where pods meet, which a user has not exported.
+bool is_of_a_pod(const Variables& environment, const std::string& name, const std::string& value) {
+  if (name != "MASTER_ADDR" && name != "MASTER_PORT") return false;
+  const std::string theirs = "PET_" + name;
+  return std::any_of(environment.begin(), environment.end(), [&](const auto& each) {
+    return each.first == theirs && each.second == value;
+  });
+}
+
 void put(Map& variables, const std::string& name, const std::string& value) {
   if (name.empty() || name.find('=') != std::string::npos) return;
   variables[name] = value;
@@ -153,6 +166,7 @@ Variables forwardable(const Variables& launcher_environment) {
   for (const auto& variable : launcher_environment) {
     if (is_left_behind(variable.first)) continue;
     if (is_computed_by_another(launcher_environment, variable.first)) continue;
+    if (is_of_a_pod(launcher_environment, variable.first, variable.second)) continue;
     kept.push_back(variable);
   }
   return kept;

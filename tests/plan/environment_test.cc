@@ -228,6 +228,20 @@ TEST(Environment, LeavesTheLoginHostBehind) {
                           Pair("TERMS_OF_USE", "yes"), Pair("HF_TOKEN", "hf_x")));
 }
 
+TEST(Environment, LeavesAnEnginesWordsBehind) {
+  const Variables pod = {{"MASTER_ADDR", "dtl-master-0"},
+                         {"PET_MASTER_ADDR", "dtl-master-0"},
+                         {"MASTER_PORT", "1"},
+                         {"PET_MASTER_PORT", "2"},
+                         {"JOB_COMPLETION_INDEX", "3"},
+                         {"DTL_RDZV", "a:1"},
+                         {"DTL_TOKEN", "secret"},
+                         {"PBS_TASKNUM", "1"},
+                         {"K_MPI_JOB_ROLE", "launcher"},
+                         {"PBS_JOBID", "9"}};
+  EXPECT_THAT(forwardable(pod), ElementsAre(Pair("MASTER_PORT", "1"), Pair("PBS_JOBID", "9")));
+}
+
 TEST(Environment, IsSortedByName) {
   const std::vector<std::string> lines = rank_environment(third_of_four(), {{"ZZ", "1"}}, {}).lines;
   EXPECT_TRUE(std::is_sorted(lines.begin(), lines.end()));
