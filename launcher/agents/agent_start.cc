@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "launcher/agents/agent_command.h"
 #include "launcher/agents/agent_link.h"
+#include "launcher/agents/carried_agent.h"
 #include "launcher/agents/kept_connection_client.h"
 #include "launcher/agents/push.h"
 #include "launcher/ssh/login_connect.h"
@@ -122,12 +123,14 @@ std::vector<std::string> local_agent_command(const std::string& agent_path) {
 }  // namespace
 
 bool is_local(const Host& host) {
-  return is_loopback_name(host.name);
+  return host.here || is_loopback_name(host.name);
 }
 
 awaitable<std::unique_ptr<AgentStream>> start_local_agent(asio::io_context& context,
                                                           StartOptions options) {
-  if (auto stream = co_await start_service_agent(context)) co_return stream;
+  if (options.service) {
+    if (auto stream = co_await start_service_agent(context)) co_return stream;
+  }
   const std::vector<std::string> arguments = local_agent_command(options.agent_path);
   co_return make_local_stream(context, spawn_child(arguments, ChildErrors::kPiped));
 }
@@ -154,6 +157,7 @@ awaitable<std::unique_ptr<AgentStream>> run_agent(asio::io_context& context, Hos
     co_return make_local_stream(context, spawn_child(arguments, ChildErrors::kPiped));
   }
   try {
+    if (!options.carrier.empty()) co_return carry_agent(context, host, options, arguments);
     check_agent_path(options.agent_path);
     const auto deadline = std::chrono::steady_clock::now() + options.deadline;
     auto session = co_await open_ssh_session(context, host, options.accept_new_host_keys, deadline);

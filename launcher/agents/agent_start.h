@@ -22,9 +22,12 @@ struct StartOptions {
   std::chrono::milliseconds deadline = kSshDeadline;  // of start_ssh_agent, in all
   std::shared_ptr<const Bundle> bundle = nullptr;  // --push: sent where nothing that fits is there;
                                                    // shared by all hosts
+  std::vector<std::string> carrier = {};  // an engine's command that brings another to a host, in
+                                          // the place of ssh: "blaunch"; see carried_agent.h
+  bool service = true;  // the user's own may be asked; it is outside of what an engine watches
 };
 
-// True for a host that means this machine without ssh: localhost, 127.0.0.0/8, ::1.
+// True for a host that means this machine without ssh: localhost, 127.0.0.0/8, ::1, or by `here`.
 bool is_local(const Host& host);
 
 // An agent of this user's service on this machine, or else dtagent as a child of this process,
@@ -41,9 +44,9 @@ awaitable<std::unique_ptr<AgentStream>> start_local_agent(asio::io_context& cont
 awaitable<std::unique_ptr<AgentStream>> start_ssh_agent(asio::io_context& context, Host host,
                                                         StartOptions options);
 
-// dtagent with other arguments than --stdio, here or over ssh: what it and the login shell write on
-// standard output. The arguments hold only what no shell reads in its own way. The login is done
-// within options.deadline.
+// dtagent with other arguments than --stdio, here, by the carrier or over ssh: what it and the
+// login shell write on standard output. The arguments hold only what no shell reads in its own way.
+// The login is done within options.deadline.
 awaitable<std::unique_ptr<AgentStream>> run_agent(asio::io_context& context, Host host,
                                                   StartOptions options,
                                                   std::vector<std::string> arguments);

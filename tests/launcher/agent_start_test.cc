@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -11,8 +12,11 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/text.h"
+#include "launcher/agents/carried_agent.h"
 #include "launcher/ssh/known_hosts.h"
 #include "launcher/ssh/tcp_connect.h"
+#include "wire/greeting.h"
 
 namespace dtl::agent_start_test {
 namespace {
@@ -84,6 +88,80 @@ TEST_F(LocalAgent, MissingIsAnErrorWithItsPath) {
   }
 }
 
+// An engine's command that brings a program to a host: here it says how it was called, and runs it.
+class CarriedAgent : public LocalAgent {
+ protected:
+  void make_carrier(const std::string& script) {
+    const std::string path = folder_ + "/carrier";
+    write_file_atomically(path, "#!/bin/sh\n" + script + "\n");
+    ::chmod(path.c_str(), 0755);
+    options_.carrier = {path, "-inherit"};
+  }
+  std::string error_of(Host host) {
+    context_.restart();
+    try {
+      run([](LocalAgent& test, Host there) -> awaitable<void> {
+        co_await start_carried_agent(test.context_, std::move(there), test.options_);
+      }(*this, std::move(host)));
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "it started";
+  }
+  static Host host(const std::string& name) {
+    Host there;
+    there.name = name;
+    return there;
+  }
+};
+
+TEST_F(CarriedAgent, SpeaksThroughTheCommandThatBringsItThere) {
+  const std::string marker = to_line({1, "1.0", std::string(32, 'a')});
+  write_file_atomically(folder_ + "/marker", marker);
+  make_agent("cat " + folder_ + "/marker; exec cat");
+  make_carrier("echo \"$@\" >" + folder_ + "/called; shift 2; echo welcome; exec \"$@\"");
+  std::string answer;
+  run([](CarriedAgent& test, Host there, std::string& said) -> awaitable<void> {
+    auto stream = co_await start_carried_agent(test.context_, std::move(there), test.options_);
+    said = co_await stream->read();
+    co_await stream->write("hello");
+    said += co_await stream->read();
+  }(*this, host("far"), answer));
+  EXPECT_EQ(answer, "welcome\n" + marker + "hello");
+  EXPECT_EQ(read_file(folder_ + "/called", 4096),
+            "-inherit far " + options_.agent_path + " --serve\n");
+}
+
+TEST_F(CarriedAgent, NamesTheHostAndWhatTheCommandSaid) {
+  make_agent("exec cat");
+  make_carrier("echo no such queue >&2; exit 9");
+  EXPECT_EQ(error_of(host("far")), "far: cannot start agent: " + join(options_.carrier, " ") +
+                                       " ended: exit status 9, saying \"no such queue\". Try: " +
+                                       join(options_.carrier, " ") + " far " + options_.agent_path +
+                                       " --version");
+  options_.carrier = {"no-such-carrier"};
+  EXPECT_THAT(error_of(host("far")), testing::HasSubstr("there is no no-such-carrier on PATH"));
+  Host with_user = host("far");
+  with_user.user = "al";
+  EXPECT_THAT(error_of(with_user), testing::HasSubstr("the host has a user"));
+}
+
+// A command that waits for ever is ended, or it would outlive the job.
+TEST_F(CarriedAgent, IsEndedWhenItIsLate) {
+  make_agent("exec cat");
+  make_carrier("echo $$ >" + folder_ + "/pid.new; mv " + folder_ + "/pid.new " + folder_ +
+               "/pid; trap 'exit 0' TERM; while :; do sleep 0.05; done");
+  options_.deadline = std::chrono::milliseconds(1500);
+  EXPECT_THAT(error_of(host("far")), testing::HasSubstr("not brought it there in time"));
+  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  const int pid = std::stoi(read_file(folder_ + "/pid", 64));
+  int status = 0;
+  while (::waitpid(pid, &status, WNOHANG) == 0 && std::chrono::steady_clock::now() < give_up) {
+    ::usleep(10'000);
+  }
+  EXPECT_NE(::kill(pid, 0), 0);
+}
+
 TEST_F(LocalAgent, FirstAddressThatAnswersWins) {
   tcp::acceptor open(context_, tcp::endpoint(asio::ip::address_v4::loopback(), 0));
   tcp::acceptor closed(context_, tcp::endpoint(asio::ip::address_v4::loopback(), 0));
@@ -108,6 +186,10 @@ TEST(LocalHost, IsWhatNeedsNoSsh) {
   EXPECT_TRUE(local("::1"));
   EXPECT_FALSE(local("node1"));
   EXPECT_FALSE(local("10.0.0.1"));
+  Host own;
+  own.name = "node1";
+  own.here = true;
+  EXPECT_TRUE(is_local(own));
 }
 
 TEST(KnownHosts, KeepsMarkersAndLineNumbers) {

@@ -1,0 +1,155 @@
+#include "launcher/agents/carried_agent.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <utility>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "launcher/agents/agent_command.h"
+#include "launcher/streams/child.h"
+#include "launcher/streams/local_stream.h"
+#include "wire/deadline.h"
+#include "wire/greeting.h"
+
+namespace dtl {
+namespace {
+
+class CarriedStream final : public AgentStream {
+ public:
+  CarriedStream(std::unique_ptr<AgentStream> stream, Fd process)
+      : stream_(std::move(stream)), process_(std::move(process)) {}
+
+  awaitable<std::string> read() override {
+    if (!received_.empty()) co_return std::exchange(received_, {});
+    co_return co_await stream_->read();
+  }
+  awaitable<void> write_pieces(std::vector<std::string> pieces) override {
+    return stream_->write_pieces(std::move(pieces));
+  }
+  void close() override { stream_->close(); }
+  std::string standard_error() const override { return stream_->standard_error(); }
+  std::string ending() const override { return stream_->ending(); }
+
+  // Gives bytes back: the next read() returns them.
+  void unread(std::string bytes) { received_ = std::move(bytes); }
+  // Once it carries an agent, that agent's end is its end; before, nobody else ends it.
+  void give_up() {
+    ::syscall(SYS_pidfd_send_signal, process_.get(), SIGTERM, nullptr, 0);
+    close();
+  }
+
+ private:
+  std::unique_ptr<AgentStream> stream_;
+  Fd process_;  // a pidfd of the carrier
+  std::string received_;
+};
+
+std::string path_of(const std::string& program) {
+  if (program.find('/') != program.npos) return program;
+  const char* path = std::getenv("PATH");
+  for (const std::string& folder : split(path == nullptr ? "" : path, ':')) {
+    const std::string file = folder + "/" + program;
+    if (folder.starts_with('/') && ::access(file.c_str(), X_OK) == 0) return file;
+  }
+  throw Error(Exit::kOs, "cannot start agent", fmt::format("there is no {} on PATH", program),
+              "-launcher ssh, where the engine allows that");
+}
+
+void check_plain(const Host& host, const std::string& carrier) {
+  if (host.user.empty() && host.port == 0) return;
+  throw Error(Exit::kUsage, "cannot start agent",
+              fmt::format("the host has a {}, and {} takes none",
+                          host.user.empty() ? "port" : "user", carrier),
+              "-launcher ssh, where the engine allows that");
+}
+
+// Everything in it is plain, whether the engine gives it to a shell or not.
+std::vector<std::string> carried_command(const Host& host, const StartOptions& options,
+                                         const std::vector<std::string>& arguments) {
+  check_agent_path(options.agent_path);
+  std::vector<std::string> command = options.carrier;
+  check_plain(host, command[0]);
+  command[0] = path_of(command[0]);
+  command.push_back(host.name);
+  command.push_back(options.agent_path);
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  return command;
+}
+
+std::unique_ptr<CarriedStream> carry(asio::io_context& context, const Host& host,
+                                     const StartOptions& options,
+                                     const std::vector<std::string>& arguments) {
+  Child child = spawn_child(carried_command(host, options, arguments), ChildErrors::kPiped);
+  Fd process(::fcntl(child.process.get(), F_DUPFD_CLOEXEC, 3));
+  if (!process.valid()) throw system_error("cannot watch a child process");
+  return std::make_unique<CarriedStream>(make_local_stream(context, std::move(child)),
+                                         std::move(process));
+}
+
+Error no_carried_agent(const Host& host, const StartOptions& options, const std::string& noise,
+                       const AgentStream& stream, bool late) {
+  const std::string carrier = join(options.carrier, " ");
+  const std::string ending = stream.ending();
+  std::string reason =
+      late ? fmt::format("{} has not brought it there in time", carrier)
+           : fmt::format("{} ended{}{}", carrier, ending.empty() ? "" : ": ", ending);
+  const std::string said = last_line(stream.standard_error());
+  const std::string printed = printable(last_line(noise));
+  if (!said.empty()) {
+    reason += fmt::format(", saying \"{}\"", said);
+  } else if (!printed.empty()) {
+    reason += fmt::format(", printing \"{}\"", printed);
+  }
+  return Error(Exit::kOs, "cannot start agent", reason,
+               fmt::format("{} {} {} --version", carrier, host.name, options.agent_path));
+}
+
+awaitable<void> wait_for_carried(asio::io_context& context, CarriedStream& stream, Host host,
+                                 StartOptions options) {
+  const StreamDeadline patience(context, stream, options.deadline);
+  std::string received;
+  try {
+    while (!find_greeting(received)) {
+      const std::string bytes = co_await stream.read();
+      if (bytes.empty()) throw no_carried_agent(host, options, received, stream, patience.passed());
+      received += bytes;
+    }
+  } catch (const Error&) {
+    if (!patience.passed()) throw;
+    throw no_carried_agent(host, options, received, stream, true);
+  }
+  stream.unread(std::move(received));
+}
+
+}  // namespace
+
+std::unique_ptr<AgentStream> carry_agent(asio::io_context& context, const Host& host,
+                                         const StartOptions& options,
+                                         const std::vector<std::string>& arguments) {
+  return carry(context, host, options, arguments);
+}
+
+awaitable<std::unique_ptr<AgentStream>> start_carried_agent(asio::io_context& context, Host host,
+                                                            StartOptions options) {
+  try {
+    const std::vector<std::string> arguments(1, "--serve");
+    std::unique_ptr<CarriedStream> stream = carry(context, host, options, arguments);
+    try {
+      co_await wait_for_carried(context, *stream, host, options);
+    } catch (const Error&) {
+      stream->give_up();
+      throw;
+    }
+    co_return stream;
+  } catch (const Error& error) {
+    throw error.with_context(host.name);
+  }
+}
+
+}  // namespace dtl
