@@ -22,6 +22,7 @@
 #include "base/runtime_folder.h"
 #include "base/text.h"
 #include "launcher/agents/agent_start.h"
+#include "launcher/agents/carried_agent.h"
 #include "launcher/completion.h"
 #include "launcher/doctor/doctor.h"
 #include "launcher/jobs/clean_after_job.h"
@@ -36,6 +37,7 @@
 #include "launcher/options/options.h"
 #include "launcher/options/subcommands.h"
 #include "launcher/options/trusted_file.h"
+#include "launcher/request/job_engine.h"
 #include "launcher/request/job_request.h"
 #include "launcher/session/background.h"
 #include "launcher/session/epochs.h"
@@ -81,11 +83,20 @@ StartOptions start_options(const Surroundings& around, bool accept_new_host_keys
   return start;
 }
 
+// The same for a job of an engine.
+StartOptions start_options(const CommandLine& line, const JobSettings& settings,
+                           const Surroundings& around) {
+  StartOptions start = start_options(around, line.accept_new_host_keys);
+  start.carrier = settings.carrier;
+  start.service = settings.engine == Engine::kNone;
+  return start;
+}
+
 AgentStarter agent_starter(const StartOptions& start, AgentStart how = AgentStart::kSsh) {
   return [start, how](asio::io_context& context, Host host) {
-    return how == AgentStart::kFork || is_local(host)
-               ? start_local_agent(context, start)
-               : start_ssh_agent(context, std::move(host), start);
+    if (how == AgentStart::kFork || is_local(host)) return start_local_agent(context, start);
+    return start.carrier.empty() ? start_ssh_agent(context, std::move(host), start)
+                                 : start_carried_agent(context, std::move(host), start);
   };
 }
 
@@ -108,7 +119,12 @@ std::shared_ptr<const Bundle> bundle_for(const Request& request, const Surroundi
 
 SessionOptions session_options(const CommandLine& line, const JobSettings& settings,
                                const Surroundings& around) {
-  StartOptions start = start_options(around, line.accept_new_host_keys);
+  StartOptions start = start_options(line, settings, around);
+  if (line.push && !start.carrier.empty()) {
+    throw Error(Exit::kUsage, "--push",
+                fmt::format("{} brings no files to hosts", start.carrier[0]),
+                "dtlaunch in a folder that all hosts see");
+  }
   if (line.push) start.bundle = bundle_for(settings.request, around);
   SessionOptions options;
   options.start_agent = agent_starter(start, settings.agent_start);
@@ -202,7 +218,7 @@ RestartOptions restart_options(const JobSettings& settings, const StartOptions& 
   };
   if (!settings.discover.empty()) {
     elastic.questions.discover = [&settings](int give_up) {
-      return discover_hosts(settings.discover, give_up);
+      return within_allocation(settings, discover_hosts(settings.discover, give_up));
     };
   }
   return restarts;
@@ -248,6 +264,7 @@ int run_detached(const JobSettings& settings, const SessionOptions& options,
 int run_job(const CommandLine& line) {
   Surroundings around = current_surroundings();
   around.discover = [](const std::string& what) { return discover_hosts(what); };
+  around.scontrol = expand_by_scontrol;
   const JobSettings settings = describe_job(line, around);
   for (const std::string& notice : settings.notices) log_notice(notice);
   for (const std::string& note : settings.notes) {
@@ -256,7 +273,7 @@ int run_job(const CommandLine& line) {
   if (!settings.report.empty()) check_report_can_be_written(settings.report);
   const SessionOptions options = session_options(line, settings, around);
   if (!line.dry_run) tell_of_missing_records();
-  const StartOptions start = start_options(around, line.accept_new_host_keys);
+  const StartOptions start = start_options(line, settings, around);
   if (line.detach && !line.dry_run) return run_detached(settings, options, start);
   return run_watched(settings, options, start, {}, std::nullopt);
 }
@@ -296,6 +313,12 @@ int run(const std::vector<std::string>& arguments) {
       write_all(STDOUT_FILENO, fmt::format("dtlaunch {}, protocol {}\n", DTL_VERSION, kProtocol));
       if (line.verbosity > 0) write_all(STDOUT_FILENO, library_lines(launcher_libraries()));
       return 0;
+    case Action::kShowEngine: {
+      Surroundings around = current_surroundings();
+      around.scontrol = expand_by_scontrol;
+      write_all(STDOUT_FILENO, describe_engine(line, around));
+      return 0;
+    }
     case Action::kShowLimits:
       write_all(STDOUT_FILENO, limits_text());
       return 0;

@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "base/limits.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "launcher/options/trusted_file.h"
 #include "launcher/streams/child.h"
@@ -56,12 +57,13 @@ bool read_some(int fd, std::string& text) {
   return count > 0;
 }
 
-std::string output_of(const std::string& command, int give_up) {
-  const std::string name = "--discover " + command;
-  Child child = spawn_child({"/bin/sh", "-c", command}, ChildErrors::kShared);
+// name: of the command, in errors.
+std::string output_of(const std::vector<std::string>& arguments, const std::string& name,
+                      std::chrono::seconds patience, int give_up) {
+  Child child = spawn_child(arguments, ChildErrors::kShared);
   const EndedChild ended{child};
   ::shutdown(child.socket.get(), SHUT_WR);  // it reads nothing
-  const auto deadline = Clock::now() + kDiscoverPatience;
+  const auto deadline = Clock::now() + patience;
   std::string text;
   for (bool open = true; open;) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
@@ -69,7 +71,7 @@ std::string output_of(const std::string& command, int give_up) {
     const int ready = ::poll(waited, 2, static_cast<int>(std::max<std::int64_t>(left.count(), 0)));
     if (ready == 0) {
       throw Error(Exit::kTryAgain, name,
-                  fmt::format("it did not end within {} s", kDiscoverPatience.count()), kExample);
+                  fmt::format("it did not end within {} s", patience.count()), kExample);
     }
     if (ready > 0 && waited[1].revents != 0) return {};
     if (ready > 0 && waited[0].revents != 0) open = read_some(child.socket.get(), text);
@@ -106,10 +108,21 @@ std::vector<Host> discover_hosts(const std::string& what, int give_up) {
   if (is_plain_file(what)) {
     return parse_discovered(read_trusted_file(what, kMaxHostfileBytes, "list of hosts"), what);
   }
-  const std::string text = output_of(what, give_up);
+  const std::string text =
+      output_of({"/bin/sh", "-c", what}, "--discover " + what, kDiscoverPatience, give_up);
   pollfd given_up{give_up, POLLIN, 0};
   if (give_up >= 0 && ::poll(&given_up, 1, 0) > 0) return {};
   return parse_discovered(text, what);
+}
+
+std::optional<std::string> expand_by_scontrol(const std::string& expression) {
+  const std::string script = "exec scontrol show hostnames \"$0\" 2>/dev/null";
+  try {
+    return output_of({"/bin/sh", "-c", script, expression}, "scontrol", kDiscoverPatience, -1);
+  } catch (const Error& error) {
+    log_verbose(fmt::format("the hosts' order is not asked for: {}", error.what()));
+    return std::nullopt;
+  }
 }
 
 }  // namespace dtl

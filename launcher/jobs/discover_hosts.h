@@ -1,6 +1,7 @@
 #pragma once
 // --discover: the hosts that a command prints or a file has, asked anew again and again.
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,5 +17,9 @@ std::vector<Host> parse_discovered(std::string_view text, const std::string& wha
 // what: a file that is not executable is read; all else is for the shell, within kDiscoverPatience.
 // Ends it and returns no host once give_up, a descriptor, is readable. Throws Error.
 std::vector<Host> discover_hosts(const std::string& what, int give_up = -1);
+
+// What Slurm's scontrol makes of a list of hosts, within kDiscoverPatience; nullopt where it is not
+// there or has no answer.
+std::optional<std::string> expand_by_scontrol(const std::string& expression);
 
 }  // namespace dtl

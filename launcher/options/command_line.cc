@@ -157,6 +157,7 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments,
   }
   line.as_torchrun = speaks_torchrun(blocks[0].words);
   if (!line.shell.empty()) line.action = Action::kCompletion;
+  if (first.show_engine) line.action = Action::kShowEngine;
   if (first.show_limits) line.action = Action::kShowLimits;
   if (first.version) line.action = Action::kVersion;
   if (first.help) line.action = Action::kHelp;

@@ -12,11 +12,12 @@
 #include "launcher/options/inheritance.h"
 #include "launcher/options/option_values.h"
 #include "launcher/options/output_choice.h"
+#include "plan/engine.h"
 #include "plan/request.h"
 
 namespace dtl {
 
-enum class Action { kRun, kHelp, kVersion, kShowLimits, kCompletion };
+enum class Action { kRun, kHelp, kVersion, kShowLimits, kShowEngine, kCompletion };
 
 // One block of `dtlaunch ... a : -n 2 b`.
 struct ProgramLine {
@@ -51,6 +52,7 @@ struct CommandLine {
   std::optional<int> comm_cores;  // --comm-cores
   std::string interface;
   std::optional<PortRange> ports;  // --port-range
+  std::optional<Engine> engine;    // --engine
   std::optional<AgentStart> agent_start;
   bool accept_new_host_keys = false;
   bool push = false;

@@ -73,7 +73,7 @@ std::span<const ForeignOption> foreign_options() {
        kRefused,
        "dtlaunch takes whole hosts",
        "-hosts a,b, or a line ^HOST in the hostfile"},
-      {{"rmk"}, 1, kRefused, "dtlaunch takes its hosts from a hostfile", "-f FILE"},
+      {{"rmk"}, 1, kIgnored, "dtlaunch sees by itself who has started it", ""},
       {{"standalone", "localonly", "local-only"},
        0,
        kIgnored,
@@ -122,7 +122,8 @@ std::span<const ForeignOption> foreign_options() {
        1,
        kRefused,
        "dtlaunch speaks ssh itself",
-       "~/.ssh/config"},
+       "~/.ssh/config",
+       "-o connectionattempts=10,--external-launcher"},
       {{"launch-agent"}, 1, kRefused, "the agent is dtagent", "--push, which brings it along"},
       {{"noprefix", "no-ssh-check", "force-multi", "leave-session-attached", "tree-spawn"},
        0,
@@ -323,9 +324,11 @@ const ForeignOption* find_mca_parameter(std::string_view key) {
        1,
        kRefused,
        "dtlaunch speaks ssh itself",
-       "~/.ssh/config"},
+       "~/.ssh/config",
+       "-o connectionattempts=10"},
       {{"mca-base-env-list"}, 1, kRefused, "the command line says it", "-x A -x B=1"},
-      {{"orte-base-help-aggregate", "plm", "oob", "orte-keep-fqdn", "routed"},
+      {{"orte-base-help-aggregate", "plm", "oob", "orte-keep-fqdn", "orte-default-hostfile",
+        "orte-set-default-slots", "routed"},
        1,
        kIgnored,
        "dtlaunch starts agents in its own way",
@@ -347,6 +350,7 @@ const ForeignOption* find_mca_parameter(std::string_view key) {
 
 std::span<const ForeignVariable> foreign_variables() {
   static constexpr ForeignVariable kTable[] = {
+      {"DTL_ENGINE", "--engine=%"},
       {"I_MPI_HYDRA_HOST_FILE", "-hostfile=%"},
       {"HYDRA_HOST_FILE", "-hostfile=%"},
       {"I_MPI_HYDRA_HOSTS_GROUP", "-hosts=%"},
@@ -369,6 +373,7 @@ std::span<const ForeignVariable> foreign_variables() {
       {"I_MPI_HYDRA_BOOTSTRAP", "-launcher=%", true},
       {"HYDRA_LAUNCHER_EXEC", "-launcher-exec=%", true},
       {"I_MPI_HYDRA_BOOTSTRAP_EXEC", "-launcher-exec=%", true},
+      {"HYDRA_LAUNCH_EXTRA_ARGS", "-bootstrap-exec-args=%", true},  // as MPIJob spells it
       {"HYDRA_LAUNCHER_EXTRA_ARGS", "-bootstrap-exec-args=%", true},
       {"I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS", "-bootstrap-exec-args=%", true},
       {"HYDRA_CONFIG_FILE", "-config-file=%", true},

@@ -11,16 +11,15 @@ AgentStart parse_agent_start(const std::string& text) {
   const std::string word = to_lower(text);
   if (word == "ssh") return AgentStart::kSsh;
   if (word == "fork") return AgentStart::kFork;
+  if (word == "blaunch" || word == "lsf") return AgentStart::kBlaunch;
+  if (word == "qrsh" || word == "sge") return AgentStart::kQrsh;
   const std::string attempt = "-launcher " + text;
-  if (word == "slurm") {
-    throw Error(Exit::kUsage, attempt, "dtlaunch starts its agents over ssh",
-                "scontrol show hostnames >hosts, and -f hosts");
+  if (word == "slurm" || word == "pbs") {
+    throw Error(Exit::kUsage, attempt, "dtlaunch does not start its agents so",
+                "-launcher ssh; --show-engine has the hosts");
   }
-  if (word == "pbs") {
-    throw Error(Exit::kUsage, attempt, "dtlaunch starts its agents over ssh", "-f $PBS_NODEFILE");
-  }
-  throw Error(Exit::kUsage, attempt, "dtlaunch starts its agents over ssh, or all of them here",
-              "-launcher ssh, or -launcher fork");
+  throw Error(Exit::kUsage, attempt, "agents do not start so",
+              "-launcher ssh, fork, blaunch or qrsh");
 }
 
 PortRange parse_port_range(const std::string& text) {

@@ -9,8 +9,10 @@ namespace dtl {
 
 // -launcher: how agents come to life on the hosts.
 enum class AgentStart {
-  kSsh,   // here for names that mean this machine, over ssh on all others
-  kFork,  // all of them here, whatever the hosts' names
+  kSsh,      // here for names that mean this machine, over ssh on all others
+  kFork,     // all of them here, whatever the hosts' names
+  kBlaunch,  // LSF's: blaunch HOST COMMAND
+  kQrsh,     // Grid Engine's: qrsh -inherit HOST COMMAND
 };
 
 // The values of -launcher and --port-range. Throw Error(kUsage).

@@ -168,7 +168,7 @@ Rows where_options() {
   return {
       {kWhere, {"-f", "-machinefile", "-hostfile"}, "FILE",
        "the hosts, one per line: see dtlaunch-hostfile(5);\n"
-       "without hosts, this machine and no ssh", into::text<&B::line, &CommandLine::hostfile>(),
+       "without hosts: the engine's, or this machine and no ssh", into::text<&B::line, &CommandLine::hostfile>(),
        {.key = "hosts.file", .in_file = FileValue::kPath}},
       {kWhere, {"-H", "-hosts"}, "LIST", "the hosts themselves: a,b:2,n[01-04]",
        hosts(), {.repeatable = true, .scope = Scope::kProgram}},
@@ -202,8 +202,11 @@ Rows where_options() {
        into::flag<&B::line, &CommandLine::encrypts>(), {.key = "encrypt"}},
       {kWhere, {"--port-range"}, "LOW:HIGH", "listen on these TCP ports only",
        into::parsed<parse_port_range, &B::line, &CommandLine::ports>(), {.key = "port_range"}},
-      {kWhere, {"-bootstrap", "-launcher"}, "ssh|fork",
-       "how agents start; fork: all hosts are this machine",
+      {kWhere, {"--engine"}, "slurm|pbs|lsf|sge|flux|mpijob|pytorchjob|trainjob|indexed-job|none",
+       "who has started this job, and gives it hosts;\ndefault: who shows in the environment",
+       into::parsed<parse_engine, &B::line, &CommandLine::engine>(), {.key = "engine"}},
+      {kWhere, {"-bootstrap", "-launcher"}, "ssh|fork|blaunch|qrsh",
+       "how agents start; fork: all hosts are this machine;\ndefault: what the engine has for that, or ssh",
        into::parsed<parse_agent_start, &B::line, &CommandLine::agent_start>(), {.key = "launcher"}},
       {kWhere, {"--accept-new-host-keys"}, "", "trust and remember hosts never seen before;\n"
        "a changed host key is refused all the same",
@@ -346,6 +349,8 @@ Rows about_options() {
        into::flag<&B::help>()},
       {kAbout, {"-V", "--version"}, "", "version of dtlaunch and of its protocol;\n"
        "with -v also of the libraries inside", into::flag<&B::version>()},
+      {kAbout, {"--show-engine"}, "", "which engine is seen, by what, and what follows",
+       into::flag<&B::show_engine>()},
       {kAbout, {"--show-limits"}, "", "every wait and bound, with its value",
        into::flag<&B::show_limits>()},
       {kAbout, {"--completion"}, kShells, "the shell's script that completes command lines:\n"

@@ -13,7 +13,7 @@ namespace dtl {
 struct BlockOptions {
   CommandLine line;     // of the whole job; its programs are not touched
   ProgramLine program;  // of the block's program; -m begins its command
-  bool help = false, version = false, show_limits = false;
+  bool help = false, version = false, show_limits = false, show_engine = false;
   bool round_robin = false;  // -rr
 };
 

@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "launcher/network/interface_filter.h"
 #include "launcher/options/trusted_file.h"
+#include "launcher/request/job_engine.h"
 #include "launcher/request/job_file.h"
 #include "launcher/request/program_hosts.h"
 #include "plan/environment.h"
@@ -357,6 +358,7 @@ JobSettings describe_job(const CommandLine& given, const Surroundings& around) {
   request.grace = settings.job.grace.value_or(kInterruptGrace);
   request.hosts = read_hosts(line, file, around);
   place_programs(line, request);
+  request.hosts = hosts_of_job(read_engine(line.engine, around), line, request.hosts, settings);
   if (line.skip_launch_host) leave_this_host_out(request.hosts);
   if (line.nodes) keep_first_hosts(request.hosts, *line.nodes);
   take_size(line, settings);
@@ -364,6 +366,13 @@ JobSettings describe_job(const CommandLine& given, const Surroundings& around) {
   check_pins(settings);
   check_interfaces(request);
   return settings;
+}
+
+std::string describe_engine(const CommandLine& given, const Surroundings& around) {
+  CommandLine line = given;
+  const std::optional<JobFile> file = read_job_file(line);
+  if (file) take_from_file(*file, line);
+  return engine_text(evidence_beside(line, file && !file->hosts.empty(), around));
 }
 
 std::vector<Host> needed_hosts(const Request& request) {

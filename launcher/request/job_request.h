@@ -16,7 +16,10 @@ struct JobSettings {
   Request request;
   JobOptions job;
   AgentStart agent_start = AgentStart::kSsh;
-  bool label = false;  // some label stands before each line
+  Engine engine = Engine::kNone;     // that has started this job
+  std::vector<Host> allocation;      // the only hosts that it may have; empty: any
+  std::vector<std::string> carrier;  // what brings agents to hosts; empty: ssh
+  bool label = false;                // some label stands before each line
   ConsoleOptions console;
   InputChoice stdin_for;
   std::optional<SizeRange> host_range;  // --nnodes MIN:MAX
@@ -35,12 +38,17 @@ struct Surroundings {
   std::string program_directory;  // where dtlaunch itself lies
   // What --discover lists. Throws Error.
   std::function<std::vector<Host>(const std::string&)> discover = {};
+  // What Slurm's scontrol makes of a list of hosts, a name a line; nullopt without an answer.
+  std::function<std::optional<std::string>(const std::string&)> scontrol = {};
 };
 
 Surroundings current_surroundings();
 
 // Reads files. Throws Error(kUsage) and Error(kBadInput).
 JobSettings describe_job(const CommandLine& line, const Surroundings& around);
+
+// What --show-engine prints. Throws as describe_job() does.
+std::string describe_engine(const CommandLine& line, const Surroundings& around);
 
 // The hosts, from the first on, that a job of this size needs; all of them when some host's slots
 // are known only to itself. Pure.

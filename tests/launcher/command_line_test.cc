@@ -281,8 +281,10 @@ TEST(Cli, ReadsHowAgentsStart) {
   EXPECT_EQ(parse_command_line({"-launcher", "ssh", "p"}).agent_start, AgentStart::kSsh);
   EXPECT_EQ(parse_command_line({"-bootstrap=fork", "p"}).agent_start, AgentStart::kFork);
   EXPECT_FALSE(parse_command_line({"p"}).agent_start);
-  EXPECT_THAT(refusal({"-launcher", "slurm", "p"}), HasSubstr("scontrol show hostnames"));
-  EXPECT_THAT(refusal({"-launcher", "lsf", "p"}), HasSubstr("Try: -launcher ssh"));
+  EXPECT_EQ(parse_command_line({"-launcher", "lsf", "p"}).agent_start, AgentStart::kBlaunch);
+  EXPECT_EQ(parse_command_line({"-launcher", "qrsh", "p"}).agent_start, AgentStart::kQrsh);
+  EXPECT_THAT(refusal({"-launcher", "slurm", "p"}), HasSubstr("Try: -launcher ssh; --show-engine"));
+  EXPECT_THAT(refusal({"-launcher", "rsh", "p"}), HasSubstr("Try: -launcher ssh, fork"));
   EXPECT_EQ(parse_command_line({"-launcher-exec", "/usr/bin/ssh", "p"}).programs[0].command,
             Words{"p"});
 }
@@ -328,13 +330,12 @@ TEST(Foreign, VariablesOfTheSiteAreLeftOutWithAWarning) {
   const CommandLine line = parse_command_line({"p"}, environment);
   EXPECT_FALSE(line.agent_start);
   EXPECT_EQ(line.verbosity, 0);
-  EXPECT_THAT(
-      line.warnings,
-      testing::UnorderedElementsAre(
-          HasSubstr("HYDRA_LAUNCHER=slurm is left out: dtlaunch starts its agents over ssh"),
-          HasSubstr("HYDRA_LAUNCHER_EXEC=/x/kubexec.sh is left out"),
-          HasSubstr("OMPI_MCA_rmaps_base_mapping_policy=seq is left out"),
-          HasSubstr("OMPI_MCA_plm_rsh_agent=/x/agent is left out")));
+  EXPECT_THAT(line.warnings,
+              testing::UnorderedElementsAre(
+                  HasSubstr("HYDRA_LAUNCHER=slurm is left out: dtlaunch does not start its"),
+                  HasSubstr("HYDRA_LAUNCHER_EXEC=/x/kubexec.sh is left out"),
+                  HasSubstr("OMPI_MCA_rmaps_base_mapping_policy=seq is left out"),
+                  HasSubstr("OMPI_MCA_plm_rsh_agent=/x/agent is left out")));
   EXPECT_THAT(line.notes, testing::Contains(HasSubstr("OMPI_MCA_unheard_of=1")));
   EXPECT_THAT(parse_command_line({"-launcher", "ssh", "p"}, {environment[0]}).warnings,
               testing::IsEmpty());
@@ -378,6 +379,7 @@ std::string good_value(std::string_view option) {
   if (option == "--preload") return "jemalloc";
   if (option == "--port-range") return "1:2";
   if (option == "-launcher" || option == "-bootstrap") return "fork";
+  if (option == "--engine") return "slurm";
   if (option == "-genvlist" || option == "-envlist" || option == "-x") return "HOME";
   return "1";
 }

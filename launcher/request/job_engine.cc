@@ -1,0 +1,183 @@
+#include "launcher/request/job_engine.h"
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/host_name.h"
+#include "base/limits.h"
+#include "base/text.h"
+#include "plan/host_token.h"
+#include "plan/name_list.h"
+
+namespace dtl {
+namespace {
+
+int usable_cpus() {
+  cpu_set_t* cpus = CPU_ALLOC(65536);
+  const std::size_t size = CPU_ALLOC_SIZE(65536);
+  const bool known = cpus != nullptr && ::sched_getaffinity(0, size, cpus) == 0;
+  const int count = known ? CPU_COUNT_S(size, cpus) : 0;
+  CPU_FREE(cpus);
+  return count;
+}
+
+int numa_nodes() {
+  int nodes = 0;
+  std::error_code failed;
+  for (std::filesystem::directory_iterator at("/sys/devices/system/node", failed), end;
+       !failed && at != end; at.increment(failed)) {
+    const std::string name = at->path().filename().string();
+    if (name.starts_with("node") && parse_integer(name.substr(4), 0, INT32_MAX)) ++nodes;
+  }
+  return nodes;
+}
+
+// These files are the engine's own, and are not always of this user or root.
+std::optional<std::string> read_engine_file(const std::string& path, std::string& problem) {
+  try {
+    return read_regular_file(path, kMaxHostfileBytes);
+  } catch (const Error& error) {
+    problem = error.reason();
+    return std::nullopt;
+  }
+}
+
+const Host* find_in(const std::vector<Host>& allocation, const std::string& name) {
+  const bool here = is_loopback_name(name);
+  const auto found = std::find_if(allocation.begin(), allocation.end(), [&](const Host& host) {
+    return here ? host.here : same_host_name(host.name, name);
+  });
+  return found == allocation.end() ? nullptr : &*found;
+}
+
+// Of which each would start the whole job, if it were told the hosts.
+bool is_one_of_several(const EngineEvidence& evidence) {
+  return evidence.role != EngineRole::kLauncher && evidence.hosts_are_all;
+}
+
+void refuse_copies(const EngineEvidence& evidence) {
+  if (!is_one_of_several(evidence)) return;
+  throw Error(Exit::kUsage, "the hosts are named",
+              fmt::format("{} has started several of dtlaunch, and each would start the job",
+                          engine_name(evidence.engine)),
+              "dtlaunch once, without srun");
+}
+
+// Until nodes find each other, a job of several dtlaunch cannot be run.
+void refuse_role(const EngineEvidence& evidence) {
+  if (evidence.refusal) {
+    throw Error(Exit::kUsage, evidence.refusal->attempted, evidence.refusal->reason,
+                evidence.refusal->hint);
+  }
+  if (evidence.role != EngineRole::kNode || evidence.node_count == 1) return;
+  throw Error(Exit::kUsage,
+              fmt::format("this is one of several nodes of {}", engine_name(evidence.engine)),
+              "dtlaunch does not bring them together",
+              "dtlaunch --show-engine; --engine none, for a job on this machine alone");
+}
+
+std::vector<std::string> carrier_of(const EngineEvidence& evidence, std::optional<AgentStart> how) {
+  const bool asked = how == AgentStart::kBlaunch || how == AgentStart::kQrsh;
+  if (how && !asked) return {};
+  const auto program = [&](EngineStarter starter, std::string name) {
+    const bool named = evidence.starter == starter && !evidence.starter_path.empty();
+    return named ? evidence.starter_path : std::move(name);
+  };
+  if (how == AgentStart::kBlaunch || (!how && evidence.starter == EngineStarter::kBlaunch)) {
+    return {program(EngineStarter::kBlaunch, "blaunch")};
+  }
+  if (how == AgentStart::kQrsh || (!how && evidence.starter == EngineStarter::kQrsh)) {
+    return {program(EngineStarter::kQrsh, "qrsh"), "-inherit", "-V"};
+  }
+  return {};
+}
+
+}  // namespace
+
+EngineEvidence read_engine(std::optional<Engine> wanted, const Surroundings& around) {
+  const EngineQuestions questions = engine_questions(around.environment, wanted);
+  EngineAnswers answers;
+  answers.host_name = own_host_name();
+  answers.cpus = usable_cpus();
+  answers.numa_nodes = numa_nodes();
+  if (!questions.file.empty()) {
+    answers.file = read_engine_file(questions.file, answers.file_problem);
+  }
+  if (!questions.running.empty() && ::access(questions.running.c_str(), R_OK) == 0) {
+    std::string ignored;
+    answers.running = read_engine_file(questions.running, ignored);
+  }
+  if (!questions.expression.empty() && around.scontrol) {
+    answers.hostnames = around.scontrol(questions.expression);
+  }
+  return find_engine(around.environment, wanted, answers);
+}
+
+EngineEvidence evidence_beside(const CommandLine& line, bool file_has_hosts,
+                               const Surroundings& around) {
+  EngineEvidence evidence = read_engine(line.engine, around);
+  const std::string_view named = !line.discover.empty()   ? "--discover"
+                                 : !line.hosts.empty()    ? "-hosts"
+                                 : !line.hostfile.empty() ? "-hostfile"
+                                 : file_has_hosts         ? "the job file"
+                                                          : "";
+  if (!named.empty()) {
+    evidence.follows.push_back(fmt::format("{} names the hosts of the job{}", named,
+                                           evidence.hosts_are_all ? ", of the allocation" : ""));
+    if (!is_one_of_several(evidence)) evidence.refusal.reset();
+  }
+  if (line.ranks_per_node && evidence.ranks_per_node) {
+    evidence.follows.push_back(fmt::format("-ppn {} wins", *line.ranks_per_node));
+    evidence.ranks_per_node = line.ranks_per_node;
+    evidence.crowded.clear();
+  }
+  return evidence;
+}
+
+std::vector<Host> hosts_of_job(const EngineEvidence& evidence, const CommandLine& line,
+                               std::vector<Host> hosts, JobSettings& settings) {
+  settings.notices.insert(settings.notices.end(), evidence.warnings.begin(),
+                          evidence.warnings.end());
+  settings.engine = evidence.engine;
+  settings.carrier = carrier_of(evidence, line.agent_start);
+  if (evidence.hosts_are_all && evidence.role == EngineRole::kLauncher) {
+    settings.allocation = evidence.hosts;
+  }
+  if (!hosts.empty()) {
+    refuse_copies(evidence);
+    return within_allocation(settings, std::move(hosts));
+  }
+  refuse_role(evidence);
+  if (evidence.role == EngineRole::kNode) {  // the only one
+    if (!line.ranks_per_node && !line.ranks) {
+      settings.request.ranks_per_node = evidence.ranks_per_node;
+      if (!evidence.crowded.empty()) settings.notices.push_back(evidence.crowded);
+    }
+    return {};
+  }
+  return evidence.hosts;
+}
+
+std::vector<Host> within_allocation(const JobSettings& settings, std::vector<Host> hosts) {
+  if (settings.allocation.empty()) return hosts;
+  std::vector<std::string> strangers, own;
+  for (Host& host : hosts) {
+    const Host* found = find_in(settings.allocation, host.name);
+    if (found == nullptr) strangers.push_back(host.name);
+    host.here = found != nullptr && found->here;
+  }
+  if (strangers.empty()) return hosts;
+  for (const Host& host : settings.allocation) own.push_back(host.name);
+  throw Error(
+      Exit::kUsage, fmt::format("cannot use {}", first_names(strangers)),
+      fmt::format("{} has given this job {} alone", engine_name(settings.engine), first_names(own)),
+      "hosts of the allocation; --engine none, where the engine allows others");
+}
+
+}  // namespace dtl

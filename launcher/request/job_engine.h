@@ -1,0 +1,31 @@
+#pragma once
+// What the engine that has started us means for a job: its hosts, where the user names none, and
+// what brings agents to them.
+
+#include <string>
+#include <vector>
+
+#include "launcher/options/command_line.h"
+#include "launcher/request/job_request.h"
+#include "plan/engine.h"
+
+namespace dtl {
+
+// Reads the files that the engine names, and asks its tool. Throws Error.
+EngineEvidence read_engine(std::optional<Engine> wanted, const Surroundings& around);
+
+// The same, with what the command line or the job file says instead.
+EngineEvidence evidence_beside(const CommandLine& line, bool file_has_hosts,
+                               const Surroundings& around);
+
+// `hosts` is what the user names, from whatever place; empty: nothing. Gives the hosts of the job
+// and fills in how its agents start. Throws Error(kUsage): hosts that are not of the allocation, a
+// part of the engine's job that dtlaunch cannot take.
+std::vector<Host> hosts_of_job(const EngineEvidence& evidence, const CommandLine& line,
+                               std::vector<Host> hosts, JobSettings& settings);
+
+// Hosts that the user names, with what the allocation says of them. Throws Error(kUsage) naming
+// those that it does not have.
+std::vector<Host> within_allocation(const JobSettings& settings, std::vector<Host> hosts);
+
+}  // namespace dtl

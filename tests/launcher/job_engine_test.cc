@@ -1,0 +1,120 @@
+#include "launcher/request/job_engine.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "base/error.h"
+
+namespace dtl::job_engine_test {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class JobEngineTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    char name[] = "/tmp/job_engine_test.XXXXXX";
+    ASSERT_NE(::mkdtemp(name), nullptr);
+    folder_ = name;
+    around_.working_directory = folder_;
+    around_.program_directory = "/opt/dtlaunch/bin";
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::string file(const std::string& name, const std::string& text) {
+    const std::string path = folder_ + "/" + name;
+    std::ofstream(path) << text;
+    return path;
+  }
+  JobSettings describe(std::vector<std::string> words) {
+    return describe_job(parse_command_line(words), around_);
+  }
+  static std::vector<std::string> names(const std::vector<Host>& hosts) {
+    std::vector<std::string> all;
+    for (const Host& host : hosts) all.push_back(host.name);
+    return all;
+  }
+
+  std::string folder_;
+  Surroundings around_;
+};
+
+// What MPIJob and Slurm set for every job is about ssh as a program, or about srun.
+TEST(SiteVariables, ArgumentsForSshThatMeanNothingHereAreNoWarning) {
+  const CommandLine line =
+      parse_command_line({"p"}, {{"HYDRA_LAUNCH_EXTRA_ARGS", "-o ConnectionAttempts=10"},
+                                 {"HYDRA_LAUNCHER_EXTRA_ARGS", "--external-launcher"},
+                                 {"I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS", "--external-launcher"},
+                                 {"OMPI_MCA_plm_rsh_args", "-o ConnectionAttempts=10"},
+                                 {"OMPI_MCA_plm_slurm_args", "--external-launcher"}});
+  EXPECT_THAT(line.warnings, testing::IsEmpty());
+  EXPECT_EQ(line.notes.size(), 5u);
+  EXPECT_THAT(parse_command_line({"p"}, {{"HYDRA_LAUNCH_EXTRA_ARGS", "-i key"}}).warnings,
+              testing::ElementsAre(HasSubstr("HYDRA_LAUNCH_EXTRA_ARGS=-i key is left out")));
+}
+
+TEST_F(JobEngineTest, TakesTheHostsOfTheEngine) {
+  around_.environment = {{"LSB_JOBID", "4"}, {"LSB_MCPU_HOSTS", "h1 2 h2 1"}, {"LSF_BINDIR", "/l"}};
+  const JobSettings settings = describe({"p"});
+  EXPECT_THAT(names(settings.request.hosts), ElementsAre("h1", "h2"));
+  EXPECT_EQ(settings.request.hosts[0].slots, 2);
+  EXPECT_EQ(settings.engine, Engine::kLsf);
+  EXPECT_THAT(settings.carrier, ElementsAre("/l/blaunch"));
+  EXPECT_THAT(describe({"-launcher", "ssh", "p"}).carrier, IsEmpty());
+  EXPECT_THAT(describe({"-launcher", "qrsh", "p"}).carrier, ElementsAre("qrsh", "-inherit", "-V"));
+  EXPECT_THAT(names(describe({"-n", "2", "p"}).request.hosts), ElementsAre("h1"));
+  EXPECT_THAT(describe({"--engine", "none", "p"}).request.hosts, IsEmpty());
+  const std::string job = file("job.toml", "program = \"p\"\n[hosts]\nlist = [\"h2\"]\n");
+  EXPECT_THAT(names(describe({"-c", job}).request.hosts), ElementsAre("h2"));
+}
+
+TEST_F(JobEngineTest, KeepsToTheAllocation) {
+  around_.environment = {{"LSB_MCPU_HOSTS", "h1 2 h2 1"}};
+  EXPECT_THAT(names(describe({"-hosts", "h2.cluster", "p"}).request.hosts),
+              ElementsAre("h2.cluster"));
+  try {
+    describe({"-hosts", "h1,h3,h4", "p"});
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.status(), Exit::kUsage);
+    EXPECT_THAT(error.what(), testing::StartsWith("cannot use h3, h4: lsf has given this job h1, "
+                                                  "h2 alone"));
+  }
+  EXPECT_THAT(names(describe({"--engine", "none", "-hosts", "h3", "p"}).request.hosts),
+              ElementsAre("h3"));
+  const std::string nodes = file("nodes", "h1\nh1\n");
+  around_.environment = {{"PBS_NODEFILE", nodes}};  // PBS lets a job use others
+  EXPECT_THAT(names(describe({"-hosts", "h3", "p"}).request.hosts), ElementsAre("h3"));
+  EXPECT_EQ(describe({"p"}).request.hosts[0].slots, 2);
+  around_.environment = {{"PBS_NODEFILE", folder_ + "/none"}};
+  EXPECT_THROW(describe({"p"}), Error);
+}
+
+TEST_F(JobEngineTest, IsOneOfSeveralNodesOnlyWhereItIsAlone) {
+  around_.environment = {{"PET_NNODES", "1"}, {"PET_NODE_RANK", "0"}, {"PET_NPROC_PER_NODE", "3"}};
+  EXPECT_THAT(describe({"p"}).request.hosts, IsEmpty());
+  EXPECT_EQ(describe({"p"}).request.ranks_per_node, 3);
+  EXPECT_EQ(describe({"-ppn", "1", "p"}).request.ranks_per_node, 1);
+  around_.environment[0].second = "2";
+  around_.environment.emplace_back("PET_MASTER_ADDR", "m");
+  EXPECT_THROW(describe({"p"}), Error);
+  EXPECT_THAT(names(describe({"-hosts", "a,b", "p"}).request.hosts), ElementsAre("a", "b"));
+  around_.environment.emplace_back("DTL_ENGINE", "none");
+  EXPECT_THAT(describe_job(parse_command_line({"p"}, around_.environment), around_).request.hosts,
+              IsEmpty());
+}
+
+TEST_F(JobEngineTest, SaysWhatIsSaidInThePlaceOfTheEngine) {
+  around_.environment = {{"LSB_MCPU_HOSTS", "h1 2"}};
+  EXPECT_THAT(describe_engine(parse_command_line({"--show-engine", "-hosts", "h1"}), around_),
+              HasSubstr("-hosts names the hosts of the job"));
+}
+
+}  // namespace
+}  // namespace dtl::job_engine_test
