@@ -3,8 +3,10 @@
 #include "base/fd.h"
 #include "base/limits.h"
 #include "base/text.h"
+#include "plan/engine.h"
 #include "plan/hostfile.h"
 #include "plan/hostlist.h"
+#include "plan/slurm_hostlist.h"
 #include "tests/fuzz/reader.h"
 
 namespace dtl::fuzz {
@@ -46,24 +48,77 @@ std::vector<std::string> samples() {
   return texts;
 }
 
+// An engine's variables, one a line.
+void read_engine_text(const std::string& bytes) {
+  Variables environment;
+  for (const std::string& line : split(bytes, '\n')) {
+    const std::size_t equals = line.find('=');
+    if (equals == line.npos || line.find('\0') != line.npos) continue;
+    environment.emplace_back(line.substr(0, equals), line.substr(equals + 1));
+  }
+  const EngineQuestions questions = engine_questions(environment, {});
+  EngineAnswers answers;
+  if (!questions.file.empty()) answers.file = "h1 2 q UNDEFINED\n";
+  if (questions.engine == Engine::kPbs) answers.file = "h1\nh1\n";
+  const EngineEvidence evidence = find_engine(environment, {}, answers);
+  if (!evidence.hosts.empty() && evidence.role == EngineRole::kLauncher) {
+    check_hosts(evidence.hosts);
+  }
+  require(!evidence.node_rank || *evidence.node_rank >= 0, "a node's number");
+  for (const std::string& line : split(engine_text(evidence), '\n')) {
+    require(printable(line) == line, "a line that a terminal obeys");
+  }
+}
+
+void check_expansion(const std::vector<std::string>& names) {
+  require(!names.empty() && names.size() <= kMaxHosts, "no names and no error");
+}
+
+std::vector<std::string> engine_samples() {
+  std::vector<std::string> texts;
+  for (const char* name :
+       {"slurm22-sbatch-N2-n3", "slurm22-sbatch-exclusive", "slurm22-step-N2-n3-rank2",
+        "slurm22-step-ntpn1-node1", "k8s-pytorchjob-elastic-worker2", "k8s-jobset-worker3",
+        "k8s-pytorchjob-master-worker1-nproc2", "flux-task5", "lsf", "sge", "pbs"}) {
+    texts.push_back(read_file(std::string(DTL_ENGINES) + "/" + name + ".env", 1 << 16));
+  }
+  return texts;
+}
+
 }  // namespace
 
 std::vector<Reader> text_readers() {
-  return {{"hostfile", samples(), kWords,
-           [](const std::string& bytes) { check_hosts(parse_hostfile(bytes, "hosts")); },
-           counts_from("hosts:")},
-          {"hosts-option",
-           {"a", "a,b:2", "n[01-04,07]:2,al@b", "[::1]:2,10.0.0.[1-4]"},
-           kWords,
-           [](const std::string& bytes) { check_hosts(parse_host_option(bytes)); },
-           counts_from("-hosts: column ")},
-          {"hostlist",
-           {"n[01-04,07]", "[n01-n04]", "r[1-2]n[1-2]", "[a-1-a-3,b]"},
-           kWords,
-           [](const std::string& bytes) {
-             require(!expand_hostlist(bytes, {"column "}).empty(), "no names and no error");
-           },
-           counts_from("column ")}};
+  return {
+      {"hostfile", samples(), kWords,
+       [](const std::string& bytes) { check_hosts(parse_hostfile(bytes, "hosts")); },
+       counts_from("hosts:")},
+      {"hosts-option",
+       {"a", "a,b:2", "n[01-04,07]:2,al@b", "[::1]:2,10.0.0.[1-4]"},
+       kWords,
+       [](const std::string& bytes) { check_hosts(parse_host_option(bytes)); },
+       counts_from("-hosts: column ")},
+      {"hostlist",
+       {"n[01-04,07]", "[n01-n04]", "r[1-2]n[1-2]", "[a-1-a-3,b]"},
+       kWords,
+       [](const std::string& bytes) {
+         require(!expand_hostlist(bytes, {"column "}).empty(), "no names and no error");
+       },
+       counts_from("column ")},
+      {"slurm-hostlist",
+       {"n[01-04,07]", "r[1-2]c[01-02]s[8-10],login", "a,,b[2-3]", "n[1-2][3-4]"},
+       kWords,
+       [](const std::string& bytes) { check_expansion(expand_slurm_hostlist(bytes, {"column "})); },
+       counts_from("column ")},
+      {"slurm-counts",
+       {"2(x3),1", "8", "1,2(x2),3"},
+       {"(x", "65536", ",,"},
+       [](const std::string& bytes) {
+         require(expand_slurm_counts(bytes, 4, {"column "}).size() == 4, "other than 4");
+       },
+       counts_from("column ")},
+      {"engine", engine_samples(), kWords, read_engine_text, [](const Error& error) {
+         return !error.attempted().empty() && printable(error.what()) == error.what();
+       }}};
 }
 
 }  // namespace dtl::fuzz
