@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# A script of an allocation of two hosts: its own host's ranks are there without ssh, the other's over
+# it, with the slots that the engine gives; what Slurm says of its task stays behind.
+. "$(dirname "$0")/lib.sh"
+need_cluster 2
+
+allocation=(SLURM_JOB_ID=7 "SLURM_JOB_NODELIST=node[1-2]" SLURM_JOB_NUM_NODES=2 SLURM_NTASKS=3
+  SLURM_TASKS_PER_NODE=1,2 SLURMD_NODENAME=node1 SLURM_PROCID=0)
+in_allocation() { run "$cluster" exec node1 env "${allocation[@]}" "$bin/dtlaunch" --accept-new-host-keys "$@"; }
+
+# shellcheck disable=SC2016
+in_allocation sh -c 'echo "rank $RANK of $WORLD_SIZE on $DTLAUNCH_HOST, $(uname -n), task ${SLURM_PROCID-none}"'
+expect_status 0
+expect_out '^rank 0 of 3 on node1, node1, task none$'
+expect_out '^rank 1 of 3 on node2, node2, task none$'
+expect_out '^rank 2 of 3 on node2, node2, task none$'
+
+# node1's sshd was not asked: its key is not known yet.
+expect_no_err 'node1'
+
+in_allocation -hosts node2,node3 true
+expect_status 64
+expect_err 'cannot use node3: slurm has given this job node1, node2 alone'
