@@ -85,9 +85,9 @@ void refuse_role(const EngineEvidence& evidence) {
 std::vector<std::string> carrier_of(const EngineEvidence& evidence, std::optional<AgentStart> how) {
   const bool asked = how == AgentStart::kBlaunch || how == AgentStart::kQrsh;
   if (how && !asked) return {};
-  const auto program = [&](EngineStarter starter, std::string name) {
+  const auto program = [&](EngineStarter starter, const std::string& name) {
     const bool named = evidence.starter == starter && !evidence.starter_path.empty();
-    return named ? evidence.starter_path : std::move(name);
+    return named ? evidence.starter_path : name;
   };
   if (how == AgentStart::kBlaunch || (!how && evidence.starter == EngineStarter::kBlaunch)) {
     return {program(EngineStarter::kBlaunch, "blaunch")};
