@@ -125,7 +125,8 @@ struct Tls::Connection {
   SSL* ssl = nullptr;
   Socket socket;
   Key key;
-  std::uint64_t bytes_of_one_key = 0, sent_with_key = 0;
+  std::uint64_t records_of_one_key = 0, sent_with_key = 0;
+  int verdict = 0;          // kAltered or kRejected, once it is known, which ends it for good
   bool is_pending = false;  // a record is begun that the socket did not take whole
   std::array<std::byte, kRecord> front;
 };
@@ -167,11 +168,11 @@ int find_key(SSL* ssl, const unsigned char* id, std::size_t bytes, SSL_SESSION**
 
 }  // namespace
 
-Tls::Tls(int fd, End end, const Key& key, std::uint64_t bytes_of_one_key)
+Tls::Tls(int fd, End end, const Key& key, std::uint64_t records_of_one_key)
     : connection_(std::make_unique<Connection>()) {
   connection_->socket.fd = fd;
   connection_->key = key;
-  connection_->bytes_of_one_key = bytes_of_one_key;
+  connection_->records_of_one_key = records_of_one_key;
   SSL* ssl = connection_->ssl = SSL_new(context());
   BIO* bio = BIO_new(socket_method());
   if (ssl == nullptr || bio == nullptr) {
@@ -211,7 +212,9 @@ int Tls::fail(int result, bool is_write) {
     return error;
   }
   failure_ = reason == nullptr ? "libssl gives no reason" : reason;
-  return is_alert ? kRejected : kAltered;
+  int& verdict = connection_->verdict;
+  if (verdict == 0) verdict = is_alert ? kRejected : kAltered;
+  return verdict;
 }
 
 int Tls::shake_hands() {
@@ -251,7 +254,7 @@ ssize_t Tls::send(std::span<const iovec> parts) {
   while (sent < all) {
     const auto piece = next_piece(parts, sent);
     ERR_clear_error();
-    if (!connection.is_pending && connection.sent_with_key >= connection.bytes_of_one_key) {
+    if (!connection.is_pending && connection.sent_with_key >= connection.records_of_one_key) {
       SSL_key_update(connection.ssl, SSL_KEY_UPDATE_NOT_REQUESTED);
       connection.sent_with_key = 0;
     }
@@ -265,13 +268,14 @@ ssize_t Tls::send(std::span<const iovec> parts) {
       return -1;
     }
     sent += taken;
-    connection.sent_with_key += taken;
+    connection.sent_with_key += taken / kRecord + 1;
   }
   return static_cast<ssize_t>(sent);
 }
 
 ssize_t Tls::receive(std::span<const iovec> parts) {
   Connection& connection = *connection_;
+  connection.socket.is_drained = false;  // of an earlier call: more may have come since
   std::size_t received = 0;
   for (const iovec& part : parts) {
     for (std::size_t filled = 0; filled < part.iov_len;) {

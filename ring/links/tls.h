@@ -25,12 +25,12 @@ constexpr int kRejected = 121;  // EREMOTEIO
 class Tls {
  public:
   enum class End { kClient, kServer };
-  // After so many bytes their keys are renewed: AES-GCM is good for 2^24.5 records of one key
-  // (RFC 8446, 5.5), of which this is an eighth in records of 16 KiB.
-  static constexpr std::uint64_t kBytesOfOneKey = std::uint64_t{48} << 30;
+  // After so many records their key is renewed: AES-GCM is good for 2^24.5 of one key (RFC 8446,
+  // 5.5), of which this is less than an eighth.
+  static constexpr std::uint64_t kRecordsOfOneKey = 1 << 21;
 
   // Throws CommError(DT_E_SYS).
-  Tls(int fd, End end, const Key& key, std::uint64_t bytes_of_one_key = kBytesOfOneKey);
+  Tls(int fd, End end, const Key& key, std::uint64_t records_of_one_key = kRecordsOfOneKey);
   ~Tls();
 
   // Until 0, which is success; EAGAIN: when the socket is readable again. Else it has failed.

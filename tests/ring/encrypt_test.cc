@@ -32,9 +32,10 @@ Key key_of(std::uint8_t number) {
 }
 
 struct Ends {
-  explicit Ends(std::uint8_t of_server = 1, std::uint64_t bytes_of_one_key = Tls::kBytesOfOneKey)
-      : server(pair.first.get(), Tls::End::kServer, key_of(of_server), bytes_of_one_key),
-        client(pair.second.get(), Tls::End::kClient, key_of(1), bytes_of_one_key) {}
+  explicit Ends(std::uint8_t of_server = 1,
+                std::uint64_t records_of_one_key = Tls::kRecordsOfOneKey)
+      : server(pair.first.get(), Tls::End::kServer, key_of(of_server), records_of_one_key),
+        client(pair.second.get(), Tls::End::kClient, key_of(1), records_of_one_key) {}
 
   // What each end makes of it in the end.
   std::array<int, 2> shake_hands() {
@@ -89,7 +90,7 @@ TEST(Tls, CarriesWhatItIsGiven) {
 }
 
 TEST(Tls, RenewsItsKeysAsItGoes) {
-  Ends ends(1, 100000);
+  Ends ends(1, 7);
   ASSERT_EQ(ends.shake_hands(), (std::array<int, 2>{0, 0}));
   const auto payload = pattern(5000000);
   EXPECT_EQ(carry(ends.client, ends.server, {}, payload), payload);
