@@ -8,6 +8,7 @@ release build
 Parts, all of them by default:
   latency         two hosts, 4 B to 4 KiB
   large           two hosts, 1 MiB to 256 MiB
+  encrypted       two hosts, 4 B, 64 KiB and 16 MiB: under TLS beside not
   oversubscribed  four ranks on one host: more than this machine has cores, if it has two
   one-host        two ranks on one host, 64 KiB to 256 MiB
   shaped          two and four hosts with links of 1 Gbit/s, against the bound
@@ -15,7 +16,7 @@ Parts, all of them by default:
   many            16 hosts with four ranks each: connecting, and 1 MiB
   memory          16 hosts: what a rank's memory grows by
 
-Hosts are network namespaces of tests/cluster. Contestants of the first five parts run side by side
+Hosts are network namespaces of tests/cluster. Contestants of the first six parts run side by side
 and take turns, some tens of milliseconds each, in an order that changes; a turn is the median of
 several verified in-place f32 sums of one size, on rank 0, after a barrier. Every round starts all
 programs anew. Tables show the median of all turns in microseconds, and time of the first
@@ -76,6 +77,10 @@ def bandwidth(size, times, factor=1):
     return None if times["dtring"] is None else factor * size / times["dtring"]
 
 
+def bandwidth_under_tls(size, times):
+    return None if times["encrypted"] is None else size / times["encrypted"]
+
+
 def latency(options):
     compare_sizes("latency: 2 hosts, one rank on each", Hosts(2),
                   ["dtring", "gloo", "mpich", "openmpi", "pump"],
@@ -86,6 +91,11 @@ def large(options):
     compare_sizes("large: 2 hosts, one rank on each", Hosts(2),
                   ["dtring", "bf16", "gloo", "mpich", "openmpi", "pump"],
                   [MI, 4 * MI, 16 * MI, 64 * MI, 256 * MI], options, [("dtring MB/s", bandwidth)])
+
+
+def encrypted(options):
+    compare_sizes("encrypted: 2 hosts, one rank on each", Hosts(2), ["encrypted", "dtring"],
+                  [4, 64 * KI, 16 * MI], options, [("encrypted MB/s", bandwidth_under_tls)])
 
 
 def oversubscribed(options):
@@ -177,8 +187,8 @@ def memory(options):
             for column in columns))
 
 
-PARTS = {"latency": latency, "large": large, "oversubscribed": oversubscribed,
-         "one-host": one_host, "shaped": shaped, "hierarchy": hierarchy, "many": many,
+PARTS = {"latency": latency, "large": large, "encrypted": encrypted,
+         "oversubscribed": oversubscribed, "one-host": one_host, "shaped": shaped, "hierarchy": hierarchy, "many": many,
          "memory": memory}
 
 

@@ -267,6 +267,7 @@ def contestants():
     everybody = [ByEnvironment("dtring", [bench]),
                  ByEnvironment("bf16", [bench, "--wire", "bf16"]),
                  ByEnvironment("dt_alloc", [bench, "--alloc"]),
+                 ByEnvironment("encrypted", [bench], ["DTRING_ENCRYPT=1"]),
                  ByEnvironment("gloo", gloo), Mpich("mpich"), OpenMpi("openmpi"), Pump("pump"),
                  CorePump("copying", "copy"), CorePump("in place", "place")]
     return {c.name: c for c in everybody}
