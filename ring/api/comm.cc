@@ -191,6 +191,7 @@ void Comm::start_engine(Links links) {
                        std::chrono::milliseconds(warn_timeout_ms_), warn_, warn_context_};
   settings.cpus = tuning_.cpus;
   choose_spinning(settings);
+  queue_.state().show(job_, rank_, world_);
   engine_ = std::make_unique<Engine>(settings, std::move(links), memory_.get(), queue_);
 }
 

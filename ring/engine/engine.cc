@@ -98,6 +98,7 @@ std::vector<int> Engine::descriptors(const Links& links) const {
     all.insert(all.end(), of_link.begin(), of_link.end());
   }
   for (const ControlLine& line : failures_.lines()) all.push_back(line.channel.fd());
+  if (queue_.state().fd() >= 0) all.push_back(queue_.state().fd());
   if (memory_ != nullptr) {
     const auto of_memory = memory_->descriptors();
     all.insert(all.end(), of_memory.begin(), of_memory.end());
@@ -126,7 +127,10 @@ bool Engine::turn() {
   } catch (const std::exception& error) {
     failures_.fail(DT_E_NOMEM, rank_, error.what());
   }
-  if (moved && lookout_.is_waiting()) lookout_.note_move(Clock::now());
+  if (moved) {
+    queue_.state().move(executor_.bytes_sent() + executor_.bytes_received());
+    if (lookout_.is_waiting()) lookout_.note_move(Clock::now());
+  }
   return moved;
 }
 

@@ -67,6 +67,9 @@ int OperationQueue::submit(const Request& request, const Choice& choice, dt_work
   Slot& slot = free_slot();
   slot.operation.prepare(request, choice, world_, next_sequence(request));
   slot.work = make_work(next_number_++, slot.index);
+  if (request.opcode != Opcode::kPair) {
+    state_.begin(slot.operation.sequence(), request.opcode);
+  }
   slot.state = State::kPending;
   *work = slot.work;
   if (world_ == 1) {
@@ -304,6 +307,7 @@ void OperationQueue::restart_numbers() {
   first_number_.store(next_collective_ - 1);
   next_collective_ = 1;
   completed_.store(0);
+  state_.restart();
 }
 
 OperationSlot* OperationQueue::take_submitted(Lane lane) {
@@ -330,6 +334,7 @@ void OperationQueue::complete(OperationSlot& slot) {
         ++completed;
       }
       completed_.store(completed, std::memory_order_relaxed);
+      state_.complete(completed);
     }
     if (!operation.request().is_own) finished_.push_back(slot.work);
     slot.state.store(State::kDone, std::memory_order_release);
@@ -346,6 +351,7 @@ void OperationQueue::fail(int status, const std::string& text) {
       text_ = text;
     }
     has_failed_.store(true);
+    state_.end();
     for (auto& queue : submitted_) queue.clear();
     show_any();
   }

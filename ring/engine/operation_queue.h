@@ -18,6 +18,7 @@
 
 #include "base/fd.h"
 #include "ring/engine/operation_slot.h"
+#include "ring/engine/state_note.h"
 
 namespace dtl::ring {
 
@@ -59,6 +60,7 @@ class OperationQueue {
   std::string error_text() const;
   void set_error(int status, const std::string& text);  // the first one stays
   void restart_numbers();  // while nothing is pending: the next operation is the first one
+  StateNote& state() { return state_; }  // for who makes it seen, and who drives
 
   // --- who runs the engine ---
   OperationSlot* take_submitted(Lane lane);  // null when there is none
@@ -100,6 +102,7 @@ class OperationQueue {
   void spin(const Slot& slot) const;
 
   const int world_;
+  StateNote state_;
   // How long a caller that waits looks before it sleeps.
   std::atomic<std::chrono::microseconds> spin_time_{std::chrono::microseconds(0)};
   Fd wake_;  // eventfd
