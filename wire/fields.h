@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "base/limits.h"
 #include "base/random.h"
 #include "wire/messages.h"
 #include "wire/part_fields.h"
@@ -225,6 +224,25 @@ void fields(Io& io, M& m) {
   io.bytes("text", m.text, kMaxStackBytes);
 }
 
+DTL_MESSAGE(31, WatchRanks);
+template <class Io, Is<WatchRanks> M>
+void fields(Io& io, M& m) {
+  io.number("period_ms", m.period_ms, UINT32_MAX);
+  io.number("native_ms", m.native_ms, UINT32_MAX);
+}
+DTL_MESSAGE(32, RankStates);
+template <class Io, Is<RankStates> M>
+void fields(Io& io, M& m) {
+  io.list("ranks", m.ranks, kMaxReports, kLeastReport,
+          [](Io& to, auto& report) { fields(to, report); });
+}
+DTL_MESSAGE(33, NativeStack);
+template <class Io, Is<NativeStack> M>
+void fields(Io& io, M& m) {
+  io.number("rank", m.rank, kMaxRanks - 1);
+  io.flag("told", m.told);
+  io.bytes("text", m.text, kMaxStackBytes);
+}
 DTL_MESSAGE(34, Reconnect);
 template <class Io, Is<Reconnect> M>
 void fields(Io& io, M& m) {

@@ -10,7 +10,8 @@
 //   Finished (nothing is left), agent exits 0 L: OutputRules before Start, then Credit as output is
 //   shown; A: Skipped where it was not L: Signal, any time                 A: Notice, any time;
 //   Evidence before the Exited it explains; Stack of each rank after a Stop that asks for it,
-//   before its signal is sent; both: Heartbeat each second; any frame counts as life
+//   before its signal is sent, then NativeStack; after WatchRanks RankStates from time to time;
+//   both: Heartbeat each second; any frame counts as life
 // With --reconnect: L: Reconnect after Hello; both: Received; on another stream L: Resume ->
 // A: Resumed, and the conversation goes on (link_end.h)
 // A Stop before Start is legal. After Stop or Kill the agent refuses Start.
@@ -108,6 +109,10 @@ struct Credit {  // this much of the rank's Output has been shown
   std::uint32_t rank = 0;
   std::uint32_t bytes = 0;
 };
+struct WatchRanks {             // say what the ranks do
+  std::uint32_t period_ms = 0;  // so often, in RankStates; 0: no more
+  std::uint32_t native_ms = 0;  // when they are asked, also for NativeStack, for at most so long
+};
 struct Finish {};  // end whatever is left, answer Finished, exit
 constexpr std::size_t kLinkDigits = 16;
 struct Reconnect {                // from here on the stream may be lost for a while
@@ -187,6 +192,36 @@ struct Stack {  // what a rank was doing when it was asked
   StackAnswer answer = StackAnswer::kCannot;
   std::string text;  // at most kMaxStackBytes, its end when there was more
 };
+struct NativeStack {  // what its machine code was doing, after a Stack
+  std::uint32_t rank = 0;
+  bool told = false;
+  std::string text;  // a debugger's words, or why there are none; at most kMaxStackBytes
+};
+enum class Activity : std::uint8_t {
+  kComputes = 1,
+  kSleeps = 2,
+  kStopped = 3,  // by a signal or a debugger
+  kWaitsForDisk = 4,
+  kSwaps = 5,
+};
+struct CommState {  // of a communicator of libdtring that a rank has: base/state_page.h
+  std::uint64_t id = 0;
+  std::uint32_t rank = 0, world = 0;   // in it
+  std::uint64_t begun = 0;             // the latest collective that it entered, from 1 up; 0: none
+  std::uint32_t opcode = 0;            // which that is
+  std::uint64_t completed = 0;         // all up to this one are
+  std::uint64_t bytes = 0;             // sent and received
+  std::uint32_t looks = 0, waits = 0;  // since the last report; when one was under way
+};
+struct RankReport {
+  std::uint32_t rank = 0;
+  std::uint32_t pid = 0;  // whom of its processes this is about
+  Activity activity = Activity::kSleeps;
+  std::vector<CommState> comms;  // in the order of their making
+};
+struct RankStates {  // of ranks that run
+  std::vector<RankReport> ranks;
+};
 struct Notice {  // a line for the user
   std::string text;
 };
@@ -226,16 +261,17 @@ using Message =
     std::variant<Welcome, Hello, Listen, Listening, Reach, Reached, StopListening, Start, Started,
                  SpawnFailed, Stdin, Output, Exited, Stop, Kill, Finish, Finished, Trouble,
                  Heartbeat, StdinTaken, Examine, Examined, OutputRules, Credit, Skipped, Signal,
-                 Notice, Evidence, Environment, Stack, Reconnect, Resume, Resumed, Received>;
+                 Notice, Evidence, Environment, Stack, WatchRanks, RankStates, NativeStack, Reconnect,
+                 Resume, Resumed, Received>;
 
 // Whose they are. Each side visits all of them, so that a message that it forgets does not compile.
 template <class M>
 concept LaunchersMessage =
     OneOf<M, Welcome, Listen, Reach, StopListening, Start, Stdin, Stop, Kill, Finish, Examine,
-          OutputRules, Credit, Signal, Environment, Reconnect, Resume>;
+          OutputRules, Credit, Signal, Environment, WatchRanks, Reconnect, Resume>;
 template <class M>
 concept AgentsMessage =
     OneOf<M, Hello, Listening, Reached, Started, SpawnFailed, Output, Exited, Finished, Trouble,
-          StdinTaken, Examined, Skipped, Notice, Evidence, Stack, Resumed>;
+          StdinTaken, Examined, Skipped, Notice, Evidence, Stack, RankStates, NativeStack, Resumed>;
 
 }  // namespace dtl

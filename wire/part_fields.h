@@ -1,75 +1,14 @@
 #pragma once
-// The fields of what messages are made of: ranks, endpoints, what a node has; and the bounds of all
-// fields. The messages themselves are in fields.h.
+// The fields of what messages are made of: ranks, endpoints, what a node has. The messages
+// themselves are in fields.h.
 
-#include <concepts>
 #include <cstdint>
-#include <string>
 #include <type_traits>
-#include <vector>
 
-#include "base/limits.h"
+#include "wire/field_kinds.h"
 #include "wire/messages.h"
 
 namespace dtl {
-
-constexpr std::size_t kMaxNameBytes = 255;    // host, interface and version names
-constexpr std::size_t kMaxPathBytes = 4096;   // PATH_MAX
-constexpr std::size_t kMaxTextBytes = 16384;  // text for people
-constexpr std::size_t kMaxCpus = 65536;       // of a node; a CPU number is below this
-constexpr std::size_t kMaxNics = 1024;
-constexpr std::size_t kMaxNumaNodes = 1024;  // the kernel's own limit
-constexpr std::size_t kMaxAddresses = 4096;
-constexpr std::size_t kMaxStrings = 65536;      // arguments, or variables, of one rank
-constexpr std::size_t kMaxEnvironments = 4096;  // a node has no more ranks, hence no more programs
-constexpr std::size_t kMaxFacts = 4096;
-constexpr std::uint32_t kMaxProbeBytes = 1 << 20;
-
-template <class M, class T>
-concept Is = std::same_as<std::remove_const_t<M>, T>;
-
-// What an element of a list takes at least, in bytes; the Reader checks a count against it.
-constexpr std::size_t kLeastText = 4, kLeastCore = 28, kLeastNumaNode = 12, kLeastNic = 27,
-                      kLeastEndpoint = 12, kLeastAttempt = 25, kLeastRankSpec = 34, kLeastFact = 8,
-                      kLeastVariable = 8;
-
-template <class Io, class M>
-void texts(Io& io, const char* field, M& values, std::size_t most, std::size_t most_bytes) {
-  io.list(field, values, most, kLeastText,
-          [=](Io& to, auto& value) { to.c_text(field, value, most_bytes); });
-}
-
-// A signed number that is never negative, as a u32.
-template <class Io, class T>
-void index_field(Io& io, const char* field, T& value, std::uint32_t most) {
-  auto number = static_cast<std::uint32_t>(value);
-  io.number(field, number, most);
-  if constexpr (!std::is_const_v<T>) value = static_cast<T>(number);
-}
-
-template <class Io, class M>
-void cpu_list(Io& io, const char* field, M& cpus) {
-  io.list(field, cpus, kMaxCpus, 4,
-          [=](Io& to, auto& cpu) { index_field(to, field, cpu, kMaxCpus - 1); });
-}
-
-template <class Io, class M>
-void cpu_set(Io& io, const char* field, M& set) {
-  std::vector<int> cpus;
-  if constexpr (std::is_const_v<M>) cpus = set.to_vector();
-  cpu_list(io, field, cpus);
-  if constexpr (!std::is_const_v<M>) set = CpuSet(cpus);
-}
-
-template <class Io, class M>
-void stream_field(Io& io, M& value) {
-  auto stream = static_cast<std::uint8_t>(value);
-  io.number("stream", stream, 2);
-  if constexpr (!std::is_const_v<M>) {
-    if (stream == 0) io.refuse("stream", "is 0, the values are 1 and 2");
-    value = static_cast<Stream>(stream);
-  }
-}
 
 template <class Io, Is<Core> M>
 void fields(Io& io, M& m) {
@@ -154,6 +93,30 @@ void fields(Io& io, M& m) {
   if constexpr (!std::is_const_v<M>) m.memory_policy = static_cast<MemoryPolicy>(policy);
   io.list("memory_nodes", m.memory_nodes, kMaxNumaNodes, 4,
           [](Io& to, auto& node) { to.number("memory_nodes", node, kMaxNumaNodes - 1); });
+}
+template <class Io, Is<CommState> M>
+void fields(Io& io, M& m) {
+  io.number("id", m.id, UINT64_MAX);
+  io.number("rank", m.rank, kMaxRanks - 1);
+  io.number("world", m.world, kMaxRanks);
+  io.number("begun", m.begun, UINT64_MAX);
+  io.number("opcode", m.opcode, 255);
+  io.number("completed", m.completed, UINT64_MAX);
+  io.number("bytes", m.bytes, UINT64_MAX);
+  io.number("looks", m.looks, UINT32_MAX);
+  io.number("waits", m.waits, UINT32_MAX);
+}
+template <class Io, Is<RankReport> M>
+void fields(Io& io, M& m) {
+  io.number("rank", m.rank, kMaxRanks - 1);
+  io.number("pid", m.pid, INT32_MAX);
+  auto activity = static_cast<std::uint8_t>(m.activity);
+  io.number("activity", activity, 5);
+  if constexpr (!std::is_const_v<M>) {
+    if (activity == 0) io.refuse("activity", "is 0, the values are 1 to 5");
+    m.activity = static_cast<Activity>(activity);
+  }
+  io.list("comms", m.comms, kMaxComms, kLeastComm, [](Io& to, auto& comm) { fields(to, comm); });
 }
 
 }  // namespace dtl

@@ -3,11 +3,8 @@
 #include <algorithm>
 #include <csignal>
 #include <ctime>
-#include <iterator>
-#include <span>
 #include <utility>
 
-#include "agent/job/stack_file.h"
 #include "agent/node/examine.h"
 #include "agent/node/find_files.h"
 #include "agent/node/nics.h"
@@ -112,6 +109,7 @@ void AgentSession::note_end(const GuardReport& report) {
   const auto at = streams_.find(report.rank);
   if (at == streams_.end()) return;
   at->second.pid = 0;
+  at->second.observer.reset();
   if (at->second.input) at->second.input->close();
   if (report.code == 0 && report.signal == 0) return;
   const Evidence evidence = witness_->about(report.rank, report.signal == SIGKILL);
@@ -126,11 +124,12 @@ void AgentSession::tick_guard() {
   guard_.tick();
 }
 
-// Once a second; a debugger's or a test's brief stop is not worth a word.
+// Once a second; a debugger's or a test's brief stop is not worth a word, and one of ours neither.
 void AgentSession::look_for_stopped_ranks() {
   constexpr int kLooks = 3;  // 2 s
   for (auto& [rank, streams] : streams_) {
-    const bool stopped = streams.pid != 0 && !supervisor_.paused && is_stopped(streams.pid);
+    const bool expected = supervisor_.paused || supervisor_.state == AgentState::kAsking;
+    const bool stopped = streams.pid != 0 && !expected && is_stopped(streams.pid);
     streams.stopped_looks = stopped ? std::min(streams.stopped_looks + 1, kLooks + 1) : 0;
     if (streams.stopped_looks != kLooks) continue;
     connection_.send(Notice{"rank " + std::to_string(rank) +
@@ -175,44 +174,6 @@ awaitable<void> AgentSession::feed_input(std::uint32_t rank) {
 awaitable<void> AgentSession::reach(Reach wanted) {
   const Reached reached = co_await reach_all(context_, std::move(wanted), job_id_);
   connection_.send(reached);
-}
-
-// What each rank does that runs; with kept output it is there, too.
-awaitable<void> AgentSession::ask_ranks(std::uint32_t patience_ms) {
-  constexpr BootTime kLook{10};
-  const BootTime until = now() + BootTime(patience_ms);
-  std::map<std::uint32_t, StackFile> asked;
-  const std::span<const Process> processes = scan_processes();  // valid up to the first co_await
-  for (const auto& [rank, streams] : streams_) {
-    if (streams.pid == 0) continue;
-    const auto pid = static_cast<pid_t>(streams.pid);
-    StackFile file(witness_->stack_path(rank), pid);
-    if (file.ask()) {
-      asked.emplace(rank, std::move(file));
-    } else {
-      connection_.send(Stack{rank, StackAnswer::kCannot, program_of_rank(processes, pid)});
-    }
-  }
-  asio::steady_timer look(context_);
-  while (!asked.empty()) {
-    look.expires_after(kLook);
-    co_await look.async_wait(asio::use_awaitable);
-    const bool over = now() >= until;
-    for (auto at = asked.begin(); at != asked.end();) {
-      const bool answered = at->second.has_answered();
-      if (answered || over) tell_stack(at->second.answer(at->first));
-      at = answered || over ? asked.erase(at) : std::next(at);
-    }
-  }
-  feed(RanksAnswered{});
-}
-
-void AgentSession::tell_stack(const Stack& stack) {
-  if (stack.answer == StackAnswer::kTold) {
-    streams_[stack.rank].errors->keep("dtlaunch: what this rank did when its time was up:\n" +
-                                      stack.text);
-  }
-  connection_.send(stack);
 }
 
 // The clock and libraries at once; everything else takes its time on a thread of its own, one at a
@@ -264,7 +225,7 @@ void AgentSession::dispatch(Message message) {
   const Overloaded handle{
       [&](Environment& environment) { environments_.add(std::move(environment)); },
       [&](Start& ranks) { start(std::move(ranks)); },
-      [&](const OneOf<Stop, Kill, Signal, Finish> auto& order) { feed(order); },
+      [&](const OneOf<Stop, Kill, Signal, Finish, WatchRanks> auto& order) { feed(order); },
       [&](const Stdin& input) { give_input(input); },
       [&](const Listen& listen) {
         connection_.send(listener_->open(tasks_, listen));
@@ -320,7 +281,11 @@ void AgentSession::perform(const Effect& effect) {
   if (by_guard && !start_guard()) return;
   const Overloaded carry_out{
       [&](const SpawnRank& rank) { spawn(rank); },
-      [&](const AskRanks& order) { tasks_.spawn(ask_ranks(order.patience_ms)); },
+      [&](const AskRanks& order) { tasks_.spawn(ask_ranks(order)); },
+      [&](const ReportRanks& order) {
+        report_period_ = BootTime(order.period_ms);
+        if (order.period_ms > 0 && !std::exchange(reports_, true)) tasks_.spawn(report_ranks());
+      },
       [&](const SignalRanks& order) { guard_.signal_ranks(order.signal); },
       [&](const PassSignal& order) { guard_.pass_signal(order.signal); },
       [&](const KillByGuard&) { guard_.kill(); },

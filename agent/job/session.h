@@ -13,6 +13,7 @@
 #include "agent/job/failure_evidence.h"
 #include "agent/job/link_door.h"
 #include "agent/job/output.h"
+#include "agent/job/rank_observer.h"
 #include "agent/job/supervisor.h"
 #include "agent/node/probe.h"
 #include "base/error.h"
@@ -46,6 +47,7 @@ class AgentSession {
     int open_outputs = 0;
     std::uint32_t pid = 0;  // while it runs
     int stopped_looks = 0;  // how often in a row it was seen stopped
+    std::optional<RankObserver> observer;
   };
 
   awaitable<void> read_frames(NodeFacts facts);
@@ -56,7 +58,10 @@ class AgentSession {
   awaitable<void> watch_signals();
   awaitable<void> forward(RankOutput& output, Fd pipe, std::uint32_t rank);
   awaitable<void> feed_input(std::uint32_t rank);
-  awaitable<void> ask_ranks(std::uint32_t patience_ms);
+  awaitable<void> ask_ranks(AskRanks order);
+  awaitable<void> tell_native_stacks(std::uint32_t patience_ms);
+  awaitable<void> report_ranks();
+  void tell_states();
   void tell_stack(const Stack& stack);
   awaitable<void> reach(Reach wanted);
   void examine(const Examine& question);
@@ -104,7 +109,10 @@ class AgentSession {
   std::string kept_in_;  // the job's folder of kept output; empty: none, or it cannot be made
   std::optional<FailureEvidence> witness_;
   BootTime next_heartbeat_{};
+  BootTime report_period_{};  // 0: nobody wants reports
+  bool reports_ = false;      // the task runs
   std::optional<Exit> exit_;
+  std::jthread debugger_;
   std::jthread examiner_;  // last: joined while all that it uses is there
 };
 

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "agent/job/failure_evidence.h"
+#include "base/fd.h"
 #include "base/limits.h"
 #include "base/text.h"
 
@@ -101,6 +102,10 @@ Stack StackFile::answer(std::uint32_t rank) const {
 off_t StackFile::size() const {
   struct stat found {};
   return ::lstat(path_.c_str(), &found) == 0 ? found.st_size : 0;
+}
+
+bool is_python(pid_t pid) {
+  return program_of(pid).starts_with("python");
 }
 
 std::string program_of_rank(std::span<const Process> processes, pid_t rank_pid) {

@@ -44,6 +44,7 @@ class StackFile {
 
 // The name of the program that a rank runs: that of a Python among its processes, or else of the
 // first one; empty when it has gone. `processes` are all of the machine, see scan_processes.
+bool is_python(pid_t pid);
 std::string program_of_rank(std::span<const Process> processes, pid_t rank_pid);
 
 }  // namespace dtl

@@ -58,6 +58,7 @@ class Step {
   void on(const Signal& signal);
   void on(const Finish&);
   void on(const Reconnect& agreed) { s_.patience = BootTime(agreed.patience_ms); }
+  void on(const WatchRanks& watch);
   void on(const LauncherHeard&) { s_.heard = now_; }
   void on(const LauncherGone&) {
     if (!s_.finish_wanted) leave(s_.ranks.empty() ? Exit::kOk : Exit::kUnreachable);
@@ -113,8 +114,8 @@ void Step::on(const Stop& stop) {
   }
   cue(Cue::kAsk);
   s_.after_asking = stop;
-  s_.asking_ends = now_ + BootTime(stop.ask_ms) + kHeartbeat;
-  effects_.push_back(AskRanks{stop.ask_ms});
+  s_.asking_ends = now_ + BootTime(stop.ask_ms) + BootTime(s_.native_ms) + kHeartbeat;
+  effects_.push_back(AskRanks{stop.ask_ms, s_.native_ms});
 }
 
 void Step::on(const RanksAnswered&) {
@@ -127,6 +128,11 @@ void Step::on(const Signal& signal) {
   if (signal.signal == SIGSTOP) s_.paused = true;
   if (signal.signal == SIGCONT) s_.paused = false;
   effects_.push_back(PassSignal{static_cast<int>(signal.signal)});
+}
+
+void Step::on(const WatchRanks& watch) {
+  s_.native_ms = watch.native_ms;
+  effects_.push_back(ReportRanks{s_.state == AgentState::kServing ? watch.period_ms : 0});
 }
 
 void Step::on(const Finish&) {

@@ -28,8 +28,8 @@ enum class AgentState {
   kGone,      // exits
 };
 
-// ---- events: the launcher's Start, Stop, Kill, Signal, Finish and Reconnect, the guard's reports,
-// and
+// ---- events: the launcher's Start, Stop, Kill, Signal, Finish, Reconnect and WatchRanks, the
+// guard's reports, and
 struct LauncherHeard {};  // any frame
 struct LauncherGone {};   // end of input, or garbage; it will not come back
 struct Terminated {       // a signal to the agent itself
@@ -42,7 +42,7 @@ struct OutputEnded {    // both pipes of a rank are closed
 };
 struct RanksAnswered {};  // after AskRanks; or the time for that is over
 struct TimePassed {};     // due() has come
-using Event = std::variant<Start, Stop, Kill, Signal, Finish, Reconnect, LauncherHeard,
+using Event = std::variant<Start, Stop, Kill, Signal, Finish, Reconnect, WatchRanks, LauncherHeard,
                            LauncherGone, Terminated, GuardReport, GuardGone, GuardSilent,
                            OutputEnded, RanksAnswered, TimePassed>;
 
@@ -51,8 +51,11 @@ struct SpawnRank {
   std::string secret;
   RankSpec spec;
 };
-struct AskRanks {  // Stack of each that runs, then RanksAnswered
-  std::uint32_t patience_ms = 0;
+struct AskRanks {  // Stack of each that runs, NativeStack in native_ms, then RanksAnswered
+  std::uint32_t patience_ms = 0, native_ms = 0;
+};
+struct ReportRanks {            // RankStates from now on
+  std::uint32_t period_ms = 0;  // 0: no more
 };
 struct SignalRanks {
   int signal = 0;
@@ -68,7 +71,7 @@ struct SendMessage {
 struct ExitAgent {
   Exit status = Exit::kOk;
 };
-using Effect = std::variant<SpawnRank, AskRanks, SignalRanks, PassSignal, KillByGuard,
+using Effect = std::variant<SpawnRank, AskRanks, ReportRanks, SignalRanks, PassSignal, KillByGuard,
                             KillByOwnHand, SendMessage, ExitAgent>;
 
 struct WatchedRank {
@@ -85,6 +88,7 @@ struct Supervisor {
   bool paused = false;                         // the launcher is stopped, and so are the ranks
   std::map<std::uint32_t, WatchedRank> ranks;  // that have not been told as ended
   bool stopped = false;                        // a Stop, Kill or the like has come: no more ranks
+  std::uint32_t native_ms = 0;                 // WatchRanks' latest
   Stop after_asking;                           // in kAsking
   BootTime asking_ends{};                      // ... and then it is done all the same
   BootTime grace_ends{};                       // in kStopping

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "base/text.h"
+#include "launcher/job/native_frames.h"
 
 namespace dtl {
 namespace {
@@ -87,10 +88,12 @@ std::string ranks_and_host(const std::vector<int>& odd, const std::vector<RankNo
 
 std::vector<CardLine> odd_lines(const Hang& hang, const std::vector<RankNow>& ranks) {
   std::vector<CardLine> lines;
-  lines.push_back(
-      {"hangs", fmt::format("{}: not in the {} in which {} wait{}", ranks_and_host(hang.odd, ranks),
-                            hang.collective, ranks_text(hang.waiting),
-                            hang.waiting.size() == 1 ? "s" : "")});
+  std::string who = ranks_and_host(hang.odd, ranks);
+  if (!hang.waiting.empty()) {
+    who += fmt::format(": not in the {} in which {} wait{}", hang.collective,
+                       ranks_text(hang.waiting), hang.waiting.size() == 1 ? "s" : "");
+  }
+  lines.push_back({"hangs", std::move(who)});
   const auto say = [&](const std::vector<int>& which, const char* what) {
     if (!which.empty()) lines.push_back({"", ranks_text(which) + " " + what});
   };
@@ -121,13 +124,33 @@ void add_group(const HangGroup& group, bool whole_stack, std::vector<CardLine>& 
   if (const StackFrame* frame = where(doing)) lines.push_back({"", "| " + frame_text(*frame)});
 }
 
-}  // namespace
-
-std::string ranks_text(const std::vector<int>& ranks) {
-  return fmt::format("rank{} {}", ranks.size() == 1 ? "" : "s", fold_ranks(ranks));
+// The functions that ranks were in, or why nobody knows, the odd ones first; ranks alike are one.
+void add_native(const Hang& hang, const std::vector<RankNow>& ranks, std::vector<CardLine>& lines) {
+  std::vector<std::pair<std::string, std::vector<int>>> groups;
+  for (const bool odd : {true, false}) {
+    for (const RankNow& rank : ranks) {
+      if (!rank.native || contains(hang.odd, rank.rank) != odd) continue;
+      const NativeStack& native = *rank.native;
+      std::vector<std::string> frames;
+      if (native.told) frames = native_frames(native.text);
+      const std::string text = frames.empty() ? printable(native.text) : join(frames, " < ");
+      const auto alike = [&](const auto& group) {
+        return group.first == text && contains(hang.odd, group.second.front()) == odd;
+      };
+      auto at = std::find_if(groups.begin(), groups.end(), alike);
+      if (at == groups.end()) at = groups.insert(groups.end(), {text, {}});
+      at->second.push_back(rank.rank);
+    }
+  }
+  for (std::size_t i = 0; i < groups.size() && i < kGroups; ++i) {
+    lines.push_back(
+        {i == 0 ? "native" : "", ranks_text(groups[i].second) + ": " + groups[i].first});
+  }
 }
 
-Hang judge_hang(const std::vector<RankNow>& ranks) {
+}  // namespace
+
+Hang judge_hang(const std::vector<RankNow>& ranks, const std::optional<HangFinding>& known) {
   Hang hang;
   for (const RankNow& rank : ranks) {
     if (rank.completed) hang.completed.push_back(rank.rank);
@@ -147,7 +170,13 @@ Hang judge_hang(const std::vector<RankNow>& ranks) {
         break;
     }
   }
-  find_odd(hang);
+  if (known) {
+    hang.odd = known->odd;
+    hang.waiting = known->waiting;
+    hang.collective = known->collective;
+  } else {
+    find_odd(hang);
+  }
   const auto order = [&](const HangGroup& group) {
     return std::tuple(!contains(hang.odd, group.ranks.front()),
                       -static_cast<int>(group.ranks.size()), group.ranks.front());
@@ -179,6 +208,7 @@ std::vector<CardLine> hang_lines(const Hang& hang, const std::vector<RankNow>& r
     lines.push_back({"", plural(static_cast<std::int64_t>(hang.groups.size() - kGroups), "group") +
                              " more in --report"});
   }
+  add_native(hang, ranks, lines);
   if (!hang.cannot.empty()) {
     lines.push_back({"unasked", fmt::format("{} ({}), without dtring", ranks_text(hang.cannot),
                                             hang.cannot_program)});

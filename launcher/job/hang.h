@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "launcher/job/rank_stack.h"
+#include "launcher/job/rank_watch.h"
 #include "wire/messages.h"
 
 namespace dtl {
@@ -15,7 +16,8 @@ struct RankNow {
   int rank = 0;
   std::string host;
   std::optional<Stack> stack;  // absent: nobody has asked it
-  bool completed = false;      // it had exited with status 0 before
+  std::optional<NativeStack> native = {};
+  bool completed = false;  // it had exited with status 0 before
 };
 
 // Ranks that were doing the same thing.
@@ -36,10 +38,8 @@ struct Hang {
   std::vector<int> waiting;  // in it
 };
 
-Hang judge_hang(const std::vector<RankNow>& ranks);
-
-// "rank 3", "ranks 0-2,7"
-std::string ranks_text(const std::vector<int>& ranks);
+// known: what RankWatch had found, when that ended the job.
+Hang judge_hang(const std::vector<RankNow>& ranks, const std::optional<HangFinding>& known = {});
 
 struct CardLine {
   std::string label, text;

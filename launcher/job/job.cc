@@ -61,6 +61,7 @@ void Stepper::enter(JobState state) {
       break;
     case JobState::kRunning:
       effects.push_back(StartRanks{});
+      begin_watch();
       break;
     case JobState::kStopping:
       enter_stopping();
@@ -81,12 +82,17 @@ JobTime Stepper::stop_grace() const {
 void Stepper::enter_stopping() {
   tell_what_was_left();
   job_.stop_began = now_;
-  job_.patience = now_ + kHeartbeat;
   Stop stop;
-  const bool ask = job_.outcome && job_.outcome->cause == Cause::kTimeout;
+  const bool hangs = job_.hang.has_value();
+  const bool ask = hangs || (job_.outcome && job_.outcome->cause == Cause::kTimeout);
   if (ask) stop.ask_ms = static_cast<std::uint32_t>(JobTime(kAskRanks).count());
-  job_.deadline = now_ + JobTime(stop.ask_ms) + stop_grace() + kReapDeadline + kAnswerMargin;
-  hurry_searches(now_ + JobTime(stop.ask_ms) + stop_grace() + kAnswerMargin);
+  const JobTime asked = now_ + JobTime(stop.ask_ms) + JobTime(hangs ? kAskNative : 0s);
+  job_.patience = asked + kHeartbeat;
+  job_.deadline = asked + stop_grace() + kReapDeadline + kAnswerMargin;
+  hurry_searches(asked + stop_grace() + kAnswerMargin);
+  if (hangs) {
+    send_to_all(WatchRanks{0, static_cast<std::uint32_t>(JobTime(kAskNative).count())});
+  }
   stop.signal = SIGTERM;
   stop.grace_ms = static_cast<std::uint32_t>(stop_grace().count());
   send_to_all(stop);
@@ -216,6 +222,7 @@ void Stepper::operator()(const Continued&) {
     outlive_leases(absent);
     if (job_.outlived_leases && !ending()) return end_as_outlived(absent);
   }
+  job_.watch.excuse(now_);
   job_.next_silence = now_ + kSuspect;
   job_.next_heartbeat = now_;
   if (job_.state == JobState::kRunning) send_to_all(Signal{SIGCONT});
@@ -247,6 +254,7 @@ void Stepper::operator()(const Tick&) {
     outcome.exit_status = static_cast<int>(Exit::kTimeout);
     abandon(std::move(outcome));
   }
+  look_at_ranks();
   if (job_.early_end && now_ >= *job_.early_end) tell_who_ended_early();
   if (job_.patience && now_ >= *job_.patience) tell_whom_we_wait_for();
   if (job_.deadline && now_ >= *job_.deadline) deadline_passed();

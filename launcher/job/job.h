@@ -16,6 +16,8 @@
 #include "base/limits.h"
 #include "launcher/job/job_outcome.h"
 #include "launcher/job/link_search.h"
+#include "launcher/job/rank_watch.h"
+#include "launcher/job/slow_hosts.h"
 #include "plan/request.h"
 #include "wire/messages.h"
 
@@ -158,13 +160,15 @@ struct RankState {
   bool consequence = false;  // it failed because another rank had
   Evidence evidence;
   std::optional<Stack> stack;  // what it did when it was asked
+  std::optional<NativeStack> native;
 };
 
 struct JobOptions {
   std::optional<JobTime> grace;  // --grace; absent: kKillGrace, or kInterruptGrace after a signal
   std::optional<JobTime> timeout;
-  JobTime reconnect{0};  // --reconnect
-  PortRange ports = {};  // to listen on; any
+  JobTime reconnect{0};                              // --reconnect
+  std::optional<JobTime> hang_notice, hang_timeout;  // absent: never
+  PortRange ports = {};                              // to listen on; any
   JobTime start_deadline =
       kSshDeadline + kHelloDeadline + kAnswerMargin;  // all agents are up, or fail
 };
@@ -188,7 +192,10 @@ struct Job {
   std::optional<JobTime> patience;   // when to say whom a stop is waiting for
   bool kill_sent = false;
   bool outlived_leases = false;  // dtlaunch was stopped for longer than agents wait for it
-  std::vector<int> leavers;      // ranks that left processes behind, not yet told
+  RankWatch watch;
+  SlowHosts slow_hosts;
+  std::optional<HangFinding> hang;  // that ended the job
+  std::vector<int> leavers;         // ranks that left processes behind, not yet told
   std::uint32_t left_processes = 0;
 };
 

@@ -25,6 +25,10 @@ void Stepper::operator()(const FromAgent& event) {
       [&](const Stack& message) {
         if (RankState* rank = rank_of(event.node, message.rank)) rank->stack = message;
       },
+      [&](const NativeStack& message) {
+        if (RankState* rank = rank_of(event.node, message.rank)) rank->native = message;
+      },
+      [&](const RankStates& message) { hear_states(event.node, message); },
       [&](const Finished& message) { finished(event.node, message); },
       [&](const Trouble& message) {
         lose(event.node, Cause::kAgentFailed, static_cast<int>(Exit::kOs), message.text);
@@ -168,6 +172,8 @@ void Stepper::rank_ended(RankState& rank, RankPhase phase, const Outcome& failur
   rank.phase = phase;
   rank.ended = now_;
   rank.after_stop = ending();
+  job_.watch.forget(failure.rank);
+  job_.slow_hosts.forget(failure.rank);
   if (failed && job_.state == JobState::kRunning) abandon(failure);
   check_ranks();
 }

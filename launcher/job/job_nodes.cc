@@ -116,6 +116,7 @@ void Stepper::excuse_own_absence() {
     node.link.excuse(absent);
   }
   plan_searches();
+  job_.watch.excuse(now_);
   outlive_leases(absent);
   if (!job_.outlived_leases || ending()) {
     notice(-1, fmt::format("was stopped for {}", seconds_text(absent)));

@@ -72,6 +72,9 @@ std::string headline(const Outcome& outcome, const CardFacts& facts) {
       return fmt::format("{}: the agent failed: {}", facts.host, outcome.text);
     case Cause::kTimeout:
       return fmt::format("the job reached its time limit after {:.1f} s", facts.seconds);
+    case Cause::kHang:
+      return fmt::format("the job hangs and was ended after {:.1f} s: {}", facts.seconds,
+                         outcome.text);
     case Cause::kInterrupted:
       return fmt::format("interrupted by {} after {:.1f} s", signal_name(outcome.signal),
                          facts.seconds);
@@ -178,7 +181,8 @@ std::string next_step(const Outcome& outcome, const CardFacts& facts) {
     case Cause::kHostsChanged:
       break;
     case Cause::kTimeout:
-      return hang_step(judge_hang(facts.asked));
+    case Cause::kHang:
+      return hang_step(judge_hang(facts.asked, facts.hang));
     case Cause::kUpEnded:
       return "dtlaunch up, and the same command again";
     case Cause::kRankExit:
@@ -266,6 +270,8 @@ const char* cause_name(Cause cause) {
       return "agent-failed";
     case Cause::kTimeout:
       return "timeout";
+    case Cause::kHang:
+      return "hang";
     case Cause::kInterrupted:
       return "interrupted";
     case Cause::kOutputClosed:
@@ -328,7 +334,7 @@ std::string failure_card(const Outcome& outcome, const CardFacts& facts, int col
   for (std::size_t i = 0; i < lines.size(); ++i) {
     add(i > 0 ? "" : traced ? "error" : "stderr", "| " + lines[i]);
   }
-  for (const CardLine& line : hang_lines(judge_hang(facts.asked), facts.asked)) {
+  for (const CardLine& line : hang_lines(judge_hang(facts.asked, facts.hang), facts.asked)) {
     add(line.label, line.text);
   }
   const std::vector<std::string> pieces = others(outcome, facts);

@@ -22,6 +22,7 @@ enum class Cause {
   kNodeLost,      // a node fell silent or its connection broke
   kAgentFailed,   // an agent died or gave up
   kTimeout,       // --timeout
+  kHang,          // --hang-timeout
   kInterrupted,   // SIGINT, SIGTERM or SIGHUP to dtlaunch
   kOutputClosed,  // nobody reads dtlaunch's standard output any more
   kStoppedSelf,   // dtlaunch itself was stopped for longer than agents live without it
@@ -37,7 +38,7 @@ struct Outcome {
   int signal = 0;        // kRankSignal: the rank's; kInterrupted: ours
   int error_number = 0;  // kSpawn
   std::string stage;     // kSpawn: "exec", "chdir", ...
-  std::string text;      // kNodeLost, kAgentFailed: what is known
+  std::string text;      // kNodeLost, kAgentFailed, kHang: what is known
 };
 
 // One word for reports: "completed", "rank-exit", ...
@@ -63,7 +64,8 @@ struct CardFacts {
   std::uint64_t peak_bytes = 0, memory_limit = 0;  // of the rank; of its group, 0: none known
   std::vector<int> lost;                           // ranks of nodes that nobody hears any more
   double seconds = 0;                              // since the job began
-  std::vector<RankNow> asked;                      // kTimeout: what the ranks did
+  std::vector<RankNow> asked;                      // kTimeout, kHang: what the ranks did
+  std::optional<HangFinding> hang;                 // kHang: why
 };
 
 // True for the last words of a rank that lost its connection to another one: "Connection reset by

@@ -1,7 +1,7 @@
 #pragma once
 // Stepper: one step of the job's state machine, while it is being taken. Internal to job*.cc; the
 // table is in job.cc, what messages do in job_messages.cc, what nodes and time do in job_nodes.cc,
-// how lost agents are found again in job_links.cc.
+// who watches ranks in job_ranks.cc, how lost agents are found again in job_links.cc.
 
 #include <string>
 #include <utility>
@@ -76,6 +76,11 @@ class Stepper {
   void hurry_searches(JobTime until);
   void watch_searches();
   void plan_searches();
+
+  // What is known of ranks that run
+  void begin_watch();
+  void hear_states(int node, const RankStates& message);
+  void look_at_ranks();
 
   // What time does
   void send_heartbeats();

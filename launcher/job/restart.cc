@@ -59,6 +59,7 @@ bool may_be_tried_again(Cause cause) {
     case Cause::kNodeLost:
     case Cause::kAgentFailed:
     case Cause::kUpEnded:
+    case Cause::kHang:
       return true;
     case Cause::kCompleted:
     case Cause::kDryRun:

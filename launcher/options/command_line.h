@@ -71,6 +71,7 @@ struct CommandLine {
   std::optional<std::chrono::milliseconds> timeout;
   std::optional<std::chrono::milliseconds> grace;
   std::optional<std::chrono::milliseconds> reconnect;
+  std::optional<std::chrono::milliseconds> hang_notice, hang_timeout;
   std::optional<int> max_restarts;  // --max-restarts
   std::optional<int> spares;        // --spares
   std::string on_event;             // a command for the shell

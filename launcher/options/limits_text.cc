@@ -39,6 +39,11 @@ std::string limits_text() {
          wait("interrupt-grace", kInterruptGrace, "the same after ^C, without --grace") +
          wait("reap", kReapDeadline, "after SIGKILL, until a process is unkillable") +
          wait("drain", kDrainDeadline, "for output after a rank has ended") +
+         wait("hang-notice", kHangNotice, "that ranks wait for another until it is named") +
+         wait("ask", kAskRanks, "for ranks to say what they do, before they are ended") +
+         wait("ask-native", kAskNative, "for a debugger to say it, after --hang-timeout") +
+         wait("report", kLongestReport, "between two reports of what ranks do, at most") +
+         wait("slow-window", kSlowWindow, "a host that is slow in two such windows is named") +
          wait("margin", kAnswerMargin, "for an answer's way back") +
          wait("partial-line", kPartialLineDelay, "until an unfinished line is shown") +
          wait("fold", kFoldDelay, "for other ranks to print the same line") +

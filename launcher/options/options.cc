@@ -327,6 +327,12 @@ Rows end_options() {
       {kEnd, {"--timeout"}, "SECONDS", "end the job after this; status 124",
        seconds<&B::line, &CommandLine::timeout>(0.001),
        {.key = "timeout", .in_file = FileValue::kInteger}},
+      {kEnd, {"--hang-notice"}, "SECONDS", "name a rank that the others wait for after this;\n"
+       "default 30; 0: never", seconds<&B::line, &CommandLine::hang_notice>(0),
+       {.key = "hang_notice", .in_file = FileValue::kInteger}},
+      {kEnd, {"--hang-timeout"}, "SECONDS", "end a job in which that lasts so long; status 124",
+       seconds<&B::line, &CommandLine::hang_timeout>(0.001),
+       {.key = "hang_timeout", .in_file = FileValue::kInteger}},
       {kEnd, {"--grace"}, "SECONDS", "from SIGTERM to SIGKILL; default 5",
        seconds<&B::line, &CommandLine::grace>(0), {.key = "grace", .in_file = FileValue::kInteger}},
       {kEnd, {"--reconnect"}, "SECONDS", "look so long for a host whose connection is lost, while\n"

@@ -343,6 +343,9 @@ JobSettings describe_job(const CommandLine& given, const Surroundings& around) {
   settings.report = line.report;
   settings.on_event = line.on_event;
   settings.job.timeout = line.timeout;
+  settings.job.hang_timeout = line.hang_timeout;
+  settings.job.hang_notice = line.hang_notice.value_or(kHangNotice);
+  if (*settings.job.hang_notice == JobTime(0)) settings.job.hang_notice.reset();
   if (line.grace) settings.job.grace = *line.grace;
   if (line.reconnect) settings.job.reconnect = *line.reconnect;
   if (file) apply_file(*file, request);

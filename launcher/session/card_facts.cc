@@ -25,7 +25,8 @@ const RankPlan* planned_rank(const SessionResult& result, int wanted) {
 }  // namespace
 
 std::vector<RankNow> asked_ranks(const SessionResult& result) {
-  if (result.job.outcome->cause != Cause::kTimeout) return {};
+  const Cause cause = result.job.outcome->cause;
+  if (cause != Cause::kTimeout && cause != Cause::kHang) return {};
   std::vector<RankNow> ranks;
   for (std::size_t i = 0; i < result.job.ranks.size(); ++i) {
     const RankState& state = result.job.ranks[i];
@@ -33,6 +34,7 @@ std::vector<RankNow> asked_ranks(const SessionResult& result) {
     rank.rank = static_cast<int>(i);
     rank.host = result.hosts[static_cast<std::size_t>(state.node)].name;
     rank.stack = state.stack;
+    rank.native = state.native;
     rank.completed = state.phase == RankPhase::kExited && !state.after_stop;
   }
   return ranks;
@@ -55,6 +57,7 @@ CardFacts card_facts(const SessionResult& result) {
   }
   facts.last_lines = result.last_lines;
   facts.asked = asked_ranks(result);
+  facts.hang = result.job.hang;
   for (std::size_t i = 0; i < result.job.ranks.size(); ++i) {
     const RankState& rank = result.job.ranks[i];
     const int number = static_cast<int>(i);

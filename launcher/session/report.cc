@@ -77,6 +77,16 @@ OrderedJson stack_json(const Stack& answer) {
   return json;
 }
 
+void add_native(const NativeStack& native, OrderedJson& json) {
+  if (!native.told) {
+    json["native_problem"] = printable(native.text);
+    return;
+  }
+  for (const std::string& line : split(native.text, '\n')) {
+    if (!line.empty()) json["native"].push_back(printable(line));
+  }
+}
+
 OrderedJson rank_json(const RankPlan& planned, const NodePlan& node, const RankState& state) {
   OrderedJson rank;
   rank["rank"] = planned.rank;
@@ -92,6 +102,7 @@ OrderedJson rank_json(const RankPlan& planned, const NodePlan& node, const RankS
     rank["started_s"] = seconds(state.started);
   }
   if (state.stack) rank["asked"] = stack_json(*state.stack);
+  if (state.native) add_native(*state.native, rank["asked"]);
   if (state.phase == RankPhase::kExited || state.phase == RankPhase::kSpawnFailed) {
     rank["status"] = state.signal != 0 ? 128 + state.signal : state.code;
     if (state.signal != 0) rank["signal"] = signal_name(state.signal);
@@ -171,9 +182,9 @@ OrderedJson outcome_json(const SessionResult& result) {
   if (outcome.signal != 0) json["signal"] = signal_name(outcome.signal);
   if (!outcome.text.empty()) json["text"] = outcome.text;
   if (!result.last_lines.empty()) json["last_lines"] = result.last_lines;
-  const Hang hang = judge_hang(asked_ranks(result));
-  if (!hang.odd.empty()) {
-    json["hangs"] = hang.odd;
+  const Hang hang = judge_hang(asked_ranks(result), result.job.hang);
+  if (!hang.odd.empty()) json["hangs"] = hang.odd;
+  if (!hang.waiting.empty()) {
     json["waiting"] = {{"collective", hang.collective}, {"ranks", hang.waiting}};
   }
   return json;

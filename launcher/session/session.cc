@@ -226,7 +226,7 @@ void SessionShell::hear(int index, Message message) {
       },
       // The state machine alone takes these.
       [](const OneOf<Hello, Listening, Reached, Examined, SpawnFailed, Finished, Trouble, Evidence,
-                     Stack, Heartbeat, Resumed, Received> auto&) {},
+                     Stack, RankStates, NativeStack, Heartbeat, Resumed, Received> auto&) {},
       [](const LaunchersMessage auto&) {}};
   std::visit(show, message);
   feed(job::FromAgent{index, std::move(message), consequence});

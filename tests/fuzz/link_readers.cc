@@ -10,6 +10,7 @@
 #include "base/crc32c.h"
 #include "base/fd.h"
 #include "base/text.h"
+#include "launcher/job/native_frames.h"
 #include "launcher/job/rank_stack.h"
 #include "ring/dtring.h"
 #include "ring/links/operation_header.h"
@@ -85,6 +86,9 @@ void read_stack(const std::string& bytes) {
   }
   require((where(stack) == nullptr) == stack.frames.empty(), "frames, and it is nowhere");
   require(stack.details.starts_with(stack.collective), "a collective of another name");
+  for (const std::string& frame : native_frames(bytes)) {
+    require(printable(frame) == frame, "hidden characters");
+  }
 }
 
 std::vector<Reader> agent_readers() {

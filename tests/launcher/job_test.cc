@@ -316,6 +316,53 @@ TEST_F(JobTest, SendsHeartbeatsEachSecond) {
   EXPECT_EQ(sent<Heartbeat>(pass(10s)).size(), 20U);
 }
 
+// What agents tell of two ranks of which one, 3, has not entered the collective of the other.
+RankStates waiting_for_rank_3(std::uint32_t rank) {
+  RankReport report;
+  report.rank = rank;
+  report.pid = 100 + rank;
+  CommState comm;
+  comm.id = 7;
+  comm.rank = rank == 3 ? 1 : 0;
+  comm.world = 2;
+  comm.begun = rank == 3 ? 4 : 5;
+  comm.opcode = 1;
+  comm.completed = 4;
+  report.comms = {comm};
+  return {{report}};
+}
+
+TEST_F(JobTest, NamesWhoHangsAndEndsTheJobOnceItHasLastedLong) {
+  job_.options.hang_notice = 30s;
+  job_.options.hang_timeout = 60s;
+  start_agents();
+  feed(job::Placed{{0, 1}, {{0, 1}, {2, 3}}});
+  for (const int node : {0, 1}) hear(node, Listening{});
+  for (const int node : {0, 1}) hear(node, Reached{});
+  feed(job::Judged{false});
+  EXPECT_THAT(sent<WatchRanks>(feed(job::Planned{})), ElementsAre(0, 1));
+  for (std::uint32_t rank = 0; rank < 4; ++rank) hear(static_cast<int>(rank / 2), Started{rank, 1});
+  std::vector<job::Effect> effects;
+  for (int second = 0; second < 58; ++second) {
+    hear(0, waiting_for_rank_3(0));
+    hear(1, waiting_for_rank_3(3));
+    append(effects, pass(1s));
+  }
+  EXPECT_THAT(notices(effects), HasSubstr("rank 3 has not entered the allreduce in which rank 0 "));
+  EXPECT_EQ(job_.state, JobState::kRunning);
+  for (int second = 0; second < 5 && job_.state == JobState::kRunning; ++second) {
+    hear(0, waiting_for_rank_3(0));
+    hear(1, waiting_for_rank_3(3));
+    effects = pass(1s);
+  }
+  ASSERT_EQ(job_.state, JobState::kStopping);
+  EXPECT_THAT(sent<WatchRanks>(effects), ElementsAre(0, 1));  // now for debuggers
+  EXPECT_THAT(sent<Stop>(effects), ElementsAre(0, 1));
+  EXPECT_EQ(job_.outcome->cause, Cause::kHang);
+  EXPECT_EQ(job_.outcome->exit_status, 124);
+  EXPECT_THAT(job_.hang->odd, ElementsAre(3));
+}
+
 TEST_F(JobTest, EndsADryRunWithoutStartingARank) {
   start_agents();
   feed(job::Placed{{0, 1}, {{0, 1}, {2, 3}}});

@@ -59,6 +59,16 @@ std::vector<std::pair<std::string, Message>> example_messages() {
   examine.parameters = {{"what", "clock"}};
   Examined examined;
   examined.facts = {{"clock.realtime_us", "1700000000000000"}};
+  CommState comm;
+  comm.id = 0x1122334455667788;
+  comm.rank = 1;
+  comm.world = 4;
+  comm.begun = 12;
+  comm.opcode = 1;
+  comm.completed = 11;
+  comm.bytes = 1 << 20;
+  comm.looks = 50;
+  comm.waits = 48;
   const std::vector<Message> messages = {
       Welcome{"0.1.0", "00112233aabbccdd", "node01", "login"},
       example_hello(),
@@ -90,6 +100,9 @@ std::vector<std::pair<std::string, Message>> example_messages() {
       Evidence{3, 1, 1 << 30, "{}"},
       Environment{1, {{0, "A=1"}, {2, "B=2"}}},
       Stack{3, StackAnswer::kTold, "at train.py\n"},
+      WatchRanks{5000, 8000},
+      RankStates{{RankReport{3, 4711, Activity::kStopped, {comm}}}},
+      NativeStack{3, true, "#0 poll\n"},
       Reconnect{"00112233aabbccdd", std::string(32, 't'), 60000},
       Resume{std::string(32, 't'), 2, 1234},
       Resumed{ResumeAnswer::kResumed, 2, 567},

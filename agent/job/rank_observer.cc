@@ -1,0 +1,196 @@
+#include "agent/job/rank_observer.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "agent/job/failure_evidence.h"
+#include "agent/job/stack_file.h"
+#include "base/fd.h"
+#include "wire/field_kinds.h"
+
+namespace dtl {
+namespace {
+
+constexpr std::uint64_t kComputesPercent = 10;  // of a core; whoever waits uses less
+constexpr std::uint64_t kSwapsPerSecond = 50;   // pages brought back from disk
+
+std::string proc_path(pid_t pid, const char* name) {
+  return "/proc/" + std::to_string(pid) + "/" + name;
+}
+
+struct CloseFolder {
+  void operator()(DIR* folder) const { ::closedir(folder); }
+};
+
+bool is_page(const std::string& path) {
+  static const std::string kTarget = std::string("/memfd:") + kStatePageName + " (deleted)";
+  char target[64];
+  const ssize_t size = ::readlink(path.c_str(), target, sizeof target);
+  return size > 0 && std::string_view(target, static_cast<std::size_t>(size)) == kTarget;
+}
+
+// The paths of the process's pages, by inode.
+std::map<std::uint64_t, std::string> pages_of(pid_t pid) {
+  std::map<std::uint64_t, std::string> found;
+  const std::string folder = proc_path(pid, "fd");
+  const std::unique_ptr<DIR, CloseFolder> entries(::opendir(folder.c_str()));
+  while (entries != nullptr) {
+    const dirent* entry = ::readdir(entries.get());
+    if (entry == nullptr) break;
+    const std::string path = folder + "/" + entry->d_name;
+    struct stat status {};
+    if (is_page(path) && ::stat(path.c_str(), &status) == 0) found[status.st_ino] = path;
+  }
+  return found;
+}
+
+bool has_swapped(pid_t pid) {
+  const std::string status = read_up_to(proc_path(pid, "status"), 8192);
+  const std::size_t at = status.find("VmSwap:");
+  return at != std::string::npos && std::atoll(status.c_str() + at + 7) > 0;
+}
+
+}  // namespace
+
+SeenPage::SeenPage(const std::string& path) {
+  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  struct stat status {};
+  if (!file.valid() || ::fstat(file.get(), &status) != 0 ||
+      status.st_size < static_cast<off_t>(kStatePageBytes)) {
+    return;
+  }
+  // A page that its owner could shorten would end who reads it.
+  const int seals = ::fcntl(file.get(), F_GET_SEALS);
+  if (seals < 0 || (seals & F_SEAL_SHRINK) == 0) return;
+  void* data = ::mmap(nullptr, kStatePageBytes, PROT_READ, MAP_SHARED, file.get(), 0);
+  if (data == MAP_FAILED) return;
+  page_ = static_cast<const StatePage*>(data);
+  if (page_->magic == kStatePageMagic) return;
+  ::munmap(data, kStatePageBytes);
+  page_ = nullptr;
+}
+
+SeenPage::~SeenPage() {
+  if (page_ != nullptr) ::munmap(const_cast<StatePage*>(page_), kStatePageBytes);
+}
+
+void SeenPage::look() {
+  if (page_ == nullptr) return;
+  const std::uint64_t completed = page_->completed.load(), begun = page_->begun.load() >> 8;
+  ++looks_;
+  waits_ += begun > completed ? 1 : 0;
+}
+
+// Whatever the rank has written there becomes numbers that may be sent.
+CommState SeenPage::take() {
+  CommState state;
+  const std::uint64_t begun = page_->begun.load();
+  state.id = page_->id;
+  state.world = std::min<std::uint32_t>(page_->world, kMaxRanks);
+  state.rank = std::min<std::uint32_t>(page_->rank, kMaxRanks - 1);
+  state.begun = begun >> 8;
+  state.opcode = static_cast<std::uint32_t>(begun & 0xff);
+  state.completed = page_->completed.load();
+  state.bytes = page_->bytes.load();
+  state.looks = std::exchange(looks_, 0);
+  state.waits = std::exchange(waits_, 0);
+  return state;
+}
+
+void RankObserver::look() {
+  for (auto& [inode, page] : pages_) page.look();
+}
+
+RankObserver::Usage RankObserver::usage_of(pid_t pid) {
+  Usage usage;
+  const std::string text = read_up_to(proc_path(pid, "stat"), 1024);
+  const std::size_t name_end = text.rfind(')');  // the name may hold anything
+  unsigned long long faults = 0, user = 0, system = 0;
+  if (name_end == std::string::npos ||
+      std::sscanf(text.c_str() + name_end + 1,
+                  " %c %*d %*d %*d %*d %*d %*u %*u %*u %llu %*u %llu %llu", &usage.state, &faults,
+                  &user, &system) != 4) {
+    return {};
+  }
+  usage.cpu_ticks = user + system;
+  usage.major_faults = faults;
+  return usage;
+}
+
+// While its process has pages, that one; else the first of the rank's that has, or its Python.
+void RankObserver::choose_process(std::span<const Process> processes) {
+  const Process* before = find_process(processes, process_);
+  if (has_pages() && before != nullptr && before->alive) return;
+  process_ = rank_pid_;
+  for (const Process& process : processes) {
+    if (process.session != rank_pid_ || !process.alive) continue;
+    if (!pages_of(process.pid).empty()) {
+      process_ = process.pid;
+      return;
+    }
+    if (process_ == rank_pid_ && is_python(process.pid)) process_ = process.pid;
+  }
+}
+
+void RankObserver::find_pages() {
+  const auto found = pages_of(process_);
+  std::erase_if(pages_, [&](const auto& page) { return !found.contains(page.first); });
+  for (const auto& [inode, path] : found) pages_.try_emplace(inode, path);
+}
+
+Activity RankObserver::activity(std::span<const Process> processes, std::chrono::milliseconds now) {
+  const Usage usage = usage_of(process_);
+  std::uint64_t ticks = 0;
+  for (const Process& process : processes) {
+    if (process.session == rank_pid_ && process.alive) ticks += usage_of(process.pid).cpu_ticks;
+  }
+  const auto span_ms =
+      static_cast<std::uint64_t>(std::max<std::int64_t>((now - reported_).count(), 1));
+  const std::uint64_t used = ticks - std::min(ticks, cpu_ticks_);
+  const std::uint64_t faults = usage.major_faults - std::min(usage.major_faults, major_faults_);
+  const bool is_first = reported_.count() == 0;
+  const auto ticks_per_second = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
+  cpu_ticks_ = ticks;
+  major_faults_ = usage.major_faults;
+  reported_ = now;
+  if (usage.state == 'T' || usage.state == 't') return Activity::kStopped;
+  if (!is_first && faults * 1000 >= kSwapsPerSecond * span_ms && has_swapped(process_)) {
+    return Activity::kSwaps;
+  }
+  if (usage.state == 'D') return Activity::kWaitsForDisk;
+  const bool computes = used * 1000 * 100 >= kComputesPercent * span_ms * ticks_per_second;
+  return is_first || computes ? Activity::kComputes : Activity::kSleeps;
+}
+
+RankReport RankObserver::report(std::uint32_t rank, std::span<const Process> processes,
+                                std::chrono::milliseconds now) {
+  choose_process(processes);
+  find_pages();
+  RankReport report;
+  report.rank = rank;
+  report.pid = static_cast<std::uint32_t>(process_);
+  report.activity = activity(processes, now);
+  std::vector<SeenPage*> pages;
+  for (auto& [inode, page] : pages_) {
+    if (!page.is_over()) pages.push_back(&page);
+  }
+  std::sort(pages.begin(), pages.end(),
+            [](const SeenPage* a, const SeenPage* b) { return a->number() < b->number(); });
+  if (pages.size() > kMaxComms) pages.resize(kMaxComms);
+  for (SeenPage* page : pages) report.comms.push_back(page->take());
+  return report;
+}
+
+}  // namespace dtl

@@ -1,0 +1,67 @@
+#pragma once
+// RankObserver: what a rank is seen to do from outside: whether its processes compute, sleep, swap
+// or are stopped, from /proc, and what its communicators of libdtring wait for, from their pages
+// (base/state_page.h). One per rank that runs.
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+
+#include "agent/processes/process_table.h"
+#include "base/state_page.h"
+#include "wire/messages.h"
+
+namespace dtl {
+
+// The page of one communicator, read only.
+class SeenPage {
+ public:
+  // path: of /proc/PID/fd. Empty when it is no page that can be trusted not to shrink.
+  explicit SeenPage(const std::string& path);
+  SeenPage(const SeenPage&) = delete;
+  SeenPage& operator=(const SeenPage&) = delete;
+  ~SeenPage();
+
+  void look();  // counts whether a collective is under way
+  bool is_over() const { return page_ == nullptr || page_->is_over.load() != 0; }
+  std::uint64_t number() const { return page_ == nullptr ? 0 : page_->number; }
+  CommState take();  // and begins to count anew
+
+ private:
+  const StatePage* page_ = nullptr;
+  std::uint32_t looks_ = 0, waits_ = 0;
+};
+
+class RankObserver {
+ public:
+  explicit RankObserver(pid_t rank_pid) : rank_pid_(rank_pid), process_(rank_pid) {}
+
+  bool has_pages() const { return !pages_.empty(); }
+  void look();
+  // processes: all of the machine, see scan_processes.
+  RankReport report(std::uint32_t rank, std::span<const Process> processes,
+                    std::chrono::milliseconds now);
+  pid_t process() const { return process_; }  // whom of the rank's the last report was about
+
+ private:
+  struct Usage {
+    std::uint64_t cpu_ticks = 0, major_faults = 0;
+    char state = '?';
+  };
+  static Usage usage_of(pid_t pid);
+  void choose_process(std::span<const Process> processes);
+  void find_pages();
+  Activity activity(std::span<const Process> processes, std::chrono::milliseconds now);
+
+  const pid_t rank_pid_;
+  pid_t process_;                                   // that is looked at: who has pages, or a Python
+  std::map<std::uint64_t, SeenPage> pages_;         // by inode
+  std::uint64_t cpu_ticks_ = 0, major_faults_ = 0;  // at the last report
+  std::chrono::milliseconds reported_{0};
+};
+
+}  // namespace dtl

@@ -1,0 +1,68 @@
+#include "agent/node/run_program.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+
+#include "base/error.h"
+#include "base/fd.h"
+
+namespace dtl {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// What it prints until its end; false when it takes too long.
+bool read_until(int fd, Clock::time_point deadline, std::size_t most_bytes, std::string& text) {
+  for (;;) {
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
+    if (left.count() <= 0) return false;
+    pollfd waiting{fd, POLLIN, 0};
+    if (::poll(&waiting, 1, static_cast<int>(left.count())) <= 0) continue;
+    char buffer[1024];
+    const ssize_t n = ::read(fd, buffer, sizeof buffer);
+    if (n <= 0) return true;
+    const std::size_t room = most_bytes - text.size();
+    text.append(buffer, std::min(static_cast<std::size_t>(n), room));
+  }
+}
+
+}  // namespace
+
+ProgramOutput run_program(std::vector<std::string> arguments, std::chrono::milliseconds patience,
+                          std::size_t most_bytes) {
+  ProgramOutput ran;
+  Pipe pipe = make_pipe();
+  posix_spawn_file_actions_t files;
+  ::posix_spawn_file_actions_init(&files);
+  ::posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  ::posix_spawn_file_actions_adddup2(&files, pipe.write_end.get(), STDOUT_FILENO);
+  ::posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  std::vector<char*> words;
+  for (std::string& argument : arguments) words.push_back(argument.data());
+  words.push_back(nullptr);
+  pid_t pid = 0;
+  const int failed = ::posix_spawn(&pid, words[0], &files, nullptr, words.data(), environ);
+  ::posix_spawn_file_actions_destroy(&files);
+  pipe.write_end.reset();
+  if (failed != 0) {
+    ran.problem = errno_text(failed);
+    return ran;
+  }
+  if (!read_until(pipe.read_end.get(), Clock::now() + patience, most_bytes, ran.text)) {
+    ran.problem = fmt::format("does not answer within {} s", (patience.count() + 500) / 1000);
+  }
+  ::kill(pid, SIGKILL);  // it has closed its output, or takes too long
+  int status = 0;
+  ::waitpid(pid, &status, 0);
+  return ran;
+}
+
+}  // namespace dtl

@@ -1,0 +1,52 @@
+// What the job makes of what ranks do while they run: who is named, and when it ends for that.
+#include <algorithm>
+
+#include "launcher/job/job_stepper.h"
+
+namespace dtl::job {
+
+// As often as the shortest wait that counts can be told from a shorter one.
+void Stepper::begin_watch() {
+  const auto& [notice, timeout] = std::pair(job_.options.hang_notice, job_.options.hang_timeout);
+  if (!notice && !timeout) return;
+  const JobTime shortest =
+      std::min(notice.value_or(JobTime::max()), timeout.value_or(JobTime::max()));
+  const JobTime period = std::clamp(shortest / 8, JobTime(kLookAtRanks), JobTime(kLongestReport));
+  send_to_all(WatchRanks{static_cast<std::uint32_t>(period.count()), 0});
+}
+
+void Stepper::hear_states(int node, const RankStates& message) {
+  for (const RankReport& report : message.ranks) {
+    const RankState* rank = rank_of(node, report.rank);
+    if (rank == nullptr) return;
+    if (rank->phase != RankPhase::kStarted) continue;
+    job_.watch.report(report, now_);
+    job_.slow_hosts.report(report, node);
+  }
+}
+
+void Stepper::look_at_ranks() {
+  if (job_.state != JobState::kRunning) return;
+  job_.watch.look(now_);
+  if (job_.options.hang_notice) {
+    for (const HangFinding& finding : job_.watch.untold(*job_.options.hang_notice)) {
+      const bool one = finding.odd.size() == 1;
+      notice(one ? job_.ranks[static_cast<std::size_t>(finding.odd.front())].node : -1,
+             finding.text);
+    }
+    if (const auto slow = job_.slow_hosts.look()) notice(slow->node, slow->text);
+  }
+  if (!job_.options.hang_timeout) return;
+  const auto running = std::count_if(job_.ranks.begin(), job_.ranks.end(),
+                                     [](const RankState& rank) { return !gone(rank); });
+  auto finding = job_.watch.hang(*job_.options.hang_timeout, static_cast<std::size_t>(running));
+  if (!finding) return;
+  Outcome outcome;
+  outcome.cause = Cause::kHang;
+  outcome.exit_status = static_cast<int>(Exit::kTimeout);
+  outcome.text = finding->text;
+  job_.hang = std::move(finding);
+  abandon(std::move(outcome));
+}
+
+}  // namespace dtl::job

@@ -1,0 +1,98 @@
+#include "launcher/job/slow_hosts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/limits.h"
+
+namespace dtl {
+namespace {
+
+// With so many looks a share is known to 3 %, so that the differences below are no chance.
+constexpr std::uint64_t kWindowLooks = kSlowWindow / kLookAtRanks;
+constexpr std::uint64_t kLeastSteps = 10;  // collectives in a window: fewer are no steps
+constexpr double kLeastDifference = 0.15;  // of the shares of time in collectives
+constexpr double kLeastRatio = 1.25;       // of the times to compute
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+}  // namespace
+
+void SlowHosts::report(const RankReport& report, int node) {
+  for (const CommState& state : report.comms) {
+    if (state.rank >= state.world || state.world < 2) continue;
+    Comm& comm = comms_[state.id];
+    comm.world = state.world;
+    Member& member = comm.members[state.rank];
+    if (!std::exchange(member.begun, true)) member.first = state.completed;
+    member.rank = static_cast<int>(report.rank);
+    member.node = node;
+    member.looks += state.looks;
+    member.waits += std::min(state.waits, state.looks);
+    member.last = state.completed;
+  }
+}
+
+void SlowHosts::forget(int rank) {
+  for (auto& [id, comm] : comms_) {
+    std::erase_if(comm.members, [&](const auto& member) { return member.second.rank == rank; });
+  }
+  std::erase_if(comms_, [](const auto& comm) { return comm.second.members.empty(); });
+}
+
+std::optional<SlowHost> SlowHosts::look() {
+  std::optional<SlowHost> found;
+  for (auto& [id, comm] : comms_) {
+    const auto ready = [](const auto& member) { return member.second.looks >= kWindowLooks; };
+    if (comm.members.size() != comm.world ||
+        !std::all_of(comm.members.begin(), comm.members.end(), ready)) {
+      continue;
+    }
+    const std::optional<SlowHost> slow = judge(comm);
+    const int before = std::exchange(comm.suspect, slow ? slow->node : -1);
+    if (!found && slow && before == slow->node && !std::exchange(named_[slow->node], true)) {
+      found = slow;
+    }
+    for (auto& [place, member] : comm.members) {
+      member.looks = member.waits = 0;
+      member.first = member.last;
+    }
+  }
+  return found;
+}
+
+std::optional<SlowHost> SlowHosts::judge(Comm& comm) {
+  std::map<int, std::vector<double>> shares;  // of time in collectives, by node
+  for (const auto& [place, member] : comm.members) {
+    if (member.last < member.first + kLeastSteps) return std::nullopt;
+    shares[member.node].push_back(static_cast<double>(member.waits) /
+                                  static_cast<double>(member.looks));
+  }
+  if (shares.size() < 2) return std::nullopt;
+  int slowest = -1;
+  double least = 2;
+  for (const auto& [node, of_node] : shares) {
+    const double share = median(of_node);
+    if (share < least) std::tie(slowest, least) = std::pair(node, share);
+  }
+  std::vector<double> others;
+  for (const auto& [node, of_node] : shares) {
+    if (node != slowest) others.push_back(median(of_node));
+  }
+  const double usual = median(others);
+  const double ratio = (1 - least) / std::max(1 - usual, 0.01);
+  if (usual - least < kLeastDifference || ratio < kLeastRatio) return std::nullopt;
+  return SlowHost{
+      slowest, fmt::format("slow: its ranks compute {:.1f} times as long per step as those of the "
+                           "other hosts, which spend {:.0f} % of their time in collectives, and "
+                           "this one {:.0f} %",
+                           ratio, usual * 100, least * 100)};
+}
+
+}  // namespace dtl

@@ -1,0 +1,48 @@
+#pragma once
+// SlowHosts: a host that keeps the others waiting step after step, from how often each rank was
+// seen inside a collective (RankStates). All ranks make the same steps, and who arrives last in
+// each collective is in it for the shortest time; so of a host whose ranks are seen in collectives
+// much less than the others', the computing takes longer. Says it once for each host, when it has
+// been so in two windows one after the other. Pure.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/job_time.h"
+#include "wire/messages.h"
+
+namespace dtl {
+
+struct SlowHost {
+  int node = 0;
+  std::string text;  // "its ranks compute 1.8 times as long per step as those of other hosts: ..."
+};
+
+class SlowHosts {
+ public:
+  void report(const RankReport& report, int node);
+  void forget(int rank);
+  // The host that is to be named now.
+  std::optional<SlowHost> look();
+
+ private:
+  struct Member {
+    int rank = 0, node = 0;
+    std::uint64_t looks = 0, waits = 0, first = 0, last = 0;  // since the window began
+    bool begun = false;
+  };
+  struct Comm {
+    std::uint32_t world = 0;
+    std::map<std::uint32_t, Member> members;  // by rank in the communicator
+    int suspect = -1;                         // the slow node of the last window
+  };
+  static std::optional<SlowHost> judge(Comm& comm);
+
+  std::map<std::uint64_t, Comm> comms_;
+  std::map<int, bool> named_;  // nodes
+};
+
+}  // namespace dtl

@@ -1,0 +1,132 @@
+#include "agent/job/rank_observer.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <new>
+#include <thread>
+
+#include "base/fd.h"
+#include "base/limits.h"
+
+namespace dtl::rank_observer_test {
+namespace {
+
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+// A page as a communicator would make it, in this process.
+class Page {
+ public:
+  explicit Page(std::uint64_t number, int seals = F_SEAL_SHRINK)
+      : fd_(::memfd_create(kStatePageName, MFD_CLOEXEC | MFD_ALLOW_SEALING)) {
+    EXPECT_EQ(::ftruncate(fd_.get(), kStatePageBytes), 0);
+    EXPECT_EQ(::fcntl(fd_.get(), F_ADD_SEALS, seals), 0);
+    void* data = ::mmap(nullptr, kStatePageBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0);
+    page_ = new (data) StatePage;
+    page_->magic = kStatePageMagic;
+    page_->rank = 1;
+    page_->world = 4;
+    page_->id = 77;
+    page_->number = number;
+  }
+  ~Page() { ::munmap(page_, kStatePageBytes); }
+  Page(const Page&) = delete;
+  Page& operator=(const Page&) = delete;
+  StatePage* operator->() { return page_; }
+
+ private:
+  Fd fd_;
+  StatePage* page_ = nullptr;
+};
+
+// Of this process.
+class RankObserverTest : public testing::Test {
+ protected:
+  RankReport report() { return observer_.report(3, scan_processes(), now_ += 1s); }
+  RankObserver observer_{::getpid()};
+  std::chrono::milliseconds now_{5000};
+};
+
+TEST_F(RankObserverTest, TellsWhatCommunicatorsWaitForAndHowOften) {
+  Page second(2), first(1);
+  first->begun = 12 << 8 | 1;
+  first->completed = 11;
+  first->bytes = 4096;
+  report();
+  observer_.look();
+  first->completed = 12;
+  observer_.look();
+  const RankReport told = report();
+  EXPECT_EQ(told.rank, 3U);
+  ASSERT_THAT(told.comms, SizeIs(2));
+  const CommState& state = told.comms[0];  // in the order of their making
+  EXPECT_EQ(state.id, 77U);
+  EXPECT_EQ(state.rank, 1U);
+  EXPECT_EQ(state.world, 4U);
+  EXPECT_EQ(state.begun, 12U);
+  EXPECT_EQ(state.opcode, 1U);
+  EXPECT_EQ(state.completed, 12U);
+  EXPECT_EQ(state.bytes, 4096U);
+  EXPECT_EQ(state.looks, 2U);
+  EXPECT_EQ(state.waits, 1U);
+}
+
+TEST_F(RankObserverTest, ForgetsCommunicatorsThatAreOverOrGone) {
+  Page failed(1);
+  {
+    const Page gone(2);
+    EXPECT_THAT(report().comms, SizeIs(2));
+  }
+  failed->is_over = 1;
+  EXPECT_THAT(report().comms, IsEmpty());
+}
+
+TEST_F(RankObserverTest, DoesNotLookIntoAPageThatMayBeShortened) {
+  const Page page(1, F_SEAL_GROW);
+  EXPECT_THAT(report().comms, IsEmpty());
+}
+
+// What a child is seen to do, once it is that or 20 s have passed.
+Activity seen(pid_t child, Activity wanted) {
+  RankObserver observer(child);
+  std::chrono::milliseconds now{5000};
+  Activity activity = observer.report(0, scan_processes(), now).activity;
+  const auto until = std::chrono::steady_clock::now() + 20s;
+  while (activity != wanted && std::chrono::steady_clock::now() < until) {
+    std::this_thread::sleep_for(20ms);
+    activity = observer.report(0, scan_processes(), now += 20ms).activity;
+  }
+  return activity;
+}
+
+TEST(RankObserver, KnowsWhoIsStoppedWhoSleepsAndWhoComputes) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::setsid();
+    ::raise(SIGSTOP);
+    ::pause();
+    _exit(0);
+  }
+  EXPECT_EQ(seen(child, Activity::kStopped), Activity::kStopped);
+  ::kill(child, SIGCONT);
+  EXPECT_EQ(seen(child, Activity::kSleeps), Activity::kSleeps);
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  const pid_t busy = ::fork();
+  if (busy == 0) {
+    ::setsid();
+    for (volatile unsigned turns = 0;;) turns = turns + 1;
+  }
+  EXPECT_EQ(seen(busy, Activity::kComputes), Activity::kComputes);
+  ::kill(busy, SIGKILL);
+  ::waitpid(busy, nullptr, 0);
+}
+
+}  // namespace
+}  // namespace dtl::rank_observer_test

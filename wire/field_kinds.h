@@ -1,0 +1,76 @@
+#pragma once
+// What the field table (fields.h) is made of: the bounds of fields, and kinds of fields that are
+// more than one of codec.h's.
+
+#include <concepts>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "base/limits.h"
+#include "wire/messages.h"
+
+namespace dtl {
+
+constexpr std::size_t kMaxNameBytes = 255;    // host, interface and version names
+constexpr std::size_t kMaxPathBytes = 4096;   // PATH_MAX
+constexpr std::size_t kMaxTextBytes = 16384;  // text for people
+constexpr std::size_t kMaxCpus = 65536;       // of a node; a CPU number is below this
+constexpr std::size_t kMaxNics = 1024;
+constexpr std::size_t kMaxNumaNodes = 1024;  // the kernel's own limit
+constexpr std::size_t kMaxAddresses = 4096;
+constexpr std::size_t kMaxStrings = 65536;      // arguments, or variables, of one rank
+constexpr std::size_t kMaxEnvironments = 4096;  // a node has no more ranks, hence no more programs
+constexpr std::size_t kMaxFacts = 4096;
+constexpr std::size_t kMaxReports = 256;  // of one RankStates; several follow each other
+constexpr std::size_t kMaxComms = 16;     // of one rank that are told
+constexpr std::uint32_t kMaxProbeBytes = 1 << 20;
+
+template <class M, class T>
+concept Is = std::same_as<std::remove_const_t<M>, T>;
+
+// What an element of a list takes at least, in bytes; the Reader checks a count against it.
+constexpr std::size_t kLeastText = 4, kLeastCore = 28, kLeastNumaNode = 12, kLeastNic = 27,
+                      kLeastEndpoint = 12, kLeastAttempt = 25, kLeastRankSpec = 34, kLeastFact = 8,
+                      kLeastVariable = 8, kLeastReport = 13, kLeastComm = 52;
+
+template <class Io, class M>
+void texts(Io& io, const char* field, M& values, std::size_t most, std::size_t most_bytes) {
+  io.list(field, values, most, kLeastText,
+          [=](Io& to, auto& value) { to.c_text(field, value, most_bytes); });
+}
+
+// A signed number that is never negative, as a u32.
+template <class Io, class T>
+void index_field(Io& io, const char* field, T& value, std::uint32_t most) {
+  auto number = static_cast<std::uint32_t>(value);
+  io.number(field, number, most);
+  if constexpr (!std::is_const_v<T>) value = static_cast<T>(number);
+}
+
+template <class Io, class M>
+void cpu_list(Io& io, const char* field, M& cpus) {
+  io.list(field, cpus, kMaxCpus, 4,
+          [=](Io& to, auto& cpu) { index_field(to, field, cpu, kMaxCpus - 1); });
+}
+
+template <class Io, class M>
+void cpu_set(Io& io, const char* field, M& set) {
+  std::vector<int> cpus;
+  if constexpr (std::is_const_v<M>) cpus = set.to_vector();
+  cpu_list(io, field, cpus);
+  if constexpr (!std::is_const_v<M>) set = CpuSet(cpus);
+}
+
+template <class Io, class M>
+void stream_field(Io& io, M& value) {
+  auto stream = static_cast<std::uint8_t>(value);
+  io.number("stream", stream, 2);
+  if constexpr (!std::is_const_v<M>) {
+    if (stream == 0) io.refuse("stream", "is 0, the values are 1 and 2");
+    value = static_cast<Stream>(stream);
+  }
+}
+
+}  // namespace dtl
