@@ -4,6 +4,7 @@
 
 #include "base/sha256.h"
 #include "base/toml_file.h"
+#include "launcher/join/tls_session.h"
 #include "launcher/ssh/libraries.h"
 #include "wire/boost_library.h"
 
@@ -12,6 +13,7 @@ namespace dtl {
 std::vector<Library> launcher_libraries() {
   std::vector<Library> libraries = ssh_libraries();
   libraries.push_back(crypto_library());
+  libraries.push_back(tls_library());
   libraries.push_back(boost_library());
   libraries.push_back(toml_library());
   libraries.push_back(

@@ -32,11 +32,13 @@
 #include "launcher/jobs/push_command.h"
 #include "launcher/keep/kept_connection_commands.h"
 #include "launcher/libraries.h"
+#include "launcher/node_role.h"
 #include "launcher/options/command_line.h"
 #include "launcher/options/limits_text.h"
 #include "launcher/options/options.h"
 #include "launcher/options/subcommands.h"
 #include "launcher/options/trusted_file.h"
+#include "launcher/pid_one.h"
 #include "launcher/request/job_engine.h"
 #include "launcher/request/job_request.h"
 #include "launcher/session/background.h"
@@ -45,6 +47,7 @@
 #include "launcher/session/job_watch.h"
 #include "launcher/session/report.h"
 #include "launcher/session/session.h"
+#include "launcher/signals_after_job.h"
 #include "wire/messages.h"
 
 namespace dtl {
@@ -155,33 +158,6 @@ int write_report(const std::string& path, const JobResult& result, int status) {
   return status;
 }
 
-// The job is over: a signal changes neither its report nor its status.
-class SignalsAfterJob {
- public:
-  SignalsAfterJob() {
-    ::sigemptyset(&signals_);
-    for (const int signal : {SIGHUP, SIGINT, SIGTERM}) ::sigaddset(&signals_, signal);
-    ::sigprocmask(SIG_BLOCK, &signals_, nullptr);
-  }
-
-  // From here on they end dtlaunch at once, with this status.
-  void leave_with(int status) {
-    status_ = status;
-    for (const int signal : {SIGHUP, SIGINT, SIGTERM}) {
-      if (std::signal(signal, leave) == SIG_IGN) std::signal(signal, SIG_IGN);
-    }
-    ::sigprocmask(SIG_UNBLOCK, &signals_, nullptr);
-  }
-
- private:
-  static void leave(int) { ::_exit(status_); }
-
-  static volatile std::sig_atomic_t status_;
-  sigset_t signals_;
-};
-
-volatile std::sig_atomic_t SignalsAfterJob::status_ = 0;
-
 // Hosts whose agent died while it had ranks.
 std::vector<Host> hosts_of_dead_agents(const SessionResult& result, AgentStart how) {
   std::vector<Host> hosts;
@@ -224,26 +200,48 @@ RestartOptions restart_options(const JobSettings& settings, const StartOptions& 
   return restarts;
 }
 
+// Where the engine has started one of us on each node: what is asked of hosts goes to those.
+void keep_to_nodes(RestartOptions& restarts, const NodeRole& nodes, const StartOptions& start,
+                   const std::string& job_id) {
+  restarts.fence = [&nodes, &start, job_id](const std::vector<Host>& hosts) {
+    return nodes.fence(hosts, [&] {
+      Host here;
+      here.name = "localhost";
+      return fence_hosts({here}, start, job_id).front();
+    });
+  };
+}
+
+// nodes: of a job whose nodes an engine has started; nullptr: of no such job.
 int run_watched(const JobSettings& settings, SessionOptions options, const StartOptions& start,
-                const StartNews& listeners, const std::optional<std::string>& kept_folder) {
+                const StartNews& listeners, const std::optional<std::string>& kept_folder,
+                const NodeRole* nodes) {
   JobWatch watch(first_record(options.job_id, settings.request, settings.label), kept_folder);
   options.hooks = watch.hooks(listeners.started, listeners.said);
   RestartOptions restarts = restart_options(settings, start, options.job_id);
+  if (nodes != nullptr) keep_to_nodes(restarts, *nodes, start, options.job_id);
   restarts.restarting = [&](int count, const std::vector<Host>& hosts, const Epoch& ended) {
     watch.restarting(count, hosts, ended);
   };
   restarts.running_again = [&](JobTime lost) { watch.running_again(lost); };
   JobEvents events(options.dry_run ? "" : settings.on_event, options.job_id);
   restarts.tell = [&](const JobEvent& event) { events.tell(event); };
-  const JobResult result = run_epochs(settings.request, options, restarts);
+  JobResult result = run_epochs(settings.request, options, restarts);
   SignalsAfterJob signals;
-  int status = result.last.job.outcome->exit_status;
+  Outcome& outcome = *result.last.job.outcome;
+  if (nodes != nullptr) outcome.exit_status = NodeRole::exit_status(outcome);
+  int status = outcome.exit_status;
   if (kept_folder) write_report(*kept_folder + "/" + kKeptReport, result, status);
   status = write_report(settings.report, result, status);
   watch.ended(status);
   signals.leave_with(status);  // hosts may let us wait, and the user's command
   events.finish(result, status);
-  clean_after_job(hosts_of_dead_agents(result.last, settings.agent_start), start, options.job_id);
+  std::vector<Host> unsure = hosts_of_dead_agents(result.last, settings.agent_start);
+  if (nodes != nullptr) {
+    std::erase_if(unsure, [&](const Host& host) { return !nodes->is_here(host); });
+    for (Host& host : unsure) host.name = "localhost";
+  }
+  clean_after_job(unsure, start, options.job_id);
   return status;
 }
 
@@ -252,7 +250,7 @@ int run_detached(const JobSettings& settings, const SessionOptions& options,
   const std::string folder = kept_job_folder(options.job_id);
   make_private_folder(folder);
   const auto keep_job = [&](const StartNews& listeners) {
-    return run_watched(settings, options, start, listeners, folder);
+    return run_watched(settings, options, start, listeners, folder, nullptr);
   };
   return run_in_background(keep_job, [&] {
     write_all(STDOUT_FILENO, options.job_id + "\n");
@@ -261,7 +259,7 @@ int run_detached(const JobSettings& settings, const SessionOptions& options,
   });
 }
 
-int run_job(const CommandLine& line) {
+int run_here(const CommandLine& line, const NodeRole* nodes) {
   Surroundings around = current_surroundings();
   around.discover = [](const std::string& what) { return discover_hosts(what); };
   around.scontrol = expand_by_scontrol;
@@ -271,11 +269,37 @@ int run_job(const CommandLine& line) {
     if (line.verbosity > 0) log_notice(note);
   }
   if (!settings.report.empty()) check_report_can_be_written(settings.report);
-  const SessionOptions options = session_options(line, settings, around);
+  SessionOptions options = session_options(line, settings, around);
   if (!line.dry_run) tell_of_missing_records();
   const StartOptions start = start_options(line, settings, around);
+  if (nodes != nullptr) options.start_agent = nodes->starter(start);
   if (line.detach && !line.dry_run) return run_detached(settings, options, start);
-  return run_watched(settings, options, start, {}, std::nullopt);
+  return run_watched(settings, options, start, {}, std::nullopt, nodes);
+}
+
+// The first node of a job that an engine has started on each of its nodes.
+int run_with_nodes(CommandLine line, NodeRole& nodes) {
+  int status = static_cast<int>(Exit::kInternal);
+  try {
+    NodeRole::Gathered all = nodes.gather();
+    line.hosts = std::move(all.hosts);
+    line.engine = Engine::kNone;  // its hosts are named now
+    status = line.hosts.empty() ? all.status : run_here(line, &nodes);
+  } catch (const Error& error) {
+    nodes.tell(static_cast<int>(error.status()));
+    throw;
+  }
+  nodes.tell(status);
+  return status;
+}
+
+int run_job(const CommandLine& line) {
+  Surroundings around = current_surroundings();
+  around.scontrol = expand_by_scontrol;
+  const std::unique_ptr<NodeRole> nodes = NodeRole::find(line, around);
+  if (!nodes) return run_here(line, nullptr);
+  if (nodes->coordinates()) return run_with_nodes(line, *nodes);
+  return nodes->join(around.program_directory + "/dtagent");
 }
 
 // What each row of subcommand_table() runs; the arguments are those after its name.
@@ -344,6 +368,7 @@ int main(int argc, char** argv) {
   using dtl::Exit;
   dtl::set_program_name("dtlaunch");
   try {
+    dtl::leave_init_behind();
     std::signal(SIGPIPE, SIG_IGN);
     // Of freed memory, as much stays here as output may wait to be written: its buffers come and
     // go, and to get each from the kernel anew costs more than to fill it.

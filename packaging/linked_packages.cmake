@@ -10,7 +10,7 @@ find_path(JSON_HEADER nlohmann/json.hpp)
 find_path(TOML_HEADER toml.hpp)
 execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=libstdc++.a
                 OUTPUT_VARIABLE stdcxx OUTPUT_STRIP_TRAILING_WHITESPACE)
-set(linked OpenSSL ${CRYPTO_ARCHIVE} OpenBLAS ${OPENBLAS_ARCHIVE} libssh ${SSH_ARCHIVE}
+set(linked OpenSSL ${CRYPTO_ARCHIVE} libssl ${SSL_ARCHIVE} OpenBLAS ${OPENBLAS_ARCHIVE} libssh ${SSH_ARCHIVE}
            utf8proc ${UTF8PROC_ARCHIVE} zlib ${Z_ARCHIVE} libmvec ${MVEC_ARCHIVE}
            glibc ${C_ARCHIVE} hwloc ${HWLOC_STATIC} libstdc++ ${stdcxx}
            Boost ${Boost_INCLUDE_DIRS}/boost/version.hpp

@@ -333,6 +333,10 @@ Rows end_options() {
       {kEnd, {"--hang-timeout"}, "SECONDS", "end a job in which that lasts so long; status 124",
        seconds<&B::line, &CommandLine::hang_timeout>(0.001),
        {.key = "hang_timeout", .in_file = FileValue::kInteger}},
+      {kEnd, {"--start-timeout"}, "SECONDS",
+       "where an engine starts dtlaunch on each node: wait so long\nfor the others; default 300",
+       seconds<&B::line, &CommandLine::start_timeout>(1),
+       {.key = "start_timeout", .in_file = FileValue::kInteger}},
       {kEnd, {"--grace"}, "SECONDS", "from SIGTERM to SIGKILL; default 5",
        seconds<&B::line, &CommandLine::grace>(0), {.key = "grace", .in_file = FileValue::kInteger}},
       {kEnd, {"--reconnect"}, "SECONDS", "look so long for a host whose connection is lost, while\n"

@@ -69,7 +69,7 @@ void refuse_copies(const EngineEvidence& evidence) {
               "dtlaunch once, without srun");
 }
 
-// Until nodes find each other, a job of several dtlaunch cannot be run.
+// Nodes come together before the job is described (launcher/node_role.h), with their hosts named.
 void refuse_role(const EngineEvidence& evidence) {
   if (evidence.refusal) {
     throw Error(Exit::kUsage, evidence.refusal->attempted, evidence.refusal->reason,
@@ -78,7 +78,7 @@ void refuse_role(const EngineEvidence& evidence) {
   if (evidence.role != EngineRole::kNode || evidence.node_count == 1) return;
   throw Error(Exit::kUsage,
               fmt::format("this is one of several nodes of {}", engine_name(evidence.engine)),
-              "dtlaunch does not bring them together",
+              "the first of them alone describes the job",
               "dtlaunch --show-engine; --engine none, for a job on this machine alone");
 }
 

@@ -378,6 +378,17 @@ std::string describe_engine(const CommandLine& given, const Surroundings& around
   return engine_text(evidence_beside(line, file && !file->hosts.empty(), around));
 }
 
+CommandLine with_job_file(const CommandLine& given, bool& hosts_named) {
+  CommandLine line = given;
+  const std::optional<JobFile> file = read_job_file(line);
+  if (file) take_from_file(*file, line);
+  hosts_named = !line.discover.empty() || !line.hosts.empty() || !line.hostfile.empty() ||
+                (file && !file->hosts.empty()) ||
+                std::any_of(line.programs.begin(), line.programs.end(),
+                            [](const ProgramLine& program) { return !program.hosts.empty(); });
+  return line;
+}
+
 std::vector<Host> needed_hosts(const Request& request) {
   const auto first = [&](std::size_t count) {
     const auto end = static_cast<std::ptrdiff_t>(std::min(count, request.hosts.size()));

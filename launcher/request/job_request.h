@@ -50,6 +50,9 @@ JobSettings describe_job(const CommandLine& line, const Surroundings& around);
 // What --show-engine prints. Throws as describe_job() does.
 std::string describe_engine(const CommandLine& line, const Surroundings& around);
 
+// The line with what the job file says beside it; hosts_named: whether either names hosts.
+CommandLine with_job_file(const CommandLine& line, bool& hosts_named);
+
 // The hosts, from the first on, that a job of this size needs; all of them when some host's slots
 // are known only to itself. Pure.
 std::vector<Host> needed_hosts(const Request& request);

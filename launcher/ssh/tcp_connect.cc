@@ -67,16 +67,20 @@ void set_option(int fd, int level, int name, int value) {
 Fd take(tcp::socket& socket) {
   Fd fd(socket.release());
   set_close_on_exec(fd.get(), true);
-  set_option(fd.get(), IPPROTO_TCP, TCP_NODELAY, 1);
-  set_option(fd.get(), SOL_SOCKET, SO_KEEPALIVE, 1);
-  set_option(fd.get(), IPPROTO_TCP, TCP_KEEPIDLE, kKeepaliveIdleSeconds);
-  set_option(fd.get(), IPPROTO_TCP, TCP_KEEPINTVL, kKeepaliveIntervalSeconds);
-  set_option(fd.get(), IPPROTO_TCP, TCP_KEEPCNT, kKeepaliveProbes);
-  set_option(fd.get(), IPPROTO_TCP, TCP_USER_TIMEOUT, kUserTimeoutMs);
+  set_link_options(fd.get());
   return fd;
 }
 
 }  // namespace
+
+void set_link_options(int socket) {
+  set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1);
+  set_option(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
+  set_option(socket, IPPROTO_TCP, TCP_KEEPIDLE, kKeepaliveIdleSeconds);
+  set_option(socket, IPPROTO_TCP, TCP_KEEPINTVL, kKeepaliveIntervalSeconds);
+  set_option(socket, IPPROTO_TCP, TCP_KEEPCNT, kKeepaliveProbes);
+  set_option(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, kUserTimeoutMs);
+}
 
 awaitable<Fd> connect_first(asio::io_context& context, std::vector<tcp::endpoint> endpoints,
                             Clock::time_point deadline) {

@@ -16,4 +16,7 @@ awaitable<Fd> connect_first(asio::io_context& context,
                             std::vector<asio::ip::tcp::endpoint> endpoints,
                             std::chrono::steady_clock::time_point deadline);
 
+// What such a socket has, for one that was accepted: no delay, and a dead peer is noticed.
+void set_link_options(int socket);
+
 }  // namespace dtl

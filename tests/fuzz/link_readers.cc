@@ -12,6 +12,8 @@
 #include "base/text.h"
 #include "launcher/job/native_frames.h"
 #include "launcher/job/rank_stack.h"
+#include "launcher/join/join_words.h"
+#include "launcher/join/tls_session.h"
 #include "ring/dtring.h"
 #include "ring/links/operation_header.h"
 #include "ring/meeting/control_line.h"
@@ -127,6 +129,61 @@ std::vector<Reader> agent_readers() {
        is_version_error}};
 }
 
+// ---- nodes that come by themselves
+
+constexpr std::string_view kToken = "0123456789abcdef0123456789abcdef";
+
+// What a stranger says before it has proved anything, in two pieces: never a proof, unless it is
+// the whole of what one who knows the token says.
+void read_stranger(const std::string& bytes) {
+  TlsSession listener(TlsSession::Side::kListens, kToken);
+  const std::size_t half = bytes.size() / 2;
+  for (const std::string& piece : {bytes.substr(0, half), bytes.substr(half)}) {
+    listener.feed(piece);
+    require(!listener.shake_hands(), "a proof without an exchange");
+    (void)listener.take_output();
+  }
+}
+
+void read_join_frames(const std::string& bytes) {
+  JoinFrameReader reader;
+  std::string again;
+  const std::size_t half = bytes.size() / 2;
+  for (const std::string& piece : {bytes.substr(0, half), bytes.substr(half)}) {
+    reader.feed(piece);
+    while (const auto frame = reader.next()) again += frame_bytes(*frame);
+  }
+  require(bytes.starts_with(again), "other frames than came");
+}
+
+void read_hello(const std::string& bytes) {
+  const auto hello = parse_hello(bytes);
+  if (!hello) return;
+  require(printable(hello->version) == hello->version, "hidden characters");
+  require(printable(hello->job) == hello->job, "hidden characters");
+  const bool ours = hello->protocol == kProtocol && hello->version == DTL_VERSION;
+  require(!ours || parse_hello(to_text(*hello)) == hello, "a hello that cannot be said again");
+}
+
+bool is_auth_error(const Error& error) {
+  return error.status() == Exit::kAuth && !error.reason().empty();
+}
+
+std::vector<Reader> join_readers() {
+  TlsSession caller(TlsSession::Side::kCalls, kToken);
+  (void)caller.shake_hands();
+  const std::string hello = to_text({kProtocol, DTL_VERSION, "job", 1, 2, "web-2"});
+  return {{"tls", {caller.take_output()}, {"dtlaunch join 1"}, read_stranger, is_auth_error},
+          {"join-frames",
+           {frame_bytes({JoinFrame::Kind::kHello, hello}) +
+            frame_bytes({JoinFrame::Kind::kBytes, "bytes"}) +
+            frame_bytes({JoinFrame::Kind::kEnded, "exit status 0"})},
+           {},
+           read_join_frames,
+           is_version_error},
+          {"join-hello", {hello}, {"\n-\n"}, read_hello, is_version_error}};
+}
+
 // ---- the ring
 
 using ring::Progress;
@@ -221,6 +278,7 @@ std::vector<Reader> ring_readers() {
 
 std::vector<Reader> link_readers() {
   std::vector<Reader> readers = agent_readers();
+  for (Reader& one : join_readers()) readers.push_back(std::move(one));
   for (Reader& one : ring_readers()) readers.push_back(std::move(one));
   return readers;
 }

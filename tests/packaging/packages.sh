@@ -33,7 +33,7 @@ expect_library() { # PROGRAM LIBRARY PLACE: a pattern of the end of its line
   "$bin/$1" --version -v | grep -q "^  $2 .* $3" ||
     fail "$1 should have $2 $3: $("$bin/$1" --version -v)"
 }
-for library in libssh OpenSSL zlib libstdc++ glibc; do expect_library dtlaunch $library '/.*\.so'; done
+for library in libssh OpenSSL libssl zlib libstdc++ glibc; do expect_library dtlaunch $library '/.*\.so'; done
 expect_library dtring-perf OpenSSL '/.*\.so'
 expect_library dttrain OpenBLAS inside
 expect_library dttrain OpenSSL inside

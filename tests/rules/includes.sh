@@ -27,8 +27,8 @@ complaints=$(cd "$root" && project_files . | grep -E '^[a-z]+/.*\.(cc|h|c|cpp|hp
     home["^(cblas|f77blas|lapacke|openblas)"] = "^trainer/maths/gemm[.]cc$"
     home["^(dnnl|oneapi/dnnl)"] = "^trainer/maths/onednn[.]h$"
     home["^boost/"] = "^wire/asio[.]h$"
-    home["^openssl/(bio|err|ssl)[.]h"] = "^ring/links/tls[.]cc$"
-    home["^openssl/"] = "^(base/sha256|ring/common/crypto|ring/links/tls)[.]cc$"
+    home["^openssl/(bio|err|ssl)[.]h"] = "^(ring/links/tls|launcher/join/tls_session)[.]cc$"
+    home["^openssl/"] = "^(base/sha256|ring/common/crypto|ring/links/tls|launcher/join/tls_session)[.]cc$"
     home["^fmt/.*-inl[.]h"] = "^base/fmt_library[.]cc$"
     # What costs most to compile: never in a header that others read.
     home["^nlohmann/"] = "[.]cc$"

@@ -1,0 +1,287 @@
+#include "launcher/join/join_caller.h"
+
+#include <fmt/format.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <csignal>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "base/error.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "launcher/join/join_channel.h"
+#include "launcher/join/tls_stream.h"
+#include "launcher/ssh/resolve.h"
+#include "launcher/ssh/tcp_connect.h"
+#include "launcher/streams/child.h"
+#include "wire/deadline.h"
+#include "wire/fd_stream.h"
+#include "wire/task_group.h"
+
+namespace dtl {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr auto kFirstBackOff = 100ms;     // between two tries; doubled each time, up to
+constexpr auto kLongestBackOff = 500ms;   // so that a name which has come is used within a second
+constexpr auto kProgress = 10s;           // between two lines about a wait
+constexpr auto kAnswerPatience = 5s;      // the room's, once there is a connection
+constexpr int kRoomLost = 128 + SIGKILL;  // engines try again, as after a node of theirs was lost
+
+// Not now, and why.
+struct NotYet {
+  std::string why;
+};
+
+// An agent's life on this node.
+struct LocalAgent {
+  LocalAgent(asio::io_context& context, Child spawned)
+      : child(std::move(spawned)), process(context, child.process.get()) {
+    raw_socket = child.socket.get();
+    stream = make_fd_stream(context, std::move(child.socket));
+  }
+  ~LocalAgent() { process.release(); }  // the Child closes it
+
+  Child child;
+  asio::posix::stream_descriptor process;
+  int raw_socket = -1;                 // the stream's
+  std::shared_ptr<ByteStream> stream;  // shared with the task that sends its bytes
+};
+
+class Caller {
+ public:
+  explicit Caller(JoinCall call)
+      : call_(std::move(call)), tasks_(context_), signals_(context_), pause_(context_) {
+    for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
+      if (std::signal(signal, SIG_DFL) == SIG_IGN) {
+        std::signal(signal, SIG_IGN);  // nohup
+      } else {
+        signals_.add(signal);
+      }
+    }
+  }
+
+  int run() {
+    wait_for_signal();
+    std::exception_ptr failure;
+    asio::co_spawn(context_, live(), [&](std::exception_ptr problem) {
+      failure = problem;
+      signals_.cancel();
+      context_.stop();
+    });
+    context_.run();
+    if (failure) std::rethrow_exception(failure);
+    return status_;
+  }
+
+ private:
+  awaitable<void> live() {
+    co_await come_in();
+    if (!room_) co_return;
+    tasks_.spawn(write(room_));
+    const bool told = co_await serve();
+    room_->close();
+    co_await end_agent();
+    if (told) co_return;
+    if (signals_seen_ == 0) {
+      log_error(fmt::format("{}:{}: the job's first node is gone; what ran here has ended",
+                            call_.host, call_.port));
+      status_ = kRoomLost;
+    } else {
+      status_ = 128 + last_signal_;
+    }
+  }
+
+  static awaitable<void> write(std::shared_ptr<JoinChannel> room) { co_await room->run_writer(); }
+
+  // ---- until it belongs to the job
+
+  awaitable<void> come_in() {
+    const Clock::time_point began = Clock::now(), end = began + call_.patience;
+    Clock::time_point next_line = began + kProgress;
+    std::chrono::milliseconds back_off = kFirstBackOff;
+    while (signals_seen_ == 0) {
+      const NotYet not_yet = co_await try_once(end);
+      if (room_ || signals_seen_ > 0) break;
+      const Clock::time_point now = Clock::now();
+      if (now >= end) throw too_late(not_yet.why);
+      if (now >= next_line) {
+        next_line += kProgress;
+        log_notice(fmt::format("waiting for the job's first node, {}:{}, since {} s: {}",
+                               call_.host, call_.port, (now - began) / 1s, not_yet.why));
+      }
+      pause_.expires_at(std::min(end, now + back_off));
+      boost::system::error_code woken;
+      co_await pause_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+      back_off = std::min<std::chrono::milliseconds>(2 * back_off, kLongestBackOff);
+    }
+    if (!room_) status_ = 128 + last_signal_;
+  }
+
+  Error too_late(const std::string& why) const {
+    return Error(
+        Exit::kTimeout,
+        fmt::format("{}:{}: not found in {} s", call_.host, call_.port, call_.patience.count()),
+        why, "see whether the job's first node runs, or --start-timeout SECONDS");
+  }
+
+  awaitable<NotYet> try_once(Clock::time_point end) {
+    std::optional<NotYet> not_yet;
+    try {
+      const auto by = std::min(end, Clock::now() + kResolveDeadline);
+      auto endpoints = co_await resolve(context_, call_.host, call_.port, by);
+      Fd socket = co_await connect_first(context_, std::move(endpoints),
+                                         std::min(end, Clock::now() + kConnectDeadline));
+      not_yet = co_await introduce(std::move(socket));
+    } catch (const Error& error) {
+      // A name that will resolve, a port that will be open, a room that had no time: once more.
+      const bool for_now = error.status() == Exit::kUnreachable ||
+                           error.status() == Exit::kTryAgain || error.status() == Exit::kIo;
+      if (!for_now) throw error.with_context(fmt::format("{}:{}", call_.host, call_.port));
+      not_yet = NotYet{error.attempted() + ": " + error.reason()};
+    }
+    co_return *not_yet;
+  }
+
+  awaitable<NotYet> introduce(Fd socket) {
+    auto tls = std::make_unique<TlsStream>(make_fd_stream(context_, std::move(socket)),
+                                           TlsSession::Side::kCalls, call_.token);
+    std::shared_ptr<JoinChannel> room;
+    const StreamDeadline deadline(context_, *tls, kAnswerPatience);
+    try {
+      co_await tls->shake_hands();
+    } catch (const Error& error) {
+      if (error.status() != Exit::kAuth) throw;
+      throw other_token(error);
+    }
+    room = std::make_shared<JoinChannel>(context_, std::move(tls));
+    room->send({JoinFrame::Kind::kHello, to_text(call_.hello)});
+    room->finish();
+    co_await room->run_writer();
+    const std::optional<JoinFrame> answer = co_await room->receive();
+    if (!answer) co_return NotYet{"it hung up"};
+    if (answer->kind == JoinFrame::Kind::kComeAgain) co_return NotYet{printable(answer->text)};
+    if (answer->kind != JoinFrame::Kind::kSeated) {
+      throw Error(Exit::kConfig, "the job does not take this node", printable(answer->text));
+    }
+    room->go_on();
+    room_ = std::move(room);
+    co_return NotYet{};
+  }
+
+  static Error other_token(const Error& error) {
+    return Error(Exit::kAuth, "the job's first node has another token, or is something else",
+                 error.reason(), "give all nodes of the job the same DTL_TOKEN_FILE");
+  }
+
+  // ---- a node of the job
+
+  // True once the job's end is known.
+  awaitable<bool> serve() {
+    while (auto frame = co_await room_->receive()) {
+      switch (frame->kind) {
+        case JoinFrame::Kind::kStart:
+          start_agent();
+          break;
+        case JoinFrame::Kind::kBytes:
+          co_await hand_on(agent_, std::move(frame->text));
+          break;
+        case JoinFrame::Kind::kNoMoreBytes:
+          if (agent_) ::shutdown(agent_->raw_socket, SHUT_WR);
+          break;
+        case JoinFrame::Kind::kDone:
+          status_ = parse_status(frame->text).value_or(static_cast<int>(Exit::kVersion));
+          co_return true;
+        case JoinFrame::Kind::kHello:
+        case JoinFrame::Kind::kSeated:
+        case JoinFrame::Kind::kRefused:
+        case JoinFrame::Kind::kComeAgain:
+        case JoinFrame::Kind::kEnded:
+        case JoinFrame::Kind::kStop:
+          co_return false;  // no room says that
+      }
+    }
+    co_return false;
+  }
+
+  void start_agent() {
+    try {
+      agent_ = std::make_shared<LocalAgent>(
+          context_, spawn_child({call_.agent_path, "--serve"}, ChildErrors::kShared));
+    } catch (const Error& error) {
+      log_error(error.what());
+      room_->send({JoinFrame::Kind::kEnded, error.attempted() + ": " + error.reason()});
+      return;
+    }
+    tasks_.spawn(watch(agent_, room_));
+  }
+
+  awaitable<void> watch(std::shared_ptr<LocalAgent> agent, std::shared_ptr<JoinChannel> room) {
+    co_await send_bytes(agent->stream, room);
+    co_await wait_for_end(agent);
+    room->send({JoinFrame::Kind::kEnded, agent->child.ending()});
+    if (agent_ == agent) agent_.reset();
+  }
+
+  static awaitable<void> wait_for_end(std::shared_ptr<LocalAgent> agent) {
+    boost::system::error_code ignored;  // a second waiter cancels nobody
+    co_await agent->process.async_wait(asio::posix::descriptor_base::wait_read,
+                                       asio::redirect_error(asio::use_awaitable, ignored));
+  }
+
+  static awaitable<void> hand_on(std::shared_ptr<LocalAgent> agent, std::string bytes) {
+    if (!agent) co_return;
+    try {
+      co_await agent->stream->write(std::move(bytes));
+    } catch (const Error&) {
+      // It has ended; watch() says so.
+    }
+  }
+
+  // Without its room the agent ends its ranks; nothing of the job is left when this process ends.
+  awaitable<void> end_agent() {
+    const std::shared_ptr<LocalAgent> agent = agent_;
+    if (!agent) co_return;
+    agent->stream->close();
+    co_await wait_for_end(agent);
+  }
+
+  void wait_for_signal() {
+    signals_.async_wait([this](boost::system::error_code cancelled, int signal) {
+      if (cancelled) return;
+      last_signal_ = signal;
+      ++signals_seen_;
+      pause_.cancel();
+      if (room_ && signals_seen_ == 1) {
+        room_->send({JoinFrame::Kind::kStop, {}});
+      } else if (room_) {
+        room_->close();
+      }
+      wait_for_signal();
+    });
+  }
+
+  const JoinCall call_;
+  asio::io_context context_;  // before everything that uses it
+  TaskGroup tasks_;
+  asio::signal_set signals_;
+  asio::steady_timer pause_;
+  std::shared_ptr<JoinChannel> room_;  // shared with the task that writes its queue
+  std::shared_ptr<LocalAgent> agent_;  // shared with the task that watches it
+  int signals_seen_ = 0;
+  int last_signal_ = 0;
+  int status_ = 0;
+};
+
+}  // namespace
+
+int serve_joined_job(JoinCall call) {
+  return Caller(std::move(call)).run();
+}
+
+}  // namespace dtl

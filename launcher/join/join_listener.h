@@ -1,0 +1,38 @@
+#pragma once
+// JoinListener: one TCP port of a range, for IPv6 and IPv4, that takes whoever connects while it is
+// open. Belongs to the io_context's thread.
+
+#include <cstdint>
+#include <functional>
+
+#include "base/fd.h"
+#include "plan/request.h"
+#include "wire/asio.h"
+
+namespace dtl {
+
+class JoinListener {
+ public:
+  using Taken = std::function<void(Fd caller)>;
+  // Listens at once, on the first port of the range that is free (0: any). Throws Error(kConfig)
+  // when none is.
+  JoinListener(asio::io_context& context, PortRange ports, Taken taken);
+
+  int port() const { return port_; }
+  bool is_open() const { return socket_.is_open(); }
+  void close();
+  // The same port once more. False when somebody else has it now.
+  bool open_again();
+
+ private:
+  void start(Fd listening);
+  void accept();
+  void accept_later();
+
+  asio::ip::tcp::acceptor socket_;
+  asio::steady_timer shortage_;
+  Taken taken_;
+  int port_ = 0;
+};
+
+}  // namespace dtl

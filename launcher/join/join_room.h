@@ -1,0 +1,57 @@
+#pragma once
+// JoinRoom: where nodes that an engine has started come to, to have agents of one job started
+// there. A thread of its own with a listening port, open only while somebody is missing. Who
+// connects has 3 s and 4 KiB to prove that it knows the job's token, 64 of them at a time; whoever
+// does not is hung up on without a word. All functions may be called from any thread but the
+// room's.
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/fd.h"
+#include "launcher/join/join_seat.h"
+#include "launcher/streams/agent_stream.h"
+#include "plan/request.h"
+
+namespace dtl {
+
+struct JoinRoomOptions {
+  std::string token;
+  PortRange ports;  // the first free one of them
+  ExpectedNodes expected;
+  // On the room's thread: a node asks for the job's end, because its engine ends it.
+  std::function<void(const std::string& node)> told_to_stop;
+};
+
+class JoinRoom {
+ public:
+  explicit JoinRoom(JoinRoomOptions options);  // throws Error(kConfig) when no port is free
+  ~JoinRoom();  // nodes that were not told the job's end see the end of their connection
+  JoinRoom(const JoinRoom&) = delete;
+  JoinRoom& operator=(const JoinRoom&) = delete;
+
+  int port() const;
+  // Readable once somebody has come or gone since changed() was called last.
+  int change_descriptor() const;
+  void changed();
+  // The nodes' names, by place; empty where nobody is.
+  std::vector<std::string> present() const;
+
+  // An agent on the node of that place; its bytes come once the node is there.
+  std::unique_ptr<AgentStream> start_agent(asio::io_context& context, std::size_t place);
+  // True when no agent runs there: the last one has been seen to end.
+  bool is_idle(std::size_t place) const;
+
+  // Tells all nodes how the job has ended, and waits until they have taken it, or for `patience`.
+  void finish(int status, std::chrono::milliseconds patience);
+
+ private:
+  class Inside;
+  std::unique_ptr<Inside> inside_;
+};
+
+}  // namespace dtl

@@ -1,0 +1,99 @@
+#include "launcher/join/join_words.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+#include <vector>
+
+#include "base/error.h"
+#include "base/limits.h"
+#include "base/text.h"
+#include "wire/messages.h"
+
+namespace dtl {
+namespace {
+
+constexpr std::size_t kHeaderBytes = 4;  // kind, and the length in 24 bits, low byte first
+constexpr std::size_t kHelloLines = 6;
+constexpr std::size_t kMaxJobBytes = 256;
+constexpr std::size_t kMaxVersionBytes = 64;
+constexpr std::size_t kMaxNameBytes = 253;  // of a DNS name
+constexpr int kMostRestarts = 1'000'000'000;
+
+bool is_kind(std::uint8_t byte) {
+  return byte >= static_cast<std::uint8_t>(JoinFrame::Kind::kHello) &&
+         byte <= static_cast<std::uint8_t>(JoinFrame::Kind::kDone);
+}
+
+// What may stand in messages, plans and lists of hosts.
+bool is_node_name(std::string_view name) {
+  const auto fits = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+           c == '_' || c == '-';
+  };
+  return !name.empty() && name.size() <= kMaxNameBytes && name.front() != '-' &&
+         std::all_of(name.begin(), name.end(), fits);
+}
+
+}  // namespace
+
+std::string frame_bytes(const JoinFrame& frame) {
+  assert(frame.text.size() <= kMaxJoinText);
+  std::string bytes(kHeaderBytes, '\0');
+  bytes[0] = static_cast<char>(frame.kind);
+  for (std::size_t i = 1; i < kHeaderBytes; ++i) {
+    bytes[i] = static_cast<char>((frame.text.size() >> (8 * (i - 1))) & 0xff);
+  }
+  return bytes + frame.text;
+}
+
+std::optional<JoinFrame> JoinFrameReader::next() {
+  if (received_.size() < kHeaderBytes) return std::nullopt;
+  const auto byte = [this](std::size_t at) { return static_cast<std::uint8_t>(received_[at]); };
+  std::size_t length = 0;
+  for (std::size_t i = 1; i < kHeaderBytes; ++i) length |= std::size_t{byte(i)} << (8 * (i - 1));
+  if (!is_kind(byte(0)) || length > kMaxJoinText) {
+    throw Error(Exit::kVersion, "garbage instead of the protocol",
+                fmt::format("a frame of kind {} and {} bytes", byte(0), length));
+  }
+  if (received_.size() < kHeaderBytes + length) return std::nullopt;
+  JoinFrame frame{static_cast<JoinFrame::Kind>(byte(0)), received_.substr(kHeaderBytes, length)};
+  received_.erase(0, kHeaderBytes + length);
+  return frame;
+}
+
+std::string to_text(const JoinHello& hello) {
+  const std::string rank = hello.rank < 0 ? "-" : std::to_string(hello.rank);
+  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}", hello.protocol, hello.version, hello.job,
+                     hello.restart, rank, hello.name);
+}
+
+std::optional<JoinHello> parse_hello(std::string_view text) {
+  const std::vector<std::string> lines = split(text, '\n');
+  if (lines.size() < 2) return std::nullopt;
+  JoinHello hello;
+  const auto protocol = parse_integer(lines[0], 0, UINT16_MAX);
+  if (!protocol || lines[1].empty() || lines[1].size() > kMaxVersionBytes) return std::nullopt;
+  hello.protocol = static_cast<unsigned>(*protocol);
+  hello.version = printable(lines[1]);
+  if (hello.protocol != kProtocol || hello.version != DTL_VERSION) return hello;
+  if (lines.size() != kHelloLines) return std::nullopt;
+  hello.job = printable(lines[2]);
+  if (hello.job.size() > kMaxJobBytes) return std::nullopt;
+  const auto restart = parse_integer(lines[3], 0, kMostRestarts);
+  const auto rank = lines[4] == "-" ? -1 : parse_integer(lines[4], 0, kMaxRanks - 1);
+  if (!restart || !rank || !is_node_name(lines[5])) return std::nullopt;
+  hello.restart = static_cast<int>(*restart);
+  hello.rank = static_cast<int>(*rank);
+  hello.name = lines[5];
+  return hello;
+}
+
+std::optional<int> parse_status(std::string_view text) {
+  const auto status = parse_integer(text, 0, 255);
+  if (!status) return std::nullopt;
+  return static_cast<int>(*status);
+}
+
+}  // namespace dtl

@@ -1,0 +1,64 @@
+#pragma once
+// What is said over a connection that a node has made by itself (PROTOCOL.md, Agents that come
+// back): a hello, the answer to it, and from then on the lives of agents on that node, one after
+// the other, their bytes unchanged. Pure.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace dtl {
+
+struct JoinFrame {
+  enum class Kind : std::uint8_t {
+    kHello = 1,        // the node's first: a JoinHello
+    kSeated = 2,       // the answer: it belongs to the job
+    kRefused = 3,      // or not, and why
+    kComeAgain = 4,    // or not now, and why
+    kStart = 5,        // start an agent
+    kBytes = 6,        // both ways: of the agent
+    kNoMoreBytes = 7,  // to the agent
+    kEnded = 8,        // the agent is gone; how: "exit status 0"
+    kStop = 9,         // from the node: it is told to end
+    kDone = 10,        // the job is over; its exit status
+  };
+  Kind kind = Kind::kBytes;
+  std::string text;
+};
+
+constexpr std::size_t kMaxJoinText = 64 << 10;
+
+std::string frame_bytes(const JoinFrame& frame);  // asserts kMaxJoinText
+
+// Cuts what arrives into frames. Throws Error(kVersion) for what is none.
+class JoinFrameReader {
+ public:
+  void feed(std::string_view bytes) { received_ += bytes; }
+  std::optional<JoinFrame> next();
+
+ private:
+  std::string received_;
+};
+
+// Who a node is. Of another version than ours, its other members may be empty.
+struct JoinHello {
+  unsigned protocol = 0;
+  std::string version;
+  std::string job;  // the engine's name of it; may be empty
+  int restart = 0;  // how often the engine has started the job again
+  int rank = -1;    // of the node, as the engine counts them; -1: it does not say
+  std::string name;
+
+  bool operator==(const JoinHello&) const = default;
+};
+
+std::string to_text(const JoinHello& hello);
+// Of a stranger who knows the token. nullopt: no hello.
+std::optional<JoinHello> parse_hello(std::string_view text);
+
+// A job's exit status, as kDone has it.
+std::optional<int> parse_status(std::string_view text);
+
+}  // namespace dtl

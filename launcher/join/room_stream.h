@@ -1,0 +1,53 @@
+#pragma once
+// RoomStream: a session's end of the stream of an agent that a JoinRoom has started on a node.
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/fd.h"
+#include "launcher/streams/agent_stream.h"
+#include "wire/fd_stream.h"
+
+namespace dtl {
+
+// How an agent has ended: set once by the room's thread, before the stream ends; read by the
+// session's.
+class AgentEnd {
+ public:
+  void set(std::string how) {
+    const std::lock_guard lock(mutex_);
+    if (how_.empty()) how_ = std::move(how);
+  }
+  std::string get() const {
+    const std::lock_guard lock(mutex_);
+    return how_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::string how_;
+};
+
+class RoomStream final : public AgentStream {
+ public:
+  RoomStream(asio::io_context& context, Fd socket, std::shared_ptr<AgentEnd> end)
+      : stream_(make_fd_stream(context, std::move(socket))), end_(std::move(end)) {}
+
+  awaitable<std::string> read() override { return stream_->read(); }
+  awaitable<void> write_pieces(std::vector<std::string> pieces) override {
+    return stream_->write_pieces(std::move(pieces));
+  }
+  void close() override { stream_->close(); }
+  // The node's own standard error has it.
+  std::string standard_error() const override { return {}; }
+  std::string ending() const override { return end_->get(); }
+
+ private:
+  std::unique_ptr<ByteStream> stream_;
+  std::shared_ptr<AgentEnd> end_;  // shared with the room
+};
+
+}  // namespace dtl

@@ -1,0 +1,63 @@
+#include "launcher/join/tls_stream.h"
+
+#include <optional>
+#include <utility>
+
+#include "base/error.h"
+
+namespace dtl {
+
+TlsStream::TlsStream(std::unique_ptr<ByteStream> carrier, TlsSession::Side side,
+                     const std::string& secret)
+    : carrier_(std::move(carrier)), session_(side, secret) {}
+
+awaitable<void> TlsStream::shake_hands() {
+  std::size_t received = 0;
+  for (;;) {
+    bool proved = false;
+    std::optional<Error> refused;
+    try {
+      proved = session_.shake_hands();
+    } catch (const Error& error) {
+      refused = error;
+    }
+    // The other side hears of a refusal, too: it may be the one with the wrong secret.
+    std::string answer = session_.take_output();
+    if (!answer.empty()) co_await carrier_->write(std::move(answer));
+    if (refused) throw *refused;
+    if (proved) co_return;
+    const std::string bytes = co_await carrier_->read();
+    if (bytes.empty()) {
+      throw Error(Exit::kIo, "no proof of the job's token", "the connection ended before");
+    }
+    received += bytes.size();
+    if (received > kMostOfStrangers) {
+      throw Error(Exit::kAuth, "no proof of the job's token", "too many bytes before it");
+    }
+    session_.feed(bytes);
+  }
+}
+
+awaitable<std::string> TlsStream::read() {
+  for (;;) {
+    std::string plain = session_.read();
+    if (!plain.empty() || session_.other_has_ended()) co_return plain;
+    const std::string bytes = co_await carrier_->read();
+    if (bytes.empty()) co_return std::string();
+    session_.feed(bytes);
+  }
+}
+
+// What reading may have left to be said (that a key was changed) goes with the next bytes.
+awaitable<void> TlsStream::write_pieces(std::vector<std::string> pieces) {
+  for (const std::string& piece : pieces) {
+    session_.write(piece);
+    co_await carrier_->write(session_.take_output());
+  }
+}
+
+void TlsStream::close() {
+  carrier_->close();
+}
+
+}  // namespace dtl

@@ -1,0 +1,35 @@
+#pragma once
+// TlsStream: a ByteStream whose bytes nobody on the way can read or change, over one whose bytes
+// anybody can. See tls_session.h for who may be at the other end.
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "launcher/join/tls_session.h"
+#include "wire/byte_stream.h"
+
+namespace dtl {
+
+class TlsStream final : public ByteStream {
+ public:
+  // Before there is a proof; a handshake takes 500.
+  static constexpr std::size_t kMostOfStrangers = 4096;  // bytes; more is an Error
+
+  TlsStream(std::unique_ptr<ByteStream> carrier, TlsSession::Side side, const std::string& secret);
+
+  // First of all, and once. Returns when the other side has proved that it knows the secret. Throws
+  // Error(kAuth) when it does not, Error(kIo) when the carrier ends before.
+  awaitable<void> shake_hands();
+
+  awaitable<std::string> read() override;
+  awaitable<void> write_pieces(std::vector<std::string> pieces) override;
+  void close() override;
+
+ private:
+  std::unique_ptr<ByteStream> carrier_;
+  TlsSession session_;
+};
+
+}  // namespace dtl

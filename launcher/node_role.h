@@ -1,0 +1,65 @@
+#pragma once
+// NodeRole: this process is one of several that an engine has started for one job, one on each
+// node. The first of them runs the job, with agents on all nodes; the others come to it
+// (launcher/join), and have its exit status.
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "launcher/agents/agent_start.h"
+#include "launcher/join/join_room.h"
+#include "launcher/options/command_line.h"
+#include "launcher/request/job_request.h"
+#include "launcher/session/epochs.h"
+#include "plan/engine.h"
+
+namespace dtl {
+
+class NodeRole {
+ public:
+  // nullptr when this is no node of such a job, or its only one. Takes the job's token out of the
+  // environment. Throws Error.
+  static std::unique_ptr<NodeRole> find(const CommandLine& line, const Surroundings& around);
+
+  bool coordinates() const { return evidence_.is_coordinator; }
+
+  // Not the first node's: until the job is over; its exit status.
+  int join(const std::string& agent_path) const;
+
+  // The first node's from here on. Waits until all have come: their names as a value of -hosts. Or
+  // the exit status, when a signal came first. Throws Error(kTimeout).
+  struct Gathered {
+    std::string hosts;
+    int status = 0;
+  };
+  Gathered gather();
+  AgentStarter starter(StartOptions start) const;
+  // Hosts of a lost epoch, as RestartOptions::fence has it; this node's own by `fence_here`.
+  std::vector<Fenced> fence(const std::vector<Host>& hosts,
+                            const std::function<Fenced()>& fence_here) const;
+  bool is_here(const Host& host) const { return host.name == names_[0]; }
+  // What engines are told of it: a lost node is nothing that the job is to blame for.
+  static int exit_status(const Outcome& outcome);
+  void tell(int status);  // all other nodes
+
+ private:
+  NodeRole(EngineEvidence evidence, std::chrono::seconds patience, std::string token);
+  void open_room();
+  void name_nodes();
+  std::string missing() const;
+  awaitable<std::unique_ptr<AgentStream>> start_on(asio::io_context& context,
+                                                   std::size_t place) const;
+
+  EngineEvidence evidence_;
+  std::chrono::seconds patience_;
+  std::string token_;
+  std::unique_ptr<JoinRoom> room_;
+  std::vector<std::string> names_;  // by node rank
+};
+
+}  // namespace dtl

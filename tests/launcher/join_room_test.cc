@@ -1,0 +1,286 @@
+// JoinRoom and JoinCaller, over loopback.
+
+#include "launcher/join/join_room.h"
+
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <filesystem>
+#include <future>
+#include <thread>
+
+#include "base/error.h"
+#include "launcher/join/join_caller.h"
+#include "wire/messages.h"
+
+namespace dtl::join_room_test {
+namespace {
+
+using namespace std::chrono_literals;
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr auto kSoon = 30s;  // generous: a busy machine
+
+const std::string kToken(32, 't');
+
+Fd connect_to(int port) {
+  Fd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<std::uint16_t>(port));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  if (::connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) return Fd();
+  return fd;
+}
+
+// Waits until the other end closes; what it said before, or nullopt when it does not.
+std::optional<std::string> read_to_end(const Fd& fd) {
+  std::string all;
+  char buffer[4096];
+  for (;;) {
+    pollfd waiting{fd.get(), POLLIN, 0};
+    if (::poll(&waiting, 1, 30'000) <= 0) return std::nullopt;
+    const ssize_t size = ::read(fd.get(), buffer, sizeof buffer);
+    if (size <= 0) return all;
+    all.append(buffer, static_cast<std::size_t>(size));
+  }
+}
+
+class Room : public ::testing::Test {
+ protected:
+  Room() {
+    std::signal(SIGPIPE, SIG_IGN);
+    std::string pattern = std::filesystem::temp_directory_path() / "dtl-join-test.XXXXXX";
+    folder_ = ::mkdtemp(pattern.data());
+    make_agent("exec cat");
+    options_.token = kToken;
+    options_.expected.count = 2;
+  }
+  ~Room() override { std::filesystem::remove_all(folder_); }
+
+  void make_agent(const std::string& script) const {
+    write_file_atomically(folder_ + "/agent", "#!/bin/sh\n" + script + "\n");
+    ::chmod((folder_ + "/agent").c_str(), 0755);
+  }
+
+  void open() { room_ = std::make_unique<JoinRoom>(options_); }
+
+  JoinCall call(int rank) const {
+    JoinCall call;
+    call.token = kToken;
+    call.host = "127.0.0.1";
+    call.port = room_->port();
+    call.hello = {kProtocol, DTL_VERSION, {}, 0, rank, "n" + std::to_string(rank)};
+    call.agent_path = folder_ + "/agent";
+    call.patience = 30s;
+    return call;
+  }
+
+  std::future<int> join(JoinCall call) {
+    return std::async(std::launch::async, [call] { return serve_joined_job(call); });
+  }
+
+  static pid_t fork_node(const JoinCall& call) {
+    const pid_t node = ::fork();
+    if (node != 0) return node;
+    serve_joined_job(call);
+    ::_exit(0);
+  }
+
+  bool wait_present(const std::vector<std::string>& names) {
+    const auto end = std::chrono::steady_clock::now() + kSoon;
+    while (room_->present() != names) {
+      if (std::chrono::steady_clock::now() > end) return false;
+      pollfd waiting{room_->change_descriptor(), POLLIN, 0};
+      ::poll(&waiting, 1, 1000);
+      room_->changed();
+    }
+    return true;
+  }
+
+  // What an agent that says back what it hears says to this, and how it ends.
+  std::pair<std::string, std::string> talk(std::size_t place, const std::string& text) {
+    asio::io_context context;
+    auto stream = room_->start_agent(context, place);
+    std::string heard;
+    asio::co_spawn(
+        context,
+        [](AgentStream& agent, const std::string& said, std::string& answer) -> awaitable<void> {
+          co_await agent.write(said);
+          while (answer.size() < said.size()) {
+            const std::string bytes = co_await agent.read();
+            if (bytes.empty()) break;
+            answer += bytes;
+          }
+        }(*stream, text, heard),
+        [](std::exception_ptr) {});
+    context.run();
+    stream->close();
+    const auto end = std::chrono::steady_clock::now() + kSoon;
+    while (stream->ending().empty() && std::chrono::steady_clock::now() < end) {
+      std::this_thread::yield();
+    }
+    return {heard, stream->ending()};
+  }
+
+  std::string folder_;
+  JoinRoomOptions options_;
+  std::unique_ptr<JoinRoom> room_;
+};
+
+template <class Act>
+Error error_of(Act act) {
+  try {
+    act();
+  } catch (const Error& error) {
+    return error;
+  }
+  return Error(Exit::kOk, "no error", "");
+}
+
+TEST_F(Room, StartsAgentsOnNodesOneAfterTheOtherAndTellsTheJobsEnd) {
+  open();
+  auto one = join(call(1)), zero = join(call(0));
+  ASSERT_TRUE(wait_present({"n0", "n1"}));
+  const std::string text(300'000, 'x');
+  for (int life = 0; life < 2; ++life) {
+    EXPECT_EQ(talk(1, text), std::pair(text, std::string("exit status 0")));
+  }
+  room_->finish(3, kSoon);
+  EXPECT_EQ(zero.get(), 3);
+  EXPECT_EQ(one.get(), 3);
+}
+
+TEST_F(Room, ListensOnlyWhileSomebodyIsMissing) {
+  open();
+  auto zero = join(call(0));
+  ASSERT_TRUE(wait_present({"n0", ""}));
+  EXPECT_TRUE(connect_to(room_->port()).valid());
+  auto one = join(call(1));
+  ASSERT_TRUE(wait_present({"n0", "n1"}));
+  EXPECT_FALSE(connect_to(room_->port()).valid());
+  room_->finish(0, kSoon);
+  EXPECT_EQ(one.get(), 0);
+}
+
+TEST_F(Room, RefusesAnotherToken) {
+  open();
+  JoinCall stranger = call(0);
+  stranger.token = std::string(32, 'u');
+  const Error error = error_of([&] { serve_joined_job(stranger); });
+  EXPECT_EQ(error.status(), Exit::kAuth);
+  EXPECT_THAT(error.what(), HasSubstr("DTL_TOKEN_FILE"));
+  EXPECT_THAT(room_->present(), ElementsAre("", ""));
+}
+
+TEST_F(Room, RefusesANodeThatIsNotOfTheJobAndSaysWhy) {
+  open();
+  const Error error = error_of([&] { serve_joined_job(call(2)); });
+  EXPECT_EQ(error.status(), Exit::kConfig);
+  EXPECT_THAT(error.what(), HasSubstr("it has 2 nodes"));
+}
+
+TEST_F(Room, HangsUpOnWhoSaysNothingOrGarbageOrTooMuch) {
+  open();
+  const Fd silent = connect_to(room_->port()), garbage = connect_to(room_->port()),
+           endless = connect_to(room_->port());
+  write_all(garbage.get(), "GET / HTTP/1.1\r\n\r\n");
+  // A record of TLS that is longer than what strangers may send.
+  write_all(endless.get(), std::string("\x16\x03\x01\x40\x00", 5) + std::string(8192, '\0'));
+  EXPECT_TRUE(read_to_end(garbage));
+  EXPECT_TRUE(read_to_end(endless));
+  EXPECT_EQ(read_to_end(silent), "");
+  auto zero = join(call(0));
+  EXPECT_TRUE(wait_present({"n0", ""}));
+  EXPECT_EQ(talk(0, "x").first, "x");
+  room_.reset();
+  EXPECT_EQ(zero.get(), 137);
+}
+
+TEST_F(Room, HearsOutSixtyFourStrangersAtATime) {
+  open();
+  std::vector<Fd> silent;
+  for (int i = 0; i < 64; ++i) silent.push_back(connect_to(room_->port()));
+  const auto began = std::chrono::steady_clock::now();
+  const Fd one_more = connect_to(room_->port());
+  EXPECT_EQ(read_to_end(one_more), "");
+  // Long before the others, who have 3 s each; unless this test itself was held up.
+  pollfd first{silent.front().get(), POLLIN, 0};
+  if (std::chrono::steady_clock::now() - began < 2s) {
+    EXPECT_EQ(::poll(&first, 1, 0), 0);
+  }
+  auto zero = join(call(0));  // comes in once they have had their time
+  EXPECT_TRUE(wait_present({"n0", ""}));
+  room_->finish(0, kSoon);
+  EXPECT_EQ(zero.get(), 0);
+}
+
+TEST_F(Room, ASecondCallerForAPlaceWaitsUntilTheFirstIsGone) {
+  open();
+  const pid_t first = fork_node(call(0));
+  ASSERT_TRUE(wait_present({"n0", ""}));
+  JoinCall again = call(0);
+  again.hello.name = "again";
+  auto second = join(again);
+  auto other = join(call(1));
+  ASSERT_TRUE(wait_present({"n0", "n1"}));
+  ::kill(first, SIGKILL);
+  ::waitpid(first, nullptr, 0);
+  ASSERT_TRUE(wait_present({"", "n1"}));
+  // The port is open again as soon as an agent is wanted there.
+  EXPECT_EQ(talk(0, "x").first, "x");
+  EXPECT_THAT(room_->present(), ElementsAre("again", "n1"));
+  room_->finish(0, kSoon);
+  EXPECT_EQ(second.get(), 0);
+  EXPECT_EQ(other.get(), 0);
+}
+
+TEST_F(Room, ANodeThatIsToldToEndAsksForTheJobsEnd) {
+  std::promise<std::string> asked;
+  options_.expected.count = 1;
+  options_.told_to_stop = [&](const std::string& node) { asked.set_value(node); };
+  open();
+  auto zero = join(call(0));
+  ASSERT_TRUE(wait_present({"n0"}));
+  ::kill(::getpid(), SIGTERM);
+  auto who = asked.get_future();
+  ASSERT_EQ(who.wait_for(kSoon), std::future_status::ready);
+  EXPECT_EQ(who.get(), "n0");
+  room_->finish(143, kSoon);
+  EXPECT_EQ(zero.get(), 143);
+}
+
+TEST_F(Room, ANodeThatIsLostEndsItsAgentsStreamAndMayComeBack) {
+  options_.expected.count = 1;
+  make_agent("kill -9 $PPID");
+  open();
+  const pid_t node = fork_node(call(0));
+  ASSERT_TRUE(wait_present({"n0"}));
+  const auto [heard, ending] = talk(0, "x");
+  EXPECT_EQ(heard, "");
+  EXPECT_EQ(ending, kConnectionLost);
+  ::waitpid(node, nullptr, 0);
+}
+
+TEST_F(Room, WhoFindsNoRoomGivesUpInTimeAndSaysWhatItLookedFor) {
+  open();
+  JoinCall early = call(0);
+  room_.reset();
+  early.patience = 1s;
+  const Error error = error_of([&] { serve_joined_job(early); });
+  EXPECT_EQ(error.status(), Exit::kTimeout);
+  EXPECT_THAT(error.what(), HasSubstr(std::to_string(early.port)));
+  EXPECT_THAT(error.what(), HasSubstr("refused"));
+}
+
+}  // namespace
+}  // namespace dtl::join_room_test
