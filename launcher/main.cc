@@ -284,6 +284,7 @@ int run_with_nodes(CommandLine line, NodeRole& nodes) {
     NodeRole::Gathered all = nodes.gather();
     line.hosts = std::move(all.hosts);
     line.engine = Engine::kNone;  // its hosts are named now
+    line.nodes_have_come = true;
     status = line.hosts.empty() ? all.status : run_here(line, &nodes);
   } catch (const Error& error) {
     nodes.tell(static_cast<int>(error.status()));

@@ -261,8 +261,8 @@ using Message =
     std::variant<Welcome, Hello, Listen, Listening, Reach, Reached, StopListening, Start, Started,
                  SpawnFailed, Stdin, Output, Exited, Stop, Kill, Finish, Finished, Trouble,
                  Heartbeat, StdinTaken, Examine, Examined, OutputRules, Credit, Skipped, Signal,
-                 Notice, Evidence, Environment, Stack, WatchRanks, RankStates, NativeStack, Reconnect,
-                 Resume, Resumed, Received>;
+                 Notice, Evidence, Environment, Stack, WatchRanks, RankStates, NativeStack,
+                 Reconnect, Resume, Resumed, Received>;
 
 // Whose they are. Each side visits all of them, so that a message that it forgets does not compile.
 template <class M>

@@ -210,11 +210,12 @@ std::vector<HangFinding> RankWatch::untold(JobTime after) {
   for (auto& [key, comm] : comms_) {
     if (!comm.wait || comm.wait->told || comm.wait->finding.lasted < after) continue;
     comm.wait->told = true;
+    const HangFinding& finding = comm.wait->finding;
     // One rank may keep many communicators waiting.
     const auto alike = [&](const HangFinding& other) {
-      return other.odd == comm.wait->finding.odd && !other.odd.empty();
+      return other.odd == finding.odd && !other.odd.empty();
     };
-    if (std::none_of(found.begin(), found.end(), alike)) found.push_back(comm.wait->finding);
+    if (std::none_of(found.begin(), found.end(), alike)) found.push_back(finding);
   }
   return found;
 }

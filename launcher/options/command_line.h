@@ -74,9 +74,10 @@ struct CommandLine {
   std::optional<std::chrono::milliseconds> hang_notice, hang_timeout;
   std::optional<int> max_restarts;  // --max-restarts
   std::optional<std::chrono::milliseconds> start_timeout;
-  std::optional<int> spares;  // --spares
-  std::string on_event;       // a command for the shell
-  bool as_torchrun = false;   // in torchrun's words: a script that is no program is python3's
+  bool nodes_have_come = false;  // hosts are nodes that an engine has started dtlaunch on
+  std::optional<int> spares;     // --spares
+  std::string on_event;          // a command for the shell
+  bool as_torchrun = false;      // in torchrun's words: a script that is no program is python3's
   std::vector<std::string_view> given;  // canonical names of options, the first program's included
   std::vector<ProgramLine> programs = {
       {}};  // at least one; the first without a command: none given

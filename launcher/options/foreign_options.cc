@@ -131,7 +131,6 @@ std::span<const ForeignOption> foreign_options() {
        "dtlaunch starts agents in its own way",
        ""},
       {{"no-ssh"}, 0, kSame, "-launcher=fork", ""},
-      {{"start-timeout"}, 1, kIgnored, "hosts that do not answer are named within 10 s", ""},
       {{"venv-script"}, 1, kRefused, "ranks start without a shell", "-genv PATH VENV/bin:$PATH"},
       {{"prefix"},
        1,

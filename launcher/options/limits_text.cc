@@ -18,9 +18,7 @@ std::string bound(std::string_view name, std::size_t value, std::string_view mea
   return fmt::format("{:<20}{:>10}  {}\n", name, value, meaning);
 }
 
-}  // namespace
-
-std::string limits_text() {
+std::string waits_text() {
   return wait("resolve", kResolveDeadline, "a host name's addresses") +
          wait("connect", kConnectDeadline, "a TCP connection; all hosts at once") +
          wait("settle", kProbeSettle, "for other addresses of a node that has answered") +
@@ -66,8 +64,11 @@ std::string limits_text() {
          wait("longest-settled", kLongestSettled, "the most that this becomes") +
          wait("look-for-hosts", kLookForHosts, "between two looks for hosts that come or go") +
          wait("discover-patience", kDiscoverPatience, "for a command of --discover") +
-         wait("event-patience", kEventPatience, "for a command of --on-event") +
-         bound("events", kMaxEvents, "of --on-event that wait for the one before") +
+         wait("event-patience", kEventPatience, "for a command of --on-event");
+}
+
+std::string bounds_text() {
+  return bound("events", kMaxEvents, "of --on-event that wait for the one before") +
          bound("output-window", kOutputWindow, "bytes of a rank's output on their way") +
          bound("skipped-tail", kSkippedTail, "last bytes of skipped output, shown after all") +
          bound("output-windows", kOutputWindows, "the same of all ranks together") +
@@ -83,6 +84,12 @@ std::string limits_text() {
          bound("environment", kMaxEnvironmentBytes, "bytes of a rank's environment") +
          bound("hostfile", kMaxHostfileBytes, "bytes of a hostfile") +
          bound("job-file", kMaxTomlBytes, "bytes of a job file");
+}
+
+}  // namespace
+
+std::string limits_text() {
+  return waits_text() + bounds_text();
 }
 
 }  // namespace dtl

@@ -34,4 +34,20 @@ PortRange parse_port_range(const std::string& text) {
   return {static_cast<std::uint16_t>(*low), static_cast<std::uint16_t>(*high)};
 }
 
+std::string read_range(const std::string& text, SizeRange& range) {
+  const std::size_t colon = text.find(':');
+  const auto least = parse_integer(text.substr(0, colon), 1, kMaxRanks);
+  const auto most =
+      colon == text.npos ? least : parse_integer(text.substr(colon + 1), 1, kMaxRanks);
+  if (colon == text.npos && !least) {
+    return fmt::format("'{}' is no number from 1 to {}", text, kMaxRanks);
+  }
+  if (!least || !most) {
+    return fmt::format("'{}' is not MIN:MAX, two numbers from 1 to {}", text, kMaxRanks);
+  }
+  if (*least > *most) return fmt::format("'{}' begins above its end", text);
+  range = {static_cast<int>(*least), static_cast<int>(*most)};
+  return {};
+}
+
 }  // namespace dtl

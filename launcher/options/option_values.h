@@ -19,4 +19,8 @@ enum class AgentStart {
 AgentStart parse_agent_start(const std::string& text);
 PortRange parse_port_range(const std::string& text);
 
+// "4", which is from 4 to 4, or "MIN:MAX", as torchrun writes it. Empty: `range` has it; else what
+// is wrong.
+std::string read_range(const std::string& text, SizeRange& range);
+
 }  // namespace dtl

@@ -7,6 +7,7 @@
 #include "base/completion.h"
 #include "base/limits.h"
 #include "base/text.h"
+#include "launcher/options/option_values.h"
 #include "launcher/options/subcommands.h"
 #include "plan/dialect_variables.h"
 #include "plan/pinning.h"
@@ -38,23 +39,6 @@ Target<B> hosts() {
             hosts += (hosts.empty() ? "" : ",") + text;
             return std::string();
           }};
-}
-
-// "4", which is from 4 to 4, or "MIN:MAX", as torchrun writes it. Empty: `range` has it.
-std::string read_range(const std::string& text, SizeRange& range) {
-  const std::size_t colon = text.find(':');
-  const auto least = parse_integer(text.substr(0, colon), 1, kMaxRanks);
-  const auto most =
-      colon == text.npos ? least : parse_integer(text.substr(colon + 1), 1, kMaxRanks);
-  if (colon == text.npos && !least) {
-    return fmt::format("'{}' is no number from 1 to {}", text, kMaxRanks);
-  }
-  if (!least || !most) {
-    return fmt::format("'{}' is not MIN:MAX, two numbers from 1 to {}", text, kMaxRanks);
-  }
-  if (*least > *most) return fmt::format("'{}' begins above its end", text);
-  range = {static_cast<int>(*least), static_cast<int>(*most)};
-  return {};
 }
 
 Target<B> nodes() {
@@ -334,7 +318,7 @@ Rows end_options() {
        seconds<&B::line, &CommandLine::hang_timeout>(0.001),
        {.key = "hang_timeout", .in_file = FileValue::kInteger}},
       {kEnd, {"--start-timeout"}, "SECONDS",
-       "where an engine starts dtlaunch on each node: wait so long\nfor the others; default 300",
+       "where an engine starts dtlaunch on each node:\nwait so long for the others; default 300",
        seconds<&B::line, &CommandLine::start_timeout>(1),
        {.key = "start_timeout", .in_file = FileValue::kInteger}},
       {kEnd, {"--grace"}, "SECONDS", "from SIGTERM to SIGKILL; default 5",

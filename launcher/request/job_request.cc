@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <string_view>
 #include <utility>
 
 #include "base/error.h"
@@ -14,6 +13,7 @@
 #include "base/text.h"
 #include "launcher/network/interface_filter.h"
 #include "launcher/options/trusted_file.h"
+#include "launcher/request/encryption.h"
 #include "launcher/request/job_engine.h"
 #include "launcher/request/job_file.h"
 #include "launcher/request/program_hosts.h"
@@ -26,7 +26,6 @@ namespace dtl {
 namespace {
 
 constexpr const char* kDefaultJobFile = "dtlaunch.toml";
-constexpr std::string_view kEncryptVariable = "DTRING_ENCRYPT";  // libdtring's
 
 std::optional<JobFile> read_job_file(const CommandLine& line) {
   if (!line.job_file.empty()) return load_job_file(line.job_file);
@@ -190,25 +189,18 @@ void inherit_for_programs(const CommandLine& line, const Surroundings& around,
   }
 }
 
-// What is not libdtring's goes as its own library sends it, which dtlaunch cannot change.
-void encrypt(JobSettings& settings) {
-  Variables& set = settings.request.set;
-  const std::string* said = variable(set, kEncryptVariable);
-  if (said != nullptr && *said != "1") {
-    throw Error(Exit::kUsage, "--encrypt",
-                fmt::format("{}={} is set, too", kEncryptVariable, *said), "one of the two");
-  }
-  set.emplace_back(kEncryptVariable, "1");
-  for (const Program& program : settings.request.programs) {
-    if (program.command.empty()) continue;
-    const std::string& name = program.command[0];
-    const std::string_view last = std::string_view(name).substr(name.rfind('/') + 1);
-    if (last == "dttrain" || last == "dtring-perf" || last == "dtring-links") continue;
-    settings.notices.push_back(
-        fmt::format("--encrypt covers what libdtring carries; what {} sends by itself, or by gloo, "
-                    "MPI or a store of PyTorch's, goes as before",
-                    last));
-    return;
+void take_times(const CommandLine& line, JobSettings& settings) {
+  settings.job.timeout = line.timeout;
+  settings.job.hang_timeout = line.hang_timeout;
+  settings.job.hang_notice = line.hang_notice.value_or(kHangNotice);
+  if (*settings.job.hang_notice == JobTime(0)) settings.job.hang_notice.reset();
+  if (line.grace) settings.job.grace = *line.grace;
+  if (line.reconnect) settings.job.reconnect = *line.reconnect;
+  if (line.start_timeout && !line.nodes_have_come) {
+    settings.notices.emplace_back(
+        "--start-timeout is ignored: dtlaunch starts the agents itself, and names hosts that do "
+        "not "
+        "answer within 10 s");
   }
 }
 
@@ -342,12 +334,7 @@ JobSettings describe_job(const CommandLine& given, const Surroundings& around) {
   settings.job.ports = line.ports.value_or(PortRange{});
   settings.report = line.report;
   settings.on_event = line.on_event;
-  settings.job.timeout = line.timeout;
-  settings.job.hang_timeout = line.hang_timeout;
-  settings.job.hang_notice = line.hang_notice.value_or(kHangNotice);
-  if (*settings.job.hang_notice == JobTime(0)) settings.job.hang_notice.reset();
-  if (line.grace) settings.job.grace = *line.grace;
-  if (line.reconnect) settings.job.reconnect = *line.reconnect;
+  take_times(line, settings);
   if (file) apply_file(*file, request);
   settings.console = console_options(line.shown, around.working_directory);
   settings.label = !settings.console.label.empty();
@@ -357,7 +344,7 @@ JobSettings describe_job(const CommandLine& given, const Surroundings& around) {
     settings.notices.push_back(
         "no program given and no ./dtlaunch.toml here: running the demonstration, dttrain --demo");
   }
-  if (line.encrypts) encrypt(settings);
+  if (line.encrypts) encrypt(request, settings.notices);
   request.grace = settings.job.grace.value_or(kInterruptGrace);
   request.hosts = read_hosts(line, file, around);
   place_programs(line, request);

@@ -25,7 +25,9 @@ TEST(Token, ThatCanBeGuessedIsRefusedAndNotShown) {
       EXPECT_EQ(error.status(), Exit::kConfig);
       EXPECT_THAT(error.what(), HasSubstr("DTL_TOKEN: no token"));
       EXPECT_THAT(error.what(), HasSubstr("openssl rand -hex 32"));
-      if (!bad.empty()) EXPECT_THAT(error.what(), Not(HasSubstr(bad)));
+      if (!bad.empty()) {
+        EXPECT_THAT(error.what(), Not(HasSubstr(bad)));
+      }
     }
   }
 }

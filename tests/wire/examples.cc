@@ -46,6 +46,20 @@ Start example_start() {
   return {std::string(32, 's'), {rank}};
 }
 
+RankStates example_states() {
+  CommState comm;
+  comm.id = 0x1122334455667788;
+  comm.rank = 1;
+  comm.world = 4;
+  comm.begun = 12;
+  comm.opcode = 1;
+  comm.completed = 11;
+  comm.bytes = 1 << 20;
+  comm.looks = 50;
+  comm.waits = 48;
+  return {{RankReport{3, 4711, Activity::kStopped, {comm}}}};
+}
+
 }  // namespace
 
 std::vector<std::pair<std::string, Message>> example_messages() {
@@ -59,16 +73,6 @@ std::vector<std::pair<std::string, Message>> example_messages() {
   examine.parameters = {{"what", "clock"}};
   Examined examined;
   examined.facts = {{"clock.realtime_us", "1700000000000000"}};
-  CommState comm;
-  comm.id = 0x1122334455667788;
-  comm.rank = 1;
-  comm.world = 4;
-  comm.begun = 12;
-  comm.opcode = 1;
-  comm.completed = 11;
-  comm.bytes = 1 << 20;
-  comm.looks = 50;
-  comm.waits = 48;
   const std::vector<Message> messages = {
       Welcome{"0.1.0", "00112233aabbccdd", "node01", "login"},
       example_hello(),
@@ -101,7 +105,7 @@ std::vector<std::pair<std::string, Message>> example_messages() {
       Environment{1, {{0, "A=1"}, {2, "B=2"}}},
       Stack{3, StackAnswer::kTold, "at train.py\n"},
       WatchRanks{5000, 8000},
-      RankStates{{RankReport{3, 4711, Activity::kStopped, {comm}}}},
+      example_states(),
       NativeStack{3, true, "#0 poll\n"},
       Reconnect{"00112233aabbccdd", std::string(32, 't'), 60000},
       Resume{std::string(32, 't'), 2, 1234},
