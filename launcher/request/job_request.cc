@@ -198,9 +198,7 @@ void take_times(const CommandLine& line, JobSettings& settings) {
   if (line.reconnect) settings.job.reconnect = *line.reconnect;
   if (line.start_timeout && !line.nodes_have_come) {
     settings.notices.emplace_back(
-        "--start-timeout is ignored: dtlaunch starts the agents itself, and names hosts that do "
-        "not "
-        "answer within 10 s");
+        "--start-timeout is ignored: hosts that do not answer are named within 10 s");
   }
 }
 
