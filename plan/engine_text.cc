@@ -13,7 +13,8 @@ namespace {
 constexpr std::size_t kPageColumns = 80;
 constexpr std::size_t kPageIndent = 12;  // of what stands beside the words on the left
 
-// One row: `label` on the left, the text beside it, broken between words.
+// One row: `label` on the left, the text beside it, broken between words. What the engine says may
+// hold anything.
 void add_row(std::string& page, std::string_view label, const std::string& text) {
   std::string line = fmt::format("{:<{}}", label, kPageIndent);
   bool is_empty = true;
@@ -22,7 +23,7 @@ void add_row(std::string& page, std::string_view label, const std::string& text)
     line = std::string(kPageIndent, ' ');
     is_empty = true;
   };
-  for (const std::string& word : split(text, ' ')) {
+  for (const std::string& word : split(printable(text), ' ')) {
     if (!is_empty && line.size() + 1 + word.size() > kPageColumns) end_line();
     if (!is_empty) line += ' ';
     line += word;
@@ -96,7 +97,10 @@ std::string coordinator_text(const EngineEvidence& evidence) {
 std::string variable_text(const std::string& name, const std::string& value) {
   std::string text = printable(fmt::format("{}={}", name, value));
   const std::size_t room = kPageColumns - kPageIndent;
-  return text.size() <= room ? text : text.substr(0, room - 3) + "...";
+  if (text.size() <= room) return text;
+  std::size_t end = room - 3;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;  // of UTF-8
+  return text.substr(0, end) + "...";
 }
 
 }  // namespace

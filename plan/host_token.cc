@@ -45,12 +45,12 @@ bool is_ipv4(const std::string& text) {
 void check_characters(std::string_view host, const TextPosition& position) {
   if (host.empty()) throw position.error("a host name is missing");
   if (host[0] == '+') {
-    throw position.error(
-        fmt::format("'{}': Open MPI's relative hosts are not supported", host.substr(0, 32)),
-        "the names of the hosts to use, one per line");
+    throw position.error(fmt::format("'{}': Open MPI's relative hosts are not supported",
+                                     printable(host.substr(0, 32))),
+                         "the names of the hosts to use, one per line");
   }
   if (host[0] == '-') {  // ssh would take it for an option
-    throw position.error(fmt::format("the host name '{}' starts with '-'", host),
+    throw position.error(fmt::format("the host name '{}' starts with '-'", printable(host)),
                          "a name that starts with a letter or a digit");
   }
   for (std::size_t i = 0; i < host.size(); ++i) {
@@ -66,13 +66,13 @@ void parse_bracketed_ipv6(std::string_view host, const TextPosition& position, H
   const std::size_t end = host.find(']');
   const std::string_view address = host.substr(1, end - 1);
   if (!is_ipv6(address)) {
-    throw position.error(fmt::format("'{}' is not an IPv6 address", address));
+    throw position.error(fmt::format("'{}' is not an IPv6 address", printable(address)));
   }
   token.names = {std::string(address)};
   const std::string_view rest = host.substr(end + 1);
   if (rest.empty()) return;
   if (rest[0] != ':') {
-    throw position.at(end + 1).error(fmt::format("'{}' after the address", rest),
+    throw position.at(end + 1).error(fmt::format("'{}' after the address", printable(rest)),
                                      fmt::format("[{}]:2", address));
   }
   token.slots = parse_slots(rest.substr(1), position.at(end + 2));
@@ -84,7 +84,8 @@ void parse_name_or_range(std::string_view host, const TextPosition& position, Ho
   const bool has_slots = colon != host.npos && (bracket == host.npos || colon > bracket);
   const std::string_view pattern = has_slots ? host.substr(0, colon) : host;
   if (pattern.empty()) {
-    throw position.error(fmt::format("no host name before '{}'", host), "host:2, without blanks");
+    throw position.error(fmt::format("no host name before '{}'", printable(host)),
+                         "host:2, without blanks");
   }
   if (pattern.find_first_of("[]") == pattern.npos && pattern.find(',') != pattern.npos) {
     throw position.at(pattern.find(',')).error("',' between host names", "one host per line");
@@ -116,8 +117,9 @@ HostToken parse_host_token(std::string_view text, const TextPosition& position) 
     parse_bracketed_ipv6(host, here, token);
   } else if (colons >= 2 && host.find_first_of("[]") == host.npos) {
     if (!is_ipv6(host)) {
-      throw here.error(fmt::format("'{}' is neither host:slots nor an IPv6 address", host),
-                       "host:2 or [fe80::1]:2");
+      throw here.error(
+          fmt::format("'{}' is neither host:slots nor an IPv6 address", printable(host)),
+          "host:2 or [fe80::1]:2");
     }
     token.names = {std::string(host)};
   } else {
@@ -128,18 +130,20 @@ HostToken parse_host_token(std::string_view text, const TextPosition& position) 
 
 void check_host_name(const std::string& name, const TextPosition& position) {
   if (name.empty() || !(is_letter_or_digit(name[0]) || name[0] == '_')) {
-    throw position.error(
-        fmt::format("the host name '{}' starts with {}", name, name.empty() ? "" : shown(name[0])),
-        "a name that starts with a letter or a digit");
+    throw position.error(fmt::format("the host name '{}' starts with {}", printable(name),
+                                     name.empty() ? "" : shown(name[0])),
+                         "a name that starts with a letter or a digit");
   }
   for (const char c : name) {
     if (is_name_character(c)) continue;
-    throw position.error(fmt::format("'{}' is not a host name: {} stands in it", name, shown(c)));
+    throw position.error(
+        fmt::format("'{}' is not a host name: {} stands in it", printable(name), shown(c)));
   }
   const bool numeric = name.find_first_not_of("0123456789.") == std::string::npos;
   if (numeric && !is_ipv4(name)) {
-    throw position.error(fmt::format("'{}' is neither a host name nor an IPv4 address", name),
-                         "four numbers from 0 to 255, such as 10.0.0.1");
+    throw position.error(
+        fmt::format("'{}' is neither a host name nor an IPv4 address", printable(name)),
+        "four numbers from 0 to 255, such as 10.0.0.1");
   }
 }
 
@@ -148,13 +152,13 @@ int parse_slots(std::string_view text, const TextPosition& position) {
   if (slots && text[0] != '0') return static_cast<int>(*slots);
   const std::string hint = fmt::format("a number from 1 to {}, such as host:2", kMaxRanks);
   if (text.empty()) throw position.error("the number of slots is missing", hint);
-  throw position.error(fmt::format("'{}' is not a number of slots", text), hint);
+  throw position.error(fmt::format("'{}' is not a number of slots", printable(text)), hint);
 }
 
 std::string parse_user(std::string_view text, const TextPosition& position) {
   if (text.empty()) throw position.error("the user name is missing", "user@host");
   if (text[0] == '-') {
-    throw position.error(fmt::format("the user name '{}' starts with '-'", text));
+    throw position.error(fmt::format("the user name '{}' starts with '-'", printable(text)));
   }
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (is_name_character(text[i])) continue;

@@ -110,7 +110,7 @@ std::vector<Reader> text_readers() {
        [](const std::string& bytes) { check_expansion(expand_slurm_hostlist(bytes, {"column "})); },
        counts_from("column ")},
       {"slurm-counts",
-       {"2(x3),1", "8", "1,2(x2),3"},
+       {"2(x3),1", "8(x4)", "1,2(x2),3"},
        {"(x", "65536", ",,"},
        [](const std::string& bytes) {
          require(expand_slurm_counts(bytes, 4, {"column "}).size() == 4, "other than 4");
