@@ -2,4 +2,4 @@
 add_test(NAME packaging.wheel
          COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/wheel.sh ${CMAKE_BINARY_DIR})
 set_tests_properties(packaging.wheel PROPERTIES LABELS packaging TIMEOUT 1800 SKIP_RETURN_CODE 77
-                                                PROCESSORS 2)
+                                                COST 300 PROCESSORS ${DTL_MANY_CPUS})
