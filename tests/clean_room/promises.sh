@@ -102,12 +102,12 @@ promise_user_12() {
   quick_start ada "$room" "$blank_path"
 }
 
-promise test_12 "that Debian 12: packages of scripts/test, all presets, the unit tests"
+promise test_12 "that Debian 12: packages of scripts/test, all presets, the unit tests built and every tenth run"
 promise_test_12() {
   [ -d "$work/twelve/root/dtlaunch" ] || promise_quickstart_12
   readme_command test
   at root "$work/twelve" /root/dtlaunch \
-    "$command --no-python-references --only packages,presets,unit"
+    "$command --no-python-references --only packages,presets,unit --every 10"
 }
 
 promise whole_test_12 "Debian 12, all of scripts/test --no-python-references"
