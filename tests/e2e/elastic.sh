@@ -57,7 +57,7 @@ assert [e["world_size"] for e in epochs] == [3, 2, 3], epochs
 assert [e["cause"] for e in epochs] == ["node-lost", "hosts-changed", "completed"], epochs
 assert sorted(epochs[2]["hosts"]) == ["node1", "node2", "node3"], epochs
 CHECK
-expect_hosts_idle 20
+expect_hosts_idle 60
 
 # ---- fewer than MIN are left
 fresh
@@ -75,7 +75,7 @@ end_job
 expect_status 69
 expect_err '^dtlaunch: not started again: 1 host is left, and --nnodes 2:4 needs 2$'
 "$cluster" mend node2
-expect_hosts_idle 20
+expect_hosts_idle 60
 
 # ---- a host that is not there at the start joins later; -np counts ranks
 fresh
@@ -88,7 +88,7 @@ touch "$work/ranks.end"
 end_job
 expect_status 0
 expect_err '^dtlaunch: going on with node1,node2$'
-expect_hosts_idle 20
+expect_hosts_idle 60
 
 # ---- ^C ends a watched job at once
 fresh
@@ -101,4 +101,4 @@ end_job
 expect_status 130
 expect_within 6000
 "$cluster" mend node3
-expect_hosts_idle 20
+expect_hosts_idle 60

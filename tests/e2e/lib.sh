@@ -198,6 +198,8 @@ strangers() {
 
 hosts_idle() { [ -z "$(strangers)" ]; }
 
+# After a cut the sshd of a host hears that its connection is gone when TCP tries again: as long again as
+# the cut was.
 expect_hosts_idle() { # SECONDS
   wait_for "$1" "every host to be idle again; at first there was: $(strangers)" hosts_idle
 }

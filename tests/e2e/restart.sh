@@ -99,7 +99,7 @@ expect_err '^dtlaunch: node2: left out: '
 expect_err '^dtlaunch: restart 1 of 3 on node1,node3 in [0-9.]+ s, when nothing can run on the lost hosts$'
 expect_count 1 '"left_out":' "$work/report"
 "$cluster" mend node2
-expect_hosts_idle 20
+expect_hosts_idle 60
 
 # ---- ^C while dtlaunch waits for that ends it at once
 fresh
@@ -114,7 +114,7 @@ expect_status 130
 expect_within 3000
 expect_equal "epochs" "$(in_epoch 1)" 0
 "$cluster" mend node3
-expect_hosts_idle 20
+expect_hosts_idle 60
 
 # ---- and while ranks are ending after a failure
 fresh
