@@ -16,7 +16,7 @@
 #include "launcher/options/command_line.h"
 #include "launcher/request/job_request.h"
 #include "launcher/session/epochs.h"
-#include "plan/engine.h"
+#include "plan/engines/engine.h"
 
 namespace dtl {
 

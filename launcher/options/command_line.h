@@ -12,7 +12,7 @@
 #include "launcher/options/inheritance.h"
 #include "launcher/options/option_values.h"
 #include "launcher/options/output_choice.h"
-#include "plan/engine.h"
+#include "plan/engines/engine.h"
 #include "plan/request.h"
 
 namespace dtl {

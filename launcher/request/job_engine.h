@@ -7,7 +7,7 @@
 
 #include "launcher/options/command_line.h"
 #include "launcher/request/job_request.h"
-#include "plan/engine.h"
+#include "plan/engines/engine.h"
 
 namespace dtl {
 

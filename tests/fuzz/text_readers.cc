@@ -3,10 +3,10 @@
 #include "base/fd.h"
 #include "base/limits.h"
 #include "base/text.h"
-#include "plan/engine.h"
+#include "plan/engines/engine.h"
+#include "plan/engines/slurm_hostlist.h"
 #include "plan/hostfile.h"
 #include "plan/hostlist.h"
-#include "plan/slurm_hostlist.h"
 #include "tests/fuzz/reader.h"
 
 namespace dtl::fuzz {

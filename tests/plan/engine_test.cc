@@ -2,7 +2,7 @@
 // there; after a change that means to alter it, write it anew and read the difference:
 // DTL_WRITE_TABLES=1 build/release/bin/plan_test --gtest_filter='Engine.*'
 
-#include "plan/engine.h"
+#include "plan/engines/engine.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-#include "plan/slurm_hostlist.h"
+#include "plan/engines/slurm_hostlist.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "plan/engine_sighting.h"
+#include "plan/engines/engine_sighting.h"
 
 #include <fmt/format.h>
 

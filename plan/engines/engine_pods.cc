@@ -4,7 +4,7 @@
 
 #include "base/limits.h"
 #include "base/text.h"
-#include "plan/engine_parts.h"
+#include "plan/engines/engine_parts.h"
 #include "plan/host_token.h"
 #include "plan/hostfile.h"
 #include "plan/hostlist.h"

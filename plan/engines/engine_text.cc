@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "plan/engine.h"
+#include "plan/engines/engine.h"
 #include "plan/name_list.h"
 
 namespace dtl {

@@ -5,7 +5,7 @@
 
 #include "base/limits.h"
 #include "base/text.h"
-#include "plan/engine_parts.h"
+#include "plan/engines/engine_parts.h"
 #include "plan/host_token.h"
 #include "plan/hostfile_line.h"
 #include "plan/hostlist.h"

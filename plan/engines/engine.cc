@@ -1,4 +1,4 @@
-#include "plan/engine.h"
+#include "plan/engines/engine.h"
 
 #include <fmt/format.h>
 
@@ -8,11 +8,11 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "base/text.h"
-#include "plan/engine_parts.h"
-#include "plan/engine_reader.h"
-#include "plan/engine_sighting.h"
+#include "plan/engines/engine_parts.h"
+#include "plan/engines/engine_reader.h"
+#include "plan/engines/engine_sighting.h"
+#include "plan/engines/slurm_hostlist.h"
 #include "plan/host_token.h"
-#include "plan/slurm_hostlist.h"
 
 namespace dtl {
 namespace {

@@ -6,10 +6,10 @@
 
 #include "base/limits.h"
 #include "base/text.h"
-#include "plan/engine_parts.h"
+#include "plan/engines/engine_parts.h"
+#include "plan/engines/slurm_hostlist.h"
 #include "plan/host_token.h"
 #include "plan/hostlist.h"
-#include "plan/slurm_hostlist.h"
 
 namespace dtl {
 namespace {

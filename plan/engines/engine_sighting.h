@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "plan/engine.h"
-#include "plan/engine_reader.h"
+#include "plan/engines/engine.h"
+#include "plan/engines/engine_reader.h"
 
 namespace dtl {
 

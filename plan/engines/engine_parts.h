@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "plan/engine.h"
-#include "plan/engine_reader.h"
+#include "plan/engines/engine.h"
+#include "plan/engines/engine_reader.h"
 
 namespace dtl {
 

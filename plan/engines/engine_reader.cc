@@ -1,4 +1,4 @@
-#include "plan/engine_reader.h"
+#include "plan/engines/engine_reader.h"
 
 #include <fmt/format.h>
 
