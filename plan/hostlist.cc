@@ -89,9 +89,11 @@ Choices expand_set(std::string_view set, const TextPosition& position) {
   return choices;
 }
 
-// "rack[1-2]n[01-04]" cut into literals (one choice) and sets.
+// "rack[1-2]n[01-04]" cut into literals (one choice) and sets. No set is expanded once those before
+// it make too many names.
 std::vector<Choices> cut(std::string_view pattern, const TextPosition& position) {
   std::vector<Choices> pieces;
+  std::size_t hosts = 1;
   for (std::size_t at = 0; at < pattern.size();) {
     if (pattern[at] == ']') throw position.at(at).error("']' without '[' before it");
     if (pattern[at] != '[') {
@@ -107,19 +109,19 @@ std::vector<Choices> cut(std::string_view pattern, const TextPosition& position)
     }
     if (pattern[end] == '[') throw position.at(end).error("'[' inside '[...]'");
     pieces.push_back(expand_set(pattern.substr(at + 1, end - at - 1), position.at(at + 1)));
+    hosts *= pieces.back().size();
+    if (hosts > kMaxHosts) {
+      throw position.error(fmt::format("'{}' has more than {} hosts", pattern, kMaxHosts));
+    }
     at = end + 1;
   }
   return pieces;
 }
 
-void check_size(const std::vector<Choices>& pieces, std::string_view pattern,
-                const TextPosition& position) {
-  std::size_t hosts = 1, name_bytes = 0;
+void check_length(const std::vector<Choices>& pieces, std::string_view pattern,
+                  const TextPosition& position) {
+  std::size_t name_bytes = 0;
   for (const Choices& choices : pieces) {
-    hosts *= choices.size();
-    if (hosts > kMaxHosts) {
-      throw position.error(fmt::format("'{}' has more than {} hosts", pattern, kMaxHosts));
-    }
     std::size_t longest = 0;
     for (const std::string& choice : choices) longest = std::max(longest, choice.size());
     name_bytes += longest;
@@ -135,7 +137,7 @@ void check_size(const std::vector<Choices>& pieces, std::string_view pattern,
 std::vector<std::string> expand_hostlist(std::string_view pattern, const TextPosition& position) {
   if (pattern.empty()) throw position.error("a host name is missing");
   const std::vector<Choices> pieces = cut(pattern, position);
-  check_size(pieces, pattern, position);
+  check_length(pieces, pattern, position);
   std::vector<std::string> names = {""};
   for (const Choices& choices : pieces) {
     std::vector<std::string> longer;
