@@ -285,6 +285,7 @@ int run_with_nodes(CommandLine line, NodeRole& nodes) {
     line.hosts = std::move(all.hosts);
     line.engine = Engine::kNone;  // its hosts are named now
     line.nodes_have_come = true;
+    line.nodes_are_tasks = nodes.are_tasks();
     status = line.hosts.empty() ? all.status : run_here(line, &nodes);
   } catch (const Error& error) {
     nodes.tell(static_cast<int>(error.status()));
@@ -297,6 +298,7 @@ int run_with_nodes(CommandLine line, NodeRole& nodes) {
 int run_job(const CommandLine& line) {
   Surroundings around = current_surroundings();
   around.scontrol = expand_by_scontrol;
+  around.flux_hosts = hosts_by_flux;
   const std::unique_ptr<NodeRole> nodes = NodeRole::find(line, around);
   if (!nodes) return run_here(line, nullptr);
   if (nodes->coordinates()) return run_with_nodes(line, *nodes);
@@ -341,6 +343,7 @@ int run(const std::vector<std::string>& arguments) {
     case Action::kShowEngine: {
       Surroundings around = current_surroundings();
       around.scontrol = expand_by_scontrol;
+      around.flux_hosts = hosts_by_flux;
       write_all(STDOUT_FILENO, describe_engine(line, around));
       return 0;
     }

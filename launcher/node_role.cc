@@ -43,7 +43,7 @@ std::optional<std::string> take_variable(const char* name) {
   return text;
 }
 
-std::string take_token() {
+std::string take_token(Engine engine) {
   const auto given = take_variable("DTL_TOKEN");
   if (const char* path = std::getenv("DTL_TOKEN_FILE"); path != nullptr && *path != '\0') {
     return parse_token(read_trusted_file(path, kMaxTokenBytes, "token"),
@@ -52,9 +52,7 @@ std::string take_token() {
   if (given && !given->empty()) return parse_token(*given, "DTL_TOKEN");
   throw Error(Exit::kConfig, "the job has no token",
               "by it its nodes know each other; neither DTL_TOKEN_FILE nor DTL_TOKEN is set",
-              "kubectl create secret generic dtlaunch-token "
-              "--from-literal=token=$(openssl rand -hex 32), and in the manifest DTL_TOKEN from "
-              "that Secret");
+              token_line(engine));
 }
 
 void refuse_what_nodes_cannot(const CommandLine& line, EngineEvidence& evidence) {
@@ -83,6 +81,14 @@ void refuse_what_nodes_cannot(const CommandLine& line, EngineEvidence& evidence)
                 fmt::format("{} has started dtlaunch on every node, and keeps it", engine),
                 "the same without it; --engine none for a job of this node alone");
   }
+}
+
+// From here on each task is a node of one rank.
+void count_tasks(EngineEvidence& evidence) {
+  if (evidence.role != EngineRole::kRank || !evidence.rank) return;
+  evidence.node_rank = evidence.rank->rank;
+  evidence.node_count = evidence.rank->world_size;
+  evidence.ranks_per_node = 1;
 }
 
 // Readable when a signal has come that ends the job; they are held back meanwhile.
@@ -126,13 +132,17 @@ std::unique_ptr<NodeRole> NodeRole::find(const CommandLine& given, const Surroun
   const CommandLine line = with_job_file(given, hosts_named);
   if (hosts_named) return nullptr;
   EngineEvidence evidence = evidence_beside(line, false, around);
-  if (evidence.role != EngineRole::kNode || evidence.node_count == 1) return nullptr;
+  if (evidence.role == EngineRole::kLauncher) return nullptr;
+  if (evidence.role == EngineRole::kNode && evidence.node_count == 1) return nullptr;
+  check_tasks(line, evidence);
+  count_tasks(evidence);
   refuse_what_nodes_cannot(line, evidence);
   for (const std::string& warning : evidence.warnings) log_notice(warning);
   const auto patience = line.start_timeout
                             ? std::chrono::ceil<std::chrono::seconds>(*line.start_timeout)
                             : std::chrono::seconds(kStartTimeout);
-  return std::unique_ptr<NodeRole>(new NodeRole(std::move(evidence), patience, take_token()));
+  const Engine engine = evidence.engine;
+  return std::unique_ptr<NodeRole>(new NodeRole(std::move(evidence), patience, take_token(engine)));
 }
 
 int NodeRole::join(const std::string& agent_path) const {
@@ -173,7 +183,8 @@ std::string NodeRole::missing() const {
   const std::size_t count = ranks.size();
   if (many) ranks.resize(kMostNames);
   return count == 0 ? std::string()
-                    : fmt::format("{} {}{}", count == 1 ? "node" : "nodes", dtl::join(ranks, ", "),
+                    : fmt::format("{}{} {}{}", are_tasks() ? "task" : "node", count == 1 ? "" : "s",
+                                  dtl::join(ranks, ", "),
                                   many ? fmt::format(" and {} more", count - kMostNames) : "");
 }
 
@@ -219,7 +230,7 @@ void NodeRole::name_nodes() {
   for (std::size_t rank = 0; rank < names_.size(); ++rank) {
     std::string& name = names_[rank];
     if (name.empty() || name == "localhost") name = "node";
-    if (taken.contains(name)) name += fmt::format("-{}", rank);
+    if (taken.contains(name)) name += fmt::format("-{}{}", are_tasks() ? "task" : "", rank);
     taken.insert(name);
   }
 }

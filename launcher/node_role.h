@@ -1,7 +1,7 @@
 #pragma once
 // NodeRole: this process is one of several that an engine has started for one job, one on each
-// node. The first of them runs the job, with agents on all nodes; the others come to it
-// (launcher/join), and have its exit status.
+// node, or one for each rank. The first of them runs the job, with agents on all nodes; the others
+// come to it (launcher/join), and have its exit status.
 
 #include <chrono>
 #include <functional>
@@ -27,6 +27,8 @@ class NodeRole {
   static std::unique_ptr<NodeRole> find(const CommandLine& line, const Surroundings& around);
 
   bool coordinates() const { return evidence_.is_coordinator; }
+  // Each of them is one rank, and several may be on one machine.
+  bool are_tasks() const { return evidence_.role == EngineRole::kRank; }
 
   // Not the first node's: until the job is over; its exit status.
   int join(const std::string& agent_path) const;

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "plan/dialect_variables.h"
 
 namespace dtl {
@@ -154,6 +155,17 @@ bool is_of_a_pod(const Variables& environment, const std::string& name, const st
   });
 }
 
+std::optional<int> omp_threads(const Variables& variables) {
+  std::optional<int> threads;
+  for (const auto& [name, value] : variables) {
+    if (name != "OMP_NUM_THREADS") continue;
+    // "4,2" has one number per level of nesting; the first is the one that counts here.
+    const auto number = parse_integer(value.substr(0, value.find(',')), 1, 65535);
+    if (number) threads = static_cast<int>(*number);
+  }
+  return threads;
+}
+
 void put(Map& variables, const std::string& name, const std::string& value) {
   if (name.empty() || name.find('=') != std::string::npos) return;
   variables[name] = value;
@@ -213,6 +225,12 @@ RankEnvironment rank_environment(const RankIdentity& identity, const Variables& 
   }
   for (const auto& [name, value] : variables) environment.lines.push_back(name + "=" + value);
   return environment;
+}
+
+std::optional<int> threads_asked_for(std::optional<int> of_job_file, const Variables& set,
+                                     const Variables& inherited) {
+  if (const auto threads = omp_threads(set)) return threads;
+  return of_job_file ? of_job_file : omp_threads(inherited);
 }
 
 std::string why_unused(std::string_view name) {

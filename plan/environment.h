@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -62,6 +63,11 @@ struct RankEnvironment {
 // an Error(kUsage).
 RankEnvironment rank_environment(const RankIdentity& identity, const Variables& inherited,
                                  const Variables& set, const std::vector<Dialect>& compat = {});
+
+// OMP_NUM_THREADS of -genv, else [pinning] threads, else OMP_NUM_THREADS as exported; the other
+// thread variables follow it.
+std::optional<int> threads_asked_for(std::optional<int> of_job_file, const Variables& set,
+                                     const Variables& inherited);
 
 // Why an exported variable is not used, and what is done instead; for a warning.
 std::string why_unused(std::string_view name);

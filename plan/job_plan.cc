@@ -19,31 +19,13 @@
 #include "plan/pin_warnings.h"
 #include "plan/pinning.h"
 #include "plan/same_machine.h"
+#include "plan/task_pins.h"
 
 namespace dtl {
 namespace {
 
 bool is_loopback(const std::string& address) {
   return address.starts_with("127.") || address == "::1" || address == "localhost";
-}
-
-std::optional<int> omp_threads(const Variables& variables) {
-  std::optional<int> threads;
-  for (const auto& [name, value] : variables) {
-    if (name != "OMP_NUM_THREADS") continue;
-    // "4,2" has one number per level of nesting; the first is the one that counts here.
-    const auto number = parse_integer(value.substr(0, value.find(',')), 1, 65535);
-    if (number) threads = static_cast<int>(*number);
-  }
-  return threads;
-}
-
-// OMP_NUM_THREADS of -genv, else [pinning] threads, else OMP_NUM_THREADS as exported; the other
-// thread variables follow it.
-std::optional<int> threads_asked_for(std::optional<int> of_job_file, const Variables& set,
-                                     const Variables& inherited) {
-  if (const auto threads = omp_threads(set)) return threads;
-  return of_job_file ? of_job_file : omp_threads(inherited);
 }
 
 NodeHardware hardware_of(const NodeTopology& topology) {
@@ -96,6 +78,12 @@ class PlanMaker {
         program_of_(programs_of_ranks(request, places.size())),
         program_sizes_(request.programs.size()) {
     for (const int program : program_of_) ++program_sizes_[static_cast<std::size_t>(program)];
+    for (std::size_t k = 0; k < groups_.size(); ++k) {
+      const RankPlace& first = places_[groups_[k].front()];
+      const auto node = static_cast<std::size_t>(first.node);
+      if (node == node_sizes_.size()) node_sizes_.push_back(first.local_size);
+      groups_of_[node].push_back(k);
+    }
   }
 
   JobPlan make(const std::string& job_id) {
@@ -105,6 +93,7 @@ class PlanMaker {
     plan_.master_address = network_.nodes[0].address;
     plan_.master_port = network_.master_port;
     check_master();
+    pin_all();
     for (std::size_t k = 0; k < groups_.size(); ++k) plan_.nodes.push_back(make_node(k));
     for (const auto& [warning, names] : told_) {
       plan_.warnings.push_back(fmt::format("{}: {}", first_names(names), warning));
@@ -118,10 +107,10 @@ class PlanMaker {
 
  private:
   void check_master() const {
-    if (groups_.size() == 1 || !is_loopback(plan_.master_address)) return;
+    if (node_sizes_.size() == 1 || !is_loopback(plan_.master_address)) return;
     throw Error(Exit::kConfig, fmt::format("{}: cannot be the job's meeting point", name_of(0)),
                 fmt::format("{} is this machine alone, and the job has {}", plan_.master_address,
-                            plural(groups_.size(), "node")),
+                            plural(node_sizes_.size(), "node")),
                 "a name or an address that the other hosts can reach, first in the hostfile");
   }
 
@@ -133,14 +122,29 @@ class PlanMaker {
     return request_.hosts.empty() ? "localhost" : request_.hosts[host_of(node)].name;
   }
 
+  const NodeTopology& topology_of(std::size_t k) const { return facts_[host_of(k)].topology; }
+
+  void pin_all() {
+    for (const auto& [node, groups] : groups_of_) {
+      std::vector<PinnedTask> tasks;
+      for (const std::size_t k : groups) {
+        tasks.push_back({pin_settings(k), &topology_of(k), name_of(k)});
+      }
+      const int ranks = static_cast<int>(groups_[groups[0]].size());
+      std::vector<NodePins> pins =
+          request_.hosts_are_tasks
+              ? pin_tasks(tasks)
+              : std::vector{pin_node(tasks[0].settings, *tasks[0].topology, ranks, tasks[0].host)};
+      for (std::size_t i = 0; i < groups.size(); ++i) pins_[groups[i]] = std::move(pins[i]);
+    }
+  }
+
   NodePlan make_node(std::size_t k) {
-    const NodeTopology& topology = facts_[host_of(k)].topology;
+    const NodeTopology& topology = topology_of(k);
     const std::vector<std::size_t>& group = groups_[k];
-    const int local_size = static_cast<int>(group.size());
     check_descriptors(name_of(k), request_.hosts.empty() ? nullptr : &request_.hosts[host_of(k)],
                       group.size(), facts_[host_of(k)].descriptors);
-    const PinSettings settings = pin_settings(k);
-    const NodePins pins = pin_node(settings, topology, local_size, name_of(k));
+    const NodePins& pins = pins_.at(k);
     NodePlan node;
     node.host = static_cast<int>(host_of(k));
     node.host_name = name_of(k);
@@ -148,11 +152,11 @@ class PlanMaker {
     node.interface = network_.nodes[k].interface;
     node.interface_numa = numa_of_interface(facts_[host_of(k)], node.interface);
     node.hardware = hardware_of(topology);
-    const CommCpus comm = comm_cpus(pins.domains);
+    const CommCpus comm = comm_cpus(places_[group.front()].node);
     for (std::size_t i = 0; i < group.size(); ++i) {
-      node.ranks.push_back(make_rank(places_[group[i]], pins.domains[i], comm, node, k));
+      node.ranks.push_back(make_rank(places_[group[i]], pins.domains[i], comm, node));
     }
-    const PinKind kind = settings.request.kind;
+    const PinKind kind = pin_settings(k).request.kind;
     const bool asked = kind != PinKind::kDefault && kind != PinKind::kNone;
     for (const auto& warnings : {pins.warnings, pin_warnings(node, facts_[host_of(k)], asked)}) {
       for (const std::string& warning : warnings) told_[warning].push_back(node.host_name);
@@ -202,9 +206,14 @@ class PlanMaker {
   }
 
   // As many of each rank's: CCL_WORKER_COUNT where that is said, else all that every rank has.
-  CommCpus comm_cpus(const std::vector<Domain>& domains) const {
+  CommCpus comm_cpus(int node) const {
     const Program& first = request_.programs[0];
     if (!said(first, "CCL_WORKER_AFFINITY").empty()) return {};
+    std::vector<Domain> domains;
+    for (const std::size_t k : groups_of_.at(static_cast<std::size_t>(node))) {
+      const auto& own = pins_.at(k).domains;
+      domains.insert(domains.end(), own.begin(), own.end());
+    }
     std::size_t each = domains.front().comm.size();
     for (const Domain& domain : domains) each = std::min(each, domain.comm.size());
     const auto count = parse_integer(said(first, "CCL_WORKER_COUNT"), 0, kMaxCommCores);
@@ -219,7 +228,7 @@ class PlanMaker {
   }
 
   RankPlan make_rank(const RankPlace& place, const Domain& domain, const CommCpus& comm,
-                     const NodePlan& node, std::size_t k) {
+                     const NodePlan& node) {
     RankPlan rank;
     rank.rank = place.rank;
     rank.local_rank = place.local_rank;
@@ -237,7 +246,10 @@ class PlanMaker {
     rank.threads = threads_asked_for(request_.threads, set, inherited).value_or(domain.threads);
     RankIdentity identity;
     identity.job_id = plan_.job_id;
-    identity.host_name = node.host_name;
+    // Tasks of one host have names of their own here.
+    identity.host_name = request_.hosts_are_tasks
+                             ? facts_[static_cast<std::size_t>(place.host)].hostname
+                             : node.host_name;
     identity.master_address = plan_.master_address;
     identity.master_port = plan_.master_port;
     identity.interface = node.interface;
@@ -246,8 +258,8 @@ class PlanMaker {
     identity.world_size = plan_.world_size;
     identity.local_rank = place.local_rank;
     identity.local_size = place.local_size;
-    identity.node_rank = static_cast<int>(k);
-    identity.nodes = static_cast<int>(groups_.size());
+    identity.node_rank = place.node;
+    identity.nodes = static_cast<int>(node_sizes_.size());
     identity.threads = rank.threads;
     identity.threads_asked = request_.threads.has_value();
     identity.interface_asked = !request_.interface.empty();
@@ -261,7 +273,7 @@ class PlanMaker {
     identity.cpus = rank.cpus.to_vector();
     identity.comm_cpus = domain.comm;
     identity.comm = comm;
-    std::tie(identity.cross_rank, identity.cross_size) = among_nodes(place.local_rank, k);
+    std::tie(identity.cross_rank, identity.cross_size) = among_nodes(place);
     identity.program_size = program_sizes_[static_cast<std::size_t>(rank.program)];
     RankEnvironment environment = rank_environment(identity, inherited, set, request_.compat);
     rank.environment = std::move(environment.lines);
@@ -271,13 +283,13 @@ class PlanMaker {
     return rank;
   }
 
-  // Horovod's cross rank and size: of node k among the nodes that have this local rank.
-  std::pair<int, int> among_nodes(int local_rank, std::size_t k) const {
+  // Horovod's cross rank and size: of its node among the nodes that have this local rank.
+  std::pair<int, int> among_nodes(const RankPlace& place) const {
     int before = 0, all = 0;
-    for (std::size_t node = 0; node < groups_.size(); ++node) {
-      if (groups_[node].size() <= static_cast<std::size_t>(local_rank)) continue;
+    for (std::size_t node = 0; node < node_sizes_.size(); ++node) {
+      if (node_sizes_[node] <= place.local_rank) continue;
       ++all;
-      if (node < k) ++before;
+      if (node < static_cast<std::size_t>(place.node)) ++before;
     }
     return {before, all};
   }
@@ -337,7 +349,7 @@ class PlanMaker {
   }
 
   void warn_of_idle_hosts() {
-    if (request_.hosts.size() <= groups_.size()) return;
+    if (request_.hosts.size() <= groups_.size()) return;  // so are tasks
     std::vector<std::string> names;
     const std::vector<int> first = nodes_of_hosts(facts_);
     for (std::size_t i = 0; i < request_.hosts.size(); ++i) {
@@ -356,6 +368,9 @@ class PlanMaker {
   const std::vector<RankPlace>& places_;
   const Network& network_;
   std::vector<std::vector<std::size_t>> groups_;                     // indices into places_
+  std::map<std::size_t, std::vector<std::size_t>> groups_of_;        // of each node; several: tasks
+  std::vector<int> node_sizes_;                                      // ranks of each node
+  std::map<std::size_t, NodePins> pins_;                             // of each group
   std::vector<int> program_of_;                                      // of each rank
   std::vector<int> program_sizes_;                                   // ranks of each program
   std::set<std::string> unused_exports_;                             // names

@@ -138,17 +138,23 @@ std::vector<int> dealt(std::vector<int> counts, std::optional<int> deal) {
 }
 
 // `hosts` has the host of each rank.
-std::vector<RankPlace> number(const std::vector<int>& hosts, const std::vector<int>& first) {
-  const auto node_of = [&](int host) {
+std::vector<RankPlace> number(const std::vector<int>& hosts, const std::vector<int>& first,
+                              bool hosts_are_tasks) {
+  const auto machine_of = [&](int host) {
     return static_cast<std::size_t>(first[static_cast<std::size_t>(host)]);
   };
-  std::vector<int> sizes(first.size()), next(first.size());
-  for (const int host : hosts) ++sizes[node_of(host)];
+  std::vector<int> sizes(first.size()), next(first.size()), nodes(first.size(), -1);
+  int known = 0;
+  for (const int host : hosts) {
+    const std::size_t machine = machine_of(host);
+    if (sizes[machine]++ == 0) nodes[machine] = known++;
+  }
   std::vector<RankPlace> places;
   for (const int host : hosts) {
-    const std::size_t node = node_of(host);
-    places.push_back(
-        {static_cast<int>(places.size()), static_cast<int>(node), next[node]++, sizes[node]});
+    const std::size_t machine = machine_of(host);
+    places.push_back({static_cast<int>(places.size()),
+                      hosts_are_tasks ? host : static_cast<int>(machine), next[machine]++,
+                      sizes[machine], nodes[machine]});
   }
   return places;
 }
@@ -243,7 +249,7 @@ std::vector<RankPlace> place_ranks(const Request& request, const std::vector<int
   }
   if (!request.rank_map.empty()) {
     check_rank_map(request, cores.size());
-    return number(request.rank_map, first);
+    return number(request.rank_map, first, request.hosts_are_tasks);
   }
   const std::vector<std::int64_t> slots = capacities(request, cores, first);
   const std::int64_t total = std::accumulate(slots.begin(), slots.end(), std::int64_t{0});
@@ -253,7 +259,7 @@ std::vector<RankPlace> place_ranks(const Request& request, const std::vector<int
   left -= std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
   deal_surplus(request, left, counts);
 
-  return number(dealt(counts, request.deal), first);
+  return number(dealt(counts, request.deal), first, request.hosts_are_tasks);
 }
 
 }  // namespace dtl

@@ -14,6 +14,7 @@ struct RankPlace {
   int host = 0;        // index into the hosts given: of a node's several names, the first
   int local_rank = 0;  // 0..local_size-1 on that node
   int local_size = 0;
+  int node = 0;  // as ranks count them: machines in order of their first rank
 };
 
 // Which of the request's programs each of `ranks` ranks runs: the first program's ranks come first.
@@ -23,10 +24,10 @@ std::vector<int> programs_of_ranks(const Request& request, std::size_t ranks);
 // request.deal as long as there is room, or as request.rank_map says. How many each host takes:
 // with -ppn N, N per host (it overrides slots, as mpirun does); otherwise slots, and where a host
 // names none, cores[host]. `cores` has the physical cores of each host's budget. `nodes`
-// says which hosts are one node (aliases.h; empty: none are): what their names offer adds up, cores
-// once. Only hosts that get a rank appear. Throws Error(kUsage) naming the shortfall when -np
-// exceeds what the hosts offer and oversubscribe is not set; with it, the surplus is dealt
-// round-robin over the hosts.
+// says which hosts are one node (same_machine.h; empty: none are): what their names offer adds up,
+// cores once, and the first name has all; tasks keep to themselves. Only hosts that get a rank
+// appear. Throws Error(kUsage) naming the shortfall when -np exceeds what the hosts offer and
+// oversubscribe is not set; with it, the surplus is dealt round-robin over the hosts.
 std::vector<RankPlace> place_ranks(const Request& request, const std::vector<int>& cores,
                                    const std::vector<int>& nodes = {});
 

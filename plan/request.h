@@ -52,6 +52,9 @@ struct Request {
   std::optional<SizeRange> rank_range;  // -np MIN:MAX, instead: as many as there are slots for
   std::optional<int> ranks_per_node;    // -ppn
   bool oversubscribe = false;
+  // Each host is one task that an engine has started, with an agent and a rank of its own; several
+  // may be on one machine.
+  bool hosts_are_tasks = false;
   std::optional<int> deal;    // -rr, -grr: this many ranks to each host in turn; absent: fill each
   std::vector<int> rank_map;  // -rankmap: index into hosts for each rank; overrules all slots
   std::vector<Program> programs = {{}};  // at least one; ranks are numbered through them in order

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <span>
 #include <tuple>
@@ -52,6 +53,21 @@ std::vector<int> nodes_of_hosts(const std::vector<NodeFacts>& facts) {
     const bool tells = !node.boot_id.empty() && !node.machine_id.empty();
     first.push_back(tells ? known.try_emplace({node.boot_id, node.machine_id}, own).first->second
                           : own);
+  }
+  return first;
+}
+
+std::vector<int> nodes_of_tasks(const std::vector<NodeFacts>& facts) {
+  std::vector<int> first = nodes_of_hosts(facts);
+  std::map<std::string, int> known;
+  for (std::size_t i = 0; i < facts.size(); ++i) {
+    const std::string& name = facts[i].hostname;
+    if (name.empty() || name == "localhost") continue;  // says nothing
+    const int seen = known.try_emplace(name, first[i]).first->second;
+    const int own = first[i];
+    if (seen == own) continue;
+    std::replace(first.begin(), first.end(), std::max(seen, own), std::min(seen, own));
+    known[name] = std::min(seen, own);
   }
   return first;
 }

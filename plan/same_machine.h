@@ -15,6 +15,10 @@ namespace dtl {
 // before it, and where the agent cannot tell.
 std::vector<int> nodes_of_hosts(const std::vector<NodeFacts>& facts);
 
+// The same of tasks that an engine has started: those of one host are together, too, where each has
+// a name space of its own.
+std::vector<int> nodes_of_tasks(const std::vector<NodeFacts>& facts);
+
 // What the user should know of them, in lines; `first` as from nodes_of_hosts.
 std::vector<std::string> describe_aliases(const std::vector<Host>& hosts,
                                           const std::vector<int>& first);

@@ -156,7 +156,8 @@ void Stepper::operator()(const Placed& event) {
   for (std::size_t k = 0; k < job_.used.size(); ++k) {
     if (event.question) send(job_.used[k], *event.question);  // answered before Listening
     send(job_.used[k],
-         Listen{static_cast<std::uint32_t>(k), job_.options.ports.low, job_.options.ports.high});
+         Listen{event.machines.empty() ? static_cast<std::uint32_t>(k) : event.machines[k],
+                job_.options.ports.low, job_.options.ports.high});
   }
 }
 

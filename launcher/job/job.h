@@ -68,6 +68,8 @@ struct Placed {  // which nodes have ranks, in order of rank, and how many ranks
   std::vector<int> nodes;
   std::vector<std::vector<int>> ranks;   // of nodes[k]
   std::optional<Examine> question = {};  // for each of the nodes, before the plan
+  // Of each of them, the number under which its machine answers probes; empty: k.
+  std::vector<std::uint32_t> machines = {};
 };
 struct Judged {        // the answers to a round of probes
   bool again = false;  // they prove no network, and another round might

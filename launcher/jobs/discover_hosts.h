@@ -22,4 +22,7 @@ std::vector<Host> discover_hosts(const std::string& what, int give_up = -1);
 // there or has no answer.
 std::optional<std::string> expand_by_scontrol(const std::string& expression);
 
+// The hosts of a job of Flux, as a list like Slurm's; as above.
+std::optional<std::string> hosts_by_flux(const std::string& job);
+
 }  // namespace dtl

@@ -75,6 +75,7 @@ struct CommandLine {
   std::optional<int> max_restarts;  // --max-restarts
   std::optional<std::chrono::milliseconds> start_timeout;
   bool nodes_have_come = false;  // hosts are nodes that an engine has started dtlaunch on
+  bool nodes_are_tasks = false;  // and each of them is one rank
   std::optional<int> spares;     // --spares
   std::string on_event;          // a command for the shell
   bool as_torchrun = false;      // in torchrun's words: a script that is no program is python3's

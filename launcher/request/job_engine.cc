@@ -58,7 +58,8 @@ const Host* find_in(const std::vector<Host>& allocation, const std::string& name
 
 // Of which each would start the whole job, if it were told the hosts.
 bool is_one_of_several(const EngineEvidence& evidence) {
-  return evidence.role != EngineRole::kLauncher && evidence.hosts_are_all;
+  return evidence.role != EngineRole::kLauncher &&
+         (evidence.hosts_are_all || evidence.engine == Engine::kFlux);
 }
 
 void refuse_copies(const EngineEvidence& evidence) {
@@ -66,7 +67,8 @@ void refuse_copies(const EngineEvidence& evidence) {
   throw Error(Exit::kUsage, "the hosts are named",
               fmt::format("{} has started several of dtlaunch, and each would start the job",
                           engine_name(evidence.engine)),
-              "dtlaunch once, without srun");
+              evidence.engine == Engine::kFlux ? "dtlaunch once, without flux run"
+                                               : "dtlaunch once, without srun");
 }
 
 // Nodes come together before the job is described (launcher/node_role.h), with their hosts named.
@@ -75,7 +77,8 @@ void refuse_role(const EngineEvidence& evidence) {
     throw Error(Exit::kUsage, evidence.refusal->attempted, evidence.refusal->reason,
                 evidence.refusal->hint);
   }
-  if (evidence.role != EngineRole::kNode || evidence.node_count == 1) return;
+  if (evidence.role == EngineRole::kLauncher) return;
+  if (evidence.role == EngineRole::kNode && evidence.node_count == 1) return;
   throw Error(Exit::kUsage,
               fmt::format("this is one of several nodes of {}", engine_name(evidence.engine)),
               "the first of them alone describes the job",
@@ -116,7 +119,34 @@ EngineEvidence read_engine(std::optional<Engine> wanted, const Surroundings& aro
   if (!questions.expression.empty() && around.scontrol) {
     answers.hostnames = around.scontrol(questions.expression);
   }
+  if (!questions.flux_job.empty() && around.flux_hosts) {
+    answers.hostnames = around.flux_hosts(questions.flux_job);
+  }
   return find_engine(around.environment, wanted, answers);
+}
+
+void check_tasks(const CommandLine& line, const EngineEvidence& evidence) {
+  if (evidence.role != EngineRole::kRank || !evidence.rank) return;
+  const std::string has_started =
+      fmt::format("{} has started {} of dtlaunch, and each is one rank",
+                  engine_name(evidence.engine), plural(evidence.rank->world_size, "task"));
+  const auto refuse = [&](const std::string& option) {
+    throw Error(Exit::kUsage, option, has_started, "the same without it");
+  };
+  if (line.ranks && *line.ranks != evidence.rank->world_size) {
+    refuse(fmt::format("-np {}", *line.ranks));
+  }
+  if (line.nodes && line.nodes != evidence.node_count)
+    refuse(fmt::format("--nnodes {}", *line.nodes));
+  for (const auto& [given, option] :
+       {std::pair(line.ranks_per_node.has_value(), "-ppn"),
+        {line.rank_range || line.node_range || !line.discover.empty(), "a job of no fixed size"},
+        {line.deal.has_value(), "-rr"},
+        {!line.rank_map.empty(), "-rankmap"},
+        {line.spares.has_value(), "--spares"},
+        {line.skip_launch_host, "-skip-launch-node"}}) {
+    if (given) refuse(option);
+  }
 }
 
 EngineEvidence evidence_beside(const CommandLine& line, bool file_has_hosts,
@@ -146,6 +176,10 @@ std::vector<Host> hosts_of_job(const EngineEvidence& evidence, const CommandLine
                           evidence.warnings.end());
   settings.engine = evidence.engine;
   settings.carrier = carrier_of(evidence, line.agent_start);
+  if (evidence.starter == EngineStarter::kPbsdsh && !line.agent_start) {
+    settings.notes.emplace_back(
+        "pbs: agents start over ssh, outside of what PBS counts and ends; pbsdsh is not used");
+  }
   if (evidence.hosts_are_all && evidence.role == EngineRole::kLauncher) {
     settings.allocation = evidence.hosts;
   }

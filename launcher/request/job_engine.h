@@ -18,6 +18,10 @@ EngineEvidence read_engine(std::optional<Engine> wanted, const Surroundings& aro
 EngineEvidence evidence_beside(const CommandLine& line, bool file_has_hosts,
                                const Surroundings& around);
 
+// Of a job of which the engine has started every rank. Throws Error(kUsage) for what says otherwise
+// where ranks are, or how many.
+void check_tasks(const CommandLine& line, const EngineEvidence& evidence);
+
 // `hosts` is what the user names, from whatever place; empty: nothing. Gives the hosts of the job
 // and fills in how its agents start. Throws Error(kUsage): hosts that are not of the allocation, a
 // part of the engine's job that dtlaunch cannot take.

@@ -238,7 +238,9 @@ void apply_file(const JobFile& file, Request& request) {
 
 // What is wrong with them is told before any host is spoken to.
 void check_pins(JobSettings& settings) {
-  settings.notes = pin_request_of(settings.request, nullptr).notes;
+  for (std::string& note : pin_request_of(settings.request, nullptr).notes) {
+    settings.notes.push_back(std::move(note));
+  }
   for (const Host& host : settings.request.hosts) pin_request_of(settings.request, &host);
 }
 
@@ -346,9 +348,10 @@ JobSettings describe_job(const CommandLine& given, const Surroundings& around) {
   request.grace = settings.job.grace.value_or(kInterruptGrace);
   request.hosts = read_hosts(line, file, around);
   place_programs(line, request);
+  request.hosts_are_tasks = line.nodes_are_tasks;
   request.hosts = hosts_of_job(read_engine(line.engine, around), line, request.hosts, settings);
   if (line.skip_launch_host) leave_this_host_out(request.hosts);
-  if (line.nodes) keep_first_hosts(request.hosts, *line.nodes);
+  if (line.nodes && !line.nodes_are_tasks) keep_first_hosts(request.hosts, *line.nodes);
   take_size(line, settings);
   settings.spares = take_spares(line, settings.host_range, request);
   check_pins(settings);

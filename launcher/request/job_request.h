@@ -40,6 +40,8 @@ struct Surroundings {
   std::function<std::vector<Host>(const std::string&)> discover = {};
   // What Slurm's scontrol makes of a list of hosts, a name a line; nullopt without an answer.
   std::function<std::optional<std::string>(const std::string&)> scontrol = {};
+  // The hosts of a job of Flux, a list as Slurm has them; the same.
+  std::function<std::optional<std::string>(const std::string&)> flux_hosts = {};
 };
 
 Surroundings current_surroundings();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "base/limits.h"
@@ -95,8 +96,11 @@ void SessionShell::place_ranks_now() {
       cores.push_back(budget_cores(each.facts->topology));
       facts.push_back(*each.facts);
     }
-    const std::vector<int> first = nodes_of_hosts(facts);
-    for (const std::string& line : describe_aliases(request_.hosts, first)) console_.say(line);
+    const bool tasks = request_.hosts_are_tasks;
+    const std::vector<int> first = tasks ? nodes_of_tasks(facts) : nodes_of_hosts(facts);
+    if (!tasks) {
+      for (const std::string& line : describe_aliases(request_.hosts, first)) console_.say(line);
+    }
     places_ = place_ranks(request_, cores, first);
   } catch (const Error& error) {
     refuse(error);
@@ -108,6 +112,7 @@ void SessionShell::place_ranks_now() {
     const auto [found, is_new] = position.try_emplace(place.host, placed.nodes.size());
     if (is_new) {
       placed.nodes.push_back(place.host);
+      placed.machines.push_back(static_cast<std::uint32_t>(place.node));
       placed.ranks.emplace_back();
     }
     placed.ranks[found->second].push_back(place.rank);
@@ -118,9 +123,18 @@ void SessionShell::place_ranks_now() {
   feed(std::move(placed));
 }
 
+// One host of each machine; of tasks, several are on one.
+std::vector<int> SessionShell::probed_hosts() const {
+  std::vector<int> hosts;
+  for (const RankPlace& place : places_) {
+    if (static_cast<std::size_t>(place.node) == hosts.size()) hosts.push_back(place.host);
+  }
+  return hosts;
+}
+
 std::vector<ProbedNode> SessionShell::probed_nodes() {
   std::vector<ProbedNode> probed;
-  for (const int index : job_.used) {
+  for (const int index : probed_hosts()) {
     const NodeState& state = job_.nodes[static_cast<std::size_t>(index)];
     ProbedNode each;
     each.name = host_name(index);
@@ -136,10 +150,15 @@ std::vector<ProbedNode> SessionShell::probed_nodes() {
 
 void SessionShell::probe(int round) {
   try {
-    const std::vector<Reach> probes = plan_probes(probed_nodes(), interfaces_, round);
-    for (std::size_t k = 0; k < probes.size(); ++k) {
-      const auto& connection = node(job_.used[k]).connection;
-      if (connection) connection->send(probes[k]);
+    const std::vector<int> hosts = probed_hosts();
+    std::map<int, Reach> probes;
+    if (hosts.size() > 1) {
+      std::vector<Reach> planned = plan_probes(probed_nodes(), interfaces_, round);
+      for (std::size_t k = 0; k < planned.size(); ++k) probes[hosts[k]] = std::move(planned[k]);
+    }
+    for (const int index : job_.used) {  // the other tasks of a machine have nobody to try
+      const auto& connection = node(index).connection;
+      if (connection) connection->send(probes[index]);
     }
   } catch (const Error& error) {
     refuse(error);
@@ -147,18 +166,27 @@ void SessionShell::probe(int round) {
 }
 
 void SessionShell::judge_network() {
-  network_ = choose_network(probed_nodes(), interfaces_);
-  feed(job::Judged{!network_ && may_prove_more(probed_nodes(), interfaces_)});
+  const std::vector<ProbedNode> nodes = probed_nodes();
+  network_ = choose_network(nodes, interfaces_);
+  feed(job::Judged{!network_ && may_prove_more(nodes, interfaces_)});
 }
 
 // What the probes proved.
 Network SessionShell::proved_network() {
-  if (job_.used.size() == 1) network_ = choose_network(probed_nodes(), interfaces_);
+  if (probed_hosts().size() == 1) network_ = choose_network(probed_nodes(), interfaces_);
   if (!network_) throw no_network(probed_nodes(), interfaces_);
   if (log_level() >= LogLevel::kVerbose) {
     for (const std::string& reason : network_->reasons) console_.say(reason);
   }
-  return network_->network;
+  Network network = network_->network;
+  std::vector<NodeNetwork> of_hosts;
+  std::set<int> known;
+  for (const RankPlace& place : places_) {  // each task has what its machine has
+    const auto node = static_cast<std::size_t>(place.node);
+    if (known.insert(place.host).second) of_hosts.push_back(network.nodes[node]);
+  }
+  network.nodes = std::move(of_hosts);
+  return network;
 }
 
 namespace {

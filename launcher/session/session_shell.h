@@ -92,6 +92,7 @@ class SessionShell {
   void start_ranks();
   void close_node(int node);
   void tell_start_errors();
+  std::vector<int> probed_hosts() const;
   std::vector<ProbedNode> probed_nodes();
   void probe(int round);
   void judge_network();

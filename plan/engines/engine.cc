@@ -51,7 +51,7 @@ EngineEvidence read_evidence(const Sighting& seen, EngineReader& variables,
     case Engine::kSlurm:
       return slurm_evidence(variables, answers);
     case Engine::kFlux:
-      return flux_evidence(variables);
+      return flux_evidence(variables, answers);
     case Engine::kPbs:
     case Engine::kLsf:
     case Engine::kSge:
@@ -77,21 +77,23 @@ void find_this_host(const EngineAnswers& answers, EngineEvidence& evidence) {
 
 // A node's place: its number fits, and it knows where the others are.
 void settle_node(const EngineReader& variables, EngineEvidence& evidence) {
-  if (evidence.role != EngineRole::kNode || evidence.refusal) return;
+  if (evidence.role == EngineRole::kLauncher || evidence.refusal) return;
   const int most = evidence.elastic ? evidence.elastic->most : evidence.node_count.value_or(1);
   if (evidence.node_rank && *evidence.node_rank >= most) {
     throw variables.bad(
         variables.first_of({"DTL_NODE_RANK", "PET_NODE_RANK", "JOB_COMPLETION_INDEX", "HOSTNAME"}),
         fmt::format("there are only {}, counted from 0", plural(most, "node")));
   }
-  if (most == 1) {
+  if (most == 1 && evidence.role == EngineRole::kNode) {
     evidence.follows.push_back("there is one node: the job runs on this machine alone");
     return;
   }
   if (evidence.coordinator.empty()) {
-    evidence.refusal = {fmt::format("this is one of {}", plural(most, "node")),
-                        "nothing says where they can meet",
-                        "DTL_RDZV=HOST:29500, of one of them, in the environment of all"};
+    const int tasks = evidence.rank ? evidence.rank->world_size : 0;
+    evidence.refusal = {
+        fmt::format("this is one of {}", tasks > 0 ? plural(tasks, "task") : plural(most, "node")),
+        "nothing says where they can meet",
+        "DTL_RDZV=HOST:29500, of one of them, in the environment of all"};
     return;
   }
   if (evidence.node_rank && evidence.node_count && evidence.ranks_per_node) {
@@ -124,37 +126,6 @@ bool is_inside_a_rank(const EngineReader& variables, std::optional<Engine> wante
 
 }  // namespace
 
-EngineEvidence flux_evidence(EngineReader& variables) {
-  EngineEvidence evidence;
-  if (!variables.text("FLUX_TASK_RANK")) {
-    variables.text("FLUX_URI");
-    evidence.refusal = {"this is a script inside of Flux", "it is not told the hosts of its job",
-                        "flux run -N NODES --tasks-per-node=1 dtlaunch ..., or -f FILE"};
-    return evidence;
-  }
-  const int size = variables.needed_number("FLUX_JOB_SIZE", 1, kMaxRanks);
-  const int nodes = variables.needed_number("FLUX_JOB_NNODES", 1, size);
-  const int rank = variables.needed_number("FLUX_TASK_RANK", 0, size - 1);
-  evidence.job_id = variables.job_id("FLUX_JOB_ID");
-  evidence.node_count = nodes;
-  if (size == nodes) {
-    evidence.role = EngineRole::kNode;
-    evidence.node_rank = rank;
-    evidence.is_coordinator = rank == 0;
-    take_own_variables(variables, evidence);
-    return evidence;
-  }
-  evidence.role = EngineRole::kRank;
-  evidence.rank =
-      EngineRank{rank, variables.needed_number("FLUX_TASK_LOCAL_ID", 0, size - 1), size};
-  evidence.follows.push_back(
-      fmt::format("Flux has started {}; this is rank {}", plural(size, "rank"), rank));
-  evidence.refusal = {fmt::format("Flux has started {} of dtlaunch", plural(size, "task")),
-                      "dtlaunch starts the ranks of a node itself, and wants to be there once",
-                      fmt::format("flux run -N {} --tasks-per-node=1 dtlaunch ...", nodes)};
-  return evidence;
-}
-
 EngineQuestions engine_questions(const Variables& environment, std::optional<Engine> wanted) {
   EngineReader variables(environment);
   EngineQuestions questions;
@@ -169,6 +140,10 @@ EngineQuestions engine_questions(const Variables& environment, std::optional<Eng
     questions.file = std::move(file.path);
     questions.named_by = std::move(file.named_by);
     if (has_hostfile(seen)) questions.running = "/etc/mpi/discover_hosts.sh";
+  }
+  if (seen.engine == Engine::kFlux && variables.has("FLUX_TASK_RANK") &&
+      !variables.has("DTL_RDZV")) {
+    questions.flux_job = variables.job_id("FLUX_JOB_ID");
   }
   if (seen.engine == Engine::kSlurm) {
     const auto list = variables.text(variables.first_of({"SLURM_JOB_NODELIST", "SLURM_NODELIST"}));
@@ -216,6 +191,21 @@ std::string_view engine_name(Engine engine) {
   return std::find_if(kEngineNames.begin(), kEngineNames.end(),
                       [&](const EngineName& each) { return each.engine == engine; })
       ->name;
+}
+
+std::string token_line(Engine engine) {
+  if (engine == Engine::kSlurm) {
+    return "export DTL_TOKEN=$(openssl rand -hex 32), before srun; or DTL_TOKEN_FILE, of a file "
+           "that "
+           "all hosts see";
+  }
+  if (engine == Engine::kFlux) {
+    return "export DTL_TOKEN_FILE=FILE before flux run, of a file that all hosts see: (umask 077; "
+           "openssl rand -hex 32 >FILE)";
+  }
+  return "kubectl create secret generic dtlaunch-token --from-literal=token=$(openssl rand -hex "
+         "32), "
+         "and in the manifest DTL_TOKEN from that Secret";
 }
 
 bool same_host_name(const std::string& one, const std::string& other) {

@@ -34,7 +34,7 @@ enum class Engine {
 enum class EngineRole {
   kLauncher,  // the only process of ours: it starts agents on the hosts
   kNode,      // the engine has started one of us on each node: they find each other
-  kRank,      // the engine has started every rank
+  kRank,      // the engine has started every rank: the same, each with one rank of its own
 };
 
 // What brings a command to a host of the allocation, in the role of the launcher.
@@ -50,7 +50,8 @@ struct EngineRefusal {
   std::string attempted, reason, hint;  // as in Error
 };
 
-// The engine's own numbering, in the role kRank alone.
+// The engine's own numbering, in the role kRank alone. dtlaunch keeps to its ranks, and numbers
+// local ranks by where they are found to be.
 struct EngineRank {
   int rank = 0, local_rank = 0, world_size = 0;
 };
@@ -100,13 +101,15 @@ struct EngineQuestions {
   std::string named_by;    // the variable that names the file; empty: it is the usual place
   std::string running;     // MPIJob's list of the workers that run, if there is such a file
   std::string expression;  // Slurm's list of hosts, if its own tool is there to be asked
+  std::string flux_job;    // of which Flux's tool says the hosts
 };
 
 struct EngineAnswers {
   std::optional<std::string> file;     // absent: it could not be read
   std::string file_problem;            // why
   std::optional<std::string> running;  // absent: there is none
-  // What Slurm's tool says of the expression, a name a line. Absent: it is not there, or silent.
+  // What Slurm's tool says of the expression, a name a line, or Flux's of the job, a list as Slurm
+  // has them. Absent: it is not there, or silent.
   std::optional<std::string> hostnames;
   std::string host_name;  // this machine's own
   int cpus = 0;           // that this process may use; 0: not known
@@ -123,6 +126,9 @@ EngineEvidence find_engine(const Variables& environment, std::optional<Engine> w
 // "slurm", "indexed-job", "none". Throws Error(kUsage) with the nearest name for any other.
 Engine parse_engine(const std::string& text);
 std::string_view engine_name(Engine engine);
+
+// The line that makes a token which all processes of such a job have, for a hint.
+std::string token_line(Engine engine);
 
 // Whether both may be one machine: "n1" and "n1.cluster"; addresses are what they are.
 bool same_host_name(const std::string& one, const std::string& other);

@@ -11,7 +11,7 @@
 namespace dtl {
 
 EngineEvidence slurm_evidence(EngineReader& variables, const EngineAnswers& answers);
-EngineEvidence flux_evidence(EngineReader& variables);  // beside DTL_RDZV
+EngineEvidence flux_evidence(EngineReader& variables, const EngineAnswers& answers);
 // PBS, LSF and SGE, which list the hosts with their slots.
 EngineEvidence listed_evidence(Engine engine, EngineReader& variables,
                                const EngineAnswers& answers);
@@ -32,6 +32,9 @@ const std::string& text_of(const EngineFile& file, const EngineAnswers& answers)
 // In the place of the engine's values: DTL_NNODES, DTL_NODE_RANK, DTL_RDZV, DTL_RESTART,
 // DTL_JOB_ID.
 void take_own_variables(EngineReader& variables, EngineEvidence& evidence);
+// DTL_RDZV in the place of where the engine has them meet; where nobody names a port, one of the
+// job's own, so that jobs which share a host do not want the same.
+void take_meeting_point(EngineReader& variables, EngineEvidence& evidence);
 // "dtl-worker-2.dtl.ns" -> "dtl-worker-2"
 std::string first_label(const std::string& name);
 

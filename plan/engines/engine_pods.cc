@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 
 #include "base/limits.h"
 #include "base/text.h"
@@ -14,6 +15,9 @@ namespace {
 
 constexpr int kMaxNodes = static_cast<int>(kMaxHosts);
 constexpr int kPyTorchPort = 23456;  // PyTorchJob's, unless its port is named
+// Where steps and jobs that may share a host meet; below the ports that Linux gives to callers.
+constexpr int kFirstPort = 29500;
+constexpr unsigned kPorts = 500;
 
 // The number at the end of "dtl-worker-2", or of "dtl-node-0-3".
 std::optional<int> number_of_pod(const std::string& name) {
@@ -215,6 +219,14 @@ EngineEvidence pod_evidence(Engine engine, EngineReader& variables, const Engine
           : !evidence.coordinator.empty() &&
                 first_label(evidence.coordinator) == first_label(name_of_pod(variables, answers));
   return evidence;
+}
+
+void take_meeting_point(EngineReader& variables, EngineEvidence& evidence) {
+  take_endpoint(variables, "DTL_RDZV", evidence);
+  if (evidence.coordinator_port > 0) return;
+  std::uint32_t sum = 0;
+  for (const char c : evidence.job_id) sum = sum * 31 + static_cast<unsigned char>(c);
+  evidence.coordinator_port = kFirstPort + static_cast<int>(sum % kPorts);
 }
 
 void take_own_variables(EngineReader& variables, EngineEvidence& evidence) {

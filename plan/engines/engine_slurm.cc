@@ -95,10 +95,12 @@ void take_step(EngineReader& variables, const Step& step, EngineEvidence& eviden
   const int node = variables.needed_number("SLURM_NODEID", 0, nodes - 1);
   evidence.node_count = nodes;
   evidence.node_rank = node;
+  evidence.coordinator = names[0];
+  take_meeting_point(variables, evidence);
   if (tasks == nodes) {
     evidence.role = EngineRole::kNode;
     evidence.hosts = hosts_of(names, "SLURM_STEP_NODELIST");
-    evidence.coordinator = names[0];
+    evidence.is_coordinator = node == 0;
     evidence.follows.push_back(
         fmt::format("srun has started one dtlaunch on each of {}; this is number {}",
                     plural(nodes, "node"), node));
@@ -108,15 +110,9 @@ void take_step(EngineReader& variables, const Step& step, EngineEvidence& eviden
   const int of_node = counts[static_cast<std::size_t>(node)];
   evidence.rank = EngineRank{variables.needed_number("SLURM_PROCID", 0, step.tasks - 1),
                              variables.needed_number("SLURM_LOCALID", 0, of_node - 1), step.tasks};
+  evidence.is_coordinator = evidence.rank->rank == 0;
   evidence.follows.push_back(fmt::format("srun has started {}; this is rank {}",
                                          plural(step.tasks, "rank"), evidence.rank->rank));
-  const bool even = std::equal(counts.begin() + 1, counts.end(), counts.begin());
-  evidence.refusal = {
-      fmt::format("srun has started {} of dtlaunch", plural(step.tasks, "task")),
-      "dtlaunch starts the ranks of a node itself, and wants to be there once",
-      fmt::format("srun --nodes={0} --ntasks={0} --ntasks-per-node=1 dtlaunch {1} ..., or "
-                  "dtlaunch without srun",
-                  nodes, even ? fmt::format("-ppn {}", counts[0]) : fmt::format("-np {}", tasks))};
 }
 
 // Slots for each host. Without a number of tasks, SLURM_TASKS_PER_NODE counts CPUs, and a task that

@@ -39,7 +39,7 @@ std::string_view role_text(EngineRole role) {
     case EngineRole::kNode:
       return "node: one of several, each with a dtlaunch of its own";
     case EngineRole::kRank:
-      return "rank: the engine has started every rank";
+      return "rank: the engine has started every one, each with a dtlaunch";
   }
   return "";
 }

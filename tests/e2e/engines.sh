@@ -29,9 +29,16 @@ run env -i "${batch[@]}" JOB_COMPLETION_INDEX=0 "$bin/dtlaunch" --dry-run true
 expect_status 64
 expect_err 'JOB_COMPLETION_INDEX says indexed-job, and SLURM_JOB_ID says slurm'
 mapfile -t task <"$data/slurm22-step-N2-n3-rank2.env"
+run env -i "${task[@]}" "$bin/dtlaunch" --show-engine
+expect_out '^meeting at +n1, port 29[5-9][0-9][0-9]$'
+expect_out '^so +srun has started 3 ranks; this is rank 2$'
 run env -i "${task[@]}" "$bin/dtlaunch" true
+expect_status 78
+expect_err 'the job has no token.*export DTL_TOKEN='
+# A script of Flux is none of its tasks; what starts one on each node is named.
+run env -i FLUX_URI=local:///run/flux/local "$bin/dtlaunch" true
 expect_status 64
-expect_err 'srun --nodes=2 --ntasks=2 --ntasks-per-node=1'
+expect_err 'flux run -N NODES --tasks-per-node=1 dtlaunch'
 
 # LSF's blaunch and Grid Engine's qrsh bring agents to the hosts.
 stand_in "$work/lsf/blaunch" 0
@@ -48,6 +55,11 @@ in_engine JOB_ID=6 PE_HOSTFILE="$work/pe_hostfile" SGE_ROOT="$work/sge" ARC=arch
 expect_status 0
 for rank in 0 1 2; do expect_out "^rank $rank of 3$"; done
 expect_count 1 "^qrsh -inherit -V far2 $bin/dtagent --serve$" "$work/called"
+
+# PBS's own starter is not used, and -v says so.
+printf 'far1\n' >"$work/nodefile"
+in_engine PBS_JOBID=7 PBS_NODEFILE="$work/nodefile" "$bin/dtlaunch" -v --dry-run -hosts localhost true
+expect_err 'pbs: agents start over ssh'
 
 # One that cannot is named, with what it said; hosts of others are refused.
 printf '#!/bin/sh\necho "far2: no resources" >&2; exit 3\n' >"$work/lsf/blaunch"

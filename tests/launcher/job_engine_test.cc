@@ -110,6 +110,59 @@ TEST_F(JobEngineTest, IsOneOfSeveralNodesOnlyWhereItIsAlone) {
               IsEmpty());
 }
 
+TEST_F(JobEngineTest, LetsNobodySayWhereTasksAre) {
+  EngineEvidence evidence;
+  evidence.engine = Engine::kSlurm;
+  evidence.role = EngineRole::kRank;
+  evidence.node_count = 2;
+  evidence.rank = EngineRank{1, 0, 4};
+  const auto refused = [&](const std::vector<std::string>& words) {
+    try {
+      check_tasks(parse_command_line(words), evidence);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.status(), Exit::kUsage);
+      EXPECT_THAT(error.what(), HasSubstr("slurm has started 4 tasks of dtlaunch"));
+      return true;
+    }
+    return false;
+  };
+  EXPECT_FALSE(refused({"-np", "4", "--nnodes", "2", "p"}));
+  EXPECT_FALSE(refused({"--oversubscribe", "p"}));
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"-np", "3", "p"},
+                                                {"--nnodes", "1", "p"},
+                                                {"--nnodes", "1:4", "p"},
+                                                {"-ppn", "2", "p"},
+                                                {"-rr", "p"},
+                                                {"-rankmap", "0,0,1,1", "p"},
+                                                {"-np", "1:4", "p"},
+                                                {"--max-restarts", "1", "--spares", "1", "p"},
+                                                {"-skip-launch-node", "p"}}) {
+    EXPECT_TRUE(refused(words)) << words[0] << " " << words[1];
+  }
+  evidence.role = EngineRole::kNode;
+  EXPECT_FALSE(refused({"-ppn", "2", "p"}));
+}
+
+TEST_F(JobEngineTest, StartsNoCopiesOnHostsThatAreNamed) {
+  around_.environment = {{"FLUX_TASK_RANK", "0"},  {"FLUX_JOB_SIZE", "4"},
+                         {"FLUX_JOB_NNODES", "2"}, {"FLUX_TASK_LOCAL_ID", "0"},
+                         {"DTL_RDZV", "a:1"},      {"FLUX_JOB_ID", "f"}};
+  EXPECT_THROW(describe({"-hosts", "a,b", "p"}), Error);
+  EXPECT_THROW(describe({"p"}), Error);
+  around_.environment.emplace_back("DTL_ENGINE", "none");
+  EXPECT_THAT(
+      names(describe_job(parse_command_line({"-hosts", "a", "p"}, around_.environment), around_)
+                .request.hosts),
+      ElementsAre("a"));
+}
+
+TEST_F(JobEngineTest, SaysInANoteThatPbsDoesNotStartAgents) {
+  around_.environment = {{"PBS_NODEFILE", file("nodes", "h1\n")}};
+  EXPECT_THAT(describe({"p"}).notes, testing::Contains(HasSubstr("agents start over ssh")));
+  EXPECT_THAT(describe({"-launcher", "ssh", "p"}).notes,
+              testing::Not(testing::Contains(HasSubstr("agents start over ssh"))));
+}
+
 TEST_F(JobEngineTest, SaysWhatIsSaidInThePlaceOfTheEngine) {
   around_.environment = {{"LSB_MCPU_HOSTS", "h1 2"}};
   EXPECT_THAT(describe_engine(parse_command_line({"--show-engine", "-hosts", "h1"}), around_),

@@ -37,6 +37,19 @@ TEST_F(JobTest, GoesThroughItsLifeWhenNothingFails) {
   EXPECT_EQ(job_.outcome->exit_status, 0);
 }
 
+TEST_F(JobTest, HasTasksOfOneMachineAnswerUnderItsNumber) {
+  start_agents();
+  job::Placed placed{{0, 1}, {{0, 1}, {2, 3}}};
+  placed.machines = {0, 0};
+  std::vector<std::uint32_t> numbers;
+  for (const job::Effect& effect : feed(placed)) {
+    const auto* send = std::get_if<job::Send>(&effect);
+    if (send == nullptr) continue;
+    if (const auto* listen = std::get_if<Listen>(&send->message)) numbers.push_back(listen->node);
+  }
+  EXPECT_THAT(numbers, ElementsAre(0, 0));
+}
+
 TEST_F(JobTest, StartsNothingWhenAnAgentDoesNotComeUpAndWaitsForTheOthersNews) {
   feed(job::AgentFailed{1, Exit::kAuth});
   EXPECT_EQ(job_.state, JobState::kStarting);

@@ -51,6 +51,7 @@ EngineAnswers answers_for(const EngineQuestions& questions) {
   if (questions.engine == Engine::kSge) answers.file = data("sge-pe_hostfile");
   if (questions.engine == Engine::kMpiJob) answers.file = data("k8s-mpijob-hostfile-intel");
   if (questions.engine == Engine::kTrainJob) answers.file = data("k8s-mpijob-hostfile-openmpi");
+  if (!questions.flux_job.empty()) answers.hostnames = "corona[5-6]\n";
   if (!questions.running.empty()) {
     answers.running = "#!/bin/sh\necho dtl-worker-0.dtl.ns1.svc\n";
   }
@@ -147,8 +148,45 @@ TEST(Engine, TellsNodesFromRanksOfAStep) {
   EXPECT_EQ(rank.rank->rank, 2);
   EXPECT_EQ(rank.rank->local_rank, 0);
   EXPECT_EQ(rank.rank->world_size, 3);
-  EXPECT_THAT(rank.refusal->hint, HasSubstr("srun --nodes=2 --ntasks=2 --ntasks-per-node=1 "
-                                            "dtlaunch -np 3"));
+  EXPECT_EQ(rank.coordinator, "n1");
+  EXPECT_FALSE(rank.is_coordinator);
+  EXPECT_FALSE(rank.refusal);
+  EXPECT_TRUE(find(with(fixture("slurm22-step-pmi2-rank1"),
+                        {{"SLURM_PROCID", "0"}, {"SLURM_LOCALID", "0"}}))
+                  .is_coordinator);
+}
+
+TEST(Engine, HasStepsMeetAtPortsOfTheirOwn) {
+  const Variables step = fixture("slurm22-step-N2-n3-rank2");
+  const int port = find(step).coordinator_port;
+  EXPECT_GE(port, 29500);
+  EXPECT_LT(port, 30000);
+  EXPECT_NE(port, find(with(step, {{"SLURM_STEP_ID", "1"}})).coordinator_port);
+  EXPECT_NE(port, find(with(step, {{"SLURM_JOB_ID", "14"}})).coordinator_port);
+  const EngineEvidence said = find(with(step, {{"DTL_RDZV", "n1-ib:4000"}}));
+  EXPECT_EQ(said.coordinator, "n1-ib");
+  EXPECT_EQ(said.coordinator_port, 4000);
+}
+
+TEST(Engine, AsksFluxWhereItsTasksMeet) {
+  const EngineQuestions questions = engine_questions(fixture("flux-task5"), {});
+  EXPECT_EQ(questions.flux_job, "fDqp2aRk9");
+  const EngineEvidence rank = find(fixture("flux-task5"));
+  EXPECT_EQ(rank.role, EngineRole::kRank);
+  EXPECT_EQ(rank.rank->rank, 5);
+  EXPECT_EQ(rank.rank->world_size, 8);
+  EXPECT_EQ(rank.coordinator, "corona5");
+  EXPECT_FALSE(rank.refusal);
+  EXPECT_EQ(find(fixture("flux-node1")).coordinator, "corona5");
+  // Without an answer DTL_RDZV is asked for; with it nobody is asked.
+  EXPECT_TRUE(find_engine(fixture("flux-task5"), {}, {}).refusal);
+  const Variables told = with(fixture("flux-task5"), {{"DTL_RDZV", "c5:4000"}});
+  EXPECT_EQ(engine_questions(told, {}).flux_job, "");
+  EXPECT_EQ(find_engine(told, {}, {}).coordinator, "c5");
+  EngineAnswers garbage;
+  garbage.hostnames = "flux: command failed!";
+  EXPECT_EQ(error_of([&] { find_engine(fixture("flux-task5"), {}, garbage); }).status(),
+            Exit::kBadInput);
 }
 
 TEST(Engine, RefusesHeterogeneousJobs) {

@@ -242,6 +242,53 @@ TEST(Environment, LeavesAnEnginesWordsBehind) {
   EXPECT_THAT(forwardable(pod), ElementsAre(Pair("MASTER_PORT", "1"), Pair("PBS_JOBID", "9")));
 }
 
+TEST(Environment, LeavesAnEnginesTaskBehind) {
+  Variables task = {{"SLURM_JOB_ID", "7"}, {"SLURM_JOB_NODELIST", "n[1-2]"}, {"FLUX_JOB_ID", "f"}};
+  const Variables kept = task;
+  for (const char* name : {"SLURM_EXPORT_ENV",
+                           "SLURM_PROCID",
+                           "SLURM_LOCALID",
+                           "SLURM_NODEID",
+                           "SLURM_STEP_ID",
+                           "SLURM_STEPID",
+                           "SLURM_STEP_NUM_TASKS",
+                           "SLURM_STEP_TASKS_PER_NODE",
+                           "SLURM_STEP_NODELIST",
+                           "SLURM_NTASKS",
+                           "SLURM_NPROCS",
+                           "SLURM_TASKS_PER_NODE",
+                           "SLURM_TASK_PID",
+                           "SLURM_GTIDS",
+                           "SLURM_CPU_BIND",
+                           "SLURM_CPU_BIND_LIST",
+                           "SLURM_MEM_BIND",
+                           "SLURM_MPI_TYPE",
+                           "SLURM_PMIX_MAPPING_SERV",
+                           "SLURMD_NODENAME",
+                           "SRUN_DEBUG",
+                           "PMI_FD",
+                           "PMI_RANK",
+                           "PMIX_RANK",
+                           "PMI2_DEBUGGED",
+                           "FLUX_TASK_RANK",
+                           "FLUX_TASK_LOCAL_ID",
+                           "PET_NNODES",
+                           "PET_NODE_RANK",
+                           "PET_RDZV_ENDPOINT",
+                           "PET_NPROC_PER_NODE",
+                           "OMPI_COMM_WORLD_RANK",
+                           "OMPI_MCA_plm_slurm_args",
+                           "PRTE_MCA_plm_slurm_args",
+                           "HYDRA_LAUNCHER_EXTRA_ARGS",
+                           "I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS",
+                           "DTL_TOKEN",
+                           "DTL_TOKEN_FILE",
+                           "DTL_ENGINE"}) {
+    task.emplace_back(name, "x");
+  }
+  EXPECT_EQ(forwardable(task), kept);
+}
+
 TEST(Environment, IsSortedByName) {
   const std::vector<std::string> lines = rank_environment(third_of_four(), {{"ZZ", "1"}}, {}).lines;
   EXPECT_TRUE(std::is_sorted(lines.begin(), lines.end()));

@@ -34,6 +34,19 @@ TEST(Aliases, NeverComeFromAgentsThatCannotTell) {
               ElementsAre(0, 1, 2, 3, 4, 5));
 }
 
+TEST(Tasks, OfOneHostAreTogetherInNameSpacesOfTheirOwn) {
+  const auto task = [](const std::string& machine_id, const std::string& host) {
+    NodeFacts facts = machine("b", machine_id);
+    facts.hostname = host;
+    return facts;
+  };
+  EXPECT_THAT(
+      nodes_of_tasks({task("m1", "n1"), task("m2", "n2"), task("m3", "n1"), task("m2", "n2")}),
+      ElementsAre(0, 1, 0, 1));
+  EXPECT_THAT(nodes_of_tasks({task("m1", "localhost"), task("m2", "localhost"), task("m1", "n1")}),
+              ElementsAre(0, 1, 0));
+}
+
 TEST(Aliases, AreToldInOneLineForEachMachine) {
   EXPECT_THAT(describe_aliases(named({"a", "b", "a-ib", "10.0.0.1"}), {0, 1, 0, 0}),
               ElementsAre("a and a-ib, 10.0.0.1 are one machine: one node, a"));
