@@ -11,16 +11,15 @@
 #include "base/host_name.h"
 #include "base/limits.h"
 #include "base/text.h"
-#include "launcher/network/interface_filter.h"
 #include "launcher/options/trusted_file.h"
 #include "launcher/request/encryption.h"
+#include "launcher/request/host_checks.h"
 #include "launcher/request/job_engine.h"
 #include "launcher/request/job_file.h"
 #include "launcher/request/program_hosts.h"
 #include "plan/environment.h"
 #include "plan/host_token.h"
 #include "plan/hostfile.h"
-#include "plan/pin_request.h"
 
 namespace dtl {
 namespace {
@@ -236,26 +235,6 @@ void apply_file(const JobFile& file, Request& request) {
   request.pin = file.pin;
 }
 
-// What is wrong with them is told before any host is spoken to.
-void check_pins(JobSettings& settings) {
-  for (std::string& note : pin_request_of(settings.request, nullptr).notes) {
-    settings.notes.push_back(std::move(note));
-  }
-  for (const Host& host : settings.request.hosts) pin_request_of(settings.request, &host);
-}
-
-void check_interfaces(const Request& request) {
-  const InterfaceFilter of_all(request.interface);
-  for (const Host& host : request.hosts) {
-    try {
-      const InterfaceFilter own(host.interface);
-    } catch (const Error& error) {
-      throw Error(Exit::kBadInput, fmt::format("{}: iface={}", host.where, host.interface),
-                  error.reason(), "iface=eth1, iface=10.0.0.0/24 or iface=^docker0");
-    }
-  }
-}
-
 // Leaves request.hosts those that the job begins with.
 std::vector<Host> take_spares(const CommandLine& line, std::optional<SizeRange> host_range,
                               Request& request) {
@@ -354,8 +333,7 @@ JobSettings describe_job(const CommandLine& given, const Surroundings& around) {
   if (line.nodes && !line.nodes_are_tasks) keep_first_hosts(request.hosts, *line.nodes);
   take_size(line, settings);
   settings.spares = take_spares(line, settings.host_range, request);
-  check_pins(settings);
-  check_interfaces(request);
+  check_hosts(settings);
   return settings;
 }
 

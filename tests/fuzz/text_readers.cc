@@ -60,6 +60,7 @@ void read_engine_text(const std::string& bytes) {
   EngineAnswers answers;
   if (!questions.file.empty()) answers.file = "h1 2 q UNDEFINED\n";
   if (questions.engine == Engine::kPbs) answers.file = "h1\nh1\n";
+  if (!questions.flux_job.empty()) answers.hostnames = "c[1-2]";
   const EngineEvidence evidence = find_engine(environment, {}, answers);
   if (!evidence.hosts.empty() && evidence.role == EngineRole::kLauncher) {
     check_hosts(evidence.hosts);
@@ -79,7 +80,7 @@ std::vector<std::string> engine_samples() {
   for (const char* name :
        {"slurm22-sbatch-N2-n3", "slurm22-sbatch-exclusive", "slurm22-step-N2-n3-rank2",
         "slurm22-step-ntpn1-node1", "k8s-pytorchjob-elastic-worker2", "k8s-jobset-worker3",
-        "k8s-pytorchjob-master-worker1-nproc2", "flux-task5", "lsf", "sge", "pbs"}) {
+        "k8s-pytorchjob-master-worker1-nproc2", "flux-task5", "flux-node1", "lsf", "sge", "pbs"}) {
     texts.push_back(read_file(std::string(DTL_ENGINES) + "/" + name + ".env", 1 << 16));
   }
   return texts;

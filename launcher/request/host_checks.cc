@@ -1,0 +1,40 @@
+#include "launcher/request/host_checks.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/error.h"
+#include "launcher/network/interface_filter.h"
+#include "plan/pin_request.h"
+
+namespace dtl {
+namespace {
+
+void check_pins(JobSettings& settings) {
+  for (std::string& note : pin_request_of(settings.request, nullptr).notes) {
+    settings.notes.push_back(std::move(note));
+  }
+  for (const Host& host : settings.request.hosts) pin_request_of(settings.request, &host);
+}
+
+void check_interfaces(const Request& request) {
+  const InterfaceFilter of_all(request.interface);
+  for (const Host& host : request.hosts) {
+    try {
+      const InterfaceFilter own(host.interface);
+    } catch (const Error& error) {
+      throw Error(Exit::kBadInput, fmt::format("{}: iface={}", host.where, host.interface),
+                  error.reason(), "iface=eth1, iface=10.0.0.0/24 or iface=^docker0");
+    }
+  }
+}
+
+}  // namespace
+
+void check_hosts(JobSettings& settings) {
+  check_pins(settings);
+  check_interfaces(settings.request);
+}
+
+}  // namespace dtl
