@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/cloud/cloud_talk.h"
 #include "agent/entrance/bridge.h"
 #include "agent/entrance/keeper.h"
 #include "agent/entrance/receive_push.h"
@@ -224,7 +225,9 @@ int signal_number(const std::string& text) {
 
 void show_version(bool libraries) {
   say("dtagent " DTL_VERSION " (protocol " + std::to_string(kProtocol) + ")\n");
-  if (libraries) say(library_lines({boost_library(), crypto_library(), hwloc_library()}));
+  if (libraries) {
+    say(library_lines({boost_library(), crypto_library(), hwloc_library(), json_library()}));
+  }
 }
 
 // Empty when there is nothing to show.

@@ -51,11 +51,18 @@ constexpr auto kFirstBackOff = 1s;  // between restarts of such; doubled each ti
 constexpr auto kLongestBackOff = 30s;
 constexpr auto kTakeBack = 10s;  // a lost host is not taken back before; doubled each time
 constexpr auto kLongestTakeBack = 900s;
-constexpr auto kSettled = 20s;  // an epoch before hosts may join; doubled each time
+constexpr auto kDeparture =
+    120s;  // a host that has to go may answer for so long, or for as long as it was told,
+constexpr auto kDepartureMargin = 60s;  // ... and this
+constexpr auto kSettled = 20s;          // an epoch before hosts may join; doubled each time
 constexpr auto kLongestSettled = 600s;
 constexpr auto kLookForHosts = 10s;      // between two looks for hosts that may join or must leave
 constexpr auto kDiscoverPatience = 10s;  // a command of --discover; after it SIGKILL
 constexpr auto kEventPatience = 10s;     // a command of --on-event; after it SIGKILL
+constexpr auto kMetadataPatience =
+    300ms;                               // for an answer of a cloud's metadata service; it is near
+constexpr auto kMetadataPeriod = 2s;     // between two questions to it: some clouds give 30 s
+constexpr auto kMetadataAbsent = 30s;    // the same while none answers
 constexpr auto kEarlyEnd = 10s;          // ranks that outlive the last one that ended are named
 constexpr auto kEndMoment = 20ms;        // a process that ends closes its sockets this much before
 constexpr auto kBlameWindow = 2s;        // for the first cause to arrive after its consequence

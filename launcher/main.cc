@@ -272,7 +272,7 @@ int run_here(const CommandLine& line, const NodeRole* nodes) {
   SessionOptions options = session_options(line, settings, around);
   if (!line.dry_run) tell_of_missing_records();
   const StartOptions start = start_options(line, settings, around);
-  if (nodes != nullptr) options.start_agent = nodes->starter(start);
+  if (nodes != nullptr) nodes->serve(options, start);
   if (line.detach && !line.dry_run) return run_detached(settings, options, start);
   return run_watched(settings, options, start, {}, std::nullopt, nodes);
 }
@@ -284,6 +284,7 @@ int run_with_nodes(CommandLine line, NodeRole& nodes) {
     NodeRole::Gathered all = nodes.gather();
     line.hosts = std::move(all.hosts);
     line.engine = Engine::kNone;  // its hosts are named now
+    line.started_by = nodes.engine();
     line.nodes_have_come = true;
     line.nodes_are_tasks = nodes.are_tasks();
     status = line.hosts.empty() ? all.status : run_here(line, &nodes);

@@ -166,11 +166,24 @@ void NodeRole::open_room() {
   options.expected.restart = evidence_.restart;
   options.expected.count = *evidence_.node_count - 1;
   options.expected.first_rank = 1;
-  options.told_to_stop = [](const std::string& node) {
-    log_notice(node + ": told to end by its engine; the job ends with it");
-    ::kill(::getpid(), SIGTERM);
+  options.told_to_stop = [this](std::size_t place, const std::string& node) {
+    told_to_stop(place, node);
   };
   room_ = std::make_unique<JoinRoom>(std::move(options));
+}
+
+// On the room's thread. Where no session runs, whoever waits for nodes or between two epochs hears
+// the signal.
+void NodeRole::told_to_stop(std::size_t place, const std::string& node) {
+  std::string host;
+  {
+    const std::lock_guard lock(names_mutex_);
+    if (place + 1 < names_.size()) host = names_[place + 1];
+  }
+  const std::string by(engine_name(evidence_.engine));
+  if (!host.empty() && control_->host_goes(host, by + " ends it")) return;
+  log_notice(node + ": told to end by its engine; the job ends with it");
+  ::kill(::getpid(), SIGTERM);
 }
 
 std::string NodeRole::missing() const {
@@ -224,7 +237,9 @@ NodeRole::Gathered NodeRole::gather() {
 
 // In the plan and in messages each has a name of its own, also where all are called "localhost".
 void NodeRole::name_nodes() {
-  names_ = room_->present();
+  const std::vector<std::string> present = room_->present();
+  const std::lock_guard lock(names_mutex_);
+  names_ = present;
   names_.insert(names_.begin(), own_host_name());
   std::set<std::string> taken;
   for (std::size_t rank = 0; rank < names_.size(); ++rank) {
@@ -233,6 +248,11 @@ void NodeRole::name_nodes() {
     if (taken.contains(name)) name += fmt::format("-{}{}", are_tasks() ? "task" : "", rank);
     taken.insert(name);
   }
+}
+
+void NodeRole::serve(SessionOptions& options, const StartOptions& start) const {
+  options.start_agent = starter(start);
+  options.control = control_;
 }
 
 AgentStarter NodeRole::starter(StartOptions start) const {

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "launcher/options/command_line.h"
 #include "launcher/request/job_request.h"
 #include "launcher/session/epochs.h"
+#include "launcher/session/session.h"
 #include "plan/engines/engine.h"
 
 namespace dtl {
@@ -40,7 +42,8 @@ class NodeRole {
     int status = 0;
   };
   Gathered gather();
-  AgentStarter starter(StartOptions start) const;
+  // Its agents come to life on these nodes, and a node that its engine ends has to go.
+  void serve(SessionOptions& options, const StartOptions& start) const;
   // Hosts of a lost epoch, as RestartOptions::fence has it; this node's own by `fence_here`.
   std::vector<Fenced> fence(const std::vector<Host>& hosts,
                             const std::function<Fenced()>& fence_here) const;
@@ -48,11 +51,14 @@ class NodeRole {
   // What engines are told of it: a lost node is nothing that the job is to blame for.
   static int exit_status(const Outcome& outcome);
   void tell(int status);  // all other nodes
+  Engine engine() const { return evidence_.engine; }
 
  private:
   NodeRole(EngineEvidence evidence, std::chrono::seconds patience, std::string token);
   void open_room();
+  AgentStarter starter(StartOptions start) const;
   void name_nodes();
+  void told_to_stop(std::size_t place, const std::string& node);
   std::string missing() const;
   awaitable<std::unique_ptr<AgentStream>> start_on(asio::io_context& context,
                                                    std::size_t place) const;
@@ -60,8 +66,10 @@ class NodeRole {
   EngineEvidence evidence_;
   std::chrono::seconds patience_;
   std::string token_;
-  std::unique_ptr<JoinRoom> room_;
-  std::vector<std::string> names_;  // by node rank
+  const std::shared_ptr<SessionControl> control_ = std::make_shared<SessionControl>();
+  mutable std::mutex names_mutex_;  // the room's thread reads them, too
+  std::vector<std::string> names_;  // by node rank; written once
+  std::unique_ptr<JoinRoom> room_;  // last: its thread uses the others
 };
 
 }  // namespace dtl

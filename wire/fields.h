@@ -274,6 +274,22 @@ template <class Io, Is<Received> M>
 void fields(Io& io, M& m) {
   io.number("frames", m.frames, UINT64_MAX);
 }
+DTL_MESSAGE(38, WatchNotices);
+template <class Io, Is<WatchNotices> M>
+void fields(Io& io, M& m) {
+  auto cloud = static_cast<std::uint8_t>(m.cloud);
+  io.number("cloud", cloud, 4);
+  if constexpr (!std::is_const_v<M>) {
+    if (cloud == 0) io.refuse("cloud", "is 0, the values are 1 to 4");
+    m.cloud = static_cast<Cloud>(cloud);
+  }
+}
+DTL_MESSAGE(39, Leaving);
+template <class Io, Is<Leaving> M>
+void fields(Io& io, M& m) {
+  io.text("told_by", m.told_by, kMaxNameBytes);
+  io.number("left_ms", m.left_ms, UINT32_MAX);
+}
 
 #undef DTL_MESSAGE
 

@@ -11,6 +11,7 @@
 //   shown; A: Skipped where it was not L: Signal, any time                 A: Notice, any time;
 //   Evidence before the Exited it explains; Stack of each rank after a Stop that asks for it,
 //   before its signal is sent, then NativeStack; after WatchRanks RankStates from time to time;
+//   after WatchNotices Leaving once the node is to go;
 //   both: Heartbeat each second; any frame counts as life
 // With --reconnect: L: Reconnect after Hello; both: Received; on another stream L: Resume ->
 // A: Resumed, and the conversation goes on (link_end.h)
@@ -23,11 +24,12 @@
 #include <vector>
 
 #include "base/overloaded.h"
+#include "plan/cloud.h"
 #include "plan/topology.h"
 
 namespace dtl {
 
-constexpr std::uint32_t kProtocol = 6;
+constexpr std::uint32_t kProtocol = 7;
 constexpr std::size_t kStdinWindow = 256 << 10;  // Stdin bytes sent and not yet StdinTaken
 
 // ---- launcher to agent
@@ -88,8 +90,8 @@ struct Stdin {
   std::string bytes;
   bool end = false;
 };
-struct Stop {  // SIGNAL (and SIGCONT) to every rank's group, SIGKILL to all that is left after the
-               // grace
+struct Stop {  // SIGNAL, if not 0 (and SIGCONT) to every rank's group, SIGKILL to all that is left
+               // after the grace
   std::uint32_t signal = 15;
   std::uint32_t grace_ms = 5000;
   std::uint32_t ask_ms = 0;  // before that, ask the ranks what they do, for at most so long
@@ -112,6 +114,9 @@ struct Credit {  // this much of the rank's Output has been shown
 struct WatchRanks {             // say what the ranks do
   std::uint32_t period_ms = 0;  // so often, in RankStates; 0: no more
   std::uint32_t native_ms = 0;  // when they are asked, also for NativeStack, for at most so long
+};
+struct WatchNotices {  // ask the metadata service of this cloud whether the node is to go
+  Cloud cloud = Cloud::kAuto;
 };
 struct Finish {};  // end whatever is left, answer Finished, exit
 constexpr std::size_t kLinkDigits = 16;
@@ -245,6 +250,10 @@ struct Resumed {  // the answer to Resume
   std::uint32_t attempt = 0;
   std::uint64_t received = 0;  // kResumed: so many of the launcher's frames have come
 };
+struct Leaving {              // the node is to go
+  std::string told_by;        // who says so: "aws: terminate"
+  std::uint32_t left_ms = 0;  // until then
+};
 struct Trouble {  // the agent failed and ends its ranks: guard lost, no descriptors left, ...
   std::string text;
 };
@@ -262,16 +271,16 @@ using Message =
                  SpawnFailed, Stdin, Output, Exited, Stop, Kill, Finish, Finished, Trouble,
                  Heartbeat, StdinTaken, Examine, Examined, OutputRules, Credit, Skipped, Signal,
                  Notice, Evidence, Environment, Stack, WatchRanks, RankStates, NativeStack,
-                 Reconnect, Resume, Resumed, Received>;
+                 Reconnect, Resume, Resumed, Received, WatchNotices, Leaving>;
 
 // Whose they are. Each side visits all of them, so that a message that it forgets does not compile.
 template <class M>
 concept LaunchersMessage =
     OneOf<M, Welcome, Listen, Reach, StopListening, Start, Stdin, Stop, Kill, Finish, Examine,
-          OutputRules, Credit, Signal, Environment, WatchRanks, Reconnect, Resume>;
+          OutputRules, Credit, Signal, Environment, WatchRanks, Reconnect, Resume, WatchNotices>;
 template <class M>
-concept AgentsMessage =
-    OneOf<M, Hello, Listening, Reached, Started, SpawnFailed, Output, Exited, Finished, Trouble,
-          StdinTaken, Examined, Skipped, Notice, Evidence, Stack, RankStates, NativeStack, Resumed>;
+concept AgentsMessage = OneOf<M, Hello, Listening, Reached, Started, SpawnFailed, Output, Exited,
+                              Finished, Trouble, StdinTaken, Examined, Skipped, Notice, Evidence,
+                              Stack, RankStates, NativeStack, Resumed, Leaving>;
 
 }  // namespace dtl

@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::string_view kErrorVariable = "TORCHELASTIC_ERROR_FILE=";
 constexpr std::string_view kStackVariable = "DTLAUNCH_STACK_FILE=";
+constexpr std::string_view kGraceVariable = "DTLAUNCH_GRACE_FILE=";
 
 }  // namespace
 
@@ -42,6 +43,7 @@ FailureEvidence::~FailureEvidence() {
     ::unlink(error_path(rank).c_str());
     ::unlink(stack_path(rank).c_str());
   }
+  ::unlink(grace_path().c_str());
   ::rmdir(folder_.c_str());
 }
 
@@ -53,11 +55,32 @@ std::string FailureEvidence::stack_path(std::uint32_t rank) const {
   return folder_ + "/rank." + std::to_string(rank) + ".stack";
 }
 
+std::string FailureEvidence::grace_path() const {
+  return folder_ + "/grace";
+}
+
+// Ranks that have less time than they were told at their start; who cannot read it takes that for
+// the truth.
+void FailureEvidence::tell_grace(std::chrono::milliseconds grace) const {
+  if (folder_.empty()) return;
+  const std::string whole = std::to_string(grace.count() / 1000);
+  const std::string rest = std::to_string(1000 + grace.count() % 1000).substr(1);
+  const Fd file(
+      ::open(grace_path().c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!file.valid()) return;
+  try {
+    write_all(file.get(), whole + "." + rest + "\n");
+  } catch (const Error&) {
+    ::unlink(grace_path().c_str());  // a full disk
+  }
+}
+
 std::vector<std::string> FailureEvidence::file_variables(
     std::uint32_t rank, const std::vector<std::string_view>& environment) {
   if (folder_.empty()) return {};
   ranks_.push_back(rank);
-  std::vector<std::string> variables = {std::string(kStackVariable) + stack_path(rank)};
+  std::vector<std::string> variables = {std::string(kStackVariable) + stack_path(rank),
+                                        std::string(kGraceVariable) + grace_path()};
   const auto set = [](std::string_view entry) { return entry.starts_with(kErrorVariable); };
   if (std::none_of(environment.begin(), environment.end(), set)) {
     variables.push_back(std::string(kErrorVariable) + error_path(rank));

@@ -3,6 +3,7 @@
 // of memory since the ranks started, and the traceback that torch's @record wrote. Also the owner
 // of the files that ranks write for their agent. One per job and agent.
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -21,15 +22,18 @@ class FailureEvidence {
   FailureEvidence(const FailureEvidence&) = delete;
   FailureEvidence& operator=(const FailureEvidence&) = delete;
 
-  // What a rank's environment gets in addition: DTLAUNCH_STACK_FILE, and TORCHELASTIC_ERROR_FILE
-  // unless the user has set it.
+  // What a rank's environment gets in addition: DTLAUNCH_STACK_FILE, DTLAUNCH_GRACE_FILE, and
+  // TORCHELASTIC_ERROR_FILE unless the user has set it.
   std::vector<std::string> file_variables(std::uint32_t rank,
                                           const std::vector<std::string_view>& environment);
   std::string stack_path(std::uint32_t rank) const;  // see stack_file.h
+  // The ranks are about to be signalled and have so long: it stands in DTLAUNCH_GRACE_FILE then.
+  void tell_grace(std::chrono::milliseconds grace) const;
   Evidence about(std::uint32_t rank, bool killed) const;
 
  private:
   std::string error_path(std::uint32_t rank) const;
+  std::string grace_path() const;
 
   std::string folder_;  // private to this user; empty: it could not be made
   std::vector<std::uint32_t> ranks_;

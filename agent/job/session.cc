@@ -5,6 +5,7 @@
 #include <ctime>
 #include <utility>
 
+#include "agent/cloud/notice_watch.h"
 #include "agent/node/examine.h"
 #include "agent/node/find_files.h"
 #include "agent/node/nics.h"
@@ -192,6 +193,16 @@ void AgentSession::examine(const Examine& question) {
   });
 }
 
+void AgentSession::watch_for_notices(Cloud cloud) {
+  if (std::exchange(watches_cloud_, true)) return;
+  NoticeListeners listeners;
+  listeners.leaving = [this](const CloudNotice& notice) {
+    connection_.send(Leaving{notice.told_by, static_cast<std::uint32_t>(notice.left.count())});
+  };
+  listeners.say = [this](const std::string& text) { connection_.send(Notice{text}); };
+  tasks_.spawn(watch_notices(context_, cloud, metadata_service(), std::move(listeners)));
+}
+
 // Gives the last messages a moment to leave.
 awaitable<void> AgentSession::leave() {
   connection_.finish();
@@ -240,6 +251,7 @@ void AgentSession::dispatch(Message message) {
         if (at != streams_.end()) at->second.credit->give_back(credit.bytes);
       },
       [&](const Reconnect& agreed) { expect_losses(agreed); },
+      [&](const WatchNotices& order) { watch_for_notices(order.cloud); },
       [](const OneOf<Heartbeat, Received> auto&) {},
       [&](const Resume&) { unexpected(message); },
       [&](const Welcome&) { unexpected(message); },
@@ -286,7 +298,10 @@ void AgentSession::perform(const Effect& effect) {
         report_period_ = BootTime(order.period_ms);
         if (order.period_ms > 0 && !std::exchange(reports_, true)) tasks_.spawn(report_ranks());
       },
-      [&](const SignalRanks& order) { guard_.signal_ranks(order.signal); },
+      [&](const SignalRanks& order) {
+        if (witness_) witness_->tell_grace(order.grace);
+        if (order.signal != 0) guard_.signal_ranks(order.signal);
+      },
       [&](const PassSignal& order) { guard_.pass_signal(order.signal); },
       [&](const KillByGuard&) { guard_.kill(); },
       [&](const KillByOwnHand&) { end_descendants((now() + kReapDeadline).count(), nullptr); },

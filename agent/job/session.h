@@ -65,6 +65,7 @@ class AgentSession {
   void tell_stack(const Stack& stack);
   awaitable<void> reach(Reach wanted);
   void examine(const Examine& question);
+  void watch_for_notices(Cloud cloud);
   awaitable<void> leave();
 
   void welcome(const Message& message, NodeFacts facts);
@@ -111,6 +112,7 @@ class AgentSession {
   BootTime next_heartbeat_{};
   BootTime report_period_{};  // 0: nobody wants reports
   bool reports_ = false;      // the task runs
+  bool watches_cloud_ = false;
   std::optional<Exit> exit_;
   std::jthread debugger_;
   std::jthread examiner_;  // last: joined while all that it uses is there

@@ -154,7 +154,7 @@ void Step::stop_ranks(int signal, BootTime grace) {
   const bool again = s_.state == AgentState::kStopping;
   cue(Cue::kStop);
   if (s_.state != AgentState::kStopping) return;
-  effects_.push_back(SignalRanks{signal});
+  effects_.push_back(SignalRanks{signal, grace});
   const BootTime ends = now_ + grace;
   s_.grace_ends = again ? std::min(s_.grace_ends, ends) : ends;
 }

@@ -58,7 +58,8 @@ struct ReportRanks {            // RankStates from now on
   std::uint32_t period_ms = 0;  // 0: no more
 };
 struct SignalRanks {
-  int signal = 0;
+  int signal = 0;    // 0: none
+  BootTime grace{};  // after which they are killed
 };
 struct PassSignal {  // and nothing more; SignalRanks also lets stopped ranks go on
   int signal = 0;

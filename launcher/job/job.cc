@@ -76,7 +76,11 @@ void Stepper::enter(JobState state) {
 
 JobTime Stepper::stop_grace() const {
   const bool by_user = job_.outcome && job_.outcome->cause == Cause::kInterrupted;
-  return job_.options.grace.value_or(by_user ? kInterruptGrace : kKillGrace);
+  const JobTime grace = job_.options.grace.value_or(by_user ? kInterruptGrace : kKillGrace);
+  if (!job_.goes) return grace;
+  // Its agent has a word to say afterwards.
+  const JobTime left = std::max(*job_.goes - job_.stop_began, JobTime{0});
+  return std::min(grace, std::max(left - JobTime(kAnswerMargin), left / 2));
 }
 
 void Stepper::enter_stopping() {
@@ -126,6 +130,7 @@ void Stepper::operator()(const AgentReady& event) {
   node.last_heard = now_;
   node.up = now_;
   if (event.can_be_found_again) node.link = LinkSearch(job_.options.reconnect);
+  if (job_.options.spot != Cloud::kOff) send(event.node, WatchNotices{job_.options.spot});
   check_started();
 }
 
@@ -181,10 +186,13 @@ void Stepper::operator()(const Refused& event) {
 void Stepper::operator()(const Signalled& event) {
   if (event.signal == SIGTSTP) {
     pause();
+  } else if (event.signal == job_.options.notice_signal) {
+    (*this)(ToldToGo{-1, signal_name(event.signal)});
   } else if (event.signal == SIGUSR1 || event.signal == SIGUSR2) {
     const bool running = job_.state == JobState::kRunning;
     if (running) send_to_all(Signal{static_cast<std::uint32_t>(event.signal)});
-  } else if (!ending() || job_.outcome->cause == Cause::kHostsChanged) {
+  } else if (!ending() || job_.outcome->cause == Cause::kHostsChanged ||
+             job_.outcome->cause == Cause::kNotice) {
     // Ranks that are ending for other hosts' sake are ending for good from now on.
     if (ending()) job_.outcome.reset();
     notice(-1,
@@ -227,6 +235,42 @@ void Stepper::operator()(const Continued&) {
   job_.next_silence = now_ + kSuspect;
   job_.next_heartbeat = now_;
   if (job_.state == JobState::kRunning) send_to_all(Signal{SIGCONT});
+}
+
+// The ranks stop at the same step, as for any other reason; what comes then is decided between two
+// epochs.
+void Stepper::operator()(const ToldToGo& event) {
+  if (event.node >= 0) {
+    NodeState& node = node_state(event.node);
+    if (node.told_to_go || node.phase >= NodePhase::kFinished) return;
+    node.told_to_go = true;
+    if (event.left) node.goes = now_ + *event.left;
+    std::string text = "has to go";
+    if (event.left) text += " in " + seconds_text(*event.left);
+    text += " (" + event.told_by + ")";
+    if (!ending()) text += ": stopping the ranks";
+    notice(event.node, text);
+    if (node.goes) job_.goes = std::min(job_.goes.value_or(*node.goes), *node.goes);
+  } else if (!ending()) {
+    notice(-1, event.told_by + ": the job's time is nearly over: stopping the ranks");
+  }
+  if (ending()) return hurry_stop();
+  Outcome outcome;
+  outcome.cause = Cause::kNotice;
+  outcome.node = event.node;
+  outcome.exit_status = 128 + SIGTERM;
+  outcome.text = event.told_by;
+  abandon(std::move(outcome));
+}
+
+// A host that goes earlier than the ranks have to be gone.
+void Stepper::hurry_stop() {
+  if (job_.state != JobState::kStopping || !job_.goes || job_.kill_sent) return;
+  Stop stop;
+  stop.signal = 0;  // a second SIGTERM would end who is writing a checkpoint
+  const JobTime left = std::max(job_.stop_began + stop_grace() - now_, JobTime{0});
+  stop.grace_ms = static_cast<std::uint32_t>(left.count());
+  send_to_all(stop);
 }
 
 void Stepper::operator()(const HostsChanged&) {

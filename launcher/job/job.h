@@ -80,17 +80,22 @@ struct Refused {  // no placement, no network or no plan; or a dry run is over
   int exit_status = 78;
 };
 struct Signalled {  // to dtlaunch: SIGINT, SIGTERM and SIGHUP end the job, SIGTSTP stops it for a
-                    // while, SIGUSR1 and SIGUSR2 go to the ranks
+                    // while, SIGUSR1 and SIGUSR2 go to the ranks, or are a notice (JobOptions)
   int signal = 2;
 };
-struct Continued {};     // after StopSelf, by SIGCONT
+struct Continued {};  // after StopSelf, by SIGCONT
+struct ToldToGo {     // a host, while the others stay; or the whole job
+  int node = -1;
+  std::string told_by;
+  std::optional<JobTime> left = {};  // until then; absent: nobody says
+};
 struct HostsChanged {};  // hosts are to join or to leave: the ranks end now, and begin again
 struct OutputClosed {};
 struct Tick {};  // time has passed; see next_wakeup
 
 using Event =
     std::variant<AgentReady, AgentFailed, AgentLost, LinkTried, FromAgent, Placed, Judged, Planned,
-                 Refused, Signalled, Continued, HostsChanged, OutputClosed, Tick>;
+                 Refused, Signalled, Continued, ToldToGo, HostsChanged, OutputClosed, Tick>;
 
 // ---- effects, to be performed in order
 struct Send {
@@ -143,6 +148,8 @@ struct NodeState {
   bool suspected = false;               // the "slow" notice was given
   std::optional<Exit> start_failure;    // why it is not there
   bool agent_failed = false;            // its agent died, or had to be given up
+  bool told_to_go = false;              // it will not be there for long
+  std::optional<JobTime> goes;          // then
   std::optional<Listening> listening;
   std::optional<Reached> reached;
   std::optional<Examined> examined;
@@ -171,6 +178,8 @@ struct JobOptions {
   JobTime reconnect{0};                              // --reconnect
   std::optional<JobTime> hang_notice, hang_timeout;  // absent: never
   PortRange ports = {};                              // to listen on; any
+  Cloud spot = Cloud::kOff;                          // --spot
+  int notice_signal = 0;                             // --notice-signal; 0: none
   JobTime start_deadline =
       kSshDeadline + kHelloDeadline + kAnswerMargin;  // all agents are up, or fail
 };
@@ -190,6 +199,7 @@ struct Job {
   std::optional<JobTime> next_link;  // when a search for a lost agent goes on
   JobTime last_step{0};
   JobTime stop_began{0};
+  std::optional<JobTime> goes;       // the first host that is to
   std::optional<JobTime> early_end;  // when to say who has ended while others still run
   std::optional<JobTime> patience;   // when to say whom a stop is waiting for
   bool kill_sent = false;

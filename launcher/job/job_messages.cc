@@ -30,6 +30,9 @@ void Stepper::operator()(const FromAgent& event) {
       },
       [&](const RankStates& message) { hear_states(event.node, message); },
       [&](const Finished& message) { finished(event.node, message); },
+      [&](const Leaving& message) {
+        (*this)(ToldToGo{event.node, message.told_by, JobTime(message.left_ms)});
+      },
       [&](const Trouble& message) {
         lose(event.node, Cause::kAgentFailed, static_cast<int>(Exit::kOs), message.text);
         close(event.node);

@@ -86,6 +86,13 @@ std::string headline(const Outcome& outcome, const CardFacts& facts) {
           outcome.text, std::chrono::seconds(kLease).count());
     case Cause::kHostsChanged:
       return {};  // the line that said so was the notice
+    case Cause::kNotice:
+      if (outcome.node < 0) {
+        return fmt::format("the job's time was nearly over ({}), and it was stopped after {:.1f} s",
+                           outcome.text, facts.seconds);
+      }
+      return fmt::format("{} has to go ({}), and the ranks were stopped after {:.1f} s", facts.host,
+                         outcome.text, facts.seconds);
     case Cause::kUpEnded:
       return "the process of 'dtlaunch up' that kept the connections has ended; the hosts end the "
              "job";
@@ -179,6 +186,7 @@ std::string next_step(const Outcome& outcome, const CardFacts& facts) {
     case Cause::kOutputClosed:
     case Cause::kStoppedSelf:
     case Cause::kHostsChanged:
+    case Cause::kNotice:
       break;
     case Cause::kTimeout:
     case Cause::kHang:
@@ -280,6 +288,8 @@ const char* cause_name(Cause cause) {
       return "stopped-self";
     case Cause::kHostsChanged:
       return "hosts-changed";
+    case Cause::kNotice:
+      return "notice";
     case Cause::kUpEnded:
       return "up-ended";
   }

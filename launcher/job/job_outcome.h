@@ -27,6 +27,7 @@ enum class Cause {
   kOutputClosed,  // nobody reads dtlaunch's standard output any more
   kStoppedSelf,   // dtlaunch itself was stopped for longer than agents live without it
   kHostsChanged,  // hosts are to join or to leave: the ranks are stopped, to go on with others
+  kNotice,        // a host is to go (node), or the job's time is nearly over: told beforehand
   kUpEnded,       // the process of `dtlaunch up`, through which the nodes were reached, has ended
 };
 
@@ -38,7 +39,7 @@ struct Outcome {
   int signal = 0;        // kRankSignal: the rank's; kInterrupted: ours
   int error_number = 0;  // kSpawn
   std::string stage;     // kSpawn: "exec", "chdir", ...
-  std::string text;      // kNodeLost, kAgentFailed, kHang: what is known
+  std::string text;      // kNodeLost, kAgentFailed, kHang: what is known; kNotice: who told
 };
 
 // One word for reports: "completed", "rank-exit", ...

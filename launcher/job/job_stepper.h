@@ -28,6 +28,7 @@ class Stepper {
   void operator()(const Refused& event);
   void operator()(const Signalled& event);
   void operator()(const Continued&);
+  void operator()(const ToldToGo& event);
   void operator()(const HostsChanged&);
   void operator()(const OutputClosed&);
   void operator()(const Tick&);
@@ -44,6 +45,7 @@ class Stepper {
   void enter_stopping();
   void enter_finishing();
   JobTime stop_grace() const;
+  void hurry_stop();
   void abandon(Outcome outcome);
   bool ending() const { return job_.state >= JobState::kStopping; }
 

@@ -35,8 +35,9 @@ JobTime doubled(JobTime first, int times, JobTime longest) {
 JobTime welcome_from(const Membership& members, const std::string& name) {
   const auto past = members.past.find(name);
   if (past == members.past.end() || past->second.losses == 0) return JobTime{0};
-  return past->second.since +
-         doubled(JobTime(kTakeBack), past->second.losses, JobTime(kLongestTakeBack));
+  const JobTime back = past->second.since +
+                       doubled(JobTime(kTakeBack), past->second.losses, JobTime(kLongestTakeBack));
+  return std::max(back, past->second.goes);
 }
 
 // How many more hosts can be of use.
@@ -166,6 +167,10 @@ void lose_hosts(Membership& members, const std::vector<Host>& before,
     std::erase(members.answering, host.name);
   }
   fill_up(members);
+}
+
+void note_departure(Membership& members, const std::string& name, JobTime goes) {
+  members.past[name].goes = goes;
 }
 
 void apply_change(Membership& members, const HostsChange& change, JobTime now) {

@@ -20,6 +20,7 @@ namespace dtl {
 struct HostPast {
   int losses = 0;
   JobTime since{0};
+  JobTime goes{0};  // up to then it may still answer, and is about to be taken away
 };
 
 struct Membership {
@@ -61,6 +62,9 @@ std::optional<HostsChange> change_of_hosts(const Membership& members, JobTime no
 // Between two epochs: as next_hosts has it, and hosts that it has left out are away from now on.
 void lose_hosts(Membership& members, const std::vector<Host>& before,
                 const std::vector<std::string>& lost, JobTime now);
+
+// A host that has been told to go does not come back before it has gone.
+void note_departure(Membership& members, const std::string& name, JobTime goes);
 
 // Between two epochs: those of the change join and leave, and spare hosts fill up the rest.
 void apply_change(Membership& members, const HostsChange& change, JobTime now);

@@ -20,11 +20,11 @@ NextHosts next_hosts(const std::vector<HostAtEnd>& epoch, JobTime ended, std::ve
                      std::vector<Host> spares, bool fixed) {
   NextHosts next;
   for (const HostAtEnd& host : epoch) {
-    if (host.not_up) next.left_out.push_back(host.name);
+    if (host.not_up || host.told_to_go) next.left_out.push_back(host.name);
   }
   for (const std::size_t i : hosts_to_fence(epoch)) {
     if (epoch[i].fenced) continue;
-    next.left_out.push_back(epoch[i].name);
+    if (!epoch[i].told_to_go) next.left_out.push_back(epoch[i].name);
     const JobTime fence = JobTime(kFence) + epoch[i].patience;
     next.wait = std::max(next.wait, fence - (ended - epoch[i].last_told));
   }

@@ -19,6 +19,7 @@ struct HostAtEnd {
   JobTime last_told{0};   // since then the launcher has sent it nothing that could renew its lease
   bool fenced = false;    // it has been asked since, and nothing of the job runs there any more
   JobTime patience{0};    // its agent waits so much longer for the launcher than its lease says
+  bool told_to_go = false;  // it will not be there for long, whatever it says
 };
 
 struct NextHosts {

@@ -70,6 +70,7 @@ bool may_be_tried_again(Cause cause) {
     case Cause::kOutputClosed:
     case Cause::kStoppedSelf:
     case Cause::kHostsChanged:  // which is nobody's failure, and not judged here
+    case Cause::kNotice:        // the same
       return false;
   }
   return false;

@@ -31,6 +31,7 @@ constexpr auto kFirstBackOff = 100ms;     // between two tries; doubled each tim
 constexpr auto kLongestBackOff = 500ms;   // so that a name which has come is used within a second
 constexpr auto kProgress = 10s;           // between two lines about a wait
 constexpr auto kAnswerPatience = 5s;      // the room's, once there is a connection
+constexpr auto kLeavePatience = 2s;       // of a node that has to go, for the job's end
 constexpr int kRoomLost = 128 + SIGKILL;  // engines try again, as after a node of theirs was lost
 
 // Not now, and why.
@@ -56,7 +57,11 @@ struct LocalAgent {
 class Caller {
  public:
   explicit Caller(JoinCall call)
-      : call_(std::move(call)), tasks_(context_), signals_(context_), pause_(context_) {
+      : call_(std::move(call)),
+        tasks_(context_),
+        signals_(context_),
+        for_first_node_(context_),
+        pause_(context_) {
     for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
       if (std::signal(signal, SIG_DFL) == SIG_IGN) {
         std::signal(signal, SIG_IGN);  // nohup
@@ -64,6 +69,8 @@ class Caller {
         signals_.add(signal);
       }
     }
+    // To all nodes at once, of which the first one answers.
+    for (const int signal : {SIGUSR1, SIGUSR2}) for_first_node_.add(signal);
   }
 
   int run() {
@@ -226,6 +233,15 @@ class Caller {
     co_await wait_for_end(agent);
     room->send({JoinFrame::Kind::kEnded, agent->child.ending()});
     if (agent_ == agent) agent_.reset();
+    if (signals_seen_ > 0) co_await leave(room);
+  }
+
+  // The job may go on without this node, whose engine will not wait for that.
+  awaitable<void> leave(std::shared_ptr<JoinChannel> room) {
+    pause_.expires_after(kLeavePatience);
+    boost::system::error_code woken;
+    co_await pause_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+    room->close();
   }
 
   static awaitable<void> wait_for_end(std::shared_ptr<LocalAgent> agent) {
@@ -259,6 +275,7 @@ class Caller {
       pause_.cancel();
       if (room_ && signals_seen_ == 1) {
         room_->send({JoinFrame::Kind::kStop, {}});
+        if (!agent_) tasks_.spawn(leave(room_));
       } else if (room_) {
         room_->close();
       }
@@ -269,7 +286,7 @@ class Caller {
   const JoinCall call_;
   asio::io_context context_;  // before everything that uses it
   TaskGroup tasks_;
-  asio::signal_set signals_;
+  asio::signal_set signals_, for_first_node_;
   asio::steady_timer pause_;
   std::shared_ptr<JoinChannel> room_;  // shared with the task that writes its queue
   std::shared_ptr<LocalAgent> agent_;  // shared with the task that watches it

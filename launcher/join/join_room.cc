@@ -198,7 +198,7 @@ class JoinRoom::Inside {
         start_waiting(at);
         co_return true;
       case JoinFrame::Kind::kStop:
-        if (options_.told_to_stop) options_.told_to_stop(name_of(at));
+        if (options_.told_to_stop) options_.told_to_stop(at, name_of(at));
         co_return true;
       case JoinFrame::Kind::kHello:
       case JoinFrame::Kind::kSeated:

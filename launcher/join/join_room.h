@@ -23,8 +23,8 @@ struct JoinRoomOptions {
   std::string token;
   PortRange ports;  // the first free one of them
   ExpectedNodes expected;
-  // On the room's thread: a node asks for the job's end, because its engine ends it.
-  std::function<void(const std::string& node)> told_to_stop;
+  // On the room's thread: a node says that its engine ends it.
+  std::function<void(std::size_t place, const std::string& node)> told_to_stop;
 };
 
 class JoinRoom {

@@ -12,6 +12,7 @@
 #include "launcher/options/inheritance.h"
 #include "launcher/options/option_values.h"
 #include "launcher/options/output_choice.h"
+#include "plan/cloud.h"
 #include "plan/engines/engine.h"
 #include "plan/request.h"
 
@@ -72,13 +73,16 @@ struct CommandLine {
   std::optional<std::chrono::milliseconds> grace;
   std::optional<std::chrono::milliseconds> reconnect;
   std::optional<std::chrono::milliseconds> hang_notice, hang_timeout;
-  std::optional<int> max_restarts;  // --max-restarts
+  Cloud spot = Cloud::kOff;          // --spot
+  std::optional<int> notice_signal;  // --notice-signal; 0: none
+  std::optional<int> max_restarts;   // --max-restarts
   std::optional<std::chrono::milliseconds> start_timeout;
-  bool nodes_have_come = false;  // hosts are nodes that an engine has started dtlaunch on
-  bool nodes_are_tasks = false;  // and each of them is one rank
-  std::optional<int> spares;     // --spares
-  std::string on_event;          // a command for the shell
-  bool as_torchrun = false;      // in torchrun's words: a script that is no program is python3's
+  bool nodes_have_come = false;       // hosts are nodes that an engine has started dtlaunch on
+  bool nodes_are_tasks = false;       // and each of them is one rank
+  Engine started_by = Engine::kNone;  // that engine
+  std::optional<int> spares;          // --spares
+  std::string on_event;               // a command for the shell
+  bool as_torchrun = false;  // in torchrun's words: a script that is no program is python3's
   std::vector<std::string_view> given;  // canonical names of options, the first program's included
   std::vector<ProgramLine> programs = {
       {}};  // at least one; the first without a command: none given

@@ -60,6 +60,13 @@ std::string waits_text() {
          wait("longest-back-off", kLongestBackOff, "the most that this becomes") +
          wait("take-back", kTakeBack, "until a lost host may join again; doubled each time") +
          wait("longest-take-back", kLongestTakeBack, "the most that this becomes") +
+         wait("departure", kDeparture,
+              "that a host which has to go may still answer, if not told") +
+         wait("departure-margin", kDepartureMargin, "after that, until it may join again") +
+         wait("metadata", kMetadataPatience,
+              "for an answer of a cloud's metadata service, --spot") +
+         wait("metadata-period", kMetadataPeriod, "between two questions to it") +
+         wait("metadata-absent", kMetadataAbsent, "the same while none answers") +
          wait("settled", kSettled, "of an epoch before hosts join; doubled each time") +
          wait("longest-settled", kLongestSettled, "the most that this becomes") +
          wait("look-for-hosts", kLookForHosts, "between two looks for hosts that come or go") +

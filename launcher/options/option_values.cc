@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <csignal>
+
 #include "base/error.h"
 #include "base/text.h"
 
@@ -20,6 +22,16 @@ AgentStart parse_agent_start(const std::string& text) {
   }
   throw Error(Exit::kUsage, attempt, "agents do not start so",
               "-launcher ssh, fork, blaunch or qrsh");
+}
+
+int parse_notice_signal(const std::string& text) {
+  std::string word = to_lower(text);
+  if (word.starts_with("sig")) word = word.substr(3);
+  if (word == "usr1") return SIGUSR1;
+  if (word == "usr2") return SIGUSR2;
+  if (word == "none") return 0;
+  throw Error(Exit::kUsage, "--notice-signal " + text, "no notice comes by that signal",
+              "--notice-signal USR1, USR2 or none");
 }
 
 PortRange parse_port_range(const std::string& text) {

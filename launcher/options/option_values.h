@@ -17,6 +17,9 @@ enum class AgentStart {
 
 // The values of -launcher and --port-range. Throw Error(kUsage).
 AgentStart parse_agent_start(const std::string& text);
+// "USR1", "SIGUSR2"; 0: "none". Throws Error(kUsage).
+int parse_notice_signal(const std::string& text);
+
 PortRange parse_port_range(const std::string& text);
 
 // "4", which is from 4 to 4, or "MIN:MAX", as torchrun writes it. Empty: `range` has it; else what

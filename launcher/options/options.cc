@@ -326,6 +326,12 @@ Rows end_options() {
       {kEnd, {"--reconnect"}, "SECONDS", "look so long for a host whose connection is lost, while\n"
        "its ranks run on, before the job ends; default 0", seconds<&B::line, &CommandLine::reconnect>(0, kMostReconnect),
        {.key = "reconnect", .in_file = FileValue::kInteger}},
+      {kEnd, {"--spot"}, "auto|aws|gcp|azure|off", "ask that cloud's metadata service on each host whether\n"
+       "it is to go, and stop in order before; default off",
+       into::parsed<parse_cloud, &B::line, &CommandLine::spot>(), {.key = "spot"}},
+      {kEnd, {"--notice-signal"}, "USR1|USR2|none", "to dtlaunch: the job's time is nearly over, stop in\n"
+       "order; default USR1 in a job of Slurm, else none",
+       into::parsed<parse_notice_signal, &B::line, &CommandLine::notice_signal>(), {.key = "notice_signal"}},
       {kEnd, {"--max-restarts"}, "N", "start all ranks again after a failure, N times at most",
        into::whole<&B::line, &CommandLine::max_restarts>(0, kMaxRestarts),
        {.key = "max_restarts", .in_file = FileValue::kInteger}},

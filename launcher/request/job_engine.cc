@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <filesystem>
 
 #include "base/error.h"
@@ -170,11 +171,17 @@ EngineEvidence evidence_beside(const CommandLine& line, bool file_has_hosts,
   return evidence;
 }
 
+int notice_signal_of(Engine engine) {
+  return engine == Engine::kSlurm ? SIGUSR1 : 0;
+}
+
 std::vector<Host> hosts_of_job(const EngineEvidence& evidence, const CommandLine& line,
                                std::vector<Host> hosts, JobSettings& settings) {
   settings.notices.insert(settings.notices.end(), evidence.warnings.begin(),
                           evidence.warnings.end());
   settings.engine = evidence.engine;
+  settings.job.notice_signal = line.notice_signal.value_or(
+      notice_signal_of(line.nodes_have_come ? line.started_by : evidence.engine));
   settings.carrier = carrier_of(evidence, line.agent_start);
   if (evidence.starter == EngineStarter::kPbsdsh && !line.agent_start) {
     settings.notes.emplace_back(

@@ -11,6 +11,10 @@
 
 namespace dtl {
 
+// By which the engine says beforehand that the job's time is nearly over, as `sbatch
+// --signal=B:USR1@60` has it; 0: by none.
+int notice_signal_of(Engine engine);
+
 // Reads the files that the engine names, and asks its tool. Throws Error.
 EngineEvidence read_engine(std::optional<Engine> wanted, const Surroundings& around);
 

@@ -195,6 +195,7 @@ void take_times(const CommandLine& line, JobSettings& settings) {
   if (*settings.job.hang_notice == JobTime(0)) settings.job.hang_notice.reset();
   if (line.grace) settings.job.grace = *line.grace;
   if (line.reconnect) settings.job.reconnect = *line.reconnect;
+  settings.job.spot = line.spot;
   if (line.start_timeout && !line.nodes_have_come) {
     settings.notices.emplace_back(
         "--start-timeout is ignored: hosts that do not answer are named within 10 s");

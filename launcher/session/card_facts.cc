@@ -1,6 +1,7 @@
 #include "launcher/session/card_facts.h"
 
 #include <algorithm>
+#include <csignal>
 
 #include "launcher/session/error_file.h"
 
@@ -73,7 +74,9 @@ CardFacts card_facts(const SessionResult& result) {
     } else if (rank.phase == RankPhase::kLost) {
       facts.lost.push_back(number);
     } else if (rank.phase == RankPhase::kExited && rank.after_stop) {
-      (rank.signal != 0 || rank.code == 0 ? facts.stopped : facts.failed_too).push_back(number);
+      // The last is what programs end with that have done what SIGTERM asks for.
+      const bool stopped = rank.signal != 0 || rank.code == 0 || rank.code == 128 + SIGTERM;
+      (stopped ? facts.stopped : facts.failed_too).push_back(number);
     }
   }
   return facts;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/limits.h"
+
 namespace dtl {
 
 ElasticHosts::ElasticHosts(const ElasticOptions& options, const std::vector<Host>& hosts,
@@ -36,6 +38,12 @@ std::string ElasticHosts::go_on(
     const std::function<std::vector<bool>(const std::vector<Host>&)>& is_clean) {
   const bool stopped_for_it = result.job.outcome->cause == Cause::kHostsChanged;
   lose_hosts(members_, result.hosts, lost, now());
+  for (std::size_t i = 0; i < result.hosts.size(); ++i) {
+    const NodeState& node = result.job.nodes[i];
+    if (!node.told_to_go) continue;
+    const JobTime left = node.goes ? *node.goes - result.ended : JobTime(kDeparture);
+    note_departure(members_, result.hosts[i].name, now() + left + JobTime(kDepartureMargin));
+  }
   HostsChange change;
   if (stopped_for_it && change_) change = *change_;
   if (!stopped_for_it) change = change_of_hosts(members_, now()).value_or(HostsChange{});

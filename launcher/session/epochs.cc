@@ -14,6 +14,7 @@
 #include "launcher/job/next_hosts.h"
 #include "launcher/screen/console.h"
 #include "launcher/session/card_facts.h"
+#include "launcher/session/epoch_end.h"
 #include "launcher/session/held_signals.h"
 
 namespace dtl {
@@ -23,45 +24,6 @@ using Clock = std::chrono::steady_clock;
 
 JobTime since(Clock::time_point begin) {
   return std::chrono::duration_cast<JobTime>(Clock::now() - begin);
-}
-
-std::optional<JobTime> time_all_ran(const SessionResult& result) {
-  const auto& ranks = result.job.ranks;
-  if (ranks.empty()) return std::nullopt;
-  JobTime began{0};
-  for (const RankState& rank : ranks) {
-    if (rank.pid == 0) return std::nullopt;
-    began = std::max(began, rank.started);
-  }
-  return began;
-}
-
-// When the first failure was known.
-JobTime time_of_failure(const SessionResult& result) {
-  for (const PhaseTime& phase : result.phases) {
-    if (phase.state >= JobState::kStopping) return phase.began;
-  }
-  return result.ended;
-}
-
-EpochEnd end_of(const SessionResult& result) {
-  EpochEnd end;
-  end.outcome = *result.job.outcome;
-  if (const auto began = time_all_ran(result)) end.ran = time_of_failure(result) - *began;
-  if (end.outcome.rank < 0) return end;
-  const CardFacts facts = card_facts(result);
-  end.last_words = facts.traceback.empty() ? facts.last_lines : facts.traceback;
-  end.consequence = facts.itself_disconnected;
-  end.out_of_memory = facts.oom_kills > 0;
-  return end;
-}
-
-std::vector<std::string> hosts_with_ranks(const SessionResult& result) {
-  std::vector<std::string> names;
-  for (const int node : result.job.used) {
-    names.push_back(result.hosts[static_cast<std::size_t>(node)].name);
-  }
-  return names;
 }
 
 std::string count_processes(std::size_t count) {
@@ -141,7 +103,7 @@ class Epochs {
   void tell_of_failure(const Epoch& epoch) const {
     const Outcome& outcome = epoch.end.outcome;
     if (outcome.exit_status == 0 || outcome.cause == Cause::kInterrupted ||
-        outcome.cause == Cause::kHostsChanged) {
+        outcome.cause == Cause::kHostsChanged || outcome.cause == Cause::kNotice) {
       return;
     }
     JobEvent event;
@@ -164,7 +126,9 @@ class Epochs {
     failed_ = begin + time_of_failure(result);
     if (result.plan) epoch.ranks = result.plan->world_size;
     epoch.elastic = elastic_.has_value();
-    changed_ = elastic_ && is_change_of_hosts(outcome);
+    // A host that is taken away is no failure, either.
+    const bool goes = outcome.cause == Cause::kNotice && outcome.node >= 0;
+    changed_ = elastic_ ? goes || is_change_of_hosts(outcome) : goes && restarts_.most > 0;
     if (!changed_) {
       ends_.push_back(epoch.end);
       judged_.push_back(epochs_.size());
@@ -207,6 +171,7 @@ class Epochs {
       epoch.push_back({result.hosts[i].name, node.start_failure.has_value(),
                        node.finished.has_value(), node.given_up.value_or(result.ended), false,
                        node.link.patience()});
+      epoch.back().told_to_go = node.told_to_go;
     }
     fence(result.hosts, epoch);
     NextHosts next = next_hosts(epoch, result.ended, std::move(request_.hosts), std::move(spares_),
@@ -249,6 +214,7 @@ class Epochs {
 
   // A job of this machine alone: what is left after its agent has died is the fence's to end.
   void take_stock_here(const SessionResult& result, RestartVerdict& verdict) {
+    if (changed_) verdict = {false, JobTime{0}, "no host is left"};
     const bool silent = std::any_of(result.job.nodes.begin(), result.job.nodes.end(),
                                     [](const NodeState& node) { return !node.finished; });
     if (!silent) return;
@@ -335,9 +301,20 @@ class Epochs {
       say("not started again: " + verdict.why);
     }
     if (!decided_ && !changed_ && epochs_.size() > 1) decide(result);
+    blame_notice(*result.job.outcome);
     result.began = began_at_;
     result.messages = std::move(messages_);
     return {std::move(result), std::move(epochs_)};
+  }
+
+  // What is left without a host that had to go does not hold the ranks.
+  void blame_notice(Outcome& last) {
+    if (last.cause != Cause::kCannotStart || epochs_.size() < 2) return;
+    const Epoch& before = epochs_[epochs_.size() - 2];
+    if (before.end.outcome.cause != Cause::kNotice) return;
+    last.exit_status = before.end.outcome.exit_status;
+    say(fmt::format("the first cause: {} had to go ({}), status {}", before.host,
+                    before.end.outcome.text, last.exit_status));
   }
 
   void decide(SessionResult& result) {

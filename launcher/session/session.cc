@@ -120,6 +120,15 @@ void SessionControl::change_hosts() {
   if (post_) post_([](SessionShell& shell) { shell.feed(job::HostsChanged{}); });
 }
 
+bool SessionControl::host_goes(std::string host, std::string told_by) {
+  const std::lock_guard lock(mutex_);
+  if (!post_) return false;
+  post_([host = std::move(host), told_by = std::move(told_by)](SessionShell& shell) {
+    shell.host_goes(host, told_by);
+  });
+  return true;
+}
+
 SessionResult SessionShell::run() {
   std::exception_ptr fault;
   tasks_.on_failure([&](std::exception_ptr failure) {
@@ -152,6 +161,15 @@ bool is_ignored(int signal) {
 
 JobTime SessionShell::now() const {
   return std::chrono::duration_cast<JobTime>(std::chrono::steady_clock::now() - began_);
+}
+
+void SessionShell::host_goes(const std::string& host, const std::string& told_by) {
+  for (int index = 0; index < static_cast<int>(nodes_.size()); ++index) {
+    if (host_name(index) == host) return feed(job::ToldToGo{index, told_by});
+  }
+  // It has no ranks; a job that may be started again does without it.
+  if (request_.max_restarts == 0) return feed(job::ToldToGo{-1, host + ": " + told_by});
+  say(fmt::format("{} has to go ({}); it has no ranks", host, told_by));
 }
 
 // ---- events
@@ -226,7 +244,8 @@ void SessionShell::hear(int index, Message message) {
       },
       // The state machine alone takes these.
       [](const OneOf<Hello, Listening, Reached, Examined, SpawnFailed, Finished, Trouble, Evidence,
-                     Stack, RankStates, NativeStack, Heartbeat, Resumed, Received> auto&) {},
+                     Stack, RankStates, NativeStack, Heartbeat, Resumed, Received, Leaving> auto&) {
+      },
       [](const LaunchersMessage auto&) {}};
   std::visit(show, message);
   feed(job::FromAgent{index, std::move(message), consequence});

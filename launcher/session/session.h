@@ -46,6 +46,8 @@ class SessionControl {
  public:
   void say(std::string text);  // a line of dtlaunch's
   void change_hosts();         // once all ranks run: ends them, see Cause::kHostsChanged
+  // That host has to go, while the others stay: see job::ToldToGo. False when no session runs.
+  bool host_goes(std::string host, std::string told_by);
 
   // The session's own: how it hands a call to its thread; empty: it is over.
   using Post = std::function<void(std::function<void(class SessionShell&)>)>;

@@ -41,6 +41,7 @@ class SessionShell {
   // For SessionControl, on this session's thread.
   void say(const std::string& text) { console_.say(text); }
   void feed(job::Event event);
+  void host_goes(const std::string& host, const std::string& told_by);
 
  private:
   struct Node {

@@ -126,6 +126,7 @@ TEST(Rank, HasExactlyTheEnvironmentAndFolderOfItsSpecification) {
   EXPECT_THAT(agent.output(0),
               ::testing::MatchesRegex("PATH=/usr/bin:/bin\nRANK=0\nGREETING=two words\n"
                                       "DTLAUNCH_STACK_FILE=/.*dtlaunch.*/rank.0.stack\n"
+                                      "DTLAUNCH_GRACE_FILE=/.*dtlaunch.*/grace\n"
                                       "TORCHELASTIC_ERROR_FILE=/.*dtlaunch.*/rank.0.json\n"));
   agent.start_script(1, "pwd; cd /proc/self && umask");
   EXPECT_THAT(agent.expect_output(1, "\n0"), HasSubstr("/\n"));
@@ -158,6 +159,17 @@ TEST(Rank, IsNotStartedWithAnEnvironmentThatHasNotCome) {
   spec.environment.base = 1;
   agent.send(start_of(spec));
   EXPECT_THAT(agent.expect<Trouble>().text, HasSubstr("built on number 1 of 0"));
+}
+
+TEST(Rank, FindsHowLongItHasWhenItIsToldToEnd) {
+  AgentDriver agent;
+  agent.start_script(0,
+                     "trap 'cat $DTLAUNCH_GRACE_FILE; exit 0' TERM; [ -e $DTLAUNCH_GRACE_FILE ] || "
+                     "echo ready; while :; do sleep 0.05; done");
+  agent.expect_output(0, "ready\n");
+  agent.send(Stop{15, 28050});
+  agent.expect<Exited>();
+  EXPECT_EQ(agent.output(0), "ready\n28.050\n");
 }
 
 TEST(Rank, RunsOnItsCpusOnly) {

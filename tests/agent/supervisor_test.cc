@@ -63,6 +63,18 @@ TEST(Supervisor, StopSignalsThenKillsAfterTheGrace) {
   EXPECT_EQ(bench.supervisor.state, AgentState::kKilling);
 }
 
+TEST(Supervisor, ASecondStopShortensTheGraceWithoutAnotherSignal) {
+  Bench bench;
+  bench.start(0);
+  EXPECT_EQ(find<SignalRanks>(bench.feed(Stop{SIGTERM, 60'000}))->signal, SIGTERM);
+  bench.at += BootTime(100);
+  const auto hurried = bench.feed(Stop{0, 500});
+  ASSERT_NE(find<SignalRanks>(hurried), nullptr);
+  EXPECT_EQ(find<SignalRanks>(hurried)->signal, 0);
+  EXPECT_EQ(find<SignalRanks>(hurried)->grace, BootTime(500));
+  EXPECT_EQ(due(bench.supervisor), bench.at + BootTime(500));
+}
+
 TEST(Supervisor, AsksBeforeItStopsWhenToldTo) {
   Bench bench;
   bench.start(0);

@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <variant>
 
+#include "agent/cloud/cloud_talk.h"
 #include "base/crc32c.h"
 #include "base/fd.h"
 #include "base/text.h"
@@ -274,12 +275,49 @@ std::vector<Reader> ring_readers() {
           {"ring-operation", {bytes_of(header)}, {}, read_operation, never}};
 }
 
+// What a cloud's metadata service says: a notice is usable, or there is none.
+void read_metadata(const std::string& bytes) {
+  constexpr std::time_t kNow = 1505722800;
+  const auto check = [](const std::optional<CloudNotice>& notice) {
+    if (!notice) return;
+    require(notice->left > 0ms && notice->left <= 1h && notice->told_by.size() < 100, "a notice");
+  };
+  bool valid = false;
+  check(read_instance_action(bytes, kNow));
+  check(read_scheduled_events(bytes, "vm", kNow, valid));
+  for (const Cloud cloud : {Cloud::kAws, Cloud::kGcp, Cloud::kAzure}) {
+    CloudTalk talk(cloud);
+    std::optional<MetadataRequest> request = talk.begin();
+    for (int answers = 0; request; ++answers) {
+      require(answers < 4, "a round without an end");
+      for (const auto& [name, value] : request->headers) {
+        require(value.find_first_of("\r\n") == value.npos, "a header of two lines");
+      }
+      request = talk.take(MetadataAnswer{answers == 1 ? 401 : 200, true, bytes}, kNow);
+    }
+    check(talk.notice());
+  }
+}
+
+std::vector<Reader> cloud_readers() {
+  const auto never = [](const Error&) { return false; };  // they do not throw
+  const std::string action = R"({"action": "stop", "time": "2017-09-18T08:22:00Z"})";
+  const std::string events = R"({"DocumentIncarnation": 1, "Events": [{"EventType": "Preempt",
+    "EventStatus": "Scheduled", "Resources": ["vm"], "NotBefore": "Mon, 18 Sep 2017 08:20:40 GMT"}]})";
+  return {{"metadata",
+           {action, events, "TRUE", "token"},
+           {"terminate", "Terminate"},
+           read_metadata,
+           never}};
+}
+
 }  // namespace
 
 std::vector<Reader> link_readers() {
   std::vector<Reader> readers = agent_readers();
   for (Reader& one : join_readers()) readers.push_back(std::move(one));
   for (Reader& one : ring_readers()) readers.push_back(std::move(one));
+  for (Reader& one : cloud_readers()) readers.push_back(std::move(one));
   return readers;
 }
 

@@ -380,6 +380,7 @@ std::string good_value(std::string_view option) {
   if (option == "--port-range") return "1:2";
   if (option == "-launcher" || option == "-bootstrap") return "fork";
   if (option == "--engine") return "slurm";
+  if (option == "--spot" || option == "--notice-signal") return option == "--spot" ? "off" : "none";
   if (option == "-genvlist" || option == "-envlist" || option == "-x") return "HOME";
   return "1";
 }

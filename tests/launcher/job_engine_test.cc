@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 
@@ -44,6 +45,32 @@ class JobEngineTest : public testing::Test {
   std::string folder_;
   Surroundings around_;
 };
+
+TEST_F(JobEngineTest, Usr1IsANoticeInAJobOfSlurmUnlessToldOtherwise) {
+  EXPECT_EQ(describe({"p"}).job.notice_signal, 0);
+  EXPECT_EQ(describe({"--notice-signal", "SIGUSR2", "p"}).job.notice_signal, SIGUSR2);
+  EXPECT_EQ(notice_signal_of(Engine::kSlurm), SIGUSR1);
+  EXPECT_EQ(notice_signal_of(Engine::kPbs), 0);
+  CommandLine line = parse_command_line({"-hosts", "a,b", "p"});
+  line.nodes_have_come = true;  // of `srun dtlaunch`
+  line.started_by = Engine::kSlurm;
+  EXPECT_EQ(describe_job(line, around_).job.notice_signal, SIGUSR1);
+  line.notice_signal = 0;
+  EXPECT_EQ(describe_job(line, around_).job.notice_signal, 0);
+}
+
+TEST_F(JobEngineTest, SpotIsOffUnlessAskedForAndMayStandInAJobFile) {
+  EXPECT_EQ(describe({"p"}).job.spot, Cloud::kOff);
+  EXPECT_EQ(describe({"--spot", "AWS", "p"}).job.spot, Cloud::kAws);
+  const std::string job = file("job.toml",
+                               "program = \"p\"\nspot = \"azure\"\n"
+                               "notice_signal = \"USR2\"\n");
+  EXPECT_EQ(describe({"-c", job}).job.spot, Cloud::kAzure);
+  EXPECT_EQ(describe({"-c", job}).job.notice_signal, SIGUSR2);
+  EXPECT_EQ(describe({"-c", job, "--spot", "off"}).job.spot, Cloud::kOff);
+  EXPECT_THROW(describe({"--spot", "hetzner", "p"}), Error);
+  EXPECT_THROW(describe({"--notice-signal", "TERM", "p"}), Error);
+}
 
 // What MPIJob and Slurm set for every job is about ssh as a program, or about srun.
 TEST(SiteVariables, ArgumentsForSshThatMeanNothingHereAreNoWarning) {

@@ -247,7 +247,7 @@ TEST_F(Room, ASecondCallerForAPlaceWaitsUntilTheFirstIsGone) {
 TEST_F(Room, ANodeThatIsToldToEndAsksForTheJobsEnd) {
   std::promise<std::string> asked;
   options_.expected.count = 1;
-  options_.told_to_stop = [&](const std::string& node) { asked.set_value(node); };
+  options_.told_to_stop = [&](std::size_t, const std::string& node) { asked.set_value(node); };
   open();
   auto zero = join(call(0));
   ASSERT_TRUE(wait_present({"n0"}));

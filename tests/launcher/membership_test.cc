@@ -4,25 +4,16 @@
 #include <gtest/gtest.h>
 
 #include "base/limits.h"
+#include "tests/launcher/named_hosts.h"
 
 namespace dtl::membership_test {
 namespace {
 
 using namespace std::chrono_literals;
+using named_hosts::hosts;
+using named_hosts::names;
 using testing::ElementsAre;
 using testing::IsEmpty;
-
-std::vector<Host> hosts(const std::vector<std::string>& names) {
-  std::vector<Host> all;
-  for (const std::string& name : names) all.emplace_back().name = name;
-  return all;
-}
-
-std::vector<std::string> names(const std::vector<Host>& all) {
-  std::vector<std::string> texts;
-  for (const Host& host : all) texts.push_back(host.name);
-  return texts;
-}
 
 Membership members(int least, int most, const std::vector<std::string>& used,
                    const std::vector<std::string>& spares = {}) {
@@ -66,6 +57,14 @@ TEST(Membership, ALostHostLeavesItsPlaceToASpareOneOrToNobody) {
   EXPECT_THAT(names(job.hosts), ElementsAre("d", "c"));
   EXPECT_THAT(names(job.away), ElementsAre("b", "a"));
   EXPECT_EQ(too_few_hosts(job), "");
+}
+
+TEST(Membership, AHostThatHasToGoIsNotTakenBackBeforeItHasGone) {
+  Membership job = members(1, 2, {"a", "b"});
+  lose(job, "b", 60s);
+  note_departure(job, "b", 240s);
+  EXPECT_THAT(hosts_to_ask(job, 100s), IsEmpty()) << "it would still answer";
+  EXPECT_EQ(joins_at(job, 100s), 240s);
 }
 
 TEST(Membership, FewerThanAllowedIsTheEnd) {

@@ -174,6 +174,11 @@ void add_wrong_hosts(std::vector<Mutant>& all) {
          std::reverse(result.spares.begin(), result.spares.end());
          return result;
        });
+  next("a host that has to go used again",
+       [](const Epoch& epoch, JobTime ended, Hosts hosts, Hosts spares, bool fixed) {
+         return changed_input(epoch, ended, hosts, spares, fixed,
+                              [](HostAtEnd& host) { host.told_to_go = false; });
+       });
   next("a host that did not come up kept",
        [](const Epoch& epoch, JobTime ended, Hosts hosts, Hosts spares, bool fixed) {
          return changed_input(epoch, ended, hosts, spares, fixed, [](HostAtEnd& host) {

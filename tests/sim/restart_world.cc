@@ -73,6 +73,7 @@ void RestartWorld::end_epoch() {
     Truth& truth = truth_[host.name];
     host.last_told = now_;
     truth.ranks_end = now_;
+    host.told_to_go = chance(10);
     if (lost && (chance(40) || &host == &at_end_.front())) {
       lose(host, truth);
     } else if (end.outcome.cause == Cause::kCannotStart && chance(50)) {
@@ -159,7 +160,7 @@ void RestartWorld::check_hosts(const NextHosts& next) {
   auto spare = spares_.begin();
   for (const HostAtEnd& host : at_end_) {
     const Truth& truth = truth_[host.name];
-    const bool is_well = !host.not_up && truth.reachable;
+    const bool is_well = !host.not_up && truth.reachable && !host.told_to_go;
     if (is_well) expected.push_back(host.name);
     if (is_well) continue;
     truth_[host.name].gone = true;

@@ -109,7 +109,8 @@ TEST(CheckpointWriter, SaysOnceThatWritingTakesLongerThanRanksAreLeftToLive) {
 
 // What ends_too_late() says after a checkpoint of 20 ms or more, if it had been told so long ago.
 std::string too_late(std::optional<std::chrono::milliseconds> grace,
-                     std::chrono::milliseconds told_ago, bool has_written = true) {
+                     std::chrono::milliseconds told_ago, bool has_written = true,
+                     std::optional<std::chrono::milliseconds> told_grace = std::nullopt) {
   const TemporaryFolder folder;
   const ModelConfig config = tiny_config(ModelType::kBert);
   ThreadPool pool(1, false);
@@ -119,7 +120,8 @@ std::string too_late(std::optional<std::chrono::milliseconds> grace,
     extras.write_more = [](const std::string&) { ::usleep(20000); };
     writer.start(some_state(config), extras, pool);
   }
-  const std::string why = writer.ends_too_late(std::chrono::steady_clock::now() - told_ago);
+  const std::string why =
+      writer.ends_too_late(std::chrono::steady_clock::now() - told_ago, told_grace);
   if (has_written) {
     EXPECT_EQ(find_last_checkpoint(folder.path()), folder.file("checkpoint-0"));
   }
@@ -132,6 +134,9 @@ TEST(CheckpointWriter, KnowsWhichCheckpointWouldEndTooLate) {
               testing::MatchesRegex("the last checkpoint took [0-9]+\\.[0-9] s to write, and "
                                     "0\\.0 s are left of 3600 s"));
   EXPECT_THAT(too_late(milliseconds(10), milliseconds(0)), HasSubstr("left of 0.01 s"));
+  EXPECT_THAT(too_late(hours(1), milliseconds(0), true, milliseconds(10)),
+              HasSubstr("left of 0.01 s"))
+      << "a host that goes sooner";
   EXPECT_EQ(too_late(hours(1), milliseconds(0)), "");
   EXPECT_EQ(too_late(std::nullopt, hours(1)), "") << "nobody has said how long";
   EXPECT_EQ(too_late(hours(1), hours(2), false), "") << "nobody knows how long one takes";

@@ -111,6 +111,8 @@ std::vector<std::pair<std::string, Message>> example_messages() {
       Resume{std::string(32, 't'), 2, 1234},
       Resumed{ResumeAnswer::kResumed, 2, 567},
       Received{1234},
+      WatchNotices{Cloud::kAws},
+      Leaving{"aws: terminate", 118000},
   };
   std::vector<std::pair<std::string, Message>> named;
   for (const Message& message : messages) named.emplace_back(message_name(message), message);

@@ -81,13 +81,15 @@ void CheckpointWriter::finish() {
   tell_if_slow(took_);
 }
 
-std::string CheckpointWriter::ends_too_late(std::chrono::steady_clock::time_point told) {
+std::string CheckpointWriter::ends_too_late(std::chrono::steady_clock::time_point told,
+                                            std::optional<std::chrono::milliseconds> grace) {
   finish();
-  if (!grace_ || took_.count() == 0) return {};
-  const auto left = *grace_ - (std::chrono::steady_clock::now() - told);
+  if (!grace) grace = grace_;
+  if (!grace || took_.count() == 0) return {};
+  const auto left = *grace - (std::chrono::steady_clock::now() - told);
   if (took_ <= left) return {};
   return fmt::format("the last checkpoint took {:.1f} s to write, and {:.1f} s are left of {:g} s",
-                     seconds(took_), std::max(0.0, seconds(left)), seconds(*grace_));
+                     seconds(took_), std::max(0.0, seconds(left)), seconds(*grace));
 }
 
 // A signal may come while one checkpoint is written, and is followed by another: hence twice.

@@ -54,8 +54,10 @@ class CheckpointWriter {
   void finish();
   // For a rank that was told at `told` to end: returns when everything is on the disk, and says why
   // another checkpoint is not worth its beginning: it would take longer, going by the last one,
-  // than the grace that is left. Empty: it may well be complete in time.
-  std::string ends_too_late(std::chrono::steady_clock::time_point told);
+  // than the grace that is left. Empty: it may well be complete in time. grace: what it was told
+  // to be, where that is not the usual one.
+  std::string ends_too_late(std::chrono::steady_clock::time_point told,
+                            std::optional<std::chrono::milliseconds> grace = std::nullopt);
 
  private:
   void work();

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <fstream>
 
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/files/safetensors.h"
@@ -42,13 +43,16 @@ std::string metrics_line(const std::string& prefix, const std::string& suffix,
   return line;
 }
 
-// Nothing where there is no dtlaunch.
-std::optional<std::chrono::milliseconds> grace_of_launcher() {
-  const char* text = std::getenv("DTLAUNCH_GRACE");
+std::optional<std::chrono::milliseconds> parse_grace(const char* text) {
   char* rest = nullptr;
   const double seconds = text != nullptr ? std::strtod(text, &rest) : -1;
   if (!(seconds >= 0 && seconds < 1e9) || rest == text || *rest != '\0') return std::nullopt;
   return std::chrono::milliseconds(std::llround(seconds * 1000));
+}
+
+// Nothing where there is no dtlaunch.
+std::optional<std::chrono::milliseconds> grace_of_launcher() {
+  return parse_grace(std::getenv("DTLAUNCH_GRACE"));
 }
 
 std::unique_ptr<CheckpointWriter> make_writer(const Settings& s, const ModelConfig& config) {
@@ -63,6 +67,14 @@ std::string event_folder(const Settings& s) {
 }
 
 }  // namespace
+
+std::optional<std::chrono::milliseconds> told_grace() {
+  const char* path = std::getenv("DTLAUNCH_GRACE_FILE");
+  std::ifstream file(path != nullptr ? path : "");
+  std::string text;
+  if (!std::getline(file, text)) return std::nullopt;
+  return parse_grace(text.c_str());
+}
 
 Run::Run(const Settings& given, Ranks& ranks, Prepared& from)
     : settings(given),

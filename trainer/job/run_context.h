@@ -1,6 +1,7 @@
 #pragma once
 // Run: what the parts of a job share: training, evaluation, prediction.
 
+#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -18,6 +19,9 @@
 #include "trainer/step/trainer.h"
 
 namespace dtl::trainer {
+
+// How long a launcher that has told this rank to end lets it live, where it says so.
+std::optional<std::chrono::milliseconds> told_grace();
 
 struct Run {
   // Throws Error(kConfiguration) when this CPU lacks what --bf16 or --bf16_full_eval needs.

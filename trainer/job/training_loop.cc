@@ -222,7 +222,9 @@ int Training::loop() {
     std::string too_late;
     if (signal != 0) {
       // A signal's checkpoint is for going on, whatever the others are for.
-      if (run_.writer) too_late = run_.writer->ends_too_late(StopSignal::received_at());
+      if (run_.writer) {
+        too_late = run_.writer->ends_too_late(StopSignal::received_at(), told_grace());
+      }
       const bool save = too_late.empty() && !run_.settings.output_dir.empty();
       actions = {true, false, save, true};
     }
