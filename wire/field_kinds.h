@@ -25,6 +25,7 @@ constexpr std::size_t kMaxEnvironments = 4096;  // a node has no more ranks, hen
 constexpr std::size_t kMaxFacts = 4096;
 constexpr std::size_t kMaxReports = 256;  // of one RankStates; several follow each other
 constexpr std::size_t kMaxComms = 16;     // of one rank that are told
+constexpr std::size_t kMaxWires = 32;     // the same: those that carry most
 constexpr std::uint32_t kMaxProbeBytes = 1 << 20;
 
 template <class M, class T>
@@ -33,7 +34,7 @@ concept Is = std::same_as<std::remove_const_t<M>, T>;
 // What an element of a list takes at least, in bytes; the Reader checks a count against it.
 constexpr std::size_t kLeastText = 4, kLeastCore = 28, kLeastNumaNode = 12, kLeastNic = 27,
                       kLeastEndpoint = 12, kLeastAttempt = 25, kLeastRankSpec = 34, kLeastFact = 8,
-                      kLeastVariable = 8, kLeastReport = 13, kLeastComm = 52;
+                      kLeastVariable = 8, kLeastReport = 17, kLeastComm = 52, kLeastWire = 20;
 
 template <class Io, class M>
 void texts(Io& io, const char* field, M& values, std::size_t most, std::size_t most_bytes) {

@@ -218,11 +218,16 @@ struct CommState {  // of a communicator of libdtring that a rank has: base/stat
   std::uint64_t bytes = 0;             // sent and received
   std::uint32_t looks = 0, waits = 0;  // since the last report; when one was under way
 };
+struct WireState {  // what a rank has sent to one address over TCP since the last report
+  std::string peer;
+  std::uint64_t bytes = 0, busy_us = 0;  // busy: they were on their way, and the peer had room
+};
 struct RankReport {
   std::uint32_t rank = 0;
   std::uint32_t pid = 0;  // whom of its processes this is about
   Activity activity = Activity::kSleeps;
-  std::vector<CommState> comms;  // in the order of their making
+  std::vector<CommState> comms;       // in the order of their making
+  std::vector<WireState> wires = {};  // loopback left out
 };
 struct RankStates {  // of ranks that run
   std::vector<RankReport> ranks;

@@ -106,6 +106,12 @@ void fields(Io& io, M& m) {
   io.number("looks", m.looks, UINT32_MAX);
   io.number("waits", m.waits, UINT32_MAX);
 }
+template <class Io, Is<WireState> M>
+void fields(Io& io, M& m) {
+  io.text("peer", m.peer, kMaxNameBytes);
+  io.number("bytes", m.bytes, UINT64_MAX);
+  io.number("busy_us", m.busy_us, UINT64_MAX);
+}
 template <class Io, Is<RankReport> M>
 void fields(Io& io, M& m) {
   io.number("rank", m.rank, kMaxRanks - 1);
@@ -117,6 +123,7 @@ void fields(Io& io, M& m) {
     m.activity = static_cast<Activity>(activity);
   }
   io.list("comms", m.comms, kMaxComms, kLeastComm, [](Io& to, auto& comm) { fields(to, comm); });
+  io.list("wires", m.wires, kMaxWires, kLeastWire, [](Io& to, auto& wire) { fields(to, wire); });
 }
 
 }  // namespace dtl

@@ -10,7 +10,9 @@
 #include <climits>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <memory>
+#include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -41,18 +43,34 @@ bool is_page(const std::string& path) {
   return size > 0 && std::string_view(target, static_cast<std::size_t>(size)) == kTarget;
 }
 
-// The paths of the process's pages, by inode.
-std::map<std::uint64_t, std::string> pages_of(pid_t pid) {
-  std::map<std::uint64_t, std::string> found;
+// Of each descriptor of the process, as a path.
+void for_each_descriptor(pid_t pid, const std::function<void(const std::string& path)>& use) {
   const std::string folder = proc_path(pid, "fd");
   const std::unique_ptr<DIR, CloseFolder> entries(::opendir(folder.c_str()));
   while (entries != nullptr) {
     const dirent* entry = ::readdir(entries.get());
     if (entry == nullptr) break;
-    const std::string path = folder + "/" + entry->d_name;
+    use(folder + "/" + entry->d_name);
+  }
+}
+
+// The paths of the process's pages, by inode.
+std::map<std::uint64_t, std::string> pages_of(pid_t pid) {
+  std::map<std::uint64_t, std::string> found;
+  for_each_descriptor(pid, [&](const std::string& path) {
     struct stat status {};
     if (is_page(path) && ::stat(path.c_str(), &status) == 0) found[status.st_ino] = path;
-  }
+  });
+  return found;
+}
+
+// The inodes of the process's sockets.
+std::set<std::uint64_t> sockets_of(pid_t pid) {
+  std::set<std::uint64_t> found;
+  for_each_descriptor(pid, [&](const std::string& path) {
+    struct stat status {};
+    if (::stat(path.c_str(), &status) == 0 && S_ISSOCK(status.st_mode)) found.insert(status.st_ino);
+  });
   return found;
 }
 
@@ -174,7 +192,33 @@ Activity RankObserver::activity(std::span<const Process> processes, std::chrono:
   return is_first || computes ? Activity::kComputes : Activity::kSleeps;
 }
 
+// What its process has sent since the last report, by address. A connection that is new begins now:
+// how long it was busy before is nobody's wait.
+std::vector<WireState> RankObserver::wires(std::span<const TcpConnection> connections) {
+  const std::set<std::uint64_t> own = sockets_of(process_);
+  std::map<std::uint64_t, TcpConnection> now;
+  std::map<std::string, WireState> sums;
+  for (const TcpConnection& connection : connections) {
+    if (!own.contains(connection.inode)) continue;
+    now[connection.inode] = connection;
+    const auto before = sent_.find(connection.inode);
+    if (before == sent_.end() || connection.acked <= before->second.acked) continue;
+    WireState& sum = sums[connection.peer];
+    sum.peer = connection.peer;
+    sum.bytes += connection.acked - before->second.acked;
+    sum.busy_us += connection.busy_us - std::min(connection.busy_us, before->second.busy_us);
+  }
+  sent_ = std::move(now);
+  std::vector<WireState> all;
+  for (auto& [peer, sum] : sums) all.push_back(std::move(sum));
+  std::sort(all.begin(), all.end(),
+            [](const WireState& a, const WireState& b) { return a.bytes > b.bytes; });
+  if (all.size() > kMaxWires) all.resize(kMaxWires);
+  return all;
+}
+
 RankReport RankObserver::report(std::uint32_t rank, std::span<const Process> processes,
+                                std::span<const TcpConnection> connections,
                                 std::chrono::milliseconds now) {
   choose_process(processes);
   find_pages();
@@ -182,6 +226,7 @@ RankReport RankObserver::report(std::uint32_t rank, std::span<const Process> pro
   report.rank = rank;
   report.pid = static_cast<std::uint32_t>(process_);
   report.activity = activity(processes, now);
+  report.wires = wires(connections);
   std::vector<SeenPage*> pages;
   for (auto& [inode, page] : pages_) {
     if (!page.is_over()) pages.push_back(&page);

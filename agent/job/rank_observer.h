@@ -10,7 +10,9 @@
 #include <map>
 #include <span>
 #include <string>
+#include <vector>
 
+#include "agent/node/tcp_connections.h"
 #include "agent/processes/process_table.h"
 #include "base/state_page.h"
 #include "wire/messages.h"
@@ -42,9 +44,9 @@ class RankObserver {
 
   bool has_pages() const { return !pages_.empty(); }
   void look();
-  // processes: all of the machine, see scan_processes.
+  // processes: all of the machine, see scan_processes; connections: all of the node.
   RankReport report(std::uint32_t rank, std::span<const Process> processes,
-                    std::chrono::milliseconds now);
+                    std::span<const TcpConnection> connections, std::chrono::milliseconds now);
   pid_t process() const { return process_; }  // whom of the rank's the last report was about
 
  private:
@@ -55,11 +57,13 @@ class RankObserver {
   static Usage usage_of(pid_t pid);
   void choose_process(std::span<const Process> processes);
   void find_pages();
+  std::vector<WireState> wires(std::span<const TcpConnection> connections);
   Activity activity(std::span<const Process> processes, std::chrono::milliseconds now);
 
   const pid_t rank_pid_;
   pid_t process_;                                   // that is looked at: who has pages, or a Python
   std::map<std::uint64_t, SeenPage> pages_;         // by inode
+  std::map<std::uint64_t, TcpConnection> sent_;     // by inode, as at the last report
   std::uint64_t cpu_ticks_ = 0, major_faults_ = 0;  // at the last report
   std::chrono::milliseconds reported_{0};
 };

@@ -108,12 +108,13 @@ awaitable<void> AgentSession::report_ranks() {
 
 void AgentSession::tell_states() {
   const std::span<const Process> processes = scan_processes();
+  const std::vector<TcpConnection> connections = tcp_connections();
   const BootTime at = boot_now();
   RankStates states;
   for (auto& [rank, streams] : streams_) {
     if (streams.pid == 0) continue;
     if (!streams.observer) streams.observer.emplace(static_cast<pid_t>(streams.pid));
-    states.ranks.push_back(streams.observer->report(rank, processes, at));
+    states.ranks.push_back(streams.observer->report(rank, processes, connections, at));
     if (states.ranks.size() == kMaxReports) connection_.send(std::exchange(states, {}));
   }
   if (!states.ranks.empty()) connection_.send(std::move(states));

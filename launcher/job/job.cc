@@ -232,6 +232,7 @@ void Stepper::operator()(const Continued&) {
     if (job_.outlived_leases && !ending()) return end_as_outlived(absent);
   }
   job_.watch.excuse(now_);
+  job_.slow_links.excuse(now_);
   job_.next_silence = now_ + kSuspect;
   job_.next_heartbeat = now_;
   if (job_.state == JobState::kRunning) send_to_all(Signal{SIGCONT});

@@ -18,6 +18,7 @@
 #include "launcher/job/link_search.h"
 #include "launcher/job/rank_watch.h"
 #include "launcher/job/slow_hosts.h"
+#include "launcher/job/slow_links.h"
 #include "plan/request.h"
 #include "wire/messages.h"
 
@@ -206,6 +207,7 @@ struct Job {
   bool outlived_leases = false;  // dtlaunch was stopped for longer than agents wait for it
   RankWatch watch;
   SlowHosts slow_hosts;
+  SlowLinks slow_links;
   std::optional<HangFinding> hang;  // that ended the job
   std::vector<int> leavers;         // ranks that left processes behind, not yet told
   std::uint32_t left_processes = 0;

@@ -117,6 +117,7 @@ void Stepper::excuse_own_absence() {
   }
   plan_searches();
   job_.watch.excuse(now_);
+  job_.slow_links.excuse(now_);
   outlive_leases(absent);
   if (!job_.outlived_leases || ending()) {
     notice(-1, fmt::format("was stopped for {}", seconds_text(absent)));

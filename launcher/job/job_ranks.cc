@@ -13,6 +13,18 @@ void Stepper::begin_watch() {
       std::min(notice.value_or(JobTime::max()), timeout.value_or(JobTime::max()));
   const JobTime period = std::clamp(shortest / 8, JobTime(kLookAtRanks), JobTime(kLongestReport));
   send_to_all(WatchRanks{static_cast<std::uint32_t>(period.count()), 0});
+  if (notice) job_.slow_links.begin(std::min(*notice, JobTime(kSlowWindow)), now_);
+}
+
+// -1: of no host of the job.
+int Stepper::node_at(const std::string& address) const {
+  for (const int node : job_.used) {
+    const auto& listening = job_.nodes[static_cast<std::size_t>(node)].listening;
+    if (!listening) continue;
+    const auto& own = listening->addresses;
+    if (std::find(own.begin(), own.end(), address) != own.end()) return node;
+  }
+  return -1;
 }
 
 void Stepper::hear_states(int node, const RankStates& message) {
@@ -22,6 +34,9 @@ void Stepper::hear_states(int node, const RankStates& message) {
     if (rank->phase != RankPhase::kStarted) continue;
     job_.watch.report(report, now_);
     job_.slow_hosts.report(report, node);
+    for (const WireState& wire : report.wires) {
+      if (const int to = node_at(wire.peer); to >= 0) job_.slow_links.report(node, to, wire);
+    }
   }
 }
 
@@ -35,6 +50,7 @@ void Stepper::look_at_ranks() {
              finding.text);
     }
     if (const auto slow = job_.slow_hosts.look()) notice(slow->node, slow->text);
+    if (const auto slow = job_.slow_links.look(now_)) notice(slow->node, slow->text);
   }
   if (!job_.options.hang_timeout) return;
   const auto running = std::count_if(job_.ranks.begin(), job_.ranks.end(),

@@ -83,6 +83,7 @@ class Stepper {
   void begin_watch();
   void hear_states(int node, const RankStates& message);
   void look_at_ranks();
+  int node_at(const std::string& address) const;
 
   // What time does
   void send_heartbeats();

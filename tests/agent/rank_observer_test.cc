@@ -48,7 +48,7 @@ class Page {
 // Of this process.
 class RankObserverTest : public testing::Test {
  protected:
-  RankReport report() { return observer_.report(3, scan_processes(), now_ += 1s); }
+  RankReport report() { return observer_.report(3, scan_processes(), {}, now_ += 1s); }
   RankObserver observer_{::getpid()};
   std::chrono::milliseconds now_{5000};
 };
@@ -96,11 +96,11 @@ TEST_F(RankObserverTest, DoesNotLookIntoAPageThatMayBeShortened) {
 Activity seen(pid_t child, Activity wanted) {
   RankObserver observer(child);
   std::chrono::milliseconds now{5000};
-  Activity activity = observer.report(0, scan_processes(), now).activity;
+  Activity activity = observer.report(0, scan_processes(), {}, now).activity;
   const auto until = std::chrono::steady_clock::now() + 20s;
   while (activity != wanted && std::chrono::steady_clock::now() < until) {
     std::this_thread::sleep_for(20ms);
-    activity = observer.report(0, scan_processes(), now += 20ms).activity;
+    activity = observer.report(0, scan_processes(), {}, now += 20ms).activity;
   }
   return activity;
 }

@@ -57,7 +57,7 @@ RankStates example_states() {
   comm.bytes = 1 << 20;
   comm.looks = 50;
   comm.waits = 48;
-  return {{RankReport{3, 4711, Activity::kStopped, {comm}}}};
+  return {{RankReport{3, 4711, Activity::kStopped, {comm}, {{"10.0.0.2", 1 << 20, 90000}}}}};
 }
 
 }  // namespace

@@ -1,0 +1,22 @@
+#pragma once
+// What the kernel counts of this node's TCP connections: how much was sent by each, and how long
+// that took. Asked by netlink (sock_diag), as ss(8) does; needs no privilege.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace dtl {
+
+struct TcpConnection {
+  std::uint64_t inode = 0;    // of the socket
+  std::string peer;           // its address, without the port
+  std::uint64_t acked = 0;    // bytes that have arrived there
+  std::uint64_t busy_us = 0;  // there was something to send or not yet acknowledged, and the
+                              // peer had room for it
+};
+
+// Established ones, loopback left out. Empty where the kernel does not tell.
+std::vector<TcpConnection> tcp_connections();
+
+}  // namespace dtl
