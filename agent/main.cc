@@ -248,7 +248,9 @@ Exit run(const AgentOptions& asked, CommandLine line) {
   if (!asked.clean_job.empty()) return clean_up_after(job_id(asked.clean_job));
   if (!asked.fence.empty()) return fence_job(job_id(asked.fence));
   if (!asked.end.empty()) return end_job(job_id(asked.end), signal_number(asked.words[0]));
-  if (!asked.log_of.empty()) return send_log(job_id(asked.log_of), {asked.follow, asked.from_end});
+  if (!asked.log_of.empty()) {
+    return send_log(job_id(asked.log_of), {asked.follow, asked.from_end, asked.after});
+  }
   if (!asked.receive.empty()) {
     std::vector<std::string> words = asked.words;
     words.insert(words.begin(), asked.receive);

@@ -36,6 +36,8 @@ const OptionTable<A>& agent_table() {
       {"", {"--follow"}, "", "with --log: go on until the job is over", into::flag<&A::follow>()},
       {"", {"--from-end"}, "", "with --log: leave out what is there already",
        into::flag<&A::from_end>()},
+      {"", {"--after"}, "PLACE", "with --log: only what comes after that place",
+       into::text<&A::after>()},
       {"", {"--end"}, "JOB SIGNAL", "send a signal to a job's launcher here, or end its agents",
        into::text<&A::end>()},
       {"", {"--clean"}, "", "end what dead jobs left on this node, and remove their files",
@@ -63,7 +65,7 @@ struct Addition {
 };
 constexpr std::array kAdditions{Addition{"--allow-root", "--service"},
                                 Addition{"--follow", "--log"}, Addition{"--from-end", "--log"},
-                                Addition{"-v", "--version"}};
+                                Addition{"--after", "--log"}, Addition{"-v", "--version"}};
 
 void check_asked_once(const OptionWords& words, const std::vector<std::string>& arguments) {
   std::size_t asked = 0;

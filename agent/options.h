@@ -17,6 +17,7 @@ struct AgentOptions {
   std::string rejoin;     // --rejoin
   std::string log_of;     // --log
   bool follow = false, from_end = false;
+  std::string after;    // --after
   std::string end;      // --end; the signal is the one word
   std::string receive;  // --receive; the words are files
   std::string shell;    // --completion

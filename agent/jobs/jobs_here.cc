@@ -106,9 +106,16 @@ Exit list_jobs() {
 }
 
 Exit send_log(const std::string& job_id, LogWish wish) {
+  const auto after = parse_place(wish.after);
+  if (!after && !wish.after.empty()) {
+    throw Error(Exit::kUsage, "--after " + wish.after, "it is no place in a log");
+  }
   LogFollower follower(kept_job_folder(job_id));
   begin_answer();
   if (wish.from_end) follower.skip();
+  const bool gap = after && !follower.go_on_from(*after);
+  const LogPlace begin = follower.place();
+  print_text(fmt::format("{} {}:{}\n", gap ? "gap" : "at", begin.file, begin.offset));
   do {
     follower.send(STDOUT_FILENO);
   } while (wish.follow && follower.wait(STDIN_FILENO));

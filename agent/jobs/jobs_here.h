@@ -15,9 +15,12 @@ namespace dtl {
 Exit list_jobs();
 
 // The kept output of a detached job that was launched here. follow: goes on until the job is over
-// or standard input ends. from_end: only what comes from now on.
+// or standard input ends. from_end: only what comes from now on; after: what comes after that
+// place. The first line is "at PLACE", where what is sent begins, or "gap PLACE" when that is not
+// where `after` ended.
 struct LogWish {
   bool follow = false, from_end = false;
+  std::string after = {};
 };
 Exit send_log(const std::string& job_id, LogWish wish);
 

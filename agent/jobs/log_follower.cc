@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/job_record.h"
+#include "base/text.h"
 
 namespace dtl {
 namespace {
@@ -60,6 +61,60 @@ bool LogFollower::rotated() const {
 void LogFollower::skip() {
   open_log();
   ::lseek(log_.get(), 0, SEEK_END);
+}
+
+namespace {
+
+// Of a file and no later one: an inode may be used again, not with the same time of birth. Where
+// the file system does not know that the inode alone has to do. 0: there is no file.
+std::uint64_t identity(const Fd& file) {
+  constexpr std::uint64_t kMix = 0x9E3779B97F4A7C15;  // spreads the bits; any odd number
+  struct statx status {};
+  if (!file.valid() ||
+      ::statx(file.get(), "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &status) != 0) {
+    return 0;
+  }
+  std::uint64_t birth = 0;
+  if ((status.stx_mask & STATX_BTIME) != 0) {
+    birth = static_cast<std::uint64_t>(status.stx_btime.tv_sec) * 1'000'000'000 +
+            status.stx_btime.tv_nsec;
+  }
+  return (status.stx_ino ^ birth * kMix) >> 1;
+}
+
+}  // namespace
+
+std::optional<LogPlace> parse_place(const std::string& text) {
+  const auto words = split(text, ':');
+  if (words.size() != 2) return std::nullopt;
+  const auto file = parse_integer(words[0], 0, INT64_MAX);
+  const auto offset = parse_integer(words[1], 0, INT64_MAX);
+  if (!file || !offset) return std::nullopt;
+  return LogPlace{static_cast<std::uint64_t>(*file), static_cast<std::uint64_t>(*offset)};
+}
+
+bool LogFollower::go_on_from(LogPlace place) {
+  for (const bool older : {true, false}) {
+    if (older) open_older();
+    if (!older && !open_log()) break;
+    struct stat status {};
+    if (identity(log_) != place.file || ::fstat(log_.get(), &status) != 0) continue;
+    const auto size = static_cast<std::uint64_t>(status.st_size);
+    if (place.offset > size) {  // read on beyond a rotation
+      place.offset -= size;
+      if (!older || !open_log() || ::fstat(log_.get(), &status) != 0) break;
+      if (place.offset > static_cast<std::uint64_t>(status.st_size)) break;
+    }
+    ::lseek(log_.get(), static_cast<off_t>(place.offset), SEEK_SET);
+    return true;
+  }
+  open_older();
+  if (!log_.valid()) open_log();
+  return false;
+}
+
+LogPlace LogFollower::place() const {
+  return {identity(log_), static_cast<std::uint64_t>(::lseek(log_.get(), 0, SEEK_CUR))};
 }
 
 void LogFollower::send(int output) {

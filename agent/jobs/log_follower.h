@@ -2,6 +2,8 @@
 // LogFollower: sends the kept log of a detached job, and what the launcher goes on adding to it,
 // across its rotations. Blocking; one thread.
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/fd.h"
@@ -9,13 +11,25 @@
 
 namespace dtl {
 
+// Somewhere in a kept log: in which of its files, and so many bytes behind its begin. A
+// place behind the end of a file that was rotated away is in the next one.
+struct LogPlace {
+  std::uint64_t file = 0, offset = 0;
+};
+
+// "123:456"; nullopt: it is no place.
+std::optional<LogPlace> parse_place(const std::string& text);
+
 class LogFollower {
  public:
   // folder: of the job's kept files. Throws Error(kBadInput) when there is no log.
   explicit LogFollower(std::string folder);
 
-  void skip();            // what is there already
-  void send(int output);  // what is there and was not sent yet
+  void skip();  // what is there already
+  // Goes on from there. False: what came next is not kept any more, and all that is there is sent.
+  bool go_on_from(LogPlace place);
+  LogPlace place() const;  // where send() goes on
+  void send(int output);   // what is there and was not sent yet
   // Waits for more. False when the job is over and everything has been sent, or when `input` has
   // ended: whoever asked has gone.
   bool wait(int input);

@@ -25,6 +25,9 @@ awaitable<void> read_answer(AgentStream& stream, Host host, Take take) {
   bool found = false;
   for (;;) {
     std::string bytes = co_await stream.read();
+    if (bytes.empty() && found && stream.ending() == kConnectionLost) {
+      throw Error(Exit::kUnreachable, "connection lost", "it was there a moment ago");
+    }
     if (bytes.empty() && found) co_return;
     if (bytes.empty()) {
       if (const auto refusal = refused_agent(host, stream)) throw *refusal;

@@ -3,12 +3,16 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/limits.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "launcher/agents/agent_query.h"
@@ -47,6 +51,8 @@ class LogPrinter {
   }
 
   std::optional<int> status() const { return status_; }
+  // What comes next is the begin of an entry, whatever came before.
+  void skip_to_entry() { reader_ = {}; }
 
  private:
   void show(LogEntry entry) {
@@ -105,31 +111,132 @@ int status_by_record(const JobView& job, const StartOptions& start) {
                           now.launcher_host));
 }
 
-// A reader that goes away (`| head`) is no failure.
-void follow(const JobView& job, const StartOptions& start, const std::vector<std::string>& question,
-            LogPrinter& printer) {
-  bool reader_gone = false;
-  follow_answer(launcher_host_of(job), start, question, [&](std::string_view bytes) {
+// The log of one job, over as many connections as it takes.
+class Following {
+ public:
+  Following(const JobView& job, const StartOptions& start, const JobsCommand& command,
+            std::vector<std::string> question)
+      : host_(launcher_host_of(job)),
+        start_(start),
+        patience_(command.reconnect),
+        question_(std::move(question)),
+        printer_(job, command) {}
+
+  // Until the job's end, or that of what is there; the job's exit status, where that was said.
+  std::optional<int> run() {
+    while (!follow_once()) look_for_host();
+    if (reader_gone_) {
+      throw Error(Exit::kIo, "cannot write", "nobody reads standard output any more");
+    }
+    return printer_.status();
+  }
+
+ private:
+  // False: the connection was lost.
+  bool follow_once() {
+    head_.clear();
+    begun_ = false;
     try {
-      return printer.feed(bytes);
+      follow_answer(host_, start_, words(), [&](std::string_view bytes) { return take(bytes); });
+      return true;
+    } catch (const Error& error) {
+      const bool lost = error.status() == Exit::kUnreachable || error.status() == Exit::kTryAgain;
+      if (!lost || file_.empty() || patience_.count() == 0) throw;
+      if (begun_) lost_.reset();
+      if (!lost_) {
+        lost_ = Clock::now();
+        pause_ = kFirstRejoinPause;
+        log_notice(fmt::format("{}: connection lost, looking for it for up to {:g} s", host_.name,
+                               std::chrono::duration<double>(patience_).count()));
+      }
+      if (Clock::now() < *lost_ + patience_) return false;
+      throw Error(Exit::kUnreachable,
+                  fmt::format("{}: not found again, and the job's dtlaunch runs there", host_.name),
+                  error.reason().empty() ? error.attempted() : error.reason(),
+                  "the same command again once it answers; agents that it does not reach, either, "
+                  "end their ranks by themselves");
+    }
+  }
+
+  std::vector<std::string> words() const {
+    if (file_.empty()) return question_;
+    std::vector<std::string> words = question_;
+    std::erase(words, "--from-end");
+    words.insert(words.end(), {"--after", fmt::format("{}:{}", file_, offset_)});
+    return words;
+  }
+
+  void look_for_host() {
+    std::this_thread::sleep_for(
+        std::min<Clock::duration>(pause_, *lost_ + patience_ - Clock::now()));
+    pause_ = std::min<Clock::duration>(2 * pause_, kLongestRejoinPause);
+  }
+
+  // The first line says where what follows begins; whoever reads that and goes away (`| head`) is
+  // no failure.
+  bool take(std::string_view bytes) {
+    std::string rest(bytes);
+    if (!begun_) {
+      head_ += bytes;
+      const std::size_t end = head_.find('\n');
+      if (end == head_.npos) return head_.size() < kMostHead;
+      begin_at(head_.substr(0, end));
+      rest = head_.substr(end + 1);
+    }
+    offset_ += rest.size();
+    try {
+      return printer_.feed(rest);
     } catch (const Error& error) {
       if (error.status() != Exit::kIo) throw;
-      reader_gone = true;
+      reader_gone_ = true;
       return false;
     }
-  });
-  if (reader_gone) throw Error(Exit::kIo, "cannot write", "nobody reads standard output any more");
-}
+  }
+
+  void begin_at(const std::string& line) {
+    const auto words = split(line, ' ');
+    const auto place = words.size() == 2 ? split(words[1], ':') : std::vector<std::string>();
+    const auto offset = place.size() == 2 ? parse_integer(place[1], 0, INT64_MAX) : std::nullopt;
+    if (!offset) throw Error(Exit::kVersion, host_.name + ": no kept log", printable(line));
+    begun_ = true;
+    if (lost_) {
+      log_notice(
+          fmt::format("{}: found again after {} s", host_.name,
+                      std::chrono::round<std::chrono::seconds>(Clock::now() - *lost_).count()));
+      lost_.reset();
+    }
+    if (words[0] == "gap") {
+      log_notice("some of the output is not kept any more, and is left out here");
+      printer_.skip_to_entry();
+    }
+    file_ = place[0];
+    offset_ = static_cast<std::uint64_t>(*offset);
+  }
+
+  static constexpr std::size_t kMostHead = 100;
+
+  const Host host_;
+  const StartOptions& start_;
+  const std::chrono::milliseconds patience_;
+  const std::vector<std::string> question_;
+  LogPrinter printer_;
+  std::string head_;  // of the answer, up to its first line's end
+  bool begun_ = false;
+  std::string file_;  // and how far into it all has been shown; empty: nothing is known yet
+  std::uint64_t offset_ = 0;
+  std::optional<Clock::time_point> lost_;
+  Clock::duration pause_{};
+  bool reader_gone_ = false;
+};
 
 }  // namespace
 
 int show_logs(const JobsCommand& command, const StartOptions& start) {
   const JobView job = find(command, start);
   require_kept(job);
-  LogPrinter printer(job, command);
   std::vector<std::string> question = {"--log", job.id};
   if (command.follow) question.emplace_back("--follow");
-  follow(job, start, question, printer);
+  Following(job, start, command, std::move(question)).run();
   return 0;
 }
 
@@ -142,11 +249,9 @@ int attach(const JobsCommand& command, const StartOptions& start) {
     return job.exit_status;
   }
   log_notice(fmt::format("attached to job {}; ^C leaves it alone and running", job.id));
-  LogPrinter printer(job, command);
-  std::vector<std::string> question(4);
-  question = {"--log", job.id, "--follow", "--from-end"};
-  follow(job, start, question, printer);
-  return printer.status() ? *printer.status() : status_by_record(job, start);
+  std::vector<std::string> question = {"--log", job.id, "--follow", "--from-end"};
+  const auto status = Following(job, start, command, std::move(question)).run();
+  return status ? *status : status_by_record(job, start);
 }
 
 }  // namespace dtl

@@ -20,6 +20,18 @@ using Row = OptionRow<Sub>;
 
 constexpr std::string_view kOptions = "Options";
 constexpr double kMostIdleHours = 10000;
+constexpr double kMostLookFor = 24.0 * 3600;  // seconds
+
+Target<Sub> look_for() {
+  return {Takes::kValue, [](Sub& options, const std::string& text, const Option&) -> std::string {
+            double value = 0;
+            if (!read_real(text, 0, kMostLookFor, value).empty()) {
+              return fmt::format("'{}' is no number of seconds from 0 to {}", text, kMostLookFor);
+            }
+            options.reconnect = std::chrono::milliseconds(std::llround(value * 1000));
+            return {};
+          }};
+}
 
 Row hostfile_row(std::string_view help) {
   return {
@@ -48,6 +60,14 @@ Row help_row() {
 
 Row label_row() {
   return {kOptions, {"-l"}, "", "put [rank] before every line", into::flag<&Sub::label>()};
+}
+
+Row reconnect_row() {
+  return {kOptions,
+          {"--reconnect"},
+          "SECONDS",
+          "when the connection is lost: look so long for the\nlauncher's host; default 60",
+          look_for()};
 }
 
 Target<Sub> signal() {
@@ -123,9 +143,9 @@ std::vector<Row> own_rows(const std::string& name) {
     return {{kOptions, {"-f", "--follow"}, "", "until the job is over", into::flag<&Sub::follow>()},
             {kOptions, {"--rank"}, "R", "the output of one rank alone",
              into::whole<&Sub::rank>(0, kMaxRanks - 1)},
-            label_row()};
+            label_row(), reconnect_row()};
   }
-  if (name == "attach") return {label_row()};
+  if (name == "attach") return {label_row(), reconnect_row()};
   if (name == "kill") {
     return {{kOptions, {"-s", "--signal"}, "SIGNAL", "instead of TERM, which ends the job in order",
              signal()}};

@@ -14,19 +14,20 @@ namespace dtl {
 
 struct SubcommandOptions {
   bool help = false;
-  std::string hostfile, host_list;                    // -hostfile, -hosts
-  bool accept_new_host_keys = false;                  // doctor, push, up
-  bool all = false, wide = false, epochs = false;     // ps
-  bool follow = false;                                // logs
-  bool label = false;                                 // logs, attach
-  std::optional<int> rank;                            // logs
-  int signal = 15;                                    // kill
-  bool remove = false;                                // push
-  bool list = false;                                  // up
-  std::chrono::seconds idle = std::chrono::hours(8);  // up; a working day
-  std::string interface, python;                      // doctor
-  bool quick = false, json = false;                   // doctor
-  int verbosity = 0;                                  // doctor
+  std::string hostfile, host_list;                                // -hostfile, -hosts
+  bool accept_new_host_keys = false;                              // doctor, push, up
+  bool all = false, wide = false, epochs = false;                 // ps
+  bool follow = false;                                            // logs
+  bool label = false;                                             // logs, attach
+  std::optional<int> rank;                                        // logs
+  std::chrono::milliseconds reconnect = std::chrono::minutes(1);  // logs, attach
+  int signal = 15;                                                // kill
+  bool remove = false;                                            // push
+  bool list = false;                                              // up
+  std::chrono::seconds idle = std::chrono::hours(8);              // up; a working day
+  std::string interface, python;                                  // doctor
+  bool quick = false, json = false;                               // doctor
+  int verbosity = 0;                                              // doctor
 
   std::vector<std::string> words;  // what is no option
 

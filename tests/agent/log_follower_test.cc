@@ -66,6 +66,56 @@ TEST_F(LogFollowerTest, GoesOnAcrossARotation) {
   EXPECT_EQ(sent(follower), "bc");
 }
 
+TEST_F(LogFollowerTest, GoesOnFromAPlaceAlsoBeyondARotation) {
+  append("abc");
+  LogPlace place;
+  {
+    LogFollower follower(folder_);
+    place = follower.place();
+    EXPECT_EQ(sent(follower), "abc");
+  }
+  place.offset += 2;
+  append("d");
+  LogFollower same(folder_);
+  ASSERT_TRUE(same.go_on_from(place));
+  EXPECT_EQ(sent(same), "cd");
+  rotate();
+  append("efg");
+  LogFollower behind(folder_);
+  ASSERT_TRUE(behind.go_on_from(place)) << "in the older file";
+  EXPECT_EQ(sent(behind), "cdefg");
+  place.offset = 5;  // who has read on over the rotation has counted so
+  LogFollower beyond(folder_);
+  ASSERT_TRUE(beyond.go_on_from(place));
+  EXPECT_EQ(sent(beyond), "fg");
+}
+
+TEST_F(LogFollowerTest, SaysWhenAPlaceIsNoMoreAndSendsWhatThereIs) {
+  append("abc");
+  LogPlace place = LogFollower(folder_).place();
+  rotate();
+  append("def");
+  rotate();
+  append("ghi");
+  LogFollower follower(folder_);
+  EXPECT_FALSE(follower.go_on_from(place));
+  EXPECT_EQ(sent(follower), "defghi");
+  place = follower.place();
+  place.offset = 4;
+  EXPECT_FALSE(follower.go_on_from(place)) << "behind the end of all";
+  EXPECT_EQ(sent(follower), "defghi");
+}
+
+TEST_F(LogFollowerTest, ReadsPlaces) {
+  const auto place = parse_place("12:34");
+  ASSERT_TRUE(place);
+  EXPECT_EQ(place->file, 12u);
+  EXPECT_EQ(place->offset, 34u);
+  for (const char* wrong : {"", "12", "12:", "a:b", "1:2:3", "-1:2"}) {
+    EXPECT_FALSE(parse_place(wrong)) << wrong;
+  }
+}
+
 TEST_F(LogFollowerTest, SkipsWhatIsThere) {
   append("a");
   LogFollower follower(folder_);
