@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 
+#include "base/cgroup.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/host_name.h"
@@ -18,13 +20,15 @@
 namespace dtl {
 namespace {
 
+// Those that this process may run on, and the part of them that its control group gives it.
 int usable_cpus() {
   cpu_set_t* cpus = CPU_ALLOC(65536);
   const std::size_t size = CPU_ALLOC_SIZE(65536);
   const bool known = cpus != nullptr && ::sched_getaffinity(0, size, cpus) == 0;
   const int count = known ? CPU_COUNT_S(size, cpus) : 0;
   CPU_FREE(cpus);
-  return count;
+  const double quota = read_cgroup_limits("").quota_cpus;
+  return quota > 0 && quota < count ? static_cast<int>(std::ceil(quota)) : count;
 }
 
 int numa_nodes() {
