@@ -142,8 +142,8 @@ std::optional<HostsChange> change_of_hosts(const Membership& members, JobTime no
   change.leaving = members.unlisted;
   const std::size_t all = members.hosts.size() + change.joining.size() + members.spares.size();
   const std::size_t least = members.of_ranks ? 1 : static_cast<std::size_t>(members.range.least);
-  // The rest stay: better there than nowhere, for as long as it lasts.
-  const std::size_t may_leave = all > least ? all - least : 0;
+  // The rest stay: better there than nowhere, for as long as it lasts; nodes do not last.
+  const std::size_t may_leave = members.of_nodes ? all : all > least ? all - least : 0;
   if (change.leaving.size() > may_leave) change.leaving.resize(may_leave);
   if (change.leaving.empty() && now < settled) change.joining.clear();
   if (change.joining.empty() && change.leaving.empty()) return std::nullopt;
@@ -173,13 +173,7 @@ void apply_change(Membership& members, const HostsChange& change, JobTime now) {
     remove_host(members, name);
     std::erase(members.unlisted, name);
   }
-  for (const std::string& name : change.joining) {
-    const auto at = std::find_if(members.away.begin(), members.away.end(), named(name));
-    if (at == members.away.end()) continue;
-    members.hosts.push_back(*at);
-    members.away.erase(at);
-    members.past[name].since = now;
-  }
+  take_back(members, change.joining, now);
   if (!change.joining.empty()) {
     const bool soon = now - members.began < kLongestSettled;
     members.growths = soon ? members.growths + 1 : 0;
@@ -188,10 +182,25 @@ void apply_change(Membership& members, const HostsChange& change, JobTime now) {
   fill_up(members);
 }
 
+void take_back(Membership& members, const std::vector<std::string>& names, JobTime now) {
+  for (const std::string& name : names) {
+    const auto at = std::find_if(members.away.begin(), members.away.end(), named(name));
+    if (at == members.away.end()) continue;
+    members.hosts.push_back(*at);
+    members.away.erase(at);
+    members.past[name].since = now;
+  }
+}
+
 std::string too_few_hosts(const Membership& members) {
   const std::size_t left = members.hosts.size();
   if (left == 0) return "no host is left";
   if (members.of_ranks || left >= static_cast<std::size_t>(members.range.least)) return {};
+  if (members.of_nodes) {
+    return fmt::format("{} {} left, and the job needs {}",
+                       plural(static_cast<std::int64_t>(left), "node"), left == 1 ? "is" : "are",
+                       members.range.least);
+  }
   return fmt::format("{} {} left, and {} needs {}", plural(static_cast<std::int64_t>(left), "host"),
                      left == 1 ? "is" : "are", range_text(members), members.range.least);
 }

@@ -25,6 +25,7 @@ struct HostPast {
 struct Membership {
   SizeRange range;  // how many hosts, or ranks, there may be
   bool of_ranks = false;
+  bool of_nodes = false;  // hosts come and go by themselves: one that is not listed is about to end
   std::vector<Host> hosts, spares;     // with ranks; without, and taken to be there
   std::vector<Host> away;              // lost, or listed since: to be asked
   std::vector<std::string> answering;  // of those that are away
@@ -64,6 +65,9 @@ void lose_hosts(Membership& members, const std::vector<Host>& before,
 
 // Between two epochs: those of the change join and leave, and spare hosts fill up the rest.
 void apply_change(Membership& members, const HostsChange& change, JobTime now);
+
+// Between two epochs: those away who are there join at once.
+void take_back(Membership& members, const std::vector<std::string>& names, JobTime now);
 
 // Why the job cannot go on with these hosts; empty: it can. Of ranks, placement alone knows.
 std::string too_few_hosts(const Membership& members);
