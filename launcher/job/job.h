@@ -171,6 +171,7 @@ struct JobOptions {
   JobTime reconnect{0};                              // --reconnect
   std::optional<JobTime> hang_notice, hang_timeout;  // absent: never
   PortRange ports = {};                              // to listen on; any
+  bool one_sigterm = false;  // an engine sends it to each node: any further one is the same
   JobTime start_deadline =
       kSshDeadline + kHelloDeadline + kAnswerMargin;  // all agents are up, or fail
 };

@@ -76,6 +76,20 @@ TEST_F(JobTest, EndsForGoodWhatWasEndingForOtherHostsSake) {
   EXPECT_TRUE(job_.kill_sent);
 }
 
+// Kubernetes ends a job by SIGTERM to each of its pods, and each pod tells the first one.
+TEST_F(JobTest, TakesSigtermsOfAnEngineForOne) {
+  job_.options.one_sigterm = true;
+  run();
+  feed(job::HostsChanged{});
+  feed(job::Signalled{SIGTERM});
+  EXPECT_EQ(job_.outcome->cause, Cause::kInterrupted);
+  EXPECT_EQ(job_.outcome->exit_status, 143);
+  feed(job::Signalled{SIGTERM});
+  EXPECT_FALSE(job_.kill_sent) << "ranks have their grace";
+  feed(job::Signalled{SIGINT});
+  EXPECT_TRUE(job_.kill_sent) << "that is a user's";
+}
+
 TEST_F(JobTest, DoesNotEndAJobThatEndsAnywayWhenHostsComeOrGo) {
   feed(job::HostsChanged{});
   EXPECT_EQ(job_.state, JobState::kStarting);
