@@ -33,6 +33,17 @@ std::string name_of_pod(EngineReader& variables, const EngineAnswers& answers) {
   return variables.text("HOSTNAME").value_or(answers.host_name);
 }
 
+// Whether this pod is the one that the others look for. A name that no fellow of this pod has is
+// that of a Service, which leads to the first of them.
+bool is_looked_for(const std::string& coordinator, const std::string& own) {
+  if (coordinator.empty()) return false;
+  const std::string label = first_label(coordinator), mine = first_label(own);
+  const auto family = [](const std::string& name) { return name.substr(0, name.rfind('-')); };
+  if (label == mine) return true;
+  const bool fellow = number_of_pod(label) && family(label) == family(mine);
+  return !fellow && number_of_pod(mine) == 0;
+}
+
 void take_nodes(EngineReader& variables, std::string_view name, EngineEvidence& evidence) {
   const auto range = variables.range(name, kMaxNodes);
   if (!range) return;
@@ -214,10 +225,8 @@ EngineEvidence pod_evidence(Engine engine, EngineReader& variables, const Engine
   if (engine == Engine::kTrainJob) variables.text("JOB_COMPLETION_INDEX");  // what tells it apart
   if (engine == Engine::kTrainJob) warn_of_crowd(answers, evidence);
   evidence.is_coordinator =
-      evidence.node_rank
-          ? *evidence.node_rank == 0
-          : !evidence.coordinator.empty() &&
-                first_label(evidence.coordinator) == first_label(name_of_pod(variables, answers));
+      evidence.node_rank ? *evidence.node_rank == 0
+                         : is_looked_for(evidence.coordinator, name_of_pod(variables, answers));
   return evidence;
 }
 

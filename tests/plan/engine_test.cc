@@ -300,9 +300,10 @@ TEST(Engine, NeedsNoRankInAnElasticPyTorchJob) {
   EXPECT_EQ(evidence.elastic->most, 4);
   EXPECT_EQ(evidence.max_restarts, 10);
   EXPECT_FALSE(evidence.is_coordinator);
-  EXPECT_TRUE(
-      find(with(fixture("k8s-pytorchjob-elastic-worker2"), {{"HOSTNAME", "dtl-elastic-worker-0"}}))
-          .is_coordinator);
+  for (const char* endpoint : {"dtl-elastic-worker-0:23456", "a-service-of-the-users:29500"}) {
+    const Variables first = {{"HOSTNAME", "dtl-elastic-worker-0"}, {"PET_RDZV_ENDPOINT", endpoint}};
+    EXPECT_TRUE(find(with(fixture("k8s-pytorchjob-elastic-worker2"), first)).is_coordinator);
+  }
 }
 
 TEST(Engine, FindsTheFirstWorkerOfAJobWithoutAMaster) {
