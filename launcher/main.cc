@@ -25,6 +25,7 @@
 #include "launcher/agents/carried_agent.h"
 #include "launcher/completion.h"
 #include "launcher/doctor/doctor.h"
+#include "launcher/gathered_nodes.h"
 #include "launcher/jobs/clean_after_job.h"
 #include "launcher/jobs/discover_hosts.h"
 #include "launcher/jobs/fence_hosts.h"
@@ -200,26 +201,20 @@ RestartOptions restart_options(const JobSettings& settings, const StartOptions& 
   return restarts;
 }
 
-// Where the engine has started one of us on each node: what is asked of hosts goes to those.
-void keep_to_nodes(RestartOptions& restarts, const NodeRole& nodes, const StartOptions& start,
-                   const std::string& job_id) {
-  restarts.fence = [&nodes, &start, job_id](const std::vector<Host>& hosts) {
-    return nodes.fence(hosts, [&] {
+// nodes: of a job whose nodes an engine has started; nullptr: of no such job.
+int run_watched(const JobSettings& settings, SessionOptions options, const StartOptions& start,
+                const StartNews& listeners, const std::optional<std::string>& kept_folder,
+                GatheredNodes* nodes) {
+  JobWatch watch(first_record(options.job_id, settings.request, settings.label), kept_folder);
+  options.hooks = watch.hooks(listeners.started, listeners.said);
+  RestartOptions restarts = restart_options(settings, start, options.job_id);
+  if (nodes != nullptr) {
+    nodes->answer_for(restarts, [&start, job_id = options.job_id] {
       Host here;
       here.name = "localhost";
       return fence_hosts({here}, start, job_id).front();
     });
-  };
-}
-
-// nodes: of a job whose nodes an engine has started; nullptr: of no such job.
-int run_watched(const JobSettings& settings, SessionOptions options, const StartOptions& start,
-                const StartNews& listeners, const std::optional<std::string>& kept_folder,
-                const NodeRole* nodes) {
-  JobWatch watch(first_record(options.job_id, settings.request, settings.label), kept_folder);
-  options.hooks = watch.hooks(listeners.started, listeners.said);
-  RestartOptions restarts = restart_options(settings, start, options.job_id);
-  if (nodes != nullptr) keep_to_nodes(restarts, *nodes, start, options.job_id);
+  }
   restarts.restarting = [&](int count, const std::vector<Host>& hosts, const Epoch& ended) {
     watch.restarting(count, hosts, ended);
   };
@@ -229,7 +224,7 @@ int run_watched(const JobSettings& settings, SessionOptions options, const Start
   JobResult result = run_epochs(settings.request, options, restarts);
   SignalsAfterJob signals;
   Outcome& outcome = *result.last.job.outcome;
-  if (nodes != nullptr) outcome.exit_status = NodeRole::exit_status(outcome);
+  if (nodes != nullptr) outcome.exit_status = GatheredNodes::exit_status(outcome);
   int status = outcome.exit_status;
   if (kept_folder) write_report(*kept_folder + "/" + kKeptReport, result, status);
   status = write_report(settings.report, result, status);
@@ -259,7 +254,7 @@ int run_detached(const JobSettings& settings, const SessionOptions& options,
   });
 }
 
-int run_here(const CommandLine& line, const NodeRole* nodes) {
+int run_here(const CommandLine& line, GatheredNodes* nodes) {
   Surroundings around = current_surroundings();
   around.discover = [](const std::string& what) { return discover_hosts(what); };
   around.scontrol = expand_by_scontrol;
@@ -270,22 +265,27 @@ int run_here(const CommandLine& line, const NodeRole* nodes) {
   }
   if (!settings.report.empty()) check_report_can_be_written(settings.report);
   SessionOptions options = session_options(line, settings, around);
-  if (!line.dry_run) tell_of_missing_records();
+  if (!line.dry_run && nodes == nullptr) tell_of_missing_records();
   const StartOptions start = start_options(line, settings, around);
-  if (nodes != nullptr) options.start_agent = nodes->starter(start);
+  if (nodes != nullptr) {
+    options.start_agent = nodes->starter(start);
+    options.job.one_sigterm = true;
+  }
   if (line.detach && !line.dry_run) return run_detached(settings, options, start);
   return run_watched(settings, options, start, {}, std::nullopt, nodes);
 }
 
 // The first node of a job that an engine has started on each of its nodes.
-int run_with_nodes(CommandLine line, NodeRole& nodes) {
+int run_with_nodes(CommandLine line, const NodeRole& role) {
+  GatheredNodes nodes(role);
   int status = static_cast<int>(Exit::kInternal);
   try {
-    NodeRole::Gathered all = nodes.gather();
+    GatheredNodes::Gathered all = nodes.gather();
+    role.fill_in(line);
     line.hosts = std::move(all.hosts);
     line.engine = Engine::kNone;  // its hosts are named now
     line.nodes_have_come = true;
-    line.nodes_are_tasks = nodes.are_tasks();
+    line.nodes_are_tasks = role.are_tasks();
     status = line.hosts.empty() ? all.status : run_here(line, &nodes);
   } catch (const Error& error) {
     nodes.tell(static_cast<int>(error.status()));
@@ -299,10 +299,10 @@ int run_job(const CommandLine& line) {
   Surroundings around = current_surroundings();
   around.scontrol = expand_by_scontrol;
   around.flux_hosts = hosts_by_flux;
-  const std::unique_ptr<NodeRole> nodes = NodeRole::find(line, around);
-  if (!nodes) return run_here(line, nullptr);
-  if (nodes->coordinates()) return run_with_nodes(line, *nodes);
-  return nodes->join(around.program_directory + "/dtagent");
+  const std::unique_ptr<NodeRole> role = NodeRole::find(line, around);
+  if (!role) return run_here(line, nullptr);
+  if (role->coordinates()) return run_with_nodes(line, *role);
+  return role->join(around.program_directory + "/dtagent");
 }
 
 // What each row of subcommand_table() runs; the arguments are those after its name.

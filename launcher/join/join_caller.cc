@@ -27,8 +27,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr auto kFirstBackOff = 100ms;     // between two tries; doubled each time, up to
-constexpr auto kLongestBackOff = 500ms;   // so that a name which has come is used within a second
+constexpr auto kFirstBackOff = 100ms;    // between two tries; doubled each time, up to
+constexpr auto kLongestBackOff = 500ms;  // so that a name which has come is used within a second
+// The next try starts anew, from the name: it may have another address by then. One whose first
+// packet was lost would send it again after a second.
+constexpr auto kConnectPatience = 1s;
 constexpr auto kProgress = 10s;           // between two lines about a wait
 constexpr auto kAnswerPatience = 5s;      // the room's, once there is a connection
 constexpr int kRoomLost = 128 + SIGKILL;  // engines try again, as after a node of theirs was lost
@@ -81,19 +84,25 @@ class Caller {
 
  private:
   awaitable<void> live() {
-    co_await come_in();
-    if (!room_) co_return;
-    tasks_.spawn(write(room_));
-    const bool told = co_await serve();
-    room_->close();
-    co_await end_agent();
-    if (told) co_return;
-    if (signals_seen_ == 0) {
-      log_error(fmt::format("{}:{}: the job's first node is gone; what ran here has ended",
-                            call_.host, call_.port));
-      status_ = kRoomLost;
-    } else {
-      status_ = 128 + last_signal_;
+    for (;;) {
+      co_await come_in();
+      if (!room_) co_return;
+      tasks_.spawn(write(room_));
+      const bool told = co_await serve();
+      room_->close();
+      co_await end_agent();
+      if (told) co_return;
+      status_ = signals_seen_ == 0 ? kRoomLost : 128 + last_signal_;
+      if (signals_seen_ > 0) co_return;
+      const std::string lost = fmt::format(
+          "{}:{}: the job's first node is gone; what ran here has ended", call_.host, call_.port);
+      if (!call_.comes_again) {
+        log_error(lost);
+        co_return;
+      }
+      log_notice(
+          fmt::format("{}; waiting {} s for it to come again", lost, call_.patience.count()));
+      room_.reset();
     }
   }
 
@@ -109,7 +118,12 @@ class Caller {
       const NotYet not_yet = co_await try_once(end);
       if (room_ || signals_seen_ > 0) break;
       const Clock::time_point now = Clock::now();
-      if (now >= end) throw too_late(not_yet.why);
+      if (now >= end) {
+        const Error error = too_late(not_yet.why);
+        if (!has_belonged()) throw error;
+        log_error(error.what());
+        co_return;  // with the status of a lost room
+      }
       if (now >= next_line) {
         next_line += kProgress;
         log_notice(fmt::format("waiting for the job's first node, {}:{}, since {} s: {}",
@@ -122,6 +136,8 @@ class Caller {
     }
     if (!room_) status_ = 128 + last_signal_;
   }
+
+  bool has_belonged() const { return call_.hello.before.has_value(); }
 
   Error too_late(const std::string& why) const {
     return Error(
@@ -136,12 +152,14 @@ class Caller {
       const auto by = std::min(end, Clock::now() + kResolveDeadline);
       auto endpoints = co_await resolve(context_, call_.host, call_.port, by);
       Fd socket = co_await connect_first(context_, std::move(endpoints),
-                                         std::min(end, Clock::now() + kConnectDeadline));
+                                         std::min(end, Clock::now() + kConnectPatience));
       not_yet = co_await introduce(std::move(socket));
     } catch (const Error& error) {
       // A name that will resolve, a port that will be open, a room that had no time: once more.
+      // Whoever has the address that the first node had may be anybody.
       const bool for_now = error.status() == Exit::kUnreachable ||
-                           error.status() == Exit::kTryAgain || error.status() == Exit::kIo;
+                           error.status() == Exit::kTryAgain || error.status() == Exit::kIo ||
+                           (error.status() == Exit::kAuth && has_belonged());
       if (!for_now) throw error.with_context(fmt::format("{}:{}", call_.host, call_.port));
       not_yet = NotYet{error.attempted() + ": " + error.reason()};
     }
@@ -169,6 +187,8 @@ class Caller {
     if (answer->kind != JoinFrame::Kind::kSeated) {
       throw Error(Exit::kConfig, "the job does not take this node", printable(answer->text));
     }
+    call_.hello.before = parse_seat(answer->text);
+    if (!has_belonged()) throw Error(Exit::kVersion, "no seat in the job's room", "garbage");
     room->go_on();
     room_ = std::move(room);
     co_return NotYet{};
@@ -266,7 +286,7 @@ class Caller {
     });
   }
 
-  const JoinCall call_;
+  JoinCall call_;             // its hello tells from the second time on where it sat
   asio::io_context context_;  // before everything that uses it
   TaskGroup tasks_;
   asio::signal_set signals_;

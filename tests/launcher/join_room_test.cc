@@ -13,6 +13,7 @@
 #include <atomic>
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <future>
 #include <thread>
 
@@ -247,14 +248,16 @@ TEST_F(Room, ASecondCallerForAPlaceWaitsUntilTheFirstIsGone) {
 TEST_F(Room, ANodeThatIsToldToEndAsksForTheJobsEnd) {
   std::promise<std::string> asked;
   options_.expected.count = 1;
-  options_.told_to_stop = [&](const std::string& node) { asked.set_value(node); };
+  options_.told_to_stop = [&](std::size_t, const std::string& node) { asked.set_value(node); };
   open();
   auto zero = join(call(0));
   ASSERT_TRUE(wait_present({"n0"}));
+  EXPECT_EQ(talk(0, "x").first, "x");  // it knows that it has a seat
   ::kill(::getpid(), SIGTERM);
   auto who = asked.get_future();
   ASSERT_EQ(who.wait_for(kSoon), std::future_status::ready);
   EXPECT_EQ(who.get(), "n0");
+  EXPECT_THAT(room_->leaving(), ElementsAre(true));
   room_->finish(143, kSoon);
   EXPECT_EQ(zero.get(), 143);
 }
@@ -269,6 +272,95 @@ TEST_F(Room, ANodeThatIsLostEndsItsAgentsStreamAndMayComeBack) {
   EXPECT_EQ(heard, "");
   EXPECT_EQ(ending, kConnectionLost);
   ::waitpid(node, nullptr, 0);
+}
+
+TEST_F(Room, IsOpenAgainOnceANodeIsLostWhereThatIsWanted) {
+  options_.reopens = true;
+  options_.expected.count = 1;
+  open();
+  const pid_t node = fork_node(call(0));
+  ASSERT_TRUE(wait_present({"n0"}));
+  ::kill(node, SIGKILL);
+  ::waitpid(node, nullptr, 0);
+  ASSERT_TRUE(wait_present({""}));
+  auto again = join(call(0));
+  ASSERT_TRUE(wait_present({"n0"}));
+  room_->finish(0, kSoon);
+  EXPECT_EQ(again.get(), 0);
+}
+
+TEST_F(Room, ANodeThatIsDismissedHasItsStatusAndTheOthersStay) {
+  open();
+  auto zero = join(call(0)), one = join(call(1));
+  ASSERT_TRUE(wait_present({"n0", "n1"}));
+  room_->dismiss(1, 143);
+  EXPECT_EQ(one.get(), 143);
+  ASSERT_TRUE(wait_present({"n0", ""}));
+  EXPECT_EQ(talk(0, "x").first, "x");
+  room_->finish(0, kSoon);
+  EXPECT_EQ(zero.get(), 0);
+}
+
+TEST_F(Room, WhereAnAgentWasLostWithItsNodeIsNotIdle) {
+  options_.reopens = true;
+  options_.expected.count = 1;
+  make_agent("kill -9 $PPID; exec sleep 1");
+  open();
+  EXPECT_TRUE(room_->is_idle(0));
+  const pid_t node = fork_node(call(0));
+  ASSERT_TRUE(wait_present({"n0"}));
+  EXPECT_EQ(talk(0, "x").second, kConnectionLost);
+  ::waitpid(node, nullptr, 0);
+  EXPECT_FALSE(room_->is_idle(0));
+  make_agent("exec cat");
+  auto again = join(call(0));  // another process: what the first one has left may still run
+  ASSERT_TRUE(wait_present({"n0"}));
+  EXPECT_FALSE(room_->is_idle(0));
+  EXPECT_EQ(talk(0, "x").first, "x");
+  EXPECT_TRUE(room_->is_idle(0));
+  room_->finish(0, kSoon);
+  EXPECT_EQ(again.get(), 0);
+}
+
+TEST_F(Room, ThatIsLostIsLookedForAgainWithWhatRanThereEnded) {
+  options_.expected.count = 1;
+  make_agent("echo $$ >>" + folder_ + "/agents; exec cat");
+  open();
+  JoinCall node = call(0);
+  node.comes_again = true;
+  auto zero = join(node);
+  ASSERT_TRUE(wait_present({"n0"}));
+  asio::io_context context;
+  const auto stream = room_->start_agent(context, 0);
+  const auto end = std::chrono::steady_clock::now() + kSoon;
+  const auto agent = [this]() -> pid_t {
+    std::ifstream file(folder_ + "/agents");
+    pid_t pid = 0;
+    return file >> pid ? pid : 0;
+  };
+  while (agent() == 0 && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+  ASSERT_GT(agent(), 0);
+  const auto port = static_cast<std::uint16_t>(room_->port());
+  room_.reset();
+  options_.ports = {port, port};
+  open();
+  ASSERT_TRUE(wait_present({"n0"}));
+  EXPECT_EQ(::kill(agent(), 0), -1) << "it came again before its agent had ended";
+  room_->finish(3, kSoon);
+  EXPECT_EQ(zero.get(), 3);
+}
+
+TEST_F(Room, ThatIsLostForGoodCountsAsALostNode) {
+  options_.expected.count = 1;
+  open();
+  JoinCall node = call(0);
+  node.comes_again = true;
+  node.patience = 1s;
+  auto zero = join(node);
+  ASSERT_TRUE(wait_present({"n0"}));
+  EXPECT_EQ(talk(0, "x").first, "x");  // it knows that it has a seat
+  room_.reset();
+  EXPECT_EQ(zero.get(), 137);
 }
 
 TEST_F(Room, WhoFindsNoRoomGivesUpInTimeAndSaysWhatItLookedFor) {
