@@ -45,7 +45,7 @@
 #include "launcher/session/epochs.h"
 #include "launcher/session/job_events.h"
 #include "launcher/session/job_watch.h"
-#include "launcher/session/report.h"
+#include "launcher/session/report_file.h"
 #include "launcher/session/session.h"
 #include "launcher/signals_after_job.h"
 #include "wire/messages.h"
@@ -66,17 +66,6 @@ void open_standard_descriptors() {
 
 std::string new_job_id() {
   return to_hex(random_bytes(8, "draw a job id"));
-}
-
-// Hours of computing must not end in a report that has nowhere to go.
-void check_report_can_be_written(const std::string& path) {
-  const std::string temporary = path + ".tmp";
-  ::unlink(temporary.c_str());
-  const Fd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  if (!fd.valid()) {
-    throw system_error(fmt::format("cannot write report '{}'", path), Exit::kCannotWrite);
-  }
-  ::unlink(temporary.c_str());
 }
 
 StartOptions start_options(const Surroundings& around, bool accept_new_host_keys) {
@@ -145,17 +134,6 @@ SessionOptions session_options(const CommandLine& line, const JobSettings& setti
 void tell_of_missing_records() {
   const std::string problem = runtime_problem();
   if (!problem.empty()) log_notice("ps, kill and clean do not find this job here: " + problem);
-}
-
-int write_report(const std::string& path, const JobResult& result, int status) {
-  if (path.empty()) return status;
-  try {
-    write_private_file_atomically(path, report_json(result));
-  } catch (const Error& error) {
-    log_error(error.what());
-    return status != 0 ? status : static_cast<int>(error.status());
-  }
-  return status;
 }
 
 // Hosts whose agent died while it had ranks.
