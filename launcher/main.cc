@@ -41,6 +41,7 @@
 #include "launcher/pid_one.h"
 #include "launcher/request/job_engine.h"
 #include "launcher/request/job_request.h"
+#include "launcher/request/pod_keys.h"
 #include "launcher/session/background.h"
 #include "launcher/session/epochs.h"
 #include "launcher/session/job_events.h"
@@ -71,7 +72,8 @@ std::string new_job_id() {
 StartOptions start_options(const Surroundings& around, bool accept_new_host_keys) {
   StartOptions start;
   start.agent_path = around.program_directory + "/dtagent";
-  start.accept_new_host_keys = accept_new_host_keys;
+  start.trust.accept_new_host_keys = accept_new_host_keys;
+  start.trust.pod_keys = pod_keys_of_launcher(around.environment);
   return start;
 }
 
@@ -80,6 +82,7 @@ StartOptions start_options(const CommandLine& line, const JobSettings& settings,
                            const Surroundings& around) {
   StartOptions start = start_options(around, line.accept_new_host_keys);
   start.carrier = settings.carrier;
+  start.trust.pod_keys = settings.pod_keys;
   start.service = settings.engine == Engine::kNone;
   return start;
 }
@@ -119,11 +122,16 @@ SessionOptions session_options(const CommandLine& line, const JobSettings& setti
   }
   if (line.push) start.bundle = bundle_for(settings.request, around);
   SessionOptions options;
-  options.start_agent = agent_starter(start, settings.agent_start);
-  if (settings.agent_start == AgentStart::kSsh) options.find_agent = agent_finder(start);
   options.job_id = new_job_id();
   options.job = settings.job;
   if (line.push) options.job.start_deadline = kPushDeadline;
+  if (settings.hosts_patience) {
+    start.late = std::make_shared<LateHosts>(
+        LateHosts::Options{*settings.hosts_patience, describe_pod_command, remark_on_pod});
+    options.job.start_deadline += *settings.hosts_patience;
+  }
+  options.start_agent = agent_starter(start, settings.agent_start);
+  if (settings.agent_start == AgentStart::kSsh) options.find_agent = agent_finder(start);
   options.console = settings.console;
   options.stdin_for = settings.stdin_for;
   options.dry_run = line.dry_run;
