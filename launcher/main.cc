@@ -31,6 +31,7 @@
 #include "launcher/jobs/jobs_commands.h"
 #include "launcher/jobs/push_command.h"
 #include "launcher/keep/kept_connection_commands.h"
+#include "launcher/kube/kube_command.h"
 #include "launcher/libraries.h"
 #include "launcher/node_role.h"
 #include "launcher/options/command_line.h"
@@ -299,6 +300,7 @@ int run_subcommand(const std::string& name, const std::vector<std::string>& argu
     if (name == jobs_command) return run_jobs_command(name, arguments, start);
   }
   if (name == "up" || name == "down") return run_keep_command(name, arguments, start);
+  if (name == "kube") return run_kube_command(arguments);
   if (name == "doctor") {
     const Surroundings around = current_surroundings();
     return run_doctor(arguments, around, [&](bool accept_new) {
