@@ -32,6 +32,7 @@
 #include "launcher/jobs/jobs_commands.h"
 #include "launcher/jobs/push_command.h"
 #include "launcher/keep/kept_connection_commands.h"
+#include "launcher/kube/kube_command.h"
 #include "launcher/libraries.h"
 #include "launcher/node_role.h"
 #include "launcher/options/command_line.h"
@@ -42,11 +43,12 @@
 #include "launcher/pid_one.h"
 #include "launcher/request/job_engine.h"
 #include "launcher/request/job_request.h"
+#include "launcher/request/pod_keys.h"
 #include "launcher/session/background.h"
 #include "launcher/session/epochs.h"
 #include "launcher/session/job_events.h"
 #include "launcher/session/job_watch.h"
-#include "launcher/session/report.h"
+#include "launcher/session/report_file.h"
 #include "launcher/session/session.h"
 #include "launcher/signals_after_job.h"
 #include "wire/messages.h"
@@ -69,21 +71,11 @@ std::string new_job_id() {
   return to_hex(random_bytes(8, "draw a job id"));
 }
 
-// Hours of computing must not end in a report that has nowhere to go.
-void check_report_can_be_written(const std::string& path) {
-  const std::string temporary = path + ".tmp";
-  ::unlink(temporary.c_str());
-  const Fd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  if (!fd.valid()) {
-    throw system_error(fmt::format("cannot write report '{}'", path), Exit::kCannotWrite);
-  }
-  ::unlink(temporary.c_str());
-}
-
 StartOptions start_options(const Surroundings& around, bool accept_new_host_keys) {
   StartOptions start;
   start.agent_path = around.program_directory + "/dtagent";
-  start.accept_new_host_keys = accept_new_host_keys;
+  start.trust.accept_new_host_keys = accept_new_host_keys;
+  start.trust.pod_keys = pod_keys_of_launcher(around.environment);
   return start;
 }
 
@@ -92,6 +84,7 @@ StartOptions start_options(const CommandLine& line, const JobSettings& settings,
                            const Surroundings& around) {
   StartOptions start = start_options(around, line.accept_new_host_keys);
   start.carrier = settings.carrier;
+  start.trust.pod_keys = settings.pod_keys;
   start.service = settings.engine == Engine::kNone;
   return start;
 }
@@ -131,11 +124,16 @@ SessionOptions session_options(const CommandLine& line, const JobSettings& setti
   }
   if (line.push) start.bundle = bundle_for(settings.request, around);
   SessionOptions options;
-  options.start_agent = agent_starter(start, settings.agent_start);
-  if (settings.agent_start == AgentStart::kSsh) options.find_agent = agent_finder(start);
   options.job_id = new_job_id();
   options.job = settings.job;
   if (line.push) options.job.start_deadline = kPushDeadline;
+  if (settings.hosts_patience) {
+    start.late = std::make_shared<LateHosts>(
+        LateHosts::Options{*settings.hosts_patience, describe_pod_command, remark_on_pod});
+    options.job.start_deadline += *settings.hosts_patience;
+  }
+  options.start_agent = agent_starter(start, settings.agent_start);
+  if (settings.agent_start == AgentStart::kSsh) options.find_agent = agent_finder(start);
   options.console = settings.console;
   options.stdin_for = settings.stdin_for;
   options.dry_run = line.dry_run;
@@ -146,17 +144,6 @@ SessionOptions session_options(const CommandLine& line, const JobSettings& setti
 void tell_of_missing_records() {
   const std::string problem = runtime_problem();
   if (!problem.empty()) log_notice("ps, kill and clean do not find this job here: " + problem);
-}
-
-int write_report(const std::string& path, const JobResult& result, int status) {
-  if (path.empty()) return status;
-  try {
-    write_private_file_atomically(path, report_json(result));
-  } catch (const Error& error) {
-    log_error(error.what());
-    return status != 0 ? status : static_cast<int>(error.status());
-  }
-  return status;
 }
 
 // Hosts whose agent died while it had ranks.
@@ -313,6 +300,7 @@ int run_subcommand(const std::string& name, const std::vector<std::string>& argu
     if (name == jobs_command) return run_jobs_command(name, arguments, start);
   }
   if (name == "up" || name == "down") return run_keep_command(name, arguments, start);
+  if (name == "kube") return run_kube_command(arguments);
   if (name == "doctor") {
     const Surroundings around = current_surroundings();
     return run_doctor(arguments, around, [&](bool accept_new) {

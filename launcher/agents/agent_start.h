@@ -10,6 +10,8 @@
 
 #include "base/limits.h"
 #include "launcher/agents/bundle.h"
+#include "launcher/agents/late_hosts.h"
+#include "launcher/ssh/settings.h"
 #include "launcher/streams/agent_stream.h"
 #include "plan/host.h"
 #include "wire/asio.h"
@@ -18,12 +20,13 @@ namespace dtl {
 
 struct StartOptions {
   std::string agent_path;  // absolute path of dtagent beside dtlaunch
-  bool accept_new_host_keys = false;
+  SshTrust trust = {};
   std::chrono::milliseconds deadline = kSshDeadline;  // of start_ssh_agent, in all
   std::shared_ptr<const Bundle> bundle = nullptr;  // --push: sent where nothing that fits is there;
                                                    // shared by all hosts
   std::vector<std::string> carrier = {};  // an engine's command that brings another to a host, in
                                           // the place of ssh: "blaunch"; see carried_agent.h
+  std::shared_ptr<LateHosts> late = nullptr;  // hosts may come later than we; shared by all of them
   bool service = true;  // the user's own may be asked; it is outside of what an engine watches
 };
 

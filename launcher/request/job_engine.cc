@@ -14,6 +14,7 @@
 #include "base/host_name.h"
 #include "base/limits.h"
 #include "base/text.h"
+#include "launcher/request/pod_keys.h"
 #include "plan/host_token.h"
 #include "plan/name_list.h"
 
@@ -116,6 +117,7 @@ EngineEvidence read_engine(std::optional<Engine> wanted, const Surroundings& aro
   if (!questions.file.empty()) {
     answers.file = read_engine_file(questions.file, answers.file_problem);
   }
+  if (questions.pod_keys) answers.pod_keys = find_pod_keys(around.environment);
   if (!questions.running.empty() && ::access(questions.running.c_str(), R_OK) == 0) {
     std::string ignored;
     answers.running = read_engine_file(questions.running, ignored);
@@ -174,6 +176,18 @@ EngineEvidence evidence_beside(const CommandLine& line, bool file_has_hosts,
   return evidence;
 }
 
+std::string remark_on_pod(const std::string& host) {
+  std::string ignored;
+  if (::access(kRunningWorkers, R_OK) != 0) return {};
+  const auto text = read_engine_file(kRunningWorkers, ignored);
+  if (!text) return {};
+  const std::vector<std::string> running = running_workers(*text);
+  const bool listed = std::any_of(running.begin(), running.end(), [&](const std::string& name) {
+    return same_host_name(name, host);
+  });
+  return fmt::format("{} {} it as running", kRunningWorkers, listed ? "lists" : "does not list");
+}
+
 std::vector<Host> hosts_of_job(const EngineEvidence& evidence, const CommandLine& line,
                                std::vector<Host> hosts, JobSettings& settings) {
   settings.notices.insert(settings.notices.end(), evidence.warnings.begin(),
@@ -183,6 +197,13 @@ std::vector<Host> hosts_of_job(const EngineEvidence& evidence, const CommandLine
   if (evidence.starter == EngineStarter::kPbsdsh && !line.agent_start) {
     settings.notes.emplace_back(
         "pbs: agents start over ssh, outside of what PBS counts and ends; pbsdsh is not used");
+  }
+  settings.pod_keys = evidence.pod_keys;
+  if (evidence.hosts_come_late) {
+    settings.hosts_patience = line.start_timeout.value_or(kHostsPatience);
+  } else if (line.start_timeout && !line.nodes_have_come) {
+    settings.notices.emplace_back(
+        "--start-timeout is ignored: hosts that do not answer are named within 10 s");
   }
   if (evidence.hosts_are_all && evidence.role == EngineRole::kLauncher) {
     settings.allocation = evidence.hosts;

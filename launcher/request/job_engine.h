@@ -28,6 +28,9 @@ void check_tasks(const CommandLine& line, const EngineEvidence& evidence);
 std::vector<Host> hosts_of_job(const EngineEvidence& evidence, const CommandLine& line,
                                std::vector<Host> hosts, JobSettings& settings);
 
+// Of a pod of an MPIJob that has not come: what its operator says of it, and what to try.
+std::string remark_on_pod(const std::string& host);
+
 // Hosts that the user names, with what the allocation says of them. Throws Error(kUsage) naming
 // those that it does not have.
 std::vector<Host> within_allocation(const JobSettings& settings, std::vector<Host> hosts);

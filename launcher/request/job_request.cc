@@ -195,10 +195,6 @@ void take_times(const CommandLine& line, JobSettings& settings) {
   if (*settings.job.hang_notice == JobTime(0)) settings.job.hang_notice.reset();
   if (line.grace) settings.job.grace = *line.grace;
   if (line.reconnect) settings.job.reconnect = *line.reconnect;
-  if (line.start_timeout && !line.nodes_have_come) {
-    settings.notices.emplace_back(
-        "--start-timeout is ignored: hosts that do not answer are named within 10 s");
-  }
 }
 
 void leave_this_host_out(std::vector<Host>& hosts) {

@@ -16,10 +16,12 @@ struct JobSettings {
   Request request;
   JobOptions job;
   AgentStart agent_start = AgentStart::kSsh;
-  Engine engine = Engine::kNone;     // that has started this job
-  std::vector<Host> allocation;      // the only hosts that it may have; empty: any
-  std::vector<std::string> carrier;  // what brings agents to hosts; empty: ssh
-  bool label = false;                // some label stands before each line
+  Engine engine = Engine::kNone;          // that has started this job
+  std::vector<Host> allocation;           // the only hosts that it may have; empty: any
+  std::vector<std::string> carrier;       // what brings agents to hosts; empty: ssh
+  std::string pod_keys;                   // as StartOptions::trust has it
+  std::optional<JobTime> hosts_patience;  // hosts that are not there yet are waited for so long
+  bool label = false;                     // some label stands before each line
   ConsoleOptions console;
   InputChoice stdin_for;
   std::optional<SizeRange> host_range;  // --nnodes MIN:MAX

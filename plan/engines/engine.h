@@ -69,6 +69,8 @@ struct EngineEvidence {
   // kNode: those of all nodes where the engine names them (Slurm), in order of node rank; else
   // empty.
   std::vector<Host> hosts;
+  bool hosts_come_late = false;  // they need not be there yet
+  std::string pod_keys;          // see EngineAnswers
   bool hosts_are_all = false;  // of the job's allocation: a host that is not among them is refused
 
   // kNode and kRank
@@ -100,6 +102,7 @@ struct EngineQuestions {
   std::string file;        // the list of hosts; empty: none
   std::string named_by;    // the variable that names the file; empty: it is the usual place
   std::string running;     // MPIJob's list of the workers that run, if there is such a file
+  bool pod_keys = false;   // whether the key that an MPIJob's pods share is mounted here
   std::string expression;  // Slurm's list of hosts, if its own tool is there to be asked
   std::string flux_job;    // of which Flux's tool says the hosts
 };
@@ -108,6 +111,7 @@ struct EngineAnswers {
   std::optional<std::string> file;     // absent: it could not be read
   std::string file_problem;            // why
   std::optional<std::string> running;  // absent: there is none
+  std::string pod_keys;                // the folder; empty: there is none
   // What Slurm's tool says of the expression, a name a line, or Flux's of the job, a list as Slurm
   // has them. Absent: it is not there, or silent.
   std::optional<std::string> hostnames;
@@ -122,6 +126,12 @@ struct EngineAnswers {
 EngineQuestions engine_questions(const Variables& environment, std::optional<Engine> wanted);
 EngineEvidence find_engine(const Variables& environment, std::optional<Engine> wanted,
                            const EngineAnswers& answers);
+
+constexpr const char* kRunningWorkers = "/etc/mpi/discover_hosts.sh";
+// The names in MPIJob's discover_hosts.sh, which is read and not run.
+std::vector<std::string> running_workers(const std::string& text);
+// The command that shows what is with the pod behind "dtl-worker-0.dtl.ns1.svc".
+std::string describe_pod_command(const std::string& host);
 
 // "slurm", "indexed-job", "none". Throws Error(kUsage) with the nearest name for any other.
 Engine parse_engine(const std::string& text);

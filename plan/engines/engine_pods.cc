@@ -148,6 +148,8 @@ void warn_of_crowd(const EngineAnswers& answers, EngineEvidence& evidence) {
           .what();
 }
 
+}  // namespace
+
 std::vector<std::string> running_workers(const std::string& text) {
   constexpr std::string_view kEcho = "echo ";
   std::vector<std::string> names;
@@ -164,7 +166,12 @@ std::vector<std::string> running_workers(const std::string& text) {
   return names;
 }
 
-}  // namespace
+std::string describe_pod_command(const std::string& host) {
+  const std::vector<std::string> labels = split(host, '.');  // POD.SERVICE.NAMESPACE.svc...
+  const bool whole = labels.size() >= 4 && labels[3] == "svc";
+  return fmt::format("kubectl {}describe pod {}", whole ? fmt::format("-n {} ", labels[2]) : "",
+                     one_shell_word(labels[0]));
+}
 
 std::string first_label(const std::string& name) {
   return name.substr(0, name.find('.'));
@@ -204,6 +211,13 @@ EngineEvidence mpi_job_evidence(EngineReader& variables, const EngineAnswers& an
   const EngineFile file = engine_file(Engine::kMpiJob, variables);
   evidence.hosts = parse_hostfile(text_of(file, answers), file.path);
   evidence.follows.push_back("the hosts are those of " + file.path);
+  evidence.hosts_come_late = true;
+  evidence.pod_keys = answers.pod_keys;
+  evidence.follows.push_back(
+      answers.pod_keys.empty()
+          ? "no key of the job's pods is mounted: ssh as everywhere else"
+          : fmt::format("ssh by the key of {}, which every pod shows as its own",
+                        printable(answers.pod_keys)));
   if (answers.running) {
     const std::size_t running = running_workers(*answers.running).size();
     evidence.follows.push_back(

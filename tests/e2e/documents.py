@@ -39,6 +39,10 @@ LEFT_OUT = {
         "builds the tree", "tests/packaging/packages.sh"),
     "mpirun   -f hostfile -n 4 -ppn 2 -genv OMP_NUM_THREADS=23 python3 train.py": (
         "the line of another launcher, for comparison", "tests/e2e/mpirun_lines.sh"),
+    **{command: ("wants a cluster of Kubernetes", "tests/e2e/kube.sh") for command in (
+        "openssl rand -hex 32 | kubectl create secret generic dtlaunch-token --from-file=token=/dev/stdin",
+        "kubectl apply -f job.yaml", "kubectl logs -f job/bert", "kubectl apply -f pytorchjob.yaml",
+        "kubectl logs -f bert-master-0", "kubectl apply -f mpijob.yaml", "kubectl logs -f job/bert-launcher")},
     "scripts/quickstart": ("installs packages and builds the tree", "tests/clean_room/promises.sh"),
     "scripts/test": ("this test is a part of it", "tests/clean_room/promises.sh"),
     "scripts/test --no-python-references": ("this test is a part of it", "tests/clean_room/promises.sh"),

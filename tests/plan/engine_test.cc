@@ -52,6 +52,7 @@ EngineAnswers answers_for(const EngineQuestions& questions) {
   if (questions.engine == Engine::kMpiJob) answers.file = data("k8s-mpijob-hostfile-intel");
   if (questions.engine == Engine::kTrainJob) answers.file = data("k8s-mpijob-hostfile-openmpi");
   if (!questions.flux_job.empty()) answers.hostnames = "corona[5-6]\n";
+  if (questions.pod_keys) answers.pod_keys = "/home/dtl/.ssh";
   if (!questions.running.empty()) {
     answers.running = "#!/bin/sh\necho dtl-worker-0.dtl.ns1.svc\n";
   }
