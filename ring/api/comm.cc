@@ -17,6 +17,7 @@
 #include "ring/api/tuner.h"
 #include "ring/arithmetic/reduce.h"
 #include "ring/common/comm_error.h"
+#include "ring/common/socket.h"
 #include "ring/meeting/rendezvous.h"
 #include "ring/meeting/stream_count.h"
 
@@ -71,6 +72,7 @@ Fd copy_listener(const dt_options& options) {
   if (flags < 0 || ::fcntl(copy.get(), F_SETFL, flags | O_NONBLOCK) != 0) {
     throw CommError(DT_E_SYS, attempt, errno_text(errno));
   }
+  avoid_bbr(copy.get());
   return copy;
 }
 

@@ -29,9 +29,17 @@ void set_option(int fd, int level, int name, int value) {
   (void)::setsockopt(fd, level, name, &value, sizeof value);
 }
 
-// BBR holds a connection to the rate that it has measured last, by timers, and drains it now and
-// then to measure its delay: between neighbours with bursts that costs up to 100 ms at a time. Set
-// before there is a connection: accepted ones inherit it, and timers once used stay in use.
+Fd open_socket(const Address& address) {
+  Fd fd(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!fd.valid()) {
+    throw CommError(DT_E_SYS, "cannot create a socket for " + address.text(), errno_text(errno));
+  }
+  avoid_bbr(fd.get());
+  return fd;
+}
+
+}  // namespace
+
 void avoid_bbr(int fd) {
   std::array<char, 16> name{};  // the kernel's TCP_CA_NAME_MAX
   socklen_t bytes = name.size() - 1;
@@ -44,17 +52,6 @@ void avoid_bbr(int fd) {
     }
   }
 }
-
-Fd open_socket(const Address& address) {
-  Fd fd(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!fd.valid()) {
-    throw CommError(DT_E_SYS, "cannot create a socket for " + address.text(), errno_text(errno));
-  }
-  avoid_bbr(fd.get());
-  return fd;
-}
-
-}  // namespace
 
 Address::Address(const sockaddr* address, socklen_t bytes) : bytes_(bytes) {
   std::memcpy(&storage_, address, std::min<std::size_t>(bytes, sizeof storage_));
@@ -136,7 +133,10 @@ Accepted accept_from(int listener) {
   socklen_t bytes = sizeof from;
   auto* const peer = reinterpret_cast<sockaddr*>(&from);
   Fd fd(::accept4(listener, peer, &bytes, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (fd.valid()) return {std::move(fd), Address(peer, bytes)};
+  if (fd.valid()) {
+    avoid_bbr(fd.get());  // of a listener that is not ours
+    return {std::move(fd), Address(peer, bytes)};
+  }
   switch (errno) {
     case EBADF:
     case EINVAL:

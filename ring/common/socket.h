@@ -36,6 +36,10 @@ class Address {
 // All addresses of a numeric address or a name, in the resolver's order; never empty.
 std::vector<Address> resolve(const std::string& name, int port);
 
+// BBR holds a connection to the rate that it has measured last, by timers, and drains it now and
+// then to measure its delay: between neighbours with bursts that costs up to 100 ms at a time. Best
+// before there is a connection: accepted ones inherit it, and timers once used stay in use.
+void avoid_bbr(int fd);
 // Listens on exactly this address (port 0: any free port).
 Fd listen_on(const Address& address, int backlog);
 struct Accepted {
