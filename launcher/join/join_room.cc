@@ -26,8 +26,10 @@ namespace dtl {
 namespace {
 
 constexpr int kMostStrangers = 64;  // that have not proved anything yet, at a time
-constexpr std::chrono::seconds kStrangerPatience{3};  // for each of them; a handshake takes 1 ms
-constexpr std::size_t kRoomBytes = 8;                 // of the room's name: two never have the same
+constexpr std::chrono::seconds kStrangerPatience{3};    // for each of them; a handshake takes 1 ms
+constexpr std::chrono::milliseconds kListenPause{100};  // where the port is not free
+constexpr int kTriesBeforeAWord = 10;
+constexpr std::size_t kRoomBytes = 8;  // of the room's name: two never have the same
 
 }  // namespace
 
@@ -249,9 +251,23 @@ class JoinRoom::Inside {
 
   // A node of the job is missing again: the same port, so that it is found.
   void listen_again() {
-    if (listener_.open_again()) return;
-    log_error(
-        fmt::format("cannot wait for a node to come back: port {} is not free", listener_.port()));
+    if (listener_.open_again() || std::exchange(trying_, true)) return;
+    tasks_.spawn(try_to_listen());
+  }
+
+  // Who has the port meanwhile may have been given it by us, and be about to end.
+  awaitable<void> try_to_listen() {
+    asio::steady_timer pause(context_);
+    for (int tries = 1; !done_ && !listener_.open_again(); ++tries) {
+      if (tries == kTriesBeforeAWord) {
+        log_error(fmt::format("cannot wait for a node to come back: port {} is not free",
+                              listener_.port()));
+      }
+      pause.expires_after(kListenPause);
+      boost::system::error_code never;
+      co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, never));
+    }
+    trying_ = false;
   }
 
   void end_agent(std::size_t at, std::string how) {
@@ -304,7 +320,7 @@ class JoinRoom::Inside {
   JoinListener listener_;
   std::vector<Place> places_;
   int strangers_ = 0;
-  bool done_ = false;
+  bool done_ = false, trying_ = false;  // trying_: to listen again
   std::thread thread_;
 };
 
