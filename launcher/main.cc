@@ -22,10 +22,10 @@
 #include "base/runtime_folder.h"
 #include "base/text.h"
 #include "launcher/agents/agent_start.h"
-#include "launcher/agents/carried_agent.h"
 #include "launcher/completion.h"
 #include "launcher/doctor/doctor.h"
 #include "launcher/gathered_nodes.h"
+#include "launcher/job_agents.h"
 #include "launcher/jobs/clean_after_job.h"
 #include "launcher/jobs/discover_hosts.h"
 #include "launcher/jobs/fence_hosts.h"
@@ -51,10 +51,14 @@
 #include "launcher/session/report_file.h"
 #include "launcher/session/session.h"
 #include "launcher/signals_after_job.h"
+#include "launcher/step/srun_step.h"
+#include "launcher/step_node.h"
 #include "wire/messages.h"
 
 namespace dtl {
 namespace {
+
+constexpr std::chrono::seconds kFirstNodePatience{60};  // until its step has come to this node
 
 // Descriptors 0 to 2 are open from here on, so that no socket ever gets such a number.
 void open_standard_descriptors() {
@@ -71,40 +75,6 @@ std::string new_job_id() {
   return to_hex(random_bytes(8, "draw a job id"));
 }
 
-StartOptions start_options(const Surroundings& around, bool accept_new_host_keys) {
-  StartOptions start;
-  start.agent_path = around.program_directory + "/dtagent";
-  start.trust.accept_new_host_keys = accept_new_host_keys;
-  start.trust.pod_keys = pod_keys_of_launcher(around.environment);
-  return start;
-}
-
-// The same for a job of an engine.
-StartOptions start_options(const CommandLine& line, const JobSettings& settings,
-                           const Surroundings& around) {
-  StartOptions start = start_options(around, line.accept_new_host_keys);
-  start.carrier = settings.carrier;
-  start.trust.pod_keys = settings.pod_keys;
-  start.service = settings.engine == Engine::kNone;
-  return start;
-}
-
-AgentStarter agent_starter(const StartOptions& start, AgentStart how = AgentStart::kSsh) {
-  return [start, how](asio::io_context& context, Host host) {
-    if (how == AgentStart::kFork || is_local(host)) return start_local_agent(context, start);
-    return start.carrier.empty() ? start_ssh_agent(context, std::move(host), start)
-                                 : start_carried_agent(context, std::move(host), start);
-  };
-}
-
-AgentFinder agent_finder(const StartOptions& start) {
-  return [start](asio::io_context& context, Host host, std::string link, Resume offer,
-                 std::chrono::steady_clock::time_point deadline) {
-    return rejoin_agent(context, std::move(host), start, std::move(link), std::move(offer),
-                        deadline);
-  };
-}
-
 // What --push sends to hosts that lack it.
 std::shared_ptr<const Bundle> bundle_for(const Request& request, const Surroundings& around) {
   const auto runs_trainer = [](const Program& program) {
@@ -115,8 +85,7 @@ std::shared_ptr<const Bundle> bundle_for(const Request& request, const Surroundi
 }
 
 SessionOptions session_options(const CommandLine& line, const JobSettings& settings,
-                               const Surroundings& around) {
-  StartOptions start = start_options(line, settings, around);
+                               const Surroundings& around, StartOptions start) {
   if (line.push && !start.carrier.empty()) {
     throw Error(Exit::kUsage, "--push",
                 fmt::format("{} brings no files to hosts", start.carrier[0]),
@@ -126,6 +95,8 @@ SessionOptions session_options(const CommandLine& line, const JobSettings& setti
   SessionOptions options;
   options.job_id = new_job_id();
   options.job = settings.job;
+  options.job.one_sigterm = settings.step.has_value();  // each node hears of it
+  options.job.usr1_ends = settings.engine == Engine::kSlurm;
   if (line.push) options.job.start_deadline = kPushDeadline;
   if (settings.hosts_patience) {
     start.late = std::make_shared<LateHosts>(
@@ -133,7 +104,9 @@ SessionOptions session_options(const CommandLine& line, const JobSettings& setti
     options.job.start_deadline += *settings.hosts_patience;
   }
   options.start_agent = agent_starter(start, settings.agent_start);
-  if (settings.agent_start == AgentStart::kSsh) options.find_agent = agent_finder(start);
+  if (settings.agent_start == AgentStart::kSsh && !start.step) {
+    options.find_agent = agent_finder(start);
+  }
   options.console = settings.console;
   options.stdin_for = settings.stdin_for;
   options.dry_run = line.dry_run;
@@ -224,6 +197,7 @@ int run_watched(const JobSettings& settings, SessionOptions options, const Start
     for (Host& host : unsure) host.name = "localhost";
   }
   clean_after_job(unsure, start, options.job_id);
+  if (start.step) start.step->finish(status);
   return status;
 }
 
@@ -251,9 +225,9 @@ int run_here(const CommandLine& line, GatheredNodes* nodes) {
     if (line.verbosity > 0) log_notice(note);
   }
   if (!settings.report.empty()) check_report_can_be_written(settings.report);
-  SessionOptions options = session_options(line, settings, around);
+  const StartOptions start = start_options(settings, around, line.accept_new_host_keys);
+  SessionOptions options = session_options(line, settings, around, start);
   if (!line.dry_run && nodes == nullptr) tell_of_missing_records();
-  const StartOptions start = start_options(line, settings, around);
   if (nodes != nullptr) {
     options.start_agent = nodes->starter(start);
     options.job.one_sigterm = true;
@@ -286,6 +260,15 @@ int run_job(const CommandLine& line) {
   Surroundings around = current_surroundings();
   around.scontrol = expand_by_scontrol;
   around.flux_hosts = hosts_by_flux;
+  bool hosts_named = false;
+  const CommandLine merged = with_job_file(line, hosts_named);
+  const EngineEvidence evidence = read_engine(merged.engine, around);
+  if (waits_for_first_node(evidence)) {
+    refuse_what_a_step_cannot(merged, evidence);
+    return wait_for_first_node(
+        evidence, line.start_timeout ? std::chrono::ceil<std::chrono::seconds>(*line.start_timeout)
+                                     : kFirstNodePatience);
+  }
   const std::unique_ptr<NodeRole> role = NodeRole::find(line, around);
   if (!role) return run_here(line, nullptr);
   if (role->coordinates()) return run_with_nodes(line, *role);
@@ -302,15 +285,29 @@ int run_subcommand(const std::string& name, const std::vector<std::string>& argu
   if (name == "up" || name == "down") return run_keep_command(name, arguments, start);
   if (name == "kube") return run_kube_command(arguments);
   if (name == "doctor") {
-    const Surroundings around = current_surroundings();
-    return run_doctor(arguments, around, [&](bool accept_new) {
-      return agent_starter(start_options(around, accept_new));
-    });
+    Surroundings around = current_surroundings();
+    around.scontrol = expand_by_scontrol;
+    around.slurm_config = read_slurm_config;
+    std::shared_ptr<SrunStep> step;
+    const int status =
+        run_doctor(arguments, around, [&](const JobSettings& settings, bool accept_new) {
+          const StartOptions options = settings.engine == Engine::kNone
+                                           ? start_options(around, accept_new)
+                                           : start_options(settings, around, accept_new);
+          step = options.step;
+          return agent_starter(options);
+        });
+    if (step) step->finish(status);
+    return status;
   }
   throw std::logic_error(fmt::format("subcommand '{}' has no code", name));
 }
 
 int run(const std::vector<std::string>& arguments) {
+  if (!arguments.empty() && arguments[0] == kStepNode) {
+    return run_step_node({arguments.begin() + 1, arguments.end()},
+                         current_surroundings().program_directory + "/dtagent");
+  }
   if (!arguments.empty() && is_subcommand(arguments[0])) {
     return run_subcommand(arguments[0], {arguments.begin() + 1, arguments.end()});
   }

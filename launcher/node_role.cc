@@ -11,9 +11,8 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "launcher/job_token.h"
 #include "launcher/join/join_caller.h"
-#include "launcher/join/token.h"
-#include "launcher/options/trusted_file.h"
 #include "launcher/request/job_engine.h"
 #include "wire/messages.h"
 
@@ -23,23 +22,8 @@ namespace {
 constexpr int kUsualPort = 29500;     // where the engine names none
 constexpr auto kStartTimeout = 300s;  // for images to be fetched and names to resolve
 
-// Out of this process's environment, and with it out of what it starts.
-std::optional<std::string> take_variable(const char* name) {
-  char* value = std::getenv(name);
-  if (value == nullptr) return std::nullopt;
-  std::string text = value;
-  ::explicit_bzero(value, std::strlen(value));
-  ::unsetenv(name);
-  return text;
-}
-
 std::string take_token(Engine engine) {
-  const auto given = take_variable("DTL_TOKEN");
-  if (const char* path = std::getenv("DTL_TOKEN_FILE"); path != nullptr && *path != '\0') {
-    return parse_token(read_trusted_file(path, kMaxTokenBytes, "token"),
-                       fmt::format("DTL_TOKEN_FILE={}", printable(path)));
-  }
-  if (given && !given->empty()) return parse_token(*given, "DTL_TOKEN");
+  if (auto token = take_job_token()) return *token;
   throw Error(Exit::kConfig, "the job has no token",
               "by it its nodes know each other; neither DTL_TOKEN_FILE nor DTL_TOKEN is set",
               token_line(engine));

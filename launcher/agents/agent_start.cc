@@ -15,6 +15,7 @@
 #include "launcher/agents/push.h"
 #include "launcher/ssh/login_connect.h"
 #include "launcher/ssh/stream.h"
+#include "launcher/step/srun_step.h"
 #include "launcher/streams/child.h"
 #include "launcher/streams/local_stream.h"
 #include "launcher/streams/socket_stream.h"
@@ -135,8 +136,10 @@ awaitable<std::unique_ptr<AgentStream>> start_over_ssh(asio::io_context& context
   co_return stream;
 }
 
-std::vector<std::string> local_agent_command(const std::string& agent_path) {
-  return {agent_path, "--serve"};
+// An engine's signals reach every process that it has started; what they mean is dtlaunch's to say.
+std::vector<std::string> local_agent_command(const StartOptions& options) {
+  if (options.service) return {options.agent_path, "--serve"};
+  return {options.agent_path, "--serve", "--unsignalled"};
 }
 
 }  // namespace
@@ -150,7 +153,7 @@ awaitable<std::unique_ptr<AgentStream>> start_local_agent(asio::io_context& cont
   if (options.service) {
     if (auto stream = co_await start_service_agent(context)) co_return stream;
   }
-  const std::vector<std::string> arguments = local_agent_command(options.agent_path);
+  const std::vector<std::string> arguments = local_agent_command(options);
   co_return make_local_stream(context, spawn_child(arguments, ChildErrors::kPiped));
 }
 
@@ -171,6 +174,7 @@ awaitable<std::unique_ptr<AgentStream>> start_ssh_agent(asio::io_context& contex
 awaitable<std::unique_ptr<AgentStream>> run_agent(asio::io_context& context, Host host,
                                                   StartOptions options,
                                                   std::vector<std::string> arguments) {
+  if (options.step) co_return options.step->run(context, host, arguments);
   if (is_local(host)) {
     arguments.insert(arguments.begin(), options.agent_path);
     co_return make_local_stream(context, spawn_child(arguments, ChildErrors::kPiped));

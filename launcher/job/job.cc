@@ -179,9 +179,12 @@ void Stepper::operator()(const Refused& event) {
 }
 
 void Stepper::operator()(const Signalled& event) {
+  const bool notice_of_end = event.signal == SIGUSR1 && job_.options.usr1_ends;
   if (event.signal == SIGTSTP) {
     pause();
-  } else if (event.signal == SIGUSR1 || event.signal == SIGUSR2) {
+  } else if (notice_of_end && ending()) {
+    // It ends already.
+  } else if (!notice_of_end && (event.signal == SIGUSR1 || event.signal == SIGUSR2)) {
     const bool running = job_.state == JobState::kRunning;
     if (running) send_to_all(Signal{static_cast<std::uint32_t>(event.signal)});
   } else if (!ending() || job_.outcome->cause == Cause::kHostsChanged) {
@@ -193,7 +196,7 @@ void Stepper::operator()(const Signalled& event) {
     Outcome outcome;
     outcome.cause = Cause::kInterrupted;
     outcome.signal = event.signal;
-    outcome.exit_status = 128 + event.signal;
+    outcome.exit_status = 128 + (notice_of_end ? SIGTERM : event.signal);
     abandon(std::move(outcome));
   } else if (event.signal == SIGTERM && job_.options.one_sigterm) {
     // The ranks are ending, and have their time.

@@ -172,6 +172,7 @@ struct JobOptions {
   std::optional<JobTime> hang_notice, hang_timeout;  // absent: never
   PortRange ports = {};                              // to listen on; any
   bool one_sigterm = false;  // an engine sends it to each node: any further one is the same
+  bool usr1_ends = false;    // SIGUSR1 announces the end of what an engine has given: as SIGTERM
   JobTime start_deadline =
       kSshDeadline + kHelloDeadline + kAnswerMargin;  // all agents are up, or fail
 };

@@ -60,6 +60,7 @@ class Caller {
  public:
   explicit Caller(JoinCall call)
       : call_(std::move(call)), tasks_(context_), signals_(context_), pause_(context_) {
+    for (const int signal : {SIGUSR1, SIGUSR2}) std::signal(signal, SIG_IGN);  // for ranks
     for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
       if (std::signal(signal, SIG_DFL) == SIG_IGN) {
         std::signal(signal, SIG_IGN);  // nohup
@@ -206,7 +207,7 @@ class Caller {
     while (auto frame = co_await room_->receive()) {
       switch (frame->kind) {
         case JoinFrame::Kind::kStart:
-          start_agent();
+          start_agent(frame->text);
           break;
         case JoinFrame::Kind::kBytes:
           co_await hand_on(agent_, std::move(frame->text));
@@ -229,10 +230,14 @@ class Caller {
     co_return false;
   }
 
-  void start_agent() {
+  void start_agent(const std::string& arguments) {
     try {
-      agent_ = std::make_shared<LocalAgent>(
-          context_, spawn_child({call_.agent_path, "--serve"}, ChildErrors::kShared));
+      std::vector<std::string> command = {call_.agent_path};
+      for (std::string& each :
+           split(arguments.empty() ? "--serve\n--unsignalled" : arguments, '\n')) {
+        command.push_back(std::move(each));
+      }
+      agent_ = std::make_shared<LocalAgent>(context_, spawn_child(command, ChildErrors::kShared));
     } catch (const Error& error) {
       log_error(error.what());
       room_->send({JoinFrame::Kind::kEnded, error.attempted() + ": " + error.reason()});

@@ -62,16 +62,25 @@ class JoinRoom::Inside {
     asio::post(context_, [this, place, status] { say_done(places_[place], status); });
   }
 
-  std::unique_ptr<AgentStream> start_agent(asio::io_context& context, std::size_t place) {
+  std::unique_ptr<AgentStream> start_agent(asio::io_context& context, std::size_t place,
+                                           const std::vector<std::string>& arguments) {
     SocketPair pair = make_socketpair(SOCK_STREAM);
     auto end = std::make_shared<AgentEnd>();
     board_.set_busy(place, true);
-    asio::post(context_,
-               [this, place, end, agent = std::make_shared<Fd>(std::move(pair.second))]() mutable {
-                 places_[place].waiting = {std::move(*agent), end};
-                 start_waiting(place);
-               });
+    asio::post(context_, [this, place, end, arguments = join(arguments, "\n"),
+                          agent = std::make_shared<Fd>(std::move(pair.second))]() mutable {
+      places_[place].waiting = {std::move(*agent), end, std::move(arguments)};
+      start_waiting(place);
+    });
     return std::make_unique<RoomStream>(context, std::move(pair.first), std::move(end));
+  }
+
+  void give_up(std::string how) {
+    asio::post(context_, [this, how = std::move(how)] {
+      given_up_ = how;
+      listener_.close();
+      for (std::size_t at = 0; at < places_.size(); ++at) start_waiting(at);
+    });
   }
 
   void finish(int status, std::chrono::milliseconds patience) {
@@ -83,6 +92,7 @@ class JoinRoom::Inside {
   struct Waiting {
     Fd agent;  // the room's end of its stream
     std::shared_ptr<AgentEnd> end;
+    std::string arguments;  // one a line
   };
   struct Place {
     std::shared_ptr<JoinChannel> node;  // shared with the tasks that read and write it
@@ -233,13 +243,18 @@ class JoinRoom::Inside {
   void start_waiting(std::size_t at) {
     Place& place = places_[at];
     if (!place.waiting.agent.valid() || place.agent) return;
-    if (!place.node) {
+    if (!place.node && given_up_.empty()) {
       listen_again();
       return;
     }
     place.agent = make_fd_stream(context_, std::move(place.waiting.agent));
     place.end = std::move(place.waiting.end);
-    place.node->send({JoinFrame::Kind::kStart, {}});
+    if (!place.node) {
+      board_.set_busy(at, false);
+      end_agent(at, given_up_);
+      return;
+    }
+    place.node->send({JoinFrame::Kind::kStart, std::move(place.waiting.arguments)});
     tasks_.spawn(send_down(at, place.agent, place.node));
   }
 
@@ -321,6 +336,7 @@ class JoinRoom::Inside {
   std::vector<Place> places_;
   int strangers_ = 0;
   bool done_ = false, trying_ = false;  // trying_: to listen again
+  std::string given_up_;  // why nobody comes any more; empty: they may
   std::thread thread_;
 };
 
@@ -349,8 +365,13 @@ std::vector<bool> JoinRoom::leaving() const {
   return inside_->board().leaving();
 }
 
-std::unique_ptr<AgentStream> JoinRoom::start_agent(asio::io_context& context, std::size_t place) {
-  return inside_->start_agent(context, place);
+std::unique_ptr<AgentStream> JoinRoom::start_agent(asio::io_context& context, std::size_t place,
+                                                   const std::vector<std::string>& arguments) {
+  return inside_->start_agent(context, place, arguments);
+}
+
+void JoinRoom::give_up(std::string how) {
+  inside_->give_up(std::move(how));
 }
 
 bool JoinRoom::is_idle(std::size_t place) const {

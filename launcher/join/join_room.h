@@ -44,8 +44,12 @@ class JoinRoom {
   std::vector<std::string> present() const;
   std::vector<bool> leaving() const;  // by place: who is there has asked for the job's end
 
-  // An agent on the node of that place; its bytes come once the node is there.
-  std::unique_ptr<AgentStream> start_agent(asio::io_context& context, std::size_t place);
+  // An agent on the node of that place, with these arguments or else --serve; its bytes come once
+  // the node is there.
+  std::unique_ptr<AgentStream> start_agent(asio::io_context& context, std::size_t place,
+                                           const std::vector<std::string>& arguments = {});
+  // Nobody comes any more: agents on nodes that are not there end so from now on, with `how`.
+  void give_up(std::string how);
   // True when no agent runs there: the last one has been seen to end, or its node was lost so long
   // ago that it must have ended (kFence).
   bool is_idle(std::size_t place) const;

@@ -17,7 +17,7 @@ struct JoinFrame {
     kSeated = 2,       // the answer: it belongs to the job; its JoinSeat
     kRefused = 3,      // or not, and why
     kComeAgain = 4,    // or not now, and why
-    kStart = 5,        // start an agent
+    kStart = 5,        // start an agent, with other arguments than --serve, one a line
     kBytes = 6,        // both ways: of the agent
     kNoMoreBytes = 7,  // to the agent
     kEnded = 8,        // the agent is gone; how: "exit status 0"

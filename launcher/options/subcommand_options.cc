@@ -226,6 +226,10 @@ std::string subcommand_help_command(const std::string& name) {
   return fmt::format("dtlaunch {} --help", name);
 }
 
+bool names_hosts(const SubcommandOptions& options) {
+  return !options.hostfile.empty() || !options.host_list.empty();
+}
+
 std::vector<Host> named_hosts(const SubcommandOptions& options) {
   if (!options.hostfile.empty() && !options.host_list.empty()) {
     throw Error(Exit::kUsage, "-hosts and -hostfile are both given", "name the hosts once");

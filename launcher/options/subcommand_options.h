@@ -57,6 +57,8 @@ SubcommandOptions parse_subcommand(const std::string& name,
 // "dtlaunch NAME --help", the command to try.
 std::string subcommand_help_command(const std::string& name);
 
+bool names_hosts(const SubcommandOptions& options);
+
 // The hosts of -f FILE or -hosts LIST, of which at most one may be given; this machine when neither
 // is. Throws Error(kUsage) and Error(kBadInput).
 std::vector<Host> named_hosts(const SubcommandOptions& options);

@@ -278,6 +278,8 @@ Surroundings current_surroundings() {
   const auto self = std::filesystem::read_symlink("/proc/self/exe", failed);
   if (failed) throw Error(Exit::kOs, "cannot tell where dtlaunch lies", failed.message());
   around.program_directory = self.parent_path().string();
+  around.has_token = variable(around.environment, "DTL_TOKEN") != nullptr ||
+                     variable(around.environment, "DTL_TOKEN_FILE") != nullptr;
   return around;
 }
 
@@ -324,11 +326,13 @@ JobSettings describe_job(const CommandLine& given, const Surroundings& around) {
   request.hosts = read_hosts(line, file, around);
   place_programs(line, request);
   request.hosts_are_tasks = line.nodes_are_tasks;
-  request.hosts = hosts_of_job(read_engine(line.engine, around), line, request.hosts, settings);
+  request.hosts = hosts_of_job(read_engine(line.engine, around), line, request.hosts, settings,
+                               around.environment);
   if (line.skip_launch_host) leave_this_host_out(request.hosts);
   if (line.nodes && !line.nodes_are_tasks) keep_first_hosts(request.hosts, *line.nodes);
   take_size(line, settings);
   settings.spares = take_spares(line, settings.host_range, request);
+  plan_step(line, settings);
   check_hosts(settings);
   return settings;
 }

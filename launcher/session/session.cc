@@ -150,11 +150,6 @@ SessionResult SessionShell::run() {
   return known;
 }
 
-bool is_ignored(int signal) {
-  struct sigaction action {};
-  return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
-}
-
 JobTime SessionShell::now() const {
   return std::chrono::duration_cast<JobTime>(std::chrono::steady_clock::now() - began_);
 }

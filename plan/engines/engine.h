@@ -39,9 +39,9 @@ enum class EngineRole {
 
 // What brings a command to a host of the allocation, in the role of the launcher.
 enum class EngineStarter {
-  kSsh,      // there is nothing better
-  kSrun,     // one step for all hosts; agents come back by themselves
-  kPbsdsh,   // the same, by PBS's task manager
+  kSsh,     // there is nothing better
+  kSrun,    // one step for all hosts; agents come back by themselves. kNode: the first node does so
+  kPbsdsh,  // the same, by PBS's task manager
   kBlaunch,  // blaunch HOST COMMAND, which hands standard input and output on
   kQrsh,     // qrsh -inherit HOST COMMAND, the same
 };
@@ -63,11 +63,10 @@ struct EngineEvidence {
   std::string starter_path;  // of blaunch or qrsh where the engine says it; empty: on PATH
   Variables used;  // every variable that was read, with its value, in order of their names
 
-  // kLauncher: the hosts of the allocation, in the engine's order and each once, with `here` for
-  // this machine; slots are absent where the engine gives room (max_slots: CPUs) and no number of
-  // tasks.
-  // kNode: those of all nodes where the engine names them (Slurm), in order of node rank; else
-  // empty.
+  // kLauncher, with node_count where the engine has started others of us as well, which wait: the
+  // hosts of the allocation, in the engine's order and each once, with `here` for this machine;
+  // slots are absent where the engine gives room (max_slots: CPUs) and no number of tasks. kNode:
+  // those of all nodes where the engine names them (Slurm), in order of node rank; else empty.
   std::vector<Host> hosts;
   bool hosts_come_late = false;  // they need not be there yet
   std::string pod_keys;          // see EngineAnswers
@@ -115,9 +114,10 @@ struct EngineAnswers {
   // What Slurm's tool says of the expression, a name a line, or Flux's of the job, a list as Slurm
   // has them. Absent: it is not there, or silent.
   std::optional<std::string> hostnames;
-  std::string host_name;  // this machine's own
-  int cpus = 0;           // that this process may use; 0: not known
-  int numa_nodes = 0;     // of this machine; 0: not known
+  std::string host_name;   // this machine's own
+  int cpus = 0;            // that this process may use; 0: not known
+  int numa_nodes = 0;      // of this machine; 0: not known
+  bool has_token = false;  // by which nodes know each other
 };
 
 // `wanted` is --engine or DTL_ENGINE; absent: by evidence alone. Both throw Error: kUsage when two

@@ -283,7 +283,8 @@ TEST(Cli, ReadsHowAgentsStart) {
   EXPECT_FALSE(parse_command_line({"p"}).agent_start);
   EXPECT_EQ(parse_command_line({"-launcher", "lsf", "p"}).agent_start, AgentStart::kBlaunch);
   EXPECT_EQ(parse_command_line({"-launcher", "qrsh", "p"}).agent_start, AgentStart::kQrsh);
-  EXPECT_THAT(refusal({"-launcher", "slurm", "p"}), HasSubstr("Try: -launcher ssh; --show-engine"));
+  EXPECT_THAT(refusal({"-launcher", "slurm", "p"}), HasSubstr("Try: -launcher srun, the default"));
+  EXPECT_EQ(parse_command_line({"-launcher", "srun", "p"}).agent_start, AgentStart::kSrun);
   EXPECT_THAT(refusal({"-launcher", "rsh", "p"}), HasSubstr("Try: -launcher ssh, fork"));
   EXPECT_EQ(parse_command_line({"-launcher-exec", "/usr/bin/ssh", "p"}).programs[0].command,
             Words{"p"});

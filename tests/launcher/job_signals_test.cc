@@ -41,6 +41,16 @@ TEST_F(JobTest, KeepsTheFirstFailureThatIsNoConsequence) {
   EXPECT_EQ(job_.outcome->rank, 1);
 }
 
+TEST_F(JobTest, TakesSlurmsWarningForTheOrderToEnd) {
+  job_.options.usr1_ends = true;
+  run();
+  EXPECT_THAT(sent<Stop>(feed(job::Signalled{SIGUSR1})), ElementsAre(0, 1));
+  EXPECT_EQ(job_.outcome->exit_status, 143);
+  pass(3s);
+  EXPECT_THAT(sent<Kill>(feed(job::Signalled{SIGUSR1})), IsEmpty());
+  EXPECT_THAT(sent<Kill>(feed(job::Signalled{SIGTERM})), ElementsAre(0, 1));
+}
+
 TEST_F(JobTest, StopsRanksBeforeItselfAndLetsThemGoOn) {
   run();
   const auto stopped = feed(job::Signalled{SIGTSTP});

@@ -108,16 +108,18 @@ class Room : public ::testing::Test {
     return true;
   }
 
-  // What an agent that says back what it hears says to this, and how it ends.
-  std::pair<std::string, std::string> talk(std::size_t place, const std::string& text) {
+  // What an agent that says back what it hears says to this, or all that it says when it is told
+  // nothing; and how it ends.
+  std::pair<std::string, std::string> talk(std::size_t place, const std::string& text,
+                                           const std::vector<std::string>& arguments = {}) {
     asio::io_context context;
-    auto stream = room_->start_agent(context, place);
+    auto stream = room_->start_agent(context, place, arguments);
     std::string heard;
     asio::co_spawn(
         context,
         [](AgentStream& agent, const std::string& said, std::string& answer) -> awaitable<void> {
-          co_await agent.write(said);
-          while (answer.size() < said.size()) {
+          if (!said.empty()) co_await agent.write(said);
+          while (said.empty() || answer.size() < said.size()) {
             const std::string bytes = co_await agent.read();
             if (bytes.empty()) break;
             answer += bytes;
@@ -159,6 +161,26 @@ TEST_F(Room, StartsAgentsOnNodesOneAfterTheOtherAndTellsTheJobsEnd) {
   room_->finish(3, kSoon);
   EXPECT_EQ(zero.get(), 3);
   EXPECT_EQ(one.get(), 3);
+}
+
+TEST_F(Room, StartsAgentsWithTheArgumentsThatTheyAreGiven) {
+  make_agent("echo \"$*\"");
+  open();
+  auto one = join(call(1));
+  ASSERT_TRUE(wait_present({"", "n1"}));
+  EXPECT_EQ(talk(1, "").first, "--serve --unsignalled\n");
+  EXPECT_EQ(talk(1, "", {"--fence", "0123456789abcdef"}).first, "--fence 0123456789abcdef\n");
+  room_->finish(0, kSoon);
+  EXPECT_EQ(one.get(), 0);
+}
+
+TEST_F(Room, EndsAgentsOfNodesThatWillNotComeWithTheReason) {
+  open();
+  auto waiting = std::async(std::launch::async, [this] { return talk(0, "").second; });
+  room_->give_up("srun ended: exit status 1");
+  EXPECT_EQ(waiting.get(), "srun ended: exit status 1");
+  EXPECT_EQ(talk(0, "").second, "srun ended: exit status 1");
+  EXPECT_FALSE(connect_to(room_->port()).valid());
 }
 
 TEST_F(Room, ListensOnlyWhileSomebodyIsMissing) {
