@@ -85,7 +85,7 @@ expect_equal "its first word" "$(head -n 1 "$slurm_folder/newer/words")" --exter
 
 # ---- while it runs: its step, no port, no token in any command line; two at once
 in_allocation -N2 -n2 --oversubscribe -- sh -c "'$bin/dtlaunch' sleep 5 & sleep 2; squeue -h -s -o '%i %j'
-  ss -H -ltnp | grep dtlaunch; '$bin/dtlaunch' echo second; wait"
+  ss -H -ltnp | grep dtlaunch | grep -v '"salloc"'; '$bin/dtlaunch' echo second; wait"
 expect_status 0
 expect_count 1 '[0-9]+\.0 dtlaunch$' "$work/out"
 expect_count 0 'LISTEN' "$work/out"
@@ -104,8 +104,8 @@ expect_err '^dtlaunch: -launcher srun: this is no job of Slurm that has hosts'
 
 # ---- a node fewer: spare ones of the allocation take its place
 in_allocation -N3 -n3 -- "$bin/dtlaunch" -np 2 -ppn 1 --max-restarts 1 --spares 1 bash -c \
-  'echo "start $DTLAUNCH_RESTARTS of rank $RANK on $(uname -n)"
-   if [ "$DTLAUNCH_RESTARTS" = 0 ] && [ "$RANK" = 1 ]; then pkill -KILL -x dtagent; pkill -KILL -x dtlaunch; fi; sleep 1'
+  'echo "start $TORCHELASTIC_RESTART_COUNT of rank $RANK on $(uname -n)"
+   if [ "$TORCHELASTIC_RESTART_COUNT" = 0 ] && [ "$RANK" = 1 ]; then pkill -KILL -x "dtlaunch|dtagent"; fi; sleep 1'
 expect_status 0
 expect_out '^start 1 of rank 1 on node[13]$'
 expect_nodes_empty 10
