@@ -18,7 +18,7 @@ SLOW_LOGIN = "/run/root/.ssh/rc"
 LOUD = "rank %d writes so that somebody has to read it, and writes again."  # as ./rank does
 SKIPPED = re.compile(r"\[rank \d\] .* skipped here")
 # The places of records, which stay when they are empty.
-KEPT_FOLDER = re.compile(r"/tmp/dtlaunch-0(/jobs)?|/run/root/\.local(/state(/dtlaunch(/run-[^/]+(/jobs)?)?)?)?")
+KEPT_FOLDER = re.compile(r"/tmp/dtlaunch-0(/jobs)?|/run/root/\.local(/state(/dtlaunch(/run-[^/]+(/jobs|/links)?)?)?)?")
 ROUND_FILES = {"/tmp/full", "/run/full", "/tmp/out", SLOW_LOGIN}
 
 
