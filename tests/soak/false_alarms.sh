@@ -2,16 +2,17 @@
 # A bad time is no failure: three hosts that lose packets, whose cores have 32 busy processes each
 # and of which one is cut off for 4 s in every minute, train on without a restart and without an end.
 # usage: false_alarms.sh [--seconds N] [--seed S] [--loss PERCENT] [--busy PER_CORE] [--blip SECONDS]
-#   [--every SECONDS] [--reconnect SECONDS]
+#   [--every SECONDS] [--reconnect SECONDS] [--shares CPU_SHARES]
 #   20 s, seed 1, 5 %, 32, 4, 60 and 30 s unless said; a blip comes at a random time of each minute.
 # The hosts and the busy processes share one cgroup, so that the rest of the machine stays usable:
-# the job competes with them alone. Without a cgroup for CPUs they compete with everybody.
+# the job competes with them alone, on the share of the CPUs that this group gets (cpu.shares, 1024).
+# Without a cgroup for CPUs they compete with everybody.
 . "$(dirname "$0")/../e2e/lib.sh"
 
-seconds=20 seed=1 loss=5 busy=32 blip=4 every=60 reconnect=30
+seconds=20 seed=1 loss=5 busy=32 blip=4 every=60 reconnect=30 shares=1024
 while [ $# -gt 0 ]; do
   case "$1" in
-    --seconds | --seed | --loss | --busy | --blip | --every | --reconnect)
+    --seconds | --seed | --loss | --busy | --blip | --every | --reconnect | --shares)
       [[ ${2:-} =~ ^[0-9]+$ ]] || { echo "$1 takes a number" >&2; exit 64; } ;;
     *) echo "false_alarms.sh: unknown option '$1'. Try: sed -n 2,8p $0" >&2; exit 64 ;;
   esac
@@ -33,7 +34,7 @@ group=''
 if mkdir "/sys/fs/cgroup/cpu/dtl-soak.$$" 2>/dev/null; then # version 1
   group=/sys/fs/cgroup/cpu/dtl-soak.$$
   former=/sys/fs/cgroup/cpu$(sed -En 's/^[0-9]+:(cpu|cpu,cpuacct|cpuacct,cpu)://p' /proc/self/cgroup)
-  echo 1024 >"$group/cpu.shares"
+  echo "$shares" >"$group/cpu.shares"
 elif grep -qw cpu /sys/fs/cgroup/cgroup.subtree_control 2>/dev/null &&
   mkdir "/sys/fs/cgroup/dtl-soak.$$" 2>/dev/null; then
   group=/sys/fs/cgroup/dtl-soak.$$ former=/sys/fs/cgroup$(sed -n 's/^0:://p' /proc/self/cgroup)
