@@ -46,7 +46,7 @@ leave() { # STATUS
   [ ${#busy_pids[@]} = 0 ] || kill -KILL "${busy_pids[@]}" 2>/dev/null
   local result=$1 i
   (finish "$result") || result=$?
-  for ((i = 0; i < 50; i++)); do [ -z "$group" ] || rmdir "$group" 2>/dev/null && break || sleep 0.1; done
+  for ((i = 0; i < 300; i++)); do [ -z "$group" ] || rmdir "$group" 2>/dev/null && break || sleep 0.1; done
   trap - EXIT
   exit "$result"
 }
