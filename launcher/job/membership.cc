@@ -42,8 +42,10 @@ JobTime welcome_from(const Membership& members, const std::string& name) {
 // How many more hosts can be of use.
 std::size_t room(const Membership& members) {
   const auto most = static_cast<std::size_t>(members.range.most);
-  if (members.of_ranks)
-    return static_cast<std::size_t>(members.ranks) < most ? members.away.size() : 0;
+  if (members.of_ranks) {  // how many ranks will have left is placement's to say
+    const bool is_full = static_cast<std::size_t>(members.ranks) >= most;
+    return is_full && members.unlisted.empty() ? 0 : members.away.size();
+  }
   // Spare hosts come first, in the place of those that leave.
   const std::size_t staying =
       members.hosts.size() - members.unlisted.size() + members.spares.size();
@@ -88,6 +90,11 @@ void fill_up(Membership& members) {
     members.hosts.push_back(std::move(members.spares.front()));
     members.spares.erase(members.spares.begin());
   }
+}
+
+void count_growth(Membership& members, JobTime now) {
+  const bool soon = now - members.began < kLongestSettled;
+  members.growths = soon ? members.growths + 1 : 0;
 }
 
 }  // namespace
@@ -174,10 +181,7 @@ void apply_change(Membership& members, const HostsChange& change, JobTime now) {
     std::erase(members.unlisted, name);
   }
   take_back(members, change.joining, now);
-  if (!change.joining.empty()) {
-    const bool soon = now - members.began < kLongestSettled;
-    members.growths = soon ? members.growths + 1 : 0;
-  }
+  if (!change.joining.empty()) count_growth(members, now);
   members.answering.clear();
   fill_up(members);
 }
@@ -190,6 +194,31 @@ void take_back(Membership& members, const std::vector<std::string>& names, JobTi
     members.away.erase(at);
     members.past[name].since = now;
   }
+}
+
+HostsChange regroup(Membership& members, const std::vector<Host>& before,
+                    const std::vector<std::string>& lost, std::optional<HostsChange> ended_for,
+                    const AreClean& are_clean, JobTime now, const RegroupSteps& steps) {
+  steps.lose(members, before, lost, now);
+  HostsChange change =
+      ended_for ? *std::move(ended_for) : steps.change(members, now).value_or(HostsChange{});
+  // Who answered a moment ago may have gone again, or still have what it ran when it was lost.
+  std::vector<Host> joining;
+  for (const Host& host : members.away) {
+    if (has(change.joining, host.name)) joining.push_back(host);
+  }
+  change.joining.clear();
+  if (!joining.empty()) {
+    const std::vector<bool> clean = are_clean(joining);
+    std::vector<std::string> unclean;
+    for (std::size_t i = 0; i < joining.size(); ++i) {
+      (clean[i] ? change.joining : unclean).push_back(joining[i].name);
+    }
+    steps.lose(members, joining, unclean, now);
+    if (change.joining.empty()) count_growth(members, now);  // the ranks were stopped all the same
+  }
+  steps.apply(members, change, now);
+  return change;
 }
 
 std::string too_few_hosts(const Membership& members) {

@@ -17,6 +17,7 @@
 #include "launcher/request/job_engine.h"
 #include "launcher/request/job_file.h"
 #include "launcher/request/program_hosts.h"
+#include "launcher/request/ring_variables.h"
 #include "plan/environment.h"
 #include "plan/host_token.h"
 #include "plan/hostfile.h"
@@ -298,7 +299,7 @@ JobSettings describe_job(const CommandLine& given, const Surroundings& around) {
   request.inherited =
       inherited_by(global_inheritance(line.inheritance, around.environment), around.environment);
   add_own_directory(request.inherited, around.program_directory);
-  if (line.verbosity > 0) request.inherited.emplace_back("DTRING_VERBOSE", "1");
+  add_ring_variables(request.inherited, line);
   inherit_for_programs(line, around, settings);
   request.compat = line.compat;
   request.preload = line.preload;

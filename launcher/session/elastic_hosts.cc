@@ -1,6 +1,7 @@
 #include "launcher/session/elastic_hosts.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace dtl {
 
@@ -36,17 +37,16 @@ void ElasticHosts::ended() {
 }
 
 std::string ElasticHosts::go_on(const SessionResult& result, const std::vector<std::string>& lost,
-                                const IsClean& is_clean) {
+                                const AreClean& are_clean) {
   const bool stopped_for_it = result.job.outcome->cause == Cause::kHostsChanged;
-  lose_hosts(members_, result.hosts, lost, now());
-  if (members_.of_nodes) look_again();
-  HostsChange change;
-  if (stopped_for_it && change_) change = *change_;
-  if (!stopped_for_it || members_.of_nodes) {
-    change = change_of_hosts(members_, now()).value_or(HostsChange{});
-  }
-  drop_unclean(change, is_clean);
-  apply_change(members_, change, now());
+  std::optional<HostsChange> ended_for;
+  if (stopped_for_it && !members_.of_nodes) ended_for = change_.value_or(HostsChange{});
+  RegroupSteps steps;
+  steps.change = [this](const Membership&, JobTime time) {
+    if (members_.of_nodes) look_again();
+    return change_of_hosts(members_, time);
+  };
+  regroup(members_, result.hosts, lost, std::move(ended_for), are_clean, now(), steps);
   sort();
   if (questions_.let_go) questions_.let_go();
   return too_few_hosts(members_);
@@ -71,7 +71,7 @@ void ElasticHosts::sort() {
 }
 
 std::string ElasticHosts::wait_for_more(const HeldSignals& held, Clock::time_point end,
-                                        const IsClean& is_clean, std::optional<int>& signal) {
+                                        const AreClean& are_clean, std::optional<int>& signal) {
   constexpr auto kLook = 100ms;
   for (;;) {
     look_again();
@@ -80,7 +80,7 @@ std::string ElasticHosts::wait_for_more(const HeldSignals& held, Clock::time_poi
       const auto& names = members_.answering;
       if (std::find(names.begin(), names.end(), host.name) != names.end()) there.push_back(host);
     }
-    const std::vector<bool> clean = is_clean(there);
+    const std::vector<bool> clean = are_clean(there);
     const auto most = static_cast<std::size_t>(members_.range.most);
     std::vector<std::string> joining;
     for (std::size_t i = 0; i < there.size(); ++i) {
@@ -95,23 +95,6 @@ std::string ElasticHosts::wait_for_more(const HeldSignals& held, Clock::time_poi
     if (signal) return why;
     if (questions_.let_go) questions_.let_go();
   }
-}
-
-// Who answered a moment ago may have gone again, or still have what it ran when it was lost.
-void ElasticHosts::drop_unclean(HostsChange& change, const IsClean& is_clean) {
-  std::vector<Host> joining;
-  for (const Host& host : members_.away) {
-    const auto& names = change.joining;
-    if (std::find(names.begin(), names.end(), host.name) != names.end()) joining.push_back(host);
-  }
-  if (joining.empty()) return;
-  const std::vector<bool> clean = is_clean(joining);
-  std::vector<std::string> unclean;
-  change.joining.clear();
-  for (std::size_t i = 0; i < joining.size(); ++i) {
-    (clean[i] ? change.joining : unclean).push_back(joining[i].name);
-  }
-  lose_hosts(members_, joining, unclean, now());
 }
 
 }  // namespace dtl

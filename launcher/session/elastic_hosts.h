@@ -40,15 +40,14 @@ class ElasticHosts {
   void started(std::size_t ranks);
   void ended();
 
-  using IsClean = std::function<std::vector<bool>(const std::vector<Host>&)>;
-  // After an epoch with these hosts: without the lost ones, with those that join. is_clean: whether
-  // nothing of the job runs on these. Empty: the job goes on with hosts(); else why not.
+  // After an epoch with these hosts: without the lost ones, with those that join. Empty: the job
+  // goes on with hosts(); else why not.
   std::string go_on(const SessionResult& result, const std::vector<std::string>& lost,
-                    const IsClean& is_clean);
+                    const AreClean& are_clean);
   // Then, when there are too few: waits for others, no longer than `end`. Empty as above, or the
   // signal came.
-  std::string wait_for_more(const HeldSignals& held, Clock::time_point end, const IsClean& is_clean,
-                            std::optional<int>& signal);
+  std::string wait_for_more(const HeldSignals& held, Clock::time_point end,
+                            const AreClean& are_clean, std::optional<int>& signal);
   std::optional<std::chrono::seconds> patience() const { return patience_; }
 
   const std::vector<Host>& hosts() const { return members_.hosts; }
@@ -57,7 +56,6 @@ class ElasticHosts {
   JobTime now() const { return std::chrono::duration_cast<JobTime>(Clock::now() - began_); }
   void look_again();
   void sort();
-  void drop_unclean(HostsChange& change, const IsClean& is_clean);
 
   const HostQuestions questions_;
   const std::optional<std::chrono::seconds> patience_;

@@ -360,7 +360,7 @@ class Epochs {
   std::vector<std::size_t> judged_;  // which epochs those are
   std::vector<Epoch> epochs_;
   std::optional<ElasticHosts> elastic_;
-  const ElasticHosts::IsClean is_clean_ = [this](const std::vector<Host>& hosts) {
+  const AreClean is_clean_ = [this](const std::vector<Host>& hosts) {
     std::vector<bool> all;
     for (const Fenced& fenced : restarts_.fence(hosts)) all.push_back(fenced.clean);
     return all;

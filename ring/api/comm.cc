@@ -121,6 +121,7 @@ void Comm::meet_others(Identity& identity, const dt_options& options, Fd listene
   place.master_port = options.master_port;
   place.host_name = host_name_;
   place.timeout_ms = options.connect_timeout_ms;
+  place.silence = tuning_.silence;
   place.own_address = options.address == nullptr ? "" : options.address;
   place.listener = std::move(listener);
   place.settings = settings_of(options, place.own_address);

@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -58,6 +59,6 @@ bool leaves_this_host(int fd);
 void send_without_delay(int fd);
 // For connections that their reader always drains. Not for data: a rank that computes for a while
 // closes its window, and the time-out for unacknowledged data would count that as death.
-void notice_dead_hosts(int fd);
+void notice_dead_hosts(int fd, std::chrono::milliseconds silence);
 
 }  // namespace dtl::ring

@@ -203,6 +203,26 @@ TEST(Membership, OfThoseNoLongerListedAsManyLeaveAsTheRestCanSpare) {
   EXPECT_FALSE(look(job, 60s));
 }
 
+TEST(Membership, AHostThatIsNoLongerListedLeavesAJobThatHasAllItsRanks) {
+  Membership job = members(1, 1, {"a"});
+  job.of_ranks = true;
+  list_hosts(job, hosts({"b"}), 30s);
+  const auto change = look(job, 30s);
+  ASSERT_TRUE(change) << "and would stay on it for good";
+  EXPECT_THAT(change->leaving, ElementsAre("a"));
+  EXPECT_THAT(change->joining, ElementsAre("b"));
+}
+
+TEST(Membership, RanksThatWereStoppedInVainAreLeftAloneForLongerNextTime) {
+  Membership job = members(1, 2, {"a"});
+  job.away = hosts({"b"});
+  const auto nobody = [](const std::vector<Host>& asked) {
+    return std::vector<bool>(asked.size(), false);
+  };
+  EXPECT_THAT(regroup(job, job.hosts, {}, look(job, 100s), nobody, 100s).joining, IsEmpty());
+  EXPECT_EQ(job.growths, 1);
+}
+
 TEST(Membership, ASpareHostComesBeforeOneThatJoins) {
   Membership job = members(1, 2, {"a", "b"}, {"c"});
   lose(job, "a", 10s);
