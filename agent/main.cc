@@ -75,6 +75,12 @@ void clean_up_inheritance() {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
+// Of an engine, which tells every process of a job what it has to tell: its starter hears them,
+// too, and says what is to be done. Inherited by the guard, and undone for ranks.
+void ignore_signals() {
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2}) ::signal(signal, SIG_IGN);
+}
+
 std::string make_nonce() {
   return to_hex(random_bytes(16, "draw a nonce"));
 }
@@ -238,6 +244,7 @@ std::string text_asked_for(const AgentOptions& asked) {
 
 Exit run(const AgentOptions& asked, CommandLine line) {
   if (asked.stdio) return serve_anyhow(line);
+  if (asked.unsignalled) ignore_signals();
   if (asked.serve) return serve_here(line);
   if (asked.idle) return serve_when_asked(line);
   if (asked.bridge) return bridge();

@@ -20,7 +20,9 @@ const OptionTable<A>& agent_table() {
       {"", {"--stdio"}, "", "serve one launcher on standard input and output, through this\n"
        "user's service where there is one", into::flag<&A::stdio>()},
       {"", {"--serve"}, "", "the same, and never through the service", into::flag<&A::serve>()},
-      {"", {"--idle"}, "", "the same, and wait for the launcher for as long as it takes",
+      {"", {"--unsignalled"}, "", "with --serve: leave signals to whoever has started it",
+       into::flag<&A::unsignalled>()},
+      {"", {"--idle"}, "", "--stdio, and wait for the launcher for as long as it takes",
        into::flag<&A::idle>()},
       {"", {"--service"}, "", "wait for launchers on a unix socket of this user",
        into::flag<&A::service>()},
@@ -63,9 +65,10 @@ const OptionTable<A>& agent_table() {
 struct Addition {
   std::string_view option, to;
 };
-constexpr std::array kAdditions{Addition{"--allow-root", "--service"},
-                                Addition{"--follow", "--log"}, Addition{"--from-end", "--log"},
-                                Addition{"--after", "--log"}, Addition{"-v", "--version"}};
+constexpr std::array kAdditions{
+    Addition{"--allow-root", "--service"}, Addition{"--unsignalled", "--serve"},
+    Addition{"--follow", "--log"},         Addition{"--from-end", "--log"},
+    Addition{"--after", "--log"},          Addition{"-v", "--version"}};
 
 void check_asked_once(const OptionWords& words, const std::vector<std::string>& arguments) {
   std::size_t asked = 0;

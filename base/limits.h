@@ -9,23 +9,28 @@ namespace dtl {
 
 using namespace std::chrono_literals;
 
-constexpr auto kResolveDeadline = 5s;  // DNS; a dead server alone costs 10 s in getaddrinfo
-constexpr auto kConnectDeadline = 6s;  // TCP connect; all hosts run in parallel
-constexpr auto kProbeSettle = 300ms;   // once every node has answered somewhere, for the rest
-constexpr auto kExamineDeadline = 8s;  // an agent's answer to doctor; one command of it takes 5 s
-constexpr auto kSshDeadline = 8s;      // from TCP connect to the agent's marker; all bad hosts
-                                       // must be reported within 10 s
-constexpr auto kPushStall = 15s;       // --push: no byte moved for so long; disks may be slow
-constexpr auto kPushDeadline = 600s;   // all of it: 45 MB at 75 kB/s
-constexpr auto kHelloDeadline = 5s;    // the agent's first frame after the launcher's Welcome
-constexpr auto kHeartbeat = 1s;        // both ways
-constexpr auto kSuspect = 3s;          // "slow" notice
-constexpr auto kDead = 9s;             // node declared lost; < kLease, so the user hears first, and
-                                       // > 8 s: TCP doubles its waits, so that what a network of
-                                       // 4 s' absence held back arrives after up to twice that
-constexpr auto kLease = 10s;           // an agent without a live launcher ends its ranks
-constexpr auto kPauseLease = 24h;      // the same after ^Z, which stops the launcher too
-constexpr auto kGuardLease = 12s;      // a guard without a ticking agent does the same
+constexpr auto kResolveDeadline = 5s;    // DNS; a dead server alone costs 10 s in getaddrinfo
+constexpr auto kConnectDeadline = 6s;    // TCP connect; all hosts run in parallel
+constexpr auto kProbeSettle = 300ms;     // once every node has answered somewhere, for the rest
+constexpr auto kExamineDeadline = 8s;    // an agent's answer to doctor; one command of it takes 5 s
+constexpr auto kSshDeadline = 8s;        // from TCP connect to the agent's marker; all bad hosts
+                                         // must be reported within 10 s
+constexpr auto kHostsPatience = 300s;    // pods that come late: their images are fetched, names
+                                         // resolve, sshds listen; --start-timeout
+constexpr auto kFirstHostPause = 100ms;  // between tries of such; doubled each time
+constexpr auto kLongestHostPause = 1s;   // a job begins so long after its last pod at most
+constexpr auto kLateHostLine = 10s;      // between two lines that say who is late
+constexpr auto kPushStall = 15s;         // --push: no byte moved for so long; disks may be slow
+constexpr auto kPushDeadline = 600s;     // all of it: 45 MB at 75 kB/s
+constexpr auto kHelloDeadline = 5s;      // the agent's first frame after the launcher's Welcome
+constexpr auto kHeartbeat = 1s;          // both ways
+constexpr auto kSuspect = 3s;            // "slow" notice
+constexpr auto kDead = 9s;            // node declared lost; < kLease, so the user hears first, and
+                                      // > 8 s: TCP doubles its waits, so that what a network of
+                                      // 4 s' absence held back arrives after up to twice that
+constexpr auto kLease = 10s;          // an agent without a live launcher ends its ranks
+constexpr auto kPauseLease = 24h;     // the same after ^Z, which stops the launcher too
+constexpr auto kGuardLease = 12s;     // a guard without a ticking agent does the same
 constexpr auto kGuardSilence = 8s;    // a guard that does not answer its agent; killing may take it
                                       // kReapDeadline
 constexpr auto kKillGrace = 5s;       // SIGTERM -> SIGKILL; BLAS threads need about 1 s

@@ -8,7 +8,7 @@ from turns import Numbers
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 CLUSTER = os.path.join(ROOT, "tests/cluster/cluster")
-BIN = os.path.join(ROOT, "build/release/bin")
+BIN = os.environ.get("DTL_BIN", os.path.join(ROOT, "build/release/bin"))
 ON_OWN_CORE = os.path.join(ROOT, "bench/on_own_core")
 PORT = 29517
 NETWORK = "10.77.0.0/16"  # of eth0 of all hosts

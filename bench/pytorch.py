@@ -1,14 +1,15 @@
 #!/usr/bin/python3
 """PyTorch over dtring beside gloo, and dtlaunch beside torchrun, in interleaved runs.
 
-usage: bench/pytorch.py [--python PYTHON] [--short] [--rounds N] [PART...]; as root, with the targets
-dtlaunch, dtagent, dtguard, dtring and core_pump of the release build
+usage: bench/pytorch.py [--python PYTHON] [--short] [--rounds N] [--turns N] [PART...]; as root, with
+the targets dtlaunch, dtagent, dtguard, dtring and core_pump of the release build
 
 Parts, all of them by default:
   sums      all_reduce of 4 B, 64 KiB and 16 MiB between two hosts
   one-host  the same between two ranks on one host
-  steps     steps of DistributedDataParallel with DistilBERT: two hosts; two ranks on one host; two
-            hosts with links of 1 Gbit/s
+  steps     steps of DistributedDataParallel with DistilBERT on two hosts
+  steps-one-host  the same of two ranks on one host
+  steps-shaped    the same of two hosts with links of 1 Gbit/s
   start     from `import torch` to a process group that works, four ranks
   launch    dtlaunch -np 4 -ppn 2 beside torchrun on both hosts: until the first step is over
 
@@ -26,7 +27,7 @@ import time
 
 sys.dont_write_bytecode = True  # leave nothing in the source tree
 from allreduce_hosts import BIN, ROOT, ByEnvironment, DidNotFinish, Gate, Hosts, end
-from side_by_side import compare, machine, of_rounds, ratio, text
+from side_by_side import TURNS, compare, machine, of_rounds, ratio, text
 
 KI, MI = 1 << 10, 1 << 20
 LIBRARY = os.path.join(ROOT, "build/release/ring/libdtring.so.2")
@@ -57,20 +58,22 @@ def sums(options):
         if (title.startswith("sums") and "sums" in options.parts
                 or title.startswith("one-host") and "one-host" in options.parts):
             wanted = {4: 100, 64 * KI: 30, 16 * MI: 1 if options.short else 5}
-            compare(title, hosts, contestants(options, "allreduce_torch.py", []), wanted, options)
+            compare(title, hosts, contestants(options, "allreduce_torch.py", []), wanted, options,
+                    turns=options.turns)
 
 
 def steps(options):
     words = [str(TEXTS), str(TOKENS)]
-    wanted = {"step": 1 if options.short else 3}
-    for title, hosts, wires in (
-            ("2 hosts, one rank on each", Hosts(2), ["exact"]),
-            ("2 ranks on one host", Hosts(1, 2), ["exact"]),
-            ("2 hosts, one rank on each, links of 1 Gbit/s", Hosts(2, rate="1gbit"),
-             ["bf16", "exact"])):
-        compare(f"steps: {title}; {TEXTS} texts of {TOKENS} tokens for each rank", hosts,
-                contestants(options, "torch_steps.py", words, wires), wanted, options,
-                keys=["step", "exchange", "wire"])
+    for part, title, hosts, wires, repeats in (
+            ("steps", "2 hosts, one rank on each", Hosts(2), ["exact"], 3),
+            ("steps-one-host", "2 ranks on one host", Hosts(1, 2), ["exact"], 3),
+            ("steps-shaped", "2 hosts, one rank on each, links of 1 Gbit/s", Hosts(2, rate="1gbit"),
+             ["bf16", "exact"], 1)):
+        if part in options.parts:
+            compare(f"{part}: {title}; {TEXTS} texts of {TOKENS} tokens for each rank", hosts,
+                    contestants(options, "torch_steps.py", words, wires),
+                    {"step": 1 if options.short else repeats}, options,
+                    keys=["step", "exchange", "wire", "cpu", "wire-cpu"], turns=options.turns)
 
 
 def start(options):
@@ -142,7 +145,8 @@ def launch(options):
               f"({len(times)} starts, {min(times, default=0):.2f} to {max(times, default=0):.2f})")
 
 
-PARTS = {"sums": sums, "one-host": sums, "steps": steps, "start": start, "launch": launch}
+PARTS = {"sums": sums, "one-host": sums, "steps": steps, "steps-one-host": steps, "steps-shaped": steps,
+         "start": start, "launch": launch}
 
 
 def parse():
@@ -151,6 +155,7 @@ def parse():
     parser.add_argument("parts", nargs="*", metavar="PART")
     parser.add_argument("--python", default=os.environ.get("DTL_TEST_PYTHON", "/usr/bin/python3"))
     parser.add_argument("--rounds", type=int, help="of turns; 3, or 1 if short")
+    parser.add_argument("--turns", type=int, default=TURNS, help="of each contestant in a round")
     parser.add_argument("--short", action="store_true", help="whether it works, no figures")
     options = parser.parse_args()
     unknown = set(options.parts) - set(PARTS)

@@ -8,6 +8,7 @@ Two ranks on two hosts of three, over gloo; faults, all of them by default:
   rank   kill -9 of rank 1
   agent  kill -9 of what started it: dtagent, or the torchrun of its host
   host   the host of rank 1 is cut off, and stays so
+  power  the host of rank 1 ends without a farewell
 
 A figure is the time from the fault to the first step that all ranks make after it. torchrun runs with
 --nnodes 1:2 where it loses an agent or a host, since it has no spare ones. bench/README.md says what the
@@ -28,7 +29,7 @@ from side_by_side import machine
 
 STEP_MS = 50
 LIMIT_S = 90  # of a wait for the next step
-FAULTS = ("rank", "agent", "host")
+FAULTS = ("rank", "agent", "host", "power")
 
 
 class Job:
@@ -74,7 +75,8 @@ class Job:
         elif fault == "agent":
             self.run(victim, ["pkill", "-KILL", *self.agent()])
         else:
-            subprocess.run([CLUSTER, "cut", victim], check=True, env=self.hosts.environment)
+            way = {"host": "cut", "power": "kill"}[fault]
+            subprocess.run([CLUSTER, way, victim], check=True, env=self.hosts.environment, stdout=subprocess.DEVNULL)
         return time.time()
 
     def run(self, host, command):

@@ -90,17 +90,18 @@ def table(results, keys, extra=()):
               + "".join(text(function(key, times), 15, 2) for _, function in extra))
 
 
-def compare(title, hosts, everybody, wanted, options, extra=(), keys=None):
+def compare(title, hosts, everybody, wanted, options, extra=(), keys=None, turns=TURNS):
     """Prints the tables of rounds of turns; {name: [row of each turn]}.
 
     keys: what a turn of `wanted` prints, if that is more than its own key. options: rounds, short.
+    turns: of each contestant, for each of `wanted`, in a round.
     """
     keys = keys or list(wanted)
     print(f"\n{title}")
     samples = []
     with hosts:
         for _ in range(options.rounds):
-            samples += side_by_side(everybody, hosts, wanted, 1 if options.short else TURNS)
+            samples += side_by_side(everybody, hosts, wanted, 1 if options.short else turns)
 
     def results(of):
         return {name: [row for who, row, where in samples if who == name and of(where)]

@@ -1,12 +1,12 @@
 """Steps of DistributedDataParallel, a rank of bench/pytorch.py.
 
     torch_steps.py BACKEND TEXTS TOKENS step:REPEATS:TURNS  ->  "step MICROSECONDS exchange MICROSECONDS
-                                                                  wire MICROSECONDS"
+                                            wire MICROSECONDS cpu MICROSECONDS wire-cpu MICROSECONDS"
 
 A step is forward, backward and AdamW of DistilBERT; what it exchanges is the time that it takes more
 than the same step under no_sync(), which comes just before it. Most of what DDP copies between
 gradients and its buckets is in there, too; `wire` is the same of a DDP with gradient_as_bucket_view,
-which copies nothing.
+which copies nothing. `cpu` and `wire-cpu` are the CPU time of exchange and wire, of all threads.
 """
 import argparse
 import statistics
@@ -44,21 +44,22 @@ class Trained:
 
     def timed(self, batch):
         dist.barrier()
-        start = time.perf_counter()
+        start, cpu = time.perf_counter(), time.process_time()
         self.ddp(*batch).backward()
         self.optimizer.step()
         self.optimizer.zero_grad()
-        return time.perf_counter() - start
+        return time.perf_counter() - start, time.process_time() - cpu
 
     def take_turn(self, batch, repeats):
-        """(time of a step, what it takes more than one without an exchange), medians in microseconds."""
-        steps, more = [], []
+        """(time of a step, what it takes more than one without an exchange, more of CPU time), medians in
+        microseconds."""
+        rows = []
         for _ in range(repeats + 1):
             with self.ddp.no_sync():
-                alone = self.timed(batch)
-            steps.append(self.timed(batch))
-            more.append(steps[-1] - alone)
-        return [1e6 * statistics.median(times[1:]) for times in (steps, more)]  # one to warm up
+                alone, alone_cpu = self.timed(batch)
+            step, cpu = self.timed(batch)
+            rows.append((step, step - alone, cpu - alone_cpu))
+        return [1e6 * statistics.median(times) for times in zip(*rows[1:])]  # one to warm up
 
     def verify(self, batch):
         """After an exchange every rank must have the same gradients, and not its own."""
@@ -94,10 +95,11 @@ def main():
         what, repeats, turns = word.split(":")
         for _ in range(int(turns)):
             clock.begin()
-            step, exchange = by_default.take_turn(batch, int(repeats))
-            _, wire = in_place.take_turn(batch, int(repeats))
+            step, exchange, cpu = by_default.take_turn(batch, int(repeats))
+            _, wire, wire_cpu = in_place.take_turn(batch, int(repeats))
             if dist.get_rank() == 0:
-                print(f"{what} {step:.1f} exchange {exchange:.1f} wire {wire:.1f}", flush=True)
+                print(f"{what} {step:.1f} exchange {exchange:.1f} wire {wire:.1f} cpu {cpu:.1f} "
+                      f"wire-cpu {wire_cpu:.1f}", flush=True)
             clock.end()
 
 

@@ -71,7 +71,7 @@ std::vector<CompletedOption> program_options() {
 }
 
 bool takes_job(const std::string& subcommand) {
-  constexpr std::string_view kOthers[] = {"push", "up", "down", "doctor"};
+  constexpr std::string_view kOthers[] = {"push", "up", "down", "doctor", "kube"};
   return std::find(std::begin(kOthers), std::end(kOthers), subcommand) == std::end(kOthers) &&
          wants_job(subcommand);
 }
@@ -89,6 +89,7 @@ Completion own_completion() {
     command.name = subcommand.name;
     command.help = subcommand.summary;
     command.options = described(subcommand_options(command.name).options());
+    if (command.name == "kube") command.operand = {Fill::kNothing, {"render"}};
     if (takes_job(command.name)) {
       // There is nothing to kill in a job that is over.
       command.operand.fill = command.name == "kill" ? Fill::kRunningJob : Fill::kJob;

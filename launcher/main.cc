@@ -22,15 +22,17 @@
 #include "base/runtime_folder.h"
 #include "base/text.h"
 #include "launcher/agents/agent_start.h"
-#include "launcher/agents/carried_agent.h"
 #include "launcher/completion.h"
 #include "launcher/doctor/doctor.h"
+#include "launcher/gathered_nodes.h"
+#include "launcher/job_agents.h"
 #include "launcher/jobs/clean_after_job.h"
 #include "launcher/jobs/discover_hosts.h"
 #include "launcher/jobs/fence_hosts.h"
 #include "launcher/jobs/jobs_commands.h"
 #include "launcher/jobs/push_command.h"
 #include "launcher/keep/kept_connection_commands.h"
+#include "launcher/kube/kube_command.h"
 #include "launcher/libraries.h"
 #include "launcher/node_role.h"
 #include "launcher/options/command_line.h"
@@ -41,17 +43,22 @@
 #include "launcher/pid_one.h"
 #include "launcher/request/job_engine.h"
 #include "launcher/request/job_request.h"
+#include "launcher/request/pod_keys.h"
 #include "launcher/session/background.h"
 #include "launcher/session/epochs.h"
 #include "launcher/session/job_events.h"
 #include "launcher/session/job_watch.h"
-#include "launcher/session/report.h"
+#include "launcher/session/report_file.h"
 #include "launcher/session/session.h"
 #include "launcher/signals_after_job.h"
+#include "launcher/step/srun_step.h"
+#include "launcher/step_node.h"
 #include "wire/messages.h"
 
 namespace dtl {
 namespace {
+
+constexpr std::chrono::seconds kFirstNodePatience{60};  // until its step has come to this node
 
 // Descriptors 0 to 2 are open from here on, so that no socket ever gets such a number.
 void open_standard_descriptors() {
@@ -68,49 +75,6 @@ std::string new_job_id() {
   return to_hex(random_bytes(8, "draw a job id"));
 }
 
-// Hours of computing must not end in a report that has nowhere to go.
-void check_report_can_be_written(const std::string& path) {
-  const std::string temporary = path + ".tmp";
-  ::unlink(temporary.c_str());
-  const Fd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  if (!fd.valid()) {
-    throw system_error(fmt::format("cannot write report '{}'", path), Exit::kCannotWrite);
-  }
-  ::unlink(temporary.c_str());
-}
-
-StartOptions start_options(const Surroundings& around, bool accept_new_host_keys) {
-  StartOptions start;
-  start.agent_path = around.program_directory + "/dtagent";
-  start.accept_new_host_keys = accept_new_host_keys;
-  return start;
-}
-
-// The same for a job of an engine.
-StartOptions start_options(const CommandLine& line, const JobSettings& settings,
-                           const Surroundings& around) {
-  StartOptions start = start_options(around, line.accept_new_host_keys);
-  start.carrier = settings.carrier;
-  start.service = settings.engine == Engine::kNone;
-  return start;
-}
-
-AgentStarter agent_starter(const StartOptions& start, AgentStart how = AgentStart::kSsh) {
-  return [start, how](asio::io_context& context, Host host) {
-    if (how == AgentStart::kFork || is_local(host)) return start_local_agent(context, start);
-    return start.carrier.empty() ? start_ssh_agent(context, std::move(host), start)
-                                 : start_carried_agent(context, std::move(host), start);
-  };
-}
-
-AgentFinder agent_finder(const StartOptions& start) {
-  return [start](asio::io_context& context, Host host, std::string link, Resume offer,
-                 std::chrono::steady_clock::time_point deadline) {
-    return rejoin_agent(context, std::move(host), start, std::move(link), std::move(offer),
-                        deadline);
-  };
-}
-
 // What --push sends to hosts that lack it.
 std::shared_ptr<const Bundle> bundle_for(const Request& request, const Surroundings& around) {
   const auto runs_trainer = [](const Program& program) {
@@ -121,8 +85,7 @@ std::shared_ptr<const Bundle> bundle_for(const Request& request, const Surroundi
 }
 
 SessionOptions session_options(const CommandLine& line, const JobSettings& settings,
-                               const Surroundings& around) {
-  StartOptions start = start_options(line, settings, around);
+                               const Surroundings& around, StartOptions start) {
   if (line.push && !start.carrier.empty()) {
     throw Error(Exit::kUsage, "--push",
                 fmt::format("{} brings no files to hosts", start.carrier[0]),
@@ -130,11 +93,19 @@ SessionOptions session_options(const CommandLine& line, const JobSettings& setti
   }
   if (line.push) start.bundle = bundle_for(settings.request, around);
   SessionOptions options;
-  options.start_agent = agent_starter(start, settings.agent_start);
-  if (settings.agent_start == AgentStart::kSsh) options.find_agent = agent_finder(start);
   options.job_id = new_job_id();
   options.job = settings.job;
+  options.job.one_sigterm = settings.step.has_value();  // each node hears of it
   if (line.push) options.job.start_deadline = kPushDeadline;
+  if (settings.hosts_patience) {
+    start.late = std::make_shared<LateHosts>(
+        LateHosts::Options{*settings.hosts_patience, describe_pod_command, remark_on_pod});
+    options.job.start_deadline += *settings.hosts_patience;
+  }
+  options.start_agent = agent_starter(start, settings.agent_start);
+  if (settings.agent_start == AgentStart::kSsh && !start.step) {
+    options.find_agent = agent_finder(start);
+  }
   options.console = settings.console;
   options.stdin_for = settings.stdin_for;
   options.dry_run = line.dry_run;
@@ -145,17 +116,6 @@ SessionOptions session_options(const CommandLine& line, const JobSettings& setti
 void tell_of_missing_records() {
   const std::string problem = runtime_problem();
   if (!problem.empty()) log_notice("ps, kill and clean do not find this job here: " + problem);
-}
-
-int write_report(const std::string& path, const JobResult& result, int status) {
-  if (path.empty()) return status;
-  try {
-    write_private_file_atomically(path, report_json(result));
-  } catch (const Error& error) {
-    log_error(error.what());
-    return status != 0 ? status : static_cast<int>(error.status());
-  }
-  return status;
 }
 
 // Hosts whose agent died while it had ranks.
@@ -200,26 +160,20 @@ RestartOptions restart_options(const JobSettings& settings, const StartOptions& 
   return restarts;
 }
 
-// Where the engine has started one of us on each node: what is asked of hosts goes to those.
-void keep_to_nodes(RestartOptions& restarts, const NodeRole& nodes, const StartOptions& start,
-                   const std::string& job_id) {
-  restarts.fence = [&nodes, &start, job_id](const std::vector<Host>& hosts) {
-    return nodes.fence(hosts, [&] {
+// nodes: of a job whose nodes an engine has started; nullptr: of no such job.
+int run_watched(const JobSettings& settings, SessionOptions options, const StartOptions& start,
+                const StartNews& listeners, const std::optional<std::string>& kept_folder,
+                GatheredNodes* nodes) {
+  JobWatch watch(first_record(options.job_id, settings.request, settings.label), kept_folder);
+  options.hooks = watch.hooks(listeners.started, listeners.said);
+  RestartOptions restarts = restart_options(settings, start, options.job_id);
+  if (nodes != nullptr) {
+    nodes->answer_for(restarts, [&start, job_id = options.job_id] {
       Host here;
       here.name = "localhost";
       return fence_hosts({here}, start, job_id).front();
     });
-  };
-}
-
-// nodes: of a job whose nodes an engine has started; nullptr: of no such job.
-int run_watched(const JobSettings& settings, SessionOptions options, const StartOptions& start,
-                const StartNews& listeners, const std::optional<std::string>& kept_folder,
-                const NodeRole* nodes) {
-  JobWatch watch(first_record(options.job_id, settings.request, settings.label), kept_folder);
-  options.hooks = watch.hooks(listeners.started, listeners.said);
-  RestartOptions restarts = restart_options(settings, start, options.job_id);
-  if (nodes != nullptr) keep_to_nodes(restarts, *nodes, start, options.job_id);
+  }
   restarts.restarting = [&](int count, const std::vector<Host>& hosts, const Epoch& ended) {
     watch.restarting(count, hosts, ended);
   };
@@ -229,7 +183,7 @@ int run_watched(const JobSettings& settings, SessionOptions options, const Start
   JobResult result = run_epochs(settings.request, options, restarts);
   SignalsAfterJob signals;
   Outcome& outcome = *result.last.job.outcome;
-  if (nodes != nullptr) outcome.exit_status = NodeRole::exit_status(outcome);
+  if (nodes != nullptr) outcome.exit_status = GatheredNodes::exit_status(outcome);
   int status = outcome.exit_status;
   if (kept_folder) write_report(*kept_folder + "/" + kKeptReport, result, status);
   status = write_report(settings.report, result, status);
@@ -242,6 +196,7 @@ int run_watched(const JobSettings& settings, SessionOptions options, const Start
     for (Host& host : unsure) host.name = "localhost";
   }
   clean_after_job(unsure, start, options.job_id);
+  if (start.step) start.step->finish(status);
   return status;
 }
 
@@ -259,7 +214,7 @@ int run_detached(const JobSettings& settings, const SessionOptions& options,
   });
 }
 
-int run_here(const CommandLine& line, const NodeRole* nodes) {
+int run_here(const CommandLine& line, GatheredNodes* nodes) {
   Surroundings around = current_surroundings();
   around.discover = [](const std::string& what) { return discover_hosts(what); };
   around.scontrol = expand_by_scontrol;
@@ -269,24 +224,26 @@ int run_here(const CommandLine& line, const NodeRole* nodes) {
     if (line.verbosity > 0) log_notice(note);
   }
   if (!settings.report.empty()) check_report_can_be_written(settings.report);
-  SessionOptions options = session_options(line, settings, around);
-  if (!line.dry_run) tell_of_missing_records();
-  const StartOptions start = start_options(line, settings, around);
+  const StartOptions start = start_options(settings, around, line.accept_new_host_keys);
+  SessionOptions options = session_options(line, settings, around, start);
+  if (!line.dry_run && nodes == nullptr) tell_of_missing_records();
   if (nodes != nullptr) nodes->serve(options, start);
   if (line.detach && !line.dry_run) return run_detached(settings, options, start);
   return run_watched(settings, options, start, {}, std::nullopt, nodes);
 }
 
 // The first node of a job that an engine has started on each of its nodes.
-int run_with_nodes(CommandLine line, NodeRole& nodes) {
+int run_with_nodes(CommandLine line, const NodeRole& role) {
+  GatheredNodes nodes(role);
   int status = static_cast<int>(Exit::kInternal);
   try {
-    NodeRole::Gathered all = nodes.gather();
+    GatheredNodes::Gathered all = nodes.gather();
+    role.fill_in(line);
     line.hosts = std::move(all.hosts);
     line.engine = Engine::kNone;  // its hosts are named now
-    line.started_by = nodes.engine();
+    line.started_by = role.evidence().engine;
     line.nodes_have_come = true;
-    line.nodes_are_tasks = nodes.are_tasks();
+    line.nodes_are_tasks = role.are_tasks();
     status = line.hosts.empty() ? all.status : run_here(line, &nodes);
   } catch (const Error& error) {
     nodes.tell(static_cast<int>(error.status()));
@@ -300,10 +257,19 @@ int run_job(const CommandLine& line) {
   Surroundings around = current_surroundings();
   around.scontrol = expand_by_scontrol;
   around.flux_hosts = hosts_by_flux;
-  const std::unique_ptr<NodeRole> nodes = NodeRole::find(line, around);
-  if (!nodes) return run_here(line, nullptr);
-  if (nodes->coordinates()) return run_with_nodes(line, *nodes);
-  return nodes->join(around.program_directory + "/dtagent");
+  bool hosts_named = false;
+  const CommandLine merged = with_job_file(line, hosts_named);
+  const EngineEvidence evidence = read_engine(merged.engine, around);
+  if (waits_for_first_node(evidence)) {
+    refuse_what_a_step_cannot(merged, evidence);
+    return wait_for_first_node(
+        evidence, line.start_timeout ? std::chrono::ceil<std::chrono::seconds>(*line.start_timeout)
+                                     : kFirstNodePatience);
+  }
+  const std::unique_ptr<NodeRole> role = NodeRole::find(line, around);
+  if (!role) return run_here(line, nullptr);
+  if (role->coordinates()) return run_with_nodes(line, *role);
+  return role->join(around.program_directory + "/dtagent");
 }
 
 // What each row of subcommand_table() runs; the arguments are those after its name.
@@ -314,16 +280,31 @@ int run_subcommand(const std::string& name, const std::vector<std::string>& argu
     if (name == jobs_command) return run_jobs_command(name, arguments, start);
   }
   if (name == "up" || name == "down") return run_keep_command(name, arguments, start);
+  if (name == "kube") return run_kube_command(arguments);
   if (name == "doctor") {
-    const Surroundings around = current_surroundings();
-    return run_doctor(arguments, around, [&](bool accept_new) {
-      return agent_starter(start_options(around, accept_new));
-    });
+    Surroundings around = current_surroundings();
+    around.scontrol = expand_by_scontrol;
+    around.slurm_config = read_slurm_config;
+    std::shared_ptr<SrunStep> step;
+    const int status =
+        run_doctor(arguments, around, [&](const JobSettings& settings, bool accept_new) {
+          const StartOptions options = settings.engine == Engine::kNone
+                                           ? start_options(around, accept_new)
+                                           : start_options(settings, around, accept_new);
+          step = options.step;
+          return agent_starter(options);
+        });
+    if (step) step->finish(status);
+    return status;
   }
   throw std::logic_error(fmt::format("subcommand '{}' has no code", name));
 }
 
 int run(const std::vector<std::string>& arguments) {
+  if (!arguments.empty() && arguments[0] == kStepNode) {
+    return run_step_node({arguments.begin() + 1, arguments.end()},
+                         current_surroundings().program_directory + "/dtagent");
+  }
   if (!arguments.empty() && is_subcommand(arguments[0])) {
     return run_subcommand(arguments[0], {arguments.begin() + 1, arguments.end()});
   }

@@ -113,7 +113,12 @@ std::vector<std::string> Connection::next_batch() {
   std::vector<std::string> batch;
   std::size_t size = 0;
   take_from(again_, batch, size);
-  if (again_.empty()) {  // nothing may overtake those
+  if (again_.empty()) {                  // nothing may overtake those
+    if (!opened_ && !normal_.empty()) {  // the other end takes what comes first for a greeting
+      std::size_t room_for_one = kBatchBytes - 1;
+      take_from(normal_, batch, room_for_one);
+      opened_ = true;
+    }
     take_from(urgent_, batch, size);
     take_from(normal_, batch, size);
   }

@@ -1,9 +1,9 @@
 #pragma once
 // Connection: messages over a ByteStream. Owns the stream; belongs to one io_context thread.
-// Sending never waits: messages are queued, heartbeats jump the queue; a queue above
-// kMaxQueuedBytes closes the stream. Who produces much waits for wait_below() before each send.
-// With keep_sent() the stream may be lost and replaced by another one (link_end.h): detach() and
-// attach(); what is sent in between waits, and signs of life are left out.
+// Sending never waits: messages are queued, heartbeats jump the queue behind the first; a queue
+// above kMaxQueuedBytes closes the stream. Who produces much waits for wait_below() before each
+// send. With keep_sent() the stream may be lost and replaced by another one (link_end.h): detach()
+// and attach(); what is sent in between waits, and signs of life are left out.
 
 #include <cstddef>
 #include <cstdint>
@@ -83,6 +83,7 @@ class Connection {
   std::deque<std::uint64_t> unarrived_;  // the numbers of kept frames that came from normal_
   asio::steady_timer wake_, drained_;    // never expire; cancelled to wake their waiters
   bool closed_ = false, finishing_ = false;
+  bool opened_ = false;  // the first message has been sent
 };
 
 }  // namespace dtl

@@ -17,6 +17,7 @@
 #include "agent/processes/kill_tree.h"
 #include "base/error.h"
 #include "base/limits.h"
+#include "base/signal_disposition.h"
 
 namespace dtl {
 namespace {
@@ -85,7 +86,9 @@ int wait_for_signal(const sigset_t& signals, std::int64_t give_up_ms) {
 void go_on_below_keeper(int argument_count, char** arguments) {
   sigset_t signals, before;
   ::sigemptyset(&signals);
-  for (const int number : {SIGCHLD, SIGTERM, SIGINT, SIGHUP}) ::sigaddset(&signals, number);
+  for (const int number : {SIGCHLD, SIGTERM, SIGINT, SIGHUP}) {
+    if (!is_ignored(number)) ::sigaddset(&signals, number);
+  }
   ::sigprocmask(SIG_BLOCK, &signals, &before);  // none that comes from here on is missed
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   const pid_t agent = ::fork();

@@ -20,6 +20,7 @@
 #include "agent/processes/kill_tree.h"
 #include "base/descriptor_limit.h"
 #include "base/limits.h"
+#include "base/signal_disposition.h"
 
 namespace dtl {
 namespace {
@@ -44,7 +45,9 @@ struct Guard {
 int open_signals() {
   sigset_t set;
   ::sigemptyset(&set);
-  for (const int number : {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT}) ::sigaddset(&set, number);
+  for (const int number : {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT}) {
+    if (!is_ignored(number)) ::sigaddset(&set, number);
+  }
   ::sigprocmask(SIG_BLOCK, &set, nullptr);
   return ::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "agent/node/cgroup.h"
+#include "base/cgroup.h"
 #include "wire/messages.h"
 
 namespace dtl {

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "base/signal_disposition.h"
 #include "base/text.h"
 #include "plan/command_text.h"
 #include "wire/fd_stream.h"
@@ -37,7 +38,10 @@ AgentSession::AgentSession(std::string own_folder, Fd input, Fd output, std::str
       guard_(context_),
       tasks_(context_),
       clock_(context_),
-      signals_(context_, SIGTERM, SIGINT, SIGHUP) {
+      signals_(context_) {
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
+    if (!is_ignored(signal)) signals_.add(signal);
+  }
   supervisor_.heard = now();
 }
 

@@ -9,8 +9,8 @@
 #include <memory>
 #include <vector>
 
-#include "agent/node/cgroup.h"
 #include "agent/node/nics.h"
+#include "base/cgroup.h"
 #include "base/descriptor_limit.h"
 #include "base/error.h"
 #include "base/fd.h"

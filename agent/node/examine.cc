@@ -86,6 +86,18 @@ void tell_kernel(Facts& facts) {
   facts.add("kernel.user_namespaces", user_namespaces());
 }
 
+// Whether a login over ssh is put into the job of Slurm that its user has here.
+void tell_adoption(Facts& facts) {
+  std::ifstream file("/etc/pam.d/sshd");
+  if (!file) return;
+  bool adopts = false;
+  for (std::string line; std::getline(file, line);) {
+    const std::string_view text = trim(line);
+    adopts |= !text.starts_with('#') && text.find("pam_slurm_adopt") != text.npos;
+  }
+  facts.add("pam.slurm_adopt", adopts ? "yes" : "no");
+}
+
 void tell_cgroup(Facts& facts) {
   std::error_code failed;
   const bool unified = std::filesystem::exists("/sys/fs/cgroup/cgroup.controllers", failed);
@@ -181,6 +193,7 @@ std::vector<Fact> examine_node(const std::vector<Fact>& parameters) {
   Facts facts;
   tell_kernel(facts);
   tell_cgroup(facts);
+  tell_adoption(facts);
   tell_limits(facts);
   tell_memory(facts);
   tell_cpu(facts);

@@ -15,6 +15,7 @@
 #include "launcher/agents/push.h"
 #include "launcher/ssh/login_connect.h"
 #include "launcher/ssh/stream.h"
+#include "launcher/step/srun_step.h"
 #include "launcher/streams/child.h"
 #include "launcher/streams/local_stream.h"
 #include "launcher/streams/socket_stream.h"
@@ -104,11 +105,30 @@ awaitable<void> wait_for_agent(SshStream& stream, Host host, StartOptions option
   }
 }
 
+// Hosts that may come later are tried until they are there.
+awaitable<std::shared_ptr<SshSession>> open_session(asio::io_context& context, Host host,
+                                                    StartOptions options) {
+  std::optional<LateHosts::Wait> wait;
+  if (options.late) wait.emplace(*options.late, host.name);
+  for (;;) {
+    std::optional<Error> failure;
+    try {
+      const auto deadline = std::chrono::steady_clock::now() + options.deadline;
+      co_return co_await open_ssh_session(context, host, options.trust, deadline);
+    } catch (const Error& error) {
+      failure = error;
+    }
+    if (!wait) throw *failure;
+    asio::steady_timer timer(context, wait->after(*failure));
+    co_await timer.async_wait(asio::use_awaitable);
+  }
+}
+
 awaitable<std::unique_ptr<AgentStream>> start_over_ssh(asio::io_context& context, Host host,
                                                        StartOptions options) {
   std::string command = start_command(options, AfterPush::kServe);
-  const auto deadline = std::chrono::steady_clock::now() + options.deadline;
-  auto session = co_await open_ssh_session(context, host, options.accept_new_host_keys, deadline);
+  auto session = co_await open_session(context, host, options);
+  const auto deadline = session->deadline();
   auto stream = co_await run_over_ssh(session, std::move(command));
   StreamDeadline patience(context, *stream, deadline);
   co_await wait_for_agent(*stream, host, options, patience);
@@ -116,8 +136,10 @@ awaitable<std::unique_ptr<AgentStream>> start_over_ssh(asio::io_context& context
   co_return stream;
 }
 
-std::vector<std::string> local_agent_command(const std::string& agent_path) {
-  return {agent_path, "--serve"};
+// An engine's signals reach every process that it has started; what they mean is dtlaunch's to say.
+std::vector<std::string> local_agent_command(const StartOptions& options) {
+  if (options.service) return {options.agent_path, "--serve"};
+  return {options.agent_path, "--serve", "--unsignalled"};
 }
 
 }  // namespace
@@ -131,7 +153,7 @@ awaitable<std::unique_ptr<AgentStream>> start_local_agent(asio::io_context& cont
   if (options.service) {
     if (auto stream = co_await start_service_agent(context)) co_return stream;
   }
-  const std::vector<std::string> arguments = local_agent_command(options.agent_path);
+  const std::vector<std::string> arguments = local_agent_command(options);
   co_return make_local_stream(context, spawn_child(arguments, ChildErrors::kPiped));
 }
 
@@ -152,6 +174,7 @@ awaitable<std::unique_ptr<AgentStream>> start_ssh_agent(asio::io_context& contex
 awaitable<std::unique_ptr<AgentStream>> run_agent(asio::io_context& context, Host host,
                                                   StartOptions options,
                                                   std::vector<std::string> arguments) {
+  if (options.step) co_return options.step->run(context, host, arguments);
   if (is_local(host)) {
     arguments.insert(arguments.begin(), options.agent_path);
     co_return make_local_stream(context, spawn_child(arguments, ChildErrors::kPiped));
@@ -160,7 +183,7 @@ awaitable<std::unique_ptr<AgentStream>> run_agent(asio::io_context& context, Hos
     if (!options.carrier.empty()) co_return carry_agent(context, host, options, arguments);
     check_agent_path(options.agent_path);
     const auto deadline = std::chrono::steady_clock::now() + options.deadline;
-    auto session = co_await open_ssh_session(context, host, options.accept_new_host_keys, deadline);
+    auto session = co_await open_ssh_session(context, host, options.trust, deadline);
     std::string command = agent_command(options.agent_path, join(arguments, " "));
     auto stream = co_await run_over_ssh(session, std::move(command));
     session->clear_deadline();
@@ -174,7 +197,7 @@ awaitable<Pushed> push_to(asio::io_context& context, Host host, StartOptions opt
   try {
     std::string command = start_command(options, AfterPush::kSayWhere);
     const auto deadline = std::chrono::steady_clock::now() + options.deadline;
-    auto session = co_await open_ssh_session(context, host, options.accept_new_host_keys, deadline);
+    auto session = co_await open_ssh_session(context, host, options.trust, deadline);
     auto stream = co_await run_over_ssh(session, std::move(command));
     StreamDeadline patience(context, *stream, deadline);
     const Pushed pushed =
@@ -191,7 +214,7 @@ awaitable<Pushed> push_to(asio::io_context& context, Host host, StartOptions opt
 awaitable<std::string> remove_pushed(asio::io_context& context, Host host, StartOptions options) {
   try {
     const auto deadline = std::chrono::steady_clock::now() + options.deadline;
-    auto session = co_await open_ssh_session(context, host, options.accept_new_host_keys, deadline);
+    auto session = co_await open_ssh_session(context, host, options.trust, deadline);
     auto stream = co_await run_over_ssh(session, remove_command());
     const StreamDeadline patience(context, *stream, deadline);
     std::string received;

@@ -1,7 +1,7 @@
 #pragma once
-// How agents come to life: a local child, the service's socket, or ssh. Nothing above this
-// file can tell the difference. Every failure is an Error whose text names the host, the reason and
-// the next thing to try, with the exit status of the man page.
+// How agents come to life: a local child, the service's socket, ssh, or an engine. Nothing above
+// this file can tell the difference. Every failure is an Error whose text names the host, the
+// reason and the next thing to try, with the exit status of the man page.
 
 #include <chrono>
 #include <memory>
@@ -10,20 +10,27 @@
 
 #include "base/limits.h"
 #include "launcher/agents/bundle.h"
+#include "launcher/agents/late_hosts.h"
+#include "launcher/ssh/settings.h"
 #include "launcher/streams/agent_stream.h"
 #include "plan/host.h"
 #include "wire/asio.h"
 
 namespace dtl {
 
+class SrunStep;
+
 struct StartOptions {
   std::string agent_path;  // absolute path of dtagent beside dtlaunch
-  bool accept_new_host_keys = false;
+  SshTrust trust = {};
   std::chrono::milliseconds deadline = kSshDeadline;  // of start_ssh_agent, in all
   std::shared_ptr<const Bundle> bundle = nullptr;  // --push: sent where nothing that fits is there;
                                                    // shared by all hosts
   std::vector<std::string> carrier = {};  // an engine's command that brings another to a host, in
                                           // the place of ssh: "blaunch"; see carried_agent.h
+  std::shared_ptr<LateHosts> late = nullptr;  // hosts may come later than we; shared by all of them
+  std::shared_ptr<SrunStep> step = nullptr;   // in the place of all of them: agents live in it;
+                                              // shared by all hosts
   bool service = true;  // the user's own may be asked; it is outside of what an engine watches
 };
 

@@ -16,7 +16,9 @@
 #include "launcher/doctor/doctor_bandwidth.h"
 #include "launcher/doctor/doctor_hosts.h"
 #include "launcher/doctor/doctor_text.h"
+#include "launcher/doctor/slurm_check.h"
 #include "launcher/options/subcommand_options.h"
+#include "launcher/request/job_engine.h"
 #include "launcher/screen/output_writer.h"
 #include "plan/environment.h"
 #include "plan/hostfile.h"
@@ -102,14 +104,16 @@ class Doctor {
          const MakeStarter& make_starter)
       : options_(options),
         around_(around),
-        hosts_(named_hosts(options)),
+        engine_(names_hosts(options) ? JobSettings() : settings_of_engine(around)),
+        hosts_(engine_.request.hosts.empty() ? named_hosts(options) : engine_.request.hosts),
         interface_(options.interface),
         interfaces_(interface_),
-        start_agent_(make_starter(options.accept_new_host_keys)) {}
+        start_agent_(make_starter(engine_, options.accept_new_host_keys)) {}
 
   int run() {
     examine();
     findings_ = find_all(seen_, interfaces_);
+    if (engine_.engine == Engine::kSlurm) look_at_slurm();
     if (exit_status(findings_) == 0 && hosts_.size() > 1 && !options_.quick) measure();
     print();
     return interrupted_ != 0 ? 128 + interrupted_ : exit_status(findings_);
@@ -126,6 +130,20 @@ class Doctor {
                           {"python", options_.python}};
     seen_ = examine_hosts(request);
     read_ssh_config(variable(around_.environment, "HOME"), seen_);
+  }
+
+  void look_at_slurm() {
+    SlurmSeen slurm;
+    if (around_.slurm_config) slurm.text = around_.slurm_config();
+    slurm.by_srun = engine_.step.has_value();
+    slurm.nodes = engine_.allocation;
+    check_slurm(slurm, seen_, findings_);
+    sort_findings();
+  }
+
+  void sort_findings() {
+    std::stable_sort(findings_.begin(), findings_.end(),
+                     [](const Finding& a, const Finding& b) { return a.level > b.level; });
   }
 
   void measure() {
@@ -145,8 +163,7 @@ class Doctor {
                       0});
     }
     findings_.insert(findings_.end(), more.begin(), more.end());
-    std::stable_sort(findings_.begin(), findings_.end(),
-                     [](const Finding& a, const Finding& b) { return a.level > b.level; });
+    sort_findings();
   }
 
   void print() const {
@@ -168,6 +185,7 @@ class Doctor {
 
   const SubcommandOptions& options_;
   const Surroundings& around_;
+  JobSettings engine_;  // of the job that we are in, where no hosts are named
   std::vector<Host> hosts_;
   std::string interface_;
   InterfaceFilter interfaces_;

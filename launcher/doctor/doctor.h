@@ -11,8 +11,8 @@
 
 namespace dtl {
 
-// How agents come to life; the argument is --accept-new-host-keys.
-using MakeStarter = std::function<AgentStarter(bool)>;
+// How agents come to life on hosts of an engine's job, or on others; and --accept-new-host-keys.
+using MakeStarter = std::function<AgentStarter(const JobSettings&, bool)>;
 
 // Prints what it finds on standard output; returns the exit status. Throws Error(kUsage) and
 // Error(kBadInput) for the command line and the hostfile.

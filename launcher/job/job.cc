@@ -195,13 +195,16 @@ void Stepper::operator()(const Signalled& event) {
              job_.outcome->cause == Cause::kNotice) {
     // Ranks that are ending for other hosts' sake are ending for good from now on.
     if (ending()) job_.outcome.reset();
-    notice(-1,
-           fmt::format("{}: stopping the job; once more to kill it", signal_name(event.signal)));
+    const bool once = event.signal == SIGTERM && job_.options.one_sigterm;
+    notice(-1, fmt::format("{}: stopping the job{}", signal_name(event.signal),
+                           once ? "" : "; once more to kill it"));
     Outcome outcome;
     outcome.cause = Cause::kInterrupted;
     outcome.signal = event.signal;
     outcome.exit_status = 128 + event.signal;
     abandon(std::move(outcome));
+  } else if (event.signal == SIGTERM && job_.options.one_sigterm) {
+    // The ranks are ending, and have their time.
   } else if (!job_.kill_sent) {
     job_.kill_sent = true;
     send_to_all(Kill{});

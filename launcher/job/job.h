@@ -181,6 +181,7 @@ struct JobOptions {
   PortRange ports = {};                              // to listen on; any
   Cloud spot = Cloud::kOff;                          // --spot
   int notice_signal = 0;                             // --notice-signal; 0: none
+  bool one_sigterm = false;  // an engine sends it to each node: any further one is the same
   JobTime start_deadline =
       kSshDeadline + kHelloDeadline + kAnswerMargin;  // all agents are up, or fail
 };

@@ -43,8 +43,10 @@ JobTime welcome_from(const Membership& members, const std::string& name) {
 // How many more hosts can be of use.
 std::size_t room(const Membership& members) {
   const auto most = static_cast<std::size_t>(members.range.most);
-  if (members.of_ranks)
-    return static_cast<std::size_t>(members.ranks) < most ? members.away.size() : 0;
+  if (members.of_ranks) {  // how many ranks will have left is placement's to say
+    const bool is_full = static_cast<std::size_t>(members.ranks) >= most;
+    return is_full && members.unlisted.empty() ? 0 : members.away.size();
+  }
   // Spare hosts come first, in the place of those that leave.
   const std::size_t staying =
       members.hosts.size() - members.unlisted.size() + members.spares.size();
@@ -89,6 +91,11 @@ void fill_up(Membership& members) {
     members.hosts.push_back(std::move(members.spares.front()));
     members.spares.erase(members.spares.begin());
   }
+}
+
+void count_growth(Membership& members, JobTime now) {
+  const bool soon = now - members.began < kLongestSettled;
+  members.growths = soon ? members.growths + 1 : 0;
 }
 
 }  // namespace
@@ -143,8 +150,8 @@ std::optional<HostsChange> change_of_hosts(const Membership& members, JobTime no
   change.leaving = members.unlisted;
   const std::size_t all = members.hosts.size() + change.joining.size() + members.spares.size();
   const std::size_t least = members.of_ranks ? 1 : static_cast<std::size_t>(members.range.least);
-  // The rest stay: better there than nowhere, for as long as it lasts.
-  const std::size_t may_leave = all > least ? all - least : 0;
+  // The rest stay: better there than nowhere, for as long as it lasts; nodes do not last.
+  const std::size_t may_leave = members.of_nodes ? all : all > least ? all - least : 0;
   if (change.leaving.size() > may_leave) change.leaving.resize(may_leave);
   if (change.leaving.empty() && now < settled) change.joining.clear();
   if (change.joining.empty() && change.leaving.empty()) return std::nullopt;
@@ -173,30 +180,66 @@ void note_departure(Membership& members, const std::string& name, JobTime goes) 
   members.past[name].goes = goes;
 }
 
+bool is_departing(const Membership& members, const std::string& name, JobTime now) {
+  const auto past = members.past.find(name);
+  return past != members.past.end() && now < past->second.goes;
+}
+
 void apply_change(Membership& members, const HostsChange& change, JobTime now) {
   for (const std::string& name : change.leaving) {
     remove_host(members, name);
     std::erase(members.unlisted, name);
   }
-  for (const std::string& name : change.joining) {
+  take_back(members, change.joining, now);
+  if (!change.joining.empty()) count_growth(members, now);
+  members.answering.clear();
+  fill_up(members);
+}
+
+void take_back(Membership& members, const std::vector<std::string>& names, JobTime now) {
+  for (const std::string& name : names) {
     const auto at = std::find_if(members.away.begin(), members.away.end(), named(name));
     if (at == members.away.end()) continue;
     members.hosts.push_back(*at);
     members.away.erase(at);
     members.past[name].since = now;
   }
-  if (!change.joining.empty()) {
-    const bool soon = now - members.began < kLongestSettled;
-    members.growths = soon ? members.growths + 1 : 0;
+}
+
+HostsChange regroup(Membership& members, const std::vector<Host>& before,
+                    const std::vector<std::string>& lost, std::optional<HostsChange> ended_for,
+                    const AreClean& are_clean, JobTime now, const RegroupSteps& steps) {
+  steps.lose(members, before, lost, now);
+  HostsChange change =
+      ended_for ? *std::move(ended_for) : steps.change(members, now).value_or(HostsChange{});
+  // Who answered a moment ago may have gone again, or still have what it ran when it was lost.
+  std::vector<Host> joining;
+  for (const Host& host : members.away) {
+    if (has(change.joining, host.name)) joining.push_back(host);
   }
-  members.answering.clear();
-  fill_up(members);
+  change.joining.clear();
+  if (!joining.empty()) {
+    const std::vector<bool> clean = are_clean(joining);
+    std::vector<std::string> unclean;
+    for (std::size_t i = 0; i < joining.size(); ++i) {
+      (clean[i] ? change.joining : unclean).push_back(joining[i].name);
+    }
+    steps.lose(members, joining, unclean, now);
+    if (change.joining.empty()) count_growth(members, now);  // the ranks were stopped all the same
+  }
+  steps.apply(members, change, now);
+  return change;
 }
 
 std::string too_few_hosts(const Membership& members) {
   const std::size_t left = members.hosts.size();
   if (left == 0) return "no host is left";
   if (members.of_ranks || left >= static_cast<std::size_t>(members.range.least)) return {};
+  if (members.of_nodes) {
+    return fmt::format("{} {} left, and the job needs {}",
+                       plural(static_cast<std::int64_t>(left), "node"), left == 1 ? "is" : "are",
+                       members.range.least);
+  }
   return fmt::format("{} {} left, and {} needs {}", plural(static_cast<std::int64_t>(left), "host"),
                      left == 1 ? "is" : "are", range_text(members), members.range.least);
 }

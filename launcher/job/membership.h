@@ -4,6 +4,7 @@
 // Pure: epochs.cc of the session's room and its membership_watch.cc ask the hosts and wait.
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -26,6 +27,7 @@ struct HostPast {
 struct Membership {
   SizeRange range;  // how many hosts, or ranks, there may be
   bool of_ranks = false;
+  bool of_nodes = false;  // hosts come and go by themselves: one that is not listed is about to end
   std::vector<Host> hosts, spares;     // with ranks; without, and taken to be there
   std::vector<Host> away;              // lost, or listed since: to be asked
   std::vector<std::string> answering;  // of those that are away
@@ -65,9 +67,31 @@ void lose_hosts(Membership& members, const std::vector<Host>& before,
 
 // A host that has been told to go does not come back before it has gone.
 void note_departure(Membership& members, const std::string& name, JobTime goes);
+bool is_departing(const Membership& members, const std::string& name, JobTime now);
 
 // Between two epochs: those of the change join and leave, and spare hosts fill up the rest.
 void apply_change(Membership& members, const HostsChange& change, JobTime now);
+
+// Between two epochs: those away who are there join at once.
+void take_back(Membership& members, const std::vector<std::string>& names, JobTime now);
+
+// What regroup() is made of, by which a simulation plants mistakes in it.
+struct RegroupSteps {
+  std::function<decltype(change_of_hosts)> change = change_of_hosts;
+  std::function<decltype(lose_hosts)> lose = lose_hosts;
+  std::function<decltype(apply_change)> apply = apply_change;
+};
+
+// Which of the hosts that had answered are still there, and have nothing left of the job: one for
+// each.
+using AreClean = std::function<std::vector<bool>(const std::vector<Host>&)>;
+
+// Between two epochs, all of the above: `lost` of the hosts `before` are away, and hosts join and
+// leave, by the change that the epoch was ended for, or by the one that there is now. Who does not
+// pass for clean stays away. Returns what has changed.
+HostsChange regroup(Membership& members, const std::vector<Host>& before,
+                    const std::vector<std::string>& lost, std::optional<HostsChange> ended_for,
+                    const AreClean& are_clean, JobTime now, const RegroupSteps& steps = {});
 
 // Why the job cannot go on with these hosts; empty: it can. Of ranks, placement alone knows.
 std::string too_few_hosts(const Membership& members);

@@ -81,6 +81,10 @@ std::string hopeless(const std::vector<EpochEnd>& ends) {
   const EpochEnd& last = ends.back();
   const Outcome& outcome = last.outcome;
   if (outcome.cause == Cause::kSpawn) return "its program cannot be started";
+  if (outcome.cause == Cause::kCannotStart && outcome.node < 0 && ends.size() > 1 &&
+      is_final_status(outcome.exit_status)) {
+    return "its ranks do not fit the hosts that are left";
+  }
   if (outcome.cause == Cause::kRankExit && !last.consequence &&
       is_final_status(outcome.exit_status)) {
     return fmt::format("status {} says that another try would end alike", outcome.exit_status);

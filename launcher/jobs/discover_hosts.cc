@@ -142,4 +142,10 @@ std::optional<std::string> hosts_by_flux(const std::string& job) {
       "flux hostlist");
 }
 
+std::string read_slurm_config() {
+  return said_by("{ srun --version; exec scontrol show config; } 2>/dev/null", "",
+                 "scontrol show config")
+      .value_or("");
+}
+
 }  // namespace dtl

@@ -25,4 +25,8 @@ std::optional<std::string> expand_by_scontrol(const std::string& expression);
 // The hosts of a job of Flux, as a list like Slurm's; as above.
 std::optional<std::string> hosts_by_flux(const std::string& job);
 
+// What `srun --version` and `scontrol show config` print, within kDiscoverPatience; empty without
+// an answer.
+std::string read_slurm_config();
+
 }  // namespace dtl

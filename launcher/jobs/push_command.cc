@@ -103,7 +103,7 @@ int run_push_command(const std::vector<std::string>& arguments, StartOptions sta
   for (Host& host : named_hosts(options)) {
     places.push_back({std::move(host), "this machine: nothing to do", std::nullopt});
   }
-  start.accept_new_host_keys = options.accept_new_host_keys;
+  start.trust.accept_new_host_keys = options.accept_new_host_keys;
   const auto bundles =
       options.remove ? std::vector<std::shared_ptr<const Bundle>>{} : bundles_of(start.agent_path);
   asio::io_context context;

@@ -27,11 +27,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr auto kFirstBackOff = 100ms;     // between two tries; doubled each time, up to
-constexpr auto kLongestBackOff = 500ms;   // so that a name which has come is used within a second
+constexpr auto kFirstBackOff = 100ms;    // between two tries; doubled each time, up to
+constexpr auto kLongestBackOff = 500ms;  // so that a name which has come is used within a second
+// The next try starts anew, from the name: it may have another address by then. One whose first
+// packet was lost would send it again after a second.
+constexpr auto kConnectPatience = 1s;
 constexpr auto kProgress = 10s;           // between two lines about a wait
 constexpr auto kAnswerPatience = 5s;      // the room's, once there is a connection
-constexpr auto kLeavePatience = 2s;       // of a node that has to go, for the job's end
 constexpr int kRoomLost = 128 + SIGKILL;  // engines try again, as after a node of theirs was lost
 
 // Not now, and why.
@@ -57,11 +59,9 @@ struct LocalAgent {
 class Caller {
  public:
   explicit Caller(JoinCall call)
-      : call_(std::move(call)),
-        tasks_(context_),
-        signals_(context_),
-        for_first_node_(context_),
-        pause_(context_) {
+      : call_(std::move(call)), tasks_(context_), signals_(context_), pause_(context_) {
+    // For ranks, or for the first node, which hears of them, too.
+    for (const int signal : {SIGUSR1, SIGUSR2}) std::signal(signal, SIG_IGN);
     for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
       if (std::signal(signal, SIG_DFL) == SIG_IGN) {
         std::signal(signal, SIG_IGN);  // nohup
@@ -69,8 +69,6 @@ class Caller {
         signals_.add(signal);
       }
     }
-    // To all nodes at once, of which the first one answers.
-    for (const int signal : {SIGUSR1, SIGUSR2}) for_first_node_.add(signal);
   }
 
   int run() {
@@ -88,19 +86,25 @@ class Caller {
 
  private:
   awaitable<void> live() {
-    co_await come_in();
-    if (!room_) co_return;
-    tasks_.spawn(write(room_));
-    const bool told = co_await serve();
-    room_->close();
-    co_await end_agent();
-    if (told) co_return;
-    if (signals_seen_ == 0) {
-      log_error(fmt::format("{}:{}: the job's first node is gone; what ran here has ended",
-                            call_.host, call_.port));
-      status_ = kRoomLost;
-    } else {
-      status_ = 128 + last_signal_;
+    for (;;) {
+      co_await come_in();
+      if (!room_) co_return;
+      tasks_.spawn(write(room_));
+      const bool told = co_await serve();
+      room_->close();
+      co_await end_agent();
+      if (told) co_return;
+      status_ = signals_seen_ == 0 ? kRoomLost : 128 + last_signal_;
+      if (signals_seen_ > 0) co_return;
+      const std::string lost = fmt::format(
+          "{}:{}: the job's first node is gone; what ran here has ended", call_.host, call_.port);
+      if (!call_.comes_again) {
+        log_error(lost);
+        co_return;
+      }
+      log_notice(
+          fmt::format("{}; waiting {} s for it to come again", lost, call_.patience.count()));
+      room_.reset();
     }
   }
 
@@ -116,7 +120,12 @@ class Caller {
       const NotYet not_yet = co_await try_once(end);
       if (room_ || signals_seen_ > 0) break;
       const Clock::time_point now = Clock::now();
-      if (now >= end) throw too_late(not_yet.why);
+      if (now >= end) {
+        const Error error = too_late(not_yet.why);
+        if (!has_belonged()) throw error;
+        log_error(error.what());
+        co_return;  // with the status of a lost room
+      }
       if (now >= next_line) {
         next_line += kProgress;
         log_notice(fmt::format("waiting for the job's first node, {}:{}, since {} s: {}",
@@ -129,6 +138,8 @@ class Caller {
     }
     if (!room_) status_ = 128 + last_signal_;
   }
+
+  bool has_belonged() const { return call_.hello.before.has_value(); }
 
   Error too_late(const std::string& why) const {
     return Error(
@@ -143,12 +154,14 @@ class Caller {
       const auto by = std::min(end, Clock::now() + kResolveDeadline);
       auto endpoints = co_await resolve(context_, call_.host, call_.port, by);
       Fd socket = co_await connect_first(context_, std::move(endpoints),
-                                         std::min(end, Clock::now() + kConnectDeadline));
+                                         std::min(end, Clock::now() + kConnectPatience));
       not_yet = co_await introduce(std::move(socket));
     } catch (const Error& error) {
       // A name that will resolve, a port that will be open, a room that had no time: once more.
+      // Whoever has the address that the first node had may be anybody.
       const bool for_now = error.status() == Exit::kUnreachable ||
-                           error.status() == Exit::kTryAgain || error.status() == Exit::kIo;
+                           error.status() == Exit::kTryAgain || error.status() == Exit::kIo ||
+                           (error.status() == Exit::kAuth && has_belonged());
       if (!for_now) throw error.with_context(fmt::format("{}:{}", call_.host, call_.port));
       not_yet = NotYet{error.attempted() + ": " + error.reason()};
     }
@@ -176,6 +189,8 @@ class Caller {
     if (answer->kind != JoinFrame::Kind::kSeated) {
       throw Error(Exit::kConfig, "the job does not take this node", printable(answer->text));
     }
+    call_.hello.before = parse_seat(answer->text);
+    if (!has_belonged()) throw Error(Exit::kVersion, "no seat in the job's room", "garbage");
     room->go_on();
     room_ = std::move(room);
     co_return NotYet{};
@@ -193,7 +208,7 @@ class Caller {
     while (auto frame = co_await room_->receive()) {
       switch (frame->kind) {
         case JoinFrame::Kind::kStart:
-          start_agent();
+          start_agent(frame->text);
           break;
         case JoinFrame::Kind::kBytes:
           co_await hand_on(agent_, std::move(frame->text));
@@ -216,10 +231,14 @@ class Caller {
     co_return false;
   }
 
-  void start_agent() {
+  void start_agent(const std::string& arguments) {
     try {
-      agent_ = std::make_shared<LocalAgent>(
-          context_, spawn_child({call_.agent_path, "--serve"}, ChildErrors::kShared));
+      std::vector<std::string> command = {call_.agent_path};
+      for (std::string& each :
+           split(arguments.empty() ? "--serve\n--unsignalled" : arguments, '\n')) {
+        command.push_back(std::move(each));
+      }
+      agent_ = std::make_shared<LocalAgent>(context_, spawn_child(command, ChildErrors::kShared));
     } catch (const Error& error) {
       log_error(error.what());
       room_->send({JoinFrame::Kind::kEnded, error.attempted() + ": " + error.reason()});
@@ -233,15 +252,6 @@ class Caller {
     co_await wait_for_end(agent);
     room->send({JoinFrame::Kind::kEnded, agent->child.ending()});
     if (agent_ == agent) agent_.reset();
-    if (signals_seen_ > 0) co_await leave(room);
-  }
-
-  // The job may go on without this node, whose engine will not wait for that.
-  awaitable<void> leave(std::shared_ptr<JoinChannel> room) {
-    pause_.expires_after(kLeavePatience);
-    boost::system::error_code woken;
-    co_await pause_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
-    room->close();
   }
 
   static awaitable<void> wait_for_end(std::shared_ptr<LocalAgent> agent) {
@@ -275,7 +285,6 @@ class Caller {
       pause_.cancel();
       if (room_ && signals_seen_ == 1) {
         room_->send({JoinFrame::Kind::kStop, {}});
-        if (!agent_) tasks_.spawn(leave(room_));
       } else if (room_) {
         room_->close();
       }
@@ -283,10 +292,10 @@ class Caller {
     });
   }
 
-  const JoinCall call_;
+  JoinCall call_;             // its hello tells from the second time on where it sat
   asio::io_context context_;  // before everything that uses it
   TaskGroup tasks_;
-  asio::signal_set signals_, for_first_node_;
+  asio::signal_set signals_;
   asio::steady_timer pause_;
   std::shared_ptr<JoinChannel> room_;  // shared with the task that writes its queue
   std::shared_ptr<LocalAgent> agent_;  // shared with the task that watches it

@@ -16,11 +16,14 @@ struct JoinCall {
   JoinHello hello;
   std::string agent_path;
   std::chrono::seconds patience{0};  // until it belongs to the job
+  // When the room is lost: looks for it again, or for the one that comes in its place, for as long.
+  bool comes_again = false;
 };
 
 // The job's exit status, or this process's own: 143 (128 + n) when signal n came before it belonged
-// to the job, 137 when the room was lost. Throws Error when it does not come to belong to it:
-// kTimeout after `patience`, kAuth for another token, kConfig for a job that it is no node of.
+// to the job, 137 when the room was lost and no other has come. Throws Error when it does not come
+// to belong to it: kTimeout after `patience`, kAuth for another token, kConfig for a job that it is
+// no node of.
 // SIGTERM, SIGINT and SIGHUP ask the room for the job's end; the second one ends this node's part.
 int serve_joined_job(JoinCall call);
 

@@ -1,22 +1,21 @@
 #include "launcher/join/join_room.h"
 
 #include <fmt/format.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
-#include <condition_variable>
 #include <csignal>
 #include <exception>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/random.h"
+#include "base/text.h"
 #include "launcher/join/join_channel.h"
 #include "launcher/join/join_listener.h"
+#include "launcher/join/room_board.h"
 #include "launcher/join/room_stream.h"
 #include "launcher/join/tls_stream.h"
 #include "wire/deadline.h"
@@ -26,20 +25,23 @@
 namespace dtl {
 namespace {
 
-constexpr int kMostStrangers = 64;      // that have not proved anything yet, at a time
-constexpr auto kStrangerPatience = 3s;  // for each of them; a handshake takes 1 ms
+constexpr int kMostStrangers = 64;  // that have not proved anything yet, at a time
+constexpr std::chrono::seconds kStrangerPatience{3};    // for each of them; a handshake takes 1 ms
+constexpr std::chrono::milliseconds kListenPause{100};  // where the port is not free
+constexpr int kTriesBeforeAWord = 10;
+constexpr std::size_t kRoomBytes = 8;  // of the room's name: two never have the same
+
 }  // namespace
 
 class JoinRoom::Inside {
  public:
   explicit Inside(JoinRoomOptions options)
       : options_(std::move(options)),
-        changed_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-        names_(options_.expected.places()),
+        board_(options_.expected.places()),
         tasks_(context_),
         listener_(context_, options_.ports, [this](Fd caller) { take(std::move(caller)); }),
         places_(options_.expected.places()) {
-    if (!changed_.valid()) throw system_error("cannot make an eventfd");
+    options_.expected.room = to_hex(random_bytes(kRoomBytes, "name a room"));
     // A signal is for the threads that know of it.
     sigset_t all, before;
     ::sigfillset(&all);
@@ -54,51 +56,50 @@ class JoinRoom::Inside {
   }
 
   int port() const { return listener_.port(); }
-  int change_descriptor() const { return changed_.get(); }
+  RoomBoard& board() { return board_; }
 
-  void changed() {
-    std::uint64_t count = 0;
-    [[maybe_unused]] const ssize_t size = ::read(changed_.get(), &count, sizeof count);
+  void dismiss(std::size_t place, int status) {
+    asio::post(context_, [this, place, status] { say_done(places_[place], status); });
   }
 
-  std::vector<std::string> present() const {
-    const std::lock_guard lock(mutex_);
-    return names_;
-  }
-
-  bool is_idle(std::size_t place) const {
-    const std::lock_guard lock(mutex_);
-    return busy_.empty() || !busy_[place];
-  }
-
-  std::unique_ptr<AgentStream> start_agent(asio::io_context& context, std::size_t place) {
+  std::unique_ptr<AgentStream> start_agent(asio::io_context& context, std::size_t place,
+                                           const std::vector<std::string>& arguments) {
     SocketPair pair = make_socketpair(SOCK_STREAM);
     auto end = std::make_shared<AgentEnd>();
-    set_busy(place, true);
-    asio::post(context_,
-               [this, place, end, agent = std::make_shared<Fd>(std::move(pair.second))]() mutable {
-                 places_[place].waiting = {std::move(*agent), end};
-                 start_waiting(place);
-               });
+    board_.set_busy(place, true);
+    asio::post(context_, [this, place, end, arguments = join(arguments, "\n"),
+                          agent = std::make_shared<Fd>(std::move(pair.second))]() mutable {
+      places_[place].waiting = {std::move(*agent), end, std::move(arguments)};
+      start_waiting(place);
+    });
     return std::make_unique<RoomStream>(context, std::move(pair.first), std::move(end));
   }
 
+  void give_up(std::string how) {
+    asio::post(context_, [this, how = std::move(how)] {
+      given_up_ = how;
+      listener_.close();
+      for (std::size_t at = 0; at < places_.size(); ++at) start_waiting(at);
+    });
+  }
+
   void finish(int status, std::chrono::milliseconds patience) {
-    std::unique_lock lock(mutex_);
     asio::post(context_, [this, status] { say_done(status); });
-    gone_.wait_for(lock, patience, [this] { return all_told_; });
+    board_.wait_until_all_told(patience);
   }
 
  private:
   struct Waiting {
     Fd agent;  // the room's end of its stream
     std::shared_ptr<AgentEnd> end;
+    std::string arguments;  // one a line
   };
   struct Place {
     std::shared_ptr<JoinChannel> node;  // shared with the tasks that read and write it
     Waiting waiting;                    // an agent to be started
     std::shared_ptr<ByteStream> agent;  // shared with the task that sends its bytes; while it runs
     std::shared_ptr<AgentEnd> end;
+    SeatState seat;  // but for `taken`
   };
 
   // ---- the thread
@@ -144,13 +145,18 @@ class JoinRoom::Inside {
                                                std::string text) {
     const std::optional<JoinHello> hello = parse_hello(text);
     if (!hello) co_return std::nullopt;
-    SeatAnswer seat = judge_hello(options_.expected, *hello);
-    if (seat.place && places_[*seat.place].node) {
-      seat = {std::nullopt, {JoinFrame::Kind::kComeAgain, hello->name + " has come already"}};
+    SeatAnswer seat = judge_hello(options_.expected, *hello, seats());
+    if (seat.place && places_[*seat.place].node) {  // it knows better
+      places_[*seat.place].node->close();
+      seat = {std::nullopt, {JoinFrame::Kind::kComeAgain, "its last connection is not over yet"}};
     }
     if (seat.place) {
+      // Nodes end their agents before they return.
+      if (seat.returns) board_.set_busy(*seat.place, false);
       take_place(*seat.place, node, hello->name);
-      node->send({JoinFrame::Kind::kSeated, {}});
+      const int generation = places_[*seat.place].seat.generation;
+      node->send({JoinFrame::Kind::kSeated,
+                  to_text(JoinSeat{options_.expected.room, *seat.place, generation})});
       co_return seat.place;
     }
     log_verbose(fmt::format("{}: turned away: {}", hello->name, seat.refusal.text));
@@ -160,12 +166,23 @@ class JoinRoom::Inside {
     co_return std::nullopt;
   }
 
+  std::vector<SeatState> seats() const {
+    std::vector<SeatState> all;
+    for (const Place& place : places_) {
+      all.push_back(place.seat);
+      all.back().taken = place.node != nullptr;
+    }
+    return all;
+  }
+
   void take_place(std::size_t place, const std::shared_ptr<JoinChannel>& node, std::string name) {
     places_[place].node = node;
+    places_[place].seat.name = name;
+    ++places_[place].seat.generation;
     bool complete = true;
     for (const Place& each : places_) complete = complete && each.node;
     if (complete) listener_.close();
-    set_name(place, std::move(name));
+    board_.set_name(place, std::move(name));
   }
 
   // ---- a node of the job, until its connection ends
@@ -178,7 +195,7 @@ class JoinRoom::Inside {
         if (!co_await obey(place, std::move(*frame))) break;
       }
     } catch (const Error& error) {
-      log_error(error.with_context(name_of(place)).what());
+      log_error(error.with_context(board_.name(place)).what());
     }
     node->close();
     lose(place);
@@ -194,11 +211,12 @@ class JoinRoom::Inside {
         co_return true;
       case JoinFrame::Kind::kEnded:
         end_agent(at, std::move(frame.text));
-        set_busy(at, place.waiting.agent.valid());
+        board_.set_busy(at, place.waiting.agent.valid());
         start_waiting(at);
         co_return true;
       case JoinFrame::Kind::kStop:
-        if (options_.told_to_stop) options_.told_to_stop(at, name_of(at));
+        board_.set_leaving(at);
+        if (options_.told_to_stop) options_.told_to_stop(at, board_.name(at));
         co_return true;
       case JoinFrame::Kind::kHello:
       case JoinFrame::Kind::kSeated:
@@ -225,13 +243,18 @@ class JoinRoom::Inside {
   void start_waiting(std::size_t at) {
     Place& place = places_[at];
     if (!place.waiting.agent.valid() || place.agent) return;
-    if (!place.node) {
+    if (!place.node && given_up_.empty()) {
       listen_again();
       return;
     }
     place.agent = make_fd_stream(context_, std::move(place.waiting.agent));
     place.end = std::move(place.waiting.end);
-    place.node->send({JoinFrame::Kind::kStart, {}});
+    if (!place.node) {
+      board_.set_busy(at, false);
+      end_agent(at, given_up_);
+      return;
+    }
+    place.node->send({JoinFrame::Kind::kStart, std::move(place.waiting.arguments)});
     tasks_.spawn(send_down(at, place.agent, place.node));
   }
 
@@ -243,9 +266,23 @@ class JoinRoom::Inside {
 
   // A node of the job is missing again: the same port, so that it is found.
   void listen_again() {
-    if (listener_.open_again()) return;
-    log_error(
-        fmt::format("cannot wait for a node to come back: port {} is not free", listener_.port()));
+    if (listener_.open_again() || std::exchange(trying_, true)) return;
+    tasks_.spawn(try_to_listen());
+  }
+
+  // Who has the port meanwhile may have been given it by us, and be about to end.
+  awaitable<void> try_to_listen() {
+    asio::steady_timer pause(context_);
+    for (int tries = 1; !done_ && !listener_.open_again(); ++tries) {
+      if (tries == kTriesBeforeAWord) {
+        log_error(fmt::format("cannot wait for a node to come back: port {} is not free",
+                              listener_.port()));
+      }
+      pause.expires_after(kListenPause);
+      boost::system::error_code never;
+      co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, never));
+    }
+    trying_ = false;
   }
 
   void end_agent(std::size_t at, std::string how) {
@@ -259,7 +296,9 @@ class JoinRoom::Inside {
   void lose(std::size_t at) {
     end_agent(at, std::string(kConnectionLost));
     places_[at].node.reset();
-    set_name(at, {});
+    board_.note_loss(at);
+    board_.set_name(at, {});
+    if (options_.reopens && !done_) listen_again();
     start_waiting(at);
     tell_if_all_gone();
   }
@@ -269,12 +308,14 @@ class JoinRoom::Inside {
   void say_done(int status) {
     listener_.close();
     done_ = true;
-    for (Place& place : places_) {
-      if (!place.node) continue;
-      place.node->send({JoinFrame::Kind::kDone, std::to_string(status)});
-      place.node->finish();
-    }
+    for (Place& place : places_) say_done(place, status);
     tell_if_all_gone();
+  }
+
+  static void say_done(Place& place, int status) {
+    if (!place.node) return;
+    place.node->send({JoinFrame::Kind::kDone, std::to_string(status)});
+    place.node->finish();
   }
 
   void tell_if_all_gone() {
@@ -282,41 +323,11 @@ class JoinRoom::Inside {
     for (const Place& place : places_) {
       if (place.node) return;
     }
-    const std::lock_guard lock(mutex_);
-    all_told_ = true;
-    gone_.notify_all();
+    board_.note_all_told();
   }
 
-  // ---- what other threads see
-
-  std::string name_of(std::size_t place) const {
-    const std::lock_guard lock(mutex_);
-    return names_[place];
-  }
-
-  void set_name(std::size_t place, std::string name) {
-    {
-      const std::lock_guard lock(mutex_);
-      names_[place] = std::move(name);
-    }
-    const std::uint64_t one = 1;
-    [[maybe_unused]] const ssize_t size = ::write(changed_.get(), &one, sizeof one);
-  }
-
-  void set_busy(std::size_t place, bool busy) {
-    const std::lock_guard lock(mutex_);
-    busy_.resize(names_.size());
-    busy_[place] = busy;
-  }
-
-  const JoinRoomOptions options_;
-  Fd changed_;
-
-  mutable std::mutex mutex_;
-  std::condition_variable gone_;
-  std::vector<std::string> names_;  // by place; empty: nobody
-  std::vector<bool> busy_;          // by place: an agent was started and has not been seen to end
-  bool all_told_ = false;
+  JoinRoomOptions options_;
+  RoomBoard board_;
 
   // The thread's own.
   asio::io_context context_;
@@ -324,7 +335,8 @@ class JoinRoom::Inside {
   JoinListener listener_;
   std::vector<Place> places_;
   int strangers_ = 0;
-  bool done_ = false;
+  bool done_ = false, trying_ = false;  // trying_: to listen again
+  std::string given_up_;                // why nobody comes any more; empty: they may
   std::thread thread_;
 };
 
@@ -338,23 +350,36 @@ int JoinRoom::port() const {
 }
 
 int JoinRoom::change_descriptor() const {
-  return inside_->change_descriptor();
+  return inside_->board().change_descriptor();
 }
 
 void JoinRoom::changed() {
-  inside_->changed();
+  inside_->board().changed();
 }
 
 std::vector<std::string> JoinRoom::present() const {
-  return inside_->present();
+  return inside_->board().names();
 }
 
-std::unique_ptr<AgentStream> JoinRoom::start_agent(asio::io_context& context, std::size_t place) {
-  return inside_->start_agent(context, place);
+std::vector<bool> JoinRoom::leaving() const {
+  return inside_->board().leaving();
+}
+
+std::unique_ptr<AgentStream> JoinRoom::start_agent(asio::io_context& context, std::size_t place,
+                                                   const std::vector<std::string>& arguments) {
+  return inside_->start_agent(context, place, arguments);
+}
+
+void JoinRoom::give_up(std::string how) {
+  inside_->give_up(std::move(how));
 }
 
 bool JoinRoom::is_idle(std::size_t place) const {
-  return inside_->is_idle(place);
+  return inside_->board().is_idle(place);
+}
+
+void JoinRoom::dismiss(std::size_t place, int status) {
+  inside_->dismiss(place, status);
 }
 
 void JoinRoom::finish(int status, std::chrono::milliseconds patience) {

@@ -23,6 +23,7 @@ struct JoinRoomOptions {
   std::string token;
   PortRange ports;  // the first free one of them
   ExpectedNodes expected;
+  bool reopens = false;  // listens again as soon as a node is lost; else when an agent waits for it
   // On the room's thread: a node says that its engine ends it.
   std::function<void(std::size_t place, const std::string& node)> told_to_stop;
 };
@@ -35,16 +36,26 @@ class JoinRoom {
   JoinRoom& operator=(const JoinRoom&) = delete;
 
   int port() const;
-  // Readable once somebody has come or gone since changed() was called last.
+  // Readable once somebody has come, gone or asked for the job's end since changed() was called
+  // last.
   int change_descriptor() const;
   void changed();
   // The nodes' names, by place; empty where nobody is.
   std::vector<std::string> present() const;
+  std::vector<bool> leaving() const;  // by place: who is there has asked for the job's end
 
-  // An agent on the node of that place; its bytes come once the node is there.
-  std::unique_ptr<AgentStream> start_agent(asio::io_context& context, std::size_t place);
-  // True when no agent runs there: the last one has been seen to end.
+  // An agent on the node of that place, with these arguments or else --serve; its bytes come once
+  // the node is there.
+  std::unique_ptr<AgentStream> start_agent(asio::io_context& context, std::size_t place,
+                                           const std::vector<std::string>& arguments = {});
+  // Nobody comes any more: agents on nodes that are not there end so from now on, with `how`.
+  void give_up(std::string how);
+  // True when no agent runs there: the last one has been seen to end, or its node was lost so long
+  // ago that it must have ended (kFence).
   bool is_idle(std::size_t place) const;
+  // Tells one node that it has no part in the job any more, with the exit status that it is to
+  // have.
+  void dismiss(std::size_t place, int status);
 
   // Tells all nodes how the job has ended, and waits until they have taken it, or for `patience`.
   void finish(int status, std::chrono::milliseconds patience);

@@ -16,17 +16,29 @@ struct ExpectedNodes {
   std::vector<std::string> names;  // by name, each once, in any order; or else
   int count = 0;                   // so many by rank,
   int first_rank = 0;              // from this one on
+  bool by_wish = false;            // where a rank is a wish, and the room has the last word
+  std::string room = {};           // as JoinSeat has it; the room's own to fill in
 
   std::size_t places() const {
     return names.empty() ? static_cast<std::size_t>(count) : names.size();
   }
 };
 
-struct SeatAnswer {
-  std::optional<std::size_t> place;
-  JoinFrame refusal;  // without a place: kRefused for good, kComeAgain for now
+// Of each place.
+struct SeatState {
+  std::string name;    // of who sits there, or sat there last
+  int generation = 0;  // how many have sat there by now
+  bool taken = false;
 };
 
-SeatAnswer judge_hello(const ExpectedNodes& expected, const JoinHello& hello);
+struct SeatAnswer {
+  std::optional<std::size_t> place;
+  JoinFrame refusal;     // without a place: kRefused for good, kComeAgain for now
+  bool returns = false;  // it sat there before; the place is still taken where it knows first that
+                         // its connection is lost
+};
+
+SeatAnswer judge_hello(const ExpectedNodes& expected, const JoinHello& hello,
+                       const std::vector<SeatState>& seats);
 
 }  // namespace dtl

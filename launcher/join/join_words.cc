@@ -15,7 +15,9 @@ namespace dtl {
 namespace {
 
 constexpr std::size_t kHeaderBytes = 4;  // kind, and the length in 24 bits, low byte first
-constexpr std::size_t kHelloLines = 6;
+constexpr std::size_t kHelloLines = 7;
+constexpr std::size_t kSeatWords = 3;
+constexpr std::size_t kRoomDigits = 16;
 constexpr std::size_t kMaxJobBytes = 256;
 constexpr std::size_t kMaxVersionBytes = 64;
 constexpr std::size_t kMaxNameBytes = 253;  // of a DNS name
@@ -34,6 +36,11 @@ bool is_node_name(std::string_view name) {
   };
   return !name.empty() && name.size() <= kMaxNameBytes && name.front() != '-' &&
          std::all_of(name.begin(), name.end(), fits);
+}
+
+bool is_room(std::string_view text) {
+  const auto digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
+  return text.size() == kRoomDigits && std::all_of(text.begin(), text.end(), digit);
 }
 
 }  // namespace
@@ -63,10 +70,24 @@ std::optional<JoinFrame> JoinFrameReader::next() {
   return frame;
 }
 
+std::string to_text(const JoinSeat& seat) {
+  return fmt::format("{} {} {}", seat.room, seat.place, seat.generation);
+}
+
+std::optional<JoinSeat> parse_seat(std::string_view text) {
+  const std::vector<std::string> words = split(text, ' ');
+  if (words.size() != kSeatWords || !is_room(words[0])) return std::nullopt;
+  const auto place = parse_integer(words[1], 0, kMaxRanks - 1);
+  const auto generation = parse_integer(words[2], 1, INT32_MAX);
+  if (!place || !generation) return std::nullopt;
+  return JoinSeat{words[0], static_cast<std::size_t>(*place), static_cast<int>(*generation)};
+}
+
 std::string to_text(const JoinHello& hello) {
   const std::string rank = hello.rank < 0 ? "-" : std::to_string(hello.rank);
-  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}", hello.protocol, hello.version, hello.job,
-                     hello.restart, rank, hello.name);
+  const std::string before = hello.before ? to_text(*hello.before) : "-";
+  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}", hello.protocol, hello.version, hello.job,
+                     hello.restart, rank, hello.name, before);
 }
 
 std::optional<JoinHello> parse_hello(std::string_view text) {
@@ -87,7 +108,9 @@ std::optional<JoinHello> parse_hello(std::string_view text) {
   hello.restart = static_cast<int>(*restart);
   hello.rank = static_cast<int>(*rank);
   hello.name = lines[5];
-  return hello;
+  if (lines[6] == "-") return hello;
+  hello.before = parse_seat(lines[6]);
+  return hello.before ? std::optional(hello) : std::nullopt;
 }
 
 std::optional<int> parse_status(std::string_view text) {

@@ -14,10 +14,10 @@ namespace dtl {
 struct JoinFrame {
   enum class Kind : std::uint8_t {
     kHello = 1,        // the node's first: a JoinHello
-    kSeated = 2,       // the answer: it belongs to the job
+    kSeated = 2,       // the answer: it belongs to the job; its JoinSeat
     kRefused = 3,      // or not, and why
     kComeAgain = 4,    // or not now, and why
-    kStart = 5,        // start an agent
+    kStart = 5,        // start an agent, with other arguments than --serve, one a line
     kBytes = 6,        // both ways: of the agent
     kNoMoreBytes = 7,  // to the agent
     kEnded = 8,        // the agent is gone; how: "exit status 0"
@@ -42,6 +42,18 @@ class JoinFrameReader {
   std::string received_;
 };
 
+// Where a node sits: nothing of an earlier generation is accepted.
+struct JoinSeat {
+  std::string room;       // 16 hex digits, drawn by who coordinates
+  std::size_t place = 0;  // in it
+  int generation = 1;     // how many have sat there, this one included
+
+  bool operator==(const JoinSeat&) const = default;
+};
+
+std::string to_text(const JoinSeat& seat);
+std::optional<JoinSeat> parse_seat(std::string_view text);
+
 // Who a node is. Of another version than ours, its other members may be empty.
 struct JoinHello {
   unsigned protocol = 0;
@@ -50,6 +62,7 @@ struct JoinHello {
   int restart = 0;  // how often the engine has started the job again
   int rank = -1;    // of the node, as the engine counts them; -1: it does not say
   std::string name;
+  std::optional<JoinSeat> before = {};  // where it sat when it lost its connection
 
   bool operator==(const JoinHello&) const = default;
 };

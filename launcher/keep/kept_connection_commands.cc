@@ -95,7 +95,7 @@ int up(const SubcommandOptions& given, StartOptions start) {
   options.hosts = remote_hosts(given);
   options.idle = given.idle;
   options.start = std::move(start);
-  options.start.accept_new_host_keys = given.accept_new_host_keys;
+  options.start.trust.accept_new_host_keys = given.accept_new_host_keys;
   tell_of_lost_holders();
   send_down();  // the hosts named now take the place of those before
   return run_in_background([&](const StartNews& news) { return hold(options, news); }, [] {});

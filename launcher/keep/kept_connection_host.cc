@@ -49,7 +49,7 @@ awaitable<void> KeptHost::pause(std::chrono::milliseconds time) {
 
 awaitable<void> KeptHost::connect() {
   const auto deadline = std::chrono::steady_clock::now() + options_.deadline;
-  session_ = co_await open_ssh_session(context_, host_, options_.accept_new_host_keys, deadline);
+  session_ = co_await open_ssh_session(context_, host_, options_.trust, deadline);
   session_->clear_deadline();
 }
 

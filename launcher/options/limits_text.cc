@@ -24,6 +24,10 @@ std::string waits_text() {
          wait("settle", kProbeSettle, "for other addresses of a node that has answered") +
          wait("examine", kExamineDeadline, "an agent's answer to dtlaunch doctor") +
          wait("ssh", kSshDeadline, "from TCP connection to running agent") +
+         wait("late-hosts", kHostsPatience, "for the pods of an MPIJob; --start-timeout") +
+         wait("late-pause", kFirstHostPause, "before the next try of one; doubled each time") +
+         wait("longest-late-pause", kLongestHostPause, "the most that this becomes") +
+         wait("late-line", kLateHostLine, "between two lines that say who is late") +
          wait("push-stall", kPushStall, "of --push without a byte moved") +
          wait("push", kPushDeadline, "until all hosts have what --push brings") +
          wait("hello", kHelloDeadline, "the agent's first message") +

@@ -13,15 +13,20 @@ AgentStart parse_agent_start(const std::string& text) {
   const std::string word = to_lower(text);
   if (word == "ssh") return AgentStart::kSsh;
   if (word == "fork") return AgentStart::kFork;
+  if (word == "srun") return AgentStart::kSrun;
   if (word == "blaunch" || word == "lsf") return AgentStart::kBlaunch;
   if (word == "qrsh" || word == "sge") return AgentStart::kQrsh;
   const std::string attempt = "-launcher " + text;
-  if (word == "slurm" || word == "pbs") {
+  if (word == "slurm") {
+    throw Error(Exit::kUsage, attempt, "dtlaunch does not start its agents so",
+                "-launcher srun, the default in jobs of Slurm");
+  }
+  if (word == "pbs") {
     throw Error(Exit::kUsage, attempt, "dtlaunch does not start its agents so",
                 "-launcher ssh; --show-engine has the hosts");
   }
   throw Error(Exit::kUsage, attempt, "agents do not start so",
-              "-launcher ssh, fork, blaunch or qrsh");
+              "-launcher ssh, fork, srun, blaunch or qrsh");
 }
 
 int parse_notice_signal(const std::string& text) {

@@ -11,6 +11,7 @@ namespace dtl {
 enum class AgentStart {
   kSsh,      // here for names that mean this machine, over ssh on all others
   kFork,     // all of them here, whatever the hosts' names
+  kSrun,     // Slurm's: one step for all hosts
   kBlaunch,  // LSF's: blaunch HOST COMMAND
   kQrsh,     // Grid Engine's: qrsh -inherit HOST COMMAND
 };

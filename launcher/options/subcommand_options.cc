@@ -9,6 +9,7 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "launcher/options/foreign_words.h"
+#include "launcher/options/option_values.h"
 #include "launcher/options/trusted_file.h"
 #include "plan/hostfile.h"
 
@@ -21,6 +22,9 @@ using Row = OptionRow<Sub>;
 constexpr std::string_view kOptions = "Options";
 constexpr double kMostIdleHours = 10000;
 constexpr double kMostLookFor = 24.0 * 3600;  // seconds
+constexpr int kMaxPodCpus = 65536;
+constexpr int kMostPodGrace = 7 * 24 * 3600;  // seconds
+constexpr int kMostPodRestarts = 1000;
 
 Target<Sub> look_for() {
   return {Takes::kValue, [](Sub& options, const std::string& text, const Option&) -> std::string {
@@ -130,6 +134,51 @@ std::vector<Row> up_rows() {
   };
 }
 
+Target<Sub> pods() {
+  return {Takes::kValue, [](Sub& options, const std::string& text, const Option&) {
+            SizeRange range;
+            std::string wrong = read_range(text, range);
+            if (wrong.empty()) options.kube.nodes = range;
+            return wrong;
+          }};
+}
+
+Target<Sub> claim() {
+  return {Takes::kValue, [](Sub& options, const std::string& text, const Option&) {
+            options.kube.claims.push_back(text);
+            return std::string();
+          }};
+}
+
+std::vector<Row> kube_rows() {
+  return {
+      {kOptions, {"--kind"}, "pytorchjob|mpijob|trainjob|jobset|job", "which engine of the cluster runs it;\n"
+       "job: Kubernetes itself", into::word<&Sub::kube, &KubeWords::kind>()},
+      {kOptions, {"--image"}, "IMAGE", "what the pods run", into::text<&Sub::kube, &KubeWords::image>()},
+      {kOptions, {"--nodes"}, "N[:MAX]", "pods; with MAX, a PyTorchJob whose pods come and go", pods()},
+      {kOptions, {"-ppn"}, "N", "ranks in each pod; default 1",
+       into::whole<&Sub::kube, &KubeWords::ranks_per_node>(1, kMaxRanks)},
+      {kOptions, {"--cpus"}, "N", "CPUs of each pod",
+       into::whole<&Sub::kube, &KubeWords::cpus>(1, kMaxPodCpus)},
+      {kOptions, {"--memory"}, "AMOUNT", "memory of each pod: 16Gi", into::text<&Sub::kube, &KubeWords::memory>()},
+      {kOptions, {"--shm"}, "AMOUNT", "of that, for /dev/shm; default 1Gi",
+       into::text<&Sub::kube, &KubeWords::shared_memory>()},
+      {kOptions, {"--pvc"}, "CLAIM[:DIR]", "a PersistentVolumeClaim, seen at DIR; default /data",
+       claim(), {.repeatable = true}},
+      {kOptions, {"--name"}, "NAME", "of the job; default dtlaunch", into::text<&Sub::kube, &KubeWords::name>()},
+      {kOptions, {"--namespace"}, "NAME", "default: kubectl's", into::text<&Sub::kube, &KubeWords::name_space>()},
+      {kOptions, {"--grace"}, "SECONDS", "from SIGTERM to SIGKILL of ranks; the pod has 15 more;\ndefault 60",
+       into::whole<&Sub::kube, &KubeWords::grace_s>(1, kMostPodGrace)},
+      {kOptions, {"--restarts"}, "N", "how often the pods may be started again; default 3",
+       into::whole<&Sub::kube, &KubeWords::restarts>(0, kMostPodRestarts)},
+      {kOptions, {"--token-secret"}, "NAME", "the Secret with the token; default dtlaunch-token",
+       into::text<&Sub::kube, &KubeWords::secret>()},
+      {kOptions, {"-c", "--config"}, "FILE", "the job file, as for a job",
+       into::text<&Sub::kube, &KubeWords::job_file>()},
+      help_row(),
+  };
+}
+
 // Of the commands that are about jobs, what only one of them has.
 std::vector<Row> own_rows(const std::string& name) {
   if (name == "ps") {
@@ -168,6 +217,7 @@ std::vector<Row> rows_of(const std::string& name) {
   if (name == "push") return push_rows();
   if (name == "up") return up_rows();
   if (name == "down") return {help_row()};
+  if (name == "kube") return kube_rows();
   return jobs_rows(name);
 }
 
@@ -183,7 +233,9 @@ SubcommandOptions parse_subcommand(const std::string& name,
                                    const std::vector<std::string>& arguments) {
   const OptionTable<Sub>& table = subcommand_options(name);
   const std::string help = subcommand_help_command(name);
-  OptionWords words = read_option_words(table.options(), arguments, subcommand_manner(help));
+  Manner manner = subcommand_manner(help);
+  manner.options_first = name == "kube";  // a program with options of its own follows
+  OptionWords words = read_option_words(table.options(), arguments, manner);
   SubcommandOptions options;
   table.apply(words.options, options, help);
   options.words = std::move(words.rest);
@@ -192,6 +244,10 @@ SubcommandOptions parse_subcommand(const std::string& name,
 
 std::string subcommand_help_command(const std::string& name) {
   return fmt::format("dtlaunch {} --help", name);
+}
+
+bool names_hosts(const SubcommandOptions& options) {
+  return !options.hostfile.empty() || !options.host_list.empty();
 }
 
 std::vector<Host> named_hosts(const SubcommandOptions& options) {

@@ -9,8 +9,21 @@
 
 #include "base/option_table.h"
 #include "plan/host.h"
+#include "plan/request.h"
 
 namespace dtl {
+
+// Of kube render, as typed.
+struct KubeWords {
+  std::string kind, name = "dtlaunch", name_space, image;
+  std::optional<SizeRange> nodes;
+  std::optional<int> ranks_per_node, cpus, grace_s;
+  std::string memory, shared_memory = "1Gi";
+  std::vector<std::string> claims;
+  int restarts = 3;
+  std::string secret = "dtlaunch-token";
+  std::string job_file;
+};
 
 struct SubcommandOptions {
   bool help = false;
@@ -28,6 +41,7 @@ struct SubcommandOptions {
   std::string interface, python;                                  // doctor
   bool quick = false, json = false;                               // doctor
   int verbosity = 0;                                              // doctor
+  KubeWords kube;
 
   std::vector<std::string> words;  // what is no option
 
@@ -37,12 +51,14 @@ struct SubcommandOptions {
 // `name` is a subcommand's.
 const OptionTable<SubcommandOptions>& subcommand_options(const std::string& name);
 
-// Options may stand before and after the words. Throws Error(kUsage).
+// Options may stand before and after the words; of kube, before them alone. Throws Error(kUsage).
 SubcommandOptions parse_subcommand(const std::string& name,
                                    const std::vector<std::string>& arguments);
 
 // "dtlaunch NAME --help", the command to try.
 std::string subcommand_help_command(const std::string& name);
+
+bool names_hosts(const SubcommandOptions& options);
 
 // The hosts of -f FILE or -hosts LIST, of which at most one may be given; this machine when neither
 // is. Throws Error(kUsage) and Error(kBadInput).

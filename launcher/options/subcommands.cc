@@ -16,6 +16,7 @@ std::span<const Subcommand> subcommand_table() {
       {"clean", "end what dead jobs left behind, and remove their files"},
       {"up", "keep a connection to each host open, for faster starts"},
       {"down", "close them"},
+      {"kube", "render: print a manifest for Kubernetes"},
   };
   return kTable;
 }

@@ -5,27 +5,37 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <csignal>
 #include <filesystem>
 
+#include "base/cgroup.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/host_name.h"
 #include "base/limits.h"
 #include "base/text.h"
+#include "launcher/request/pod_keys.h"
 #include "plan/host_token.h"
 #include "plan/name_list.h"
 
 namespace dtl {
 namespace {
 
+using namespace std::chrono_literals;
+
+// For srun to start its step: a prologue may take its time, and so may a node that was asleep.
+constexpr auto kStepPatience = 60s;
+
+// Those that this process may run on, and the part of them that its control group gives it.
 int usable_cpus() {
   cpu_set_t* cpus = CPU_ALLOC(65536);
   const std::size_t size = CPU_ALLOC_SIZE(65536);
   const bool known = cpus != nullptr && ::sched_getaffinity(0, size, cpus) == 0;
   const int count = known ? CPU_COUNT_S(size, cpus) : 0;
   CPU_FREE(cpus);
-  return count;
+  const double quota = read_cgroup_limits("").quota_cpus;
+  return quota > 0 && quota < count ? static_cast<int>(std::ceil(quota)) : count;
 }
 
 int numa_nodes() {
@@ -86,6 +96,47 @@ void refuse_role(const EngineEvidence& evidence) {
               "dtlaunch --show-engine; --engine none, for a job on this machine alone");
 }
 
+bool is_on_path(const std::string& program, const Variables& environment) {
+  for (const auto& [name, value] : environment) {
+    if (name != "PATH") continue;
+    for (const std::string& folder : split(value, ':')) {
+      if (folder.starts_with('/') && ::access((folder + "/" + program).c_str(), X_OK) == 0) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+// The engine has started others of us as well, which wait for this one.
+bool is_first_of_several(const EngineEvidence& evidence) {
+  return evidence.role == EngineRole::kLauncher && evidence.node_count.value_or(1) > 1;
+}
+
+// Whether agents are to start in a step of Slurm.
+bool wants_step(const CommandLine& line, const EngineEvidence& evidence,
+                const Variables& environment, std::vector<std::string>& notices) {
+  const bool asked = line.agent_start == AgentStart::kSrun;
+  const bool offered =
+      evidence.role == EngineRole::kLauncher && evidence.starter == EngineStarter::kSrun;
+  if (asked && !offered) {
+    throw Error(Exit::kUsage, "-launcher srun", "this is no job of Slurm that has hosts",
+                "salloc or sbatch, and dtlaunch inside; --show-engine says what is seen");
+  }
+  if (!offered) return false;
+  if (is_first_of_several(evidence)) refuse_what_a_step_cannot(line, evidence);
+  if (line.agent_start && !asked) return false;
+  if (asked || is_on_path("srun", environment)) return true;
+  if (is_first_of_several(evidence)) {
+    throw Error(Exit::kConfig, "cannot start agents", "there is no srun on PATH on this node",
+                "DTL_TOKEN=$(openssl rand -hex 32) srun ... dtlaunch ..., by which the nodes find "
+                "each other without it");
+  }
+  notices.emplace_back(
+      "there is no srun on PATH: agents start over ssh, outside of the job's step");
+  return false;
+}
+
 std::vector<std::string> carrier_of(const EngineEvidence& evidence, std::optional<AgentStart> how) {
   const bool asked = how == AgentStart::kBlaunch || how == AgentStart::kQrsh;
   if (how && !asked) return {};
@@ -104,15 +155,39 @@ std::vector<std::string> carrier_of(const EngineEvidence& evidence, std::optiona
 
 }  // namespace
 
+void refuse_what_a_step_cannot(const CommandLine& line, const EngineEvidence& evidence) {
+  const auto refuse = [](const std::string& option, const std::string& reason,
+                         const std::string& hint) {
+    throw Error(Exit::kUsage, option, reason, hint);
+  };
+  const bool several = evidence.node_count.value_or(1) > 1;
+  if (several && line.agent_start && line.agent_start != AgentStart::kSrun) {
+    refuse("-launcher", "srun has started dtlaunch on every node, and keeps it",
+           "the same without it");
+  }
+  if (line.push) {
+    refuse("--push", "srun brings no files to hosts", "dtlaunch in a folder that all hosts see");
+  }
+  if (line.reconnect && line.reconnect->count() > 0) {
+    refuse("--reconnect", "a step of Slurm is not logged in to again once it is lost",
+           "without it; or -launcher ssh, where Slurm allows that");
+  }
+  if (several && line.detach) {
+    refuse("--detach", "srun has started dtlaunch on every node, and keeps it", "without it");
+  }
+}
+
 EngineEvidence read_engine(std::optional<Engine> wanted, const Surroundings& around) {
   const EngineQuestions questions = engine_questions(around.environment, wanted);
   EngineAnswers answers;
   answers.host_name = own_host_name();
   answers.cpus = usable_cpus();
   answers.numa_nodes = numa_nodes();
+  answers.has_token = around.has_token;
   if (!questions.file.empty()) {
     answers.file = read_engine_file(questions.file, answers.file_problem);
   }
+  if (questions.pod_keys) answers.pod_keys = find_pod_keys(around.environment);
   if (!questions.running.empty() && ::access(questions.running.c_str(), R_OK) == 0) {
     std::string ignored;
     answers.running = read_engine_file(questions.running, ignored);
@@ -163,6 +238,15 @@ EngineEvidence evidence_beside(const CommandLine& line, bool file_has_hosts,
                                            evidence.hosts_are_all ? ", of the allocation" : ""));
     if (!is_one_of_several(evidence)) evidence.refusal.reset();
   }
+  const bool by_srun =
+      evidence.role == EngineRole::kLauncher && evidence.starter == EngineStarter::kSrun;
+  if (line.agent_start == AgentStart::kSsh && evidence.starter != EngineStarter::kSsh) {
+    evidence.follows.push_back("-launcher ssh wins");
+    evidence.starter = EngineStarter::kSsh;
+  } else if (by_srun && !is_on_path("srun", around.environment)) {
+    evidence.follows.push_back("there is no srun on PATH");
+    evidence.starter = EngineStarter::kSsh;
+  }
   if (line.ranks_per_node && evidence.ranks_per_node) {
     evidence.follows.push_back(fmt::format("-ppn {} wins", *line.ranks_per_node));
     evidence.ranks_per_node = line.ranks_per_node;
@@ -175,8 +259,21 @@ int notice_signal_of(Engine engine) {
   return engine == Engine::kSlurm ? SIGUSR1 : 0;
 }
 
+std::string remark_on_pod(const std::string& host) {
+  std::string ignored;
+  if (::access(kRunningWorkers, R_OK) != 0) return {};
+  const auto text = read_engine_file(kRunningWorkers, ignored);
+  if (!text) return {};
+  const std::vector<std::string> running = running_workers(*text);
+  const bool listed = std::any_of(running.begin(), running.end(), [&](const std::string& name) {
+    return same_host_name(name, host);
+  });
+  return fmt::format("{} {} it as running", kRunningWorkers, listed ? "lists" : "does not list");
+}
+
 std::vector<Host> hosts_of_job(const EngineEvidence& evidence, const CommandLine& line,
-                               std::vector<Host> hosts, JobSettings& settings) {
+                               std::vector<Host> hosts, JobSettings& settings,
+                               const Variables& environment) {
   settings.notices.insert(settings.notices.end(), evidence.warnings.begin(),
                           evidence.warnings.end());
   settings.engine = evidence.engine;
@@ -187,8 +284,22 @@ std::vector<Host> hosts_of_job(const EngineEvidence& evidence, const CommandLine
     settings.notes.emplace_back(
         "pbs: agents start over ssh, outside of what PBS counts and ends; pbsdsh is not used");
   }
+  settings.pod_keys = evidence.pod_keys;
+  if (evidence.hosts_come_late) {
+    settings.hosts_patience = line.start_timeout.value_or(kHostsPatience);
+  } else if (line.start_timeout && !line.nodes_have_come) {
+    settings.notices.emplace_back(
+        "--start-timeout is ignored: hosts that do not answer are named within 10 s");
+  }
   if (evidence.hosts_are_all && evidence.role == EngineRole::kLauncher) {
     settings.allocation = evidence.hosts;
+  }
+  if (!evidence.refusal && wants_step(line, evidence, environment, settings.notices)) {
+    refuse_what_a_step_cannot(line, evidence);
+    settings.step.emplace();
+    const std::size_t dot = evidence.job_id.find('.');
+    settings.step->job = evidence.job_id.substr(0, dot);
+    if (is_first_of_several(evidence)) settings.step->beside = evidence.job_id;
   }
   if (!hosts.empty()) {
     refuse_copies(evidence);
@@ -203,6 +314,49 @@ std::vector<Host> hosts_of_job(const EngineEvidence& evidence, const CommandLine
     return {};
   }
   return evidence.hosts;
+}
+
+JobSettings settings_of_engine(const Surroundings& around) {
+  JobSettings settings;
+  const EngineEvidence evidence = read_engine(std::nullopt, around);
+  if (evidence.refusal || evidence.role != EngineRole::kLauncher) return settings;
+  const CommandLine nothing;
+  settings.request.hosts = hosts_of_job(evidence, nothing, {}, settings, around.environment);
+  plan_step(nothing, settings);
+  return settings;
+}
+
+void plan_step(const CommandLine& line, JobSettings& settings) {
+  if (line.start_timeout && !line.nodes_have_come && !settings.step) {
+    settings.notices.emplace_back(
+        "--start-timeout is ignored: hosts that do not answer are named within 10 s");
+  }
+  if (!settings.step) return;
+  StepPlan& step = *settings.step;
+  step.patience = line.start_timeout ? std::chrono::ceil<std::chrono::seconds>(*line.start_timeout)
+                                     : kStepPatience;
+  const Request& request = settings.request;
+  const bool any = settings.host_range.has_value();  // of those that are offered later
+  const bool spares = any || request.max_restarts > 0;
+  const auto wanted = [&](const Host& node) {
+    const auto is_node = [&](const Host& host) {
+      return (host.here && node.here) || same_host_name(host.name, node.name);
+    };
+    return any || std::any_of(request.hosts.begin(), request.hosts.end(), is_node) ||
+           (spares && std::any_of(settings.spares.begin(), settings.spares.end(), is_node)) ||
+           // where the other ones of a step wait to be told the end
+           !step.beside.empty();
+  };
+  std::copy_if(settings.allocation.begin(), settings.allocation.end(),
+               std::back_inserter(step.nodes), wanted);
+  // A step of which some wait beside may have fewer nodes than the job.
+  step.whole = step.beside.empty() && step.nodes.size() == settings.allocation.size();
+  settings.job.start_deadline = step.patience + 1s;
+  if (!line.dry_run) return;
+  std::vector<std::string> names;
+  for (const Host& node : step.nodes) names.push_back(node.name);
+  settings.notices.push_back(fmt::format("agents start by srun, in one step of job {}, on {}",
+                                         step.job, first_names(names)));
 }
 
 std::vector<Host> within_allocation(const JobSettings& settings, std::vector<Host> hosts) {

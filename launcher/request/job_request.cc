@@ -17,6 +17,7 @@
 #include "launcher/request/job_engine.h"
 #include "launcher/request/job_file.h"
 #include "launcher/request/program_hosts.h"
+#include "launcher/request/ring_variables.h"
 #include "plan/environment.h"
 #include "plan/host_token.h"
 #include "plan/hostfile.h"
@@ -196,10 +197,6 @@ void take_times(const CommandLine& line, JobSettings& settings) {
   if (line.grace) settings.job.grace = *line.grace;
   if (line.reconnect) settings.job.reconnect = *line.reconnect;
   settings.job.spot = line.spot;
-  if (line.start_timeout && !line.nodes_have_come) {
-    settings.notices.emplace_back(
-        "--start-timeout is ignored: hosts that do not answer are named within 10 s");
-  }
 }
 
 void leave_this_host_out(std::vector<Host>& hosts) {
@@ -283,6 +280,8 @@ Surroundings current_surroundings() {
   const auto self = std::filesystem::read_symlink("/proc/self/exe", failed);
   if (failed) throw Error(Exit::kOs, "cannot tell where dtlaunch lies", failed.message());
   around.program_directory = self.parent_path().string();
+  around.has_token = variable(around.environment, "DTL_TOKEN") != nullptr ||
+                     variable(around.environment, "DTL_TOKEN_FILE") != nullptr;
   return around;
 }
 
@@ -301,7 +300,7 @@ JobSettings describe_job(const CommandLine& given, const Surroundings& around) {
   request.inherited =
       inherited_by(global_inheritance(line.inheritance, around.environment), around.environment);
   add_own_directory(request.inherited, around.program_directory);
-  if (line.verbosity > 0) request.inherited.emplace_back("DTRING_VERBOSE", "1");
+  add_ring_variables(request.inherited, line);
   inherit_for_programs(line, around, settings);
   request.compat = line.compat;
   request.preload = line.preload;
@@ -329,11 +328,13 @@ JobSettings describe_job(const CommandLine& given, const Surroundings& around) {
   request.hosts = read_hosts(line, file, around);
   place_programs(line, request);
   request.hosts_are_tasks = line.nodes_are_tasks;
-  request.hosts = hosts_of_job(read_engine(line.engine, around), line, request.hosts, settings);
+  request.hosts = hosts_of_job(read_engine(line.engine, around), line, request.hosts, settings,
+                               around.environment);
   if (line.skip_launch_host) leave_this_host_out(request.hosts);
   if (line.nodes && !line.nodes_are_tasks) keep_first_hosts(request.hosts, *line.nodes);
   take_size(line, settings);
   settings.spares = take_spares(line, settings.host_range, request);
+  plan_step(line, settings);
   check_hosts(settings);
   return settings;
 }

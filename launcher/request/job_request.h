@@ -2,6 +2,7 @@
 // From what the user typed to what the plan needs: the command line, the job file and the hostfile
 // read and merged. The command line wins over the job file.
 
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <string>
@@ -12,14 +13,26 @@
 
 namespace dtl {
 
+// A step of Slurm, in which agents start.
+struct StepPlan {
+  std::string job;     // Slurm's number of the job
+  std::string beside;  // the step in which dtlaunch waits on the other nodes; empty: there is none
+  std::vector<Host> nodes;  // where agents may be wanted, by Slurm's names
+  bool whole = false;       // these are all of the allocation
+  std::chrono::seconds patience{0};
+};
+
 struct JobSettings {
   Request request;
   JobOptions job;
   AgentStart agent_start = AgentStart::kSsh;
-  Engine engine = Engine::kNone;     // that has started this job
-  std::vector<Host> allocation;      // the only hosts that it may have; empty: any
-  std::vector<std::string> carrier;  // what brings agents to hosts; empty: ssh
-  bool label = false;                // some label stands before each line
+  Engine engine = Engine::kNone;          // that has started this job
+  std::vector<Host> allocation;           // the only hosts that it may have; empty: any
+  std::vector<std::string> carrier;       // what brings agents to hosts; empty: ssh
+  std::optional<StepPlan> step;           // or this, in the place of both
+  std::string pod_keys;                   // as StartOptions::trust has it
+  std::optional<JobTime> hosts_patience;  // hosts that are not there yet are waited for so long
+  bool label = false;                     // some label stands before each line
   ConsoleOptions console;
   InputChoice stdin_for;
   std::optional<SizeRange> host_range;  // --nnodes MIN:MAX
@@ -42,6 +55,9 @@ struct Surroundings {
   std::function<std::optional<std::string>(const std::string&)> scontrol = {};
   // The hosts of a job of Flux, a list as Slurm has them; the same.
   std::function<std::optional<std::string>(const std::string&)> flux_hosts = {};
+  // What Slurm says of its version and settings; empty without an answer.
+  std::function<std::string()> slurm_config = {};
+  bool has_token = false;  // of a job whose nodes find each other
 };
 
 Surroundings current_surroundings();

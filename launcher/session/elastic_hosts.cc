@@ -1,6 +1,7 @@
 #include "launcher/session/elastic_hosts.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/limits.h"
 
@@ -8,11 +9,15 @@ namespace dtl {
 
 ElasticHosts::ElasticHosts(const ElasticOptions& options, const std::vector<Host>& hosts,
                            const std::vector<Host>& spares, Clock::time_point began)
-    : questions_(options.questions), began_(began) {
+    : questions_(options.questions), patience_(options.patience), began_(began) {
   members_.range = options.range;
   members_.of_ranks = options.of_ranks;
+  members_.of_nodes = options.of_nodes;
   members_.hosts = hosts;
   members_.spares = spares;
+  if (options.range.most > 0) return;
+  const auto all = static_cast<int>(hosts.size());
+  members_.range = {all, all};
 }
 
 std::shared_ptr<SessionControl> ElasticHosts::control() {
@@ -33,42 +38,72 @@ void ElasticHosts::ended() {
   watch_.reset();
 }
 
-std::string ElasticHosts::go_on(
-    const SessionResult& result, const std::vector<std::string>& lost,
-    const std::function<std::vector<bool>(const std::vector<Host>&)>& is_clean) {
+std::string ElasticHosts::go_on(const SessionResult& result, const std::vector<std::string>& lost,
+                                const AreClean& are_clean) {
   const bool stopped_for_it = result.job.outcome->cause == Cause::kHostsChanged;
-  lose_hosts(members_, result.hosts, lost, now());
   for (std::size_t i = 0; i < result.hosts.size(); ++i) {
     const NodeState& node = result.job.nodes[i];
     if (!node.told_to_go) continue;
     const JobTime left = node.goes ? *node.goes - result.ended : JobTime(kDeparture);
     note_departure(members_, result.hosts[i].name, now() + left + JobTime(kDepartureMargin));
   }
-  HostsChange change;
-  if (stopped_for_it && change_) change = *change_;
-  if (!stopped_for_it) change = change_of_hosts(members_, now()).value_or(HostsChange{});
-  drop_unclean(change, is_clean);
-  apply_change(members_, change, now());
+  std::optional<HostsChange> ended_for;
+  if (stopped_for_it && !members_.of_nodes) ended_for = change_.value_or(HostsChange{});
+  RegroupSteps steps;
+  steps.change = [this](const Membership&, JobTime time) {
+    if (members_.of_nodes) look_again();
+    return change_of_hosts(members_, time);
+  };
+  regroup(members_, result.hosts, lost, std::move(ended_for), are_clean, now(), steps);
+  sort();
+  if (questions_.let_go) questions_.let_go();
   return too_few_hosts(members_);
 }
 
-// Who answered a moment ago may have gone again, or still have what it ran when it was lost.
-void ElasticHosts::drop_unclean(
-    HostsChange& change,
-    const std::function<std::vector<bool>(const std::vector<Host>&)>& is_clean) {
-  std::vector<Host> joining;
-  for (const Host& host : members_.away) {
-    const auto& names = change.joining;
-    if (std::find(names.begin(), names.end(), host.name) != names.end()) joining.push_back(host);
+// Nodes tell at once who has come and who is to end.
+void ElasticHosts::look_again() {
+  listed_ = questions_.discover(-1);
+  list_hosts(members_, listed_, now());
+  note_answers(members_, members_.away, questions_.probe(members_.away, -1));
+}
+
+// Nodes keep their numbers, as far as there are others with lower ones.
+void ElasticHosts::sort() {
+  const auto place = [this](const Host& host) {
+    return std::find_if(listed_.begin(), listed_.end(),
+                        [&](const Host& listed) { return listed.name == host.name; });
+  };
+  if (!members_.of_nodes) return;
+  std::stable_sort(members_.hosts.begin(), members_.hosts.end(),
+                   [&](const Host& one, const Host& other) { return place(one) < place(other); });
+}
+
+std::string ElasticHosts::wait_for_more(const HeldSignals& held, Clock::time_point end,
+                                        const AreClean& are_clean, std::optional<int>& signal) {
+  constexpr auto kLook = 100ms;
+  for (;;) {
+    look_again();
+    std::vector<Host> there;
+    for (const Host& host : members_.away) {
+      const auto& names = members_.answering;
+      const bool answers = std::find(names.begin(), names.end(), host.name) != names.end();
+      if (answers && !is_departing(members_, host.name, now())) there.push_back(host);
+    }
+    const std::vector<bool> clean = are_clean(there);
+    const auto most = static_cast<std::size_t>(members_.range.most);
+    std::vector<std::string> joining;
+    for (std::size_t i = 0; i < there.size(); ++i) {
+      const bool room = members_.of_ranks || members_.hosts.size() + joining.size() < most;
+      if (clean[i] && room) joining.push_back(there[i].name);
+    }
+    take_back(members_, joining, now());
+    sort();
+    std::string why = too_few_hosts(members_);
+    if (why.empty() || Clock::now() >= end) return why;
+    signal = held.wait_until(std::min(end, Clock::now() + kLook));
+    if (signal) return why;
+    if (questions_.let_go) questions_.let_go();
   }
-  if (joining.empty()) return;
-  const std::vector<bool> clean = is_clean(joining);
-  std::vector<std::string> unclean;
-  change.joining.clear();
-  for (std::size_t i = 0; i < joining.size(); ++i) {
-    (clean[i] ? change.joining : unclean).push_back(joining[i].name);
-  }
-  lose_hosts(members_, joining, unclean, now());
 }
 
 }  // namespace dtl

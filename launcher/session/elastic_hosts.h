@@ -10,15 +10,19 @@
 #include <vector>
 
 #include "launcher/job/membership.h"
+#include "launcher/session/held_signals.h"
 #include "launcher/session/membership_watch.h"
 #include "launcher/session/session.h"
 
 namespace dtl {
 
-// --nnodes MIN:MAX, -np MIN:MAX, --discover.
+// --nnodes MIN:MAX, -np MIN:MAX, --discover; or nodes that an engine makes anew.
 struct ElasticOptions {
-  SizeRange range;
+  SizeRange range;  // 0:0: as many as at the begin
   bool of_ranks = false;
+  bool of_nodes = false;  // as Membership has it
+  // How long the job waits when there are too few hosts; absent: they do not come by themselves.
+  std::optional<std::chrono::seconds> patience = {};
   HostQuestions questions;
 };
 
@@ -36,21 +40,28 @@ class ElasticHosts {
   void started(std::size_t ranks);
   void ended();
 
-  // After an epoch with these hosts: without the lost ones, with those that join. is_clean: whether
-  // nothing of the job runs on these. Empty: the job goes on with hosts(); else why not.
+  // After an epoch with these hosts: without the lost ones, with those that join. Empty: the job
+  // goes on with hosts(); else why not.
   std::string go_on(const SessionResult& result, const std::vector<std::string>& lost,
-                    const std::function<std::vector<bool>(const std::vector<Host>&)>& is_clean);
+                    const AreClean& are_clean);
+  // Then, when there are too few: waits for others, no longer than `end`. Empty as above, or the
+  // signal came.
+  std::string wait_for_more(const HeldSignals& held, Clock::time_point end,
+                            const AreClean& are_clean, std::optional<int>& signal);
+  std::optional<std::chrono::seconds> patience() const { return patience_; }
 
   const std::vector<Host>& hosts() const { return members_.hosts; }
 
  private:
   JobTime now() const { return std::chrono::duration_cast<JobTime>(Clock::now() - began_); }
-  void drop_unclean(HostsChange& change,
-                    const std::function<std::vector<bool>(const std::vector<Host>&)>& is_clean);
+  void look_again();
+  void sort();
 
   const HostQuestions questions_;
+  const std::optional<std::chrono::seconds> patience_;
   const Clock::time_point began_;
   Membership members_;
+  std::vector<Host> listed_;  // of nodes: who is there, in the order of their places
   std::optional<HostsChange> change_;
   std::shared_ptr<SessionControl> control_;
   std::optional<MembershipWatch> watch_;

@@ -1,5 +1,5 @@
 #pragma once
-// What a session's result says of the epoch that it was.
+// How an epoch came to its end, from what its session has left. Pure.
 
 #include <string>
 #include <vector>
@@ -10,8 +10,10 @@
 namespace dtl {
 
 EpochEnd end_of(const SessionResult& result);
+
 // When the first failure was known, since the session began.
 JobTime time_of_failure(const SessionResult& result);
+
 std::vector<std::string> hosts_with_ranks(const SessionResult& result);
 
 }  // namespace dtl

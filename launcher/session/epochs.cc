@@ -61,6 +61,7 @@ class Epochs {
       RestartVerdict verdict = judge(result);
       if (verdict.again) rewind_input(result, verdict);
       if (verdict.again) take_stock(result, verdict);
+      if (verdict.again) wait_for_hosts(held, result, verdict);
       if (verdict.again) wait(held, result, verdict);
       if (!verdict.again) return leave(std::move(result), verdict);
     }
@@ -125,7 +126,7 @@ class Epochs {
     epoch.ended = since(began_);
     failed_ = begin + time_of_failure(result);
     if (result.plan) epoch.ranks = result.plan->world_size;
-    epoch.elastic = elastic_.has_value();
+    epoch.elastic = request_.elastic;
     // A host that is taken away is no failure, either.
     const bool goes = outcome.cause == Cause::kNotice && outcome.node >= 0;
     changed_ = elastic_ ? goes || is_change_of_hosts(outcome) : goes && restarts_.most > 0;
@@ -177,8 +178,8 @@ class Epochs {
     NextHosts next = next_hosts(epoch, result.ended, std::move(request_.hosts), std::move(spares_),
                                 !request_.rank_map.empty());
     if (elastic_) {
-      next.why = elastic_->go_on(result, next.left_out,
-                                 [this](const std::vector<Host>& hosts) { return clean(hosts); });
+      next.why = elastic_->go_on(result, next.left_out, is_clean_);
+      if (elastic_->patience()) too_few_ = std::exchange(next.why, {});
       next.hosts = elastic_->hosts();
     }
     request_.hosts = std::move(next.hosts);
@@ -206,10 +207,17 @@ class Epochs {
     }
   }
 
-  std::vector<bool> clean(const std::vector<Host>& hosts) const {
-    std::vector<bool> all;
-    for (const Fenced& fenced : restarts_.fence(hosts)) all.push_back(fenced.clean);
-    return all;
+  // That come by themselves.
+  void wait_for_hosts(const HeldSignals& held, SessionResult& result, RestartVerdict& verdict) {
+    if (too_few_.empty()) return;
+    say(fmt::format("waiting {} s for more: {}", elastic_->patience()->count(), too_few_));
+    auto end = Clock::now() + *elastic_->patience();
+    if (time_limit_) end = std::min(end, began_ + *time_limit_);
+    std::optional<int> signal;
+    too_few_ = elastic_->wait_for_more(held, end, is_clean_, signal);
+    request_.hosts = elastic_->hosts();
+    if (signal) interrupt(result, verdict, *signal);
+    if (!signal && !too_few_.empty()) verdict = {false, JobTime{0}, std::exchange(too_few_, {})};
   }
 
   // A job of this machine alone: what is left after its agent has died is the fence's to end.
@@ -239,9 +247,7 @@ class Epochs {
     if (time_limit_) until = std::min(until, began_ + *time_limit_);
     const auto signal = held.wait_until(until);
     if (signal) {
-      end_by(result, Cause::kInterrupted, 128 + *signal);
-      result.job.outcome->signal = *signal;
-      verdict = {};
+      interrupt(result, verdict, *signal);
     } else if (time_limit_ && since(began_) >= *time_limit_) {
       end_by(result, Cause::kTimeout, static_cast<int>(Exit::kTimeout));
       verdict = {};
@@ -281,6 +287,12 @@ class Epochs {
   }
 
   // Between two epochs.
+  void interrupt(SessionResult& result, RestartVerdict& verdict, int signal) {
+    end_by(result, Cause::kInterrupted, 128 + signal);
+    result.job.outcome->signal = signal;
+    verdict = {};
+  }
+
   void end_by(SessionResult& result, Cause cause, int status) {
     Outcome outcome;
     outcome.cause = cause;
@@ -355,6 +367,12 @@ class Epochs {
   std::vector<std::size_t> judged_;  // which epochs those are
   std::vector<Epoch> epochs_;
   std::optional<ElasticHosts> elastic_;
+  const AreClean is_clean_ = [this](const std::vector<Host>& hosts) {
+    std::vector<bool> all;
+    for (const Fenced& fenced : restarts_.fence(hosts)) all.push_back(fenced.clean);
+    return all;
+  };
+  std::string too_few_;  // hosts are left to go on with; more may come
 };
 
 }  // namespace

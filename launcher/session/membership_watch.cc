@@ -14,25 +14,35 @@
 
 namespace dtl {
 
+namespace {
+
+// What is said of hosts that were lost and are there again, that are new, that leave; of one, and
+// of several.
+struct Words {
+  const char *again, *many_again, *listed, *many_listed, *leaving, *many_leaving;
+};
+constexpr Words kOfHosts = {"answers again",    "answer again",        "is newly listed",
+                            "are newly listed", "is no longer listed", "are no longer listed"};
+constexpr Words kOfNodes = {"has come again", "have come again", "has come",
+                            "have come",      "is to end",       "are to end"};
+
+}  // namespace
+
 std::string describe_change(const Membership& members, const HostsChange& change) {
+  const Words& words = members.of_nodes ? kOfNodes : kOfHosts;
   std::vector<std::string> again, listed, pieces;
   for (const std::string& name : change.joining) {
     const auto past = members.past.find(name);
     const bool lost = past != members.past.end() && past->second.losses > 0;
     (lost ? again : listed).push_back(name);
   }
-  const auto tell = [&](const std::vector<std::string>& names, std::string_view verb) {
+  const auto tell = [&](const std::vector<std::string>& names, const char* one, const char* many) {
     if (names.empty()) return;
-    const bool one = names.size() == 1;
-    pieces.push_back(fmt::format("{} {}", join(names, ","),
-                                 verb == "again" ? (one ? "answers again" : "answer again")
-                                 : verb == "new"
-                                     ? (one ? "is newly listed" : "are newly listed")
-                                     : (one ? "is no longer listed" : "are no longer listed")));
+    pieces.push_back(fmt::format("{} {}", join(names, ","), names.size() == 1 ? one : many));
   };
-  tell(again, "again");
-  tell(listed, "new");
-  tell(change.leaving, "gone");
+  tell(again, words.again, words.many_again);
+  tell(listed, words.listed, words.many_listed);
+  tell(change.leaving, words.leaving, words.many_leaving);
   const std::string_view on = change.leaving.empty()   ? "to go on with more"
                               : change.joining.empty() ? "to go on without"
                                                        : "to go on with the others";
@@ -65,8 +75,9 @@ Membership MembershipWatch::stop(std::optional<HostsChange>& change) {
 }
 
 bool MembershipWatch::waits(std::chrono::milliseconds time) const {
-  pollfd end{end_.get(), POLLIN, 0};
-  return ::poll(&end, 1, static_cast<int>(time.count())) == 0;
+  pollfd waits[] = {{end_.get(), POLLIN, 0}, {questions_.news, POLLIN, 0}};
+  ::poll(waits, 2, static_cast<int>(time.count()));
+  return waits[0].revents == 0;
 }
 
 void MembershipWatch::run() {

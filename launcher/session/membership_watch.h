@@ -22,6 +22,8 @@ struct HostQuestions {
   std::function<std::vector<bool>(const std::vector<Host>&, int give_up)> probe;
   // --discover; empty: there is none. Throws Error.
   std::function<std::vector<Host>(int give_up)> discover;
+  int news = -1;                 // readable: what they would answer has changed; -1: nobody knows
+  std::function<void()> let_go;  // hosts that are to leave the job need not wait; may be empty
 };
 
 class MembershipWatch {

@@ -21,6 +21,11 @@ namespace {
 
 // All bad hosts are named within 10 s of the start of dtlaunch, the slowest included.
 constexpr JobTime kStartDeadline = 9500ms;
+// Where hosts may come late, one that has come has all the time that it may take to answer.
+JobTime least_time_to_greet(const JobOptions& options) {
+  return options.start_deadline > JobOptions{}.start_deadline ? JobTime(kHelloDeadline)
+                                                              : JobTime(kHeartbeat);
+}
 
 std::vector<Host> hosts_of(const Request& request) {
   if (!request.hosts.empty()) return request.hosts;
@@ -152,11 +157,6 @@ SessionResult SessionShell::run() {
   SessionResult known = result();
   tell_the_end(known);
   return known;
-}
-
-bool is_ignored(int signal) {
-  struct sigaction action {};
-  return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
 JobTime SessionShell::now() const {
@@ -312,8 +312,8 @@ awaitable<AgentLink> SessionShell::bring_up(int index) {
   welcome.job_id = options_.job_id;
   welcome.host_name = host_name(index);
   welcome.launcher_host = own_host_name();
-  const auto deadline =
-      std::max(began_ + kStartDeadline, std::chrono::steady_clock::now() + JobTime(kHeartbeat));
+  const auto deadline = std::max(began_ + kStartDeadline, std::chrono::steady_clock::now() +
+                                                              least_time_to_greet(options_.job));
   co_return co_await greet_agent(context_, tasks_, node(index).host, std::move(stream),
                                  std::move(welcome), deadline);
 }

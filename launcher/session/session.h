@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/signal_disposition.h"
 #include "launcher/agents/agent_rejoin.h"
 #include "launcher/agents/agent_start.h"
 #include "launcher/job/job.h"
@@ -91,9 +92,6 @@ struct SessionResult {
   std::size_t dropped_bytes = 0;        // of output that nobody read in time, or that is lost
   std::size_t input_bytes = 0;          // read from standard input for the ranks
 };
-
-// Whether this process ignores a signal, as under nohup.
-bool is_ignored(int signal);
 
 // With no hosts in the request the job runs on this machine, without ssh.
 SessionResult run_session(const Request& request, const SessionOptions& options);

@@ -124,20 +124,42 @@ Error refusal(const SshSettings& settings, const HostKeyVerdict& verdict,
   return Error(Exit::kAuth, "cannot start agent", reason, hint);
 }
 
+void check_pod_key(const SshSettings& settings, const std::string& fingerprint) {
+  const std::string path = settings.trust.pod_keys + "/id_rsa.pub";
+  ssh_key raw = nullptr;
+  if (ssh_pki_import_pubkey_file(path.c_str(), &raw) != SSH_OK) {
+    throw Error(Exit::kAuth, "cannot start agent", path + " cannot be read",
+                "what the Secret of the MPIJob holds");
+  }
+  const HostKey key(raw, &ssh_key_free);
+  const std::string expected = fingerprint_of(key.get());
+  if (!expected.empty() && fingerprint == expected) return;
+  throw Error(
+      Exit::kAuth, "cannot start agent",
+      fmt::format("its host key is {}, and not the {} of {}, which all pods of this job show",
+                  fingerprint, expected, path),
+      "the same Secret and sshd -h .../id_rsa in all pods; --engine none -f FILE for hosts "
+      "of known_hosts");
+}
+
 }  // namespace
 
-void check_host_key(SshSession& session, const SshSettings& settings, bool accept_new) {
+void check_host_key(SshSession& session, const SshSettings& settings) {
   ssh_key raw = nullptr;
   if (ssh_get_server_publickey(session.handle(), &raw) != SSH_OK) {
     throw Error(Exit::kAuth, "cannot start agent", "the server shows no host key");
   }
   const HostKey key(raw, &ssh_key_free);
   const std::string fingerprint = fingerprint_of(key.get());
+  if (!settings.trust.pod_keys.empty()) {
+    check_pod_key(settings, fingerprint);
+    return;
+  }
   const std::string type = ssh_key_type_to_char(ssh_key_type(key.get()));
   const HostKeyVerdict verdict =
       judge_host_key(known_keys(session.handle(), settings), type, fingerprint);
   if (verdict.state == HostKeyState::kKnown) return;
-  if (verdict.state != HostKeyState::kUnknown || !accept_new) {
+  if (verdict.state != HostKeyState::kUnknown || !settings.trust.accept_new_host_keys) {
     throw refusal(settings, verdict, fingerprint);
   }
   if (ssh_session_update_known_hosts(session.handle()) != SSH_OK) {

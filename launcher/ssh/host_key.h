@@ -7,8 +7,9 @@
 namespace dtl {
 
 // After ssh_connect has succeeded. Error(kAuth) with FILE:LINE and both fingerprints for a key that
-// is changed, revoked, of another type than the known one, or unknown; with accept_new an unknown
-// one is added to the user's known_hosts instead, and said so on standard error.
-void check_host_key(SshSession& session, const SshSettings& settings, bool accept_new);
+// is changed, revoked, of another type than the known one, or unknown; where new host keys are
+// accepted an unknown one is added to the user's known_hosts instead, and said so on standard
+// error. Of the pods of an MPIJob their own key alone is good, whatever known_hosts says.
+void check_host_key(SshSession& session, const SshSettings& settings);
 
 }  // namespace dtl

@@ -49,11 +49,12 @@ bool needs_passphrase(const std::string& path) {
   return second.compare(0, kNotEncrypted.size(), kNotEncrypted) != 0;
 }
 
-void load_key(const std::string& path, Keys& keys) {
+// A key that is mounted into a pod belongs to root, and a group reads it, or everybody in the pod.
+void load_key(const std::string& path, bool mounted, Keys& keys) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) return;
-  if ((status.st_mode & 077) != 0) {
-    keys.unusable.push_back(path + " (others may read it)");
+  if ((status.st_mode & (mounted ? 022U : 077U)) != 0) {
+    keys.unusable.push_back(path + (mounted ? " (others may write it)" : " (others may read it)"));
   } else if (needs_passphrase(path)) {
     keys.unusable.push_back(path + " (needs a passphrase)");
     if (keys.locked.empty()) keys.locked = path;
@@ -76,15 +77,19 @@ std::string configured_identity(ssh_session session) {
   return path;
 }
 
-Keys load_keys(const std::string& configured, const std::string& home) {
+Keys load_keys(const std::string& configured, const SshSettings& settings) {
   std::vector<std::string> paths;
-  if (!configured.empty()) paths.push_back(configured);
+  const std::string& pod_keys = settings.trust.pod_keys;
+  const std::string mounted = pod_keys.empty() ? "" : pod_keys + "/id_rsa";
+  for (const std::string& path : {mounted, configured}) {
+    if (!path.empty()) paths.push_back(path);
+  }
   for (const char* name : {"id_ed25519", "id_ecdsa", "id_rsa"}) {
-    const std::string path = home + "/.ssh/" + name;
+    const std::string path = settings.home + "/.ssh/" + name;
     if (std::find(paths.begin(), paths.end(), path) == paths.end()) paths.push_back(path);
   }
   Keys keys;
-  for (const std::string& path : paths) load_key(path, keys);
+  for (const std::string& path : paths) load_key(path, path == mounted, keys);
   return keys;
 }
 
@@ -142,9 +147,8 @@ awaitable<void> log_in(std::shared_ptr<SshSession> session,
                        std::shared_ptr<const SshSettings> settings) {
   const std::string configured = configured_identity(session->handle());
   auto keys = std::make_shared<Keys>();
-  auto loading =
-      workers_of(session->context())
-          .run([=] { *keys = load_keys(configured, settings->home); }, session->deadline());
+  auto loading = workers_of(session->context())
+                     .run([=] { *keys = load_keys(configured, *settings); }, session->deadline());
   if (!co_await std::move(loading)) {
     throw Error(Exit::kAuth, kAttempted, "the key files cannot be read in time");
   }

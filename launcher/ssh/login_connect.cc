@@ -17,7 +17,6 @@
 #include "launcher/ssh/host_key.h"
 #include "launcher/ssh/login.h"
 #include "launcher/ssh/resolve.h"
-#include "launcher/ssh/settings.h"
 #include "launcher/ssh/tcp_connect.h"
 #include "launcher/streams/child.h"
 #include "plan/command_text.h"
@@ -37,9 +36,10 @@ bool greeted(ssh_session handle) {
 }
 
 awaitable<std::shared_ptr<SshSettings>> settings_of(asio::io_context& context, Host host,
-                                                    Clock::time_point deadline) {
+                                                    SshTrust trust, Clock::time_point deadline) {
   auto settings = std::make_shared<SshSettings>();  // shared with the worker
-  auto reading = workers_of(context).run([=] { *settings = read_ssh_settings(host); }, deadline);
+  auto reading =
+      workers_of(context).run([=] { *settings = read_ssh_settings(host, trust); }, deadline);
   if (!co_await std::move(reading)) {
     throw Error(Exit::kConfig, "cannot start agent", "~/.ssh/config cannot be read in time",
                 "ssh -G " + one_shell_word(host.name));
@@ -112,10 +112,10 @@ std::chrono::milliseconds pause(int attempt) {
 }  // namespace
 
 awaitable<std::shared_ptr<SshSession>> open_ssh_session(asio::io_context& context, Host host,
-                                                        bool accept_new_host_keys,
+                                                        SshTrust trust,
                                                         Clock::time_point deadline) {
   for (int attempt = 0;; ++attempt) {
-    auto settings = co_await settings_of(context, host, deadline);
+    auto settings = co_await settings_of(context, host, trust, deadline);
     auto session = co_await reach(context, settings, deadline);
     bool hung_up = false;
     std::exception_ptr failure;
@@ -132,7 +132,7 @@ awaitable<std::shared_ptr<SshSession>> open_ssh_session(asio::io_context& contex
       continue;
     }
     try {
-      check_host_key(*session, *settings, accept_new_host_keys);
+      check_host_key(*session, *settings);
       co_await log_in(session, settings);
     } catch (const Error&) {
       failure = std::current_exception();

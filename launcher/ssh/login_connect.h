@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "launcher/ssh/session.h"
+#include "launcher/ssh/settings.h"
 #include "plan/host.h"
 
 namespace dtl {
@@ -13,7 +14,7 @@ namespace dtl {
 // server that hangs up before it has greeted us has too many logins at once (sshd's MaxStartups),
 // or has refused too many of us lately (PerSourcePenalties): tried again, up to three times.
 awaitable<std::shared_ptr<SshSession>> open_ssh_session(
-    asio::io_context& context, Host host, bool accept_new_host_keys,
+    asio::io_context& context, Host host, SshTrust trust,
     std::chrono::steady_clock::time_point deadline);
 
 }  // namespace dtl

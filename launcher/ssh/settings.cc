@@ -15,6 +15,8 @@
 namespace dtl {
 namespace {
 
+constexpr unsigned kPodPort = 2222;  // of the sshd of MPIJob's images
+
 // libssh 0.11 goes through jump hosts (ProxyJump) by itself, but not on a socket that it is given,
 // as by us, and would try to reach the host directly. Told so before there is a second thread, it
 // leaves them to a ProxyCommand, as 0.10 does.
@@ -72,8 +74,9 @@ std::string expand(const std::string& text, const SshSettings& settings) {
 
 }  // namespace
 
-SshSettings read_ssh_settings(const Host& host) {
+SshSettings read_ssh_settings(const Host& host, const SshTrust& trust) {
   SshSettings settings;
+  settings.trust = trust;
   settings.name = host.name;
   settings.host = host;
   settings.session = {ssh_new(), [](ssh_session handle) { ssh_free(handle); }};
@@ -84,6 +87,10 @@ SshSettings read_ssh_settings(const Host& host) {
   // The order matters: values of the files replace what was set before them (the user excepted), so
   // ours come afterwards.
   ssh_options_set(session, SSH_OPTIONS_HOST, host.name.c_str());
+  if (!trust.pod_keys.empty()) {
+    const unsigned port = kPodPort;
+    ssh_options_set(session, SSH_OPTIONS_PORT, &port);
+  }
   if (ssh_options_parse_config(session, nullptr) != 0) {
     throw Error(Exit::kConfig, "cannot start agent", "libssh cannot read ~/.ssh/config",
                 "ssh -G " + one_shell_word(host.name));

@@ -12,6 +12,14 @@ struct ssh_session_struct;
 
 namespace dtl {
 
+// Whom we trust, and who trusts us.
+struct SshTrust {
+  bool accept_new_host_keys = false;
+  // The pods of an MPIJob share one key: the folder with its halves id_rsa, by which each lets the
+  // others in, and id_rsa.pub, which each shows as its host key. Empty: these are no such pods.
+  std::string pod_keys = {};
+};
+
 struct SshSettings {
   std::string name;     // as in the hostfile
   Host host;            // all that the hostfile says
@@ -20,11 +28,12 @@ struct SshSettings {
   std::string user;
   std::string proxy_command;  // empty: connect directly; from ProxyCommand or ProxyJump
   std::string home;           // of the local user
+  SshTrust trust;
   // Configured, not connected; freed with the last of its owners.
   std::unique_ptr<ssh_session_struct, std::function<void(ssh_session_struct*)>> session;
 };
 
 // Throws Error(kConfig) when a configuration file cannot be used.
-SshSettings read_ssh_settings(const Host& host);
+SshSettings read_ssh_settings(const Host& host, const SshTrust& trust);
 
 }  // namespace dtl

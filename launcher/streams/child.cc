@@ -43,6 +43,23 @@ struct SpawnAttributes {
   posix_spawnattr_t value;
 };
 
+// The agent takes SSH_CONNECTION for the way by which its host is reached; ours is of whoever
+// logged in here.
+std::vector<std::string> own_environment() {
+  std::vector<std::string> entries;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    if (!std::string_view(*entry).starts_with("SSH_CONNECTION=")) entries.emplace_back(*entry);
+  }
+  return entries;
+}
+
+std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
 }  // namespace
 
 Child::~Child() {
@@ -62,7 +79,8 @@ std::string Child::ending() {
   return ending_;
 }
 
-Child spawn_child(const std::vector<std::string>& arguments, ChildErrors errors) {
+Child spawn_child(const std::vector<std::string>& arguments, ChildErrors errors,
+                  const std::optional<std::vector<std::string>>& environment) {
   SocketPair sockets = make_socketpair(SOCK_STREAM);
   Pipe pipe;
   if (errors == ChildErrors::kPiped) pipe = make_pipe();
@@ -72,22 +90,14 @@ Child spawn_child(const std::vector<std::string>& arguments, ChildErrors errors)
   if (pipe.write_end.valid()) {
     ::posix_spawn_file_actions_adddup2(&files.value, pipe.write_end.get(), STDERR_FILENO);
   }
-  std::vector<char*> argv;
-  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
-  argv.push_back(nullptr);
-  // The agent takes SSH_CONNECTION for the way by which its host is reached; ours is of whoever
-  // logged in here.
-  std::vector<char*> environment;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    if (!std::string_view(*entry).starts_with("SSH_CONNECTION=")) environment.push_back(*entry);
-  }
-  environment.push_back(nullptr);
+  const std::vector<char*> argv = pointers_to(arguments);
+  const std::vector<std::string> entries = environment ? *environment : own_environment();
+  const std::vector<char*> envp = pointers_to(entries);
   SpawnAttributes attributes;
   pid_t pid = 0;
   const int failed = [&] {
     const UsersDescriptorLimit as_the_user_has_it;
-    return ::posix_spawn(&pid, argv[0], &files.value, &attributes.value, argv.data(),
-                         environment.data());
+    return ::posix_spawn(&pid, argv[0], &files.value, &attributes.value, argv.data(), envp.data());
   }();
   if (failed != 0) {
     throw Error(Exit::kOs, fmt::format("cannot start {}", arguments[0]), errno_text(failed),

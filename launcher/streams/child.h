@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,7 +34,9 @@ struct Child {
 
 enum class ChildErrors { kShared, kPiped };
 
-// Throws Error(kOs) when the program cannot be started: no such file, not executable.
-Child spawn_child(const std::vector<std::string>& arguments, ChildErrors errors);
+// environment: NAME=VALUE each; absent: this process's own, without SSH_CONNECTION. Throws
+// Error(kOs) when the program cannot be started: no such file, not executable.
+Child spawn_child(const std::vector<std::string>& arguments, ChildErrors errors,
+                  const std::optional<std::vector<std::string>>& environment = std::nullopt);
 
 }  // namespace dtl

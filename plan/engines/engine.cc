@@ -139,7 +139,8 @@ EngineQuestions engine_questions(const Variables& environment, std::optional<Eng
     EngineFile file = engine_file(seen.engine, variables);
     questions.file = std::move(file.path);
     questions.named_by = std::move(file.named_by);
-    if (has_hostfile(seen)) questions.running = "/etc/mpi/discover_hosts.sh";
+    if (has_hostfile(seen)) questions.running = kRunningWorkers;
+    questions.pod_keys = has_hostfile(seen);
   }
   if (seen.engine == Engine::kFlux && variables.has("FLUX_TASK_RANK") &&
       !variables.has("DTL_RDZV")) {

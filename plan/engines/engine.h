@@ -39,9 +39,9 @@ enum class EngineRole {
 
 // What brings a command to a host of the allocation, in the role of the launcher.
 enum class EngineStarter {
-  kSsh,      // there is nothing better
-  kSrun,     // one step for all hosts; agents come back by themselves
-  kPbsdsh,   // the same, by PBS's task manager
+  kSsh,     // there is nothing better
+  kSrun,    // one step for all hosts; agents come back by themselves. kNode: the first node does so
+  kPbsdsh,  // the same, by PBS's task manager
   kBlaunch,  // blaunch HOST COMMAND, which hands standard input and output on
   kQrsh,     // qrsh -inherit HOST COMMAND, the same
 };
@@ -63,12 +63,13 @@ struct EngineEvidence {
   std::string starter_path;  // of blaunch or qrsh where the engine says it; empty: on PATH
   Variables used;  // every variable that was read, with its value, in order of their names
 
-  // kLauncher: the hosts of the allocation, in the engine's order and each once, with `here` for
-  // this machine; slots are absent where the engine gives room (max_slots: CPUs) and no number of
-  // tasks.
-  // kNode: those of all nodes where the engine names them (Slurm), in order of node rank; else
-  // empty.
+  // kLauncher, with node_count where the engine has started others of us as well, which wait: the
+  // hosts of the allocation, in the engine's order and each once, with `here` for this machine;
+  // slots are absent where the engine gives room (max_slots: CPUs) and no number of tasks. kNode:
+  // those of all nodes where the engine names them (Slurm), in order of node rank; else empty.
   std::vector<Host> hosts;
+  bool hosts_come_late = false;  // they need not be there yet
+  std::string pod_keys;          // see EngineAnswers
   bool hosts_are_all = false;  // of the job's allocation: a host that is not among them is refused
 
   // kNode and kRank
@@ -100,6 +101,7 @@ struct EngineQuestions {
   std::string file;        // the list of hosts; empty: none
   std::string named_by;    // the variable that names the file; empty: it is the usual place
   std::string running;     // MPIJob's list of the workers that run, if there is such a file
+  bool pod_keys = false;   // whether the key that an MPIJob's pods share is mounted here
   std::string expression;  // Slurm's list of hosts, if its own tool is there to be asked
   std::string flux_job;    // of which Flux's tool says the hosts
 };
@@ -108,12 +110,14 @@ struct EngineAnswers {
   std::optional<std::string> file;     // absent: it could not be read
   std::string file_problem;            // why
   std::optional<std::string> running;  // absent: there is none
+  std::string pod_keys;                // the folder; empty: there is none
   // What Slurm's tool says of the expression, a name a line, or Flux's of the job, a list as Slurm
   // has them. Absent: it is not there, or silent.
   std::optional<std::string> hostnames;
-  std::string host_name;  // this machine's own
-  int cpus = 0;           // that this process may use; 0: not known
-  int numa_nodes = 0;     // of this machine; 0: not known
+  std::string host_name;   // this machine's own
+  int cpus = 0;            // that this process may use; 0: not known
+  int numa_nodes = 0;      // of this machine; 0: not known
+  bool has_token = false;  // by which nodes know each other
 };
 
 // `wanted` is --engine or DTL_ENGINE; absent: by evidence alone. Both throw Error: kUsage when two
@@ -122,6 +126,12 @@ struct EngineAnswers {
 EngineQuestions engine_questions(const Variables& environment, std::optional<Engine> wanted);
 EngineEvidence find_engine(const Variables& environment, std::optional<Engine> wanted,
                            const EngineAnswers& answers);
+
+constexpr const char* kRunningWorkers = "/etc/mpi/discover_hosts.sh";
+// The names in MPIJob's discover_hosts.sh, which is read and not run.
+std::vector<std::string> running_workers(const std::string& text);
+// The command that shows what is with the pod behind "dtl-worker-0.dtl.ns1.svc".
+std::string describe_pod_command(const std::string& host);
 
 // "slurm", "indexed-job", "none". Throws Error(kUsage) with the nearest name for any other.
 Engine parse_engine(const std::string& text);

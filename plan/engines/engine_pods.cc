@@ -33,6 +33,17 @@ std::string name_of_pod(EngineReader& variables, const EngineAnswers& answers) {
   return variables.text("HOSTNAME").value_or(answers.host_name);
 }
 
+// Whether this pod is the one that the others look for. A name that no fellow of this pod has is
+// that of a Service, which leads to the first of them.
+bool is_looked_for(const std::string& coordinator, const std::string& own) {
+  if (coordinator.empty()) return false;
+  const std::string label = first_label(coordinator), mine = first_label(own);
+  const auto family = [](const std::string& name) { return name.substr(0, name.rfind('-')); };
+  if (label == mine) return true;
+  const bool fellow = number_of_pod(label) && family(label) == family(mine);
+  return !fellow && number_of_pod(mine) == 0;
+}
+
 void take_nodes(EngineReader& variables, std::string_view name, EngineEvidence& evidence) {
   const auto range = variables.range(name, kMaxNodes);
   if (!range) return;
@@ -137,6 +148,8 @@ void warn_of_crowd(const EngineAnswers& answers, EngineEvidence& evidence) {
           .what();
 }
 
+}  // namespace
+
 std::vector<std::string> running_workers(const std::string& text) {
   constexpr std::string_view kEcho = "echo ";
   std::vector<std::string> names;
@@ -153,7 +166,12 @@ std::vector<std::string> running_workers(const std::string& text) {
   return names;
 }
 
-}  // namespace
+std::string describe_pod_command(const std::string& host) {
+  const std::vector<std::string> labels = split(host, '.');  // POD.SERVICE.NAMESPACE.svc...
+  const bool whole = labels.size() >= 4 && labels[3] == "svc";
+  return fmt::format("kubectl {}describe pod {}", whole ? fmt::format("-n {} ", labels[2]) : "",
+                     one_shell_word(labels[0]));
+}
 
 std::string first_label(const std::string& name) {
   return name.substr(0, name.find('.'));
@@ -193,6 +211,13 @@ EngineEvidence mpi_job_evidence(EngineReader& variables, const EngineAnswers& an
   const EngineFile file = engine_file(Engine::kMpiJob, variables);
   evidence.hosts = parse_hostfile(text_of(file, answers), file.path);
   evidence.follows.push_back("the hosts are those of " + file.path);
+  evidence.hosts_come_late = true;
+  evidence.pod_keys = answers.pod_keys;
+  evidence.follows.push_back(
+      answers.pod_keys.empty()
+          ? "no key of the job's pods is mounted: ssh as everywhere else"
+          : fmt::format("ssh by the key of {}, which every pod shows as its own",
+                        printable(answers.pod_keys)));
   if (answers.running) {
     const std::size_t running = running_workers(*answers.running).size();
     evidence.follows.push_back(
@@ -214,10 +239,8 @@ EngineEvidence pod_evidence(Engine engine, EngineReader& variables, const Engine
   if (engine == Engine::kTrainJob) variables.text("JOB_COMPLETION_INDEX");  // what tells it apart
   if (engine == Engine::kTrainJob) warn_of_crowd(answers, evidence);
   evidence.is_coordinator =
-      evidence.node_rank
-          ? *evidence.node_rank == 0
-          : !evidence.coordinator.empty() &&
-                first_label(evidence.coordinator) == first_label(name_of_pod(variables, answers));
+      evidence.node_rank ? *evidence.node_rank == 0
+                         : is_looked_for(evidence.coordinator, name_of_pod(variables, answers));
   return evidence;
 }
 

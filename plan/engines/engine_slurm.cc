@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <set>
 
@@ -77,8 +78,49 @@ std::vector<int> counts_of(EngineReader& variables, std::string_view name, std::
   return expand_slurm_counts(variables.needed(name), hosts, variables.position(name));
 }
 
+// CPUs of the job's nodes for those of a step.
+void take_cpus(EngineReader& variables, const EngineAnswers& answers, EngineEvidence& evidence) {
+  const std::string_view list = variables.first_of({"SLURM_JOB_NODELIST", "SLURM_NODELIST"});
+  if (!variables.has(list) || !variables.has("SLURM_JOB_CPUS_PER_NODE")) return;
+  const auto names = names_of(variables, list, answers.hostnames);
+  const auto cpus = counts_of(variables, "SLURM_JOB_CPUS_PER_NODE", names.size());
+  for (Host& host : evidence.hosts) {
+    const auto at = std::find(names.begin(), names.end(), host.name) - names.begin();
+    if (at < std::ssize(names)) host.max_slots = cpus[static_cast<std::size_t>(at)];
+  }
+}
+
+// Without a token the first of the nodes brings agents to all by a step of its own, in which each
+// node is told one; the others wait for its end.
+void take_node(EngineReader& variables, const EngineAnswers& answers, EngineEvidence& evidence) {
+  const int node = *evidence.node_rank;
+  const std::string nodes = plural(*evidence.node_count, "node");
+  if (answers.has_token) {
+    evidence.follows.push_back(
+        fmt::format("srun has started one dtlaunch on each of {}; this is number {}", nodes, node));
+    return;
+  }
+  evidence.starter = EngineStarter::kSrun;
+  if (node > 0) {
+    evidence.follows.push_back(
+        fmt::format("srun has started one dtlaunch on each of {}; this is number {}, and waits for "
+                    "number 0, which starts the job in a step beside this one",
+                    nodes, node));
+    return;
+  }
+  evidence.role = EngineRole::kLauncher;
+  evidence.hosts[0].here = true;
+  evidence.coordinator.clear();
+  take_cpus(variables, answers, evidence);
+  evidence.follows.push_back(fmt::format(
+      "srun has started one dtlaunch on each of {}; this is number 0, and starts the job "
+      "in a step beside this one",
+      nodes));
+}
+
 // The task of a step with several: srun has started a node or a rank.
-void take_step(EngineReader& variables, const Step& step, EngineEvidence& evidence) {
+void take_step(EngineReader& variables, const EngineAnswers& answers, const Step& step,
+               EngineEvidence& evidence) {
   const auto names = names_of(variables, "SLURM_STEP_NODELIST", std::nullopt);
   check_count(variables, "SLURM_STEP_NODELIST", names.size(), "SLURM_STEP_NUM_NODES",
               variables.number("SLURM_STEP_NUM_NODES", 1, kMaxHosts));
@@ -101,9 +143,7 @@ void take_step(EngineReader& variables, const Step& step, EngineEvidence& eviden
     evidence.role = EngineRole::kNode;
     evidence.hosts = hosts_of(names, "SLURM_STEP_NODELIST");
     evidence.is_coordinator = node == 0;
-    evidence.follows.push_back(
-        fmt::format("srun has started one dtlaunch on each of {}; this is number {}",
-                    plural(nodes, "node"), node));
+    take_node(variables, answers, evidence);
     return;
   }
   evidence.role = EngineRole::kRank;
@@ -175,7 +215,7 @@ EngineEvidence slurm_evidence(EngineReader& variables, const EngineAnswers& answ
   }
   const auto step = own_step(variables);
   if (step && step->tasks > 1) {
-    take_step(variables, *step, evidence);
+    take_step(variables, answers, *step, evidence);
   } else {
     take_allocation(variables, answers, step.has_value(), evidence);
   }

@@ -49,8 +49,9 @@ std::string_view starter_text(EngineStarter starter) {
     case EngineStarter::kSsh:
       return "ssh";
     case EngineStarter::kSrun:
+      return "srun: one step for all hosts, from which agents come back";
     case EngineStarter::kPbsdsh:
-      return "ssh";  // agents of these would have to come back by themselves
+      return "ssh";  // agents of it would have to come back by themselves
     case EngineStarter::kBlaunch:
       return "blaunch";
     case EngineStarter::kQrsh:

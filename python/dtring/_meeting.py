@@ -85,6 +85,7 @@ def _operation_timeout_ms(timeout: datetime.timedelta) -> int:
 def _listen(address: str) -> socket.socket:
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
+    _avoid_bbr(listener)
     try:
         listener.bind((address, 0))
         listener.listen(_BACKLOG)
@@ -93,6 +94,22 @@ def _listen(address: str) -> socket.socket:
         raise RuntimeError(f"dtring: cannot listen on {address}: {error.strerror}. Try: "
                            "DTRING_ADDRESS, an address of this host that the others reach") from None
     return listener
+
+
+def _avoid_bbr(listener: socket.socket) -> None:
+    """What the library does for sockets of its own (avoid_bbr in ring/common/socket.h).
+
+    The others' connections, gradients and all, inherit it from the listener, and some may have come
+    before the library gets it.
+    """
+    option = (socket.IPPROTO_TCP, socket.TCP_CONGESTION)
+    if not listener.getsockopt(*option, 16).startswith(b"bbr"):
+        return
+    for other in (b"cubic", b"reno"):  # cubic may be kept from users
+        try:
+            return listener.setsockopt(*option, other)
+        except OSError:
+            continue
 
 
 def _own_address() -> str:
@@ -122,7 +139,9 @@ def _is_loopback(address: str) -> bool:
 def _source_towards(name: str) -> str:
     """The own address of packets to `name`; empty if there is no way there."""
     try:
-        found = socket.getaddrinfo(name, 9, type=socket.SOCK_DGRAM)
+        # As bytes where that is the same: else Python loads what international names need, for 2 ms.
+        known = name.encode() if name.isascii() else name
+        found = socket.getaddrinfo(known, 9, type=socket.SOCK_DGRAM)
     except OSError:
         return ""
     for family, kind, protocol, _, place in found:

@@ -17,6 +17,7 @@
 #include "ring/api/tuner.h"
 #include "ring/arithmetic/reduce.h"
 #include "ring/common/comm_error.h"
+#include "ring/common/socket.h"
 #include "ring/meeting/rendezvous.h"
 #include "ring/meeting/stream_count.h"
 
@@ -71,6 +72,7 @@ Fd copy_listener(const dt_options& options) {
   if (flags < 0 || ::fcntl(copy.get(), F_SETFL, flags | O_NONBLOCK) != 0) {
     throw CommError(DT_E_SYS, attempt, errno_text(errno));
   }
+  avoid_bbr(copy.get());
   return copy;
 }
 
@@ -119,6 +121,7 @@ void Comm::meet_others(Identity& identity, const dt_options& options, Fd listene
   place.master_port = options.master_port;
   place.host_name = host_name_;
   place.timeout_ms = options.connect_timeout_ms;
+  place.silence = tuning_.silence;
   place.own_address = options.address == nullptr ? "" : options.address;
   place.listener = std::move(listener);
   place.settings = settings_of(options, place.own_address);

@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <memory>
 #include <span>
 #include <string>
@@ -24,7 +25,10 @@ struct Tuning {
   bool is_verbose = false;     // rank 0 says on standard error how it works
   bool tunes = false;          // measures the table of algorithms where the caller gives none
   std::string node = {};       // this rank's node; empty: found out; "none": shares with nobody
-  bool encrypts_all = false;   // of what is encrypted at all, also what stays on this host
+  // A host that does not answer for so long is lost. Twice what a launcher waits for it: who knows
+  // more says it first.
+  std::chrono::milliseconds silence{20000};
+  bool encrypts_all = false;  // of what is encrypted at all, also what stays on this host
 };
 
 class Comm {

@@ -220,6 +220,8 @@ void EnvironmentOptions::read_choices() {
   if (options_.warn == nullptr) options_.warn = print_warning;
   tuning_.tunes = is_on("DTRING_TUNE", true);
   tuning_.is_verbose = is_on("DTRING_VERBOSE", false);
+  tuning_.silence = std::chrono::milliseconds(
+      milliseconds("DTRING_SILENCE", static_cast<int>(tuning_.silence.count())));
   if (!is_on("DTRING_SHARE", true)) tuning_.node = "none";
 }
 

@@ -17,32 +17,23 @@
 namespace dtl::ring {
 namespace {
 
-// A host that vanished without a word (power, cable) is given up after about 8 s: 2 s of silence,
-// then 3 probes 2 s apart; the same for data that nobody acknowledges. Launchers notice in 6 s.
+// Probes of a line on which nothing is sent. How many go unanswered until a host that vanished
+// without a word (power, cable) is given up follows from the time-out for unacknowledged data.
 constexpr int kKeepaliveIdle_s = 2;
 constexpr int kKeepaliveInterval_s = 2;
-constexpr int kKeepaliveProbes = 3;
-constexpr int kUnacknowledged_ms = 8000;
+// TCP doubles its waits, up to 120 s, so that a network that is back after seconds may go unnoticed
+// for as long again, and longer where packets are lost. Linux 6.15 has a bound for that.
+constexpr int kLongestWait_ms = 1000;
+#ifndef TCP_RTO_MAX_MS
+constexpr int TCP_RTO_MAX_MS = 44;
+#endif
+#ifndef TCP_THIN_LINEAR_TIMEOUTS
+constexpr int TCP_THIN_LINEAR_TIMEOUTS = 16;
+#endif
 
 void set_option(int fd, int level, int name, int value) {
   // Best effort: without one of these the links still work.
   (void)::setsockopt(fd, level, name, &value, sizeof value);
-}
-
-// BBR holds a connection to the rate that it has measured last, by timers, and drains it now and
-// then to measure its delay: between neighbours with bursts that costs up to 100 ms at a time. Set
-// before there is a connection: accepted ones inherit it, and timers once used stay in use.
-void avoid_bbr(int fd) {
-  std::array<char, 16> name{};  // the kernel's TCP_CA_NAME_MAX
-  socklen_t bytes = name.size() - 1;
-  if (::getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name.data(), &bytes) != 0) return;
-  if (!std::string_view(name.data()).starts_with("bbr")) return;
-  for (const std::string_view other : {"cubic", "reno"}) {  // cubic may be kept from users
-    if (::setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, other.data(),
-                     static_cast<socklen_t>(other.size())) == 0) {
-      return;
-    }
-  }
 }
 
 Fd open_socket(const Address& address) {
@@ -55,6 +46,19 @@ Fd open_socket(const Address& address) {
 }
 
 }  // namespace
+
+void avoid_bbr(int fd) {
+  std::array<char, 16> name{};  // the kernel's TCP_CA_NAME_MAX
+  socklen_t bytes = name.size() - 1;
+  if (::getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name.data(), &bytes) != 0) return;
+  if (!std::string_view(name.data()).starts_with("bbr")) return;
+  for (const std::string_view other : {"cubic", "reno"}) {  // cubic may be kept from users
+    if (::setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, other.data(),
+                     static_cast<socklen_t>(other.size())) == 0) {
+      return;
+    }
+  }
+}
 
 Address::Address(const sockaddr* address, socklen_t bytes) : bytes_(bytes) {
   std::memcpy(&storage_, address, std::min<std::size_t>(bytes, sizeof storage_));
@@ -136,7 +140,10 @@ Accepted accept_from(int listener) {
   socklen_t bytes = sizeof from;
   auto* const peer = reinterpret_cast<sockaddr*>(&from);
   Fd fd(::accept4(listener, peer, &bytes, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (fd.valid()) return {std::move(fd), Address(peer, bytes)};
+  if (fd.valid()) {
+    avoid_bbr(fd.get());  // of a listener that is not ours
+    return {std::move(fd), Address(peer, bytes)};
+  }
   switch (errno) {
     case EBADF:
     case EINVAL:
@@ -186,12 +193,13 @@ void send_without_delay(int fd) {
   set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
 }
 
-void notice_dead_hosts(int fd) {
+void notice_dead_hosts(int fd, std::chrono::milliseconds silence) {
   set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
   set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, kKeepaliveIdle_s);
   set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, kKeepaliveInterval_s);
-  set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, kKeepaliveProbes);
-  set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, kUnacknowledged_ms);
+  set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(silence.count()));
+  set_option(fd, IPPROTO_TCP, TCP_THIN_LINEAR_TIMEOUTS, 1);
+  set_option(fd, IPPROTO_TCP, TCP_RTO_MAX_MS, kLongestWait_ms);
 }
 
 }  // namespace dtl::ring

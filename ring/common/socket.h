@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -36,6 +37,10 @@ class Address {
 // All addresses of a numeric address or a name, in the resolver's order; never empty.
 std::vector<Address> resolve(const std::string& name, int port);
 
+// BBR holds a connection to the rate that it has measured last, by timers, and drains it now and
+// then to measure its delay: between neighbours with bursts that costs up to 100 ms at a time. Best
+// before there is a connection: accepted ones inherit it, and timers once used stay in use.
+void avoid_bbr(int fd);
 // Listens on exactly this address (port 0: any free port).
 Fd listen_on(const Address& address, int backlog);
 struct Accepted {
@@ -54,6 +59,6 @@ bool leaves_this_host(int fd);
 void send_without_delay(int fd);
 // For connections that their reader always drains. Not for data: a rank that computes for a while
 // closes its window, and the time-out for unacknowledged data would count that as death.
-void notice_dead_hosts(int fd);
+void notice_dead_hosts(int fd, std::chrono::milliseconds silence);
 
 }  // namespace dtl::ring

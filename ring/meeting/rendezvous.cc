@@ -280,10 +280,11 @@ std::vector<int> RendezvousState::ranks_without(const std::vector<bool>& done) c
 }
 
 Links meet(const Identity& identity, MeetingPlace place) {
+  const auto silence = place.silence;
   Links links = RendezvousState(identity, place).run();
   for (const ControlLine& line : links.control) {
     send_without_delay(line.channel.fd());
-    notice_dead_hosts(line.channel.fd());
+    notice_dead_hosts(line.channel.fd(), silence);
   }
   return links;
 }

@@ -6,6 +6,7 @@
 // caller, on one thread, until done or until CommError; on failure every rank that had joined is
 // told why.
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
@@ -25,6 +26,7 @@ struct MeetingPlace {
   int master_port = 0;
   std::string host_name;  // of this rank
   int timeout_ms = 60000;
+  std::chrono::milliseconds silence{20000};  // of a host, after the meeting: it is lost
   std::string own_address = {};  // where to listen; empty: where rank 0 was reached from
   Fd listener = {};              // rank 0's, when it listens already
   std::string node = {};         // this rank's ShmNode: node_key() and address(); or empty

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include <csignal>
 #include <new>
 #include <thread>
+#include <vector>
 
 #include "base/fd.h"
 #include "base/limits.h"
@@ -103,6 +105,35 @@ Activity seen(pid_t child, Activity wanted) {
     activity = observer.report(0, scan_processes(), {}, now += 20ms).activity;
   }
   return activity;
+}
+
+// On one core with others, of which it gets next to nothing.
+TEST(RankObserver, WhoWaitsForACoreDoesNotSleep) {
+  if (::access("/proc/self/schedstat", R_OK) != 0) GTEST_SKIP() << "the kernel does not tell";
+  std::vector<pid_t> children;
+  for (int nice : {0, 0, 0, 19}) {
+    children.push_back(::fork());
+    if (children.back() != 0) continue;
+    ::setsid();
+    cpu_set_t first;
+    CPU_ZERO(&first);
+    cpu_set_t allowed;
+    ::sched_getaffinity(0, sizeof allowed, &allowed);
+    for (int cpu = 0; CPU_COUNT(&first) == 0; ++cpu) {
+      if (CPU_ISSET(cpu, &allowed)) CPU_SET(cpu, &first);
+    }
+    ::sched_setaffinity(0, sizeof first, &first);
+    if (::nice(nice) == -1) _exit(1);
+    for (volatile unsigned turns = 0;;) turns = turns + 1;
+  }
+  RankObserver observer(children.back());
+  observer.report(0, scan_processes(), {}, 5s);
+  std::this_thread::sleep_for(1s);  // what is judged
+  EXPECT_EQ(observer.report(0, scan_processes(), {}, 6s).activity, Activity::kComputes);
+  for (const pid_t child : children) {
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+  }
 }
 
 TEST(RankObserver, KnowsWhoIsStoppedWhoSleepsAndWhoComputes) {

@@ -100,10 +100,12 @@ def cut(round, host):
     return round.hosts.cluster("cut", host).returncode == 0
 
 
-def cut_for_a_moment(round, host):
-    done = cut(round, host)
-    round.sleep(2)
-    return done and round.hosts.cluster("mend", host).returncode == 0
+def cut_for(seconds):
+    def strike(round, host):
+        done = cut(round, host)
+        round.sleep(seconds)
+        return done and round.hosts.cluster("mend", host).returncode == 0
+    return strike
 
 
 def power_off(round, host):
@@ -158,6 +160,9 @@ FAULTS = [
           statuses=(69, 71, 137), causes=(*LOST, "rank-signal")),
     stop("rank", rank, what="a rank", fatal=False, phases=AFTER_START, statuses=(130,),
          causes=("interrupted",), weight=2),
+    Fault("hang", "SIGSTOP of a rank under --hang-timeout", send(signal.SIGSTOP, rank), statuses=(124,),
+          causes=("hang",), phases=("meeting", "ring", "running"), weight=1, pairs=False,
+          setup={"options": ("--hang-notice", "1", "--hang-timeout", "2")}),
     stop("agent", program("dtagent"), what="an agent", statuses=(69, 71), causes=LOST, weight=1),
     stop("guard", program("dtguard"), what="a guard", statuses=(71,), causes=LOST, weight=1),
     stop("keeper", program("job-keeper"), what="the process above an agent", fatal=False),
@@ -169,7 +174,8 @@ FAULTS = [
     tell("terminate", signal.SIGTERM, 143),
     tell("hang-up", signal.SIGHUP, 129),
     Fault("cut", "the host's packets vanish", cut, where="remote", statuses=(69, 71), causes=LOST, weight=1),
-    Fault("blink", "the same for 2 s", cut_for_a_moment, where="remote", fatal=False, weight=1),
+    Fault("blink", "the same for 2 s", cut_for(2), where="remote", fatal=False, weight=1),
+    Fault("cut-longer", "the same for 15 s", cut_for(15), where="remote", statuses=(69, 71), causes=LOST, weight=1),
     Fault("power-off", "the host ends, without a farewell", power_off, where="remote", statuses=(69, 71),
           causes=LOST, weight=1),
     Fault("full-disk", "no space in /tmp and in /run with the home", fill_disk, fatal=False, weight=1),
@@ -189,4 +195,4 @@ FAULTS = [
 ]
 BY_NAME = {fault.name: fault for fault in FAULTS}
 # After these an sshd does not learn that its peer has gone: its own business, and not the job's.
-LOGIN_LEFT_OPEN = ("cut", "blink", "power-off", "stop-login")
+LOGIN_LEFT_OPEN = ("cut", "cut-longer", "blink", "power-off", "stop-login")

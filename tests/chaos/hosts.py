@@ -3,7 +3,7 @@
 Processes are looked at and struck from the machine, by their pids there: nothing has to be started
 on a host for that, and what is struck together is struck within a millisecond.
 """
-import json, os, subprocess
+import json, os, signal, subprocess
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 CLUSTER = os.path.join(HERE, "..", "cluster", "cluster")
@@ -30,6 +30,10 @@ class Process:
         self.name, self.state = status["Name"], status["State"][0]
         self.host_pid = int(status["NSpid"].split()[-1])
         self.words = open(f"/proc/{pid}/cmdline", errors="replace").read().replace("\0", " ").strip()
+        self.began = self.start_time()
+
+    def start_time(self):
+        return open(f"/proc/{self.pid}/stat").read().rpartition(")")[2].split()[19]
 
     def variable(self, name):
         for text in open(f"/proc/{self.pid}/environ", errors="replace").read().split("\0"):
@@ -41,11 +45,20 @@ class Process:
         return self.words.startswith(LOGIN) and "[listener]" not in self.words
 
     def signal(self, number):
+        """To this process alone: a busy machine gives its number to another one within seconds."""
         try:
-            os.kill(self.pid, number)
-            return True
+            fd = os.pidfd_open(self.pid)
         except ProcessLookupError:
             return False
+        try:
+            if self.start_time() != self.began:
+                return False
+            signal.pidfd_send_signal(fd, number)
+            return True
+        except (ProcessLookupError, FileNotFoundError):
+            return False
+        finally:
+            os.close(fd)
 
     def __str__(self):
         return f"{self.host} {self.host_pid} {self.state} {self.words or '[' + self.name + ']'}"

@@ -42,14 +42,11 @@ class Reader(threading.Thread):
 
 class Job:
     def __init__(self, folder, hosts, plan, programs):
-        self.folder, self.hosts, self.plan = folder, hosts, plan
+        self.folder, self.hosts, self.plan, self.programs = folder, hosts, plan, programs
         self.err = folder + "/err"
-        open(folder + "/hosts", "w").write("".join(name + "\n" for name in HOSTS))
-        os.mkfifo(folder + "/pause")
-        way = {"meeting": "meet", "ring": "ring", "ending": "linger"}.get(plan.phase, "stay")
-        command = [programs + "/dtlaunch", "-f", folder + "/hosts", "-np", str(len(HOSTS) * RANKS_PER_HOST),
-                   "-ppn", str(RANKS_PER_HOST), "--report", folder + "/report.json",
-                   HERE + "/rank", folder, plan.setup("voice", "quiet"), way]
+        open(folder + "/hosts", "w").write("".join(name + "\n" for name in plan.hosts))
+        command = [programs + "/dtlaunch", "-f", folder + "/hosts", "--report", folder + "/report.json",
+                   *plan.setup("options", ()), *self.words()]
         self.output = plan.setup("output", "pipe")
         environment = {**os.environ, "DTL_BIN": programs}
         read, write = pty.openpty() if self.output == "terminal" else os.pipe()
@@ -66,6 +63,13 @@ class Job:
         os.close(write)
         self.reader = Reader(read, self.err if self.output == "terminal" else folder + "/out")
         self.reader.start()
+
+    def words(self):
+        """What follows the options of every round."""
+        os.mkfifo(self.folder + "/pause")
+        way = {"meeting": "meet", "ring": "ring", "ending": "linger"}.get(self.plan.phase, "stay")
+        return ["-np", str(len(HOSTS) * RANKS_PER_HOST), "-ppn", str(RANKS_PER_HOST), HERE + "/rank",
+                self.folder, self.plan.setup("voice", "quiet"), way]
 
     def close_terminal(self):
         self.reader.close()

@@ -28,6 +28,7 @@ class Plan:
     strikes: tuple
     opener: str  # of the ending: "terminate" or "fail"
     failing_rank: int
+    hosts = HOSTS
 
     def setup(self, key, otherwise):
         return next((s.fault.setup[key] for s in self.strikes if key in s.fault.setup), otherwise)

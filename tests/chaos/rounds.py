@@ -18,7 +18,7 @@ SLOW_LOGIN = "/run/root/.ssh/rc"
 LOUD = "rank %d writes so that somebody has to read it, and writes again."  # as ./rank does
 SKIPPED = re.compile(r"\[rank \d\] .* skipped here")
 # The places of records, which stay when they are empty.
-KEPT_FOLDER = re.compile(r"/tmp/dtlaunch-0(/jobs)?|/run/root/\.local(/state(/dtlaunch(/run-[^/]+(/jobs)?)?)?)?")
+KEPT_FOLDER = re.compile(r"/tmp/dtlaunch-0(/jobs)?|/run/root/\.local(/state(/dtlaunch(/run-[^/]+(/jobs|/links)?)?)?)?")
 ROUND_FILES = {"/tmp/full", "/run/full", "/tmp/out", SLOW_LOGIN}
 
 
@@ -57,7 +57,7 @@ class Round:
     def run(self):
         self.note(str(self.plan))
         try:
-            self.hosts = Hosts(self.folder, len(HOSTS))
+            self.hosts = Hosts(self.folder, len(self.plan.hosts))
         except RuntimeError as error:
             return self.complain(str(error))
         try:
@@ -282,7 +282,7 @@ class Round:
     def judge_files(self):
         """Records of what was killed stay, and are what `dtlaunch clean` is for; others do not."""
         killed = {process.host for process in self.struck}
-        for host in HOSTS:
+        for host in self.plan.hosts:
             if host in self.hosts.off:
                 continue
             left = self.left_files(host)
@@ -302,7 +302,7 @@ class Round:
     def keep_evidence(self):
         for process in self.hosts.processes():
             self.note(f"there is: {process}")
-        for host in HOSTS:
+        for host in self.plan.hosts:
             if host not in self.hosts.off:
                 self.note(f"files on {host}: " + " ".join(sorted(self.hosts.files(host))))
 

@@ -6,7 +6,7 @@ need_cluster 2
 
 allocation=(SLURM_JOB_ID=7 "SLURM_JOB_NODELIST=node[1-2]" SLURM_JOB_NUM_NODES=2 SLURM_NTASKS=3
   SLURM_TASKS_PER_NODE=1,2 SLURMD_NODENAME=node1 SLURM_PROCID=0)
-in_allocation() { run "$cluster" exec node1 env "${allocation[@]}" "$bin/dtlaunch" --accept-new-host-keys "$@"; }
+in_allocation() { run "$cluster" exec node1 env "${allocation[@]}" "$bin/dtlaunch" -launcher ssh --accept-new-host-keys "$@"; }
 
 # shellcheck disable=SC2016
 in_allocation sh -c 'echo "rank $RANK of $WORLD_SIZE on $DTLAUNCH_HOST, $(uname -n), task ${SLURM_PROCID-none}"'

@@ -70,10 +70,10 @@ in_engine LSB_MCPU_HOSTS='far2 1' LSF_BINDIR="$work/lsf" "$bin/dtlaunch" -hosts 
 expect_status 64
 expect_err 'cannot use else: lsf has given this job far2 alone'
 
-# The script's own host needs neither ssh nor starter.
+# Without srun the script's own host needs neither ssh nor starter.
 me=$(uname -n)
 in_engine SLURM_JOB_ID=9 SLURM_JOB_NODELIST="$me" SLURM_JOB_NUM_NODES=1 SLURM_NTASKS=2 SLURM_TASKS_PER_NODE=2 \
-  "$bin/dtlaunch" sh -c "$say"
+  "$bin/dtlaunch" -launcher ssh sh -c "$say"
 expect_status 0
 for rank in 0 1; do expect_out "^rank $rank of 2$"; done
 

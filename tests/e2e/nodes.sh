@@ -54,26 +54,6 @@ wait
 expect_equal "statuses of the nodes" "$(statuses)" "143 143 143"
 expect_equal "ranks that ended in order" "$(grep -c drained "$work/out.0")" 3
 
-# ---- with --max-restarts the others go on without the node that its engine ends, on a spare one
-rm -f "$work"/status.* "$work"/started.*
-# shellcheck disable=SC2016
-for rank in 0 1 2; do
-  node "$rank" -ppn 1 -np 2 --max-restarts 1 bash -c 'trap "exit 143" TERM
-    echo "epoch $TORCHELASTIC_RESTART_COUNT on $(uname -n)"; touch "$0/started.$TORCHELASTIC_RESTART_COUNT.$RANK"
-    until [ -e "$0/go" ]; do sleep 0.1; done' "$work"
-done
-ranks_run_in() { [ "$(ls "$work"/started."$1".* 2>/dev/null | wc -l)" = 2 ]; } # EPOCH
-wait_for 20 "two ranks to run; $(said)" ranks_run_in 0
-on node2 pkill -o -TERM -x dtlaunch
-wait_for 30 "the second epoch; $(said)" ranks_run_in 1
-wait_for 10 "the node that was ended to leave; $(said)" test -s "$work/status.1"
-touch "$work/go"
-wait
-expect_equal "statuses of the nodes" "$(statuses)" "0 143 0"
-expect_equal "ranks" "$(sort "$work/out.0" | xargs)" \
-  "epoch 0 on node1 epoch 0 on node2 epoch 1 on node1 epoch 1 on node3"
-grep -q 'node2: has to go (.* ends it): stopping the ranks' "$work/err.0" || fail "$(said)"
-
 # ---- without a token, and with another one
 DTL_NODE_RANK=1 launch -ppn 1 true
 expect_status 78

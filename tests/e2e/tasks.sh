@@ -2,7 +2,7 @@
 # An engine has started every rank, each with a dtlaunch of its own: one job as of one dtlaunch. Each
 # rank is its task's child, stays on the task's CPUs and has the engine's number; local ranks are
 # counted by host; one output, one card, one status for all, and nothing left. The environments are
-# those of real steps of Slurm, and of Flux's.
+# those of real steps of Slurm, and of Flux's. Slurm's warning is a notice.
 . "$(dirname "$0")/lib.sh"
 need_cluster 2
 data=$root/tests/data/engines
@@ -13,15 +13,15 @@ cpus=$(nproc)
 mapfile -t step <"$data/slurm22-step-N2-n3-rank2.env"
 step=("${step[@]//=n\[1-2\]/=node[1-2]}")
 
-# task HOST RANK LOCAL_RANK NODE_RANK COMMAND...: as srun starts it; status in $work/status.RANK.
+# task HOST RANK LOCAL_RANK NODE_RANK COMMAND...: as srun starts it; status in $work/status.RANK, after $tag.
 task() {
   local host=$1 rank=$2 local_rank=$3 node=$4
   shift 4
   {
     timeout -s KILL "$limit" "$cluster" exec "$host" env "${step[@]}" "${rank_is/@/$rank}" "${local_is/@/$local_rank}" \
       SLURM_NODEID="$node" "$@" \
-      >"$work/out.$rank" 2>"$work/err.$rank" </dev/null
-    echo $? >"$work/status.$rank"
+      >"$work/out.$tag$rank" 2>"$work/err.$tag$rank" </dev/null
+    echo $? >"$work/status.$tag$rank"
   } &
 }
 
@@ -41,6 +41,7 @@ tasks() {
 statuses() { cat "$work"/status.[012] | xargs; }
 said() { cat "$work"/err.[012]; }
 started() { [ "$(cat "$work"/started.* 2>/dev/null | wc -l)" = 3 ]; }
+tag=''
 rank_is=SLURM_PROCID=@ local_is=SLURM_LOCALID=@ # as this engine says it
 
 # ---- who each rank is, and where it may run
@@ -77,6 +78,23 @@ on node2 pkill -o -TERM -x dtlaunch
 wait
 expect_equal "statuses after SIGTERM; $(said)" "$(statuses)" "143 143 143"
 expect_equal "ranks that ended in order" "$(grep -c drained "$work/out.0")" 3
+grep -q 'node2: has to go (slurm ends it): stopping the ranks' "$work/err.0" || fail "$(said)"
+rm -f "$work"/started.*
+
+# ---- Slurm's warning to all tasks is a notice, and the SIGTERM after it leaves ranks their time
+# shellcheck disable=SC2016
+tasks --grace 20 bash -c 'trap "sleep 2; echo drained; exit 0" TERM; echo $$ >"$0/started.$RANK"; while :; do sleep 0.1; done' "$work"
+wait_for 20 "all ranks to run; $(said)" started
+signal_tasks() { # SIGNAL
+  local host
+  for host in node1 node2; do on "$host" pkill "-$1" -x dtlaunch; done
+}
+signal_tasks USR1
+wait_for 10 "the notice; $(said)" grep -q "SIGUSR1: the job's time is nearly over" "$work/err.0"
+signal_tasks TERM
+wait
+expect_equal "statuses after the warning; $(said)" "$(statuses)" "143 143 143"
+expect_equal "ranks that ended in order" "$(grep -c drained "$work/out.0")" 3
 rm -f "$work"/started.*
 
 # ---- a task that is killed takes its own rank with it, and ends the job
@@ -100,6 +118,23 @@ wait
 if [ "$cpus" -gt 1 ]; then
   expect_equal "CPUs of two tasks are their own; $(said)" "$(sed -n 's/cpus //p' "$work/out.0" | sort | uniq -d | wc -l)" 0
 fi
+
+# ---- two steps at a time on the same hosts do not want the same port
+one=("${step[@]}")
+tag=other
+step=("${one[@]}" SLURM_STEP_ID=1)
+# shellcheck disable=SC2016
+tasks sh -c 'echo $$ >"$0/started.$RANK"; while [ ! -e "$0/go" ]; do sleep 0.05; done' "$work"
+wait_for 20 "all ranks of one step to run; $(said)" started
+tag=''
+step=("${one[@]}")
+tasks true
+wait_for 20 "the other step to end; $(said)" test -s "$work/status.0"
+expect_equal "status of a step beside another" "$(cat "$work/status.0")" 0
+touch "$work/go"
+wait
+expect_equal "statuses of both; $(said)" "$(statuses) $(cat "$work"/status.other[012] | xargs)" "0 0 0 0 0 0"
+rm -f "$work"/started.*
 
 # ---- Flux: the same, where it says where they meet
 mkdir -p "$work/flux"

@@ -173,7 +173,9 @@ bool is_auth_error(const Error& error) {
 std::vector<Reader> join_readers() {
   TlsSession caller(TlsSession::Side::kCalls, kToken);
   (void)caller.shake_hands();
+  const JoinSeat seat{"0123456789abcdef", 1, 3};
   const std::string hello = to_text({kProtocol, DTL_VERSION, "job", 1, 2, "web-2"});
+  const std::string again = to_text({kProtocol, DTL_VERSION, "job", 1, 2, "web-2", seat});
   return {{"tls", {caller.take_output()}, {"dtlaunch join 1"}, read_stranger, is_auth_error},
           {"join-frames",
            {frame_bytes({JoinFrame::Kind::kHello, hello}) +
@@ -182,7 +184,7 @@ std::vector<Reader> join_readers() {
            {},
            read_join_frames,
            is_version_error},
-          {"join-hello", {hello}, {"\n-\n"}, read_hello, is_version_error}};
+          {"join-hello", {hello, again}, {"\n-\n", "\n-"}, read_hello, is_version_error}};
 }
 
 // ---- the ring

@@ -7,9 +7,7 @@
 #include <iterator>
 
 #include "base/error.h"
-#include "base/text.h"
 #include "launcher/options/foreign_options.h"
-#include "launcher/options/options.h"
 
 namespace dtl::command_line_test {
 namespace {
@@ -283,7 +281,8 @@ TEST(Cli, ReadsHowAgentsStart) {
   EXPECT_FALSE(parse_command_line({"p"}).agent_start);
   EXPECT_EQ(parse_command_line({"-launcher", "lsf", "p"}).agent_start, AgentStart::kBlaunch);
   EXPECT_EQ(parse_command_line({"-launcher", "qrsh", "p"}).agent_start, AgentStart::kQrsh);
-  EXPECT_THAT(refusal({"-launcher", "slurm", "p"}), HasSubstr("Try: -launcher ssh; --show-engine"));
+  EXPECT_THAT(refusal({"-launcher", "slurm", "p"}), HasSubstr("Try: -launcher srun, the default"));
+  EXPECT_EQ(parse_command_line({"-launcher", "srun", "p"}).agent_start, AgentStart::kSrun);
   EXPECT_THAT(refusal({"-launcher", "rsh", "p"}), HasSubstr("Try: -launcher ssh, fork"));
   EXPECT_EQ(parse_command_line({"-launcher-exec", "/usr/bin/ssh", "p"}).programs[0].command,
             Words{"p"});
@@ -362,38 +361,6 @@ TEST(Foreign, VariablesStandForOptionsThatTheLineDoesNotHave) {
   EXPECT_EQ(parse_command_line({"-hosts", "x", "a"}, environment).hostfile, "");
   EXPECT_EQ(parse_command_line({"a"}, {{"I_MPI_PERHOST", "allcores"}}).ranks_per_node,
             std::nullopt);
-}
-
-TEST(Help, NamesEveryOptionWithinEightyColumns) {
-  const std::string text = help_text();
-  for (const std::string& line : split(text, '\n')) EXPECT_LE(line.size(), 80U) << line;
-  for (const Option& option : option_table().options()) {
-    for (const std::string_view name : option.names) {
-      EXPECT_THAT(text, HasSubstr(std::string(name)));
-    }
-  }
-}
-
-std::string good_value(std::string_view option) {
-  if (option == "--compat") return "ompi";
-  if (option == "--preload") return "jemalloc";
-  if (option == "--port-range") return "1:2";
-  if (option == "-launcher" || option == "-bootstrap") return "fork";
-  if (option == "--engine") return "slurm";
-  if (option == "--spot" || option == "--notice-signal") return option == "--spot" ? "off" : "none";
-  if (option == "-genvlist" || option == "-envlist" || option == "-x") return "HOME";
-  return "1";
-}
-
-TEST(Help, EveryNameInTheTableIsParsed) {
-  for (const Option& option : option_table().options()) {
-    for (const std::string_view name : option.names) {
-      Words words = {std::string(name)};
-      if (option.takes == Takes::kValue) words.push_back(good_value(name));
-      if (option.takes == Takes::kVariable) words.push_back("A=1");
-      EXPECT_NO_THROW(parse_command_line(words)) << name;
-    }
-  }
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -188,6 +189,68 @@ TEST_F(JobEngineTest, SaysInANoteThatPbsDoesNotStartAgents) {
   EXPECT_THAT(describe({"p"}).notes, testing::Contains(HasSubstr("agents start over ssh")));
   EXPECT_THAT(describe({"-launcher", "ssh", "p"}).notes,
               testing::Not(testing::Contains(HasSubstr("agents start over ssh"))));
+}
+
+TEST_F(JobEngineTest, StartsAgentsInAStepOfSlurmWhereSrunIsThere) {
+  around_.environment = {{"SLURM_JOB_ID", "7"},
+                         {"SLURM_JOB_NODELIST", "h[1-3]"},
+                         {"SLURM_JOB_NUM_NODES", "3"},
+                         {"SLURM_NTASKS", "3"},
+                         {"SLURM_TASKS_PER_NODE", "1(x3)"}};
+  const JobSettings without = describe({"p"});
+  EXPECT_FALSE(without.step);
+  EXPECT_THAT(without.notices, ElementsAre(HasSubstr("no srun on PATH")));
+  ::chmod(file("srun", "").c_str(), 0755);
+  around_.environment.emplace_back("PATH", folder_);
+
+  const JobSettings all = describe({"p"});
+  ASSERT_TRUE(all.step);
+  EXPECT_THAT(names(all.step->nodes), ElementsAre("h1", "h2", "h3"));
+  EXPECT_TRUE(all.step->whole);
+  EXPECT_EQ(all.step->job, "7");
+  EXPECT_EQ(all.step->beside, "");
+  EXPECT_THAT(names(describe({"-hosts", "h2.cluster", "p"}).step->nodes), ElementsAre("h2"));
+  EXPECT_FALSE(describe({"-hosts", "h2", "p"}).step->whole);
+  EXPECT_THAT(names(describe({"-n", "2", "p"}).step->nodes), ElementsAre("h1", "h2"));
+  EXPECT_TRUE(describe({"-n", "2", "--max-restarts", "1", "p"}).step->whole);
+  EXPECT_TRUE(describe({"--nnodes", "1:2", "p"}).step->whole);
+  EXPECT_EQ(describe({"--start-timeout", "9", "p"}).step->patience, std::chrono::seconds(9));
+
+  EXPECT_FALSE(describe({"-launcher", "ssh", "p"}).step);
+  EXPECT_TRUE(describe({"-launcher", "srun", "p"}).step);
+  EXPECT_THROW(describe({"--push", "p"}), Error);
+  EXPECT_THROW(describe({"--reconnect", "9", "p"}), Error);
+  around_.environment = {{"LSB_MCPU_HOSTS", "h1 2"}};
+  EXPECT_THROW(describe({"-launcher", "srun", "p"}), Error);
+}
+
+// As one of the tasks of a step, one on each node, without a token.
+TEST_F(JobEngineTest, StartsAStepBesideTheOneThatItIsTheFirstTaskOf) {
+  ::chmod(file("srun", "").c_str(), 0755);
+  around_.environment = {{"PATH", folder_},
+                         {"SLURM_JOB_ID", "7"},
+                         {"SLURM_JOB_NODELIST", "h[1-3]"},
+                         {"SLURM_JOB_NUM_NODES", "3"},
+                         {"SLURM_JOB_CPUS_PER_NODE", "1,2(x2)"},
+                         {"SLURM_STEP_ID", "4"},
+                         {"SLURM_STEP_NUM_TASKS", "2"},
+                         {"SLURM_STEP_NODELIST", "h[2-3]"},
+                         {"SLURM_STEP_TASKS_PER_NODE", "1(x2)"},
+                         {"SLURM_NODEID", "0"}};
+  const JobSettings first = describe({"p"});
+  ASSERT_TRUE(first.step);
+  EXPECT_EQ(first.step->beside, "7.4");
+  EXPECT_EQ(first.step->job, "7");
+  EXPECT_FALSE(first.step->whole);
+  EXPECT_THAT(names(first.request.hosts), ElementsAre("h2", "h3"));
+  EXPECT_EQ(first.request.hosts[0].max_slots, 2);
+  EXPECT_TRUE(first.request.hosts[0].here);
+  // The others wait there to be told the end.
+  EXPECT_THAT(names(describe({"-hosts", "h3", "p"}).step->nodes), ElementsAre("h2", "h3"));
+  EXPECT_THROW(describe({"-launcher", "ssh", "p"}), Error);
+  EXPECT_THROW(describe({"--detach", "p"}), Error);
+  around_.has_token = true;  // they find each other by it
+  EXPECT_THROW(describe({"p"}), Error);
 }
 
 TEST_F(JobEngineTest, SaysWhatIsSaidInThePlaceOfTheEngine) {

@@ -57,6 +57,18 @@ TEST_F(JobRequestTest, RunsOnThisMachineWithoutHosts) {
   EXPECT_THAT(settings.notices, IsEmpty());
 }
 
+TEST_F(JobRequestTest, HasRanksWaitForHostsThatAreLookedFor) {
+  const auto silence = [&](std::vector<std::string> words) {
+    for (const auto& [name, value] : describe(words).request.inherited)
+      if (name == "DTRING_SILENCE") return value;
+    return std::string();
+  };
+  EXPECT_EQ(silence({"-hosts", "a", "p"}), "");
+  EXPECT_EQ(silence({"-hosts", "a", "--reconnect", "60", "p"}), "140");
+  around_.environment.emplace_back("DTRING_SILENCE", "7");
+  EXPECT_EQ(silence({"-hosts", "a", "--reconnect", "60", "p"}), "7");
+}
+
 TEST_F(JobRequestTest, EncryptsAndSaysOfWhichProgramsItKnowsNothing) {
   const JobSettings ours = describe({"--encrypt", "-np", "2", "/opt/bin/dttrain", "--demo"});
   EXPECT_THAT(ours.request.set, ElementsAre(Pair("DTRING_ENCRYPT", "1")));

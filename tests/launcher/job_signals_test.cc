@@ -41,6 +41,28 @@ TEST_F(JobTest, KeepsTheFirstFailureThatIsNoConsequence) {
   EXPECT_EQ(job_.outcome->rank, 1);
 }
 
+TEST_F(JobTest, TakesSlurmsWarningForTheOrderToEnd) {
+  job_.options.notice_signal = SIGUSR1;
+  run();
+  EXPECT_THAT(sent<Stop>(feed(job::Signalled{SIGUSR1})), ElementsAre(0, 1));
+  EXPECT_EQ(job_.outcome->exit_status, 143);
+  pass(3s);
+  EXPECT_THAT(sent<Kill>(feed(job::Signalled{SIGUSR1})), IsEmpty());
+  EXPECT_THAT(sent<Kill>(feed(job::Signalled{SIGTERM})), IsEmpty()) << "the first that ends it";
+  EXPECT_THAT(sent<Kill>(feed(job::Signalled{SIGTERM})), ElementsAre(0, 1));
+}
+
+// Slurm's own SIGTERM to each task of a step comes after its warning.
+TEST_F(JobTest, TakesSigtermsOfAnEngineForOneAfterANotice) {
+  job_.options.one_sigterm = true;
+  job_.options.notice_signal = SIGUSR1;
+  run();
+  feed(job::Signalled{SIGUSR1});
+  for (int node = 0; node < 3; ++node) feed(job::Signalled{SIGTERM});
+  EXPECT_EQ(job_.outcome->exit_status, 143);
+  EXPECT_FALSE(job_.kill_sent) << "ranks have their grace";
+}
+
 TEST_F(JobTest, StopsRanksBeforeItselfAndLetsThemGoOn) {
   run();
   const auto stopped = feed(job::Signalled{SIGTSTP});
@@ -74,6 +96,20 @@ TEST_F(JobTest, EndsForGoodWhatWasEndingForOtherHostsSake) {
   EXPECT_FALSE(job_.kill_sent) << "the first one asks, the second one kills";
   feed(job::Signalled{SIGINT});
   EXPECT_TRUE(job_.kill_sent);
+}
+
+// Kubernetes ends a job by SIGTERM to each of its pods, and each pod tells the first one.
+TEST_F(JobTest, TakesSigtermsOfAnEngineForOne) {
+  job_.options.one_sigterm = true;
+  run();
+  feed(job::HostsChanged{});
+  feed(job::Signalled{SIGTERM});
+  EXPECT_EQ(job_.outcome->cause, Cause::kInterrupted);
+  EXPECT_EQ(job_.outcome->exit_status, 143);
+  feed(job::Signalled{SIGTERM});
+  EXPECT_FALSE(job_.kill_sent) << "ranks have their grace";
+  feed(job::Signalled{SIGINT});
+  EXPECT_TRUE(job_.kill_sent) << "that is a user's";
 }
 
 TEST_F(JobTest, DoesNotEndAJobThatEndsAnywayWhenHostsComeOrGo) {

@@ -13,6 +13,7 @@
 #include <atomic>
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <future>
 #include <thread>
 
@@ -107,16 +108,18 @@ class Room : public ::testing::Test {
     return true;
   }
 
-  // What an agent that says back what it hears says to this, and how it ends.
-  std::pair<std::string, std::string> talk(std::size_t place, const std::string& text) {
+  // What an agent that says back what it hears says to this, or all that it says when it is told
+  // nothing; and how it ends.
+  std::pair<std::string, std::string> talk(std::size_t place, const std::string& text,
+                                           const std::vector<std::string>& arguments = {}) {
     asio::io_context context;
-    auto stream = room_->start_agent(context, place);
+    auto stream = room_->start_agent(context, place, arguments);
     std::string heard;
     asio::co_spawn(
         context,
         [](AgentStream& agent, const std::string& said, std::string& answer) -> awaitable<void> {
-          co_await agent.write(said);
-          while (answer.size() < said.size()) {
+          if (!said.empty()) co_await agent.write(said);
+          while (said.empty() || answer.size() < said.size()) {
             const std::string bytes = co_await agent.read();
             if (bytes.empty()) break;
             answer += bytes;
@@ -158,6 +161,26 @@ TEST_F(Room, StartsAgentsOnNodesOneAfterTheOtherAndTellsTheJobsEnd) {
   room_->finish(3, kSoon);
   EXPECT_EQ(zero.get(), 3);
   EXPECT_EQ(one.get(), 3);
+}
+
+TEST_F(Room, StartsAgentsWithTheArgumentsThatTheyAreGiven) {
+  make_agent("echo \"$*\"");
+  open();
+  auto one = join(call(1));
+  ASSERT_TRUE(wait_present({"", "n1"}));
+  EXPECT_EQ(talk(1, "").first, "--serve --unsignalled\n");
+  EXPECT_EQ(talk(1, "", {"--fence", "0123456789abcdef"}).first, "--fence 0123456789abcdef\n");
+  room_->finish(0, kSoon);
+  EXPECT_EQ(one.get(), 0);
+}
+
+TEST_F(Room, EndsAgentsOfNodesThatWillNotComeWithTheReason) {
+  open();
+  auto waiting = std::async(std::launch::async, [this] { return talk(0, "").second; });
+  room_->give_up("srun ended: exit status 1");
+  EXPECT_EQ(waiting.get(), "srun ended: exit status 1");
+  EXPECT_EQ(talk(0, "").second, "srun ended: exit status 1");
+  EXPECT_FALSE(connect_to(room_->port()).valid());
 }
 
 TEST_F(Room, ListensOnlyWhileSomebodyIsMissing) {
@@ -251,10 +274,12 @@ TEST_F(Room, ANodeThatIsToldToEndAsksForTheJobsEnd) {
   open();
   auto zero = join(call(0));
   ASSERT_TRUE(wait_present({"n0"}));
+  EXPECT_EQ(talk(0, "x").first, "x");  // it knows that it has a seat
   ::kill(::getpid(), SIGTERM);
   auto who = asked.get_future();
   ASSERT_EQ(who.wait_for(kSoon), std::future_status::ready);
   EXPECT_EQ(who.get(), "n0");
+  EXPECT_THAT(room_->leaving(), ElementsAre(true));
   room_->finish(143, kSoon);
   EXPECT_EQ(zero.get(), 143);
 }
@@ -269,6 +294,95 @@ TEST_F(Room, ANodeThatIsLostEndsItsAgentsStreamAndMayComeBack) {
   EXPECT_EQ(heard, "");
   EXPECT_EQ(ending, kConnectionLost);
   ::waitpid(node, nullptr, 0);
+}
+
+TEST_F(Room, IsOpenAgainOnceANodeIsLostWhereThatIsWanted) {
+  options_.reopens = true;
+  options_.expected.count = 1;
+  open();
+  const pid_t node = fork_node(call(0));
+  ASSERT_TRUE(wait_present({"n0"}));
+  ::kill(node, SIGKILL);
+  ::waitpid(node, nullptr, 0);
+  ASSERT_TRUE(wait_present({""}));
+  auto again = join(call(0));
+  ASSERT_TRUE(wait_present({"n0"}));
+  room_->finish(0, kSoon);
+  EXPECT_EQ(again.get(), 0);
+}
+
+TEST_F(Room, ANodeThatIsDismissedHasItsStatusAndTheOthersStay) {
+  open();
+  auto zero = join(call(0)), one = join(call(1));
+  ASSERT_TRUE(wait_present({"n0", "n1"}));
+  room_->dismiss(1, 143);
+  EXPECT_EQ(one.get(), 143);
+  ASSERT_TRUE(wait_present({"n0", ""}));
+  EXPECT_EQ(talk(0, "x").first, "x");
+  room_->finish(0, kSoon);
+  EXPECT_EQ(zero.get(), 0);
+}
+
+TEST_F(Room, WhereAnAgentWasLostWithItsNodeIsNotIdle) {
+  options_.reopens = true;
+  options_.expected.count = 1;
+  make_agent("kill -9 $PPID; exec sleep 1");
+  open();
+  EXPECT_TRUE(room_->is_idle(0));
+  const pid_t node = fork_node(call(0));
+  ASSERT_TRUE(wait_present({"n0"}));
+  EXPECT_EQ(talk(0, "x").second, kConnectionLost);
+  ::waitpid(node, nullptr, 0);
+  EXPECT_FALSE(room_->is_idle(0));
+  make_agent("exec cat");
+  auto again = join(call(0));  // another process: what the first one has left may still run
+  ASSERT_TRUE(wait_present({"n0"}));
+  EXPECT_FALSE(room_->is_idle(0));
+  EXPECT_EQ(talk(0, "x").first, "x");
+  EXPECT_TRUE(room_->is_idle(0));
+  room_->finish(0, kSoon);
+  EXPECT_EQ(again.get(), 0);
+}
+
+TEST_F(Room, ThatIsLostIsLookedForAgainWithWhatRanThereEnded) {
+  options_.expected.count = 1;
+  make_agent("echo $$ >>" + folder_ + "/agents; exec cat");
+  open();
+  JoinCall node = call(0);
+  node.comes_again = true;
+  auto zero = join(node);
+  ASSERT_TRUE(wait_present({"n0"}));
+  asio::io_context context;
+  const auto stream = room_->start_agent(context, 0);
+  const auto end = std::chrono::steady_clock::now() + kSoon;
+  const auto agent = [this]() -> pid_t {
+    std::ifstream file(folder_ + "/agents");
+    pid_t pid = 0;
+    return file >> pid ? pid : 0;
+  };
+  while (agent() == 0 && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+  ASSERT_GT(agent(), 0);
+  const auto port = static_cast<std::uint16_t>(room_->port());
+  room_.reset();
+  options_.ports = {port, port};
+  open();
+  ASSERT_TRUE(wait_present({"n0"}));
+  EXPECT_EQ(::kill(agent(), 0), -1) << "it came again before its agent had ended";
+  room_->finish(3, kSoon);
+  EXPECT_EQ(zero.get(), 3);
+}
+
+TEST_F(Room, ThatIsLostForGoodCountsAsALostNode) {
+  options_.expected.count = 1;
+  open();
+  JoinCall node = call(0);
+  node.comes_again = true;
+  node.patience = 1s;
+  auto zero = join(node);
+  ASSERT_TRUE(wait_present({"n0"}));
+  EXPECT_EQ(talk(0, "x").first, "x");  // it knows that it has a seat
+  room_.reset();
+  EXPECT_EQ(zero.get(), 137);
 }
 
 TEST_F(Room, WhoFindsNoRoomGivesUpInTimeAndSaysWhatItLookedFor) {

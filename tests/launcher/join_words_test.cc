@@ -13,6 +13,10 @@ using Kind = JoinFrame::Kind;
 
 const JoinHello kHello{kProtocol, DTL_VERSION, "job-1", 2, 3, "web-3"};
 
+std::vector<SeatState> seats(std::size_t count) {
+  return std::vector<SeatState>(count);
+}
+
 TEST(JoinFrames, ComeBackHoweverTheyAreCut) {
   const std::string bytes = frame_bytes({Kind::kStart, {}}) +
                             frame_bytes({Kind::kBytes, std::string(kMaxJoinText, 'x')}) +
@@ -44,6 +48,9 @@ TEST(JoinHello, ComesBack) {
   unnumbered.rank = -1;
   unnumbered.job.clear();
   EXPECT_EQ(parse_hello(to_text(unnumbered)), unnumbered);
+  JoinHello again = kHello;
+  again.before = JoinSeat{"0123456789abcdef", 2, 4};
+  EXPECT_EQ(parse_hello(to_text(again)), again);
 }
 
 TEST(JoinHello, OfAnotherVersionIsKnownByItsVersionAlone) {
@@ -61,6 +68,18 @@ TEST(JoinHello, ThatIsNoneIsNone) {
   }
   for (const char* text : {"", "6", "x\n1", "\n\n\n\n\n"}) EXPECT_FALSE(parse_hello(text)) << text;
   EXPECT_FALSE(parse_hello(to_text(kHello) + "\nmore"));
+  std::string seatless = to_text(kHello);
+  seatless.back() = '?';  // "-": no seat
+  EXPECT_FALSE(parse_hello(seatless));
+}
+
+TEST(JoinSeat, ComesBackOrIsNone) {
+  const JoinSeat seat{"0123456789abcdef", 0, 1};
+  EXPECT_EQ(parse_seat(to_text(seat)), seat);
+  for (const char* text : {"", "0123456789abcdef 0", "0123456789abcdef 0 0", "0123 0 1",
+                           "0123456789abcdeF 0 1", "0123456789abcdef -1 1"}) {
+    EXPECT_FALSE(parse_seat(text)) << text;
+  }
 }
 
 TEST(JoinStatus, IsAnExitStatusOrNothing) {
@@ -70,13 +89,69 @@ TEST(JoinStatus, IsAnExitStatusOrNothing) {
 }
 
 TEST(JoinSeat, IsTheRanksOrTheNames) {
-  EXPECT_EQ(judge_hello({"job-1", 2, {}, 3, 1}, kHello).place, 2U);
-  EXPECT_EQ(judge_hello({"job-1", 2, {"web-1", "web-3"}, 0, 0}, kHello).place, 1U);
+  EXPECT_EQ(judge_hello({"job-1", 2, {}, 3, 1}, kHello, seats(3)).place, 2U);
+  EXPECT_EQ(judge_hello({"job-1", 2, {"web-1", "web-3"}, 0, 0}, kHello, seats(2)).place, 1U);
+}
+
+TEST(JoinSeat, ThatIsTakenIsToBeAskedForAgain) {
+  std::vector<SeatState> all = seats(3);
+  all[2] = {"web-3", 1, true};
+  const SeatAnswer answer = judge_hello({"job-1", 2, {}, 3, 1}, kHello, all);
+  EXPECT_EQ(answer.refusal.kind, Kind::kComeAgain);
+  EXPECT_EQ(answer.refusal.text, "web-3 has come already");
+}
+
+TEST(JoinSeat, ByWishIsTheOneWishedForOrTheOneOfBeforeOrAnother) {
+  const ExpectedNodes expected{"job-1", 2, {}, 3, 1, true};
+  std::vector<SeatState> all = seats(3);
+  EXPECT_EQ(judge_hello(expected, kHello, all).place, 2U);
+  all[2] = {"web-7", 1, true};
+  EXPECT_EQ(judge_hello(expected, kHello, all).place, 0U);
+  all[1] = {"web-3", 1, false};
+  EXPECT_EQ(judge_hello(expected, kHello, all).place, 1U);
+  all[1].taken = true;  // its old connection, until it is known to be lost
+  EXPECT_EQ(judge_hello(expected, kHello, all).refusal.kind, Kind::kComeAgain);
+  all[1].name = "web-8";
+  all[0] = {"web-9", 2, false};
+  EXPECT_EQ(judge_hello(expected, kHello, all).place, 0U);
+  all[0].taken = true;
+  EXPECT_EQ(judge_hello(expected, kHello, all).refusal.text,
+            "the job has 4 nodes, and takes no more");
+  JoinHello unnumbered = kHello;
+  unnumbered.rank = -1;
+  EXPECT_EQ(judge_hello(expected, unnumbered, seats(3)).place, 0U);
+}
+
+TEST(JoinSeat, IsKeptUntilAnotherHasComeThere) {
+  ExpectedNodes expected{"job-1", 2, {}, 3, 1};
+  expected.room = "0123456789abcdef";
+  JoinHello hello = kHello;
+  hello.before = JoinSeat{expected.room, 2, 4};
+  std::vector<SeatState> all = seats(3);
+  all[2] = {"web-3", 4, true};
+  SeatAnswer answer = judge_hello(expected, hello, all);
+  EXPECT_EQ(answer.place, 2U);
+  EXPECT_TRUE(answer.returns);
+  all[2].generation = 5;
+  answer = judge_hello(expected, hello, all);
+  EXPECT_EQ(answer.refusal.kind, Kind::kRefused);
+  EXPECT_EQ(answer.refusal.text,
+            "web-3 has come in its place since: it is of generation 4 there, this is generation 5");
+  all[2].generation = 3;
+  EXPECT_EQ(judge_hello(expected, hello, all).refusal.kind, Kind::kRefused);
+  hello.before->place = 3;
+  EXPECT_EQ(judge_hello(expected, hello, all).refusal.kind, Kind::kRefused);
+  // In another's room it is as new as everybody there.
+  hello.before->room = "fedcba9876543210";
+  all[2] = {};
+  answer = judge_hello(expected, hello, all);
+  EXPECT_EQ(answer.place, 2U);
+  EXPECT_FALSE(answer.returns);
 }
 
 TEST(JoinSeat, IsRefusedWithTheReason) {
   const auto why = [](ExpectedNodes expected, JoinHello hello) {
-    const SeatAnswer answer = judge_hello(expected, hello);
+    const SeatAnswer answer = judge_hello(expected, hello, seats(3));
     EXPECT_FALSE(answer.place);
     EXPECT_EQ(answer.refusal.kind, Kind::kRefused);
     return answer.refusal.text;
@@ -105,7 +180,7 @@ TEST(JoinSeat, IsRefusedWithTheReason) {
 TEST(JoinSeat, OfALaterStartIsToComeAgain) {
   JoinHello hello = kHello;
   hello.restart = 3;
-  EXPECT_EQ(judge_hello({"job-1", 2, {}, 3, 1}, hello).refusal.kind, Kind::kComeAgain);
+  EXPECT_EQ(judge_hello({"job-1", 2, {}, 3, 1}, hello, seats(3)).refusal.kind, Kind::kComeAgain);
 }
 
 }  // namespace

@@ -169,6 +169,27 @@ TEST(Membership, AHostThatIsNoLongerListedStaysWhereTooFewWouldBeLeft) {
   EXPECT_THAT(job.unlisted, IsEmpty());
 }
 
+// An engine that ends a node does not ask how many are left.
+TEST(Membership, ANodeThatIsNoLongerListedLeavesHoweverFewAreLeft) {
+  Membership job = members(2, 2, {"a", "b"});
+  job.of_nodes = true;
+  list_hosts(job, hosts({"a"}), 5s);
+  const auto change = look(job, 5s);
+  ASSERT_TRUE(change);
+  EXPECT_THAT(change->leaving, ElementsAre("b"));
+  apply_change(job, *change, 5s);
+  EXPECT_EQ(too_few_hosts(job), "1 node is left, and the job needs 2");
+}
+
+TEST(Membership, WhoIsTakenBackBetweenTwoEpochsWaitsForNothing) {
+  Membership job = members(2, 2, {"a", "b"});
+  lose(job, "b", 5s);
+  take_back(job, {"b", "stranger"}, 6s);
+  EXPECT_THAT(names(job.hosts), ElementsAre("a", "b"));
+  EXPECT_THAT(job.away, IsEmpty());
+  EXPECT_EQ(job.growths, 0) << "it does not put off those that join";
+}
+
 TEST(Membership, OfThoseNoLongerListedAsManyLeaveAsTheRestCanSpare) {
   Membership job = members(3, 3, {"a", "b", "c"});
   list_hosts(job, hosts({"a", "d"}), 30s);
@@ -179,6 +200,26 @@ TEST(Membership, OfThoseNoLongerListedAsManyLeaveAsTheRestCanSpare) {
   apply_change(job, *change, 30s);
   EXPECT_THAT(names(job.hosts), ElementsAre("a", "c", "d"));
   EXPECT_FALSE(look(job, 60s));
+}
+
+TEST(Membership, AHostThatIsNoLongerListedLeavesAJobThatHasAllItsRanks) {
+  Membership job = members(1, 1, {"a"});
+  job.of_ranks = true;
+  list_hosts(job, hosts({"b"}), 30s);
+  const auto change = look(job, 30s);
+  ASSERT_TRUE(change) << "and would stay on it for good";
+  EXPECT_THAT(change->leaving, ElementsAre("a"));
+  EXPECT_THAT(change->joining, ElementsAre("b"));
+}
+
+TEST(Membership, RanksThatWereStoppedInVainAreLeftAloneForLongerNextTime) {
+  Membership job = members(1, 2, {"a"});
+  job.away = hosts({"b"});
+  const auto nobody = [](const std::vector<Host>& asked) {
+    return std::vector<bool>(asked.size(), false);
+  };
+  EXPECT_THAT(regroup(job, job.hosts, {}, look(job, 100s), nobody, 100s).joining, IsEmpty());
+  EXPECT_EQ(job.growths, 1);
 }
 
 TEST(Membership, ASpareHostComesBeforeOneThatJoins) {

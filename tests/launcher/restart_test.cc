@@ -63,6 +63,9 @@ TEST(Restart, SaysWhyAnotherTryWouldEndAlike) {
   EXPECT_THAT(judge_restart(3, {exited(1, 65, 60s)}).why, HasSubstr("status 65"));
   EXPECT_THAT(judge_restart(3, {ended(Cause::kSpawn, std::nullopt, 2, 127)}).why,
               HasSubstr("cannot be started"));
+  EpochEnd no_room = ended(Cause::kCannotStart, std::nullopt, -1, 64);
+  no_room.outcome.node = -1;
+  EXPECT_THAT(judge_restart(3, {ended(Cause::kNodeLost, 60s), no_room}).why, HasSubstr("fit"));
   EpochEnd python = exited(2, 1, 1s);
   python.last_words = {"Traceback (most recent call last):", "ValueError: no column 'label'"};
   EXPECT_THAT(judge_restart(3, {python}).why, HasSubstr("rank 2 ended by a Python exception"));

@@ -46,14 +46,14 @@ TEST_F(HostKey, UnknownIsRefused) {
 
 TEST_F(HostKey, UnknownIsNotedWhenNewOnesAreAccepted) {
   write_known_hosts("");
-  options_.accept_new_host_keys = true;
+  options_.trust.accept_new_host_keys = true;
   expect_accepted();
   EXPECT_THAT(read_file(kKnownHosts, 1 << 20), HasSubstr("node2 ssh-ed25519 "));
 }
 
 TEST_F(HostKey, ChangedIsRefusedWithFileLineAndBothFingerprints) {
   write_known_hosts(fmt::format("# mine\nnode2 {}\n", kOtherKey));
-  options_.accept_new_host_keys = true;
+  options_.trust.accept_new_host_keys = true;
   expect_refused("but /run/root/.ssh/known_hosts:2 says SHA256:");
 }
 
@@ -73,13 +73,13 @@ TEST_F(HostKey, OfAnotherTypeThanTheKnownOneIsRefused) {
   must("node1",
        "ssh-keygen -q -t ecdsa -N \"\" -f /run/other && "
        "echo \"node2 $(cat /run/other.pub)\" >/run/root/.ssh/known_hosts");
-  options_.accept_new_host_keys = true;
+  options_.trust.accept_new_host_keys = true;
   expect_refused("of another type");
 }
 
 TEST_F(HostKey, OnAnUnreadableLineIsNotTakenForUnknown) {
   write_known_hosts("node2 ssh-ed25519 not!base64\n");
-  options_.accept_new_host_keys = true;
+  options_.trust.accept_new_host_keys = true;
   expect_refused("known_hosts:1 is about this host but cannot be read");
 }
 
@@ -107,6 +107,18 @@ TEST_F(Login, RefusedKeyIsNamed) {
 TEST_F(Login, KeyThatOthersMayReadIsNotUsed) {
   must("node1", "chmod 644 /run/root/.ssh/id_ed25519");
   EXPECT_THAT(failure().reason(), HasSubstr("id_ed25519 (others may read it)"));
+}
+
+// As a Secret is mounted: its mode is Kubernetes' choice, but nobody writes there.
+TEST_F(Login, MountedKeyThatOthersMayWriteIsNotUsed) {
+  must("node1", "mkdir /run/keys && cp /run/root/.ssh/id_ed25519 /run/keys/id_rsa");
+  must("node1", "rm /run/root/.ssh/id_ed25519; chmod 666 /run/keys/id_rsa");
+  must("node1", "grep ^node2 /run/root/.ssh/known_hosts | cut -d ' ' -f 2- >/run/keys/id_rsa.pub");
+  node2_.port = 22;
+  options_.trust.pod_keys = "/run/keys";
+  EXPECT_THAT(failure().reason(), HasSubstr("/run/keys/id_rsa (others may write it)"));
+  must("node1", "chmod 644 /run/keys/id_rsa");
+  run([](SshTest& test) -> awaitable<void> { co_await test.start(); }(*this));
 }
 
 TEST_F(Login, KeyWithPassphraseAsksForNothing) {
@@ -142,7 +154,7 @@ TEST_F(Login, ThatTheServerDoesNotLiveToAnswerIsNoDeniedPermission) {
        "/usr/sbin/sshd -f /run/cluster/sshd_config -p 2222 -o PidFile=none "
        "-o AuthorizedKeysFile=none -o AuthorizedKeysCommand=/run/cut "
        "-o AuthorizedKeysCommandUser=root");
-  options_.accept_new_host_keys = true;
+  options_.trust.accept_new_host_keys = true;
   node2_.port = 2222;
   const Error error = failure();
   EXPECT_EQ(error.status(), Exit::kUnreachable);

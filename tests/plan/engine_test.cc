@@ -52,6 +52,7 @@ EngineAnswers answers_for(const EngineQuestions& questions) {
   if (questions.engine == Engine::kMpiJob) answers.file = data("k8s-mpijob-hostfile-intel");
   if (questions.engine == Engine::kTrainJob) answers.file = data("k8s-mpijob-hostfile-openmpi");
   if (!questions.flux_job.empty()) answers.hostnames = "corona[5-6]\n";
+  if (questions.pod_keys) answers.pod_keys = "/home/dtl/.ssh";
   if (!questions.running.empty()) {
     answers.running = "#!/bin/sh\necho dtl-worker-0.dtl.ns1.svc\n";
   }
@@ -300,9 +301,10 @@ TEST(Engine, NeedsNoRankInAnElasticPyTorchJob) {
   EXPECT_EQ(evidence.elastic->most, 4);
   EXPECT_EQ(evidence.max_restarts, 10);
   EXPECT_FALSE(evidence.is_coordinator);
-  EXPECT_TRUE(
-      find(with(fixture("k8s-pytorchjob-elastic-worker2"), {{"HOSTNAME", "dtl-elastic-worker-0"}}))
-          .is_coordinator);
+  for (const char* endpoint : {"dtl-elastic-worker-0:23456", "a-service-of-the-users:29500"}) {
+    const Variables first = {{"HOSTNAME", "dtl-elastic-worker-0"}, {"PET_RDZV_ENDPOINT", endpoint}};
+    EXPECT_TRUE(find(with(fixture("k8s-pytorchjob-elastic-worker2"), first)).is_coordinator);
+  }
 }
 
 TEST(Engine, FindsTheFirstWorkerOfAJobWithoutAMaster) {

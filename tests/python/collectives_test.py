@@ -1,11 +1,16 @@
 """What each collective of torch.distributed gives over dtring, for every kind of tensor."""
 
 import itertools
+import os
+import socket
 import unittest
+from unittest import mock
 
 import ranks
 import torch
 import torch.distributed as dist
+
+from dtring import _meeting
 
 TYPES = [torch.uint8, torch.int8, torch.int32, torch.int64, torch.float16, torch.bfloat16,
          torch.float32, torch.float64, torch.bool]
@@ -52,6 +57,22 @@ def check(found, wanted, *about):
 
 def bytes_of(tensor):
     return torch.empty(tensor.shape, dtype=tensor.dtype).copy_(tensor).view(-1).view(torch.uint8)
+
+
+Socket = socket.socket  # of which a test makes another
+
+
+def congestion_controls():
+    """That of each TCP connection of this process."""
+    names = []
+    for name in os.listdir("/proc/self/fd"):
+        try:
+            with Socket(fileno=os.dup(int(name))) as copy:
+                copy.getpeername()
+                names.append(copy.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16))
+        except OSError:
+            pass  # another kind of file
+    return names
 
 
 class Collectives(unittest.TestCase):
@@ -295,6 +316,29 @@ class Collectives(unittest.TestCase):
         names = ("all_gather", "all_reduce", "all_reduce", "broadcast")
         for seen, point in zip(ranks.run(2, body), ("send", "recv")):
             self.assertEqual(seen, [(f"dtring:{name}", True) for name in sorted([*names, point])])
+
+    def test_gradients_do_not_travel_under_bbr(self):
+        class Paced(socket.socket):
+            """As sockets are born where BBR is the system's choice."""
+
+            def __init__(self, *arguments, **options):
+                super().__init__(*arguments, **options)
+                if self.type == socket.SOCK_STREAM:
+                    self.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"bbr")
+
+        try:
+            Paced().close()
+        except OSError as error:
+            self.skipTest(f"this kernel has no BBR for us: {error}")
+
+        def body(rank, world):
+            dist.all_reduce(torch.ones(100000))
+            return congestion_controls()
+
+        with mock.patch.object(_meeting.socket, "socket", Paced):
+            for seen in ranks.run(2, body, variables={"DTRING_SHARE": "0"}):
+                self.assertGreaterEqual(len(seen), 4)  # the control line and one for each lane
+                self.assertFalse([name for name in seen if name.startswith(b"bbr")], seen)
 
 
 if __name__ == "__main__":

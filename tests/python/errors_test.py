@@ -20,6 +20,8 @@ from dtring import _library, _meeting
 
 SECONDS = datetime.timedelta(seconds=1)
 
+ranks.load_what_ddp_needs()
+
 
 def error_of(call, kind):
     """The text of the exception of this kind that call() raises."""

@@ -14,6 +14,8 @@ import dtring
 STEPS, RATE = 4, 0.01
 is_new = hasattr(dist, "all_gather_into_tensor") and hasattr(torch, "compile")
 
+ranks.load_what_ddp_needs()
+
 
 def network(seed=0, width=64):
     torch.manual_seed(seed)

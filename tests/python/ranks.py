@@ -1,5 +1,6 @@
 """Ranks of one machine for tests: processes forked from this one, each in a process group."""
 
+import importlib.util
 import inspect
 import io
 import multiprocessing
@@ -20,6 +21,12 @@ LIMIT_S = 30
 
 class Failed(AssertionError):
     """A rank has raised what its test did not expect."""
+
+
+def load_what_ddp_needs():
+    """Here and once: else every rank loads it anew, which is seconds of work."""
+    if importlib.util.find_spec("torch._dynamo") is not None:  # since torch 2
+        importlib.import_module("torch._dynamo")
 
 
 def _child(pipe, body, rank, world, variables, before, group):

@@ -66,7 +66,7 @@ def _put_dtring_behind_gloo(tests):
     from dtring._meeting import meet
 
     class BehindGloo(dtring.ProcessGroup):
-        def __init__(self, store, rank, size, timeout):
+        def __init__(self, store, rank, size, timeout, **_of_gloo):  # torch 2.14: enable_reconfigure
             super().__init__(meet(store, rank, size, timeout, "torch's own"), store, timeout, "dtring")
             self.options = types.SimpleNamespace()
 

@@ -135,6 +135,23 @@ TEST(Congestion, BbrIsReplacedBeforeThereIsAConnection) {
   EXPECT_EQ(ends.accepted, ends.connecting);
 }
 
+// As rank 0's may be: a program hands in a listener that it has made without a thought of BBR.
+TEST(Congestion, BbrIsReplacedInWhatComesByAListenerOfOthers) {
+  std::string problem, accepted;
+  std::thread([&] {
+    problem = enter_network_with("bbr");
+    if (!problem.empty()) return;
+    const Fd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    ASSERT_EQ(::listen(listener.get(), 1), 0);  // on a port of the system's choice
+    ASSERT_EQ(congestion_control(listener.get()), "bbr");
+    const int port = local_address(listener.get()).port();
+    const Fd connecting = start_connect(resolve("127.0.0.1", port).front());
+    accepted = congestion_control(accept_from(listener.get()).fd.get());
+  }).join();
+  if (!problem.empty()) GTEST_SKIP() << "needs a network namespace with BBR: " << problem;
+  EXPECT_TRUE(accepted == "cubic" || accepted == "reno") << accepted;
+}
+
 TEST(Congestion, TheSystemsChoiceStaysOtherwise) {
   std::string problem;
   Ends ends;

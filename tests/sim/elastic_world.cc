@@ -31,6 +31,7 @@ ElasticWorld::ElasticWorld(std::uint64_t seed, ElasticRules rules)
   const int count = draw(1, 6);
   members_.range.least = draw(1, count);
   members_.range.most = draw(members_.range.least, count + 1);
+  members_.of_ranks = chance(300);
   discovers_ = chance(500);
   constexpr int kFaults[] = {2, 20, 100};
   faults_ = kFaults[draw(0, 2)];
@@ -39,7 +40,9 @@ ElasticWorld::ElasticWorld(std::uint64_t seed, ElasticRules rules)
     Host host;
     host.name = fmt::format("h{}", i);
     truth_[host.name].listed = i < count;
-    if (i < count) (i < members_.range.most ? members_.hosts : members_.spares).push_back(host);
+    if (i >= count) continue;
+    const bool is_spare = !members_.of_ranks && i >= members_.range.most;
+    (is_spare ? members_.spares : members_.hosts).push_back(host);
   }
   story_ = fmt::format("{} hosts, {}{}\n", count, range_text(members_),
                        discovers_ ? ", --discover" : "");
@@ -105,7 +108,7 @@ void ElasticWorld::look() {
     story_ += fmt::format("{} ms: lost {}\n", now_.count(), name);
   now_ += JobTime(draw(0, static_cast<int>(JobTime(kFence).count())));
   shrank_ = true;
-  go_on(names, {});
+  go_on(names, std::nullopt);
 }
 
 void ElasticWorld::ask() {
@@ -127,38 +130,34 @@ void ElasticWorld::ask() {
   for (const Host& host : members_.hosts) staying += truth_.at(host.name).listed ? 1 : 0;
   const bool all_listed =
       staying == static_cast<int>(members_.hosts.size() + members_.spares.size());
-  check(all_listed || staying < members_.range.least,
-        "ranks stay on a host that is no longer listed");
+  check(all_listed || staying < least(), "ranks stay on a host that is no longer listed");
 }
 
-// As ElasticHosts::go_on() of the session's room does it.
-void ElasticWorld::go_on(const std::vector<std::string>& lost, HostsChange change) {
-  lose(members_.hosts, lost);
-  if (!lost.empty()) change = rules_.change(members_, now_).value_or(HostsChange{});
-  std::vector<Host> joining;
-  std::vector<std::string> unclean;
-  for (const Host& host : members_.away) {
-    if (std::count(change.joining.begin(), change.joining.end(), host.name) > 0) {
-      joining.push_back(host);
+// A change: what the epoch was ended for; without one it has lost hosts.
+void ElasticWorld::go_on(const std::vector<std::string>& lost, std::optional<HostsChange> change) {
+  const RegroupSteps steps = {
+      rules_.change,
+      [this](auto&, const auto& before, const auto& names, JobTime) { lose(before, names); },
+      rules_.apply};
+  const auto are_clean = [this](const std::vector<Host>& joining) {
+    std::vector<bool> clean;
+    for (const Host& host : joining) {
+      Truth& truth = truth_.at(host.name);
+      if (!healed_ && chance(faults_)) truth.up = false;  // a moment after its answer
+      clean.push_back(truth.up);
     }
-  }
-  for (const Host& host : joining) {
-    Truth& truth = truth_.at(host.name);
-    if (!healed_ && chance(faults_)) truth.up = false;  // a moment after its answer
-    if (!truth.up) unclean.push_back(host.name);
-  }
-  std::erase_if(change.joining, [&](const std::string& name) {
-    return std::count(unclean.begin(), unclean.end(), name) > 0;
-  });
-  lose(joining, unclean);
-  rules_.apply(members_, change, now_);
-  for (const std::string& name : change.joining) truth_.at(name).since = now_;
-  for (const std::string& name : change.leaving) {
+    return clean;
+  };
+  const HostsChange made =
+      regroup(members_, members_.hosts, lost, std::move(change), are_clean, now_, steps);
+  for (const std::string& name : made.joining) truth_.at(name).since = now_;
+  for (const std::string& name : made.leaving) {
     check(!has(members_.hosts, name), name + " is to leave, and stays");
   }
   ended_ = !rules_.too_few(members_).empty();
-  const bool few = static_cast<int>(members_.hosts.size()) < members_.range.least;
+  const bool few = static_cast<int>(members_.hosts.size()) < least();
   check(ended_ == few, few ? "goes on with less than MIN" : "ends with enough hosts");
+  if (ranks() < members_.range.least) ended_ = true;  // placement refuses
   if (!ended_) begin_epoch();
 }
 
@@ -172,19 +171,29 @@ void ElasticWorld::lose(const std::vector<Host>& before, const std::vector<std::
   rules_.lose(members_, std::vector<Host>(before), names, now_);
 }
 
+// Of a job of ranks placement alone knows whether they are enough.
+int ElasticWorld::least() const {
+  return members_.of_ranks ? 1 : members_.range.least;
+}
+
+// One on each host.
+int ElasticWorld::ranks() const {
+  return std::min(static_cast<int>(members_.hosts.size()), members_.range.most);
+}
+
 void ElasticWorld::begin_epoch() {
   now_ += 2s;
   began_ = now_;
   story_ += fmt::format("{} ms: an epoch on {}\n", now_.count(),
                         fmt::join(names_of(members_.hosts), " "));
-  dtl::begin_epoch(members_, static_cast<int>(members_.hosts.size()), now_);
+  dtl::begin_epoch(members_, ranks(), now_);
   check_hosts();
 }
 
 void ElasticWorld::check_hosts() {
   const auto count = static_cast<int>(members_.hosts.size());
-  check(count <= members_.range.most, "more hosts than MAX");
-  check(count == members_.range.most || members_.spares.empty(), "a spare host stays unused");
+  check(members_.of_ranks || count <= members_.range.most, "more hosts than MAX");
+  check(count >= members_.range.most || members_.spares.empty(), "a spare host stays unused");
   std::set<std::string> known;
   std::size_t entries = 0;
   for (const auto* hosts : {&members_.hosts, &members_.spares, &members_.away}) {
@@ -220,7 +229,10 @@ void ElasticWorld::check_change(const HostsChange& change) {
   const auto others =
       static_cast<int>(members_.hosts.size() + members_.spares.size() + change.joining.size()) -
       static_cast<int>(change.leaving.size());
-  check(others >= members_.range.least, "leaves less than MIN");
+  check(others >= least(), "leaves less than MIN");
+  const bool is_full = members_.of_ranks && ranks() >= members_.range.most;
+  check(change.joining.empty() || !is_full || !change.leaving.empty(),
+        "hosts join, and there are MAX ranks");
   if (!change.leaving.empty()) return;
   check(now_ - began_ >= JobTime(kSettled), "hosts join as soon as the ranks run");
   const auto recent = std::count_if(growths_.begin(), growths_.end(), [&](JobTime time) {
@@ -233,7 +245,8 @@ void ElasticWorld::check_change(const HostsChange& change) {
 bool ElasticWorld::is_whole() const {
   const auto there = std::min(listed().size(), static_cast<std::size_t>(members_.range.most));
   const auto is_listed = [&](const Host& host) { return truth_.at(host.name).listed; };
-  return members_.hosts.size() == there &&
+  const std::size_t used = members_.hosts.size();
+  return (members_.of_ranks ? used >= there : used == there) &&
          std::all_of(members_.hosts.begin(), members_.hosts.end(), is_listed);
 }
 

@@ -46,12 +46,14 @@ class ElasticWorld {
 
   bool chance(int permille) { return draw(1, 1000) <= permille; }
   int draw(int low, int high) { return std::uniform_int_distribution<int>(low, high)(random_); }
+  int least() const;
+  int ranks() const;
   std::vector<Host> listed() const;
   std::vector<std::string> lost() const;
   void happen();
   void look();
   void ask();
-  void go_on(const std::vector<std::string>& lost, HostsChange change);
+  void go_on(const std::vector<std::string>& lost, std::optional<HostsChange> change);
   void lose(const std::vector<Host>& before, const std::vector<std::string>& names);
   void begin_epoch();
   void check_asked(const std::vector<Host>& asked);

@@ -49,7 +49,7 @@ void run(asio::io_context& context, TaskGroup& group) {
   if (failure) std::rethrow_exception(failure);
 }
 
-TEST(Connection, CarriesMessagesInOrderWithHeartbeatsFirst) {
+TEST(Connection, CarriesMessagesInOrderWithHeartbeatsBehindTheFirst) {
   Ends ends;
   const auto far = ends.far_connection();
   ends.near->send(Started{1, 10});
@@ -62,8 +62,8 @@ TEST(Connection, CarriesMessagesInOrderWithHeartbeatsFirst) {
   group.spawn(collect(*far, messages, 3));
   run(ends.context, group);
   ASSERT_EQ(messages.size(), 3u);
-  EXPECT_TRUE(std::holds_alternative<Heartbeat>(messages[0]));
-  EXPECT_EQ(std::get<Started>(messages[1]).rank, 1u);
+  EXPECT_EQ(std::get<Started>(messages[0]).rank, 1u) << "it greets";
+  EXPECT_TRUE(std::holds_alternative<Heartbeat>(messages[1]));
   EXPECT_EQ(std::get<Started>(messages[2]).rank, 2u);
   EXPECT_EQ(ends.near->queued_bytes(), 0u);
 }

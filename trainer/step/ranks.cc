@@ -67,6 +67,9 @@ Ranks::Ranks(dt_comm* communicator)
 
 Ranks Ranks::join() {
   if (environment_number("WORLD_SIZE", 1) <= 1) return Ranks();
+  // Measured algorithms may differ from run to run, and with them the order of sums; equal runs
+  // are to be equal to the bit. Who would rather have the quickest sets it to 1.
+  ::setenv("DTRING_TUNE", "0", 0);
   dt_comm* communicator = nullptr;
   const int status = dt_comm_from_env(&communicator);
   if (status != DT_OK) {

@@ -1,4 +1,4 @@
-#include "agent/node/cgroup.h"
+#include "base/cgroup.h"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,0 +1,72 @@
+#pragma once
+// GatheredNodes: what the first of a job's nodes knows of the others, which come to it by
+// themselves: waits for them, has agents started on them, and says between two epochs who is there.
+// Nodes have places, from 0 on, which is this one; and names, by which the plan and messages know
+// them. They come and go on a thread of the room's.
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "launcher/agents/agent_start.h"
+#include "launcher/join/join_room.h"
+#include "launcher/node_role.h"
+#include "launcher/session/epochs.h"
+#include "launcher/session/session.h"
+
+namespace dtl {
+
+class GatheredNodes {
+ public:
+  explicit GatheredNodes(const NodeRole& role);  // which outlives it
+
+  // Waits until all have come, or enough of them and then nobody for a while: their names as a
+  // value of -hosts. Or the exit status, when a signal came first. Throws Error(kTimeout), and
+  // Error(kConfig) when nobody can come.
+  struct Gathered {
+    std::string hosts;
+    int status = 0;
+  };
+  Gathered gather();
+  // Its agents come to life on the nodes, and a node that its engine ends has to go.
+  void serve(SessionOptions& options, const StartOptions& start) const;
+  // What restarts ask of hosts is asked of the nodes; of this one by `fence_here`.
+  void answer_for(RestartOptions& restarts, std::function<Fenced()> fence_here);
+  bool is_here(const Host& host) const { return host.name == name_of(0); }
+  // What engines are told of it: they try again after 128 and more.
+  static int exit_status(const Outcome& outcome);
+  void tell(int status);  // all other nodes
+
+ private:
+  void open_room();
+  void told_to_stop(std::size_t place, const std::string& node);
+  std::vector<bool> there() const;
+  std::string missing(const std::vector<bool>& there) const;
+  Error too_late(const std::string& absent) const;
+  void name_nodes();
+  std::vector<Host> list();
+  void let_leavers_go();
+  AgentStarter starter(StartOptions start) const;
+  std::string name_of(std::size_t place) const;
+  std::size_t place_of(const std::string& name) const;
+  awaitable<std::unique_ptr<AgentStream>> start_on(asio::io_context& context,
+                                                   std::size_t place) const;
+  std::vector<Fenced> fence(const std::vector<Host>& hosts,
+                            const std::function<Fenced()>& fence_here) const;
+
+  const NodeRole& role_;
+  const std::size_t least_, most_;  // nodes, this one included
+  std::unique_ptr<JoinRoom> room_;
+  // Of the running session, where nodes do not come and go (ElasticHosts has its own).
+  const std::shared_ptr<SessionControl> control_ = std::make_shared<SessionControl>();
+
+  mutable std::mutex mutex_;
+  bool gathering_ = true;
+  std::vector<std::string> called_;  // by place: what they call themselves; empty: never seen
+  std::vector<std::string> names_;   // by place: and what they are called here, each differently
+};
+
+}  // namespace dtl

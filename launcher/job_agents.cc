@@ -1,0 +1,66 @@
+#include "launcher/job_agents.h"
+
+#include <utility>
+
+#include "launcher/agents/carried_agent.h"
+#include "launcher/job_token.h"
+#include "launcher/request/pod_keys.h"
+#include "launcher/step/srun_step.h"
+#include "launcher/step_node.h"
+
+namespace dtl {
+namespace {
+
+std::shared_ptr<SrunStep> step_of(const StepPlan& plan, const JobSettings& settings,
+                                  const Surroundings& around) {
+  SrunStepOptions options;
+  options.nodes = plan.nodes;
+  options.whole = plan.whole;
+  options.job = plan.job;
+  options.ports = settings.job.ports;
+  options.command = {around.program_directory + "/dtlaunch", kStepNode};
+  options.beside = plan.beside;
+  options.environment = around.environment;
+  options.token = take_job_token().value_or("");
+  options.patience = plan.patience;
+  return std::make_shared<SrunStep>(std::move(options));
+}
+
+}  // namespace
+
+StartOptions start_options(const Surroundings& around, bool accept_new_host_keys) {
+  StartOptions start;
+  start.agent_path = around.program_directory + "/dtagent";
+  start.trust.accept_new_host_keys = accept_new_host_keys;
+  start.trust.pod_keys = pod_keys_of_launcher(around.environment);
+  return start;
+}
+
+StartOptions start_options(const JobSettings& settings, const Surroundings& around,
+                           bool accept_new_host_keys) {
+  StartOptions start = start_options(around, accept_new_host_keys);
+  start.carrier = settings.carrier;
+  start.trust.pod_keys = settings.pod_keys;
+  start.service = settings.engine == Engine::kNone;
+  if (settings.step) start.step = step_of(*settings.step, settings, around);
+  return start;
+}
+
+AgentStarter agent_starter(const StartOptions& start, AgentStart how) {
+  return [start, how](asio::io_context& context, Host host) {
+    if (start.step) return start.step->start(context, std::move(host));
+    if (how == AgentStart::kFork || is_local(host)) return start_local_agent(context, start);
+    return start.carrier.empty() ? start_ssh_agent(context, std::move(host), start)
+                                 : start_carried_agent(context, std::move(host), start);
+  };
+}
+
+AgentFinder agent_finder(const StartOptions& start) {
+  return [start](asio::io_context& context, Host host, std::string link, Resume offer,
+                 std::chrono::steady_clock::time_point deadline) {
+    return rejoin_agent(context, std::move(host), start, std::move(link), std::move(offer),
+                        deadline);
+  };
+}
+
+}  // namespace dtl

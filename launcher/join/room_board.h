@@ -1,0 +1,58 @@
+#pragma once
+// RoomBoard: what other threads see of a JoinRoom: who is there, and where an agent may still run.
+// The room's thread writes it. Any thread may call any function.
+
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/fd.h"
+
+namespace dtl {
+
+class RoomBoard {
+ public:
+  explicit RoomBoard(std::size_t places);
+
+  // Readable once something has been said of a place since changed() was called last.
+  int change_descriptor() const { return changed_.get(); }
+  void changed();
+  std::vector<std::string> names() const;  // by place; empty: nobody
+  std::string name(std::size_t place) const;
+  void set_name(std::size_t place, std::string name);
+  std::vector<bool> leaving() const;  // by place: who is there is told to end
+  void set_leaving(std::size_t place);
+
+  // An agent was started there and has not been seen to end; or the connection to its node was lost
+  // meanwhile: it ends by itself then, within kFence.
+  void set_busy(std::size_t place, bool busy);
+  void note_loss(std::size_t place);
+  bool is_idle(std::size_t place) const;
+
+  // Nobody is left who has to be told the job's end.
+  void note_all_told();
+  void wait_until_all_told(std::chrono::milliseconds patience);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Business {
+    bool busy = false;
+    std::optional<Clock::time_point> lost;
+  };
+
+  void tell_of_change() const;
+
+  Fd changed_;
+  mutable std::mutex mutex_;
+  std::condition_variable told_;
+  std::vector<std::string> names_;
+  std::vector<bool> leaving_;
+  std::vector<Business> business_;
+  bool all_told_ = false;
+};
+
+}  // namespace dtl

@@ -1,0 +1,44 @@
+#include "launcher/kube/kube_command.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "launcher/kube/kube_job.h"
+#include "launcher/kube/manifest.h"
+#include "launcher/options/subcommand_options.h"
+
+namespace dtl {
+namespace {
+
+std::string help() {
+  return "usage: dtlaunch kube render --kind KIND [options] [--] [options of dtlaunch] program "
+         "...\n"
+         "Prints the manifest of a job for kubectl apply. The program, and options of dtlaunch\n"
+         "behind \"--\", are those of the pods; the job file counts as it does for dtlaunch.\n" +
+         options_text(subcommand_options("kube").options());
+}
+
+}  // namespace
+
+int run_kube_command(const std::vector<std::string>& arguments) {
+  const bool renders = !arguments.empty() && arguments[0] == "render";
+  const SubcommandOptions options =
+      parse_subcommand("kube", {arguments.begin() + (renders ? 1 : 0), arguments.end()});
+  if (options.help) {
+    write_all(STDOUT_FILENO, help());
+    return 0;
+  }
+  if (!renders) {
+    throw Error(Exit::kUsage, "kube", "its only command is render", "dtlaunch kube render --help");
+  }
+  const KubeJob job = kube_job_of(options);
+  const std::string manifest = manifest_of(job);
+  for (const std::string& notice : job.notices) log_notice(notice);
+  write_all(STDOUT_FILENO, manifest);
+  return 0;
+}
+
+}  // namespace dtl

@@ -1,0 +1,300 @@
+#include "launcher/kube/kube_job.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <set>
+
+#include "base/error.h"
+#include "base/limits.h"
+#include "base/text.h"
+#include "launcher/kube/kube_names.h"
+#include "launcher/options/command_line.h"
+#include "launcher/request/job_file.h"
+
+namespace dtl {
+namespace {
+
+constexpr const char* kHelp = "dtlaunch kube render --help";
+constexpr auto kPodGrace = std::chrono::seconds(60);  // a checkpoint of some GB to a slow disk
+constexpr double kLeastMemory = 64 << 20;             // bytes; less is a unit that was forgotten
+
+struct KindName {
+  std::string_view name;
+  KubeKind kind;
+};
+constexpr std::array kKinds = {
+    KindName{"pytorchjob", KubeKind::kPyTorchJob}, KindName{"mpijob", KubeKind::kMpiJob},
+    KindName{"trainjob", KubeKind::kTrainJob},     KindName{"jobset", KubeKind::kJobSet},
+    KindName{"job", KubeKind::kIndexedJob},
+};
+
+[[noreturn]] void refuse(std::string what, std::string why, std::string hint = kHelp) {
+  throw Error(Exit::kUsage, std::move(what), std::move(why), std::move(hint));
+}
+
+KubeKind kind_of(const std::string& name) {
+  for (const KindName& each : kKinds) {
+    if (each.name == name) return each.kind;
+  }
+  refuse("--kind is missing", "which engine of the cluster is to run the job?",
+         "--kind job, which every cluster has");
+}
+
+// What Kubernetes, or its operators, put behind the job's name for pods and services.
+std::size_t longest_suffix(const KubeJob& job) {
+  const std::size_t digits = std::to_string(job.nodes.most - 1).size();
+  switch (job.kind) {
+    case KubeKind::kPyTorchJob:
+      return std::string("-worker-").size() + digits;
+    case KubeKind::kMpiJob:
+      return std::max(std::string("-launcher-12345").size(),
+                      std::string("-worker-").size() + digits);
+    case KubeKind::kTrainJob:
+      return std::string("-node-0--12345").size() + digits;
+    case KubeKind::kJobSet:
+      return std::string("-workers-0--12345").size() + digits;
+    case KubeKind::kIndexedJob:
+      return std::string("--12345").size() + digits;
+  }
+  return 0;
+}
+
+PodClaim parse_claim(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  PodClaim claim{text.substr(0, colon), "/data"};
+  if (colon != text.npos) claim.path = text.substr(colon + 1);
+  if (const std::string wrong = check_object_name(claim.name); !wrong.empty()) {
+    refuse("--pvc " + text, fmt::format("'{}' is no claim's name: {}", claim.name, wrong),
+           "--pvc checkpoints:/data");
+  }
+  const bool odd = claim.path.find(':') != text.npos || claim.path.find("/../") != text.npos ||
+                   claim.path.ends_with("/..");
+  if (claim.path.size() < 2 || claim.path[0] != '/' || odd) {
+    refuse("--pvc " + text, fmt::format("'{}' is no folder from / on", claim.path),
+           "--pvc checkpoints:/data");
+  }
+  return claim;
+}
+
+void take_names(const KubeWords& words, KubeJob& job) {
+  job.kind = kind_of(words.kind);
+  job.name = words.name;
+  job.name_space = words.name_space;
+  job.image = words.image;
+  job.secret = words.secret;
+  const auto check = [](const std::string& option, const std::string& value, std::string wrong,
+                        const std::string& example) {
+    if (!wrong.empty()) refuse(option + " " + value, wrong, option + " " + example);
+  };
+  if (job.image.empty()) refuse("--image is missing", "pods run an image that has dtlaunch");
+  check("--image", job.image, check_image(job.image), "registry.example/dtlaunch:1");
+  if (!job.name_space.empty()) {
+    check("--namespace", job.name_space, check_namespace(job.name_space), "training");
+  }
+  check("--token-secret", job.secret, check_object_name(job.secret), "dtlaunch-token");
+  std::set<std::string> paths = {"/dev/shm"};
+  for (const std::string& text : words.claims) {
+    job.claims.push_back(parse_claim(text));
+    if (paths.insert(job.claims.back().path).second) continue;
+    refuse("--pvc " + text, fmt::format("something else lies at {}", job.claims.back().path));
+  }
+}
+
+void take_resources(const KubeWords& words, KubeJob& job) {
+  if (!words.cpus) refuse("--cpus is missing", "each pod asks for whole CPUs", "--cpus 8");
+  if (words.memory.empty()) {
+    refuse("--memory is missing", "each pod asks for memory, and gets no more", "--memory 16Gi");
+  }
+  job.cpus = *words.cpus;
+  job.memory = words.memory;
+  job.shared_memory = words.shared_memory;
+  const auto bytes = parse_memory(job.memory), shared = parse_memory(job.shared_memory);
+  const auto check = [](const std::string& option, std::optional<double> amount) {
+    if (!amount) refuse(option, "it is no amount of memory", "16Gi, 512Mi, 8G");
+    if (*amount < kLeastMemory) refuse(option, "it is less than 64 MiB", "16Gi, 512Mi, 8G");
+  };
+  check("--memory " + job.memory, bytes);
+  check("--shm " + job.shared_memory, shared);
+  if (*shared > *bytes) {
+    refuse("--shm " + job.shared_memory,
+           fmt::format("/dev/shm is of the pod's memory, which is {}", job.memory),
+           "less than --memory");
+  }
+}
+
+// The options of dtlaunch that pods have no use for.
+void refuse_what_pods_cannot(const CommandLine& line) {
+  if (line.action != Action::kRun) refuse("kube render", "the words behind it run no job");
+  if (line.programs.size() > 1 || !line.program_file.empty()) {
+    refuse("kube render", "there are several programs, and all pods run one");
+  }
+  if (!line.job_file.empty()) {
+    refuse("-c " + line.job_file, "pods do not have that file", "kube render -c FILE ...");
+  }
+  const std::array<std::pair<bool, std::string>, 6> kOwn = {{
+      {!line.hosts.empty() || !line.hostfile.empty() || !line.discover.empty(), "a list of hosts"},
+      {line.nodes || line.node_range, "--nnodes"},
+      {line.detach, "--detach"},
+      {line.push, "--push"},
+      {line.agent_start.has_value(), "-launcher"},
+      {line.engine.has_value(), "--engine"},
+  }};
+  for (const auto& [given, option] : kOwn) {
+    if (!given) continue;
+    refuse(option, "the pods are the hosts, and Kubernetes starts dtlaunch on them",
+           "--nodes N of kube render, and no hosts");
+  }
+}
+
+bool is_in(const std::vector<std::string_view>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// The job file as words of dtlaunch's command line, less what the line itself says.
+std::vector<std::string> words_of_file(const JobFile& file, const CommandLine& line, KubeJob& job) {
+  const auto bad = [&](const std::string& what, const std::string& why) {
+    throw Error(Exit::kUsage, fmt::format("{}: {}", file.path, what), why, kHelp);
+  };
+  if (!file.programs.empty()) bad("[[programs]]", "all pods run one program");
+  if (!file.hosts.empty()) bad("hosts.list", "the pods are the hosts");
+  std::vector<std::string> words;
+  constexpr std::array<std::string_view, 4> kTaken = {"nodes", "ranks", "ranks_per_node", "grace"};
+  for (const GivenOption& option : file.options) {
+    const std::string_view key = option.option->traits.key;
+    if (std::find(kTaken.begin(), kTaken.end(), key) != kTaken.end()) continue;
+    if (is_in(line.given, option.option->names.back())) continue;
+    if (key.starts_with("hosts.")) bad(std::string(key), "the pods are the hosts");
+    if (key == "engine" || key == "launcher") bad(std::string(key), "Kubernetes starts dtlaunch");
+    if (key == "working_directory" && !option.value.starts_with('/')) {
+      bad("working_directory", "it begins at the folder of this file, which pods do not have");
+    }
+    words.push_back(canonical_form(option));
+  }
+  if (file.inheritance && !line.inheritance) {
+    if (file.inheritance->all) {
+      words.emplace_back("-genvall");
+    } else if (file.inheritance->names.empty()) {
+      words.emplace_back("-genvnone");
+    } else {
+      words.insert(words.end(), {"-genvlist", join(file.inheritance->names, ",")});
+    }
+  }
+  if (!file.pin) words.insert(words.end(), {"-bind-to", "none"});
+  if (file.threads) {
+    words.insert(words.end(), {"-genv", fmt::format("OMP_NUM_THREADS={}", *file.threads)});
+  }
+  for (const auto& [name, value] : file.environment) {
+    words.insert(words.end(), {"-genv", name + "=" + value});
+    if (!looks_secret(name)) continue;
+    job.notices.push_back(fmt::format(
+        "{} stands in the manifest as it is: a Secret is the place for such a value", name));
+  }
+  return words;
+}
+
+template <typename T>
+std::optional<T> said_once(const std::string& option, const std::optional<T>& here,
+                           const std::optional<T>& there, const std::optional<T>& file) {
+  if (here && there) refuse(option, "it is said before the program's options and among them");
+  return here ? here : there ? there : file;
+}
+
+std::optional<SizeRange> nodes_of(const CommandLine& said) {
+  if (said.node_range) return said.node_range;
+  if (said.nodes) return SizeRange{*said.nodes, *said.nodes};
+  return std::nullopt;
+}
+
+void take_size(const KubeWords& words, const CommandLine& line, const BlockOptions* file,
+               KubeJob& job) {
+  const auto nodes = words.nodes ? words.nodes : file ? nodes_of(file->line) : std::nullopt;
+  if (!nodes) refuse("--nodes is missing", "how many pods are to run the job?", "--nodes 4");
+  job.nodes = *nodes;
+  job.elastic = nodes->least != nodes->most;
+  if (job.elastic && job.kind != KubeKind::kPyTorchJob) {
+    refuse(fmt::format("--nodes {}:{}", nodes->least, nodes->most),
+           "only a PyTorchJob has pods that come and go", "--kind pytorchjob, or --nodes N");
+  }
+  const auto each = said_once("-ppn", words.ranks_per_node, line.ranks_per_node,
+                              file ? file->line.ranks_per_node : std::nullopt);
+  const bool on_line = line.ranks || line.rank_range;
+  const auto ranks = on_line ? line.ranks : file ? file->program.ranks : std::nullopt;
+  if ((on_line ? line.rank_range
+       : file  ? file->program.rank_range
+               : std::nullopt) ||
+      (ranks && job.elastic)) {
+    refuse("-np", "the ranks are those of the pods", "-ppn N");
+  }
+  job.ranks_per_node = each.value_or(1);
+  if (!ranks) return;
+  if (!each && *ranks % job.nodes.most == 0) job.ranks_per_node = *ranks / job.nodes.most;
+  if (job.ranks_per_node * job.nodes.most == *ranks) return;
+  refuse(fmt::format("-np {}", *ranks),
+         fmt::format("{} with {} each have {}", plural(job.nodes.most, "pod"),
+                     plural(job.ranks_per_node, "rank"), job.ranks_per_node * job.nodes.most),
+         "-ppn N");
+}
+
+int grace_of(const KubeWords& words, const CommandLine& line, const BlockOptions* file) {
+  using Time = std::chrono::milliseconds;
+  const std::optional<Time> here =
+      words.grace_s ? std::optional<Time>(std::chrono::seconds(*words.grace_s)) : std::nullopt;
+  const auto said = said_once("--grace", here, line.grace, file ? file->line.grace : std::nullopt);
+  return static_cast<int>(
+      std::chrono::ceil<std::chrono::seconds>(said.value_or(kPodGrace)).count());
+}
+
+std::optional<JobFile> file_of(const KubeWords& words, const CommandLine& line) {
+  if (!words.job_file.empty()) return load_job_file(words.job_file);
+  if (!line.programs[0].command.empty() || ::access("dtlaunch.toml", F_OK) != 0) {
+    return std::nullopt;
+  }
+  return load_job_file("dtlaunch.toml");
+}
+
+}  // namespace
+
+KubeJob kube_job_of(const SubcommandOptions& options) {
+  const KubeWords& words = options.kube;
+  KubeJob job;
+  take_names(words, job);
+  take_resources(words, job);
+  const CommandLine line = parse_command_line(options.words);
+  refuse_what_pods_cannot(line);
+  const std::optional<JobFile> file = file_of(words, line);
+  const BlockOptions* said = file ? &file->said : nullptr;
+  take_size(words, line, said, job);
+  job.grace_s = grace_of(words, line, said);
+  job.restarts = words.restarts;
+  if (const std::string wrong = check_label(job.name, longest_suffix(job)); !wrong.empty()) {
+    refuse("--name " + job.name, wrong, "--name bert-base");
+  }
+  if (!line.grace) job.arguments = {"--grace", std::to_string(job.grace_s)};
+  const bool tells_pods = job.kind != KubeKind::kJobSet && job.kind != KubeKind::kIndexedJob;
+  if (!tells_pods && !line.ranks_per_node) {
+    job.arguments.insert(job.arguments.end(), {"-ppn", std::to_string(job.ranks_per_node)});
+  }
+  if (file) {
+    const std::vector<std::string> of_file = words_of_file(*file, line, job);
+    job.arguments.insert(job.arguments.end(), of_file.begin(), of_file.end());
+  }
+  job.arguments.insert(job.arguments.end(), options.words.begin(), options.words.end());
+  if (line.programs[0].command.empty()) {
+    if (!file || file->command.empty()) {
+      refuse("no program is given", "and no job file that names one", "... dttrain --demo");
+    }
+    job.arguments.insert(job.arguments.end(), file->command.begin(), file->command.end());
+  }
+  if (job.ranks_per_node > job.cpus) {
+    job.notices.push_back(fmt::format("{} for {} in each pod: they take turns",
+                                      plural(job.cpus, "CPU"), plural(job.ranks_per_node, "rank")));
+  }
+  return job;
+}
+
+}  // namespace dtl

@@ -1,0 +1,14 @@
+#pragma once
+// The manifest of a KubeJob: what `kubectl apply -f` takes, with the lines above it that say what
+// else is to be done. Pure.
+
+#include <string>
+
+#include "launcher/kube/kube_job.h"
+
+namespace dtl {
+
+// Ends with a newline. Throws Error(kUsage) for what cannot be written in a manifest.
+std::string manifest_of(const KubeJob& job);
+
+}  // namespace dtl

@@ -1,0 +1,33 @@
+#include "launcher/request/ring_variables.h"
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+
+namespace dtl {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kRingSilence = 20s;  // libdtring's own, dtring(3)
+
+bool has_variable(const Variables& variables, std::string_view name) {
+  return std::any_of(variables.begin(), variables.end(),
+                     [&](const auto& variable) { return variable.first == name; });
+}
+
+// Ranks wait for a host as long as the launcher does; TCP may go on sleeping for as long again.
+void wait_for_hosts(Variables& inherited, std::chrono::milliseconds reconnect) {
+  if (has_variable(inherited, "DTRING_SILENCE")) return;
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(kRingSilence + 2 * reconnect);
+  inherited.emplace_back("DTRING_SILENCE", std::to_string(seconds.count()));
+}
+
+}  // namespace
+
+void add_ring_variables(Variables& inherited, const CommandLine& line) {
+  if (line.verbosity > 0) inherited.emplace_back("DTRING_VERBOSE", "1");
+  if (line.reconnect && line.reconnect->count() > 0) wait_for_hosts(inherited, *line.reconnect);
+}
+
+}  // namespace dtl

@@ -1,0 +1,38 @@
+#pragma once
+// The one srun by which agents come to the nodes of an allocation of Slurm: its arguments and its
+// environment. Pure.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plan/request.h"
+
+namespace dtl {
+
+struct SlurmVersion {
+  int year = 0, month = 0;  // 22.05
+
+  auto operator<=>(const SlurmVersion&) const = default;
+};
+
+// Of what `srun --version` prints, "slurm-wlm 22.05.8"; nullopt: it is something else.
+std::optional<SlurmVersion> parse_slurm_version(std::string_view text);
+
+struct SrunWish {
+  std::string srun = "srun";
+  std::vector<std::string> nodes;       // a task on each
+  bool whole = false;                   // these are all of the allocation
+  std::optional<SlurmVersion> version;  // absent: not known; only what every srun takes
+  std::vector<std::string> command;     // of each task
+};
+
+std::vector<std::string> srun_arguments(const SrunWish& wish);
+
+// What srun is to know of the environment that dtlaunch was started in: not what was meant for the
+// step or the batch script that dtlaunch itself runs in (a task count, a binding, where output
+// goes), which srun would take for its own options.
+Variables srun_environment(const Variables& own);
+
+}  // namespace dtl

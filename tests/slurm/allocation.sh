@@ -1,0 +1,111 @@
+#!/usr/bin/env bash
+# In an allocation of Slurm dtlaunch runs on its nodes with its slots, its agents started by one srun and
+# no ssh; the same by `srun dtlaunch`; with what Slurm's variables of a step or a script would make srun
+# do left out, and nothing of the job's token to be seen by anybody.
+. "$(dirname "$0")/lib.sh"
+need_slurm 3
+
+ranks='echo "rank $RANK of $WORLD_SIZE on $(uname -n), token ${DTL_TOKEN-none}, task ${SLURM_PROCID-none}"'
+two_by_two='rank 0 of 4 on node1, token none, task none
+rank 1 of 4 on node1, token none, task none
+rank 2 of 4 on node2, token none, task none
+rank 3 of 4 on node2, token none, task none'
+seen() { sort "$work/out"; }
+
+# ---- salloc, from a host that is none of the allocation's
+in_allocation -N2 -n4 -- "$bin/dtlaunch" -vv sh -c "$ranks"
+expect_status 0
+expect_equal "ranks in salloc" "$(seen)" "$two_by_two"
+expect_count 1 'starting .*srun --nodes=2 --ntasks=2 --ntasks-per-node=1 --overlap --cpu-bind=none' "$work/err"
+expect_no_err 'external-launcher'
+on login sh -c 'ls ~/.ssh/known_hosts.* 2>/dev/null' && fail "ssh was used"
+on login grep -q sshd: /run/sshd.log && fail "somebody has logged in"
+
+# ---- what it would do, and what it sees
+in_allocation -N2 -n4 -- "$bin/dtlaunch" --show-engine
+expect_out '^starter +srun: one step for all hosts'
+in_allocation -N2 -n4 -- "$bin/dtlaunch" --dry-run true
+expect_status 0
+expect_err 'agents start by srun, in one step of job [0-9]+, on node1, node2$'
+in_allocation -N2 -n4 -- "$bin/dtlaunch" -launcher ssh --show-engine
+expect_out '^starter +ssh$'
+
+# ---- fewer ranks need fewer nodes; a host of the allocation by name; another is refused
+in_allocation -N3 -n3 -- "$bin/dtlaunch" -hosts node3,node2 -ppn 1 sh -c "$ranks"
+expect_status 0
+expect_out '^rank 0 of 2 on node3,'
+in_allocation -N2 -n4 -- "$bin/dtlaunch" -hosts node2,node3 true
+expect_status 64
+expect_err 'cannot use node3: slurm has given this job node1, node2 alone'
+
+# ---- a batch script whose environment would have srun do something else, and without --export
+rm -f "$slurm_folder/done"
+submit -N2 -n4 -c1 --export=NONE -- "export SLURM_CPU_BIND=mask_cpu:0x1 SLURM_NTASKS_PER_NODE=2 SLURM_LABELIO=1 \
+  SLURM_STDERRMODE=/nowhere/at/all SLURM_EXACT=1" \
+  "'$bin/dtlaunch' sh -c '$ranks; grep Cpus_allowed_list /proc/self/status' ; echo \"status \$?\"; sleep 0.1"
+end_of_job 20
+expect_equal "status of the script" "$status" 0
+expect_out '^status 0$'
+expect_equal "ranks in sbatch" "$(grep ^rank "$work/out" | sort)" "$two_by_two"
+
+# ---- a rank's status, where srun alone would say another; an error of srun's is shown
+in_allocation -N2 -n4 -- "$bin/dtlaunch" sh -c '[ $RANK != 2 ] || exit 3; sleep 60'
+expect_status 3
+expect_err 'rank 2 on node2'
+in_allocation -N2 -n2 -- env SLURM_JOB_PARTITION=none SLURM_JOB_ID=999 "$bin/dtlaunch" true
+expect_status 71
+expect_err '^dtlaunch: node1: cannot start agent: srun ended: exit status 1, saying "srun: .*invalid job 999"'
+
+# ---- srun on each node
+in_allocation -N2 -n4 -- srun -n2 --ntasks-per-node=1 "$bin/dtlaunch" -ppn 2 sh -c "$ranks"
+expect_status 0
+expect_equal "ranks by srun" "$(seen)" "$two_by_two"
+in_allocation -N2 -n4 -- srun -n2 --ntasks-per-node=1 "$bin/dtlaunch" -ppn 1 sh -c 'exit $((RANK * 3))'
+expect_status 3
+token=$(head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \n')
+in_allocation -N2 -n4 -- env DTL_TOKEN="$token" srun -n2 --ntasks-per-node=1 "$bin/dtlaunch" -ppn 2 sh -c "$ranks"
+expect_equal "ranks by srun with a token" "$(seen)" "$two_by_two"
+in_allocation -N2 -n4 -- srun -n2 --ntasks-per-node=1 "$bin/dtlaunch" -launcher ssh true
+[ "$status" != 0 ] || fail "-launcher ssh in every node's dtlaunch"
+expect_err 'srun has started dtlaunch on every node'
+
+# ---- newer Slurms are told that a launcher starts; the rest of the line is the same
+mkdir "$slurm_folder/newer"
+cat >"$slurm_folder/newer/srun" <<NEWER
+#!/bin/bash
+[ "\$1" != --version ] || { echo slurm 23.11.4; exit; }
+printf '%s\n' "\$@" >"$slurm_folder/newer/words"
+[ "\$1" = --external-launcher ] && shift
+exec $(command -v srun) "\$@"
+NEWER
+chmod 755 "$slurm_folder/newer/srun"
+in_allocation -N2 -n2 -- env PATH="$slurm_folder/newer:$PATH" "$bin/dtlaunch" sh -c 'echo "launcher ${SLURM_EXTERNAL_LAUNCHER-none}"'
+expect_status 0
+expect_equal "its first word" "$(head -n 1 "$slurm_folder/newer/words")" --external-launcher
+
+# ---- while it runs: its step, no port, no token in any command line; two at once
+in_allocation -N2 -n2 --oversubscribe -- sh -c "'$bin/dtlaunch' sleep 5 & sleep 2; squeue -h -s -o '%i %j'
+  ss -H -ltnp | grep dtlaunch | grep -v '"salloc"'; '$bin/dtlaunch' echo second; wait"
+expect_status 0
+expect_count 1 '[0-9]+\.0 dtlaunch$' "$work/out"
+expect_count 0 'LISTEN' "$work/out"
+expect_count 2 '^second$' "$work/out"
+
+# ---- what cannot be
+in_allocation -N1 : -N1 -- "$bin/dtlaunch" true
+expect_status 64
+expect_err 'this is a heterogeneous job'
+in_allocation -N2 -n2 -- "$bin/dtlaunch" --reconnect 30 true
+expect_status 64
+expect_err '^dtlaunch: --reconnect: a step of Slurm is not logged in to again'
+launch -launcher srun true
+expect_status 64
+expect_err '^dtlaunch: -launcher srun: this is no job of Slurm that has hosts'
+
+# ---- a node fewer: spare ones of the allocation take its place
+in_allocation -N3 -n3 -- "$bin/dtlaunch" -np 2 -ppn 1 --max-restarts 1 --spares 1 bash -c \
+  'echo "start $TORCHELASTIC_RESTART_COUNT of rank $RANK on $(uname -n)"
+   if [ "$TORCHELASTIC_RESTART_COUNT" = 0 ] && [ "$RANK" = 1 ]; then pkill -KILL -x "dtlaunch|dtagent"; fi; sleep 1'
+expect_status 0
+expect_out '^start 1 of rank 1 on node[13]$'
+expect_nodes_empty 10

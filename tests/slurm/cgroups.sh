@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Where Slurm confines steps in cgroups: ranks stay in the step's, on the CPUs that the job has and no
+# others, and a process that has left its session dies with the step.
+. "$(dirname "$0")/lib.sh"
+[ "$(nproc)" -ge 2 ] || skip "there is one CPU"
+slurm_cgroups=yes
+need_slurm 2
+
+look='echo "rank $RANK may use $(grep Cpus_allowed_list /proc/self/status | cut -f 2), in $(grep cpuset /proc/self/cgroup)"'
+cpus_of_rank() { grep "^rank $1 " "$work/out" | sed 's/.*may use \([^,]*\),.*/\1/'; }
+
+# One CPU on each node: two ranks there share it.
+in_allocation -N2 -n2 -c1 -- "$bin/dtlaunch" -ppn 1 sh -c "$look"
+expect_status 0
+expect_count 2 '^rank [01] may use [0-9]+, in .*/job_[0-9]+/step_0' "$work/out"
+
+# All CPUs that the job has on a node, also from inside of a step that is bound to one of them.
+in_allocation -N2 -n4 -- srun -n2 --ntasks-per-node=1 --cpu-bind=map_cpu:0 "$bin/dtlaunch" -ppn 2 sh -c "$look"
+expect_status 0
+expect_equal "CPUs of rank 0" "$(cpus_of_rank 0)" 0
+expect_equal "CPUs of rank 1" "$(cpus_of_rank 1)" 1
+
+in_allocation -N2 -n4 -- "$bin/dtlaunch" doctor --quick -v
+expect_status 0
+expect_out 'cgroups hold the'
+
+# kill -9 of everything that is dtlaunch's on a node, with a process that has a session of its own
+submit -N2 -n2 -- "'$bin/dtlaunch' -ppn 1 '$e2e/record_family' '$record'; echo \"status \$?\""
+expect_family 8
+on node2 sh -c 'kill -KILL $(pgrep dt) $(pgrep -x job-keeper)'
+wait_for 30 "the script's last line; $(cat "$work/err")" grep -q ^status "$work/out"
+expect_nothing_left 15
+end_of_job 20
+expect_nodes_empty 10

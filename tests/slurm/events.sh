@@ -1,0 +1,102 @@
+#!/usr/bin/env bash
+# What Slurm does to a job, and what is lost of it: scancel, a limit with a warning, requeue, a node that
+# is gone, and kill -9 of dtlaunch and of every srun at once. Ranks end in order where they can, nothing
+# is left, and the status says what it was.
+. "$(dirname "$0")/lib.sh"
+limit=60
+need_slurm 3
+
+# A rank that saves when it is told to end, with a family that nobody else ends.
+cat >"$slurm_folder/rank" <<RANK
+#!/bin/bash
+trap 'date +%s%N >"$slurm_folder/told.\$RANK"; sleep 0.3; echo saved >"$slurm_folder/saved.\$RANK"; exit 0' TERM
+"$e2e/record_family" "$record" true
+echo "start \${SLURM_RESTART_COUNT-0} of rank \$RANK" >>"$slurm_folder/starts"
+while :; do sleep 0.05; done
+RANK
+chmod 755 "$slurm_folder/rank"
+fresh() {
+  rm -f "$slurm_folder"/{told,saved,starts}*
+  : >"$record"
+}
+saved() { find "$slurm_folder" -name 'saved.*' | wc -l; }
+starts() { cat "$slurm_folder/starts" 2>/dev/null | wc -l; }
+job_waits() { [ "$(job_fact JobState)" = PENDING ]; }
+have_started() { [ "$(starts)" -ge "$1" ]; }
+
+# ---- scancel
+fresh
+submit -N2 -n2 -- "exec '$bin/dtlaunch' '$slurm_folder/rank'"
+wait_for 20 "two ranks; $(cat "$work/err")" have_started 2
+slurm scancel "$job_number"
+end_of_job 15
+expect_equal "ranks that saved after scancel" "$(saved)" 2
+# Slurm takes a second or so to tell anybody; from then on it is ours.
+apart=$((($(cat "$slurm_folder/told.0") - $(cat "$slurm_folder/told.1")) / 1000000))
+[ ${apart#-} -lt 1000 ] || fail "ranks were told ${apart#-} ms apart"
+expect_nothing_left 4
+expect_nodes_empty 8
+
+# ---- SIGUSR1 ahead of the time limit, to the batch process alone
+fresh
+submit -N2 -n2 --signal=B:USR1@30 -- "exec '$bin/dtlaunch' '$slurm_folder/rank'"
+wait_for 20 "two ranks; $(cat "$work/err")" have_started 2
+slurm scancel -b -s USR1 "$job_number"
+end_of_job 15
+expect_equal "status after SIGUSR1" "$status" 143
+expect_equal "ranks that saved after SIGUSR1" "$(saved)" 2
+expect_nodes_empty 8
+
+# ---- requeue
+fresh
+submit -N2 -n2 --requeue -- "'$bin/dtlaunch' sh -c 'echo \"again \${SLURM_RESTART_COUNT-0}\"
+  [ \${SLURM_RESTART_COUNT-0} = 0 ] || exit 0; exec $slurm_folder/rank'"
+wait_for 20 "two ranks; $(cat "$work/err")" have_started 2
+slurm scontrol requeue "$job_number"
+wait_for 10 "the job to wait" job_waits
+expect_equal "ranks that saved before the requeue" "$(saved)" 2
+slurm scontrol update "JobId=$job_number" StartTime=now
+end_of_job 20
+expect_equal "status after the requeue" "$status" 0
+expect_count 2 '^again 1$' "$work/out"
+
+# ---- a node is gone
+fresh
+submit -N3 -n3 --no-kill -- "'$bin/dtlaunch' '$slurm_folder/rank'; echo \"status \$?\""
+wait_for 20 "three ranks; $(cat "$work/err")" have_started 3
+gone=$(now_ms)
+"$cluster" kill node3
+wait_for 15 "the lost node to be noticed" grep -q node3 "$work/err"
+noticed=$(($(now_ms) - gone))
+echo "a lost node was noticed after $noticed ms"
+[ $noticed -lt 11000 ] || fail "a lost node was noticed after $noticed ms"
+wait_for 15 "the script's last line" grep -q ^status "$work/out"
+expect_out '^status 69$'
+expect_equal "ranks that saved after a node was lost" "$(saved)" 2
+slurm scancel "$job_number"
+hosts=(node1 node2)
+expect_nothing_left 5
+end_of_job 20
+
+# ---- kill -9 of dtlaunch and every srun
+fresh
+submit -N2 -n2 -w 'node[1-2]' -- "'$bin/dtlaunch' '$slurm_folder/rank' & wait; sleep 60"
+wait_for 20 "two ranks; $(cat "$work/err")" have_started 2
+[ "$(count_alive)" -ge 4 ] || fail "$(count_alive) processes are alive before the fault"
+on node1 pkill -KILL -x 'srun|dtlaunch'
+expect_nothing_left 10
+expect_equal "ranks that saved after kill -9" "$(saved)" 2
+slurm scancel "$job_number"
+end_of_job 15
+
+# ---- srun alone
+fresh
+submit -N2 -n2 -w 'node[1-2]' -- "'$bin/dtlaunch' '$slurm_folder/rank'; echo \"status \$?\""
+wait_for 20 "two ranks; $(cat "$work/err")" have_started 2
+on node1 pkill -KILL -o -x srun
+wait_for 15 "the script's last line" grep -q ^status "$work/out"
+expect_out '^status 71$'
+expect_err 'srun ended: killed by SIGKILL'
+expect_nothing_left 10
+end_of_job 15
+expect_nodes_empty 8

@@ -1,0 +1,146 @@
+#!/usr/bin/env bash
+# Job after job through one agent service and one kept connection of dtlaunch up: what these processes
+# and their hosts hold, memory, descriptors, threads, sockets, files, cgroups and other processes, is
+# the same after N jobs as after the first tenth of them.
+# usage: jobs.sh [--jobs N] [--seed S]      24 and 1 unless said
+# Of every six jobs one fails, one is ended by ^C, one floods its output and one loses its launcher by
+# kill -9; the seed says in which order.
+. "$(dirname "$0")/../e2e/lib.sh"
+
+jobs=24 seed=1
+while [ $# -gt 0 ]; do
+  case "$1" in
+    --jobs | --seed) [[ ${2:-} =~ ^[0-9]+$ ]] || { echo "$1 takes a number" >&2; exit 64; } ;;
+    *) echo "jobs.sh: unknown option '$1'. Try: sed -n 2,7p $0" >&2; exit 64 ;;
+  esac
+  declare "${1#--}=$2"
+  shift 2
+done
+[ "$jobs" -ge 20 ] || { echo "jobs.sh: fewer than 20 jobs show nothing" >&2; exit 64; }
+RANDOM=$seed
+need_cluster 3
+
+# node1 launches, over the service of its own machine and over the connection that up keeps to node2
+# and to the service of node3.
+serve() { # HOST: its service, whose exec is remembered
+  on "$1" "$bin/dtagent" --service --allow-root >"$work/service.$1" 2>&1 &
+  services+=($!)
+}
+services=()
+serve node1
+serve node3
+answers() { on "$1" "$bin/dtagent" --bridge </dev/null 2>/dev/null | grep -q DTLAUNCH-AGENT; }
+wait_for 30 "the services" eval 'answers node1 && answers node3'
+run "$cluster" exec node1 "$bin/dtlaunch" up -f "$work/hosts"
+expect_status 0
+logins() { for host in node2 node3; do on "$host" grep -c 'Accepted publickey' /run/sshd.log; done | paste -sd ' '; }
+
+# loop FROM TO SEED: jobs of each kind, on node1.
+cat >"$work/loop" <<'LOOP'
+#!/usr/bin/env bash
+kinds=(plain fail flood interrupt kill plain)
+RANDOM=$3
+expect() { [ "$2" = "$3" ] || { echo "job $i, $1: status $2, not $3; $(tail -n 3 "$work/$1.err")"; exit 1; }; }
+job() { "$bin/dtlaunch" -f "$work/hosts" -np 3 -ppn 1 "$@" >"$work/$kind.out" 2>"$work/$kind.err" </dev/null; }
+begin() { # a job that waits for its end
+  : >"$work/$kind.out"
+  env --default-signal=INT "$bin/dtlaunch" -f "$work/hosts" -np 3 -ppn 1 sh -c 'echo begun; exec sleep 60' \
+    >"$work/$kind.out" 2>"$work/$kind.err" </dev/null &
+  for ((k = 0; k < 400; k++)); do
+    [ "$(grep -c begun "$work/$kind.out")" != 3 ] || return
+    sleep 0.05
+  done
+  echo "job $i, $kind: did not begin; $(tail -n 3 "$work/$kind.err")"
+  exit 1
+}
+for ((i = $1; i <= $2; i++)); do
+  # The first twelve are of each kind.
+  kind=${kinds[i > 12 ? RANDOM % 6 : i % 6]} status=0
+  case $kind in
+    plain) job true || status=$?; expect $kind $status 0 ;;
+    fail) job sh -c 'exit $((3 * (RANK == 2)))' || status=$?; expect $kind $status 3 ;;
+    flood) job seq 50000 || status=$?; expect $kind $status 0 ;;
+    interrupt) begin; kill -INT $!; wait $! || status=$?; expect $kind $status 130 ;;
+    kill) begin; kill -KILL $!; wait $! 2>/dev/null || status=$?; expect $kind $status 137 ;;
+  esac
+done
+LOOP
+go_on() { # FROM TO
+  on node1 env work="$work" bin="$bin" bash "$work/loop" "$1" "$2" $seed >"$work/out" 2>"$work/err" ||
+    fail "a job went wrong"
+}
+
+# What there is at rest. "NAME VALUE" in each line; of memory the private part, in KiB.
+held() {
+  local host pid name of
+  for host in "${hosts[@]}"; do
+    local -A seen=()
+    while read -r pid; do
+      name=$(tr '\0' ' ' <"/proc/$pid/cmdline" | cut -c -60 | sed "s|$bin/||; s|  *$||; s| |_|g")
+      of=$host.$name.$((++seen[$name]))
+      echo "$of.memory $(awk '/^Private_/ { sum += $2 } END { print sum + 0 }' "/proc/$pid/smaps_rollup")"
+      echo "$of.descriptors $(find "/proc/$pid/fd" -mindepth 1 | wc -l)"
+      echo "$of.threads $(find "/proc/$pid/task" -mindepth 1 -maxdepth 1 | wc -l)"
+    done < <(of_host "$host")
+    echo "$host.processes $(of_host "$host" | wc -l)"
+    echo "$host.sockets $(on "$host" sh -c 'cat /proc/net/tcp /proc/net/tcp6 /proc/net/unix' |
+      grep -vc ' 06 00000000:')" # but TIME_WAIT
+    echo "$host.files $(on "$host" find /tmp /run /dev/shm -xdev | wc -l)"
+  done
+  echo "cgroups $(for host in "${hosts[@]}"; do of_host "$host"; done | sed 's|.*|/proc/&/cgroup|' |
+    xargs cat | cut -d : -f 3 | sort -u | wc -l)"
+}
+of_host() { # pids on the machine of what runs there of ours
+  "$cluster" ps "$1" | awk 'NR > 1 && $2 != 1 && !/ sshd: .*\[listener\]/ { print $3 }'
+}
+# up keeps two agents of a host at most that wait for jobs: jobs at the same time make them two.
+idle_agents() { for host in "${hosts[@]}"; do "$cluster" ps "$host" | grep -c 'dtagent --idle$'; done | paste -sd ' '; }
+even_out() {
+  local pids=() k
+  for ((k = 0; k < 20; k++)); do
+    [ "$(idle_agents)" != '2 2 2' ] || return 0
+    pids=()
+    for _ in 1 2; do
+      on node1 "$bin/dtlaunch" -f "$work/hosts" -np 3 -ppn 1 sleep 0.5 >"$work/even" 2>&1 &
+      pids+=($!)
+    done
+    wait "${pids[@]}"
+    sleep 0.5
+  done
+  fail "the agents that wait are $(idle_agents), not 2 on each host"
+}
+settled() { [ "$(for host in "${hosts[@]}"; do of_host "$host"; done | wc -l)" -le "$idle" ]; }
+
+first=$((jobs / 10 < 12 ? 12 : jobs / 10))
+even_out
+idle=$(for host in "${hosts[@]}"; do of_host "$host"; done | wc -l)
+look() { # after JOBS
+  even_out
+  for ((k = 0; k < 200; k++)); do ! settled || break; sleep 0.2; done
+  settled || fail "more than the $idle processes that there were: $("$cluster" ps)"
+  for host in "${hosts[@]}"; do on "$host" "$bin/dtlaunch" clean >"$work/clean"; done # records of killed launchers
+  held | sort >"$work/held.$1"
+}
+go_on 1 "$first"
+look "$first"
+before=$(logins)
+go_on $((first + 1)) "$jobs"
+after=$(logins)
+look "$jobs"
+# A launch that gets no waiting agent soon enough logs in by itself: on a machine that is busy, now and then.
+extra=$((${after% *} - ${before% *} + ${after#* } - ${before#* }))
+[ "$extra" -le $((jobs / 100)) ] || fail "$extra logins beside the kept connections: $before, then $after"
+
+# Memory may differ by 512 KiB, whatever the number of jobs: pages that the allocator touches later.
+# 1 KiB a job would be twice that after 1,000. All else may not grow at all.
+join "$work/held.$first" "$work/held.$jobs" | awk '
+  { all++; slack = $1 ~ /\.memory$/ ? 512 : 0; if ($3 - $2 > worst && slack) { worst = $3 - $2; who = $1 } }
+  $3 - $2 > slack { print "grows: " $1 ": " $2 " -> " $3; bad = 1 }
+  END { printf "%d values compared, memory grew by %d KiB at most (%s)\n", all, worst, who; exit bad }' >"$work/out" \
+  || fail "something grows between job $first and job $jobs"
+expect_equal "what is there" "$(cut -d ' ' -f 1 "$work/held.$jobs")" "$(cut -d ' ' -f 1 "$work/held.$first")"
+echo "$jobs jobs, $extra logins beside the kept connections: $(cat "$work/out")"
+run "$cluster" exec node1 "$bin/dtlaunch" down
+for host in node1 node3; do on "$host" pkill -TERM -f '^[^ ]*dtagent --service'; done
+wait "${services[@]}"
+expect_hosts_idle 10
