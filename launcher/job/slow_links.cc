@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/text.h"
 
@@ -22,14 +23,50 @@ struct Rate {
   std::string peer;
 };
 
+bool is_slower(const Rate& a, const Rate& b) {
+  return a.bytes_per_us < b.bytes_per_us;
+}
+
+// Of an even number the slower one: whoever is three times slower than that is slow.
 double median_rate(std::vector<Rate> rates) {
-  std::sort(rates.begin(), rates.end(),
-            [](const Rate& a, const Rate& b) { return a.bytes_per_us < b.bytes_per_us; });
-  return rates[rates.size() / 2].bytes_per_us;
+  std::sort(rates.begin(), rates.end(), is_slower);
+  return rates[(rates.size() - 1) / 2].bytes_per_us;
+}
+
+bool is_slow(const Rate& rate, double usual) {
+  return rate.bytes_per_us * kSlowerBy <= usual && rate.share >= kShareThatMatters;
+}
+
+bool touches(const Rate& rate, int node) {
+  return rate.from == node || rate.to == node;
+}
+
+// What links are like that do not touch the host, where all slow ones do: among three hosts those
+// are four of six.
+std::optional<double> usual_without(const std::vector<Rate>& rates, int node) {
+  std::vector<Rate> others;
+  std::copy_if(rates.begin(), rates.end(), std::back_inserter(others),
+               [&](const Rate& rate) { return !touches(rate, node); });
+  if (others.empty()) return std::nullopt;
+  const double usual = median_rate(others);
+  const bool has_all = std::none_of(others.begin(), others.end(),
+                                    [&](const Rate& rate) { return is_slow(rate, usual); });
+  return has_all ? std::optional(usual) : std::nullopt;
 }
 
 std::string rate_text(double bytes_per_us) {
   return fmt::format("{:.1f} MB/s", bytes_per_us);
+}
+
+SlowLink told_of(const Rate& rate, int node, double usual) {
+  SlowLink slow;
+  slow.node = node;
+  slow.text = fmt::format(
+      "slow network: {} {}, against {} over the others' links; its bytes were on their way {:.0f} "
+      "% of the time",
+      rate_text(rate.bytes_per_us), node == rate.from ? "to " + rate.peer : "from another host",
+      rate_text(usual), std::min(rate.share, 1.0) * 100);
+  return slow;
 }
 
 }  // namespace
@@ -70,31 +107,26 @@ std::optional<SlowLink> SlowLinks::judge(JobTime lasted) const {
                      busy / 1000 / static_cast<double>(lasted.count()), wire.peer});
   }
   if (rates.size() < 2) return std::nullopt;
-  // Of the faster half: slow ones are few.
-  const double usual = median_rate(rates);
-  std::vector<Rate> slow;
-  for (const Rate& rate : rates) {
-    if (rate.bytes_per_us * kSlowerBy <= usual && rate.share >= kShareThatMatters)
-      slow.push_back(rate);
+  std::vector<Rate> costly;
+  std::copy_if(rates.begin(), rates.end(), std::back_inserter(costly),
+               [](const Rate& rate) { return rate.share >= kShareThatMatters; });
+  if (costly.empty()) return std::nullopt;
+  std::sort(costly.begin(), costly.end(), is_slower);
+  const Rate& first = costly.front();
+  for (const int node : {first.from, first.to}) {
+    const std::optional<double> usual = usual_without(rates, node);
+    if (!usual || !is_slow(first, *usual)) continue;
+    // Acknowledgements take the way back: what it sends itself says more.
+    const auto own = std::find_if(costly.begin(), costly.end(),
+                                  [&](const Rate& rate) { return rate.from == node; });
+    return told_of(own != costly.end() && is_slow(*own, *usual) ? *own : first, node, *usual);
   }
-  if (slow.empty()) return std::nullopt;
-  const auto touched_by_all = [&](int node) {
-    return std::all_of(slow.begin(), slow.end(),
-                       [&](const Rate& rate) { return rate.from == node || rate.to == node; });
-  };
-  const Rate& first = *std::min_element(slow.begin(), slow.end(), [](const Rate& a, const Rate& b) {
-    return a.bytes_per_us < b.bytes_per_us;
-  });
-  SlowLink found;
-  found.node = !touched_by_all(first.from) && touched_by_all(first.to) ? first.to : first.from;
-  const bool sends = found.node == first.from;
-  found.text = fmt::format(
-      "slow network: {} {}, against {} over the others' links; its bytes were on their way {:.0f} "
-      "% "
-      "of the time",
-      rate_text(first.bytes_per_us), sends ? "to " + first.peer : "from another host",
-      rate_text(usual), std::min(first.share, 1.0) * 100);
-  return found;
+  // Two hosts, or several slow ones: beside the faster half of all links.
+  std::nth_element(rates.begin(), rates.begin() + static_cast<std::ptrdiff_t>(rates.size() / 2),
+                   rates.end(), is_slower);
+  const double usual = rates[rates.size() / 2].bytes_per_us;
+  if (!is_slow(first, usual)) return std::nullopt;
+  return told_of(first, first.from, usual);
 }
 
 }  // namespace dtl

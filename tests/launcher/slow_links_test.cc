@@ -50,6 +50,31 @@ TEST_F(SlowLinksTest, NamesTheHostThatAllSlowLinksHaveInCommon) {
   EXPECT_EQ(told[0].node, 1);
 }
 
+// Where all send to all, the way there and back of one host are most of the links among three.
+TEST_F(SlowLinksTest, NamesTheHostThatMostLinksTouch) {
+  std::vector<SlowLink> told;
+  for (int i = 0; i < 90; ++i) {
+    now_ += 1s;
+    for (int from = 0; from < 3; ++from) {
+      for (int to = 0; to < 3; ++to) {
+        const std::uint64_t rate = from == 1 ? 11 : to == 1 ? 20 : 900;
+        links_.report(from, to, {"10.0.0." + std::to_string(to), 10 * kMega, 10 * kMega / rate});
+      }
+    }
+    if (auto slow = links_.look(now_)) told.push_back(std::move(*slow));
+  }
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].node, 1);
+  EXPECT_THAT(told[0].text, HasSubstr("11.0 MB/s to 10.0.0."));
+  EXPECT_THAT(told[0].text, HasSubstr("against 900.0 MB/s"));
+}
+
+TEST_F(SlowLinksTest, NamesWhoSendsAmongTwoHosts) {
+  const auto told = pass(90, {900, 11});
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].node, 1);
+}
+
 TEST_F(SlowLinksTest, NamesNobodyWhereAllAreAlikeOrOneIsALittleSlower) {
   EXPECT_TRUE(pass(200, {11, 12, 10.5}).empty());
   EXPECT_TRUE(pass(200, {900, 400, 800}).empty());
