@@ -336,7 +336,7 @@ class JoinRoom::Inside {
   std::vector<Place> places_;
   int strangers_ = 0;
   bool done_ = false, trying_ = false;  // trying_: to listen again
-  std::string given_up_;  // why nobody comes any more; empty: they may
+  std::string given_up_;                // why nobody comes any more; empty: they may
   std::thread thread_;
 };
 
