@@ -195,7 +195,12 @@ def run_document(document):
         run_on(ELSEWHERE.get(document, "node1"), folder, BEFORE[document])
     items = items_of(document)
     for item in items:
-        run_command(item, folder) if item.kind == "command" else run_file(item, folder, items)
+        if item.kind == "command":
+            run_command(item, folder)
+        elif document in LEFT_OUT:
+            print(f"{item.where()}: not used: " + "; ".join(LEFT_OUT[document]))
+        else:
+            run_file(item, folder, items)
     return len(items)
 
 
