@@ -27,7 +27,7 @@ expect_err 'far1\.invalid'
 # Other ways of starting.
 launch -launcher slurm -np 1 true
 expect_status 64
-expect_err '^dtlaunch: -launcher slurm: .* Try: -launcher ssh; --show-engine'
+expect_err '^dtlaunch: -launcher slurm: .* Try: -launcher srun, the default in jobs of Slurm'
 launch -launcher rsh -np 1 true
 expect_status 64
 expect_err 'Try: -launcher ssh'
