@@ -76,7 +76,9 @@ expect_equal "ranks that saved after a node was lost" "$(saved)" 2
 slurm scancel "$job_number"
 hosts=(node1 node2)
 expect_nothing_left 5
-end_of_job 20
+# Slurm would wait for the lost node until it gives that up by itself.
+slurm scontrol update NodeName=node3 State=DOWN Reason=gone
+end_of_job 30
 
 # ---- kill -9 of dtlaunch and every srun
 fresh
