@@ -87,7 +87,7 @@ expect_equal "after SIGTERM" "$(parameters)" "$whole"
 
 # A checkpoint that would take longer than the ranks are left to live is not begun.
 # shellcheck disable=SC2016,SC2046
-start_job "${two[@]}" sh -c 'DTLAUNCH_GRACE=0.001 exec "$0" "$@"' "$bin/dttrain" $(options /tmp/hurried)
+start_job "${two[@]}" sh -c 'DTLAUNCH_GRACE=0.001 DTLAUNCH_GRACE_FILE= exec "$0" "$@"' "$bin/dttrain" $(options /tmp/hurried)
 wait_for 60 "a checkpoint" has /tmp/hurried/checkpoint-20
 signal TERM "$launcher"
 end_job
