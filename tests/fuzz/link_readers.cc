@@ -3,6 +3,7 @@
 
 #include <sys/socket.h>
 
+#include <chrono>
 #include <cstring>
 #include <type_traits>
 #include <variant>
@@ -282,7 +283,9 @@ void read_metadata(const std::string& bytes) {
   constexpr std::time_t kNow = 1505722800;
   const auto check = [](const std::optional<CloudNotice>& notice) {
     if (!notice) return;
-    require(notice->left > 0ms && notice->left <= 1h && notice->told_by.size() < 100, "a notice");
+    require(notice->left > std::chrono::milliseconds(0) && notice->left <= std::chrono::hours(1) &&
+                notice->told_by.size() < 100,
+            "a notice");
   };
   bool valid = false;
   check(read_instance_action(bytes, kNow));
