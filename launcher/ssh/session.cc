@@ -4,6 +4,7 @@
 #include <libssh/libssh.h>
 #include <sys/socket.h>
 
+#include <new>
 #include <utility>
 
 #include "base/error.h"
@@ -71,6 +72,15 @@ awaitable<int> SshSession::finish(std::function<int()> step, std::function<std::
 void SshSession::run(std::function<bool()> ready) {
   ready_.push_back(std::move(ready));
   watch();
+}
+
+void SshSession::take_packets_in() {
+  ssh_event event = ssh_event_new();
+  if (event == nullptr) throw std::bad_alloc();
+  ssh_event_add_session(event, handle_);
+  ssh_event_dopoll(event, 0);
+  ssh_event_remove_session(event, handle_);
+  ssh_event_free(event);
 }
 
 bool SshSession::alive() const {

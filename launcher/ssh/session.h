@@ -48,6 +48,8 @@ class SshSession : public std::enable_shared_from_this<SshSession> {
   // Calls `ready` whenever the socket may let libssh get on, until it returns false.
   // Several may run on one session, each for a channel of its own.
   void run(std::function<bool()> ready);
+  // Whatever has come, also what no channel polls for any more. Does not block.
+  void take_packets_in();
   bool alive() const;
   // Asks for the socket as libssh's poll flags say now. After each libssh call outside `ready`.
   void watch();

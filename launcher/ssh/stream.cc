@@ -49,6 +49,9 @@ class Channel : public std::enable_shared_from_this<Channel> {
                                                 const char*, const char*, void* self) {
       static_cast<Channel*>(self)->ending = fmt::format("killed by SIG{}", printable(signal));
     };
+    callbacks.channel_eof_function = [](ssh_session, ssh_channel, void* self) {
+      static_cast<Channel*>(self)->far_eof = true;
+    };
     callbacks.channel_close_function = [](ssh_session, ssh_channel, void* self) {
       static_cast<Channel*>(self)->far_closed = true;
     };
@@ -70,6 +73,7 @@ class Channel : public std::enable_shared_from_this<Channel> {
       if (now == before) break;
       before = now;
     }
+    if (far_eof && !far_closed) session->take_packets_in();
     if (ssh_channel_is_eof(handle) != 0) ask_for_ending(handle);
     return !lost() && ssh_channel_is_closed(handle) == 0;
   }
@@ -128,6 +132,7 @@ class Channel : public std::enable_shared_from_this<Channel> {
   StderrTail errors;
   std::string ending;
   bool impatient = false;
+  bool far_eof = false;     // libssh polls for no more packets, were the last one still to come
   bool far_closed = false;  // libssh calls it closed only once all that it said is read
   bool closed = false;
 };
