@@ -19,7 +19,7 @@ import transformers
 from transformers import TrainingArguments
 from transformers.trainer_pt_utils import AcceleratorConfig
 
-VERSION = "5.23"  # of the fields that man/dttrain.1 speaks of
+VERSION = "5.24"  # of the fields that man/dttrain.1 speaks of
 
 # The dataclasses of the scripts, which are no part of the package. True or False: a flag's default.
 MODEL = {"model_name_or_path": None, "config_name": None, "tokenizer_name": None, "cache_dir": None,
