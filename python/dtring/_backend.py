@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import torch.distributed as dist
 
-from dtring import _huggingface
+from dtring import _huggingface, _store
 
 if TYPE_CHECKING:
     from dtring._group import ProcessGroup
 
 NAME, ALIAS = "dtring", "ccl"
 
+_names: list[Any] = []  # under which this package is registered
 _said_alias: list[bool] = []
 
 
@@ -40,11 +41,13 @@ def register(name: str = NAME) -> None:
     """Makes init_process_group(name) work. Importing dtring has done so for "dtring" and "ccl"."""
     if hasattr(dist.Backend, name.upper()):
         return
+    _names.append(name)
     _huggingface.tell(name)
     known = inspect.signature(dist.Backend.register_backend).parameters
     more = {"devices": ["cpu"]} if "devices" in known else {}
     dist.Backend.register_backend(name, _creator(name), extended_api=True, **more)
     _open_monitored_barrier()
+    _store.look_before_joining(_names.__contains__)
 
 
 def register_alias() -> None:

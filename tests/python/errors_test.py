@@ -3,6 +3,7 @@
 import datetime
 import os
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -16,7 +17,7 @@ import torch
 import torch.distributed as dist
 
 import dtring
-from dtring import _library, _meeting
+from dtring import _library, _meeting, _store
 
 SECONDS = datetime.timedelta(seconds=1)
 
@@ -311,6 +312,43 @@ print(dist.get_backend(), tensor.tolist())
 """)
         self.assertEqual((done.returncode, done.stdout), (0, "ccl [1.0, 1.0]\n"), done.stderr)
         self.assertEqual(done.stderr.count("the backend 'ccl' is dtring here"), 1, done.stderr)
+
+    def test_a_rank_that_comes_first_waits_until_the_store_listens(self):
+        with socket.socket() as listener:
+            listener.bind(("127.0.0.1", 0))
+            place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(listener.getsockname()[1])}
+            listened = []
+            waiting = threading.Thread(target=lambda: (_store.wait_for_store({**place, "RANK": "1"}),
+                                                       listened.append(time.monotonic())))
+            waiting.start()
+            _store.wait_for_store({**place, "RANK": "0"})  # not for itself
+            _store.wait_for_store({**place, "RANK": "1", "MASTER_ADDR": "no-such-host.invalid"})
+            _store.wait_for_store({**place, "RANK": "1", "MASTER_PORT": "soon"})
+            time.sleep(0.1)
+            self.assertEqual(listened, [])
+            begin = time.monotonic()
+            listener.listen()
+            waiting.join(30)
+            self.assertGreaterEqual(listened[0], begin)
+
+    def test_ranks_in_any_order_meet_without_a_word(self):
+        script = """
+import sys, time, dtring, torch, torch.distributed as dist
+time.sleep(float(sys.argv[1]))
+dist.init_process_group("dtring")
+dist.barrier()
+dist.destroy_process_group()
+"""
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = str(free.getsockname()[1])
+        children = [subprocess.Popen(
+            [sys.executable, "-W", "ignore", "-c", script, str(nap)], stderr=subprocess.PIPE, text=True,
+            env={**os.environ, "RANK": str(rank), "WORLD_SIZE": "3", "MASTER_ADDR": "127.0.0.1",
+                 "MASTER_PORT": port}) for rank, nap in enumerate((0.4, 0, 0.8))]
+        for child in children:
+            _, errors = child.communicate(timeout=60)
+            self.assertEqual((child.returncode, errors), (0, ""))
 
     def test_a_script_that_does_not_destroy_its_group_ends_well(self):
         script = """

@@ -1,0 +1,65 @@
+"""The ranks that come before rank 0's store wait for it here.
+
+Where nobody listens yet, torch tries again only after a third of a second to a whole one, by chance,
+and all ranks of the job wait for the last one. A look at the port takes microseconds.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+import socket
+import time
+from typing import Any, Callable, Mapping
+
+import torch.distributed as dist
+
+_LONGEST_S = 60.0  # then torch goes on alone, for as long as its caller allows
+_FIRST_NAP_S, _LONGEST_NAP_S = 0.001, 0.03
+
+
+def look_before_joining(is_ours: Callable[[Any], bool]) -> None:
+    """Makes init_process_group(backend) of the backends that are ours look for the store first."""
+    theirs = dist.init_process_group
+    if getattr(theirs, "looks_for_store", False):
+        return
+    parameters = inspect.signature(theirs)
+
+    @functools.wraps(theirs)
+    def init_process_group(*given: Any, **named: Any) -> Any:
+        try:
+            arguments = parameters.bind(*given, **named).arguments
+        except TypeError:
+            return theirs(*given, **named)  # torch says what is wrong
+        by_environment = arguments.get("init_method") in (None, "env://") and arguments.get("store") is None
+        if by_environment and is_ours(arguments.get("backend")):
+            rank = arguments.get("rank", -1)
+            wait_for_store(os.environ if rank < 0 else {**os.environ, "RANK": str(rank)})
+        return theirs(*given, **named)
+
+    init_process_group.looks_for_store = True  # type: ignore[attr-defined]
+    dist.init_process_group = init_process_group
+    dist.distributed_c10d.init_process_group = init_process_group
+
+
+def wait_for_store(environment: Mapping[str, str]) -> None:
+    """Until somebody listens at MASTER_ADDR:MASTER_PORT, where this is not the rank that will.
+
+    Whatever else is wrong there is for torch to say: a name that is unknown, a port that is none.
+    """
+    if environment.get("RANK", "0") == "0":
+        return
+    try:
+        place = environment["MASTER_ADDR"], int(environment["MASTER_PORT"])
+    except (KeyError, ValueError):
+        return
+    begin = time.monotonic()
+    while (waited := time.monotonic() - begin) < _LONGEST_S:
+        try:
+            socket.create_connection(place, _LONGEST_S - waited).close()
+            return
+        except ConnectionRefusedError:
+            time.sleep(min(max(waited / 8, _FIRST_NAP_S), _LONGEST_NAP_S))
+        except (OSError, OverflowError):
+            return
