@@ -94,17 +94,17 @@ TEST_F(RankObserverTest, DoesNotLookIntoAPageThatMayBeShortened) {
   EXPECT_THAT(report().comms, IsEmpty());
 }
 
-// What a child is seen to do, once it is that or 20 s have passed.
+// What a child is seen to do since a first report, once it is that or 20 s have passed.
 Activity seen(pid_t child, Activity wanted) {
   RankObserver observer(child);
   std::chrono::milliseconds now{5000};
-  Activity activity = observer.report(0, scan_processes(), {}, now).activity;
+  observer.report(0, scan_processes(), {}, now);
   const auto until = std::chrono::steady_clock::now() + 20s;
-  while (activity != wanted && std::chrono::steady_clock::now() < until) {
+  for (;;) {
     std::this_thread::sleep_for(20ms);
-    activity = observer.report(0, scan_processes(), {}, now += 20ms).activity;
+    const Activity activity = observer.report(0, scan_processes(), {}, now += 20ms).activity;
+    if (activity == wanted || std::chrono::steady_clock::now() > until) return activity;
   }
-  return activity;
 }
 
 // On one core with others, of which it gets next to nothing.

@@ -142,7 +142,7 @@ void add_wrong_waits(std::vector<Mutant>& all) {
          return changed_input(epoch, ended, hosts, spares, fixed,
                               [](HostAtEnd& host) { host.last_told -= JobTime(kDead); });
        });
-  next("the lease without the grace",
+  next("the lease without the grace, in which a checkpoint of the old epoch is taken late",
        [](const Epoch& epoch, JobTime ended, Hosts hosts, Hosts spares, bool fixed) {
          NextHosts result = next_hosts(epoch, ended, hosts, spares, fixed);
          result.wait = std::max(JobTime{0}, result.wait - JobTime(kKillGrace));
