@@ -258,4 +258,5 @@ def main():
             show(a, interleaved(a))
 
 
-main()
+if __name__ == "__main__":
+    main()
