@@ -58,7 +58,10 @@ class Channel : public std::enable_shared_from_this<Channel> {
     ssh_callbacks_init(&callbacks);
     ssh_set_channel_callbacks(handle, &callbacks);
   }
+  // A session in which nothing could be run has nobody else who would close it, and would wait for
+  // a server that keeps the connection.
   ~Channel() {
+    if (!closed && end == ChannelEnd::kWholeSession) session->close();
     ssh_remove_channel_callbacks(handle, &callbacks);
     ssh_channel_free(handle);
   }

@@ -5,6 +5,8 @@
 #include <chrono>
 
 #include "base/fd.h"
+#include "launcher/ssh/login_connect.h"
+#include "launcher/ssh/stream.h"
 #include "tests/launcher/ssh_fixture.h"
 
 namespace dtl::testing::ssh_refusal_test {
@@ -161,6 +163,22 @@ TEST_F(Login, ThatTheServerDoesNotLiveToAnswerIsNoDeniedPermission) {
   EXPECT_THAT(error.what(), StartsWith("node2: cannot start agent: the connection broke while the "
                                        "server was to judge the login ("));
   EXPECT_EQ(error.hint(), "ssh -p 2222 node2 true");
+}
+
+// It keeps the connection; nobody must wait for the end of that.
+TEST_F(Login, IsOverWhereTheServerFallsSilentAfterIt) {
+  std::string reason;
+  run([](Login& test, std::string& why) -> awaitable<void> {
+    auto session = co_await open_ssh_session(test.context_, test.node2_, test.options_.trust,
+                                             std::chrono::steady_clock::now() + 3s);
+    test.must("node2", "kill -STOP $(pgrep -f '^sshd: root')");
+    try {
+      co_await run_over_ssh(std::move(session), "true", ChannelEnd::kWholeSession);
+    } catch (const Error& error) {
+      why = error.reason();
+    }
+  }(*this, reason));
+  EXPECT_EQ(reason, "the server does not start the login shell");
 }
 
 TEST_F(Login, FollowsTheUsersConfiguration) {
