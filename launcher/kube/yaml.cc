@@ -68,6 +68,8 @@ bool is_text(const std::string& text) {
 
 }  // namespace
 
+Yaml::Yaml(const char* text) : Yaml(std::string(text)) {}
+
 Yaml::Yaml(const std::string& text) : kind_(Kind::kScalar) {
   if (!is_text(text)) {
     throw Error(Exit::kUsage, fmt::format("cannot write '{}'", printable(text)),

@@ -15,7 +15,7 @@ class Yaml {
  public:
   Yaml() = default;  // {}
   // NOLINTBEGIN(google-explicit-constructor): values are written as they are
-  Yaml(const char* text) : Yaml(std::string(text)) {}
+  Yaml(const char* text);
   Yaml(const std::string& text);  // Error(kUsage): it is no text
   Yaml(int number);
   Yaml(bool truth);
