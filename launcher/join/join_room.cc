@@ -75,11 +75,14 @@ class JoinRoom::Inside {
     return std::make_unique<RoomStream>(context, std::move(pair.first), std::move(end));
   }
 
-  void give_up(std::string how) {
-    asio::post(context_, [this, how = std::move(how)] {
-      given_up_ = how;
-      listener_.close();
-      for (std::size_t at = 0; at < places_.size(); ++at) start_waiting(at);
+  void give_up(std::string how, std::optional<std::size_t> place) {
+    asio::post(context_, [this, how = std::move(how), place] {
+      for (std::size_t at = 0; at < places_.size(); ++at) {
+        if (place.value_or(at) != at) continue;
+        places_[at].given_up = how;
+        start_waiting(at);
+      }
+      close_if_complete();
     });
   }
 
@@ -99,7 +102,8 @@ class JoinRoom::Inside {
     Waiting waiting;                    // an agent to be started
     std::shared_ptr<ByteStream> agent;  // shared with the task that sends its bytes; while it runs
     std::shared_ptr<AgentEnd> end;
-    SeatState seat;  // but for `taken`
+    SeatState seat;        // but for `taken`
+    std::string given_up;  // why nobody comes there any more; empty: somebody may
   };
 
   // ---- the thread
@@ -179,10 +183,16 @@ class JoinRoom::Inside {
     places_[place].node = node;
     places_[place].seat.name = name;
     ++places_[place].seat.generation;
-    bool complete = true;
-    for (const Place& each : places_) complete = complete && each.node;
-    if (complete) listener_.close();
+    close_if_complete();
     board_.set_name(place, std::move(name));
+  }
+
+  void close_if_complete() {
+    for (const Place& each : places_) {
+      if (!each.node && each.given_up.empty()) return;
+    }
+    listener_.close();
+    if (options_.complete) options_.complete();
   }
 
   // ---- a node of the job, until its connection ends
@@ -243,7 +253,7 @@ class JoinRoom::Inside {
   void start_waiting(std::size_t at) {
     Place& place = places_[at];
     if (!place.waiting.agent.valid() || place.agent) return;
-    if (!place.node && given_up_.empty()) {
+    if (!place.node && place.given_up.empty()) {
       listen_again();
       return;
     }
@@ -251,7 +261,7 @@ class JoinRoom::Inside {
     place.end = std::move(place.waiting.end);
     if (!place.node) {
       board_.set_busy(at, false);
-      end_agent(at, given_up_);
+      end_agent(at, place.given_up);
       return;
     }
     place.node->send({JoinFrame::Kind::kStart, std::move(place.waiting.arguments)});
@@ -336,7 +346,6 @@ class JoinRoom::Inside {
   std::vector<Place> places_;
   int strangers_ = 0;
   bool done_ = false, trying_ = false;  // trying_: to listen again
-  std::string given_up_;                // why nobody comes any more; empty: they may
   std::thread thread_;
 };
 
@@ -370,8 +379,8 @@ std::unique_ptr<AgentStream> JoinRoom::start_agent(asio::io_context& context, st
   return inside_->start_agent(context, place, arguments);
 }
 
-void JoinRoom::give_up(std::string how) {
-  inside_->give_up(std::move(how));
+void JoinRoom::give_up(std::string how, std::optional<std::size_t> place) {
+  inside_->give_up(std::move(how), place);
 }
 
 bool JoinRoom::is_idle(std::size_t place) const {

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,8 @@ struct JoinRoomOptions {
   bool reopens = false;  // listens again as soon as a node is lost; else when an agent waits for it
   // On the room's thread: a node says that its engine ends it.
   std::function<void(std::size_t place, const std::string& node)> told_to_stop;
+  // On it as well, each time that nobody is missing any more who may still come.
+  std::function<void()> complete = {};
 };
 
 class JoinRoom {
@@ -48,8 +51,9 @@ class JoinRoom {
   // the node is there.
   std::unique_ptr<AgentStream> start_agent(asio::io_context& context, std::size_t place,
                                            const std::vector<std::string>& arguments = {});
-  // Nobody comes any more: agents on nodes that are not there end so from now on, with `how`.
-  void give_up(std::string how);
+  // Nobody comes any more, to that place or to any: agents on nodes that are not there end so from
+  // now on, with `how`.
+  void give_up(std::string how, std::optional<std::size_t> place = std::nullopt);
   // True when no agent runs there: the last one has been seen to end, or its node was lost so long
   // ago that it must have ended (kFence).
   bool is_idle(std::size_t place) const;
