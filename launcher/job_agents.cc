@@ -5,25 +5,30 @@
 #include "launcher/agents/carried_agent.h"
 #include "launcher/job_token.h"
 #include "launcher/request/pod_keys.h"
-#include "launcher/step/srun_step.h"
+#include "launcher/step/agent_step.h"
+#include "launcher/step/srun_starter.h"
 #include "launcher/step_node.h"
 
 namespace dtl {
 namespace {
 
-std::shared_ptr<SrunStep> step_of(const StepPlan& plan, const JobSettings& settings,
-                                  const Surroundings& around) {
-  SrunStepOptions options;
+std::shared_ptr<AgentStep> step_of(const StepPlan& plan, const JobSettings& settings,
+                                   const Surroundings& around) {
+  AgentStepOptions options;
   options.nodes = plan.nodes;
-  options.whole = plan.whole;
+  options.only = true;
   options.job = plan.job;
   options.ports = settings.job.ports;
-  options.command = {around.program_directory + "/dtlaunch", kStepNode};
-  options.beside = plan.beside;
-  options.environment = around.environment;
   options.token = take_job_token().value_or("");
   options.patience = plan.patience;
-  return std::make_shared<SrunStep>(std::move(options));
+  SrunStarterOptions srun;
+  srun.srun = plan.program;
+  srun.whole = plan.whole;
+  srun.command = {around.program_directory + "/dtlaunch", kStepNode};
+  srun.beside = plan.beside;
+  srun.environment = around.environment;
+  return std::make_shared<AgentStep>(std::make_unique<SrunStarter>(std::move(srun)),
+                                     std::move(options));
 }
 
 }  // namespace
@@ -48,7 +53,7 @@ StartOptions start_options(const JobSettings& settings, const Surroundings& arou
 
 AgentStarter agent_starter(const StartOptions& start, AgentStart how) {
   return [start, how](asio::io_context& context, Host host) {
-    if (start.step) return start.step->start(context, std::move(host));
+    if (start.step && start.step->takes(host)) return start.step->start(context, std::move(host));
     if (how == AgentStart::kFork || is_local(host)) return start_local_agent(context, start);
     return start.carrier.empty() ? start_ssh_agent(context, std::move(host), start)
                                  : start_carried_agent(context, std::move(host), start);

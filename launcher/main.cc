@@ -43,6 +43,7 @@
 #include "launcher/pid_one.h"
 #include "launcher/request/job_engine.h"
 #include "launcher/request/job_request.h"
+#include "launcher/request/job_step.h"
 #include "launcher/request/pod_keys.h"
 #include "launcher/session/background.h"
 #include "launcher/session/epochs.h"
@@ -51,7 +52,7 @@
 #include "launcher/session/report_file.h"
 #include "launcher/session/session.h"
 #include "launcher/signals_after_job.h"
-#include "launcher/step/srun_step.h"
+#include "launcher/step/agent_step.h"
 #include "launcher/step_node.h"
 #include "wire/messages.h"
 
@@ -285,7 +286,7 @@ int run_subcommand(const std::string& name, const std::vector<std::string>& argu
     Surroundings around = current_surroundings();
     around.scontrol = expand_by_scontrol;
     around.slurm_config = read_slurm_config;
-    std::shared_ptr<SrunStep> step;
+    std::shared_ptr<AgentStep> step;
     const int status =
         run_doctor(arguments, around, [&](const JobSettings& settings, bool accept_new) {
           const StartOptions options = settings.engine == Engine::kNone

@@ -15,7 +15,7 @@
 #include "launcher/agents/push.h"
 #include "launcher/ssh/login_connect.h"
 #include "launcher/ssh/stream.h"
-#include "launcher/step/srun_step.h"
+#include "launcher/step/agent_step.h"
 #include "launcher/streams/child.h"
 #include "launcher/streams/local_stream.h"
 #include "launcher/streams/socket_stream.h"
@@ -174,7 +174,9 @@ awaitable<std::unique_ptr<AgentStream>> start_ssh_agent(asio::io_context& contex
 awaitable<std::unique_ptr<AgentStream>> run_agent(asio::io_context& context, Host host,
                                                   StartOptions options,
                                                   std::vector<std::string> arguments) {
-  if (options.step) co_return options.step->run(context, host, arguments);
+  if (options.step && options.step->takes(host)) {
+    co_return options.step->run(context, host, arguments);
+  }
   if (is_local(host)) {
     arguments.insert(arguments.begin(), options.agent_path);
     co_return make_local_stream(context, spawn_child(arguments, ChildErrors::kPiped));

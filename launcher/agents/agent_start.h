@@ -18,7 +18,7 @@
 
 namespace dtl {
 
-class SrunStep;
+class AgentStep;
 
 struct StartOptions {
   std::string agent_path;  // absolute path of dtagent beside dtlaunch
@@ -29,8 +29,8 @@ struct StartOptions {
   std::vector<std::string> carrier = {};  // an engine's command that brings another to a host, in
                                           // the place of ssh: "blaunch"; see carried_agent.h
   std::shared_ptr<LateHosts> late = nullptr;  // hosts may come later than we; shared by all of them
-  std::shared_ptr<SrunStep> step = nullptr;   // in the place of all of them: agents live in it;
-                                              // shared by all hosts
+  std::shared_ptr<AgentStep> step = nullptr;  // in the place of all of them, for the hosts that it
+                                              // takes: agents live in it; shared by all hosts
   bool service = true;  // the user's own may be asked; it is outside of what an engine watches
 };
 

@@ -15,17 +15,13 @@
 #include "base/host_name.h"
 #include "base/limits.h"
 #include "base/text.h"
+#include "launcher/request/job_step.h"
 #include "launcher/request/pod_keys.h"
 #include "plan/host_token.h"
 #include "plan/name_list.h"
 
 namespace dtl {
 namespace {
-
-using namespace std::chrono_literals;
-
-// For srun to start its step: a prologue may take its time, and so may a node that was asleep.
-constexpr auto kStepPatience = 60s;
 
 // Those that this process may run on, and the part of them that its control group gives it.
 int usable_cpus() {
@@ -96,47 +92,6 @@ void refuse_role(const EngineEvidence& evidence) {
               "dtlaunch --show-engine; --engine none, for a job on this machine alone");
 }
 
-bool is_on_path(const std::string& program, const Variables& environment) {
-  for (const auto& [name, value] : environment) {
-    if (name != "PATH") continue;
-    for (const std::string& folder : split(value, ':')) {
-      if (folder.starts_with('/') && ::access((folder + "/" + program).c_str(), X_OK) == 0) {
-        return true;
-      }
-    }
-  }
-  return false;
-}
-
-// The engine has started others of us as well, which wait for this one.
-bool is_first_of_several(const EngineEvidence& evidence) {
-  return evidence.role == EngineRole::kLauncher && evidence.node_count.value_or(1) > 1;
-}
-
-// Whether agents are to start in a step of Slurm.
-bool wants_step(const CommandLine& line, const EngineEvidence& evidence,
-                const Variables& environment, std::vector<std::string>& notices) {
-  const bool asked = line.agent_start == AgentStart::kSrun;
-  const bool offered =
-      evidence.role == EngineRole::kLauncher && evidence.starter == EngineStarter::kSrun;
-  if (asked && !offered) {
-    throw Error(Exit::kUsage, "-launcher srun", "this is no job of Slurm that has hosts",
-                "salloc or sbatch, and dtlaunch inside; --show-engine says what is seen");
-  }
-  if (!offered) return false;
-  if (is_first_of_several(evidence)) refuse_what_a_step_cannot(line, evidence);
-  if (line.agent_start && !asked) return false;
-  if (asked || is_on_path("srun", environment)) return true;
-  if (is_first_of_several(evidence)) {
-    throw Error(Exit::kConfig, "cannot start agents", "there is no srun on PATH on this node",
-                "DTL_TOKEN=$(openssl rand -hex 32) srun ... dtlaunch ..., by which the nodes find "
-                "each other without it");
-  }
-  notices.emplace_back(
-      "there is no srun on PATH: agents start over ssh, outside of the job's step");
-  return false;
-}
-
 std::vector<std::string> carrier_of(const EngineEvidence& evidence, std::optional<AgentStart> how) {
   const bool asked = how == AgentStart::kBlaunch || how == AgentStart::kQrsh;
   if (how && !asked) return {};
@@ -154,28 +109,6 @@ std::vector<std::string> carrier_of(const EngineEvidence& evidence, std::optiona
 }
 
 }  // namespace
-
-void refuse_what_a_step_cannot(const CommandLine& line, const EngineEvidence& evidence) {
-  const auto refuse = [](const std::string& option, const std::string& reason,
-                         const std::string& hint) {
-    throw Error(Exit::kUsage, option, reason, hint);
-  };
-  const bool several = evidence.node_count.value_or(1) > 1;
-  if (several && line.agent_start && line.agent_start != AgentStart::kSrun) {
-    refuse("-launcher", "srun has started dtlaunch on every node, and keeps it",
-           "the same without it");
-  }
-  if (line.push) {
-    refuse("--push", "srun brings no files to hosts", "dtlaunch in a folder that all hosts see");
-  }
-  if (line.reconnect && line.reconnect->count() > 0) {
-    refuse("--reconnect", "a step of Slurm is not logged in to again once it is lost",
-           "without it; or -launcher ssh, where Slurm allows that");
-  }
-  if (several && line.detach) {
-    refuse("--detach", "srun has started dtlaunch on every node, and keeps it", "without it");
-  }
-}
 
 EngineEvidence read_engine(std::optional<Engine> wanted, const Surroundings& around) {
   const EngineQuestions questions = engine_questions(around.environment, wanted);
@@ -243,7 +176,7 @@ EngineEvidence evidence_beside(const CommandLine& line, bool file_has_hosts,
   if (line.agent_start == AgentStart::kSsh && evidence.starter != EngineStarter::kSsh) {
     evidence.follows.push_back("-launcher ssh wins");
     evidence.starter = EngineStarter::kSsh;
-  } else if (by_srun && !is_on_path("srun", around.environment)) {
+  } else if (by_srun && !program_on_path("srun", around.environment)) {
     evidence.follows.push_back("there is no srun on PATH");
     evidence.starter = EngineStarter::kSsh;
   }
@@ -294,12 +227,8 @@ std::vector<Host> hosts_of_job(const EngineEvidence& evidence, const CommandLine
   if (evidence.hosts_are_all && evidence.role == EngineRole::kLauncher) {
     settings.allocation = evidence.hosts;
   }
-  if (!evidence.refusal && wants_step(line, evidence, environment, settings.notices)) {
-    refuse_what_a_step_cannot(line, evidence);
-    settings.step.emplace();
-    const std::size_t dot = evidence.job_id.find('.');
-    settings.step->job = evidence.job_id.substr(0, dot);
-    if (is_first_of_several(evidence)) settings.step->beside = evidence.job_id;
+  if (!evidence.refusal) {
+    settings.step = wanted_step(line, evidence, environment, settings.notices);
   }
   if (!hosts.empty()) {
     refuse_copies(evidence);
@@ -324,39 +253,6 @@ JobSettings settings_of_engine(const Surroundings& around) {
   settings.request.hosts = hosts_of_job(evidence, nothing, {}, settings, around.environment);
   plan_step(nothing, settings);
   return settings;
-}
-
-void plan_step(const CommandLine& line, JobSettings& settings) {
-  if (line.start_timeout && !line.nodes_have_come && !settings.step) {
-    settings.notices.emplace_back(
-        "--start-timeout is ignored: hosts that do not answer are named within 10 s");
-  }
-  if (!settings.step) return;
-  StepPlan& step = *settings.step;
-  step.patience = line.start_timeout ? std::chrono::ceil<std::chrono::seconds>(*line.start_timeout)
-                                     : kStepPatience;
-  const Request& request = settings.request;
-  const bool any = settings.host_range.has_value();  // of those that are offered later
-  const bool spares = any || request.max_restarts > 0;
-  const auto wanted = [&](const Host& node) {
-    const auto is_node = [&](const Host& host) {
-      return (host.here && node.here) || same_host_name(host.name, node.name);
-    };
-    return any || std::any_of(request.hosts.begin(), request.hosts.end(), is_node) ||
-           (spares && std::any_of(settings.spares.begin(), settings.spares.end(), is_node)) ||
-           // where the other ones of a step wait to be told the end
-           !step.beside.empty();
-  };
-  std::copy_if(settings.allocation.begin(), settings.allocation.end(),
-               std::back_inserter(step.nodes), wanted);
-  // A step of which some wait beside may have fewer nodes than the job.
-  step.whole = step.beside.empty() && step.nodes.size() == settings.allocation.size();
-  settings.job.start_deadline = step.patience + 1s;
-  if (!line.dry_run) return;
-  std::vector<std::string> names;
-  for (const Host& node : step.nodes) names.push_back(node.name);
-  settings.notices.push_back(fmt::format("agents start by srun, in one step of job {}, on {}",
-                                         step.job, first_names(names)));
 }
 
 std::vector<Host> within_allocation(const JobSettings& settings, std::vector<Host> hosts) {

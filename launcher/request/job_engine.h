@@ -37,13 +37,6 @@ std::vector<Host> hosts_of_job(const EngineEvidence& evidence, const CommandLine
 // without hosts where there is no such job.
 JobSettings settings_of_engine(const Surroundings& around);
 
-// Options that do not go together with agents in a step of Slurm; on every node where Slurm has
-// started dtlaunch. Throws Error(kUsage).
-void refuse_what_a_step_cannot(const CommandLine& line, const EngineEvidence& evidence);
-
-// Where agents start in a step of Slurm: on which nodes, once hosts and spare ones are known.
-void plan_step(const CommandLine& line, JobSettings& settings);
-
 // Of a pod of an MPIJob that has not come: what its operator says of it, and what to try.
 std::string remark_on_pod(const std::string& host);
 

@@ -16,6 +16,7 @@
 #include "launcher/request/host_checks.h"
 #include "launcher/request/job_engine.h"
 #include "launcher/request/job_file.h"
+#include "launcher/request/job_step.h"
 #include "launcher/request/program_hosts.h"
 #include "launcher/request/ring_variables.h"
 #include "plan/environment.h"

@@ -15,7 +15,8 @@ namespace dtl {
 
 // A step of Slurm, in which agents start.
 struct StepPlan {
-  std::string job;     // Slurm's number of the job
+  std::string program;  // the path of srun
+  std::string job;      // Slurm's number of the job
   std::string beside;  // the step in which dtlaunch waits on the other nodes; empty: there is none
   std::vector<Host> nodes;  // where agents may be wanted, by Slurm's names
   bool whole = false;       // these are all of the allocation

@@ -1,4 +1,4 @@
-#include "launcher/step/srun_watch.h"
+#include "launcher/step/starter_watch.h"
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -26,15 +26,19 @@ constexpr auto kProgress = 10s;  // between two lines about a wait
 
 }  // namespace
 
-SrunWatch::SrunWatch(Child srun, std::function<void(const std::string&)> ended,
-                     std::function<std::string()> missing)
-    : srun_(std::move(srun)),
+StarterWatch::StarterWatch(std::string program, std::vector<Child> starters, Ended ended,
+                           std::function<std::string()> missing)
+    : program_(std::move(program)),
       ended_(std::move(ended)),
       missing_(std::move(missing)),
-      stop_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+      stop_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      running_(starters.size()) {
   if (!stop_.valid()) throw system_error("cannot make an eventfd");
-  set_nonblocking(srun_.standard_error.get());
-  set_nonblocking(srun_.socket.get());
+  for (Child& child : starters) {
+    set_nonblocking(child.standard_error.get());
+    set_nonblocking(child.socket.get());
+    starters_.emplace_back().child = std::move(child);
+  }
   sigset_t all, before;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);  // a signal is for the threads that know of it
@@ -42,71 +46,101 @@ SrunWatch::SrunWatch(Child srun, std::function<void(const std::string&)> ended,
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-SrunWatch::~SrunWatch() {
+StarterWatch::~StarterWatch() {
   const std::uint64_t one = 1;
   [[maybe_unused]] const ssize_t size = ::write(stop_.get(), &one, sizeof one);
   thread_.join();
 }
 
-std::string SrunWatch::ending() const {
-  const std::lock_guard lock(mutex_);
-  return ending_;
+const StarterWatch::Starter& StarterWatch::of_place(std::size_t place) const {
+  return starters_.size() == 1 ? starters_[0] : starters_[place];
 }
 
-std::string SrunWatch::words() const {
+std::string StarterWatch::ending(std::size_t place) const {
   const std::lock_guard lock(mutex_);
-  return tail_.text();
+  return of_place(place).ending;
 }
 
-bool SrunWatch::wait_for_end(std::chrono::milliseconds patience) {
+std::string StarterWatch::words(std::size_t place) const {
+  const std::lock_guard lock(mutex_);
+  return of_place(place).tail.text();
+}
+
+bool StarterWatch::wait_for_end(std::chrono::milliseconds patience) {
   std::unique_lock lock(mutex_);
-  return gone_.wait_for(lock, patience, [this] { return !ending_.empty(); });
+  return gone_.wait_for(lock, patience, [this] { return running_ == 0; });
 }
 
-void SrunWatch::signal(int number) {
-  ::syscall(SYS_pidfd_send_signal, srun_.process.get(), number, nullptr, 0);
+void StarterWatch::signal(int number) {
+  for (const Starter& each : starters_) {
+    ::syscall(SYS_pidfd_send_signal, each.child.process.get(), number, nullptr, 0);
+  }
 }
 
-void SrunWatch::watch() {
+std::string StarterWatch::last_said() const {
+  const std::lock_guard lock(mutex_);
+  for (const Starter& each : starters_) {
+    if (std::string said = last_line(each.tail.text()); !said.empty()) return said;
+  }
+  return {};
+}
+
+void StarterWatch::watch() {
   const Clock::time_point began = Clock::now();
   Clock::time_point next_line = began + kProgress;
-  bool waits = true, talks = true, prints = true;
-  for (;;) {
-    pollfd each[] = {{stop_.get(), POLLIN, 0},
-                     {srun_.process.get(), POLLIN, 0},
-                     {talks ? srun_.standard_error.get() : -1, POLLIN, 0},
-                     {prints ? srun_.socket.get() : -1, POLLIN, 0}};
+  bool waits = true;
+  while (!stopping_) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(next_line - Clock::now());
-    ::poll(each, 4, waits ? static_cast<int>(std::max<std::int64_t>(left.count(), 0)) : -1);
-    if (each[0].revents != 0) return;
-    if (each[2].revents != 0) talks = read_words(srun_.standard_error.get());
-    if (each[3].revents != 0) prints = read_words(srun_.socket.get());
-    if (each[1].revents != 0) break;
+    poll_once(waits ? static_cast<int>(std::max<std::int64_t>(left.count(), 0)) : -1);
     if (!waits || Clock::now() < next_line) continue;
     next_line += kProgress;
     const std::string missing = missing_();
     waits = !missing.empty();
     if (!waits) continue;
-    const std::string said = last_line(words());
-    log_notice(fmt::format("waiting for srun to bring dtlaunch to {} since {} s{}", missing,
+    const std::string said = last_said();
+    log_notice(fmt::format("waiting for {} to bring dtlaunch to {} since {} s{}", program_, missing,
                            (Clock::now() - began) / 1s,
                            said.empty() ? "" : fmt::format("; it says \"{}\"", said)));
   }
-  while (talks && read_words(srun_.standard_error.get())) {
-    pollfd more{srun_.standard_error.get(), POLLIN, 0};
-    if (::poll(&more, 1, 0) <= 0) break;
+}
+
+void StarterWatch::poll_once(int timeout_ms) {
+  std::vector<pollfd> each = {{stop_.get(), POLLIN, 0}};
+  for (const Starter& starter : starters_) {
+    const bool runs = starter.ending.empty();  // written by this thread alone
+    each.push_back({runs ? starter.child.process.get() : -1, POLLIN, 0});
+    each.push_back({runs && starter.talks ? starter.child.standard_error.get() : -1, POLLIN, 0});
+    each.push_back({runs && starter.prints ? starter.child.socket.get() : -1, POLLIN, 0});
   }
-  std::string how = srun_.ending();
+  ::poll(each.data(), each.size(), timeout_ms);
+  stopping_ = each[0].revents != 0;
+  for (std::size_t at = 0; at < starters_.size() && !stopping_; ++at) {
+    Starter& starter = starters_[at];
+    const pollfd *process = &each[1 + 3 * at], *error = process + 1, *output = process + 2;
+    if (error->revents != 0) starter.talks = read_words(starter, error->fd);
+    if (output->revents != 0) starter.prints = read_words(starter, output->fd);
+    if (process->revents != 0) note_end(at);
+  }
+}
+
+void StarterWatch::note_end(std::size_t at) {
+  Starter& starter = starters_[at];
+  for (const int fd : {starter.child.standard_error.get(), starter.child.socket.get()}) {
+    for (pollfd more{fd, POLLIN, 0}; ::poll(&more, 1, 0) > 0 && read_words(starter, fd);) {
+    }
+  }
+  const std::string how = fmt::format("{} ended: {}", program_, starter.child.ending());
   {
     const std::lock_guard lock(mutex_);
-    ending_ = how;
+    starter.ending = how;
+    --running_;
     gone_.notify_all();
   }
-  ended_(how);
+  ended_(how, starters_.size() == 1 ? std::nullopt : std::optional(at));
 }
 
 // False: nothing more will come.
-bool SrunWatch::read_words(int fd) {
+bool StarterWatch::read_words(Starter& starter, int fd) {
   std::array<char, 4096> bytes{};
   const ssize_t count = ::read(fd, bytes.data(), bytes.size());
   if (count < 0) return errno == EINTR || errno == EAGAIN;
@@ -114,12 +148,13 @@ bool SrunWatch::read_words(int fd) {
   const std::string_view text(bytes.data(), static_cast<std::size_t>(count));
   {
     const std::lock_guard lock(mutex_);
-    tail_.append(text);
+    starter.tail.append(text);
   }
-  line_ += text;
-  for (std::size_t end = line_.find('\n'); end != line_.npos; end = line_.find('\n')) {
-    log_verbose(printable(line_.substr(0, end)));
-    line_.erase(0, end + 1);
+  starter.line += text;
+  std::string& line = starter.line;
+  for (std::size_t end = line.find('\n'); end != line.npos; end = line.find('\n')) {
+    log_verbose(printable(line.substr(0, end)));
+    line.erase(0, end + 1);
   }
   return true;
 }

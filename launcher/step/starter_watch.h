@@ -1,48 +1,67 @@
 #pragma once
-// SrunWatch: an srun that runs: what it says and how it ends. A thread of its own; all functions
-// may be called from any thread.
+// StarterWatch: the processes that bring a dtlaunch to the nodes of a step, one for all of them or
+// one for each: what they say and how they end. A thread of its own; all functions may be called
+// from any thread.
 
 #include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "launcher/streams/child.h"
 #include "launcher/streams/stderr_tail.h"
 
 namespace dtl {
 
-class SrunWatch {
+class StarterWatch {
  public:
-  // ended: on the thread, once, when srun has ended, with how. missing: which nodes have not come
-  // yet, as a line about a wait names them; empty: all are there.
-  SrunWatch(Child srun, std::function<void(const std::string& how)> ended,
-            std::function<std::string()> missing);
-  ~SrunWatch();  // does not end srun
-  SrunWatch(const SrunWatch&) = delete;
-  SrunWatch& operator=(const SrunWatch&) = delete;
+  // Whose place is absent where one has started all.
+  using Ended = std::function<void(const std::string& how, std::optional<std::size_t> place)>;
 
-  // "exit status 1", "killed by SIGKILL"; empty while it runs.
-  std::string ending() const;
-  std::string words() const;  // the last that it, and the dtlaunch of each node, has said
-  bool wait_for_end(std::chrono::milliseconds patience);
-  void signal(int number);
+  // ended: on the thread, when one has ended, with how. missing: which nodes have not come yet, as
+  // a line about a wait names them; empty: all are there.
+  StarterWatch(std::string program, std::vector<Child> starters, Ended ended,
+               std::function<std::string()> missing);
+  ~StarterWatch();  // does not end them
+  StarterWatch(const StarterWatch&) = delete;
+  StarterWatch& operator=(const StarterWatch&) = delete;
+
+  // How what has started the node of that place ended: "srun ended: exit status 1"; empty while it
+  // runs.
+  std::string ending(std::size_t place) const;
+  std::string words(std::size_t place) const;             // the last that it has said
+  bool wait_for_end(std::chrono::milliseconds patience);  // of all
+  void signal(int number);                                // to all
 
  private:
-  void watch();
-  bool read_words(int fd);
+  struct Starter {
+    Child child;
+    bool talks = true, prints = true;  // on standard error, on standard output
+    std::string line;                  // that has not ended yet
+    StderrTail tail;
+    std::string ending;
+  };
 
-  Child srun_;
-  const std::function<void(const std::string&)> ended_;
+  const Starter& of_place(std::size_t place) const;
+  void watch();
+  void poll_once(int timeout_ms);
+  bool read_words(Starter& starter, int fd);
+  void note_end(std::size_t at);
+  std::string last_said() const;
+
+  const std::string program_;
+  std::vector<Starter> starters_;
+  const Ended ended_;
   const std::function<std::string()> missing_;
-  Fd stop_;  // an eventfd
-  mutable std::mutex mutex_;
+  Fd stop_;                   // an eventfd
+  bool stopping_ = false;     // the thread's own
+  mutable std::mutex mutex_;  // of `tail` and `ending` of each, and of
+  std::size_t running_;
   std::condition_variable gone_;
-  std::string ending_;
-  StderrTail tail_;
-  std::string line_;  // that has not ended yet
   std::thread thread_;
 };
 

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "launcher/step/srun_starter.h"
+
 namespace dtl::srun_command_test {
 namespace {
 
@@ -83,6 +85,19 @@ TEST(SrunCommand, LeavesOutWhatWasMeantForAnotherStep) {
                   Pair("PATH", "/bin"), Pair("FOO", "bar"), Pair("SLURM_JOB_ID", "7"),
                   Pair("SLURM_JOB_NODELIST", "n[1-2]"), Pair("SLURM_CONF", "/etc/slurm/slurm.conf"),
                   Pair("SLURM_RESTART_COUNT", "1"), Pair("SLURM_EXTERNAL_LAUNCHER", "1")));
+}
+
+// What is no srun says nothing of its version.
+TEST(SrunStarter, HandsTheTokenOnUnlessNodesReadItsFile) {
+  SrunStarterOptions options;
+  options.srun = "/bin/false";
+  options.environment = {{"DTL_TOKEN", "old"}, {"PATH", "/bin"}};
+  EXPECT_THAT(SrunStarter(options).commands({"n1"}, 4711, "secret").environment,
+              UnorderedElementsAre("PATH=/bin", "SLURM_EXTERNAL_LAUNCHER=1", "DTL_TOKEN=secret"));
+  options.environment.emplace_back("DTL_TOKEN_FILE", "/token");
+  EXPECT_THAT(
+      SrunStarter(options).commands({"n1"}, 4711, "secret").environment,
+      UnorderedElementsAre("PATH=/bin", "SLURM_EXTERNAL_LAUNCHER=1", "DTL_TOKEN_FILE=/token"));
 }
 
 }  // namespace

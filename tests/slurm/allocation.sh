@@ -65,6 +65,8 @@ expect_status 3
 token=$(head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \n')
 in_allocation -N2 -n4 -- env DTL_TOKEN="$token" srun -n2 --ntasks-per-node=1 "$bin/dtlaunch" -ppn 2 sh -c "$ranks"
 expect_equal "ranks by srun with a token" "$(seen)" "$two_by_two"
+in_allocation -N2 -n4 -- env DTL_TOKEN="$token" "$bin/dtlaunch" sh -c "$ranks"
+expect_equal "ranks with a token of the user's" "$(seen)" "$two_by_two"
 in_allocation -N2 -n4 -- srun -n2 --ntasks-per-node=1 "$bin/dtlaunch" -launcher ssh true
 [ "$status" != 0 ] || fail "-launcher ssh in every node's dtlaunch"
 expect_err 'srun has started dtlaunch on every node'
