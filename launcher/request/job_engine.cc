@@ -220,9 +220,6 @@ std::vector<Host> hosts_of_job(const EngineEvidence& evidence, const CommandLine
   settings.pod_keys = evidence.pod_keys;
   if (evidence.hosts_come_late) {
     settings.hosts_patience = line.start_timeout.value_or(kHostsPatience);
-  } else if (line.start_timeout && !line.nodes_have_come) {
-    settings.notices.emplace_back(
-        "--start-timeout is ignored: hosts that do not answer are named within 10 s");
   }
   if (evidence.hosts_are_all && evidence.role == EngineRole::kLauncher) {
     settings.allocation = evidence.hosts;

@@ -100,7 +100,7 @@ std::optional<StepPlan> wanted_step(const CommandLine& line, const EngineEvidenc
 }
 
 void plan_step(const CommandLine& line, JobSettings& settings) {
-  if (line.start_timeout && !line.nodes_have_come && !settings.step) {
+  if (line.start_timeout && !line.nodes_have_come && !settings.step && !settings.hosts_patience) {
     settings.notices.emplace_back(
         "--start-timeout is ignored: hosts that do not answer are named within 10 s");
   }

@@ -214,7 +214,9 @@ TEST_F(JobEngineTest, StartsAgentsInAStepOfSlurmWhereSrunIsThere) {
   EXPECT_THAT(names(describe({"-n", "2", "p"}).step->nodes), ElementsAre("h1", "h2"));
   EXPECT_TRUE(describe({"-n", "2", "--max-restarts", "1", "p"}).step->whole);
   EXPECT_TRUE(describe({"--nnodes", "1:2", "p"}).step->whole);
-  EXPECT_EQ(describe({"--start-timeout", "9", "p"}).step->patience, std::chrono::seconds(9));
+  const JobSettings patient = describe({"--start-timeout", "9", "p"});
+  EXPECT_EQ(patient.step->patience, std::chrono::seconds(9));
+  EXPECT_THAT(patient.notices, IsEmpty());
 
   EXPECT_FALSE(describe({"-launcher", "ssh", "p"}).step);
   EXPECT_TRUE(describe({"-launcher", "srun", "p"}).step);
@@ -222,6 +224,11 @@ TEST_F(JobEngineTest, StartsAgentsInAStepOfSlurmWhereSrunIsThere) {
   EXPECT_THROW(describe({"--reconnect", "9", "p"}), Error);
   around_.environment = {{"LSB_MCPU_HOSTS", "h1 2"}};
   EXPECT_THROW(describe({"-launcher", "srun", "p"}), Error);
+}
+
+TEST_F(JobEngineTest, SaysOnceThatTimeToStartIsIgnored) {
+  EXPECT_THAT(describe({"--start-timeout", "9", "-hosts", "a", "p"}).notices,
+              ElementsAre(HasSubstr("--start-timeout is ignored")));
 }
 
 // As one of the tasks of a step, one on each node, without a token.
