@@ -7,28 +7,48 @@
 #include "launcher/request/pod_keys.h"
 #include "launcher/step/agent_step.h"
 #include "launcher/step/srun_starter.h"
+#include "launcher/step/tm_starter.h"
 #include "launcher/step_node.h"
 
 namespace dtl {
 namespace {
 
-std::shared_ptr<AgentStep> step_of(const StepPlan& plan, const JobSettings& settings,
-                                   const Surroundings& around) {
-  AgentStepOptions options;
-  options.nodes = plan.nodes;
-  options.only = true;
-  options.job = plan.job;
-  options.ports = settings.job.ports;
-  options.token = take_job_token().value_or("");
-  options.patience = plan.patience;
+std::unique_ptr<StepStarter> srun_starter(const StepPlan& plan, const Surroundings& around) {
   SrunStarterOptions srun;
   srun.srun = plan.program;
   srun.whole = plan.whole;
   srun.command = {around.program_directory + "/dtlaunch", kStepNode};
   srun.beside = plan.beside;
   srun.environment = around.environment;
-  return std::make_shared<AgentStep>(std::make_unique<SrunStarter>(std::move(srun)),
-                                     std::move(options));
+  return std::make_unique<SrunStarter>(std::move(srun));
+}
+
+std::unique_ptr<StepStarter> tm_starter(const StepPlan& plan, const Surroundings& around) {
+  TmStarterOptions tm;
+  tm.program = plan.program;
+  tm.lines = plan.lines;
+  tm.command = {around.program_directory + "/dtlaunch", kTmNode};
+  tm.meeting_host = plan.meeting_host;
+  tm.job = plan.job;
+  tm.environment = around.environment;
+  if (const std::string file = job_token_file(); !file.empty()) {
+    tm.given_token_file = file.starts_with('/') ? file : around.working_directory + "/" + file;
+  }
+  return std::make_unique<TmStarter>(std::move(tm));
+}
+
+std::shared_ptr<AgentStep> step_of(const StepPlan& plan, const JobSettings& settings,
+                                   const Surroundings& around) {
+  AgentStepOptions options;
+  options.nodes = plan.nodes;
+  options.only = plan.by == EngineStarter::kSrun;  // PBS's tasks are not for this host
+  options.job = plan.job;
+  options.ports = settings.job.ports;
+  options.token = take_job_token().value_or("");
+  options.patience = plan.patience;
+  return std::make_shared<AgentStep>(
+      plan.by == EngineStarter::kTm ? tm_starter(plan, around) : srun_starter(plan, around),
+      std::move(options));
 }
 
 }  // namespace

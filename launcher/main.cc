@@ -306,6 +306,10 @@ int run(const std::vector<std::string>& arguments) {
     return run_step_node({arguments.begin() + 1, arguments.end()},
                          current_surroundings().program_directory + "/dtagent");
   }
+  if (!arguments.empty() && arguments[0] == kTmNode) {
+    return run_tm_node({arguments.begin() + 1, arguments.end()},
+                       current_surroundings().program_directory + "/dtagent");
+  }
   if (!arguments.empty() && is_subcommand(arguments[0])) {
     return run_subcommand(arguments[0], {arguments.begin() + 1, arguments.end()});
   }

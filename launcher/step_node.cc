@@ -20,6 +20,8 @@
 #include "base/text.h"
 #include "launcher/job_token.h"
 #include "launcher/join/join_caller.h"
+#include "launcher/step/tm_starter.h"
+#include "launcher/step/token_file.h"
 #include "wire/messages.h"
 
 namespace dtl {
@@ -28,8 +30,9 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-constexpr auto kRoomPatience = 60s;  // for the launcher's answer; it has listened before srun began
+constexpr auto kRoomPatience = 60s;    // for the launcher's answer; it has listened for long
 constexpr auto kWaiterPatience = 30s;  // for the dtlaunch that waits on this node to be there
+constexpr auto kFilePatience = 5s;     // for a new file to be seen by all nodes
 constexpr auto kLook = 20ms;
 constexpr int kFirstNodeLost = 128 + SIGKILL;  // as nodes that find each other say it
 
@@ -94,6 +97,33 @@ Fd connect_to_waiter(const std::string& step) {
   }
 }
 
+int join_as_node(JoinCall call, const std::string& agent_path) {
+  call.hello.protocol = kProtocol;
+  call.hello.version = DTL_VERSION;
+  call.agent_path = agent_path;
+  call.patience = kRoomPatience;
+  return serve_joined_job(std::move(call));
+}
+
+// The nodes of a network's folder may see a new file a moment later.
+std::string read_token_in(const std::string& path, const std::string& node) {
+  const auto until = Clock::now() + kFilePatience;
+  for (;;) {
+    try {
+      return read_token_file(path, "its file");
+    } catch (const Error& error) {
+      if (Clock::now() < until && ::access(path.c_str(), F_OK) != 0) {
+        std::this_thread::sleep_for(kLook);
+        continue;
+      }
+      throw Error(Exit::kBadInput, fmt::format("{}: cannot come to the job", node),
+                  fmt::format("its token cannot be read from {}: {}", path, error.reason()),
+                  "export DTL_TOKEN_FILE=FILE for dtlaunch, of a file that all nodes see: (umask "
+                  "077; openssl rand -hex 32 >FILE)");
+    }
+  }
+}
+
 // A signal that came while nothing could be ended in order yet.
 volatile std::sig_atomic_t came = 0;
 void note(int signal) {
@@ -118,18 +148,38 @@ int run_step_node(const std::vector<std::string>& words, const std::string& agen
   call.token = *token;
   call.host = needed_variable("SLURM_LAUNCH_NODE_IPADDR");  // of srun, as this node reaches it
   call.port = static_cast<int>(*port);
-  call.hello.protocol = kProtocol;
-  call.hello.version = DTL_VERSION;
   call.hello.job = needed_variable("SLURM_JOB_ID");
   call.hello.name = needed_variable("SLURMD_NODENAME");
-  call.agent_path = agent_path;
-  call.patience = kRoomPatience;
-  const int status = serve_joined_job(std::move(call));
+  const int status = join_as_node(std::move(call), agent_path);
   if (waiter.valid()) {
     const auto byte = static_cast<unsigned char>(status);
     ::send(waiter.get(), &byte, 1, MSG_NOSIGNAL);
   }
   return status;
+}
+
+int run_tm_node(const std::vector<std::string>& words, const std::string& agent_path) {
+  const auto told = parse_tm_node_words(words);
+  if (!told) {
+    throw Error(Exit::kUsage, std::string("dtlaunch ") + kTmNode, "it wants five words",
+                "dtlaunch starts it by itself, in a job of PBS");
+  }
+  take_variable("DTL_TOKEN");  // of qsub -V
+  JoinCall call;
+  call.token = read_token_in(told->token_file, told->node);
+  call.host = told->host;
+  call.port = told->port;
+  call.hello.job = told->job;
+  call.hello.name = told->node;
+  try {
+    return join_as_node(std::move(call), agent_path);
+  } catch (const Error& error) {
+    // Whoever has written it is gone, and all that could come for it have.
+    if (error.status() == Exit::kTimeout && is_token_file(told->token_file)) {
+      ::unlink(told->token_file.c_str());
+    }
+    throw error.with_context(told->node);
+  }
 }
 
 bool waits_for_first_node(const EngineEvidence& evidence) {

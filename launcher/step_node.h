@@ -1,7 +1,7 @@
 #pragma once
-// The other processes of a job in a step of Slurm: what srun starts on each node, which goes to the
-// dtlaunch that has asked for it and starts agents as that says; and dtlaunch on a node where
-// Slurm has started it beside the first node's, which waits for that one's job to end.
+// The other processes of a job in a step: what srun, or PBS's task manager, starts on each node,
+// which goes to the dtlaunch that has asked for it and starts agents as that says; and dtlaunch on
+// a node where Slurm has started it beside the first node's, which waits for that one's job to end.
 
 #include <chrono>
 #include <string>
@@ -17,6 +17,12 @@ constexpr const char* kStepNode = "step-node";
 
 // Takes the job's token out of the environment. Returns the job's exit status; throws Error.
 int run_step_node(const std::vector<std::string>& words, const std::string& agent_path);
+
+// The first word of the command of pbs_tmrsh and pbsdsh; behind it TmNodeWords.
+constexpr const char* kTmNode = "tm-node";
+
+// The same for PBS: it has the token from the file.
+int run_tm_node(const std::vector<std::string>& words, const std::string& agent_path);
 
 // Whether this process is one that waits.
 bool waits_for_first_node(const EngineEvidence& evidence);

@@ -36,6 +36,14 @@ const ForeignVariable* find_variable(const std::string& name) {
   return nullptr;
 }
 
+// Meant for jobs of PBS, and set where there is none as well.
+void check_place(const Said& said, const Variables& environment) {
+  if (!said.words[0].starts_with("-launcher=pbs")) return;
+  const bool in_job = std::any_of(environment.begin(), environment.end(),
+                                  [](const auto& each) { return each.first == "PBS_NODEFILE"; });
+  if (!in_job) throw Error(Exit::kUsage, said.name, "this is no job of PBS");
+}
+
 std::vector<Said> read_variables(const Variables& environment) {
   std::vector<Said> all;
   for (const ForeignVariable& known : foreign_variables()) {
@@ -71,6 +79,7 @@ void add_environment(const Variables& environment, OptionWords& words,
   for (const Said& said : read_variables(environment)) {
     const std::string setting = fmt::format("{}={}", said.name, said.value);
     try {
+      check_place(said, environment);
       const OptionWords own = read_option_words(option_table().options(), said.words, job_manner());
       for (const std::string& note : own.notes) words.notes.push_back(setting + ": " + note);
       for (const GivenOption& given : own.options) {

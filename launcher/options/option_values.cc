@@ -16,17 +16,16 @@ AgentStart parse_agent_start(const std::string& text) {
   if (word == "srun") return AgentStart::kSrun;
   if (word == "blaunch" || word == "lsf") return AgentStart::kBlaunch;
   if (word == "qrsh" || word == "sge") return AgentStart::kQrsh;
+  if (word == "pbs") return AgentStart::kPbs;
+  if (word == "pbs_tmrsh" || word == "tmrsh") return AgentStart::kTmrsh;
+  if (word == "pbsdsh") return AgentStart::kPbsdsh;
   const std::string attempt = "-launcher " + text;
   if (word == "slurm") {
     throw Error(Exit::kUsage, attempt, "dtlaunch does not start its agents so",
                 "-launcher srun, the default in jobs of Slurm");
   }
-  if (word == "pbs") {
-    throw Error(Exit::kUsage, attempt, "dtlaunch does not start its agents so",
-                "-launcher ssh; --show-engine has the hosts");
-  }
   throw Error(Exit::kUsage, attempt, "agents do not start so",
-              "-launcher ssh, fork, srun, blaunch or qrsh");
+              "-launcher ssh, fork, srun, blaunch, qrsh or pbs");
 }
 
 int parse_notice_signal(const std::string& text) {

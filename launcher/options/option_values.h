@@ -14,6 +14,9 @@ enum class AgentStart {
   kSrun,     // Slurm's: one step for all hosts
   kBlaunch,  // LSF's: blaunch HOST COMMAND
   kQrsh,     // Grid Engine's: qrsh -inherit HOST COMMAND
+  kPbs,      // PBS's: one of the next two, the first one that is there
+  kTmrsh,    // pbs_tmrsh HOST COMMAND
+  kPbsdsh,   // pbsdsh -n LINE -- COMMAND
 };
 
 // The values of -launcher and --port-range. Throw Error(kUsage).

@@ -108,6 +108,35 @@ std::vector<std::string> carrier_of(const EngineEvidence& evidence, std::optiona
   return {};
 }
 
+// Hosts that the user names, where PBS's tasks are for those of the allocation: agents start
+// otherwise on others, or are refused there.
+void sort_out_hosts(const StepPlan& step, std::vector<Host>& hosts,
+                    std::vector<std::string>& notices) {
+  const std::string program = step.program.substr(step.program.rfind('/') + 1);
+  std::vector<std::string> strangers;
+  for (Host& host : hosts) {
+    if (is_loopback_name(host.name)) continue;
+    const Host* found = find_in(step.nodes, host.name);
+    const bool plain = host.user.empty() && host.port == 0;
+    if (!plain && step.only) {
+      throw Error(Exit::kUsage, fmt::format("cannot use {}", host.name),
+                  fmt::format("it has a {}, and {} takes none", host.user.empty() ? "port" : "user",
+                              program),
+                  "the host alone; or -launcher ssh, where PBS allows that");
+    }
+    if (found == nullptr || !plain) {
+      strangers.push_back(host.name);
+    } else {
+      host.here = found->here;
+    }
+  }
+  if (strangers.empty() || step.only) return;
+  notices.push_back(fmt::format(
+      "agents start over ssh on {}, outside of what PBS counts and ends: {} takes hosts of the "
+      "allocation, without a user or a port",
+      first_names(strangers), program));
+}
+
 }  // namespace
 
 EngineEvidence read_engine(std::optional<Engine> wanted, const Surroundings& around) {
@@ -171,14 +200,11 @@ EngineEvidence evidence_beside(const CommandLine& line, bool file_has_hosts,
                                            evidence.hosts_are_all ? ", of the allocation" : ""));
     if (!is_one_of_several(evidence)) evidence.refusal.reset();
   }
-  const bool by_srun =
-      evidence.role == EngineRole::kLauncher && evidence.starter == EngineStarter::kSrun;
   if (line.agent_start == AgentStart::kSsh && evidence.starter != EngineStarter::kSsh) {
     evidence.follows.push_back("-launcher ssh wins");
     evidence.starter = EngineStarter::kSsh;
-  } else if (by_srun && !program_on_path("srun", around.environment)) {
-    evidence.follows.push_back("there is no srun on PATH");
-    evidence.starter = EngineStarter::kSsh;
+  } else if (evidence.role == EngineRole::kLauncher) {
+    find_starter(line.agent_start, around.environment, evidence);
   }
   if (line.ranks_per_node && evidence.ranks_per_node) {
     evidence.follows.push_back(fmt::format("-ppn {} wins", *line.ranks_per_node));
@@ -213,10 +239,6 @@ std::vector<Host> hosts_of_job(const EngineEvidence& evidence, const CommandLine
   settings.job.notice_signal = line.notice_signal.value_or(
       notice_signal_of(line.nodes_have_come ? line.started_by : evidence.engine));
   settings.carrier = carrier_of(evidence, line.agent_start);
-  if (evidence.starter == EngineStarter::kPbsdsh && !line.agent_start) {
-    settings.notes.emplace_back(
-        "pbs: agents start over ssh, outside of what PBS counts and ends; pbsdsh is not used");
-  }
   settings.pod_keys = evidence.pod_keys;
   if (evidence.hosts_come_late) {
     settings.hosts_patience = line.start_timeout.value_or(kHostsPatience);
@@ -227,8 +249,12 @@ std::vector<Host> hosts_of_job(const EngineEvidence& evidence, const CommandLine
   if (!evidence.refusal) {
     settings.step = wanted_step(line, evidence, environment, settings.notices);
   }
+  if (settings.step && settings.step->only) settings.allocation = evidence.hosts;
   if (!hosts.empty()) {
     refuse_copies(evidence);
+    if (settings.step && settings.step->by == EngineStarter::kTm) {
+      sort_out_hosts(*settings.step, hosts, settings.notices);
+    }
     return within_allocation(settings, std::move(hosts));
   }
   refuse_role(evidence);

@@ -13,14 +13,20 @@
 
 namespace dtl {
 
-// A step of Slurm, in which agents start.
+// The part of an engine's job in which agents start: a step of Slurm, or tasks of PBS.
 struct StepPlan {
-  std::string program;  // the path of srun
-  std::string job;      // Slurm's number of the job
-  std::string beside;  // the step in which dtlaunch waits on the other nodes; empty: there is none
-  std::vector<Host> nodes;  // where agents may be wanted, by Slurm's names
-  bool whole = false;       // these are all of the allocation
+  EngineStarter by = EngineStarter::kSrun;  // or kTm
+  std::string program;                      // its path
+  std::string job;                          // the engine's number of the job
+  std::vector<Host> nodes;                  // where agents may be wanted, by the engine's names
+  bool whole = false;                       // these are all of the allocation
+  bool only = false;  // other hosts are refused; else agents start otherwise there
   std::chrono::seconds patience{0};
+  // kSrun: the step in which dtlaunch waits on the other nodes; empty: there is none.
+  std::string beside = {};
+  // kTm:
+  std::vector<int> lines = {};    // of each node, as EngineEvidence::host_lines has it
+  std::string meeting_host = {};  // this machine, as the nodes know it
 };
 
 struct JobSettings {

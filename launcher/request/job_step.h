@@ -12,8 +12,10 @@
 
 namespace dtl {
 
-// Its path, where PATH has it.
-std::optional<std::string> program_on_path(const std::string& name, const Variables& environment);
+// Of the starters of Slurm and PBS: where this one lies, and ssh in its place, with a sentence,
+// where it is not there.
+void find_starter(std::optional<AgentStart> asked, const Variables& environment,
+                  EngineEvidence& evidence);
 
 // Options that do not go together with agents in a step of Slurm; on every node where Slurm has
 // started dtlaunch. Throws Error(kUsage).

@@ -39,9 +39,9 @@ enum class EngineRole {
 
 // What brings a command to a host of the allocation, in the role of the launcher.
 enum class EngineStarter {
-  kSsh,     // there is nothing better
-  kSrun,    // one step for all hosts; agents come back by themselves. kNode: the first node does so
-  kPbsdsh,  // the same, by PBS's task manager
+  kSsh,   // there is nothing better
+  kSrun,  // one step for all hosts; agents come back by themselves. kNode: the first node does so
+  kTm,    // pbs_tmrsh or pbsdsh for each host, by PBS's task manager; the same
   kBlaunch,  // blaunch HOST COMMAND, which hands standard input and output on
   kQrsh,     // qrsh -inherit HOST COMMAND, the same
 };
@@ -60,7 +60,10 @@ struct EngineEvidence {
   Engine engine = Engine::kNone;
   EngineRole role = EngineRole::kLauncher;
   EngineStarter starter = EngineStarter::kSsh;
-  std::string starter_path;  // of blaunch or qrsh where the engine says it; empty: on PATH
+  // Of blaunch or qrsh, where the engine says it, and of kTm, where it was found; empty: on PATH.
+  std::string starter_path;
+  // kTm: of each host, its first line in PBS_NODEFILE, counted from 0, as pbsdsh has it.
+  std::vector<int> host_lines;
   Variables used;  // every variable that was read, with its value, in order of their names
 
   // kLauncher, with node_count where the engine has started others of us as well, which wait: the

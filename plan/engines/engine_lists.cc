@@ -39,6 +39,8 @@ class Collector {
     }
   }
 
+  std::size_t count() const { return hosts_.size(); }
+
   std::vector<Host> take(const TextPosition& start) {
     if (hosts_.empty()) throw start.error("it names no host");
     return std::move(hosts_);
@@ -67,15 +69,19 @@ void for_each_line(std::string_view text, const std::string& path, Use use) {
   }
 }
 
-// PBS: a line for each slot, the host alone.
-std::vector<Host> read_pbs(std::string_view text, const std::string& path) {
+// PBS: a line for each slot, the host alone. first_lines: of each host.
+std::vector<Host> read_pbs(std::string_view text, const std::string& path,
+                           std::vector<int>& first_lines) {
   Collector hosts(path);
+  int line = 0;
   for_each_line(text, path, [&](const std::vector<Word>& words, const TextPosition& start) {
     if (words.size() > 1) {
       throw start.at(words[1].column)
           .error(fmt::format("'{}' after the host", printable(words[1].text)));
     }
     hosts.add(words[0].text, 1, start.at(words[0].column));
+    if (hosts.count() > first_lines.size()) first_lines.push_back(line);
+    ++line;
   });
   return hosts.take({path + ":1:"});
 }
@@ -149,9 +155,9 @@ EngineEvidence listed_evidence(Engine engine, EngineReader& variables,
   if (engine == Engine::kSge) take_sge(variables, answers, evidence);
   if (engine == Engine::kPbs) {
     const EngineFile file = engine_file(engine, variables);
-    evidence.hosts = read_pbs(text_of(file, answers), file.path);
+    evidence.hosts = read_pbs(text_of(file, answers), file.path, evidence.host_lines);
     evidence.job_id = variables.job_id("PBS_JOBID");
-    evidence.starter = EngineStarter::kPbsdsh;
+    evidence.starter = EngineStarter::kTm;
   }
   return evidence;
 }

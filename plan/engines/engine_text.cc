@@ -44,14 +44,15 @@ std::string_view role_text(EngineRole role) {
   return "";
 }
 
-std::string_view starter_text(EngineStarter starter) {
-  switch (starter) {
+std::string starter_text(const EngineEvidence& evidence) {
+  switch (evidence.starter) {
     case EngineStarter::kSsh:
       return "ssh";
     case EngineStarter::kSrun:
       return "srun: one step for all hosts, from which agents come back";
-    case EngineStarter::kPbsdsh:
-      return "ssh";  // agents of it would have to come back by themselves
+    case EngineStarter::kTm:
+      return (evidence.starter_path.empty() ? "pbs_tmrsh or pbsdsh" : evidence.starter_path) +
+             " for each host, from which agents come back";
     case EngineStarter::kBlaunch:
       return "blaunch";
     case EngineStarter::kQrsh:
@@ -116,7 +117,7 @@ std::string engine_text(const EngineEvidence& evidence) {
     add_row(page, "role", std::string(role_text(evidence.role)));
   if (!evidence.hosts.empty()) add_row(page, "hosts", hosts_text(evidence.hosts));
   if (evidence.engine != Engine::kNone && evidence.role == EngineRole::kLauncher) {
-    add_row(page, "starter", std::string(starter_text(evidence.starter)));
+    add_row(page, "starter", starter_text(evidence));
   }
   if (evidence.role == EngineRole::kNode && !evidence.refusal) {
     add_row(page, "node", node_text(evidence));

@@ -108,7 +108,7 @@ check_bash() {
   offers 'dtlaunch docto' doctor
   offers 'dtlaunch doctor --q' --quick
 
-  offers 'dtlaunch -bootstrap ' ssh fork blaunch qrsh srun
+  offers 'dtlaunch -bootstrap ' ssh fork blaunch pbs qrsh srun
   offers 'dtlaunch -bootstrap=f' fork
   offers 'dtlaunch --launcher=f' fork
   offers 'dtlaunch --compat ompi,t' ompi,torchrun

@@ -56,10 +56,10 @@ expect_status 0
 for rank in 0 1 2; do expect_out "^rank $rank of 3$"; done
 expect_count 1 "^qrsh -inherit -V far2 $bin/dtagent --serve$" "$work/called"
 
-# PBS's own starter is not used, and -v says so.
+# Where PBS's own starters are not there, a line says so (what they do: pbs.sh).
 printf 'far1\n' >"$work/nodefile"
-in_engine PBS_JOBID=7 PBS_NODEFILE="$work/nodefile" "$bin/dtlaunch" -v --dry-run -hosts localhost true
-expect_err 'pbs: agents start over ssh'
+in_engine PBS_JOBID=7 PBS_NODEFILE="$work/nodefile" "$bin/dtlaunch" --dry-run -hosts localhost true
+expect_err 'no pbs_tmrsh or pbsdsh on PATH or in \$PBS_EXEC/bin: agents start over ssh'
 
 # One that cannot is named, with what it said; hosts of others are refused.
 printf '#!/bin/sh\necho "far2: no resources" >&2; exit 3\n' >"$work/lsf/blaunch"

@@ -283,6 +283,10 @@ TEST(Cli, ReadsHowAgentsStart) {
   EXPECT_EQ(parse_command_line({"-launcher", "qrsh", "p"}).agent_start, AgentStart::kQrsh);
   EXPECT_THAT(refusal({"-launcher", "slurm", "p"}), HasSubstr("Try: -launcher srun, the default"));
   EXPECT_EQ(parse_command_line({"-launcher", "srun", "p"}).agent_start, AgentStart::kSrun);
+  EXPECT_EQ(parse_command_line({"-launcher", "pbs", "p"}).agent_start, AgentStart::kPbs);
+  EXPECT_EQ(parse_command_line({"-launcher", "tmrsh", "p"}).agent_start, AgentStart::kTmrsh);
+  EXPECT_EQ(parse_command_line({"-bootstrap", "pbs_tmrsh", "p"}).agent_start, AgentStart::kTmrsh);
+  EXPECT_EQ(parse_command_line({"-bootstrap", "pbsdsh", "p"}).agent_start, AgentStart::kPbsdsh);
   EXPECT_THAT(refusal({"-launcher", "rsh", "p"}), HasSubstr("Try: -launcher ssh, fork"));
   EXPECT_EQ(parse_command_line({"-launcher-exec", "/usr/bin/ssh", "p"}).programs[0].command,
             Words{"p"});
@@ -338,6 +342,17 @@ TEST(Foreign, VariablesOfTheSiteAreLeftOutWithAWarning) {
   EXPECT_THAT(line.notes, testing::Contains(HasSubstr("OMPI_MCA_unheard_of=1")));
   EXPECT_THAT(parse_command_line({"-launcher", "ssh", "p"}, {environment[0]}).warnings,
               testing::IsEmpty());
+}
+
+TEST(Foreign, AStarterOfPbsIsForJobsOfPbs) {
+  const CommandLine outside = parse_command_line({"p"}, {{"I_MPI_HYDRA_BOOTSTRAP", "pbsdsh"}});
+  EXPECT_FALSE(outside.agent_start);
+  EXPECT_THAT(outside.warnings,
+              testing::ElementsAre(
+                  HasSubstr("I_MPI_HYDRA_BOOTSTRAP=pbsdsh is left out: this is no job of PBS")));
+  EXPECT_EQ(
+      parse_command_line({"p"}, {{"PBS_NODEFILE", "/n"}, {"HYDRA_LAUNCHER", "pbs"}}).agent_start,
+      AgentStart::kPbs);
 }
 
 TEST(Foreign, VariablesOfOpenMpiMeanWhatItsOptionsDo) {

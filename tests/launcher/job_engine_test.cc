@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "base/error.h"
+#include "base/host_name.h"
 
 namespace dtl::job_engine_test {
 namespace {
@@ -184,11 +185,82 @@ TEST_F(JobEngineTest, StartsNoCopiesOnHostsThatAreNamed) {
       ElementsAre("a"));
 }
 
-TEST_F(JobEngineTest, SaysInANoteThatPbsDoesNotStartAgents) {
-  around_.environment = {{"PBS_NODEFILE", file("nodes", "h1\n")}};
-  EXPECT_THAT(describe({"p"}).notes, testing::Contains(HasSubstr("agents start over ssh")));
-  EXPECT_THAT(describe({"-launcher", "ssh", "p"}).notes,
-              testing::Not(testing::Contains(HasSubstr("agents start over ssh"))));
+TEST_F(JobEngineTest, StartsAgentsOverSshInAJobOfPbsWithoutItsStartersAndSaysSo) {
+  around_.environment = {{"PBS_NODEFILE", file("nodes", "h1\nh2\n")}};
+  const JobSettings settings = describe({"p"});
+  EXPECT_FALSE(settings.step);
+  EXPECT_THAT(
+      settings.notices,
+      ElementsAre("there is no pbs_tmrsh or pbsdsh on PATH or in $PBS_EXEC/bin: agents start "
+                  "over ssh, outside of what PBS counts and ends"));
+  EXPECT_THAT(describe({"-launcher", "ssh", "p"}).notices, IsEmpty());
+  EXPECT_THROW(describe({"-launcher", "pbs", "p"}), Error);
+  EXPECT_THAT(describe_engine(parse_command_line({"--show-engine"}), around_),
+              HasSubstr("starter     ssh\nso          there is no pbs_tmrsh or pbsdsh on PATH"));
+}
+
+TEST_F(JobEngineTest, StartsAgentsInTasksOfPbs) {
+  const std::string own = own_host_name();
+  around_.environment = {{"PBS_JOBID", "9.srv"},
+                         {"PBS_NODEFILE", file("nodes", own + "\nh2\n" + own + "\nh3\nh2\n")},
+                         {"PBS_EXEC", folder_}};
+  std::filesystem::create_directory(folder_ + "/bin");
+  ::chmod(file("bin/pbsdsh", "").c_str(), 0755);
+  const JobSettings all = describe({"p"});
+  ASSERT_TRUE(all.step);
+  EXPECT_EQ(all.step->by, EngineStarter::kTm);
+  EXPECT_EQ(all.step->program, folder_ + "/bin/pbsdsh");
+  EXPECT_THAT(names(all.step->nodes), ElementsAre("h2", "h3"));  // here it is dtlaunch's child
+  EXPECT_THAT(all.step->lines, ElementsAre(1, 3));
+  EXPECT_EQ(all.step->job, "9.srv");
+  EXPECT_EQ(all.step->meeting_host, own);
+  EXPECT_FALSE(all.step->only);
+  EXPECT_THAT(all.notices, IsEmpty());
+
+  ::chmod(file("bin/pbs_tmrsh", "").c_str(), 0755);
+  EXPECT_EQ(describe({"p"}).step->program, folder_ + "/bin/pbs_tmrsh");
+  EXPECT_EQ(describe({"-launcher", "pbsdsh", "p"}).step->program, folder_ + "/bin/pbsdsh");
+  EXPECT_THAT(describe_engine(parse_command_line({"--show-engine"}), around_),
+              HasSubstr("bin/pbs_tmrsh for each host"));
+  EXPECT_THAT(describe({"--dry-run", "p"}).notices,
+              ElementsAre("agents start by pbs_tmrsh, in tasks of job 9.srv, on h2, h3"));
+
+  EXPECT_THAT(names(describe({"-n", "3", "p"}).step->nodes), ElementsAre("h2"));
+  EXPECT_THAT(describe({"-hosts", "h3", "p"}).step->lines, ElementsAre(3));
+  EXPECT_FALSE(describe({"-n", "1", "p"}).step);
+  EXPECT_EQ(describe({"--start-timeout", "9", "p"}).step->patience, std::chrono::seconds(9));
+  EXPECT_FALSE(describe({"-launcher", "ssh", "p"}).step);
+}
+
+TEST_F(JobEngineTest, LeavesToSshWhatTasksOfPbsCannot) {
+  around_.environment = {{"PBS_NODEFILE", file("nodes", "h1\nh2\n")}, {"PATH", folder_}};
+  ::chmod(file("pbs_tmrsh", "").c_str(), 0755);
+  ASSERT_TRUE(describe({"p"}).step);
+  for (const std::vector<std::string>& option :
+       {std::vector<std::string>{"--push"}, {"--reconnect", "9"}}) {
+    std::vector<std::string> words = option;
+    words.push_back("p");
+    const JobSettings settings = describe(words);
+    EXPECT_FALSE(settings.step);
+    EXPECT_THAT(settings.notices, testing::Contains(HasSubstr("agents start over ssh")));
+    words.insert(words.begin(), {"-launcher", "tmrsh"});
+    EXPECT_THROW(describe(words), Error);
+  }
+  const JobSettings beside = describe({"-hosts", "h2,h3", "p"});
+  EXPECT_THAT(names(beside.step->nodes), ElementsAre("h2"));
+  EXPECT_THAT(beside.notices, ElementsAre(HasSubstr("agents start over ssh on h3, outside")));
+  const JobSettings bobs = describe({"-hosts", "bob@h2,h1", "p"});
+  EXPECT_THAT(bobs.notices, ElementsAre(HasSubstr("agents start over ssh on h2, outside")));
+  EXPECT_THAT(names(bobs.step->nodes), ElementsAre("h1"));
+  EXPECT_THROW(describe({"-launcher", "pbs", "-hosts", "bob@h2,h1", "p"}), Error);
+  try {
+    describe({"-launcher", "pbs", "-hosts", "h2,h3", "p"});
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("cannot use h3: pbs has given this job h1, h2 alone"));
+  }
+  around_.environment = {{"LSB_MCPU_HOSTS", "h1 2"}};
+  EXPECT_THROW(describe({"-launcher", "pbs", "p"}), Error);
 }
 
 TEST_F(JobEngineTest, StartsAgentsInAStepOfSlurmWhereSrunIsThere) {

@@ -235,6 +235,7 @@ TEST(Engine, TakesScontrolsOrderAndNothingElse) {
 
 TEST(Engine, ReadsTheListsOfBatchSystems) {
   EXPECT_THAT(hosts_of(find(fixture("pbs"))), ElementsAre("h1:2", "h2:3"));
+  EXPECT_THAT(find(fixture("pbs")).host_lines, ElementsAre(0, 2));
   EXPECT_THAT(hosts_of(find(fixture("lsf"))), ElementsAre("h1:2", "h2:4"));
   EXPECT_THAT(hosts_of(find(fixture("sge"))), ElementsAre("h1:2", "h2:4"));
   EXPECT_EQ(find(fixture("lsf")).starter_path, "/lsf/bin/blaunch");
