@@ -76,7 +76,9 @@ class Hierarchies {
   }
 
  private:
+  // Of several on one folder the last one is seen; else the first.
   std::optional<Mount> find_mount(const std::string& controller) const {
+    std::optional<Mount> found;
     for (const std::string& line : mounts_) {
       if (line.find(" - cgroup") == std::string::npos) continue;
       const std::vector<std::string> words = words_of(line);
@@ -87,9 +89,9 @@ class Hierarchies {
                                ? dash[1] == "cgroup2"
                                : dash[1] == "cgroup" && std::find(options.begin(), options.end(),
                                                                   controller) != options.end();
-      if (matches) return Mount{words[4], words[3]};
+      if (matches && (!found || found->folder == words[4])) found = Mount{words[4], words[3]};
     }
-    return std::nullopt;
+    return found;
   }
 
   std::string group_of(const std::string& controller) const {

@@ -69,6 +69,18 @@ TEST(Cgroup, FindsTheGroupInsideAContainersMount) {
   EXPECT_DOUBLE_EQ(machine.limits().quota_cpus, 2.0);
 }
 
+// As where the folder of a hierarchy is a mount of one of its groups.
+TEST(Cgroup, SeesTheLastOfSeveralMountsOnOneFolder) {
+  FakeMachine machine;
+  machine.write("/proc/self/mountinfo",
+                "32 1 0:28 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"
+                "33 32 0:28 /node /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"
+                "34 1 0:28 / /elsewhere rw - cgroup cgroup rw,memory\n");
+  machine.write("/proc/self/cgroup", "3:memory:/node/job\n");
+  machine.write("/sys/fs/cgroup/memory/job/memory.limit_in_bytes", "1048576\n");
+  EXPECT_EQ(machine.limits().memory_bytes, 1048576u);
+}
+
 TEST(Cgroup, HasNoLimitWhereNothingCanBeRead) {
   const FakeMachine machine;
   EXPECT_EQ(machine.limits().quota_cpus, 0);
