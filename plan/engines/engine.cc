@@ -204,9 +204,8 @@ std::string token_line(Engine engine) {
     return "export DTL_TOKEN_FILE=FILE before flux run, of a file that all hosts see: (umask 077; "
            "openssl rand -hex 32 >FILE)";
   }
-  return "kubectl create secret generic dtlaunch-token --from-literal=token=$(openssl rand -hex "
-         "32), "
-         "and in the manifest DTL_TOKEN from that Secret";
+  return "openssl rand -hex 32 | kubectl create secret generic dtlaunch-token "
+         "--from-file=token=/dev/stdin, and in the manifest DTL_TOKEN from that Secret";
 }
 
 bool same_host_name(const std::string& one, const std::string& other) {

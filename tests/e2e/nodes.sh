@@ -57,5 +57,5 @@ expect_equal "ranks that ended in order" "$(grep -c drained "$work/out.0")" 3
 # ---- without a token, and with another one
 DTL_NODE_RANK=1 launch -ppn 1 true
 expect_status 78
-expect_err 'kubectl create secret generic'
+expect_err 'openssl rand -hex 32 \| kubectl create secret generic dtlaunch-token --from-file=token=/dev/stdin,'
 expect_hosts_idle 10

@@ -185,6 +185,17 @@ TEST_F(JobEngineTest, StartsNoCopiesOnHostsThatAreNamed) {
       ElementsAre("a"));
 }
 
+// A command's arguments are everybody's to read, and a shell keeps what was typed.
+TEST_F(JobEngineTest, SaysNoTokenInACommandsArguments) {
+  for (const Engine engine : {Engine::kSlurm, Engine::kFlux, Engine::kPyTorchJob, Engine::kTrainJob,
+                              Engine::kIndexedJob}) {
+    EXPECT_THAT(token_line(engine), testing::Not(HasSubstr("from-literal")));
+  }
+  EXPECT_THAT(token_line(Engine::kIndexedJob),
+              testing::StartsWith("openssl rand -hex 32 | kubectl create secret generic "
+                                  "dtlaunch-token --from-file=token=/dev/stdin,"));
+}
+
 TEST_F(JobEngineTest, StartsAgentsOverSshInAJobOfPbsWithoutItsStartersAndSaysSo) {
   around_.environment = {{"PBS_NODEFILE", file("nodes", "h1\nh2\n")}};
   const JobSettings settings = describe({"p"});
