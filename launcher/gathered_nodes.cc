@@ -105,14 +105,15 @@ void GatheredNodes::told_to_stop(std::size_t place, const std::string& node) {
   }
   const std::string told = node + ": told to end by its engine";
   const std::string by = std::string(engine_name(role_.evidence().engine)) + " ends it";
-  // As one that list() has no more, by ElasticHosts; elsewhere by the session itself.
+  // As one that list() has no more, by ElasticHosts; elsewhere by the session itself. What comes of
+  // it is said once that is known: the engine may be ending the whole job.
   const bool elastic = role_.nodes_come_again() || role_.evidence().elastic;
   const bool idle = gathering || (elastic && room_->is_idle(place - 1));
+  if (idle || elastic) log_notice(told);
   if (idle) {  // nothing of the job runs there
-    log_notice(told);
     room_->dismiss(place - 1, 128 + SIGTERM);
   } else if (elastic) {
-    log_notice(told + "; the job goes on without it, or once it has come again");
+    return;
   } else if (!control_->host_goes(name_of(place), by)) {
     // Whoever waits between two epochs hears the signal.
     log_notice(told + "; the job ends with it");

@@ -11,6 +11,8 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "base/text.h"
+#include "plan/pinning.h"
+#include "plan/same_machine.h"
 
 namespace dtl {
 namespace {
@@ -260,6 +262,13 @@ std::vector<RankPlace> place_ranks(const Request& request, const std::vector<int
   deal_surplus(request, left, counts);
 
   return number(dealt(counts, request.deal), first, request.hosts_are_tasks);
+}
+
+std::vector<RankPlace> place_ranks_on(const Request& request, const std::vector<NodeFacts>& facts) {
+  std::vector<int> cores;
+  for (const NodeFacts& each : facts) cores.push_back(budget_cores(each.topology));
+  return place_ranks(request, cores,
+                     request.hosts_are_tasks ? nodes_of_tasks(facts) : nodes_of_hosts(facts));
 }
 
 }  // namespace dtl

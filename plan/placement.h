@@ -31,6 +31,9 @@ std::vector<int> programs_of_ranks(const Request& request, std::size_t ranks);
 std::vector<RankPlace> place_ranks(const Request& request, const std::vector<int>& cores,
                                    const std::vector<int>& nodes = {});
 
+// The same on hosts that have said what they are; facts[i] belongs to request.hosts[i].
+std::vector<RankPlace> place_ranks_on(const Request& request, const std::vector<NodeFacts>& facts);
+
 // The value of -rankmap: "0,0,1", the host of each rank counted from 0, or blocks "(0,4,2)": from
 // host 0 on, 4 hosts, 2 ranks on each; PMI's "(vector,(0,4,2))" is the same. Error(kUsage).
 std::vector<int> parse_rank_map(std::string_view text);

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/error.h"
 #include "launcher/session/card_facts.h"
+#include "plan/placement.h"
 
 namespace dtl {
 namespace {
@@ -46,6 +48,25 @@ std::vector<std::string> hosts_with_ranks(const SessionResult& result) {
     names.push_back(result.hosts[static_cast<std::size_t>(node)].name);
   }
   return names;
+}
+
+std::string why_ranks_do_not_fit(const Request& next, const SessionResult& ended) {
+  std::vector<NodeFacts> facts;
+  for (const Host& host : next.hosts) {
+    const auto is_it = [&](const Host& other) { return other.name == host.name; };
+    const auto at = std::find_if(ended.hosts.begin(), ended.hosts.end(), is_it);
+    if (at == ended.hosts.end()) return {};
+    const auto& known = ended.facts[static_cast<std::size_t>(at - ended.hosts.begin())];
+    if (!known) return {};
+    facts.push_back(*known);
+  }
+  if (facts.empty()) return {};
+  try {
+    place_ranks_on(next, facts);
+  } catch (const Error& error) {
+    return error.reason();
+  }
+  return {};
 }
 
 }  // namespace dtl

@@ -16,4 +16,8 @@ JobTime time_of_failure(const SessionResult& result);
 
 std::vector<std::string> hosts_with_ranks(const SessionResult& result);
 
+// Why another epoch, on hosts that were in this one, could not have its ranks; empty: it could, or
+// that is not known yet.
+std::string why_ranks_do_not_fit(const Request& next, const SessionResult& ended);
+
 }  // namespace dtl

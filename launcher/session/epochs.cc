@@ -62,6 +62,7 @@ class Epochs {
       if (verdict.again) rewind_input(result, verdict);
       if (verdict.again) take_stock(result, verdict);
       if (verdict.again) wait_for_hosts(held, result, verdict);
+      if (verdict.again) look_for_room(result, verdict);
       if (verdict.again) wait(held, result, verdict);
       if (!verdict.again) return leave(std::move(result), verdict);
     }
@@ -218,6 +219,12 @@ class Epochs {
     request_.hosts = elastic_->hosts();
     if (signal) interrupt(result, verdict, *signal);
     if (!signal && !too_few_.empty()) verdict = {false, JobTime{0}, std::exchange(too_few_, {})};
+  }
+
+  // Before anybody is told that the job goes on.
+  void look_for_room(const SessionResult& result, RestartVerdict& verdict) const {
+    const std::string why = why_ranks_do_not_fit(request_, result);
+    if (!why.empty()) verdict = {false, JobTime{0}, "its ranks do not fit what is left: " + why};
   }
 
   // A job of this machine alone: what is left after its agent has died is the fence's to end.

@@ -43,10 +43,12 @@ std::string describe_change(const Membership& members, const HostsChange& change
   tell(again, words.again, words.many_again);
   tell(listed, words.listed, words.many_listed);
   tell(change.leaving, words.leaving, words.many_leaving);
-  const std::string_view on = change.leaving.empty()   ? "to go on with more"
-                              : change.joining.empty() ? "to go on without"
-                                                       : "to go on with the others";
-  return fmt::format("{}: stopping the ranks {}", join(pieces, "; "), on);
+  // Of nodes that are to end, the others may be, too.
+  const std::string_view on = change.leaving.empty()   ? " to go on with more"
+                              : members.of_nodes       ? ""
+                              : change.joining.empty() ? " to go on without"
+                                                       : " to go on with the others";
+  return fmt::format("{}: stopping the ranks{}", join(pieces, "; "), on);
 }
 
 MembershipWatch::MembershipWatch(Membership members, HostQuestions questions,

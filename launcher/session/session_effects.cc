@@ -90,18 +90,14 @@ void SessionShell::refuse(const Error& error) {
 
 void SessionShell::place_ranks_now() {
   try {
-    std::vector<int> cores;
     std::vector<NodeFacts> facts;
-    for (const Node& each : nodes_) {
-      cores.push_back(budget_cores(each.facts->topology));
-      facts.push_back(*each.facts);
+    for (const Node& each : nodes_) facts.push_back(*each.facts);
+    if (!request_.hosts_are_tasks) {
+      for (const std::string& line : describe_aliases(request_.hosts, nodes_of_hosts(facts))) {
+        console_.say(line);
+      }
     }
-    const bool tasks = request_.hosts_are_tasks;
-    const std::vector<int> first = tasks ? nodes_of_tasks(facts) : nodes_of_hosts(facts);
-    if (!tasks) {
-      for (const std::string& line : describe_aliases(request_.hosts, first)) console_.say(line);
-    }
-    places_ = place_ranks(request_, cores, first);
+    places_ = place_ranks_on(request_, facts);
   } catch (const Error& error) {
     refuse(error);
     return;

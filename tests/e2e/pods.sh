@@ -237,10 +237,12 @@ tell_pod TERM jobset node3
 expect_pod 12 jobset.dtl-workers-0-2.node3 143
 jobset 2 node4
 expect_epoch 20 jobset 2 3
-grep -q 'dtl-workers-0-2 is to end: stopping the ranks to go on without' \
+grep -q 'dtl-workers-0-2 is to end: stopping the ranks$' \
   "$work/jobset.dtl-workers-0-0.node1.err" || fail "$(said jobset)"
 
-# B7: all are told to end, with a grace of 15 s: what takes 5 s is saved.
+# B7: all are told to end, with a grace of 15 s: what takes 5 s is saved, and nobody says that the job goes on.
+goes_on() { grep -Ec 'go(es|ing)? on' "$work/jobset.dtl-workers-0-0.node1.err"; }
+went_on=$(goes_on)
 rm -f "$work/jobset/saved"
 nodes=(node1 node5 node4) ones=()
 for node in "${nodes[@]}"; do ones+=("$(pod_one jobset "$node")"); done
@@ -251,6 +253,7 @@ expect_pod 1 jobset.dtl-workers-0-1.node5 143
 expect_pod 1 jobset.dtl-workers-0-2.node4 143
 took_ms=$(($(now_ms) - begun))
 expect_within 15000
+expect_equal "lines that say that the job goes on" "$(goes_on)" "$went_on"
 expect_equal "ranks that have saved" "$(sort "$work/jobset/saved" | xargs)" "0 saved 1 saved 2 saved"
 
 # A job of no fixed size takes the new pod, goes on when one leaves it, and ends with status 0.

@@ -103,9 +103,9 @@ expect_hosts_idle 60
 
 # ---- ^C while dtlaunch waits for that ends it at once
 fresh
-start_job -f "$work/hosts" -np 3 -ppn 1 --max-restarts 3 "$work/rank" "$work/ranks"
-expect_epoch 0 3
-"$cluster" cut node3
+start_job -f "$work/hosts" -np 2 -ppn 1 --max-restarts 3 "$work/rank" "$work/ranks"
+expect_epoch 0 2
+"$cluster" cut node2
 wait_for 30 "the wait before the restart" grep -q 'restart 1 of 3' "$work/err"
 mark
 signal INT "$launcher"
@@ -113,7 +113,7 @@ end_job
 expect_status 130
 expect_within 3000
 expect_equal "epochs" "$(in_epoch 1)" 0
-"$cluster" mend node3
+"$cluster" mend node2
 expect_hosts_idle 60
 
 # ---- and while ranks are ending after a failure

@@ -107,6 +107,30 @@ expect_equal "statuses after a lost task; $(said)" "$(statuses)" "137 137 137"
 expect_hosts_idle 15
 rm -f "$work"/started.*
 
+# ---- restarts take ranks that fail, and no task that is gone: nobody says that the job goes on without
+# shellcheck disable=SC2016
+tasks --max-restarts 2 bash -c 'echo $$ >"$0/started.$RANK.$TORCHELASTIC_RESTART_COUNT"
+  [ $RANK$TORCHELASTIC_RESTART_COUNT != 20 ] || exit 5; exec sleep 60' "$work"
+again() { [ "$(cat "$work"/started.*.1 2>/dev/null | wc -l)" = 3 ]; }
+wait_for 20 "the second epoch; $(said)" again
+on node2 pkill -o -TERM -x dtlaunch
+wait
+expect_equal "statuses after a task has to go; $(said)" "$(statuses)" "143 143 143"
+grep -q 'not started again: its ranks do not fit what is left: -np 3 needs 1 more slot: 2 hosts offer 2' \
+  "$work/err.0" || fail "$(said)"
+grep -Eq 'going on|goes on|restart 2' "$work/err.0" && fail "it does not go on: $(said)"
+rm -f "$work"/started.*
+# shellcheck disable=SC2016
+tasks --max-restarts 2 bash -c 'echo $$ >"$0/started.$RANK"; exec sleep 60' "$work"
+wait_for 20 "all ranks to run; $(said)" started
+on node2 pkill -o -KILL -x dtlaunch
+wait
+expect_equal "statuses after a lost task; $(said)" "$(statuses)" "137 137 137"
+grep -q 'not started again: its ranks do not fit what is left' "$work/err.0" || fail "$(said)"
+grep -Eq 'going on|goes on|restart [12]' "$work/err.0" && fail "it does not go on: $(said)"
+expect_hosts_idle 15
+rm -f "$work"/started.*
+
 # ---- tasks that the engine binds to the same CPUs divide them; libdtring finds its neighbours
 # shellcheck disable=SC2016
 {

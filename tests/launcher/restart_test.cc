@@ -5,6 +5,9 @@
 
 #include <csignal>
 
+#include "launcher/session/epoch_end.h"
+#include "tests/plan/invented_nodes.h"
+
 namespace dtl::restart_test {
 namespace {
 
@@ -139,6 +142,35 @@ TEST(DecidingEpoch, IsTheFirstOfThoseThatFailedOneRightAfterTheOther) {
   EXPECT_EQ(deciding_epoch({quick, ended(Cause::kCompleted, std::nullopt)}), 1u);
   EXPECT_EQ(deciding_epoch({quick, ended(Cause::kInterrupted, 1s)}), 1u);
   EXPECT_EQ(deciding_epoch({lost, ended(Cause::kCannotStart, std::nullopt)}), 0u);
+}
+
+// Hosts that are left after an epoch on n1, n2 and n3, of two cores each.
+std::string why_not_on(const std::vector<Host>& left, std::optional<int> ranks) {
+  SessionResult ended;
+  for (const char* name : {"n1", "n2", "n3"}) {
+    ended.hosts.emplace_back().name = name;
+    ended.facts.emplace_back(invented_node(1, 2));
+  }
+  ended.facts[2].reset();  // it never came up
+  Request next;
+  next.hosts = left;
+  next.ranks = ranks;
+  return why_ranks_do_not_fit(next, ended);
+}
+
+TEST(EpochEnd, KnowsBeforehandWhetherTheRanksFitTheHostsThatAreLeft) {
+  Host n1, n2, n3, spare;
+  n1.name = "n1";
+  n2.name = "n2";
+  n3.name = "n3";
+  spare.name = "spare";
+  EXPECT_EQ(why_not_on({n1, n2}, 4), "");
+  EXPECT_EQ(why_not_on({n1}, 4), "-np 4 needs 2 more slots: 1 host offers 2");
+  n2.slots = 1;
+  EXPECT_EQ(why_not_on({n1, n2}, 4), "-np 4 needs 1 more slot: 2 hosts offer 3");
+  EXPECT_EQ(why_not_on({n1, spare}, 4), "");  // nobody knows what it has
+  EXPECT_EQ(why_not_on({n1, n3}, 4), "");
+  EXPECT_EQ(why_not_on({}, 4), "");  // this machine, as before
 }
 
 }  // namespace
