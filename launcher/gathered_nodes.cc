@@ -152,9 +152,11 @@ std::string GatheredNodes::missing(const std::vector<bool>& there) const {
 }
 
 Error GatheredNodes::too_late(const std::string& absent) const {
+  const bool pods = engine_access(role_.evidence()).by == HostAccess::By::kPod;
   return Error(Exit::kTimeout, absent + " of the job did not come",
                fmt::format("waited for {} s at port {}", role_.patience().count(), room_->port()),
-               "see what they say, or --start-timeout SECONDS");
+               fmt::format("{}, or --start-timeout SECONDS",
+                           pods ? "kubectl get pods" : "see what they say"));
 }
 
 GatheredNodes::Gathered GatheredNodes::gather() {
@@ -229,6 +231,7 @@ std::vector<Host> GatheredNodes::list() {
     Host host;
     host.name = name_of(place);
     host.slots = role_.evidence().ranks_per_node;
+    host.access = access_of(place);
     const bool listed = place == 0 || (!host.name.empty() && !leaving[place - 1]);
     if (listed) hosts.push_back(std::move(host));
   }
@@ -253,7 +256,24 @@ std::size_t GatheredNodes::place_of(const std::string& name) const {
   return static_cast<std::size_t>(std::find(names_.begin(), names_.end(), name) - names_.begin());
 }
 
+// A task, or one of several nodes of the same name, is called otherwise by the engine.
+HostAccess GatheredNodes::access_of(std::size_t place) const {
+  const EngineEvidence& evidence = role_.evidence();
+  HostAccess access = engine_access(evidence);
+  const std::lock_guard lock(mutex_);
+  const bool listed = evidence.hosts.size() == most_;
+  access.name = listed ? evidence.hosts[place].name : split(called_[place], '.').front();
+  return access;
+}
+
 // ---- the job
+
+void GatheredNodes::introduce(std::vector<Host>& hosts) const {
+  for (Host& host : hosts) {
+    const std::size_t place = place_of(host.name);
+    if (place < most_) host.access = access_of(place);
+  }
+}
 
 void GatheredNodes::serve(SessionOptions& options, const StartOptions& start) const {
   options.start_agent = starter(start);

@@ -31,6 +31,8 @@ class GatheredNodes {
     int status = 0;
   };
   Gathered gather();
+  // How a person gets at them.
+  void introduce(std::vector<Host>& hosts) const;
   // Its agents come to life on the nodes, and a node that its engine ends has to go.
   void serve(SessionOptions& options, const StartOptions& start) const;
   // What restarts ask of hosts is asked of the nodes; of this one by `fence_here`.
@@ -52,6 +54,7 @@ class GatheredNodes {
   AgentStarter starter(StartOptions start) const;
   std::string name_of(std::size_t place) const;
   std::size_t place_of(const std::string& name) const;
+  HostAccess access_of(std::size_t place) const;
   awaitable<std::unique_ptr<AgentStream>> start_on(asio::io_context& context,
                                                    std::size_t place) const;
   std::vector<Fenced> fence(const std::vector<Host>& hosts,

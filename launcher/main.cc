@@ -54,6 +54,7 @@
 #include "launcher/signals_after_job.h"
 #include "launcher/step/agent_step.h"
 #include "launcher/step_node.h"
+#include "plan/command_text.h"
 #include "wire/messages.h"
 
 namespace dtl {
@@ -219,7 +220,8 @@ int run_here(const CommandLine& line, GatheredNodes* nodes) {
   Surroundings around = current_surroundings();
   around.discover = [](const std::string& what) { return discover_hosts(what); };
   around.scontrol = expand_by_scontrol;
-  const JobSettings settings = describe_job(line, around);
+  JobSettings settings = describe_job(line, around);
+  if (nodes != nullptr) nodes->introduce(settings.request.hosts);
   for (const std::string& notice : settings.notices) log_notice(notice);
   for (const std::string& note : settings.notes) {
     if (line.verbosity > 0) log_notice(note);

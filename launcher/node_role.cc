@@ -14,6 +14,8 @@
 #include "launcher/job_token.h"
 #include "launcher/join/join_caller.h"
 #include "launcher/request/job_engine.h"
+#include "plan/command_text.h"
+#include "plan/host_token.h"
 #include "wire/messages.h"
 
 namespace dtl {
@@ -143,6 +145,9 @@ int NodeRole::join(const std::string& agent_path) const {
   call.agent_path = agent_path;
   call.patience = patience_;
   call.comes_again = makes_nodes_anew(evidence_.engine);
+  if (engine_access(evidence_).by == HostAccess::By::kPod && !is_address(call.host)) {
+    call.look = describe_pod_command(call.host);
+  }
   return serve_joined_job(std::move(call));
 }
 

@@ -6,6 +6,23 @@
 
 namespace dtl {
 
+// How a person gets at a host, for what messages suggest: where an engine has started our agents
+// there, nobody may be able to log in.
+struct HostAccess {
+  enum class By {
+    kSsh,
+    kSlurm,
+    kFlux,
+    kLsf,
+    kSge,
+    kPod,        // which ends with the job
+    kWorkerPod,  // which stays: an MPIJob's
+  };
+  By by = By::kSsh;
+  std::string name = {};  // the engine's name of the host; empty: Host::name
+  std::string job = {};   // the engine's name of the job
+};
+
 struct Host {
   std::string name;                   // as typed: a name or a numeric address (no brackets)
   std::string user;                   // empty: ssh's own rule
@@ -18,6 +35,7 @@ struct Host {
   std::string binding = {};     // binding=: as -bind-to, for this host alone
   bool here = false;            // this machine, by its own name: no ssh
   std::string where = {};       // "hosts:3:1", for messages; empty for -hosts and the local host
+  HostAccess access = {};
 };
 
 }  // namespace dtl

@@ -111,7 +111,7 @@ class PlanMaker {
     throw Error(Exit::kConfig, fmt::format("{}: cannot be the job's meeting point", name_of(0)),
                 fmt::format("{} is this machine alone, and the job has {}", plan_.master_address,
                             plural(node_sizes_.size(), "node")),
-                "a name or an address that the other hosts can reach, first in the hostfile");
+                "a host with an address that the others can reach, as the first of them");
   }
 
   std::size_t host_of(std::size_t node) const {

@@ -48,6 +48,7 @@ struct SizeRange {
 
 struct Request {
   std::vector<Host> hosts;              // empty: this machine, started without ssh
+  HostAccess here = {};                 // of this machine, where hosts is empty
   std::optional<int> ranks;             // of all programs; absent: the sum of all slots
   std::optional<SizeRange> rank_range;  // -np MIN:MAX, instead: as many as there are slots for
   std::optional<int> ranks_per_node;    // -ppn

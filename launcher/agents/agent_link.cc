@@ -20,7 +20,7 @@ namespace {
 Error ended_early(const Host& host, const AgentStream& stream, const std::string& noise,
                   bool timed_out) {
   const std::string attempted = host.name + ": cannot start agent";
-  const std::string hint = command_on(host, "true");
+  const std::string hint = login_command(host);
   if (timed_out) {
     return Error(Exit::kUnreachable, attempted, "dtagent gave no sign of life in time", hint);
   }
@@ -62,7 +62,7 @@ Error not_dtagent(const Host& host, const std::string& what) {
                what +
                    ": something else writes there; perhaps a start-up file of the login shell "
                    "(.bashrc, .profile, .ssh/rc) prints a line like dtagent's own",
-               command_on(host, "true"));
+               login_command(host));
 }
 
 }  // namespace

@@ -76,7 +76,7 @@ Error silent(const Host& host, bool pushing) {
                pushing ? "logged in, but no more bytes come or go"
                        : "logged in, but dtagent does not answer; perhaps a startup file of the "
                          "login shell waits for something",
-               command_on(host, "true"));
+               login_command(host));
 }
 
 // Sends what the host lacks; `patience` then waits for bytes that move, no longer for the whole.

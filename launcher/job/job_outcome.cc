@@ -100,11 +100,15 @@ std::string headline(const Outcome& outcome, const CardFacts& facts) {
   return {};
 }
 
-// How to run a command on the host in question.
-std::string over_there(const CardFacts& facts, const std::string& command) {
+// The host in question.
+Host there(const CardFacts& facts) {
   Host host = facts.reached;
   host.name = facts.host;
-  return command_on(host, command);
+  return host;
+}
+
+std::string over_there(const CardFacts& facts, const std::string& command) {
+  return command_on(there(facts), command);
 }
 
 // The program as a shell there finds it: below the rank's own directory, or on the PATH.
@@ -156,7 +160,7 @@ bool meets_the_end_of_python(const std::vector<std::string>& last_lines) {
 std::string signal_step(const Outcome& outcome, const CardFacts& facts) {
   constexpr int kLeaveCores[] = {SIGQUIT, SIGILL, SIGABRT, SIGFPE,
                                  SIGSEGV, SIGBUS, SIGSYS,  SIGTRAP};
-  if (outcome.signal == SIGKILL) return over_there(facts, "dmesg | grep -i killed");
+  if (outcome.signal == SIGKILL) return kills_command(there(facts));
   if (outcome.signal == SIGXCPU) return over_there(facts, "ulimit -t");
   if (outcome.signal == SIGXFSZ) return over_there(facts, "ulimit -f");
   if (outcome.signal == SIGABRT && meets_the_end_of_python(facts.last_lines)) {
@@ -177,8 +181,10 @@ std::string next_step(const Outcome& outcome, const CardFacts& facts) {
       if (out_of_memory(outcome, facts)) return "fewer ranks on this host, or smaller batches";
       return signal_step(outcome, facts);
     case Cause::kNodeLost:
-    case Cause::kAgentFailed:
-      return over_there(facts, "uptime");
+      return state_command(there(facts));
+    case Cause::kAgentFailed:  // an engine knows what it has ended
+      return facts.reached.access.by == HostAccess::By::kSsh ? state_command(there(facts))
+                                                             : kills_command(there(facts));
     case Cause::kCompleted:
     case Cause::kDryRun:
     case Cause::kCannotStart:

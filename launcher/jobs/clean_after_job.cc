@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "launcher/agents/agent_query.h"
+#include "plan/command_text.h"
 
 namespace dtl {
 namespace {
@@ -21,10 +22,8 @@ void clean_after_job(const std::vector<Host>& hosts, const StartOptions& start,
   for (const Answer& answer : ask_agents(hosts, start, {"--clean-job", job_id}, kCleanPatience)) {
     const std::string& name = answer.host.name;
     if (answer.error) {
-      log_error(
-          fmt::format("{}; what the job may have left there is ended by: dtlaunch clean "
-                      "-hosts {}",
-                      answer.error->what(), name));
+      log_error(fmt::format("{}; what the job may have left there is ended by: {}",
+                            answer.error->what(), leftovers_command(answer.host)));
       continue;
     }
     std::size_t ended = 0;

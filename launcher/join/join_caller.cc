@@ -145,7 +145,7 @@ class Caller {
     return Error(
         Exit::kTimeout,
         fmt::format("{}:{}: not found in {} s", call_.host, call_.port, call_.patience.count()),
-        why, "see whether the job's first node runs, or --start-timeout SECONDS");
+        why, call_.look + ", or --start-timeout SECONDS");
   }
 
   awaitable<NotYet> try_once(Clock::time_point end) {

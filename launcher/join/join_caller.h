@@ -18,6 +18,7 @@ struct JoinCall {
   std::chrono::seconds patience{0};  // until it belongs to the job
   // When the room is lost: looks for it again, or for the one that comes in its place, for as long.
   bool comes_again = false;
+  std::string look = "see whether the job's first node runs";  // where it is not found
 };
 
 // The job's exit status, or this process's own: 143 (128 + n) when signal n came before it belonged

@@ -108,6 +108,15 @@ std::vector<std::string> carrier_of(const EngineEvidence& evidence, std::optiona
   return {};
 }
 
+// As the engine has it where it is what brings our agents to hosts, or where hosts are its pods.
+HostAccess access_of(const EngineEvidence& evidence, const CommandLine& line,
+                     const JobSettings& settings) {
+  const bool by_engine =
+      settings.step || !settings.carrier.empty() || evidence.engine == Engine::kMpiJob;
+  return by_engine && line.agent_start != AgentStart::kFork ? engine_access(evidence)
+                                                            : HostAccess{};
+}
+
 // Hosts that the user names, where PBS's tasks are for those of the allocation: agents start
 // otherwise on others, or are refused there.
 void sort_out_hosts(const StepPlan& step, std::vector<Host>& hosts,
@@ -250,6 +259,7 @@ std::vector<Host> hosts_of_job(const EngineEvidence& evidence, const CommandLine
     settings.step = wanted_step(line, evidence, environment, settings.notices);
   }
   if (settings.step && settings.step->only) settings.allocation = evidence.hosts;
+  settings.access = access_of(evidence, line, settings);
   if (!hosts.empty()) {
     refuse_copies(evidence);
     if (settings.step && settings.step->by == EngineStarter::kTm) {
@@ -259,13 +269,15 @@ std::vector<Host> hosts_of_job(const EngineEvidence& evidence, const CommandLine
   }
   refuse_role(evidence);
   if (evidence.role == EngineRole::kNode) {  // the only one
+    settings.request.here = engine_access(evidence);
+    settings.request.here.name = own_host_name();
     if (!line.ranks_per_node && !line.ranks) {
       settings.request.ranks_per_node = evidence.ranks_per_node;
       if (!evidence.crowded.empty()) settings.notices.push_back(evidence.crowded);
     }
     return {};
   }
-  return evidence.hosts;
+  return within_allocation(settings, evidence.hosts);
 }
 
 JobSettings settings_of_engine(const Surroundings& around) {
@@ -279,12 +291,14 @@ JobSettings settings_of_engine(const Surroundings& around) {
 }
 
 std::vector<Host> within_allocation(const JobSettings& settings, std::vector<Host> hosts) {
+  for (Host& host : hosts) host.access = settings.access;
   if (settings.allocation.empty()) return hosts;
   std::vector<std::string> strangers, own;
   for (Host& host : hosts) {
     const Host* found = find_in(settings.allocation, host.name);
     if (found == nullptr) strangers.push_back(host.name);
     host.here = found != nullptr && found->here;
+    if (found != nullptr) host.access.name = found->name;
   }
   if (strangers.empty()) return hosts;
   for (const Host& host : settings.allocation) own.push_back(host.name);

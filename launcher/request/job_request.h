@@ -36,6 +36,7 @@ struct JobSettings {
   Engine engine = Engine::kNone;          // that has started this job
   std::vector<Host> allocation;           // the only hosts that it may have; empty: any
   std::vector<std::string> carrier;       // what brings agents to hosts; empty: ssh
+  HostAccess access;                      // of its hosts
   std::optional<StepPlan> step;           // or this, in the place of both
   std::string pod_keys;                   // as StartOptions::trust has it
   std::optional<JobTime> hosts_patience;  // hosts that are not there yet are waited for so long

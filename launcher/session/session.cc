@@ -31,6 +31,7 @@ std::vector<Host> hosts_of(const Request& request) {
   if (!request.hosts.empty()) return request.hosts;
   Host local;
   local.name = "localhost";
+  local.access = request.here;
   return {local};
 }
 

@@ -87,7 +87,7 @@ std::vector<KnownKey> known_keys(ssh_session session, const SshSettings& setting
 Error refusal(const SshSettings& settings, const HostKeyVerdict& verdict,
               const std::string& fingerprint) {
   const std::string& where = verdict.line.where;
-  std::string reason, hint = command_on(settings.host, "true");
+  std::string reason, hint = login_command(settings.host);
   switch (verdict.state) {
     case HostKeyState::kKnown:
     case HostKeyState::kUnknown:
@@ -95,7 +95,10 @@ Error refusal(const SshSettings& settings, const HostKeyVerdict& verdict,
       if (verdict.only_authority) {
         reason += " (host certificates, as @cert-authority asks for, are not supported)";
       }
-      hint += "  # check the fingerprint, answer yes; or dtlaunch --accept-new-host-keys";
+      hint =
+          settings.host.access.by == HostAccess::By::kSsh
+              ? hint + "  # check the fingerprint, answer yes; or dtlaunch --accept-new-host-keys"
+              : "dtlaunch --accept-new-host-keys ...";
       break;
     case HostKeyState::kChanged:
       reason = fmt::format(

@@ -101,10 +101,9 @@ Error refused(const SshSettings& settings, const Keys& keys, const std::string& 
   reason += tried.empty() ? ": there is no key to try" : ": tried " + join(tried, ", ");
   if (!keys.unusable.empty()) reason += "; not usable: " + join(keys.unusable, ", ");
   const bool locked = tried.empty() && !keys.locked.empty();
-  return Error(
-      Exit::kAuth, kAttempted,
-      settings.user.empty() ? reason : fmt::format("{} as user {}", reason, settings.user),
-      locked ? "ssh-add " + one_shell_word(keys.locked) : command_on(settings.host, "true"));
+  return Error(Exit::kAuth, kAttempted,
+               settings.user.empty() ? reason : fmt::format("{} as user {}", reason, settings.user),
+               locked ? "ssh-add " + one_shell_word(keys.locked) : login_command(settings.host));
 }
 
 // A server that has enough of attempts says so before it goes (RFC 4253, 11.1).
@@ -117,7 +116,7 @@ Error broken(SshSession& session, const SshSettings& settings) {
   return Error(Exit::kUnreachable, kAttempted,
                fmt::format("the connection broke while the server was to judge the login ({})",
                            session.error_text()),
-               command_on(settings.host, "true"));
+               login_command(settings.host));
 }
 
 // True when the agent has a key that the server takes. Throws when the agent does not answer.
@@ -138,7 +137,9 @@ awaitable<bool> try_agent(std::shared_ptr<SshSession> session,
   if (co_await std::move(asking)) co_return *result == SSH_AUTH_SUCCESS;
   session->shut_down();
   throw Error(Exit::kAuth, kAttempted, "ssh-agent does not answer",
-              "SSH_AUTH_SOCK= " + command_on(settings->host, "true"));
+              "SSH_AUTH_SOCK= " + (settings->host.access.by == HostAccess::By::kSsh
+                                       ? command_on(settings->host, "true")
+                                       : std::string("dtlaunch ...")));
 }
 
 }  // namespace

@@ -100,7 +100,7 @@ awaitable<void> exchange_keys(std::shared_ptr<SshSession> session,
   const bool by_server = *hung_up && settings->proxy_command.empty();
   throw Error(Exit::kUnreachable, "cannot start agent",
               by_server ? hung_up_text(session->error_text()) : session->error_text(),
-              command_on(settings->host, "true"));
+              login_command(settings->host));
 }
 
 std::chrono::milliseconds pause(int attempt) {

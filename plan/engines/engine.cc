@@ -208,6 +208,39 @@ std::string token_line(Engine engine) {
          "--from-file=token=/dev/stdin, and in the manifest DTL_TOKEN from that Secret";
 }
 
+HostAccess engine_access(const EngineEvidence& evidence) {
+  HostAccess access;
+  switch (evidence.engine) {
+    case Engine::kNone:
+    case Engine::kPbs:  // a person logs in to its hosts
+      return access;
+    case Engine::kSlurm:
+      access.by = HostAccess::By::kSlurm;
+      break;
+    case Engine::kFlux:
+      access.by = HostAccess::By::kFlux;
+      break;
+    case Engine::kLsf:
+      access.by = HostAccess::By::kLsf;
+      break;
+    case Engine::kSge:
+      access.by = HostAccess::By::kSge;
+      break;
+    case Engine::kMpiJob:
+      access.by = HostAccess::By::kWorkerPod;
+      break;
+    case Engine::kPyTorchJob:
+    case Engine::kTrainJob:
+    case Engine::kIndexedJob:
+      access.by = HostAccess::By::kPod;
+      break;
+  }
+  access.job = evidence.job_id;
+  // "42.0" is a step of a job of Slurm.
+  if (access.by == HostAccess::By::kSlurm) access.job = access.job.substr(0, access.job.find('.'));
+  return access;
+}
+
 bool same_host_name(const std::string& one, const std::string& other) {
   if (one.empty() || other.empty()) return false;
   if (canonical_name(one) == canonical_name(other)) return true;

@@ -133,8 +133,8 @@ EngineEvidence find_engine(const Variables& environment, std::optional<Engine> w
 constexpr const char* kRunningWorkers = "/etc/mpi/discover_hosts.sh";
 // The names in MPIJob's discover_hosts.sh, which is read and not run.
 std::vector<std::string> running_workers(const std::string& text);
-// The command that shows what is with the pod behind "dtl-worker-0.dtl.ns1.svc".
-std::string describe_pod_command(const std::string& host);
+// How a person gets at the hosts to which the engine itself has brought us.
+HostAccess engine_access(const EngineEvidence& evidence);
 
 // "slurm", "indexed-job", "none". Throws Error(kUsage) with the nearest name for any other.
 Engine parse_engine(const std::string& text);

@@ -166,13 +166,6 @@ std::vector<std::string> running_workers(const std::string& text) {
   return names;
 }
 
-std::string describe_pod_command(const std::string& host) {
-  const std::vector<std::string> labels = split(host, '.');  // POD.SERVICE.NAMESPACE.svc...
-  const bool whole = labels.size() >= 4 && labels[3] == "svc";
-  return fmt::format("kubectl {}describe pod {}", whole ? fmt::format("-n {} ", labels[2]) : "",
-                     one_shell_word(labels[0]));
-}
-
 std::string first_label(const std::string& name) {
   return name.substr(0, name.find('.'));
 }

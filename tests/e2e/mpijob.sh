@@ -122,6 +122,16 @@ expect_err "${names[1]}: cannot start agent: its host key is SHA256:[^ ]+, and n
 expect_within 10000
 no_sshd node3
 
+# ---- one that lets nobody in is named, with where its sshd says why
+# shellcheck disable=SC2016
+on node3 "${as[@]}" sh -c 'mkdir "$HOME/refusing" && cp "$HOME/.ssh/id_rsa" "$HOME/refusing/" && cat >"$HOME/refusing/authorized_keys"' \
+  <"$work/other.pub" || fail "cannot copy the keys"
+sshd node3 env DTL_SSH_KEYS="$home/refusing" "$root/packaging/pod-sshd"
+launcher_pod run_on_launcher "$bin/dtlaunch" true
+expect_status 77
+expect_err "^dtlaunch: ${names[1]}: cannot start agent: Permission denied .*Try: kubectl -n ns1 logs dtl-worker-1\$"
+no_sshd node3
+
 # ---- one that never comes is named, with what to do; its operator's list is read and not run
 launcher_pod run_on_launcher "$bin/dtlaunch" --start-timeout 2 true
 expect_status 69

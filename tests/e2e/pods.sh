@@ -227,6 +227,9 @@ expect_equal "hosts of the second epoch" "$(in_epoch jobset 1 | awk '{ print $4 
 in_epoch jobset 1 | awk '$5 < 1 { exit 1 }' || fail "a rank began anew: $(in_epoch jobset 1)"
 expect_pod 20 jobset.dtl-workers-0-1.node2 137
 expect_epoch 40 elastic 1 2
+for pod in jobset.dtl-workers-0 elastic.dtl-elastic-worker; do
+  grep -Eq "^  try +kubectl describe pod ${pod#*.}-1\$" "$work/$pod-0.node1.err" || fail "no pod is named: $(said "${pod%%.*}")"
+done
 "$cluster" mend node2
 expect_pod 20 elastic.dtl-elastic-worker-1.node2 78
 grep -q 'dtl-elastic-worker-1 has come in its place since: it is of generation 1 there' \

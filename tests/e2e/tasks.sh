@@ -104,6 +104,7 @@ wait_for 20 "all ranks to run; $(said)" started
 on node2 pkill -o -KILL -x dtlaunch
 wait
 expect_equal "statuses after a lost task; $(said)" "$(statuses)" "137 137 137"
+grep -Eq '^  try +scontrol show node node2$' "$work/err.0" || fail "no command of Slurm's is suggested: $(said)"
 expect_hosts_idle 15
 rm -f "$work"/started.*
 

@@ -185,6 +185,47 @@ TEST_F(JobEngineTest, StartsNoCopiesOnHostsThatAreNamed) {
       ElementsAre("a"));
 }
 
+TEST_F(JobEngineTest, KnowsHowAPersonGetsAtTheHosts) {
+  const auto by = [&](const std::vector<std::string>& words) {
+    return describe(words).request.hosts.at(1).access;
+  };
+  EXPECT_EQ(by({"-hosts", "a,b", "p"}).by, HostAccess::By::kSsh);
+  ::chmod(file("srun", "").c_str(), 0755);
+  around_.environment = {
+      {"SLURM_JOB_ID", "7"}, {"SLURM_JOB_NODELIST", "h[1-3]"},  {"SLURM_JOB_NUM_NODES", "3"},
+      {"SLURM_NTASKS", "3"}, {"SLURM_TASKS_PER_NODE", "1(x3)"}, {"PATH", folder_}};
+  EXPECT_EQ(by({"p"}).by, HostAccess::By::kSlurm);
+  EXPECT_EQ(by({"p"}).job, "7");
+  EXPECT_EQ(by({"-hosts", "h1,h2.cluster", "p"}).name, "h2");
+  EXPECT_EQ(by({"-launcher", "ssh", "p"}).by, HostAccess::By::kSsh);
+  EXPECT_EQ(by({"-launcher", "fork", "p"}).by, HostAccess::By::kSsh);
+  const JobSettings spare = describe({"-n", "2", "--max-restarts", "1", "p"});
+  EXPECT_EQ(spare.spares.at(0).access.by, HostAccess::By::kSlurm);
+  EXPECT_EQ(within_allocation(spare, {spare.spares[0]})[0].access.by, HostAccess::By::kSlurm);
+  EXPECT_EQ(settings_of_engine(around_).request.hosts.at(0).access.by, HostAccess::By::kSlurm);
+
+  around_.environment = {{"LSB_JOBID", "4"}, {"LSB_MCPU_HOSTS", "h1 1 h2 1"}};
+  EXPECT_EQ(by({"p"}).by, HostAccess::By::kLsf);
+  EXPECT_EQ(by({"-launcher", "ssh", "p"}).by, HostAccess::By::kSsh);
+  around_.environment = {{"PBS_NODEFILE", file("nodes", "h1\nh2\n")}};
+  EXPECT_EQ(by({"p"}).by, HostAccess::By::kSsh);
+  around_.environment = {{"K_MPI_JOB_ROLE", "launcher"},
+                         {"HYDRA_HOST_FILE", file("pods", "w-0.a.b.svc\nw-1.a.b.svc\n")}};
+  EXPECT_EQ(by({"p"}).by, HostAccess::By::kWorkerPod);
+  EXPECT_EQ(by({"-hosts", "w-0,w-1", "p"}).by, HostAccess::By::kWorkerPod);
+  // The only node of its job, and hosts that have nothing to do with it.
+  around_.environment = {{"PET_NNODES", "1"}, {"PET_NODE_RANK", "0"}};
+  EXPECT_EQ(describe({"p"}).request.here.by, HostAccess::By::kPod);
+  EXPECT_EQ(by({"-hosts", "a,b", "p"}).by, HostAccess::By::kSsh);
+}
+
+TEST_F(JobEngineTest, KnowsTheJobOfASlurmStep) {
+  EngineEvidence evidence;
+  evidence.engine = Engine::kSlurm;
+  evidence.job_id = "42.0";
+  EXPECT_EQ(engine_access(evidence).job, "42");
+}
+
 // A command's arguments are everybody's to read, and a shell keeps what was typed.
 TEST_F(JobEngineTest, SaysNoTokenInACommandsArguments) {
   for (const Engine engine : {Engine::kSlurm, Engine::kFlux, Engine::kPyTorchJob, Engine::kTrainJob,

@@ -117,6 +117,45 @@ TEST(FailureCard, LooksForAProgramWhereTheRankDid) {
   EXPECT_EQ(spawn_status("interpreter", ENOENT), 127);
 }
 
+// Each kind of loss, by what has brought our agents there: nobody need be able to log in.
+TEST(FailureCard, SuggestsWhatTheEngineHasWhereItHasBroughtAgents) {
+  CardFacts facts;
+  facts.host = "n2";
+  facts.program = "./train.sh";
+  facts.working_directory = "/data";
+  facts.reached.access.job = "42";
+  Outcome lost, agent, killed = rank_outcome(Cause::kRankSignal, 3),
+                       program = rank_outcome(Cause::kSpawn, 0);
+  lost.cause = Cause::kNodeLost;
+  agent.cause = Cause::kAgentFailed;
+  killed.signal = SIGKILL;
+  program.stage = "exec";
+  program.error_number = EACCES;
+  const auto steps = [&](HostAccess::By by) {
+    facts.reached.access.by = by;
+    std::vector<std::string> all;
+    for (const Outcome& outcome : {lost, agent, killed, program}) {
+      all.push_back(step_of(outcome, facts));
+    }
+    return all;
+  };
+  EXPECT_THAT(
+      steps(HostAccess::By::kSsh),
+      testing::ElementsAre("ssh n2 uptime", "ssh n2 uptime", "ssh n2 'dmesg | grep -i killed'",
+                           "ssh n2 namei -l /data/./train.sh"));
+  EXPECT_THAT(steps(HostAccess::By::kSlurm),
+              testing::ElementsAre("scontrol show node n2", "sacct -j 42", "sacct -j 42",
+                                   "srun --overlap -N 1 -n 1 -w n2 sh -c "
+                                   "'namei -l /data/./train.sh'"));
+  EXPECT_THAT(steps(HostAccess::By::kPod), testing::Each("kubectl describe pod n2"));
+  facts.host = "w-0.dtl.ns1.svc";
+  EXPECT_THAT(
+      steps(HostAccess::By::kWorkerPod),
+      testing::ElementsAre("kubectl -n ns1 describe pod w-0", "kubectl -n ns1 describe pod w-0",
+                           "kubectl -n ns1 describe pod w-0",
+                           "kubectl -n ns1 exec w-0 -- sh -c 'namei -l /data/./train.sh'"));
+}
+
 TEST(FailureCard, RunsNothingOfWhatItQuotes) {
   Outcome outcome = rank_outcome(Cause::kSpawn, 0);
   outcome.stage = "exec";
