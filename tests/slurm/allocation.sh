@@ -48,6 +48,24 @@ expect_equal "status of the script" "$status" 0
 expect_out '^status 0$'
 expect_equal "ranks in sbatch" "$(grep ^rank "$work/out" | sort)" "$two_by_two"
 
+# ---- each element of an array is a job of its own
+submit --array=0-1 -N1 -n2 -- "'$bin/dtlaunch' --show-engine | grep -E '^role|array'" \
+  "'$bin/dtlaunch' sh -c 'echo \"element \$SLURM_ARRAY_TASK_ID: rank \$RANK of \$WORLD_SIZE, task \${SLURM_PROCID-none}\"'"
+wait_for 30 "both elements to end; $(cat "$work/err")" no_jobs
+expect_equal "ranks of the elements" "$(grep ^element "$work/out" | sort)" "element 0: rank 0 of 2, task none
+element 0: rank 1 of 2, task none
+element 1: rank 0 of 2, task none
+element 1: rank 1 of 2, task none"
+expect_count 2 '^role +launcher:' "$work/out"
+expect_count 2 'a task of an array of jobs' "$work/out"
+
+# ---- an interactive step, which says that it is a task of a step: the whole allocation is the job's
+in_allocation -N2 -n4 -- srun --interactive --preserve-env --mpi=none sh -c \
+  "echo \"step \$SLURM_STEP_ID, task \$SLURM_PROCID\"; exec '$bin/dtlaunch' sh -c '$ranks'"
+expect_status 0
+expect_out '^step 4294967290, task 0$'
+expect_equal "ranks in an interactive step" "$(seen | grep ^rank)" "$two_by_two"
+
 # ---- a rank's status, where srun alone would say another; an error of srun's is shown
 in_allocation -N2 -n4 -- "$bin/dtlaunch" sh -c '[ $RANK != 2 ] || exit 3; sleep 60'
 expect_status 3
@@ -70,6 +88,33 @@ expect_equal "ranks with a token of the user's" "$(seen)" "$two_by_two"
 in_allocation -N2 -n4 -- srun -n2 --ntasks-per-node=1 "$bin/dtlaunch" -launcher ssh true
 [ "$status" != 0 ] || fail "-launcher ssh in every node's dtlaunch"
 expect_err 'srun has started dtlaunch on every node'
+
+# ---- a job of somebody who is not root; whose the token's file has to be
+for host in login "${hosts[@]}"; do
+  on "$host" sh -c 'echo "ann:x:12345:12345::/run/ann:/bin/sh" >>/etc/passwd; echo "ann:x:12345:" >>/etc/group
+    mkdir -p /run/ann && chown 12345:12345 /run/ann' || fail "no user on $host"
+done
+(umask 077 && mkdir "$slurm_folder/ann" && echo "$token" >"$slurm_folder/ann/token")
+chown -R 12345:12345 "$slurm_folder/ann"
+as_user=(setpriv --reuid 12345 --regid 12345 --clear-groups env HOME=/run/ann USER=ann LOGNAME=ann)
+in_allocation -N2 -n4 -- "$bin/dtlaunch" sh -c "$ranks; id -u >&2"
+expect_status 0
+expect_equal "ranks of a user" "$(seen)" "$two_by_two"
+expect_equal "their user" "$(xargs <"$work/err")" "12345 12345 12345 12345"
+tasks_with_file() { in_allocation -N2 -n4 -- env DTL_TOKEN_FILE="$slurm_folder/ann/token" srun --mpi=none "$bin/dtlaunch" sh -c "$ranks"; }
+tasks_with_file
+expect_status 0
+expect_equal "ranks of a user's tasks" "$(seen)" "$two_by_two"
+chmod 602 "$slurm_folder/ann/token"
+tasks_with_file
+expect_status 65
+expect_err 'ann/token: everybody may write this token'
+chown 54321 "$slurm_folder/ann/token"
+chmod 644 "$slurm_folder/ann/token"
+tasks_with_file
+expect_status 65
+expect_err 'ann/token: this token belongs to another user \(54321\)'
+as_user=()
 
 # ---- newer Slurms are told that a launcher starts; the rest of the line is the same
 mkdir "$slurm_folder/newer"

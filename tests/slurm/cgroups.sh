@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Where Slurm confines steps in cgroups: ranks stay in the step's, on the CPUs that the job has and no
-# others, and a process that has left its session dies with the step.
+# others, a rank beyond the job's memory is named as such, and a process that has left its session dies
+# with the step.
 . "$(dirname "$0")/lib.sh"
 [ "$(nproc)" -ge 2 ] || skip "there is one CPU"
 slurm_cgroups=yes
-need_slurm 2
+need_slurm 2 SelectTypeParameters=CR_Core_Memory
 
 look='echo "rank $RANK may use $(grep Cpus_allowed_list /proc/self/status | cut -f 2), in $(grep cpuset /proc/self/cgroup)"'
 cpus_of_rank() { grep "^rank $1 " "$work/out" | sed 's/.*may use \([^,]*\),.*/\1/'; }
@@ -23,6 +24,13 @@ expect_equal "CPUs of rank 1" "$(cpus_of_rank 1)" 1
 in_allocation -N2 -n4 -- "$bin/dtlaunch" doctor --quick -v
 expect_status 0
 expect_out 'cgroups hold the'
+
+# A rank beyond the job's memory is named, with the limit.
+in_allocation -N2 -n2 --mem=100M -- "$bin/dtlaunch" -ppn 1 sh -c \
+  '[ $RANK = 1 ] || exec sleep 60; exec python3 -c "x = b\"x\" * (400 << 20)"'
+expect_status 137
+expect_err 'rank 1 on node2 was killed for want of memory'
+expect_err 'the limit of its control group: 0\.10 GiB'
 
 # kill -9 of everything that is dtlaunch's on a node, with a process that has a session of its own
 submit -N2 -n2 -- "'$bin/dtlaunch' -ppn 1 '$e2e/record_family' '$record'; echo \"status \$?\""

@@ -16,7 +16,7 @@ while :; do sleep 0.05; done
 RANK
 chmod 755 "$slurm_folder/rank"
 fresh() {
-  rm -f "$slurm_folder"/{told,saved,starts}*
+  rm -f "$slurm_folder"/{told,saved,starts,status}*
   : >"$record"
 }
 saved() { find "$slurm_folder" -name 'saved.*' | wc -l; }
@@ -34,6 +34,20 @@ expect_equal "ranks that saved after scancel" "$(saved)" 2
 # Slurm takes a second or so to tell anybody; from then on it is ours.
 apart=$((($(cat "$slurm_folder/told.0") - $(cat "$slurm_folder/told.1")) / 1000000))
 [ ${apart#-} -lt 1000 ] || fail "ranks were told ${apart#-} ms apart"
+expect_nothing_left 4
+expect_nodes_empty 8
+
+# ---- scancel of a job whose every rank Slurm has started
+fresh
+(umask 077 && head -c 32 /dev/urandom | base64 >"$slurm_folder/token")
+submit -N2 -n4 -- "export DTL_TOKEN_FILE='$slurm_folder/token'" "exec srun --mpi=none bash -c 'trap : TERM
+  \"$bin/dtlaunch\" --max-restarts 2 \"$slurm_folder/rank\"; echo \$? >\"$slurm_folder/status.\$SLURM_PROCID\"'"
+wait_for 20 "four ranks; $(cat "$work/err")" have_started 4
+slurm scancel "$job_number"
+end_of_job 15
+expect_equal "ranks that saved after scancel" "$(saved)" 4
+expect_equal "statuses of the tasks" "$(cat "$slurm_folder"/status.* | xargs)" "143 143 143 143"
+expect_no_err 'going on|goes on'
 expect_nothing_left 4
 expect_nodes_empty 8
 
@@ -72,6 +86,8 @@ echo "a lost node was noticed after $noticed ms"
 [ $noticed -lt 11000 ] || fail "a lost node was noticed after $noticed ms"
 wait_for 15 "the script's last line" grep -q ^status "$work/out"
 expect_out '^status 69$'
+expect_err '^  try +scontrol show node node3$'
+slurm sh -c "$(sed -n 's/^  try *//p' "$work/err")" | grep -q '^NodeName=node3 ' || fail "what the card suggests does not work"
 expect_equal "ranks that saved after a node was lost" "$(saved)" 2
 slurm scancel "$job_number"
 hosts=(node1 node2)
@@ -86,7 +102,7 @@ submit -N2 -n2 -w 'node[1-2]' -- "'$bin/dtlaunch' '$slurm_folder/rank' & wait; s
 wait_for 20 "two ranks; $(cat "$work/err")" have_started 2
 [ "$(count_alive)" -ge 4 ] || fail "$(count_alive) processes are alive before the fault"
 on node1 pkill -KILL -x 'srun|dtlaunch'
-expect_nothing_left 10
+expect_nothing_left 5
 expect_equal "ranks that saved after kill -9" "$(saved)" 2
 slurm scancel "$job_number"
 end_of_job 15
@@ -99,6 +115,8 @@ on node1 pkill -KILL -o -x srun
 wait_for 15 "the script's last line" grep -q ^status "$work/out"
 expect_out '^status 71$'
 expect_err 'srun ended: killed by SIGKILL'
+expect_err "^  try +sacct -j $job_number\$"
+expect_no_err 'ssh'
 expect_nothing_left 10
 end_of_job 15
 expect_nodes_empty 8

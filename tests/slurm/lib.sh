@@ -90,12 +90,13 @@ slurm() { on login "$@"; } # a command of Slurm: slurm squeue -h
 
 # ---- jobs; scripts and what they write lie in $slurm_folder, which all hosts see
 
+as_user=() # what makes somebody else of root, for in_allocation
 # in_allocation OPTIONS of salloc -- COMMAND...: as run() in tests/e2e/lib.sh, from the host login.
 in_allocation() {
   local options=()
   while [ "$1" != -- ]; do options+=("$1"); shift; done
   shift
-  run "$cluster" exec login salloc -Q "${options[@]}" "$@"
+  run "$cluster" exec login "${as_user[@]}" salloc -Q "${options[@]}" "$@"
 }
 
 # submit OPTIONS of sbatch -- LINE...: a batch script of these lines; its number in $job_number. What it
@@ -113,6 +114,7 @@ submit() {
 
 job_fact() { slurm scontrol -o show job "$job_number" | grep -o " $1=[^ ]*" | head -n 1 | cut -d = -f 2; }
 job_has_ended() { [[ $(job_fact JobState) =~ ^(COMPLETED|FAILED|CANCELLED|TIMEOUT|NODE_FAIL)$ ]]; }
+no_jobs() { [ -z "$(slurm squeue -h)" ]; }
 job_runs() { [ "$(job_fact JobState)" = RUNNING ]; }
 
 # end_of_job SECONDS: waits; its exit status in $status, "0" or "0:15" for a signal.
