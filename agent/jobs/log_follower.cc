@@ -79,7 +79,7 @@ std::uint64_t identity(const Fd& file) {
     birth = static_cast<std::uint64_t>(status.stx_btime.tv_sec) * 1'000'000'000 +
             status.stx_btime.tv_nsec;
   }
-  return (status.stx_ino ^ birth * kMix) >> 1;
+  return ((status.stx_ino ^ birth * kMix) * kMix) >> 1;  // which no two inodes of one moment share
 }
 
 }  // namespace

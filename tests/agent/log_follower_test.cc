@@ -1,12 +1,16 @@
 #include "agent/jobs/log_follower.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <set>
 
 #include "base/error.h"
 #include "base/job_record.h"
@@ -104,6 +108,25 @@ TEST_F(LogFollowerTest, SaysWhenAPlaceIsNoMoreAndSendsWhatThereIs) {
   place.offset = 4;
   EXPECT_FALSE(follower.go_on_from(place)) << "behind the end of all";
   EXPECT_EQ(sent(follower), "defghi");
+}
+
+// Their times of birth are the same for the most part, and their inodes next to each other.
+TEST_F(LogFollowerTest, TellsFilesOfOneMomentApart) {
+  std::map<ino_t, std::string> files;
+  for (int i = 0; i < 200; ++i) {
+    const std::string path = folder_ + "/" + std::to_string(i);
+    const Fd made(::open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+    struct stat status {};
+    ASSERT_EQ(::fstat(made.get(), &status), 0);
+    files[status.st_ino] = path;
+  }
+  std::set<std::uint64_t> seen;
+  for (const auto& [inode, path] : files) {
+    fs::rename(path, folder_ + "/log");
+    seen.insert(LogFollower(folder_).place().file);
+    fs::rename(folder_ + "/log", path);
+  }
+  EXPECT_EQ(seen.size(), files.size());
 }
 
 TEST_F(LogFollowerTest, ReadsPlaces) {
