@@ -116,6 +116,8 @@ def main():
         parser.error(f"no part '{unknown.pop()}'; there are: {' '.join(PARTS)}")
     options.rounds = options.rounds or (1 if options.short else 3)
     options.build = os.path.abspath(options.build)
+    if not os.access(os.path.join(options.build, "bin/dtlaunch"), os.X_OK):
+        parser.error(f"{options.build} is no build: bin/dtlaunch is not there")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # not without taking the hosts down
     print(f"{machine()}, beside {options.build}; {options.rounds} rounds", flush=True)
     for name in options.parts or PARTS:

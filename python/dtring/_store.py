@@ -35,7 +35,9 @@ def look_before_joining(is_ours: Callable[[Any], bool]) -> None:
         by_environment = arguments.get("init_method") in (None, "env://") and arguments.get("store") is None
         if by_environment and is_ours(arguments.get("backend")):
             rank = arguments.get("rank", -1)
-            wait_for_store(os.environ if rank < 0 else {**os.environ, "RANK": str(rank)})
+            limit = arguments.get("timeout")
+            wait_for_store(os.environ if rank < 0 else {**os.environ, "RANK": str(rank)},
+                           min(_LONGEST_S, limit.total_seconds()) if limit is not None else _LONGEST_S)
         return theirs(*given, **named)
 
     init_process_group.looks_for_store = True  # type: ignore[attr-defined]
@@ -43,8 +45,8 @@ def look_before_joining(is_ours: Callable[[Any], bool]) -> None:
     dist.distributed_c10d.init_process_group = init_process_group
 
 
-def wait_for_store(environment: Mapping[str, str]) -> None:
-    """Until somebody listens at MASTER_ADDR:MASTER_PORT, where this is not the rank that will.
+def wait_for_store(environment: Mapping[str, str], limit_s: float = _LONGEST_S) -> None:
+    """For limit_s seconds at most, until somebody listens at MASTER_ADDR:MASTER_PORT; not as rank 0.
 
     Whatever else is wrong there is for torch to say: a name that is unknown, a port that is none.
     """
@@ -55,9 +57,9 @@ def wait_for_store(environment: Mapping[str, str]) -> None:
     except (KeyError, ValueError):
         return
     begin = time.monotonic()
-    while (waited := time.monotonic() - begin) < _LONGEST_S:
+    while (waited := time.monotonic() - begin) < limit_s:
         try:
-            socket.create_connection(place, _LONGEST_S - waited).close()
+            socket.create_connection(place, limit_s - waited).close()
             return
         except ConnectionRefusedError:
             time.sleep(min(max(waited / 8, _FIRST_NAP_S), _LONGEST_NAP_S))

@@ -324,7 +324,9 @@ print(dist.get_backend(), tensor.tolist())
             _store.wait_for_store({**place, "RANK": "0"})  # not for itself
             _store.wait_for_store({**place, "RANK": "1", "MASTER_ADDR": "no-such-host.invalid"})
             _store.wait_for_store({**place, "RANK": "1", "MASTER_PORT": "soon"})
-            time.sleep(0.1)
+            begin = time.monotonic()
+            _store.wait_for_store({**place, "RANK": "1"}, 0.1)  # and no longer than that
+            self.assertLess(time.monotonic() - begin, 10)
             self.assertEqual(listened, [])
             begin = time.monotonic()
             listener.listen()
