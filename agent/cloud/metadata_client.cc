@@ -2,6 +2,7 @@
 
 #include "base/limits.h"
 #include "wire/deadline.h"
+#include "wire/private_socket.h"
 //
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/empty_body.hpp>
@@ -42,6 +43,7 @@ awaitable<std::optional<MetadataAnswer>> ask_metadata(asio::io_context& context,
     socket.close(ignored);
   });
   boost::system::error_code failed;
+  open_in_this_process(socket, service.protocol());
   co_await socket.async_connect(service, asio::redirect_error(asio::use_awaitable, failed));
   if (failed) co_return std::nullopt;
   http::request<http::empty_body> request = to_http(wanted);

@@ -8,6 +8,7 @@
 
 #include "agent/node/nics.h"
 #include "base/limits.h"
+#include "wire/private_socket.h"
 
 namespace dtl {
 namespace {
@@ -109,6 +110,7 @@ class Round {
   // Empty, or what went wrong, for people: "Connection refused".
   awaitable<std::string> converse(tcp::socket& socket, tcp::endpoint endpoint, std::uint32_t node) {
     boost::system::error_code error;
+    open_in_this_process(socket, endpoint.protocol());
     co_await socket.async_connect(endpoint, quietly(error));
     if (error == asio::error::operation_aborted) co_return kLate;
     if (error) co_return error.message();
@@ -226,7 +228,9 @@ awaitable<void> Listener::answer(std::shared_ptr<tcp::acceptor> acceptor, TaskGr
     boost::system::error_code error;
     co_await acceptor->async_accept(*peer, quietly(error));
     if (!acceptor->is_open() || error == asio::error::no_descriptors) co_return;
-    if (!error) tasks.spawn(attend(context_, peer, line));
+    if (error) continue;
+    keep_in_this_process(*peer);
+    tasks.spawn(attend(context_, peer, line));
   }
 }
 

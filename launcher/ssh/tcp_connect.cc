@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "wire/private_socket.h"
 
 namespace dtl {
 namespace {
@@ -40,6 +41,7 @@ void start_attempt(asio::io_context& context, const std::shared_ptr<Race>& race,
                    const tcp::endpoint& endpoint) {
   const std::size_t index = race->sockets.size();
   race->sockets.push_back(std::make_unique<tcp::socket>(context));
+  open_in_this_process(*race->sockets.back(), endpoint.protocol());
   race->sockets.back()->async_connect(endpoint, [race, index](boost::system::error_code error) {
     if (error) {
       ++race->failed;
@@ -66,7 +68,6 @@ void set_option(int fd, int level, int name, int value) {
 
 Fd take(tcp::socket& socket) {
   Fd fd(socket.release());
-  set_close_on_exec(fd.get(), true);
   set_link_options(fd.get());
   return fd;
 }

@@ -1,5 +1,6 @@
 // Communicators that are split off, memory that ranks share, and what a communicator says of
 // itself.
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -57,7 +58,8 @@ int Comm::split(int color, int key, Comm** part) {
     });
     const Card& leader = cards[static_cast<std::size_t>(members[0])];
     *part = join_part(members, job_number(fmt::format("{}/{}/{}", job_, number, color)),
-                      leader.address.data(), leader.port, Fd(::dup(listener_owner.get())))
+                      leader.address.data(), leader.port,
+                      Fd(::fcntl(listener_owner.get(), F_DUPFD_CLOEXEC, 0)))
                 .release();
     return DT_OK;
   } catch (const CommError& error) {
