@@ -41,6 +41,7 @@ constexpr auto kAskRanks = 500ms;     // ranks say what they do, before --timeou
 constexpr auto kAskNative = 8s;       // the same for a debugger, before --hang-timeout does
 constexpr auto kHangNotice = 30s;     // ranks wait so long for another, then it is named
 constexpr auto kLongestReport = 3s;   // between two reports of what ranks do
+constexpr auto kFirstReport = 1s;     // from the start of ranks to the first look at their state
 constexpr auto kLookAtRanks = 100ms;  // between two looks at whether a rank is in a collective
 constexpr auto kSlowWindow = 30s;     // a host that is slow in two such windows is named
 constexpr auto kAnswerMargin = 2s;    // on top of what a node itself may take to answer

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # How long `dtlaunch true` takes in an allocation of Slurm, beside `srun true` and MPICH's Hydra, which
 # starts its proxies by srun, in one interleaved run for each number of nodes. The Slurm is that of
-# tests/slurm: all nodes are namespaces of this machine and share its cores.
+# tests/slurm: all nodes are namespaces of this machine and share its cores. Each job has its nodes
+# alone: with one CPU of each node Slurm would bind what runs on all of them to the same core.
 # usage: bench/slurm.sh [ROUNDS [NODES...]]; needs root, slurmctld, slurmd, slurm-client, munge, mpich, and
 # the release build
 export DTL_E2E_WORK=${DTL_E2E_WORK:-$(cd "$(dirname "$0")/.." && pwd)/build/e2e}
@@ -15,6 +16,6 @@ most=$(printf '%s\n' "${sizes[@]}" | sort -n | tail -n 1)
 need_slurm "$most"
 echo "commit $(git -C "$root" describe --always --dirty 2>/dev/null || echo unknown), $(srun --version 2>/dev/null || slurm srun --version)"
 for size in "${sizes[@]}"; do
-  slurm salloc -Q "-N$size" "-n$size" /usr/bin/python3 -B "$root/bench/slurm_times.py" "$bin/dtlaunch" "$rounds" "$size" ||
+  slurm salloc --exclusive -Q "-N$size" "-n$size" /usr/bin/python3 -B "$root/bench/slurm_times.py" "$bin/dtlaunch" "$rounds" "$size" ||
     fail "the measurement with $size nodes has failed"
 done

@@ -101,6 +101,7 @@ int join_as_node(JoinCall call, const std::string& agent_path) {
   call.hello.protocol = kProtocol;
   call.hello.version = DTL_VERSION;
   call.agent_path = agent_path;
+  call.agent_at_once = true;
   call.patience = kRoomPatience;
   return serve_joined_job(std::move(call));
 }

@@ -87,7 +87,8 @@ awaitable<void> AgentSession::tell_native_stacks(std::uint32_t patience_ms) {
 
 awaitable<void> AgentSession::report_ranks() {
   asio::steady_timer look(context_);
-  for (BootTime next = boot_now(); report_period_.count() > 0;) {
+  const BootTime first = std::min(report_period_, BootTime(kFirstReport));
+  for (BootTime next = boot_now() + first; report_period_.count() > 0;) {
     bool has_pages = false;
     for (auto& [rank, streams] : streams_) {
       if (!streams.observer || supervisor_.paused) continue;

@@ -86,13 +86,27 @@ class Caller {
 
  private:
   awaitable<void> live() {
+    std::exception_ptr failure;
+    try {
+      if (call_.agent_at_once) start_agent_at_once();
+      co_await live_in_rooms();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    co_await end(std::exchange(agent_at_once_, nullptr));
+    if (failure) std::rethrow_exception(failure);
+  }
+
+  awaitable<void> live_in_rooms() {
     for (;;) {
       co_await come_in();
       if (!room_) co_return;
       tasks_.spawn(write(room_));
       const bool told = co_await serve();
       room_->close();
-      co_await end_agent();
+      // Without its room the agent ends its ranks; nothing of the job is left when this process
+      // ends.
+      co_await end(agent_);
       if (told) co_return;
       status_ = signals_seen_ == 0 ? kRoomLost : 128 + last_signal_;
       if (signals_seen_ > 0) co_return;
@@ -208,7 +222,7 @@ class Caller {
     while (auto frame = co_await room_->receive()) {
       switch (frame->kind) {
         case JoinFrame::Kind::kStart:
-          start_agent(frame->text);
+          co_await start_agent(frame->text);
           break;
         case JoinFrame::Kind::kBytes:
           co_await hand_on(agent_, std::move(frame->text));
@@ -231,18 +245,33 @@ class Caller {
     co_return false;
   }
 
-  void start_agent(const std::string& arguments) {
+  // Its arguments, one a line; none: those of a job's agent.
+  std::shared_ptr<LocalAgent> new_agent(const std::string& arguments) {
+    std::vector<std::string> command = {call_.agent_path};
+    for (std::string& each :
+         split(arguments.empty() ? "--serve\n--unsignalled" : arguments, '\n')) {
+      command.push_back(std::move(each));
+    }
+    return std::make_shared<LocalAgent>(context_, spawn_child(command, ChildErrors::kShared));
+  }
+
+  void start_agent_at_once() {
     try {
-      std::vector<std::string> command = {call_.agent_path};
-      for (std::string& each :
-           split(arguments.empty() ? "--serve\n--unsignalled" : arguments, '\n')) {
-        command.push_back(std::move(each));
-      }
-      agent_ = std::make_shared<LocalAgent>(context_, spawn_child(command, ChildErrors::kShared));
+      agent_at_once_ = new_agent({});
+    } catch (const Error&) {
+      // The room is told why, when it asks for one.
+    }
+  }
+
+  awaitable<void> start_agent(std::string arguments) {
+    std::shared_ptr<LocalAgent> early = std::exchange(agent_at_once_, nullptr);
+    if (!arguments.empty()) co_await end(std::exchange(early, nullptr));
+    try {
+      agent_ = early ? std::move(early) : new_agent(arguments);
     } catch (const Error& error) {
       log_error(error.what());
       room_->send({JoinFrame::Kind::kEnded, error.attempted() + ": " + error.reason()});
-      return;
+      co_return;
     }
     tasks_.spawn(watch(agent_, room_));
   }
@@ -269,9 +298,7 @@ class Caller {
     }
   }
 
-  // Without its room the agent ends its ranks; nothing of the job is left when this process ends.
-  awaitable<void> end_agent() {
-    const std::shared_ptr<LocalAgent> agent = agent_;
+  static awaitable<void> end(std::shared_ptr<LocalAgent> agent) {
     if (!agent) co_return;
     agent->stream->close();
     co_await wait_for_end(agent);
@@ -297,8 +324,9 @@ class Caller {
   TaskGroup tasks_;
   asio::signal_set signals_;
   asio::steady_timer pause_;
-  std::shared_ptr<JoinChannel> room_;  // shared with the task that writes its queue
-  std::shared_ptr<LocalAgent> agent_;  // shared with the task that watches it
+  std::shared_ptr<JoinChannel> room_;          // shared with the task that writes its queue
+  std::shared_ptr<LocalAgent> agent_;          // shared with the task that watches it
+  std::shared_ptr<LocalAgent> agent_at_once_;  // until the room asks for one
   int signals_seen_ = 0;
   int last_signal_ = 0;
   int status_ = 0;

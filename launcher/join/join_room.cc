@@ -110,6 +110,7 @@ class JoinRoom::Inside {
 
   void run() {
     try {
+      TlsSession::prepare(TlsSession::Side::kListens);  // while nobody has come yet
       const auto working = asio::make_work_guard(context_);
       context_.run();
     } catch (const std::exception& fault) {
@@ -220,8 +221,8 @@ class JoinRoom::Inside {
         co_await hand_on(place.agent, std::move(frame.text));
         co_return true;
       case JoinFrame::Kind::kEnded:
+        board_.set_busy(at, place.waiting.agent.valid());  // before anybody hears of the end
         end_agent(at, std::move(frame.text));
-        board_.set_busy(at, place.waiting.agent.valid());
         start_waiting(at);
         co_return true;
       case JoinFrame::Kind::kStop:

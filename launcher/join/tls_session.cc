@@ -6,6 +6,7 @@
 #include <openssl/ssl.h>
 
 #include <array>
+#include <cstdint>
 #include <new>
 #include <utility>
 
@@ -79,9 +80,20 @@ int find_key(SSL* ssl, const unsigned char* identity, std::size_t length, SSL_SE
   return 1;
 }
 
-Context make_context(TlsSession::Side side) {
-  // Whatever the host's openssl.cnf says, both ends speak the same.
+// Whatever the host's openssl.cnf says, both ends speak the same. Nothing is tidied up at the end,
+// and a node, which has no other use for OpenSSL, is spared the lists of all its algorithms: each
+// takes longer than the handshake.
+void prepare_openssl(TlsSession::Side side) {
+  std::uint64_t options = OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_ATEXIT;
+  if (side == TlsSession::Side::kCalls) {
+    options |= OPENSSL_INIT_NO_ADD_ALL_CIPHERS | OPENSSL_INIT_NO_ADD_ALL_DIGESTS;
+  }
+  OPENSSL_init_crypto(options, nullptr);
   OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG, nullptr);
+}
+
+Context make_context(TlsSession::Side side) {
+  prepare_openssl(side);
   Context context(SSL_CTX_new(TLS_method()));
   if (!context || SSL_CTX_set_min_proto_version(context.get(), TLS1_3_VERSION) != 1 ||
       SSL_CTX_set_max_proto_version(context.get(), TLS1_3_VERSION) != 1 ||
@@ -100,6 +112,16 @@ Context make_context(TlsSession::Side side) {
   return context;
 }
 
+// Made once: reading which algorithms there are costs more than a handshake.
+SSL_CTX* context_of(TlsSession::Side side) {
+  if (side == TlsSession::Side::kCalls) {
+    static const Context calls = make_context(TlsSession::Side::kCalls);
+    return calls.get();
+  }
+  static const Context listens = make_context(TlsSession::Side::kListens);
+  return listens.get();
+}
+
 Error failure(const char* attempted) {
   const unsigned long code = ERR_get_error();
   const char* reason = code == 0 ? nullptr : ERR_reason_error_string(code);
@@ -111,7 +133,6 @@ Error failure(const char* attempted) {
 
 struct TlsSession::State {
   Key key;
-  Context context;
   Ssl ssl;
   BIO *input = nullptr, *output = nullptr;  // the ssl's
   bool proved = false;
@@ -119,10 +140,14 @@ struct TlsSession::State {
   ~State() { OPENSSL_cleanse(key.data(), key.size()); }
 };
 
+void TlsSession::prepare(Side side) {
+  context_of(side);
+}
+
 TlsSession::TlsSession(Side side, std::string_view secret) : state_(std::make_unique<State>()) {
+  SSL_CTX* const context = context_of(side);  // before anything else is asked of OpenSSL
   state_->key = derive_key(secret);
-  state_->context = make_context(side);
-  state_->ssl.reset(SSL_new(state_->context.get()));
+  state_->ssl.reset(SSL_new(context));
   state_->input = BIO_new(BIO_s_mem());
   state_->output = BIO_new(BIO_s_mem());
   if (!state_->ssl || state_->input == nullptr || state_->output == nullptr) out_of_memory();

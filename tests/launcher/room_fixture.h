@@ -1,0 +1,116 @@
+#pragma once
+// Tests of JoinRoom and JoinCaller: a room of two nodes, n0 and n1, over loopback. Their agent is a
+// stand-in, a shell script, which says back what it hears unless it is made anew.
+
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <future>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/fd.h"
+#include "launcher/join/join_caller.h"
+#include "launcher/join/join_room.h"
+#include "wire/messages.h"
+
+namespace dtl::room_fixture {
+
+constexpr std::chrono::seconds kSoon{30};  // generous: a busy machine
+inline const std::string kToken(32, 't');
+
+class RoomTest : public ::testing::Test {
+ protected:
+  using Names = std::vector<std::string>;
+
+  RoomTest() {
+    std::signal(SIGPIPE, SIG_IGN);
+    std::string pattern = std::filesystem::temp_directory_path() / "dtl-join-test.XXXXXX";
+    folder_ = ::mkdtemp(pattern.data());
+    make_agent("exec cat");
+    options_.token = kToken;
+    options_.expected.count = 2;
+  }
+  ~RoomTest() override { std::filesystem::remove_all(folder_); }
+
+  void make_agent(const std::string& script) const {
+    write_file_atomically(folder_ + "/agent", "#!/bin/sh\n" + script + "\n");
+    ::chmod((folder_ + "/agent").c_str(), 0755);
+  }
+
+  void open() { room_ = std::make_unique<JoinRoom>(options_); }
+
+  JoinCall call(int rank) const {
+    JoinCall call;
+    call.token = kToken;
+    call.host = "127.0.0.1";
+    call.port = room_->port();
+    call.hello = {kProtocol, DTL_VERSION, {}, 0, rank, "n" + std::to_string(rank)};
+    call.agent_path = folder_ + "/agent";
+    call.patience = kSoon;
+    return call;
+  }
+
+  std::future<int> join(JoinCall call) {
+    return std::async(std::launch::async, [call] { return serve_joined_job(call); });
+  }
+
+  static pid_t fork_node(const JoinCall& call) {
+    const pid_t node = ::fork();
+    if (node != 0) return node;
+    serve_joined_job(call);
+    ::_exit(0);
+  }
+
+  bool wait_present(const Names& names, const Names& or_these = {"nobody"}) {
+    const auto end = std::chrono::steady_clock::now() + kSoon;
+    for (Names now = room_->present(); now != names && now != or_these; now = room_->present()) {
+      if (std::chrono::steady_clock::now() > end) return false;
+      pollfd waiting{room_->change_descriptor(), POLLIN, 0};
+      ::poll(&waiting, 1, 1000);
+      room_->changed();
+    }
+    return true;
+  }
+
+  // What an agent that says back what it hears says to this, or all that it says when it is told
+  // nothing; and how it ends.
+  std::pair<std::string, std::string> talk(std::size_t place, const std::string& text,
+                                           const std::vector<std::string>& arguments = {}) {
+    asio::io_context context;
+    auto stream = room_->start_agent(context, place, arguments);
+    std::string heard;
+    asio::co_spawn(
+        context,
+        [](AgentStream& agent, const std::string& said, std::string& answer) -> awaitable<void> {
+          if (!said.empty()) co_await agent.write(said);
+          while (said.empty() || answer.size() < said.size()) {
+            const std::string bytes = co_await agent.read();
+            if (bytes.empty()) break;
+            answer += bytes;
+          }
+        }(*stream, text, heard),
+        [](std::exception_ptr) {});
+    context.run();
+    stream->close();
+    const auto end = std::chrono::steady_clock::now() + kSoon;
+    while (stream->ending().empty() && std::chrono::steady_clock::now() < end) {
+      std::this_thread::yield();
+    }
+    return {heard, stream->ending()};
+  }
+
+  std::string folder_;
+  JoinRoomOptions options_;
+  std::unique_ptr<JoinRoom> room_;
+};
+
+}  // namespace dtl::room_fixture
