@@ -15,6 +15,8 @@ struct HostAccess {
     kFlux,
     kLsf,
     kSge,
+    kPbs,        // whose pbs_tmrsh has started our agents
+    kPbsdsh,     // or its pbsdsh
     kPod,        // which ends with the job
     kWorkerPod,  // which stays: an MPIJob's
   };

@@ -109,10 +109,11 @@ std::vector<std::string> carrier_of(const EngineEvidence& evidence, std::optiona
 }
 
 // As the engine has it where it is what brings our agents to hosts, or where hosts are its pods.
-HostAccess access_of(const EngineEvidence& evidence, const CommandLine& line,
+HostAccess access_of(EngineEvidence evidence, const CommandLine& line,
                      const JobSettings& settings) {
   const bool by_engine =
       settings.step || !settings.carrier.empty() || evidence.engine == Engine::kMpiJob;
+  if (settings.step) evidence.starter_path = settings.step->program;
   return by_engine && line.agent_start != AgentStart::kFork ? engine_access(evidence)
                                                             : HostAccess{};
 }
@@ -144,6 +145,12 @@ void sort_out_hosts(const StepPlan& step, std::vector<Host>& hosts,
       "agents start over ssh on {}, outside of what PBS counts and ends: {} takes hosts of the "
       "allocation, without a user or a port",
       first_names(strangers), program));
+}
+
+// True where agents start otherwise than the others of the job: over ssh.
+bool is_strange_to_step(const JobSettings& settings, const Host& host) {
+  if (!settings.step || settings.step->only || host.here) return false;
+  return !host.user.empty() || host.port != 0 || !find_in(settings.step->nodes, host.name);
 }
 
 }  // namespace
@@ -291,7 +298,9 @@ JobSettings settings_of_engine(const Surroundings& around) {
 }
 
 std::vector<Host> within_allocation(const JobSettings& settings, std::vector<Host> hosts) {
-  for (Host& host : hosts) host.access = settings.access;
+  for (Host& host : hosts) {
+    if (!is_strange_to_step(settings, host)) host.access = settings.access;
+  }
   if (settings.allocation.empty()) return hosts;
   std::vector<std::string> strangers, own;
   for (Host& host : hosts) {

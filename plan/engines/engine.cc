@@ -212,8 +212,11 @@ HostAccess engine_access(const EngineEvidence& evidence) {
   HostAccess access;
   switch (evidence.engine) {
     case Engine::kNone:
-    case Engine::kPbs:  // a person logs in to its hosts
       return access;
+    case Engine::kPbs:
+      access.by = evidence.starter_path.ends_with("/pbsdsh") ? HostAccess::By::kPbsdsh
+                                                             : HostAccess::By::kPbs;
+      break;
     case Engine::kSlurm:
       access.by = HostAccess::By::kSlurm;
       break;

@@ -209,6 +209,11 @@ TEST_F(JobEngineTest, KnowsHowAPersonGetsAtTheHosts) {
   EXPECT_EQ(by({"-launcher", "ssh", "p"}).by, HostAccess::By::kSsh);
   around_.environment = {{"PBS_NODEFILE", file("nodes", "h1\nh2\n")}};
   EXPECT_EQ(by({"p"}).by, HostAccess::By::kSsh);
+  ::chmod(file("pbs_tmrsh", "").c_str(), 0755);
+  around_.environment.emplace_back("PATH", folder_);
+  EXPECT_EQ(by({"p"}).by, HostAccess::By::kPbs);
+  EXPECT_EQ(by({"-launcher", "ssh", "p"}).by, HostAccess::By::kSsh);
+  EXPECT_EQ(by({"-hosts", "h1,bob@h2", "p"}).by, HostAccess::By::kSsh);
   around_.environment = {{"K_MPI_JOB_ROLE", "launcher"},
                          {"HYDRA_HOST_FILE", file("pods", "w-0.a.b.svc\nw-1.a.b.svc\n")}};
   EXPECT_EQ(by({"p"}).by, HostAccess::By::kWorkerPod);

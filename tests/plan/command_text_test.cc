@@ -113,6 +113,13 @@ TEST(HandCommands, AreTheOtherEnginesOnTheirHosts) {
   EXPECT_EQ(kills_command(host_by(HostAccess::By::kSge, "n2")), "qacct -j 42");
   EXPECT_EQ(command_on(host_by(HostAccess::By::kSge, "n2"), "ulimit -t"),
             "qrsh -l hostname=n2 'ulimit -t'");
+  EXPECT_EQ(state_command(host_by(HostAccess::By::kPbs, "n2")), "pbsnodes n2");
+  EXPECT_EQ(kills_command(host_by(HostAccess::By::kPbs, "n2")), "qstat -f 42");
+  EXPECT_EQ(leftovers_command(host_by(HostAccess::By::kPbsdsh, "n2")), "qdel 42");
+  EXPECT_EQ(command_on(host_by(HostAccess::By::kPbs, "n2"), "ulimit -t"),
+            "pbs_tmrsh n2 sh -c 'ulimit -t'");
+  EXPECT_EQ(command_on(host_by(HostAccess::By::kPbsdsh, "n2"), "ulimit -t"),
+            "pbsdsh -h n2 sh -c 'ulimit -t'");
 }
 
 // The pod of an Indexed Job has more letters behind its host's name: kubectl describes all that
