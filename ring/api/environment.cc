@@ -162,19 +162,19 @@ EnvironmentOptions::EnvironmentOptions() {
   options_.wire = DT_WIRE_DEFAULT;
   options_.world = required_integer("WORLD_SIZE", 1, 65535);
   options_.rank = required_integer("RANK", 0, options_.world - 1);
+  read_choices();  // refused for one rank as for many
   if (options_.world == 1) return;
   master_address_ = required("MASTER_ADDR");
   options_.master_address = master_address_.c_str();
   options_.master_port = required_integer("MASTER_PORT", 1, 65535);
   read_place();
-  read_choices();
   read_secret();
 }
 
 EnvironmentOptions::EnvironmentOptions(const dt_options& given) : options_(given) {
+  read_choices();
   if (options_.world == 1) return;
   read_place();
-  read_choices();
   if (options_.secret_bytes == 0) read_secret();
 }
 

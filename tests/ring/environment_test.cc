@@ -174,6 +174,21 @@ TEST(Environment, WorldOfOneNeedsOnlyRankAndWorldSize) {
   EXPECT_EQ(create_with({{"RANK", "0"}, {"WORLD_SIZE", "1"}}).status, DT_OK);
 }
 
+TEST(Environment, IsCheckedForOneRankAsForMany) {
+  const Outcome bad = create_with({{"RANK", "0"}, {"WORLD_SIZE", "1"}, {"DTRING_WIRE", "f8"}});
+  EXPECT_EQ(bad.status, DT_E_INVAL);
+  EXPECT_THAT(bad.error, AllOf(HasSubstr("DTRING_WIRE"), HasSubstr("f8")));
+  dt_options options;
+  dt_options_init(&options, sizeof options);
+  options.flags = DT_ENVIRONMENT;
+  options.wire = DT_WIRE_DEFAULT;
+  dt_comm* comm = nullptr;
+  EXPECT_EQ(dt_comm_create(&options, &comm), DT_E_INVAL);
+  dt_comm_destroy(comm);
+  EXPECT_EQ(create_with({{"RANK", "0"}, {"WORLD_SIZE", "1"}, {"DTRING_WIRE", "f16"}}).status,
+            DT_OK);
+}
+
 TEST(Environment, JobsHaveDifferentNumbers) {
   EXPECT_EQ(job_number(""), 0u);
   EXPECT_EQ(job_number("a1"), job_number("a1"));
