@@ -32,7 +32,8 @@ constexpr auto kLongestBackOff = 500ms;  // so that a name which has come is use
 // The next try starts anew, from the name: it may have another address by then. One whose first
 // packet was lost would send it again after a second.
 constexpr auto kConnectPatience = 1s;
-constexpr auto kProgress = 10s;           // between two lines about a wait
+constexpr auto kAgentAtOnce = 2s;  // for it to be asked for; one that hears of nobody leaves later
+constexpr auto kProgress = 10s;    // between two lines about a wait
 constexpr auto kAnswerPatience = 5s;      // the room's, once there is a connection
 constexpr int kRoomLost = 128 + SIGKILL;  // engines try again, as after a node of theirs was lost
 
@@ -50,6 +51,7 @@ struct LocalAgent {
   }
   ~LocalAgent() { process.release(); }  // the Child closes it
 
+  const Clock::time_point began = Clock::now();
   Child child;
   asio::posix::stream_descriptor process;
   int raw_socket = -1;                 // the stream's
@@ -265,7 +267,9 @@ class Caller {
 
   awaitable<void> start_agent(std::string arguments) {
     std::shared_ptr<LocalAgent> early = std::exchange(agent_at_once_, nullptr);
-    if (!arguments.empty()) co_await end(std::exchange(early, nullptr));
+    const bool wanted = arguments.empty() && early && Clock::now() < early->began + kAgentAtOnce &&
+                        early->child.ending().empty();
+    if (!wanted) co_await end(std::exchange(early, nullptr));
     try {
       agent_ = early ? std::move(early) : new_agent(arguments);
     } catch (const Error& error) {

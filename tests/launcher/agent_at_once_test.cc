@@ -11,8 +11,8 @@
 namespace dtl::agent_at_once_test {
 namespace {
 
-using ::testing::HasSubstr;
 using room_fixture::kSoon;
+using ::testing::HasSubstr;
 
 class AgentAtOnce : public room_fixture::RoomTest {
  protected:
@@ -66,6 +66,31 @@ TEST_F(AgentAtOnce, EndsBeforeAnotherThatTheRoomWantsInItsPlace) {
   EXPECT_EQ(notes(),
             "--serve --unsignalled\n--serve --unsignalled ended\n--fence 0123456789abcdef\n"
             "--fence 0123456789abcdef ended\n");
+}
+
+// Whoever is asked later is a spare node of a job that has restarted.
+TEST_F(AgentAtOnce, GivesWayToANewOneWhereItIsAskedForLate) {
+  make_noting_agent();
+  open();
+  auto zero = join(node());
+  EXPECT_TRUE(wait_notes("begun\n"));
+  std::this_thread::sleep_for(std::chrono::milliseconds(2100));
+  EXPECT_EQ(talk(0, "x").first, "x");
+  room_->finish(0, kSoon);
+  EXPECT_EQ(zero.get(), 0);
+  EXPECT_EQ(notes(), "begun\nended\nbegun\nended\n");
+}
+
+TEST_F(AgentAtOnce, ThatHasLeftGivesWayToANewOne) {
+  const std::string file = folder_ + "/notes";
+  make_agent("[ -e " + file + " ] && exec cat; exec echo left >" + file);
+  open();
+  auto zero = join(node());
+  EXPECT_TRUE(wait_notes("left\n"));
+  std::this_thread::sleep_for(std::chrono::seconds(1));  // it may take a moment to end
+  EXPECT_EQ(talk(0, "x").first, "x");
+  room_->finish(0, kSoon);
+  EXPECT_EQ(zero.get(), 0);
 }
 
 TEST_F(AgentAtOnce, HasEndedWhenTheJobIsOverWithoutAskingForOne) {
