@@ -57,10 +57,11 @@ struct BlockingCalls::Queue {
       std::shared_ptr<Task> task = std::move(waiting.front());
       waiting.pop_front();
       lock.unlock();
-      const std::exception_ptr failure = attempt(*task);
+      std::exception_ptr failure = attempt(*task);
       lock.lock();
       if (context_alive) {
-        hand_back(std::move(task), failure);
+        hand_back(std::move(task),
+                  std::move(failure));  // what is thrown is the other thread's alone
       } else {
         // What the work owns may belong to the context (a session's socket and timers) and can no
         // longer be destroyed; the program is ending.

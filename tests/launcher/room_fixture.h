@@ -20,6 +20,7 @@
 #include "base/fd.h"
 #include "launcher/join/join_caller.h"
 #include "launcher/join/join_room.h"
+#include "launcher/join/tls_session.h"
 #include "wire/messages.h"
 
 namespace dtl::room_fixture {
@@ -33,6 +34,8 @@ class RoomTest : public ::testing::Test {
 
   RoomTest() {
     std::signal(SIGPIPE, SIG_IGN);
+    // Before a test forks: in the child nobody goes on with what a room's thread has begun.
+    TlsSession::prepare(TlsSession::Side::kListens);
     std::string pattern = std::filesystem::temp_directory_path() / "dtl-join-test.XXXXXX";
     folder_ = ::mkdtemp(pattern.data());
     make_agent("exec cat");
