@@ -86,7 +86,9 @@ TestCluster::TestCluster(const std::string& up_arguments) {
   const pid_t init = init_of(cluster("ps").output, "node1");
   const Fd host(static_cast<int>(::syscall(SYS_pidfd_open, init, 0)));
   if (::setns(host.get(), CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC) != 0) {
-    throw std::runtime_error("cannot enter node1");
+    throw std::runtime_error(
+        "cannot enter node1: only a process without other threads can; ctest runs each test in its "
+        "own");
   }
   ::setenv("HOME", "/run/root", 1);
   ::unsetenv("SSH_AUTH_SOCK");
