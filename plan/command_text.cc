@@ -120,7 +120,8 @@ constexpr EngineCommands kEngineCommands[] = {
     {HostAccess::By::kLsf, "bhosts {0}", "bhist -l {1}", "bkill {1}", "bsub -I -m {0} {2}"},
     {HostAccess::By::kSge, "qhost -h {0}", "qacct -j {1}", "qdel {1}", "qrsh -l hostname={0} {2}"},
     {HostAccess::By::kPbs, "pbsnodes {0}", "qstat -f {1}", "qdel {1}", "pbs_tmrsh {0} sh -c {2}"},
-    {HostAccess::By::kPbsdsh, "pbsnodes {0}", "qstat -f {1}", "qdel {1}", "pbsdsh -h {0} sh -c {2}"},
+    {HostAccess::By::kPbsdsh, "pbsnodes {0}", "qstat -f {1}", "qdel {1}",
+     "pbsdsh -h {0} sh -c {2}"},
     {HostAccess::By::kPod, kDescribePod, kDescribePod, "the end of the pod", kDescribePod},
     {HostAccess::By::kWorkerPod, kDescribePod, kDescribePod, kInPod, kInPod},
 };

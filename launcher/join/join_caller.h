@@ -16,8 +16,8 @@ struct JoinCall {
   JoinHello hello;
   std::string agent_path;
   // A job's agent is started before the room asks for one, and gets ready meanwhile: for nodes that
-  // are sure to be asked soon. Without it, where the room wants another, or wants it 2 s later, each
-  // starts when asked.
+  // are sure to be asked soon. Without it, where the room wants another, or wants it 2 s later,
+  // each starts when asked.
   bool agent_at_once = false;
   std::chrono::seconds patience{0};  // until it belongs to the job
   // When the room is lost: looks for it again, or for the one that comes in its place, for as long.

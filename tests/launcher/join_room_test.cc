@@ -25,10 +25,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using room_fixture::kSoon;
 using room_fixture::kToken;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 Fd connect_to(int port) {
   Fd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
