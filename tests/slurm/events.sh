@@ -97,11 +97,13 @@ expect_nothing_left 5
 slurm scontrol update NodeName=node3 State=DOWN Reason=gone
 end_of_job 30
 
-# ---- kill -9 of dtlaunch and every srun
+# ---- kill -9 of dtlaunch and every srun. A second process of srun's has Slurm kill the step once the
+# first is gone, and might be quicker than its own end: it is stopped before.
 fresh
 submit -N2 -n2 -w 'node[1-2]' -- "'$bin/dtlaunch' '$slurm_folder/rank' & wait; sleep 60"
 wait_for 20 "two ranks; $(cat "$work/err")" have_started 2
 [ "$(count_alive)" -ge 4 ] || fail "$(count_alive) processes are alive before the fault"
+on node1 pkill -STOP -x 'srun|dtlaunch'
 on node1 pkill -KILL -x 'srun|dtlaunch'
 wait_for 5 "both ranks to save after kill -9" both_have_saved
 expect_nothing_left 5
