@@ -27,6 +27,7 @@ namespace {
 
 constexpr std::uint64_t kComputesPercent = 10;  // of a core; whoever waits uses less
 constexpr std::uint64_t kSwapsPerSecond = 50;   // pages brought back from disk
+constexpr std::uint64_t kFewSlices = 10;        // between two reports; whoever polls has hundreds
 
 std::string proc_path(pid_t pid, const char* name) {
   return "/proc/" + std::to_string(pid) + "/" + name;
@@ -74,21 +75,44 @@ std::set<std::uint64_t> sockets_of(pid_t pid) {
   return found;
 }
 
-// For how long its threads could have run and were not let, on cores that have more to do. On a
-// machine that is busy enough such a rank uses next to nothing, and is no rank that sleeps.
-std::uint64_t ticks_without_a_core(pid_t pid, std::uint64_t ticks_per_second) {
-  std::uint64_t waited_ns = 0;
-  const std::string folder = proc_path(pid, "task");
-  const std::unique_ptr<DIR, CloseFolder> entries(::opendir(folder.c_str()));
+// Of each thread of the process, the path of its folder.
+void for_each_thread(pid_t pid, const std::function<void(const std::string& folder)>& use) {
+  const std::string tasks = proc_path(pid, "task");
+  const std::unique_ptr<DIR, CloseFolder> entries(::opendir(tasks.c_str()));
   while (entries != nullptr) {
     const dirent* entry = ::readdir(entries.get());
     if (entry == nullptr) break;
-    if (entry->d_name[0] == '.') continue;
-    const std::string text = read_up_to(folder + "/" + entry->d_name + "/schedstat", 128);
-    unsigned long long ran = 0, waited = 0;
-    if (std::sscanf(text.c_str(), "%llu %llu", &ran, &waited) == 2) waited_ns += waited;
+    if (entry->d_name[0] != '.') use(tasks + "/" + entry->d_name);
   }
-  return waited_ns / (1'000'000'000 / ticks_per_second);
+}
+
+// For how long its threads could have run and were not let, on cores that have more to do, and how
+// often they were let. On a machine that is busy enough such a rank uses next to nothing, and is no
+// rank that sleeps.
+struct CoreWaits {
+  std::uint64_t ns = 0, slices = 0;
+};
+
+CoreWaits core_waits_of(pid_t pid) {
+  CoreWaits waits;
+  for_each_thread(pid, [&](const std::string& folder) {
+    const std::string text = read_up_to(folder + "/schedstat", 128);
+    unsigned long long ran = 0, waited = 0, slices = 0;
+    if (std::sscanf(text.c_str(), "%llu %llu %llu", &ran, &waited, &slices) != 3) return;
+    waits.ns += waited;
+    waits.slices += slices;
+  });
+  return waits;
+}
+
+bool has_runnable_thread(pid_t pid) {
+  bool found = false;
+  for_each_thread(pid, [&](const std::string& folder) {
+    const std::string text = read_up_to(folder + "/stat", 1024);
+    const std::size_t name_end = text.rfind(')');
+    found = found || (name_end != std::string::npos && text.compare(name_end, 3, ") R") == 0);
+  });
+  return found;
 }
 
 bool has_swapped(pid_t pid) {
@@ -185,29 +209,41 @@ void RankObserver::find_pages() {
   for (const auto& [inode, path] : found) pages_.try_emplace(inode, path);
 }
 
-Activity RankObserver::activity(std::span<const Process> processes, std::chrono::milliseconds now) {
-  const Usage usage = usage_of(process_);
+// A wait for a core is counted by the kernel when it ends: one that takes all of the time between
+// two reports is told by a thread that could run and was hardly ever let.
+bool RankObserver::computes(std::span<const Process> processes, std::uint64_t span_ms) {
   const auto ticks_per_second = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
-  std::uint64_t ticks = 0;
+  std::uint64_t ticks = 0, slices = 0;
+  std::vector<pid_t> own;
   for (const Process& process : processes) {
     if (process.session != rank_pid_ || !process.alive) continue;
-    ticks += usage_of(process.pid).cpu_ticks + ticks_without_a_core(process.pid, ticks_per_second);
+    const CoreWaits waits = core_waits_of(process.pid);
+    ticks += usage_of(process.pid).cpu_ticks + waits.ns / (1'000'000'000 / ticks_per_second);
+    slices += waits.slices;
+    own.push_back(process.pid);
   }
+  const std::uint64_t used = ticks - std::min(ticks, std::exchange(cpu_ticks_, ticks));
+  const std::uint64_t before = std::exchange(slices_, slices);
+  if (used * 1000 * 100 >= kComputesPercent * span_ms * ticks_per_second) return true;
+  return slices > 0 && slices - std::min(slices, before) <= kFewSlices &&
+         std::any_of(own.begin(), own.end(), has_runnable_thread);
+}
+
+Activity RankObserver::activity(std::span<const Process> processes, std::chrono::milliseconds now) {
+  const Usage usage = usage_of(process_);
   const auto span_ms =
       static_cast<std::uint64_t>(std::max<std::int64_t>((now - reported_).count(), 1));
-  const std::uint64_t used = ticks - std::min(ticks, cpu_ticks_);
-  const std::uint64_t faults = usage.major_faults - std::min(usage.major_faults, major_faults_);
-  const bool is_first = reported_.count() == 0;
-  cpu_ticks_ = ticks;
-  major_faults_ = usage.major_faults;
-  reported_ = now;
+  const std::uint64_t faults =
+      usage.major_faults -
+      std::min(usage.major_faults, std::exchange(major_faults_, usage.major_faults));
+  const bool is_first = std::exchange(reported_, now).count() == 0;
+  const bool is_busy = computes(processes, span_ms) || is_first;
   if (usage.state == 'T' || usage.state == 't') return Activity::kStopped;
   if (!is_first && faults * 1000 >= kSwapsPerSecond * span_ms && has_swapped(process_)) {
     return Activity::kSwaps;
   }
   if (usage.state == 'D') return Activity::kWaitsForDisk;
-  const bool computes = used * 1000 * 100 >= kComputesPercent * span_ms * ticks_per_second;
-  return is_first || computes ? Activity::kComputes : Activity::kSleeps;
+  return is_busy ? Activity::kComputes : Activity::kSleeps;
 }
 
 // What its process has sent since the last report, by address. A connection that is new begins now:

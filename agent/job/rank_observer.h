@@ -58,13 +58,15 @@ class RankObserver {
   void choose_process(std::span<const Process> processes);
   void find_pages();
   std::vector<WireState> wires(std::span<const TcpConnection> connections);
+  bool computes(std::span<const Process> processes, std::uint64_t span_ms);
   Activity activity(std::span<const Process> processes, std::chrono::milliseconds now);
 
   const pid_t rank_pid_;
-  pid_t process_;                                   // that is looked at: who has pages, or a Python
-  std::map<std::uint64_t, SeenPage> pages_;         // by inode
-  std::map<std::uint64_t, TcpConnection> sent_;     // by inode, as at the last report
-  std::uint64_t cpu_ticks_ = 0, major_faults_ = 0;  // at the last report
+  pid_t process_;                                // that is looked at: who has pages, or a Python
+  std::map<std::uint64_t, SeenPage> pages_;      // by inode
+  std::map<std::uint64_t, TcpConnection> sent_;  // by inode, as at the last report
+  // At the last report; ticks: that its session ran or waited for a core.
+  std::uint64_t cpu_ticks_ = 0, slices_ = 0, major_faults_ = 0;
   std::chrono::milliseconds reported_{0};
 };
 
