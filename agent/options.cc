@@ -20,7 +20,7 @@ const OptionTable<A>& agent_table() {
       {"", {"--stdio"}, "", "serve one launcher on standard input and output, through this\n"
        "user's service where there is one", into::flag<&A::stdio>()},
       {"", {"--serve"}, "", "the same, and never through the service", into::flag<&A::serve>()},
-      {"", {"--unsignalled"}, "", "with --serve: leave signals to whoever has started it",
+      {"", {"--unsignalled"}, "", "with --serve or --idle: leave signals to whoever has started it",
        into::flag<&A::unsignalled>()},
       {"", {"--idle"}, "", "--stdio, and wait for the launcher for as long as it takes",
        into::flag<&A::idle>()},
@@ -61,12 +61,12 @@ const OptionTable<A>& agent_table() {
   return kTable;
 }
 
-// What each option belongs to that does nothing by itself.
+// What each option belongs to that does nothing by itself: to one of these.
 struct Addition {
-  std::string_view option, to;
+  std::string_view option, to, or_to = {};
 };
 constexpr std::array kAdditions{
-    Addition{"--allow-root", "--service"}, Addition{"--unsignalled", "--serve"},
+    Addition{"--allow-root", "--service"}, Addition{"--unsignalled", "--serve", "--idle"},
     Addition{"--follow", "--log"},         Addition{"--from-end", "--log"},
     Addition{"--after", "--log"},          Addition{"-v", "--version"}};
 
@@ -80,7 +80,7 @@ void check_asked_once(const OptionWords& words, const std::vector<std::string>& 
     if (added == kAdditions.end()) {
       ++asked;
     } else {
-      fits &= words.has(added->to);
+      fits &= words.has(added->to) || (!added->or_to.empty() && words.has(added->or_to));
     }
   }
   const bool takes_words = words.has("--receive") || (words.has("--end") && words.rest.size() == 1);

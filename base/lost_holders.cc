@@ -48,8 +48,8 @@ bool is_holder(pid_t pid) {
 // Those that a launcher finds.
 std::set<pid_t> reachable_holders() {
   std::set<pid_t> found;
-  for (const std::string& folder : runtime_folders()) {
-    const Fd socket = connect_unix(folder + "/" + kHolderSocket);
+  for (const std::string& path : holder_sockets()) {
+    const Fd socket = connect_unix(path);
     ucred peer{};
     socklen_t size = sizeof peer;
     if (socket.valid() && ::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0) {

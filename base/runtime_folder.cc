@@ -8,6 +8,9 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdlib>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
 
 #include "base/error.h"
 #include "base/host_name.h"
@@ -18,6 +21,8 @@ namespace {
 constexpr mode_t kPrivate = 0700;
 // Of a path that a socket can have: one byte of sun_path ends it.
 constexpr std::size_t kMostSocketBytes = sizeof(sockaddr_un::sun_path) - 1;
+constexpr std::string_view kHolder = "up", kSocket = ".socket";
+constexpr std::size_t kHolderSocketBytes = 24;  // of a job whose number is of ten digits, and more
 
 std::string from_environment(const char* name) {
   const char* value = ::secure_getenv(name);
@@ -48,8 +53,7 @@ std::vector<std::string> runtime_places() {
   if (!state.empty()) places.push_back(state + "/run-" + own_host_name());
   places.push_back(own_folder_in_tmp());
   std::erase_if(places, [](const std::string& path) {
-    const std::size_t name =
-        std::max(std::string(kServiceSocket).size(), std::string(kHolderSocket).size());
+    const std::size_t name = std::max(std::string(kServiceSocket).size(), kHolderSocketBytes);
     return path.size() + 1 + name > kMostSocketBytes;
   });
   return places;
@@ -143,6 +147,26 @@ std::vector<std::string> runtime_folders() {
     if (std::find(once.begin(), once.end(), folder) == once.end()) once.push_back(folder);
   }
   return once;
+}
+
+std::string holder_socket(const std::string& job) {
+  std::string name(kHolder);
+  if (!job.empty()) name += "-" + job;
+  std::replace(name.begin(), name.end(), '/', '_');
+  return name + std::string(kSocket);
+}
+
+std::vector<std::string> holder_sockets() {
+  std::vector<std::string> found;
+  std::error_code failed;
+  for (const std::string& folder : runtime_folders()) {
+    for (const auto& entry : std::filesystem::directory_iterator(folder, failed)) {
+      const std::string name = entry.path().filename().string();
+      const bool is_one = name == holder_socket() || name.starts_with(std::string(kHolder) + "-");
+      if (is_one && name.ends_with(kSocket)) found.push_back(entry.path().string());
+    }
+  }
+  return found;
 }
 
 }  // namespace dtl

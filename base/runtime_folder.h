@@ -27,7 +27,12 @@ std::string runtime_subfolder(const std::string& name);
 // looks in each: another process may have had another environment.
 std::vector<std::string> runtime_folders();
 constexpr const char* kServiceSocket = "agent.socket";  // in one of these: dtagent --service
-constexpr const char* kHolderSocket = "up.socket";      // dtlaunch up
+
+// The name of the socket of `dtlaunch up`, in one of these; job: the engine's number of the job
+// whose nodes it keeps an agent on, empty where it keeps connections over ssh.
+std::string holder_socket(const std::string& job = {});
+// Those that lie there, with their folders, whoever listens.
+std::vector<std::string> holder_sockets();
 constexpr const char* kLinksFolder = "links";  // sockets where agents can be found again, by link
 
 // Where the kept output of detached jobs lies: $XDG_STATE_HOME/dtlaunch, else

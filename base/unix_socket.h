@@ -16,8 +16,8 @@ Fd connect_unix(const std::string& path);
 // somebody does, or the path cannot be used.
 Fd listen_unix(const std::string& path);
 
-// A pidfd of the process that listened when this end connected: readable once it has ended. Invalid
-// where the kernel does not tell.
+// A pidfd of the process at the other end, that listened or connected when the two were joined:
+// readable once it has ended. Invalid where the kernel does not tell.
 Fd peer_process(int socket);
 
 // True when the process at the other end runs under this process's own user id.

@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
-# How long `dtlaunch true` takes in an allocation of Slurm, beside `srun true` and MPICH's Hydra, which
-# starts its proxies by srun, in one interleaved run for each number of nodes. The Slurm is that of
-# tests/slurm: all nodes are namespaces of this machine and share its cores. Each job has its nodes
-# alone: with one CPU of each node Slurm would bind what runs on all of them to the same core.
+# How long `dtlaunch true` takes in an allocation of Slurm, beside `srun true`, MPICH's Hydra, which
+# starts its proxies by srun, and the least that an srun whose tasks come back over TLS costs
+# (tls_starter.cc), in one interleaved run for each number of nodes; then the same after `dtlaunch up`,
+# beside srun again. The Slurm is that of tests/slurm: all nodes are namespaces of this machine and
+# share its cores. Each job has its nodes alone: with one CPU of each node Slurm would bind what runs on
+# all of them to the same core.
 # usage: bench/slurm.sh [ROUNDS [NODES...]]; needs root, slurmctld, slurmd, slurm-client, munge, mpich, and
-# the release build
+# of the release build dtlaunch, dtagent, dtguard and tls_starter
 export DTL_E2E_WORK=${DTL_E2E_WORK:-$(cd "$(dirname "$0")/.." && pwd)/build/e2e}
 . "$(cd "$(dirname "$0")" && pwd)/../tests/slurm/lib.sh"
 command -v mpiexec.hydra >/dev/null || skip "nothing to compare with (apt-get install mpich)"
-need_program dtlaunch dtagent dtguard
+need_program dtlaunch dtagent dtguard tls_starter
 rounds=${1:-15}
 sizes=("${@:2}")
 [ ${#sizes[@]} -gt 0 ] || sizes=(2 8 16)
@@ -16,6 +18,6 @@ most=$(printf '%s\n' "${sizes[@]}" | sort -n | tail -n 1)
 need_slurm "$most"
 echo "commit $(git -C "$root" describe --always --dirty 2>/dev/null || echo unknown), $(srun --version 2>/dev/null || slurm srun --version)"
 for size in "${sizes[@]}"; do
-  slurm salloc --exclusive -Q "-N$size" "-n$size" /usr/bin/python3 -B "$root/bench/slurm_times.py" "$bin/dtlaunch" "$rounds" "$size" ||
+  slurm salloc --exclusive -Q "-N$size" "-n$size" /usr/bin/python3 -B "$root/bench/slurm_times.py" "$bin" "$rounds" "$size" ||
     fail "the measurement with $size nodes has failed"
 done

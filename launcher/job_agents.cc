@@ -4,6 +4,8 @@
 
 #include "launcher/agents/carried_agent.h"
 #include "launcher/job_token.h"
+#include "launcher/jobs/discover_hosts.h"
+#include "launcher/request/job_engine.h"
 #include "launcher/request/pod_keys.h"
 #include "launcher/step/agent_step.h"
 #include "launcher/step/srun_starter.h"
@@ -37,8 +39,13 @@ std::unique_ptr<StepStarter> tm_starter(const StepPlan& plan, const Surroundings
   return std::make_unique<TmStarter>(std::move(tm));
 }
 
+// One of PBS's tasks goes with its dtlaunch; where others wait beside a step, they are told by it.
+bool can_be_kept(const StepPlan& plan) {
+  return plan.by == EngineStarter::kSrun && plan.beside.empty();
+}
+
 std::shared_ptr<AgentStep> step_of(const StepPlan& plan, const JobSettings& settings,
-                                   const Surroundings& around) {
+                                   const Surroundings& around, StepNews news = {}) {
   AgentStepOptions options;
   options.nodes = plan.nodes;
   options.only = plan.by == EngineStarter::kSrun;  // PBS's tasks are not for this host
@@ -46,6 +53,8 @@ std::shared_ptr<AgentStep> step_of(const StepPlan& plan, const JobSettings& sett
   options.ports = settings.job.ports;
   options.token = take_job_token().value_or("");
   options.patience = plan.patience;
+  options.told_to_end = std::move(news.told_to_end);
+  options.over = std::move(news.over);
   return std::make_shared<AgentStep>(
       plan.by == EngineStarter::kTm ? tm_starter(plan, around) : srun_starter(plan, around),
       std::move(options));
@@ -67,13 +76,31 @@ StartOptions start_options(const JobSettings& settings, const Surroundings& arou
   start.carrier = settings.carrier;
   start.trust.pod_keys = settings.pod_keys;
   start.service = settings.engine == Engine::kNone;
-  if (settings.step) start.step = step_of(*settings.step, settings, around);
+  if (!settings.step) return start;
+  start.step = step_of(*settings.step, settings, around);
+  if (can_be_kept(*settings.step)) start.kept_job = settings.step->job;
   return start;
+}
+
+std::optional<EngineJob> find_engine_job() {
+  Surroundings around = current_surroundings();
+  around.scontrol = expand_by_scontrol;
+  const JobSettings settings = settings_of_engine(around);
+  if (!settings.step || !can_be_kept(*settings.step)) return std::nullopt;
+  EngineJob job;
+  job.job = settings.step->job;
+  job.nodes = settings.step->nodes;
+  job.make_step = [settings, around](StepNews news) {
+    return step_of(*settings.step, settings, around, std::move(news));
+  };
+  return job;
 }
 
 AgentStarter agent_starter(const StartOptions& start, AgentStart how) {
   return [start, how](asio::io_context& context, Host host) {
-    if (start.step && start.step->takes(host)) return start.step->start(context, std::move(host));
+    if (start.step && start.step->takes(host)) {
+      return start_step_agent(context, std::move(host), start);
+    }
     if (how == AgentStart::kFork || is_local(host)) return start_local_agent(context, start);
     return start.carrier.empty() ? start_ssh_agent(context, std::move(host), start)
                                  : start_carried_agent(context, std::move(host), start);

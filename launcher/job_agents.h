@@ -1,7 +1,10 @@
 #pragma once
 // How the agents of a job, or of a command, come to life: what its options and its engine say.
 
+#include <optional>
+
 #include "launcher/agents/agent_start.h"
+#include "launcher/keep/kept_connection_commands.h"
 #include "launcher/request/job_request.h"
 #include "launcher/session/session.h"
 
@@ -12,6 +15,9 @@ StartOptions start_options(const Surroundings& around, bool accept_new_host_keys
 // The same for a job of an engine.
 StartOptions start_options(const JobSettings& settings, const Surroundings& around,
                            bool accept_new_host_keys);
+
+// The engine's job that we are in, where `dtlaunch up` can keep agents in a step of it.
+std::optional<EngineJob> find_engine_job();
 
 AgentStarter agent_starter(const StartOptions& start, AgentStart how = AgentStart::kSsh);
 AgentFinder agent_finder(const StartOptions& start);

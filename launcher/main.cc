@@ -282,7 +282,9 @@ int run_subcommand(const std::string& name, const std::vector<std::string>& argu
   for (const char* jobs_command : {"ps", "logs", "attach", "kill", "clean"}) {
     if (name == jobs_command) return run_jobs_command(name, arguments, start);
   }
-  if (name == "up" || name == "down") return run_keep_command(name, arguments, start);
+  if (name == "up" || name == "down") {
+    return run_keep_command(name, arguments, start, find_engine_job);
+  }
   if (name == "kube") return run_kube_command(arguments);
   if (name == "doctor") {
     Surroundings around = current_surroundings();

@@ -203,15 +203,16 @@ void remove_error_folders() {
 
 void remove_sockets() {
   std::error_code failed;
+  std::vector<std::string> paths = holder_sockets();
   for (const std::string& folder : runtime_folders()) {
-    std::vector<std::string> paths = {folder + "/" + kServiceSocket, folder + "/" + kHolderSocket};
+    paths.push_back(folder + "/" + kServiceSocket);
     for (const auto& entry : fs::directory_iterator(folder + "/" + kLinksFolder, failed)) {
       paths.push_back(entry.path().string());
     }
-    for (const std::string& path : paths) {
-      if (::access(path.c_str(), F_OK) != 0 || connect_unix(path).valid()) continue;
-      if (::unlink(path.c_str()) == 0) print_line("removed " + path + ", where nobody listens");
-    }
+  }
+  for (const std::string& path : paths) {
+    if (::access(path.c_str(), F_OK) != 0 || connect_unix(path).valid()) continue;
+    if (::unlink(path.c_str()) == 0) print_line("removed " + path + ", where nobody listens");
   }
 }
 

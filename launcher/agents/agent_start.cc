@@ -157,6 +157,14 @@ awaitable<std::unique_ptr<AgentStream>> start_local_agent(asio::io_context& cont
   co_return make_local_stream(context, spawn_child(arguments, ChildErrors::kPiped));
 }
 
+awaitable<std::unique_ptr<AgentStream>> start_step_agent(asio::io_context& context, Host host,
+                                                         StartOptions options) {
+  if (!options.kept_job.empty()) {
+    if (auto kept = co_await start_kept_agent(context, host, options)) co_return kept;
+  }
+  co_return co_await options.step->start(context, std::move(host));
+}
+
 awaitable<std::unique_ptr<AgentStream>> start_ssh_agent(asio::io_context& context, Host host,
                                                         StartOptions options) {
   try {

@@ -31,6 +31,7 @@ struct StartOptions {
   std::shared_ptr<LateHosts> late = nullptr;  // hosts may come later than we; shared by all of them
   std::shared_ptr<AgentStep> step = nullptr;  // in the place of all of them, for the hosts that it
                                               // takes: agents live in it; shared by all hosts
+  std::string kept_job = {};  // of an engine's, whose `dtlaunch up` has agents for the step's hosts
   bool service = true;  // the user's own may be asked; it is outside of what an engine watches
 };
 
@@ -41,6 +42,11 @@ bool is_local(const Host& host);
 // speaking over a socket pair.
 awaitable<std::unique_ptr<AgentStream>> start_local_agent(asio::io_context& context,
                                                           StartOptions options);
+
+// An agent in options.step: one that `dtlaunch up` keeps in the same job of the engine's, else a
+// new one.
+awaitable<std::unique_ptr<AgentStream>> start_step_agent(asio::io_context& context, Host host,
+                                                         StartOptions options);
 
 // An agent over a connection that `dtlaunch up` keeps; without one:
 // Resolve (kResolveDeadline, in a bounded pool of threads), connect to the first address that

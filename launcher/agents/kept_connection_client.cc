@@ -16,9 +16,9 @@ namespace {
 
 constexpr auto kHolderPatience = 200ms;  // it answers before it does anything
 
-Fd connect_holder() {
+Fd connect_holder(const std::string& job) {
   for (const std::string& folder : runtime_folders()) {
-    Fd socket = connect_unix(folder + "/" + kHolderSocket);
+    Fd socket = connect_unix(folder + "/" + holder_socket(job));
     if (socket.valid()) return socket;
   }
   return Fd();
@@ -43,7 +43,7 @@ awaitable<bool> is_yes(asio::io_context& context, ByteStream& stream, std::strin
 
 awaitable<std::unique_ptr<AgentStream>> start_kept_agent(asio::io_context& context, Host host,
                                                          StartOptions options) {
-  Fd socket = connect_holder();
+  Fd socket = connect_holder(options.kept_job);
   if (!socket.valid()) co_return nullptr;
   Fd holder = peer_process(socket.get());
   auto stream = std::make_unique<SocketStream>(context, std::move(socket));
@@ -66,9 +66,9 @@ awaitable<std::unique_ptr<AgentStream>> start_kept_agent(asio::io_context& conte
   }
 }
 
-std::string ask_holder(const KeepRequest& request) {
+std::string ask_holder(const KeepRequest& request, const std::string& job) {
   constexpr int kPatienceMs = 2000;
-  const Fd socket = connect_holder();
+  const Fd socket = connect_holder(job);
   if (!socket.valid()) return {};
   write_all(socket.get(), to_line(request));
   std::string answer;

@@ -31,12 +31,23 @@ std::string help_of(const std::string& name) {
   return text + options_text(subcommand_options(name).options());
 }
 
+using FindJob = std::function<std::optional<EngineJob>()>;
+
+// Where no job is asked for: engines that contradict each other are none.
+std::optional<EngineJob> job_if_any(const FindJob& find_job) {
+  try {
+    return find_job();
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
 // True when there was a holder. Its socket is gone when this returns; jobs that run over its
 // connections still have them.
-bool send_down() {
+bool send_down(const std::string& job) {
   KeepRequest request;
   request.what = KeepRequest::What::kDown;
-  return ask_holder(request).starts_with(kKeepYes);
+  return ask_holder(request, job).starts_with(kKeepYes);
 }
 
 // Those whose socket has gone with its folder. True when there were some.
@@ -49,12 +60,15 @@ bool tell_of_lost_holders() {
   return !lost.empty();
 }
 
-int list_hosts() {
+// In an engine's job first those that it keeps itself.
+int list_hosts(const std::optional<EngineJob>& job) {
   KeepRequest request;
   request.what = KeepRequest::What::kHosts;
-  const std::string answer = ask_holder(request);
+  std::string answer;
+  if (job) answer = ask_holder(request, job->job);
+  if (!answer.starts_with(kKeepYes)) answer = ask_holder(request, {});
   if (!answer.starts_with(kKeepYes)) {
-    log_notice("no connection is kept. Try: dtlaunch up -f hosts");
+    log_notice(fmt::format("no connection is kept. Try: dtlaunch up{}", job ? "" : " -f hosts"));
     return 1;
   }
   write_all(STDOUT_FILENO, answer.substr(std::string(kKeepYes).size()));
@@ -63,7 +77,8 @@ int list_hosts() {
 
 std::vector<Host> remote_hosts(const SubcommandOptions& options) {
   if (!options.names_hosts()) {
-    throw Error(Exit::kUsage, "up: no hosts are named", "", "dtlaunch up -f hosts");
+    throw Error(Exit::kUsage, "up: no hosts are named",
+                "and this is no job of Slurm that has hosts", "dtlaunch up -f hosts");
   }
   std::vector<Host> hosts = named_hosts(options);
   std::erase_if(hosts, is_local);
@@ -74,6 +89,8 @@ std::vector<Host> remote_hosts(const SubcommandOptions& options) {
 
 int hold(HolderOptions options, const StartNews& news) {
   const auto began = std::chrono::steady_clock::now();
+  const bool in_step = options.make_step != nullptr;
+  int status = 0;
   options.ready = [&](const std::vector<std::optional<Error>>& failures) {
     std::size_t connected = 0;
     for (const auto& failure : failures) {
@@ -83,27 +100,48 @@ int hold(HolderOptions options, const StartNews& news) {
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
     news.said(fmt::format("{} of {} connected in {:.2f} s", connected,
                           plural(failures.size(), "host"), took.count()));
+    if (in_step && connected == 0) {  // nobody is asked again
+      status = static_cast<int>(failures.front()->status());
+      return;
+    }
     news.started();
   };
   run_holder(std::move(options));
-  return 0;
+  return status;
 }
 
-int up(const SubcommandOptions& given, StartOptions start) {
-  if (given.list) return list_hosts();
+int up(const SubcommandOptions& given, StartOptions start, const FindJob& find_job) {
+  if (given.list) return list_hosts(job_if_any(find_job));
+  std::optional<EngineJob> job = given.names_hosts() ? job_if_any(find_job) : find_job();
+  if (job && given.names_hosts()) {
+    log_notice(
+        fmt::format("up: in job {}, agents start by the engine, and over these connections "
+                    "with -launcher ssh alone; for its own nodes: dtlaunch up",
+                    job->job));
+    job.reset();
+  }
+  if (job && given.accept_new_host_keys) {
+    throw Error(Exit::kUsage, "up: --accept-new-host-keys",
+                fmt::format("no node of job {} is logged in to", job->job), "the same without it");
+  }
   HolderOptions options;
-  options.hosts = remote_hosts(given);
+  options.hosts = job ? job->nodes : remote_hosts(given);
   options.idle = given.idle;
   options.start = std::move(start);
   options.start.trust.accept_new_host_keys = given.accept_new_host_keys;
+  if (job) {
+    options.start.kept_job = job->job;
+    options.make_step = job->make_step;
+  }
   tell_of_lost_holders();
-  send_down();  // the hosts named now take the place of those before
+  send_down(options.start.kept_job);  // the hosts named now take the place of those before
   return run_in_background([&](const StartNews& news) { return hold(options, news); }, [] {});
 }
 
-int down() {
+int down(const FindJob& find_job) {
+  const std::optional<EngineJob> job = job_if_any(find_job);
   const bool lost = tell_of_lost_holders();
-  const bool closed = send_down();
+  const bool closed = (job && send_down(job->job)) || send_down({});
   if (lost && !closed) return 0;
   log_notice(closed ? "the kept connections are closed" : "no connection is kept");
   return 0;
@@ -112,7 +150,7 @@ int down() {
 }  // namespace
 
 int run_keep_command(const std::string& name, const std::vector<std::string>& arguments,
-                     const StartOptions& start) {
+                     const StartOptions& start, const FindJob& find_job) {
   const SubcommandOptions options = parse_subcommand(name, arguments);
   if (!options.words.empty()) {
     throw Error(Exit::kUsage, fmt::format("{}: unexpected '{}'", name, options.words[0]), "",
@@ -122,7 +160,7 @@ int run_keep_command(const std::string& name, const std::vector<std::string>& ar
     write_all(STDOUT_FILENO, help_of(name));
     return 0;
   }
-  return name == "up" ? up(options, start) : down();
+  return name == "up" ? up(options, start, find_job) : down(find_job);
 }
 
 }  // namespace dtl

@@ -1,5 +1,6 @@
 #include "launcher/keep/kept_connection_holder.h"
 
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include "base/runtime_folder.h"
 #include "base/unix_socket.h"
 #include "launcher/keep/frame_cutter.h"
+#include "launcher/step/agent_step.h"
 #include "wire/deadline.h"
 #include "wire/fd_stream.h"
 #include "wire/fields.h"
@@ -25,6 +27,7 @@ constexpr auto kRequestDeadline = 2s;
 // One launcher and its agent.
 struct Splice {
   std::unique_ptr<ByteStream> launcher;
+  Fd process;  // the launcher's: a pidfd
   WaitingAgent agent;
   FrameCutter down{kMessageType<Finish>}, up{kMessageType<Finished>};
   std::string after_finished;  // the beginning of the agent's next greeting
@@ -38,13 +41,18 @@ class Holder {
         listener_(context_, [this](Fd peer) { tasks_.spawn(serve(std::move(peer))); }),
         signals_(context_, SIGTERM, SIGINT),
         idle_(context_) {
+    if (options_.make_step) {
+      step_ = options_.make_step({[this] { asio::post(context_, [this] { end_jobs(); }); },
+                                  [this] { asio::post(context_, [this] { lose_step(); }); }});
+      options_.start.step = step_;
+    }
     for (const Host& host : options_.hosts) {
       hosts_.push_back(std::make_unique<KeptHost>(context_, host, options_.start));
     }
   }
 
   void run() {
-    socket_ = runtime_folder() + "/" + kHolderSocket;
+    socket_ = runtime_folder() + "/" + holder_socket(options_.start.kept_job);
     untried_ = hosts_.size();
     for (const auto& host : hosts_) {
       tasks_.spawn(host->maintain([this] {
@@ -57,6 +65,7 @@ class Holder {
     });
     restart_idle_time();
     context_.run();
+    if (step_) step_->finish(0);
   }
 
  private:
@@ -64,6 +73,27 @@ class Holder {
     std::vector<std::optional<Error>> failures;
     for (const auto& host : hosts_) failures.push_back(host->failure());
     options_.ready(failures);
+    const bool has_any =
+        std::any_of(failures.begin(), failures.end(), [](const auto& failure) { return !failure; });
+    if (step_ && (step_is_over_ || !has_any)) stop();
+  }
+
+  // ---- what the engine does to the step
+
+  void lose_step() {
+    step_is_over_ = true;
+    if (untried_ == 0) stop();  // else once the last try has failed
+  }
+
+  // As it would tell them itself, had they started their agents. Each node says it.
+  void end_jobs() {
+    if (std::exchange(step_is_over_, true)) return;
+    for (const auto& weak : running_) {
+      const auto splice = weak.lock();
+      if (!splice || !splice->process.valid()) continue;
+      ::syscall(SYS_pidfd_send_signal, splice->process.get(), SIGTERM, nullptr, 0);
+    }
+    if (untried_ == 0) stop();
   }
 
   void restart_idle_time() {
@@ -96,6 +126,7 @@ class Holder {
   awaitable<void> serve(Fd peer) {
     std::shared_ptr<Splice> splice = std::make_shared<Splice>();  // shared by its two directions
     try {
+      splice->process = peer_process(peer.get());
       splice->launcher = make_fd_stream(context_, std::move(peer));
       const std::string line = co_await read_request(*splice->launcher);
       const auto request = parse_keep_request(line);
@@ -163,6 +194,8 @@ class Holder {
     }
     restart_idle_time();
     ++splices_;
+    std::erase_if(running_, [](const auto& weak) { return weak.expired(); });
+    running_.push_back(splice);
     try {
       co_await splice->launcher->write(kKeepYes);
       splice->agent = co_await host->take_agent();
@@ -176,7 +209,7 @@ class Holder {
     if (splice->up.done() && splice->down.done()) {
       co_await host->give_back(std::move(splice->agent.stream), std::move(splice->after_finished));
     } else if (splice->agent.stream) {
-      splice->agent.stream->close();
+      host->end_agent(*splice->agent.stream);  // pass_down() may still hold it
     }
     host->wake();
     --splices_;
@@ -196,7 +229,7 @@ class Holder {
 
   // After Finish nothing more is passed on: it would reach the agent's next job.
   awaitable<void> pass_down(std::shared_ptr<Splice> splice) {
-    SshStream& agent = *splice->agent.stream;
+    AgentStream& agent = *splice->agent.stream;
     try {
       while (!splice->down.done()) {
         std::string bytes = co_await splice->launcher->read();
@@ -212,6 +245,7 @@ class Holder {
 
   HolderOptions options_;
   asio::io_context context_;
+  std::shared_ptr<AgentStep> step_;  // shared with what the hosts start agents by
   std::vector<std::unique_ptr<KeptHost>> hosts_;
   TaskGroup tasks_;
   UserListener listener_;
@@ -220,7 +254,8 @@ class Holder {
   std::string socket_;  // its path
   std::size_t untried_ = 0;
   int splices_ = 0;
-  bool stopping_ = false;
+  std::vector<std::weak_ptr<Splice>> running_;
+  bool stopping_ = false, step_is_over_ = false;
 };
 
 }  // namespace

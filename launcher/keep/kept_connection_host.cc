@@ -3,11 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "launcher/agents/agent_command.h"
 #include "launcher/agents/agent_link.h"
-#include "launcher/ssh/login_connect.h"
 #include "launcher/streams/socket_stream.h"
-#include "plan/command_text.h"
 
 namespace dtl {
 namespace {
@@ -23,11 +20,9 @@ KeptHost::KeptHost(asio::io_context& context, Host host, StartOptions options)
     : context_(context),
       host_(std::move(host)),
       options_(std::move(options)),
+      way_(options_.step ? keep_in_step(context, host_, options_)
+                         : keep_over_ssh(context, host_, options_)),
       changed_(context, asio::steady_timer::time_point::max()) {}
-
-bool KeptHost::connected() const {
-  return session_ != nullptr && session_->alive();
-}
 
 void KeptHost::stop() {
   stopped_ = true;
@@ -37,8 +32,7 @@ void KeptHost::stop() {
 
 void KeptHost::drop_connection() {
   waiting_.clear();
-  if (session_) session_->close();
-  session_.reset();
+  way_->drop();
 }
 
 awaitable<void> KeptHost::pause(std::chrono::milliseconds time) {
@@ -47,33 +41,22 @@ awaitable<void> KeptHost::pause(std::chrono::milliseconds time) {
   co_await changed_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
 }
 
-awaitable<void> KeptHost::connect() {
-  const auto deadline = std::chrono::steady_clock::now() + options_.deadline;
-  session_ = co_await open_ssh_session(context_, host_, options_.trust, deadline);
-  session_->clear_deadline();
-}
-
-awaitable<WaitingAgent> KeptHost::await_greeting(std::unique_ptr<SshStream> stream,
+awaitable<WaitingAgent> KeptHost::await_greeting(std::unique_ptr<AgentStream> stream,
                                                  std::string received) {
   WaitingAgent agent;
-  if (!received.empty()) stream->unread(std::move(received));
-  agent.greeting = co_await read_greeting(context_, *stream, kHelloDeadline);
+  agent.greeting = co_await read_greeting(context_, *stream, kHelloDeadline, std::move(received));
   if (agent.greeting.empty()) {
     if (const auto refusal = refused_agent(host_, *stream)) throw *refusal;
     throw Error(Exit::kOs, host_.name + ": cannot start agent",
                 "dtagent does not greet, or is of another version: " + stream->standard_error(),
-                command_on(host_, options_.agent_path + " --version"));
+                way_->hint());
   }
   agent.stream = std::move(stream);
   co_return agent;
 }
 
 awaitable<WaitingAgent> KeptHost::start_agent() {
-  const auto session = session_;
-  session->set_deadline(std::chrono::steady_clock::now() + options_.deadline);
-  std::string command = agent_command(options_.agent_path, "--idle");
-  auto stream = co_await run_over_ssh(session, std::move(command), ChannelEnd::kChannelOnly);
-  session->clear_deadline();
+  auto stream = co_await way_->start_agent();
   co_return co_await await_greeting(std::move(stream), std::string());
 }
 
@@ -96,10 +79,11 @@ awaitable<void> KeptHost::maintain(std::function<void()> on_tried) {
     try {
       if (!connected()) {
         drop_connection();
-        co_await connect();
+        co_await way_->connect();
       }
       std::erase_if(waiting_, [](const WaitingAgent& a) { return !a.stream->ending().empty(); });
-      if (waiting_.empty() && greeting_soon_ == 0 && !stopped_) {
+      const bool one_more = greeting_soon_ + with_jobs_ < way_->most_agents();
+      if (waiting_.empty() && greeting_soon_ == 0 && one_more && !stopped_) {
         waiting_.push_back(co_await start_agent());
       }
       failure_.reset();
@@ -125,12 +109,31 @@ awaitable<WaitingAgent> KeptHost::take_agent() {
   while (!waiting_.empty()) {
     WaitingAgent agent = std::move(waiting_.front());
     waiting_.pop_front();
-    if (agent.stream->ending().empty()) co_return agent;
+    if (!agent.stream->ending().empty()) continue;
+    ++with_jobs_;
+    co_return agent;
   }
-  co_return co_await start_agent();
+  if (greeting_soon_ + with_jobs_ >= way_->most_agents()) {
+    throw Error(Exit::kTryAgain, host_.name + ": no agent waits", "a job has it");
+  }
+  ++with_jobs_;
+  std::optional<Error> failure;
+  try {
+    co_return co_await start_agent();
+  } catch (const Error& error) {
+    failure = error;
+  }
+  --with_jobs_;
+  throw *failure;
 }
 
-awaitable<void> KeptHost::give_back(std::unique_ptr<SshStream> stream, std::string received) {
+void KeptHost::end_agent(AgentStream& stream) {
+  --with_jobs_;
+  stream.close();
+}
+
+awaitable<void> KeptHost::give_back(std::unique_ptr<AgentStream> stream, std::string received) {
+  --with_jobs_;
   if (stopped_ || waiting_.size() >= kMaxWaiting) {
     stream->close();
     co_return;

@@ -1,7 +1,7 @@
 #pragma once
-// KeptHost: one host of `dtlaunch up`: a connection that is logged in, and on it agents that have
-// greeted and wait for a launcher. An agent that has finished a job greets again and waits for the
-// next. Belongs to the holder's thread.
+// KeptHost: one host of `dtlaunch up`: a connection to it (kept_way.h), and over it agents that
+// have greeted and wait for a launcher. An agent that has finished a job greets again and waits for
+// the next. Belongs to the holder's thread.
 
 #include <deque>
 #include <functional>
@@ -11,14 +11,14 @@
 
 #include "base/error.h"
 #include "launcher/agents/agent_start.h"
-#include "launcher/ssh/session.h"
-#include "launcher/ssh/stream.h"
+#include "launcher/keep/kept_way.h"
+#include "launcher/streams/agent_stream.h"
 #include "plan/host.h"
 
 namespace dtl {
 
 struct WaitingAgent {
-  std::unique_ptr<SshStream> stream;
+  std::unique_ptr<AgentStream> stream;
   std::string greeting;
 };
 
@@ -28,25 +28,27 @@ class KeptHost {
 
   const Host& host() const { return host_; }
   const StartOptions& options() const { return options_; }
-  bool connected() const;
-  const std::optional<Error>& failure() const { return failure_; }  // of the last login
+  bool connected() const { return way_->connected(); }
+  const std::optional<Error>& failure() const { return failure_; }  // of the last connection
 
-  // A task: logs in, has an agent waiting, sees that both stay alive; until stop(). on_tried is
+  // A task: connects, has an agent waiting, sees that both stay alive; until stop(). on_tried is
   // called once, after the first attempt.
   awaitable<void> maintain(std::function<void()> on_tried);
   // Somebody asked for this host: a lost connection is made again at once.
   void wake() { changed_.cancel(); }
   void stop();
 
-  // An agent for a job: one that waits, one that is about to, or a new one. Throws Error.
+  // An agent for a job: one that waits, one that is about to, or a new one. Throws Error, also
+  // where there can be no more of them.
   awaitable<WaitingAgent> take_agent();
   // After its job. received: what it has sent since Finished.
-  awaitable<void> give_back(std::unique_ptr<SshStream> stream, std::string received);
+  awaitable<void> give_back(std::unique_ptr<AgentStream> stream, std::string received);
+  // The same for one that is to greet no more.
+  void end_agent(AgentStream& stream);
 
  private:
-  awaitable<void> connect();
   awaitable<WaitingAgent> start_agent();
-  awaitable<WaitingAgent> await_greeting(std::unique_ptr<SshStream> stream, std::string received);
+  awaitable<WaitingAgent> await_greeting(std::unique_ptr<AgentStream> stream, std::string received);
   awaitable<void> keep_alive();
   awaitable<void> pause(std::chrono::milliseconds time);
   void drop_connection();
@@ -54,9 +56,10 @@ class KeptHost {
   asio::io_context& context_;
   Host host_;
   StartOptions options_;
-  std::shared_ptr<SshSession> session_;  // shared with its streams
+  std::unique_ptr<KeptWay> way_;
   std::deque<WaitingAgent> waiting_;
-  int greeting_soon_ = 0;  // agents that have been given back and have not greeted yet
+  std::size_t greeting_soon_ = 0;  // agents that have been given back and have not greeted yet
+  std::size_t with_jobs_ = 0;      // agents
   std::optional<Error> failure_;
   asio::steady_timer changed_;
   bool stopped_ = false;

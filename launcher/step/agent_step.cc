@@ -173,9 +173,14 @@ void AgentStep::begin() {
   room.ports = options_.ports;
   room.expected.job = options_.job;
   room.expected.names = nodes;
-  room.told_to_stop = [engine = starter_->engine()](std::size_t, const std::string& node) {
+  room.told_to_stop = [engine = starter_->engine(), told_to_end = options_.told_to_end](
+                          std::size_t, const std::string& node) {
     log_verbose(fmt::format("{}: told to end by {}; the job ends with it", node, engine));
-    ::kill(::getpid(), SIGTERM);
+    if (told_to_end) {
+      told_to_end();
+    } else {
+      ::kill(::getpid(), SIGTERM);
+    }
   };
   room.complete = [starter = starter_.get()] { starter->all_have_come(); };  // which outlives it
   auto opened = std::make_shared<JoinRoom>(std::move(room));
@@ -184,8 +189,10 @@ void AgentStep::begin() {
   room_ = std::move(opened);
   watch_ = std::make_shared<StarterWatch>(
       starter_->program(), std::move(starters),
-      [room = std::weak_ptr(room_)](const std::string& how, std::optional<std::size_t> place) {
+      [room = std::weak_ptr(room_), over = options_.over](const std::string& how,
+                                                          std::optional<std::size_t> place) {
         if (const auto still = room.lock()) still->give_up(how, place);
+        if (over && !place) over();
       },
       [room = std::weak_ptr(room_), nodes] {
         const auto still = room.lock();
@@ -201,17 +208,24 @@ std::unique_ptr<AgentStream> AgentStep::run(asio::io_context& context, const Hos
                                       watch_, place);
 }
 
-awaitable<std::unique_ptr<AgentStream>> AgentStep::start(asio::io_context& context, Host host) {
+awaitable<std::unique_ptr<AgentStream>> AgentStep::start(asio::io_context& context, Host host,
+                                                         std::vector<std::string> arguments) {
   try {
     const std::size_t place = place_of(host);
     begin();
-    auto stream =
-        std::make_unique<StepStream>(context, room_->start_agent(context, place), watch_, place);
+    auto stream = std::make_unique<StepStream>(
+        context, room_->start_agent(context, place, arguments), watch_, place);
     co_await wait_for_greeting(context, *starter_, *stream, host, options_.patience);
     co_return stream;
   } catch (const Error& error) {
     throw error.with_context(host.name);
   }
+}
+
+bool AgentStep::has(const Host& host) const {
+  const std::lock_guard lock(mutex_);
+  const auto place = find_place(host);
+  return room_ && place && !room_->present()[*place].empty();
 }
 
 void AgentStep::finish(int status) {

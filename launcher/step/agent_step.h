@@ -5,6 +5,7 @@
 // when the first agent is. The functions may be called from any thread.
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -28,6 +29,10 @@ struct AgentStepOptions {
   PortRange ports;                   // for the nodes to come back to; {0, 0}: any
   std::string token;                 // of this job; empty: one is drawn
   std::chrono::seconds patience{0};  // for the nodes to come
+  // The engine ends a node, on a thread of the step's; absent: this process is sent SIGTERM, once
+  // for each.
+  std::function<void()> told_to_end = {};
+  std::function<void()> over = {};  // what has started the nodes has ended; on another such thread
 };
 
 class AgentStep {
@@ -39,9 +44,12 @@ class AgentStep {
 
   // Whether an agent on that host is this step's to start, or to refuse.
   bool takes(const Host& host) const;
-  // As start_ssh_agent: returns when the agent has greeted. Errors name the host and have the
-  // starter's words.
-  awaitable<std::unique_ptr<AgentStream>> start(asio::io_context& context, Host host);
+  // As start_ssh_agent: returns when the agent has greeted; arguments: in the place of --serve.
+  // Errors name the host and have the starter's words.
+  awaitable<std::unique_ptr<AgentStream>> start(asio::io_context& context, Host host,
+                                                std::vector<std::string> arguments = {});
+  // Whether the host's node is there now.
+  bool has(const Host& host) const;
   // dtagent with other arguments on a node where no agent runs; its bytes come once the node is
   // there.
   std::unique_ptr<AgentStream> run(asio::io_context& context, const Host& host,
@@ -58,7 +66,7 @@ class AgentStep {
 
   const std::unique_ptr<StepStarter> starter_;
   const AgentStepOptions options_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::shared_ptr<JoinRoom> room_;       // shared with watch_, which tells it of a starter's end
   std::shared_ptr<StarterWatch> watch_;  // shared with the streams of its agents
 };

@@ -47,11 +47,11 @@ awaitable<std::string> SocketStream::read() {
 }
 
 awaitable<std::string> read_greeting(asio::io_context& context, ByteStream& stream,
-                                     std::chrono::milliseconds patience) {
+                                     std::chrono::milliseconds patience, std::string received) {
   const StreamDeadline deadline(context, stream, patience);
-  std::string received;
   std::optional<GreetingFound> found;
   try {
+    found = find_greeting(received);
     while (!found) {
       const std::string bytes = co_await stream.read();
       if (bytes.empty()) break;

@@ -32,10 +32,11 @@ class SocketStream final : public AgentStream {
   Fd holder_;  // a pidfd
 };
 
-// Reads up to and including the agent's greeting and gives back all that came. Empty when the
-// stream ends, the time is over, or the agent is of another version.
+// Reads up to and including the agent's greeting and gives back all that came, after what was
+// received before. Empty when the stream ends, the time is over, or the agent is of another
+// version.
 awaitable<std::string> read_greeting(asio::io_context& context, ByteStream& stream,
-                                     std::chrono::milliseconds patience);
+                                     std::chrono::milliseconds patience, std::string received = {});
 
 // An agent of this user's service on this machine; nullptr when there is no service that can be
 // used.

@@ -6,7 +6,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <optional>
 #include <string>
 
@@ -142,10 +144,23 @@ TEST_F(Records, LieBelowTheHomeWithoutASession) {
   const Surrounded home("HOME", folder_);
   if (is_private_folder("/run/user/" + std::to_string(::geteuid()))) GTEST_SKIP() << "a session";
   const std::string expected = folder_ + "/.local/state/dtlaunch/run-" + own_host_name();
-  if (expected.size() + 13 > 107) GTEST_SKIP() << "the host's name is too long for a socket";
+  if (expected.size() + 25 > 107) GTEST_SKIP() << "the host's name is too long for a socket";
   EXPECT_EQ(runtime_folder(), expected);
   EXPECT_TRUE(is_private_folder(expected));
   EXPECT_EQ(runtime_problem(), "");
+}
+
+TEST_F(Records, HaveASocketForTheConnectionsAndForEachJobOfAnEngine) {
+  const Surrounded session("XDG_RUNTIME_DIR", folder_);
+  const std::string own = runtime_folder() + "/";
+  for (const std::string& job : {std::string(), std::string("4711")}) {
+    std::ofstream(own + holder_socket(job));
+  }
+  std::ofstream(own + kServiceSocket);
+  const std::vector<std::string> all = holder_sockets();  // those of other places as well
+  EXPECT_EQ(std::count(all.begin(), all.end(), own + "up.socket"), 1);
+  EXPECT_EQ(std::count(all.begin(), all.end(), own + "up-4711.socket"), 1);
+  EXPECT_EQ(std::count(all.begin(), all.end(), own + kServiceSocket), 0);
 }
 
 TEST_F(Records, SocketsAreOfThisUserAlone) {

@@ -95,6 +95,19 @@ TEST(AgentStep, WaitsForANodeWhileItsStarterRunsWhateverBecomesOfOthers) {
               StartsWith("h2: cannot start agent: pbs_tmrsh has not brought it there"));
 }
 
+TEST(AgentStep, SaysThatItIsOverOnceWhatHasStartedAllOfItHasEnded) {
+  std::promise<void> over;
+  AgentStepOptions options = two_nodes();
+  options.over = [&] { over.set_value(); };
+  AgentStep step(std::make_unique<Scripts>(std::vector<std::string>{"exit 3"}), options);
+  EXPECT_FALSE(step.has(named("h1")));  // nothing is started by a question
+  std::future<void> told = over.get_future();
+  EXPECT_EQ(told.wait_for(0s), std::future_status::timeout);
+  EXPECT_THAT(start(step, named("h1")).what(), HasSubstr("exit status 3"));
+  EXPECT_EQ(told.wait_for(20s), std::future_status::ready);
+  EXPECT_FALSE(step.has(named("h1")));
+}
+
 // Its second node comes; the first one's starter fails.
 class OneOfTwo final : public StepStarter {
  public:
@@ -128,6 +141,7 @@ TEST(AgentStep, StartsAgentsOnTheNodesThatComeAndTellsThemTheEnd) {
   EXPECT_THAT(start(step, named("h1")).what(), HasSubstr("pbs_tmrsh ended: exit status 255"));
   asio::io_context context;
   std::string heard;
+  EXPECT_FALSE(step.has(named("h1")));
   auto stream = step.run(context, named("h2"), {"to", "you"});
   asio::co_spawn(
       context,
@@ -140,6 +154,7 @@ TEST(AgentStep, StartsAgentsOnTheNodesThatComeAndTellsThemTheEnd) {
       [](std::exception_ptr) {});
   context.run();
   EXPECT_EQ(heard, "to you\n");
+  EXPECT_TRUE(step.has(named("h2")));
   EXPECT_EQ(nodes.complete, 1);  // the other one is not waited for
   step.finish(3);
   EXPECT_EQ(nodes.node.get(), 3);

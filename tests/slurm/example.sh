@@ -33,6 +33,7 @@ while IFS= read -r line <&3; do
   run "$cluster" exec login env -C "$folder" "PATH=$programs:$PATH" bash -c "$line"
   [ "$status" = 0 ] || fail "status $status of: $line; $(cat "$folder/train.log")"
   case $line in
+    *"dtlaunch up"*) expect_equal "hosts of: $line" "$(sort "$work/out" | xargs)" "node1 node1 node1 node2 node2 node2" ;;
     *srun*hostname) expect_equal "hosts of: $line" "$(sort "$work/out" | xargs)" "node1 node2" ;;
     *hostname) expect_equal "hosts of: $line" "$(sort "$work/out" | xargs)" "node1 node1 node2 node2" ;;
     *--show-engine) expect_out '^engine +slurm, job ' ;;

@@ -1,0 +1,92 @@
+#include "launcher/keep/kept_way.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <limits>
+#include <utility>
+
+#include "base/error.h"
+#include "launcher/agents/agent_command.h"
+#include "launcher/ssh/login_connect.h"
+#include "launcher/ssh/session.h"
+#include "launcher/ssh/stream.h"
+#include "launcher/step/agent_step.h"
+#include "plan/command_text.h"
+
+namespace dtl {
+namespace {
+
+class SshWay final : public KeptWay {
+ public:
+  SshWay(asio::io_context& context, Host host, StartOptions options)
+      : context_(context), host_(std::move(host)), options_(std::move(options)) {}
+
+  awaitable<void> connect() override {
+    const auto deadline = std::chrono::steady_clock::now() + options_.deadline;
+    session_ = co_await open_ssh_session(context_, host_, options_.trust, deadline);
+    session_->clear_deadline();
+  }
+  bool connected() const override { return session_ != nullptr && session_->alive(); }
+  void drop() override {
+    if (session_) session_->close();
+    session_.reset();
+  }
+  awaitable<std::unique_ptr<AgentStream>> start_agent() override {
+    const auto session = session_;
+    session->set_deadline(std::chrono::steady_clock::now() + options_.deadline);
+    std::string command = agent_command(options_.agent_path, "--idle");
+    auto stream = co_await run_over_ssh(session, std::move(command), ChannelEnd::kChannelOnly);
+    session->clear_deadline();
+    co_return stream;
+  }
+  std::size_t most_agents() const override { return std::numeric_limits<std::size_t>::max(); }
+  std::string hint() const override {
+    return command_on(host_, options_.agent_path + " --version");
+  }
+
+ private:
+  asio::io_context& context_;
+  const Host host_;
+  const StartOptions options_;
+  std::shared_ptr<SshSession> session_;  // shared with its streams
+};
+
+// The first agent brings the step. Its starter does not come to a node again that it has lost.
+class StepWay final : public KeptWay {
+ public:
+  StepWay(asio::io_context& context, Host host, StartOptions options)
+      : context_(context), host_(std::move(host)), options_(std::move(options)) {}
+
+  awaitable<void> connect() override {
+    if (!std::exchange(tried_, true)) co_return;
+    throw Error(Exit::kUnreachable, host_.name + ": cannot keep an agent",
+                "the engine's step has ended there", "dtlaunch up");
+  }
+  bool connected() const override { return options_.step->has(host_); }
+  void drop() override {}
+  awaitable<std::unique_ptr<AgentStream>> start_agent() override {
+    std::vector<std::string> arguments = {"--idle", "--unsignalled"};
+    return options_.step->start(context_, host_, std::move(arguments));
+  }
+  std::size_t most_agents() const override { return 1; }
+  std::string hint() const override { return "dtlaunch --show-engine"; }
+
+ private:
+  asio::io_context& context_;
+  const Host host_;
+  const StartOptions options_;
+  bool tried_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<KeptWay> keep_over_ssh(asio::io_context& context, Host host, StartOptions options) {
+  return std::make_unique<SshWay>(context, std::move(host), std::move(options));
+}
+
+std::unique_ptr<KeptWay> keep_in_step(asio::io_context& context, Host host, StartOptions options) {
+  return std::make_unique<StepWay>(context, std::move(host), std::move(options));
+}
+
+}  // namespace dtl
