@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "base/option_table.h"
+#include "base/options/option_table.h"
 #include "base/text.h"
 
 namespace dtl {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "base/completion.h"
+#include "base/options/completion.h"
 
 namespace dtl {
 

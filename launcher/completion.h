@@ -2,7 +2,7 @@
 // The command line of dtlaunch and its subcommands as shells complete it, made of their tables of
 // options and of what other launchers call them. Pure.
 
-#include "base/completion.h"
+#include "base/options/completion.h"
 
 namespace dtl {
 

@@ -12,14 +12,14 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "base/descriptor_limit.h"
 #include "base/error.h"
 #include "base/fd.h"
-#include "base/job_record.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "base/machine/descriptor_limit.h"
+#include "base/machine/job_record.h"
+#include "base/machine/runtime_folder.h"
 #include "base/random.h"
-#include "base/runtime_folder.h"
 #include "base/text.h"
 #include "launcher/agents/agent_start.h"
 #include "launcher/completion.h"
@@ -54,7 +54,7 @@
 #include "launcher/signals_after_job.h"
 #include "launcher/step/agent_step.h"
 #include "launcher/step_node.h"
-#include "plan/command_text.h"
+#include "plan/request/command_text.h"
 #include "wire/messages.h"
 
 namespace dtl {

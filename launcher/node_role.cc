@@ -14,8 +14,8 @@
 #include "launcher/job_token.h"
 #include "launcher/join/join_caller.h"
 #include "launcher/request/job_engine.h"
-#include "plan/command_text.h"
-#include "plan/host_token.h"
+#include "plan/request/command_text.h"
+#include "plan/request/host_token.h"
 #include "wire/messages.h"
 
 namespace dtl {

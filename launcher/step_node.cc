@@ -16,7 +16,7 @@
 #include "base/fd.h"
 #include "base/limits.h"
 #include "base/log.h"
-#include "base/runtime_folder.h"
+#include "base/machine/runtime_folder.h"
 #include "base/text.h"
 #include "launcher/job_token.h"
 #include "launcher/join/join_caller.h"

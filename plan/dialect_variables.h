@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "plan/environment.h"
-#include "plan/request.h"
+#include "plan/request/request.h"
 
 namespace dtl {
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "plan/request.h"
+#include "plan/request/request.h"
 
 namespace dtl {
 

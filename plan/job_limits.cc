@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "base/text.h"
-#include "plan/command_text.h"
+#include "plan/request/command_text.h"
 
 namespace dtl {
 

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <string>
 
-#include "plan/host.h"
 #include "plan/job_plan.h"
+#include "plan/request/host.h"
 
 namespace dtl {
 

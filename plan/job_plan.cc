@@ -15,11 +15,11 @@
 #include "base/text.h"
 #include "plan/environment.h"
 #include "plan/job_limits.h"
-#include "plan/name_list.h"
 #include "plan/pin_warnings.h"
-#include "plan/pinning.h"
+#include "plan/pinning/pinning.h"
+#include "plan/pinning/task_pins.h"
+#include "plan/request/name_list.h"
 #include "plan/same_machine.h"
-#include "plan/task_pins.h"
 
 namespace dtl {
 namespace {

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "plan/cpu_set.h"
 #include "plan/environment.h"
+#include "plan/pinning/cpu_set.h"
+#include "plan/pinning/topology.h"
 #include "plan/placement.h"
-#include "plan/request.h"
-#include "plan/topology.h"
+#include "plan/request/request.h"
 
 namespace dtl {
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/text.h"
-#include "plan/command_text.h"
 #include "plan/job_plan.h"
+#include "plan/request/command_text.h"
 
 namespace dtl {
 namespace {

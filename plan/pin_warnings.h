@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "plan/job_plan.h"
-#include "plan/topology.h"
+#include "plan/pinning/topology.h"
 
 namespace dtl {
 

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "base/text.h"
-#include "plan/pinning.h"
+#include "plan/pinning/pinning.h"
 #include "plan/same_machine.h"
 
 namespace dtl {

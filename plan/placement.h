@@ -4,8 +4,8 @@
 #include <string_view>
 #include <vector>
 
-#include "plan/request.h"
-#include "plan/topology.h"
+#include "plan/pinning/topology.h"
+#include "plan/request/request.h"
 
 namespace dtl {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "plan/job_plan.h"
-#include "plan/request.h"
+#include "plan/request/request.h"
 
 namespace dtl {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "plan/host.h"
-#include "plan/topology.h"
+#include "plan/pinning/topology.h"
+#include "plan/request/host.h"
 
 namespace dtl {
 

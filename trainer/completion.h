@@ -1,7 +1,7 @@
 #pragma once
 // The command line of dttrain as shells complete it, made of its tables of options. Pure.
 
-#include "base/completion.h"
+#include "base/options/completion.h"
 
 namespace dtl::trainer {
 

@@ -8,9 +8,9 @@
 #include <thread>
 #include <vector>
 
-#include "base/descriptor_limit.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/machine/descriptor_limit.h"
 #include "trainer/completion.h"
 #include "trainer/init/init_model.h"
 #include "trainer/job/fine_tune.h"

@@ -25,7 +25,7 @@
 
 #include "base/overloaded.h"
 #include "plan/cloud.h"
-#include "plan/topology.h"
+#include "plan/pinning/topology.h"
 
 namespace dtl {
 

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "base/unix_socket.h"
+#include "base/machine/unix_socket.h"
 
 namespace dtl {
 

@@ -12,8 +12,8 @@
 #include "agent/entrance/service.h"
 #include "agent/processes/kill_tree.h"
 #include "base/error.h"
-#include "base/runtime_folder.h"
-#include "base/unix_socket.h"
+#include "base/machine/runtime_folder.h"
+#include "base/machine/unix_socket.h"
 #include "wire/greeting.h"
 #include "wire/messages.h"
 

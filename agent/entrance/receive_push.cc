@@ -16,7 +16,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/host_name.h"
-#include "base/runtime_folder.h"
+#include "base/machine/runtime_folder.h"
 #include "base/sha256.h"
 #include "base/text.h"
 #include "wire/push_marker.h"

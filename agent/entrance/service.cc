@@ -17,9 +17,9 @@
 #include "base/fd.h"
 #include "base/limits.h"
 #include "base/log.h"
-#include "base/runtime_folder.h"
+#include "base/machine/runtime_folder.h"
+#include "base/machine/unix_socket.h"
 #include "base/text.h"
-#include "base/unix_socket.h"
 #include "wire/asio.h"
 #include "wire/user_listener.h"
 

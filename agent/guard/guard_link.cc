@@ -10,8 +10,8 @@
 #include <cstring>
 #include <utility>
 
-#include "base/descriptor_limit.h"
 #include "base/error.h"
+#include "base/machine/descriptor_limit.h"
 
 namespace dtl {
 namespace {

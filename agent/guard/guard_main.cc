@@ -18,8 +18,8 @@
 #include "agent/guard/guard_ranks.h"
 #include "agent/guard/guard_state.h"
 #include "agent/processes/kill_tree.h"
-#include "base/descriptor_limit.h"
 #include "base/limits.h"
+#include "base/machine/descriptor_limit.h"
 #include "base/signal_disposition.h"
 
 namespace dtl {

@@ -13,9 +13,9 @@
 #include <cerrno>
 
 #include "agent/guard/spawn_spec.h"
-#include "base/descriptor_limit.h"
+#include "base/machine/descriptor_limit.h"
 #include "plan/environment.h"
-#include "plan/topology.h"
+#include "plan/pinning/topology.h"
 
 namespace dtl {
 namespace {

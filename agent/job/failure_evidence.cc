@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/limits.h"
-#include "base/runtime_folder.h"
+#include "base/machine/runtime_folder.h"
 
 namespace dtl {
 namespace {

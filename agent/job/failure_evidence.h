@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/cgroup.h"
+#include "base/machine/cgroup.h"
 #include "wire/messages.h"
 
 namespace dtl {

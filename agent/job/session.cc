@@ -15,7 +15,7 @@
 #include "base/log.h"
 #include "base/signal_disposition.h"
 #include "base/text.h"
-#include "plan/command_text.h"
+#include "plan/request/command_text.h"
 #include "wire/fd_stream.h"
 
 namespace dtl {

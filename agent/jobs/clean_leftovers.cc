@@ -21,12 +21,12 @@
 #include "agent/processes/process_table.h"
 #include "base/fd.h"
 #include "base/host_name.h"
-#include "base/job_record.h"
 #include "base/limits.h"
-#include "base/lost_holders.h"
-#include "base/runtime_folder.h"
+#include "base/machine/job_record.h"
+#include "base/machine/lost_holders.h"
+#include "base/machine/runtime_folder.h"
+#include "base/machine/unix_socket.h"
 #include "base/text.h"
-#include "base/unix_socket.h"
 
 namespace dtl {
 namespace {

@@ -17,8 +17,8 @@
 #include "agent/jobs/jobs_here.h"
 #include "agent/processes/process_table.h"
 #include "base/fd.h"
-#include "base/job_record.h"
 #include "base/limits.h"
+#include "base/machine/job_record.h"
 #include "base/text.h"
 
 namespace dtl {

@@ -6,7 +6,7 @@
 
 #include <fstream>
 
-#include "base/job_record.h"
+#include "base/machine/job_record.h"
 #include "base/text.h"
 
 namespace dtl {

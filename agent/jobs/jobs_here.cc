@@ -17,9 +17,9 @@
 #include "agent/processes/kill_tree.h"
 #include "base/fd.h"
 #include "base/host_name.h"
-#include "base/job_record.h"
 #include "base/limits.h"
-#include "base/runtime_folder.h"
+#include "base/machine/job_record.h"
+#include "base/machine/runtime_folder.h"
 #include "base/text.h"
 #include "wire/answer.h"
 

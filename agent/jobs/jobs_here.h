@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/job_record.h"
+#include "base/machine/job_record.h"
 
 namespace dtl {
 

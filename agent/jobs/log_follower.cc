@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/job_record.h"
+#include "base/machine/job_record.h"
 #include "base/text.h"
 
 namespace dtl {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/fd.h"
-#include "base/process_id.h"
+#include "base/machine/process_id.h"
 
 namespace dtl {
 

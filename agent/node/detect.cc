@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "agent/node/nics.h"
-#include "base/cgroup.h"
-#include "base/descriptor_limit.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/host_name.h"
+#include "base/machine/cgroup.h"
+#include "base/machine/descriptor_limit.h"
 #include "base/text.h"
 
 namespace dtl {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/library.h"
-#include "plan/topology.h"
+#include "plan/pinning/topology.h"
 
 namespace dtl {
 

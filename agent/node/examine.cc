@@ -17,7 +17,7 @@
 
 #include "agent/node/examine_python.h"
 #include "base/error.h"
-#include "base/runtime_folder.h"
+#include "base/machine/runtime_folder.h"
 #include "base/text.h"
 
 namespace dtl {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "plan/topology.h"
+#include "plan/pinning/topology.h"
 
 namespace dtl {
 

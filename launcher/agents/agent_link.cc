@@ -9,7 +9,7 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "launcher/agents/agent_command.h"
-#include "plan/command_text.h"
+#include "plan/request/command_text.h"
 #include "wire/deadline.h"
 #include "wire/greeting.h"
 

@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "launcher/agents/agent_start.h"
-#include "plan/host.h"
+#include "plan/request/host.h"
 
 namespace dtl {
 

@@ -19,8 +19,8 @@
 #include "launcher/streams/child.h"
 #include "launcher/streams/local_stream.h"
 #include "launcher/streams/socket_stream.h"
-#include "plan/command_text.h"
-#include "plan/host_token.h"
+#include "plan/request/command_text.h"
+#include "plan/request/host_token.h"
 #include "wire/deadline.h"
 #include "wire/greeting.h"
 

@@ -13,7 +13,7 @@
 #include "launcher/agents/late_hosts.h"
 #include "launcher/ssh/settings.h"
 #include "launcher/streams/agent_stream.h"
-#include "plan/host.h"
+#include "plan/request/host.h"
 #include "wire/asio.h"
 
 namespace dtl {

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/runtime_folder.h"
-#include "base/unix_socket.h"
+#include "base/machine/runtime_folder.h"
+#include "base/machine/unix_socket.h"
 #include "launcher/streams/socket_stream.h"
 #include "wire/deadline.h"
 

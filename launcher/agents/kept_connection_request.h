@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "plan/host.h"
+#include "plan/request/host.h"
 
 namespace dtl {
 

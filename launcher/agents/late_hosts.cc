@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "base/random.h"
 #include "base/text.h"
-#include "plan/name_list.h"
+#include "plan/request/name_list.h"
 
 namespace dtl {
 namespace {

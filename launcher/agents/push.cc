@@ -11,7 +11,7 @@
 #include "base/limits.h"
 #include "base/random.h"
 #include "base/text.h"
-#include "plan/command_text.h"
+#include "plan/request/command_text.h"
 #include "wire/greeting.h"
 #include "wire/push_marker.h"
 

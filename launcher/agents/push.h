@@ -9,7 +9,7 @@
 #include "launcher/agents/agent_command.h"
 #include "launcher/agents/bundle.h"
 #include "launcher/ssh/stream.h"
-#include "plan/host.h"
+#include "plan/request/host.h"
 
 namespace dtl {
 

@@ -21,7 +21,7 @@
 #include "launcher/request/job_engine.h"
 #include "launcher/screen/output_writer.h"
 #include "plan/environment.h"
-#include "plan/hostfile.h"
+#include "plan/request/hostfile.h"
 
 namespace dtl {
 namespace {

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "launcher/doctor/ssh_config_check.h"
 #include "launcher/network/network.h"
-#include "plan/topology.h"
+#include "plan/pinning/topology.h"
 
 namespace dtl {
 

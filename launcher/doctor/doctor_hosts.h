@@ -8,7 +8,7 @@
 
 #include "launcher/doctor/doctor_findings.h"
 #include "launcher/session/session.h"
-#include "plan/host.h"
+#include "plan/request/host.h"
 
 namespace dtl {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "launcher/doctor/doctor_findings.h"
-#include "plan/host.h"
+#include "plan/request/host.h"
 
 namespace dtl {
 

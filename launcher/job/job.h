@@ -19,7 +19,7 @@
 #include "launcher/job/rank_watch.h"
 #include "launcher/job/slow_hosts.h"
 #include "launcher/job/slow_links.h"
-#include "plan/request.h"
+#include "plan/request/request.h"
 #include "wire/messages.h"
 
 namespace dtl {

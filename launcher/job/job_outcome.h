@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "launcher/job/hang.h"
-#include "plan/host.h"
+#include "plan/request/host.h"
 
 namespace dtl {
 

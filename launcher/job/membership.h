@@ -12,8 +12,8 @@
 
 #include "base/job_time.h"
 #include "launcher/job/job_outcome.h"
-#include "plan/host.h"
-#include "plan/request.h"
+#include "plan/request/host.h"
+#include "plan/request/request.h"
 
 namespace dtl {
 

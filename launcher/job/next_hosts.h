@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/job_time.h"
-#include "plan/host.h"
+#include "plan/request/host.h"
 
 namespace dtl {
 

@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "launcher/agents/agent_query.h"
-#include "plan/command_text.h"
+#include "plan/request/command_text.h"
 
 namespace dtl {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "launcher/agents/agent_start.h"
-#include "plan/host.h"
+#include "plan/request/host.h"
 
 namespace dtl {
 

@@ -19,7 +19,7 @@
 #include "base/text.h"
 #include "launcher/options/trusted_file.h"
 #include "launcher/streams/child.h"
-#include "plan/hostfile.h"
+#include "plan/request/hostfile.h"
 
 namespace dtl {
 namespace {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "plan/host.h"
+#include "plan/request/host.h"
 
 namespace dtl {
 

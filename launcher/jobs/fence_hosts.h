@@ -6,7 +6,7 @@
 
 #include "launcher/agents/agent_start.h"
 #include "launcher/session/epochs.h"
-#include "plan/host.h"
+#include "plan/request/host.h"
 
 namespace dtl {
 

@@ -18,7 +18,7 @@
 #include "base/text.h"
 #include "launcher/agents/agent_query.h"
 #include "launcher/screen/output_writer.h"
-#include "plan/host_token.h"
+#include "plan/request/host_token.h"
 
 namespace dtl {
 namespace {

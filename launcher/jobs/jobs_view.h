@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/job_record.h"
-#include "plan/host.h"
+#include "base/machine/job_record.h"
+#include "plan/request/host.h"
 
 namespace dtl {
 

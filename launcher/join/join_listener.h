@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "base/fd.h"
-#include "plan/request.h"
+#include "plan/request/request.h"
 #include "wire/asio.h"
 
 namespace dtl {

@@ -16,7 +16,7 @@
 #include "base/fd.h"
 #include "launcher/join/join_seat.h"
 #include "launcher/streams/agent_stream.h"
-#include "plan/request.h"
+#include "plan/request/request.h"
 
 namespace dtl {
 

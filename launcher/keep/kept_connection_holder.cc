@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "base/log.h"
-#include "base/runtime_folder.h"
-#include "base/unix_socket.h"
+#include "base/machine/runtime_folder.h"
+#include "base/machine/unix_socket.h"
 #include "launcher/keep/frame_cutter.h"
 #include "launcher/step/agent_step.h"
 #include "wire/deadline.h"

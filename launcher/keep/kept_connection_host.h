@@ -13,7 +13,7 @@
 #include "launcher/agents/agent_start.h"
 #include "launcher/keep/kept_way.h"
 #include "launcher/streams/agent_stream.h"
-#include "plan/host.h"
+#include "plan/request/host.h"
 
 namespace dtl {
 

@@ -12,7 +12,7 @@
 #include "launcher/ssh/session.h"
 #include "launcher/ssh/stream.h"
 #include "launcher/step/agent_step.h"
-#include "plan/command_text.h"
+#include "plan/request/command_text.h"
 
 namespace dtl {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "launcher/agents/agent_start.h"
 #include "launcher/streams/agent_stream.h"
-#include "plan/host.h"
+#include "plan/request/host.h"
 #include "wire/asio.h"
 
 namespace dtl {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "launcher/options/subcommand_options.h"
-#include "plan/request.h"
+#include "plan/request/request.h"
 
 namespace dtl {
 

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "launcher/network/interface_filter.h"
 #include "plan/job_plan.h"
-#include "plan/topology.h"
+#include "plan/pinning/topology.h"
 #include "wire/messages.h"
 
 namespace dtl {

@@ -12,9 +12,9 @@
 #include "launcher/options/foreign_words.h"
 #include "launcher/options/options.h"
 #include "launcher/options/program_lines.h"
-#include "plan/pin_binding.h"
-#include "plan/pin_request.h"
-#include "plan/pinning.h"
+#include "plan/pinning/pin_binding.h"
+#include "plan/pinning/pin_request.h"
+#include "plan/pinning/pinning.h"
 
 namespace dtl {
 namespace {

@@ -8,13 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "base/option_words.h"
+#include "base/options/option_words.h"
 #include "launcher/options/inheritance.h"
 #include "launcher/options/option_values.h"
 #include "launcher/options/output_choice.h"
 #include "plan/cloud.h"
 #include "plan/engines/engine.h"
-#include "plan/request.h"
+#include "plan/request/request.h"
 
 namespace dtl {
 

@@ -4,8 +4,8 @@
 
 #include <functional>
 
-#include "base/option_words.h"
-#include "plan/request.h"
+#include "base/options/option_words.h"
+#include "plan/request/request.h"
 
 namespace dtl {
 

@@ -2,7 +2,7 @@
 // dtlaunch's manner of reading its command line: mpirun's, with other launchers' spellings taken
 // for ours, left out or refused with the reason; see foreign_options.h. Pure.
 
-#include "base/option_words.h"
+#include "base/options/option_words.h"
 
 namespace dtl {
 

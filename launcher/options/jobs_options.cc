@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "base/job_record.h"
+#include "base/machine/job_record.h"
 #include "base/text.h"
 #include "launcher/options/subcommands.h"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "launcher/options/subcommand_options.h"
-#include "plan/host.h"
+#include "plan/request/host.h"
 
 namespace dtl {
 

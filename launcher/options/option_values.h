@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "plan/request.h"
+#include "plan/request/request.h"
 
 namespace dtl {
 

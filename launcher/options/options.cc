@@ -4,13 +4,13 @@
 
 #include <cmath>
 
-#include "base/completion.h"
 #include "base/limits.h"
+#include "base/options/completion.h"
 #include "base/text.h"
 #include "launcher/options/option_values.h"
 #include "launcher/options/subcommands.h"
 #include "plan/dialect_variables.h"
-#include "plan/pinning.h"
+#include "plan/pinning/pinning.h"
 #include "plan/placement.h"
 #include "plan/preload.h"
 

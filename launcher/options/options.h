@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "base/option_table.h"
+#include "base/options/option_table.h"
 #include "launcher/options/command_line.h"
 
 namespace dtl {

@@ -11,7 +11,7 @@
 #include "launcher/options/foreign_words.h"
 #include "launcher/options/option_values.h"
 #include "launcher/options/trusted_file.h"
-#include "plan/hostfile.h"
+#include "plan/request/hostfile.h"
 
 namespace dtl {
 namespace {

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "base/option_table.h"
-#include "plan/host.h"
-#include "plan/request.h"
+#include "base/options/option_table.h"
+#include "plan/request/host.h"
+#include "plan/request/request.h"
 
 namespace dtl {
 

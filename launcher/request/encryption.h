@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "plan/request.h"
+#include "plan/request/request.h"
 
 namespace dtl {
 

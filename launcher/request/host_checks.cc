@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "launcher/network/interface_filter.h"
-#include "plan/pin_request.h"
+#include "plan/pinning/pin_request.h"
 
 namespace dtl {
 namespace {

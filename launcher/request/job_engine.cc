@@ -9,16 +9,16 @@
 #include <csignal>
 #include <filesystem>
 
-#include "base/cgroup.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/host_name.h"
 #include "base/limits.h"
+#include "base/machine/cgroup.h"
 #include "base/text.h"
 #include "launcher/request/job_step.h"
 #include "launcher/request/pod_keys.h"
-#include "plan/host_token.h"
-#include "plan/name_list.h"
+#include "plan/request/host_token.h"
+#include "plan/request/name_list.h"
 
 namespace dtl {
 namespace {

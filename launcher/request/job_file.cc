@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "base/toml_file.h"
 #include "launcher/options/trusted_file.h"
-#include "plan/hostfile.h"
+#include "plan/request/hostfile.h"
 
 namespace dtl {
 namespace {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "launcher/options/options.h"
-#include "plan/host.h"
-#include "plan/request.h"
+#include "plan/request/host.h"
+#include "plan/request/request.h"
 
 namespace dtl {
 

@@ -20,8 +20,8 @@
 #include "launcher/request/program_hosts.h"
 #include "launcher/request/ring_variables.h"
 #include "plan/environment.h"
-#include "plan/host_token.h"
-#include "plan/hostfile.h"
+#include "plan/request/host_token.h"
+#include "plan/request/hostfile.h"
 
 namespace dtl {
 namespace {

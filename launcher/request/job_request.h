@@ -9,7 +9,7 @@
 
 #include "launcher/job/job.h"
 #include "launcher/options/command_line.h"
-#include "plan/request.h"
+#include "plan/request/request.h"
 
 namespace dtl {
 

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/host_name.h"
 #include "base/text.h"
-#include "plan/name_list.h"
+#include "plan/request/name_list.h"
 
 namespace dtl {
 namespace {

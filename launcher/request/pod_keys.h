@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "plan/request.h"
+#include "plan/request/request.h"
 
 namespace dtl {
 

@@ -9,8 +9,8 @@
 
 #include "base/error.h"
 #include "base/limits.h"
-#include "plan/host_token.h"
-#include "plan/hostfile.h"
+#include "plan/request/host_token.h"
+#include "plan/request/hostfile.h"
 
 namespace dtl {
 namespace {

@@ -3,7 +3,7 @@
 // the ranks of each program go to its own hosts. Pure.
 
 #include "launcher/options/command_line.h"
-#include "plan/request.h"
+#include "plan/request/request.h"
 
 namespace dtl {
 

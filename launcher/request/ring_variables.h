@@ -2,7 +2,7 @@
 // Ring variables: what options of dtlaunch mean for ranks that use libdtring.
 
 #include "launcher/options/command_line.h"
-#include "plan/request.h"
+#include "plan/request/request.h"
 
 namespace dtl {
 

@@ -11,7 +11,7 @@
 
 #include "base/host_name.h"
 #include "base/text.h"
-#include "plan/command_text.h"
+#include "plan/request/command_text.h"
 
 namespace dtl {
 namespace {

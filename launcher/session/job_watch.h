@@ -6,11 +6,11 @@
 #include <optional>
 #include <string>
 
-#include "base/job_record.h"
+#include "base/machine/job_record.h"
 #include "launcher/session/epochs.h"
 #include "launcher/session/kept_log.h"
 #include "launcher/session/session.h"
-#include "plan/request.h"
+#include "plan/request/request.h"
 
 namespace dtl {
 

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/job_record.h"
 #include "base/limits.h"
+#include "base/machine/job_record.h"
 #include "base/text.h"
 
 namespace dtl {

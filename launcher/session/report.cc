@@ -10,7 +10,7 @@
 
 #include "base/text.h"
 #include "launcher/session/card_facts.h"
-#include "plan/command_text.h"
+#include "plan/request/command_text.h"
 #include "wire/messages.h"
 
 namespace dtl {

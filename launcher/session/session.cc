@@ -7,12 +7,12 @@
 #include <csignal>
 #include <utility>
 
-#include "base/descriptor_limit.h"
 #include "base/error.h"
 #include "base/host_name.h"
-#include "base/job_record.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "base/machine/descriptor_limit.h"
+#include "base/machine/job_record.h"
 #include "base/text.h"
 #include "launcher/session/session_shell.h"
 

@@ -20,8 +20,8 @@
 #include "launcher/job/job.h"
 #include "launcher/screen/console_options.h"
 #include "plan/job_plan.h"
-#include "plan/request.h"
-#include "plan/topology.h"
+#include "plan/pinning/topology.h"
+#include "plan/request/request.h"
 
 namespace dtl {
 

@@ -13,7 +13,7 @@
 #include "launcher/session/card_facts.h"
 #include "launcher/session/session_shell.h"
 #include "launcher/session/start_messages.h"
-#include "plan/pinning.h"
+#include "plan/pinning/pinning.h"
 #include "plan/preload.h"
 #include "plan/same_machine.h"
 

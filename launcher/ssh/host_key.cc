@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "launcher/ssh/known_hosts.h"
-#include "plan/command_text.h"
+#include "plan/request/command_text.h"
 
 namespace dtl {
 namespace {

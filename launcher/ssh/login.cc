@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "launcher/ssh/blocking_calls.h"
-#include "plan/command_text.h"
+#include "plan/request/command_text.h"
 
 namespace dtl {
 namespace {

@@ -19,7 +19,7 @@
 #include "launcher/ssh/resolve.h"
 #include "launcher/ssh/tcp_connect.h"
 #include "launcher/streams/child.h"
-#include "plan/command_text.h"
+#include "plan/request/command_text.h"
 
 namespace dtl {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "launcher/ssh/session.h"
 #include "launcher/ssh/settings.h"
-#include "plan/host.h"
+#include "plan/request/host.h"
 
 namespace dtl {
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "plan/host.h"
+#include "plan/request/host.h"
 
 struct ssh_session_struct;
 

@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "launcher/step/starter_watch.h"
 #include "plan/engines/engine.h"
-#include "plan/name_list.h"
+#include "plan/request/name_list.h"
 #include "wire/deadline.h"
 #include "wire/greeting.h"
 

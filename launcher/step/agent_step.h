@@ -14,8 +14,8 @@
 
 #include "launcher/join/join_room.h"
 #include "launcher/step/step_starter.h"
-#include "plan/host.h"
-#include "plan/request.h"
+#include "plan/request/host.h"
+#include "plan/request/request.h"
 
 namespace dtl {
 

@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/log.h"
-#include "base/runtime_folder.h"
+#include "base/machine/runtime_folder.h"
 #include "base/text.h"
 #include "launcher/streams/child.h"
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "plan/host.h"
-#include "plan/request.h"
+#include "plan/request/host.h"
+#include "plan/request/request.h"
 
 namespace dtl {
 

@@ -11,8 +11,8 @@
 #include <memory>
 #include <string_view>
 
-#include "base/descriptor_limit.h"
 #include "base/error.h"
+#include "base/machine/descriptor_limit.h"
 #include "base/text.h"
 
 namespace dtl {

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/runtime_folder.h"
-#include "base/unix_socket.h"
+#include "base/machine/runtime_folder.h"
+#include "base/machine/unix_socket.h"
 #include "wire/deadline.h"
 #include "wire/fd_stream.h"
 #include "wire/greeting.h"

@@ -12,7 +12,7 @@
 #include "plan/engines/engine_reader.h"
 #include "plan/engines/engine_sighting.h"
 #include "plan/engines/slurm_hostlist.h"
-#include "plan/host_token.h"
+#include "plan/request/host_token.h"
 
 namespace dtl {
 namespace {

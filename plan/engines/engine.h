@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "plan/host.h"
-#include "plan/request.h"
+#include "plan/request/host.h"
+#include "plan/request/request.h"
 
 namespace dtl {
 

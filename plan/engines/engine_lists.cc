@@ -6,9 +6,9 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "plan/engines/engine_parts.h"
-#include "plan/host_token.h"
-#include "plan/hostfile_line.h"
-#include "plan/hostlist.h"
+#include "plan/request/host_token.h"
+#include "plan/request/hostfile_line.h"
+#include "plan/request/hostlist.h"
 
 namespace dtl {
 namespace {

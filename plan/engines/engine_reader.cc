@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "plan/host_token.h"
-#include "plan/hostlist.h"
+#include "plan/request/host_token.h"
+#include "plan/request/hostlist.h"
 
 namespace dtl {
 namespace {

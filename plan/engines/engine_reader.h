@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "plan/request.h"
-#include "plan/text_position.h"
+#include "plan/request/request.h"
+#include "plan/request/text_position.h"
 
 namespace dtl {
 

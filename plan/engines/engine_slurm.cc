@@ -9,8 +9,8 @@
 #include "base/text.h"
 #include "plan/engines/engine_parts.h"
 #include "plan/engines/slurm_hostlist.h"
-#include "plan/host_token.h"
-#include "plan/hostlist.h"
+#include "plan/request/host_token.h"
+#include "plan/request/hostlist.h"
 
 namespace dtl {
 namespace {

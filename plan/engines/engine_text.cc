@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "plan/engines/engine.h"
-#include "plan/name_list.h"
+#include "plan/request/name_list.h"
 
 namespace dtl {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "base/limits.h"
 #include "base/text.h"
-#include "plan/hostlist.h"
+#include "plan/request/hostlist.h"
 
 namespace dtl {
 namespace {

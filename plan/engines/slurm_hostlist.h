@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "plan/text_position.h"
+#include "plan/request/text_position.h"
 
 namespace dtl {
 

@@ -6,7 +6,7 @@
 #include <array>
 
 #include "base/error.h"
-#include "base/option_table.h"
+#include "base/options/option_table.h"
 #include "base/text.h"
 #include "ring/perf/perf_values.h"
 

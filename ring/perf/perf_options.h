@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/completion.h"
+#include "base/options/completion.h"
 #include "ring/perf/perf_collective.h"
 
 namespace dtl::ring {

@@ -13,7 +13,7 @@
 #include <set>
 
 #include "base/error.h"
-#include "base/job_record.h"
+#include "base/machine/job_record.h"
 
 namespace dtl::log_follower_test {
 namespace {

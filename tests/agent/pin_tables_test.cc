@@ -13,7 +13,7 @@
 #include "agent/node/detect.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "plan/pinning.h"
+#include "plan/pinning/pinning.h"
 
 namespace dtl::pin_tables_test {
 namespace {

@@ -1,4 +1,4 @@
-#include "base/completion.h"
+#include "base/options/completion.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "base/descriptor_limit.h"
+#include "base/machine/descriptor_limit.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>

@@ -1,4 +1,4 @@
-#include "base/job_record.h"
+#include "base/machine/job_record.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -14,8 +14,8 @@
 
 #include "base/error.h"
 #include "base/host_name.h"
-#include "base/runtime_folder.h"
-#include "base/unix_socket.h"
+#include "base/machine/runtime_folder.h"
+#include "base/machine/unix_socket.h"
 
 namespace dtl::job_record_test {
 namespace {

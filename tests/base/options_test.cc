@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "base/option_table.h"
+#include "base/options/option_table.h"
 
 namespace dtl::options_test {
 namespace {

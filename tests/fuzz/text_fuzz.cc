@@ -14,8 +14,8 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "launcher/request/job_file.h"
-#include "plan/pin_domains.h"
-#include "plan/pin_request.h"
+#include "plan/pinning/pin_domains.h"
+#include "plan/pinning/pin_request.h"
 #include "tests/fuzz/mutations.h"
 #include "tests/plan/invented_nodes.h"
 

@@ -5,8 +5,8 @@
 #include "base/text.h"
 #include "plan/engines/engine.h"
 #include "plan/engines/slurm_hostlist.h"
-#include "plan/hostfile.h"
-#include "plan/hostlist.h"
+#include "plan/request/hostfile.h"
+#include "plan/request/hostlist.h"
 #include "tests/fuzz/reader.h"
 
 namespace dtl::fuzz {

@@ -9,7 +9,7 @@
 #include <fstream>
 
 #include "base/error.h"
-#include "plan/hostfile.h"
+#include "plan/request/hostfile.h"
 
 namespace dtl::job_request_test {
 namespace {

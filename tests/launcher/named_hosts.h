@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "plan/host.h"
+#include "plan/request/host.h"
 
 namespace dtl::named_hosts {
 

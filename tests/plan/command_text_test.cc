@@ -1,4 +1,4 @@
-#include "plan/command_text.h"
+#include "plan/request/command_text.h"
 
 #include <gtest/gtest.h>
 

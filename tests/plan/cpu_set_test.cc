@@ -1,4 +1,4 @@
-#include "plan/cpu_set.h"
+#include "plan/pinning/cpu_set.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "plan/hostfile.h"
+#include "plan/request/hostfile.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

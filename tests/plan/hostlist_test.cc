@@ -1,4 +1,4 @@
-#include "plan/hostlist.h"
+#include "plan/request/hostlist.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

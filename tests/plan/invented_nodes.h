@@ -1,7 +1,7 @@
 #pragma once
 // Machines that exist only in tests.
 
-#include "plan/topology.h"
+#include "plan/pinning/topology.h"
 
 namespace dtl {
 

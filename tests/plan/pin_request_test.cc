@@ -1,11 +1,11 @@
-#include "plan/pin_request.h"
+#include "plan/pinning/pin_request.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "plan/pin_binding.h"
-#include "plan/pin_domains.h"
+#include "plan/pinning/pin_binding.h"
+#include "plan/pinning/pin_domains.h"
 #include "tests/plan/invented_nodes.h"
 
 namespace dtl::pin_request_test {

@@ -1,4 +1,4 @@
-#include "plan/pinning.h"
+#include "plan/pinning/pinning.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

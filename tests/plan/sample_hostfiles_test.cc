@@ -6,7 +6,7 @@
 
 #include "base/fd.h"
 #include "base/limits.h"
-#include "plan/hostfile.h"
+#include "plan/request/hostfile.h"
 
 namespace dtl::sample_hostfiles_test {
 namespace {

@@ -1,4 +1,4 @@
-#include "plan/task_pins.h"
+#include "plan/pinning/task_pins.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

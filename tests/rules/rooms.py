@@ -92,7 +92,7 @@ def check_links(rooms):
                 yield f"{name} links {target} and includes nothing of it"
             elif target in room.public and not room.includes[target][1]:
                 yield f"{name} links {target} PUBLIC, and no header of it includes that: PRIVATE"
-        if "/" in name and len(room.stems) > MOST_PAIRS:
+        if len(room.stems) > MOST_PAIRS:
             yield f"{name} has {len(room.stems)} pairs of files, more than {MOST_PAIRS}: divide it"
 
 

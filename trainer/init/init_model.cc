@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "base/option_table.h"
+#include "base/options/option_table.h"
 #include "base/text.h"
 #include "trainer/data/wordpiece_trainer.h"
 #include "trainer/files/folder_lock.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/completion.h"
+#include "base/options/completion.h"
 #include "trainer/data/dataset.h"
 #include "trainer/files/model_config.h"
 #include "trainer/files/safetensors.h"

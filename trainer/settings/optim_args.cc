@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/error.h"
-#include "base/option_table.h"
+#include "base/options/option_table.h"
 #include "base/text.h"
 
 namespace dtl::trainer {

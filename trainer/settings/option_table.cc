@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "base/completion.h"
+#include "base/options/completion.h"
 #include "base/text.h"
 #include "trainer/settings/stock_options.h"
 

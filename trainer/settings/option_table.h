@@ -2,7 +2,7 @@
 // The options of dttrain: the one source of the parser, of --help, of argument files, of
 // training_args.json and of completion; dttrain(1) is checked against it.
 
-#include "base/option_table.h"
+#include "base/options/option_table.h"
 #include "trainer/settings/settings.h"
 
 namespace dtl::trainer {

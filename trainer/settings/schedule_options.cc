@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/option_table.h"
+#include "base/options/option_table.h"
 #include "base/text.h"
 #include "trainer/files/json_depth.h"
 

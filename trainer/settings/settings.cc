@@ -7,8 +7,8 @@
 #include <set>
 #include <type_traits>
 
-#include "base/completion.h"
 #include "base/error.h"
+#include "base/options/completion.h"
 #include "base/text.h"
 #include "trainer/settings/argument_file.h"
 #include "trainer/settings/option_table.h"

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/option_table.h"
+#include "base/options/option_table.h"
 #include "trainer/settings/settings.h"
 
 namespace dtl::trainer {

@@ -1,0 +1,88 @@
+#include "base/machine/process_id.h"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <fstream>
+#include <limits>
+#include <sstream>
+
+#include "base/text.h"
+
+namespace dtl {
+namespace {
+
+struct Stat {
+  char state = 'X';
+  std::uint64_t start_time = 0;
+};
+
+// "pid (name) state ppid ..."; the name may hold anything, also parentheses.
+Stat read_stat(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string text;
+  std::getline(file, text, '\0');
+  const std::size_t after_name = text.rfind(')');
+  if (after_name == std::string::npos) return {};
+  std::istringstream fields(text.substr(after_name + 1));
+  Stat stat;
+  fields >> stat.state;
+  std::string skipped;
+  for (int field = 4; field < 22; ++field) fields >> skipped;
+  fields >> stat.start_time;
+  return fields ? stat : Stat{};
+}
+
+// Numbers of processes count in one PID namespace of one boot.
+const std::string& own_space() {
+  static const std::string kSpace = [] {
+    std::string boot_id;
+    std::ifstream("/proc/sys/kernel/random/boot_id") >> boot_id;
+    char link[64];
+    const ssize_t size = ::readlink("/proc/self/ns/pid", link, sizeof link);
+    std::string digits;
+    for (ssize_t i = 0; i < size; ++i) {
+      if (link[i] >= '0' && link[i] <= '9') digits += link[i];
+    }
+    return boot_id + "-" + digits;
+  }();
+  return kSpace;
+}
+
+}  // namespace
+
+ProcessId identify(pid_t pid) {
+  static thread_local ProcessId own;  // asked for often, and the same until a fork
+  if (pid == own.pid && pid == ::getpid()) return own;
+  const ProcessId found{pid, read_stat(pid).start_time, own_space()};
+  if (pid == ::getpid()) own = found;
+  return found;
+}
+
+std::string to_text(const ProcessId& id) {
+  return std::to_string(id.pid) + ":" + std::to_string(id.start_time) + ":" + id.space;
+}
+
+std::optional<ProcessId> parse_process_id(const std::string& text) {
+  const auto pieces = split(text, ':');
+  if (pieces.size() != 3) return std::nullopt;
+  const auto pid = parse_integer(pieces[0], 1, std::numeric_limits<pid_t>::max());
+  const auto start = parse_integer(pieces[1], 1, std::numeric_limits<std::int64_t>::max());
+  if (!pid || !start) return std::nullopt;
+  return ProcessId{static_cast<pid_t>(*pid), static_cast<std::uint64_t>(*start), pieces[2]};
+}
+
+bool is_running(const ProcessId& id) {
+  if (id.space != own_space()) return false;
+  const Stat stat = read_stat(id.pid);
+  return stat.start_time == id.start_time && stat.start_time != 0 && stat.state != 'Z' &&
+         stat.state != 'X';
+}
+
+Fd open_process(const ProcessId& id) {
+  Fd process(static_cast<int>(::syscall(SYS_pidfd_open, id.pid, 0)));
+  return process.valid() && is_running(id) ? std::move(process) : Fd();
+}
+
+}  // namespace dtl

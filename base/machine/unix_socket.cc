@@ -1,0 +1,79 @@
+#include "base/machine/unix_socket.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "base/error.h"
+
+namespace dtl {
+namespace {
+
+constexpr int kQueue = 1024;  // connections of a launch on as many hosts, all at once
+
+sockaddr_un address_of(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path) {
+    throw Error(Exit::kConfig, "cannot use the socket " + path, "its path is too long");
+  }
+  std::memcpy(address.sun_path, path.c_str(), path.size());
+  return address;
+}
+
+Fd new_socket(int flags) {
+  Fd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | flags, 0));
+  if (!fd.valid()) throw system_error("cannot create a unix socket");
+  return fd;
+}
+
+}  // namespace
+
+Fd peer_process(int socket) {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return Fd();
+  return Fd(static_cast<int>(::syscall(SYS_pidfd_open, peer.pid, 0)));
+}
+
+bool peer_is_same_user(int socket) {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  return ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
+         peer.uid == ::geteuid();
+}
+
+Fd connect_unix(const std::string& path) {
+  const sockaddr_un address = address_of(path);
+  Fd fd = new_socket(SOCK_NONBLOCK);
+  if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
+      !peer_is_same_user(fd.get())) {
+    return Fd();
+  }
+  ::fcntl(fd.get(), F_SETFL, ::fcntl(fd.get(), F_GETFL) & ~O_NONBLOCK);
+  return fd;
+}
+
+Fd listen_unix(const std::string& path) {
+  const std::string attempted = "cannot listen on " + path;
+  if (connect_unix(path).valid()) {
+    throw Error(Exit::kCannotWrite, attempted, "somebody listens there already");
+  }
+  ::unlink(path.c_str());
+  const sockaddr_un address = address_of(path);
+  Fd fd = new_socket(0);
+  const mode_t before = ::umask(0177);
+  const int bound = ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
+  ::umask(before);
+  if (bound != 0 || ::listen(fd.get(), kQueue) != 0) {
+    throw system_error(attempted, Exit::kCannotWrite);
+  }
+  return fd;
+}
+
+}  // namespace dtl

@@ -1,0 +1,68 @@
+#include "base/options/option_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+
+#include "base/text.h"
+
+namespace dtl {
+namespace {
+
+constexpr double kNoBound = 1e30;
+constexpr std::int64_t kNoWholeBound = std::int64_t{1} << 40;
+
+}  // namespace
+
+std::string read_flag(const std::string& text, bool& value) {
+  const auto truth = text.empty() ? true : parse_truth(text);
+  if (!truth) return fmt::format("'{}' is neither true nor false", text);
+  value = *truth;
+  return {};
+}
+
+std::string read_whole(const std::string& text, std::int64_t low, std::int64_t high,
+                       std::int64_t& value) {
+  const char* end = text.data() + text.size();
+  const auto [stopped, failed] = std::from_chars(text.data(), end, value);
+  if (failed == std::errc() && stopped == end && value >= low && value <= high) return {};
+  if (high >= kNoWholeBound) return fmt::format("'{}' is no whole number from {} on", text, low);
+  return fmt::format("'{}' is no number from {} to {}", text, low, high);
+}
+
+std::string read_real(const std::string& text, double low, double high, double& value) {
+  char* end = nullptr;
+  value = std::strtod(text.c_str(), &end);
+  const bool number = !text.empty() && end == text.c_str() + text.size() && std::isfinite(value);
+  if (number && value >= low && value <= high) return {};
+  if (low <= -kNoBound && high >= kNoBound) return fmt::format("'{}' is no number", text);
+  if (high >= kNoBound) return fmt::format("'{}' is no number from {} on", text, low);
+  return fmt::format("'{}' is no number from {} to {}", text, low, high);
+}
+
+std::string check_word(const std::string& text, const Option& option) {
+  const std::vector<std::string> words = split(option.value, '|');
+  if (std::find(words.begin(), words.end(), text) != words.end()) return {};
+  return fmt::format("'{}' is not one of {}", text, join(words, ", "));
+}
+
+Error bad_option_value(const GivenOption& given, const std::string& reason, std::string_view help) {
+  if (given.place.empty()) {
+    const std::string_view name =
+        given.spelled.empty() ? given.option->names.back() : std::string_view(given.spelled);
+    return Error(Exit::kUsage, fmt::format("option '{}'", name), reason, std::string(help));
+  }
+  return Error(Exit::kBadInput, given.place, fmt::format("'{}': {}", given.spelled, reason));
+}
+
+Error in_its_place(const GivenOption& given, const Error& error) {
+  if (given.place.empty()) return error;
+  const bool is_option = error.hint().starts_with('-');  // means nothing in a file
+  return Error(Exit::kBadInput, given.place, fmt::format("'{}': {}", given.spelled, error.reason()),
+               is_option ? "" : error.hint());
+}
+
+}  // namespace dtl

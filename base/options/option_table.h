@@ -1,0 +1,210 @@
+#pragma once
+// OptionTable: rows of options with the place in a struct S where each value goes. A row's target
+// reads the value, puts it there, and gives it back for a file of options.
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/error.h"
+#include "base/options/option_words.h"
+#include "base/options/options.h"
+
+namespace dtl {
+
+// A value for a file of options; monostate: nothing was said.
+using OptionValue = std::variant<std::monostate, bool, std::int64_t, double, std::string>;
+
+template <class S>
+struct Target {
+  Takes takes = Takes::kNothing;
+  // Reads `value` into S. Returns what is wrong with it, empty when nothing is; may also throw an
+  // Error that speaks for itself.
+  std::function<std::string(S&, const std::string& value, const Option&)> set;
+  std::function<OptionValue(const S&)> get = {};  // empty: no file has it
+};
+
+// What is wrong with a value, as Target::set returns it; empty when nothing is.
+std::string read_flag(const std::string& text, bool& value);
+std::string read_whole(const std::string& text, std::int64_t low, std::int64_t high,
+                       std::int64_t& value);
+std::string read_real(const std::string& text, double low, double high, double& value);
+// One of the words that the row's column lists, "auto|always|never".
+std::string check_word(const std::string& text, const Option& option);
+// The error of a value that stands in a file, or that was typed.
+Error bad_option_value(const GivenOption& given, const std::string& reason, std::string_view help);
+// The same of a value that speaks for itself, where it stands in a file.
+Error in_its_place(const GivenOption& given, const Error& error);
+
+// The struct that a pointer to a member belongs to, and the way along several such pointers:
+// place<&Line::pinning, &PinOptions::bind_to>(line) is line.pinning.bind_to.
+template <auto... Members>
+struct OwnerOf;
+template <class T, class S, T S::*First, auto... Rest>
+struct OwnerOf<First, Rest...> {
+  using Type = S;
+};
+template <auto... Members>
+using Owner = typename OwnerOf<Members...>::Type;
+
+template <auto... Members, class S>
+auto& place(S& owner) {
+  return (owner.*....*Members);
+}
+template <auto... Members>
+using PlaceType =
+    std::remove_reference_t<decltype(place<Members...>(std::declval<Owner<Members...>&>()))>;
+
+// Targets. Each names the place by pointers to members, from the outside in.
+namespace into {
+
+template <auto... Members>
+Target<Owner<Members...>> flag() {
+  using S = Owner<Members...>;
+  return {Takes::kNothing,
+          [](S& s, const std::string& text, const Option&) {
+            return read_flag(text, place<Members...>(s));
+          },
+          [](const S& s) { return OptionValue(place<Members...>(s)); }};
+}
+
+// How often it is given.
+template <auto... Members>
+Target<Owner<Members...>> count() {
+  using S = Owner<Members...>;
+  return {Takes::kNothing, [](S& s, const std::string&, const Option&) {
+            ++place<Members...>(s);
+            return std::string();
+          }};
+}
+
+template <auto... Members>
+Target<Owner<Members...>> text(Takes takes = Takes::kValue) {
+  using S = Owner<Members...>;
+  return {takes,
+          [](S& s, const std::string& text, const Option&) {
+            place<Members...>(s) = text;
+            return std::string();
+          },
+          [](const S& s) { return OptionValue(place<Members...>(s)); }};
+}
+
+template <auto... Members>
+Target<Owner<Members...>> word(Takes takes = Takes::kValue) {
+  using S = Owner<Members...>;
+  return {takes,
+          [](S& s, const std::string& text, const Option& option) {
+            place<Members...>(s) = text;
+            return check_word(text, option);
+          },
+          [](const S& s) { return OptionValue(place<Members...>(s)); }};
+}
+
+// A number in [low, high]; what lies below was never said. T: an integer, or optional of one.
+template <auto... Members>
+Target<Owner<Members...>> whole(std::int64_t low, std::int64_t high) {
+  using S = Owner<Members...>;
+  using T = PlaceType<Members...>;
+  return {Takes::kValue,
+          [low, high](S& s, const std::string& text, const Option&) {
+            std::int64_t value = 0;
+            std::string wrong = read_whole(text, low, high, value);
+            if constexpr (std::is_arithmetic_v<T>) {
+              if (wrong.empty()) place<Members...>(s) = static_cast<T>(value);
+            } else {
+              if (wrong.empty()) place<Members...>(s) = static_cast<typename T::value_type>(value);
+            }
+            return wrong;
+          },
+          [low](const S& s) -> OptionValue {
+            const T& value = place<Members...>(s);
+            if constexpr (std::is_arithmetic_v<T>) {
+              if (static_cast<std::int64_t>(value) >= low) return static_cast<std::int64_t>(value);
+            } else {
+              static_cast<void>(low);  // what was never said is not there
+              if (value) return static_cast<std::int64_t>(*value);
+            }
+            return {};
+          }};
+}
+
+template <auto... Members>
+Target<Owner<Members...>> real(double low, double high) {
+  using S = Owner<Members...>;
+  return {Takes::kValue,
+          [low, high](S& s, const std::string& text, const Option&) {
+            return read_real(text, low, high, place<Members...>(s));
+          },
+          [low](const S& s) -> OptionValue {
+            const double value = place<Members...>(s);
+            if (value >= low) return value;
+            return {};
+          }};
+}
+
+// Whatever `parse` makes of the text; it throws Error for a bad one.
+template <auto Parse, auto... Members>
+Target<Owner<Members...>> parsed() {
+  using S = Owner<Members...>;
+  return {Takes::kValue, [](S& s, const std::string& text, const Option&) {
+            place<Members...>(s) = Parse(text);
+            return std::string();
+          }};
+}
+
+}  // namespace into
+
+template <class S>
+struct OptionRow {
+  std::string_view group;
+  std::vector<std::string_view> names;
+  std::string_view value;
+  std::string_view help;
+  Target<S> target;
+  OptionTraits traits = {};
+};
+
+template <class S>
+class OptionTable {
+ public:
+  OptionTable(std::vector<OptionRow<S>> rows) {  // NOLINT(google-explicit-constructor): {{...}}
+    for (OptionRow<S>& row : rows) {
+      options_.push_back(
+          {row.group, std::move(row.names), row.value, row.help, row.target.takes, row.traits});
+      targets_.push_back(std::move(row.target));
+    }
+  }
+
+  std::span<const Option> options() const { return options_; }
+
+  const Target<S>& target(const Option& option) const {
+    return targets_[static_cast<std::size_t>(&option - options_.data())];
+  }
+
+  // Puts what is given into its places, in order. Throws Error(kUsage), for what stands in a file
+  // Error(kBadInput); `help` is the command to try then.
+  void apply(const std::vector<GivenOption>& given, S& settings, std::string_view help) const {
+    for (const GivenOption& each : given) {
+      std::string wrong;
+      try {
+        wrong = target(*each.option).set(settings, each.value, *each.option);
+      } catch (const Error& error) {
+        throw in_its_place(each, error);
+      }
+      if (!wrong.empty()) throw bad_option_value(each, wrong, help);
+    }
+  }
+
+ private:
+  std::vector<Option> options_;
+  std::vector<Target<S>> targets_;  // of the same rows
+};
+
+}  // namespace dtl

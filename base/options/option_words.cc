@@ -1,0 +1,204 @@
+#include "base/options/option_words.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace dtl {
+namespace {
+
+bool is_true_or_false(std::string_view word) {
+  const std::string lower = to_lower(word);
+  return lower == "true" || lower == "false";
+}
+
+bool starts_as_option(std::string_view word) {
+  return word.size() > 1 && word[0] == '-';
+}
+
+}  // namespace
+
+OptionWords OptionReader::read() {
+  while (at_ < words_.size()) {
+    const std::string& word = words_[at_];
+    if (!starts_as_option(word)) {
+      if (manner_.options_first) break;
+      read_.rest.push_back(word);
+      ++at_;
+      continue;
+    }
+    ++at_;
+    if (word == "--") break;
+    take(word);
+    if (!read_.options.empty() && read_.options.back().option->traits.last) break;
+  }
+  if (!manner_.last_wins) refuse_repeated();
+  read_.rest.insert(read_.rest.end(), words_.begin() + static_cast<std::ptrdiff_t>(at_),
+                    words_.end());
+  return std::move(read_);
+}
+
+void OptionReader::take(const std::string& word) {
+  if (take_verbose(word)) return;
+  const std::size_t equals = word.find('=');
+  const std::string spelled = word.substr(0, equals);
+  const char* attached = equals == word.npos ? nullptr : &word[equals + 1];
+  if (const Option* option = find(spelled)) {
+    take_known(*option, spelled, attached);
+  } else if (manner_.letters && take_letters(word)) {
+    return;
+  } else if (manner_.unknown) {
+    manner_.unknown(*this, spelled, attached);
+  } else {
+    refuse_unknown(spelled);
+  }
+}
+
+// -v may be repeated in one word: "-vv".
+bool OptionReader::take_verbose(std::string_view word) {
+  const std::string_view bare = bare_name(word);
+  const Option* verbose = find_option(table_, "--verbose", manner_.spelling);
+  const bool only_v = !bare.empty() && bare.find_first_not_of('v') == std::string_view::npos;
+  if (!only_v || verbose == nullptr || !verbose->traits.repeatable) return false;
+  read_.options.insert(read_.options.end(), bare.size(), {verbose, {}, "--verbose"});
+  return true;
+}
+
+// "-vn5": letters that take nothing, up to one that takes the rest of the word, or the next one.
+bool OptionReader::take_letters(const std::string& word) {
+  if (word.starts_with("--")) return false;
+  for (std::size_t i = 1; i < word.size(); ++i) {
+    const std::string letter = {'-', word[i]};
+    const Option* option = find(letter);
+    if (option == nullptr) refuse_unknown(letter);
+    const bool has_rest = option->takes != Takes::kNothing && i + 1 < word.size();
+    take_known(*option, letter, has_rest ? &word[i + 1] : nullptr);
+    if (has_rest) break;
+  }
+  return true;
+}
+
+const Option* OptionReader::find(const std::string& spelled) const {
+  const Option* found = find_option(table_, spelled, manner_.spelling);
+  if (found != nullptr || !manner_.letters || !spelled.starts_with("--")) return found;
+  for (const Option& option : table_) {
+    for (const std::string_view name : option.names) {
+      if (!name.starts_with(spelled)) continue;
+      if (found != nullptr) return nullptr;  // it may be either
+      found = &option;
+    }
+  }
+  return found;
+}
+
+void OptionReader::take_known(const Option& option, const std::string& spelled,
+                              const char* attached) {
+  std::string value = value_of(option, spelled, attached);
+  const bool needs_one = option.takes != Takes::kNothing && !manner_.empty_values;
+  if (needs_one && value.empty()) {
+    throw Error(Exit::kUsage, fmt::format("option '{}'", spelled), "the value is empty");
+  }
+  read_.options.push_back({&option, std::move(value), spelled});
+}
+
+std::string OptionReader::value_of(const Option& option, const std::string& spelled,
+                                   const char* attached) {
+  switch (option.takes) {
+    case Takes::kNothing:
+      return flag_value(spelled, attached);
+    case Takes::kPerhapsValue:
+      if (attached != nullptr) return attached;
+      if (at_ == words_.size() || words_[at_].starts_with('-')) return "true";
+      if (words_[at_].empty()) return ++at_, "true";
+      return is_true_or_false(words_[at_]) ? to_lower(words_[at_++]) : words_[at_++];
+    case Takes::kValue:
+      return attached != nullptr ? attached : next_word(spelled, option.value);
+    case Takes::kWords:
+      return attached != nullptr ? attached : next_words(spelled, option.value);
+    case Takes::kVariable:
+      return variable(spelled, attached != nullptr ? attached : next_word(spelled, option.value));
+  }
+  return {};
+}
+
+std::string OptionReader::flag_value(const std::string& spelled, const char* attached) {
+  const bool follows = attached == nullptr && manner_.true_or_false && at_ < words_.size() &&
+                       parse_truth(words_[at_]);
+  if (follows) return words_[at_++];
+  if (attached == nullptr) return "";
+  if (manner_.true_or_false) return attached;  // whether it is one of them, the target says
+  throw Error(Exit::kUsage, fmt::format("option '{}' takes no value", spelled),
+              fmt::format("'{}' was given", attached));
+}
+
+const std::string& OptionReader::next_word(std::string_view spelled, std::string_view value_name) {
+  const bool is_option = !manner_.options_first && at_ < words_.size() &&
+                         words_[at_].starts_with("--") && find(words_[at_]) != nullptr;
+  if (at_ == words_.size() || is_option) {
+    throw Error(Exit::kUsage, fmt::format("option '{}' needs {}", spelled, value_name), "",
+                std::string(manner_.help));
+  }
+  return words_[at_++];
+}
+
+std::string OptionReader::next_words(std::string_view spelled, std::string_view value_name) {
+  std::string words = next_word(spelled, value_name);
+  while (at_ < words_.size() && !starts_as_option(words_[at_])) words += "," + words_[at_++];
+  return words;
+}
+
+bool OptionReader::is_option_next() const {
+  return at_ < words_.size() && words_[at_].starts_with("-");
+}
+
+std::string OptionReader::variable(std::string_view spelled, const std::string& first) {
+  const std::size_t equals = first.find('=');
+  const std::string name = first.substr(0, equals);
+  if (!is_variable_name(name)) {
+    throw Error(Exit::kUsage, fmt::format("option '{}'", spelled),
+                fmt::format("'{}' is no name of a variable", name),
+                fmt::format("{} NAME=VALUE", spelled));
+  }
+  if (equals != std::string::npos) return first;
+  return first + "=" + next_word(spelled, fmt::format("a value for {}", first));
+}
+
+void OptionReader::refuse_unknown(std::string_view spelled) const {
+  const std::string near = nearest_option(table_, spelled);
+  throw Error(Exit::kUsage, fmt::format("unknown option '{}'", spelled), "",
+              near.empty() ? std::string(manner_.help) : near);
+}
+
+void OptionReader::refuse_repeated() const {
+  std::set<const Option*> seen;
+  for (const GivenOption& given : read_.options) {
+    const bool says_the_same = given.option->takes == Takes::kNothing;
+    if (says_the_same || given.option->traits.repeatable || seen.insert(given.option).second) {
+      continue;
+    }
+    throw Error(Exit::kUsage, fmt::format("option '{}'", given.option->names.back()),
+                "it is given more than once");
+  }
+}
+
+bool OptionWords::has(std::string_view canonical) const {
+  return std::any_of(options.begin(), options.end(), [&](const GivenOption& given) {
+    return given.option->names.back() == canonical;
+  });
+}
+
+std::string canonical_form(const GivenOption& given) {
+  const std::string flag = fmt::format("--{}", bare_name(given.option->names.back()));
+  return given.option->takes == Takes::kNothing ? flag : flag + "=" + given.value;
+}
+
+OptionWords read_option_words(std::span<const Option> table,
+                              const std::vector<std::string>& arguments, const Manner& manner) {
+  return OptionReader(table, arguments, manner).read();
+}
+
+}  // namespace dtl

@@ -1,0 +1,93 @@
+#pragma once
+// The words of a command line against a table of options. Pure.
+
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/options/options.h"
+
+namespace dtl {
+
+struct GivenOption {
+  const Option* option = nullptr;
+  std::string value;         // empty for Takes::kNothing; "NAME=VALUE" for Takes::kVariable
+  std::string spelled = {};  // as typed, or the key of a file, for messages; empty: not typed
+  std::string place = {};    // "job.toml:3" for what stands in a file
+};
+
+struct OptionWords {
+  std::vector<GivenOption> options;  // in order
+  std::vector<std::string> rest;     // what is no option
+  std::vector<std::string> notes;    // what was accepted and means nothing here, with the reason
+
+  std::vector<std::string> foreign = {};  // other launchers' options that were understood, as typed
+  std::vector<std::string> warnings = {};  // what could not be had, for everybody to see
+
+  // `canonical` is the last name of the table's row.
+  bool has(std::string_view canonical) const;
+};
+
+// "--np=4", the one form that every spelling of an option is turned into.
+std::string canonical_form(const GivenOption& given);
+
+class OptionReader;
+
+// How a program takes its command line.
+struct Manner {
+  std::string_view help;  // the command to try after a mistake, "dtlaunch --help"
+  Spelling spelling = Spelling::kExact;
+  bool options_first = false;  // the first word that is no option ends them
+  bool last_wins = false;      // of an option that is given twice, which is refused else
+  bool true_or_false =
+      false;             // "--do_train True" and "--do_train=no", as Hugging Face's parser has it
+  bool letters = false;  // getopt's: -b8 and -vh; --min for --minbytes
+  bool empty_values = false;  // are values, too
+  // For a word that begins with a dash and is no option; without it that is an error. `attached`
+  // stood after the word's '='; nullptr: there was none.
+  std::function<void(OptionReader&, const std::string& spelled, const char* attached)> unknown = {};
+};
+
+// "-name value", "-name=value", "--" ends the options. Throws Error(kUsage).
+OptionWords read_option_words(std::span<const Option> table,
+                              const std::vector<std::string>& arguments, const Manner& manner);
+
+// What Manner::unknown may do.
+class OptionReader {
+ public:
+  OptionReader(std::span<const Option> table, const std::vector<std::string>& words,
+               const Manner& manner)
+      : table_(table), words_(words), manner_(manner) {}
+
+  OptionWords read();
+
+  // Takes `word` as if it stood here, and its value from the words that follow.
+  void take(const std::string& word);
+  // Takes the next word. Throws Error(kUsage) when there is none.
+  const std::string& next_word(std::string_view spelled, std::string_view value_name);
+  bool is_option_next() const;
+  [[noreturn]] void refuse_unknown(std::string_view spelled) const;
+  OptionWords& so_far() { return read_; }
+
+ private:
+  void take_known(const Option& option, const std::string& spelled, const char* attached);
+  bool take_verbose(std::string_view word);
+  bool take_letters(const std::string& word);
+  const Option* find(const std::string& spelled) const;
+  std::string value_of(const Option& option, const std::string& spelled, const char* attached);
+  std::string flag_value(const std::string& spelled, const char* attached);
+  std::string next_words(std::string_view spelled, std::string_view value_name);
+  std::string variable(std::string_view spelled, const std::string& first);
+  void refuse_repeated() const;
+
+  std::span<const Option> table_;
+  const std::vector<std::string>& words_;
+  const Manner& manner_;
+  std::size_t at_ = 0;
+  OptionWords read_;
+};
+
+}  // namespace dtl

@@ -1,0 +1,129 @@
+#include "base/options/options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace dtl {
+namespace {
+
+constexpr std::size_t kGap = 2;  // at least, between an option and its explanation
+
+std::string with_dashes_inside(std::string_view word) {
+  std::string name(word);
+  std::replace(name.begin(), name.end(), '_', '-');
+  return name;
+}
+
+bool is_same_name(std::string_view name, std::string_view spelled, Spelling spelling) {
+  if (name == spelled) return true;
+  if (spelling == Spelling::kExact) {
+    return name.starts_with("--") && with_dashes_inside(name) == with_dashes_inside(spelled);
+  }
+  const std::string_view word = bare_name(spelled), bare = bare_name(name);
+  if (bare == word) return true;
+  return word.size() > 1 && with_dashes_inside(to_lower(word)) == bare;
+}
+
+std::string option_lines(const Option& option, std::size_t column) {
+  std::string left =
+      "  " + join(std::vector<std::string>(option.names.begin(), option.names.end()), ", ");
+  if (!option.value.empty()) left += fmt::format(" {}", option.value);
+  const std::string indent(column, ' ');
+  if (option.help.empty()) return left + "\n";
+  if (left.size() + kGap > column) {
+    left += "\n" + indent;
+  } else {
+    left.resize(column, ' ');
+  }
+  for (const char c : option.help) {
+    left += c;
+    if (c == '\n') left += indent;
+  }
+  return left + "\n";
+}
+
+Follows follows_of(const Option& option) {
+  if (option.traits.last) return Follows::kLastValue;
+  switch (option.takes) {
+    case Takes::kNothing:
+      return Follows::kNothing;
+    case Takes::kValue:
+      return option.value.find(' ') == option.value.npos ? Follows::kValue : Follows::kTwoValues;
+    case Takes::kWords:
+      return Follows::kValue;
+    case Takes::kPerhapsValue:
+      return Follows::kPerhapsValue;
+    case Takes::kVariable:
+      return Follows::kNameAndValue;
+  }
+  return Follows::kNothing;
+}
+
+}  // namespace
+
+std::string_view bare_name(std::string_view spelled) {
+  const std::size_t first = spelled.find_first_not_of('-');
+  return first == std::string_view::npos ? std::string_view{} : spelled.substr(first);
+}
+
+const Option* find_option(std::span<const Option> table, std::string_view spelled,
+                          Spelling spelling) {
+  for (const Option& option : table) {
+    for (const std::string_view name : option.names) {
+      if (is_same_name(name, spelled, spelling)) return &option;
+    }
+  }
+  return nullptr;
+}
+
+std::string nearest_option(std::span<const Option> table, std::string_view spelled) {
+  std::vector<std::string> bare, documented;
+  for (const Option& option : table) {
+    for (const std::string_view name : option.names) {
+      bare.emplace_back(bare_name(name));
+      documented.emplace_back(name);
+    }
+  }
+  const std::string found = nearest(to_lower(bare_name(spelled)), bare);
+  for (std::size_t i = 0; i < bare.size(); ++i) {
+    if (!found.empty() && bare[i] == found) return documented[i];
+  }
+  return {};
+}
+
+std::string options_text(std::span<const Option> table, const HelpLayout& layout) {
+  std::string text;
+  std::string_view group;
+  for (const Option& option : table) {
+    if (option.group != group) {
+      group = option.group;
+      text += fmt::format("\n{}{}\n", group, layout.heading);
+    }
+    text += option_lines(option, layout.column);
+  }
+  return text;
+}
+
+CompletedOption completed(const Option& option) {
+  CompletedOption known;
+  known.names.assign(option.names.begin(), option.names.end());
+  known.help = option.help;
+  std::replace(known.help.begin(), known.help.end(), '\n', ' ');
+  known.offered = option.traits.offered;
+  known.follows = follows_of(option);
+  if (known.follows == Follows::kNothing) return known;
+  known.value = value_of_column(option.value.substr(0, option.value.find(' ')));
+  if (option.takes == Takes::kVariable) known.value.fill = Fill::kVariable;
+  return known;
+}
+
+std::vector<CompletedOption> completed(std::span<const Option> table) {
+  std::vector<CompletedOption> options;
+  for (const Option& option : table) options.push_back(completed(option));
+  return options;
+}
+
+}  // namespace dtl

@@ -1,0 +1,83 @@
+#pragma once
+// The options of a program as one table. A row says all that there is to say of an option: --help,
+// the parser, files of options, completion and the nearest name to a mistyped one follow from it.
+// How a value gets into the program's own struct is in base/options/option_table.h, which makes the
+// rows. Pure.
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/options/completion.h"
+
+namespace dtl {
+
+enum class Takes {
+  kNothing,
+  kValue,
+  kPerhapsValue,  // unless the next word is an option
+  kWords,         // one word and all that follow up to an option, which become "a,b"
+  kVariable,      // two words "K V", or one "K=V"
+};
+
+enum class Scope { kJob, kProgram };  // kProgram: may also stand after a ':'
+
+// How a value is written in a TOML file; an option without a value is true or false there.
+enum class FileValue {
+  kText,
+  kInteger,
+  kRange,  // 4, or "2:4"
+  kList,   // ["a", "b"] for "a,b"
+  kPath,   // seen from the folder that the file is in
+};
+
+// What only some options have.
+struct OptionTraits {
+  std::string_view key = {};             // in the job file: "pinning.bind_to"
+  FileValue in_file = FileValue::kText;  // of the key
+  bool repeatable = false;               // each time counts
+  Scope scope = Scope::kJob;
+  bool last = false;    // what follows its value belongs to the program
+  bool offered = true;  // by completion
+};
+
+struct Option {
+  std::string_view group;               // heading in --help and in the man page
+  std::vector<std::string_view> names;  // as documented, with dashes; the last one is canonical
+  std::string_view value;               // what --help calls the value, "FILE"
+  std::string_view help;                // one or more lines, '\n' between them
+  Takes takes = Takes::kNothing;
+  OptionTraits traits = {};
+};
+
+// The name without its dashes.
+std::string_view bare_name(std::string_view spelled);
+
+// Whose spellings count.
+enum class Spelling {
+  kExact,   // as documented, but "-" for "_" within a word
+  kMpirun,  // one dash or two, any case in words of more than one letter, and "-" for "_"
+};
+
+// The option that `spelled` names; nullptr when there is none.
+const Option* find_option(std::span<const Option> table, std::string_view spelled,
+                          Spelling spelling = Spelling::kMpirun);
+
+// The documented spelling nearest to a mistyped one; empty when nothing is near.
+std::string nearest_option(std::span<const Option> table, std::string_view spelled);
+
+struct HelpLayout {
+  std::size_t column = 24;        // where the explanations start
+  std::string_view heading = "";  // behind each group's name; groups without a name have no heading
+};
+
+// The lines of --help for a table.
+std::string options_text(std::span<const Option> table, const HelpLayout& layout = {});
+
+// For completion: what the row says, with the words and fills of value_of_column().
+CompletedOption completed(const Option& option);
+std::vector<CompletedOption> completed(std::span<const Option> table);
+
+}  // namespace dtl

@@ -1,0 +1,23 @@
+#pragma once
+// A PinRequest applied to one node: exactly what was asked for, or an error. Pure.
+
+#include <string>
+#include <vector>
+
+#include "plan/pinning/cpu_set.h"
+#include "plan/pinning/pin_request.h"
+#include "plan/pinning/topology.h"
+
+namespace dtl {
+
+struct PinDomains {
+  std::vector<CpuSet> of_rank;        // by local rank; empty: not pinned
+  std::vector<std::string> warnings;  // without the host's name
+};
+
+// threads: the OMP_NUM_THREADS that the user set, 0 without. The request's kind is neither kDefault
+// nor kNone. Throws Error(kConfig) that names the host and the CPUs that a mask must not have.
+PinDomains pin_domains(const PinRequest& request, const NodeTopology& topology, int local_size,
+                       int threads, const std::string& host);
+
+}  // namespace dtl

@@ -1,0 +1,40 @@
+#pragma once
+// PinText: a text about pinning and where it came from; what reading it has in common, and how it
+// is refused. Pure.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "plan/pinning/pin_request.h"
+
+namespace dtl {
+
+struct PinText {
+  std::string origin;   // "-genv I_MPI_PIN_DOMAIN", "environment variable I_MPI_PIN", "--bind-to"
+  std::string text;     // its value, trimmed, without quotes around it
+  std::string grammar;  // how it may look
+
+  Error bad(std::string_view piece, const std::string& why = {}) const;
+};
+
+// Small letters, trimmed, without a pair of quotes around it.
+std::string plain_word(std::string_view text);
+
+// "core", "sock", "l3cache", ... in any launcher's spelling; nothing when it is no object.
+std::optional<PinObject> pin_object(std::string_view word);
+
+// "1", "on", "yes", "enable" and their contraries.
+std::optional<bool> pin_switch(std::string_view word);
+
+// A number from 1 up; throws source.bad().
+int pin_count(const PinText& source, std::string_view word);
+
+// "[f0,0x0f,]": hexadecimal masks of any width, with or without 0x, a comma at the end allowed.
+std::vector<CpuSet> parse_masks(const PinText& source);
+
+// "0-3,8": the CPUs in the order given, which may repeat.
+std::vector<int> parse_cpu_numbers(const PinText& source, std::string_view text);
+
+}  // namespace dtl

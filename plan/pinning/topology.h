@@ -1,0 +1,68 @@
+#pragma once
+// What a node says about itself: filled in by the agent, sent in Hello, read by the plan and by
+// whoever chooses the network. Plain values; no hwloc here, so that the plan can be tested on
+// invented machines.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "plan/pinning/cpu_set.h"
+
+namespace dtl {
+
+struct Core {
+  int package = 0;        // hwloc logical index of the socket
+  int numa = 0;           // hwloc logical index of the NUMA node
+  std::vector<int> cpus;  // OS numbers of its hardware threads, ascending
+  // Cores with the same number share the cache; numbers count through the node. A node that does
+  // not tell gives each core its own cache1 and cache2, and each NUMA node its own cache3.
+  int cache1 = 0, cache2 = 0, cache3 = 0;
+  int kind = 0;  // 0: the fastest cores of the node; 1 and up: slower ones (E-cores)
+};
+
+struct NumaNode {
+  int os_index = 0;  // what the kernel calls it; Core::numa counts through this list instead
+  std::uint64_t memory_bytes = 0;
+};
+
+struct NodeTopology {
+  std::vector<Core> cores;  // in hwloc's logical order: neighbours share caches and NUMA nodes
+  CpuSet allowed;           // affinity of the agent ∩ its cpuset: pins never leave it
+  double quota_cpus = 0;    // cgroup CPU quota in CPUs (cpu.max, cfs_quota/cfs_period); 0 = none
+  std::uint64_t memory_bytes = 0;
+  std::vector<NumaNode> numa_nodes;  // in hwloc's logical order; empty: not known
+};
+
+// Where the pages of a rank are taken from, among its domain's NUMA nodes.
+enum class MemoryPolicy : std::uint8_t {
+  kDefault,     // wherever the thread runs that touches a page first
+  kPreferred,   // from these nodes as long as they have any
+  kBind,        // from these nodes only
+  kInterleave,  // from these nodes in turn
+};
+
+struct Nic {
+  std::string name;  // "eth0"
+  bool up = false;
+  bool loopback = false;
+  std::vector<std::string> addresses;           // numeric, IPv4 and IPv6, without prefix length
+  std::vector<std::uint32_t> prefix_bits = {};  // of each address
+  bool inside = false;           // a bridge without a physical port, as containers use
+  std::uint32_t speed_mbps = 0;  // of the link; 0: unknown
+  std::uint32_t mtu = 0;         // bytes; 0: unknown
+  int numa = -1;                 // the NUMA node it is attached to, as Core::numa; -1: unknown
+};
+
+struct NodeFacts {
+  std::string hostname;           // what the node calls itself
+  std::string machine_id;         // the same for two names of one machine only; empty when unknown
+  std::string boot_id;            // ... until it boots again
+  std::string agent_version;      // "0.1.0"
+  std::string reached_at;         // its address that the ssh connection came to; empty without one
+  std::uint32_t descriptors = 0;  // that its agent may have open at once; 0: unknown
+  NodeTopology topology;
+  std::vector<Nic> nics;
+};
+
+}  // namespace dtl

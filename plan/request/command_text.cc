@@ -1,0 +1,250 @@
+#include "plan/request/command_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+#include <utility>
+
+#include "base/text.h"
+#include "plan/request/host_token.h"
+
+namespace dtl {
+namespace {
+
+constexpr const char* kMask = "***";
+constexpr std::string_view kBlanks = " \t\n";
+// A shorter "secret" would mask ordinary words and digits that happen to be equal to it.
+constexpr std::size_t kShortestSecret = 6;
+
+// Options are judged by whole words, or --tokenizer_name would hide its value.
+bool is_secret_option(std::string_view name) {
+  std::string words(name);
+  std::replace(words.begin(), words.end(), '-', '_');
+  const std::vector<std::string> parts = split(to_lower(words), '_');
+  return std::any_of(parts.begin(), parts.end(), [](const std::string& part) {
+    return part == "token" || part == "secret" || part == "password" || part == "passwd" ||
+           part == "passphrase" || part == "apikey" || part == "credential" ||
+           part == "credentials" || part == "key";
+  });
+}
+
+std::vector<std::string> secret_values(std::span<const std::string> environment) {
+  std::vector<std::string> values;
+  for (const std::string& line : environment) {
+    const std::size_t equals = line.find('=');
+    if (equals == std::string::npos || line.size() - equals - 1 < kShortestSecret) continue;
+    if (looks_secret(line.substr(0, equals))) values.push_back(line.substr(equals + 1));
+  }
+  return values;
+}
+
+void mask_values(std::string& text, const std::vector<std::string>& secrets) {
+  for (const std::string& secret : secrets) {
+    for (std::size_t at = 0; (at = text.find(secret, at)) != std::string::npos;) {
+      text.replace(at, secret.size(), kMask);
+      at += std::string_view(kMask).size();
+    }
+  }
+}
+
+// Where the word at `from` ends: at a blank outside of quotes. A shell's words, near enough.
+std::size_t end_of_word(std::string_view text, std::size_t from) {
+  char quote = 0;
+  for (std::size_t at = from; at < text.size(); ++at) {
+    const char c = text[at];
+    if (quote != 0) {
+      if (c == quote) quote = 0;
+    } else if (c == '\'' || c == '"') {
+      quote = c;
+    } else if (kBlanks.find(c) != std::string_view::npos) {
+      return at;
+    }
+  }
+  return text.size();
+}
+
+// Secrets that stand inside of an argument: a script of a shell, a URL's parameters, a list.
+std::string without_inner_secrets(std::string_view text) {
+  constexpr std::string_view kBeforeName = " \t\n;&|(),?'\"`{";
+  std::string shown;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t begin = std::min(text.find_first_not_of(kBeforeName, at), text.size());
+    shown += text.substr(at, begin - at);
+    const std::size_t end = std::min(text.find_first_of(kBeforeName, begin), text.size());
+    const std::string_view word = text.substr(begin, end - begin);
+    const std::size_t equals = word.find('=');
+    at = end;
+    if (equals != std::string_view::npos && is_secret_option(word.substr(0, equals))) {
+      shown.append(word.substr(0, equals + 1)).append(kMask);
+      at = end_of_word(text, begin + equals + 1);
+      continue;
+    }
+    shown += word;
+    if (equals != std::string_view::npos || !word.starts_with('-') || !is_secret_option(word)) {
+      continue;
+    }
+    const std::size_t value = text.find_first_not_of(kBlanks, end);
+    if (value == std::string_view::npos || value == end || text[value] == '-') continue;
+    shown.append(text.substr(end, value - end)).append(kMask);
+    at = end_of_word(text, value);
+  }
+  return shown;
+}
+
+// As in curl -H 'Authorization: Bearer X'.
+std::string without_authorization(std::string text) {
+  constexpr std::string_view kHeader = "authorization:";
+  const std::size_t header = to_lower(text).find(kHeader);
+  if (header == std::string::npos) return text;
+  const std::size_t quote = text.find_first_of("'\"", header);
+  const std::size_t end = std::min(quote, text.size());
+  return text.replace(header + kHeader.size(), end - header - kHeader.size(),
+                      std::string(" ") + kMask);
+}
+
+// What an engine has for hosts of its own: {0} is the host, {1} the job, {2} a command line as one
+// word, and {3} a namespace's option.
+struct EngineCommands {
+  HostAccess::By by;
+  std::string_view state, kills, ends, runs;
+};
+constexpr std::string_view kDescribePod = "kubectl {3}describe pod {0}";
+constexpr std::string_view kInPod = "kubectl {3}exec {0} -- sh -c {2}";
+constexpr EngineCommands kEngineCommands[] = {
+    {HostAccess::By::kSlurm, "scontrol show node {0}", "sacct -j {1}", "scancel {1}",
+     "srun --overlap -N 1 -n 1 -w {0} sh -c {2}"},
+    {HostAccess::By::kFlux, "flux resource status", "flux job eventlog {1}", "flux cancel {1}",
+     "flux run -n 1 --requires=host:{0} sh -c {2}"},
+    {HostAccess::By::kLsf, "bhosts {0}", "bhist -l {1}", "bkill {1}", "bsub -I -m {0} {2}"},
+    {HostAccess::By::kSge, "qhost -h {0}", "qacct -j {1}", "qdel {1}", "qrsh -l hostname={0} {2}"},
+    {HostAccess::By::kPbs, "pbsnodes {0}", "qstat -f {1}", "qdel {1}", "pbs_tmrsh {0} sh -c {2}"},
+    {HostAccess::By::kPbsdsh, "pbsnodes {0}", "qstat -f {1}", "qdel {1}",
+     "pbsdsh -h {0} sh -c {2}"},
+    {HostAccess::By::kPod, kDescribePod, kDescribePod, "the end of the pod", kDescribePod},
+    {HostAccess::By::kWorkerPod, kDescribePod, kDescribePod, kInPod, kInPod},
+};
+
+// nullptr: the host is reached over ssh.
+const EngineCommands* engine_commands(const Host& host) {
+  const auto* const found =
+      std::find_if(std::begin(kEngineCommands), std::end(kEngineCommands),
+                   [&](const EngineCommands& each) { return each.by == host.access.by; });
+  return found == std::end(kEngineCommands) ? nullptr : found;
+}
+
+bool is_pod(const Host& host) {
+  return host.access.by == HostAccess::By::kPod || host.access.by == HostAccess::By::kWorkerPod;
+}
+
+// Not every engine says it; pods go by their own names.
+bool knows_job(const Host& host) {
+  return !host.access.job.empty() || is_pod(host);
+}
+
+std::string fill_in(std::string_view line, const Host& host, const std::string& command = {}) {
+  std::string name = host.access.name.empty() ? host.name : host.access.name;
+  std::string name_space;
+  if (is_pod(host) && !is_address(name)) {
+    const std::vector<std::string> labels = split(name, '.');  // POD.SERVICE.NAMESPACE.svc...
+    if (labels.size() >= 4 && labels[3] == "svc") name_space = fmt::format("-n {} ", labels[2]);
+    name = labels[0];
+  }
+  return fmt::format(fmt::runtime(line), one_shell_word(name), one_shell_word(host.access.job),
+                     one_shell_word(command), name_space);
+}
+
+}  // namespace
+
+std::string command_on(const Host& host, const std::string& command) {
+  if (const auto* engine = engine_commands(host)) return fill_in(engine->runs, host, command);
+  if (is_loopback_name(host.name)) return command;
+  std::string text = "ssh ";
+  if (host.port != 0) text += "-p " + std::to_string(host.port) + " ";
+  if (!host.user.empty()) text += "-l " + one_shell_word(host.user) + " ";
+  if (!host.address.empty()) text += "-o HostName=" + one_shell_word(host.address) + " ";
+  const std::vector<std::string> words = split(command, ' ');
+  const bool bare = std::all_of(words.begin(), words.end(), [](const std::string& word) {
+    return word.empty() || one_shell_word(word) == word;
+  });
+  return text + one_shell_word(host.name) + " " + (bare ? command : one_shell_word(command));
+}
+
+std::string state_command(const Host& host) {
+  const auto* const engine = engine_commands(host);
+  return engine == nullptr ? command_on(host, "uptime") : fill_in(engine->state, host);
+}
+
+std::string kills_command(const Host& host) {
+  const auto* const engine = engine_commands(host);
+  if (engine == nullptr) return command_on(host, "dmesg | grep -i killed");
+  return knows_job(host) ? fill_in(engine->kills, host) : state_command(host);
+}
+
+std::string login_command(const Host& host) {
+  if (host.access.by == HostAccess::By::kSsh) return command_on(host, "true");
+  // Its sshd says there whom it turns away, and why.
+  if (host.access.by == HostAccess::By::kWorkerPod) return fill_in("kubectl {3}logs {0}", host);
+  return state_command(host);
+}
+
+std::string leftovers_command(const Host& host) {
+  const auto* const engine = engine_commands(host);
+  if (engine != nullptr && knows_job(host)) return fill_in(engine->ends, host, "dtlaunch clean");
+  return "dtlaunch clean -hosts " + one_shell_word(host.name);
+}
+
+std::string describe_pod_command(const std::string& host) {
+  Host pod;
+  pod.name = host;
+  pod.access.by = HostAccess::By::kPod;
+  return state_command(pod);
+}
+
+std::string without_url_passwords(std::string text) {
+  for (std::size_t at = 0; (at = text.find("://", at)) != std::string::npos;) {
+    const bool is_web =
+        text.substr(0, at).ends_with("http") || text.substr(0, at).ends_with("https");
+    at += 3;
+    const std::size_t end = std::min(text.find_first_of("/?# \t\n'\"", at), text.size());
+    const std::size_t sign = text.substr(at, end - at).rfind('@');
+    if (sign == std::string::npos) continue;
+    const std::size_t colon = text.substr(at, sign).find(':');
+    // A web server's user without a password is a token.
+    const std::size_t shown = colon != std::string::npos ? colon + 1 : is_web ? 0 : sign;
+    if (shown < sign) text.replace(at + shown, sign - shown, kMask);
+  }
+  return text;
+}
+
+std::vector<std::string> masked_arguments(std::span<const std::string> arguments,
+                                          std::span<const std::string> environment) {
+  const std::vector<std::string> secrets = secret_values(environment);
+  std::vector<std::string> masked;
+  bool mask_next = false;
+  for (std::string text : arguments) {
+    const std::size_t equals = text.find('=');
+    const bool is_option = text.starts_with('-');
+    if (mask_next && !is_option) {
+      text = kMask;
+    } else if (equals != std::string::npos && text.find_first_of(kBlanks) > equals &&
+               is_secret_option(text.substr(0, equals))) {
+      text = text.substr(0, equals + 1) + kMask;
+    }
+    mask_next = is_option && equals == std::string::npos && is_secret_option(text);
+    mask_values(text, secrets);
+    text = without_authorization(without_inner_secrets(text));
+    masked.push_back(without_url_passwords(std::move(text)));
+  }
+  return masked;
+}
+
+std::vector<std::string> shown_arguments(std::span<const std::string> arguments,
+                                         std::span<const std::string> environment) {
+  std::vector<std::string> shown = masked_arguments(arguments, environment);
+  for (std::string& text : shown) text = one_shell_word(text);
+  return shown;
+}
+
+}  // namespace dtl

@@ -1,0 +1,19 @@
+#pragma once
+// The hostfile: dtlaunch-hostfile(5) is its grammar. Pure: text in, hosts out, in file order.
+
+#include <string_view>
+#include <vector>
+
+#include "plan/request/host.h"
+
+namespace dtl {
+
+// Every error is an Error(kBadInput) that starts with "file:line:column", quotes the offending text
+// and says what to write instead. A file without hosts is an error, never localhost. A host named
+// again (on any line) adds its slots to the first mention.
+std::vector<Host> parse_hostfile(std::string_view text, std::string_view path);
+
+// The value of -hosts: "a,b:2,n[01-04]". Error(kUsage) with the column within the value.
+std::vector<Host> parse_host_option(std::string_view value);
+
+}  // namespace dtl
