@@ -125,7 +125,7 @@ std::vector<Row> push_rows() {
 
 std::vector<Row> up_rows() {
   return {
-      hostfile_row("the hosts"),
+      hostfile_row("the hosts; without hosts, in a job of Slurm, its nodes"),
       hosts_row(),
       {kOptions, {"--idle"}, "HOURS", "end after this without a launch; default 8", idle_hours()},
       {kOptions, {"--list"}, "", "show which connections are kept now", into::flag<&Sub::list>()},
