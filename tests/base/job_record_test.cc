@@ -154,9 +154,9 @@ TEST_F(Records, HaveASocketForTheConnectionsAndForEachJobOfAnEngine) {
   const Surrounded session("XDG_RUNTIME_DIR", folder_);
   const std::string own = runtime_folder() + "/";
   for (const std::string& job : {std::string(), std::string("4711")}) {
-    std::ofstream(own + holder_socket(job));
+    std::ofstream(own + holder_socket(job)) << "";
   }
-  std::ofstream(own + kServiceSocket);
+  std::ofstream(own + kServiceSocket) << "";
   const std::vector<std::string> all = holder_sockets();  // those of other places as well
   EXPECT_EQ(std::count(all.begin(), all.end(), own + "up.socket"), 1);
   EXPECT_EQ(std::count(all.begin(), all.end(), own + "up-4711.socket"), 1);
