@@ -77,8 +77,8 @@ int list_hosts(const std::optional<EngineJob>& job) {
 
 std::vector<Host> remote_hosts(const SubcommandOptions& options) {
   if (!options.names_hosts()) {
-    throw Error(Exit::kUsage, "up: no hosts are named",
-                "and this is no job of Slurm that has hosts", "dtlaunch up -f hosts");
+    throw Error(Exit::kUsage, "up: no hosts are named", "this is no job of Slurm that has hosts",
+                "dtlaunch up -f hosts");
   }
   std::vector<Host> hosts = named_hosts(options);
   std::erase_if(hosts, is_local);
