@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "launcher/job/job_stepper.h"
 
 namespace dtl::job {

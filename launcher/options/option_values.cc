@@ -5,6 +5,7 @@
 #include <csignal>
 
 #include "base/error.h"
+#include "base/limits.h"
 #include "base/text.h"
 
 namespace dtl {

@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <utility>
 
 #include "base/error.h"
@@ -16,6 +17,8 @@
 
 namespace dtl {
 namespace {
+
+using namespace std::chrono_literals;
 
 constexpr auto kServicePatience = 2s;  // a healthy service greets within 20 ms
 

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "plan/engines/engine_parts.h"
 #include "plan/engines/slurm_hostlist.h"
+#include "plan/request/host_token.h"
 
 namespace dtl {
 namespace {
