@@ -2,12 +2,15 @@
 
 #include <gmock/gmock.h>
 
+#include <chrono>
+
 #include "launcher/job/native_frames.h"
 #include "launcher/job/slow_hosts.h"
 
 namespace dtl::rank_watch_test {
 namespace {
 
+using namespace std::chrono_literals;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
