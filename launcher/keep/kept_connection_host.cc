@@ -14,6 +14,18 @@ constexpr auto kRetry = 60s;            // of a login that failed, unless somebo
 constexpr auto kSoon = 500ms;           // an agent that has finished greets again within 5 ms
 constexpr std::size_t kMaxWaiting = 2;  // agents of one host; more jobs at once start their own
 
+// Counts one while it lives.
+class Aside {
+ public:
+  explicit Aside(std::size_t& count) : count_(count) { ++count_; }
+  ~Aside() { --count_; }
+  Aside(const Aside&) = delete;
+  Aside& operator=(const Aside&) = delete;
+
+ private:
+  std::size_t& count_;
+};
+
 }  // namespace
 
 KeptHost::KeptHost(asio::io_context& context, Host host, StartOptions options)
@@ -63,7 +75,10 @@ awaitable<WaitingAgent> KeptHost::start_agent() {
 // A write that fails shows that the agent or the connection is gone.
 awaitable<void> KeptHost::keep_alive() {
   std::deque<WaitingAgent> agents = std::exchange(waiting_, {});
+  aside_ = agents.size();
   for (WaitingAgent& agent : agents) {
+    --aside_;
+    const Aside counted(aside_);
     try {
       co_await agent.stream->write("\n");
       waiting_.push_back(std::move(agent));
@@ -82,8 +97,8 @@ awaitable<void> KeptHost::maintain(std::function<void()> on_tried) {
         co_await way_->connect();
       }
       std::erase_if(waiting_, [](const WaitingAgent& a) { return !a.stream->ending().empty(); });
-      const bool one_more = greeting_soon_ + with_jobs_ < way_->most_agents();
-      if (waiting_.empty() && greeting_soon_ == 0 && one_more && !stopped_) {
+      if (waiting_.empty() && greeting_soon_ == 0 && !is_full() && !stopped_) {
+        const Aside counted(aside_);
         waiting_.push_back(co_await start_agent());
       }
       failure_.reset();
@@ -102,7 +117,8 @@ awaitable<void> KeptHost::maintain(std::function<void()> on_tried) {
 
 awaitable<WaitingAgent> KeptHost::take_agent() {
   const auto deadline = std::chrono::steady_clock::now() + kSoon;
-  while (waiting_.empty() && greeting_soon_ > 0 && std::chrono::steady_clock::now() < deadline) {
+  const auto comes_soon = [this] { return greeting_soon_ > 0 || (aside_ > 0 && is_full()); };
+  while (waiting_.empty() && comes_soon() && std::chrono::steady_clock::now() < deadline) {
     asio::steady_timer moment(context_, 1ms);
     co_await moment.async_wait(asio::use_awaitable);
   }
@@ -113,7 +129,7 @@ awaitable<WaitingAgent> KeptHost::take_agent() {
     ++with_jobs_;
     co_return agent;
   }
-  if (greeting_soon_ + with_jobs_ >= way_->most_agents()) {
+  if (is_full()) {
     throw Error(Exit::kTryAgain, host_.name + ": no agent waits", "a job has it");
   }
   ++with_jobs_;

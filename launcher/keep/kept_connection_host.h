@@ -52,6 +52,9 @@ class KeptHost {
   awaitable<void> keep_alive();
   awaitable<void> pause(std::chrono::milliseconds time);
   void drop_connection();
+  bool is_full() const {
+    return waiting_.size() + greeting_soon_ + with_jobs_ + aside_ >= way_->most_agents();
+  }
 
   asio::io_context& context_;
   Host host_;
@@ -60,6 +63,7 @@ class KeptHost {
   std::deque<WaitingAgent> waiting_;
   std::size_t greeting_soon_ = 0;  // agents that have been given back and have not greeted yet
   std::size_t with_jobs_ = 0;      // agents
+  std::size_t aside_ = 0;          // agents that maintain() is about to put among those that wait
   std::optional<Error> failure_;
   asio::steady_timer changed_;
   bool stopped_ = false;

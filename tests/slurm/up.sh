@@ -58,6 +58,7 @@ expect_nodes_empty 8
 submit -N2 -n2 -- "'$d' up" "'$d' '$e2e/record_family' '$record'; echo \"status \$?\"" \
   "'$d' -v true; echo \"status \$?, steps: \$($steps | xargs)\"" \
   "'$d' '$e2e/record_family' '$record' & wait \$!; echo \"status \$?\"" \
+  "SECONDS=0; '$d' true; echo \"took \$SECONDS s\"" \
   "'$d' true; echo \"status \$?, steps: \$($steps | xargs)\"; '$d' down"
 wait_for 20 "two families; $(cat "$work/err")" has_recorded 8
 on node2 pkill -KILL -n -x dtagent
@@ -70,6 +71,7 @@ end_of_job 30
 expect_nothing_left 5
 expect_count 2 "^status 0, steps: $job_number\.[0-9]( $job_number\.[0-9])?$" "$work/out"
 expect_out '^status 137$'
+expect_out '^took [0-4] s$' # a new agent is on its way, and no second one is asked for
 expect_nodes_empty 8
 
 # ---- scancel: the job that runs is told, and saves
