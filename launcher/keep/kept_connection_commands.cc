@@ -77,7 +77,9 @@ int list_hosts(const std::optional<EngineJob>& job) {
 
 std::vector<Host> remote_hosts(const SubcommandOptions& options) {
   if (!options.names_hosts()) {
-    throw Error(Exit::kUsage, "up: no hosts are named", "this is no job of Slurm that has hosts",
+    throw Error(Exit::kUsage, "up: no hosts are named",
+                "no job of Slurm gives any here; or there is no srun on PATH, or it has started "
+                "this dtlaunch",
                 "dtlaunch up -f hosts");
   }
   std::vector<Host> hosts = named_hosts(options);
