@@ -45,6 +45,11 @@ constexpr std::string_view kSafe =
     "?????w*) case $g in 0|$(own)) ;; *) echo \"group $g may write $f\"; break;; esac;; esac; "
     "done); test \"$x\" = ok; }; ";
 
+// shut FILE: $s becomes the folder on its path that this user may not enter, if there is one.
+constexpr std::string_view kShut =
+    "shut() { p=${1%/*}; while test -n \"$p\"; do "
+    "test -d \"$p\" && { test -x \"$p\" || s=$p; }; p=${p%/*}; done; return 1; }; ";
+
 // whole FOLDER: whether the files of a push are what the folder's name stands for (bundle.h). Where
 // there is no sha256sum it cannot be told, and they are.
 constexpr std::string_view kWhole =
@@ -67,13 +72,15 @@ void check_agent_path(const std::string& path) {
 }
 
 std::string agent_command(const std::string& path, const std::string& arguments) {
-  return for_any_shell(
-      fmt::format("{4}{5}w=; try() {{ test -x \"$1\" || return 1; safe \"$1\" && exec \"$b\" {1}; "
-                  "w=${{w:-$1: $x}}; }}; try {0}; try \"$(command -v dtagent)\"; {2}"
-                  "a=$(ls -t \"$c/{3}-\"*/dtagent 2>/dev/null | while read -r a; do "
-                  "whole \"${{a%/*}}\" && echo \"$a\" && break; done); try \"$a\"; "
-                  "test -z \"$w\" && exit 127; echo \"{6}$w\" >&2; exit 126",
-                  path, arguments, kFindCache, DTL_VERSION, kSafe, kWhole, kRefusal));
+  return for_any_shell(fmt::format(
+      "{4}{5}{7}w=; s=; try() {{ test -x \"$1\" || shut \"$1\" || return 1; "
+      "safe \"$1\" && exec \"$b\" {1}; "
+      "w=${{w:-$1: $x}}; }}; try {0}; try \"$(command -v dtagent)\"; {2}"
+      "a=$(ls -t \"$c/{3}-\"*/dtagent 2>/dev/null | while read -r a; do "
+      "whole \"${{a%/*}}\" && echo \"$a\" && break; done); try \"$a\"; "
+      "test -z \"$w\" || {{ echo \"{6}$w\" >&2; exit 126; }}; "
+      "test -z \"$s\" && exit 127; echo \"{8}$s\" >&2; exit 126",
+      path, arguments, kFindCache, DTL_VERSION, kSafe, kWhole, kRefusal, kShut, kShutFolder));
 }
 
 // The folder is made, and dtagent written, by sh; from then on dtagent itself takes care (agent/

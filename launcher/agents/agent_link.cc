@@ -65,6 +65,14 @@ Error not_dtagent(const Host& host, const std::string& what) {
                login_command(host));
 }
 
+Error shut_folder(const Host& host, const std::string& folder) {
+  return Error(
+      Exit::kOs, "cannot start agent",
+      fmt::format("the user there may not enter {}, in which dtagent lies", folder),
+      fmt::format("dtlaunch --push ..., or install dtlaunch on {} where that user may run it",
+                  host.name));
+}
+
 }  // namespace
 
 void check_version(const std::string& host, const Greeting& greeting) {
@@ -84,6 +92,7 @@ std::string describe_ending(const AgentStream& stream) {
 
 std::optional<Error> refused_agent(const Host& host, const AgentStream& stream) {
   for (const std::string& line : split(stream.standard_error(), '\n')) {
+    if (line.starts_with(kShutFolder)) return shut_folder(host, line.substr(kShutFolder.size()));
     if (!line.starts_with(kRefusal)) continue;
     const std::string what = line.substr(kRefusal.size());
     return Error(Exit::kOs, "cannot start agent",

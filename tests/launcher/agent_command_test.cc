@@ -75,9 +75,12 @@ class HostsShell : public testing::Test {
     std::string text;
     int status = 0;
   };
-  Said run(const std::string& command) const {
+  // as: a command that becomes another user, if the test wants one.
+  Said run(const std::string& command, const std::string& as = "") const {
     const std::string line =
-        "export PATH=/usr/bin:/bin XDG_CACHE_HOME=" + folder_ + "/cache; { " + command + "; } 2>&1";
+        "export PATH=/usr/bin:/bin XDG_CACHE_HOME=" + folder_ + "/cache; { " +
+        (as.empty() ? command : as + " " + command.substr(std::string("exec ").size())) +
+        "; } 2>&1";
     FILE* output = ::popen(line.c_str(), "r");
     Said said;
     for (int c = 0; (c = ::fgetc(output)) != EOF;) said.text += static_cast<char>(c);
@@ -93,6 +96,22 @@ class HostsShell : public testing::Test {
 
   std::string folder_, program_;
 };
+
+TEST_F(HostsShell, SaysWhichFolderTheUserMayNotEnter) {
+  if (::geteuid() != 0)
+    GTEST_SKIP() << "only root can become another user, and enters every folder itself";
+  const std::string nobody = "setpriv --reuid 65534 --clear-groups";
+  ::chmod((folder_ + "/bin").c_str(), 0700);
+  for (const char* shut : {"", "/bin"}) {
+    ::chmod(folder_.c_str(), *shut == '\0' ? 0700 : 0755);
+    const Said said = run(agent_command(program_, "--stdio"), nobody);
+    EXPECT_EQ(said.status, 126);
+    EXPECT_EQ(said.text, std::string(kShutFolder) + folder_ + shut + "\n");
+  }
+  ::chmod((folder_ + "/bin").c_str(), 0755);
+  EXPECT_EQ(run(agent_command(program_, "--stdio"), nobody).text, "ran --stdio\n");
+  EXPECT_EQ(run(agent_command(folder_ + "/nothing/dtagent", "--stdio"), nobody).status, 127);
+}
 
 TEST_F(HostsShell, RunsWhatIsTheUsersOwn) {
   EXPECT_EQ(run(agent_command(program_, "--stdio")).text, "ran --stdio\n");
