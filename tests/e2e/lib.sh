@@ -16,7 +16,8 @@ bin=${DTL_BIN:-$root/build/release/bin}
 cluster=$root/tests/cluster/cluster
 promise=$(basename "$0" .sh)
 hosts=()  # the cluster's, empty without one
-copied='' # the programs, where use_plain_path put them
+copied='' # the programs, where use_plain_path or use_open_paths put them
+pod_sshd=$root/packaging/pod-sshd
 limit=60  # seconds that one run may take before it counts as hung
 mkdir -p "${DTL_E2E_WORK:=$root/build/e2e}"
 work=$(mktemp -d "$DTL_E2E_WORK/$promise.XXXXXX")
@@ -80,11 +81,26 @@ need_python() {
 # dtlaunch starts agents below no path that a login shell might read in its own way: from such a
 # checkout the programs under test are copied to another.
 use_plain_path() {
-  [[ $bin == *[!A-Za-z0-9_./+-]* ]] || return 0
+  [[ -z $copied && $bin == *[!A-Za-z0-9_./+-]* ]] || return 0
   copied=$(mktemp -d /var/tmp/dtl-e2e-programs.XXXXXX)
   chmod 755 "$copied"
   cp "$bin"/dt* "$copied/" || fail "cannot copy the programs to $copied"
   bin=$copied
+}
+
+# For scripts that become another user, before need_cluster: this checkout may lie in a home that nobody else may
+# enter, so that the programs and the work folder are copied to where everybody can come.
+use_open_paths() {
+  umask 022
+  copied=$(mktemp -d /var/tmp/dtl-e2e-programs.XXXXXX)
+  rm -rf "$work"
+  work=$(mktemp -d "/var/tmp/dtl-e2e-$promise.XXXXXX")
+  chmod 755 "$copied" "$work"
+  cp "$bin"/dt* "$root/packaging/pod-sshd" "$copied/" || fail "cannot copy the programs to $copied"
+  chmod 755 "$copied"/*
+  bin=$copied pod_sshd=$copied/pod-sshd record=$work/processes
+  : >"$record"
+  cd "$work" || fail "cannot enter $work" # ranks start in the folder that dtlaunch was called in
 }
 
 # LD_PRELOAD is divided at blanks and colons: a library below such a path cannot be named.

@@ -3,6 +3,7 @@
 # as no root and in each mode, wherever it is mounted; workers that come late are waited for, with a line
 # each 10 s; whoever shows another host key than the job's is refused.
 . "$(dirname "$0")/lib.sh"
+use_open_paths # of pods that are not root's
 need_cluster 3
 limit=60
 user=12345 home=/run/pod elsewhere=/opt/mpi-keys
@@ -50,7 +51,7 @@ printf '#!/bin/sh\necho %s\ntouch %s\n' "${names[0]}" "$work/executed" |
 
 sshd() { # HOST [COMMAND]: a worker's
   local host=$1 command=("${@:2}")
-  [ $# -gt 1 ] || command=("$root/packaging/pod-sshd")
+  [ $# -gt 1 ] || command=("$pod_sshd")
   : >"$work/sshd.$host"
   on "$host" "${as[@]}" K_MPI_JOB_ROLE=worker "${command[@]}" >"$work/sshd.$host" 2>&1 </dev/null &
   wait_for 10 "an sshd on $host; $(cat "$work/sshd.$host")" on "$host" \
@@ -126,7 +127,7 @@ no_sshd node3
 # shellcheck disable=SC2016
 on node3 "${as[@]}" sh -c 'mkdir "$HOME/refusing" && cp "$HOME/.ssh/id_rsa" "$HOME/refusing/" && cat >"$HOME/refusing/authorized_keys"' \
   <"$work/other.pub" || fail "cannot copy the keys"
-sshd node3 env DTL_SSH_KEYS="$home/refusing" "$root/packaging/pod-sshd"
+sshd node3 env DTL_SSH_KEYS="$home/refusing" "$pod_sshd"
 launcher_pod run_on_launcher "$bin/dtlaunch" true
 expect_status 77
 expect_err "^dtlaunch: ${names[1]}: cannot start agent: Permission denied .*Try: kubectl -n ns1 logs dtl-worker-1\$"

@@ -4,8 +4,8 @@
 # on; the environments are those that the operators set.
 . "$(dirname "$0")/lib.sh"
 limit=120
+use_open_paths # pods are another user's
 need_cluster 5 --cpus 1
-chmod 711 "$work" # pods are another user's
 data=$root/tests/data/engines
 token=$(head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \n')
 export DTL_TOKEN=$token

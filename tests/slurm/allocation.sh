@@ -3,6 +3,7 @@
 # no ssh; the same by `srun dtlaunch`; with what Slurm's variables of a step or a script would make srun
 # do left out, and nothing of the job's token to be seen by anybody.
 . "$(dirname "$0")/lib.sh"
+use_open_paths # a job of somebody who is not root
 need_slurm 3
 
 ranks='echo "rank $RANK of $WORLD_SIZE on $(uname -n), token ${DTL_TOKEN-none}, task ${SLURM_PROCID-none}"'
