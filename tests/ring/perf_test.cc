@@ -89,7 +89,8 @@ TEST_P(PerfValues, GiveTheSameResultInEveryOrderOfRanks) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Worlds, PerfValues, testing::Values(1, 2, 3, 7, 16, 64, 130, 300));
+INSTANTIATE_TEST_SUITE_P(Worlds, PerfValues, testing::Values(1, 2, 3, 7, 16, 64, 130, 300),
+                         [](const auto& tested) { return std::to_string(tested.param); });
 
 TEST(PerfValues, DifferByRankAndPlace) {
   const Reduction r{DT_F32, DT_SUM, DT_WIRE_EXACT, 4};

@@ -237,7 +237,8 @@ unsigned seeds() {
 // In parts that run at the same time, each on several threads: most of a run is waiting.
 constexpr unsigned kParts = 4, kThreads = 4;
 class BadNetwork : public ::testing::TestWithParam<unsigned> {};
-INSTANTIATE_TEST_SUITE_P(Part, BadNetwork, ::testing::Range(0u, kParts));
+INSTANTIATE_TEST_SUITE_P(Part, BadNetwork, ::testing::Range(0u, kParts),
+                         [](const auto& tested) { return std::to_string(tested.param); });
 
 TEST_P(BadNetwork, GivesRightSumsOrANamedError) {
   std::vector<std::thread> threads;

@@ -2,7 +2,7 @@
 """What dtlaunch-security(7) promises is tested: promises.py [ROOT].
 
 In the sections PROMISED and REFUSED every item ends with the tests that show it, `.Bq Li NAME ...`, and
-each of them exists: e2e.SCRIPT, SUITE.CASE of GoogleTest, or the name of an add_test().
+each of them exists: e2e.SCRIPT, SUITE.CASE of GoogleTest, or the name of a dtl_add_test().
 """
 
 import pathlib
@@ -19,8 +19,9 @@ def known_tests(tests):
         names.update(".".join(words) for words in re.findall(r"\bTEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)\)", file.read_text()))
     for file in tests.rglob("CMakeLists.txt"):
         text = re.sub(r"#.*", "", file.read_text())
-        names.update("e2e." + name for name in re.findall(r"\bdtl_e2e\(\s*(\w+)", text))
-        names.update(re.findall(r"\badd_test\(\s*NAME\s+([\w.]+)", text))
+        for kind in ("e2e", "slurm"):
+            names.update(f"{kind}.{name}" for name in re.findall(rf"\bdtl_{kind}\(\s*(\w+)", text))
+        names.update(re.findall(r"\bdtl_add_test\(\s*([\w.]+)", text))
     return names
 
 

@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# watch_test, which runs every test: few variables, a limit that names what hangs, nothing left behind.
+#   watch.sh WATCH_TEST
+set -uo pipefail
+watch=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+fail() {
+  printf 'FAILED: %s; it said:\n' "$*"
+  sed 's/^/    /' "$work/out"
+  exit 1
+}
+run() { # STATUS WORDS of watch_test...
+  local wanted=$1 status=0
+  shift
+  "$watch" "$@" >"$work/out" 2>&1 </dev/null || status=$?
+  [ $status = "$wanted" ] || fail "status $status, not $wanted, of: $*"
+}
+says() { grep -Eq -- "$1" "$work/out" || fail "no line matches: $1"; }
+says_not() { ! grep -Eq -- "$1" "$work/out" || fail "a line matches: $1"; }
+gone() { # FILE with a pid
+  [ -s "$1" ] || fail "$1 has no pid"
+  ! kill -0 "$(cat "$1")" 2>/dev/null || fail "process $(cat "$1") of $1 lives on"
+}
+
+# ---- variables
+export PYTHONUNBUFFERED=1 PYTHONPATH=/x VIRTUAL_ENV=/x XDG_CACHE_HOME=/x SLURM_JOB_ID=1 OMP_NUM_THREADS=7 \
+  PMI_RANK=0 MASTER_ADDR=x RANK=1 DTL_TOKEN=x DTL_NNODES=2 DTL_BIN=/bin LC_ALL=C UNHEARD_OF=1
+LD_PRELOAD=libdl.so.2 run 0 --limit 20 env
+for name in PYTHONUNBUFFERED PYTHONPATH VIRTUAL_ENV XDG_CACHE_HOME SLURM_JOB_ID OMP_NUM_THREADS PMI_RANK MASTER_ADDR \
+  RANK DTL_TOKEN DTL_NNODES UNHEARD_OF LD_PRELOAD; do
+  says_not "^$name="
+done
+for name in PATH HOME DTL_BIN LC_ALL; do says "^$name="; done
+
+# ---- how it ends
+run 0 --limit 20 true
+run 3 --limit 20 -- sh -c 'exit 3'
+run 77 --limit 20 -- sh -c 'exit 77'
+# shellcheck disable=SC2016
+run 139 --limit 20 -- sh -c 'kill -SEGV $$'
+says '^watch_test: ended by signal 11 '
+run 127 --limit 20 -- "$work/nothing"
+says "cannot run '.*/nothing': No such file"
+for words in '--limit' '--limit x true' '--limit 0 true' '--limit 5' '--limit 5 --' 'true'; do
+  # shellcheck disable=SC2086
+  run 64 $words
+  says '^usage: '
+done
+
+# ---- a daemon that outlives its test is named and ended
+# shellcheck disable=SC2016
+daemon='setsid sh -c "echo \$\$ >$1/daemon; exec sleep 1000" >/dev/null 2>&1 & until [ -s "$1/daemon" ]; do sleep 0.01; done'
+run 5 --limit 20 -- sh -c "$daemon; exit 5" sh "$work"
+says '^watch_test: left behind'
+says ': sleep 1000'
+gone "$work/daemon"
+
+# ---- what hangs is named with its stacks, and ended with its daemon
+rm "$work/daemon"
+run 124 --limit 1 -- sh -c "$daemon; cat /dev/zero >/dev/null & sleep 999" sh "$work"
+says '^watch_test: hung: still running after 1 s; its [0-9]+ processes:$'
+says 'child of [0-9]+, .*: sleep 1000'
+says '^watch_test: stacks of [0-9]+: cat /dev/zero'
+says '^#0 |^  thread [0-9]+ in '  # by gdb; without it from /proc
+gone "$work/daemon"
+
+# ---- whoever ends it, ends the test
+rm "$work/daemon"
+"$watch" --limit 60 -- sh -c "$daemon; sleep 998" sh "$work" >"$work/out" 2>&1 &
+watcher=$!
+until [ -s "$work/daemon" ]; do sleep 0.01; done
+kill -TERM $watcher
+wait $watcher
+status=$?
+[ $status = 143 ] || fail "status $status after SIGTERM"
+gone "$work/daemon"
+echo "watch_test: kept"
