@@ -26,7 +26,7 @@ room_of() { # RELEASE NAME -> $room
 # What is committed, and nothing else of this folder. In the room it belongs to USER.
 put_clone() { # ROOM PATH [USER]
   mkdir -p "$1$(dirname "$2")"
-  git clone --quiet --no-hardlinks "$root" "$1$2"
+  (umask "${room_umask:-022}" && git clone --quiet --no-hardlinks "$root" "$1$2")
   [ -z "${3-}" ] || chroot "$1" chown -R "$3:" "$(dirname "$2")"
 }
 
@@ -47,7 +47,7 @@ at() { # USER ROOM FOLDER COMMAND-LINE
     entering=(enter_as "$user")
     [ ${#variables[@]} = 0 ] || variables+=(CCACHE_READONLY=1 "CCACHE_TEMPDIR=/tmp/ccache.$user")
   fi
-  "${entering[@]}" "$2" "${variables[@]}" sh -c "cd \"\$1\" && $4" sh "$3"
+  "${entering[@]}" "$2" "${variables[@]}" sh -c "umask ${room_umask:-022} && cd \"\$1\" && $4" sh "$3"
 }
 
 add_user() { # ROOM NAME
@@ -69,8 +69,9 @@ quick_start() { # USER ROOM FOLDER
   tail -n 1 "$log" | grep -q '^training took '
 }
 
-promise quickstart_12 "bare Debian 12, root, /root/dtlaunch: scripts/quickstart"
+promise quickstart_12 "bare Debian 12, root, /root/dtlaunch, umask 077: scripts/quickstart"
 promise_quickstart_12() {
+  room_umask=077
   room_of bookworm twelve
   put_clone "$room" /root/dtlaunch
   quick_start root "$room" /root/dtlaunch
@@ -102,28 +103,46 @@ promise_user_12() {
   quick_start ada "$room" "$blank_path"
 }
 
-promise test_12 "that Debian 12: packages of scripts/test, all presets, the unit tests built and every tenth run"
+promise test_12 "that Debian 12: scripts/test, of whose tests every tenth; packages and presets of --all"
 promise_test_12() {
+  room_umask=077
   [ -d "$work/twelve/root/dtlaunch" ] || promise_quickstart_12
   readme_command test
-  at root "$work/twelve" /root/dtlaunch \
-    "$command --no-python-references --only packages,presets,unit --every 10"
+  at root "$work/twelve" /root/dtlaunch "$command --every 10"
+  at root "$work/twelve" /root/dtlaunch "$command --all --no-python-references --only packages,presets"
 }
 
-promise whole_test_12 "Debian 12, all of scripts/test --no-python-references"
+promise plain_test_12 "bare Debian 12, root, umask 077: scripts/test"
+promise_plain_test_12() {
+  room_umask=077
+  room_of bookworm plain12
+  put_clone "$room" /root/dtlaunch
+  readme_command test
+  at root "$room" /root/dtlaunch "$command"
+}
+
+promise plain_test_13 "bare Debian 13, root, below /tmp, blanks in the path: scripts/test"
+promise_plain_test_13() {
+  room_of trixie plain13
+  put_clone "$room" "$blank_path"
+  readme_command test
+  at root "$room" "$blank_path" "$command"
+}
+
+promise whole_test_12 "Debian 12, scripts/test --all --no-python-references"
 promise_whole_test_12() {
   room_of bookworm twelve
   [ -d "$room/root/dtlaunch" ] || put_clone "$room" /root/dtlaunch
   readme_command test
-  at root "$room" /root/dtlaunch "$command --no-python-references"
+  at root "$room" /root/dtlaunch "$command --all --no-python-references"
 }
 
-promise whole_test_13 "Debian 13, all of scripts/test --no-python-references, below /tmp"
+promise whole_test_13 "Debian 13, scripts/test --all --no-python-references, below /tmp"
 promise_whole_test_13() {
   room_of trixie thirteen
   [ -d "$room$blank_path" ] || put_clone "$room" "$blank_path"
   readme_command test
-  at root "$room" "$blank_path" "$command --no-python-references"
+  at root "$room" "$blank_path" "$command --all --no-python-references"
 }
 
 # The packages that this checkout's build has made, where there is no compiler.
@@ -168,5 +187,5 @@ promise_containerfile() {
 # What needs nothing that the release build's tests leave in it can be proved beside them.
 ci_early_promises=(quickstart_13 user_13)
 ci_late_promises=(quickstart_12 test_12 packages_12 wheel_12 wheel_13 containerfile)
-full_promises=(quickstart_12 user_12 whole_test_12 quickstart_13 user_13 whole_test_13 packages_12
+full_promises=(quickstart_12 user_12 plain_test_12 whole_test_12 quickstart_13 user_13 plain_test_13 whole_test_13 packages_12
                wheel_12 wheel_13 containerfile)

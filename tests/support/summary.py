@@ -1,11 +1,15 @@
 #!/usr/bin/env python3
-"""The closing lines of scripts/test: what took how long, what was skipped and why, what failed.
+"""The closing lines of scripts/test: time per stage, the slowest tests, what was skipped and why, what failed.
 
-usage: summary.py --seconds N --times FILE [--left-out TEXT]... RESULT...
+usage: summary.py --seconds N --times FILE --unsteady FOLDER [--left-out TEXT]... RESULT...
 
 A RESULT is a JUnit file of ctest (PRESET.junit.xml), the log of tests/fuzz/libfuzzer.sh (*.log) or
 the table of tests/clean_room/clean_room or scripts/lint (*.tsv: what, seconds, "passed", "skipped" or
-"failed", why). Exit status 1 when something failed, or when one of them ran nothing.
+"failed", why). PRESET.again.junit.xml beside a JUnit file has the second try of what failed.
+
+A test that failed and then passed, alone, is unsteady: it is named, both outputs are kept in FOLDER, and the
+run passes. Two unsteady tests fail the run, and so does a crash or a sanitizer's report at any try.
+Exit status 1 when the run failed, or when one of the results has nothing that ran.
 """
 import argparse
 import pathlib
@@ -16,57 +20,114 @@ import xml.etree.ElementTree as tree
 ROWS = {"clean_room": "promises kept in bare Debians", "lint": "change read by clang-tidy"}
 WHAT = {"release": "tests of the release build", "asan": "unit tests under ASan and UBSan"}
 
-SHOWN_LINES, LONGEST_LINE = 12, 200
+SHOWN_LINES, LONGEST_LINE, SLOWEST = 12, 200, 10
+UNSTEADY_ALLOWED = 1
+
+# What no second try excuses: sanitizers' reports, a test's own crash, and one of dtlaunch under a script.
+CRASH = re.compile(r"^.*(?:ERROR: \w+Sanitizer|WARNING: ThreadSanitizer|\bruntime error: "
+                   r"|^watch_test: ended by signal|exit status 13[4569], not ).*$", re.M)
 
 
 def minutes(seconds):
     return f"{seconds // 60} min {seconds % 60:2d} s"
 
 
-def reason(case):
-    """The line that a skipped test printed about why."""
-    lines = [line.strip() for line in (case.findtext("system-out") or "").splitlines()]
-    for index, line in enumerate(lines):
-        if re.search(r"skipp", line, re.I) and not line.startswith("["):
-            after = lines[index + 1] if index + 1 < len(lines) else ""
-            return after if re.fullmatch(r"\S+:\d+: Skipped", line) and after else line
-    return case.find("skipped").get("message") or "no reason given"
+class Case:
+    """One try of one test."""
+
+    def __init__(self, preset, element):
+        self.name, self.preset = element.get("name"), preset
+        self.seconds = float(element.get("time") or 0)
+        self.output = element.findtext("system-out") or ""
+        skipped = element.find("skipped")
+        self.failed = element.find("failure") is not None or element.get("status") == "fail"
+        self.skipped = skipped is not None or element.get("status") == "disabled"
+        message = "" if skipped is None else skipped.get("message") or ""
+        if self.skipped and not re.match(r"SKIP_|Disabled|$", message):
+            self.failed, self.skipped = True, False  # ctest could not start it
+            self.output += message
+
+    @property
+    def label(self):
+        return f"{self.name} ({self.preset})"
+
+    def crash(self):
+        """The line that tells of a crash, or None."""
+        found = CRASH.search(self.output)
+        return found and found[0].strip()[:LONGEST_LINE]
+
+    def reason(self):
+        """The line that a skipped test printed about why."""
+        lines = [line.strip() for line in self.output.splitlines()]
+        for index, line in enumerate(lines):
+            if re.search(r"skipp", line, re.I) and not line.startswith("["):
+                after = lines[index + 1] if index + 1 < len(lines) else ""
+                return after if re.fullmatch(r"\S+:\d+: Skipped", line) and after else line
+        return "no reason given"
+
+    def words(self):
+        """What a failed test said from its first complaint on, else at last: its own log may be
+        thousands of lines away."""
+        lines = [line.rstrip()[:LONGEST_LINE] for line in self.output.splitlines() if line.strip()]
+        complaint = next((i for i, line in enumerate(lines)
+                          if re.search(r"FAILED:|: Failure$|^Traceback|Error:|^watch_test: hung", line)), len(lines))
+        begin = max(0, min(complaint, len(lines) - SHOWN_LINES))
+        return lines[begin:begin + SHOWN_LINES]
 
 
-def words(case):
-    """What a failed test said from its first complaint on, else at last: its own log may be
-    thousands of lines away."""
-    lines = [line.rstrip() for line in (case.findtext("system-out") or "").splitlines()]
-    lines = [line[:LONGEST_LINE] for line in lines if line]
-    complaint = next((i for i, line in enumerate(lines)
-                      if re.search(r"FAILED:|: Failure$|^Traceback|Error:", line)), len(lines))
-    begin = max(0, min(complaint, len(lines) - SHOWN_LINES))
-    return lines[begin:begin + SHOWN_LINES]
+def read_cases(path):
+    preset = path.name.split(".")[0]
+    return [Case(preset, element) for element in tree.parse(path).iter("testcase")] if path.exists() else []
 
 
 class Summary:
-    def __init__(self):
+    def __init__(self, unsteady_folder):
         self.counts, self.skipped, self.failed, self.words = [], {}, [], {}
+        self.folder, self.unsteady, self.slowest = unsteady_folder, [], []
 
     def skip(self, name, why):
         self.skipped.setdefault(why, []).append(name)
 
+    def fail(self, name, words=()):
+        self.failed.append(name)
+        self.words[name] = words
+
     def add_tests(self, path):
-        preset, ran = path.name.split(".")[0], 0
+        preset = path.name.split(".")[0]
         if not path.exists():
-            self.failed.append(f"ctest of {preset} wrote no results")
+            self.fail(f"ctest of {preset} wrote no results")
             return
-        for case in tree.parse(path).iter("testcase"):
-            if case.find("skipped") is not None or case.get("status") == "disabled":
-                why = reason(case) if case.find("skipped") is not None else "disabled"
-                self.skip(case.get("name"), why)
-                continue
-            ran += 1
-            if case.find("failure") is not None or case.get("status") == "fail":
-                name = f"{case.get('name')} ({preset})"
-                self.failed.append(name)
-                self.words[name] = words(case)
-        self.count(ran, WHAT.get(preset, f"tests of {preset}"))
+        again = {case.name: case for case in read_cases(path.with_name(f"{preset}.again.junit.xml"))}
+        cases = read_cases(path)
+        for case in cases:
+            if case.skipped:
+                self.skip(case.name, case.reason())
+            elif case.failed:
+                self.judge(case, again.get(case.name))
+        ran = [case for case in cases if not case.skipped]
+        self.slowest += ran
+        self.count(len(ran), WHAT.get(preset, f"tests of {preset}"))
+
+    def judge(self, first, second):
+        """A test that failed at its first try."""
+        tries = [case for case in (first, second) if case]
+        crash = next(filter(None, (case.crash() for case in tries)), None)
+        if second is None or second.failed or second.skipped:
+            self.fail(first.label, first.words())
+        elif crash:
+            self.fail(f"{first.label}: passed when it was run again, but a crash is not excused: {crash}", first.words())
+        else:
+            self.unsteady.append((first.label, self.keep(tries)))
+
+    def keep(self, tries):
+        """Writes the outputs of all tries; returns the files."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        files = []
+        for number, case in enumerate(tries, 1):
+            name = re.sub(r"[^\w.-]+", "_", f"{case.preset}.{case.name}")[:LONGEST_LINE]
+            files.append(self.folder / f"{name}.{number}.txt")
+            files[-1].write_text(case.output)
+        return files
 
     def add_fuzzing(self, path):
         held = 0
@@ -74,7 +135,7 @@ class Summary:
             held += line.endswith(": held")
             broken = re.match(r"libfuzzer\.sh: (\S+): ", line)
             if broken:
-                self.failed.append(f"the reader of {broken[1]} (fuzz)")
+                self.fail(f"the reader of {broken[1]} (fuzz)")
         self.count(held, "readers fuzzed")
 
     def add_rows(self, path):
@@ -87,7 +148,7 @@ class Summary:
             ran += 1
             print(f"  {'':12}{minutes(int(seconds))}  {what}{': ' + why if path.stem == 'lint' else ''}")
             if outcome == "failed":
-                self.failed.append(f"{what}: {why}")
+                self.fail(f"{what}: {why}")
         if not self.all_skipped(rows):
             self.count(ran, ROWS[path.stem])
 
@@ -98,7 +159,7 @@ class Summary:
     def count(self, number, what):
         self.counts.append(f"{number} {what}")
         if not number and not self.failed:
-            self.failed.append(f"nothing ran: 0 {what}")
+            self.fail(f"nothing ran: 0 {what}")
 
     def add(self, path):
         if path.suffix == ".xml":
@@ -108,19 +169,32 @@ class Summary:
         else:
             self.add_fuzzing(path)
 
+    def show_slowest(self):
+        slowest = sorted(self.slowest, key=lambda case: -case.seconds)[:SLOWEST]
+        if slowest:
+            print(f"the {len(slowest)} slowest tests:")
+        for case in slowest:
+            print(f"  {case.seconds:6.1f} s  {case.label}")
+
     def show(self, left_out, seconds):
+        self.show_slowest()
         for text in left_out:
             print(f"left out: {text}")
         for why, names in sorted(self.skipped.items()):
             more = f" and {len(names) - 4} more" if len(names) > 4 else ""
             print(f"skipped: {', '.join(names[:4])}{more}: {why}")
+        if len(self.unsteady) > UNSTEADY_ALLOWED:
+            self.fail(f"{len(self.unsteady)} tests are unsteady, and at most {UNSTEADY_ALLOWED} may be")
         for name in self.failed:
             print(f"failed: {name}")
             for line in self.words.get(name, []):
                 print(f"  | {line}")
-        verdict = "FAILED" if self.failed else "passed"
+        for name, files in self.unsteady:
+            print(f"unsteady: {name} failed, and passed when it was run again alone; both outputs: "
+                  + " ".join(map(str, files)))
         skipped = sum(map(len, self.skipped.values()))
-        print(f"scripts/test: {verdict}: {', '.join(self.counts + [f'{skipped} skipped'])}, "
+        counts = self.counts + [f"{skipped} skipped"] + ([f"{len(self.unsteady)} unsteady"] if self.unsteady else [])
+        print(f"scripts/test: {'FAILED' if self.failed else 'passed'}: {', '.join(counts)}, "
               f"{len(self.failed)} failed, {minutes(seconds)}")
 
 
@@ -128,6 +202,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--seconds", type=int, required=True)
     parser.add_argument("--times", type=pathlib.Path, required=True)
+    parser.add_argument("--unsteady", type=pathlib.Path, required=True)
     parser.add_argument("--left-out", action="append", default=[])
     parser.add_argument("results", nargs="*", type=pathlib.Path)
     options = parser.parse_args()
@@ -135,7 +210,7 @@ def main():
     for row in options.times.read_text().splitlines():
         stage, seconds, cpu, what = row.split("\t")
         print(f"  {stage:15}{minutes(int(seconds))}  {what} (CPU {cpu} s)")
-    summary = Summary()
+    summary = Summary(options.unsteady)
     for path in options.results:
         summary.add(path)
     summary.show(options.left_out, options.seconds)
