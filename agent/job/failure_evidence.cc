@@ -18,6 +18,11 @@ constexpr std::string_view kErrorVariable = "TORCHELASTIC_ERROR_FILE=";
 constexpr std::string_view kStackVariable = "DTLAUNCH_STACK_FILE=";
 constexpr std::string_view kGraceVariable = "DTLAUNCH_GRACE_FILE=";
 
+std::uint64_t node_memory_kib() {
+  return static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
+         static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) / 1024;
+}
+
 }  // namespace
 
 std::string read_up_to(const std::string& path, std::size_t most) {
@@ -88,7 +93,13 @@ std::vector<std::string> FailureEvidence::file_variables(
   return variables;
 }
 
-Evidence FailureEvidence::about(std::uint32_t rank, bool killed) const {
+bool is_large_on_node(std::uint64_t peak_kib, std::uint64_t node_kib) {
+  constexpr std::uint64_t kSmallestPart =
+      1000;  // 512 ranks that fill a node have twice as much each
+  return peak_kib >= node_kib / kSmallestPart;
+}
+
+Evidence FailureEvidence::about(std::uint32_t rank, bool killed, std::uint64_t peak_kib) const {
   Evidence evidence;
   evidence.rank = rank;
   // A rank that was not killed itself may have lost a process of its own, such as one that loads
@@ -96,7 +107,10 @@ Evidence FailureEvidence::about(std::uint32_t rank, bool killed) const {
   const OomKills now = count_oom_kills("");
   const std::uint64_t in_group = now.in_group - std::min(now.in_group, before_.in_group);
   const std::uint64_t on_node = now.on_node - std::min(now.on_node, before_.on_node);
-  evidence.oom_kills = static_cast<std::uint32_t>(in_group > 0 ? in_group : killed ? on_node : 0);
+  const bool may_be_its = killed && is_large_on_node(peak_kib, node_memory_kib());
+  evidence.oom_kills = static_cast<std::uint32_t>(in_group > 0 ? in_group
+                                                  : may_be_its ? on_node
+                                                               : 0);
   if (evidence.oom_kills > 0) evidence.memory_limit = read_cgroup_limits("").memory_bytes;
   // Longer than a message may be is no file of torch's.
   if (!folder_.empty()) evidence.error_file = read_up_to(error_path(rank), kMaxOutputBytes);

@@ -29,7 +29,8 @@ class FailureEvidence {
   std::string stack_path(std::uint32_t rank) const;  // see stack_file.h
   // The ranks are about to be signalled and have so long: it stands in DTLAUNCH_GRACE_FILE then.
   void tell_grace(std::chrono::milliseconds grace) const;
-  Evidence about(std::uint32_t rank, bool killed) const;
+  // killed: by SIGKILL. peak_kib: the largest resident memory of its process.
+  Evidence about(std::uint32_t rank, bool killed, std::uint64_t peak_kib) const;
 
  private:
   std::string error_path(std::uint32_t rank) const;
@@ -39,6 +40,10 @@ class FailureEvidence {
   std::vector<std::uint32_t> ranks_;
   OomKills before_;
 };
+
+// Whether a node that is out of memory would have its kernel kill this process: that takes the
+// largest one. Without a limit of the job's own, a kill that the node counts may be anybody's.
+bool is_large_on_node(std::uint64_t peak_kib, std::uint64_t node_kib);
 
 // The beginning of a small file; empty when it cannot be read.
 std::string read_up_to(const std::string& path, std::size_t most);

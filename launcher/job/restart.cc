@@ -47,7 +47,8 @@ std::string kind_of_words(const EpochEnd& end) {
 bool failed_alike(const EpochEnd& a, const EpochEnd& b) {
   const Cause cause = a.outcome.cause;
   if (cause != Cause::kRankExit && cause != Cause::kRankSignal) return false;
-  if (killed_from_outside(a) || a.consequence || b.consequence) return false;
+  if (killed_from_outside(a) || killed_from_outside(b) || a.consequence || b.consequence)
+    return false;
   return cause == b.outcome.cause && a.outcome.rank == b.outcome.rank &&
          a.outcome.exit_status == b.outcome.exit_status && kind_of_words(a) == kind_of_words(b);
 }

@@ -104,6 +104,7 @@ TEST(Restart, TakesAKillFromOutsideForNoFailureOfTheProgram) {
   EpochEnd starved = killed(0, SIGKILL);
   starved.out_of_memory = true;
   EXPECT_FALSE(judge_restart(9, {starved, starved}).again);
+  EXPECT_TRUE(judge_restart(9, {starved, killed(0, SIGKILL)}).again) << "killed for another reason";
 }
 
 TEST(Restart, EndsWithItsNumber) {
