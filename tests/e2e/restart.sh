@@ -1,38 +1,7 @@
 #!/usr/bin/env bash
-# --max-restarts: after a lost rank, agent or host all ranks start again, on the hosts that are left
-# and on spare ones, never before the old ones are gone; what another try does not mend ends the job
-# with the reason.
-. "$(dirname "$0")/lib.sh"
-limit=60
-need_cluster 3
-
-# Each line of $work/ranks: EPOCH RANK HOST PID STARTTIME, when a rank begins.
-cat >"$work/rank" <<'RANK'
-#!/usr/bin/env bash
-# rank FILE FATE...: FATE "EPOCH:RANK:COMMAND" is what this rank does in that epoch; others sleep,
-# until the file FILE.end is there.
-file=$1
-shift
-read -r -a field <<<"$(sed 's/.*) //' /proc/$$/stat)"
-echo "$TORCHELASTIC_RESTART_COUNT $RANK $(uname -n) $$ ${field[19]}" >>"$file"
-for fate in "$@"; do
-  IFS=: read -r epoch rank command <<<"$fate"
-  [ "$epoch:$rank" != "$TORCHELASTIC_RESTART_COUNT:$RANK" ] || eval "$command"
-done
-until [ -e "$file.end" ]; do sleep 0.05; done
-RANK
-chmod +x "$work/rank"
-
-in_epoch() { grep -c "^$1 " "$work/ranks"; }
-expect_epoch() { # EPOCH RANKS
-  wait_for 40 "epoch $1 with $2 ranks" eval "[ \"\$(in_epoch $1)\" = $2 ]"
-}
-fresh() { rm -f "$work/ranks" "$work/ranks.end"; }
-# What the ranks of an epoch were, in the form of count_alive.
-alive_of() { # EPOCH
-  awk -v epoch="$1" '$1 == epoch { print $3, $4, $5, "rank" }' "$work/ranks" >"$record"
-  count_alive
-}
+# --max-restarts: after a lost rank or agent all ranks start again, never before the old ones are gone; what
+# another try does not mend ends the job with the reason. restart_cut.sh has lost hosts.
+. "$(dirname "$0")/restart_lib.sh"
 
 # ---- a rank is killed: the others end, and all begin again where they were
 fresh
@@ -79,42 +48,6 @@ expect_equal "ranks of the first epoch that are alive in the second" "$(alive_of
 touch "$work/ranks.end"
 end_job
 expect_status 0
-
-# ---- a host is cut off: the spare one takes its place, once the old ranks must have ended
-fresh
-start_job -f "$work/hosts" -np 2 -ppn 1 --max-restarts 3 --report "$work/report" \
-  "$work/rank" "$work/ranks"
-expect_epoch 0 2
-mark
-"$cluster" cut node2
-expect_epoch 1 2
-expect_equal "ranks of the lost host that are alive in the second epoch" "$(alive_of 0)" 0
-[ $(($(now_ms) - job_began)) -le 38000 ] || fail "went on after $(($(now_ms) - job_began)) ms only"
-expect_equal "hosts of the second epoch" \
-  "$(awk '$1 == 1 { print $2 $3 }' "$work/ranks" | sort | tr '\n' ' ')" "0node1 1node3 "
-touch "$work/ranks.end"
-end_job
-expect_status 0
-expect_err '^dtlaunch: node2: left out: '
-expect_err '^dtlaunch: restart 1 of 3 on node1,node3 in [0-9.]+ s, when nothing can run on the lost hosts$'
-expect_count 1 '"left_out":' "$work/report"
-"$cluster" mend node2
-expect_hosts_idle 60
-
-# ---- ^C while dtlaunch waits for that ends it at once
-fresh
-start_job -f "$work/hosts" -np 2 -ppn 1 --max-restarts 3 "$work/rank" "$work/ranks"
-expect_epoch 0 2
-"$cluster" cut node2
-wait_for 30 "the wait before the restart" grep -q 'restart 1 of 3' "$work/err"
-mark
-signal INT "$launcher"
-end_job
-expect_status 130
-expect_within 3000
-expect_equal "epochs" "$(in_epoch 1)" 0
-"$cluster" mend node2
-expect_hosts_idle 60
 
 # ---- and while ranks are ending after a failure
 fresh

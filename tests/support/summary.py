@@ -39,6 +39,8 @@ class Case:
         self.name, self.preset = element.get("name"), preset
         self.seconds = float(element.get("time") or 0)
         self.output = element.findtext("system-out") or ""
+        cpu = re.findall(r"^watch_test: CPU ([\d.]+) s$", self.output, re.M)
+        self.cpu = f", CPU {float(cpu[-1]):.1f} s" if cpu else ""
         skipped = element.find("skipped")
         self.failed = element.find("failure") is not None or element.get("status") == "fail"
         self.skipped = skipped is not None or element.get("status") == "disabled"
@@ -174,7 +176,7 @@ class Summary:
         if slowest:
             print(f"the {len(slowest)} slowest tests:")
         for case in slowest:
-            print(f"  {case.seconds:6.1f} s  {case.label}")
+            print(f"  {case.seconds:6.1f} s  {case.label}{case.cpu}")
 
     def show(self, left_out, seconds):
         self.show_slowest()

@@ -36,10 +36,10 @@ class SummaryTest(unittest.TestCase):
         return done.returncode, done.stdout
 
     def test_all_passed(self):
-        status, said = self.run_summary([case("a", "run"), case("b", "run", seconds=7.25)])
+        status, said = self.run_summary([case("a", "run"), case("b", "run", "said\nwatch_test: CPU 1.26 s\n", 7.25)])
         self.assertEqual(status, 0)
         self.assertIn("  release        1 min  1 s  testing the release build (CPU 100 s)", said)
-        self.assertIn("the 2 slowest tests:\n     7.2 s  b (release)\n     1.0 s  a (release)\n", said)
+        self.assertIn("the 2 slowest tests:\n     7.2 s  b (release), CPU 1.3 s\n     1.0 s  a (release)\n", said)
         self.assertEqual(said.splitlines()[-1],
                          "scripts/test: passed: 2 tests of the release build, 0 skipped, 0 failed, 1 min  2 s")
 

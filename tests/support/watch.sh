@@ -37,6 +37,7 @@ for name in PATH HOME DTL_BIN LC_ALL; do says "^$name="; done
 # ---- how it ends
 run 0 --limit 20 true
 run 3 --limit 20 -- sh -c 'exit 3'
+says '^watch_test: CPU 0\.[0-9]{2} s$'
 run 77 --limit 20 -- sh -c 'exit 77'
 # shellcheck disable=SC2016
 run 139 --limit 20 -- sh -c 'kill -SEGV $$'

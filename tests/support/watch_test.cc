@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -289,6 +290,15 @@ void end_what_was_left_behind() {
   end_descendants();
 }
 
+// Of all that the test started and that was waited for; summary.py shows it.
+void print_cpu_time() {
+  rusage used{};
+  ::getrusage(RUSAGE_CHILDREN, &used);
+  const double microseconds = double(used.ru_utime.tv_usec) + double(used.ru_stime.tv_usec);
+  std::printf("watch_test: CPU %.2f s\n",
+              double(used.ru_utime.tv_sec) + double(used.ru_stime.tv_sec) + microseconds / 1e6);
+}
+
 void forget_variables() {
   std::vector<std::string> names;
   for (char** variable = environ; *variable != nullptr; ++variable) {
@@ -328,6 +338,7 @@ int watch(int seconds, char** command) {
     return kHung;
   }
   end_what_was_left_behind();
+  print_cpu_time();
   if (WIFEXITED(status)) return WEXITSTATUS(status);
   std::printf("watch_test: ended by signal %d (%s)\n", WTERMSIG(status),
               ::strsignal(WTERMSIG(status)));
