@@ -117,7 +117,8 @@ void AgentSession::note_end(const GuardReport& report) {
   at->second.observer.reset();
   if (at->second.input) at->second.input->close();
   if (report.code == 0 && report.signal == 0) return;
-  const Evidence evidence = witness_->about(report.rank, report.signal == SIGKILL, report.max_rss_kib);
+  const Evidence evidence =
+      witness_->about(report.rank, report.signal == SIGKILL, report.max_rss_kib);
   if (evidence.oom_kills > 0 || !evidence.error_file.empty()) connection_.send(evidence);
 }
 

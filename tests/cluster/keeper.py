@@ -6,12 +6,11 @@ ends the host, and whatever ends the keeper ends them all.
 """
 import ctypes, json, os, signal, subprocess, time
 
-SKIP, FAILED = 77, 125
-NEWNS, NEWUTS, NEWIPC, NEWPID, NEWNET = 0x20000, 0x4000000, 0x8000000, 0x20000000, 0x40000000
-HOST_NAMESPACES = NEWNS | NEWUTS | NEWIPC | NEWPID | NEWNET
+from entering import (HOME, HOST_NAMESPACES, NEWNET, PR_SET_PDEATHSIG, Failure, check, libc, read_file, start_time,
+                      write_file, write_hosts)
+
 MS_REC, MS_BIND, MS_PRIVATE, MS_NOSUID, MS_NODEV = 0x4000, 0x1000, 0x40000, 2, 4
-PR_SET_PDEATHSIG, PR_SET_NAME, PR_SET_CHILD_SUBREAPER = 1, 15, 36
-HOME = "/run/root"  # in a host's private /run; ssh finds it through the host's own /etc/passwd
+PR_SET_NAME, PR_SET_CHILD_SUBREAPER = 15, 36
 PRIVATE = ("/tmp", "/run", "/dev/shm")
 OWN = "/run/cluster"  # what a host is made of: its keys, its sshd's settings, its files of /etc
 SSHD_CONFIG = f"""ListenAddress 0.0.0.0
@@ -27,50 +26,14 @@ MaxStartups 100:30:200
 MaxSessions 100
 """
 
-libc = ctypes.CDLL(None, use_errno=True)
-
-
-class Failure(Exception):
-    def __init__(self, text, status=FAILED):
-        super().__init__(text)
-        self.status = status
-
-
-def check(result, what):
-    if result != 0:
-        raise Failure(f"{what}: {os.strerror(ctypes.get_errno())}")
-
 
 def unshare(flags):
     check(libc.unshare(flags), "cannot make namespaces")
 
 
-def setns(fd, flags):
-    check(libc.setns(fd, flags), "cannot enter a namespace")
-
-
 def mount(source, target, kind, flags=0, data=""):
     arguments = [text.encode() if text else None for text in (source, target, kind)]
     check(libc.mount(*arguments, ctypes.c_ulong(flags), data.encode()), f"cannot mount {target}")
-
-
-def write_file(path, text, mode=0o644):
-    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode), "w") as file:
-        file.write(text)
-
-
-def read_file(path):
-    with open(path) as file:
-        return file.read()
-
-
-def start_time(pid):
-    """Tells a process from a later one with the same pid; None when there is none, or a zombie."""
-    try:
-        fields = read_file(f"/proc/{pid}/stat").rpartition(")")[2].split()
-    except (OSError, TypeError):
-        return None
-    return None if fields[0] in "ZX" else int(fields[19])
 
 
 def ip_batch(lines):
@@ -293,6 +256,7 @@ def run_keeper(cluster, ready):
         if cluster["cpus"]:
             make_cpu_group(host, f"{cluster['name']}-{host['name']}", cluster["cpus"])
     cluster["keeper"], cluster["keeper_start"] = os.getpid(), start_time(os.getpid())
+    write_hosts(cluster["state"], cluster["hosts"])
     secret = ("user_key", "user_public", "known_hosts", "hosts_file", "key")
     write_file(cluster["state"] + "/cluster.json", json.dumps(
         {k: [{a: b for a, b in h.items() if a not in secret} for h in v] if k == "hosts" else v

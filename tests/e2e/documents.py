@@ -46,7 +46,7 @@ LEFT_OUT = {
         "kubectl logs -f bert-master-0", "kubectl apply -f mpijob.yaml", "kubectl logs -f job/bert-launcher")},
     "scripts/quickstart": ("installs packages and builds the tree", "tests/clean_room/promises.sh"),
     "scripts/test": ("this test is a part of it", "tests/clean_room/promises.sh"),
-    "scripts/test --no-python-references": ("this test is a part of it", "tests/clean_room/promises.sh"),
+    "scripts/test --all": ("this test is a part of it", "tests/clean_room/promises.sh"),
     "systemctl --user enable --now dtagent.socket": (
         "no manager of systemd runs in these hosts", "tests/e2e/systemd_units.sh"),
 }

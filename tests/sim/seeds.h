@@ -1,5 +1,5 @@
 #pragma once
-// Which stories a simulation tells: seeds 1 to 20,000, or as many as DTL_SIM_RUNS says from 1 on,
+// Which stories a simulation tells: seeds 1 to 5,000, or as many as DTL_SIM_RUNS says from 1 on,
 // or the one that DTL_SIM_SEED names.
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 namespace dtl::sim {
 
 struct Seeds {
-  std::uint64_t first = 1, end = 20001;
+  std::uint64_t first = 1, end = 5001;
 
   // Enough to say what they have in common.
   bool are_many() const { return end - first >= 1000; }

@@ -32,7 +32,8 @@ for name in PYTHONUNBUFFERED PYTHONPATH VIRTUAL_ENV XDG_CACHE_HOME SLURM_JOB_ID 
   RANK DTL_TOKEN DTL_NNODES UNHEARD_OF LD_PRELOAD; do
   says_not "^$name="
 done
-for name in PATH HOME DTL_BIN LC_ALL; do says "^$name="; done
+for name in HOME DTL_BIN LC_ALL; do says "^$name="; done
+says "^PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:$PATH\$"
 
 # ---- how it ends
 run 0 --limit 20 true
