@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 limit=280
 need_program dttrain
-need_cluster 3
+need_cluster 3 --rate 200mbit # steps wait for it, and leave the CPUs to others
 
 on node1 sh -c "'$e2e/make_sentences' 2000 1 >/tmp/train.tsv"
 run "$cluster" exec node1 "$bin/dttrain" init --train_file /tmp/train.tsv --vocab_size 200 \
@@ -19,7 +19,7 @@ begin() { # FOLDER OPTION...
   start_job -f "$work/hosts" -ppn 1 -genv OMP_NUM_THREADS=1 -genv DTRING_VERBOSE=1 "$@" "$bin/dttrain" \
     --model_name_or_path /tmp/model --train_file /tmp/train.tsv --do_train --max_steps 100000 \
     --per_device_train_batch_size 10 --gradient_accumulation_steps 2 --learning_rate 1e-4 \
-    --save_steps 50 --save_total_limit 2 --logging_steps 1 --output_dir "$folder"
+    --save_steps 20 --save_total_limit 2 --logging_steps 1 --output_dir "$folder"
 }
 steps() { # FOLDER: logged
   on node1 sh -c "grep -o '\"step\": *[0-9]*' $1/metrics.jsonl | tail -n 1 | grep -o '[0-9]*\$'"

@@ -15,7 +15,7 @@ expect_status 0
 
 options() { # FOLDER
   echo --model_name_or_path /tmp/model --train_file /tmp/train.tsv --do_train \
-    --global_batch_size 64 --max_steps 160 --save_steps 20 --learning_rate 1e-3 --logging_steps 10 \
+    --global_batch_size 64 --max_steps 80 --save_steps 10 --learning_rate 1e-3 --logging_steps 5 \
     --output_dir "$1"
 }
 two=(-f "$work/hosts" -np 2 -ppn 1 -genv OMP_NUM_THREADS=1)
@@ -32,7 +32,7 @@ whole=$(parameters)
 
 # kill -9 of one rank
 begin /tmp/killed
-wait_for 60 "a checkpoint" has /tmp/killed/checkpoint-40
+wait_for 60 "a checkpoint" has /tmp/killed/checkpoint-20
 signal KILL "$(pids_of node2 dttrain | head -n 1)" node2
 end_job
 [ "$status" != 0 ] || fail "the job ended well before it could be killed"
@@ -54,32 +54,32 @@ expect_status 0
 expect_equal "after an early end" "$(parameters)" "$whole"
 ! has /tmp/early/unfinished || fail "a run that has ended well calls itself unfinished"
 # shellcheck disable=SC2016
-on node1 sh -c 'cd /tmp/early/checkpoint-140 && rm -r ../checkpoint-160 2>/dev/null
+on node1 sh -c 'cd /tmp/early/checkpoint-70 && rm -r ../checkpoint-80 2>/dev/null
   printf "\\001" | dd of=model.safetensors bs=1 seek=100000 conv=notrunc 2>/dev/null'
 train /tmp/early
 expect_status 0
-expect_err 'checkpoint-140/model.safetensors: its checksum is'
+expect_err 'checkpoint-70/model.safetensors: its checksum is'
 expect_equal "after a flipped bit" "$(parameters)" "$whole"
 
 # Started again by dtlaunch, in a folder that has another run's checkpoint
-on node1 sh -c 'mkdir /tmp/again && cp -r /tmp/whole/checkpoint-140 /tmp/again/checkpoint-9999'
+on node1 sh -c 'mkdir /tmp/again && cp -r /tmp/whole/checkpoint-70 /tmp/again/checkpoint-9999'
 # shellcheck disable=SC2046
 start_job "${two[@]}" --max-restarts 2 "$bin/dttrain" $(options /tmp/again) --overwrite_output_dir
-wait_for 60 "a checkpoint" has /tmp/again/checkpoint-40
+wait_for 60 "a checkpoint" has /tmp/again/checkpoint-20
 signal KILL "$(pids_of node2 dttrain | head -n 1)" node2
 end_job
 expect_status 0
-expect_out 'Continuing from /tmp/again/checkpoint-(40|60|80|100|120|140), after step'
+expect_out 'Continuing from /tmp/again/checkpoint-(20|30|40|50|60|70), after step'
 expect_equal "after a restart" "$(parameters | tail -n 1)" "$(tail -n 1 <<<"$whole")"
 
 # SIGTERM to the launcher
 begin /tmp/stopped
-wait_for 60 "a checkpoint" has /tmp/stopped/checkpoint-20
+wait_for 60 "a checkpoint" has /tmp/stopped/checkpoint-10
 signal TERM "$launcher"
 end_job
 expect_status 143
 stopped=$(on node1 ls /tmp/stopped | sed -n 's/^checkpoint-//p' | sort -n | tail -n 1)
-[ $((stopped % 20)) != 0 ] || [ "$stopped" -lt 160 ] || fail "it was not stopped: checkpoint-$stopped"
+[ $((stopped % 10)) != 0 ] || [ "$stopped" -lt 80 ] || fail "it was not stopped: checkpoint-$stopped"
 on node1 ls /tmp/stopped | grep -q partial && fail "half of a checkpoint is left"
 train /tmp/stopped
 expect_status 0
@@ -88,16 +88,16 @@ expect_equal "after SIGTERM" "$(parameters)" "$whole"
 # A checkpoint that would take longer than the ranks are left to live is not begun.
 # shellcheck disable=SC2016,SC2046
 start_job "${two[@]}" sh -c 'DTLAUNCH_GRACE=0.001 DTLAUNCH_GRACE_FILE= exec "$0" "$@"' "$bin/dttrain" $(options /tmp/hurried)
-wait_for 60 "a checkpoint" has /tmp/hurried/checkpoint-20
+wait_for 60 "a checkpoint" has /tmp/hurried/checkpoint-10
 signal TERM "$launcher"
 end_job
 expect_status 143
 expect_err 'nothing is saved after step [0-9]+: the last checkpoint took [0-9.]+ s to write, and 0.0 s are left of 0.001 s'
 last=$(on node1 ls /tmp/hurried | sed -n 's/^checkpoint-//p' | sort -n | tail -n 1)
-expect_equal "the last checkpoint's step modulo 20" "$((last % 20))" 0
+expect_equal "the last checkpoint's step modulo 10" "$((last % 10))" 0
 
 # From a checkpoint of two ranks with one
-on node1 cp -r /tmp/whole/checkpoint-120 /tmp/from
+on node1 cp -r /tmp/whole/checkpoint-60 /tmp/from
 # shellcheck disable=SC2046
 launch -np 1 "$bin/dttrain" $(options /tmp/one) --resume_from_checkpoint /tmp/from
 expect_status 0

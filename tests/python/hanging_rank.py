@@ -16,8 +16,12 @@ import torch
 import torch.distributed as dist
 
 
+def let_the_others_wait():
+    time.sleep(3)  # long enough to say so
+
+
 def load_the_shard():
-    time.sleep(3)  # the others wait for long enough to say so
+    let_the_others_wait()
     print("asleep", flush=True)
     time.sleep(600)
 
