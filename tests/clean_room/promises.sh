@@ -121,12 +121,15 @@ promise_plain_test_12() {
   at root "$room" /root/dtlaunch "$command"
 }
 
-promise plain_test_13 "bare Debian 13, root, below /tmp, blanks in the path: scripts/test"
+promise plain_test_13 "bare Debian 13, a user without sudo, packages there, below /tmp, blanks in the path: scripts/test"
 promise_plain_test_13() {
   room_of trixie plain13
-  put_clone "$room" "$blank_path"
+  add_user "$room" ada
+  put_clone "$room" "$blank_path" ada
   readme_command test
-  at root "$room" "$blank_path" "$command"
+  at root "$room" "$blank_path" "$command --only packages"
+  chroot "$room" chown -R ada: "$(dirname "$blank_path")"
+  at ada "$room" "$blank_path" "$command"
 }
 
 promise whole_test_12 "Debian 12, scripts/test --all --no-python-references"

@@ -51,10 +51,14 @@ for words in '--limit' '--limit x true' '--limit 0 true' '--limit 5' '--limit 5 
   says '^usage: '
 done
 
-# ---- a daemon that outlives its test is named and ended
+# ---- a daemon that outlives its test is named and ended, and fails it
 # shellcheck disable=SC2016
 daemon='setsid sh -c "echo \$\$ >$1/daemon; exec sleep 1000" >/dev/null 2>&1 & until [ -s "$1/daemon" ]; do sleep 0.01; done'
 run 5 --limit 20 -- sh -c "$daemon; exit 5" sh "$work"
+says ': sleep 1000'
+gone "$work/daemon"
+rm "$work/daemon"
+run 125 --limit 20 -- sh -c "$daemon" sh "$work"
 says '^watch_test: left behind'
 says ': sleep 1000'
 gone "$work/daemon"
