@@ -84,7 +84,7 @@ promise_quickstart_13() {
   quick_start root "$room" /root/dtlaunch
 }
 
-promise user_13 "that Debian 13, a user without sudo, packages there, below /tmp, blanks in the path"
+promise user_13 "in the room of quickstart_13: a user without sudo, packages already installed, below /tmp, blanks in the path"
 promise_user_13() {
   [ -d "$work/thirteen/root/dtlaunch" ] || promise_quickstart_13
   room=$work/thirteen
@@ -103,7 +103,7 @@ promise_user_12() {
   quick_start ada "$room" "$blank_path"
 }
 
-promise test_12 "that Debian 12: scripts/test, of whose tests every tenth; packages and presets of --all"
+promise test_12 "in the room of quickstart_12: scripts/test --every 10, then packages and presets of --all"
 promise_test_12() {
   room_umask=077
   [ -d "$work/twelve/root/dtlaunch" ] || promise_quickstart_12
@@ -121,7 +121,7 @@ promise_plain_test_12() {
   at root "$room" /root/dtlaunch "$command"
 }
 
-promise plain_test_13 "bare Debian 13, a user without sudo, packages there, below /tmp, blanks in the path: scripts/test"
+promise plain_test_13 "bare Debian 13, a user without sudo, packages already installed, below /tmp, blanks in the path: scripts/test"
 promise_plain_test_13() {
   room_of trixie plain13
   add_user "$room" ada
