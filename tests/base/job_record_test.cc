@@ -92,9 +92,15 @@ TEST(ProcessId, SurvivesItsText) {
   EXPECT_FALSE(parse_process_id("1:2"));
 }
 
+// Whatever the umask is.
+void make_open_folder(const std::string& path) {
+  ASSERT_EQ(::mkdir(path.c_str(), 0755), 0);
+  ASSERT_EQ(::chmod(path.c_str(), 0755), 0);
+}
+
 TEST_F(Records, PrivateFoldersAreRefusedWhenOthersCanEnter) {
   const std::string open = folder_ + "/open";
-  ASSERT_EQ(::mkdir(open.c_str(), 0755), 0);
+  make_open_folder(open);
   EXPECT_THROW(make_private_folder(open), Error);
   const std::string link = folder_ + "/link";
   ASSERT_EQ(::symlink("/root", link.c_str()), 0);
@@ -128,7 +134,7 @@ TEST_F(Records, LieInTheFolderOfTheSession) {
 
 TEST_F(Records, LieElsewhereWhereTheSessionsFolderWillNotDo) {
   const Surrounded state("XDG_STATE_HOME", folder_ + "/state");
-  ::mkdir((folder_ + "/open").c_str(), 0755);
+  make_open_folder(folder_ + "/open");
   {
     const Surrounded session("XDG_RUNTIME_DIR", folder_ + "/open");
     EXPECT_FALSE(runtime_folder().starts_with(folder_ + "/open"));
