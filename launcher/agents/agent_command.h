@@ -14,8 +14,8 @@ void check_agent_path(const std::string& path);
 // Runs `path` with the arguments, or else dtagent from the PATH there, or else the newest of this
 // version from the cache that a push has filled and that is still as it was sent. One that others
 // than the user and root can have written is not run: when there is no other, standard error gets a
-// line that begins with kRefusal, "PATH: WHY". When the user may not enter a folder of `path`, and
-// there is no other dtagent, the line is kShutFolder and that folder.
+// line that begins with kRefusal, "PATH: WHY". If the user may not enter a folder on `path` and
+// there is no other dtagent, that line is kShutFolder and the folder's path.
 std::string agent_command(const std::string& path, const std::string& arguments);
 constexpr std::string_view kRefusal = "DTLAUNCH-REFUSED ";
 constexpr std::string_view kShutFolder = "DTLAUNCH-SHUT ";

@@ -3,6 +3,7 @@
 # keep nothing half-written, whatever goes wrong.
 . "$(dirname "$0")/lib.sh"
 need_program dttrain
+use_open_paths # one user is not root
 need_cluster 5
 cache='.cache/dtlaunch'
 
@@ -113,3 +114,20 @@ launch push -hosts node3,node5,no-such-host --remove
 expect_status 69
 expect_out '^node5: removed from '
 expect_content node3 0
+
+# Where the programs lie in a folder that the user of a host may not enter, that is said, and --push is the way.
+# shellcheck disable=SC2016
+on node4 bash -euc 'echo "ann:x:4321:4321::/run/ann:/bin/bash" >>/etc/passwd
+  echo "ann:*:19000:0:99999:7:::" >>/etc/shadow
+  mkdir /run/ann
+  cp -r ~/.ssh /run/ann/.ssh
+  chown -R 4321:4321 /run/ann' || fail "cannot make a user on node4"
+shut=$work/shut
+mkdir -m 700 "$shut"
+cp "$bin"/dt* "$shut/"
+run "$cluster" exec node1 "$shut/dtlaunch" -hosts ann@node4 -np 1 id -un
+expect_status 71
+expect_err "node4: cannot start agent: the user there may not enter $shut, in which dtagent lies\\. Try: dtlaunch --push \\.\\.\\."
+run "$cluster" exec node1 "$shut/dtlaunch" --push -hosts ann@node4 -np 1 id -un
+expect_status 0
+expect_out '^ann$'
