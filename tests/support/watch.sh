@@ -26,13 +26,15 @@ gone() { # FILE with a pid
 
 # ---- variables
 export PYTHONUNBUFFERED=1 PYTHONPATH=/x VIRTUAL_ENV=/x XDG_CACHE_HOME=/x SLURM_JOB_ID=1 OMP_NUM_THREADS=7 \
-  PMI_RANK=0 MASTER_ADDR=x RANK=1 DTL_TOKEN=x DTL_NNODES=2 DTL_BIN=/bin LC_ALL=C UNHEARD_OF=1
+  PMI_RANK=0 MASTER_ADDR=x RANK=1 DTL_TOKEN=x DTL_NNODES=2 DTL_BIN=/bin LANG=de_DE LC_ALL=C TZ=Asia/Tokyo TERM=dumb \
+  SHELL=/bin/false TMPDIR=/x UNHEARD_OF=1
 LD_PRELOAD=libdl.so.2 run 0 --limit 20 env
 for name in PYTHONUNBUFFERED PYTHONPATH VIRTUAL_ENV XDG_CACHE_HOME SLURM_JOB_ID OMP_NUM_THREADS PMI_RANK MASTER_ADDR \
-  RANK DTL_TOKEN DTL_NNODES UNHEARD_OF LD_PRELOAD; do
+  RANK DTL_TOKEN DTL_NNODES LC_ALL TZ TERM SHELL TMPDIR UNHEARD_OF LD_PRELOAD; do
   says_not "^$name="
 done
-for name in HOME DTL_BIN LC_ALL; do says "^$name="; done
+for name in HOME DTL_BIN; do says "^$name="; done
+says '^LANG=C\.UTF-8$'
 says "^PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:$PATH\$"
 
 # ---- how it ends

@@ -50,19 +50,19 @@ constexpr auto kLeaveTime =
     10s;  // what ends by itself this soon after the test was not left behind
 
 // Names, or beginnings of names that end with '*'. Whatever else the machine has set, tests do not
-// see: an exported PYTHONUNBUFFERED has hidden what every user met.
-constexpr std::array kKept{
-    "PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "LC_*", "TZ", "TMPDIR",
-    // what builds and downloads of tests need, and what corrects a machine's broken OpenBLAS
-    // kernels
-    "CC", "CXX", "CCACHE_*", "CMAKE_*", "PIP_*", "http_proxy", "https_proxy", "no_proxy",
-    "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "SSL_CERT_*", "REQUESTS_CA_BUNDLE",
-    "OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE",
-    // what is said to tests
-    "ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS", "GTEST_*", "DTL_BIN",
-    "DTL_E2E_WORK", "DTL_TEST_PYTHON", "DTL_DEBIAN_PYTHON", "DTL_CRD_DIR", "DTL_SIM_*",
-    "DTL_KNOWN_HOSTS_*", "DTL_BASH_COMPLETION", "DTL_WRITE_TABLES", "DTL_CLUSTER_TOOL",
-    "DTL_PROGRAMS"};
+// see: an exported PYTHONUNBUFFERED has hidden what every user met. The language is C.UTF-8.
+constexpr std::array kKept{"PATH", "HOME", "USER", "LOGNAME",
+                           // what builds and downloads of tests need, and what corrects a machine's
+                           // broken OpenBLAS kernels
+                           "CC", "CXX", "CCACHE_*", "CMAKE_*", "PIP_*", "http_proxy", "https_proxy",
+                           "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "SSL_CERT_*",
+                           "REQUESTS_CA_BUNDLE", "OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE",
+                           // what is said to tests
+                           "ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS",
+                           "GTEST_*", "DTL_BIN", "DTL_E2E_WORK", "DTL_TEST_PYTHON",
+                           "DTL_DEBIAN_PYTHON", "DTL_CRD_DIR", "DTL_SIM_*", "DTL_KNOWN_HOSTS_*",
+                           "DTL_BASH_COMPLETION", "DTL_WRITE_TABLES", "DTL_CLUSTER_TOOL",
+                           "DTL_PROGRAMS"};
 
 constexpr const char* kDebianPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
@@ -311,6 +311,7 @@ void arrange_variables() {
     if (!is_kept(*variable)) names.emplace_back(*variable, std::strcspn(*variable, "="));
   }
   for (const std::string& name : names) ::unsetenv(name.c_str());
+  ::setenv("LANG", "C.UTF-8", 1);
   // Debian's programs come first: a shim of some version manager takes ten times as long to start
   // python3.
   const char* path = std::getenv("PATH");
