@@ -83,9 +83,9 @@ def read_cases(path):
 
 
 class Summary:
-    def __init__(self, unsteady_folder):
+    def __init__(self, unsteady_folder, failing):
         self.counts, self.skipped, self.failed, self.words = [], {}, [], {}
-        self.folder, self.unsteady, self.slowest = unsteady_folder, [], []
+        self.folder, self.failing, self.unsteady, self.slowest = unsteady_folder, failing, [], []
 
     def skip(self, name, why):
         self.skipped.setdefault(why, []).append(name)
@@ -106,6 +106,8 @@ class Summary:
                 self.skip(case.name, case.reason())
             elif case.failed:
                 self.judge(case, again.get(case.name))
+        if preset in self.failing and not any(case.failed for case in cases):
+            self.fail(f"ctest of {preset} reported failures, and its results name none")
         ran = [case for case in cases if not case.skipped]
         self.slowest += ran
         self.count(len(ran), WHAT.get(preset, f"tests of {preset}"))
@@ -205,6 +207,8 @@ def main():
     parser.add_argument("--seconds", type=int, required=True)
     parser.add_argument("--times", type=pathlib.Path, required=True)
     parser.add_argument("--unsteady", type=pathlib.Path, required=True)
+    parser.add_argument("--failing", action="append", default=[], metavar="PRESET",
+                        help="ctest of PRESET said that tests failed")
     parser.add_argument("--left-out", action="append", default=[])
     parser.add_argument("results", nargs="*", type=pathlib.Path)
     options = parser.parse_args()
@@ -212,7 +216,7 @@ def main():
     for row in options.times.read_text().splitlines():
         stage, seconds, cpu, what = row.split("\t")
         print(f"  {stage:15}{minutes(int(seconds))}  {what} (CPU {cpu} s)")
-    summary = Summary(options.unsteady)
+    summary = Summary(options.unsteady, options.failing)
     for path in options.results:
         summary.add(path)
     summary.show(options.left_out, options.seconds)

@@ -86,6 +86,14 @@ class SummaryTest(unittest.TestCase):
         status, _ = self.run_summary([case("a", "fail", "FAILED: rank_crashes: exit status 0, not 139")], [case("a", "run")])
         self.assertEqual(status, 0)
 
+    def test_ctest_that_failed_without_a_name_has_failed(self):
+        status, said = self.run_summary([case("a", "run")], None, "--failing", "release")
+        self.assertEqual(status, 1)
+        self.assertIn("failed: ctest of release reported failures, and its results name none\n", said)
+        status, said = self.run_summary([case("a", "fail")], [case("a", "run")], "--failing", "release")
+        self.assertEqual(status, 0)
+        self.assertIn("unsteady: a (release)", said)
+
     def test_what_cannot_start_has_failed(self):
         status, said = self.run_summary([case("a", "skip", message="Unable to find executable")])
         self.assertEqual(status, 1)
