@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "base/fd.h"
+#include "base/machine/descriptor_limit.h"
 #include "ring/common/socket.h"
 
 namespace dtl::ring::test {
@@ -20,6 +21,9 @@ namespace {
 
 int to_parent = -1;  // in a rank process
 constexpr char kReady = '\1';
+
+// All ranks of a ring are threads of this program, and a user's soft limit may be 1,024.
+[[maybe_unused]] const bool kLimitIsRaised = (raise_descriptor_limit(), true);
 
 void run_threads(int world, const std::function<void(dt_options&)>& adjust, const Body& body,
                  const std::function<Tuning(int rank)>& tuning_of) {
