@@ -3,8 +3,10 @@
 # it can. A rank that does not encrypt while the others do is named.
 . "$(dirname "$0")/lib.sh"
 limit=40
+libraries=("${bin%/bin}"/ring/libdtring.so.?) # beside the programs as they were built
+library=${libraries[0]}
+[ -f "$library" ] || fail "$library has not been built"
 need_cluster 2
-library=$(echo "${bin%/bin}"/ring/libdtring.so.?)
 python3 -c 'import ctypes, sys; ctypes.CDLL(sys.argv[1])' "$library" 2>/dev/null || skip "python3 cannot load $library"
 
 watch() { # FILE: what passes node1's interface, from now on

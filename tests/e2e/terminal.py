@@ -127,11 +127,13 @@ def long_lines():
 
 def patterns():
     """Labels at 80 columns: equal lines of both ranks once, a prompt shown, a card within the width."""
-    ranks = ("echo same; sleep 0.2; echo mine $RANK; sleep 0.2; [ $RANK = 1 ] || printf 'name? '; "
+    ranks = ("touch $0/$RANK; until [ -e $0/0 ] && [ -e $0/1 ]; do sleep 0.01; done; echo same; sleep 0.2; "
+             "echo mine $RANK; sleep 0.2; [ $RANK = 1 ] || printf 'name? '; "
              "sleep 0.5; printf '%0100d\\n' 0 >&2; exit 3")
-    terminal = Terminal(*JOB, "-prepend-pattern", "%h/%r> ", "sh", "-c", ranks)
-    terminal.wait_for(rb"name\? ", 5)
-    check(terminal.end() == 3, "status", terminal.seen)
+    with tempfile.TemporaryDirectory() as folder:
+        terminal = Terminal(*JOB, "-prepend-pattern", "%h/%r> ", "sh", "-c", ranks, folder)
+        terminal.wait_for(rb"name\? ", 5)
+        check(terminal.end() == 3, "status", terminal.seen)
     text = re.sub(rb"\x1b\[[0-9;]*m", b"", terminal.seen).replace(b"\r\n", b"\n").decode()
     check(text.count("same") == 1 and "localhost/0-1> same\n" in text, "one line of both", text)
     check("localhost/0> mine 0\n" in text and "localhost/1> mine 1\n" in text, "own lines", text)
