@@ -118,6 +118,7 @@ Map default_variables(const RankIdentity& id) {
       {"MASTER_ADDR", id.master_address},
       {"MASTER_PORT", std::to_string(id.master_port)},
       {"ROLE_NAME", "default"},
+      {"PYTHONUNBUFFERED", "1"},  // into a pipe Python would write late, and lose what it held back
       // oneCCL: find the local rank in Hydra's variables, speak libfabric rather than MPI
       {"CCL_PROCESS_LAUNCHER", "hydra"},
       {"CCL_ATL_TRANSPORT", "ofi"},

@@ -52,6 +52,7 @@ TEST(Environment, SpeaksEveryDialect) {
                                                        {"GROUP_RANK", "1"},
                                                        {"GROUP_WORLD_SIZE", "2"},
                                                        {"ROLE_NAME", "default"},
+                                                       {"PYTHONUNBUFFERED", "1"},
                                                        {"ROLE_RANK", "2"},
                                                        {"ROLE_WORLD_SIZE", "4"},
                                                        {"MASTER_ADDR", "10.0.0.1"},
@@ -142,18 +143,17 @@ TEST(Environment, KnowsNoOtherLaunchers) {
 }
 
 TEST(Environment, ObeysWhatWasExportedButForWhatIsOfThisJob) {
-  const Variables exported = {{"OMP_NUM_THREADS", "1"},
-                              {"GLOO_SOCKET_IFNAME", "ib0"},
-                              {"CCL_ATL_TRANSPORT", "mpi"},
-                              {"MASTER_ADDR", "localhost"},
-                              {"RANK", "7"},
-                              {"PATH", "/bin"}};
+  const Variables exported = {
+      {"OMP_NUM_THREADS", "1"}, {"GLOO_SOCKET_IFNAME", "ib0"}, {"CCL_ATL_TRANSPORT", "mpi"},
+      {"PYTHONUNBUFFERED", ""}, {"MASTER_ADDR", "localhost"},  {"RANK", "7"},
+      {"PATH", "/bin"}};
   const RankEnvironment environment = rank_environment(third_of_four(), exported, {});
   const auto variables = as_map(environment.lines);
   EXPECT_EQ(variables.at("OMP_NUM_THREADS"), "1");
   EXPECT_EQ(variables.at("MKL_NUM_THREADS"), "6");
   EXPECT_EQ(variables.at("GLOO_SOCKET_IFNAME"), "ib0");
   EXPECT_EQ(variables.at("CCL_ATL_TRANSPORT"), "mpi");
+  EXPECT_EQ(variables.at("PYTHONUNBUFFERED"), "");
   EXPECT_EQ(variables.at("MASTER_ADDR"), "10.0.0.1");
   EXPECT_EQ(variables.at("RANK"), "2");
   EXPECT_EQ(variables.at("PATH"), "/bin");
