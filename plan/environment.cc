@@ -124,6 +124,8 @@ Map default_variables(const RankIdentity& id) {
       {"CCL_ATL_TRANSPORT", "ofi"},
   };
   for (const std::string_view name : kThreadNumbers) variables[std::string(name)] = threads;
+  // Without it, accelerate has each rank train a copy of its own.
+  if (id.on_cpu) variables["ACCELERATE_USE_CPU"] = "true";
   if (!id.cpus.empty()) variables["I_MPI_PIN_INFO"] = pin_info(id.cpus);
   if (!id.comm_cpus.empty()) {
     variables["DTRING_COMM_CPUS"] = fmt::format("{}", fmt::join(id.comm_cpus, ","));

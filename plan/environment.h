@@ -35,6 +35,7 @@ struct RankIdentity {
   int threads = 1;
   bool threads_asked = false;            // by the job file: exported numbers do not count then
   bool interface_asked = false;          // by --iface: the same for exported names
+  bool on_cpu = false;                   // as computes_on_cpu() says
   std::chrono::milliseconds grace = {};  // from SIGTERM to SIGKILL, at least
   int restarts = 0, max_restarts = 0;    // how often the ranks were started again, and may be
   int first_size = 0;                    // ranks at the job's begin; 0: their number never changes
@@ -56,10 +57,10 @@ struct RankEnvironment {
 // is, where ranks meet); `set` (-genv, -env) wins over both.
 // Sets MASTER_ADDR MASTER_PORT RANK WORLD_SIZE LOCAL_RANK LOCAL_WORLD_SIZE GROUP_RANK
 // GROUP_WORLD_SIZE ROLE_NAME ROLE_RANK ROLE_WORLD_SIZE OMP_NUM_THREADS PMI_RANK PMI_SIZE
-// MKL_NUM_THREADS OPENBLAS_NUM_THREADS PYTHONUNBUFFERED I_MPI_PIN_INFO MPI_LOCALRANKID
-// MPI_LOCALNRANKS CCL_* GLOO/TP/NCCL_SOCKET_IFNAME, DTRING_ADDRESS, DTLAUNCH_JOB, DTLAUNCH_HOST,
-// DTLAUNCH_GRACE, DTRING_SECRET_FD; with --max-restarts TORCHELASTIC_RESTART_COUNT and
-// TORCHELASTIC_MAX_RESTARTS; and what the dialects of --compat have; a value of `set` that
+// MKL_NUM_THREADS OPENBLAS_NUM_THREADS PYTHONUNBUFFERED ACCELERATE_USE_CPU I_MPI_PIN_INFO
+// MPI_LOCALRANKID MPI_LOCALNRANKS CCL_* GLOO/TP/NCCL_SOCKET_IFNAME, DTRING_ADDRESS, DTLAUNCH_JOB,
+// DTLAUNCH_HOST, DTLAUNCH_GRACE, DTRING_SECRET_FD; with --max-restarts TORCHELASTIC_RESTART_COUNT
+// and TORCHELASTIC_MAX_RESTARTS; and what the dialects of --compat have; a value of `set` that
 // contradicts RANK or WORLD_SIZE is an Error(kUsage).
 RankEnvironment rank_environment(const RankIdentity& identity, const Variables& inherited,
                                  const Variables& set, const std::vector<Dialect>& compat = {});

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "base/text.h"
+#include "plan/accelerators.h"
 #include "plan/environment.h"
 #include "plan/job_limits.h"
 #include "plan/pin_warnings.h"
@@ -83,6 +84,8 @@ class PlanMaker {
       const auto node = static_cast<std::size_t>(first.node);
       if (node == node_sizes_.size()) node_sizes_.push_back(first.local_size);
       groups_of_[node].push_back(k);
+      const std::vector<std::string>& devices = facts_[host_of(k)].accelerators;
+      accelerators_.insert(accelerators_.end(), devices.begin(), devices.end());
     }
   }
 
@@ -263,6 +266,7 @@ class PlanMaker {
     identity.threads = rank.threads;
     identity.threads_asked = request_.threads.has_value();
     identity.interface_asked = !request_.interface.empty();
+    identity.on_cpu = computes_on_cpu(accelerators_, program.command, inherited, set);
     identity.grace = request_.grace;
     identity.restarts = request_.restarts;
     identity.max_restarts = request_.max_restarts;
@@ -369,6 +373,7 @@ class PlanMaker {
   const Network& network_;
   std::vector<std::vector<std::size_t>> groups_;                     // indices into places_
   std::map<std::size_t, std::vector<std::size_t>> groups_of_;        // of each node; several: tasks
+  std::vector<std::string> accelerators_;                            // of all nodes
   std::vector<int> node_sizes_;                                      // ranks of each node
   std::map<std::size_t, NodePins> pins_;                             // of each group
   std::vector<int> program_of_;                                      // of each rank

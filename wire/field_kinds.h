@@ -18,6 +18,7 @@ constexpr std::size_t kMaxPathBytes = 4096;   // PATH_MAX
 constexpr std::size_t kMaxTextBytes = 16384;  // text for people
 constexpr std::size_t kMaxCpus = 65536;       // of a node; a CPU number is below this
 constexpr std::size_t kMaxNics = 1024;
+constexpr std::size_t kMaxAccelerators = 1024;
 constexpr std::size_t kMaxNumaNodes = 1024;  // the kernel's own limit
 constexpr std::size_t kMaxAddresses = 4096;
 constexpr std::size_t kMaxStrings = 65536;      // arguments, or variables, of one rank

@@ -47,6 +47,7 @@ void fields(Io& io, M& m) {
   io.number("descriptors", m.facts.descriptors, UINT32_MAX);
   fields(io, m.facts.topology);
   io.list("nics", m.facts.nics, kMaxNics, kLeastNic, [](Io& to, auto& nic) { fields(to, nic); });
+  texts(io, "accelerators", m.facts.accelerators, kMaxAccelerators, kMaxNameBytes);
 }
 DTL_MESSAGE(3, Listen);
 template <class Io, Is<Listen> M>

@@ -29,7 +29,7 @@
 
 namespace dtl {
 
-constexpr std::uint32_t kProtocol = 7;
+constexpr std::uint32_t kProtocol = 8;
 constexpr std::size_t kStdinWindow = 256 << 10;  // Stdin bytes sent and not yet StdinTaken
 
 // ---- launcher to agent

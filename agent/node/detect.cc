@@ -9,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include "agent/node/accelerators.h"
 #include "agent/node/nics.h"
 #include "base/error.h"
 #include "base/fd.h"
@@ -198,6 +199,7 @@ NodeFacts detect_node() {
   facts.reached_at = reached_at(std::getenv("SSH_CONNECTION"));
   facts.descriptors = descriptor_limit();
   facts.topology = detect_topology();
+  facts.accelerators = list_accelerators();
   facts.nics = list_nics();
   place_nics(facts.nics, facts.topology.numa_nodes);
   return facts;

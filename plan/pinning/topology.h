@@ -63,6 +63,7 @@ struct NodeFacts {
   std::uint32_t descriptors = 0;  // that its agent may have open at once; 0: unknown
   NodeTopology topology;
   std::vector<Nic> nics;
+  std::vector<std::string> accelerators;  // device files of GPUs and the like: "/dev/nvidia0"
 };
 
 }  // namespace dtl

@@ -142,6 +142,16 @@ TEST(Environment, KnowsNoOtherLaunchers) {
   }
 }
 
+TEST(Environment, TellsAccelerateToUseTheCpuUnlessTheUserSaidSomething) {
+  RankIdentity identity = third_of_four();
+  EXPECT_FALSE(as_map(rank_environment(identity, {}, {}).lines).contains("ACCELERATE_USE_CPU"));
+  identity.on_cpu = true;
+  EXPECT_EQ(as_map(rank_environment(identity, {}, {}).lines).at("ACCELERATE_USE_CPU"), "true");
+  const Variables no = {{"ACCELERATE_USE_CPU", "false"}};
+  EXPECT_EQ(as_map(rank_environment(identity, no, {}).lines).at("ACCELERATE_USE_CPU"), "false");
+  EXPECT_EQ(as_map(rank_environment(identity, {}, no).lines).at("ACCELERATE_USE_CPU"), "false");
+}
+
 TEST(Environment, ObeysWhatWasExportedButForWhatIsOfThisJob) {
   const Variables exported = {
       {"OMP_NUM_THREADS", "1"}, {"GLOO_SOCKET_IFNAME", "ib0"}, {"CCL_ATL_TRANSPORT", "mpi"},

@@ -70,6 +70,16 @@ TEST(JobPlan, SaysEverythingAboutEachRank) {
   EXPECT_THAT(plan.warnings, ElementsAre());
 }
 
+TEST(JobPlan, TellsAccelerateToUseTheCpuWhereNoNodeHasAnythingElse) {
+  const Request request = two_hosts();
+  std::vector<NodeFacts> facts = {invented_node(1, 4), invented_node(1, 4)};
+  EXPECT_TRUE(has_variable(plan_of(request, facts, kTwoNodes).nodes[0].ranks[0],
+                           "ACCELERATE_USE_CPU=true"));
+  facts[1].accelerators = {"/dev/nvidia0"};
+  EXPECT_FALSE(has_variable(plan_of(request, facts, kTwoNodes).nodes[0].ranks[0],
+                            "ACCELERATE_USE_CPU=true"));
+}
+
 TEST(JobPlan, RefusesMoreRanksThanAnAgentHasDescriptorsFor) {
   const Request request = two_hosts();
   std::vector<NodeFacts> facts = {invented_node(1, 4), invented_node(1, 4)};

@@ -1,6 +1,7 @@
 """A training loop as users of accelerate write it: prepare, accumulate, gather_for_metrics, save.
 
-It knows nothing of dtlaunch, and of dtring only the backend's name on its command line.
+It knows nothing of dtlaunch, nor that it computes on the CPU, and of dtring only the backend's name on its
+command line.
 """
 
 import argparse
@@ -45,7 +46,7 @@ def main():
     parser.add_argument("--output_dir", default="accelerated")
     arguments = parser.parse_args()
     handlers = [InitProcessGroupKwargs(backend=arguments.backend)] if arguments.backend else []
-    accelerator = Accelerator(cpu=True, gradient_accumulation_steps=2, kwargs_handlers=handlers)
+    accelerator = Accelerator(gradient_accumulation_steps=2, kwargs_handlers=handlers)
     set_seed(3)
     model = nn.Sequential(nn.Linear(WIDTH, 32), nn.LayerNorm(32), nn.Tanh(), nn.Linear(32, CLASSES))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)

@@ -28,6 +28,7 @@ expect_status 0
 on_hosts four-dtring DTRING_AUTOLOAD=1 -- -f hosts -np 4 -ppn 2 python3 train.py --backend dtring
 expect_status 0
 agree four-gloo=gloo four-dtring=dtring
+expect_count 1 '"rank": 3, "local_rank": 1, "world": 4, "type": "MULTI_CPU"' "$work/four-gloo.out"
 
 # One machine and one process: accelerate leaves all of it to dtlaunch, of any number of ranks.
 config cpu.yaml num_machines=1 num_processes=1

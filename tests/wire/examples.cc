@@ -29,6 +29,7 @@ Hello example_hello() {
   nic.prefix_bits = {24, 64};
   nic.numa = 1;
   facts.nics = {nic};
+  facts.accelerators = {"/dev/nvidia0", "/dev/nvidia1"};
   return {facts};
 }
 

@@ -1,0 +1,46 @@
+#include "plan/accelerators.h"
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+
+namespace dtl {
+namespace {
+
+// What a rank has in this variable; nothing when it is not set.
+std::optional<std::string> value_of(std::string_view name, const Variables& inherited,
+                                    const Variables& set) {
+  std::optional<std::string> value;
+  for (const Variables* variables : {&inherited, &set}) {
+    for (const auto& [each, text] : *variables) {
+      if (each == name) value = text;
+    }
+  }
+  return value;
+}
+
+// As the CUDA and ROCm runtimes read it: a device that is not there ends the list.
+bool shows_none(const std::optional<std::string>& devices) {
+  return devices && (devices->empty() || devices->starts_with('-') || *devices == "NoDevFiles");
+}
+
+}  // namespace
+
+bool computes_on_cpu(const std::vector<std::string>& devices,
+                     const std::vector<std::string>& command, const Variables& inherited,
+                     const Variables& set) {
+  const bool no_cuda = shows_none(value_of("CUDA_VISIBLE_DEVICES", inherited, set));
+  const bool no_rocm = no_cuda || shows_none(value_of("HIP_VISIBLE_DEVICES", inherited, set));
+  const auto is_usable = [&](std::string_view device) {
+    if (device.starts_with("/dev/nvidia")) return !no_cuda;
+    return device != "/dev/kfd" || !no_rocm;
+  };
+  if (std::any_of(devices.begin(), devices.end(), is_usable)) return false;
+  if (value_of("ACCELERATE_USE_DEEPSPEED", inherited, set)) return false;
+  return std::none_of(command.begin(), command.end(), [](std::string_view argument) {
+    return argument == "--deepspeed" || argument.starts_with("--deepspeed=") ||
+           argument == "--use_deepspeed";
+  });
+}
+
+}  // namespace dtl
