@@ -1,4 +1,4 @@
-"""Imports dtring as soon as a program has imported torch, where DTRING_AUTOLOAD=1 asks for it.
+"""Imports dtring as soon as a program has imported torch, if DTRING_AUTOLOAD=1 asks for it.
 
 dtring-autoload.pth has Python run this at its start, so that scripts need no line of their own. Also
 the home of `when_imported`, which must not need torch.
@@ -12,31 +12,50 @@ import sys
 import types
 from typing import Any, Callable, Sequence
 
+_Callback = Callable[[types.ModuleType], None]
+
 
 # These two are no subclasses of importlib.abc's, which Python does not ask for and which takes some
 # milliseconds to import.
 class _Finder:
-    """Finds one module as Python would, and calls somebody once it has been run."""
+    """Finds modules as Python would, and calls somebody each time one of them has been run.
 
-    def __init__(self, name: str, then: Callable[[types.ModuleType], None]):
-        self._name, self._then = name, then
+    It stays for good. A program may look for a module without importing it (find_spec), fail to import
+    it and try again, or reload it.
+    """
+
+    def __init__(self) -> None:
+        self._callbacks: dict[str, list[_Callback]] = {}
+
+    def callbacks_for(self, name: str) -> list[_Callback]:
+        return self._callbacks.setdefault(name, [])
 
     def find_spec(self, name: str, path: Sequence[str] | None,
                   target: types.ModuleType | None = None) -> importlib.machinery.ModuleSpec | None:
-        if name != self._name:
+        if name not in self._callbacks:
             return None
-        sys.meta_path.remove(self)
-        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
-        if spec is not None and spec.loader is not None:
-            spec.loader = _Loader(spec.loader, self._then)
+        spec = self._find_elsewhere(name, path, target)
+        if spec is not None and hasattr(spec.loader, "exec_module"):
+            spec.loader = _Loader(spec.loader, self._callbacks[name])  # type: ignore[assignment]
         return spec
+
+    def _find_elsewhere(self, name: str, path: Sequence[str] | None,
+                        target: types.ModuleType | None) -> importlib.machinery.ModuleSpec | None:
+        """The answer of the finders after this one: an editable installation has its own."""
+        finders = list(sys.meta_path)
+        for finder in finders[finders.index(self) + 1:] if self in finders else finders:
+            find = getattr(finder, "find_spec", None)
+            spec = find(name, path, target) if find is not None else None
+            if spec is not None:
+                return spec
+        return None
 
 
 class _Loader:
     """Another loader, and what is to follow it."""
 
-    def __init__(self, loader: Any, then: Callable[[types.ModuleType], None]):
-        self._loader, self._then = loader, then
+    def __init__(self, loader: Any, callbacks: list[_Callback]):
+        self._loader, self._callbacks = loader, callbacks
 
     def __getattr__(self, name: str) -> Any:  # get_source, get_resource_reader ...
         return getattr(self._loader, name)
@@ -50,16 +69,39 @@ class _Loader:
             spec.loader = self._loader
         module.__loader__ = self._loader
         self._loader.exec_module(module)
-        self._then(module)
+        self._tell(module)
+
+    def load_module(self, name: str) -> types.ModuleType:  # pkgutil.find_loader(name).load_module(name)
+        module = self._loader.load_module(name)
+        self._tell(module)
+        return module
+
+    def _tell(self, module: types.ModuleType) -> None:
+        for then in list(self._callbacks):
+            then(module)
 
 
-def when_imported(name: str, then: Callable[[types.ModuleType], None]) -> None:
-    """Calls then(module) once the module `name` has been imported: now, if it has been already."""
+_finder = _Finder()
+
+
+def watch(name: str) -> None:
+    """Lets `when_imported` hear of the module `name` though it is asked while that is being run."""
+    _finder.callbacks_for(name)
+    if _finder not in sys.meta_path:
+        sys.meta_path.insert(0, _finder)
+
+
+def when_imported(name: str, then: _Callback) -> None:
+    """Calls then(module) each time the module `name` has been run, and now if it was run before."""
+    watch(name)
+    _finder.callbacks_for(name).append(then)
     module = sys.modules.get(name)
-    if module is not None:
+    if module is not None and not _is_being_run(module):
         then(module)
-    else:
-        sys.meta_path.insert(0, _Finder(name, then))
+
+
+def _is_being_run(module: types.ModuleType) -> bool:
+    return bool(getattr(getattr(module, "__spec__", None), "_initializing", False))
 
 
 def _start() -> None:
@@ -68,6 +110,9 @@ def _start() -> None:
         return
     if wish != "1":
         raise ValueError(f"DTRING_AUTOLOAD={wish!r} is neither 0 nor 1")
+    # These may be what imports torch, and so dtring.
+    for name in ("transformers.training_args", "accelerate.state"):
+        watch(name)
     when_imported("torch", lambda _: __import__("dtring"))
 
 

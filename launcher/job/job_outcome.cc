@@ -173,6 +173,21 @@ std::string signal_step(const Outcome& outcome, const CardFacts& facts) {
   return {};  // somebody sent it, and nothing on the host says who
 }
 
+// A script asks for the backend of dtring, which nothing has imported. transformers checks its
+// arguments, or accelerate the backend; PyTorch's words changed between 1.13 and 2.
+bool lacks_dtring(const std::vector<std::string>& lines) {
+  constexpr std::string_view kSigns[] = {
+      "invalid choice: 'dtring'",         "invalid choice: 'ccl'",
+      "Unknown backend type dtring",      "Unknown backend type ccl",
+      "Unknown c10d backend type DTRING", "Unknown c10d backend type CCL",
+      "Invalid backend: 'dtring'",        "Invalid backend: 'ccl'",
+      "Your assigned backend dtring is",  "Your assigned backend ccl is"};
+  return std::any_of(lines.begin(), lines.end(), [&](const std::string& line) {
+    return std::any_of(std::begin(kSigns), std::end(kSigns),
+                       [&](std::string_view sign) { return line.find(sign) != std::string::npos; });
+  });
+}
+
 std::string next_step(const Outcome& outcome, const CardFacts& facts) {
   switch (outcome.cause) {
     case Cause::kSpawn:
@@ -201,6 +216,9 @@ std::string next_step(const Outcome& outcome, const CardFacts& facts) {
       return "dtlaunch up, and the same command again";
     case Cause::kRankExit:
       if (lost_process(outcome, facts)) return "fewer ranks on this host, or smaller batches";
+      if (lacks_dtring(facts.last_lines) || lacks_dtring(facts.traceback)) {
+        return "-genv DTRING_AUTOLOAD 1  # its Python needs the package dtring: dtring-torch(7)";
+      }
       break;
   }
   return {};

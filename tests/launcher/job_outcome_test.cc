@@ -34,6 +34,29 @@ TEST(FailureCard, KnowsHowGlooEndsWhenPythonEndsFirst) {
   EXPECT_THAT(failure_card(outcome, facts, 80), Not(HasSubstr("time.sleep")));
 }
 
+TEST(FailureCard, NamesTheVariableThatImportsDtring) {
+  Outcome outcome = rank_outcome(Cause::kRankExit, 1);
+  outcome.exit_status = 2;
+  const std::string step = "\n  try      -genv DTRING_AUTOLOAD 1  #";
+  for (const char* line :
+       {"run_glue.py: error: argument --ddp_backend: invalid choice: 'dtring' (choose from 'nccl')",
+        "run_glue.py: error: argument --ddp_backend: invalid choice: 'ccl' (choose from 'nccl')",
+        "AssertionError: Unknown backend type ccl", "ValueError: Invalid backend: 'dtring'",
+        "RuntimeError: Unknown c10d backend type DTRING",
+        "ValueError: Your assigned backend ccl is not available, please use "}) {
+    CardFacts facts;
+    facts.last_lines = {line, "another line"};
+    EXPECT_THAT(failure_card(outcome, facts, 80), HasSubstr(step)) << line;
+    facts.last_lines = {};
+    facts.traceback = {line};
+    EXPECT_THAT(failure_card(outcome, facts, 80), HasSubstr(step)) << line;
+  }
+  CardFacts facts;
+  facts.last_lines = {
+      "train.py: error: argument --mode: invalid choice: 'dtringx' (choose from 'a')"};
+  EXPECT_THAT(failure_card(outcome, facts, 80), Not(HasSubstr("DTRING_AUTOLOAD")));
+}
+
 TEST(FailureCard, PutsTheFirstCauseFirstAndFoldsTheOthers) {
   Outcome outcome = rank_outcome(Cause::kRankExit, 3);
   outcome.exit_status = 3;

@@ -5,15 +5,22 @@ It knows nothing of dtlaunch, and of dtring only the backend's name on its comma
 
 import dataclasses
 import hashlib
+import importlib.util
 import json
 import os
 import sys
 
 import numpy
-import torch
-from torch.utils.data import Dataset
-from transformers import (AutoConfig, AutoModelForSequenceClassification, AutoTokenizer, HfArgumentParser,
-                          Trainer, TrainingArguments, set_seed)
+
+# As Hugging Face's own scripts: datasets and transformers look for torch before anything imports it,
+# and the first to import it may be transformers.training_args.
+if importlib.util.find_spec("torch") is None:
+    sys.exit("no torch")
+from transformers import TrainingArguments  # noqa: E402
+from transformers import (AutoConfig, AutoModelForSequenceClassification, AutoTokenizer,  # noqa: E402
+                          HfArgumentParser, Trainer, set_seed)
+import torch  # noqa: E402
+from torch.utils.data import Dataset  # noqa: E402
 
 
 @dataclasses.dataclass
