@@ -94,6 +94,23 @@ def after_the_end():
           rows("ended")[-1])
 
 
+def init_keeps_what_is_there():
+    before = contents("ended")
+    again = ["init", "--train_file", "train.tsv", "--vocab_size", "80", "--hidden_size", "16",
+             "--num_attention_heads", "2", "--intermediate_size", "32", "--max_seq_length", "32"]
+    refused = run(*again, "--output_dir", "ended")
+    check(refused.returncode == 73 and
+          "ended: cannot write the output: the folder holds files already. Try: --overwrite_output_dir"
+          in refused.stderr, "init refuses the folder of a trained model", refused)
+    check(contents("ended") == before, "and leaves it alone")
+    shutil.copytree("ended", "replaced")
+    succeeds("unless it is told to", run(*again, "--output_dir", "replaced", *advice(refused)))
+    check(contents("replaced")["model.safetensors"] == contents("start")["model.safetensors"],
+          "and then writes a new model")
+    os.mkdir("empty")
+    succeeds("an empty folder is no obstacle", run(*again, "--output_dir", "empty"))
+
+
 def after_an_early_stop():
     """The run stops at step 4, which has no checkpoint; the best model is that of step 2."""
     options = ["--eval_strategy", "steps", "--eval_steps", "2", "--early_stopping_patience", "1",
@@ -358,6 +375,7 @@ def main():
             "--hidden_size", "16", "--num_attention_heads", "2", "--intermediate_size", "32",
             "--max_seq_length", "32"))
         after_the_end()
+        init_keeps_what_is_there()
         after_an_early_stop()
         before_the_records()
         in_two_runs()

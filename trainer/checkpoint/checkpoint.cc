@@ -1,7 +1,6 @@
 #include "trainer/checkpoint/checkpoint.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +10,6 @@
 
 #include "base/error.h"
 #include "base/fd.h"
-#include "trainer/files/folder_lock.h"
 #include "trainer/files/tensor_files.h"
 
 namespace dtl::trainer {
@@ -82,15 +80,6 @@ bool copy_tensor(const std::string& path, const Tensor& from, const ParameterInf
   check_numbers(path, to, from.values);
   std::copy(from.values.begin(), from.values.end(), values.begin() + to.offset);
   return true;
-}
-
-// But for the lock of the run that asks.
-bool holds_files(const std::string& folder) {
-  std::error_code error;
-  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-    if (it->path().filename() != kLockFile) return true;
-  }
-  return false;
 }
 
 // In order of name.
@@ -168,18 +157,6 @@ void save_model(const std::string& folder, const ModelConfig& config, const Para
                 const std::vector<float>& values) {
   write_model_config(folder, config);
   write_safetensors(fs::path(folder) / "model.safetensors", views_of(layout, values));
-}
-
-void make_output_folder(const std::string& folder, bool overwrite) {
-  const std::string attempted = fmt::format("{}: cannot write the output", folder);
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) throw Error(Exit::kCannotWrite, attempted, error.message());
-  if (!overwrite && holds_files(folder)) {
-    throw Error(Exit::kCannotWrite, attempted, "the folder holds files already",
-                "--overwrite_output_dir");
-  }
-  if (::access(folder.c_str(), W_OK) != 0) throw system_error(attempted, Exit::kCannotWrite);
 }
 
 void mark_unfinished(const std::string& folder) {

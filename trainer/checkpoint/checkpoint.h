@@ -43,10 +43,6 @@ LoadedParameters arrange_parameters(TensorMap tensors, const std::string& origin
 void save_model(const std::string& folder, const ModelConfig& config, const ParameterLayout& layout,
                 const std::vector<float>& values);
 
-// Creates a folder for output and its parents. Throws Error(kCannotWrite), also for one that holds
-// files already, unless `overwrite`.
-void make_output_folder(const std::string& folder, bool overwrite);
-
 // A run marks its output folder until it has ended well, so that the same command can be given
 // again however early it was killed: what the folder holds is its own.
 void mark_unfinished(const std::string& folder);

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "trainer/data/wordpiece_trainer.h"
 #include "trainer/files/folder_lock.h"
+#include "trainer/files/output_folder.h"
 #include "trainer/model/parameters.h"
 
 namespace dtl::trainer {
@@ -21,7 +22,7 @@ namespace {
 constexpr const char* kHelp = "dttrain init --help";
 
 struct InitSettings {
-  bool help = false;
+  bool help = false, overwrite = false;
   std::string train_file, output_dir, model_type = "bert";
   ModelConfig config = {.vocab_size = 8000,
                         .hidden_size = 128,
@@ -49,6 +50,8 @@ const OptionTable<InitSettings>& init_table() {
        into::text<&I::train_file>()},
       {"", {"--output_dir"}, "FOLDER", "folder to write the model to",
        into::text<&I::output_dir>()},
+      {"", {"--overwrite_output_dir"}, "", "write into a folder that holds files already",
+       into::flag<&I::overwrite>()},
       {"", {"--model_type"}, "bert|distilbert", "what kind of encoder (bert)",
        into::word<&I::model_type>()},
       {"", {"--vocab_size"}, "N", "tokens to learn at most (8000)", size<&C::vocab_size>()},
@@ -160,8 +163,9 @@ void save_model(const std::string& folder, const NewModel& model) {
 int run_init(const std::vector<std::string>& arguments) {
   InitSettings settings;
   if (!parse(arguments, settings)) return 0;
-  const TextDataset dataset = read_dataset(settings.train_file, -1);
   const FolderLock lock(settings.output_dir);
+  make_output_folder(settings.output_dir, settings.overwrite);  // a trained model may be there
+  const TextDataset dataset = read_dataset(settings.train_file, -1);
   const NewModel model = make_model(dataset, settings.config, settings.lower_case, settings.seed);
   save_model(settings.output_dir, model);
   std::size_t parameters = 0;

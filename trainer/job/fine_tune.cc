@@ -14,6 +14,7 @@
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/checkpoint/checkpoint_folder.h"
 #include "trainer/files/folder_lock.h"
+#include "trainer/files/output_folder.h"
 #include "trainer/job/broadcast_values.h"
 #include "trainer/job/load_inputs.h"
 #include "trainer/job/resume_point.h"

@@ -1,0 +1,40 @@
+#include "trainer/files/output_folder.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <system_error>
+
+#include "base/error.h"
+#include "trainer/files/folder_lock.h"
+
+namespace dtl::trainer {
+namespace {
+
+namespace fs = std::filesystem;
+
+// But for the lock of the run that asks.
+bool holds_files(const std::string& folder) {
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    if (it->path().filename() != kLockFile) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void make_output_folder(const std::string& folder, bool overwrite) {
+  const std::string attempted = fmt::format("{}: cannot write the output", folder);
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) throw Error(Exit::kCannotWrite, attempted, error.message());
+  if (!overwrite && holds_files(folder)) {
+    throw Error(Exit::kCannotWrite, attempted, "the folder holds files already",
+                "--overwrite_output_dir");
+  }
+  if (::access(folder.c_str(), W_OK) != 0) throw system_error(attempted, Exit::kCannotWrite);
+}
+
+}  // namespace dtl::trainer
