@@ -99,6 +99,7 @@ void fields(Io& io, M& m) {
   io.number("rank", m.rank, kMaxRanks - 1);
   io.text("stage", m.stage, kMaxNameBytes);
   io.number("error_number", m.error_number, 4095);
+  io.text("reason", m.reason, kMaxNameBytes);
 }
 DTL_MESSAGE(11, Stdin);
 template <class Io, Is<Stdin> M>

@@ -12,6 +12,7 @@
 
 #include <cerrno>
 
+#include "agent/guard/shell_text.h"
 #include "agent/guard/spawn_spec.h"
 #include "base/machine/descriptor_limit.h"
 #include "plan/environment.h"
@@ -99,14 +100,30 @@ void arrange_files(const int* fds, int error_pipe) {
   close_from(kErrorPipeFd + 1);
 }
 
-// Like execvpe(3), but over paths made before the fork.
+// Whether the kernel's refusal leaves a file for /bin/sh.
+bool is_for_shell(const char* program) {
+  static char beginning[kShellTextLook];
+  const int file = ::open(program, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return false;
+  std::size_t filled = 0;
+  ssize_t got = 0;
+  do {
+    got = ::read(file, beginning + filled, sizeof beginning - filled);
+    if (got > 0) filled += static_cast<std::size_t>(got);
+  } while (got > 0 && filled < sizeof beginning);
+  ::close(file);
+  errno = ENOEXEC;
+  return got >= 0 && is_shell_text({beginning, filled});
+}
+
+// Like execvpe(3), but over paths made before the fork, and no binary data go to a shell.
 [[noreturn]] void execute(const Spec& spec) {
   int problem = ENOENT;
   bool found = false;
   for (std::uint64_t i = 0; i < spec.header.candidate_count; ++i) {
     char* program = spec.candidates[i];
     ::execve(program, spec.arguments, spec.environment);
-    if (errno == ENOEXEC) {
+    if (errno == ENOEXEC && is_for_shell(program)) {
       static char shell[] = "/bin/sh";
       spec.arguments[-1] = shell;
       spec.arguments[0] = program;

@@ -21,19 +21,6 @@ std::string search_path(const EnvironmentLines& environment) {
   return std::string(kDefaultPath);
 }
 
-std::vector<std::string> program_candidates(const RankSpec& rank,
-                                            const EnvironmentLines& environment,
-                                            const std::string& own_folder) {
-  const std::string program = rank.arguments.empty() ? std::string() : rank.arguments.front();
-  if (program.empty() || program.find('/') != std::string::npos) return {program};
-  std::vector<std::string> candidates;
-  for (const std::string& folder : split(search_path(environment), ':')) {
-    candidates.push_back(folder.empty() ? "./" + program : folder + "/" + program);
-  }
-  candidates.push_back(own_folder + "/" + program);
-  return candidates;
-}
-
 // Grows the image; the tables are filled in as their strings are placed.
 class Image {
  public:
@@ -87,9 +74,21 @@ class Image {
 
 }  // namespace
 
+std::vector<std::string> program_candidates(const RankSpec& rank,
+                                            const EnvironmentLines& environment,
+                                            const std::string& own_folder) {
+  const std::string program = rank.arguments.empty() ? std::string() : rank.arguments.front();
+  if (program.empty() || program.find('/') != std::string::npos) return {program};
+  std::vector<std::string> candidates;
+  for (const std::string& folder : split(search_path(environment), ':')) {
+    candidates.push_back(folder.empty() ? "./" + program : folder + "/" + program);
+  }
+  candidates.push_back(own_folder + "/" + program);
+  return candidates;
+}
+
 std::string pack_spawn_spec(const RankSpec& rank, const EnvironmentLines& environment,
-                            const std::string& own_folder) {
-  const std::vector<std::string> candidates = program_candidates(rank, environment, own_folder);
+                            const std::vector<std::string>& candidates) {
   std::size_t bytes = 4096;  // what else there is, mostly
   for (const std::string_view variable : environment) bytes += variable.size() + 1 + 8;
   Image image(bytes);

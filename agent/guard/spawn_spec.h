@@ -31,10 +31,15 @@ struct SpawnHeader {
   std::uint64_t node_mask = 0, node_mask_bytes = 0;   // of the kernel's NUMA nodes
 };
 
+// Where the rank's program is looked for, in turn; relative paths are below its working directory.
 // environment: the rank's whole one. own_folder: where dtagent lies; a bare program name is looked
 // for there after the rank's PATH.
+std::vector<std::string> program_candidates(const RankSpec& rank,
+                                            const std::vector<std::string_view>& environment,
+                                            const std::string& own_folder);
+
 std::string pack_spawn_spec(const RankSpec& rank, const std::vector<std::string_view>& environment,
-                            const std::string& own_folder);
+                            const std::vector<std::string>& candidates);
 
 const char* stage_name(SpawnStage stage);
 

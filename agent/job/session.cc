@@ -106,6 +106,7 @@ void AgentSession::note_start(const GuardReport& report) {
   if (at == streams_.end() || at->second.pid != 0) return;
   RankStreams& streams = at->second;
   streams.pid = report.pid;
+  streams.programs.clear();
   tasks_.spawn(forward(*streams.output, std::move(streams.output_pipe), report.rank));
   tasks_.spawn(forward(*streams.errors, std::move(streams.errors_pipe), report.rank));
 }
@@ -310,7 +311,10 @@ void AgentSession::perform(const Effect& effect) {
       [&](const PassSignal& order) { guard_.pass_signal(order.signal); },
       [&](const KillByGuard&) { guard_.kill(); },
       [&](const KillByOwnHand&) { end_descendants((now() + kReapDeadline).count(), nullptr); },
-      [&](const SendMessage& sent) { connection_.send(sent.message); },
+      [&](const SendMessage& sent) {
+        const auto* failed = std::get_if<SpawnFailed>(&sent.message);
+        connection_.send(failed != nullptr ? Message(explained(*failed)) : sent.message);
+      },
       [&](const ExitAgent& last) {
         exit_ = last.status;
         tasks_.spawn(leave());

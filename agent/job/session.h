@@ -41,9 +41,10 @@ class AgentSession {
   struct RankStreams {
     std::unique_ptr<RankCredit> credit;
     std::unique_ptr<RankOutput> output, errors;
-    Fd output_pipe, errors_pipe;       // our ends, until it has started
-    std::unique_ptr<RankInput> input;  // for wants_stdin
-    Fd input_pipe;                     // the rank's end, until its files are opened
+    Fd output_pipe, errors_pipe;        // our ends, until it has started
+    std::vector<std::string> programs;  // where its program is looked for, until then
+    std::unique_ptr<RankInput> input;   // for wants_stdin
+    Fd input_pipe;                      // the rank's end, until its files are opened
     int open_outputs = 0;
     std::uint32_t pid = 0;  // while it runs
     int stopped_looks = 0;  // how often in a row it was seen stopped
@@ -78,6 +79,7 @@ class AgentSession {
   std::optional<SpawnFiles> open_files(const SpawnRank& spawn);
   SpawnFiles make_files(const SpawnRank& spawn);
   void no_files(std::uint32_t rank, const Error& error);
+  SpawnFailed explained(SpawnFailed failed);
   void give_input(const Stdin& message);
   void start(Start start);
   void expect_losses(const Reconnect& agreed);

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "agent/guard/program_fault.h"
 #include "agent/guard/spawn_spec.h"
 #include "agent/job/session.h"
 #include "agent/node/memory_file.h"
@@ -85,7 +86,12 @@ SpawnFiles AgentSession::make_files(const SpawnRank& spawn) {
   std::vector<std::string_view> environment = environments_.lines(spec.environment);
   const auto files_to_write = witness_->file_variables(spec.rank, environment);
   environment.insert(environment.end(), files_to_write.begin(), files_to_write.end());
-  files[kSpecFd] = sealed_memory_file("dtl-rank", pack_spawn_spec(spec, environment, own_folder_));
+  streams.programs = program_candidates(spec, environment, own_folder_);
+  files[kSpecFd] =
+      sealed_memory_file("dtl-rank", pack_spawn_spec(spec, environment, streams.programs));
+  for (std::string& program : streams.programs) {
+    program = std::filesystem::path(spec.working_directory) / program;
+  }
   files[kSecretSourceFd] = sealed_memory_file("dtl-secret", spawn.secret);
   files[kStdinFd] = spec.wants_stdin ? std::move(streams.input_pipe) : duplicate_null(O_RDONLY);
   files[kStdoutFd] = std::move(output.write_end);
@@ -99,6 +105,23 @@ SpawnFiles AgentSession::make_files(const SpawnRank& spawn) {
   streams.output_pipe = std::move(output.read_end);
   streams.errors_pipe = std::move(errors.read_end);
   return files;
+}
+
+// What the kernel has refused shows why, in words that errno has not.
+SpawnFailed AgentSession::explained(SpawnFailed failed) {
+  const auto at = streams_.find(failed.rank);
+  const bool refused = failed.stage == stage_name(SpawnStage::kInterpreter) ||
+                       (failed.stage == stage_name(SpawnStage::kExec) &&
+                        failed.error_number == static_cast<std::uint32_t>(ENOEXEC));
+  if (at == streams_.end() || !refused) return failed;
+  for (const std::string& program : at->second.programs) {
+    if (::access(program.c_str(), X_OK) != 0) continue;
+    const ProgramFault fault = find_program_fault(program);
+    if (!fault.stage.empty()) failed.stage = fault.stage;
+    failed.reason = fault.reason.substr(0, kMaxNameBytes);
+    break;
+  }
+  return failed;
 }
 
 std::unique_ptr<RankFile> AgentSession::kept_file(std::uint32_t rank, const char* ending) {

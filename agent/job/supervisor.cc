@@ -100,7 +100,7 @@ void Step::on(const Start& start) {
   for (const RankSpec& spec : start.ranks) {
     if (s_.stopped || s_.ranks.contains(spec.rank)) {
       send(SpawnFailed{spec.rank, s_.stopped ? "stopped" : "guard",
-                       static_cast<std::uint32_t>(s_.stopped ? ECANCELED : EEXIST)});
+                       static_cast<std::uint32_t>(s_.stopped ? ECANCELED : EEXIST), ""});
       continue;
     }
     s_.ranks[spec.rank] = WatchedRank{};
@@ -171,7 +171,7 @@ void Step::on(const GuardReport& report) {
       send(SpawnFailed{
           report.rank,
           s_.stopped && report.error_number == ECANCELED ? "stopped" : stage_name(report.stage),
-          report.error_number});
+          report.error_number, ""});
       break;
     case GuardNews::kExited:
       if (at == s_.ranks.end()) break;

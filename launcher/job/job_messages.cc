@@ -119,6 +119,7 @@ void Stepper::spawn_failed(int node, const SpawnFailed& message) {
   outcome.node = node;
   outcome.stage = message.stage;
   outcome.error_number = static_cast<int>(message.error_number);
+  outcome.text = message.reason;
   outcome.exit_status = spawn_status(message.stage, outcome.error_number);
   rank->code = outcome.exit_status;
   rank_ended(*rank, RankPhase::kSpawnFailed, outcome, true);

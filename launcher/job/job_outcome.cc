@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "base/text.h"
-#include "plan/request/command_text.h"
+#include "launcher/job/outcome_step.h"
 
 namespace dtl {
 namespace {
@@ -29,25 +29,13 @@ std::string spawn_headline(const Outcome& outcome, const CardFacts& facts) {
     return fmt::format("{}: cannot enter directory '{}': {}", who(outcome, facts),
                        facts.working_directory, errno_text(outcome.error_number));
   }
-  if (outcome.stage == "interpreter") {
-    return fmt::format("{}: cannot run '{}': the program that its first line names is not there",
-                       who(outcome, facts), facts.program);
-  }
-  if (outcome.stage == "exec") {
-    return fmt::format("{}: cannot run '{}': {}", who(outcome, facts), facts.program,
-                       errno_text(outcome.error_number));
+  if (concerns_program(outcome.stage)) {
+    const std::string reason =
+        outcome.text.empty() ? errno_text(outcome.error_number) : printable(outcome.text);
+    return fmt::format("{}: cannot run '{}': {}", who(outcome, facts), facts.program, reason);
   }
   return fmt::format("{}: cannot start: {}: {}", who(outcome, facts), outcome.stage,
                      errno_text(outcome.error_number));
-}
-
-bool out_of_memory(const Outcome& outcome, const CardFacts& facts) {
-  return outcome.signal == SIGKILL && facts.oom_kills > 0;
-}
-
-// The kernel killed a process that the failed rank may have needed.
-bool lost_process(const Outcome& outcome, const CardFacts& facts) {
-  return outcome.cause == Cause::kRankExit && facts.oom_kills > 0;
 }
 
 std::string headline(const Outcome& outcome, const CardFacts& facts) {
@@ -96,130 +84,6 @@ std::string headline(const Outcome& outcome, const CardFacts& facts) {
     case Cause::kUpEnded:
       return "the process of 'dtlaunch up' that kept the connections has ended; the hosts end the "
              "job";
-  }
-  return {};
-}
-
-// The host in question.
-Host there(const CardFacts& facts) {
-  Host host = facts.reached;
-  host.name = facts.host;
-  return host;
-}
-
-std::string over_there(const CardFacts& facts, const std::string& command) {
-  return command_on(there(facts), command);
-}
-
-// The program as a shell there finds it: below the rank's own directory, or on the PATH.
-std::string program_path(const CardFacts& facts) {
-  const bool relative = !facts.program.starts_with('/') && !facts.working_directory.empty();
-  if (facts.program.find('/') == std::string::npos) {
-    return "\"$(command -v " + one_shell_word(facts.program) + ")\"";
-  }
-  return one_shell_word(relative ? facts.working_directory + "/" + facts.program : facts.program);
-}
-
-std::string look_at_program(const Outcome& outcome, const CardFacts& facts) {
-  const bool on_path = facts.program.find('/') == std::string::npos;
-  if (outcome.stage == "interpreter") {  // cat -A shows the carriage return of a line end of DOS
-    return over_there(facts, fmt::format("head -n 1 {} | cat -A", program_path(facts)));
-  }
-  if (facts.program.ends_with(".py")) return "python3 " + one_shell_word(facts.program);
-  if (!on_path) return over_there(facts, "namei -l " + program_path(facts));
-  if (outcome.error_number == ENOENT) {
-    return over_there(facts, "command -v " + one_shell_word(facts.program));
-  }
-  return over_there(facts, "find $(echo $PATH | tr : ' ') -maxdepth 1 -name " +
-                               one_shell_word(facts.program) + " -ls");
-}
-
-std::string spawn_step(const Outcome& outcome, const CardFacts& facts) {
-  if (outcome.stage == "exec" || outcome.stage == "interpreter") {
-    return look_at_program(outcome, facts);
-  }
-  if (outcome.stage == "chdir") {
-    return over_there(facts, "namei -l " + one_shell_word(facts.working_directory)) +
-           "  # -wdir names another";
-  }
-  if (outcome.stage == "affinity") {
-    return over_there(facts, "grep Cpus_allowed_list /proc/self/status");
-  }
-  const std::string command = limit_command(outcome.error_number);
-  return command.empty() ? "" : over_there(facts, command);
-}
-
-// A thread of PyTorch's gloo gives a Python object back; where the interpreter is no more by then,
-// the C++ library ends the process, though all work is done.
-bool meets_the_end_of_python(const std::vector<std::string>& last_lines) {
-  return std::any_of(last_lines.begin(), last_lines.end(), [](const std::string& line) {
-    return line == "terminate called without an active exception";
-  });
-}
-
-std::string signal_step(const Outcome& outcome, const CardFacts& facts) {
-  constexpr int kLeaveCores[] = {SIGQUIT, SIGILL, SIGABRT, SIGFPE,
-                                 SIGSEGV, SIGBUS, SIGSYS,  SIGTRAP};
-  if (outcome.signal == SIGKILL) return kills_command(there(facts));
-  if (outcome.signal == SIGXCPU) return over_there(facts, "ulimit -t");
-  if (outcome.signal == SIGXFSZ) return over_there(facts, "ulimit -f");
-  if (outcome.signal == SIGABRT && meets_the_end_of_python(facts.last_lines)) {
-    return "time.sleep(1) at the script's end, for a thread of PyTorch's gloo; or dtring";
-  }
-  if (std::find(std::begin(kLeaveCores), std::end(kLeaveCores), outcome.signal) !=
-      std::end(kLeaveCores)) {
-    return "ulimit -c unlimited  # then again: a core file is kept";
-  }
-  return {};  // somebody sent it, and nothing on the host says who
-}
-
-// A script asks for the backend of dtring, which nothing has imported. transformers checks its
-// arguments, or accelerate the backend; PyTorch's words changed between 1.13 and 2.
-bool lacks_dtring(const std::vector<std::string>& lines) {
-  constexpr std::string_view kSigns[] = {
-      "invalid choice: 'dtring'",         "invalid choice: 'ccl'",
-      "Unknown backend type dtring",      "Unknown backend type ccl",
-      "Unknown c10d backend type DTRING", "Unknown c10d backend type CCL",
-      "Invalid backend: 'dtring'",        "Invalid backend: 'ccl'",
-      "Your assigned backend dtring is",  "Your assigned backend ccl is"};
-  return std::any_of(lines.begin(), lines.end(), [&](const std::string& line) {
-    return std::any_of(std::begin(kSigns), std::end(kSigns),
-                       [&](std::string_view sign) { return line.find(sign) != std::string::npos; });
-  });
-}
-
-std::string next_step(const Outcome& outcome, const CardFacts& facts) {
-  switch (outcome.cause) {
-    case Cause::kSpawn:
-      return spawn_step(outcome, facts);
-    case Cause::kRankSignal:
-      if (out_of_memory(outcome, facts)) return "fewer ranks on this host, or smaller batches";
-      return signal_step(outcome, facts);
-    case Cause::kNodeLost:
-      return state_command(there(facts));
-    case Cause::kAgentFailed:  // an engine knows what it has ended
-      return facts.reached.access.by == HostAccess::By::kSsh ? state_command(there(facts))
-                                                             : kills_command(there(facts));
-    case Cause::kCompleted:
-    case Cause::kDryRun:
-    case Cause::kCannotStart:
-    case Cause::kInterrupted:
-    case Cause::kOutputClosed:
-    case Cause::kStoppedSelf:
-    case Cause::kHostsChanged:
-    case Cause::kNotice:
-      break;
-    case Cause::kTimeout:
-    case Cause::kHang:
-      return hang_step(judge_hang(facts.asked, facts.hang));
-    case Cause::kUpEnded:
-      return "dtlaunch up, and the same command again";
-    case Cause::kRankExit:
-      if (lost_process(outcome, facts)) return "fewer ranks on this host, or smaller batches";
-      if (lacks_dtring(facts.last_lines) || lacks_dtring(facts.traceback)) {
-        return "-genv DTRING_AUTOLOAD 1  # its Python needs the package dtring: dtring-torch(7)";
-      }
-      break;
   }
   return {};
 }
@@ -340,7 +204,7 @@ bool looks_like_consequence(const std::vector<std::string>& last_lines) {
 }
 
 int spawn_status(const std::string& stage, int error_number) {
-  if (stage != "exec" && stage != "interpreter") return static_cast<int>(Exit::kOs);
+  if (!concerns_program(stage)) return static_cast<int>(Exit::kOs);
   return static_cast<int>(error_number == ENOENT ? Exit::kNotFound : Exit::kNotExecutable);
 }
 

@@ -74,7 +74,7 @@ TEST(Rank, SaysAtWhichStageItCouldNotStart) {
       {1, {"exec", EACCES}},
       {2, {"chdir", ENOENT}},
       {3, {"affinity", EINVAL}},
-      {4, {"interpreter", ENOENT}}};
+      {4, {"carriage-return", ENOENT}}};
   for (const RankSpec& spec : {missing, folder, nowhere, no_cpu, dos}) agent.send(start_of(spec));
   for (int i = 0; i < 5; ++i) {
     const SpawnFailed failed = agent.expect<SpawnFailed>();

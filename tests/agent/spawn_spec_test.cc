@@ -34,7 +34,7 @@ TEST(SpawnSpec, HoldsArgumentsAndEnvironmentInOrder) {
   rank.arguments = {"/bin/x"};
   rank.arguments.push_back("");
   rank.working_directory = "/tmp";
-  const std::string image = pack_spawn_spec(rank, {"A=1", "B=two words"}, "/opt");
+  const std::string image = pack_spawn_spec(rank, {"A=1", "B=two words"}, {"/bin/x"});
   const SpawnHeader header = header_of(image);
   EXPECT_EQ(header.total_bytes, image.size());
   EXPECT_EQ(table(image, header.arguments, header.argument_count), rank.arguments);
@@ -47,9 +47,10 @@ TEST(SpawnSpec, HoldsArgumentsAndEnvironmentInOrder) {
 TEST(SpawnSpec, LooksForABareNameOnThePathOfTheRankThenBesideTheAgent) {
   RankSpec rank;
   rank.arguments = {"dttrain"};
-  const std::string image = pack_spawn_spec(rank, {"PATH=/a::/b"}, "/opt");
-  const SpawnHeader header = header_of(image);
   const std::vector<std::string> wanted = {"/a/dttrain", "./dttrain", "/b/dttrain", "/opt/dttrain"};
+  EXPECT_EQ(program_candidates(rank, {"PATH=/a::/b"}, "/opt"), wanted);
+  const std::string image = pack_spawn_spec(rank, {}, wanted);
+  const SpawnHeader header = header_of(image);
   EXPECT_EQ(table(image, header.candidates, header.candidate_count), wanted);
 }
 
@@ -57,7 +58,7 @@ TEST(SpawnSpec, SetsOneBitForEachCpu) {
   RankSpec rank;
   rank.cpus.push_back(1);
   rank.cpus.push_back(65);
-  const std::string image = pack_spawn_spec(rank, {}, "/opt");
+  const std::string image = pack_spawn_spec(rank, {}, {"/bin/x"});
   const SpawnHeader header = header_of(image);
   ASSERT_EQ(header.cpu_mask_bytes, 16u);
   EXPECT_EQ(image[header.cpu_mask], 2);

@@ -136,8 +136,32 @@ TEST(FailureCard, LooksForAProgramWhereTheRankDid) {
   EXPECT_EQ(step_of(outcome, facts), "namei -l '/data/my run/./train.sh'");
   outcome.stage = "interpreter";
   outcome.error_number = ENOENT;
-  EXPECT_EQ(step_of(outcome, facts), "head -n 1 '/data/my run/./train.sh' | cat -A");
+  EXPECT_EQ(step_of(outcome, facts), "head -n 1 '/data/my run/./train.sh' | cat -v");
   EXPECT_EQ(spawn_status("interpreter", ENOENT), 127);
+  outcome.text = "'/usr/bin/perl6', which its first line names, is not there";
+  EXPECT_THAT(failure_card(outcome, facts, 80),
+              HasSubstr("cannot run './train.sh': " + outcome.text));
+  EXPECT_THAT(failure_card(outcome, facts, 80), Not(HasSubstr("try")));
+}
+
+TEST(FailureCard, MendsFirstLinesThatWindowsHasWritten) {
+  Outcome outcome = rank_outcome(Cause::kSpawn, 0);
+  outcome.stage = "carriage-return";
+  CardFacts facts;
+  facts.host = "localhost";
+  facts.working_directory = "/data";
+  facts.program = "./train.sh";
+  EXPECT_EQ(step_of(outcome, facts), "sed -i 's/\\r$//' /data/./train.sh");
+  EXPECT_EQ(spawn_status("carriage-return", ENOENT), 127);
+  outcome.stage = "byte-order-mark";
+  EXPECT_EQ(step_of(outcome, facts), "sed -i '1s/^\\xef\\xbb\\xbf//' /data/./train.sh");
+  EXPECT_EQ(spawn_status("byte-order-mark", ENOEXEC), 126);
+  outcome = rank_outcome(Cause::kRankExit, 0);
+  outcome.exit_status = 127;
+  facts.last_lines = {"/usr/bin/env: 'python3\\r': No such file or directory"};
+  EXPECT_EQ(step_of(outcome, facts), "sed -i 's/\\r$//' /data/./train.sh");
+  facts.last_lines = {"train.sh: line 2: $'\\r': command not found"};
+  EXPECT_THAT(failure_card(outcome, facts, 80), Not(HasSubstr("sed")));
 }
 
 // Each kind of loss, by what has brought our agents there: nobody need be able to log in.

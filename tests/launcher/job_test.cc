@@ -126,7 +126,7 @@ TEST_F(JobTest, TellsAMissingProgramFromOneThatCannotRun) {
   start_agents();
   plan();
   for (std::uint32_t rank = 0; rank < 4; ++rank) {
-    hear(static_cast<int>(rank / 2), SpawnFailed{rank, "exec", ENOENT});
+    hear(static_cast<int>(rank / 2), SpawnFailed{rank, "exec", ENOENT, ""});
   }
   EXPECT_EQ(job_.state, JobState::kFinishing);
   EXPECT_EQ(job_.outcome->exit_status, 127);

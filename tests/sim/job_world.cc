@@ -152,7 +152,7 @@ void World::start_ranks() {
       const auto number = static_cast<std::uint32_t>(rank);
       if (chance(faults_.spawn_fails)) {
         rank_ended_[rank] = true;
-        from_agent(index, SpawnFailed{number, "exec", ENOENT});
+        from_agent(index, SpawnFailed{number, "exec", ENOENT, ""});
         continue;
       }
       from_agent(index, Started{number, 1000 + number});

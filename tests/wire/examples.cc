@@ -84,7 +84,7 @@ std::vector<std::pair<std::string, Message>> example_messages() {
       StopListening{},
       example_start(),
       Started{3, 4711},
-      SpawnFailed{3, "exec", 2},
+      SpawnFailed{3, "format", 8, "it is a gzip file"},
       Stdin{0, "abc", true},
       Output{3, Stream::kStderr, "oh\n"},
       Exited{3, 0, 11, 123456, 2},

@@ -1,0 +1,208 @@
+#include "agent/guard/program_fault.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <bit>
+#include <climits>
+#include <cstring>
+#include <optional>
+#include <string_view>
+
+#include "agent/guard/shell_text.h"
+#include "base/fd.h"
+#include "base/text.h"
+
+namespace dtl {
+namespace {
+
+constexpr std::size_t kFirstLine = 255;  // of a script the kernel reads so much (BINPRM_BUF_SIZE)
+constexpr int kInterpreters = 5;         // that may be scripts themselves, as the kernel has it
+
+std::string read_at(int file, std::size_t bytes, off_t at) {
+  std::string text(bytes, '\0');
+  const ssize_t got = ::pread(file, text.data(), bytes, at);
+  text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  return text;
+}
+
+template <class T>
+std::optional<T> structure_at(std::string_view bytes, std::size_t at = 0) {
+  T value;
+  if (bytes.size() < at || bytes.size() - at < sizeof value) return std::nullopt;
+  std::memcpy(&value, bytes.data() + at, sizeof value);
+  return value;
+}
+
+// As `uname -m` calls them.
+std::string machine_name(std::uint16_t machine, bool little) {
+  switch (machine) {
+    case EM_386:
+      return "i386";
+    case EM_X86_64:
+      return "x86_64";
+    case EM_ARM:
+      return "arm";
+    case EM_AARCH64:
+      return "aarch64";
+    case EM_PPC64:
+      return little ? "ppc64le" : "ppc64";
+    case EM_S390:
+      return "s390x";
+    case EM_RISCV:
+      return "riscv64";
+    case EM_LOONGARCH:
+      return "loongarch64";
+    case EM_MIPS:
+      return "mips";
+    case EM_SPARCV9:
+      return "sparc64";
+  }
+  return fmt::format("a machine of number {}", machine);
+}
+
+// e_type and e_machine have the same place in files of 32 and of 64 bits.
+struct ElfKind {
+  std::uint16_t type = 0;
+  std::string machine;
+};
+
+std::optional<ElfKind> elf_kind(std::string_view beginning) {
+  const auto header = structure_at<Elf32_Ehdr>(beginning);
+  if (!header) return std::nullopt;
+  const bool little = header->e_ident[EI_DATA] != ELFDATA2MSB;
+  const bool swapped = little != (std::endian::native == std::endian::little);
+  const auto order = [&](std::uint16_t value) {
+    return swapped ? static_cast<std::uint16_t>(value << 8 | value >> 8) : value;
+  };
+  return ElfKind{order(header->e_type), machine_name(order(header->e_machine), little)};
+}
+
+// The dynamic loader that the file names; empty without one.
+template <class Header, class Segment>
+std::string loader_of(int file, std::string_view beginning) {
+  const auto header = structure_at<Header>(beginning);
+  if (!header || header->e_phentsize != sizeof(Segment)) return {};
+  const std::string table =
+      read_at(file, header->e_phnum * sizeof(Segment), static_cast<off_t>(header->e_phoff));
+  for (std::size_t i = 0; i < header->e_phnum; ++i) {
+    const auto segment = structure_at<Segment>(table, i * sizeof(Segment));
+    if (!segment || segment->p_type != PT_INTERP) continue;
+    return read_at(file, PATH_MAX, static_cast<off_t>(segment->p_offset)).c_str();
+  }
+  return {};
+}
+
+ProgramFault elf_fault(int file, std::string_view beginning) {
+  const std::optional<ElfKind> kind = elf_kind(beginning);
+  utsname host{};
+  ::uname(&host);
+  if (!kind) return {"format", "it is cut off: an ELF file of a few bytes"};
+  if (kind->machine != host.machine && kind->machine != "i386") {
+    return {"format",
+            fmt::format("it is made for {}, and this host is {}", kind->machine, host.machine)};
+  }
+  if (kind->type == ET_REL) return {"format", "it is an object file, not a program"};
+  if (kind->type == ET_CORE) return {"format", "it is a core file, not a program"};
+  const bool small = beginning[EI_CLASS] == ELFCLASS32;
+  const std::string loader = small ? loader_of<Elf32_Ehdr, Elf32_Phdr>(file, beginning)
+                                   : loader_of<Elf64_Ehdr, Elf64_Phdr>(file, beginning);
+  if (!loader.empty() && ::access(loader.c_str(), F_OK) != 0) {
+    return {"interpreter", fmt::format("the loader of this {} program, {}, is not there",
+                                       kind->machine, printable(loader))};
+  }
+  if (kind->machine != host.machine) {
+    return {"format",
+            fmt::format("it is made for {}, which the kernel of this {} host does not run",
+                        kind->machine, host.machine)};
+  }
+  return {};
+}
+
+// What "#!" names, with a carriage return that is part of it.
+std::string interpreter_of(std::string_view beginning) {
+  const std::string_view line = beginning.substr(0, beginning.find('\n'));
+  const std::size_t from = line.find_first_not_of(" \t", 2);
+  if (from == std::string_view::npos) return {};
+  return std::string(line.substr(from, line.find_first_of(" \t", from) - from));
+}
+
+ProgramFault script_fault(const std::string& interpreter) {
+  if (interpreter.ends_with('\r')) {
+    return {"carriage-return",
+            fmt::format("a carriage return ends its first line, as in files of Windows: '{}' is "
+                        "not there",
+                        printable(interpreter))};
+  }
+  if (interpreter.size() > kFirstLine - 2) {
+    return {"format",
+            fmt::format("its first line is longer than the {} bytes that the kernel reads",
+                        kFirstLine)};
+  }
+  if (::access(interpreter.c_str(), F_OK) != 0) {
+    return {"interpreter",
+            fmt::format("'{}', which its first line names, is not there", printable(interpreter))};
+  }
+  return {};
+}
+
+ProgramFault data_fault(std::string_view beginning) {
+  using namespace std::string_view_literals;
+  struct Sign {
+    std::string_view bytes, what;
+  };
+  constexpr Sign kSigns[] = {{"\x1f\x8b"sv, "a gzip file"},
+                             {"BZh"sv, "a bzip2 file"},
+                             {"\xfd"
+                              "7zXZ\0"sv,
+                              "an xz file"},
+                             {"\x28\xb5\x2f\xfd"sv, "a zstd file"},
+                             {"PK\x03\x04"sv, "a zip file"},
+                             {"MZ"sv, "a program for Windows"},
+                             {"\xcf\xfa\xed\xfe"sv, "a program for macOS"},
+                             {"\xca\xfe\xba\xbe"sv, "a program for macOS or a Java class"},
+                             {"\xff\xfe"sv, "text in UTF-16"},
+                             {"\xfe\xff"sv, "text in UTF-16"}};
+  for (const Sign& sign : kSigns) {
+    if (beginning.starts_with(sign.bytes)) {
+      return {"format", fmt::format("it is {}", sign.what)};
+    }
+  }
+  if (beginning.substr(2).starts_with("\r\n")) {  // a number of the version precedes it
+    return {"format", "it is compiled Python, which python3 executes"};
+  }
+  return {"format", "it is neither a program nor a script, but holds binary data"};
+}
+
+ProgramFault file_fault(int file, std::string_view beginning) {
+  if (beginning.starts_with(ELFMAG)) return elf_fault(file, beginning);
+  if (beginning.starts_with(kByteOrderMark)) {
+    return {"byte-order-mark", "a byte order mark stands before its first line"};
+  }
+  if (names_interpreter(beginning)) return script_fault(interpreter_of(beginning));
+  return is_shell_text(beginning) ? ProgramFault{} : data_fault(beginning);
+}
+
+}  // namespace
+
+ProgramFault find_program_fault(const std::string& path) {
+  std::string program = path;
+  for (int i = 0; i < kInterpreters; ++i) {
+    const Fd file(::open(program.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    if (!file.valid()) break;
+    const std::string beginning = read_at(file.get(), kShellTextLook, 0);
+    ProgramFault fault = file_fault(file.get(), beginning);
+    if (!fault.reason.empty()) {
+      if (i == 0) return fault;
+      return {"format", fmt::format("'{}', its interpreter: {}", printable(program), fault.reason)};
+    }
+    if (!names_interpreter(beginning)) break;
+    program = interpreter_of(beginning);
+  }
+  return {};
+}
+
+}  // namespace dtl
