@@ -244,6 +244,7 @@ class PlanMaker {
     const Program& program = request_.programs[static_cast<std::size_t>(rank.program)];
     rank.arguments = program.command;
     rank.working_directory = program.working_directory;
+    rank.umask = request_.umask;
     const Variables set = set_for(program);
     const Variables& inherited = inherited_of(program);
     rank.threads = threads_asked_for(request_.threads, set, inherited).value_or(domain.threads);

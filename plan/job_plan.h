@@ -26,6 +26,7 @@ struct RankPlan {
   int threads = 1;
   int program = 0;  // index into Request::programs
   std::string working_directory;
+  std::uint32_t umask = 022;
   std::vector<std::string> arguments;     // argv, argv[0] as typed
   std::vector<std::string> environment;   // "NAME=value", complete and final
   std::map<std::string, Origin> origins;  // of those variables that may be computed

@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::size_t kNarrowest = 60;  // narrower terminals wrap by themselves
 constexpr std::size_t kLabel = 12;      // "directory   "
+constexpr std::uint32_t kUsualUmask = 022;
 
 // Words one after another, broken before `width`; later lines start under the first word.
 std::string wrapped(const std::vector<std::string>& words, std::size_t indent, std::size_t width,
@@ -161,6 +162,7 @@ std::string program_rows(const JobPlan& plan, std::size_t width) {
     text += row("command",
                 wrapped(shown_arguments(rank->arguments, rank->environment), kLabel, width, " "));
     text += row("directory", rank->working_directory);
+    if (rank->umask != kUsualUmask) text += row("umask", fmt::format("{:04o}", rank->umask));
     text += row("variables", wrapped(origins_of(*rank), kLabel, width, " "));
   }
   return text;

@@ -34,7 +34,7 @@ concept Is = std::same_as<std::remove_const_t<M>, T>;
 
 // What an element of a list takes at least, in bytes; the Reader checks a count against it.
 constexpr std::size_t kLeastText = 4, kLeastCore = 28, kLeastNumaNode = 12, kLeastNic = 27,
-                      kLeastEndpoint = 12, kLeastAttempt = 25, kLeastRankSpec = 34, kLeastFact = 8,
+                      kLeastEndpoint = 12, kLeastAttempt = 25, kLeastRankSpec = 38, kLeastFact = 8,
                       kLeastVariable = 8, kLeastReport = 17, kLeastComm = 52, kLeastWire = 20;
 
 template <class Io, class M>

@@ -76,6 +76,7 @@ struct RankSpec {
   std::vector<std::string> arguments;
   Environment environment;  // see environments.h
   std::string working_directory;
+  std::uint32_t umask = 022;
   std::vector<std::uint32_t> cpus;  // empty: not pinned
   bool wants_stdin = false;         // rank 0: Stdin frames follow; others read /dev/null
   MemoryPolicy memory_policy = MemoryPolicy::kDefault;

@@ -86,6 +86,7 @@ void fields(Io& io, M& m) {
   texts(io, "arguments", m.arguments, kMaxStrings, kMaxArgumentBytes);
   fields(io, m.environment);
   io.c_text("working_directory", m.working_directory, kMaxPathBytes);
+  io.number("umask", m.umask, 0777);
   cpu_list(io, "cpus", m.cpus);
   io.flag("wants_stdin", m.wants_stdin);
   auto policy = static_cast<std::uint8_t>(m.memory_policy);

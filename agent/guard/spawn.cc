@@ -170,6 +170,7 @@ void set_memory_policy(const Spec& spec) {
   if (::getppid() != guard) ::_exit(127);  // it died before the line above
   reset_signals();
   restore_descriptor_limit();
+  ::umask(static_cast<mode_t>(spec.header.umask));
   const char* directory = spec.base + spec.header.directory;
   if (*directory != '\0' && ::chdir(directory) != 0) fail(SpawnStage::kChdir, errno);
   if (spec.header.cpu_mask_bytes > 0 &&

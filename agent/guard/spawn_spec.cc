@@ -100,6 +100,7 @@ std::string pack_spawn_spec(const RankSpec& rank, const EnvironmentLines& enviro
   header.candidates = image.table(candidates, 0);
   header.candidate_count = candidates.size();
   header.directory = image.string(rank.working_directory);
+  header.umask = rank.umask;
   header.cpu_mask = image.bit_mask(rank.cpus, header.cpu_mask_bytes);
   header.memory_policy = static_cast<std::uint64_t>(rank.memory_policy);
   header.node_mask = image.bit_mask(rank.memory_nodes, header.node_mask_bytes);

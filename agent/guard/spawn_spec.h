@@ -26,9 +26,10 @@ struct SpawnHeader {
   std::uint64_t environment = 0, environment_count = 0;
   std::uint64_t candidates = 0, candidate_count = 0;  // paths to try in turn
   std::uint64_t directory = 0;                        // a string; empty: stay
-  std::uint64_t cpu_mask = 0, cpu_mask_bytes = 0;     // none: not pinned
-  std::uint64_t memory_policy = 0;                    // a MemoryPolicy
-  std::uint64_t node_mask = 0, node_mask_bytes = 0;   // of the kernel's NUMA nodes
+  std::uint64_t umask = 022;
+  std::uint64_t cpu_mask = 0, cpu_mask_bytes = 0;    // none: not pinned
+  std::uint64_t memory_policy = 0;                   // a MemoryPolicy
+  std::uint64_t node_mask = 0, node_mask_bytes = 0;  // of the kernel's NUMA nodes
 };
 
 // Where the rank's program is looked for, in turn; relative paths are below its working directory.

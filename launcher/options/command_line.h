@@ -62,6 +62,7 @@ struct CommandLine {
   std::optional<Inheritance> inheritance;  // -genvall, -genvnone, -genvlist
   Variables set;                           // -genv, in order
   std::string working_directory;           // -gwdir, as typed
+  std::optional<std::uint32_t> umask;      // --umask
   bool dry_run = false;
   bool detach = false;
   OutputChoice shown;

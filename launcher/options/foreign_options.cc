@@ -147,7 +147,6 @@ std::span<const ForeignOption> foreign_options() {
       {{"wd", "cwd"}, 1, kSame, "-wdir=%", ""},
       {{"app"}, 1, kSame, "-configfile=%", ""},
       {{"path", "gpath"}, 1, kRefused, "programs are looked for on PATH", "-genv PATH DIR:$PATH"},
-      {{"umask"}, 1, kRefused, "ranks have the umask of the login", "sh -c 'umask 022; exec ...'"},
       {{"genvexcl", "envexcl"}, 1, kRefused, "that is env's work", "env -u NAME dtlaunch"},
       {{"set-cwd-to-session-dir"}, 0, kRefused, "a job has no folder of its own", "-wdir DIR"},
       {{"run-path"}, 0, kRefused, "a program is run as it is", "python3 SCRIPT"},

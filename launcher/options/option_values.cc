@@ -51,6 +51,18 @@ PortRange parse_port_range(const std::string& text) {
   return {static_cast<std::uint16_t>(*low), static_cast<std::uint16_t>(*high)};
 }
 
+std::uint32_t parse_umask(const std::string& text) {
+  constexpr std::size_t kMostDigits = 4;
+  const bool octal = !text.empty() && text.size() <= kMostDigits &&
+                     text.find_first_not_of("01234567") == std::string::npos;
+  const auto mask = octal ? static_cast<std::uint32_t>(std::stoul(text, nullptr, 8)) : 01000;
+  if (mask > 0777) {
+    throw Error(Exit::kUsage, "--umask " + text, "it is no octal number from 0 to 777",
+                "--umask 022");
+  }
+  return mask;
+}
+
 std::string read_range(const std::string& text, SizeRange& range) {
   const std::size_t colon = text.find(':');
   const auto least = parse_integer(text.substr(0, colon), 1, kMaxRanks);

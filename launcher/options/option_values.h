@@ -1,6 +1,7 @@
 #pragma once
 // Values of options that the command line and the job file share, as types. Pure.
 
+#include <cstdint>
 #include <string>
 
 #include "plan/request/request.h"
@@ -25,6 +26,9 @@ AgentStart parse_agent_start(const std::string& text);
 int parse_notice_signal(const std::string& text);
 
 PortRange parse_port_range(const std::string& text);
+
+// "22", "0077": octal, as umask(1) takes it. Throws Error(kUsage).
+std::uint32_t parse_umask(const std::string& text);
 
 // "4", which is from 4 to 4, or "MIN:MAX", as torchrun writes it. Empty: `range` has it; else what
 // is wrong.

@@ -236,6 +236,9 @@ Rows what_options() {
       {kWhat, {"-gwdir"}, "DIR", "the same for all programs without one",
        into::text<&B::line, &CommandLine::working_directory>(),
        {.key = "working_directory", .in_file = FileValue::kPath}},
+      {kWhat, {"--umask"}, "MODE", "file mode creation mask of the ranks;\n"
+       "default: the one that dtlaunch was started with",
+       into::parsed<parse_umask, &B::line, &CommandLine::umask>(), {.key = "umask"}},
       {kWhat, {"-m"}, "MODULE", "the program is: python3 -m MODULE", module(),
        {.scope = Scope::kProgram, .last = true}},
       {kWhat, {"-configfile"}, "FILE", "the programs, one a line: -n 2 a b c",

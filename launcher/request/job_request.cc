@@ -1,6 +1,7 @@
 #include "launcher/request/job_request.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -263,6 +264,12 @@ std::vector<Host> take_spares(const CommandLine& line, std::optional<SizeRange> 
   return spares;
 }
 
+std::uint32_t own_umask() {
+  const mode_t mask = ::umask(077);  // nothing else tells it
+  ::umask(mask);
+  return mask;
+}
+
 }  // namespace
 
 Surroundings current_surroundings() {
@@ -281,6 +288,7 @@ Surroundings current_surroundings() {
   const auto self = std::filesystem::read_symlink("/proc/self/exe", failed);
   if (failed) throw Error(Exit::kOs, "cannot tell where dtlaunch lies", failed.message());
   around.program_directory = self.parent_path().string();
+  around.umask = own_umask();
   around.has_token = variable(around.environment, "DTL_TOKEN") != nullptr ||
                      variable(around.environment, "DTL_TOKEN_FILE") != nullptr;
   return around;
@@ -308,6 +316,7 @@ JobSettings describe_job(const CommandLine& given, const Surroundings& around) {
   request.pinning = line.pinning;
   request.pinning.environment = around.environment;
   request.comm_cores = line.comm_cores;
+  request.umask = line.umask.value_or(around.umask);
   request.deal = line.deal;
   request.rank_map = line.rank_map;
   settings.agent_start = line.agent_start.value_or(AgentStart::kSsh);

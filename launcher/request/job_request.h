@@ -57,6 +57,7 @@ struct Surroundings {
   Variables environment;
   std::string working_directory;  // absolute
   std::string program_directory;  // where dtlaunch itself lies
+  std::uint32_t umask = 022;
   // What --discover lists. Throws Error.
   std::function<std::vector<Host>(const std::string&)> discover = {};
   // What Slurm's scontrol makes of a list of hosts, a name a line; nullopt without an answer.

@@ -15,6 +15,7 @@ RankSpec to_spec(const RankPlan& rank, Environment environment) {
   spec.arguments = rank.arguments;
   spec.environment = std::move(environment);
   spec.working_directory = rank.working_directory;
+  spec.umask = rank.umask;
   for (const int cpu : rank.cpus.to_vector()) spec.cpus.push_back(static_cast<std::uint32_t>(cpu));
   spec.memory_policy = rank.memory;
   for (const int node : rank.memory_nodes) {

@@ -69,6 +69,7 @@ struct Request {
   PinOptions pinning;
   std::chrono::milliseconds grace = {};  // ranks have it between SIGTERM and SIGKILL, at least
   std::optional<int> comm_cores;         // --comm-cores, of each rank; absent: the plan decides
+  std::uint32_t umask = 022;             // of the ranks
   int restarts = 0;                      // how often the job has been started again
   int max_restarts = 0;                  // --max-restarts
   bool elastic = false;                  // the number of ranks may be another after a restart

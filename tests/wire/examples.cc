@@ -40,6 +40,7 @@ Start example_start() {
   rank.arguments = {"echo", "hi"};
   rank.environment = {1, {{2, "RANK=3"}}};
   rank.working_directory = "/tmp";
+  rank.umask = 077;
   rank.cpus = {1, 3};
   rank.wants_stdin = true;
   rank.memory_policy = MemoryPolicy::kBind;
