@@ -116,32 +116,39 @@ bool continues_utf8(char c) {
   return (static_cast<unsigned char>(c) & 0xC0) == 0x80;
 }
 
-// Of a line of Python's traceback, `File "PATH", line 7, in main`, the end says most: the beginning
-// of the path goes.
-std::string shorten_path(std::string line, std::size_t columns) {
-  constexpr std::string_view kFile = "File \"";
-  const std::size_t file = line.find(kFile);
-  const std::size_t quote = line.rfind("\", line ");
-  if (line.size() <= columns || file == std::string::npos || quote == std::string::npos)
-    return line;
-  const std::size_t path = file + kFile.size();
-  std::size_t excess = line.size() - columns + 3;
-  while (path + excess < quote && continues_utf8(line[path + excess])) ++excess;
-  if (path + excess >= quote) return line;
-  return line.replace(path, excess, "...");
-}
-
-// Cuts to the width without splitting a UTF-8 sequence; control characters become blanks, and what
-// else could repaint the card is spelled out.
-std::string fit(std::string line, std::size_t columns) {
+// Control characters become blanks, and what else could repaint the card is spelled out.
+std::string disarmed(std::string line) {
   for (char& c : line) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
   }
-  line = shorten_path(printable(line), columns);
-  if (line.size() <= columns) return line;
-  std::size_t end = columns - 3;
-  while (end > 0 && continues_utf8(line[end])) --end;
-  return line.substr(0, end) + "...";
+  return printable(line);
+}
+
+// Where a line of so many columns ends: at its last blank, if it has one in its second half. No
+// UTF-8 sequence is divided.
+std::size_t line_end(std::string_view text, std::size_t columns) {
+  std::size_t end = 0;
+  for (std::size_t seen = 0; end < text.size(); ++end) {
+    if (!continues_utf8(text[end]) && seen++ == columns) break;
+  }
+  if (end == text.size()) return end;
+  const std::size_t blank = text.rfind(' ', end);
+  return blank != std::string_view::npos && blank > end / 2 ? blank : end;
+}
+
+// columns: 0: whole. What does not fit goes on below, a little further to the right.
+std::string wrapped(std::string_view text, std::size_t columns) {
+  constexpr std::size_t kFurther = 2;
+  std::string lines;
+  std::size_t indent = kLabelColumn;
+  while (columns > 0) {
+    const std::size_t end = line_end(text, columns - indent);
+    if (end == text.size()) break;
+    indent = kLabelColumn + kFurther;
+    lines += fmt::format("{}\n{:{}}", text.substr(0, end), "", indent);
+    text.remove_prefix(text[end] == ' ' ? end + 1 : end);
+  }
+  return lines.append(text);
 }
 
 }  // namespace
@@ -211,12 +218,14 @@ int spawn_status(const std::string& stage, int error_number) {
 std::string failure_card(const Outcome& outcome, const CardFacts& facts, int columns) {
   const std::string first = headline(outcome, facts);
   if (first.empty()) return {};
-  const std::size_t width = static_cast<std::size_t>(std::max(columns, 40));
-  // The first line follows "dtlaunch: " on the screen and is the one that must never be cut.
+  constexpr int kNarrowest = 40;
+  const std::size_t width =
+      columns == 0 ? 0 : static_cast<std::size_t>(std::max(columns, kNarrowest));
+  // The first line follows "dtlaunch: " on the screen.
   std::string card = first;
   const auto add = [&](std::string_view label, const std::string& text) {
     if (text.empty()) return;
-    card += '\n' + fit(fmt::format("  {:<{}}{}", label, kLabelColumn - 2, text), width);
+    card += fmt::format("\n  {:<{}}{}", label, kLabelColumn - 2, wrapped(disarmed(text), width));
   };
   if (outcome.rank >= 0 && facts.pid != 0) {
     add("process", fmt::format("{} ({})", facts.pid, facts.program));
@@ -237,12 +246,12 @@ std::string failure_card(const Outcome& outcome, const CardFacts& facts, int col
   }
   const std::vector<std::string> pieces = others(outcome, facts);
   const std::string joined = join(pieces, "; ");
-  if (joined.size() + kLabelColumn <= width) {
+  if (width == 0 || joined.size() + kLabelColumn <= width) {
     add("others", joined);
   } else {
     for (std::size_t i = 0; i < pieces.size(); ++i) add(i == 0 ? "others" : "", pieces[i]);
   }
-  // Never cut: half a command is none.
+  // In one piece, to be copied.
   const std::string step = next_step(outcome, facts);
   if (!step.empty()) card += fmt::format("\n  {:<{}}{}", "try", kLabelColumn - 2, printable(step));
   return card;

@@ -64,7 +64,7 @@ Console::Console(OutputWriter::Descriptors descriptors, const ConsoleOptions& op
       screen_(can_move_cursor(descriptors.out)   ? descriptors.out
               : can_move_cursor(descriptors.err) ? descriptors.err
                                                  : -1),
-      columns_(terminal_columns(descriptors.err)),
+      columns_(::isatty(descriptors.err) != 0 ? terminal_columns(descriptors.err) : 0),
       mixer_(0, mixer_options(descriptors, options)),
       files_{{options.outfile, Stream::kStdout, std::time(nullptr), options.append},
              {options.errfile, Stream::kStderr, std::time(nullptr), options.append}},

@@ -45,7 +45,7 @@ class Console {
   std::vector<std::string> last_lines(int rank) const;
   const std::vector<std::string>& messages() const { return messages_; }
   std::size_t dropped_bytes() const { return skipped_bytes_ + writer_.dropped_bytes(); }
-  int columns() const { return columns_; }  // for cards and tables
+  int columns() const { return columns_; }  // for cards; 0: no terminal
 
  private:
   void flush() { writer_.write(mixer_.take()); }

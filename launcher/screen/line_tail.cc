@@ -7,7 +7,8 @@ namespace dtl {
 namespace {
 
 constexpr std::size_t kTailLines = 20;
-constexpr std::size_t kTailLineBytes = 400;  // more does not fit on a card
+constexpr std::size_t kTailLineBytes = 2000;
+constexpr std::string_view kCut = "...";
 
 // Where the last lines of a text begin, as many as a LineTail keeps; 0 when there are fewer.
 std::size_t tail_begin(std::string_view text) {
@@ -28,12 +29,19 @@ void LineTail::feed(std::string_view bytes) {
   }
   while (!bytes.empty()) {
     const std::size_t end = std::min(bytes.find_first_of("\r\n"), bytes.size());
-    current_ += bytes.substr(0, std::min(end, kTailLineBytes - current_.size()));
+    add_to_line(bytes.substr(0, end));
     if (end == bytes.size()) return;
     bytes.remove_prefix(end + 1);
     if (!current_.empty()) lines_.push_back(std::exchange(current_, {}));
     if (lines_.size() > kTailLines) lines_.pop_front();
   }
+}
+
+void LineTail::add_to_line(std::string_view bytes) {
+  if (current_.size() > kTailLineBytes) return;  // cut already
+  const std::size_t room = kTailLineBytes - current_.size();
+  current_ += bytes.substr(0, room);
+  if (bytes.size() > room) current_ += kCut;
 }
 
 std::vector<std::string> LineTail::lines() const {

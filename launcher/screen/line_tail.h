@@ -11,9 +11,12 @@ namespace dtl {
 class LineTail {
  public:
   void feed(std::string_view bytes);
-  std::vector<std::string> lines() const;  // at most 20, oldest first, without line ends
+  std::vector<std::string> lines() const;  // at most 20, oldest first, without line ends;
+                                           // of a very long one the beginning, and "..."
 
  private:
+  void add_to_line(std::string_view bytes);
+
   std::deque<std::string> lines_;
   std::string current_;
 };

@@ -309,7 +309,7 @@ class Epochs {
     CardFacts facts;
     facts.seconds = static_cast<double>(result.ended.count()) / 1000;
     if (cause == Cause::kInterrupted) outcome.signal = status - 128;
-    say(failure_card(outcome, facts, kCardColumns));
+    say(failure_card(outcome, facts, 0));
     epochs_.back().why = cause_name(cause);
     decided_ = true;
   }
@@ -352,8 +352,6 @@ class Epochs {
                                       : "",
                     first.exit_status));
   }
-
-  static constexpr int kCardColumns = 80;
 
   Request request_;
   SessionOptions options_;
