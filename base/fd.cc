@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -99,45 +100,15 @@ Error cannot_write(const std::string& path, const Error& cause) {
                is_full ? "df -h " + one_shell_word(folder.empty() ? "." : folder) : "");
 }
 
-namespace {
-
-void write_and_rename(Fd fd, const std::string& temporary, const std::string& path,
-                      std::string_view bytes) {
-  try {
-    write_all(fd.get(), bytes);
-  } catch (const Error& error) {
-    ::unlink(temporary.c_str());
-    throw cannot_write(path, error);
-  }
-  if (::fsync(fd.get()) != 0 || ::rename(temporary.c_str(), path.c_str()) != 0) {
-    const Error error = cannot_write(path, system_error(""));
-    ::unlink(temporary.c_str());
-    throw error;
-  }
-}
-
-}  // namespace
-
-void write_file_atomically(const std::string& path, std::string_view bytes) {
-  const std::string temporary = path + ".tmp";
-  Fd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-  if (!fd.valid()) throw cannot_write(path, system_error(""));
-  write_and_rename(std::move(fd), temporary, path, bytes);
-}
-
-// A file or link that somebody else has put under the temporary name is not written to.
-void write_private_file_atomically(const std::string& path, std::string_view bytes) {
-  const std::string temporary = path + ".tmp";
-  ::unlink(temporary.c_str());
-  Fd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  if (!fd.valid()) throw cannot_write(path, system_error(""));
-  write_and_rename(std::move(fd), temporary, path, bytes);
-}
-
 void write_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t n = ::write(fd, bytes.data(), bytes.size());
     if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EAGAIN) {  // somebody else's end of a terminal has made it so
+      pollfd room{fd, POLLOUT, 0};
+      ::poll(&room, 1, -1);
+      continue;
+    }
     if (n < 0) throw system_error("cannot write", Exit::kIo);
     bytes.remove_prefix(static_cast<std::size_t>(n));
   }

@@ -44,12 +44,7 @@ Fd open_regular_file(const std::string& path);
 // Error(kCannotWrite) naming the path, for one that writing it met; its hint for a full disk.
 Error cannot_write(const std::string& path, const Error& cause);
 
-// Writes path.tmp, fsyncs, renames over path. Throws Error(kCannotWrite) naming the path.
-void write_file_atomically(const std::string& path, std::string_view bytes);
-// The same for its owner's eyes alone (0600), also where a file of other rights stands there.
-void write_private_file_atomically(const std::string& path, std::string_view bytes);
-
-// Writes all bytes to a blocking descriptor, retrying EINTR. Throws Error(kIo).
+// Writes all bytes, waiting for a descriptor that does not block. Throws Error(kIo).
 void write_all(int fd, std::string_view bytes);
 
 // Bytes that lie in several places, to be written in order from where they are; they must stay

@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/files/new_file.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/machine/descriptor_limit.h"
@@ -226,7 +227,8 @@ int run_here(const CommandLine& line, GatheredNodes* nodes) {
   for (const std::string& note : settings.notes) {
     if (line.verbosity > 0) log_notice(note);
   }
-  if (!settings.report.empty()) check_report_can_be_written(settings.report);
+  // Hours of computing must not end in a report that has nowhere to go.
+  if (!settings.report.empty()) check_new_file(settings.report);
   const StartOptions start = start_options(settings, around, line.accept_new_host_keys);
   SessionOptions options = session_options(line, settings, around, start);
   if (!line.dry_run && nodes == nullptr) tell_of_missing_records();

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/files/new_file.h"
 #include "base/log.h"
 #include "base/machine/runtime_folder.h"
 #include "base/text.h"

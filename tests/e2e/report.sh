@@ -97,3 +97,33 @@ extra, missing = written - documented, documented - written - elsewhere
 if extra or missing:
     sys.exit(f"not documented: {sorted(extra)}; documented and never written: {sorted(missing)}")
 CHECK
+
+# Into what is no plain file it is written, and nothing takes its place: a device, a pipe, the standard output with
+# its position in a file. A folder or a disk is refused before anything starts.
+is_report() { python3 -c 'import json, sys; json.load(sys.stdin)["began"]'; }
+if [ "$(id -u)" = 0 ] && mknod "$work/null" c 1 3; then
+  launch -hosts node1 -np 1 --report "$work/null" true
+  expect_status 0
+  [ -c "$work/null" ] || fail "a device was replaced"
+  mknod "$work/disk" b 240 77
+  launch -hosts node1 -np 1 --report "$work/disk" touch "$work/started"
+  expect_status 73
+  expect_err "cannot write '$work/disk': it is a disk"
+fi
+launch -hosts node1 -np 1 --report "$work" touch "$work/started"
+expect_status 73
+[ ! -e "$work/started" ] || fail "a job began whose report cannot be written"
+mkfifo "$work/pipe"
+is_report <"$work/pipe" &
+reader=$!
+launch -hosts node1 -np 1 --report "$work/pipe" true
+expect_status 0
+wait $reader || fail "the reader of a pipe got no report"
+launch -hosts node1 -np 1 --report /dev/stdout true
+is_report <"$work/out" || fail "no report in standard output"
+{ echo '{ "before": '; "$cluster" exec node1 "$bin/dtlaunch" -np 1 --report /dev/stdout true; echo '}'; } >"$work/all" 2>"$work/err"
+python3 -c 'import json, sys; json.load(sys.stdin)["before"]["began"]' <"$work/all" || fail "not in its place: $(cat "$work/all")"
+echo mine >"$work/own.json.tmp"
+launch -hosts node1 -np 1 --report "$work/own.json" true
+is_report <"$work/own.json" || fail "no report in a new file"
+[ "$(cat "$work/own.json.tmp")" = mine ] || fail "a file of the user's is another"

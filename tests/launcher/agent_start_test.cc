@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/files/new_file.h"
 #include "base/text.h"
 #include "launcher/agents/carried_agent.h"
 #include "launcher/ssh/known_hosts.h"

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/fd.h"
+#include "base/files/new_file.h"
 #include "launcher/join/join_caller.h"
 #include "launcher/join/join_room.h"
 #include "launcher/join/tls_session.h"

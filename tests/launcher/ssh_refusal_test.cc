@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "base/fd.h"
+#include "base/files/new_file.h"
 #include "launcher/ssh/login_connect.h"
 #include "launcher/ssh/stream.h"
 #include "tests/launcher/ssh_fixture.h"

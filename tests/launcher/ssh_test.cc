@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "base/fd.h"
+#include "base/files/new_file.h"
 #include "tests/launcher/ssh_fixture.h"
 
 namespace dtl::testing::ssh_test {

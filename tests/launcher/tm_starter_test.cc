@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/files/new_file.h"
 
 namespace dtl::tm_starter_test {
 namespace {

@@ -18,6 +18,7 @@
 #include <map>
 
 #include "base/fd.h"
+#include "base/files/new_file.h"
 #include "tests/ring/ring_support.h"
 
 namespace dtl::ring::test::environment_test {

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/files/new_file.h"
 #include "tests/trainer/temporary_folder.h"
 
 namespace dtl::trainer::checkpoint_folder_test {

@@ -11,6 +11,7 @@
 #include <future>
 
 #include "base/fd.h"
+#include "base/files/new_file.h"
 #include "tests/trainer/model_support.h"
 #include "tests/trainer/temporary_folder.h"
 #include "trainer/checkpoint/checkpoint_folder.h"

@@ -17,6 +17,7 @@
 #include <string>
 
 #include "base/fd.h"
+#include "base/files/new_file.h"
 #include "trainer/data/squad_answers.h"
 #include "trainer/data/squad_metrics.h"
 

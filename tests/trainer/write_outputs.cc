@@ -4,7 +4,7 @@
 #include <cmath>
 #include <string>
 
-#include "base/fd.h"
+#include "base/files/new_file.h"
 #include "trainer/report/event_file.h"
 #include "trainer/report/report_html.h"
 

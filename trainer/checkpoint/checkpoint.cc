@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/files/new_file.h"
 #include "trainer/files/tensor_files.h"
 
 namespace dtl::trainer {

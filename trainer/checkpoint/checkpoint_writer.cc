@@ -10,7 +10,7 @@
 #include <new>
 #include <utility>
 
-#include "base/fd.h"
+#include "base/files/new_file.h"
 #include "base/log.h"
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/checkpoint/checkpoint_folder.h"

@@ -17,6 +17,7 @@
 #include "base/crc32c.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/files/new_file.h"
 #include "base/text.h"
 
 namespace dtl::trainer {

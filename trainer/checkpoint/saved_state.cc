@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/fd.h"
+#include "base/files/new_file.h"
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/files/json_text.h"
 #include "trainer/files/safetensors.h"

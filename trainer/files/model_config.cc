@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/fd.h"
+#include "base/files/new_file.h"
 #include "trainer/files/json_text.h"
 #include "trainer/files/model_keys.h"
 

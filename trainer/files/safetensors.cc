@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/files/new_file.h"
 
 namespace dtl::trainer {
 namespace {
@@ -166,15 +167,12 @@ std::string header_of(std::span<const TensorView> tensors) {
   return prefix + text;
 }
 
-void write_pieces(const std::string& path, std::span<const TensorView> tensors) {
-  const Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-  if (!file.valid()) throw system_error("", Exit::kCannotWrite);
-  write_all(file.get(), header_of(tensors));
+void write_pieces(int file, std::span<const TensorView> tensors) {
+  write_all(file, header_of(tensors));
   for (const TensorView& tensor : tensors) {
-    write_all(file.get(),
+    write_all(file,
               {reinterpret_cast<const char*>(tensor.values.data()), tensor.values.size_bytes()});
   }
-  if (::fsync(file.get()) != 0) throw system_error("", Exit::kCannotWrite);
 }
 
 }  // namespace
@@ -209,16 +207,13 @@ TensorMap read_safetensors(const std::string& path) {
 }
 
 void write_safetensors(const std::string& path, std::span<const TensorView> tensors) {
-  const std::string temporary = path + ".tmp";
+  NewFile file(path);
   try {
-    write_pieces(temporary, tensors);
-    if (::rename(temporary.c_str(), path.c_str()) != 0) {
-      throw system_error("", Exit::kCannotWrite);
-    }
+    write_pieces(file.fd(), tensors);
   } catch (const Error& error) {
-    ::unlink(temporary.c_str());
     throw cannot_write(path, error);
   }
+  file.keep();
 }
 
 void write_safetensors(const std::string& path, const TensorMap& tensors) {

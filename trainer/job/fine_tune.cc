@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/fd.h"
+#include "base/files/new_file.h"
 #include "base/log.h"
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/checkpoint/checkpoint_folder.h"

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/files/new_file.h"
 #include "trainer/files/json_depth.h"
 #include "trainer/files/json_text.h"
 #include "trainer/report/event_file.h"

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "base/fd.h"
+#include "base/files/new_file.h"
 #include "trainer/tokens/wordpiece_files.h"
 
 namespace dtl::trainer {

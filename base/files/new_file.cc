@@ -1,0 +1,162 @@
+#include "base/files/new_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <ctime>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "base/text.h"
+
+namespace dtl {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kNameBytes = 8;  // random ones, twice as many digits
+constexpr std::string_view kEnd = ".tmp";
+constexpr std::time_t kAbandoned = 60;  // seconds: a new file is locked long before
+
+Error failure(const std::string& path, int error_number) {
+  errno = error_number;
+  return cannot_write(path, system_error(""));
+}
+
+// "/dev/stdout", "/dev/fd/1": our own descriptor 1. A link that somebody else has made is none.
+std::optional<int> own_descriptor(const std::string& path) {
+  if (path == "/dev/stdout") return STDOUT_FILENO;
+  if (path == "/dev/stderr") return STDERR_FILENO;
+  for (const std::string_view folder : {"/dev/fd/", "/proc/self/fd/"}) {
+    if (!path.starts_with(folder)) continue;
+    if (const auto number = parse_integer(path.substr(folder.size()), 0, INT32_MAX)) {
+      return static_cast<int>(*number);
+    }
+  }
+  return std::nullopt;
+}
+
+// Nothing can stand there, and nothing takes its place.
+bool is_written_in_place(const std::string& path) {
+  struct stat status {};
+  return own_descriptor(path) || (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode));
+}
+
+void refuse_folders_and_disks(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return;
+  if (S_ISDIR(status.st_mode)) throw failure(path, EISDIR);
+  if (S_ISBLK(status.st_mode)) {
+    throw Error(Exit::kCannotWrite, fmt::format("cannot write '{}'", path), "it is a disk");
+  }
+}
+
+// A pipe without a reader is an error rather than a wait.
+Fd open_in_place(const std::string& path) {
+  const std::optional<int> own = own_descriptor(path);
+  Fd file(own ? ::fcntl(*own, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)
+              : ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+  if (!file.valid()) throw failure(path, errno);
+  if (!own) ::fcntl(file.get(), F_SETFL, O_APPEND);
+  return file;
+}
+
+// NAME.0123456789abcdef.tmp
+bool is_temporary_of(std::string_view name, std::string_view of) {
+  if (!name.starts_with(of) || !name.ends_with(kEnd)) return false;
+  name.remove_prefix(of.size());
+  name.remove_suffix(kEnd.size());
+  return name.size() == 1 + 2 * kNameBytes && name[0] == '.' &&
+         name.find_first_not_of("0123456789abcdef", 1) == std::string_view::npos;
+}
+
+// Whoever writes holds a lock.
+bool is_abandoned(const fs::path& path) {
+  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  struct stat status {};
+  return file.valid() && ::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode) &&
+         status.st_uid == ::geteuid() && status.st_mtime < std::time(nullptr) - kAbandoned &&
+         ::flock(file.get(), LOCK_EX | LOCK_NB) == 0;
+}
+
+void remove_abandoned(const std::string& path) {
+  const fs::path folder = fs::path(path).parent_path();
+  const std::string name = fs::path(path).filename().string();
+  std::error_code failed;
+  for (const auto& entry : fs::directory_iterator(folder.empty() ? "." : folder, failed)) {
+    if (is_temporary_of(entry.path().filename().string(), name) && is_abandoned(entry.path())) {
+      ::unlink(entry.path().c_str());
+    }
+  }
+}
+
+}  // namespace
+
+NewFile::NewFile(const std::string& path, unsigned mode) : path_(path) {
+  refuse_folders_and_disks(path_);
+  if (is_written_in_place(path_)) {
+    file_ = open_in_place(path_);
+    return;
+  }
+  remove_abandoned(path_);
+  temporary_ =
+      fmt::format("{}.{}{}", path_, to_hex(random_bytes(kNameBytes, "name a new file")), kEnd);
+  file_ = Fd(::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
+  if (!file_.valid()) {
+    temporary_.clear();
+    throw failure(path_, errno);
+  }
+  ::flock(file_.get(), LOCK_EX | LOCK_NB);
+}
+
+NewFile::~NewFile() {
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+void NewFile::keep() {
+  if (temporary_.empty()) return;
+  if (::fsync(file_.get()) != 0 || ::rename(temporary_.c_str(), path_.c_str()) != 0) {
+    throw failure(path_, errno);
+  }
+  temporary_.clear();
+}
+
+void check_new_file(const std::string& path) {
+  if (!is_written_in_place(path)) {
+    const NewFile file(path, 0600);
+    return;
+  }
+  refuse_folders_and_disks(path);
+  if (!own_descriptor(path) && ::access(path.c_str(), W_OK) != 0) throw failure(path, errno);
+}
+
+namespace {
+
+void write_whole_file(const std::string& path, std::string_view bytes, unsigned mode) {
+  NewFile file(path, mode);
+  try {
+    write_all(file.fd(), bytes);
+  } catch (const Error& error) {
+    throw cannot_write(path, error);
+  }
+  file.keep();
+}
+
+}  // namespace
+
+void write_file_atomically(const std::string& path, std::string_view bytes) {
+  write_whole_file(path, bytes, 0666);
+}
+
+void write_private_file_atomically(const std::string& path, std::string_view bytes) {
+  write_whole_file(path, bytes, 0600);
+}
+
+}  // namespace dtl
