@@ -33,6 +33,7 @@ constexpr auto kPauseLease = 24h;     // the same after ^Z, which stops the laun
 constexpr auto kGuardLease = 12s;     // a guard without a ticking agent does the same
 constexpr auto kGuardSilence = 8s;    // a guard that does not answer its agent; killing may take it
                                       // kReapDeadline
+constexpr auto kGuardPerRank = 10ms;  // more of that for each rank, to start it and to see it end
 constexpr auto kKillGrace = 5s;       // SIGTERM -> SIGKILL; BLAS threads need about 1 s
 constexpr auto kInterruptGrace = 4s;  // the same after ^C: all is gone within 6 s
 constexpr auto kReapDeadline = 10s;   // after SIGKILL; then the process is named as unkillable

@@ -106,6 +106,23 @@ void deal_surplus(const Request& request, std::int64_t left, std::vector<int>& c
   }
 }
 
+// node1:2222 has 2,222 slots here; elsewhere, such a number is a port.
+void check_for_ports(const Request& request, const std::vector<int>& cores,
+                     const std::vector<int>& counts) {
+  constexpr int kLikePort = 1000, kManyForCore = 16;
+  if (request.oversubscribe || request.ranks_per_node) return;
+  for (std::size_t i = 0; i < request.hosts.size(); ++i) {
+    const Host& host = request.hosts[i];
+    const int slots = host.slots.value_or(0);
+    if (slots < kLikePort || slots / kManyForCore <= cores[i] || counts[i] <= cores[i]) continue;
+    throw Error(
+        Exit::kUsage,
+        fmt::format("{}: {} on {}", host.name, plural(counts[i], "rank"), plural(cores[i], "core")),
+        fmt::format("did you mean port={}? {} is its number of slots", slots, slots),
+        fmt::format("a hostfile with '{} port={}', or --oversubscribe", host.name, slots));
+  }
+}
+
 // How many of `ranks` each host gets: as many as it offers, one host after the other, or `deal` at
 // a time in turn.
 std::vector<int> share_out(const std::vector<std::int64_t>& slots, std::optional<int> deal,
@@ -258,6 +275,7 @@ std::vector<RankPlace> place_ranks(const Request& request, const std::vector<int
   std::int64_t left = check_ranks(request, cores.size(), total);
 
   std::vector<int> counts = share_out(slots, request.deal, left);
+  check_for_ports(request, cores, counts);
   left -= std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
   deal_surplus(request, left, counts);
 

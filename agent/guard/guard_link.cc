@@ -142,6 +142,8 @@ awaitable<void> GuardLink::run_writer() {
       co_await wake_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
     } else if (!send_front()) {
       co_await wait_for(link_, asio::posix::descriptor_base::wait_write);
+    } else {
+      co_await asio::post(asio::use_awaitable);  // the files of many ranks take their time
     }
   }
 }

@@ -125,9 +125,8 @@ void AgentSession::note_end(const GuardReport& report) {
 
 // Ticks are counted rather than time, which goes on where the whole machine is stopped.
 void AgentSession::tick_guard() {
-  const auto patience =
-      supervisor_.state == AgentState::kKilling ? kReapDeadline + kAnswerMargin : kGuardSilence;
-  if (guard_.unanswered_ticks() >= patience / kHeartbeat) return feed(GuardSilent{});
+  if (guard_.unanswered_ticks() >= guard_patience(supervisor_) / kHeartbeat)
+    return feed(GuardSilent{});
   guard_.tick();
 }
 

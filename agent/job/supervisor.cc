@@ -257,6 +257,11 @@ std::vector<Effect> step(Supervisor& supervisor, const Event& event, BootTime no
   return Step(supervisor, now).take(event);
 }
 
+BootTime guard_patience(const Supervisor& supervisor) {
+  if (supervisor.state == AgentState::kKilling) return kReapDeadline + kAnswerMargin;
+  return kGuardSilence + static_cast<int>(supervisor.ranks.size()) * kGuardPerRank;
+}
+
 BootTime due(const Supervisor& supervisor) {
   BootTime due = supervisor.leave ? BootTime::max() : supervisor.heard + lease(supervisor);
   if (supervisor.state == AgentState::kAsking) due = std::min(due, supervisor.asking_ends);

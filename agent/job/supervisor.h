@@ -101,6 +101,9 @@ struct Supervisor {
 
 std::vector<Effect> step(Supervisor& supervisor, const Event& event, BootTime now);
 
+// How long a guard may be silent: it may be busy with all these ranks.
+BootTime guard_patience(const Supervisor& supervisor);
+
 // When TimePassed is due at the latest.
 BootTime due(const Supervisor& supervisor);
 

@@ -49,6 +49,19 @@ const M* sent(const std::vector<Effect>& effects) {
   return nullptr;
 }
 
+// To start and to end many ranks takes a guard its time, in which it says nothing.
+TEST(Supervisor, IsAsPatientWithAGuardAsItHasRanks) {
+  Bench bench;
+  bench.start(0);
+  EXPECT_LT(guard_patience(bench.supervisor), BootTime(kGuardLease));
+  Start start;
+  for (std::uint32_t rank = 1; rank < 2222; ++rank) start.ranks.emplace_back().rank = rank;
+  bench.feed(start);
+  EXPECT_GE(guard_patience(bench.supervisor), BootTime(30000));
+  bench.feed(Kill{});
+  EXPECT_EQ(guard_patience(bench.supervisor), kReapDeadline + kAnswerMargin);
+}
+
 TEST(Supervisor, StopSignalsThenKillsAfterTheGrace) {
   Bench bench;
   bench.start(0);

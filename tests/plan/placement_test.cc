@@ -9,6 +9,7 @@ namespace dtl::placement_test {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 Request request_for(const std::vector<std::optional<int>>& slots) {
   Request request;
@@ -195,6 +196,30 @@ TEST(Placement, SaysWhatThisMachineHas) {
   EXPECT_EQ(error_of(request, {2}),
             "cannot place the ranks: -np 4 needs 2 more slots: this machine has 2 physical cores "
             "to give. Try: -np 2, or --oversubscribe");
+}
+
+TEST(Placement, AsksWhetherAPortIsMeant) {
+  Request request;
+  request.hosts.resize(2);
+  request.hosts[1].name = "node2";
+  request.hosts[0].slots = 2;
+  request.hosts[1].slots = 2222;
+  try {
+    place_ranks(request, {2, 2});
+    ADD_FAILURE() << "2,222 ranks were placed";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("node2: 2222 ranks on 2 cores"));
+    EXPECT_THAT(error.what(), HasSubstr("did you mean port=2222?"));
+  }
+  request.ranks = 4;  // as many as the cores carry
+  EXPECT_EQ(place_ranks(request, {2, 2}).size(), 4U);
+  request.ranks.reset();
+  EXPECT_EQ(place_ranks(request, {2, 200}).size(), 2224U);
+  request.oversubscribe = true;
+  EXPECT_EQ(place_ranks(request, {2, 2}).size(), 2224U);
+  request.oversubscribe = false;
+  request.hosts[1].slots = 64;
+  EXPECT_EQ(place_ranks(request, {2, 2}).size(), 66U);
 }
 
 TEST(Placement, DealsTheSurplusRoundRobinWhenOversubscribed) {
