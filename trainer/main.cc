@@ -14,6 +14,7 @@
 #include "trainer/completion.h"
 #include "trainer/init/init_model.h"
 #include "trainer/job/fine_tune.h"
+#include "trainer/job/stop_signal.h"
 #include "trainer/libraries.h"
 #include "trainer/report/progress.h"
 
@@ -46,6 +47,7 @@ std::string version_text(bool verbose) {
 
 int train(const Settings& settings) {
   flush_denormals();
+  CheckpointSignal::listen();
   Ranks group = Ranks::join();
   try {
     return run_job(settings, group);

@@ -27,6 +27,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kPrefix = "checkpoint-";
 constexpr std::string_view kPartial = ".partial-";
 constexpr const char* kDamaged = ".damaged";
+constexpr const char* kOld = ".old";
 constexpr const char* kStateFile = "training_state.json";
 
 std::optional<std::int64_t> step_of_name(std::string_view name) {
@@ -200,6 +201,21 @@ void remove_partial_checkpoints(const std::string& output) {
     if (is_partial_name(it->path().filename().string())) partial.push_back(it->path());
   }
   for (const fs::path& folder : partial) remove_folder(folder);
+}
+
+std::vector<std::string> set_aside_checkpoints(const std::string& output) {
+  std::vector<std::string> names;
+  for (const Checkpoint& each : checkpoints_of(output)) {
+    if (!is_own(each.path)) continue;
+    const std::string aside = each.path + kOld;
+    remove_folder(aside);
+    if (::rename(each.path.c_str(), aside.c_str()) != 0) {
+      throw system_error(fmt::format("{}: cannot rename it, which is of an earlier run", each.path),
+                         Exit::kCannotWrite);
+    }
+    names.push_back(fs::path(aside).filename().string());
+  }
+  return names;
 }
 
 PartialCheckpoint::PartialCheckpoint(const std::string& output, std::int64_t step)

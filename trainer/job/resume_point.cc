@@ -111,6 +111,18 @@ std::string checkpoint_to_resume(const Settings& s) {
   return last.value_or("");
 }
 
+void tidy_output(const Run& run) {
+  const std::string& output = run.settings.output_dir;
+  if (output.empty()) return;
+  remove_partial_checkpoints(output);
+  if (!run.checkpoint.empty()) return;
+  const std::vector<std::string> old = set_aside_checkpoints(output);
+  if (!old.empty()) {
+    log_notice(fmt::format("{}: the checkpoints of an earlier run are set aside as {}", output,
+                           fmt::join(old, ", ")));
+  }
+}
+
 ResumePoint find_resume_point(Run& run, const RunIdentity& identity, const RunPolicy& policy) {
   ResumePoint point;
   const std::string& folder = run.checkpoint;

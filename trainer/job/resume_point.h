@@ -26,6 +26,11 @@ struct ResumePoint {
   std::optional<TrainingCost> cost;  // the same, where it is known
 };
 
+// Before the first step: removes what killed runs left half-written in the output folder, if there
+// is one. Where training goes on from no checkpoint, those of an earlier run are set aside, which
+// is said: after the next interrupt they would be taken for this run's.
+void tidy_output(const Run& run);
+
 // From run.checkpoint. Takes the log of what it goes on with into run.results.
 ResumePoint find_resume_point(Run& run, const RunIdentity& identity, const RunPolicy& policy);
 

@@ -10,6 +10,13 @@ volatile std::sig_atomic_t signal_number = 0;  // a handler reaches nothing else
 std::atomic<StopSignal::Clock::rep> signal_time{0};
 static_assert(std::atomic<StopSignal::Clock::rep>::is_always_lock_free);
 
+std::atomic<int> checkpoint_wishes{0};
+static_assert(std::atomic<int>::is_always_lock_free);
+
+extern "C" void count_wish(int) {
+  ++checkpoint_wishes;
+}
+
 extern "C" void remember(int number) {
   signal_time = StopSignal::Clock::now().time_since_epoch().count();
   signal_number = number;
@@ -38,6 +45,18 @@ int StopSignal::received() {
 StopSignal::Clock::time_point StopSignal::received_at() {
   if (signal_number == 0) return Clock::now();
   return Clock::time_point(Clock::duration(signal_time.load()));
+}
+
+void CheckpointSignal::listen() {
+  struct sigaction action {};
+  action.sa_handler = count_wish;
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGUSR1, &action, nullptr);
+  sigaction(SIGUSR2, &action, nullptr);
+}
+
+int CheckpointSignal::count() {
+  return checkpoint_wishes;
 }
 
 }  // namespace dtl::trainer

@@ -19,4 +19,11 @@ class StopSignal {
   static Clock::time_point received_at();  // now, if there was none
 };
 
+// SIGUSR1 and SIGUSR2 ask for a checkpoint, after which the training goes on.
+class CheckpointSignal {
+ public:
+  static void listen();  // from here on they do not end the process
+  static int count();    // how many have come
+};
+
 }  // namespace dtl::trainer

@@ -24,9 +24,10 @@
 #include "trainer/job/broadcast_values.h"
 #include "trainer/job/optimizer_settings.h"
 #include "trainer/job/resume_point.h"
+#include "trainer/job/signal_votes.h"
 #include "trainer/job/stop_signal.h"
+#include "trainer/job/training_lines.h"
 #include "trainer/maths/gemm.h"
-#include "trainer/maths/kernels.h"
 #include "trainer/report/progress.h"
 #include "trainer/step/optimizer_state.h"
 
@@ -35,7 +36,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kStopTag = 0xFFFF0030, kResumeTag = 0xFFFF0031, kBestTag = 0xFFFF0032;
+constexpr std::uint64_t kResumeTag = 0xFFFF0031, kBestTag = 0xFFFF0032;
 
 // A job whose number of ranks changes keeps the batch of its begin, and with it what it computes.
 std::int64_t ranks_of_batch(const Ranks& group) {
@@ -79,8 +80,8 @@ class Training {
 
   int go() {
     if (run_.first()) {
-      if (!run_.settings.output_dir.empty()) remove_partial_checkpoints(run_.settings.output_dir);
-      banner();
+      tidy_output(run_);
+      say_banner(run_, settings_);
     }
     TrainingState state = first_state();
     if (run_.first()) begin_records();
@@ -103,13 +104,12 @@ class Training {
   }
 
  private:
-  void banner() const;
   TrainingState first_state();
   void begin_records();
   void stand_still(TrainingState state);
   int loop();
-  int agreed_signal(float (&votes)[2], dt_work work);
   void after_step(const StepReport& report, const Actions& actions, bool told_to_stop);
+  void say_asked(bool saves);
   void say_stopped(int signal, bool saved, const std::string& too_late);
   void log(const StepReport& report);
   void evaluate();
@@ -135,27 +135,6 @@ class Training {
   std::int64_t tokens_before_ = 0;
   std::optional<TrainingCost> cost_before_ = TrainingCost{};
 };
-
-void Training::banner() const {
-  const ModelConfig& c = run_.prepared.config;
-  const std::int64_t examples = run_.prepared.train.size();
-  const auto per_epoch = static_cast<double>(steps_per_epoch(examples, settings_));
-  say("***** Running training *****");
-  say(fmt::format("  Num examples = {}", examples));
-  say(fmt::format("  Num Epochs = {:.4g}", static_cast<double>(settings_.total_steps) / per_epoch));
-  say(fmt::format("  Total train batch size (all ranks, with accumulation) = {}",
-                  settings_.global_batch));
-  say(fmt::format("  Gradient Accumulation steps = {}", settings_.accumulation));
-  say(fmt::format("  Total optimization steps = {}", settings_.total_steps));
-  say(fmt::format("  Number of trainable parameters = {}", parameter_count(run_.model.layout())));
-  const std::string head =
-      c.task == Task::kQuestionAnswering ? "answers" : fmt::format("{} labels", c.labels.size());
-  say(fmt::format("  Model = {}, {} layers, hidden {}, {} heads, {}",
-                  c.type == ModelType::kBert ? "bert" : "distilbert", c.layers, c.hidden_size,
-                  c.heads, head));
-  say(fmt::format("  Ranks = {}, threads of each = {}, kernels = {} and OpenBLAS {}",
-                  run_.group.size(), run_.pool.size(), kernel_level(), gemm_kernel_name()));
-}
 
 TrainingState Training::first_state() {
   ResumePoint point;
@@ -203,21 +182,13 @@ void Training::stand_still(TrainingState state) {
   if (run_.settings.load_best_model_at_end && !run_.was_finished) load_best();
 }
 
-// The signal that some rank was told to stop by; ranks may hear of it in different steps.
-int Training::agreed_signal(float (&votes)[2], dt_work work) {
-  run_.group.wait(work);
-  if (votes[0] > 0) return SIGTERM;
-  return votes[1] > 0 ? SIGINT : 0;
-}
-
 int Training::loop() {
   const StopSignal listening;
+  SignalVotes votes(run_.group);
   while (trainer_->steps_done() < settings_.total_steps) {
-    float votes[2] = {StopSignal::received() == SIGTERM ? 1.0F : 0.0F,
-                      StopSignal::received() == SIGINT ? 1.0F : 0.0F};
-    const dt_work work = run_.group.start_sum(votes, 2, kStopTag);
+    votes.begin();
     run_.last = trainer_->step(run_.prepared.train);
-    const int signal = agreed_signal(votes, work);
+    const auto [signal, checkpoint] = votes.end();
     Actions actions = policy_.after_step(run_.last.step);
     std::string too_late;
     if (signal != 0) {
@@ -227,8 +198,11 @@ int Training::loop() {
       }
       const bool save = too_late.empty() && !run_.settings.output_dir.empty();
       actions = {true, false, save, true};
+    } else if (checkpoint) {
+      actions.save = !run_.settings.output_dir.empty();
+      if (run_.first()) say_asked(actions.save);
     }
-    after_step(run_.last, actions, signal != 0);
+    after_step(run_.last, actions, signal != 0 || checkpoint);
     if (signal != 0) {
       if (run_.first()) say_stopped(signal, actions.save, too_late);
       return signal;
@@ -245,6 +219,13 @@ void Training::say_stopped(int signal, bool saved, const std::string& too_late) 
                                  saved ? "saved" : "nothing is saved", run_.last.step);
   if (!too_late.empty()) text += fmt::format(": {}. Try: a longer dtlaunch --grace", too_late);
   log_notice(text);
+}
+
+void Training::say_asked(bool saves) {
+  progress_->clear();
+  log_notice(fmt::format("told by a signal to write a checkpoint: {} step {}",
+                         saves ? "it is that of" : "there is no --output_dir for that of",
+                         run_.last.step));
 }
 
 void Training::after_step(const StepReport& report, const Actions& actions, bool told_to_stop) {

@@ -1,0 +1,93 @@
+"""What a user asks of a run or a folder in between: a checkpoint by a signal, a new run in the place of an old
+one. Usage: asked_test.py DTTRAIN"""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+from small_job import check, environment
+from small_runs import DEADLINE, command, contents, make_start, run, succeeds, train
+
+
+class Background:
+    """A run that goes on while others look at it; it is killed at the end."""
+
+    def __init__(self, name, arguments):
+        self.paths = [Path(f"{name}.{stream}") for stream in ("out", "err")]
+        with open(self.paths[0], "w") as out, open(self.paths[1], "w") as err:
+            self.process = subprocess.Popen(arguments, env=environment(), stdout=out, stderr=err)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+
+    def said(self):
+        return "".join(path.read_text() for path in self.paths)
+
+    def wait_until(self, what, seen):
+        deadline = time.monotonic() + DEADLINE
+        while not seen():
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                check(False, what, self.said())
+            time.sleep(0.02)
+        check(True, what)
+
+
+def on_request():
+    """SIGUSR1 and SIGUSR2 ask for a whole checkpoint, to go on from, and end nothing."""
+    for number, more in ((signal.SIGUSR1, ()), (signal.SIGUSR2, ("--save_only_model",))):
+        folder = f"asked-{number}"
+        arguments = command(folder, "--max_steps", "1000000", "--save_strategy", "no", "--disable_tqdm", *more)
+        whole = lambda: [path.name for path in Path(folder).glob("checkpoint-*")
+                         if path.name[len("checkpoint-"):].isdigit()]
+        with Background(folder, arguments) as training:
+            training.wait_until("steps are done", lambda: "\nstep " in training.said())
+            training.process.send_signal(number)
+            training.wait_until("a checkpoint is written", whole)
+            check("told by a signal to write a checkpoint: it is that of step " in training.said(), "it says so",
+                  training.said())
+            shown = training.said().count("\nstep ")
+            training.wait_until("the run goes on", lambda: training.said().count("\nstep ") > shown)
+        (name,) = whole()
+        with Background(folder + "-again", arguments) as training:
+            training.wait_until("one goes on from there", lambda: (
+                f"Continuing from {folder}/{name}, after step {name.split('-')[1]}" in training.said()))
+
+
+def a_new_run_in_an_old_folder():
+    """Checkpoints of the old run are out of the way, so that none shadows those of the new one."""
+    succeeds("a run of 15 steps", train("old"))
+    before = contents("old/checkpoint-15")
+    begun = run(*command("old", "--overwrite_output_dir", "--train_file", "none.tsv")[1:])
+    check(begun.returncode != 0 and Path("old/checkpoint-15").exists(),
+          "a run that cannot begin leaves them where they are", begun.stderr)
+    done = succeeds("a new run of 5 steps", train("old", "--overwrite_output_dir", "--max_steps", "5"))
+    check("old: the checkpoints of an earlier run are set aside as checkpoint-5.old, checkpoint-10.old, "
+          "checkpoint-15.old" in done.stderr, "it says so", done.stderr)
+    check(contents("old/checkpoint-15.old") == before, "they are whole")
+    check([path.name for path in Path("old").glob("checkpoint-*[0-9]")] == ["checkpoint-5"], "one is the new run's")
+    (Path("old") / "unfinished").write_text("")
+    done = succeeds("the same command after an interrupt", train("old", "--max_steps", "10"))
+    check("Continuing from old/checkpoint-5, after step 5" in done.stdout, "it goes on from the new one", done.stdout)
+    succeeds("once more", train("old", "--overwrite_output_dir", "--max_steps", "5"))
+    check(contents("old/checkpoint-15.old") == before and Path("old/checkpoint-10.old").exists(),
+          "only what has a successor is replaced")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as top:
+        os.chdir(top)
+        make_start()
+        on_request()
+        a_new_run_in_an_old_folder()
+
+
+main()

@@ -1,0 +1,35 @@
+#include "trainer/job/training_lines.h"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <string>
+
+#include "trainer/maths/gemm.h"
+#include "trainer/maths/kernels.h"
+#include "trainer/report/progress.h"
+
+namespace dtl::trainer {
+
+void say_banner(const Run& run, const TrainSettings& settings) {
+  const ModelConfig& c = run.prepared.config;
+  const std::int64_t examples = run.prepared.train.size();
+  const auto per_epoch = static_cast<double>(steps_per_epoch(examples, settings));
+  say("***** Running training *****");
+  say(fmt::format("  Num examples = {}", examples));
+  say(fmt::format("  Num Epochs = {:.4g}", static_cast<double>(settings.total_steps) / per_epoch));
+  say(fmt::format("  Total train batch size (all ranks, with accumulation) = {}",
+                  settings.global_batch));
+  say(fmt::format("  Gradient Accumulation steps = {}", settings.accumulation));
+  say(fmt::format("  Total optimization steps = {}", settings.total_steps));
+  say(fmt::format("  Number of trainable parameters = {}", parameter_count(run.model.layout())));
+  const std::string head =
+      c.task == Task::kQuestionAnswering ? "answers" : fmt::format("{} labels", c.labels.size());
+  say(fmt::format("  Model = {}, {} layers, hidden {}, {} heads, {}",
+                  c.type == ModelType::kBert ? "bert" : "distilbert", c.layers, c.hidden_size,
+                  c.heads, head));
+  say(fmt::format("  Ranks = {}, threads of each = {}, kernels = {} and OpenBLAS {}",
+                  run.group.size(), run.pool.size(), kernel_level(), gemm_kernel_name()));
+}
+
+}  // namespace dtl::trainer

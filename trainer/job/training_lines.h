@@ -1,0 +1,11 @@
+#pragma once
+// What a training says of itself before its first step, in the words of Hugging Face's trainer.
+
+#include "trainer/job/run_context.h"
+#include "trainer/step/trainer.h"
+
+namespace dtl::trainer {
+
+void say_banner(const Run& run, const TrainSettings& settings);
+
+}  // namespace dtl::trainer
