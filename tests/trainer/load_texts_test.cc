@@ -64,5 +64,91 @@ TEST(EvaluationLabels, MayBeSeveralNumbers) {
   EXPECT_THAT(prepared.evaluation.front().examples.targets, ElementsAre(1, 0, 1, 0, 1, 0));
 }
 
+TEST(EvaluationLabels, AreTheModelsInUpperOrLowerCase) {
+  const Prepared prepared = evaluated({"BAD", "GOOD"}, "a\tgood\nb\tBad\n");
+  EXPECT_THAT(prepared.evaluation.front().examples.labels, ElementsAre(1, 0));
+  EXPECT_THAT(prepared.config.labels, ElementsAre("BAD", "GOOD"));
+  EXPECT_THROW(ids({"bad", "BAD", "good"}, "a\tBad\n"), Error);  // which one?
+}
+
+// Trained on and evaluated with: sst2's 0 is negative, and 1 positive.
+Prepared of_task(const std::vector<std::string>& model_labels) {
+  const TemporaryFolder folder;
+  Settings settings;
+  settings.task_name = "sst2";
+  settings.do_train = settings.do_eval = true;
+  settings.train_file = folder.write("train.tsv", "sentence\tlabel\na\t0\nb\t1\na\t1\n");
+  settings.validation_file = folder.write("dev.tsv", "sentence\tlabel\nb\t1\na\t0\n");
+  Prepared prepared;
+  prepared.config.labels = model_labels;
+  prepared.length = 8;
+  prepared.tokenizer.emplace(std::vector<std::string>{"[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "b"},
+                             true);
+  prepare_classification(settings, prepared);
+  return prepared;
+}
+
+TEST(TaskLabels, GoByTheModelsNames) {
+  const Prepared prepared = of_task({"Positive", "NEGATIVE"});
+  EXPECT_THAT(prepared.train.labels, ElementsAre(1, 0, 0));
+  EXPECT_THAT(prepared.evaluation.front().examples.labels, ElementsAre(0, 1));
+  EXPECT_THAT(prepared.config.labels, ElementsAre("Positive", "NEGATIVE"));
+  EXPECT_THAT(prepared.notices, ElementsAre());
+}
+
+TEST(TaskLabels, AreTheTasksWhereNobodyNamedThem) {
+  for (const std::vector<std::string>& model : {std::vector<std::string>{"LABEL_0", "LABEL_1"},
+                                                {"negative", "positive"},
+                                                {},
+                                                {"a", "b", "c"}}) {
+    const Prepared prepared = of_task(model);
+    EXPECT_THAT(prepared.train.labels, ElementsAre(0, 1, 1));
+    EXPECT_THAT(prepared.config.labels, ElementsAre("negative", "positive"));
+    EXPECT_THAT(prepared.notices, ElementsAre());
+  }
+}
+
+TEST(TaskLabels, KeepOtherNamesByTheirPlaces) {
+  const Prepared prepared = of_task({"bad", "good"});
+  EXPECT_THAT(prepared.train.labels, ElementsAre(0, 1, 1));
+  EXPECT_THAT(prepared.config.labels, ElementsAre("bad", "good"));
+  EXPECT_THAT(
+      prepared.notices,
+      ElementsAre(HasSubstr("the model's labels bad, good are taken for negative, positive")));
+}
+
+Prepared trained(const std::vector<std::string>& model_labels, const std::string& rows) {
+  const TemporaryFolder folder;
+  Settings settings;
+  settings.do_train = settings.do_eval = true;
+  settings.train_file = folder.write("train.tsv", "sentence\tlabel\n" + rows);
+  settings.validation_file = settings.train_file;
+  Prepared prepared;
+  prepared.config.labels = model_labels;
+  prepared.length = 8;
+  prepared.tokenizer.emplace(std::vector<std::string>{"[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "b"},
+                             true);
+  prepare_classification(settings, prepared);
+  EXPECT_EQ(prepared.evaluation.front().examples.labels, prepared.train.labels);
+  return prepared;
+}
+
+TEST(TrainingLabels, GoByTheModelsNamesOrReplaceThemWithALine) {
+  const std::string rows = "a\tyes\nb\tno\n";
+  EXPECT_THAT(trained({"YES", "No"}, rows).train.labels, ElementsAre(0, 1));
+  EXPECT_THAT(trained({"YES", "No"}, rows).config.labels, ElementsAre("YES", "No"));
+  EXPECT_THAT(trained({"yes", "no"}, rows).train.labels, ElementsAre(0, 1));
+  for (const std::vector<std::string>& model :
+       {std::vector<std::string>{"LABEL_0", "LABEL_1"}, {}, {"a", "b", "c"}}) {
+    EXPECT_THAT(trained(model, rows).config.labels, ElementsAre("no", "yes"));
+    EXPECT_THAT(trained(model, rows).notices, ElementsAre());
+  }
+  const Prepared other = trained({"bad", "good"}, rows);
+  EXPECT_THAT(other.config.labels, ElementsAre("no", "yes"));
+  EXPECT_THAT(
+      other.notices,
+      ElementsAre(HasSubstr("its labels no, yes take the places of the model's bad, good")));
+}
+
 }  // namespace
 }  // namespace dtl::trainer::load_texts_test

@@ -28,14 +28,80 @@ bool is_generic(const std::vector<std::string>& labels) {
   return true;
 }
 
-// The labels of the data, in the model's order where the model has the same ones.
-std::vector<std::string> choose_labels(const std::vector<std::string>& model,
-                                       std::vector<std::string> data) {
-  std::vector<std::string> sorted = model;
-  std::sort(sorted.begin(), sorted.end());
-  std::vector<std::string> data_sorted = data;
-  std::sort(data_sorted.begin(), data_sorted.end());
-  return sorted == data_sorted ? model : data;
+using Names = std::map<std::string, std::string>;  // of labels: in the data -> in the model
+
+// Which of the model's labels each of the data's is, upper or lower case; nothing where one is none
+// of them, or may be two.
+std::optional<Names> names_but_for_case(const std::vector<std::string>& model,
+                                        const std::vector<std::string>& data) {
+  Names spelled, names;
+  for (const std::string& label : model) spelled[to_lower(label)] = label;
+  if (spelled.size() != model.size()) return std::nullopt;
+  for (const std::string& label : data) {
+    const auto found = spelled.find(to_lower(label));
+    if (found == spelled.end()) return std::nullopt;
+    names[label] = found->second;
+  }
+  return names;
+}
+
+void rename_labels(TextDataset& data, const Names& names) {
+  const auto rename = [&](std::string& label) {
+    if (const auto name = names.find(label); name != names.end()) label = name->second;
+  };
+  for (TextExample& example : data.examples) {
+    rename(example.label);
+    for (std::string& label : example.labels) rename(label);
+  }
+}
+
+// All of the model's, in its order, where the data has the same ones.
+bool are_same(const std::vector<std::string>& model, const std::vector<std::string>& data) {
+  return std::is_permutation(model.begin(), model.end(), data.begin(), data.end());
+}
+
+// To train on: the labels of the data, in the model's order and spelling where it has the same
+// ones.
+std::vector<std::string> labels_to_learn(const std::vector<std::string>& model, Texts& texts,
+                                         std::vector<std::string>& notices) {
+  TextDataset& train = texts.train.front();
+  const std::vector<std::string> data = label_names(train);
+  if (model.size() != data.size() || is_generic(model) || are_same(model, data)) {
+    return are_same(model, data) ? model : data;
+  }
+  if (const auto names = names_but_for_case(model, data)) {
+    for (auto* sets : {&texts.train, &texts.evaluation}) {
+      for (TextDataset& set : *sets) rename_labels(set, *names);
+    }
+    if (are_same(model, label_names(train))) return model;
+  }
+  notices.push_back(fmt::format("{}: its labels {} take the places of the model's {}", train.path,
+                                join(data, ", "), join(model, ", ")));
+  return data;
+}
+
+// The labels of a task: by name, upper or lower case, in the model's order; by their places where
+// the model calls as many of them something else, whose names it keeps.
+void take_task_labels(const GlueTask& task, Texts& texts, ModelConfig& config,
+                      std::vector<std::string>& notices) {
+  const std::vector<std::string>& model = config.labels;
+  const bool regression = task.problem == Problem::kRegression;
+  if (regression || model.size() != task.labels.size() || is_generic(model)) {
+    config.labels = task.labels;
+    return;
+  }
+  auto names = names_but_for_case(model, task.labels);
+  if (!names) {
+    names.emplace();
+    for (std::size_t i = 0; i < model.size(); ++i) (*names)[task.labels[i]] = model[i];
+    notices.push_back(
+        fmt::format("--task_name {}: the model's labels {} are taken for {}, in this "
+                    "order, and keep their names",
+                    task.name, join(model, ", "), join(task.labels, ", ")));
+  }
+  for (auto* sets : {&texts.train, &texts.evaluation, &texts.test}) {
+    for (TextDataset& set : *sets) rename_labels(set, *names);
+  }
 }
 
 std::string file_name(const std::string& path) {
@@ -140,15 +206,16 @@ void match_labels(Texts& texts, ModelConfig& config, std::vector<std::string>& n
     }
     return;
   }
+  if (const auto same = names_but_for_case(config.labels, names)) {
+    return rename_labels(data, *same);
+  }
   const auto is_label = [&](const std::string& name) {
     return std::find(config.labels.begin(), config.labels.end(), name) != config.labels.end();
   };
   if (!numbers || std::any_of(names.begin(), names.end(), is_label)) return;
-  const auto name_of = [&](std::string& label) { label = config.labels[numbers->at(label)]; };
-  for (TextExample& example : data.examples) {
-    if (data.problem == Problem::kSingleLabel) name_of(example.label);
-    for (std::string& label : example.labels) name_of(label);
-  }
+  Names named;
+  for (const std::string& name : names) named[name] = config.labels[numbers->at(name)];
+  rename_labels(data, named);
   notices.push_back(
       fmt::format("{}: its labels are numbers: 0 stands for the model's {}, and so on", data.path,
                   config.labels.front()));
@@ -161,7 +228,7 @@ void choose_labels(const Settings& s, Texts& texts, ModelConfig& config,
     return;
   }
   if (s.do_train) {
-    config.labels = choose_labels(config.labels, label_names(texts.train.front()));
+    config.labels = labels_to_learn(config.labels, texts, notices);
   } else {
     // What transformers takes a folder for that does not say.
     if (config.labels.empty()) config.labels = {"LABEL_0", "LABEL_1"};
@@ -192,7 +259,7 @@ void prepare_classification(const Settings& s, Prepared& prepared) {
     const GlueTask& task = glue_task(s.task_name);
     texts = read_glue_texts(s, task, prepared.notices);
     config.problem = task.problem;
-    config.labels = task.labels;
+    take_task_labels(task, texts, config, prepared.notices);
   }
   const auto encode = [&](const TextDataset& dataset) {
     if (dataset.dropped > 0) {
