@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch.distributed as dist
 
-from dtring import _huggingface, _store
+from dtring import _compiled, _huggingface, _store
 
 if TYPE_CHECKING:
     from dtring._group import ProcessGroup
@@ -77,6 +77,7 @@ def _open_monitored_barrier() -> None:
     monitored_barrier.knows_dtring = True  # type: ignore[attr-defined]
     dist.monitored_barrier = monitored_barrier
     dist.distributed_c10d.monitored_barrier = monitored_barrier
+    _compiled.leave_function(monitored_barrier, dist, dist.distributed_c10d)
 
 
 def _creator(name: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 import weakref
 from typing import Any, Sequence
 
@@ -10,6 +11,7 @@ import torch
 import torch.distributed as dist
 
 from dtring import _library
+from dtring._compiled import leave_function
 from dtring._group import ProcessGroup
 from dtring._work import Work
 
@@ -27,6 +29,10 @@ def all_reduce(tensor: torch.Tensor, op: Any = dist.ReduceOp.SUM, group: Any = N
 
     wire: "exact", "bf16", "f16", or "default" for the group's own (DTRING_WIRE).
     """
+    return _all_reduce(tensor, op, group, async_op, wire)
+
+
+def _all_reduce(tensor: torch.Tensor, op: Any, group: Any, async_op: bool, wire: str) -> Work | None:
     if wire not in _library.WIRES:
         raise ValueError(f"dtring: wire={wire!r} is none of {', '.join(sorted(_library.WIRES))}")
     own = _group(group)
@@ -44,6 +50,10 @@ def empty(*size: int | Sequence[int], dtype: torch.dtype | None = None,
     Its values are undefined. The memory is given back with the last tensor that uses it; it does not
     outlive the process group. An ordinary tensor where no such memory is to be had.
     """
+    return _empty(size, dtype, group)
+
+
+def _empty(size: Sequence[Any], dtype: torch.dtype | None, group: Any) -> torch.Tensor:
     shape = torch.Size(size[0] if len(size) == 1 and not isinstance(size[0], int) else size)
     dtype = dtype if dtype is not None else torch.get_default_dtype()
     count = shape.numel()
@@ -55,3 +65,8 @@ def empty(*size: int | Sequence[int], dtype: torch.dtype | None = None,
     memory = (ctypes.c_char * length).from_address(place)
     weakref.finalize(memory, communicator.release, place)
     return torch.frombuffer(memory, dtype=dtype, count=count).view(shape)
+
+
+# They are looked for here whenever the others, which somebody may have imported before, are called.
+for _function in (_all_reduce, _empty):
+    leave_function(_function, sys.modules[__name__])

@@ -17,6 +17,7 @@ import torch.distributed as dist
 from dtring import _library
 from dtring._arguments import check_types, only_one, operation_of, parts_of
 from dtring._communicator import Communicator
+from dtring._compiled import leave_to_python
 from dtring._points import Points
 from dtring._tensors import (after, as_counts, as_moved, as_summed, check_cpu, in_place, joined,
                              to_spread, to_write)
@@ -381,3 +382,6 @@ class ProcessGroup(Points, dist.ProcessGroup):
             if tensor.numel() != all_of_them[0].numel():
                 raise ValueError(f"dtring: {what} of tensors of different sizes, "
                                  f"{all_of_them[0].numel()} and {tensor.numel()} elements")
+
+
+leave_to_python(ProcessGroup, Points, Work)
