@@ -37,6 +37,7 @@ FailureEvidence::FailureEvidence(std::string job_id) : before_(count_oom_kills("
   try {
     // The pid: a host may be in the hostfile twice.
     folder_ = runtime_subfolder("errors-" + job_id + "-" + std::to_string(::getpid()));
+    ::unlink(grace_path().c_str());  // an agent of the same number that was killed may have left it
   } catch (const Error&) {
     folder_.clear();  // a full /tmp must not keep a job from running
   }
@@ -84,6 +85,8 @@ std::vector<std::string> FailureEvidence::file_variables(
     std::uint32_t rank, const std::vector<std::string_view>& environment) {
   if (folder_.empty()) return {};
   ranks_.push_back(rank);
+  ::unlink(error_path(rank).c_str());  // as above
+  ::unlink(stack_path(rank).c_str());
   std::vector<std::string> variables = {std::string(kStackVariable) + stack_path(rank),
                                         std::string(kGraceVariable) + grace_path()};
   const auto set = [](std::string_view entry) { return entry.starts_with(kErrorVariable); };
