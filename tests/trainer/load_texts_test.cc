@@ -15,6 +15,15 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
+Prepared model_with(const std::vector<std::string>& labels) {
+  Prepared prepared;
+  prepared.config.labels = labels;
+  prepared.length = 8;
+  prepared.tokenizer.emplace(std::vector<std::string>{"[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "b"},
+                             true);
+  return prepared;
+}
+
 Prepared evaluated(const std::vector<std::string>& model_labels, const std::string& rows,
                    Problem problem = Problem::kSingleLabel) {
   const TemporaryFolder folder;
@@ -22,12 +31,8 @@ Prepared evaluated(const std::vector<std::string>& model_labels, const std::stri
   settings.do_eval = true;
   settings.validation_file = folder.write("eval.tsv", "sentence\tlabel\n" + rows);
   if (problem == Problem::kMultiLabel) settings.label_delimiter = ";";
-  Prepared prepared;
-  prepared.config.labels = model_labels;
+  Prepared prepared = model_with(model_labels);
   prepared.config.problem = problem;
-  prepared.length = 8;
-  prepared.tokenizer.emplace(std::vector<std::string>{"[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "b"},
-                             true);
   prepare_classification(settings, prepared);
   return prepared;
 }
@@ -79,11 +84,7 @@ Prepared of_task(const std::vector<std::string>& model_labels) {
   settings.do_train = settings.do_eval = true;
   settings.train_file = folder.write("train.tsv", "sentence\tlabel\na\t0\nb\t1\na\t1\n");
   settings.validation_file = folder.write("dev.tsv", "sentence\tlabel\nb\t1\na\t0\n");
-  Prepared prepared;
-  prepared.config.labels = model_labels;
-  prepared.length = 8;
-  prepared.tokenizer.emplace(std::vector<std::string>{"[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "b"},
-                             true);
+  Prepared prepared = model_with(model_labels);
   prepare_classification(settings, prepared);
   return prepared;
 }
@@ -112,9 +113,9 @@ TEST(TaskLabels, KeepOtherNamesByTheirPlaces) {
   const Prepared prepared = of_task({"bad", "good"});
   EXPECT_THAT(prepared.train.labels, ElementsAre(0, 1, 1));
   EXPECT_THAT(prepared.config.labels, ElementsAre("bad", "good"));
-  EXPECT_THAT(
-      prepared.notices,
-      ElementsAre(HasSubstr("the model's labels bad, good are taken for negative, positive")));
+  EXPECT_THAT(prepared.notices,
+              ElementsAre(HasSubstr(
+                  "the model's labels (bad, good) stand for the task's (negative, positive)")));
 }
 
 Prepared trained(const std::vector<std::string>& model_labels, const std::string& rows) {
@@ -123,11 +124,7 @@ Prepared trained(const std::vector<std::string>& model_labels, const std::string
   settings.do_train = settings.do_eval = true;
   settings.train_file = folder.write("train.tsv", "sentence\tlabel\n" + rows);
   settings.validation_file = settings.train_file;
-  Prepared prepared;
-  prepared.config.labels = model_labels;
-  prepared.length = 8;
-  prepared.tokenizer.emplace(std::vector<std::string>{"[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "b"},
-                             true);
+  Prepared prepared = model_with(model_labels);
   prepare_classification(settings, prepared);
   EXPECT_EQ(prepared.evaluation.front().examples.labels, prepared.train.labels);
   return prepared;
@@ -143,11 +140,14 @@ TEST(TrainingLabels, GoByTheModelsNamesOrReplaceThemWithALine) {
     EXPECT_THAT(trained(model, rows).config.labels, ElementsAre("no", "yes"));
     EXPECT_THAT(trained(model, rows).notices, ElementsAre());
   }
+  // Two of the data's labels are one of the model's.
+  const Prepared twice = trained({"yes", "no"}, "a\tYes\nb\tyes\n");
+  EXPECT_THAT(twice.config.labels, ElementsAre("Yes", "yes"));
+  EXPECT_THAT(twice.notices, ElementsAre(HasSubstr("(Yes, yes) replace the model's (yes, no)")));
   const Prepared other = trained({"bad", "good"}, rows);
   EXPECT_THAT(other.config.labels, ElementsAre("no", "yes"));
-  EXPECT_THAT(
-      other.notices,
-      ElementsAre(HasSubstr("its labels no, yes take the places of the model's bad, good")));
+  EXPECT_THAT(other.notices,
+              ElementsAre(HasSubstr("its labels (no, yes) replace the model's (bad, good)")));
 }
 
 }  // namespace

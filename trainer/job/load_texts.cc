@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "base/text.h"
 #include "trainer/data/dataset.h"
@@ -28,18 +29,17 @@ bool is_generic(const std::vector<std::string>& labels) {
   return true;
 }
 
-using Names = std::map<std::string, std::string>;  // of labels: in the data -> in the model
+using Names = std::map<std::string, std::string>;  // from the data's label to the model's
 
-// Which of the model's labels each of the data's is, upper or lower case; nothing where one is none
-// of them, or may be two.
-std::optional<Names> names_but_for_case(const std::vector<std::string>& model,
-                                        const std::vector<std::string>& data) {
-  Names spelled, names;
-  for (const std::string& label : model) spelled[to_lower(label)] = label;
-  if (spelled.size() != model.size()) return std::nullopt;
+// Matches the data's labels to the model's, ignoring case. Nothing if one has no match or two.
+std::optional<Names> match_ignoring_case(const std::vector<std::string>& model,
+                                         const std::vector<std::string>& data) {
+  Names by_lower_case, names;
+  for (const std::string& label : model) by_lower_case[to_lower(label)] = label;
+  if (by_lower_case.size() != model.size()) return std::nullopt;
   for (const std::string& label : data) {
-    const auto found = spelled.find(to_lower(label));
-    if (found == spelled.end()) return std::nullopt;
+    const auto found = by_lower_case.find(to_lower(label));
+    if (found == by_lower_case.end()) return std::nullopt;
     names[label] = found->second;
   }
   return names;
@@ -55,33 +55,34 @@ void rename_labels(TextDataset& data, const Names& names) {
   }
 }
 
-// All of the model's, in its order, where the data has the same ones.
-bool are_same(const std::vector<std::string>& model, const std::vector<std::string>& data) {
-  return std::is_permutation(model.begin(), model.end(), data.begin(), data.end());
+void rename_labels(Texts& texts, const Names& names) {
+  for (auto* sets : {&texts.train, &texts.evaluation, &texts.test}) {
+    for (TextDataset& set : *sets) rename_labels(set, names);
+  }
 }
 
-// To train on: the labels of the data, in the model's order and spelling where it has the same
-// ones.
+// The labels of a model that is trained: its own, if the data has the same ones (ignoring case).
+// Otherwise the data's, and a notice if they replace names that somebody chose.
 std::vector<std::string> labels_to_learn(const std::vector<std::string>& model, Texts& texts,
                                          std::vector<std::string>& notices) {
-  TextDataset& train = texts.train.front();
-  const std::vector<std::string> data = label_names(train);
-  if (model.size() != data.size() || is_generic(model) || are_same(model, data)) {
-    return are_same(model, data) ? model : data;
+  const std::string& path = texts.train.front().path;
+  const std::vector<std::string> data = label_names(texts.train.front());
+  if (std::is_permutation(model.begin(), model.end(), data.begin(), data.end())) return model;
+  if (model.size() != data.size() || is_generic(model)) return data;
+  const auto names = match_ignoring_case(model, data);
+  std::set<std::string> matched;
+  for (const auto& [from, to] : names.value_or(Names{})) matched.insert(to);
+  if (matched.size() == model.size()) {
+    rename_labels(texts, *names);
+    return model;
   }
-  if (const auto names = names_but_for_case(model, data)) {
-    for (auto* sets : {&texts.train, &texts.evaluation}) {
-      for (TextDataset& set : *sets) rename_labels(set, *names);
-    }
-    if (are_same(model, label_names(train))) return model;
-  }
-  notices.push_back(fmt::format("{}: its labels {} take the places of the model's {}", train.path,
+  notices.push_back(fmt::format("{}: its labels ({}) replace the model's ({})", path,
                                 join(data, ", "), join(model, ", ")));
   return data;
 }
 
-// The labels of a task: by name, upper or lower case, in the model's order; by their places where
-// the model calls as many of them something else, whose names it keeps.
+// Matches the task's labels to the model's by name, ignoring case, and keeps the model's order. If
+// the model has as many labels with other names, they stand for the task's in the task's order.
 void take_task_labels(const GlueTask& task, Texts& texts, ModelConfig& config,
                       std::vector<std::string>& notices) {
   const std::vector<std::string>& model = config.labels;
@@ -90,18 +91,15 @@ void take_task_labels(const GlueTask& task, Texts& texts, ModelConfig& config,
     config.labels = task.labels;
     return;
   }
-  auto names = names_but_for_case(model, task.labels);
+  auto names = match_ignoring_case(model, task.labels);
   if (!names) {
     names.emplace();
     for (std::size_t i = 0; i < model.size(); ++i) (*names)[task.labels[i]] = model[i];
-    notices.push_back(
-        fmt::format("--task_name {}: the model's labels {} are taken for {}, in this "
-                    "order, and keep their names",
-                    task.name, join(model, ", "), join(task.labels, ", ")));
+    notices.push_back(fmt::format(
+        "--task_name {}: the model's labels ({}) stand for the task's ({}), in this order",
+        task.name, join(model, ", "), join(task.labels, ", ")));
   }
-  for (auto* sets : {&texts.train, &texts.evaluation, &texts.test}) {
-    for (TextDataset& set : *sets) rename_labels(set, *names);
-  }
+  rename_labels(texts, *names);
 }
 
 std::string file_name(const std::string& path) {
@@ -206,7 +204,7 @@ void match_labels(Texts& texts, ModelConfig& config, std::vector<std::string>& n
     }
     return;
   }
-  if (const auto same = names_but_for_case(config.labels, names)) {
+  if (const auto same = match_ignoring_case(config.labels, names)) {
     return rename_labels(data, *same);
   }
   const auto is_label = [&](const std::string& name) {
