@@ -23,14 +23,15 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kNameBytes = 8;  // random ones, twice as many digits
 constexpr std::string_view kEnd = ".tmp";
-constexpr std::time_t kAbandoned = 60;  // seconds: a new file is locked long before
+constexpr std::size_t kMostName = 255 - 1 - 2 * kNameBytes - kEnd.size();  // NAME_MAX
+constexpr std::time_t kAbandoned = 60;  // seconds: a writer locks its file long before
 
 Error failure(const std::string& path, int error_number) {
   errno = error_number;
   return cannot_write(path, system_error(""));
 }
 
-// "/dev/stdout", "/dev/fd/1": our own descriptor 1. A link that somebody else has made is none.
+// The number in "/dev/fd/1", or of "/dev/stdout". Links of other users are not followed.
 std::optional<int> own_descriptor(const std::string& path) {
   if (path == "/dev/stdout") return STDOUT_FILENO;
   if (path == "/dev/stderr") return STDERR_FILENO;
@@ -43,7 +44,7 @@ std::optional<int> own_descriptor(const std::string& path) {
   return std::nullopt;
 }
 
-// Nothing can stand there, and nothing takes its place.
+// A device or a pipe must not be replaced by a file.
 bool is_written_in_place(const std::string& path) {
   struct stat status {};
   return own_descriptor(path) || (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode));
@@ -52,13 +53,13 @@ bool is_written_in_place(const std::string& path) {
 void refuse_folders_and_disks(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) return;
-  if (S_ISDIR(status.st_mode)) throw failure(path, EISDIR);
-  if (S_ISBLK(status.st_mode)) {
-    throw Error(Exit::kCannotWrite, fmt::format("cannot write '{}'", path), "it is a disk");
-  }
+  const bool folder = S_ISDIR(status.st_mode);
+  if (!folder && !S_ISBLK(status.st_mode)) return;
+  throw Error(Exit::kCannotWrite, fmt::format("cannot write '{}'", path),
+              folder ? "it is a folder" : "it is a disk", "the name of a file");
 }
 
-// A pipe without a reader is an error rather than a wait.
+// Does not wait for a reader of a named pipe: fails without one.
 Fd open_in_place(const std::string& path) {
   const std::optional<int> own = own_descriptor(path);
   Fd file(own ? ::fcntl(*own, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)
@@ -66,6 +67,11 @@ Fd open_in_place(const std::string& path) {
   if (!file.valid()) throw failure(path, errno);
   if (!own) ::fcntl(file.get(), F_SETFL, O_APPEND);
   return file;
+}
+
+// As much of a file's name as its temporary name begins with.
+std::string beginning_of_name(const std::string& path) {
+  return fs::path(path).filename().string().substr(0, kMostName);
 }
 
 // NAME.0123456789abcdef.tmp
@@ -77,7 +83,7 @@ bool is_temporary_of(std::string_view name, std::string_view of) {
          name.find_first_not_of("0123456789abcdef", 1) == std::string_view::npos;
 }
 
-// Whoever writes holds a lock.
+// Its writer, which holds a lock, was killed.
 bool is_abandoned(const fs::path& path) {
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   struct stat status {};
@@ -88,7 +94,7 @@ bool is_abandoned(const fs::path& path) {
 
 void remove_abandoned(const std::string& path) {
   const fs::path folder = fs::path(path).parent_path();
-  const std::string name = fs::path(path).filename().string();
+  const std::string name = beginning_of_name(path);
   std::error_code failed;
   for (const auto& entry : fs::directory_iterator(folder.empty() ? "." : folder, failed)) {
     if (is_temporary_of(entry.path().filename().string(), name) && is_abandoned(entry.path())) {
@@ -106,8 +112,9 @@ NewFile::NewFile(const std::string& path, unsigned mode) : path_(path) {
     return;
   }
   remove_abandoned(path_);
-  temporary_ =
-      fmt::format("{}.{}{}", path_, to_hex(random_bytes(kNameBytes, "name a new file")), kEnd);
+  const std::string random = to_hex(random_bytes(kNameBytes, "name a new file"));
+  temporary_ = fs::path(path_).parent_path() /
+               fmt::format("{}.{}{}", beginning_of_name(path_), random, kEnd);
   file_ = Fd(::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
   if (!file_.valid()) {
     temporary_.clear();

@@ -1,5 +1,5 @@
 #pragma once
-// NewFile: a file that takes the place of another as a whole, or not at all.
+// NewFile: writes a file that replaces another one completely or not at all.
 
 #include <string>
 #include <string_view>
@@ -8,22 +8,22 @@
 
 namespace dtl {
 
-// It grows beside its place, under a name that nobody can guess and that is created exclusively:
-// no file of the user's and no link of somebody else's is written to. Of processes that were killed
-// while they wrote to the same place, it removes what they left.
-// A link to a plain file is replaced, too. What is there and can have no other in its place, such
-// as /dev/null, /dev/stdout or a pipe with a name, is written to; a folder or a disk is refused.
+// It writes to a temporary file in the same folder, whose name is random and is created
+// exclusively: it never writes to a user's file or through another user's link. It also removes the
+// temporary files of processes that were killed while they wrote the same file. It replaces a link
+// to a plain file. It writes into a device, a named pipe and our own descriptors
+// (/dev/stdout) instead of replacing them, and refuses a folder or a disk.
 class NewFile {
  public:
-  // mode: less the umask. Throws Error(kCannotWrite) naming the path; a pipe that nobody reads is
-  // one reason.
+  // mode: less the umask. Throws Error(kCannotWrite) naming the path, also for a pipe without a
+  // reader.
   explicit NewFile(const std::string& path, unsigned mode = 0666);
-  ~NewFile();  // what has not been kept goes
+  ~NewFile();  // removes the temporary file without keep()
   NewFile(const NewFile&) = delete;
   NewFile& operator=(const NewFile&) = delete;
 
-  int fd() const { return file_.get(); }  // blocking, to write all of it
-  // It is on the disk and in its place afterwards. Throws Error(kCannotWrite).
+  int fd() const { return file_.get(); }  // for write_all()
+  // Syncs the file to the disk and renames it. Throws Error(kCannotWrite).
   void keep();
 
  private:
@@ -32,8 +32,8 @@ class NewFile {
   Fd file_;
 };
 
-// Throws Error(kCannotWrite) where NewFile would; leaves nothing, and opens no pipe, whose reader
-// would take that for the end.
+// Throws Error(kCannotWrite) if NewFile would, and leaves no file. It does not open a pipe: the
+// reader would see its end.
 void check_new_file(const std::string& path);
 
 void write_file_atomically(const std::string& path, std::string_view bytes);

@@ -91,6 +91,16 @@ TEST_F(NewFileTest, RemovesWhatAKilledProcessLeft) {
   EXPECT_EQ(files(), 3);
 }
 
+TEST_F(NewFileTest, MayHaveALongName) {
+  for (const std::size_t length : {200, 234, 235, 255}) {
+    const std::string name(length, 'x');
+    write_file_atomically(path(name), "new");
+    EXPECT_EQ(text_of(name), "new");
+    EXPECT_EQ(files(), 1);
+    fs::remove(path(name));
+  }
+}
+
 TEST_F(NewFileTest, IsNotLedElsewhereByLinks) {
   put("precious", "old");
   fs::create_symlink(path("precious"), path("link"));
@@ -129,7 +139,7 @@ TEST_F(NewFileTest, WritesToADescriptorWhereItStands) {
 }
 
 TEST_F(NewFileTest, RefusesFoldersAndDisks) {
-  EXPECT_THAT(refusal(folder_), HasSubstr("directory"));
+  EXPECT_THAT(refusal(folder_), HasSubstr("it is a folder. Try: "));
   EXPECT_THROW(check_new_file(folder_), Error);
   EXPECT_THROW(check_new_file(path("none/report")), Error);
   EXPECT_THROW(check_new_file("/dev/none/report"), Error);
