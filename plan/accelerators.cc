@@ -4,6 +4,8 @@
 #include <optional>
 #include <string_view>
 
+#include "base/text.h"
+
 namespace dtl {
 namespace {
 
@@ -36,7 +38,8 @@ bool computes_on_cpu(const std::vector<std::string>& devices,
     return device != "/dev/kfd" || !no_rocm;
   };
   if (std::any_of(devices.begin(), devices.end(), is_usable)) return false;
-  if (value_of("ACCELERATE_USE_DEEPSPEED", inherited, set)) return false;
+  const auto deepspeed = value_of("ACCELERATE_USE_DEEPSPEED", inherited, set);
+  if (deepspeed && parse_truth(*deepspeed).value_or(true)) return false;
   return std::none_of(command.begin(), command.end(), [](std::string_view argument) {
     return argument == "--deepspeed" || argument.starts_with("--deepspeed=") ||
            argument == "--use_deepspeed";

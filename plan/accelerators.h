@@ -1,5 +1,5 @@
 #pragma once
-// Whether ranks compute on the CPU because there is nothing else that they could use. Pure.
+// Decides whether ranks can use nothing but CPUs. Pure.
 
 #include <string>
 #include <vector>
@@ -8,9 +8,9 @@
 
 namespace dtl {
 
-// devices: of all nodes of the job, as NodeFacts names them. False if one of them is not hidden
-// from the ranks (CUDA_VISIBLE_DEVICES, HIP_VISIBLE_DEVICES), or if the command or a variable asks
-// for DeepSpeed, which accelerate leaves out once it is told to use the CPU.
+// devices: of all nodes of the job, as in NodeFacts. Returns false if the ranks can see one of them
+// (CUDA_VISIBLE_DEVICES and HIP_VISIBLE_DEVICES may hide it), or if the command or a variable asks
+// for DeepSpeed, which accelerate does not use on CPUs.
 bool computes_on_cpu(const std::vector<std::string>& devices,
                      const std::vector<std::string>& command, const Variables& inherited,
                      const Variables& set);

@@ -124,7 +124,7 @@ Map default_variables(const RankIdentity& id) {
       {"CCL_ATL_TRANSPORT", "ofi"},
   };
   for (const std::string_view name : kThreadNumbers) variables[std::string(name)] = threads;
-  // Without it, accelerate has each rank train a copy of its own.
+  // Without it, accelerate trains a separate copy of the model on each rank.
   if (id.on_cpu) variables["ACCELERATE_USE_CPU"] = "true";
   if (!id.cpus.empty()) variables["I_MPI_PIN_INFO"] = pin_info(id.cpus);
   if (!id.comm_cpus.empty()) {

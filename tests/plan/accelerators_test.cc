@@ -31,6 +31,7 @@ TEST(ComputesOnCpu, LeavesDeepSpeedAlone) {
   EXPECT_FALSE(computes_on_cpu({}, {"python3", "run_glue.py", "--deepspeed", "ds.json"}, {}, {}));
   EXPECT_FALSE(computes_on_cpu({}, {"python3", "run_glue.py", "--deepspeed=ds.json"}, {}, {}));
   EXPECT_TRUE(computes_on_cpu({}, {"python3", "deepspeed.py"}, {}, {}));
+  EXPECT_TRUE(computes_on_cpu({}, kTrain, {{"ACCELERATE_USE_DEEPSPEED", "false"}}, {}));
 }
 
 }  // namespace
