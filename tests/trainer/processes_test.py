@@ -6,41 +6,22 @@ import fcntl
 import json
 import os
 import re
-import socket
 import subprocess
 import sys
 import tempfile
 import time
 
 sys.dont_write_bytecode = True
-from small_job import check, environment, write_texts
+from small_job import check, environments_of, write_texts
 
 PROGRAM = os.path.abspath(sys.argv[1])
 DEADLINE = 100  # seconds, of each job
 
 
-def environment_of(rank, world, port, secret):
-    if world == 1:
-        return environment()
-    return environment(RANK=str(rank), WORLD_SIZE=str(world), MASTER_ADDR="127.0.0.1",
-                       MASTER_PORT=str(port), DTRING_SECRET_FILE=secret)
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 def run(world, folders, *arguments):
     """Rank r runs in folders[r]. Returns (exit status, stdout, stderr) of every rank."""
-    secret = os.path.join(folders[0], "secret")
-    with open(secret, "wb") as file:
-        os.chmod(secret, 0o600)
-        file.write(os.urandom(32))
-    port = free_port()
-    ranks = [subprocess.Popen([PROGRAM, *arguments], cwd=folders[rank],
-                              env=environment_of(rank, world, port, secret), text=True,
+    environments = environments_of(world, folders[0])
+    ranks = [subprocess.Popen([PROGRAM, *arguments], cwd=folders[rank], env=environments[rank], text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
              for rank in range(world)]
     end = time.monotonic() + DEADLINE

@@ -2,6 +2,7 @@
 what was seen."""
 import os
 import random
+import socket
 import sys
 
 
@@ -26,3 +27,18 @@ def environment(**more):
     result = {name: value for name, value in os.environ.items()
               if not name.startswith(("DTRING_", "DTLAUNCH_"))}
     return {**result, "OMP_NUM_THREADS": "1", **more}
+
+
+def environments_of(world, folder):
+    """Those of `world` ranks of one machine, which share a secret in `folder`."""
+    if world == 1:
+        return [environment()]
+    secret = os.path.join(folder, "secret")
+    with open(secret, "wb") as file:
+        os.chmod(secret, 0o600)
+        file.write(os.urandom(32))
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    return [environment(RANK=str(rank), WORLD_SIZE=str(world), MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port),
+                        DTRING_SECRET_FILE=secret) for rank in range(world)]
