@@ -104,7 +104,7 @@ void write_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t n = ::write(fd, bytes.data(), bytes.size());
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0 && errno == EAGAIN) {  // somebody else's end of a terminal has made it so
+    if (n < 0 && errno == EAGAIN) {  // another process may set O_NONBLOCK on a shared terminal
       pollfd room{fd, POLLOUT, 0};
       ::poll(&room, 1, -1);
       continue;

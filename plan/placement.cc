@@ -106,7 +106,7 @@ void deal_surplus(const Request& request, std::int64_t left, std::vector<int>& c
   }
 }
 
-// node1:2222 has 2,222 slots here; elsewhere, such a number is a port.
+// In node1:2222 the number is slots, but a user of other programs may mean a port.
 void check_for_ports(const Request& request, const std::vector<int>& cores,
                      const std::vector<int>& counts) {
   constexpr int kLikePort = 1000, kManyForCore = 16;

@@ -162,7 +162,7 @@ struct SpawnFailed {
   std::uint32_t rank = 0;
   std::string stage;  // "chdir", "setaffinity", "exec", ...
   std::uint32_t error_number = 0;
-  std::string reason;  // that the program's file shows; empty: none but the number
+  std::string reason;  // what is wrong with the program's file; empty: only error_number is known
 };
 enum class Stream : std::uint8_t { kStdout = 1, kStderr = 2 };
 struct Output {

@@ -143,7 +143,8 @@ awaitable<void> GuardLink::run_writer() {
     } else if (!send_front()) {
       co_await wait_for(link_, asio::posix::descriptor_base::wait_write);
     } else {
-      co_await asio::post(asio::use_awaitable);  // the files of many ranks take their time
+      co_await asio::post(
+          asio::use_awaitable);  // opening the files of many ranks must not delay everything else
     }
   }
 }

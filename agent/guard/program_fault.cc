@@ -81,7 +81,7 @@ std::optional<ElfKind> elf_kind(std::string_view beginning) {
   return ElfKind{order(header->e_type), machine_name(order(header->e_machine), little)};
 }
 
-// The dynamic loader that the file names; empty without one.
+// The path of the dynamic loader; empty for a static program.
 template <class Header, class Segment>
 std::string loader_of(int file, std::string_view beginning) {
   const auto header = structure_at<Header>(beginning);
@@ -100,10 +100,10 @@ ProgramFault elf_fault(int file, std::string_view beginning) {
   const std::optional<ElfKind> kind = elf_kind(beginning);
   utsname host{};
   ::uname(&host);
-  if (!kind) return {"format", "it is cut off: an ELF file of a few bytes"};
+  if (!kind) return {"format", "its ELF header is truncated"};
   if (kind->machine != host.machine && kind->machine != "i386") {
     return {"format",
-            fmt::format("it is made for {}, and this host is {}", kind->machine, host.machine)};
+            fmt::format("it is built for {}, but this host is {}", kind->machine, host.machine)};
   }
   if (kind->type == ET_REL) return {"format", "it is an object file, not a program"};
   if (kind->type == ET_CORE) return {"format", "it is a core file, not a program"};
@@ -111,18 +111,17 @@ ProgramFault elf_fault(int file, std::string_view beginning) {
   const std::string loader = small ? loader_of<Elf32_Ehdr, Elf32_Phdr>(file, beginning)
                                    : loader_of<Elf64_Ehdr, Elf64_Phdr>(file, beginning);
   if (!loader.empty() && ::access(loader.c_str(), F_OK) != 0) {
-    return {"interpreter", fmt::format("the loader of this {} program, {}, is not there",
-                                       kind->machine, printable(loader))};
+    return {"interpreter", fmt::format("its dynamic loader {} does not exist", printable(loader))};
   }
   if (kind->machine != host.machine) {
     return {"format",
-            fmt::format("it is made for {}, which the kernel of this {} host does not run",
+            fmt::format("it is built for {}, and the kernel of this {} host does not run that",
                         kind->machine, host.machine)};
   }
   return {};
 }
 
-// What "#!" names, with a carriage return that is part of it.
+// The path after "#!". A carriage return at the end of the line is part of it, as for the kernel.
 std::string interpreter_of(std::string_view beginning) {
   const std::string_view line = beginning.substr(0, beginning.find('\n'));
   const std::size_t from = line.find_first_not_of(" \t", 2);
@@ -133,8 +132,8 @@ std::string interpreter_of(std::string_view beginning) {
 ProgramFault script_fault(const std::string& interpreter) {
   if (interpreter.ends_with('\r')) {
     return {"carriage-return",
-            fmt::format("a carriage return ends its first line, as in files of Windows: '{}' is "
-                        "not there",
+            fmt::format("its first line ends in a carriage return (Windows line endings), so its "
+                        "interpreter is '{}'",
                         printable(interpreter))};
   }
   if (interpreter.size() > kFirstLine - 2) {
@@ -144,7 +143,7 @@ ProgramFault script_fault(const std::string& interpreter) {
   }
   if (::access(interpreter.c_str(), F_OK) != 0) {
     return {"interpreter",
-            fmt::format("'{}', which its first line names, is not there", printable(interpreter))};
+            fmt::format("its interpreter '{}' does not exist", printable(interpreter))};
   }
   return {};
 }
@@ -172,15 +171,15 @@ ProgramFault data_fault(std::string_view beginning) {
     }
   }
   if (beginning.substr(2).starts_with("\r\n")) {  // a number of the version precedes it
-    return {"format", "it is compiled Python, which python3 executes"};
+    return {"format", "it is compiled Python; run it by python3"};
   }
-  return {"format", "it is neither a program nor a script, but holds binary data"};
+  return {"format", "it is binary data, not a program or a script"};
 }
 
 ProgramFault file_fault(int file, std::string_view beginning) {
   if (beginning.starts_with(ELFMAG)) return elf_fault(file, beginning);
   if (beginning.starts_with(kByteOrderMark)) {
-    return {"byte-order-mark", "a byte order mark stands before its first line"};
+    return {"byte-order-mark", "it starts with a byte order mark"};
   }
   if (names_interpreter(beginning)) return script_fault(interpreter_of(beginning));
   return is_shell_text(beginning) ? ProgramFault{} : data_fault(beginning);
@@ -197,7 +196,7 @@ ProgramFault find_program_fault(const std::string& path) {
     ProgramFault fault = file_fault(file.get(), beginning);
     if (!fault.reason.empty()) {
       if (i == 0) return fault;
-      return {"format", fmt::format("'{}', its interpreter: {}", printable(program), fault.reason)};
+      return {"format", fmt::format("its interpreter '{}': {}", printable(program), fault.reason)};
     }
     if (!names_interpreter(beginning)) break;
     program = interpreter_of(beginning);

@@ -6,13 +6,13 @@
 namespace dtl {
 
 struct ProgramFault {
-  // As SpawnFailed names it: "format", "interpreter" (what should run the file is not there),
-  // "byte-order-mark" or "carriage-return"; empty: nothing is wrong that the file itself shows.
+  // As SpawnFailed names it: "format", "interpreter" (it does not exist, or the dynamic loader),
+  // "byte-order-mark" or "carriage-return"; empty: the file shows no fault.
   std::string stage;
-  std::string reason;  // "it is made for aarch64, and this host is x86_64"
+  std::string reason;  // "it is built for aarch64, but this host is x86_64"
 };
 
-// Reads the file's beginning; what cannot be read has no fault that it shows.
+// Reads the first 64 KiB. A file that cannot be read shows no fault.
 ProgramFault find_program_fault(const std::string& path);
 
 }  // namespace dtl

@@ -1,5 +1,5 @@
 #pragma once
-// Whether /bin/sh should read a file that the kernel does not execute. For a process that must not
+// Whether /bin/sh may run a file that the kernel refuses to execute. For a process that must not
 // allocate.
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace dtl {
 
-constexpr std::size_t kShellTextLook = 64 << 10;  // so much of a file is looked at
+constexpr std::size_t kShellTextLook = 64 << 10;  // of a file are examined
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 namespace shell_text_internal {
@@ -20,16 +20,16 @@ constexpr bool is_in_text(char c) {
 
 }  // namespace shell_text_internal
 
-// A first line "#!" that names no interpreter, or nothing but blanks, is a comment.
+// A first line "#!" without a path is a comment.
 constexpr bool names_interpreter(std::string_view beginning) {
   if (!beginning.starts_with("#!")) return false;
   const std::string_view line = beginning.substr(2, beginning.substr(2).find('\n'));
   return line.find_first_not_of(" \t") != std::string_view::npos;
 }
 
-// beginning: of the file, as much as was read. execvp(3) and shells pass on what execve(2) refuses
-// with ENOEXEC; they would run a compressed file's bytes as commands, or a script in a language
-// that is not theirs.
+// beginning: the bytes of the file that were read. execvp(3) and shells run every file as a shell
+// script that execve(2) refuses with ENOEXEC, even a compressed file or a script in another
+// language.
 constexpr bool is_shell_text(std::string_view beginning) {
   if (names_interpreter(beginning) || beginning.starts_with(kByteOrderMark)) return false;
   for (const char c : beginning) {

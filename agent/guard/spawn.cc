@@ -100,7 +100,7 @@ void arrange_files(const int* fds, int error_pipe) {
   close_from(kErrorPipeFd + 1);
 }
 
-// Whether the kernel's refusal leaves a file for /bin/sh.
+// Whether /bin/sh may run a file that the kernel has refused.
 bool is_for_shell(const char* program) {
   static char beginning[kShellTextLook];
   const int file = ::open(program, O_RDONLY | O_CLOEXEC);
@@ -116,7 +116,7 @@ bool is_for_shell(const char* program) {
   return got >= 0 && is_shell_text({beginning, filled});
 }
 
-// Like execvpe(3), but over paths made before the fork, and no binary data go to a shell.
+// Like execvpe(3), but over paths made before the fork, and binary data never reach a shell.
 [[noreturn]] void execute(const Spec& spec) {
   int problem = ENOENT;
   bool found = false;

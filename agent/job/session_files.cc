@@ -107,7 +107,7 @@ SpawnFiles AgentSession::make_files(const SpawnRank& spawn) {
   return files;
 }
 
-// What the kernel has refused shows why, in words that errno has not.
+// Adds why the kernel refused the program, if the file shows it: errno alone says too little.
 SpawnFailed AgentSession::explained(SpawnFailed failed) {
   const auto at = streams_.find(failed.rank);
   const bool refused = failed.stage == stage_name(SpawnStage::kInterpreter) ||

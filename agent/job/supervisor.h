@@ -101,7 +101,7 @@ struct Supervisor {
 
 std::vector<Effect> step(Supervisor& supervisor, const Event& event, BootTime now);
 
-// How long a guard may be silent: it may be busy with all these ranks.
+// How long a guard may be silent. Starting ranks and seeing them end keeps it busy.
 BootTime guard_patience(const Supervisor& supervisor);
 
 // When TimePassed is due at the latest.

@@ -9,12 +9,12 @@
 namespace dtl {
 namespace {
 
-// Drivers name their devices so, and a number follows. These are what PyTorch, accelerate and
-// transformers look for: CUDA, Gaudi, TPU, Ascend, Cambricon, MUSA, Neuron, Coral.
+// Device names of drivers, before a number: of the accelerators that PyTorch, accelerate and
+// transformers support (CUDA, Gaudi, TPU, Ascend, Cambricon, MUSA, Neuron, Coral).
 constexpr std::string_view kNumbered[] = {"nvidia",      "hl",      "accel",
                                           "accel/accel", "davinci", "cambricon_dev",
                                           "mtgpu.",      "neuron",  "apex_"};
-// ROCm; CUDA below Windows and on Jetson.
+// Names without a number: ROCm, and CUDA on WSL and Jetson.
 constexpr std::string_view kWhole[] = {"kfd", "dxg", "nvhost-gpu", "nvgpu"};
 
 bool is_numbered(std::string_view name, std::string_view driver) {
@@ -22,8 +22,8 @@ bool is_numbered(std::string_view name, std::string_view driver) {
          name.find_first_not_of("0123456789", driver.size()) == std::string_view::npos;
 }
 
-// XPU is Intel's; every other GPU that counts has a device of its own besides this one, which the
-// simple ones of servers and virtual machines have as well.
+// Intel's GPUs (XPU) have no other device. The display adapters of servers and virtual machines
+// have a render node, too, but of another vendor.
 bool is_intels(const std::string& root, const std::string& device) {
   std::ifstream file(root + "/sys/class/drm/" + device + "/device/vendor");
   std::string vendor;

@@ -1,5 +1,5 @@
 #pragma once
-// The GPUs and other accelerators of this node that a framework for machine learning could use.
+// Finds the GPUs and other accelerators of this node that PyTorch could use.
 
 #include <string>
 #include <vector>

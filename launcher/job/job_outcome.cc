@@ -124,8 +124,8 @@ std::string disarmed(std::string line) {
   return printable(line);
 }
 
-// Where a line of so many columns ends: at its last blank, if it has one in its second half. No
-// UTF-8 sequence is divided.
+// How many bytes fit into a line: up to the last blank if that is in the second half. Does not
+// divide a UTF-8 sequence.
 std::size_t line_end(std::string_view text, std::size_t columns) {
   std::size_t end = 0;
   for (std::size_t seen = 0; end < text.size(); ++end) {
@@ -136,7 +136,7 @@ std::size_t line_end(std::string_view text, std::size_t columns) {
   return blank != std::string_view::npos && blank > end / 2 ? blank : end;
 }
 
-// columns: 0: whole. What does not fit goes on below, a little further to the right.
+// Wraps at `columns` (0: does not). Later lines are indented a little more.
 std::string wrapped(std::string_view text, std::size_t columns) {
   constexpr std::size_t kFurther = 2;
   std::string lines;

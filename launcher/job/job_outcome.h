@@ -74,8 +74,8 @@ struct CardFacts {
 bool looks_like_consequence(const std::vector<std::string>& last_lines);
 
 // The text between dtlaunch's own lines, without a trailing newline; empty when there is nothing to
-// tell (the job completed). On a terminal of `columns` (40 and up) lines after the first go on
-// below where they are longer, but for commands; 0: they stay whole.
+// tell (the job completed). Lines after the first are wrapped at `columns` (at least 40; 0: not
+// wrapped). Commands are never wrapped.
 std::string failure_card(const Outcome& outcome, const CardFacts& facts, int columns);
 
 }  // namespace dtl

@@ -55,7 +55,7 @@ std::string look_at_program(const Outcome& outcome, const CardFacts& facts) {
 
 std::string spawn_step(const Outcome& outcome, const CardFacts& facts) {
   if (outcome.stage == "format" || outcome.stage == "interpreter") {
-    if (!outcome.text.empty()) return {};  // what it is has been said
+    if (!outcome.text.empty()) return {};  // the headline says it all
     return over_there(facts, fmt::format("head -n 1 {} | cat -v", program_path(facts)));
   }
   if (concerns_program(outcome.stage)) return look_at_program(outcome, facts);
@@ -70,8 +70,8 @@ std::string spawn_step(const Outcome& outcome, const CardFacts& facts) {
   return command.empty() ? "" : over_there(facts, command);
 }
 
-// A thread of PyTorch's gloo gives a Python object back; where the interpreter is no more by then,
-// the C++ library ends the process, though all work is done.
+// A thread of PyTorch's gloo may release a Python object after the interpreter has ended. The C++
+// runtime then aborts the process, although all work is done.
 bool meets_the_end_of_python(const std::vector<std::string>& last_lines) {
   return std::any_of(last_lines.begin(), last_lines.end(), [](const std::string& line) {
     return line == "terminate called without an active exception";
@@ -94,8 +94,8 @@ std::string signal_step(const Outcome& outcome, const CardFacts& facts) {
   return {};  // somebody sent it, and nothing on the host says who
 }
 
-// A script asks for the backend of dtring, which nothing has imported. transformers checks its
-// arguments, or accelerate the backend; PyTorch's words changed between 1.13 and 2.
+// The script asks for dtring's backend without importing dtring. These are the messages of
+// transformers, of PyTorch 1.13 and 2, and of accelerate.
 bool lacks_dtring(const std::vector<std::string>& lines) {
   constexpr std::string_view kSigns[] = {
       "invalid choice: 'dtring'",         "invalid choice: 'ccl'",
@@ -109,8 +109,7 @@ bool lacks_dtring(const std::vector<std::string>& lines) {
   });
 }
 
-// "#!/usr/bin/env python3" in a file with line ends of Windows: env is there, and what it is to
-// find is not.
+// "#!/usr/bin/env python3" in a file with Windows line endings: env does not find "python3\r".
 bool env_saw_carriage_return(const Outcome& outcome, const CardFacts& facts) {
   return outcome.exit_status == 127 &&
          std::any_of(facts.last_lines.begin(), facts.last_lines.end(), [](std::string_view line) {

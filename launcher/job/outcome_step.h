@@ -1,5 +1,5 @@
 #pragma once
-// What the failure card says to try, and what decides it. Pure.
+// The "try" line of the failure card. Pure.
 
 #include <string>
 #include <string_view>
@@ -8,11 +8,11 @@
 
 namespace dtl {
 
-// A command or a few words that lead on; empty where nothing is known.
+// A command to paste, or a few words; empty if there is no advice.
 std::string next_step(const Outcome& outcome, const CardFacts& facts);
 
-// The stage of a spawn that failed, as SpawnFailed has it: its program was the matter, rather than
-// its folder, its CPUs or a limit of the host.
+// stage: of SpawnFailed. True if the program could not be executed; false if the cause is its
+// folder, its CPUs or a limit of the host.
 bool concerns_program(std::string_view stage);
 
 bool out_of_memory(const Outcome& outcome, const CardFacts& facts);

@@ -57,8 +57,7 @@ std::uint32_t parse_umask(const std::string& text) {
                      text.find_first_not_of("01234567") == std::string::npos;
   const auto mask = octal ? static_cast<std::uint32_t>(std::stoul(text, nullptr, 8)) : 01000;
   if (mask > 0777) {
-    throw Error(Exit::kUsage, "--umask " + text, "it is no octal number from 0 to 777",
-                "--umask 022");
+    throw Error(Exit::kUsage, "--umask " + text, "not an octal number (0 to 777)", "--umask 022");
   }
   return mask;
 }

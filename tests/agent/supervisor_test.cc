@@ -49,7 +49,7 @@ const M* sent(const std::vector<Effect>& effects) {
   return nullptr;
 }
 
-// To start and to end many ranks takes a guard its time, in which it says nothing.
+// A guard that starts or ends many ranks does not answer meanwhile.
 TEST(Supervisor, IsAsPatientWithAGuardAsItHasRanks) {
   Bench bench;
   bench.start(0);

@@ -31,8 +31,8 @@ expect_status 127
 paste_hint
 expect_shown 'sub.*No such file'
 
-# A first line that Windows has written: with a carriage return, which env may be the one to see, or with a byte
-# order mark. The hint mends it.
+# First lines that Windows wrote: with a carriage return, which the kernel or env finds, or with a byte order mark. The
+# hint repairs the file.
 mended() { # FILE STATUS PATTERN
   chmod +x "$place/$1"
   start_there "./$1"
@@ -44,11 +44,11 @@ mended() { # FILE STATUS PATTERN
   expect_out '^done$'
 }
 printf '#!/bin/sh\r\necho done\r\n' >"$place/dos.sh"
-mended dos.sh 127 "cannot run './dos.sh': a carriage return ends its first line"
+mended dos.sh 127 "cannot run './dos.sh': its first line ends in a carriage return"
 printf '#!/usr/bin/env bash\r\necho done\r\n' >"$place/env.sh"
 mended env.sh 127 "env: .bash\\\\r.: No such file"
 printf '\xef\xbb\xbf#!/bin/sh\necho done\n' >"$place/mark.sh"
-mended mark.sh 126 "cannot run './mark.sh': a byte order mark stands before its first line"
+mended mark.sh 126 "cannot run './mark.sh': it starts with a byte order mark"
 
 # A directory that is not there.
 launch -f "$work/two" -np 1 -wdir "$place/no where" true

@@ -24,8 +24,8 @@ launch -np 2 --oversubscribe -wdir "$work/no-such-folder" true
 [ "$status" != 0 ] || fail "a working directory that is missing was ignored"
 expect_err 'no-such-folder'
 
-# No shell runs what is not text: a file of data says what it is, and nothing of it is a command. What is behind the
-# bytes that say so is one, for whoever reads them.
+# A shell runs text alone. Each of these files ends in a command that a shell would find behind the binary data; the
+# card says what the file is instead.
 refuse() { # FILE PATTERN
   chmod +x "$work/$1"
   launch -np 1 -wdir "$work" "./$1"
@@ -39,18 +39,18 @@ refuse texts.gz 'it is a gzip file'
 printf 'BZh91AY&SY\x01\x02%s' "$command" >"$work/texts.bz2"
 refuse texts.bz2 'it is a bzip2 file'
 printf '\xa7\r\r\n\0\0\0\0%s' "$command" >"$work/train.pyc"
-refuse train.pyc 'it is compiled Python, which python3 executes'
+refuse train.pyc 'it is compiled Python; run it by python3'
 printf '%64000s\0%s' '' "$command" >"$work/late"
-refuse late 'it is neither a program nor a script, but holds binary data'
+refuse late 'it is binary data, not a program or a script'
 printf '\xef\xbb\xbf%s' "$command" >"$work/mark"
-refuse mark 'a byte order mark stands before its first line'
+refuse mark 'it starts with a byte order mark'
 printf '#!%s\n%s' "$work/texts.gz" "$command" >"$work/data.sh"
-refuse data.sh "'$work/texts.gz', its interpreter: it is a gzip file"
+refuse data.sh "its interpreter '$work/texts.gz': it is a gzip file"
 # Of another architecture: the same ELF file, but for the number of its machine.
 cp /bin/true "$work/other"
 for machine in '\xb7\0:aarch64' '\x3e\0:x86_64'; do
   printf "${machine%:*}" | dd of="$work/other" bs=1 seek=18 conv=notrunc status=none
-  [ "${machine#*:}" = "$(uname -m)" ] || refuse other "it is made for ${machine#*:}, and this host is $(uname -m)"
+  [ "${machine#*:}" = "$(uname -m)" ] || refuse other "it is built for ${machine#*:}, but this host is $(uname -m)"
 done
 
 printf 'touch ran\n' >"$work/plain"

@@ -98,8 +98,8 @@ if extra or missing:
     sys.exit(f"not documented: {sorted(extra)}; documented and never written: {sorted(missing)}")
 CHECK
 
-# Into what is no plain file it is written, and nothing takes its place: a device, a pipe, the standard output with
-# its position in a file. A folder or a disk is refused before anything starts.
+# A device, a pipe and the standard output are written to and not replaced. A folder or a disk is refused before
+# anything starts.
 is_report() { python3 -c 'import json, sys; json.load(sys.stdin)["began"]'; }
 if [ "$(id -u)" = 0 ] && mknod "$work/null" c 1 3; then
   launch -hosts node1 -np 1 --report "$work/null" true
@@ -108,11 +108,12 @@ if [ "$(id -u)" = 0 ] && mknod "$work/null" c 1 3; then
   mknod "$work/disk" b 240 77
   launch -hosts node1 -np 1 --report "$work/disk" touch "$work/started"
   expect_status 73
-  expect_err "cannot write '$work/disk': it is a disk"
+  expect_err "cannot write '$work/disk': it is a disk. Try: the name of a file"
 fi
 launch -hosts node1 -np 1 --report "$work" touch "$work/started"
 expect_status 73
-[ ! -e "$work/started" ] || fail "a job began whose report cannot be written"
+expect_err "cannot write '$work': it is a folder"
+[ ! -e "$work/started" ] || fail "a job began although its report cannot be written"
 mkfifo "$work/pipe"
 is_report <"$work/pipe" &
 reader=$!

@@ -139,7 +139,7 @@ TEST(FailureCard, LooksForAProgramWhereTheRankDid) {
   outcome.error_number = ENOENT;
   EXPECT_EQ(step_of(outcome, facts), "head -n 1 '/data/my run/./train.sh' | cat -v");
   EXPECT_EQ(spawn_status("interpreter", ENOENT), 127);
-  outcome.text = "'/usr/bin/perl6', which its first line names, is not there";
+  outcome.text = "its interpreter '/usr/bin/perl6' does not exist";
   EXPECT_THAT(failure_card(outcome, facts, 80),
               HasSubstr("cannot run './train.sh': " + outcome.text));
   EXPECT_THAT(failure_card(outcome, facts, 80), Not(HasSubstr("try")));

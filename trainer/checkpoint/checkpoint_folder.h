@@ -45,9 +45,9 @@ void remove_old_checkpoints(const std::string& output, std::int64_t limit, const
 // What a killed run left behind: for the start of a run, when nobody else writes to `output`.
 void remove_partial_checkpoints(const std::string& output);
 
-// For a run that begins anew: renames the checkpoints of this program in `output`, so that nobody
-// goes on from one of an earlier run. They take the place of what was set aside before. Returns
-// their new names, by step.
+// For a run that begins anew: renames the checkpoints of this program in `output` to
+// checkpoint-<step>.old, so that no run resumes from them. Replaces older ones of that name.
+// Returns the new names, by step.
 std::vector<std::string> set_aside_checkpoints(const std::string& output);
 
 // A checkpoint on its way. Without commit() the destructor removes it.

@@ -118,7 +118,7 @@ void tidy_output(const Run& run) {
   if (!run.checkpoint.empty()) return;
   const std::vector<std::string> old = set_aside_checkpoints(output);
   if (!old.empty()) {
-    log_notice(fmt::format("{}: the checkpoints of an earlier run are set aside as {}", output,
+    log_notice(fmt::format("{}: renamed the checkpoints of an earlier run to {}", output,
                            fmt::join(old, ", ")));
   }
 }

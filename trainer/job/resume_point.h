@@ -26,9 +26,9 @@ struct ResumePoint {
   std::optional<TrainingCost> cost;  // the same, where it is known
 };
 
-// Before the first step: removes what killed runs left half-written in the output folder, if there
-// is one. Where training goes on from no checkpoint, those of an earlier run are set aside, which
-// is said: after the next interrupt they would be taken for this run's.
+// Call before the first step. Removes half-written checkpoints of killed runs from the output
+// folder, if there is one. If the run begins anew, renames the checkpoints of an earlier run and
+// prints a line: otherwise this run would resume from them after an interrupt.
 void tidy_output(const Run& run);
 
 // From run.checkpoint. Takes the log of what it goes on with into run.results.

@@ -9,7 +9,7 @@ namespace dtl::trainer {
 namespace {
 
 constexpr std::uint64_t kStopTag = 0xFFFF0030;
-// One signal to all ranks comes to the last of them so much later, at most.
+// A signal sent to all ranks reaches the last one this much later at most.
 constexpr std::chrono::seconds kSameSignal{1};
 
 }  // namespace

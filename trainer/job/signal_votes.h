@@ -1,6 +1,7 @@
 #pragma once
-// SignalVotes: what signals ask of a training, agreed by all ranks, who may hear of one in
-// different steps. The ranks talk while they compute: begin() before a step, end() after it.
+// SignalVotes: all ranks agree in which step they answer a signal, which may reach them in
+// different steps. Call begin() before a step and end() after it: the ranks exchange votes
+// meanwhile.
 
 #include <chrono>
 
@@ -13,7 +14,7 @@ class SignalVotes {
   explicit SignalVotes(Ranks& group) : group_(group) {}
 
   struct Asked {
-    int stop = 0;             // SIGTERM or SIGINT, 0: to go on
+    int stop = 0;             // SIGTERM or SIGINT; 0: go on
     bool checkpoint = false;  // SIGUSR1 or SIGUSR2
   };
   void begin();
@@ -27,7 +28,7 @@ class SignalVotes {
   Ranks& group_;
   float votes_[3] = {};  // SIGTERM, SIGINT, a checkpoint; then their sums
   dt_work work_ = {};
-  int fulfilled_ = 0;  // signals of our own for a checkpoint
+  int fulfilled_ = 0;  // of CheckpointSignal::count(), those with a checkpoint
   Clock::time_point agreed_at_ = Clock::time_point::min();
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// What a training says of itself before its first step, in the words of Hugging Face's trainer.
+// The lines that a training prints before its first step, in the words of Hugging Face's trainer.
 
 #include "trainer/job/run_context.h"
 #include "trainer/step/trainer.h"

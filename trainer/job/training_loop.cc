@@ -223,9 +223,9 @@ void Training::say_stopped(int signal, bool saved, const std::string& too_late) 
 
 void Training::say_asked(bool saves) {
   progress_->clear();
-  log_notice(fmt::format("told by a signal to write a checkpoint: {} step {}",
-                         saves ? "it is that of" : "there is no --output_dir for that of",
-                         run_.last.step));
+  log_notice(
+      saves ? fmt::format("received a signal: writing a checkpoint after step {}", run_.last.step)
+            : "received a signal: cannot write a checkpoint without --output_dir");
 }
 
 void Training::after_step(const StepReport& report, const Actions& actions, bool told_to_stop) {
