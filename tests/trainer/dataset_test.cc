@@ -127,6 +127,20 @@ TEST(Dataset, RefusesHalfASurrogatePair) {
   EXPECT_EQ(read("d.jsonl", good + "\n").examples[0].first, "\U0001F600 \\ud83d");
 }
 
+// Rows are looked at for the texts; one that is wrong is named all the same, unless it is not asked
+// for.
+TEST(Dataset, NamesWhatIsWrongInRowsThatItLooksAt) {
+  EXPECT_THAT(read_error("d.csv", "review,label\n"), HasSubstr("no rows"));
+  EXPECT_THAT(read_error("d.csv", "review,label\n\"so good,1\n"), testing::StartsWith(":2:"));
+  EXPECT_THAT(read_error("d.csv", "review,label\nso good,1\nb,1,2\n"), testing::StartsWith(":3:"));
+  EXPECT_EQ(read("d.csv", "review,label\nso good,1\n\"b,1\n", 1).examples.size(), 1u);
+}
+
+TEST(Dataset, TakesNullInJsonForAnEmptyCell) {
+  const TextDataset dataset = read("d.jsonl", R"({"text": null, "label": 1, "by": null})");
+  EXPECT_EQ(dataset.examples[0].first, "");
+}
+
 TEST(Dataset, TakesTheFirstOtherColumnsAsTexts) {
   const TextDataset dataset = read("d.tsv", "idx\tquestion\tlabel\tanswer\n7\tq\tl\ta\n");
   EXPECT_TRUE(dataset.pairs);
@@ -148,7 +162,7 @@ TEST(Dataset, NamesFileAndLineOfWhatIsWrong) {
               testing::StartsWith(":2:"));
   EXPECT_THAT(read_error("d.json", "{\"text\": \"a\", \"label\": 1}\n{\"text\": \"a\"}\n"),
               HasSubstr("'label' is missing"));
-  EXPECT_THAT(read_error("d.json", "{\"text\": null, \"label\": 1}\n"), HasSubstr("not a text"));
+  EXPECT_THAT(read_error("d.json", "{\"text\": {}, \"label\": 1}\n"), HasSubstr("not a text"));
   EXPECT_THAT(read_error("d.tsv", "text\tclass\na\t0\n"), HasSubstr("no column 'label'"));
   EXPECT_THAT(read_error("d.tsv", "label\n0\n"), HasSubstr("only column"));
   EXPECT_THAT(read_error("d.tsv", ""), HasSubstr("empty"));
@@ -235,7 +249,7 @@ TEST(Dataset, GivesANextStep) {
   for (const char* bytes : {"text,label\na\n", "text,label\n\"a,1\n", "text,label\n\"a\"b,1\n"}) {
     EXPECT_THAT(read_error("d.csv", bytes), HasSubstr("Try: ")) << bytes;
   }
-  for (const char* bytes : {"", "[]", "{}", "7", "{\"text\": 1}", "{\"text\": null, \"label\": 1}",
+  for (const char* bytes : {"", "[]", "{}", "7", "{\"text\": 1}", "{\"text\": 1, \"label\": null}",
                             "{\"text\": 1, \"label\": 1}\n{\"text\": 1}"}) {
     EXPECT_THAT(read_error("d.json", bytes), HasSubstr("Try: ")) << bytes;
   }

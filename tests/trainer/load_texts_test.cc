@@ -143,11 +143,84 @@ TEST(TrainingLabels, GoByTheModelsNamesOrReplaceThemWithALine) {
   // Two of the data's labels are one of the model's.
   const Prepared twice = trained({"yes", "no"}, "a\tYes\nb\tyes\n");
   EXPECT_THAT(twice.config.labels, ElementsAre("Yes", "yes"));
-  EXPECT_THAT(twice.notices, ElementsAre(HasSubstr("(Yes, yes) replace the model's (yes, no)")));
+  EXPECT_THAT(twice.notices, ElementsAre(HasSubstr("'Yes' (1, first in line 2)"),
+                                         HasSubstr("(Yes, yes) replace the model's (yes, no)")));
   const Prepared other = trained({"bad", "good"}, rows);
   EXPECT_THAT(other.config.labels, ElementsAre("no", "yes"));
   EXPECT_THAT(other.notices,
               ElementsAre(HasSubstr("its labels (no, yes) replace the model's (bad, good)")));
+}
+
+// Trains, evaluates and predicts with one folder of files; then only predicts with what was learnt.
+class Columns : public testing::Test {
+ protected:
+  Prepared train(const std::string& rows, const std::string& rows_to_predict) {
+    Settings settings;
+    settings.do_train = settings.do_eval = settings.do_predict = true;
+    settings.train_file = settings.validation_file = folder_.write("train.csv", rows);
+    settings.test_file = folder_.write("test.csv", rows_to_predict);
+    settings.label_column_name = "mood";
+    Prepared prepared = model_with({});
+    prepare_classification(settings, prepared);
+    return prepared;
+  }
+  Prepared predict(const Prepared& trained, const std::string& rows,
+                   const std::string& named = "") {
+    Settings settings;
+    settings.do_predict = true;
+    settings.test_file = folder_.write("other.csv", rows);
+    settings.text_column_names = named;
+    Prepared prepared = model_with({});
+    write_model_config(folder_.path(), trained.config);
+    prepared.config = read_model_config(folder_.path());
+    prepare_classification(settings, prepared);
+    return prepared;
+  }
+  static std::vector<std::int32_t> ids(const Prepared& prepared) {
+    return prepared.test.front().examples.ids;
+  }
+
+  const TemporaryFolder folder_;
+};
+
+TEST_F(Columns, OfTrainingAreThoseOfPrediction) {
+  const Prepared trained =
+      train(",content,mood\n0,a b,good\n1,b a,bad\n", "mood,content\nb b,a b\n");
+  EXPECT_THAT(ids(trained), ElementsAre(2, 4, 5, 3));
+  EXPECT_THAT(trained.data_sets.front(),
+              HasSubstr("train.csv: 2 examples; text: content; label: mood (bad: 1, good: 1); "
+                        "not read: column 1, which has no name"));
+  EXPECT_THAT(trained.data_sets.back(), HasSubstr("1 example; text: content; not read: mood"));
+  const Prepared later = predict(trained, "note,content,mood\nb b b,a a,b b\n");
+  EXPECT_THAT(ids(later), ElementsAre(2, 4, 4, 3));
+  EXPECT_EQ(later.config.columns, trained.config.columns);
+  EXPECT_THAT(ids(predict(trained, "note,content\nb b,a a\n", "note")), ElementsAre(2, 5, 5, 3));
+}
+
+TEST_F(Columns, OfPairsAreThoseOfPrediction) {
+  const Prepared trained =
+      train("who,ask,say,mood\nx,a a,b b,good\ny,a b,b a,bad\n", "say,mood,ask\nb b,b,a a\n");
+  EXPECT_THAT(ids(trained), ElementsAre(2, 4, 4, 3, 5, 5, 3));
+  EXPECT_THAT(ids(predict(trained, "ask,say\na a,b b\n")), ElementsAre(2, 4, 4, 3, 5, 5, 3));
+}
+
+TEST_F(Columns, OfTrainingThatAreMissingAreNamed) {
+  const Prepared trained = train("content,mood\na b,good\nb a,bad\n", "content\na\n");
+  try {
+    predict(trained, "text\na b\n");
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(),
+                HasSubstr("other.csv:1: cannot find the texts: the model was trained on the column "
+                          "'content', which is not among text"));
+    EXPECT_THAT(error.what(), HasSubstr("--text_column_names"));
+  }
+}
+
+TEST_F(Columns, LinesSayHowManyTextsWereCut) {
+  const Prepared prepared = train("content,mood\na b a b a b a b,good\nb a,bad\n", "content\na\n");
+  EXPECT_THAT(prepared.data_sets.front(), HasSubstr("; 1 cut at 8 tokens"));
+  EXPECT_THAT(prepared.data_sets.back(), testing::Not(HasSubstr("cut")));
 }
 
 }  // namespace

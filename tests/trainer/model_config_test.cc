@@ -57,6 +57,15 @@ TEST(ModelConfig, ReadsDistilBertWithItsDefaults) {
   EXPECT_TRUE(config.labels.empty());
 }
 
+TEST(ModelConfig, RefusesColumnsThatItCannotHaveWritten) {
+  for (const char* columns : {"7", "{}", R"({"texts": []})", R"({"texts": "a"})",
+                              R"({"texts": ["a", 1]})", R"({"texts": ["a"], "label": 1})"}) {
+    EXPECT_THAT(
+        read_error(std::string(R"({"model_type": "bert", "dttrain_columns": )") + columns + "}"),
+        HasSubstr("'dttrain_columns'"));
+  }
+}
+
 TEST(ModelConfig, RefusesWhatCannotBeRun) {
   EXPECT_THAT(read_error(R"({"model_type": "roberta"})"), HasSubstr("'roberta'"));
   EXPECT_THAT(read_error(R"({"model_type": "bert", "position_embedding_type": "relative_key"})"),

@@ -5,11 +5,15 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <exception>
 #include <optional>
+#include <span>
+#include <tuple>
 #include <unordered_map>
 
 #include "base/error.h"
 #include "base/text.h"
+#include "trainer/data/column_choice.h"
 #include "trainer/data/data_file.h"
 #include "trainer/data/dataset_rows.h"
 #include "trainer/maths/on_threads.h"
@@ -19,8 +23,10 @@ namespace {
 
 constexpr std::size_t kMaxDatasetBytes = std::size_t{16} << 30;
 
-constexpr const char* kHeaderHint =
-    "add a first line that names the columns, such as: label sentence";
+// Rows that are looked at for the columns that may be texts.
+constexpr std::size_t kLookedAt = 10'000;
+
+constexpr const char* kHeaderHint = "a first line that names the columns, such as: label sentence";
 
 using LabelIds = std::unordered_map<std::string, std::int32_t>;
 
@@ -40,51 +46,114 @@ int column_named(const std::vector<std::string>& header, std::string_view name) 
   return found == header.end() ? -1 : static_cast<int>(found - header.begin());
 }
 
-// The usual names; otherwise the first one or two columns that are neither label nor row number.
-void choose_texts(const std::string& path, const std::vector<std::string>& header,
-                  Columns& columns) {
-  const int first = column_named(header, "sentence1");
-  if (first >= 0) {
-    columns.texts = {first};
-    columns.second = column_named(header, "sentence2");
-    return;
+int text_column(const std::string& path, const std::vector<std::string>& header,
+                const std::string& name, const DatasetOptions& options) {
+  const int column = column_named(header, name);
+  if (column >= 0) return column;
+  const std::string what = fmt::format("{}:1: cannot find the texts", path);
+  const std::string columns = join(header, ", ");
+  if (!options.trained) {
+    throw Error(Exit::kBadInput, what,
+                fmt::format("there is no column '{}' among {}", name, columns));
   }
-  for (const char* name : {"sentence", "text"}) {
-    columns.texts = {column_named(header, name)};
-    if (columns.texts[0] >= 0) return;
-  }
-  std::vector<int> others;
-  for (int i = 0; i < static_cast<int>(header.size()); ++i) {
-    const std::string& name = header[static_cast<std::size_t>(i)];
-    if (i != columns.label && name != "idx" && name != "index" && name != "id") others.push_back(i);
-  }
-  if (others.empty()) {
-    throw Error(Exit::kBadInput, fmt::format("{}:1: cannot find the texts", path),
-                "the label is the only column", "a column of texts beside it");
-  }
-  columns.texts = {others[0]};
-  columns.second = others.size() > 1 ? others[1] : -1;
+  const bool pairs = !options.second_column.empty();
+  throw Error(
+      Exit::kBadInput, what,
+      fmt::format("the model was trained on the column '{}', which is not among {}", name, columns),
+      pairs ? "that name in the first line"
+            : "that name in the first line, or --text_column_names");
 }
 
+// Rows, of which some are read in advance.
+class RowQueue {
+ public:
+  explicit RowQueue(RowReader& reader) : reader_(reader) {}
+
+  // The first rows, `most` at most, before any is taken. One that cannot be read is thrown when
+  // its turn comes.
+  std::span<const std::vector<std::string>> look_at(std::size_t most) {
+    try {
+      for (std::vector<std::string> row; ahead_.size() < most && reader_.next(row);) {
+        ahead_.push_back(row);
+        places_.emplace_back(reader_.line(), reader_.element());
+      }
+    } catch (const Error&) {
+      fault_ = std::current_exception();
+    }
+    return ahead_;
+  }
+
+  bool next(std::vector<std::string>& row) {
+    if (taken_ < ahead_.size()) {
+      row = std::move(ahead_[taken_]);
+      std::tie(line_, element_) = places_[taken_++];
+      return true;
+    }
+    if (fault_) std::rethrow_exception(fault_);
+    if (!reader_.next(row)) return false;
+    line_ = reader_.line();
+    element_ = reader_.element();
+    return true;
+  }
+  int line() const { return line_; }
+  int element() const { return element_; }
+
+ private:
+  RowReader& reader_;
+  std::vector<std::vector<std::string>> ahead_;
+  std::vector<std::pair<int, int>> places_;
+  std::size_t taken_ = 0;
+  std::exception_ptr fault_;
+  int line_ = 0, element_ = 0;
+};
+
 Columns choose_columns(const std::string& path, const std::vector<std::string>& header,
-                       const DatasetOptions& options) {
+                       const DatasetOptions& options, RowQueue& rows) {
   Columns columns;
   columns.label = column_named(header, options.label_column);
   if (columns.label < 0 && options.labelled) {
     throw Error(
         Exit::kBadInput, fmt::format("{}:1: cannot find the labels", path),
         fmt::format("there is no column '{}' among {}", options.label_column, join(header, ", ")),
-        kHeaderHint);
+        "--label_column_name with the column of the labels; or " + std::string(kHeaderHint));
   }
   for (const std::string& name : options.text_columns) {
-    columns.texts.push_back(column_named(header, name));
-    if (columns.texts.back() < 0) {
-      throw Error(Exit::kBadInput, fmt::format("{}:1: cannot find the texts", path),
-                  fmt::format("there is no column '{}' among {}", name, join(header, ", ")));
-    }
+    columns.texts.push_back(text_column(path, header, name, options));
   }
-  if (columns.texts.empty()) choose_texts(path, header, columns);
+  if (!columns.texts.empty()) {
+    if (!options.second_column.empty()) {
+      columns.second = text_column(path, header, options.second_column, options);
+    }
+    return columns;
+  }
+  const ColumnChoice choice = choose_texts(
+      header, columns.label,
+      needs_rows(header) ? rows.look_at(kLookedAt) : std::span<const std::vector<std::string>>());
+  if (choice.first < 0) {
+    throw Error(Exit::kBadInput, fmt::format("{}:1: cannot find the texts", path), choice.reason,
+                "--text_column_names with the column of the texts");
+  }
+  columns.texts = {choice.first};
+  columns.second = choice.second;
   return columns;
+}
+
+// Their names, and those of the others, for the user.
+void name_columns(const std::vector<std::string>& header, const Columns& columns,
+                  const DatasetOptions& options, TextDataset& dataset) {
+  const auto name = [&](int column) { return header[static_cast<std::size_t>(column)]; };
+  TextColumns& named = dataset.columns;
+  for (const int column : columns.texts) named.first.push_back(name(column));
+  named.delimiter = options.text_delimiter;
+  if (columns.second >= 0) named.second = name(columns.second);
+  if (options.labelled) named.label = name(columns.label);
+  for (int i = 0; i < static_cast<int>(header.size()); ++i) {
+    const bool text =
+        std::find(columns.texts.begin(), columns.texts.end(), i) != columns.texts.end();
+    if (text || i == columns.second || (options.labelled && i == columns.label)) continue;
+    dataset.unread.push_back(name(i).empty() ? fmt::format("column {}, which has no name", i + 1)
+                                             : name(i));
+  }
 }
 
 void read_label(const std::string& path, const std::string& field, const DatasetOptions& options,
@@ -110,7 +179,8 @@ void read_label(const std::string& path, const std::string& field, const Dataset
   }
 }
 
-TextDataset from_rows(const std::string& path, RowReader& rows, const DatasetOptions& options) {
+TextDataset from_rows(const std::string& path, RowReader& reader, const DatasetOptions& options) {
+  RowQueue rows(reader);
   std::vector<std::string> row;
   if (!rows.next(row)) {
     throw Error(Exit::kBadInput, fmt::format("{}: cannot read the data set", path),
@@ -118,11 +188,12 @@ TextDataset from_rows(const std::string& path, RowReader& rows, const DatasetOpt
   }
   const std::vector<std::string> header = row;
   check_header(path, rows.line(), header);
-  const Columns columns = choose_columns(path, header, options);
+  const Columns columns = choose_columns(path, header, options, rows);
   TextDataset dataset{.pairs = columns.second >= 0,
                       .problem = options.problem,
                       .labelled = options.labelled,
                       .path = path};
+  name_columns(header, columns, options, dataset);
   while (
       (options.limit < 0 || static_cast<std::int64_t>(dataset.examples.size()) < options.limit) &&
       rows.next(row)) {
@@ -190,6 +261,7 @@ void append_aim(const TextDataset& dataset, std::size_t index, const LabelIds& i
 
 void append(Examples& to, const Examples& part) {
   const std::int64_t base = to.starts.back();
+  to.cut += part.cut;
   to.ids.insert(to.ids.end(), part.ids.begin(), part.ids.end());
   to.types.insert(to.types.end(), part.types.begin(), part.types.end());
   to.labels.insert(to.labels.end(), part.labels.begin(), part.labels.end());
@@ -276,6 +348,7 @@ Examples encode_dataset(const TextDataset& dataset, const Tokenizer& tokenizer,
       part.ids.insert(part.ids.end(), encoding.ids.begin(), encoding.ids.end());
       part.types.insert(part.types.end(), encoding.types.begin(), encoding.types.end());
       part.starts.push_back(static_cast<std::int64_t>(part.ids.size()));
+      part.cut += encoding.cut ? 1 : 0;
       append_aim(dataset, i, label_ids, labels, part);
     }
   });

@@ -28,15 +28,17 @@ struct TextDataset {
   Problem problem = Problem::kSingleLabel;
   bool labelled = true;
   std::string path = {};
-  std::int64_t dropped = 0;  // rows that the task says to leave out
+  std::int64_t dropped = 0;              // rows that the task says to leave out
+  TextColumns columns = {};              // that were read; no label where none was looked at
+  std::vector<std::string> unread = {};  // names of the other columns
 };
 
 // How to read a file of labelled texts.
 struct DatasetOptions {
-  // Columns to join, with text_delimiter between them, into one text. Empty: sentence1[,
-  // sentence2], sentence, text, or the first one or two columns that are neither label nor row
-  // number.
+  // Columns to join, with text_delimiter between them, into one text. Empty: choose_texts()
+  // chooses.
   std::vector<std::string> text_columns = {};
+  std::string second_column = {};  // of pairs; only beside text_columns
   std::string text_delimiter = " ";
   std::string label_column = "label";
   // kMultiLabel: a cell holds labels with label_delimiter between them (JSON: or a list of them);
@@ -45,6 +47,7 @@ struct DatasetOptions {
   char label_delimiter = ',';
   bool labelled = true;     // false: labels, if there are any, are not looked at
   std::int64_t limit = -1;  // rows; negative: all
+  bool trained = false;     // the model was trained on text_columns and second_column
 };
 
 // By the file's ending: .tsv (tab, no quoting), .csv (RFC 4180), .json/.jsonl (an object per line,

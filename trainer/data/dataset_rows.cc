@@ -214,6 +214,7 @@ class JsonRows : public RowReader {
                 "the keys of the first row in each");
     }
     if (found->is_string()) return found->get<std::string>();
+    if (found->is_null()) return {};  // as an empty cell of a .csv
     if (found->is_number() || found->is_boolean()) return found->dump();
     if (found->is_array() && list_delimiter_ != '\0') return list_text(column, *found);
     fail_here(fmt::format("the value of '{}' is not a text", column), "a text or a number there");

@@ -17,6 +17,8 @@ struct Examples {
   std::vector<float> targets;        // [examples, C]: regression (C is 1), several labels (0 or 1)
   std::vector<std::int32_t> answer_starts, answer_ends;  // [examples], tokens; 0, 0: no answer
 
+  std::int64_t cut = 0;  // how many have lost tokens; rank 0 only
+
   std::int64_t size() const {
     return starts.empty() ? 0 : static_cast<std::int64_t>(starts.size()) - 1;
   }

@@ -23,6 +23,7 @@ const std::vector<std::string> kEntailment = {"entailment", "not_entailment"};
 
 struct GlueColumns {
   std::size_t first = 0, second = 0, label = 0, count = 0;
+  std::vector<std::string> unread = {};
 };
 
 bool has_header(const GlueTask& task, Split split) {
@@ -55,6 +56,10 @@ GlueColumns find_columns(const GlueTask& task, const std::string& path, Split sp
   columns.first = column(path, header, task.first, task);
   if (!task.second.empty()) columns.second = column(path, header, task.second, task);
   if (split != Split::kTest) columns.label = column(path, header, task.label, task);
+  for (const std::string& name : header) {
+    const bool label = name == task.label && split != Split::kTest;
+    if (name != task.first && name != task.second && !label) columns.unread.push_back(name);
+  }
   return columns;
 }
 
@@ -210,6 +215,9 @@ TextDataset read_glue(const GlueTask& task, const GlueFile& file, Split split, s
                       .problem = task.problem,
                       .labelled = split != Split::kTest,
                       .path = path};
+  dataset.columns = {.first = {task.first}, .second = task.second};
+  if (dataset.labelled) dataset.columns.label = task.label;
+  dataset.unread = columns.unread;
   std::vector<std::string> row;
   while ((limit < 0 || static_cast<std::int64_t>(dataset.examples.size()) < limit) &&
          rows->next(row)) {

@@ -27,6 +27,7 @@ constexpr KnownKey kAnyConfig[] = {
     {"num_labels", kUsed},
     {"problem_type", kUsed},
     {"tokenizer_class", kUsed},
+    {"dttrain_columns", kUsed},
     // Who wrote it, when and from what.
     {"_name_or_path", kHarmless},
     {"name_or_path", kHarmless},

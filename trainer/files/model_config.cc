@@ -115,6 +115,28 @@ class ConfigReader {
     return names;
   }
 
+  // What add_columns() has written.
+  TextColumns columns() const {
+    constexpr const char* kKey = "dttrain_columns";
+    TextColumns columns;
+    if (!has(kKey)) return columns;
+    const OrderedJson& json = json_[kKey];
+    const auto is_text = [](const OrderedJson& value) { return value.is_string(); };
+    const OrderedJson texts = json.is_object() ? json.value("texts", OrderedJson()) : OrderedJson();
+    if (!texts.is_array() || texts.empty() || !std::all_of(texts.begin(), texts.end(), is_text)) {
+      fail_key(kKey, "its 'texts' are not a list of names");
+    }
+    columns.first = texts.get<std::vector<std::string>>();
+    for (const auto& [key, to] : {std::pair{"delimiter", &columns.delimiter},
+                                  {"second_text", &columns.second},
+                                  {"label", &columns.label}}) {
+      if (!json.contains(key)) continue;
+      if (!json[key].is_string()) fail_key(kKey, fmt::format("its '{}' is not a text", key));
+      *to = json[key].get<std::string>();
+    }
+    return columns;
+  }
+
  private:
   // label2id is not needed; but where it has the same names under other ids, nobody knows which
   // of the two was meant.
@@ -240,6 +262,15 @@ void add_labels(OrderedJson& json, const ModelConfig& config) {
   json["problem_type"] = name_of(config.problem);
 }
 
+void add_columns(OrderedJson& json, const TextColumns& columns) {
+  if (columns.first.empty()) return;
+  OrderedJson& to = json["dttrain_columns"];
+  to["texts"] = columns.first;
+  if (columns.first.size() > 1) to["delimiter"] = columns.delimiter;
+  if (!columns.second.empty()) to["second_text"] = columns.second;
+  if (!columns.label.empty()) to["label"] = columns.label;
+}
+
 void add_bert(OrderedJson& json, const ModelConfig& config) {
   json["architectures"] = {fmt::format("Bert{}", task_suffix(config.task))};
   json["model_type"] = "bert";
@@ -306,6 +337,7 @@ ModelConfig read_model_config(const std::string& folder) {
   reader.real("initializer_range", config.initializer_range, 0, 100);
   reader.size("pad_token_id", config.pad_token_id, 0);
   config.labels = reader.labels();
+  config.columns = reader.columns();
   config.problem = problem_named(reader, config.labels.size());
   if (config.hidden_size % config.heads != 0) {
     reader.fail("the number of heads", fmt::format("hidden size {} is not divisible by {} heads",
@@ -327,6 +359,7 @@ void write_model_config(const std::string& folder, const ModelConfig& config) {
   json["initializer_range"] = config.initializer_range;
   json["pad_token_id"] = config.pad_token_id;
   add_labels(json, config);
+  add_columns(json, config.columns);
   json["torch_dtype"] = "float32";
   write_file_atomically(folder + "/config.json",
                         json.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n");

@@ -15,6 +15,15 @@ enum class Task { kClassification, kQuestionAnswering };
 // Of a classifier: one of several labels, any of them, or a number.
 enum class Problem { kSingleLabel, kMultiLabel, kRegression };
 
+// Columns of a data set by name.
+struct TextColumns {
+  std::vector<std::string> first = {};  // joined, with `delimiter` between them; empty: not known
+  std::string delimiter = " ";
+  std::string second = {};  // of pairs
+  std::string label = {};
+  bool operator==(const TextColumns&) const = default;
+};
+
 struct ModelConfig {
   ModelType type = ModelType::kBert;
   int vocab_size = 30522;
@@ -37,6 +46,7 @@ struct ModelConfig {
   std::vector<std::string> labels = {};  // id2label, in order of id
   Task task = Task::kClassification;     // which head: the caller's choice, not the folder's
   Problem problem = Problem::kSingleLabel;
+  TextColumns columns = {};  // what it was trained on; rank 0 only
 };
 
 // O: the outputs of a model, for each example of a classifier (a label each) or for each token of a

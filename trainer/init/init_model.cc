@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/options/option_table.h"
 #include "base/text.h"
+#include "trainer/data/dataset_summary.h"
 #include "trainer/data/wordpiece_trainer.h"
 #include "trainer/files/folder_lock.h"
 #include "trainer/files/output_folder.h"
@@ -24,6 +25,8 @@ constexpr const char* kHelp = "dttrain init --help";
 struct InitSettings {
   bool help = false, overwrite = false;
   std::string train_file, output_dir, model_type = "bert";
+  std::string text_column_names;  // with commas between them
+  std::string label_column_name = "label";
   ModelConfig config = {.vocab_size = 8000,
                         .hidden_size = 128,
                         .layers = 2,
@@ -48,6 +51,10 @@ const OptionTable<InitSettings>& init_table() {
   static const OptionTable<I> kTable(std::vector<OptionRow<I>>{
       {"", {"--train_file"}, "FILE", "texts and labels to learn from (.tsv, .csv, .json, .jsonl)",
        into::text<&I::train_file>()},
+      {"", {"--text_column_names"}, "NAME[,NAME]", "columns to learn from, as in training",
+       into::text<&I::text_column_names>()},
+      {"", {"--label_column_name"}, "NAME", "column of the label (label)",
+       into::text<&I::label_column_name>()},
       {"", {"--output_dir"}, "FOLDER", "folder to write the model to",
        into::text<&I::output_dir>()},
       {"", {"--overwrite_output_dir"}, "", "write into a folder that holds files already",
@@ -165,7 +172,13 @@ int run_init(const std::vector<std::string>& arguments) {
   if (!parse(arguments, settings)) return 0;
   const FolderLock lock(settings.output_dir);
   make_output_folder(settings.output_dir, settings.overwrite);  // a trained model may be there
-  const TextDataset dataset = read_dataset(settings.train_file, -1);
+  DatasetOptions options{.label_column = settings.label_column_name};
+  if (!settings.text_column_names.empty()) {
+    options.text_columns = split(settings.text_column_names, ',');
+  }
+  const TextDataset dataset = read_dataset(settings.train_file, options);
+  log_notice(summary(dataset));
+  for (const std::string& doubt : doubts(dataset)) log_notice(doubt);
   const NewModel model = make_model(dataset, settings.config, settings.lower_case, settings.seed);
   save_model(settings.output_dir, model);
   std::size_t parameters = 0;

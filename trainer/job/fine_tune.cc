@@ -67,6 +67,7 @@ Prepared prepare_first(Settings& settings, Place& place) {
   if (!settings.output_dir.empty()) place.checkpoint = make_output_place(settings);
   if (!settings.debug_dump.empty()) make_output_folder(settings.debug_dump, true);
   Prepared prepared = prepare(settings);
+  for (const std::string& line : prepared.data_sets) log_notice(line);
   for (const std::string& notice : prepared.notices) log_notice(notice);
   return prepared;
 }

@@ -35,6 +35,7 @@ struct Prepared {
 
   // Rank 0 only.
   std::optional<Tokenizer> tokenizer;
+  std::vector<std::string> data_sets;   // for the user, a line about each
   std::vector<std::string> notices;     // for the user
   std::int64_t training_questions = 0;  // question answering: examples that windows were made of
 };

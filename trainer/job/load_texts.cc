@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "trainer/data/dataset.h"
+#include "trainer/data/dataset_summary.h"
 #include "trainer/data/tasks.h"
 #include "trainer/maths/thread_pool.h"
 
@@ -150,20 +151,36 @@ Problem problem_of(const Settings& s) {
   return s.label_delimiter.empty() ? Problem::kSingleLabel : Problem::kMultiLabel;
 }
 
+// Those of training, unless the user names others.
+void use_columns(const TextColumns& trained, DatasetOptions& options, const Settings& s) {
+  if (trained.first.empty()) return;
+  if (s.label_column_name.empty() && !trained.label.empty()) options.label_column = trained.label;
+  if (!s.text_column_names.empty()) return;
+  options.text_columns = trained.first;
+  if (s.text_column_delimiter == Settings().text_column_delimiter) {
+    options.text_delimiter = trained.delimiter;
+  }
+  options.second_column = trained.second;
+  options.trained = true;
+}
+
 Texts read_texts(const Settings& s, const ModelConfig& config, std::vector<std::string>& notices) {
   Texts texts;
   DatasetOptions options = dataset_options(s, problem_of(s));
+  if (!s.do_train) use_columns(config.columns, options, s);
   if (!s.do_train && options.problem == Problem::kSingleLabel) options.problem = config.problem;
   if (s.do_train) {
     options.limit = s.max_train_samples;
     texts.train.push_back(read_dataset(s.train_file, options));
     if (options.problem == Problem::kSingleLabel && has_float_labels(texts.train.front())) {
       notices.push_back(
-          fmt::format("{}: labels are numbers with fractions: the model learns to give a number",
+          fmt::format("{}: labels are numbers with fractions, or written so: the model learns to "
+                      "give a number; 0 and 1 in place of 0.0 and 1.0 are classes",
                       s.train_file));
       options.problem = Problem::kRegression;
       texts.train.front() = read_dataset(s.train_file, options);
     }
+    use_columns(texts.train.front().columns, options, s);
   }
   if (s.do_eval) {
     options.limit = s.max_eval_samples;
@@ -244,28 +261,55 @@ Problem problem_in(const Settings& s, const Texts& texts, Problem otherwise) {
   return s.do_eval ? texts.evaluation.front().problem : otherwise;
 }
 
+// A line about each data set, in the order of training, evaluation and prediction; and what may be
+// wrong in them.
+std::vector<std::string> summaries(const Texts& texts, std::vector<std::string>& notices) {
+  std::vector<std::string> lines;
+  for (const auto* sets : {&texts.train, &texts.evaluation, &texts.test}) {
+    for (const TextDataset& set : *sets) {
+      lines.push_back(summary(set));
+      for (const std::string& doubt : doubts(set)) {
+        const bool said = std::find(notices.begin(), notices.end(), doubt) != notices.end();
+        if (!said) notices.push_back(doubt);  // a file may be read for two purposes
+      }
+    }
+  }
+  return lines;
+}
+
 }  // namespace
 
 void prepare_classification(const Settings& s, Prepared& prepared) {
   ModelConfig& config = prepared.config;
   Texts texts;
+  std::vector<std::string> lines;
   if (s.task_name.empty()) {
     texts = read_texts(s, config, prepared.notices);
+    lines = summaries(texts, prepared.notices);
+    if (s.do_train) config.columns = texts.train.front().columns;
     config.problem = problem_in(s, texts, config.problem);
     choose_labels(s, texts, config, prepared.notices);
   } else {
     const GlueTask& task = glue_task(s.task_name);
     texts = read_glue_texts(s, task, prepared.notices);
+    lines = summaries(texts, prepared.notices);
+    if (s.do_train) config.columns = {};  // the task names them
     config.problem = task.problem;
     take_task_labels(task, texts, config, prepared.notices);
   }
-  const auto encode = [&](const TextDataset& dataset) {
+  auto encode = [&, line = lines.cbegin()](const TextDataset& dataset) mutable {
+    Examples examples = encode_dataset(dataset, *prepared.tokenizer, config.labels, prepared.length,
+                                       default_threads());
+    prepared.data_sets.push_back(*line++);
+    if (examples.cut > 0) {
+      prepared.data_sets.back() +=
+          fmt::format("; {} cut at {} tokens", examples.cut, prepared.length);
+    }
     if (dataset.dropped > 0) {
       prepared.notices.push_back(
           fmt::format("{}: {} incomplete rows left out", dataset.path, dataset.dropped));
     }
-    return encode_dataset(dataset, *prepared.tokenizer, config.labels, prepared.length,
-                          default_threads());
+    return examples;
   };
   const auto encode_all = [&](const std::vector<TextDataset>& datasets,
                               const std::vector<std::string>& suffixes,

@@ -270,7 +270,7 @@ Encoding Tokenizer::encode(std::string_view text, int max_length) const {
   ids.insert(ids.end(), kept.begin(), kept.end());
   ids.push_back(impl_->sep);
   const std::size_t length = ids.size();
-  return {std::move(ids), std::vector<std::int8_t>(length, 0)};
+  return {std::move(ids), std::vector<std::int8_t>(length, 0), kept.size() < all.size()};
 }
 
 Encoding Tokenizer::encode_pair(std::string_view first, std::string_view second,
@@ -289,6 +289,7 @@ Encoding Tokenizer::encode_pair(std::string_view first, std::string_view second,
   ids.insert(ids.end(), kept_b.begin(), kept_b.end());
   ids.push_back(impl_->sep);
   encoding.types.resize(ids.size(), impl_->second_type());
+  encoding.cut = count_a < a.size() || count_b < b.size();
   return encoding;
 }
 

@@ -17,6 +17,7 @@ namespace dtl::trainer {
 struct Encoding {
   std::vector<std::int32_t> ids;  // with [CLS] and [SEP]
   std::vector<std::int8_t> types;
+  bool cut = false;  // max_length was too little
 };
 
 // A question and a part of its context: [CLS] question [SEP] context [SEP].

@@ -1,0 +1,123 @@
+#include "trainer/data/column_choice.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+#include <unordered_set>
+
+#include "base/text.h"
+
+namespace dtl::trainer {
+namespace {
+
+int usual_column(const std::vector<std::string>& header, std::string_view name) {
+  const auto found = std::find_if(header.begin(), header.end(), [&](const std::string& each) {
+    return to_lower(trim(each)) == name;
+  });
+  return found == header.end() ? -1 : static_cast<int>(found - header.begin());
+}
+
+ColumnChoice choose_by_name(const std::vector<std::string>& header) {
+  const int first = usual_column(header, "sentence1");
+  if (first >= 0) return {first, usual_column(header, "sentence2")};
+  for (const char* name : {"sentence", "text"}) {
+    if (const int text = usual_column(header, name); text >= 0) return {text, -1};
+  }
+  return {};
+}
+
+bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+// Part of a character of several bytes, of which most are letters.
+bool is_wide(char c) {
+  return static_cast<unsigned char>(c) >= 0x80;
+}
+
+bool is_number(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size();  // also 1e5, nan and inf
+}
+
+// What the values of a column have in common.
+class ColumnValues {
+ public:
+  void add(std::string_view value) {
+    any_ = true;
+    value = trim(value);
+    const bool letters =
+        std::any_of(value.begin(), value.end(), [](char c) { return is_letter(c) || is_wide(c); });
+    numbers_ = numbers_ && (!letters || is_number(value));
+    const bool several = value.find_first_of(" \t\n") != std::string_view::npos ||
+                         std::any_of(value.begin(), value.end(), is_wide);
+    words_ = words_ || several;
+    identifiers_ = identifiers_ && !several && std::any_of(value.begin(), value.end(), is_digit) &&
+                   seen_.insert(value).second;
+  }
+  bool numbers() const { return any_ && numbers_; }  // or dates, or nothing
+  // One word with a digit, another in each row.
+  bool identifiers() const { return identifiers_ && seen_.size() > 1; }
+  bool words() const { return words_; }  // several, or those of a script that has no blanks
+
+ private:
+  bool any_ = false, numbers_ = true, identifiers_ = true, words_ = false;
+  std::unordered_set<std::string_view> seen_;
+};
+
+// Why a column is no text; the empty text where it may be one.
+std::string refusal(const std::string& name, const ColumnValues& values) {
+  const std::string lowered = to_lower(trim(name));
+  if (lowered.empty() || lowered.starts_with("unnamed: ")) {
+    return lowered.empty() ? "a column has no name" : fmt::format("'{}' is no name", name);
+  }
+  if (lowered == "idx" || lowered == "index" || lowered == "id") {
+    return fmt::format("'{}' is the number of a row", name);
+  }
+  if (values.numbers()) {
+    return fmt::format("'{}' holds only numbers, dates or empty cells", name);
+  }
+  if (values.identifiers())
+    return fmt::format("'{}' holds a different identifier in each row", name);
+  return {};
+}
+
+}  // namespace
+
+bool needs_rows(const std::vector<std::string>& header) {
+  return choose_by_name(header).first < 0;
+}
+
+ColumnChoice choose_texts(const std::vector<std::string>& header, int label,
+                          std::span<const std::vector<std::string>> rows) {
+  if (!needs_rows(header)) return choose_by_name(header);
+  std::vector<int> possible, with_words;
+  std::vector<std::string> reasons;
+  for (int i = 0; i < static_cast<int>(header.size()); ++i) {
+    if (i == label) continue;
+    const auto at = static_cast<std::size_t>(i);
+    ColumnValues values;
+    for (const std::vector<std::string>& row : rows) {
+      if (at < row.size()) values.add(row[at]);
+    }
+    const std::string reason = refusal(header[at], values);
+    if (!reason.empty()) {
+      reasons.push_back(reason);
+      continue;
+    }
+    possible.push_back(i);
+    if (values.words()) with_words.push_back(i);
+  }
+  if (!with_words.empty()) possible = with_words;
+  if (possible.empty()) {
+    return {.reason = reasons.empty() ? "the label is the only column" : join(reasons, ", ")};
+  }
+  return {possible[0], possible.size() > 1 ? possible[1] : -1};
+}
+
+}  // namespace dtl::trainer

@@ -1,0 +1,189 @@
+#include "trainer/data/dataset_summary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <map>
+
+#include "base/text.h"
+#include "trainer/tokens/unicode.h"
+
+namespace dtl::trainer {
+namespace {
+
+constexpr std::size_t kMostShown = 10;  // labels in a line; more are counted
+
+struct Occurrence {
+  std::int64_t rows = 0;
+  const TextExample* first = nullptr;
+};
+using Occurrences = std::map<std::string, Occurrence>;  // by label
+
+void count(Occurrence& occurrence, const TextExample& example) {
+  if (occurrence.rows++ == 0) occurrence.first = &example;
+}
+
+Occurrences count_labels(const TextDataset& dataset) {
+  Occurrences labels;
+  for (const TextExample& example : dataset.examples) {
+    if (dataset.problem != Problem::kMultiLabel) count(labels[example.label], example);
+    for (const std::string& label : example.labels) count(labels[label], example);
+  }
+  return labels;
+}
+
+std::string line_of(const TextExample& example) {
+  if (example.element > 0) return fmt::format("element {}", example.element);
+  return fmt::format("line {}", example.line);
+}
+
+// "'Yes' (12, first in line 3)"
+std::string shown(const std::string& label, const Occurrence& occurrence) {
+  return fmt::format("'{}' ({}, first in {})", printable(label), occurrence.rows,
+                     line_of(*occurrence.first));
+}
+
+std::string shortened(std::vector<std::string> pieces) {
+  if (pieces.size() <= kMostShown) return join(pieces, ", ");
+  const std::size_t more = pieces.size() - kMostShown;
+  pieces.resize(kMostShown);
+  return fmt::format("{} and {} more", join(pieces, ", "), more);
+}
+
+// The labels of the most examples first.
+std::string class_counts(const TextDataset& dataset) {
+  const Occurrences labels = count_labels(dataset);
+  std::vector<std::pair<std::string, std::int64_t>> counts;
+  for (const auto& [label, occurrence] : labels) counts.emplace_back(label, occurrence.rows);
+  std::stable_sort(counts.begin(), counts.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::vector<std::string> pieces;
+  for (const auto& [label, rows] : counts) {
+    pieces.push_back(fmt::format("{}: {}", printable(label), rows));
+  }
+  return shortened(std::move(pieces));
+}
+
+std::string target_range(const TextDataset& dataset) {
+  const auto [low, high] = std::minmax_element(
+      dataset.examples.begin(), dataset.examples.end(),
+      [](const TextExample& a, const TextExample& b) { return a.target < b.target; });
+  return fmt::format("{:g} to {:g}", low->target, high->target);
+}
+
+std::optional<double> number(const std::string& text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+// The same for labels that most people would take for one.
+std::string plain_label(const std::string& label) {
+  std::u32string lowered;
+  bool blank = false;
+  for (const char32_t c : code_points(label)) {
+    if (is_white_space(c)) {
+      blank = !lowered.empty();
+      continue;
+    }
+    if (blank) lowered += U' ';
+    blank = false;
+    append_lower(lowered, c);
+  }
+  std::string plain;
+  for (const char32_t c : lowered) append_utf8(plain, c);
+  const std::optional<double> value = number(plain);
+  return value ? fmt::format("{}", *value) : plain;
+}
+
+bool stands_for_nothing(const std::string& plain) {
+  constexpr std::array<std::string_view, 6> kNames = {"nan", "null", "none", "n/a", "na", "<na>"};
+  return std::find(kNames.begin(), kNames.end(), plain) != kNames.end();
+}
+
+void doubt_spellings(const Occurrences& labels, const std::string& path,
+                     std::vector<std::string>& said) {
+  std::map<std::string, std::vector<std::string>> spellings;
+  for (const auto& [label, occurrence] : labels) {
+    spellings[plain_label(label)].push_back(shown(label, occurrence));
+  }
+  for (auto& [plain, each] : spellings) {
+    if (each.size() < 2) continue;
+    said.push_back(
+        fmt::format("{}: labels that differ only in case, blanks or the way a number "
+                    "is written count as different: {}",
+                    path, shortened(std::move(each))));
+  }
+}
+
+void doubt_missing_values(const Occurrences& labels, const std::string& path,
+                          std::vector<std::string>& said) {
+  std::vector<std::string> missing;
+  for (const auto& [label, occurrence] : labels) {
+    if (stands_for_nothing(plain_label(label))) missing.push_back(shown(label, occurrence));
+  }
+  if (missing.empty()) return;
+  said.push_back(
+      fmt::format("{}: a label that may stand for a missing value is learnt as any other: "
+                  "{}",
+                  path, shortened(std::move(missing))));
+}
+
+void doubt_mixed_types(const Occurrences& labels, const std::string& path,
+                       std::vector<std::string>& said) {
+  std::vector<std::string> numbers, words;
+  for (const auto& [label, occurrence] : labels) {
+    const std::string plain = plain_label(label);
+    if (stands_for_nothing(plain)) continue;
+    (number(plain) ? numbers : words).push_back(shown(label, occurrence));
+  }
+  if (numbers.empty() || words.empty()) return;
+  said.push_back(fmt::format("{}: some labels are numbers and some are words: {}; {}", path,
+                             shortened(std::move(numbers)), shortened(std::move(words))));
+}
+
+void doubt_texts(const TextDataset& dataset, std::vector<std::string>& said) {
+  Occurrence empty;
+  for (const TextExample& example : dataset.examples) {
+    const bool lacks_second = dataset.pairs && trim(example.second).empty();
+    if (trim(example.first).empty() || lacks_second) count(empty, example);
+  }
+  if (empty.rows == 0) return;
+  said.push_back(fmt::format("{}: {} without a text, the first in {}", dataset.path,
+                             plural(empty.rows, "example"), line_of(*empty.first)));
+}
+
+}  // namespace
+
+std::string summary(const TextDataset& dataset) {
+  const TextColumns& columns = dataset.columns;
+  std::string text =
+      fmt::format("{}: {}; text: {}", dataset.path,
+                  plural(static_cast<std::int64_t>(dataset.examples.size()), "example"),
+                  join(columns.first, " + "));
+  if (dataset.pairs) text += fmt::format(", second text: {}", columns.second);
+  if (dataset.labelled) {
+    text += fmt::format(
+        "; label: {} ({})", columns.label,
+        dataset.problem == Problem::kRegression ? target_range(dataset) : class_counts(dataset));
+  }
+  if (!dataset.unread.empty()) text += fmt::format("; not read: {}", shortened(dataset.unread));
+  return text;
+}
+
+std::vector<std::string> doubts(const TextDataset& dataset) {
+  std::vector<std::string> said;
+  if (dataset.labelled && dataset.problem != Problem::kRegression) {
+    const Occurrences labels = count_labels(dataset);
+    doubt_spellings(labels, dataset.path, said);
+    doubt_missing_values(labels, dataset.path, said);
+    doubt_mixed_types(labels, dataset.path, said);
+  }
+  doubt_texts(dataset, said);
+  return said;
+}
+
+}  // namespace dtl::trainer

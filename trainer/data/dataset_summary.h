@@ -1,0 +1,19 @@
+#pragma once
+// What a user is told about a data set before anything is learnt from it. Pure functions.
+
+#include <string>
+#include <vector>
+
+#include "trainer/data/dataset.h"
+
+namespace dtl::trainer {
+
+// "train.csv: 1200 examples; text: content; label: stance (for: 700, against: 500); not read: id"
+std::string summary(const TextDataset& dataset);
+
+// What may be wrong in it, each with how many rows and where: labels that differ only in case,
+// blanks or the way a number is written; labels that stand for missing values, as "nan"; numbers
+// among words; empty texts.
+std::vector<std::string> doubts(const TextDataset& dataset);
+
+}  // namespace dtl::trainer
