@@ -15,6 +15,7 @@ enum class Exit : int {
   kOk = 0,
   kUsage = 64,
   kBadInput = 65,     // a bad hostfile, data set or checkpoint
+  kPeerFailed = 68,   // of a rank: it ends because another rank failed, which says why
   kUnreachable = 69,  // a node cannot be reached or was lost
   kInternal = 70,
   kOs = 71,  // an agent or the operating system failed

@@ -73,6 +73,7 @@ constexpr auto kMetadataAbsent = 30s;    // the same while none answers
 constexpr auto kEarlyEnd = 10s;          // ranks that outlive the last one that ended are named
 constexpr auto kEndMoment = 20ms;        // a process that ends closes its sockets this much before
 constexpr auto kBlameWindow = 2s;        // for the first cause to arrive after its consequence
+constexpr auto kSilentWindow = 250ms;    // the same after a rank that failed without a word
 constexpr auto kFoldDelay = 50ms;        // a line waits this long for the same of other ranks
 constexpr auto kRedraw = 200ms;          // between two looks of progress bars on a terminal
 constexpr auto kPipePatience = 1s;       // ranks wait this long for who reads a pipe

@@ -52,7 +52,7 @@ int train(const Settings& settings) {
   try {
     return run_job(settings, group);
   } catch (const Error& error) {
-    if (group.ended_by_peer()) return static_cast<int>(error.status());  // that rank has said why
+    if (group.ended_by_peer()) return static_cast<int>(Exit::kPeerFailed);
     group.abort(error);
     return report(error);
   } catch (const std::exception& error) {
@@ -84,7 +84,7 @@ int run(const std::vector<std::string>& arguments) {
     const bool silent = error.status() == Exit::kUsage && environment_rank() != 0;
     if (!silent) return report(error);
     std::this_thread::sleep_for(kTimeToComplain);
-    return static_cast<int>(error.status());
+    return static_cast<int>(Exit::kPeerFailed);
   }
 }
 

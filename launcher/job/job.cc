@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <iterator>
 #include <utility>
 
 #include "base/text.h"
@@ -34,6 +35,13 @@ constexpr Row kTable[] = {
     {JobState::kFinishing, Move::kAgentsGone, JobState::kDone},
     {JobState::kFinishing, Move::kDeadline, JobState::kDone},
 };
+
+bool explains_failures(Cause cause) {
+  constexpr Cause kCauses[] = {Cause::kSpawn,      Cause::kRankExit,    Cause::kRankSignal,
+                               Cause::kNodeLost,   Cause::kAgentFailed, Cause::kUpEnded,
+                               Cause::kStoppedSelf};
+  return std::find(std::begin(kCauses), std::end(kCauses), cause) != std::end(kCauses);
+}
 
 }  // namespace
 
@@ -105,7 +113,7 @@ void Stepper::enter_stopping() {
 
 void Stepper::enter_finishing() {
   tell_what_was_left();
-  if (!job_.outcome) job_.outcome = Outcome{};
+  if (!job_.outcome) job_.outcome = job_.suspect.value_or(Outcome{});
   job_.deadline = now_ + kReapDeadline + kAnswerMargin;
   hurry_searches(now_ + kReapDeadline);
   for (int node = 0; node < node_count(); ++node) {
@@ -118,7 +126,9 @@ void Stepper::enter_finishing() {
   check_agents();
 }
 
+// What a user, a clock or a scheduler wants comes after a failure that has already happened.
 void Stepper::abandon(Outcome outcome) {
+  if (job_.suspect && !explains_failures(outcome.cause)) outcome = *job_.suspect;
   if (!job_.outcome) job_.outcome = std::move(outcome);
   move(Move::kAbandon);
 }
@@ -303,6 +313,7 @@ void Stepper::operator()(const Tick&) {
     outcome.exit_status = static_cast<int>(Exit::kTimeout);
     abandon(std::move(outcome));
   }
+  if (job_.suspect && !ending() && now_ >= job_.blame_until) abandon(*job_.suspect);
   look_at_ranks();
   if (job_.early_end && now_ >= *job_.early_end) tell_who_ended_early();
   if (job_.patience && now_ >= *job_.patience) tell_whom_we_wait_for();
@@ -352,6 +363,7 @@ JobTime next_wakeup(const Job& job) {
   JobTime next = std::min(job.next_heartbeat, job.next_silence);
   if (job.early_end) next = std::min(next, *job.early_end);
   if (job.deadline) next = std::min(next, *job.deadline);
+  if (job.suspect && job.state < JobState::kStopping) next = std::min(next, job.blame_until);
   if (job.next_link) next = std::min(next, *job.next_link);
   if (job.options.timeout && job.state < JobState::kStopping) {
     next = std::min(next, *job.options.timeout);

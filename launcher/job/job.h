@@ -2,8 +2,9 @@
 // Job: the life of one job as a pure state machine. No clock, no socket, no process: events and the
 // time go in, effects come out; session.cc is the shell that makes them real and tests/sim another.
 //
-// The first failure decides the outcome; everything after it is stopping. Every state that waits
-// for somebody else has a deadline, so a job ends in bounded time whatever the nodes do.
+// The first failure decides the outcome; everything after it is stopping. A failure that another
+// one may have caused waits for that one a moment, while the ranks still run. Every state that
+// waits for somebody else has a deadline, so a job ends in bounded time whatever the nodes do.
 
 #include <chrono>
 #include <optional>
@@ -63,7 +64,7 @@ struct LinkTried {  // after Rejoin: its answer, or none and why
 struct FromAgent {  // any message after Hello
   int node = 0;
   Message message;
-  bool consequence = false;  // Exited: its last words were about a lost connection to another rank
+  LastWords words = LastWords::kOwn;  // Exited: what that rank has said
 };
 struct Placed {  // which nodes have ranks, in order of rank, and how many ranks each
   std::vector<int> nodes;
@@ -168,6 +169,7 @@ struct RankState {
   JobTime started{0}, ended{0};
   bool after_stop = false;   // it ended after the job had been told to stop
   bool consequence = false;  // it failed because another rank had
+  bool silent = false;       // it failed, and nothing says why
   Evidence evidence;
   std::optional<Stack> stack;  // what it did when it was asked
   std::optional<NativeStack> native;
@@ -195,6 +197,10 @@ struct Job {
   int probe_round = 0;
   std::vector<RankState> ranks;
   std::optional<Outcome> outcome;
+  // A rank's failure that is, or may be, what another one's has done: the outcome if that one does
+  // not become known until `blame_until`.
+  std::optional<Outcome> suspect;
+  JobTime blame_until{0};
   std::optional<JobTime> deadline;  // of the current state
   JobTime next_heartbeat{0};
   JobTime next_silence{0};           // no node can have been silent for too long before this

@@ -18,7 +18,7 @@ void Stepper::operator()(const FromAgent& event) {
       [&](const Reached& message) { reached(event.node, message); },
       [&](const Started& message) { started(event.node, message); },
       [&](const SpawnFailed& message) { spawn_failed(event.node, message); },
-      [&](const Exited& message) { exited(event.node, message, event.consequence); },
+      [&](const Exited& message) { exited(event.node, message, event.words); },
       [&](const Evidence& message) {
         if (RankState* rank = rank_of(event.node, message.rank)) rank->evidence = message;
       },
@@ -125,13 +125,18 @@ void Stepper::spawn_failed(int node, const SpawnFailed& message) {
   rank_ended(*rank, RankPhase::kSpawnFailed, outcome, true);
 }
 
-void Stepper::exited(int node, const Exited& message, bool consequence) {
+void Stepper::exited(int node, const Exited& message, LastWords words) {
   RankState* rank = rank_of(node, message.rank);
   if (rank == nullptr || gone(*rank)) return;
   rank->code = static_cast<int>(message.code);
   rank->signal = static_cast<int>(message.signal);
   rank->max_rss_kib = message.max_rss_kib;
-  rank->consequence = consequence && message.signal == 0 && message.code != 0;
+  if (message.signal == 0 && message.code != 0) {
+    const bool told = message.code == static_cast<std::uint32_t>(Exit::kPeerFailed);
+    const bool wordless = words == LastWords::kNone && rank->evidence.error_file.empty();
+    rank->consequence = words == LastWords::kOfAnother || (wordless && told);
+    rank->silent = wordless && !told;
+  }
   if (message.left_behind > 0 && !ending()) {
     job_.leavers.push_back(static_cast<int>(message.rank));
     job_.left_processes += message.left_behind;
@@ -144,32 +149,31 @@ void Stepper::exited(int node, const Exited& message, bool consequence) {
   outcome.exit_status = rank->signal != 0 ? 128 + rank->signal : rank->code;
   const bool failed = outcome.exit_status != 0;
   if (!failed && job_.state == JobState::kRunning) job_.early_end = now_ + kEarlyEnd;
-  if (failed) blame(outcome);
   rank_ended(*rank, RankPhase::kExited, outcome, failed);
 }
 
 // The news of a failure may come after the news of what it did to another rank: a connection that
-// breaks is seen at once, the rank that broke it is reported by another node, perhaps later. So a
-// first failure that looks like a consequence is replaced by one that cannot be: by that of a rank,
-// for a moment, or by the loss of an agent or a node, which may take its time to be known (kDead,
-// or what a guard is waited for). True when it was.
-bool Stepper::blame(const Outcome& failure) {
+// breaks is seen at once, the rank that broke it is reported by another node, perhaps later. And if
+// the ranks were told to end now, the one that failed first might be ended before it has said why.
+void Stepper::note_failure(const RankState& rank, const Outcome& failure) {
+  if (!rank.consequence && !rank.silent) return abandon(failure);
+  const auto& suspect = job_.suspect;
+  const bool better = suspect && !rank.consequence &&
+                      job_.ranks[static_cast<std::size_t>(suspect->rank)].consequence;
+  if (suspect && !better) return;
+  job_.suspect = failure;
+  job_.blame_until = now_ + (rank.consequence ? JobTime(kBlameWindow) : JobTime(kSilentWindow));
+}
+
+// The loss of an agent or a node may take longer to be known than a rank's failure (kDead, or what
+// a guard is waited for). Then it replaces an outcome that looks like its consequence. True when it
+// did.
+bool Stepper::blame(const Outcome& loss) {
   if (job_.state != JobState::kStopping) return false;
   if (!job_.outcome || job_.outcome->cause != Cause::kRankExit) return false;
   if (!job_.ranks[static_cast<std::size_t>(job_.outcome->rank)].consequence) return false;
-  const bool late = now_ > job_.stop_began + kBlameWindow;
-  if (failure.rank >= 0 &&
-      (late || is_our_doing(job_.ranks[static_cast<std::size_t>(failure.rank)]))) {
-    return false;
-  }
-  job_.outcome = failure;
+  job_.outcome = loss;
   return true;
-}
-
-// SIGTERM is how we end ranks, and programs answer it with these; after the grace it is SIGKILL.
-bool Stepper::is_our_doing(const RankState& rank) const {
-  return rank.consequence || job_.kill_sent || now_ > job_.stop_began + stop_grace() ||
-         rank.signal == SIGTERM || rank.code == 128 + SIGTERM;
 }
 
 void Stepper::rank_ended(RankState& rank, RankPhase phase, const Outcome& failure, bool failed) {
@@ -178,7 +182,7 @@ void Stepper::rank_ended(RankState& rank, RankPhase phase, const Outcome& failur
   rank.after_stop = ending();
   job_.watch.forget(failure.rank);
   job_.slow_hosts.forget(failure.rank);
-  if (failed && job_.state == JobState::kRunning) abandon(failure);
+  if (failed && job_.state == JobState::kRunning) note_failure(rank, failure);
   check_ranks();
 }
 

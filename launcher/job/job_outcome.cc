@@ -91,6 +91,7 @@ std::string headline(const Outcome& outcome, const CardFacts& facts) {
 std::vector<std::string> others(const Outcome& outcome, const CardFacts& facts) {
   std::vector<std::string> pieces;
   if (!facts.stopped.empty()) pieces.push_back(ranks_text(facts.stopped) + " ended by dtlaunch");
+  if (!facts.silent.empty()) pieces.push_back(ranks_text(facts.silent) + " failed without a word");
   if (!facts.failed_too.empty()) pieces.push_back(ranks_text(facts.failed_too) + " failed later");
   if (!facts.disconnected.empty()) {
     const std::string whom = outcome.rank >= 0 ? fmt::format("rank {}", outcome.rank) : facts.host;
@@ -191,23 +192,27 @@ const char* cause_name(Cause cause) {
   return "?";
 }
 
-bool looks_like_consequence(const std::vector<std::string>& last_lines) {
+LastWords judge_last_words(const std::vector<std::string>& last_lines) {
   constexpr std::string_view kSigns[] = {"connection reset by peer",
                                          "connection closed by peer",
                                          "broken pipe",
                                          "connection refused",
                                          "connection was closed",
                                          "lost the connection",
-                                         " was lost: ",  // libdtring's own, and the next
+                                         " was lost: ",  // libdtring's own, and the next two
                                          " was lost while the ring was formed",
+                                         " aborted: ",
                                          "socket closed",
                                          "remote process exited"};
-  return std::any_of(last_lines.begin(), last_lines.end(), [&](const std::string& line) {
+  if (last_lines.empty()) return LastWords::kNone;
+  const auto of_another = [&](const std::string& line) {
     const std::string lower = to_lower(line);
     return std::any_of(std::begin(kSigns), std::end(kSigns), [&](std::string_view sign) {
       return lower.find(sign) != std::string::npos;
     });
-  });
+  };
+  return std::any_of(last_lines.begin(), last_lines.end(), of_another) ? LastWords::kOfAnother
+                                                                       : LastWords::kOwn;
 }
 
 int spawn_status(const std::string& stage, int error_number) {

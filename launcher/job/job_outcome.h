@@ -59,6 +59,7 @@ struct CardFacts {
   std::vector<int> stopped;             // other ranks that were ended because of this one
   std::vector<int> failed_too;          // other ranks that failed by themselves later
   std::vector<int> disconnected;        // ... because they had lost their connection to this one
+  std::vector<int> silent;              // other ranks that failed first, without a word
   bool itself_disconnected = false;     // this one's last words are the same: the cause is unknown
   std::vector<std::string> traceback;   // what torch's @record kept; stands in for last_lines
   std::uint32_t oom_kills = 0;          // that the kernel did on its node
@@ -69,9 +70,16 @@ struct CardFacts {
   std::optional<HangFinding> hang;                 // kHang: why
 };
 
-// True for the last words of a rank that lost its connection to another one: "Connection reset by
-// peer" and what the communication libraries make of it.
-bool looks_like_consequence(const std::vector<std::string>& last_lines);
+// What the standard error of a rank that ended says about whose failure it was.
+enum class LastWords {
+  kOwn,
+  kNone,
+  kOfAnother,  // it lost its connection to another rank, or was told of that one's failure
+};
+
+// Knows "Connection reset by peer" and what the communication libraries make of it. Lines: oldest
+// first.
+LastWords judge_last_words(const std::vector<std::string>& last_lines);
 
 // The text between dtlaunch's own lines, without a trailing newline; empty when there is nothing to
 // tell (the job completed). Lines after the first are wrapped at `columns` (at least 40; 0: not

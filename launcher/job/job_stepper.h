@@ -57,9 +57,9 @@ class Stepper {
   void probe(int round);
   void started(int node, const Started& message);
   void spawn_failed(int node, const SpawnFailed& message);
-  void exited(int node, const Exited& message, bool consequence);
-  bool blame(const Outcome& failure);
-  bool is_our_doing(const RankState& rank) const;
+  void exited(int node, const Exited& message, LastWords words);
+  void note_failure(const RankState& rank, const Outcome& failure);
+  bool blame(const Outcome& loss);
   void finished(int node, const Finished& message);
   RankState* rank_of(int node, std::uint32_t rank);
   void rank_ended(RankState& rank, RankPhase phase, const Outcome& failure, bool failed);

@@ -71,6 +71,8 @@ CardFacts card_facts(const SessionResult& result) {
       facts.traceback = traceback_of(rank.evidence.error_file);
     } else if (rank.consequence) {
       facts.disconnected.push_back(number);
+    } else if (rank.silent && !rank.after_stop) {
+      facts.silent.push_back(number);
     } else if (rank.phase == RankPhase::kLost) {
       facts.lost.push_back(number);
     } else if (rank.phase == RankPhase::kExited && rank.after_stop) {

@@ -212,7 +212,8 @@ void SessionShell::hear(int index, Message message) {
   const auto its_own = [&](std::uint32_t rank) {
     return rank < job_.ranks.size() && job_.ranks[rank].node == index;
   };
-  bool consequence = false, ended = false;
+  LastWords words = LastWords::kOwn;
+  bool ended = false;
   const Overloaded show{
       [&](Output& output) {
         if (!its_own(output.rank) || output.bytes.empty()) return;
@@ -240,7 +241,7 @@ void SessionShell::hear(int index, Message message) {
         if (!its_own(exited.rank)) return;
         const int rank = static_cast<int>(exited.rank);
         console_.rank_ended(rank);
-        consequence = looks_like_consequence(console_.last_lines(rank));
+        words = judge_last_words(console_.last_lines(rank));
         ended = true;
       },
       // The state machine alone takes these.
@@ -249,7 +250,7 @@ void SessionShell::hear(int index, Message message) {
       },
       [](const LaunchersMessage auto&) {}};
   std::visit(show, message);
-  feed(job::FromAgent{index, std::move(message), consequence});
+  feed(job::FromAgent{index, std::move(message), words});
   if (ended) count_input();
 }
 

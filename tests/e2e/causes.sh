@@ -14,6 +14,27 @@ expect_err 'rank 1 on node2 exited with status 3'
 expect_err 'RuntimeError: shapes differ'
 expect_err 'rank 0 lost its connection because of rank 1'
 
+# Rank 1 ends first and says nothing; rank 0 says why, and would not have come to it after SIGTERM.
+launch "${two[@]}" sh -c '[ "$RANK" = 1 ] && exit 1; sleep 0.1; echo "no column label" >&2; exit 3'
+expect_status 3
+expect_err 'rank 0 on node1 exited with status 3'
+expect_err 'no column label'
+expect_err 'rank 1 failed without a word'
+
+# In dttrain rank 0 alone reads files.
+need_program dttrain
+"$e2e/make_sentences" 100 1 >"$work/texts.tsv"
+"$bin/dttrain" init --train_file "$work/texts.tsv" --vocab_size 200 --hidden_size 32 \
+  --num_hidden_layers 1 --num_attention_heads 2 --intermediate_size 64 --output_dir "$work/model" \
+  >/dev/null || fail "no model to train"
+for _ in $(seq 10); do
+  launch -np 3 --oversubscribe "$bin/dttrain" --model_name_or_path "$work/model" --do_train \
+    --train_file "$work/none.tsv" --output_dir "$work/out-of-dttrain"
+  expect_status 65
+  expect_err 'rank 0 on .* exited with status 65'
+  expect_err 'stderr .*none.tsv'
+done
+
 # SIGUSR1 and SIGUSR2 reach every rank.
 start_job "${two[@]}" sh -c 'trap "echo got USR1" USR1; trap "echo got USR2; exit 0" USR2
   echo ready; while :; do sleep 0.05; done'

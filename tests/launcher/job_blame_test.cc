@@ -73,8 +73,8 @@ TEST_F(JobTest, OutlivesAPauseByTheUser) {
 
 TEST_F(JobTest, BlamesADeadAgentForWhatItsEndDidToRanksElsewhere) {
   run();
-  exit_rank(2, 69, 0, true);  // it lost its connection to rank 0
-  EXPECT_EQ(job_.outcome->rank, 2);
+  exit_rank(2, 69, 0, LastWords::kOfAnother);  // it lost its connection to rank 0
+  EXPECT_EQ(job_.state, JobState::kRunning);
   now_ += 5ms;
   const auto effects = feed(job::AgentLost{0, Cause::kAgentFailed, 71, "killed by SIGKILL"});
   EXPECT_EQ(notices(effects), "");
@@ -86,8 +86,9 @@ TEST_F(JobTest, BlamesADeadAgentForWhatItsEndDidToRanksElsewhere) {
 
 TEST_F(JobTest, BlamesADeadAgentAlsoAfterTheUserHasHurried) {
   run();
-  exit_rank(2, 69, 0, true);
+  exit_rank(2, 69, 0, LastWords::kOfAnother);
   feed(job::Signalled{SIGTERM});
+  EXPECT_EQ(job_.outcome->rank, 2) << "it had failed before";
   feed(job::AgentLost{0, Cause::kAgentFailed, 71, "killed by SIGKILL"});
   EXPECT_EQ(job_.outcome->cause, Cause::kAgentFailed);
 }
@@ -95,7 +96,7 @@ TEST_F(JobTest, BlamesADeadAgentAlsoAfterTheUserHasHurried) {
 // Its ranks are dead, which is seen at once; that it is, only by its silence.
 TEST_F(JobTest, BlamesASilentNodeForWhatItsEndDidToRanksElsewhere) {
   run();
-  exit_rank(2, 69, 0, true);
+  exit_rank(2, 69, 0, LastWords::kOfAnother);
   pass(kDead, {1});
   EXPECT_EQ(job_.outcome->cause, Cause::kNodeLost);
   EXPECT_EQ(job_.outcome->node, 0);
@@ -104,7 +105,7 @@ TEST_F(JobTest, BlamesASilentNodeForWhatItsEndDidToRanksElsewhere) {
 // A guard that is stopped is waited for longer than that.
 TEST_F(JobTest, BlamesAnAgentThatGivesUpLongAfterWhatItDidToRanksElsewhere) {
   run();
-  exit_rank(2, 69, 0, true);
+  exit_rank(2, 69, 0, LastWords::kOfAnother);
   pass(kBlameWindow + 1s);
   hear(0, Trouble{"dtguard does not answer"});
   EXPECT_EQ(job_.outcome->cause, Cause::kAgentFailed);
@@ -113,10 +114,83 @@ TEST_F(JobTest, BlamesAnAgentThatGivesUpLongAfterWhatItDidToRanksElsewhere) {
 
 TEST_F(JobTest, BlamesNoRankLongAfterAConsequence) {
   run();
-  exit_rank(2, 69, 0, true);
+  exit_rank(2, 69, 0, LastWords::kOfAnother);
   pass(kBlameWindow + 1s);
   exit_rank(0, 3);
   EXPECT_EQ(job_.outcome->rank, 2);
+}
+
+// Told to end, it would be ended by SIGTERM before it had said why.
+TEST_F(JobTest, LetsARankSayWhyAfterItsFollowersHaveEnded) {
+  run();
+  exit_rank(1, 68, 0, LastWords::kNone);
+  exit_rank(3, 68, 0, LastWords::kNone);
+  EXPECT_TRUE(sent<Stop>(pass(kBlameWindow - 100ms)).empty());
+  EXPECT_EQ(sent<Stop>(exit_rank(0, 65)).size(), 2U);
+  EXPECT_EQ(job_.outcome->rank, 0);
+  EXPECT_EQ(job_.outcome->exit_status, 65);
+  EXPECT_TRUE(job_.ranks[1].consequence && job_.ranks[3].consequence);
+}
+
+TEST_F(JobTest, EndsSoonAfterAConsequenceWhoseCauseStaysUnknown) {
+  run();
+  exit_rank(3, 68, 0, LastWords::kNone);
+  EXPECT_EQ(sent<Stop>(pass(JobTime(kBlameWindow))).size(), 2U);
+  EXPECT_EQ(job_.outcome->rank, 3);
+}
+
+TEST_F(JobTest, BlamesTheFirstOfRanksThatHaveAllFailedForAnother) {
+  run();
+  for (const std::uint32_t rank : {2U, 0U, 1U, 3U}) {
+    exit_rank(rank, 69, 0, LastWords::kOfAnother);
+  }
+  EXPECT_EQ(job_.state, JobState::kFinishing);
+  EXPECT_EQ(job_.outcome->rank, 2);
+  EXPECT_EQ(job_.outcome->exit_status, 69);
+}
+
+TEST_F(JobTest, TakesTheStatusOfFollowersForTheProgramsOwnIfItSaysWhy) {
+  run();
+  exit_rank(1, 68);
+  EXPECT_EQ(job_.state, JobState::kStopping);
+  EXPECT_FALSE(job_.ranks[1].consequence);
+}
+
+TEST_F(JobTest, PrefersARankWithAnErrorTextToOneWithout) {
+  run();
+  exit_rank(1, 1, 0, LastWords::kNone);
+  pass(JobTime(kSilentWindow) / 2);
+  exit_rank(0, 3);
+  EXPECT_EQ(job_.outcome->rank, 0);
+}
+
+TEST_F(JobTest, WaitsNotLongForATextAndNotForARankThatWasKilled) {
+  run();
+  exit_rank(1, 1, 0, LastWords::kNone);
+  pass(JobTime(kSilentWindow));
+  EXPECT_EQ(job_.outcome->rank, 1);
+
+  job_ = make_job(2, {});
+  now_ = JobTime(0);
+  run();
+  exit_rank(1, 0, SIGSEGV, LastWords::kNone);
+  EXPECT_EQ(job_.outcome->rank, 1);
+}
+
+TEST_F(JobTest, PrefersARankWithoutATextToAConsequence) {
+  run();
+  exit_rank(2, 69, 0, LastWords::kOfAnother);
+  exit_rank(0, 1, 0, LastWords::kNone);
+  exit_rank(3, 69, 0, LastWords::kOfAnother);
+  pass(JobTime(kSilentWindow));
+  EXPECT_EQ(job_.outcome->rank, 0);
+}
+
+TEST_F(JobTest, TakesWhatTorchHasKeptOfAnErrorForItsText) {
+  run();
+  hear(0, Evidence{1, 0, 0, R"({"message": "no"})"});
+  exit_rank(1, 1, 0, LastWords::kNone);
+  EXPECT_EQ(job_.state, JobState::kStopping);
 }
 
 TEST_F(JobTest, BlamesNoAgentThatDiesAfterAFailureOfItsOwn) {

@@ -57,12 +57,12 @@ class JobTest : public testing::Test {
     }
   }
   std::vector<job::Effect> exit_rank(std::uint32_t rank, std::uint32_t code,
-                                     std::uint32_t signal = 0, bool consequence = false) {
+                                     std::uint32_t signal = 0, LastWords words = LastWords::kOwn) {
     Exited exited;
     exited.rank = rank;
     exited.code = code;
     exited.signal = signal;
-    return feed(job::FromAgent{static_cast<int>(rank / 2), exited, consequence});
+    return feed(job::FromAgent{static_cast<int>(rank / 2), exited, words});
   }
 
   static void append(std::vector<job::Effect>& all, std::vector<job::Effect> more) {

@@ -316,6 +316,13 @@ TEST(FailureCard, DisarmsEscapeSequences) {
   EXPECT_THAT(failure_card(outcome, facts, 80), Not(HasSubstr("\x1b")));
 }
 
+TEST(FailureCard, NamesRanksThatFailedFirstWithoutAWord) {
+  CardFacts facts;
+  facts.silent = {1, 2};
+  EXPECT_THAT(failure_card(rank_outcome(Cause::kRankExit, 0), facts, 80),
+              HasSubstr("others   ranks 1-2 failed without a word"));
+}
+
 TEST(FailureCard, IsEmptyWhenTheJobCompleted) {
   EXPECT_EQ(failure_card(Outcome{}, CardFacts{}, 80), "");
 }
@@ -330,10 +337,13 @@ TEST(Consequence, IsKnownByTheLastWordsOfLibrariesOurOwnIncluded) {
   for (const char* line :
        {"RuntimeError: [../gloo/pair.cc:589] Connection closed by peer [10.0.0.2]:3412",
         "dttrain: operation 17 (allreduce) failed: rank 3 (node2) was lost: connection closed",
+        "RuntimeError: dtring: rank 1 aborted: the loss is not a number",
         "dtring-perf: rank 1 (node1) was lost while the ring was formed: connection closed"}) {
-    EXPECT_TRUE(looks_like_consequence({"step 3", line})) << line;
+    EXPECT_EQ(judge_last_words({"step 3", line}), LastWords::kOfAnother) << line;
   }
-  EXPECT_FALSE(looks_like_consequence({"ValueError: nothing was lost", "Segmentation fault"}));
+  EXPECT_EQ(judge_last_words({"ValueError: nothing was lost", "Segmentation fault"}),
+            LastWords::kOwn);
+  EXPECT_EQ(judge_last_words({}), LastWords::kNone);
 }
 
 }  // namespace

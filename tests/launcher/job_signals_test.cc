@@ -16,8 +16,8 @@ using testing::IsEmpty;
 
 TEST_F(JobTest, GivesWayToTheCauseOfALostConnection) {
   run();
-  exit_rank(0, 1, 0, true);  // noticed first, on another node
-  EXPECT_EQ(job_.outcome->rank, 0);
+  exit_rank(0, 1, 0, LastWords::kOfAnother);  // noticed first, on another node
+  EXPECT_EQ(job_.state, JobState::kRunning);
   pass(100ms);
   exit_rank(3, 7);
   exit_rank(2, 9);  // later still
@@ -27,10 +27,11 @@ TEST_F(JobTest, GivesWayToTheCauseOfALostConnection) {
 
 TEST_F(JobTest, BlamesNobodyForOurOwnSigterm) {
   run();
-  exit_rank(0, 1, 0, true);
+  exit_rank(0, 1, 0, LastWords::kOfAnother);
+  pass(JobTime(kBlameWindow));
   exit_rank(1, 0, SIGTERM);
   exit_rank(2, 128 + SIGTERM);
-  exit_rank(3, 1, 0, true);
+  exit_rank(3, 1, 0, LastWords::kOfAnother);
   EXPECT_EQ(job_.outcome->rank, 0);
 }
 
@@ -81,7 +82,7 @@ TEST_F(JobTest, EndsRanksInOrderWhenHostsComeOrGo) {
   EXPECT_EQ(job_.state, JobState::kStopping);
   exit_rank(0, 128 + SIGTERM);
   exit_rank(1, 0);
-  exit_rank(2, 1, 0, true);
+  exit_rank(2, 1, 0, LastWords::kOfAnother);
   exit_rank(3, 0, SIGKILL);
   EXPECT_EQ(job_.outcome->cause, Cause::kHostsChanged) << "whatever the ranks make of it";
   EXPECT_EQ(job_.outcome->rank, -1);

@@ -30,10 +30,10 @@ World::World(std::uint64_t seed) : random_(seed) {
 }
 
 void World::draw_faults() {
-  for (int* fault :
-       {&faults_.start_fails, &faults_.agent_dies, &faults_.falls_silent, &faults_.rank_fails,
-        &faults_.spawn_fails, &faults_.ignores_stop, &faults_.ignores_finish, &faults_.user_signals,
-        &faults_.talks_nonsense, &faults_.has_timeout, &faults_.no_network}) {
+  for (int* fault : {&faults_.start_fails, &faults_.agent_dies, &faults_.falls_silent,
+                     &faults_.rank_fails, &faults_.words_vary, &faults_.spawn_fails,
+                     &faults_.ignores_stop, &faults_.ignores_finish, &faults_.user_signals,
+                     &faults_.talks_nonsense, &faults_.has_timeout, &faults_.no_network}) {
     *fault = draw(0, 2) == 0 ? draw(5, 60) : 0;
   }
 }
@@ -95,10 +95,25 @@ void World::feed(const job::Event& event, const std::string& story) {
   if (!story.empty()) {
     story_ += fmt::format("{:>6} ms {}: {}\n", now_.count(), state_name(job_.state), story);
   }
+  note_failure(event);
   const auto effects = step(job_, event, now_);
-  if (first) check(job_.outcome->cause == first->cause, "the first cause stays");
+  if (first && job_.outcome->cause != first->cause) {
+    check(first->cause == Cause::kRankExit &&
+              job_.ranks[static_cast<std::size_t>(first->rank)].consequence &&
+              job_.outcome->rank < 0,
+          "the first cause stays, unless it is what the loss of a node has done");
+  }
   check(!was_ending || job_.state >= JobState::kStopping, "a job that is ending does not go back");
   for (const job::Effect& effect : effects) perform(effect);
+}
+
+void World::note_failure(const job::Event& event) {
+  const auto* from = std::get_if<job::FromAgent>(&event);
+  const auto* exited = from != nullptr ? std::get_if<Exited>(&from->message) : nullptr;
+  if (exited == nullptr || job_.state != JobState::kRunning) return;
+  const bool own = exited->signal != 0 || from->words == LastWords::kOwn;
+  const bool known = job_.nodes[static_cast<std::size_t>(from->node)].phase == NodePhase::kReady;
+  if (known && own && exited->code + exited->signal != 0) cause_seen_ = true;
 }
 
 void World::perform(const job::Effect& effect) {
@@ -175,17 +190,21 @@ void World::end_rank(int node, int rank, int code, int signal) {
   exited.rank = static_cast<std::uint32_t>(rank);
   exited.code = static_cast<std::uint32_t>(code);
   exited.signal = static_cast<std::uint32_t>(signal);
-  from_agent(node, exited);
+  LastWords words = LastWords::kOwn;
+  if (code != 0 && chance(faults_.words_vary)) {
+    words = chance(50) ? LastWords::kNone : LastWords::kOfAnother;
+  }
+  from_agent(node, exited, words);
 }
 
 // On the way to the launcher: late, but in order.
-void World::from_agent(int index, Message message) {
+void World::from_agent(int index, Message message, LastWords words) {
   Node& node = nodes_[static_cast<std::size_t>(index)];
   node.last_arrival = std::max(node.last_arrival, now_ + JobTime(draw(0, 50)));
-  at(node.last_arrival, [this, &node, index, message = std::move(message)] {
+  at(node.last_arrival, [this, &node, index, words, message = std::move(message)] {
     if (!node.up || node.silent) return;
     const bool loud = !std::holds_alternative<Heartbeat>(message);
-    feed(job::FromAgent{index, message},
+    feed(job::FromAgent{index, message, words},
          loud ? fmt::format("{} sends message {}", index, message.index()) : "");
   });
 }
@@ -226,6 +245,13 @@ void World::check_promises_at_end() {
                        job_.outcome->cause != Cause::kRankSignal &&
                        job_.outcome->cause != Cause::kSpawn;
   check(outside || job_.outcome->rank >= 0, "a rank's failure names the rank");
+  const auto innocent = [&](const Outcome& outcome) {
+    if (outcome.rank < 0) return false;
+    const RankState& rank = job_.ranks[static_cast<std::size_t>(outcome.rank)];
+    return rank.consequence || rank.silent;
+  };
+  check(!cause_seen_ || !innocent(*job_.outcome),
+        "a rank's own failure comes before a consequence");
   check(step(job_, job::Signalled{SIGINT}, now_).empty(), "nothing happens after the end");
 }
 

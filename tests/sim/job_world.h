@@ -20,6 +20,7 @@ struct Faults {
   int agent_dies = 0;    // after it was up
   int falls_silent = 0;  // the network swallows everything, both ways
   int rank_fails = 0;    // exits with a status or a signal
+  int words_vary = 0;    // a rank that fails says nothing, or that another one has
   int spawn_fails = 0;
   int ignores_stop = 0;  // never reports its ranks' end
   int ignores_finish = 0;
@@ -68,7 +69,8 @@ class World {
   void place();
   void start_ranks();
   void end_rank(int node, int rank, int code, int signal);
-  void from_agent(int node, Message message);
+  void from_agent(int node, Message message, LastWords words = LastWords::kOwn);
+  void note_failure(const job::Event& event);
   void hear(int node, const Message& message);
   void check(bool holds, const std::string& promise);
   void check_promises_at_end();
@@ -82,6 +84,7 @@ class World {
   std::vector<Node> nodes_;
   std::map<int, bool> rank_ended_;
   bool started_ = false, stop_sent_ = false;
+  bool cause_seen_ = false;  // a rank failed by itself while ranks ran
   std::string complaints_, story_;
 };
 

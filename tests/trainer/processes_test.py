@@ -58,7 +58,7 @@ def resume_with_each_optimizer(folders, job):
             check(ends[0] == ends[1], f"with the same bits in {file}")
         other = run(2, folders, *steps, "--output_dir", name + "-other", "--resume_from_checkpoint",
                     f"{name}/checkpoint-4")
-        check([rank[0] for rank in other] == [65] * 2 and f"optim was {options[0]} and is adamw_torch" in other[0][2],
+        check([rank[0] for rank in other] == [65, 68] and f"optim was {options[0]} and is adamw_torch" in other[0][2],
               "and with no other optimizer", other)
 
 
@@ -76,11 +76,11 @@ def check_after_its_end(folders, job):
     with open(os.path.join(folders[0], "four", "dttrain.lock"), "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         locked = run(2, folders, *job)
-    check([rank[0] for rank in locked] == [73] * 2 and "another run writes there" in locked[0][2]
-          and locked[1][2] == "", "where another run writes, all ranks end with 73", locked)
+    check([rank[0] for rank in locked] == [73, 68] and "another run writes there" in locked[0][2]
+          and locked[1][2] == "", "where another run writes, rank 0 ends with 73 and the other because of it", locked)
 
     again = run(2, folders, *job, "--resume_from_checkpoint", "--bf16=emulate")
-    check([rank[0] for rank in again] == [65] * 2 and
+    check([rank[0] for rank in again] == [65, 68] and
           "the precision (--bf16) was fp32 and is bf16=emulate" in again[0][2],
           "a run goes on with the precision that it began with", again)
 
@@ -118,7 +118,7 @@ def main():
               "only rank 0's folder is touched")
 
         again = run(2, folders, *job, "four", "--resume_from_checkpoint", "false")
-        check([rank[0] for rank in again] == [73] * 2 and "--overwrite_output_dir" in again[0][2],
+        check([rank[0] for rank in again] == [73, 68] and "--overwrite_output_dir" in again[0][2],
               "a folder with results is not written over", again)
         check(again[1][2] == "", "only rank 0 complains", again)
 
@@ -127,13 +127,14 @@ def main():
 
         missing = [word if word != "train.tsv" else "absent.tsv" for word in job]
         lost = run(3, folders, *missing, "lost")
-        check([rank[0] for rank in lost] == [65] * 3, "a missing file ends all ranks with 65", lost)
+        check([rank[0] for rank in lost] == [65, 68, 68],
+              "a missing file ends rank 0 with 65, the others because of it", lost)
         check("absent.tsv" in lost[0][2] and lost[1][2] == lost[2][2] == "",
               "rank 0 names the file, the others stay silent", lost)
 
         torn = run(2, folders, *job, "torn", "--eval_strategy", "steps", "--eval_steps", "1",
                    "--learning_rate", "1e30", "--max_grad_norm", "0")
-        check([rank[0] for rank in torn] == [65] * 2 and
+        check([rank[0] for rank in torn] == [65, 68] and
               "training step 2: the loss is nan." in torn[0][2] and
               "Try: --max_grad_norm 1, or a lower --learning_rate than 1e+30" in torn[0][2] and torn[1][2] == "",
               "a loss that is not a number ends training, with the step and what to try", torn)
@@ -141,7 +142,7 @@ def main():
               "what is not a number has no sign", torn)
 
         typo = run(2, folders, "--do_tran")
-        check([rank[0] for rank in typo] == [64] * 2 and re.search("mean --do_train", typo[0][2])
+        check([rank[0] for rank in typo] == [64, 68] and re.search("mean --do_train", typo[0][2])
               and typo[1][2] == "", "a misspelt option is answered once, with the nearest", typo)
 
 

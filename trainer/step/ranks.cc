@@ -6,16 +6,13 @@
 #include <array>
 #include <cstdlib>
 #include <limits>
-#include <string_view>
 
 #include "base/text.h"
 
 namespace dtl::trainer {
 namespace {
 
-// How a status travels inside the text of an abort.
 constexpr std::uint64_t kAbortTag = 0xFFFF0000;
-constexpr std::string_view kStatusMark = "[exit ";
 
 std::string last_error(dt_comm* communicator, int status) {
   std::array<char, 2048> text{};
@@ -25,22 +22,16 @@ std::string last_error(dt_comm* communicator, int status) {
   return dt_strerror(status);
 }
 
-Exit exit_status(int status, std::string_view text) {
-  const std::size_t mark = text.find(kStatusMark);
-  if (status == DT_E_ABORTED && mark != std::string_view::npos) {
-    const std::string_view rest = text.substr(mark + kStatusMark.size());
-    if (const auto number = parse_integer(rest.substr(0, rest.find(']')), 1, 255)) {
-      return static_cast<Exit>(*number);
-    }
-  }
+Exit exit_status(int status) {
   switch (status) {
     case DT_E_AUTH:
       return Exit::kAuth;
     case DT_E_VERSION:
       return Exit::kVersion;
+    case DT_E_ABORTED:
+      return Exit::kPeerFailed;
     case DT_E_PEER:
     case DT_E_TIMEOUT:
-    case DT_E_ABORTED:
       return Exit::kUnreachable;
     default:
       return Exit::kOs;
@@ -75,7 +66,7 @@ Ranks Ranks::join() {
   if (status != DT_OK) {
     const std::unique_ptr<dt_comm, Destroy> owned(communicator);
     const std::string text = last_error(communicator, status);
-    throw Error(exit_status(status, text),
+    throw Error(exit_status(status),
                 fmt::format("rank {}: cannot join the other ranks", environment_rank()), text);
   }
   return Ranks(communicator);
@@ -85,7 +76,7 @@ void Ranks::check(int status) {
   if (status == DT_OK) return;
   const std::string text = last_error(communicator_.get(), status);
   ended_by_peer_ = status == DT_E_ABORTED;
-  throw Error(exit_status(status, text), fmt::format("rank {}", rank_), text);
+  throw Error(exit_status(status), fmt::format("rank {}", rank_), text);
 }
 
 void Ranks::broadcast(void* data, std::uint64_t bytes, std::uint64_t tag) {
@@ -141,10 +132,7 @@ void Ranks::barrier(std::uint64_t tag) {
 }
 
 void Ranks::abort(const Error& error) {
-  if (!communicator_) return;
-  const std::string text =
-      fmt::format("{}{}] {}", kStatusMark, static_cast<int>(error.status()), error.what());
-  dt_comm_abort(communicator_.get(), text.c_str());
+  if (communicator_) dt_comm_abort(communicator_.get(), error.what());
 }
 
 void Ranks::leave_it_to_first() {

@@ -38,7 +38,7 @@ class Ranks {
   std::vector<std::uint64_t> gather(std::uint64_t value, std::uint64_t tag);
   void barrier(std::uint64_t tag);
 
-  // Ends the job on all ranks with this error's text and status.
+  // Ends the job on all ranks with this error's text.
   void abort(const Error& error);
   // Before an Error that all ranks are about to throw: returns on rank 0 only, so that one rank
   // says it; the others wait for its abort.
