@@ -62,13 +62,14 @@ std::string own_folder() {
   return path.substr(0, path.rfind('/'));
 }
 
-// Descriptors 0 to 2 exist, nothing else is inherited, and no terminal's ^C reaches us.
-void clean_up_inheritance() {
+// Descriptors 0 to 2 exist, nothing else is inherited but what --input names, and no terminal's ^C
+// reaches us.
+void clean_up_inheritance(bool input = false) {
   for (int fd = 0; fd <= 2; ++fd) {
     if (::fcntl(fd, F_GETFD) < 0) ::open("/dev/null", O_RDWR);
   }
 #ifdef SYS_close_range
-  ::syscall(SYS_close_range, 3u, ~0u, 0);
+  ::syscall(SYS_close_range, input ? kInputDescriptor + 1U : 3U, ~0U, 0);
 #endif
   ::setsid();
   ::signal(SIGPIPE, SIG_IGN);
@@ -104,11 +105,13 @@ void greet() {
 }
 
 // Facts that are not known yet are found while the greeting travels.
-Exit serve(const std::string& folder, std::optional<NodeFacts> facts, std::string received) {
+Exit serve(const std::string& folder, std::optional<NodeFacts> facts, std::string received,
+           Fd launchers_input = {}) {
   if (received.empty()) greet();
   Exit status = Exit::kOk;
   {
-    AgentSession session(folder, Fd(STDIN_FILENO), Fd(STDOUT_FILENO), std::move(received));
+    AgentSession session(folder, Fd(STDIN_FILENO), Fd(STDOUT_FILENO), std::move(received),
+                         std::move(launchers_input));
     status = session.run(facts ? std::move(*facts) : detect_node());
   }
   await_guard();
@@ -121,11 +124,20 @@ void refuse_terminal() {
               "dtlaunch --help");
 }
 
-Exit serve_here(CommandLine line) {
+// Not inherited any further: ranks get it as their standard input.
+Fd take_launchers_input() {
+  if (::fcntl(kInputDescriptor, F_SETFD, FD_CLOEXEC) == 0) return Fd(kInputDescriptor);
+  throw Error(Exit::kUsage, "--input", "descriptor 3 is not open",
+              "dtagent is started by dtlaunch");
+}
+
+Exit serve_here(CommandLine line, bool input) {
   refuse_terminal();
-  clean_up_inheritance();
+  clean_up_inheritance(input);
+  Fd launchers_input;
+  if (input) launchers_input = take_launchers_input();
   go_on_below_keeper(line.count, line.words);
-  return serve(own_folder(), std::nullopt, {});
+  return serve(own_folder(), std::nullopt, {}, std::move(launchers_input));
 }
 
 // Through the service where there is one; asked here, on the node, it costs no round trip.
@@ -245,7 +257,7 @@ std::string text_asked_for(const AgentOptions& asked) {
 Exit run(const AgentOptions& asked, CommandLine line) {
   if (asked.stdio) return serve_anyhow(line);
   if (asked.unsignalled) ignore_signals();
-  if (asked.serve) return serve_here(line);
+  if (asked.serve) return serve_here(line, asked.input);
   if (asked.idle) return serve_when_asked(line);
   if (asked.bridge) return bridge();
   if (!asked.rejoin.empty()) return rejoin(link_name(asked.rejoin));

@@ -10,7 +10,8 @@ namespace dtl {
 
 struct AgentOptions {
   bool stdio = false, serve = false, unsignalled = false,
-       idle = false;  // where a launcher is expected
+       idle = false;   // where a launcher is expected
+  bool input = false;  // --input
   bool service = false, allow_root = false, bridge = false;
   bool jobs = false, clean = false;
   std::string clean_job;  // --clean-job

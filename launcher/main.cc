@@ -46,6 +46,7 @@
 #include "launcher/request/job_request.h"
 #include "launcher/request/job_step.h"
 #include "launcher/request/pod_keys.h"
+#include "launcher/screen/standard_input.h"
 #include "launcher/session/background.h"
 #include "launcher/session/epochs.h"
 #include "launcher/session/job_events.h"
@@ -229,7 +230,12 @@ int run_here(const CommandLine& line, GatheredNodes* nodes) {
   }
   // Hours of computing must not end in a report that has nowhere to go.
   if (!settings.report.empty()) check_new_file(settings.report);
-  const StartOptions start = start_options(settings, around, line.accept_new_host_keys);
+  StartOptions start = start_options(settings, around, line.accept_new_host_keys);
+  const bool input_comes_once = settings.request.max_restarts == 0;
+  if (settings.stdin_for.mode == InputMode::kOne && !line.detach &&
+      can_be_handed_over(STDIN_FILENO, input_comes_once)) {
+    start.input = STDIN_FILENO;
+  }
   SessionOptions options = session_options(line, settings, around, start);
   if (!line.dry_run && nodes == nullptr) tell_of_missing_records();
   if (nodes != nullptr) nodes->serve(options, start);

@@ -292,6 +292,12 @@ void fields(Io& io, M& m) {
   io.text("told_by", m.told_by, kMaxNameBytes);
   io.number("left_ms", m.left_ms, UINT32_MAX);
 }
+DTL_MESSAGE(40, StdinClosed);
+template <class Io, Is<StdinClosed> M>
+void fields(Io& io, M& m) {
+  io.number("rank", m.rank, kMaxRanks - 1);
+  io.number("read", m.read, UINT64_MAX);
+}
 
 #undef DTL_MESSAGE
 

@@ -29,7 +29,8 @@
 
 namespace dtl {
 
-constexpr std::uint32_t kProtocol = 8;
+constexpr std::uint32_t kProtocol = 9;
+constexpr std::size_t kFirstStdin = 4 << 10;     // of the first Stdin frame of a rank
 constexpr std::size_t kStdinWindow = 256 << 10;  // Stdin bytes sent and not yet StdinTaken
 
 // ---- launcher to agent
@@ -241,11 +242,16 @@ struct Finished {
   std::uint32_t killed = 0;      // processes that had to be killed at the end
   std::uint32_t unkillable = 0;  // still there after kReapDeadline
 };
-struct StdinTaken {  // the rank's pipe accepted this much of Stdin; also sent, as if taken, for
-                     // bytes that no rank will ever read. At most kStdinWindow bytes may be on
+struct StdinTaken {  // the rank's pipe accepted this much of Stdin; the first kFirstStdin bytes
+                     // count once the rank has read them. At most kStdinWindow bytes may be on
                      // their way.
   std::uint32_t rank = 0;
   std::uint32_t bytes = 0;
+};
+struct StdinClosed {  // the rank has ended, or closed its standard input; what still comes is
+                      // dropped
+  std::uint32_t rank = 0;
+  std::uint64_t read = 0;  // bytes of all Stdin that it has read
 };
 enum class ResumeAnswer : std::uint8_t {
   kResumed = 1,  // what the launcher has not received follows
@@ -278,7 +284,7 @@ using Message =
                  SpawnFailed, Stdin, Output, Exited, Stop, Kill, Finish, Finished, Trouble,
                  Heartbeat, StdinTaken, Examine, Examined, OutputRules, Credit, Skipped, Signal,
                  Notice, Evidence, Environment, Stack, WatchRanks, RankStates, NativeStack,
-                 Reconnect, Resume, Resumed, Received, WatchNotices, Leaving>;
+                 Reconnect, Resume, Resumed, Received, WatchNotices, Leaving, StdinClosed>;
 
 // Whose they are. Each side visits all of them, so that a message that it forgets does not compile.
 template <class M>
@@ -288,6 +294,6 @@ concept LaunchersMessage =
 template <class M>
 concept AgentsMessage = OneOf<M, Hello, Listening, Reached, Started, SpawnFailed, Output, Exited,
                               Finished, Trouble, StdinTaken, Examined, Skipped, Notice, Evidence,
-                              Stack, RankStates, NativeStack, Resumed, Leaving>;
+                              Stack, RankStates, NativeStack, Resumed, Leaving, StdinClosed>;
 
 }  // namespace dtl

@@ -41,6 +41,7 @@ void let_go_of_streams() {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO}) {
     if (null >= 0) ::dup2(null, fd);
   }
+  ::close(kInputDescriptor);
 }
 
 [[noreturn]] void end_like(int status) {

@@ -1,5 +1,8 @@
 #include "agent/job/output.h"
 
+#include <fcntl.h>
+#include <sys/ioctl.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -173,38 +176,81 @@ void RankOutput::tell_skipped() {
 RankInput::RankInput(asio::io_context& context, Connection& connection, std::uint32_t rank, Fd pipe)
     : connection_(connection),
       rank_(rank),
-      pipe_(context, pipe.release()),
-      wake_(context, asio::steady_timer::time_point::max()) {}
+      pipe_(context),
+      wake_(context, asio::steady_timer::time_point::max()) {
+  // A pipe of one page has room when everything in it has been read.
+  ::fcntl(pipe.get(), F_SETPIPE_SZ, static_cast<int>(kFirstStdin));
+  descriptor_ = pipe.release();
+  pipe_.assign(descriptor_);
+}
 
 void RankInput::put(const Stdin& message) {
+  if (end_ || closed_) return;
   if (!message.bytes.empty()) queue_.push_back(message.bytes);
-  end_ = end_ || message.end;
+  end_ = message.end;
   wake_.cancel();
 }
 
 awaitable<void> RankInput::run() {
-  for (;;) {
-    boost::system::error_code error;
+  while (!closed_) {
     if (!queue_.empty()) {
       const std::string bytes = std::move(queue_.front());
       queue_.pop_front();
-      // A rank that closed its standard input reads nothing more; the bytes are dropped.
-      co_await asio::async_write(pipe_, asio::buffer(bytes),
-                                 asio::redirect_error(asio::use_awaitable, error));
+      const bool first = written_ == 0;
+      if (!co_await write(bytes) || (first && !co_await wait_until_read())) co_return close();
       connection_.send(StdinTaken{rank_, static_cast<std::uint32_t>(bytes.size())});
     } else if (end_) {
-      pipe_.close(error);
-      co_return;
+      co_return serve_end();
     } else {
-      co_await wake_.async_wait(asio::redirect_error(asio::use_awaitable, error));
+      boost::system::error_code woken;
+      co_await wake_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
     }
   }
 }
 
-void RankInput::close() {
+awaitable<bool> RankInput::write(std::string_view bytes) {
+  while (!bytes.empty()) {
+    boost::system::error_code error;
+    const std::size_t n = co_await pipe_.async_write_some(
+        asio::buffer(bytes), asio::redirect_error(asio::use_awaitable, error));
+    if (error) co_return false;
+    written_ += n;
+    bytes.remove_prefix(n);
+  }
+  co_return true;
+}
+
+awaitable<bool> RankInput::wait_until_read() {
+  constexpr int kPipeBytes = 64 << 10;
+  boost::system::error_code error;
+  co_await pipe_.async_wait(asio::posix::descriptor_base::wait_write,
+                            asio::redirect_error(asio::use_awaitable, error));
+  if (error || unread() > 0) co_return false;
+  ::fcntl(descriptor_, F_SETPIPE_SZ, kPipeBytes);
+  co_return true;
+}
+
+// The rank sees the end when we do not hold the pipe any more.
+void RankInput::serve_end() {
+  const std::string path = "/proc/self/fd/" + std::to_string(descriptor_);
+  looks_ = Fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   boost::system::error_code ignored;
   pipe_.close(ignored);
-  end_ = true;
+}
+
+std::uint64_t RankInput::unread() const {
+  int bytes = 0;
+  const int fd = looks_.valid() ? looks_.get() : pipe_.is_open() ? descriptor_ : -1;
+  return fd >= 0 && ::ioctl(fd, FIONREAD, &bytes) == 0 ? static_cast<std::uint64_t>(bytes) : 0;
+}
+
+void RankInput::close() {
+  if (std::exchange(closed_, true)) return;
+  connection_.send(StdinClosed{rank_, written_ - unread()});
+  boost::system::error_code ignored;
+  pipe_.close(ignored);
+  looks_.reset();
+  queue_.clear();
   wake_.cancel();
 }
 

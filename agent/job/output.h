@@ -82,23 +82,30 @@ class RankOutput {
   std::string tail_;           // the last lines of them: shown after all, as they matter most
 };
 
-// The pipe to a rank's standard input. Every byte given to put() is acknowledged by StdinTaken,
-// also when the rank closed its end.
+// The pipe to a rank's standard input. What is given to put() is acknowledged by StdinTaken: at
+// first when the rank has read it, later when it is in the pipe.
 class RankInput {
  public:
   RankInput(asio::io_context& context, Connection& connection, std::uint32_t rank, Fd pipe);
 
   void put(const Stdin& message);
   awaitable<void> run();  // until the end flag has been served, or close()
-  void close();
-  bool ended() const { return end_; }
+  void close();           // the rank has ended; says how much it has read
 
  private:
+  awaitable<bool> write(std::string_view bytes);  // false: nobody reads it
+  awaitable<bool> wait_until_read();
+  void serve_end();
+  std::uint64_t unread() const;
+
   Connection& connection_;
   std::uint32_t rank_;
   asio::posix::stream_descriptor pipe_;
+  int descriptor_ = -1;  // of pipe_
+  Fd looks_;             // its other end, once ours is closed: to see what is left in it
   std::deque<std::string> queue_;
-  bool end_ = false;
+  std::uint64_t written_ = 0;
+  bool end_ = false, closed_ = false;
   asio::steady_timer wake_;  // never expires; cancelled when there is something to do
 };
 

@@ -31,8 +31,10 @@ BootTime now() {
 
 }  // namespace
 
-AgentSession::AgentSession(std::string own_folder, Fd input, Fd output, std::string received)
+AgentSession::AgentSession(std::string own_folder, Fd input, Fd output, std::string received,
+                           Fd launchers_input)
     : own_folder_(std::move(own_folder)),
+      launchers_input_(std::move(launchers_input)),
       connection_(context_, make_fd_stream(context_, std::move(input), std::move(output)),
                   std::move(received)),
       guard_(context_),

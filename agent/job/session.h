@@ -30,8 +30,10 @@ namespace dtl {
 class AgentSession {
  public:
   // own_folder: where dtagent lies. input and output carry the frames; the greeting is out already.
-  // received: frames that have been read already.
-  AgentSession(std::string own_folder, Fd input, Fd output, std::string received);
+  // received: frames that have been read already. launchers_input: the launcher's standard input,
+  // for ranks that read it; invalid: they get it in frames.
+  AgentSession(std::string own_folder, Fd input, Fd output, std::string received,
+               Fd launchers_input = {});
 
   // Until the agent should exit; returns its status. Every process of the ranks is gone then, or
   // was reported as unkillable.
@@ -93,6 +95,7 @@ class AgentSession {
 
   asio::io_context context_{1};  // first: outlives what is suspended in it
   std::string own_folder_;
+  Fd launchers_input_;
   Connection connection_;
   GuardLink guard_;
   TaskGroup tasks_;

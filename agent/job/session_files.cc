@@ -49,8 +49,13 @@ void AgentSession::spawn(const SpawnRank& spawn) {
 }
 
 void AgentSession::open_input(std::uint32_t rank) {
-  Pipe pipe = make_pipe();
   RankStreams& streams = streams_[rank];
+  if (launchers_input_.valid()) {
+    streams.input_pipe = Fd(::fcntl(launchers_input_.get(), F_DUPFD_CLOEXEC, 3));
+    if (!streams.input_pipe.valid()) throw system_error("cannot duplicate a descriptor");
+    return;
+  }
+  Pipe pipe = make_pipe();
   streams.input_pipe = std::move(pipe.read_end);
   streams.input =
       std::make_unique<RankInput>(context_, connection_, rank, std::move(pipe.write_end));
@@ -140,11 +145,7 @@ std::unique_ptr<RankFile> AgentSession::kept_file(std::uint32_t rank, const char
 
 void AgentSession::give_input(const Stdin& message) {
   const auto at = streams_.find(message.rank);
-  if (at != streams_.end() && at->second.input && !at->second.input->ended()) {
-    at->second.input->put(message);
-  } else {
-    connection_.send(StdinTaken{message.rank, static_cast<std::uint32_t>(message.bytes.size())});
-  }
+  if (at != streams_.end() && at->second.input) at->second.input->put(message);
 }
 
 }  // namespace dtl

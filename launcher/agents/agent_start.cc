@@ -138,8 +138,10 @@ awaitable<std::unique_ptr<AgentStream>> start_over_ssh(asio::io_context& context
 
 // An engine's signals reach every process that it has started; what they mean is dtlaunch's to say.
 std::vector<std::string> local_agent_command(const StartOptions& options) {
-  if (options.service) return {options.agent_path, "--serve"};
-  return {options.agent_path, "--serve", "--unsignalled"};
+  std::vector<std::string> command{options.agent_path, "--serve"};
+  if (!options.service) command.emplace_back("--unsignalled");
+  if (options.input >= 0) command.emplace_back("--input");
+  return command;
 }
 
 }  // namespace
@@ -154,7 +156,8 @@ awaitable<std::unique_ptr<AgentStream>> start_local_agent(asio::io_context& cont
     if (auto stream = co_await start_service_agent(context)) co_return stream;
   }
   const std::vector<std::string> arguments = local_agent_command(options);
-  co_return make_local_stream(context, spawn_child(arguments, ChildErrors::kPiped));
+  Child child = spawn_child(arguments, ChildErrors::kPiped, std::nullopt, options.input);
+  co_return make_local_stream(context, std::move(child), options.input >= 0);
 }
 
 awaitable<std::unique_ptr<AgentStream>> start_step_agent(asio::io_context& context, Host host,

@@ -32,6 +32,7 @@ struct StartOptions {
   std::shared_ptr<AgentStep> step = nullptr;  // in the place of all of them, for the hosts that it
                                               // takes: agents live in it; shared by all hosts
   std::string kept_job = {};  // of an engine's, whose `dtlaunch up` has agents for the step's hosts
+  int input = -1;       // our standard input, for the ranks of an agent that is our child; -1: none
   bool service = true;  // the user's own may be asked; it is outside of what an engine watches
 };
 

@@ -38,7 +38,8 @@ void Stepper::operator()(const FromAgent& event) {
         close(event.node);
       },
       // Shown, not decided upon; and signs of life.
-      [](const OneOf<Output, Skipped, StdinTaken, dtl::Notice, Heartbeat, Received> auto&) {},
+      [](const OneOf<Output, Skipped, StdinTaken, StdinClosed, dtl::Notice, Heartbeat,
+                     Received> auto&) {},
       [&](const Hello&) { garbage(event.node, "a second greeting"); },
       [&](const Resumed&) { garbage(event.node, "an answer to no offer"); },
       [&](const LaunchersMessage auto&) {

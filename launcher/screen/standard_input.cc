@@ -1,7 +1,10 @@
 #include "launcher/screen/standard_input.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -29,10 +32,43 @@ std::unique_ptr<asio::posix::stream_descriptor> watch(asio::io_context& context,
   return std::make_unique<asio::posix::stream_descriptor>(context, poll_set.release());
 }
 
+bool is_place_in_file(int fd) {
+  struct stat status {};
+  return ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && ::lseek(fd, 0, SEEK_CUR) >= 0;
+}
+
+// What a pipe holds, without taking it out.
+ssize_t peek_pipe(int fd, char* buffer, std::size_t most) {
+  const Pipe copy = make_pipe();
+  const ssize_t n = ::tee(fd, copy.write_end.get(), most, SPLICE_F_NONBLOCK);
+  return n > 0 ? ::read(copy.read_end.get(), buffer, static_cast<std::size_t>(n)) : n;
+}
+
 }  // namespace
 
-StandardInput::StandardInput(asio::io_context& context, int fd, std::function<void(Stdin)> send)
-    : fd_(fd), send_(std::move(send)), wake_(context), watched_(watch(context, fd)) {}
+bool can_be_handed_over(int fd, bool comes_once) {
+  struct stat status {};
+  if (::fstat(fd, &status) != 0) return false;
+  const bool stream = S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode);
+  return is_place_in_file(fd) || (stream && comes_once);
+}
+
+StandardInput::StandardInput(asio::io_context& context, int fd, Ahead ahead,
+                             std::function<void(Stdin)> send)
+    : fd_(fd),
+      ahead_(ahead),
+      source_(Source::kOther),
+      send_(std::move(send)),
+      wake_(context),
+      watched_(watch(context, fd)) {
+  struct stat status {};
+  if (is_place_in_file(fd)) {
+    source_ = Source::kFile;
+  } else if (::fstat(fd, &status) == 0) {
+    if (S_ISFIFO(status.st_mode)) source_ = Source::kPipe;
+    if (S_ISSOCK(status.st_mode)) source_ = Source::kSocket;
+  }
+}
 
 StandardInput::~StandardInput() = default;
 
@@ -40,23 +76,59 @@ awaitable<void> StandardInput::run() {
   std::string buffer(kReadBytes, '\0');
   for (;;) {
     if (!co_await wait_readable()) co_return;
-    const ssize_t n = ::read(fd_, buffer.data(), buffer.size());
+    const ssize_t n = take(buffer.data(), std::min(kReadBytes, window()));
     if (n < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     Stdin message;
     message.end = n <= 0;  // an input that cannot be read has ended
     if (n > 0) message.bytes.assign(buffer.data(), static_cast<std::size_t>(n));
     on_the_way_ += message.bytes.size();
-    bytes_read_ += message.bytes.size();
     const bool end = message.end;
     send_(std::move(message));
     if (end) co_return;
   }
 }
 
+std::size_t StandardInput::window() const {
+  return ahead_ == Ahead::kWindow ? kStdinWindow : std::clamp(taken_, kFirstStdin, kStdinWindow);
+}
+
+ssize_t StandardInput::take(char* buffer, std::size_t most) {
+  const bool first = taken_ == 0 && on_the_way_ == 0;
+  const bool leave = ahead_ == Ahead::kAsRanksRead && first;
+  if (first) most = std::min(most, kFirstStdin);
+  if (leave && (source_ == Source::kPipe || source_ == Source::kSocket)) {
+    const ssize_t n = peek(buffer, most);
+    if (n > 0) peeked_ = static_cast<std::size_t>(n);
+    if (n >= 0 || errno != EINVAL) return n;
+    source_ = Source::kOther;  // a kind of pipe that cannot be looked into
+  }
+  const ssize_t n = ::read(fd_, buffer, most);
+  if (n > 0) read_ += static_cast<std::size_t>(n);
+  return n;
+}
+
+ssize_t StandardInput::peek(char* buffer, std::size_t most) const {
+  if (source_ == Source::kSocket) return ::recv(fd_, buffer, most, MSG_PEEK | MSG_DONTWAIT);
+  return peek_pipe(fd_, buffer, most);
+}
+
+// Whoever shares the pipe with us may have been quicker.
+void StandardInput::read_peeked(std::size_t bytes) {
+  char buffer[kFirstStdin];
+  pollfd ready{fd_, POLLIN, 0};
+  while (bytes > 0 && ::poll(&ready, 1, 0) > 0) {
+    const ssize_t n = ::read(fd_, buffer, std::min(bytes, sizeof buffer));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return;
+    read_ += static_cast<std::size_t>(n);
+    bytes -= static_cast<std::size_t>(n);
+  }
+}
+
 // False after stop().
 awaitable<bool> StandardInput::wait_readable() {
   while (!stopped_) {
-    if (on_the_way_ + kReadBytes > kStdinWindow) {
+    if (on_the_way_ + std::min(kReadBytes, window()) > window()) {
       co_await wait_until_woken(std::chrono::steady_clock::time_point::max());
       continue;
     }
@@ -88,6 +160,8 @@ bool StandardInput::in_foreground() const {
 
 void StandardInput::taken(std::size_t bytes) {
   on_the_way_ -= std::min(bytes, on_the_way_);
+  taken_ += bytes;
+  if (on_the_way_ == 0) read_peeked(std::exchange(peeked_, 0));
   wake_.cancel();
 }
 
@@ -95,6 +169,15 @@ void StandardInput::stop() {
   stopped_ = true;
   wake_.cancel();
   if (watched_) watched_->cancel();
+}
+
+std::size_t StandardInput::give_back(std::size_t used) {
+  read_peeked(std::min(used, std::exchange(peeked_, 0)));
+  const std::size_t unused = read_ - std::min(used, read_);
+  if (unused == 0 || source_ != Source::kFile) return unused;
+  if (::lseek(fd_, -static_cast<off_t>(unused), SEEK_CUR) < 0) return unused;
+  read_ -= unused;
+  return 0;
 }
 
 }  // namespace dtl

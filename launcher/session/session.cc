@@ -1,6 +1,7 @@
 #include "launcher/session/session.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -104,7 +105,11 @@ SessionShell::SessionShell(const Request& request, const SessionOptions& options
                 [this](Stream stream, int problem, std::size_t lost) {
                   output_failed(stream, problem, lost);
                 }}),
-      input_(context_, options.input, [this](Stdin message) { send_input(message); }) {
+      input_(context_, options.input,
+             options.stdin_for.mode == InputMode::kAll ? StandardInput::Ahead::kWindow
+                                                       : StandardInput::Ahead::kAsRanksRead,
+             [this](Stdin message) { send_input(message); }),
+      input_began_(::lseek(options.input, 0, SEEK_CUR)) {
   console_.on_say(options.hooks.said);
   for (Host& host : hosts_of(request)) nodes_.emplace_back().host = std::move(host);
   job_ = make_job(nodes_.size(), options.job);
@@ -236,6 +241,9 @@ void SessionShell::hear(int index, Message message) {
       },
       [&](const StdinTaken& taken) {
         if (its_own(taken.rank)) input_taken(taken);
+      },
+      [&](const StdinClosed& closed) {
+        if (its_own(closed.rank)) input_closed(closed);
       },
       [&](const Exited& exited) {
         if (!its_own(exited.rank)) return;

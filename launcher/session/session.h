@@ -90,7 +90,8 @@ struct SessionResult {
   std::vector<std::string> network;     // why the network was chosen, a reason a line
   std::vector<std::string> messages;    // what dtlaunch said
   std::size_t dropped_bytes = 0;        // of output that nobody read in time, or that is lost
-  std::size_t input_bytes = 0;          // read from standard input for the ranks
+  std::size_t input_bytes = 0;          // of standard input that ranks have used, or that are lost
+  std::size_t lost_input_bytes = 0;     // read and not used, and they cannot be given back
 };
 
 // With no hosts in the request the job runs on this machine, without ssh.

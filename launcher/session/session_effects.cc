@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <map>
@@ -251,8 +252,8 @@ void SessionShell::start_ranks() {
     refuse(error);
     return;
   }
-  if (options_.stdin_for.mode == InputMode::kNone) return;
-  input_taken_.resize(places_.size());
+  if (options_.stdin_for.mode == InputMode::kNone || input_is_handed_over()) return;
+  input_of_.resize(places_.size());
   tasks_.spawn(forward_input());
 }
 
@@ -267,7 +268,11 @@ SessionResult SessionShell::result() {
   if (network_) result.network = network_->reasons;
   result.messages = console_.messages();
   result.dropped_bytes = console_.dropped_bytes();
+  result.lost_input_bytes = input_.give_back(input_used());
   result.input_bytes = input_.bytes_read();
+  if (const off_t place = ::lseek(options_.input, 0, SEEK_CUR); place > input_began_) {
+    result.input_bytes = static_cast<std::size_t>(place - input_began_);  // a rank may have read it
+  }
   result.phases = phases_;
   result.plan = std::move(plan_);
   result.job = std::move(job_);
@@ -283,6 +288,12 @@ void SessionShell::tell_the_end(const SessionResult& known) {
   if (known.dropped_bytes > 0) {
     console_.say(fmt::format("{} of output were not shown: nobody read them in time",
                              size_text(known.dropped_bytes)));
+  }
+  if (known.lost_input_bytes > 0) {
+    console_.say(
+        fmt::format("{} of standard input were read, and no rank used them; "
+                    "--stdin none leaves it alone",
+                    size_text(known.lost_input_bytes)));
   }
   const std::string card = failure_card(*known.job.outcome, card_facts(known), console_.columns());
   if (!card.empty()) console_.say(card);

@@ -3,6 +3,8 @@
 // tasks that wait, session_links.cc those of connections that are lost and found again,
 // session_effects.cc what the state machine's effects do.
 
+#include <sys/types.h>
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -56,6 +58,11 @@ class SessionShell {
     std::size_t unshown_bytes = 0;  // of its ranks' output
   };
 
+  struct RankInput {
+    std::size_t taken = 0;
+    std::optional<std::size_t> read = {};  // once it reads no more
+  };
+
   // Tasks
   awaitable<void> serve(int node);
   awaitable<AgentLink> bring_up(int node);
@@ -78,6 +85,9 @@ class SessionShell {
   void give_credit(const std::vector<Credit>& credits);
   void introduce(const Started& started, int node);
   void input_taken(const StdinTaken& taken);
+  void input_closed(const StdinClosed& closed);
+  std::size_t input_used() const;
+  bool input_is_handed_over() const;
   void count_output(int node, const Output& output);
   void count_skip(const Skipped& skipped);
   void show_notice(int node, const std::string& text);
@@ -127,12 +137,13 @@ class SessionShell {
   TaskGroup tasks_;
   asio::steady_timer timer_;
   asio::signal_set signals_;
-  std::vector<std::uint32_t> shown_;      // of each rank's output, and not yet credited
-  std::vector<int> skips_;                // of each rank's output since it got credit
-  std::vector<std::size_t> input_taken_;  // of each rank that gets standard input
-  std::size_t input_counted_ = 0;         // taken by all of them
+  std::vector<std::uint32_t> shown_;  // of each rank's output, and not yet credited
+  std::vector<int> skips_;            // of each rank's output since it got credit
+  std::vector<RankInput> input_of_;   // of each rank
+  std::size_t input_counted_ = 0;     // taken by all of them
   Console console_;
   StandardInput input_;
+  const off_t input_began_;  // its place in its file; -1: none
 };
 
 }  // namespace dtl

@@ -81,9 +81,9 @@ void SessionShell::introduce(const Started& started, int index) {
   console_.set_rank(static_cast<int>(started.rank), std::move(facts));
 }
 
-// A rank that has ended gets no more: nothing would hold back what goes there.
+// A rank that has ended, or reads no more, gets no more: nothing would hold back what goes there.
 void SessionShell::send_input(const Stdin& input) {
-  for (std::size_t rank = 0; rank < input_taken_.size(); ++rank) {
+  for (std::size_t rank = 0; rank < input_of_.size(); ++rank) {
     if (!reads_input(rank)) continue;
     const auto& connection = node(job_.ranks[rank].node).connection;
     if (!connection) continue;
@@ -95,19 +95,44 @@ void SessionShell::send_input(const Stdin& input) {
 
 // The slowest of the ranks that read decides.
 void SessionShell::input_taken(const StdinTaken& taken) {
-  if (taken.rank >= input_taken_.size()) return;
-  input_taken_[taken.rank] += taken.bytes;
+  if (taken.rank >= input_of_.size()) return;
+  input_of_[taken.rank].taken += taken.bytes;
+  count_input();
+}
+
+void SessionShell::input_closed(const StdinClosed& closed) {
+  if (closed.rank >= input_of_.size()) return;
+  input_of_[closed.rank].read = closed.read;
   count_input();
 }
 
 void SessionShell::count_input() {
   std::optional<std::size_t> least;
-  for (std::size_t rank = 0; rank < input_taken_.size(); ++rank) {
-    if (reads_input(rank)) least = std::min(least.value_or(input_taken_[rank]), input_taken_[rank]);
+  for (std::size_t rank = 0; rank < input_of_.size(); ++rank) {
+    const std::size_t taken = input_of_[rank].taken;
+    if (reads_input(rank)) least = std::min(least.value_or(taken), taken);
   }
   if (!least || *least <= input_counted_) return;
   input_.taken(*least - input_counted_);
   input_counted_ = *least;
+}
+
+// Of a lost agent's rank nobody knows how much it has read of what it had taken.
+std::size_t SessionShell::input_used() const {
+  std::size_t used = 0;
+  for (const RankInput& input : input_of_) {
+    used = std::max<std::size_t>(used, input.read.value_or(input.taken));
+  }
+  return used;
+}
+
+// The rank that gets it may have it from an agent that is our child.
+bool SessionShell::input_is_handed_over() const {
+  if (options_.stdin_for.mode != InputMode::kOne) return false;
+  const auto rank = static_cast<std::size_t>(options_.stdin_for.rank);
+  if (rank >= job_.ranks.size()) return false;
+  const auto& stream = nodes_[static_cast<std::size_t>(job_.ranks[rank].node)].stream;
+  return stream && stream->has_our_input();
 }
 
 bool SessionShell::gets_input(int rank) const {
@@ -116,7 +141,8 @@ bool SessionShell::gets_input(int rank) const {
 }
 
 bool SessionShell::reads_input(std::size_t rank) const {
-  return gets_input(static_cast<int>(rank)) && job_.ranks[rank].phase <= RankPhase::kStarted;
+  return gets_input(static_cast<int>(rank)) && !input_of_[rank].read &&
+         job_.ranks[rank].phase <= RankPhase::kStarted;
 }
 
 }  // namespace dtl

@@ -19,6 +19,8 @@ class AgentStream : public ByteStream {
   // After the end of the stream: "exit status 127", "killed by SIGKILL", one of the above; empty
   // when unknown or not ended.
   virtual std::string ending() const = 0;
+  // True when the agent has our standard input, and gives it to its ranks that read.
+  virtual bool has_our_input() const { return false; }
 };
 
 }  // namespace dtl

@@ -1,5 +1,6 @@
 #include "launcher/streams/child.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <spawn.h>
 #include <sys/socket.h>
@@ -80,7 +81,8 @@ std::string Child::ending() {
 }
 
 Child spawn_child(const std::vector<std::string>& arguments, ChildErrors errors,
-                  const std::optional<std::vector<std::string>>& environment) {
+                  const std::optional<std::vector<std::string>>& environment, int input) {
+  constexpr int kInput = 3;
   SocketPair sockets = make_socketpair(SOCK_STREAM);
   Pipe pipe;
   if (errors == ChildErrors::kPiped) pipe = make_pipe();
@@ -89,6 +91,12 @@ Child spawn_child(const std::vector<std::string>& arguments, ChildErrors errors,
   ::posix_spawn_file_actions_adddup2(&files.value, sockets.second.get(), STDOUT_FILENO);
   if (pipe.write_end.valid()) {
     ::posix_spawn_file_actions_adddup2(&files.value, pipe.write_end.get(), STDERR_FILENO);
+  }
+  Fd handed;  // out of the way of what goes to the descriptors 0 to 2
+  if (input >= 0) {
+    handed = Fd(::fcntl(input, F_DUPFD_CLOEXEC, kInput + 1));
+    if (!handed.valid()) throw system_error("cannot hand on standard input");
+    ::posix_spawn_file_actions_adddup2(&files.value, handed.get(), kInput);
   }
   const std::vector<char*> argv = pointers_to(arguments);
   const std::vector<std::string> entries = environment ? *environment : own_environment();

@@ -70,7 +70,8 @@ struct Watch : std::enable_shared_from_this<Watch> {
 
 class LocalStream final : public AgentStream {
  public:
-  LocalStream(asio::io_context& context, Child child) {
+  LocalStream(asio::io_context& context, Child child, bool has_our_input)
+      : has_our_input_(has_our_input) {
     Fd socket = std::move(child.socket);
     watch_ = std::make_shared<Watch>(context, std::move(child));
     stream_ = make_fd_stream(context, std::move(socket));
@@ -101,17 +102,20 @@ class LocalStream final : public AgentStream {
   }
   std::string standard_error() const override { return watch_->tail.text(); }
   std::string ending() const override { return watch_->child.ending(); }
+  bool has_our_input() const override { return has_our_input_; }
 
  private:
   std::shared_ptr<Watch> watch_;
   std::unique_ptr<ByteStream> stream_;
   bool closed_ = false;
+  const bool has_our_input_;
 };
 
 }  // namespace
 
-std::unique_ptr<AgentStream> make_local_stream(asio::io_context& context, Child child) {
-  return std::make_unique<LocalStream>(context, std::move(child));
+std::unique_ptr<AgentStream> make_local_stream(asio::io_context& context, Child child,
+                                               bool has_our_input) {
+  return std::make_unique<LocalStream>(context, std::move(child), has_our_input);
 }
 
 }  // namespace dtl

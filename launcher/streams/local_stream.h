@@ -8,6 +8,8 @@
 
 namespace dtl {
 
-std::unique_ptr<AgentStream> make_local_stream(asio::io_context& context, Child child);
+// has_our_input: the child was given it.
+std::unique_ptr<AgentStream> make_local_stream(asio::io_context& context, Child child,
+                                               bool has_our_input = false);
 
 }  // namespace dtl

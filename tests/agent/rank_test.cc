@@ -221,17 +221,41 @@ TEST(Rank, ReadsStandardInputOnlyWhenItWantsTo) {
   EXPECT_EQ(agent.finish(), 0);
 }
 
-TEST(Rank, ThatReadsNothingStillReturnsTheCredit) {
+// What it has not read is whoever's that started dtlaunch.
+TEST(Rank, TellsHowMuchOfItsInputItHasRead) {
+  const auto read_by = [](const std::string& script, bool end) {
+    AgentDriver agent;
+    RankSpec spec = script_rank(0, script);
+    spec.wants_stdin = true;
+    agent.send(start_of(spec));
+    agent.send(Stdin{0, std::string(999, 'x') + "\n", false});
+    agent.send(Stdin{0, std::string(60000, 'y'), end});
+    const std::uint64_t read = agent.expect<StdinClosed>().read;
+    agent.expect<Exited>();
+    agent.send(Stdin{0, "late", true});
+    EXPECT_EQ(agent.finish(), 0);
+    return read;
+  };
+  EXPECT_EQ(read_by("exec sleep 0.1", false), 0U);
+  EXPECT_EQ(read_by("read -r line", false), 1000U);
+  EXPECT_EQ(read_by("read -r line; exec <&-; sleep 0.1", false), 1000U);
+  EXPECT_EQ(read_by("read -r line; dd bs=1000 count=2 iflag=fullblock 2>/dev/null", true), 3000U);
+  EXPECT_EQ(read_by("exec wc -c", true), 61000U);
+}
+
+TEST(Rank, TakesNothingThatItHasNotReadAtFirst) {
   AgentDriver agent;
-  RankSpec spec = script_rank(0, "exec sleep 0.2");
+  RankSpec spec =
+      script_rank(0, "trap go=1 USR1; echo ready; until [ \"$go\" ]; do sleep 0.01; done; cat");
   spec.wants_stdin = true;
   agent.send(start_of(spec));
-  for (int i = 0; i < 4; ++i) agent.send(Stdin{0, std::string(65536, 'x'), false});
-  std::size_t taken = 0;
-  while (taken < 4 * 65536) taken += agent.expect<StdinTaken>().bytes;
-  agent.expect<Exited>();
-  agent.send(Stdin{0, "late", true});
-  EXPECT_EQ(agent.expect<StdinTaken>().bytes, 4u);
+  agent.send(Stdin{0, "first\n", false});
+  EXPECT_FALSE(agent.pump([&] { return agent.has<StdinTaken>(); }, std::chrono::milliseconds(200)));
+  agent.expect_output(0, "ready\n");
+  agent.send(Signal{SIGUSR1});
+  EXPECT_EQ(agent.expect<StdinTaken>().bytes, 6U);
+  agent.send(Stdin{0, "", true});
+  EXPECT_EQ(agent.expect<StdinClosed>().read, 6U);
   EXPECT_EQ(agent.finish(), 0);
 }
 

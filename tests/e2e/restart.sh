@@ -107,7 +107,7 @@ status=0
 printf 'a\nb\n' | "$bin/dtlaunch" -np 1 --max-restarts 1 bash -c 'read -r line; exit 3' \
   >"$work/out" 2>"$work/err" || status=$?
 expect_status 3
-expect_err '^dtlaunch: not started again: its ranks have read 4 bytes of standard input, which does not come twice'
+expect_err '^dtlaunch: not started again: its ranks have read 2 bytes of standard input, which does not come twice'
 
 # ---- --timeout is for all epochs together
 fresh

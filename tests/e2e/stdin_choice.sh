@@ -21,6 +21,24 @@ with_input "${two[*]} --stdin nobody wc -l"
 expect_status 64
 expect_err 'neither a rank nor all nor none'
 
+# Rank 0 elsewhere reads nothing, or a part: the rest is left to the shell.
+cat >"$work/loop" <<'LOOP'
+n=0
+while read -r x; do n=$((n + 1)); "$@"; done
+echo "$n turns"
+LOOP
+there=(-hosts node2 -np 1)
+seq 2 >"$work/two"
+run bash -c "'$cluster' exec node1 bash '$work/loop' '$bin/dtlaunch' ${there[*]} true <'$work/two'"
+expect_out '^2 turns$'
+run bash -c "cat '$work/two' | '$cluster' exec node1 bash '$work/loop' '$bin/dtlaunch' ${there[*]} true"
+expect_out '^2 turns$'
+for input in "<'$work/two'" "< <(cat '$work/two')"; do
+  run bash -c "'$cluster' exec node1 bash -c '\"\$@\"; cat' sh \
+    '$bin/dtlaunch' ${there[*]} sh -c 'read -r x; echo rank \$x' $input"
+  expect_equal "a line to the rank and one to cat" "$(cat "$work/out")" "$(printf 'rank 1\n2')"
+done
+
 # 100 MiB through ssh to another host, all of them.
 head -c 104857600 /dev/zero >"$work/input"
 with_input "${two[*]} --stdin 1 sh -c '[ \$RANK = 0 ] || cksum'"

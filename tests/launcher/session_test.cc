@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -177,12 +178,96 @@ TEST_F(SessionTest, ForwardsItsInputToRankZeroAndItsEnd) {
               [&](const Message& message, Connection& connection) {
                 if (const auto* piece = std::get_if<Stdin>(&message)) {
                   seen += piece->bytes;
+                  connection.send(StdinTaken{0, static_cast<std::uint32_t>(piece->bytes.size())});
                   if (piece->end) exit_with(connection, 0, 0);
                 }
                 return true;
               });
   EXPECT_EQ(run().job.outcome->exit_status, 0);
   EXPECT_EQ(seen, "typed");
+}
+
+// n1's rank takes what comes, has read `read` bytes of it, and ends.
+Behaviour reads_input(std::uint64_t read) {
+  return healthy([](const RankSpec&, Connection&) {},
+                 [read](const Message& message, Connection& connection) {
+                   if (!std::holds_alternative<Stdin>(message)) return true;
+                   connection.send(StdinClosed{0, read});
+                   exit_with(connection, 0, 0);
+                   return true;
+                 });
+}
+
+TEST_F(SessionTest, LeavesInAPipeWhatNoRankHasRead) {
+  Pipe input = make_pipe();
+  options_.input = input.read_end.get();
+  write_all(input.write_end.get(), "one\ntwo\n");
+  agents_["n1"].behaviour = reads_input(4);
+  agents_["n2"].behaviour = healthy(
+      [](const RankSpec& spec, Connection& connection) { exit_with(connection, spec.rank, 0); });
+  EXPECT_EQ(run().input_bytes, 4U);
+  input.write_end.reset();
+  EXPECT_EQ(read_all(input.read_end), "two\n");
+  EXPECT_THAT(errors_, Not(HasSubstr("standard input")));
+}
+
+TEST_F(SessionTest, DoesNotWaitForWhatSomebodyElseHasTakenFromItsPipe) {
+  Pipe input = make_pipe();
+  options_.input = input.read_end.get();
+  write_all(input.write_end.get(), "one\ntwo\n");
+  agents_["n1"].behaviour =
+      healthy([](const RankSpec&, Connection&) {},
+              [&](const Message& message, Connection& connection) {
+                if (!std::holds_alternative<Stdin>(message)) return true;
+                char taken[8];
+                EXPECT_EQ(::read(input.read_end.get(), taken, sizeof taken), 8);
+                connection.send(StdinTaken{0, 8});
+                connection.send(StdinClosed{0, 8});
+                exit_with(connection, 0, 0);
+                return true;
+              });
+  agents_["n2"].behaviour = healthy(
+      [](const RankSpec& spec, Connection& connection) { exit_with(connection, spec.rank, 0); });
+  EXPECT_EQ(run().job.outcome->exit_status, 0);
+}
+
+TEST_F(SessionTest, LeavesInASocketWhatNoRankHasRead) {
+  SocketPair input = make_socketpair(SOCK_STREAM);
+  options_.input = input.first.get();
+  write_all(input.second.get(), "one\ntwo\n");
+  agents_["n1"].behaviour = reads_input(0);
+  agents_["n2"].behaviour = healthy(
+      [](const RankSpec& spec, Connection& connection) { exit_with(connection, spec.rank, 0); });
+  EXPECT_EQ(run().input_bytes, 0U);
+  input.second.reset();
+  EXPECT_EQ(read_all(input.first), "one\ntwo\n");
+}
+
+TEST_F(SessionTest, SetsAFileBackToWhatARankHasRead) {
+  const Fd file(::memfd_create("input", MFD_CLOEXEC));
+  write_all(file.get(), "one\ntwo\nthree\n");
+  Fd input(::fcntl(file.get(), F_DUPFD_CLOEXEC, 3));
+  ::lseek(input.get(), 4, SEEK_SET);  // what came before was somebody else's
+  options_.input = input.get();
+  agents_["n1"].behaviour = reads_input(4);
+  agents_["n2"].behaviour = healthy(
+      [](const RankSpec& spec, Connection& connection) { exit_with(connection, spec.rank, 0); });
+  EXPECT_EQ(run().input_bytes, 4U);
+  EXPECT_EQ(read_all(input), "three\n");
+}
+
+TEST_F(SessionTest, SaysHowMuchOfItsInputIsLost) {
+  Pipe input = make_pipe();
+  options_.input = input.read_end.get();
+  options_.stdin_for.mode = InputMode::kAll;  // is read ahead
+  write_all(input.write_end.get(), "one\ntwo\n");
+  agents_["n1"].behaviour = reads_input(2);
+  agents_["n2"].behaviour = healthy([](const RankSpec& spec, Connection& connection) {
+    connection.send(StdinClosed{spec.rank, 3});
+    exit_with(connection, spec.rank, 0);
+  });
+  EXPECT_EQ(run().lost_input_bytes, 5U);
+  EXPECT_THAT(errors_, HasSubstr("5 bytes of standard input were read, and no rank used them"));
 }
 
 TEST_F(SessionTest, LosesNothingOfWhatASlowPipeReads) {

@@ -96,6 +96,7 @@ std::vector<std::pair<std::string, Message>> example_messages() {
       Trouble{"guard lost"},
       Heartbeat{86400000},
       StdinTaken{0, 3},
+      StdinClosed{0, 3},
       examine,
       examined,
       OutputRules{65536, 1000, "/logs"},
