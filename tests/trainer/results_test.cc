@@ -60,7 +60,7 @@ class ResultsTest : public testing::Test {
     report.epoch = 1;
     report.learning_rate = 1e-5;
     report.gradient_norm = 2;
-    results.log_step(report, 0.5, 1000);
+    results.log_step(report, 0.5, 38968.510001285416);  // Python writes 38968.51000128542
     results.log_evaluation(10, 1, evaluation(0.4));
     TrainFigures f;
     f.epoch = 2;
@@ -96,6 +96,7 @@ TEST_F(ResultsTest, HaveTransformersNamesAndKeys) {
                   "total_flos", "train_batch_size", "trial_name", "trial_params"));
   EXPECT_THAT(text("all_results.json"), HasSubstr("{\n    \"epoch\": 2.0,\n"));
   EXPECT_THAT(text("trainer_state.json"), HasSubstr("\n  \"log_history\": [\n    {\n"));
+  EXPECT_THAT(text("trainer_state.json"), HasSubstr("\"tokens_per_second\": 38968.51\n"));
   EXPECT_EQ(json("eval_results.json")["eval_runtime"], 3.1235);
   EXPECT_EQ(json("eval_results.json")["eval_samples_per_second"], 32.016);
   const Json history = json("trainer_state.json")["log_history"];

@@ -211,7 +211,7 @@ void Results::log_step(const StepReport& step, double mean_loss, double tokens_p
               {"loss", mean_loss},
               {"grad_norm", step.gradient_norm},
               {"learning_rate", step.learning_rate},
-              {"tokens_per_second", tokens_per_second}});
+              {"tokens_per_second", rounded(tokens_per_second, 1000)}});
 }
 
 void Results::log_evaluation(std::int64_t step, double epoch, const EvaluationFigures& figures) {
