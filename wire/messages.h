@@ -30,7 +30,8 @@
 namespace dtl {
 
 constexpr std::uint32_t kProtocol = 9;
-constexpr std::size_t kFirstStdin = 4 << 10;     // of the first Stdin frame of a rank
+constexpr int kInputDescriptor = 3;           // of dtagent --input: the launcher's standard input
+constexpr std::size_t kFirstStdin = 4 << 10;  // of the first Stdin frame of a rank
 constexpr std::size_t kStdinWindow = 256 << 10;  // Stdin bytes sent and not yet StdinTaken
 
 // ---- launcher to agent

@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "base/signal_disposition.h"
+#include "wire/messages.h"
 
 namespace dtl {
 namespace {

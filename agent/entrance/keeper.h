@@ -6,8 +6,6 @@
 
 namespace dtl {
 
-constexpr int kInputDescriptor = 3;  // of dtagent --input: the launcher's standard input
-
 // Forks. Returns in the child, which goes on as the agent; this process becomes the keeper, exits
 // with the agent's status and hands it SIGTERM, SIGINT and SIGHUP. To be called while there is one
 // thread. arguments: main's, to be overwritten. Throws Error(kOs).

@@ -1,8 +1,8 @@
 #pragma once
-// StandardInput: dtlaunch's own standard input, on its way to the ranks that get it. It belongs to
-// whoever started dtlaunch, too: a shell's loop may want to go on reading after us. So no more is
-// read ahead than the ranks have read already, what is read first stays in its pipe until they have
-// read it, and a file is set back to what they have read.
+// StandardInput: dtlaunch's own standard input, on its way to the ranks that get it. The calling
+// shell may go on reading it after us. So we read no further ahead than the ranks have read, leave
+// the first bytes in their pipe until the ranks have read them, and set a file back to the last
+// byte that they have read.
 //
 // A terminal is read only while dtlaunch is in its foreground, so a job in the background is never
 // stopped by SIGTTIN and never eats what is typed for the shell. The descriptor stays in blocking

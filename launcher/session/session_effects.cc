@@ -291,8 +291,8 @@ void SessionShell::tell_the_end(const SessionResult& known) {
   }
   if (known.lost_input_bytes > 0) {
     console_.say(
-        fmt::format("{} of standard input were read, and no rank used them; "
-                    "--stdin none leaves it alone",
+        fmt::format("{} of standard input were read but not used by any rank, and are lost; "
+                    "--stdin none avoids this",
                     size_text(known.lost_input_bytes)));
   }
   const std::string card = failure_card(*known.job.outcome, card_facts(known), console_.columns());

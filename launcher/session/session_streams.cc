@@ -112,7 +112,8 @@ void SessionShell::count_input() {
     const std::size_t taken = input_of_[rank].taken;
     if (reads_input(rank)) least = std::min(least.value_or(taken), taken);
   }
-  if (!least || *least <= input_counted_) return;
+  if (!least) return input_.stop();  // nobody is left to read for
+  if (*least <= input_counted_) return;
   input_.taken(*least - input_counted_);
   input_counted_ = *least;
 }

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/machine/descriptor_limit.h"
 #include "base/text.h"
+#include "wire/messages.h"
 
 namespace dtl {
 namespace {
@@ -82,7 +83,6 @@ std::string Child::ending() {
 
 Child spawn_child(const std::vector<std::string>& arguments, ChildErrors errors,
                   const std::optional<std::vector<std::string>>& environment, int input) {
-  constexpr int kInput = 3;
   SocketPair sockets = make_socketpair(SOCK_STREAM);
   Pipe pipe;
   if (errors == ChildErrors::kPiped) pipe = make_pipe();
@@ -94,9 +94,9 @@ Child spawn_child(const std::vector<std::string>& arguments, ChildErrors errors,
   }
   Fd handed;  // out of the way of what goes to the descriptors 0 to 2
   if (input >= 0) {
-    handed = Fd(::fcntl(input, F_DUPFD_CLOEXEC, kInput + 1));
+    handed = Fd(::fcntl(input, F_DUPFD_CLOEXEC, kInputDescriptor + 1));
     if (!handed.valid()) throw system_error("cannot hand on standard input");
-    ::posix_spawn_file_actions_adddup2(&files.value, handed.get(), kInput);
+    ::posix_spawn_file_actions_adddup2(&files.value, handed.get(), kInputDescriptor);
   }
   const std::vector<char*> argv = pointers_to(arguments);
   const std::vector<std::string> entries = environment ? *environment : own_environment();

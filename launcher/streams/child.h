@@ -35,8 +35,8 @@ struct Child {
 enum class ChildErrors { kShared, kPiped };
 
 // environment: NAME=VALUE each; absent: this process's own, without SSH_CONNECTION. input: becomes
-// the child's descriptor 3; -1: it has none. Throws Error(kOs) when the program cannot be started:
-// no such file, not executable.
+// the child's kInputDescriptor; -1: it has none. Throws Error(kOs) when the program cannot be
+// started: no such file, not executable.
 Child spawn_child(const std::vector<std::string>& arguments, ChildErrors errors,
                   const std::optional<std::vector<std::string>>& environment = std::nullopt,
                   int input = -1);

@@ -39,6 +39,13 @@ for input in "<'$work/two'" "< <(cat '$work/two')"; do
   expect_equal "a line to the rank and one to cat" "$(cat "$work/out")" "$(printf 'rank 1\n2')"
 done
 
+# Rank 0 reads a line and ends, rank 1 goes on: the line that comes later is not read for anybody.
+run bash -c "{ echo one; until [ -e '$work/ended' ]; do sleep 0.05; done; echo two; } |
+  { '$cluster' exec node1 '$bin/dtlaunch' -hosts node2,node1 -np 2 -ppn 1 sh -c '
+      if [ \$RANK = 0 ]; then read -r x; echo rank \$x; exit; fi
+      sleep 0.5; touch '$work/ended'; sleep 0.5'; cat; }"
+expect_equal "a line to the rank and a late one to cat" "$(cat "$work/out")" "$(printf 'rank one\ntwo')"
+
 # 100 MiB through ssh to another host, all of them.
 head -c 104857600 /dev/zero >"$work/input"
 with_input "${two[*]} --stdin 1 sh -c '[ \$RANK = 0 ] || cksum'"

@@ -187,6 +187,11 @@ TEST_F(SessionTest, ForwardsItsInputToRankZeroAndItsEnd) {
   EXPECT_EQ(seen, "typed");
 }
 
+Behaviour ends_at_once() {
+  return healthy(
+      [](const RankSpec& spec, Connection& connection) { exit_with(connection, spec.rank, 0); });
+}
+
 // n1's rank takes what comes, has read `read` bytes of it, and ends.
 Behaviour reads_input(std::uint64_t read) {
   return healthy([](const RankSpec&, Connection&) {},
@@ -203,8 +208,7 @@ TEST_F(SessionTest, LeavesInAPipeWhatNoRankHasRead) {
   options_.input = input.read_end.get();
   write_all(input.write_end.get(), "one\ntwo\n");
   agents_["n1"].behaviour = reads_input(4);
-  agents_["n2"].behaviour = healthy(
-      [](const RankSpec& spec, Connection& connection) { exit_with(connection, spec.rank, 0); });
+  agents_["n2"].behaviour = ends_at_once();
   EXPECT_EQ(run().input_bytes, 4U);
   input.write_end.reset();
   EXPECT_EQ(read_all(input.read_end), "two\n");
@@ -226,8 +230,7 @@ TEST_F(SessionTest, DoesNotWaitForWhatSomebodyElseHasTakenFromItsPipe) {
                 exit_with(connection, 0, 0);
                 return true;
               });
-  agents_["n2"].behaviour = healthy(
-      [](const RankSpec& spec, Connection& connection) { exit_with(connection, spec.rank, 0); });
+  agents_["n2"].behaviour = ends_at_once();
   EXPECT_EQ(run().job.outcome->exit_status, 0);
 }
 
@@ -236,8 +239,7 @@ TEST_F(SessionTest, LeavesInASocketWhatNoRankHasRead) {
   options_.input = input.first.get();
   write_all(input.second.get(), "one\ntwo\n");
   agents_["n1"].behaviour = reads_input(0);
-  agents_["n2"].behaviour = healthy(
-      [](const RankSpec& spec, Connection& connection) { exit_with(connection, spec.rank, 0); });
+  agents_["n2"].behaviour = ends_at_once();
   EXPECT_EQ(run().input_bytes, 0U);
   input.second.reset();
   EXPECT_EQ(read_all(input.first), "one\ntwo\n");
@@ -250,8 +252,7 @@ TEST_F(SessionTest, SetsAFileBackToWhatARankHasRead) {
   ::lseek(input.get(), 4, SEEK_SET);  // what came before was somebody else's
   options_.input = input.get();
   agents_["n1"].behaviour = reads_input(4);
-  agents_["n2"].behaviour = healthy(
-      [](const RankSpec& spec, Connection& connection) { exit_with(connection, spec.rank, 0); });
+  agents_["n2"].behaviour = ends_at_once();
   EXPECT_EQ(run().input_bytes, 4U);
   EXPECT_EQ(read_all(input), "three\n");
 }
@@ -267,7 +268,7 @@ TEST_F(SessionTest, SaysHowMuchOfItsInputIsLost) {
     exit_with(connection, spec.rank, 0);
   });
   EXPECT_EQ(run().lost_input_bytes, 5U);
-  EXPECT_THAT(errors_, HasSubstr("5 bytes of standard input were read, and no rank used them"));
+  EXPECT_THAT(errors_, HasSubstr("5 bytes of standard input were read but not used by any rank"));
 }
 
 TEST_F(SessionTest, LosesNothingOfWhatASlowPipeReads) {
