@@ -53,22 +53,22 @@ bool can_be_handed_over(int fd, bool comes_once) {
   return is_place_in_file(fd) || (stream && comes_once);
 }
 
+StandardInput::Source StandardInput::kind_of(int fd) {
+  struct stat status {};
+  if (::isatty(fd) != 0 || ::fstat(fd, &status) != 0) return Source::kTerminal;
+  if (S_ISFIFO(status.st_mode)) return Source::kPipe;
+  if (S_ISSOCK(status.st_mode)) return Source::kSocket;
+  return is_place_in_file(fd) ? Source::kFile : Source::kDevice;
+}
+
 StandardInput::StandardInput(asio::io_context& context, int fd, Ahead ahead,
                              std::function<void(Stdin)> send)
     : fd_(fd),
       ahead_(ahead),
-      source_(Source::kOther),
+      source_(kind_of(fd)),
       send_(std::move(send)),
       wake_(context),
-      watched_(watch(context, fd)) {
-  struct stat status {};
-  if (is_place_in_file(fd)) {
-    source_ = Source::kFile;
-  } else if (::fstat(fd, &status) == 0) {
-    if (S_ISFIFO(status.st_mode)) source_ = Source::kPipe;
-    if (S_ISSOCK(status.st_mode)) source_ = Source::kSocket;
-  }
-}
+      watched_(watch(context, fd)) {}
 
 StandardInput::~StandardInput() = default;
 
@@ -100,7 +100,7 @@ ssize_t StandardInput::take(char* buffer, std::size_t most) {
     const ssize_t n = peek(buffer, most);
     if (n > 0) peeked_ = static_cast<std::size_t>(n);
     if (n >= 0 || errno != EINVAL) return n;
-    source_ = Source::kOther;  // a kind of pipe that cannot be looked into
+    source_ = Source::kTerminal;  // cannot be looked into, as little as a terminal
   }
   const ssize_t n = ::read(fd_, buffer, most);
   if (n > 0) read_ += static_cast<std::size_t>(n);
@@ -174,6 +174,7 @@ void StandardInput::stop() {
 std::size_t StandardInput::give_back(std::size_t used) {
   read_peeked(std::min(used, std::exchange(peeked_, 0)));
   const std::size_t unused = read_ - std::min(used, read_);
+  if (source_ == Source::kDevice) return 0;  // /dev/zero has more
   if (unused == 0 || source_ != Source::kFile) return unused;
   if (::lseek(fd_, -static_cast<off_t>(unused), SEEK_CUR) < 0) return unused;
   read_ -= unused;

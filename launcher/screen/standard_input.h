@@ -38,8 +38,9 @@ class StandardInput {
   std::size_t bytes_read() const { return read_; }
 
  private:
-  enum class Source { kFile, kPipe, kSocket, kOther };
+  enum class Source { kFile, kPipe, kSocket, kDevice, kTerminal };
 
+  static Source kind_of(int fd);
   awaitable<bool> wait_readable();
   awaitable<void> wait_until_woken(std::chrono::steady_clock::time_point when);
   bool in_foreground() const;

@@ -257,6 +257,15 @@ TEST_F(SessionTest, SetsAFileBackToWhatARankHasRead) {
   EXPECT_EQ(read_all(input), "three\n");
 }
 
+TEST_F(SessionTest, LosesNothingOfADevice) {
+  const Fd zeros(::open("/dev/zero", O_RDONLY | O_CLOEXEC));
+  options_.input = zeros.get();
+  agents_["n1"].behaviour = reads_input(2);
+  agents_["n2"].behaviour = ends_at_once();
+  EXPECT_EQ(run().lost_input_bytes, 0U);
+  EXPECT_THAT(errors_, Not(HasSubstr("standard input")));
+}
+
 TEST_F(SessionTest, SaysHowMuchOfItsInputIsLost) {
   Pipe input = make_pipe();
   options_.input = input.read_end.get();
