@@ -33,6 +33,15 @@ def error_of(call, kind):
     raise AssertionError(f"no {kind.__name__}")
 
 
+def let_all_come(rank, world):
+    """Blocks rank 1 until every rank has called this. Its end then fails no collective before: the end of a
+    rank fails whatever other ranks have under way, even a collective that this rank has passed."""
+    store = dist.distributed_c10d._get_default_store()
+    store.set(f"come/{rank}", "1")
+    if rank == 1:
+        store.wait([f"come/{other}" for other in range(world)])
+
+
 class Errors(unittest.TestCase):
     def expect(self, texts, *parts):
         for text in texts:
@@ -75,6 +84,7 @@ class Errors(unittest.TestCase):
     def test_a_rank_that_is_killed_is_named(self):
         def body(rank, world):
             dist.barrier()
+            let_all_come(rank, world)
             if rank == 1:
                 os.kill(os.getpid(), signal.SIGKILL)
             begin = time.monotonic()
@@ -213,10 +223,12 @@ class Errors(unittest.TestCase):
             def step():
                 model(torch.ones(2, 4)).sum().backward()
 
+            step()
+            step()  # which also broadcasts the order of the gradients, outside of backward()
+            let_all_come(rank, world)
             if rank == 1:
-                step()
                 os._exit(9)
-            return error_of(lambda: (step(), step()), RuntimeError)
+            return error_of(step, RuntimeError)
 
         for hook in (None, dtring.hooks.bf16_wire):
             found = ranks.run(2, lambda rank, world: body(rank, world, hook), may_die=[1])
