@@ -14,21 +14,16 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "launcher/join/join_channel.h"
-#include "launcher/join/join_listener.h"
+#include "launcher/join/join_door.h"
 #include "launcher/join/room_board.h"
 #include "launcher/join/room_stream.h"
-#include "launcher/join/tls_stream.h"
-#include "wire/deadline.h"
+#include "launcher/join/tls_session.h"
 #include "wire/fd_stream.h"
 #include "wire/task_group.h"
 
 namespace dtl {
 namespace {
 
-constexpr int kMostStrangers = 64;  // that have not proved anything yet, at a time
-constexpr std::chrono::seconds kStrangerPatience{3};    // for each of them; a handshake takes 1 ms
-constexpr std::chrono::milliseconds kListenPause{100};  // where the port is not free
-constexpr int kTriesBeforeAWord = 10;
 constexpr std::size_t kRoomBytes = 8;  // of the room's name: two never have the same
 
 }  // namespace
@@ -39,7 +34,13 @@ class JoinRoom::Inside {
       : options_(std::move(options)),
         board_(options_.expected.places()),
         tasks_(context_),
-        listener_(context_, options_.ports, [this](Fd caller) { take(std::move(caller)); }),
+        door_(context_, tasks_, options_.ports, options_.token,
+              {[this](std::shared_ptr<JoinChannel> node, std::string hello) {
+                 return answer(std::move(node), std::move(hello));
+               },
+               [this](std::size_t place, std::shared_ptr<JoinChannel> node) {
+                 return serve(place, std::move(node));
+               }}),
         places_(options_.expected.places()) {
     options_.expected.room = to_hex(random_bytes(kRoomBytes, "name a room"));
     // A signal is for the threads that know of it.
@@ -55,7 +56,7 @@ class JoinRoom::Inside {
     thread_.join();
   }
 
-  int port() const { return listener_.port(); }
+  int port() const { return door_.port(); }
   RoomBoard& board() { return board_; }
 
   void dismiss(std::size_t place, int status) {
@@ -120,31 +121,7 @@ class JoinRoom::Inside {
     }
   }
 
-  // ---- a caller, from the first byte on
-
-  void take(Fd caller) {
-    if (strangers_ < kMostStrangers) tasks_.spawn(meet(std::make_shared<Fd>(std::move(caller))));
-  }
-
-  awaitable<void> meet(std::shared_ptr<Fd> socket) {
-    ++strangers_;
-    std::shared_ptr<JoinChannel> node;
-    std::optional<std::size_t> place;
-    try {
-      auto tls = std::make_unique<TlsStream>(make_fd_stream(context_, std::move(*socket)),
-                                             TlsSession::Side::kListens, options_.token);
-      const StreamDeadline deadline(context_, *tls, kStrangerPatience);
-      co_await tls->shake_hands();
-      node = std::make_shared<JoinChannel>(context_, std::move(tls));
-      const std::optional<JoinFrame> first = co_await node->receive();
-      if (first && first->kind == JoinFrame::Kind::kHello)
-        place = co_await answer(node, first->text);
-    } catch (const Error& error) {
-      log_debug(fmt::format("hung up on a caller: {}", error.what()));
-    }
-    --strangers_;
-    if (place) co_await serve(*place, std::move(node));
-  }
+  // ---- who has come
 
   awaitable<std::optional<std::size_t>> answer(std::shared_ptr<JoinChannel> node,
                                                std::string text) {
@@ -192,7 +169,7 @@ class JoinRoom::Inside {
     for (const Place& each : places_) {
       if (!each.node && each.given_up.empty()) return;
     }
-    listener_.close();
+    door_.close();
     if (options_.complete) options_.complete();
   }
 
@@ -255,7 +232,7 @@ class JoinRoom::Inside {
     Place& place = places_[at];
     if (!place.waiting.agent.valid() || place.agent) return;
     if (!place.node && place.given_up.empty()) {
-      listen_again();
+      door_.open_again();
       return;
     }
     place.agent = make_fd_stream(context_, std::move(place.waiting.agent));
@@ -275,27 +252,6 @@ class JoinRoom::Inside {
     if (places_[at].agent == agent) node->send({JoinFrame::Kind::kNoMoreBytes, {}});
   }
 
-  // A node of the job is missing again: the same port, so that it is found.
-  void listen_again() {
-    if (listener_.open_again() || std::exchange(trying_, true)) return;
-    tasks_.spawn(try_to_listen());
-  }
-
-  // Who has the port meanwhile may have been given it by us, and be about to end.
-  awaitable<void> try_to_listen() {
-    asio::steady_timer pause(context_);
-    for (int tries = 1; !done_ && !listener_.open_again(); ++tries) {
-      if (tries == kTriesBeforeAWord) {
-        log_error(fmt::format("cannot wait for a node to come back: port {} is not free",
-                              listener_.port()));
-      }
-      pause.expires_after(kListenPause);
-      boost::system::error_code never;
-      co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, never));
-    }
-    trying_ = false;
-  }
-
   void end_agent(std::size_t at, std::string how) {
     Place& place = places_[at];
     if (place.end) place.end->set(how.empty() ? "end of the stream" : std::move(how));
@@ -309,7 +265,7 @@ class JoinRoom::Inside {
     places_[at].node.reset();
     board_.note_loss(at);
     board_.set_name(at, {});
-    if (options_.reopens && !done_) listen_again();
+    if (options_.reopens) door_.open_again();
     start_waiting(at);
     tell_if_all_gone();
   }
@@ -317,7 +273,7 @@ class JoinRoom::Inside {
   // ---- the end
 
   void say_done(int status) {
-    listener_.close();
+    door_.lock();
     done_ = true;
     for (Place& place : places_) say_done(place, status);
     tell_if_all_gone();
@@ -343,10 +299,9 @@ class JoinRoom::Inside {
   // The thread's own.
   asio::io_context context_;
   TaskGroup tasks_;
-  JoinListener listener_;
+  JoinDoor door_;
   std::vector<Place> places_;
-  int strangers_ = 0;
-  bool done_ = false, trying_ = false;  // trying_: to listen again
+  bool done_ = false;
   std::thread thread_;
 };
 

@@ -1,9 +1,7 @@
 #pragma once
 // JoinRoom: where nodes that an engine has started come to, to have agents of one job started
-// there. A thread of its own with a listening port, open only while somebody is missing. Who
-// connects has 3 s and 4 KiB to prove that it knows the job's token, 64 of them at a time; whoever
-// does not is hung up on without a word. All functions may be called from any thread but the
-// room's.
+// there. A thread of its own with a listening port (join_door.h), open only while somebody is
+// missing. All functions may be called from any thread but the room's.
 
 #include <chrono>
 #include <cstddef>

@@ -1,0 +1,56 @@
+#pragma once
+// JoinDoor: a JoinRoom's listening port, and who comes through it. Who connects has 3 s and 4 KiB
+// to prove that it knows the job's token and to say hello, 64 of them at a time; whoever does not
+// is hung up on without a word. Belongs to the room's thread.
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/fd.h"
+#include "launcher/join/join_channel.h"
+#include "launcher/join/join_listener.h"
+#include "plan/request/request.h"
+#include "wire/asio.h"
+#include "wire/task_group.h"
+
+namespace dtl {
+
+class JoinDoor {
+ public:
+  struct Guests {
+    // The answer to a hello, while the caller's time still runs: a place, or none.
+    std::function<awaitable<std::optional<std::size_t>>(std::shared_ptr<JoinChannel>,
+                                                        std::string hello)>
+        answer;
+    // Who has a place, until its connection ends.
+    std::function<awaitable<void>(std::size_t place, std::shared_ptr<JoinChannel>)> serve;
+  };
+
+  // Throws Error(kConfig) when none of the ports is free. `context` and `tasks` outlive it.
+  JoinDoor(asio::io_context& context, TaskGroup& tasks, PortRange ports, std::string token,
+           Guests guests);
+
+  int port() const { return listener_.port(); }  // from any thread
+  // On the same port, so that it is found; tries for as long as somebody else has it.
+  void open_again();
+  void close();
+  void lock();  // for good
+
+ private:
+  void take(Fd caller);
+  awaitable<void> meet(std::shared_ptr<Fd> socket);
+  awaitable<void> try_to_open();
+
+  asio::io_context& context_;
+  TaskGroup& tasks_;
+  const std::string token_;
+  const Guests guests_;
+  int strangers_ = 0;
+  bool locked_ = false, trying_ = false;  // trying_: to open again
+  JoinListener listener_;
+};
+
+}  // namespace dtl
