@@ -29,7 +29,7 @@
 
 namespace dtl {
 
-constexpr std::uint32_t kProtocol = 9;
+constexpr std::uint32_t kProtocol = 10;
 constexpr int kInputDescriptor = 3;           // of dtagent --input: the launcher's standard input
 constexpr std::size_t kFirstStdin = 4 << 10;  // of the first Stdin frame of a rank
 constexpr std::size_t kStdinWindow = 256 << 10;  // Stdin bytes sent and not yet StdinTaken

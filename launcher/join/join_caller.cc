@@ -104,6 +104,7 @@ class Caller {
       co_await come_in();
       if (!room_) co_return;
       tasks_.spawn(write(room_));
+      tasks_.spawn(watch_room(room_));
       const bool told = co_await serve();
       room_->close();
       // Without its room the agent ends its ranks; nothing of the job is left when this process
@@ -113,7 +114,9 @@ class Caller {
       status_ = signals_seen_ == 0 ? kRoomLost : 128 + last_signal_;
       if (signals_seen_ > 0) co_return;
       const std::string lost = fmt::format(
-          "{}:{}: the job's first node is gone; what ran here has ended", call_.host, call_.port);
+          "{}:{}: the job's first node {}; what ran here has ended", call_.host, call_.port,
+          room_->fell_silent() ? fmt::format("gives no sign of life for {} s", kLease.count())
+                               : "is gone");
       if (!call_.comes_again) {
         log_error(lost);
         co_return;
@@ -125,6 +128,11 @@ class Caller {
   }
 
   static awaitable<void> write(std::shared_ptr<JoinChannel> room) { co_await room->run_writer(); }
+
+  // An agent has a lease of its own, and knows when its launcher is about to be stopped.
+  awaitable<void> watch_room(std::shared_ptr<JoinChannel> room) {
+    co_await room->run_heartbeats([this] { return agent_ != nullptr; });
+  }
 
   // ---- until it belongs to the job
 
@@ -241,6 +249,7 @@ class Caller {
         case JoinFrame::Kind::kComeAgain:
         case JoinFrame::Kind::kEnded:
         case JoinFrame::Kind::kStop:
+        case JoinFrame::Kind::kHere:
           co_return false;  // no room says that
       }
     }

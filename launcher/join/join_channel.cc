@@ -4,9 +4,12 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/limits.h"
 
 namespace dtl {
 namespace {
+
+using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kMostQueued = 256 << 10;  // of an agent's bytes; then it has to wait
 
@@ -20,7 +23,9 @@ awaitable<void> wait_for(asio::steady_timer& timer) {
 JoinChannel::JoinChannel(asio::io_context& context, std::unique_ptr<ByteStream> stream)
     : stream_(std::move(stream)),
       wake_(context, asio::steady_timer::time_point::max()),
-      drained_(context, asio::steady_timer::time_point::max()) {}
+      drained_(context, asio::steady_timer::time_point::max()),
+      beat_(context),
+      patience_(kLease) {}
 
 void JoinChannel::send(JoinFrame frame) {
   if (closed_) return;
@@ -31,13 +36,21 @@ void JoinChannel::send(JoinFrame frame) {
 
 awaitable<std::optional<JoinFrame>> JoinChannel::receive() {
   for (;;) {
-    if (auto frame = reader_.next()) co_return frame;
+    while (auto frame = reader_.next()) {
+      if (frame->kind != JoinFrame::Kind::kHere) co_return frame;
+      const auto asked = parse_patience(frame->text);
+      if (!asked) throw Error(Exit::kVersion, "garbage instead of the protocol", "a wrong time");
+      patience_ = *asked;
+    }
     std::string bytes;
+    heard_ = Clock::now();
+    reading_ = true;
     try {
       bytes = co_await stream_->read();
     } catch (const Error&) {
       // The carrier broke, or somebody on the way changed what it carries: the end all the same.
     }
+    reading_ = false;
     if (bytes.empty()) co_return std::nullopt;
     reader_.feed(bytes);
   }
@@ -69,6 +82,23 @@ awaitable<void> JoinChannel::wait_below(std::size_t bytes) {
   while (!closed_ && queued_bytes_ >= bytes) co_await wait_for(drained_);
 }
 
+awaitable<void> JoinChannel::run_heartbeats(std::function<bool()> excused) {
+  for (Clock::time_point last = Clock::now(); !closed_;) {
+    if (queue_.empty() && !finishing_) ask_for_patience(kLease);
+    beat_.expires_after(kHeartbeat);
+    co_await wait_for(beat_);
+    const Clock::time_point now = Clock::now();
+    if (now - std::exchange(last, now) > kSuspect) heard_ = now;
+    if (closed_ || !reading_ || now - heard_ < patience_ || (excused && excused())) continue;
+    fell_silent_ = true;
+    close();
+  }
+}
+
+void JoinChannel::ask_for_patience(std::chrono::milliseconds patience) {
+  send({JoinFrame::Kind::kHere, std::to_string(patience.count())});
+}
+
 void JoinChannel::finish() {
   finishing_ = true;
   wake_.cancel();
@@ -79,6 +109,7 @@ void JoinChannel::close() {
   stream_->close();
   wake_.cancel();
   drained_.cancel();
+  beat_.cancel();
 }
 
 awaitable<void> send_bytes(std::shared_ptr<ByteStream> from, std::shared_ptr<JoinChannel> to) {

@@ -5,11 +5,13 @@
 
 #include <csignal>
 #include <exception>
+#include <future>
 #include <optional>
 #include <thread>
 #include <utility>
 
 #include "base/error.h"
+#include "base/limits.h"
 #include "base/log.h"
 #include "base/random.h"
 #include "base/text.h"
@@ -85,6 +87,13 @@ class JoinRoom::Inside {
       }
       close_if_complete();
     });
+  }
+
+  void about_to_stop() {
+    auto all_sent = std::make_shared<std::promise<void>>();
+    std::future<void> sent = all_sent->get_future();
+    asio::post(context_, [this, all_sent] { tasks_.spawn(ask_for_patience(all_sent)); });
+    sent.wait_for(kHeartbeat);
   }
 
   void finish(int status, std::chrono::milliseconds patience) {
@@ -177,6 +186,7 @@ class JoinRoom::Inside {
 
   awaitable<void> serve(std::size_t place, std::shared_ptr<JoinChannel> node) {
     tasks_.spawn(write(node));
+    tasks_.spawn(watch(node));
     start_waiting(place);
     try {
       while (auto frame = co_await node->receive()) {
@@ -185,11 +195,17 @@ class JoinRoom::Inside {
     } catch (const Error& error) {
       log_error(error.with_context(board_.name(place)).what());
     }
+    if (node->fell_silent() && !done_) {
+      log_notice(fmt::format("{}: no sign of life for {} s", board_.name(place), kLease.count()));
+    }
     node->close();
     lose(place);
   }
 
   static awaitable<void> write(std::shared_ptr<JoinChannel> node) { co_await node->run_writer(); }
+  static awaitable<void> watch(std::shared_ptr<JoinChannel> node) {
+    co_await node->run_heartbeats();
+  }
 
   awaitable<bool> obey(std::size_t at, JoinFrame frame) {
     Place& place = places_[at];
@@ -213,6 +229,7 @@ class JoinRoom::Inside {
       case JoinFrame::Kind::kStart:
       case JoinFrame::Kind::kNoMoreBytes:
       case JoinFrame::Kind::kDone:
+      case JoinFrame::Kind::kHere:
         break;
     }
     co_return false;  // no node says that
@@ -268,6 +285,16 @@ class JoinRoom::Inside {
     if (options_.reopens) door_.open_again();
     start_waiting(at);
     tell_if_all_gone();
+  }
+
+  awaitable<void> ask_for_patience(std::shared_ptr<std::promise<void>> all_sent) {
+    std::vector<std::shared_ptr<JoinChannel>> nodes;
+    for (const Place& place : places_) {
+      if (place.node) nodes.push_back(place.node);
+    }
+    for (const auto& node : nodes) node->ask_for_patience(kPauseLease);
+    for (const auto& node : nodes) co_await node->wait_below(1);
+    all_sent->set_value();
   }
 
   // ---- the end
@@ -343,8 +370,16 @@ bool JoinRoom::is_idle(std::size_t place) const {
   return inside_->board().is_idle(place);
 }
 
+bool JoinRoom::may_run_elsewhere(std::size_t place) const {
+  return inside_->board().may_run_elsewhere(place);
+}
+
 void JoinRoom::dismiss(std::size_t place, int status) {
   inside_->dismiss(place, status);
+}
+
+void JoinRoom::about_to_stop() {
+  inside_->about_to_stop();
 }
 
 void JoinRoom::finish(int status, std::chrono::milliseconds patience) {

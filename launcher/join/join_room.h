@@ -55,9 +55,15 @@ class JoinRoom {
   // True when no agent runs there: the last one has been seen to end, or its node was lost so long
   // ago that it must have ended (kFence).
   bool is_idle(std::size_t place) const;
+  // An agent was lost with its node a moment ago, and may not have ended yet, wherever that is.
+  bool may_run_elsewhere(std::size_t place) const;
   // Tells one node that it has no part in the job any more, with the exit status that it is to
   // have.
   void dismiss(std::size_t place, int status);
+
+  // This process is about to be stopped, for hours perhaps: the nodes hear of it before this
+  // returns, or a second has passed.
+  void about_to_stop();
 
   // Tells all nodes how the job has ended, and waits until they have taken it, or for `patience`.
   void finish(int status, std::chrono::milliseconds patience);

@@ -25,7 +25,7 @@ constexpr int kMostRestarts = 1'000'000'000;
 
 bool is_kind(std::uint8_t byte) {
   return byte >= static_cast<std::uint8_t>(JoinFrame::Kind::kHello) &&
-         byte <= static_cast<std::uint8_t>(JoinFrame::Kind::kDone);
+         byte <= static_cast<std::uint8_t>(JoinFrame::Kind::kHere);
 }
 
 // What may stand in messages, plans and lists of hosts.
@@ -117,6 +117,12 @@ std::optional<int> parse_status(std::string_view text) {
   const auto status = parse_integer(text, 0, 255);
   if (!status) return std::nullopt;
   return static_cast<int>(*status);
+}
+
+std::optional<std::chrono::milliseconds> parse_patience(std::string_view text) {
+  const auto patience = parse_integer(text, 1, std::chrono::milliseconds(kPauseLease).count());
+  if (!patience) return std::nullopt;
+  return std::chrono::milliseconds(*patience);
 }
 
 }  // namespace dtl

@@ -3,6 +3,7 @@
 // back): a hello, the answer to it, and from then on the lives of agents on that node, one after
 // the other, their bytes unchanged. Pure.
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -23,6 +24,7 @@ struct JoinFrame {
     kEnded = 8,        // the agent is gone; how: "exit status 0"
     kStop = 9,         // from the node: it is told to end
     kDone = 10,        // the job is over; its exit status
+    kHere = 11,        // both ways, every second: how many ms to wait for the next one
   };
   Kind kind = Kind::kBytes;
   std::string text;
@@ -73,5 +75,8 @@ std::optional<JoinHello> parse_hello(std::string_view text);
 
 // A job's exit status, as kDone has it.
 std::optional<int> parse_status(std::string_view text);
+
+// Of kHere; at most kPauseLease.
+std::optional<std::chrono::milliseconds> parse_patience(std::string_view text);
 
 }  // namespace dtl

@@ -77,6 +77,12 @@ bool RoomBoard::is_idle(std::size_t place) const {
   return !business.busy || (business.lost && Clock::now() >= *business.lost + kFence);
 }
 
+bool RoomBoard::may_run_elsewhere(std::size_t place) const {
+  const std::lock_guard lock(mutex_);
+  const Business& business = business_[place];
+  return business.lost && Clock::now() < *business.lost + kFence;
+}
+
 void RoomBoard::note_all_told() {
   const std::lock_guard lock(mutex_);
   all_told_ = true;

@@ -32,6 +32,7 @@ class RoomBoard {
   void set_busy(std::size_t place, bool busy);
   void note_loss(std::size_t place);
   bool is_idle(std::size_t place) const;
+  bool may_run_elsewhere(std::size_t place) const;  // lost while busy, less than kFence ago
 
   // Nobody is left who has to be told the job's end.
   void note_all_told();

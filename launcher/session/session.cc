@@ -367,6 +367,7 @@ awaitable<void> SessionShell::stop_self() {
     look.expires_after(kLook);
     co_await look.async_wait(asio::use_awaitable);
   }
+  if (options_.before_stop) options_.before_stop();
   ::raise(SIGSTOP);
   feed(job::Continued{});
 }

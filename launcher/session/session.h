@@ -70,6 +70,7 @@ struct SessionOptions {
   int input = 0, output = 1, errors = 2;  // descriptors
   SessionHooks hooks;
   std::shared_ptr<SessionControl> control = {};
+  std::function<void()> before_stop = {};  // ^Z: called before this process stops; may be empty
 };
 
 struct PhaseTime {

@@ -228,6 +228,11 @@ bool AgentStep::has(const Host& host) const {
   return room_ && place && !room_->present()[*place].empty();
 }
 
+void AgentStep::about_to_stop() {
+  const std::lock_guard lock(mutex_);
+  if (room_) room_->about_to_stop();
+}
+
 void AgentStep::finish(int status) {
   const std::lock_guard lock(mutex_);
   if (!room_) return;

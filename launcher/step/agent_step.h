@@ -55,6 +55,8 @@ class AgentStep {
   std::unique_ptr<AgentStream> run(asio::io_context& context, const Host& host,
                                    const std::vector<std::string>& arguments);
 
+  void about_to_stop();  // as JoinRoom's
+
   // The job is over: all nodes are told its status, and what has started them ends. Does nothing
   // where the starter was never asked for.
   void finish(int status);

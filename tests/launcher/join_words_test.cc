@@ -34,7 +34,7 @@ TEST(JoinFrames, ComeBackHoweverTheyAreCut) {
 }
 
 TEST(JoinFrames, ThatAreNoneAreRefusedBeforeTheyHaveCome) {
-  for (const std::string& bytes : {std::string("\0\1\0\0", 4), std::string("\x0b\1\0\0", 4),
+  for (const std::string& bytes : {std::string("\0\1\0\0", 4), std::string("\x0c\1\0\0", 4),
                                    std::string("\5\xff\xff\xff", 4)}) {
     JoinFrameReader reader;
     reader.feed(bytes);
