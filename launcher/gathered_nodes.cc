@@ -13,6 +13,7 @@
 #include "base/host_name.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "launcher/jobs/fence_hosts.h"
 
 namespace dtl {
 namespace {
@@ -279,6 +280,7 @@ void GatheredNodes::serve(SessionOptions& options, const StartOptions& start) co
   options.start_agent = starter(start);
   options.control = control_;
   options.job.one_sigterm = true;
+  options.before_stop = [this] { room_->about_to_stop(); };
 }
 
 AgentStarter GatheredNodes::starter(StartOptions start) const {
@@ -297,24 +299,53 @@ awaitable<std::unique_ptr<AgentStream>> GatheredNodes::start_on(asio::io_context
   co_return room_->start_agent(context, place - 1);
 }
 
-std::vector<Fenced> GatheredNodes::fence(const std::vector<Host>& hosts,
-                                         const std::function<Fenced()>& fence_here) const {
-  std::vector<Fenced> fenced;
-  for (const Host& host : hosts) {
+AgentRunner GatheredNodes::runner(const StartOptions& start) const {
+  return
+      [this, start](asio::io_context& context, Host host,
+                    std::vector<std::string> arguments) -> awaitable<std::unique_ptr<AgentStream>> {
+        const std::size_t place = place_of(host.name);
+        if (place == 0) {
+          host.name = "localhost";
+          co_return co_await run_agent(context, host, start, std::move(arguments));
+        }
+        if (place == most_ || room_->present()[place - 1].empty()) {
+          throw Error(Exit::kUnreachable, "cannot ask its agent", "its node is gone");
+        }
+        co_return room_->start_agent(context, place - 1, arguments);
+      };
+}
+
+// Who has come in the place of a lost node may be on another machine: what ran with that one is
+// given its time to end, wherever that is.
+std::vector<Fenced> GatheredNodes::fence(const std::vector<Host>& hosts, const AgentRunner& run,
+                                         const std::string& job_id) const {
+  const auto may_run = [this](const Host& host) {
     const std::size_t place = place_of(host.name);
-    if (place == 0) {
-      fenced.push_back(fence_here());
-      continue;
-    }
-    const bool idle = place < most_ && room_->is_idle(place - 1);
-    fenced.push_back({idle, idle ? "" : "its node is gone", 0});
+    return place > 0 && place < most_ && room_->may_run_elsewhere(place - 1);
+  };
+  std::vector<Fenced> fenced(hosts.size());
+  std::vector<Host> asked;
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    if (may_run(hosts[i])) continue;
+    asked.push_back(hosts[i]);
+    places.push_back(i);
+  }
+  const std::vector<Fenced> answers = fence_hosts(asked, run, job_id);
+  for (std::size_t i = 0; i < answers.size(); ++i) fenced[places[i]] = answers[i];
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    // Also one that was lost while it was asked: another one may have answered in its place.
+    if (!may_run(hosts[i])) continue;
+    fenced[i].clean = false;
+    fenced[i].reason = "what was lost with its node may not have ended yet";
   }
   return fenced;
 }
 
-void GatheredNodes::answer_for(RestartOptions& restarts, std::function<Fenced()> fence_here) {
-  restarts.fence = [this, fence_here = std::move(fence_here)](const std::vector<Host>& hosts) {
-    return fence(hosts, fence_here);
+void GatheredNodes::answer_for(RestartOptions& restarts, const StartOptions& start,
+                               const std::string& job_id) {
+  restarts.fence = [this, run = runner(start), job_id](const std::vector<Host>& hosts) {
+    return fence(hosts, run, job_id);
   };
   if (role_.nodes_come_again() && !restarts.elastic) {
     restarts.elastic.emplace().range = {0, 0};

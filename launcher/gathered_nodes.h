@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "launcher/agents/agent_query.h"
 #include "launcher/agents/agent_start.h"
 #include "launcher/join/join_room.h"
 #include "launcher/node_role.h"
@@ -35,9 +36,10 @@ class GatheredNodes {
   void introduce(std::vector<Host>& hosts) const;
   // Its agents come to life on the nodes, and a node that its engine ends has to go.
   void serve(SessionOptions& options, const StartOptions& start) const;
-  // What restarts ask of hosts is asked of the nodes; of this one by `fence_here`.
-  void answer_for(RestartOptions& restarts, std::function<Fenced()> fence_here);
-  bool is_here(const Host& host) const { return host.name == name_of(0); }
+  // What restarts ask of hosts is asked of the nodes.
+  void answer_for(RestartOptions& restarts, const StartOptions& start, const std::string& job_id);
+  // dtagent with other arguments on a node of the job.
+  AgentRunner runner(const StartOptions& start) const;
   // What engines are told of it: they try again after 128 and more.
   static int exit_status(const Outcome& outcome);
   void tell(int status);  // all other nodes
@@ -57,8 +59,8 @@ class GatheredNodes {
   HostAccess access_of(std::size_t place) const;
   awaitable<std::unique_ptr<AgentStream>> start_on(asio::io_context& context,
                                                    std::size_t place) const;
-  std::vector<Fenced> fence(const std::vector<Host>& hosts,
-                            const std::function<Fenced()>& fence_here) const;
+  std::vector<Fenced> fence(const std::vector<Host>& hosts, const AgentRunner& run,
+                            const std::string& job_id) const;
 
   const NodeRole& role_;
   const std::size_t least_, most_;  // nodes, this one included

@@ -110,6 +110,7 @@ SessionOptions session_options(const CommandLine& line, const JobSettings& setti
   if (settings.agent_start == AgentStart::kSsh && !start.step) {
     options.find_agent = agent_finder(start);
   }
+  if (start.step) options.before_stop = [step = start.step] { step->about_to_stop(); };
   options.console = settings.console;
   options.stdin_for = settings.stdin_for;
   options.dry_run = line.dry_run;
@@ -144,7 +145,7 @@ RestartOptions restart_options(const JobSettings& settings, const StartOptions& 
     if (settings.agent_start == AgentStart::kFork) {
       for (Host& host : hosts) host.name = "localhost";
     }
-    return fence_hosts(hosts, start, job_id);
+    return fence_hosts(hosts, runner_by(start), job_id);
   };
   if (!settings.host_range) return restarts;
   ElasticOptions& elastic = restarts.elastic.emplace();
@@ -154,7 +155,7 @@ RestartOptions restart_options(const JobSettings& settings, const StartOptions& 
     if (settings.agent_start == AgentStart::kFork) {
       for (Host& host : hosts) host.name = "localhost";
     }
-    return probe_hosts(hosts, start, give_up);
+    return probe_hosts(hosts, runner_by(start), give_up);
   };
   if (!settings.discover.empty()) {
     elastic.questions.discover = [&settings](int give_up) {
@@ -171,13 +172,7 @@ int run_watched(const JobSettings& settings, SessionOptions options, const Start
   JobWatch watch(first_record(options.job_id, settings.request, settings.label), kept_folder);
   options.hooks = watch.hooks(listeners.started, listeners.said);
   RestartOptions restarts = restart_options(settings, start, options.job_id);
-  if (nodes != nullptr) {
-    nodes->answer_for(restarts, [&start, job_id = options.job_id] {
-      Host here;
-      here.name = "localhost";
-      return fence_hosts({here}, start, job_id).front();
-    });
-  }
+  if (nodes != nullptr) nodes->answer_for(restarts, start, options.job_id);
   restarts.restarting = [&](int count, const std::vector<Host>& hosts, const Epoch& ended) {
     watch.restarting(count, hosts, ended);
   };
@@ -194,12 +189,8 @@ int run_watched(const JobSettings& settings, SessionOptions options, const Start
   watch.ended(status);
   signals.leave_with(status);  // hosts may let us wait, and the user's command
   events.finish(result, status);
-  std::vector<Host> unsure = hosts_of_dead_agents(result.last, settings.agent_start);
-  if (nodes != nullptr) {
-    std::erase_if(unsure, [&](const Host& host) { return !nodes->is_here(host); });
-    for (Host& host : unsure) host.name = "localhost";
-  }
-  clean_after_job(unsure, start, options.job_id);
+  clean_after_job(hosts_of_dead_agents(result.last, settings.agent_start),
+                  nodes != nullptr ? nodes->runner(start) : runner_by(start), options.job_id);
   if (start.step) start.step->finish(status);
   return status;
 }

@@ -44,11 +44,11 @@ awaitable<void> read_answer(AgentStream& stream, Host host, Take take) {
   }
 }
 
-awaitable<void> ask_one(asio::io_context& context, Answer* answer, StartOptions options,
+awaitable<void> ask_one(asio::io_context& context, Answer* answer, AgentRunner run,
                         std::vector<std::string> arguments, std::chrono::milliseconds patience) {
   const std::string name = answer->host.name;
   try {
-    const auto stream = co_await run_agent(context, answer->host, options, std::move(arguments));
+    const auto stream = co_await run(context, answer->host, std::move(arguments));
     const StreamDeadline deadline(context, *stream, patience);
     Take take = [answer](std::string_view bytes) {
       answer->text += bytes;
@@ -80,7 +80,13 @@ awaitable<void> follow_one(asio::io_context& context, Host host, StartOptions op
 
 }  // namespace
 
-std::vector<Answer> ask_agents(const std::vector<Host>& hosts, const StartOptions& options,
+AgentRunner runner_by(const StartOptions& options) {
+  return [options](asio::io_context& context, Host host, std::vector<std::string> arguments) {
+    return run_agent(context, std::move(host), options, std::move(arguments));
+  };
+}
+
+std::vector<Answer> ask_agents(const std::vector<Host>& hosts, const AgentRunner& run,
                                const std::vector<std::string>& arguments,
                                std::chrono::milliseconds patience, int give_up) {
   std::vector<Answer> answers(hosts.size());
@@ -98,7 +104,7 @@ std::vector<Answer> ask_agents(const std::vector<Host>& hosts, const StartOption
     for (std::size_t i = 0; i < hosts.size(); ++i) {
       answers[i].host = hosts[i];
       tasks.spawn(
-          count_down(ask_one(context, &answers[i], options, arguments, patience), &left, &waits));
+          count_down(ask_one(context, &answers[i], run, arguments, patience), &left, &waits));
     }
   });
   return answers;

@@ -3,6 +3,7 @@
 // answers with text (wire/answer.h). Blocking, from the outside.
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,10 +21,15 @@ struct Answer {
   std::optional<Error> error;  // instead of a text
 };
 
+// Runs dtagent with these arguments on a host, and returns its stream.
+using AgentRunner = std::function<awaitable<std::unique_ptr<AgentStream>>(
+    asio::io_context&, Host, std::vector<std::string> arguments)>;
+AgentRunner runner_by(const StartOptions& options);  // as run_agent does
+
 // All hosts at once, in their order; each has to answer within `patience` of its login. Once
 // `give_up`, a descriptor, is readable, it is not waited any longer: what has not been answered by
 // then is neither a text nor an error.
-std::vector<Answer> ask_agents(const std::vector<Host>& hosts, const StartOptions& options,
+std::vector<Answer> ask_agents(const std::vector<Host>& hosts, const AgentRunner& run,
                                const std::vector<std::string>& arguments,
                                std::chrono::milliseconds patience, int give_up = -1);
 

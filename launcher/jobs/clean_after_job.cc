@@ -5,7 +5,6 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "launcher/agents/agent_query.h"
 #include "plan/request/command_text.h"
 
 namespace dtl {
@@ -16,10 +15,10 @@ constexpr auto kCleanPatience = kKillGrace + kReapDeadline + kAnswerMargin;
 
 }  // namespace
 
-void clean_after_job(const std::vector<Host>& hosts, const StartOptions& start,
+void clean_after_job(const std::vector<Host>& hosts, const AgentRunner& run,
                      const std::string& job_id) {
   if (hosts.empty()) return;
-  for (const Answer& answer : ask_agents(hosts, start, {"--clean-job", job_id}, kCleanPatience)) {
+  for (const Answer& answer : ask_agents(hosts, run, {"--clean-job", job_id}, kCleanPatience)) {
     const std::string& name = answer.host.name;
     if (answer.error) {
       log_error(fmt::format("{}; what the job may have left there is ended by: {}",

@@ -4,14 +4,13 @@
 
 #include "base/limits.h"
 #include "base/text.h"
-#include "launcher/agents/agent_query.h"
 
 namespace dtl {
 
-std::vector<Fenced> fence_hosts(const std::vector<Host>& hosts, const StartOptions& start,
+std::vector<Fenced> fence_hosts(const std::vector<Host>& hosts, const AgentRunner& run,
                                 const std::string& job_id) {
   std::vector<Fenced> all;
-  for (const Answer& answer : ask_agents(hosts, start, {"--fence", job_id}, kFenceAnswer)) {
+  for (const Answer& answer : ask_agents(hosts, run, {"--fence", job_id}, kFenceAnswer)) {
     Fenced& fenced = all.emplace_back();
     if (answer.error) {
       fenced.reason =
@@ -29,10 +28,9 @@ std::vector<Fenced> fence_hosts(const std::vector<Host>& hosts, const StartOptio
   return all;
 }
 
-std::vector<bool> probe_hosts(const std::vector<Host>& hosts, const StartOptions& start,
-                              int give_up) {
+std::vector<bool> probe_hosts(const std::vector<Host>& hosts, const AgentRunner& run, int give_up) {
   std::vector<bool> there;
-  for (const Answer& answer : ask_agents(hosts, start, {"--jobs"}, kFenceAnswer, give_up)) {
+  for (const Answer& answer : ask_agents(hosts, run, {"--jobs"}, kFenceAnswer, give_up)) {
     there.push_back(!answer.error && !answer.text.empty());
   }
   return there;

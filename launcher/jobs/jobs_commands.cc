@@ -95,7 +95,7 @@ std::vector<Ended> end_on(const std::vector<Host>& hosts, const JobView& job, in
                           const StartOptions& start) {
   std::vector<Ended> all;
   const std::vector<std::string> question = {"--end", job.id, std::to_string(signal)};
-  for (const Answer& answer : ask_agents(hosts, start, question, kKillPatience)) {
+  for (const Answer& answer : ask_agents(hosts, runner_by(start), question, kKillPatience)) {
     if (answer.error) log_error(answer.error->what());
     for (Ended& end : parse_ends(answer.text)) all.push_back(std::move(end));
   }
@@ -143,7 +143,8 @@ int kill_job(const JobsCommand& command, const StartOptions& start) {
 int clean(const JobsCommand& command, const StartOptions& start) {
   int failed = 0;
   std::string text;
-  for (const Answer& answer : ask_agents(command.hosts, start, {"--clean"}, kKillPatience)) {
+  for (const Answer& answer :
+       ask_agents(command.hosts, runner_by(start), {"--clean"}, kKillPatience)) {
     if (answer.error) {
       log_error(answer.error->what());
       if (failed == 0) failed = static_cast<int>(answer.error->status());
@@ -165,7 +166,7 @@ int clean(const JobsCommand& command, const StartOptions& start) {
 std::vector<JobView> list_jobs(const std::vector<Host>& hosts, const StartOptions& start,
                                int* failed) {
   std::vector<SeenRecord> records;
-  for (const Answer& answer : ask_agents(hosts, start, {"--jobs"}, kPatience)) {
+  for (const Answer& answer : ask_agents(hosts, runner_by(start), {"--jobs"}, kPatience)) {
     if (answer.error) {
       log_error(answer.error->what());
       if (*failed == 0) *failed = static_cast<int>(answer.error->status());

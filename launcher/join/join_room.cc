@@ -143,7 +143,7 @@ class JoinRoom::Inside {
     }
     if (seat.place) {
       // Nodes end their agents before they return.
-      if (seat.returns) board_.set_busy(*seat.place, false);
+      if (seat.returns) board_.note_return(*seat.place);
       take_place(*seat.place, node, hello->name);
       const int generation = places_[*seat.place].seat.generation;
       node->send({JoinFrame::Kind::kSeated,

@@ -62,13 +62,21 @@ void RoomBoard::tell_of_change() const {
 
 void RoomBoard::set_busy(std::size_t place, bool busy) {
   const std::lock_guard lock(mutex_);
-  business_[place] = {busy, std::nullopt};
+  business_[place].busy = busy;
+  business_[place].lost.reset();
+}
+
+void RoomBoard::note_return(std::size_t place) {
+  const std::lock_guard lock(mutex_);
+  business_[place] = {};
 }
 
 void RoomBoard::note_loss(std::size_t place) {
   const std::lock_guard lock(mutex_);
   Business& business = business_[place];
-  if (business.busy && !business.lost) business.lost = Clock::now();
+  if (!business.busy) return;
+  business.elsewhere = Clock::now();
+  if (!business.lost) business.lost = business.elsewhere;
 }
 
 bool RoomBoard::is_idle(std::size_t place) const {
@@ -80,7 +88,7 @@ bool RoomBoard::is_idle(std::size_t place) const {
 bool RoomBoard::may_run_elsewhere(std::size_t place) const {
   const std::lock_guard lock(mutex_);
   const Business& business = business_[place];
-  return business.lost && Clock::now() < *business.lost + kFence;
+  return business.elsewhere && Clock::now() < *business.elsewhere + kFence;
 }
 
 void RoomBoard::note_all_told() {

@@ -31,8 +31,10 @@ class RoomBoard {
   // meanwhile: it ends by itself then, within kFence.
   void set_busy(std::size_t place, bool busy);
   void note_loss(std::size_t place);
+  void note_return(std::size_t place);  // of that very node, with nothing left
   bool is_idle(std::size_t place) const;
-  bool may_run_elsewhere(std::size_t place) const;  // lost while busy, less than kFence ago
+  // Lost while busy less than kFence ago, whoever has come there since.
+  bool may_run_elsewhere(std::size_t place) const;
 
   // Nobody is left who has to be told the job's end.
   void note_all_told();
@@ -42,7 +44,8 @@ class RoomBoard {
   using Clock = std::chrono::steady_clock;
   struct Business {
     bool busy = false;
-    std::optional<Clock::time_point> lost;
+    std::optional<Clock::time_point> lost;       // while busy
+    std::optional<Clock::time_point> elsewhere;  // the last such loss
   };
 
   void tell_of_change() const;

@@ -255,6 +255,7 @@ TEST_F(Room, WhereAnAgentWasLostWithItsNodeIsNotIdle) {
   EXPECT_FALSE(room_->is_idle(0));
   EXPECT_EQ(talk(0, "x").first, "x");
   EXPECT_TRUE(room_->is_idle(0));
+  EXPECT_TRUE(room_->may_run_elsewhere(0));  // what the other says is not about the first
   room_->finish(0, kSoon);
   EXPECT_EQ(again.get(), 0);
 }
