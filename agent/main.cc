@@ -106,12 +106,12 @@ void greet() {
 
 // Facts that are not known yet are found while the greeting travels.
 Exit serve(const std::string& folder, std::optional<NodeFacts> facts, std::string received,
-           Fd launchers_input = {}) {
+           LocalLauncher launcher = {}) {
   if (received.empty()) greet();
   Exit status = Exit::kOk;
   {
     AgentSession session(folder, Fd(STDIN_FILENO), Fd(STDOUT_FILENO), std::move(received),
-                         std::move(launchers_input));
+                         std::move(launcher));
     status = session.run(facts ? std::move(*facts) : detect_node());
   }
   await_guard();
@@ -131,13 +131,15 @@ Fd take_launchers_input() {
               "dtagent is started by dtlaunch");
 }
 
-Exit serve_here(CommandLine line, bool input) {
+// child: of its launcher.
+Exit serve_here(CommandLine line, bool input, bool child) {
   refuse_terminal();
   clean_up_inheritance(input);
-  Fd launchers_input;
-  if (input) launchers_input = take_launchers_input();
+  LocalLauncher launcher;
+  if (child) launcher.process = ::getppid();
+  if (input) launcher.input = take_launchers_input();
   go_on_below_keeper(line.count, line.words);
-  return serve(own_folder(), std::nullopt, {}, std::move(launchers_input));
+  return serve(own_folder(), std::nullopt, {}, std::move(launcher));
 }
 
 // Through the service where there is one; asked here, on the node, it costs no round trip.
@@ -257,7 +259,7 @@ std::string text_asked_for(const AgentOptions& asked) {
 Exit run(const AgentOptions& asked, CommandLine line) {
   if (asked.stdio) return serve_anyhow(line);
   if (asked.unsignalled) ignore_signals();
-  if (asked.serve) return serve_here(line, asked.input);
+  if (asked.serve) return serve_here(line, asked.input, asked.child);
   if (asked.idle) return serve_when_asked(line);
   if (asked.bridge) return bridge();
   if (!asked.rejoin.empty()) return rejoin(link_name(asked.rejoin));

@@ -22,6 +22,8 @@ const OptionTable<A>& agent_table() {
       {"", {"--serve"}, "", "the same, and never through the service", into::flag<&A::serve>()},
       {"", {"--unsignalled"}, "", "with --serve or --idle: leave signals to whoever has started it",
        into::flag<&A::unsignalled>()},
+      {"", {"--child"}, "", "with --serve: the launcher is what has started it",
+       into::flag<&A::child>()},
       {"", {"--input"}, "", "with --serve: descriptor 3 is the launcher's standard input, for its\n"
        "ranks", into::flag<&A::input>()},
       {"", {"--idle"}, "", "--stdio, and wait for the launcher for as long as it takes",
@@ -67,13 +69,11 @@ const OptionTable<A>& agent_table() {
 struct Addition {
   std::string_view option, to, or_to = {};
 };
-constexpr std::array kAdditions{Addition{"--allow-root", "--service"},
-                                Addition{"--unsignalled", "--serve", "--idle"},
-                                Addition{"--input", "--serve"},
-                                Addition{"--follow", "--log"},
-                                Addition{"--from-end", "--log"},
-                                Addition{"--after", "--log"},
-                                Addition{"-v", "--version"}};
+constexpr std::array kAdditions{
+    Addition{"--allow-root", "--service"}, Addition{"--unsignalled", "--serve", "--idle"},
+    Addition{"--child", "--serve"},        Addition{"--input", "--serve"},
+    Addition{"--follow", "--log"},         Addition{"--from-end", "--log"},
+    Addition{"--after", "--log"},          Addition{"-v", "--version"}};
 
 void check_asked_once(const OptionWords& words, const std::vector<std::string>& arguments) {
   std::size_t asked = 0;

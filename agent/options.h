@@ -11,6 +11,7 @@ namespace dtl {
 struct AgentOptions {
   bool stdio = false, serve = false, unsignalled = false,
        idle = false;   // where a launcher is expected
+  bool child = false;  // --child
   bool input = false;  // --input
   bool service = false, allow_root = false, bridge = false;
   bool jobs = false, clean = false;

@@ -24,7 +24,7 @@ awaitable<void> wait_for(asio::posix::stream_descriptor& link,
 
 // Without a copy of our address space, which would take as long as the rest of the start. Returns
 // errno.
-int spawn_guard(const std::string& program, int link, int null) {
+int spawn_guard(const std::string& program, int link, int null, pid_t& pid) {
   posix_spawn_file_actions_t files;
   ::posix_spawn_file_actions_init(&files);
   ::posix_spawn_file_actions_adddup2(&files, null, STDIN_FILENO);
@@ -33,7 +33,6 @@ int spawn_guard(const std::string& program, int link, int null) {
   ::posix_spawn_file_actions_adddup2(&files, link, kGuardLinkFd);
   char name[] = "dtguard";
   char* const arguments[] = {name, nullptr};
-  pid_t pid = 0;
   const int failed = ::posix_spawn(&pid, program.c_str(), &files, nullptr, arguments, environ);
   ::posix_spawn_file_actions_destroy(&files);
   return failed;
@@ -48,24 +47,27 @@ void set_own_limits() {
 
 }  // namespace
 
-Fd start_guard(const std::string& own_folder) {
+StartedGuard start_guard(const std::string& own_folder) {
   const std::string program = own_folder + "/dtguard";
   if (::access(program.c_str(), X_OK) != 0) throw system_error("cannot start '" + program + "'");
   const Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
   if (!null.valid()) throw system_error("cannot open /dev/null");
   SocketPair pair = make_socketpair(SOCK_SEQPACKET);
-  errno = spawn_guard(program, pair.second.get(), null.get());
+  StartedGuard guard;
+  errno = spawn_guard(program, pair.second.get(), null.get(), guard.process);
   if (errno != 0) throw system_error("cannot start '" + program + "'");
   set_own_limits();
   set_nonblocking(pair.first.get());
-  return std::move(pair.first);
+  guard.link = std::move(pair.first);
+  return guard;
 }
 
 GuardLink::GuardLink(asio::io_context& context)
     : link_(context), wake_(context, asio::steady_timer::time_point::max()) {}
 
-void GuardLink::open(Fd link) {
-  link_.assign(link.release());
+void GuardLink::open(StartedGuard guard) {
+  link_.assign(guard.link.release());
+  process_ = guard.process;
 }
 
 void GuardLink::close() {
@@ -89,6 +91,10 @@ void GuardLink::tick() {
   ++unanswered_ticks_;
   // A guard that is busy killing needs no more than one.
   if (queue_.empty()) push({GuardOrder::kTick, 0, 0});
+}
+
+void GuardLink::wait_for_agent() {
+  push({GuardOrder::kWait, 0, 0});
 }
 
 void GuardLink::push(GuardRequest request, OpenSpawnFiles open) {

@@ -15,8 +15,11 @@ namespace dtl {
 
 // Starts dtguard, which lies in own_folder, and then raises or lowers limits of our own as an agent
 // needs them. Throws Error(kOs).
-// The result is our end; its end of file means that the guard is gone.
-Fd start_guard(const std::string& own_folder);
+struct StartedGuard {
+  Fd link;  // our end; its end of file means that the guard is gone
+  pid_t process = 0;
+};
+StartedGuard start_guard(const std::string& own_folder);
 
 using SpawnFiles = std::array<Fd, kSpawnFds>;  // by SpawnDescriptor; each request owns its own
 
@@ -28,7 +31,8 @@ class GuardLink {
  public:
   explicit GuardLink(asio::io_context& context);
 
-  void open(Fd link);  // once; what was queued before waits for run_writer()
+  void open(StartedGuard guard);  // once; what was queued before waits for run_writer()
+  pid_t process() const { return process_; }
   bool is_open() const { return link_.is_open(); }
   void close();  // the guard sees it, and exits
 
@@ -37,6 +41,7 @@ class GuardLink {
   void pass_signal(int signal);
   void kill();
   void tick();
+  void wait_for_agent();                                      // one that can run
   int unanswered_ticks() const { return unanswered_ticks_; }  // since its last report
 
   awaitable<std::optional<GuardReport>> receive();  // nullopt: the guard is gone
@@ -55,6 +60,7 @@ class GuardLink {
   asio::posix::stream_descriptor link_;
   std::deque<Queued> queue_;
   asio::steady_timer wake_;  // never expires; cancelled when the queue is no longer empty
+  pid_t process_ = 0;
   bool gone_ = false;
   int unanswered_ticks_ = 0;
 };

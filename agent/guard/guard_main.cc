@@ -18,6 +18,7 @@
 #include "agent/guard/guard_ranks.h"
 #include "agent/guard/guard_state.h"
 #include "agent/processes/kill_tree.h"
+#include "agent/processes/process_table.h"
 #include "base/limits.h"
 #include "base/machine/descriptor_limit.h"
 #include "base/signal_disposition.h"
@@ -32,6 +33,7 @@ struct Guard {
   GuardState state = GuardState::kServing;
   int signals = -1;
   std::int64_t heard_ms = 0;  // the last request
+  bool waits = false;         // for an agent that can run
   bool clean_untold = false, alive_untold = false;
   KillCount count;
 };
@@ -133,6 +135,9 @@ bool take_request(Guard& guard) {
     case GuardOrder::kTick:
       guard.alive_untold = true;
       break;
+    case GuardOrder::kWait:
+      guard.waits = true;
+      break;
   }
   return true;
 }
@@ -182,7 +187,7 @@ bool send_reports(Guard& guard) {
       while (take_request(guard)) {
       }
     }
-    if (boot_time_ms() - guard.heard_ms > kGuardLeaseMs) {
+    if (boot_time_ms() - guard.heard_ms > kGuardLeaseMs && !(guard.waits && can_run(::getppid()))) {
       act(guard, GuardEvent::kOrphaned, {}, nullptr);
     }
     all_told = send_reports(guard);

@@ -10,7 +10,8 @@ namespace dtl {
 constexpr int kGuardLinkFd = 3;            // where dtguard finds its end
 constexpr unsigned kMaxLocalRanks = 4096;  // of one guard; its tables are static
 
-enum class GuardOrder : std::uint32_t { kSpawn = 1, kSignal, kPass, kKill, kTick };
+// kWait: from here on an agent that can run and has had no time is waited for.
+enum class GuardOrder : std::uint32_t { kSpawn = 1, kSignal, kPass, kKill, kTick, kWait };
 
 struct GuardRequest {
   GuardOrder order = GuardOrder::kTick;

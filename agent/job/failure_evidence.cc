@@ -120,11 +120,4 @@ Evidence FailureEvidence::about(std::uint32_t rank, bool killed, std::uint64_t p
   return evidence;
 }
 
-bool is_stopped(std::uint32_t pid) {
-  const std::string status = read_up_to("/proc/" + std::to_string(pid) + "/stat", 512);
-  const std::size_t name_end = status.rfind(')');  // the name may hold anything
-  if (name_end == std::string::npos || name_end + 2 >= status.size()) return false;
-  return status[name_end + 2] == 'T' || status[name_end + 2] == 't';
-}
-
 }  // namespace dtl

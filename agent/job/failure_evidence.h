@@ -48,7 +48,4 @@ bool is_large_on_node(std::uint64_t peak_kib, std::uint64_t node_kib);
 // The beginning of a small file; empty when it cannot be read.
 std::string read_up_to(const std::string& path, std::size_t most);
 
-// Stopped by a signal or a debugger.
-bool is_stopped(std::uint32_t pid);
-
 }  // namespace dtl

@@ -1,5 +1,7 @@
 #include "agent/job/session.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <csignal>
 #include <ctime>
@@ -13,6 +15,7 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "base/machine/process_id.h"
 #include "base/signal_disposition.h"
 #include "base/text.h"
 #include "plan/request/command_text.h"
@@ -32,9 +35,10 @@ BootTime now() {
 }  // namespace
 
 AgentSession::AgentSession(std::string own_folder, Fd input, Fd output, std::string received,
-                           Fd launchers_input)
+                           LocalLauncher launcher)
     : own_folder_(std::move(own_folder)),
-      launchers_input_(std::move(launchers_input)),
+      launcher_(launcher.process),
+      launchers_input_(std::move(launcher.input)),
       connection_(context_, make_fd_stream(context_, std::move(input), std::move(output)),
                   std::move(received)),
       guard_(context_),
@@ -125,10 +129,22 @@ void AgentSession::note_end(const GuardReport& report) {
   if (evidence.oom_kills > 0 || !evidence.error_file.empty()) connection_.send(evidence);
 }
 
-// Ticks are counted rather than time, which goes on where the whole machine is stopped.
+// Ticks are counted rather than time, which goes on where the whole machine is stopped. A guard
+// that runs and had no time is waited for, unless it has to end the ranks.
 void AgentSession::tick_guard() {
-  if (guard_.unanswered_ticks() >= guard_patience(supervisor_) / kHeartbeat)
-    return feed(GuardSilent{});
+  if (guard_.unanswered_ticks() >= guard_patience(supervisor_) / kHeartbeat) {
+    const bool stopped = process_state(guard_.process()) == ProcessState::kStopped;
+    if (stopped || supervisor_.state == AgentState::kKilling) {
+      return feed(GuardSilent{guard_.process(), stopped});
+    }
+    if (!std::exchange(guard_is_late_, true)) {
+      connection_.send(
+          Notice{fmt::format("dtguard (process {}) runs, but had no time for {} s; it "
+                             "is waited for",
+                             guard_.process(), guard_.unanswered_ticks())});
+    }
+    return;
+  }
   guard_.tick();
 }
 
@@ -137,7 +153,8 @@ void AgentSession::look_for_stopped_ranks() {
   constexpr int kLooks = 3;  // 2 s
   for (auto& [rank, streams] : streams_) {
     const bool expected = supervisor_.paused || supervisor_.state == AgentState::kAsking;
-    const bool stopped = streams.pid != 0 && !expected && is_stopped(streams.pid);
+    const bool stopped = streams.pid != 0 && !expected &&
+                         process_state(static_cast<pid_t>(streams.pid)) == ProcessState::kStopped;
     streams.stopped_looks = stopped ? std::min(streams.stopped_looks + 1, kLooks + 1) : 0;
     if (streams.stopped_looks != kLooks) continue;
     connection_.send(Notice{"rank " + std::to_string(rank) +
@@ -154,6 +171,11 @@ awaitable<void> AgentSession::watch_clock() {
       if (guard_.is_open()) tick_guard();
       look_for_stopped_ranks();
       if (listener_) connection_.send(Heartbeat{static_cast<std::uint64_t>(at.count())});
+    }
+    // A parent that had no time is not away.
+    if (is_launcher_silent(supervisor_, at) && launcher_ != 0 &&
+        process_state(launcher_) == ProcessState::kRuns) {
+      feed(LauncherHeard{});
     }
     if (at >= due(supervisor_)) feed(TimePassed{});
     const BootTime wake = std::min(next_heartbeat_, due(supervisor_));
@@ -273,6 +295,7 @@ bool AgentSession::start_guard() {
   if (exit_) return false;
   try {
     guard_.open(dtl::start_guard(own_folder_));
+    if (launcher_ != 0) guard_.wait_for_agent();
   } catch (const Error& error) {
     log_error(error.what());
     connection_.send(Trouble{error.what()});

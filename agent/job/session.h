@@ -3,6 +3,8 @@
 // shell around supervisor.h: turns frames, guard reports, pipes, signals and the clock into events,
 // and performs the effects. One io_context, one thread.
 
+#include <sys/types.h>
+
 #include <map>
 #include <memory>
 #include <optional>
@@ -27,13 +29,18 @@
 
 namespace dtl {
 
+// Of an agent that is its launcher's child.
+struct LocalLauncher {
+  pid_t process = 0;  // 0: it is none
+  Fd input;           // its standard input, for ranks that read; invalid: they get it in frames
+};
+
 class AgentSession {
  public:
   // own_folder: where dtagent lies. input and output carry the frames; the greeting is out already.
-  // received: frames that have been read already. launchers_input: the launcher's standard input,
-  // for ranks that read it; invalid: they get it in frames.
+  // received: frames that have been read already.
   AgentSession(std::string own_folder, Fd input, Fd output, std::string received,
-               Fd launchers_input = {});
+               LocalLauncher launcher);
 
   // Until the agent should exit; returns its status. Every process of the ranks is gone then, or
   // was reported as unkillable.
@@ -95,6 +102,7 @@ class AgentSession {
 
   asio::io_context context_{1};  // first: outlives what is suspended in it
   std::string own_folder_;
+  const pid_t launcher_;
   Fd launchers_input_;
   Connection connection_;
   GuardLink guard_;
@@ -118,6 +126,7 @@ class AgentSession {
   BootTime report_period_{};  // 0: nobody wants reports
   bool reports_ = false;      // the task runs
   bool watches_cloud_ = false;
+  bool guard_is_late_ = false;  // and that was said
   std::optional<Exit> exit_;
   std::jthread debugger_;
   std::jthread examiner_;  // last: joined while all that it uses is there

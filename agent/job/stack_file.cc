@@ -14,6 +14,7 @@
 #include "agent/job/failure_evidence.h"
 #include "base/fd.h"
 #include "base/limits.h"
+#include "base/machine/process_id.h"
 #include "base/text.h"
 
 namespace dtl {
@@ -95,7 +96,7 @@ Stack StackFile::answer(std::uint32_t rank) const {
   stack.text.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
   if (begin > before_) stack.text.erase(0, stack.text.find('\n') + 1);
   stack.answer = stack.text.empty() ? StackAnswer::kSilent : StackAnswer::kTold;
-  if (stack.text.empty() && is_stopped(static_cast<std::uint32_t>(pid_))) stack.text = "stopped";
+  if (stack.text.empty() && process_state(pid_) == ProcessState::kStopped) stack.text = "stopped";
   return stack;
 }
 

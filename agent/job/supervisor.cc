@@ -66,7 +66,7 @@ class Step {
   void on(const Terminated& terminated);
   void on(const GuardReport& report);
   void on(const GuardGone&);
-  void on(const GuardSilent&);
+  void on(const GuardSilent& guard);
   void on(const OutputEnded& ended);
   void on(const RanksAnswered&);
   void on(const TimePassed&);
@@ -192,8 +192,9 @@ void Step::on(const GuardGone&) {
   lose_guard("dtguard died");
 }
 
-void Step::on(const GuardSilent&) {
-  lose_guard("dtguard does not answer, as if somebody had stopped it");
+void Step::on(const GuardSilent& guard) {
+  lose_guard(guard.stopped ? fmt::format("dtguard (process {}) is stopped (state T)", guard.process)
+                           : fmt::format("dtguard (process {}) does not answer", guard.process));
 }
 
 void Step::lose_guard(const std::string& how) {
@@ -210,7 +211,7 @@ void Step::on(const OutputEnded& ended) {
 }
 
 void Step::on(const TimePassed&) {
-  if (now_ >= s_.heard + lease(s_) && !s_.leave) leave(Exit::kUnreachable);
+  if (is_launcher_silent(s_, now_)) leave(Exit::kUnreachable);
   if (now_ >= s_.asking_ends) on(RanksAnswered{});
   if (s_.state == AgentState::kStopping && now_ >= s_.grace_ends) cue(Cue::kKill);
 }
@@ -255,6 +256,10 @@ void Step::settle() {
 std::vector<Effect> step(Supervisor& supervisor, const Event& event, BootTime now) {
   if (supervisor.state == AgentState::kGone) return {};
   return Step(supervisor, now).take(event);
+}
+
+bool is_launcher_silent(const Supervisor& supervisor, BootTime now) {
+  return !supervisor.leave && now >= supervisor.heard + lease(supervisor);
 }
 
 BootTime guard_patience(const Supervisor& supervisor) {

@@ -3,6 +3,8 @@
 // and the time go in, effects come out; no clock, socket or process in here. session.cc is the
 // shell that feeds it and performs its effects.
 
+#include <sys/types.h>
+
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -36,8 +38,11 @@ struct Terminated {       // a signal to the agent itself
   int signal = 0;
 };
 struct GuardGone {};
-struct GuardSilent {};  // it is there and does not answer
-struct OutputEnded {    // both pipes of a rank are closed
+struct GuardSilent {  // it is there and does not answer
+  pid_t process = 0;
+  bool stopped = false;  // by a signal or a debugger
+};
+struct OutputEnded {  // both pipes of a rank are closed
   std::uint32_t rank = 0;
 };
 struct RanksAnswered {};  // after AskRanks; or the time for that is over
@@ -100,6 +105,9 @@ struct Supervisor {
 };
 
 std::vector<Effect> step(Supervisor& supervisor, const Event& event, BootTime now);
+
+// The launcher has been silent for longer than its lease.
+bool is_launcher_silent(const Supervisor& supervisor, BootTime now);
 
 // How long a guard may be silent. Starting ranks and seeing them end keeps it busy.
 BootTime guard_patience(const Supervisor& supervisor);

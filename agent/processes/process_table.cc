@@ -42,11 +42,10 @@ ssize_t read_proc(pid_t pid, const char* name, char* text, std::size_t room) {
 }
 
 // "pid (name) state ppid pgrp session ..."; the name may hold anything, also parentheses.
-bool read_stat(pid_t pid, Process& process) {
+bool read_stat(pid_t pid, Process& process, char& state) {
   char text[512];
   if (read_proc(pid, "stat", text, sizeof text) <= 0) return false;
   const char* after_name = std::strrchr(text, ')');
-  char state = 0;
   int parent = 0, group = 0, session = 0;
   if (after_name == nullptr ||
       std::sscanf(after_name + 1, " %c %d %d %d", &state, &parent, &group, &session) != 4) {
@@ -84,7 +83,8 @@ std::span<Process> scan_processes() {
       unsigned short length = 0;
       std::memcpy(&length, entry + offsetof(DirectoryEntry, length), sizeof length);
       const pid_t pid = std::atoi(entry + offsetof(DirectoryEntry, name));
-      if (pid > 0 && read_stat(pid, g_processes[count])) ++count;
+      char state = 0;
+      if (pid > 0 && read_stat(pid, g_processes[count], state)) ++count;
       at += length;
     }
   }
@@ -100,6 +100,12 @@ const Process* find_process(std::span<const Process> processes, pid_t pid) {
   const auto at = std::lower_bound(processes.begin(), processes.end(), pid,
                                    [](const Process& process, pid_t p) { return process.pid < p; });
   return at != processes.end() && at->pid == pid ? &*at : nullptr;
+}
+
+bool can_run(pid_t pid) {
+  Process process;
+  char state = 0;
+  return read_stat(pid, process, state) && process.alive && state != 'T' && state != 't';
 }
 
 bool has_unknown_children(bool (*known)(pid_t)) {

@@ -27,6 +27,9 @@ const Process* find_process(std::span<const Process> processes, pid_t pid);
 // true also when the kernel cannot say.
 bool has_unknown_children(bool (*known)(pid_t));
 
+// False when it is stopped by a signal or a debugger, or gone.
+bool can_run(pid_t pid);
+
 // The value of RANK in the environment that a process was started with; -1 when there is none.
 int rank_in_environment(pid_t pid);
 

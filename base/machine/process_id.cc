@@ -1,5 +1,6 @@
 #include "base/machine/process_id.h"
 
+#include <fmt/format.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -78,6 +79,26 @@ bool is_running(const ProcessId& id) {
   const Stat stat = read_stat(id.pid);
   return stat.start_time == id.start_time && stat.start_time != 0 && stat.state != 'Z' &&
          stat.state != 'X';
+}
+
+ProcessState process_state(pid_t pid) {
+  const char state = read_stat(pid).state;
+  if (state == 'X' || state == 'Z') return ProcessState::kGone;
+  return state == 'T' || state == 't' ? ProcessState::kStopped : ProcessState::kRuns;
+}
+
+std::vector<pid_t> children_of(pid_t pid) {
+  std::vector<pid_t> children;
+  std::ifstream file(fmt::format("/proc/{0}/task/{0}/children", pid));
+  for (pid_t child = 0; file >> child;) children.push_back(child);
+  return children;
+}
+
+std::string process_name(pid_t pid) {
+  std::ifstream file(fmt::format("/proc/{}/comm", pid));
+  std::string name;
+  std::getline(file, name);
+  return name;
 }
 
 Fd open_process(const ProcessId& id) {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/fd.h"
 
@@ -28,6 +29,16 @@ std::optional<ProcessId> parse_process_id(const std::string& text);
 
 // True when the process exists here and is no zombie.
 bool is_running(const ProcessId& id);
+
+// What the kernel says of a process of this machine. A stopped one (state T, by a signal or a
+// debugger) goes on only when somebody tells it to; every other one can run.
+enum class ProcessState { kGone, kStopped, kRuns };
+ProcessState process_state(pid_t pid);
+
+// Its children; empty also where the kernel does not say (CONFIG_PROC_CHILDREN).
+std::vector<pid_t> children_of(pid_t pid);
+
+std::string process_name(pid_t pid);  // as the kernel cuts it; empty: there is none
 
 // A pidfd that surely is this process's; invalid when it has ended.
 Fd open_process(const ProcessId& id);

@@ -138,7 +138,7 @@ awaitable<std::unique_ptr<AgentStream>> start_over_ssh(asio::io_context& context
 
 // An engine's signals reach every process that it has started; what they mean is dtlaunch's to say.
 std::vector<std::string> local_agent_command(const StartOptions& options) {
-  std::vector<std::string> command{options.agent_path, "--serve"};
+  std::vector<std::string> command{options.agent_path, "--serve", "--child"};
   if (!options.service) command.emplace_back("--unsignalled");
   if (options.input >= 0) command.emplace_back("--input");
   return command;

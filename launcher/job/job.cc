@@ -139,6 +139,7 @@ void Stepper::operator()(const AgentReady& event) {
   node.phase = NodePhase::kReady;
   node.last_heard = now_;
   node.up = now_;
+  node.here = event.here;
   if (event.can_be_found_again) node.link = LinkSearch(job_.options.reconnect);
   if (job_.options.spot != Cloud::kOff) send(event.node, WatchNotices{job_.options.spot});
   check_started();

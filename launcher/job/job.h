@@ -6,6 +6,8 @@
 // one may have caused waits for that one a moment, while the ranks still run. Every state that
 // waits for somebody else has a deadline, so a job ends in bounded time whatever the nodes do.
 
+#include <sys/types.h>
+
 #include <chrono>
 #include <optional>
 #include <string>
@@ -43,6 +45,7 @@ namespace job {
 struct AgentReady {  // its Hello has arrived
   int node = 0;
   bool can_be_found_again = false;  // once its connection is lost
+  bool here = false;                // on this machine, so that one can look whether it runs
 };
 struct AgentFailed {  // it did not come up
   int node = 0;
@@ -54,6 +57,11 @@ struct AgentLost {  // it was ready, and its stream ended or broke
   int exit_status = 71;
   std::string text;
   bool may_live = false;  // no more is known than that its stream is lost
+};
+struct AgentSeen {  // after LookAtAgent
+  int node = 0;
+  pid_t process = 0;  // 0: there is none, or it is not known
+  bool stopped = false;
 };
 struct LinkTried {  // after Rejoin: its answer, or none and why
   int node = 0;
@@ -95,9 +103,9 @@ struct HostsChanged {};  // hosts are to join or to leave: the ranks end now, an
 struct OutputClosed {};
 struct Tick {};  // time has passed; see next_wakeup
 
-using Event =
-    std::variant<AgentReady, AgentFailed, AgentLost, LinkTried, FromAgent, Placed, Judged, Planned,
-                 Refused, Signalled, Continued, ToldToGo, HostsChanged, OutputClosed, Tick>;
+using Event = std::variant<AgentReady, AgentFailed, AgentLost, AgentSeen, LinkTried, FromAgent,
+                           Placed, Judged, Planned, Refused, Signalled, Continued, ToldToGo,
+                           HostsChanged, OutputClosed, Tick>;
 
 // ---- effects, to be performed in order
 struct Send {
@@ -118,6 +126,12 @@ struct CloseNode {   // its stream is of no more use
 struct DetachNode {  // the same, and another one may come; what is sent waits for that
   int node = 0;
 };
+struct LookAtAgent {  // that is here; answer with AgentSeen
+  int node = 0;
+};
+struct KillAgent {  // a stopped one
+  pid_t process = 0;
+};
 struct Rejoin {  // look for its agent; answer with LinkTried
   int node = 0;
   std::uint32_t attempt = 0;
@@ -129,7 +143,7 @@ struct Notice {  // one line for the user
 };
 
 using Effect = std::variant<Send, PlaceRanks, Probe, JudgeNetwork, MakePlan, StartRanks, StopSelf,
-                            CloseNode, DetachNode, Rejoin, Notice>;
+                            CloseNode, DetachNode, LookAtAgent, KillAgent, Rejoin, Notice>;
 
 }  // namespace job
 
@@ -147,7 +161,9 @@ struct NodeState {
   std::optional<JobTime> up, finished;  // its Hello came; it said that nothing is left
   std::optional<JobTime> given_up;      // since then it is told nothing any more
   LinkSearch link;                      // when its connection is lost
+  bool here = false;                    // on this machine
   bool suspected = false;               // the "slow" notice was given
+  bool looked_at = false;               // the one about its process was
   std::optional<Exit> start_failure;    // why it is not there
   bool agent_failed = false;            // its agent died, or had to be given up
   bool told_to_go = false;              // it will not be there for long
@@ -212,6 +228,10 @@ struct Job {
   std::optional<JobTime> patience;   // when to say whom a stop is waiting for
   bool kill_sent = false;
   bool outlived_leases = false;  // dtlaunch was stopped for longer than agents wait for it
+  // It was absent for as long, up to a moment ago; its own machine's agents, which can see whether
+  // it runs, may have waited.
+  std::optional<JobTime> long_absence;
+  JobTime absence_ended{0};
   RankWatch watch;
   SlowHosts slow_hosts;
   SlowLinks slow_links;

@@ -10,6 +10,7 @@ namespace dtl::job {
 void Stepper::operator()(const FromAgent& event) {
   NodeState& node = node_state(event.node);
   if (!reachable(node)) return;
+  node.looked_at = false;
   node.suspected = false;  // without a word: the notice says what an answer means
   node.last_heard = now_;
   const Overloaded handle{

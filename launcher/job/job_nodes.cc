@@ -68,6 +68,8 @@ void Stepper::lose(int node, Cause cause, int exit_status, const std::string& te
     fail_start(node, static_cast<Exit>(exit_status));
     return;
   }
+  const bool had_left = state.here && job_.long_absence && now_ < job_.absence_ended + kSuspect;
+  if (had_left) job_.outlived_leases = true;
   for (RankState& rank : job_.ranks) {
     if (rank.node != node || gone(rank)) continue;
     rank.phase = RankPhase::kLost;
@@ -84,6 +86,8 @@ void Stepper::lose(int node, Cause cause, int exit_status, const std::string& te
     if (!own_fault && !blame(outcome)) {
       notice(node, fmt::format("lost while it was ending the job: {}", text));
     }
+  } else if (!expected && had_left) {
+    end_as_outlived(*job_.long_absence);
   } else if (!expected) {
     abandon(std::move(outcome));
   }
@@ -130,8 +134,12 @@ void Stepper::excuse_own_absence() {
 // After kLease without it the nodes have ended the job, counted from the last heartbeat; agents
 // that were being started have waited no longer for its first words.
 void Stepper::outlive_leases(JobTime absent) {
+  if (absent > kLease - kHeartbeat) {
+    job_.long_absence = absent;
+    job_.absence_ended = now_;
+  }
   const auto waited_in_vain = [&](const NodeState& node) {
-    return absent > kLease - kHeartbeat + node.link.patience() &&
+    return absent > kLease - kHeartbeat + node.link.patience() && !node.here &&
            (reachable(node) || node.phase == NodePhase::kStarting);
   };
   if (std::any_of(job_.nodes.begin(), job_.nodes.end(), waited_in_vain)) {
@@ -174,6 +182,11 @@ void Stepper::watch_silence() {
     if (state.phase != NodePhase::kReady || state.link.searching()) continue;
     const JobTime silent = now_ - state.last_heard;
     if (silent >= kDead && search_for(node)) continue;
+    if (silent >= kDead && state.here) {
+      effects.push_back(LookAtAgent{node});
+      next = std::min(next, now_ + kHeartbeat);
+      continue;
+    }
     if (silent >= kDead) {
       lose(node, Cause::kNodeLost, static_cast<int>(Exit::kUnreachable),
            fmt::format("no sign of life for {}", seconds_text(silent)));
@@ -182,13 +195,48 @@ void Stepper::watch_silence() {
     }
     if (silent >= kSuspect && !state.suspected) {
       state.suspected = true;
-      notice(node, fmt::format("no sign of life for {}; the job goes on if one comes within {}",
-                               seconds_text(silent), seconds_text(kDead + state.link.patience())));
+      tell_suspicion(node, silent);
     }
     next =
         std::min(next, state.last_heard + (state.suspected ? JobTime(kDead) : JobTime(kSuspect)));
   }
   job_.next_silence = next;
+}
+
+void Stepper::tell_suspicion(int node, JobTime silent) {
+  const NodeState& state = node_state(node);
+  const std::string then = state.here ? "it is waited for while its process can run"
+                                      : "the job goes on if one comes within " +
+                                            seconds_text(kDead + state.link.patience());
+  notice(node, fmt::format("no sign of life for {}; {}", seconds_text(silent), then));
+}
+
+// One that has only not had its turn on this machine is not lost.
+void Stepper::operator()(const AgentSeen& event) {
+  NodeState& state = node_state(event.node);
+  const JobTime silent = now_ - state.last_heard;
+  if (!reachable(state) || silent < kDead) return;
+  if (event.process == 0) {
+    lose(event.node, Cause::kAgentFailed, static_cast<int>(Exit::kOs),
+         fmt::format("no sign of life for {}", seconds_text(silent)));
+    return close(event.node);
+  }
+  if (event.stopped && silent >= kLease) {
+    lose(event.node, Cause::kAgentFailed, static_cast<int>(Exit::kOs),
+         fmt::format("dtagent (process {}) was stopped for {} by a signal or a debugger",
+                     event.process, seconds_text(silent)));
+    close(event.node);
+    effects.push_back(KillAgent{event.process});
+    return;
+  }
+  if (std::exchange(state.looked_at, true)) return;
+  notice(event.node,
+         event.stopped
+             ? fmt::format("dtagent (process {0}) is stopped (state T); the job ends unless it "
+                           "goes on within {1}: kill -CONT {0}",
+                           event.process, seconds_text(kLease - silent))
+             : fmt::format("dtagent (process {}) runs, but had no time for {}; it is waited for",
+                           event.process, seconds_text(silent)));
 }
 
 // A stop that takes long is explained, because the card comes only at its end.

@@ -20,6 +20,7 @@ class Stepper {
   void operator()(const AgentReady& event);
   void operator()(const AgentFailed& event);
   void operator()(const AgentLost& event);
+  void operator()(const AgentSeen& event);
   void operator()(const LinkTried& event);
   void operator()(const FromAgent& event);
   void operator()(const Placed& event);
@@ -88,6 +89,7 @@ class Stepper {
   // What time does
   void send_heartbeats();
   void watch_silence();
+  void tell_suspicion(int node, JobTime silent);
   void tell_whom_we_wait_for();
   void tell_who_ended_early();
   void tell_what_was_left();

@@ -302,7 +302,7 @@ awaitable<void> SessionShell::serve(int index) {
   node(index).stream = link.stream;
   node(index).facts = link.facts;
   expect_losses(index);
-  feed(job::AgentReady{index, !node(index).token.empty()});
+  feed(job::AgentReady{index, !node(index).token.empty(), link.stream->is_here()});
   const NodePhase phase = job_.nodes[static_cast<std::size_t>(index)].phase;
   if (phase == NodePhase::kGone) link.connection->close();
   do {

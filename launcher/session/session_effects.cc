@@ -57,6 +57,8 @@ void SessionShell::perform(job::Effect& effect) {
                        [&](const job::StartRanks&) { start_ranks(); },
                        [&](const job::CloseNode& order) { close_node(order.node); },
                        [&](const job::DetachNode& order) { node(order.node).connection->detach(); },
+                       [&](const job::LookAtAgent& order) { look_at_agent(order.node); },
+                       [&](const job::KillAgent& order) { ::kill(order.process, SIGKILL); },
                        [&](const job::Rejoin& order) { tasks_.spawn(rejoin(order)); },
                        [&](const job::StopSelf&) { tasks_.spawn(stop_self()); },
                        [&](const job::Notice& notice) {

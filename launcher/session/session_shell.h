@@ -102,6 +102,7 @@ class SessionShell {
   void make_plan();
   void start_ranks();
   void close_node(int node);
+  void look_at_agent(int node);
   void tell_start_errors();
   std::vector<int> probed_hosts() const;
   std::vector<ProbedNode> probed_nodes();

@@ -1,6 +1,8 @@
 #pragma once
 // AgentStream: the bytes to and from an agent, however it was started.
 
+#include <sys/types.h>
+
 #include <string>
 #include <string_view>
 
@@ -21,6 +23,10 @@ class AgentStream : public ByteStream {
   virtual std::string ending() const = 0;
   // True when the agent has our standard input, and gives it to its ranks that read.
   virtual bool has_our_input() const { return false; }
+  // True when the agent is on this machine.
+  virtual bool is_here() const { return false; }
+  // Of an agent that is here: its process; 0 when that is not known.
+  virtual pid_t process() const { return 0; }
 };
 
 }  // namespace dtl

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/limits.h"
+#include "base/machine/process_id.h"
 #include "launcher/streams/stderr_tail.h"
 #include "wire/fd_stream.h"
 
@@ -103,6 +104,8 @@ class LocalStream final : public AgentStream {
   std::string standard_error() const override { return watch_->tail.text(); }
   std::string ending() const override { return watch_->child.ending(); }
   bool has_our_input() const override { return has_our_input_; }
+  bool is_here() const override { return true; }
+  pid_t process() const override;
 
  private:
   std::shared_ptr<Watch> watch_;
@@ -110,6 +113,15 @@ class LocalStream final : public AgentStream {
   bool closed_ = false;
   const bool has_our_input_;
 };
+
+// Our child is its keeper.
+pid_t LocalStream::process() const {
+  if (!watch_->child.ending().empty()) return 0;
+  for (const pid_t child : children_of(watch_->child.pid)) {
+    if (process_name(child) == "dtagent") return child;
+  }
+  return 0;
+}
 
 }  // namespace
 

@@ -21,6 +21,7 @@ class SocketStream final : public AgentStream {
   void close() override { stream_->close(); }
   std::string standard_error() const override { return {}; }
   std::string ending() const override;
+  bool is_here() const override { return !holder_.valid(); }
   // The other end belongs to `dtlaunch up`, which hands on what a host's agent says.
   void is_handed_on_by(Fd process) { holder_ = std::move(process); }
   // Gives bytes back: the next read() returns them.

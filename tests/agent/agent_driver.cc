@@ -175,20 +175,6 @@ bool is_alive(pid_t pid) {
   return state != 'X' && state != 'Z';
 }
 
-std::vector<pid_t> children_of(pid_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/task/" + std::to_string(pid) + "/children");
-  std::vector<pid_t> pids;
-  for (pid_t child = 0; file >> child;) pids.push_back(child);
-  return pids;
-}
-
-std::string process_name(pid_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/comm");
-  std::string name;
-  std::getline(file, name);
-  return name;
-}
-
 std::size_t await_gone(const std::vector<pid_t>& pids, std::chrono::milliseconds patience) {
   const auto give_up = Clock::now() + patience;
   for (;;) {

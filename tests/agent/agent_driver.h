@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/fd.h"
+#include "base/machine/process_id.h"
 #include "wire/frame.h"
 
 namespace dtl {
@@ -91,8 +92,6 @@ RankSpec script_rank(std::uint32_t rank, const std::string& script);
 
 // Processes by pid, as /proc sees them.
 bool is_alive(pid_t pid);  // zombies are not
-std::vector<pid_t> children_of(pid_t pid);
-std::string process_name(pid_t pid);
 // Waits for the processes to be gone; returns how many are still alive when the time is over.
 std::size_t await_gone(const std::vector<pid_t>& pids, std::chrono::milliseconds patience);
 

@@ -10,7 +10,7 @@ mark
 signal STOP "$(pids_of node2 dtguard)" node2
 end_job
 expect_status 71
-expect_err '^dtlaunch: .*node2.*dtguard does not answer'
+expect_err '^dtlaunch: .*node2.*dtguard \(process [0-9]+\) is stopped \(state T\)'
 expect_within 15000
 expect_nothing_left 15
 expect_hosts_idle 15
