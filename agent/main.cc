@@ -73,6 +73,7 @@ void clean_up_inheritance(bool input = false) {
 #endif
   ::setsid();
   ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGXFSZ, SIG_IGN);  // a file that is too long is an error like others
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
@@ -266,6 +267,7 @@ Exit run(const AgentOptions& asked, CommandLine line) {
   if (asked.service) return run_service(own_folder(), asked.allow_root);
   if (asked.jobs) return list_jobs();
   if (asked.clean) return clean_up();
+  if (asked.sweep) return sweep_up();
   if (!asked.clean_job.empty()) return clean_up_after(job_id(asked.clean_job));
   if (!asked.fence.empty()) return fence_job(job_id(asked.fence));
   if (!asked.end.empty()) return end_job(job_id(asked.end), signal_number(asked.words[0]));

@@ -50,6 +50,8 @@ const OptionTable<A>& agent_table() {
        into::flag<&A::clean>()},
       {"", {"--clean-job"}, "JOB", "end what one dead job left on this node, for its launcher",
        into::text<&A::clean_job>()},
+      {"", {"--sweep"}, "", "the same for what killed launchers and agents left, before another job",
+       into::flag<&A::sweep>()},
       {"", {"--fence"}, "JOB", "end a job's agents and all of its processes on this node",
        into::text<&A::fence>()},
       {"", {"--receive"}, "NAME FILE:BYTES:SHA256 ...",

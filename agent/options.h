@@ -14,7 +14,7 @@ struct AgentOptions {
   bool child = false;  // --child
   bool input = false;  // --input
   bool service = false, allow_root = false, bridge = false;
-  bool jobs = false, clean = false;
+  bool jobs = false, clean = false, sweep = false;
   std::string clean_job;  // --clean-job
   std::string fence;      // --fence
   std::string rejoin;     // --rejoin

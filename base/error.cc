@@ -18,7 +18,9 @@ Error::Error(Exit status, std::string attempted, std::string reason, std::string
 }
 
 Error Error::with_context(const std::string& context) const {
-  return Error(status_, context + ": " + attempted_, reason_, hint_);
+  Error error(status_, context + ": " + attempted_, reason_, hint_);
+  error.number_ = number_;
+  return error;
 }
 
 std::string errno_text(int error_number) {
@@ -27,6 +29,7 @@ std::string errno_text(int error_number) {
 
 std::string limit_command(int error_number) {
   if (error_number == EMFILE) return "ulimit -Hn";
+  if (error_number == EFBIG) return "ulimit -f";
   if (error_number == ENFILE) return "cat /proc/sys/fs/file-nr";
   if (error_number == EAGAIN) return "ulimit -u; ps -eLf | wc -l";
   if (error_number == ENOMEM) return "free -m";
@@ -36,8 +39,9 @@ std::string limit_command(int error_number) {
 Error system_error(const std::string& attempted, Exit status) {
   const int number = errno;
   // EAGAIN of other calls than fork has nothing to do with a limit.
-  return Error(status, attempted, errno_text(number),
-               number == EAGAIN ? "" : limit_command(number));
+  Error error(status, attempted, errno_text(number), number == EAGAIN ? "" : limit_command(number));
+  error.number_ = number;
+  return error;
 }
 
 }  // namespace dtl

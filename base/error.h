@@ -43,12 +43,16 @@ class Error : public std::exception {
   const std::string& attempted() const { return attempted_; }
   const std::string& reason() const { return reason_; }
   const std::string& hint() const { return hint_; }
+  int number() const { return number_; }  // errno, of a system_error(); else 0
 
   // The same error seen from one layer further out: "node02: " + attempted.
   Error with_context(const std::string& context) const;
 
  private:
+  friend Error system_error(const std::string& attempted, Exit status);
+
   Exit status_;
+  int number_ = 0;
   std::string attempted_, reason_, hint_, message_;
 };
 

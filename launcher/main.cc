@@ -32,6 +32,7 @@
 #include "launcher/jobs/fence_hosts.h"
 #include "launcher/jobs/jobs_commands.h"
 #include "launcher/jobs/push_command.h"
+#include "launcher/jobs/sweep_here.h"
 #include "launcher/keep/kept_connection_commands.h"
 #include "launcher/kube/kube_command.h"
 #include "launcher/libraries.h"
@@ -171,6 +172,8 @@ int run_watched(const JobSettings& settings, SessionOptions options, const Start
                 GatheredNodes* nodes) {
   JobWatch watch(first_record(options.job_id, settings.request, settings.label), kept_folder);
   options.hooks = watch.hooks(listeners.started, listeners.said);
+  std::optional<SweepHere> sweep;
+  if (!options.dry_run) sweep.emplace(start);
   RestartOptions restarts = restart_options(settings, start, options.job_id);
   if (nodes != nullptr) nodes->answer_for(restarts, start, options.job_id);
   restarts.restarting = [&](int count, const std::vector<Host>& hosts, const Epoch& ended) {
@@ -364,6 +367,7 @@ int main(int argc, char** argv) {
   try {
     dtl::leave_init_behind();
     std::signal(SIGPIPE, SIG_IGN);
+    std::signal(SIGXFSZ, SIG_IGN);  // a file that is too long is an error like others
     // Of freed memory, as much stays here as output may wait to be written: its buffers come and
     // go, and to get each from the kernel anew costs more than to fill it.
     ::mallopt(M_TRIM_THRESHOLD, dtl::kOutputWindows);

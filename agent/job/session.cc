@@ -1,6 +1,7 @@
 #include "agent/job/session.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
@@ -11,6 +12,7 @@
 #include "agent/node/examine.h"
 #include "agent/node/find_files.h"
 #include "agent/node/nics.h"
+#include "agent/node/run_program.h"
 #include "agent/processes/kill_tree.h"
 #include "base/error.h"
 #include "base/limits.h"
@@ -44,7 +46,8 @@ AgentSession::AgentSession(std::string own_folder, Fd input, Fd output, std::str
       guard_(context_),
       tasks_(context_),
       clock_(context_),
-      signals_(context_) {
+      signals_(context_),
+      keeper_(::getppid()) {
   for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
     if (!is_ignored(signal)) signals_.add(signal);
   }
@@ -169,6 +172,7 @@ awaitable<void> AgentSession::watch_clock() {
     if (at >= next_heartbeat_) {
       next_heartbeat_ = at + kHeartbeat;
       if (guard_.is_open()) tick_guard();
+      look_for_keeper();
       look_for_stopped_ranks();
       if (listener_) connection_.send(Heartbeat{static_cast<std::uint64_t>(at.count())});
     }
@@ -222,6 +226,26 @@ void AgentSession::examine(const Examine& question) {
   });
 }
 
+// What killed launchers and agents have left here, when nobody could do anything about it.
+void AgentSession::sweep() {
+  if (dead_jobs(records_here()).empty()) return;
+  sweeper_ = std::jthread([this] {
+    constexpr std::size_t kMostBytes = 64 << 10;
+    const ProgramOutput swept = run_program({own_folder_ + "/dtagent", "--sweep"},
+                                            kKillGrace + kReapDeadline + kAnswerMargin, kMostBytes);
+    for (const std::string& line : split(swept.text, '\n')) {
+      const bool says = line.starts_with("ended ") || line.starts_with("cannot ");
+      if (!says) continue;
+      asio::post(context_, [this, line = printable(line)] { connection_.send(Notice{line}); });
+    }
+  });
+}
+
+// Nobody would end what the ranks leave if the guard and we were killed, too.
+void AgentSession::look_for_keeper() {
+  if (::getppid() != keeper_) feed(KeeperGone{keeper_});
+}
+
 void AgentSession::watch_for_notices(Cloud cloud) {
   if (std::exchange(watches_cloud_, true)) return;
   NoticeListeners listeners;
@@ -249,6 +273,7 @@ void AgentSession::welcome(const Message& message, NodeFacts facts) {
   job_id_ = welcome->job_id;
   record_.job_id = job_id_;
   record_.launcher_host = welcome->launcher_host;
+  sweep();
   listener_.emplace(context_, job_id_, public_addresses(facts.nics));
   feed(LauncherHeard{});
   connection_.send(Hello{std::move(facts)});

@@ -76,6 +76,8 @@ class AgentSession {
   awaitable<void> reach(Reach wanted);
   void examine(const Examine& question);
   void watch_for_notices(Cloud cloud);
+  void sweep();
+  void look_for_keeper();
   awaitable<void> leave();
 
   void welcome(const Message& message, NodeFacts facts);
@@ -128,7 +130,9 @@ class AgentSession {
   bool watches_cloud_ = false;
   bool guard_is_late_ = false;  // and that was said
   std::optional<Exit> exit_;
+  const pid_t keeper_;  // our parent
   std::jthread debugger_;
+  std::jthread sweeper_;
   std::jthread examiner_;  // last: joined while all that it uses is there
 };
 

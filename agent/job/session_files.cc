@@ -78,7 +78,7 @@ void AgentSession::no_files(std::uint32_t rank, const Error& error) {
   report.news = GuardNews::kSpawnFailed;
   report.rank = rank;
   report.stage = SpawnStage::kFiles;
-  report.error_number = EMFILE;
+  report.error_number = static_cast<std::uint32_t>(error.number() != 0 ? error.number() : EIO);
   feed(report);
 }
 

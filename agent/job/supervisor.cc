@@ -66,6 +66,7 @@ class Step {
   void on(const Terminated& terminated);
   void on(const GuardReport& report);
   void on(const GuardGone&);
+  void on(const KeeperGone& keeper);
   void on(const GuardSilent& guard);
   void on(const OutputEnded& ended);
   void on(const RanksAnswered&);
@@ -142,6 +143,12 @@ void Step::on(const Finish&) {
 
 void Step::on(const Terminated& terminated) {
   send(Trouble{fmt::format("dtagent was ended by {}", signal_name(terminated.signal))});
+  leave(Exit::kOs);
+}
+
+void Step::on(const KeeperGone& keeper) {
+  if (s_.leave) return;
+  send(Trouble{fmt::format("its job-keeper (process {}) was killed", keeper.process)});
   leave(Exit::kOs);
 }
 

@@ -38,6 +38,9 @@ struct Terminated {       // a signal to the agent itself
   int signal = 0;
 };
 struct GuardGone {};
+struct KeeperGone {
+  pid_t process = 0;
+};
 struct GuardSilent {  // it is there and does not answer
   pid_t process = 0;
   bool stopped = false;  // by a signal or a debugger
@@ -49,7 +52,7 @@ struct RanksAnswered {};  // after AskRanks; or the time for that is over
 struct TimePassed {};     // due() has come
 using Event = std::variant<Start, Stop, Kill, Signal, Finish, Reconnect, WatchRanks, LauncherHeard,
                            LauncherGone, Terminated, GuardReport, GuardGone, GuardSilent,
-                           OutputEnded, RanksAnswered, TimePassed>;
+                           KeeperGone, OutputEnded, RanksAnswered, TimePassed>;
 
 // ---- effects, to be performed in order
 struct SpawnRank {

@@ -1,8 +1,10 @@
 #include "agent/jobs/clean_leftovers.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -11,6 +13,8 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -84,21 +88,21 @@ bool is_cared_for(std::span<const Process> processes, pid_t pid, const Living& l
   return false;
 }
 
-// only: those of one job, which has a launcher but no agent; empty: of all jobs that have neither.
-std::vector<Leftover> find_leftovers(const std::vector<RecordFile>& records,
-                                     const std::string& only) {
+// Of jobs that are wanted; nobody who is alive may be in charge of them.
+std::vector<Leftover> find_leftovers(
+    const std::vector<RecordFile>& records,
+    const std::function<bool(const std::string& job, const Living&)>& wanted) {
   const auto processes = scan_processes();
   const Living living = find_living(processes, records);
   std::vector<Leftover> found;
   for (const Process& process : processes) {
     if (!process.alive || !is_own(process.pid)) continue;
-    Leftover leftover{process.pid, job_of(process.pid), {}, {}};
-    if (leftover.job.empty()) continue;
-    if (only.empty() ? living.jobs.contains(leftover.job) : leftover.job != only) continue;
+    Leftover leftover{process.pid, owner_of(process.pid), {}, {}};
+    if (leftover.job.empty() || !wanted(leftover.job, living)) continue;
     if (is_cared_for(processes, process.pid, living)) continue;
     leftover.process = Fd(static_cast<int>(::syscall(SYS_pidfd_open, process.pid, 0)));
     // Asked again, now that the number cannot pass to another process.
-    if (!leftover.process.valid() || job_of(process.pid) != leftover.job) continue;
+    if (!leftover.process.valid() || owner_of(process.pid) != leftover.job) continue;
     leftover.command = read_proc(process.pid, "comm");
     found.push_back(std::move(leftover));
   }
@@ -115,7 +119,18 @@ bool gone_by(const Leftover& leftover, std::int64_t deadline) {
   return ::poll(&waiting, 1, left > 0 ? static_cast<int>(left) : 0) > 0;
 }
 
-void end_leftovers(const std::vector<Leftover>& leftovers) {
+std::string count_processes(int count) {
+  return fmt::format("{} process{}", count, count == 1 ? "" : "es");
+}
+
+using Ended = std::function<void(const Leftover&, bool)>;
+
+void say_ended(const Leftover& each, bool ended) {
+  print_line(fmt::format("{} process {} ({}) of job {}", ended ? "ended" : "cannot kill", each.pid,
+                         trim(each.command), each.job));
+}
+
+void end_leftovers(const std::vector<Leftover>& leftovers, const Ended& ended) {
   for (const Leftover& each : leftovers) {
     send_signal(each, SIGTERM);
     send_signal(each, SIGCONT);
@@ -125,11 +140,7 @@ void end_leftovers(const std::vector<Leftover>& leftovers) {
     if (!gone_by(each, soft)) send_signal(each, SIGKILL);
   }
   const std::int64_t hard = boot_time_ms() + std::chrono::milliseconds(kReapDeadline).count();
-  for (const Leftover& each : leftovers) {
-    print_line(fmt::format("{} process {} ({}) of job {}",
-                           gone_by(each, hard) ? "ended" : "cannot kill", each.pid,
-                           trim(each.command), each.job));
-  }
+  for (const Leftover& each : leftovers) ended(each, gone_by(each, hard));
 }
 
 // A launcher that was killed could not say so itself. A home that many machines share has the
@@ -183,7 +194,7 @@ void remove_half_records(const std::string& job) {
 void remove_error_folders() {
   constexpr std::string_view kPrefix = "errors-";
   std::set<std::string> recorded;
-  for (const RecordFile& file : running_records()) recorded.insert(file.record.job_id);
+  for (const RecordFile& file : records_here()) recorded.insert(file.record.job_id);
   std::error_code failed;
   std::vector<fs::path> left;
   for (const std::string& folder : runtime_folders()) {
@@ -249,8 +260,11 @@ Exit clean_up() {
   begin_answer();
   const std::string problem = runtime_problem();
   if (!problem.empty()) print_line(problem);
-  const auto records = running_records();
-  end_leftovers(find_leftovers(records, ""));
+  const auto records = records_here();
+  end_leftovers(
+      find_leftovers(records, [](const std::string& job,
+                                 const Living& living) { return !living.jobs.contains(job); }),
+      say_ended);
   remove_records(records);
   remove_half_records("");
   mark_lost_jobs();
@@ -264,7 +278,7 @@ Exit clean_up() {
 
 Exit clean_up_after(const std::string& job) {
   begin_answer();
-  std::vector<RecordFile> records = running_records();
+  std::vector<RecordFile> records = records_here();
   const auto is_agent = [&](const RecordFile& file) {
     return file.record.job_id == job && file.record.role == "agent";
   };
@@ -272,12 +286,40 @@ Exit clean_up_after(const std::string& job) {
     return is_agent(file) && is_running(file.record.process);
   });
   if (!runs) {
-    end_leftovers(find_leftovers(records, job));
+    end_leftovers(
+        find_leftovers(records, [&](const std::string& its, const Living&) { return its == job; }),
+        say_ended);
     for (const RecordFile& file : records) {
       if (is_agent(file)) ::unlink(file.path.c_str());
     }
     remove_half_records(job);
     remove_error_folders();
+  }
+  print_line("end");
+  return Exit::kOk;
+}
+
+Exit sweep_up() {
+  begin_answer();
+  // Who comes second finds nothing, and does not say the same again.
+  const Fd lock(::open(runtime_folder().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const bool alone = lock.valid() && ::flock(lock.get(), LOCK_EX | LOCK_NB) == 0;
+  const std::vector<RecordFile> records = records_here();
+  const std::set<std::string> dead = alone ? dead_jobs(records) : std::set<std::string>();
+  std::map<std::string, int> ended, left;
+  end_leftovers(find_leftovers(records, [&](const std::string& job,
+                                            const Living&) { return dead.contains(job); }),
+                [&](const Leftover& each, bool gone) { ++(gone ? ended : left)[each.job]; });
+  for (const auto& [job, count] : ended) {
+    print_line(fmt::format("ended {} that job {} had left here", count_processes(count), job));
+  }
+  for (const auto& [job, count] : left) {
+    print_line(
+        fmt::format("cannot kill {} that job {} has left here", count_processes(count), job));
+  }
+  for (const RecordFile& file : records) {
+    const bool dead_here = dead.contains(file.record.job_id) && has_ended(file.record.process);
+    if (dead_here) ::unlink(file.path.c_str());
   }
   print_line("end");
   return Exit::kOk;

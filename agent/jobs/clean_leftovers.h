@@ -17,4 +17,9 @@ Exit clean_up();
 // Says a line for each process; nothing when an agent of it runs.
 Exit clean_up_after(const std::string& job);
 
+// dtagent --sweep: the same for jobs of which a launcher or an agent was killed here, of which none
+// runs here any more, before or while another job begins. One line for each of them of which
+// something was left. Does nothing while another sweep is under way.
+Exit sweep_up();
+
 }  // namespace dtl

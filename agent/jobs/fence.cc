@@ -45,7 +45,7 @@ struct Agent {
 
 void end_agents(const std::string& job) {
   std::vector<Agent> agents;
-  for (const RecordFile& file : running_records()) {
+  for (const RecordFile& file : records_here()) {
     const JobRecord& record = file.record;
     if (record.job_id != job || record.role != "agent") continue;
     Agent agent{record.process, open_process(record.process.pid)};

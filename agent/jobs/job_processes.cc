@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <string_view>
 
 #include "base/machine/job_record.h"
 #include "base/text.h"
@@ -13,6 +14,17 @@ namespace dtl {
 namespace {
 
 constexpr std::size_t kMaxEnvironment = 4 << 20;
+constexpr std::string_view kJobVariable = "DTLAUNCH_JOB";
+constexpr std::string_view kEventVariable = "DTLAUNCH_EVENT_OF";
+
+std::string job_in_environment(pid_t pid, std::string_view variable) {
+  for (const std::string& entry : split(read_proc(pid, "environ"), '\0')) {
+    if (!entry.starts_with(variable) || entry[variable.size()] != '=') continue;
+    const std::string job = entry.substr(variable.size() + 1);
+    return job.size() == 16 && is_job_id_prefix(job) ? job : "";
+  }
+  return {};
+}
 
 }  // namespace
 
@@ -27,12 +39,12 @@ std::string read_proc(pid_t pid, const char* name) {
 }
 
 std::string job_of(pid_t pid) {
-  for (const std::string& entry : split(read_proc(pid, "environ"), '\0')) {
-    if (!entry.starts_with("DTLAUNCH_JOB=")) continue;
-    const std::string job = entry.substr(13);
-    return job.size() == 16 && is_job_id_prefix(job) ? job : "";
-  }
-  return {};
+  return job_in_environment(pid, kJobVariable);
+}
+
+std::string owner_of(pid_t pid) {
+  std::string job = job_of(pid);
+  return job.empty() ? job_in_environment(pid, kEventVariable) : job;
 }
 
 bool is_own(pid_t pid) {

@@ -13,6 +13,10 @@ std::string read_proc(pid_t pid, const char* name);
 // The job's id; empty: of none, or somebody else's.
 std::string job_of(pid_t pid);
 
+// The same, or the job about which a command of --on-event was told, which is none of its
+// processes.
+std::string owner_of(pid_t pid);
+
 // This user's.
 bool is_own(pid_t pid);
 

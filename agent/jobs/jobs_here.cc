@@ -33,7 +33,7 @@ void print_text(const std::string& text) {
 // Records of launchers whose jobs are over lie with the kept output. A home that many machines
 // share has those of other machines, too.
 std::vector<RecordFile> all_records() {
-  std::vector<RecordFile> files = running_records();
+  std::vector<RecordFile> files = records_here();
   std::set<std::string> known;
   for (const RecordFile& file : files) {
     if (file.record.role == "launcher") known.insert(file.record.job_id);
@@ -80,14 +80,6 @@ std::vector<Target> targets_of(const std::string& job_id) {
 }
 
 }  // namespace
-
-std::vector<RecordFile> running_records() {
-  std::vector<RecordFile> all;
-  for (const std::string& folder : runtime_folders()) {
-    for (RecordFile& file : read_records(folder + "/jobs")) all.push_back(std::move(file));
-  }
-  return all;
-}
 
 void begin_answer() {
   print_text(answer_line());

@@ -28,9 +28,6 @@ Exit send_log(const std::string& job_id, LogWish wish);
 // waits until they are gone.
 Exit end_job(const std::string& job_id, int signal);
 
-// The records that launchers and agents of this node have made, of all places for them.
-std::vector<RecordFile> running_records();
-
 // The line that answers begin with.
 void begin_answer();
 

@@ -126,6 +126,25 @@ std::vector<RecordFile> read_records(const std::string& folder) {
   return files;
 }
 
+std::vector<RecordFile> records_here() {
+  std::vector<RecordFile> all;
+  for (const std::string& folder : runtime_folders()) {
+    for (RecordFile& file : read_records(folder + "/jobs")) all.push_back(std::move(file));
+  }
+  return all;
+}
+
+std::set<std::string> dead_jobs(const std::vector<RecordFile>& records) {
+  std::set<std::string> dead;
+  for (const RecordFile& file : records) {
+    if (has_ended(file.record.process)) dead.insert(file.record.job_id);
+  }
+  for (const RecordFile& file : records) {
+    if (!has_ended(file.record.process)) dead.erase(file.record.job_id);
+  }
+  return dead;
+}
+
 void OwnRecord::write(JobRecord record) {
   record.process = identify(::getpid());
   record.host = own_host_name();

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,12 @@ struct RecordFile {
 };
 // All records of a folder, in order of name; what is no record is skipped.
 std::vector<RecordFile> read_records(const std::string& folder);
+
+// The records that launchers and agents of this machine have made, of all places for them.
+std::vector<RecordFile> records_here();
+
+// The jobs of which a launcher or an agent was killed here, and none runs here any more.
+std::set<std::string> dead_jobs(const std::vector<RecordFile>& records);
 
 // The record of this very process: its file goes away with it, unless it is killed.
 class OwnRecord {

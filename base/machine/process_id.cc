@@ -74,6 +74,10 @@ std::optional<ProcessId> parse_process_id(const std::string& text) {
   return ProcessId{static_cast<pid_t>(*pid), static_cast<std::uint64_t>(*start), pieces[2]};
 }
 
+bool has_ended(const ProcessId& id) {
+  return id.space == own_space() && !is_running(id);
+}
+
 bool is_running(const ProcessId& id) {
   if (id.space != own_space()) return false;
   const Stat stat = read_stat(id.pid);

@@ -30,6 +30,9 @@ std::optional<ProcessId> parse_process_id(const std::string& text);
 // True when the process exists here and is no zombie.
 bool is_running(const ProcessId& id);
 
+// True when it was a process of this boot and PID namespace, and is none any more.
+bool has_ended(const ProcessId& id);
+
 // What the kernel says of a process of this machine. A stopped one (state T, by a signal or a
 // debugger) goes on only when somebody tells it to; every other one can run.
 enum class ProcessState { kGone, kStopped, kRuns };

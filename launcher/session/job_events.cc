@@ -3,8 +3,8 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -49,35 +49,38 @@ Fd file_of(const std::string& text) {
   return file;
 }
 
+// In the child of a process with threads: only what is safe there. Does not return.
+[[noreturn]] void become_command(int input, pid_t launcher, char* const* arguments,
+                                 char* const* environment) {
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != launcher) ::_exit(127);  // it died before the line above
+  for (int number = 1; number < NSIG; ++number) ::signal(number, SIG_DFL);
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  const int null = ::open("/dev/null", O_WRONLY);
+  if (::dup2(input, STDIN_FILENO) < 0 || null < 0 || ::dup2(null, STDOUT_FILENO) < 0) ::_exit(127);
+  ::execve("/bin/sh", arguments, environment);
+  ::_exit(127);
+}
+
 // A process group of its own, which a signal of the terminal does not reach; with the signals that
-// a program expects, the event as its input and no output but its errors.
+// a program expects, the event as its input and no output but its errors. It ends with this
+// process, however that ends.
 class Child {
  public:
   Child(const std::string& command, int input, std::vector<std::string> variables) {
-    ::posix_spawnattr_init(&attributes_);
-    ::posix_spawn_file_actions_init(&actions_);
-    sigset_t none, all;
-    ::sigemptyset(&none);
-    ::sigfillset(&all);
-    ::posix_spawnattr_setsigmask(&attributes_, &none);
-    ::posix_spawnattr_setsigdefault(&attributes_, &all);
-    ::posix_spawnattr_setpgroup(&attributes_, 0);
-    ::posix_spawnattr_setflags(
-        &attributes_, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-    ::posix_spawn_file_actions_adddup2(&actions_, input, STDIN_FILENO);
-    ::posix_spawn_file_actions_addopen(&actions_, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
     for (char** entry = environ; *entry != nullptr; ++entry) variables.emplace_back(*entry);
     std::vector<char*> environment;
     for (std::string& entry : variables) environment.push_back(entry.data());
     environment.push_back(nullptr);
     std::string shell = "sh", option = "-c", words = command;
     char* const arguments[] = {shell.data(), option.data(), words.data(), nullptr};
-    error_ =
-        ::posix_spawn(&pid_, "/bin/sh", &actions_, &attributes_, arguments, environment.data());
-  }
-  ~Child() {
-    ::posix_spawn_file_actions_destroy(&actions_);
-    ::posix_spawnattr_destroy(&attributes_);
+    const pid_t launcher = ::getpid();
+    pid_ = ::fork();
+    if (pid_ == 0) become_command(input, launcher, arguments, environment.data());
+    if (pid_ < 0) error_ = errno;
   }
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
@@ -111,8 +114,6 @@ class Child {
     }
   }
 
-  posix_spawnattr_t attributes_;
-  posix_spawn_file_actions_t actions_;
   pid_t pid_ = -1;
   int error_ = 0;
 };
@@ -154,7 +155,7 @@ void JobEvents::tell(const JobEvent& event) {
   Told told;
   told.name = name_of(event.kind);
   told.json = event_json(event, job_id_, std::time(nullptr));
-  told.variables = {"DTL_EVENT=" + told.name, "DTL_JOB=" + job_id_,
+  told.variables = {"DTL_EVENT=" + told.name, "DTL_JOB=" + job_id_, "DTLAUNCH_EVENT_OF=" + job_id_,
                     fmt::format("DTL_RESTARTS={}", event.restarts)};
   if (event.outcome) {
     told.variables.push_back(fmt::format("DTL_EXIT_STATUS={}", event.outcome->exit_status));

@@ -6,7 +6,6 @@
 #include "base/limits.h"
 #include "base/machine/job_record.h"
 #include "base/machine/process_id.h"
-#include "base/machine/runtime_folder.h"
 #include "base/random.h"
 #include "base/text.h"
 #include "launcher/session/session_shell.h"
@@ -30,14 +29,10 @@ void SessionShell::look_at_agent(int index) {
   job::AgentSeen seen;
   seen.node = index;
   seen.process = node(index).stream->process();
-  for (const std::string& folder : runtime_folders()) {
-    for (const RecordFile& file : read_records(folder + "/jobs")) {
-      const JobRecord& record = file.record;
-      const bool its = record.role == "agent" && record.job_id == options_.job_id;
-      if (seen.process == 0 && its && is_running(record.process)) {
-        seen.process = record.process.pid;
-      }
-    }
+  for (const RecordFile& file : records_here()) {
+    const JobRecord& record = file.record;
+    const bool its = record.role == "agent" && record.job_id == options_.job_id;
+    if (seen.process == 0 && its && is_running(record.process)) seen.process = record.process.pid;
   }
   const ProcessState state = process_state(seen.process);
   if (state == ProcessState::kGone) seen.process = 0;

@@ -259,6 +259,16 @@ TEST(Supervisor, KillsByItsOwnHandWhenTheGuardIsGoneOrSilent) {
   }
 }
 
+TEST(Supervisor, EndsTheRanksWhenItsKeeperIsGone) {
+  Bench bench;
+  bench.start(0);
+  const auto effects = bench.feed(KeeperGone{4711});
+  ASSERT_NE(sent<Trouble>(effects), nullptr);
+  EXPECT_EQ(sent<Trouble>(effects)->text, "its job-keeper (process 4711) was killed");
+  EXPECT_NE(find<SignalRanks>(effects), nullptr);
+  EXPECT_EQ(sent<Trouble>(bench.feed(KeeperGone{4711})), nullptr);  // once
+}
+
 TEST(Supervisor, NeverWaitsWithoutAnEnd) {
   // Whatever state an event finds, some time is due until the agent has exited.
   for (const Event& event :

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "base/error.h"
@@ -198,6 +199,27 @@ TEST_F(Records, SocketsOfAnotherUserAreNotUsed) {
   int status = 0;
   ::waitpid(other, &status, 0);
   EXPECT_EQ(status, 0) << "root's socket answers nobody";
+}
+
+TEST_F(Records, OfAJobAreDeadWhenOneOfItsProcessesWasKilledAndNoneRuns) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(0);
+  const ProcessId ended = identify(child);
+  ::waitpid(child, nullptr, 0);
+  const auto file = [](const char* job, const ProcessId& process) {
+    RecordFile made{"", example()};
+    made.record.job_id = job;
+    made.record.process = process;
+    return made;
+  };
+  const ProcessId alive = identify(::getpid());
+  ProcessId elsewhere = ended;  // of another boot, or another container that shares the folder
+  elsewhere.space = "another";
+  EXPECT_EQ(dead_jobs({}), std::set<std::string>());
+  EXPECT_EQ(dead_jobs({file("a", ended), file("b", alive), file("c", elsewhere)}),
+            std::set<std::string>{"a"});
+  EXPECT_EQ(dead_jobs({file("a", ended), file("a", alive)}), std::set<std::string>());
+  EXPECT_EQ(dead_jobs({file("a", ended), file("a", elsewhere)}), std::set<std::string>());
 }
 
 }  // namespace
