@@ -8,6 +8,10 @@ programs=(dtlaunch dttrain dtring-perf dtagent)
 package=/usr/share/bash-completion/bash_completion
 export PATH=$bin:$PATH
 unset XDG_STATE_HOME DTL_BASH_COMPLETION
+# Records of its own: the job of another test removes those of processes that are gone.
+XDG_RUNTIME_DIR=$(mktemp -d /tmp/dtl-XXXXXX)
+export XDG_RUNTIME_DIR
+trap 'rc=$?; rm -rf "$XDG_RUNTIME_DIR"; finish $rc' EXIT
 
 scripts=()
 for program in "${programs[@]}"; do
@@ -164,7 +168,7 @@ id=$(head -n 1 "$work/out")
 leftover=''
 end_all() { # STATUS: no test leaves a job behind, and a failed one stays failed
   "$bin/dtlaunch" kill "$id" >/dev/null 2>&1
-  rm -f "$leftover"
+  rm -rf "$leftover" "$XDG_RUNTIME_DIR"
   finish "$1"
 }
 trap 'end_all $?' EXIT
