@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "agent/job/rank_folder.h"
 #include "base/fd.h"
 
 namespace dtl {
@@ -35,23 +36,24 @@ class RankFile {
   static constexpr std::size_t kBytes = 16 << 20;  // of one file
   static constexpr int kFiles = 3;
 
-  // The list outlives it.
-  RankFile(std::string path, OpenRankFiles& open_files)
-      : path_(std::move(path)), open_files_(open_files) {}
+  // name: in the folder. Folder and list outlive it.
+  RankFile(RankFolder& folder, std::string name, OpenRankFiles& open_files)
+      : folder_(folder), name_(std::move(name)), open_files_(open_files) {}
   ~RankFile() { open_files_.forget(*this); }
   RankFile(const RankFile&) = delete;
   RankFile& operator=(const RankFile&) = delete;
 
   // What to tell the user, if anything.
   std::optional<std::string> write(std::string_view bytes, std::chrono::milliseconds now);
-  const std::string& path() const { return path_; }
+  std::string path() const { return folder_.path() + "/" + name_; }
   void close() { file_ = Fd(); }  // until the next write
 
  private:
-  bool open();
+  void open();  // throws Error
   void rotate();
 
-  std::string path_;
+  RankFolder& folder_;
+  const std::string name_;
   OpenRankFiles& open_files_;
   Fd file_;
   bool begun_ = false;  // it is ours already

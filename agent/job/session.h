@@ -15,6 +15,7 @@
 #include "agent/job/failure_evidence.h"
 #include "agent/job/link_door.h"
 #include "agent/job/output.h"
+#include "agent/job/rank_folder.h"
 #include "agent/job/rank_observer.h"
 #include "agent/job/supervisor.h"
 #include "agent/node/probe.h"
@@ -112,6 +113,7 @@ class AgentSession {
   asio::steady_timer clock_;
   asio::signal_set signals_;
   Supervisor supervisor_;
+  std::optional<RankFolder> kept_in_;  // once a rank's output is to be kept
   OpenRankFiles open_rank_files_;
   std::map<std::uint32_t, RankStreams> streams_;
   std::optional<Listener> listener_;  // from Welcome on
@@ -122,7 +124,6 @@ class AgentSession {
   OwnRecord record_file_;
   OutputRules rules_;
   Environments environments_;
-  std::string kept_in_;  // the job's folder of kept output; empty: none, or it cannot be made
   std::optional<FailureEvidence> witness_;
   BootTime next_heartbeat_{};
   BootTime report_period_{};  // 0: nobody wants reports

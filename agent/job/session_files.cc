@@ -1,7 +1,6 @@
 // What a rank is started with, and where its input comes from.
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -14,6 +13,7 @@
 #include "agent/node/memory_file.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "wire/field_kinds.h"
 
 namespace dtl {
 namespace {
@@ -131,15 +131,15 @@ SpawnFailed AgentSession::explained(SpawnFailed failed) {
 
 std::unique_ptr<RankFile> AgentSession::kept_file(std::uint32_t rank, const char* ending) {
   if (rules_.log_directory.empty()) return nullptr;
-  if (kept_in_.empty()) {
-    kept_in_ = rules_.log_directory + "/" + job_id_;
-    std::error_code failed;
-    std::filesystem::create_directories(rules_.log_directory, failed);
-    if (::mkdir(kept_in_.c_str(), 0700) != 0 && errno != EEXIST) {
-      connection_.send(Notice{"cannot keep output in " + kept_in_ + ": " + errno_text(errno)});
+  if (!kept_in_) {
+    kept_in_.emplace(rules_.log_directory, job_id_);
+    try {
+      kept_in_->open();
+    } catch (const Error& error) {
+      connection_.send(Notice{error.what()});
     }
   }
-  return std::make_unique<RankFile>(kept_in_ + "/rank." + std::to_string(rank) + ending,
+  return std::make_unique<RankFile>(*kept_in_, "rank." + std::to_string(rank) + ending,
                                     open_rank_files_);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 // Files that decide which hosts and commands a job has: only who may start the job may write them.
+// A command of ours runs as who starts the job, too.
 
 #include <cstddef>
 #include <string>
@@ -10,5 +11,9 @@ namespace dtl {
 // when everybody may write it, or when it cannot be read. A pipe is whose it is. kind: "hostfile".
 std::string read_trusted_file(const std::string& path, std::size_t limit_bytes,
                               const std::string& kind);
+
+// Throws the same where the first word of a shell command is the path of such a program.
+// kind: "program of --discover".
+void check_trusted_command(const std::string& command, const std::string& kind);
 
 }  // namespace dtl

@@ -323,6 +323,7 @@ JobSettings describe_job(const CommandLine& given, const Surroundings& around) {
   settings.job.ports = line.ports.value_or(PortRange{});
   settings.report = line.report;
   settings.on_event = line.on_event;
+  check_trusted_command(settings.on_event, "program of --on-event");
   take_times(line, settings);
   if (file) apply_file(*file, request);
   settings.console = console_options(line.shown, around.working_directory);

@@ -56,3 +56,15 @@ done
 grep -q '"event":"end"' "$log" || fail "a detached job did not tell of its end"
 launch -np 1 --on-event '' true
 expect_status 64
+
+# A program that others may write is not run.
+printf '#!/bin/sh\ntouch "%s"\n' "$work/ran" >"$work/hook"
+chmod 757 "$work/hook"
+launch -np 1 --on-event "$work/hook --all" true
+expect_status 65
+expect_err "everybody may write this program of --on-event. Try: chmod o-w $work/hook"
+[ ! -e "$work/ran" ] || fail "a program that others may write has run"
+chmod o-w "$work/hook"
+launch -np 1 --on-event "$work/hook --all" true
+expect_status 0
+[ -e "$work/ran" ] || fail "the program has not run"

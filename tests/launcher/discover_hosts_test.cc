@@ -56,6 +56,27 @@ TEST(DiscoverHosts, RunsACommandAndReadsAFile) {
   std::filesystem::remove(path);
 }
 
+TEST(DiscoverHosts, RunsNoProgramThatOthersMayWrite) {
+  const std::filesystem::path path = std::filesystem::temp_directory_path() /
+                                     ("discover_hosts_test.sh." + std::to_string(::getpid()));
+  std::ofstream(path) << "#!/bin/sh\necho a:4\n";
+  using std::filesystem::perms;
+  std::filesystem::permissions(path, perms::owner_all);
+  const std::string alone = path.string(), with_arguments = alone + " --all; true";
+  EXPECT_EQ(discover_hosts(alone).size(), 1U);
+  EXPECT_EQ(discover_hosts(with_arguments).size(), 1U);
+  std::filesystem::permissions(path, perms::owner_all | perms::others_write);
+  for (const std::string& command : {alone, with_arguments}) {
+    EXPECT_THAT(error_of(command), HasSubstr("everybody may write this program of --discover"));
+  }
+  if (::geteuid() == 0) {
+    std::filesystem::permissions(path, perms::owner_all);
+    ASSERT_EQ(::chown(path.c_str(), 65534, 65534), 0);
+    EXPECT_THAT(error_of(alone), HasSubstr("belongs to another user (65534)"));
+  }
+  std::filesystem::remove(path);
+}
+
 TEST(DiscoverHosts, GivesUpACommandThatIsNotWaitedForAnyLonger) {
   const Fd give_up(::eventfd(1, EFD_CLOEXEC));
   const auto began = std::chrono::steady_clock::now();

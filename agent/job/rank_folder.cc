@@ -1,0 +1,122 @@
+#include "agent/job/rank_folder.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <limits.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <deque>
+#include <utility>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace dtl {
+namespace {
+
+constexpr int kMostLinks = 40;  // as the kernel counts them
+
+Error refusal(const std::string& path, const std::string& reason) {
+  return Error(Exit::kCannotWrite, "cannot keep output", fmt::format("{}: {}", path, reason));
+}
+
+struct stat status_of(const Fd& file, const std::string& path) {
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0) throw refusal(path, errno_text(errno));
+  return status;
+}
+
+// Of a folder, by names; the link itself where the name is one. Makes a folder that is missing.
+Fd open_name(const Fd& folder, const std::string& name, const std::string& path) {
+  constexpr int kAsItIs = O_PATH | O_NOFOLLOW | O_CLOEXEC;
+  Fd found(::openat(folder.get(), name.c_str(), kAsItIs));
+  if (!found.valid() && errno == ENOENT) {
+    if (::mkdirat(folder.get(), name.c_str(), 0777) != 0 && errno != EEXIST) {
+      throw refusal(path, errno_text(errno));
+    }
+    found = Fd(::openat(folder.get(), name.c_str(), kAsItIs));
+  }
+  if (!found.valid()) throw refusal(path, errno_text(errno));
+  return found;
+}
+
+// Empty: it is no link.
+std::string target_of(const Fd& found, const std::string& path) {
+  const struct stat status = status_of(found, path);
+  if (!S_ISLNK(status.st_mode)) return {};
+  if (status.st_uid != 0 && status.st_uid != ::geteuid()) {
+    throw refusal(path, fmt::format("it is a link of another user ({})", status.st_uid));
+  }
+  char target[PATH_MAX];
+  const ssize_t size = ::readlinkat(found.get(), "", target, sizeof target);
+  if (size <= 0) throw refusal(path, errno_text(errno));
+  return {target, static_cast<std::size_t>(size)};
+}
+
+void prepend(std::deque<std::string>& names, const std::string& path) {
+  const auto pieces = split(path, '/');
+  names.insert(names.begin(), pieces.begin(), pieces.end());
+}
+
+// Who owns what we make here is who owns the folder: on a file server root may be somebody else.
+bool makes_files_of(const Fd& folder, uid_t owner) {
+  const std::string name = fmt::format(".probe.{}", ::getpid());
+  const Fd probe(
+      ::openat(folder.get(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  struct stat status {};
+  const bool same = probe.valid() && ::fstat(probe.get(), &status) == 0 && status.st_uid == owner;
+  if (probe.valid()) ::unlinkat(folder.get(), name.c_str(), 0);
+  return same;
+}
+
+}  // namespace
+
+Fd open_folder_by_own_links(const std::string& path) {
+  Fd at(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  std::deque<std::string> names;
+  prepend(names, path);
+  std::string walked;
+  for (int links = 0; !names.empty();) {
+    const std::string name = std::move(names.front());
+    names.pop_front();
+    if (name.empty()) continue;
+    const std::string here = walked + "/" + name;
+    Fd found = open_name(at, name, here);
+    const std::string target = target_of(found, here);
+    if (target.empty()) {
+      at = std::move(found);
+      walked = here;
+      continue;
+    }
+    if (++links > kMostLinks) throw refusal(path, errno_text(ELOOP));
+    prepend(names, target);
+    if (!target.starts_with('/')) continue;
+    at = Fd(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    walked.clear();
+  }
+  return at;
+}
+
+RankFolder::RankFolder(std::string directory, std::string name)
+    : directory_(std::move(directory)), name_(std::move(name)), path_(directory_ + "/" + name_) {}
+
+void RankFolder::open() {
+  if (folder_.valid()) return;
+  const Fd directory = open_folder_by_own_links(directory_);
+  if (::mkdirat(directory.get(), name_.c_str(), 0700) != 0 && errno != EEXIST) {
+    throw refusal(path_, errno_text(errno));
+  }
+  Fd folder(
+      ::openat(directory.get(), name_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!folder.valid()) throw refusal(path_, errno == ENOTDIR ? "it is a link" : errno_text(errno));
+  const struct stat status = status_of(folder, path_);
+  if (status.st_uid != ::geteuid() && !makes_files_of(folder, status.st_uid)) {
+    throw refusal(path_, fmt::format("it belongs to another user ({})", status.st_uid));
+  }
+  if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) throw refusal(path_, "others may write there");
+  folder_ = std::move(folder);
+}
+
+}  // namespace dtl
