@@ -5,7 +5,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,6 +29,7 @@
 #include "base/error.h"
 #include "base/library.h"
 #include "base/log.h"
+#include "base/machine/close_from.h"
 #include "base/machine/job_record.h"
 #include "base/random.h"
 #include "base/sha256.h"
@@ -68,9 +68,7 @@ void clean_up_inheritance(bool input = false) {
   for (int fd = 0; fd <= 2; ++fd) {
     if (::fcntl(fd, F_GETFD) < 0) ::open("/dev/null", O_RDWR);
   }
-#ifdef SYS_close_range
-  ::syscall(SYS_close_range, input ? kInputDescriptor + 1U : 3U, ~0U, 0);
-#endif
+  close_from(input ? kInputDescriptor + 1 : 3);
   ::setsid();
   ::signal(SIGPIPE, SIG_IGN);
   ::signal(SIGXFSZ, SIG_IGN);  // a file that is too long is an error like others

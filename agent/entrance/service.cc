@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <spawn.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +16,7 @@
 #include "base/fd.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "base/machine/process_handle.h"
 #include "base/machine/runtime_folder.h"
 #include "base/machine/unix_socket.h"
 #include "base/text.h"
@@ -56,10 +56,10 @@ Fd inherited_listener() {
 }
 
 struct JobAgent {
-  JobAgent(asio::io_context& context, pid_t number, int pidfd)
-      : pid(number), process(context, pidfd) {}
+  JobAgent(asio::io_context& context, pid_t number, Fd end)
+      : pid(number), process(context, end.release()) {}
   pid_t pid;
-  asio::posix::stream_descriptor process;
+  asio::posix::stream_descriptor process;  // readable once it has ended
 };
 
 class Service {
@@ -110,13 +110,15 @@ class Service {
       log_error(fmt::format("cannot start {}: {}", program_, errno_text(failed)));
       return;
     }
-    const int pidfd = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
-    if (pidfd < 0) {
-      log_error("cannot watch an agent: " + errno_text(errno));
+    Fd end;
+    try {
+      end = watch_child(pid);
+    } catch (const Error& error) {
+      log_error(error.what());
       ::kill(pid, SIGTERM);
       return;
     }
-    const auto job = jobs_.emplace(jobs_.end(), context_, pid, pidfd);
+    const auto job = jobs_.emplace(jobs_.end(), context_, pid, std::move(end));
     job->process.async_wait(asio::posix::stream_descriptor::wait_read,
                             [this, job](boost::system::error_code) { agent_ended(job); });
     notifier_.send(status());

@@ -8,7 +8,6 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -20,6 +19,7 @@
 #include "agent/processes/kill_tree.h"
 #include "agent/processes/process_table.h"
 #include "base/limits.h"
+#include "base/machine/close_from.h"
 #include "base/machine/descriptor_limit.h"
 #include "base/signal_disposition.h"
 
@@ -62,9 +62,7 @@ void set_up(Guard& guard) {
     refuse_to_start();
   }
   ::fcntl(kGuardLinkFd, F_SETFD, FD_CLOEXEC);
-#ifdef SYS_close_range
-  ::syscall(SYS_close_range, kGuardLinkFd + 1, ~0u, 0);
-#endif
+  close_from(kGuardLinkFd + 1);
   ::setsid();
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   raise_descriptor_limit(2 * kMaxLocalRanks);  // a pipe for each rank that starts

@@ -14,6 +14,7 @@
 
 #include "agent/guard/shell_text.h"
 #include "agent/guard/spawn_spec.h"
+#include "base/machine/close_from.h"
 #include "base/machine/descriptor_limit.h"
 #include "plan/environment.h"
 #include "plan/pinning/topology.h"
@@ -80,14 +81,6 @@ void reset_signals() {
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
-}
-
-void close_from(int first) {
-#ifdef SYS_close_range
-  if (::syscall(SYS_close_range, first, ~0u, 0) == 0) return;
-#endif
-  const long end = ::sysconf(_SC_OPEN_MAX);
-  for (int fd = first; fd < end; ++fd) ::close(fd);
 }
 
 // Standard descriptors, the secret, and the error pipe; nothing else stays.

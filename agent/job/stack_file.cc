@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,7 +13,7 @@
 #include "agent/job/failure_evidence.h"
 #include "base/fd.h"
 #include "base/limits.h"
-#include "base/machine/process_id.h"
+#include "base/machine/process_handle.h"
 #include "base/text.h"
 
 namespace dtl {
@@ -67,12 +66,12 @@ std::string program_of(pid_t pid) {
 bool StackFile::ask() {
   pid_ = first_number(read_up_to(path_, 32));
   if (pid_ == 0) return false;
-  // Through a descriptor, so that whoever is looked at here is also the one who gets the signal.
-  const Fd process(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
+  // Through a handle, so that whoever is looked at here is also the one who gets the signal.
+  const ProcessHandle process(pid_);
   if (!process.valid() || ::getsid(pid_) != rank_pid_) return false;
   if (!signal_state(pid_, kAskSignal).caught) return false;
   before_ = seen_ = size();
-  return ::syscall(SYS_pidfd_send_signal, process.get(), kAskSignal, nullptr, 0) == 0;
+  return process.signal(kAskSignal);
 }
 
 bool StackFile::has_answered() {

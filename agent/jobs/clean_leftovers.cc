@@ -2,11 +2,9 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <poll.h>
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -28,6 +26,7 @@
 #include "base/limits.h"
 #include "base/machine/job_record.h"
 #include "base/machine/lost_holders.h"
+#include "base/machine/process_handle.h"
 #include "base/machine/runtime_folder.h"
 #include "base/machine/unix_socket.h"
 #include "base/text.h"
@@ -46,7 +45,7 @@ void print_line(const std::string& text) {
 struct Leftover {
   pid_t pid;
   std::string job, command;
-  Fd process;
+  ProcessHandle process;
 };
 
 // What must not be touched, from the records and the names of processes.
@@ -100,7 +99,7 @@ std::vector<Leftover> find_leftovers(
     Leftover leftover{process.pid, owner_of(process.pid), {}, {}};
     if (leftover.job.empty() || !wanted(leftover.job, living)) continue;
     if (is_cared_for(processes, process.pid, living)) continue;
-    leftover.process = Fd(static_cast<int>(::syscall(SYS_pidfd_open, process.pid, 0)));
+    leftover.process = ProcessHandle(process.pid);
     // Asked again, now that the number cannot pass to another process.
     if (!leftover.process.valid() || owner_of(process.pid) != leftover.job) continue;
     leftover.command = read_proc(process.pid, "comm");
@@ -109,14 +108,9 @@ std::vector<Leftover> find_leftovers(
   return found;
 }
 
-void send_signal(const Leftover& leftover, int signal) {
-  ::syscall(SYS_pidfd_send_signal, leftover.process.get(), signal, nullptr, 0);
-}
-
 bool gone_by(const Leftover& leftover, std::int64_t deadline) {
-  pollfd waiting{leftover.process.get(), POLLIN, 0};
   const std::int64_t left = deadline - boot_time_ms();
-  return ::poll(&waiting, 1, left > 0 ? static_cast<int>(left) : 0) > 0;
+  return leftover.process.ends_within(std::chrono::milliseconds(std::max<std::int64_t>(left, 0)));
 }
 
 std::string count_processes(int count) {
@@ -132,12 +126,12 @@ void say_ended(const Leftover& each, bool ended) {
 
 void end_leftovers(const std::vector<Leftover>& leftovers, const Ended& ended) {
   for (const Leftover& each : leftovers) {
-    send_signal(each, SIGTERM);
-    send_signal(each, SIGCONT);
+    each.process.signal(SIGTERM);
+    each.process.signal(SIGCONT);
   }
   const std::int64_t soft = boot_time_ms() + std::chrono::milliseconds(kKillGrace).count();
   for (const Leftover& each : leftovers) {
-    if (!gone_by(each, soft)) send_signal(each, SIGKILL);
+    if (!gone_by(each, soft)) each.process.signal(SIGKILL);
   }
   const std::int64_t hard = boot_time_ms() + std::chrono::milliseconds(kReapDeadline).count();
   for (const Leftover& each : leftovers) ended(each, gone_by(each, hard));

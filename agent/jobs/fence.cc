@@ -1,9 +1,7 @@
 #include "agent/jobs/fence.h"
 
 #include <fmt/format.h>
-#include <poll.h>
 #include <signal.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,6 +17,7 @@
 #include "base/fd.h"
 #include "base/limits.h"
 #include "base/machine/job_record.h"
+#include "base/machine/process_handle.h"
 #include "base/text.h"
 
 namespace dtl {
@@ -29,36 +28,22 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kAgentPatience = 2500ms;  // for agents to end their ranks
 constexpr auto kLook = 20ms;
 
-bool send_signal(pid_t pid, const Fd& process, int signal) {
-  if (!process.valid()) return ::kill(pid, signal) == 0;  // a kernel without pidfds
-  return ::syscall(SYS_pidfd_send_signal, process.get(), signal, nullptr, 0) == 0;
-}
-
-Fd open_process(pid_t pid) {
-  return Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-}
-
-struct Agent {
-  ProcessId id;
-  Fd process;
-};
-
 void end_agents(const std::string& job) {
-  std::vector<Agent> agents;
+  std::vector<ProcessHandle> agents;
   for (const RecordFile& file : records_here()) {
     const JobRecord& record = file.record;
     if (record.job_id != job || record.role != "agent") continue;
-    Agent agent{record.process, open_process(record.process.pid)};
-    if (is_running(record.process)) agents.push_back(std::move(agent));
+    ProcessHandle agent(record.process);
+    if (agent.valid()) agents.push_back(std::move(agent));
   }
-  for (const Agent& agent : agents) {
-    send_signal(agent.id.pid, agent.process, SIGTERM);
-    send_signal(agent.id.pid, agent.process, SIGCONT);
+  for (const ProcessHandle& agent : agents) {
+    agent.signal(SIGTERM);
+    agent.signal(SIGCONT);
   }
   const auto until = Clock::now() + kAgentPatience;
-  for (const Agent& agent : agents) {
-    while (is_running(agent.id) && Clock::now() < until) std::this_thread::sleep_for(kLook);
-    if (is_running(agent.id)) send_signal(agent.id.pid, agent.process, SIGKILL);
+  for (const ProcessHandle& agent : agents) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
+    if (!agent.ends_within(std::max(left, 0ms))) agent.signal(SIGKILL);
   }
 }
 
@@ -95,10 +80,10 @@ Exit fence_job(const std::string& job) {
     left = processes_of(job);
     clean = left.empty() ? clean + 1 : 0;
     for (const pid_t pid : left) {
-      const Fd process = open_process(pid);
+      const ProcessHandle process(pid);
       if (job_of(pid) != job) continue;  // the number has passed to another one
       killed.try_emplace(pid, trim(read_proc(pid, "comm")));
-      send_signal(pid, process, SIGKILL);
+      process.signal(SIGKILL);
     }
     std::this_thread::sleep_for(kLook);
   }

@@ -1,12 +1,11 @@
 #include "agent/jobs/jobs_here.h"
 
 #include <fmt/format.h>
-#include <poll.h>
 #include <signal.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <set>
 #include <string>
@@ -19,6 +18,7 @@
 #include "base/host_name.h"
 #include "base/limits.h"
 #include "base/machine/job_record.h"
+#include "base/machine/process_handle.h"
 #include "base/machine/runtime_folder.h"
 #include "base/text.h"
 #include "wire/answer.h"
@@ -48,22 +48,11 @@ std::vector<RecordFile> all_records() {
   return files;
 }
 
-// Waits for a process to end; false when it is still there after the time a job may take to end.
-bool await_end(const Fd& process) {
-  const std::int64_t deadline =
-      boot_time_ms() +
-      std::chrono::milliseconds(kKillGrace + kReapDeadline + kAnswerMargin).count();
-  for (;;) {
-    const std::int64_t left = deadline - boot_time_ms();
-    pollfd waiting{process.get(), POLLIN, 0};
-    if (left <= 0) return false;
-    if (::poll(&waiting, 1, static_cast<int>(left)) > 0) return true;
-  }
-}
+constexpr std::chrono::milliseconds kMostToEnd = kKillGrace + kReapDeadline + kAnswerMargin;
 
 struct Target {
   JobRecord record;
-  Fd process;
+  ProcessHandle process;
 };
 
 // The launcher alone when it is here: it tells everybody else.
@@ -71,7 +60,7 @@ std::vector<Target> targets_of(const std::string& job_id) {
   std::vector<Target> launchers, agents;
   for (const RecordFile& file : all_records()) {
     if (file.record.job_id != job_id) continue;
-    Fd process = open_process(file.record.process);
+    ProcessHandle process(file.record.process);
     if (!process.valid()) continue;
     auto& where = file.record.role == "launcher" ? launchers : agents;
     where.push_back({file.record, std::move(process)});
@@ -120,9 +109,9 @@ Exit end_job(const std::string& job_id, int signal) {
   for (const Target& target : targets) {
     const bool launcher = target.record.role == "launcher";
     const int sent = launcher ? signal : SIGTERM;
-    ::syscall(SYS_pidfd_send_signal, target.process.get(), sent, nullptr, 0);
+    target.process.signal(sent);
     const bool ends = sent == SIGTERM || sent == SIGINT || sent == SIGKILL;
-    const bool ended = ends && await_end(target.process);
+    const bool ended = ends && target.process.ends_within(kMostToEnd);
     print_text(fmt::format("{} {} {} {}\n", target.record.role, target.record.process.pid,
                            signal_name(sent), ended ? "ended" : "sent"));
   }

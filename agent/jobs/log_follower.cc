@@ -69,11 +69,11 @@ namespace {
 // the file system does not know that the inode alone has to do. 0: there is no file.
 std::uint64_t identity(const Fd& file) {
   constexpr std::uint64_t kMix = 0x9E3779B97F4A7C15;  // spreads the bits; any odd number
+  struct stat plain {};
+  if (!file.valid() || ::fstat(file.get(), &plain) != 0) return 0;
   struct statx status {};
-  if (!file.valid() ||
-      ::statx(file.get(), "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &status) != 0) {
-    return 0;
-  }
+  status.stx_ino = plain.st_ino;  // all that is known where statx is refused
+  ::statx(file.get(), "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &status);
   std::uint64_t birth = 0;
   if ((status.stx_mask & STATX_BTIME) != 0) {
     birth = static_cast<std::uint64_t>(status.stx_btime.tv_sec) * 1'000'000'000 +

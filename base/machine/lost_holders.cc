@@ -1,12 +1,11 @@
 #include "base/machine/lost_holders.h"
 
-#include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -17,7 +16,7 @@
 #include <utility>
 
 #include "base/fd.h"
-#include "base/machine/process_id.h"
+#include "base/machine/process_handle.h"
 #include "base/machine/runtime_folder.h"
 #include "base/machine/unix_socket.h"
 #include "base/text.h"
@@ -25,7 +24,7 @@
 namespace dtl {
 namespace {
 
-constexpr int kMomentMs = 1000;  // an idle one ends within 10
+constexpr std::chrono::milliseconds kMoment(1000);  // an idle one ends within 10
 
 std::string proc_file(pid_t pid, const char* name) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/" + name, std::ios::binary);
@@ -59,10 +58,9 @@ std::set<pid_t> reachable_holders() {
   return found;
 }
 
-bool ends(const Fd& process) {
-  ::syscall(SYS_pidfd_send_signal, process.get(), SIGTERM, nullptr, 0);
-  pollfd waiting{process.get(), POLLIN, 0};
-  return ::poll(&waiting, 1, kMomentMs) > 0;
+bool ends(const ProcessHandle& process) {
+  process.signal(SIGTERM);
+  return process.ends_within(kMoment);
 }
 
 }  // namespace
@@ -77,7 +75,7 @@ std::vector<LostHolder> end_lost_holders() {
     if (!number) continue;
     const pid_t pid = static_cast<pid_t>(*number);
     if (pid == ::getpid() || reachable.contains(pid) || !is_holder(pid)) continue;
-    const Fd process = open_process(identify(pid));
+    const ProcessHandle process(pid);
     // Asked again, now that the number cannot pass to another process.
     if (process.valid() && is_holder(pid)) ended.push_back({pid, ends(process)});
   }

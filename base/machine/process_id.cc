@@ -1,7 +1,6 @@
 #include "base/machine/process_id.h"
 
 #include <fmt/format.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -103,11 +102,6 @@ std::string process_name(pid_t pid) {
   std::string name;
   std::getline(file, name);
   return name;
-}
-
-Fd open_process(const ProcessId& id) {
-  Fd process(static_cast<int>(::syscall(SYS_pidfd_open, id.pid, 0)));
-  return process.valid() && is_running(id) ? std::move(process) : Fd();
 }
 
 }  // namespace dtl

@@ -1,7 +1,7 @@
 #pragma once
 // ProcessId: a process that can be told apart from every other one, also from a later one with the
-// same number, on this machine or another. For records in files; inside one program a pidfd is
-// better.
+// same number, on this machine or another. For records in files; inside one program a ProcessHandle
+// is better.
 
 #include <sys/types.h>
 
@@ -9,8 +9,6 @@
 #include <optional>
 #include <string>
 #include <vector>
-
-#include "base/fd.h"
 
 namespace dtl {
 
@@ -42,8 +40,5 @@ ProcessState process_state(pid_t pid);
 std::vector<pid_t> children_of(pid_t pid);
 
 std::string process_name(pid_t pid);  // as the kernel cuts it; empty: there is none
-
-// A pidfd that surely is this process's; invalid when it has ended.
-Fd open_process(const ProcessId& id);
 
 }  // namespace dtl

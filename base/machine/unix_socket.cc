@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -34,11 +33,11 @@ Fd new_socket(int flags) {
 
 }  // namespace
 
-Fd peer_process(int socket) {
+ProcessHandle peer_process(int socket) {
   ucred peer{};
   socklen_t size = sizeof peer;
-  if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return Fd();
-  return Fd(static_cast<int>(::syscall(SYS_pidfd_open, peer.pid, 0)));
+  if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return {};
+  return ProcessHandle(peer.pid);
 }
 
 bool peer_is_same_user(int socket) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/fd.h"
+#include "base/machine/process_handle.h"
 
 namespace dtl {
 
@@ -16,9 +17,9 @@ Fd connect_unix(const std::string& path);
 // somebody does, or the path cannot be used.
 Fd listen_unix(const std::string& path);
 
-// A pidfd of the process at the other end, that listened or connected when the two were joined:
-// readable once it has ended. Invalid where the kernel does not tell.
-Fd peer_process(int socket);
+// The process at the other end, that listened or connected when the two were joined. Invalid where
+// the kernel does not tell.
+ProcessHandle peer_process(int socket);
 
 // True when the process at the other end runs under this process's own user id.
 bool peer_is_same_user(int socket);

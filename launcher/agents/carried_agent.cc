@@ -1,8 +1,6 @@
 #include "launcher/agents/carried_agent.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -10,6 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/machine/process_handle.h"
 #include "base/text.h"
 #include "launcher/agents/agent_command.h"
 #include "launcher/streams/child.h"
@@ -22,7 +21,7 @@ namespace {
 
 class CarriedStream final : public AgentStream {
  public:
-  CarriedStream(std::unique_ptr<AgentStream> stream, Fd process)
+  CarriedStream(std::unique_ptr<AgentStream> stream, ProcessHandle process)
       : stream_(std::move(stream)), process_(std::move(process)) {}
 
   awaitable<std::string> read() override {
@@ -40,13 +39,13 @@ class CarriedStream final : public AgentStream {
   void unread(std::string bytes) { received_ = std::move(bytes); }
   // Once it carries an agent, that agent's end is its end; before, nobody else ends it.
   void give_up() {
-    ::syscall(SYS_pidfd_send_signal, process_.get(), SIGTERM, nullptr, 0);
+    process_.signal(SIGTERM);
     close();
   }
 
  private:
   std::unique_ptr<AgentStream> stream_;
-  Fd process_;  // a pidfd of the carrier
+  ProcessHandle process_;  // the carrier
   std::string received_;
 };
 
@@ -86,8 +85,7 @@ std::unique_ptr<CarriedStream> carry(asio::io_context& context, const Host& host
                                      const StartOptions& options,
                                      const std::vector<std::string>& arguments) {
   Child child = spawn_child(carried_command(host, options, arguments), ChildErrors::kPiped);
-  Fd process(::fcntl(child.process.get(), F_DUPFD_CLOEXEC, 3));
-  if (!process.valid()) throw system_error("cannot watch a child process");
+  ProcessHandle process(child.pid);
   return std::make_unique<CarriedStream>(make_local_stream(context, std::move(child)),
                                          std::move(process));
 }

@@ -45,7 +45,7 @@ awaitable<std::unique_ptr<AgentStream>> start_kept_agent(asio::io_context& conte
                                                          StartOptions options) {
   Fd socket = connect_holder(options.kept_job);
   if (!socket.valid()) co_return nullptr;
-  Fd holder = peer_process(socket.get());
+  ProcessHandle holder = peer_process(socket.get());
   auto stream = std::make_unique<SocketStream>(context, std::move(socket));
   stream->is_handed_on_by(std::move(holder));
   KeepRequest request;

@@ -101,8 +101,7 @@ void check_limits(const Examination& host, Collector& to) {
 void check_kernel(const Examination& host, Collector& to) {
   const std::string pidfd = value_of(host, "kernel.pidfd");
   if (!pidfd.empty() && pidfd != "yes") {
-    to.add(host, Level::kError, "kernel", fmt::format("pidfd_open does not work: {}", pidfd),
-           "Linux 5.3 or later, or a seccomp profile that allows it");
+    to.add(host, Level::kNote, "kernel", fmt::format("pidfd_open does not work: {}", pidfd));
   }
   const std::string ranges = value_of(host, "kernel.close_range");
   if (!ranges.empty() && ranges != "yes") {

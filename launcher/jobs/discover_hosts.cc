@@ -41,8 +41,7 @@ struct EndedChild {
   ~EndedChild() {
     ::kill(-child.pid, SIGKILL);
     siginfo_t status{};
-    while (::waitid(P_PIDFD, static_cast<id_t>(child.process.get()), &status, WEXITED | WNOWAIT) !=
-               0 &&
+    while (::waitid(P_PID, static_cast<id_t>(child.pid), &status, WEXITED | WNOWAIT) != 0 &&
            errno == EINTR) {
     }
     child.ending();
@@ -84,7 +83,7 @@ std::string output_of(const std::vector<std::string>& arguments, const std::stri
   pollfd process{child.process.get(), POLLIN, 0};
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
   if (::poll(&process, 1, static_cast<int>(std::max<std::int64_t>(left.count(), 0))) > 0 &&
-      ::waitid(P_PIDFD, static_cast<id_t>(child.process.get()), &status, WEXITED | WNOWAIT) == 0 &&
+      ::waitid(P_PID, static_cast<id_t>(child.pid), &status, WEXITED | WNOWAIT) == 0 &&
       (status.si_code != CLD_EXITED || status.si_status != 0)) {
     throw Error(Exit::kTryAgain, name, "it ended with " + child.ending(),
                 "that command in a shell");

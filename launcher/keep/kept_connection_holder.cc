@@ -1,6 +1,5 @@
 #include "launcher/keep/kept_connection_holder.h"
 
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,6 +7,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/machine/process_handle.h"
 #include "base/machine/runtime_folder.h"
 #include "base/machine/unix_socket.h"
 #include "launcher/keep/frame_cutter.h"
@@ -27,7 +27,7 @@ constexpr auto kRequestDeadline = 2s;
 // One launcher and its agent.
 struct Splice {
   std::unique_ptr<ByteStream> launcher;
-  Fd process;  // the launcher's: a pidfd
+  ProcessHandle process;  // the launcher
   WaitingAgent agent;
   FrameCutter down{kMessageType<Finish>}, up{kMessageType<Finished>};
   std::string after_finished;  // the beginning of the agent's next greeting
@@ -91,7 +91,7 @@ class Holder {
     for (const auto& weak : running_) {
       const auto splice = weak.lock();
       if (!splice || !splice->process.valid()) continue;
-      ::syscall(SYS_pidfd_send_signal, splice->process.get(), SIGTERM, nullptr, 0);
+      splice->process.signal(SIGTERM);
     }
     if (untried_ == 0) stop();
   }

@@ -5,7 +5,6 @@
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,6 +20,7 @@
 #include "base/fd.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "base/machine/process_handle.h"
 #include "base/text.h"
 
 namespace dtl {
@@ -88,12 +88,18 @@ class Child {
   // How it failed; empty: it did not. Ends its process group at the deadline.
   std::string wait(JobEvents::Clock::time_point deadline) const {
     if (error_ != 0) return "cannot be started: " + errno_text(error_);
-    const Fd process(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
-    const bool ended = wait_for(process, deadline);
+    std::string unwatched;
+    bool ended = false;
+    try {
+      ended = wait_for(watch_child(pid_), deadline);
+    } catch (const Error& error) {
+      unwatched = error.what();
+    }
     if (!ended) ::kill(-pid_, SIGKILL);
     int status = 0;
     while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
     }
+    if (!unwatched.empty()) return "was killed: " + unwatched;
     if (!ended)
       return fmt::format("did not end within {} s and was killed", kEventPatience.count());
     if (WIFSIGNALED(status)) return "ended by " + signal_name(WTERMSIG(status));

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/eventfd.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -72,9 +71,8 @@ bool StarterWatch::wait_for_end(std::chrono::milliseconds patience) {
 }
 
 void StarterWatch::signal(int number) {
-  for (const Starter& each : starters_) {
-    ::syscall(SYS_pidfd_send_signal, each.child.process.get(), number, nullptr, 0);
-  }
+  const std::lock_guard lock(mutex_);
+  for (const Starter& each : starters_) each.child.signal(number);
 }
 
 std::string StarterWatch::last_said() const {
@@ -129,9 +127,10 @@ void StarterWatch::note_end(std::size_t at) {
     for (pollfd more{fd, POLLIN, 0}; ::poll(&more, 1, 0) > 0 && read_words(starter, fd);) {
     }
   }
-  const std::string how = fmt::format("{} ended: {}", program_, starter.child.ending());
+  std::string how;
   {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(mutex_);  // nobody signals it meanwhile
+    how = fmt::format("{} ended: {}", program_, starter.child.ending());
     starter.ending = how;
     --running_;
     gone_.notify_all();

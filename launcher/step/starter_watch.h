@@ -59,7 +59,7 @@ class StarterWatch {
   const std::function<std::string()> missing_;
   Fd stop_;                   // an eventfd
   bool stopping_ = false;     // the thread's own
-  mutable std::mutex mutex_;  // of `tail` and `ending` of each, and of
+  mutable std::mutex mutex_;  // of `tail`, `ending` and the end of each, and of
   std::size_t running_;
   std::condition_variable gone_;
   std::thread thread_;

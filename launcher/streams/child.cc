@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <spawn.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/machine/descriptor_limit.h"
+#include "base/machine/process_handle.h"
 #include "base/text.h"
 #include "wire/messages.h"
 
@@ -71,7 +71,7 @@ Child::~Child() {
 std::string Child::ending() {
   if (!ending_.empty()) return ending_;
   siginfo_t status{};
-  if (::waitid(P_PIDFD, static_cast<id_t>(process.get()), &status, WEXITED | WNOHANG) != 0 ||
+  if (::waitid(P_PID, static_cast<id_t>(pid), &status, WEXITED | WNOHANG) != 0 ||
       status.si_pid == 0) {
     return {};
   }
@@ -79,6 +79,10 @@ std::string Child::ending() {
                 ? fmt::format("exit status {}", status.si_status)
                 : fmt::format("killed by {}", signal_name(status.si_status));
   return ending_;
+}
+
+void Child::signal(int number) const {
+  if (ending_.empty() && pid > 0) ::kill(pid, number);
 }
 
 Child spawn_child(const std::vector<std::string>& arguments, ChildErrors errors,
@@ -112,8 +116,7 @@ Child spawn_child(const std::vector<std::string>& arguments, ChildErrors errors,
                 limit_command(failed));
   }
   Child child;
-  child.process = Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-  if (!child.process.valid()) throw system_error("cannot watch a child process");
+  child.process = watch_child(pid);
   child.pid = pid;
   child.socket = std::move(sockets.first);
   child.standard_error = std::move(pipe.read_end);

@@ -22,11 +22,12 @@ struct Child {
 
   // "exit status 127", "killed by SIGKILL"; empty while it runs. Reaps it.
   std::string ending();
+  void signal(int number) const;  // to it alone, if it was not reaped
 
   Fd socket;          // its standard input and output
   Fd standard_error;  // its standard error; invalid when it shares ours
   pid_t pid = 0;      // and its session's; not to be used once it was reaped
-  Fd process;         // a pidfd: readable when it has ended
+  Fd process;         // of watch_child()
 
  private:
   std::string ending_;

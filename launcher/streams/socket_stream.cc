@@ -1,6 +1,5 @@
 #include "launcher/streams/socket_stream.h"
 
-#include <poll.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -39,8 +38,7 @@ SocketStream::SocketStream(asio::io_context& context, Fd socket)
     : stream_(make_fd_stream(context, std::move(socket))) {}
 
 std::string SocketStream::ending() const {
-  pollfd ended{holder_.get(), POLLIN, 0};
-  const bool gone = holder_.valid() && ::poll(&ended, 1, 0) > 0;
+  const bool gone = holder_.valid() && holder_.ends_within(0ms);
   return gone ? std::string(kUpHasEnded) : std::string();
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/fd.h"
+#include "base/machine/process_handle.h"
 #include "launcher/streams/agent_stream.h"
 
 namespace dtl {
@@ -23,14 +24,14 @@ class SocketStream final : public AgentStream {
   std::string ending() const override;
   bool is_here() const override { return !holder_.valid(); }
   // The other end belongs to `dtlaunch up`, which hands on what a host's agent says.
-  void is_handed_on_by(Fd process) { holder_ = std::move(process); }
+  void is_handed_on_by(ProcessHandle process) { holder_ = std::move(process); }
   // Gives bytes back: the next read() returns them.
   void unread(std::string bytes) { received_ = std::move(bytes); }
 
  private:
   std::unique_ptr<ByteStream> stream_;
   std::string received_;
-  Fd holder_;  // a pidfd
+  ProcessHandle holder_;
 };
 
 // Reads up to and including the agent's greeting and gives back all that came, after what was

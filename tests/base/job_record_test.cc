@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "base/host_name.h"
+#include "base/machine/process_handle.h"
 #include "base/machine/runtime_folder.h"
 #include "base/machine/unix_socket.h"
 
@@ -73,10 +74,10 @@ TEST_F(Records, AreSkippedWithoutAJobOrAProcess) {
 TEST(ProcessId, TellsAProcessFromALaterOneWithItsNumber) {
   ProcessId self = identify(::getpid());
   EXPECT_TRUE(is_running(self));
-  EXPECT_TRUE(open_process(self).valid());
+  EXPECT_TRUE(ProcessHandle(self).valid());
   self.start_time += 1;
   EXPECT_FALSE(is_running(self));
-  EXPECT_FALSE(open_process(self).valid());
+  EXPECT_FALSE(ProcessHandle(self).valid());
 }
 
 TEST(ProcessId, IsNotAliveOnAnotherMachine) {

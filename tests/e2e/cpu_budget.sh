@@ -42,7 +42,8 @@ fi
 
 # ---- system calls about memory are refused
 for policy in preferred bind interleave; do
-  run "$cluster" exec node1 "$e2e/refuse_memory_binding.py" "$bin/dtlaunch" -membind $policy -np 1 echo "$policy runs"
+  run "$cluster" exec node1 "$e2e/without_calls.py" EPERM mbind,set_mempolicy,get_mempolicy,migrate_pages,move_pages \
+    "$bin/dtlaunch" -membind $policy -np 1 echo "$policy runs"
   [ "$status" != 77 ] || { cat "$work/err"; break; }
   expect_status 0
   expect_out "^$policy runs$"

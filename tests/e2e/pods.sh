@@ -116,26 +116,6 @@ expect_count 8 ', 1 thread, no token$' "$work/torch.dtl-master-0.node1.out"
 # ---- A6, C2, C3: a rank for each CPU that the quota leaves is worth a warning; CPUs that are not ours
 # are left alone, and so is memory where mbind(2) is forbidden
 volume train
-cat >"$work/without_mbind" <<'WRAP'
-#!/usr/bin/python3
-"""Starts a command without mbind(2), set_mempolicy(2) and migrate_pages(2), as container runtimes do."""
-import ctypes, os, platform, struct, sys
-numbers = {"x86_64": (0xC000003E, 237, 238, 256), "aarch64": (0xC00000B7, 235, 237, 238)}
-audit, *forbidden = numbers[platform.machine()]
-def op(code, k, yes=0, no=0):
-    return struct.pack("HBBI", code, yes, no, k)
-filters = [op(0x20, 4), op(0x15, audit, 1, 0), op(0x06, 0x7FFF0000), op(0x20, 0)]
-for number in forbidden:
-    filters += [op(0x15, number, 0, 1), op(0x06, 0x00050001)]  # EPERM
-filters.append(op(0x06, 0x7FFF0000))
-code = ctypes.create_string_buffer(b"".join(filters))
-program = struct.pack("HxxxxxxP", len(filters), ctypes.addressof(code))
-libc = ctypes.CDLL(None, use_errno=True)
-if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, ctypes.create_string_buffer(program), 0, 0):
-    sys.exit(f"no seccomp here: {os.strerror(ctypes.get_errno())}")
-os.execv(sys.argv[1], sys.argv[1:])
-WRAP
-chmod +x "$work/without_mbind"
 train() { # INDEX NODE
   mapfile -t variables < <(sed -e "s/^HOSTNAME=.*/HOSTNAME=dtl-node-0-$1/" -e 's/^PET_NNODES=.*/PET_NNODES=2/' \
     -e "s/^\(PET_NODE_RANK\|JOB_COMPLETION_INDEX\)=.*/\1=$1/" -e 's/^PET_NPROC_PER_NODE=.*/PET_NPROC_PER_NODE=2/' \
@@ -145,7 +125,7 @@ train() { # INDEX NODE
 }
 first_cpu=$(python3 -c 'import os; print(min(os.sched_getaffinity(0)))')
 name_is_at dtl-node-0-0.dtl node1
-wrap=(taskset -c "$first_cpu" "$work/without_mbind")
+wrap=(taskset -c "$first_cpu" "$e2e/without_calls.py" EPERM mbind,set_mempolicy,migrate_pages)
 train 0 node1
 train 1 node2
 wrap=()

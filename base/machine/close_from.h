@@ -1,0 +1,9 @@
+#pragma once
+
+namespace dtl {
+
+// Closes every descriptor from `first` on, also where the kernel has no close_range (before Linux
+// 5.9). Safe between fork and exec.
+void close_from(int first);
+
+}  // namespace dtl
