@@ -12,7 +12,6 @@
 #include <cstdlib>
 #include <functional>
 #include <memory>
-#include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -65,16 +64,6 @@ std::map<std::uint64_t, std::string> pages_of(pid_t pid) {
   return found;
 }
 
-// The inodes of the process's sockets.
-std::set<std::uint64_t> sockets_of(pid_t pid) {
-  std::set<std::uint64_t> found;
-  for_each_descriptor(pid, [&](const std::string& path) {
-    struct stat status {};
-    if (::stat(path.c_str(), &status) == 0 && S_ISSOCK(status.st_mode)) found.insert(status.st_ino);
-  });
-  return found;
-}
-
 // Of each thread of the process, the path of its folder.
 void for_each_thread(pid_t pid, const std::function<void(const std::string& folder)>& use) {
   const std::string tasks = proc_path(pid, "task");
@@ -122,6 +111,15 @@ bool has_swapped(pid_t pid) {
 }
 
 }  // namespace
+
+std::set<std::uint64_t> sockets_of(pid_t pid) {
+  std::set<std::uint64_t> found;
+  for_each_descriptor(pid, [&](const std::string& path) {
+    struct stat status {};
+    if (::stat(path.c_str(), &status) == 0 && S_ISSOCK(status.st_mode)) found.insert(status.st_ino);
+  });
+  return found;
+}
 
 SeenPage::SeenPage(const std::string& path) {
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));

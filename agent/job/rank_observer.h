@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,6 +19,9 @@
 #include "wire/messages.h"
 
 namespace dtl {
+
+// The inodes of the sockets that the process has open.
+std::set<std::uint64_t> sockets_of(pid_t pid);
 
 // The page of one communicator, read only.
 class SeenPage {

@@ -115,6 +115,7 @@ void AgentSession::note_start(const GuardReport& report) {
   if (at == streams_.end() || at->second.pid != 0) return;
   RankStreams& streams = at->second;
   streams.pid = report.pid;
+  if (report.rank == 0) meeting_->started(static_cast<pid_t>(report.pid));
   streams.programs.clear();
   tasks_.spawn(forward(*streams.output, std::move(streams.output_pipe), report.rank));
   tasks_.spawn(forward(*streams.errors, std::move(streams.errors_pipe), report.rank));
@@ -126,7 +127,11 @@ void AgentSession::note_end(const GuardReport& report) {
   at->second.pid = 0;
   at->second.observer.reset();
   if (at->second.input) at->second.input->close();
-  if (report.code == 0 && report.signal == 0) return;
+  if (report.code == 0 && report.signal == 0) {
+    if (report.rank != 0) return;
+    if (const auto line = meeting_->ended()) connection_.send(Notice{*line});
+    return;
+  }
   const Evidence evidence =
       witness_->about(report.rank, report.signal == SIGKILL, report.max_rss_kib);
   if (evidence.oom_kills > 0 || !evidence.error_file.empty()) connection_.send(evidence);
@@ -174,6 +179,7 @@ awaitable<void> AgentSession::watch_clock() {
       if (guard_.is_open()) tick_guard();
       look_for_keeper();
       look_for_stopped_ranks();
+      if (meeting_) meeting_->look();
       if (listener_) connection_.send(Heartbeat{static_cast<std::uint64_t>(at.count())});
     }
     // A parent that had no time is not away.

@@ -14,6 +14,7 @@
 #include "agent/guard/guard_link.h"
 #include "agent/job/failure_evidence.h"
 #include "agent/job/link_door.h"
+#include "agent/job/meeting_watch.h"
 #include "agent/job/output.h"
 #include "agent/job/rank_folder.h"
 #include "agent/job/rank_observer.h"
@@ -125,6 +126,7 @@ class AgentSession {
   OutputRules rules_;
   Environments environments_;
   std::optional<FailureEvidence> witness_;
+  std::optional<MeetingWatch> meeting_;  // of rank 0
   BootTime next_heartbeat_{};
   BootTime report_period_{};  // 0: nobody wants reports
   bool reports_ = false;      // the task runs

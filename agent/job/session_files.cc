@@ -91,6 +91,7 @@ SpawnFiles AgentSession::make_files(const SpawnRank& spawn) {
   std::vector<std::string_view> environment = environments_.lines(spec.environment);
   const auto files_to_write = witness_->file_variables(spec.rank, environment);
   environment.insert(environment.end(), files_to_write.begin(), files_to_write.end());
+  if (spec.rank == 0) meeting_.emplace(environment);
   streams.programs = program_candidates(spec, environment, own_folder_);
   files[kSpecFd] =
       sealed_memory_file("dtl-rank", pack_spawn_spec(spec, environment, streams.programs));

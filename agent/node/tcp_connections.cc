@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstring>
 #include <string_view>
+#include <utility>
 
 #include "base/fd.h"
 
@@ -27,7 +28,7 @@ struct Question {
   inet_diag_req_v2 body;
 };
 
-bool ask(int socket, int family) {
+bool ask(int socket, int family, std::uint32_t states) {
   Question question{};
   question.head.nlmsg_len = sizeof question;
   question.head.nlmsg_type = SOCK_DIAG_BY_FAMILY;
@@ -35,7 +36,7 @@ bool ask(int socket, int family) {
   question.body.sdiag_family = static_cast<std::uint8_t>(family);
   question.body.sdiag_protocol = IPPROTO_TCP;
   question.body.idiag_ext = 1 << (INET_DIAG_INFO - 1);
-  question.body.idiag_states = kEstablished;
+  question.body.idiag_states = states;
   return ::send(socket, &question, sizeof question, 0) == sizeof question;
 }
 
@@ -77,10 +78,8 @@ std::string_view info_of(const inet_diag_msg& message, std::size_t bytes) {
   return {};
 }
 
-void note(const nlmsghdr& head, std::vector<TcpConnection>& found) {
-  const auto& message = *static_cast<const inet_diag_msg*>(NLMSG_DATA(&head));
-  if (head.nlmsg_len < NLMSG_LENGTH(sizeof message)) return;
-  const std::string_view info = info_of(message, head.nlmsg_len - NLMSG_HDRLEN);
+void note(const inet_diag_msg& message, std::size_t bytes, std::vector<TcpConnection>& found) {
+  const std::string_view info = info_of(message, bytes);
   TcpConnection connection;
   connection.peer = address_of(message);
   if (info.empty() || connection.peer.empty()) return;
@@ -91,37 +90,67 @@ void note(const nlmsghdr& head, std::vector<TcpConnection>& found) {
   found.push_back(std::move(connection));
 }
 
-// False: there is more.
-bool take(const char* bytes, std::size_t size, std::vector<TcpConnection>& found) {
+enum class Answer { kMore, kEnd, kRefused };
+
+// use: of each message and its length.
+template <typename Use>
+Answer take(const char* bytes, std::size_t size, const Use& use) {
   while (size >= sizeof(nlmsghdr)) {
     const auto& head = *reinterpret_cast<const nlmsghdr*>(bytes);
-    if (head.nlmsg_len < sizeof head || head.nlmsg_len > size) return true;
-    if (head.nlmsg_type == NLMSG_DONE || head.nlmsg_type == NLMSG_ERROR) return true;
-    if (head.nlmsg_type == SOCK_DIAG_BY_FAMILY) note(head, found);
+    if (head.nlmsg_len < sizeof head || head.nlmsg_len > size) return Answer::kRefused;
+    if (head.nlmsg_type == NLMSG_DONE) return Answer::kEnd;
+    if (head.nlmsg_type == NLMSG_ERROR) return Answer::kRefused;
+    if (head.nlmsg_type == SOCK_DIAG_BY_FAMILY &&
+        head.nlmsg_len >= NLMSG_LENGTH(sizeof(inet_diag_msg))) {
+      use(*static_cast<const inet_diag_msg*>(NLMSG_DATA(&head)), head.nlmsg_len - NLMSG_HDRLEN);
+    }
     const std::size_t whole = std::min<std::size_t>(NLMSG_ALIGN(head.nlmsg_len), size);
     bytes += whole;
     size -= whole;
   }
-  return false;
+  return Answer::kMore;
+}
+
+// Of the node's sockets in these states. False where the kernel does not tell of all.
+template <typename Use>
+bool for_each_socket(std::uint32_t states, const Use& use) {
+  const Fd socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG));
+  if (!socket.valid()) return false;
+  ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &kKernelPatience, sizeof kKernelPatience);
+  alignas(nlmsghdr) char buffer[kBufferBytes];
+  bool whole = true;
+  for (const int family : {AF_INET, AF_INET6}) {
+    if (!ask(socket.get(), family, states)) return false;
+    Answer answer = Answer::kMore;
+    while (answer == Answer::kMore) {
+      const ssize_t got = ::recv(socket.get(), buffer, sizeof buffer, 0);
+      if (got <= 0) return false;
+      answer = take(buffer, static_cast<std::size_t>(got), use);
+    }
+    whole = whole && (answer == Answer::kEnd || family == AF_INET6);  // which may be switched off
+  }
+  return whole;
 }
 
 }  // namespace
 
 std::vector<TcpConnection> tcp_connections() {
   std::vector<TcpConnection> found;
-  const Fd socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG));
-  if (!socket.valid()) return found;
-  ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &kKernelPatience, sizeof kKernelPatience);
-  alignas(nlmsghdr) char buffer[kBufferBytes];
-  for (const int family : {AF_INET, AF_INET6}) {
-    if (!ask(socket.get(), family)) continue;
-    for (bool done = false; !done;) {
-      const ssize_t got = ::recv(socket.get(), buffer, sizeof buffer, 0);
-      if (got <= 0) return found;
-      done = take(buffer, static_cast<std::size_t>(got), found);
-    }
-  }
+  for_each_socket(kEstablished, [&](const inet_diag_msg& message, std::size_t bytes) {
+    note(message, bytes, found);
+  });
   return found;
+}
+
+std::optional<std::vector<TcpEnd>> tcp_ends() {
+  constexpr std::uint32_t kAllStates = ~0U;
+  constexpr std::uint8_t kListens = 10;  // TCP_LISTEN
+  std::vector<TcpEnd> found;
+  const bool whole = for_each_socket(kAllStates, [&](const inet_diag_msg& message, std::size_t) {
+    found.push_back({message.idiag_inode, ntohs(message.id.idiag_sport),
+                     ntohs(message.id.idiag_dport), message.idiag_state == kListens});
+  });
+  return whole ? std::optional(std::move(found)) : std::nullopt;
 }
 
 }  // namespace dtl

@@ -3,6 +3,7 @@
 // that took. Asked by netlink (sock_diag), as ss(8) does; needs no privilege.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,5 +19,16 @@ struct TcpConnection {
 
 // Established ones, loopback left out. Empty where the kernel does not tell.
 std::vector<TcpConnection> tcp_connections();
+
+// One end of a connection, in any state, also one that was closed within the last minute; or a
+// socket that listens.
+struct TcpEnd {
+  std::uint64_t inode = 0;  // of the socket; 0: it was closed
+  std::uint16_t local_port = 0, peer_port = 0;
+  bool listens = false;
+};
+
+// All of this node, loopback included; nullopt where the kernel does not tell.
+std::optional<std::vector<TcpEnd>> tcp_ends();
 
 }  // namespace dtl

@@ -86,5 +86,34 @@ TEST(TcpConnections, CountsWhatHasArrivedAtThePeer) {
   EXPECT_GE(found->acked, bytes.size());
 }
 
+std::uint16_t port_of(const Fd& socket) {
+  sockaddr_in at{};
+  socklen_t size = sizeof at;
+  ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&at), &size);
+  return ntohs(at.sin_port);
+}
+
+int count_at(std::uint16_t port, bool listens) {
+  const auto ends = tcp_ends();
+  if (!ends) return -1;
+  return static_cast<int>(std::count_if(ends->begin(), ends->end(), [&](const TcpEnd& end) {
+    return end.listens == listens && (end.local_port == port || end.peer_port == port);
+  }));
+}
+
+TEST(TcpEnds, AreKnownWhileTheyListenAndAfterTheyWereClosed) {
+  if (!tcp_ends()) GTEST_SKIP() << "the kernel does not tell";
+  std::uint16_t port = 0;
+  {
+    const Pair pair(INADDR_LOOPBACK);
+    ASSERT_TRUE(pair.far.valid());
+    port = port_of(pair.listener);
+    EXPECT_EQ(count_at(port, true), 1);
+    EXPECT_EQ(count_at(port, false), 2);
+  }
+  EXPECT_EQ(count_at(port, true), 0);
+  EXPECT_GE(count_at(port, false), 1) << "whoever closes first waits for a minute";
+}
+
 }  // namespace
 }  // namespace dtl::tcp_connections_test

@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# Ranks of PyTorch that never meet each train by themselves, with a status of 0 and as many results as ranks: a line
+# says so, and none does where they met, however shortly.
+# usage: met.sh DTL_TEST_PYTHON|DTL_DEBIAN_PYTHON: the variable that names the python to use
+. "$(dirname "$0")/lib.sh"
+limit=90
+need_python "$1"
+python=${!1}
+said='ranks have loaded PyTorch and ended without having met'
+export USE_LIBUV=0 # Debian trixie's torch is built without it and asks for it all the same
+
+alone='import time, torch; time.sleep(3)'
+launch -np 2 --oversubscribe "$python" -c "$alone"
+expect_status 0
+expect_count 1 "^dtlaunch: .*: 2 $said at [^ ]+:[0-9]+: each has worked by itself\. Does the program call init_process_group\(\)\?$" "$work/err"
+# Started by another program, and on two hosts.
+launch -np 2 --oversubscribe sh -c '"$0" -c "$1"; exit 0' "$python" "$alone"
+expect_status 0
+expect_count 1 "2 $said" "$work/err"
+
+# Nothing to say: one rank, a failure, PyTorch that was not loaded.
+launch -np 1 "$python" -c "$alone"
+expect_status 0
+expect_no_err "$said"
+launch -np 2 --oversubscribe "$python" -c "$alone; raise SystemExit(3)"
+expect_status 3
+expect_no_err "$said"
+launch -np 2 --oversubscribe "$python" -c 'import time; time.sleep(3)'
+expect_status 0
+expect_no_err "$said"
+
+# They have met: for a moment, long ago, over a file, at a port of their own.
+cat >"$work/meets.py" <<'PROGRAM'
+import os, sys, time
+import torch, torch.distributed as dist
+rank, world, how, work = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]), sys.argv[1], sys.argv[2]
+if how == "port":
+    method = f"tcp://127.0.0.1:{int(os.environ['MASTER_PORT']) + 1}"
+else:
+    method = "env://"
+time.sleep(2)
+dist.init_process_group("gloo", init_method=method, rank=rank, world_size=world)
+ones = torch.ones(1)
+dist.all_reduce(ones)
+assert ones.item() == world
+if how == "port":
+    time.sleep(2)
+dist.destroy_process_group()
+if how == "long ago":
+    time.sleep(8)
+if how == "abrupt":
+    os._exit(0)
+PROGRAM
+for how in moment abrupt "long ago" port; do
+  launch -np 2 --oversubscribe "$python" "$work/meets.py" "$how" "$work"
+  expect_status 0
+  expect_no_err "$said"
+done
