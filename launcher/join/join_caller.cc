@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "base/machine/process_id.h"
 #include "base/text.h"
 #include "launcher/join/join_channel.h"
 #include "launcher/join/tls_stream.h"
@@ -33,6 +34,7 @@ constexpr auto kLongestBackOff = 500ms;  // so that a name which has come is use
 // packet was lost would send it again after a second.
 constexpr auto kConnectPatience = 1s;
 constexpr auto kAgentAtOnce = 2s;  // for it to be asked for; one that hears of nobody leaves later
+constexpr auto kStoppedLook = 1s;  // at a child that has nothing to do any more
 constexpr auto kProgress = 10s;    // between two lines about a wait
 constexpr auto kAnswerPatience = 5s;      // the room's, once there is a connection
 constexpr int kRoomLost = 128 + SIGKILL;  // engines try again, as after a node of theirs was lost
@@ -296,10 +298,32 @@ class Caller {
     if (agent_ == agent) agent_.reset();
   }
 
-  static awaitable<void> wait_for_end(std::shared_ptr<LocalAgent> agent) {
+  // Of one whose bytes have come to their end.
+  awaitable<void> wait_for_end(std::shared_ptr<LocalAgent> agent) {
+    tasks_.spawn(end_if_stopped(agent));
     boost::system::error_code ignored;  // a second waiter cancels nobody
     co_await agent->process.async_wait(asio::posix::descriptor_base::wait_read,
                                        asio::redirect_error(asio::use_awaitable, ignored));
+  }
+
+  // Its keeper, our child, ends after it, and cannot while it is stopped. It has nothing to do any
+  // more, and the node would never be done.
+  awaitable<void> end_if_stopped(std::shared_ptr<LocalAgent> agent) {
+    asio::steady_timer look(context_);
+    for (auto stopped = 0s; agent->child.ending().empty();) {
+      const bool is_stopped = process_state(agent->child.pid) == ProcessState::kStopped;
+      stopped = is_stopped ? stopped + kStoppedLook : 0s;
+      if (stopped > kLease) {
+        log_error(
+            fmt::format("job-keeper (process {}) is stopped (state T), and its agent has ended; "
+                        "it was killed",
+                        agent->child.pid));
+        agent->child.signal(SIGKILL);
+        co_return;
+      }
+      look.expires_after(kStoppedLook);
+      co_await look.async_wait(asio::use_awaitable);
+    }
   }
 
   static awaitable<void> hand_on(std::shared_ptr<LocalAgent> agent, std::string bytes) {
@@ -311,7 +335,7 @@ class Caller {
     }
   }
 
-  static awaitable<void> end(std::shared_ptr<LocalAgent> agent) {
+  awaitable<void> end(std::shared_ptr<LocalAgent> agent) {
     if (!agent) co_return;
     agent->stream->close();
     co_await wait_for_end(agent);

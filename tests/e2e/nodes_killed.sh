@@ -96,4 +96,18 @@ on node2 kill -CONT "$frozen"
 wait_for 20 "the frozen node to end; $(said)" has_ended 1
 wait
 expect_nothing_left 10
+
+# ---- a node's job-keeper is stopped: the job ends as it would, and so does that node
+# shellcheck disable=SC2016
+start_nodes -ppn 1 sh -c 'until [ -e "$0" ]; do sleep 0.05; done' "$work/go"
+keeps() { pids_of node2 job-keeper >/dev/null && pids_of node2 sleep >/dev/null; }
+wait_for 20 "the ranks to run; $(said)" keeps
+keeper=$(pids_of node2 job-keeper)
+on node2 kill -STOP "$keeper"
+touch "$work/go"
+wait_for 30 "all nodes to end; $(said)" has_ended 0 1 2
+wait
+expect_equal "statuses; $(said)" "$(statuses)" "0 0 0"
+grep -q "^dtlaunch: job-keeper (process $keeper) is stopped (state T), and its agent has ended; it was killed$" \
+  "$work/err.1" || fail "not said: $(said)"
 expect_hosts_idle 10
