@@ -11,6 +11,9 @@ SLOW = "node3"  # takes its time to log in when the phase is `connect`
 PHASES = ("connect", "start", "meeting", "ring", "running", "ending")
 AFTER_START = PHASES[1:]
 LOST = ("node-lost", "agent-failed", "cannot-start")
+SSH, JOINED = "ssh", "joined"  # how agents come to hosts: by a login, or by a dtlaunch that the host has itself
+WAYS = (SSH, JOINED)
+LOST_NODE = 137  # the status of joined nodes for LOST
 
 
 @dataclass(frozen=True)
@@ -26,14 +29,18 @@ class Fault:
     weight: int = 3
     pairs: bool = True  # may be one of two
     stops: bool = False  # what was struck is there until it is told to go on
+    ways: tuple = WAYS
     setup: dict = field(default_factory=dict)  # how the job is started for it
 
     def kills_launcher(self, host):
         return self.name == "kill-launcher" or (
             host == LAUNCHING and self.name in ("kill-programs", "kill-everything"))
 
-    def statuses_at(self, host):
-        return {137} if self.kills_launcher(host) else set(self.statuses)
+    def statuses_at(self, host, way):
+        if self.kills_launcher(host):
+            return {137}
+        lost = way == JOINED and set(self.causes) & set(LOST)
+        return {LOST_NODE if lost and status in (69, 71) else status for status in self.statuses}
 
     def blames(self, host):
         return set() if self.where == "launcher" or self.kills_launcher(host) else {host}
@@ -71,6 +78,13 @@ def everything(round, host):
     return found if any(p.name == "dtagent" for p in found) else []  # what a login runs is no job yet
 
 
+def watchers(round, host):
+    """Whoever would end what ranks leave."""
+    names = ("dtagent", "dtguard", "job-keeper")
+    found = [p for p in round.hosts.processes(host) if p.name in names]
+    return found if {p.name for p in found} == set(names) else []
+
+
 def send(number, whom):
     def strike(round, host):
         struck = [process for process in whom(round, host) if process.signal(number)]
@@ -84,16 +98,24 @@ def send(number, whom):
 # ---- what else
 
 
-def kill_everything(round, host):
+def kill_together(round, host, whom):
     """All of them are stopped first: one that forks would leave a child that nobody watches any more."""
     stopped = []
-    while new := [p for p in everything(round, host) if p.pid not in {each.pid for each in stopped}]:
+    while new := [p for p in whom(round, host) if p.pid not in {each.pid for each in stopped}]:
         stopped += [process for process in new if process.signal(signal.SIGSTOP)]
     round.struck += stopped
     for process in stopped:
         process.signal(signal.SIGKILL)
         round.note(f"signal 9 to {process}")
     return bool(stopped)
+
+
+def kill_everything(round, host):
+    return kill_together(round, host, everything)
+
+
+def kill_watchers(round, host):
+    return kill_together(round, host, watchers)
 
 
 def cut(round, host):
@@ -153,7 +175,11 @@ FAULTS = [
     kill("guard", program("dtguard"), what="a guard", statuses=(71,), causes=LOST),
     kill("keeper", program("job-keeper"), what="the process above an agent", statuses=(69, 71),
          causes=LOST),
-    kill("login", login, what="the sshd of a login", where="remote", statuses=(69, 71), causes=LOST),
+    Fault("kill-watchers", "kill -9 of agent, guard and the process above them, together", kill_watchers,
+          statuses=(69, 71), causes=LOST),
+    kill("login", login, what="the sshd of a login", where="remote", statuses=(69, 71), causes=LOST, ways=(SSH,)),
+    kill("node", program("dtlaunch"), what="another node's dtlaunch", where="remote", statuses=(69, 71), causes=LOST,
+         ways=(JOINED,)),
     kill("launcher", launcher, what="the launcher", where="launcher", statuses=(137,)),
     kill("programs", all_dt, what="all programs of dtlaunch on a host", statuses=(69, 71), causes=LOST),
     Fault("kill-everything", "kill -9 of all processes of the job on a host", kill_everything,
@@ -167,7 +193,9 @@ FAULTS = [
     stop("guard", program("dtguard"), what="a guard", statuses=(71,), causes=LOST, weight=1),
     stop("keeper", program("job-keeper"), what="the process above an agent", fatal=False),
     stop("login", login, what="the sshd of a login", where="remote", statuses=(69, 71), causes=LOST,
-         weight=1),
+         weight=1, ways=(SSH,)),
+    stop("node", program("dtlaunch"), what="another node's dtlaunch", where="remote", statuses=(69, 71), causes=LOST,
+         weight=1, ways=(JOINED,)),
     stop("launcher", launcher, what="the launcher", where="launcher", statuses=(75,),
          causes=("stopped-self",), weight=1, pairs=False),
     tell("interrupt", signal.SIGINT, 130),
@@ -195,4 +223,6 @@ FAULTS = [
 ]
 BY_NAME = {fault.name: fault for fault in FAULTS}
 # After these an sshd does not learn that its peer has gone: its own business, and not the job's.
+# After these nobody can go back to a host to end what is left there.
+OUT_OF_REACH = ("cut", "cut-longer")
 LOGIN_LEFT_OPEN = ("cut", "cut-longer", "blink", "power-off", "stop-login")

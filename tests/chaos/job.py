@@ -1,10 +1,12 @@
 """The job of one round: dtlaunch on the first host, and whoever reads what it prints."""
-import os, pty, select, subprocess, threading
+import os, pty, secrets, select, subprocess, threading
 
-from faults import LAUNCHING
+from faults import JOINED, LAUNCHING
 from plans import HOSTS, RANKS_PER_HOST
 
 HERE = os.path.dirname(os.path.realpath(__file__))
+FIRST = "10.77.0.1:29500"  # where joined nodes find the first one
+TOKEN = secrets.token_hex(32)
 
 
 class Reader(threading.Thread):
@@ -41,14 +43,24 @@ class Reader(threading.Thread):
 
 
 class Job:
+    nodes = None  # of joined nodes, what runs dtlaunch on each but the first; they wait for that to come again
+    comes_within = 10  # seconds, for joined nodes
+
     def __init__(self, folder, hosts, plan, programs):
         self.folder, self.hosts, self.plan, self.programs = folder, hosts, plan, programs
         self.err = folder + "/err"
         open(folder + "/hosts", "w").write("".join(name + "\n" for name in plan.hosts))
-        command = [programs + "/dtlaunch", "-f", folder + "/hosts", "--report", folder + "/report.json",
+        by_ssh = ["-f", folder + "/hosts"] if plan.way != JOINED else ["--start-timeout", str(self.comes_within)]
+        command = [programs + "/dtlaunch", *by_ssh, "--report", folder + "/report.json",
                    *plan.setup("options", ()), *self.words()]
         self.output = plan.setup("output", "pipe")
         environment = {**os.environ, "DTL_BIN": programs}
+        if plan.way == JOINED:
+            environment |= {"DTL_NNODES": plan.setup("nodes", str(len(plan.joining))), "DTL_RDZV": FIRST,
+                            "DTL_JOB_ID": "chaos", "DTL_RESTART": "0", "DTL_TOKEN": TOKEN, "DTL_NODE_RANK": "0"}
+        if self.nodes is None:
+            self.nodes = {host: self.start_node(host, number, command, environment)
+                          for number, host in enumerate(plan.joining) if plan.way == JOINED and number > 0}
         read, write = pty.openpty() if self.output == "terminal" else os.pipe()
         if self.output == "terminal":
             command = ["setsid", "-c", "-w", *command]
@@ -63,6 +75,11 @@ class Job:
         os.close(write)
         self.reader = Reader(read, self.err if self.output == "terminal" else folder + "/out")
         self.reader.start()
+
+    def start_node(self, host, number, command, environment):
+        with open(f"{self.folder}/said.{host}", "ab") as said:
+            return subprocess.Popen(self.hosts.command(host, *command), stdin=subprocess.DEVNULL, stdout=said,
+                                    stderr=said, env={**environment, "DTL_NODE_RANK": str(number)})
 
     def words(self):
         """What follows the options of every round."""
@@ -103,7 +120,8 @@ class Job:
 
     def abandon(self):
         """Of a round that hangs: kill -9 of `cluster exec` kills its command."""
-        self.process.kill()
-        self.process.wait()
+        for process in (self.process, *(self.nodes or {}).values()):
+            process.kill()
+            process.wait()
         self.reader.go_on()
         self.reader.closing.set()

@@ -1,7 +1,7 @@
 """One round: a job on three hosts reaches its phase, is struck, ends; and what is then looked at."""
-import json, os, re, shutil, signal, time
+import json, os, re, shutil, signal, subprocess, time
 
-from faults import LAUNCHING, LOGIN_LEFT_OPEN, SLOW
+from faults import JOINED, LAUNCHING, LOGIN_LEFT_OPEN, LOST_NODE, OUT_OF_REACH, SLOW
 from hosts import Hosts
 from job import Job
 from plans import HOSTS, RANKS_PER_HOST
@@ -90,6 +90,7 @@ class Round:
         self.judge_outcome()
         self.judge_messages()
         self.judge_output()
+        self.judge_nodes()
         self.judge_processes()
         self.judge_files()
 
@@ -195,7 +196,11 @@ class Round:
         stopped = {process.pid for process in self.stopped
                    if process.name != "dtagent" or process.host in kept}
         logins = self.did(*LOGIN_LEFT_OPEN) or any(process.name == "dtlaunch" for process in self.stopped)
-        return [p for p in self.hosts.processes() if p.pid not in stopped and not (logins and p.is_login())]
+        return [p for p in self.hosts.processes()
+                if p.pid not in stopped and not (logins and p.is_login()) and not self.is_awaiting(p)]
+
+    def is_awaiting(self, _process):
+        return False  # anything that is still to come
 
     def listed(self):
         return "; ".join(map(str, self.strangers()))
@@ -217,7 +222,7 @@ class Round:
         else:
             return ({130}, {"interrupted"}) if self.plan.phase == "ring" else ({0}, {"completed"})
         for strike in strikes:
-            statuses |= strike.fault.statuses_at(strike.host)
+            statuses |= strike.fault.statuses_at(strike.host, self.plan.way)
             causes |= set(strike.fault.causes)
         return statuses, causes
 
@@ -268,7 +273,39 @@ class Round:
             if not SKIPPED.match(line) and not any(line in sentence for sentence in written):
                 return self.complain(f"no rank has written this line: {line!r}")
 
+    def judge_nodes(self):
+        """Joined nodes end with the first one, and with its status unless that or they were struck."""
+        struck = {strike.host for strike in self.done if strike.fault.where != "launcher"}
+        alone = LAUNCHING in struck or self.did("stop-launcher") or self.launcher_killed()
+        for host in set(self.job.nodes) - struck:
+            try:
+                status = self.job.nodes[host].wait(SETTLE)
+            except subprocess.TimeoutExpired:
+                self.complain(f"dtlaunch on {host} has not ended")
+                continue
+            if status != self.status and not (alone and status == LOST_NODE):
+                self.complain(f"dtlaunch on {host} ended with {status}, not {self.status}")
+
+    def launcher_killed(self):
+        return any(strike.fault.kills_launcher(strike.host) for strike in self.done)
+
+    def is_for_the_next_job(self, host):
+        """All that could end what ranks have left on a host was killed: the next job there does it."""
+        names = {strike.fault.name for strike in self.done if strike.host == host}
+        watchers_gone = "kill-watchers" in names or (
+            "kill-keeper" in names and names & {"kill-agent", "kill-guard", "kill-programs"})
+        node_gone = self.plan.way == JOINED and names & {"kill-node", "stop-node", "kill-programs"}
+        return watchers_gone and (self.launcher_killed() or node_gone or names & set(OUT_OF_REACH))
+
+    def run_next_job(self, host):
+        done = self.hosts.run(host, self.programs + "/dtlaunch", "-np", "1", "true")
+        self.note(f"the next job on {host}: {done.returncode} {done.stderr}")
+
     def judge_processes(self):
+        for host in self.plan.hosts:
+            if host not in self.hosts.off and self.is_for_the_next_job(host):
+                self.sleep(LEASE)  # until then an agent elsewhere may still have a record here
+                self.run_next_job(host)
         if not self.wait_for(SETTLE, lambda: not self.strangers(), 0.1):
             self.complain("left: " + self.listed())
         if self.stopped:

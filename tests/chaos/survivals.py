@@ -8,22 +8,24 @@ that dtlaunch(1) has, RESTARTS and ELASTIC. At no moment are two ranks of one nu
 import json, os, random, re, shutil, subprocess, time
 from dataclasses import dataclass
 
-from faults import FAULTS, LAUNCHING
+from faults import FAULTS, JOINED, LAUNCHING, SSH
 from hosts import Hosts
 from job import Job
-from plans import Strike, draw, nobody_left_to_clean
+from plans import Strike, draw, nobody_can_act
 from rounds import Round, Wrong
 from watch import Watch
 
 E2E = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "e2e")
-FIXED, ELASTIC, RECONNECT = "restarts", "elastic", "reconnect"
+FIXED, ELASTIC, RECONNECT, COMING = "restarts", "elastic", "reconnect", "joined"
 RANKS = 3
 MOST = 6  # restarts
 OPTIONS = {  # each with three ranks on three hosts; node4 is a spare one
     FIXED: ("-np", str(RANKS), "-ppn", "1", "--max-restarts", str(MOST)),
     ELASTIC: ("--nnodes", f"2:{RANKS}", "-ppn", "1", "--max-restarts", str(MOST)),
     RECONNECT: ("-np", str(RANKS), "-ppn", "1", "--max-restarts", str(MOST), "--reconnect", "12"),
+    COMING: ("-ppn", "1", "--max-restarts", str(MOST)),
 }
+CHANGING = (ELASTIC, COMING)  # ways of jobs whose size may change
 ALL_HOSTS = ("node1", "node2", "node3", "node4")
 MOMENTS = ("start", "training", "again")  # again: not waiting for anything, while the job recovers
 LATER = (0.02, 1, 5, 25)  # seconds until then, at most
@@ -36,6 +38,7 @@ SURROUNDINGS = ["-genv", "OMP_NUM_THREADS=1"]
 STEPS = ["--logging_steps", "1", "--save_steps", "25", "--save_total_limit", "3", "--max_steps", "300",
           "--global_batch_size", "24", "--learning_rate", "1e-4", "--do_train"]
 GONE = ("cut", "cut-longer", "power-off")  # faults that take a host away
+NODE_GONE = ("kill-node", "stop-node", "kill-programs", "kill-everything")  # or a joined node's dtlaunch
 REFUSALS = (r"\d+ hosts? (is|are) left, and --nnodes", r"its ranks do not fit", r"no host is left")  # dtlaunch(1)
 NAMES_A_HOST = re.compile(r"^dtlaunch: (node\d): (?!no sign of life)")
 
@@ -44,57 +47,70 @@ NAMES_A_HOST = re.compile(r"^dtlaunch: (node\d): (?!no sign of life)")
 class Survival:
     seed: int
     number: int
-    way: str
+    kind: str
     strikes: tuple
     moments: tuple
 
     phase = "running"
     hosts = ALL_HOSTS
+    joining = ALL_HOSTS[:RANKS]
+
+    @property
+    def way(self):
+        return JOINED if self.kind == COMING else SSH
 
     def setup(self, key, otherwise):
+        if key == "nodes":
+            return f"2:{RANKS}"
         if key != "options":
             return otherwise
-        options = OPTIONS[self.way]
+        options = OPTIONS[self.kind]
         for strike in self.strikes:
             options += strike.fault.setup.get(key, ()) if strike.fault.name == "hang" else ()
         return options
 
     def __str__(self):
-        return f"{self.way}: " + ", ".join(
+        return f"{self.kind}: " + ", ".join(
             f"{s} {m} +{s.after:.2f} s" for s, m in zip(self.strikes, self.moments))
 
 
-def draw_host(lots, fault):
+def draw_host(lots, fault, kind):
     if fault.where == "launcher":
         return LAUNCHING
-    return lots.choice([h for h in ALL_HOSTS for _ in range(1 if h == "node4" else 4)
+    hosts = ALL_HOSTS[:RANKS] if kind == COMING else ALL_HOSTS
+    return lots.choice([h for h in hosts for _ in range(1 if h == "node4" else 4)
                         if h != LAUNCHING or fault.where != "remote"])
 
 
-def possible(only):
+def possible(only, kind):
     found = [f for f in FAULTS if f.name not in NOT_HERE and not (f.setup and f.name != "hang")
-             and (f.where != "launcher" or f.name == "kill-launcher")]
+             and (f.where != "launcher" or f.name == "kill-launcher")
+             and (JOINED if kind == COMING else SSH) in f.ways]
     return [f for f in found if f.name in only] if only else found
 
 
-def draw_survival(seed, number, only=()):
+def draw_survival(seed, number, only=(), wanted=None):
     lots = random.Random(f"survival {seed}/{number}")
-    way = lots.choice((FIXED, FIXED, ELASTIC, RECONNECT))
+    kinds = {None: (FIXED, FIXED, ELASTIC, RECONNECT, COMING, COMING), JOINED: (COMING,),
+             SSH: (FIXED, FIXED, ELASTIC, RECONNECT)}[wanted]
+    kind = lots.choice(kinds)
     while True:
         strikes, moments = [], []
         for index in range(lots.choice((1, 1, 2, 3))):
-            fault = draw(lots, possible(only if index == 0 else ()))
+            fault = draw(lots, possible(only if index == 0 else (), kind))
             moment = lots.choice(MOMENTS if index else MOMENTS[:1] + 4 * MOMENTS[1:2])
             longest = {"start": 1.5, "training": 0.7}.get(moment) or lots.choice(LATER)
             moments.append(moment if index == 0 or moment != "start" else "again")
-            strikes.append(Strike(fault, draw_host(lots, fault), 0, round(lots.uniform(0, longest), 3)))
+            strikes.append(Strike(fault, draw_host(lots, fault, kind), 0, round(lots.uniform(0, longest), 3)))
         hangs = sum(strike.fault.name == "hang" for strike in strikes)
-        if hangs < 2 and not nobody_left_to_clean(strikes):
-            return Survival(seed, number, way, tuple(strikes), tuple(moments))
+        if hangs < 2 and not nobody_can_act(strikes):
+            return Survival(seed, number, kind, tuple(strikes), tuple(moments))
 
 
 class Training(Job):
     """dttrain, each rank with a family of its own, in a folder that all hosts see."""
+    comes_within = 30
+
     def words(self):
         return [*SURROUNDINGS, E2E + "/record_family",
                 self.folder + "/processes", *training(self.programs, os.path.dirname(self.folder), self.folder)]
@@ -177,6 +193,10 @@ class SurvivalRound(Round):
             raise Wrong(f"still running {seconds} s after the last fault")
         self.note(f"dtlaunch ended with {self.status}")
 
+    def is_awaiting(self, process):
+        """A joined node whose first one was killed waits for that to come again."""
+        return self.job.nodes and process.name == "dtlaunch" and self.launcher_killed() and not self.anew
+
     # ---- to the moments
 
     def checkpoints(self):
@@ -195,9 +215,6 @@ class SurvivalRound(Round):
                    "training": lambda: self.newest() > since}.get(moment, lambda: True)
         if not self.wait_for(REACH, lambda: reached() or not self.job.running()):
             self.complain(f"the job did not come to the moment: {moment}")
-
-    def launcher_killed(self):
-        return any(strike.fault.kills_launcher(strike.host) for strike in self.done)
 
     def start_anew(self):
         """The same command once more, as its user would, when the network is well again."""
@@ -236,6 +253,8 @@ class SurvivalRound(Round):
             return True  # nothing has run yet
         if self.anew and self.cause == "cannot-start" and self.hosts.off:
             return True  # a host in its list is no more
+        if self.anew and self.status == 124 and self.did(*GONE, *NODE_GONE):
+            return True  # too few nodes wait for the first one
         return self.did(*GONE) and any(
             re.search(f"^dtlaunch: not started again: {words}", said, re.M) for words in REFUSALS)
 
@@ -244,14 +263,14 @@ class SurvivalRound(Round):
         steps = [step for step, _ in losses]
         if steps != sorted(self.undisturbed.losses):
             self.complain("the log has other steps than that of an undisturbed run")
-        elif self.plan.way == ELASTIC:
+        elif self.plan.kind in CHANGING:
             worst = max(abs(loss - self.undisturbed.losses[step]) for step, loss in losses)
             if worst > 1e-5:
                 self.complain(f"a loss differs by {worst:.2g}")
             return
         elif any(loss != self.undisturbed.losses[step] for step, loss in losses):
             self.complain("the losses are not those of an undisturbed run")
-        if self.plan.way != ELASTIC and parameters != self.undisturbed.parameters:
+        if self.plan.kind not in CHANGING and parameters != self.undisturbed.parameters:
             self.complain(f"parameters {parameters}, not {self.undisturbed.parameters}")
 
     def judge_checkpoints(self):
