@@ -315,6 +315,14 @@ AgentRunner GatheredNodes::runner(const StartOptions& start) const {
       };
 }
 
+std::vector<Host> GatheredNodes::still_here(std::vector<Host> hosts) const {
+  std::erase_if(hosts, [here = there(), this](const Host& host) {
+    const std::size_t place = place_of(host.name);
+    return place == most_ || !here[place];
+  });
+  return hosts;
+}
+
 // Who has come in the place of a lost node may be on another machine: what ran with that one is
 // given its time to end, wherever that is.
 std::vector<Fenced> GatheredNodes::fence(const std::vector<Host>& hosts, const AgentRunner& run,

@@ -192,8 +192,10 @@ int run_watched(const JobSettings& settings, SessionOptions options, const Start
   watch.ended(status);
   signals.leave_with(status);  // hosts may let us wait, and the user's command
   events.finish(result, status);
-  clean_after_job(hosts_of_dead_agents(result.last, settings.agent_start),
-                  nodes != nullptr ? nodes->runner(start) : runner_by(start), options.job_id);
+  std::vector<Host> dead = hosts_of_dead_agents(result.last, settings.agent_start);
+  const bool was_stopped = outcome.cause == Cause::kStoppedSelf;
+  if (nodes != nullptr && was_stopped) dead = nodes->still_here(std::move(dead));
+  clean_after_job(dead, nodes != nullptr ? nodes->runner(start) : runner_by(start), options.job_id);
   if (start.step) start.step->finish(status);
   return status;
 }

@@ -138,6 +138,9 @@ awaitable<AgentLink> greet_agent(asio::io_context& context, TaskGroup& tasks, Ho
   }
   if (garbage) throw *garbage;
   if (!answer) throw ended_early(host, *link.stream, {}, deadline.passed());
+  if (const Trouble* trouble = std::get_if<Trouble>(&*answer)) {
+    throw Error(Exit::kOs, host.name + ": cannot start agent", printable(trouble->text));
+  }
   const Hello* hello = std::get_if<Hello>(&*answer);
   if (hello == nullptr) {
     throw not_dtagent(host, fmt::format("it began with {}", message_name(*answer)));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "launcher/agents/agent_link.h"
 #include "wire/deadline.h"
 #include "wire/frame.h"
@@ -46,6 +47,9 @@ awaitable<void> make_offer(Rejoined& rejoined, const Resume& offer,
     if (bytes.empty()) throw no_answer(stream, deadline.passed());
     reader.feed(std::move(bytes));
     message = reader.next();
+  }
+  if (const auto* trouble = std::get_if<Trouble>(&*message)) {
+    throw Error(Exit::kOs, "cannot find its agent again", printable(trouble->text));
   }
   const auto* answer = std::get_if<Resumed>(&*message);
   if (answer == nullptr) {

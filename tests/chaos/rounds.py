@@ -310,7 +310,8 @@ class Round:
             self.complain("left: " + self.listed())
         if self.stopped:
             self.resume()
-            if not self.wait_for(RESUMED, lambda: not self.strangers(), 0.1):
+            waits = self.job.comes_within if self.job.nodes else 0  # for a first node that was killed
+            if not self.wait_for(RESUMED + waits, lambda: not self.strangers(), 0.1):
                 self.complain("left after what was stopped goes on: " + self.listed())
 
     def left_files(self, host):

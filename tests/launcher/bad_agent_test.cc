@@ -79,6 +79,14 @@ TEST_F(BadAgent, IsEndedWhenItSkipsWithoutEnd) {
   EXPECT_THAT(errors_, HasSubstr("n2: the agent failed: it says again and again"));
 }
 
+TEST_F(BadAgent, ThatCannotGoOnBeforeItsHelloSaysWhy) {
+  agents_["n2"].trouble = "its job-keeper (process 7) was killed";
+  const SessionResult result = run_with([](const RankSpec&, Connection&) {});
+  EXPECT_EQ(result.job.outcome->cause, Cause::kCannotStart);
+  EXPECT_EQ(result.job.outcome->exit_status, static_cast<int>(Exit::kOs));
+  EXPECT_THAT(errors_, HasSubstr("n2: cannot start agent: its job-keeper (process 7) was killed"));
+}
+
 TEST_F(BadAgent, DoesNotSpeakForTheRanksOfOthers) {
   const SessionResult result = run_with([](const RankSpec&, Connection& connection) {
     for (const std::uint32_t rank : {0U, 60000U}) {

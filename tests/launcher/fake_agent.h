@@ -40,6 +40,7 @@ struct FakeAgent {
   std::string version = DTL_VERSION;
   NodeFacts facts;
   Behaviour behaviour;
+  std::string trouble = {};  // in place of its Hello
 };
 
 inline NodeFacts two_cores() {
@@ -68,7 +69,12 @@ inline awaitable<void> live(asio::io_context& context, FakeAgent agent, Fd fd, T
     for (;;) {
       const auto message = co_await connection->receive();
       if (!message) break;
-      if (std::holds_alternative<Welcome>(*message)) connection->send(Hello{agent.facts});
+      if (std::holds_alternative<Welcome>(*message) && agent.trouble.empty()) {
+        connection->send(Hello{agent.facts});
+      } else if (std::holds_alternative<Welcome>(*message)) {
+        connection->send(Trouble{agent.trouble});
+        break;
+      }
       if (!agent.behaviour(*message, *connection)) break;
     }
   } catch (const Error&) {
