@@ -17,7 +17,7 @@ import re
 import sys
 import xml.etree.ElementTree as tree
 
-ROWS = {"clean_room": "promises kept in bare Debians", "lint": "change read by clang-tidy"}
+ROWS = {"clean_room": "promises kept in bare Debians", "lint": "change read by clang-tidy", "real_scripts": "runs of real scripts"}
 WHAT = {"release": "tests of the release build", "asan": "unit tests under ASan and UBSan"}
 
 SHOWN_LINES, LONGEST_LINE, SLOWEST = 12, 200, 10
