@@ -18,6 +18,7 @@ using namespace std::chrono_literals;
 constexpr auto kOften = 60s;   // each second
 constexpr auto kPeriod = 10s;  // from then on; the kernel remembers what was closed for 60 s
 constexpr int kMostRanks = 1 << 20;
+constexpr std::uint16_t kLeastPort = 1024;  // below it are services: ranks download models
 
 std::string_view value_in(const std::vector<std::string_view>& environment, std::string_view name) {
   for (const std::string_view line : environment) {
@@ -35,7 +36,14 @@ MeetingWatch::MeetingWatch(const std::vector<std::string_view>& environment) {
   const std::string world(value_in(environment, "WORLD_SIZE"));
   world_ = static_cast<int>(parse_integer(world, 1, kMostRanks).value_or(1));
   port_ = static_cast<std::uint16_t>(parse_integer(port, 1, UINT16_MAX).value_or(0));
-  where_ = fmt::format("{}:{}", value_in(environment, "MASTER_ADDR"), port);
+}
+
+void MeetingWatch::started(pid_t rank) {
+  rank_ = rank;
+  if (is_over()) return;
+  for (const TcpEnd& end : tcp_ends().value_or(std::vector<TcpEnd>())) {
+    if (end.is_over) over_before_.emplace(end.local_port, end.peer_port);
+  }
 }
 
 void MeetingWatch::look() {
@@ -64,6 +72,12 @@ void MeetingWatch::look_at_maps(pid_t process) {
   }
 }
 
+// Of groups that met by a file, for a moment.
+bool MeetingWatch::may_have_been_ours(const TcpEnd& end) const {
+  return end.is_over && end.local_port >= kLeastPort && end.peer_port >= kLeastPort &&
+         !over_before_.contains({end.local_port, end.peer_port});
+}
+
 void MeetingWatch::look_at_sockets(std::span<const pid_t> own) {
   const auto ends = tcp_ends();
   if (!ends) {
@@ -74,7 +88,7 @@ void MeetingWatch::look_at_sockets(std::span<const pid_t> own) {
   for (const pid_t process : own) sockets.merge(sockets_of(process));
   has_met_ = has_met_ || std::any_of(ends->begin(), ends->end(), [&](const TcpEnd& end) {
                return end.local_port == port_ || end.peer_port == port_ ||
-                      (end.listens && sockets.contains(end.inode));
+                      (end.listens && sockets.contains(end.inode)) || may_have_been_ours(end);
              });
 }
 
@@ -83,9 +97,9 @@ std::optional<std::string> MeetingWatch::ended() {
   if (has_torch_ && !is_over()) look_at_sockets({});
   if (!has_torch_ || is_over()) return std::nullopt;
   return fmt::format(
-      "{} ranks have loaded PyTorch and ended without having met at {}: each has "
-      "worked by itself. Does the program call init_process_group()?",
-      world_, where_);
+      "{} ranks have loaded PyTorch, and no connection between them was seen: each "
+      "seems to have worked by itself. Does the program call init_process_group()?",
+      world_);
 }
 
 }  // namespace dtl

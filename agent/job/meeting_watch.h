@@ -1,18 +1,21 @@
 #pragma once
 // MeetingWatch: whether a program of PyTorch has met. N ranks of which each works by itself end as
 // well as N that train together, with N results; so that is seen from outside and said. At rank 0,
-// on whose node all meet.
+// on whose node all meet. In doubt nothing is said.
 
 #include <sys/types.h>
 
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "agent/node/tcp_connections.h"
 #include "agent/processes/process_table.h"
 
 namespace dtl {
@@ -22,10 +25,11 @@ class MeetingWatch {
   // environment: rank 0's, NAME=VALUE each; it says where to meet.
   explicit MeetingWatch(const std::vector<std::string_view>& environment);
 
-  void started(pid_t rank) { rank_ = rank; }
+  void started(pid_t rank);
   void look();  // once a second
   // The rank has ended with status 0: a line for the user when it had loaded PyTorch and neither
-  // met anybody at MASTER_PORT, nor listened itself, nor used libdtring or MPI.
+  // met anybody at MASTER_PORT, nor listened itself, nor used libdtring or MPI, and when no
+  // connection of this node has ended meanwhile that may have been its.
   std::optional<std::string> ended();
 
  private:
@@ -33,13 +37,14 @@ class MeetingWatch {
   void look_at(std::span<const Process> processes);
   void look_at_maps(pid_t process);
   void look_at_sockets(std::span<const pid_t> own);
+  bool may_have_been_ours(const TcpEnd& end) const;
 
   int world_ = 0;
   std::uint16_t port_ = 0;
-  std::string where_;  // MASTER_ADDR:MASTER_PORT
-  pid_t rank_ = 0;     // 0: it does not run
+  pid_t rank_ = 0;  // 0: it does not run
   std::chrono::seconds since_start_{0};
   bool has_torch_ = false, has_met_ = false;
+  std::set<std::pair<std::uint16_t, std::uint16_t>> over_before_;  // ports of connections
 };
 
 }  // namespace dtl

@@ -29,7 +29,6 @@ void OpenRankFiles::forget(RankFile& file) {
 
 void RankFile::open() {
   if (file_.valid()) return;
-  folder_.open();
   // An earlier job's longer text must not show behind this one's.
   const int fresh = begun_ ? 0 : O_TRUNC;
   constexpr int kHow = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW;
@@ -51,6 +50,11 @@ void RankFile::rotate() {
 }
 
 std::optional<std::string> RankFile::write(std::string_view bytes, std::chrono::milliseconds now) {
+  try {
+    folder_.open();
+  } catch (const Error& error) {
+    return folder_.complaint(error, now);
+  }
   if (size_ + bytes.size() > kBytes && size_ > 0) rotate();
   try {
     open();

@@ -49,7 +49,7 @@ class RankFile {
   void close() { file_ = Fd(); }  // until the next write
 
  private:
-  void open();  // throws Error
+  void open();  // in the folder, which is open; throws Error
   void rotate();
 
   RankFolder& folder_;

@@ -17,6 +17,7 @@ namespace dtl {
 namespace {
 
 constexpr int kMostLinks = 40;  // as the kernel counts them
+constexpr auto kBetweenComplaints = std::chrono::minutes(1);
 
 Error refusal(const std::string& path, const std::string& reason) {
   return Error(Exit::kCannotWrite, "cannot keep output", fmt::format("{}: {}", path, reason));
@@ -97,6 +98,13 @@ Fd open_folder_by_own_links(const std::string& path) {
     walked.clear();
   }
   return at;
+}
+
+std::optional<std::string> RankFolder::complaint(const Error& error,
+                                                 std::chrono::milliseconds now) {
+  if (told_ && now - *told_ < kBetweenComplaints) return std::nullopt;
+  told_ = now;
+  return "no output is kept in " + path_ + ": " + error.reason() + "; the job goes on";
 }
 
 RankFolder::RankFolder(std::string directory, std::string name)

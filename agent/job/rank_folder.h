@@ -2,8 +2,11 @@
 // RankFolder: DIR/JOB of --log-dir, on its own node. Once it is open, it is used by its descriptor:
 // whoever may rename what lies in DIR cannot lead what is written elsewhere.
 
+#include <chrono>
+#include <optional>
 #include <string>
 
+#include "base/error.h"
 #include "base/fd.h"
 
 namespace dtl {
@@ -20,12 +23,15 @@ class RankFolder {
 
   // Opens it unless it is open. Throws the same.
   void open();
+  // What to tell the user where it cannot be opened: once a minute, for all of its files.
+  std::optional<std::string> complaint(const Error& error, std::chrono::milliseconds now);
   const std::string& path() const { return path_; }
   int descriptor() const { return folder_.get(); }  // for openat(); once it is open
 
  private:
   std::string directory_, name_, path_;
   Fd folder_;
+  std::optional<std::chrono::milliseconds> told_;
 };
 
 }  // namespace dtl

@@ -132,14 +132,7 @@ SpawnFailed AgentSession::explained(SpawnFailed failed) {
 
 std::unique_ptr<RankFile> AgentSession::kept_file(std::uint32_t rank, const char* ending) {
   if (rules_.log_directory.empty()) return nullptr;
-  if (!kept_in_) {
-    kept_in_.emplace(rules_.log_directory, job_id_);
-    try {
-      kept_in_->open();
-    } catch (const Error& error) {
-      connection_.send(Notice{error.what()});
-    }
-  }
+  if (!kept_in_) kept_in_.emplace(rules_.log_directory, job_id_);
   return std::make_unique<RankFile>(*kept_in_, "rank." + std::to_string(rank) + ending,
                                     open_rank_files_);
 }

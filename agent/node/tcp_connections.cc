@@ -144,11 +144,12 @@ std::vector<TcpConnection> tcp_connections() {
 
 std::optional<std::vector<TcpEnd>> tcp_ends() {
   constexpr std::uint32_t kAllStates = ~0U;
-  constexpr std::uint8_t kListens = 10;  // TCP_LISTEN
+  constexpr std::uint8_t kTimeWait = 6, kListens = 10;  // as the kernel counts TCP's states
   std::vector<TcpEnd> found;
   const bool whole = for_each_socket(kAllStates, [&](const inet_diag_msg& message, std::size_t) {
     found.push_back({message.idiag_inode, ntohs(message.id.idiag_sport),
-                     ntohs(message.id.idiag_dport), message.idiag_state == kListens});
+                     ntohs(message.id.idiag_dport), message.idiag_state == kListens,
+                     message.idiag_state == kTimeWait});
   });
   return whole ? std::optional(std::move(found)) : std::nullopt;
 }

@@ -25,7 +25,7 @@ std::vector<TcpConnection> tcp_connections();
 struct TcpEnd {
   std::uint64_t inode = 0;  // of the socket; 0: it was closed
   std::uint16_t local_port = 0, peer_port = 0;
-  bool listens = false;
+  bool listens = false, is_over = false;  // is_over: both ends have closed it
 };
 
 // All of this node, loopback included; nullopt where the kernel does not tell.

@@ -4,6 +4,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdlib>
+#include <string_view>
+
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/text.h"
@@ -12,11 +15,44 @@ namespace dtl {
 
 namespace {
 
+bool is_trusted(uid_t user) {
+  return user == 0 || user == ::geteuid();
+}
+
+// A link's owner chooses what it leads to.
+uid_t least_trusted_owner(const std::string& path, uid_t owner_of_file) {
+  struct stat link {};
+  const bool is_link = ::lstat(path.c_str(), &link) == 0 && S_ISLNK(link.st_mode);
+  return is_link && is_trusted(owner_of_file) ? link.st_uid : owner_of_file;
+}
+
+// Of a shell's command line, without its quotes, and with the home that stands for "~".
+std::string first_word(std::string_view text) {
+  std::string word;
+  char quote = 0;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    if (quote == 0 && std::string_view(" \t\n;&|<>()").find(c) != std::string_view::npos) break;
+    if (c == quote) {
+      quote = 0;
+    } else if (quote == 0 && (c == '"' || c == '\'')) {
+      quote = c;
+    } else if (c == '\\' && quote != '\'' && at + 1 < text.size()) {
+      word += text[++at];
+    } else {
+      word += c;
+    }
+  }
+  const char* home = std::getenv("HOME");
+  return text.starts_with("~/") && home != nullptr ? home + word.substr(1) : word;
+}
+
 // Who writes it chooses where the job's commands and secrets go.
 void check_trusted(const std::string& path, const struct stat& status, const std::string& kind) {
-  if (status.st_uid != 0 && status.st_uid != ::geteuid()) {
+  const uid_t owner = least_trusted_owner(path, status.st_uid);
+  if (!is_trusted(owner)) {
     throw Error(Exit::kBadInput, path,
-                fmt::format("this {} belongs to another user ({})", kind, status.st_uid),
+                fmt::format("this {} belongs to another user ({})", kind, owner),
                 "read it, then use a copy of your own");
   }
   if ((status.st_mode & S_IWOTH) != 0) {
@@ -39,8 +75,7 @@ std::string read_trusted_file(const std::string& path, std::size_t limit_bytes,
 }
 
 void check_trusted_command(const std::string& command, const std::string& kind) {
-  const std::string_view text = trim(command);
-  const std::string word(text.substr(0, text.find_first_of(" \t\n;&|<>()")));
+  const std::string word = first_word(trim(command));
   struct stat status {};
   if (word.find('/') != word.npos && is_file(word, status)) check_trusted(word, status, kind);
 }

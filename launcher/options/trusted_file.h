@@ -12,7 +12,8 @@ namespace dtl {
 std::string read_trusted_file(const std::string& path, std::size_t limit_bytes,
                               const std::string& kind);
 
-// Throws the same where the first word of a shell command is the path of such a program.
+// Throws the same where the first word of a shell command is the path of such a program, plain or
+// in quotes. A variable there, or a name that the shell looks for in PATH, is the user's to trust.
 // kind: "program of --discover".
 void check_trusted_command(const std::string& command, const std::string& kind);
 

@@ -63,16 +63,24 @@ TEST(DiscoverHosts, RunsNoProgramThatOthersMayWrite) {
   using std::filesystem::perms;
   std::filesystem::permissions(path, perms::owner_all);
   const std::string alone = path.string(), with_arguments = alone + " --all; true";
+  const std::string quoted = "\"" + alone + "\" 'x y'", escaped = "\\" + alone;
   EXPECT_EQ(discover_hosts(alone).size(), 1U);
   EXPECT_EQ(discover_hosts(with_arguments).size(), 1U);
   std::filesystem::permissions(path, perms::owner_all | perms::others_write);
-  for (const std::string& command : {alone, with_arguments}) {
+  for (const std::string& command : {alone, with_arguments, quoted, escaped}) {
     EXPECT_THAT(error_of(command), HasSubstr("everybody may write this program of --discover"));
   }
   if (::geteuid() == 0) {
     std::filesystem::permissions(path, perms::owner_all);
     ASSERT_EQ(::chown(path.c_str(), 65534, 65534), 0);
     EXPECT_THAT(error_of(alone), HasSubstr("belongs to another user (65534)"));
+    ASSERT_EQ(::chown(path.c_str(), 0, 0), 0);
+    const std::string link = alone + ".link";
+    std::filesystem::create_symlink(path, link);
+    EXPECT_EQ(discover_hosts(link).size(), 1U);
+    ASSERT_EQ(::lchown(link.c_str(), 65534, 65534), 0);
+    EXPECT_THAT(error_of(link), HasSubstr("belongs to another user (65534)"));
+    std::filesystem::remove(link);
   }
   std::filesystem::remove(path);
 }
