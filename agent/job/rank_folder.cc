@@ -29,14 +29,18 @@ struct stat status_of(const Fd& file, const std::string& path) {
   return status;
 }
 
-// Of a folder, by names; the link itself where the name is one. Makes a folder that is missing.
+// Of a folder, by its name; the link itself where the name is one. Makes a folder that is missing.
 Fd open_name(const Fd& folder, const std::string& name, const std::string& path) {
   constexpr int kAsItIs = O_PATH | O_NOFOLLOW | O_CLOEXEC;
-  Fd found(::openat(folder.get(), name.c_str(), kAsItIs));
+  constexpr int kFolder = kAsItIs | O_DIRECTORY;  // which an automounter mounts then
+  Fd found(::openat(folder.get(), name.c_str(), kFolder));
   if (!found.valid() && errno == ENOENT) {
     if (::mkdirat(folder.get(), name.c_str(), 0777) != 0 && errno != EEXIST) {
       throw refusal(path, errno_text(errno));
     }
+    found = Fd(::openat(folder.get(), name.c_str(), kFolder));
+  }
+  if (!found.valid() && (errno == ENOTDIR || errno == ELOOP)) {
     found = Fd(::openat(folder.get(), name.c_str(), kAsItIs));
   }
   if (!found.valid()) throw refusal(path, errno_text(errno));
