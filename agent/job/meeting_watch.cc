@@ -97,7 +97,7 @@ std::optional<std::string> MeetingWatch::ended() {
   if (has_torch_ && !is_over()) look_at_sockets({});
   if (!has_torch_ || is_over()) return std::nullopt;
   return fmt::format(
-      "{} ranks have loaded PyTorch, and no connection between them was seen: each "
+      "rank 0 of {} has loaded PyTorch, and no connection to the others was seen: each "
       "seems to have worked by itself. Does the program call init_process_group()?",
       world_);
 }

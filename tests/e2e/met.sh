@@ -6,7 +6,7 @@
 limit=90
 need_python "$1"
 python=${!1}
-said='ranks have loaded PyTorch, and no connection between them was seen'
+said='has loaded PyTorch, and no connection to the others was seen'
 export USE_LIBUV=0 # Debian trixie's torch is built without it and asks for it all the same
 
 alone='import time, torch; time.sleep(3)'
@@ -14,7 +14,7 @@ alone='import time, torch; time.sleep(3)'
 # shellcheck disable=SC2016
 launch -np 2 --oversubscribe sh -c '"$0" -c "$1"; exit 0' "$python" "$alone"
 expect_status 0
-expect_count 1 "^dtlaunch: .*: 2 $said: each seems to have worked by itself\. Does the program call init_process_group\(\)\?$" "$work/err"
+expect_count 1 "^dtlaunch: .*: rank 0 of 2 $said: each seems to have worked by itself\. Does the program call init_process_group\(\)\?$" "$work/err"
 
 # Nothing to say: one rank, a failure, PyTorch that was not loaded.
 launch -np 1 "$python" -c "$alone"

@@ -188,7 +188,7 @@ class Scripts:
         last = " / ".join(text.strip().splitlines()[-3:])
         if done.returncode != 0:
             raise Failed(f"status {done.returncode}: {last}")
-        if "no connection between them was seen" in text or (backend == "accelerate" and text.count("Num processes: 2") != RANKS):
+        if "no connection to the others was seen" in text or (backend == "accelerate" and text.count("Num processes: 2") != RANKS):
             raise Failed("its ranks have not met")
         results = json.load(open(output / "all_results.json"))
         return {name: value for name, value in results.items()
