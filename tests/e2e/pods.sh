@@ -116,6 +116,7 @@ expect_count 8 ', 1 thread, no token$' "$work/torch.dtl-master-0.node1.out"
 # ---- A6, C2, C3: a rank for each CPU that the quota leaves is worth a warning; CPUs that are not ours
 # are left alone, and so is memory where mbind(2) is forbidden
 volume train
+install -m 755 "$e2e/without_calls.py" "$work/" # where another user can come
 train() { # INDEX NODE
   mapfile -t variables < <(sed -e "s/^HOSTNAME=.*/HOSTNAME=dtl-node-0-$1/" -e 's/^PET_NNODES=.*/PET_NNODES=2/' \
     -e "s/^\(PET_NODE_RANK\|JOB_COMPLETION_INDEX\)=.*/\1=$1/" -e 's/^PET_NPROC_PER_NODE=.*/PET_NPROC_PER_NODE=2/' \
@@ -125,7 +126,7 @@ train() { # INDEX NODE
 }
 first_cpu=$(python3 -c 'import os; print(min(os.sched_getaffinity(0)))')
 name_is_at dtl-node-0-0.dtl node1
-wrap=(taskset -c "$first_cpu" "$e2e/without_calls.py" EPERM mbind,set_mempolicy,migrate_pages)
+wrap=(taskset -c "$first_cpu" "$work/without_calls.py" EPERM mbind,set_mempolicy,migrate_pages)
 train 0 node1
 train 1 node2
 wrap=()
