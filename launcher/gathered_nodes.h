@@ -40,8 +40,8 @@ class GatheredNodes {
   void answer_for(RestartOptions& restarts, const StartOptions& start, const std::string& job_id);
   // dtagent with other arguments on a node of the job.
   AgentRunner runner(const StartOptions& start) const;
-  // Those that are here, after this dtlaunch was stopped for so long that nodes have given it up:
-  // they have ended what they ran.
+  // The hosts whose nodes are connected. Nodes that left a stopped dtlaunch ended their ranks
+  // themselves.
   std::vector<Host> still_here(std::vector<Host> hosts) const;
   // What engines are told of it: they try again after 128 and more.
   static int exit_status(const Outcome& outcome);

@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 constexpr auto kOften = 60s;   // each second
 constexpr auto kPeriod = 10s;  // from then on; the kernel remembers what was closed for 60 s
 constexpr int kMostRanks = 1 << 20;
-constexpr std::uint16_t kLeastPort = 1024;  // below it are services: ranks download models
+constexpr std::uint16_t kLeastPort = 1024;  // lower ones are services, as for downloads
 
 std::string_view value_in(const std::vector<std::string_view>& environment, std::string_view name) {
   for (const std::string_view line : environment) {
@@ -72,7 +72,7 @@ void MeetingWatch::look_at_maps(pid_t process) {
   }
 }
 
-// Of groups that met by a file, for a moment.
+// Ranks that met through a file may connect at any port, and for less than a second.
 bool MeetingWatch::may_have_been_ours(const TcpEnd& end) const {
   return end.is_over && end.local_port >= kLeastPort && end.peer_port >= kLeastPort &&
          !over_before_.contains({end.local_port, end.peer_port});
@@ -81,7 +81,7 @@ bool MeetingWatch::may_have_been_ours(const TcpEnd& end) const {
 void MeetingWatch::look_at_sockets(std::span<const pid_t> own) {
   const auto ends = tcp_ends();
   if (!ends) {
-    has_met_ = true;  // for all that can be seen
+    has_met_ = true;  // unknown, so stay silent
     return;
   }
   std::set<std::uint64_t> sockets;

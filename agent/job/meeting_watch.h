@@ -1,7 +1,7 @@
 #pragma once
-// MeetingWatch: whether a program of PyTorch has met. N ranks of which each works by itself end as
-// well as N that train together, with N results; so that is seen from outside and said. At rank 0,
-// on whose node all meet. In doubt nothing is said.
+// MeetingWatch: whether rank 0 of a PyTorch program has connected to other ranks. Ranks that never
+// connect train N separate models and still end with status 0, so the user must hear of it. Rank
+// 0's node sees every meeting at MASTER_PORT. In doubt the watch stays silent.
 
 #include <sys/types.h>
 
@@ -27,9 +27,9 @@ class MeetingWatch {
 
   void started(pid_t rank);
   void look();  // once a second
-  // The rank has ended with status 0: a line for the user when it had loaded PyTorch and neither
-  // met anybody at MASTER_PORT, nor listened itself, nor used libdtring or MPI, and when no
-  // connection of this node has ended meanwhile that may have been its.
+  // Call when the rank has ended with status 0. Returns a line for the user if the rank loaded
+  // PyTorch and nothing suggests a connection: none at MASTER_PORT, no listening socket of the
+  // rank, no libdtring or MPI, and no connection that ended on this node in the meantime.
   std::optional<std::string> ended();
 
  private:

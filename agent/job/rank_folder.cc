@@ -29,13 +29,14 @@ struct stat status_of(const Fd& file, const std::string& path) {
   return status;
 }
 
-// Of a folder, by its name; the link itself where the name is one. Makes a folder that is missing.
-Fd open_name(const Fd& folder, const std::string& name, const std::string& path) {
+// Opens a folder, or a link itself, by its name in another folder. Makes a missing folder. path:
+// for errors.
+Fd open_name(const Fd& folder, const std::string& name, const std::string& path, mode_t mode) {
   constexpr int kAsItIs = O_PATH | O_NOFOLLOW | O_CLOEXEC;
-  constexpr int kFolder = kAsItIs | O_DIRECTORY;  // which an automounter mounts then
+  constexpr int kFolder = kAsItIs | O_DIRECTORY;  // makes an automounter mount it
   Fd found(::openat(folder.get(), name.c_str(), kFolder));
   if (!found.valid() && errno == ENOENT) {
-    if (::mkdirat(folder.get(), name.c_str(), 0777) != 0 && errno != EEXIST) {
+    if (::mkdirat(folder.get(), name.c_str(), mode) != 0 && errno != EEXIST) {
       throw refusal(path, errno_text(errno));
     }
     found = Fd(::openat(folder.get(), name.c_str(), kFolder));
@@ -47,7 +48,7 @@ Fd open_name(const Fd& folder, const std::string& name, const std::string& path)
   return found;
 }
 
-// Empty: it is no link.
+// The target of a link; empty for anything else. Refuses a link of another user than root.
 std::string target_of(const Fd& found, const std::string& path) {
   const struct stat status = status_of(found, path);
   if (!S_ISLNK(status.st_mode)) return {};
@@ -65,7 +66,8 @@ void prepend(std::deque<std::string>& names, const std::string& path) {
   names.insert(names.begin(), pieces.begin(), pieces.end());
 }
 
-// Who owns what we make here is who owns the folder: on a file server root may be somebody else.
+// Whether files that we make here belong to the folder's owner. A file server may map root to
+// another user.
 bool makes_files_of(const Fd& folder, uid_t owner) {
   const std::string name = fmt::format(".probe.{}", ::getpid());
   const Fd probe(
@@ -76,9 +78,8 @@ bool makes_files_of(const Fd& folder, uid_t owner) {
   return same;
 }
 
-}  // namespace
-
-Fd open_folder_by_own_links(const std::string& path) {
+// Opens a folder by its absolute path, one name at a time.
+Fd open_path(const std::string& path) {
   Fd at(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
   std::deque<std::string> names;
   prepend(names, path);
@@ -88,7 +89,7 @@ Fd open_folder_by_own_links(const std::string& path) {
     names.pop_front();
     if (name.empty()) continue;
     const std::string here = walked + "/" + name;
-    Fd found = open_name(at, name, here);
+    Fd found = open_name(at, name, here, 0777);
     const std::string target = target_of(found, here);
     if (target.empty()) {
       at = std::move(found);
@@ -104,6 +105,16 @@ Fd open_folder_by_own_links(const std::string& path) {
   return at;
 }
 
+// Opens a folder that no other user may enter, which is never a link.
+Fd open_private(const Fd& parent, const std::string& name, const std::string& path) {
+  Fd found = open_name(parent, name, path, 0700);
+  const mode_t kind = status_of(found, path).st_mode & S_IFMT;
+  if (kind != S_IFDIR) throw refusal(path, kind == S_IFLNK ? "it is a link" : "it is not a folder");
+  return found;
+}
+
+}  // namespace
+
 std::optional<std::string> RankFolder::complaint(const Error& error,
                                                  std::chrono::milliseconds now) {
   if (told_ && now - *told_ < kBetweenComplaints) return std::nullopt;
@@ -116,13 +127,7 @@ RankFolder::RankFolder(std::string directory, std::string name)
 
 void RankFolder::open() {
   if (folder_.valid()) return;
-  const Fd directory = open_folder_by_own_links(directory_);
-  if (::mkdirat(directory.get(), name_.c_str(), 0700) != 0 && errno != EEXIST) {
-    throw refusal(path_, errno_text(errno));
-  }
-  Fd folder(
-      ::openat(directory.get(), name_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!folder.valid()) throw refusal(path_, errno == ENOTDIR ? "it is a link" : errno_text(errno));
+  Fd folder = open_private(open_path(directory_), name_, path_);
   const struct stat status = status_of(folder, path_);
   if (status.st_uid != ::geteuid() && !makes_files_of(folder, status.st_uid)) {
     throw refusal(path_, fmt::format("it belongs to another user ({})", status.st_uid));

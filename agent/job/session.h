@@ -114,7 +114,7 @@ class AgentSession {
   asio::steady_timer clock_;
   asio::signal_set signals_;
   Supervisor supervisor_;
-  std::optional<RankFolder> kept_in_;  // once a rank's output is to be kept
+  std::optional<RankFolder> kept_in_;  // with --log-dir, from the first rank on
   OpenRankFiles open_rank_files_;
   std::map<std::uint32_t, RankStreams> streams_;
   std::optional<Listener> listener_;  // from Welcome on

@@ -66,7 +66,7 @@ std::string program_of(pid_t pid) {
 bool StackFile::ask() {
   pid_ = first_number(read_up_to(path_, 32));
   if (pid_ == 0) return false;
-  // Through a handle, so that whoever is looked at here is also the one who gets the signal.
+  // The handle keeps the process that is checked here: no other process can get the signal.
   const ProcessHandle process(pid_);
   if (!process.valid() || ::getsid(pid_) != rank_pid_) return false;
   if (!signal_state(pid_, kAskSignal).caught) return false;

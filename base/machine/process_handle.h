@@ -1,7 +1,7 @@
 #pragma once
-// ProcessHandle: a process of this machine to signal and to wait for, and never another one that
-// has got its number since. By a pidfd; where the kernel (before Linux 5.3) or a container's filter
-// of system calls has none, by its number and time of start.
+// ProcessHandle: signals a process of this machine and waits for its end. It never acts on a later
+// process with the same number. It uses a pidfd, or the number and start time if the kernel (before
+// Linux 5.3) or a container's seccomp filter has no pidfds.
 
 #include <sys/types.h>
 
@@ -14,15 +14,15 @@ namespace dtl {
 
 class ProcessHandle {
  public:
-  ProcessHandle() = default;                    // of no process
-  explicit ProcessHandle(pid_t pid);            // of who has that number now, if anybody
-  explicit ProcessHandle(const ProcessId& id);  // of none when that one has ended
+  ProcessHandle() = default;                    // invalid
+  explicit ProcessHandle(pid_t pid);            // invalid if no process has that number now
+  explicit ProcessHandle(const ProcessId& id);  // invalid if it has ended
 
   bool valid() const { return pidfd_.valid() || id_.start_time != 0; }
   pid_t pid() const { return id_.pid; }
   // False: it has ended, or this user may not signal it.
   bool signal(int number) const;
-  // Whether it ends within that time; 0: whether it has. A zombie has ended.
+  // Waits for its end, at most this long; 0 only looks. A zombie has ended.
   bool ends_within(std::chrono::milliseconds patience) const;
 
  private:
@@ -30,8 +30,9 @@ class ProcessHandle {
   Fd pidfd_;
 };
 
-// Readable once the child has ended; nobody but the caller reaps it, and nothing else may be done
-// with the descriptor. A pidfd, or the end of a pipe that a thread closes. Throws Error(kOs).
+// Returns a descriptor that becomes readable when the child ends; only wait for that, never read.
+// Only the caller may reap the child. The descriptor is a pidfd, or a pipe that a waiting thread
+// closes. Throws Error(kOs).
 Fd watch_child(pid_t child);
 
 }  // namespace dtl

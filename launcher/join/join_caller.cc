@@ -34,7 +34,7 @@ constexpr auto kLongestBackOff = 500ms;  // so that a name which has come is use
 // packet was lost would send it again after a second.
 constexpr auto kConnectPatience = 1s;
 constexpr auto kAgentAtOnce = 2s;  // for it to be asked for; one that hears of nobody leaves later
-constexpr auto kStoppedLook = 1s;  // at a child that has nothing to do any more
+constexpr auto kStoppedLook = 1s;  // between two looks at a keeper
 constexpr auto kProgress = 10s;    // between two lines about a wait
 constexpr auto kAnswerPatience = 5s;      // the room's, once there is a connection
 constexpr int kRoomLost = 128 + SIGKILL;  // engines try again, as after a node of theirs was lost
@@ -298,7 +298,7 @@ class Caller {
     if (agent_ == agent) agent_.reset();
   }
 
-  // Of one whose bytes have come to their end.
+  // Call when the agent's stream has ended.
   awaitable<void> wait_for_end(std::shared_ptr<LocalAgent> agent) {
     tasks_.spawn(end_if_stopped(agent));
     boost::system::error_code ignored;  // a second waiter cancels nobody
@@ -306,8 +306,8 @@ class Caller {
                                        asio::redirect_error(asio::use_awaitable, ignored));
   }
 
-  // Its keeper, our child, ends after it, and cannot while it is stopped. It has nothing to do any
-  // more, and the node would never be done.
+  // Our child is the agent's keeper. A stopped keeper cannot end, and this node would wait for it
+  // for ever.
   awaitable<void> end_if_stopped(std::shared_ptr<LocalAgent> agent) {
     asio::steady_timer look(context_);
     for (auto stopped = 0s; agent->child.ending().empty();) {

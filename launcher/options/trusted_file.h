@@ -1,6 +1,6 @@
 #pragma once
 // Files that decide which hosts and commands a job has: only who may start the job may write them.
-// A command of ours runs as who starts the job, too.
+// The same holds for a program that dtlaunch itself runs.
 
 #include <cstddef>
 #include <string>
@@ -12,8 +12,8 @@ namespace dtl {
 std::string read_trusted_file(const std::string& path, std::size_t limit_bytes,
                               const std::string& kind);
 
-// Throws the same where the first word of a shell command is the path of such a program, plain or
-// in quotes. A variable there, or a name that the shell looks for in PATH, is the user's to trust.
+// Throws the same if a shell command begins with the path of such a program, plain or in quotes.
+// Variables, and names that the shell looks up in PATH, are not checked.
 // kind: "program of --discover".
 void check_trusted_command(const std::string& command, const std::string& kind);
 

@@ -112,6 +112,14 @@ TEST_F(RankFiles, AreNotWrittenThroughALinkInThePlaceOfTheirFolder) {
   EXPECT_TRUE(fs::is_empty(parent_ + "/elsewhere"));
 }
 
+TEST_F(RankFiles, SayThatAFileIsInThePlaceOfTheirFolder) {
+  std::ofstream(parent_ + "/file") << "x";
+  RankFolder place(parent_, "file"), below(parent_ + "/file", "job");
+  RankFile file(place, "rank", open_), deeper(below, "rank", open_);
+  EXPECT_THAT(file.write("x", 0ms).value_or(""), HasSubstr("/file: it is not a folder; the job"));
+  EXPECT_THAT(deeper.write("x", 0ms).value_or(""), HasSubstr("Not a directory; the job"));
+}
+
 TEST_F(RankFiles, AreNotWrittenWhereOthersMayWrite) {
   fs::permissions(folder_, fs::perms::all);
   RankFolder open_to_all(parent_, "job");

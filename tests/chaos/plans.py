@@ -42,8 +42,8 @@ class Plan:
 
 
 def nobody_can_act(strikes):
-    """What nothing can promise to survive: of a host's agent, guard and job-keeper some are stopped and the
-    others are gone. Those that are stopped keep their records, and the job as it is."""
+    """Of a host's agent, guard and job-keeper some are stopped and the others are gone: nothing can end what
+    ranks left there before the stopped ones go on."""
     names = {strike.fault.name for strike in strikes}
     if not any(name.startswith("stop-") for name in names):
         return False

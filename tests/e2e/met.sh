@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Ranks of PyTorch that never meet each train by themselves, with a status of 0 and as many results as ranks: a line
-# says so, and none does where they met, however shortly.
+# A line tells of PyTorch ranks that never connected and trained separate models with status 0. Ranks that did
+# connect, however briefly, get no such line.
 # usage: met.sh DTL_TEST_PYTHON|DTL_DEBIAN_PYTHON: the variable that names the python to use
 . "$(dirname "$0")/lib.sh"
 limit=90
 need_python "$1"
+need_cluster 1 # connections of other programs, seen on the same host, would make it say nothing
 python=${!1}
 said='has loaded PyTorch, and no connection to the others was seen'
 export USE_LIBUV=0 # Debian trixie's torch is built without it and asks for it all the same
