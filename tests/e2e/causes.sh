@@ -7,8 +7,9 @@ two=(-f "$work/hosts" -np 2 -ppn 1)
 
 # Rank 1 fails first, but rank 0 notices the broken connection at once and is reported first.
 launch "${two[@]}" sh -c '
-  [ "$RANK" = 1 ] && { trap "" TERM; sleep 1; echo "RuntimeError: shapes differ" >&2; exit 3; }
-  sleep 0.5; echo "ConnectionResetError: Connection reset by peer" >&2; exit 1'
+  [ "$RANK" = 1 ] && { trap "" TERM; : >"$0"; sleep 1; echo "RuntimeError: shapes differ" >&2; exit 3; }
+  until [ -e "$0" ]; do sleep 0.01; done
+  echo "ConnectionResetError: Connection reset by peer" >&2; exit 1' "$work/ready"
 expect_status 3
 expect_err 'rank 1 on node2 exited with status 3'
 expect_err 'RuntimeError: shapes differ'

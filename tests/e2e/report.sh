@@ -39,11 +39,11 @@ grep -q hunter2 "$work/private.json" && fail "the report shows a password of the
 # Who was ended by dtlaunch, and who ended by itself: in the same moment, or when told to.
 # shellcheck disable=SC2016
 launch -np 4 --oversubscribe --report "$work/ends.json" sh -c 'case $RANK in
-  0) sleep 0.3; exit 3;;
-  1) trap "sleep 0.2; exit 0" TERM; while :; do sleep 0.05; done;;
-  2) trap "" TERM; sleep 0.6; exit 4;;
-  3) exec sleep 9;;
-  esac'
+  0) until [ -e "$0.1" ] && [ -e "$0.2" ]; do sleep 0.01; done; exit 3;;
+  1) trap "sleep 0.2; exit 0" TERM; : >"$0.1"; while :; do sleep 0.05; done;;
+  2) trap "" TERM; : >"$0.2"; sleep 0.6; exit 4;;
+  3) exec sleep 60;;
+  esac' "$work/ready"
 expect_status 3
 python3 - "$work/ends.json" <<'CHECK' || fail "who ended by itself is not told: $(cat "$work/ends.json")"
 import json, sys
