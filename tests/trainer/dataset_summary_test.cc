@@ -28,11 +28,14 @@ std::vector<std::string> doubts_of(const std::vector<std::string>& labels) {
 
 TEST(DatasetSummary, SaysWhatIsReadAndWhatIsNot) {
   EXPECT_EQ(summary(read("id\tq\tr\tlabel\n1\ta b\tc d\tx\n2\ta a\tb b\ty\n3\tb b\tc c\ty\n")),
-            "d.tsv: 3 examples; text: q, second text: r; label: label (y: 2, x: 1); not read: id");
+            "d.tsv: 3 examples; text: q, second text: r (guessed; --text_column_names NAME[,NAME] "
+            "chooses others); label: label (y: 2, x: 1); not read: id");
   EXPECT_EQ(summary(read("a\tb\tlabel\n1\t2\tx\n", {.text_columns = {"b", "a"}})),
             "d.tsv: 1 example; text: b + a; label: label (x: 1)");
   EXPECT_EQ(summary(read("text\tlabel\na\t1\n", {.labelled = false})),
             "d.tsv: 1 example; text: text; not read: label");
+  EXPECT_EQ(summary(read("q\tlabel\na b\tx\na a\tx \n")),
+            "d.tsv: 2 examples; text: q; label: label (x: 1, 'x ': 1)");
 }
 
 TEST(DatasetSummary, SaysWhatNumbersAreLearnt) {

@@ -136,7 +136,7 @@ TEST(TrainingLabels, GoByTheModelsNamesOrReplaceThemWithALine) {
   EXPECT_THAT(trained({"YES", "No"}, rows).config.labels, ElementsAre("YES", "No"));
   EXPECT_THAT(trained({"yes", "no"}, rows).train.labels, ElementsAre(0, 1));
   for (const std::vector<std::string>& model :
-       {std::vector<std::string>{"LABEL_0", "LABEL_1"}, {}, {"a", "b", "c"}}) {
+       {std::vector<std::string>{"LABEL_0", "LABEL_1"}, {}}) {
     EXPECT_THAT(trained(model, rows).config.labels, ElementsAre("no", "yes"));
     EXPECT_THAT(trained(model, rows).notices, ElementsAre());
   }
@@ -144,11 +144,13 @@ TEST(TrainingLabels, GoByTheModelsNamesOrReplaceThemWithALine) {
   const Prepared twice = trained({"yes", "no"}, "a\tYes\nb\tyes\n");
   EXPECT_THAT(twice.config.labels, ElementsAre("Yes", "yes"));
   EXPECT_THAT(twice.notices, ElementsAre(HasSubstr("'Yes' (1, first in line 2)"),
-                                         HasSubstr("(Yes, yes) replace the model's (yes, no)")));
+                                         HasSubstr("(Yes, yes) replace the model's 2 (yes, no)")));
+  EXPECT_THAT(trained({"a", "b", "c"}, rows).notices,
+              ElementsAre(HasSubstr("its 2 labels (no, yes) replace the model's 3 (a, b, c)")));
   const Prepared other = trained({"bad", "good"}, rows);
   EXPECT_THAT(other.config.labels, ElementsAre("no", "yes"));
   EXPECT_THAT(other.notices,
-              ElementsAre(HasSubstr("its labels (no, yes) replace the model's (bad, good)")));
+              ElementsAre(HasSubstr("its 2 labels (no, yes) replace the model's 2 (bad, good)")));
 }
 
 // Trains, evaluates and predicts with one folder of files; then only predicts with what was learnt.
@@ -188,7 +190,8 @@ TEST_F(Columns, OfTrainingAreThoseOfPrediction) {
       train(",content,mood\n0,a b,good\n1,b a,bad\n", "mood,content\nb b,a b\n");
   EXPECT_THAT(ids(trained), ElementsAre(2, 4, 5, 3));
   EXPECT_THAT(trained.data_sets.front(),
-              HasSubstr("train.csv: 2 examples; text: content; label: mood (bad: 1, good: 1); "
+              HasSubstr("train.csv: 2 examples; text: content (guessed; --text_column_names "
+                        "NAME[,NAME] chooses others); label: mood (bad: 1, good: 1); "
                         "not read: column 1, which has no name"));
   EXPECT_THAT(trained.data_sets.back(), HasSubstr("1 example; text: content; not read: mood"));
   const Prepared later = predict(trained, "note,content,mood\nb b b,a a,b b\n");

@@ -70,7 +70,9 @@ bool copy_tensor(const std::string& path, const Tensor& from, const ParameterInf
     throw Error(Exit::kBadInput, fmt::format("{}: tensor {}", path, to.name),
                 fmt::format("its shape is {}, the model wants {}", shape_text(from.shape),
                             shape_text(to.shape)),
-                to.head ? "--ignore_mismatched_sizes for a new classifier" : "");
+                to.head ? "data with the labels that the model has; or "
+                          "--ignore_mismatched_sizes for a new classifier"
+                        : "");
   }
   if (!from.whole_type.empty()) {
     throw Error(Exit::kBadInput, fmt::format("{}: tensor {}", path, to.name),

@@ -34,6 +34,7 @@ using LabelIds = std::unordered_map<std::string, std::int32_t>;
 struct Columns {
   int label = -1, second = -1;
   std::vector<int> texts = {};
+  bool guessed = false;  // texts were found by what the columns hold
 };
 
 [[noreturn]] void refuse_field(const std::string& place, const std::string& reason,
@@ -135,6 +136,7 @@ Columns choose_columns(const std::string& path, const std::vector<std::string>& 
   }
   columns.texts = {choice.first};
   columns.second = choice.second;
+  columns.guessed = needs_rows(header);
   return columns;
 }
 
@@ -194,6 +196,7 @@ TextDataset from_rows(const std::string& path, RowReader& reader, const DatasetO
                       .labelled = options.labelled,
                       .path = path};
   name_columns(header, columns, options, dataset);
+  dataset.guessed = columns.guessed;
   while (
       (options.limit < 0 || static_cast<std::int64_t>(dataset.examples.size()) < options.limit) &&
       rows.next(row)) {

@@ -31,6 +31,7 @@ struct TextDataset {
   std::int64_t dropped = 0;              // rows that the task says to leave out
   TextColumns columns = {};              // that were read; no label where none was looked at
   std::vector<std::string> unread = {};  // names of the other columns
+  bool guessed = false;                  // texts were found by what the columns hold
 };
 
 // How to read a file of labelled texts.

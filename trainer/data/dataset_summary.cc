@@ -61,7 +61,8 @@ std::string class_counts(const TextDataset& dataset) {
                    [](const auto& a, const auto& b) { return a.second > b.second; });
   std::vector<std::string> pieces;
   for (const auto& [label, rows] : counts) {
-    pieces.push_back(fmt::format("{}: {}", printable(label), rows));
+    const std::string_view quote = label.empty() || trim(label) != label ? "'" : "";
+    pieces.push_back(fmt::format("{0}{1}{0}: {2}", quote, printable(label), rows));
   }
   return shortened(std::move(pieces));
 }
@@ -165,6 +166,9 @@ std::string summary(const TextDataset& dataset) {
                   plural(static_cast<std::int64_t>(dataset.examples.size()), "example"),
                   join(columns.first, " + "));
   if (dataset.pairs) text += fmt::format(", second text: {}", columns.second);
+  if (dataset.guessed && (dataset.pairs || !dataset.unread.empty())) {
+    text += " (guessed; --text_column_names NAME[,NAME] chooses others)";
+  }
   if (dataset.labelled) {
     text += fmt::format(
         "; label: {} ({})", columns.label,

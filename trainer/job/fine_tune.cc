@@ -66,9 +66,18 @@ Prepared prepare_first(Settings& settings, Place& place) {
   place.locks = lock_folders(settings);
   if (!settings.output_dir.empty()) place.checkpoint = make_output_place(settings);
   if (!settings.debug_dump.empty()) make_output_folder(settings.debug_dump, true);
-  Prepared prepared = prepare(settings);
-  for (const std::string& line : prepared.data_sets) log_notice(line);
-  for (const std::string& notice : prepared.notices) log_notice(notice);
+  Prepared prepared;
+  const auto tell = [&] {
+    for (const std::string& line : prepared.data_sets) log_notice(line);
+    for (const std::string& notice : prepared.notices) log_notice(notice);
+  };
+  try {
+    prepare(settings, prepared);
+  } catch (const Error&) {
+    tell();  // it may be the cause
+    throw;
+  }
+  tell();
   return prepared;
 }
 

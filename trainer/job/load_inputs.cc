@@ -59,9 +59,11 @@ void load_weights(const Settings& s, Prepared& prepared) {
 
 }  // namespace
 
-Prepared prepare(const Settings& s) {
-  if (s.demo) return prepare_demo(s);
-  Prepared prepared;
+void prepare(const Settings& s, Prepared& prepared) {
+  if (s.demo) {
+    prepared = prepare_demo(s);
+    return;
+  }
   ModelConfig& config = prepared.config;
   config = read_model_config(s.model);
   prepared.tokenizer = Tokenizer::load(s.model);
@@ -82,7 +84,6 @@ Prepared prepare(const Settings& s) {
   }
   check_types(s, prepared);
   load_weights(s, prepared);
-  return prepared;
 }
 
 }  // namespace dtl::trainer

@@ -40,8 +40,9 @@ struct Prepared {
   std::int64_t training_questions = 0;  // question answering: examples that windows were made of
 };
 
-// Reads and tokenises; settings.task is known. Throws Error(kBadInput) naming the file.
-Prepared prepare(const Settings& settings);
+// Reads and tokenises; settings.task is known. Throws Error(kBadInput) naming the file; what there
+// was to tell the user until then is in `prepared`.
+void prepare(const Settings& settings, Prepared& prepared);
 
 // On rank 0 `prepared` is read, on the others it is filled.
 void share(Ranks& group, Prepared& prepared);

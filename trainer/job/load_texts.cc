@@ -69,16 +69,16 @@ std::vector<std::string> labels_to_learn(const std::vector<std::string>& model, 
   const std::string& path = texts.train.front().path;
   const std::vector<std::string> data = label_names(texts.train.front());
   if (std::is_permutation(model.begin(), model.end(), data.begin(), data.end())) return model;
-  if (model.size() != data.size() || is_generic(model)) return data;
+  if (is_generic(model)) return data;
   const auto names = match_ignoring_case(model, data);
   std::set<std::string> matched;
   for (const auto& [from, to] : names.value_or(Names{})) matched.insert(to);
-  if (matched.size() == model.size()) {
+  if (model.size() == data.size() && matched.size() == model.size()) {
     rename_labels(texts, *names);
     return model;
   }
-  notices.push_back(fmt::format("{}: its labels ({}) replace the model's ({})", path,
-                                join(data, ", "), join(model, ", ")));
+  notices.push_back(fmt::format("{}: its {} labels ({}) replace the model's {} ({})", path,
+                                data.size(), join(data, ", "), model.size(), join(model, ", ")));
   return data;
 }
 
