@@ -194,11 +194,11 @@ RankEnvironment rank_environment(const RankIdentity& identity, const Variables& 
   if (identity.first_size > 0) {
     fixed["DTLAUNCH_FIRST_WORLD_SIZE"] = std::to_string(identity.first_size);
   }
-  if (identity.max_restarts > 0 || identity.first_size > 0) {  // in torchrun's words
-    fixed["TORCHELASTIC_RESTART_COUNT"] = std::to_string(identity.restarts);
-    fixed["TORCHELASTIC_MAX_RESTARTS"] = std::to_string(identity.max_restarts);
-  }
-  for (const Dialect dialect : compat) {
+  // Lightning, for one, compares its own settings with WORLD_SIZE only if torchrun seems to be
+  // there.
+  std::vector<Dialect> dialects = {Dialect::kTorchrun};
+  dialects.insert(dialects.end(), compat.begin(), compat.end());
+  for (const Dialect dialect : dialects) {
     for (auto& [name, value] : dialect_variables(dialect, identity)) fixed[name] = value;
   }
   Map variables;

@@ -59,9 +59,8 @@ struct RankEnvironment {
 // GROUP_WORLD_SIZE ROLE_NAME ROLE_RANK ROLE_WORLD_SIZE OMP_NUM_THREADS PMI_RANK PMI_SIZE
 // MKL_NUM_THREADS OPENBLAS_NUM_THREADS PYTHONUNBUFFERED ACCELERATE_USE_CPU I_MPI_PIN_INFO
 // MPI_LOCALRANKID MPI_LOCALNRANKS CCL_* GLOO/TP/NCCL_SOCKET_IFNAME, DTRING_ADDRESS, DTLAUNCH_JOB,
-// DTLAUNCH_HOST, DTLAUNCH_GRACE, DTRING_SECRET_FD; with --max-restarts TORCHELASTIC_RESTART_COUNT
-// and TORCHELASTIC_MAX_RESTARTS; and what the dialects of --compat have; a value of `set` that
-// contradicts RANK or WORLD_SIZE is an Error(kUsage).
+// DTLAUNCH_HOST, DTLAUNCH_GRACE, DTRING_SECRET_FD; torchrun's TORCHELASTIC_*, and what the dialects
+// of --compat have; a value of `set` that contradicts RANK or WORLD_SIZE is an Error(kUsage).
 RankEnvironment rank_environment(const RankIdentity& identity, const Variables& inherited,
                                  const Variables& set, const std::vector<Dialect>& compat = {});
 

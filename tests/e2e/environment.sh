@@ -29,6 +29,8 @@ for rank in 0 1 2 3; do
   check $rank MASTER_ADDR "$(value 0 MASTER_ADDR)"
   check $rank MASTER_PORT "$(value 0 MASTER_PORT)"
   check $rank DTLAUNCH_JOB "$(value 0 DTLAUNCH_JOB)"
+  check $rank TORCHELASTIC_RUN_ID "$(value 0 DTLAUNCH_JOB)"
+  check $rank TORCHELASTIC_USE_AGENT_STORE False
   [[ "$(value $rank OMP_NUM_THREADS)" =~ ^[1-9] ]] || fail "rank $rank has no OMP_NUM_THREADS"
   for name in GLOO_SOCKET_IFNAME TP_SOCKET_IFNAME NCCL_SOCKET_IFNAME; do
     interface=$(value $rank $name)
@@ -36,8 +38,7 @@ for rank in 0 1 2 3; do
       [ -n "$interface" ] && [ "$interface" != lo ] ||
       fail "rank $rank: $name='$interface' is no interface to the other host"
   done
-  foreign=$(grep -E '^(DISPLAY|SSH_|XDG_|PMI_FD|PMI_PORT|TORCHELASTIC_)' "$work/env.$rank" |
-    grep -v '^TORCHELASTIC_ERROR_FILE=' || true)
+  foreign=$(grep -E '^(DISPLAY|SSH_|XDG_|PMI_FD|PMI_PORT)' "$work/env.$rank" || true)
   expect_equal "what rank $rank inherits of the login host" "$foreign" ''
 done
 
