@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <string_view>
+#include <system_error>
 
 #include "base/error.h"
 #include "base/fd.h"
@@ -61,6 +63,25 @@ void check_trusted(const std::string& path, const struct stat& status, const std
   }
 }
 
+// Who may write a folder may put another file in the place of this one, unless the folder is
+// sticky.
+void check_folders_above(const std::string& path, const std::string& kind) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  for (const fs::path& file : {fs::absolute(path, error), fs::canonical(path, error)}) {
+    fs::path folder = file.parent_path();
+    for (; !folder.empty(); folder = folder == folder.root_path() ? "" : folder.parent_path()) {
+      struct stat status {};
+      if (::stat(folder.c_str(), &status) != 0 || (status.st_mode & S_IWOTH) == 0) continue;
+      if ((status.st_mode & S_ISVTX) != 0) continue;
+      throw Error(Exit::kBadInput, path,
+                  fmt::format("everybody may replace this {}, as everybody may write the folder {}",
+                              kind, folder.string()),
+                  "chmod o-w " + folder.string());
+    }
+  }
+}
+
 bool is_file(const std::string& path, struct stat& status) {
   return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
 }
@@ -77,7 +98,9 @@ std::string read_trusted_file(const std::string& path, std::size_t limit_bytes,
 void check_trusted_command(const std::string& command, const std::string& kind) {
   const std::string word = first_word(trim(command));
   struct stat status {};
-  if (word.find('/') != word.npos && is_file(word, status)) check_trusted(word, status, kind);
+  if (word.find('/') == word.npos || !is_file(word, status)) return;
+  check_trusted(word, status, kind);
+  check_folders_above(word, kind);
 }
 
 }  // namespace dtl

@@ -12,7 +12,8 @@ namespace dtl {
 std::string read_trusted_file(const std::string& path, std::size_t limit_bytes,
                               const std::string& kind);
 
-// Throws the same if a shell command begins with the path of such a program, plain or in quotes.
+// Throws the same if a shell command begins with the path of such a program, plain or in quotes, or
+// of one below a folder that everybody may write and that is not sticky.
 // Variables, and names that the shell looks up in PATH, are not checked.
 // kind: "program of --discover".
 void check_trusted_command(const std::string& command, const std::string& kind);

@@ -69,10 +69,9 @@ cat >"$work/command" <<'COMMAND'
 [ ! -e "$1.slow" ] || { touch "$1.began"; sleep 1234; }
 cat "$1"
 COMMAND
-chmod +x "$work/command"
 printf 'node1:2\nnode2:1\n' >"$work/list"
 fresh
-start_job --discover "$work/command $work/list" -np 1:9 "$work/rank" "$work/ranks"
+start_job --discover "bash $work/command $work/list" -np 1:9 "$work/rank" "$work/ranks"
 expect_epoch 0 '3 node1 3 node1 3 node2'
 touch "$work/list.slow"
 wait_for 30 "the command" test -e "$work/list.began"

@@ -57,14 +57,21 @@ grep -q '"event":"end"' "$log" || fail "a detached job did not tell of its end"
 launch -np 1 --on-event '' true
 expect_status 64
 
-# A program that others may write is not run.
-printf '#!/bin/sh\ntouch "%s"\n' "$work/ran" >"$work/hook"
-chmod 757 "$work/hook"
-launch -np 1 --on-event "$work/hook --all" true
+# A program that others may write, or replace, is not run.
+copied=$(mktemp -d /var/tmp/dtl-e2e-hook.XXXXXX) # finish removes it
+hook=$copied/hook
+printf '#!/bin/sh\ntouch "%s"\n' "$work/ran" >"$hook"
+chmod 757 "$hook"
+launch -np 1 --on-event "$hook --all" true
 expect_status 65
-expect_err "everybody may write this program of --on-event. Try: chmod o-w $work/hook"
+expect_err "everybody may write this program of --on-event. Try: chmod o-w $hook"
+chmod o-w "$hook"
+chmod 777 "$copied"
+launch -np 1 --on-event "$hook --all" true
+expect_status 65
+expect_err "everybody may write the folder $copied. Try: chmod o-w $copied"
 [ ! -e "$work/ran" ] || fail "a program that others may write has run"
-chmod o-w "$work/hook"
-launch -np 1 --on-event "$work/hook --all" true
+chmod o-w "$copied"
+launch -np 1 --on-event "$hook --all" true
 expect_status 0
 [ -e "$work/ran" ] || fail "the program has not run"

@@ -56,6 +56,26 @@ TEST(DiscoverHosts, RunsACommandAndReadsAFile) {
   std::filesystem::remove(path);
 }
 
+TEST(DiscoverHosts, RunsNoProgramThatOthersMayReplace) {
+  namespace fs = std::filesystem;
+  const fs::path open =
+      fs::temp_directory_path() / ("discover_hosts_test.d." + std::to_string(::getpid()));
+  const fs::path program = open / "inner" / "list.sh", link = open.string() + ".link";
+  fs::create_directories(program.parent_path());
+  std::ofstream(program) << "#!/bin/sh\necho a:4\n";
+  fs::permissions(program, fs::perms::owner_all);
+  fs::create_symlink(program, link);
+  for (const fs::path& path : {program, link}) {
+    fs::permissions(open, fs::perms::all);
+    EXPECT_THAT(error_of(path.string()),
+                HasSubstr("everybody may write the folder " + open.string()));
+    fs::permissions(open, fs::perms::all | fs::perms::sticky_bit);
+    EXPECT_EQ(discover_hosts(path.string()).size(), 1U);
+  }
+  fs::remove(link);
+  fs::remove_all(open);
+}
+
 TEST(DiscoverHosts, RunsNoProgramThatOthersMayWrite) {
   const std::filesystem::path path = std::filesystem::temp_directory_path() /
                                      ("discover_hosts_test.sh." + std::to_string(::getpid()));
