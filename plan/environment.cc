@@ -215,10 +215,10 @@ RankEnvironment rank_environment(const RankIdentity& identity, const Variables& 
   for (const auto& [name, value] : set) {
     const auto own = fixed.find(name);
     if (own != fixed.end() && own->second != value) {
-      throw Error(Exit::kUsage, fmt::format("cannot set {}={}", name, value),
-                  fmt::format("rank {} has {}={}, and no rank can be another", identity.rank, name,
-                              own->second),
-                  fmt::format("leave {} out", name));
+      throw Error(
+          Exit::kUsage, fmt::format("cannot set {}={}", name, value),
+          fmt::format("dtlaunch computes it: rank {} has {}={}", identity.rank, name, own->second),
+          fmt::format("leave {} out", name));
     }
     put(variables, name, value);
     if (const auto at = environment.origins.find(name); at != environment.origins.end()) {

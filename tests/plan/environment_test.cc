@@ -211,7 +211,7 @@ TEST(Environment, RefusesToMakeARankAnother) {
   } catch (const Error& error) {
     EXPECT_EQ(error.status(), Exit::kUsage);
     EXPECT_STREQ(error.what(),
-                 "cannot set WORLD_SIZE=8: rank 2 has WORLD_SIZE=4, and no rank can be another. "
+                 "cannot set WORLD_SIZE=8: dtlaunch computes it: rank 2 has WORLD_SIZE=4. "
                  "Try: leave WORLD_SIZE out");
   }
   EXPECT_NO_THROW(rank_environment(third_of_four(), {}, {{"WORLD_SIZE", "4"}}));

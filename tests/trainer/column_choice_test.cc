@@ -26,6 +26,17 @@ std::vector<int> chosen(const std::string& lines) {
   return {choice.first, choice.second};
 }
 
+TEST(ColumnNamed, IsFoundExactlyOrWithoutBlanksOrInAnyCase) {
+  const std::vector<std::string> header = {"Text", " label", "TEXT", "Score", ""};
+  EXPECT_EQ(column_named(header, "TEXT"), 2);
+  EXPECT_EQ(column_named(header, "text"), -1);  // which one?
+  EXPECT_EQ(column_named(header, "label"), 1);
+  EXPECT_EQ(column_named(header, "LABEL "), 1);
+  EXPECT_EQ(column_named(header, "score"), 3);
+  EXPECT_EQ(column_named(header, "stars"), -1);
+  EXPECT_EQ(shown_columns(header), "Text,  label, TEXT, Score, column 5 (no name)");
+}
+
 TEST(ColumnChoice, GoesByTheUsualNames) {
   EXPECT_THAT(chosen("note,sentence2,sentence1,label\na b,c d,e f,1"), ElementsAre(2, 1));
   EXPECT_THAT(chosen("note,Sentence,label\na b,c d,1"), ElementsAre(1, -1));

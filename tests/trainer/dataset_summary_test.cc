@@ -29,7 +29,7 @@ std::vector<std::string> doubts_of(const std::vector<std::string>& labels) {
 TEST(DatasetSummary, SaysWhatIsReadAndWhatIsNot) {
   EXPECT_EQ(summary(read("id\tq\tr\tlabel\n1\ta b\tc d\tx\n2\ta a\tb b\ty\n3\tb b\tc c\ty\n")),
             "d.tsv: 3 examples; text: q, second text: r (guessed; --text_column_names NAME[,NAME] "
-            "chooses others); label: label (y: 2, x: 1); not read: id");
+            "makes one text of others); label: label (y: 2, x: 1); not read: id");
   EXPECT_EQ(summary(read("a\tb\tlabel\n1\t2\tx\n", {.text_columns = {"b", "a"}})),
             "d.tsv: 1 example; text: b + a; label: label (x: 1)");
   EXPECT_EQ(summary(read("text\tlabel\na\t1\n", {.labelled = false})),
@@ -53,6 +53,19 @@ TEST(DatasetSummary, NamesTenLabelsOfMany) {
   std::string rows = "text\tlabel\n";
   for (int i = 0; i < 77; ++i) rows += "a\tclass" + std::to_string(i) + "\n";
   EXPECT_THAT(summary(read(rows)), HasSubstr("and 67 more)"));
+}
+
+TEST(DatasetSummary, ShowsBlanksOfLabels) {
+  EXPECT_EQ(shown_labels({"a", "b ", "", "c d"}), "a, 'b ', '', c d");
+}
+
+TEST(DatasetDoubts, AskWhetherNearlyAsManyLabelsAsExamplesAreLabels) {
+  std::vector<std::string> labels;
+  for (int i = 0; i < 11; ++i) labels.push_back("sentence " + std::to_string(i));
+  EXPECT_THAT(doubts_of(labels), ElementsAre(HasSubstr("11 examples have 11 different labels: does "
+                                                       "the column 'label' hold labels?")));
+  for (int i = 0; i < 11; ++i) labels.push_back("sentence " + std::to_string(i));
+  EXPECT_THAT(doubts_of(labels), ElementsAre());
 }
 
 TEST(DatasetDoubts, NameLabelsThatDifferInCaseOrBlanks) {

@@ -143,14 +143,17 @@ TEST(TrainingLabels, GoByTheModelsNamesOrReplaceThemWithALine) {
   // Two of the data's labels are one of the model's.
   const Prepared twice = trained({"yes", "no"}, "a\tYes\nb\tyes\n");
   EXPECT_THAT(twice.config.labels, ElementsAre("Yes", "yes"));
-  EXPECT_THAT(twice.notices, ElementsAre(HasSubstr("'Yes' (1, first in line 2)"),
-                                         HasSubstr("(Yes, yes) replace the model's 2 (yes, no)")));
+  EXPECT_THAT(twice.notices,
+              ElementsAre(HasSubstr("'Yes' (1, first in line 2)"),
+                          HasSubstr("(Yes, yes) take the places of the model's (yes, no)")));
   EXPECT_THAT(trained({"a", "b", "c"}, rows).notices,
-              ElementsAre(HasSubstr("its 2 labels (no, yes) replace the model's 3 (a, b, c)")));
+              ElementsAre(HasSubstr("it has 2 labels (no, yes), but the model has 3 (a, b, c)")));
   const Prepared other = trained({"bad", "good"}, rows);
   EXPECT_THAT(other.config.labels, ElementsAre("no", "yes"));
-  EXPECT_THAT(other.notices,
-              ElementsAre(HasSubstr("its 2 labels (no, yes) replace the model's 2 (bad, good)")));
+  EXPECT_THAT(
+      other.notices,
+      ElementsAre(HasSubstr(
+          "its labels (no, yes) take the places of the model's (bad, good), in this order")));
 }
 
 // Trains, evaluates and predicts with one folder of files; then only predicts with what was learnt.
@@ -191,8 +194,8 @@ TEST_F(Columns, OfTrainingAreThoseOfPrediction) {
   EXPECT_THAT(ids(trained), ElementsAre(2, 4, 5, 3));
   EXPECT_THAT(trained.data_sets.front(),
               HasSubstr("train.csv: 2 examples; text: content (guessed; --text_column_names "
-                        "NAME[,NAME] chooses others); label: mood (bad: 1, good: 1); "
-                        "not read: column 1, which has no name"));
+                        "NAME[,NAME] makes one text of others); label: mood (bad: 1, good: 1); "
+                        "not read: column 1 (no name)"));
   EXPECT_THAT(trained.data_sets.back(), HasSubstr("1 example; text: content; not read: mood"));
   const Prepared later = predict(trained, "note,content,mood\nb b b,a a,b b\n");
   EXPECT_THAT(ids(later), ElementsAre(2, 4, 4, 3));

@@ -67,12 +67,13 @@ bool copy_tensor(const std::string& path, const Tensor& from, const ParameterInf
                  const LoadOptions& options, std::vector<float>& values) {
   if (from.shape != to.shape) {
     if (to.head && options.ignore_mismatched_sizes) return false;
-    throw Error(Exit::kBadInput, fmt::format("{}: tensor {}", path, to.name),
-                fmt::format("its shape is {}, the model wants {}", shape_text(from.shape),
-                            shape_text(to.shape)),
-                to.head ? "data with the labels that the model has; or "
-                          "--ignore_mismatched_sizes for a new classifier"
-                        : "");
+    throw Error(
+        Exit::kBadInput, fmt::format("{}: tensor {}", path, to.name),
+        fmt::format("its shape is {}, {} {}", shape_text(from.shape),
+                    to.head ? "but this task needs" : "the model wants", shape_text(to.shape)),
+        to.head ? "data with the labels in the model's config.json; or "
+                  "--ignore_mismatched_sizes for a new classifier"
+                : "");
   }
   if (!from.whole_type.empty()) {
     throw Error(Exit::kBadInput, fmt::format("{}: tensor {}", path, to.name),

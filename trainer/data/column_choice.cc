@@ -89,6 +89,31 @@ std::string refusal(const std::string& name, const ColumnValues& values) {
 
 }  // namespace
 
+int column_named(const std::vector<std::string>& header, std::string_view name) {
+  const auto find = [&](auto&& same) {
+    int found = -1, times = 0;
+    for (int i = 0; i < static_cast<int>(header.size()); ++i) {
+      if (same(header[static_cast<std::size_t>(i)]) && times++ == 0) found = i;
+    }
+    return times == 1 ? found : -1;
+  };
+  int found = find([&](const std::string& each) { return each == name; });
+  if (found < 0) found = find([&](const std::string& each) { return trim(each) == trim(name); });
+  if (found >= 0) return found;
+  return find(
+      [&](const std::string& each) { return to_lower(trim(each)) == to_lower(trim(name)); });
+}
+
+std::string shown_column(const std::vector<std::string>& header, std::size_t index) {
+  return header[index].empty() ? fmt::format("column {} (no name)", index + 1) : header[index];
+}
+
+std::string shown_columns(const std::vector<std::string>& header) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < header.size(); ++i) names.push_back(shown_column(header, i));
+  return join(names, ", ");
+}
+
 bool needs_rows(const std::vector<std::string>& header) {
   return choose_by_name(header).first < 0;
 }
@@ -115,7 +140,8 @@ ColumnChoice choose_texts(const std::vector<std::string>& header, int label,
   }
   if (!with_words.empty()) possible = with_words;
   if (possible.empty()) {
-    return {.reason = reasons.empty() ? "the label is the only column" : join(reasons, ", ")};
+    return {.reason = reasons.empty() ? "the label is the only column" : join(reasons, ", "),
+            .none_left = reasons.empty()};
   }
   return {possible[0], possible.size() > 1 ? possible[1] : -1};
 }

@@ -1,15 +1,29 @@
 #pragma once
-// Which columns of a data set are texts, where the user has not said so. A pure function.
+// Columns of a data set: by their names, and which are texts where the user has not said so. Pure
+// functions.
 
+#include <cstddef>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace dtl::trainer {
 
+// The column of this name: exactly, or else without blanks around it, or else in any case if only
+// one is called so. -1: there is none.
+int column_named(const std::vector<std::string>& header, std::string_view name);
+
+// The names for a message: "title, column 2 (no name)".
+std::string shown_columns(const std::vector<std::string>& header);
+
+// Of the column at this index, from 0.
+std::string shown_column(const std::vector<std::string>& header, std::size_t index);
+
 struct ColumnChoice {
   int first = -1, second = -1;  // columns; second < 0: no pairs; first < 0: there are no texts
   std::string reason = {};      // why there are none
+  bool none_left = false;       // as there is no column but the label
 };
 
 // By name: sentence1 with sentence2, or sentence, or text, in any case. Otherwise the first one or

@@ -16,6 +16,7 @@
 #include "trainer/data/column_choice.h"
 #include "trainer/data/data_file.h"
 #include "trainer/data/dataset_rows.h"
+#include "trainer/data/dataset_summary.h"
 #include "trainer/maths/on_threads.h"
 
 namespace dtl::trainer {
@@ -26,7 +27,15 @@ constexpr std::size_t kMaxDatasetBytes = std::size_t{16} << 30;
 // Rows that are looked at for the columns that may be texts.
 constexpr std::size_t kLookedAt = 10'000;
 
-constexpr const char* kHeaderHint = "a first line that names the columns, such as: label sentence";
+// How this kind of file names its columns.
+std::string header_hint(const std::string& path) {
+  if (path.ends_with(".csv")) return "a first line that names the columns, such as: sentence,label";
+  if (path.ends_with(".tsv")) {
+    return "a first line that names the columns, such as sentence and label with a tab between "
+           "them";
+  }
+  return R"(objects such as: {"sentence": "...", "label": "..."})";
+}
 
 using LabelIds = std::unordered_map<std::string, std::int32_t>;
 
@@ -42,27 +51,21 @@ struct Columns {
   throw Error(Exit::kBadInput, place + ": cannot read this row", reason, hint);
 }
 
-int column_named(const std::vector<std::string>& header, std::string_view name) {
-  const auto found = std::find(header.begin(), header.end(), name);
-  return found == header.end() ? -1 : static_cast<int>(found - header.begin());
-}
-
 int text_column(const std::string& path, const std::vector<std::string>& header,
                 const std::string& name, const DatasetOptions& options) {
   const int column = column_named(header, name);
   if (column >= 0) return column;
   const std::string what = fmt::format("{}:1: cannot find the texts", path);
-  const std::string columns = join(header, ", ");
+  const std::string columns = shown_columns(header);
   if (!options.trained) {
     throw Error(Exit::kBadInput, what,
-                fmt::format("there is no column '{}' among {}", name, columns));
+                fmt::format("there is no column '{}' among {}", name, columns),
+                "--text_column_names with one of these, or several with commas between them");
   }
-  const bool pairs = !options.second_column.empty();
   throw Error(
       Exit::kBadInput, what,
       fmt::format("the model was trained on the column '{}', which is not among {}", name, columns),
-      pairs ? "that name in the first line"
-            : "that name in the first line, or --text_column_names");
+      "that name in the first line; or --text_column_names with another column");
 }
 
 // Rows, of which some are read in advance.
@@ -113,13 +116,18 @@ Columns choose_columns(const std::string& path, const std::vector<std::string>& 
   Columns columns;
   columns.label = column_named(header, options.label_column);
   if (columns.label < 0 && options.labelled) {
-    throw Error(
-        Exit::kBadInput, fmt::format("{}:1: cannot find the labels", path),
-        fmt::format("there is no column '{}' among {}", options.label_column, join(header, ", ")),
-        "--label_column_name with the column of the labels; or " + std::string(kHeaderHint));
+    throw Error(Exit::kBadInput, fmt::format("{}:1: cannot find the labels", path),
+                fmt::format("there is no column '{}' among {}", options.label_column,
+                            shown_columns(header)),
+                "--label_column_name with the column of the labels; or " + header_hint(path));
   }
-  for (const std::string& name : options.text_columns) {
-    columns.texts.push_back(text_column(path, header, name, options));
+  const int with_commas = column_named(header, join(options.text_columns, ","));
+  if (options.text_columns.size() > 1 && with_commas >= 0) {
+    columns.texts.push_back(with_commas);  // one name, with commas in it
+  } else {
+    for (const std::string& name : options.text_columns) {
+      columns.texts.push_back(text_column(path, header, name, options));
+    }
   }
   if (!columns.texts.empty()) {
     if (!options.second_column.empty()) {
@@ -132,7 +140,8 @@ Columns choose_columns(const std::string& path, const std::vector<std::string>& 
       needs_rows(header) ? rows.look_at(kLookedAt) : std::span<const std::vector<std::string>>());
   if (choice.first < 0) {
     throw Error(Exit::kBadInput, fmt::format("{}:1: cannot find the texts", path), choice.reason,
-                "--text_column_names with the column of the texts");
+                choice.none_left ? "a file that has a column of texts as well"
+                                 : "--text_column_names with the column of the texts");
   }
   columns.texts = {choice.first};
   columns.second = choice.second;
@@ -153,8 +162,7 @@ void name_columns(const std::vector<std::string>& header, const Columns& columns
     const bool text =
         std::find(columns.texts.begin(), columns.texts.end(), i) != columns.texts.end();
     if (text || i == columns.second || (options.labelled && i == columns.label)) continue;
-    dataset.unread.push_back(name(i).empty() ? fmt::format("column {}, which has no name", i + 1)
-                                             : name(i));
+    dataset.unread.push_back(shown_column(header, static_cast<std::size_t>(i)));
   }
 }
 
@@ -186,7 +194,7 @@ TextDataset from_rows(const std::string& path, RowReader& reader, const DatasetO
   std::vector<std::string> row;
   if (!rows.next(row)) {
     throw Error(Exit::kBadInput, fmt::format("{}: cannot read the data set", path),
-                "the file is empty", kHeaderHint);
+                "the file is empty", header_hint(path));
   }
   const std::vector<std::string> header = row;
   check_header(path, rows.line(), header);
@@ -234,13 +242,13 @@ std::int32_t label_id(const TextDataset& dataset, std::size_t index, const std::
   const auto found = ids.find(label);
   if (found != ids.end()) return found->second;
   const TextExample& example = dataset.examples[index];
-  const std::string reason = fmt::format("the model's labels are {}", join(labels, ", "));
+  const std::string reason = fmt::format("the model's labels are {}", shown_labels(labels));
   throw Error(Exit::kBadInput,
               example.line > 0
                   ? fmt::format("{}: cannot use the label '{}'",
                                 row_place(dataset.path, example.line, example.element), label)
                   : fmt::format("cannot use label '{}' of example {}", label, index + 1),
-              reason);
+              reason, "examples with these labels; or --do_train, to learn those of a file");
 }
 
 // What is to be learnt from an example.

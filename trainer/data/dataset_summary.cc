@@ -52,6 +52,11 @@ std::string shortened(std::vector<std::string> pieces) {
   return fmt::format("{} and {} more", join(pieces, ", "), more);
 }
 
+std::string shown_label(const std::string& label) {
+  const std::string_view quote = label.empty() || trim(label) != label ? "'" : "";
+  return fmt::format("{0}{1}{0}", quote, printable(label));
+}
+
 // The labels of the most examples first.
 std::string class_counts(const TextDataset& dataset) {
   const Occurrences labels = count_labels(dataset);
@@ -61,8 +66,7 @@ std::string class_counts(const TextDataset& dataset) {
                    [](const auto& a, const auto& b) { return a.second > b.second; });
   std::vector<std::string> pieces;
   for (const auto& [label, rows] : counts) {
-    const std::string_view quote = label.empty() || trim(label) != label ? "'" : "";
-    pieces.push_back(fmt::format("{0}{1}{0}: {2}", quote, printable(label), rows));
+    pieces.push_back(fmt::format("{}: {}", shown_label(label), rows));
   }
   return shortened(std::move(pieces));
 }
@@ -146,6 +150,20 @@ void doubt_mixed_types(const Occurrences& labels, const std::string& path,
                              shortened(std::move(numbers)), shortened(std::move(words))));
 }
 
+// Texts, or numbers of rows, in the place of labels.
+void doubt_number_of_labels(const TextDataset& dataset, const Occurrences& labels,
+                            std::vector<std::string>& said) {
+  const auto examples = static_cast<std::int64_t>(dataset.examples.size());
+  const auto different = static_cast<std::int64_t>(labels.size());
+  if (dataset.problem != Problem::kSingleLabel || labels.size() <= kMostShown ||
+      different <= examples / 2) {
+    return;
+  }
+  said.push_back(fmt::format("{}: {} have {} different labels: does the column '{}' hold labels?",
+                             dataset.path, plural(examples, "example"), different,
+                             dataset.columns.label));
+}
+
 void doubt_texts(const TextDataset& dataset, std::vector<std::string>& said) {
   Occurrence empty;
   for (const TextExample& example : dataset.examples) {
@@ -159,6 +177,12 @@ void doubt_texts(const TextDataset& dataset, std::vector<std::string>& said) {
 
 }  // namespace
 
+std::string shown_labels(const std::vector<std::string>& labels) {
+  std::vector<std::string> shown;
+  for (const std::string& label : labels) shown.push_back(shown_label(label));
+  return join(shown, ", ");
+}
+
 std::string summary(const TextDataset& dataset) {
   const TextColumns& columns = dataset.columns;
   std::string text =
@@ -167,7 +191,7 @@ std::string summary(const TextDataset& dataset) {
                   join(columns.first, " + "));
   if (dataset.pairs) text += fmt::format(", second text: {}", columns.second);
   if (dataset.guessed && (dataset.pairs || !dataset.unread.empty())) {
-    text += " (guessed; --text_column_names NAME[,NAME] chooses others)";
+    text += " (guessed; --text_column_names NAME[,NAME] makes one text of others)";
   }
   if (dataset.labelled) {
     text += fmt::format(
@@ -185,6 +209,7 @@ std::vector<std::string> doubts(const TextDataset& dataset) {
     doubt_spellings(labels, dataset.path, said);
     doubt_missing_values(labels, dataset.path, said);
     doubt_mixed_types(labels, dataset.path, said);
+    doubt_number_of_labels(dataset, labels, said);
   }
   doubt_texts(dataset, said);
   return said;

@@ -11,9 +11,12 @@ namespace dtl::trainer {
 // "train.csv: 1200 examples; text: content; label: stance (for: 700, against: 500); not read: id"
 std::string summary(const TextDataset& dataset);
 
+// "neg, 'pos '": for a message, with quotes where blanks would not be seen.
+std::string shown_labels(const std::vector<std::string>& labels);
+
 // What may be wrong in it, each with how many rows and where: labels that differ only in case,
 // blanks or the way a number is written; labels that stand for missing values, as "nan"; numbers
-// among words; empty texts.
+// among words; nearly as many labels as examples; empty texts.
 std::vector<std::string> doubts(const TextDataset& dataset);
 
 }  // namespace dtl::trainer

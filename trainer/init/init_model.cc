@@ -187,7 +187,7 @@ int run_init(const std::vector<std::string>& arguments) {
       fmt::format("{}: new {} model of {} parameters: {} tokens learnt from {} texts, "
                   "labels {}",
                   settings.output_dir, settings.model_type, parameters, model.config.vocab_size,
-                  dataset.examples.size(), join(model.config.labels, ", ")));
+                  dataset.examples.size(), shown_labels(model.config.labels)));
   return 0;
 }
 

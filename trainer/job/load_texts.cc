@@ -77,8 +77,13 @@ std::vector<std::string> labels_to_learn(const std::vector<std::string>& model, 
     rename_labels(texts, *names);
     return model;
   }
-  notices.push_back(fmt::format("{}: its {} labels ({}) replace the model's {} ({})", path,
-                                data.size(), join(data, ", "), model.size(), join(model, ", ")));
+  const std::string theirs = shown_labels(data), own = shown_labels(model);
+  notices.push_back(
+      model.size() == data.size()
+          ? fmt::format("{}: its labels ({}) take the places of the model's ({}), in this order",
+                        path, theirs, own)
+          : fmt::format("{}: it has {} labels ({}), but the model has {} ({})", path, data.size(),
+                        theirs, model.size(), own));
   return data;
 }
 
@@ -98,7 +103,7 @@ void take_task_labels(const GlueTask& task, Texts& texts, ModelConfig& config,
     for (std::size_t i = 0; i < model.size(); ++i) (*names)[task.labels[i]] = model[i];
     notices.push_back(fmt::format(
         "--task_name {}: the model's labels ({}) stand for the task's ({}), in this order",
-        task.name, join(model, ", "), join(task.labels, ", ")));
+        task.name, shown_labels(model), shown_labels(task.labels)));
   }
   rename_labels(texts, *names);
 }
@@ -252,7 +257,7 @@ void choose_labels(const Settings& s, Texts& texts, ModelConfig& config,
   if (config.labels.size() < 2) {
     throw Error(Exit::kBadInput,
                 fmt::format("{}: cannot classify", s.do_train ? s.train_file : s.model),
-                fmt::format("there are fewer than two labels ({})", join(config.labels, ", ")));
+                fmt::format("there are fewer than two labels ({})", shown_labels(config.labels)));
   }
 }
 
