@@ -22,11 +22,11 @@ expect_count 2 '"native(_problem)?"' "$work/report"
 first=$(grep -n 'in spin' "$work/err" | head -n 1) other=$(grep -n 'in barrier' "$work/err" | head -n 1)
 [ "${first%%:*}" -lt "${other%%:*}" ] || fail "the odd rank's stack does not come first"
 
-# Stopped, in a barrier or before it.
+# Stopped, in a barrier or before it, or while it tells of one.
 start_job -np 2 --hang-notice 1 --hang-timeout 2.5 python3 "$e2e/hanging_rank.py" go_on
 wait_for 20 "both ranks to meet" eval '[ "$(grep -c "^pid" "$work/out")" = 2 ]'
 signal STOP "$(sed -n 's/^pid \([0-9]*\) rank 1$/\1/p' "$work/out")"
 end_job
 expect_status 124
-expect_err '(it|rank 1) is stopped \(process [0-9]+\)$'
+expect_err '(it|rank 1) is stopped \(process [0-9]+\)$|: rank 1 has been stopped for [0-9]+ s$'
 expect_err '^  hangs +rank 1 on localhost'
