@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "trainer/files/model_family.h"
 #include "trainer/maths/gemm_bf16.h"
 #include "trainer/step/trainer.h"
 
@@ -44,7 +45,7 @@ Examples read_examples(const std::string& path) {
 
 ModelConfig configuration(const std::string& type, int layers, int vocabulary) {
   ModelConfig config;
-  config.type = type == "bert" ? ModelType::kBert : ModelType::kDistilBert;
+  config.type = type_named(type).value_or(ModelType::kBert);
   config.layers = layers;
   config.vocab_size = vocabulary;
   for (int i = 0; i < kClasses; ++i) config.labels.push_back(std::to_string(i));

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/files/new_file.h"
+#include "trainer/files/model_family.h"
 #include "trainer/files/tensor_files.h"
 
 namespace dtl::trainer {
@@ -27,8 +28,8 @@ std::string job_line() {
   return job == nullptr ? "" : fmt::format("job {}\n", job);
 }
 
-std::string prefix_of(ModelType type) {
-  return type == ModelType::kBert ? "bert." : "distilbert.";
+std::string prefix_of(const ModelConfig& config) {
+  return std::string(family_of(config).tensors.prefix);
 }
 
 void replace_ending(std::string& name, std::string_view from, std::string_view to) {
@@ -44,7 +45,7 @@ std::string canonical_name(std::string name, const ModelConfig& config,
     return std::any_of(layout.tensors.begin(), layout.tensors.end(),
                        [&](const ParameterInfo& tensor) { return tensor.name == candidate; });
   };
-  const std::string prefixed = prefix_of(config.type) + name;
+  const std::string prefixed = prefix_of(config) + name;
   return !known(name) && known(prefixed) ? prefixed : name;
 }
 
@@ -135,7 +136,7 @@ LoadedParameters arrange_parameters(TensorMap tensors, const std::string& origin
   });
   LoadedParameters loaded;
   loaded.values.resize(static_cast<std::size_t>(layout.total));
-  const std::string pooler = prefix_of(config.type) + "pooler.";
+  const std::string pooler = prefix_of(config) + "pooler.";
   for (const ParameterInfo& tensor : layout.tensors) {
     const auto it = found.find(tensor.name);
     if (it != found.end() && copy_tensor(origin, it->second, tensor, options, loaded.values)) {

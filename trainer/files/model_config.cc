@@ -4,10 +4,15 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <type_traits>
+#include <utility>
+#include <variant>
 
 #include "base/error.h"
 #include "base/files/new_file.h"
 #include "trainer/files/json_text.h"
+#include "trainer/files/model_family.h"
 #include "trainer/files/model_keys.h"
 
 namespace dtl::trainer {
@@ -34,7 +39,7 @@ const char* name_of(Problem problem) {
 }
 
 // Reads typed values out of one config.json; every complaint names the file, the place and the key.
-class ConfigReader {
+class ConfigReader final : public ConfigKeys {
  public:
   explicit ConfigReader(std::string path) : path_(std::move(path)) {
     const JsonComplaint complaint{"cannot use this model"};
@@ -61,7 +66,9 @@ class ConfigReader {
 
   bool has(const char* key) const { return json_.contains(key) && !json_[key].is_null(); }
 
-  void size(const char* key, int& value, int low = 1, int high = kMaxDimension) const {
+  void size(const char* key, int& value) const override { whole(key, value, 1, kMaxDimension); }
+  void layers(const char* key, int& value) const override { whole(key, value, 1, kMaxLayers); }
+  void whole(const char* key, int& value, int low, int high) const {
     if (!has(key)) return;
     if (!json_[key].is_number_integer()) fail_key(key, "it is not a whole number");
     const auto number = json_[key].get<std::int64_t>();
@@ -71,6 +78,7 @@ class ConfigReader {
     value = static_cast<int>(number);
   }
 
+  void fraction(const char* key, double& value) const override { real(key, value, 0, 1); }
   void real(const char* key, double& value, double low, double high) const {
     if (!has(key)) return;
     if (!json_[key].is_number()) fail_key(key, "it is not a number");
@@ -81,16 +89,28 @@ class ConfigReader {
     value = number;
   }
 
-  std::string text(const char* key) const {
+  std::string text(const char* key) const override {
     if (!has(key)) return {};
     if (!json_[key].is_string()) fail_key(key, "it is not a text");
     return json_[key].get<std::string>();
   }
 
-  bool flag(const char* key) const {
+  bool flag(const char* key) const override {
     if (!has(key)) return false;
     if (!json_[key].is_boolean()) fail_key(key, "it is not true or false");
     return json_[key].get<bool>();
+  }
+
+  Activation activation(const char* key) const override {
+    const std::string name = text(key);
+    if (name.empty() || name == "gelu") return Activation::kGelu;
+    if (name == "gelu_new" || name == "gelu_pytorch_tanh") return Activation::kGeluTanh;
+    if (name == "relu") return Activation::kRelu;
+    fail_key(key, fmt::format("'{}' is not one of gelu, gelu_new, gelu_pytorch_tanh, relu", name));
+  }
+
+  [[noreturn]] void refuse(const char* key, const std::string& reason) const override {
+    fail_key(key, reason);
   }
 
   // id2label is an object from "0", "1", .. to names; without it num_labels counts LABEL_0, ..
@@ -108,7 +128,7 @@ class ConfigReader {
       }
     } else if (has("num_labels")) {
       int count = 0;
-      size("num_labels", count, 1, kMaxLabels);
+      whole("num_labels", count, 1, kMaxLabels);
       for (int id = 0; id < count; ++id) names.push_back(fmt::format("LABEL_{}", id));
     }
     check_ids(names);
@@ -167,15 +187,6 @@ class ConfigReader {
   OrderedJson json_;
 };
 
-Activation activation_named(const ConfigReader& reader, const char* key) {
-  const std::string name = reader.text(key);
-  if (name.empty() || name == "gelu") return Activation::kGelu;
-  if (name == "gelu_new" || name == "gelu_pytorch_tanh") return Activation::kGeluTanh;
-  if (name == "relu") return Activation::kRelu;
-  reader.fail_key(key,
-                  fmt::format("'{}' is not one of gelu, gelu_new, gelu_pytorch_tanh, relu", name));
-}
-
 const char* name_of(Activation activation) {
   switch (activation) {
     case Activation::kGelu:
@@ -199,49 +210,6 @@ Problem problem_named(const ConfigReader& reader, std::size_t labels) {
   reader.fail_key("problem_type",
                   fmt::format("'{}' is not one of {}, {}, {}", name, name_of(Problem::kSingleLabel),
                               name_of(Problem::kMultiLabel), name_of(Problem::kRegression)));
-}
-
-void read_bert(const ConfigReader& reader, ModelConfig& config) {
-  reader.check(KeysOf::kBertConfig);
-  config.type = ModelType::kBert;
-  reader.size("hidden_size", config.hidden_size);
-  reader.size("num_hidden_layers", config.layers, 1, kMaxLayers);
-  reader.size("num_attention_heads", config.heads);
-  reader.size("intermediate_size", config.intermediate_size);
-  reader.size("type_vocab_size", config.type_vocab_size);
-  reader.real("hidden_dropout_prob", config.hidden_dropout, 0, 1);
-  reader.real("attention_probs_dropout_prob", config.attention_dropout, 0, 1);
-  config.classifier_dropout = config.hidden_dropout;
-  reader.real("classifier_dropout", config.classifier_dropout, 0, 1);
-  reader.real("layer_norm_eps", config.layer_norm_eps, 0, 1);
-  config.activation = activation_named(reader, "hidden_act");
-  const std::string positions = reader.text("position_embedding_type");
-  if (!positions.empty() && positions != "absolute") {
-    reader.fail_key("position_embedding_type",
-                    fmt::format("only absolute positions can be run, not '{}'", positions));
-  }
-}
-
-void read_distilbert(const ConfigReader& reader, ModelConfig& config) {
-  reader.check(KeysOf::kDistilBertConfig);
-  config.type = ModelType::kDistilBert;
-  config.layers = 6;
-  config.classifier_dropout = 0.2;
-  config.type_vocab_size = 0;
-  reader.size("dim", config.hidden_size);
-  reader.size("n_layers", config.layers, 1, kMaxLayers);
-  reader.size("n_heads", config.heads);
-  reader.size("hidden_dim", config.intermediate_size);
-  // BERT's names stand for the same three, and win.
-  reader.size("hidden_size", config.hidden_size);
-  reader.size("num_hidden_layers", config.layers, 1, kMaxLayers);
-  reader.size("num_attention_heads", config.heads);
-  reader.real("dropout", config.hidden_dropout, 0, 1);
-  reader.real("attention_dropout", config.attention_dropout, 0, 1);
-  reader.real("seq_classif_dropout", config.classifier_dropout, 0, 1);
-  reader.real("qa_dropout", config.qa_dropout, 0, 1);
-  config.sinusoidal_positions = reader.flag("sinusoidal_pos_embds");
-  config.activation = activation_named(reader, "activation");
 }
 
 const char* task_suffix(Task task) {
@@ -271,23 +239,19 @@ void add_columns(OrderedJson& json, const TextColumns& columns) {
   if (!columns.label.empty()) to["label"] = columns.label;
 }
 
-void add_bert(OrderedJson& json, const ModelConfig& config) {
-  json["architectures"] = {fmt::format("Bert{}", task_suffix(config.task))};
-  json["model_type"] = "bert";
-  json["hidden_size"] = config.hidden_size;
-  json["num_hidden_layers"] = config.layers;
-  json["num_attention_heads"] = config.heads;
-  json["intermediate_size"] = config.intermediate_size;
-  json["hidden_act"] = name_of(config.activation);
-  json["hidden_dropout_prob"] = config.hidden_dropout;
-  json["attention_probs_dropout_prob"] = config.attention_dropout;
-  json["classifier_dropout"] = nullptr;  // means: as hidden_dropout_prob
-  if (config.classifier_dropout != config.hidden_dropout) {
-    json["classifier_dropout"] = config.classifier_dropout;
+void add_entries(OrderedJson& json, const ConfigEntries& entries) {
+  for (const auto& [key, value] : entries) {
+    std::visit(
+        [&, at = key](const auto& each) {
+          using Value = std::decay_t<decltype(each)>;
+          if constexpr (std::is_same_v<Value, Activation>) {
+            json[at] = name_of(each);
+          } else {
+            json[at] = each;
+          }
+        },
+        value);
   }
-  json["type_vocab_size"] = config.type_vocab_size;
-  json["layer_norm_eps"] = config.layer_norm_eps;
-  json["position_embedding_type"] = "absolute";
 }
 
 // About as many as layout_parameters() will place.
@@ -303,39 +267,25 @@ void check_parameters(const ConfigReader& reader, const ModelConfig& config) {
   }
 }
 
-void add_distilbert(OrderedJson& json, const ModelConfig& config) {
-  json["architectures"] = {fmt::format("DistilBert{}", task_suffix(config.task))};
-  json["model_type"] = "distilbert";
-  json["dim"] = config.hidden_size;
-  json["n_layers"] = config.layers;
-  json["n_heads"] = config.heads;
-  json["hidden_dim"] = config.intermediate_size;
-  json["activation"] = name_of(config.activation);
-  json["dropout"] = config.hidden_dropout;
-  json["attention_dropout"] = config.attention_dropout;
-  json["seq_classif_dropout"] = config.classifier_dropout;
-  json["qa_dropout"] = config.qa_dropout;
-  json["sinusoidal_pos_embds"] = config.sinusoidal_positions;
-}
-
 }  // namespace
 
 ModelConfig read_model_config(const std::string& folder) {
   check_model_folder(folder);
   const ConfigReader reader(folder + "/config.json");
   ModelConfig config;
-  const std::string type = reader.text("model_type");
-  if (type == "bert") {
-    read_bert(reader, config);
-  } else if (type == "distilbert") {
-    read_distilbert(reader, config);
-  } else {
-    reader.fail_key("model_type", fmt::format("'{}' is neither bert nor distilbert", type));
+  const std::string name = reader.text("model_type");
+  const std::optional<ModelType> type = type_named(name);
+  if (!type) {
+    reader.fail_key("model_type", fmt::format("'{}' is not one of {}", name, known_types()));
   }
+  config.type = *type;
+  const ModelFamily& family = family_of(config);
+  reader.check(family.keys);
+  family.read(reader, config);
   reader.size("vocab_size", config.vocab_size);
   reader.size("max_position_embeddings", config.max_positions);
   reader.real("initializer_range", config.initializer_range, 0, 100);
-  reader.size("pad_token_id", config.pad_token_id, 0);
+  reader.whole("pad_token_id", config.pad_token_id, 0, kMaxDimension);
   config.labels = reader.labels();
   config.columns = reader.columns();
   config.problem = problem_named(reader, config.labels.size());
@@ -349,11 +299,10 @@ ModelConfig read_model_config(const std::string& folder) {
 
 void write_model_config(const std::string& folder, const ModelConfig& config) {
   OrderedJson json;
-  if (config.type == ModelType::kBert) {
-    add_bert(json, config);
-  } else {
-    add_distilbert(json, config);
-  }
+  const ModelFamily& family = family_of(config);
+  json["architectures"] = {fmt::format("{}{}", family.class_name, task_suffix(config.task))};
+  json["model_type"] = family.name;
+  add_entries(json, family.write(config));
   json["vocab_size"] = config.vocab_size;
   json["max_position_embeddings"] = config.max_positions;
   json["initializer_range"] = config.initializer_range;

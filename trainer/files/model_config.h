@@ -1,5 +1,5 @@
 #pragma once
-// config.json of a BERT or DistilBERT encoder with a head, in one set of words for both.
+// config.json of an encoder with a head, in one set of words for all families.
 
 #include <cstdint>
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace dtl::trainer {
 
-enum class ModelType { kBert, kDistilBert };
+enum class ModelType { kBert, kDistilBert };  // what each is: model_family.h
 
 enum class Task { kClassification, kQuestionAnswering };
 // Of a classifier: one of several labels, any of them, or a number.

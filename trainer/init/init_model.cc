@@ -14,6 +14,7 @@
 #include "trainer/data/dataset_summary.h"
 #include "trainer/data/wordpiece_trainer.h"
 #include "trainer/files/folder_lock.h"
+#include "trainer/files/model_family.h"
 #include "trainer/files/output_folder.h"
 #include "trainer/model/parameters.h"
 
@@ -111,7 +112,12 @@ bool parse(const std::vector<std::string>& arguments, InitSettings& settings) {
     throw Error(Exit::kUsage, "dttrain init", fmt::format("{} is missing", needed), kHelp);
   }
   ModelConfig& config = settings.config;
-  config.type = settings.model_type == "bert" ? ModelType::kBert : ModelType::kDistilBert;
+  const auto type = type_named(settings.model_type);
+  if (!type) {
+    throw Error(Exit::kUsage, "--model_type",
+                fmt::format("'{}' is not one of {}", settings.model_type, known_types()), kHelp);
+  }
+  config.type = *type;
   config.hidden_dropout = config.attention_dropout = config.classifier_dropout = settings.dropout;
   return true;
 }

@@ -86,19 +86,29 @@ class Unpacker {
 
 template <class Visitor>
 void visit(Visitor& v, Examples& examples) {
-  v(examples.ids), v(examples.types), v(examples.starts), v(examples.labels);
-  v(examples.targets), v(examples.answer_starts), v(examples.answer_ends);
+  auto& [ids, types, starts, labels, targets, answer_starts, answer_ends, cut] = examples;
+  v(ids), v(types), v(starts), v(labels), v(targets), v(answer_starts), v(answer_ends);
+  static_cast<void>(cut);  // rank 0 alone speaks of it
+}
+
+// Every field; the compiler refuses a list that lacks one.
+template <class Visitor>
+void visit(Visitor& v, ModelConfig& config) {
+  auto& [type, vocab_size, hidden_size, layers, heads, intermediate_size, max_positions,
+         type_vocab_size, activation, hidden_dropout, attention_dropout, classifier_dropout,
+         layer_norm_eps, initializer_range, pad_token_id, qa_dropout, sinusoidal_positions, labels,
+         task, problem, columns] = config;
+  v(type), v(vocab_size), v(hidden_size), v(layers), v(heads), v(intermediate_size);
+  v(max_positions), v(type_vocab_size), v(activation), v(hidden_dropout), v(attention_dropout);
+  v(classifier_dropout), v(layer_norm_eps), v(initializer_range), v(pad_token_id), v(qa_dropout);
+  v(sinusoidal_positions), v(labels), v(task), v(problem);
+  static_cast<void>(columns);  // rank 0 alone reads data and writes config.json
 }
 
 // Every field that the ranks share, in one place for both directions.
 template <class Visitor>
 void visit(Visitor& v, Prepared& p) {
-  ModelConfig& c = p.config;
-  v(c.type), v(c.vocab_size), v(c.hidden_size), v(c.layers), v(c.heads), v(c.intermediate_size);
-  v(c.max_positions), v(c.type_vocab_size), v(c.activation), v(c.hidden_dropout);
-  v(c.attention_dropout), v(c.classifier_dropout), v(c.layer_norm_eps), v(c.initializer_range);
-  v(c.pad_token_id), v(c.labels), v(c.qa_dropout), v(c.task), v(c.problem);
-  v(p.length), visit(v, p.train);
+  visit(v, p.config), v(p.length), visit(v, p.train);
   for (std::vector<Questioned>* sets : {&p.evaluation, &p.test}) {
     std::uint64_t count = sets->size();
     v(count);

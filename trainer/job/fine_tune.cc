@@ -14,6 +14,7 @@
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/checkpoint/checkpoint_folder.h"
 #include "trainer/files/folder_lock.h"
+#include "trainer/files/model_family.h"
 #include "trainer/files/output_folder.h"
 #include "trainer/job/broadcast_values.h"
 #include "trainer/job/load_inputs.h"
@@ -97,8 +98,7 @@ std::string report_of(const Run& run) {
                     {"threads of each", fmt::format("{}", run.pool.size())},
                     {"kernels", kernel_level()},
                     {"OpenBLAS", gemm_kernel_name()},
-                    {"model", fmt::format("{}, {} layers, hidden {}, {} heads",
-                                          c.type == ModelType::kBert ? "bert" : "distilbert",
+                    {"model", fmt::format("{}, {} layers, hidden {}, {} heads", family_of(c).name,
                                           c.layers, c.hidden_size, c.heads)}};
   return report_html(report);
 }

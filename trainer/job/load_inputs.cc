@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "trainer/checkpoint/checkpoint.h"
+#include "trainer/files/model_family.h"
 #include "trainer/job/demo.h"
 #include "trainer/job/load_texts.h"
 
@@ -29,7 +30,7 @@ int usable_length(const Settings& s, const ModelConfig& config, const Tokenizer&
 // Second texts have type 1.
 void check_types(const Settings& s, const Prepared& prepared) {
   const ModelConfig& config = prepared.config;
-  if (config.type != ModelType::kBert || config.type_vocab_size > 1) return;
+  if (!family_of(config).has_token_types || config.type_vocab_size > 1) return;
   const auto check = [&](const Examples& examples) {
     const auto first = [](std::int8_t type) { return type == 0; };
     if (std::all_of(examples.types.begin(), examples.types.end(), first)) return;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "trainer/files/model_family.h"
 #include "trainer/maths/gemm.h"
 #include "trainer/maths/kernels.h"
 #include "trainer/report/progress.h"
@@ -25,9 +26,8 @@ void say_banner(const Run& run, const TrainSettings& settings) {
   say(fmt::format("  Number of trainable parameters = {}", parameter_count(run.model.layout())));
   const std::string head =
       c.task == Task::kQuestionAnswering ? "answers" : fmt::format("{} labels", c.labels.size());
-  say(fmt::format("  Model = {}, {} layers, hidden {}, {} heads, {}",
-                  c.type == ModelType::kBert ? "bert" : "distilbert", c.layers, c.hidden_size,
-                  c.heads, head));
+  say(fmt::format("  Model = {}, {} layers, hidden {}, {} heads, {}", family_of(c).name, c.layers,
+                  c.hidden_size, c.heads, head));
   say(fmt::format("  Ranks = {}, threads of each = {}, kernels = {} and OpenBLAS {}",
                   run.group.size(), run.pool.size(), kernel_level(), gemm_kernel_name()));
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "trainer/files/model_family.h"
 #include "trainer/maths/gemm.h"
 
 namespace dtl::trainer {
@@ -46,9 +47,9 @@ void pool_forward(const Pass& pass, const ParameterLayout& layout, const S* para
   state.pooled = pass.arena.take<S>(count);
   affine(pass, state.rows, H, H, state.input, parameters + layout.pool_weight,
          parameters + layout.pool_bias, state.pooled);
-  const bool bert = pass.config.type == ModelType::kBert;
+  const bool tanh = family_of(pass.config).pooling == Pooling::kTanh;
   for (std::int64_t i = 0; i < count; ++i) {
-    state.pooled[i] = bert ? std::tanh(state.pooled[i]) : std::max(state.pooled[i], S(0));
+    state.pooled[i] = tanh ? std::tanh(state.pooled[i]) : std::max(state.pooled[i], S(0));
   }
 }
 
@@ -57,10 +58,10 @@ template <class S>
 const S* pool_backward(const Pass& pass, const ParameterLayout& layout, const HeadState<S>& state,
                        const S* parameters, S* d, S* gradients) {
   const std::int64_t H = pass.config.hidden_size;
-  const bool bert = pass.config.type == ModelType::kBert;
+  const bool tanh = family_of(pass.config).pooling == Pooling::kTanh;
   for (std::int64_t i = 0; i < state.rows * H; ++i) {
     const S a = state.pooled[i];
-    d[i] *= bert ? S(1) - a * a : (a > S(0) ? S(1) : S(0));
+    d[i] *= tanh ? S(1) - a * a : (a > S(0) ? S(1) : S(0));
   }
   return affine_backward<S>(pass, state.rows, H, H, d, state.input, parameters + layout.pool_weight,
                             {gradients + layout.pool_weight, gradients + layout.pool_bias});
@@ -68,7 +69,7 @@ const S* pool_backward(const Pass& pass, const ParameterLayout& layout, const He
 
 double head_dropout(const ModelConfig& config) {
   if (config.task == Task::kClassification) return config.classifier_dropout;
-  return config.type == ModelType::kDistilBert ? config.qa_dropout : 0.0;
+  return family_of(config).drops_before_answers ? config.qa_dropout : 0.0;
 }
 
 // y = dropout(x), also for gradients; y may be x. [R, H]

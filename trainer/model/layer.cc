@@ -1,5 +1,6 @@
 #include "trainer/model/layer.h"
 
+#include "trainer/files/model_family.h"
 #include "trainer/maths/gemm.h"
 
 namespace dtl::trainer {
@@ -137,7 +138,7 @@ void project(const Pass& pass, const LayerOffsets& at, const S* parameters, Laye
 }
 
 double out_dropout(const Pass& pass) {
-  return pass.config.type == ModelType::kBert ? pass.config.hidden_dropout : 0.0;
+  return family_of(pass.config).drops_attention_output ? pass.config.hidden_dropout : 0.0;
 }
 
 // What backward needs of the dense parts; everything else of them is scratch.

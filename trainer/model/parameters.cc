@@ -1,8 +1,14 @@
 #include "trainer/model/parameters.h"
 
+#include <fmt/format.h>
+
 #include <bit>
 #include <cmath>
 #include <numbers>
+#include <string>
+#include <string_view>
+
+#include "trainer/files/model_family.h"
 
 namespace dtl::trainer {
 namespace {
@@ -54,62 +60,30 @@ class Builder {
   ParameterLayout& layout_;
 };
 
-// The names in which BERT and DistilBERT differ.
-struct Names {
-  std::string prefix, layer, query, key, value, out, norm1, up, down, norm2, pool;
-};
-
-Names names_of(ModelType type) {
-  switch (type) {
-    case ModelType::kBert:
-      return {.prefix = "bert.",
-              .layer = "bert.encoder.layer.",
-              .query = ".attention.self.query",
-              .key = ".attention.self.key",
-              .value = ".attention.self.value",
-              .out = ".attention.output.dense",
-              .norm1 = ".attention.output.LayerNorm",
-              .up = ".intermediate.dense",
-              .down = ".output.dense",
-              .norm2 = ".output.LayerNorm",
-              .pool = "bert.pooler.dense"};
-    case ModelType::kDistilBert:
-      return {.prefix = "distilbert.",
-              .layer = "distilbert.transformer.layer.",
-              .query = ".attention.q_lin",
-              .key = ".attention.k_lin",
-              .value = ".attention.v_lin",
-              .out = ".attention.out_lin",
-              .norm1 = ".sa_layer_norm",
-              .up = ".ffn.lin1",
-              .down = ".ffn.lin2",
-              .norm2 = ".output_layer_norm",
-              .pool = "pre_classifier"};
-  }
-  __builtin_unreachable();
-}
-
-LayerOffsets add_layer(Builder& build, const Names& names, const std::string& layer, std::int64_t H,
+LayerOffsets add_layer(Builder& build, const TensorNames& names, int number, std::int64_t H,
                        std::int64_t I) {
+  const auto named = [&](std::string_view part) {
+    return fmt::format("{}{}{}", names.layer, number, part);
+  };
   LayerOffsets at{};
   const auto normal = InitialValue::kNormal;
   const auto zero = InitialValue::kZero;
-  at.qkv_weight = build.add(layer + names.query + ".weight", {H, H}, true, normal);
-  build.add(layer + names.key + ".weight", {H, H}, true, normal, false);
-  build.add(layer + names.value + ".weight", {H, H}, true, normal, false);
-  at.qkv_bias = build.add(layer + names.query + ".bias", {H}, false, zero);
-  build.add(layer + names.key + ".bias", {H}, false, zero, false);
-  build.add(layer + names.value + ".bias", {H}, false, zero, false);
-  at.out_weight = build.weight(layer + names.out, {H, H});
-  at.out_bias = build.bias(layer + names.out, H);
-  at.norm1_weight = build.norm(layer + names.norm1, H);
-  at.norm1_bias = build.bias(layer + names.norm1, H);
-  at.up_weight = build.weight(layer + names.up, {I, H});
-  at.up_bias = build.bias(layer + names.up, I);
-  at.down_weight = build.weight(layer + names.down, {H, I});
-  at.down_bias = build.bias(layer + names.down, H);
-  at.norm2_weight = build.norm(layer + names.norm2, H);
-  at.norm2_bias = build.bias(layer + names.norm2, H);
+  at.qkv_weight = build.add(named(names.query) + ".weight", {H, H}, true, normal);
+  build.add(named(names.key) + ".weight", {H, H}, true, normal, false);
+  build.add(named(names.value) + ".weight", {H, H}, true, normal, false);
+  at.qkv_bias = build.add(named(names.query) + ".bias", {H}, false, zero);
+  build.add(named(names.key) + ".bias", {H}, false, zero, false);
+  build.add(named(names.value) + ".bias", {H}, false, zero, false);
+  at.out_weight = build.weight(named(names.out), {H, H});
+  at.out_bias = build.bias(named(names.out), H);
+  at.norm1_weight = build.norm(named(names.norm1), H);
+  at.norm1_bias = build.bias(named(names.norm1), H);
+  at.up_weight = build.weight(named(names.up), {I, H});
+  at.up_bias = build.bias(named(names.up), I);
+  at.down_weight = build.weight(named(names.down), {H, I});
+  at.down_bias = build.bias(named(names.down), H);
+  at.norm2_weight = build.norm(named(names.norm2), H);
+  at.norm2_bias = build.bias(named(names.norm2), H);
   return at;
 }
 
@@ -117,8 +91,9 @@ void add_head(Builder& build, const ModelConfig& config, ParameterLayout& layout
   const std::int64_t H = config.hidden_size, O = output_count(config);
   const bool classifies = config.task == Task::kClassification;
   if (classifies) {
-    const std::string pool = names_of(config.type).pool;
-    build.head = config.type == ModelType::kDistilBert;  // BERT's pooler is part of the encoder
+    const ModelFamily& family = family_of(config);
+    const std::string pool(family.tensors.pool);
+    build.head = !family.pooler_is_of_encoder;
     layout.pool_weight = build.weight(pool, {H, H});
     layout.pool_bias = build.bias(pool, H);
   }
@@ -148,20 +123,19 @@ std::uint64_t fnv(const void* bytes, std::size_t count) {
 ParameterLayout layout_parameters(const ModelConfig& config) {
   ParameterLayout layout;
   Builder build(layout);
-  const Names names = names_of(config.type);
+  const ModelFamily& family = family_of(config);
   const std::int64_t H = config.hidden_size;
-  const std::string embeddings = names.prefix + "embeddings.";
+  const std::string embeddings = std::string(family.tensors.prefix) + "embeddings.";
   layout.word = build.weight(embeddings + "word_embeddings", {config.vocab_size, H});
   layout.position = build.weight(embeddings + "position_embeddings", {config.max_positions, H});
-  if (config.type == ModelType::kBert) {
+  if (family.has_token_types) {
     layout.type = build.weight(embeddings + "token_type_embeddings", {config.type_vocab_size, H});
   }
   layout.embedding_norm_weight = build.norm(embeddings + "LayerNorm", H);
   layout.embedding_norm_bias = build.bias(embeddings + "LayerNorm", H);
   build.close_block();
   for (int i = 0; i < config.layers; ++i) {
-    layout.layers.push_back(
-        add_layer(build, names, names.layer + std::to_string(i), H, config.intermediate_size));
+    layout.layers.push_back(add_layer(build, family.tensors, i, H, config.intermediate_size));
     build.close_block();
   }
   add_head(build, config, layout);

@@ -1,0 +1,70 @@
+// BERT, as transformers' BertModel has it (the defaults are those of BertConfig).
+#include <fmt/format.h>
+
+#include "trainer/files/model_family.h"
+
+namespace dtl::trainer {
+namespace {
+
+void read_bert(const ConfigKeys& keys, ModelConfig& config) {
+  keys.size("hidden_size", config.hidden_size);
+  keys.layers("num_hidden_layers", config.layers);
+  keys.size("num_attention_heads", config.heads);
+  keys.size("intermediate_size", config.intermediate_size);
+  keys.size("type_vocab_size", config.type_vocab_size);
+  keys.fraction("hidden_dropout_prob", config.hidden_dropout);
+  keys.fraction("attention_probs_dropout_prob", config.attention_dropout);
+  config.classifier_dropout = config.hidden_dropout;
+  keys.fraction("classifier_dropout", config.classifier_dropout);
+  keys.fraction("layer_norm_eps", config.layer_norm_eps);
+  config.activation = keys.activation("hidden_act");
+  const std::string positions = keys.text("position_embedding_type");
+  if (!positions.empty() && positions != "absolute") {
+    keys.refuse("position_embedding_type",
+                fmt::format("only absolute positions can be run, not '{}'", positions));
+  }
+}
+
+ConfigEntries write_bert(const ModelConfig& config) {
+  ConfigValue classifier_dropout = nullptr;  // means: as hidden_dropout_prob
+  if (config.classifier_dropout != config.hidden_dropout) {
+    classifier_dropout = config.classifier_dropout;
+  }
+  return {{"hidden_size", config.hidden_size},
+          {"num_hidden_layers", config.layers},
+          {"num_attention_heads", config.heads},
+          {"intermediate_size", config.intermediate_size},
+          {"hidden_act", config.activation},
+          {"hidden_dropout_prob", config.hidden_dropout},
+          {"attention_probs_dropout_prob", config.attention_dropout},
+          {"classifier_dropout", classifier_dropout},
+          {"type_vocab_size", config.type_vocab_size},
+          {"layer_norm_eps", config.layer_norm_eps},
+          {"position_embedding_type", std::string("absolute")}};
+}
+
+}  // namespace
+
+constinit const ModelFamily kBertFamily = {.name = "bert",
+                                           .class_name = "Bert",
+                                           .keys = KeysOf::kBertConfig,
+                                           .tensors = {.prefix = "bert.",
+                                                       .layer = "bert.encoder.layer.",
+                                                       .query = ".attention.self.query",
+                                                       .key = ".attention.self.key",
+                                                       .value = ".attention.self.value",
+                                                       .out = ".attention.output.dense",
+                                                       .norm1 = ".attention.output.LayerNorm",
+                                                       .up = ".intermediate.dense",
+                                                       .down = ".output.dense",
+                                                       .norm2 = ".output.LayerNorm",
+                                                       .pool = "bert.pooler.dense"},
+                                           .has_token_types = true,
+                                           .pooler_is_of_encoder = true,
+                                           .pooling = Pooling::kTanh,
+                                           .drops_attention_output = true,
+                                           .drops_before_answers = false,
+                                           .read = read_bert,
+                                           .write = write_bert};
+
+}  // namespace dtl::trainer

@@ -1,0 +1,65 @@
+// DistilBERT, as transformers' DistilBertModel has it (the defaults are those of DistilBertConfig).
+#include "trainer/files/model_family.h"
+
+namespace dtl::trainer {
+namespace {
+
+void read_distilbert(const ConfigKeys& keys, ModelConfig& config) {
+  config.layers = 6;
+  config.classifier_dropout = 0.2;
+  config.type_vocab_size = 0;
+  keys.size("dim", config.hidden_size);
+  keys.layers("n_layers", config.layers);
+  keys.size("n_heads", config.heads);
+  keys.size("hidden_dim", config.intermediate_size);
+  // BERT's names stand for the same three, and win.
+  keys.size("hidden_size", config.hidden_size);
+  keys.layers("num_hidden_layers", config.layers);
+  keys.size("num_attention_heads", config.heads);
+  keys.fraction("dropout", config.hidden_dropout);
+  keys.fraction("attention_dropout", config.attention_dropout);
+  keys.fraction("seq_classif_dropout", config.classifier_dropout);
+  keys.fraction("qa_dropout", config.qa_dropout);
+  config.sinusoidal_positions = keys.flag("sinusoidal_pos_embds");
+  config.activation = keys.activation("activation");
+}
+
+ConfigEntries write_distilbert(const ModelConfig& config) {
+  return {{"dim", config.hidden_size},
+          {"n_layers", config.layers},
+          {"n_heads", config.heads},
+          {"hidden_dim", config.intermediate_size},
+          {"activation", config.activation},
+          {"dropout", config.hidden_dropout},
+          {"attention_dropout", config.attention_dropout},
+          {"seq_classif_dropout", config.classifier_dropout},
+          {"qa_dropout", config.qa_dropout},
+          {"sinusoidal_pos_embds", config.sinusoidal_positions}};
+}
+
+}  // namespace
+
+constinit const ModelFamily kDistilBertFamily = {
+    .name = "distilbert",
+    .class_name = "DistilBert",
+    .keys = KeysOf::kDistilBertConfig,
+    .tensors = {.prefix = "distilbert.",
+                .layer = "distilbert.transformer.layer.",
+                .query = ".attention.q_lin",
+                .key = ".attention.k_lin",
+                .value = ".attention.v_lin",
+                .out = ".attention.out_lin",
+                .norm1 = ".sa_layer_norm",
+                .up = ".ffn.lin1",
+                .down = ".ffn.lin2",
+                .norm2 = ".output_layer_norm",
+                .pool = "pre_classifier"},
+    .has_token_types = false,
+    .pooler_is_of_encoder = false,
+    .pooling = Pooling::kRelu,
+    .drops_attention_output = false,
+    .drops_before_answers = true,
+    .read = read_distilbert,
+    .write = write_distilbert};
+
+}  // namespace dtl::trainer

@@ -1,0 +1,33 @@
+#include "trainer/files/model_family.h"
+
+#include <array>
+#include <cstddef>
+
+#include "base/text.h"
+
+namespace dtl::trainer {
+namespace {
+
+// In the order of ModelType.
+constexpr std::array<const ModelFamily*, 2> kFamilies = {&kBertFamily, &kDistilBertFamily};
+
+}  // namespace
+
+const ModelFamily& family_of(ModelType type) {
+  return *kFamilies.at(static_cast<std::size_t>(type));
+}
+
+std::optional<ModelType> type_named(std::string_view name) {
+  for (std::size_t i = 0; i < kFamilies.size(); ++i) {
+    if (kFamilies[i]->name == name) return static_cast<ModelType>(i);
+  }
+  return std::nullopt;
+}
+
+std::string known_types() {
+  std::vector<std::string> names;
+  for (const ModelFamily* family : kFamilies) names.emplace_back(family->name);
+  return join(names, ", ");
+}
+
+}  // namespace dtl::trainer
