@@ -2,6 +2,7 @@
 
   HANG=sleep   before the second sum rank 1 goes to sleep in a function of its own
   HANG=ddp     the same, while the others wait for the sum of their gradients
+  COMING=PATH  with HANG: who comes to the second sum makes PATH.RANK; rank 1 sleeps later
   GO_ON=FILE   before the second sum rank 1 waits until the file is there
   HANDLER=before, after   the rank has a handler of its own for SIGUSR1, set before the import or
                           after it
@@ -16,7 +17,14 @@ import torch
 import torch.distributed as dist
 
 
+def come(rank):
+    with open(f"{os.environ['COMING']}.{rank}", "w"):
+        pass
+
+
 def let_the_others_wait():
+    for rank in (0, 2):
+        wait_for(f"{os.environ['COMING']}.{rank}")
     time.sleep(3)  # long enough to say so
 
 
@@ -39,6 +47,8 @@ def train(rank):
         load_the_shard()
     if rank == 1 and "GO_ON" in os.environ:
         wait_for(os.environ["GO_ON"])
+    if "COMING" in os.environ:
+        come(rank)
     dist.all_reduce(gradients)
     print(f"rank {rank} sum {gradients[0].item():g}", flush=True)
 
@@ -48,6 +58,7 @@ def train_ddp(rank):
     model(torch.ones(1, 4)).sum().backward()
     if rank == 1:
         load_the_shard()
+    come(rank)
     model(torch.ones(1, 4)).sum().backward()
 
 

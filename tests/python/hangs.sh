@@ -37,7 +37,8 @@ hang() { # OPTION... BACKEND
   local seconds status
   for seconds in 10 25 60; do
     status=0
-    run --timeout $seconds --report "$work/report" "$@" || status=$?
+    rm -f "$work"/coming.*
+    COMING=$work/coming run --timeout $seconds --report "$work/report" "$@" || status=$?
     [ $status = 124 ] || fail "a job that hangs ended with $status"
     # A rank that was asked for its stack before it slept may say that it sleeps while the job ends.
     ! grep -q asleep "$work/out" || grep -q ', in let_the_others_wait$' "$work/err" || return 0
