@@ -60,7 +60,8 @@ struct RankEnvironment {
 // MKL_NUM_THREADS OPENBLAS_NUM_THREADS PYTHONUNBUFFERED ACCELERATE_USE_CPU I_MPI_PIN_INFO
 // MPI_LOCALRANKID MPI_LOCALNRANKS CCL_* GLOO/TP/NCCL_SOCKET_IFNAME, DTRING_ADDRESS, DTLAUNCH_JOB,
 // DTLAUNCH_HOST, DTLAUNCH_GRACE, DTRING_SECRET_FD; torchrun's TORCHELASTIC_*, and what the dialects
-// of --compat have; a value of `set` that contradicts RANK or WORLD_SIZE is an Error(kUsage).
+// of --compat have. A value of `set` that contradicts who the rank is, or TORCHELASTIC_*, is an
+// Error(kUsage).
 RankEnvironment rank_environment(const RankIdentity& identity, const Variables& inherited,
                                  const Variables& set, const std::vector<Dialect>& compat = {});
 

@@ -34,6 +34,8 @@ TEST(ColumnNamed, IsFoundExactlyOrWithoutBlanksOrInAnyCase) {
   EXPECT_EQ(column_named(header, "LABEL "), 1);
   EXPECT_EQ(column_named(header, "score"), 3);
   EXPECT_EQ(column_named(header, "stars"), -1);
+  EXPECT_EQ(without_column({"a", ""}, "b"),
+            "the columns are a, column 2 (no name); none is called 'b'");
   EXPECT_EQ(shown_columns(header), "Text,  label, TEXT, Score, column 5 (no name)");
 }
 

@@ -45,9 +45,9 @@ TEST(DatasetProblems, JoinsChosenColumnsIntoOneText) {
 
 TEST(DatasetProblems, NamesAColumnThatIsMissing) {
   EXPECT_THAT(read_error("d.csv", "text,label\na,1\n", {.text_columns = {"body"}}),
-              HasSubstr("no column 'body' among text, label"));
+              HasSubstr("the columns are text, label; none is called 'body'"));
   EXPECT_THAT(read_error("d.csv", "text,label\na,1\n", {.label_column = "topic"}),
-              HasSubstr("no column 'topic'"));
+              HasSubstr("none is called 'topic'"));
 }
 
 // On several threads, too, and every time.

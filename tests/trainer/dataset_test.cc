@@ -163,7 +163,7 @@ TEST(Dataset, NamesFileAndLineOfWhatIsWrong) {
   EXPECT_THAT(read_error("d.json", "{\"text\": \"a\", \"label\": 1}\n{\"text\": \"a\"}\n"),
               HasSubstr("'label' is missing"));
   EXPECT_THAT(read_error("d.json", "{\"text\": {}, \"label\": 1}\n"), HasSubstr("not a text"));
-  EXPECT_THAT(read_error("d.tsv", "text\tclass\na\t0\n"), HasSubstr("no column 'label'"));
+  EXPECT_THAT(read_error("d.tsv", "text\tclass\na\t0\n"), HasSubstr("none is called 'label'"));
   EXPECT_THAT(read_error("d.tsv", "label\n0\n"), HasSubstr("only column"));
   EXPECT_THAT(read_error("d.tsv", ""), HasSubstr("empty"));
   EXPECT_THAT(read_error("d.tsv", "text\tlabel\n"), HasSubstr("no rows"));

@@ -128,7 +128,7 @@ TEST(GlueTask, NamesFileAndLineOfWhatIsWrong) {
   EXPECT_THAT(read_error("sst2", Split::kTrain, header + std::string("a\0\t1\n", 5)),
               testing::AllOf(testing::StartsWith(":2:"), HasSubstr("NUL")));
   EXPECT_THAT(read_error("sst2", Split::kTrain, "text\tlabel\na\t1\n"),
-              HasSubstr("no column 'sentence'"));
+              HasSubstr("none is called 'sentence'"));
   EXPECT_THAT(read_error("cola", Split::kTrain, "x\t1\t\ta\nx\t1\ta\n"),
               testing::StartsWith(":2:"));
   EXPECT_THAT(read_error("stsb", Split::kTrain, "sentence1\tsentence2\tscore\na\tb\tnan\n"),

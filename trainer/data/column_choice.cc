@@ -12,18 +12,11 @@
 namespace dtl::trainer {
 namespace {
 
-int usual_column(const std::vector<std::string>& header, std::string_view name) {
-  const auto found = std::find_if(header.begin(), header.end(), [&](const std::string& each) {
-    return to_lower(trim(each)) == name;
-  });
-  return found == header.end() ? -1 : static_cast<int>(found - header.begin());
-}
-
 ColumnChoice choose_by_name(const std::vector<std::string>& header) {
-  const int first = usual_column(header, "sentence1");
-  if (first >= 0) return {first, usual_column(header, "sentence2")};
+  const int first = column_named(header, "sentence1");
+  if (first >= 0) return {first, column_named(header, "sentence2")};
   for (const char* name : {"sentence", "text"}) {
-    if (const int text = usual_column(header, name); text >= 0) return {text, -1};
+    if (const int text = column_named(header, name); text >= 0) return {text, -1};
   }
   return {};
 }
@@ -114,6 +107,10 @@ std::string shown_columns(const std::vector<std::string>& header) {
   return join(names, ", ");
 }
 
+std::string without_column(const std::vector<std::string>& header, std::string_view name) {
+  return fmt::format("the columns are {}; none is called '{}'", shown_columns(header), name);
+}
+
 bool needs_rows(const std::vector<std::string>& header) {
   return choose_by_name(header).first < 0;
 }
@@ -141,7 +138,7 @@ ColumnChoice choose_texts(const std::vector<std::string>& header, int label,
   if (!with_words.empty()) possible = with_words;
   if (possible.empty()) {
     return {.reason = reasons.empty() ? "the label is the only column" : join(reasons, ", "),
-            .none_left = reasons.empty()};
+            .label_alone = reasons.empty()};
   }
   return {possible[0], possible.size() > 1 ? possible[1] : -1};
 }

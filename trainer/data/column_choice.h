@@ -17,13 +17,16 @@ int column_named(const std::vector<std::string>& header, std::string_view name);
 // The names for a message: "title, column 2 (no name)".
 std::string shown_columns(const std::vector<std::string>& header);
 
+// Why a column cannot be read: "the columns are title, label; none is called 'text'".
+std::string without_column(const std::vector<std::string>& header, std::string_view name);
+
 // Of the column at this index, from 0.
 std::string shown_column(const std::vector<std::string>& header, std::size_t index);
 
 struct ColumnChoice {
   int first = -1, second = -1;  // columns; second < 0: no pairs; first < 0: there are no texts
   std::string reason = {};      // why there are none
-  bool none_left = false;       // as there is no column but the label
+  bool label_alone = false;     // the label is the only column
 };
 
 // By name: sentence1 with sentence2, or sentence, or text, in any case. Otherwise the first one or

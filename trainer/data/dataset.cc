@@ -56,16 +56,14 @@ int text_column(const std::string& path, const std::vector<std::string>& header,
   const int column = column_named(header, name);
   if (column >= 0) return column;
   const std::string what = fmt::format("{}:1: cannot find the texts", path);
-  const std::string columns = shown_columns(header);
   if (!options.trained) {
-    throw Error(Exit::kBadInput, what,
-                fmt::format("there is no column '{}' among {}", name, columns),
+    throw Error(Exit::kBadInput, what, without_column(header, name),
                 "--text_column_names with one of these, or several with commas between them");
   }
-  throw Error(
-      Exit::kBadInput, what,
-      fmt::format("the model was trained on the column '{}', which is not among {}", name, columns),
-      "that name in the first line; or --text_column_names with another column");
+  throw Error(Exit::kBadInput, what,
+              fmt::format("the model was trained on the column '{}', which is not among {}", name,
+                          shown_columns(header)),
+              "that name in the first line; or --text_column_names with another column");
 }
 
 // Rows, of which some are read in advance.
@@ -117,8 +115,7 @@ Columns choose_columns(const std::string& path, const std::vector<std::string>& 
   columns.label = column_named(header, options.label_column);
   if (columns.label < 0 && options.labelled) {
     throw Error(Exit::kBadInput, fmt::format("{}:1: cannot find the labels", path),
-                fmt::format("there is no column '{}' among {}", options.label_column,
-                            shown_columns(header)),
+                without_column(header, options.label_column),
                 "--label_column_name with the column of the labels; or " + header_hint(path));
   }
   const int with_commas = column_named(header, join(options.text_columns, ","));
@@ -140,8 +137,8 @@ Columns choose_columns(const std::string& path, const std::vector<std::string>& 
       needs_rows(header) ? rows.look_at(kLookedAt) : std::span<const std::vector<std::string>>());
   if (choice.first < 0) {
     throw Error(Exit::kBadInput, fmt::format("{}:1: cannot find the texts", path), choice.reason,
-                choice.none_left ? "a file that has a column of texts as well"
-                                 : "--text_column_names with the column of the texts");
+                choice.label_alone ? "a file that has a column of texts as well"
+                                   : "--text_column_names with the column of the texts");
   }
   columns.texts = {choice.first};
   columns.second = choice.second;

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "trainer/data/column_choice.h"
 #include "trainer/data/data_file.h"
 #include "trainer/data/dataset_rows.h"
 
@@ -35,7 +36,7 @@ std::size_t column(const std::string& path, const std::vector<std::string>& head
   const auto found = std::find(header.begin(), header.end(), name);
   if (found == header.end()) {
     throw Error(Exit::kBadInput, fmt::format("{}:1: cannot read this as {}", path, task.name),
-                fmt::format("there is no column '{}' among {}", name, join(header, ", ")),
+                without_column(header, name),
                 "--train_file and --validation_file take files with other columns");
   }
   return static_cast<std::size_t>(found - header.begin());
