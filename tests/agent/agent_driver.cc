@@ -12,6 +12,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "tests/support/folders.h"
 #include "tests/wire/frame_bytes.h"
 #include "wire/greeting.h"
 
@@ -68,11 +69,12 @@ pid_t AgentDriver::agent() const {
 void AgentDriver::launch() {
   SocketPair pair = make_socketpair(SOCK_STREAM);
   line_ = std::move(pair.first);
+  const std::string dtagent = test::program_path("dtagent");
   pid_ = ::fork();
   if (pid_ == 0) {
     ::dup2(pair.second.get(), 0);
     ::dup2(pair.second.get(), 1);
-    ::execl(DTL_AGENT_FILE, "dtagent", "--stdio", static_cast<char*>(nullptr));
+    ::execl(dtagent.c_str(), "dtagent", "--stdio", static_cast<char*>(nullptr));
     ::_exit(127);
   }
 }

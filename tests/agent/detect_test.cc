@@ -10,6 +10,7 @@
 
 #include "agent/node/nics.h"
 #include "base/error.h"
+#include "tests/support/folders.h"
 
 namespace dtl::detect_test {
 namespace {
@@ -89,7 +90,7 @@ TEST(Detect, ReadsMoreCpusThanAFixedSetHolds) {
 }
 
 TEST(Detect, TellsSlowerCoresFromAnXmlDescription) {
-  const NodeTopology topology = topology_from(std::string(DTL_TEST_DATA) + "/hybrid.xml");
+  const NodeTopology topology = topology_from(test::source_path("tests/data/hybrid.xml"));
   ASSERT_EQ(topology.cores.size(), 6u);
   for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(topology.cores[i].kind, i < 2 ? 0 : 1) << i;
   EXPECT_EQ(CpuSet(topology.cores[1].cpus).to_list(), "2-3");

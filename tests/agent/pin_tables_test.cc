@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "plan/pinning/pinning.h"
+#include "tests/support/folders.h"
 
 namespace dtl::pin_tables_test {
 namespace {
@@ -101,7 +102,7 @@ CpuSet cpus_of(const std::string& list) {
 
 NodeTopology topology_of(const Machine& machine) {
   const bool xml = machine.description.ends_with(".xml");
-  NodeTopology topology = topology_from(xml ? std::string(DTL_TEST_DATA) + "/" + machine.description
+  NodeTopology topology = topology_from(xml ? test::source_path("tests/data/" + machine.description)
                                             : machine.description);
   if (!machine.allowed.empty()) topology.allowed = cpus_of(machine.allowed);
   topology.quota_cpus = machine.quota;
@@ -214,7 +215,7 @@ std::string tables() {
 }
 
 TEST(PinTables, AreAsTheyWere) {
-  const std::string path = std::string(DTL_TEST_DATA) + "/pin_tables.txt";
+  const std::string path = test::source_path("tests/data/pin_tables.txt");
   const std::string seen = tables();
   if (std::getenv("DTL_WRITE_TABLES") != nullptr) std::ofstream(path) << seen;
   std::ifstream file(path);

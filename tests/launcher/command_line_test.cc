@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "launcher/options/foreign_options.h"
+#include "tests/support/folders.h"
 
 namespace dtl::command_line_test {
 namespace {
@@ -194,7 +195,7 @@ TEST(Foreign, EverySpellingIsUnderstoodOrRefusedWithAReason) {
 }
 
 TEST(Foreign, EverySpellingIsInTheManPage) {
-  std::ifstream file(DTL_MAN_PAGE);
+  std::ifstream file(test::source_path("man/dtlaunch.1"));
   const std::string page(std::istreambuf_iterator<char>(file), {});
   for (const ForeignOption& option : foreign_options()) {
     for (const std::string_view name : option.names) {

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "base/error.h"
+#include "tests/support/folders.h"
 
 namespace dtl::job_file_test {
 namespace {
@@ -211,7 +212,7 @@ TEST(JobFile, RefusesNumbersOutOfRange) {
 }
 
 TEST(JobFile, EveryKeyOfTheTableIsInTheManPage) {
-  std::ifstream file(DTL_JOB_FILE_PAGE);
+  std::ifstream file(test::source_path("man/dtlaunch.toml.5"));
   const std::string page(std::istreambuf_iterator<char>(file), {});
   int keys = 0;
   for (const Option& option : option_table().options()) {

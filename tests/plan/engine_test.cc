@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/text.h"
+#include "tests/support/folders.h"
 
 namespace dtl::engine_test {
 namespace {
@@ -27,7 +28,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 std::string data(const std::string& name) {
-  return read_file(std::string(DTL_ENGINES) + "/" + name, 1 << 16);
+  return read_file(test::source_path("tests/data/engines/" + name), 1 << 16);
 }
 
 Variables fixture(const std::string& name) {
@@ -89,9 +90,10 @@ Error error_of(Call call) {
 }
 
 TEST(Engine, ReadsEveryFixtureAsExpected) {
-  const std::string path = std::string(DTL_ENGINES) + "/expected.txt";
+  const std::string path = test::source_path("tests/data/engines/expected.txt");
   std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(DTL_ENGINES)) {
+  for (const auto& entry :
+       std::filesystem::directory_iterator(test::source_path("tests/data/engines"))) {
     if (entry.path().extension() == ".env") names.push_back(entry.path().stem().string());
   }
   std::sort(names.begin(), names.end());

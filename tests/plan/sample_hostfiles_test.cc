@@ -7,6 +7,7 @@
 #include "base/fd.h"
 #include "base/limits.h"
 #include "plan/request/hostfile.h"
+#include "tests/support/folders.h"
 
 namespace dtl::sample_hostfiles_test {
 namespace {
@@ -14,7 +15,7 @@ namespace {
 using ::testing::ElementsAre;
 
 std::vector<std::string> sample(const std::string& name) {
-  const std::string path = std::string(DTL_HOSTFILES) + "/" + name;
+  const std::string path = test::source_path("hostfiles/" + name);
   std::vector<std::string> texts;
   for (const Host& host : parse_hostfile(read_file(path, kMaxHostfileBytes), path)) {
     texts.push_back(fmt::format("{}*{}{}{}", host.name, host.slots.value_or(0),

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/text.h"
+#include "tests/support/folders.h"
 
 namespace dtl::slurm_hostlist_test {
 namespace {
@@ -31,7 +32,8 @@ std::string error_of(Call call) {
 // The table is what Slurm itself says.
 TEST(SlurmHostlist, ExpandsAsScontrolDoes) {
   int rows = 0;
-  const std::string table = read_file(std::string(DTL_ENGINES) + "/slurm22-hostlist.tsv", 1 << 16);
+  const std::string table =
+      read_file(test::source_path("tests/data/engines/slurm22-hostlist.tsv"), 1 << 16);
   for (const std::string& line : split(table, '\n')) {
     if (line.empty() || line[0] == '#') continue;
     ++rows;

@@ -2,6 +2,7 @@
 // order of summing gives the same bits and a result can be compared exactly.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <barrier>
 #include <cstring>
@@ -13,21 +14,34 @@
 namespace dtl::ring::test::collectives_test {
 namespace {
 
+constexpr std::size_t kPeriod = 1000;
+
 float value_at(int rank, std::size_t i) {
-  return static_cast<float>((static_cast<std::size_t>(rank) * 31 + i * 7) % 1000) - 500.0f;
+  return static_cast<float>((static_cast<std::size_t>(rank) * 31 + i * 7) % kPeriod) - 500.0f;
+}
+
+// The first kPeriod values, again and again.
+void repeat_period(std::vector<float>& values) {
+  for (std::size_t done = kPeriod; done < values.size();) {
+    const std::size_t more = std::min(done, values.size() - done);
+    std::memcpy(values.data() + done, values.data(), more * sizeof(float));
+    done += more;
+  }
 }
 
 std::vector<float> input_of(int rank, std::size_t count) {
   std::vector<float> values(count);
-  for (std::size_t i = 0; i < count; ++i) values[i] = value_at(rank, i);
+  for (std::size_t i = 0; i < std::min(count, kPeriod); ++i) values[i] = value_at(rank, i);
+  repeat_period(values);
   return values;
 }
 
 std::vector<float> sum_of_inputs(int world, std::size_t count) {
   std::vector<float> sum(count, 0.0f);
   for (int rank = 0; rank < world; ++rank) {
-    for (std::size_t i = 0; i < count; ++i) sum[i] += value_at(rank, i);
+    for (std::size_t i = 0; i < std::min(count, kPeriod); ++i) sum[i] += value_at(rank, i);
   }
+  repeat_period(sum);
   return sum;
 }
 

@@ -2,6 +2,7 @@
 // of combining gives the same bits, so results are compared exactly.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -49,9 +50,11 @@ void put(int dtype, std::byte* at, double value) {
   }
 }
 
-// What rank contributes as element i.
+constexpr std::size_t kPeriod = 11;  // no message or part is a multiple of it
+
+// What rank contributes as element i; the same again after kPeriod elements.
 double input(int dtype, int op, int rank, std::size_t i, int world) {
-  const auto mix = static_cast<int>((i * 7 + static_cast<std::size_t>(rank) * 3) % 11);
+  const auto mix = static_cast<int>((i * 7 + static_cast<std::size_t>(rank) * 3) % kPeriod);
   if (dtype == DT_BOOL) return mix % 3 == 0 ? 1 : 0;
   switch (op) {
     case DT_SUM:
@@ -85,11 +88,18 @@ double expected(int dtype, int op, std::size_t i, int world) {
   return op == DT_AVG ? result / world : result;
 }
 
+// `value` repeats after kPeriod elements, so only these are computed.
 std::vector<std::byte> elements(int dtype, std::size_t count,
                                 const std::function<double(std::size_t)>& value) {
-  std::vector<std::byte> bytes(count * element_bytes(dtype));
-  for (std::size_t i = 0; i < count; ++i) {
-    put(dtype, bytes.data() + i * element_bytes(dtype), value(i));
+  const std::size_t element = element_bytes(dtype);
+  std::vector<std::byte> bytes(count * element);
+  for (std::size_t i = 0; i < std::min(count, kPeriod); ++i) {
+    put(dtype, bytes.data() + i * element, value(i));
+  }
+  for (std::size_t done = kPeriod; done < count;) {  // whole periods, twice as many each time
+    const std::size_t more = std::min(done, count - done);
+    std::memcpy(bytes.data() + done * element, bytes.data(), more * element);
+    done += more;
   }
   return bytes;
 }

@@ -21,7 +21,7 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-constexpr std::uint64_t kCount = 500;
+constexpr std::uint64_t kCount = 200;
 
 Bytes values_of(const Reduction& r, int rank) {
   Bytes values(kCount * type_of(r.dtype).bytes);

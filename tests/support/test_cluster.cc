@@ -1,4 +1,5 @@
 #include "tests/support/test_cluster.h"
+#include "tests/support/folders.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -59,7 +60,7 @@ std::string quoted(const std::string& text) {
     const std::string answer = run(packet.substr(0, static_cast<std::size_t>(size)));
     ::send(socket, answer.data(), std::min(answer.size(), packet.size()), MSG_NOSIGNAL);
   }
-  run(quoted(DTL_CLUSTER_SCRIPT) + " down");
+  run(quoted(test::source_path("tests/cluster/cluster")) + " down");
   ::_exit(0);
 }
 
@@ -105,7 +106,7 @@ CommandResult TestCluster::on(const std::string& host, const std::string& comman
 }
 
 CommandResult TestCluster::cluster(const std::string& words) {
-  return ask(quoted(DTL_CLUSTER_SCRIPT) + " " + words);
+  return ask(quoted(test::source_path("tests/cluster/cluster")) + " " + words);
 }
 
 CommandResult TestCluster::ask(const std::string& line) {

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "examples.h"
 #include "frame_bytes.h"
+#include "tests/support/folders.h"
 #include "wire/fields.h"
 #include "wire/frame.h"
 
@@ -22,7 +23,7 @@ namespace {
 // Lines "    vector NAME hex hex ..." of PROTOCOL.md; a vector may go on in further such lines.
 std::map<std::string, std::string> vectors() {
   std::map<std::string, std::string> found;
-  std::istringstream lines(read_file(DTL_PROTOCOL_FILE, 1 << 20));
+  std::istringstream lines(read_file(test::source_path("wire/PROTOCOL.md"), 1 << 20));
   for (std::string line; std::getline(lines, line);) {
     std::istringstream words(line);
     std::string word, name;
@@ -126,7 +127,7 @@ struct Row {
 // Rows "| 9 | Started | agent | rank u32, pid u32 |".
 std::map<std::string, Row> rows() {
   std::map<std::string, Row> found;
-  std::istringstream lines(read_file(DTL_PROTOCOL_FILE, 1 << 20));
+  std::istringstream lines(read_file(test::source_path("wire/PROTOCOL.md"), 1 << 20));
   const std::regex row(R"(\| ([0-9]+) \| ([A-Z]\w+) \| \w+ \| (.*) \|)");
   std::smatch part;
   for (std::string line; std::getline(lines, line);) {
@@ -158,7 +159,7 @@ TEST(Protocol, ListsTheNumberAndTheFieldsOfEveryMessage) {
 // dtlaunch-protocol(7) has a word on each: ".It Start", ".It Reach , Reached".
 TEST(Protocol, HasEveryMessageInTheManPage) {
   std::set<std::string> shown, wanted;
-  std::istringstream lines(read_file(DTL_PROTOCOL_PAGE, 1 << 20));
+  std::istringstream lines(read_file(test::source_path("man/dtlaunch-protocol.7"), 1 << 20));
   for (std::string line; std::getline(lines, line);) {
     if (!line.starts_with(".It ")) continue;
     for (const std::string& word : split(line.substr(4), ' ')) {

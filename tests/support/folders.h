@@ -1,0 +1,12 @@
+// Where this tree and its programs lie. One source knows it, so that a compiler cache finds the
+// objects of all others again in any folder, and so that ASan's build can link the release build's.
+#pragma once
+
+#include <string>
+
+namespace dtl::test {
+
+std::string source_path(const std::string& path);   // of a file of this tree, from its top
+std::string program_path(const std::string& name);  // of a program of this build
+
+}  // namespace dtl::test
