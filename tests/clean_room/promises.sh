@@ -93,14 +93,23 @@ promise_user_13() {
   quick_start ada "$room" "$blank_path"
 }
 
-promise user_12 "bare Debian 12, a user with sudo, below /tmp, blanks in the path: scripts/quickstart"
-promise_user_12() {
-  room_of bookworm sudoer
+promise sudo_13 "bare Debian 13, a user with sudo, below /tmp, blanks in the path: scripts/quickstart"
+promise_sudo_13() {
+  room_of trixie sudoer
   enter "$room" sh -c 'apt-get -qq update && apt-get -qq -y install --no-install-recommends sudo >/dev/null'
   add_user "$room" ada
   echo "ada ALL=(ALL) NOPASSWD: ALL" >"$room/etc/sudoers.d/ada"
   put_clone "$room" "$blank_path" ada
   quick_start ada "$room" "$blank_path"
+}
+
+promise data_13 "in the room of sudo_13: a user without sudo, packages already installed: scripts/package-dataset"
+promise_data_13() {
+  [ -d "$work/sudoer$blank_path" ] || promise_sudo_13
+  room=$work/sudoer
+  add_user "$room" bob
+  put_clone "$room" /home/bob/dtlaunch/here bob
+  at bob "$room" /home/bob/dtlaunch/here "scripts/package-dataset out"
 }
 
 promise test_12 "in the room of quickstart_12: scripts/test --every 10, then packages and presets of --all"
@@ -188,7 +197,7 @@ promise_containerfile() {
 }
 
 # What needs nothing that the release build's tests leave in it can be proved beside them.
-ci_early_promises=(quickstart_13 user_13)
+ci_early_promises=(sudo_13 data_13)
 ci_late_promises=(quickstart_12 test_12 packages_12 wheel_12 wheel_13 containerfile)
-full_promises=(quickstart_12 user_12 plain_test_12 whole_test_12 quickstart_13 user_13 plain_test_13 whole_test_13 packages_12
+full_promises=(quickstart_12 plain_test_12 whole_test_12 quickstart_13 user_13 sudo_13 data_13 plain_test_13 whole_test_13 packages_12
                wheel_12 wheel_13 containerfile)

@@ -1,11 +1,11 @@
-"""One of three ranks that sum twice over BACKEND: hanging_rank.py BACKEND, and in the environment
+"""A rank of a job whose ranks sum twice over BACKEND: hanging_rank.py BACKEND, and in the environment
 
   HANG=sleep   before the second sum rank 1 goes to sleep in a function of its own
   HANG=ddp     the same, while the others wait for the sum of their gradients
   COMING=PATH  with HANG: who comes to the second sum makes PATH.RANK; rank 1 sleeps later
   GO_ON=FILE   before the second sum rank 1 waits until the file is there
-  HANDLER=before, after   the rank has a handler of its own for SIGUSR1, set before the import or
-                          after it
+  HANDLER=1    each rank has a handler of its own for SIGUSR1: the even ones set it before they import
+               dtring, the others after it
 """
 
 import os
@@ -23,7 +23,7 @@ def come(rank):
 
 
 def let_the_others_wait():
-    for rank in (0, 2):
+    for rank in set(range(dist.get_world_size())) - {1}:
         wait_for(f"{os.environ['COMING']}.{rank}")
     time.sleep(3)  # long enough to say so
 
@@ -67,12 +67,13 @@ def own_handler(signum, frame):
 
 
 def main():
-    backend, when = sys.argv[1], os.environ.get("HANDLER")
-    if when == "before":
+    backend, has_handler = sys.argv[1], "HANDLER" in os.environ
+    is_early = int(os.environ["RANK"]) % 2 == 0
+    if has_handler and is_early:
         signal.signal(signal.SIGUSR1, own_handler)
     if backend == "dtring":
         import dtring  # noqa: F401  registers the backend
-    if when == "after":
+    if has_handler and not is_early:
         signal.signal(signal.SIGUSR1, own_handler)
     torch.set_num_threads(1)
     dist.init_process_group(backend)

@@ -30,11 +30,12 @@ echo 'import atexit, time; atexit.register(time.sleep, 0.3)' >"$site/z-end-later
 
 "$python" -B "$here/make_texts.py" "$work"
 
+ranks=2
 train() { # BACKEND [VARIABLE=VALUE...]
   local backend=$1
   shift
   env HF_HUB_OFFLINE=1 PYTHONDONTWRITEBYTECODE=1 DTRING_LIBRARY="$library" "$@" \
-    "$dtlaunch" -np 2 "$work/venv/bin/python" "$here/run_glue_like.py" --train_file "$work/train.json" \
+    "$dtlaunch" -np $ranks "$work/venv/bin/python" "$here/run_glue_like.py" --train_file "$work/train.json" \
     --validation_file "$work/dev.json" --config_name "$work/model" --output_dir "$work/$backend" \
     --use_cpu --ddp_backend "$backend" --num_train_epochs 6 --per_device_train_batch_size 8 \
     --learning_rate 2e-3 --report_to none --disable_tqdm true >"$work/out" 2>"$work/err"
@@ -51,7 +52,8 @@ for backend in dtring ccl; do
   [ "$(grep -c "\"backend\": \"$backend\"" "$work/out")" = 2 ] || fail "not trained by $backend: $(cat "$work/out")"
 done
 [ "$(grep -c "the backend 'ccl' is dtring here" "$work/err")" = 1 ] || fail "ccl does not say what it is: $(cat "$work/err")"
-# Nobody has imported dtring: the card names the variable. Some versions of transformers know ccl.
+# Nobody has imported dtring, which one rank sees as well as two: the card names the variable. Some versions of transformers know ccl.
+ranks=1
 for backend in dtring ccl; do
   if train $backend; then fail "--ddp_backend $backend works though nobody has imported dtring"; fi
   grep -Eq "invalid choice: '$backend'|Unknown backend type $backend|backend $backend is not available" "$work/err" ||

@@ -41,6 +41,12 @@ class Case:
         self.output = element.findtext("system-out") or ""
         cpu = re.findall(r"^watch_test: CPU ([\d.]+) s$", self.output, re.M)
         self.cpu = f", CPU {float(cpu[-1]):.1f} s" if cpu else ""
+        # A share of a GoogleTest program: how many tests it has, and which it left out.
+        ran = re.search(r"^\[=+\] (\d+) tests? from .* ran\.", self.output, re.M)
+        self.tests = int(ran[1]) if ran else 1
+        self.skips = []
+        if self.tests > 1:
+            self.skips = re.findall(r"\n([^\n]+)\n+\[  SKIPPED \] (\S+) \(", self.output)
         skipped = element.find("skipped")
         self.failed = element.find("failure") is not None or element.get("status") == "fail"
         self.skipped = skipped is not None or element.get("status") == "disabled"
@@ -106,11 +112,13 @@ class Summary:
                 self.skip(case.name, case.reason())
             elif case.failed:
                 self.judge(case, again.get(case.name))
+            for why, name in case.skips:
+                self.skip(name, why.strip())
         if preset in self.failing and not any(case.failed for case in cases):
             self.fail(f"ctest of {preset} reported failures, and its results name none")
         ran = [case for case in cases if not case.skipped]
         self.slowest += ran
-        self.count(len(ran), WHAT.get(preset, f"tests of {preset}"))
+        self.count(sum(case.tests - len(case.skips) for case in ran), WHAT.get(preset, f"tests of {preset}"))
 
     def judge(self, first, second):
         """A test that failed at its first try."""

@@ -106,6 +106,16 @@ class SummaryTest(unittest.TestCase):
         self.assertEqual(status, 0)
         self.assertIn("left out: what --all has\nskipped: b: skipped: b: needs root\n", said)
 
+    def test_a_share_of_a_program_counts_its_tests_and_names_those_it_left_out(self):
+        output = ("[==========] Running 3 tests from 2 test suites.\n[       OK ] A.b (0 ms)\n[ RUN      ] A.c\n"
+                  "/x/a_test.cc:7: Skipped\nthis CPU has no bf16\n\n[  SKIPPED ] A.c (0 ms)\n[       OK ] B.d (0 ms)\n"
+                  "[==========] 3 tests from 2 test suites ran. (5 ms total)\n[  PASSED  ] 2 tests.\n"
+                  "[  SKIPPED ] 1 test, listed below:\n[  SKIPPED ] A.c\nwatch_test: CPU 0.10 s\n")
+        status, said = self.run_summary([case("a.share_1", "run", output), case("e", "run")])
+        self.assertEqual(status, 0)
+        self.assertIn("\nskipped: A.c: this CPU has no bf16\n", said)
+        self.assertIn("passed: 3 tests of the release build, 1 skipped, 0 failed", said.splitlines()[-1])
+
     def test_nothing_ran(self):
         status, said = self.run_summary([])
         self.assertEqual(status, 1)
