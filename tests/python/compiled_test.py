@@ -133,12 +133,17 @@ REGIONS = (all_reduce, all_reduce_maximum_in_group, all_reduce_in_background, br
 
 
 def run_regions(rank, _world):
+    """gloo's numbers are those of the functions as they stand."""
     OTHER[:] = [dist.new_group([0, 1])]
     results = {}
     for region in REGIONS:
         torch._dynamo.reset()
-        compiled = torch.compile(lambda x, inner=region: inner(x * 2) + 1, backend="aot_eager")
-        results[region.__name__] = compiled(torch.arange(float(ELEMENTS)) + 10 * rank).tolist()
+
+        def whole(x, inner=region):
+            return inner(x * 2) + 1
+
+        run = whole if dist.get_backend() == "gloo" else torch.compile(whole, backend="aot_eager")
+        results[region.__name__] = run(torch.arange(float(ELEMENTS)) + 10 * rank).tolist()
     return results
 
 
