@@ -41,12 +41,6 @@ class Case:
         self.output = element.findtext("system-out") or ""
         cpu = re.findall(r"^watch_test: CPU ([\d.]+) s$", self.output, re.M)
         self.cpu = f", CPU {float(cpu[-1]):.1f} s" if cpu else ""
-        # A share of a GoogleTest program: how many tests it has, and which it left out.
-        ran = re.search(r"^\[=+\] (\d+) tests? from .* ran\.", self.output, re.M)
-        self.tests = int(ran[1]) if ran else 1
-        self.skips = []
-        if self.tests > 1:
-            self.skips = re.findall(r"\n([^\n]+)\n+\[  SKIPPED \] (\S+) \(", self.output)
         skipped = element.find("skipped")
         self.failed = element.find("failure") is not None or element.get("status") == "fail"
         self.skipped = skipped is not None or element.get("status") == "disabled"
@@ -54,6 +48,10 @@ class Case:
         if self.skipped and not re.match(r"SKIP_|Disabled|$", message):
             self.failed, self.skipped = True, False  # ctest could not start it
             self.output += message
+        # A share of a GoogleTest program: how many tests it has, and which of them it left out.
+        ran = re.search(r"^\[=+\] (\d+) tests? from .* ran\.", self.output, re.M)
+        self.tests = int(ran[1]) if ran else 1
+        self.skips = [] if self.skipped else re.findall(r"\n([^\n]+)\n+\[  SKIPPED \] (\S+) \(", self.output)
 
     @property
     def label(self):

@@ -116,6 +116,12 @@ class SummaryTest(unittest.TestCase):
         self.assertIn("\nskipped: A.c: this CPU has no bf16\n", said)
         self.assertIn("passed: 3 tests of the release build, 1 skipped, 0 failed", said.splitlines()[-1])
 
+    def test_a_share_of_one_test_that_was_left_out_has_not_run(self):
+        output = ("[ RUN      ] A.c\n/x/a_test.cc:7: Skipped\nthis CPU has no bf16\n\n[  SKIPPED ] A.c (0 ms)\n"
+                  "[==========] 1 test from 1 test suite ran. (0 ms total)\n")
+        _, said = self.run_summary([case("a.share_1", "run", output), case("e", "run")])
+        self.assertIn("passed: 1 tests of the release build, 1 skipped, 0 failed", said.splitlines()[-1])
+
     def test_nothing_ran(self):
         status, said = self.run_summary([])
         self.assertEqual(status, 1)
