@@ -252,7 +252,7 @@ void show_version(bool libraries) {
 // Empty when there is nothing to show.
 std::string text_asked_for(const AgentOptions& asked) {
   if (asked.help) return help_text();
-  return asked.shell.empty() ? "" : completion_script(own_completion(), asked.shell);
+  return asked.shell.empty() ? "" : completion_script("dtagent", asked.shell);
 }
 
 Exit run(const AgentOptions& asked, CommandLine line) {
@@ -290,8 +290,13 @@ Exit run(const AgentOptions& asked, CommandLine line) {
 int main(int argc, char** argv) {
   dtl::set_program_name("dtagent");
   try {
-    return static_cast<int>(
-        dtl::run(dtl::parse_agent_options({argv + 1, argv + argc}), {argc, argv}));
+    const std::vector<std::string> arguments(argv + 1, argv + argc);
+    if (!arguments.empty() && arguments[0] == dtl::kCompleteCommand) {
+      dtl::say(
+          dtl::completion_answer(dtl::own_completion(), {arguments.begin() + 1, arguments.end()}));
+      return 0;
+    }
+    return static_cast<int>(dtl::run(dtl::parse_agent_options(arguments), {argc, argv}));
   } catch (const dtl::Error& error) {
     dtl::log_error(error.what());
     return static_cast<int>(error.status());

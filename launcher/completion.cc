@@ -1,15 +1,27 @@
 #include "launcher/completion.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <set>
 #include <span>
 #include <stdexcept>
 
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/limits.h"
+#include "base/machine/job_record.h"
 #include "base/text.h"
+#include "launcher/doctor/ssh_config_check.h"
+#include "launcher/doctor/ssh_config_files.h"
 #include "launcher/options/foreign_options.h"
 #include "launcher/options/jobs_options.h"
 #include "launcher/options/options.h"
 #include "launcher/options/subcommand_options.h"
 #include "launcher/options/subcommands.h"
+#include "plan/request/hostfile.h"
 
 namespace dtl {
 namespace {
@@ -76,7 +88,71 @@ bool takes_job(const std::string& subcommand) {
          wants_job(subcommand);
 }
 
+using Words = std::vector<std::pair<std::string, std::string>>;
+
+std::string home_folder() {
+  const char* home = std::getenv("HOME");
+  return home == nullptr ? "" : home;
+}
+
+// Of a file that cannot be read, or that a job would refuse, no host is offered.
+std::vector<Host> hosts_of_file(std::string path) {
+  if (path.empty()) return {};
+  if (path.starts_with("~/")) path.replace(0, 1, home_folder());
+  try {
+    return parse_hostfile(read_file(path, kMaxHostfileBytes), path);
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+Words known_hosts(const std::string& hostfile) {
+  Words words;
+  std::set<std::string> seen;
+  for (const Host& host : hosts_of_file(hostfile)) {
+    if (seen.insert(host.name).second) words.emplace_back(host.name, "");
+  }
+  const ConfigText config = read_ssh_config_file(home_folder() + "/.ssh/config");
+  for (const std::string& name : names_in_config(config, ssh_config_includes(home_folder()))) {
+    if (seen.insert(name).second) words.emplace_back(name, "");
+  }
+  return words;
+}
+
+void add_job(const JobRecord& record, std::set<std::string>& seen, Words& words) {
+  if (!seen.insert(record.job_id).second) return;
+  const std::string state = record.state.empty() ? "running" : record.state;
+  words.emplace_back(record.job_id, printable(fmt::format("{}: {:.60}", state, record.command)));
+}
+
+// Those that run here; with `kept`, those whose output is kept here, too.
+Words known_jobs(bool kept) {
+  Words words;
+  std::set<std::string> seen;
+  for (const RecordFile& file : records_here()) {
+    if (is_running(file.record.process)) add_job(file.record, seen, words);
+  }
+  std::error_code failed;
+  if (!kept) return words;
+  for (const auto& folder : std::filesystem::directory_iterator(kept_jobs_folder(), failed)) {
+    try {
+      const auto record = parse_job_record(read_file(folder.path() / kKeptRecord, 1 << 20));
+      if (record) add_job(*record, seen, words);
+    } catch (const Error&) {  // a folder without a record is no job's
+    }
+  }
+  return words;
+}
+
+Words find_words(Fill fill, const std::string& hostfile) {
+  return fill == Fill::kHosts ? known_hosts(hostfile) : known_jobs(fill == Fill::kJob);
+}
+
 }  // namespace
+
+std::string own_completion_answer(const std::vector<std::string>& words) {
+  return completion_answer(own_completion(), words, find_words);
+}
 
 Completion own_completion() {
   Completion completion{"dtlaunch", true, {}};

@@ -310,6 +310,10 @@ int run_subcommand(const std::string& name, const std::vector<std::string>& argu
 }
 
 int run(const std::vector<std::string>& arguments) {
+  if (!arguments.empty() && arguments[0] == kCompleteCommand) {
+    write_all(STDOUT_FILENO, own_completion_answer({arguments.begin() + 1, arguments.end()}));
+    return 0;
+  }
   if (!arguments.empty() && arguments[0] == kStepNode) {
     return run_step_node({arguments.begin() + 1, arguments.end()},
                          current_surroundings().program_directory + "/dtagent");
@@ -346,7 +350,7 @@ int run(const std::vector<std::string>& arguments) {
       write_all(STDOUT_FILENO, limits_text());
       return 0;
     case Action::kCompletion:
-      write_all(STDOUT_FILENO, completion_script(own_completion(), line.shell));
+      write_all(STDOUT_FILENO, completion_script("dtlaunch", line.shell));
       return 0;
     case Action::kRun:
       break;

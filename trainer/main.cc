@@ -64,6 +64,13 @@ int train(const Settings& settings) {
 
 int run(const std::vector<std::string>& arguments) {
   try {
+    if (!arguments.empty() && arguments.front() == kCompleteCommand) {
+      std::string answer =
+          completion_answer(own_completion(), {arguments.begin() + 1, arguments.end()});
+      answer.pop_back();  // say() ends the line
+      say(answer);
+      return 0;
+    }
     if (!arguments.empty() && arguments.front() == "init") {
       return run_init({arguments.begin() + 1, arguments.end()});
     }
@@ -71,7 +78,7 @@ int run(const std::vector<std::string>& arguments) {
     if (settings.help) {
       if (environment_rank() == 0) say(help_text());
     } else if (!settings.shell.empty()) {
-      if (environment_rank() == 0) say(completion_script(own_completion(), settings.shell));
+      if (environment_rank() == 0) say(completion_script("dttrain", settings.shell));
     } else if (settings.version) {
       if (environment_rank() == 0) say(version_text(settings.verbose));
     } else {

@@ -1,10 +1,13 @@
 #pragma once
-// What a shell has to know of a program's command line in order to complete it, and the scripts for
-// bash, zsh and fish made of that. Each program turns its own table of options into a Completion,
-// so that no option is written down twice. Pure; the scripts run without the program.
+// What may stand at a place of a program's command line, and the scripts by which bash, zsh and
+// fish ask the program for it. Each program turns its own table of options into a Completion, so
+// that no option is written down twice. The scripts know no option: they run `PROGRAM __complete
+// WORD...`.
 
+#include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace dtl {
@@ -70,7 +73,25 @@ CompletedValue value_of_column(std::string_view column);
 // What --help calls the value of --completion.
 constexpr const char* kShells = "bash|zsh|fish";
 
+// The hidden command of the scripts. Behind it come the words of the line after the program, up to
+// the cursor and without their quotes; the last one is the one that is completed.
+constexpr const char* kCompleteCommand = "__complete";
+
+// What the program itself knows: (word, what it is) for kHosts, kJob and kRunningJob. The hostfile
+// is as typed on the line; empty: none.
+using FindWords = std::function<std::vector<std::pair<std::string, std::string>>(
+    Fill fill, const std::string& hostfile)>;
+
+// The answer to kCompleteCommand. Its first line is two fields, with a tab between:
+//   none             the words below are all there is
+//   files BEFORE     names of files come to them; BEFORE is what stands before the name in the word
+//   folders BEFORE   the same with names of folders
+//   line N           another program's line begins at the word N; the first behind the program is 1
+// Then comes a line for each word that may stand there, whole, with a tab and what it is.
+std::string completion_answer(const Completion& completion, std::vector<std::string> words,
+                              const FindWords& find_words = {});
+
 // The script for one of kShells. Throws Error(kUsage) for another shell.
-std::string completion_script(const Completion& completion, const std::string& shell);
+std::string completion_script(const std::string& program, const std::string& shell);
 
 }  // namespace dtl

@@ -1,7 +1,6 @@
 #include "launcher/doctor/doctor.h"
 
 #include <fmt/format.h>
-#include <glob.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +16,7 @@
 #include "launcher/doctor/doctor_hosts.h"
 #include "launcher/doctor/doctor_text.h"
 #include "launcher/doctor/slurm_check.h"
+#include "launcher/doctor/ssh_config_files.h"
 #include "launcher/options/subcommand_options.h"
 #include "launcher/request/job_engine.h"
 #include "launcher/screen/output_writer.h"
@@ -39,36 +39,10 @@ std::string variable(const Variables& environment, const std::string& name) {
   return {};
 }
 
-std::string text_or_nothing(const std::string& path) {
-  try {
-    return read_file(path, 1 << 20);
-  } catch (const Error&) {
-    return {};
-  }
-}
-
-std::vector<ConfigText> read_included(const std::string& home, const std::string& pattern,
-                                      const std::string& from) {
-  std::string path = pattern;
-  if (path.starts_with("~/")) path.replace(0, 1, home);
-  if (!path.starts_with('/')) path = from.substr(0, from.rfind('/') + 1) + path;
-  std::vector<ConfigText> found;
-  glob_t matches{};
-  if (::glob(path.c_str(), 0, nullptr, &matches) == 0) {
-    for (std::size_t i = 0; i < matches.gl_pathc; ++i) {
-      found.push_back({matches.gl_pathv[i], text_or_nothing(matches.gl_pathv[i])});
-    }
-  }
-  ::globfree(&matches);
-  return found;
-}
-
 void read_ssh_config(const std::string& home, std::vector<Examination>& hosts) {
-  const ReadIncluded include = [&](const std::string& pattern, const std::string& from) {
-    return read_included(home, pattern, from);
-  };
+  const ReadIncluded include = ssh_config_includes(home);
   for (const std::string& path : {home + "/.ssh/config", std::string("/etc/ssh/ssh_config")}) {
-    const ConfigText config{path, text_or_nothing(path)};
+    const ConfigText config = read_ssh_config_file(path);
     for (Examination& host : hosts) {
       const auto ignored = ignored_keywords(config, host.name, include);
       host.ignored.insert(host.ignored.end(), ignored.begin(), ignored.end());

@@ -124,7 +124,30 @@ class Scan {
   const ReadIncluded& read_included_;
 };
 
+void add_names(const ConfigText& config, const ReadIncluded& read_included, int depth,
+               std::vector<std::string>& names) {
+  std::istringstream lines(config.text);
+  for (std::string raw; std::getline(lines, raw);) {
+    const Line line = read_line(raw);
+    const std::string keyword = to_lower(line.keyword);
+    for (const std::string& word : words_of(line.rest)) {
+      if (keyword == "host" && word.find_first_of("*?!") == word.npos) names.push_back(word);
+      if (keyword != "include" || depth >= kMaxIncludeDepth) continue;
+      for (const ConfigText& part : read_included(word, config.path)) {
+        add_names(part, read_included, depth + 1, names);
+      }
+    }
+  }
+}
+
 }  // namespace
+
+std::vector<std::string> names_in_config(const ConfigText& config,
+                                         const ReadIncluded& read_included) {
+  std::vector<std::string> names;
+  add_names(config, read_included, 0, names);
+  return names;
+}
 
 std::vector<IgnoredKeyword> ignored_keywords(const ConfigText& config, const std::string& host,
                                              const ReadIncluded& read_included) {

@@ -1,6 +1,6 @@
 #pragma once
-// Keywords of ssh_config(5) that ssh obeys and libssh silently ignores, where they apply to a host
-// that is used. Pure; the caller reads the files.
+// What ssh_config(5) says: keywords that ssh obeys and libssh silently ignores, where they apply to
+// a host that is used; and the hosts that it names. Pure; the caller reads the files.
 
 #include <functional>
 #include <string>
@@ -25,5 +25,9 @@ using ReadIncluded =
 // `host` is the name that ssh would be given.
 std::vector<IgnoredKeyword> ignored_keywords(const ConfigText& config, const std::string& host,
                                              const ReadIncluded& read_included);
+
+// The names that Host lines give, without their patterns, in order; of included files, too.
+std::vector<std::string> names_in_config(const ConfigText& config,
+                                         const ReadIncluded& read_included);
 
 }  // namespace dtl

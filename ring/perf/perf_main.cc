@@ -109,10 +109,17 @@ int run(const PerfOptions& options) {
 
 int main(int argc, char** argv) {
   try {
-    const PerfOptions options = parse_perf_options({argv + 1, argv + argc});
+    const std::vector<std::string> arguments(argv + 1, argv + argc);
+    if (!arguments.empty() && arguments[0] == kCompleteCommand) {
+      std::fputs(
+          completion_answer(perf_completion(), {arguments.begin() + 1, arguments.end()}).c_str(),
+          stdout);
+      return std::fflush(stdout) == 0 ? 0 : static_cast<int>(Exit::kIo);
+    }
+    const PerfOptions options = parse_perf_options(arguments);
     if (!options.help && !options.version && options.shell.empty()) return run(options);
     if (is_rank_0() && !options.shell.empty()) {
-      std::fputs(completion_script(perf_completion(), options.shell).c_str(), stdout);
+      std::fputs(completion_script("dtring-perf", options.shell).c_str(), stdout);
     } else if (is_rank_0()) {
       std::fputs(options.help ? perf_help().c_str() : version_text(options.verbose).c_str(),
                  stdout);

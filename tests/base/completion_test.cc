@@ -3,15 +3,16 @@
 #include <gmock/gmock.h>
 
 #include "base/error.h"
+#include "base/text.h"
 
 namespace dtl::completion_test {
 namespace {
 
-using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
+using testing::SizeIs;
 
 TEST(ValueOfColumn, TakesSmallLettersForWords) {
   const CompletedValue value = value_of_column("ssh|fork");
@@ -54,59 +55,82 @@ Completion sample() {
   program.options = {
       {{"-f", "--host_file"}, "it's where", Follows::kValue, {Fill::kHostfile}},
       {{"--how"}, "ways", Follows::kValue, {Fill::kNothing, {"ssh", "fork"}, true}},
+      {{"--hosts"}, "names", Follows::kValue, {Fill::kHosts, {}, true}},
       {{"--quiet"}, "say less"},
       {{"host"}, "", Follows::kValue, {}, false},
   };
   program.operand.fill = Fill::kCommand;
   CompletedCommand kill{"kill", "end a job", {{{"-s"}, "signal"}}, {Fill::kRunningJob}};
-  return {"my-run", true, {program, kill}};
+  CompletedCommand next{":", "", {{{"--quietly"}, ""}}, {Fill::kCommand}};
+  return {"my-run", true, {program, kill, next}};
 }
 
 TEST(CompletionScript, RefusesOtherShells) {
-  EXPECT_THROW(completion_script(sample(), "tcsh"), Error);
+  EXPECT_THROW(completion_script("my-run", "tcsh"), Error);
 }
 
-TEST(CompletionScript, LeavesNothingOfItsTemplateBehind) {
+TEST(CompletionScript, RunsTheProgramAndLeavesNothingOfItsTemplateBehind) {
   for (const char* shell : {"bash", "zsh", "fish"}) {
-    const std::string script = completion_script(sample(), shell);
-    for (const char* name : {"@f@", "@program@", "@names@", "@options@", "@operands@",
-                             "@subcommands@", "@commands@", "@anydashes@", "@hosts@", "@jobs@"}) {
+    const std::string script = completion_script("my-run", shell);
+    EXPECT_THAT(script, HasSubstr("my_run")) << shell;
+    EXPECT_THAT(script, HasSubstr(" __complete ")) << shell;
+    for (const char* name : {"@f@", "@program@", "@complete@"}) {
       EXPECT_THAT(script, Not(HasSubstr(name))) << shell;
     }
   }
 }
 
-TEST(CompletionScript, HasTheTablesForBash) {
-  EXPECT_THAT(
-      completion_script(sample(), "bash"),
-      AllOf(HasSubstr("'') names=(-f --host_file --how --quiet) ;;\n"),
-            HasSubstr("'kill') names=(-s) ;;\n"),
-            HasSubstr("/f | /host-file) takes=one fill=hostfile ;;\n"),
-            HasSubstr("/how) takes=one fill=nothing choice='ssh fork' list=1 ;;\n"),
-            HasSubstr("/host) takes=one fill=nothing ;;\n"), HasSubstr("'kill') fill=running ;;\n"),
-            HasSubstr("complete -F _my_run my-run\n")));
+// The words of the line, of which the last one is completed: "files BEFORE", then the words
+// offered.
+std::vector<std::string> offered(const std::vector<std::string>& words) {
+  const FindWords find = [](Fill fill, const std::string& hostfile) {
+    using Found = std::vector<std::pair<std::string, std::string>>;
+    if (fill == Fill::kHosts) return Found{{"alpha", ""}, {"beta", "of " + hostfile}};
+    return Found{{"123", fill == Fill::kRunningJob ? "runs" : "kept"}};
+  };
+  const std::string answer = completion_answer(sample(), words, find);
+  EXPECT_TRUE(answer.ends_with('\n'));
+  std::vector<std::string> lines = split(answer.substr(0, answer.size() - 1), '\n');
+  if (lines[0] == "none\t") lines.erase(lines.begin());
+  return lines;
 }
 
-TEST(CompletionScript, QuotesExplanationsForZsh) {
-  EXPECT_THAT(completion_script(sample(), "zsh"),
-              AllOf(HasSubstr("#compdef my-run\n"), HasSubstr("'-f:it'\\''s where'\n"),
-                    HasSubstr("'kill:end a job'"), HasSubstr("compdef _my_run my-run\n")));
+TEST(CompletionAnswer, HasTheOptionsThatBeginAsTyped) {
+  EXPECT_THAT(offered({"--h"}),
+              ElementsAre("--host_file\tit's where", "--how\tways", "--hosts\tnames"));
+  EXPECT_THAT(offered({"--quiet", "-"}), SizeIs(5));  // not the one that is only understood
 }
 
-TEST(CompletionScript, QuotesExplanationsForFish) {
-  EXPECT_THAT(
-      completion_script(sample(), "fish"),
-      AllOf(HasSubstr("-f 'it\\'s where'\n"),
-            HasSubstr("case '/how'\n            printf '%s\\n' one nothing list 'ssh' 'fork'"),
-            HasSubstr("kill\\t'end a job'"),
-            HasSubstr("complete -c my-run -f -a '(__my_run_complete)'\n")));
+TEST(CompletionAnswer, SpellsOptionsAsTypedWhereNoneBeginsSo) {
+  EXPECT_THAT(offered({"-qui"}), ElementsAre("-quiet\tsay less"));
+  EXPECT_THAT(offered({"--HOST-F"}), ElementsAre("--host_file\tit's where"));
 }
 
-TEST(CompletionScript, CarriesTheSearchForHostsOnlyWhereSomethingTakesThem) {
-  Completion completion = sample();
-  EXPECT_THAT(completion_script(completion, "bash"), Not(HasSubstr("function hostfile")));
-  completion.commands[0].options[0].value.fill = Fill::kHosts;
-  EXPECT_THAT(completion_script(completion, "bash"), HasSubstr("function hostfile"));
+TEST(CompletionAnswer, GivesAnOptionItsValues) {
+  EXPECT_THAT(offered({"--how", "s"}), ElementsAre("ssh\t"));
+  EXPECT_THAT(offered({"--how=s"}), ElementsAre("--how=ssh\t"));
+  EXPECT_THAT(offered({"--how", "ssh,"}), ElementsAre("ssh,fork\t"));
+  EXPECT_THAT(offered({"-f", "x"}), ElementsAre("files\t"));
+  EXPECT_THAT(offered({"-f=x"}), ElementsAre("files\t-f="));
+  EXPECT_THAT(offered({"--host", "x"}), IsEmpty());
+}
+
+TEST(CompletionAnswer, NamesTheHostsOfTheFileOnTheLine) {
+  EXPECT_THAT(offered({"-f", "my hosts", "--hosts", "alpha:2,b"}),
+              ElementsAre("alpha:2,beta\tof my hosts"));
+  EXPECT_THAT(offered({"--hosts=n[01"}), IsEmpty());
+}
+
+TEST(CompletionAnswer, LeavesTheLineOfAnotherProgramToItsOwnCompletion) {
+  EXPECT_THAT(offered({"--quiet", "./program", "--h"}), ElementsAre("line\t2"));
+  EXPECT_THAT(offered({"--", "--program", ""}), ElementsAre("line\t2"));
+  EXPECT_THAT(offered({"./program", "a", ":", "--q"}), ElementsAre("--quietly\t"));
+}
+
+TEST(CompletionAnswer, KnowsSubcommandsAndWhatTheyTake) {
+  EXPECT_THAT(offered({"kill", ""}), ElementsAre("123\truns"));
+  EXPECT_THAT(offered({"kill", "123", "-"}), ElementsAre("-s\tsignal"));
+  EXPECT_THAT(offered({}), ElementsAre("files\t", "kill\tend a job"));
 }
 
 }  // namespace

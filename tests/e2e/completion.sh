@@ -39,7 +39,8 @@ alpha slots=4
 beta:2   # another
 n[08-10,12]
 [2001:db8::7]:2
-^alpha
+delta
+^delta
 /* several
    lines */
 someone@gamma
