@@ -1,7 +1,7 @@
 #pragma once
-// WordPiece with the rules of Hugging Face's fast BertTokenizer (normaliser, pre-tokeniser, greedy
-// longest match, template, truncation). Immutable once loaded, therefore usable from several
-// threads.
+// From texts to what a model reads: tokens in their frame, cut to a length, or in windows, as
+// Hugging Face's fast tokenizers do it. Which tokens a text has is its Subwords' part. Immutable
+// once loaded, therefore usable from several threads.
 
 #include <cstdint>
 #include <memory>
@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "trainer/tokens/wordpiece_text.h"
+#include "trainer/tokens/subwords.h"
 
 namespace dtl::trainer {
 
@@ -34,11 +34,9 @@ class Tokenizer {
   // From tokenizer.json or vocab.txt, with what stands beside them, in a model folder: see
   // wordpiece_files.h. Throws Error(kBadInput) naming the file.
   static Tokenizer load(const std::string& folder);
-  // vocabulary[i] is the token of id i. model_max_length: see max_length().
+  explicit Tokenizer(std::unique_ptr<const Subwords> subwords);
+  // WordPiece: vocabulary[i] is the token of id i. model_max_length: see max_length().
   Tokenizer(std::vector<std::string> vocabulary, bool lower_case, int model_max_length = 512);
-  Tokenizer(Tokenizer&&) noexcept;
-  Tokenizer& operator=(Tokenizer&&) noexcept;
-  ~Tokenizer();
 
   // At most max_length ids; longest_first truncation for pairs. Texts lose their ends, or, with
   // truncation_side left, their beginnings. Invalid UTF-8 is read as U+FFFD.
@@ -57,13 +55,12 @@ class Tokenizer {
   // What transformers' scripts cut texts to at most; nothing where the folder does not say.
   std::optional<std::int64_t> max_length() const;
   int padding_id() const;
-  // vocab.txt, tokenizer.json, tokenizer_config.json, special_tokens_map.json: from_pretrained
-  // makes the same tokenizer of them.
+  // The files of which from_pretrained makes the same tokenizer: of WordPiece vocab.txt,
+  // tokenizer.json, tokenizer_config.json and special_tokens_map.json.
   void save(const std::string& folder) const;
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  std::unique_ptr<const Subwords> subwords_;
 };
 
 }  // namespace dtl::trainer

@@ -8,17 +8,10 @@
 #include <string_view>
 #include <vector>
 
+#include "trainer/tokens/offset.h"
 #include "trainer/tokens/unicode.h"
 
 namespace dtl::trainer {
-
-// Where a token stands in the text that it comes from: Unicode code points [begin, end) of the text
-// as given, not as normalised. -1, -1: it is not of that text.
-struct Offset {
-  std::int32_t begin = -1, end = -1;
-
-  bool operator==(const Offset&) const = default;
-};
 
 struct TextRules {
   bool clean_text = true;

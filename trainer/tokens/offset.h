@@ -1,0 +1,16 @@
+#pragma once
+// Offset: a place in a text, as every tokenizer gives it and answers to questions need it.
+
+#include <cstdint>
+
+namespace dtl::trainer {
+
+// Where a token stands in the text that it comes from: Unicode code points [begin, end) of the text
+// as given, not as normalised. -1, -1: it is not of that text.
+struct Offset {
+  std::int32_t begin = -1, end = -1;
+
+  bool operator==(const Offset&) const = default;
+};
+
+}  // namespace dtl::trainer
