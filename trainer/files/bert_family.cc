@@ -6,6 +6,43 @@
 namespace dtl::trainer {
 namespace {
 
+using enum KeyUse;
+
+// A row is read as one.
+// clang-format off
+constexpr KnownKey kBertKeys[] = {
+    {"hidden_size", kUsed},
+    {"num_hidden_layers", kUsed},
+    {"num_attention_heads", kUsed},
+    {"intermediate_size", kUsed},
+    {"type_vocab_size", kUsed},
+    {"hidden_act", kUsed},
+    {"hidden_dropout_prob", kUsed},
+    {"attention_probs_dropout_prob", kUsed},
+    {"classifier_dropout", kUsed},
+    {"layer_norm_eps", kUsed},
+    {"position_embedding_type", kUsed},
+    // Of Google's releases and of distilled models; BERT's program reads none of them.
+    {"directionality", kOnly, "\"bidi\"", "only attention to both sides can be run"},
+    {"pooler_fc_size", kHarmless},
+    {"pooler_num_attention_heads", kHarmless},
+    {"pooler_num_fc_layers", kHarmless},
+    {"pooler_size_per_head", kHarmless},
+    {"pooler_type", kHarmless},
+    {"emb_size", kHarmless},
+    {"cell", kHarmless},
+    {"structure", kHarmless},
+    {"pre_trained", kHarmless},
+    {"training", kHarmless},
+    {"summary_activation", kHarmless},
+    {"summary_first_dropout", kHarmless},
+    {"summary_last_dropout", kHarmless},
+    {"summary_proj_to_labels", kHarmless},
+    {"summary_type", kHarmless},
+    {"summary_use_proj", kHarmless},
+};
+// clang-format on
+
 void read_bert(const ConfigKeys& keys, ModelConfig& config) {
   keys.size("hidden_size", config.hidden_size);
   keys.layers("num_hidden_layers", config.layers);
@@ -47,7 +84,7 @@ ConfigEntries write_bert(const ModelConfig& config) {
 
 constinit const ModelFamily kBertFamily = {.name = "bert",
                                            .class_name = "Bert",
-                                           .keys = KeysOf::kBertConfig,
+                                           .keys = {kBertKeys, &keys_of::kAnyConfig},
                                            .tensors = {.prefix = "bert.",
                                                        .layer = "bert.encoder.layer.",
                                                        .query = ".attention.self.query",

@@ -4,6 +4,27 @@
 namespace dtl::trainer {
 namespace {
 
+using enum KeyUse;
+
+// A row is read as one.
+// clang-format off
+constexpr KnownKey kDistilBertKeys[] = {
+    {"dim", kUsed},
+    {"n_layers", kUsed},
+    {"n_heads", kUsed},
+    {"hidden_dim", kUsed},
+    {"hidden_size", kUsed},  // other names of the first three
+    {"num_hidden_layers", kUsed},
+    {"num_attention_heads", kUsed},
+    {"activation", kUsed},
+    {"dropout", kUsed},
+    {"attention_dropout", kUsed},
+    {"seq_classif_dropout", kUsed},
+    {"qa_dropout", kUsed},
+    {"sinusoidal_pos_embds", kUsed},
+};
+// clang-format on
+
 void read_distilbert(const ConfigKeys& keys, ModelConfig& config) {
   config.layers = 6;
   config.classifier_dropout = 0.2;
@@ -42,7 +63,7 @@ ConfigEntries write_distilbert(const ModelConfig& config) {
 constinit const ModelFamily kDistilBertFamily = {
     .name = "distilbert",
     .class_name = "DistilBert",
-    .keys = KeysOf::kDistilBertConfig,
+    .keys = {kDistilBertKeys, &keys_of::kAnyConfig},
     .tensors = {.prefix = "distilbert.",
                 .layer = "distilbert.transformer.layer.",
                 .query = ".attention.q_lin",

@@ -1,12 +1,9 @@
 #include "trainer/files/known_keys.h"
 
-#include <algorithm>
-#include <span>
-
 namespace dtl::trainer {
 namespace {
 
-constexpr KeyUse kUsed = KeyUse::kUsed, kHarmless = KeyUse::kHarmless, kOnly = KeyUse::kOnly;
+using enum KeyUse;
 
 constexpr const char* kDecoderModel = "it is a decoder; only encoders can be run";
 constexpr const char* kOwnCode = "the model brings program code of its own, which is not run here";
@@ -15,8 +12,7 @@ constexpr const char* kQuantized = "its weights are stored in a form that cannot
 // A row is read as one.
 // clang-format off
 
-// What config.json may have of any model; then of one type.
-constexpr KnownKey kAnyConfig[] = {
+constexpr KnownKey kOfAnyConfig[] = {
     {"model_type", kUsed},
     {"vocab_size", kUsed},
     {"max_position_embeddings", kUsed},
@@ -131,53 +127,7 @@ constexpr KnownKey kAnyConfig[] = {
      "the model has adapters, which are not run here"},
     {"per_layer_config", kOnly, "{} []", "its layers are not all alike"},
 };
-constexpr KnownKey kBertConfig[] = {
-    {"hidden_size", kUsed},
-    {"num_hidden_layers", kUsed},
-    {"num_attention_heads", kUsed},
-    {"intermediate_size", kUsed},
-    {"type_vocab_size", kUsed},
-    {"hidden_act", kUsed},
-    {"hidden_dropout_prob", kUsed},
-    {"attention_probs_dropout_prob", kUsed},
-    {"classifier_dropout", kUsed},
-    {"layer_norm_eps", kUsed},
-    {"position_embedding_type", kUsed},
-    // Of Google's releases and of distilled models; BERT's program reads none of them.
-    {"directionality", kOnly, "\"bidi\"", "only attention to both sides can be run"},
-    {"pooler_fc_size", kHarmless},
-    {"pooler_num_attention_heads", kHarmless},
-    {"pooler_num_fc_layers", kHarmless},
-    {"pooler_size_per_head", kHarmless},
-    {"pooler_type", kHarmless},
-    {"emb_size", kHarmless},
-    {"cell", kHarmless},
-    {"structure", kHarmless},
-    {"pre_trained", kHarmless},
-    {"training", kHarmless},
-    {"summary_activation", kHarmless},
-    {"summary_first_dropout", kHarmless},
-    {"summary_last_dropout", kHarmless},
-    {"summary_proj_to_labels", kHarmless},
-    {"summary_type", kHarmless},
-    {"summary_use_proj", kHarmless},
-};
-constexpr KnownKey kDistilBertConfig[] = {
-    {"dim", kUsed},
-    {"n_layers", kUsed},
-    {"n_heads", kUsed},
-    {"hidden_dim", kUsed},
-    {"hidden_size", kUsed},  // other names of the first three
-    {"num_hidden_layers", kUsed},
-    {"num_attention_heads", kUsed},
-    {"activation", kUsed},
-    {"dropout", kUsed},
-    {"attention_dropout", kUsed},
-    {"seq_classif_dropout", kUsed},
-    {"qa_dropout", kUsed},
-    {"sinusoidal_pos_embds", kUsed},
-};
-constexpr KnownKey kTokenizerConfig[] = {
+constexpr KnownKey kOfTokenizerConfig[] = {
     {"tokenizer_class", kUsed},
     {"do_lower_case", kUsed},
     {"strip_accents", kUsed},
@@ -249,7 +199,7 @@ constexpr KnownKey kTokenizerConfig[] = {
     {"fast_tokenizer_files", kOnly, "[] [\"tokenizer.json\"]", "tokenizer.json is what is read"},
     {"auto_map", kOnly, "{}", kOwnCode},
 };
-constexpr KnownKey kAddedToken[] = {
+constexpr KnownKey kOfAddedToken[] = {
     {"content", kUsed},
     {"id", kUsed},
     {"single_word", kUsed},
@@ -259,7 +209,7 @@ constexpr KnownKey kAddedToken[] = {
     {"special", kUsed},
     {"__type", kOnly, "\"AddedToken\"", "only an AddedToken can stand here"},
 };
-constexpr KnownKey kTokenizerJson[] = {
+constexpr KnownKey kOfTokenizerJson[] = {
     {"version", kOnly, "\"1.0\"", "only version 1.0 of this format is known"},
     {"truncation", kUsed},
     {"padding", kUsed},
@@ -270,13 +220,13 @@ constexpr KnownKey kTokenizerJson[] = {
     {"decoder", kUsed},
     {"model", kUsed},
 };
-constexpr KnownKey kTruncation[] = {
+constexpr KnownKey kOfTruncation[] = {
     {"direction", kUsed},
     {"max_length", kHarmless},  // the options say
     {"strategy", kHarmless},
     {"stride", kHarmless},
 };
-constexpr KnownKey kPadding[] = {
+constexpr KnownKey kOfPadding[] = {
     {"direction", kOnly, "\"Right\"", "padding before a text would move its positions"},
     {"pad_token", kUsed},
     {"strategy", kHarmless},
@@ -284,17 +234,17 @@ constexpr KnownKey kPadding[] = {
     {"pad_id", kHarmless},
     {"pad_type_id", kHarmless},
 };
-constexpr KnownKey kNormalizer[] = {
+constexpr KnownKey kOfNormalizer[] = {
     {"type", kUsed},
     {"clean_text", kUsed},
     {"handle_chinese_chars", kUsed},
     {"strip_accents", kUsed},
     {"lowercase", kUsed},
 };
-constexpr KnownKey kPreTokenizer[] = {
+constexpr KnownKey kOfPreTokenizer[] = {
     {"type", kUsed},
 };
-constexpr KnownKey kPostProcessor[] = {
+constexpr KnownKey kOfPostProcessor[] = {
     {"type", kUsed},
     {"single", kUsed},
     {"pair", kUsed},
@@ -302,68 +252,49 @@ constexpr KnownKey kPostProcessor[] = {
     {"sep", kUsed},
     {"cls", kUsed},
 };
-constexpr KnownKey kDecoder[] = {  // makes text of tokens
+constexpr KnownKey kOfDecoder[] = {  // makes text of tokens
     {"type", kHarmless},
     {"prefix", kHarmless},
     {"cleanup", kHarmless},
     {"decoders", kHarmless},
 };
-constexpr KnownKey kWordPiece[] = {
+constexpr KnownKey kOfWordPiece[] = {
     {"type", kUsed},
     {"vocab", kUsed},
     {"unk_token", kUsed},
     {"continuing_subword_prefix", kUsed},
     {"max_input_chars_per_word", kUsed},
 };
-constexpr KnownKey kTensorIndex[] = {
+constexpr KnownKey kOfTensorIndex[] = {
     {"weight_map", kUsed},
     {"metadata", kHarmless},
 };
 // clang-format on
 
-std::span<const KnownKey> keys_of(KeysOf object) {
-  switch (object) {
-    case KeysOf::kAnyConfig:
-      return kAnyConfig;
-    case KeysOf::kBertConfig:
-      return kBertConfig;
-    case KeysOf::kDistilBertConfig:
-      return kDistilBertConfig;
-    case KeysOf::kTokenizerConfig:
-      return kTokenizerConfig;
-    case KeysOf::kAddedToken:
-      return kAddedToken;
-    case KeysOf::kTokenizerJson:
-      return kTokenizerJson;
-    case KeysOf::kTruncation:
-      return kTruncation;
-    case KeysOf::kPadding:
-      return kPadding;
-    case KeysOf::kNormalizer:
-      return kNormalizer;
-    case KeysOf::kPreTokenizer:
-      return kPreTokenizer;
-    case KeysOf::kPostProcessor:
-      return kPostProcessor;
-    case KeysOf::kDecoder:
-      return kDecoder;
-    case KeysOf::kWordPiece:
-      return kWordPiece;
-    case KeysOf::kTensorIndex:
-      return kTensorIndex;
-  }
-  __builtin_unreachable();
-}
-
 }  // namespace
 
-const KnownKey* find_known_key(KeysOf object, std::string_view name) {
-  const std::span<const KnownKey> keys = keys_of(object);
-  const auto found =
-      std::find_if(keys.begin(), keys.end(), [&](const KnownKey& key) { return name == key.name; });
-  if (found != keys.end()) return &*found;
-  const bool config = object == KeysOf::kBertConfig || object == KeysOf::kDistilBertConfig;
-  return config ? find_known_key(KeysOf::kAnyConfig, name) : nullptr;
+namespace keys_of {
+constinit const KnownKeys kAnyConfig = {kOfAnyConfig};
+constinit const KnownKeys kTokenizerConfig = {kOfTokenizerConfig};
+constinit const KnownKeys kAddedToken = {kOfAddedToken};
+constinit const KnownKeys kTokenizerJson = {kOfTokenizerJson};
+constinit const KnownKeys kTruncation = {kOfTruncation};
+constinit const KnownKeys kPadding = {kOfPadding};
+constinit const KnownKeys kNormalizer = {kOfNormalizer};
+constinit const KnownKeys kPreTokenizer = {kOfPreTokenizer};
+constinit const KnownKeys kPostProcessor = {kOfPostProcessor};
+constinit const KnownKeys kDecoder = {kOfDecoder};
+constinit const KnownKeys kWordPiece = {kOfWordPiece};
+constinit const KnownKeys kTensorIndex = {kOfTensorIndex};
+}  // namespace keys_of
+
+const KnownKey* find_known_key(const KnownKeys& object, std::string_view name) {
+  for (const KnownKeys* keys = &object; keys != nullptr; keys = keys->besides) {
+    for (const KnownKey& key : keys->own) {
+      if (name == key.name) return &key;
+    }
+  }
+  return nullptr;
 }
 
 }  // namespace dtl::trainer

@@ -1,28 +1,12 @@
 #pragma once
-// The table of the keys that the JSON files of a model folder may have: which of them count, and
-// which change nothing. A key that is not in it is not known.
+// The tables of the keys that the JSON files of a model folder may have: which of them count, and
+// which change nothing. A key that is not in one is not known. Those of config.json that only one
+// family of encoders has stand with that family (model_family.h).
 
+#include <span>
 #include <string_view>
 
 namespace dtl::trainer {
-
-// Objects of these files.
-enum class KeysOf {
-  kAnyConfig,         // config.json of every type
-  kBertConfig,        // config.json, with the keys above
-  kDistilBertConfig,  // the same
-  kTokenizerConfig,   // tokenizer_config.json; and special_tokens_map.json, which is laid over it
-  kAddedToken,        // {"content": "[CLS]", ..}, wherever one stands
-  kTokenizerJson,     // tokenizer.json, and the objects in it
-  kTruncation,
-  kPadding,
-  kNormalizer,
-  kPreTokenizer,
-  kPostProcessor,
-  kDecoder,
-  kWordPiece,
-  kTensorIndex,  // model.safetensors.index.json, pytorch_model.bin.index.json
-};
 
 enum class KeyUse {
   kUsed,      // its reader checks the value
@@ -37,7 +21,24 @@ struct KnownKey {
   const char* reason = "";  // why other values are refused
 };
 
+// The keys of an object: its own, and those of what it is a kind of.
+struct KnownKeys {
+  std::span<const KnownKey> own;
+  const KnownKeys* besides = nullptr;
+};
+
+namespace keys_of {
+extern const KnownKeys kAnyConfig;        // config.json of every family
+extern const KnownKeys kTokenizerConfig;  // tokenizer_config.json; and special_tokens_map.json,
+                                          // which is laid over it
+extern const KnownKeys kAddedToken;       // {"content": "[CLS]", ..}, wherever one stands
+extern const KnownKeys kTokenizerJson;    // tokenizer.json, and the objects in it:
+extern const KnownKeys kTruncation, kPadding, kNormalizer, kPreTokenizer, kPostProcessor, kDecoder,
+    kWordPiece;
+extern const KnownKeys kTensorIndex;  // model.safetensors.index.json, pytorch_model.bin.index.json
+}  // namespace keys_of
+
 // Null for one that is not known.
-const KnownKey* find_known_key(KeysOf object, std::string_view name);
+const KnownKey* find_known_key(const KnownKeys& object, std::string_view name);
 
 }  // namespace dtl::trainer

@@ -58,7 +58,7 @@ class ConfigReader final : public ConfigKeys {
   }
 
   // Refuses keys that a model of this type has not.
-  void check(KeysOf object) const {
+  void check(const KnownKeys& object) const {
     check_keys(object, json_, [&](const std::string& key, const KeyRefusal& refusal) {
       fail_at(key, refusal.what, refusal.reason, refusal.hint);
     });

@@ -24,10 +24,10 @@ std::optional<ModelType> type_named(std::string_view name) {
   return std::nullopt;
 }
 
-std::string known_types() {
+std::string known_types(std::string_view separator) {
   std::vector<std::string> names;
   for (const ModelFamily* family : kFamilies) names.emplace_back(family->name);
-  return join(names, ", ");
+  return join(names, separator);
 }
 
 }  // namespace dtl::trainer

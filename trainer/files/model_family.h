@@ -46,7 +46,7 @@ enum class Pooling { kTanh, kRelu };  // behind that dense layer
 struct ModelFamily {
   std::string_view name;        // "model_type" in config.json
   std::string_view class_name;  // in "architectures", before the task
-  KeysOf keys;                  // that its config.json may have
+  KnownKeys keys;               // that its config.json may have
   TensorNames tensors;
   bool has_token_types;       // a row is added that tells the first text of a pair from the second
   bool pooler_is_of_encoder;  // and so in every checkpoint; otherwise it is a part of the head
@@ -64,7 +64,7 @@ inline const ModelFamily& family_of(const ModelConfig& config) {
 
 // By its name in config.json; nothing for a family that cannot be run.
 std::optional<ModelType> type_named(std::string_view name);
-std::string known_types();  // "bert, distilbert"
+std::string known_types(std::string_view separator = ", ");  // "bert, distilbert"
 
 extern const ModelFamily kBertFamily, kDistilBertFamily;
 

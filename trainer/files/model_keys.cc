@@ -23,7 +23,8 @@ constexpr std::size_t kLongestValue = 60;  // characters of a value in a message
 
 }  // namespace
 
-std::optional<KeyRefusal> refused_key(KeysOf object, std::string_view key, std::string_view value) {
+std::optional<KeyRefusal> refused_key(const KnownKeys& object, std::string_view key,
+                                      std::string_view value) {
   const KnownKey* known = find_known_key(object, key);
   if (known == nullptr) {
     return KeyRefusal{fmt::format("'{}'", key),
@@ -41,7 +42,7 @@ std::optional<KeyRefusal> refused_key(KeysOf object, std::string_view key, std::
                         harmless.substr(0, harmless.find(' ')))};
 }
 
-bool key_needs_value(KeysOf object, std::string_view key) {
+bool key_needs_value(const KnownKeys& object, std::string_view key) {
   const KnownKey* known = find_known_key(object, key);
   return known != nullptr && known->use == KeyUse::kOnly;
 }

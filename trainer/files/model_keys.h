@@ -15,14 +15,15 @@ struct KeyRefusal {
 };
 
 // Nothing where the key with this value (as JSON without blanks) may stand there.
-std::optional<KeyRefusal> refused_key(KeysOf object, std::string_view key, std::string_view value);
+std::optional<KeyRefusal> refused_key(const KnownKeys& object, std::string_view key,
+                                      std::string_view value);
 // False where the value does not matter: it may be long.
-bool key_needs_value(KeysOf object, std::string_view key);
+bool key_needs_value(const KnownKeys& object, std::string_view key);
 
 // Calls refuse(key, refusal) for the first key of a JSON object that may not stand there. A value
 // of null says nothing.
 template <class Json, class Refuse>
-void check_keys(KeysOf object, const Json& json, const Refuse& refuse) {
+void check_keys(const KnownKeys& object, const Json& json, const Refuse& refuse) {
   for (const auto& [key, value] : json.items()) {
     if (value.is_null()) continue;
     const std::string text = key_needs_value(object, key)

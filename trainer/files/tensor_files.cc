@@ -29,7 +29,7 @@ std::set<std::string> indexed_files(const std::string& path) {
   const std::string bytes = read_json_text(path, kMaxIndexBytes, complaint);
   const Json index = Json::parse(bytes, nullptr, /*allow_exceptions=*/false);
   if (!index.is_object()) refuse_json(path, bytes, complaint);
-  check_keys(KeysOf::kTensorIndex, index, [&](const std::string& key, const KeyRefusal& refusal) {
+  check_keys(keys_of::kTensorIndex, index, [&](const std::string& key, const KeyRefusal& refusal) {
     throw Error(Exit::kBadInput,
                 fmt::format("{}: cannot use {}", json_place(path, bytes, {key}), refusal.what),
                 refusal.reason, refusal.hint);

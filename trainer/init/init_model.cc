@@ -47,6 +47,7 @@ Target<InitSettings> size() {
 const OptionTable<InitSettings>& init_table() {
   using I = InitSettings;
   using C = ModelConfig;
+  static const std::string kTypes = known_types("|");
   // A row is read as one.
   // clang-format off
   static const OptionTable<I> kTable(std::vector<OptionRow<I>>{
@@ -60,7 +61,7 @@ const OptionTable<InitSettings>& init_table() {
        into::text<&I::output_dir>()},
       {"", {"--overwrite_output_dir"}, "", "write into a folder that holds files already",
        into::flag<&I::overwrite>()},
-      {"", {"--model_type"}, "bert|distilbert", "what kind of encoder (bert)",
+      {"", {"--model_type"}, kTypes, "what kind of encoder (bert)",
        into::word<&I::model_type>()},
       {"", {"--vocab_size"}, "N", "tokens to learn at most (8000)", size<&C::vocab_size>()},
       {"", {"--hidden_size"}, "N", "width of the encoder (128)", size<&C::hidden_size>()},

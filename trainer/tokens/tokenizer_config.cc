@@ -50,7 +50,7 @@ class ConfigFile {
     for (const auto& [key, value] : json_.items()) {
       if (!key.ends_with("_token") || !value.is_string()) known[key] = value;
     }
-    check_keys(KeysOf::kTokenizerConfig, known,
+    check_keys(keys_of::kTokenizerConfig, known,
                [&](const std::string& key, const KeyRefusal& refusal) {
                  fail_at(key, refusal.what, refusal.reason, refusal.hint);
                });
@@ -73,7 +73,7 @@ class ConfigFile {
     if (json.is_string()) {
       token.content = json.get<std::string>();
     } else if (json.is_object()) {
-      check_keys(KeysOf::kAddedToken, json, [&](const std::string& inner, const KeyRefusal& why) {
+      check_keys(keys_of::kAddedToken, json, [&](const std::string& inner, const KeyRefusal& why) {
         fail(key, fmt::format("{}: {}", inner, why.reason), why.hint);
       });
       take_flags(key, json, token);

@@ -36,7 +36,7 @@ class LibraryObject {
     throw Error(Exit::kBadInput, fmt::format("{}: cannot use this tokenizer", place), reason, hint);
   }
 
-  void check(KeysOf object) const {
+  void check(const KnownKeys& object) const {
     check_keys(object, json_, [&](const std::string& key, const KeyRefusal& refusal) {
       fail(key, fmt::format("{}: {}", refusal.what, refusal.reason), refusal.hint);
     });
@@ -82,7 +82,7 @@ class LibraryObject {
 void read_normalizer(const LibraryObject& json, TextRules& rules) {
   const std::string type = json.text("type", "none");
   if (type != "BertNormalizer") json.fail("", "its normalizer is not a BertNormalizer but " + type);
-  json.check(KeysOf::kNormalizer);
+  json.check(keys_of::kNormalizer);
   rules.clean_text = json.flag("clean_text", true);
   rules.chinese_apart = json.flag("handle_chinese_chars", true);
   rules.lower_case = json.flag("lowercase", true);
@@ -92,13 +92,13 @@ void read_normalizer(const LibraryObject& json, TextRules& rules) {
 void read_pre_tokenizer(const LibraryObject& json) {
   const std::string type = json.text("type", "none");
   if (type != "BertPreTokenizer") json.fail("", "its pre_tokenizer is " + type);
-  json.check(KeysOf::kPreTokenizer);
+  json.check(keys_of::kPreTokenizer);
 }
 
 void read_model(const LibraryObject& json, TokenizerRules& rules) {
   const std::string type = json.text("type", "WordPiece");
   if (type != "WordPiece") json.fail("type", "its model is not WordPiece but " + type);
-  json.check(KeysOf::kWordPiece);
+  json.check(keys_of::kWordPiece);
   if (!json.has("vocab") || !json.json()["vocab"].is_object()) {
     json.fail("", "it has no model.vocab");
   }
@@ -153,7 +153,7 @@ void read_template(const LibraryObject& json, TokenizerRules& rules) {
   if (type != "BertProcessing" && type != "TemplateProcessing") {
     json.fail("", "its post_processor is " + type);
   }
-  json.check(KeysOf::kPostProcessor);
+  json.check(keys_of::kPostProcessor);
   if (type == "BertProcessing") {
     rules.cls = first_text(json, "cls");
     rules.sep = first_text(json, "sep");
@@ -179,7 +179,7 @@ void read_added(const LibraryObject& json, TokenizerRules& rules) {
     const bool good = item.is_object() && item.contains("content") && item["content"].is_string() &&
                       item["content"] != "" && item.contains("id");
     if (!good) json.fail(key, "an added token has no content or id");
-    check_keys(KeysOf::kAddedToken, item, [&](const std::string& inner, const KeyRefusal& why) {
+    check_keys(keys_of::kAddedToken, item, [&](const std::string& inner, const KeyRefusal& why) {
       json.fail(key, fmt::format("'{}': {}", inner, why.reason), why.hint);
     });
     const auto flag = [&](const char* name, bool otherwise) {
@@ -201,7 +201,7 @@ void read_added(const LibraryObject& json, TokenizerRules& rules) {
 void read_lengths(const LibraryObject& json, TokenizerJson& to) {
   if (json.has("truncation")) {
     const LibraryObject truncation = json.object("truncation");
-    truncation.check(KeysOf::kTruncation);
+    truncation.check(keys_of::kTruncation);
     const std::string side = truncation.text("direction", "Right");
     if (side != "Left" && side != "Right") {
       truncation.fail("direction", fmt::format("'{}' is neither Left nor Right", side));
@@ -210,10 +210,10 @@ void read_lengths(const LibraryObject& json, TokenizerJson& to) {
   }
   if (json.has("padding")) {
     const LibraryObject padding = json.object("padding");
-    padding.check(KeysOf::kPadding);
+    padding.check(keys_of::kPadding);
     to.rules.pad = padding.text("pad_token", to.rules.pad);
   }
-  if (json.has("decoder")) json.object("decoder").check(KeysOf::kDecoder);
+  if (json.has("decoder")) json.object("decoder").check(keys_of::kDecoder);
 }
 
 }  // namespace
@@ -224,7 +224,7 @@ TokenizerJson read_tokenizer_json(const std::string& path) {
   const LibraryJson json = LibraryJson::parse(bytes, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object()) refuse_json(path, bytes, complaint);
   const LibraryObject whole(path, bytes, json);
-  whole.check(KeysOf::kTokenizerJson);
+  whole.check(keys_of::kTokenizerJson);
   TokenizerJson result;
   read_normalizer(whole.object("normalizer"), result.rules.text);
   read_pre_tokenizer(whole.object("pre_tokenizer"));
