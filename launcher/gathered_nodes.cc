@@ -77,7 +77,7 @@ GatheredNodes::GatheredNodes(const NodeRole& role)
 // ---- until they have come
 
 void GatheredNodes::open_room() {
-  const EngineEvidence& evidence = role_.evidence();
+  const SchedulerEvidence& evidence = role_.evidence();
   JoinRoomOptions options;
   options.token = role_.token();
   const auto port = static_cast<std::uint16_t>(evidence.coordinator_port);
@@ -105,7 +105,7 @@ void GatheredNodes::told_to_stop(std::size_t place, const std::string& node) {
     if (!room_) return;  // it has just been opened
   }
   const std::string told = node + ": told to end by its engine";
-  const std::string by = std::string(engine_name(role_.evidence().engine)) + " ends it";
+  const std::string by = std::string(scheduler_name(role_.evidence().scheduler)) + " ends it";
   // As one that list() has no more, by ElasticHosts; elsewhere by the session itself. What comes of
   // it is said once that is known: the engine may be ending the whole job.
   const bool elastic = role_.nodes_come_again() || role_.evidence().elastic;
@@ -153,7 +153,7 @@ std::string GatheredNodes::missing(const std::vector<bool>& there) const {
 }
 
 Error GatheredNodes::too_late(const std::string& absent) const {
-  const bool pods = engine_access(role_.evidence()).by == HostAccess::By::kPod;
+  const bool pods = host_access(role_.evidence()).to_pod();
   return Error(Exit::kTimeout, absent + " of the job did not come",
                fmt::format("waited for {} s at port {}", role_.patience().count(), room_->port()),
                fmt::format("{}, or --start-timeout SECONDS",
@@ -257,10 +257,10 @@ std::size_t GatheredNodes::place_of(const std::string& name) const {
   return static_cast<std::size_t>(std::find(names_.begin(), names_.end(), name) - names_.begin());
 }
 
-// A task, or one of several nodes of the same name, is called otherwise by the engine.
+// A task, or one of several nodes of the same name, is called otherwise by the scheduler.
 HostAccess GatheredNodes::access_of(std::size_t place) const {
-  const EngineEvidence& evidence = role_.evidence();
-  HostAccess access = engine_access(evidence);
+  const SchedulerEvidence& evidence = role_.evidence();
+  HostAccess access = host_access(evidence);
   const std::lock_guard lock(mutex_);
   const bool listed = evidence.hosts.size() == most_;
   access.name = listed ? evidence.hosts[place].name : split(called_[place], '.').front();

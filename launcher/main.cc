@@ -43,10 +43,11 @@
 #include "launcher/options/subcommands.h"
 #include "launcher/options/trusted_file.h"
 #include "launcher/pid_one.h"
-#include "launcher/request/job_engine.h"
 #include "launcher/request/job_request.h"
-#include "launcher/request/job_step.h"
 #include "launcher/request/pod_keys.h"
+#include "launcher/request/scheduler_job.h"
+#include "launcher/schedulers/step_node.h"
+#include "launcher/schedulers/step_starters.h"
 #include "launcher/screen/standard_input.h"
 #include "launcher/session/background.h"
 #include "launcher/session/epochs.h"
@@ -56,8 +57,7 @@
 #include "launcher/session/session.h"
 #include "launcher/signals_after_job.h"
 #include "launcher/step/agent_step.h"
-#include "launcher/step_node.h"
-#include "plan/request/command_text.h"
+#include "plan/schedulers/kubernetes.h"
 #include "wire/messages.h"
 
 namespace dtl {
@@ -108,7 +108,7 @@ SessionOptions session_options(const CommandLine& line, const JobSettings& setti
     options.job.start_deadline += *settings.hosts_patience;
   }
   options.start_agent = agent_starter(start, settings.agent_start);
-  if (settings.agent_start == AgentStart::kSsh && !start.step) {
+  if (settings.agent_start.is_ssh() && !start.step) {
     options.find_agent = agent_finder(start);
   }
   if (start.step) options.before_stop = [step = start.step] { step->about_to_stop(); };
@@ -132,7 +132,7 @@ std::vector<Host> hosts_of_dead_agents(const SessionResult& result, AgentStart h
     const auto at = static_cast<std::size_t>(planned.host);
     if (!result.job.nodes[at].agent_failed) continue;
     hosts.push_back(result.hosts[at]);
-    if (how == AgentStart::kFork) hosts.back().name = "localhost";
+    if (how.is_fork()) hosts.back().name = "localhost";
   }
   return hosts;
 }
@@ -143,7 +143,7 @@ RestartOptions restart_options(const JobSettings& settings, const StartOptions& 
   restarts.most = settings.request.max_restarts;
   restarts.spares = settings.spares;
   restarts.fence = [&settings, &start, job_id](std::vector<Host> hosts) {
-    if (settings.agent_start == AgentStart::kFork) {
+    if (settings.agent_start.is_fork()) {
       for (Host& host : hosts) host.name = "localhost";
     }
     return fence_hosts(hosts, runner_by(start), job_id);
@@ -153,7 +153,7 @@ RestartOptions restart_options(const JobSettings& settings, const StartOptions& 
   elastic.of_ranks = settings.request.rank_range.has_value();
   elastic.range = elastic.of_ranks ? *settings.request.rank_range : *settings.host_range;
   elastic.questions.probe = [&settings, &start](std::vector<Host> hosts, int give_up) {
-    if (settings.agent_start == AgentStart::kFork) {
+    if (settings.agent_start.is_fork()) {
       for (Host& host : hosts) host.name = "localhost";
     }
     return probe_hosts(hosts, runner_by(start), give_up);
@@ -215,9 +215,7 @@ int run_detached(const JobSettings& settings, const SessionOptions& options,
 }
 
 int run_here(const CommandLine& line, GatheredNodes* nodes) {
-  Surroundings around = current_surroundings();
-  around.discover = [](const std::string& what) { return discover_hosts(what); };
-  around.scontrol = expand_by_scontrol;
+  const Surroundings around = asking_surroundings();
   JobSettings settings = describe_job(line, around);
   if (nodes != nullptr) nodes->introduce(settings.request.hosts);
   for (const std::string& notice : settings.notices) log_notice(notice);
@@ -247,8 +245,8 @@ int run_with_nodes(CommandLine line, const NodeRole& role) {
     GatheredNodes::Gathered all = nodes.gather();
     role.fill_in(line);
     line.hosts = std::move(all.hosts);
-    line.engine = Engine::kNone;  // its hosts are named now
-    line.started_by = role.evidence().engine;
+    line.scheduler = nullptr;  // its hosts are named now
+    line.started_by = role.evidence().scheduler;
     line.nodes_have_come = true;
     line.nodes_are_tasks = role.are_tasks();
     status = line.hosts.empty() ? all.status : run_here(line, &nodes);
@@ -261,14 +259,12 @@ int run_with_nodes(CommandLine line, const NodeRole& role) {
 }
 
 int run_job(const CommandLine& line) {
-  Surroundings around = current_surroundings();
-  around.scontrol = expand_by_scontrol;
-  around.flux_hosts = hosts_by_flux;
+  const Surroundings around = asking_surroundings();
   bool hosts_named = false;
   const CommandLine merged = with_job_file(line, hosts_named);
-  const EngineEvidence evidence = read_engine(merged.engine, around);
+  const SchedulerEvidence evidence = read_scheduler(merged.scheduler, around);
   if (waits_for_first_node(evidence)) {
-    refuse_what_a_step_cannot(merged, evidence);
+    find_step_starter(evidence)->check_waiting(merged, evidence);
     return wait_for_first_node(
         evidence, line.start_timeout ? std::chrono::ceil<std::chrono::seconds>(*line.start_timeout)
                                      : kFirstNodePatience);
@@ -287,17 +283,15 @@ int run_subcommand(const std::string& name, const std::vector<std::string>& argu
     if (name == jobs_command) return run_jobs_command(name, arguments, start);
   }
   if (name == "up" || name == "down") {
-    return run_keep_command(name, arguments, start, find_engine_job);
+    return run_keep_command(name, arguments, start, find_scheduler_job);
   }
   if (name == "kube") return run_kube_command(arguments);
   if (name == "doctor") {
-    Surroundings around = current_surroundings();
-    around.scontrol = expand_by_scontrol;
-    around.slurm_config = read_slurm_config;
+    const Surroundings around = asking_surroundings();
     std::shared_ptr<AgentStep> step;
     const int status =
         run_doctor(arguments, around, [&](const JobSettings& settings, bool accept_new) {
-          const StartOptions options = settings.engine == Engine::kNone
+          const StartOptions options = settings.scheduler == nullptr
                                            ? start_options(around, accept_new)
                                            : start_options(settings, around, accept_new);
           step = options.step;
@@ -314,13 +308,10 @@ int run(const std::vector<std::string>& arguments) {
     write_all(STDOUT_FILENO, own_completion_answer({arguments.begin() + 1, arguments.end()}));
     return 0;
   }
-  if (!arguments.empty() && arguments[0] == kStepNode) {
-    return run_step_node({arguments.begin() + 1, arguments.end()},
-                         current_surroundings().program_directory + "/dtagent");
-  }
-  if (!arguments.empty() && arguments[0] == kTmNode) {
-    return run_tm_node({arguments.begin() + 1, arguments.end()},
-                       current_surroundings().program_directory + "/dtagent");
+  for (const StepStarterRow& starter : step_starters()) {
+    if (arguments.empty() || arguments[0] != starter.node_command) continue;
+    return starter.run_node({arguments.begin() + 1, arguments.end()},
+                            current_surroundings().program_directory + "/dtagent");
   }
   if (!arguments.empty() && is_subcommand(arguments[0])) {
     return run_subcommand(arguments[0], {arguments.begin() + 1, arguments.end()});
@@ -339,13 +330,9 @@ int run(const std::vector<std::string>& arguments) {
       write_all(STDOUT_FILENO, fmt::format("dtlaunch {}, protocol {}\n", DTL_VERSION, kProtocol));
       if (line.verbosity > 0) write_all(STDOUT_FILENO, library_lines(launcher_libraries()));
       return 0;
-    case Action::kShowEngine: {
-      Surroundings around = current_surroundings();
-      around.scontrol = expand_by_scontrol;
-      around.flux_hosts = hosts_by_flux;
-      write_all(STDOUT_FILENO, describe_engine(line, around));
+    case Action::kShowEngine:
+      write_all(STDOUT_FILENO, describe_scheduler(line, asking_surroundings()));
       return 0;
-    }
     case Action::kShowLimits:
       write_all(STDOUT_FILENO, limits_text());
       return 0;

@@ -11,11 +11,11 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "launcher/job_token.h"
 #include "launcher/join/join_caller.h"
-#include "launcher/request/job_engine.h"
-#include "plan/request/command_text.h"
+#include "launcher/request/scheduler_job.h"
+#include "launcher/schedulers/job_token.h"
 #include "plan/request/host_token.h"
+#include "plan/schedulers/kubernetes.h"
 #include "wire/messages.h"
 
 namespace dtl {
@@ -24,15 +24,15 @@ namespace {
 constexpr int kUsualPort = 29500;     // where the engine names none
 constexpr auto kStartTimeout = 300s;  // for images to be fetched and names to resolve
 
-std::string take_token(Engine engine) {
+std::string take_token(const Scheduler& scheduler) {
   if (auto token = take_job_token()) return *token;
   throw Error(Exit::kConfig, "the job has no token",
               "by it its nodes know each other; neither DTL_TOKEN_FILE nor DTL_TOKEN is set",
-              token_line(engine));
+              std::string(scheduler.token_hint));
 }
 
 // How many nodes there are is said by the user before the engine.
-void take_size_of(const CommandLine& line, EngineEvidence& evidence) {
+void take_size_of(const CommandLine& line, SchedulerEvidence& evidence) {
   if (line.node_range) {
     evidence.node_count.reset();
     evidence.elastic = line.node_range;
@@ -45,18 +45,18 @@ void take_size_of(const CommandLine& line, EngineEvidence& evidence) {
   evidence.elastic.reset();
 }
 
-void refuse_what_nodes_cannot(const CommandLine& line, const EngineEvidence& evidence) {
+void refuse_what_nodes_cannot(const CommandLine& line, const SchedulerEvidence& evidence) {
   if (const auto& refusal = evidence.refusal) {
     throw Error(Exit::kConfig, refusal->attempted, refusal->reason, refusal->hint);
   }
-  const std::string engine(engine_name(evidence.engine));
+  const std::string scheduler(scheduler_name(evidence.scheduler));
   if (!evidence.elastic && !evidence.node_count) {
-    throw Error(Exit::kConfig, fmt::format("a job of {} whose nodes are not counted", engine),
+    throw Error(Exit::kConfig, fmt::format("a job of {} whose nodes are not counted", scheduler),
                 "its first node has to know for how many others it waits", "DTL_NNODES=N");
   }
   if (evidence.coordinator.empty()) {
     throw Error(Exit::kConfig,
-                fmt::format("which node of the job this is, {} does not say", engine),
+                fmt::format("which node of the job this is, {} does not say", scheduler),
                 "each node needs its number, and the name of the first one",
                 "DTL_NODE_RANK=R and DTL_RDZV=NAME:PORT");
   }
@@ -65,7 +65,7 @@ void refuse_what_nodes_cannot(const CommandLine& line, const EngineEvidence& evi
                                       {line.agent_start.has_value(), "-launcher"}}) {
     if (!given) continue;
     throw Error(Exit::kUsage, option,
-                fmt::format("{} has started dtlaunch on every node, and keeps it", engine),
+                fmt::format("{} has started dtlaunch on every node, and keeps it", scheduler),
                 "the same without it; --engine none for a job of this node alone");
   }
   if (line.reconnect && line.reconnect->count() > 0) {
@@ -76,39 +76,33 @@ void refuse_what_nodes_cannot(const CommandLine& line, const EngineEvidence& evi
 }
 
 // From here on each task is a node of one rank.
-void count_tasks(EngineEvidence& evidence) {
-  if (evidence.role != EngineRole::kRank || !evidence.rank) return;
+void count_tasks(SchedulerEvidence& evidence) {
+  if (evidence.role != SchedulerRole::kRank || !evidence.rank) return;
   evidence.node_rank = evidence.rank->rank;
   evidence.node_count = evidence.rank->world_size;
   evidence.ranks_per_node = 1;
 }
 
-// Engines that make a node anew, by the same name and with the same number.
-bool makes_nodes_anew(Engine engine) {
-  return engine == Engine::kPyTorchJob || engine == Engine::kTrainJob ||
-         engine == Engine::kIndexedJob;
-}
-
 }  // namespace
 
-NodeRole::NodeRole(EngineEvidence evidence, const CommandLine& line, std::string token)
+NodeRole::NodeRole(SchedulerEvidence evidence, const CommandLine& line, std::string token)
     : evidence_(std::move(evidence)),
       patience_(line.start_timeout ? std::chrono::ceil<std::chrono::seconds>(*line.start_timeout)
                                    : std::chrono::seconds(kStartTimeout)),
       token_(std::move(token)) {
   if (evidence_.coordinator_port == 0) evidence_.coordinator_port = kUsualPort;
-  if (!line.max_restarts) engines_restarts_ = evidence_.max_restarts;
-  const bool restarts = line.max_restarts.value_or(engines_restarts_.value_or(0)) > 0;
-  nodes_come_again_ = makes_nodes_anew(evidence_.engine) && (evidence_.elastic || restarts);
+  if (!line.max_restarts) schedulers_restarts_ = evidence_.max_restarts;
+  const bool restarts = line.max_restarts.value_or(schedulers_restarts_.value_or(0)) > 0;
+  nodes_come_again_ = evidence_.scheduler->recreates_nodes && (evidence_.elastic || restarts);
 }
 
 std::unique_ptr<NodeRole> NodeRole::find(const CommandLine& given, const Surroundings& around) {
   bool hosts_named = false;
   const CommandLine line = with_job_file(given, hosts_named);
   if (hosts_named) return nullptr;
-  EngineEvidence evidence = evidence_beside(line, false, around);
-  if (evidence.role == EngineRole::kLauncher) return nullptr;
-  if (evidence.role == EngineRole::kNode) {
+  SchedulerEvidence evidence = evidence_beside(line, false, around);
+  if (evidence.role == SchedulerRole::kLauncher) return nullptr;
+  if (evidence.role == SchedulerRole::kNode) {
     take_size_of(line, evidence);
     if (evidence.node_count == 1) return nullptr;
   }
@@ -120,8 +114,8 @@ std::unique_ptr<NodeRole> NodeRole::find(const CommandLine& given, const Surroun
   if (evidence.is_coordinator && !evidence.crowded.empty() && !line.ranks) {
     log_notice(evidence.crowded);
   }
-  const Engine engine = evidence.engine;
-  return std::unique_ptr<NodeRole>(new NodeRole(std::move(evidence), line, take_token(engine)));
+  std::string token = take_token(*evidence.scheduler);
+  return std::unique_ptr<NodeRole>(new NodeRole(std::move(evidence), line, std::move(token)));
 }
 
 SizeRange NodeRole::nodes() const {
@@ -130,7 +124,7 @@ SizeRange NodeRole::nodes() const {
 }
 
 void NodeRole::fill_in(CommandLine& line) const {
-  if (engines_restarts_) line.max_restarts = engines_restarts_;
+  if (schedulers_restarts_) line.max_restarts = schedulers_restarts_;
   if (evidence_.elastic) line.node_range = evidence_.elastic;
 }
 
@@ -144,8 +138,8 @@ int NodeRole::join(const std::string& agent_path) const {
                 evidence_.restart, rank.value_or(-1), own_host_name()};
   call.agent_path = agent_path;
   call.patience = patience_;
-  call.comes_again = makes_nodes_anew(evidence_.engine);
-  if (engine_access(evidence_).by == HostAccess::By::kPod && !is_address(call.host)) {
+  call.comes_again = evidence_.scheduler->recreates_nodes;
+  if (host_access(evidence_).to_pod() && !is_address(call.host)) {
     call.look = describe_pod_command(call.host);
   }
   return serve_joined_job(std::move(call));

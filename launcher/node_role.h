@@ -10,7 +10,7 @@
 
 #include "launcher/options/command_line.h"
 #include "launcher/request/job_request.h"
-#include "plan/engines/engine.h"
+#include "plan/schedulers/evidence.h"
 
 namespace dtl {
 
@@ -22,13 +22,13 @@ class NodeRole {
 
   bool coordinates() const { return evidence_.is_coordinator; }
   // Each of them is one rank, and several may be on one machine.
-  bool are_tasks() const { return evidence_.role == EngineRole::kRank; }
+  bool are_tasks() const { return evidence_.role == SchedulerRole::kRank; }
 
   // Not the first node's: until the job is over; its exit status.
   int join(const std::string& agent_path) const;
 
   // For the first node (launcher/gathered_nodes.h).
-  const EngineEvidence& evidence() const { return evidence_; }
+  const SchedulerEvidence& evidence() const { return evidence_; }
   const std::string& token() const { return token_; }
   std::chrono::seconds patience() const { return patience_; }
   SizeRange nodes() const;  // how many there may be
@@ -38,13 +38,13 @@ class NodeRole {
   void fill_in(CommandLine& line) const;
 
  private:
-  NodeRole(EngineEvidence evidence, const CommandLine& line, std::string token);
+  NodeRole(SchedulerEvidence evidence, const CommandLine& line, std::string token);
 
-  EngineEvidence evidence_;
+  SchedulerEvidence evidence_;
   std::chrono::seconds patience_;
   std::string token_;
   bool nodes_come_again_ = false;
-  std::optional<int> engines_restarts_;  // --max-restarts
+  std::optional<int> schedulers_restarts_;  // --max-restarts
 };
 
 }  // namespace dtl

@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <span>
 #include <string_view>
 
 #include "base/error.h"
 #include "base/text.h"
 #include "plan/dialect_variables.h"
+#include "plan/schedulers/scheduler.h"
 
 namespace dtl {
 namespace {
@@ -27,13 +29,7 @@ constexpr std::string_view kLeftBehind[] = {
     // the service manager
     "NOTIFY_SOCKET", "WATCHDOG_*", "LISTEN_*", "INVOCATION_ID", "JOURNAL_STREAM", "SYSTEMD_*",
     "MANAGERPID", "CREDENTIALS_DIRECTORY",
-    // a scheduler's step: a library that believes these takes the rank for another one
-    "SLURM_PROCID", "SLURM_LOCALID", "SLURM_NODEID", "SLURM_STEP*", "SLURM_NTASKS*", "SLURM_NPROCS",
-    "SLURM_TASK*", "SLURM_GTIDS", "SLURM_SRUN_*", "SLURM_CPU_BIND*", "SLURM_MEM_BIND*",
-    "SLURM_PMI*", "SLURM_MPI_TYPE", "SLURM_LAUNCH_*", "SLURM_UMASK", "SLURM_EXPORT_ENV",
-    "SLURMD_NODENAME", "SRUN_*", "FLUX_TASK_*", "PALS_*", "JSM_*", "PBS_TASKNUM", "PBS_NODENUM",
-    "PBS_VNODENUM", "LSF_PM_TASKID", "JOB_COMPLETION_INDEX", "K_MPI_JOB_ROLE",
-    // what tells this launcher of its place in an engine's job
+    // what tells this launcher of its place in a scheduler's job
     "DTL_ENGINE", "DTL_NNODES", "DTL_NODE_RANK", "DTL_RDZV", "DTL_RESTART", "DTL_JOB_ID",
     "DTL_TOKEN", "DTL_TOKEN_FILE",
     // other launchers
@@ -44,12 +40,21 @@ constexpr std::string_view kLeftBehind[] = {
     "ROLE_*", "CCL_LOCAL_*", "HOROVOD_RANK", "HOROVOD_SIZE", "HOROVOD_LOCAL_*", "HOROVOD_CROSS_*",
     "HOROVOD_HOSTNAME", "CROSS_RANK", "CROSS_SIZE", "LOCAL_SIZE"};
 
-bool is_left_behind(std::string_view name) {
-  return std::any_of(std::begin(kLeftBehind), std::end(kLeftBehind), [&](std::string_view pattern) {
+bool is_one_of(std::string_view name, std::span<const std::string_view> patterns) {
+  return std::any_of(patterns.begin(), patterns.end(), [&](std::string_view pattern) {
     if (!pattern.ends_with('*')) return name == pattern;
     pattern.remove_suffix(1);
     return name.starts_with(pattern);
   });
+}
+
+// A library that believes the variables of a scheduler's task takes the rank for another one.
+bool is_left_behind(std::string_view name) {
+  const auto all = schedulers();
+  return is_one_of(name, kLeftBehind) ||
+         std::any_of(all.begin(), all.end(), [&](const Scheduler* scheduler) {
+           return is_one_of(name, scheduler->task_variables);
+         });
 }
 
 using Map = std::map<std::string, std::string>;

@@ -18,10 +18,11 @@
 #include "launcher/doctor/slurm_check.h"
 #include "launcher/doctor/ssh_config_files.h"
 #include "launcher/options/subcommand_options.h"
-#include "launcher/request/job_engine.h"
+#include "launcher/request/scheduler_job.h"
 #include "launcher/screen/output_writer.h"
 #include "plan/environment.h"
 #include "plan/request/hostfile.h"
+#include "plan/schedulers/slurm.h"
 
 namespace dtl {
 namespace {
@@ -78,16 +79,16 @@ class Doctor {
          const MakeStarter& make_starter)
       : options_(options),
         around_(around),
-        engine_(names_hosts(options) ? JobSettings() : settings_of_engine(around)),
-        hosts_(engine_.request.hosts.empty() ? named_hosts(options) : engine_.request.hosts),
+        scheduled_(names_hosts(options) ? JobSettings() : settings_of_scheduler(around)),
+        hosts_(scheduled_.request.hosts.empty() ? named_hosts(options) : scheduled_.request.hosts),
         interface_(options.interface),
         interfaces_(interface_),
-        start_agent_(make_starter(engine_, options.accept_new_host_keys)) {}
+        start_agent_(make_starter(scheduled_, options.accept_new_host_keys)) {}
 
   int run() {
     examine();
     findings_ = find_all(seen_, interfaces_);
-    if (engine_.engine == Engine::kSlurm) look_at_slurm();
+    if (scheduled_.scheduler == &kSlurm) look_at_slurm();  // the only one that is known so well
     if (exit_status(findings_) == 0 && hosts_.size() > 1 && !options_.quick) measure();
     print();
     return interrupted_ != 0 ? 128 + interrupted_ : exit_status(findings_);
@@ -108,9 +109,14 @@ class Doctor {
 
   void look_at_slurm() {
     SlurmSeen slurm;
-    if (around_.slurm_config) slurm.text = around_.slurm_config();
-    slurm.by_srun = engine_.step.has_value();
-    slurm.nodes = engine_.allocation;
+    if (around_.ask_tool) {
+      slurm.text =
+          around_
+              .ask_tool({"scontrol show config", "srun --version; exec scontrol show config", ""})
+              .value_or("");
+    }
+    slurm.by_srun = scheduled_.step.has_value();
+    slurm.nodes = scheduled_.allocation;
     check_slurm(slurm, seen_, findings_);
     sort_findings();
   }
@@ -159,7 +165,7 @@ class Doctor {
 
   const SubcommandOptions& options_;
   const Surroundings& around_;
-  JobSettings engine_;  // of the job that we are in, where no hosts are named
+  JobSettings scheduled_;  // of the job that we are in, where no hosts are named
   std::vector<Host> hosts_;
   std::string interface_;
   InterfaceFilter interfaces_;

@@ -8,7 +8,7 @@
 
 #include "base/limits.h"
 #include "base/text.h"
-#include "plan/engines/engine.h"
+#include "plan/schedulers/evidence.h"
 
 namespace dtl {
 namespace {

@@ -145,8 +145,8 @@ std::string next_step(const Outcome& outcome, const CardFacts& facts) {
     case Cause::kNodeLost:
       return state_command(there(facts));
     case Cause::kAgentFailed:  // an engine knows what it has ended
-      return facts.reached.access.by == HostAccess::By::kSsh ? state_command(there(facts))
-                                                             : kills_command(there(facts));
+      return facts.reached.access.by_ssh() ? state_command(there(facts))
+                                           : kills_command(there(facts));
     case Cause::kCompleted:
     case Cause::kDryRun:
     case Cause::kCannotStart:

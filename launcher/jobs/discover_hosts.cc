@@ -26,7 +26,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr auto kEngineToolPatience = 5s;  // scontrol without its server says nothing for a minute
+constexpr auto kToolPatience = 5s;  // scontrol without its server says nothing for a minute
 constexpr const char* kExample = "lines HOST or HOST:SLOTS";
 
 bool is_plain_file(const std::string& path) {
@@ -116,36 +116,15 @@ std::vector<Host> discover_hosts(const std::string& what, int give_up) {
   return parse_discovered(text, what);
 }
 
-namespace {
-
-// What an engine's own tool says; $0 of the script is `about`.
-std::optional<std::string> said_by(const std::string& script, const std::string& about,
-                                   const std::string& tool) {
+std::optional<std::string> ask_tool(const ToolQuestion& question) {
   try {
-    return output_of({"/bin/sh", "-c", script, about}, tool, kEngineToolPatience, -1);
+    const std::string script = "exec 2>/dev/null; " + question.script;
+    return output_of({"/bin/sh", "-c", script, question.argument}, question.tool, kToolPatience,
+                     -1);
   } catch (const Error& error) {
     log_verbose(error.what());
     return std::nullopt;
   }
-}
-
-}  // namespace
-
-std::optional<std::string> expand_by_scontrol(const std::string& expression) {
-  return said_by("exec scontrol show hostnames \"$0\" 2>/dev/null", expression, "scontrol");
-}
-
-std::optional<std::string> hosts_by_flux(const std::string& job) {
-  // Of Flux before 0.59, which has no `flux hostlist`, its list of jobs.
-  return said_by(
-      "flux hostlist \"$0\" 2>/dev/null || flux jobs -no '{nodelist}' \"$0\" 2>/dev/null", job,
-      "flux hostlist");
-}
-
-std::string read_slurm_config() {
-  return said_by("{ srun --version; exec scontrol show config; } 2>/dev/null", "",
-                 "scontrol show config")
-      .value_or("");
 }
 
 }  // namespace dtl

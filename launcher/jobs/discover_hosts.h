@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "plan/request/host.h"
+#include "plan/schedulers/evidence.h"
 
 namespace dtl {
 
@@ -18,15 +19,8 @@ std::vector<Host> parse_discovered(std::string_view text, const std::string& wha
 // Ends it and returns no host once give_up, a descriptor, is readable. Throws Error.
 std::vector<Host> discover_hosts(const std::string& what, int give_up = -1);
 
-// What Slurm's scontrol makes of a list of hosts, within kDiscoverPatience; nullopt where it is not
-// there or has no answer.
-std::optional<std::string> expand_by_scontrol(const std::string& expression);
-
-// The hosts of a job of Flux, as a list like Slurm's; as above.
-std::optional<std::string> hosts_by_flux(const std::string& job);
-
-// What `srun --version` and `scontrol show config` print, within kDiscoverPatience; empty without
-// an answer.
-std::string read_slurm_config();
+// What a scheduler's own program prints, within 5 s; nullopt where it is not there or has no
+// answer.
+std::optional<std::string> ask_tool(const ToolQuestion& question);
 
 }  // namespace dtl

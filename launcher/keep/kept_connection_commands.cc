@@ -31,10 +31,10 @@ std::string help_of(const std::string& name) {
   return text + options_text(subcommand_options(name).options());
 }
 
-using FindJob = std::function<std::optional<EngineJob>()>;
+using FindJob = std::function<std::optional<SchedulerJob>()>;
 
 // Where no job is asked for: engines that contradict each other are none.
-std::optional<EngineJob> job_if_any(const FindJob& find_job) {
+std::optional<SchedulerJob> job_if_any(const FindJob& find_job) {
   try {
     return find_job();
   } catch (const Error&) {
@@ -61,7 +61,7 @@ bool tell_of_lost_holders() {
 }
 
 // In an engine's job first those that it keeps itself.
-int list_hosts(const std::optional<EngineJob>& job) {
+int list_hosts(const std::optional<SchedulerJob>& job) {
   KeepRequest request;
   request.what = KeepRequest::What::kHosts;
   std::string answer;
@@ -114,7 +114,7 @@ int hold(HolderOptions options, const StartNews& news) {
 
 int up(const SubcommandOptions& given, StartOptions start, const FindJob& find_job) {
   if (given.list) return list_hosts(job_if_any(find_job));
-  std::optional<EngineJob> job = given.names_hosts() ? job_if_any(find_job) : find_job();
+  std::optional<SchedulerJob> job = given.names_hosts() ? job_if_any(find_job) : find_job();
   if (job && given.names_hosts()) {
     log_notice(
         fmt::format("up: in job {}, agents start by the engine, and over these connections "
@@ -141,7 +141,7 @@ int up(const SubcommandOptions& given, StartOptions start, const FindJob& find_j
 }
 
 int down(const FindJob& find_job) {
-  const std::optional<EngineJob> job = job_if_any(find_job);
+  const std::optional<SchedulerJob> job = job_if_any(find_job);
   const bool lost = tell_of_lost_holders();
   const bool closed = (job && send_down(job->job)) || send_down({});
   if (lost && !closed) return 0;

@@ -13,7 +13,7 @@
 namespace dtl {
 
 // An engine's job that this process is the launcher of, and that can start agents in a step.
-struct EngineJob {
+struct SchedulerJob {
   std::string job;          // the engine's number
   std::vector<Host> nodes;  // of it
   std::function<std::shared_ptr<AgentStep>(StepNews)> make_step;
@@ -22,6 +22,6 @@ struct EngineJob {
 // The exit status. Throws Error.
 int run_keep_command(const std::string& name, const std::vector<std::string>& arguments,
                      const StartOptions& start,
-                     const std::function<std::optional<EngineJob>()>& find_job);
+                     const std::function<std::optional<SchedulerJob>()>& find_job);
 
 }  // namespace dtl

@@ -142,7 +142,7 @@ void refuse_what_pods_cannot(const CommandLine& line) {
       {line.detach, "--detach"},
       {line.push, "--push"},
       {line.agent_start.has_value(), "-launcher"},
-      {line.engine.has_value(), "--engine"},
+      {line.scheduler.has_value(), "--engine"},
   }};
   for (const auto& [given, option] : kOwn) {
     if (!given) continue;

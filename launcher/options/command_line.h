@@ -13,8 +13,8 @@
 #include "launcher/options/option_values.h"
 #include "launcher/options/output_choice.h"
 #include "plan/cloud.h"
-#include "plan/engines/engine.h"
 #include "plan/request/request.h"
+#include "plan/schedulers/evidence.h"
 
 namespace dtl {
 
@@ -52,8 +52,8 @@ struct CommandLine {
   PinOptions pinning;  // -bind-to and the like; I_MPI_PIN* are not among its variables yet
   std::optional<int> comm_cores;  // --comm-cores
   std::string interface;
-  std::optional<PortRange> ports;  // --port-range
-  std::optional<Engine> engine;    // --engine
+  std::optional<PortRange> ports;             // --port-range
+  std::optional<const Scheduler*> scheduler;  // --engine; nullptr: none
   std::optional<AgentStart> agent_start;
   bool accept_new_host_keys = false;
   bool push = false;
@@ -78,11 +78,11 @@ struct CommandLine {
   std::optional<int> notice_signal;  // --notice-signal; 0: none
   std::optional<int> max_restarts;   // --max-restarts
   std::optional<std::chrono::milliseconds> start_timeout;
-  bool nodes_have_come = false;       // hosts are nodes that an engine has started dtlaunch on
-  bool nodes_are_tasks = false;       // and each of them is one rank
-  Engine started_by = Engine::kNone;  // that engine
-  std::optional<int> spares;          // --spares
-  std::string on_event;               // a command for the shell
+  bool nodes_have_come = false;  // hosts are nodes that a scheduler has started dtlaunch on
+  bool nodes_are_tasks = false;  // and each of them is one rank
+  const Scheduler* started_by = nullptr;  // that scheduler
+  std::optional<int> spares;              // --spares
+  std::string on_event;                   // a command for the shell
   bool as_torchrun = false;  // in torchrun's words: a script that is no program is python3's
   std::vector<std::string_view> given;  // canonical names of options, the first program's included
   std::vector<ProgramLine> programs = {

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <csignal>
+#include <vector>
 
 #include "base/error.h"
 #include "base/limits.h"
@@ -10,23 +12,40 @@
 
 namespace dtl {
 
+namespace {
+
+// "ssh, fork, blaunch, pbs, qrsh or srun"
+std::string known_ways() {
+  std::vector<std::string> words;
+  for (const Scheduler* scheduler : schedulers()) {
+    if (scheduler->starter != nullptr) words.emplace_back(scheduler->starter->words[0].word);
+  }
+  std::sort(words.begin(), words.end());
+  const std::string last = words.back();
+  words.pop_back();
+  return fmt::format("ssh, fork, {} or {}", join(words, ", "), last);
+}
+
+}  // namespace
+
 AgentStart parse_agent_start(const std::string& text) {
   const std::string word = to_lower(text);
-  if (word == "ssh") return AgentStart::kSsh;
-  if (word == "fork") return AgentStart::kFork;
-  if (word == "srun") return AgentStart::kSrun;
-  if (word == "blaunch" || word == "lsf") return AgentStart::kBlaunch;
-  if (word == "qrsh" || word == "sge") return AgentStart::kQrsh;
-  if (word == "pbs") return AgentStart::kPbs;
-  if (word == "pbs_tmrsh" || word == "tmrsh") return AgentStart::kTmrsh;
-  if (word == "pbsdsh") return AgentStart::kPbsdsh;
-  const std::string attempt = "-launcher " + text;
-  if (word == "slurm") {
-    throw Error(Exit::kUsage, attempt, "dtlaunch does not start its agents so",
-                "-launcher srun, the default in jobs of Slurm");
+  if (word == "ssh") return {};
+  if (word == "fork") return {AgentStart::How::kFork};
+  for (const Scheduler* scheduler : schedulers()) {
+    if (scheduler->starter == nullptr) continue;
+    for (const StarterWord& each : scheduler->starter->words) {
+      if (each.word == word) {
+        return {AgentStart::How::kScheduler, scheduler->starter, each.program};
+      }
+    }
+    if (scheduler->name != word) continue;
+    throw Error(Exit::kUsage, "-launcher " + text, "dtlaunch does not start its agents so",
+                fmt::format("-launcher {0}, the default in jobs of {1}",
+                            scheduler->starter->words[0].word, scheduler->name));
   }
-  throw Error(Exit::kUsage, attempt, "agents do not start so",
-              "-launcher ssh, fork, srun, blaunch, qrsh or pbs");
+  throw Error(Exit::kUsage, "-launcher " + text, "agents do not start so",
+              "-launcher " + known_ways());
 }
 
 int parse_notice_signal(const std::string& text) {

@@ -2,22 +2,27 @@
 // Values of options that the command line and the job file share, as types. Pure.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "plan/request/request.h"
+#include "plan/schedulers/scheduler.h"
 
 namespace dtl {
 
 // -launcher: how agents come to life on the hosts.
-enum class AgentStart {
-  kSsh,      // here for names that mean this machine, over ssh on all others
-  kFork,     // all of them here, whatever the hosts' names
-  kSrun,     // Slurm's: one step for all hosts
-  kBlaunch,  // LSF's: blaunch HOST COMMAND
-  kQrsh,     // Grid Engine's: qrsh -inherit HOST COMMAND
-  kPbs,      // PBS's: one of the next two, the first one that is there
-  kTmrsh,    // pbs_tmrsh HOST COMMAND
-  kPbsdsh,   // pbsdsh -n LINE -- COMMAND
+struct AgentStart {
+  enum class How {
+    kSsh,        // here for names that mean this machine, over ssh on all others
+    kFork,       // all of them here, whatever the hosts' names
+    kScheduler,  // by a scheduler's own programs
+  };
+  How how = How::kSsh;
+  const Starter* starter = nullptr;         // kScheduler
+  std::optional<std::size_t> program = {};  // of Starter::programs; absent: any of them
+
+  bool is_ssh() const { return how == How::kSsh; }
+  bool is_fork() const { return how == How::kFork; }
 };
 
 // The values of -launcher and --port-range. Throw Error(kUsage).

@@ -188,7 +188,7 @@ Rows where_options() {
        into::parsed<parse_port_range, &B::line, &CommandLine::ports>(), {.key = "port_range"}},
       {kWhere, {"--engine"}, "slurm|pbs|lsf|sge|flux|mpijob|pytorchjob|trainjob|indexed-job|none",
        "who has started this job, and gives it hosts;\ndefault: who shows in the environment",
-       into::parsed<parse_engine, &B::line, &CommandLine::engine>(), {.key = "engine"}},
+       into::parsed<parse_scheduler, &B::line, &CommandLine::scheduler>(), {.key = "engine"}},
       {kWhere, {"-bootstrap", "-launcher"}, "ssh|fork|srun|blaunch|qrsh|pbs",
        "how agents start; fork: all hosts are this machine;\ndefault: what the engine has for that, or ssh",
        into::parsed<parse_agent_start, &B::line, &CommandLine::agent_start>(), {.key = "launcher"}},

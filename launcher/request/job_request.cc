@@ -15,11 +15,11 @@
 #include "launcher/options/trusted_file.h"
 #include "launcher/request/encryption.h"
 #include "launcher/request/host_checks.h"
-#include "launcher/request/job_engine.h"
 #include "launcher/request/job_file.h"
 #include "launcher/request/job_step.h"
 #include "launcher/request/program_hosts.h"
 #include "launcher/request/ring_variables.h"
+#include "launcher/request/scheduler_job.h"
 #include "plan/environment.h"
 #include "plan/request/host_token.h"
 #include "plan/request/hostfile.h"
@@ -152,18 +152,11 @@ std::vector<Program> programs_of(const CommandLine& line, const std::string& dir
   return programs;
 }
 
-const std::string* variable(const Variables& environment, std::string_view name) {
-  for (const auto& [each, value] : environment) {
-    if (each == name) return &value;
-  }
-  return nullptr;
-}
-
 Inheritance global_inheritance(const std::optional<Inheritance>& said,
                                const Variables& environment) {
   if (said) return *said;
-  const std::string* hydra = variable(environment, "HYDRA_ENV");
-  if (hydra == nullptr) hydra = variable(environment, "I_MPI_HYDRA_ENV");
+  const std::string* hydra = find_variable(environment, "HYDRA_ENV");
+  if (hydra == nullptr) hydra = find_variable(environment, "I_MPI_HYDRA_ENV");
   if (hydra == nullptr) return {};
   if (const auto theirs = parse_inheritance(*hydra)) return *theirs;
   throw Error(Exit::kUsage, fmt::format("HYDRA_ENV={}", *hydra),
@@ -180,7 +173,7 @@ void inherit_for_programs(const CommandLine& line, const Surroundings& around,
       add_own_directory(*programs[i].inherited, around.program_directory);
     }
     for (const std::string& name : line.programs[i].passed) {
-      const std::string* value = variable(around.environment, name);
+      const std::string* value = find_variable(around.environment, name);
       if (value == nullptr) {
         settings.notices.push_back(
             fmt::format("-x {}: there is no such variable here, so ranks get none", name));
@@ -264,35 +257,7 @@ std::vector<Host> take_spares(const CommandLine& line, std::optional<SizeRange> 
   return spares;
 }
 
-std::uint32_t own_umask() {
-  const mode_t mask = ::umask(077);  // nothing else tells it
-  ::umask(mask);
-  return mask;
-}
-
 }  // namespace
-
-Surroundings current_surroundings() {
-  Surroundings around;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string text = *entry;
-    const std::size_t equals = text.find('=');
-    if (equals == std::string::npos || equals == 0) continue;
-    around.environment.emplace_back(text.substr(0, equals), text.substr(equals + 1));
-  }
-  std::error_code failed;
-  around.working_directory = std::filesystem::current_path(failed).string();
-  if (failed) {
-    throw Error(Exit::kOs, "cannot tell the working directory", failed.message(), "-wdir DIR");
-  }
-  const auto self = std::filesystem::read_symlink("/proc/self/exe", failed);
-  if (failed) throw Error(Exit::kOs, "cannot tell where dtlaunch lies", failed.message());
-  around.program_directory = self.parent_path().string();
-  around.umask = own_umask();
-  around.has_token = variable(around.environment, "DTL_TOKEN") != nullptr ||
-                     variable(around.environment, "DTL_TOKEN_FILE") != nullptr;
-  return around;
-}
 
 JobSettings describe_job(const CommandLine& given, const Surroundings& around) {
   CommandLine line = given;
@@ -319,7 +284,7 @@ JobSettings describe_job(const CommandLine& given, const Surroundings& around) {
   request.umask = line.umask.value_or(around.umask);
   request.deal = line.deal;
   request.rank_map = line.rank_map;
-  settings.agent_start = line.agent_start.value_or(AgentStart::kSsh);
+  settings.agent_start = line.agent_start.value_or(AgentStart{});
   settings.job.ports = line.ports.value_or(PortRange{});
   settings.report = line.report;
   settings.on_event = line.on_event;
@@ -339,8 +304,8 @@ JobSettings describe_job(const CommandLine& given, const Surroundings& around) {
   request.hosts = read_hosts(line, file, around);
   place_programs(line, request);
   request.hosts_are_tasks = line.nodes_are_tasks;
-  request.hosts = hosts_of_job(read_engine(line.engine, around), line, request.hosts, settings,
-                               around.environment);
+  request.hosts = hosts_of_job(read_scheduler(line.scheduler, around), line, request.hosts,
+                               settings, around.environment);
   if (line.skip_launch_host) leave_this_host_out(request.hosts);
   if (line.nodes && !line.nodes_are_tasks) keep_first_hosts(request.hosts, *line.nodes);
   take_size(line, settings);
@@ -350,11 +315,11 @@ JobSettings describe_job(const CommandLine& given, const Surroundings& around) {
   return settings;
 }
 
-std::string describe_engine(const CommandLine& given, const Surroundings& around) {
+std::string describe_scheduler(const CommandLine& given, const Surroundings& around) {
   CommandLine line = given;
   const std::optional<JobFile> file = read_job_file(line);
   if (file) take_from_file(*file, line);
-  return engine_text(evidence_beside(line, file && !file->hosts.empty(), around));
+  return evidence_text(evidence_beside(line, file && !file->hosts.empty(), around));
 }
 
 CommandLine with_job_file(const CommandLine& given, bool& hosts_named) {

@@ -9,31 +9,17 @@
 
 #include "launcher/job/job.h"
 #include "launcher/options/command_line.h"
+#include "launcher/options/surroundings.h"
+#include "launcher/schedulers/step_plan.h"
 #include "plan/request/request.h"
 
 namespace dtl {
 
-// The part of an engine's job in which agents start: a step of Slurm, or tasks of PBS.
-struct StepPlan {
-  EngineStarter by = EngineStarter::kSrun;  // or kTm
-  std::string program;                      // its path
-  std::string job;                          // the engine's number of the job
-  std::vector<Host> nodes;                  // where agents may be wanted, by the engine's names
-  bool whole = false;                       // these are all of the allocation
-  bool only = false;  // other hosts are refused; else agents start otherwise there
-  std::chrono::seconds patience{0};
-  // kSrun: the step in which dtlaunch waits on the other nodes; empty: there is none.
-  std::string beside = {};
-  // kTm:
-  std::vector<int> lines = {};    // of each node, as EngineEvidence::host_lines has it
-  std::string meeting_host = {};  // this machine, as the nodes know it
-};
-
 struct JobSettings {
   Request request;
   JobOptions job;
-  AgentStart agent_start = AgentStart::kSsh;
-  Engine engine = Engine::kNone;          // that has started this job
+  AgentStart agent_start;
+  const Scheduler* scheduler = nullptr;   // that has started this job
   std::vector<Host> allocation;           // the only hosts that it may have; empty: any
   std::vector<std::string> carrier;       // what brings agents to hosts; empty: ssh
   HostAccess access;                      // of its hosts
@@ -52,30 +38,11 @@ struct JobSettings {
   std::vector<std::string> notes;       // the same, for -v
 };
 
-// Where dtlaunch was started, and by what.
-struct Surroundings {
-  Variables environment;
-  std::string working_directory;  // absolute
-  std::string program_directory;  // where dtlaunch itself lies
-  std::uint32_t umask = 022;
-  // What --discover lists. Throws Error.
-  std::function<std::vector<Host>(const std::string&)> discover = {};
-  // What Slurm's scontrol makes of a list of hosts, a name a line; nullopt without an answer.
-  std::function<std::optional<std::string>(const std::string&)> scontrol = {};
-  // The hosts of a job of Flux, a list as Slurm has them; the same.
-  std::function<std::optional<std::string>(const std::string&)> flux_hosts = {};
-  // What Slurm says of its version and settings; empty without an answer.
-  std::function<std::string()> slurm_config = {};
-  bool has_token = false;  // of a job whose nodes find each other
-};
-
-Surroundings current_surroundings();
-
 // Reads files. Throws Error(kUsage) and Error(kBadInput).
 JobSettings describe_job(const CommandLine& line, const Surroundings& around);
 
 // What --show-engine prints. Throws as describe_job() does.
-std::string describe_engine(const CommandLine& line, const Surroundings& around);
+std::string describe_scheduler(const CommandLine& line, const Surroundings& around);
 
 // The line with what the job file says beside it; hosts_named: whether either names hosts.
 CommandLine with_job_file(const CommandLine& line, bool& hosts_named);

@@ -96,7 +96,7 @@ Error refusal(const SshSettings& settings, const HostKeyVerdict& verdict,
         reason += " (host certificates, as @cert-authority asks for, are not supported)";
       }
       hint =
-          settings.host.access.by == HostAccess::By::kSsh
+          settings.host.access.by_ssh()
               ? hint + "  # check the fingerprint, answer yes; or dtlaunch --accept-new-host-keys"
               : "dtlaunch --accept-new-host-keys ...";
       break;

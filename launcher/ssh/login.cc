@@ -136,10 +136,10 @@ awaitable<bool> try_agent(std::shared_ptr<SshSession> session,
                         limit);
   if (co_await std::move(asking)) co_return *result == SSH_AUTH_SUCCESS;
   session->shut_down();
-  throw Error(Exit::kAuth, kAttempted, "ssh-agent does not answer",
-              "SSH_AUTH_SOCK= " + (settings->host.access.by == HostAccess::By::kSsh
-                                       ? command_on(settings->host, "true")
-                                       : std::string("dtlaunch ...")));
+  throw Error(
+      Exit::kAuth, kAttempted, "ssh-agent does not answer",
+      "SSH_AUTH_SOCK= " + (settings->host.access.by_ssh() ? command_on(settings->host, "true")
+                                                          : std::string("dtlaunch ...")));
 }
 
 }  // namespace

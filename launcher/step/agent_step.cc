@@ -13,8 +13,8 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "launcher/step/starter_watch.h"
-#include "plan/engines/engine.h"
 #include "plan/request/name_list.h"
+#include "plan/schedulers/evidence.h"
 #include "wire/deadline.h"
 #include "wire/greeting.h"
 
@@ -149,7 +149,7 @@ std::size_t AgentStep::place_of(const Host& host) const {
     throw Error(Exit::kUsage, "cannot start agent",
                 fmt::format("the host has a {}, and {} takes none",
                             host.user.empty() ? "port" : "user", starter_->program()),
-                fmt::format("-launcher ssh, where {} allows that", starter_->engine()));
+                fmt::format("-launcher ssh, where {} allows that", starter_->scheduler()));
   }
   if (const auto place = find_place(host)) return *place;
   throw Error(Exit::kUsage, "cannot start agent",
@@ -173,9 +173,9 @@ void AgentStep::begin() {
   room.ports = options_.ports;
   room.expected.job = options_.job;
   room.expected.names = nodes;
-  room.told_to_stop = [engine = starter_->engine(), told_to_end = options_.told_to_end](
+  room.told_to_stop = [scheduler = starter_->scheduler(), told_to_end = options_.told_to_end](
                           std::size_t, const std::string& node) {
-    log_verbose(fmt::format("{}: told to end by {}; the job ends with it", node, engine));
+    log_verbose(fmt::format("{}: told to end by {}; the job ends with it", node, scheduler));
     if (told_to_end) {
       told_to_end();
     } else {

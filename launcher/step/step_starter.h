@@ -20,8 +20,8 @@ class StepStarter {
  public:
   virtual ~StepStarter() = default;
 
-  virtual std::string program() const = 0;  // as messages call it: "srun"
-  virtual std::string engine() const = 0;   // whose it is: "Slurm"
+  virtual std::string program() const = 0;    // as messages call it: "srun"
+  virtual std::string scheduler() const = 0;  // whose it is: "Slurm"
   // The nodes are to come back to this port, with this token. May ask the engine's programs, and
   // wait for them. Throws Error.
   virtual StarterCommands commands(const std::vector<std::string>& nodes, int port,

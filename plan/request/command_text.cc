@@ -104,49 +104,15 @@ std::string without_authorization(std::string text) {
                       std::string(" ") + kMask);
 }
 
-// What an engine has for hosts of its own: {0} is the host, {1} the job, {2} a command line as one
-// word, and {3} a namespace's option.
-struct EngineCommands {
-  HostAccess::By by;
-  std::string_view state, kills, ends, runs;
-};
-constexpr std::string_view kDescribePod = "kubectl {3}describe pod {0}";
-constexpr std::string_view kInPod = "kubectl {3}exec {0} -- sh -c {2}";
-constexpr EngineCommands kEngineCommands[] = {
-    {HostAccess::By::kSlurm, "scontrol show node {0}", "sacct -j {1}", "scancel {1}",
-     "srun --overlap -N 1 -n 1 -w {0} sh -c {2}"},
-    {HostAccess::By::kFlux, "flux resource status", "flux job eventlog {1}", "flux cancel {1}",
-     "flux run -n 1 --requires=host:{0} sh -c {2}"},
-    {HostAccess::By::kLsf, "bhosts {0}", "bhist -l {1}", "bkill {1}", "bsub -I -m {0} {2}"},
-    {HostAccess::By::kSge, "qhost -h {0}", "qacct -j {1}", "qdel {1}", "qrsh -l hostname={0} {2}"},
-    {HostAccess::By::kPbs, "pbsnodes {0}", "qstat -f {1}", "qdel {1}", "pbs_tmrsh {0} sh -c {2}"},
-    {HostAccess::By::kPbsdsh, "pbsnodes {0}", "qstat -f {1}", "qdel {1}",
-     "pbsdsh -h {0} sh -c {2}"},
-    {HostAccess::By::kPod, kDescribePod, kDescribePod, "the end of the pod", kDescribePod},
-    {HostAccess::By::kWorkerPod, kDescribePod, kDescribePod, kInPod, kInPod},
-};
-
-// nullptr: the host is reached over ssh.
-const EngineCommands* engine_commands(const Host& host) {
-  const auto* const found =
-      std::find_if(std::begin(kEngineCommands), std::end(kEngineCommands),
-                   [&](const EngineCommands& each) { return each.by == host.access.by; });
-  return found == std::end(kEngineCommands) ? nullptr : found;
-}
-
-bool is_pod(const Host& host) {
-  return host.access.by == HostAccess::By::kPod || host.access.by == HostAccess::By::kWorkerPod;
-}
-
-// Not every engine says it; pods go by their own names.
+// Not every scheduler says it; pods go by their own names.
 bool knows_job(const Host& host) {
-  return !host.access.job.empty() || is_pod(host);
+  return !host.access.job.empty() || host.access.to_pod();
 }
 
 std::string fill_in(std::string_view line, const Host& host, const std::string& command = {}) {
   std::string name = host.access.name.empty() ? host.name : host.access.name;
   std::string name_space;
-  if (is_pod(host) && !is_address(name)) {
+  if (host.access.to_pod() && !is_address(name)) {
     const std::vector<std::string> labels = split(name, '.');  // POD.SERVICE.NAMESPACE.svc...
     if (labels.size() >= 4 && labels[3] == "svc") name_space = fmt::format("-n {} ", labels[2]);
     name = labels[0];
@@ -158,7 +124,7 @@ std::string fill_in(std::string_view line, const Host& host, const std::string& 
 }  // namespace
 
 std::string command_on(const Host& host, const std::string& command) {
-  if (const auto* engine = engine_commands(host)) return fill_in(engine->runs, host, command);
+  if (!host.access.by_ssh()) return fill_in(host.access.commands->runs, host, command);
   if (is_loopback_name(host.name)) return command;
   std::string text = "ssh ";
   if (host.port != 0) text += "-p " + std::to_string(host.port) + " ";
@@ -172,34 +138,26 @@ std::string command_on(const Host& host, const std::string& command) {
 }
 
 std::string state_command(const Host& host) {
-  const auto* const engine = engine_commands(host);
-  return engine == nullptr ? command_on(host, "uptime") : fill_in(engine->state, host);
+  if (host.access.by_ssh()) return command_on(host, "uptime");
+  return fill_in(host.access.commands->state, host);
 }
 
 std::string kills_command(const Host& host) {
-  const auto* const engine = engine_commands(host);
-  if (engine == nullptr) return command_on(host, "dmesg | grep -i killed");
-  return knows_job(host) ? fill_in(engine->kills, host) : state_command(host);
+  if (host.access.by_ssh()) return command_on(host, "dmesg | grep -i killed");
+  return knows_job(host) ? fill_in(host.access.commands->kills, host) : state_command(host);
 }
 
 std::string login_command(const Host& host) {
-  if (host.access.by == HostAccess::By::kSsh) return command_on(host, "true");
-  // Its sshd says there whom it turns away, and why.
-  if (host.access.by == HostAccess::By::kWorkerPod) return fill_in("kubectl {3}logs {0}", host);
-  return state_command(host);
+  if (host.access.by_ssh()) return command_on(host, "true");
+  const std::string_view login = host.access.commands->login;
+  return login.empty() ? state_command(host) : fill_in(login, host);
 }
 
 std::string leftovers_command(const Host& host) {
-  const auto* const engine = engine_commands(host);
-  if (engine != nullptr && knows_job(host)) return fill_in(engine->ends, host, "dtlaunch clean");
+  if (!host.access.by_ssh() && knows_job(host)) {
+    return fill_in(host.access.commands->ends, host, "dtlaunch clean");
+  }
   return "dtlaunch clean -hosts " + one_shell_word(host.name);
-}
-
-std::string describe_pod_command(const std::string& host) {
-  Host pod;
-  pod.name = host;
-  pod.access.by = HostAccess::By::kPod;
-  return state_command(pod);
 }
 
 std::string without_url_passwords(std::string text) {

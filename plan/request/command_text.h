@@ -23,9 +23,6 @@ std::string login_command(const Host& host);
 // and what ends by force what a job may have left there.
 std::string leftovers_command(const Host& host);
 
-// What shows how the pod behind "dtl-worker-0.dtl.ns1.svc" is.
-std::string describe_pod_command(const std::string& host);
-
 // The arguments with secrets masked: the value of an option or of a NAME=value whose name looks
 // secret (--hub_token X, --api-key=X), also within an argument (sh -c 'x --token X'); a URL's
 // password (http://user:X@host); what follows "Authorization:"; and every value that also stands in

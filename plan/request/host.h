@@ -3,26 +3,30 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace dtl {
 
-// How a person gets at a host, for what messages suggest: where an engine has started our agents
+// What a scheduler has for a host of its job: command lines that a person types. {0} is the host,
+// {1} the job, {2} a command line as one word, and {3} a namespace's option.
+struct HostCommands {
+  std::string_view state;       // shows how the host is
+  std::string_view kills;       // shows what has ended a process there
+  std::string_view ends;        // ends what is left of the job
+  std::string_view runs;        // runs a command there
+  std::string_view login = {};  // shows why nobody gets in; empty: `state` does
+  bool pods = false;            // the host is a pod, and goes by that name
+};
+
+// How a person gets at a host, for what messages suggest: where a scheduler has started our agents
 // there, nobody may be able to log in.
 struct HostAccess {
-  enum class By {
-    kSsh,
-    kSlurm,
-    kFlux,
-    kLsf,
-    kSge,
-    kPbs,        // whose pbs_tmrsh has started our agents
-    kPbsdsh,     // or its pbsdsh
-    kPod,        // which ends with the job
-    kWorkerPod,  // which stays: an MPIJob's
-  };
-  By by = By::kSsh;
-  std::string name = {};  // the engine's name of the host; empty: Host::name
-  std::string job = {};   // the engine's name of the job
+  const HostCommands* commands = nullptr;  // of the scheduler; nullptr: over ssh
+  std::string name = {};                   // the scheduler's name of the host; empty: Host::name
+  std::string job = {};                    // the scheduler's name of the job
+
+  bool by_ssh() const { return commands == nullptr; }
+  bool to_pod() const { return commands != nullptr && commands->pods; }
 };
 
 struct Host {

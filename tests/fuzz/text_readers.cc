@@ -3,10 +3,11 @@
 #include "base/fd.h"
 #include "base/limits.h"
 #include "base/text.h"
-#include "plan/engines/engine.h"
-#include "plan/engines/slurm_hostlist.h"
 #include "plan/request/hostfile.h"
 #include "plan/request/hostlist.h"
+#include "plan/schedulers/evidence.h"
+#include "plan/schedulers/pbs.h"
+#include "plan/schedulers/slurm_hostlist.h"
 #include "tests/fuzz/reader.h"
 
 namespace dtl::fuzz {
@@ -56,17 +57,17 @@ void read_engine_text(const std::string& bytes) {
     if (equals == line.npos || line.find('\0') != line.npos) continue;
     environment.emplace_back(line.substr(0, equals), line.substr(equals + 1));
   }
-  const EngineQuestions questions = engine_questions(environment, {});
-  EngineAnswers answers;
+  const SchedulerQuestions questions = scheduler_questions(environment, {});
+  SchedulerAnswers answers;
   if (!questions.file.empty()) answers.file = "h1 2 q UNDEFINED\n";
-  if (questions.engine == Engine::kPbs) answers.file = "h1\nh1\n";
-  if (!questions.flux_job.empty()) answers.hostnames = "c[1-2]";
-  const EngineEvidence evidence = find_engine(environment, {}, answers);
-  if (!evidence.hosts.empty() && evidence.role == EngineRole::kLauncher) {
+  if (questions.scheduler == &kPbs) answers.file = "h1\nh1\n";
+  if (questions.tool) answers.tool = "c[1-2]";
+  const SchedulerEvidence evidence = find_scheduler(environment, {}, answers);
+  if (!evidence.hosts.empty() && evidence.role == SchedulerRole::kLauncher) {
     check_hosts(evidence.hosts);
   }
   require(!evidence.node_rank || *evidence.node_rank >= 0, "a node's number");
-  for (const std::string& line : split(engine_text(evidence), '\n')) {
+  for (const std::string& line : split(evidence_text(evidence), '\n')) {
     require(printable(line) == line, "a line that a terminal obeys");
   }
 }

@@ -24,7 +24,7 @@ class Scripts final : public StepStarter {
   explicit Scripts(std::vector<std::string> scripts) : scripts_(std::move(scripts)) {}
 
   std::string program() const override { return "pbs_tmrsh"; }
-  std::string engine() const override { return "PBS"; }
+  std::string scheduler() const override { return "PBS"; }
   StarterCommands commands(const std::vector<std::string>&, int, const std::string&) override {
     ++asked;
     StarterCommands made;
@@ -112,7 +112,7 @@ TEST(AgentStep, SaysThatItIsOverOnceWhatHasStartedAllOfItHasEnded) {
 class OneOfTwo final : public StepStarter {
  public:
   std::string program() const override { return "pbs_tmrsh"; }
-  std::string engine() const override { return "PBS"; }
+  std::string scheduler() const override { return "PBS"; }
   StarterCommands commands(const std::vector<std::string>& nodes, int port,
                            const std::string& token) override {
     JoinCall call;

@@ -10,6 +10,11 @@
 #include "launcher/options/foreign_options.h"
 #include "tests/support/folders.h"
 
+#include "plan/schedulers/grid_engine.h"
+#include "plan/schedulers/lsf.h"
+#include "plan/schedulers/pbs.h"
+#include "plan/schedulers/slurm.h"
+
 namespace dtl::command_line_test {
 namespace {
 
@@ -277,17 +282,22 @@ TEST(Foreign, ParametersOfOpenMpiMayBeGlobalOrOfAPart) {
 }
 
 TEST(Cli, ReadsHowAgentsStart) {
-  EXPECT_EQ(parse_command_line({"-launcher", "ssh", "p"}).agent_start, AgentStart::kSsh);
-  EXPECT_EQ(parse_command_line({"-bootstrap=fork", "p"}).agent_start, AgentStart::kFork);
+  EXPECT_TRUE(parse_command_line({"-launcher", "ssh", "p"}).agent_start->is_ssh());
+  EXPECT_TRUE(parse_command_line({"-bootstrap=fork", "p"}).agent_start->is_fork());
   EXPECT_FALSE(parse_command_line({"p"}).agent_start);
-  EXPECT_EQ(parse_command_line({"-launcher", "lsf", "p"}).agent_start, AgentStart::kBlaunch);
-  EXPECT_EQ(parse_command_line({"-launcher", "qrsh", "p"}).agent_start, AgentStart::kQrsh);
+  EXPECT_EQ(parse_command_line({"-launcher", "lsf", "p"}).agent_start->starter, kLsf.starter);
+  EXPECT_EQ(parse_command_line({"-launcher", "qrsh", "p"}).agent_start->starter,
+            kGridEngine.starter);
   EXPECT_THAT(refusal({"-launcher", "slurm", "p"}), HasSubstr("Try: -launcher srun, the default"));
-  EXPECT_EQ(parse_command_line({"-launcher", "srun", "p"}).agent_start, AgentStart::kSrun);
-  EXPECT_EQ(parse_command_line({"-launcher", "pbs", "p"}).agent_start, AgentStart::kPbs);
-  EXPECT_EQ(parse_command_line({"-launcher", "tmrsh", "p"}).agent_start, AgentStart::kTmrsh);
-  EXPECT_EQ(parse_command_line({"-bootstrap", "pbs_tmrsh", "p"}).agent_start, AgentStart::kTmrsh);
-  EXPECT_EQ(parse_command_line({"-bootstrap", "pbsdsh", "p"}).agent_start, AgentStart::kPbsdsh);
+  EXPECT_EQ(parse_command_line({"-launcher", "srun", "p"}).agent_start->starter, kSlurm.starter);
+  EXPECT_EQ(parse_command_line({"-launcher", "pbs", "p"}).agent_start->starter, kPbs.starter);
+  EXPECT_EQ(parse_command_line({"-launcher", "tmrsh", "p"}).agent_start->starter, kPbs.starter);
+  EXPECT_EQ(parse_command_line({"-launcher", "tmrsh", "p"}).agent_start->program, 0u);
+  EXPECT_EQ(parse_command_line({"-bootstrap", "pbs_tmrsh", "p"}).agent_start->starter,
+            kPbs.starter);
+  EXPECT_EQ(parse_command_line({"-bootstrap", "pbs_tmrsh", "p"}).agent_start->program, 0u);
+  EXPECT_EQ(parse_command_line({"-bootstrap", "pbsdsh", "p"}).agent_start->starter, kPbs.starter);
+  EXPECT_EQ(parse_command_line({"-bootstrap", "pbsdsh", "p"}).agent_start->program, 1u);
   EXPECT_THAT(refusal({"-launcher", "rsh", "p"}), HasSubstr("Try: -launcher ssh, fork"));
   EXPECT_EQ(parse_command_line({"-launcher-exec", "/usr/bin/ssh", "p"}).programs[0].command,
             Words{"p"});
@@ -351,9 +361,9 @@ TEST(Foreign, AStarterOfPbsIsForJobsOfPbs) {
   EXPECT_THAT(outside.warnings,
               testing::ElementsAre(
                   HasSubstr("I_MPI_HYDRA_BOOTSTRAP=pbsdsh is left out: this is no job of PBS")));
-  EXPECT_EQ(
-      parse_command_line({"p"}, {{"PBS_NODEFILE", "/n"}, {"HYDRA_LAUNCHER", "pbs"}}).agent_start,
-      AgentStart::kPbs);
+  EXPECT_EQ(parse_command_line({"p"}, {{"PBS_NODEFILE", "/n"}, {"HYDRA_LAUNCHER", "pbs"}})
+                .agent_start->starter,
+            kPbs.starter);
 }
 
 TEST(Foreign, VariablesOfOpenMpiMeanWhatItsOptionsDo) {

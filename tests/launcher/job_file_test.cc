@@ -100,7 +100,7 @@ environment = { LR = 0.5 }
   EXPECT_THAT(job.inheritance->names, ElementsAre("HOME", "LANG"));
   EXPECT_THAT(job.said.line.compat, ElementsAre(Dialect::kOpenMpi, Dialect::kHorovod));
   EXPECT_EQ(job.said.line.grace, std::chrono::seconds(3));
-  EXPECT_EQ(job.said.line.agent_start, AgentStart::kFork);
+  EXPECT_TRUE(job.said.line.agent_start->is_fork());
   EXPECT_EQ(job.said.line.ports->low, 4000);
   EXPECT_THAT(job.said.line.preload, ElementsAre(Preload::kJemalloc, Preload::kIomp));
   EXPECT_EQ(job.said.line.pinning.bind_to, "core");

@@ -9,6 +9,10 @@
 
 #include "base/text.h"
 
+#include "plan/schedulers/evidence.h"
+#include "plan/schedulers/kubernetes.h"
+#include "plan/schedulers/slurm.h"
+
 namespace dtl::job_outcome_test {
 namespace {
 
@@ -179,26 +183,29 @@ TEST(FailureCard, SuggestsWhatTheEngineHasWhereItHasBroughtAgents) {
   killed.signal = SIGKILL;
   program.stage = "exec";
   program.error_number = EACCES;
-  const auto steps = [&](HostAccess::By by) {
-    facts.reached.access.by = by;
+  const auto steps = [&](const Scheduler* scheduler) {
+    SchedulerEvidence evidence;
+    evidence.scheduler = scheduler;
+    const std::string job = facts.reached.access.job;
+    facts.reached.access = host_access(evidence);
+    facts.reached.access.job = job;
     std::vector<std::string> all;
     for (const Outcome& outcome : {lost, agent, killed, program}) {
       all.push_back(step_of(outcome, facts));
     }
     return all;
   };
-  EXPECT_THAT(
-      steps(HostAccess::By::kSsh),
-      testing::ElementsAre("ssh n2 uptime", "ssh n2 uptime", "ssh n2 'dmesg | grep -i killed'",
-                           "ssh n2 namei -l /data/./train.sh"));
-  EXPECT_THAT(steps(HostAccess::By::kSlurm),
+  EXPECT_THAT(steps(nullptr), testing::ElementsAre("ssh n2 uptime", "ssh n2 uptime",
+                                                   "ssh n2 'dmesg | grep -i killed'",
+                                                   "ssh n2 namei -l /data/./train.sh"));
+  EXPECT_THAT(steps(&kSlurm),
               testing::ElementsAre("scontrol show node n2", "sacct -j 42", "sacct -j 42",
                                    "srun --overlap -N 1 -n 1 -w n2 sh -c "
                                    "'namei -l /data/./train.sh'"));
-  EXPECT_THAT(steps(HostAccess::By::kPod), testing::Each("kubectl describe pod n2"));
+  EXPECT_THAT(steps(&kIndexedJob), testing::Each("kubectl describe pod n2"));
   facts.host = "w-0.dtl.ns1.svc";
   EXPECT_THAT(
-      steps(HostAccess::By::kWorkerPod),
+      steps(&kMpiJob),
       testing::ElementsAre("kubectl -n ns1 describe pod w-0", "kubectl -n ns1 describe pod w-0",
                            "kubectl -n ns1 describe pod w-0",
                            "kubectl -n ns1 exec w-0 -- sh -c 'namei -l /data/./train.sh'"));

@@ -1,9 +1,9 @@
-#include "launcher/step/srun_command.h"
+#include "launcher/schedulers/srun_command.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "launcher/step/srun_starter.h"
+#include "launcher/schedulers/srun_starter.h"
 
 namespace dtl::srun_command_test {
 namespace {

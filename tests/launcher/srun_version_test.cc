@@ -1,4 +1,4 @@
-#include "launcher/step/srun_version.h"
+#include "launcher/schedulers/srun_version.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -4,6 +4,14 @@
 
 #include "base/text.h"
 
+#include "plan/schedulers/evidence.h"
+#include "plan/schedulers/flux.h"
+#include "plan/schedulers/grid_engine.h"
+#include "plan/schedulers/kubernetes.h"
+#include "plan/schedulers/lsf.h"
+#include "plan/schedulers/pbs.h"
+#include "plan/schedulers/slurm.h"
+
 namespace dtl::command_text_test {
 namespace {
 
@@ -66,16 +74,20 @@ TEST(CommandText, MasksSecretsOfTheEnvironmentWhereverTheyStand) {
             "sh -c 'login ***'");
 }
 
-Host host_by(HostAccess::By by, const std::string& name) {
+// program: of the scheduler, that has started agents.
+Host host_by(const Scheduler* scheduler, const std::string& name, const std::string& program = "") {
   Host host;
   host.name = name;
-  host.access.by = by;
+  SchedulerEvidence evidence;
+  evidence.scheduler = scheduler;
+  evidence.starter_path = program;
+  host.access = host_access(evidence);
   host.access.job = "42";
   return host;
 }
 
 TEST(HandCommands, GoOverSshWhereAgentsDo) {
-  Host host = host_by(HostAccess::By::kSsh, "n2");
+  Host host = host_by(nullptr, "n2");
   host.port = 2222;
   EXPECT_EQ(command_on(host, "ulimit -t"), "ssh -p 2222 n2 ulimit -t");
   EXPECT_EQ(state_command(host), "ssh -p 2222 n2 uptime");
@@ -87,7 +99,7 @@ TEST(HandCommands, GoOverSshWhereAgentsDo) {
 }
 
 TEST(HandCommands, AreSlurmsInItsStep) {
-  Host host = host_by(HostAccess::By::kSlurm, "n2.cluster-task1");
+  Host host = host_by(&kSlurm, "n2.cluster-task1");
   host.access.name = "n2";
   EXPECT_EQ(command_on(host, "ulimit -u; ps | wc -l"),
             "srun --overlap -N 1 -n 1 -w n2 sh -c 'ulimit -u; ps | wc -l'");
@@ -97,45 +109,44 @@ TEST(HandCommands, AreSlurmsInItsStep) {
   EXPECT_EQ(leftovers_command(host), "scancel 42");
 }
 
-TEST(HandCommands, AreTheOtherEnginesOnTheirHosts) {
-  EXPECT_EQ(state_command(host_by(HostAccess::By::kFlux, "n2")), "flux resource status");
-  EXPECT_EQ(kills_command(host_by(HostAccess::By::kFlux, "n2")), "flux job eventlog 42");
-  EXPECT_EQ(command_on(host_by(HostAccess::By::kFlux, "n2"), "ulimit -t"),
+TEST(HandCommands, AreTheOtherSchedulersOnTheirHosts) {
+  EXPECT_EQ(state_command(host_by(&kFlux, "n2")), "flux resource status");
+  EXPECT_EQ(kills_command(host_by(&kFlux, "n2")), "flux job eventlog 42");
+  EXPECT_EQ(command_on(host_by(&kFlux, "n2"), "ulimit -t"),
             "flux run -n 1 --requires=host:n2 sh -c 'ulimit -t'");
-  EXPECT_EQ(state_command(host_by(HostAccess::By::kLsf, "n2")), "bhosts n2");
-  EXPECT_EQ(kills_command(host_by(HostAccess::By::kLsf, "n2")), "bhist -l 42");
-  EXPECT_EQ(leftovers_command(host_by(HostAccess::By::kLsf, "n2")), "bkill 42");
-  Host unnumbered = host_by(HostAccess::By::kLsf, "n2");  // LSF need not say which job it is
+  EXPECT_EQ(state_command(host_by(&kLsf, "n2")), "bhosts n2");
+  EXPECT_EQ(kills_command(host_by(&kLsf, "n2")), "bhist -l 42");
+  EXPECT_EQ(leftovers_command(host_by(&kLsf, "n2")), "bkill 42");
+  Host unnumbered = host_by(&kLsf, "n2");  // LSF need not say which job it is
   unnumbered.access.job.clear();
   EXPECT_EQ(kills_command(unnumbered), "bhosts n2");
   EXPECT_EQ(leftovers_command(unnumbered), "dtlaunch clean -hosts n2");
-  EXPECT_EQ(state_command(host_by(HostAccess::By::kSge, "n2")), "qhost -h n2");
-  EXPECT_EQ(kills_command(host_by(HostAccess::By::kSge, "n2")), "qacct -j 42");
-  EXPECT_EQ(command_on(host_by(HostAccess::By::kSge, "n2"), "ulimit -t"),
+  EXPECT_EQ(state_command(host_by(&kGridEngine, "n2")), "qhost -h n2");
+  EXPECT_EQ(kills_command(host_by(&kGridEngine, "n2")), "qacct -j 42");
+  EXPECT_EQ(command_on(host_by(&kGridEngine, "n2"), "ulimit -t"),
             "qrsh -l hostname=n2 'ulimit -t'");
-  EXPECT_EQ(state_command(host_by(HostAccess::By::kPbs, "n2")), "pbsnodes n2");
-  EXPECT_EQ(kills_command(host_by(HostAccess::By::kPbs, "n2")), "qstat -f 42");
-  EXPECT_EQ(leftovers_command(host_by(HostAccess::By::kPbsdsh, "n2")), "qdel 42");
-  EXPECT_EQ(command_on(host_by(HostAccess::By::kPbs, "n2"), "ulimit -t"),
-            "pbs_tmrsh n2 sh -c 'ulimit -t'");
-  EXPECT_EQ(command_on(host_by(HostAccess::By::kPbsdsh, "n2"), "ulimit -t"),
+  EXPECT_EQ(state_command(host_by(&kPbs, "n2")), "pbsnodes n2");
+  EXPECT_EQ(kills_command(host_by(&kPbs, "n2")), "qstat -f 42");
+  EXPECT_EQ(leftovers_command(host_by(&kPbs, "n2", "/opt/pbs/bin/pbsdsh")), "qdel 42");
+  EXPECT_EQ(command_on(host_by(&kPbs, "n2"), "ulimit -t"), "pbs_tmrsh n2 sh -c 'ulimit -t'");
+  EXPECT_EQ(command_on(host_by(&kPbs, "n2", "/opt/pbs/bin/pbsdsh"), "ulimit -t"),
             "pbsdsh -h n2 sh -c 'ulimit -t'");
 }
 
 // The pod of an Indexed Job has more letters behind its host's name: kubectl describes all that
 // begin with it, and nothing else takes such a name.
 TEST(HandCommands, AreKubectlsInPods) {
-  const Host ending = host_by(HostAccess::By::kPod, "bert-1");
+  const Host ending = host_by(&kIndexedJob, "bert-1");
   for (const std::string& line :
        {state_command(ending), kills_command(ending), login_command(ending),
         command_on(ending, "namei -l /data"), describe_pod_command("bert-1")}) {
     EXPECT_EQ(line, "kubectl describe pod bert-1");
   }
-  Host local = host_by(HostAccess::By::kPod, "localhost");
+  Host local = host_by(&kIndexedJob, "localhost");
   local.access.name = "bert-0";
   EXPECT_EQ(state_command(local), "kubectl describe pod bert-0");
 
-  const Host worker = host_by(HostAccess::By::kWorkerPod, "dtl-worker-0.dtl.ns1.svc");
+  const Host worker = host_by(&kMpiJob, "dtl-worker-0.dtl.ns1.svc");
   EXPECT_EQ(state_command(worker), "kubectl -n ns1 describe pod dtl-worker-0");
   EXPECT_EQ(login_command(worker), "kubectl -n ns1 logs dtl-worker-0");
   EXPECT_EQ(command_on(worker, "ulimit -t"),

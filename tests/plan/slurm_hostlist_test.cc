@@ -1,4 +1,4 @@
-#include "plan/engines/slurm_hostlist.h"
+#include "plan/schedulers/slurm_hostlist.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,0 +1,307 @@
+#include "launcher/request/scheduler_job.h"
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/host_name.h"
+#include "base/limits.h"
+#include "base/machine/cgroup.h"
+#include "base/text.h"
+#include "launcher/request/job_step.h"
+#include "launcher/request/pod_keys.h"
+#include "launcher/schedulers/step_starters.h"
+#include "plan/request/host_token.h"
+#include "plan/request/name_list.h"
+#include "plan/schedulers/kubernetes.h"
+
+namespace dtl {
+namespace {
+
+// Those that this process may run on, and the part of them that its control group gives it.
+int usable_cpus() {
+  cpu_set_t* cpus = CPU_ALLOC(65536);
+  const std::size_t size = CPU_ALLOC_SIZE(65536);
+  const bool known = cpus != nullptr && ::sched_getaffinity(0, size, cpus) == 0;
+  const int count = known ? CPU_COUNT_S(size, cpus) : 0;
+  CPU_FREE(cpus);
+  const double quota = read_cgroup_limits("").quota_cpus;
+  return quota > 0 && quota < count ? static_cast<int>(std::ceil(quota)) : count;
+}
+
+int numa_nodes() {
+  int nodes = 0;
+  std::error_code failed;
+  for (std::filesystem::directory_iterator at("/sys/devices/system/node", failed), end;
+       !failed && at != end; at.increment(failed)) {
+    const std::string name = at->path().filename().string();
+    if (name.starts_with("node") && parse_integer(name.substr(4), 0, INT32_MAX)) ++nodes;
+  }
+  return nodes;
+}
+
+// These files are the scheduler's own, and are not always of this user or root.
+std::optional<std::string> read_engine_file(const std::string& path, std::string& problem) {
+  try {
+    return read_regular_file(path, kMaxHostfileBytes);
+  } catch (const Error& error) {
+    problem = error.reason();
+    return std::nullopt;
+  }
+}
+
+const Host* find_in(const std::vector<Host>& allocation, const std::string& name) {
+  const bool here = is_loopback_name(name);
+  const auto found = std::find_if(allocation.begin(), allocation.end(), [&](const Host& host) {
+    return here ? host.here : same_host_name(host.name, name);
+  });
+  return found == allocation.end() ? nullptr : &*found;
+}
+
+// Of which each would start the whole job, if it were told the hosts.
+bool is_one_of_several(const SchedulerEvidence& evidence) {
+  return evidence.role != SchedulerRole::kLauncher && !evidence.scheduler->task_command.empty();
+}
+
+void refuse_copies(const SchedulerEvidence& evidence) {
+  if (!is_one_of_several(evidence)) return;
+  throw Error(Exit::kUsage, "the hosts are named",
+              fmt::format("{} has started several of dtlaunch, and each would start the job",
+                          evidence.scheduler->name),
+              fmt::format("dtlaunch once, without {}", evidence.scheduler->task_command));
+}
+
+// Nodes come together before the job is described (launcher/node_role.h), with their hosts named.
+void refuse_role(const SchedulerEvidence& evidence) {
+  if (evidence.refusal) {
+    throw Error(Exit::kUsage, evidence.refusal->attempted, evidence.refusal->reason,
+                evidence.refusal->hint);
+  }
+  if (evidence.role == SchedulerRole::kLauncher) return;
+  if (evidence.role == SchedulerRole::kNode && evidence.node_count == 1) return;
+  throw Error(Exit::kUsage,
+              fmt::format("this is one of several nodes of {}", scheduler_name(evidence.scheduler)),
+              "the first of them alone describes the job",
+              "dtlaunch --show-engine; --engine none, for a job on this machine alone");
+}
+
+// What hands our agents' input and output on, with its arguments; empty: nothing does.
+std::vector<std::string> carrier_of(const SchedulerEvidence& evidence,
+                                    const std::optional<AgentStart>& how) {
+  const Starter* const starter = how ? how->starter : evidence.starter;
+  if (starter == nullptr || starter->way != Starter::Way::kCarried) return {};
+  std::string program(starter->programs[0]);
+  if (starter == evidence.starter && evidence.starter_folder.starts_with('/')) {
+    program = evidence.starter_folder + "/" + program;
+  }
+  std::vector<std::string> words = {std::move(program)};
+  words.insert(words.end(), starter->arguments.begin(), starter->arguments.end());
+  return words;
+}
+
+// As the scheduler has it where it is what brings our agents to hosts, or where these are its pods.
+HostAccess access_of(SchedulerEvidence evidence, const CommandLine& line,
+                     const JobSettings& settings) {
+  const bool by_scheduler = settings.step || !settings.carrier.empty() || evidence.hosts_come_late;
+  if (settings.step) evidence.starter_path = settings.step->program;
+  const bool by_fork = line.agent_start && line.agent_start->is_fork();
+  return by_scheduler && !by_fork ? host_access(evidence) : HostAccess{};
+}
+
+// Hosts that the user names, where tasks are for those of the allocation: agents start otherwise on
+// others, or are refused there.
+void sort_out_hosts(const StepPlan& step, std::vector<Host>& hosts,
+                    std::vector<std::string>& notices) {
+  const std::string program = step.program.substr(step.program.rfind('/') + 1);
+  std::vector<std::string> strangers;
+  for (Host& host : hosts) {
+    if (is_loopback_name(host.name)) continue;
+    const Host* found = find_in(step.nodes, host.name);
+    const bool plain = host.user.empty() && host.port == 0;
+    if (!plain && step.only) {
+      throw Error(Exit::kUsage, fmt::format("cannot use {}", host.name),
+                  fmt::format("it has a {}, and {} takes none", host.user.empty() ? "port" : "user",
+                              program),
+                  "the host alone; or -launcher ssh, where PBS allows that");
+    }
+    if (found == nullptr || !plain) {
+      strangers.push_back(host.name);
+    } else {
+      host.here = found->here;
+    }
+  }
+  if (strangers.empty() || step.only) return;
+  notices.push_back(fmt::format(
+      "agents start over ssh on {}, outside of what PBS counts and ends: {} takes hosts of the "
+      "allocation, without a user or a port",
+      first_names(strangers), program));
+}
+
+// True where agents start otherwise than the others of the job: over ssh.
+bool is_strange_to_step(const JobSettings& settings, const Host& host) {
+  if (!settings.step || settings.step->only || host.here) return false;
+  return !host.user.empty() || host.port != 0 || !find_in(settings.step->nodes, host.name);
+}
+
+}  // namespace
+
+SchedulerEvidence read_scheduler(std::optional<const Scheduler*> wanted,
+                                 const Surroundings& around) {
+  const SchedulerQuestions questions = scheduler_questions(around.environment, wanted);
+  SchedulerAnswers answers;
+  answers.host_name = own_host_name();
+  answers.cpus = usable_cpus();
+  answers.numa_nodes = numa_nodes();
+  answers.has_token = around.has_token;
+  if (!questions.file.empty()) {
+    answers.file = read_engine_file(questions.file, answers.file_problem);
+  }
+  if (questions.pod_keys) answers.pod_keys = find_pod_keys(around.environment);
+  if (!questions.running.empty() && ::access(questions.running.c_str(), R_OK) == 0) {
+    std::string ignored;
+    answers.running = read_engine_file(questions.running, ignored);
+  }
+  if (questions.tool && around.ask_tool) answers.tool = around.ask_tool(*questions.tool);
+  return find_scheduler(around.environment, wanted, answers);
+}
+
+void check_tasks(const CommandLine& line, const SchedulerEvidence& evidence) {
+  if (evidence.role != SchedulerRole::kRank || !evidence.rank) return;
+  const std::string has_started =
+      fmt::format("{} has started {} of dtlaunch, and each is one rank",
+                  scheduler_name(evidence.scheduler), plural(evidence.rank->world_size, "task"));
+  const auto refuse = [&](const std::string& option) {
+    throw Error(Exit::kUsage, option, has_started, "the same without it");
+  };
+  if (line.ranks && *line.ranks != evidence.rank->world_size) {
+    refuse(fmt::format("-np {}", *line.ranks));
+  }
+  if (line.nodes && line.nodes != evidence.node_count)
+    refuse(fmt::format("--nnodes {}", *line.nodes));
+  for (const auto& [given, option] :
+       {std::pair(line.ranks_per_node.has_value(), "-ppn"),
+        {line.rank_range || line.node_range || !line.discover.empty(), "a job of no fixed size"},
+        {line.deal.has_value(), "-rr"},
+        {!line.rank_map.empty(), "-rankmap"},
+        {line.spares.has_value(), "--spares"},
+        {line.skip_launch_host, "-skip-launch-node"}}) {
+    if (given) refuse(option);
+  }
+}
+
+SchedulerEvidence evidence_beside(const CommandLine& line, bool file_has_hosts,
+                                  const Surroundings& around) {
+  SchedulerEvidence evidence = read_scheduler(line.scheduler, around);
+  const std::string_view named = !line.discover.empty()   ? "--discover"
+                                 : !line.hosts.empty()    ? "-hosts"
+                                 : !line.hostfile.empty() ? "-hostfile"
+                                 : file_has_hosts         ? "the job file"
+                                                          : "";
+  if (!named.empty()) {
+    evidence.follows.push_back(fmt::format("{} names the hosts of the job{}", named,
+                                           evidence.hosts_are_all ? ", of the allocation" : ""));
+    if (!is_one_of_several(evidence)) evidence.refusal.reset();
+  }
+  if (line.agent_start && line.agent_start->is_ssh() && evidence.starter != nullptr) {
+    evidence.follows.push_back("-launcher ssh wins");
+    evidence.starter = nullptr;
+  } else if (evidence.role == SchedulerRole::kLauncher) {
+    find_starter(line.agent_start, around.environment, evidence);
+  }
+  if (line.ranks_per_node && evidence.ranks_per_node) {
+    evidence.follows.push_back(fmt::format("-ppn {} wins", *line.ranks_per_node));
+    evidence.ranks_per_node = line.ranks_per_node;
+    evidence.crowded.clear();
+  }
+  return evidence;
+}
+
+std::string remark_on_pod(const std::string& host) {
+  std::string ignored;
+  if (::access(kRunningWorkers, R_OK) != 0) return {};
+  const auto text = read_engine_file(kRunningWorkers, ignored);
+  if (!text) return {};
+  const std::vector<std::string> running = running_workers(*text);
+  const bool listed = std::any_of(running.begin(), running.end(), [&](const std::string& name) {
+    return same_host_name(name, host);
+  });
+  return fmt::format("{} {} it as running", kRunningWorkers, listed ? "lists" : "does not list");
+}
+
+std::vector<Host> hosts_of_job(const SchedulerEvidence& evidence, const CommandLine& line,
+                               std::vector<Host> hosts, JobSettings& settings,
+                               const Variables& environment) {
+  settings.notices.insert(settings.notices.end(), evidence.warnings.begin(),
+                          evidence.warnings.end());
+  settings.scheduler = evidence.scheduler;
+  const Scheduler* const started_by = line.nodes_have_come ? line.started_by : evidence.scheduler;
+  settings.job.notice_signal =
+      line.notice_signal.value_or(started_by == nullptr ? 0 : started_by->notice_signal);
+  settings.carrier = carrier_of(evidence, line.agent_start);
+  settings.pod_keys = evidence.pod_keys;
+  if (evidence.hosts_come_late) {
+    settings.hosts_patience = line.start_timeout.value_or(kHostsPatience);
+  }
+  if (evidence.hosts_are_all && evidence.role == SchedulerRole::kLauncher) {
+    settings.allocation = evidence.hosts;
+  }
+  settings.step = wanted_step(line, evidence, environment, settings.notices);
+  if (settings.step && settings.step->only) settings.allocation = evidence.hosts;
+  settings.access = access_of(evidence, line, settings);
+  if (!hosts.empty()) {
+    refuse_copies(evidence);
+    if (settings.step && !settings.step->is_one_step()) {
+      sort_out_hosts(*settings.step, hosts, settings.notices);
+    }
+    return within_allocation(settings, std::move(hosts));
+  }
+  refuse_role(evidence);
+  if (evidence.role == SchedulerRole::kNode) {  // the only one
+    settings.request.here = host_access(evidence);
+    settings.request.here.name = own_host_name();
+    if (!line.ranks_per_node && !line.ranks) {
+      settings.request.ranks_per_node = evidence.ranks_per_node;
+      if (!evidence.crowded.empty()) settings.notices.push_back(evidence.crowded);
+    }
+    return {};
+  }
+  return within_allocation(settings, evidence.hosts);
+}
+
+JobSettings settings_of_scheduler(const Surroundings& around) {
+  JobSettings settings;
+  const SchedulerEvidence evidence = read_scheduler(std::nullopt, around);
+  if (evidence.refusal || evidence.role != SchedulerRole::kLauncher) return settings;
+  const CommandLine nothing;
+  settings.request.hosts = hosts_of_job(evidence, nothing, {}, settings, around.environment);
+  plan_step(nothing, settings);
+  return settings;
+}
+
+std::vector<Host> within_allocation(const JobSettings& settings, std::vector<Host> hosts) {
+  for (Host& host : hosts) {
+    if (!is_strange_to_step(settings, host)) host.access = settings.access;
+  }
+  if (settings.allocation.empty()) return hosts;
+  std::vector<std::string> strangers, own;
+  for (Host& host : hosts) {
+    const Host* found = find_in(settings.allocation, host.name);
+    if (found == nullptr) strangers.push_back(host.name);
+    host.here = found != nullptr && found->here;
+    if (found != nullptr) host.access.name = found->name;
+  }
+  if (strangers.empty()) return hosts;
+  for (const Host& host : settings.allocation) own.push_back(host.name);
+  throw Error(Exit::kUsage, fmt::format("cannot use {}", first_names(strangers)),
+              fmt::format("{} has given this job {} alone", scheduler_name(settings.scheduler),
+                          first_names(own)),
+              "hosts of the allocation; --engine none, where the engine allows others");
+}
+
+}  // namespace dtl

@@ -1,0 +1,44 @@
+#pragma once
+// What the scheduler that has started us means for a job: its hosts, where the user names none, and
+// what brings agents to them.
+
+#include <string>
+#include <vector>
+
+#include "launcher/options/command_line.h"
+#include "launcher/request/job_request.h"
+#include "plan/schedulers/evidence.h"
+
+namespace dtl {
+
+// Reads the files that the scheduler names, and asks its tool. Throws Error.
+SchedulerEvidence read_scheduler(std::optional<const Scheduler*> wanted,
+                                 const Surroundings& around);
+
+// The same, with what the command line or the job file says instead.
+SchedulerEvidence evidence_beside(const CommandLine& line, bool file_has_hosts,
+                                  const Surroundings& around);
+
+// Of a job of which the scheduler has started every rank. Throws Error(kUsage) for what says
+// otherwise where ranks are, or how many.
+void check_tasks(const CommandLine& line, const SchedulerEvidence& evidence);
+
+// `hosts` is what the user names, from whatever place; empty: nothing. Gives the hosts of the job
+// and fills in how its agents start. Throws Error(kUsage): hosts that are not of the allocation, a
+// part of the scheduler's job that dtlaunch cannot take.
+std::vector<Host> hosts_of_job(const SchedulerEvidence& evidence, const CommandLine& line,
+                               std::vector<Host> hosts, JobSettings& settings,
+                               const Variables& environment);
+
+// The hosts of the scheduler's job, and what brings agents to them, for a command that runs no job;
+// without hosts where there is no such job.
+JobSettings settings_of_scheduler(const Surroundings& around);
+
+// Of a pod of an MPIJob that has not come: what its operator says of it, and what to try.
+std::string remark_on_pod(const std::string& host);
+
+// Hosts that the user names, with what the allocation says of them. Throws Error(kUsage) naming
+// those that it does not have.
+std::vector<Host> within_allocation(const JobSettings& settings, std::vector<Host> hosts);
+
+}  // namespace dtl

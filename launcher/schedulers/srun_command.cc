@@ -1,0 +1,81 @@
+#include "launcher/schedulers/srun_command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+
+namespace dtl {
+namespace {
+
+constexpr SlurmVersion kFirstWithOverlap{20, 11};
+constexpr SlurmVersion kFirstWithExternalLauncher{23, 11};
+
+// Of the job: srun finds it by them, and tasks are told them anew.
+constexpr std::array<std::string_view, 10> kOfTheJob = {
+    "SLURM_CONF",          "SLURM_CONF_SERVER",  "SLURM_CLUSTER_NAME", "SLURM_CLUSTERS",
+    "SLURM_RESTART_COUNT", "SLURM_NODE_ALIASES", "SLURM_JWT",          "SLURM_JOBID",
+    "SLURM_SUBMIT_DIR",    "SLURM_SACK_JWKS",
+};
+
+bool is_slurms_own(std::string_view name) {
+  const bool engines = name.starts_with("SLURM_") || name.starts_with("SRUN_") ||
+                       name.starts_with("SLURMD_") || name.starts_with("PMI_") ||
+                       name.starts_with("PMIX_");
+  if (!engines) return false;
+  return !name.starts_with("SLURM_JOB_") && !name.starts_with("SLURM_ARRAY_") &&
+         std::find(kOfTheJob.begin(), kOfTheJob.end(), name) == kOfTheJob.end();
+}
+
+}  // namespace
+
+std::optional<SlurmVersion> parse_slurm_version(std::string_view text) {
+  const std::string first = split(std::string(trim(text)), '\n')[0];
+  if (!first.starts_with("slurm")) return std::nullopt;
+  const std::vector<std::string> words = split(first, ' ');
+  const std::vector<std::string> parts = split(words.back(), '.');
+  if (parts.size() < 2) return std::nullopt;
+  const auto year = parse_integer(parts[0], 0, 99);
+  const auto month = parse_integer(parts[1].substr(0, 2), 0, 12);
+  if (!year || !month) return std::nullopt;
+  return SlurmVersion{static_cast<int>(*year), static_cast<int>(*month)};
+}
+
+std::vector<std::string> srun_arguments(const SrunWish& wish) {
+  std::vector<std::string> words = {wish.srun};
+  const auto count = wish.nodes.size();
+  const auto add = [&](std::string word) { words.push_back(std::move(word)); };
+  if (wish.version >= kFirstWithExternalLauncher) add("--external-launcher");
+  add(fmt::format("--nodes={}", count));
+  add(fmt::format("--ntasks={}", count));
+  add("--ntasks-per-node=1");
+  if (!wish.whole) add("--nodelist=" + join(wish.nodes, ","));
+  if (wish.version >= kFirstWithOverlap) add("--overlap");  // beside whatever else runs there
+  // Ranks are bound by dtlaunch, within all CPUs that the job has on their node.
+  add("--cpu-bind=none");
+  add("--mem-bind=none");
+  add("--mpi=none");
+  add("--input=none");
+  add("--export=ALL");
+  add("--chdir=/");  // every node has it
+  // A node that is lost, or a task that ends early, is dtlaunch's to judge.
+  add("--kill-on-bad-exit=0");
+  add("--no-kill");
+  add("--wait=0");
+  add("--job-name=dtlaunch");
+  words.insert(words.end(), wish.command.begin(), wish.command.end());
+  return words;
+}
+
+Variables srun_environment(const Variables& own) {
+  Variables kept;
+  for (const auto& [name, value] : own) {
+    if (!is_slurms_own(name) && name != "SSH_CONNECTION") kept.emplace_back(name, value);
+  }
+  kept.emplace_back("SLURM_EXTERNAL_LAUNCHER", "1");  // before 23.11 it means nothing
+  return kept;
+}
+
+}  // namespace dtl

@@ -1,0 +1,156 @@
+#include "launcher/schedulers/srun_starter.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "launcher/schedulers/job_token.h"
+#include "launcher/schedulers/srun_command.h"
+#include "launcher/schedulers/srun_version.h"
+#include "launcher/schedulers/step_node.h"
+#include "plan/schedulers/slurm.h"
+
+namespace dtl {
+namespace {
+
+// Of which the nodes read it themselves: Slurm may hand variables on unencrypted.
+bool names_token_file(const Variables& environment) {
+  return std::any_of(environment.begin(), environment.end(), [](const auto& each) {
+    return each.first == "DTL_TOKEN_FILE" && !each.second.empty();
+  });
+}
+
+bool asks_for_srun(const CommandLine& line) {
+  return line.agent_start && line.agent_start->starter == kSlurm.starter;
+}
+
+StepPlan plan_of_srun(const SchedulerEvidence& evidence, const std::string& srun) {
+  StepPlan step;
+  step.by = kSlurm.starter;
+  step.program = srun;
+  step.only = true;
+  step.job = evidence.step_of.empty() ? evidence.job_id : evidence.step_of;
+  if (is_first_of_several(evidence)) step.beside = evidence.job_id;
+  step.nodes = evidence.hosts;
+  return step;
+}
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::string() : std::string(value);
+}
+
+std::string needed_variable(const char* name) {
+  std::string value = variable(name);
+  if (!value.empty()) return value;
+  throw Error(Exit::kUsage, std::string("dtlaunch ") + kSrunNode,
+              fmt::format("{} is not set: this is no task of srun's", name),
+              "dtlaunch starts it by itself, in a job of Slurm");
+}
+
+}  // namespace
+
+StarterCommands SrunStarter::commands(const std::vector<std::string>& nodes, int port,
+                                      const std::string& token) {
+  StarterCommands made;
+  made.environment = entries_of(srun_environment(options_.environment));
+  SrunWish wish;
+  wish.srun = options_.srun;
+  wish.nodes = nodes;
+  wish.whole = options_.whole;
+  wish.version = version_of_srun(wish.srun, made.environment);
+  wish.command = options_.command;
+  wish.command.push_back(std::to_string(port));
+  if (!options_.beside.empty()) wish.command.push_back(options_.beside);
+  made.commands.push_back(srun_arguments(wish));
+  if (!names_token_file(options_.environment)) made.environment.push_back("DTL_TOKEN=" + token);
+  return made;
+}
+
+std::string SrunStarter::hint(const Host& host) const {
+  return fmt::format("srun --overlap -N 1 -n 1 -w {} hostname", host.name);
+}
+
+void check_srun_options(const CommandLine& line, const SchedulerEvidence& evidence) {
+  const auto refuse = [](const std::string& option, const std::string& reason,
+                         const std::string& hint) {
+    throw Error(Exit::kUsage, option, reason, hint);
+  };
+  const bool several = evidence.node_count.value_or(1) > 1;
+  if (several && line.agent_start && !asks_for_srun(line)) {
+    refuse("-launcher", "srun has started dtlaunch on every node, and keeps it",
+           "the same without it");
+  }
+  if (line.push) {
+    refuse("--push", "srun brings no files to hosts", "dtlaunch in a folder that all hosts see");
+  }
+  if (line.reconnect && line.reconnect->count() > 0) {
+    refuse("--reconnect", "a step of Slurm is not logged in to again once it is lost",
+           "without it; or -launcher ssh, where Slurm allows that");
+  }
+  if (several && line.detach) {
+    refuse("--detach", "srun has started dtlaunch on every node, and keeps it", "without it");
+  }
+}
+
+std::optional<StepPlan> plan_srun_step(const CommandLine& line, const SchedulerEvidence& evidence,
+                                       const Variables& environment,
+                                       std::vector<std::string>& notices) {
+  const bool asked = asks_for_srun(line);
+  if (is_first_of_several(evidence)) check_srun_options(line, evidence);
+  if (line.agent_start && !asked) return std::nullopt;
+  if (const auto srun = find_starter_program(*kSlurm.starter, {}, evidence, environment)) {
+    check_srun_options(line, evidence);
+    return plan_of_srun(evidence, *srun);
+  }
+  if (is_first_of_several(evidence)) {
+    throw Error(Exit::kConfig, "cannot start agents", "there is no srun on PATH on this node",
+                "DTL_TOKEN=$(openssl rand -hex 32) srun ... dtlaunch ..., by which the nodes find "
+                "each other without it");
+  }
+  if (asked) {
+    throw Error(Exit::kConfig, "-launcher srun", "there is no srun on PATH",
+                "-launcher ssh, where Slurm allows that");
+  }
+  notices.emplace_back(
+      "there is no srun on PATH: agents start over ssh, outside of the job's step");
+  return std::nullopt;
+}
+
+std::unique_ptr<StepStarter> make_srun_starter(const StepPlan& plan, const Surroundings& around) {
+  SrunStarterOptions srun;
+  srun.srun = plan.program;
+  srun.whole = plan.whole;
+  srun.command = {around.program_directory + "/dtlaunch", kSrunNode};
+  srun.beside = plan.beside;
+  srun.environment = around.environment;
+  return std::make_unique<SrunStarter>(std::move(srun));
+}
+
+int run_srun_node(const std::vector<std::string>& words, const std::string& agent_path) {
+  const auto port = words.empty() ? std::nullopt : parse_integer(words[0], 1, 65535);
+  if (!port || words.size() > 2) {
+    throw Error(Exit::kUsage, std::string("dtlaunch ") + kSrunNode, "it wants a port",
+                "dtlaunch starts it by itself, in a job of Slurm");
+  }
+  const auto token = take_job_token();
+  if (!token) needed_variable("DTL_TOKEN");
+  Fd waiter;
+  // Both steps have the same nodes, and on the first one nobody waits.
+  const bool first = variable("SLURM_NODEID") == "0";
+  if (words.size() == 2 && !first) waiter = connect_to_waiter(words[1]);
+  JoinCall call;
+  call.token = *token;
+  call.host = needed_variable("SLURM_LAUNCH_NODE_IPADDR");  // of srun, as this node reaches it
+  call.port = static_cast<int>(*port);
+  call.hello.job = needed_variable("SLURM_JOB_ID");
+  call.hello.name = needed_variable("SLURMD_NODENAME");
+  const int status = join_as_node(std::move(call), agent_path);
+  if (waiter.valid()) release_waiter(waiter, status);
+  return status;
+}
+
+}  // namespace dtl

@@ -1,0 +1,52 @@
+#pragma once
+// SrunStarter: one srun for all nodes, in an allocation of Slurm; when it is used, and what it runs
+// on each node.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "launcher/schedulers/step_plan.h"
+#include "launcher/step/step_starter.h"
+
+namespace dtl {
+
+struct SrunStarterOptions {
+  std::string srun;                  // its path
+  bool whole = false;                // the nodes are all of the allocation
+  std::vector<std::string> command;  // of the dtlaunch on each node; the port follows
+  std::string beside;                // a word behind that; empty: none
+  Variables environment;             // of this process
+};
+
+class SrunStarter final : public StepStarter {
+ public:
+  explicit SrunStarter(SrunStarterOptions options) : options_(std::move(options)) {}
+
+  std::string program() const override { return "srun"; }
+  std::string scheduler() const override { return "Slurm"; }
+  // srun hands the token on in its environment, where no DTL_TOKEN_FILE is named there.
+  StarterCommands commands(const std::vector<std::string>& nodes, int port,
+                           const std::string& token) override;
+  std::string hint(const Host& host) const override;
+
+ private:
+  const SrunStarterOptions options_;
+};
+
+// Options that do not go together with agents in a step of Slurm; on every node where Slurm has
+// started dtlaunch. Throws Error(kUsage).
+void check_srun_options(const CommandLine& line, const SchedulerEvidence& evidence);
+
+// As StepStarterRow has them.
+std::optional<StepPlan> plan_srun_step(const CommandLine& line, const SchedulerEvidence& evidence,
+                                       const Variables& environment,
+                                       std::vector<std::string>& notices);
+std::unique_ptr<StepStarter> make_srun_starter(const StepPlan& plan, const Surroundings& around);
+
+// Behind it come the port, and the step in which another dtlaunch waits on the same node.
+constexpr const char* kSrunNode = "step-node";
+int run_srun_node(const std::vector<std::string>& words, const std::string& agent_path);
+
+}  // namespace dtl

@@ -1,0 +1,170 @@
+#include "launcher/schedulers/step_node.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/machine/runtime_folder.h"
+#include "base/text.h"
+#include "launcher/schedulers/job_token.h"
+#include "launcher/schedulers/token_file.h"
+#include "wire/messages.h"
+
+namespace dtl {
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+constexpr auto kRoomPatience = 60s;    // for the launcher's answer; it has listened for long
+constexpr auto kWaiterPatience = 30s;  // for the dtlaunch that waits on this node to be there
+constexpr auto kFilePatience = 5s;     // for a new file to be seen by all nodes
+constexpr auto kLook = 20ms;
+constexpr int kFirstNodeLost = 128 + SIGKILL;  // as nodes that find each other say it
+
+// Where the dtlaunch of a step waits on this node.
+std::string waiting_place(const std::string& step) {
+  return runtime_subfolder("steps") + "/" + step;
+}
+
+sockaddr_un address_of(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path) {
+    throw Error(Exit::kConfig, fmt::format("cannot use '{}'", path), "the path is too long");
+  }
+  std::memcpy(address.sun_path, path.c_str(), path.size());
+  return address;
+}
+
+template <class Call>
+bool with_address(const std::string& path, const Call& call) {
+  const sockaddr_un address = address_of(path);
+  return call(reinterpret_cast<const sockaddr*>(&address),
+              static_cast<socklen_t>(sizeof address)) == 0;
+}
+
+Fd new_socket() {
+  Fd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!fd.valid()) throw system_error("cannot make a socket");
+  return fd;
+}
+
+// A signal that came while nothing could be ended in order yet.
+volatile std::sig_atomic_t came = 0;
+void note(int signal) {
+  came = signal;
+}
+
+}  // namespace
+
+// Both ends are this user's: the folder that it lies in is nobody else's to enter.
+Fd connect_to_waiter(const std::string& step) {
+  const std::string path = waiting_place(step);
+  const auto until = Clock::now() + kWaiterPatience;
+  for (;;) {
+    Fd fd = new_socket();
+    if (with_address(path, [&](const sockaddr* to, socklen_t size) {
+          return ::connect(fd.get(), to, size);
+        })) {
+      return fd;
+    }
+    if (Clock::now() >= until) {
+      throw Error(Exit::kTimeout, fmt::format("step {} has no dtlaunch on this node", step),
+                  fmt::format("looked for {} s", kWaiterPatience / 1s),
+                  "srun with --ntasks-per-node=1");
+    }
+    std::this_thread::sleep_for(kLook);
+  }
+}
+
+void release_waiter(const Fd& waiter, int status) {
+  const auto byte = static_cast<unsigned char>(status);
+  ::send(waiter.get(), &byte, 1, MSG_NOSIGNAL);
+}
+
+int join_as_node(JoinCall call, const std::string& agent_path) {
+  call.hello.protocol = kProtocol;
+  call.hello.version = DTL_VERSION;
+  call.agent_path = agent_path;
+  call.agent_at_once = true;
+  call.patience = kRoomPatience;
+  return serve_joined_job(std::move(call));
+}
+
+// The nodes of a network's folder may see a new file a moment later.
+std::string read_token_in(const std::string& path, const std::string& node) {
+  const auto until = Clock::now() + kFilePatience;
+  for (;;) {
+    try {
+      return read_token_file(path, "its file");
+    } catch (const Error& error) {
+      if (Clock::now() < until && ::access(path.c_str(), F_OK) != 0) {
+        std::this_thread::sleep_for(kLook);
+        continue;
+      }
+      throw Error(Exit::kBadInput, fmt::format("{}: cannot come to the job", node),
+                  fmt::format("its token cannot be read from {}: {}", path, error.reason()),
+                  "export DTL_TOKEN_FILE=FILE for dtlaunch, of a file that all nodes see: (umask "
+                  "077; openssl rand -hex 32 >FILE)");
+    }
+  }
+}
+
+bool waits_for_first_node(const SchedulerEvidence& evidence) {
+  return evidence.role == SchedulerRole::kNode && evidence.starter != nullptr;
+}
+
+int wait_for_first_node(const SchedulerEvidence& evidence, std::chrono::seconds patience) {
+  // Slurm tells all of its tasks to end, and the first one then ends the job in order.
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2}) {
+    struct sigaction action {};
+    action.sa_handler = note;
+    ::sigaction(signal, &action, nullptr);
+  }
+  const std::string path = waiting_place(evidence.job_id);
+  ::unlink(path.c_str());
+  const Fd listening = new_socket();
+  if (!with_address(path, [&](const sockaddr* at,
+                              socklen_t size) { return ::bind(listening.get(), at, size); }) ||
+      ::listen(listening.get(), 1) != 0) {
+    throw system_error(fmt::format("cannot wait at '{}'", path));
+  }
+  const auto until = Clock::now() + patience;
+  pollfd waits{listening.get(), POLLIN, 0};
+  int ready = 0;
+  while (ready <= 0 && Clock::now() < until && (came == 0 || came == SIGUSR1 || came == SIGUSR2)) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
+    ready = ::poll(&waits, 1, static_cast<int>(left.count()));
+  }
+  Fd node(ready > 0 ? ::accept4(listening.get(), nullptr, nullptr, SOCK_CLOEXEC) : -1);
+  ::unlink(path.c_str());
+  if (ready <= 0 && came != 0 && came != SIGUSR1 && came != SIGUSR2) return 128 + came;
+  if (!node.valid()) {
+    throw Error(Exit::kTimeout, "the first node's dtlaunch has not started the job",
+                fmt::format("waited for {} s", patience.count()),
+                "see what it says, or --start-timeout SECONDS");
+  }
+  unsigned char status = 0;
+  ssize_t count = 0;
+  do {
+    count = ::read(node.get(), &status, 1);
+  } while (count < 0 && errno == EINTR);
+  if (count == 1) return status;
+  log_error(fmt::format("the dtlaunch on {} is gone, and the job with it", evidence.coordinator));
+  return kFirstNodeLost;
+}
+
+}  // namespace dtl

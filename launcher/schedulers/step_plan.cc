@@ -1,0 +1,56 @@
+#include "launcher/schedulers/step_plan.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "plan/request/name_list.h"
+
+namespace dtl {
+namespace {
+
+std::optional<std::string> program_in(const std::string& folder, std::string_view name) {
+  std::string file = fmt::format("{}/{}", folder, name);
+  if (!folder.starts_with('/') || ::access(file.c_str(), X_OK) != 0) return std::nullopt;
+  return file;
+}
+
+std::vector<std::string> programs_of(const Starter& starter, std::optional<std::size_t> which) {
+  if (which) return {std::string(starter.programs[*which])};
+  return {starter.programs.begin(), starter.programs.end()};
+}
+
+}  // namespace
+
+std::optional<std::string> find_starter_program(const Starter& starter,
+                                                std::optional<std::size_t> which,
+                                                const SchedulerEvidence& evidence,
+                                                const Variables& environment) {
+  const std::string* const path = find_variable(environment, "PATH");
+  for (const std::string& name : programs_of(starter, which)) {
+    if (auto file = program_in(evidence.starter_folder, name)) return file;
+    for (const std::string& folder : split(path == nullptr ? "" : *path, ':')) {
+      if (auto file = program_in(folder, name)) return file;
+    }
+  }
+  return std::nullopt;
+}
+
+std::string no_starter_program(const Starter& starter, std::optional<std::size_t> which) {
+  return fmt::format("there is no {} on PATH{}{}", join(programs_of(starter, which), " or "),
+                     starter.folder.empty() ? "" : " or in ", starter.folder);
+}
+
+bool is_first_of_several(const SchedulerEvidence& evidence) {
+  return evidence.role == SchedulerRole::kLauncher && evidence.node_count.value_or(1) > 1;
+}
+
+std::string step_notice(const StepPlan& step) {
+  std::vector<std::string> names;
+  for (const Host& node : step.nodes) names.push_back(node.name);
+  return fmt::format("agents start by {}, in {} of job {}, on {}",
+                     step.program.substr(step.program.rfind('/') + 1),
+                     step.is_one_step() ? "one step" : "tasks", step.job, first_names(names));
+}
+
+}  // namespace dtl

@@ -1,0 +1,50 @@
+#pragma once
+// The starters of steps and tasks, one row for each scheduler that has one: whether a job's agents
+// start so, what does it, and what it runs on each node.
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "launcher/schedulers/step_plan.h"
+#include "launcher/step/step_starter.h"
+
+namespace dtl {
+
+struct StepStarterRow {
+  const Scheduler* scheduler;
+  // The step in which agents are to start, with all nodes that it may have; nullopt: they start
+  // otherwise, and `notices` has the reason where that is one. Throws Error.
+  std::optional<StepPlan> (*plan)(const CommandLine& line, const SchedulerEvidence& evidence,
+                                  const Variables& environment, std::vector<std::string>& notices);
+  // The commands that do it.
+  std::unique_ptr<StepStarter> (*make)(const StepPlan& plan, const Surroundings& around);
+  // Options that a node cannot have that waits while the first one starts the job. Throws
+  // Error(kUsage).
+  void (*check_waiting)(const CommandLine& line, const SchedulerEvidence& evidence);
+  // The first word of what it runs on each node, as a hidden command of dtlaunch, and that command:
+  // the words behind it and dtagent's path. Returns the job's exit status; throws Error.
+  const char* node_command;
+  int (*run_node)(const std::vector<std::string>& words, const std::string& agent_path);
+};
+
+std::span<const StepStarterRow> step_starters();
+
+// The row of evidence.starter; nullptr: it has none, or this process is not to start agents.
+const StepStarterRow* find_step_starter(const SchedulerEvidence& evidence);
+
+// Looks for the program of evidence.starter; ssh takes its place, with a sentence, without it.
+void find_starter(const std::optional<AgentStart>& asked, const Variables& environment,
+                  SchedulerEvidence& evidence);
+
+// As StepStarterRow::plan, for whatever has started us. Throws Error(kUsage) where the user wants
+// the starter of another scheduler.
+std::optional<StepPlan> wanted_step(const CommandLine& line, const SchedulerEvidence& evidence,
+                                    const Variables& environment,
+                                    std::vector<std::string>& notices);
+
+std::unique_ptr<StepStarter> make_step_starter(const StepPlan& plan, const Surroundings& around);
+
+}  // namespace dtl

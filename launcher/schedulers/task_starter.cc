@@ -1,0 +1,173 @@
+#include "launcher/schedulers/task_starter.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/host_name.h"
+#include "base/text.h"
+#include "launcher/schedulers/job_token.h"
+#include "launcher/schedulers/step_node.h"
+#include "plan/schedulers/pbs.h"
+
+namespace dtl {
+namespace {
+
+std::string last_part(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+// What its tasks cannot do; empty: nothing of that is asked for.
+std::pair<std::string, std::string> refused_by_tasks(const CommandLine& line) {
+  if (line.push) return {"--push", "PBS brings no files to hosts"};
+  if (line.reconnect && line.reconnect->count() > 0) {
+    return {"--reconnect", "a task of PBS is not logged in to again once it is lost"};
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<std::string> to_words(const TaskNodeWords& told) {
+  return {told.host, std::to_string(told.port), told.job, told.node, told.token_file};
+}
+
+std::optional<TaskNodeWords> parse_task_node_words(const std::vector<std::string>& words) {
+  if (words.size() != 5) return std::nullopt;
+  const auto port = parse_integer(words[1], 1, 65535);
+  if (!port || words[0].empty() || !words[4].starts_with('/')) return std::nullopt;
+  return TaskNodeWords{words[0], static_cast<int>(*port), words[2], words[3], words[4]};
+}
+
+std::vector<std::string> task_arguments(const std::string& program, const std::string& node,
+                                        int line, const std::vector<std::string>& command) {
+  std::vector<std::string> words = {program};
+  if (last_part(program) == "pbsdsh") {
+    // By the line, and not by -h: that only Torque's has, and it compares with uname -n.
+    words.insert(words.end(), {"-n", std::to_string(line), "--"});
+  } else {
+    words.push_back(node);
+  }
+  words.insert(words.end(), command.begin(), command.end());
+  return words;
+}
+
+std::string TaskStarter::program() const {
+  return last_part(options_.program);
+}
+
+StarterCommands TaskStarter::commands(const std::vector<std::string>& nodes, int port,
+                                      const std::string& token) {
+  StarterCommands made;
+  made.environment = entries_of(options_.environment);
+  TaskNodeWords told;
+  told.host = options_.meeting_host;
+  told.port = port;
+  told.job = options_.job;
+  told.token_file = options_.given_token_file;
+  if (told.token_file.empty()) {
+    told.token_file = token_file_.write(shared_folders(options_.environment), token);
+  }
+  for (std::size_t at = 0; at < nodes.size(); ++at) {
+    told.node = nodes[at];
+    std::vector<std::string> command = options_.command;
+    for (std::string& word : to_words(told)) command.push_back(std::move(word));
+    made.commands.push_back(
+        task_arguments(options_.program, nodes[at], options_.lines[at], command));
+  }
+  return made;
+}
+
+std::string TaskStarter::hint(const Host& host) const {
+  return fmt::format(
+      "see what dtlaunch has said on {}, in the job's error output; or -launcher ssh", host.name);
+}
+
+std::optional<StepPlan> plan_tasks(const CommandLine& line, const SchedulerEvidence& evidence,
+                                   const Variables& environment,
+                                   std::vector<std::string>& notices) {
+  constexpr std::string_view kBySsh = "agents start over ssh, outside of what PBS counts and ends";
+  const Starter& starter = *kPbs.starter;
+  const bool asked = line.agent_start && line.agent_start->starter == &starter;
+  const auto which = asked ? line.agent_start->program : std::nullopt;
+  if (line.agent_start && !asked) return std::nullopt;
+  const auto program = find_starter_program(starter, which, evidence, environment);
+  const auto [option, reason] = refused_by_tasks(line);
+  if (asked && !program) {
+    throw Error(Exit::kConfig, "-launcher", no_starter_program(starter, which),
+                "PATH=/opt/pbs/bin:$PATH, or -launcher ssh, where PBS allows that");
+  }
+  if (asked && !option.empty()) {
+    throw Error(Exit::kUsage, option, reason,
+                "without it; or -launcher ssh, where PBS allows that");
+  }
+  const bool has_others = std::any_of(evidence.hosts.begin(), evidence.hosts.end(),
+                                      [](const Host& host) { return !host.here; });
+  if (!has_others && !asked) return std::nullopt;
+  if (!program || !option.empty()) {
+    notices.push_back(!program ? fmt::format("{}: {}", no_starter_program(starter, which), kBySsh)
+                               : fmt::format("{}: {}: {}", option, reason, kBySsh));
+    return std::nullopt;
+  }
+  StepPlan step;
+  step.by = &starter;
+  step.program = *program;
+  step.job = evidence.job_id;
+  step.nodes = evidence.hosts;
+  step.lines = evidence.host_lines;
+  step.only = asked;
+  step.meeting_host = own_host_name();
+  for (const Host& host : evidence.hosts) {
+    if (host.here) step.meeting_host = host.name;
+  }
+  return step;
+}
+
+TaskStarterOptions task_options(const StepPlan& plan, const Surroundings& around,
+                                const char* node_command) {
+  TaskStarterOptions options;
+  options.program = plan.program;
+  options.lines = plan.lines;
+  options.command = {around.program_directory + "/dtlaunch", node_command};
+  options.meeting_host = plan.meeting_host;
+  options.job = plan.job;
+  options.environment = around.environment;
+  if (const std::string file = job_token_file(); !file.empty()) {
+    options.given_token_file = file.starts_with('/') ? file : around.working_directory + "/" + file;
+  }
+  return options;
+}
+
+std::unique_ptr<StepStarter> make_task_starter(const StepPlan& plan, const Surroundings& around) {
+  return std::make_unique<TaskStarter>(task_options(plan, around, kTaskNode));
+}
+
+int join_as_told(const TaskNodeWords& told, const std::string& agent_path) {
+  take_variable("DTL_TOKEN");  // of the job's own environment, as by qsub -V
+  JoinCall call;
+  call.token = read_token_in(told.token_file, told.node);
+  call.host = told.host;
+  call.port = told.port;
+  call.hello.job = told.job;
+  call.hello.name = told.node;
+  try {
+    return join_as_node(std::move(call), agent_path);
+  } catch (const Error& error) {
+    // Whoever has written it is gone, and all that could come for it have.
+    if (error.status() == Exit::kTimeout && is_token_file(told.token_file)) {
+      ::unlink(told.token_file.c_str());
+    }
+    throw error.with_context(told.node);
+  }
+}
+
+int run_task_node(const std::vector<std::string>& words, const std::string& agent_path) {
+  const auto told = parse_task_node_words(words);
+  if (told) return join_as_told(*told, agent_path);
+  throw Error(Exit::kUsage, std::string("dtlaunch ") + kTaskNode, "it wants five words",
+              "dtlaunch starts it by itself, in a job of PBS");
+}
+
+}  // namespace dtl

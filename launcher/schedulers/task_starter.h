@@ -1,0 +1,73 @@
+#pragma once
+// TaskStarter: in a job of PBS, a pbs_tmrsh or pbsdsh for each node, which have PBS's task manager
+// start a command there. Its tasks have no standard input, write to the job's output, and their
+// environment is the job's: so the token of the nodes goes through a file that all of them see.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "launcher/schedulers/step_plan.h"
+#include "launcher/schedulers/token_file.h"
+#include "launcher/step/step_starter.h"
+
+namespace dtl {
+
+struct TaskStarterOptions {
+  std::string program;  // the path of pbs_tmrsh or pbsdsh
+  // Of each node: its first line in PBS_NODEFILE, counted from 0, as pbsdsh -n has it.
+  std::vector<int> lines;
+  std::vector<std::string> command;  // of the dtlaunch on each node; its TaskNodeWords follow
+  std::string meeting_host;          // where we are, as the nodes know it
+  std::string job;                   // PBS's number of it
+  Variables environment;             // of this process
+  std::string given_token_file;      // the user's own, which stays; empty: one is written
+};
+
+// Of a step of the plan whose nodes are started by that command of dtlaunch.
+TaskStarterOptions task_options(const StepPlan& plan, const Surroundings& around,
+                                const char* node_command);
+
+// What the dtlaunch on a node is told, one word each.
+struct TaskNodeWords {
+  std::string host;  // where the step's room is
+  int port = 0;
+  std::string job, node;   // as the hello has them
+  std::string token_file;  // absolute
+};
+std::vector<std::string> to_words(const TaskNodeWords& told);
+std::optional<TaskNodeWords> parse_task_node_words(const std::vector<std::string>& words);
+// Goes to the launcher, with the token in the file. Returns the job's exit status; throws Error.
+int join_as_told(const TaskNodeWords& told, const std::string& agent_path);
+
+// How the program is asked to run a command on the node of that name and line. Pure.
+std::vector<std::string> task_arguments(const std::string& program, const std::string& node,
+                                        int line, const std::vector<std::string>& command);
+
+class TaskStarter final : public StepStarter {
+ public:
+  explicit TaskStarter(TaskStarterOptions options) : options_(std::move(options)) {}
+
+  std::string program() const override;
+  std::string scheduler() const override { return "PBS"; }
+  StarterCommands commands(const std::vector<std::string>& nodes, int port,
+                           const std::string& token) override;
+  void all_have_come() override { token_file_.remove(); }
+  std::string hint(const Host& host) const override;
+
+ private:
+  const TaskStarterOptions options_;
+  TokenFile token_file_;
+};
+
+// As StepStarterRow has them.
+std::optional<StepPlan> plan_tasks(const CommandLine& line, const SchedulerEvidence& evidence,
+                                   const Variables& environment, std::vector<std::string>& notices);
+std::unique_ptr<StepStarter> make_task_starter(const StepPlan& plan, const Surroundings& around);
+
+// Behind it come TaskNodeWords. The token is in their file.
+constexpr const char* kTaskNode = "tm-node";
+int run_task_node(const std::vector<std::string>& words, const std::string& agent_path);
+
+}  // namespace dtl

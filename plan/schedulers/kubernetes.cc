@@ -1,0 +1,371 @@
+#include "plan/schedulers/kubernetes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "base/limits.h"
+#include "base/text.h"
+#include "plan/request/command_text.h"
+#include "plan/request/host_token.h"
+#include "plan/request/hostfile.h"
+#include "plan/request/hostlist.h"
+#include "plan/schedulers/own_variables.h"
+
+namespace dtl {
+namespace {
+
+constexpr int kPyTorchPort = 23456;  // PyTorchJob's, unless its port is named
+
+// The number at the end of "dtl-worker-2", or of "dtl-node-0-3".
+std::optional<int> number_of_pod(const std::string& name) {
+  const std::string label = first_label(name);
+  const std::size_t dash = label.rfind('-');
+  if (dash == label.npos) return std::nullopt;
+  const auto number = parse_integer(label.substr(dash + 1), 0, kMaxNodes - 1);
+  if (!number) return std::nullopt;
+  return static_cast<int>(*number);
+}
+
+std::string name_of_pod(SchedulerReader& variables, const SchedulerAnswers& answers) {
+  return variables.text("HOSTNAME").value_or(answers.host_name);
+}
+
+// Whether this pod is the one that the others look for. A name that no fellow of this pod has is
+// that of a Service, which leads to the first of them.
+bool is_looked_for(const std::string& coordinator, const std::string& own) {
+  if (coordinator.empty()) return false;
+  const std::string label = first_label(coordinator), mine = first_label(own);
+  const auto family = [](const std::string& name) { return name.substr(0, name.rfind('-')); };
+  if (label == mine) return true;
+  const bool fellow = number_of_pod(label) && family(label) == family(mine);
+  return !fellow && number_of_pod(mine) == 0;
+}
+
+// "2"; "auto", "cpu" and "gpu" leave the number to the launcher.
+void take_ranks_per_node(SchedulerReader& variables, SchedulerEvidence& evidence) {
+  constexpr std::string_view kName = "PET_NPROC_PER_NODE";
+  const auto text = variables.text(kName);
+  if (!text) return;
+  const std::string word = to_lower(*text);
+  if (word == "auto" || word == "cpu" || word == "gpu") {
+    evidence.follows.push_back(
+        fmt::format("{}={} leaves the ranks of a node to dtlaunch", kName, *text));
+    return;
+  }
+  evidence.ranks_per_node = variables.number(kName, 1, kMaxRanks);
+}
+
+// PyTorchJob without a Master and without a policy says how many pods there are, and no more; the
+// first worker is then where the others look.
+void take_first_worker(SchedulerReader& variables, const SchedulerAnswers& answers,
+                       SchedulerEvidence& evidence) {
+  const std::string own = name_of_pod(variables, answers);
+  const auto number = number_of_pod(own);
+  const std::string label = first_label(own);
+  const std::size_t dash = label.rfind('-');
+  if (!number || !label.substr(0, dash).ends_with("-worker")) return;
+  evidence.node_rank = *number;
+  evidence.coordinator = label.substr(0, dash) + "-0";
+  evidence.coordinator_port = kPyTorchPort;
+  evidence.follows.push_back(
+      fmt::format("no pod is the master: by its name this is number {}, and {} coordinates",
+                  *number, evidence.coordinator));
+}
+
+void take_torchruns(SchedulerReader& variables, const SchedulerAnswers& answers,
+                    SchedulerEvidence& evidence) {
+  take_nodes(variables, "PET_NNODES", evidence);
+  take_ranks_per_node(variables, evidence);
+  evidence.max_restarts = variables.number("PET_MAX_RESTARTS", 0, INT32_MAX);
+  if (variables.has("PET_RDZV_ENDPOINT")) {
+    if (!evidence.elastic && !evidence.node_count) evidence.node_count = 1;  // as torchrun has it
+    take_endpoint(variables, "PET_RDZV_ENDPOINT", evidence);
+    evidence.job_id = variables.job_id("PET_RDZV_ID");
+    evidence.node_hint = number_of_pod(name_of_pod(variables, answers));
+    evidence.follows.push_back("nodes get their numbers from the one that coordinates");
+    return;
+  }
+  if (!evidence.elastic && !evidence.node_count) variables.needed("PET_NNODES");
+  evidence.node_rank = variables.number("PET_NODE_RANK", 0, kMaxNodes - 1);
+  take_endpoint(variables, variables.first_of({"PET_MASTER_ADDR", "MASTER_ADDR"}), evidence);
+  evidence.coordinator_port =
+      variables.number(variables.first_of({"PET_MASTER_PORT", "MASTER_PORT"}), 1, 65535)
+          .value_or(evidence.coordinator_port);
+  if (!evidence.node_rank && evidence.coordinator.empty()) {
+    take_first_worker(variables, answers, evidence);
+  }
+  if (const auto rank = variables.text("RANK")) {
+    evidence.follows.push_back(
+        fmt::format("RANK={} is the number of this pod, and of no rank", printable(*rank)));
+  }
+}
+
+void take_index(SchedulerReader& variables, SchedulerEvidence& evidence) {
+  for (const std::string_view name : {"DTL_NNODES", "DTL_RDZV"}) {
+    if (variables.has(name)) continue;
+    throw Error(Exit::kBadInput, fmt::format("{} is missing", name),
+                "an Indexed Job does not tell its pods how many they are, nor where they meet",
+                "DTL_NNODES and DTL_RDZV=POD:29500 in the manifest, or --engine none");
+  }
+  if (variables.has("DTL_NODE_RANK")) return;
+  evidence.node_rank = variables.needed_number("JOB_COMPLETION_INDEX", 0, kMaxNodes - 1);
+}
+
+// TrainJob gives a node as many processes as it has CPUs, unless numProcPerNode says otherwise.
+void warn_of_crowd(const SchedulerAnswers& answers, SchedulerEvidence& evidence) {
+  if (!evidence.ranks_per_node || answers.cpus == 0) return;
+  const int ranks = *evidence.ranks_per_node;
+  const bool one_thread = answers.cpus < 2 * ranks;
+  if (!one_thread || ranks <= std::max(answers.numa_nodes, 1)) return;
+  evidence.crowded =
+      Error(Exit::kConfig,
+            fmt::format("PET_NPROC_PER_NODE={} for {}", ranks, plural(answers.cpus, "CPU")),
+            "each rank computes with one thread, and has all that it allocates for "
+            "itself; TrainJob's default is a rank for each CPU",
+            "-ppn 1, or numProcPerNode: 1 in the TrainJob")
+          .what();
+}
+
+HostListFile worker_list(SchedulerReader& variables) {
+  const std::string_view name = variables.first_of(
+      {"I_MPI_HYDRA_HOST_FILE", "HYDRA_HOST_FILE", "OMPI_MCA_orte_default_hostfile"});
+  return variables.has(name) ? host_list_file(name, variables)
+                             : HostListFile{"/etc/mpi/hostfile", ""};
+}
+
+void ask_mpi_launcher(const Sighting& /*seen*/, SchedulerReader& variables,
+                      SchedulerQuestions& questions) {
+  if (variables.text("K_MPI_JOB_ROLE") == "worker") return;
+  HostListFile file = worker_list(variables);
+  questions.file = std::move(file.path);
+  questions.named_by = std::move(file.named_by);
+  questions.running = kRunningWorkers;
+  questions.pod_keys = true;
+}
+
+SchedulerEvidence read_mpi_launcher(const Sighting& /*seen*/, SchedulerReader& variables,
+                                    const SchedulerAnswers& answers) {
+  SchedulerEvidence evidence;
+  if (const auto role = variables.text("K_MPI_JOB_ROLE")) {
+    if (*role == "worker") {
+      evidence.role = SchedulerRole::kNode;
+      evidence.refusal = {"this is a worker of an MPIJob", "its launcher starts what runs here",
+                          "dtlaunch as the launcher's command, and sshd as that of the workers"};
+      return evidence;
+    }
+    if (*role != "launcher") {
+      throw variables.bad("K_MPI_JOB_ROLE", "it is neither launcher nor worker");
+    }
+  }
+  const HostListFile file = worker_list(variables);
+  evidence.hosts = parse_hostfile(text_of(file, answers), file.path);
+  evidence.follows.push_back("the hosts are those of " + file.path);
+  evidence.hosts_come_late = true;
+  evidence.pod_keys = answers.pod_keys;
+  evidence.follows.push_back(
+      answers.pod_keys.empty()
+          ? "no key of the job's pods is mounted: ssh as everywhere else"
+          : fmt::format("ssh by the key of {}, which every pod shows as its own",
+                        printable(answers.pod_keys)));
+  if (answers.running) {
+    const std::size_t running = running_workers(*answers.running).size();
+    evidence.follows.push_back(
+        fmt::format("discover_hosts.sh says that {} of {} run", running,
+                    plural(static_cast<std::int64_t>(evidence.hosts.size()), "host")));
+  }
+  return evidence;
+}
+
+// Each pod has a dtlaunch of its own.
+void settle_pod(SchedulerReader& variables, const SchedulerAnswers& answers,
+                SchedulerEvidence& evidence) {
+  evidence.role = SchedulerRole::kNode;
+  take_own_variables(variables, evidence);
+  evidence.is_coordinator =
+      evidence.node_rank ? *evidence.node_rank == 0
+                         : is_looked_for(evidence.coordinator, name_of_pod(variables, answers));
+  check_node_rank(variables, evidence,
+                  {"DTL_NODE_RANK", "PET_NODE_RANK", "JOB_COMPLETION_INDEX", "HOSTNAME"});
+}
+
+SchedulerEvidence read_torchrun_pod(const Sighting& /*seen*/, SchedulerReader& variables,
+                                    const SchedulerAnswers& answers) {
+  SchedulerEvidence evidence;
+  take_torchruns(variables, answers, evidence);
+  settle_pod(variables, answers, evidence);
+  return evidence;
+}
+
+// TrainJob has two kinds of pods: torchrun's, and launchers with a hostfile.
+bool is_torchrun_pod(const Sighting& seen) {
+  return seen.variable.starts_with("PET_");
+}
+
+void ask_train_job(const Sighting& seen, SchedulerReader& variables,
+                   SchedulerQuestions& questions) {
+  if (!is_torchrun_pod(seen)) ask_mpi_launcher(seen, variables, questions);
+}
+
+SchedulerEvidence read_train_job(const Sighting& seen, SchedulerReader& variables,
+                                 const SchedulerAnswers& answers) {
+  if (!is_torchrun_pod(seen)) return read_mpi_launcher(seen, variables, answers);
+  SchedulerEvidence evidence = read_torchrun_pod(seen, variables, answers);
+  variables.text("JOB_COMPLETION_INDEX");  // what tells it from a PyTorchJob
+  warn_of_crowd(answers, evidence);
+  return evidence;
+}
+
+SchedulerEvidence read_indexed_job(const Sighting& /*seen*/, SchedulerReader& variables,
+                                   const SchedulerAnswers& answers) {
+  SchedulerEvidence evidence;
+  take_index(variables, evidence);
+  settle_pod(variables, answers, evidence);
+  return evidence;
+}
+
+// ---- how each kind shows itself
+
+std::vector<Sighting> look_for_mpi_job(const SchedulerReader& variables, bool /*asked*/) {
+  return sightings_of(variables, {"K_MPI_JOB_ROLE"});
+}
+
+// torchrun's own variables, which PyTorchJob and TrainJob set alike.
+void look_for_torchruns(const SchedulerReader& variables, std::vector<Sighting>& seen) {
+  if (variables.has("PET_RDZV_ENDPOINT")) seen.push_back({"PET_RDZV_ENDPOINT"});
+  if (!variables.has("PET_NNODES")) return;
+  if (variables.has("PET_NODE_RANK")) seen.push_back({"PET_NNODES"});
+  seen.push_back({"PET_NNODES", true});
+}
+
+// The pods of a TrainJob are those of Indexed Jobs, and a PyTorchJob's are not.
+bool has_index(const SchedulerReader& variables) {
+  return variables.has("JOB_COMPLETION_INDEX");
+}
+
+std::vector<Sighting> look_for_train_job(const SchedulerReader& variables, bool asked) {
+  std::vector<Sighting> seen;
+  constexpr const char* kHostfile = "OMPI_MCA_orte_default_hostfile";
+  if (variables.has(kHostfile)) seen.push_back({kHostfile, true});
+  if (asked || has_index(variables)) look_for_torchruns(variables, seen);
+  return seen;
+}
+
+std::vector<Sighting> look_for_pytorch_job(const SchedulerReader& variables, bool asked) {
+  std::vector<Sighting> seen;
+  if (asked || !has_index(variables)) look_for_torchruns(variables, seen);
+  return seen;
+}
+
+std::vector<Sighting> look_for_indexed_job(const SchedulerReader& variables, bool /*asked*/) {
+  std::vector<Sighting> seen = sightings_of(variables, {"JOB_COMPLETION_INDEX"});
+  const bool told = variables.has("DTL_NNODES") || variables.has("DTL_RDZV");
+  if (told && variables.has("DTL_NODE_RANK")) seen.push_back({"DTL_NODE_RANK"});
+  return seen;
+}
+
+// The number of a pod and no more: each may be meant to compute by itself.
+std::string_view decline_bare_index(const SchedulerReader& variables) {
+  if (variables.has("DTL_NNODES") || variables.has("DTL_RDZV")) return {};
+  return "JOB_COMPLETION_INDEX says that this is a pod of an Indexed Job, and DTL_NNODES and "
+         "DTL_RDZV are not there: it runs a job of its own";
+}
+
+// ---- what a person types
+
+// A pod ends with the job, but for a worker of an MPIJob, which stays.
+constexpr std::string_view kDescribePod = "kubectl {3}describe pod {0}";
+constexpr std::string_view kInPod = "kubectl {3}exec {0} -- sh -c {2}";
+constexpr HostCommands kPodCommands = {
+    .state = kDescribePod,
+    .kills = kDescribePod,
+    .ends = "the end of the pod",
+    .runs = kDescribePod,
+    .pods = true,
+};
+constexpr HostCommands kWorkerCommands = {
+    .state = kDescribePod,
+    .kills = kDescribePod,
+    .ends = kInPod,
+    .runs = kInPod,
+    .login = "kubectl {3}logs {0}",  // its sshd says there whom it turns away, and why
+    .pods = true,
+};
+
+const HostCommands& pod_commands(const SchedulerEvidence& evidence) {
+  return evidence.hosts_come_late ? kWorkerCommands : kPodCommands;
+}
+
+constexpr std::string_view kPodTaskVariables[] = {"JOB_COMPLETION_INDEX", "K_MPI_JOB_ROLE"};
+constexpr std::string_view kPodTokenHint =
+    "openssl rand -hex 32 | kubectl create secret generic dtlaunch-token "
+    "--from-file=token=/dev/stdin, and in the manifest DTL_TOKEN from that Secret";
+
+}  // namespace
+
+constexpr Scheduler kMpiJob = {
+    .name = "mpijob",
+    .pods = true,
+    .token_hint = kPodTokenHint,
+    .task_variables = kPodTaskVariables,
+    .look = look_for_mpi_job,
+    .ask = ask_mpi_launcher,
+    .read = read_mpi_launcher,
+    .commands = [](const SchedulerEvidence&) -> const HostCommands& { return kWorkerCommands; },
+};
+constexpr Scheduler kTrainJob = {
+    .name = "trainjob",
+    .pods = true,
+    .recreates_nodes = true,
+    .token_hint = kPodTokenHint,
+    .look = look_for_train_job,
+    .ask = ask_train_job,
+    .read = read_train_job,
+    .commands = pod_commands,
+};
+constexpr Scheduler kPyTorchJob = {
+    .name = "pytorchjob",
+    .pods = true,
+    .recreates_nodes = true,
+    .token_hint = kPodTokenHint,
+    .look = look_for_pytorch_job,
+    .read = read_torchrun_pod,
+    .commands = pod_commands,
+};
+constexpr Scheduler kIndexedJob = {
+    .name = "indexed-job",
+    .alias = "jobset",  // whose pods are those of Indexed Jobs
+    .pods = true,
+    .recreates_nodes = true,
+    .token_hint = kPodTokenHint,
+    .look = look_for_indexed_job,
+    .declines = decline_bare_index,
+    .read = read_indexed_job,
+    .commands = pod_commands,
+};
+
+std::string describe_pod_command(const std::string& host) {
+  Host pod;
+  pod.name = host;
+  pod.access.commands = &kPodCommands;
+  return state_command(pod);
+}
+
+std::vector<std::string> running_workers(const std::string& text) {
+  constexpr std::string_view kEcho = "echo ";
+  std::vector<std::string> names;
+  std::size_t number = 0;
+  for (const std::string& line : split(text, '\n')) {
+    ++number;
+    const std::string_view rest = trim(line);
+    if (!rest.starts_with(kEcho)) continue;  // "#!/bin/sh"
+    const TextPosition start{fmt::format("discover_hosts.sh:{}:", number)};
+    const HostToken token =
+        parse_host_token(trim(rest.substr(kEcho.size())), start.at(kEcho.size()));
+    names.insert(names.end(), token.names.begin(), token.names.end());
+  }
+  return names;
+}
+
+}  // namespace dtl

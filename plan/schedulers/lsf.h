@@ -1,0 +1,10 @@
+#pragma once
+// LSF: hosts and their slots in variables. Pure.
+
+#include "plan/schedulers/scheduler.h"
+
+namespace dtl {
+
+extern const Scheduler kLsf;
+
+}  // namespace dtl

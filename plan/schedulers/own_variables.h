@@ -1,0 +1,44 @@
+#pragma once
+// What several schedulers have in common: a file of hosts, and the variables DTL_* by which users
+// say what a scheduler does not. Pure.
+
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+#include "plan/request/hostlist.h"
+#include "plan/schedulers/evidence.h"
+#include "plan/schedulers/scheduler_reader.h"
+
+namespace dtl {
+
+constexpr int kMaxNodes = static_cast<int>(kMaxHosts);
+
+// Where the scheduler's list of hosts lies, and what says so ("": nothing, it is the usual place).
+struct HostListFile {
+  std::string path, named_by;
+};
+// The one that the variable names. Throws Error(kBadInput) without it.
+HostListFile host_list_file(std::string_view variable, SchedulerReader& variables);
+
+// The text of that file. Throws Error(kBadInput) where it could not be read.
+const std::string& text_of(const HostListFile& file, const SchedulerAnswers& answers);
+
+// "4" or "2:8" nodes.
+void take_nodes(SchedulerReader& variables, std::string_view name, SchedulerEvidence& evidence);
+// Where the nodes meet.
+void take_endpoint(SchedulerReader& variables, std::string_view name, SchedulerEvidence& evidence);
+// In the place of the scheduler's values: DTL_NNODES, DTL_NODE_RANK, DTL_RDZV, DTL_RESTART,
+// DTL_JOB_ID.
+void take_own_variables(SchedulerReader& variables, SchedulerEvidence& evidence);
+// DTL_RDZV in the place of where the scheduler has them meet; where nobody names a port, one of the
+// job's own, so that jobs which share a host do not want the same.
+void take_meeting_point(SchedulerReader& variables, SchedulerEvidence& evidence);
+// Throws Error(kBadInput), naming the first of these variables that is there, where the node's
+// number does not fit how many there are.
+void check_node_rank(const SchedulerReader& variables, const SchedulerEvidence& evidence,
+                     std::initializer_list<std::string_view> names);
+// "dtl-worker-2.dtl.ns" -> "dtl-worker-2"
+std::string first_label(const std::string& name);
+
+}  // namespace dtl

@@ -1,0 +1,10 @@
+#pragma once
+// PBS Pro, OpenPBS and Torque: a file with a line for each slot. Pure.
+
+#include "plan/schedulers/scheduler.h"
+
+namespace dtl {
+
+extern const Scheduler kPbs;
+
+}  // namespace dtl

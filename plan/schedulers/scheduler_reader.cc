@@ -1,0 +1,125 @@
+#include "plan/schedulers/scheduler_reader.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "plan/request/host_token.h"
+#include "plan/request/hostlist.h"
+
+namespace dtl {
+namespace {
+
+constexpr std::size_t kShownBytes = 60;   // of a value, in a message
+constexpr std::size_t kMaxIdBytes = 256;  // far more than any engine's
+constexpr std::string_view kOtherEngine = "--engine none, or the hosts by -f FILE";
+
+std::string shown_value(std::string_view value) {
+  if (value.size() <= kShownBytes) return printable(value);
+  return printable(value.substr(0, kShownBytes)) + "...";
+}
+
+}  // namespace
+
+SchedulerReader::SchedulerReader(const Variables& environment) {
+  for (const auto& [name, value] : environment) {
+    if (value.empty()) {
+      variables_.erase(name);
+    } else {
+      variables_.insert_or_assign(name, value);
+    }
+  }
+}
+
+std::optional<std::string> SchedulerReader::text(std::string_view name) {
+  const auto found = variables_.find(name);
+  if (found == variables_.end()) return std::nullopt;
+  used_.insert(*found);
+  return found->second;
+}
+
+std::string SchedulerReader::needed(std::string_view name) {
+  if (auto value = text(name)) return *value;
+  throw Error(Exit::kBadInput, std::string(name), "the engine's variable is missing",
+              std::string(kOtherEngine));
+}
+
+std::optional<int> SchedulerReader::number(std::string_view name, std::int64_t low,
+                                           std::int64_t high) {
+  const auto value = text(name);
+  if (!value) return std::nullopt;
+  if (const auto read = parse_integer(*value, low, high)) return static_cast<int>(*read);
+  throw bad(name, fmt::format("it is no number from {} to {}", low, high));
+}
+
+int SchedulerReader::needed_number(std::string_view name, std::int64_t low, std::int64_t high) {
+  needed(name);
+  return *number(name, low, high);
+}
+
+std::optional<SizeRange> SchedulerReader::range(std::string_view name, int high) {
+  const auto value = text(name);
+  if (!value) return std::nullopt;
+  const std::size_t colon = value->find(':');
+  const auto least = parse_integer(value->substr(0, colon), 1, high);
+  const auto most = colon == value->npos ? least : parse_integer(value->substr(colon + 1), 1, high);
+  if (!least || !most || *least > *most) {
+    throw bad(name, fmt::format("it is neither a number from 1 to {} nor MIN:MAX of two", high));
+  }
+  return SizeRange{static_cast<int>(*least), static_cast<int>(*most)};
+}
+
+std::optional<std::pair<std::string, int>> SchedulerReader::endpoint(std::string_view name) {
+  const auto value = text(name);
+  if (!value) return std::nullopt;
+  const std::size_t bracket = value->rfind(']'), colon = value->rfind(':');
+  const bool has_port = colon != value->npos && (bracket == value->npos || colon > bracket);
+  std::string host = value->substr(0, has_port ? colon : value->size());
+  int port = 0;
+  if (has_port) {
+    const auto read = parse_integer(value->substr(colon + 1), 1, 65535);
+    if (!read) throw bad(name, "no TCP port stands after the ':'", "NAME:29500");
+    port = static_cast<int>(*read);
+  }
+  if (host.size() > 2 && host.front() == '[' && host.back() == ']') {
+    host = host.substr(1, host.size() - 2);
+    if (!is_address(host)) throw bad(name, "no address stands in the brackets", "[::1]:29500");
+    return std::pair{host, port};
+  }
+  if (host.size() > kMaxHostNameBytes) throw bad(name, "the name is too long");
+  check_host_name(host, position(name));
+  return std::pair{host, port};
+}
+
+std::string SchedulerReader::job_id(std::string_view name) {
+  const auto value = text(name);
+  if (!value) return {};
+  const bool plain = printable(*value) == *value && value->find(' ') == value->npos;
+  if (!plain || value->size() > kMaxIdBytes) throw bad(name, "no job is called so");
+  return *value;
+}
+
+std::string_view SchedulerReader::first_of(std::initializer_list<std::string_view> names) const {
+  for (const std::string_view name : names) {
+    if (has(name)) return name;
+  }
+  return *(names.end() - 1);
+}
+
+Error SchedulerReader::bad(std::string_view name, std::string reason, std::string hint) const {
+  const auto found = variables_.find(name);
+  const std::string value = found == variables_.end() ? "" : found->second;
+  return Error(Exit::kBadInput, fmt::format("{}={}", name, shown_value(value)), std::move(reason),
+               hint.empty() ? std::string(kOtherEngine) : std::move(hint));
+}
+
+TextPosition SchedulerReader::position(std::string_view name) const {
+  const auto found = variables_.find(name);
+  const std::string value = found == variables_.end() ? "" : found->second;
+  return {fmt::format("{}={}: column ", name, shown_value(value)), 1, Exit::kBadInput};
+}
+
+Variables SchedulerReader::used() const {
+  return {used_.begin(), used_.end()};
+}
+
+}  // namespace dtl
