@@ -75,7 +75,7 @@ need_program() { # NAME...
 # A python with torch of VARIABLE (DTL_TEST_PYTHON or DTL_DEBIAN_PYTHON).
 need_python() {
   [ -n "${!1:-}" ] || skip "$1 names no python with torch (scripts/test sets it)"
-  "${!1}" -c 'import torch' 2>/dev/null || skip "${!1} cannot import torch"
+  "$root/tests/support/has_modules" "${!1}" torch || skip "${!1} has no torch"
 }
 
 # dtlaunch starts agents below no path that a login shell might read in its own way: from such a

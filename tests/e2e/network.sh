@@ -94,7 +94,7 @@ expect_network 10.78.0.1 'eth1 ens3 eth1'
 all sh -c 'sed "s/.* $(hostname)\$/127.0.1.1 $(hostname)/" /etc/hosts >/tmp/h && cat /tmp/h >/etc/hosts'
 job
 expect_network 10.77.0.1 'eth0 eth0 eth0'
-if [ -n "${DTL_TEST_PYTHON:-}" ] && "$DTL_TEST_PYTHON" -c 'import torch' 2>/dev/null; then
+if [ -n "${DTL_TEST_PYTHON:-}" ] && "$root/tests/support/has_modules" "$DTL_TEST_PYTHON" torch; then
   limit=90 launch -f "$work/hosts" -ppn 1 "$DTL_TEST_PYTHON" "$e2e/ddp.py"
   expect_status 0
   for rank in 0 1 2; do expect_count 1 "^rank $rank of 3: torch " "$work/out"; done

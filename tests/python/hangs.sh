@@ -16,7 +16,7 @@ fail() {
 }
 python=${!variable:-}
 [ -n "$python" ] || skip "$variable names no python (scripts/test sets it)"
-"$python" -c 'import torch' 2>/dev/null || skip "$python has no torch"
+"$here/../support/has_modules" "$python" torch || skip "$python has no torch"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -116,4 +116,4 @@ expect 'in wait_for$'
 tell_and_go_on 1 HANDLER=1
 [ "$(grep -c 'own handler' "$work/out")" = 2 ] || fail "a handler set before the import or after it was lost"
 ! grep -q 'Current thread' "$work/err" || fail "a rank with a handler of its own wrote its stack"
-echo "hangs are named; $("$python" -c 'import torch; print(torch.__version__)')"
+echo "hangs are named; $("$python" -c 'from importlib.metadata import version; print(version("torch"))')"

@@ -14,14 +14,15 @@ make_venv() { # VARIABLE MODULE...
   local module
   need_python "$1"
   for module in "${@:2}"; do
-    "${!1}" -c "import $module" 2>/dev/null || skip "${!1} has no $module"
+    "$root/tests/support/has_modules" "${!1}" "$module" || skip "${!1} has no $module"
   done
   "${!1}" -m venv --without-pip "$work/venv" || skip "${!1} makes no venv"
   python=$work/venv/bin/python3
   local site
   site=$("$python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
   # The files *.pth are read in the order of their names.
-  "${!1}" -c 'import os, torch; print(os.path.dirname(os.path.dirname(torch.__file__)))' >"$site/a-paths.pth"
+  "${!1}" -c 'import importlib.util, os; print(os.path.dirname(os.path.dirname(importlib.util.find_spec("torch").origin)))' \
+    >"$site/a-paths.pth"
   echo "$root/python" >>"$site/a-paths.pth"
   cp "$root/python/dtring-autoload.pth" "$site/"
   # A thread of gloo's that gives a Python object back when Python is no more ends the process by

@@ -16,7 +16,7 @@ fail() {
 }
 python=${DTL_TEST_PYTHON:-}
 [ -n "$python" ] || skip "DTL_TEST_PYTHON names no python (scripts/test sets it)"
-"$python" -c 'import torch, transformers, accelerate' 2>/dev/null || skip "$python has no transformers and accelerate"
+"$here/../support/has_modules" "$python" torch transformers accelerate || skip "$python has no transformers and accelerate"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 

@@ -6,7 +6,7 @@ if [ -z "${DTL_TEST_PYTHON:-}" ]; then
   echo "skipped: DTL_TEST_PYTHON names no Python with transformers"
   exit 77
 fi
-if ! "$DTL_TEST_PYTHON" -c 'import transformers, tokenizers, safetensors' 2>/dev/null; then
+if ! "$(dirname "$0")/../support/has_modules" "$DTL_TEST_PYTHON" transformers tokenizers safetensors; then
   echo "skipped: $DTL_TEST_PYTHON has no transformers, tokenizers and safetensors"
   exit 77
 fi
