@@ -42,6 +42,7 @@ make_room() { # RELEASE FOLDER
     --aptopt="$room.apt.conf" "$release" "$room" - <<<"$sources" || return 1
   cp "$room.apt.conf" "$room/etc/apt/apt.conf.d/50network"
   cp -L /etc/resolv.conf /etc/hosts "$room/etc/"
+  echo "127.0.1.1 clean-room" >>"$room/etc/hosts" # the name that `inside` gives it: sudo looks it up
   sed -n 's/^Acquire::https.*::CaInfo "\(.*\)";/\1/p' "$room.apt.conf" | while read -r file; do
     install -D -m 644 "$file" "$room$file"
   done
