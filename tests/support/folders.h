@@ -1,6 +1,6 @@
+#pragma once
 // Where this tree and its programs lie. One source knows it, so that a compiler cache finds the
 // objects of all others again in any folder, and so that ASan's build can link the release build's.
-#pragma once
 
 #include <string>
 

@@ -1,5 +1,4 @@
 #include "tests/support/test_cluster.h"
-#include "tests/support/folders.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -13,6 +12,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
+
+#include "tests/support/folders.h"
 
 // LeakSanitizer looks for the process in /proc, which in the namespaces of a host is another one's.
 extern "C" const char* __asan_default_options();
