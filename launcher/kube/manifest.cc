@@ -2,99 +2,155 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 
 #include "base/text.h"
 #include "launcher/kube/kube_job.h"
-#include "launcher/kube/pod.h"
 #include "launcher/kube/yaml.h"
 
 namespace dtl {
 namespace {
 
-using Documents = std::vector<Yaml>;
+using Json = nlohmann::ordered_json;
+using Documents = std::vector<Json>;
 
 // Exit statuses after which the job may be started again: a lost pod, and one that was told to end.
 // All others are the job's own.
-const std::vector<Yaml> kStartAgain = {137, 143};
+const std::vector<int> kStartAgain = {137, 143};
 
-constexpr int kPyTorchPort = 23456;  // PyTorchJob's own
+constexpr int kPyTorchPort = 23456;     // PyTorchJob's own
+constexpr int kRendezvousPort = 29500;  // of the first pod, where the engine does not say another
+constexpr int kUser = 1000;             // of packaging/Containerfile
+constexpr int kGraceBeyondOurs = 15;    // seconds: to reap, to tell the other pods, to end
 
-Yaml head(const KubeJob& job, const char* version, const char* kind) {
-  Yaml object;
-  object["apiVersion"] = version;
-  object["kind"] = kind;
-  object["metadata"]["name"] = job.name;
+// dtlaunch's arguments as a container's: a '$' stays one.
+std::vector<std::string> escaped_for_pods(std::vector<std::string> words) {
+  for (std::string& word : words) word = join(split(word, '$'), "$$");
+  return words;
+}
+
+// Requests that are limits, so that the CPUs can be the pod's alone.
+Json resources_of(const KubeJob& job) {
+  const Json amounts = {{"cpu", std::to_string(job.cpus)}, {"memory", job.memory}};
+  return {{"requests", amounts}, {"limits", amounts}};
+}
+
+// {name, value} of a variable, or that of the token's Secret, or of a field of the pod itself.
+Json variable(const std::string& name, const std::string& value) {
+  return {{"name", name}, {"value", value}};
+}
+
+Json token_variable(const KubeJob& job) {
+  return {{"name", "DTL_TOKEN"},
+          {"valueFrom", {{"secretKeyRef", {{"name", job.secret}, {"key", "token"}}}}}};
+}
+
+Json field_variable(const std::string& name, const std::string& field) {
+  return {{"name", name}, {"valueFrom", {{"fieldRef", {{"fieldPath", field}}}}}};
+}
+
+std::string claim_volume(std::size_t index) {
+  return fmt::format("claim-{}", index);
+}
+
+// What every container has and a pod mounts: no rights that dtlaunch does not need, memory and
+// claims.
+void give_volumes(const KubeJob& job, Json& container) {
+  container["securityContext"] = {{"allowPrivilegeEscalation", false},
+                                  {"capabilities", {{"drop", Json::array({"ALL"})}}}};
+  Json& mounts = container["volumeMounts"];
+  mounts.push_back({{"name", "shared-memory"}, {"mountPath", "/dev/shm"}});
+  for (std::size_t i = 0; i < job.claims.size(); ++i) {
+    mounts.push_back({{"name", claim_volume(i)}, {"mountPath", job.claims[i].path}});
+  }
+}
+
+// A container that runs dtlaunch with the job's arguments.
+Json dtlaunch_container(const KubeJob& job, const char* name, Documents environment) {
+  Json container = {{"name", name},
+                    {"image", job.image},
+                    {"command", Json::array({"dtlaunch"})},
+                    {"args", escaped_for_pods(job.arguments)}};
+  if (!environment.empty()) container["env"] = std::move(environment);
+  container["resources"] = resources_of(job);
+  give_volumes(job, container);
+  return container;
+}
+
+// The template of pods around their container; a pod begins with what the kind of job says of it.
+Json pods_of(const KubeJob& job, Json container, Json pod = Json::object()) {
+  pod["terminationGracePeriodSeconds"] = job.grace_s + kGraceBeyondOurs;
+  pod["automountServiceAccountToken"] = false;
+  pod["enableServiceLinks"] = false;
+  pod["securityContext"] = {{"runAsNonRoot", true},
+                            {"runAsUser", kUser},
+                            {"runAsGroup", kUser},
+                            {"fsGroup", kUser},
+                            {"seccompProfile", {{"type", "RuntimeDefault"}}}};
+  pod["containers"] = Json::array({std::move(container)});
+  Json& volumes = pod["volumes"];
+  volumes.push_back({{"name", "shared-memory"},
+                     {"emptyDir", {{"medium", "Memory"}, {"sizeLimit", job.shared_memory}}}});
+  for (std::size_t i = 0; i < job.claims.size(); ++i) {
+    volumes.push_back({{"name", claim_volume(i)},
+                       {"persistentVolumeClaim", {{"claimName", job.claims[i].name}}}});
+  }
+  // A service mesh would stand between the pods, and outlive the job in them.
+  return {{"metadata", {{"labels", {{"sidecar.istio.io/inject", "false"}}}}},
+          {"spec", std::move(pod)}};
+}
+
+Json head(const KubeJob& job, const char* version, const char* kind) {
+  Json object = {{"apiVersion", version}, {"kind", kind}, {"metadata", {{"name", job.name}}}};
   if (!job.name_space.empty()) object["metadata"]["namespace"] = job.name_space;
   return object;
 }
 
-// A service mesh would stand between the pods, and outlive the job in them.
-void refuse_sidecars(Yaml& labels) {
-  labels["sidecar.istio.io/inject"] = "false";
-}
-
-Yaml pod_template(Yaml pod) {
-  Yaml around;
-  refuse_sidecars(around["metadata"]["labels"]);
-  around["spec"] = std::move(pod);
-  return around;
-}
-
 // FailJob for statuses that are the job's own.
-Yaml own_failure() {
-  Yaml rule;
-  rule["action"] = "FailJob";
-  rule["onExitCodes"]["containerName"] = "node";
-  rule["onExitCodes"]["operator"] = "NotIn";
-  rule["onExitCodes"]["values"] = kStartAgain;
-  return rule;
+Json own_failure() {
+  return {
+      {"action", "FailJob"},
+      {"onExitCodes", {{"containerName", "node"}, {"operator", "NotIn"}, {"values", kStartAgain}}},
+  };
 }
 
-Yaml preempted() {
-  Yaml condition;
-  condition["type"] = "DisruptionTarget";
-  condition["status"] = "True";
-  Yaml rule;
-  rule["action"] = "Ignore";
-  rule["onPodConditions"] = std::vector<Yaml>{std::move(condition)};
-  return rule;
+Json preempted() {
+  const Json condition = {{"type", "DisruptionTarget"}, {"status", "True"}};
+  return {{"action", "Ignore"}, {"onPodConditions", Json::array({condition})}};
 }
 
-Yaml named(const std::string& name, int number) {
-  Yaml port;
-  port["name"] = name;
-  port["containerPort"] = number;
-  return port;
+Json run_policy(const KubeJob& job) {
+  return {{"cleanPodPolicy", "Running"}, {"backoffLimit", job.restarts}};
+}
+
+Json named_port(const char* name, int number) {
+  return Json::array({{{"name", name}, {"containerPort", number}}});
 }
 
 Documents pytorch_job(const KubeJob& job) {
-  Yaml object = head(job, "kubeflow.org/v1", "PyTorchJob");
-  Yaml& spec = object["spec"];
+  Json object = head(job, "kubeflow.org/v1", "PyTorchJob");
+  Json& spec = object["spec"];
   spec["nprocPerNode"] = std::to_string(job.ranks_per_node);
-  spec["runPolicy"]["cleanPodPolicy"] = "Running";
-  spec["runPolicy"]["backoffLimit"] = job.restarts;
+  spec["runPolicy"] = run_policy(job);
   if (job.elastic) {
-    Yaml& elastic = spec["elasticPolicy"];
-    elastic["rdzvBackend"] = "c10d";
-    elastic["minReplicas"] = job.nodes.least;
-    elastic["maxReplicas"] = job.nodes.most;
-    elastic["maxRestarts"] = job.restarts;
+    spec["elasticPolicy"] = {{"rdzvBackend", "c10d"},
+                             {"minReplicas", job.nodes.least},
+                             {"maxReplicas", job.nodes.most},
+                             {"maxRestarts", job.restarts}};
   }
-  const auto replicas = [&](int count) {
-    Yaml container = dtlaunch_container(job, "pytorch", {token_variable(job)});
-    container["ports"] = std::vector<Yaml>{named("pytorchjob-port", kPyTorchPort)};
-    container["ports"].comment("the operator looks for a container and a port of these names");
-    Yaml value;
-    value["replicas"] = count;
-    value["restartPolicy"] = "ExitCode";
-    value["restartPolicy"].comment("1 to 127 end the job, 128 and more start the pod again");
-    value["template"] = pod_template(pod_of(job, std::move(container)));
-    return value;
+  Json container = dtlaunch_container(job, "pytorch", {token_variable(job)});
+  container["# the operator looks for a container and a port of these names"];
+  container["ports"] = named_port("pytorchjob-port", kPyTorchPort);
+  const Json pods = pods_of(job, std::move(container));
+  const auto replicas = [&](int count) -> Json {
+    return {{"replicas", count},
+            {"# 1 to 127 end the job, 128 and more start the pod again", nullptr},
+            {"restartPolicy", "ExitCode"},
+            {"template", pods}};
   };
-  Yaml& specs = spec["pytorchReplicaSpecs"];
+  Json& specs = spec["pytorchReplicaSpecs"];
   if (!job.elastic) specs["Master"] = replicas(1);
   const int workers = job.elastic ? job.nodes.most : job.nodes.most - 1;
   if (workers > 0) specs["Worker"] = replicas(workers);
@@ -102,190 +158,150 @@ Documents pytorch_job(const KubeJob& job) {
 }
 
 Documents mpi_job(const KubeJob& job) {
-  constexpr const char* kKeys = "/home/dtlaunch/.ssh";
-  Yaml object = head(job, "kubeflow.org/v2beta1", "MPIJob");
-  Yaml& spec = object["spec"];
-  spec["slotsPerWorker"] = job.ranks_per_node;
-  spec["mpiImplementation"] = "OpenMPI";
-  spec["mpiImplementation"].comment("the form of the list of hosts; dtlaunch reads each");
-  spec["sshAuthMountPath"] = kKeys;
-  spec["runPolicy"]["cleanPodPolicy"] = "Running";
-  spec["runPolicy"]["backoffLimit"] = job.restarts;
-  const auto replica = [&](const KubeJob& sized, int count, Yaml container) {
-    Yaml value;
-    value["replicas"] = count;
-    value["restartPolicy"] = "Never";
-    value["template"] = pod_template(pod_of(sized, std::move(container)));
-    return value;
-  };
   KubeJob small = job;  // it computes nothing
   small.cpus = 1;
   small.memory = "1Gi";
   small.shared_memory = "64Mi";
-  Yaml launcher = dtlaunch_container(small, "launcher", {});
-  Yaml worker;
-  worker["name"] = "worker";
-  worker["image"] = job.image;
-  worker["command"] = std::vector<std::string>{"pod-sshd"};
-  worker["ports"] = std::vector<Yaml>{named("ssh", 2222)};
-  worker["resources"] = resources_of(job.cpus, job.memory);
+  Json worker = {{"name", "worker"},
+                 {"image", job.image},
+                 {"command", Json::array({"pod-sshd"})},
+                 {"ports", named_port("ssh", 2222)},
+                 {"resources", resources_of(job)}};
   give_volumes(job, worker);
-  spec["mpiReplicaSpecs"]["Launcher"] = replica(small, 1, std::move(launcher));
-  spec["mpiReplicaSpecs"]["Worker"] = replica(job, job.nodes.most, std::move(worker));
+  const auto replica = [](int count, Json pods) -> Json {
+    return {{"replicas", count}, {"restartPolicy", "Never"}, {"template", std::move(pods)}};
+  };
+  Json object = head(job, "kubeflow.org/v2beta1", "MPIJob");
+  object["spec"] = {
+      {"slotsPerWorker", job.ranks_per_node},
+      {"# the form of the list of hosts; dtlaunch reads each", nullptr},
+      {"mpiImplementation", "OpenMPI"},
+      {"sshAuthMountPath", "/home/dtlaunch/.ssh"},
+      {"runPolicy", run_policy(job)},
+      {"mpiReplicaSpecs",
+       {{"Launcher", replica(1, pods_of(small, dtlaunch_container(small, "launcher", {})))},
+        {"Worker", replica(job.nodes.most, pods_of(job, std::move(worker)))}}}};
   return {object};
 }
 
-// A Job whose pods are the nodes, as JobSet and TrainJob make them.
-Yaml nodes_of_job_set(const KubeJob& job, Yaml container) {
-  Yaml start;
-  start["restartPolicy"] = "Never";
-  Yaml pod = pod_of(job, std::move(container), std::move(start));
-  Yaml spec;
+// A Job whose pods are the nodes, as JobSet and TrainJob make them; it begins with what the former
+// says of it.
+Json nodes_of_job_set(const KubeJob& job, Documents environment, Json spec = Json::object()) {
+  environment.push_back(token_variable(job));
+  Json container = dtlaunch_container(job, "node", std::move(environment));
   spec["backoffLimit"] = 0;
-  spec["podFailurePolicy"]["rules"] = std::vector<Yaml>{own_failure()};
-  spec["template"] = pod_template(std::move(pod));
+  spec["podFailurePolicy"] = {{"rules", Json::array({own_failure()})}};
+  spec["template"] = pods_of(job, std::move(container), {{"restartPolicy", "Never"}});
   return spec;
 }
 
 // How often JobSet has started its pods, and its own name for the job.
-std::vector<Yaml> generation() {
+Documents generation() {
   return {
       field_variable("DTL_RESTART", "metadata.annotations['jobset.sigs.k8s.io/restart-attempt']"),
       field_variable("DTL_JOB_ID", "metadata.annotations['jobset.sigs.k8s.io/jobset-uid']")};
 }
 
 // All pods start again together; the job's own failures end it.
-Yaml failure_policy(const KubeJob& job) {
-  Yaml rule;
-  rule["name"] = "failed";
-  rule["action"] = "FailJobSet";
-  rule["onJobFailureReasons"] = std::vector<std::string>{"PodFailurePolicy"};
-  Yaml policy;
-  policy["maxRestarts"] = job.restarts;
-  policy["restartStrategy"] = "BlockingRecreate";
-  policy["rules"] = std::vector<Yaml>{std::move(rule)};
-  return policy;
+Json failure_policy(const KubeJob& job) {
+  const Json rule = {{"name", "failed"},
+                     {"action", "FailJobSet"},
+                     {"onJobFailureReasons", Json::array({"PodFailurePolicy"})}};
+  return {{"maxRestarts", job.restarts},
+          {"restartStrategy", "BlockingRecreate"},
+          {"rules", Json::array({rule})}};
 }
 
 Documents train_job(const KubeJob& job) {
-  Yaml runtime = head(job, "trainer.kubeflow.org/v1alpha1", "TrainingRuntime");
+  constexpr const char* kVersion = "trainer.kubeflow.org/v1alpha1";
+  constexpr const char* kRuntime = "TrainingRuntime";
+  const Json nodes = {
+      {"name", "node"},
+      {"template",
+       {{"metadata", {{"labels", {{"trainer.kubeflow.org/trainjob-ancestor-step", "trainer"}}}}},
+        {"spec", nodes_of_job_set(job, generation())}}}};
+  Json runtime = head(job, kVersion, kRuntime);
   runtime["metadata"]["labels"]["trainer.kubeflow.org/framework"] = "torch";
-  runtime["spec"]["mlPolicy"]["numNodes"] = job.nodes.most;
-  runtime["spec"]["mlPolicy"]["torch"] = Yaml();
-  Yaml& set = runtime["spec"]["template"]["spec"];
-  set["failurePolicy"] = failure_policy(job);
-  Yaml nodes;
-  nodes["name"] = "node";
-  nodes["template"]["metadata"]["labels"]["trainer.kubeflow.org/trainjob-ancestor-step"] =
-      "trainer";
-  std::vector<Yaml> environment = generation();
-  environment.push_back(token_variable(job));
-  Yaml container = dtlaunch_container(job, "node", std::move(environment));
-  nodes["template"]["spec"] = nodes_of_job_set(job, std::move(container));
-  set["replicatedJobs"] = std::vector<Yaml>{std::move(nodes)};
+  runtime["spec"] = {
+      {"mlPolicy", {{"numNodes", job.nodes.most}, {"torch", Json::object()}}},
+      {"template",
+       {{"spec",
+         {{"failurePolicy", failure_policy(job)}, {"replicatedJobs", Json::array({nodes})}}}}}};
 
-  Yaml object = head(job, "trainer.kubeflow.org/v1alpha1", "TrainJob");
-  Yaml& spec = object["spec"];
-  spec["runtimeRef"]["apiGroup"] = "trainer.kubeflow.org";
-  spec["runtimeRef"]["kind"] = "TrainingRuntime";
-  spec["runtimeRef"]["name"] = job.name;
-  Yaml& trainer = spec["trainer"];
-  trainer["image"] = job.image;
-  trainer["command"] = std::vector<std::string>{"dtlaunch"};
-  trainer["args"] = escaped_for_pods(job.arguments);
-  trainer["numNodes"] = job.nodes.most;
-  trainer["numProcPerNode"] = job.ranks_per_node;
-  trainer["numProcPerNode"].comment("without it, as many as CPUs");
-  trainer["resourcesPerNode"] = resources_of(job.cpus, job.memory);
+  Json object = head(job, kVersion, "TrainJob");
+  object["spec"] = {
+      {"runtimeRef",
+       {{"apiGroup", "trainer.kubeflow.org"}, {"kind", kRuntime}, {"name", job.name}}},
+      {"trainer",
+       {{"image", job.image},
+        {"command", Json::array({"dtlaunch"})},
+        {"args", escaped_for_pods(job.arguments)},
+        {"numNodes", job.nodes.most},
+        {"# without it, as many as CPUs", nullptr},
+        {"numProcPerNode", job.ranks_per_node},
+        {"resourcesPerNode", resources_of(job)}}}};
   return {runtime, object};
 }
 
 // What an Indexed Job does not tell its pods.
-std::vector<Yaml> meeting(const KubeJob& job, const std::string& first_pod) {
+Documents meeting(const KubeJob& job, const std::string& first_pod) {
   return {variable("DTL_NNODES", std::to_string(job.nodes.most)),
           variable("DTL_RDZV", fmt::format("{}.{}:{}", first_pod, job.name, kRendezvousPort))};
 }
 
+Json indexed(const KubeJob& job) {
+  return {{"completionMode", "Indexed"},
+          {"completions", job.nodes.most},
+          {"parallelism", job.nodes.most}};
+}
+
 Documents job_set(const KubeJob& job) {
-  Yaml object = head(job, "jobset.x-k8s.io/v1alpha2", "JobSet");
-  Yaml& spec = object["spec"];
-  spec["network"]["enableDNSHostnames"] = true;
-  spec["network"]["publishNotReadyAddresses"] = true;
-  spec["failurePolicy"] = failure_policy(job);
-  std::vector<Yaml> environment = meeting(job, job.name + "-workers-0-0");
-  for (Yaml& each : generation()) environment.push_back(std::move(each));
-  environment.push_back(token_variable(job));
-  Yaml container = dtlaunch_container(job, "node", std::move(environment));
-  Yaml nodes = nodes_of_job_set(job, std::move(container));
-  Yaml indexed;
-  indexed["completionMode"] = "Indexed";
-  indexed["completions"] = job.nodes.most;
-  indexed["parallelism"] = job.nodes.most;
-  for (const char* name : {"backoffLimit", "podFailurePolicy", "template"}) {
-    indexed[name] = nodes[name];
-  }
-  Yaml workers;
-  workers["name"] = "workers";
-  workers["replicas"] = 1;
-  workers["template"]["spec"] = std::move(indexed);
-  spec["replicatedJobs"] = std::vector<Yaml>{std::move(workers)};
+  Documents environment = meeting(job, job.name + "-workers-0-0");
+  for (Json& each : generation()) environment.push_back(std::move(each));
+  const Json workers = {
+      {"name", "workers"},
+      {"replicas", 1},
+      {"template", {{"spec", nodes_of_job_set(job, std::move(environment), indexed(job))}}}};
+  Json object = head(job, "jobset.x-k8s.io/v1alpha2", "JobSet");
+  object["spec"] = {{"network", {{"enableDNSHostnames", true}, {"publishNotReadyAddresses", true}}},
+                    {"failurePolicy", failure_policy(job)},
+                    {"replicatedJobs", Json::array({workers})}};
   return {object};
 }
 
-Yaml pods_of_job(const KubeJob& job) {
-  Yaml selector;
-  selector["matchLabels"]["batch.kubernetes.io/job-name"] = job.name;
-  return selector;
-}
-
 // The pods among themselves, and names.
-Yaml network_policy(const KubeJob& job) {
-  Yaml object = head(job, "networking.k8s.io/v1", "NetworkPolicy");
-  object["apiVersion"].comment("The pods reach each other and DNS, and nothing else.");
-  Yaml& spec = object["spec"];
-  spec["podSelector"] = pods_of_job(job);
-  spec["policyTypes"] = std::vector<std::string>{"Ingress", "Egress"};
-  Yaml among;
-  among["podSelector"] = pods_of_job(job);
-  Yaml in, out, names;
-  in["from"] = std::vector<Yaml>{among};
-  out["to"] = std::vector<Yaml>{among};
-  std::vector<Yaml> ports;
-  for (const char* protocol : {"UDP", "TCP"}) {
-    Yaml& port = ports.emplace_back();
-    port["protocol"] = protocol;
-    port["port"] = 53;
-  }
-  names["ports"] = std::move(ports);
-  spec["ingress"] = std::vector<Yaml>{std::move(in)};
-  spec["egress"] = std::vector<Yaml>{std::move(out), std::move(names)};
+Json network_policy(const KubeJob& job) {
+  const Json pods = {{"matchLabels", {{"batch.kubernetes.io/job-name", job.name}}}};
+  const Json among = Json::array({{{"podSelector", pods}}});
+  const Json names =
+      Json::array({{{"protocol", "UDP"}, {"port", 53}}, {{"protocol", "TCP"}, {"port", 53}}});
+  Json object = {{"# The pods reach each other and DNS, and nothing else.", nullptr}};
+  object.update(head(job, "networking.k8s.io/v1", "NetworkPolicy"));
+  object["spec"] = {{"podSelector", pods},
+                    {"policyTypes", Json::array({"Ingress", "Egress"})},
+                    {"ingress", Json::array({{{"from", among}}})},
+                    {"egress", Json::array({{{"to", among}}, {{"ports", names}}})}};
   return object;
 }
 
 Documents indexed_job(const KubeJob& job) {
-  Yaml service = head(job, "v1", "Service");
-  service["spec"]["clusterIP"] = "None";
-  service["spec"]["publishNotReadyAddresses"] = true;
-  service["spec"]["selector"]["batch.kubernetes.io/job-name"] = job.name;
+  Json service = head(job, "v1", "Service");
+  service["spec"] = {{"clusterIP", "None"},
+                     {"publishNotReadyAddresses", true},
+                     {"selector", {{"batch.kubernetes.io/job-name", job.name}}}};
 
-  std::vector<Yaml> environment = meeting(job, job.name + "-0");
+  Documents environment = meeting(job, job.name + "-0");
   environment.push_back(
       field_variable("DTL_JOB_ID", "metadata.labels['batch.kubernetes.io/controller-uid']"));
   environment.push_back(token_variable(job));
-  Yaml container = dtlaunch_container(job, "node", std::move(environment));
-  Yaml start;
-  start["subdomain"] = job.name;
-  start["restartPolicy"] = "Never";
-  Yaml pod = pod_of(job, std::move(container), std::move(start));
-  Yaml object = head(job, "batch/v1", "Job");
-  Yaml& spec = object["spec"];
-  spec["completionMode"] = "Indexed";
-  spec["completions"] = job.nodes.most;
-  spec["parallelism"] = job.nodes.most;
+  Json container = dtlaunch_container(job, "node", std::move(environment));
+  Json object = head(job, "batch/v1", "Job");
+  Json& spec = object["spec"] = indexed(job);
+  spec["# counts pods, and all of them end when one is lost"];
   spec["backoffLimit"] = job.restarts * job.nodes.most;
-  spec["backoffLimit"].comment("counts pods, and all of them end when one is lost");
-  spec["podFailurePolicy"]["rules"] = std::vector<Yaml>{preempted(), own_failure()};
-  spec["template"] = pod_template(std::move(pod));
+  spec["podFailurePolicy"]["rules"] = Json::array({preempted(), own_failure()});
+  spec["template"] =
+      pods_of(job, std::move(container), {{"subdomain", job.name}, {"restartPolicy", "Never"}});
   return {service, object, network_policy(job)};
 }
 
@@ -323,7 +339,9 @@ std::string introduction(const KubeJob& job) {
 
 std::string manifest_of(const KubeJob& job) {
   std::vector<std::string> pages;
-  for (const Yaml& document : documents_of(job)) pages.push_back(document.document());
+  for (const Json& document : documents_of(job)) {
+    pages.push_back(yaml_of(document.dump(-1, ' ', false, Json::error_handler_t::replace)));
+  }
   return introduction(job) + join(pages, "---\n");
 }
 

@@ -73,7 +73,7 @@ done
 # ---- words reach the pods as they are, whatever they hold
 # shellcheck disable=SC2016
 words=('$(DTL_TOKEN)' '$$x' "it's" 'a: b' '- c' '#d' '"' '\n' $'tab\tand\nline' true null 012 1e3 '' ' ' '*x' '&y' '!z'
-  '{{' 'é€😀' '%' '@' '`' yes '~' '-' '--' -1 .5 '[1]' x: '?')
+  $'set -e\n\nif a; then\n  b: #c\nfi\n' $'\n lead' '{{' 'é€😀' '%' '@' '`' yes '~' '-' '--' -1 .5 '[1]' x: '?')
 for kind in "${kinds[@]}"; do
   render --kind "$kind" "${usual[@]}" -- -genv 'A=$(B): #' printf '%s' "${words[@]}"
   expect_status 0

@@ -3,22 +3,21 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "base/error.h"
 #include "launcher/kube/kube_names.h"
-#include "launcher/kube/pod.h"
+#include "launcher/kube/manifest.h"
 #include "launcher/kube/yaml.h"
 
 namespace dtl::kube_test {
 namespace {
 
-using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
 std::string written(const std::string& text) {
-  Yaml page;
-  page["x"] = text;
-  return page.document();
+  return yaml_of(nlohmann::json{{"x", text}}.dump());
 }
 
 TEST(Yaml, QuotesWhatCouldBeTakenForSomethingElse) {
@@ -26,29 +25,35 @@ TEST(Yaml, QuotesWhatCouldBeTakenForSomethingElse) {
   EXPECT_EQ(written("--lr=2e-5"), "x: --lr=2e-5\n");
   EXPECT_EQ(written("registry.example/a:1"), "x: registry.example/a:1\n");
   for (const char* word :
-       {"",     "8",  "16Gi", "1e3", "true", "No",  "null", "-",  "--", "-1", ".5", "a: b",
-        "a #b", "*a", "&a",   "!a",  "[a]",  "{a}", "a,b",  "%a", "@a", "x:", "~",  "?"}) {
+       {"",     "8",          "16Gi",     "1e3",  "true", "No", "null", "-",   "--",
+        "-1",   ".5",         "a: b",     "a #b", "*a",   "&a", "!a",   "[a]", "{a}",
+        "a,b",  "%a",         "@a",       "x:",   "~",    "?",  "yes",  "y",   "On",
+        "0x10", "2026-11-28", "12:30:45", "<<",   "---a", "#a"}) {
     EXPECT_EQ(written(word), std::string("x: \"") + word + "\"\n");
   }
-  EXPECT_EQ(written("a\"b\\c\nd\te\x01"), "x: \"a\\\"b\\\\c\\nd\\te\\x01\"\n");
+  EXPECT_EQ(written("a\"b\\c\td\x01"), "x: \"a\\\"b\\\\c\\td\\u0001\"\n");
   EXPECT_EQ(written("é"), "x: \"é\"\n");
 }
 
+TEST(Yaml, WritesScriptsAsBlocks) {
+  EXPECT_EQ(written("set -e\n\nif a; then\n  b: #c\nfi\n"),
+            "x: |\n  set -e\n\n  if a; then\n    b: #c\n  fi\n");
+  EXPECT_EQ(written("a\n\tb"), "x: |-\n  a\n  \tb\n");
+  EXPECT_EQ(yaml_of(R"({"args": ["-c", "a\nb\n"]})"), "args:\n- -c\n- |\n  a\n  b\n");
+  for (const char* text : {" a\nb", "\na", "a\n\n", "a\r\nb"}) {  // a block would lose of it
+    EXPECT_THAT(written(text), testing::MatchesRegex("x: \"[^\n]*\"\n"));
+  }
+}
+
 TEST(Yaml, RefusesWhatIsNoText) {
-  EXPECT_THROW(written("\xff"), Error);
+  EXPECT_THROW(written("\ufffd"), Error);  // of bytes that are none
   EXPECT_THROW(written("\u202e"), Error);  // turns the line around
 }
 
 TEST(Yaml, KeepsTheOrderAndPutsShortListsInOneLine) {
-  Yaml page;
-  page["b"]["d"] = std::vector<std::string>{"x", "1"};
-  page["a"] = 2;
-  page["a"].comment("why");
-  Yaml item;
-  item["name"] = "it";
-  item["none"] = Yaml();
-  page["list"].add(item);
-  EXPECT_EQ(page.document(), "b:\n  d: [x, \"1\"]\n# why\na: 2\nlist:\n- name: it\n  none: {}\n");
+  EXPECT_EQ(yaml_of(R"({"b": {"d": ["x", "1"]}, "# why": null, "a": 2,
+                        "list": [{"name": "it", "none": {}}, "x", true]})"),
+            "b:\n  d: [x, \"1\"]\n# why\na: 2\nlist:\n- name: it\n  none: {}\n- x\n- true\n");
 }
 
 TEST(KubeNames, OfJobsAreLabelsWithRoomForPods) {
@@ -85,8 +90,10 @@ TEST(KubeNames, AmountsOfMemory) {
   }
 }
 
-TEST(Pod, ArgumentsKeepTheirDollars) {
-  EXPECT_THAT(escaped_for_pods({"$(HOME)", "$$", "a"}), ElementsAre("$$(HOME)", "$$$$", "a"));
+TEST(Manifest, ArgumentsKeepTheirDollars) {
+  KubeJob job;
+  job.arguments = {"$(HOME)", "$$", "a"};
+  EXPECT_THAT(manifest_of(job), HasSubstr("args: [\"$$(HOME)\", \"$$$$\", a]\n"));
 }
 
 }  // namespace
