@@ -19,10 +19,15 @@ void Sha256::add(std::string_view bytes) {
   SHA256_Update(state_.get(), bytes.data(), bytes.size());
 }
 
+Sha256::Digest Sha256::digest() {
+  Digest digest;
+  SHA256_Final(digest.data(), state_.get());
+  return digest;
+}
+
 std::string Sha256::hex() {
-  std::string digest(SHA256_DIGEST_LENGTH, '\0');
-  SHA256_Final(reinterpret_cast<unsigned char*>(digest.data()), state_.get());
-  return to_hex(digest);
+  const Digest bytes = digest();
+  return to_hex({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
 std::string sha256_hex(std::string_view bytes) {

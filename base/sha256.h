@@ -1,6 +1,8 @@
 #pragma once
-// SHA-256, as lower-case hexadecimal, of bytes that come in pieces. Programs only.
+// SHA-256 of bytes that come in pieces. Programs only.
 
+#include <array>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -16,7 +18,9 @@ class Sha256 {
   Sha256();
   ~Sha256();
   void add(std::string_view bytes);
-  std::string hex();  // once, at the end
+  using Digest = std::array<std::uint8_t, 32>;
+  Digest digest();    // once, at the end
+  std::string hex();  // the same in lower-case hexadecimal
 
  private:
   std::unique_ptr<SHA256state_st> state_;

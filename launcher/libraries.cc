@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/sha256.h"
+#include "base/tls/psk_tls.h"
 #include "base/toml_file.h"
-#include "launcher/join/tls_session.h"
 #include "launcher/ssh/libraries.h"
 #include "wire/boost_library.h"
 

@@ -1,22 +1,18 @@
 #pragma once
-// TlsSession: one end of TLS 1.3 between two programs that share a secret and nothing else: an
-// external pre-shared key with a fresh Diffie-Hellman exchange (psk_dhe_ke), no certificates, no
-// tickets, one cipher. It moves no bytes itself: what the carrier brings is fed, what the carrier
+// TlsSession: one end of TLS 1.3 between two programs that share a secret and nothing else (see
+// base/tls/psk_tls.h). It moves no bytes itself: what the carrier brings is fed, what the carrier
 // is to take is fetched. Failures are Error(kAuth), in words that never hold the secret.
 
-#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
-
-#include "base/library.h"
 
 namespace dtl {
 
 class TlsSession {
  public:
   enum class Side { kListens, kCalls };
-  // Makes what all sessions of that side share, which takes 1 ms; else the first one does.
+  // Makes what all sessions share, which takes 1 ms; else the first one does.
   static void prepare(Side side);
 
   // secret: as long as it needs to be so that nobody guesses it (token.h).
@@ -43,7 +39,5 @@ class TlsSession {
   std::unique_ptr<State> state_;
   bool other_has_ended_ = false;
 };
-
-Library tls_library();  // OpenSSL's, for --version -v
 
 }  // namespace dtl

@@ -1,9 +1,7 @@
 #pragma once
 // Tls: TLS 1.3 over one connected, non-blocking socket, whose owner outlives it. Both ends know a
-// key of this connection alone (an external PSK); to it comes an ephemeral exchange (psk_dhe_ke),
-// so that who learns the key later cannot read what was recorded. There are no certificates, and
-// nobody is let in without the key. OpenSSL's libssl has its one home here. One thread at a time;
-// never raises SIGPIPE, and leaves OpenSSL's list of errors empty.
+// key of this connection alone (see base/tls/psk_tls.h). One thread at a time; never raises
+// SIGPIPE.
 
 #include <sys/types.h>
 #include <sys/uio.h>
@@ -13,6 +11,7 @@
 #include <span>
 #include <string>
 
+#include "base/tls/psk_tls.h"
 #include "ring/common/crypto.h"
 
 namespace dtl::ring {
@@ -24,7 +23,7 @@ constexpr int kRejected = 121;  // EREMOTEIO
 
 class Tls {
  public:
-  enum class End { kClient, kServer };
+  using End = PskTls::End;
   // After so many records their key is renewed: AES-GCM is good for 2^24.5 of one key (RFC 8446,
   // 5.5), of which this is less than an eighth.
   static constexpr std::uint64_t kRecordsOfOneKey = 1 << 21;
@@ -45,7 +44,7 @@ class Tls {
 
  private:
   struct Connection;
-  int fail(int result, bool is_write);
+  int fail(PskTls::Result result, bool is_write);
   std::span<const std::byte> next_piece(std::span<const iovec> parts, std::size_t sent);
 
   std::unique_ptr<Connection> connection_;
