@@ -60,7 +60,7 @@ Request links_request(const std::vector<Host>& hosts, const Surroundings& around
   request.interface = interface;
   request.inherited = forwardable(around.environment);
   request.set = {{"PATH", around.program_directory + ":" + variable(around.environment, "PATH")}};
-  request.programs[0].command = {"dtring-links", "--raw"};
+  request.programs[0].command = {"dtring-perf", "--links", "--raw"};
   request.programs[0].working_directory = "/";
   return request;
 }
@@ -139,7 +139,7 @@ class Doctor {
                       "bandwidth",
                       {},
                       "not measured: " + bandwidth.problem,
-                      "dtring-links beside dtlaunch on every host, or --quick",
+                      "dtring-perf beside dtlaunch on every host, or --quick",
                       0});
     }
     findings_.insert(findings_.end(), more.begin(), more.end());

@@ -18,7 +18,7 @@ constexpr std::size_t kMostText = 64 << 20;  // 1,000 hosts have a million links
 
 Fd memory_file(const char* name) {
   Fd fd(::memfd_create(name, MFD_CLOEXEC));
-  if (!fd.valid()) throw system_error("cannot keep what dtring-links prints");
+  if (!fd.valid()) throw system_error("cannot keep what dtring-perf prints");
   return fd;
 }
 
@@ -72,7 +72,7 @@ Bandwidth measure_bandwidth(const Request& request, const AgentStarter& start_ag
     const std::string said(trim(text_in(errors)));
     bandwidth.problem = said.substr(0, said.find('\n'));
     if (bandwidth.problem.starts_with("dtlaunch: ")) bandwidth.problem.erase(0, 10);
-    if (bandwidth.problem.empty()) bandwidth.problem = "dtring-links says nothing";
+    if (bandwidth.problem.empty()) bandwidth.problem = "dtring-perf says nothing";
   }
   return bandwidth;
 }

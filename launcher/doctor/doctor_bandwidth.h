@@ -1,5 +1,5 @@
 #pragma once
-// The links between hosts, measured by a job of one dtring-links on each. Blocks.
+// The links between hosts, measured by a job of one dtring-perf --links on each. Blocks.
 
 #include <string>
 #include <vector>

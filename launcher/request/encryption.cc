@@ -25,7 +25,7 @@ void encrypt(Request& request, std::vector<std::string>& notices) {
     if (program.command.empty()) continue;
     const std::string& name = program.command[0];
     const std::string_view last = std::string_view(name).substr(name.rfind('/') + 1);
-    if (last == "dttrain" || last == "dtring-perf" || last == "dtring-links") continue;
+    if (last == "dttrain" || last == "dtring-perf") continue;
     notices.push_back(
         fmt::format("--encrypt covers what libdtring carries; what {} sends by itself, or by gloo, "
                     "MPI or a store of PyTorch's, goes as before",

@@ -41,18 +41,25 @@ PerfComm::PerfComm(dt_comm* comm)
     : comm_(comm), rank_(dt_comm_rank(comm)), world_(dt_comm_size(comm)) {}
 
 PerfComm PerfComm::join() {
-  dt_comm* raw = nullptr;
-  int status = DT_OK;
-  if (std::getenv("RANK") != nullptr) {
-    status = dt_comm_from_env(&raw);
-  } else {
+  constexpr const char* kAttempt = "cannot join the other ranks";
+  if (std::getenv("RANK") == nullptr) {
     dt_options options;
     dt_options_init(&options, sizeof options);
     options.world = 1;
-    status = dt_comm_create(&options, &raw);
+    return create(options, kAttempt);
   }
+  dt_comm* raw = nullptr;
+  const int status = dt_comm_from_env(&raw);
   PerfComm comm(raw);
-  if (status != DT_OK) fail(status, raw, "cannot join the other ranks");
+  if (status != DT_OK) fail(status, raw, kAttempt);
+  return comm;
+}
+
+PerfComm PerfComm::create(const dt_options& options, const std::string& attempt) {
+  dt_comm* raw = nullptr;
+  const int status = dt_comm_create(&options, &raw);
+  PerfComm comm(raw);
+  if (status != DT_OK) fail(status, raw, attempt);
   return comm;
 }
 

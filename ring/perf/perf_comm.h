@@ -15,6 +15,8 @@ class PerfComm {
  public:
   // Under a launcher from the environment; a world of one where RANK is not set.
   static PerfComm join();
+  // attempt: what a failure is told as.
+  static PerfComm create(const dt_options& options, const std::string& attempt);
 
   dt_comm* get() const { return comm_.get(); }
   int rank() const { return rank_; }

@@ -1,5 +1,6 @@
 // dtring-perf: times every collective of libdtring and checks every element of every result, with
-// the options and the columns of nccl-tests. Started by dtlaunch, or alone with one rank.
+// the options and the columns of nccl-tests; or, with --links, every link. Started by dtlaunch, or
+// alone with one rank.
 
 #include <fmt/format.h>
 
@@ -15,6 +16,7 @@
 #include "base/sha256.h"
 #include "ring/perf/perf_bench.h"
 #include "ring/perf/perf_comm.h"
+#include "ring/perf/perf_links.h"
 #include "ring/perf/perf_options.h"
 #include "ring/perf/perf_report.h"
 #include "ring/perf/perf_values.h"
@@ -99,6 +101,10 @@ std::string version_text(bool verbose) {
 }
 
 int run(const PerfOptions& options) {
+  if (options.links) {
+    std::fputs(measure_links(options.raw).c_str(), stdout);
+    return std::fflush(stdout) == 0 ? 0 : static_cast<int>(Exit::kIo);
+  }
   PerfComm comm = PerfComm::join();
   if (options.root >= comm.world()) {
     throw Error(Exit::kUsage, fmt::format("--root {}", options.root),

@@ -149,6 +149,10 @@ const OptionTable<P>& perf_table() {
       {"", {"--out-of-place"}, "", "out of place only",
        place_of_result(&P::out_of_place, &P::in_place)},
       {"", {"--json"}, "FILE", "write the results there, too", into::text<&P::json>()},
+      {"", {"--links"}, "", "measure every link between the ranks instead, one rank on each host",
+       into::flag<&P::links>()},
+      {"", {"--raw"}, "", "with --links: lines \"link FROM TO GBIT/S ROUND-TRIP-US\"",
+       into::flag<&P::raw>()},
       {"", {"-h", "--help"}, "", "show the options", into::flag<&P::help>()},
       {"", {"--version"}, "", "show the version", into::flag<&P::version>()},
       {"", {"--completion"}, kShells, "show the shell's script for completion",
@@ -214,6 +218,10 @@ PerfOptions parse_perf_options(const std::vector<std::string>& arguments) {
   const bool has_maximum = words.has("--maxbytes");
   if (words.rest.size() > 1) {
     throw usage(fmt::format("'{}'", words.rest[1]), "one collective, or all");
+  }
+  if (options.raw && !options.links) throw usage("--raw", "it goes with --links");
+  if (options.links && !words.rest.empty()) {
+    throw usage(fmt::format("'{}'", words.rest[0]), "--links measures links and no collective");
   }
   if (!words.rest.empty()) options.collectives = collectives(words.rest[0]);
   if (!options.in_place && !options.out_of_place) options.in_place = options.out_of_place = true;

@@ -2,7 +2,7 @@
 # dtlaunch doctor names what is wrong with each host, with its fix, and exits 0 only when a job would
 # start.
 . "$(dirname "$0")/lib.sh"
-need_program dtring-links
+need_program dtring-perf
 need_cluster 7
 # Wide, so that no finding is broken into lines.
 doctor() { run "$cluster" exec node1 env COLUMNS=500 "$bin/dtlaunch" doctor "$@"; }

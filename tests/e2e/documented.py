@@ -10,7 +10,7 @@ import os
 import re
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
-PROGRAMS = ("salloc", "sbatch", "squeue", "scontrol", "dtlaunch", "dttrain", "dtring-perf", "dtring-links", "dtagent", "mpirun", "man",
+PROGRAMS = ("salloc", "sbatch", "squeue", "scontrol", "dtlaunch", "dttrain", "dtring-perf", "dtagent", "mpirun", "man",
             "systemctl", "journalctl", "pip", "apt", "apt-get", "sudo", "cmake", "ctest", "python3",
             "cc", "ssh", "podman", "eval", "export", "id")
 

@@ -14,7 +14,7 @@ if [ "$part" = check ]; then
   exit
 fi
 limit=60
-need_program dttrain dtring-perf dtring-links
+need_program dttrain dtring-perf
 run "$bin/dtlaunch" -np 2 --dry-run true
 [ "$status" = 0 ] || skip "the examples want two ranks on this machine: $(cat "$work/err")"
 need_cluster 9
@@ -47,7 +47,7 @@ install_programs() { # HOST
   on "$1" bash -euc '
     bin=$1 programs=$2
     mkdir -p "$programs"
-    for name in dtlaunch dtagent dtguard dttrain dtring-perf dtring-links; do
+    for name in dtlaunch dtagent dtguard dttrain dtring-perf; do
       cp "$bin/$name" "$programs"
     done
     echo "PATH=$programs:\$PATH" >~/.bashrc' install "$bin" "$programs" || fail "cannot install on $1"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # dtring-perf measures every collective and finds every element right: with one rank by hand, and
-# with two ranks on each of two hosts, for all types and operations. Its JSON is what it printed.
+# with two ranks on each of two hosts, for all types and operations. Its JSON is what it printed. With
+# --links it measures every link.
 . "$(dirname "$0")/lib.sh"
 limit=60
 need_program dtring-perf
@@ -14,7 +15,7 @@ run env RANK=0 WORLD_SIZE=1 "$perf" allreduce -e 1K -c 0
 expect_status 0
 expect_out '^# Out of bounds values : not checked$'
 expect_out ' N/A$'
-for words in '-b 3x' '--nonsense' 'everything' '-r 1' '-d f32 -o bor'; do
+for words in '-b 3x' '--nonsense' 'everything' '-r 1' '-d f32 -o bor' --raw '--links all'; do
   # shellcheck disable=SC2086
   run env RANK=0 WORLD_SIZE=1 "$perf" $words
   expect_status 64
@@ -51,6 +52,15 @@ launch -f "$work/hosts" -np 4 -ppn 2 --oversubscribe "$perf" -e 1M --wire bf16 -
 expect_status 0
 expect_out '^# allreduce, wire bf16 '
 expect_out '^# buffers from dt_alloc$'
+
+# ---- every link, as a table and for programs
+launch -f "$work/hosts" -ppn 1 "$perf" --links
+expect_status 0
+expect_out '^1 node1 +\. +[0-9.]+$'
+expect_out '^2 node2 +[0-9.]+ +\.$'
+launch -f "$work/hosts" -ppn 1 "$perf" --links --raw
+expect_status 0
+expect_count 2 '^link (0 1|1 0) [0-9]+\.[0-9]{3} [0-9]+\.[0-9]$' "$work/out"
 
 launch -f "$work/hosts" -np 4 -ppn 2 --oversubscribe "$perf" everything
 expect_status 64

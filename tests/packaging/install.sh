@@ -12,7 +12,7 @@ fail() {
   exit 1
 }
 
-for program in dtlaunch dttrain dtagent dtguard dtring-perf dtring-links; do
+for program in dtlaunch dttrain dtagent dtguard dtring-perf; do
   [ -x "$build/bin/$program" ] || fail "$build/bin/$program has not been built"
 done
 

@@ -30,7 +30,7 @@ pip check >/dev/null || fail "pip check: $(pip check)"
 version=$(pip show dtlaunch | sed -n 's/^Version: //p')
 [ -n "$version" ] || fail "pip does not know it"
 
-programs=(dtlaunch dtagent dtguard dttrain dtring-perf dtring-links)
+programs=(dtlaunch dtagent dtguard dttrain dtring-perf)
 for program in "${programs[@]}"; do
   [ -x "$venv/bin/$program" ] && [ ! -L "$venv/bin/$program" ] || fail "no $program in the venv's bin"
   cmp -s -n 4 "$venv/bin/$program" /bin/true || fail "$program is no executable but a script"

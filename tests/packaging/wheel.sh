@@ -67,7 +67,7 @@ pages() {
     echo "$data/data/share/man/man${page##*.}/$page"
   done
 }
-{ printf "$data/scripts/%s\n" dtlaunch dtagent dtguard dttrain dtring-perf dtring-links
+{ printf "$data/scripts/%s\n" dtlaunch dtagent dtguard dttrain dtring-perf
   printf '%s\n' "dtring.libs/libdtring.so.$abi" "$data/data/include/dtring.h"
   (cd "$root/python" && printf '%s\n' dtring/*.py dtring/py.typed _dtring_autoload.py dtring-autoload.pth)
   pages; } | sort >"$folder/wanted"

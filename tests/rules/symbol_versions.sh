@@ -40,7 +40,7 @@ check_symbols() { # FILE
 checked=0
 complaints=''
 new=''
-for file in "$build"/bin/{dtlaunch,dttrain,dtring-perf,dtring-links} "$build"/ring/libdtring.so; do
+for file in "$build"/bin/{dtlaunch,dttrain,dtring-perf} "$build"/ring/libdtring.so; do
   [ -e "$file" ] || { echo "not checked: ${file##*/} has not been built"; continue; }
   checked=$((checked + 1))
   complaints+=$(check_libraries "$file")
