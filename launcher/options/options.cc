@@ -189,7 +189,7 @@ Rows where_options() {
       {kWhere, {"--engine"}, "slurm|pbs|lsf|sge|flux|mpijob|pytorchjob|trainjob|indexed-job|none",
        "who has started this job, and gives it hosts;\ndefault: who shows in the environment",
        into::parsed<parse_scheduler, &B::line, &CommandLine::scheduler>(), {.key = "engine"}},
-      {kWhere, {"-bootstrap", "-launcher"}, "ssh|fork|srun|blaunch|qrsh|pbs",
+      {kWhere, {"-bootstrap", "-launcher"}, "ssh|fork|srun|blaunch|qrsh|pbs|flux",
        "how agents start; fork: all hosts are this machine;\ndefault: what the engine has for that, or ssh",
        into::parsed<parse_agent_start, &B::line, &CommandLine::agent_start>(), {.key = "launcher"}},
       {kWhere, {"--accept-new-host-keys"}, "", "trust and remember hosts never seen before;\n"

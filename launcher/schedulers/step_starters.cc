@@ -5,8 +5,10 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "launcher/schedulers/flux_starter.h"
 #include "launcher/schedulers/srun_starter.h"
 #include "launcher/schedulers/task_starter.h"
+#include "plan/schedulers/flux.h"
 #include "plan/schedulers/pbs.h"
 #include "plan/schedulers/slurm.h"
 
@@ -15,6 +17,7 @@ namespace {
 
 constexpr StepStarterRow kRows[] = {
     {&kSlurm, plan_srun_step, make_srun_starter, check_srun_options, kSrunNode, run_srun_node},
+    {&kFlux, plan_flux_step, make_flux_starter, nullptr, kFluxNode, run_flux_node},
     {&kPbs, plan_tasks, make_task_starter, nullptr, kTaskNode, run_task_node},
 };
 

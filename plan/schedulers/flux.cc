@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/limits.h"
 #include "base/text.h"
 #include "plan/request/host_token.h"
@@ -10,6 +12,17 @@
 
 namespace dtl {
 namespace {
+
+constexpr StarterWord kFluxWords[] = {{"flux"}};
+constexpr std::string_view kFluxPrograms[] = {"flux"};
+constexpr Starter kFluxExec = {
+    .way = Starter::Way::kStep,
+    .words = kFluxWords,
+    .programs = kFluxPrograms,
+    .summary = "flux exec: once for all hosts, from which agents come back",
+    .elsewhere = "this is no script of flux batch or flux alloc",
+    .elsewhere_hint = "flux alloc, and dtlaunch inside; --show-engine says what is seen",
+};
 
 // Flux says in no variable where a job runs; its first task is on the first host.
 std::string first_host(const SchedulerAnswers& answers) {
@@ -20,16 +33,39 @@ std::string first_host(const SchedulerAnswers& answers) {
   return names[0];
 }
 
-SchedulerEvidence read_flux(const Sighting& /*seen*/, SchedulerReader& variables,
-                            const SchedulerAnswers& answers) {
+// A script of `flux batch`, or a shell of `flux alloc`: an instance of Flux with hosts of its own,
+// one for each of its brokers, in the order of their ranks.
+SchedulerEvidence read_instance(SchedulerReader& variables, const SchedulerAnswers& answers) {
   SchedulerEvidence evidence;
-  if (!variables.text("FLUX_TASK_RANK")) {
-    variables.text("FLUX_URI");
+  variables.text("FLUX_URI");
+  if (!answers.tool || trim(*answers.tool).empty()) {
     evidence.refusal = {"this is a script inside of Flux",
-                        "Flux brings no agents to hosts; its tasks do, one on each node",
-                        "flux run -N NODES --tasks-per-node=1 dtlaunch ..., or -f FILE for ssh"};
+                        "flux getattr hostlist does not say which hosts it has",
+                        "flux on PATH, or -f FILE for ssh"};
     return evidence;
   }
+  const TextPosition start{"flux getattr hostlist: column ", 1, Exit::kBadInput};
+  const auto names = expand_slurm_hostlist(trim(*answers.tool), start);
+  for (std::size_t rank = 0; rank < names.size(); ++rank) {
+    check_host_name(names[rank], start);
+    const bool known = std::any_of(evidence.hosts.begin(), evidence.hosts.end(),
+                                   [&](const Host& host) { return host.name == names[rank]; });
+    if (known) continue;  // several brokers on one host: one of them is enough
+    Host& host = evidence.hosts.emplace_back();
+    host.name = names[rank];
+    host.where = "flux getattr hostlist";
+    evidence.host_lines.push_back(static_cast<int>(rank));
+  }
+  evidence.starter = &kFluxExec;
+  evidence.hosts_are_all = true;
+  evidence.follows.push_back("Flux does not say slots: each host has as many as physical cores");
+  return evidence;
+}
+
+SchedulerEvidence read_flux(const Sighting& /*seen*/, SchedulerReader& variables,
+                            const SchedulerAnswers& answers) {
+  if (!variables.text("FLUX_TASK_RANK")) return read_instance(variables, answers);
+  SchedulerEvidence evidence;
   const int size = variables.needed_number("FLUX_JOB_SIZE", 1, kMaxRanks);
   const int nodes = variables.needed_number("FLUX_JOB_NNODES", 1, size);
   const int rank = variables.needed_number("FLUX_TASK_RANK", 0, size - 1);
@@ -57,12 +93,16 @@ std::vector<Sighting> look_for_flux(const SchedulerReader& variables, bool /*ask
   return sightings_of(variables, {variables.first_of({"FLUX_TASK_RANK", "FLUX_URI"})});
 }
 
-// Which hosts the job has, of a Flux before 0.59 by its list of jobs: it has no `flux hostlist`.
+// Which hosts there are. Of a task a Flux before 0.59 says it by its list of jobs: it has no
+// `flux hostlist`.
 void ask_hostlist(const Sighting& /*seen*/, SchedulerReader& variables,
                   SchedulerQuestions& questions) {
-  if (!variables.has("FLUX_TASK_RANK") || variables.has("DTL_RDZV")) return;
-  questions.tool = {"flux hostlist", "flux hostlist \"$0\" || flux jobs -no '{nodelist}' \"$0\"",
-                    variables.job_id("FLUX_JOB_ID")};
+  if (!variables.has("FLUX_TASK_RANK")) {
+    questions.tool = {"flux getattr", "exec flux getattr hostlist", ""};
+  } else if (!variables.has("DTL_RDZV")) {
+    questions.tool = {"flux hostlist", "flux hostlist \"$0\" || flux jobs -no '{nodelist}' \"$0\"",
+                      variables.job_id("FLUX_JOB_ID")};
+  }
 }
 
 constexpr HostCommands kFluxCommands = {
@@ -84,6 +124,7 @@ constexpr Scheduler kFlux = {
         "export DTL_TOKEN_FILE=FILE before flux run, of a file that all hosts see: (umask "
         "077; openssl rand -hex 32 >FILE)",
     .task_variables = kFluxTaskVariables,
+    .starter = &kFluxExec,
     .look = look_for_flux,
     .ask = ask_hostlist,
     .read = read_flux,

@@ -113,9 +113,9 @@ check_bash() {
   offers 'dtlaunch docto' doctor
   offers 'dtlaunch doctor --q' --quick
 
-  offers 'dtlaunch -bootstrap ' ssh fork blaunch pbs qrsh srun
-  offers 'dtlaunch -bootstrap=f' fork
-  offers 'dtlaunch --launcher=f' fork
+  offers 'dtlaunch -bootstrap ' ssh fork blaunch flux pbs qrsh srun
+  offers 'dtlaunch -bootstrap=f' flux fork
+  offers 'dtlaunch --launcher=f' flux fork
   offers 'dtlaunch --compat ompi,t' ompi,torchrun
   offers 'dtlaunch -bind-to us' user:
   offers 'dtlaunch kill -s TE' TERM
@@ -218,7 +218,7 @@ check_fish() {
     fish_offers "$program -" $(shown_options "$program")
   done
   fish_offers 'dtlaunch doctor -' $(shown_options dtlaunch doctor)
-  fish_offers 'dtlaunch --launcher=f' --launcher=fork
+  fish_offers 'dtlaunch --launcher=f' --launcher=flux --launcher=fork
   fish_offers 'dtlaunch -f my\ hosts -hosts gate,n0' gate,n08 gate,n09
   fish_offers 'dtlaunch -f m' 'my hosts'
   fish_offers 'dtlaunch -wdir d' 'data sets/'

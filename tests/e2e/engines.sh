@@ -35,10 +35,10 @@ expect_out '^so +srun has started 3 ranks; this is rank 2$'
 run env -i "${task[@]}" "$bin/dtlaunch" true
 expect_status 78
 expect_err 'the job has no token.*export DTL_TOKEN='
-# A script of Flux is none of its tasks; what starts one on each node is named.
+# A script of Flux has to be told its hosts by flux.
 run env -i FLUX_URI=local:///run/flux/local "$bin/dtlaunch" true
 expect_status 64
-expect_err 'flux run -N NODES --tasks-per-node=1 dtlaunch'
+expect_err 'this is a script inside of Flux.*Try: flux on PATH, or -f FILE for ssh'
 
 # LSF's blaunch and Grid Engine's qrsh bring agents to the hosts.
 stand_in "$work/lsf/blaunch" 0

@@ -1,0 +1,102 @@
+#include "launcher/schedulers/flux_starter.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/host_name.h"
+#include "base/text.h"
+#include "plan/schedulers/flux.h"
+
+namespace dtl {
+namespace {
+
+constexpr const char* kInstance = "flux";  // where Flux does not say of which job it is an instance
+
+void check_flux_options(const CommandLine& line) {
+  if (line.push) {
+    throw Error(Exit::kUsage, "--push", "Flux brings no files to hosts",
+                "dtlaunch in a folder that all hosts see");
+  }
+  if (line.reconnect && line.reconnect->count() > 0) {
+    throw Error(Exit::kUsage, "--reconnect",
+                "flux exec does not start an agent again once it is lost",
+                "without it; or -launcher ssh, where the site allows that");
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> flux_arguments(const std::string& flux, const std::vector<int>& ranks,
+                                        const std::vector<std::string>& command) {
+  std::vector<std::string> texts;
+  for (const int rank : ranks) texts.push_back(std::to_string(rank));
+  std::vector<std::string> words = {flux, "exec", "--noinput", "--rank=" + join(texts, ",")};
+  words.insert(words.end(), command.begin(), command.end());
+  return words;
+}
+
+StarterCommands FluxStarter::commands(const std::vector<std::string>& /*nodes*/, int port,
+                                      const std::string& token) {
+  StarterCommands made;
+  made.environment = entries_of(options_.environment);
+  TaskNodeWords told;
+  told.host = options_.meeting_host;
+  told.port = port;
+  told.job = options_.job;
+  told.node = "-";  // each its own
+  told.token_file = options_.given_token_file;
+  if (told.token_file.empty()) {
+    told.token_file = token_file_.write(shared_folders(options_.environment), token);
+  }
+  std::vector<std::string> command = options_.command;
+  for (std::string& word : to_words(told)) command.push_back(std::move(word));
+  made.commands.push_back(flux_arguments(options_.program, options_.lines, command));
+  return made;
+}
+
+std::string FluxStarter::hint(const Host& host) const {
+  return fmt::format("flux run -n 1 --requires=host:{} hostname", host.name);
+}
+
+std::optional<StepPlan> plan_flux_step(const CommandLine& line, const SchedulerEvidence& evidence,
+                                       const Variables& environment,
+                                       std::vector<std::string>& notices) {
+  const Starter& starter = *kFlux.starter;
+  const bool asked = line.agent_start && line.agent_start->starter == &starter;
+  if (line.agent_start && !asked) return std::nullopt;
+  const auto flux = find_starter_program(starter, {}, evidence, environment);
+  if (!flux && asked) {
+    throw Error(Exit::kConfig, "-launcher flux", no_starter_program(starter, {}),
+                "-launcher ssh, where the site allows that");
+  }
+  if (!flux) {
+    notices.push_back(no_starter_program(starter, {}) + ": agents start over ssh");
+    return std::nullopt;
+  }
+  check_flux_options(line);
+  StepPlan step;
+  step.by = &starter;
+  step.program = *flux;
+  step.only = true;
+  step.job = evidence.job_id.empty() ? kInstance : evidence.job_id;
+  step.nodes = evidence.hosts;
+  step.lines = evidence.host_lines;
+  step.meeting_host = own_host_name();
+  return step;
+}
+
+std::unique_ptr<StepStarter> make_flux_starter(const StepPlan& plan, const Surroundings& around) {
+  return std::make_unique<FluxStarter>(task_options(plan, around, kFluxNode));
+}
+
+int run_flux_node(const std::vector<std::string>& words, const std::string& agent_path) {
+  auto told = parse_task_node_words(words);
+  if (!told) {
+    throw Error(Exit::kUsage, std::string("dtlaunch ") + kFluxNode, "it wants five words",
+                "dtlaunch starts it by itself, in an instance of Flux");
+  }
+  told->node = own_host_name();
+  return join_as_told(*told, agent_path);
+}
+
+}  // namespace dtl
