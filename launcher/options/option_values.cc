@@ -42,7 +42,7 @@ AgentStart parse_agent_start(const std::string& text) {
     if (scheduler->name != word) continue;
     throw Error(Exit::kUsage, "-launcher " + text, "dtlaunch does not start its agents so",
                 fmt::format("-launcher {0}, the default in jobs of {1}",
-                            scheduler->starter->words[0].word, scheduler->name));
+                            scheduler->starter->words[0].word, scheduler->title));
   }
   throw Error(Exit::kUsage, "-launcher " + text, "agents do not start so",
               "-launcher " + known_ways());

@@ -5,6 +5,8 @@
 #include "base/error.h"
 #include "base/host_name.h"
 #include "base/text.h"
+#include "launcher/schedulers/job_token.h"
+#include "launcher/schedulers/step_node.h"
 #include "plan/schedulers/flux.h"
 
 namespace dtl {
@@ -30,7 +32,8 @@ std::vector<std::string> flux_arguments(const std::string& flux, const std::vect
                                         const std::vector<std::string>& command) {
   std::vector<std::string> texts;
   for (const int rank : ranks) texts.push_back(std::to_string(rank));
-  std::vector<std::string> words = {flux, "exec", "--noinput", "--rank=" + join(texts, ",")};
+  std::vector<std::string> words = {flux, "exec", "--noinput", "--dir=/",
+                                    "--rank=" + join(texts, ",")};
   words.insert(words.end(), command.begin(), command.end());
   return words;
 }
@@ -39,18 +42,10 @@ StarterCommands FluxStarter::commands(const std::vector<std::string>& /*nodes*/,
                                       const std::string& token) {
   StarterCommands made;
   made.environment = entries_of(options_.environment);
-  TaskNodeWords told;
-  told.host = options_.meeting_host;
-  told.port = port;
-  told.job = options_.job;
-  told.node = "-";  // each its own
-  told.token_file = options_.given_token_file;
-  if (told.token_file.empty()) {
-    told.token_file = token_file_.write(shared_folders(options_.environment), token);
-  }
   std::vector<std::string> command = options_.command;
-  for (std::string& word : to_words(told)) command.push_back(std::move(word));
-  made.commands.push_back(flux_arguments(options_.program, options_.lines, command));
+  command.insert(command.end(), {options_.meeting_host, std::to_string(port), options_.job});
+  made.commands.push_back(flux_arguments(options_.flux, options_.ranks, command));
+  if (!names_token_file(options_.environment)) made.environment.push_back("DTL_TOKEN=" + token);
   return made;
 }
 
@@ -86,17 +81,31 @@ std::optional<StepPlan> plan_flux_step(const CommandLine& line, const SchedulerE
 }
 
 std::unique_ptr<StepStarter> make_flux_starter(const StepPlan& plan, const Surroundings& around) {
-  return std::make_unique<FluxStarter>(task_options(plan, around, kFluxNode));
+  FluxStarterOptions options;
+  options.flux = plan.program;
+  options.ranks = plan.lines;
+  options.command = {around.program_directory + "/dtlaunch", kFluxNode};
+  options.meeting_host = plan.meeting_host;
+  options.job = plan.job;
+  options.environment = environment_of_starter(around);
+  return std::make_unique<FluxStarter>(std::move(options));
 }
 
 int run_flux_node(const std::vector<std::string>& words, const std::string& agent_path) {
-  auto told = parse_task_node_words(words);
-  if (!told) {
-    throw Error(Exit::kUsage, std::string("dtlaunch ") + kFluxNode, "it wants five words",
-                "dtlaunch starts it by itself, in an instance of Flux");
+  const auto port = words.size() == 3 ? parse_integer(words[1], 1, 65535) : std::nullopt;
+  const auto token = take_job_token();
+  if (!port || !token) {
+    throw Error(Exit::kUsage, std::string("dtlaunch ") + kFluxNode,
+                !port ? "not a host, a port and a job" : "DTL_TOKEN is not set",
+                "dtlaunch runs it through flux exec");
   }
-  told->node = own_host_name();
-  return join_as_told(*told, agent_path);
+  JoinCall call;
+  call.token = *token;
+  call.host = words[0];
+  call.port = static_cast<int>(*port);
+  call.hello.job = words[2];
+  call.hello.name = own_host_name();
+  return join_as_node(std::move(call), agent_path);
 }
 
 }  // namespace dtl

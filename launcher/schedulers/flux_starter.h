@@ -1,7 +1,6 @@
 #pragma once
-// FluxStarter: in an instance of Flux, one `flux exec` for all brokers that are wanted. It goes
-// round Flux's queue, as tools do that start daemons; what it starts has the brokers' environment
-// and nothing to read, so that the token of the nodes goes through a file that all of them see.
+// FluxStarter: in an instance of Flux, one `flux exec` for all brokers that are wanted. It bypasses
+// Flux's scheduler, as tools do that start daemons, and hands its own environment on.
 
 #include <memory>
 #include <optional>
@@ -9,9 +8,18 @@
 #include <vector>
 
 #include "launcher/schedulers/step_plan.h"
-#include "launcher/schedulers/task_starter.h"
+#include "launcher/step/step_starter.h"
 
 namespace dtl {
+
+struct FluxStarterOptions {
+  std::string flux;                  // its path
+  std::vector<int> ranks;            // of the brokers, one for each node
+  std::vector<std::string> command;  // of the dtlaunch on each node; host, port and job follow
+  std::string meeting_host;          // where we are, as the nodes know it
+  std::string job;
+  Variables environment;  // of this process
+};
 
 // How flux is asked to run a command on the brokers of these ranks. Pure.
 std::vector<std::string> flux_arguments(const std::string& flux, const std::vector<int>& ranks,
@@ -19,19 +27,17 @@ std::vector<std::string> flux_arguments(const std::string& flux, const std::vect
 
 class FluxStarter final : public StepStarter {
  public:
-  // TaskStarterOptions::program is flux's path, and lines are the brokers' ranks.
-  explicit FluxStarter(TaskStarterOptions options) : options_(std::move(options)) {}
+  explicit FluxStarter(FluxStarterOptions options) : options_(std::move(options)) {}
 
   std::string program() const override { return "flux exec"; }
   std::string scheduler() const override { return "Flux"; }
+  // flux hands the token on in its environment, where no DTL_TOKEN_FILE is named there.
   StarterCommands commands(const std::vector<std::string>& nodes, int port,
                            const std::string& token) override;
-  void all_have_come() override { token_file_.remove(); }
   std::string hint(const Host& host) const override;
 
  private:
-  const TaskStarterOptions options_;
-  TokenFile token_file_;
+  const FluxStarterOptions options_;
 };
 
 // As StepStarterRow has them.
@@ -40,7 +46,7 @@ std::optional<StepPlan> plan_flux_step(const CommandLine& line, const SchedulerE
                                        std::vector<std::string>& notices);
 std::unique_ptr<StepStarter> make_flux_starter(const StepPlan& plan, const Surroundings& around);
 
-// Behind it come TaskNodeWords; the node is called as its host calls itself.
+// The node is called as its host calls itself.
 constexpr const char* kFluxNode = "flux-node";
 int run_flux_node(const std::vector<std::string>& words, const std::string& agent_path);
 

@@ -16,13 +16,6 @@
 namespace dtl {
 namespace {
 
-// Of which the nodes read it themselves: Slurm may hand variables on unencrypted.
-bool names_token_file(const Variables& environment) {
-  return std::any_of(environment.begin(), environment.end(), [](const auto& each) {
-    return each.first == "DTL_TOKEN_FILE" && !each.second.empty();
-  });
-}
-
 bool asks_for_srun(const CommandLine& line) {
   return line.agent_start && line.agent_start->starter == kSlurm.starter;
 }
@@ -126,7 +119,7 @@ std::unique_ptr<StepStarter> make_srun_starter(const StepPlan& plan, const Surro
   srun.whole = plan.whole;
   srun.command = {around.program_directory + "/dtlaunch", kSrunNode};
   srun.beside = plan.beside;
-  srun.environment = around.environment;
+  srun.environment = environment_of_starter(around);
   return std::make_unique<SrunStarter>(std::move(srun));
 }
 

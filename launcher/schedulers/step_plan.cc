@@ -45,6 +45,20 @@ bool is_first_of_several(const SchedulerEvidence& evidence) {
   return evidence.role == SchedulerRole::kLauncher && evidence.node_count.value_or(1) > 1;
 }
 
+bool names_token_file(const Variables& environment) {
+  const std::string* const file = find_variable(environment, "DTL_TOKEN_FILE");
+  return file != nullptr && !file->empty();
+}
+
+Variables environment_of_starter(const Surroundings& around) {
+  Variables all = around.environment;
+  for (auto& [name, value] : all) {
+    if (name != "DTL_TOKEN_FILE" || value.empty() || value.starts_with('/')) continue;
+    value = around.working_directory + "/" + value;
+  }
+  return all;
+}
+
 std::string step_notice(const StepPlan& step) {
   std::vector<std::string> names;
   for (const Host& node : step.nodes) names.push_back(node.name);

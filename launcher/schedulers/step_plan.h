@@ -41,6 +41,13 @@ std::string no_starter_program(const Starter& starter, std::optional<std::size_t
 // The scheduler has started others of us as well, which wait for this one.
 bool is_first_of_several(const SchedulerEvidence& evidence);
 
+// Whether DTL_TOKEN_FILE is set: then the nodes read the token themselves, and it goes through no
+// scheduler, which may hand variables on unencrypted.
+bool names_token_file(const Variables& environment);
+// The environment of what starts the nodes, which run in another folder: DTL_TOKEN_FILE is
+// absolute.
+Variables environment_of_starter(const Surroundings& around);
+
 // What --dry-run says of it.
 std::string step_notice(const StepPlan& step);
 

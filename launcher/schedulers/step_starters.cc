@@ -63,6 +63,10 @@ std::optional<StepPlan> wanted_step(const CommandLine& line, const SchedulerEvid
   const StepStarterRow* const offered = starts_agents ? find_step_starter(evidence) : nullptr;
   const StepStarterRow* const asked = asked_row(line.agent_start);
   if (asked != nullptr && asked != offered) {
+    if (asked == find_step_starter(evidence) && evidence.refusal) {
+      const SchedulerRefusal& refusal = *evidence.refusal;
+      throw Error(Exit::kUsage, refusal.attempted, refusal.reason, refusal.hint);
+    }
     throw Error(Exit::kUsage, fmt::format("-launcher {}", asked->scheduler->starter->words[0].word),
                 std::string(asked->scheduler->starter->elsewhere),
                 std::string(asked->scheduler->starter->elsewhere_hint));

@@ -125,49 +125,42 @@ std::optional<StepPlan> plan_tasks(const CommandLine& line, const SchedulerEvide
   return step;
 }
 
-TaskStarterOptions task_options(const StepPlan& plan, const Surroundings& around,
-                                const char* node_command) {
+std::unique_ptr<StepStarter> make_task_starter(const StepPlan& plan, const Surroundings& around) {
   TaskStarterOptions options;
   options.program = plan.program;
   options.lines = plan.lines;
-  options.command = {around.program_directory + "/dtlaunch", node_command};
+  options.command = {around.program_directory + "/dtlaunch", kTaskNode};
   options.meeting_host = plan.meeting_host;
   options.job = plan.job;
   options.environment = around.environment;
   if (const std::string file = job_token_file(); !file.empty()) {
     options.given_token_file = file.starts_with('/') ? file : around.working_directory + "/" + file;
   }
-  return options;
-}
-
-std::unique_ptr<StepStarter> make_task_starter(const StepPlan& plan, const Surroundings& around) {
-  return std::make_unique<TaskStarter>(task_options(plan, around, kTaskNode));
-}
-
-int join_as_told(const TaskNodeWords& told, const std::string& agent_path) {
-  take_variable("DTL_TOKEN");  // of the job's own environment, as by qsub -V
-  JoinCall call;
-  call.token = read_token_in(told.token_file, told.node);
-  call.host = told.host;
-  call.port = told.port;
-  call.hello.job = told.job;
-  call.hello.name = told.node;
-  try {
-    return join_as_node(std::move(call), agent_path);
-  } catch (const Error& error) {
-    // Whoever has written it is gone, and all that could come for it have.
-    if (error.status() == Exit::kTimeout && is_token_file(told.token_file)) {
-      ::unlink(told.token_file.c_str());
-    }
-    throw error.with_context(told.node);
-  }
+  return std::make_unique<TaskStarter>(std::move(options));
 }
 
 int run_task_node(const std::vector<std::string>& words, const std::string& agent_path) {
   const auto told = parse_task_node_words(words);
-  if (told) return join_as_told(*told, agent_path);
-  throw Error(Exit::kUsage, std::string("dtlaunch ") + kTaskNode, "it wants five words",
-              "dtlaunch starts it by itself, in a job of PBS");
+  if (!told) {
+    throw Error(Exit::kUsage, std::string("dtlaunch ") + kTaskNode, "it wants five words",
+                "dtlaunch starts it by itself, in a job of PBS");
+  }
+  take_variable("DTL_TOKEN");  // of qsub -V
+  JoinCall call;
+  call.token = read_token_in(told->token_file, told->node);
+  call.host = told->host;
+  call.port = told->port;
+  call.hello.job = told->job;
+  call.hello.name = told->node;
+  try {
+    return join_as_node(std::move(call), agent_path);
+  } catch (const Error& error) {
+    // Whoever has written it is gone, and all that could come for it have.
+    if (error.status() == Exit::kTimeout && is_token_file(told->token_file)) {
+      ::unlink(told->token_file.c_str());
+    }
+    throw error.with_context(told->node);
+  }
 }
 
 }  // namespace dtl

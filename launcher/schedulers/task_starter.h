@@ -25,10 +25,6 @@ struct TaskStarterOptions {
   std::string given_token_file;      // the user's own, which stays; empty: one is written
 };
 
-// Of a step of the plan whose nodes are started by that command of dtlaunch.
-TaskStarterOptions task_options(const StepPlan& plan, const Surroundings& around,
-                                const char* node_command);
-
 // What the dtlaunch on a node is told, one word each.
 struct TaskNodeWords {
   std::string host;  // where the step's room is
@@ -38,8 +34,6 @@ struct TaskNodeWords {
 };
 std::vector<std::string> to_words(const TaskNodeWords& told);
 std::optional<TaskNodeWords> parse_task_node_words(const std::vector<std::string>& words);
-// Goes to the launcher, with the token in the file. Returns the job's exit status; throws Error.
-int join_as_told(const TaskNodeWords& told, const std::string& agent_path);
 
 // How the program is asked to run a command on the node of that name and line. Pure.
 std::vector<std::string> task_arguments(const std::string& program, const std::string& node,

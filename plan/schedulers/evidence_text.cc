@@ -108,7 +108,8 @@ std::string evidence_text(const SchedulerEvidence& evidence) {
   add_row(page, "engine", scheduler);
   if (evidence.scheduler != nullptr) add_row(page, "role", std::string(role_text(evidence.role)));
   if (!evidence.hosts.empty()) add_row(page, "hosts", hosts_text(evidence.hosts));
-  if (evidence.scheduler != nullptr && evidence.role == SchedulerRole::kLauncher) {
+  if (evidence.scheduler != nullptr && evidence.role == SchedulerRole::kLauncher &&
+      !evidence.refusal) {
     add_row(page, "starter", starter_text(evidence));
   }
   if (evidence.role == SchedulerRole::kNode && !evidence.refusal) {

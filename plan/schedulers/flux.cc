@@ -20,7 +20,7 @@ constexpr Starter kFluxExec = {
     .words = kFluxWords,
     .programs = kFluxPrograms,
     .summary = "flux exec: once for all hosts, from which agents come back",
-    .elsewhere = "this is no script of flux batch or flux alloc",
+    .elsewhere = "FLUX_URI is not set: this is not a job script or a shell of Flux",
     .elsewhere_hint = "flux alloc, and dtlaunch inside; --show-engine says what is seen",
 };
 
@@ -37,11 +37,12 @@ std::string first_host(const SchedulerAnswers& answers) {
 // one for each of its brokers, in the order of their ranks.
 SchedulerEvidence read_instance(SchedulerReader& variables, const SchedulerAnswers& answers) {
   SchedulerEvidence evidence;
+  evidence.starter = &kFluxExec;
   variables.text("FLUX_URI");
   if (!answers.tool || trim(*answers.tool).empty()) {
-    evidence.refusal = {"this is a script inside of Flux",
-                        "flux getattr hostlist does not say which hosts it has",
-                        "flux on PATH, or -f FILE for ssh"};
+    evidence.refusal = {"this is a job script or a shell of Flux",
+                        "flux getattr hostlist does not name its hosts",
+                        "flux getattr hostlist, to see why; or -f FILE, which uses ssh"};
     return evidence;
   }
   const TextPosition start{"flux getattr hostlist: column ", 1, Exit::kBadInput};
@@ -56,7 +57,6 @@ SchedulerEvidence read_instance(SchedulerReader& variables, const SchedulerAnswe
     host.where = "flux getattr hostlist";
     evidence.host_lines.push_back(static_cast<int>(rank));
   }
-  evidence.starter = &kFluxExec;
   evidence.hosts_are_all = true;
   evidence.follows.push_back("Flux does not say slots: each host has as many as physical cores");
   return evidence;
@@ -118,6 +118,7 @@ constexpr std::string_view kFluxTaskVariables[] = {"FLUX_TASK_*"};
 
 constexpr Scheduler kFlux = {
     .name = "flux",
+    .title = "Flux",
     .runs_inside = "slurm",
     .task_command = "flux run",
     .token_hint =

@@ -70,6 +70,7 @@ constexpr HostCommands kSgeCommands = {
 
 constexpr Scheduler kGridEngine = {
     .name = "sge",
+    .title = "Grid Engine",
     .task_variables = {},
     .starter = &kQrsh,
     .look = look_for_sge,

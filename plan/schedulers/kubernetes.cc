@@ -306,6 +306,7 @@ constexpr std::string_view kPodTokenHint =
 
 constexpr Scheduler kMpiJob = {
     .name = "mpijob",
+    .title = "MPIJob",
     .pods = true,
     .token_hint = kPodTokenHint,
     .task_variables = kPodTaskVariables,
@@ -316,6 +317,7 @@ constexpr Scheduler kMpiJob = {
 };
 constexpr Scheduler kTrainJob = {
     .name = "trainjob",
+    .title = "TrainJob",
     .pods = true,
     .recreates_nodes = true,
     .token_hint = kPodTokenHint,
@@ -326,6 +328,7 @@ constexpr Scheduler kTrainJob = {
 };
 constexpr Scheduler kPyTorchJob = {
     .name = "pytorchjob",
+    .title = "PyTorchJob",
     .pods = true,
     .recreates_nodes = true,
     .token_hint = kPodTokenHint,
@@ -335,6 +338,7 @@ constexpr Scheduler kPyTorchJob = {
 };
 constexpr Scheduler kIndexedJob = {
     .name = "indexed-job",
+    .title = "Indexed Job",
     .alias = "jobset",  // whose pods are those of Indexed Jobs
     .pods = true,
     .recreates_nodes = true,

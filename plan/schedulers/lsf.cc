@@ -71,6 +71,7 @@ constexpr std::string_view kLsfTaskVariables[] = {"JSM_*", "LSF_PM_TASKID"};  //
 
 constexpr Scheduler kLsf = {
     .name = "lsf",
+    .title = "LSF",
     .task_variables = kLsfTaskVariables,
     .starter = &kBlaunch,
     .look = look_for_lsf,

@@ -89,6 +89,7 @@ constexpr std::string_view kPbsTaskVariables[] = {"PALS_*", "PBS_TASKNUM", "PBS_
 
 constexpr Scheduler kPbs = {
     .name = "pbs",
+    .title = "PBS",
     .task_variables = kPbsTaskVariables,
     .starter = &kTaskManager,
     .look = look_for_pbs,

@@ -51,6 +51,7 @@ struct Sighting {
 
 struct Scheduler {
   std::string_view name;        // for --engine and messages: "slurm"
+  std::string_view title = {};  // in sentences: "Slurm"
   std::string_view alias = {};  // another word for it
   bool pods = false;            // of Kubernetes: kinds of it may show themselves side by side
   // A scheduler whose jobs may hold whole jobs of this one, with its variables still there.

@@ -268,6 +268,7 @@ constexpr std::string_view kSlurmTaskVariables[] = {
 
 constexpr Scheduler kSlurm = {
     .name = "slurm",
+    .title = "Slurm",
     .task_command = "srun",
     .notice_signal = SIGUSR1,  // sbatch --signal=B:USR1@60
     .token_hint =

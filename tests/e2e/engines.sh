@@ -38,7 +38,7 @@ expect_err 'the job has no token.*export DTL_TOKEN='
 # A script of Flux has to be told its hosts by flux.
 run env -i FLUX_URI=local:///run/flux/local "$bin/dtlaunch" true
 expect_status 64
-expect_err 'this is a script inside of Flux.*Try: flux on PATH, or -f FILE for ssh'
+expect_err 'this is a job script or a shell of Flux.*Try: flux getattr hostlist, to see why; or -f FILE'
 
 # LSF's blaunch and Grid Engine's qrsh bring agents to the hosts.
 stand_in "$work/lsf/blaunch" 0

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # In a script of `flux batch` agents start by one `flux exec`, without ssh. The nodes' token is in no argument,
-# in no environment and in no file that stays. The first cause is the status, and neither SIGTERM nor kill -9
-# leaves anything. A stand-in takes the place of flux: it has each broker run the command as a broker does, with
-# the broker's environment, nothing to read, and its words on flux's own output.
+# in no rank's environment and in no file. The first cause is the status, and neither SIGTERM nor kill -9
+# leaves anything. A stand-in takes the place of flux: it has each broker run the command as a broker does, in
+# the folder and the environment of flux exec, with nothing to read and its words on flux's own output.
 . "$(dirname "$0")/lib.sh"
 need_cluster 3
 
@@ -17,13 +17,13 @@ case "$1 $2" in
 "exec --noinput") ;;
 *) echo "flux: $*: not known here" >&2; exit 1 ;;
 esac
-[[ $3 =~ ^--rank=[0-9,]+$ ]] || { echo "flux-exec: no ranks: $3" >&2; exit 1; }
-ranks=${3#--rank=}
-shift 3
+[[ "$3 $4" =~ ^--dir=/\ --rank=[0-9,]+$ ]] || { echo "flux-exec: no ranks: $3 $4" >&2; exit 1; }
+ranks=${4#--rank=}
+shift 4
 id=$$
 printf '%s\0' "$@" >"$FLUXES/$id.words"
-last=${!#}
-echo "$ranks $(stat -c %a "$last" 2>/dev/null)" >>"$FLUXES/called"
+(umask 077 && cp /proc/self/environ "$FLUXES/$id.environment")
+echo "$ranks" >>"$FLUXES/called"
 status=0
 for rank in ${ranks//,/ }; do echo "$id $rank" >"$FLUXES/spawn"; done
 for rank in ${ranks//,/ }; do
@@ -36,12 +36,12 @@ exit "$status"
 FLUX
 chmod +x "$fluxes/bin/flux"
 
-broker_environment=(PATH=/usr/bin:/bin HOME=/run/root USER=root LOGNAME=root SHELL=/bin/sh FLUX_URI=local:///run/flux)
 run_on_broker() { # ID RANK
-  local words rc=0 host=node$(($2 + 1))
+  local words environment rc=0 host=node$(($2 + 1))
   [ "$2" != 3 ] || host=node3
   mapfile -d '' words <"$fluxes/$1.words"
-  "$cluster" exec "$host" env -i "${broker_environment[@]}" "${words[@]}" </dev/null >/dev/null \
+  mapfile -d '' environment <"$fluxes/$1.environment"
+  "$cluster" exec "$host" env -i -C / "${environment[@]}" "${words[@]}" </dev/null >/dev/null \
     2>"$fluxes/$1.$2.err" || rc=$?
   echo "$rc" >"$fluxes/$1.$2.ended"
 }
@@ -57,7 +57,6 @@ trap 'ended=$?; kill "$manager" 2>/dev/null; finish "$ended"' EXIT
 
 batch=(FLUX_URI=local:///run/flux FLUXES="$fluxes" PATH="$fluxes/bin:$PATH" HOME="$work")
 in_job() { : >"$fluxes/called" && run "$cluster" exec node1 env "${batch[@]}" "$@"; }
-tokens_left() { ls -A "$work" | grep -c '^\.dtlaunch-token'; }
 no_logins() {
   local host
   for host in "${hosts[@]}"; do ! on "$host" grep -q 'Accepted publickey' /run/sshd.log || fail "ssh to $host was used"; done
@@ -66,19 +65,27 @@ no_logins() {
 # ---- who the ranks are, what is seen of the token, and which brokers were asked
 # shellcheck disable=SC2016
 in_job "$bin/dtlaunch" -ppn 1 sh -c 'echo "rank $RANK of $WORLD_SIZE on $(uname -n)"
-  echo "tokens $(ls -A "$0" | grep -c "^\.dtlaunch-token") $(env | grep -ci token)"' "$work"
+  echo "tokens $(env | grep -ci token)"'
 expect_status 0
 expect_equal "ranks" "$(grep ^rank "$work/out" | sort)" "rank 0 of 3 on node1
 rank 1 of 3 on node2
 rank 2 of 3 on node3"
-expect_equal "token while ranks run" "$(grep ^tokens "$work/out" | sort -u)" "tokens 0 0"
-expect_equal "brokers, and the mode of the token's file" "$(cat "$fluxes/called")" "0,1,2 600"
+expect_equal "tokens of ranks" "$(grep ^tokens "$work/out" | sort -u)" "tokens 0"
+expect_equal "brokers" "$(cat "$fluxes/called")" "0,1,2"
+expect_equal "words that may be a token" "$(cat "$fluxes"/*.words | tr '\0' '\n' | grep -cE '[0-9a-f]{32}')" 0
 expect_equal "what dtlaunch says" "$(cat "$work/err")" ""
 expect_hosts_idle 10
 in_job "$bin/dtlaunch" -hosts node3 -n 2 --oversubscribe uname -n
 expect_status 0
 expect_count 2 '^node3$' "$work/out"
-expect_equal "brokers of one host" "$(cat "$fluxes/called")" "2 600"
+expect_equal "brokers of one host" "$(cat "$fluxes/called")" "2"
+
+# ---- the user's own token, in a file
+(umask 077 && head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \n' >"$work/own")
+# shellcheck disable=SC2016
+in_job env DTL_TOKEN_FILE=own sh -c "cd '$work' && exec '$bin/dtlaunch' -ppn 1 sh -c 'echo \"ran \$RANK\"'"
+expect_status 0
+expect_count 3 '^ran [0-2]$' "$work/out"
 
 # ---- what it would do, and what it sees
 in_job "$bin/dtlaunch" --show-engine
@@ -114,7 +121,6 @@ fault() { # COMMAND...: strikes a job whose ranks all run, each with a child and
   end_job
   expect_nothing_left 15
   expect_hosts_idle 15
-  expect_equal "tokens left" "$(tokens_left)" 0
 }
 cancel_job() {
   signal TERM "$launcher"
@@ -131,7 +137,10 @@ no_logins
 touch "$fluxes/silent"
 in_job "$bin/dtlaunch" true
 expect_status 64
-expect_err 'flux getattr hostlist does not say which hosts it has'
+expect_err 'flux getattr hostlist does not name its hosts'
 in_job "$bin/dtlaunch" -launcher flux -hosts node2 true
 expect_status 64
-expect_err '-launcher flux: this is no script of flux batch or flux alloc'
+expect_err 'flux getattr hostlist does not name its hosts'
+run "$bin/dtlaunch" -launcher flux true
+expect_status 64
+expect_err '-launcher flux: FLUX_URI is not set: this is not a job script or a shell of Flux'

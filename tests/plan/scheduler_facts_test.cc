@@ -22,6 +22,7 @@ TEST(SchedulerFacts, AreWholeAndNamedOnce) {
   std::set<std::string_view> names;
   for (const Scheduler* scheduler : schedulers()) {
     EXPECT_TRUE(names.insert(scheduler->name).second) << scheduler->name;
+    EXPECT_NE(scheduler->title, "") << scheduler->name;
     EXPECT_NE(scheduler->look, nullptr) << scheduler->name;
     EXPECT_NE(scheduler->read, nullptr) << scheduler->name;
     ASSERT_NE(scheduler->commands, nullptr) << scheduler->name;
