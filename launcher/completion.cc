@@ -138,7 +138,7 @@ Words known_jobs(bool kept) {
     try {
       const auto record = parse_job_record(read_file(folder.path() / kKeptRecord, 1 << 20));
       if (record) add_job(*record, seen, words);
-    } catch (const Error&) {  // a folder without a record is no job's
+    } catch (const Error&) {  // without a record, the folder is not of a job
     }
   }
   return words;

@@ -249,7 +249,7 @@ class Line {
     only_values_ = option.follows == Follows::kLastValue;
   }
 
-  // The word at the cursor, when it is no value of an option before it.
+  // The word at the cursor, unless it is the value of an option before it.
   Answer last_word() const {
     const std::string& typed = current();
     const std::size_t equals = typed.find('=');
@@ -278,7 +278,7 @@ class Line {
   const std::vector<std::string>& words_;
   const FindWords& find_words_;
   const CompletedCommand* command_;
-  std::size_t first_ = 0;               // the first word that is no subcommand
+  std::size_t first_ = 0;               // the first word after the subcommand
   std::size_t operands_ = 0;            // before the cursor
   std::optional<std::size_t> program_;  // another one's line begins at this word
   bool only_values_ = false;            // behind a kLastValue

@@ -1,7 +1,7 @@
 #pragma once
 // PskTls: TLS 1.3 between two ends that share a key and nothing else: an external pre-shared key
-// with an ephemeral exchange (psk_dhe_ke), so that whoever learns the key later cannot read what
-// was recorded. There are no certificates and no tickets, one cipher, and nobody is let in without
+// with an ephemeral exchange (psk_dhe_ke): who learns the key later cannot decrypt traffic that was
+// recorded. There are no certificates and no tickets, one cipher, and nobody is let in without
 // the key. A TlsCarrier moves the records. OpenSSL's libssl has its one home here. One thread at a
 // time. Failures are values; OpenSSL's list of errors is left empty.
 

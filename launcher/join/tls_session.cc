@@ -19,7 +19,7 @@ using Result = PskTls::Result;
 constexpr std::string_view kIdentity = "dtlaunch join 1";
 constexpr std::size_t kReadBytes = 16 << 10;  // a record
 
-// What has come and what is to go.
+// Bytes from the other end, and bytes to send to it.
 struct FedBytes final : TlsCarrier {
   std::string input, output;
   std::size_t used = 0;  // of the input

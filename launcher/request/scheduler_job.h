@@ -31,7 +31,7 @@ std::vector<Host> hosts_of_job(const SchedulerEvidence& evidence, const CommandL
                                const Variables& environment);
 
 // The hosts of the scheduler's job, and what brings agents to them, for a command that runs no job;
-// without hosts where there is no such job.
+// without hosts if there is no such job.
 JobSettings settings_of_scheduler(const Surroundings& around);
 
 // Of a pod of an MPIJob that has not come: what its operator says of it, and what to try.
