@@ -85,13 +85,9 @@ Comm::Comm(int rank, int world, const Tuning& tuning)
 }
 
 Comm::~Comm() {
-  queue_.request_stop();
-  if (engine_) {
-    engine_->recall();
-    engine_->join();
-  }
+  if (engine_) engine_->stop();
   queue_.fail(DT_E_ABORTED, "the communicator was destroyed");
-  queue_.wait_until_unused();
+  callers_.wait_until_none();
   engine_.reset();
   for (void* memory : heap_) std::free(memory);
 }
@@ -194,7 +190,7 @@ void Comm::start_engine(Links links) {
                        std::chrono::milliseconds(warn_timeout_ms_), warn_, warn_context_};
   settings.cpus = tuning_.cpus;
   choose_spinning(settings);
-  queue_.state().show(job_, rank_, world_);
+  queue_.numbers().note().show(job_, rank_, world_);
   engine_ = std::make_unique<Engine>(settings, std::move(links), memory_.get(), queue_);
 }
 
@@ -209,7 +205,7 @@ void Comm::choose_spinning(Engine::Settings& settings) {
   if (memory_ != nullptr && map_.has_several_per_node() && memory_->is_crowded()) return;
   settings.active_spin = is_single ? kSpinOnOneCore : kSpin;
   if (is_single) return;  // the communication thread could not run meanwhile
-  queue_.set_spin_time(kSpin);
+  queue_.waiters().set_spin_time(kSpin);
 }
 
 void Comm::tune() {
@@ -224,7 +220,7 @@ void Comm::tune() {
     } catch (const CommError&) {
       return;  // the ranks have met; what has gone wrong since then is for the first operation
     }
-    queue_.restart_numbers();
+    queue_.numbers().restart();
   }
   if (tuning_.is_verbose && rank_ == 0) say_how();
 }
@@ -276,7 +272,7 @@ int Comm::submit(const Request& request, dt_work* work) {
 
 int Comm::wait(dt_work work, int timeout_ms) {
   if (!engine_) return queue_.wait(work, timeout_ms);
-  const OperationQueue::User user(queue_);
+  const CallerCount::Guard caller(callers_);
   const auto deadline =
       timeout_ms < 0 ? std::chrono::steady_clock::time_point::max()
                      : std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
@@ -290,21 +286,22 @@ int Comm::wait(dt_work work, int timeout_ms) {
 
 int Comm::wait_any(dt_work* works, std::int32_t* statuses, std::uint32_t max, std::uint32_t* count,
                    int timeout_ms) {
-  const OperationQueue::User user(queue_);
+  const CallerCount::Guard caller(callers_);
   if (engine_) engine_->recall();
   return queue_.wait_any(works, statuses, max, count, timeout_ms);
 }
 
 // A message that is waited for in vain is the caller's to think about: nothing fails.
 int Comm::probe(int from, int timeout_ms, int* source, OperationHeader* header) {
-  const OperationQueue::User user(queue_);
+  const CallerCount::Guard caller(callers_);
   if (timeout_ms < 0) timeout_ms = operation_timeout_ms_;
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
   if (engine_) engine_->drive_to_announcement(from, deadline);
   const auto left =
       std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now())
           .count();
-  return queue_.probe(from, static_cast<int>(std::max<std::int64_t>(left, 0)), source, header);
+  return queue_.announcements().probe(from, static_cast<int>(std::max<std::int64_t>(left, 0)),
+                                      source, header);
 }
 
 int Comm::wait_for(Request request) {
@@ -312,7 +309,7 @@ int Comm::wait_for(Request request) {
   request.is_own = true;
   int status = submit(request, &work);
   if (status == DT_OK) status = wait(work, -1);
-  if (status != DT_OK) throw CommError(status, queue_.error_text(), {});
+  if (status != DT_OK) throw CommError(status, queue_.error().text(), {});
   return status;
 }
 
@@ -322,9 +319,9 @@ bool Comm::is_of_this_process() const {
 
 void Comm::abort(const std::string& why) {
   if (engine_) {
-    queue_.request_abort(why);
-    engine_->recall();
-    queue_.wait_until_failed();
+    const CallerCount::Guard caller(callers_);
+    engine_->abort(why);
+    queue_.error().wait();
   } else {
     queue_.fail(DT_E_ABORTED, fmt::format("rank {} aborted: {}", rank_, why));
   }
@@ -332,7 +329,7 @@ void Comm::abort(const std::string& why) {
 
 Comm* failed_comm(int status, const std::string& text) {
   auto comm = std::make_unique<Comm>(0, 1, Tuning{});
-  comm->queue().set_error(status, text);
+  comm->queue().error().set(status, text);
   return comm.release();
 }
 
@@ -352,7 +349,7 @@ int create_comm(const dt_options& options, const Tuning& tuning, Comm** comm) {
       created->connect(options);
     } catch (const CommError& error) {
       status = error.dt_status();
-      created->queue().set_error(status, error.what());
+      created->queue().error().set(status, error.what());
     }
     *comm = created.release();
     return status;

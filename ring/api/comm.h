@@ -10,12 +10,13 @@
 #include <string>
 #include <vector>
 
+#include "ring/api/caller_count.h"
 #include "ring/common/crypto.h"
 #include "ring/dtring.h"
 #include "ring/engine/engine.h"
-#include "ring/engine/operation_queue.h"
 #include "ring/links/shm_node.h"
 #include "ring/operation/choice.h"
+#include "ring/queue/operation_queue.h"
 
 namespace dtl::ring {
 
@@ -90,6 +91,7 @@ class Comm {
   Terms terms_;
   std::unique_ptr<ShmNode> memory_;
   OperationQueue queue_;
+  CallerCount callers_;
   std::unique_ptr<Engine> engine_;
   std::mutex heap_mutex_;
   std::vector<void*> heap_;  // dt_alloc without a ShmNode

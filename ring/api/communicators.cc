@@ -208,7 +208,7 @@ const char* dt_strerror(int status) {
 int dt_last_error(dt_comm* comm, char* text, uint32_t bytes) {
   if (comm == nullptr || text == nullptr || bytes == 0) return DT_E_INVAL;
   try {
-    const std::string error = of(comm)->queue().error_text();
+    const std::string error = of(comm)->queue().error().text();
     const std::size_t length = std::min<std::size_t>(error.size(), bytes - 1);
     std::memcpy(text, error.data(), length);
     text[length] = '\0';

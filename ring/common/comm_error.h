@@ -1,7 +1,7 @@
 #pragma once
 // CommError: an Error that also knows which dt_status the C ABI answers. Thrown while a
 // communicator is being set up; afterwards failures are values: a
-// status and a text (engine/operation_queue.h, set_error).
+// status and a text (queue/first_error.h).
 
 #include <string>
 #include <utility>

@@ -4,10 +4,10 @@
 
 #include <chrono>
 
-#include "ring/engine/operation_slot.h"
 #include "ring/operation/arena.h"
 #include "ring/operation/operation.h"
 #include "ring/operation/schedule.h"
+#include "ring/queue/operation_slots.h"
 
 namespace dtl::ring {
 

@@ -61,7 +61,7 @@ Engine::Engine(const Settings& settings, Links links, ShmNode* memory, Operation
       patience_(rank_, settings.patience, executor_, failures_),
       lookout_(settings.active_spin),
       fork_guard_(descriptors(links)) {
-  watch_.add(queue_.wake_fd());
+  watch_.add(orders_.wake_fd());
   if (memory_ != nullptr) watch_.add(memory_->wake_fd());
   for (const ControlLine& line : failures_.lines()) watch_.add(line.channel.fd());
   for (std::size_t peer = 0; peer < links.links.size(); ++peer) {
@@ -83,22 +83,31 @@ Engine::Engine(const Settings& settings, Links links, ShmNode* memory, Operation
 }
 
 Engine::~Engine() {
-  join();
+  stop();
 }
 
-void Engine::join() {
-  if (thread_.joinable()) thread_.join();
+void Engine::stop() {
+  if (!thread_.joinable()) return;
+  orders_.stop();
+  recall();
+  thread_.join();
+}
+
+void Engine::abort(const std::string& why) {
+  orders_.abort(why);
+  recall();
 }
 
 std::vector<int> Engine::descriptors(const Links& links) const {
-  std::vector<int> all{watch_.fd(), wheel_.call_fd(), queue_.wake_fd()};
+  std::vector<int> all{watch_.fd(), wheel_.call_fd(), orders_.wake_fd()};
   for (const auto& link : links.links) {
     if (!link) continue;
     const auto of_link = link->descriptors();
     all.insert(all.end(), of_link.begin(), of_link.end());
   }
   for (const ControlLine& line : failures_.lines()) all.push_back(line.channel.fd());
-  if (queue_.state().fd() >= 0) all.push_back(queue_.state().fd());
+  const int note_fd = queue_.numbers().note().fd();
+  if (note_fd >= 0) all.push_back(note_fd);
   if (memory_ != nullptr) {
     const auto of_memory = memory_->descriptors();
     all.insert(all.end(), of_memory.begin(), of_memory.end());
@@ -115,7 +124,7 @@ Engine::Counters Engine::counters() const {
 
 // True when something moved or ended.
 bool Engine::turn() {
-  if (queue_.has_news()) take_orders();
+  if (orders_.has_news()) take_orders();
   if (stops_ || failures_.has_failed()) return false;
   bool moved = false;
   try {
@@ -128,14 +137,14 @@ bool Engine::turn() {
     failures_.fail(DT_E_NOMEM, rank_, error.what());
   }
   if (moved) {
-    queue_.state().move(executor_.bytes_sent() + executor_.bytes_received());
+    queue_.numbers().note().move(executor_.bytes_sent() + executor_.bytes_received());
     if (lookout_.is_waiting()) lookout_.note_move(Clock::now());
   }
   return moved;
 }
 
 void Engine::take_orders() {
-  const OperationQueue::Orders orders = queue_.take_orders();
+  const EngineOrders::Orders orders = orders_.take();
   has_backlog_ = true;
   stops_ = stops_ || orders.stop;
   if (orders.abort) {
@@ -171,7 +180,8 @@ void Engine::look_at_links() {
   executor_.farewells.clear();
   for (const auto& each : executor_.breaks) failures_.hear_of_break(each);
   executor_.breaks.clear();
-  for (const auto& each : executor_.announcements) queue_.announce(each.peer, each.header);
+  for (const auto& each : executor_.announcements)
+    queue_.announcements().set(each.peer, each.header);
   executor_.announcements.clear();
 }
 
@@ -205,7 +215,7 @@ int Engine::take_events(int timeout_ms) {
 }
 
 void Engine::handle_event(int fd) {
-  if (fd == queue_.wake_fd()) {
+  if (fd == orders_.wake_fd()) {
     std::uint64_t count = 0;
     (void)!::read(fd, &count, sizeof count);
   } else if (memory_ != nullptr && fd == memory_->wake_fd()) {

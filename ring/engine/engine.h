@@ -6,18 +6,20 @@
 #include <chrono>
 #include <cstdint>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
+#include "ring/engine/engine_orders.h"
 #include "ring/engine/event_watch.h"
 #include "ring/engine/executor.h"
 #include "ring/engine/failures.h"
 #include "ring/engine/fork_guard.h"
 #include "ring/engine/lookout.h"
-#include "ring/engine/operation_queue.h"
 #include "ring/engine/patience.h"
 #include "ring/engine/wheel.h"
 #include "ring/meeting/rendezvous.h"
+#include "ring/queue/operation_queue.h"
 
 namespace dtl::ring {
 
@@ -44,9 +46,10 @@ class Engine {
   // another thread runs it, or the communicator is destroyed.
   void drive(dt_work work, Clock::time_point deadline);
   void drive_to_announcement(int from, Clock::time_point deadline);  // likewise
-  // Callers leave it to the thread now; also after an order was given to the queue.
-  void recall() { wheel_.recall(); }
-  void join();  // the queue must have been told to stop
+  void recall() { wheel_.recall(); }  // callers leave it to the thread now
+  // Has everything fail with DT_E_ABORTED, soon; harmless when something has failed before.
+  void abort(const std::string& why);
+  void stop();  // ends the thread; pending operations fail with DT_E_ABORTED
 
   struct Counters {
     std::uint64_t bytes_sent = 0, bytes_received = 0, scratch_bytes = 0, warnings = 0;
@@ -83,6 +86,7 @@ class Engine {
 
   const int rank_;
   OperationQueue& queue_;
+  EngineOrders orders_;
   const NodeMap map_;
   ShmNode* const memory_;  // null: ranks of a node are reached as others are
   Wheel wheel_;            // the right to use all that follows but the counters

@@ -41,15 +41,16 @@ bool Engine::take_wheel() {
 // What another caller submitted meanwhile it has left to this one.
 void Engine::leave_wheel(WheelEvent how) {
   wheel_.leave(how);
-  if (queue_.has_news()) wheel_.recall();
+  if (orders_.has_news()) wheel_.recall();
 }
 
 void Engine::note_submission(bool is_urgent) {
+  orders_.note_submission();
   if (!is_urgent && take_wheel()) {
     (void)turn();
     return leave_wheel(has_work() ? WheelEvent::kLeaveActive : WheelEvent::kLeaveIdle);
   }
-  queue_.wake_sleeper();
+  orders_.wake_sleeper();
   if (is_urgent) recall();
 }
 
@@ -58,7 +59,7 @@ void Engine::drive(dt_work work, Clock::time_point deadline) {
 }
 
 void Engine::drive_to_announcement(int from, Clock::time_point deadline) {
-  drive_until([&] { return queue_.is_announced(from); }, deadline);
+  drive_until([&] { return queue_.announcements().is_settled(from); }, deadline);
 }
 
 template <class IsOver>
@@ -82,7 +83,8 @@ WheelEvent Engine::how_to_leave() const {
   if (stops_ || failures_.has_failed()) return WheelEvent::kHandOver;
   if (!has_work()) return WheelEvent::kLeaveIdle;
   const bool is_long = executor_.has_active(Lane::kBulk);
-  return is_long || queue_.has_waiters() ? WheelEvent::kHandOver : WheelEvent::kLeaveActive;
+  const bool has_waiters = queue_.waiters().any() || queue_.announcements().has_waiters();
+  return is_long || has_waiters ? WheelEvent::kHandOver : WheelEvent::kLeaveActive;
 }
 
 // True when something happened.
@@ -90,10 +92,10 @@ bool Engine::poll_a_little() {
   if (failures_.has_failed() || executor_.is_idle()) return false;
   const auto begin = Clock::now(), end = begin + lookout_.spin();
   const bool is_hurried = executor_.has_active(Lane::kSmall) || executor_.has_active(Lane::kPair);
-  if (lookout_.is_in_vain(begin, is_hurried)) return queue_.has_news() || take_events(0) > 0;
+  if (lookout_.is_in_vain(begin, is_hurried)) return orders_.has_news() || take_events(0) > 0;
   const int looks = lookout_.spin().count() > 0 ? kLooksPerCall : kLooksIfCrowded;
   for (int i = 1;; ++i) {
-    if (queue_.has_news()) return true;
+    if (orders_.has_news()) return true;
     if (memory_ != nullptr && (executor_.step() || executor_.has_findings())) return true;
     const bool yields = i % (memory_ == nullptr ? kLooksIfCrowded : looks) == 0;
     if ((memory_ == nullptr || yields) && take_events(0) > 0) return true;
@@ -105,7 +107,7 @@ bool Engine::poll_a_little() {
 
 // False when there are news.
 bool Engine::begin_sleep() {
-  if (!queue_.begin_sleep()) return false;
+  if (!orders_.begin_sleep()) return false;
   if (memory_ == nullptr || memory_->begin_sleep()) return true;
   end_sleep();
   return false;
@@ -113,7 +115,7 @@ bool Engine::begin_sleep() {
 
 void Engine::end_sleep() {
   if (memory_ != nullptr) memory_->end_sleep();
-  queue_.end_sleep();
+  orders_.end_sleep();
 }
 
 // -1: until something happens.

@@ -125,7 +125,7 @@ bool Failures::misses_data_of(int rank) const {
 // An operation that a rank will never take part in cannot complete.
 void Failures::fail_if_departed() {
   if (has_failed_) return;
-  const std::uint64_t first = queue_.first_number();
+  const std::uint64_t first = queue_.numbers().first_number();
   for (const Departure& departure : departures_) {
     for (const ActiveOperation* active : executor_.active()) {
       const Operation& operation = active->operation();
@@ -211,7 +211,7 @@ void Failures::tell(const Frame& frame, int origin_fd) {
 void Failures::say_goodbye(const std::vector<int>& link_fds, Executor& executor) {
   if (has_failed_) return;
   // The others may still be at those before this rank restarted its numbers.
-  const std::uint64_t completed = queue_.first_number() + queue_.completed();
+  const std::uint64_t completed = queue_.numbers().first_number() + queue_.numbers().completed();
   const auto deadline = Clock::now() + kDrainTime;
   tell({FrameKind::kBye, 0, rank_, completed, {}}, -1);
   if (executor.is_idle()) {

@@ -19,8 +19,8 @@
 #include <vector>
 
 #include "ring/engine/executor.h"
-#include "ring/engine/operation_queue.h"
 #include "ring/meeting/control_line.h"
+#include "ring/queue/operation_queue.h"
 
 namespace dtl::ring {
 

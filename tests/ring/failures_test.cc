@@ -77,7 +77,7 @@ TEST(Failures, AreToldToEverybodyOnce) {
     EXPECT_EQ(frames[0].text, "first");
   }
   EXPECT_EQ(leader.ended, 1);
-  EXPECT_EQ(leader.queue.error_text(), "first");
+  EXPECT_EQ(leader.queue.error().text(), "first");
 }
 
 TEST(Failures, ThatOneRankTellsArePassedOnToTheOthersOnly) {
@@ -93,7 +93,7 @@ TEST(Failures, NameARankWhoseLineEndsWithoutAWord) {
   Rank leader(0);
   leader.hang_up(1);
   EXPECT_FALSE(leader.failures->read(leader.fd_to(1)));
-  EXPECT_THAT(leader.queue.error_text(), HasSubstr("rank 1 (b) was lost: connection closed"));
+  EXPECT_THAT(leader.queue.error().text(), HasSubstr("rank 1 (b) was lost: connection closed"));
 }
 
 TEST(Failures, AreNoneWhenARankSaysGoodbye) {
@@ -114,7 +114,7 @@ TEST(Failures, OfADataLinkAreOnlyASuspicionForAMoment) {
   rank.failures->look_at_time(deadline - 1ms);
   EXPECT_FALSE(rank.failures->has_failed());
   rank.failures->look_at_time(deadline);
-  EXPECT_THAT(rank.queue.error_text(), HasSubstr("rank 2 was lost: connection closed"));
+  EXPECT_THAT(rank.queue.error().text(), HasSubstr("rank 2 was lost: connection closed"));
 }
 
 TEST(Failures, AreWhatRankZeroSaysWhileALinkIsASuspicion) {
@@ -123,7 +123,7 @@ TEST(Failures, AreWhatRankZeroSaysWhileALinkIsASuspicion) {
   rank.say(0, {FrameKind::kFail, DT_E_ABORTED, 2, 0, "rank 2 aborted: it was told to"});
   EXPECT_TRUE(rank.failures->read(rank.fd_to(0)));
   rank.failures->look_at_time(rank.failures->next_deadline());
-  EXPECT_EQ(rank.queue.error_text(), "rank 2 aborted: it was told to");
+  EXPECT_EQ(rank.queue.error().text(), "rank 2 aborted: it was told to");
 }
 
 TEST(Failures, DoNotComeOfALinkWhoseRankHasLeftInOrder) {
@@ -170,28 +170,28 @@ TEST(Failures, OfARankThatHasLeftInOrderWaitUntilItsLastBytesWereRead) {
   rank.failures->hear_of_break({2, ECONNRESET});
   rank.failures->hear_of_farewell({2, 1});
   for (int i = 0; i < 100; ++i) rank.failures->look_at_time(rank.failures->next_deadline());
-  EXPECT_FALSE(rank.failures->has_failed()) << rank.queue.error_text();
+  EXPECT_FALSE(rank.failures->has_failed()) << rank.queue.error().text();
   has_been_read = true;
   rank.failures->look_at_time(rank.failures->next_deadline());
-  EXPECT_THAT(rank.queue.error_text(), HasSubstr("rank 2 was lost: Connection reset by peer"));
+  EXPECT_THAT(rank.queue.error().text(), HasSubstr("rank 2 was lost: Connection reset by peer"));
 }
 
 TEST(Failures, ComeAtOnceOfGarbage) {
   Rank rank(1);
   rank.failures->hear_of_break({2, EPROTO});
-  EXPECT_THAT(rank.queue.error_text(), HasSubstr("rank 2 was lost: it sent garbage"));
+  EXPECT_THAT(rank.queue.error().text(), HasSubstr("rank 2 was lost: it sent garbage"));
 }
 
 TEST(Failures, OfChangedBytesAreNamedAlikeByBothEnds) {
   const char* const text = "what rank 2 sent to rank 1 (b) was changed on its way";
   Rank reader(1);
   reader.failures->hear_of_break({2, kAltered});
-  EXPECT_THAT(reader.queue.error_text(), HasSubstr(text));
+  EXPECT_THAT(reader.queue.error().text(), HasSubstr(text));
   Rank sender(2);
   sender.failures->hear_of_break({1, EPIPE});  // the reader has closed, and has said why
   sender.failures->hear_of_break({1, kRejected});
   sender.failures->look_at_time(sender.failures->next_deadline());
-  EXPECT_THAT(sender.queue.error_text(), HasSubstr(text));
+  EXPECT_THAT(sender.queue.error().text(), HasSubstr(text));
 }
 
 TEST(Failures, IgnoreRanksThatDoNotExist) {

@@ -1,4 +1,4 @@
-#include "ring/engine/state_note.h"
+#include "ring/queue/state_note.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -1,0 +1,44 @@
+#pragma once
+// CallerCount: how many threads are inside a call that waits, so that a communicator is not taken
+// away under them. Owned by the Comm. Does not know what they wait for: whoever destroys the
+// communicator has to end their waiting first.
+
+#include <condition_variable>
+#include <mutex>
+
+namespace dtl::ring {
+
+class CallerCount {
+ public:
+  // While a thread is inside such a call.
+  class Guard {
+   public:
+    explicit Guard(CallerCount& count) : count_(count) {
+      const std::lock_guard lock(count_.mutex_);
+      ++count_.callers_;
+    }
+    ~Guard() {
+      const std::lock_guard lock(count_.mutex_);
+      if (--count_.callers_ == 0 && count_.is_awaited_) count_.changed_.notify_all();
+    }
+    Guard(const Guard&) = delete;
+    Guard& operator=(const Guard&) = delete;
+
+   private:
+    CallerCount& count_;
+  };
+
+  void wait_until_none() {
+    std::unique_lock lock(mutex_);
+    is_awaited_ = true;
+    changed_.wait(lock, [this] { return callers_ == 0; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int callers_ = 0;
+  bool is_awaited_ = false;
+};
+
+}  // namespace dtl::ring

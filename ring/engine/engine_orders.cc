@@ -1,0 +1,72 @@
+#include "ring/engine/engine_orders.h"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <utility>
+
+#include "ring/common/comm_error.h"
+
+namespace dtl::ring {
+
+EngineOrders::EngineOrders() : wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  if (!wake_.valid()) throw CommError(DT_E_SYS, "cannot create an eventfd", errno_text(errno));
+}
+
+// Sequentially consistent, in order with the wheel's moves: whoever leaves the wheel looks at the
+// news afterwards, and whoever is refused it has left news before.
+void EngineOrders::note_submission() {
+  news_.store(true);
+}
+
+void EngineOrders::abort(const std::string& why) {
+  {
+    const std::lock_guard lock(mutex_);
+    orders_.abort = true;
+    orders_.why = why;
+    news_.store(true);
+  }
+  wake_sleeper();
+}
+
+void EngineOrders::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    orders_.stop = true;
+    news_.store(true);
+  }
+  wake_sleeper();
+}
+
+// Only a sleeping thread is worth a system call. The mutex orders this with begin_sleep(): one of
+// the two sees what the other has written, so no news are slept over.
+void EngineOrders::wake_sleeper() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!std::exchange(sleeping_, false)) return;
+  }
+  const std::uint64_t one = 1;
+  (void)!::write(wake_.get(), &one, sizeof one);
+}
+
+EngineOrders::Orders EngineOrders::take() {
+  const std::lock_guard lock(mutex_);
+  news_.store(false, std::memory_order_release);
+  return std::exchange(orders_, {});
+}
+
+bool EngineOrders::begin_sleep() {
+  const std::lock_guard lock(mutex_);
+  if (news_.load(std::memory_order_relaxed)) return false;
+  sleeping_ = true;
+  return true;
+}
+
+void EngineOrders::end_sleep() {
+  const std::lock_guard lock(mutex_);
+  sleeping_ = false;
+}
+
+}  // namespace dtl::ring

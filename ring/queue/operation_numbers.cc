@@ -1,0 +1,42 @@
+#include "ring/queue/operation_numbers.h"
+
+#include <algorithm>
+
+namespace dtl::ring {
+
+OperationNumbers::OperationNumbers(int world)
+    : sent_to_(static_cast<std::size_t>(world)), received_from_(static_cast<std::size_t>(world)) {}
+
+std::uint64_t OperationNumbers::next(const Request& request) {
+  if (request.opcode != Opcode::kPair) {
+    note_.begin(next_collective_, request.opcode);
+    return next_collective_++;
+  }
+  const auto peer = static_cast<std::size_t>(request.root);
+  return ++(request.is_receive ? received_from_ : sent_to_)[peer];
+}
+
+// Short operations overtake long ones, so the count goes on only where the gap closes.
+void OperationNumbers::complete(const Operation& operation) {
+  if (operation.lane() == Lane::kPair) return;
+  completed_early_.push_back(operation.sequence());
+  std::uint64_t completed = completed_.load(std::memory_order_relaxed);
+  const auto is_next = [&](std::uint64_t sequence) { return sequence == completed + 1; };
+  for (auto at = completed_early_.end();
+       (at = std::find_if(completed_early_.begin(), completed_early_.end(), is_next)) !=
+       completed_early_.end();) {
+    completed_early_.erase(at);
+    ++completed;
+  }
+  completed_.store(completed, std::memory_order_relaxed);
+  note_.complete(completed);
+}
+
+void OperationNumbers::restart() {
+  first_number_.store(next_collective_ - 1);
+  next_collective_ = 1;
+  completed_.store(0);
+  note_.restart();
+}
+
+}  // namespace dtl::ring

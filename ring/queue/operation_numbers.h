@@ -1,0 +1,39 @@
+#pragma once
+// OperationNumbers: numbers the operations of one communicator in the order of their submission,
+// pairs by peer and direction, and counts how many collectives are complete. The StateNote shows
+// both to the agent. Owned by the OperationQueue; next() and complete() with its mutex.
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "ring/operation/operation.h"
+#include "ring/queue/state_note.h"
+
+namespace dtl::ring {
+
+class OperationNumbers {
+ public:
+  explicit OperationNumbers(int world);
+
+  std::uint64_t next(const Request& request);
+  void complete(const Operation& operation);
+  // While nothing is pending: the next operation is the first one.
+  void restart();
+
+  // Of any thread. Collectives that are complete, from the first one on without a gap.
+  std::uint64_t completed() const { return completed_.load(std::memory_order_relaxed); }
+  // How many there were before restart().
+  std::uint64_t first_number() const { return first_number_.load(std::memory_order_relaxed); }
+
+  StateNote& note() { return note_; }  // for who makes it seen, and who drives
+
+ private:
+  StateNote note_;
+  std::uint64_t next_collective_ = 1;
+  std::vector<std::uint64_t> sent_to_, received_from_;  // of each peer, sends and receives so far
+  std::atomic<std::uint64_t> completed_{0}, first_number_{0};
+  std::vector<std::uint64_t> completed_early_;  // behind a gap
+};
+
+}  // namespace dtl::ring

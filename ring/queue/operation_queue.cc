@@ -1,0 +1,129 @@
+#include "ring/queue/operation_queue.h"
+
+namespace dtl::ring {
+namespace {
+
+// What wait_any reports of a communicator that has failed, besides what has finished.
+bool is_unfinished(const OperationSlot& slot) {
+  return slot.is_pending() && !slot.operation.request().is_own;
+}
+
+}  // namespace
+
+OperationQueue::OperationQueue(int world) : world_(world), numbers_(world) {}
+
+int OperationQueue::submit(const Request& request, const Choice& choice, dt_work* work) {
+  const std::lock_guard lock(mutex_);
+  if (error_.is_set()) return error_.status();
+  OperationSlot& slot = slots_.take_free();
+  slot.operation.prepare(request, choice, world_, numbers_.next(request));
+  slots_.name(slot);
+  *work = slot.work;
+  if (world_ == 1) {
+    slot.operation.finish_alone();
+    slot.state = OperationSlot::State::kDone;
+    finished_.add(slot.work);
+    finished_.show(false);
+    return DT_OK;
+  }
+  submitted_[static_cast<std::size_t>(slot.operation.lane())].push_back(&slot);
+  return DT_OK;
+}
+
+// With the mutex: how the operation ended; its id is free again.
+int OperationQueue::release(OperationSlot& slot) {
+  const int result = slot.is_pending() ? error_.status() : DT_OK;
+  slots_.release(slot);
+  finished_.drop_released();
+  finished_.show(error_.is_set());
+  return result;
+}
+
+bool OperationQueue::is_settled(dt_work work) {
+  const std::lock_guard lock(mutex_);
+  const OperationSlot* slot = slots_.find(work);
+  return slot == nullptr || !slot->is_pending() || error_.is_set();
+}
+
+int OperationQueue::wait(dt_work work, int timeout_ms) {
+  std::unique_lock lock(mutex_);
+  OperationSlot* slot = slots_.find(work);
+  if (slot == nullptr) return DT_E_INVAL;
+  const auto is_over = [&] { return !slot->is_pending() || error_.is_set(); };
+  // Another thread may have it reported meanwhile.
+  waiters_.wait_busily(lock, timeout_ms, is_over,
+                       [&] { return slots_.find(work) == nullptr || is_over(); });
+  slot = slots_.find(work);
+  if (slot == nullptr) return DT_E_INVAL;
+  return is_over() ? release(*slot) : DT_PENDING;
+}
+
+int OperationQueue::wait_any(dt_work* works, std::int32_t* statuses, std::uint32_t max,
+                             std::uint32_t* count, int timeout_ms) {
+  std::unique_lock lock(mutex_);
+  *count = 0;
+  waiters_.wait(lock, timeout_ms, [&] { return finished_.has_any() || error_.is_set(); });
+  const auto report = [&](OperationSlot& slot) {
+    works[*count] = slot.work;
+    statuses[(*count)++] = release(slot);
+  };
+  while (*count < max) {
+    OperationSlot* slot = finished_.take();
+    if (slot == nullptr) break;
+    report(*slot);
+  }
+  if (error_.is_set()) {
+    for (OperationSlot& slot : slots_.all()) {
+      if (*count < max && is_unfinished(slot)) report(slot);
+    }
+    if (*count == 0) return error_.status();
+  }
+  return *count > 0 ? DT_OK : DT_PENDING;
+}
+
+int OperationQueue::completion_fd() {
+  const std::lock_guard lock(mutex_);
+  const int fd = finished_.open();
+  finished_.show(error_.is_set());
+  return fd;
+}
+
+bool OperationQueue::has_completion_fd() {
+  const std::lock_guard lock(mutex_);
+  return finished_.is_open();
+}
+
+OperationSlot* OperationQueue::take_submitted(Lane lane) {
+  const std::lock_guard lock(mutex_);
+  auto& queue = submitted_[static_cast<std::size_t>(lane)];
+  if (queue.empty()) return nullptr;
+  OperationSlot* slot = queue.front();
+  queue.pop_front();
+  return slot;
+}
+
+void OperationQueue::complete(OperationSlot& slot) {
+  {
+    const std::lock_guard lock(mutex_);
+    numbers_.complete(slot.operation);
+    if (!slot.operation.request().is_own) finished_.add(slot.work);
+    slot.state.store(OperationSlot::State::kDone, std::memory_order_release);
+    finished_.show(error_.is_set());
+  }
+  waiters_.notify();
+}
+
+void OperationQueue::fail(int status, const std::string& text) {
+  {
+    const std::lock_guard lock(
+        mutex_);  // submit() has queued what it took before, or sees the error
+    numbers_.note().end();
+    for (auto& queue : submitted_) queue.clear();
+    finished_.show(true);
+    error_.set(status, text);  // last: whoever has awaited it finds the rest done
+  }
+  waiters_.notify();
+  announcements_.end_waiting();
+}
+
+}  // namespace dtl::ring

@@ -1,0 +1,61 @@
+#pragma once
+// OperationQueue: the operations that callers' threads and the thread that runs the engine share.
+// Callers submit them and wait for their ids; the thread that runs the engine takes them in order
+// of each lane and reports their end. One mutex guards them. Does not know how anybody is told that
+// there is something to take (EngineOrders), nor how an operation is carried out.
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <string>
+
+#include "ring/queue/announcements.h"
+#include "ring/queue/finished_work.h"
+#include "ring/queue/first_error.h"
+#include "ring/queue/operation_numbers.h"
+#include "ring/queue/operation_slots.h"
+#include "ring/queue/waiters.h"
+
+namespace dtl::ring {
+
+class OperationQueue {
+ public:
+  explicit OperationQueue(int world);
+
+  // --- callers ---
+  // Who submits has to see to it that somebody takes it: see Engine::note_submission.
+  int submit(const Request& request, const Choice& choice, dt_work* work);
+  bool is_settled(dt_work work);           // or unknown
+  int wait(dt_work work, int timeout_ms);  // 0: only look
+  int wait_any(dt_work* works, std::int32_t* statuses, std::uint32_t max, std::uint32_t* count,
+               int timeout_ms);
+  int completion_fd();  // negative: a dt_status
+  bool has_completion_fd();
+
+  // --- who runs the engine ---
+  OperationSlot* take_submitted(Lane lane);  // null when there is none
+  void complete(OperationSlot& slot);
+  void fail(int status, const std::string& text);  // all operations, and all that are yet to come
+
+  // What goes with the operations, each usable by itself.
+  FirstError& error() { return error_; }
+  OperationNumbers& numbers() { return numbers_; }
+  Announcements& announcements() { return announcements_; }
+  Waiters& waiters() { return waiters_; }
+
+ private:
+  int release(OperationSlot& slot);
+
+  const int world_;
+  FirstError error_;
+  OperationNumbers numbers_;
+  Announcements announcements_{error_};
+  std::mutex mutex_;
+  Waiters waiters_;
+  OperationSlots slots_;
+  std::array<std::deque<OperationSlot*>, kLanes> submitted_;
+  FinishedWork finished_{slots_};
+};
+
+}  // namespace dtl::ring

@@ -1,0 +1,46 @@
+#include "ring/queue/operation_slots.h"
+
+#include "ring/common/comm_error.h"
+
+namespace dtl::ring {
+namespace {
+
+// A work id is the operation's number in order of submission, with its slot in the low bits.
+constexpr unsigned kSlotBits = 20;
+constexpr std::size_t kMaxSlots = (1u << kSlotBits) - 1;
+
+}  // namespace
+
+OperationSlot& OperationSlots::take_free() {
+  if (free_.empty()) {
+    if (slots_.size() >= kMaxSlots) {
+      throw CommError(DT_E_NOMEM, "cannot take another operation",
+                      "too many were never waited for");
+    }
+    const auto index = static_cast<int>(slots_.size());
+    slots_.emplace_back().index = index;
+    free_.push_back(index);
+  }
+  OperationSlot& slot = slots_[static_cast<std::size_t>(free_.back())];
+  free_.pop_back();
+  return slot;
+}
+
+void OperationSlots::name(OperationSlot& slot) {
+  slot.work = next_number_++ << kSlotBits | static_cast<std::uint64_t>(slot.index);
+  slot.state = OperationSlot::State::kPending;
+}
+
+void OperationSlots::release(OperationSlot& slot) {
+  slot.state = OperationSlot::State::kFree;
+  free_.push_back(slot.index);
+}
+
+OperationSlot* OperationSlots::find(dt_work work) {
+  const std::size_t index = work & kMaxSlots;
+  if (index >= slots_.size()) return nullptr;
+  OperationSlot& slot = slots_[index];
+  return slot.state != OperationSlot::State::kFree && slot.work == work ? &slot : nullptr;
+}
+
+}  // namespace dtl::ring
