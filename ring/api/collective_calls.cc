@@ -166,7 +166,7 @@ int dt_probe(dt_comm* comm, int32_t* from, uint64_t* count, int32_t* dtype, uint
   return guarded([&] {
     OperationHeader header;
     int source = 0;
-    const int status = of(comm)->probe(*from, timeout_ms, &source, &header);
+    const int status = of(comm)->calls().probe(*from, timeout_ms, &source, &header);
     if (status != DT_OK) return status;
     *from = source;
     *count = header.count;

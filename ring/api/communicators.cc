@@ -106,7 +106,7 @@ int dt_comm_size(const dt_comm* comm) {
 int dt_comm_abort(dt_comm* comm, const char* why) {
   if (!is_usable(comm)) return DT_E_INVAL;
   try {
-    of(comm)->abort(why == nullptr ? "" : why);
+    of(comm)->calls().abort(why == nullptr ? "" : why);
     return DT_OK;
   } catch (const std::exception&) {
     return DT_E_NOMEM;
@@ -131,7 +131,7 @@ int dt_comm_split(dt_comm* comm, int color, int key, dt_comm** part) {
 }
 
 int dt_wait(dt_comm* comm, dt_work work, int32_t timeout_ms) {
-  return is_usable(comm) ? of(comm)->wait(work, timeout_ms) : DT_E_INVAL;
+  return is_usable(comm) ? of(comm)->calls().wait(work, timeout_ms) : DT_E_INVAL;
 }
 
 int dt_test(dt_comm* comm, dt_work work) {
@@ -143,18 +143,18 @@ int dt_wait_any(dt_comm* comm, dt_work* works, int32_t* statuses, uint32_t max, 
   if (!is_usable(comm) || works == nullptr || statuses == nullptr || count == nullptr || max == 0) {
     return DT_E_INVAL;
   }
-  return of(comm)->wait_any(works, statuses, max, count, timeout_ms);
+  return of(comm)->calls().wait_any(works, statuses, max, count, timeout_ms);
 }
 
 int dt_completion_fd(dt_comm* comm) {
-  return is_usable(comm) ? of(comm)->queue().completion_fd() : DT_E_INVAL;
+  return is_usable(comm) ? of(comm)->calls().queue().completion_fd() : DT_E_INVAL;
 }
 
 void* dt_alloc(dt_comm* comm, uint64_t bytes) {
   if (!is_usable(comm) || bytes > kMaxBytes) return nullptr;
   void* memory = nullptr;
   (void)guarded([&] {
-    memory = of(comm)->allocate(bytes);
+    memory = of(comm)->memory().allocate(bytes);
     return DT_OK;
   });
   return memory;
@@ -162,13 +162,13 @@ void* dt_alloc(dt_comm* comm, uint64_t bytes) {
 
 int dt_free(dt_comm* comm, void* memory) {
   if (!is_usable(comm)) return DT_E_INVAL;
-  return guarded([&] { return of(comm)->release(memory); });
+  return guarded([&] { return of(comm)->memory().release(memory); });
 }
 
 int dt_stats_json(dt_comm* comm, char* text, uint32_t bytes) {
   if (!is_usable(comm) || text == nullptr || bytes == 0) return DT_E_INVAL;
   return guarded([&] {
-    const std::string json = of(comm)->stats_json();
+    const std::string json = of(comm)->stats();
     const std::size_t length = std::min<std::size_t>(json.size(), bytes - 1);
     std::memcpy(text, json.data(), length);
     text[length] = '\0';
@@ -208,7 +208,7 @@ const char* dt_strerror(int status) {
 int dt_last_error(dt_comm* comm, char* text, uint32_t bytes) {
   if (comm == nullptr || text == nullptr || bytes == 0) return DT_E_INVAL;
   try {
-    const std::string error = of(comm)->queue().error().text();
+    const std::string error = of(comm)->calls().queue().error().text();
     const std::size_t length = std::min<std::size_t>(error.size(), bytes - 1);
     std::memcpy(text, error.data(), length);
     text[length] = '\0';

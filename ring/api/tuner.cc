@@ -23,7 +23,35 @@ float median_of(std::vector<double>& all) {
   return static_cast<float>(*middle);
 }
 
+// In place, of these values.
+Request allreduce_of(std::span<float> values) {
+  Request request;
+  request.opcode = Opcode::kAllreduce;
+  request.dtype = DT_F32;
+  request.count = values.size();
+  request.in = request.out = reinterpret_cast<std::byte*>(values.data());
+  return request;
+}
+
 }  // namespace
+
+Trial trial_of(std::function<void(const Request& request)> carry_out) {
+  Trial trial;
+  trial.time_once = [carry_out](Algorithm algorithm, std::vector<float>& values) {
+    carry_out({});  // a barrier, so that no rank's time has another one's delay in it
+    Request request = allreduce_of(values);
+    request.algorithm = algorithm;
+    const auto begin = std::chrono::steady_clock::now();
+    carry_out(request);
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
+  trial.take_slowest = [carry_out](std::span<float> values) {
+    Request request = allreduce_of(values);
+    request.op = DT_MAX;
+    carry_out(request);
+  };
+  return trial;
+}
 
 Tuner::Tuner(int world, std::size_t nodes, Trial trial)
     : world_(world), nodes_(nodes), trial_(std::move(trial)) {}

@@ -1,6 +1,7 @@
 #pragma once
 // Tuner: finds out which algorithm is quickest for an allreduce of which size, by trying them. All
 // ranks take part and go by the same times, those of the slowest one, so they draw the same table.
+// Does not know the communicator: a Trial does what is measured.
 
 #include <cstddef>
 #include <cstdint>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "ring/operation/algorithm_table.h"
+#include "ring/operation/request.h"
 
 namespace dtl::ring {
 
@@ -19,6 +21,8 @@ struct Trial {
   // Makes each value the largest one that a rank has.
   std::function<void(std::span<float> values)> take_slowest;
 };
+// Measures with operations that `carry_out` waits for.
+Trial trial_of(std::function<void(const Request& request)> carry_out);
 
 class Tuner {
  public:

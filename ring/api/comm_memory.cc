@@ -1,0 +1,48 @@
+#include "ring/api/comm_memory.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "ring/common/comm_error.h"
+
+namespace dtl::ring {
+namespace {
+
+constexpr int kMaxLocal = 1024;      // ranks of a node that share memory
+constexpr std::size_t kPage = 4096;  // bytes
+
+}  // namespace
+
+CommMemory::~CommMemory() {
+  for (void* block : blocks_) std::free(block);
+}
+
+void CommMemory::share(int world) {
+  try {
+    node_ = std::make_unique<ShmNode>(std::min(world, kMaxLocal));
+  } catch (const CommError& error) {
+    note_ = error.what();
+  }
+}
+
+void* CommMemory::allocate(std::size_t bytes) {
+  if (bytes == 0) return nullptr;
+  if (node_ != nullptr) return node_->alloc(bytes);
+  void* block = std::aligned_alloc(kPage, (bytes + kPage - 1) / kPage * kPage);
+  const std::lock_guard lock(mutex_);
+  if (block != nullptr) blocks_.push_back(block);
+  return block;
+}
+
+int CommMemory::release(void* memory) {
+  if (memory == nullptr) return DT_OK;
+  if (node_ != nullptr) return node_->free(memory) ? DT_OK : DT_E_INVAL;
+  const std::lock_guard lock(mutex_);
+  const auto at = std::find(blocks_.begin(), blocks_.end(), memory);
+  if (at == blocks_.end()) return DT_E_INVAL;
+  std::free(*at);
+  blocks_.erase(at);
+  return DT_OK;
+}
+
+}  // namespace dtl::ring

@@ -1,0 +1,47 @@
+#pragma once
+// OperationCalls: the calls that submit operations of one communicator and wait for them, with the
+// queue and the engine behind them. Owned by the Comm; calls come from any thread. Does not know
+// how the ranks have met: without an engine there is this rank alone, or nobody was met.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "ring/api/caller_count.h"
+#include "ring/engine/engine.h"
+#include "ring/operation/choice.h"
+#include "ring/queue/operation_queue.h"
+
+namespace dtl::ring {
+
+class OperationCalls {
+ public:
+  OperationCalls(int rank, int world) : rank_(rank), queue_(world) {}
+  ~OperationCalls();  // ends what is pending, and waits until no thread is inside a call
+  OperationCalls(const OperationCalls&) = delete;
+  OperationCalls& operator=(const OperationCalls&) = delete;
+
+  // memory: outlives this. Throws CommError.
+  void start_engine(const Engine::Settings& settings, Links links, ShmNode* memory);
+
+  int submit(const Request& request, const Choice& choice, dt_work* work);
+  // As OperationQueue's and Announcements', and drive the engine meanwhile.
+  int wait(dt_work work, int timeout_ms);
+  int wait_any(dt_work* works, std::int32_t* statuses, std::uint32_t max, std::uint32_t* count,
+               int timeout_ms);
+  // timeout_ms < 0: as long as an operation may take; nothing fails then.
+  int probe(int from, int timeout_ms, int* source, OperationHeader* header);
+  void abort(const std::string& why);
+
+  OperationQueue& queue() { return queue_; }
+  Engine::Counters counters() const { return engine_ ? engine_->counters() : Engine::Counters{}; }
+
+ private:
+  const int rank_;
+  OperationQueue queue_;
+  CallerCount callers_;
+  std::unique_ptr<Engine> engine_;
+  int operation_timeout_ms_ = 0;
+};
+
+}  // namespace dtl::ring
