@@ -137,7 +137,8 @@ bool Engine::turn() {
     failures_.fail(DT_E_NOMEM, rank_, error.what());
   }
   if (moved) {
-    queue_.numbers().note().move(executor_.bytes_sent() + executor_.bytes_received());
+    const auto [sent, received] = executor_.traffic();
+    queue_.numbers().note().move(sent + received);
     if (lookout_.is_waiting()) lookout_.note_move(Clock::now());
   }
   return moved;
@@ -157,43 +158,45 @@ void Engine::start_submitted() {
   if (!has_backlog_) return;
   bool is_empty = true;
   for (const Lane lane : {Lane::kSmall, Lane::kBulk, Lane::kPair}) {
-    while (executor_.has_room(lane) && !failures_.has_failed()) {
+    while (executor_.active().has_room(lane) && !failures_.has_failed()) {
       OperationSlot* slot = queue_.take_submitted(lane);
       if (slot == nullptr) break;
       try {
-        patience_.begin(executor_.start(*slot).timer);
+        patience_.begin(executor_.active().start(*slot).timer);
       } catch (const CommError& error) {
         return failures_.fail(error.dt_status(), rank_, error.what());
       }
       lookout_.note_beginning();
       failures_.look_at_beginner();
     }
-    is_empty = is_empty && executor_.has_room(lane);
+    is_empty = is_empty && executor_.active().has_room(lane);
   }
   has_backlog_ = !is_empty;
 }
 
 // What the last step found out about the links.
 void Engine::look_at_links() {
-  if (executor_.mismatch) return failures_.hear_of_mismatch(*executor_.mismatch);
-  for (const auto& each : executor_.farewells) failures_.hear_of_farewell(each);
-  executor_.farewells.clear();
-  for (const auto& each : executor_.breaks) failures_.hear_of_break(each);
-  executor_.breaks.clear();
-  for (const auto& each : executor_.announcements)
-    queue_.announcements().set(each.peer, each.header);
-  executor_.announcements.clear();
+  LinkFindings& found = executor_.findings();
+  if (found.mismatch) return failures_.hear_of_mismatch(*found.mismatch);
+  for (const auto& each : found.farewells) failures_.hear_of_farewell(each);
+  found.farewells.clear();
+  for (const auto& each : found.breaks) failures_.hear_of_break(each);
+  found.breaks.clear();
+  for (const auto& each : found.announcements) queue_.announcements().set(each.peer, each.header);
+  found.announcements.clear();
 }
 
 // True when any has ended.
 bool Engine::finish_operations() {
   if (failures_.has_failed() || failures_.has_read_void()) return false;
   bool has_any = false;
-  for (OperationSlot* done = executor_.take_finished(); done; done = executor_.take_finished()) {
+  ActiveOperations& active = executor_.active();
+  for (OperationSlot* done = active.take_finished(); done; done = active.take_finished()) {
     {
       const std::lock_guard lock(counters_mutex_);  // before anybody hears of it
-      counters_.bytes_sent = executor_.bytes_sent();
-      counters_.bytes_received = executor_.bytes_received();
+      const auto [sent, received] = executor_.traffic();
+      counters_.bytes_sent = sent;
+      counters_.bytes_received = received;
       counters_.scratch_bytes = executor_.scratch_bytes();
     }
     queue_.complete(*done);
@@ -204,7 +207,7 @@ bool Engine::finish_operations() {
 
 void Engine::look_at_time() {
   if (failures_.has_failed()) return;
-  if (failures_.suspects_nobody() && executor_.is_idle()) return;
+  if (failures_.suspects_nobody() && executor_.active().is_empty()) return;
   const auto now = Clock::now();
   failures_.look_at_time(now);
   if (!failures_.has_failed()) patience_.look_at_time(now);

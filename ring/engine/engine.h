@@ -72,7 +72,7 @@ class Engine {
   void sleep_without_wheel();
   // The work.
   bool turn();
-  bool has_work() const { return has_backlog_ || !executor_.is_idle(); }
+  bool has_work() const { return has_backlog_ || !executor_.active().is_empty(); }
   bool poll_a_little();
   void take_orders();
   void start_submitted();

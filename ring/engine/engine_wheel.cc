@@ -82,21 +82,22 @@ void Engine::drive_until(const IsOver& is_over, Clock::time_point deadline) {
 WheelEvent Engine::how_to_leave() const {
   if (stops_ || failures_.has_failed()) return WheelEvent::kHandOver;
   if (!has_work()) return WheelEvent::kLeaveIdle;
-  const bool is_long = executor_.has_active(Lane::kBulk);
+  const bool is_long = executor_.active().has(Lane::kBulk);
   const bool has_waiters = queue_.waiters().any() || queue_.announcements().has_waiters();
   return is_long || has_waiters ? WheelEvent::kHandOver : WheelEvent::kLeaveActive;
 }
 
 // True when something happened.
 bool Engine::poll_a_little() {
-  if (failures_.has_failed() || executor_.is_idle()) return false;
+  if (failures_.has_failed() || executor_.active().is_empty()) return false;
   const auto begin = Clock::now(), end = begin + lookout_.spin();
-  const bool is_hurried = executor_.has_active(Lane::kSmall) || executor_.has_active(Lane::kPair);
+  const bool is_hurried =
+      executor_.active().has(Lane::kSmall) || executor_.active().has(Lane::kPair);
   if (lookout_.is_in_vain(begin, is_hurried)) return orders_.has_news() || take_events(0) > 0;
   const int looks = lookout_.spin().count() > 0 ? kLooksPerCall : kLooksIfCrowded;
   for (int i = 1;; ++i) {
     if (orders_.has_news()) return true;
-    if (memory_ != nullptr && (executor_.step() || executor_.has_findings())) return true;
+    if (memory_ != nullptr && (executor_.step() || executor_.findings().has_any())) return true;
     const bool yields = i % (memory_ == nullptr ? kLooksIfCrowded : looks) == 0;
     if ((memory_ == nullptr || yields) && take_events(0) > 0) return true;
     if (!yields) continue;

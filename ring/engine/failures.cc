@@ -81,20 +81,20 @@ void Failures::hear(const Frame& frame, int origin_fd) {
 }
 
 // Rank 0 need not pass it on: the rank has told it, too, and tells the others by its own links.
-void Failures::hear_of_farewell(const Executor::Farewell& farewell) {
+void Failures::hear_of_farewell(const LinkFindings::Farewell& farewell) {
   if (has_departed(farewell.peer)) return;
   departures_.push_back({farewell.peer, farewell.completed});
   fail_if_departed();
 }
 
-void Failures::hear_of_break(const Executor::Break& found) {
+void Failures::hear_of_break(const LinkFindings::Break& found) {
   if (found.error == EPROTO || found.error == kAltered) return lose(found.peer, found.error);
   broken_.push_back(found);
   has_read_void_ = has_read_void_ || found.error == ECANCELED;
   if (!has_departed(found.peer) || misses_data_of(found.peer)) suspect(found.peer, found.error);
 }
 
-void Failures::hear_of_mismatch(const Executor::Mismatch& mismatch) {
+void Failures::hear_of_mismatch(const LinkFindings::Mismatch& mismatch) {
   const auto& [peer, mine, theirs] = mismatch;
   const std::string cause =
       is_header(theirs) ? fmt::format("{} calls {} as operation {}, {} calls {} as operation {}",
@@ -115,7 +115,7 @@ bool Failures::has_departed(int rank) const {
 }
 
 bool Failures::misses_data_of(int rank) const {
-  for (ActiveOperation* active : executor_.active()) {
+  for (ActiveOperation* active : executor_.active().all()) {
     const Flow* flow = active->schedule.find_flow(rank);
     if (flow != nullptr && !(flow->is_received() && flow->is_sent())) return true;
   }
@@ -127,7 +127,7 @@ void Failures::fail_if_departed() {
   if (has_failed_) return;
   const std::uint64_t first = queue_.numbers().first_number();
   for (const Departure& departure : departures_) {
-    for (const ActiveOperation* active : executor_.active()) {
+    for (const ActiveOperation* active : executor_.active().all()) {
       const Operation& operation = active->operation();
       const bool is_pair = operation.lane() == Lane::kPair;
       const bool is_over = is_pair ? operation.request().root != departure.rank
@@ -193,7 +193,7 @@ void Failures::fail(int status, int culprit, const std::string& cause, int origi
   has_failed_ = true;
   tell({FrameKind::kFail, status, culprit, 0, cause}, origin_fd);
   end_data_();
-  const Operation* oldest = executor_.oldest();
+  const Operation* oldest = executor_.active().oldest();
   const bool says_where =
       status == DT_E_TIMEOUT || status == DT_E_MISMATCH || !oldest || oldest->request().is_own;
   queue_.fail(status, says_where ? cause
@@ -214,7 +214,7 @@ void Failures::say_goodbye(const std::vector<int>& link_fds, Executor& executor)
   const std::uint64_t completed = queue_.numbers().first_number() + queue_.numbers().completed();
   const auto deadline = Clock::now() + kDrainTime;
   tell({FrameKind::kBye, 0, rank_, completed, {}}, -1);
-  if (executor.is_idle()) {
+  if (executor.active().is_empty()) {
     while (!executor.say_farewell(completed) && Clock::now() < deadline) ::poll(nullptr, 0, 1);
     for (const int fd : link_fds) wait_until_acknowledged(fd, deadline);
   }

@@ -41,9 +41,9 @@ class Failures {
   bool read(int fd);
   void hear(const Frame& frame, int origin_fd);
   // What the links found out, and what that and earlier news mean for an operation that begins.
-  void hear_of_farewell(const Executor::Farewell& farewell);
-  void hear_of_break(const Executor::Break& found);
-  void hear_of_mismatch(const Executor::Mismatch& mismatch);
+  void hear_of_farewell(const LinkFindings::Farewell& farewell);
+  void hear_of_break(const LinkFindings::Break& found);
+  void hear_of_mismatch(const LinkFindings::Mismatch& mismatch);
   void look_at_beginner();
   // Of ranks that seemed to be lost, those that have not explained themselves meanwhile.
   void look_at_time(Clock::time_point now);
@@ -82,7 +82,7 @@ class Failures {
   const std::function<void()> end_data_;
   std::vector<Departure> departures_;
   std::vector<Suspicion> suspicions_;
-  std::vector<Executor::Break> broken_;
+  std::vector<LinkFindings::Break> broken_;
   bool has_failed_ = false, has_read_void_ = false;
 };
 

@@ -28,7 +28,7 @@ void Patience::begin(OperationTimer& timer) {
 void Patience::look_at_time(Clock::time_point now) {
   if (now >= next_warning_) {
     next_warning_ = Clock::time_point::max();
-    for (ActiveOperation* active : executor_.active()) {
+    for (ActiveOperation* active : executor_.active().all()) {
       if (active->timer.has_warned) continue;
       if (now >= active->timer.warning) {
         warn_of(*active);
@@ -37,15 +37,15 @@ void Patience::look_at_time(Clock::time_point now) {
       }
     }
   }
-  for (const ActiveOperation* active : executor_.active()) {
+  for (const ActiveOperation* active : executor_.active().all()) {
     if (now >= deadline_of(*active)) return give_up(*active);
   }
 }
 
 Patience::Clock::time_point Patience::next_deadline() const {
-  if (executor_.is_idle()) return Clock::time_point::max();
+  if (executor_.active().is_empty()) return Clock::time_point::max();
   auto deadline = next_warning_;
-  for (const ActiveOperation* active : executor_.active()) {
+  for (const ActiveOperation* active : executor_.active().all()) {
     deadline = std::min(deadline, deadline_of(*active));
   }
   return deadline;

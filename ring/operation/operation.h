@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "ring/arithmetic/reduce.h"
 #include "ring/links/operation_header.h"
 #include "ring/operation/choice.h"
 #include "ring/operation/request.h"
@@ -31,6 +32,15 @@ class Operation {
   const OperationHeader& header() const { return header_; }
   std::string description() const { return describe(header_); }
   std::uint64_t sequence() const { return header_.sequence; }
+  // How long so many bytes in memory are on the wire, and the other way round.
+  std::uint64_t travelling(Wire wire, std::uint64_t bytes) const {
+    if (wire == Wire::kExact) return bytes;
+    return bytes / element_ * wire_bytes(request_.dtype, wire);
+  }
+  std::uint64_t in_memory(Wire wire, std::uint64_t bytes) const {
+    if (wire == Wire::kExact) return bytes;
+    return bytes / wire_bytes(request_.dtype, wire) * element_;
+  }
 
  private:
   Request request_;

@@ -166,7 +166,7 @@ TEST(Failures, OfARankThatHasLeftInOrderWaitUntilItsLastBytesWereRead) {
   dt_work work = 0;
   const Choice choice = choose(request, terms);
   ASSERT_EQ(rank.queue.submit(request, choice, &work), DT_OK);
-  rank.executor.start(*rank.queue.take_submitted(choice.lane));
+  rank.executor.active().start(*rank.queue.take_submitted(choice.lane));
   rank.failures->hear_of_break({2, ECONNRESET});
   rank.failures->hear_of_farewell({2, 1});
   for (int i = 0; i < 100; ++i) rank.failures->look_at_time(rank.failures->next_deadline());

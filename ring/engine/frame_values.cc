@@ -1,24 +1,23 @@
-// What becomes of the values that an Executor's frames bring.
-#include <algorithm>
-#include <cstring>
+#include "ring/engine/frame_values.h"
 
-#include "ring/arithmetic/reduce.h"
-#include "ring/engine/executor.h"
+#include <algorithm>
+#include <array>
+#include <cstring>
 
 namespace dtl::ring {
 
-void Executor::take(ActiveOperation& active, const Incoming& piece, std::uint64_t offset,
-                    const std::byte* payload, std::uint64_t bytes) {
+void FrameValues::take(const ActiveOperation& active, const Incoming& piece, std::uint64_t offset,
+                       const std::byte* payload, std::uint64_t bytes) const {
   const Operation& operation = active.operation();
-  const std::uint64_t at = in_memory(operation, piece.wire, offset);
-  const std::uint64_t count = in_memory(operation, piece.wire, bytes) / operation.element();
+  const std::uint64_t at = operation.in_memory(piece.wire, offset);
+  const std::uint64_t count = operation.in_memory(piece.wire, bytes) / operation.element();
   if (piece.action == Action::kCombine) {
     const std::array<Operand, 2> operands{Operand{piece.own + at, Wire::kExact},
                                           Operand{payload, piece.wire}};
     const Request& request = operation.request();
     combine(request.dtype, request.op, piece.target + at, operands.data(), 2, count);
     if (piece.is_last) {
-      finish_values(operation, piece.target + at, count * operation.element(), piece.wire);
+      finish(operation, piece.target + at, count * operation.element(), piece.wire);
     }
     return;
   }
@@ -34,8 +33,9 @@ void Executor::take(ActiveOperation& active, const Incoming& piece, std::uint64_
 }
 
 // In blocks, so that each is still in the L1 cache when it is copied.
-void Executor::take_and_answer(ActiveOperation& active, const Incoming& piece, std::uint64_t offset,
-                               std::byte* payload, std::uint64_t bytes) {
+void FrameValues::take_and_answer(const ActiveOperation& active, const Incoming& piece,
+                                  std::uint64_t offset, std::byte* payload,
+                                  std::uint64_t bytes) const {
   constexpr std::uint64_t kBlock = 8 << 10;
   for (std::uint64_t at = 0; at < bytes; at += kBlock) {
     const std::uint64_t part = std::min(kBlock, bytes - at);
@@ -44,39 +44,8 @@ void Executor::take_and_answer(ActiveOperation& active, const Incoming& piece, s
   }
 }
 
-void Executor::advance_prefix(const Operation& operation, Flow& flow, std::uint64_t from,
-                              std::uint64_t to) {
-  if (from != flow.travelled) {
-    flow.islands.push_back({from, to});
-    return;
-  }
-  flow.travelled = to;
-  for (bool grown = true; grown && !flow.islands.empty();) {
-    const auto at = std::find_if(flow.islands.begin(), flow.islands.end(),
-                                 [&](const Island& each) { return each.from == flow.travelled; });
-    grown = at != flow.islands.end();
-    if (!grown) break;
-    flow.travelled = at->to;
-    flow.islands.erase(at);
-  }
-  // The same in memory.
-  std::uint64_t left = flow.travelled - from;
-  while (left > 0) {
-    const Incoming& piece = flow.in[flow.prefix_piece];
-    const std::uint64_t rest = travelling(operation, piece.wire, piece.bytes - flow.prefix_at);
-    const std::uint64_t here = std::min(rest, left);
-    const std::uint64_t bytes = in_memory(operation, piece.wire, here);
-    flow.prefix += bytes;
-    flow.prefix_at += bytes;
-    left -= here;
-    if (flow.prefix_at < piece.bytes) continue;
-    ++flow.prefix_piece;
-    flow.prefix_at = 0;
-  }
-}
-
 // The part of a sum that all operands have reached.
-bool Executor::advance(ActiveOperation& active, Sum& sum) {
+bool FrameValues::advance(ActiveOperation& active, Sum& sum) {
   const Operation& operation = active.operation();
   constexpr std::uint64_t kBlock = 32 << 10;  // so that operands and result stay in the L1 cache
   std::uint64_t limit = sum.bytes;
@@ -90,9 +59,9 @@ bool Executor::advance(ActiveOperation& active, Sum& sum) {
     const Sum::Part& part = sum.parts[sum.part];
     const std::uint64_t offset = sum.done - part.at;
     const std::uint64_t at =
-        (part.window_at + travelling(operation, sum.wire, offset)) % sum.window_bytes;
+        (part.window_at + operation.travelling(sum.wire, offset)) % sum.window_bytes;
     const std::uint64_t bytes = std::min({limit - sum.done, part.bytes - offset, kBlock,
-                                          in_memory(operation, sum.wire, sum.window_bytes - at)});
+                                          operation.in_memory(sum.wire, sum.window_bytes - at)});
     operands_.clear();
     for (const Sum::Source& source : sum.sources) {
       operands_.push_back(source.is_own ? Operand{part.own + offset, Wire::kExact}
@@ -100,7 +69,7 @@ bool Executor::advance(ActiveOperation& active, Sum& sum) {
     }
     combine(request.dtype, request.op, part.out + offset, operands_.data(), operands_.size(),
             bytes / operation.element());
-    if (sum.is_last) finish_values(operation, part.out + offset, bytes, sum.wire);
+    if (sum.is_last) finish(operation, part.out + offset, bytes, sum.wire);
     sum.done += bytes;
     if (offset + bytes == part.bytes && sum.part + 1 < sum.parts.size()) ++sum.part;
   }
@@ -108,12 +77,12 @@ bool Executor::advance(ActiveOperation& active, Sum& sum) {
 }
 
 // What the owner of a result does to it before anybody else gets it.
-void Executor::finish_values(const Operation& operation, std::byte* data, std::uint64_t bytes,
-                             Wire wire) {
+void FrameValues::finish(const Operation& operation, std::byte* data, std::uint64_t bytes,
+                         Wire wire) const {
   const Request& request = operation.request();
   const std::uint64_t count = bytes / operation.element();
   if (request.op == DT_AVG) {
-    divide(request.dtype, data, count, static_cast<std::uint64_t>(map_.world));
+    divide(request.dtype, data, count, world_);
   }
   if (wire != Wire::kExact && request.opcode != Opcode::kReduceScatter) {
     round_to_wire(wire, reinterpret_cast<float*>(data), count);

@@ -1,0 +1,50 @@
+#pragma once
+// FrameReceiver: says where the payload of a frame goes, checks that its peer carries out the same
+// operation, and notes how far a flow has come. Owned by the Executor; used by whoever drives the
+// engine. Knows nothing of what is sent. A frame that must wait stays in its link, which asks
+// again.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "ring/engine/active_operations.h"
+#include "ring/engine/frame_buffers.h"
+#include "ring/engine/frame_values.h"
+#include "ring/engine/link_findings.h"
+
+namespace dtl::ring {
+
+class FrameReceiver {
+ public:
+  FrameReceiver(int world, const ActiveOperations& operations, FrameBuffers& buffers,
+                LinkFindings& findings)
+      : operations_(operations), buffers_(buffers), findings_(findings), values_(world) {}
+
+  // As Sink's.
+  std::optional<std::byte*> admit(int peer, const FrameHead& head,
+                                  const OperationHeader* operation);
+  void arrived(int peer, const FrameHead& head, std::byte* payload);
+  bool advance_sums();                            // true when any has grown
+  std::uint64_t bytes() const { return bytes_; }  // received so far
+
+ private:
+  using Found = ActiveOperations::Found;
+  struct Place {
+    Incoming* piece = nullptr;
+    std::uint64_t offset = 0;  // of the frame in the piece, as it travels
+  };
+  bool is_agreed(int peer, Found found, const OperationHeader& theirs);
+  std::optional<std::byte*> destination_of(const FrameHead& head, const ActiveOperation& active,
+                                           Flow& flow, const Place& place);
+  static Place place_of(const ActiveOperation& active, Flow& flow, const FrameHead& head);
+  static bool has_window(const ActiveOperation& active, const Incoming& piece, std::uint64_t end);
+
+  const ActiveOperations& operations_;
+  FrameBuffers& buffers_;
+  LinkFindings& findings_;
+  FrameValues values_;
+  std::uint64_t bytes_ = 0;
+};
+
+}  // namespace dtl::ring
