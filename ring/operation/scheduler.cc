@@ -3,315 +3,217 @@
 #include <algorithm>
 #include <cstring>
 
-#include "ring/arithmetic/reduce.h"
+#include "ring/operation/allreduce_plan.h"
 
 namespace dtl::ring {
-
-std::vector<Share> divide_evenly(std::uint64_t base, std::uint64_t bytes, std::size_t element,
-                                 std::size_t parts) {
-  constexpr std::uint64_t kLine = 64;
-  const std::uint64_t unit = bytes >= parts * kLine * 4 ? kLine : element;
-  const std::uint64_t units = (bytes + unit - 1) / unit;
-  std::vector<Share> shares;
-  std::uint64_t from = 0;
-  for (std::size_t i = 0; i < parts; ++i) {
-    const std::uint64_t mine = units / parts + (i < units % parts ? 1 : 0);
-    const std::uint64_t to = std::min(bytes, from + mine * unit);
-    shares.push_back({{base + from, to - from}});
-    from = to;
-  }
-  return shares;
-}
 
 Scheduler::Scheduler(const Operation& operation, const NodeMap& map, Arena& scratch,
                      Schedule& schedule)
     : operation_(operation),
       request_(operation.request()),
-      choice_(operation.choice()),
       map_(map),
       scratch_(scratch),
-      schedule_(schedule) {
-  constexpr std::uint64_t kMost = 128 << 10, kLeast = 16 << 10, kBudget = 8 << 20;
-  const auto world = static_cast<std::uint64_t>(map.world);
-  schedule_.frame_bytes = kMost;
-  while (schedule_.frame_bytes > kLeast && schedule_.frame_bytes * 2 * world > kBudget) {
-    schedule_.frame_bytes /= 2;
+      flows_(operation, map.world, schedule),
+      groups_(operation, map.rank, flows_, scratch) {}
+
+void Scheduler::plan() {
+  switch (request_.opcode) {
+    case Opcode::kAllreduce:
+      plan_allreduce();
+      break;
+    case Opcode::kReduceScatter:
+      plan_reduce_scatter();
+      break;
+    case Opcode::kReduce:
+      plan_reduce();
+      break;
+    case Opcode::kAllgather:
+      plan_allgather();
+      break;
+    case Opcode::kBroadcast:
+      plan_broadcast();
+      break;
+    case Opcode::kGather:
+    case Opcode::kScatter:
+      plan_rooted(request_.opcode == Opcode::kGather);
+      break;
+    case Opcode::kAlltoall:
+      plan_alltoall();
+      break;
+    case Opcode::kBarrier:
+      plan_barrier();
+      break;
+    case Opcode::kPair:
+      plan_pair();
+      break;
   }
+  flows_.set_headers();
 }
 
-std::size_t Scheduler::flow_with(int peer) {
-  auto& flows = schedule_.flows;
-  const auto at =
-      std::find_if(flows.begin(), flows.end(), [&](const Flow& flow) { return flow.peer == peer; });
-  if (at != flows.end()) return static_cast<std::size_t>(at - flows.begin());
-  flows.emplace_back(peer);
-  return flows.size() - 1;
+void Scheduler::plan_allreduce() {
+  AllreducePlan(operation_, map_, flows_, groups_, scratch_).plan();
 }
 
-void Scheduler::send(int peer, const std::byte* data, std::uint64_t bytes, Wire wire, Gate gate) {
-  Flow& flow = schedule_.flows[flow_with(peer)];
-  flow.sends = true;
-  if (bytes > 0) flow.out.push_back({data, bytes, wire, gate});
+void Scheduler::plan_reduce_scatter() {
+  const Group group = everybody(map_);
+  std::vector<Share> shares;
+  for (std::size_t i = 0; i < group.size(); ++i) shares.push_back({{i * bytes(), bytes()}});
+  // Sums are written where out says, not where in has them: out is that of the own share.
+  const std::size_t me = groups_.place_in(group);
+  std::byte* base = request_.out - me * bytes();
+  groups_.reduce(group, {request_.in, base, operation_.choice().wire, true}, shares);
 }
 
-Gate Scheduler::receive(int peer, Incoming piece) {
-  const std::size_t index = flow_with(peer);
-  Flow& flow = schedule_.flows[index];
-  flow.receives = true;
-  Gate gate{Gate::Kind::kFlow, index, 0};
-  for (const Incoming& before : flow.in) gate.from += before.bytes;
-  if (piece.bytes > 0) flow.in.push_back(piece);
-  return gate;
-}
-
-std::size_t Scheduler::place_in(const Group& group) const {
-  return static_cast<std::size_t>(std::find(group.begin(), group.end(), map_.rank) - group.begin());
-}
-
-Scheduler::Group Scheduler::everybody() const {
-  Group group;
-  for (int rank = 0; rank < map_.world; ++rank) group.push_back(rank);
-  return group;
-}
-
-Scheduler::Group Scheduler::by_node() const {
-  Group group;
-  for (const auto& node : map_.nodes) group.insert(group.end(), node.begin(), node.end());
-  return group;
-}
-
-// What may be read until the end although out is written: a copy when both are the same memory.
-const std::byte* Scheduler::own_input() {
-  if (request_.in != request_.out || bytes() == 0) return request_.in;
-  std::byte* copy = scratch_.take(bytes());
-  std::memcpy(copy, request_.in, bytes());
-  return copy;
-}
-
-// The own operand, rounded as those of others are: then a sum does not show who made it.
-const std::byte* Scheduler::as_it_would_travel(const Span& span) {
-  if (choice_.wire == Wire::kExact || span.bytes == 0) return request_.in;
-  std::byte* copy = scratch_.take(span.bytes);
-  std::memcpy(copy, request_.in + span.at, span.bytes);
-  round_to_wire(choice_.wire, reinterpret_cast<float*>(copy), span.bytes / sizeof(float));
-  return copy - span.at;
-}
-
-void Scheduler::reduce(const Group& group, const Buffers& buffers, std::vector<Share>& shares) {
-  const std::size_t me = place_in(group), n = group.size();
-  for (std::size_t step = 1; step < n; ++step) {
-    const std::size_t to = (me + step) % n;  // staggered, so that not all begin with the same one
-    if (to >= shares.size()) continue;
-    for (const Span& span : shares[to]) {
-      send(group[to], buffers.in + span.at, span.bytes, buffers.wire, span.ready);
-    }
+// Everybody sums up a share, and sends it to the root.
+void Scheduler::plan_reduce() {
+  const Group group = everybody(map_);
+  const auto root = static_cast<std::size_t>(request_.root);
+  const std::size_t me = groups_.place_in(group);
+  auto shares = divide_evenly(0, bytes(), operation_.element(), group.size());
+  std::byte* out = request_.out;
+  if (me != root && shares[me][0].bytes > 0) {
+    out = scratch_.take(shares[me][0].bytes) - shares[me][0].at;
   }
-  if (me >= shares.size()) return;
-  if (n > 2) return collect(group, buffers, shares[me]);
-  for (Span& span : shares[me]) {
-    Incoming piece;
-    piece.action = Action::kCombine;
-    piece.target = buffers.out + span.at;
-    piece.own = buffers.own + span.at;
-    piece.bytes = span.bytes;
-    piece.wire = buffers.wire;
-    piece.gate = span.ready;
-    piece.is_last = buffers.is_last;
-    span.ready = receive(group[1 - me], piece);
-  }
-}
-
-void Scheduler::collect(const Group& group, const Buffers& buffers, Share& own) {
-  const std::size_t index = schedule_.sums.size(), me = place_in(group);
-  Sum sum;
-  sum.wire = buffers.wire;
-  sum.is_last = buffers.is_last;
-  sum.own_gate = own.empty() ? Gate{} : own[0].ready;  // a share's spans become ready in order
-  for (Span& span : own) {
-    if (span.bytes > 0) {
-      sum.parts.push_back({sum.bytes, span.bytes, buffers.out + span.at, buffers.own + span.at});
-    }
-    span.ready = {Gate::Kind::kSum, index, sum.bytes};
-    sum.bytes += span.bytes;
-  }
-  set_window(sum, group.size() - 1);
-  for (std::size_t i = 0; i < group.size(); ++i) {
-    Sum::Source source;
-    source.is_own = i == me;
-    if (!source.is_own) {
-      source.flow = flow_with(group[i]);
-      schedule_.flows[source.flow].receives = true;
-      if (sum.bytes > 0) source.window = scratch_.take(sum.window_bytes);
-      for (const Sum::Part& part : sum.parts) {
-        Incoming piece;
-        piece.action = Action::kCollect;
-        piece.bytes = part.bytes;
-        piece.wire = buffers.wire;
-        piece.sum = index;
-        piece.source = i;
-        piece.window_at = part.window_at;
-        receive(group[i], piece);
-      }
-    }
-    sum.sources.push_back(source);
-  }
-  schedule_.sums.push_back(std::move(sum));
-}
-
-// A window that holds all of it, or goes round in whole frames.
-void Scheduler::set_window(Sum& sum, std::size_t sources) const {
-  constexpr std::uint64_t kMost = 1 << 20, kBudget = 8 << 20;
-  const std::uint64_t frame = schedule_.frame_bytes;
-  std::uint64_t window = kMost;
-  while (window > 2 * frame && window * sources > kBudget) window /= 2;
-  const auto travelling = [&](std::uint64_t bytes) {
-    return bytes / operation_.element() * wire_bytes(request_.dtype, sum.wire);
-  };
-  const bool is_whole = travelling(sum.bytes) <= window;
-  sum.window_bytes = is_whole ? travelling(sum.bytes) : window;
-  std::uint64_t at = 0;
-  for (Sum::Part& part : sum.parts) {
-    part.window_at = at;
-    at += travelling(part.bytes);
-    if (!is_whole) at = (at + frame - 1) / frame * frame;
-  }
-}
-
-void Scheduler::spread(const Group& group, const Buffers& buffers, std::vector<Share>& shares) {
-  const std::size_t me = place_in(group), n = group.size();
-  for (std::size_t step = 1; step < n; ++step) {
-    const std::size_t other = (me + step) % n;
-    if (me < shares.size()) {
-      for (const Span& span : shares[me]) {
-        send(group[other], buffers.out + span.at, span.bytes, buffers.wire, span.ready);
-      }
-    }
-    if (other >= shares.size()) continue;
-    for (Span& span : shares[other]) {
-      Incoming piece;
-      piece.target = buffers.out + span.at;
-      piece.bytes = span.bytes;
-      piece.wire = buffers.wire;
-      span.ready = receive(group[other], piece);
-    }
-  }
-}
-
-// Piece k that a member receives is share me-1-k: the first n-1 are sums on their way, the others
-// results. What it sends is its own share, and then what it has received.
-void Scheduler::sum_around(const Group& group, const Buffers& buffers, std::vector<Share>& shares) {
-  const std::size_t me = place_in(group), n = group.size();
-  const int next = group[(me + 1) % n], previous = group[(me + n - 1) % n];
-  const auto share = [&](std::size_t k) -> Span& { return shares[(me + 2 * n - k) % n][0]; };
-  send(next, buffers.in + share(0).at, share(0).bytes, buffers.wire, share(0).ready);
-  for (std::size_t k = 0; k < 2 * (n - 1); ++k) {
-    Span& span = share(k + 1);
-    Incoming piece;
-    piece.target = buffers.out + span.at;
-    piece.bytes = span.bytes;
-    piece.wire = buffers.wire;
-    if (k < n - 1) {
-      piece.action = Action::kCombine;
-      piece.own = buffers.in + span.at;
-      piece.gate = span.ready;
-      piece.is_last = buffers.is_last && k == n - 2;
-    }
-    const Gate there = receive(previous, piece);
-    if (k + 1 < 2 * (n - 1)) send(next, piece.target, span.bytes, buffers.wire, there);
-    if (k >= n - 2) span.ready = there;
-  }
-}
-
-void Scheduler::sum_by(Algorithm algorithm, const Group& group, const Buffers& buffers,
-                       std::vector<Share>& shares) {
-  if (algorithm == Algorithm::kRing && group.size() > 2) {
-    sum_around(group, buffers, shares);
-  } else {
-    reduce(group, buffers, shares);
-    spread(group, buffers, shares);
-  }
-}
-
-// Everybody sends everything to everybody.
-void Scheduler::sum_at_once() {
-  const Group group = everybody();
-  const std::byte* input = own_input();
-  for (const int peer : group) {
-    if (peer != map_.rank) send(peer, input, bytes(), choice_.wire, {});
-  }
-  const Buffers buffers{input, request_.out, choice_.wire, true};
-  if (group.size() > 2) {
-    Share all{{0, bytes()}};
-    return collect(group, buffers, all);
-  }
-  Incoming piece;
-  piece.action = Action::kCombine;
-  piece.target = request_.out;
-  piece.own = input;
-  piece.bytes = bytes();
-  piece.wire = choice_.wire;
-  piece.is_last = true;
-  receive(1 - map_.rank, piece);
-}
-
-// Two ranks of one node: each sends half of its values, sums up the other half, and writes the
-// results over the values that it was sent. So each byte moves to and fro once, with one wait.
-void Scheduler::sum_with_answers(int peer) {
-  const auto shares = divide_evenly(0, bytes(), operation_.element(), 2);
-  const auto me = static_cast<std::size_t>(map_.rank < peer ? 0 : 1);
+  groups_.reduce(group, {request_.in, out, Wire::kExact, true}, shares);
   const Span& own = shares[me][0];
-  const Span& theirs = shares[1 - me][0];
-  send(peer, request_.in + theirs.at, theirs.bytes, Wire::kExact, {});
-  auto& sent = schedule_.flows[flow_with(peer)].out;
-  if (!sent.empty()) sent.back().answer = request_.out + theirs.at;
-  Incoming piece;
-  piece.action = Action::kCombine;
-  piece.target = request_.out + own.at;
-  piece.own = request_.in + own.at;
-  piece.bytes = own.bytes;
-  piece.is_last = true;
-  piece.is_answered = true;
-  receive(peer, piece);
+  if (me != root) return flows_.send(group[root], out + own.at, own.bytes, Wire::kExact, own.ready);
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    if (i == me) continue;
+    Incoming piece;
+    piece.target = out + shares[i][0].at;
+    piece.bytes = shares[i][0].bytes;
+    flows_.receive(group[i], piece);
+  }
 }
 
-// In round k partners whose places differ in bit k exchange their sums. With a world that is no
-// power of two the first ranks come in pairs, of which the even one only hands in and gets back.
-void Scheduler::sum_by_doubling(const std::byte* in, std::byte* out, std::uint64_t bytes) {
-  const int rank = map_.rank, world = map_.world;
-  int power = 1;
-  while (power * 2 <= world) power *= 2;
-  const int pairs = world - power;
-  const std::byte* value = in;
+void Scheduler::plan_allgather() {
+  const std::size_t element = operation_.element();
+  std::vector<Share> by_rank;
+  std::uint64_t at = 0;
+  for (const std::uint64_t count : operation_.counts()) {
+    by_rank.push_back({{at, count * element}});
+    at += count * element;
+  }
+  const Span& own = by_rank[static_cast<std::size_t>(map_.rank)][0];
+  if (own.bytes > 0 && request_.in != request_.out + own.at) {
+    std::memcpy(request_.out + own.at, request_.in, own.bytes);
+  }
+  if (operation_.choice().way == Way::kDirect) {
+    return groups_.spread(everybody(map_), {request_.in, request_.out, Wire::kExact, true},
+                          by_rank);
+  }
+  const Group group = by_node(map_);
+  std::vector<Share> shares;
+  for (const int rank : group) shares.push_back(by_rank[static_cast<std::size_t>(rank)]);
+  groups_.gather_around(group, request_.out, shares);
+}
+
+// Along a binomial tree, or along a chain that visits each node once.
+void Scheduler::plan_broadcast() {
+  Group group = by_node(map_);
+  std::rotate(group.begin(), std::find(group.begin(), group.end(), request_.root), group.end());
+  const std::size_t me = groups_.place_in(group), n = group.size();
   Gate there{};
-  if (rank < 2 * pairs && rank % 2 == 0) {
-    send(rank + 1, value, bytes, Wire::kExact, {});
+  const auto take_from = [&](std::size_t parent) {
     Incoming piece;
-    piece.target = out;
-    piece.bytes = bytes;
-    receive(rank + 1, piece);
+    piece.target = request_.out;
+    piece.bytes = bytes();
+    there = flows_.receive(group[parent], piece);
+  };
+  const auto pass_to = [&](std::size_t child) {
+    flows_.send(group[child], request_.out, bytes(), Wire::kExact, there);
+  };
+  if (operation_.choice().way == Way::kChain) {
+    if (me > 0) take_from(me - 1);
+    if (me + 1 < n) pass_to(me + 1);
     return;
   }
-  const auto combine_with = [&](int peer, bool is_last) {
-    std::byte* target = is_last ? out : scratch_.take(bytes);
-    Incoming piece;
-    piece.action = Action::kCombine;
-    piece.target = target;
-    piece.own = value;
-    piece.bytes = bytes;
-    piece.gate = there;
-    piece.is_last = is_last;
-    there = receive(peer, piece);
-    value = target;
-  };
-  if (rank < 2 * pairs) combine_with(rank - 1, false);
-  const int place = rank < 2 * pairs ? rank / 2 : rank - pairs;
-  for (int bit = 1; bit < power; bit *= 2) {
-    const int other = place ^ bit;
-    const int peer = other < pairs ? 2 * other + 1 : other + pairs;
-    send(peer, value, bytes, Wire::kExact, there);
-    combine_with(peer, bit * 2 == power);
+  std::size_t bit = 1;
+  while (bit < n && (me & bit) == 0) bit *= 2;
+  if (me > 0) take_from(me - bit);
+  for (bit /= 2; bit > 0; bit /= 2) {
+    if (me + bit < n) pass_to(me + bit);
   }
-  if (rank < 2 * pairs) send(rank - 1, out, bytes, Wire::kExact, there);
+}
+
+void Scheduler::plan_alltoall() {
+  const auto& send_counts = operation_.counts();
+  const auto& receive_counts = operation_.receive_counts();
+  const std::size_t element = operation_.element();
+  const auto world = static_cast<std::size_t>(map_.world);
+  const auto me = static_cast<std::size_t>(map_.rank);
+  std::vector<std::uint64_t> in_at(world + 1), out_at(world + 1);
+  for (std::size_t i = 0; i < world; ++i) {
+    in_at[i + 1] = in_at[i] + send_counts[i] * element;
+    out_at[i + 1] = out_at[i] + receive_counts[i] * element;
+  }
+  const std::uint64_t own = std::min(send_counts[me], receive_counts[me]) * element;
+  if (own > 0) std::memcpy(request_.out + out_at[me], request_.in + in_at[me], own);
+  for (std::size_t step = 1; step < world; ++step) {
+    const std::size_t to = (me + step) % world, from = (me + world - step) % world;
+    flows_.send(static_cast<int>(to), request_.in + in_at[to], send_counts[to] * element,
+                Wire::kExact, {});
+    Incoming piece;
+    piece.target = request_.out + out_at[from];
+    piece.bytes = receive_counts[from] * element;
+    flows_.receive(static_cast<int>(from), piece);
+  }
+}
+
+void Scheduler::plan_rooted(bool is_gather) {
+  const int root = request_.root;
+  if (map_.rank != root) {
+    if (is_gather) {
+      flows_.receive(root, {});  // its header, since of two roots neither would hear the other
+      return flows_.send(root, request_.in, bytes(), Wire::kExact, {});
+    }
+    Incoming piece;
+    piece.target = request_.out;
+    piece.bytes = bytes();
+    flows_.receive(root, piece);
+    return;
+  }
+  for (int rank = 0; rank < map_.world; ++rank) {
+    const std::uint64_t at = static_cast<std::uint64_t>(rank) * bytes();
+    if (rank == root) {
+      const std::byte* from = is_gather ? request_.in : request_.in + at;
+      std::byte* to = is_gather ? request_.out + at : request_.out;
+      if (bytes() > 0 && from != to) std::memcpy(to, from, bytes());
+    } else if (is_gather) {
+      flows_.send(rank, nullptr, 0, Wire::kExact, {});
+      Incoming piece;
+      piece.target = request_.out + at;
+      piece.bytes = bytes();
+      flows_.receive(rank, piece);
+    } else {
+      flows_.send(rank, request_.in + at, bytes(), Wire::kExact, {});
+    }
+  }
+}
+
+// Headers alone among few; else a sum of one byte.
+void Scheduler::plan_barrier() {
+  const auto world = static_cast<std::size_t>(map_.world), me = static_cast<std::size_t>(map_.rank);
+  if (operation_.choice().way == Way::kDoubling) {
+    std::byte* in = scratch_.take(1);
+    *in = std::byte{0};
+    return AllreducePlan(operation_, map_, flows_, groups_, scratch_)
+        .sum_by_doubling(in, scratch_.take(1), 1);
+  }
+  for (std::size_t step = 1; step < world; ++step) {
+    const int peer = static_cast<int>((me + step) % world);
+    flows_.send(peer, nullptr, 0, Wire::kExact, {});
+    flows_.receive(peer, {});
+  }
+}
+
+void Scheduler::plan_pair() {
+  if (!request_.is_receive)
+    return flows_.send(request_.root, request_.in, bytes(), Wire::kExact, {});
+  Incoming piece;
+  piece.target = request_.out;
+  piece.bytes = bytes();
+  flows_.receive(request_.root, piece);
 }
 
 }  // namespace dtl::ring

@@ -1,0 +1,181 @@
+#include "ring/operation/allreduce_plan.h"
+
+#include <cstring>
+
+#include "ring/arithmetic/reduce.h"
+
+namespace dtl::ring {
+
+void AllreducePlan::plan() {
+  switch (operation_.choice().way) {
+    case Way::kAtOnce:
+      return sum_at_once();
+    case Way::kDoubling:
+      return sum_by_doubling(own_input(), request().out, bytes());
+    case Way::kAnswers:
+      return sum_with_answers(1 - map_.rank);
+    case Way::kOverNodes:
+      return sum_over_nodes();
+    case Way::kDirect:
+    case Way::kInOrder:
+    case Way::kAround:
+    case Way::kTree:
+    case Way::kChain:
+      return sum_over_everybody();
+  }
+}
+
+// What may be read until the end although out is written: a copy when both are the same memory.
+const std::byte* AllreducePlan::own_input() {
+  if (request().in != request().out || bytes() == 0) return request().in;
+  std::byte* copy = scratch_.take(bytes());
+  std::memcpy(copy, request().in, bytes());
+  return copy;
+}
+
+// The own operand, rounded as those of others are: then a sum does not show who made it.
+const std::byte* AllreducePlan::as_it_would_travel(const Span& span) {
+  if (operation_.choice().wire == Wire::kExact || span.bytes == 0) return request().in;
+  std::byte* copy = scratch_.take(span.bytes);
+  std::memcpy(copy, request().in + span.at, span.bytes);
+  round_to_wire(operation_.choice().wire, reinterpret_cast<float*>(copy),
+                span.bytes / sizeof(float));
+  return copy - span.at;
+}
+
+void AllreducePlan::sum_over_everybody() {
+  const bool is_in_order = operation_.choice().way == Way::kInOrder;
+  const Group group = is_in_order ? everybody(map_) : by_node(map_);
+  auto shares = divide_evenly(0, bytes(), operation_.element(), group.size());
+  GroupPlan::Buffers buffers{request().in, request().out, operation_.choice().wire, true};
+  if (is_in_order) buffers.own = as_it_would_travel(shares[groups_.place_in(group)][0]);
+  groups_.sum_by(operation_.choice().algorithm, group, buffers, shares);
+}
+
+// Three stages that run at the same time, each as far as the one before has come: the ranks of a
+// node sum up among themselves, each for its slice; those of the same slice sum up across nodes, so
+// that every byte crosses a node's wire as often as if the node had one rank; the ranks of a node
+// exchange the results. Each slice begins with what goes to the next node, so that the wire never
+// waits for the node to be done.
+void AllreducePlan::sum_over_nodes() {
+  const Group& locals = map_.locals();
+  const std::size_t nodes = map_.nodes.size(), node = static_cast<std::size_t>(map_.node());
+  const std::size_t rails = map_.rails(), rail = groups_.place_in(locals);
+  const auto slices = divide_evenly(0, bytes(), operation_.element(), rails);
+  std::vector<std::vector<Share>> pieces;  // of each slice, one for each node
+  std::vector<Share> rotated(rails);
+  for (std::size_t k = 0; k < rails; ++k) {
+    const Span& slice = slices[k][0];
+    pieces.push_back(divide_evenly(slice.at, slice.bytes, operation_.element(), nodes));
+    for (std::size_t i = 1; i <= nodes; ++i) {
+      rotated[k].push_back(pieces[k][(node + i) % nodes][0]);
+    }
+  }
+  const std::byte* in = request().in;
+  if (locals.size() > 1) {
+    groups_.reduce(locals, {request().in, request().out, Wire::kExact, nodes == 1}, rotated);
+    in = request().out;
+  }
+  if (rail < rails) {
+    for (std::size_t i = 1; i <= nodes; ++i) {
+      pieces[rail][(node + i) % nodes][0].ready = rotated[rail][i - 1].ready;
+    }
+    if (nodes > 1) {
+      Group group;
+      for (const auto& ranks : map_.nodes) group.push_back(ranks[rail]);
+      groups_.sum_by(operation_.choice().algorithm, group,
+                     {in, request().out, operation_.choice().wire, true}, pieces[rail]);
+    }
+  }
+  if (locals.size() == 1) return;
+  std::vector<Share> finished(rails);
+  for (std::size_t k = 0; k < rails; ++k) {
+    for (std::size_t i = 0; i < nodes; ++i) {
+      finished[k].push_back(pieces[k][(node + i) % nodes][0]);
+    }
+  }
+  groups_.spread(locals, {in, request().out, Wire::kExact, true}, finished);
+}
+
+// Everybody sends everything to everybody.
+void AllreducePlan::sum_at_once() {
+  const Group group = everybody(map_);
+  const std::byte* input = own_input();
+  for (const int peer : group) {
+    if (peer != map_.rank) flows_.send(peer, input, bytes(), operation_.choice().wire, {});
+  }
+  const GroupPlan::Buffers buffers{input, request().out, operation_.choice().wire, true};
+  if (group.size() > 2) {
+    Share all{{0, bytes()}};
+    return groups_.collect(group, buffers, all);
+  }
+  Incoming piece;
+  piece.action = Action::kCombine;
+  piece.target = request().out;
+  piece.own = input;
+  piece.bytes = bytes();
+  piece.wire = operation_.choice().wire;
+  piece.is_last = true;
+  flows_.receive(1 - map_.rank, piece);
+}
+
+// Two ranks of one node: each sends half of its values, sums up the other half, and writes the
+// results over the values that it was sent. So each byte moves to and fro once, with one wait.
+void AllreducePlan::sum_with_answers(int peer) {
+  const auto shares = divide_evenly(0, bytes(), operation_.element(), 2);
+  const auto me = static_cast<std::size_t>(map_.rank < peer ? 0 : 1);
+  const Span& own = shares[me][0];
+  const Span& theirs = shares[1 - me][0];
+  flows_.send(peer, request().in + theirs.at, theirs.bytes, Wire::kExact, {});
+  flows_.expect_answer(peer, request().out + theirs.at);
+  Incoming piece;
+  piece.action = Action::kCombine;
+  piece.target = request().out + own.at;
+  piece.own = request().in + own.at;
+  piece.bytes = own.bytes;
+  piece.is_last = true;
+  piece.is_answered = true;
+  flows_.receive(peer, piece);
+}
+
+// In round k partners whose places differ in bit k exchange their sums. With a world that is no
+// power of two the first ranks come in pairs, of which the even one only hands in and gets back.
+void AllreducePlan::sum_by_doubling(const std::byte* in, std::byte* out, std::uint64_t bytes) {
+  const int rank = map_.rank, world = map_.world;
+  int power = 1;
+  while (power * 2 <= world) power *= 2;
+  const int pairs = world - power;
+  const std::byte* value = in;
+  Gate there{};
+  if (rank < 2 * pairs && rank % 2 == 0) {
+    flows_.send(rank + 1, value, bytes, Wire::kExact, {});
+    Incoming piece;
+    piece.target = out;
+    piece.bytes = bytes;
+    flows_.receive(rank + 1, piece);
+    return;
+  }
+  const auto combine_with = [&](int peer, bool is_last) {
+    std::byte* target = is_last ? out : scratch_.take(bytes);
+    Incoming piece;
+    piece.action = Action::kCombine;
+    piece.target = target;
+    piece.own = value;
+    piece.bytes = bytes;
+    piece.gate = there;
+    piece.is_last = is_last;
+    there = flows_.receive(peer, piece);
+    value = target;
+  };
+  if (rank < 2 * pairs) combine_with(rank - 1, false);
+  const int place = rank < 2 * pairs ? rank / 2 : rank - pairs;
+  for (int bit = 1; bit < power; bit *= 2) {
+    const int other = place ^ bit;
+    const int peer = other < pairs ? 2 * other + 1 : other + pairs;
+    flows_.send(peer, value, bytes, Wire::kExact, there);
+    combine_with(peer, bit * 2 == power);
+  }
+  if (rank < 2 * pairs) flows_.send(rank - 1, out, bytes, Wire::kExact, there);
+}
+
+}  // namespace dtl::ring

@@ -1,0 +1,71 @@
+#include "ring/operation/flow_plan.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace dtl::ring {
+
+FlowPlan::FlowPlan(const Operation& operation, int world, Schedule& schedule)
+    : operation_(operation), schedule_(schedule) {
+  constexpr std::uint64_t kMost = 128 << 10, kLeast = 16 << 10, kBudget = 8 << 20;
+  const auto ranks = static_cast<std::uint64_t>(world);
+  schedule_.frame_bytes = kMost;
+  while (schedule_.frame_bytes > kLeast && schedule_.frame_bytes * 2 * ranks > kBudget) {
+    schedule_.frame_bytes /= 2;
+  }
+}
+
+std::size_t FlowPlan::flow_with(int peer) {
+  auto& flows = schedule_.flows;
+  const auto at =
+      std::find_if(flows.begin(), flows.end(), [&](const Flow& flow) { return flow.peer == peer; });
+  if (at != flows.end()) return static_cast<std::size_t>(at - flows.begin());
+  flows.emplace_back(peer);
+  return flows.size() - 1;
+}
+
+void FlowPlan::send(int peer, const std::byte* data, std::uint64_t bytes, Wire wire, Gate gate) {
+  Flow& flow = schedule_.flows[flow_with(peer)];
+  flow.sends = true;
+  if (bytes > 0) flow.out.push_back({data, bytes, wire, gate});
+}
+
+void FlowPlan::expect_answer(int peer, std::byte* answer) {
+  auto& sent = schedule_.flows[flow_with(peer)].out;
+  if (!sent.empty()) sent.back().answer = answer;
+}
+
+Gate FlowPlan::receive(int peer, Incoming piece) {
+  const std::size_t index = flow_with(peer);
+  Flow& flow = schedule_.flows[index];
+  flow.receives = true;
+  Gate gate{Gate::Kind::kFlow, index, 0};
+  for (const Incoming& before : flow.in) gate.from += before.bytes;
+  if (piece.bytes > 0) flow.in.push_back(piece);
+  return gate;
+}
+
+void FlowPlan::add(Sum sum) {
+  schedule_.sums.push_back(std::move(sum));
+}
+
+void FlowPlan::set_headers() {
+  const Request& request = operation_.request();
+  for (Flow& flow : schedule_.flows) {
+    flow.out_header = flow.in_header = operation_.header();
+    for (const Incoming& piece : flow.in) {
+      flow.in_bytes += operation_.travelling(piece.wire, piece.bytes);
+    }
+    if (request.opcode != Opcode::kAlltoall || request.receive_counts == nullptr) continue;
+    // Of alltoallv each pair of ranks agrees upon its own counts.
+    const auto sum = [&](const auto& pieces) {
+      std::uint64_t total = 0;
+      for (const auto& piece : pieces) total += piece.bytes;
+      return total / operation_.element();
+    };
+    flow.out_header.count = sum(flow.out);
+    flow.in_header.count = sum(flow.in);
+  }
+}
+
+}  // namespace dtl::ring

@@ -1,0 +1,194 @@
+#include "ring/operation/group_plan.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace dtl::ring {
+
+std::vector<Share> divide_evenly(std::uint64_t base, std::uint64_t bytes, std::size_t element,
+                                 std::size_t parts) {
+  constexpr std::uint64_t kLine = 64;
+  const std::uint64_t unit = bytes >= parts * kLine * 4 ? kLine : element;
+  const std::uint64_t units = (bytes + unit - 1) / unit;
+  std::vector<Share> shares;
+  std::uint64_t from = 0;
+  for (std::size_t i = 0; i < parts; ++i) {
+    const std::uint64_t mine = units / parts + (i < units % parts ? 1 : 0);
+    const std::uint64_t to = std::min(bytes, from + mine * unit);
+    shares.push_back({{base + from, to - from}});
+    from = to;
+  }
+  return shares;
+}
+
+Group everybody(const NodeMap& map) {
+  Group group;
+  for (int rank = 0; rank < map.world; ++rank) group.push_back(rank);
+  return group;
+}
+
+Group by_node(const NodeMap& map) {
+  Group group;
+  for (const auto& node : map.nodes) group.insert(group.end(), node.begin(), node.end());
+  return group;
+}
+
+std::size_t GroupPlan::place_in(const Group& group) const {
+  return static_cast<std::size_t>(std::find(group.begin(), group.end(), rank_) - group.begin());
+}
+
+void GroupPlan::reduce(const Group& group, const Buffers& buffers, std::vector<Share>& shares) {
+  const std::size_t me = place_in(group), n = group.size();
+  for (std::size_t step = 1; step < n; ++step) {
+    const std::size_t to = (me + step) % n;  // staggered, so that not all begin with the same one
+    if (to >= shares.size()) continue;
+    for (const Span& span : shares[to]) {
+      flows_.send(group[to], buffers.in + span.at, span.bytes, buffers.wire, span.ready);
+    }
+  }
+  if (me >= shares.size()) return;
+  if (n > 2) return collect(group, buffers, shares[me]);
+  for (Span& span : shares[me]) {
+    Incoming piece;
+    piece.action = Action::kCombine;
+    piece.target = buffers.out + span.at;
+    piece.own = buffers.own + span.at;
+    piece.bytes = span.bytes;
+    piece.wire = buffers.wire;
+    piece.gate = span.ready;
+    piece.is_last = buffers.is_last;
+    span.ready = flows_.receive(group[1 - me], piece);
+  }
+}
+
+void GroupPlan::collect(const Group& group, const Buffers& buffers, Share& own) {
+  const std::size_t index = flows_.next_sum(), me = place_in(group);
+  Sum sum;
+  sum.wire = buffers.wire;
+  sum.is_last = buffers.is_last;
+  sum.own_gate = own.empty() ? Gate{} : own[0].ready;  // a share's spans become ready in order
+  for (Span& span : own) {
+    if (span.bytes > 0) {
+      sum.parts.push_back({sum.bytes, span.bytes, buffers.out + span.at, buffers.own + span.at});
+    }
+    span.ready = {Gate::Kind::kSum, index, sum.bytes};
+    sum.bytes += span.bytes;
+  }
+  set_window(sum, group.size() - 1);
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    Sum::Source source;
+    source.is_own = i == me;
+    if (!source.is_own) {
+      source.flow = flows_.flow_with(group[i]);
+      if (sum.bytes > 0) source.window = scratch_.take(sum.window_bytes);
+      receive_operand(group[i], sum, index, i);
+    }
+    sum.sources.push_back(source);
+  }
+  flows_.add(std::move(sum));
+}
+
+// Pieces for each part, or none, of which the header still comes.
+void GroupPlan::receive_operand(int peer, const Sum& sum, std::size_t index, std::size_t source) {
+  flows_.receive(peer, {});
+  for (const Sum::Part& part : sum.parts) {
+    Incoming piece;
+    piece.action = Action::kCollect;
+    piece.bytes = part.bytes;
+    piece.wire = sum.wire;
+    piece.sum = index;
+    piece.source = source;
+    piece.window_at = part.window_at;
+    flows_.receive(peer, piece);
+  }
+}
+
+// A window that holds all of it, or goes round in whole frames.
+void GroupPlan::set_window(Sum& sum, std::size_t sources) const {
+  constexpr std::uint64_t kMost = 1 << 20, kBudget = 8 << 20;
+  const std::uint64_t frame = flows_.frame_bytes();
+  std::uint64_t window = kMost;
+  while (window > 2 * frame && window * sources > kBudget) window /= 2;
+  const bool is_whole = operation_.travelling(sum.wire, sum.bytes) <= window;
+  sum.window_bytes = is_whole ? operation_.travelling(sum.wire, sum.bytes) : window;
+  std::uint64_t at = 0;
+  for (Sum::Part& part : sum.parts) {
+    part.window_at = at;
+    at += operation_.travelling(sum.wire, part.bytes);
+    if (!is_whole) at = (at + frame - 1) / frame * frame;
+  }
+}
+
+void GroupPlan::spread(const Group& group, const Buffers& buffers, std::vector<Share>& shares) {
+  const std::size_t me = place_in(group), n = group.size();
+  for (std::size_t step = 1; step < n; ++step) {
+    const std::size_t other = (me + step) % n;
+    if (me < shares.size()) {
+      for (const Span& span : shares[me]) {
+        flows_.send(group[other], buffers.out + span.at, span.bytes, buffers.wire, span.ready);
+      }
+    }
+    if (other >= shares.size()) continue;
+    for (Span& span : shares[other]) {
+      Incoming piece;
+      piece.target = buffers.out + span.at;
+      piece.bytes = span.bytes;
+      piece.wire = buffers.wire;
+      span.ready = flows_.receive(group[other], piece);
+    }
+  }
+}
+
+// Piece k that a member receives is share me-1-k: the first n-1 are sums on their way, the others
+// results. What it sends is its own share, and then what it has received.
+void GroupPlan::sum_around(const Group& group, const Buffers& buffers, std::vector<Share>& shares) {
+  const std::size_t me = place_in(group), n = group.size();
+  const int next = group[(me + 1) % n], previous = group[(me + n - 1) % n];
+  const auto share = [&](std::size_t k) -> Span& { return shares[(me + 2 * n - k) % n][0]; };
+  flows_.send(next, buffers.in + share(0).at, share(0).bytes, buffers.wire, share(0).ready);
+  for (std::size_t k = 0; k < 2 * (n - 1); ++k) {
+    Span& span = share(k + 1);
+    Incoming piece;
+    piece.target = buffers.out + span.at;
+    piece.bytes = span.bytes;
+    piece.wire = buffers.wire;
+    if (k < n - 1) {
+      piece.action = Action::kCombine;
+      piece.own = buffers.in + span.at;
+      piece.gate = span.ready;
+      piece.is_last = buffers.is_last && k == n - 2;
+    }
+    const Gate there = flows_.receive(previous, piece);
+    if (k + 1 < 2 * (n - 1)) flows_.send(next, piece.target, span.bytes, buffers.wire, there);
+    if (k >= n - 2) span.ready = there;
+  }
+}
+
+void GroupPlan::sum_by(Algorithm algorithm, const Group& group, const Buffers& buffers,
+                       std::vector<Share>& shares) {
+  if (algorithm == Algorithm::kRing && group.size() > 2) {
+    sum_around(group, buffers, shares);
+  } else {
+    reduce(group, buffers, shares);
+    spread(group, buffers, shares);
+  }
+}
+
+// What a member receives from the previous one it passes on, but for the last.
+void GroupPlan::gather_around(const Group& group, std::byte* out,
+                              const std::vector<Share>& shares) {
+  const std::size_t me = place_in(group), n = group.size();
+  const int next = group[(me + 1) % n], previous = group[(me + n - 1) % n];
+  const Span& own = shares[me][0];
+  flows_.send(next, out + own.at, own.bytes, Wire::kExact, {});
+  for (std::size_t k = 0; k < n - 1; ++k) {
+    const Span& span = shares[(me + n - 1 - k) % n][0];
+    Incoming piece;
+    piece.target = out + span.at;
+    piece.bytes = span.bytes;
+    const Gate there = flows_.receive(previous, piece);
+    if (k + 2 < n) flows_.send(next, piece.target, span.bytes, Wire::kExact, there);
+  }
+}
+
+}  // namespace dtl::ring
