@@ -52,7 +52,7 @@ int OperationCalls::wait(dt_work work, int timeout_ms) {
   if (!engine_) return queue_.wait(work, timeout_ms);
   const CallerCount::Guard caller(callers_);
   const auto deadline = deadline_in(timeout_ms);
-  engine_->drive(work, deadline);
+  engine_->drive(deadline, [&] { return queue_.is_settled(work); });
   return queue_.wait(work, timeout_ms <= 0 ? timeout_ms : ms_left(deadline));
 }
 
@@ -68,7 +68,9 @@ int OperationCalls::wait_any(dt_work* works, std::int32_t* statuses, std::uint32
 int OperationCalls::probe(int from, int timeout_ms, int* source, OperationHeader* header) {
   const CallerCount::Guard caller(callers_);
   const auto deadline = deadline_in(timeout_ms < 0 ? operation_timeout_ms_ : timeout_ms);
-  if (engine_) engine_->drive_to_announcement(from, deadline);
+  if (engine_) {
+    engine_->drive(deadline, [&] { return queue_.announcements().is_settled(from); });
+  }
   return queue_.announcements().probe(from, ms_left(deadline), source, header);
 }
 

@@ -1,19 +1,17 @@
 #include "ring/engine/engine.h"
 
-#include <fmt/format.h>
 #include <pthread.h>
 #include <sched.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
-#include <exception>
 #include <memory>
 #include <utility>
 
 #include "ring/common/comm_error.h"
+#include "ring/engine/lookout.h"
 
 namespace dtl::ring {
 namespace {
@@ -47,36 +45,11 @@ void keep_on_cpus(pthread_t thread, const std::vector<int>& cpus) {
 }  // namespace
 
 Engine::Engine(const Settings& settings, Links links, ShmNode* memory, OperationQueue& queue)
-    : rank_(settings.rank),
-      queue_(queue),
-      map_(links.map),
-      memory_(map_.has_several_per_node() ? memory : nullptr),
-      executor_(map_),
-      failures_(rank_, std::move(links.hosts), std::move(links.control), executor_, queue_,
-                [this] {
-                  // Nobody looks at them from here on; their events would only wake the thread.
-                  watch_.drop_links();
-                  if (memory_ != nullptr) memory_->withdraw();
-                }),
-      patience_(rank_, settings.patience, executor_, failures_),
-      lookout_(settings.active_spin),
-      fork_guard_(descriptors(links)) {
-  watch_.add(orders_.wake_fd());
-  if (memory_ != nullptr) watch_.add(memory_->wake_fd());
-  for (const ControlLine& line : failures_.lines()) watch_.add(line.channel.fd());
-  for (std::size_t peer = 0; peer < links.links.size(); ++peer) {
-    if (!links.links[peer]) continue;
-    watch_.add_link(*links.links[peer]);
-    executor_.add_link(static_cast<int>(peer), std::move(links.links[peer]));
-  }
-  const auto& locals = map_.locals();
-  for (std::size_t local = 0; memory_ != nullptr && local < locals.size(); ++local) {
-    if (locals[local] == rank_) continue;
-    executor_.add_link(locals[local], memory_->make_link(static_cast<int>(local), locals[local]));
-  }
-  for (const Frame& frame : links.early) {
-    failures_.hear(frame, failures_.lines().front().channel.fd());
-  }
+    : queue_(queue),
+      memory_(links.map.has_several_per_node() ? memory : nullptr),
+      events_(orders_, memory_),
+      progress_(settings, std::move(links), memory_, orders_, events_, queue_),
+      fork_guard_(descriptors()) {
   thread_ = start_quiet_thread([this] { run(); });
   pthread_setname_np(thread_.native_handle(), "dtring");
   keep_on_cpus(thread_.native_handle(), settings.cpus);
@@ -98,14 +71,9 @@ void Engine::abort(const std::string& why) {
   recall();
 }
 
-std::vector<int> Engine::descriptors(const Links& links) const {
-  std::vector<int> all{watch_.fd(), wheel_.call_fd(), orders_.wake_fd()};
-  for (const auto& link : links.links) {
-    if (!link) continue;
-    const auto of_link = link->descriptors();
-    all.insert(all.end(), of_link.begin(), of_link.end());
-  }
-  for (const ControlLine& line : failures_.lines()) all.push_back(line.channel.fd());
+std::vector<int> Engine::descriptors() const {
+  std::vector<int> all = events_.descriptors();
+  all.push_back(wheel_.call_fd());
   const int note_fd = queue_.numbers().note().fd();
   if (note_fd >= 0) all.push_back(note_fd);
   if (memory_ != nullptr) {
@@ -115,124 +83,75 @@ std::vector<int> Engine::descriptors(const Links& links) const {
   return all;
 }
 
-Engine::Counters Engine::counters() const {
-  const std::lock_guard lock(counters_mutex_);
-  Counters counters = counters_;
-  counters.warnings = patience_.warnings();
-  return counters;
-}
-
-// True when something moved or ended.
-bool Engine::turn() {
-  if (orders_.has_news()) take_orders();
-  if (stops_ || failures_.has_failed()) return false;
-  bool moved = false;
-  try {
-    start_submitted();
-    moved = !failures_.has_failed() && executor_.step();
-    look_at_links();
-    // Also of what moved before this turn; and there is room for others now.
-    moved = finish_operations() || moved;
-  } catch (const std::exception& error) {
-    failures_.fail(DT_E_NOMEM, rank_, error.what());
+// The thread, which has the wheel to begin with and keeps it at its end.
+void Engine::run() {
+  while (!progress_.stops()) {
+    const bool moved = progress_.turn();
+    if (!moved && !progress_.stops() && !progress_.poll_a_little()) sleep_without_wheel();
+    progress_.look_at_time();
   }
-  if (moved) {
-    const auto [sent, received] = executor_.traffic();
-    queue_.numbers().note().move(sent + received);
-    if (lookout_.is_waiting()) lookout_.note_move(Clock::now());
+  progress_.leave();
+}
+
+// By a caller.
+bool Engine::take_wheel() {
+  const auto before = wheel_.take();
+  if (before == WheelState::kAsleep) events_.end_sleep();
+  return before.has_value();
+}
+
+// What another caller submitted meanwhile it has left to this one.
+void Engine::leave_wheel(WheelEvent how) {
+  wheel_.leave(how);
+  if (orders_.has_news()) wheel_.recall();
+}
+
+void Engine::note_submission(bool is_urgent) {
+  orders_.note_submission();
+  if (!is_urgent && take_wheel()) {
+    (void)progress_.turn();
+    const bool is_idle = progress_.load() == EngineProgress::Load::kNone;
+    return leave_wheel(is_idle ? WheelEvent::kLeaveIdle : WheelEvent::kLeaveActive);
   }
-  return moved;
+  orders_.wake_sleeper();
+  if (is_urgent) recall();
 }
 
-void Engine::take_orders() {
-  const EngineOrders::Orders orders = orders_.take();
-  has_backlog_ = true;
-  stops_ = stops_ || orders.stop;
-  if (orders.abort) {
-    failures_.fail(DT_E_ABORTED, rank_,
-                   fmt::format("{} aborted: {}", failures_.name(rank_), orders.why));
+// The thread must not sleep on over an operation that nobody waits for.
+WheelEvent Engine::how_to_leave() const {
+  switch (progress_.load()) {
+    case EngineProgress::Load::kNone:
+      return WheelEvent::kLeaveIdle;
+    case EngineProgress::Load::kLong:
+    case EngineProgress::Load::kVoid:
+      return WheelEvent::kHandOver;
+    case EngineProgress::Load::kShort:
+      break;
   }
+  const bool has_waiters = queue_.waiters().any() || queue_.announcements().has_waiters();
+  return has_waiters ? WheelEvent::kHandOver : WheelEvent::kLeaveActive;
 }
 
-void Engine::start_submitted() {
-  if (!has_backlog_) return;
-  bool is_empty = true;
-  for (const Lane lane : {Lane::kSmall, Lane::kBulk, Lane::kPair}) {
-    while (executor_.active().has_room(lane) && !failures_.has_failed()) {
-      OperationSlot* slot = queue_.take_submitted(lane);
-      if (slot == nullptr) break;
-      try {
-        patience_.begin(executor_.active().start(*slot).timer);
-      } catch (const CommError& error) {
-        return failures_.fail(error.dt_status(), rank_, error.what());
-      }
-      lookout_.note_beginning();
-      failures_.look_at_beginner();
-    }
-    is_empty = is_empty && executor_.active().has_room(lane);
+// A caller, who keeps the wheel.
+void Engine::sleep_until(Clock::time_point deadline) {
+  int timeout_ms = progress_.ms_to_deadline();
+  if (deadline != Clock::time_point::max()) {
+    const int own_ms = ms_until(deadline);
+    timeout_ms = timeout_ms < 0 ? own_ms : std::min(timeout_ms, own_ms);
   }
-  has_backlog_ = !is_empty;
+  if (!events_.begin_sleep()) return;
+  progress_.take_events(timeout_ms);
+  events_.end_sleep();
 }
 
-// What the last step found out about the links.
-void Engine::look_at_links() {
-  LinkFindings& found = executor_.findings();
-  if (found.mismatch) return failures_.hear_of_mismatch(*found.mismatch);
-  for (const auto& each : found.farewells) failures_.hear_of_farewell(each);
-  found.farewells.clear();
-  for (const auto& each : found.breaks) failures_.hear_of_break(each);
-  found.breaks.clear();
-  for (const auto& each : found.announcements) queue_.announcements().set(each.peer, each.header);
-  found.announcements.clear();
-}
-
-// True when any has ended.
-bool Engine::finish_operations() {
-  if (failures_.has_failed() || failures_.has_read_void()) return false;
-  bool has_any = false;
-  ActiveOperations& active = executor_.active();
-  for (OperationSlot* done = active.take_finished(); done; done = active.take_finished()) {
-    {
-      const std::lock_guard lock(counters_mutex_);  // before anybody hears of it
-      const auto [sent, received] = executor_.traffic();
-      counters_.bytes_sent = sent;
-      counters_.bytes_received = received;
-      counters_.scratch_bytes = executor_.scratch_bytes();
-    }
-    queue_.complete(*done);
-    has_any = true;
-  }
-  return has_any;
-}
-
-void Engine::look_at_time() {
-  if (failures_.has_failed()) return;
-  if (failures_.suspects_nobody() && executor_.active().is_empty()) return;
-  const auto now = Clock::now();
-  failures_.look_at_time(now);
-  if (!failures_.has_failed()) patience_.look_at_time(now);
-}
-
-int Engine::take_events(int timeout_ms) {
-  return watch_.take(timeout_ms, [this](int fd) { handle_event(fd); });
-}
-
-void Engine::handle_event(int fd) {
-  if (fd == orders_.wake_fd()) {
-    std::uint64_t count = 0;
-    (void)!::read(fd, &count, sizeof count);
-  } else if (memory_ != nullptr && fd == memory_->wake_fd()) {
-    memory_->clear_wake();
-  } else if (!failures_.read(fd)) {
-    watch_.drop(fd);
-  }
-}
-
-// The end of the thread, which keeps the wheel.
-void Engine::leave() {
-  failures_.say_goodbye(watch_.link_fds(), executor_);
-  if (memory_ != nullptr) memory_->withdraw();
-  queue_.fail(DT_E_ABORTED, "the communicator was destroyed");
+// The thread, which leaves the wheel to whoever wants it. It does not take events before it has the
+// wheel again: each is told once only.
+void Engine::sleep_without_wheel() {
+  const int timeout_ms = progress_.ms_to_deadline();
+  if (!events_.begin_sleep()) return;
+  wheel_.sleep(events_.fd(), timeout_ms);
+  events_.end_sleep();
+  progress_.take_events(0);
 }
 
 }  // namespace dtl::ring

@@ -2,11 +2,20 @@
 // Lookout: whether whoever drives should go on looking while nothing moves, or sleep. Waking takes
 // longer than a short operation does; but looking takes the core away from ranks that compute.
 
+#include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <utility>
 
 namespace dtl::ring {
+
+// How long to sleep for a deadline; what is over counts as now.
+inline int ms_until(std::chrono::steady_clock::time_point deadline) {
+  const auto left =
+      std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+  return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 1000000));
+}
 
 class Lookout {
  public:

@@ -1,0 +1,52 @@
+#include "ring/engine/engine_events.h"
+
+#include <unistd.h>
+
+#include <cstdint>
+
+namespace dtl::ring {
+
+EngineEvents::EngineEvents(EngineOrders& orders, ShmNode* memory)
+    : orders_(orders), memory_(memory) {
+  watch_.add(orders_.wake_fd());
+  if (memory_ != nullptr) watch_.add(memory_->wake_fd());
+}
+
+void EngineEvents::add_line(int fd) {
+  watch_.add(fd);
+  line_fds_.push_back(fd);
+}
+
+int EngineEvents::take(int timeout_ms, const std::function<bool(int fd)>& read_line) {
+  return watch_.take(timeout_ms, [&](int fd) {
+    if (fd == orders_.wake_fd()) {
+      std::uint64_t count = 0;
+      (void)!::read(fd, &count, sizeof count);
+    } else if (memory_ != nullptr && fd == memory_->wake_fd()) {
+      memory_->clear_wake();
+    } else if (!read_line(fd)) {
+      watch_.drop(fd);
+    }
+  });
+}
+
+bool EngineEvents::begin_sleep() {
+  if (!orders_.begin_sleep()) return false;
+  if (memory_ == nullptr || memory_->begin_sleep()) return true;
+  end_sleep();
+  return false;
+}
+
+void EngineEvents::end_sleep() {
+  if (memory_ != nullptr) memory_->end_sleep();
+  orders_.end_sleep();
+}
+
+std::vector<int> EngineEvents::descriptors() const {
+  std::vector<int> all{watch_.fd(), orders_.wake_fd()};
+  all.insert(all.end(), line_fds_.begin(), line_fds_.end());
+  all.insert(all.end(), link_fds().begin(), link_fds().end());
+  return all;
+}
+
+}  // namespace dtl::ring
