@@ -214,9 +214,10 @@ int run_detached(const JobSettings& settings, const SessionOptions& options,
   });
 }
 
-int run_here(const CommandLine& line, GatheredNodes* nodes) {
+int run_here(const JobInputs& inputs, GatheredNodes* nodes) {
+  const CommandLine& line = inputs.line;
   const Surroundings around = asking_surroundings();
-  JobSettings settings = describe_job(line, around);
+  JobSettings settings = describe_job(inputs, around);
   if (nodes != nullptr) nodes->introduce(settings.request.hosts);
   for (const std::string& notice : settings.notices) log_notice(notice);
   for (const std::string& note : settings.notes) {
@@ -237,8 +238,9 @@ int run_here(const CommandLine& line, GatheredNodes* nodes) {
   return run_watched(settings, options, start, {}, std::nullopt, nodes);
 }
 
-// The first node of a job that an engine has started on each of its nodes.
-int run_with_nodes(CommandLine line, const NodeRole& role) {
+// The first node of a job that a scheduler has started on each of its nodes.
+int run_with_nodes(JobInputs inputs, const NodeRole& role) {
+  CommandLine& line = inputs.line;
   GatheredNodes nodes(role);
   int status = static_cast<int>(Exit::kInternal);
   try {
@@ -246,10 +248,11 @@ int run_with_nodes(CommandLine line, const NodeRole& role) {
     role.fill_in(line);
     line.hosts = std::move(all.hosts);
     line.scheduler = nullptr;  // its hosts are named now
+    inputs.evidence = {};
     line.started_by = role.evidence().scheduler;
     line.nodes_have_come = true;
     line.nodes_are_tasks = role.are_tasks();
-    status = line.hosts.empty() ? all.status : run_here(line, &nodes);
+    status = line.hosts.empty() ? all.status : run_here(inputs, &nodes);
   } catch (const Error& error) {
     nodes.tell(static_cast<int>(error.status()));
     throw;
@@ -258,20 +261,25 @@ int run_with_nodes(CommandLine line, const NodeRole& role) {
   return status;
 }
 
+// For --show-engine.
+SchedulerEvidence seen_evidence(const CommandLine& line) {
+  const Surroundings around = asking_surroundings();
+  return evidence_beside(read_job_inputs(line, around), around.environment);
+}
+
 int run_job(const CommandLine& line) {
   const Surroundings around = asking_surroundings();
-  bool hosts_named = false;
-  const CommandLine merged = with_job_file(line, hosts_named);
-  const SchedulerEvidence evidence = read_scheduler(merged.scheduler, around);
-  if (waits_for_first_node(evidence)) {
-    find_step_starter(evidence)->check_waiting(merged, evidence);
-    return wait_for_first_node(
-        evidence, line.start_timeout ? std::chrono::ceil<std::chrono::seconds>(*line.start_timeout)
-                                     : kFirstNodePatience);
+  JobInputs inputs = read_job_inputs(line, around);
+  if (waits_for_first_node(inputs.evidence)) {
+    find_step_starter(inputs.evidence)->check_waiting(inputs.line, inputs.evidence);
+    return wait_for_first_node(inputs.evidence,
+                               line.start_timeout
+                                   ? std::chrono::ceil<std::chrono::seconds>(*line.start_timeout)
+                                   : kFirstNodePatience);
   }
-  const std::unique_ptr<NodeRole> role = NodeRole::find(line, around);
-  if (!role) return run_here(line, nullptr);
-  if (role->coordinates()) return run_with_nodes(line, *role);
+  const std::unique_ptr<NodeRole> role = NodeRole::find(inputs, around.environment);
+  if (!role) return run_here(inputs, nullptr);
+  if (role->coordinates()) return run_with_nodes(std::move(inputs), *role);
   return role->join(around.program_directory + "/dtagent");
 }
 
@@ -331,7 +339,7 @@ int run(const std::vector<std::string>& arguments) {
       if (line.verbosity > 0) write_all(STDOUT_FILENO, library_lines(launcher_libraries()));
       return 0;
     case Action::kShowEngine:
-      write_all(STDOUT_FILENO, describe_scheduler(line, asking_surroundings()));
+      write_all(STDOUT_FILENO, evidence_text(seen_evidence(line)));
       return 0;
     case Action::kShowLimits:
       write_all(STDOUT_FILENO, limits_text());

@@ -96,11 +96,10 @@ NodeRole::NodeRole(SchedulerEvidence evidence, const CommandLine& line, std::str
   nodes_come_again_ = evidence_.scheduler->recreates_nodes && (evidence_.elastic || restarts);
 }
 
-std::unique_ptr<NodeRole> NodeRole::find(const CommandLine& given, const Surroundings& around) {
-  bool hosts_named = false;
-  const CommandLine line = with_job_file(given, hosts_named);
-  if (hosts_named) return nullptr;
-  SchedulerEvidence evidence = evidence_beside(line, false, around);
+std::unique_ptr<NodeRole> NodeRole::find(const JobInputs& inputs, const Variables& environment) {
+  if (inputs.names_hosts()) return nullptr;
+  const CommandLine& line = inputs.line;
+  SchedulerEvidence evidence = evidence_beside(inputs, environment);
   if (evidence.role == SchedulerRole::kLauncher) return nullptr;
   if (evidence.role == SchedulerRole::kNode) {
     take_size_of(line, evidence);

@@ -18,7 +18,7 @@ class NodeRole {
  public:
   // nullptr when this is no node of such a job, or its only one. Takes the job's token out of the
   // environment. Throws Error.
-  static std::unique_ptr<NodeRole> find(const CommandLine& line, const Surroundings& around);
+  static std::unique_ptr<NodeRole> find(const JobInputs& inputs, const Variables& environment);
 
   bool coordinates() const { return evidence_.is_coordinator; }
   // Each of them is one rank, and several may be on one machine.

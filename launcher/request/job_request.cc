@@ -27,15 +27,6 @@
 namespace dtl {
 namespace {
 
-constexpr const char* kDefaultJobFile = "dtlaunch.toml";
-
-std::optional<JobFile> read_job_file(const CommandLine& line) {
-  if (!line.job_file.empty()) return load_job_file(line.job_file);
-  if (!line.programs[0].command.empty() || ::access(kDefaultJobFile, F_OK) != 0)
-    return std::nullopt;
-  return load_job_file(kDefaultJobFile);
-}
-
 std::vector<Host> read_hosts(const CommandLine& line, const std::optional<JobFile>& file,
                              const Surroundings& around) {
   if (!line.discover.empty()) return around.discover(line.discover);
@@ -211,14 +202,6 @@ std::optional<T> first_of(const std::optional<T>& wins, const std::optional<T>& 
   return wins ? wins : otherwise;
 }
 
-// What the file says where the command line does not.
-void take_from_file(const JobFile& file, CommandLine& line) {
-  const bool names_program = line.programs.size() > 1 || !line.programs[0].command.empty();
-  if (!names_program && !file.programs.empty()) take_programs(line, file.programs);
-  add_options(line, file.options);
-  line.inheritance = first_of(line.inheritance, file.inheritance);
-}
-
 // The rest of it, which no option of the command line says.
 void apply_file(const JobFile& file, Request& request) {
   Program& first = request.programs[0];
@@ -259,10 +242,9 @@ std::vector<Host> take_spares(const CommandLine& line, std::optional<SizeRange> 
 
 }  // namespace
 
-JobSettings describe_job(const CommandLine& given, const Surroundings& around) {
-  CommandLine line = given;
-  const std::optional<JobFile> file = read_job_file(line);
-  if (file) take_from_file(*file, line);
+JobSettings describe_job(const JobInputs& inputs, const Surroundings& around) {
+  const CommandLine& line = inputs.line;
+  const std::optional<JobFile>& file = inputs.file;
   JobSettings settings;
   Request& request = settings.request;
   request.programs = programs_of(line, around.working_directory);
@@ -304,8 +286,7 @@ JobSettings describe_job(const CommandLine& given, const Surroundings& around) {
   request.hosts = read_hosts(line, file, around);
   place_programs(line, request);
   request.hosts_are_tasks = line.nodes_are_tasks;
-  request.hosts = hosts_of_job(read_scheduler(line.scheduler, around), line, request.hosts,
-                               settings, around.environment);
+  request.hosts = hosts_of_job(inputs.evidence, line, request.hosts, settings, around.environment);
   if (line.skip_launch_host) leave_this_host_out(request.hosts);
   if (line.nodes && !line.nodes_are_tasks) keep_first_hosts(request.hosts, *line.nodes);
   take_size(line, settings);
@@ -313,24 +294,6 @@ JobSettings describe_job(const CommandLine& given, const Surroundings& around) {
   plan_step(line, settings);
   check_hosts(settings);
   return settings;
-}
-
-std::string describe_scheduler(const CommandLine& given, const Surroundings& around) {
-  CommandLine line = given;
-  const std::optional<JobFile> file = read_job_file(line);
-  if (file) take_from_file(*file, line);
-  return evidence_text(evidence_beside(line, file && !file->hosts.empty(), around));
-}
-
-CommandLine with_job_file(const CommandLine& given, bool& hosts_named) {
-  CommandLine line = given;
-  const std::optional<JobFile> file = read_job_file(line);
-  if (file) take_from_file(*file, line);
-  hosts_named = !line.discover.empty() || !line.hosts.empty() || !line.hostfile.empty() ||
-                (file && !file->hosts.empty()) ||
-                std::any_of(line.programs.begin(), line.programs.end(),
-                            [](const ProgramLine& program) { return !program.hosts.empty(); });
-  return line;
 }
 
 std::vector<Host> needed_hosts(const Request& request) {

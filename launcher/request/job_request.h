@@ -10,6 +10,7 @@
 #include "launcher/job/job.h"
 #include "launcher/options/command_line.h"
 #include "launcher/options/surroundings.h"
+#include "launcher/request/job_inputs.h"
 #include "launcher/schedulers/step_plan.h"
 #include "plan/request/request.h"
 
@@ -38,14 +39,8 @@ struct JobSettings {
   std::vector<std::string> notes;       // the same, for -v
 };
 
-// Reads files. Throws Error(kUsage) and Error(kBadInput).
-JobSettings describe_job(const CommandLine& line, const Surroundings& around);
-
-// What --show-engine prints. Throws as describe_job() does.
-std::string describe_scheduler(const CommandLine& line, const Surroundings& around);
-
-// The line with what the job file says beside it; hosts_named: whether either names hosts.
-CommandLine with_job_file(const CommandLine& line, bool& hosts_named);
+// Reads the hostfile. Throws Error(kUsage) and Error(kBadInput).
+JobSettings describe_job(const JobInputs& inputs, const Surroundings& around);
 
 // The hosts, from the first on, that a job of this size needs; all of them when some host's slots
 // are known only to itself. Pure.

@@ -47,7 +47,7 @@ int numa_nodes() {
 }
 
 // These files are the scheduler's own, and are not always of this user or root.
-std::optional<std::string> read_engine_file(const std::string& path, std::string& problem) {
+std::optional<std::string> read_scheduler_file(const std::string& path, std::string& problem) {
   try {
     return read_regular_file(path, kMaxHostfileBytes);
   } catch (const Error& error) {
@@ -160,12 +160,12 @@ SchedulerEvidence read_scheduler(std::optional<const Scheduler*> wanted,
   answers.numa_nodes = numa_nodes();
   answers.has_token = around.has_token;
   if (!questions.file.empty()) {
-    answers.file = read_engine_file(questions.file, answers.file_problem);
+    answers.file = read_scheduler_file(questions.file, answers.file_problem);
   }
   if (questions.pod_keys) answers.pod_keys = find_pod_keys(around.environment);
   if (!questions.running.empty() && ::access(questions.running.c_str(), R_OK) == 0) {
     std::string ignored;
-    answers.running = read_engine_file(questions.running, ignored);
+    answers.running = read_scheduler_file(questions.running, ignored);
   }
   if (questions.tool && around.ask_tool) answers.tool = around.ask_tool(*questions.tool);
   return find_scheduler(around.environment, wanted, answers);
@@ -195,9 +195,10 @@ void check_tasks(const CommandLine& line, const SchedulerEvidence& evidence) {
   }
 }
 
-SchedulerEvidence evidence_beside(const CommandLine& line, bool file_has_hosts,
-                                  const Surroundings& around) {
-  SchedulerEvidence evidence = read_scheduler(line.scheduler, around);
+SchedulerEvidence evidence_beside(const JobInputs& inputs, const Variables& environment) {
+  const CommandLine& line = inputs.line;
+  const bool file_has_hosts = inputs.file && !inputs.file->hosts.empty();
+  SchedulerEvidence evidence = inputs.evidence;
   const std::string_view named = !line.discover.empty()   ? "--discover"
                                  : !line.hosts.empty()    ? "-hosts"
                                  : !line.hostfile.empty() ? "-hostfile"
@@ -212,7 +213,7 @@ SchedulerEvidence evidence_beside(const CommandLine& line, bool file_has_hosts,
     evidence.follows.push_back("-launcher ssh wins");
     evidence.starter = nullptr;
   } else if (evidence.role == SchedulerRole::kLauncher) {
-    find_starter(line.agent_start, around.environment, evidence);
+    find_starter(line.agent_start, environment, evidence);
   }
   if (line.ranks_per_node && evidence.ranks_per_node) {
     evidence.follows.push_back(fmt::format("-ppn {} wins", *line.ranks_per_node));
@@ -225,7 +226,7 @@ SchedulerEvidence evidence_beside(const CommandLine& line, bool file_has_hosts,
 std::string remark_on_pod(const std::string& host) {
   std::string ignored;
   if (::access(kRunningWorkers, R_OK) != 0) return {};
-  const auto text = read_engine_file(kRunningWorkers, ignored);
+  const auto text = read_scheduler_file(kRunningWorkers, ignored);
   if (!text) return {};
   const std::vector<std::string> running = running_workers(*text);
   const bool listed = std::any_of(running.begin(), running.end(), [&](const std::string& name) {

@@ -15,9 +15,8 @@ namespace dtl {
 SchedulerEvidence read_scheduler(std::optional<const Scheduler*> wanted,
                                  const Surroundings& around);
 
-// The same, with what the command line or the job file says instead.
-SchedulerEvidence evidence_beside(const CommandLine& line, bool file_has_hosts,
-                                  const Surroundings& around);
+// The evidence, with what the command line or the job file says instead.
+SchedulerEvidence evidence_beside(const JobInputs& inputs, const Variables& environment);
 
 // Of a job of which the scheduler has started every rank. Throws Error(kUsage) for what says
 // otherwise where ranks are, or how many.

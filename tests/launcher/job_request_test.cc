@@ -37,7 +37,7 @@ class JobRequestTest : public testing::Test {
     return path;
   }
   JobSettings describe(std::vector<std::string> words) {
-    return describe_job(parse_command_line(words), around_);
+    return describe_job(read_job_inputs(parse_command_line(words), around_), around_);
   }
   static std::vector<std::string> names(const std::vector<Host>& hosts) {
     std::vector<std::string> all;
@@ -141,7 +141,7 @@ TEST_F(JobRequestTest, PutsEachProgramOnItsOwnHosts) {
   const std::string programs = file("programs", "-host b:2 x\n-host a y\n");
   CommandLine line = parse_command_line({"-configfile", programs});
   add_program_file(line, "-host b:2 x\n-host a y\n", programs);
-  const Request from_file = describe_job(line, around_).request;
+  const Request from_file = describe_job(read_job_inputs(line, around_), around_).request;
   EXPECT_THAT(names(from_file.hosts), ElementsAre("b", "a"));
   EXPECT_THAT(from_file.rank_map, ElementsAre(0, 0, 1));
 }

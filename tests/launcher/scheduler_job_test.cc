@@ -40,7 +40,10 @@ class SchedulerJobTest : public testing::Test {
     return path;
   }
   JobSettings describe(std::vector<std::string> words) {
-    return describe_job(parse_command_line(words), around_);
+    return describe_job(read_job_inputs(parse_command_line(words), around_), around_);
+  }
+  std::string shown(const CommandLine& line) const {  // by --show-engine
+    return evidence_text(evidence_beside(read_job_inputs(line, around_), around_.environment));
   }
   // By which program a person sees how the host is.
   static std::string shown_by(const HostAccess& access) {
@@ -66,9 +69,9 @@ TEST_F(SchedulerJobTest, Usr1IsANoticeInAJobOfSlurmUnlessToldOtherwise) {
   CommandLine line = parse_command_line({"-hosts", "a,b", "p"});
   line.nodes_have_come = true;  // of `srun dtlaunch`
   line.started_by = &kSlurm;
-  EXPECT_EQ(describe_job(line, around_).job.notice_signal, SIGUSR1);
+  EXPECT_EQ(describe_job(read_job_inputs(line, around_), around_).job.notice_signal, SIGUSR1);
   line.notice_signal = 0;
-  EXPECT_EQ(describe_job(line, around_).job.notice_signal, 0);
+  EXPECT_EQ(describe_job(read_job_inputs(line, around_), around_).job.notice_signal, 0);
 }
 
 TEST_F(SchedulerJobTest, SpotIsOffUnlessAskedForAndMayStandInAJobFile) {
@@ -145,7 +148,9 @@ TEST_F(SchedulerJobTest, IsOneOfSeveralNodesOnlyWhereItIsAlone) {
   EXPECT_THROW(describe({"p"}), Error);
   EXPECT_THAT(names(describe({"-hosts", "a,b", "p"}).request.hosts), ElementsAre("a", "b"));
   around_.environment.emplace_back("DTL_ENGINE", "none");
-  EXPECT_THAT(describe_job(parse_command_line({"p"}, around_.environment), around_).request.hosts,
+  EXPECT_THAT(describe_job(read_job_inputs(parse_command_line({"p"}, around_.environment), around_),
+                           around_)
+                  .request.hosts,
               IsEmpty());
 }
 
@@ -189,10 +194,12 @@ TEST_F(SchedulerJobTest, StartsNoCopiesOnHostsThatAreNamed) {
   EXPECT_THROW(describe({"-hosts", "a,b", "p"}), Error);
   EXPECT_THROW(describe({"p"}), Error);
   around_.environment.emplace_back("DTL_ENGINE", "none");
-  EXPECT_THAT(
-      names(describe_job(parse_command_line({"-hosts", "a", "p"}, around_.environment), around_)
-                .request.hosts),
-      ElementsAre("a"));
+  EXPECT_THAT(names(describe_job(
+                        read_job_inputs(
+                            parse_command_line({"-hosts", "a", "p"}, around_.environment), around_),
+                        around_)
+                        .request.hosts),
+              ElementsAre("a"));
 }
 
 TEST_F(SchedulerJobTest, KnowsHowAPersonGetsAtTheHosts) {
@@ -244,7 +251,7 @@ TEST_F(SchedulerJobTest, StartsAgentsOverSshInAJobOfPbsWithoutItsStartersAndSays
                   "over ssh, outside of what PBS counts and ends"));
   EXPECT_THAT(describe({"-launcher", "ssh", "p"}).notices, IsEmpty());
   EXPECT_THROW(describe({"-launcher", "pbs", "p"}), Error);
-  EXPECT_THAT(describe_scheduler(parse_command_line({"--show-engine"}), around_),
+  EXPECT_THAT(shown(parse_command_line({"--show-engine"})),
               HasSubstr("starter     ssh\nso          there is no pbs_tmrsh or pbsdsh on PATH"));
 }
 
@@ -269,7 +276,7 @@ TEST_F(SchedulerJobTest, StartsAgentsInTasksOfPbs) {
   ::chmod(file("bin/pbs_tmrsh", "").c_str(), 0755);
   EXPECT_EQ(describe({"p"}).step->program, folder_ + "/bin/pbs_tmrsh");
   EXPECT_EQ(describe({"-launcher", "pbsdsh", "p"}).step->program, folder_ + "/bin/pbsdsh");
-  EXPECT_THAT(describe_scheduler(parse_command_line({"--show-engine"}), around_),
+  EXPECT_THAT(shown(parse_command_line({"--show-engine"})),
               HasSubstr("bin/pbs_tmrsh for each host"));
   EXPECT_THAT(describe({"--dry-run", "p"}).notices,
               ElementsAre("agents start by pbs_tmrsh, in tasks of job 9.srv, on h2, h3"));
@@ -383,7 +390,7 @@ TEST_F(SchedulerJobTest, StartsAStepBesideTheOneThatItIsTheFirstTaskOf) {
 
 TEST_F(SchedulerJobTest, SaysWhatIsSaidInThePlaceOfTheEngine) {
   around_.environment = {{"LSB_MCPU_HOSTS", "h1 2"}};
-  EXPECT_THAT(describe_scheduler(parse_command_line({"--show-engine", "-hosts", "h1"}), around_),
+  EXPECT_THAT(shown(parse_command_line({"--show-engine", "-hosts", "h1"})),
               HasSubstr("-hosts names the hosts of the job"));
 }
 

@@ -1,0 +1,47 @@
+#include "launcher/request/job_inputs.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "launcher/request/scheduler_job.h"
+
+namespace dtl {
+namespace {
+
+constexpr const char* kDefaultJobFile = "dtlaunch.toml";
+
+std::optional<JobFile> read_job_file(const CommandLine& line) {
+  if (!line.job_file.empty()) return load_job_file(line.job_file);
+  if (!line.programs[0].command.empty() || ::access(kDefaultJobFile, F_OK) != 0)
+    return std::nullopt;
+  return load_job_file(kDefaultJobFile);
+}
+
+// What the file says where the command line does not.
+void take_from_file(const JobFile& file, CommandLine& line) {
+  const bool names_program = line.programs.size() > 1 || !line.programs[0].command.empty();
+  if (!names_program && !file.programs.empty()) take_programs(line, file.programs);
+  add_options(line, file.options);
+  if (!line.inheritance) line.inheritance = file.inheritance;
+}
+
+}  // namespace
+
+bool JobInputs::names_hosts() const {
+  return !line.discover.empty() || !line.hosts.empty() || !line.hostfile.empty() ||
+         (file && !file->hosts.empty()) ||
+         std::any_of(line.programs.begin(), line.programs.end(),
+                     [](const ProgramLine& program) { return !program.hosts.empty(); });
+}
+
+JobInputs read_job_inputs(const CommandLine& line, const Surroundings& around) {
+  JobInputs inputs;
+  inputs.line = line;
+  inputs.file = read_job_file(line);
+  if (inputs.file) take_from_file(*inputs.file, inputs.line);
+  inputs.evidence = read_scheduler(inputs.line.scheduler, around);
+  return inputs;
+}
+
+}  // namespace dtl

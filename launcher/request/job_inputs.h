@@ -1,0 +1,25 @@
+#pragma once
+// JobInputs: what a job is described from. The job file and the scheduler are read here, once: a
+// file that changes while a job starts cannot give it two truths.
+
+#include <optional>
+
+#include "launcher/options/command_line.h"
+#include "launcher/options/surroundings.h"
+#include "launcher/request/job_file.h"
+#include "plan/schedulers/evidence.h"
+
+namespace dtl {
+
+struct JobInputs {
+  CommandLine line;  // with what the job file says where the command line does not
+  std::optional<JobFile> file;
+  SchedulerEvidence evidence;
+
+  bool names_hosts() const;  // the command line or the job file does
+};
+
+// Throws Error(kUsage) and Error(kBadInput).
+JobInputs read_job_inputs(const CommandLine& line, const Surroundings& around);
+
+}  // namespace dtl
