@@ -178,8 +178,9 @@ class PlanMaker {
     PinSettings settings;
     settings.request =
         pin_request_of(request_, request_.hosts.empty() ? nullptr : &request_.hosts[host_of(k)]);
-    settings.comm_cores = request_.comm_cores;
-    settings.threads = threads_asked_for(request_.threads, set, inherited_of(first)).value_or(0);
+    settings.comm_cores = request_.pinning.comm_cores;
+    settings.threads =
+        threads_asked_for(request_.pinning.threads, set, inherited_of(first)).value_or(0);
     settings.worker_cores = worker_cores(first);
     return settings;
   }
@@ -193,7 +194,7 @@ class PlanMaker {
   }
 
   const Variables& inherited_of(const Program& program) const {
-    return program.inherited ? *program.inherited : request_.inherited;
+    return program.inherited ? *program.inherited : request_.environment.inherited;
   }
 
   // What a rank of the program has in this variable before any is computed.
@@ -244,10 +245,11 @@ class PlanMaker {
     const Program& program = request_.programs[static_cast<std::size_t>(rank.program)];
     rank.arguments = program.command;
     rank.working_directory = program.working_directory;
-    rank.umask = request_.umask;
+    rank.umask = request_.environment.umask.value_or(rank.umask);
     const Variables set = set_for(program);
     const Variables& inherited = inherited_of(program);
-    rank.threads = threads_asked_for(request_.threads, set, inherited).value_or(domain.threads);
+    rank.threads =
+        threads_asked_for(request_.pinning.threads, set, inherited).value_or(domain.threads);
     RankIdentity identity;
     identity.job_id = plan_.job_id;
     // Tasks of one host have names of their own here.
@@ -265,12 +267,12 @@ class PlanMaker {
     identity.node_rank = place.node;
     identity.nodes = static_cast<int>(node_sizes_.size());
     identity.threads = rank.threads;
-    identity.threads_asked = request_.threads.has_value();
-    identity.interface_asked = !request_.interface.empty();
+    identity.threads_asked = request_.pinning.threads.has_value();
+    identity.interface_asked = !request_.network.interface.empty();
     identity.on_cpu = computes_on_cpu(accelerators_, program.command, inherited, set);
-    identity.grace = request_.grace;
-    identity.restarts = request_.restarts;
-    identity.max_restarts = request_.max_restarts;
+    identity.grace = request_.ending.grace.value_or(kInterruptGrace);
+    identity.restarts = request_.restart_count;
+    identity.max_restarts = request_.max_restarts();
     if (request_.elastic) {
       identity.first_size =
           request_.first_ranks > 0 ? static_cast<int>(request_.first_ranks) : plan_.world_size;
@@ -280,7 +282,8 @@ class PlanMaker {
     identity.comm = comm;
     std::tie(identity.cross_rank, identity.cross_size) = among_nodes(place);
     identity.program_size = program_sizes_[static_cast<std::size_t>(rank.program)];
-    RankEnvironment environment = rank_environment(identity, inherited, set, request_.compat);
+    RankEnvironment environment =
+        rank_environment(identity, inherited, set, request_.environment.compat);
     rank.environment = std::move(environment.lines);
     rank.origins = std::move(environment.origins);
     unused_exports_.insert(environment.unused.begin(), environment.unused.end());
@@ -300,7 +303,7 @@ class PlanMaker {
   }
 
   Variables set_for(const Program& program) const {
-    Variables set = request_.set;
+    Variables set = request_.environment.set;
     set.insert(set.end(), program.set.begin(), program.set.end());
     return set;
   }
@@ -336,21 +339,21 @@ class PlanMaker {
   }
 
   void warn_of_overruled_slots() {
-    if (!request_.ranks_per_node) return;
+    if (!request_.placement.ranks_per_node) return;
     std::size_t overruled = 0;
     const Host* first = nullptr;
     for (std::size_t k = 0; k < groups_.size() && !request_.hosts.empty(); ++k) {
       const Host& host = request_.hosts[host_of(k)];
-      if (!host.slots || *host.slots == *request_.ranks_per_node) continue;
+      if (!host.slots || *host.slots == *request_.placement.ranks_per_node) continue;
       if (first == nullptr) first = &host;
       ++overruled;
     }
     if (first == nullptr) return;
     const std::string others =
         overruled == 1 ? "" : fmt::format(" and of {} more", plural(overruled - 1, "host"));
-    plan_.warnings.push_back(fmt::format("{}{}-ppn {} overrules slots={} of {}{}", first->where,
-                                         first->where.empty() ? "" : ": ", *request_.ranks_per_node,
-                                         *first->slots, first->name, others));
+    plan_.warnings.push_back(fmt::format(
+        "{}{}-ppn {} overrules slots={} of {}{}", first->where, first->where.empty() ? "" : ": ",
+        *request_.placement.ranks_per_node, *first->slots, first->name, others));
   }
 
   void warn_of_idle_hosts() {

@@ -21,7 +21,7 @@ namespace {
 std::vector<std::int64_t> capacities(const Request& request, const std::vector<int>& cores,
                                      const std::vector<int>& first) {
   const auto named = [&](std::size_t i) {
-    if (request.ranks_per_node) return request.ranks_per_node;
+    if (request.placement.ranks_per_node) return request.placement.ranks_per_node;
     return i < request.hosts.size() ? request.hosts[i].slots : std::nullopt;
   };
   std::vector<std::int64_t> left(cores.size());  // of each node, under its first name
@@ -46,9 +46,9 @@ std::vector<std::int64_t> capacities(const Request& request, const std::vector<i
 
 // Why there are so few: "-ppn 2 on 2 hosts", "this machine has 2 physical cores".
 std::string offer(const Request& request, std::size_t hosts, std::int64_t total) {
-  if (request.ranks_per_node) {
-    return fmt::format("-ppn {} on {} makes {}", *request.ranks_per_node, plural(hosts, "host"),
-                       total);
+  if (request.placement.ranks_per_node) {
+    return fmt::format("-ppn {} on {} makes {}", *request.placement.ranks_per_node,
+                       plural(hosts, "host"), total);
   }
   if (request.hosts.empty()) {
     return fmt::format("this machine has {} to give", plural(total, "physical core"));
@@ -65,18 +65,18 @@ void check_positive(const std::optional<int>& value, const char* option) {
 
 // The number of ranks to place.
 std::int64_t check_ranks(const Request& request, std::size_t hosts, std::int64_t total) {
-  check_positive(request.ranks, "-np");
-  check_positive(request.ranks_per_node, "-ppn");
-  std::int64_t ranks = request.ranks ? *request.ranks : total;
-  if (request.rank_range) {
-    const auto [least, most] = *request.rank_range;
-    ranks = request.oversubscribe ? most : std::clamp<std::int64_t>(total, least, most);
+  check_positive(request.placement.ranks, "-np");
+  check_positive(request.placement.ranks_per_node, "-ppn");
+  std::int64_t ranks = request.placement.ranks ? *request.placement.ranks : total;
+  if (request.placement.rank_range) {
+    const auto [least, most] = *request.placement.rank_range;
+    ranks = request.placement.oversubscribe ? most : std::clamp<std::int64_t>(total, least, most);
   }
   if (ranks > kMaxRanks) {
     throw Error(Exit::kUsage, "cannot place the ranks",
                 fmt::format("{} ranks are more than {}", ranks, kMaxRanks));
   }
-  if (ranks > total && !request.oversubscribe) {
+  if (ranks > total && !request.placement.oversubscribe) {
     throw Error(Exit::kUsage, "cannot place the ranks",
                 fmt::format("-np {} needs {}: {}", ranks, plural(ranks - total, "more slot"),
                             offer(request, hosts, total)),
@@ -110,7 +110,7 @@ void deal_surplus(const Request& request, std::int64_t left, std::vector<int>& c
 void check_for_ports(const Request& request, const std::vector<int>& cores,
                      const std::vector<int>& counts) {
   constexpr int kLikePort = 1000, kManyForCore = 16;
-  if (request.oversubscribe || request.ranks_per_node) return;
+  if (request.placement.oversubscribe || request.placement.ranks_per_node) return;
   for (std::size_t i = 0; i < request.hosts.size(); ++i) {
     const Host& host = request.hosts[i];
     const int slots = host.slots.value_or(0);
@@ -179,16 +179,18 @@ std::vector<RankPlace> number(const std::vector<int>& hosts, const std::vector<i
 }
 
 void check_rank_map(const Request& request, std::size_t hosts) {
-  const int highest = *std::max_element(request.rank_map.begin(), request.rank_map.end());
+  const int highest =
+      *std::max_element(request.placement.rank_map.begin(), request.placement.rank_map.end());
   if (static_cast<std::size_t>(highest) >= hosts) {
     throw Error(Exit::kUsage, "-rankmap", fmt::format("there is no host {}", highest),
                 fmt::format("numbers from 0 to {}", hosts - 1));
   }
-  if (request.ranks && static_cast<std::size_t>(*request.ranks) != request.rank_map.size()) {
-    throw Error(
-        Exit::kUsage, "-rankmap",
-        fmt::format("it places {} ranks, and -np says {}", request.rank_map.size(), *request.ranks),
-        fmt::format("-np {}", request.rank_map.size()));
+  if (request.placement.ranks &&
+      static_cast<std::size_t>(*request.placement.ranks) != request.placement.rank_map.size()) {
+    throw Error(Exit::kUsage, "-rankmap",
+                fmt::format("it places {} ranks, and -np says {}",
+                            request.placement.rank_map.size(), *request.placement.ranks),
+                fmt::format("-np {}", request.placement.rank_map.size()));
   }
 }
 
@@ -266,20 +268,20 @@ std::vector<RankPlace> place_ranks(const Request& request, const std::vector<int
     first.resize(cores.size());
     std::iota(first.begin(), first.end(), 0);
   }
-  if (!request.rank_map.empty()) {
+  if (!request.placement.rank_map.empty()) {
     check_rank_map(request, cores.size());
-    return number(request.rank_map, first, request.hosts_are_tasks);
+    return number(request.placement.rank_map, first, request.hosts_are_tasks);
   }
   const std::vector<std::int64_t> slots = capacities(request, cores, first);
   const std::int64_t total = std::accumulate(slots.begin(), slots.end(), std::int64_t{0});
   std::int64_t left = check_ranks(request, cores.size(), total);
 
-  std::vector<int> counts = share_out(slots, request.deal, left);
+  std::vector<int> counts = share_out(slots, request.placement.deal, left);
   check_for_ports(request, cores, counts);
   left -= std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
   deal_surplus(request, left, counts);
 
-  return number(dealt(counts, request.deal), first, request.hosts_are_tasks);
+  return number(dealt(counts, request.placement.deal), first, request.hosts_are_tasks);
 }
 
 std::vector<RankPlace> place_ranks_on(const Request& request, const std::vector<NodeFacts>& facts) {

@@ -21,12 +21,12 @@ struct RankPlace {
 std::vector<int> programs_of_ranks(const Request& request, std::size_t ranks);
 
 // Ranks in order of the hosts, each host filled before the next, or dealt out in groups of
-// request.deal as long as there is room, or as request.rank_map says. How many each host takes:
-// with -ppn N, N per host (it overrides slots, as mpirun does); otherwise slots, and where a host
-// names none, cores[host]. `cores` has the physical cores of each host's budget. `nodes`
-// says which hosts are one node (same_machine.h; empty: none are): what their names offer adds up,
-// cores once, and the first name has all; tasks keep to themselves. Only hosts that get a rank
-// appear. Throws Error(kUsage) naming the shortfall when -np exceeds what the hosts offer and
+// request.placement.deal as long as there is room, or as request.placement.rank_map says. How many
+// each host takes: with -ppn N, N per host (it overrides slots, as mpirun does); otherwise slots,
+// and where a host names none, cores[host]. `cores` has the physical cores of each host's budget.
+// `nodes` says which hosts are one node (same_machine.h; empty: none are): what their names offer
+// adds up, cores once, and the first name has all; tasks keep to themselves. Only hosts that get a
+// rank appear. Throws Error(kUsage) naming the shortfall when -np exceeds what the hosts offer and
 // oversubscribe is not set; with it, the surplus is dealt round-robin over the hosts.
 std::vector<RankPlace> place_ranks(const Request& request, const std::vector<int>& cores,
                                    const std::vector<int>& nodes = {});

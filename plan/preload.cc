@@ -45,8 +45,9 @@ const Known& known(Preload preload) {
 // What ranks of `program` will find in the variable.
 std::string value_for(const Request& request, const Program& program, std::string_view name) {
   std::string value;
-  const Variables& inherited = program.inherited ? *program.inherited : request.inherited;
-  for (const Variables* each : {&inherited, &request.set, &program.set}) {
+  const Variables& inherited =
+      program.inherited ? *program.inherited : request.environment.inherited;
+  for (const Variables* each : {&inherited, &request.environment.set, &program.set}) {
     for (const auto& [known_name, known_value] : *each) {
       if (known_name == name) value = known_value;
     }
@@ -137,7 +138,7 @@ class PreloadMaker {
   }
 
   void refuse_absent_libraries() const {
-    for (const Preload preload : request_.preload) {
+    for (const Preload preload : request_.environment.preload) {
       std::vector<std::string> without;
       for (const NodePlan& node : plan_.nodes) {
         if (library(node, preload).empty()) without.push_back(node.host_name);
@@ -155,7 +156,7 @@ class PreloadMaker {
 
   // ld.so would take such a path for several.
   void refuse_divided_paths() const {
-    for (const Preload preload : request_.preload) {
+    for (const Preload preload : request_.environment.preload) {
       for (const NodePlan& node : plan_.nodes) {
         const std::string found = library(node, preload);
         if (found.find_first_of(" :") == std::string::npos) continue;
@@ -173,7 +174,8 @@ class PreloadMaker {
     const Program& program = request_.programs[static_cast<std::size_t>(rank.program)];
     const std::string given = value_for(request_, program, "LD_PRELOAD");
     std::vector<std::string> entries;
-    for (const Preload preload : request_.preload) add_once(entries, library(node, preload));
+    for (const Preload preload : request_.environment.preload)
+      add_once(entries, library(node, preload));
     for (const std::string& entry : entries_of(given)) {
       const auto file = file_of(entry, rank.working_directory);
       if (!file || !place(node, *file).empty()) {
@@ -188,7 +190,7 @@ class PreloadMaker {
     } else {
       set_variable(rank.environment, "LD_PRELOAD", join(entries, ":"), true);
     }
-    const auto& all = request_.preload;
+    const auto& all = request_.environment.preload;
     if (std::find(all.begin(), all.end(), Preload::kIomp) == all.end()) return;
     // One thread on each core in turn, and no long spinning between parallel regions.
     set_variable(rank.environment, "KMP_AFFINITY", "granularity=fine,compact,1,0", false);
@@ -227,7 +229,7 @@ std::vector<Preload> parse_preloads(std::string_view text) {
 
 LibraryQuestion libraries_to_find(const Request& request) {
   LibraryQuestion question;
-  for (const Preload preload : request.preload) {
+  for (const Preload preload : request.environment.preload) {
     for (const std::string& library : known(preload).libraries)
       add_once(question.libraries, library);
   }

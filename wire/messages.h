@@ -24,7 +24,7 @@
 #include <vector>
 
 #include "base/overloaded.h"
-#include "plan/cloud.h"
+#include "plan/request/cloud.h"
 #include "plan/pinning/topology.h"
 
 namespace dtl {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/library.h"
-#include "plan/cloud.h"
+#include "plan/request/cloud.h"
 
 namespace dtl {
 

@@ -56,10 +56,11 @@ Request links_request(const std::vector<Host>& hosts, const Surroundings& around
   Request request;
   request.hosts = hosts;
   for (Host& host : request.hosts) host.slots = 1;
-  request.ranks_per_node = 1;
-  request.interface = interface;
-  request.inherited = forwardable(around.environment);
-  request.set = {{"PATH", around.program_directory + ":" + variable(around.environment, "PATH")}};
+  request.placement.ranks_per_node = 1;
+  request.network.interface = interface;
+  request.environment.inherited = forwardable(around.environment);
+  request.environment.set = {
+      {"PATH", around.program_directory + ":" + variable(around.environment, "PATH")}};
   request.programs[0].command = {"dtring-perf", "--links", "--raw"};
   request.programs[0].working_directory = "/";
   return request;

@@ -50,7 +50,7 @@ std::vector<Link> parse_links(const std::string& text, std::size_t hosts) {
 
 }  // namespace
 
-Bandwidth measure_bandwidth(const Request& request, const AgentStarter& start_agent,
+Bandwidth measure_bandwidth(Request request, const AgentStarter& start_agent,
                             const std::string& job_id) {
   using namespace std::chrono_literals;
   const Fd output = memory_file("output"), errors = memory_file("errors");
@@ -58,10 +58,10 @@ Bandwidth measure_bandwidth(const Request& request, const AgentStarter& start_ag
   SessionOptions options;
   options.start_agent = start_agent;
   options.job_id = job_id;
-  options.job.timeout = 60s + 2s * request.hosts.size();  // a round takes about 0.3 s
   options.input = null.get();
   options.output = output.get();
   options.errors = errors.get();
+  request.ending.timeout = 60s + 2s * request.hosts.size();  // a round takes about 0.3 s
   const SessionResult result = run_session(request, options);
   Bandwidth bandwidth;
   const Outcome& outcome = *result.job.outcome;

@@ -15,7 +15,7 @@ struct Bandwidth {
   int interrupted = 0;      // the signal that ended it
 };
 
-Bandwidth measure_bandwidth(const Request& request, const AgentStarter& start_agent,
+Bandwidth measure_bandwidth(Request request, const AgentStarter& start_agent,
                             const std::string& job_id);
 
 }  // namespace dtl

@@ -84,7 +84,7 @@ void Stepper::enter(JobState state) {
 
 JobTime Stepper::stop_grace() const {
   const bool by_user = job_.outcome && job_.outcome->cause == Cause::kInterrupted;
-  const JobTime grace = job_.options.grace.value_or(by_user ? kInterruptGrace : kKillGrace);
+  const JobTime grace = job_.options.ending.grace.value_or(by_user ? kInterruptGrace : kKillGrace);
   if (!job_.goes) return grace;
   // Its agent has a word to say afterwards.
   const JobTime left = std::max(*job_.goes - job_.stop_began, JobTime{0});
@@ -140,8 +140,9 @@ void Stepper::operator()(const AgentReady& event) {
   node.last_heard = now_;
   node.up = now_;
   node.here = event.here;
-  if (event.can_be_found_again) node.link = LinkSearch(job_.options.reconnect);
-  if (job_.options.spot != Cloud::kOff) send(event.node, WatchNotices{job_.options.spot});
+  if (event.can_be_found_again) node.link = LinkSearch(job_.options.ending.reconnect);
+  if (job_.options.ending.spot != Cloud::kOff)
+    send(event.node, WatchNotices{job_.options.ending.spot});
   check_started();
 }
 
@@ -197,7 +198,7 @@ void Stepper::operator()(const Refused& event) {
 void Stepper::operator()(const Signalled& event) {
   if (event.signal == SIGTSTP) {
     pause();
-  } else if (event.signal == job_.options.notice_signal) {
+  } else if (event.signal == job_.options.ending.notice_signal) {
     (*this)(ToldToGo{-1, signal_name(event.signal)});
   } else if (event.signal == SIGUSR1 || event.signal == SIGUSR2) {
     const bool running = job_.state == JobState::kRunning;
@@ -308,7 +309,7 @@ void Stepper::operator()(const Tick&) {
   send_heartbeats();
   watch_silence();
   watch_searches();
-  if (job_.options.timeout && now_ >= *job_.options.timeout && !ending()) {
+  if (job_.options.ending.timeout && now_ >= *job_.options.ending.timeout && !ending()) {
     Outcome outcome;
     outcome.cause = Cause::kTimeout;
     outcome.exit_status = static_cast<int>(Exit::kTimeout);
@@ -366,8 +367,8 @@ JobTime next_wakeup(const Job& job) {
   if (job.deadline) next = std::min(next, *job.deadline);
   if (job.suspect && job.state < JobState::kStopping) next = std::min(next, job.blame_until);
   if (job.next_link) next = std::min(next, *job.next_link);
-  if (job.options.timeout && job.state < JobState::kStopping) {
-    next = std::min(next, *job.options.timeout);
+  if (job.options.ending.timeout && job.state < JobState::kStopping) {
+    next = std::min(next, *job.options.ending.timeout);
   }
   return next;
 }

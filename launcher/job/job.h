@@ -90,7 +90,7 @@ struct Refused {  // no placement, no network or no plan; or a dry run is over
   int exit_status = 78;
 };
 struct Signalled {  // to dtlaunch: SIGINT, SIGTERM and SIGHUP end the job, SIGTSTP stops it for a
-                    // while, SIGUSR1 and SIGUSR2 go to the ranks, or are a notice (JobOptions)
+                    // while, SIGUSR1 and SIGUSR2 go to the ranks, or are a notice (Ending)
   int signal = 2;
 };
 struct Continued {};  // after StopSelf, by SIGCONT
@@ -192,13 +192,8 @@ struct RankState {
 };
 
 struct JobOptions {
-  std::optional<JobTime> grace;  // --grace; absent: kKillGrace, or kInterruptGrace after a signal
-  std::optional<JobTime> timeout;
-  JobTime reconnect{0};                              // --reconnect
-  std::optional<JobTime> hang_notice, hang_timeout;  // absent: never
-  PortRange ports = {};                              // to listen on; any
-  Cloud spot = Cloud::kOff;                          // --spot
-  int notice_signal = 0;                             // --notice-signal; 0: none
+  Ending ending = {};        // the request's
+  PortRange ports = {};      // the request's
   bool one_sigterm = false;  // an engine sends it to each node: any further one is the same
   JobTime start_deadline =
       kSshDeadline + kHelloDeadline + kAnswerMargin;  // all agents are up, or fail

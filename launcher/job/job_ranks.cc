@@ -7,7 +7,8 @@ namespace dtl::job {
 
 // As often as the shortest wait that counts can be told from a shorter one.
 void Stepper::begin_watch() {
-  const auto& [notice, timeout] = std::pair(job_.options.hang_notice, job_.options.hang_timeout);
+  const auto& [notice, timeout] =
+      std::pair(job_.options.ending.hang_notice, job_.options.ending.hang_timeout);
   if (!notice && !timeout) return;
   const JobTime shortest =
       std::min(notice.value_or(JobTime::max()), timeout.value_or(JobTime::max()));
@@ -43,8 +44,8 @@ void Stepper::hear_states(int node, const RankStates& message) {
 void Stepper::look_at_ranks() {
   if (job_.state != JobState::kRunning) return;
   job_.watch.look(now_);
-  if (job_.options.hang_notice) {
-    for (const HangFinding& finding : job_.watch.untold(*job_.options.hang_notice)) {
+  if (job_.options.ending.hang_notice) {
+    for (const HangFinding& finding : job_.watch.untold(*job_.options.ending.hang_notice)) {
       const bool one = finding.odd.size() == 1;
       notice(one ? job_.ranks[static_cast<std::size_t>(finding.odd.front())].node : -1,
              finding.text);
@@ -52,10 +53,11 @@ void Stepper::look_at_ranks() {
     if (const auto slow = job_.slow_hosts.look()) notice(slow->node, slow->text);
     if (const auto slow = job_.slow_links.look(now_)) notice(slow->node, slow->text);
   }
-  if (!job_.options.hang_timeout) return;
+  if (!job_.options.ending.hang_timeout) return;
   const auto running = std::count_if(job_.ranks.begin(), job_.ranks.end(),
                                      [](const RankState& rank) { return !gone(rank); });
-  auto finding = job_.watch.hang(*job_.options.hang_timeout, static_cast<std::size_t>(running));
+  auto finding =
+      job_.watch.hang(*job_.options.ending.hang_timeout, static_cast<std::size_t>(running));
   if (!finding) return;
   Outcome outcome;
   outcome.cause = Cause::kHang;

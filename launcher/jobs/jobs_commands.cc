@@ -120,7 +120,8 @@ int kill_job(const JobsCommand& command, const StartOptions& start) {
   const auto jobs = list_jobs(command.hosts, start, &failed);
   const JobView& job = find_job(jobs, command.job);
   if (job.status == JobStatus::kEnded) {
-    log_notice(fmt::format("job {} has ended already, with status {}", job.id, job.exit_status));
+    log_notice(
+        fmt::format("job {} has ended already, with status {}", job.id, job.record.exit_status));
     return 0;
   }
   if (job.status == JobStatus::kCleaned) {

@@ -17,9 +17,9 @@
 #include "base/text.h"
 #include "launcher/agents/agent_query.h"
 #include "launcher/jobs/jobs_commands.h"
+#include "launcher/report/kept_log.h"
 #include "launcher/screen/line_mixer.h"
 #include "launcher/screen/output_writer.h"
-#include "launcher/session/kept_log.h"
 
 namespace dtl {
 namespace {
@@ -32,7 +32,7 @@ class LogPrinter {
   LogPrinter(const JobView& job, const JobsCommand& command)
       : rank_(command.rank),
         began_(Clock::now()),
-        mixer_(static_cast<std::size_t>(job.ranks), job.labelled || command.label,
+        mixer_(static_cast<std::size_t>(job.record.ranks), job.record.labelled || command.label,
                is_one_screen(STDOUT_FILENO, STDERR_FILENO)) {}
 
   // False when the job's end has been read.
@@ -93,7 +93,7 @@ JobView find(const JobsCommand& command, const StartOptions& start) {
 }
 
 void require_kept(const JobView& job) {
-  if (job.detached) return;
+  if (job.record.detached) return;
   throw Error(Exit::kBadInput, fmt::format("the output of job {} is not kept", job.id),
               fmt::format("it goes to the terminal or file that its dtlaunch on {} was given",
                           job.launcher_host),
@@ -105,7 +105,7 @@ int status_by_record(const JobView& job, const StartOptions& start) {
   int failed = 0;
   const auto jobs = list_jobs({launcher_host_of(job)}, start, &failed);
   const JobView& now = find_job(jobs, job.id);
-  if (now.ended) return now.exit_status;
+  if (now.ended) return now.record.exit_status;
   throw Error(Exit::kOs, fmt::format("job {} ended without a word", job.id),
               fmt::format("its dtlaunch on {} was killed; the agents have ended the ranks",
                           now.launcher_host));
@@ -245,8 +245,8 @@ int attach(const JobsCommand& command, const StartOptions& start) {
   require_kept(job);
   if (job.ended) {
     log_notice(fmt::format("job {} has ended, with status {}; its output: dtlaunch logs {}", job.id,
-                           job.exit_status, job.id.substr(0, 4)));
-    return job.exit_status;
+                           job.record.exit_status, job.id.substr(0, 4)));
+    return job.record.exit_status;
   }
   log_notice(fmt::format("attached to job {}; ^C leaves it alone and running", job.id));
   std::vector<std::string> question = {"--log", job.id, "--follow", "--from-end"};

@@ -13,33 +13,27 @@ namespace dtl {
 namespace {
 
 void add_launcher(JobView& job, const SeenRecord& seen) {
-  const JobRecord& record = seen.record;
+  const JobRecord& record = job.record = seen.record;
   job.launcher_seen = true;
   job.launcher_alive = seen.alive;
   job.asked_launcher_host = seen.host;
-  job.command = record.command;
-  job.ranks = record.ranks;
   job.nodes = static_cast<int>(split(record.hosts, ',').size());
-  job.since = record.since;
   job.state = record.state;
   if (record.state == "running" && record.restarts > 0) {
     job.state += fmt::format(" r{}", record.restarts);
   }
-  job.exit_status = record.exit_status;
   job.ended = record.state == "ended";
   if (!seen.alive && !job.ended && record.state != kLostState) job.unclean.push_back(seen.host);
-  job.detached = record.detached;
-  job.labelled = record.labelled;
-  job.epochs = record.epochs;
 }
 
 void add_agent(JobView& job, const SeenRecord& seen) {
   (seen.alive ? job.agents : job.unclean).push_back(seen.host);
   if (!seen.alive) job.agent_killed = true;
   if (job.launcher_seen) return;
-  if (job.command.empty()) job.command = seen.record.command;
-  if (job.since == 0 || seen.record.since < job.since) job.since = seen.record.since;
-  job.ranks += seen.record.ranks;
+  if (job.record.command.empty()) job.record.command = seen.record.command;
+  if (job.record.since == 0 || seen.record.since < job.record.since)
+    job.record.since = seen.record.since;
+  job.record.ranks += seen.record.ranks;
   ++job.nodes;
 }
 
@@ -47,7 +41,7 @@ void add_agent(JobView& job, const SeenRecord& seen) {
 void settle(JobView& job) {
   if (job.ended && job.unclean.empty()) {
     job.status = JobStatus::kEnded;
-    job.state = fmt::format("exit {}", job.exit_status);
+    job.state = fmt::format("exit {}", job.record.exit_status);
   } else if (job.launcher_alive && !job.ended) {
     job.status = JobStatus::kAlive;
   } else if (!job.agents.empty()) {
@@ -124,8 +118,9 @@ std::vector<JobView> fold_jobs(const std::vector<SeenRecord>& records) {
     settle(job);
     views.push_back(std::move(job));
   }
-  std::stable_sort(views.begin(), views.end(),
-                   [](const JobView& a, const JobView& b) { return a.since < b.since; });
+  std::stable_sort(views.begin(), views.end(), [](const JobView& a, const JobView& b) {
+    return a.record.since < b.record.since;
+  });
   return views;
 }
 
@@ -166,13 +161,13 @@ std::string jobs_table(const std::vector<JobView>& jobs, std::int64_t now,
                                  launcher, "NODES", "RANKS", "AGE", "STATE", state, "COMMAND");
   for (const JobView& job : jobs) {
     const char* more = job.launcher_seen ? "" : "+";
-    text += fmt::format("{:<16} {:<{}} {:>5} {:>5} {:>6} {:<{}} {}\n", job.id,
-                        fit_column(job.launcher_host, launcher), launcher,
-                        fmt::format("{}{}", job.nodes, more), fmt::format("{}{}", job.ranks, more),
-                        age_text(now - job.since), fit_column(job.state, state), state,
-                        fit_column(job.command, command));
+    text += fmt::format(
+        "{:<16} {:<{}} {:>5} {:>5} {:>6} {:<{}} {}\n", job.id,
+        fit_column(job.launcher_host, launcher), launcher, fmt::format("{}{}", job.nodes, more),
+        fmt::format("{}{}", job.record.ranks, more), age_text(now - job.record.since),
+        fit_column(job.state, state), state, fit_column(job.record.command, command));
     if (!epochs) continue;
-    for (const std::string& epoch : job.epochs) text += indented(epoch, columns);
+    for (const std::string& epoch : job.record.epochs) text += indented(epoch, columns);
   }
   return text;
 }

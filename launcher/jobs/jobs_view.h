@@ -32,7 +32,8 @@ enum class JobStatus {
 };
 
 struct JobView {
-  std::string id, command;
+  std::string id;
+  JobRecord record;  // the launcher's; where that was not seen, ranks and command are its agents'
   JobStatus status = JobStatus::kAlive;
   std::string state;  // as ps shows it: "running", "exit 3", "lost", "left over"
   std::string launcher_host;
@@ -41,13 +42,9 @@ struct JobView {
   Host asked_launcher_host;   // the same host as it was asked; valid when launcher_seen
   std::vector<Host> agents;   // hosts with a living agent
   std::vector<Host> unclean;  // hosts with a record for `dtlaunch clean`
-  bool ended = false;         // its launcher has said so, with exit_status
+  bool ended = false;         // its launcher has said so, with its exit status
   bool agent_killed = false;  // its record is still there
-  int ranks = 0, nodes = 0;
-  std::int64_t since = 0;
-  int exit_status = 0;
-  bool detached = false, labelled = false;
-  std::vector<std::string> epochs;  // that have ended, a line each; of a launcher that was asked
+  int nodes = 0;
 };
 
 // In order of their start.

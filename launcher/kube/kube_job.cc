@@ -138,11 +138,11 @@ void refuse_what_pods_cannot(const CommandLine& line) {
   }
   const std::array<std::pair<bool, std::string>, 6> kOwn = {{
       {!line.hosts.empty() || !line.hostfile.empty() || !line.discover.empty(), "a list of hosts"},
-      {line.nodes || line.node_range, "--nnodes"},
+      {line.placement.nodes || line.placement.node_range, "--nnodes"},
       {line.detach, "--detach"},
-      {line.push, "--push"},
-      {line.agent_start.has_value(), "-launcher"},
-      {line.scheduler.has_value(), "--engine"},
+      {line.starting.push, "--push"},
+      {line.starting.agent_start.has_value(), "-launcher"},
+      {line.starting.scheduler.has_value(), "--engine"},
   }};
   for (const auto& [given, option] : kOwn) {
     if (!given) continue;
@@ -205,8 +205,8 @@ std::optional<T> said_once(const std::string& option, const std::optional<T>& he
 }
 
 std::optional<SizeRange> nodes_of(const CommandLine& said) {
-  if (said.node_range) return said.node_range;
-  if (said.nodes) return SizeRange{*said.nodes, *said.nodes};
+  if (said.placement.node_range) return said.placement.node_range;
+  if (said.placement.nodes) return SizeRange{*said.placement.nodes, *said.placement.nodes};
   return std::nullopt;
 }
 
@@ -220,11 +220,11 @@ void take_size(const KubeWords& words, const CommandLine& line, const BlockOptio
     refuse(fmt::format("--nodes {}:{}", nodes->least, nodes->most),
            "only a PyTorchJob has pods that come and go", "--kind pytorchjob, or --nodes N");
   }
-  const auto each = said_once("-ppn", words.ranks_per_node, line.ranks_per_node,
-                              file ? file->line.ranks_per_node : std::nullopt);
-  const bool on_line = line.ranks || line.rank_range;
-  const auto ranks = on_line ? line.ranks : file ? file->program.ranks : std::nullopt;
-  if ((on_line ? line.rank_range
+  const auto each = said_once("-ppn", words.ranks_per_node, line.placement.ranks_per_node,
+                              file ? file->line.placement.ranks_per_node : std::nullopt);
+  const bool on_line = line.placement.ranks || line.placement.rank_range;
+  const auto ranks = on_line ? line.placement.ranks : file ? file->program.ranks : std::nullopt;
+  if ((on_line ? line.placement.rank_range
        : file  ? file->program.rank_range
                : std::nullopt) ||
       (ranks && job.elastic)) {
@@ -244,7 +244,8 @@ int grace_of(const KubeWords& words, const CommandLine& line, const BlockOptions
   using Time = std::chrono::milliseconds;
   const std::optional<Time> here =
       words.grace_s ? std::optional<Time>(std::chrono::seconds(*words.grace_s)) : std::nullopt;
-  const auto said = said_once("--grace", here, line.grace, file ? file->line.grace : std::nullopt);
+  const auto said =
+      said_once("--grace", here, line.ending.grace, file ? file->line.ending.grace : std::nullopt);
   return static_cast<int>(
       std::chrono::ceil<std::chrono::seconds>(said.value_or(kPodGrace)).count());
 }
@@ -274,9 +275,9 @@ KubeJob kube_job_of(const SubcommandOptions& options) {
   if (const std::string wrong = check_label(job.name, longest_suffix(job)); !wrong.empty()) {
     refuse("--name " + job.name, wrong, "--name bert-base");
   }
-  if (!line.grace) job.arguments = {"--grace", std::to_string(job.grace_s)};
+  if (!line.ending.grace) job.arguments = {"--grace", std::to_string(job.grace_s)};
   const bool tells_pods = job.kind != KubeKind::kJobSet && job.kind != KubeKind::kIndexedJob;
-  if (!tells_pods && !line.ranks_per_node) {
+  if (!tells_pods && !line.placement.ranks_per_node) {
     job.arguments.insert(job.arguments.end(), {"-ppn", std::to_string(job.ranks_per_node)});
   }
   if (file) {

@@ -70,8 +70,8 @@ void take_count_from_c(BlockOptions& raw) {
 // -map-by node and ppr:N:node say which host a rank goes to, beside what it gets there.
 void take_placement_of_map(CommandLine& line) {
   const MapPlacement placement = placement_of_map(line.pinning.map_by);
-  if (!line.deal && placement.round_robin) line.deal = 1;
-  if (!line.ranks_per_node) line.ranks_per_node = placement.ranks_per_node;
+  if (!line.placement.deal && placement.round_robin) line.placement.deal = 1;
+  if (!line.placement.ranks_per_node) line.placement.ranks_per_node = placement.ranks_per_node;
 }
 
 BlockOptions parse_options(const OptionWords& words) {
@@ -87,7 +87,7 @@ BlockOptions parse_options(const OptionWords& words) {
   BlockOptions block;
   option_table().apply(words.options, block, kHelp);
   take_count_from_c(block);
-  if (block.round_robin && !block.line.deal) block.line.deal = 1;
+  if (block.round_robin && !block.line.placement.deal) block.line.placement.deal = 1;
   take_placement_of_map(block.line);
   block.program.command.insert(block.program.command.end(), words.rest.begin(), words.rest.end());
   return block;
@@ -118,16 +118,17 @@ bool is_said(const CommandLine& line, std::string_view option) {
   if (option == "-hostfile" || option == "-hosts" || option == "--discover") {
     return given("-hostfile") || given("-hosts") || given("--discover");
   }
-  if (option == "-grr" || option == "-rankmap") return line.deal || !line.rank_map.empty();
-  if (option == "-ppn") return line.ranks_per_node.has_value();
+  if (option == "-grr" || option == "-rankmap")
+    return line.placement.deal || !line.placement.rank_map.empty();
+  if (option == "-ppn") return line.placement.ranks_per_node.has_value();
   return given(option);
 }
 
 // The ranks of the whole line: those of its programs together, if there are several.
 void add_up_ranks(CommandLine& line) {
   if (line.programs.size() == 1) {
-    line.ranks = line.programs[0].ranks;
-    line.rank_range = line.programs[0].rank_range;
+    line.placement.ranks = line.programs[0].ranks;
+    line.placement.rank_range = line.programs[0].rank_range;
     return;
   }
   for (const ProgramLine& program : line.programs) {
@@ -138,7 +139,7 @@ void add_up_ranks(CommandLine& line) {
   }
   int ranks = 0;
   for (const ProgramLine& program : line.programs) ranks += program.ranks.value_or(1);
-  line.ranks = ranks;
+  line.placement.ranks = ranks;
 }
 
 }  // namespace
@@ -188,13 +189,13 @@ void add_options(CommandLine& line, const std::vector<GivenOption>& options) {
   block.line = std::move(line);
   option_table().apply(missing, block, kHelp);
   line = std::move(block.line);
-  if (!line.ranks) line.ranks = block.program.ranks;
-  if (!line.rank_range) line.rank_range = block.program.rank_range;
+  if (!line.placement.ranks) line.placement.ranks = block.program.ranks;
+  if (!line.placement.rank_range) line.placement.rank_range = block.program.rank_range;
 }
 
 void take_programs(CommandLine& line, std::vector<ProgramLine> programs) {
-  if (line.ranks && programs.size() > 1) {
-    throw Error(Exit::kUsage, fmt::format("-np {}", *line.ranks),
+  if (line.placement.ranks && programs.size() > 1) {
+    throw Error(Exit::kUsage, fmt::format("-np {}", *line.placement.ranks),
                 "there are several programs, and each has its own ranks", "leave it out");
   }
   const ProgramLine all = line.programs[0];

@@ -3,7 +3,6 @@
 // 4`). Everything from the first word that is no option on is the command and stays untouched, up
 // to a word ":", after which another program begins with options of its own. Pure.
 
-#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,7 +11,6 @@
 #include "launcher/options/inheritance.h"
 #include "launcher/options/option_values.h"
 #include "launcher/options/output_choice.h"
-#include "plan/cloud.h"
 #include "plan/request/request.h"
 #include "plan/schedulers/evidence.h"
 
@@ -32,57 +30,40 @@ struct ProgramLine {
   std::vector<std::string> command;
 };
 
-struct CommandLine {
-  Action action = Action::kRun;
-  std::string shell;            // --completion
-  std::string hostfile, hosts;  // at most one of them
-  std::string discover;         // --discover: a command or a file
-  std::optional<int> ranks;     // of all programs; where there are several, 1 each unless they say
-  std::optional<int> ranks_per_node;
-  std::optional<SizeRange> rank_range;  // -np MIN:MAX, of the only program
-  std::optional<int> nodes;             // --nnodes
-  std::optional<SizeRange> node_range;  // --nnodes MIN:MAX, in the place of that
-  bool oversubscribe = false;
-  bool encrypts = false;
-  std::optional<int> deal;        // -rr, -grr
-  std::vector<int> rank_map;      // -rankmap
-  bool skip_launch_host = false;  // -skip-launch-node
-  std::vector<Dialect> compat;    // --compat
-  std::vector<Preload> preload;   // --preload
-  PinOptions pinning;  // -bind-to and the like; I_MPI_PIN* are not among its variables yet
-  std::optional<int> comm_cores;  // --comm-cores
-  std::string interface;
-  std::optional<PortRange> ports;             // --port-range
+// How agents come to the hosts.
+struct Starting {
   std::optional<const Scheduler*> scheduler;  // --engine; nullptr: none
-  std::optional<AgentStart> agent_start;
+  std::optional<AgentStart> agent_start;      // -launcher
   bool accept_new_host_keys = false;
   bool push = false;
+  std::optional<JobTime> timeout;  // --start-timeout
+
+  AgentStart how() const { return agent_start.value_or(AgentStart{}); }
+};
+
+struct CommandLine {
+  Action action = Action::kRun;
+  std::string shell;               // --completion
+  std::string hostfile, hosts;     // at most one of them
+  std::string discover;            // --discover: a command or a file
+  Placement placement;             // ranks: 1 for each of several programs unless they say
+  PinOptions pinning;              // I_MPI_PIN* are not among its variables yet
+  EnvironmentOptions environment;  // with nothing inherited yet
+  NetworkOptions network;
+  Starting starting;
+  Ending ending;
+  RestartLimits restarts;
+  Reporting reporting;
   std::string job_file;      // -c; empty: ./dtlaunch.toml when no program is given
   std::string program_file;  // -configfile: holds the programs, of which there are none here then
   std::optional<Inheritance> inheritance;  // -genvall, -genvnone, -genvlist
-  Variables set;                           // -genv, in order
   std::string working_directory;           // -gwdir, as typed
-  std::optional<std::uint32_t> umask;      // --umask
   bool dry_run = false;
   bool detach = false;
   OutputChoice shown;
-  std::string report;
   std::vector<std::string> warnings;  // of variables that ask for what dtlaunch does not do
   std::vector<std::string> notes;     // for -v: options of other launchers that mean nothing here
   int verbosity = 0;                  // 1: -v, 2: -vv
-  std::optional<std::chrono::milliseconds> timeout;
-  std::optional<std::chrono::milliseconds> grace;
-  std::optional<std::chrono::milliseconds> reconnect;
-  std::optional<std::chrono::milliseconds> hang_notice, hang_timeout;
-  Cloud spot = Cloud::kOff;          // --spot
-  std::optional<int> notice_signal;  // --notice-signal; 0: none
-  std::optional<int> max_restarts;   // --max-restarts
-  std::optional<std::chrono::milliseconds> start_timeout;
-  bool nodes_have_come = false;  // hosts are nodes that a scheduler has started dtlaunch on
-  bool nodes_are_tasks = false;  // and each of them is one rank
-  const Scheduler* started_by = nullptr;  // that scheduler
-  std::optional<int> spares;              // --spares
-  std::string on_event;                   // a command for the shell
   bool as_torchrun = false;  // in torchrun's words: a script that is no program is python3's
   std::vector<std::string_view> given;  // canonical names of options, the first program's included
   std::vector<ProgramLine> programs = {

@@ -47,9 +47,9 @@ Target<B> nodes() {
             const std::string wrong = read_range(text, range);
             if (!wrong.empty()) return wrong;
             if (range.least == range.most) {
-              block.line.nodes = range.least;
+              block.line.placement.nodes = range.least;
             } else {
-              block.line.node_range = range;
+              block.line.placement.node_range = range;
             }
             return wrong;
           }};
@@ -134,7 +134,7 @@ Target<B> inherit(const std::string& how) {
 Target<B> shell_command() {
   return {Takes::kValue, [](B& block, const std::string& text, const Option&) -> std::string {
             if (trim(text).empty()) return "an empty command does not hear of anything";
-            block.line.on_event = text;
+            block.line.reporting.on_event = text;
             return {};
           }};
 }
@@ -165,38 +165,38 @@ Rows where_options() {
        "as many as there are slots for, also while the job runs", ranks(),
        {.key = "ranks", .in_file = FileValue::kRange, .scope = Scope::kProgram}},
       {kWhere, {"-N", "-perhost", "-ppn"}, "N", "ranks on each host; overrides slots",
-       into::whole<&B::line, &CommandLine::ranks_per_node>(1, kMaxRanks),
+       into::whole<&B::line, &CommandLine::placement, &Placement::ranks_per_node>(1, kMaxRanks),
        {.key = "ranks_per_node", .in_file = FileValue::kInteger}},
       {kWhere, {"-rr"}, "", "deal the ranks to the hosts one by one",
        into::flag<&B::round_robin>()},
       {kWhere, {"-grr"}, "N", "deal N ranks at a time to each host in turn",
-       into::whole<&B::line, &CommandLine::deal>(1, kMaxRanks),
+       into::whole<&B::line, &CommandLine::placement, &Placement::deal>(1, kMaxRanks),
        {.key = "deal", .in_file = FileValue::kInteger}},
       {kWhere, {"-rankmap"}, "MAP", "the host of each rank: 0,0,1 or (0,4,2)",
-       into::parsed<parse_rank_map, &B::line, &CommandLine::rank_map>(), {.key = "rank_map"}},
+       into::parsed<parse_rank_map, &B::line, &CommandLine::placement, &Placement::rank_map>(), {.key = "rank_map"}},
       {kWhere, {"--nolocal", "-skip-launch-node"}, "",
        "no ranks on this machine, though it is listed",
-       into::flag<&B::line, &CommandLine::skip_launch_host>(), {.key = "skip_launch_node"}},
+       into::flag<&B::line, &CommandLine::placement, &Placement::skip_launch_host>(), {.key = "skip_launch_node"}},
       {kWhere, {"--oversubscribe"}, "", "allow more ranks than slots",
-       into::flag<&B::line, &CommandLine::oversubscribe>(), {.key = "oversubscribe"}},
+       into::flag<&B::line, &CommandLine::placement, &Placement::oversubscribe>(), {.key = "oversubscribe"}},
       {kWhere, {"--iface"}, "NET[,NET]", "use these networks only: eth1, 10.0.0.0/24;\n"
-       "or all but these: ^docker0", into::text<&B::line, &CommandLine::interface>(),
+       "or all but these: ^docker0", into::text<&B::line, &CommandLine::network, &NetworkOptions::interface>(),
        {.key = "interface"}},
       {kWhere, {"--encrypt"}, "", "under TLS between hosts, what libdtring carries",
-       into::flag<&B::line, &CommandLine::encrypts>(), {.key = "encrypt"}},
+       into::flag<&B::line, &CommandLine::network, &NetworkOptions::encrypts>(), {.key = "encrypt"}},
       {kWhere, {"--port-range"}, "LOW:HIGH", "listen on these TCP ports only",
-       into::parsed<parse_port_range, &B::line, &CommandLine::ports>(), {.key = "port_range"}},
+       into::parsed<parse_port_range, &B::line, &CommandLine::network, &NetworkOptions::ports>(), {.key = "port_range"}},
       {kWhere, {"--engine"}, "slurm|pbs|lsf|sge|flux|mpijob|pytorchjob|trainjob|indexed-job|none",
        "who has started this job, and gives it hosts;\ndefault: who shows in the environment",
-       into::parsed<parse_scheduler, &B::line, &CommandLine::scheduler>(), {.key = "engine"}},
+       into::parsed<parse_scheduler, &B::line, &CommandLine::starting, &Starting::scheduler>(), {.key = "engine"}},
       {kWhere, {"-bootstrap", "-launcher"}, "ssh|fork|srun|blaunch|qrsh|pbs|flux",
        "how agents start; fork: all hosts are this machine;\ndefault: what the engine has for that, or ssh",
-       into::parsed<parse_agent_start, &B::line, &CommandLine::agent_start>(), {.key = "launcher"}},
+       into::parsed<parse_agent_start, &B::line, &CommandLine::starting, &Starting::agent_start>(), {.key = "launcher"}},
       {kWhere, {"--accept-new-host-keys"}, "", "trust and remember hosts never seen before;\n"
        "a changed host key is refused all the same",
-       into::flag<&B::line, &CommandLine::accept_new_host_keys>()},
+       into::flag<&B::line, &CommandLine::starting, &Starting::accept_new_host_keys>()},
       {kWhere, {"--push"}, "", "bring dtagent to hosts that lack it, and dttrain",
-       into::flag<&B::line, &CommandLine::push>()},
+       into::flag<&B::line, &CommandLine::starting, &Starting::push>()},
   };
 }
 
@@ -206,7 +206,7 @@ Rows what_options() {
        "./dtlaunch.toml, or else a short demonstration",
        into::text<&B::line, &CommandLine::job_file>()},
       {kWhat, {"-genv"}, "VARIABLE VALUE", "set a variable for all ranks; VARIABLE=VALUE too",
-       variable<&B::line, &CommandLine::set>(), {.repeatable = true}},
+       variable<&B::line, &CommandLine::environment, &EnvironmentOptions::set>(), {.repeatable = true}},
       {kWhat, {"-env"}, "VARIABLE VALUE", "the same, for this program alone",
        variable<&B::program, &ProgramLine::set>(), {.repeatable = true, .scope = Scope::kProgram}},
       {kWhat, {"-genvall"}, "", "ranks inherit the environment: the default",
@@ -225,10 +225,10 @@ Rows what_options() {
        {.repeatable = true, .scope = Scope::kProgram}},
       {kWhat, {"--compat"}, "ompi|torchrun|horovod|deepspeed,..",
        "set another launcher's variables too",
-       into::parsed<parse_dialects, &B::line, &CommandLine::compat>(),
+       into::parsed<parse_dialects, &B::line, &CommandLine::environment, &EnvironmentOptions::compat>(),
        {.key = "compat", .in_file = FileValue::kList}},
       {kWhat, {"--preload"}, "tcmalloc|jemalloc|iomp,..", "load these libraries before all else",
-       into::parsed<parse_preloads, &B::line, &CommandLine::preload>(),
+       into::parsed<parse_preloads, &B::line, &CommandLine::environment, &EnvironmentOptions::preload>(),
        {.key = "preload", .in_file = FileValue::kList}},
       {kWhat, {"-wdir"}, "DIR", "working directory of the ranks",
        into::text<&B::program, &ProgramLine::working_directory>(),
@@ -238,7 +238,7 @@ Rows what_options() {
        {.key = "working_directory", .in_file = FileValue::kPath}},
       {kWhat, {"--umask"}, "MODE", "file mode creation mask of the ranks;\n"
        "default: the one that dtlaunch was started with",
-       into::parsed<parse_umask, &B::line, &CommandLine::umask>(), {.key = "umask"}},
+       into::parsed<parse_umask, &B::line, &CommandLine::environment, &EnvironmentOptions::umask>(), {.key = "umask"}},
       {kWhat, {"-m"}, "MODULE", "the program is: python3 -m MODULE", module(),
        {.scope = Scope::kProgram, .last = true}},
       {kWhat, {"-configfile"}, "FILE", "the programs, one a line: -n 2 a b c",
@@ -266,7 +266,7 @@ Rows pin_options() {
        into::text<&B::line, &CommandLine::pinning, &PinOptions::binding>()},
       {kPin, {"--comm-cores"}, "N", "keep N cores of each rank for communication;\n"
        "default: 1 from 8 cores on, else 0",
-       into::whole<&B::line, &CommandLine::comm_cores>(0, kMaxCommCores),
+       into::whole<&B::line, &CommandLine::pinning, &PinOptions::comm_cores>(0, kMaxCommCores),
        {.key = "pinning.comm_cores", .in_file = FileValue::kInteger}},
   };
 }
@@ -303,7 +303,7 @@ Rows watch_options() {
       {kWatch, {"--detach"}, "", "go on in the background once the ranks run, and print\n"
        "the job's id: see dtlaunch-jobs(1)", into::flag<&B::line, &CommandLine::detach>()},
       {kWatch, {"--report"}, "FILE", "write what happened as JSON",
-       into::text<&B::line, &CommandLine::report>(), {.key = "report"}},
+       into::text<&B::line, &CommandLine::reporting, &Reporting::report>(), {.key = "report"}},
       {kWatch, {"-v", "--verbose"}, "", "say more; -vv: much more",
        into::count<&B::line, &CommandLine::verbosity>(), {.repeatable = true}},
   };
@@ -312,34 +312,34 @@ Rows watch_options() {
 Rows end_options() {
   return {
       {kEnd, {"--timeout"}, "SECONDS", "end the job after this; status 124",
-       seconds<&B::line, &CommandLine::timeout>(0.001),
+       seconds<&B::line, &CommandLine::ending, &Ending::timeout>(0.001),
        {.key = "timeout", .in_file = FileValue::kInteger}},
       {kEnd, {"--hang-notice"}, "SECONDS", "name a rank that the others wait for after this;\n"
-       "default 30; 0: never", seconds<&B::line, &CommandLine::hang_notice>(0),
+       "default 30; 0: never", seconds<&B::line, &CommandLine::ending, &Ending::hang_notice>(0),
        {.key = "hang_notice", .in_file = FileValue::kInteger}},
       {kEnd, {"--hang-timeout"}, "SECONDS", "end a job in which that lasts so long; status 124",
-       seconds<&B::line, &CommandLine::hang_timeout>(0.001),
+       seconds<&B::line, &CommandLine::ending, &Ending::hang_timeout>(0.001),
        {.key = "hang_timeout", .in_file = FileValue::kInteger}},
       {kEnd, {"--start-timeout"}, "SECONDS",
        "where an engine starts dtlaunch on each node:\nwait so long for the others; default 300",
-       seconds<&B::line, &CommandLine::start_timeout>(1),
+       seconds<&B::line, &CommandLine::starting, &Starting::timeout>(1),
        {.key = "start_timeout", .in_file = FileValue::kInteger}},
       {kEnd, {"--grace"}, "SECONDS", "from SIGTERM to SIGKILL; default 5",
-       seconds<&B::line, &CommandLine::grace>(0), {.key = "grace", .in_file = FileValue::kInteger}},
+       seconds<&B::line, &CommandLine::ending, &Ending::grace>(0), {.key = "grace", .in_file = FileValue::kInteger}},
       {kEnd, {"--reconnect"}, "SECONDS", "look so long for a host whose connection is lost, while\n"
-       "its ranks run on, before the job ends; default 0", seconds<&B::line, &CommandLine::reconnect>(0, kMostReconnect),
+       "its ranks run on, before the job ends; default 0", seconds<&B::line, &CommandLine::ending, &Ending::reconnect>(0, kMostReconnect),
        {.key = "reconnect", .in_file = FileValue::kInteger}},
       {kEnd, {"--spot"}, "auto|aws|gcp|azure|off", "ask that cloud's metadata service on each host whether\n"
        "it is to go, and stop in order before; default off",
-       into::parsed<parse_cloud, &B::line, &CommandLine::spot>(), {.key = "spot"}},
+       into::parsed<parse_cloud, &B::line, &CommandLine::ending, &Ending::spot>(), {.key = "spot"}},
       {kEnd, {"--notice-signal"}, "USR1|USR2|none", "to dtlaunch: the job's time is nearly over, stop in\n"
        "order; default USR1 in a job of Slurm, else none",
-       into::parsed<parse_notice_signal, &B::line, &CommandLine::notice_signal>(), {.key = "notice_signal"}},
+       into::parsed<parse_notice_signal, &B::line, &CommandLine::ending, &Ending::notice_signal>(), {.key = "notice_signal"}},
       {kEnd, {"--max-restarts"}, "N", "start all ranks again after a failure, N times at most",
-       into::whole<&B::line, &CommandLine::max_restarts>(0, kMaxRestarts),
+       into::whole<&B::line, &CommandLine::restarts, &RestartLimits::max>(0, kMaxRestarts),
        {.key = "max_restarts", .in_file = FileValue::kInteger}},
       {kEnd, {"--spares"}, "N", "keep the last N hosts for that; else those not needed",
-       into::whole<&B::line, &CommandLine::spares>(0, kMaxRanks),
+       into::whole<&B::line, &CommandLine::restarts, &RestartLimits::spares>(0, kMaxRanks),
        {.key = "hosts.spares", .in_file = FileValue::kInteger}},
       {kEnd, {"--on-event"}, "COMMAND", "a shell command that hears of start, failure, restart\n"
        "and end, as JSON on its input", shell_command(), {.key = "on_event"}},

@@ -14,7 +14,7 @@ constexpr std::string_view kEncryptVariable = "DTRING_ENCRYPT";  // libdtring's
 }  // namespace
 
 void encrypt(Request& request, std::vector<std::string>& notices) {
-  Variables& set = request.set;
+  Variables& set = request.environment.set;
   for (const auto& [name, value] : set) {
     if (name != kEncryptVariable || value == "1") continue;
     throw Error(Exit::kUsage, "--encrypt", fmt::format("{}={} is set, too", name, value),

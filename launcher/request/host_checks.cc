@@ -19,7 +19,7 @@ void check_pins(JobSettings& settings) {
 }
 
 void check_interfaces(const Request& request) {
-  const InterfaceFilter of_all(request.interface);
+  const InterfaceFilter of_all(request.network.interface);
   for (const Host& host : request.hosts) {
     try {
       const InterfaceFilter own(host.interface);

@@ -40,7 +40,7 @@ JobInputs read_job_inputs(const CommandLine& line, const Surroundings& around) {
   inputs.line = line;
   inputs.file = read_job_file(line);
   if (inputs.file) take_from_file(*inputs.file, inputs.line);
-  inputs.evidence = read_scheduler(inputs.line.scheduler, around);
+  inputs.evidence = read_scheduler(inputs.line.starting.scheduler, around);
   return inputs;
 }
 

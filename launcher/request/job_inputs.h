@@ -11,10 +11,18 @@
 
 namespace dtl {
 
+// A scheduler has started dtlaunch on each node, and they have come (launcher/gather): the command
+// line names them.
+struct NodesThatCame {
+  const Scheduler* started_by = nullptr;
+  bool are_tasks = false;  // each of them is one rank
+};
+
 struct JobInputs {
   CommandLine line;  // with what the job file says where the command line does not
   std::optional<JobFile> file;
   SchedulerEvidence evidence;
+  std::optional<NodesThatCame> nodes;
 
   bool names_hosts() const;  // the command line or the job file does
 };

@@ -70,38 +70,43 @@ void check_host_range(std::size_t offered, std::size_t held, SizeRange range, bo
 // What a job of no fixed size cannot have beside that.
 void check_elastic(const CommandLine& line) {
   const std::string sized =
-      line.node_range ? fmt::format("--nnodes {}:{}", line.node_range->least, line.node_range->most)
-      : line.rank_range ? fmt::format("-np {}:{}", line.rank_range->least, line.rank_range->most)
-                        : "--discover";
+      line.placement.node_range   ? fmt::format("--nnodes {}:{}", line.placement.node_range->least,
+                                                line.placement.node_range->most)
+      : line.placement.rank_range ? fmt::format("-np {}:{}", line.placement.rank_range->least,
+                                                line.placement.rank_range->most)
+                                  : "--discover";
   const auto refuse = [&](const std::string& reason, const std::string& hint) {
     throw Error(Exit::kUsage, sized, reason, hint);
   };
-  if (line.node_range && line.rank_range) {
-    refuse(fmt::format("-np {}:{} bounds the ranks, and this the hosts", line.rank_range->least,
-                       line.rank_range->most),
+  if (line.placement.node_range && line.placement.rank_range) {
+    refuse(fmt::format("-np {}:{} bounds the ranks, and this the hosts",
+                       line.placement.rank_range->least, line.placement.rank_range->most),
            "one of the two");
   }
-  if (line.ranks && line.programs.size() == 1) {
-    refuse(fmt::format("-np {} fixes the number of ranks", *line.ranks), "-ppn, or -np MIN:MAX");
+  if (line.placement.ranks && line.programs.size() == 1) {
+    refuse(fmt::format("-np {} fixes the number of ranks", *line.placement.ranks),
+           "-ppn, or -np MIN:MAX");
   }
-  if (line.nodes) {
-    refuse(fmt::format("--nnodes {} fixes the number of hosts", *line.nodes), "--nnodes MIN:MAX");
+  if (line.placement.nodes) {
+    refuse(fmt::format("--nnodes {} fixes the number of hosts", *line.placement.nodes),
+           "--nnodes MIN:MAX");
   }
   if (line.programs.size() > 1) refuse("each of several programs has its own ranks", "-np N");
-  if (!line.rank_map.empty()) refuse("-rankmap says the host of each rank", "without -rankmap");
+  if (!line.placement.rank_map.empty())
+    refuse("-rankmap says the host of each rank", "without -rankmap");
 }
 
 // Whether the job's size may change, and within which bounds.
 void take_size(const CommandLine& line, JobSettings& settings) {
   Request& request = settings.request;
-  request.elastic = line.node_range || line.rank_range || !line.discover.empty();
-  request.max_restarts = line.max_restarts.value_or(request.elastic ? kElasticRestarts : 0);
+  request.elastic =
+      line.placement.node_range || line.placement.rank_range || !line.discover.empty();
+  if (!request.restarts.max) request.restarts.max = request.elastic ? kElasticRestarts : 0;
   if (!request.elastic) return;
   check_elastic(line);
-  request.rank_range = line.rank_range;
   settings.discover = line.discover;
-  settings.host_range = line.node_range.value_or(SizeRange{1, kMaxRanks});
-  const auto held = static_cast<std::size_t>(line.spares.value_or(0));
+  settings.host_range = line.placement.node_range.value_or(SizeRange{1, kMaxRanks});
+  const auto held = static_cast<std::size_t>(line.restarts.spares.value_or(0));
   const std::size_t offered = std::max<std::size_t>(request.hosts.size(), 1);
   check_host_range(offered, held, *settings.host_range, !line.discover.empty());
 }
@@ -175,14 +180,11 @@ void inherit_for_programs(const CommandLine& line, const Surroundings& around,
   }
 }
 
-void take_times(const CommandLine& line, JobSettings& settings) {
-  settings.job.timeout = line.timeout;
-  settings.job.hang_timeout = line.hang_timeout;
-  settings.job.hang_notice = line.hang_notice.value_or(kHangNotice);
-  if (*settings.job.hang_notice == JobTime(0)) settings.job.hang_notice.reset();
-  if (line.grace) settings.job.grace = *line.grace;
-  if (line.reconnect) settings.job.reconnect = *line.reconnect;
-  settings.job.spot = line.spot;
+Ending ending_of(const CommandLine& line) {
+  Ending ending = line.ending;
+  if (!ending.hang_notice) ending.hang_notice = kHangNotice;
+  if (*ending.hang_notice == JobTime(0)) ending.hang_notice.reset();  // never
+  return ending;
 }
 
 void leave_this_host_out(std::vector<Host>& hosts) {
@@ -206,28 +208,29 @@ std::optional<T> first_of(const std::optional<T>& wins, const std::optional<T>& 
 void apply_file(const JobFile& file, Request& request) {
   Program& first = request.programs[0];
   if (first.command.empty()) first.command = file.command;
-  request.set.insert(request.set.begin(), file.environment.begin(), file.environment.end());
-  request.threads = file.threads;
-  request.pin = file.pin;
+  request.environment.set.insert(request.environment.set.begin(), file.environment.begin(),
+                                 file.environment.end());
+  request.pinning.threads = file.threads;
+  request.pinning.enabled = file.pin;
 }
 
 // Leaves request.hosts those that the job begins with.
-std::vector<Host> take_spares(const CommandLine& line, std::optional<SizeRange> host_range,
-                              Request& request) {
+std::vector<Host> take_spares(std::optional<SizeRange> host_range, Request& request) {
+  const std::optional<int>& kept = request.restarts.spares;
   std::vector<Host> spares;
-  if (line.spares) {
-    if (request.max_restarts == 0 && !request.elastic) {
-      throw Error(Exit::kUsage, fmt::format("--spares {}", *line.spares),
+  if (kept) {
+    if (request.max_restarts() == 0 && !request.elastic) {
+      throw Error(Exit::kUsage, fmt::format("--spares {}", *kept),
                   "without restarts no spare host is ever used", "--max-restarts 3");
     }
-    const auto held = static_cast<std::size_t>(*line.spares);
+    const auto held = static_cast<std::size_t>(*kept);
     if (held >= request.hosts.size() && held > 0) {
-      throw Error(Exit::kUsage, fmt::format("--spares {}", *line.spares),
+      throw Error(Exit::kUsage, fmt::format("--spares {}", *kept),
                   fmt::format("there are {} in all",
                               plural(static_cast<std::int64_t>(request.hosts.size()), "host")),
                   "more hosts, or fewer spares");
     }
-    spares.assign(request.hosts.end() - *line.spares, request.hosts.end());
+    spares.assign(request.hosts.end() - *kept, request.hosts.end());
     request.hosts.resize(request.hosts.size() - held);
   }
   std::vector<Host> needed = needed_hosts(request);
@@ -248,50 +251,43 @@ JobSettings describe_job(const JobInputs& inputs, const Surroundings& around) {
   JobSettings settings;
   Request& request = settings.request;
   request.programs = programs_of(line, around.working_directory);
-  request.ranks = line.ranks;
-  request.ranks_per_node = line.ranks_per_node;
-  request.oversubscribe = line.oversubscribe;
-  request.set = line.set;
-  request.interface = line.interface;
-  request.inherited =
-      inherited_by(global_inheritance(line.inheritance, around.environment), around.environment);
-  add_own_directory(request.inherited, around.program_directory);
-  add_ring_variables(request.inherited, line);
-  inherit_for_programs(line, around, settings);
-  request.compat = line.compat;
-  request.preload = line.preload;
+  request.placement = line.placement;
   request.pinning = line.pinning;
   request.pinning.environment = around.environment;
-  request.comm_cores = line.comm_cores;
-  request.umask = line.umask.value_or(around.umask);
-  request.deal = line.deal;
-  request.rank_map = line.rank_map;
-  settings.agent_start = line.agent_start.value_or(AgentStart{});
-  settings.job.ports = line.ports.value_or(PortRange{});
-  settings.report = line.report;
-  settings.on_event = line.on_event;
-  check_trusted_command(settings.on_event, "program of --on-event");
-  take_times(line, settings);
+  request.environment = line.environment;
+  if (!request.environment.umask) request.environment.umask = around.umask;
+  request.network = line.network;
+  request.ending = ending_of(line);
+  request.restarts = line.restarts;
+  request.reporting = line.reporting;
+  settings.starting = line.starting;
+  Variables& inherited = request.environment.inherited;
+  inherited =
+      inherited_by(global_inheritance(line.inheritance, around.environment), around.environment);
+  add_own_directory(inherited, around.program_directory);
+  add_ring_variables(inherited, line);
+  inherit_for_programs(line, around, settings);
+  check_trusted_command(request.reporting.on_event, "program of --on-event");
   if (file) apply_file(*file, request);
   settings.console = console_options(line.shown, around.working_directory);
-  settings.label = !settings.console.label.empty();
   settings.stdin_for = input_choice(line.shown);
   if (request.programs[0].command.empty()) {
     request.programs[0].command = {"dttrain", "--demo"};
     settings.notices.push_back(
         "no program given and no ./dtlaunch.toml here: running the demonstration, dttrain --demo");
   }
-  if (line.encrypts) encrypt(request, settings.notices);
-  request.grace = settings.job.grace.value_or(kInterruptGrace);
+  if (request.network.encrypts) encrypt(request, settings.notices);
   request.hosts = read_hosts(line, file, around);
   place_programs(line, request);
-  request.hosts_are_tasks = line.nodes_are_tasks;
-  request.hosts = hosts_of_job(inputs.evidence, line, request.hosts, settings, around.environment);
-  if (line.skip_launch_host) leave_this_host_out(request.hosts);
-  if (line.nodes && !line.nodes_are_tasks) keep_first_hosts(request.hosts, *line.nodes);
+  request.hosts_are_tasks = inputs.nodes && inputs.nodes->are_tasks;
+  request.hosts = hosts_of_job(inputs, request.hosts, settings, around.environment);
+  if (request.placement.skip_launch_host) leave_this_host_out(request.hosts);
+  if (request.placement.nodes && !request.hosts_are_tasks) {
+    keep_first_hosts(request.hosts, *request.placement.nodes);
+  }
   take_size(line, settings);
-  settings.spares = take_spares(line, settings.host_range, request);
-  plan_step(line, settings);
+  settings.spares = take_spares(settings.host_range, request);
+  plan_step(inputs, settings);
   check_hosts(settings);
   return settings;
 }
@@ -301,18 +297,22 @@ std::vector<Host> needed_hosts(const Request& request) {
     const auto end = static_cast<std::ptrdiff_t>(std::min(count, request.hosts.size()));
     return std::vector<Host>(request.hosts.begin(), request.hosts.begin() + end);
   };
-  if (!request.rank_map.empty()) {
-    const int last = *std::max_element(request.rank_map.begin(), request.rank_map.end());
+  if (!request.placement.rank_map.empty()) {
+    const int last =
+        *std::max_element(request.placement.rank_map.begin(), request.placement.rank_map.end());
     return first(static_cast<std::size_t>(last) + 1);
   }
-  const std::optional<int> ranks =
-      request.rank_range ? std::optional<int>(request.rank_range->most) : request.ranks;
+  const std::optional<int> ranks = request.placement.rank_range
+                                       ? std::optional<int>(request.placement.rank_range->most)
+                                       : request.placement.ranks;
   if (!ranks) return request.hosts;
   std::int64_t offered = 0;  // where ranks are dealt: in the first round, which uses new hosts only
   for (std::size_t i = 0; i < request.hosts.size(); ++i) {
-    const std::optional<int> slots = first_of(request.ranks_per_node, request.hosts[i].slots);
-    if (!slots && request.deal != 1) break;
-    offered += request.deal ? std::min(*request.deal, slots.value_or(1)) : *slots;
+    const std::optional<int> slots =
+        first_of(request.placement.ranks_per_node, request.hosts[i].slots);
+    if (!slots && request.placement.deal != 1) break;
+    offered +=
+        request.placement.deal ? std::min(*request.placement.deal, slots.value_or(1)) : *slots;
     if (offered >= *ranks) return first(i + 1);
   }
   return request.hosts;

@@ -19,7 +19,7 @@ namespace dtl {
 struct JobSettings {
   Request request;
   JobOptions job;
-  AgentStart agent_start;
+  Starting starting;
   const Scheduler* scheduler = nullptr;   // that has started this job
   std::vector<Host> allocation;           // the only hosts that it may have; empty: any
   std::vector<std::string> carrier;       // what brings agents to hosts; empty: ssh
@@ -27,14 +27,11 @@ struct JobSettings {
   std::optional<StepPlan> step;           // or this, in the place of both
   std::string pod_keys;                   // as StartOptions::trust has it
   std::optional<JobTime> hosts_patience;  // hosts that are not there yet are waited for so long
-  bool label = false;                     // some label stands before each line
   ConsoleOptions console;
   InputChoice stdin_for;
   std::optional<SizeRange> host_range;  // --nnodes MIN:MAX
   std::string discover;                 // --discover; empty: none
   std::vector<Host> spares;             // hosts that may take the place of lost ones, in order
-  std::string report;                   // empty: none
-  std::string on_event;                 // --on-event's command; empty: none
   std::vector<std::string> notices;     // for the user, before anything starts
   std::vector<std::string> notes;       // the same, for -v
 };

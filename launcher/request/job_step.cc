@@ -17,7 +17,7 @@ constexpr auto kStepPatience = 60s;
 void keep_wanted_nodes(StepPlan& step, const JobSettings& settings) {
   const Request& request = settings.request;
   const bool any = settings.host_range.has_value();  // of those that are offered later
-  const bool spares = any || request.max_restarts > 0;
+  const bool spares = any || request.max_restarts() > 0;
   const bool tasks = !step.is_one_step();
   const auto wanted = [&](const Host& node) {
     const auto is_node = [&](const Host& host) {
@@ -44,19 +44,21 @@ void keep_wanted_nodes(StepPlan& step, const JobSettings& settings) {
 
 }  // namespace
 
-void plan_step(const CommandLine& line, JobSettings& settings) {
+void plan_step(const JobInputs& inputs, JobSettings& settings) {
+  const CommandLine& line = inputs.line;
   if (settings.step) keep_wanted_nodes(*settings.step, settings);
   if (settings.step && settings.step->nodes.empty()) settings.step.reset();
   if (!settings.step) {
-    if (line.start_timeout && !line.nodes_have_come && !settings.hosts_patience) {
+    if (line.starting.timeout && !inputs.nodes && !settings.hosts_patience) {
       settings.notices.emplace_back(
           "--start-timeout is ignored: hosts that do not answer are named within 10 s");
     }
     return;
   }
   StepPlan& step = *settings.step;
-  step.patience = line.start_timeout ? std::chrono::ceil<std::chrono::seconds>(*line.start_timeout)
-                                     : kStepPatience;
+  step.patience = line.starting.timeout
+                      ? std::chrono::ceil<std::chrono::seconds>(*line.starting.timeout)
+                      : kStepPatience;
   settings.job.start_deadline = step.patience + 1s;
   if (line.dry_run) settings.notices.push_back(step_notice(step));
 }

@@ -18,8 +18,9 @@ namespace {
 void check_alone(const CommandLine& line) {
   const bool all_have = std::none_of(line.programs.begin(), line.programs.end(),
                                      [](const ProgramLine& each) { return each.hosts.empty(); });
-  const bool placed = line.deal || !line.rank_map.empty() || line.ranks_per_node || line.nodes ||
-                      line.node_range || line.skip_launch_host;
+  const bool placed = line.placement.deal || !line.placement.rank_map.empty() ||
+                      line.placement.ranks_per_node || line.placement.nodes ||
+                      line.placement.node_range || line.placement.skip_launch_host;
   const bool named = !line.hosts.empty() || !line.hostfile.empty();
   if (all_have && !placed && !named) return;
   throw Error(Exit::kUsage, "-host of one program",
@@ -64,7 +65,8 @@ void place_programs(const CommandLine& line, Request& request) {
   request.hosts.clear();
   for (std::size_t i = 0; i < line.programs.size(); ++i) {
     const std::vector<Host> hosts = parse_host_option(line.programs[i].hosts);
-    const std::vector<std::size_t> places = deal(line.programs[i], hosts, line.oversubscribe);
+    const std::vector<std::size_t> places =
+        deal(line.programs[i], hosts, line.placement.oversubscribe);
     for (const std::size_t place : places) {
       const auto [found, is_new] = numbers.try_emplace(canonical_name(hosts[place].name),
                                                        static_cast<int>(request.hosts.size()));
@@ -72,15 +74,16 @@ void place_programs(const CommandLine& line, Request& request) {
         request.hosts.push_back(hosts[place]);
         request.hosts.back().slots.reset();  // the map says it all
       }
-      request.rank_map.push_back(found->second);
+      request.placement.rank_map.push_back(found->second);
     }
     request.programs[i].ranks = static_cast<int>(places.size());
   }
-  if (request.rank_map.size() > static_cast<std::size_t>(kMaxRanks)) {
-    throw Error(Exit::kUsage, "cannot place the ranks",
-                fmt::format("{} ranks are more than {}", request.rank_map.size(), kMaxRanks));
+  if (request.placement.rank_map.size() > static_cast<std::size_t>(kMaxRanks)) {
+    throw Error(
+        Exit::kUsage, "cannot place the ranks",
+        fmt::format("{} ranks are more than {}", request.placement.rank_map.size(), kMaxRanks));
   }
-  request.ranks = static_cast<int>(request.rank_map.size());
+  request.placement.ranks = static_cast<int>(request.placement.rank_map.size());
 }
 
 }  // namespace dtl

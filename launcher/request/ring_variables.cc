@@ -27,7 +27,7 @@ void wait_for_hosts(Variables& inherited, std::chrono::milliseconds reconnect) {
 
 void add_ring_variables(Variables& inherited, const CommandLine& line) {
   if (line.verbosity > 0) inherited.emplace_back("DTRING_VERBOSE", "1");
-  if (line.reconnect && line.reconnect->count() > 0) wait_for_hosts(inherited, *line.reconnect);
+  if (line.ending.reconnect.count() > 0) wait_for_hosts(inherited, line.ending.reconnect);
 }
 
 }  // namespace dtl

@@ -77,7 +77,8 @@ void refuse_copies(const SchedulerEvidence& evidence) {
               fmt::format("dtlaunch once, without {}", evidence.scheduler->task_command));
 }
 
-// Nodes come together before the job is described (launcher/node_role.h), with their hosts named.
+// Nodes come together before the job is described (launcher/gather/node_role.h), with their hosts
+// named.
 void refuse_role(const SchedulerEvidence& evidence) {
   if (evidence.refusal) {
     throw Error(Exit::kUsage, evidence.refusal->attempted, evidence.refusal->reason,
@@ -110,7 +111,7 @@ HostAccess access_of(SchedulerEvidence evidence, const CommandLine& line,
                      const JobSettings& settings) {
   const bool by_scheduler = settings.step || !settings.carrier.empty() || evidence.hosts_come_late;
   if (settings.step) evidence.starter_path = settings.step->program;
-  const bool by_fork = line.agent_start && line.agent_start->is_fork();
+  const bool by_fork = line.starting.agent_start && line.starting.agent_start->is_fork();
   return by_scheduler && !by_fork ? host_access(evidence) : HostAccess{};
 }
 
@@ -179,18 +180,19 @@ void check_tasks(const CommandLine& line, const SchedulerEvidence& evidence) {
   const auto refuse = [&](const std::string& option) {
     throw Error(Exit::kUsage, option, has_started, "the same without it");
   };
-  if (line.ranks && *line.ranks != evidence.rank->world_size) {
-    refuse(fmt::format("-np {}", *line.ranks));
+  if (line.placement.ranks && *line.placement.ranks != evidence.rank->world_size) {
+    refuse(fmt::format("-np {}", *line.placement.ranks));
   }
-  if (line.nodes && line.nodes != evidence.node_count)
-    refuse(fmt::format("--nnodes {}", *line.nodes));
+  if (line.placement.nodes && line.placement.nodes != evidence.node_count)
+    refuse(fmt::format("--nnodes {}", *line.placement.nodes));
   for (const auto& [given, option] :
-       {std::pair(line.ranks_per_node.has_value(), "-ppn"),
-        {line.rank_range || line.node_range || !line.discover.empty(), "a job of no fixed size"},
-        {line.deal.has_value(), "-rr"},
-        {!line.rank_map.empty(), "-rankmap"},
-        {line.spares.has_value(), "--spares"},
-        {line.skip_launch_host, "-skip-launch-node"}}) {
+       {std::pair(line.placement.ranks_per_node.has_value(), "-ppn"),
+        {line.placement.rank_range || line.placement.node_range || !line.discover.empty(),
+         "a job of no fixed size"},
+        {line.placement.deal.has_value(), "-rr"},
+        {!line.placement.rank_map.empty(), "-rankmap"},
+        {line.restarts.spares.has_value(), "--spares"},
+        {line.placement.skip_launch_host, "-skip-launch-node"}}) {
     if (given) refuse(option);
   }
 }
@@ -209,15 +211,16 @@ SchedulerEvidence evidence_beside(const JobInputs& inputs, const Variables& envi
                                            evidence.hosts_are_all ? ", of the allocation" : ""));
     if (!is_one_of_several(evidence)) evidence.refusal.reset();
   }
-  if (line.agent_start && line.agent_start->is_ssh() && evidence.starter != nullptr) {
+  if (line.starting.agent_start && line.starting.agent_start->is_ssh() &&
+      evidence.starter != nullptr) {
     evidence.follows.push_back("-launcher ssh wins");
     evidence.starter = nullptr;
   } else if (evidence.role == SchedulerRole::kLauncher) {
-    find_starter(line.agent_start, environment, evidence);
+    find_starter(line.starting.agent_start, environment, evidence);
   }
-  if (line.ranks_per_node && evidence.ranks_per_node) {
-    evidence.follows.push_back(fmt::format("-ppn {} wins", *line.ranks_per_node));
-    evidence.ranks_per_node = line.ranks_per_node;
+  if (line.placement.ranks_per_node && evidence.ranks_per_node) {
+    evidence.follows.push_back(fmt::format("-ppn {} wins", *line.placement.ranks_per_node));
+    evidence.ranks_per_node = line.placement.ranks_per_node;
     evidence.crowded.clear();
   }
   return evidence;
@@ -235,19 +238,20 @@ std::string remark_on_pod(const std::string& host) {
   return fmt::format("{} {} it as running", kRunningWorkers, listed ? "lists" : "does not list");
 }
 
-std::vector<Host> hosts_of_job(const SchedulerEvidence& evidence, const CommandLine& line,
-                               std::vector<Host> hosts, JobSettings& settings,
-                               const Variables& environment) {
+std::vector<Host> hosts_of_job(const JobInputs& inputs, std::vector<Host> hosts,
+                               JobSettings& settings, const Variables& environment) {
+  const CommandLine& line = inputs.line;
+  const SchedulerEvidence& evidence = inputs.evidence;
   settings.notices.insert(settings.notices.end(), evidence.warnings.begin(),
                           evidence.warnings.end());
   settings.scheduler = evidence.scheduler;
-  const Scheduler* const started_by = line.nodes_have_come ? line.started_by : evidence.scheduler;
-  settings.job.notice_signal =
-      line.notice_signal.value_or(started_by == nullptr ? 0 : started_by->notice_signal);
-  settings.carrier = carrier_of(evidence, line.agent_start);
+  const Scheduler* const started_by = inputs.nodes ? inputs.nodes->started_by : evidence.scheduler;
+  std::optional<int>& notice_signal = settings.request.ending.notice_signal;
+  if (!notice_signal && started_by != nullptr) notice_signal = started_by->notice_signal;
+  settings.carrier = carrier_of(evidence, line.starting.agent_start);
   settings.pod_keys = evidence.pod_keys;
   if (evidence.hosts_come_late) {
-    settings.hosts_patience = line.start_timeout.value_or(kHostsPatience);
+    settings.hosts_patience = line.starting.timeout.value_or(kHostsPatience);
   }
   if (evidence.hosts_are_all && evidence.role == SchedulerRole::kLauncher) {
     settings.allocation = evidence.hosts;
@@ -266,8 +270,8 @@ std::vector<Host> hosts_of_job(const SchedulerEvidence& evidence, const CommandL
   if (evidence.role == SchedulerRole::kNode) {  // the only one
     settings.request.here = host_access(evidence);
     settings.request.here.name = own_host_name();
-    if (!line.ranks_per_node && !line.ranks) {
-      settings.request.ranks_per_node = evidence.ranks_per_node;
+    if (!line.placement.ranks_per_node && !line.placement.ranks) {
+      settings.request.placement.ranks_per_node = evidence.ranks_per_node;
       if (!evidence.crowded.empty()) settings.notices.push_back(evidence.crowded);
     }
     return {};
@@ -277,11 +281,11 @@ std::vector<Host> hosts_of_job(const SchedulerEvidence& evidence, const CommandL
 
 JobSettings settings_of_scheduler(const Surroundings& around) {
   JobSettings settings;
-  const SchedulerEvidence evidence = read_scheduler(std::nullopt, around);
-  if (evidence.refusal || evidence.role != SchedulerRole::kLauncher) return settings;
-  const CommandLine nothing;
-  settings.request.hosts = hosts_of_job(evidence, nothing, {}, settings, around.environment);
-  plan_step(nothing, settings);
+  JobInputs inputs;
+  inputs.evidence = read_scheduler(std::nullopt, around);
+  if (inputs.evidence.refusal || inputs.evidence.role != SchedulerRole::kLauncher) return settings;
+  settings.request.hosts = hosts_of_job(inputs, {}, settings, around.environment);
+  plan_step(inputs, settings);
   return settings;
 }
 

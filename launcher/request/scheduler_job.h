@@ -25,9 +25,8 @@ void check_tasks(const CommandLine& line, const SchedulerEvidence& evidence);
 // `hosts` is what the user names, from whatever place; empty: nothing. Gives the hosts of the job
 // and fills in how its agents start. Throws Error(kUsage): hosts that are not of the allocation, a
 // part of the scheduler's job that dtlaunch cannot take.
-std::vector<Host> hosts_of_job(const SchedulerEvidence& evidence, const CommandLine& line,
-                               std::vector<Host> hosts, JobSettings& settings,
-                               const Variables& environment);
+std::vector<Host> hosts_of_job(const JobInputs& inputs, std::vector<Host> hosts,
+                               JobSettings& settings, const Variables& environment);
 
 // The hosts of the scheduler's job, and what brings agents to them, for a command that runs no job;
 // without hosts if there is no such job.

@@ -15,11 +15,11 @@ namespace {
 constexpr const char* kInstance = "flux";  // where Flux does not say of which job it is an instance
 
 void check_flux_options(const CommandLine& line) {
-  if (line.push) {
+  if (line.starting.push) {
     throw Error(Exit::kUsage, "--push", "Flux brings no files to hosts",
                 "dtlaunch in a folder that all hosts see");
   }
-  if (line.reconnect && line.reconnect->count() > 0) {
+  if (line.ending.reconnect.count() > 0) {
     throw Error(Exit::kUsage, "--reconnect",
                 "flux exec does not start an agent again once it is lost",
                 "without it; or -launcher ssh, where the site allows that");
@@ -57,8 +57,8 @@ std::optional<StepPlan> plan_flux_step(const CommandLine& line, const SchedulerE
                                        const Variables& environment,
                                        std::vector<std::string>& notices) {
   const Starter& starter = *kFlux.starter;
-  const bool asked = line.agent_start && line.agent_start->starter == &starter;
-  if (line.agent_start && !asked) return std::nullopt;
+  const bool asked = line.starting.agent_start && line.starting.agent_start->starter == &starter;
+  if (line.starting.agent_start && !asked) return std::nullopt;
   const auto flux = find_starter_program(starter, {}, evidence, environment);
   if (!flux && asked) {
     throw Error(Exit::kConfig, "-launcher flux", no_starter_program(starter, {}),

@@ -17,7 +17,7 @@ namespace dtl {
 namespace {
 
 bool asks_for_srun(const CommandLine& line) {
-  return line.agent_start && line.agent_start->starter == kSlurm.starter;
+  return line.starting.agent_start && line.starting.agent_start->starter == kSlurm.starter;
 }
 
 StepPlan plan_of_srun(const SchedulerEvidence& evidence, const std::string& srun) {
@@ -73,14 +73,14 @@ void check_srun_options(const CommandLine& line, const SchedulerEvidence& eviden
     throw Error(Exit::kUsage, option, reason, hint);
   };
   const bool several = evidence.node_count.value_or(1) > 1;
-  if (several && line.agent_start && !asks_for_srun(line)) {
+  if (several && line.starting.agent_start && !asks_for_srun(line)) {
     refuse("-launcher", "srun has started dtlaunch on every node, and keeps it",
            "the same without it");
   }
-  if (line.push) {
+  if (line.starting.push) {
     refuse("--push", "srun brings no files to hosts", "dtlaunch in a folder that all hosts see");
   }
-  if (line.reconnect && line.reconnect->count() > 0) {
+  if (line.ending.reconnect.count() > 0) {
     refuse("--reconnect", "a step of Slurm is not logged in to again once it is lost",
            "without it; or -launcher ssh, where Slurm allows that");
   }
@@ -94,7 +94,7 @@ std::optional<StepPlan> plan_srun_step(const CommandLine& line, const SchedulerE
                                        std::vector<std::string>& notices) {
   const bool asked = asks_for_srun(line);
   if (is_first_of_several(evidence)) check_srun_options(line, evidence);
-  if (line.agent_start && !asked) return std::nullopt;
+  if (line.starting.agent_start && !asked) return std::nullopt;
   if (const auto srun = find_starter_program(*kSlurm.starter, {}, evidence, environment)) {
     check_srun_options(line, evidence);
     return plan_of_srun(evidence, *srun);

@@ -61,7 +61,7 @@ std::optional<StepPlan> wanted_step(const CommandLine& line, const SchedulerEvid
                                     std::vector<std::string>& notices) {
   const bool starts_agents = evidence.role == SchedulerRole::kLauncher && !evidence.refusal;
   const StepStarterRow* const offered = starts_agents ? find_step_starter(evidence) : nullptr;
-  const StepStarterRow* const asked = asked_row(line.agent_start);
+  const StepStarterRow* const asked = asked_row(line.starting.agent_start);
   if (asked != nullptr && asked != offered) {
     if (asked == find_step_starter(evidence) && evidence.refusal) {
       const SchedulerRefusal& refusal = *evidence.refusal;

@@ -21,8 +21,8 @@ std::string last_part(const std::string& path) {
 
 // What its tasks cannot do; empty: nothing of that is asked for.
 std::pair<std::string, std::string> refused_by_tasks(const CommandLine& line) {
-  if (line.push) return {"--push", "PBS brings no files to hosts"};
-  if (line.reconnect && line.reconnect->count() > 0) {
+  if (line.starting.push) return {"--push", "PBS brings no files to hosts"};
+  if (line.ending.reconnect.count() > 0) {
     return {"--reconnect", "a task of PBS is not logged in to again once it is lost"};
   }
   return {};
@@ -90,9 +90,9 @@ std::optional<StepPlan> plan_tasks(const CommandLine& line, const SchedulerEvide
                                    std::vector<std::string>& notices) {
   constexpr std::string_view kBySsh = "agents start over ssh, outside of what PBS counts and ends";
   const Starter& starter = *kPbs.starter;
-  const bool asked = line.agent_start && line.agent_start->starter == &starter;
-  const auto which = asked ? line.agent_start->program : std::nullopt;
-  if (line.agent_start && !asked) return std::nullopt;
+  const bool asked = line.starting.agent_start && line.starting.agent_start->starter == &starter;
+  const auto which = asked ? line.starting.agent_start->program : std::nullopt;
+  if (line.starting.agent_start && !asked) return std::nullopt;
   const auto program = find_starter_program(starter, which, evidence, environment);
   const auto [option, reason] = refused_by_tasks(line);
   if (asked && !program) {

@@ -40,9 +40,8 @@ class Epochs {
         spares_(restarts.spares),
         began_(Clock::now()),
         began_at_(std::time(nullptr)),
-        time_limit_(options_.job.timeout),
+        time_limit_(request_.ending.timeout),
         input_begin_(::lseek(options_.input, 0, SEEK_CUR)) {
-    request_.max_restarts = restarts.most;
     log_directory_ = options_.console.log_directory;
     if (restarts.elastic) {
       elastic_.emplace(*restarts.elastic, request_.hosts, restarts.spares, began_);
@@ -60,9 +59,9 @@ class Epochs {
       add(result, begin);
       RestartVerdict verdict = judge(result);
       if (verdict.again) rewind_input(result, verdict);
-      if (verdict.again) take_stock(result, verdict);
+      if (verdict.again) choose_hosts(result, verdict);
       if (verdict.again) wait_for_hosts(held, result, verdict);
-      if (verdict.again) look_for_room(result, verdict);
+      if (verdict.again) check_ranks_fit(result, verdict);
       if (verdict.again) wait(held, result, verdict);
       if (!verdict.again) return leave(std::move(result), verdict);
     }
@@ -97,7 +96,7 @@ class Epochs {
 
   void tell(JobEvent& event) const {
     if (!restarts_.tell) return;
-    event.restarts = request_.restarts;
+    event.restarts = request_.restart_count;
     event.since_start = since(began_);
     restarts_.tell(event);
   }
@@ -130,7 +129,7 @@ class Epochs {
     epoch.elastic = request_.elastic;
     // A host that is taken away is no failure, either.
     const bool goes = outcome.cause == Cause::kNotice && outcome.node >= 0;
-    changed_ = elastic_ ? goes || is_change_of_hosts(outcome) : goes && restarts_.most > 0;
+    changed_ = elastic_ ? goes || is_change_of_hosts(outcome) : goes && request_.max_restarts() > 0;
     if (!changed_) {
       ends_.push_back(epoch.end);
       judged_.push_back(epochs_.size());
@@ -142,10 +141,10 @@ class Epochs {
   // Hosts may join and leave as often as they like.
   RestartVerdict judge(const SessionResult& result) const {
     // ^C while the ranks were ending after a failure.
-    if (result.job.kill_sent && restarts_.most > 0)
+    if (result.job.kill_sent && request_.max_restarts() > 0)
       return {false, JobTime{0}, "it was interrupted"};
     if (changed_) return {true, JobTime{0}, {}};
-    return judge_restart(restarts_.most, ends_);
+    return judge_restart(request_.max_restarts(), ends_);
   }
 
   // What ranks have read of it once is theirs again, or the others would compute something else.
@@ -159,14 +158,14 @@ class Epochs {
   }
 
   // Which hosts are left, and how long those that are not may still run something.
-  void take_stock(const SessionResult& result, RestartVerdict& verdict) {
+  void choose_hosts(const SessionResult& result, RestartVerdict& verdict) {
     if (result.plan && elastic_ && request_.first_ranks == 0) {
       request_.first_ranks = static_cast<std::size_t>(result.plan->world_size);
     }
-    if (result.plan && !elastic_ && !request_.ranks && request_.programs.size() == 1) {
-      request_.ranks = result.plan->world_size;  // as many as before, wherever
+    if (result.plan && !elastic_ && !request_.placement.ranks && request_.programs.size() == 1) {
+      request_.placement.ranks = result.plan->world_size;  // as many as before, wherever
     }
-    if (request_.hosts.empty()) return take_stock_here(result, verdict);
+    if (request_.hosts.empty()) return check_this_host(result, verdict);
     std::vector<HostAtEnd> epoch;
     for (std::size_t i = 0; i < result.hosts.size(); ++i) {
       const NodeState& node = result.job.nodes[i];
@@ -177,7 +176,7 @@ class Epochs {
     }
     fence(result.hosts, epoch);
     NextHosts next = next_hosts(epoch, result.ended, std::move(request_.hosts), std::move(spares_),
-                                !request_.rank_map.empty());
+                                !request_.placement.rank_map.empty());
     if (elastic_) {
       next.why = elastic_->go_on(result, next.left_out, is_clean_);
       if (elastic_->patience()) too_few_ = std::exchange(next.why, {});
@@ -222,13 +221,13 @@ class Epochs {
   }
 
   // Before anybody is told that the job goes on.
-  void look_for_room(const SessionResult& result, RestartVerdict& verdict) const {
+  void check_ranks_fit(const SessionResult& result, RestartVerdict& verdict) const {
     const std::string why = why_ranks_do_not_fit(request_, result);
     if (!why.empty()) verdict = {false, JobTime{0}, "its ranks do not fit what is left: " + why};
   }
 
   // A job of this machine alone: what is left after its agent has died is the fence's to end.
-  void take_stock_here(const SessionResult& result, RestartVerdict& verdict) {
+  void check_this_host(const SessionResult& result, RestartVerdict& verdict) {
     if (changed_) verdict = {false, JobTime{0}, "no host is left"};
     const bool silent = std::any_of(result.job.nodes.begin(), result.job.nodes.end(),
                                     [](const NodeState& node) { return !node.finished; });
@@ -241,8 +240,9 @@ class Epochs {
     const auto done = static_cast<int>(epochs_.size());
     const JobTime waited = since(began_) - epochs_.back().ended;
     const JobTime left = std::max(JobTime{0}, verdict.wait - waited);
-    std::string text =
-        changed_ ? "going on" : fmt::format("restart {} of {}", ends_.size(), restarts_.most);
+    std::string text = changed_
+                           ? "going on"
+                           : fmt::format("restart {} of {}", ends_.size(), request_.max_restarts());
     if (!request_.hosts.empty()) text += (changed_ ? " with " : " on ") + name_hosts();
     if (left >= 100ms) {
       text += fmt::format(" in {:.1f} s", static_cast<double>(left.count()) / 1000);
@@ -278,7 +278,7 @@ class Epochs {
   }
 
   void prepare_next(int restarts) {
-    request_.restarts = restarts;
+    request_.restart_count = restarts;
     JobEvent event;
     event.kind = JobEvent::Kind::kRestart;
     event.hosts = names_of_hosts();
@@ -289,7 +289,7 @@ class Epochs {
       options_.console.log_directory = fmt::format("{}/restart-{}", log_directory_, restarts);
     }
     if (time_limit_) {
-      options_.job.timeout = std::max(*time_limit_ - since(began_), JobTime{1});
+      request_.ending.timeout = std::max(*time_limit_ - since(began_), JobTime{1});
     }
   }
 
@@ -323,7 +323,7 @@ class Epochs {
     blame_notice(*result.job.outcome);
     result.began = began_at_;
     result.messages = std::move(messages_);
-    return {std::move(result), std::move(epochs_)};
+    return {std::move(result), std::move(epochs_), std::move(request_.reporting)};
   }
 
   // What is left without a host that had to go does not hold the ranks.

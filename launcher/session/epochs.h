@@ -52,7 +52,6 @@ struct JobEvent {
 };
 
 struct RestartOptions {
-  int most = 0;                           // --max-restarts
   std::vector<Host> spares;               // used in their order
   std::optional<ElasticOptions> elastic;  // absent: as many ranks as at the job's begin
   // Goes to these hosts, ends what is left of the job there, and says for each what came of it, in
@@ -69,6 +68,7 @@ struct RestartOptions {
 struct JobResult {
   SessionResult last;
   std::vector<Epoch> epochs;
+  Reporting reporting;
 };
 
 // As run_session; what the result's outcome says is of the epoch that decides (deciding_epoch).

@@ -92,7 +92,7 @@ SessionShell::SessionShell(const Request& request, const SessionOptions& options
       options_(options),
       unwritten_(std::move(unwritten)),
       began_(std::chrono::steady_clock::now()),
-      interfaces_(request.interface),
+      interfaces_(request.network.interface),
       tasks_(context_),
       timer_(context_),
       signals_(context_),
@@ -112,7 +112,10 @@ SessionShell::SessionShell(const Request& request, const SessionOptions& options
       input_began_(::lseek(options.input, 0, SEEK_CUR)) {
   console_.on_say(options.hooks.said);
   for (Host& host : hosts_of(request)) nodes_.emplace_back().host = std::move(host);
-  job_ = make_job(nodes_.size(), options.job);
+  JobOptions job = options.job;
+  job.ending = request.ending;
+  job.ports = request.network.ports;
+  job_ = make_job(nodes_.size(), job);
   phases_.push_back({JobState::kStarting, JobTime{0}});
 }
 
@@ -174,7 +177,7 @@ void SessionShell::host_goes(const std::string& host, const std::string& told_by
     if (host_name(index) == host) return feed(job::ToldToGo{index, told_by});
   }
   // It has no ranks; a job that may be started again does without it.
-  if (request_.max_restarts == 0) return feed(job::ToldToGo{-1, host + ": " + told_by});
+  if (request_.max_restarts() == 0) return feed(job::ToldToGo{-1, host + ": " + told_by});
   say(fmt::format("{} has to go ({}); it has no ranks", host, told_by));
 }
 

@@ -16,12 +16,12 @@ namespace dtl {
 // lost that way.
 void SessionShell::expect_losses(int index) {
   Node& at = node(index);
-  if (options_.job.reconnect.count() == 0 || !options_.find_agent || is_local(at.host)) return;
+  if (request_.ending.reconnect.count() == 0 || !options_.find_agent || is_local(at.host)) return;
   at.link = to_hex(random_bytes(kLinkDigits / 2, "draw a name for a link"));
   at.token = random_bytes(kSecretBytes, "draw a link's token");
   at.connection->keep_sent();
   at.connection->send(
-      Reconnect{at.link, at.token, static_cast<std::uint32_t>(options_.job.reconnect.count())});
+      Reconnect{at.link, at.token, static_cast<std::uint32_t>(request_.ending.reconnect.count())});
 }
 
 // A child's process is known; one of the service has written a record.

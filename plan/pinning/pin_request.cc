@@ -226,13 +226,13 @@ PinRequest parse_pin_request(const PinOptions& options, const Variables& set) {
 
 PinRequest pin_request_of(const Request& request, const Host* host) {
   PinOptions options = request.pinning;
-  Variables set = request.set;
+  Variables set = request.environment.set;
   if (request.programs.size() == 1) {
     const Variables& own = request.programs[0].set;
     set.insert(set.end(), own.begin(), own.end());
   }
   const bool says = host != nullptr && !(host->pin_domain.empty() && host->binding.empty());
-  if (!request.pin && !says) {
+  if (!request.pinning.enabled && !says) {
     PinRequest none;
     none.kind = PinKind::kNone;
     none.origin = "pinning.enabled = false";

@@ -64,7 +64,7 @@ TEST_F(BadAgent, IsEndedWhenItSendsMoreOutputThanItMay) {
     ending.wait(false);
     read_all(out_.read_end);
   });
-  options_.job.timeout = 20s;
+  request_.ending.timeout = 20s;
   EXPECT_EQ(run().job.outcome->cause, Cause::kAgentFailed);
   EXPECT_THAT(errors_, HasSubstr("n2: the agent failed: it sends more output than it may"));
 }

@@ -36,14 +36,14 @@ std::string refusal(const Words& words) {
 TEST(Cli, TakesEverySpellingOfAnOption) {
   for (const Words& words : {Words{"-np", "4"}, Words{"--np", "4"}, Words{"-np=4"}, Words{"--np=4"},
                              Words{"-n", "4"}, Words{"-NP", "4"}}) {
-    EXPECT_EQ(parse_command_line(words).ranks, 4) << words[0];
+    EXPECT_EQ(parse_command_line(words).placement.ranks, 4) << words[0];
   }
 }
 
 TEST(Cli, LeavesTheProgramAndItsArgumentsUntouched) {
   const CommandLine line = parse_command_line({"-l", "prog", "-np", "7", "--help", "-x=1"});
   EXPECT_TRUE(line.shown.prepend_rank);
-  EXPECT_EQ(line.ranks, std::nullopt);
+  EXPECT_EQ(line.placement.ranks, std::nullopt);
   EXPECT_THAT(line.programs[0].command, ElementsAre("prog", "-np", "7", "--help", "-x=1"));
 }
 
@@ -55,7 +55,7 @@ TEST(Cli, EndsItsOptionsAtTwoDashes) {
 TEST(Cli, TakesVariablesAsTwoWordsOrOne) {
   const CommandLine line = parse_command_line(
       {"-genv", "A", "-1", "-env", "B=x=y", "-genv=C=", "--env=D", "two words,and a comma"});
-  EXPECT_THAT(line.set, ElementsAre(Pair("A", "-1"), Pair("C", "")));
+  EXPECT_THAT(line.environment.set, ElementsAre(Pair("A", "-1"), Pair("C", "")));
   EXPECT_THAT(line.programs[0].set,
               ElementsAre(Pair("B", "x=y"), Pair("D", "two words,and a comma")));
 }
@@ -64,8 +64,8 @@ TEST(Cli, ReadsAnMpirunLine) {
   const CommandLine line = parse_command_line(
       {"-machinefile", "hosts", "-n", "8", "-perhost", "4", "-prepend-rank", "-wdir", "/tmp", "a"});
   EXPECT_EQ(line.hostfile, "hosts");
-  EXPECT_EQ(line.ranks, 8);
-  EXPECT_EQ(line.ranks_per_node, 4);
+  EXPECT_EQ(line.placement.ranks, 8);
+  EXPECT_EQ(line.placement.ranks_per_node, 4);
   EXPECT_TRUE(line.shown.prepend_rank);
   EXPECT_EQ(line.programs[0].working_directory, "/tmp");
 }
@@ -74,8 +74,8 @@ TEST(Cli, PartsProgramsAtColons) {
   const CommandLine line = parse_command_line(
       {"-f", "hosts", "-genv", "A", "1",     "-n",   "2", "-env", "B", "2",  "a",
        "-x", ":",     "-n",    "3", "-wdir", "/tmp", "b", ":",    "c", "-n", "9"});
-  EXPECT_EQ(line.ranks, 6);  // 2 + 3 + 1
-  EXPECT_THAT(line.set, ElementsAre(Pair("A", "1")));
+  EXPECT_EQ(line.placement.ranks, 6);  // 2 + 3 + 1
+  EXPECT_THAT(line.environment.set, ElementsAre(Pair("A", "1")));
   ASSERT_EQ(line.programs.size(), 3u);
   EXPECT_THAT(line.programs[0].command, ElementsAre("a", "-x"));
   EXPECT_THAT(line.programs[0].set, ElementsAre(Pair("B", "2")));
@@ -109,7 +109,7 @@ TEST(Cli, ReadsProgramsFromAFile) {
                    "# two kinds\n\n-n 2 -env A 1 \\\n  python3 'my script.py' \"a \\\"b\\\"\"\r\n"
                    "-n 1 c\\ d # e : f\n",
                    "jobs");
-  EXPECT_EQ(line.ranks, 4);
+  EXPECT_EQ(line.placement.ranks, 4);
   ASSERT_EQ(line.programs.size(), 3u);
   EXPECT_THAT(line.programs[0].command, ElementsAre("python3", "my script.py", "a \"b\""));
   EXPECT_THAT(line.programs[1].command, ElementsAre("c d", "#", "e"));
@@ -124,7 +124,7 @@ TEST(Cli, NamesTheLineOfABadProgramFile) {
 }
 
 TEST(Cli, ReadsWhoseVariablesRanksGet) {
-  EXPECT_THAT(parse_command_line({"--compat", "ompi,Horovod", "p"}).compat,
+  EXPECT_THAT(parse_command_line({"--compat", "ompi,Horovod", "p"}).environment.compat,
               ElementsAre(Dialect::kOpenMpi, Dialect::kHorovod));
   EXPECT_EQ(refusal({"--compat", "openmp", "p"}),
             "--compat: 'openmp' is no launcher known here. Try: openmpi");
@@ -133,9 +133,9 @@ TEST(Cli, ReadsWhoseVariablesRanksGet) {
 TEST(Cli, ReadsTimesInSeconds) {
   using std::chrono::milliseconds;
   const CommandLine line = parse_command_line({"--timeout", "1.5", "--grace=0"});
-  EXPECT_EQ(line.timeout, milliseconds(1500));
-  EXPECT_EQ(line.grace, milliseconds(0));
-  EXPECT_EQ(parse_command_line({}).grace, std::nullopt);
+  EXPECT_EQ(line.ending.timeout, milliseconds(1500));
+  EXPECT_EQ(line.ending.grace, milliseconds(0));
+  EXPECT_EQ(parse_command_line({}).ending.grace, std::nullopt);
 }
 
 TEST(Cli, CountsVerbosity) {
@@ -217,13 +217,15 @@ TEST(Foreign, OpenMpisLinesMeanTheSame) {
       {"-H", "a:2,b:2", "-c", "4", "--npernode", "2", "--mca", "btl_tcp_if_include", "eth1",
        "--mca", "btl", "tcp,self", "--allow-run-as-root", "-wd", "/tmp", "prog"});
   EXPECT_EQ(line.hosts, "a:2,b:2");
-  EXPECT_EQ(line.ranks, 4);
-  EXPECT_EQ(line.ranks_per_node, 2);
-  EXPECT_EQ(line.interface, "eth1");
+  EXPECT_EQ(line.placement.ranks, 4);
+  EXPECT_EQ(line.placement.ranks_per_node, 2);
+  EXPECT_EQ(line.network.interface, "eth1");
   EXPECT_EQ(line.programs[0].working_directory, "/tmp");
   EXPECT_EQ(line.notes.size(), 2u);
-  EXPECT_TRUE(parse_command_line({"--mca", "rmaps_base_oversubscribe", "1", "a"}).oversubscribe);
-  EXPECT_FALSE(parse_command_line({"--mca", "rmaps_base_oversubscribe", "0", "a"}).oversubscribe);
+  EXPECT_TRUE(
+      parse_command_line({"--mca", "rmaps_base_oversubscribe", "1", "a"}).placement.oversubscribe);
+  EXPECT_FALSE(
+      parse_command_line({"--mca", "rmaps_base_oversubscribe", "0", "a"}).placement.oversubscribe);
   EXPECT_THAT(refusal({"--mca", "no_such_thing", "1", "a"}), HasSubstr("no_such_thing"));
 }
 
@@ -246,19 +248,20 @@ TEST(Foreign, TorchrunsLinesMeanTheSame) {
   const CommandLine line =
       parse_command_line({"--nnodes=2", "--nproc_per_node", "4", "--master_port=29501",
                           "--max_restarts", "3", "-m", "pkg.train", "--lr", "1"});
-  EXPECT_EQ(line.nodes, 2);
-  EXPECT_EQ(line.ranks_per_node, 4);
-  EXPECT_THAT(line.set, ElementsAre(Pair("MASTER_PORT", "29501")));
+  EXPECT_EQ(line.placement.nodes, 2);
+  EXPECT_EQ(line.placement.ranks_per_node, 4);
+  EXPECT_THAT(line.environment.set, ElementsAre(Pair("MASTER_PORT", "29501")));
   EXPECT_THAT(line.programs[0].command, ElementsAre("python3", "-m", "pkg.train", "--lr", "1"));
-  EXPECT_EQ(line.max_restarts, 3);
-  EXPECT_EQ(parse_command_line({"--nnodes", "2:2", "--nproc-per-node=auto", "a"}).nodes, 2);
-  EXPECT_FALSE(parse_command_line({"--nproc-per-node=CPU", "a"}).ranks_per_node);
+  EXPECT_EQ(line.restarts.max, 3);
+  EXPECT_EQ(parse_command_line({"--nnodes", "2:2", "--nproc-per-node=auto", "a"}).placement.nodes,
+            2);
+  EXPECT_FALSE(parse_command_line({"--nproc-per-node=CPU", "a"}).placement.ranks_per_node);
   EXPECT_THAT(refusal({"--nproc-per-node", "gpu", "a"}), HasSubstr("'gpu' is no number"));
   const CommandLine some = parse_command_line({"--nnodes", "1:4", "a"});
-  ASSERT_TRUE(some.node_range);
-  EXPECT_EQ(some.node_range->least, 1);
-  EXPECT_EQ(some.node_range->most, 4);
-  EXPECT_FALSE(some.nodes);
+  ASSERT_TRUE(some.placement.node_range);
+  EXPECT_EQ(some.placement.node_range->least, 1);
+  EXPECT_EQ(some.placement.node_range->most, 4);
+  EXPECT_FALSE(some.placement.nodes);
   EXPECT_THAT(refusal({"--nnodes", "4:1", "a"}), HasSubstr("begins above its end"));
   EXPECT_THAT(refusal({"-np", "1:x", "a"}), HasSubstr("is not MIN:MAX"));
   EXPECT_THAT(refusal({"-np", "1:2", "a", ":", "b"}), HasSubstr("a fixed number of ranks"));
@@ -269,35 +272,41 @@ TEST(Foreign, TorchrunsLinesMeanTheSame) {
 
 TEST(Foreign, OptionsWithoutTheirValueTakeNoOption) {
   const CommandLine line = parse_command_line({"-tune", "-n", "2", "a"});
-  EXPECT_EQ(line.ranks, 2);
+  EXPECT_EQ(line.placement.ranks, 2);
   EXPECT_EQ(line.programs[0].command, Words{"a"});
 }
 
 TEST(Foreign, ParametersOfOpenMpiMayBeGlobalOrOfAPart) {
   for (const char* option : {"--mca", "--gmca", "--prtemca", "-MCA"}) {
-    EXPECT_EQ(parse_command_line({option, "btl_tcp_if_include", "eth1", "a"}).interface, "eth1");
+    EXPECT_EQ(parse_command_line({option, "btl_tcp_if_include", "eth1", "a"}).network.interface,
+              "eth1");
   }
   EXPECT_THAT(refusal({"--mca", "plm_rsh_args", "-p 22", "a"}), HasSubstr("~/.ssh/config"));
   EXPECT_THAT(refusal({"--mca", "mca_base_env_list", "A;B", "a"}), HasSubstr("-x A -x B=1"));
 }
 
 TEST(Cli, ReadsHowAgentsStart) {
-  EXPECT_TRUE(parse_command_line({"-launcher", "ssh", "p"}).agent_start->is_ssh());
-  EXPECT_TRUE(parse_command_line({"-bootstrap=fork", "p"}).agent_start->is_fork());
-  EXPECT_FALSE(parse_command_line({"p"}).agent_start);
-  EXPECT_EQ(parse_command_line({"-launcher", "lsf", "p"}).agent_start->starter, kLsf.starter);
-  EXPECT_EQ(parse_command_line({"-launcher", "qrsh", "p"}).agent_start->starter,
+  EXPECT_TRUE(parse_command_line({"-launcher", "ssh", "p"}).starting.agent_start->is_ssh());
+  EXPECT_TRUE(parse_command_line({"-bootstrap=fork", "p"}).starting.agent_start->is_fork());
+  EXPECT_FALSE(parse_command_line({"p"}).starting.agent_start);
+  EXPECT_EQ(parse_command_line({"-launcher", "lsf", "p"}).starting.agent_start->starter,
+            kLsf.starter);
+  EXPECT_EQ(parse_command_line({"-launcher", "qrsh", "p"}).starting.agent_start->starter,
             kGridEngine.starter);
   EXPECT_THAT(refusal({"-launcher", "slurm", "p"}), HasSubstr("Try: -launcher srun, the default"));
-  EXPECT_EQ(parse_command_line({"-launcher", "srun", "p"}).agent_start->starter, kSlurm.starter);
-  EXPECT_EQ(parse_command_line({"-launcher", "pbs", "p"}).agent_start->starter, kPbs.starter);
-  EXPECT_EQ(parse_command_line({"-launcher", "tmrsh", "p"}).agent_start->starter, kPbs.starter);
-  EXPECT_EQ(parse_command_line({"-launcher", "tmrsh", "p"}).agent_start->program, 0u);
-  EXPECT_EQ(parse_command_line({"-bootstrap", "pbs_tmrsh", "p"}).agent_start->starter,
+  EXPECT_EQ(parse_command_line({"-launcher", "srun", "p"}).starting.agent_start->starter,
+            kSlurm.starter);
+  EXPECT_EQ(parse_command_line({"-launcher", "pbs", "p"}).starting.agent_start->starter,
             kPbs.starter);
-  EXPECT_EQ(parse_command_line({"-bootstrap", "pbs_tmrsh", "p"}).agent_start->program, 0u);
-  EXPECT_EQ(parse_command_line({"-bootstrap", "pbsdsh", "p"}).agent_start->starter, kPbs.starter);
-  EXPECT_EQ(parse_command_line({"-bootstrap", "pbsdsh", "p"}).agent_start->program, 1u);
+  EXPECT_EQ(parse_command_line({"-launcher", "tmrsh", "p"}).starting.agent_start->starter,
+            kPbs.starter);
+  EXPECT_EQ(parse_command_line({"-launcher", "tmrsh", "p"}).starting.agent_start->program, 0u);
+  EXPECT_EQ(parse_command_line({"-bootstrap", "pbs_tmrsh", "p"}).starting.agent_start->starter,
+            kPbs.starter);
+  EXPECT_EQ(parse_command_line({"-bootstrap", "pbs_tmrsh", "p"}).starting.agent_start->program, 0u);
+  EXPECT_EQ(parse_command_line({"-bootstrap", "pbsdsh", "p"}).starting.agent_start->starter,
+            kPbs.starter);
+  EXPECT_EQ(parse_command_line({"-bootstrap", "pbsdsh", "p"}).starting.agent_start->program, 1u);
   EXPECT_THAT(refusal({"-launcher", "rsh", "p"}), HasSubstr("Try: -launcher ssh, fork"));
   EXPECT_EQ(parse_command_line({"-launcher-exec", "/usr/bin/ssh", "p"}).programs[0].command,
             Words{"p"});
@@ -305,10 +314,9 @@ TEST(Cli, ReadsHowAgentsStart) {
 
 TEST(Cli, ReadsARangeOfPorts) {
   for (const char* text : {"20000:20099", "20000-20099"}) {
-    const auto ports = parse_command_line({"--port-range", text, "p"}).ports;
-    ASSERT_TRUE(ports) << text;
-    EXPECT_EQ(ports->low, 20000);
-    EXPECT_EQ(ports->high, 20099);
+    const auto ports = parse_command_line({"--port-range", text, "p"}).network.ports;
+    EXPECT_EQ(ports.low, 20000);
+    EXPECT_EQ(ports.high, 20099);
   }
   for (const char* text : {"2", "2:1", "5:5", "0:9", "1:65536", ":", "a:b", "1:2:3"}) {
     EXPECT_THAT(refusal({"--port-range", text, "p"}), HasSubstr("no range of TCP ports")) << text;
@@ -342,7 +350,7 @@ TEST(Foreign, VariablesOfTheSiteAreLeftOutWithAWarning) {
                                  {"OMPI_MCA_unheard_of", "1"},
                                  {"HYDRA_DEBUG", "0"}};
   const CommandLine line = parse_command_line({"p"}, environment);
-  EXPECT_FALSE(line.agent_start);
+  EXPECT_FALSE(line.starting.agent_start);
   EXPECT_EQ(line.verbosity, 0);
   EXPECT_THAT(line.warnings,
               testing::UnorderedElementsAre(
@@ -357,20 +365,19 @@ TEST(Foreign, VariablesOfTheSiteAreLeftOutWithAWarning) {
 
 TEST(Foreign, AStarterOfPbsIsForJobsOfPbs) {
   const CommandLine outside = parse_command_line({"p"}, {{"I_MPI_HYDRA_BOOTSTRAP", "pbsdsh"}});
-  EXPECT_FALSE(outside.agent_start);
+  EXPECT_FALSE(outside.starting.agent_start);
   EXPECT_THAT(outside.warnings,
               testing::ElementsAre(
                   HasSubstr("I_MPI_HYDRA_BOOTSTRAP=pbsdsh is left out: this is no job of PBS")));
   EXPECT_EQ(parse_command_line({"p"}, {{"PBS_NODEFILE", "/n"}, {"HYDRA_LAUNCHER", "pbs"}})
-                .agent_start->starter,
+                .starting.agent_start->starter,
             kPbs.starter);
 }
 
 TEST(Foreign, VariablesOfOpenMpiMeanWhatItsOptionsDo) {
   const CommandLine line = parse_command_line(
       {"p"}, {{"OMPI_MCA_oob_tcp_dynamic_ipv4_ports", "4000-4009"}, {"HYDRA_DEBUG", "1"}});
-  ASSERT_TRUE(line.ports);
-  EXPECT_EQ(line.ports->high, 4009);
+  EXPECT_EQ(line.network.ports.high, 4009);
   EXPECT_EQ(line.verbosity, 1);
 }
 
@@ -381,11 +388,11 @@ TEST(Foreign, VariablesStandForOptionsThatTheLineDoesNotHave) {
                                  {"MPIEXEC_TIMEOUT", "5"}};
   const CommandLine line = parse_command_line({"-iface", "eth1", "a"}, environment);
   EXPECT_EQ(line.hostfile, "h");
-  EXPECT_EQ(line.ranks_per_node, 2);
-  EXPECT_EQ(line.interface, "eth1");
-  EXPECT_EQ(line.timeout, std::chrono::milliseconds(5000));
+  EXPECT_EQ(line.placement.ranks_per_node, 2);
+  EXPECT_EQ(line.network.interface, "eth1");
+  EXPECT_EQ(line.ending.timeout, std::chrono::milliseconds(5000));
   EXPECT_EQ(parse_command_line({"-hosts", "x", "a"}, environment).hostfile, "");
-  EXPECT_EQ(parse_command_line({"a"}, {{"I_MPI_PERHOST", "allcores"}}).ranks_per_node,
+  EXPECT_EQ(parse_command_line({"a"}, {{"I_MPI_PERHOST", "allcores"}}).placement.ranks_per_node,
             std::nullopt);
 }
 

@@ -7,7 +7,7 @@
 #include <variant>
 
 #include "base/log.h"
-#include "launcher/session/report.h"
+#include "launcher/report/report.h"
 #include "tests/launcher/session_fixture.h"
 #include "tests/wire/examples.h"
 #include "tests/wire/hostile_text.h"
@@ -61,7 +61,7 @@ TEST_F(ForeignText, IsHarmlessInEveryMessage) {
     start_anew();
     const SessionResult result = run();
     expect_harmless(name);
-    EXPECT_FALSE(is_hostile(report_json({result, {}}))) << name;
+    EXPECT_FALSE(is_hostile(report_json({result, {}, {}}))) << name;
   }
 }
 
@@ -100,7 +100,7 @@ TEST_F(ForeignText, IsHarmlessInARanksErrorFile) {
 }
 
 TEST_F(ForeignText, IsHarmlessInWhatARankSaysItDoes) {
-  options_.job.timeout = 50ms;
+  request_.ending.timeout = 50ms;
   const auto answer = [](const RankSpec& spec, Connection& connection) {
     const std::string text =
         "Current thread 0x1 (most recent call first):\n  File \"\x1b[2J.py\", "

@@ -1,4 +1,4 @@
-#include "launcher/session/job_events.h"
+#include "launcher/report/job_events.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ using testing::ElementsAre;
 constexpr std::time_t kNow = 1'800'000'000;  // 2027-01-15 08:00
 
 nlohmann::json read(const JobEvent& event) {
-  return nlohmann::json::parse(event_json(event, "0123456789abcdef", kNow));
+  return nlohmann::json::parse(event_json(event, "0123456789abcdef", {}, kNow));
 }
 
 JobEvent failure() {
@@ -64,9 +64,15 @@ TEST(JobEvents, AFailureHasItsCauseAndPlace) {
 TEST(JobEvents, IsOneLineWhateverProgramsWrite) {
   JobEvent event = failure();
   event.outcome->text = "a\nb\"\xff";
-  const std::string line = event_json(event, "0123456789abcdef", kNow);
+  const std::string line = event_json(event, "0123456789abcdef", {}, kNow);
   EXPECT_EQ(line.find('\n'), line.size() - 1);
   EXPECT_TRUE(nlohmann::json::accept(line));
+}
+
+JobEvents told_by(const std::string& command) {
+  Reporting reporting;
+  reporting.on_event = command;
+  return {std::move(reporting), "0123456789abcdef"};
 }
 
 class JobEventsCommand : public testing::Test {
@@ -90,10 +96,9 @@ class JobEventsCommand : public testing::Test {
 
 TEST_F(JobEventsCommand, HearsOfAllOneAfterTheOtherBeforeTheEndReturns) {
   {
-    JobEvents events(
+    JobEvents events = told_by(
         "sleep 0.1; echo \"$DTL_EVENT $DTL_JOB $DTL_RESTARTS ${DTL_EXIT_STATUS-}\" "
-        ">>$DTL_EVENTS_HERE/log",
-        "0123456789abcdef");
+        ">>$DTL_EVENTS_HERE/log");
     events.tell(JobEvent{});
     events.tell(failure());
   }
@@ -102,7 +107,7 @@ TEST_F(JobEventsCommand, HearsOfAllOneAfterTheOtherBeforeTheEndReturns) {
 
 TEST_F(JobEventsCommand, ReadsTheEventAndMayIgnoreIt) {
   {
-    JobEvents events("cat >>$DTL_EVENTS_HERE/log; exit 3", "0123456789abcdef");
+    JobEvents events = told_by("cat >>$DTL_EVENTS_HERE/log; exit 3");
     events.tell(failure());
     events.tell(JobEvent{});
   }
@@ -112,7 +117,7 @@ TEST_F(JobEventsCommand, ReadsTheEventAndMayIgnoreIt) {
 }
 
 TEST_F(JobEventsCommand, WithoutACommandNothingIsStarted) {
-  JobEvents events("", "0123456789abcdef");
+  JobEvents events = told_by("");
   events.tell(failure());
   JobResult result;
   result.last.job.outcome.emplace();

@@ -52,11 +52,11 @@ threads = 3
   EXPECT_THAT(job.environment, ElementsAre(Pair("HF_HOME", "/srv/hf"), Pair("DEBUG", "1")));
   EXPECT_EQ(job.said.line.hostfile, "jobs/hosts");
   EXPECT_EQ(job.said.program.ranks, 4);
-  EXPECT_EQ(job.said.line.ranks_per_node, 2);
-  EXPECT_TRUE(job.said.line.oversubscribe);
+  EXPECT_EQ(job.said.line.placement.ranks_per_node, 2);
+  EXPECT_TRUE(job.said.line.placement.oversubscribe);
   EXPECT_EQ(job.said.line.working_directory, "/srv/work");
-  EXPECT_EQ(job.said.line.timeout, std::chrono::seconds(90));
-  EXPECT_EQ(job.said.line.report, "out/report.json");
+  EXPECT_EQ(job.said.line.ending.timeout, std::chrono::seconds(90));
+  EXPECT_EQ(job.said.line.reporting.report, "out/report.json");
   EXPECT_TRUE(job.said.line.shown.prepend_rank);
   EXPECT_FALSE(job.pin);
   EXPECT_EQ(job.threads, 3);
@@ -93,20 +93,20 @@ inherit = "none"
 environment = { LR = 0.5 }
 )toml",
                                      "jobs/job.toml");
-  EXPECT_EQ(job.said.line.nodes, 2);
-  EXPECT_THAT(job.said.line.rank_map, ElementsAre(0, 1, 1, 2, 2));
-  EXPECT_TRUE(job.said.line.skip_launch_host);
-  EXPECT_EQ(job.said.line.interface, "eth1");
+  EXPECT_EQ(job.said.line.placement.nodes, 2);
+  EXPECT_THAT(job.said.line.placement.rank_map, ElementsAre(0, 1, 1, 2, 2));
+  EXPECT_TRUE(job.said.line.placement.skip_launch_host);
+  EXPECT_EQ(job.said.line.network.interface, "eth1");
   EXPECT_THAT(job.inheritance->names, ElementsAre("HOME", "LANG"));
-  EXPECT_THAT(job.said.line.compat, ElementsAre(Dialect::kOpenMpi, Dialect::kHorovod));
-  EXPECT_EQ(job.said.line.grace, std::chrono::seconds(3));
-  EXPECT_TRUE(job.said.line.agent_start->is_fork());
-  EXPECT_EQ(job.said.line.ports->low, 4000);
-  EXPECT_THAT(job.said.line.preload, ElementsAre(Preload::kJemalloc, Preload::kIomp));
+  EXPECT_THAT(job.said.line.environment.compat, ElementsAre(Dialect::kOpenMpi, Dialect::kHorovod));
+  EXPECT_EQ(job.said.line.ending.grace, std::chrono::seconds(3));
+  EXPECT_TRUE(job.said.line.starting.agent_start->is_fork());
+  EXPECT_EQ(job.said.line.network.ports.low, 4000);
+  EXPECT_THAT(job.said.line.environment.preload, ElementsAre(Preload::kJemalloc, Preload::kIomp));
   EXPECT_EQ(job.said.line.pinning.bind_to, "core");
   EXPECT_EQ(job.said.line.pinning.map_by, "socket");
   EXPECT_EQ(job.said.line.pinning.memory_bind, "bind");
-  EXPECT_EQ(job.said.line.comm_cores, 0);
+  EXPECT_EQ(job.said.line.pinning.comm_cores, 0);
   ASSERT_EQ(job.programs.size(), 2u);
   EXPECT_THAT(job.programs[0].command, ElementsAre("python3", "serve.py"));
   EXPECT_EQ(job.programs[0].working_directory, "jobs/w");

@@ -8,7 +8,7 @@ namespace {
 class JobLinksTest : public JobTest {
  protected:
   JobLinksTest() {
-    job_.options.reconnect = 60s;
+    job_.options.ending.reconnect = 60s;
     feed(job::AgentReady{0, true});
     feed(job::AgentReady{1, true});
     plan();

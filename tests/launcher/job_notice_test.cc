@@ -25,7 +25,7 @@ JobTime grace_sent(const std::vector<job::Effect>& effects) {
 
 TEST_F(JobTest, AsksNoCloudUnlessToldTo) {
   EXPECT_THAT(sent<WatchNotices>(feed(job::AgentReady{0})), IsEmpty());
-  job_.options.spot = Cloud::kGcp;
+  job_.options.ending.spot = Cloud::kGcp;
   EXPECT_THAT(sent<WatchNotices>(feed(job::AgentReady{1})), ElementsAre(1));
 }
 
@@ -44,7 +44,7 @@ TEST_F(JobTest, StopsAllRanksAtOnceWhenOneHostHasToGo) {
 }
 
 TEST_F(JobTest, RanksHaveNoMoreTimeThanTheHostAndLeaveItsAgentSome) {
-  job_.options.grace = 60s;
+  job_.options.ending.grace = 60s;
   run();
   EXPECT_EQ(grace_sent(hear(0, Leaving{"gcp: preempted", 30'000})), JobTime(28s));
   const auto sooner = hear(1, Leaving{"gcp: preempted", 10'000});  // the other one, sooner
@@ -68,7 +68,7 @@ TEST_F(JobTest, ANoticeBeforeTheRanksRunEndsTheStart) {
 }
 
 TEST_F(JobTest, ASignalIsANoticeWhereThatIsAgreed) {
-  job_.options.notice_signal = SIGUSR1;
+  job_.options.ending.notice_signal = SIGUSR1;
   run();
   EXPECT_THAT(sent<Signal>(feed(job::Signalled{SIGUSR2})), ElementsAre(0, 1));
   const auto stopped = feed(job::Signalled{SIGUSR1});
@@ -81,7 +81,7 @@ TEST_F(JobTest, ASignalIsANoticeWhereThatIsAgreed) {
 }
 
 TEST_F(JobTest, SlurmsOwnSigtermAfterItsNoticeDoesNotKillACheckpoint) {
-  job_.options.notice_signal = SIGUSR1;
+  job_.options.ending.notice_signal = SIGUSR1;
   run();
   feed(job::Signalled{SIGUSR1});
   EXPECT_THAT(sent<Kill>(feed(job::Signalled{SIGTERM})), IsEmpty());

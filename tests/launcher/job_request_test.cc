@@ -59,7 +59,7 @@ TEST_F(JobRequestTest, RunsOnThisMachineWithoutHosts) {
 
 TEST_F(JobRequestTest, HasRanksWaitForHostsThatAreLookedFor) {
   const auto silence = [&](std::vector<std::string> words) {
-    for (const auto& [name, value] : describe(words).request.inherited)
+    for (const auto& [name, value] : describe(words).request.environment.inherited)
       if (name == "DTRING_SILENCE") return value;
     return std::string();
   };
@@ -71,19 +71,19 @@ TEST_F(JobRequestTest, HasRanksWaitForHostsThatAreLookedFor) {
 
 TEST_F(JobRequestTest, EncryptsAndSaysOfWhichProgramsItKnowsNothing) {
   const JobSettings ours = describe({"--encrypt", "-np", "2", "/opt/bin/dttrain", "--demo"});
-  EXPECT_THAT(ours.request.set, ElementsAre(Pair("DTRING_ENCRYPT", "1")));
+  EXPECT_THAT(ours.request.environment.set, ElementsAre(Pair("DTRING_ENCRYPT", "1")));
   EXPECT_THAT(ours.notices, IsEmpty());
   const JobSettings other = describe({"--encrypt", "dttrain", ":", "python3", "run.py"});
   EXPECT_THAT(other.notices, ElementsAre(HasSubstr("--encrypt covers what libdtring carries; what "
                                                    "python3 sends by itself")));
   const JobSettings by_file =
       describe({"-c", file("job.toml", "program = \"dttrain\"\nencrypt = true\n")});
-  EXPECT_THAT(by_file.request.set, ElementsAre(Pair("DTRING_ENCRYPT", "1")));
+  EXPECT_THAT(by_file.request.environment.set, ElementsAre(Pair("DTRING_ENCRYPT", "1")));
   EXPECT_THROW(describe({"--encrypt", "-genv", "DTRING_ENCRYPT", "0", "dttrain"}), Error);
 }
 
 TEST_F(JobRequestTest, ForwardsTheEnvironmentAndItsOwnFolderLast) {
-  EXPECT_THAT(describe({"prog"}).request.inherited,
+  EXPECT_THAT(describe({"prog"}).request.environment.inherited,
               testing::UnorderedElementsAre(Pair("PATH", "/usr/bin:/opt/dtlaunch/bin"),
                                             Pair("HOME", "/root")));
 }
@@ -92,18 +92,18 @@ TEST_F(JobRequestTest, PassesOnWhatItIsTold) {
   around_.environment = {{"A", "1"}, {"B", "2"}, {"DISPLAY", ":0"}};
   const std::pair<std::string, std::string> path = {
       "PATH", "/usr/local/bin:/usr/bin:/bin:/opt/dtlaunch/bin"};
-  EXPECT_THAT(describe({"-genvnone", "p"}).request.inherited, ElementsAre(path));
-  EXPECT_THAT(describe({"-genvlist", "A, DISPLAY", "p"}).request.inherited,
+  EXPECT_THAT(describe({"-genvnone", "p"}).request.environment.inherited, ElementsAre(path));
+  EXPECT_THAT(describe({"-genvlist", "A, DISPLAY", "p"}).request.environment.inherited,
               ElementsAre(Pair("A", "1"), Pair("DISPLAY", ":0"), path));
   const Request request =
       describe({"-x", "DISPLAY", "-x", "C=3", "a", ":", "-envnone", "b"}).request;
-  EXPECT_THAT(request.inherited, ElementsAre(Pair("A", "1"), Pair("B", "2"), path));
+  EXPECT_THAT(request.environment.inherited, ElementsAre(Pair("A", "1"), Pair("B", "2"), path));
   EXPECT_THAT(request.programs[0].set,
               testing::UnorderedElementsAre(Pair("C", "3"), Pair("DISPLAY", ":0")));
   EXPECT_FALSE(request.programs[0].inherited);
   EXPECT_THAT(*request.programs[1].inherited, ElementsAre(path));
   around_.environment.emplace_back("HYDRA_ENV", "list:B");
-  EXPECT_THAT(describe({"p"}).request.inherited, ElementsAre(Pair("B", "2"), path));
+  EXPECT_THAT(describe({"p"}).request.environment.inherited, ElementsAre(Pair("B", "2"), path));
 }
 
 TEST_F(JobRequestTest, NamesTheLineOfABadInterface) {
@@ -133,17 +133,17 @@ TEST_F(JobRequestTest, PutsEachProgramOnItsOwnHosts) {
   const Request request =
       describe({"-host", "a", "-n", "2", "x", ":", "-host", "b:1,c,a", "-n", "4", "y"}).request;
   EXPECT_THAT(names(request.hosts), ElementsAre("a", "b", "c"));
-  EXPECT_THAT(request.rank_map, ElementsAre(0, 0, 1, 2, 0, 1));
-  EXPECT_EQ(request.ranks, 6);
+  EXPECT_THAT(request.placement.rank_map, ElementsAre(0, 0, 1, 2, 0, 1));
+  EXPECT_EQ(request.placement.ranks, 6);
   EXPECT_EQ(request.programs[1].ranks, 4);
   // The hosts of the first program alone are those of all.
-  EXPECT_THAT(describe({"-hosts", "a:1,b:1", "x", ":", "y"}).request.rank_map, IsEmpty());
+  EXPECT_THAT(describe({"-hosts", "a:1,b:1", "x", ":", "y"}).request.placement.rank_map, IsEmpty());
   const std::string programs = file("programs", "-host b:2 x\n-host a y\n");
   CommandLine line = parse_command_line({"-configfile", programs});
   add_program_file(line, "-host b:2 x\n-host a y\n", programs);
   const Request from_file = describe_job(read_job_inputs(line, around_), around_).request;
   EXPECT_THAT(names(from_file.hosts), ElementsAre("b", "a"));
-  EXPECT_THAT(from_file.rank_map, ElementsAre(0, 0, 1));
+  EXPECT_THAT(from_file.placement.rank_map, ElementsAre(0, 0, 1));
 }
 
 TEST_F(JobRequestTest, RefusesHostsOfOneProgramAlone) {
@@ -210,7 +210,7 @@ TEST_F(JobRequestTest, SaysWhichVariableToPassThereIsNot) {
 TEST_F(JobRequestTest, RefusesAHydraEnvThatSaysNothing) {
   around_.environment.emplace_back("HYDRA_ENV", "some");
   EXPECT_THROW(describe({"p"}), Error);
-  EXPECT_THAT(describe({"-genvnone", "p"}).request.inherited,
+  EXPECT_THAT(describe({"-genvnone", "p"}).request.environment.inherited,
               ElementsAre(Pair("PATH", testing::_)));
 }
 
@@ -246,13 +246,13 @@ WHO = "two"
   EXPECT_EQ(request.programs[1].working_directory, folder_ + "/w");
   EXPECT_THAT(request.programs[1].set, ElementsAre(Pair("WHO", "two"), Pair("E", "5")));
   EXPECT_TRUE(request.programs[1].inherited);
-  EXPECT_EQ(request.ranks, 3);
-  EXPECT_EQ(request.deal, 1);
-  EXPECT_EQ(request.interface, "eth1");
-  EXPECT_THAT(request.compat, ElementsAre(Dialect::kOpenMpi));
-  EXPECT_EQ(settings.job.grace, JobTime(9000));
+  EXPECT_EQ(request.placement.ranks, 3);
+  EXPECT_EQ(request.placement.deal, 1);
+  EXPECT_EQ(request.network.interface, "eth1");
+  EXPECT_THAT(request.environment.compat, ElementsAre(Dialect::kOpenMpi));
+  EXPECT_EQ(settings.request.ending.grace, JobTime(9000));
   EXPECT_THAT(names(request.hosts), ElementsAre("a", "b"));
-  EXPECT_THAT(request.inherited, ElementsAre(Pair("PATH", testing::_)));
+  EXPECT_THAT(request.environment.inherited, ElementsAre(Pair("PATH", testing::_)));
 }
 
 TEST_F(JobRequestTest, LetsTheCommandLineWinOverTheJobFilesPlacement) {
@@ -261,16 +261,16 @@ TEST_F(JobRequestTest, LetsTheCommandLineWinOverTheJobFilesPlacement) {
                                 "compat = [\"ompi\"]\nhosts.list = [\"a:2\", \"b:2\"]\n");
   const Request request =
       describe({"-c", path, "-rankmap", "0,1,1", "-genvall", "--compat", "horovod"}).request;
-  EXPECT_FALSE(request.deal);
-  EXPECT_THAT(request.rank_map, ElementsAre(0, 1, 1));
-  EXPECT_THAT(request.compat, ElementsAre(Dialect::kHorovod));
-  EXPECT_THAT(request.inherited, testing::Contains(Pair("HOME", "/root")));
+  EXPECT_FALSE(request.placement.deal);
+  EXPECT_THAT(request.placement.rank_map, ElementsAre(0, 1, 1));
+  EXPECT_THAT(request.environment.compat, ElementsAre(Dialect::kHorovod));
+  EXPECT_THAT(request.environment.inherited, testing::Contains(Pair("HOME", "/root")));
 }
 
 TEST_F(JobRequestTest, RefusesANumberOfRanksForSeveralPrograms) {
   const std::string path =
       file("job.toml", "[[programs]]\nprogram = \"a\"\n[[programs]]\nprogram = \"b\"\n");
-  EXPECT_EQ(describe({"-c", path}).request.ranks, 2);
+  EXPECT_EQ(describe({"-c", path}).request.placement.ranks, 2);
   EXPECT_THROW(describe({"-c", path, "-np", "4"}), Error);
 }
 
@@ -281,9 +281,9 @@ TEST_F(JobRequestTest, LetsTheCommandLineWinOverTheJobFile) {
   const JobSettings settings =
       describe({"-c", path, "-np", "3", "--timeout", "5", "-genv", "A", "line"});
   EXPECT_THAT(settings.request.programs[0].command, ElementsAre("sh"));
-  EXPECT_EQ(settings.request.ranks, 3);
-  EXPECT_EQ(settings.job.timeout, JobTime(5000));
-  EXPECT_THAT(settings.request.set,
+  EXPECT_EQ(settings.request.placement.ranks, 3);
+  EXPECT_EQ(settings.request.ending.timeout, JobTime(5000));
+  EXPECT_THAT(settings.request.environment.set,
               ElementsAre(Pair("A", "file"), Pair("B", "file"), Pair("A", "line")));
 }
 
@@ -307,11 +307,11 @@ TEST_F(JobRequestTest, AJobOfNoFixedSizeTakesAsManyHostsAsItMay) {
   EXPECT_TRUE(settings.request.elastic);
   EXPECT_THAT(names(settings.request.hosts), ElementsAre("a", "b", "c"));
   EXPECT_THAT(names(settings.spares), ElementsAre("d"));
-  EXPECT_EQ(settings.request.max_restarts, 3) << "or losing a host would be the end";
-  EXPECT_EQ(describe({"--nnodes", "1:3", "--max-restarts", "0", "p"}).request.max_restarts, 0);
+  EXPECT_EQ(settings.request.max_restarts(), 3) << "or losing a host would be the end";
+  EXPECT_EQ(describe({"--nnodes", "1:3", "--max-restarts", "0", "p"}).request.max_restarts(), 0);
   const JobSettings ranks = describe({"-hosts", "a:2,b:2,c:2", "-np", "1:4", "p"});
-  EXPECT_FALSE(ranks.request.ranks);
-  EXPECT_EQ(ranks.request.rank_range->most, 4);
+  EXPECT_FALSE(ranks.request.placement.ranks);
+  EXPECT_EQ(ranks.request.placement.rank_range->most, 4);
   EXPECT_THAT(names(ranks.request.hosts), ElementsAre("a", "b"));
   EXPECT_THAT(names(ranks.spares), ElementsAre("c"));
   EXPECT_FALSE(describe({"-hosts", "a,b", "--nnodes", "2", "p"}).request.elastic);
@@ -328,7 +328,7 @@ TEST_F(JobRequestTest, HostsMayComeFromACommand) {
   EXPECT_THAT(names(settings.request.hosts), ElementsAre("a", "b"));
   EXPECT_THROW(describe({"--discover", "list them", "--nnodes", "3:4", "p"}), Error);
   const std::string path = file("job.toml", "ranks = \"1:2\"\nhosts.discover = \"list them\"\n");
-  EXPECT_EQ(describe({"-c", path, "p"}).request.rank_range->most, 2);
+  EXPECT_EQ(describe({"-c", path, "p"}).request.placement.rank_range->most, 2);
   EXPECT_EQ(describe({"-c", path, "-hosts", "x,y", "p"}).discover, "") << "the line wins";
 }
 

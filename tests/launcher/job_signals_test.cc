@@ -43,7 +43,7 @@ TEST_F(JobTest, KeepsTheFirstFailureThatIsNoConsequence) {
 }
 
 TEST_F(JobTest, TakesSlurmsWarningForTheOrderToEnd) {
-  job_.options.notice_signal = SIGUSR1;
+  job_.options.ending.notice_signal = SIGUSR1;
   run();
   EXPECT_THAT(sent<Stop>(feed(job::Signalled{SIGUSR1})), ElementsAre(0, 1));
   EXPECT_EQ(job_.outcome->exit_status, 143);
@@ -56,7 +56,7 @@ TEST_F(JobTest, TakesSlurmsWarningForTheOrderToEnd) {
 // Slurm's own SIGTERM to each task of a step comes after its warning.
 TEST_F(JobTest, TakesSigtermsOfAnEngineForOneAfterANotice) {
   job_.options.one_sigterm = true;
-  job_.options.notice_signal = SIGUSR1;
+  job_.options.ending.notice_signal = SIGUSR1;
   run();
   feed(job::Signalled{SIGUSR1});
   for (int node = 0; node < 3; ++node) feed(job::Signalled{SIGTERM});

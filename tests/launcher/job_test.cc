@@ -215,13 +215,13 @@ TEST_F(JobTest, HurriesWhenTheUserIsWaitingUnlessTheGraceIsGiven) {
     return 0U;
   };
   Job patient = job_;
-  patient.options.grace = 30s;
+  patient.options.ending.grace = 30s;
   EXPECT_EQ(grace_of(feed(job::Signalled{SIGINT})), 4000U);
   EXPECT_EQ(grace_of(step(patient, job::Signalled{SIGINT}, now_)), 30000U);
 }
 
 TEST_F(JobTest, AsksRanksWhatTheyDoOnlyWhenTheirTimeIsUp) {
-  job_.options.timeout = 1500ms;
+  job_.options.ending.timeout = 1500ms;
   run();
   const auto asks_for = [](const std::vector<job::Effect>& effects) {
     for (const auto& effect : effects) {
@@ -251,7 +251,7 @@ TEST_F(JobTest, InterruptedWhileStartingLetsGoOfEveryAgent) {
 }
 
 TEST_F(JobTest, EndsAtItsTimeout) {
-  job_.options.timeout = 1500ms;
+  job_.options.ending.timeout = 1500ms;
   run();
   pass(1400ms);
   EXPECT_EQ(job_.state, JobState::kRunning);
@@ -346,8 +346,8 @@ RankStates waiting_for_rank_3(std::uint32_t rank) {
 }
 
 TEST_F(JobTest, NamesWhoHangsAndEndsTheJobOnceItHasLastedLong) {
-  job_.options.hang_notice = 30s;
-  job_.options.hang_timeout = 60s;
+  job_.options.ending.hang_notice = 30s;
+  job_.options.ending.hang_timeout = 60s;
   start_agents();
   feed(job::Placed{{0, 1}, {{0, 1}, {2, 3}}});
   for (const int node : {0, 1}) hear(node, Listening{});

@@ -57,7 +57,7 @@ TEST(JobsView, FoldsLauncherAndAgentsIntoOneJob) {
                             seen("launcher", "login", 9, true)});
   EXPECT_EQ(job.state, "running");
   EXPECT_EQ(job.nodes, 2);
-  EXPECT_EQ(job.ranks, 4);
+  EXPECT_EQ(job.record.ranks, 4);
   EXPECT_EQ(job.agents.size(), 2u);
 }
 

@@ -1,4 +1,4 @@
-#include "launcher/session/kept_log.h"
+#include "launcher/report/kept_log.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>

@@ -155,7 +155,7 @@ std::string why_not_on(const std::vector<Host>& left, std::optional<int> ranks) 
   ended.facts[2].reset();  // it never came up
   Request next;
   next.hosts = left;
-  next.ranks = ranks;
+  next.placement.ranks = ranks;
   return why_ranks_do_not_fit(next, ended);
 }
 

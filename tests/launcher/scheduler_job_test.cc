@@ -62,27 +62,26 @@ class SchedulerJobTest : public testing::Test {
 };
 
 TEST_F(SchedulerJobTest, Usr1IsANoticeInAJobOfSlurmUnlessToldOtherwise) {
-  EXPECT_EQ(describe({"p"}).job.notice_signal, 0);
-  EXPECT_EQ(describe({"--notice-signal", "SIGUSR2", "p"}).job.notice_signal, SIGUSR2);
+  EXPECT_FALSE(describe({"p"}).request.ending.notice_signal);
+  EXPECT_EQ(describe({"--notice-signal", "SIGUSR2", "p"}).request.ending.notice_signal, SIGUSR2);
   EXPECT_EQ(kSlurm.notice_signal, SIGUSR1);
   EXPECT_EQ(kPbs.notice_signal, 0);
-  CommandLine line = parse_command_line({"-hosts", "a,b", "p"});
-  line.nodes_have_come = true;  // of `srun dtlaunch`
-  line.started_by = &kSlurm;
-  EXPECT_EQ(describe_job(read_job_inputs(line, around_), around_).job.notice_signal, SIGUSR1);
-  line.notice_signal = 0;
-  EXPECT_EQ(describe_job(read_job_inputs(line, around_), around_).job.notice_signal, 0);
+  JobInputs inputs = read_job_inputs(parse_command_line({"-hosts", "a,b", "p"}), around_);
+  inputs.nodes = NodesThatCame{&kSlurm};  // of `srun dtlaunch`
+  EXPECT_EQ(describe_job(inputs, around_).request.ending.notice_signal, SIGUSR1);
+  inputs.line.ending.notice_signal = 0;
+  EXPECT_EQ(describe_job(inputs, around_).request.ending.notice_signal, 0);
 }
 
 TEST_F(SchedulerJobTest, SpotIsOffUnlessAskedForAndMayStandInAJobFile) {
-  EXPECT_EQ(describe({"p"}).job.spot, Cloud::kOff);
-  EXPECT_EQ(describe({"--spot", "AWS", "p"}).job.spot, Cloud::kAws);
+  EXPECT_EQ(describe({"p"}).request.ending.spot, Cloud::kOff);
+  EXPECT_EQ(describe({"--spot", "AWS", "p"}).request.ending.spot, Cloud::kAws);
   const std::string job = file("job.toml",
                                "program = \"p\"\nspot = \"azure\"\n"
                                "notice_signal = \"USR2\"\n");
-  EXPECT_EQ(describe({"-c", job}).job.spot, Cloud::kAzure);
-  EXPECT_EQ(describe({"-c", job}).job.notice_signal, SIGUSR2);
-  EXPECT_EQ(describe({"-c", job, "--spot", "off"}).job.spot, Cloud::kOff);
+  EXPECT_EQ(describe({"-c", job}).request.ending.spot, Cloud::kAzure);
+  EXPECT_EQ(describe({"-c", job}).request.ending.notice_signal, SIGUSR2);
+  EXPECT_EQ(describe({"-c", job, "--spot", "off"}).request.ending.spot, Cloud::kOff);
   EXPECT_THROW(describe({"--spot", "hetzner", "p"}), Error);
   EXPECT_THROW(describe({"--notice-signal", "TERM", "p"}), Error);
 }
@@ -141,8 +140,8 @@ TEST_F(SchedulerJobTest, KeepsToTheAllocation) {
 TEST_F(SchedulerJobTest, IsOneOfSeveralNodesOnlyWhereItIsAlone) {
   around_.environment = {{"PET_NNODES", "1"}, {"PET_NODE_RANK", "0"}, {"PET_NPROC_PER_NODE", "3"}};
   EXPECT_THAT(describe({"p"}).request.hosts, IsEmpty());
-  EXPECT_EQ(describe({"p"}).request.ranks_per_node, 3);
-  EXPECT_EQ(describe({"-ppn", "1", "p"}).request.ranks_per_node, 1);
+  EXPECT_EQ(describe({"p"}).request.placement.ranks_per_node, 3);
+  EXPECT_EQ(describe({"-ppn", "1", "p"}).request.placement.ranks_per_node, 1);
   around_.environment[0].second = "2";
   around_.environment.emplace_back("PET_MASTER_ADDR", "m");
   EXPECT_THROW(describe({"p"}), Error);

@@ -33,7 +33,7 @@ class SessionTest : public testing::Test {
     request_.programs[0].command = {"prog", "arg"};
     request_.programs[0].working_directory = "/";
     for (const char* name : {"n1", "n2"}) request_.hosts.emplace_back().name = name;
-    request_.ranks_per_node = 1;
+    request_.placement.ranks_per_node = 1;
     for (const char* name : {"n1", "n2"}) agents_[name] = {{}, DTL_VERSION, two_cores(), {}};
     options_.job_id = "0123456789abcdef";
     options_.output = out_.write_end.get();

@@ -12,7 +12,7 @@
 #include <optional>
 #include <thread>
 
-#include "launcher/session/report.h"
+#include "launcher/report/report.h"
 #include "tests/launcher/session_fixture.h"
 #include "wire/environments.h"
 
@@ -128,7 +128,7 @@ TEST_F(SessionTest, EndsWith71WhenAnAgentDies) {
 }
 
 TEST_F(SessionTest, StopsAtItsTimeLimit) {
-  options_.job.timeout = 50ms;
+  request_.ending.timeout = 50ms;
   agents_["n1"].behaviour = healthy([](const RankSpec&, Connection&) {}, end_when_stopped(0));
   agents_["n2"].behaviour = healthy([](const RankSpec&, Connection&) {}, end_when_stopped(1));
   EXPECT_EQ(run().job.outcome->exit_status, 124);
@@ -156,8 +156,8 @@ TEST_F(SessionTest, PrintsThePlanInADryRunAndStartsNothing) {
 }
 
 TEST_F(SessionTest, RefusesMoreRanksThanSlots) {
-  request_.ranks_per_node.reset();
-  request_.ranks = 9;
+  request_.placement.ranks_per_node.reset();
+  request_.placement.ranks = 9;
   ranks_do([](const RankSpec&, Connection&) {});
   EXPECT_EQ(run().job.outcome->exit_status, 64);
   EXPECT_THAT(errors_, HasSubstr("--oversubscribe"));
@@ -303,11 +303,11 @@ TEST_F(SessionTest, LosesNothingOfWhatASlowPipeReads) {
 }
 
 TEST_F(SessionTest, ReportsWhoseStatusItIsAndNoSecret) {
-  request_.set = {{"HF_TOKEN", "hunter2"}, {"COLOUR", "blue"}};
+  request_.environment.set = {{"HF_TOKEN", "hunter2"}, {"COLOUR", "blue"}};
   agents_["n1"].behaviour = healthy([](const RankSpec&, Connection&) {}, end_when_stopped(0));
   agents_["n2"].behaviour = healthy(
       [](const RankSpec& spec, Connection& connection) { exit_with(connection, spec.rank, 5); });
-  const std::string text = report_json({run(), {}});
+  const std::string text = report_json({run(), {}, {}});
   EXPECT_THAT(text, Not(HasSubstr("hunter2")));
   const auto report = nlohmann::json::parse(text);
   EXPECT_EQ(report["outcome"]["exit_status"], 5);

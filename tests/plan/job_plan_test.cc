@@ -98,7 +98,7 @@ TEST(JobPlan, RefusesMoreRanksThanAnAgentHasDescriptorsFor) {
 
 TEST(JobPlan, TakesThreadsFromTheUserAndWarnsWhenTheyCrowd) {
   Request request = two_hosts();
-  request.set = {{"OMP_NUM_THREADS", "4"}};
+  request.environment.set = {{"OMP_NUM_THREADS", "4"}};
   const JobPlan plan = two_node_plan(request);
   EXPECT_EQ(plan.nodes[0].ranks[0].threads, 4);
   EXPECT_TRUE(has_variable(plan.nodes[0].ranks[0], "MKL_NUM_THREADS=4"));
@@ -107,7 +107,7 @@ TEST(JobPlan, TakesThreadsFromTheUserAndWarnsWhenTheyCrowd) {
 
 TEST(JobPlan, TakesThreadsAsExportedAndSaysSo) {
   Request request = two_hosts();
-  request.inherited = {{"OMP_NUM_THREADS", "4"}, {"MASTER_PORT", "29500"}};
+  request.environment.inherited = {{"OMP_NUM_THREADS", "4"}, {"MASTER_PORT", "29500"}};
   const JobPlan plan = two_node_plan(request);
   EXPECT_EQ(plan.nodes[0].ranks[0].threads, 4);
   EXPECT_TRUE(has_variable(plan.nodes[0].ranks[0], "OMP_NUM_THREADS=4"));
@@ -119,7 +119,7 @@ TEST(JobPlan, TakesThreadsAsExportedAndSaysSo) {
   EXPECT_THAT(to_table(plan, 120),
               testing::HasSubstr("variables   MKL_NUM_THREADS, OPENBLAS_NUM_THREADS computed; "
                                  "OMP_NUM_THREADS exported\n"));
-  request.threads = 1;
+  request.pinning.threads = 1;
   EXPECT_EQ(two_node_plan(request).nodes[0].ranks[0].threads, 1);
 }
 
@@ -128,7 +128,7 @@ TEST(JobPlan, GivesEachProgramItsOwnRanks) {
   request.programs.resize(2);
   request.programs[0].ranks = 3;
   request.programs[1] = {1, {"server"}, {{"OMP_NUM_THREADS", "1"}, {"ROLE", "s"}}, "/srv"};
-  request.ranks = 4;
+  request.placement.ranks = 4;
   const JobPlan plan = two_node_plan(request);
   const RankPlan &third = plan.nodes[1].ranks[0], &fourth = plan.nodes[1].ranks[1];
   EXPECT_EQ(third.arguments, request.programs[0].command);
@@ -144,11 +144,11 @@ TEST(JobPlan, GivesEachProgramItsOwnRanks) {
 // Horovod's cross ranks count the nodes that have this local rank.
 TEST(JobPlan, CountsRanksAcrossNodes) {
   Request request = two_hosts();
-  request.ranks = 3;
+  request.placement.ranks = 3;
   request.programs = {request.programs[0], request.programs[0]};
   request.programs[0].ranks = 1;
   request.programs[1].ranks = 2;
-  request.compat = {Dialect::kHorovod, Dialect::kOpenMpi};
+  request.environment.compat = {Dialect::kHorovod, Dialect::kOpenMpi};
   const JobPlan plan = two_node_plan(request);
   const RankPlan &first = plan.nodes[0].ranks[0], &second = plan.nodes[0].ranks[1];
   const RankPlan& third = plan.nodes[1].ranks[0];
@@ -162,7 +162,7 @@ TEST(JobPlan, CountsRanksAcrossNodes) {
 
 TEST(JobPlan, DoesNotPinWhenToldSo) {
   Request request = two_hosts();
-  request.pin = false;
+  request.pinning.enabled = false;
   const RankPlan rank = two_node_plan(request).nodes[0].ranks[0];
   EXPECT_TRUE(rank.cpus.empty());
   EXPECT_EQ(rank.threads, 2);
@@ -170,14 +170,14 @@ TEST(JobPlan, DoesNotPinWhenToldSo) {
 
 TEST(JobPlan, WarnsThatPpnOverrulesTheHostfile) {
   Request request = two_hosts();
-  request.ranks_per_node = 1;
+  request.placement.ranks_per_node = 1;
   EXPECT_THAT(two_node_plan(request).warnings,
               ElementsAre("hosts:1:1: -ppn 1 overrules slots=2 of node01 and of 1 host more"));
 }
 
 TEST(JobPlan, WarnsOfHostsThatGetNoRank) {
   Request request = two_hosts();
-  request.ranks = 2;
+  request.placement.ranks = 2;
   const JobPlan plan =
       plan_of(request, {invented_node(1, 4), invented_node(1, 4)}, {{{"127.0.0.1", "lo"}}, 28123});
   EXPECT_THAT(plan.warnings, ElementsAre("1 of 2 hosts gets no rank: node02"));
@@ -186,7 +186,7 @@ TEST(JobPlan, WarnsOfHostsThatGetNoRank) {
 TEST(JobPlan, NamesTheFirstOfManyHostsInAWarning) {
   Request request = two_hosts();
   for (int i = 3; i <= 9; ++i) request.hosts.push_back(host("n" + std::to_string(i), 2, ""));
-  request.ranks = 4;
+  request.placement.ranks = 4;
   const std::vector<NodeFacts> facts(request.hosts.size(), invented_node(1, 4));
   EXPECT_THAT(plan_of(request, facts, kTwoNodes).warnings,
               ElementsAre("7 of 9 hosts get no rank: n3, n4, n5, n6 and 3 more"));
@@ -206,7 +206,7 @@ TEST(JobPlan, NeverMeetsAtLoopbackAcrossNodes) {
 TEST(JobPlan, CallsThisMachineLocalhost) {
   Request request;
   request.programs[0].command = {"true"};
-  request.ranks = 2;
+  request.placement.ranks = 2;
   const JobPlan plan = plan_of(request, {invented_node(1, 2)}, {{{"127.0.0.1", "lo"}}, 28123});
   EXPECT_EQ(plan.nodes.at(0).host_name, "localhost");
   EXPECT_TRUE(has_variable(plan.nodes[0].ranks[1], "MASTER_ADDR=127.0.0.1"));
@@ -214,9 +214,9 @@ TEST(JobPlan, CallsThisMachineLocalhost) {
 
 TEST(JobPlan, RefusesWhatNoProgramCanBeGiven) {
   Request request = two_hosts();
-  request.set = {{"BIG", std::string(200000, 'x')}};
+  request.environment.set = {{"BIG", std::string(200000, 'x')}};
   EXPECT_THROW(two_node_plan(request), Error);
-  request.set.clear();
+  request.environment.set.clear();
   request.programs[0].command.push_back(std::string(200000, 'x'));
   EXPECT_THROW(two_node_plan(request), Error);
 }
@@ -241,7 +241,7 @@ node02  10.0.0.2 on eth1  as node01: ranks 2-3
 
 TEST(JobTable, StaysWithinTheColumns) {
   Request request = two_hosts();
-  request.ranks_per_node = 1;
+  request.placement.ranks_per_node = 1;
   for (int i = 0; i < 40; ++i)
     request.programs[0].command.push_back("--option_" + std::to_string(i));
   NodeFacts facts = invented_node(1, 96);
@@ -259,7 +259,7 @@ TEST(JobTable, StaysWithinTheColumns) {
 
 TEST(JobTable, ShowsNoSecrets) {
   Request request = two_hosts();
-  request.set = {{"HF_TOKEN", "hf_abcdef"}};
+  request.environment.set = {{"HF_TOKEN", "hf_abcdef"}};
   request.programs[0].command = {"python3", "x.py", "--hub_token=hf_abcdef", "hf_abcdef"};
   const std::string table = to_table(two_node_plan(request), 80);
   EXPECT_THAT(table, Not(HasSubstr("hf_abcdef")));
@@ -268,7 +268,7 @@ TEST(JobTable, ShowsNoSecrets) {
 
 TEST(JobTable, SaysWhenARankIsNotPinned) {
   Request request = two_hosts();
-  request.pin = false;
+  request.pinning.enabled = false;
   EXPECT_THAT(to_table(two_node_plan(request), 80), HasSubstr("not pinned"));
 }
 

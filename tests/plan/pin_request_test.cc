@@ -138,7 +138,7 @@ TEST(PinRequest, ReadsIntelsBindingOption) {
 
 TEST(PinRequest, AHostsOwnWordsWin) {
   Request request;
-  request.set = {{"I_MPI_PIN_DOMAIN", "core"}};
+  request.environment.set = {{"I_MPI_PIN_DOMAIN", "core"}};
   Host host;
   EXPECT_EQ(pin_request_of(request, &host).object, PinObject::kCore);
   host.pin_domain = "numa";
@@ -159,7 +159,7 @@ TEST(PinRequest, AHostsOwnWordsWin) {
 
 TEST(PinRequest, MayBeTurnedOffInTheJobFile) {
   Request request;
-  request.pin = false;
+  request.pinning.enabled = false;
   EXPECT_EQ(pin_request_of(request, nullptr).kind, PinKind::kNone);
 }
 

@@ -38,11 +38,11 @@ JobPlan plan_on(const NodeFacts& facts, int nodes, int ranks_per_node, const Var
     network.nodes.push_back({"10.0.0." + std::to_string(i + 1), "eth0"});
   }
   network.master_port = 28000;
-  request.ranks_per_node = ranks_per_node;
-  request.ranks = nodes * ranks_per_node;
+  request.placement.ranks_per_node = ranks_per_node;
+  request.placement.ranks = nodes * ranks_per_node;
   request.programs[0].command = {"python3", "train.py"};
   request.programs[0].working_directory = "/home/u";
-  request.set = set;
+  request.environment.set = set;
   const std::vector<NodeFacts> all(static_cast<std::size_t>(nodes), facts);
   const std::vector<int> cores(all.size(), 256);
   return make_job_plan(request, all, place_ranks(request, cores), network, "0123456789abcdef");
@@ -123,8 +123,8 @@ TEST(CommCores, AreExportedToOneCclAndLibdtring) {
 TEST(CommCores, OfTheSeedsMachine) {
   Request request;
   request.programs[0].command = {"python3"};
-  request.comm_cores = 4;
-  request.ranks = 1;
+  request.pinning.comm_cores = 4;
+  request.placement.ranks = 1;
   const JobPlan plan = make_job_plan(request, {server(1, 32, 2)}, place_ranks(request, {32}),
                                      {{{"127.0.0.1", "lo"}}, 28000}, "0123456789abcdef");
   const RankPlan& rank = plan.nodes[0].ranks[0];

@@ -45,21 +45,21 @@ std::string error_of(const Request& request, const std::vector<int>& cores) {
 TEST(Placement, FillsEachHostBeforeTheNext) {
   Request request = request_for({2, 3});
   EXPECT_THAT(hosts_of(request, {8, 8}), ElementsAre(0, 0, 1, 1, 1));
-  request.ranks = 3;
+  request.placement.ranks = 3;
   EXPECT_THAT(hosts_of(request, {8, 8}), ElementsAre(0, 0, 1));
 }
 
 TEST(Placement, OfARangeItMakesAsManyRanksAsThereAreSlotsFor) {
   Request request = request_for({2, 1});
-  request.rank_range = {2, 5};
+  request.placement.rank_range = {2, 5};
   EXPECT_THAT(hosts_of(request, {8, 8}), ElementsAre(0, 0, 1));
-  request.rank_range = {1, 2};
+  request.placement.rank_range = {1, 2};
   EXPECT_THAT(hosts_of(request, {8, 8}), ElementsAre(0, 0));
-  request.rank_range = {4, 5};
+  request.placement.rank_range = {4, 5};
   EXPECT_EQ(error_of(request, {8, 8}),
             "cannot place the ranks: -np 4 needs 1 more slot: 2 hosts offer 3. Try: -np 3, or "
             "--oversubscribe");
-  request.oversubscribe = true;
+  request.placement.oversubscribe = true;
   EXPECT_EQ(hosts_of(request, {8, 8}).size(), 5U);
 }
 
@@ -89,13 +89,13 @@ TEST(Placement, GivesCoresOnceWhateverTheNames) {
   EXPECT_EQ(size(request_for({std::nullopt, std::nullopt, 2})), 12u);
   EXPECT_EQ(size(request_for({10, std::nullopt, std::nullopt})), 14u);
   Request request = request_for({1, 1, 1});
-  request.ranks_per_node = 2;
+  request.placement.ranks_per_node = 2;
   EXPECT_EQ(size(request), 6u);
 }
 
 TEST(Placement, CountsMappedHostsAsTheyAreNamed) {
   Request request = request_for({1, 1, 1});
-  request.rank_map = {2, 1, 0};
+  request.placement.rank_map = {2, 1, 0};
   const std::vector<RankPlace> places = place_ranks(request, {8, 8, 8}, {0, 1, 0});
   EXPECT_EQ(places[0].host, 0);
   EXPECT_EQ(places[2].host, 0);
@@ -108,32 +108,32 @@ TEST(Placement, TakesPhysicalCoresWhereAHostNamesNoSlots) {
 
 TEST(Placement, LetsPpnOverruleSlots) {
   Request request = request_for({8, 1, 4, 4});
-  request.ranks_per_node = 2;
+  request.placement.ranks_per_node = 2;
   EXPECT_THAT(hosts_of(request, {1, 1, 1, 1}), ElementsAre(0, 0, 1, 1, 2, 2, 3, 3));
 }
 
 TEST(Placement, UsesTheFirstHostsOnlyWhenFewRanksAreAskedFor) {
   Request request = request_for({2, 2, 2, 2});
-  request.ranks = 2;
-  request.ranks_per_node = 1;
+  request.placement.ranks = 2;
+  request.placement.ranks_per_node = 1;
   EXPECT_THAT(hosts_of(request, {8, 8, 8, 8}), ElementsAre(0, 1));
 }
 
 TEST(Placement, DealsRanksInTurnWhileThereIsRoom) {
   Request request = request_for({2, 4, 1});
-  request.deal = 1;
+  request.placement.deal = 1;
   EXPECT_THAT(hosts_of(request, {8, 8, 8}), ElementsAre(0, 1, 2, 0, 1, 1, 1));
-  request.deal = 2;
+  request.placement.deal = 2;
   EXPECT_THAT(hosts_of(request, {8, 8, 8}), ElementsAre(0, 0, 1, 1, 2, 1, 1));
-  request.ranks = 3;
-  request.deal = 1;
+  request.placement.ranks = 3;
+  request.placement.deal = 1;
   EXPECT_THAT(hosts_of(request, {8, 8, 8}), ElementsAre(0, 1, 2));
   EXPECT_EQ(place_ranks(request_for({2, 4, 1}), {8, 8, 8}).size(), 7u);
 }
 
 TEST(Placement, NumbersDealtRanksWithinTheirHost) {
   Request request = request_for({2, 2});
-  request.deal = 1;
+  request.placement.deal = 1;
   const std::vector<RankPlace> places = place_ranks(request, {8, 8});
   EXPECT_EQ(places[2].host, 0);
   EXPECT_EQ(places[2].local_rank, 1);
@@ -142,14 +142,14 @@ TEST(Placement, NumbersDealtRanksWithinTheirHost) {
 
 TEST(Placement, FollowsARankMap) {
   Request request = request_for({1, 1, 1});
-  request.rank_map = parse_rank_map("2, 0,0");
+  request.placement.rank_map = parse_rank_map("2, 0,0");
   EXPECT_THAT(hosts_of(request, {8, 8, 8}), ElementsAre(2, 0, 0));
   EXPECT_THAT(parse_rank_map("(0,2,2),(5,1,1),3"), ElementsAre(0, 0, 1, 1, 5, 3));
   EXPECT_THAT(parse_rank_map("(vector,(0,2,1))"), ElementsAre(0, 1));
-  request.rank_map = {0, 3};
+  request.placement.rank_map = {0, 3};
   EXPECT_EQ(error_of(request, {8, 8, 8}), "-rankmap: there is no host 3. Try: numbers from 0 to 2");
-  request.rank_map = {0, 1};
-  request.ranks = 3;
+  request.placement.rank_map = {0, 1};
+  request.placement.ranks = 3;
   EXPECT_EQ(error_of(request, {8, 8, 8}),
             "-rankmap: it places 2 ranks, and -np says 3. Try: -np 2");
   for (const char* bad : {"", "a", "0,", "0,,1", "(0,1)", "(0,1,2", "(0,99999,99999)", "-1"}) {
@@ -159,10 +159,10 @@ TEST(Placement, FollowsARankMap) {
 
 TEST(Placement, OversubscribesUpToMaxSlots) {
   Request request = request_for({1, 1, 1});
-  request.oversubscribe = true;
+  request.placement.oversubscribe = true;
   request.hosts[0].max_slots = 2;
   request.hosts[2].max_slots = 1;
-  request.ranks = 6;
+  request.placement.ranks = 6;
   EXPECT_THAT(hosts_of(request, {8, 8, 8}), ElementsAre(0, 0, 1, 1, 1, 2));
   request.hosts[1].max_slots = 2;
   EXPECT_EQ(error_of(request, {8, 8, 8}),
@@ -180,11 +180,11 @@ TEST(Placement, OffersNoMoreThanMaxSlotsWithoutSlots) {
 
 TEST(Placement, RefusesMoreRanksThanSlotsNamingTheShortfall) {
   Request request = request_for({2, 2});
-  request.ranks = 5;
+  request.placement.ranks = 5;
   EXPECT_EQ(error_of(request, {64, 64}),
             "cannot place the ranks: -np 5 needs 1 more slot: 2 hosts offer 4. "
             "Try: -np 4, or --oversubscribe");
-  request.ranks_per_node = 1;
+  request.placement.ranks_per_node = 1;
   EXPECT_EQ(error_of(request, {64, 64}),
             "cannot place the ranks: -np 5 needs 3 more slots: -ppn 1 on 2 hosts makes 2. "
             "Try: -np 2, or --oversubscribe");
@@ -192,7 +192,7 @@ TEST(Placement, RefusesMoreRanksThanSlotsNamingTheShortfall) {
 
 TEST(Placement, SaysWhatThisMachineHas) {
   Request request;
-  request.ranks = 4;
+  request.placement.ranks = 4;
   EXPECT_EQ(error_of(request, {2}),
             "cannot place the ranks: -np 4 needs 2 more slots: this machine has 2 physical cores "
             "to give. Try: -np 2, or --oversubscribe");
@@ -211,34 +211,34 @@ TEST(Placement, AsksWhetherAPortIsMeant) {
     EXPECT_THAT(error.what(), HasSubstr("node2: 2222 ranks on 2 cores"));
     EXPECT_THAT(error.what(), HasSubstr("did you mean port=2222?"));
   }
-  request.ranks = 4;  // as many as the cores carry
+  request.placement.ranks = 4;  // as many as the cores carry
   EXPECT_EQ(place_ranks(request, {2, 2}).size(), 4U);
-  request.ranks.reset();
+  request.placement.ranks.reset();
   EXPECT_EQ(place_ranks(request, {2, 200}).size(), 2224U);
-  request.oversubscribe = true;
+  request.placement.oversubscribe = true;
   EXPECT_EQ(place_ranks(request, {2, 2}).size(), 2224U);
-  request.oversubscribe = false;
+  request.placement.oversubscribe = false;
   request.hosts[1].slots = 64;
   EXPECT_EQ(place_ranks(request, {2, 2}).size(), 66U);
 }
 
 TEST(Placement, DealsTheSurplusRoundRobinWhenOversubscribed) {
   Request request = request_for({2, 1});
-  request.ranks = 6;
-  request.oversubscribe = true;
+  request.placement.ranks = 6;
+  request.placement.oversubscribe = true;
   EXPECT_THAT(hosts_of(request, {8, 8}), ElementsAre(0, 0, 0, 0, 1, 1));
 }
 
 TEST(Placement, RefusesNumbersThatAreNoneOrTooLarge) {
   Request request = request_for({2});
-  request.ranks = 0;
+  request.placement.ranks = 0;
   EXPECT_EQ(error_of(request, {8}),
             "cannot place the ranks: -np 0 is not a number of ranks. Try: -np 1 or more");
-  request.ranks = 70000;
-  request.oversubscribe = true;
+  request.placement.ranks = 70000;
+  request.placement.oversubscribe = true;
   EXPECT_EQ(error_of(request, {8}), "cannot place the ranks: 70000 ranks are more than 65535");
-  request.ranks.reset();
-  request.ranks_per_node = 0;
+  request.placement.ranks.reset();
+  request.placement.ranks_per_node = 0;
   EXPECT_EQ(error_of(request, {8}),
             "cannot place the ranks: -ppn 0 is not a number of ranks. Try: -ppn 1 or more");
 }

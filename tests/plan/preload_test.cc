@@ -32,8 +32,8 @@ JobPlan plan_of(int nodes, const std::vector<std::string>& environment) {
 Request request_with(const std::string& preload, const Variables& set = {}) {
   Request request;
   request.programs[0].working_directory = "/w";
-  if (!preload.empty()) request.preload = parse_preloads(preload);
-  request.set = set;
+  if (!preload.empty()) request.environment.preload = parse_preloads(preload);
+  request.environment.set = set;
   return request;
 }
 
@@ -67,7 +67,7 @@ TEST(Preload, AsksNothingWithoutNeed) {
 
 TEST(Preload, AsksForPathsAndLooksIntoTheUsersFoldersFirst) {
   Request request = request_with("jemalloc", {{"LD_PRELOAD", "/a.so rel/b.so:/a.so c.so"}});
-  request.inherited = {{"CONDA_PREFIX", "/conda"}, {"LD_PRELOAD", "/overruled.so"}};
+  request.environment.inherited = {{"CONDA_PREFIX", "/conda"}, {"LD_PRELOAD", "/overruled.so"}};
   request.programs[0].set = {{"LD_LIBRARY_PATH", "/l1:/l2:"}};
   const LibraryQuestion question = libraries_to_find(request);
   EXPECT_THAT(question.files, ElementsAre("/a.so", "/w/rel/b.so"));

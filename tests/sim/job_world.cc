@@ -21,7 +21,7 @@ World::World(std::uint64_t seed) : random_(seed) {
   const int nodes = draw(1, 5);
   nodes_.resize(static_cast<std::size_t>(nodes));
   JobOptions options;
-  if (chance(faults_.has_timeout)) options.timeout = JobTime(draw(1, 40000));
+  if (chance(faults_.has_timeout)) options.ending.timeout = JobTime(draw(1, 40000));
   job_ = make_job(nodes_.size(), options);
   for (int node = 0; node < nodes; ++node) bring_up(node);
   while (chance(faults_.user_signals)) {

@@ -27,7 +27,7 @@ class NodeRole {
   // Not the first node's: until the job is over; its exit status.
   int join(const std::string& agent_path) const;
 
-  // For the first node (launcher/gathered_nodes.h).
+  // For the first node (launcher/gather/gathered_nodes.h).
   const SchedulerEvidence& evidence() const { return evidence_; }
   const std::string& token() const { return token_; }
   std::chrono::seconds patience() const { return patience_; }

@@ -7,15 +7,12 @@
 #include <string>
 
 #include "base/machine/job_record.h"
+#include "launcher/report/kept_log.h"
 #include "launcher/session/epochs.h"
-#include "launcher/session/kept_log.h"
 #include "launcher/session/session.h"
-#include "plan/request/request.h"
+#include "plan/request/host.h"
 
 namespace dtl {
-
-// What is known before the job starts.
-JobRecord first_record(const std::string& job_id, const Request& request, bool labelled);
 
 class JobWatch {
  public:

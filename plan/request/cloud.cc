@@ -1,4 +1,4 @@
-#include "plan/cloud.h"
+#include "plan/request/cloud.h"
 
 #include "base/error.h"
 #include "base/text.h"

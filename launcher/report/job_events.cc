@@ -1,4 +1,4 @@
-#include "launcher/session/job_events.h"
+#include "launcher/report/job_events.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -22,6 +22,7 @@
 #include "base/log.h"
 #include "base/machine/process_handle.h"
 #include "base/text.h"
+#include "launcher/report/job_identity.h"
 
 namespace dtl {
 namespace {
@@ -126,10 +127,12 @@ class Child {
 
 }  // namespace
 
-std::string event_json(const JobEvent& event, const std::string& job_id, std::time_t now) {
+std::string event_json(const JobEvent& event, const std::string& job_id, const Reporting& reporting,
+                       std::time_t now) {
   nlohmann::ordered_json json;
   json["event"] = name_of(event.kind);
   json["job"] = job_id;
+  for (const auto& [name, values] : lists_about_job(reporting)) json[name] = values;
   json["time"] = utc_text(now);
   json["seconds"] = static_cast<double>(event.since_start.count()) / 1000;
   json["restarts"] = event.restarts;
@@ -147,9 +150,9 @@ std::string event_json(const JobEvent& event, const std::string& job_id, std::ti
   return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
-JobEvents::JobEvents(std::string command, std::string job_id)
-    : command_(std::move(command)), job_id_(std::move(job_id)) {
-  if (!command_.empty()) thread_ = std::thread([this] { run(); });
+JobEvents::JobEvents(Reporting reporting, std::string job_id)
+    : reporting_(std::move(reporting)), job_id_(std::move(job_id)) {
+  if (!reporting_.on_event.empty()) thread_ = std::thread([this] { run(); });
 }
 
 JobEvents::~JobEvents() {
@@ -157,10 +160,10 @@ JobEvents::~JobEvents() {
 }
 
 void JobEvents::tell(const JobEvent& event) {
-  if (command_.empty()) return;
+  if (reporting_.on_event.empty()) return;
   Told told;
   told.name = name_of(event.kind);
-  told.json = event_json(event, job_id_, std::time(nullptr));
+  told.json = event_json(event, job_id_, reporting_, std::time(nullptr));
   told.variables = {"DTL_EVENT=" + told.name, "DTL_JOB=" + job_id_, "DTLAUNCH_EVENT_OF=" + job_id_,
                     fmt::format("DTL_RESTARTS={}", event.restarts)};
   if (event.outcome) {
@@ -225,7 +228,7 @@ void JobEvents::run_command(const Told& told, Clock::time_point deadline) const 
   std::string problem;
   try {
     const Fd input = file_of(told.json);
-    problem = Child(command_, input.get(), told.variables).wait(deadline);
+    problem = Child(reporting_.on_event, input.get(), told.variables).wait(deadline);
   } catch (const Error& error) {
     problem = error.what();
   }

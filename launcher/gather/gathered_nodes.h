@@ -13,8 +13,8 @@
 
 #include "launcher/agents/agent_query.h"
 #include "launcher/agents/agent_start.h"
+#include "launcher/gather/node_role.h"
 #include "launcher/join/join_room.h"
-#include "launcher/node_role.h"
 #include "launcher/session/epochs.h"
 #include "launcher/session/session.h"
 

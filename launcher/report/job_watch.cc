@@ -1,26 +1,18 @@
-#include "launcher/session/job_watch.h"
+#include "launcher/report/job_watch.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <ctime>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "base/host_name.h"
 #include "base/text.h"
-#include "plan/request/command_text.h"
+#include "launcher/report/job_identity.h"
 
 namespace dtl {
 namespace {
-
-std::string names_of(const std::vector<Host>& hosts) {
-  std::vector<std::string> names;
-  for (const Host& host : hosts) names.push_back(host.name);
-  return join(names, ",");
-}
 
 // "rank 3 on n2 after 12.3 s: rank-signal SIGKILL; left out n2"
 std::string describe_epoch(const Epoch& epoch) {
@@ -44,29 +36,6 @@ std::string describe_epoch(const Epoch& epoch) {
 }
 
 }  // namespace
-
-JobRecord first_record(const std::string& job_id, const Request& request, bool labelled) {
-  JobRecord record;
-  record.role = "launcher";
-  record.job_id = job_id;
-  record.process = identify(::getpid());
-  record.host = record.launcher_host = own_host_name();
-  record.hosts = request.hosts.empty() ? record.host : names_of(request.hosts);
-  for (const Program& program : request.programs) {
-    // Any user may see a command in ps, but only while it runs; a kept record stays.
-    std::vector<std::string> environment;
-    for (const Variables* variables : {program.inherited ? &*program.inherited : &request.inherited,
-                                       &request.set, &program.set}) {
-      for (const auto& [name, value] : *variables) environment.push_back(name + "=" + value);
-    }
-    record.command += (record.command.empty() ? "" : " : ") +
-                      join(masked_arguments(program.command, environment), " ");
-  }
-  record.since = std::time(nullptr);
-  record.state = state_name(JobState::kStarting);
-  record.labelled = labelled;
-  return record;
-}
 
 JobWatch::JobWatch(JobRecord record, const std::optional<std::string>& kept_folder)
     : record_(std::move(record)) {
@@ -121,9 +90,9 @@ void JobWatch::restarting(int restarts, const std::vector<Host>& hosts, const Ep
   constexpr std::size_t kMostEpochs = 8;  // the report has all of them
   record_.restarts = restarts;
   record_.epochs.push_back(fmt::format("{}: {}", restarts, describe_epoch(ended)));
-  if (!hosts.empty()) record_.epochs.back() += "; on with " + names_of(hosts);
+  if (!hosts.empty()) record_.epochs.back() += "; on with " + join_names(hosts);
   if (record_.epochs.size() > kMostEpochs) record_.epochs.erase(record_.epochs.begin());
-  if (!hosts.empty()) record_.hosts = names_of(hosts);
+  if (!hosts.empty()) record_.hosts = join_names(hosts);
   record_.state = "restarting";
   write();
 }

@@ -1,4 +1,4 @@
-#include "launcher/session/kept_log.h"
+#include "launcher/report/kept_log.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-#include "launcher/node_role.h"
+#include "launcher/gather/node_role.h"
 
 #include <fmt/format.h>
 
@@ -33,11 +33,11 @@ std::string take_token(const Scheduler& scheduler) {
 
 // How many nodes there are is said by the user before the engine.
 void take_size_of(const CommandLine& line, SchedulerEvidence& evidence) {
-  if (line.node_range) {
+  if (line.placement.node_range) {
     evidence.node_count.reset();
-    evidence.elastic = line.node_range;
-  } else if (line.nodes && evidence.elastic) {
-    evidence.node_count = line.nodes;
+    evidence.elastic = line.placement.node_range;
+  } else if (line.placement.nodes && evidence.elastic) {
+    evidence.node_count = line.placement.nodes;
     evidence.elastic.reset();
   }
   if (!evidence.elastic || evidence.elastic->least < evidence.elastic->most) return;
@@ -61,14 +61,14 @@ void refuse_what_nodes_cannot(const CommandLine& line, const SchedulerEvidence& 
                 "DTL_NODE_RANK=R and DTL_RDZV=NAME:PORT");
   }
   for (const auto& [given, option] : {std::pair(line.detach, "--detach"),
-                                      {line.push, "--push"},
-                                      {line.agent_start.has_value(), "-launcher"}}) {
+                                      {line.starting.push, "--push"},
+                                      {line.starting.agent_start.has_value(), "-launcher"}}) {
     if (!given) continue;
     throw Error(Exit::kUsage, option,
                 fmt::format("{} has started dtlaunch on every node, and keeps it", scheduler),
                 "the same without it; --engine none for a job of this node alone");
   }
-  if (line.reconnect && line.reconnect->count() > 0) {
+  if (line.ending.reconnect.count() > 0) {
     throw Error(Exit::kUsage, "--reconnect",
                 "where each node has its own dtlaunch, ranks end with its connection",
                 "--max-restarts 3");
@@ -87,12 +87,13 @@ void count_tasks(SchedulerEvidence& evidence) {
 
 NodeRole::NodeRole(SchedulerEvidence evidence, const CommandLine& line, std::string token)
     : evidence_(std::move(evidence)),
-      patience_(line.start_timeout ? std::chrono::ceil<std::chrono::seconds>(*line.start_timeout)
-                                   : std::chrono::seconds(kStartTimeout)),
+      patience_(line.starting.timeout
+                    ? std::chrono::ceil<std::chrono::seconds>(*line.starting.timeout)
+                    : std::chrono::seconds(kStartTimeout)),
       token_(std::move(token)) {
   if (evidence_.coordinator_port == 0) evidence_.coordinator_port = kUsualPort;
-  if (!line.max_restarts) schedulers_restarts_ = evidence_.max_restarts;
-  const bool restarts = line.max_restarts.value_or(schedulers_restarts_.value_or(0)) > 0;
+  if (!line.restarts.max) schedulers_restarts_ = evidence_.max_restarts;
+  const bool restarts = line.restarts.max.value_or(schedulers_restarts_.value_or(0)) > 0;
   nodes_come_again_ = evidence_.scheduler->recreates_nodes && (evidence_.elastic || restarts);
 }
 
@@ -110,7 +111,7 @@ std::unique_ptr<NodeRole> NodeRole::find(const JobInputs& inputs, const Variable
   if (evidence.node_rank) evidence.is_coordinator = *evidence.node_rank == 0;
   refuse_what_nodes_cannot(line, evidence);
   for (const std::string& warning : evidence.warnings) log_notice(warning);
-  if (evidence.is_coordinator && !evidence.crowded.empty() && !line.ranks) {
+  if (evidence.is_coordinator && !evidence.crowded.empty() && !line.placement.ranks) {
     log_notice(evidence.crowded);
   }
   std::string token = take_token(*evidence.scheduler);
@@ -123,8 +124,8 @@ SizeRange NodeRole::nodes() const {
 }
 
 void NodeRole::fill_in(CommandLine& line) const {
-  if (schedulers_restarts_) line.max_restarts = schedulers_restarts_;
-  if (evidence_.elastic) line.node_range = evidence_.elastic;
+  if (schedulers_restarts_) line.restarts.max = schedulers_restarts_;
+  if (evidence_.elastic) line.placement.node_range = evidence_.elastic;
 }
 
 int NodeRole::join(const std::string& agent_path) const {

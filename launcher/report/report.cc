@@ -1,4 +1,4 @@
-#include "launcher/session/report.h"
+#include "launcher/report/report.h"
 
 #include <fmt/format.h>
 
@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "launcher/report/job_identity.h"
 #include "launcher/session/card_facts.h"
 #include "plan/request/command_text.h"
 #include "wire/messages.h"
@@ -226,6 +227,7 @@ std::string report_json(const JobResult& job) {
   const SessionResult& result = job.last;
   OrderedJson report;
   report["began"] = utc_text(result.began);
+  for (const auto& [name, values] : lists_about_job(job.reporting)) report[name] = values;
   report["outcome"] = outcome_json(result);
   report["versions"] = versions_json(result);
   OrderedJson& times = report["seconds"];

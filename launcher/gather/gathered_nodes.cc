@@ -1,4 +1,4 @@
-#include "launcher/gathered_nodes.h"
+#include "launcher/gather/gathered_nodes.h"
 
 #include <fmt/format.h>
 #include <poll.h>

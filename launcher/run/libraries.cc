@@ -1,4 +1,4 @@
-#include "launcher/libraries.h"
+#include "launcher/run/libraries.h"
 
 #include <nlohmann/json.hpp>
 

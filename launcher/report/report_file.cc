@@ -1,9 +1,9 @@
-#include "launcher/session/report_file.h"
+#include "launcher/report/report_file.h"
 
 #include "base/error.h"
 #include "base/files/new_file.h"
 #include "base/log.h"
-#include "launcher/session/report.h"
+#include "launcher/report/report.h"
 
 namespace dtl {
 

@@ -1,4 +1,4 @@
-#include "launcher/job_agents.h"
+#include "launcher/run/job_agents.h"
 
 #include <utility>
 
@@ -24,7 +24,7 @@ std::shared_ptr<AgentStep> step_of(const StepPlan& plan, const JobSettings& sett
   options.nodes = plan.nodes;
   options.only = plan.is_one_step();  // tasks are not for this host
   options.job = plan.job;
-  options.ports = settings.job.ports;
+  options.ports = settings.request.network.ports;
   options.token = take_job_token().value_or("");
   options.patience = plan.patience;
   options.told_to_end = std::move(news.told_to_end);

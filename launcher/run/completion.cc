@@ -1,4 +1,4 @@
-#include "launcher/completion.h"
+#include "launcher/run/completion.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "launcher/pid_one.h"
+#include "launcher/run/pid_one.h"
 
 #include <sys/wait.h>
 #include <unistd.h>

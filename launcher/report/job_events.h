@@ -18,15 +18,16 @@ namespace dtl {
 
 // The JSON that the command reads, a line, as dtlaunch(1) documents it. Pure. `now`: by the wall
 // clock.
-std::string event_json(const JobEvent& event, const std::string& job_id, std::time_t now);
+std::string event_json(const JobEvent& event, const std::string& job_id, const Reporting& reporting,
+                       std::time_t now);
 
 class JobEvents {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // command: for /bin/sh; empty: nobody wants to hear. Throws std::system_error for want of a
+  // Without reporting.on_event nobody hears of anything. Throws std::system_error for want of a
   // thread.
-  JobEvents(std::string command, std::string job_id);
+  JobEvents(Reporting reporting, std::string job_id);
   ~JobEvents();  // as finish()
   JobEvents(const JobEvents&) = delete;
   JobEvents& operator=(const JobEvents&) = delete;
@@ -45,7 +46,8 @@ class JobEvents {
   void stop();
   void run_command(const Told& told, Clock::time_point deadline) const;
 
-  const std::string command_, job_id_;
+  const Reporting reporting_;
+  const std::string job_id_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Told> waiting_;

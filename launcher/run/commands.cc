@@ -1,0 +1,119 @@
+#include "launcher/run/commands.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <memory>
+#include <stdexcept>
+
+#include "base/fd.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "launcher/agents/agent_start.h"
+#include "launcher/doctor/doctor.h"
+#include "launcher/jobs/jobs_commands.h"
+#include "launcher/jobs/push_command.h"
+#include "launcher/keep/kept_connection_commands.h"
+#include "launcher/kube/kube_command.h"
+#include "launcher/options/command_line.h"
+#include "launcher/options/limits_text.h"
+#include "launcher/options/options.h"
+#include "launcher/options/subcommands.h"
+#include "launcher/options/trusted_file.h"
+#include "launcher/request/scheduler_job.h"
+#include "launcher/run/completion.h"
+#include "launcher/run/job_agents.h"
+#include "launcher/run/libraries.h"
+#include "launcher/run/run_job.h"
+#include "launcher/schedulers/step_starters.h"
+#include "launcher/step/agent_step.h"
+#include "wire/messages.h"
+
+namespace dtl {
+namespace {
+
+// For --show-engine.
+SchedulerEvidence seen_evidence(const CommandLine& line) {
+  const Surroundings around = asking_surroundings();
+  return evidence_beside(read_job_inputs(line, around), around.environment);
+}
+
+// What each row of subcommand_table() runs; the arguments are those after its name.
+int run_subcommand(const std::string& name, const std::vector<std::string>& arguments) {
+  const StartOptions start = start_options(current_surroundings(), false);
+  if (name == "push") return run_push_command(arguments, start);
+  for (const char* jobs_command : {"ps", "logs", "attach", "kill", "clean"}) {
+    if (name == jobs_command) return run_jobs_command(name, arguments, start);
+  }
+  if (name == "up" || name == "down") {
+    return run_keep_command(name, arguments, start, find_scheduler_job);
+  }
+  if (name == "kube") return run_kube_command(arguments);
+  if (name == "doctor") {
+    const Surroundings around = asking_surroundings();
+    std::shared_ptr<AgentStep> step;
+    const int status =
+        run_doctor(arguments, around, [&](const JobSettings& settings, bool accept_new) {
+          const StartOptions options = settings.scheduler == nullptr
+                                           ? start_options(around, accept_new)
+                                           : start_options(settings, around, accept_new);
+          step = options.step;
+          return agent_starter(options);
+        });
+    if (step) step->finish(status);
+    return status;
+  }
+  throw std::logic_error(fmt::format("subcommand '{}' has no code", name));
+}
+
+}  // namespace
+
+int run_command(const std::vector<std::string>& arguments) {
+  if (!arguments.empty() && arguments[0] == kCompleteCommand) {
+    write_all(STDOUT_FILENO, own_completion_answer({arguments.begin() + 1, arguments.end()}));
+    return 0;
+  }
+  for (const StepStarterRow& starter : step_starters()) {
+    if (arguments.empty() || arguments[0] != starter.node_command) continue;
+    return starter.run_node({arguments.begin() + 1, arguments.end()},
+                            current_surroundings().program_directory + "/dtagent");
+  }
+  if (!arguments.empty() && is_subcommand(arguments[0])) {
+    return run_subcommand(arguments[0], {arguments.begin() + 1, arguments.end()});
+  }
+  CommandLine line = parse_command_line(arguments, current_surroundings().environment);
+  if (!line.program_file.empty()) {
+    const std::string text =
+        read_trusted_file(line.program_file, kMaxHostfileBytes, "file of programs");
+    add_program_file(line, text, line.program_file);
+  }
+  switch (line.action) {
+    case Action::kHelp:
+      write_all(STDOUT_FILENO, help_text());
+      return 0;
+    case Action::kVersion:
+      write_all(STDOUT_FILENO, fmt::format("dtlaunch {}, protocol {}\n", DTL_VERSION, kProtocol));
+      if (line.verbosity > 0) write_all(STDOUT_FILENO, library_lines(launcher_libraries()));
+      return 0;
+    case Action::kShowEngine:
+      write_all(STDOUT_FILENO, evidence_text(seen_evidence(line)));
+      return 0;
+    case Action::kShowLimits:
+      write_all(STDOUT_FILENO, limits_text());
+      return 0;
+    case Action::kCompletion:
+      write_all(STDOUT_FILENO, completion_script("dtlaunch", line.shell));
+      return 0;
+    case Action::kRun:
+      break;
+  }
+  if (line.verbosity == 1) set_log_level(LogLevel::kVerbose);
+  if (line.verbosity > 1) set_log_level(LogLevel::kDebug);
+  for (const std::string& warning : line.warnings) log_notice(warning);
+  if (line.verbosity > 0) {
+    for (const std::string& note : line.notes) log_notice(note);
+  }
+  return run_job(line);
+}
+
+}  // namespace dtl

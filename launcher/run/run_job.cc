@@ -1,0 +1,255 @@
+#include "launcher/run/run_job.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/files/new_file.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/machine/job_record.h"
+#include "base/machine/runtime_folder.h"
+#include "base/random.h"
+#include "base/text.h"
+#include "launcher/agents/agent_start.h"
+#include "launcher/gather/gathered_nodes.h"
+#include "launcher/gather/node_role.h"
+#include "launcher/jobs/clean_after_job.h"
+#include "launcher/jobs/discover_hosts.h"
+#include "launcher/jobs/fence_hosts.h"
+#include "launcher/jobs/push_command.h"
+#include "launcher/jobs/sweep_here.h"
+#include "launcher/report/job_events.h"
+#include "launcher/report/job_identity.h"
+#include "launcher/report/job_watch.h"
+#include "launcher/report/report_file.h"
+#include "launcher/request/job_request.h"
+#include "launcher/request/pod_keys.h"
+#include "launcher/request/scheduler_job.h"
+#include "launcher/run/job_agents.h"
+#include "launcher/run/signals_after_job.h"
+#include "launcher/schedulers/step_node.h"
+#include "launcher/schedulers/step_starters.h"
+#include "launcher/screen/standard_input.h"
+#include "launcher/session/background.h"
+#include "launcher/session/epochs.h"
+#include "launcher/session/session.h"
+#include "launcher/step/agent_step.h"
+#include "plan/schedulers/kubernetes.h"
+
+namespace dtl {
+namespace {
+
+constexpr std::chrono::seconds kFirstNodePatience{60};  // until its step has come to this node
+
+std::string new_job_id() {
+  return to_hex(random_bytes(8, "draw a job id"));
+}
+
+// What --push sends to hosts that lack it.
+std::shared_ptr<const Bundle> bundle_for(const Request& request, const Surroundings& around) {
+  const auto runs_trainer = [](const Program& program) {
+    return runs_pushed_trainer(program.command);
+  };
+  return load_bundle(around.program_directory,
+                     std::any_of(request.programs.begin(), request.programs.end(), runs_trainer));
+}
+
+SessionOptions session_options(const CommandLine& line, const JobSettings& settings,
+                               const Surroundings& around, StartOptions start) {
+  if (settings.starting.push && !start.carrier.empty()) {
+    throw Error(Exit::kUsage, "--push",
+                fmt::format("{} brings no files to hosts", start.carrier[0]),
+                "dtlaunch in a folder that all hosts see");
+  }
+  if (settings.starting.push) start.bundle = bundle_for(settings.request, around);
+  SessionOptions options;
+  options.job_id = new_job_id();
+  options.job = settings.job;
+  options.job.one_sigterm = settings.step.has_value();  // each node hears of it
+  if (settings.starting.push) options.job.start_deadline = kPushDeadline;
+  if (settings.hosts_patience) {
+    start.late = std::make_shared<LateHosts>(
+        LateHosts::Options{*settings.hosts_patience, describe_pod_command, remark_on_pod});
+    options.job.start_deadline += *settings.hosts_patience;
+  }
+  options.start_agent = agent_starter(start, settings.starting.how());
+  if (settings.starting.how().is_ssh() && !start.step) {
+    options.find_agent = agent_finder(start);
+  }
+  if (start.step) options.before_stop = [step = start.step] { step->about_to_stop(); };
+  options.console = settings.console;
+  options.stdin_for = settings.stdin_for;
+  options.dry_run = line.dry_run;
+  return options;
+}
+
+// Jobs run without a record; who starts one must know that it cannot be found.
+void tell_of_missing_records() {
+  const std::string problem = runtime_problem();
+  if (!problem.empty()) log_notice("ps, kill and clean do not find this job here: " + problem);
+}
+
+// Hosts whose agent died while it had ranks.
+std::vector<Host> hosts_of_dead_agents(const SessionResult& result, AgentStart how) {
+  std::vector<Host> hosts;
+  if (!result.plan) return hosts;
+  for (const NodePlan& planned : result.plan->nodes) {
+    const auto at = static_cast<std::size_t>(planned.host);
+    if (!result.job.nodes[at].agent_failed) continue;
+    hosts.push_back(result.hosts[at]);
+    if (how.is_fork()) hosts.back().name = "localhost";
+  }
+  return hosts;
+}
+
+RestartOptions restart_options(const JobSettings& settings, const StartOptions& start,
+                               const std::string& job_id) {
+  RestartOptions restarts;
+  restarts.spares = settings.spares;
+  restarts.fence = [&settings, &start, job_id](std::vector<Host> hosts) {
+    if (settings.starting.how().is_fork()) {
+      for (Host& host : hosts) host.name = "localhost";
+    }
+    return fence_hosts(hosts, runner_by(start), job_id);
+  };
+  if (!settings.host_range) return restarts;
+  ElasticOptions& elastic = restarts.elastic.emplace();
+  elastic.of_ranks = settings.request.placement.rank_range.has_value();
+  elastic.range = elastic.of_ranks ? *settings.request.placement.rank_range : *settings.host_range;
+  elastic.questions.probe = [&settings, &start](std::vector<Host> hosts, int give_up) {
+    if (settings.starting.how().is_fork()) {
+      for (Host& host : hosts) host.name = "localhost";
+    }
+    return probe_hosts(hosts, runner_by(start), give_up);
+  };
+  if (!settings.discover.empty()) {
+    elastic.questions.discover = [&settings](int give_up) {
+      return within_allocation(settings, discover_hosts(settings.discover, give_up));
+    };
+  }
+  return restarts;
+}
+
+// nodes: of a job whose nodes an engine has started; nullptr: of no such job.
+int run_watched(const JobSettings& settings, SessionOptions options, const StartOptions& start,
+                const StartNews& listeners, const std::optional<std::string>& kept_folder,
+                GatheredNodes* nodes) {
+  JobWatch watch(first_record(options.job_id, settings.request, !settings.console.label.empty()),
+                 kept_folder);
+  options.hooks = watch.hooks(listeners.started, listeners.said);
+  std::optional<SweepHere> sweep;
+  if (!options.dry_run) sweep.emplace(start);
+  RestartOptions restarts = restart_options(settings, start, options.job_id);
+  if (nodes != nullptr) nodes->answer_for(restarts, start, options.job_id);
+  restarts.restarting = [&](int count, const std::vector<Host>& hosts, const Epoch& ended) {
+    watch.restarting(count, hosts, ended);
+  };
+  restarts.running_again = [&](JobTime lost) { watch.running_again(lost); };
+  JobEvents events(options.dry_run ? Reporting{} : settings.request.reporting, options.job_id);
+  restarts.tell = [&](const JobEvent& event) { events.tell(event); };
+  JobResult result = run_epochs(settings.request, options, restarts);
+  SignalsAfterJob signals;
+  Outcome& outcome = *result.last.job.outcome;
+  if (nodes != nullptr) outcome.exit_status = GatheredNodes::exit_status(outcome);
+  int status = outcome.exit_status;
+  if (kept_folder) write_report(*kept_folder + "/" + kKeptReport, result, status);
+  status = write_report(settings.request.reporting.report, result, status);
+  watch.ended(status);
+  signals.leave_with(status);  // hosts may let us wait, and the user's command
+  events.finish(result, status);
+  std::vector<Host> dead = hosts_of_dead_agents(result.last, settings.starting.how());
+  const bool was_stopped = outcome.cause == Cause::kStoppedSelf;
+  if (nodes != nullptr && was_stopped) dead = nodes->still_here(std::move(dead));
+  clean_after_job(dead, nodes != nullptr ? nodes->runner(start) : runner_by(start), options.job_id);
+  if (start.step) start.step->finish(status);
+  return status;
+}
+
+int run_detached(const JobSettings& settings, const SessionOptions& options,
+                 const StartOptions& start) {
+  const std::string folder = kept_job_folder(options.job_id);
+  make_private_folder(folder);
+  const auto keep_job = [&](const StartNews& listeners) {
+    return run_watched(settings, options, start, listeners, folder, nullptr);
+  };
+  return run_in_background(keep_job, [&] {
+    write_all(STDOUT_FILENO, options.job_id + "\n");
+    log_notice(fmt::format("job {0} runs in the background. Its output: dtlaunch logs -f {0}",
+                           options.job_id.substr(0, 4)));
+  });
+}
+
+int run_here(const JobInputs& inputs, GatheredNodes* nodes) {
+  const CommandLine& line = inputs.line;
+  const Surroundings around = asking_surroundings();
+  JobSettings settings = describe_job(inputs, around);
+  if (nodes != nullptr) nodes->introduce(settings.request.hosts);
+  for (const std::string& notice : settings.notices) log_notice(notice);
+  for (const std::string& note : settings.notes) {
+    if (line.verbosity > 0) log_notice(note);
+  }
+  // Hours of computing must not end in a report that has nowhere to go.
+  if (!settings.request.reporting.report.empty()) check_new_file(settings.request.reporting.report);
+  StartOptions start = start_options(settings, around, settings.starting.accept_new_host_keys);
+  const bool input_comes_once = settings.request.max_restarts() == 0;
+  if (settings.stdin_for.mode == InputMode::kOne && !line.detach &&
+      can_be_handed_over(STDIN_FILENO, input_comes_once)) {
+    start.input = STDIN_FILENO;
+  }
+  SessionOptions options = session_options(line, settings, around, start);
+  if (!line.dry_run && nodes == nullptr) tell_of_missing_records();
+  if (nodes != nullptr) nodes->serve(options, start);
+  if (line.detach && !line.dry_run) return run_detached(settings, options, start);
+  return run_watched(settings, options, start, {}, std::nullopt, nodes);
+}
+
+// The first node of a job that a scheduler has started on each of its nodes.
+int run_with_nodes(JobInputs inputs, const NodeRole& role) {
+  CommandLine& line = inputs.line;
+  GatheredNodes nodes(role);
+  int status = static_cast<int>(Exit::kInternal);
+  try {
+    GatheredNodes::Gathered all = nodes.gather();
+    role.fill_in(line);
+    line.hosts = std::move(all.hosts);
+    line.starting.scheduler = nullptr;  // its hosts are named now
+    inputs.evidence = {};
+    inputs.nodes = NodesThatCame{role.evidence().scheduler, role.are_tasks()};
+    status = line.hosts.empty() ? all.status : run_here(inputs, &nodes);
+  } catch (const Error& error) {
+    nodes.tell(static_cast<int>(error.status()));
+    throw;
+  }
+  nodes.tell(status);
+  return status;
+}
+
+}  // namespace
+
+int run_job(const CommandLine& line) {
+  const Surroundings around = asking_surroundings();
+  JobInputs inputs = read_job_inputs(line, around);
+  if (waits_for_first_node(inputs.evidence)) {
+    find_step_starter(inputs.evidence)->check_waiting(inputs.line, inputs.evidence);
+    return wait_for_first_node(inputs.evidence,
+                               line.starting.timeout
+                                   ? std::chrono::ceil<std::chrono::seconds>(*line.starting.timeout)
+                                   : kFirstNodePatience);
+  }
+  const std::unique_ptr<NodeRole> role = NodeRole::find(inputs, around.environment);
+  if (!role) return run_here(inputs, nullptr);
+  if (role->coordinates()) return run_with_nodes(std::move(inputs), *role);
+  return role->join(around.program_directory + "/dtagent");
+}
+
+}  // namespace dtl
