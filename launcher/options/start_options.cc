@@ -1,0 +1,251 @@
+#include "launcher/options/option_sections.h"
+
+#include <fmt/format.h>
+
+#include "base/limits.h"
+#include "base/text.h"
+#include "launcher/options/option_values.h"
+#include "plan/dialect_variables.h"
+#include "plan/pinning/pinning.h"
+#include "plan/placement.h"
+#include "plan/preload.h"
+
+namespace dtl {
+namespace {
+
+using B = BlockOptions;
+
+constexpr std::string_view kWhere = "Where to run";
+constexpr std::string_view kWhat = "What to run";
+constexpr std::string_view kPin = "How to pin ranks";
+
+// Open MPI adds up "-host a -host b".
+Target<B> hosts() {
+  return {Takes::kValue, [](B& block, const std::string& text, const Option&) {
+            std::string& hosts = block.line.hosts;
+            hosts += (hosts.empty() ? "" : ",") + text;
+            return std::string();
+          }};
+}
+
+Target<B> nodes() {
+  return {Takes::kValue, [](B& block, const std::string& text, const Option&) {
+            SizeRange range;
+            const std::string wrong = read_range(text, range);
+            if (!wrong.empty()) return wrong;
+            if (range.least == range.most) {
+              block.line.placement.nodes = range.least;
+            } else {
+              block.line.placement.node_range = range;
+            }
+            return wrong;
+          }};
+}
+
+Target<B> ranks() {
+  return {Takes::kValue, [](B& block, const std::string& text, const Option&) {
+            SizeRange range;
+            const std::string wrong = read_range(text, range);
+            if (!wrong.empty()) return wrong;
+            if (range.least == range.most) {
+              block.program.ranks = range.least;
+            } else {
+              block.program.rank_range = range;
+            }
+            return wrong;
+          }};
+}
+
+Target<B> hosts_by_command() {
+  return {Takes::kValue, [](B& block, const std::string& text, const Option&) -> std::string {
+            if (trim(text).empty()) return "an empty command lists no host";
+            block.line.discover = text;
+            return {};
+          }};
+}
+
+// "NAME=VALUE"
+void add_variable(Variables& set, const std::string& text) {
+  const std::size_t equals = text.find('=');
+  set.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+}
+
+template <auto... Members>
+Target<B> variable() {
+  return {Takes::kVariable, [](B& block, const std::string& text, const Option&) {
+            add_variable(place<Members...>(block), text);
+            return std::string();
+          }};
+}
+
+// Open MPI's -x NAME=VALUE sets, -x NAME passes on.
+Target<B> exported() {
+  return {Takes::kValue, [](B& block, const std::string& text, const Option&) -> std::string {
+            const std::string name = text.substr(0, text.find('='));
+            if (!is_variable_name(name)) return fmt::format("'{}' is no name of a variable", name);
+            if (name == text) {
+              block.program.passed.push_back(text);
+            } else {
+              add_variable(block.program.set, text);
+            }
+            return {};
+          }};
+}
+
+// how: all, none or list. The last one given wins.
+template <auto... Members>
+Target<B> inherit(const std::string& how) {
+  const bool list = how == "list";
+  return {list ? Takes::kValue : Takes::kNothing,
+          [how, list](B& block, const std::string& names, const Option&) -> std::string {
+            const auto said = parse_inheritance(list ? "list:" + names : how);
+            if (!said) return fmt::format("'{}' is no list of names", names);
+            place<Members...>(block) = said;
+            return {};
+          }};
+}
+
+Target<B> module() {
+  return {Takes::kValue, [](B& block, const std::string& text, const Option&) {
+            block.program.command = {"python3", "-m", text};
+            return std::string();
+          }};
+}
+
+// A row is read as one.
+// clang-format off
+OptionRows where_options() {
+  return {
+      {kWhere, {"-f", "-machinefile", "-hostfile"}, "FILE",
+       "the hosts, one per line: see dtlaunch-hostfile(5);\n"
+       "without hosts: the engine's, or this machine and no ssh", into::text<&B::line, &CommandLine::hostfile>(),
+       {.key = "hosts.file", .in_file = FileValue::kPath}},
+      {kWhere, {"-H", "-hosts"}, "LIST", "the hosts themselves: a,b:2,n[01-04]",
+       hosts(), {.repeatable = true, .scope = Scope::kProgram}},
+      {kWhere, {"--discover"}, "COMMAND", "lists the hosts, now and while the job runs, which they\n"
+       "join and leave; or a file", hosts_by_command(), {.key = "hosts.discover"}},
+      {kWhere, {"--nnodes"}, "N[:MAX]", "use the first N hosts only; with MAX, from N on as many\n"
+       "as there are: the job goes on when some come and go", nodes(),
+       {.key = "nodes", .in_file = FileValue::kRange}},
+      {kWhere, {"-n", "-np"}, "N[:MAX]", "ranks in all; default: every slot; with MAX, from N on\n"
+       "as many as there are slots for, also while the job runs", ranks(),
+       {.key = "ranks", .in_file = FileValue::kRange, .scope = Scope::kProgram}},
+      {kWhere, {"-N", "-perhost", "-ppn"}, "N", "ranks on each host; overrides slots",
+       into::whole<&B::line, &CommandLine::placement, &Placement::ranks_per_node>(1, kMaxRanks),
+       {.key = "ranks_per_node", .in_file = FileValue::kInteger}},
+      {kWhere, {"-rr"}, "", "deal the ranks to the hosts one by one",
+       into::flag<&B::round_robin>()},
+      {kWhere, {"-grr"}, "N", "deal N ranks at a time to each host in turn",
+       into::whole<&B::line, &CommandLine::placement, &Placement::deal>(1, kMaxRanks),
+       {.key = "deal", .in_file = FileValue::kInteger}},
+      {kWhere, {"-rankmap"}, "MAP", "the host of each rank: 0,0,1 or (0,4,2)",
+       into::parsed<parse_rank_map, &B::line, &CommandLine::placement, &Placement::rank_map>(), {.key = "rank_map"}},
+      {kWhere, {"--nolocal", "-skip-launch-node"}, "",
+       "no ranks on this machine, though it is listed",
+       into::flag<&B::line, &CommandLine::placement, &Placement::skip_launch_host>(), {.key = "skip_launch_node"}},
+      {kWhere, {"--oversubscribe"}, "", "allow more ranks than slots",
+       into::flag<&B::line, &CommandLine::placement, &Placement::oversubscribe>(), {.key = "oversubscribe"}},
+      {kWhere, {"--iface"}, "NET[,NET]", "use these networks only: eth1, 10.0.0.0/24;\n"
+       "or all but these: ^docker0", into::text<&B::line, &CommandLine::network, &NetworkOptions::interface>(),
+       {.key = "interface"}},
+      {kWhere, {"--encrypt"}, "", "under TLS between hosts, what libdtring carries",
+       into::flag<&B::line, &CommandLine::network, &NetworkOptions::encrypts>(), {.key = "encrypt"}},
+      {kWhere, {"--port-range"}, "LOW:HIGH", "listen on these TCP ports only",
+       into::parsed<parse_port_range, &B::line, &CommandLine::network, &NetworkOptions::ports>(), {.key = "port_range"}},
+      {kWhere, {"--engine"}, "slurm|pbs|lsf|sge|flux|mpijob|pytorchjob|trainjob|indexed-job|none",
+       "who has started this job, and gives it hosts;\ndefault: who shows in the environment",
+       into::parsed<parse_scheduler, &B::line, &CommandLine::starting, &Starting::scheduler>(), {.key = "engine"}},
+      {kWhere, {"-bootstrap", "-launcher"}, "ssh|fork|srun|blaunch|qrsh|pbs|flux",
+       "how agents start; fork: all hosts are this machine;\ndefault: what the engine has for that, or ssh",
+       into::parsed<parse_agent_start, &B::line, &CommandLine::starting, &Starting::agent_start>(), {.key = "launcher"}},
+      {kWhere, {"--accept-new-host-keys"}, "", "trust and remember hosts never seen before;\n"
+       "a changed host key is refused all the same",
+       into::flag<&B::line, &CommandLine::starting, &Starting::accept_new_host_keys>()},
+      {kWhere, {"--push"}, "", "bring dtagent to hosts that lack it, and dttrain",
+       into::flag<&B::line, &CommandLine::starting, &Starting::push>()},
+  };
+}
+
+OptionRows what_options() {
+  return {
+      {kWhat, {"-c", "--config"}, "FILE", "the job file; default with no program given:\n"
+       "./dtlaunch.toml, or else a short demonstration",
+       into::text<&B::line, &CommandLine::job_file>()},
+      {kWhat, {"-genv"}, "VARIABLE VALUE", "set a variable for all ranks; VARIABLE=VALUE too",
+       variable<&B::line, &CommandLine::environment, &EnvironmentOptions::set>(), {.repeatable = true}},
+      {kWhat, {"-env"}, "VARIABLE VALUE", "the same, for this program alone",
+       variable<&B::program, &ProgramLine::set>(), {.repeatable = true, .scope = Scope::kProgram}},
+      {kWhat, {"-genvall"}, "", "ranks inherit the environment: the default",
+       inherit<&B::line, &CommandLine::inheritance>("all")},
+      {kWhat, {"-genvnone"}, "", "ranks inherit nothing",
+       inherit<&B::line, &CommandLine::inheritance>("none")},
+      {kWhat, {"-genvlist"}, "VARIABLE,..", "ranks inherit these variables only",
+       inherit<&B::line, &CommandLine::inheritance>("list")},
+      {kWhat, {"-envall"}, "", "the same three for this program alone",
+       inherit<&B::program, &ProgramLine::inheritance>("all"), {.scope = Scope::kProgram}},
+      {kWhat, {"-envnone"}, "", "", inherit<&B::program, &ProgramLine::inheritance>("none"),
+       {.scope = Scope::kProgram}},
+      {kWhat, {"-envlist"}, "VARIABLE,..", "",
+       inherit<&B::program, &ProgramLine::inheritance>("list"), {.scope = Scope::kProgram}},
+      {kWhat, {"-x"}, "VARIABLE[=VALUE]", "pass or set a variable, as Open MPI does", exported(),
+       {.repeatable = true, .scope = Scope::kProgram}},
+      {kWhat, {"--compat"}, "ompi|torchrun|horovod|deepspeed,..",
+       "set another launcher's variables too",
+       into::parsed<parse_dialects, &B::line, &CommandLine::environment, &EnvironmentOptions::compat>(),
+       {.key = "compat", .in_file = FileValue::kList}},
+      {kWhat, {"--preload"}, "tcmalloc|jemalloc|iomp,..", "load these libraries before all else",
+       into::parsed<parse_preloads, &B::line, &CommandLine::environment, &EnvironmentOptions::preload>(),
+       {.key = "preload", .in_file = FileValue::kList}},
+      {kWhat, {"-wdir"}, "DIR", "working directory of the ranks",
+       into::text<&B::program, &ProgramLine::working_directory>(),
+       {.scope = Scope::kProgram}},
+      {kWhat, {"-gwdir"}, "DIR", "the same for all programs without one",
+       into::text<&B::line, &CommandLine::working_directory>(),
+       {.key = "working_directory", .in_file = FileValue::kPath}},
+      {kWhat, {"--umask"}, "MODE", "file mode creation mask of the ranks;\n"
+       "default: the one that dtlaunch was started with",
+       into::parsed<parse_umask, &B::line, &CommandLine::environment, &EnvironmentOptions::umask>(), {.key = "umask"}},
+      {kWhat, {"-m"}, "MODULE", "the program is: python3 -m MODULE", module(),
+       {.scope = Scope::kProgram, .last = true}},
+      {kWhat, {"-configfile"}, "FILE", "the programs, one a line: -n 2 a b c",
+       into::text<&B::line, &CommandLine::program_file>()},
+      {kWhat, {"--dry-run"}, "", "print the plan and start no rank",
+       into::flag<&B::line, &CommandLine::dry_run>()},
+  };
+}
+
+OptionRows pin_options() {
+  return {
+      {kPin, {"-bind-to"}, "core|socket|numa|hwthread|l3cache|user:CPUS|none",
+       "CPUS: 0-3,8; default: the cores divided evenly",
+       into::text<&B::line, &CommandLine::pinning, &PinOptions::bind_to>(),
+       {.key = "pinning.bind_to"}},
+      {kPin, {"-map-by"}, "socket|numa|core|node|slot|ppr:N:WHAT|slot:PE=N",
+       "where the next rank goes: ppr:2:socket, slot:PE=4",
+       into::text<&B::line, &CommandLine::pinning, &PinOptions::map_by>(),
+       {.key = "pinning.map_by"}},
+      {kPin, {"-membind"}, "preferred|bind|interleave|none",
+       "where the memory of a rank comes from",
+       into::text<&B::line, &CommandLine::pinning, &PinOptions::memory_bind>(),
+       {.key = "pinning.memory"}},
+      {kPin, {"-binding"}, "WORDS", "pin=...;domain=...;order=... of Intel MPI",
+       into::text<&B::line, &CommandLine::pinning, &PinOptions::binding>()},
+      {kPin, {"--comm-cores"}, "N", "keep N cores of each rank for communication;\n"
+       "default: 1 from 8 cores on, else 0",
+       into::whole<&B::line, &CommandLine::pinning, &PinOptions::comm_cores>(0, kMaxCommCores),
+       {.key = "pinning.comm_cores", .in_file = FileValue::kInteger}},
+  };
+}
+// clang-format on
+
+}  // namespace
+
+OptionRows start_rows() {
+  OptionRows all = where_options();
+  for (OptionRows (*part)() : {what_options, pin_options}) {
+    for (OptionRow<B>& row : part()) all.push_back(std::move(row));
+  }
+  return all;
+}
+
+}  // namespace dtl
