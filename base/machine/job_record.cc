@@ -37,6 +37,7 @@ void take(JobRecord& record, const std::string& key, const std::string& value) {
   if (key == "launcher_host") record.launcher_host = value;
   if (key == "hosts") record.hosts = value;
   if (key == "command") record.command = value;
+  if (key == "tags") record.tags = split(value, ',');
   if (key == "ranks") read_number(value, 0, record.ranks);
   if (key == "since") read_number(value, std::int64_t{0}, record.since);
   if (key == "state") record.state = value;
@@ -62,6 +63,7 @@ std::string to_text(const JobRecord& record) {
   line("launcher_host", record.launcher_host);
   line("hosts", record.hosts);
   line("command", record.command);
+  if (!record.tags.empty()) line("tags", join(record.tags, ","));
   line("ranks", std::to_string(record.ranks));
   line("since", std::to_string(record.since));
   line("state", record.state);

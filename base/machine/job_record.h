@@ -21,8 +21,9 @@ struct JobRecord {
   std::string launcher_host;  // the same of the job's launcher
   std::string hosts;          // launcher: as named in the hostfile, "node1,node2"
   std::string command;
-  int ranks = 0;           // launcher: of the job; agent: of this node
-  std::int64_t since = 0;  // seconds since 1970
+  std::vector<std::string> tags;  // launcher: the user's, none of which has a comma
+  int ranks = 0;                  // launcher: of the job; agent: of this node
+  std::int64_t since = 0;         // seconds since 1970
   std::string state;  // launcher's: "starting", "running", "restarting", ... "ended", or kLostState
   int exit_status = 0;              // once ended
   bool detached = false;            // its output is kept

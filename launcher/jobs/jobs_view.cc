@@ -166,6 +166,9 @@ std::string jobs_table(const std::vector<JobView>& jobs, std::int64_t now,
         fit_column(job.launcher_host, launcher), launcher, fmt::format("{}{}", job.nodes, more),
         fmt::format("{}{}", job.record.ranks, more), age_text(now - job.record.since),
         fit_column(job.state, state), state, fit_column(job.record.command, command));
+    if (!job.record.tags.empty()) {
+      text += indented("tags: " + join(job.record.tags, ", "), columns);
+    }
     if (!epochs) continue;
     for (const std::string& epoch : job.record.epochs) text += indented(epoch, columns);
   }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cmath>
 
 #include "base/limits.h"
@@ -20,6 +22,8 @@ constexpr std::string_view kAbout = "About dtlaunch";
 
 constexpr int kMaxRestarts = 10'000;
 constexpr double kMaxSeconds = 366.0 * 24 * 3600;
+// The record of a job holds all of them in one line of 4096 bytes.
+constexpr std::size_t kMaxTagBytes = 64, kMaxTags = 32;
 constexpr double kMostReconnect =
     24.0 * 3600;  // ranks that nobody hears of for longer are forgotten
 
@@ -40,6 +44,27 @@ Target<B> shell_command() {
   return {Takes::kValue, [](B& block, const std::string& text, const Option&) -> std::string {
             if (trim(text).empty()) return "an empty command does not hear of anything";
             block.line.reporting.on_event = text;
+            return {};
+          }};
+}
+
+// NAMEs stand in tables, in JSON and between commas: no blanks, commas or quotes.
+Target<B> tags() {
+  return {Takes::kValue, [](B& block, const std::string& text, const Option&) -> std::string {
+            constexpr std::string_view kSigns = "._:/@+=-";
+            std::vector<std::string>& tags = block.line.reporting.tags;
+            for (const std::string& name : split(text, ',')) {
+              const bool fits = std::all_of(name.begin(), name.end(), [&](unsigned char sign) {
+                return (sign < 128 && std::isalnum(sign) != 0) ||
+                       kSigns.find(static_cast<char>(sign)) != kSigns.npos;
+              });
+              if (name.empty() || name.size() > kMaxTagBytes || !fits) {
+                return fmt::format("'{}' is not a tag: 1 to {} letters, digits or {}", name,
+                                   kMaxTagBytes, kSigns);
+              }
+              if (std::find(tags.begin(), tags.end(), name) == tags.end()) tags.push_back(name);
+            }
+            if (tags.size() > kMaxTags) return fmt::format("more than {} tags", kMaxTags);
             return {};
           }};
 }
@@ -116,6 +141,8 @@ OptionRows end_options() {
       {kEnd, {"--spares"}, "N", "keep the last N hosts for that; else those not needed",
        into::whole<&B::line, &CommandLine::restarts, &RestartLimits::spares>(0, kMaxRanks),
        {.key = "hosts.spares", .in_file = FileValue::kInteger}},
+      {kEnd, {"--tag"}, "NAME[,NAME]", "name the job, in ps, the report and events", tags(),
+       {.key = "tags", .in_file = FileValue::kList, .repeatable = true}},
       {kEnd, {"--on-event"}, "COMMAND", "a shell command that hears of start, failure, restart\n"
        "and end, as JSON on its input", shell_command(), {.key = "on_event"}},
   };

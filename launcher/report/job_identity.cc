@@ -35,14 +35,16 @@ JobRecord first_record(const std::string& job_id, const Request& request, bool l
     record.command += (record.command.empty() ? "" : " : ") +
                       join(masked_arguments(program.command, environment), " ");
   }
+  record.tags = request.reporting.tags;
   record.since = std::time(nullptr);
   record.state = state_name(JobState::kStarting);
   record.labelled = labelled;
   return record;
 }
 
-std::vector<NamedList> lists_about_job(const Reporting&) {
-  return {};
+std::vector<NamedList> lists_about_job(const Reporting& reporting) {
+  if (reporting.tags.empty()) return {};
+  return {{"tags", reporting.tags}};
 }
 
 }  // namespace dtl

@@ -85,10 +85,11 @@ struct RestartLimits {
   std::optional<int> spares;  // --spares: hosts that are kept for that
 };
 
-// Who hears of the job, beside the screen.
+// Who hears of the job, beside the screen, and under which names.
 struct Reporting {
-  std::string report;    // --report's file; empty: none
-  std::string on_event;  // --on-event's command for the shell; empty: none
+  std::vector<std::string> tags;  // --tag: the user's own names for it, each once
+  std::string report;             // --report's file; empty: none
+  std::string on_event;           // --on-event's command for the shell; empty: none
 };
 
 }  // namespace dtl

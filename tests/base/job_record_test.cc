@@ -41,6 +41,7 @@ JobRecord example() {
   record.host = record.launcher_host = "login";
   record.hosts = "node1,node2";
   record.command = "python3 train.py";
+  record.tags = {"nightly", "run=7"};
   record.ranks = 4;
   record.since = 1700000000;
   record.state = "running";
@@ -54,6 +55,7 @@ TEST_F(Records, ComeBackAsTheyWereWritten) {
   const auto files = read_records(folder_);
   ASSERT_EQ(files.size(), 1u);
   EXPECT_EQ(to_text(files[0].record), to_text(record));
+  EXPECT_EQ(files[0].record.tags, record.tags);
 }
 
 TEST_F(Records, KeepAValueOnOneLine) {

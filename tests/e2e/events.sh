@@ -21,6 +21,23 @@ assert end["exit_status"] == 0 and end["cause"] == "completed"
 assert [e["seconds"] for e in events] == sorted(e["seconds"] for e in events)
 CHECK
 
+# The user's names for the job are in events, in the report and in ps.
+launch -np 1 --tag nightly,bert --tag run=7 --on-event "$told" --report "$work/report.json" \
+  "$bin/dtlaunch" ps
+expect_status 0
+expect_out '^  tags: nightly, bert, run=7$'
+python3 - "$log" "$work/report.json" <<'CHECK' || fail "the tags are lost: $(tail -2 "$log")"
+import json, sys
+tags = ["nightly", "bert", "run=7"]
+events = [json.loads(line) for line in open(sys.argv[1])]
+assert "tags" not in events[0], events[0]
+assert [e["tags"] for e in events[-2:]] == [tags, tags], events[-2:]
+assert json.load(open(sys.argv[2]))["tags"] == tags
+CHECK
+launch -np 1 --tag 'two words' true
+expect_status 64
+expect_err "--tag.*'two words' is not a tag: 1 to 64 letters, digits or [.]_:/@[+]=-"
+
 # What it makes of it changes nothing; a line says that it failed, and it has no secret of the job's.
 launch -np 1 --on-event 'env >"'"$work"'/seen"; echo no such place >&2; exit 7' sh -c 'exit 3'
 expect_status 3

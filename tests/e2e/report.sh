@@ -66,7 +66,7 @@ expect_err 'no/such/folder'
 launch -f "$work/hosts" -np 2 -ppn 1 --report "$work/killed.json" sh -c 'echo last words >&2; kill -9 $$'
 launch -f "$work/hosts" -np 4 -ppn 2 --timeout 3 --report "$work/timeout.json" "$e2e/asked_rank"
 launch -hosts node1,nowhere -np 2 -ppn 1 --report "$work/nowhere.json" true
-launch -f "$work/hosts" -np 2 -ppn 1 --report "$work/good.json" true
+launch -f "$work/hosts" -np 2 -ppn 1 --report "$work/good.json" --tag good true
 launch -np 2 --max-restarts 1 --report "$work/restarted.json" sh -c 'sleep 0.3; exit 3'
 python3 - "$root/man/dtlaunch.1" "$work"/*.json <<'CHECK' || fail "the manual page and the report differ"
 import json, re, sys

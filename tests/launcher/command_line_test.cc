@@ -166,5 +166,17 @@ TEST(Cli, RefusesWhatItCannotMean) {
   EXPECT_THAT(refusal({"--grace", "soon"}), HasSubstr("'soon' is no number of seconds"));
 }
 
+TEST(Cli, ATagNamesAJobOnce) {
+  const CommandLine line = parse_command_line({"--tag", "b,a", "--tag=b", "--tag", "run=7", "p"});
+  EXPECT_EQ(line.reporting.tags, (Words{"b", "a", "run=7"}));
+  for (const std::string text : {"", "a,", "two words", "a\"b", "\xc3\xa4"}) {
+    EXPECT_THAT(refusal({"--tag", text, "p"}), HasSubstr("--tag")) << text;
+  }
+  EXPECT_THAT(refusal({"--tag", std::string(65, 'a'), "p"}), HasSubstr("is not a tag"));
+  Words many = {"p"};
+  for (int i = 0; i <= 32; ++i) many.insert(many.begin(), "--tag=" + std::to_string(i));
+  EXPECT_THAT(refusal(many), HasSubstr("more than 32 tags"));
+}
+
 }  // namespace
 }  // namespace dtl::command_line_test

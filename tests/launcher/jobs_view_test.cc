@@ -122,6 +122,14 @@ TEST(JobsView, FitsEightyColumns) {
   EXPECT_NE(table.find("2h05m"), std::string::npos) << table;
 }
 
+TEST(JobsView, ShowsTagsBelowTheirJob) {
+  auto tagged = seen("launcher", "login", 9, true);
+  tagged.record.tags = {"nightly", "run=7"};
+  const auto jobs =
+      fold_jobs(parse_job_list(host("login"), to_text(tagged.record) + "alive yes\n\n"));
+  EXPECT_TRUE(jobs_table(jobs, 1000, 80).ends_with("\n  tags: nightly, run=7\n"));
+}
+
 TEST(JobsView, ShowsFormerEpochsWhenAsked) {
   auto restarted = seen("launcher", "login", 9, true);
   restarted.record.restarts = 2;
