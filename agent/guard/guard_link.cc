@@ -65,9 +65,8 @@ StartedGuard start_guard(const std::string& own_folder) {
 GuardLink::GuardLink(asio::io_context& context)
     : link_(context), wake_(context, asio::steady_timer::time_point::max()) {}
 
-void GuardLink::open(StartedGuard guard) {
-  link_.assign(guard.link.release());
-  process_ = guard.process;
+void GuardLink::open(Fd link) {
+  link_.assign(link.release());
 }
 
 void GuardLink::close() {
@@ -88,7 +87,6 @@ void GuardLink::kill() {
   push({GuardOrder::kKill, 0, 0});
 }
 void GuardLink::tick() {
-  ++unanswered_ticks_;
   // A guard that is busy killing needs no more than one.
   if (queue_.empty()) push({GuardOrder::kTick, 0, 0});
 }
@@ -159,10 +157,7 @@ awaitable<std::optional<GuardReport>> GuardLink::receive() {
   for (;;) {
     GuardReport report;
     const ssize_t n = ::recv(link_.native_handle(), &report, sizeof report, MSG_DONTWAIT);
-    if (n == static_cast<ssize_t>(sizeof report)) {
-      unanswered_ticks_ = 0;
-      co_return report;
-    }
+    if (n == static_cast<ssize_t>(sizeof report)) co_return report;
     if (n >= 0 || (errno != EAGAIN && errno != EINTR)) co_return std::nullopt;
     co_await wait_for(link_, asio::posix::descriptor_base::wait_read);
   }

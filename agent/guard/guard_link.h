@@ -1,6 +1,7 @@
 #pragma once
 // GuardLink: the agent's end of the line to dtguard. Requests are queued and never wait; reports
-// arrive in order. One io_context thread.
+// arrive in order. One io_context thread. Does not know which process the guard is, nor how long it
+// has been silent: agent/job/guard_watch.h does.
 
 #include <array>
 #include <deque>
@@ -31,8 +32,7 @@ class GuardLink {
  public:
   explicit GuardLink(asio::io_context& context);
 
-  void open(StartedGuard guard);  // once; what was queued before waits for run_writer()
-  pid_t process() const { return process_; }
+  void open(Fd link);  // once; what was queued before waits for run_writer()
   bool is_open() const { return link_.is_open(); }
   void close();  // the guard sees it, and exits
 
@@ -41,8 +41,7 @@ class GuardLink {
   void pass_signal(int signal);
   void kill();
   void tick();
-  void wait_for_agent();                                      // one that can run
-  int unanswered_ticks() const { return unanswered_ticks_; }  // since its last report
+  void wait_for_agent();  // one that can run
 
   awaitable<std::optional<GuardReport>> receive();  // nullopt: the guard is gone
   awaitable<void> run_writer();
@@ -60,9 +59,7 @@ class GuardLink {
   asio::posix::stream_descriptor link_;
   std::deque<Queued> queue_;
   asio::steady_timer wake_;  // never expires; cancelled when the queue is no longer empty
-  pid_t process_ = 0;
   bool gone_ = false;
-  int unanswered_ticks_ = 0;
 };
 
 }  // namespace dtl

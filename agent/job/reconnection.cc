@@ -1,11 +1,10 @@
-// The launcher's connection: lost, and found again.
+#include "agent/job/reconnection.h"
 
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <utility>
 
-#include "agent/job/session.h"
 #include "base/error.h"
 
 namespace dtl {
@@ -20,8 +19,11 @@ void hold_standard_descriptors() {
 
 }  // namespace
 
-// Over as many streams as it takes, while another one may come.
-awaitable<std::optional<Message>> AgentSession::next_message() {
+Reconnection::Reconnection(asio::io_context& context, TaskGroup& tasks, Connection& connection,
+                           std::function<void()> back)
+    : context_(context), tasks_(tasks), connection_(connection), back_(std::move(back)) {}
+
+awaitable<std::optional<Message>> Reconnection::receive() {
   do {
     try {
       std::optional<Message> message = co_await connection_.receive();
@@ -35,8 +37,7 @@ awaitable<std::optional<Message>> AgentSession::next_message() {
   co_return std::nullopt;
 }
 
-// From here on the launcher may come back by the door.
-void AgentSession::expect_losses(const Reconnect& agreed) {
+bool Reconnection::agree(const Reconnect& agreed) {
   if (connection_.keeps_sent())
     throw Error(Exit::kVersion, "unexpected message", message_name(agreed));
   try {
@@ -48,21 +49,25 @@ void AgentSession::expect_losses(const Reconnect& agreed) {
   } catch (const Error& error) {
     connection_.send(
         Notice{std::string("cannot be found again if the connection is lost: ") + error.what()});
-    return;
+    return false;
   }
   token_ = agreed.token;
   connection_.keep_sent();
-  feed(agreed);
+  return true;
 }
 
-void AgentSession::resume(const Resume& offer, std::unique_ptr<ByteStream> stream,
+void Reconnection::end() {
+  if (door_) door_->close();
+}
+
+void Reconnection::resume(const Resume& offer, std::unique_ptr<ByteStream> stream,
                           std::string received) {
   LinkEnd& link = connection_.link();
   if (link.admit(offer, token_) != ResumeAnswer::kResumed) return stream->close();
   const Resumed answer{ResumeAnswer::kResumed, offer.attempt, link.received()};
   if (!connection_.attach(std::move(stream), std::move(received), offer.received, answer)) return;
   hold_standard_descriptors();
-  feed(LauncherHeard{});
+  back_();
 }
 
 }  // namespace dtl

@@ -1,0 +1,96 @@
+#include "agent/job/rank_starter.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <utility>
+
+#include "agent/guard/program_fault.h"
+#include "agent/guard/spawn_spec.h"
+#include "agent/node/memory_file.h"
+#include "base/log.h"
+#include "wire/field_kinds.h"
+
+namespace dtl {
+
+RankStarter::RankStarter(const std::string& own_folder, const std::string& job_id, GuardLink& guard,
+                         RankStreams& streams, RankWitness& witness,
+                         std::function<void(const GuardReport&)> failed)
+    : own_folder_(own_folder),
+      job_id_(job_id),
+      guard_(guard),
+      streams_(streams),
+      witness_(witness),
+      failed_(std::move(failed)) {}
+
+void RankStarter::check(const Start& start) const {
+  for (const RankSpec& rank : start.ranks) environments_.lines(rank.environment);
+}
+
+// A rank's input is taken from here on, its other files are opened when the guard takes it: many
+// ranks that start at once need few descriptors at once.
+void RankStarter::spawn(const SpawnRank& spawn) {
+  const std::uint32_t rank = spawn.spec.rank;
+  try {
+    if (spawn.spec.wants_stdin) streams_.open_input(rank);
+    guard_.spawn(rank, [this, spawn] { return open_files(spawn); });
+  } catch (const Error& error) {
+    report_no_files(rank, error);
+  }
+}
+
+std::optional<SpawnFiles> RankStarter::open_files(const SpawnRank& spawn) {
+  try {
+    return make_files(spawn);
+  } catch (const Error& error) {
+    streams_.drop_input(spawn.spec.rank);
+    report_no_files(spawn.spec.rank, error);
+    return std::nullopt;
+  }
+}
+
+void RankStarter::report_no_files(std::uint32_t rank, const Error& error) {
+  log_error(error.what());
+  GuardReport report;
+  report.news = GuardNews::kSpawnFailed;
+  report.rank = rank;
+  report.stage = SpawnStage::kFiles;
+  report.error_number = static_cast<std::uint32_t>(error.number() != 0 ? error.number() : EIO);
+  failed_(report);
+}
+
+SpawnFiles RankStarter::make_files(const SpawnRank& spawn) {
+  const RankSpec& spec = spawn.spec;
+  SpawnFiles files;
+  std::vector<std::string_view> environment = environments_.lines(spec.environment);
+  const auto files_to_write = witness_.take_on(job_id_, spec.rank, environment);
+  environment.insert(environment.end(), files_to_write.begin(), files_to_write.end());
+  std::vector<std::string>& programs = programs_[spec.rank];
+  programs = program_candidates(spec, environment, own_folder_);
+  files[kSpecFd] = sealed_memory_file("dtl-rank", pack_spawn_spec(spec, environment, programs));
+  for (std::string& program : programs) {
+    program = std::filesystem::path(spec.working_directory) / program;
+  }
+  files[kSecretSourceFd] = sealed_memory_file("dtl-secret", spawn.secret);
+  streams_.open(spec, job_id_, files);
+  return files;
+}
+
+SpawnFailed RankStarter::explained(SpawnFailed failed) const {
+  const auto at = programs_.find(failed.rank);
+  const bool refused = failed.stage == stage_name(SpawnStage::kInterpreter) ||
+                       (failed.stage == stage_name(SpawnStage::kExec) &&
+                        failed.error_number == static_cast<std::uint32_t>(ENOEXEC));
+  if (at == programs_.end() || !refused) return failed;
+  for (const std::string& program : at->second) {
+    if (::access(program.c_str(), X_OK) != 0) continue;
+    const ProgramFault fault = find_program_fault(program);
+    if (!fault.stage.empty()) failed.stage = fault.stage;
+    failed.reason = fault.reason.substr(0, kMaxNameBytes);
+    break;
+  }
+  return failed;
+}
+
+}  // namespace dtl

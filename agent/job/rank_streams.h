@@ -1,0 +1,68 @@
+#pragma once
+// RankStreams: the pipes of this node's ranks, from before they start until the last byte has been
+// read, and the files that keep their output. Owned by the session; one io_context thread. Knows
+// nothing of processes.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "agent/guard/guard_link.h"
+#include "agent/job/output.h"
+#include "agent/job/rank_file.h"
+#include "agent/job/rank_folder.h"
+#include "base/fd.h"
+#include "wire/asio.h"
+#include "wire/connection.h"
+#include "wire/task_group.h"
+
+namespace dtl {
+
+class RankStreams {
+ public:
+  // launchers_input: for ranks that read; invalid: they get it in frames. all_read: both output
+  // pipes of a rank have ended.
+  RankStreams(asio::io_context& context, TaskGroup& tasks, Connection& connection,
+              Fd launchers_input, std::function<void(std::uint32_t rank)> all_read);
+
+  void set_rules(const OutputRules& rules) { rules_ = rules; }  // for ranks that are opened later
+  // Takes the rank's input from here on; drop_input(): it will not be opened. Throws Error(kOs).
+  void open_input(std::uint32_t rank);
+  void drop_input(std::uint32_t rank) { ranks_[rank].input_pipe = Fd(); }
+  // The rank's ends of its standard streams. Throws Error(kOs).
+  void open(const RankSpec& rank, const std::string& job_id, SpawnFiles& files);
+  bool started(std::uint32_t rank);  // reads its output from here on; false: it was not opened
+  bool ended(std::uint32_t rank);    // false: it is none of ours
+  void give_input(const Stdin& message);
+  void give_credit(const Credit& credit);
+  void keep(std::uint32_t rank, std::string_view text);  // in the file of its errors alone
+
+ private:
+  struct Streams {
+    std::unique_ptr<RankCredit> credit;
+    std::unique_ptr<RankOutput> output, errors;
+    Fd output_pipe, errors_pipe;       // our ends, until it has started
+    std::unique_ptr<RankInput> input;  // for wants_stdin
+    Fd input_pipe;                     // the rank's end, until its files are opened
+    int open_outputs = 0;
+  };
+  awaitable<void> forward(RankOutput& output, Fd pipe, std::uint32_t rank);
+  std::unique_ptr<RankFile> kept_file(std::uint32_t rank, const std::string& job_id,
+                                      const char* ending);
+
+  asio::io_context& context_;
+  TaskGroup& tasks_;
+  Connection& connection_;
+  const Fd launchers_input_;
+  const std::function<void(std::uint32_t)> all_read_;
+  OutputRules rules_;
+  std::optional<RankFolder> kept_in_;  // with --log-dir, from the first rank on
+  OpenRankFiles open_rank_files_;
+  std::map<std::uint32_t, Streams> ranks_;
+};
+
+}  // namespace dtl

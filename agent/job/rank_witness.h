@@ -1,0 +1,39 @@
+#pragma once
+// RankWitness: what this node can testify when a rank ends: why it failed, or that rank 0 has never
+// met the others. Owned by the session; one io_context thread. Knows nothing of pipes and of the
+// guard.
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "agent/guard/guard_protocol.h"
+#include "agent/job/failure_evidence.h"
+#include "agent/job/meeting_watch.h"
+#include "wire/messages.h"
+
+namespace dtl {
+
+class RankWitness {
+ public:
+  // Before a rank starts; returns what its environment gets in addition.
+  std::vector<std::string> take_on(const std::string& job_id, std::uint32_t rank,
+                                   const std::vector<std::string_view>& environment);
+  void started(std::uint32_t rank, pid_t process);
+  void look();  // once a second
+  // What the launcher should hear, if anything, about a rank that was taken on.
+  std::optional<Message> ended(const GuardReport& report);
+  void tell_grace(std::chrono::milliseconds grace) const;  // see FailureEvidence
+  std::string stack_path(std::uint32_t rank) const;        // of a rank that was taken on
+
+ private:
+  std::optional<FailureEvidence> evidence_;  // from the first rank on
+  std::optional<MeetingWatch> meeting_;      // of rank 0
+};
+
+}  // namespace dtl

@@ -1,0 +1,41 @@
+#pragma once
+// Reconnection: what --reconnect adds to the launcher's connection: how it is lost, and found again
+// by a door. Owned by the session; one io_context thread. Knows nothing of ranks, nor of what
+// messages say.
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "agent/job/link_door.h"
+#include "wire/asio.h"
+#include "wire/connection.h"
+#include "wire/task_group.h"
+
+namespace dtl {
+
+class Reconnection {
+ public:
+  // back: the launcher has come back. All references outlive this.
+  Reconnection(asio::io_context& context, TaskGroup& tasks, Connection& connection,
+               std::function<void()> back);
+
+  // The next message, over as many streams as it takes, while another one may come.
+  awaitable<std::optional<Message>> receive();
+  // From here on the launcher may come back. False when it cannot, which has been told then.
+  bool agree(const Reconnect& agreed);
+  void end();  // it does not go on, whoever comes
+
+ private:
+  void resume(const Resume& offer, std::unique_ptr<ByteStream> stream, std::string received);
+
+  asio::io_context& context_;
+  TaskGroup& tasks_;
+  Connection& connection_;
+  const std::function<void()> back_;
+  std::optional<LinkDoor> door_;  // once agreed
+  std::string token_;             // what the launcher says to come in
+};
+
+}  // namespace dtl
