@@ -1,5 +1,7 @@
 #include "ring/meeting/peer_info.h"
 
+#include <fmt/format.h>
+
 #include <cstring>
 
 #include "ring/common/comm_error.h"
@@ -65,6 +67,10 @@ Address decode_address(std::string_view text, const Address& own) {
 }
 
 }  // namespace
+
+std::string rank_name(int rank, const std::string& host) {
+  return host.empty() ? fmt::format("rank {}", rank) : fmt::format("rank {} ({})", rank, host);
+}
 
 std::string encode_peer(const PeerInfo& member) {
   std::string text;

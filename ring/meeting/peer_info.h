@@ -18,6 +18,9 @@ struct PeerInfo {
   std::string share;  // ShmNode::address()
 };
 
+// "rank 3 (node02)", for messages.
+std::string rank_name(int rank, const std::string& host);
+
 std::string encode_peer(const PeerInfo& member);
 // own: this rank's address, whose interface is where link-local addresses are looked for. Throws
 // CommError for garbage.

@@ -1,0 +1,144 @@
+#include "ring/meeting/meeting_lines.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "ring/common/socket.h"
+
+namespace dtl::ring {
+namespace {
+
+constexpr int kTick_ms = 20;  // deadlines are looked at this often while nothing arrives
+// Rank 0 knows who is missing, so the others wait a little longer for it to say so.
+constexpr auto kLeaderVerdictDelay = std::chrono::seconds(2);
+
+}  // namespace
+
+MeetingLines::MeetingLines(const Members& members, int timeout_ms, Hear hear)
+    : members_(members),
+      timeout_ms_(timeout_ms),
+      deadline_(Clock::now() + std::chrono::milliseconds(timeout_ms)),
+      hear_(std::move(hear)),
+      differing_(members.infos.size()) {}
+
+void MeetingLines::turn(const std::vector<Connector*>& connectors) {
+  std::vector<pollfd> set;
+  if (acceptor_) acceptor_->add_to_poll(set);
+  for (const Connector* connector : connectors) connector->add_to_poll(set);
+  for (const ControlLine& line : lines_) set.push_back({line.channel.fd(), POLLIN, 0});
+  (void)::poll(set.data(), set.size(), kTick_ms);
+  if (!acceptor_) return;  // nor is there a line yet
+  for (Caller& caller : acceptor_->step()) {
+    if (caller.hello.stream == Stream::kData) {
+      callers_.push_back(std::move(caller));  // may know the nodes already, this rank not yet
+    } else if (members_.leads()) {
+      admit(std::move(caller));
+    }
+  }
+  read();
+}
+
+void MeetingLines::admit(Caller caller) {
+  const Identity& identity = members_.identity;
+  const int from = caller.hello.from;
+  if (caller.hello.world != identity.world) {
+    const CommError error(DT_E_MISMATCH, "cannot form the ring",
+                          fmt::format("rank {} was started with a world of {}, rank 0 with {}",
+                                      from, caller.hello.world, identity.world));
+    send_now(caller.channel, encode({FrameKind::kFail, DT_E_MISMATCH, from, 0, error.what()}));
+    throw error;
+  }
+  if (from >= identity.world) return;
+  if (((caller.hello.flags & kEncrypts) != 0) != identity.encrypts) {
+    differing_[static_cast<std::size_t>(from)] = true;
+    return;  // it knows; the others are told once they are there
+  }
+  const auto is_same = [&](const ControlLine& line) { return line.rank == from; };
+  if (std::any_of(lines_.begin(), lines_.end(), is_same)) {
+    const std::string reason =
+        fmt::format("cannot join: {} has already joined", members_.name(from));
+    send_now(caller.channel, encode({FrameKind::kFail, DT_E_INVAL, from, 0, reason}));
+    return;  // the first one stays
+  }
+  add(from, std::move(caller.channel));
+}
+
+void MeetingLines::read() {
+  for (ControlLine& line : lines_) {
+    std::vector<Frame> frames;
+    const LineState state = line.reader.read(line.channel, frames);
+    for (const Frame& frame : frames) {
+      if (has_gone_) {
+        early_.push_back(frame);  // of the running ring, not of this meeting
+      } else {
+        handle(line, frame);
+      }
+    }
+    if (state != LineState::kOpen && !has_gone_) {
+      const int error = line.reader.closing_error();
+      if (error == kAltered || error == kRejected) {
+        throw CommError(
+            DT_E_AUTH, "cannot form the ring",
+            fmt::format("what {} and {} sent was changed on its way: TLS refuses it",
+                        members_.name(line.rank), members_.name(members_.identity.rank)));
+      }
+      throw CommError(DT_E_PEER, members_.name(line.rank) + " was lost while the ring was formed",
+                      state == LineState::kGarbled ? "it sent garbage" : "connection closed");
+    }
+  }
+}
+
+void MeetingLines::handle(const ControlLine& line, const Frame& frame) {
+  if (frame.kind == FrameKind::kFail) throw CommError(frame.status, frame.text, {});
+  if (frame.kind == FrameKind::kBye) {
+    throw CommError(DT_E_PEER, members_.name(line.rank) + " left while the ring was formed", {});
+  }
+  if (frame.kind == FrameKind::kGo) {
+    has_gone_ = true;
+  } else {
+    hear_(line.rank, frame);
+  }
+}
+
+void MeetingLines::send(const Frame& frame) {
+  const std::string bytes = encode(frame);
+  for (ControlLine& line : lines_) send_now(line.channel, bytes);
+}
+
+void MeetingLines::publish(const Frame& frame) {
+  const std::string bytes = encode(frame);
+  for (ControlLine& line : lines_) send_until(line.channel, bytes, deadline_);
+}
+
+void MeetingLines::check_deadline(const std::string& what, const std::vector<int>& missing) const {
+  const auto patience =
+      members_.leads() ? Clock::duration::zero() : Clock::duration(kLeaderVerdictDelay);
+  if (Clock::now() < deadline_ + patience) return;
+  check_encryption();
+  std::vector<std::string> names;
+  for (const int rank : missing) names.push_back(members_.name(rank));
+  std::string reason = fmt::format("{} {}", fmt::join(names, ", "), what), hint;
+  if (const std::string strangers = acceptor_ ? acceptor_->strangers() : ""; !strangers.empty()) {
+    reason += fmt::format("; meanwhile {}", strangers);
+    hint = fmt::format("on the host they come from: ss -tnp dport = :{}",
+                       local_address(acceptor_->fd()).port());
+  }
+  throw CommError(DT_E_TIMEOUT, fmt::format("cannot form the ring within {} ms", timeout_ms_),
+                  reason, hint);
+}
+
+// Of a rank that differs nobody knows better than rank 0, who waits for the others to tell them.
+void MeetingLines::check_encryption() const {
+  std::vector<std::string> names;
+  for (std::size_t rank = 0; rank < differing_.size(); ++rank) {
+    if (differing_[rank]) names.push_back(fmt::format("rank {}", rank));
+  }
+  if (names.empty()) return;
+  throw CommError(DT_E_MISMATCH, "cannot form the ring",
+                  differing_encryption(fmt::format("{}", fmt::join(names, ", ")),
+                                       !members_.identity.encrypts, members_.name(0)));
+}
+
+}  // namespace dtl::ring

@@ -1,0 +1,64 @@
+#pragma once
+// MeetingLines: the control lines while ranks meet: who may have one, what comes over them, and who
+// is waited for until when. Owned by the rendezvous, which takes the lines when all links exist.
+// Knows nothing of what frames mean, but for those that end the meeting. Blocks for a tick at most.
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ring/common/comm_error.h"
+#include "ring/meeting/acceptor.h"
+#include "ring/meeting/connector.h"
+#include "ring/meeting/control_line.h"
+#include "ring/meeting/members.h"
+
+namespace dtl::ring {
+
+class MeetingLines {
+ public:
+  using Hear = std::function<void(int rank, const Frame&)>;
+  // hear: takes what is said, without kGo, kFail and kBye. members outlives this.
+  MeetingLines(const Members& members, int timeout_ms, Hear hear);
+
+  void accept(Fd listener) { acceptor_.emplace(members_.identity, std::move(listener)); }
+  void add(int rank, Channel channel) { lines_.push_back({rank, std::move(channel), {}, true}); }
+  // Takes what has come, or waits for it a little. Throws CommError when the meeting has failed.
+  void turn(const std::vector<Connector*>& connectors = {});
+  void send(const Frame& frame);     // without waiting
+  void publish(const Frame& frame);  // waits until the lines take it
+  // Throws CommError once `missing` have been waited for long enough.
+  void check_deadline(const std::string& what, const std::vector<int>& missing) const;
+  // Rank 0: throws CommError when ranks differ in whether they encrypt.
+  void check_encryption() const;
+
+  Clock::time_point deadline() const { return deadline_; }
+  const Channel& first() const { return lines_.front().channel; }
+  bool differs(int rank) const { return differing_[static_cast<std::size_t>(rank)]; }
+  bool has_gone() const { return has_gone_; }  // rank 0 has said that all links exist
+  std::vector<Caller> take_callers() { return std::exchange(callers_, {}); }  // for data
+  // The lines, and what rank 0 said after that.
+  std::vector<ControlLine> take() { return std::move(lines_); }
+  std::vector<Frame> take_early() { return std::move(early_); }
+
+ private:
+  void admit(Caller caller);
+  void read();
+  void handle(const ControlLine& line, const Frame& frame);
+
+  const Members& members_;
+  const int timeout_ms_;
+  const Clock::time_point deadline_;
+  const Hear hear_;
+  std::optional<Acceptor> acceptor_;
+  std::vector<ControlLine> lines_;
+  std::vector<Caller> callers_;
+  std::vector<bool> differing_;  // by rank: in whether it encrypts
+  std::vector<Frame> early_;
+  bool has_gone_ = false;
+};
+
+}  // namespace dtl::ring
