@@ -47,6 +47,13 @@ OperationSlot* ActiveOperations::take_finished() {
   return finished.slot;
 }
 
+bool ActiveOperations::has_open_flow(int peer) const {
+  return std::any_of(active_.begin(), active_.end(), [peer](ActiveOperation* active) {
+    const Flow* flow = active->schedule.find_flow(peer);
+    return flow != nullptr && !(flow->is_received() && flow->is_sent());
+  });
+}
+
 const Operation* ActiveOperations::oldest() const {
   for (const ActiveOperation* active : active_) {
     if (active->operation().lane() != Lane::kPair) return &active->operation();

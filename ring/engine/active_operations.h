@@ -47,6 +47,7 @@ class ActiveOperations {
   bool is_empty() const { return active_.empty(); }
   bool has(Lane lane) const { return count_of_[static_cast<std::size_t>(lane)] > 0; }
   bool has_room(Lane lane) const;
+  bool has_open_flow(int peer) const;  // bytes from or to it are still to move
   // The one that has been active for longest, of those that all ranks take part in.
   const Operation* oldest() const;
 

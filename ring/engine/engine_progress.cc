@@ -29,14 +29,16 @@ EngineProgress::EngineProgress(const Settings& settings, Links links, ShmNode* m
       map_(links.map),
       memory_(memory),
       executor_(map_),
-      failures_(rank_, std::move(links.hosts), std::move(links.control), executor_, queue_,
+      names_(std::move(links.hosts)),
+      lines_(std::move(links.control)),
+      failures_(rank_, names_, lines_, executor_, queue_,
                 [this] {
                   events_.drop_links();
                   if (memory_ != nullptr) memory_->withdraw();
                 }),
-      patience_(rank_, settings.patience, executor_, failures_),
+      patience_(rank_, settings.patience, names_, executor_, failures_),
       lookout_(settings.active_spin) {
-  for (const ControlLine& line : failures_.lines()) events_.add_line(line.channel.fd());
+  for (const ControlLine& line : lines_.all()) events_.add_line(line.channel.fd());
   for (std::size_t peer = 0; peer < links.links.size(); ++peer) {
     if (!links.links[peer]) continue;
     events_.add_link(*links.links[peer]);
@@ -48,7 +50,7 @@ EngineProgress::EngineProgress(const Settings& settings, Links links, ShmNode* m
     executor_.add_link(locals[local], memory_->make_link(static_cast<int>(local), locals[local]));
   }
   for (const Frame& frame : links.early) {
-    failures_.hear(frame, failures_.lines().front().channel.fd());
+    failures_.hear(frame, lines_.all().front().channel.fd());
   }
 }
 
@@ -86,7 +88,7 @@ void EngineProgress::take_orders() {
   stops_ = stops_ || orders.stop;
   if (orders.abort) {
     failures_.fail(DT_E_ABORTED, rank_,
-                   fmt::format("{} aborted: {}", failures_.name(rank_), orders.why));
+                   fmt::format("{} aborted: {}", names_.of(rank_), orders.why));
   }
 }
 
@@ -165,7 +167,7 @@ int EngineProgress::take_events(int timeout_ms) {
 
 void EngineProgress::look_at_time() {
   if (failures_.has_failed()) return;
-  if (failures_.suspects_nobody() && executor_.active().is_empty()) return;
+  if (failures_.suspicions().are_none() && executor_.active().is_empty()) return;
   const auto now = Clock::now();
   failures_.look_at_time(now);
   if (!failures_.has_failed()) patience_.look_at_time(now);
@@ -173,7 +175,7 @@ void EngineProgress::look_at_time() {
 
 int EngineProgress::ms_to_deadline() const {
   if (failures_.has_failed()) return -1;
-  const auto deadline = std::min(failures_.next_deadline(), patience_.next_deadline());
+  const auto deadline = std::min(failures_.suspicions().next_deadline(), patience_.next_deadline());
   return deadline == Clock::time_point::max() ? -1 : ms_until(deadline);
 }
 

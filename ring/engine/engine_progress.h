@@ -13,6 +13,8 @@
 #include "ring/engine/failures.h"
 #include "ring/engine/lookout.h"
 #include "ring/engine/patience.h"
+#include "ring/meeting/control_lines.h"
+#include "ring/meeting/rank_names.h"
 #include "ring/meeting/rendezvous.h"
 #include "ring/queue/operation_queue.h"
 
@@ -63,6 +65,8 @@ class EngineProgress {
   const NodeMap map_;
   ShmNode* const memory_;
   Executor executor_;
+  const RankNames names_;
+  ControlLines lines_;
   Failures failures_;
   Patience patience_;
   Lookout lookout_;

@@ -7,19 +7,19 @@
 // others. A data link that ends without a word is only a suspicion for a moment, because its peer
 // may itself be ending over a failure that rank 0 is about to name.
 //
-// Who leaves in order says so twice: to rank 0, and at the end of each link, behind everything that
-// it has sent. So it does not matter which of these is heard first, nor how late this rank is in
-// reading. Of a link that was cut off although its rank left in order, time decides nothing either:
-// data is missing when all that there is was read and an operation still lacks some.
+// Of a link that was cut off although its rank left in order, time decides nothing: data is missing
+// when all that there is was read and an operation still lacks some.
 
 #include <chrono>
-#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "ring/engine/departures.h"
 #include "ring/engine/executor.h"
-#include "ring/meeting/control_line.h"
+#include "ring/engine/suspicions.h"
+#include "ring/meeting/control_lines.h"
+#include "ring/meeting/rank_names.h"
 #include "ring/queue/operation_queue.h"
 
 namespace dtl::ring {
@@ -27,15 +27,13 @@ namespace dtl::ring {
 class Failures {
  public:
   using Clock = std::chrono::steady_clock;
-  // hosts: of every rank, for messages. end_data: what ends the links when something has failed.
-  Failures(int rank, std::vector<std::string> hosts, std::vector<ControlLine> lines,
-           const Executor& executor, OperationQueue& queue, std::function<void()> end_data);
+  // end_data: what ends the links when something has failed. All references outlive this.
+  Failures(int rank, const RankNames& names, ControlLines& lines, const Executor& executor,
+           OperationQueue& queue, std::function<void()> end_data);
 
   bool has_failed() const { return has_failed_; }
   // Bytes came from a rank that has failed or left: nothing ends well any more.
   bool has_read_void() const { return has_read_void_; }
-  std::string name(int rank) const;
-  const std::vector<ControlLine>& lines() const { return lines_; }
 
   // News of other ranks. read() says whether the line that has this descriptor stays open.
   bool read(int fd);
@@ -47,41 +45,25 @@ class Failures {
   void look_at_beginner();
   // Of ranks that seemed to be lost, those that have not explained themselves meanwhile.
   void look_at_time(Clock::time_point now);
-  Clock::time_point next_deadline() const;
-  bool suspects_nobody() const { return suspicions_.empty(); }
+  const Suspicions& suspicions() const { return suspicions_; }
 
   // The first failure counts: everybody hears of it, and every operation ends with it.
   void fail(int status, int culprit, const std::string& cause, int origin_fd = -1);
-  // Tells everybody how far this rank came, so that nobody waits for more and nobody thinks it
-  // dead; over the links, too, unless it leaves amid an operation. link_fds: the links'
-  // connections, which may still have to deliver what was sent.
+  // Leaves in order, unless something has failed; see departures.h.
   void say_goodbye(const std::vector<int>& link_fds, Executor& executor);
 
  private:
-  struct Departure {
-    int rank;
-    std::uint64_t completed;
-  };
-  struct Suspicion {
-    int rank, error;
-    Clock::time_point deadline;
-  };
-  bool has_departed(int rank) const;
-  bool misses_data_of(int rank) const;
   void fail_if_departed();
-  void suspect(int rank, int error);
-  void settle(const Suspicion& suspicion);
   void lose(int rank, int error);
-  void tell(const Frame& frame, int origin_fd);
 
   const int rank_;
-  const std::vector<std::string> hosts_;
-  std::vector<ControlLine> lines_;
+  const RankNames& names_;
+  ControlLines& lines_;
   const Executor& executor_;
   OperationQueue& queue_;
   const std::function<void()> end_data_;
-  std::vector<Departure> departures_;
-  std::vector<Suspicion> suspicions_;
+  Departures departures_;
+  Suspicions suspicions_;
   std::vector<LinkFindings::Break> broken_;
   bool has_failed_ = false, has_read_void_ = false;
 };

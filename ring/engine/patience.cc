@@ -57,7 +57,7 @@ std::string Patience::whom_it_waits_for(const Schedule& schedule) const {
   if (!unheard.empty()) {
     std::string names;
     for (std::size_t i = 0; i < unheard.size() && i < kMostNames; ++i) {
-      names += (i > 0 ? ", " : "") + failures_.name(unheard[i]);
+      names += (i > 0 ? ", " : "") + names_.of(unheard[i]);
     }
     if (unheard.size() > kMostNames) {
       names += fmt::format(" and {} more", unheard.size() - kMostNames);
@@ -65,10 +65,10 @@ std::string Patience::whom_it_waits_for(const Schedule& schedule) const {
     return names + (unheard.size() == 1 ? " has not begun it" : " have not begun it");
   }
   for (const Flow& flow : schedule.flows) {
-    if (!flow.is_received()) return "waiting for data from " + failures_.name(flow.peer);
+    if (!flow.is_received()) return "waiting for data from " + names_.of(flow.peer);
   }
   for (const Flow& flow : schedule.flows) {
-    if (!flow.is_sent()) return failures_.name(flow.peer) + " does not take data";
+    if (!flow.is_sent()) return names_.of(flow.peer) + " does not take data";
   }
   return "it is being summed up";
 }
@@ -79,7 +79,7 @@ void Patience::warn_of(ActiveOperation& active) {
   ++warnings_;
   if (settings_.warn == nullptr) return;
   const std::string text = fmt::format(
-      "{}: operation {} ({}) has waited for {} ms: {}", failures_.name(rank_), operation.sequence(),
+      "{}: operation {} ({}) has waited for {} ms: {}", names_.of(rank_), operation.sequence(),
       operation.description(), settings_.warn_timeout.count(), whom_it_waits_for(active.schedule));
   settings_.warn(text.c_str(), settings_.warn_context);
 }
@@ -88,7 +88,7 @@ void Patience::give_up(const ActiveOperation& active) {
   const Operation& operation = active.operation();
   failures_.fail(
       DT_E_TIMEOUT, rank_,
-      fmt::format("{}: operation {} ({}) is not complete after {} ms: {}", failures_.name(rank_),
+      fmt::format("{}: operation {} ({}) is not complete after {} ms: {}", names_.of(rank_),
                   operation.sequence(), operation.description(),
                   settings_.operation_timeout.count(), whom_it_waits_for(active.schedule)));
 }

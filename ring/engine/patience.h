@@ -9,6 +9,7 @@
 
 #include "ring/engine/executor.h"
 #include "ring/engine/failures.h"
+#include "ring/meeting/rank_names.h"
 
 namespace dtl::ring {
 
@@ -20,8 +21,9 @@ class Patience {
     void (*warn)(const char* text, void* context) = nullptr;
     void* warn_context = nullptr;
   };
-  Patience(int rank, const Settings& settings, const Executor& executor, Failures& failures)
-      : rank_(rank), settings_(settings), executor_(executor), failures_(failures) {}
+  Patience(int rank, const Settings& settings, const RankNames& names, const Executor& executor,
+           Failures& failures)
+      : rank_(rank), settings_(settings), names_(names), executor_(executor), failures_(failures) {}
 
   void begin(OperationTimer& timer);
   void look_at_time(Clock::time_point now);
@@ -35,6 +37,7 @@ class Patience {
 
   const int rank_;
   const Settings settings_;
+  const RankNames& names_;
   const Executor& executor_;
   Failures& failures_;
   Clock::time_point next_warning_ = Clock::time_point::max();

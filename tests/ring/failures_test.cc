@@ -18,16 +18,16 @@ using namespace std::chrono_literals;
 // A rank of a world of three whose control lines end here.
 struct Rank {
   explicit Rank(int own) : rank(own), queue(3), executor(map) {
-    std::vector<ControlLine> lines;
+    std::vector<ControlLine> ours;
     for (int peer = 0; peer < 3; ++peer) {
       if (peer == own || (own != 0 && peer != 0)) continue;
       int ends[2] = {-1, -1};
       EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
-      lines.push_back({peer, Fd(ends[0]), {}, true});
+      ours.push_back({peer, Fd(ends[0]), {}, true});
       others.push_back({peer, Fd(ends[1]), {}, true});
     }
-    failures.emplace(own, std::vector<std::string>{"a", "b", ""}, std::move(lines), executor, queue,
-                     [this] { ++ended; });
+    lines.emplace(std::move(ours));
+    failures.emplace(own, names, *lines, executor, queue, [this] { ++ended; });
   }
 
   std::vector<Frame> heard_by(int peer) {
@@ -38,7 +38,7 @@ struct Rank {
     return frames;
   }
   int fd_to(int peer) const {
-    for (const ControlLine& line : failures->lines()) {
+    for (const ControlLine& line : lines->all()) {
       if (line.rank == peer) return line.channel.fd();
     }
     return -1;
@@ -61,6 +61,8 @@ struct Rank {
   OperationQueue queue;
   Executor executor;
   std::vector<ControlLine> others;
+  RankNames names{{"a", "b", ""}};
+  std::optional<ControlLines> lines;
   std::optional<Failures> failures;
   int ended = 0;
 };
@@ -107,10 +109,10 @@ TEST(Failures, AreNoneWhenARankSaysGoodbye) {
 
 TEST(Failures, OfADataLinkAreOnlyASuspicionForAMoment) {
   Rank rank(1);
-  EXPECT_TRUE(rank.failures->suspects_nobody());
+  EXPECT_TRUE(rank.failures->suspicions().are_none());
   rank.failures->hear_of_break({2, 0});
   EXPECT_FALSE(rank.failures->has_failed());
-  const auto deadline = rank.failures->next_deadline();
+  const auto deadline = rank.failures->suspicions().next_deadline();
   rank.failures->look_at_time(deadline - 1ms);
   EXPECT_FALSE(rank.failures->has_failed());
   rank.failures->look_at_time(deadline);
@@ -122,7 +124,7 @@ TEST(Failures, AreWhatRankZeroSaysWhileALinkIsASuspicion) {
   rank.failures->hear_of_break({2, ECONNRESET});
   rank.say(0, {FrameKind::kFail, DT_E_ABORTED, 2, 0, "rank 2 aborted: it was told to"});
   EXPECT_TRUE(rank.failures->read(rank.fd_to(0)));
-  rank.failures->look_at_time(rank.failures->next_deadline());
+  rank.failures->look_at_time(rank.failures->suspicions().next_deadline());
   EXPECT_EQ(rank.queue.error().text(), "rank 2 aborted: it was told to");
 }
 
@@ -131,9 +133,9 @@ TEST(Failures, DoNotComeOfALinkWhoseRankHasLeftInOrder) {
   rank.failures->hear_of_break({2, 0});
   rank.say(0, {FrameKind::kBye, 0, 2, 0, {}});
   EXPECT_TRUE(rank.failures->read(rank.fd_to(0)));
-  rank.failures->look_at_time(rank.failures->next_deadline());
+  rank.failures->look_at_time(rank.failures->suspicions().next_deadline());
   EXPECT_FALSE(rank.failures->has_failed());
-  EXPECT_TRUE(rank.failures->suspects_nobody());
+  EXPECT_TRUE(rank.failures->suspicions().are_none());
 }
 
 // A link that is cut off, of which something may be left to be read.
@@ -169,10 +171,11 @@ TEST(Failures, OfARankThatHasLeftInOrderWaitUntilItsLastBytesWereRead) {
   rank.executor.active().start(*rank.queue.take_submitted(choice.lane));
   rank.failures->hear_of_break({2, ECONNRESET});
   rank.failures->hear_of_farewell({2, 1});
-  for (int i = 0; i < 100; ++i) rank.failures->look_at_time(rank.failures->next_deadline());
+  for (int i = 0; i < 100; ++i)
+    rank.failures->look_at_time(rank.failures->suspicions().next_deadline());
   EXPECT_FALSE(rank.failures->has_failed()) << rank.queue.error().text();
   has_been_read = true;
-  rank.failures->look_at_time(rank.failures->next_deadline());
+  rank.failures->look_at_time(rank.failures->suspicions().next_deadline());
   EXPECT_THAT(rank.queue.error().text(), HasSubstr("rank 2 was lost: Connection reset by peer"));
 }
 
@@ -190,7 +193,7 @@ TEST(Failures, OfChangedBytesAreNamedAlikeByBothEnds) {
   Rank sender(2);
   sender.failures->hear_of_break({1, EPIPE});  // the reader has closed, and has said why
   sender.failures->hear_of_break({1, kRejected});
-  sender.failures->look_at_time(sender.failures->next_deadline());
+  sender.failures->look_at_time(sender.failures->suspicions().next_deadline());
   EXPECT_THAT(sender.queue.error().text(), HasSubstr(text));
 }
 

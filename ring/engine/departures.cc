@@ -1,0 +1,65 @@
+#include "ring/engine/departures.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <chrono>
+
+namespace dtl::ring {
+namespace {
+
+// How long destroy waits for the last bytes to be acknowledged. They are delivered later as well,
+// unless a peer sends something that nobody reads any more.
+constexpr auto kDrainTime = std::chrono::milliseconds(1000);
+
+}  // namespace
+
+bool Departures::has(int rank) const {
+  return std::any_of(all_.begin(), all_.end(),
+                     [rank](const Departure& departure) { return departure.rank == rank; });
+}
+
+bool Departures::add(int rank, std::uint64_t completed) {
+  if (has(rank)) return false;
+  all_.push_back({rank, completed});
+  return true;
+}
+
+std::optional<Departures::Obstacle> Departures::find_obstacle(const ActiveOperations& active,
+                                                              std::uint64_t first,
+                                                              const RankNames& names) const {
+  for (const Departure& departure : all_) {
+    for (const ActiveOperation* each : active.all()) {
+      const Operation& operation = each->operation();
+      const bool is_pair = operation.lane() == Lane::kPair;
+      const bool is_over = is_pair ? operation.request().root != departure.rank
+                                   : departure.completed >= first + operation.sequence();
+      // What a rank has sent before it left may still be on its way.
+      if (is_over || (is_pair && operation.request().is_receive)) continue;
+      if (each->schedule.is_done()) continue;  // of this very turn
+      return Obstacle{
+          departure.rank,
+          fmt::format("{} has left after {} operations, so operation {} ({}) cannot complete",
+                      names.of(departure.rank),
+                      departure.completed - std::min(first, departure.completed),
+                      operation.sequence(), operation.description())};
+    }
+  }
+  return std::nullopt;
+}
+
+void say_goodbye(int rank, std::uint64_t completed, ControlLines& lines,
+                 const std::vector<int>& link_fds, Executor& executor) {
+  const auto deadline = std::chrono::steady_clock::now() + kDrainTime;
+  lines.tell({FrameKind::kBye, 0, rank, completed, {}}, -1);
+  if (executor.active().is_empty()) {
+    while (!executor.say_farewell(completed) && std::chrono::steady_clock::now() < deadline) {
+      ::poll(nullptr, 0, 1);
+    }
+    for (const int fd : link_fds) wait_until_acknowledged(fd, deadline);
+  }
+  lines.drain(deadline);
+}
+
+}  // namespace dtl::ring
