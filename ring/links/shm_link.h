@@ -1,10 +1,13 @@
 #pragma once
 // ShmLink: a link to a rank of the same node. Frames are slots in the sender's segment; the
-// receiver's position in its own segment tells the sender which payloads it has read.
+// receiver's position in its own segment tells the sender which payloads it has read. How a payload
+// is read that lies in no slot, PeerMemory knows.
 
 #include <array>
-#include <vector>
+#include <cstddef>
+#include <cstdint>
 
+#include "ring/links/peer_memory.h"
 #include "ring/links/shm_node.h"
 
 namespace dtl::ring {
@@ -37,31 +40,22 @@ class ShmLink : public Link {
     };
     std::array<Sent, kSlots> sent;
   };
-  struct Mapped {
-    Region region;
-    Mapping mapping;
-  };
   bool report_sent(Lane lane, Way& way, Sink& sink);
   bool take_frames(Lane lane, Way& way, Sink& sink);
   std::byte* read_payload(const Slot& slot, Lane lane, std::uint64_t number, std::byte* target,
                           Sink& sink);
-  bool write_answer(const Slot& slot, std::byte* answer);
   bool is_in_place(const std::byte* payload, const std::byte* answer) const;
-  bool has_left() const;
-  std::byte* find_region(std::uint64_t address, std::uint64_t bytes);
-  void read_regions(std::uint32_t version);
-  Counters& own_counters() const;
-  Counters& peer_counters() const;
 
   ShmNode& share_;
   const std::size_t local_;
   const int rank_;
   const ShmNode::Peer& peer_;
+  Counters& own_counters_;
+  Counters& peer_counters_;
+  PeerMemory memory_;
   std::array<Way, kLanes> ways_;
   bool is_broken_ = false;
   bool owes_ring_ = false;  // for what was published in this step: a fence is slow
-  std::uint32_t regions_version_ = 0;
-  std::vector<Mapped> regions_;
 };
 
 }  // namespace dtl::ring
