@@ -27,7 +27,7 @@ void CommMemory::share(int world) {
 
 void* CommMemory::allocate(std::size_t bytes) {
   if (bytes == 0) return nullptr;
-  if (node_ != nullptr) return node_->alloc(bytes);
+  if (node_ != nullptr) return node_->allocations().alloc(bytes);
   void* block = std::aligned_alloc(kPage, (bytes + kPage - 1) / kPage * kPage);
   const std::lock_guard lock(mutex_);
   if (block != nullptr) blocks_.push_back(block);
@@ -36,7 +36,7 @@ void* CommMemory::allocate(std::size_t bytes) {
 
 int CommMemory::release(void* memory) {
   if (memory == nullptr) return DT_OK;
-  if (node_ != nullptr) return node_->free(memory) ? DT_OK : DT_E_INVAL;
+  if (node_ != nullptr) return node_->allocations().free(memory) ? DT_OK : DT_E_INVAL;
   const std::lock_guard lock(mutex_);
   const auto at = std::find(blocks_.begin(), blocks_.end(), memory);
   if (at == blocks_.end()) return DT_E_INVAL;

@@ -69,7 +69,7 @@ std::size_t ShmLink::frame_bytes(Lane lane, const std::byte* data, const std::by
 
 // The peer can read it where it lies, and write the answer there.
 bool ShmLink::is_in_place(const std::byte* payload, const std::byte* answer) const {
-  return (answer == nullptr || answer == payload) && share_.is_allocated(payload);
+  return (answer == nullptr || answer == payload) && share_.allocations_->contains(payload);
 }
 
 bool ShmLink::is_sent() const {

@@ -29,15 +29,6 @@ struct ShareAddress {
   std::byte token[kTokenBytes] = {};
 };
 
-Fd sealed_memory(const char* name, std::size_t bytes) {
-  Fd fd(::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (!fd.valid() || ::ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0 ||
-      ::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
-    return {};
-  }
-  return fd;
-}
-
 std::string link_text(const char* path) {
   std::array<char, 64> text{};
   const ssize_t size = ::readlink(path, text.data(), text.size() - 1);
@@ -88,6 +79,7 @@ ShmNode::ShmNode(int max_local) : layout_(max_local), wake_(make_pipe()) {
       if (CPU_ISSET(cpu, &cpus)) header->cpus[cpu / 64] |= std::uint64_t{1} << cpu % 64;
     }
   }
+  allocations_.emplace(*header);
   allow_reading();
 }
 
@@ -205,60 +197,6 @@ bool ShmNode::begin_sleep() {
 
 void ShmNode::end_sleep() {
   Layout::header(segment_.data()).sleeps.store(0, std::memory_order_relaxed);
-}
-
-void* ShmNode::alloc(std::size_t bytes) {
-  constexpr std::size_t kPage = 4096;
-  bytes = (bytes + kPage - 1) / kPage * kPage;
-  Allocation allocation;
-  allocation.memory = sealed_memory("dtring-alloc", bytes);
-  if (!allocation.memory.valid()) return nullptr;
-  allocation.mapping = Mapping::of(allocation.memory.get(), bytes, PROT_READ | PROT_WRITE, 0);
-  std::byte* const data = allocation.mapping.data();
-  if (data == nullptr) return nullptr;
-  (void)::madvise(data, bytes, MADV_HUGEPAGE);  // a wish
-  (void)::madvise(data, bytes, MADV_POPULATE_WRITE);
-  const std::lock_guard lock(mutex_);
-  SegmentHeader& header = Layout::header(segment_.data());
-  allocation.entry = kMaxRegions;
-  for (std::size_t i = 0; i < kMaxRegions; ++i) {
-    if (header.regions[i].bytes != 0) continue;
-    allocation.entry = i;
-    const std::uint32_t version = header.regions_version.load();
-    header.regions_version.store(version + 1);
-    std::atomic_thread_fence(std::memory_order_release);
-    header.regions[i] = {reinterpret_cast<std::uintptr_t>(data), bytes, allocation.memory.get(),
-                         header.regions[i].generation + 1};
-    header.regions_version.store(version + 2, std::memory_order_release);
-    break;
-  }
-  allocations_.push_back(std::move(allocation));
-  return data;
-}
-
-bool ShmNode::is_allocated(const std::byte* data) const {
-  const std::lock_guard lock(mutex_);
-  return std::any_of(allocations_.begin(), allocations_.end(), [&](const Allocation& each) {
-    return data >= each.mapping.data() && data < each.mapping.data() + each.mapping.bytes();
-  });
-}
-
-bool ShmNode::free(void* memory) {
-  const std::lock_guard lock(mutex_);
-  const auto at =
-      std::find_if(allocations_.begin(), allocations_.end(),
-                   [&](const Allocation& each) { return each.mapping.data() == memory; });
-  if (at == allocations_.end()) return false;
-  if (at->entry < kMaxRegions) {
-    SegmentHeader& header = Layout::header(segment_.data());
-    const std::uint32_t version = header.regions_version.load();
-    header.regions_version.store(version + 1);
-    std::atomic_thread_fence(std::memory_order_release);
-    header.regions[at->entry].bytes = 0;
-    header.regions_version.store(version + 2, std::memory_order_release);
-  }
-  allocations_.erase(at);
-  return true;
 }
 
 }  // namespace dtl::ring

@@ -12,12 +12,13 @@
 #include <array>
 #include <cstddef>
 #include <memory>
-#include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/fd.h"
 #include "ring/links/link.h"
+#include "ring/links/shm_allocations.h"
 #include "ring/links/shm_segment.h"
 
 namespace dtl::ring {
@@ -51,10 +52,7 @@ class ShmNode {
   void end_sleep();
   std::vector<int> descriptors() const;
 
-  // dt_alloc and dt_free; from any thread.
-  void* alloc(std::size_t bytes);
-  bool free(void* memory);
-  bool is_allocated(const std::byte* data) const;
+  ShmAllocations& allocations() { return *allocations_; }  // for dt_alloc and dt_free
 
  private:
   friend class ShmLink;
@@ -62,11 +60,6 @@ class ShmNode {
     int pid = 0;
     Mapping segment;
     Fd wake;
-  };
-  struct Allocation {
-    Fd memory;
-    Mapping mapping;
-    std::size_t entry = 0;
   };
   std::string open_peer(const std::string& address, Peer& peer) const;
   // After something was published for the peer: wakes it if it sleeps.
@@ -80,8 +73,7 @@ class ShmNode {
   int own_ = 0;
   std::vector<Peer> peers_;
   std::vector<class ShmLink*> links_;
-  mutable std::mutex mutex_;
-  std::vector<Allocation> allocations_;
+  std::optional<ShmAllocations> allocations_;  // never empty
 };
 
 }  // namespace dtl::ring

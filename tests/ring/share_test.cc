@@ -144,7 +144,7 @@ TEST(Share, MovesWhenAPeerFreesSlotsSoThatTheNextFrameBegins) {
 TEST(Share, ReadsAllocatedMemoryWhereItIs) {
   Two two;
   for (int round = 0; round < 3; ++round) {
-    auto* memory = static_cast<std::byte*>(two.left.alloc(300000));
+    auto* memory = static_cast<std::byte*>(two.left.allocations().alloc(300000));
     ASSERT_NE(memory, nullptr);
     const auto sent = pattern(100000, static_cast<unsigned>(round));
     std::memcpy(memory + 1000, sent.data(), sent.size());
@@ -154,12 +154,13 @@ TEST(Share, ReadsAllocatedMemoryWhereItIs) {
     EXPECT_EQ(two.at_right.frames[0].second, sent);
     EXPECT_FALSE(two.at_right.was_copied);
     two.at_right.frames.clear();
-    EXPECT_TRUE(two.left.free(memory));
-    EXPECT_FALSE(two.left.free(memory));
+    EXPECT_TRUE(two.left.allocations().free(memory));
+    EXPECT_FALSE(two.left.allocations().free(memory));
   }
   // More allocations than the table has rows: the others are read like any memory.
   std::vector<void*> many;
-  for (std::size_t i = 0; i < kMaxRegions + 3; ++i) many.push_back(two.left.alloc(4096));
+  for (std::size_t i = 0; i < kMaxRegions + 3; ++i)
+    many.push_back(two.left.allocations().alloc(4096));
   two.to_right->begin(frame(Lane::kBulk, 2, 4096), nullptr,
                       static_cast<const std::byte*>(many.back()), nullptr);
   for (int i = 0; i < 3; ++i) two.step();
@@ -196,7 +197,7 @@ TEST(Share, BringsAnswersWhereTheyAreWanted) {
   EXPECT_EQ(values, before);
   expect_answer(two, values.data(), values.data(), kBytes, false);  // through a slot
 
-  auto* memory = static_cast<std::byte*>(two.left.alloc(100000));
+  auto* memory = static_cast<std::byte*>(two.left.allocations().alloc(100000));
   ASSERT_NE(memory, nullptr);
   std::memcpy(memory, before.data(), kBytes);
   expect_answer(two, memory, memory, kBytes, false);
@@ -207,7 +208,7 @@ TEST(Share, BringsAnswersWhereTheyAreWanted) {
   // Not in the table of what peers map: through system calls.
   std::vector<std::byte*> many;
   for (std::size_t i = 0; i < kMaxRegions; ++i) {
-    many.push_back(static_cast<std::byte*>(two.left.alloc(kBytes)));
+    many.push_back(static_cast<std::byte*>(two.left.allocations().alloc(kBytes)));
   }
   std::memcpy(many.back(), before.data(), kBytes);
   expect_answer(two, many.back(), many.back(), kBytes, true);
@@ -215,7 +216,7 @@ TEST(Share, BringsAnswersWhereTheyAreWanted) {
 
 TEST(Share, WritesNoAnswerToAPeerThatHasLeft) {
   Two two;
-  auto* memory = static_cast<std::byte*>(two.left.alloc(8192));
+  auto* memory = static_cast<std::byte*>(two.left.allocations().alloc(8192));
   ASSERT_NE(memory, nullptr);
   const std::vector<std::byte> before = pattern(8192, 7);
   std::memcpy(memory, before.data(), before.size());
@@ -356,7 +357,7 @@ TEST(Share, LeavesNoDescriptors) {
   const std::size_t before = count("/proc/self/fd");
   for (int i = 0; i < 20; ++i) {
     Two two;
-    EXPECT_NE(two.left.alloc(100000), nullptr);
+    EXPECT_NE(two.left.allocations().alloc(100000), nullptr);
   }
   EXPECT_EQ(count("/proc/self/fd"), before);
 }
