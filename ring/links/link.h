@@ -31,6 +31,9 @@ struct FrameHead {
   std::uint64_t offset = 0;        // of the payload in the flow, in bytes as they travel
 };
 static_assert(sizeof(FrameHead) == 24);
+inline std::size_t head_bytes(const FrameHead& head) {
+  return sizeof head + (head.has_operation != 0 ? sizeof(OperationHeader) : 0);
+}
 constexpr std::uint32_t kFrameMagic = 0x72665444;  // "DTfr"
 // The last head on a connection whose rank leaves in order: offset is how many operations it has
 // completed, as in a kBye. What ends without it was cut off.

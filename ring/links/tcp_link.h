@@ -5,7 +5,6 @@
 // enough there is one for each direction: then neither end's sends wait for the socket into which
 // the other's arrive.
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -13,6 +12,8 @@
 
 #include "ring/links/channel.h"
 #include "ring/links/link.h"
+#include "ring/links/tcp_receiver.h"
+#include "ring/links/tcp_sender.h"
 
 namespace dtl::ring {
 
@@ -39,37 +40,13 @@ class TcpLink : public Link {
   }
 
  private:
-  // What was read beyond a head: saves the call that would read the head alone.
-  static constexpr std::size_t kAhead = 4096;
-
   struct Stream {
+    Lane lane;
+    std::uint32_t number;
     Channel channel;
-    Lane lane = Lane::kSmall;
-    std::uint32_t number = 0;
-    bool readable = true, writable = true, is_open = true, is_heard = true;
-    bool has_ended = false;  // the last byte is on its way, and no edge will follow it
-    // Sending.
-    bool is_sending = false;
-    FrameHead head;
-    OperationHeader operation;
-    const std::byte* payload = nullptr;
-    std::size_t sent = 0;
-    std::size_t farewell_sent = 0;
-    // Receiving.
-    std::array<std::byte, kAhead> ahead;
-    std::size_t ahead_from = 0, ahead_to = 0;
-    bool has_head = false, is_admitted = false;
-    FrameHead in_head;
-    OperationHeader in_operation;
-    std::byte* target = nullptr;
-    std::size_t filled = 0;
+    TcpSender sender;
+    TcpReceiver receiver;
   };
-  bool push(Stream& stream, Sink& sink);
-  bool pull(Stream& stream, Sink& sink);
-  bool read_head(Stream& stream);
-  bool read_payload(Stream& stream, Sink& sink);
-  bool read_ahead(Stream& stream, Sink& sink);
-  bool note_read(Stream& stream, std::ptrdiff_t result, std::size_t wanted, Sink& sink);
 
   int peer_;
   bool begins_with_last_;

@@ -1,0 +1,46 @@
+#pragma once
+// TcpReceiver: the frame that is being received over one connection of a TcpLink, and what was read
+// beyond it. Owned by the link, used by whoever drives the engine; nothing here blocks. Knows
+// nothing of what the connection sends, nor of other connections.
+
+#include <array>
+#include <cstddef>
+
+#include "ring/links/channel.h"
+#include "ring/links/link.h"
+
+namespace dtl::ring {
+
+class TcpReceiver {
+ public:
+  explicit TcpReceiver(int peer) : peer_(peer) {}  // what Sink hears
+
+  // has_ended: the last byte is on its way, and no edge will follow it.
+  void set_ready(bool readable, bool has_ended) {
+    readable_ |= readable;
+    has_ended_ |= has_ended;
+  }
+  bool is_heard() const { return is_heard_; }  // something may come yet
+  bool step(Channel& channel, Sink& sink);     // true when anything moved
+
+ private:
+  // What was read beyond a head: saves the call that would read the head alone.
+  static constexpr std::size_t kAhead = 4096;
+
+  bool read_head();
+  bool read_payload(Channel& channel, Sink& sink);
+  bool read_ahead(Channel& channel, Sink& sink);
+  bool note_read(std::ptrdiff_t result, std::size_t wanted, Sink& sink);
+
+  int peer_;
+  bool readable_ = true, is_heard_ = true, has_ended_ = false;
+  std::array<std::byte, kAhead> ahead_;
+  std::size_t ahead_from_ = 0, ahead_to_ = 0;
+  bool has_head_ = false, is_admitted_ = false;
+  FrameHead head_;
+  OperationHeader operation_;
+  std::byte* target_ = nullptr;
+  std::size_t filled_ = 0;
+};
+
+}  // namespace dtl::ring
