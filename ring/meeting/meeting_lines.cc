@@ -72,8 +72,15 @@ void MeetingLines::read() {
     for (const Frame& frame : frames) {
       if (has_gone_) {
         early_.push_back(frame);  // of the running ring, not of this meeting
+      } else if (frame.kind == FrameKind::kFail) {
+        throw CommError(frame.status, frame.text, {});
+      } else if (frame.kind == FrameKind::kBye) {
+        throw CommError(DT_E_PEER, members_.name(line.rank) + " left while the ring was formed",
+                        {});
+      } else if (frame.kind == FrameKind::kGo) {
+        has_gone_ = true;
       } else {
-        handle(line, frame);
+        hear_(line.rank, frame);
       }
     }
     if (state != LineState::kOpen && !has_gone_) {
@@ -87,18 +94,6 @@ void MeetingLines::read() {
       throw CommError(DT_E_PEER, members_.name(line.rank) + " was lost while the ring was formed",
                       state == LineState::kGarbled ? "it sent garbage" : "connection closed");
     }
-  }
-}
-
-void MeetingLines::handle(const ControlLine& line, const Frame& frame) {
-  if (frame.kind == FrameKind::kFail) throw CommError(frame.status, frame.text, {});
-  if (frame.kind == FrameKind::kBye) {
-    throw CommError(DT_E_PEER, members_.name(line.rank) + " left while the ring was formed", {});
-  }
-  if (frame.kind == FrameKind::kGo) {
-    has_gone_ = true;
-  } else {
-    hear_(line.rank, frame);
   }
 }
 

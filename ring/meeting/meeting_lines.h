@@ -36,18 +36,18 @@ class MeetingLines {
   void check_encryption() const;
 
   Clock::time_point deadline() const { return deadline_; }
-  const Channel& first() const { return lines_.front().channel; }
   bool differs(int rank) const { return differing_[static_cast<std::size_t>(rank)]; }
   bool has_gone() const { return has_gone_; }  // rank 0 has said that all links exist
   std::vector<Caller> take_callers() { return std::exchange(callers_, {}); }  // for data
-  // The lines, and what rank 0 said after that.
-  std::vector<ControlLine> take() { return std::move(lines_); }
-  std::vector<Frame> take_early() { return std::move(early_); }
+  struct Outcome {
+    std::vector<ControlLine> lines;
+    std::vector<Frame> early;  // what rank 0 said after that
+  };
+  Outcome take() { return {std::move(lines_), std::move(early_)}; }
 
  private:
   void admit(Caller caller);
   void read();
-  void handle(const ControlLine& line, const Frame& frame);
 
   const Members& members_;
   const int timeout_ms_;

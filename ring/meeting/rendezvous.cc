@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <utility>
 
 #include "ring/common/comm_error.h"
@@ -44,6 +45,7 @@ class Rendezvous {
   MeetingLines lines_;
   NodeSharing sharing_;
   std::vector<bool> joined_, ready_;  // by rank
+  std::optional<Address> here_;       // where rank 0 was reached from
   std::string table_;
   Links links_;
 };
@@ -75,8 +77,9 @@ Links Rendezvous::run() {
   }
   for (const PeerInfo& member : members_.infos) links_.hosts.push_back(member.host);
   links_.own_address = members_.own().address->host();
-  links_.control = lines_.take();
-  links_.early = lines_.take_early();
+  MeetingLines::Outcome outcome = lines_.take();
+  links_.control = std::move(outcome.lines);
+  links_.early = std::move(outcome.early);
   links_.local = sharing_.local();
   links_.is_crowded = sharing_.is_crowded();
   links_.warning = sharing_.warning();
@@ -115,9 +118,10 @@ void Rendezvous::join_leader(const std::vector<Address>& addresses) {
     lines_.turn({&connector});
     channel = connector.step();
   }
-  const Address here = place_.own_address.empty() ? local_address(channel.fd()).with_port(0)
-                                                  : resolve(place_.own_address, 0).front();
-  listen_at(listen_on(here, kBacklog));
+  here_ = local_address(channel.fd());
+  const Address address =
+      place_.own_address.empty() ? here_->with_port(0) : resolve(place_.own_address, 0).front();
+  listen_at(listen_on(address, kBacklog));
   send_now(channel, encode({FrameKind::kJoin, 0, identity.rank, 0, encode_peer(members_.own())}));
   lines_.add(0, std::move(channel));
 }
@@ -139,7 +143,7 @@ void Rendezvous::receive_table() {
     lines_.check_deadline("did not send the table of ranks", {0});
     lines_.turn();
   }
-  decode_table(table_, local_address(lines_.first().fd()), links_.settings, members_.infos);
+  decode_table(table_, *here_, links_.settings, members_.infos);
 }
 
 void Rendezvous::agree() {
