@@ -1,3 +1,4 @@
+// What shells complete: both commands from the tables that also parse them.
 #include "trainer/completion.h"
 
 #include <utility>

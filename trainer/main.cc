@@ -1,4 +1,6 @@
 // dttrain: fine-tunes encoders for text classification, alone or as one of many ranks.
+// Reads the command line, joins the ranks, and turns Errors into messages and exit statuses. What a
+// run does is job/fine_tune.cc's.
 
 #include <immintrin.h>
 
@@ -26,6 +28,7 @@ using namespace std::chrono_literals;
 // Moments of words that have not occurred for a long time decay into denormal numbers, with which
 // many CPUs are a hundred times slower. Threads inherit this.
 void flush_denormals() {
+  // Bits of MXCSR (Intel SDM, volume 1, 10.2.3).
   constexpr unsigned kFlushToZero = 0x8000, kDenormalsAreZero = 0x0040;
   _mm_setcsr(_mm_getcsr() | kFlushToZero | kDenormalsAreZero);
 }
@@ -46,12 +49,15 @@ std::string version_text(bool verbose) {
 }
 
 int train(const Settings& settings) {
+  // Before any thread starts: each inherits MXCSR.
   flush_denormals();
   CheckpointSignal::listen();
   Ranks group = Ranks::join();
   try {
     return run_job(settings, group);
   } catch (const Error& error) {
+    // The rank that failed has said why. dtlaunch waits for its message when others end with
+    // kPeerFailed.
     if (group.ended_by_peer()) return static_cast<int>(Exit::kPeerFailed);
     group.abort(error);
     return report(error);

@@ -1,3 +1,6 @@
+// Between a folder's names and the layout's. Which names exist is the family's
+// (files/model_family.h) and parameters.h's business; how tensors are stored is files/'s. Also the
+// mark of an unfinished run.
 #include "trainer/checkpoint/checkpoint.h"
 
 #include <fmt/format.h>
@@ -20,6 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kUnfinished = "unfinished";
+// The mark has two short lines.
 constexpr std::size_t kMaxMarkBytes = 4096;
 
 // Of the job that dtlaunch runs this process for; empty outside of any.
@@ -36,7 +40,8 @@ void replace_ending(std::string& name, std::string_view from, std::string_view t
   if (name.ends_with(from)) name.replace(name.size() - from.size(), from.size(), to);
 }
 
-// The name that the layout uses for a tensor of a file.
+// The name that the layout uses for a tensor of a file. gamma and beta are the names of old
+// TensorFlow models; a bare encoder (BertModel) is saved without the prefix.
 std::string canonical_name(std::string name, const ModelConfig& config,
                            const ParameterLayout& layout) {
   replace_ending(name, "LayerNorm.gamma", "LayerNorm.weight");
@@ -67,6 +72,7 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
 bool copy_tensor(const std::string& path, const Tensor& from, const ParameterInfo& to,
                  const LoadOptions& options, std::vector<float>& values) {
   if (from.shape != to.shape) {
+    // Only the head depends on the task: another shape of the encoder is another encoder.
     if (to.head && options.ignore_mismatched_sizes) return false;
     throw Error(
         Exit::kBadInput, fmt::format("{}: tensor {}", path, to.name),
@@ -87,7 +93,7 @@ bool copy_tensor(const std::string& path, const Tensor& from, const ParameterInf
   return true;
 }
 
-// In order of name.
+// In order of name: the same model gives the same file, whatever the layout's order.
 std::vector<TensorView> views_of(const ParameterLayout& layout, std::span<const float> values) {
   std::vector<TensorView> views;
   for (const ParameterInfo& info : layout.tensors) {
@@ -143,6 +149,7 @@ LoadedParameters arrange_parameters(TensorMap tensors, const std::string& origin
       found.erase(it);
       continue;
     }
+    // Encoders trained without next-sentence prediction have no pooler.
     const bool optional = tensor.head || tensor.name.starts_with(pooler);
     if (!optional) {
       throw Error(Exit::kBadInput, fmt::format("{}: tensor {}", origin, tensor.name),
@@ -165,6 +172,8 @@ void save_model(const std::string& folder, const ModelConfig& config, const Para
 }
 
 void mark_unfinished(const std::string& folder) {
+  // The mark's time tells which checkpoints are the job's own: it must stay that of the first
+  // start.
   if (marked_by_this_job(folder)) return;  // its ranks were started again
   write_file_atomically(fs::path(folder) / kUnfinished,
                         "A run that writes here has not ended yet, or was killed.\n" + job_line());

@@ -30,7 +30,8 @@ void check_numbers(const std::string& path, const ParameterInfo& tensor,
                    std::span<const float> values);
 
 // Reads model.safetensors, pytorch_model.bin or the index.json of either's pieces. Only the head
-// may be missing. Accepts encoders saved without the "bert." prefix, and LayerNorm.gamma and .beta.
+// and BERT's pooler may be missing. Accepts encoders saved without the "bert." prefix, and
+// LayerNorm.gamma and .beta.
 LoadedParameters load_parameters(const std::string& folder, const ModelConfig& config,
                                  const ParameterLayout& layout, const LoadOptions& options);
 

@@ -1,3 +1,6 @@
+// Names and life of checkpoint folders. Every change is a rename of a complete folder. So a kill at
+// any point leaves whole checkpoints, or folders whose name says that they are not. What is inside
+// is written elsewhere (saved_state.h, checksums.h).
 #include "trainer/checkpoint/checkpoint_folder.h"
 
 #include <fcntl.h>
@@ -35,6 +38,7 @@ std::optional<std::int64_t> step_of_name(std::string_view name) {
   return parse_integer(name.substr(kPrefix.size()), 0, std::numeric_limits<std::int64_t>::max());
 }
 
+// Of any process: the one that wrote it is dead when a new run looks.
 bool is_partial_name(std::string_view name) {
   const std::size_t mark = name.find(kPartial);
   return mark != std::string_view::npos && step_of_name(name.substr(0, mark)).has_value();
@@ -68,6 +72,7 @@ void remove_folder(const fs::path& folder) {
   }
 }
 
+// The process's number keeps two runs apart that were started in the same folder by mistake.
 std::string partial_path(const fs::path& output, std::string_view name) {
   return output / fmt::format("{}{}{}", name, kPartial, ::getpid());
 }
@@ -82,6 +87,7 @@ void remove_checkpoint(const fs::path& folder) {
   remove_folder(doomed);
 }
 
+// Files and folders: a folder's entries are data of the folder.
 void sync(const fs::path& path) {
   const std::string attempted = fmt::format("cannot write '{}'", path.string());
   const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -99,6 +105,7 @@ std::optional<Obstacle> find_old_obstacle(const fs::path& folder) {
   try {
     read_training_cost(folder);
     for (const char* name : {"model.safetensors", "optimizer.safetensors"}) {
+      // Opening compares the header with the file's size: a file that was cut short fails.
       const SafetensorsFile whole(folder / name);
     }
   } catch (const Error& error) {
@@ -107,6 +114,7 @@ std::optional<Obstacle> find_old_obstacle(const fs::path& folder) {
   return std::nullopt;
 }
 
+// Others' programs use the same names; theirs are never renamed or removed.
 bool is_own(const fs::path& folder) {
   std::error_code unreadable;
   return has_checksums(folder) || fs::exists(folder / kStateFile, unreadable);
@@ -139,6 +147,7 @@ std::optional<std::string> sound_checkpoint_near(const std::string& folder) {
   if (!path.has_filename()) path = path.parent_path();
   const std::int64_t step = checkpoint_step(folder).value_or(0);
   const std::string beside = path.has_parent_path() ? path.parent_path().string() : ".";
+  // The user may have named the output folder instead of a checkpoint: hence inside first.
   for (const std::string& place : {folder, beside}) {
     std::vector<Checkpoint> found = checkpoints_of(place);
     for (; !found.empty(); found.pop_back()) {
@@ -154,6 +163,7 @@ std::optional<std::string> last_sound_checkpoint(const std::string& output,
                                                  fs::file_time_type since) {
   std::vector<Checkpoint> found = checkpoints_of(output);
   std::error_code gone;
+  // A time that cannot be read is the least one: such a folder does not count as this run's.
   std::erase_if(
       found, [&](const Checkpoint& each) { return fs::last_write_time(each.path, gone) < since; });
   for (; !found.empty(); found.pop_back()) {
@@ -161,6 +171,7 @@ std::optional<std::string> last_sound_checkpoint(const std::string& output,
     const std::optional<Obstacle> obstacle = find_obstacle(path);
     if (!obstacle) return path;
     if (!obstacle->damaged) {
+      // A row of checkpoints with the same reason (--save_only_model) is mentioned once.
       const bool known = !passed.empty() && passed.back().ends_with(": " + obstacle->reason);
       if (!known) passed.push_back(fmt::format("{}: passed over: {}", path, obstacle->reason));
       continue;
@@ -182,6 +193,7 @@ void remove_old_checkpoints(const std::string& output, std::int64_t limit, const
   if (limit <= 0) return;
   std::vector<Checkpoint> found = checkpoints_of(output);
   std::erase_if(found, [](const Checkpoint& each) { return !is_own(each.path); });
+  // Those of an earlier, longer run come first and go first. The others keep their order by step.
   std::stable_partition(found.begin(), found.end(),
                         [&](const Checkpoint& each) { return each.step > newest; });
   const std::optional<std::int64_t> best_step = checkpoint_step(best);
@@ -204,6 +216,7 @@ void remove_partial_checkpoints(const std::string& output) {
 }
 
 std::vector<std::string> set_aside_checkpoints(const std::string& output) {
+  // Renamed, since an interrupt would otherwise take an earlier run's checkpoint for this one's.
   std::vector<std::string> names;
   for (const Checkpoint& each : checkpoints_of(output)) {
     if (!is_own(each.path)) continue;
@@ -222,6 +235,7 @@ PartialCheckpoint::PartialCheckpoint(const std::string& output, std::int64_t ste
     : output_(output),
       name_(fmt::format("{}{}", kPrefix, step)),
       path_(partial_path(output, name_)) {
+  // What a run with the same process number has left.
   remove_folder(path_);
   std::error_code error;
   fs::create_directories(path_, error);
@@ -245,6 +259,8 @@ void PartialCheckpoint::commit() {
     sync(it->path());
   }
   if (error) throw Error(Exit::kCannotWrite, attempted, error.message());
+  // All files and the folder itself, before the name: after a power failure no complete name may
+  // stand for files that never reached the disk.
   sync(path_);
   int status = ::rename(path_.c_str(), whole.c_str());
   if (status != 0 && (errno == ENOTEMPTY || errno == EEXIST)) {
@@ -257,6 +273,7 @@ void PartialCheckpoint::commit() {
   }
   if (status != 0) throw system_error(attempted, Exit::kCannotWrite);
   committed_ = true;
+  // The rename is an entry of the output folder.
   sync(output_);
 }
 

@@ -1,3 +1,6 @@
+// A hand-over: start() copies the state and raises busy_, work() writes and lowers it. Whoever sees
+// busy_ low owns state_ and extras_. The training thread never waits for the disk, except for a
+// checkpoint that is still under way when the next is due.
 #include "trainer/checkpoint/checkpoint_writer.h"
 
 #include <fmt/format.h>
@@ -55,6 +58,7 @@ CheckpointWriter::~CheckpointWriter() {
   thread_.join();
 }
 
+// On all threads of the training, which waits for it.
 void CheckpointWriter::copy(const TrainingState& state, ThreadPool& pool) {
   state_.step = state.step;
   copy_floats(state.parameters, state_.parameters, pool);
@@ -77,10 +81,12 @@ void CheckpointWriter::start(const TrainingState& state, CheckpointExtras extras
 void CheckpointWriter::finish() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return !busy_; });
+  // Once: the next checkpoint may succeed.
   if (error_) throw *std::exchange(error_, std::nullopt);
   tell_if_slow(took_);
 }
 
+// The last write is the estimate of the next one. Before the first there is none, so it is tried.
 std::string CheckpointWriter::ends_too_late(std::chrono::steady_clock::time_point told,
                                             std::optional<std::chrono::milliseconds> grace) {
   finish();
@@ -92,7 +98,8 @@ std::string CheckpointWriter::ends_too_late(std::chrono::steady_clock::time_poin
                      seconds(took_), std::max(0.0, seconds(left)), seconds(*grace));
 }
 
-// A signal may come while one checkpoint is written, and is followed by another: hence twice.
+// A signal may come while one checkpoint is written, and is followed by another: hence twice the
+// time. The notice comes once, from the training thread.
 void CheckpointWriter::tell_if_slow(std::chrono::milliseconds took) {
   if (!grace_ || told_of_grace_ || took <= *grace_) return;
   log_notice(fmt::format(
@@ -110,6 +117,7 @@ void CheckpointWriter::work() {
     busy_ = false;
     changed_.notify_all();
     changed_.wait(lock, [&] { return busy_ || stop_; });
+    // stop_ alone ends the thread only once nothing is left to write.
     if (!busy_) return;
     lock.unlock();
     const auto start = std::chrono::steady_clock::now();
@@ -144,7 +152,9 @@ std::optional<Error> CheckpointWriter::write() const {
       write_file_atomically(std::filesystem::path(folder.path()) / "trainer_state.json",
                             extras_.trainer_state);
     }
+    // The tokenizer's files and the log come before: commit() lists and syncs what is there.
     folder.commit();
+    // Only after the new one is complete: at no time are there fewer than before.
     remove_old_checkpoints(output_, extras_.save_total_limit, extras_.best, state_.step);
     return std::nullopt;
   } catch (const Error& error) {

@@ -1,9 +1,9 @@
 #pragma once
 // CheckpointWriter: writes checkpoints on a thread of its own, from a copy of the state, while
 // training goes on. At most one is under way; rank 0 alone has a writer. An error (a full disk)
-// comes out of the next call, once, as Error(kCannotWrite) naming the file. The
-// copy takes 12 bytes per parameter from the beginning on. The thread runs on the CPUs that its
-// creator may use: create the writer before the ThreadPool pins its caller.
+// comes out of the next call, once, as Error(kCannotWrite) naming the file. The copy takes as much
+// memory as the state from the beginning on: with AdamW 12 bytes per parameter. The thread runs on
+// the CPUs that its creator may use: create the writer before the ThreadPool pins its caller.
 
 #include <chrono>
 #include <condition_variable>
@@ -66,6 +66,7 @@ class CheckpointWriter {
   void copy(const TrainingState& state, ThreadPool& pool);
   void tell_if_slow(std::chrono::milliseconds took);
 
+  // Constant, or the caller's alone, up to state_.
   const std::string output_;
   const ModelConfig config_;
   const ParameterLayout layout_;

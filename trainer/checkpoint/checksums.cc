@@ -1,3 +1,5 @@
+// Damage that a file system does not report: bits that changed on a disk or on the way through a
+// copy. CRC-32C does not protect against people, and need not.
 #include "trainer/checkpoint/checksums.h"
 
 #include <fcntl.h>
@@ -26,6 +28,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kName = "checksums.txt";
+// Of the list: a checkpoint has about ten files.
 constexpr std::size_t kMaxBytes = 1 << 20;
 constexpr std::size_t kPieceBytes = 1 << 20;  // of a file that is read
 constexpr std::string_view kFirstLine = " files, CRC-32C and size of each";
@@ -56,7 +59,8 @@ std::string line_of(const Sum& sum, const std::string& name) {
   return fmt::format("{:08x} {} {}", sum.crc, sum.bytes, name);
 }
 
-// Against a line of the list.
+// Against a line of the list. The list itself may be damaged: a name with a slash must not lead out
+// of the folder.
 std::optional<std::string> damage_of(const fs::path& folder, const std::string& line) {
   const std::vector<std::string> words = split(line, ' ');
   if (words.size() < 3) return fmt::format("{}: '{}' is no checksum", kName, line);
@@ -74,6 +78,8 @@ std::optional<std::string> damage_of(const fs::path& folder, const std::string& 
   } catch (const Error& error) {
     return fmt::format("{}: {}", name, error.reason());
   }
+  // Compared as text: a line in another spelling of the same numbers was not written by this
+  // program.
   if (line_of(sum, name) == line) return std::nullopt;
   if (std::to_string(sum.bytes) != words[1]) {
     return fmt::format("{}: it has {} bytes and had {}", name, sum.bytes, words[1]);
@@ -96,6 +102,7 @@ void write_checksums(const std::string& folder) {
     }
   }
   if (error) throw cannot_write(fs::path(folder) / kName, Error(Exit::kOs, "", error.message()));
+  // By checksum, which is as good as any order that does not depend on the folder's.
   std::sort(lines.begin(), lines.end());
   lines.insert(lines.begin(), fmt::format("{}{}", lines.size(), kFirstLine));
   write_file_atomically(fs::path(folder) / kName, join(lines, "\n") + "\n");
@@ -103,6 +110,7 @@ void write_checksums(const std::string& folder) {
 
 bool has_checksums(const std::string& folder) {
   std::error_code unreadable;
+  // A folder that cannot be read counts as having them: find_damage() then says why.
   return fs::exists(fs::path(folder) / kName, unreadable) || unreadable;
 }
 

@@ -1,3 +1,5 @@
+// The files of a state that a run can go on from. Keys of training_state.json are never renamed:
+// checkpoints of older versions must stay readable.
 #include "trainer/checkpoint/saved_state.h"
 
 #include <fmt/format.h>
@@ -23,6 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 using OrderedJson = nlohmann::ordered_json;
 
+// Raised only for a file that older programs must not read.
 constexpr int kFormat = 1;
 constexpr std::size_t kMaxStateBytes = 1 << 20;
 constexpr std::uint64_t kStepTag = 0xFFFF0030, kParametersTag = 0xFFFF0031,
@@ -51,7 +54,8 @@ void visit_run(Visitor&& v, Identity& run) {
   v("total_steps", o.total_steps);
 }
 
-// What checkpoints did not have once: then it is as it was at that time.
+// What checkpoints did not have once: where a key is missing, the default is what programs of that
+// time did.
 template <class Visitor, class Optimizing>
 void visit_newer(Visitor&& v, Optimizing& o) {
   v("momentum", o.momentum);
@@ -101,6 +105,7 @@ class StateText {
   template <class T>
   void get(const char* key, T& value) const {
     const auto it = json_.find(key);
+    // nlohmann's get<> converts silently between types of numbers: hence the check.
     const bool fits = it != json_.end() && (std::is_same_v<T, std::string> ? it->is_string()
                                             : std::is_same_v<T, bool>      ? it->is_boolean()
                                             : std::is_floating_point_v<T>  ? it->is_number()
@@ -151,6 +156,7 @@ RunIdentity run_in(const StateText& text) {
   return run;
 }
 
+// Straight to its place in the flat array, without a copy of the file in memory.
 void read_tensor(const SafetensorsFile& file, const std::string& name,
                  const std::vector<std::int64_t>& shape, float* to) {
   const auto attempted = fmt::format("{}: tensor {}", file.path(), name);
@@ -224,6 +230,7 @@ TrainingState read_training_state(const std::string& folder, const ParameterLayo
   const SafetensorsFile model(fs::path(folder) / "model.safetensors");
   const OptimizerState kept = optimizer_state(layout, identity.optimizer);
   const std::int64_t step = state.step;
+  // Gaps between tensors, which no file has, are 0 on every rank.
   state = state_at_start(read_parameters(model, layout), kept);
   state.step = step;
   for (const ParameterInfo& tensor : layout.tensors) {
@@ -254,12 +261,14 @@ void share_training_state(Ranks& group, const ParameterLayout& layout,
                           const OptimizerSettings& optimizer, TrainingState& state) {
   const auto count = static_cast<std::size_t>(layout.total);
   group.broadcast(&state.step, sizeof state.step, kStepTag);
+  // Ranks other than 0 come with an empty state.
   if (state.parameters.size() != count) {
     const std::int64_t step = state.step;
     state = state_at_start(std::vector<float>(count), optimizer_state(layout, optimizer));
     state.step = step;
   }
   group.broadcast(state.parameters.data(), count * sizeof(float), kParametersTag);
+  // Empty on all ranks or on none: the optimizer is the same.
   if (!state.m.empty()) {
     group.broadcast(state.m.data(), state.m.size() * sizeof(float), kFirstMomentTag);
   }

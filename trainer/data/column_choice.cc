@@ -1,3 +1,5 @@
+// Guesses only what the user has not said, and only from names and cells: no file is read here, and
+// no message printed. A guess is told to the user (dataset_summary.h).
 #include "trainer/data/column_choice.h"
 
 #include <fmt/format.h>
@@ -12,6 +14,7 @@
 namespace dtl::trainer {
 namespace {
 
+// The names of GLUE's data sets at Hugging Face, and what most people call a column of texts.
 ColumnChoice choose_by_name(const std::vector<std::string>& header) {
   const int first = column_named(header, "sentence1");
   if (first >= 0) return {first, column_named(header, "sentence2")};
@@ -46,10 +49,14 @@ class ColumnValues {
     value = trim(value);
     const bool letters =
         std::any_of(value.begin(), value.end(), [](char c) { return is_letter(c) || is_wide(c); });
+    // A date or an amount has digits and marks but no letters; nan and inf have letters and are
+    // numbers.
     numbers_ = numbers_ && (!letters || is_number(value));
+    // Chinese and its like are written without blanks: one "word" may be a sentence.
     const bool several = value.find_first_of(" \t\n") != std::string_view::npos ||
                          std::any_of(value.begin(), value.end(), is_wide);
     words_ = words_ || several;
+    // One value that is not an identifier, or comes twice, decides: later values are not kept.
     identifiers_ = identifiers_ && !several && std::any_of(value.begin(), value.end(), is_digit) &&
                    seen_.insert(value).second;
   }
@@ -83,6 +90,8 @@ std::string refusal(const std::string& name, const ColumnValues& values) {
 }  // namespace
 
 int column_named(const std::vector<std::string>& header, std::string_view name) {
+  // Exact names first, then without blanks at the ends, then without case. A name that fits several
+  // columns fits none.
   const auto find = [&](auto&& same) {
     int found = -1, times = 0;
     for (int i = 0; i < static_cast<int>(header.size()); ++i) {
@@ -135,6 +144,7 @@ ColumnChoice choose_texts(const std::vector<std::string>& header, int label,
     possible.push_back(i);
     if (values.words()) with_words.push_back(i);
   }
+  // Columns of single words beside one of sentences are categories, not texts.
   if (!with_words.empty()) possible = with_words;
   if (possible.empty()) {
     return {.reason = reasons.empty() ? "the label is the only column" : join(reasons, ", "),

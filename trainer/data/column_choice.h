@@ -23,6 +23,7 @@ std::string without_column(const std::vector<std::string>& header, std::string_v
 // Of the column at this index, from 0.
 std::string shown_column(const std::vector<std::string>& header, std::size_t index);
 
+// Indices of columns, from 0.
 struct ColumnChoice {
   int first = -1, second = -1;  // columns; second < 0: no pairs; first < 0: there are no texts
   std::string reason = {};      // why there are none

@@ -1,3 +1,5 @@
+// Recognises other formats by their first bytes, so that the message can name the cure. The readers
+// find out whether the rest is sound, and what it means.
 #include "trainer/data/data_file.h"
 
 #include <fmt/format.h>
@@ -18,7 +20,7 @@ struct OtherKind {
   std::string_view begins, what, hint;  // {}: the path
 };
 
-// UTF-32's mark begins with UTF-16's.
+// UTF-32's mark begins with UTF-16's, so it is tried first.
 constexpr std::array<OtherKind, 7> kOtherKinds = {{
     {"\xFF\xFE\0\0"sv, "in UTF-32", "iconv -f UTF-32 -t UTF-8 {} >NEWFILE"},
     {"\0\0\xFE\xFF"sv, "in UTF-32", "iconv -f UTF-32 -t UTF-8 {} >NEWFILE"},
@@ -29,7 +31,7 @@ constexpr std::array<OtherKind, 7> kOtherKinds = {{
     {"PAR1"sv, "in Parquet", "the table in it, exported as .csv"},
 }};
 
-// Without a mark, but with text of mostly ASCII.
+// Without a mark, but with text of mostly ASCII: then every other byte is NUL.
 std::string_view utf16_order(std::string_view bytes) {
   if (bytes.size() < 2 || (bytes[0] == '\0') == (bytes[1] == '\0')) return "";
   return bytes[0] == '\0' ? "UTF-16BE" : "UTF-16LE";

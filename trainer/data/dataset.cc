@@ -1,3 +1,5 @@
+// From rows (dataset_rows.h) to labelled texts, and from these to tokens. It knows labels and
+// columns but no model: which labels a model has, the caller says.
 #include "trainer/data/dataset.h"
 
 #include <fmt/format.h>
@@ -22,9 +24,11 @@
 namespace dtl::trainer {
 namespace {
 
+// The file is held in memory whole.
 constexpr std::size_t kMaxDatasetBytes = std::size_t{16} << 30;
 
-// Rows that are looked at for the columns that may be texts.
+// Rows that are looked at for the columns that may be texts. They are kept until they are taken, so
+// the number bounds memory, too.
 constexpr std::size_t kLookedAt = 10'000;
 
 // How this kind of file names its columns.
@@ -170,6 +174,7 @@ void read_label(const std::string& path, const std::string& field, const Dataset
   };
   example.label = field;
   if (options.problem == Problem::kMultiLabel) {
+    // An empty cell is an example without labels, which is something to learn, too.
     for (const std::string& name : split(field, options.label_delimiter)) {
       if (!trim(name).empty()) example.labels.emplace_back(trim(name));
     }
@@ -202,6 +207,7 @@ TextDataset from_rows(const std::string& path, RowReader& reader, const DatasetO
                       .path = path};
   name_columns(header, columns, options, dataset);
   dataset.guessed = columns.guessed;
+  // Rows behind the limit are not read, so a fault in one of them stays unknown.
   while (
       (options.limit < 0 || static_cast<std::int64_t>(dataset.examples.size()) < options.limit) &&
       rows.next(row)) {
@@ -227,6 +233,7 @@ TextDataset from_rows(const std::string& path, RowReader& reader, const DatasetO
   return dataset;
 }
 
+// "3.0" is not one: run_glue's readers make floats of it.
 std::optional<std::int64_t> whole_number(const std::string& text) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -258,6 +265,7 @@ void append_aim(const TextDataset& dataset, std::size_t index, const LabelIds& i
   } else if (dataset.problem == Problem::kRegression) {
     to.targets.push_back(example.target);
   } else {
+    // One row of the matrix [n, labels], with a 1 for each label that the example has.
     const std::size_t row = to.targets.size();
     to.targets.resize(row + labels.size(), 0.0F);
     for (const std::string& label : example.labels) {
@@ -267,6 +275,7 @@ void append_aim(const TextDataset& dataset, std::size_t index, const LabelIds& i
   }
 }
 
+// A part counts its starts from its own first token.
 void append(Examples& to, const Examples& part) {
   const std::int64_t base = to.starts.back();
   to.cut += part.cut;
@@ -307,6 +316,7 @@ TextDataset read_dataset(const std::string& path, std::int64_t limit) {
 }
 
 bool has_float_labels(const TextDataset& dataset) {
+  // Whole numbers alone are classes; one fraction among them makes a regression.
   bool fraction = false;
   for (const TextExample& example : dataset.examples) {
     if (!finite_number(example.label)) return false;
@@ -327,6 +337,7 @@ std::vector<std::string> label_names(const TextDataset& dataset) {
   }
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
+  // By value: "10" would come before "2" otherwise, and run_glue has integers there.
   if (std::all_of(names.begin(), names.end(),
                   [](const std::string& name) { return whole_number(name).has_value(); })) {
     std::stable_sort(names.begin(), names.end(), [](const std::string& a, const std::string& b) {
@@ -362,6 +373,7 @@ Examples encode_dataset(const TextDataset& dataset, const Tokenizer& tokenizer,
   });
   Examples examples;
   examples.starts.push_back(0);
+  // In the order of the blocks, whoever has encoded them.
   for (const Examples& part : parts) append(examples, part);
   return examples;
 }

@@ -1,3 +1,5 @@
+// Three grammars behind one interface. Readers know rows and fields only: which columns matter is
+// dataset.cc's business. Every complaint names line and, where it helps, byte.
 #include "trainer/data/dataset_rows.h"
 
 #include <fmt/format.h>
@@ -28,6 +30,7 @@ class Lines {
  public:
   Lines(std::string path, std::string bytes) : path_(std::move(path)), bytes_(std::move(bytes)) {
     if (bytes_.starts_with("\xEF\xBB\xBF")) at_ = 3;
+    // A file of old Mac programs has CR alone.
     if (bytes_.find('\n') == std::string::npos) line_end_ = '\r';
   }
 
@@ -39,6 +42,7 @@ class Lines {
     if (line.ends_with('\r')) line.remove_suffix(1);
     at_ = end + 1;
     ++number_;
+    // Line by line, so that the message can say where.
     const std::size_t broken = find_invalid_utf8(line);
     if (broken != std::string_view::npos) {
       refuse_row(row_place(path_, number_, 0),
@@ -53,6 +57,8 @@ class Lines {
     return line;
   }
 
+  // Empty lines between rows carry nothing; within a quoted field they are text, so next() keeps
+  // them.
   std::optional<std::string_view> next_with_text() {
     std::optional<std::string_view> line = next();
     while (line && trim(*line).empty()) line = next();
@@ -70,7 +76,7 @@ class Lines {
   int number_ = 0;
 };
 
-// Tabs separate, and nothing quotes: a leading '"' is text.
+// Tabs separate, and nothing quotes: a leading '"' is text. GLUE's files are written so.
 class TsvRows : public RowReader {
  public:
   explicit TsvRows(Lines lines) : lines_(std::move(lines)) {}
@@ -98,6 +104,7 @@ class CsvRows : public RowReader {
     if (!line) return false;
     first_line_ = lines_.number();
     fields.clear();
+    // An empty rest after a comma is one more, empty field.
     for (std::string_view rest = *line;;) {
       fields.push_back(rest.starts_with('"') ? quoted(rest) : plain(rest));
       if (rest.empty()) return true;
@@ -108,6 +115,7 @@ class CsvRows : public RowReader {
   int line() const override { return first_line_; }
 
  private:
+  // A quote inside a field that does not begin with one is text.
   static std::string plain(std::string_view& rest) {
     const std::size_t end = std::min(rest.find(','), rest.size());
     std::string field(rest.substr(0, end));
@@ -128,6 +136,7 @@ class CsvRows : public RowReader {
           refuse_row(row_place(lines_.path(), first_line_, 0), "a quoted field has no end",
                      kQuotes);
         }
+        // The line end, CR LF or not, becomes LF.
         field += '\n';
         rest = *line;
         continue;
@@ -151,13 +160,14 @@ class CsvRows : public RowReader {
 };
 
 // One object per line, or per element of a list. The keys of the first one are the columns, in its
-// order.
+// order. Others must have these keys and may have more.
 class JsonRows : public RowReader {
  public:
   JsonRows(Lines lines, std::optional<std::vector<JsonElement>> list, char list_delimiter)
       : lines_(std::move(lines)), list_(std::move(list)), list_delimiter_(list_delimiter) {}
 
   bool next(std::vector<std::string>& fields) override {
+    // The first call gives the header; the object that it comes from is the second call's row.
     if (columns_.empty()) {
       if (!read_object()) return false;
       for (const auto& [key, value] : object_.items()) columns_.push_back(key);
@@ -189,6 +199,7 @@ class JsonRows : public RowReader {
     return std::string_view(lines_.bytes()).substr(element.begin, element.size);
   }
 
+  // Parses one row's text. Its Json is kept in object_, since the first one is needed twice.
   bool read_object() {
     const auto text = next_text();
     if (!text) return false;
@@ -207,6 +218,7 @@ class JsonRows : public RowReader {
     return true;
   }
 
+  // As a .csv would have it: the rest of the program knows cells of text alone.
   std::string text_of(const std::string& column) const {
     const auto found = object_.find(column);
     if (found == object_.end()) {
@@ -220,6 +232,7 @@ class JsonRows : public RowReader {
     fail_here(fmt::format("the value of '{}' is not a text", column), "a text or a number there");
   }
 
+  // Several labels as one cell, as in a .csv; dataset.cc splits it again at the same delimiter.
   std::string list_text(const std::string& column, const Json& list) const {
     std::vector<std::string> texts;
     for (const Json& element : list) {
@@ -229,6 +242,7 @@ class JsonRows : public RowReader {
                               column));
       }
       texts.push_back(text ? element.get<std::string>() : element.dump());
+      // Joined, it could not be split again.
       if (texts.back().find(list_delimiter_) != std::string::npos) {
         fail_here(fmt::format("'{}' in the list '{}' has the delimiter '{}' in it", texts.back(),
                               column, list_delimiter_));
@@ -261,6 +275,7 @@ std::string fields_hint(const std::string& path) {
              : "one tab between two fields and none within a text, or a .csv file with quotes";
 }
 
+// Columns are chosen by name: of two with one name, either could be meant.
 void check_header(const std::string& path, int line, const std::vector<std::string>& header) {
   std::map<std::string_view, std::size_t> columns;
   for (std::size_t i = 0; i < header.size(); ++i) {
@@ -277,6 +292,7 @@ std::unique_ptr<RowReader> make_row_reader(const std::string& path, std::string 
                                            char list_delimiter) {
   const std::string ending = to_lower(path.substr(std::min(path.rfind('.'), path.size())));
   const bool json = ending == ".json" || ending == ".jsonl";
+  // Where the elements lie, not views of them: the bytes move into Lines below.
   std::optional<std::vector<JsonElement>> list;
   if (json) list = find_json_list(path, bytes);
   if (list && list->empty()) {

@@ -1,3 +1,4 @@
+// Sentences for the user. Nothing here is an error: data that looks wrong may be right.
 #include "trainer/data/dataset_summary.h"
 
 #include <fmt/format.h>
@@ -19,6 +20,7 @@ struct Occurrence {
   std::int64_t rows = 0;
   const TextExample* first = nullptr;
 };
+// Sorted by label, so that a message does not depend on hashing.
 using Occurrences = std::map<std::string, Occurrence>;  // by label
 
 void count(Occurrence& occurrence, const TextExample& example) {
@@ -53,6 +55,7 @@ std::string shortened(std::vector<std::string> pieces) {
 }
 
 std::string shown_label(const std::string& label) {
+  // Quotes only where the eye would miss an empty label or blanks at its ends.
   const std::string_view quote = label.empty() || trim(label) != label ? "'" : "";
   return fmt::format("{0}{1}{0}", quote, printable(label));
 }
@@ -71,6 +74,7 @@ std::string class_counts(const TextDataset& dataset) {
   return shortened(std::move(pieces));
 }
 
+// Data sets without rows do not come this far (read_dataset()).
 std::string target_range(const TextDataset& dataset) {
   const auto [low, high] = std::minmax_element(
       dataset.examples.begin(), dataset.examples.end(),
@@ -85,7 +89,8 @@ std::optional<double> number(const std::string& text) {
   return value;
 }
 
-// The same for labels that most people would take for one.
+// The same for labels that most people would take for one: "Yes", " yes" and "YES"; "1", "1.0" and
+// "01".
 std::string plain_label(const std::string& label) {
   std::u32string lowered;
   bool blank = false;
@@ -104,6 +109,7 @@ std::string plain_label(const std::string& label) {
   return value ? fmt::format("{}", *value) : plain;
 }
 
+// What pandas and spreadsheets write for an empty cell. Only spoken of: "none" may be a class.
 bool stands_for_nothing(const std::string& plain) {
   constexpr std::array<std::string_view, 6> kNames = {"nan", "null", "none", "n/a", "na", "<na>"};
   return std::find(kNames.begin(), kNames.end(), plain) != kNames.end();
@@ -137,6 +143,7 @@ void doubt_missing_values(const Occurrences& labels, const std::string& path,
                   path, shortened(std::move(missing))));
 }
 
+// A column of numbers in which somebody has typed a word, or the other way round.
 void doubt_mixed_types(const Occurrences& labels, const std::string& path,
                        std::vector<std::string>& said) {
   std::vector<std::string> numbers, words;
@@ -155,6 +162,7 @@ void doubt_number_of_labels(const TextDataset& dataset, const Occurrences& label
                             std::vector<std::string>& said) {
   const auto examples = static_cast<std::int64_t>(dataset.examples.size());
   const auto different = static_cast<std::int64_t>(labels.size());
+  // More than half as many labels as examples: hardly any label could be learnt.
   if (dataset.problem != Problem::kSingleLabel || labels.size() <= kMostShown ||
       different <= examples / 2) {
     return;
@@ -190,6 +198,7 @@ std::string summary(const TextDataset& dataset) {
                   plural(static_cast<std::int64_t>(dataset.examples.size()), "example"),
                   join(columns.first, " + "));
   if (dataset.pairs) text += fmt::format(", second text: {}", columns.second);
+  // A guess is worth a word only where another one was possible.
   if (dataset.guessed && (dataset.pairs || !dataset.unread.empty())) {
     text += " (guessed; --text_column_names NAME[,NAME] makes one text of others)";
   }

@@ -1,3 +1,4 @@
+// A grammar and a random generator. The header says why the texts are built like this.
 #include "trainer/data/demo_text.h"
 
 #include <algorithm>
@@ -26,6 +27,7 @@ constexpr std::string_view kLinks[] = {", and", ", while", "; also ,", ". today"
 class Draw {
  public:
   explicit Draw(std::uint64_t seed) : engine_(seed) {}
+  // The modulo's bias is of no account with 64 bits.
   std::size_t below(std::size_t bound) { return static_cast<std::size_t>(engine_() % bound); }
   bool coin() { return below(2) == 1; }
   std::string_view one_of(Words words) { return words[below(words.size())]; }
@@ -63,6 +65,7 @@ TextExample report(Draw& draw, bool healthy) {
 TextDataset make_demo_text(std::uint64_t seed, int count) {
   Draw draw(seed);
   TextDataset dataset;
+  // Alternating labels give equal shares; the shuffle below makes the order random.
   for (int i = 0; i < count; ++i) dataset.examples.push_back(report(draw, i % 2 == 0));
   for (std::size_t i = dataset.examples.size(); i > 1; --i) {
     std::swap(dataset.examples[i - 1], dataset.examples[draw.below(i)]);

@@ -1,3 +1,6 @@
+// Formulas alone, in double. Which figures a task has stands in task_metrics(), as run_glue.py has
+// it. Nothing here knows models: the loss is computed from logits a second time, since evaluation
+// has no backward pass.
 #include "trainer/data/metrics.h"
 
 #include <algorithm>
@@ -15,6 +18,7 @@ double share(double part, std::size_t whole) {
   return whole == 0 ? 0.0 : part / static_cast<double>(whole);
 }
 
+// 2 PR / (P + R), where P = hits / answered and R = hits / present.
 double f1(double hits, double answered, double present) {
   return answered + present > 0 ? 2 * hits / (answered + present) : 0.0;
 }
@@ -25,6 +29,7 @@ double cross_entropy(const float* logits, std::size_t classes, std::int32_t labe
   const auto highest = static_cast<double>(*std::max_element(logits, logits + classes));
   double sum = 0, mean = 0;
   for (std::size_t c = 0; c < classes; ++c) {
+    // Less the highest logit, exp() cannot overflow; both formulas below are unchanged by it.
     const double centred = static_cast<double>(logits[c]) - highest;
     sum += std::exp(centred);
     mean += centred / static_cast<double>(classes);
@@ -50,7 +55,9 @@ double correlation(const std::vector<double>& x, const std::vector<double>& y) {
     xx += dx * dx;
     yy += dy * dy;
   }
+  // Written so that NaN comes here, too.
   if (!(xx > 0 && yy > 0)) return std::numeric_limits<double>::quiet_NaN();
+  // Rounding may give 1.0000000000000002.
   return std::clamp(xy / (std::sqrt(xx) * std::sqrt(yy)), -1.0, 1.0);
 }
 
@@ -67,12 +74,14 @@ std::vector<double> ranks(Numbers values) {
   std::vector<double> result(values.size());
   for (std::size_t begin = 0, end = 0; begin < order.size(); begin = end) {
     while (end < order.size() && values[order[end]] == values[order[begin]]) ++end;
+    // The mean of begin + 1 .. end.
     const double rank = static_cast<double>(begin + 1 + end) / 2;
     for (std::size_t i = begin; i < end; ++i) result[order[i]] = rank;
   }
   return result;
 }
 
+// The C of logits [N, C].
 std::size_t classes_of(const Examples& examples, std::span<const float> logits) {
   return logits.size() / std::max<std::size_t>(1, examples.labels.size());
 }
@@ -113,6 +122,8 @@ double f1_of_class(Labels truth, Labels answers, std::int32_t positive) {
   return f1(hits, answered, present);
 }
 
+// With s examples, c hits, p_k answers and t_k truths of class k: (c s - sum p_k t_k) / sqrt((s^2 -
+// sum p_k^2) (s^2 - sum t_k^2)), as scikit-learn computes it.
 double matthews_correlation(Labels truth, Labels answers) {
   std::map<std::int32_t, std::pair<double, double>> counts;  // of truth, of answers
   double hits = 0;
@@ -153,6 +164,7 @@ double spearman(Numbers truth, Numbers answers) {
 double f1_micro(Numbers truth, Numbers logits) {
   double hits = 0, answered = 0, present = 0;
   for (std::size_t i = 0; i < truth.size(); ++i) {
+    // A logit of 0 is a probability of 0.5.
     const bool wanted = truth[i] > 0.5F, said = logits[i] > 0.0F;
     hits += wanted && said ? 1 : 0;
     answered += said ? 1 : 0;
@@ -165,6 +177,7 @@ double mean_loss(Problem problem, const Examples& examples, std::span<const floa
                  double label_smoothing) {
   if (problem == Problem::kRegression) return mean_squared_error(examples.targets, logits);
   double sum = 0;
+  // The mean over all cells of [N, labels], not the sum over labels, as torch's loss has it.
   if (problem == Problem::kMultiLabel) {
     for (std::size_t i = 0; i < logits.size(); ++i) {
       sum += binary_cross_entropy(static_cast<double>(logits[i]),
@@ -195,6 +208,7 @@ MetricList task_metrics(const std::string& task, Problem problem, const Examples
     return {{"matthews_correlation", matthews_correlation(examples.labels, answers)}};
   }
   metrics = {{"accuracy", accuracy(examples.labels, answers)}};
+  // Class 1 is "equivalent" and "duplicate" (tasks.cc).
   if (task == "mrpc" || task == "qqp") {
     metrics.emplace_back("f1", f1_of_class(examples.labels, answers, 1));
     add_combined(metrics);

@@ -1,3 +1,5 @@
+// Three layouts into one list. It checks form only: whether an answer is where the file says is
+// find_misplaced()'s question, and only a notice.
 #include "trainer/data/squad.h"
 
 #include <fmt/format.h>
@@ -38,6 +40,7 @@ class SquadReader {
     read_question(json, "");
   }
 
+  // A flat question has its own context and title; a nested one takes them from around it.
   void read_question(const Json& json, const std::string& place) {
     SquadExample example = begin_question(json, text(json, "context", place), place);
     if (has(json, "title")) example.title = text(json, "title", place);
@@ -58,6 +61,7 @@ class SquadReader {
   }
 
  private:
+  // contains() first: operator[] of a const object is undefined where the key is missing.
   static bool has(const Json& json, const char* key) {
     return json.is_object() && json.contains(key) && !json[key].is_null();
   }
@@ -85,6 +89,7 @@ class SquadReader {
     if (!items.is_array()) fail(name, "it is not a list");
     for (std::size_t i = 0; i < items.size() && !full(); ++i) {
       const std::string place = fmt::format("{}[{}]", name, i);
+      // Per element: a list may have both kinds.
       if (has(items[i], "paragraphs")) {
         read_article(items[i], place);
       } else {
@@ -119,6 +124,7 @@ class SquadReader {
     SquadExample example;
     const Json& id = member(json, "id", place);
     if (!id.is_string() && !id.is_number_integer()) fail(place, "'id' is not a text");
+    // A number is taken as its text.
     example.id = id.is_string() ? id.get<std::string>() : id.dump();
     example.context = std::move(context);
     example.question = text(json, "question", named(example));
@@ -151,6 +157,7 @@ class SquadReader {
   void add_answer(std::string answer, const Json& start, const std::string& place,
                   SquadExample& example) const {
     if (!start.is_number_integer()) fail(place, "an answer_start is not a whole number");
+    // get<int64_t> of more than 2^63 would be negative.
     const bool huge = start.is_number_unsigned() && start.get<std::uint64_t>() > kBeyondTexts;
     const std::int64_t begin = huge ? kBeyondTexts : start.get<std::int64_t>();
     example.answers.push_back(
@@ -254,6 +261,7 @@ std::vector<SquadExample> read_squad(const std::string& path, std::int64_t limit
   return examples;
 }
 
+// The first answer alone is looked at: training learns no other one (squad_features.cc).
 MisplacedAnswers find_misplaced(const std::vector<SquadExample>& examples) {
   MisplacedAnswers found;
   for (const SquadExample& example : examples) {

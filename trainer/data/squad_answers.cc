@@ -1,3 +1,5 @@
+// Follows utils_qa.py's postprocess_qa_predictions step by step, with its order of ties and its
+// float rounding, so that the answers are the same. Figures are squad_metrics.h's.
 #include "trainer/data/squad_answers.h"
 
 #include <algorithm>
@@ -41,7 +43,8 @@ WindowLogits window_logits(const SquadFeatures& features, std::span<const float>
   return {logits.subspan(2 * begin, 2 * count), std::span(features.offsets).subspan(begin, count)};
 }
 
-// The tokens of the n greatest logits, greatest first; of equal ones the later first.
+// The tokens of the n greatest logits, greatest first; of equal ones the later first, as
+// numpy.argsort(..)[-1 : -n - 1 : -1] gives them.
 template <typename Logit>
 std::vector<std::size_t> greatest(std::size_t count, int n, const Logit& logit) {
   std::vector<std::size_t> tokens(count);
@@ -133,6 +136,7 @@ QuestionAnswer answer_of(const SquadExample& example, std::span<const WindowLogi
   std::vector<Candidate> candidates;
   std::optional<Candidate> none;  // over the windows, the least likely to have no answer
   for (const WindowLogits& window : windows) {
+    // Token 0 is [CLS], which training points at where there is no answer.
     const Candidate null{kNoAnswer, window.start(0), window.end(0)};
     if (settings.version_2_with_negative && (!none || null.score() < none->score())) none = null;
     add_candidates(window, settings, candidates);
@@ -145,6 +149,7 @@ QuestionAnswer answer_of(const SquadExample& example, std::span<const WindowLogi
   }
   if (std::all_of(answer.candidates.begin(), answer.candidates.end(),
                   [](const AnswerCandidate& c) { return c.text.empty(); })) {
+    // utils_qa.py does the same, so that there is a text to give.
     answer.candidates.insert(answer.candidates.begin(), {"empty", 0, 0});
   }
   set_probabilities(answer.candidates);
@@ -181,6 +186,7 @@ std::vector<QuestionAnswer> choose_answers(const std::vector<SquadExample>& exam
   std::size_t next = 0;
   for (std::size_t i = 0; i < examples.size(); ++i) {
     windows.clear();
+    // Windows of one question are neighbours: questions ascend.
     for (; next < features.questions.size() &&
            features.questions[next] == static_cast<std::int64_t>(i);
          ++next) {

@@ -1,3 +1,4 @@
+// Turns questions into Examples. How windows are cut is the tokenizer's part (encode_question()).
 #include "trainer/data/squad_features.h"
 
 #include <fmt/format.h>
@@ -31,6 +32,7 @@ Span answer_tokens(const Window& window, const SquadExample& example) {
   std::size_t end_token = offsets.size() - 2;  // the last is [SEP]
   if (offsets[start_token].begin > begin || offsets[end_token].end < end) return {};
   const std::size_t first = start_token, last = end_token;
+  // run_qa's loops stop one token behind and step back; here the indices stay on the token.
   while (start_token < last && offsets[start_token + 1].begin <= begin) ++start_token;
   while (end_token > first && offsets[end_token - 1].end >= end) --end_token;
   return {static_cast<std::int32_t>(start_token), static_cast<std::int32_t>(end_token)};
@@ -49,6 +51,8 @@ void add_window(const Window& window, const SquadExample& example, std::size_t q
   append_all(to.windows.types, window.types);
   to.windows.starts.push_back(static_cast<std::int64_t>(to.windows.ids.size()));
   to.questions.push_back(static_cast<std::int64_t>(question));
+  // Offsets cut answers out of the context, positions train the model: each purpose needs one of
+  // them.
   if (purpose == Purpose::kEvaluation) {
     append_all(to.offsets, window.offsets);
     return;
@@ -59,6 +63,7 @@ void add_window(const Window& window, const SquadExample& example, std::size_t q
 }
 
 void append_all(SquadFeatures& to, const SquadFeatures& part) {
+  // A part counts its starts from its own first token.
   const std::int64_t base = to.windows.starts.back();
   append_all(to.windows.ids, part.windows.ids);
   append_all(to.windows.types, part.windows.types);
@@ -96,6 +101,7 @@ SquadFeatures make_features(const std::vector<SquadExample>& examples, const Tok
   });
   SquadFeatures features;
   features.windows.starts.push_back(0);
+  // In the order of the blocks, so that questions ascend.
   for (const SquadFeatures& part : parts) append_all(features, part);
   return features;
 }

@@ -1,3 +1,5 @@
+// The official evaluation scripts' normalisation and counts, in Unicode as Python has it. Answers
+// of any origin can be scored: nothing here knows windows or logits.
 #include "trainer/data/squad_metrics.h"
 
 #include <algorithm>
@@ -34,7 +36,8 @@ std::u32string lowered(std::u32string_view text) {
   return result;
 }
 
-// \w of Python's regular expressions, '_' left out because it is punctuation.
+// \w of Python's regular expressions, '_' left out because it is punctuation. The articles are
+// found between changes of this property, which is what \b means.
 bool is_regex_word(char32_t c) {
   return is_alphanumeric(c);
 }
@@ -42,6 +45,7 @@ bool is_regex_word(char32_t c) {
 // The words of a text without ASCII punctuation and articles. An article is one by \b(a|an|the)\b,
 // so "a\u0301" has one.
 std::vector<std::u32string> words(std::string_view text) {
+  // The order is the scripts': lower, punctuation, articles, blanks.
   std::u32string plain = lowered(code_points(text));
   std::erase_if(plain, [](char32_t c) { return c < 0x80 && is_punctuation(c); });
   std::u32string kept;
@@ -73,6 +77,7 @@ double bag_f1(const std::vector<std::u32string>& gold, const std::vector<std::u3
   std::unordered_map<std::u32string, int> counts;
   for (const std::u32string& word : gold) ++counts[word];
   double common = 0;
+  // Each gold word counts once for each time it occurs.
   for (const std::u32string& word : answer) common += counts[word]-- > 0 ? 1 : 0;
   if (common == 0) return 0;
   const double precision = common / static_cast<double>(answer.size());
@@ -80,6 +85,7 @@ double bag_f1(const std::vector<std::u32string>& gold, const std::vector<std::u3
   return 2 * precision * recall / (precision + recall);
 }
 
+// Each figure takes its own best gold answer, as the scripts do: they need not be the same one.
 Scores best_scores(const std::vector<std::string>& golds, std::string_view answer) {
   const std::vector<std::u32string> said = words(answer);
   Scores best;
@@ -143,11 +149,13 @@ Threshold best_threshold(const std::vector<SquadExample>& examples,
                    [&](std::size_t a, std::size_t b) { return no_answer[a] < no_answer[b]; });
   double sum = 0;
   for (const SquadExample& example : examples) sum += example.answers.empty() ? 1 : 0;
+  // With nothing answered, each example without an answer is right.
   Threshold best{sum, 0};
   for (const std::size_t i : order) {
     if (!examples[i].answers.empty()) {
       sum += score(i);
     } else {
+      // An answer to a question without one costs what silence has earned.
       sum -= answers[i].empty() ? 0 : 1;
     }
     if (sum > best.score) best = {sum, no_answer[i]};
@@ -184,6 +192,7 @@ MetricList squad_v2_metrics(const std::vector<SquadExample>& examples,
   add_figures("HasAns_", scores, has_answer, metrics);
   add_figures(
       "NoAns_", scores, [&](std::size_t i) { return !has_answer(i); }, metrics);
+  // Without odds each question counts as one that surely has an answer.
   const std::vector<double> sure =
       no_answer.empty() ? std::vector<double>(examples.size(), 0.0) : no_answer;
   const Threshold exact =

@@ -1,3 +1,5 @@
+// The archive's own quirks: names of columns, a file without a header, rows that end early. Data
+// sets of other origin are dataset.h's.
 #include "trainer/data/tasks.h"
 
 #include <fmt/format.h>
@@ -20,8 +22,10 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxGlueBytes = std::size_t{16} << 30;
 
+// The order of labels gives their ids: a published model of the task depends on it.
 const std::vector<std::string> kEntailment = {"entailment", "not_entailment"};
 
+// Indices of the fields, and how many fields each row must have.
 struct GlueColumns {
   std::size_t first = 0, second = 0, label = 0, count = 0;
   std::vector<std::string> unread = {};
@@ -45,6 +49,7 @@ std::size_t column(const std::string& path, const std::vector<std::string>& head
 // cola's files for training and validation have four columns and no names for them.
 GlueColumns find_columns(const GlueTask& task, const std::string& path, Split split,
                          RowReader& rows) {
+  // Source, label, the author's mark, sentence.
   if (!has_header(task, split)) return {.first = 3, .label = 1, .count = 4};
   std::vector<std::string> header;
   if (!rows.next(header)) {
@@ -79,6 +84,7 @@ void read_glue_label(const GlueTask& task, const std::string& path, const std::s
   }
   if (std::find(task.labels.begin(), task.labels.end(), field) != task.labels.end()) return;
   const auto last = static_cast<std::int64_t>(task.labels.size()) - 1;
+  // Most of the archive's files have numbers, rte, qnli and mnli have names.
   const std::optional<std::int64_t> id = parse_integer(field, 0, last);
   if (!id) {
     fail(fmt::format("its label '{}' is none of {}'s: {}", field, task.name,
@@ -140,6 +146,7 @@ std::string archive_folder(const GlueTask& task, const std::string& folder) {
 }  // namespace
 
 std::span<const GlueTask> glue_tasks() {
+  // In each row: name, labels in the order of their ids, problem, text columns, label column.
   static const std::array<GlueTask, 9> tasks = {{
       {"cola", {"unacceptable", "acceptable"}, Problem::kSingleLabel, "sentence", "", "label"},
       {"sst2", {"negative", "positive"}, Problem::kSingleLabel, "sentence", "", "label"},
@@ -209,6 +216,7 @@ std::vector<GlueFile> find_glue_files(const GlueTask& task, const std::string& f
 TextDataset read_glue(const GlueTask& task, const GlueFile& file, Split split, std::int64_t limit) {
   const std::string& path = file.path;
   std::string bytes = read_data_file(path, kMaxGlueBytes);
+  // Microsoft's files of mrpc end in .txt and have tabs.
   const auto rows = path.ends_with(".txt") ? make_tsv_reader(path, std::move(bytes))
                                            : make_row_reader(path, std::move(bytes));
   const GlueColumns columns = find_columns(task, path, split, *rows);

@@ -1,3 +1,6 @@
+// Three stages: count words, spell each as characters, merge the most frequent pair until the
+// vocabulary is full. All merges work on distinct words with their counts, so the time depends on
+// the number of different words and not on the length of the text.
 #include "trainer/data/wordpiece_trainer.h"
 
 #include <fmt/format.h>
@@ -41,6 +44,7 @@ std::set<char32_t> choose_alphabet(const WordCounts& words, int limit) {
   }
   std::vector<std::pair<std::int64_t, char32_t>> ranked;
   for (const auto& [c, count] : counts) ranked.emplace_back(-count, c);
+  // Negative counts put the most frequent first and, among equals, the lowest code point.
   std::sort(ranked.begin(), ranked.end());
   if (ranked.size() > static_cast<std::size_t>(limit))
     ranked.resize(static_cast<std::size_t>(limit));
@@ -65,6 +69,7 @@ class Pieces {
     return entry->second;
   }
   // Two ways of merging may spell the same piece; then it is the same piece.
+  // The right piece always begins with "##": only the first of a word does not.
   PieceId merge(PieceId left, PieceId right) {
     return add(texts_[static_cast<std::size_t>(left)] +
                texts_[static_cast<std::size_t>(right)].substr(2));
@@ -126,11 +131,14 @@ class PairCounts {
       const std::int64_t now = found == pairs_.end() ? 0 : found->second.count;
       if (now == best.count && now > 0) return best;
       heap_.pop();
+      // replace() pushes each pair that grew, so no count in the heap is too low. One that is too
+      // high goes back with its real count.
       if (now > 0) heap_.push({now, best.pair});
     }
     return {};
   }
 
+  // Takes each word with the pair out of the counts, merges, and puts it back.
   void replace(std::pair<PieceId, PieceId> pair, PieceId merged) {
     std::vector<std::size_t> where = std::move(pairs_[key(pair)].words);
     std::sort(where.begin(), where.end());
@@ -161,6 +169,8 @@ class PairCounts {
     return {static_cast<PieceId>(key >> 32), static_cast<PieceId>(key & 0xFFFFFFFF)};
   }
 
+  // sign -1 takes the pairs of a word out of the counts. Its index stays in Where::words;
+  // merge_in() finds nothing to merge there.
   void add_pairs(std::size_t index, int sign) {
     const Word& word = words_[index];
     for (std::size_t i = 1; i < word.pieces.size(); ++i) {
@@ -174,6 +184,7 @@ class PairCounts {
     }
   }
 
+  // From the left, without overlap: x x x becomes xx x.
   static void merge_in(std::vector<PieceId>& pieces, std::pair<PieceId, PieceId> pair,
                        PieceId merged) {
     std::size_t kept = 0;
@@ -200,6 +211,7 @@ std::vector<std::string> learn_vocabulary(const TextDataset& dataset,
   const std::set<char32_t> alphabet = choose_alphabet(counts, options.alphabet_limit);
   Pieces pieces;
   for (const char* special : {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"}) pieces.add(special);
+  // All characters in both forms, whether they occur at the start of a word or not.
   for (const char* prefix : {"", "##"}) {
     for (const char32_t c : alphabet) {
       std::string piece(prefix);

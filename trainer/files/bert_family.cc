@@ -51,6 +51,7 @@ void read_bert(const ConfigKeys& keys, ModelConfig& config) {
   keys.size("type_vocab_size", config.type_vocab_size);
   keys.fraction("hidden_dropout_prob", config.hidden_dropout);
   keys.fraction("attention_probs_dropout_prob", config.attention_dropout);
+  // null, or no key, means hidden_dropout_prob; the next line overrides it.
   config.classifier_dropout = config.hidden_dropout;
   keys.fraction("classifier_dropout", config.classifier_dropout);
   keys.fraction("layer_norm_eps", config.layer_norm_eps);

@@ -26,6 +26,7 @@ constexpr KnownKey kDistilBertKeys[] = {
 // clang-format on
 
 void read_distilbert(const ConfigKeys& keys, ModelConfig& config) {
+  // Where DistilBertConfig's defaults differ from those of ModelConfig, which are BERT's.
   config.layers = 6;
   config.classifier_dropout = 0.2;
   config.type_vocab_size = 0;

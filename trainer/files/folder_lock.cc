@@ -1,3 +1,5 @@
+// The lock is flock(2) on dttrain.lock. The file's text is for people, and so is its removal: only
+// the kernel's lock decides.
 #include "trainer/files/folder_lock.h"
 
 #include <fcntl.h>
@@ -35,6 +37,8 @@ std::string holder_of(const Fd& file) {
   return fmt::format("another run writes there: {}", printable(line));
 }
 
+// Whether the path still names the open file. Between open() and flock() the holder may end and
+// remove it; a lock on the removed file would keep nobody out.
 bool is_named(const Fd& file, const std::string& path) {
   struct stat open {
   }, named{};
@@ -60,6 +64,8 @@ FolderLock::FolderLock(const std::string& folder) : path_(fs::path(folder) / kLo
 }
 
 FolderLock::~FolderLock() {
+  // Before the lock goes: afterwards the path may be another run's. Fd closes the file, which frees
+  // it.
   if (file_.valid()) ::unlink(path_.c_str());
 }
 

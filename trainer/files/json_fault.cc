@@ -1,3 +1,5 @@
+// The library's own message names a byte and its grammar's states. This finds the place again and
+// says it in words. Texts are scanned anew, since nothing is kept of a parse that failed.
 #include "trainer/files/json_fault.h"
 
 #include <fmt/format.h>
@@ -71,12 +73,15 @@ JsonFault find_json_fault(std::string_view text) {
   try {
     const Json refused = Json::parse(text);
   } catch (const Json::parse_error& error) {
+    // error.byte counts from 1, and is 0 where there is none.
     at = std::min(error.byte - std::min<std::size_t>(error.byte, 1), text.size());
   } catch (const Json::exception&) {
+    // Json::out_of_range has no place.
     return {0, "a number in it is too large"};
   }
   // The library has read on to the end of an escape or a character.
   const std::size_t lone = find_half_pair(text.substr(0, at + 12));
+  // The earliest fault counts: the library may have gone on to a later one.
   if (lone <= at) {
     return {
         lone,

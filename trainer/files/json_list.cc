@@ -1,3 +1,6 @@
+// Tells three layouts apart without a parse of everything: a list, an object with a list, a value
+// on each line. Elements stay bytes; the readers parse them one by one, so a large file does not
+// become a large tree.
 #include "trainer/files/json_list.h"
 
 #include <fmt/format.h>
@@ -39,6 +42,7 @@ void check_whole(const std::string& path, std::string_view bytes, std::size_t st
 
 std::vector<JsonElement> elements_at(std::string_view bytes, std::size_t list) {
   std::vector<JsonElement> elements;
+  // Lines are counted from element to element: from the start each time would be quadratic.
   int line = line_of(bytes, list);
   std::size_t counted = list;
   for (std::size_t at = skip_json_space(bytes, list + 1); bytes[at] != ']';) {
@@ -52,6 +56,7 @@ std::vector<JsonElement> elements_at(std::string_view bytes, std::size_t list) {
   return elements;
 }
 
+// An empty list counts, too: its reader says that it is empty.
 bool is_list_of_objects(std::string_view bytes, std::size_t at) {
   if (at == kNoJson || bytes[at] != '[') return false;
   const char first = bytes[skip_json_space(bytes, at + 1)];
@@ -72,6 +77,7 @@ std::optional<std::vector<JsonElement>> find_json_list(const std::string& path,
   // A row, or the beginning of a document?
   const bool one_line = skip_json_space(bytes, start + line.size()) == bytes.size();
   if (!one_line && Json::accept(line)) return std::nullopt;
+  // A first line that looks like a row but is broken: the reader of rows names it better.
   if (line.ends_with('}') && !Json::accept(bytes.substr(start))) return std::nullopt;
   check_whole(path, bytes, start);
   const std::size_t data = find_json_value(bytes, start, "data");

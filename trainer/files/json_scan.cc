@@ -1,3 +1,5 @@
+// No bounds are checked but where a value may end the text: the caller has had the text accepted by
+// a parser.
 #include "trainer/files/json_scan.h"
 
 #include <algorithm>
@@ -5,6 +7,7 @@
 namespace dtl::trainer {
 namespace {
 
+// A backslash takes the next character with it, so that \" does not end the text.
 std::size_t end_of_text(std::string_view bytes, std::size_t quote) {
   std::size_t at = quote + 1;
   while (bytes[at] != '"') at += bytes[at] == '\\' ? 2 : 1;
@@ -22,6 +25,7 @@ std::size_t end_of_json_value(std::string_view bytes, std::size_t at) {
   if (bytes[at] != '{' && bytes[at] != '[') {
     return std::min(bytes.find_first_of(" \t\r\n,]}", at), bytes.size());
   }
+  // Brackets of both kinds are counted together: the parser has seen that they match.
   int depth = 0;
   do {
     at = bytes.find_first_of("\"[]{}", at);
@@ -39,6 +43,8 @@ std::size_t find_json_value(std::string_view bytes, std::size_t at, std::string_
   at = skip_json_space(bytes, at + 1);
   while (bytes[at] != '}') {
     const std::size_t key_end = end_of_text(bytes, at);
+    // Keys are compared as they are written: one with an escape is not found, and a message then
+    // names the file alone.
     const bool found = bytes.substr(at + 1, key_end - at - 2) == key;
     at = skip_json_space(bytes, skip_json_space(bytes, key_end) + 1);  // behind the colon
     if (found) return at;

@@ -1,3 +1,5 @@
+// Places for messages. Values are found again in the bytes by their keys, because nlohmann-json
+// keeps no places of what it has parsed.
 #include "trainer/files/json_text.h"
 
 #include <fmt/format.h>

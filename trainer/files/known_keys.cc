@@ -1,3 +1,6 @@
+// What each row rests on: the source of transformers and tokenizers, and the files that models have
+// been published with. A new key of theirs belongs here only when its effect on the tokens or the
+// numbers is known.
 #include "trainer/files/known_keys.h"
 
 namespace dtl::trainer {

@@ -1,3 +1,5 @@
+// Keys that all families have, and the checks that no family may skip. The limits bound what a
+// hostile file can make this program allocate before any tensor is read.
 #include "trainer/files/model_config.h"
 
 #include <fmt/format.h>
@@ -66,6 +68,7 @@ class ConfigReader final : public ConfigKeys {
 
   bool has(const char* key) const { return json_.contains(key) && !json_[key].is_null(); }
 
+  // Getters leave the value as it is where the key is absent or null: that is the default.
   void size(const char* key, int& value) const override { whole(key, value, 1, kMaxDimension); }
   void layers(const char* key, int& value) const override { whole(key, value, 1, kMaxLayers); }
   void whole(const char* key, int& value, int low, int high) const {
@@ -83,6 +86,7 @@ class ConfigReader final : public ConfigKeys {
     if (!has(key)) return;
     if (!json_[key].is_number()) fail_key(key, "it is not a number");
     const double number = json_[key].get<double>();
+    // Written so that NaN is refused.
     if (!(number >= low && number <= high)) {
       fail_key(key, fmt::format("{} is not between {} and {}", number, low, high));
     }
@@ -103,6 +107,7 @@ class ConfigReader final : public ConfigKeys {
 
   Activation activation(const char* key) const override {
     const std::string name = text(key);
+    // BERT's and DistilBERT's default is gelu.
     if (name.empty() || name == "gelu") return Activation::kGelu;
     if (name == "gelu_new" || name == "gelu_pytorch_tanh") return Activation::kGeluTanh;
     if (name == "relu") return Activation::kRelu;
@@ -120,6 +125,7 @@ class ConfigReader final : public ConfigKeys {
       const OrderedJson& map = json_["id2label"];
       if (!map.is_object()) fail_key("id2label", "it is not an object");
       for (std::size_t id = 0; id < map.size(); ++id) {
+        // By number, not in the file's order: "10" may stand before "2".
         const auto entry = map.find(std::to_string(id));
         if (entry == map.end() || !entry->is_string()) {
           fail_key("id2label", fmt::format("there is no name for id {}", id));
@@ -280,6 +286,7 @@ ModelConfig read_model_config(const std::string& folder) {
   }
   config.type = *type;
   const ModelFamily& family = family_of(config);
+  // Before any value is read: an unknown key may change what the others mean.
   reader.check(family.keys);
   family.read(reader, config);
   reader.size("vocab_size", config.vocab_size);
@@ -289,6 +296,7 @@ ModelConfig read_model_config(const std::string& folder) {
   config.labels = reader.labels();
   config.columns = reader.columns();
   config.problem = problem_named(reader, config.labels.size());
+  // Each head takes hidden_size / heads columns of the same projection.
   if (config.hidden_size % config.heads != 0) {
     reader.fail("the number of heads", fmt::format("hidden size {} is not divisible by {} heads",
                                                    config.hidden_size, config.heads));
@@ -309,6 +317,7 @@ void write_model_config(const std::string& folder, const ModelConfig& config) {
   json["pad_token_id"] = config.pad_token_id;
   add_labels(json, config);
   add_columns(json, config.columns);
+  // Weights are always written as F32 (safetensors.cc).
   json["torch_dtype"] = "float32";
   write_file_atomically(folder + "/config.json",
                         json.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n");

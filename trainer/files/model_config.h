@@ -50,7 +50,7 @@ struct ModelConfig {
 };
 
 // O: the outputs of a model, for each example of a classifier (a label each) or for each token of a
-// text that may hold an answer (start, end).
+// text that may hold an answer (start, end). A regression has one label, and so one output.
 inline std::int64_t output_count(const ModelConfig& config) {
   return config.task == Task::kClassification ? static_cast<std::int64_t>(config.labels.size()) : 2;
 }

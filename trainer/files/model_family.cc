@@ -1,3 +1,4 @@
+// The table of families. Everything else about one stands in its own file.
 #include "trainer/files/model_family.h"
 
 #include <array>

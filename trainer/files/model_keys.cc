@@ -1,3 +1,5 @@
+// An unknown key is refused, not skipped: a model that computes something else than it was trained
+// for gives results that nobody can tell from bad training.
 #include "trainer/files/model_keys.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// Asked before a long run: a folder that cannot be written to must not be found out at its end.
 #include "trainer/files/output_folder.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,6 @@
+// An interpreter of a small part of pickle's machine. Safety rests on one line, is_allowed(): a
+// name outside of it ends the reading, and names that pass are only described, never called. Values
+// refer to each other by number, so a pickle that contains itself frees like any other.
 #include "trainer/files/pickle.h"
 
 #include <fmt/format.h>
@@ -16,6 +19,7 @@ using Value = Pickle::Value;
 constexpr const char* kOrderedDict = "collections.OrderedDict";
 constexpr const char* kRebuildTensor = "torch._utils._rebuild_tensor_v2";
 constexpr const char* kRebuildParameter = "torch._utils._rebuild_parameter";
+// torch_file.cc knows the element types of the same names.
 constexpr const char* kStorages[] = {
     "torch.FloatStorage", "torch.HalfStorage", "torch.BFloat16Storage", "torch.DoubleStorage",
     "torch.LongStorage",  "torch.IntStorage",  "torch.ShortStorage",    "torch.CharStorage",
@@ -33,6 +37,7 @@ class PickleMachine {
   PickleMachine(Pickle& pickle, const TensorInput& file, std::string_view bytes, std::size_t& at)
       : pickle_(pickle), file_(file), bytes_(bytes), at_(at) {}
 
+  // Each opcode is one byte and its operands; STOP ends the machine.
   void run() {
     while (step(static_cast<unsigned char>(take(1).front()))) {
     }
@@ -65,6 +70,7 @@ class PickleMachine {
   }
 
   // ---- values and the stack
+  // Valid until the next push(), which may move all values.
   Value& value(Ref ref) { return pickle_.values_[ref]; }
   void push(Value value) {
     pickle_.values_.push_back(std::move(value));
@@ -91,6 +97,7 @@ class PickleMachine {
     stack_.erase(begin, stack_.end());
     return items;
   }
+  // A mark is the height of the stack when '(' came: all above it are the items.
   std::vector<Ref> pop_to_mark() {
     if (marks_.empty()) fail("it lacks a mark");
     std::vector<Ref> items = pop_last(stack_.size() - marks_.back());
@@ -99,6 +106,7 @@ class PickleMachine {
   }
   void push_text(Kind kind, std::uint64_t count) { push({kind, 0, std::string(take(count))}); }
   void push_integer(std::int64_t integer) { push({Kind::kInteger, integer}); }
+  // No copy: the same value, as in Python.
   void push_memo(std::uint32_t key) {
     const auto it = memo_.find(key);
     if (it == memo_.end()) fail("it recalls what it did not memorise");
@@ -106,9 +114,11 @@ class PickleMachine {
   }
   void push_long() {
     const auto bytes = number<std::uint8_t>();
+    // The magic number of old files has ten bytes.
     if (bytes > 8) return push_text(Kind::kBytes, bytes);
     const std::string_view digits = take(bytes);
     const bool negative = !digits.empty() && (digits.back() & 0x80) != 0;
+    // Two's complement, little-endian: the missing bytes repeat the sign.
     std::int64_t integer = negative ? -1 : 0;
     std::memcpy(&integer, digits.data(), digits.size());
     push_integer(integer);
@@ -141,9 +151,12 @@ class PickleMachine {
     const std::string& name = value(callable).text;
     const std::vector<Ref>& given = value(arguments).items;
     if (name == kOrderedDict && given.empty()) return push({Kind::kDict});
+    // Storage, offset, sizes, strides; what follows (requires_grad, hooks) has no influence on the
+    // values.
     if (name == kRebuildTensor && given.size() >= 4) {
       return push({Kind::kTensor, 0, {}, {given.begin(), given.begin() + 4}});
     }
+    // A parameter is its tensor; requires_grad and hooks mean nothing here.
     if (name == kRebuildParameter && !given.empty()) return stack_.push_back(given.front());
     fail(fmt::format("it calls {} with {} arguments", name, given.size()));
   }
@@ -151,6 +164,7 @@ class PickleMachine {
   void push_storage() {
     const Value& id = value(pop());
     const bool good =
+        // Old files have a sixth item, for views of storages, which torch writes as None.
         id.kind == Kind::kTuple && id.items.size() >= 5 && id.items.size() <= 6 &&
         value(id.items[0]).text == "storage" && value(id.items[1]).kind == Kind::kName &&
         value(id.items[2]).kind == Kind::kText && value(id.items[4]).kind == Kind::kInteger &&
@@ -178,6 +192,7 @@ class PickleMachine {
       case 0x80:  // PROTO
         if (number<std::uint8_t>() > 5) fail("it is of an unknown protocol");
         break;
+      // The length of a frame helps readers that buffer; here all bytes are there.
       case 0x95:  // FRAME
         take(8);
         break;
@@ -192,6 +207,7 @@ class PickleMachine {
     return true;
   }
 
+  // Comma expressions: each case does one thing and says that it has.
   bool push_plain(unsigned char opcode) {
     switch (opcode) {
       case 'N':

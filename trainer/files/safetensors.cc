@@ -1,3 +1,6 @@
+// Format: 8 bytes with the length of the header, the header (JSON), then the values, row-major and
+// little-endian. A reader checks everything before it allocates: sizes come from a file that
+// anybody may have written.
 #include "trainer/files/safetensors.h"
 
 #include <fcntl.h>
@@ -73,6 +76,7 @@ Entry read_entry(const TensorInput& file, const std::string& name, const Json& j
   entry.type = found->type;
   entry.element_bytes = found->bytes;
   entry.type_name = type;
+  // Elements of a shape with 0 in it are none, however large the rest is.
   std::uint64_t bytes = found->bytes;
   for (const Json& dimension : json["shape"]) {
     const std::uint64_t size = unsigned_in(file, name, dimension);
@@ -107,7 +111,8 @@ Json parse_header(const TensorInput& file, std::string_view text) {
   return header;
 }
 
-// Tensors lie one after the other from `data` to the end of the file.
+// Tensors lie one after the other from `data` to the end of the file. The format forbids holes and
+// overlaps, so that a file cannot hide bytes or name one value twice.
 void check_places(const TensorInput& file, const std::vector<Entry>& sorted, std::uint64_t data) {
   std::uint64_t expected = 0;
   for (const Entry& entry : sorted) {
@@ -136,6 +141,7 @@ std::vector<Entry> read_header(const TensorInput& file) {
     if (name != "__metadata__") entries.push_back(read_entry(file, name, json));
   }
   std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+    // Empty tensors begin where the next one does: they come first.
     return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
   });
   const std::uint64_t data = kPrefixBytes + header_bytes;
@@ -150,6 +156,7 @@ std::vector<Entry> read_header(const TensorInput& file) {
 // The length of the header, the header, and spaces so that the values are aligned.
 std::string header_of(std::span<const TensorView> tensors) {
   nlohmann::ordered_json header = {{"__metadata__", {{"format", "pt"}}}};
+  // Appended unseen: an ordered object looks through all its members at every insertion.
   auto& members = header.get_ref<nlohmann::ordered_json::object_t&>();
   std::uint64_t offset = 0;
   for (const TensorView& tensor : tensors) {
@@ -160,6 +167,7 @@ std::string header_of(std::span<const TensorView> tensors) {
     offset = end;
   }
   std::string text = header.dump();
+  // The prefix has 8 bytes as well, so the values begin at a multiple of 8.
   text.resize((text.size() + 7) / 8 * 8, ' ');
   const std::uint64_t bytes = text.size();
   std::string prefix(kPrefixBytes, '\0');

@@ -1,3 +1,5 @@
+// The central directory, not the local headers, says what an archive holds. torch.save stores
+// members uncompressed, so their contents can be read in place; anything else is refused.
 #include "trainer/files/stored_zip.h"
 
 #include <fmt/format.h>
@@ -11,10 +13,14 @@ namespace {
 
 constexpr std::uint64_t kEndBytes = 22;  // end of central directory, without its comment
 constexpr std::uint64_t kMaxCommentBytes = 0xFFFF;
+// Fixed parts of the records of APPNOTE.TXT 4.3: zip64 locator, zip64 end, directory entry, local
+// header.
 constexpr std::uint64_t kLocatorBytes = 20, kEnd64Bytes = 56, kEntryBytes = 46, kLocalBytes = 30;
 constexpr std::uint64_t kMaxDirectoryBytes = 64 << 20;
 constexpr std::uint32_t kFull32 = 0xFFFFFFFF;  // "see zip64"
 
+// The caller has checked that the bytes are there. Zip is little-endian, as is this machine
+// (tensor.cc asserts it).
 template <class T>
 T number_at(std::string_view bytes, std::size_t at) {
   T value;
@@ -32,11 +38,13 @@ Directory find_directory(const TensorInput& file) {
   const std::uint64_t tail_bytes = std::min(file.size(), kEndBytes + kMaxCommentBytes);
   const std::uint64_t tail_begin = file.size() - tail_bytes;
   const std::string tail = file.read(tail_begin, tail_bytes);
+  // The last signature, at a place where the whole record fits.
   const std::size_t at = tail.rfind("PK\x05\x06", tail.size() - kEndBytes);
   if (at == std::string::npos) file.fail("it is cut short: its zip directory is not there");
   Directory directory{number_at<std::uint32_t>(tail, at + 16),
                       number_at<std::uint32_t>(tail, at + 12)};
   const std::uint64_t end = tail_begin + at;
+  // A zip64 locator, where there is one, lies right before the end record.
   if (end < kLocatorBytes) return directory;
   const std::string locator = file.read(end - kLocatorBytes, kLocatorBytes);
   if (!locator.starts_with("PK\x06\x07")) return directory;
@@ -57,6 +65,7 @@ bool apply_zip64(std::string_view extra, std::uint64_t& size, std::uint64_t& sto
     std::string_view field = extra.substr(4, bytes);
     extra.remove_prefix(4U + bytes);
     if (id != 1) continue;
+    // The extra field has only those numbers that did not fit, in this order.
     for (std::uint64_t* value : {&size, &stored, &offset}) {
       if (*value != kFull32) continue;
       if (field.size() < 8) return false;
@@ -101,6 +110,7 @@ std::map<std::string, ZipMember> read_zip_members(const TensorInput& file) {
         kEntryBytes + name_bytes + extra_bytes + number_at<std::uint16_t>(rest, 32);
     if (all > rest.size()) file.fail("its zip directory is damaged");
     const std::string name(rest.substr(kEntryBytes, name_bytes));
+    // Bit 0 of the flags; method 0, below, is "stored".
     const bool encrypted = (number_at<std::uint16_t>(rest, 8) & 1) != 0;
     if (number_at<std::uint16_t>(rest, 10) != 0 || encrypted) {
       file.fail(fmt::format("its member '{}' is compressed or encrypted", name));

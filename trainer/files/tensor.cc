@@ -1,3 +1,4 @@
+// Bits of other number formats to floats. No file is read here.
 #include "trainer/files/tensor.h"
 
 #include <bit>
@@ -21,6 +22,7 @@ float from_half(std::uint16_t half) {
   } else if (exponent == 0) {
     magnitude = std::bit_cast<std::uint32_t>(static_cast<float>(fraction) * 0x1p-24F);
   } else {
+    // 112 = 127 - 15, the difference of the biases.
     magnitude = ((exponent | fraction) << 13) + (112U << 23);
   }
   return std::bit_cast<float>(sign | magnitude);

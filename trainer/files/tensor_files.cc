@@ -1,3 +1,5 @@
+// Picks the reader by the file's name. Which names a model folder may have is checkpoint/'s
+// knowledge.
 #include "trainer/files/tensor_files.h"
 
 #include <fmt/format.h>
@@ -40,6 +42,7 @@ std::set<std::string> indexed_files(const std::string& path) {
   const std::string folder = path.substr(0, path.rfind('/') + 1);
   std::set<std::string> files;
   for (const auto& [name, file] : index["weight_map"].items()) {
+    // A slash could lead out of the folder.
     if (!file.is_string() || file.get<std::string>().find('/') != std::string::npos) {
       refuse_tensors(path, fmt::format("tensor '{}' is not in a file beside this one", name));
     }
@@ -59,6 +62,7 @@ TensorMap read_tensors(const std::string& path) {
   TensorMap tensors;
   for (const std::string& file : indexed_files(path)) {
     for (auto& [name, tensor] : read_one(file)) {
+      // weight_map is not asked which file has which tensor: each file says it itself.
       if (!tensors.emplace(name, std::move(tensor)).second) {
         refuse_tensors(file, fmt::format("tensor '{}' is in another file of {}, too", name, path));
       }

@@ -1,3 +1,6 @@
+// Reads with pread(2), so that one file can serve several readers, and checks each range against
+// the size at the start: what a header claims is never allocated before the file is known to have
+// it.
 #include "trainer/files/tensor_input.h"
 
 #include <fmt/format.h>
@@ -51,6 +54,7 @@ void TensorInput::read(std::uint64_t offset, std::uint64_t count, char* bytes) c
     const ssize_t n = ::pread(file_.get(), bytes, count, static_cast<off_t>(offset));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) fail(errno_text(errno));
+    // Somebody has truncated it since it was opened.
     if (n == 0) fail("it has become shorter");
     bytes += n;
     offset += static_cast<std::uint64_t>(n);
@@ -67,6 +71,7 @@ std::string TensorInput::read(std::uint64_t offset, std::uint64_t count) const {
   return bytes;
 }
 
+// Floats need no conversion and go to their place at once; other types take a detour in pieces.
 void TensorInput::read_floats(ElementType type, std::uint64_t element_bytes, std::uint64_t offset,
                               std::uint64_t count, float* floats) const {
   if (type == ElementType::kF32) {

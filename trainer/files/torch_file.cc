@@ -1,3 +1,5 @@
+// From a pickle's descriptions to values. Each number of a description is checked against its
+// storage, and each storage against the file, before anything is allocated.
 #include "trainer/files/torch_file.h"
 
 #include <fmt/format.h>
@@ -16,6 +18,7 @@ namespace {
 using Kind = Pickle::Kind;
 
 constexpr std::uint64_t kMaxPickleBytes = 16 << 20;  // that of a model of 400 tensors has 100 KiB
+// torch's own limit.
 constexpr std::size_t kMaxDimensions = 64;
 // How often the elements of a file may be in its tensors: shared weights are there twice.
 constexpr std::uint64_t kMaxSharing = 16;
@@ -48,6 +51,7 @@ struct StridedTensor {
   std::uint64_t offset = 0;  // elements
   std::vector<std::int64_t> shape, strides;
   std::uint64_t count = 0;
+  // Strides of 0 let a small reach have many elements.
   std::uint64_t reach = 0;  // elements from the first to the last, both included
 };
 
@@ -67,6 +71,8 @@ class TorchReader {
       name_ = key.text;
       const StridedTensor tensor = describe(value);
       if (tensor.storage.type->type == kIntegerType) {
+        // Whole numbers are counters and position ids: their name stands for the values, which
+        // nobody needs.
         tensors[name_] = {tensor.shape, {}, tensor.storage.type->name};
       } else {
         tensors[name_] = read(tensor);
@@ -116,6 +122,7 @@ class TorchReader {
     tensor.strides = extents_at(value.items[3]);
     if (tensor.strides.size() != tensor.shape.size()) fail("its strides do not fit its shape");
     if (!count_elements(tensor.shape, tensor.count)) fail("its shape is too large");
+    // Expanded tensors would have more; state dicts have none.
     if (tensor.count > tensor.storage.count) fail("it has more elements than its storage");
     tensor.reach = tensor.count > 0 ? 1 : 0;
     for (std::size_t d = 0; d < tensor.shape.size() && tensor.count > 0; ++d) {
@@ -143,8 +150,11 @@ class TorchReader {
       fail(fmt::format("its storage of {} elements has only {} bytes", from.storage.count,
                        place->second.bytes));
     }
+    // Bounds memory by the file's size, though views may overlap.
     elements_ += from.count;
     if (elements_ > kMaxSharing * file_.size()) file_.fail("its tensors overlap too often");
+    // Allocates reach elements at most, which the checks above have bounded by the storage and the
+    // file.
     std::vector<float> stored(from.reach);
     file_.read_floats(type.type, type.bytes, place->second.begin + from.offset * type.bytes,
                       from.reach, stored.data());
@@ -155,8 +165,10 @@ class TorchReader {
   }
 
   static bool is_contiguous(const StridedTensor& tensor) {
+    // Row-major: the stride of each dimension is the product of the extents behind it.
     std::int64_t expected = 1;
     for (std::size_t d = tensor.shape.size(); d > 0; --d) {
+      // The stride of an extent of 1 is never used and may be anything.
       if (tensor.shape[d - 1] != 1 && tensor.strides[d - 1] != expected) return tensor.count == 0;
       expected *= tensor.shape[d - 1];
     }
@@ -214,6 +226,7 @@ TensorMap read_archive(const TensorInput& file) {
   return TorchReader(file, pickle, storages).read();
 }
 
+// The old format gives a storage's length in elements; their type stands in the state dict alone.
 std::uint64_t storage_bytes(const TensorInput& file, const Pickle& pickle, const std::string& key) {
   for (const Pickle::Ref ref : pickle.storages()) {
     const Pickle::Value& storage = pickle[ref];
@@ -231,16 +244,19 @@ TensorMap read_old_file(const TensorInput& file) {
   const std::string bytes = file.read(0, std::min(file.size(), kMaxPickleBytes));
   std::size_t at = 0;
   const Pickle magic(file, bytes, at);
+  // 0x1950a86a20f9469cfc6c, little-endian: torch's MAGIC_NUMBER.
   if (magic.root().text != std::string_view("\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19", 10)) {
     file.fail("torch.save did not write it");
   }
   const Pickle version(file, bytes, at);
   if (version.root().number != 1001) file.fail("it is of an unknown version");
+  // Skipped: sizes of C types on the machine that wrote it.
   const Pickle system(file, bytes, at);
   const Pickle pickle(file, bytes, at);
   const Pickle keys(file, bytes, at);
   Storages storages;
   std::uint64_t place = at;
+  // In the order of this list, not by place: each storage's length stands only before its elements.
   for (const Pickle::Ref ref : keys.root().items) {
     const std::string& key = keys[ref].text;
     std::uint64_t count = 0;
@@ -264,6 +280,7 @@ TensorMap read_torch_file(const std::string& path) {
   if (file.size() < 4) file.fail("it is shorter than 4 bytes");
   const std::string start = file.read(0, 4);
   if (start == "PK\x03\x04") return read_archive(file);
+  // A pickle of protocol 2 or later begins with PROTO, 0x80.
   if (start.starts_with('\x80')) return read_old_file(file);
   file.fail("torch.save did not write it");
 }

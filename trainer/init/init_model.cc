@@ -1,3 +1,5 @@
+// The command `dttrain init` and what it shares with the demonstration. It trains nothing: the
+// model is random, only vocabulary and labels come from the data.
 #include "trainer/init/init_model.h"
 
 #include <fmt/format.h>
@@ -39,6 +41,7 @@ struct InitSettings {
   double dropout = 0.1;
 };
 
+// 2^24 bounds the arithmetic of sizes; memory ends earlier.
 template <auto Member>
 Target<InitSettings> size() {
   return into::whole<&InitSettings::config, Member>(1, 1 << 24);
@@ -92,6 +95,7 @@ std::string init_help() {
 
 // Nothing when only the help text was asked for.
 bool parse(const std::vector<std::string>& arguments, InitSettings& settings) {
+  // As dttrain's own options: the last of several wins, and flags take true or false.
   const Manner manner{.help = kHelp, .last_wins = true, .true_or_false = true};
   OptionWords words;
   try {
@@ -123,6 +127,8 @@ bool parse(const std::vector<std::string>& arguments, InitSettings& settings) {
   return true;
 }
 
+// By layout and names as load_parameters() wants them. The padding row is 0, as with torch's
+// nn.Embedding(padding_idx).
 TensorMap random_weights(const ModelConfig& config, std::uint64_t seed) {
   const ParameterLayout layout = layout_parameters(config);
   std::vector<float> parameters(static_cast<std::size_t>(layout.total), 0.0F);
@@ -154,6 +160,7 @@ NewModel make_model(const TextDataset& dataset, ModelConfig config, bool lower_c
   }
   std::vector<std::string> vocabulary =
       learn_vocabulary(dataset, {.size = config.vocab_size, .lower_case = lower_case});
+  // A small text has fewer tokens than were asked for.
   config.vocab_size = static_cast<int>(vocabulary.size());
   config.labels = label_names(dataset);
   Tokenizer tokenizer(std::move(vocabulary), lower_case, config.max_positions);
@@ -171,12 +178,14 @@ void save_model(const std::string& folder, const NewModel& model) {
   }
   write_model_config(folder, model.config);
   model.tokenizer.save(folder);
+  // The weights come last: a folder with weights is a whole model.
   write_safetensors(folder + "/model.safetensors", model.weights);
 }
 
 int run_init(const std::vector<std::string>& arguments) {
   InitSettings settings;
   if (!parse(arguments, settings)) return 0;
+  // Before the look at the folder: another run may be about to write to it.
   const FolderLock lock(settings.output_dir);
   make_output_folder(settings.output_dir, settings.overwrite);  // a trained model may be there
   DatasetOptions options{.label_column = settings.label_column_name};

@@ -1,4 +1,6 @@
-// share(): from rank 0 to all, as one block of bytes and the parameters.
+// share(): from rank 0 to all, as one block of bytes and the parameters. The block has no format of
+// its own: it never reaches a disk, and all ranks run the same program on the same architecture.
+// What only rank 0 needs (questions, features, the tokenizer) does not travel.
 
 #include <cassert>
 #include <cstring>
@@ -13,7 +15,7 @@ constexpr std::uint64_t kSizesTag = 0xFFFF0010;
 constexpr std::uint64_t kFileTag = 0xFFFF0011;
 constexpr std::uint64_t kParametersTag = 0xFFFF0012;
 
-// Writes values one after the other; all ranks run this program, so their layout is the same.
+// Writes values one after the other, numbers as they lie in memory, sequences behind their length.
 class Packer {
  public:
   template <class T>
@@ -47,6 +49,7 @@ class Packer {
   std::string bytes_;
 };
 
+// Reads what a Packer has written, in the same order: visit() gives that order to both.
 class Unpacker {
  public:
   explicit Unpacker(const std::string& bytes) : bytes_(bytes) {}
@@ -76,6 +79,7 @@ class Unpacker {
     copy(values.data(), count * sizeof values[0]);
   }
   void copy(void* to, std::size_t count) {
+    // Only a bug can break this: the bytes come from this program, not from a file.
     assert(count <= bytes_.size() - at_);
     if (count > 0) std::memcpy(to, bytes_.data() + at_, count);
     at_ += count;
@@ -86,6 +90,8 @@ class Unpacker {
 
 template <class Visitor>
 void visit(Visitor& v, Examples& examples) {
+  // A structured binding names every field, so that a new field of Examples does not compile here
+  // unnoticed.
   auto& [ids, types, starts, labels, targets, answer_starts, answer_ends, cut] = examples;
   v(ids), v(types), v(starts), v(labels), v(targets), v(answer_starts), v(answer_ends);
   static_cast<void>(cut);  // rank 0 alone speaks of it
@@ -127,6 +133,8 @@ void share(Ranks& group, Prepared& prepared) {
     visit(packer, prepared);
     bytes = packer.take();
   }
+  // The others learn the sizes first, to make room. Parameters go straight into their array: they
+  // are the largest part by far.
   std::uint64_t sizes[2] = {bytes.size(), prepared.parameters.size()};
   group.broadcast(sizes, sizeof sizes, kSizesTag);
   bytes.resize(sizes[0]);

@@ -1,3 +1,5 @@
+// Texts travel as a size and the bytes. Metrics travel as one text of names, a line each, and an
+// array of doubles, so that all ranks have the same bits.
 #include "trainer/job/broadcast_values.h"
 
 #include "base/text.h"
@@ -32,6 +34,7 @@ void share_metrics(Ranks& group, MetricList& metrics) {
     if (!name.empty()) kept.push_back(name);
   }
   values.resize(kept.size());
+  // No rank has any: the others stay as they are, too.
   if (values.empty()) return;
   group.broadcast(values.data(), values.size() * sizeof(double), kValuesTag);
   metrics.clear();

@@ -1,3 +1,5 @@
+// Everything here is fixed, data and model: the demonstration gives the same numbers everywhere.
+// Texts come from data/demo_text.h, the training is the usual one (fine_tune.h).
 #include "trainer/job/demo.h"
 
 #include <fmt/format.h>
@@ -32,7 +34,8 @@ ModelConfig demo_model() {
 
 }  // namespace
 
-// log P(label) + sum of log P(word | label), add-one smoothed.
+// The best label by log P(label) + sum of log P(word | label), add-one smoothed. The scores leave
+// out what all labels have in common.
 double bag_of_words_accuracy(const TextDataset& train, const TextDataset& evaluation) {
   std::map<std::string, std::map<std::string, double>> counts;  // word -> label -> occurrences
   std::map<std::string, double> words_of_label, examples_of_label;
@@ -64,9 +67,11 @@ double bag_of_words_accuracy(const TextDataset& train, const TextDataset& evalua
 }
 
 Prepared prepare_demo(const Settings& settings) {
+  // The first argument is the generator's seed: training and evaluation must differ.
   const TextDataset train = make_demo_text(1, kTrainExamples);
   const TextDataset evaluation = make_demo_text(2, kEvaluationExamples);
   const auto seed = static_cast<std::uint64_t>(settings.seed);
+  // The vocabulary comes from the training texts alone, as it would for a user's data.
   NewModel model = make_model(train, demo_model(), true, seed);
   Prepared prepared;
   prepared.config = model.config;

@@ -1,3 +1,5 @@
+// The recipe of a run. Rank 0 alone touches files and speaks; the other ranks get what they need by
+// share(). A failure on any rank is thrown, and main.cc tells the others.
 #include "trainer/job/fine_tune.h"
 
 #include <fmt/format.h>
@@ -33,7 +35,7 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kEndTag = 0xFFFF0020;
 
-// What rank 0 holds while it runs.
+// What rank 0 holds while it runs. The locks go with it, when the run is over.
 struct Place {
   std::vector<FolderLock> locks;
   std::string checkpoint;  // to go on from; or empty
@@ -43,6 +45,7 @@ struct Place {
 std::string make_output_place(const Settings& s) {
   const bool holds_checkpoints = find_last_checkpoint(s.output_dir).has_value();
   const std::string checkpoint = s.do_train ? checkpoint_to_resume(s) : "";
+  // A checkpoint elsewhere does not allow writing into a folder that has files but no checkpoints.
   const bool goes_on = holds_checkpoints && !checkpoint.empty();
   make_output_folder(s.output_dir, s.overwrite_output_dir || !s.do_train || goes_on ||
                                        is_unfinished(s.output_dir));
@@ -51,6 +54,8 @@ std::string make_output_place(const Settings& s) {
   return checkpoint;
 }
 
+// Two runs that write to the same folder would mix their checkpoints. Locked before anything is
+// read there, too.
 std::vector<FolderLock> lock_folders(const Settings& s) {
   std::vector<FolderLock> locks;
   if (!s.output_dir.empty()) locks.emplace_back(s.output_dir);
@@ -61,7 +66,9 @@ std::vector<FolderLock> lock_folders(const Settings& s) {
   return locks;
 }
 
+// First what costs nothing and may fail, then reading and tokenising.
 Prepared prepare_first(Settings& settings, Place& place) {
+  // From the data's columns. The other ranks have no files and get the task by share_text().
   if (settings.task == "auto") set_task(settings, data_task(settings));
   for (const std::string& notice : settings.notices) log_notice(notice);
   place.locks = lock_folders(settings);
@@ -82,6 +89,8 @@ Prepared prepare_first(Settings& settings, Place& place) {
   return prepared;
 }
 
+// report.html holds what its reader needs to compare two runs: machine, kernels and the model's
+// size.
 std::string report_of(const Run& run) {
   const ModelConfig& c = run.prepared.config;
   Report report = run_report(run.settings, run.results);
@@ -107,6 +116,7 @@ void finish(Run& run) {
   const Settings& s = run.settings;
   if (s.output_dir.empty()) return;
   run.results.write();
+  // A run that found nothing to train leaves model and report as they are.
   if (s.do_train && !run.was_finished) {
     run.save_model_to(s.output_dir);
     write_file_atomically(run.output("report.html"), report_of(run));
@@ -119,7 +129,7 @@ void finish(Run& run) {
 }
 
 // --bf16_full_eval, while it lives: the weights are rounded, and the products, too. Afterwards the
-// model is what it was.
+// model is what it was: save_model_to() writes the exact parameters.
 class RoundedEvaluation {
  public:
   explicit RoundedEvaluation(Run& run) : run_(run) {
@@ -145,9 +155,11 @@ class RoundedEvaluation {
 }  // namespace
 
 int run_job(Settings settings, Ranks& group) {
+  // Before any thread multiplies.
   prepare_gemm();
   Prepared prepared;
   Place place;
+  // The others wait in share_text() meanwhile; a failure of rank 0 ends that wait (Ranks::abort).
   if (group.rank() == 0) prepared = prepare_first(settings, place);
   share_text(group, settings.task);
   if (group.rank() != 0) set_task(settings, settings.task);
@@ -162,10 +174,12 @@ int run_job(Settings settings, Ranks& group) {
     run.results.start(run.settings, {});
   }
   if (status == 0) {
+    // Only what comes after training: evaluations during it use --bf16's precision.
     const RoundedEvaluation rounded(run);
     if (settings.do_eval) run.evaluate();
     if (settings.do_predict) run.predict();
   }
+  // A run that a signal has ended stays marked as unfinished: the same command goes on with it.
   if (status == 0 && run.first()) finish(run);
   group.barrier(kEndTag);  // nobody leaves while rank 0 may still fail to write
   return status;

@@ -1,3 +1,4 @@
+// Reads SQuAD's files and cuts them into windows. It does not judge answers (data/squad_answers.h).
 #include <fmt/format.h>
 
 #include <utility>
@@ -14,6 +15,7 @@ Questioned prepare_set(const Settings& s, const Prepared& prepared, const std::s
   set.questions = read_squad(file, limit);
   set.features = evaluation_features(set.questions, *prepared.tokenizer, prepared.length,
                                      s.doc_stride, default_threads());
+  // Windows are kept once: they travel to the other ranks, the rest of the features does not.
   set.examples = std::exchange(set.features.windows, {});
   return set;
 }

@@ -1,3 +1,5 @@
+// What all tasks have in common: model, tokenizer, lengths and weights. load_texts.cc and
+// load_answers.cc read the data sets.
 #include "trainer/job/load_inputs.h"
 
 #include <fmt/format.h>
@@ -13,6 +15,8 @@
 namespace dtl::trainer {
 namespace {
 
+// Neither limit is an error: longer texts are cut in any case, and the user is told at which
+// length.
 int usable_length(const Settings& s, const ModelConfig& config, const Tokenizer& tokenizer,
                   std::vector<std::string>& notices) {
   int length = s.max_seq_length;
@@ -69,6 +73,7 @@ void prepare(const Settings& s, Prepared& prepared) {
   config = read_model_config(s.model);
   prepared.tokenizer = Tokenizer::load(s.model);
   const Tokenizer& tokenizer = *prepared.tokenizer;
+  // Its ids would lie behind the end of the embeddings. Fewer tokens than rows are usual.
   if (tokenizer.vocabulary_size() > config.vocab_size) {
     throw Error(Exit::kBadInput, fmt::format("{}: cannot use the vocabulary", s.model),
                 fmt::format("it has {} tokens, the model's vocab_size is {}",
@@ -83,6 +88,7 @@ void prepare(const Settings& s, Prepared& prepared) {
   } else {
     prepare_classification(s, prepared);
   }
+  // After the data: only they say whether there are pairs. Before the weights, which take longest.
   check_types(s, prepared);
   load_weights(s, prepared);
 }

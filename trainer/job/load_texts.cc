@@ -1,3 +1,6 @@
+// Reads labelled texts and makes the labels of data and model fit each other. Labels are matched by
+// name; a number or a place counts only where names cannot help, and a notice says so. Tokens are
+// not looked at here.
 #include "trainer/job/load_texts.h"
 
 #include <fmt/format.h>
@@ -35,6 +38,7 @@ using Names = std::map<std::string, std::string>;  // from the data's label to t
 // Matches the data's labels to the model's, ignoring case. Nothing if one has no match or two.
 std::optional<Names> match_ignoring_case(const std::vector<std::string>& model,
                                          const std::vector<std::string>& data) {
+  // Two labels that differ only in case leave the map smaller than the model: then case matters.
   Names by_lower_case, names;
   for (const std::string& label : model) by_lower_case[to_lower(label)] = label;
   if (by_lower_case.size() != model.size()) return std::nullopt;
@@ -68,11 +72,13 @@ std::vector<std::string> labels_to_learn(const std::vector<std::string>& model, 
                                          std::vector<std::string>& notices) {
   const std::string& path = texts.train.front().path;
   const std::vector<std::string> data = label_names(texts.train.front());
+  // The model's order stays: its ids may be what somebody else's program expects.
   if (std::is_permutation(model.begin(), model.end(), data.begin(), data.end())) return model;
   if (is_generic(model)) return data;
   const auto names = match_ignoring_case(model, data);
   std::set<std::string> matched;
   for (const auto& [from, to] : names.value_or(Names{})) matched.insert(to);
+  // One to one or not at all: 'Yes' and 'yes' of the data once became one label 'yes' of the model.
   if (model.size() == data.size() && matched.size() == model.size()) {
     rename_labels(texts, *names);
     return model;
@@ -93,6 +99,7 @@ void take_task_labels(const GlueTask& task, Texts& texts, ModelConfig& config,
                       std::vector<std::string>& notices) {
   const std::vector<std::string>& model = config.labels;
   const bool regression = task.problem == Problem::kRegression;
+  // No names to match: the task's labels, in the task's order.
   if (regression || model.size() != task.labels.size() || is_generic(model)) {
     config.labels = task.labels;
     return;
@@ -119,6 +126,7 @@ Texts read_glue_texts(const Settings& s, const GlueTask& task, std::vector<std::
                         std::vector<TextDataset>& sets, std::vector<std::string>& suffixes) {
     std::vector<GlueFile> files{{given, ""}};
     if (given.empty()) files = find_glue_files(task, s.data_dir, split);
+    // mrpc may lie there under the names that Microsoft published (data/tasks.h).
     if (given.empty() && files != glue_files(task, s.data_dir, split)) {
       notices.push_back(fmt::format("--data_dir {}: there is no {}: reading {}", s.data_dir,
                                     file_name(glue_files(task, s.data_dir, split)[0].path),
@@ -151,12 +159,14 @@ DatasetOptions dataset_options(const Settings& s, Problem problem) {
   return options;
 }
 
+// What the options say. The data may still say otherwise: see has_float_labels().
 Problem problem_of(const Settings& s) {
   if (s.do_regression) return Problem::kRegression;
   return s.label_delimiter.empty() ? Problem::kSingleLabel : Problem::kMultiLabel;
 }
 
-// Those of training, unless the user names others.
+// The columns of training (config.json keeps them), unless the user names others. An evaluation of
+// a saved model finds its columns without being told.
 void use_columns(const TextColumns& trained, DatasetOptions& options, const Settings& s) {
   if (trained.first.empty()) return;
   if (s.label_column_name.empty() && !trained.label.empty()) options.label_column = trained.label;
@@ -173,6 +183,7 @@ Texts read_texts(const Settings& s, const ModelConfig& config, std::vector<std::
   Texts texts;
   DatasetOptions options = dataset_options(s, problem_of(s));
   if (!s.do_train) use_columns(config.columns, options, s);
+  // A saved model knows its problem; an option for another one still wins.
   if (!s.do_train && options.problem == Problem::kSingleLabel) options.problem = config.problem;
   if (s.do_train) {
     options.limit = s.max_train_samples;
@@ -183,8 +194,10 @@ Texts read_texts(const Settings& s, const ModelConfig& config, std::vector<std::
                       "give a number; 0 and 1 in place of 0.0 and 1.0 are classes",
                       s.train_file));
       options.problem = Problem::kRegression;
+      // Read again: only now are labels parsed as numbers.
       texts.train.front() = read_dataset(s.train_file, options);
     }
+    // Evaluation and test files are read by the columns of training, whatever else they have.
     use_columns(texts.train.front().columns, options, s);
   }
   if (s.do_eval) {
@@ -194,6 +207,7 @@ Texts read_texts(const Settings& s, const ModelConfig& config, std::vector<std::
   }
   if (s.do_predict) {
     options.limit = s.max_predict_samples;
+    // Files to predict for may have a column of labels; nobody looks at it.
     options.labelled = false;
     texts.test.push_back(read_dataset(s.test_file, options));
     texts.test_suffixes.emplace_back();
@@ -207,6 +221,7 @@ std::optional<std::map<std::string, std::size_t>> label_numbers(
   std::map<std::string, std::size_t> numbers;
   for (const std::string& name : names) {
     const auto number = parse_integer(name, 0, static_cast<std::int64_t>(labels) - 1);
+    // "01" or "+1" is a name, not a number.
     if (!number || std::to_string(*number) != name) return std::nullopt;
     numbers[name] = static_cast<std::size_t>(*number);
   }
@@ -221,6 +236,7 @@ void match_labels(Texts& texts, ModelConfig& config, std::vector<std::string>& n
   const auto numbers = label_numbers(names, config.labels.size());
   if (is_generic(config.labels)) {
     if (names.size() == config.labels.size()) config.labels = names;
+    // Numbers name all of the model's labels, even those that do not occur in this file.
     for (std::size_t i = 0; numbers && i < config.labels.size(); ++i) {
       config.labels[i] = std::to_string(i);
     }
@@ -261,6 +277,7 @@ void choose_labels(const Settings& s, Texts& texts, ModelConfig& config,
   }
 }
 
+// In config.json the problem is that of the data which the model was trained on.
 Problem problem_in(const Settings& s, const Texts& texts, Problem otherwise) {
   if (s.do_train) return texts.train.front().problem;
   return s.do_eval ? texts.evaluation.front().problem : otherwise;
@@ -302,6 +319,8 @@ void prepare_classification(const Settings& s, Prepared& prepared) {
     config.problem = task.problem;
     take_task_labels(task, texts, config, prepared.notices);
   }
+  // Takes the next line of the summary with each data set: the order of calls is that of
+  // summaries().
   auto encode = [&, line = lines.cbegin()](const TextDataset& dataset) mutable {
     Examples examples = encode_dataset(dataset, *prepared.tokenizer, config.labels, prepared.length,
                                        default_threads());

@@ -1,3 +1,5 @@
+// Translates; it decides nothing. Names were checked by parse_settings(), so that the look-ups here
+// cannot fail.
 #include "trainer/job/optimizer_settings.h"
 
 #include "trainer/settings/optim_args.h"
@@ -37,6 +39,7 @@ OptimizerSettings optimizer_settings(const Settings& s, std::int64_t total_steps
   o.nesterov = args.nesterov;
   o.max_grad_norm = s.max_grad_norm;
   o.total_steps = total_steps;
+  // As in transformers, a --warmup_steps below 1 is a share of all steps.
   if (s.warmup_steps < 1) o.warmup_share = s.warmup_steps > 0 ? s.warmup_steps : s.warmup_ratio;
   o.warmup_steps = resolve_warmup(s, total_steps);
   o.schedule = *schedule_named(s.scheduler);  // one that the settings allow

@@ -1,3 +1,5 @@
+// Decides where a run begins; reading and judging folders is checkpoint/'s work. A restart by
+// dtlaunch must go on by itself, a new command only where the user wants it.
 #include "trainer/job/resume_point.h"
 
 #include <fmt/format.h>
@@ -27,6 +29,8 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxLogBytes = std::size_t{1} << 30;  // a row of the log has 200
 
+// Rows of the log and the best metric so far, from trainer_state.json. Copies of a model may lack
+// it.
 std::optional<Results::Restored> restore_log(Run& run, const std::string& folder) {
   const std::string path = fs::path(folder) / "trainer_state.json";
   if (!fs::exists(path)) return std::nullopt;
@@ -34,12 +38,15 @@ std::optional<Results::Restored> restore_log(Run& run, const std::string& folder
                              run.settings.metric_for_best_model, path);
 }
 
-// The log of the run that wrote this checkpoint and has ended since, there or later.
+// The log of the run that wrote this checkpoint and has ended since, there or later. A checkpoint
+// that the user has chosen counts as the end only where the run ended at that very step: otherwise
+// the steps behind it are to be trained again.
 std::optional<Results::Restored> restore_end(Run& run, std::int64_t step) {
   const Settings& s = run.settings;
   if (!holds_finished_run(s.output_dir)) return std::nullopt;
   const bool chosen = !s.resume_from_checkpoint.empty() && s.resume_from_checkpoint != "true";
   std::error_code unknown;
+  // The checkpoint must lie in this output folder: another folder's end is not this run's.
   if (!fs::equivalent(fs::path(run.checkpoint) / "..", s.output_dir, unknown)) return std::nullopt;
   const auto end = restore_log(run, s.output_dir);
   const bool fits = end && (chosen ? end->step == step : end->step >= step);
@@ -68,6 +75,7 @@ void say_if_longer(const OptimizerSettings& before, const OptimizerSettings& now
 }
 
 [[noreturn]] void refuse(const std::string& wish, const Obstacle& obstacle) {
+  // A next step that works: another checkpoint, or a new run.
   const auto near = sound_checkpoint_near(wish);
   throw Error(Exit::kBadInput, fmt::format("{}: cannot resume", wish),
               obstacle.damaged ? "it is damaged: " + obstacle.reason : obstacle.reason,
@@ -79,7 +87,9 @@ void say_if_longer(const OptimizerSettings& before, const OptimizerSettings& now
 // says about others.
 std::optional<std::string> own_checkpoint(const std::string& output) {
   const char* restarts = std::getenv("TORCHELASTIC_RESTART_COUNT");
+  // dtlaunch sets it to 0 for the first start.
   if (restarts == nullptr || parse_integer(restarts, 1, INT64_MAX) == std::nullopt) return {};
+  // Checkpoints from before the job's begin belong to an earlier run.
   const auto began = marked_by_this_job(output);
   if (!began) return {};
   std::vector<std::string> passed;
@@ -99,6 +109,8 @@ std::string checkpoint_to_resume(const Settings& s) {
     if (const auto obstacle = find_obstacle(wish)) refuse(wish, *obstacle);
     return wish;
   }
+  // The order of these lines is the order of who decides: a restart, "false", a folder by name,
+  // then what lies in the output folder.
   if (wish.empty() && s.overwrite_output_dir) return "";
   std::vector<std::string> passed;
   const auto last = last_sound_checkpoint(s.output_dir, passed);
@@ -135,6 +147,7 @@ ResumePoint find_resume_point(Run& run, const RunIdentity& identity, const RunPo
   if (log && policy.is_over(log->step, log->best)) {
     take_end(run, log->step, point);
   } else {
+    // The end's log may know more steps than the checkpoint; the run goes on with the checkpoint's.
     if (!log || log->step != step) log = restore_log(run, folder);
     say(fmt::format("  Continuing from {}, after step {}", folder, step));
     say_if_longer(read_run_identity(folder).optimizer, identity.optimizer, step);

@@ -24,16 +24,16 @@ namespace dtl::trainer {
 std::optional<std::chrono::milliseconds> told_grace();
 
 struct Run {
-  // Throws Error(kConfiguration) when this CPU lacks what --bf16 or --bf16_full_eval needs.
+  // Throws Error(kConfig) when this CPU lacks what --bf16 or --bf16_full_eval needs.
   Run(const Settings& settings, Ranks& group, Prepared& prepared);
 
   bool first() const { return group.rank() == 0; }  // the rank that speaks, reads and writes
   std::filesystem::path output(const std::string& name) const {
     return std::filesystem::path(settings.output_dir) / name;
   }
-  // All ranks; with `parameters`.
-  // trains_on: in the midst of a training, which says itself what is wrong with its loss. Otherwise
-  // throws Error(kBadInput) where the model gives what is no number.
+  // All ranks call these together; they use `parameters`. trains_on: in the midst of a training,
+  // which says itself what is wrong with its loss. Otherwise throws Error(kBadInput) where the
+  // model gives infinities or NaN.
   void evaluate(bool trains_on = false);
   void predict();
   // The model with its tokenizer, rank 0 only.

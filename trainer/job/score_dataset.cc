@@ -1,3 +1,4 @@
+// Logits on all ranks, figures on rank 0 alone: only it has labels' names, questions and files.
 #include "trainer/job/score_dataset.h"
 
 #include <fmt/format.h>
@@ -14,6 +15,7 @@
 namespace dtl::trainer {
 namespace {
 
+// No loss: windows of evaluation have no answer positions.
 MetricList answer_metrics(const Settings& s, const Questioned& set,
                           const std::vector<QuestionAnswer>& answers) {
   std::vector<std::string> texts;
@@ -40,11 +42,14 @@ Assessment assess(const Settings& s, const Questioned& set, Model<float>& model,
   Assessment result;
   result.logits = answers ? predict_answers(model, parameters, set.examples, s.eval_batch, group)
                           : predict(model, parameters, set.examples, s.eval_batch, group);
+  // For eval_steps_per_second: all ranks' batches of one round count as one.
   const std::int64_t per_step = s.eval_batch * group.size();
   result.samples = set.examples.size();
   result.batches = (result.samples + per_step - 1) / per_step;
   if (group.rank() == 0) {
     if (answers) {
+      // The windows were moved out for the broadcast (load_answers.cc); choose_answers() wants them
+      // back.
       SquadFeatures features = set.features;
       features.windows = set.examples;
       result.answers = choose_answers(set.questions, features, result.logits,
@@ -60,6 +65,7 @@ Assessment assess(const Settings& s, const Questioned& set, Model<float>& model,
   return result;
 }
 
+// Figures of such numbers would mean nothing, and could look like those of a bad model.
 void check_logits(const std::vector<float>& logits) {
   const auto wrong = std::count_if(logits.begin(), logits.end(),
                                    [](float value) { return !std::isfinite(value); });
@@ -88,6 +94,7 @@ std::vector<std::string> prediction_lines(const ModelConfig& config,
       case Problem::kMultiLabel: {
         std::vector<std::string> names;
         for (std::size_t c = 0; c < outputs; ++c) {
+          // A logit above 0 is a probability above 1/2.
           if (row[c] > 0) names.push_back(config.labels[c]);
         }
         lines.push_back(join(names, ","));

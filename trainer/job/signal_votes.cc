@@ -1,3 +1,5 @@
+// The vote is a sum of three numbers that travels with the step's gradients, so it costs no round
+// trip. Each rank acts on the sum alone, never on its own signal.
 #include "trainer/job/signal_votes.h"
 
 #include <csignal>
@@ -24,6 +26,7 @@ void SignalVotes::begin() {
 SignalVotes::Asked SignalVotes::end() {
   group_.wait(work_);
   Asked asked;
+  // SIGTERM wins where ranks have received different signals.
   asked.stop = votes_[0] > 0 ? SIGTERM : votes_[1] > 0 ? SIGINT : 0;
   asked.checkpoint = votes_[2] > 0;
   if (asked.checkpoint) {
@@ -33,6 +36,8 @@ SignalVotes::Asked SignalVotes::end() {
   return asked;
 }
 
+// dtlaunch sends a signal to every rank. A rank that gets it after the others have agreed would ask
+// for a second checkpoint; within kSameSignal it counts as the same wish.
 bool SignalVotes::wants_checkpoint() {
   const int count = CheckpointSignal::count();
   const bool is_told = agreed_at_ != Clock::time_point::min();

@@ -1,3 +1,4 @@
+// Handlers only store numbers. What they mean is decided by SignalVotes, at the end of a step.
 #include "trainer/job/stop_signal.h"
 
 #include <atomic>
@@ -18,6 +19,8 @@ extern "C" void count_wish(int) {
 }
 
 extern "C" void remember(int number) {
+  // Before signal_number: who sees a number must find its time. steady_clock reads clock_gettime,
+  // which POSIX allows in a handler.
   signal_time = StopSignal::Clock::now().time_since_epoch().count();
   signal_number = number;
 }
@@ -28,6 +31,8 @@ StopSignal::StopSignal() {
   signal_number = 0;
   struct sigaction action {};
   action.sa_handler = remember;
+  // SA_RESETHAND: a second signal ends the process, for a user who will not wait for the
+  // checkpoint.
   action.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND);
   sigaction(SIGTERM, &action, nullptr);
   sigaction(SIGINT, &action, nullptr);
@@ -47,6 +52,7 @@ StopSignal::Clock::time_point StopSignal::received_at() {
   return Clock::time_point(Clock::duration(signal_time.load()));
 }
 
+// Never undone: a wish that comes before training starts is kept.
 void CheckpointSignal::listen() {
   struct sigaction action {};
   action.sa_handler = count_wish;

@@ -1,3 +1,6 @@
+// Drives Trainer through a run: what happens between two steps. RunPolicy says when,
+// CheckpointWriter writes, Results records. All ranks go through the same branches; what only rank
+// 0 may do asks first().
 #include "trainer/job/training_loop.h"
 
 #include <fmt/format.h>
@@ -54,6 +57,7 @@ TrainSettings train_settings(const Run& run) {
   TrainSettings t;
   t.accumulation = s.accumulation;
   t.drop_last = s.drop_last;
+  // --per_device_train_batch_size counts for each rank, as with transformers.
   t.global_batch = s.global_batch > 0 ? s.global_batch
                                       : s.train_batch * ranks_of_batch(run.group) * s.accumulation;
   t.seed = static_cast<std::uint64_t>(s.seed);
@@ -69,6 +73,7 @@ TrainSettings train_settings(const Run& run) {
   return t;
 }
 
+// One run's training. It lives only as long as train().
 class Training {
  public:
   explicit Training(Run& run)
@@ -85,6 +90,7 @@ class Training {
     }
     TrainingState state = first_state();
     if (run_.first()) begin_records();
+    // A checkpoint of the last step, or of a run whose patience had run out.
     if (policy_.is_over(state.step, policy_.memory())) {
       stand_still(std::move(state));
       return 0;
@@ -93,6 +99,7 @@ class Training {
     // Only rank 0's shows anything.
     progress_.emplace(run_.first(), settings_.total_steps, trainer_->steps_done(),
                       !run_.settings.disable_tqdm);
+    // Only rank 0 shows its share of the peak.
     peak_ = run_.first() ? measure_gemm_peak(run_.pool, run_.precision) : 0;
     if (run_.settings.eval_on_start) evaluate();
     const int signal = loop();
@@ -136,6 +143,7 @@ class Training {
   std::optional<TrainingCost> cost_before_ = TrainingCost{};
 };
 
+// Rank 0 reads the checkpoint; the others get flags and arrays.
 TrainingState Training::first_state() {
   ResumePoint point;
   if (run_.first()) point = find_resume_point(run_, identity_, policy_);
@@ -150,6 +158,7 @@ TrainingState Training::first_state() {
     return state_at_start(std::move(run_.parameters),
                           optimizer_state(run_.model.layout(), settings_.optimizer));
   }
+  // Rank 0's are right; the others' stay 0 and are never shown.
   tokens_before_ = point.tokens;
   cost_before_ = point.cost;
   run_.was_finished = shared.finished != 0;
@@ -188,6 +197,7 @@ int Training::loop() {
   while (trainer_->steps_done() < settings_.total_steps) {
     votes.begin();
     run_.last = trainer_->step(run_.prepared.train);
+    // From here on all ranks know the same, so all of them leave in the same step.
     const auto [signal, checkpoint] = votes.end();
     Actions actions = policy_.after_step(run_.last.step);
     std::string too_late;
@@ -242,6 +252,7 @@ void Training::after_step(const StepReport& report, const Actions& actions, bool
     evaluate();
     best = policy_.evaluated(run_.last.step, run_.evaluation_metrics);
   }
+  // --save_strategy best saves after the evaluation has judged.
   if (actions.save || (best && policy_.settings().saving == Strategy::kBest)) {
     save(run_.settings.save_only_model && !told_to_stop);
   }
@@ -276,11 +287,13 @@ std::string Training::best_checkpoint() const {
 
 void Training::save(bool model_only) {
   policy_.saved(run_.last.step);
+  // Ranks without a writer remember the step: best_saved() must be the same everywhere.
   if (!run_.writer) return;
   run_.results.set_best(policy_.memory(), best_checkpoint());
   run_.results.set_position(run_.last.step, run_.last.epoch, flops(), tokens());
   CheckpointExtras extras;
   extras.identity = identity_;
+  // Made here, on this thread: the log goes on while the checkpoint is written.
   extras.trainer_state = run_.results.state_text();
   extras.cost = cost();
   extras.model_only = model_only;
@@ -299,6 +312,7 @@ std::optional<TrainingCost> Training::cost() const {
                       cost_before_->loss_sum + progress_->mean_loss() * steps};
 }
 
+// `run` is this process's share, `total` all runs' together, where each one's cost is known.
 TrainFigures Training::train_figures() const {
   const std::int64_t size = run_.prepared.train.size();
   const auto seen = [&](std::int64_t steps) { return examples_after(steps, size, settings_); };
@@ -326,6 +340,7 @@ void Training::say_parameters() const {
       run_.group.size() == 1 ? "1 rank" : fmt::format("all {} ranks", run_.group.size())));
 }
 
+// Hashes are compared on every rank before rank 0 writes a model.
 void Training::end() {
   trainer_->verify_parameters();
   run_.parameters = trainer_->parameters();
@@ -344,6 +359,7 @@ void Training::end() {
 }
 
 void Training::load_best() {
+  // The same on all ranks, so that all or none take part in the broadcast.
   if (!policy_.best_saved()) return;
   if (run_.first()) {
     const std::string folder = best_checkpoint();

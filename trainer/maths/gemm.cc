@@ -1,3 +1,5 @@
+// Only this file knows OpenBLAS, and OpenBLAS always runs on one thread: its own threads serialise
+// callers. matmul shares C out as tiles instead; nothing here knows layers or tensors.
 #include "trainer/maths/gemm.h"
 
 #include <cblas.h>
@@ -22,11 +24,13 @@ CBLAS_TRANSPOSE blas_op(Op op) {
   return op == Op::kNone ? CblasNoTrans : CblasTrans;
 }
 
+// The address of op(x)[row, col].
 template <class S>
 const S* at(const Matrix<S>& x, std::int64_t row, std::int64_t col) {
   return x.op == Op::kNone ? x.data + row * x.stride + col : x.data + col * x.stride + row;
 }
 
+// OpenBLAS takes sizes and strides as 32-bit integers.
 template <class S>
 void blas_gemm(ProductSize size, S alpha, Matrix<S> a, Matrix<S> b, S beta, Target<S> c) {
   const auto run = [&](auto* function) {
@@ -42,7 +46,8 @@ void blas_gemm(ProductSize size, S alpha, Matrix<S> a, Matrix<S> b, S beta, Targ
   }
 }
 
-// [0, size) cut at multiples of `unit` into `parts` pieces of nearly as many units.
+// [0, size) cut at multiples of `unit` into `parts` pieces of nearly as many units. The last piece
+// takes what is left beyond the last unit.
 struct Cuts {
   std::int64_t size, unit, units, parts;
   std::int64_t begin(std::int64_t part) const {
@@ -61,9 +66,12 @@ struct Tiling {
   std::int64_t tiles() const { return rows.parts * cols.parts; }
 };
 
+// Rows and columns of a tile. Cuts between columns always lie at multiples of kColUnit: OpenBLAS's
+// bits of a row depend on where columns are cut.
 constexpr std::int64_t kColUnit = 384, kRowUnit = 192;
 
-// For results that depend on the cuts: only sizes decide. As high as leaves enough for a pool.
+// For results that depend on the cuts: only sizes decide. Tiles are twice as high where that leaves
+// at least kEnoughTiles of them, enough for the threads of a pool.
 Tiling tiling_by_size(std::int64_t m, std::int64_t n) {
   constexpr std::int64_t kEnoughTiles = 16;
   const Tiling high{evenly(m, 2 * kRowUnit), evenly(n, kColUnit)};
@@ -87,12 +95,14 @@ double cost(const Tiling& tiling, std::int64_t threads) {
 // kRowUnit rows are not safely more, only sizes decide.
 Tiling tiling_for_pool(ProductSize size, std::int64_t threads) {
   const auto [m, n, k] = size;
+  // Multiplications; four times OpenBLAS's limit of a million, to be safe.
   constexpr std::int64_t kNotTiny = 4'000'000;
   constexpr std::int64_t kMostRowUnits = 4;  // 768 rows: more leave the caches
   const Cuts cols = evenly(n, kColUnit);
   if (kRowUnit * cols.length(cols.parts - 1) * k < kNotTiny) return tiling_by_size(m, n);
   const std::int64_t units = std::max<std::int64_t>(1, m / kRowUnit);
   Tiling best{{m, kRowUnit, units, units}, cols};
+  // `best` starts with the most tiles. Fewer replace it only where they are cheaper.
   for (std::int64_t parts = tiles_of(units, kMostRowUnits); parts < units; ++parts) {
     const Tiling tiling{{m, kRowUnit, units, parts}, cols};
     if (cost(tiling, threads) < cost(best, threads)) best = tiling;
@@ -164,6 +174,7 @@ void round_rows(const Stored& from, std::int64_t first, std::int64_t rows, Eleme
 
 template <class Element>
 void rounded_gemm(ProductSize size, Matrix<float> a, Matrix<float> b, float beta, Target<float> c) {
+  // Per thread: rounded_gemm runs inside the pool's tasks, for attention.
   thread_local Scratch<Element> scratch;
   const Stored left = stored(a, size.m, size.k), right = stored(b, size.k, size.n);
   Element* const rounded_a = scratch.room(left.count() + right.count());
@@ -193,6 +204,7 @@ void rounded_matmul(ThreadPool& pool, ProductSize size, Matrix<float> a, Matrix<
                         of_left ? rounded_a : rounded_b);
            });
   const Matrix<Element> all_a{rounded_a, left.cols, a.op}, all_b{rounded_b, right.cols, b.op};
+  // Its bits may depend on the cuts, so the number of threads must not decide them.
   for_tiles(pool, tiling_by_size(size.m, size.n), size.k,
             [&](std::int64_t row, std::int64_t rows, std::int64_t col, std::int64_t cols) {
               multiply({rows, cols, size.k}, {at(all_a, row, 0), all_a.stride, all_a.op},
@@ -236,6 +248,7 @@ void matmul(ThreadPool& pool, ProductSize size, Matrix<S> a, Matrix<S> b, S beta
             });
 }
 
+// Otherwise OpenBLAS uses threads of its own, and those serialise its callers.
 void prepare_gemm() {
   openblas_set_num_threads(1);
 }

@@ -29,6 +29,7 @@ struct Matrix {
   Op op = Op::kNone;
 };
 
+// As BLAS names them: C is [m, n], k is what is summed over.
 struct ProductSize {
   std::int64_t m, n, k;
 };

@@ -1,3 +1,5 @@
+// Turns a matrix product into a oneDNN primitive and keeps it, since oneDNN compiles code for each
+// shape. onednn.h hides the library; nothing here rounds (gemm.cc does).
 #include "trainer/maths/gemm_bf16.h"
 
 #include <array>
@@ -18,6 +20,7 @@ class Product {
   Product(const Shape& shape, Op a_op, Op b_op) {
     const auto& [m, n, k, a_stride, b_stride, c_stride, accumulate] = shape;
     const OneDnn& f = onednn();
+    // The sign of a stride only tells transposed shapes apart in the key.
     const Layout layout_a(m, k, dnnl_bf16, std::abs(a_stride), a_op);
     const Layout layout_b(k, n, dnnl_bf16, std::abs(b_stride), b_op);
     const Layout layout_c(m, n, dnnl_f32, c_stride, Op::kNone);
@@ -25,6 +28,7 @@ class Product {
     expect(f.primitive_create(&primitive_, plan));
     expect(f.plan_destroy(plan));
     const std::array layouts = {&layout_a, &layout_b, &layout_c};
+    // Without data: run() sets the pointers, so a primitive serves every matrix of its shape.
     for (std::size_t i = 0; i < memories_.size(); ++i) {
       expect(f.memory_create(&memories_[i], layouts[i]->get(), f.engine, DNNL_MEMORY_NONE));
     }

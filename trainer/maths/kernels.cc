@@ -1,3 +1,4 @@
+// Chooses the level once per process. Levels are the psABI's: v3 has AVX2 and FMA, v4 AVX-512.
 #include "trainer/maths/kernels.h"
 
 #include "trainer/maths/kernels_level.h"
@@ -7,12 +8,14 @@ namespace {
 
 enum class Level { kBase, kV3, kV4 };
 
+// From the highest on: a CPU of one level has all lower ones.
 Level detect() {
   if (__builtin_cpu_supports("x86-64-v4")) return Level::kV4;
   if (__builtin_cpu_supports("x86-64-v3")) return Level::kV3;
   return Level::kBase;
 }
 
+// A function-local static: kernels() may be called from any thread.
 Level level() {
   static const Level found = detect();
   return found;

@@ -64,6 +64,7 @@ struct Kernels {
   void (*add)(std::int64_t count, const S* x, S* sum);
 };
 
+// What a kernel needs of a step, in float. step/optimizer.cc computes it per step, not per number.
 struct AdamStep {
   float learning_rate, beta1, beta2, epsilon, weight_decay;
   float bias_correction1;       // 1 - beta1^t

@@ -1,11 +1,15 @@
 // Compiled once per x86-64 level (DTL_LEVEL names it). Nothing here may call an inline function of
 // the standard library: the linker keeps one copy of those, and it might be the AVX-512 one.
+// The build switches contraction off for this file (-ffp-contract=off): a fused multiply-add rounds
+// once where two operations round twice, and only some levels have it.
 
 #include "trainer/maths/kernels_level.h"
 
 namespace dtl::trainer::DTL_LEVEL {
 namespace {
 
+// Words of 32 bits in an AVX-512 register. Also the number of partial sums, so the bits of a sum
+// depend on it.
 constexpr int kLanes = 16;
 
 // ---- Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011)
@@ -15,6 +19,7 @@ struct PhiloxLanes {
 };
 
 inline void philox_round(PhiloxLanes& c, std::uint32_t key0, std::uint32_t key1) {
+  // The multipliers, and in philox() the key increments, are the paper's.
   constexpr std::uint64_t kM0 = 0xD2511F53, kM1 = 0xCD9E8D57;
   for (int i = 0; i < kLanes; ++i) {
     const std::uint64_t product0 = kM0 * c.word[0][i];
@@ -28,7 +33,7 @@ inline void philox_round(PhiloxLanes& c, std::uint32_t key0, std::uint32_t key1)
   }
 }
 
-// The 16 counters first .. first + 15.
+// The 16 counters first .. first + 15, each with the same three words of stream.
 inline PhiloxLanes philox(std::uint32_t first, const std::uint32_t key[2],
                           const std::uint32_t stream[3]) {
   PhiloxLanes c;
@@ -67,6 +72,7 @@ void dropout_mask(std::int64_t count, std::uint32_t threshold, const std::uint32
 
 // ---- optimizer
 
+// trainer/step/optimizer.h has the formulas.
 void adamw(std::int64_t count, const AdamStep& step, const float* gradient, float* parameter,
            float* m, float* v) {
   const float keep = 1.0F - step.learning_rate * step.weight_decay;
@@ -96,6 +102,7 @@ void sgd(std::int64_t count, const SgdStep& step, const float* gradient, float* 
     }
     return;
   }
+  // One loop for both forms: g * now + kept * ahead is kept, or with nesterov g + momentum * kept.
   const float ahead = step.nesterov ? step.momentum : 1.0F, now = step.nesterov ? 1.0F : 0.0F;
 #pragma omp simd
   for (std::int64_t i = 0; i < count; ++i) {
@@ -114,13 +121,15 @@ void lion(std::int64_t count, const LionStep& step, const float* gradient, float
   for (std::int64_t i = 0; i < count; ++i) {
     const float g = gradient[i] * scale;
     const float mixed = m[i] * step.beta1 + g * rest1;
+    // 0 for 0, as torch.sign().
     const float sign = (mixed > 0.0F ? 1.0F : 0.0F) - (mixed < 0.0F ? 1.0F : 0.0F);
     parameter[i] = parameter[i] * step.keep - step.learning_rate * sign;
     m[i] = m[i] * step.beta2 + g * rest2;
   }
 }
 
-// The sum of term(i), in lanes.
+// The sum of term(i). Lane j adds the terms i with i % kLanes == j; then the lanes are added from
+// the first to the last. The order is part of the result: every level adds like this.
 template <class Term>
 inline double sum_in_lanes(std::int64_t count, const Term& term) {
   double lane[kLanes] = {};
@@ -134,6 +143,7 @@ inline double sum_in_lanes(std::int64_t count, const Term& term) {
   return sum;
 }
 
+// For the norm of gradients. Double: a float sum of so many squares would lose digits.
 double sum_squares(std::int64_t count, const float* x) {
   return sum_in_lanes(count, [x](std::int64_t i) {
     const double value = static_cast<double>(x[i]);
@@ -141,6 +151,8 @@ double sum_squares(std::int64_t count, const float* x) {
   });
 }
 
+// Adafactor's two sums in one pass: those of columns are added to sums, that of the row is
+// returned.
 double add_squares(std::int64_t count, float scale, const float* x, double* sums) {
   return sum_in_lanes(count, [x, scale, sums](std::int64_t i) {
     const double value = static_cast<double>(x[i] * scale);

@@ -1,5 +1,7 @@
 // Compiled once per x86-64 level with -ffast-math, which lets the compiler use libmvec's vector
 // exp and erf (4 ULP). As in kernels_exact.cc: no inline functions of the standard library.
+// The bits may differ from level to level: ranks add up the gradients that come from here, and all
+// of them get the same sum.
 
 #include <math.h>
 
@@ -8,6 +10,7 @@
 namespace dtl::trainer::DTL_LEVEL {
 namespace {
 
+// Wrappers by type: std::exp and std::erf are inline functions of the standard library.
 inline float exponential(float x) {
   return ::expf(x);
 }
@@ -32,12 +35,13 @@ constexpr double kInvSqrt2Pi = 0.39894228040143267794;
 constexpr double kTanhScale = 0.79788456080286535588;  // sqrt(2 / pi)
 constexpr double kTanhCubic = 0.044715;                // gelu_new: 0.5x(1+tanh(s(x+c x^3)))
 
-// tanh by exp: 1 - 2 / (exp(2x) + 1), exact at both ends.
+// tanh by exp: 1 - 2 / (exp(2x) + 1), exact at both ends: exp gives 0 or infinity there.
 template <class S>
 inline S hyperbolic_tangent(S x) {
   return S(1) - S(2) / (exponential(S(2) * x) + S(1));
 }
 
+// value(x) = x Phi(x), slope(x) = Phi(x) + x phi(x), with the standard normal distribution.
 template <class S>
 struct Gelu {
   static S value(S x) { return S(0.5) * x * (S(1) + error_function(x * S(kInvSqrt2))); }
@@ -64,6 +68,7 @@ struct Relu {
   static S slope(S x) { return x > S(0) ? S(1) : S(0); }
 };
 
+// Instantiated for each function F, so that the loop has no branch and becomes vector code.
 template <class S, class F>
 void activation_rows(std::int64_t rows, std::int64_t cols, S* u, const S* bias, S* g) {
   for (std::int64_t r = 0; r < rows; ++r) {
@@ -90,6 +95,7 @@ void activation(Activation kind, std::int64_t rows, std::int64_t cols, S* u, con
   }
 }
 
+// g saves backward another pass over u: the gradient of the next product needs it.
 template <class S, class F>
 void slope_rows(std::int64_t rows, std::int64_t cols, const S* u, S* dg, S* dbias, S* g) {
   for (std::int64_t r = 0; r < rows; ++r) {
@@ -119,11 +125,13 @@ void activation_backward(Activation kind, std::int64_t rows, std::int64_t cols, 
   }
 }
 
+// The mask's 0 or 1 as a factor: no branch in the loop.
 template <class S>
 inline S kept(const std::uint8_t* mask, std::int64_t i, S scale) {
   return static_cast<S>(mask[i]) * scale;
 }
 
+// Row by row: all passes over a row find it in the first cache.
 template <class S>
 void norm(std::int64_t rows, std::int64_t cols, const NormInput<S>& input, S* x, S* y, S* rstd) {
   const S *bias = input.bias, *residual = input.residual;
@@ -150,6 +158,7 @@ void norm(std::int64_t rows, std::int64_t cols, const NormInput<S>& input, S* x,
 #pragma omp simd reduction(+ : sum)
     for (std::int64_t c = 0; c < cols; ++c) sum += x[c];
     const S mean = sum * share;
+    // Two passes: sum(x^2) - n mean^2 would cancel where the mean is large.
     S squares = 0;
 #pragma omp simd reduction(+ : squares)
     for (std::int64_t c = 0; c < cols; ++c) squares += (x[c] - mean) * (x[c] - mean);
@@ -181,6 +190,7 @@ void norm_backward(std::int64_t rows, std::int64_t cols, const NormOutput<S>& ou
   const std::uint8_t* mask = output.mask;
   const S scale = output.scale;
   const S share = S(1) / static_cast<S>(cols);
+  // sums is [3, cols]: of gamma, beta and bias, each added to what is there.
   S* dgamma = sums;
   S* dbeta = sums + cols;
   S* dbias = sums + 2 * cols;
@@ -220,11 +230,13 @@ void norm_backward(std::int64_t rows, std::int64_t cols, const NormOutput<S>& ou
   }
 }
 
+// p = exp(factor (s - max)) / sum, in place. Padding is not among the columns (attention.cc).
 template <class S>
 void softmax(std::int64_t rows, std::int64_t cols, S factor, S* scores, const std::uint8_t* mask,
              S scale, S* dropped) {
   for (std::int64_t r = 0; r < rows; ++r) {
     S* s = scores + r * cols;
+    // Subtracted before exp(), which therefore never exceeds 1. factor is positive.
     S highest = s[0];
 #pragma omp simd reduction(max : highest)
     for (std::int64_t c = 0; c < cols; ++c) highest = s[c] > highest ? s[c] : highest;
@@ -245,6 +257,7 @@ void softmax(std::int64_t rows, std::int64_t cols, S factor, S* scores, const st
   }
 }
 
+// With q the probabilities and d = dp * mask: d := factor * q * (d - sum(d q)).
 template <class S>
 void softmax_backward(std::int64_t rows, std::int64_t cols, S factor, const S* p,
                       const std::uint8_t* mask, S scale, S* dp) {
@@ -277,6 +290,7 @@ void add_bias(std::int64_t rows, std::int64_t cols, S* x, const S* bias) {
   }
 }
 
+// Row after row, though sums are by column: so memory is read in its order.
 template <class S>
 void column_sums(std::int64_t rows, std::int64_t cols, const S* x, S* sums) {
   for (std::int64_t r = 0; r < rows; ++r) {
@@ -291,6 +305,7 @@ void add(std::int64_t count, const S* x, S* sum) {
   for (std::int64_t i = 0; i < count; ++i) sum[i] += x[i];
 }
 
+// In the order of Kernels' members (kernels.h).
 template <class S>
 constexpr Kernels<S> kTable = {
     activation<S>, activation_backward<S>, norm<S>,       norm_output<S>, norm_backward<S>,

@@ -26,6 +26,7 @@ void on_threads(std::size_t blocks, int threads, const Work& work) {
   const auto loop = [&](std::size_t thread) {
     std::size_t block = 0;
     try {
+      // Others finish the block that they are at; none begins another after a failure.
       while (!failed && (block = next++) < blocks) work(block);
     } catch (...) {
       failures[thread] = {block, std::current_exception()};

@@ -1,3 +1,5 @@
+// Loads the library by name and finds each function. A machine without it, or with another release,
+// gets a reason in words; only the caller decides whether that is an error.
 #include "trainer/maths/onednn.h"
 
 #include <cpuid.h>
@@ -9,6 +11,7 @@
 namespace dtl::trainer {
 namespace {
 
+// The type comes from oneDNN's own header (onednn.h), so a signature cannot differ unnoticed.
 template <class Function>
 bool find(void* library, const char* name, Function& function) {
   function = reinterpret_cast<Function>(::dlsym(library, name));
@@ -21,6 +24,7 @@ constexpr const char* kLibrary = "libdnnl.so." DTL_ONEDNN_VERSION;
 constexpr const char* kPackage = "libdnnl" DTL_ONEDNN_VERSION;
 static_assert(DNNL_VERSION_MAJOR == 2 || DNNL_VERSION_MAJOR == 3, "written for oneDNN 2 and 3");
 
+// omp_set_num_threads is OpenMP's, which comes along as a dependency of oneDNN.
 bool find_all(void* library, OneDnn& f) {
   return find(library, "dnnl_get_effective_cpu_isa", f.effective_isa) &&
          find(library, "dnnl_engine_create", f.engine_create) &&
@@ -66,6 +70,8 @@ struct Loaded {
   Bf16Support support;
 };
 
+// In the order of what costs least: CPUID, then the library, then its functions, then its own word
+// on the CPU.
 Loaded load() {
   Loaded result;
   result.support.name = cpu_instructions();
@@ -144,6 +150,7 @@ Layout::Layout(std::int64_t rows, std::int64_t cols, dnnl_data_type_t type, std:
 }
 #endif
 
+// Sums are float whatever the operands are: c has that type.
 dnnl_primitive_desc_t plan_product(const Layout& a, const Layout& b, const Layout& c,
                                    bool accumulate) {
   const OneDnn& f = onednn();
@@ -175,6 +182,7 @@ dnnl_primitive_desc_t plan_product(const Layout& a, const Layout& b, const Layou
 Library onednn_library() {
   const Bf16Support& support = onednn_support();
   decltype(&dnnl_version) version = nullptr;
+  // onednn_support() has loaded it where this CPU can use it; RTLD_NOLOAD loads nothing more.
   void* library = ::dlopen(kLibrary, RTLD_NOW | RTLD_NOLOAD);
   if (!library || !find(library, "dnnl_version", version))
     return {"oneDNN", "-", nullptr, support.reason};

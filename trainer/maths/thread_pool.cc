@@ -1,3 +1,5 @@
+// The pool must be cheap: training runs thousands of short loops. So workers poll for a while
+// between loops, and the state of a round is one atomic word.
 #include "trainer/maths/thread_pool.h"
 
 #include <sched.h>
@@ -10,13 +12,16 @@
 namespace dtl::trainer {
 namespace {
 
-// About 20 us: the usual gap between two loops of a step. Longer gaps (communication) sleep.
+// Polls of the gate, about 20 us: the usual gap between two loops of a step. Longer gaps
+// (communication) sleep.
 constexpr int kPolls = 400;
 
 constexpr std::uint64_t kInside = 0xFFFF;       // gate: workers inside
 constexpr std::uint64_t kOpen = 1U << 16;       // gate: more may enter
 constexpr std::uint64_t kRoundStep = 1U << 17;  // gate: number of the round above this
 
+// The CPUs that dtlaunch, or taskset, left to this process. Empty where there are more than
+// cpu_set_t can hold (1024).
 std::vector<int> inherited_cpus() {
   cpu_set_t set;
   std::vector<int> cpus;
@@ -42,8 +47,10 @@ void pause_cpu() {
 
 }  // namespace
 
+// The mask is read before any thread is pinned: the caller's own pin would shrink it.
 ThreadPool::ThreadPool(int threads, bool pin) {
   const std::vector<int> cpus = inherited_cpus();
+  // Two threads on one CPU would be worse than none pinned.
   const bool bind = pin && threads > 1 && cpus.size() >= static_cast<std::size_t>(threads);
   for (int i = 1; i < threads; ++i) {
     workers_.emplace_back([this, i, bind, cpus] {
@@ -51,6 +58,7 @@ ThreadPool::ThreadPool(int threads, bool pin) {
       work(i);
     });
   }
+  // The caller last: threads inherit its mask.
   if (bind) pin_this_thread(cpus[0]);
 }
 
@@ -63,6 +71,8 @@ ThreadPool::~ThreadPool() {
   for (std::thread& worker : workers_) worker.join();
 }
 
+// The story of a round: publish the task, open the gate, take part, close the gate, wait for those
+// inside. A worker that never came in is not waited for.
 void ThreadPool::run_erased(bool alone, std::int64_t count, const void* task, Call call) {
   if (alone) {
     for (std::int64_t i = 0; i < count; ++i) call(task, i, 0);
@@ -81,6 +91,8 @@ void ThreadPool::run_erased(bool alone, std::int64_t count, const void* task, Ca
   take_tasks(0);
   gate_.fetch_and(~kOpen, std::memory_order_acq_rel);
   for (int poll = 0; (gate_.load(std::memory_order_acquire) & kInside) != 0; ++poll) {
+    // A worker that was inside when its CPU was taken must run to leave: once it held up every
+    // loop, and a demonstration of 10 s took 61.
     if (poll < kPolls) {
       pause_cpu();
     } else {
@@ -89,6 +101,7 @@ void ThreadPool::run_erased(bool alone, std::int64_t count, const void* task, Ca
   }
 }
 
+// next_ runs past count_ by one for each thread: that tells it to stop.
 void ThreadPool::take_tasks(int thread) {
   for (;;) {
     const std::int64_t index = next_.fetch_add(1, std::memory_order_relaxed);
@@ -97,7 +110,8 @@ void ThreadPool::take_tasks(int thread) {
   }
 }
 
-// True when the worker is inside a round that it has not seen yet.
+// True when the worker is inside a round that it has not seen yet. The exchange counts it in only
+// while the gate is open, so a round that has closed cannot gain a worker.
 bool ThreadPool::enter(std::uint64_t& seen) {
   std::uint64_t gate = gate_.load(std::memory_order_acquire);
   while ((gate & kOpen) != 0 && gate / kRoundStep != seen) {
@@ -116,8 +130,10 @@ void ThreadPool::work(int thread) {
     for (int poll = 0; poll < kPolls && !(inside = enter(seen)); ++poll) pause_cpu();
     if (!inside) {
       std::unique_lock lock(mutex_);
+      // enter() under the lock: run_erased() opens the gate under it, too, so no round is missed.
       wake_.wait(lock, [&] { return stop_ || (inside = enter(seen)); });
     }
+    // Only stop_ wakes a worker without a round.
     if (!inside) return;
     take_tasks(thread);
     gate_.fetch_sub(1, std::memory_order_release);

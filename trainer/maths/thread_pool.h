@@ -35,7 +35,7 @@ class ThreadPool {
   }
 
  private:
-  // About 10 us of one core: twice what waking a thread and waiting for it costs.
+  // Operations; about 10 us of one core: twice what waking a thread and waiting for it costs.
   static constexpr std::int64_t kWorthSharing = 500'000;
 
   using Call = void (*)(const void*, std::int64_t, int);
@@ -44,13 +44,15 @@ class ThreadPool {
   void take_tasks(int thread);
   bool enter(std::uint64_t& seen);
 
-  // The gate of a round: its number, whether workers may still enter, and how many are inside. The
-  // caller closes it when no task is left and waits only for those inside, so a worker whose CPU is
-  // taken by others delays nobody.
+  // The gate of a round: its number (from bit 17), whether workers may still enter (bit 16), and
+  // how many are inside (the bits below). The caller closes it when no task is left and waits only
+  // for those inside, so a worker whose CPU is taken by others delays nobody.
   std::atomic<std::uint64_t> gate_{0};
   std::atomic<bool> stop_{false};
   std::mutex mutex_;
   std::condition_variable wake_;
+  // Of the round under way. The caller writes count_, task_ and call_ before it opens the gate
+  // (release), and workers read them after they entered (acquire): only next_ changes meanwhile.
   std::atomic<std::int64_t> next_{0};
   std::int64_t count_ = 0;
   const void* task_ = nullptr;

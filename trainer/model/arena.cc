@@ -1,3 +1,6 @@
+// Reserves addresses once (PROT_NONE) and makes them usable step by step (mprotect). The range
+// never moves, so pointers that take() returned stay valid while the arena grows. Nothing here
+// knows what the memory holds.
 #include "trainer/model/arena.h"
 
 #include <sys/mman.h>
@@ -8,6 +11,7 @@
 namespace dtl::trainer {
 namespace {
 
+// Bytes of a cache line: two tensors never share one, so threads do not slow each other down.
 constexpr std::size_t kLine = 64;
 constexpr std::size_t kStep = 32U << 20;  // 16 huge pages
 // Addresses cost nothing, but a limit on them (ulimit -v) may allow fewer.
@@ -24,6 +28,7 @@ Arena::Arena() {
   for (std::size_t bytes = kMostAddresses; bytes >= kFewestAddresses; bytes /= 2) {
     void* const memory =
         ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    // Halved until it fits under the limit.
     if (memory == MAP_FAILED) continue;
     memory_ = static_cast<char*>(memory);
     reserved_ = bytes;
@@ -36,6 +41,8 @@ Arena::~Arena() {
   ::munmap(memory_, reserved_);
 }
 
+// Makes at least the first `bytes` bytes usable. Pages cost memory only when they are first
+// touched.
 void Arena::grow(std::size_t bytes) {
   const std::size_t wanted = std::min(round_up(bytes, kStep), reserved_);
   if (bytes > wanted ||
@@ -47,6 +54,7 @@ void Arena::grow(std::size_t bytes) {
 }
 
 void* Arena::take_bytes(std::size_t bytes) {
+  // Before the sum below, which a huge request would otherwise overflow.
   if (bytes > reserved_) throw std::bad_alloc();
   const std::size_t end = used_ + round_up(bytes, kLine);
   if (end > usable_) grow(end);

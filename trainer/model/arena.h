@@ -16,12 +16,14 @@ class Arena {
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
+  // Callers must write before they read: memory that an earlier batch used still holds its values.
   // Uninitialised, aligned to a cache line; lives until release() of an earlier mark, or reset().
   template <class T>
   T* take(std::int64_t count) {
     return static_cast<T*>(take_bytes(static_cast<std::size_t>(count) * sizeof(T)));
   }
   std::size_t mark() const { return used_; }
+  // No destructor runs for what lies above the mark, so T must be a plain number.
   void release(std::size_t mark) { used_ = mark; }
   void reset() { used_ = 0; }
 

@@ -1,3 +1,5 @@
+// Copies the chosen examples into one flat matrix, in the order of `chosen`. It does not decide
+// which examples make a batch (trainer/step/sampler.h) nor how long they may be.
 #include "trainer/model/batch.h"
 
 #include <algorithm>
@@ -7,6 +9,7 @@ namespace dtl::trainer {
 Batch make_batch(const Examples& examples, std::span<const std::int64_t> chosen,
                  const Padding& padding) {
   Batch batch;
+  // C, the targets of one example; 0 where the data set has labels or answers.
   const std::int64_t outputs =
       examples.targets.empty()
           ? 0
@@ -17,6 +20,7 @@ Batch make_batch(const Examples& examples, std::span<const std::int64_t> chosen,
     batch.ids.insert(batch.ids.end(), examples.ids.begin() + begin, examples.ids.begin() + end);
     batch.types.insert(batch.types.end(), examples.types.begin() + begin,
                        examples.types.begin() + end);
+    // An example that is longer than the padding keeps its length.
     const std::int64_t length = std::max(end - begin, padding.length);
     for (std::int64_t i = 0; i < length; ++i) {
       batch.positions.push_back(static_cast<std::int32_t>(i));
@@ -30,6 +34,7 @@ Batch make_batch(const Examples& examples, std::span<const std::int64_t> chosen,
       batch.answer_starts.push_back(examples.answer_starts[e]);
       batch.answer_ends.push_back(examples.answer_ends[e]);
     }
+    // A data set without targets has outputs = 0: this appends nothing.
     const auto row = examples.targets.begin() + example * outputs;
     batch.targets.insert(batch.targets.end(), row, row + outputs);
     batch.numbers.push_back(static_cast<std::uint32_t>(example));

@@ -1,3 +1,6 @@
+// Packs what a mask depends on into the key and the counter of Philox (maths/kernels_exact.cc).
+// Changing the packing changes every run with dropout: a checkpoint would not go on with the same
+// bits.
 #include "trainer/model/dropout.h"
 
 #include <algorithm>
@@ -8,12 +11,15 @@
 namespace dtl::trainer {
 
 Dropout::Dropout(double probability)
+    // At least 1: scale() divides by it, and a probability of 1 would give infinity.
     : threshold_(static_cast<std::uint32_t>(
           std::clamp(std::lround((1.0 - probability) * 65536.0), 1L, 65536L))) {}
 
 void Dropout::mask(const DropoutKey& key, std::uint32_t site, std::uint32_t part,
                    std::uint32_t example, std::int64_t count, std::uint8_t* out) const {
   const std::uint64_t seed = key.seed * 0x9E3779B97F4A7C15;  // spreads small seeds
+  // Only the low half of the step counts. The low 16 bits of stream[1] hold the site, the high 16
+  // bits the head.
   const std::uint32_t philox_key[2] = {static_cast<std::uint32_t>(seed >> 32),
                                        static_cast<std::uint32_t>(key.step)};
   const std::uint32_t stream[3] = {example, (part << 16) | site, static_cast<std::uint32_t>(seed)};

@@ -23,6 +23,7 @@ constexpr std::uint32_t attention_output_site(int layer) {
 constexpr std::uint32_t feed_forward_site(int layer) {
   return attention_site(layer) + 2;
 }
+// Beyond the sites of all layers that a model may have (kMaxLayers in model_config.cc).
 constexpr std::uint32_t kClassifierSite = 0xFFFF;
 
 // A probability rounded to 1/65536, and the factor that makes up for exactly that one.

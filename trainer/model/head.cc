@@ -1,3 +1,5 @@
+// The head's products stay in float32 at every precision: in a model of BERT's size they are less
+// than a thousandth of the arithmetic.
 #include "trainer/model/head.h"
 
 #include <algorithm>
@@ -9,12 +11,14 @@
 namespace dtl::trainer {
 namespace {
 
+// The form of Batch::starts for a matrix with one row a sequence.
 std::vector<std::int64_t> one_row_each(std::int64_t sequences) {
   std::vector<std::int64_t> starts(static_cast<std::size_t>(sequences) + 1);
   for (std::size_t s = 0; s < starts.size(); ++s) starts[s] = static_cast<std::int64_t>(s);
   return starts;
 }
 
+// W is stored [out, in], as torch.nn.Linear stores it.
 // y [rows, out] = x [rows, in] W^T + b.
 template <class S>
 void affine(const Pass& pass, std::int64_t rows, std::int64_t out, std::int64_t in, const S* x,
@@ -53,7 +57,8 @@ void pool_forward(const Pass& pass, const ParameterLayout& layout, const S* para
   }
 }
 
-// d [R, H], the gradient at the pooled rows, is overwritten.
+// d [R, H], the gradient at the pooled rows, is overwritten. Both slopes follow from the output a
+// alone: 1 - a^2 for tanh, and for relu 1 where a > 0. So forward does not keep its argument.
 template <class S>
 const S* pool_backward(const Pass& pass, const ParameterLayout& layout, const HeadState<S>& state,
                        const S* parameters, S* d, S* gradients) {
@@ -92,6 +97,7 @@ HeadState<S> head_forward(const Pass& pass, const ParameterLayout& layout, const
   const bool classifies = pass.config.task == Task::kClassification;
   HeadState<S> state;
   state.rows = classifies ? pass.batch.sequences() : pass.batch.tokens();
+  // [B, H] for classification, whose last layer gives first rows alone; [T, H] for answers.
   state.input = hidden;
   if (classifies) pool_forward(pass, layout, parameters, state);
   state.dropped = classifies ? state.pooled : hidden;
@@ -115,7 +121,9 @@ const S* head_backward(const Pass& pass, const ParameterLayout& layout, const He
   S* d = affine_backward<S>(pass, state.rows, O, H, doutputs, state.dropped,
                             parameters + layout.class_weight,
                             {gradients + layout.class_weight, gradients + layout.class_bias});
+  // The same mask and factor as forward: dropout is linear.
   if (state.mask) apply_dropout<S>(pass, state, d, d);
+  // Answers have no pooler: d is the gradient at the last layer's output already.
   if (pass.config.task == Task::kQuestionAnswering) return d;
   return pool_backward(pass, layout, state, parameters, d, gradients);
 }

@@ -1,7 +1,9 @@
 #pragma once
 // One encoder layer, forward and backward, on the flat token matrix:
-//   c  = attention(x);           h = norm1(dropout(c Wo^T + bo) + x)   (DistilBERT: no dropout
-//   here) g  = gelu(h W1^T + b1);      y = norm2(dropout(g W2^T + b2) + h)
+//   c = attention(x)
+//   h = norm1(dropout(c Wo^T + bo) + x)       DistilBERT: without this dropout
+//   g = gelu(h W1^T + b1)
+//   y = norm2(dropout(g W2^T + b2) + h)
 // A classifier reads only the first token of each sequence, so its last layer computes only those
 // rows: keys and values of all tokens, everything else [B, H]. That is exact, not an approximation.
 // Padding is computed as other tokens are, but no token attends to it.

@@ -1,3 +1,5 @@
+// Losses and their gradients in closed form, as torch defines them, so that a run can be compared
+// with transformers number by number.
 #include "trainer/model/loss.h"
 
 #include <algorithm>
@@ -10,6 +12,7 @@
 namespace dtl::trainer {
 namespace {
 
+// x: the C outputs of sequence b.
 template <class S>
 double classification_loss(const ModelConfig& config, const LossSettings& settings,
                            const Batch& batch, std::int64_t b, const S* x, S weight, S* gradient) {
@@ -33,9 +36,12 @@ template <class S>
 double answer_loss(const LossSettings& settings, const Batch& batch, std::int64_t b, const S* x,
                    S weight, S* gradient) {
   const auto i = static_cast<std::size_t>(b);
+  // With kMasked the softmax ends at the sequence's own tokens. The rows of padding keep the 0 that
+  // fill_n wrote.
   const std::int64_t tokens =
       settings.qa_loss == QaLoss::kMasked ? batch.own_length(b) : batch.length(b);
   if (gradient) std::fill_n(gradient, 2 * batch.length(b), S(0));
+  // The loss is the mean of two cross entropies, so each has half the weight.
   const S half = weight / S(2);
   const double start = cross_entropy(x, tokens, 2, batch.answer_starts[i], 0.0, half, gradient);
   const double end = cross_entropy(x + 1, tokens, 2, batch.answer_ends[i], 0.0, half,
@@ -45,6 +51,8 @@ double answer_loss(const LossSettings& settings, const Batch& batch, std::int64_
 
 }  // namespace
 
+// Subtracting the highest x keeps exp() below 1. With centred x' the loss is log(sum) - (1 - e)
+// x'[label] - e mean(x'): the shift cancels.
 template <class S>
 double cross_entropy(const S* x, std::int64_t count, std::int64_t stride, std::int64_t label,
                      double smoothing, S weight, S* gradient) {
@@ -77,6 +85,7 @@ double binary_cross_entropy(const S* x, const float* targets, std::int64_t count
     sum += std::max(value, 0.0) - value * target + std::log1p(std::exp(-std::abs(value)));
     if (!gradient) continue;
     const double sigmoid = 1 / (1 + std::exp(-value));
+    // The slope of each term is s - t.
     gradient[c] = static_cast<S>((sigmoid - target) / static_cast<double>(count)) * weight;
   }
   return sum / static_cast<double>(count);
@@ -88,6 +97,7 @@ double squared_error(const S* x, const float* targets, std::int64_t count, S wei
   for (std::int64_t c = 0; c < count; ++c) {
     const double error = static_cast<double>(x[c]) - static_cast<double>(targets[c]);
     sum += error * error;
+    // d/dx of (x - t)^2 / count.
     if (gradient) gradient[c] = static_cast<S>(2 * error / static_cast<double>(count)) * weight;
   }
   return sum / static_cast<double>(count);
@@ -100,12 +110,14 @@ double loss_sum(const ModelConfig& config, const LossSettings& settings, const B
   const std::int64_t O = output_count(config);
   double loss = 0;
   for (std::int64_t b = 0; b < batch.sequences(); ++b) {
+    // outputs is [T, O] for answers, a row for each token, and [B, O] otherwise.
     const std::int64_t at = O * (answers ? batch.starts[static_cast<std::size_t>(b)] : b);
     S* gradient = doutputs ? doutputs + at : nullptr;
     loss += answers
                 ? answer_loss(settings, batch, b, outputs + at, weight, gradient)
                 : classification_loss(config, settings, batch, b, outputs + at, weight, gradient);
   }
+  // The message of a failed step prints this number.
   return plain_nan(loss);
 }
 

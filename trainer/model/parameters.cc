@@ -1,3 +1,5 @@
+// The one place that knows the order of tensors and computes their offsets. Names come from the
+// family (files/model_family.h).
 #include "trainer/model/parameters.h"
 
 #include <fmt/format.h>
@@ -19,11 +21,13 @@ std::int64_t aligned(std::int64_t offset) {
   return (offset + kAlign - 1) / kAlign * kAlign;
 }
 
-// Appends tensors to a layout.
+// Appends tensors to a layout, in the order of the calls. weight() decays, bias() and norm() do
+// not: transformers' Trainer leaves out the same ones.
 class Builder {
  public:
   explicit Builder(ParameterLayout& layout) : layout_(layout) {}
 
+  // `align` false puts a tensor right behind the one before: query, key and value form one matrix.
   std::int64_t add(const std::string& name, std::vector<std::int64_t> shape, bool decay,
                    InitialValue initial, bool align = true) {
     ParameterInfo info;
@@ -60,6 +64,7 @@ class Builder {
   ParameterLayout& layout_;
 };
 
+// H and I are the formulas' letters: hidden and intermediate size.
 LayerOffsets add_layer(Builder& build, const TensorNames& names, int number, std::int64_t H,
                        std::int64_t I) {
   const auto named = [&](std::string_view part) {
@@ -68,6 +73,7 @@ LayerOffsets add_layer(Builder& build, const TensorNames& names, int number, std
   LayerOffsets at{};
   const auto normal = InitialValue::kNormal;
   const auto zero = InitialValue::kZero;
+  // Three tensors by name, one matrix by place: the last two are not aligned on their own.
   at.qkv_weight = build.add(named(names.query) + ".weight", {H, H}, true, normal);
   build.add(named(names.key) + ".weight", {H, H}, true, normal, false);
   build.add(named(names.value) + ".weight", {H, H}, true, normal, false);
@@ -93,6 +99,7 @@ void add_head(Builder& build, const ModelConfig& config, ParameterLayout& layout
   if (classifies) {
     const ModelFamily& family = family_of(config);
     const std::string pool(family.tensors.pool);
+    // BERT's pooler comes with the pre-trained encoder, DistilBERT's pre_classifier does not.
     build.head = !family.pooler_is_of_encoder;
     layout.pool_weight = build.weight(pool, {H, H});
     layout.pool_bias = build.bias(pool, H);
@@ -111,6 +118,7 @@ std::uint64_t mix(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
+// 64-bit FNV-1a: the offset basis and prime are the algorithm's.
 std::uint64_t fnv(const void* bytes, std::size_t count) {
   std::uint64_t hash = 0xCBF29CE484222325;
   const auto* at = static_cast<const unsigned char*>(bytes);
@@ -120,6 +128,7 @@ std::uint64_t fnv(const void* bytes, std::size_t count) {
 
 }  // namespace
 
+// In the order of the forward pass: embeddings, layers, head (parameters.h says why).
 ParameterLayout layout_parameters(const ModelConfig& config) {
   ParameterLayout layout;
   Builder build(layout);
@@ -151,6 +160,7 @@ std::int64_t parameter_count(const ParameterLayout& layout) {
 
 void initialise(const ParameterInfo& tensor, double range, std::uint64_t seed, float* parameters) {
   float* values = parameters + tensor.offset;
+  // The name and not the offset: a tensor keeps its numbers when others are added or left out.
   const std::uint64_t key = mix(seed ^ fnv(tensor.name.data(), tensor.name.size()));
   for (std::int64_t i = 0; i < tensor.count; ++i) {
     switch (tensor.initial) {
@@ -162,8 +172,10 @@ void initialise(const ParameterInfo& tensor, double range, std::uint64_t seed, f
         break;
       case InitialValue::kNormal: {  // Box-Muller
         const std::uint64_t bits = mix(key + static_cast<std::uint64_t>(i));
+        // + 0.5 keeps the logarithm finite: radius_u is never 0.
         const double radius_u = (static_cast<double>(bits >> 32) + 0.5) * 0x1p-32;
         const double angle_u = static_cast<double>(bits & 0xFFFFFFFF) * 0x1p-32;
+        // One number of each pair: the second one would make numbers depend on each other's index.
         values[i] = static_cast<float>(range * std::sqrt(-2.0 * std::log(radius_u)) *
                                        std::cos(2.0 * std::numbers::pi * angle_u));
         break;
@@ -172,6 +184,8 @@ void initialise(const ParameterInfo& tensor, double range, std::uint64_t seed, f
   }
 }
 
+// As fnv(), but a float at a time: a quarter of the multiplications. The gaps between tensors count
+// too; they are 0 on every rank.
 std::uint64_t parameter_hash(const std::vector<float>& parameters) {
   std::uint64_t hash = 0xCBF29CE484222325;
   for (const float value : parameters) {

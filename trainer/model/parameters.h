@@ -56,7 +56,7 @@ std::int64_t parameter_count(const ParameterLayout& layout);
 // Fills one tensor: N(0, range), 0 or 1. The numbers depend on seed and the tensor's name only.
 void initialise(const ParameterInfo& tensor, double range, std::uint64_t seed, float* parameters);
 
-// 64-bit FNV-1a over the bytes: equal on all ranks after every step.
+// FNV-1a with 64 bits, one float's bits at a time: equal on all ranks after every step.
 std::uint64_t parameter_hash(const std::vector<float>& parameters);
 
 }  // namespace dtl::trainer

@@ -1,3 +1,5 @@
+// All that rank 0 says on standard output while it trains. Speeds leave out pauses; the figures
+// come from Trainer, nothing is measured here but time.
 #include "trainer/report/progress.h"
 
 #include <fmt/format.h>
@@ -16,6 +18,7 @@ namespace {
 
 constexpr auto kRefresh = std::chrono::milliseconds(100);  // of the bar
 constexpr std::size_t kUsualColumns = 80;                  // of terminals that do not say
+// Columns.
 constexpr std::size_t kShortestBar = 10, kLongestBar = 60;
 
 double seconds_between(std::chrono::steady_clock::time_point from,
@@ -56,6 +59,7 @@ std::string bar_text(const BarFigures& f, std::size_t columns) {
       static_cast<double>(f.step) / static_cast<double>(std::max<std::int64_t>(1, f.total_steps)),
       0.0, 1.0);
   const std::string head = fmt::format("{:3.0f}% ", std::floor(done * 100));
+  // In order of importance: where the line is full, the rest is left out.
   std::vector<std::string> figures = {
       fmt::format("  {}/{}", f.step, f.total_steps),
       fmt::format("  ETA {}", duration_text(f.seconds_left)),
@@ -74,6 +78,7 @@ std::string bar_text(const BarFigures& f, std::size_t columns) {
 
   std::string tail;
   for (const std::string& figure : figures) {
+    // 2 for the brackets.
     if (head.size() + kShortestBar + 2 + tail.size() + figure.size() > columns) break;
     tail += figure;
   }
@@ -111,12 +116,14 @@ void Progress::step(const StepReport& report, const StepShares& shares) {
 }
 
 double Progress::training_seconds(Clock::time_point since, double paused_then) const {
+  // Never 0: speeds are divided by it.
   return std::max(1e-9, seconds_between(since, Clock::now()) - (paused_ - paused_then));
 }
 
 void Progress::draw() {
   shown_ = Clock::now();
   const double trained = training_seconds(start_, 0);
+  // Over all steps of this run: the first ones are slower, but the estimate does not jump.
   const double pace = trained / static_cast<double>(std::max<std::int64_t>(1, steps_));
   BarFigures f;
   f.step = last_.step;
@@ -162,6 +169,7 @@ Progress::Line Progress::log() {
         line.mean_loss, last_.learning_rate, plain_nan(last_.gradient_norm), line.tokens_per_second,
         shares_text(shares_), duration_text(left)));
   }
+  // The next line's figures begin here, those of the whole run go on.
   line_start_ = Clock::now();
   line_paused_ = paused_;
   line_loss_ = 0;
@@ -169,6 +177,7 @@ Progress::Line Progress::log() {
   return line;
 }
 
+// Evaluation is not training: speeds and estimates leave it out.
 void Progress::pause() {
   clear();
   pause_start_ = Clock::now();

@@ -50,6 +50,7 @@ class Progress {
 
   bool speaks_, bar_;
   std::int64_t total_steps_;
+  // shown_: when the bar was drawn last.
   Clock::time_point start_, line_start_, shown_, pause_start_;
   double paused_ = 0, line_paused_ = 0;  // seconds
   double loss_sum_ = 0, line_loss_ = 0;

@@ -1,3 +1,5 @@
+// Sums seconds from one line of the log to the next, and exchanges them with the other ranks there.
+// So the report costs one small sum for each line and none for each step.
 #include "trainer/report/rank_times.h"
 
 #include <fmt/format.h>
@@ -28,6 +30,7 @@ void RankTimes::log(Ranks& group, const StepReport& report) {
   const auto ranks = static_cast<std::size_t>(group.size());
   std::vector<float> rows(ranks * kFigures);
   const StepWork& w = since_log_;
+  // What is left of step_s: the choice of examples and clearing of gradients (step_cost.h).
   const double known = w.forward_s + w.backward_s + w.network_s + w.optimizer_s;
   const std::array<double, kFigures> mine{w.forward_s,   w.backward_s,     w.network_s,
                                           w.optimizer_s, w.step_s - known, w.flops};
@@ -47,8 +50,10 @@ void RankTimes::log(Ranks& group, const StepReport& report) {
     all.backward += static_cast<double>(row[1]);
     all.network += static_cast<double>(row[2]);
     all.optimizer += static_cast<double>(row[3]);
+    // Rounding to float may leave a tiny negative rest.
     all.other += static_cast<double>(std::max(row[4], 0.0F));
     of_rank_[r].name = fmt::format("rank {}", r);
+    // By the time of forward and backward alone: waiting for the network does not compute.
     const float computing = row[0] + row[1];
     if (computing > 0) {
       of_rank_[r].points.push_back({step, static_cast<double>(row[5] / computing) * 1e-9});

@@ -1,3 +1,6 @@
+// A chart is an SVG that is stretched to any width (preserveAspectRatio none), with strokes that do
+// not stretch (vector-effect in report_html.cc) and HTML text beside it. So lines stay thin and
+// numbers readable without a script.
 #include "trainer/report/report_chart.h"
 
 #include <fmt/format.h>
@@ -38,6 +41,7 @@ struct Range {
   void widen() {
     if (low > 0 && low < 0.5 * high) low = 0;
     if (high - low > 1e-12 * size()) return;
+    // 5% of the value; 1 where the value is 0 or as good as that.
     const double room = size() > 1 / kLargest ? size() * 0.05 : 1;
     low -= room;
     high += room;
@@ -58,6 +62,7 @@ double round_step(const Range& range, double count) {
 // As many digits as tell one tick from the next: "0.002" or "5e-5", "100.2k" in steps of 200.
 std::string tick_text(double tick, double step, const Range& range) {
   if (tick == 0) return "0";
+  // The power of ten; 1e-9 keeps 1000 from counting as 999.99...
   const auto magnitude = [](double value) { return std::floor(std::log10(value) + 1e-9); };
   if (range.size() < 1e-3) {
     return scientific(tick, static_cast<int>(magnitude(std::abs(tick)) - magnitude(step)));
@@ -76,6 +81,7 @@ struct Tick {
 
 std::vector<Tick> ticks(const Range& range, double step) {
   std::vector<Tick> result;
+  // 1e-9 of a step: a tick at the very end is not lost by rounding.
   const auto first = static_cast<long long>(std::ceil(range.low / step - 1e-9));
   for (long long i = first; static_cast<double>(i) * step <= range.high + step * 1e-9; ++i) {
     const double tick = static_cast<double>(i) * step;
@@ -189,6 +195,7 @@ std::vector<ReportPoint> thin_out(const std::vector<ReportPoint>& points, std::s
   if (clean.size() <= 2 * columns) return clean;
   std::vector<ReportPoint> result;
   const double low = clean.front().x;
+  // Points at one x only: a width of 0 would divide by 0.
   const double width = std::max(clean.back().x - low, std::numeric_limits<double>::min());
   const auto column_of = [&](const ReportPoint& p) {
     const double column = (p.x - low) / width * static_cast<double>(columns);
@@ -201,6 +208,7 @@ std::vector<ReportPoint> thin_out(const std::vector<ReportPoint>& points, std::s
       if (clean[end].y > clean[highest].y) highest = end;
       ++end;
     }
+    // In the order of x, each once.
     std::array<std::size_t, 4> kept = {begin, lowest, highest, end - 1};
     std::sort(kept.begin(), kept.end());
     const auto last = std::unique(kept.begin(), kept.end());

@@ -1,3 +1,5 @@
+// The page as text: no template engine, no script. Each text from outside goes through html_text().
+// Charts are report_chart.h's.
 #include "trainer/report/report_html.h"
 
 #include <fmt/format.h>
@@ -11,6 +13,7 @@
 namespace dtl::trainer {
 namespace {
 
+// Colours --c0 to --c7 are those of colour_of() (kColours), once for light and once for dark.
 constexpr std::string_view kStyle = R"(
 :root { color-scheme: light dark; --paper: #fff; --ink: #1b1f24; --faint: #59636e; --line: #d8dee4;
   --c0: #0969da; --c1: #cf4a1d; --c2: #1a7f37; --c3: #8250df; --c4: #9a6700; --c5: #bf3989;
@@ -64,6 +67,7 @@ std::string split_html(const ReportTimeSplit& split, double longest,
   const double total = total_seconds(split);
   std::string bar, key;
   for (const ReportShare& share : split.shares) {
+    // A share has the same colour for every rank, whichever rank names it first.
     auto known = std::find(names.begin(), names.end(), share.name);
     if (known == names.end()) known = names.insert(names.end(), share.name);
     const std::string colour = colour_of(static_cast<std::size_t>(known - names.begin()));
@@ -82,6 +86,7 @@ std::string split_html(const ReportTimeSplit& split, double longest,
 std::string times_html(const std::vector<ReportTimeSplit>& times) {
   double longest = 0;
   for (const ReportTimeSplit& split : times) longest = std::max(longest, total_seconds(split));
+  // Widths are shares of the longest bar, so it must not be 0.
   if (!(longest > 0) || !std::isfinite(longest)) return "";
   std::vector<std::string> names;
   std::string html = "<h2>Where the time went</h2>\n<div class=\"grid\">\n";

@@ -1,3 +1,4 @@
+// Escapes and numbers. Nothing here knows the page's layout.
 #include "trainer/report/report_text.h"
 
 #include <fmt/format.h>
@@ -19,6 +20,7 @@ std::string without_zero(std::string number) {
 }  // namespace
 
 std::string html_text(std::string_view text) {
+  // All or nothing: a text with one broken byte loses all characters that are not ASCII.
   const bool utf8 = find_invalid_utf8(text) == text.npos;
   std::string result;
   for (const char c : text) {

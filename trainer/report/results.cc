@@ -1,3 +1,5 @@
+// Keys, names and rounding are transformers', so that scripts which read its files read these. Each
+// row of the log goes to three places at once: log_history, metrics.jsonl and TensorBoard.
 #include "trainer/report/results.h"
 
 #include <fmt/format.h>
@@ -22,6 +24,7 @@ namespace {
 
 using Json = nlohmann::json;  // sorted keys, as run_glue's files have them
 
+// Of all_results.json, which earlier runs have written: it has some dozens of keys.
 constexpr std::size_t kMaxResultsBytes = 1 << 20;
 constexpr const char *kOfThisRun = "train_", *kOfAllRuns = "total_train_";
 constexpr double kMaxCount = 9e15;  // a double holds every whole number up to there
@@ -132,6 +135,7 @@ Json Results::Impl::all_results() const {
   Json all = Json::object();
   if (std::filesystem::exists(path("all_results.json"))) {
     const std::string text = read_regular_file(path("all_results.json"), kMaxResultsBytes);
+    // A file that is broken is not worth ending a run for: it is written anew.
     const Json old = nests_too_deep(text) ? Json() : Json::parse(text, nullptr, false);
     if (old.is_object()) all = old;
   }
@@ -157,6 +161,7 @@ Json Results::Impl::state() const {
   Json json = {{"epoch", epoch},
                {"eval_steps", policy.eval_steps},
                {"global_step", step},
+               // These three are constant: transformers wants them there.
                {"is_hyper_param_search", false},
                {"is_local_process_zero", true},
                {"is_world_process_zero", true},
@@ -200,6 +205,7 @@ void Results::start(const Settings& settings, const PolicySettings& policy, bool
   impl_->stream.open(impl_->folder / "metrics.jsonl",
                      impl_->keeps ? std::ios::app : std::ios::trunc);
   if (impl_->keeps) return;
+  // A resumed run writes the restored rows again: the file was cut when it was opened.
   for (const Json& row : impl_->history) impl_->stream_row(row);
 }
 
@@ -220,6 +226,7 @@ void Results::log_evaluation(std::int64_t step, double epoch, const EvaluationFi
   Json& file = figures.prefix == "eval" ? impl_->evaluation : impl_->prediction;
   file.update(row);
   file[figures.prefix + "_samples" + figures.suffix] = figures.examples;
+  // The log is of evaluations: predictions have their own file.
   if (figures.prefix != "eval") return;
   row["step"] = step;
   impl_->add(row);

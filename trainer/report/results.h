@@ -99,6 +99,7 @@ class Results {
                             const std::string& nbest, const std::string& null_odds);
 
  private:
+  // Impl keeps nlohmann-json out of this header.
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

@@ -1,3 +1,5 @@
+// Translates results into the report's terms; it draws nothing. Names of charts and units are for
+// people, keys are those of all_results.json.
 #include "trainer/report/run_report.h"
 
 #include <fmt/format.h>
@@ -56,6 +58,7 @@ std::string operations_text(double value) {
 }  // namespace
 
 std::string figure_text(const std::string& key, double value) {
+  // The order matters: "_samples_per_second" has "_samples" in it.
   const auto has = [&](const char* part) { return key.find(part) != key.npos; };
   if (has("_runtime")) return readable(value) + " s";
   if (has("_samples_per_second")) return readable(value) + " examples/s";
@@ -63,6 +66,7 @@ std::string figure_text(const std::string& key, double value) {
   if (has("_tokens_per_second")) return fmt::format("{:.0f} tokens/s", value);
   if (has("_samples") || key.ends_with("total")) return fmt::format("{:.0f} examples", value);
   if (key == "total_flos") return operations_text(value);
+  // Four digits behind the point would show 0.0000.
   const bool small = value != 0 && std::abs(value) < 1e-3;
   return small || key == "epoch" ? short_number(value) : fmt::format("{:.4f}", value);
 }

@@ -1,3 +1,5 @@
+// Turns a file into words of the command line, with their places. It does not know which options
+// there are: settings.cc looks them up.
 #include "trainer/settings/argument_file.h"
 
 #include <fmt/format.h>
@@ -19,6 +21,8 @@ using OrderedJson = nlohmann::ordered_json;
 
 constexpr std::size_t kMaxBytes = 1 << 20;  // a hundred options take 5 kB
 
+// Accepts "--train-file", "train-file" and "train_file", as HfArgumentParser does on the command
+// line.
 std::string option_name(std::string key) {
   if (key.starts_with("--")) key.erase(0, 2);
   std::replace(key.begin(), key.end(), '-', '_');
@@ -29,6 +33,7 @@ std::string option_name(std::string key) {
   throw Error(Exit::kUsage, path, reason);
 }
 
+// A value in the command line's spelling: the table of options reads both alike.
 std::string value_of(const std::string& path, const std::string& key, const OrderedJson& value) {
   if (value.is_null()) return "";
   if (value.is_string()) return value.get<std::string>();
@@ -49,6 +54,7 @@ std::vector<FileArgument> read_json(const std::string& path, const std::string& 
   std::vector<FileArgument> arguments;
   for (const auto& [key, value] : root.items()) {
     const std::string place = json_place(path, text, {key});
+    // TrainingArguments writes {} for what was not given.
     const bool is_object = value.is_object() && !value.empty();
     const std::string text_value =
         value.is_object() && !is_object ? "" : value_of(place, key, value);
@@ -62,6 +68,7 @@ std::vector<FileArgument> read_toml(const std::string& path, const std::string& 
   try {
     TomlFile file = TomlFile::parse(text, path);
     for (auto& [key, value] : file.table("")) {
+      // A key inside a table has no place of its own here.
       const std::string where = key.find('.') == key.npos ? file.where(key) : path;
       arguments.push_back({option_name(key), std::move(value), where});
     }
@@ -81,6 +88,7 @@ std::vector<FileArgument> read_argument_file(const std::string& path) {
   const std::string text = read_regular_file(path, kMaxBytes);
   std::vector<FileArgument> arguments =
       path.ends_with(".toml") ? read_toml(path, text) : read_json(path, text);
+  // An empty value stands for null and {}, which leave the default.
   std::erase_if(arguments, [](const FileArgument& argument) { return argument.value.empty(); });
   return arguments;
 }

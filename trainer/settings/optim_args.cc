@@ -1,3 +1,5 @@
+// transformers splits --optim_args at commas and equals signs, and so does this. A key that the
+// optimizer would ignore is an error here: a misspelt momentum would train another model.
 #include "trainer/settings/optim_args.h"
 
 #include <fmt/format.h>
@@ -45,6 +47,7 @@ OptimArgs optim_args(const Settings& s) {
         read_sgd_argument(key, std::string(trim(trimmed.substr(equals + 1))), args);
     if (!wrong.empty()) refuse_optim_args(fmt::format("{}: {}", key, wrong));
   }
+  // torch.optim.SGD refuses it, too.
   if (args.nesterov && (args.momentum == 0 || args.dampening != 0)) {
     refuse_optim_args("nesterov needs a momentum and no dampening", "momentum=0.9,nesterov=true");
   }

@@ -1,3 +1,5 @@
+// Rows only; what follows from several options together is settings_check.cc's. The name of an
+// option in argument files and in training_args.json is the last one of its row, without dashes.
 #include "trainer/settings/option_table.h"
 
 #include <fmt/format.h>
@@ -14,6 +16,7 @@ namespace {
 using S = Settings;
 using Rows = std::vector<OptionRow<S>>;
 
+// Bounds for values that have none of their own; they keep sums and products finite.
 constexpr double kHuge = 1e30;
 constexpr std::int64_t kMany = std::int64_t{1} << 40;
 constexpr double kMostSteps = 1e12;
@@ -33,6 +36,7 @@ Target<S> steps() {
             return {};
           },
           [](const S& settings) -> OptionValue {
+            // Whole numbers are written as such: 500, not 500.0.
             const double value = settings.*Member;
             if (value >= 1 || value == 0) return static_cast<std::int64_t>(value);
             return value;
@@ -293,6 +297,7 @@ Rows program_options() {
 const OptionTable<Settings>& option_table() {
   static const OptionTable<S> kTable = [] {
     Rows all;
+    // In the order of --help.
     for (Rows (*part)() : {data_options, action_options, training_options, result_options,
                            answer_options, other_names, stock_option_rows, program_options}) {
       for (OptionRow<S>& row : part()) all.push_back(std::move(row));

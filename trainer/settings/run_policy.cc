@@ -1,3 +1,5 @@
+// Conditions alone; training_loop.cc acts on them. What is remembered between steps is Memory, so
+// that a resumed run decides as the interrupted one would have.
 #include "trainer/settings/run_policy.h"
 
 #include <fmt/format.h>
@@ -11,6 +13,7 @@
 namespace dtl::trainer {
 namespace {
 
+// How many lines of the log a run has unless --logging_steps says otherwise.
 constexpr std::int64_t kLinesOfARun = 20;
 
 Strategy strategy_of(const std::string& word) {
@@ -55,6 +58,7 @@ PolicySettings policy_settings(const Settings& s, std::int64_t total_steps,
 Actions RunPolicy::after_step(std::int64_t step) const {
   const PolicySettings& p = settings_;
   const bool last = step >= p.total_steps;
+  // A run may end in the middle of an epoch.
   const bool epoch_ends = last || step % p.steps_per_epoch == 0;
   const auto due = [&](Strategy strategy, std::int64_t every) {
     return strategy == Strategy::kSteps ? step % every == 0
@@ -65,6 +69,7 @@ Actions RunPolicy::after_step(std::int64_t step) const {
                 (p.logging != Strategy::kNo && (last || (p.log_first_step && step == 1)));
   const bool evaluates_last = last && p.evaluation == Strategy::kSteps;
   actions.evaluate = (due(p.evaluation, p.eval_steps) || evaluates_last) && !is_delayed(step);
+  // Steps and epochs alike end with a checkpoint, whatever number the last step has.
   const bool saves_last = p.saving == Strategy::kSteps || p.saving == Strategy::kEpoch;
   actions.save = due(p.saving, p.save_steps) || (last && saves_last);
   actions.stop = last;
@@ -78,6 +83,7 @@ bool RunPolicy::is_delayed(std::int64_t step) const {
   return static_cast<double>(step) / unit < settings_.eval_delay;
 }
 
+// A tie is not better: the earlier model stays.
 bool RunPolicy::better(double value, const std::optional<Best>& than) const {
   if (!than) return true;
   return settings_.greater_is_better ? value > than->metric : value < than->metric;
@@ -107,6 +113,7 @@ bool RunPolicy::is_over(std::int64_t step, const Memory& memory) const {
 }
 
 bool RunPolicy::saved(std::int64_t step) {
+  // Only a model that was evaluated at this very step can be the best on disk.
   if (!last_ || last_->step != step || !std::isfinite(last_->metric)) return false;
   if (!better(last_->metric, best_saved_)) return false;
   best_saved_ = last_;

@@ -1,3 +1,5 @@
+// Names and defaults are those of transformers' schedule functions. Absolute rates (min_lr, lr_end)
+// become shares of --learning_rate here, so that schedule.h need not know it.
 #include "trainer/settings/schedule_options.h"
 
 #include <fmt/format.h>
@@ -18,6 +20,7 @@ namespace dtl::trainer {
 namespace {
 
 constexpr const char* kOption = "--lr_scheduler_kwargs";
+// A double holds every whole number up to there, so floor() below is exact.
 constexpr double kMost = 1e12;
 
 // What each schedule takes. Those that are not here take nothing.
@@ -109,6 +112,7 @@ ScheduleOptions schedule_options(const Settings& s) {
   ScheduleOptions options;
   if (ignores_schedule_options(s)) return options;
   const ScheduleObject object(s);
+  // transformers' default; the other cosines have 0.5.
   if (s.scheduler == "cosine_with_restarts") options.num_cycles = 1;
   object.number("num_cycles", 0, kMost, options.num_cycles);
   object.number("power", 0, kMost, options.power);
@@ -120,6 +124,7 @@ ScheduleOptions schedule_options(const Settings& s) {
   object.curve("warmup_type", options.warmup_type);
   object.curve("decay_type", options.decay_type);
   if (s.scheduler == "polynomial") {
+    // transformers' default for lr_end. It must stay below the highest rate, as there.
     double end = 1e-7;
     object.number("lr_end", 0, kMost, end);
     if (end >= s.learning_rate) {

@@ -1,3 +1,5 @@
+// Words, files and the table come together here: the command line wins over the file, the last of
+// several words over the earlier ones. Rules between options are settings_check.cc's.
 #include "trainer/settings/settings.h"
 
 #include <fmt/format.h>
@@ -61,9 +63,11 @@ const Manner& manner() {
               near.empty() ? "" : fmt::format("did you mean {}?", near), near.empty() ? kHelp : "");
 }
 
+// `given` tells a value that somebody wrote from a default: some rules need the difference.
 void take(const std::vector<GivenOption>& options, Settings& settings, Names& given) {
   option_table().apply(options, settings, kHelp);
   for (const GivenOption& each : options) {
+    // By the last name, which is also the key in files.
     given.insert(std::string(bare_name(each.option->names.back())));
   }
 }
@@ -74,6 +78,7 @@ void parse_words(const std::vector<std::string>& arguments, Settings& settings, 
   if (!asks_about_program(settings) && !words.rest.empty()) reject_word(words.rest.front());
 }
 
+// A file must spell names in full: abbreviations are for the command line.
 const Option& option_in_file(const FileArgument& argument) {
   const auto table = option_table().options();
   const Option* option = find_option(table, "--" + argument.name, Spelling::kExact);
@@ -90,6 +95,7 @@ void parse_file(const std::string& path, Settings& settings, Names& given) {
   std::vector<std::string> usual;
   for (const FileArgument& argument : read_argument_file(path)) {
     const Option& option = option_in_file(argument);
+    // training_args.json of transformers has a hundred such keys: one line for all.
     if (is_usual(option, argument.value)) {
       usual.push_back(argument.name);
       continue;
@@ -101,6 +107,7 @@ void parse_file(const std::string& path, Settings& settings, Names& given) {
     try {
       take({{&option, argument.value, argument.name, argument.where}}, settings, given);
     } catch (const Error& error) {
+      // kUsage whatever has failed: all ranks read the same file, and one complaint is enough.
       throw Error(Exit::kUsage, error.attempted(), error.reason(), error.hint());
     }
   }
@@ -121,6 +128,7 @@ nlohmann::ordered_json json_value(const OptionValue& value) {
       value);
 }
 
+// In the table's order. Options without a getter, such as --help, do not belong to a run.
 nlohmann::ordered_json written_options(const Settings& settings) {
   nlohmann::ordered_json json = nlohmann::ordered_json::object();
   for (const Option& option : option_table().options()) {
@@ -134,6 +142,7 @@ nlohmann::ordered_json written_options(const Settings& settings) {
 
 }  // namespace
 
+// Chosen for less than a minute on two cores, and a model that beats counting words (demo.h).
 Settings demo_settings(const Settings& given) {
   Settings s;
   s.demo = true;
@@ -162,11 +171,13 @@ Settings parse_settings(const std::vector<std::string>& arguments) {
   Settings settings;
   Names given;
   std::vector<std::string> rest = arguments;
+  // Only as the first word: elsewhere a name that ends in .json is an option's value.
   if (!rest.empty() && is_argument_file(rest.front())) {
     parse_file(rest.front(), settings, given);
     rest.erase(rest.begin());
   }
   parse_words(rest, settings, given);
+  // Before the checks: --help must work on an incomplete command line.
   if (asks_about_program(settings)) return settings;
   if (settings.demo) settings = demo_settings(settings);
   complete_settings(settings, given);

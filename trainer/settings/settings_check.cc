@@ -1,3 +1,5 @@
+// Rules between options. Each failure says which option, why, and what to write instead; nothing is
+// corrected silently that a user has asked for. Runs on every rank, so all of them refuse alike.
 #include "trainer/settings/settings_check.h"
 
 #include <fmt/format.h>
@@ -45,6 +47,7 @@ void check_task_name(Settings& s) {
 }
 
 // An option that only one of the two tasks has; the empty text where none is used.
+// A value other than the default counts as used: a file of options lists defaults, too.
 std::string used_answer_option(const Settings& s) {
   const Settings usual;
   if (s.version_2_with_negative) return "--version_2_with_negative";
@@ -79,6 +82,7 @@ std::string task_of_options(const Settings& s) {
   if (is_squad(s.task_name)) return "qa";
   if (is_glue(s.task_name) || !used_class_option(s).empty()) return "classification";
   if (!used_answer_option(s).empty()) return "qa";
+  // SQuAD's files are .json; .jsonl, .csv and .tsv are not.
   return first_file(s).ends_with(".json") ? "auto" : "classification";
 }
 
@@ -128,6 +132,7 @@ void check_files(const Settings& s) {
 
 bool is_multiple(double of, double what) {
   const double ratio = of / what;
+  // Shares such as 0.3 and 0.1 are not multiples to the last bit.
   return std::abs(ratio - std::round(ratio)) < 1e-9 * std::max(1.0, ratio);
 }
 
@@ -183,8 +188,8 @@ bool chooses_best(const Settings& s) {
   return s.load_best_model_at_end || s.early_stopping_patience > 0 || s.save_strategy == "best";
 }
 
-// {"data": [..]} with paragraphs or rows of "context" and "question"; rows of a classification task
-// may have one of these columns, but hardly both.
+// Whether "key" occurs with a value that begins with `value`. The text is a file's first part,
+// which may end anywhere, so no JSON parser reads it.
 bool has_key(std::string_view text, const std::string& key, char value) {
   const std::string quoted = fmt::format("\"{}\"", key);
   for (std::size_t at = text.find(quoted); at != text.npos; at = text.find(quoted, at + 1)) {
@@ -206,6 +211,7 @@ void complete_settings(Settings& s, const std::set<std::string>& given) {
   if (s.eval_steps == 0) {
     s.eval_steps = s.eval_strategy == "steps" && s.logging_steps > 0 ? s.logging_steps : 500;
   }
+  // transformers takes both spellings.
   if (s.metric_for_best_model.starts_with("eval_")) s.metric_for_best_model.erase(0, 5);
   if (s.task_name == "squad_v2") s.version_2_with_negative = true;
   require(!s.pad_to_max_length || s.qa_loss == "padded" || !given.contains("qa_loss"),
@@ -215,12 +221,14 @@ void complete_settings(Settings& s, const std::set<std::string>& given) {
   check_best(s);
   check_training(s);
   check_reports(s);
+  // transformers' rule: a loss is better when it is smaller, any other figure when it is greater.
   if (!s.metric_for_best_model.empty() && !given.contains("greater_is_better")) {
     s.greater_is_better = !s.metric_for_best_model.ends_with("loss");
   }
   s.task = task_of_options(s);
   check_task(s);
   if (!s.demo) check_files(s);  // it brings its own model and text, and need not write
+  // Otherwise fine_tune.cc asks data_task() first, on the rank that has the files.
   if (s.task != "auto") set_task(s, s.task);
 }
 
@@ -228,6 +236,7 @@ void set_task(Settings& s, const std::string& task) {
   s.task = task;
   check_task(s);
   const bool answers = task == "qa";
+  // The defaults of run_qa.py and run_glue.py.
   if (s.max_seq_length == 0) s.max_seq_length = answers ? 384 : 128;
   if (answers && s.pad_to_max_length) s.qa_loss = "padded";
   if (!answers && s.pad_was_said) {
@@ -243,15 +252,19 @@ std::string data_task(const Settings& s) {
   if (s.task != "auto") return s.task;
   const std::string path = first_file(s);
   const Fd file = open_regular_file(path);
+  // 64 KiB: the first context of SQuAD's files is far before.
   std::string text(1 << 16, '\0');
   const ssize_t read = ::pread(file.get(), text.data(), text.size(), 0);
   if (read < 0) throw system_error(path + ": cannot read", Exit::kBadInput);
   text.resize(static_cast<std::size_t>(read));
+  // In every layout of SQuAD there are both. Rows of a classification task may have one of these
+  // columns, but hardly both.
   const bool squad = has_key(text, "context", '"') && has_key(text, "question", '"');
   return squad ? "qa" : "classification";
 }
 
 std::int64_t resolve_steps(double setting, std::int64_t total) {
+  // option_table.cc lets only whole numbers through here.
   if (setting >= 1) return std::llround(setting);
   const double share = std::ceil(static_cast<double>(total) * setting);
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(share));

@@ -1,3 +1,6 @@
+// The answer to "why does dttrain not know this option?". An option that changes nothing here is
+// accepted with a line, so that command lines of run_glue.py work; one whose effect is missing is
+// refused.
 #include "trainer/settings/stock_options.h"
 
 #include <fmt/format.h>
@@ -25,6 +28,7 @@ struct StockOption {
 
 constexpr Answer kAccepted = Answer::kAccepted, kRefused = Answer::kRefused;
 
+// Reasons that several rows share. They complete "... has no effect here: ".
 constexpr std::string_view kNoGpu = "there are only CPUs";
 constexpr std::string_view kNoTorch = "no PyTorch is involved";
 constexpr std::string_view kNoTracker = "nothing is sent to a tracking service";
@@ -210,6 +214,7 @@ std::string accept_stock(S& settings, const std::string& value, const Option& op
 }
 
 std::string refuse_stock(S& settings, const std::string& value, const Option& option) {
+  // A flag without a value asks for it: --fp16.
   bool truth = true;
   std::string wrong = option.takes == Takes::kNothing ? read_flag(value, truth) : "";
   if (!wrong.empty()) return wrong;
@@ -225,6 +230,7 @@ std::string refuse_stock(S& settings, const std::string& value, const Option& op
 Takes takes_of(const StockOption& stock) {
   if (stock.value.empty()) return Takes::kNothing;
   if (stock.value.ends_with(" ...")) return Takes::kWords;
+  // Their value may be left out.
   return stock.name == "--include_num_input_tokens_seen" ||
                  stock.name == "--trackio_static_space_id"
              ? Takes::kPerhapsValue

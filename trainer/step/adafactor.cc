@@ -1,3 +1,12 @@
+// The update of one tensor t with gradient g (scaled by the clipping factor), as in transformers'
+// Adafactor with factored second moments. For a matrix [R, C]:
+//   rows[r]    = beta2 rows[r]    + (1 - beta2) (mean over c of g[r, c]^2 + 1e-30)
+//   columns[c] = beta2 columns[c] + (1 - beta2) (mean over r of g[r, c]^2 + 1e-30)
+//   u[r, c]    = g[r, c] / sqrt(rows[r] / mean(rows)) / sqrt(columns[c])
+//   p          = p (1 - lr wd) - lr u / max(1, rms(u))
+// A vector keeps all its squares, as the columns of a matrix with one row. u is never stored: it is
+// g times a factor for the row and one for the column, so the update needs no memory of the
+// gradients' size. Word embeddings are updated apart because their gradients arrive last.
 #include "trainer/step/adafactor.h"
 
 #include <algorithm>
@@ -13,6 +22,8 @@ constexpr double kLeastSquare = 1e-30;    // added to each squared gradient
 constexpr double kClipping = 1;           // of the update's root mean square
 constexpr std::int64_t kBlock = 1 << 17;  // 512 KiB of gradients: a task of some 50 us
 
+// Blocks are whole rows, cut by the tensor's shape alone: which sums are added to which must not
+// depend on the number of threads.
 std::int64_t rows_of_block(std::int64_t cols) {
   return std::max<std::int64_t>(1, kBlock / cols);
 }
@@ -54,6 +65,7 @@ Adafactor::Adafactor(const ParameterLayout& layout, ThreadPool& pool) : pool_(po
   }
 }
 
+// Each block adds up columns of its own in `parts`; these are added in the blocks' order.
 Adafactor::Sums Adafactor::sum_squares(const Matrix& t, float scale, const float* g) const {
   const std::int64_t blocks = (t.rows + rows_of_block(t.cols) - 1) / rows_of_block(t.cols);
   const auto cols = static_cast<std::size_t>(t.cols);
@@ -72,6 +84,7 @@ Adafactor::Sums Adafactor::sum_squares(const Matrix& t, float scale, const float
   return sums;
 }
 
+// Rows are summed apart and then in order: the result does not depend on the threads.
 double Adafactor::sum_update(const Matrix& t, const Factors& factors, const float* g) const {
   std::vector<double> sums(static_cast<std::size_t>(t.rows));
   for_blocks(pool_, t.rows, t.cols, [&](std::int64_t, std::int64_t row, std::int64_t end) {
@@ -90,9 +103,11 @@ void Adafactor::update(const Matrix& t, const AdafactorStep& step, const float* 
   const Sums sums = sum_squares(t, step.gradient_scale, g);
   const bool factored = t.row_at >= 0;
   Factors factors;
+  // g counts as clipped, so its scale goes into the factors of rows.
   factors.rows.assign(sums.rows.size(), step.gradient_scale);
   factors.columns.resize(sums.columns.size());
   float* columns = state.v.data() + t.col_at;
+  // A vector has its squares in sums.columns, each alone: there is no mean to take.
   const double rows_of_mean = factored ? static_cast<double>(t.rows) : 1.0;
   for (std::size_t c = 0; c < sums.columns.size(); ++c) {
     columns[c] = next_mean(columns[c], step.beta2, sums.columns[c] / rows_of_mean);
@@ -115,6 +130,7 @@ void Adafactor::update(const Matrix& t, const AdafactorStep& step, const float* 
   const double rate = step.learning_rate / std::max(1.0, root_mean_square / kClipping);
   const auto keep =
       static_cast<float>(1.0 - (t.decay ? step.learning_rate * step.weight_decay : 0.0));
+  // From here on the factors of rows include the clipped learning rate.
   for (float& factor : factors.rows) {
     factor = static_cast<float>(static_cast<double>(factor) * rate);
   }

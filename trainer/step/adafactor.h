@@ -37,7 +37,8 @@ class Adafactor {
   struct Sums {  // of squared gradients
     std::vector<double> rows, columns;
   };
-  // The update before the learning rate is gradient * rows[r] * columns[c].
+  // The update before the learning rate is gradient * rows[r] * columns[c]. rows include the
+  // clipping factor of the gradients' norm.
   struct Factors {
     std::vector<float> rows, columns;
   };

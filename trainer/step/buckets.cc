@@ -1,3 +1,7 @@
+// Cuts the gradients into buckets, starts their sums and collects the squares. Which examples a
+// rank has and what happens with the sums is others' business. All ranks must start the same
+// operations in the same order: every decision here follows from the layout and from the step's
+// words, never from what has arrived.
 #include "trainer/step/buckets.h"
 
 #include <algorithm>
@@ -16,6 +20,7 @@ namespace {
 // over of a tensor leaves, too, unless it is so small that the latency of a ring would count: the
 // network may have nothing else to do until the next is complete.
 constexpr std::int64_t kBucket = 1 << 20, kLeastBucket = 1 << 18;
+// In floats. Pieces, not threads, are the terms of the norm's sum.
 constexpr std::int64_t kSquaresPiece =
     1 << 15;  // 128 KiB: a task of a few us, where squares are summed
 
@@ -30,6 +35,8 @@ StepWords::StepWords(const std::vector<std::vector<std::int32_t>>& of_rank)
     if (next - word > 1) shared.push_back(*word);
     word = next;
   }
+  // Only now: `shared` needed the duplicates. A word twice in `all` belongs to two ranks, since
+  // each rank's list is sorted without duplicates.
   all.erase(std::unique(all.begin(), all.end()), all.end());
   for (std::size_t rank = 0; rank < of_rank.size(); ++rank) {
     std::set_difference(of_rank[rank].begin(), of_rank[rank].end(), shared.begin(), shared.end(),
@@ -42,6 +49,7 @@ Buckets::Buckets(const ParameterLayout& layout, Ranks& group, ThreadPool& pool, 
       group_(group),
       pool_(pool),
       wire_(wire),
+      // The first tensor is the word embeddings [V, H].
       hidden_(layout.tensors.front().shape[1]) {}
 
 void Buckets::begin(float* gradients) {
@@ -73,6 +81,8 @@ void Buckets::done(std::int64_t offset) {
   }
 }
 
+// Squares of a bucket whose sum is complete, a double per piece. Buckets come in the order of
+// sending, and so do their squares.
 void Buckets::add_squares(const Bucket& bucket) {
   const std::int64_t pieces = (bucket.end - bucket.begin + kSquaresPiece - 1) / kSquaresPiece;
   const std::size_t first = squares_.size();
@@ -84,6 +94,7 @@ void Buckets::add_squares(const Bucket& bucket) {
   });
 }
 
+// One term per row, added in the order of the words.
 double Buckets::sum_row_squares(std::span<const std::int32_t> words) {
   row_squares_.resize(words.size());
   const auto count = static_cast<std::int64_t>(words.size());
@@ -111,6 +122,7 @@ const float* Buckets::unpack(const float* rows, std::span<const std::int32_t> wo
 
 dt_work Buckets::sum_rows(const std::vector<std::int32_t>& words) {
   pack(words, summed_);
+  // All ranks know the words, so all of them leave the sum out.
   if (words.empty()) return 0;
   return group_.start_sum(summed_.data(), summed_.size(), ++tag_, wire_);
 }
@@ -135,11 +147,15 @@ Buckets::Totals Buckets::finish(const StepWords& words, double loss) {
   } else {
     const dt_work sums = sum_rows(words.shared);
     const auto& own = words.alone[static_cast<std::size_t>(group_.rank())];
+    // A row that one rank alone uses is its sum already. So the norm is known before those rows
+    // travel: eight bytes of each rank are enough. As bits, since libdtring gathers integers here.
     const auto own_squares = std::bit_cast<std::uint64_t>(sum_row_squares(own));
     alone_squares_.resize(words.alone.size());
     const dt_work squares = group_.start_gather(&own_squares, alone_squares_.data(), ++tag_);
+    // A member: the library reads it until the wait.
     loss_ = static_cast<float>(loss);
     const dt_work losses = group_.start_sum(&loss_, 1, ++tag_);
+    // The sums started last, of the words, travel while the first buckets' squares are added up.
     for (const Bucket& bucket : buckets_) {
       group_.wait(bucket.work);
       add_squares(bucket);
@@ -158,6 +174,7 @@ Buckets::Totals Buckets::finish(const StepWords& words, double loss) {
   return {loss, std::sqrt(sum)};
 }
 
+// exchange: a second call, or one after a step without words of one rank, waits for nothing.
 void Buckets::finish_words(const StepWords& words) {
   group_.wait(std::exchange(gathering_, 0));
   if (group_.size() == 1) return;

@@ -38,7 +38,8 @@ class Buckets {
   Buckets(const ParameterLayout& layout, Ranks& group, ThreadPool& pool, dt_wire wire);
 
   void begin(float* gradients);
-  // From `offset` on they hold this rank's whole contribution. Offsets fall, to 0.
+  // From `offset` on they hold this rank's whole contribution. Offsets fall, to 0. From then until
+  // finish() the library owns the gradients from `offset` on: nobody may read or write them.
   void done(std::int64_t offset);
 
   struct Totals {
@@ -53,6 +54,7 @@ class Buckets {
   void finish_words(const StepWords& words);
 
  private:
+  // [begin, end) of the flat array.
   struct Bucket {
     std::int64_t begin, end;
     dt_work work;

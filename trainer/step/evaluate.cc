@@ -1,3 +1,5 @@
+// Shares a data set out and puts the answers together. Scores and files are made elsewhere
+// (trainer/data/metrics.h, trainer/job); nothing here changes the model.
 #include "trainer/step/evaluate.h"
 
 #include <algorithm>
@@ -10,13 +12,15 @@ namespace {
 constexpr std::uint64_t kPredictionTag = 0xFFFF0002;
 constexpr std::uint64_t kAnswerTag = 0xFFFF0003;
 
-// Runs the model on this rank's share of the examples, in batches. take(chosen, logits) gets the
-// examples of a batch and what the model gave for them.
+// Runs the model on this rank's share of the examples, every size-th from its rank on, in batches.
+// take(chosen, logits) gets the examples of a batch and what the model gave for them. Ranks make no
+// calls of the group here, so they need not have equally many batches.
 template <class Take>
 void for_own_batches(Model<float>& model, const std::vector<float>& parameters,
                      const Examples& examples, std::int64_t batch_per_rank, const Ranks& group,
                      const Take& take) {
   std::vector<std::int64_t> mine;
+  // Every size-th example, so that the ranks get equal shares but for one.
   for (std::int64_t i = group.rank(); i < examples.size(); i += group.size()) mine.push_back(i);
   const auto step = static_cast<std::size_t>(batch_per_rank);
   for (std::size_t begin = 0; begin < mine.size(); begin += step) {
@@ -29,7 +33,8 @@ void for_own_batches(Model<float>& model, const std::vector<float>& parameters,
 }  // namespace
 
 // Each rank fills the rows of its own examples and leaves zeros elsewhere, so the sum over the
-// ranks is exact.
+// ranks is exact: x + 0 rounds nothing. The sum always travels exactly, whatever wire the gradients
+// use.
 std::vector<float> predict(Model<float>& model, const std::vector<float>& parameters,
                            const Examples& examples, std::int64_t batch_per_rank, Ranks& group) {
   assert(model.config().task == Task::kClassification);
@@ -55,6 +60,7 @@ std::vector<float> predict_answers(Model<float>& model, const std::vector<float>
                   [&](std::span<const std::int64_t> chosen, const float* logits) {
                     for (const std::int64_t example : chosen) {
                       const auto e = static_cast<std::size_t>(example);
+                      // Two logits for each token.
                       const std::int64_t begin = 2 * examples.starts[e];
                       const std::int64_t count = 2 * examples.starts[e + 1] - begin;
                       std::copy_n(logits, count, all.begin() + begin);

@@ -1,5 +1,7 @@
 #pragma once
 // What the model answers to a data set, shared out over the ranks.
+// All ranks call these together, with the same examples. batch_per_rank: examples of one pass of
+// the model. Throws the ranks' errors (ranks.h).
 
 #include <cstdint>
 #include <vector>

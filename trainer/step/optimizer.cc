@@ -1,3 +1,5 @@
+// The formulas are those of optimizer.h, in the kernels' forms (maths/kernels.h). What depends on
+// the step's number is computed here, once and in double; the kernels get it rounded to float.
 #include "trainer/step/optimizer.h"
 
 #include <algorithm>
@@ -22,7 +24,7 @@ constexpr NamedOptimizer kOptimizers[] = {
     {"adafactor", OptimizerKind::kAdafactor},      {"lion", OptimizerKind::kLion},
     {"lion_32bit", OptimizerKind::kLion}};
 
-// As torch.nn.utils.clip_grad_norm_.
+// As torch.nn.utils.clip_grad_norm_, 1e-6 included.
 float clipping_factor(const OptimizerSettings& settings, double norm) {
   if (settings.max_grad_norm <= 0) return 1.0F;
   return static_cast<float>(std::min(1.0, settings.max_grad_norm / (norm + 1e-6)));
@@ -52,7 +54,8 @@ AdamStep adam_step(const OptimizerSettings& settings, double rate, double weight
   return step;
 }
 
-// torch's momentum begins as the first gradient.
+// torch's momentum begins as the first gradient, without dampening: hence keep 0 and rest 1 at
+// first.
 SgdStep sgd_step(const OptimizerSettings& settings, double rate, double weight_decay, bool first) {
   SgdStep step{};
   step.learning_rate = static_cast<float>(rate);
@@ -102,6 +105,7 @@ Optimizer::Optimizer(const ParameterLayout& layout, const OptimizerSettings& set
     return;
   }
   for (const ParameterInfo& tensor : layout.tensors) {
+    // Word rows are updated last, since their gradients arrive last (buckets.h).
     auto& pieces = tensor.offset == layout.word ? word_pieces_ : pieces_;
     for (std::int64_t done = 0; done < tensor.count; done += kUpdatePiece) {
       pieces.push_back(
@@ -112,7 +116,8 @@ Optimizer::Optimizer(const ParameterLayout& layout, const OptimizerSettings& set
 
 Optimizer::~Optimizer() = default;
 
-// Of the step that state.step counts already.
+// Of the step that state.step counts already. One update has two forms of the kernel's arguments,
+// with and without weight decay; a piece belongs to one tensor and so has one of them.
 Optimizer::Update Optimizer::update_of_piece(double rate, double gradient_norm,
                                              const float* gradients, TrainingState& state) const {
   const float scale = clipping_factor(settings_, gradient_norm);
@@ -129,6 +134,7 @@ Optimizer::Update Optimizer::update_of_piece(double rate, double gradient_norm,
   };
   if (settings_.kind == OptimizerKind::kSgd) {
     const bool first = state.step == 1;
+    // optimizer_state() gives m no room without a momentum.
     float* buffer = state.m.empty() ? nullptr : m;
     return with(
         sgd_step(settings_, rate, 0, first), sgd_step(settings_, rate, decay, first),
@@ -156,11 +162,15 @@ void Optimizer::run(const std::vector<Piece>& pieces, const Update& update) cons
             [&](std::int64_t index, int) { update(pieces[static_cast<std::size_t>(index)]); });
 }
 
+// The learning rate is that of the step's number from 0, the bias corrections count from 1: as in
+// transformers, where the scheduler steps after the optimizer.
 double Optimizer::step(double gradient_norm, const float* gradients, TrainingState& state,
                        const std::function<void()>& before_words) const {
   const double rate = learning_rate(settings_, state.step);
   ++state.step;
   if (adafactor_) {
+    // transformers' default; beta2 is 0 at the first step, whose squares replace the zeros of the
+    // start.
     constexpr double kDecayRate = -0.8;
     const double beta2 = 1.0 - std::pow(static_cast<double>(state.step), kDecayRate);
     const AdafactorStep step{rate, settings_.weight_decay, beta2,

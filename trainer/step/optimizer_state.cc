@@ -1,3 +1,5 @@
+// Names and shapes are torch's, so that optimizer.safetensors tells people what it has. The order
+// of Adafactor's tensors must be the one in which its constructor counts through v.
 #include "trainer/step/optimizer_state.h"
 
 #include <utility>
@@ -5,6 +7,7 @@
 namespace dtl::trainer {
 namespace {
 
+// m and v keep the parameters' gaps: one offset serves all three arrays.
 std::vector<KeptTensor> like_parameters(const ParameterLayout& layout, const std::string& prefix) {
   std::vector<KeptTensor> kept;
   for (const ParameterInfo& tensor : layout.tensors) {
@@ -13,6 +16,7 @@ std::vector<KeptTensor> like_parameters(const ParameterLayout& layout, const std
   return kept;
 }
 
+// Without gaps: only Adafactor's own code reads these.
 void keep_behind(OptimizerState& state, std::string name, std::int64_t count) {
   state.v.push_back({std::move(name), {count}, state.v_size, count});
   state.v_size += count;
@@ -46,6 +50,7 @@ OptimizerState optimizer_state(const ParameterLayout& layout, const OptimizerSet
       state.m_size = layout.total;
       return state;
     case OptimizerKind::kSgd:
+      // torch.optim.SGD keeps no buffer either where the momentum is 0.
       if (settings.momentum > 0) {
         state.m = like_parameters(layout, "momentum_buffer.");
         state.m_size = layout.total;

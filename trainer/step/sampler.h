@@ -1,5 +1,6 @@
 #pragma once
 // Which examples make up a step, and which rank works on which of them. Pure functions.
+// All ranks call them with the same arguments and get the same answer, so nothing is sent.
 
 #include <cstdint>
 #include <span>

@@ -1,3 +1,6 @@
+// The formulas follow transformers' optimization.py, branch by branch. Its oddities are kept, such
+// as the one step more of cosine_warmup_with_min_lr: a run must have the learning rates of a run
+// with transformers.
 #include "trainer/step/schedule.h"
 
 #include <algorithm>
@@ -29,13 +32,16 @@ constexpr Named<Curve> kCurves[] = {
 // Where a run stands, in steps.
 struct Position {
   double at, warmup, total;
+  // max(1, ...) as in transformers: total_steps may be no more than the warmup.
   double falling() const { return std::max(1.0, total - warmup); }
 };
 
+// 1 at progress 0, and 0 at half a cycle; `cycles` 0.5 falls once, from 1 to 0.
 double wave(double cycles, double progress) {
   return 0.5 * (1.0 + std::cos(std::numbers::pi * cycles * 2.0 * progress));
 }
 
+// Squeezes a factor from [0, 1] into [least, 1].
 double above(double least, double factor) {
   return std::max(0.0, factor * (1.0 - least) + least);
 }
@@ -64,17 +70,20 @@ double falling_curve(Curve curve, double progress, double cycles) {
   __builtin_unreachable();
 }
 
+// From 0 (or first_rate) to 1 over the warmup.
 double rising_factor(Schedule schedule, const Position& p, const ScheduleShape& shape) {
   const double progress = p.at / std::max(1.0, p.warmup);
   if (schedule == Schedule::kWarmupStableDecay) {
     return above(shape.least_rate, rising_curve(shape.warmup_curve, progress));
   }
   if (schedule != Schedule::kCosineWarmupWithMinLr) return progress;
+  // transformers counts this schedule's steps from 1, here and in its cosine below.
   if (shape.first_rate < 0) return (p.at + 1.0) / std::max(1.0, p.warmup);
   return shape.first_rate + (1.0 - shape.first_rate) * p.at / std::max(1.0, p.warmup - 1.0);
 }
 
 double polynomial_factor(const Position& p, const ScheduleShape& shape) {
+  // transformers' order: past the end first, so that the power below is of a share from 0 to 1.
   if (p.at > p.total || p.total <= p.warmup) return shape.end_rate;
   const double left = 1.0 - (p.at - p.warmup) / (p.total - p.warmup);
   return (1.0 - shape.end_rate) * std::pow(left, shape.power) + shape.end_rate;
@@ -88,6 +97,7 @@ double inverse_sqrt_factor(const Position& p, const ScheduleShape& shape) {
 }
 
 double stable_decay_factor(const Position& p, const ScheduleShape& shape) {
+  // stable_steps that are not given are what warmup and decay leave.
   const double stable =
       shape.stable_steps < 0 ? p.total - p.warmup - shape.decay_steps : shape.stable_steps;
   const double into_decay = p.at - p.warmup - stable;
@@ -113,6 +123,7 @@ const char* schedule_name(Schedule schedule) {
   __builtin_unreachable();
 }
 
+// A run whose total grows must say so where the rates change (checkpoint/run_identity.cc).
 bool depends_on_total(Schedule schedule) {
   return schedule != Schedule::kConstant && schedule != Schedule::kConstantWithWarmup &&
          schedule != Schedule::kInverseSqrt;
@@ -136,6 +147,7 @@ double schedule_factor(Schedule schedule, std::int64_t step, std::int64_t warmup
                        std::int64_t total_steps, const ScheduleShape& shape) {
   const Position p{static_cast<double>(step), static_cast<double>(warmup_steps),
                    static_cast<double>(total_steps)};
+  // kConstant alone has no warmup, as in transformers.
   if (step < warmup_steps && schedule != Schedule::kConstant) {
     return rising_factor(schedule, p, shape);
   }
@@ -146,6 +158,7 @@ double schedule_factor(Schedule schedule, std::int64_t step, std::int64_t warmup
     case Schedule::kCosine:
       return std::max(0.0, wave(shape.cycles, progress));
     case Schedule::kCosineWithRestarts:
+      // fmod would begin another wave at the very end.
       return progress >= 1 ? 0.0 : wave(0.5, std::fmod(shape.cycles * progress, 1.0));
     case Schedule::kPolynomial:
       return polynomial_factor(p, shape);

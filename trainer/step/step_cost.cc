@@ -1,3 +1,5 @@
+// Counts, no measurement, but for the GEMM peak. Must follow layer.cc: another product there is
+// another term here.
 #include "trainer/step/step_cost.h"
 
 #include <algorithm>
@@ -23,17 +25,20 @@ double product_flops(const ModelConfig& config, const Batch& batch) {
   const auto tokens = static_cast<double>(batch.tokens());
   const auto sequences = static_cast<double>(batch.sequences());
   double scores = 0;  // padding is seen by nobody
+  // Padding has queries, but nobody attends to it: length * own_length scores.
   for (std::int64_t s = 0; s < batch.sequences(); ++s) {
     scores += static_cast<double>(batch.length(s)) * static_cast<double>(batch.own_length(s));
   }
   const bool first_only = config.task == Task::kClassification;
   const double full = layer_flops(config, tokens, tokens, scores);
+  // One query a sequence there, so one score for each token.
   const double last = first_only ? layer_flops(config, tokens, sequences, tokens) : full;
   // Backward: each product has two, one for either operand's gradient.
   return 3 * ((config.layers - 1) * full + last);
 }
 
 double measure_gemm_peak(ThreadPool& pool, Precision precision) {
+  // A tile of matmul (gemm.cc): the peak is that of the products which training runs.
   constexpr std::int64_t kRows = 192, kCols = 384, kDepth = 384;
   constexpr double kLimit = 0.045;  // seconds: the last round may last as long as the one before
   const std::int64_t threads = pool.size();

@@ -1,3 +1,6 @@
+// One optimizer step: choose, share out, run, sum, update. It knows no files, no evaluation and no
+// signals (trainer/job). What it computes depends on settings, seed and step number, never on the
+// number of ranks, except for rounding in the sums.
 #include "trainer/step/trainer.h"
 
 #include <fmt/format.h>
@@ -45,6 +48,7 @@ std::string remedy(const OptimizerSettings& settings) {
 
 }  // namespace
 
+// As torch's DataLoader(drop_last=True): whole micro-batches stay, not whole steps.
 std::int64_t examples_per_epoch(std::int64_t examples, const TrainSettings& settings) {
   if (!settings.drop_last) return examples;
   const std::int64_t micro = micro_batch(settings);
@@ -69,6 +73,7 @@ std::int64_t steps_per_epoch(std::int64_t examples, const TrainSettings& setting
 double epoch_after(std::int64_t steps, std::int64_t examples, const TrainSettings& settings) {
   const std::int64_t usable = examples_per_epoch(examples, settings);
   const std::int64_t per_epoch = steps_per_epoch(usable, settings.global_batch);
+  // The last step's examples, which may make fewer micro-batches.
   const std::int64_t last = usable - (per_epoch - 1) * settings.global_batch;
   const std::int64_t whole = micro_batches(settings, settings.global_batch);
   const std::int64_t all = (per_epoch - 1) * whole + micro_batches(settings, last);
@@ -100,10 +105,13 @@ Trainer::Trainer(Model<float>& model, const TrainSettings& settings, Ranks& grou
       state_(std::move(state)),
       gradients_(state_.parameters.size()) {}
 
+// The order of an epoch follows from its number, so that a run which goes on from a checkpoint
+// needs no state of a random generator.
 std::vector<std::int64_t> Trainer::next_examples(const Examples& examples, std::int64_t step) {
   const std::int64_t usable = examples_per_epoch(examples.size(), settings_);
   const std::int64_t per_epoch = steps_per_epoch(usable, settings_.global_batch);
   const std::int64_t epoch = step / per_epoch;
+  // Shuffled once for each epoch: all ranks shuffle alike, so nobody sends the order.
   if (epoch != order_epoch_) {
     order_ = random_order(examples.size(), settings_.data_seed.value_or(settings_.seed) +
                                                static_cast<std::uint64_t>(epoch));
@@ -114,7 +122,8 @@ std::vector<std::int64_t> Trainer::next_examples(const Examples& examples, std::
   return {order_.begin() + begin, order_.begin() + end};
 }
 
-// Word rows of the step before are cleared one by one, everything else at once.
+// Word rows of the step before are cleared one by one, everything else at once. The other rows are
+// 0 already, as Buckets asks.
 void Trainer::clear_gradients() {
   const std::int64_t H = model_.config().hidden_size;
   for (const std::int32_t word : words_.all) {
@@ -131,10 +140,14 @@ void Trainer::set_words(const Examples& examples, const Shares& shares) {
   words_ = StepWords(of_rank);
 }
 
-// Runs this rank's share, the sums leaving during the last micro-batch.
+// Runs this rank's share, the sums leaving during the last micro-batch: only then are the gradients
+// complete. weight makes the gradients those of the mean loss. A rank may have no example in a
+// micro-batch; it takes part in the sums with what it has.
 Buckets::Totals Trainer::accumulate(const Examples& examples, std::span<const std::int64_t> chosen,
                                     StepWork& work) {
   const Shares shares = deal(examples, chosen, group_.size());
+  // Every rank knows all shares, so it knows without a message which words' rows the others will
+  // send.
   set_words(examples, shares);
   const std::span<const std::int64_t> mine = shares[static_cast<std::size_t>(group_.rank())];
   const float weight = 1.0F / static_cast<float>(chosen.size());
@@ -167,6 +180,8 @@ StepReport Trainer::step(const Examples& examples) {
   StepReport report;
   const Buckets::Totals totals = accumulate(examples, chosen, report.work);
   report.loss = totals.loss / static_cast<double>(chosen.size());
+  // All ranks have the same loss, so all come here. The gathering of rows is under way and must end
+  // before its buffers do.
   if (!std::isfinite(report.loss)) {
     buckets_.finish_words(words_);
     group_.leave_it_to_first();
@@ -174,6 +189,8 @@ StepReport Trainer::step(const Examples& examples) {
                 fmt::format("the loss is {}", report.loss), remedy(settings_.optimizer));
   }
   Stopwatch watch;
+  // Time that the optimizer spends before the words is the optimizer's, waiting for them the
+  // network's.
   const auto before_words = [&] {
     report.work.optimizer_s = watch.lap();
     buckets_.finish_words(words_);
@@ -185,6 +202,7 @@ StepReport Trainer::step(const Examples& examples) {
   report.gradient_norm = totals.gradient_norm;
   report.step = steps_done();
   report.epoch = epoch_after(report.step, examples.size(), settings_);
+  // Of all ranks: tokens/s is the job's.
   for (const std::int64_t example : chosen) {
     const auto e = static_cast<std::size_t>(example);
     report.tokens += examples.starts[e + 1] - examples.starts[e];
@@ -193,6 +211,7 @@ StepReport Trainer::step(const Examples& examples) {
   return report;
 }
 
+// 8 bytes a rank instead of all parameters. A difference is a bug or a broken machine.
 void Trainer::verify_parameters() {
   const std::vector<std::uint64_t> hashes = group_.gather(parameter_hash(parameters()), kHashTag);
   std::vector<std::size_t> different;

@@ -1,5 +1,6 @@
 #pragma once
 // Offset: a place in a text, as every tokenizer gives it and answers to questions need it.
+// Code points, not bytes: predictions cut the context as Python does.
 
 #include <cstdint>
 

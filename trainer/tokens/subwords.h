@@ -32,6 +32,7 @@ class Subwords {
  public:
   virtual ~Subwords() = default;
 
+  // A text without tokens, such as blanks alone, gives empty lists.
   // All of the text, whatever its length. Invalid UTF-8 is read as U+FFFD.
   virtual Tokens tokens_of(std::string_view text, bool with_offsets) const = 0;
   virtual const Frame& frame() const = 0;

@@ -1,6 +1,7 @@
 #pragma once
 // Gives added tokens their ids, as the tokenizers library does: the id that the vocabulary has for
-// the text, or the next one behind all others. A file's own opinion of the id must be the same.
+// the text, or the next one behind all others. A file's own opinion of the id must be the same: a
+// model's embeddings would be mixed up otherwise.
 
 #include <cstdint>
 #include <string>

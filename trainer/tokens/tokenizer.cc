@@ -1,3 +1,4 @@
+// Frames, cuts and windows, with lengths in ids. Nothing here looks at characters.
 #include "trainer/tokens/tokenizer.h"
 
 #include <fmt/format.h>
@@ -17,8 +18,9 @@ constexpr int kPairSpecials = 3;  // [CLS] A [SEP] B [SEP]
 
 using Ids = std::vector<std::int32_t>;
 
-// How many ids of each text stay when both together may have `budget`: the longer one is cut until
-// they are equal, then both.
+// How many ids of each text stay when both together may have `budget`: transformers' longest_first.
+// The longer one is cut until they are equal, then both. An odd budget gives the second text one
+// more, or the first, where that was the longer one.
 std::pair<std::size_t, std::size_t> shared_budget(std::size_t first, std::size_t second,
                                                   std::size_t budget) {
   if (first + second <= budget) return {first, second};
@@ -39,6 +41,7 @@ std::span<const std::int32_t> kept_ids(const Frame& frame, const Ids& ids, std::
   return frame.truncate_left ? all.last(count) : all.first(count);
 }
 
+// [CLS] asked [SEP] given[begin, end) [SEP]. Only tokens of the context have offsets.
 Window window_of(const Frame& frame, const Ids& asked, const Tokens& given, std::ptrdiff_t begin,
                  std::ptrdiff_t end) {
   Window window;
@@ -78,6 +81,7 @@ Tokenizer::Tokenizer(std::vector<std::string> vocabulary, bool lower_case, int m
 Encoding Tokenizer::encode(std::string_view text, int max_length) const {
   const Frame& frame = subwords_->frame();
   const Ids all = subwords_->tokens_of(text, false).ids;
+  // 2: [CLS] and [SEP].
   const auto kept = kept_ids(
       frame, all, std::min(all.size(), static_cast<std::size_t>(std::max(0, max_length - 2))));
   Ids ids;
@@ -113,12 +117,15 @@ Encoding Tokenizer::encode_pair(std::string_view first, std::string_view second,
 std::vector<Window> Tokenizer::encode_question(std::string_view question, std::string_view context,
                                                int max_length, int stride) const {
   const Frame& frame = subwords_->frame();
+  // run_qa does the same: blanks in front of some of SQuAD's questions would else count as too
+  // long.
   question.remove_prefix(leading_blanks(question));
   const Ids asked = subwords_->tokens_of(question, false).ids;
   const Tokens given = subwords_->tokens_of(context, true);
   const auto length = static_cast<std::ptrdiff_t>(given.ids.size());
   const auto room =
       std::ptrdiff_t{max_length} - kPairSpecials - static_cast<std::ptrdiff_t>(asked.size());
+  // done would not grow: each window would repeat all of the one before.
   if (length > room && room <= std::max(0, stride)) {
     throw Error(Exit::kBadInput, "cannot cut the context of a question into windows",
                 fmt::format("{} tokens, of which the question takes {}, leave {} for the context, "

@@ -17,7 +17,8 @@ struct Segment {
   std::int32_t id = -1;
 };
 
-// The leftmost token counts, and of several starting there the longest.
+// The leftmost token counts, and of several starting there the longest: the Aho-Corasick rule
+// (leftmost-longest) of the tokenizers library.
 class AddedTokens {
  public:
   // Those of `tokens` that are to be found before (normalized: after) normalisation.

@@ -1,3 +1,6 @@
+// Reads three files into one value. Their history shows: transformers has written special tokens
+// under several keys and files over the years. The order of reads here is the order in which
+// AutoTokenizer looks; wordpiece_files.cc decides what comes of it.
 #include "trainer/tokens/tokenizer_config.h"
 
 #include <fmt/format.h>
@@ -36,6 +39,7 @@ class ConfigFile {
     if (!json_.is_object()) refuse_json(path_, bytes_, complaint);
   }
 
+  // An absent file is an empty object.
   const ConfigJson& json() const { return json_; }
   bool has(const std::string& key) const { return json_.contains(key) && !json_[key].is_null(); }
 
@@ -93,6 +97,7 @@ class ConfigFile {
       token.content = json["content"].get<std::string>();
     }
     take("special", token.special);
+    // AddedToken's default in the tokenizers library; the file's own word, below, wins.
     token.normalized = !token.special;
     take("normalized", token.normalized);
     take("single_word", token.single_word);
@@ -111,6 +116,7 @@ class ConfigFile {
   ConfigJson json_ = ConfigJson::object();
 };
 
+// A later file's token replaces an earlier one's of the same name.
 void set_named(TokenizerConfig& config, const std::string& name, const AddedToken& token) {
   const auto same = [&](const NamedToken& other) { return other.name == name; };
   const auto found = std::find_if(config.named.begin(), config.named.end(), same);
@@ -142,8 +148,10 @@ void read_extra(const ConfigFile& file, const char* key, TokenizerConfig& config
   }
 }
 
+// Any key that ends in _token counts, so that tokens of a model's own are read, too.
 void read_named(const ConfigFile& file, TokenizerConfig& config) {
   for (const auto& [key, json] : file.json().items()) {
+    // add_bos_token and its like are switches, not tokens.
     if (!key.ends_with("_token") || key.starts_with("add_") || json.is_null()) continue;
     AddedToken token = file.token(key, json, {});
     token.special = true;
@@ -157,6 +165,7 @@ void read_decoder(const ConfigFile& file, TokenizerConfig& config) {
   if (!config.has_decoder) return;
   if (!file.json()[key].is_object()) file.fail(key, "it is not an object {\"id\": token, ..}");
   for (const auto& [id, json] : file.json()[key].items()) {
+    // Here, unlike in the other lists, tokens are ordinary unless their flags say special.
     AddedToken token = file.token(key, json, {.normalized = true, .special = false});
     const auto [end, wrong] = std::from_chars(id.data(), id.data() + id.size(), token.id);
     if (wrong != std::errc() || end != id.data() + id.size() || token.id < 0) {
@@ -212,6 +221,7 @@ void read_tokens(const std::string& folder, const ConfigFile& file, TokenizerCon
   }
   read_named(file, config);
   read_extra(file, "extra_special_tokens", config);
+  // The older name of the same list.
   if (config.extra.empty()) read_extra(file, "additional_special_tokens", config);
   read_decoder(file, config);
   if (config.has_decoder) return remember_left_out(map, added, config);
@@ -231,6 +241,7 @@ void read_tokens(const std::string& folder, const ConfigFile& file, TokenizerCon
 }
 
 std::optional<std::int64_t> length_in(const ConfigFile& file) {
+  // max_len is the older name of the same length.
   for (const char* key : {"model_max_length", "max_len"}) {
     if (!file.has(key)) continue;
     const ConfigJson& json = file.json()[key];
@@ -279,6 +290,7 @@ TokenizerConfig read_tokenizer_config(const std::string& folder) {
   config.types = has_types(file);
   config.model_max_length = length_in(file);
   read_tokens(folder, file, config);
+  // Names that are not in kTokenNames come last, in the file's order.
   const auto rank = [](const NamedToken& token) {
     return std::find(kTokenNames.begin(), kTokenNames.end(), token.name) - kTokenNames.begin();
   };

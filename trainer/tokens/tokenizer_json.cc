@@ -1,3 +1,6 @@
+// Accepts exactly what the Subwords here can follow: BertNormalizer, BertPreTokenizer, WordPiece
+// and BERT's template. Anything else is refused by name, never approximated: a model would be fed
+// other tokens than it was trained with, and nobody would see why it is worse.
 #include "trainer/tokens/tokenizer_json.h"
 
 #include <fmt/format.h>
@@ -22,6 +25,7 @@ constexpr std::size_t kSparse = 8, kFewTokens = 1000;  // ids may leave gaps, bu
 
 // The file, or the object of one of its keys (`outer`), with complaints that name the place of a
 // key.
+// Keeps references: file, bytes and json must outlive it.
 class LibraryObject {
  public:
   LibraryObject(const std::string& file, const std::string& bytes, const LibraryJson& json,
@@ -86,6 +90,7 @@ void read_normalizer(const LibraryObject& json, TextRules& rules) {
   rules.clean_text = json.flag("clean_text", true);
   rules.chinese_apart = json.flag("handle_chinese_chars", true);
   rules.lower_case = json.flag("lowercase", true);
+  // null means: as lowercase says, in tokenizers as here.
   rules.strip_accents = json.flag("strip_accents", rules.lower_case);
 }
 
@@ -109,6 +114,7 @@ void read_model(const LibraryObject& json, TokenizerRules& rules) {
     rules.max_word_characters = json.id(key, json.json()[key]);
   }
   const LibraryJson& vocabulary = json.json()["vocab"];
+  // A single id of 16 million in a small file would otherwise take memory for as many tokens.
   const std::size_t most = kSparse * vocabulary.size() + kFewTokens;
   for (const auto& [token, value] : vocabulary.items()) {
     const auto id = static_cast<std::size_t>(json.id("vocab", value));
@@ -116,6 +122,7 @@ void read_model(const LibraryObject& json, TokenizerRules& rules) {
       json.fail("vocab",
                 fmt::format("a token has the id {} in a vocabulary of {}", id, vocabulary.size()));
     }
+    // Gaps stay "": empty_token tells whether one of them is a real token.
     if (id >= rules.vocabulary.size()) rules.vocabulary.resize(id + 1);
     rules.vocabulary[id] = token;
     if (token.empty()) rules.empty_token = static_cast<std::int32_t>(id);
@@ -162,6 +169,7 @@ void read_template(const LibraryObject& json, TokenizerRules& rules) {
   std::vector<std::string> items = template_items(json, "single");
   for (const std::string& item : template_items(json, "pair")) items.push_back(item);
   if (items.empty()) json.fail("", "its template is empty");
+  // Without ":0".
   rules.cls = items.front().substr(0, items.front().size() - 2);
   rules.sep = items.back().substr(0, items.back().size() - 2);
   const std::string cls = rules.cls + ":0", sep = rules.sep + ":0";
@@ -192,6 +200,7 @@ void read_added(const LibraryObject& json, TokenizerRules& rules) {
     token.single_word = flag("single_word", false);
     token.lstrip = flag("lstrip", false);
     token.rstrip = flag("rstrip", false);
+    // tokenizers' defaults, other than those of AddedToken here.
     token.normalized = flag("normalized", true);
     token.special = flag("special", false);
     rules.added.push_back(token);

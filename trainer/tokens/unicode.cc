@@ -1,3 +1,6 @@
+// Only this file knows utf8proc. Where Python, Rust and utf8proc disagree, the tests' reference
+// (tokenizers, written in Rust) decides. Each function first answers for ASCII, by far the most
+// common, without a table.
 #include "trainer/tokens/unicode.h"
 
 #include <utf8proc.h>
@@ -18,14 +21,16 @@ unsigned char byte_at(std::string_view text, std::size_t at) {
   return static_cast<unsigned char>(text[at]);
 }
 
-// How a sequence goes on after its first byte: the number of further bytes, and the range of the
-// second one, which excludes overlong forms, surrogates and what lies beyond U+10FFFF.
+// How a sequence goes on after its first byte (Unicode Standard, table 3-7): the number of further
+// bytes, and the range of the second one, which excludes overlong forms, surrogates and what lies
+// beyond U+10FFFF.
 struct LeadByte {
   int more = 0;
   unsigned char low = 0x80, high = 0xBF;
   char32_t bits = 0;
 };
 
+// C0, C1 and F5..FF never begin a sequence: more = 0.
 LeadByte lead_byte(unsigned char first) {
   if (first >= 0xC2 && first <= 0xDF) return {1, 0x80, 0xBF, first & 0x1FU};
   if (first == 0xE0) return {2, 0xA0, 0xBF, 0};
@@ -43,6 +48,7 @@ int combining_class(char32_t c) {
 
 // Sorts every run of combining marks by class; the sort is stable, as canonical order demands.
 void order_marks(std::vector<DecomposedCharacter>& text) {
+  // No character below U+0300 has a combining class other than 0.
   const auto class_at = [&](std::size_t at) {
     return text[at].character < 0x300 ? 0 : combining_class(text[at].character);
   };
@@ -74,6 +80,7 @@ char32_t next_code_point(std::string_view text, std::size_t& at) {
     const unsigned char next = byte_at(text, at);
     if (next < lead.low || next > lead.high) return kReplacement;
     lead.bits = (lead.bits << 6) | (next & 0x3FU);
+    // Only the second byte has a narrower range.
     lead.low = 0x80;
     lead.high = 0xBF;
     ++at;
@@ -119,6 +126,7 @@ bool is_control(char32_t c) {
          kind == UTF8PROC_CATEGORY_CO;
 }
 
+// Written out, since utf8proc's categories have no such property: U+0085 is of category Cc.
 bool is_white_space(char32_t c) {
   if (c < 0x80) return c == ' ' || (c >= 9 && c <= 13);
   return c == 0x85 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x2028 ||
@@ -138,6 +146,7 @@ bool is_nonspacing_mark(char32_t c) {
   return c >= 0x300 && category(c) == UTF8PROC_CATEGORY_MN;
 }
 
+// The ranges of BERT's own tokenizer, its gaps included: newer blocks are not set apart.
 bool is_chinese(char32_t c) {
   return (c >= 0x4E00 && c <= 0x9FFF) || (c >= 0x3400 && c <= 0x4DBF) ||
          (c >= 0x20000 && c <= 0x2A6DF) || (c >= 0x2A700 && c <= 0x2B73F) ||
@@ -157,6 +166,8 @@ bool is_alphanumeric(char32_t c) {
          (kind >= UTF8PROC_CATEGORY_ND && kind <= UTF8PROC_CATEGORY_NO);
 }
 
+// Besides Lu, Ll and Lt: ordinals, Roman numerals and circled letters, which have case by
+// Other_Lowercase and Other_Uppercase.
 bool is_cased(char32_t c) {
   const utf8proc_category_t kind = category(c);
   return (kind >= UTF8PROC_CATEGORY_LU && kind <= UTF8PROC_CATEGORY_LT) || c == 0xAA || c == 0xBA ||
@@ -199,6 +210,7 @@ std::vector<DecomposedCharacter> decompose_parts(std::u32string_view text) {
     const utf8proc_ssize_t count = utf8proc_decompose_char(
         static_cast<utf8proc_int32_t>(c), parts.data(), static_cast<utf8proc_ssize_t>(parts.size()),
         static_cast<utf8proc_option_t>(UTF8PROC_DECOMPOSE), &boundary);
+    // utf8proc refuses values that are not code points; they stay as they are.
     if (count < 0) {
       result.push_back({c});
       continue;

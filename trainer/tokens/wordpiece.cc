@@ -1,3 +1,6 @@
+// Text to ids: verbatim tokens first, then normalisation, normalised tokens, words, and pieces of
+// words. Everything is const after the constructor; only the cache of words changes, and each
+// thread has its own.
 #include "trainer/tokens/wordpiece.h"
 
 #include <algorithm>
@@ -14,6 +17,7 @@
 namespace dtl::trainer {
 namespace {
 
+// Look-up by string_view, without a string for every try.
 struct TextHash {
   using is_transparent = void;
   std::size_t operator()(std::string_view text) const {
@@ -53,8 +57,11 @@ class WordPiece : public Subwords {
       : rules_(std::move(rules)),
         verbatim_(rules_.added, false, rules_.text),
         normalized_(rules_.added, true, rules_.text) {
+    // Not the address: a new tokenizer may get the address of one that is gone, whose words a
+    // thread may still hold.
     static std::atomic<std::uint64_t> count{0};
     serial_ = ++count;
+    // insert_or_assign: of equal tokens the later one counts (wordpiece_files.h).
     for (std::size_t at = 0; at < rules_.vocabulary.size(); ++at) {
       const std::string& token = rules_.vocabulary[at];
       if (token.empty()) continue;
@@ -103,6 +110,7 @@ class WordPiece : public Subwords {
   void save(const std::string& folder) const override { write_rules(folder, rules_); }
 
  private:
+  // Added tokens first: they are found before the vocabulary is asked.
   std::int32_t special(const std::string& name) const {
     for (const AddedToken& token : rules_.added) {
       if (token.content == name) return token.id;
@@ -115,6 +123,7 @@ class WordPiece : public Subwords {
   }
 
   // Greedy longest match first; a word with any part outside the vocabulary is unknown as a whole.
+  // Ends move by bytes: a piece that ends inside a character is in no vocabulary.
   void match_word(std::string_view word, std::vector<Piece>& pieces) const {
     const std::size_t before = pieces.size();
     const auto length = static_cast<std::int32_t>(count_code_points(word));
@@ -125,6 +134,7 @@ class WordPiece : public Subwords {
     if (length > rules_.max_word_characters) return give_up();
     for (std::size_t start = 0; start < word.size();) {
       const TextMap<std::int32_t>& tokens = start == 0 ? starts_ : continuations_;
+      // No token is longer, so a long word costs time by its length, not by the square of it.
       std::size_t end = std::min(word.size(), start + longest_token_bytes_);
       auto found = tokens.end();
       for (; end > start; --end) {
@@ -174,6 +184,7 @@ class WordPiece : public Subwords {
   }
 
   void add_normalized(const NormalizedText& text, Found& to) const {
+    // The usual case, without a copy of the text.
     if (normalized_.empty()) return add_words(text, 0, text.characters.size(), to);
     std::string bytes;
     for (const char32_t c : text.characters) append_utf8(bytes, c);

@@ -1,3 +1,6 @@
+// Decides which of several files counts. There are two kinds of folder: BertTokenizer's rules with
+// a vocabulary, and tokenizer.json as a whole (by_json). In both, a file that is passed over is
+// mentioned where it says something else. Tokens are not matched here (wordpiece.cc).
 #include "trainer/tokens/wordpiece_files.h"
 
 #include <fmt/format.h>
@@ -44,6 +47,7 @@ bool exists(const std::string& path) {
 // One token per line, its number is the id; white space at the end of a line is not part of it.
 std::vector<std::string> read_vocabulary(const std::string& path) {
   const std::string bytes = read_regular_file(path, kMaxVocabularyBytes);
+  // transformers reads the mark as part of the first token, which is then never found.
   if (bytes.starts_with("\xEF\xBB\xBF")) {
     refuse_tokenizer(path + ":1:1", "a byte order mark is before its first token",
                      fmt::format("sed -i '1s/^\\xEF\\xBB\\xBF//' {}", one_shell_word(path)));
@@ -62,6 +66,7 @@ std::vector<std::string> read_vocabulary(const std::string& path) {
   return tokens;
 }
 
+// [UNK] and its like have capitals in every vocabulary.
 bool has_capitals(const std::vector<std::string>& vocabulary) {
   return std::any_of(vocabulary.begin(), vocabulary.end(), [](const std::string& token) {
     return !token.empty() && token.front() != '[' &&
@@ -74,6 +79,7 @@ bool follows_tokenizer_json(const std::string& folder, const std::string& class_
   const std::string name =
       class_name.ends_with("Fast") ? class_name.substr(0, class_name.size() - 4) : class_name;
   const auto same = [&](const char* other) { return name == other; };
+  // transformers takes BertTokenizer where no file names a class, going by the model's type.
   if (name.empty() || std::any_of(kBertClasses.begin(), kBertClasses.end(), same)) return false;
   if (std::none_of(kWholeClasses.begin(), kWholeClasses.end(), same)) {
     refuse_tokenizer(folder + "/tokenizer_config.json",
@@ -171,6 +177,7 @@ void add_tokens(const std::string& folder, std::vector<AddedToken> of_json, bool
     for (const AddedToken& token : of_json) places.add(token);
   }
   std::vector<AddedToken> listed = config.listed;
+  // added_tokens_decoder replaces the list of tokenizer.json.
   if (!config.has_decoder) listed.insert(listed.begin(), of_json.begin(), of_json.end());
   std::stable_sort(listed.begin(), listed.end(),
                    [](const AddedToken& a, const AddedToken& b) { return a.id < b.id; });
@@ -259,6 +266,7 @@ std::int32_t id_of(const TokenizerRules& rules, const std::string& token) {
     if (added.content == token) return added.id;
   }
   const auto found = std::find(rules.vocabulary.rbegin(), rules.vocabulary.rend(), token);
+  // From the end, where the later of equal tokens lies; rend() gives -1.
   return static_cast<std::int32_t>(rules.vocabulary.rend() - found) - 1;
 }
 
@@ -289,6 +297,7 @@ TokenizerRules read_rules(const std::string& folder) {
     json = read_tokenizer_json(whole);
   } else {
     json.rules.vocabulary = read_vocabulary(plain);
+    // An empty line of vocab.txt is a token, "".
     json.rules.empty_token = id_of(json.rules, "");
   }
   TokenizerRules rules = json.rules;
@@ -308,6 +317,7 @@ TokenizerRules read_rules(const std::string& folder) {
   tell_left_out(folder, json.rules.added, config, rules);
   set_written_names(config, rules);
   rules.truncate_left = config.truncate_left.value_or(json.truncate_left.value_or(false));
+  // DistilBertTokenizer and PreTrainedTokenizerFast do not give types unless told to.
   rules.types = config.types.value_or(!by_json && !config.class_name.starts_with("DistilBert"));
   rules.model_max_length = config.model_max_length;
   return rules;

@@ -1,3 +1,6 @@
+// The stages of BertNormalizer, one function each, in its order: clean, set ideographs apart, strip
+// accents, lower. Places follow every insertion and removal, so that a token can be found again in
+// the text as given.
 #include "trainer/tokens/wordpiece_text.h"
 
 #include <algorithm>
@@ -29,6 +32,7 @@ void clean(std::string_view text, const TextRules& rules, std::int32_t first, Bu
   for (std::size_t at = 0; at < text.size(); ++place) {
     char32_t c = next_code_point(text, at);
     if (rules.clean_text) {
+      // U+FFFD is also what broken UTF-8 reads as.
       if (c == 0 || c == 0xFFFD || is_control(c)) continue;
       if (is_white_space(c)) c = ' ';
     }
@@ -56,6 +60,7 @@ void strip_accents(NormalizedText& text, bool with_places) {
   }
 }
 
+// A letter that becomes two gives both its own place.
 void lower(NormalizedText& text, bool with_places) {
   const NormalizedText before = std::exchange(text, {});
   Builder out(text, with_places);
@@ -72,7 +77,8 @@ bool is_ascii(std::string_view text) {
                      [](char c) { return static_cast<unsigned char>(c) < 0x80; });
 }
 
-// All stages in one, for the bulk of English text.
+// All stages in one, for the bulk of English text: ASCII has no ideographs and no accents, and a
+// byte is a code point.
 void normalize_ascii(std::string_view text, const TextRules& rules, std::int32_t first,
                      Builder out) {
   std::int32_t place = first;

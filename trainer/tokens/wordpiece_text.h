@@ -20,7 +20,7 @@ struct TextRules {
   bool lower_case = true;
 };
 
-// Normalised code points of UTF-8 text.
+// Normalised code points of UTF-8 text, without places.
 std::u32string normalize(std::string_view text, const TextRules& rules);
 
 // The same, with the place that each code point has in the text as given (counted in code points

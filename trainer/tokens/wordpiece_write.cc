@@ -1,3 +1,5 @@
+// Writes a tokenizer so that transformers reads the same one back, whichever file its version
+// prefers: all four files say the same.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,12 +16,15 @@ namespace {
 
 using OrderedJson = nlohmann::ordered_json;  // keys in the order people know
 
+// Keys in the order of the tokenizers library.
 OrderedJson added_json(const AddedToken& token) {
   return {{"id", token.id},          {"content", token.content}, {"single_word", token.single_word},
           {"lstrip", token.lstrip},  {"rstrip", token.rstrip},   {"normalized", token.normalized},
           {"special", token.special}};
 }
 
+// [CLS] A [SEP] and [CLS] A [SEP] B [SEP], in the form of tokenizers' TemplateProcessing. Types are
+// 0 for the first text and 1 for the second.
 OrderedJson template_json(const TokenizerRules& rules) {
   const auto special = [](const std::string& token, int type) -> OrderedJson {
     return {{"SpecialToken", {{"id", token}, {"type_id", type}}}};
@@ -81,6 +86,7 @@ OrderedJson tokenizer_json(const TokenizerRules& rules) {
 }
 
 std::string indented(const OrderedJson& json) {
+  // replace: a vocabulary may have broken UTF-8, and dump() would throw.
   return json.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
 
