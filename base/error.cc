@@ -6,6 +6,7 @@
 
 namespace dtl {
 
+// "ATTEMPTED: REASON. Try: HINT", the one form of every message.
 Error::Error(Exit status, std::string attempted, std::string reason, std::string hint)
     : status_(status),
       attempted_(std::move(attempted)),
@@ -37,6 +38,7 @@ std::string limit_command(int error_number) {
 }
 
 Error system_error(const std::string& attempted, Exit status) {
+  // Before anything else can change it.
   const int number = errno;
   // EAGAIN of other calls than fork has nothing to do with a limit.
   Error error(status, attempted, errno_text(number), number == EAGAIN ? "" : limit_command(number));

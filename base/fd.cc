@@ -1,3 +1,5 @@
+// Loops around read(2) and write(2) for interrupted and partial calls, with errors that name the
+// path.
 #include "base/fd.h"
 
 #include <fcntl.h>
@@ -29,6 +31,8 @@ Fd& Fd::operator=(Fd&& other) noexcept {
   return *this;
 }
 
+// close(2) is not repeated after EINTR: Linux has freed the number already, and another thread may
+// have it.
 void Fd::reset() {
   if (fd_ >= 0) ::close(std::exchange(fd_, -1));
 }
@@ -41,6 +45,7 @@ std::string reading(const std::string& path) {
 
 std::string read_all(const Fd& fd, const std::string& path, std::size_t limit_bytes) {
   std::string bytes;
+  // Not the file's size at once: that of a file in /proc is 0, and a file may grow.
   std::string chunk(64 * 1024, '\0');
   for (;;) {
     const ssize_t n = ::read(fd.get(), chunk.data(), chunk.size());
@@ -78,6 +83,7 @@ std::string read_file(const std::string& path, std::size_t limit_bytes) {
 
 Fd open_regular_file(const std::string& path) {
   struct stat status {};
+  // Asked before open(2): opening a pipe waits for a writer, and opening a device may do something.
   if (::stat(path.c_str(), &status) != 0) throw system_error(reading(path), Exit::kBadInput);
   require_regular(path, status);
   // Another thing may stand there by now: its opening must not wait, either.
@@ -94,6 +100,7 @@ std::string read_regular_file(const std::string& path, std::size_t limit_bytes) 
 }
 
 Error cannot_write(const std::string& path, const Error& cause) {
+  // By its text: the Error may come from another thread, long after errno.
   const bool is_full = cause.reason() == errno_text(ENOSPC) || cause.reason() == errno_text(EDQUOT);
   const std::string folder = std::filesystem::path(path).parent_path().string();
   return Error(Exit::kCannotWrite, fmt::format("cannot write '{}'", path), cause.reason(),
@@ -121,8 +128,10 @@ void GatheredWrite::add(std::string_view piece) {
 }
 
 int GatheredWrite::write_some(int fd) {
+  // writev(2) refuses more pieces at once.
   const std::size_t count = std::min<std::size_t>(pieces_.size() - next_, IOV_MAX);
   const ssize_t n = ::writev(fd, pieces_.data() + next_, static_cast<int>(count));
+  // The caller goes by left(), so an interrupted call may count as one that has written nothing.
   if (n < 0) return errno == EINTR ? 0 : errno;
   auto written = static_cast<std::size_t>(n);
   left_ -= written;

@@ -16,6 +16,7 @@ class Error;
 class Fd {
  public:
   Fd() = default;
+  // Takes the descriptor over; -1 is none.
   explicit Fd(int fd) : fd_(fd) {}
   Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
   Fd& operator=(Fd&& other) noexcept;

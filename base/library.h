@@ -1,7 +1,7 @@
 #pragma once
 // What --version -v tells about the libraries of others: which are inside a program, and which
 // shared ones it has loaded. The one file that includes a library says what that library is
-// (CONTRIBUTING.md, The tree); a program lists those that it uses. Programs only.
+// (CONTRIBUTING.md, The rooms); a program lists those that it uses. Programs only.
 
 #include <string>
 #include <string_view>

@@ -1,3 +1,4 @@
+// One write(2) for each line, so that lines of several processes on one terminal do not mix.
 #include "base/log.h"
 
 #include <unistd.h>
@@ -7,6 +8,7 @@
 namespace dtl {
 namespace {
 
+// Atomic for readers in other threads; main writes it before there are any.
 std::atomic<LogLevel> g_level{LogLevel::kNormal};
 std::string g_program = "dtlaunch";
 

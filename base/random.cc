@@ -1,3 +1,4 @@
+// getrandom(2) and nothing else: no seed of our own, no generator to be copied by a fork.
 #include "base/random.h"
 
 #include <sys/random.h>

@@ -1,3 +1,4 @@
+// Asks and changes nothing: sigaction(2) with no new action.
 #include "base/signal_disposition.h"
 
 #include <csignal>

@@ -1,3 +1,5 @@
+// No locale: isalpha() and its like would depend on the user's environment, and so would what a
+// hostfile means.
 #include "base/text.h"
 
 #include <fmt/format.h>
@@ -10,6 +12,8 @@
 namespace dtl {
 namespace {
 
+// Levenshtein's with one row: row[j] is the distance of a's first i letters to b's first j,
+// `diagonal` that of one letter less in both.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
@@ -31,6 +35,7 @@ std::size_t utf8_length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = byte(0);
   if (lead < 0x80) return 1;
+  // 80..BF continue a character; C0, C1 begin overlong forms, F5..FF what lies beyond U+10FFFF.
   if (lead < 0xc2 || lead > 0xf4) return 0;
   const std::size_t length = lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
   if (text.size() < length) return 0;
@@ -159,6 +164,7 @@ std::string join(std::span<const std::string> pieces, std::string_view separator
 
 std::optional<std::int64_t> parse_integer(std::string_view text, std::int64_t low,
                                           std::int64_t high) {
+  // from_chars would take a minus sign.
   if (text.empty() || text[0] < '0' || text[0] > '9') return std::nullopt;
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -167,8 +173,11 @@ std::optional<std::int64_t> parse_integer(std::string_view text, std::int64_t lo
   return value;
 }
 
+// Three mistakes at most, and at most one in three letters: a short word is near to too many
+// others.
 std::string nearest(std::string_view word, std::span<const std::string> candidates) {
   std::string best;
+  // One more than the largest that counts.
   std::size_t best_distance = 4;
   for (const std::string& candidate : candidates) {
     const std::size_t distance = edit_distance(word, candidate);
@@ -201,6 +210,7 @@ std::string printable(std::string_view text) {
   shown.reserve(text.size());
   while (!text.empty()) {
     const std::size_t length = utf8_length(text);
+    // A byte that belongs to no character is passed alone.
     const std::string_view character = text.substr(0, std::max<std::size_t>(length, 1));
     if (length == 0) {
       shown += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[0]));
@@ -236,6 +246,7 @@ std::string signal_name(int signal_number) {
 }
 
 bool looks_secret(std::string_view variable_name) {
+  // Better one name too many than one secret shown: MONKEY counts as secret, too.
   constexpr std::array<std::string_view, 6> kMarks = {"token",  "secret",     "password",
                                                       "passwd", "credential", "key"};
   const std::string lower = to_lower(variable_name);
@@ -250,6 +261,7 @@ std::string one_shell_word(const std::string& text) {
   std::string result = "'";
   for (const char c : text) {
     if (c == '\'') {
+      // Ends the quotes, gives one quote as it is, and begins them again.
       result += "'\\''";
     } else {
       result += static_cast<unsigned char>(c) < ' ' ? '?' : c;  // no control bytes to a terminal

@@ -37,6 +37,7 @@ constexpr std::string_view kNumber = "malformed number";
 constexpr std::string_view kTime = "malformed date or time";
 constexpr std::string_view kKey = "malformed key";
 constexpr std::string_view kLineEnd = "the line should end here";
+// The order matters: "key" is part of many messages and comes last.
 constexpr std::array kWordings = std::to_array<Wording>({
     {"missing key-value separator", kNoSeparator},
     {"invalid key value separator", kNoSeparator},
@@ -107,6 +108,7 @@ Error error_of(const Complaint& complaint, const std::string& text, const std::s
 }
 
 #if TOML11_VERSION_MAJOR >= 4
+// toml11 4 goes on after an error; the first one is the cause.
 Complaint complaint_of(const std::vector<toml::error_info>& errors) {
   const toml::error_info& error = errors.at(0);
   Complaint result{error.title(), 1, {}, {}};

@@ -1,3 +1,5 @@
+// Each getter notes its key in `asked`, and reject_unknown_keys() looks for what nobody has asked
+// for. toml11's own types stay in this file and in toml11.h.
 #include "base/toml_file.h"
 
 #include <fmt/format.h>
@@ -33,6 +35,7 @@ class DepthScanner {
     int brackets = 0, dots = 0;
     for (at_ = 0; at_ < text_.size(); ++at_) {
       const char c = text_[at_];
+      // Brackets and dots in strings and comments nest nothing.
       if (c == '"' || c == '\'') line += skip_string(c);
       if (c == '#') at_ = std::min(text_.find('\n', at_), text_.size());
       if (at_ < text_.size() && text_[at_] == '\n') ++line;
@@ -40,6 +43,7 @@ class DepthScanner {
       if (c == ']' || c == '}') --brackets;
       if (c == '.') ++dots;
       if (std::string_view("=,\n#[]{}").find(c) != std::string_view::npos) dots = 0;
+      // a.b.c nests as brackets do: each dot is a table.
       if (brackets > kMaxDepth || dots > kMaxDepth) return line;
     }
     return 0;
@@ -144,6 +148,7 @@ struct TomlFile::Impl {
     const Value* value = &root;
     std::string prefix;
     for (const std::string& part : split(key, '.')) {
+      // Below a list of tables the next part of the key is a number: "host.0.name".
       if (asked_lists.contains(prefix)) {
         const auto index = parse_integer(part, 0, INT64_MAX);
         assert(index && static_cast<std::size_t>(*index) < value->as_array().size());
@@ -180,6 +185,7 @@ struct TomlFile::Impl {
   std::int64_t integer_of(const std::string& key, const Value& value) const {
     if (!value.is_integer()) throw wrong_type(key, value, "a whole number");
     const std::int64_t number = value.as_integer();
+    // So the two outermost numbers are refused, too: nothing needs them.
     if (number == INT64_MAX || number == INT64_MIN) {
       throw Error(Exit::kBadInput, line_of(value), fmt::format("'{}' is too large", key));
     }
@@ -215,6 +221,8 @@ struct TomlFile::Impl {
         continue;
       }
       const bool is_table = value.is_table();
+      // A table that holds known keys is looked into; of another one its first key is named, not
+      // the table.
       const auto below = asked.lower_bound(key + ".");
       const bool leads_to_known =
           (below != asked.end() && below->starts_with(key + ".")) ||
@@ -303,6 +311,7 @@ std::vector<std::pair<std::string, std::string>> TomlFile::table(const std::stri
   const Value* value = impl_->find(key);
   if (value == nullptr) return {};
   if (!value->is_table()) throw impl_->wrong_type(key, *value, "a table");
+  // By line and column, since toml11's map is sorted by name.
   using Entry = std::tuple<std::size_t, std::size_t, std::string, std::string>;
   std::vector<Entry> entries;
   const std::string prefix = key.empty() ? "" : key + ".";

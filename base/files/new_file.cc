@@ -1,3 +1,6 @@
+// A new file appears under its name only when it is whole: temporary file, fsync, rename. The
+// random name and O_EXCL keep two writers apart and keep us off links that others have made in a
+// shared folder.
 #include "base/files/new_file.h"
 
 #include <fcntl.h>
@@ -61,10 +64,13 @@ void refuse_folders_and_disks(const std::string& path) {
 
 // Does not wait for a reader of a named pipe: fails without one.
 Fd open_in_place(const std::string& path) {
+  // Duplicated, not opened: opening /dev/stdout again would start at the file's beginning, and
+  // fails for a socket. From 3 on, so that no standard descriptor is taken.
   const std::optional<int> own = own_descriptor(path);
   Fd file(own ? ::fcntl(*own, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)
               : ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
   if (!file.valid()) throw failure(path, errno);
+  // Without O_NONBLOCK again: only the opening must not wait.
   if (!own) ::fcntl(file.get(), F_SETFL, O_APPEND);
   return file;
 }
@@ -88,6 +94,7 @@ bool is_abandoned(const fs::path& path) {
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   struct stat status {};
   return file.valid() && ::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode) &&
+         // Only our own, and only old ones: between open() and flock() a writer has no lock yet.
          status.st_uid == ::geteuid() && status.st_mtime < std::time(nullptr) - kAbandoned &&
          ::flock(file.get(), LOCK_EX | LOCK_NB) == 0;
 }
@@ -120,6 +127,8 @@ NewFile::NewFile(const std::string& path, unsigned mode) : path_(path) {
     temporary_.clear();
     throw failure(path_, errno);
   }
+  // Where the file system has no locks, this fails, and so does flock() in is_abandoned():
+  // leftovers stay.
   ::flock(file_.get(), LOCK_EX | LOCK_NB);
 }
 
@@ -129,6 +138,7 @@ NewFile::~NewFile() {
 
 void NewFile::keep() {
   if (temporary_.empty()) return;
+  // Otherwise a power failure may leave the new name on an empty file.
   if (::fsync(file_.get()) != 0 || ::rename(temporary_.c_str(), path_.c_str()) != 0) {
     throw failure(path_, errno);
   }

@@ -1,3 +1,5 @@
+// Finds the files of /proc and /sys that hold a group's limits. It reads and never writes, and
+// knows nothing of jobs.
 #include "base/machine/cgroup.h"
 
 #include <fcntl.h>
@@ -65,6 +67,8 @@ class Hierarchies {
     const auto mount = find_mount(controller);
     if (!mount) return;
     std::string group = group_of(controller);
+    // In a container /proc/self/cgroup may name the group as the host sees it, while the mount
+    // shows a part of the tree.
     if (mount->group != "/" && group.starts_with(mount->group)) {
       group.erase(0, mount->group.size());
     }
@@ -72,6 +76,7 @@ class Hierarchies {
       look(root_ + mount->folder + group);
       group.erase(group.rfind('/'));
     }
+    // The root of what is mounted: in a container it may have limits.
     look(root_ + mount->folder);
   }
 
@@ -80,6 +85,8 @@ class Hierarchies {
   std::optional<Mount> find_mount(const std::string& controller) const {
     std::optional<Mount> found;
     for (const std::string& line : mounts_) {
+      // Fields of proc(5), mountinfo: 4 is the root, 5 the mount point; behind the dash come type,
+      // source and options.
       if (line.find(" - cgroup") == std::string::npos) continue;
       const std::vector<std::string> words = words_of(line);
       const auto dash = std::find(words.begin(), words.end(), "-");
@@ -161,6 +168,7 @@ OomKills count_oom_kills(const std::string& root) {
   const Hierarchies hierarchies(root);
   std::uint64_t kills = 0;
   hierarchies.each_group("", [&](const std::string& folder) {
+    // Version 2 counts the groups below, too, so the largest number is the sum.
     kills = std::max(kills, counter(folder + "/memory.events", "oom_kill"));
   });
   hierarchies.each_group("memory", [&](const std::string& folder) {

@@ -1,3 +1,5 @@
+// Runs in a child between fork and exec, where another thread may have held malloc's lock: system
+// calls only, no allocation, hence no opendir(3).
 #include "base/machine/close_from.h"
 
 #include <fcntl.h>
@@ -34,6 +36,7 @@ bool close_those_in_proc(int first) {
       std::memcpy(&length, entry + offsetof(DirectoryEntry, length), sizeof length);
       const char* name = entry + offsetof(DirectoryEntry, name);
       const int fd = *name == '.' ? -1 : std::atoi(name);
+      // The folder's own descriptor is closed last: the loop reads through it.
       if (fd >= first && fd != folder) ::close(fd);
       at += length;
     }
@@ -49,6 +52,7 @@ void close_from(int first) {
   if (::syscall(SYS_close_range, first, ~0u, 0) == 0) return;
 #endif
   if (close_those_in_proc(first)) return;
+  // Without /proc: each number up to the limit.
   const long end = ::sysconf(_SC_OPEN_MAX);
   for (int fd = first; fd < end; ++fd) ::close(fd);
 }

@@ -7,12 +7,14 @@
 namespace dtl {
 namespace {
 
+// Globals: a limit belongs to the whole process. A child between fork and exec reads them, too.
 bool g_raised = false;
 rlim_t g_users = 0, g_own = 0;  // soft limits; when raised
 
 void set_soft_limit(rlim_t soft) {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  // The hard limit may have been lowered since.
   limit.rlim_cur = std::min(soft, limit.rlim_max);
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }

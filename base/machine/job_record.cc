@@ -1,3 +1,5 @@
+// Records are text that people may read with cat. A reader takes what it finds: another version of
+// dtlaunch may have written it, so unknown keys are skipped and missing ones keep their defaults.
 #include "base/machine/job_record.h"
 
 #include <fcntl.h>
@@ -18,6 +20,7 @@
 namespace dtl {
 namespace {
 
+// A command may be longer; the record shows its beginning.
 constexpr std::size_t kMaxValueBytes = 4096;
 constexpr std::size_t kMaxRecordBytes = 64 << 10;
 constexpr std::size_t kJobIdDigits = 16;
@@ -92,6 +95,7 @@ std::string record_path(const std::string& folder, const JobRecord& record) {
 }
 
 bool write_record(const std::string& path, const JobRecord& record) {
+  // No random name is needed: the path has the process's number, and the folder is private.
   const std::string temporary = path + ".tmp";
   try {
     const Fd fd(
@@ -137,6 +141,7 @@ std::vector<RecordFile> records_here() {
 }
 
 std::set<std::string> dead_jobs(const std::vector<RecordFile>& records) {
+  // A job is dead when a process of it was killed, and none runs.
   std::set<std::string> dead;
   for (const RecordFile& file : records) {
     if (has_ended(file.record.process)) dead.insert(file.record.job_id);

@@ -35,7 +35,7 @@ struct JobRecord {
 // The state in the kept record of a job whose launcher was killed, once that was cleaned.
 constexpr const char* kLostState = "lost";
 
-// "key value" lines; what a terminal would act on in a value becomes '?'.
+// "key value" lines; what a terminal would act on in a value is spelled out (printable()).
 std::string to_text(const JobRecord& record);
 // Unknown keys are skipped; nullopt without a job id and a process.
 std::optional<JobRecord> parse_job_record(const std::string& text);

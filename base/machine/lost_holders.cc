@@ -1,3 +1,5 @@
+// `dtlaunch up` processes whose folder was removed while they ran, such as /run/user/UID at a
+// logout. They are looked for in /proc, since nothing else leads to them.
 #include "base/machine/lost_holders.h"
 
 #include <signal.h>

@@ -1,3 +1,5 @@
+// With a pidfd the kernel names the process; without one its start time tells it from a later
+// process with the same number, and a short race remains.
 #include "base/machine/process_handle.h"
 
 #include <poll.h>
@@ -26,6 +28,7 @@ Fd open_pidfd(pid_t pid) {
 }
 
 // It closes `end` when the child has ended, or somebody has reaped it.
+// WNOWAIT leaves the child to its reaper.
 void await_child(pid_t child, Fd end) {
   siginfo_t status{};
   while (::waitid(P_PID, static_cast<id_t>(child), &status, WEXITED | WNOWAIT) != 0 &&
@@ -39,6 +42,7 @@ void start_waiter(pid_t child, Fd end) {
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);  // they are for others
   try {
+    // Detached: it ends with the child, whom nobody may outlive.
     std::thread(await_child, child, std::move(end)).detach();
   } catch (const std::system_error& error) {
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -52,6 +56,7 @@ void start_waiter(pid_t child, Fd end) {
 ProcessHandle::ProcessHandle(pid_t pid) : id_(identify(pid)), pidfd_(open_pidfd(pid)) {}
 
 ProcessHandle::ProcessHandle(const ProcessId& id) {
+  // Opened before the check: if the process runs afterwards, the pidfd is of this one.
   Fd pidfd = open_pidfd(id.pid);
   if (!is_running(id)) return;
   id_ = id;
@@ -63,6 +68,7 @@ bool ProcessHandle::signal(int number) const {
     if (::syscall(SYS_pidfd_send_signal, pidfd_.get(), number, nullptr, 0) == 0) return true;
     if (errno == ESRCH) return false;
   }
+  // EPERM or a seccomp filter ends up here, too.
   return is_running(id_) && ::kill(id_.pid, number) == 0;
 }
 

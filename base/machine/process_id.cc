@@ -1,3 +1,5 @@
+// A process's number, its start time and the space in which both count. /proc is the only source; a
+// process that has gone gives zeros.
 #include "base/machine/process_id.h"
 
 #include <fmt/format.h>
@@ -29,6 +31,7 @@ Stat read_stat(pid_t pid) {
   Stat stat;
   fields >> stat.state;
   std::string skipped;
+  // Fields as proc(5) numbers them: state is 3, start time 22.
   for (int field = 4; field < 22; ++field) fields >> skipped;
   fields >> stat.start_time;
   return fields ? stat : Stat{};
@@ -36,6 +39,7 @@ Stat read_stat(pid_t pid) {
 
 // Numbers of processes count in one PID namespace of one boot.
 const std::string& own_space() {
+  // Read once: neither changes while a process runs.
   static const std::string kSpace = [] {
     std::string boot_id;
     std::ifstream("/proc/sys/kernel/random/boot_id") >> boot_id;
@@ -90,6 +94,7 @@ ProcessState process_state(pid_t pid) {
   return state == 'T' || state == 't' ? ProcessState::kStopped : ProcessState::kRuns;
 }
 
+// Those that the main thread has forked: each thread has a list of its own (proc(5)).
 std::vector<pid_t> children_of(pid_t pid) {
   std::vector<pid_t> children;
   std::ifstream file(fmt::format("/proc/{0}/task/{0}/children", pid));

@@ -1,3 +1,5 @@
+// Safety rests on two checks of lstat(2): the folder is this user's, and nobody else may enter it.
+// So names inside need no further care. What lies there is the callers' business.
 #include "base/machine/runtime_folder.h"
 
 #include <sys/stat.h>
@@ -25,6 +27,8 @@ constexpr std::string_view kHolder = "up", kSocket = ".socket";
 constexpr std::size_t kHolderSocketBytes = 24;  // of a job whose number is of ten digits, and more
 
 std::string from_environment(const char* name) {
+  // secure_getenv: in a program with raised rights the environment comes from somebody else.
+  // Relative paths are ignored, as the XDG specification asks.
   const char* value = ::secure_getenv(name);
   return value != nullptr && value[0] == '/' ? value : "";
 }
@@ -52,6 +56,7 @@ std::vector<std::string> runtime_places() {
   const std::string state = own_state();
   if (!state.empty()) places.push_back(state + "/run-" + own_host_name());
   places.push_back(own_folder_in_tmp());
+  // sun_path has 108 bytes: a deep home is of no use for sockets.
   std::erase_if(places, [](const std::string& path) {
     const std::size_t name = std::max(std::string(kServiceSocket).size(), kHolderSocketBytes);
     return path.size() + 1 + name > kMostSocketBytes;
@@ -91,6 +96,7 @@ void make_private_folder(const std::string& path) {
     }
     if (errno != EEXIST) throw system_error(attempted, Exit::kCannotWrite);
   }
+  // Also for a folder that was just made: somebody may have been faster.
   const std::string problem = why_not_private(path);
   if (problem.empty()) return;
   throw Error(Exit::kConfig, attempted,

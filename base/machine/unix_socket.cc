@@ -1,3 +1,5 @@
+// The kernel vouches for the other end (SO_PEERCRED): its answer is of the moment of connect(2) or
+// listen(2), so a descriptor that was passed on still names the first process.
 #include "base/machine/unix_socket.h"
 
 #include <fcntl.h>
@@ -49,6 +51,7 @@ bool peer_is_same_user(int socket) {
 
 Fd connect_unix(const std::string& path) {
   const sockaddr_un address = address_of(path);
+  // A blocking connect(2) waits while the listener's queue is full.
   Fd fd = new_socket(SOCK_NONBLOCK);
   if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
       !peer_is_same_user(fd.get())) {
@@ -63,9 +66,11 @@ Fd listen_unix(const std::string& path) {
   if (connect_unix(path).valid()) {
     throw Error(Exit::kCannotWrite, attempted, "somebody listens there already");
   }
+  // Nobody answered: a leftover of a process that was killed.
   ::unlink(path.c_str());
   const sockaddr_un address = address_of(path);
   Fd fd = new_socket(0);
+  // bind(2) makes the file with mode 0777 less the umask.
   const mode_t before = ::umask(0177);
   const int bound = ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
   ::umask(before);

@@ -1,3 +1,4 @@
+// Reads the value column of --help, so that no table needs a second column for completion.
 #include "base/options/completion.h"
 
 #include <algorithm>

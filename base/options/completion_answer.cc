@@ -1,5 +1,6 @@
 // What may stand at the cursor: the line is read as the programs' parsers read it, but for its last
 // word, and nothing on it is refused.
+// No line is an error here: who completes has not finished. Only the programs' parsers refuse.
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -104,6 +105,7 @@ void add_programs(const std::string& typed, Words& words) {
 // Whether `items`, "a,b:2,", has `item` already.
 bool has_item(const std::string& items, const std::string& item) {
   for (const std::string& each : split(items, ',')) {
+    // "host:4" is host with its slots.
     if (each == item || each.starts_with(item + ":")) return true;
   }
   return false;
@@ -119,6 +121,7 @@ Answer answer_value(std::string before, std::string typed, const CompletedValue&
       typed.erase(0, 1);
     }
     const std::size_t open = typed.rfind('[');
+    // Inside "node[01-" a comma separates numbers, not hosts.
     if (open != typed.npos && typed.find(']', open) == typed.npos) return {};
     items = typed.substr(0, typed.rfind(',') + 1);
     typed.erase(0, items.size());
@@ -166,6 +169,7 @@ Answer answer_value(std::string before, std::string typed, const CompletedValue&
 Answer answer_options(const Completion& completion, const CompletedCommand& command,
                       const std::string& typed) {
   Answer as_typed, otherwise;
+  // Otherwise: in another case, with '_' for '-', or with another number of dashes.
   const std::string dashes = typed.substr(0, std::min(typed.find_first_not_of('-'), typed.size()));
   std::string plain = to_lower(typed.substr(dashes.size()));
   std::replace(plain.begin(), plain.end(), '_', '-');
@@ -190,6 +194,8 @@ class Line {
         find_words_(find_words),
         command_(&completion.commands.front()) {}
 
+  // Reads the words before the cursor as a parser does: what each option takes decides what the
+  // last word is.
   Answer answer() {
     if (last() > 0) {
       const CompletedCommand* named = command_named(completion_, words_[0]);
@@ -205,6 +211,7 @@ class Line {
         if (command_->operand.fill == Fill::kCommand) program_ = at + 1;
       } else if (words_[at].size() > 1 && words_[at][0] == '-') {
         if (const CompletedOption* option = option_named(*command_, words_[at])) {
+          // words_[at + 1] exists: at is before the last word.
           const std::size_t values = values_behind(*option, words_[at], words_[at + 1]);
           if (values > 0 && at + values >= last()) {
             return at + 1 < last() ? Answer() : value("", current(), option->value);
@@ -289,6 +296,7 @@ class Line {
 
 std::string completion_answer(const Completion& completion, std::vector<std::string> words,
                               const FindWords& find_words) {
+  // There is always a word at the cursor, if only an empty one.
   if (words.empty()) words.emplace_back();
   const Answer answer = Line(completion, words, find_words).answer();
   std::string text = fmt::format("{}\t{}\n", answer.kind, answer.detail);

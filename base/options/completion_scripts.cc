@@ -12,6 +12,8 @@
 namespace dtl {
 namespace {
 
+// The scripts have comments of their own, for whoever reads them in a shell. @f@, @program@ and
+// @complete@ are replaced by completion_script().
 constexpr std::string_view kBash =
     R"bash(# Completion of @program@ for bash, written by `@program@ --completion bash`. It asks the program what may
 # stand at the cursor.
@@ -223,6 +225,7 @@ std::string_view script_for(const std::string& shell) {
 
 std::string completion_script(const std::string& program, const std::string& shell) {
   std::string script(script_for(shell));
+  // Program last: the other replacements have no marks in them.
   script = replace_all(script, "@f@", function_name(program));
   script = replace_all(script, "@complete@", kCompleteCommand);
   return replace_all(script, "@program@", program);

@@ -1,3 +1,5 @@
+// Readers of single values, whatever struct they go to. They return what is wrong as text, so that
+// the caller can say where it was written.
 #include "base/options/option_table.h"
 
 #include <fmt/format.h>
@@ -12,6 +14,7 @@
 namespace dtl {
 namespace {
 
+// Bounds that a message does not mention.
 constexpr double kNoBound = 1e30;
 constexpr std::int64_t kNoWholeBound = std::int64_t{1} << 40;
 
@@ -35,6 +38,7 @@ std::string read_whole(const std::string& text, std::int64_t low, std::int64_t h
 
 std::string read_real(const std::string& text, double low, double high, double& value) {
   char* end = nullptr;
+  // from_chars would refuse "+1" and blanks in front, which Python's float() takes.
   value = std::strtod(text.c_str(), &end);
   const bool number = !text.empty() && end == text.c_str() + text.size() && std::isfinite(value);
   if (number && value >= low && value <= high) return {};

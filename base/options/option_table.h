@@ -54,6 +54,7 @@ struct OwnerOf<First, Rest...> {
 template <auto... Members>
 using Owner = typename OwnerOf<Members...>::Type;
 
+// owner.*first.*second ..: a fold over the members.
 template <auto... Members, class S>
 auto& place(S& owner) {
   return (owner.*....*Members);
@@ -135,6 +136,7 @@ Target<Owner<Members...>> whole(std::int64_t low, std::int64_t high) {
           }};
 }
 
+// As whole(): a value below `low` was never said.
 template <auto... Members>
 Target<Owner<Members...>> real(double low, double high) {
   using S = Owner<Members...>;
@@ -185,6 +187,7 @@ class OptionTable {
   std::span<const Option> options() const { return options_; }
 
   const Target<S>& target(const Option& option) const {
+    // `option` is one of options(), so its place there is that of its target.
     return targets_[static_cast<std::size_t>(&option - options_.data())];
   }
 

@@ -1,3 +1,5 @@
+// One reader for three manners: mpirun's, Hugging Face's and getopt's. What a value means is the
+// table's business; here words become pairs of option and text.
 #include "base/options/option_words.h"
 
 #include <fmt/format.h>
@@ -32,6 +34,7 @@ OptionWords OptionReader::read() {
       continue;
     }
     ++at_;
+    // Everything behind it is `rest`, whatever it begins with.
     if (word == "--") break;
     take(word);
     if (!read_.options.empty() && read_.options.back().option->traits.last) break;
@@ -82,6 +85,7 @@ bool OptionReader::take_letters(const std::string& word) {
   return true;
 }
 
+// getopt_long's rule where a manner has letters: a beginning will do if it fits one option alone.
 const Option* OptionReader::find(const std::string& spelled) const {
   const Option* found = find_option(table_, spelled, manner_.spelling);
   if (found != nullptr || !manner_.letters || !spelled.starts_with("--")) return found;
@@ -113,6 +117,7 @@ std::string OptionReader::value_of(const Option& option, const std::string& spel
     case Takes::kPerhapsValue:
       if (attached != nullptr) return attached;
       if (at_ == words_.size() || words_[at_].starts_with('-')) return "true";
+      // An empty word is a variable that a script has not set.
       if (words_[at_].empty()) return ++at_, "true";
       return is_true_or_false(words_[at_]) ? to_lower(words_[at_++]) : words_[at_++];
     case Takes::kValue:
@@ -136,6 +141,7 @@ std::string OptionReader::flag_value(const std::string& spelled, const char* att
 }
 
 const std::string& OptionReader::next_word(std::string_view spelled, std::string_view value_name) {
+  // "--train_file --do_train" is a forgotten value, not a file of that name.
   const bool is_option = !manner_.options_first && at_ < words_.size() &&
                          words_[at_].starts_with("--") && find(words_[at_]) != nullptr;
   if (at_ == words_.size() || is_option) {
@@ -155,6 +161,7 @@ bool OptionReader::is_option_next() const {
   return at_ < words_.size() && words_[at_].starts_with("-");
 }
 
+// NAME=VALUE in one word, or NAME and VALUE in two.
 std::string OptionReader::variable(std::string_view spelled, const std::string& first) {
   const std::size_t equals = first.find('=');
   const std::string name = first.substr(0, equals);
@@ -176,6 +183,7 @@ void OptionReader::refuse_unknown(std::string_view spelled) const {
 void OptionReader::refuse_repeated() const {
   std::set<const Option*> seen;
   for (const GivenOption& given : read_.options) {
+    // A flag that is given twice says nothing new.
     const bool says_the_same = given.option->takes == Takes::kNothing;
     if (says_the_same || given.option->traits.repeatable || seen.insert(given.option).second) {
       continue;

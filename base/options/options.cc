@@ -1,3 +1,5 @@
+// Names and layout. How a spelling counts decides whether a command line of mpirun works, so
+// is_same_name() is the one place for it.
 #include "base/options/options.h"
 
 #include <fmt/format.h>
@@ -24,6 +26,7 @@ bool is_same_name(std::string_view name, std::string_view spelled, Spelling spel
   }
   const std::string_view word = bare_name(spelled), bare = bare_name(name);
   if (bare == word) return true;
+  // One letter keeps its case: -n and -N are different options.
   return word.size() > 1 && with_dashes_inside(to_lower(word)) == bare;
 }
 
@@ -51,6 +54,7 @@ Follows follows_of(const Option& option) {
     case Takes::kNothing:
       return Follows::kNothing;
     case Takes::kValue:
+      // "--map-by A B": the column has a blank where two words follow.
       return option.value.find(' ') == option.value.npos ? Follows::kValue : Follows::kTwoValues;
     case Takes::kWords:
       return Follows::kValue;
@@ -79,6 +83,7 @@ const Option* find_option(std::span<const Option> table, std::string_view spelle
   return nullptr;
 }
 
+// Compared without dashes, so that "-nmp" is near to "-np"; the name is given as it is documented.
 std::string nearest_option(std::span<const Option> table, std::string_view spelled) {
   std::vector<std::string> bare, documented;
   for (const Option& option : table) {

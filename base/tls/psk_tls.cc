@@ -31,6 +31,7 @@ struct PskTlsCalls {
     return std::max(count, -1);
   }
 
+  // libssl asks for a flush and for the end; what else it asks means nothing here.
   static long control(BIO* bio, int command, long, void*) {
     if (command == BIO_CTRL_EOF) return carrier_of(bio).has_ended ? 1 : 0;
     return command == BIO_CTRL_FLUSH ? 1 : 0;
@@ -65,6 +66,8 @@ struct PskTlsCalls {
     return make_session(ssl, session);
   }
 
+  // Answers 1 with no session for an unknown name. The handshake then fails, because this end has
+  // no certificate either.
   static int find_key(SSL* ssl, const unsigned char* id, std::size_t bytes, SSL_SESSION** session) {
     *session = nullptr;
     const std::string_view name(reinterpret_cast<const char*>(id), bytes);
@@ -94,10 +97,12 @@ SSL_CTX* make_context() {
     SSL_CTX_free(context);
     return nullptr;
   }
+  // Without an ephemeral exchange a key that leaks later would open recorded traffic.
   SSL_CTX_clear_options(context, SSL_OP_ALLOW_NO_DHE_KEX | SSL_OP_ENABLE_MIDDLEBOX_COMPAT);
   SSL_CTX_set_options(context, SSL_OP_NO_TICKET | SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION |
                                    SSL_OP_IGNORE_UNEXPECTED_EOF);
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+  // The callers come again with the same bytes, but perhaps from another place in memory.
   SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   return context;
 }
@@ -134,6 +139,7 @@ PskTls::PskTls(End end, std::string_view identity, Key key, TlsCarrier& carrier,
     result_of(-1);
     return;
   }
+  // SSL_set_bio() gives the BIO to the SSL: ssl owns it from here on.
   BIO_set_data(bio, &carrier);
   BIO_set_init(bio, 1);
   SSL_set_bio(ssl.get(), bio, bio);
@@ -169,6 +175,7 @@ PskTls::Result PskTls::result_of(int answer) {
   const auto code = ERR_peek_last_error();
   const char* reason = ERR_reason_error_string(code);
   reason_ = reason == nullptr ? "libssl gives no reason" : reason;
+  // libssl numbers alerts of the other end from there on.
   is_alert_ = ERR_GET_REASON(code) >= SSL_AD_REASON_OFFSET;
   ERR_clear_error();
   return kind == SSL_ERROR_ZERO_RETURN ? Result::kClosed : Result::kFailed;
