@@ -1,3 +1,5 @@
+// An answer has no frames: it is text until the end of the stream. The marker carries the protocol,
+// so that another version's text is not misread.
 #include "wire/answer.h"
 
 #include "base/error.h"
@@ -18,6 +20,7 @@ std::string answer_line() {
 
 std::optional<std::string> find_answer(std::string_view received) {
   const std::size_t at = received.find(kAnswerMarker);
+  // The line's end may still be on its way.
   const std::size_t end = at == std::string_view::npos ? at : received.find('\n', at + 1);
   if (end == std::string_view::npos) {
     if (at != std::string_view::npos || received.size() < kMaxShellNoiseBytes) return std::nullopt;

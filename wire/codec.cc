@@ -1,3 +1,6 @@
+// Bytes of single fields. Widths and order of fields are in fields.h; nothing here knows a message.
+// The Reader gets what a stranger may have written: it compares each length with what is there
+// before it allocates.
 #include "wire/codec.h"
 
 #include <fmt/format.h>
@@ -11,6 +14,7 @@
 
 namespace dtl {
 
+// Little-endian on every machine, the lowest byte first.
 void Writer::put(std::uint64_t value, std::size_t width) {
   for (std::size_t i = 0; i < width; ++i) {
     bytes_.push_back(static_cast<char>((value >> (8 * i)) & 0xff));
@@ -50,6 +54,7 @@ std::uint64_t Reader::get(const char* field, std::size_t width) {
   if (bytes_.size() < width) short_of_bytes(field);
   std::uint64_t value = 0;
   for (std::size_t i = 0; i < width; ++i) {
+    // By way of unsigned char: a negative char would set all higher bits.
     value |= static_cast<std::uint64_t>(static_cast<unsigned char>(bytes_[i])) << (8 * i);
   }
   bytes_.remove_prefix(width);
@@ -76,6 +81,7 @@ void Reader::bytes(const char* field, std::string& value, std::size_t most_bytes
 }
 
 void Reader::text(const char* field, std::string& value, std::size_t most_bytes) {
+  // The limit is of the bytes that came; printable text may be longer.
   bytes(field, value, most_bytes);
   if (texts_ == Texts::kMadePrintable) value = printable(value);
 }
@@ -90,6 +96,8 @@ void Reader::tail(const char* field, std::string& value, std::size_t most_bytes)
   const std::uint64_t size = get(field, 4);
   if (size > most_bytes) refuse(field, size, most_bytes);
   if (size > tail_.size()) short_of_bytes(field);
+  // The string itself is handed on, cut to its size: its bytes are not copied. What is left is
+  // usually nothing.
   value = std::exchange(tail_, tail_.substr(size));
   value.resize(size);
 }

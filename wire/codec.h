@@ -85,6 +85,7 @@ class Reader {
             Each each) {
     const std::uint64_t count = get(field, 4);
     if (count > most) refuse(field, count, most);
+    // Before the reserve(): a count alone must not make this side allocate.
     if (count * least_bytes > bytes_.size()) short_of_bytes(field);
     values.clear();
     values.reserve(count);

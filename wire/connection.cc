@@ -1,3 +1,6 @@
+// Queues and the life of streams; frames are frame.h's, and which frame has arrived link_end.h's.
+// Every co_await may see another stream, or none, when it returns: so both loops keep a pointer to
+// theirs and compare.
 #include "wire/connection.h"
 
 #include <exception>
@@ -12,6 +15,9 @@ namespace {
 // One write takes at most about this much, so that a heartbeat never waits behind more.
 constexpr std::size_t kBatchBytes = 64 << 10;
 
+// Timers stand in for condition variables: they never expire, and cancel() wakes all who wait. A
+// wake-up that comes before the wait is lost, so callers check their condition first, in the same
+// step.
 awaitable<void> sleep_until_woken(asio::steady_timer& timer) {
   boost::system::error_code woken;
   co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, woken));
@@ -42,6 +48,7 @@ void Connection::send(Message message) {
   }
   if (!urgent) ++handed_over_;
   queue(urgent ? urgent_ : normal_, std::move(message));
+  // Nobody reads at the other end; waiting would fill the memory.
   if (queued_bytes_ > kMaxQueuedBytes) {
     close();
   } else {
@@ -98,8 +105,10 @@ void Connection::take_from(std::deque<Frame>& queue, std::vector<std::string>& b
                            std::size_t& size) {
   const bool numbered = &queue == &again_, urgent = &queue == &urgent_;
   while (!queue.empty() && size < kBatchBytes) {
+    // The other end must first say what it has. Signs of life go on, or it would be taken for dead.
     if (!numbered && !urgent && link_.is_full()) return;
     Frame& frame = queue.front();
+    // The number that the frame gets on the next line.
     if (!numbered && !urgent && link_.keeps()) unarrived_.push_back(link_.sent());
     if (!numbered) link_.number(frame);
     size += frame.size();
@@ -115,6 +124,7 @@ std::vector<std::string> Connection::next_batch() {
   take_from(again_, batch, size);
   if (again_.empty()) {                  // nothing may overtake those
     if (!opened_ && !normal_.empty()) {  // the other end takes what comes first for a greeting
+      // As if the batch had room for a byte: one frame fits, whatever its size.
       std::size_t room_for_one = kBatchBytes - 1;
       take_from(normal_, batch, room_for_one);
       opened_ = true;
@@ -178,10 +188,12 @@ void Connection::detach() {
   if (closed_ || !stream_) return;
   stream_->close();
   stream_.reset();
+  // again_ is kept in link_ and will be asked for anew; signs of life are worthless later.
   for (std::deque<Frame>* queue : {&again_, &urgent_}) {
     for (const Frame& frame : *queue) queued_bytes_ -= frame.size();
     queue->clear();
   }
+  // Half a frame of the old stream is dropped: it comes again as a whole.
   reader_ = FrameReader(static_cast<std::uint32_t>(link_.received()));
   wake_.cancel();
 }
@@ -192,6 +204,7 @@ bool Connection::attach(std::shared_ptr<ByteStream> stream, std::string received
   if (closed_ || !lacking) return false;
   acknowledge(other_has);
   detach();
+  // Resume or Resumed, outside of the numbering.
   if (first) again_.push_back(encode_frame(std::move(*first), 0));
   for (Frame& frame : *lacking) again_.push_back(std::move(frame));
   for (const Frame& frame : again_) queued_bytes_ += frame.size();

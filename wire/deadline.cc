@@ -1,3 +1,4 @@
+// One timer, whose handler shares the state: it may be queued already when the Deadline goes.
 #include "wire/deadline.h"
 
 #include <utility>
@@ -15,6 +16,7 @@ void Deadline::postpone(Clock::duration from_now) {
 }
 
 void Deadline::set(Clock::time_point when) {
+  // Cancels the wait before this one, whose handler then sees `cancelled`.
   timer_.expires_at(when);
   timer_.async_wait([this, state = state_](boost::system::error_code cancelled) {
     if (cancelled || *state != State::kSet) return;

@@ -1,3 +1,6 @@
+// Ranks of a node differ in few variables. The tree has two levels: what all have in common, what a
+// program's ranks have besides, and below these each rank's own. Order matters: of two equal names
+// the program sees the first.
 #include "wire/environments.h"
 
 #include <fmt/format.h>
@@ -21,7 +24,8 @@ constexpr int kLevels = 2;  // that a rank's builds on: its program's, all ranks
   throw Error(Exit::kVersion, "malformed environment", reason);
 }
 
-// What both have, in the order of both.
+// What both have, in the order of both. A greedy match, not the longest common subsequence: what it
+// misses is sent with each rank, and the result is the same.
 Lines common_lines(const Lines& first, const Lines& second) {
   Lines common;
   auto from = second.begin();
@@ -57,6 +61,8 @@ struct ProgramLines {
 
 }  // namespace
 
+// First what each program's ranks have in common, then what all programs have; both are numbered
+// from 1. Each rank's own lines are built on the nearest of them.
 SharedEnvironments share_environments(const std::vector<RankVariables>& ranks) {
   std::map<int, ProgramLines> programs;
   for (const RankVariables& rank : ranks) {
@@ -69,12 +75,14 @@ SharedEnvironments share_environments(const std::vector<RankVariables>& ranks) {
   for (const auto& [index, program] : programs) {
     all = std::exchange(first, false) ? program.common : common_lines(all, program.common);
   }
+  // One rank shares with nobody.
   if (ranks.size() < 2) all.clear();
   SharedEnvironments shared;
   if (!all.empty()) shared.common.push_back(built_on({}, 0, all));
   const auto number_of_all = static_cast<std::uint32_t>(shared.common.size());
   for (auto& [index, program] : programs) {
     program.number = number_of_all;
+    // A level of its own would save nothing.
     if (program.ranks < 2 || program.common.size() == all.size()) {
       program.common = all;
       continue;
@@ -118,6 +126,7 @@ std::vector<std::string_view> Environments::checked(const Environment& environme
   all.reserve(base.size() + environment.added.size());
   std::size_t next = 0;
   for (const AddedVariable& added : environment.added) {
+    // Out of order, or behind the end of what it is added to.
     if (added.after < next || added.after > base.size()) {
       bad_environment(fmt::format("a variable after {} of {}", added.after, base.size()));
     }
@@ -125,6 +134,7 @@ std::vector<std::string_view> Environments::checked(const Environment& environme
     all.push_back(added.variable);
   }
   while (next < base.size()) all.push_back(base[next++]);
+  // + 1 for each: the NUL that ends it, as execve(2) counts.
   std::size_t bytes = 0;
   for (const std::string_view line : all) bytes += line.size() + 1;
   if (bytes > kMaxEnvironmentBytes) {

@@ -1,3 +1,5 @@
+// Bytes over descriptors. The reader gives out what has come; whoever wants whole messages puts a
+// FrameReader behind it.
 #include "wire/fd_stream.h"
 
 #include <fcntl.h>
@@ -11,6 +13,7 @@
 namespace dtl {
 namespace {
 
+// The usual size of a pipe.
 constexpr std::size_t kReadBytes = 64 << 10;
 
 class FdStream final : public ByteStream {
@@ -26,6 +29,7 @@ class FdStream final : public ByteStream {
     boost::system::error_code error;
     const std::size_t size = co_await input_.async_read_some(
         asio::buffer(bytes), asio::redirect_error(asio::use_awaitable, error));
+    // close() during a read counts as the end: ByteStream promises it.
     if (error == asio::error::eof || error == asio::error::operation_aborted || closed_) {
       co_return std::string();
     }

@@ -48,6 +48,7 @@ template <class Io, class T>
 void index_field(Io& io, const char* field, T& value, std::uint32_t most) {
   auto number = static_cast<std::uint32_t>(value);
   io.number(field, number, most);
+  // Const when a Writer calls: the same function reads and writes.
   if constexpr (!std::is_const_v<T>) value = static_cast<T>(number);
 }
 

@@ -98,6 +98,7 @@ template <class Io, Is<SpawnFailed> M>
 void fields(Io& io, M& m) {
   io.number("rank", m.rank, kMaxRanks - 1);
   io.text("stage", m.stage, kMaxNameBytes);
+  // MAX_ERRNO of the kernel.
   io.number("error_number", m.error_number, 4095);
   io.text("reason", m.reason, kMaxNameBytes);
 }
@@ -121,6 +122,7 @@ DTL_MESSAGE(13, Exited);
 template <class Io, Is<Exited> M>
 void fields(Io& io, M& m) {
   io.number("rank", m.rank, kMaxRanks - 1);
+  // As waitpid(2) tells them: 8 bits of a status, 7 bits of a signal's number.
   io.number("code", m.code, 255);
   io.number("signal", m.signal, 127);
   io.number("max_rss_kib", m.max_rss_kib, UINT64_MAX);
@@ -129,6 +131,7 @@ void fields(Io& io, M& m) {
 DTL_MESSAGE(14, Stop);
 template <class Io, Is<Stop> M>
 void fields(Io& io, M& m) {
+  // 64 is the last signal of Linux, SIGRTMAX.
   io.number("signal", m.signal, 64);
   io.number("grace_ms", m.grace_ms, UINT32_MAX);
   io.number("ask_ms", m.ask_ms, UINT32_MAX);

@@ -1,3 +1,5 @@
+// Header and body to messages and back. The table of decoders follows from the variant Message, so
+// a new message has one as soon as it is in there.
 #include "wire/frame.h"
 
 #include <fmt/format.h>
@@ -33,6 +35,8 @@ void header_fields(Io& io, H& header) {
 
 template <class M>
 Message decode_as(std::string_view body, std::string tail) {
+  // Only agents' texts are made printable: the launcher's messages come from the user's own
+  // program.
   const Texts texts = AgentsMessage<M> ? Texts::kMadePrintable : Texts::kAsTheyAre;
   Reader reader(kMessageName<M>, body, std::move(tail), texts);
   M message;
@@ -96,6 +100,7 @@ Frame encode_frame(Message message, std::uint32_t sequence) {
 
 void set_frame_sequence(Frame& frame, std::uint32_t sequence) {
   for (std::size_t i = 0; i < 4; ++i) {
+    // 12: behind length, type, flags and checksum.
     frame.head[12 + i] = static_cast<char>((sequence >> (8 * i)) & 0xff);
   }
 }
@@ -103,6 +108,7 @@ void set_frame_sequence(Frame& frame, std::uint32_t sequence) {
 std::vector<Start> split_start(Start start, const std::vector<std::size_t>& shared_bytes) {
   constexpr std::size_t kRoomForTheRest = 256;  // header, secret, count
   std::vector<Start> pieces;
+  // Full, so that the first rank opens a message.
   std::size_t filled = kMaxFrameBytes;
   for (std::size_t i = 0; i < start.ranks.size(); ++i) {
     RankSpec& rank = start.ranks[i];
@@ -150,6 +156,7 @@ std::optional<Message> FrameReader::next() {
   if (header.type >= kDecoders.size() || kDecoders[header.type].decode == nullptr) {
     garbage(fmt::format("unknown message type {}", header.type));
   }
+  // Before the body: a frame that comes twice, or one lost, must not be waited for.
   if (header.sequence != expected_sequence_) {
     garbage(
         fmt::format("sequence number {} where {} was due", header.sequence, expected_sequence_));

@@ -1,3 +1,5 @@
+// A login shell may print anything before the agent starts, also something that looks like the
+// marker: the search goes on behind what does not parse.
 #include "wire/greeting.h"
 
 #include <fmt/format.h>
@@ -42,6 +44,7 @@ std::optional<GreetingFound> find_greeting(std::string_view received) {
     const std::size_t words = at + kGreetingMarker.size();
     const std::size_t end = received.find('\n', words);
     if (end == std::string_view::npos) {
+      // The rest of the line may still come.
       if (received.size() - words <= kMaxLineBytes) return std::nullopt;
       continue;
     }

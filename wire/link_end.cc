@@ -1,3 +1,5 @@
+// Numbers are counts: `received` is also the number of the next frame that is expected. kept_ holds
+// the frames sent_ - kept_.size() .. sent_ - 1, in order.
 #include "wire/link_end.h"
 
 #include <string>
@@ -8,6 +10,7 @@ void LinkEnd::number(Frame& frame) {
   set_frame_sequence(frame, static_cast<std::uint32_t>(sent_));
   ++sent_;
   if (!keeps_) return;
+  // A copy: the frame itself is about to be written.
   kept_.push_back(frame);
   kept_bytes_ += frame.size();
 }
@@ -35,6 +38,7 @@ bool LinkEnd::acknowledge(std::uint64_t received) {
 }
 
 ResumeAnswer LinkEnd::admit(const Resume& offer, std::string_view token) {
+  // An older attempt may arrive late, when a newer one has the link already.
   if (offer.token != token || offer.attempt <= attempt_) return ResumeAnswer::kRefused;
   attempt_ = offer.attempt;
   return ResumeAnswer::kResumed;

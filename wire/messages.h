@@ -3,19 +3,25 @@
 // sent and what its bytes are. A changed message changes PROTOCOL.md, a test vector and kProtocol.
 //
 // Order of a job, launcher (L) and agent (A):
-//   A: marker line (greeting.h)         L: Welcome      A: Hello
-//   L: Listen  -> A: Listening          L: Reach -> A: Reached, perhaps twice
-//   L: StopListening                    L: Environment*, Start -> A: Started or SpawnFailed per
-//   rank A: Output*, Exited per rank         L: Stop (grace) or Kill, any time L: Finish  -> A:
-//   Finished (nothing is left), agent exits 0 L: OutputRules before Start, then Credit as output is
-//   shown; A: Skipped where it was not L: Signal, any time                 A: Notice, any time;
-//   Evidence before the Exited it explains; Stack of each rank after a Stop that asks for it,
-//   before its signal is sent, then NativeStack; after WatchRanks RankStates from time to time;
-//   after WatchNotices Leaving once the node is to go;
+//   A: marker line (greeting.h)      L: Welcome            A: Hello
+//   L: Listen                        A: Listening
+//   L: Reach                         A: Reached, perhaps twice
+//   L: StopListening
+//   L: OutputRules, Environment*, Start
+//   A: Started or SpawnFailed of each rank, Output*, Exited of each rank
+//   L: Credit as output is shown     A: Skipped where it was not
+//   L: Stop (grace) or Kill, any time
+//   L: Signal, any time              A: Notice, any time
+//   A: Evidence before the Exited it explains
+//   A: Stack of each rank after a Stop that asks for it, before its signal is sent
+//   A: NativeStack after that
+//   A: RankStates from time to time after WatchRanks
+//   A: Leaving after WatchNotices, once the node must go
+//   L: Finish                        A: Finished (nothing is left); the agent exits 0
 //   both: Heartbeat each second; any frame counts as life
-// With --reconnect: L: Reconnect after Hello; both: Received; on another stream L: Resume ->
-// A: Resumed, and the conversation goes on (link_end.h)
-// A Stop before Start is legal. After Stop or Kill the agent refuses Start.
+// With --reconnect: L: Reconnect after Hello; both: Received; on another stream L: Resume -> A:
+// Resumed, and the conversation goes on (link_end.h). A Stop before Start is legal. After Stop or
+// Kill the agent refuses Start.
 
 #include <cstddef>
 #include <cstdint>

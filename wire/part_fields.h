@@ -43,6 +43,7 @@ void fields(Io& io, M& m) {
   io.number("speed_mbps", m.speed_mbps, UINT32_MAX);
   io.number("mtu", m.mtu, UINT32_MAX);
   texts(io, "addresses", m.addresses, kMaxAddresses, kMaxNameBytes);
+  // One for each address; an address of IPv6 has 128 bits.
   io.list("prefix_bits", m.prefix_bits, kMaxAddresses, 4,
           [](Io& to, auto& bits) { to.number("prefix_bits", bits, 128); });
   auto numa = static_cast<std::uint32_t>(m.numa + 1);  // 0: unknown
@@ -70,6 +71,7 @@ void fields(Io& io, M& m) {
 }
 template <class Io, Is<AddedVariable> M>
 void fields(Io& io, M& m) {
+  // Whether it lies within the base, Environments::checked() asks.
   io.number("after", m.after, kMaxStrings);
   io.c_text("variable", m.variable, kMaxArgumentBytes);
 }
@@ -89,6 +91,8 @@ void fields(Io& io, M& m) {
   io.number("umask", m.umask, 0777);
   cpu_list(io, "cpus", m.cpus);
   io.flag("wants_stdin", m.wants_stdin);
+  // An enumeration goes as its number, with a bound: what a stranger sends must be one of its
+  // values.
   auto policy = static_cast<std::uint8_t>(m.memory_policy);
   io.number("memory_policy", policy, 3);
   if constexpr (!std::is_const_v<M>) m.memory_policy = static_cast<MemoryPolicy>(policy);

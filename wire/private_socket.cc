@@ -1,3 +1,4 @@
+// Why not Asio's own: it opens sockets without SOCK_CLOEXEC.
 #include "wire/private_socket.h"
 
 #include <sys/socket.h>

@@ -1,3 +1,4 @@
+// The first failure wins: the ones after it are usually its consequences (a closed stream).
 #include "wire/task_group.h"
 
 #include <utility>
@@ -37,6 +38,7 @@ void run_tasks(asio::io_context& context, const std::function<void(TaskGroup&)>&
   std::exception_ptr fault;
   tasks.on_failure([&](std::exception_ptr failure) {
     fault = std::move(failure);
+    // Nobody joins here: with the context stopped the other tasks never run again.
     context.stop();
   });
   spawn_all(tasks);

@@ -1,3 +1,5 @@
+// Accepts without waiting, as many as there are: the descriptor is non-blocking, and asio only says
+// that somebody has come.
 #include "wire/user_listener.h"
 
 #include <sys/socket.h>
@@ -36,6 +38,8 @@ void UserListener::take_all() {
   while (socket_.is_open()) {
     Fd peer(::accept4(socket_.native_handle(), nullptr, nullptr, SOCK_CLOEXEC));
     if (!peer.valid()) break;  // nobody left, or out of descriptors: the next event tries again
+    // The socket's mode keeps others out already; this holds also where the folder's file system
+    // ignores it.
     if (peer_is_same_user(peer.get())) {
       taken_(std::move(peer));
     } else {
