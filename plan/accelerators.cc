@@ -1,3 +1,5 @@
+// Guesses as accelerate does, from devices, variables and words of the command. A wrong yes slows a
+// job down on GPUs; a wrong no trains copies that do not know each other.
 #include "plan/accelerators.h"
 
 #include <algorithm>
@@ -10,6 +12,7 @@ namespace dtl {
 namespace {
 
 // What a rank has in this variable; nothing when it is not set.
+// The last mention counts, and `set` over `inherited`, as in the rank's environment.
 std::optional<std::string> value_of(std::string_view name, const Variables& inherited,
                                     const Variables& set) {
   std::optional<std::string> value;
@@ -39,6 +42,7 @@ bool computes_on_cpu(const std::vector<std::string>& devices,
   };
   if (std::any_of(devices.begin(), devices.end(), is_usable)) return false;
   const auto deepspeed = value_of("ACCELERATE_USE_DEEPSPEED", inherited, set);
+  // A word that is neither true nor false may be either: then DeepSpeed is assumed.
   if (deepspeed && parse_truth(*deepspeed).value_or(true)) return false;
   return std::none_of(command.begin(), command.end(), [](std::string_view argument) {
     return argument == "--deepspeed" || argument.starts_with("--deepspeed=") ||

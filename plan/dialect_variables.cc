@@ -1,3 +1,5 @@
+// Each dialect's own names for numbers that RankIdentity has. A variable belongs here only if
+// programs read it: each one more may mislead another library.
 #include "plan/dialect_variables.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,6 @@
+// Layers, the later over the earlier: what was exported, what is computed (less what may be
+// exported), who the rank is, what -genv and -env set. Only the last one can contradict, and is
+// refused where it contradicts who the rank is.
 #include "plan/environment.h"
 
 #include <fmt/format.h>
@@ -175,6 +178,7 @@ std::optional<int> omp_threads(const Variables& variables) {
 }
 
 void put(Map& variables, const std::string& name, const std::string& value) {
+  // No program could read such a name back.
   if (name.empty() || name.find('=') != std::string::npos) return;
   variables[name] = value;
 }
@@ -207,11 +211,13 @@ RankEnvironment rank_environment(const RankIdentity& identity, const Variables& 
     for (auto& [name, value] : dialect_variables(dialect, identity)) fixed[name] = value;
   }
   Map variables;
+  // A later step wins: inherited variables, defaults, what dtlaunch computes, what the user sets.
   for (const auto& [name, value] : inherited) put(variables, name, value);
   for (const auto& [name, value] : default_variables(identity)) {
     const auto [at, is_new] = variables.try_emplace(name, value);
     const bool exported = !is_new && may_be_exported(identity, name);
     environment.origins[name] = exported ? Origin::kExported : Origin::kComputed;
+    // Told to the user only where the value would have been another.
     if (is_new || exported) continue;
     if (at->second != value) environment.unused.push_back(name);
     at->second = value;

@@ -1,3 +1,4 @@
+// The kernel refuses execve(2) with E2BIG, a node at a time; here the job is refused as a whole.
 #include "plan/job_limits.h"
 
 #include <fmt/format.h>
@@ -15,10 +16,12 @@ namespace dtl {
 void check_sizes(const RankPlan& rank) {
   const auto bytes = [](const std::vector<std::string>& strings) {
     std::size_t total = 0;
+    // + 1: the NUL that the kernel counts, too.
     for (const std::string& text : strings) total += text.size() + 1;
     return total;
   };
   for (const std::string& argument : rank.arguments) {
+    // MAX_ARG_STRLEN includes the NUL, hence < and not <=.
     if (argument.size() < kMaxArgumentBytes) continue;
     throw Error(Exit::kUsage, fmt::format("argument '{}...'", argument.substr(0, 32)),
                 fmt::format("{} bytes are more than a program can be given ({})", argument.size(),

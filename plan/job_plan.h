@@ -70,7 +70,7 @@ struct Network {
 };
 
 // facts[i] belongs to request.hosts[i]; network.nodes[k] to the k-th host that has a rank, in order
-// of rank. Throws Error(kConfig/kUsage).
+// of rank. Throws Error(kConfig, kUsage), and kOs where a node may open too few descriptors.
 JobPlan make_job_plan(const Request& request, const std::vector<NodeFacts>& facts,
                       const std::vector<RankPlace>& places, const Network& network,
                       const std::string& job_id);

@@ -1,4 +1,5 @@
 // to_table: how a plan is shown by --dry-run.
+// Shows and decides nothing. Rows are aligned for a fixed-width terminal, and broken at words.
 
 #include <fmt/format.h>
 
@@ -26,6 +27,7 @@ std::string wrapped(const std::vector<std::string>& words, std::size_t indent, s
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string word = words[i] + (i + 1 < words.size() ? std::string(separator) : "");
     if (column > indent && column + trim(word).size() > width) {
+      // The separator's blank would stand at the end of the line.
       while (text.ends_with(' ')) text.pop_back();
       text += '\n' + std::string(indent, ' ');
       column = indent;
@@ -96,6 +98,7 @@ std::string node_head(const NodePlan& node) {
 
 std::string node_rows(const NodePlan& node, std::size_t width) {
   constexpr std::string_view kColumns = "  {:>6}{:>7}{:>9}  {:<7}{:<6}{}\n";
+  // Where kColumns puts the CPUs: 2 + 6 + 7 + 9 + 2 + 7 + 6.
   constexpr std::size_t kCpusAt = 39;
   std::string text = node_head(node);
   text +=
@@ -147,6 +150,7 @@ std::vector<std::string> origins_of(const RankPlan& rank) {
     if (!text.empty()) text += "; ";
     text += fmt::format("{} {}", join(of_it, ", "), origin_name(origin));
   }
+  // Words for wrapped(), which breaks lines between them.
   return split(text, ' ');
 }
 
@@ -154,6 +158,7 @@ std::vector<std::string> origins_of(const RankPlan& rank) {
 std::string program_rows(const JobPlan& plan, std::size_t width) {
   std::map<int, const RankPlan*> programs;
   for (const NodePlan& node : plan.nodes) {
+    // The first rank stands for its program's others.
     for (const RankPlan& rank : node.ranks) programs.try_emplace(rank.program, &rank);
   }
   std::string text;

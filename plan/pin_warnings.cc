@@ -1,3 +1,5 @@
+// Looks at a finished plan as a suspicious reader would. It changes nothing and refuses nothing:
+// each finding may be what the user wants.
 #include "plan/pin_warnings.h"
 
 #include <fmt/format.h>
@@ -12,6 +14,7 @@
 namespace dtl {
 namespace {
 
+// As wire's limit for a CPU's number.
 constexpr int kMaxCpu = 65535;
 
 // The value of NAME among "NAME=value" entries; nothing when it is not there or empty.
@@ -51,6 +54,7 @@ std::optional<CpuSet> kmp_list(const std::string& value) {
     return std::nullopt;
   }
   std::string list = value.substr(open + 1, close - open - 1);
+  // libiomp groups with braces: {0,1},{2,3}.
   std::erase_if(list, [](char c) { return c == '{' || c == '}'; });
   return listed_cpus(list);
 }
@@ -152,6 +156,7 @@ class Findings {
     for (const RankPlan& rank : node_.ranks) {
       if (rank.cpus.empty()) continue;
       for (const Told& told : told_cpus(rank)) {
+        // The kernel's mask wins: threads that were told such CPUs share the ones inside.
         const CpuSet outside = told.cpus - rank.cpus;
         if (outside.empty()) continue;
         found_.push_back(fmt::format("rank {}: {} names CPUs {}, outside of the rank's {}",
@@ -181,6 +186,7 @@ std::vector<std::string> pin_warnings(const NodePlan& node, const NodeFacts& fac
   return Findings(node, facts).all(asked);
 }
 
+// CPUs that no known core has count as one core each.
 int cores_of(const NodeTopology& topology, const CpuSet& cpus) {
   CpuSet left = cpus;
   int cores = 0;

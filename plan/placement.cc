@@ -1,3 +1,5 @@
+// Three steps: what each host offers, how many ranks each gets, which rank that is. The first two
+// count; only number() knows machines with several names.
 #include "plan/placement.h"
 
 #include <fmt/format.h>
@@ -31,6 +33,7 @@ std::vector<std::int64_t> capacities(const Request& request, const std::vector<i
   }
   std::vector<std::int64_t> slots;
   for (std::size_t i = 0; i < cores.size(); ++i) {
+    // In the hosts' order: the first name without slots takes what is left, up to its max_slots.
     std::int64_t& rest = left[static_cast<std::size_t>(first[i])];
     if (named(i)) {
       slots.push_back(*named(i));
@@ -68,6 +71,7 @@ std::int64_t check_ranks(const Request& request, std::size_t hosts, std::int64_t
   check_positive(request.placement.ranks, "-np");
   check_positive(request.placement.ranks_per_node, "-ppn");
   std::int64_t ranks = request.placement.ranks ? *request.placement.ranks : total;
+  // An elastic job takes what there is, within its range.
   if (request.placement.rank_range) {
     const auto [least, most] = *request.placement.rank_range;
     ranks = request.placement.oversubscribe ? most : std::clamp<std::int64_t>(total, least, most);
@@ -98,6 +102,7 @@ void deal_surplus(const Request& request, std::int64_t left, std::vector<int>& c
       ++counts[host];
       --left;
     }
+    // A round in which no host took any would repeat forever.
     if (left < before) continue;
     throw Error(Exit::kUsage, "cannot place the ranks",
                 fmt::format("{} rank{} left over: every host is at its max_slots", left,
@@ -109,6 +114,8 @@ void deal_surplus(const Request& request, std::int64_t left, std::vector<int>& c
 // In node1:2222 the number is slots, but a user of other programs may mean a port.
 void check_for_ports(const Request& request, const std::vector<int>& cores,
                      const std::vector<int>& counts) {
+  // A number of at least four digits, and more than 16 ranks for each core: who means that says
+  // --oversubscribe.
   constexpr int kLikePort = 1000, kManyForCore = 16;
   if (request.placement.oversubscribe || request.placement.ranks_per_node) return;
   for (std::size_t i = 0; i < request.hosts.size(); ++i) {
@@ -166,6 +173,7 @@ std::vector<RankPlace> number(const std::vector<int>& hosts, const std::vector<i
   int known = 0;
   for (const int host : hosts) {
     const std::size_t machine = machine_of(host);
+    // Machines are numbered by their first rank. Sizes must be known before any place is made.
     if (sizes[machine]++ == 0) nodes[machine] = known++;
   }
   std::vector<RankPlace> places;
@@ -255,6 +263,7 @@ std::vector<int> programs_of_ranks(const Request& request, std::size_t ranks) {
   for (std::size_t i = 0; i < request.programs.size(); ++i) {
     const bool last = i + 1 == request.programs.size();
     const auto count = static_cast<std::size_t>(request.programs[i].ranks.value_or(1));
+    // The last program takes all ranks that are left.
     programs.resize(last ? ranks : std::min(ranks, programs.size() + count), static_cast<int>(i));
   }
   return programs;

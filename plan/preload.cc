@@ -1,3 +1,5 @@
+// Where libraries lie is the nodes' knowledge, so there are two steps: libraries_to_find() asks,
+// and add_preloads() uses the answers. LD_PRELOAD is rewritten for each node.
 #include "plan/preload.h"
 
 #include <fmt/format.h>
@@ -43,6 +45,8 @@ const Known& known(Preload preload) {
 }
 
 // What ranks of `program` will find in the variable.
+// Weakest first: what was inherited, -genv, the program's own -env. The last one that has the name
+// counts.
 std::string value_for(const Request& request, const Program& program, std::string_view name) {
   std::string value;
   const Variables& inherited =
@@ -123,6 +127,7 @@ class PreloadMaker {
     for (const std::string& name : known(preload).libraries) {
       const std::string found = place(node, name);
       if (found.empty()) continue;
+      // Of one folder's two the first of Known::libraries stays.
       if (best.empty() || nearness(found) < nearness(best)) best = found;
     }
     return best;
@@ -133,6 +138,7 @@ class PreloadMaker {
       return path.substr(0, path.rfind('/')) == folder;
     };
     const auto& folders = question_.folders;
+    // The system's folders are not in the list: they come last.
     return static_cast<std::size_t>(std::find_if(folders.begin(), folders.end(), holds) -
                                     folders.begin());
   }
@@ -176,6 +182,8 @@ class PreloadMaker {
     std::vector<std::string> entries;
     for (const Preload preload : request_.environment.preload)
       add_once(entries, library(node, preload));
+    // ld.so complains in every process about an entry that is not there, so it is left out on such
+    // nodes.
     for (const std::string& entry : entries_of(given)) {
       const auto file = file_of(entry, rank.working_directory);
       if (!file || !place(node, *file).empty()) {
@@ -241,6 +249,7 @@ LibraryQuestion libraries_to_find(const Request& request) {
     for (const std::string& folder : split(value_for(request, program, "LD_LIBRARY_PATH"), ':')) {
       if (folder.starts_with('/')) add_once(question.folders, folder);
     }
+    // Where pip and conda install such libraries.
     for (const char* prefix : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
       const std::string value = value_for(request, program, prefix);
       if (value.starts_with('/')) add_once(question.folders, value + "/lib");

@@ -1,3 +1,5 @@
+// machine-id and boot-id together: clones of an image share the first, and containers of one host
+// the second.
 #include "plan/same_machine.h"
 
 #include <fmt/format.h>
@@ -45,6 +47,8 @@ std::string describe_machine(const std::vector<Host>& hosts,
 
 }  // namespace
 
+// Node i gets the number of the first node on the same machine. One that does not tell is a machine
+// of its own.
 std::vector<int> nodes_of_hosts(const std::vector<NodeFacts>& facts) {
   std::map<std::tuple<std::string, std::string>, int> known;
   std::vector<int> first;
@@ -57,6 +61,8 @@ std::vector<int> nodes_of_hosts(const std::vector<NodeFacts>& facts) {
   return first;
 }
 
+// Where each task has a name space of its own, tasks of one host may tell different ids: an equal
+// host name joins them.
 std::vector<int> nodes_of_tasks(const std::vector<NodeFacts>& facts) {
   std::vector<int> first = nodes_of_hosts(facts);
   std::map<std::string, int> known;
@@ -66,6 +72,7 @@ std::vector<int> nodes_of_tasks(const std::vector<NodeFacts>& facts) {
     const int seen = known.try_emplace(name, first[i]).first->second;
     const int own = first[i];
     if (seen == own) continue;
+    // Two groups turn out to be one machine: all of both get the lower number.
     std::replace(first.begin(), first.end(), std::max(seen, own), std::min(seen, own));
     known[name] = std::min(seen, own);
   }

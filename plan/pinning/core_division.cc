@@ -1,4 +1,6 @@
-// How the physical cores of a node are divided among its ranks when nobody said how.
+// How the physical cores of a node are divided among its ranks when nobody said how. Sizes differ
+// by at most one core; within that, no domain straddles NUMA nodes if it can be had. hwloc's order
+// of cores puts those that share caches side by side, so a run of the list is a good domain.
 
 #include <algorithm>
 #include <cassert>
@@ -53,6 +55,8 @@ std::vector<CoreList> divide_within_numa(const std::vector<CoreList>& groups, st
     most += high;
   }
   if (ranks < fewest || ranks > most) return {};
+  // Each node begins with the fewest domains that it can have; the others go to the first that can
+  // hold more.
   std::size_t left = ranks - fewest;
   std::vector<CoreList> domains;
   for (std::size_t i = 0; i < groups.size(); ++i) {
@@ -95,6 +99,7 @@ std::vector<CoreList> divide_with_straddling(const std::vector<CoreList>& groups
     }
     leftover.insert(leftover.end(), next, group.end());
   }
+  // In hwloc's order again, so that a domain that must straddle takes neighbours.
   std::sort(leftover.begin(), leftover.end());
   auto next = leftover.begin();
   for (std::size_t k = 0; k < larger + smaller; ++k) {
@@ -132,6 +137,7 @@ int cpu_of(const NodeTopology& topology, std::size_t core, std::size_t n) {
   return cpus[n % cpus.size()];
 }
 
+// More ranks than cores: one CPU for each, first one on every core and then the cores' other CPUs.
 Domain shared_core(const NodeTopology& topology, const CoreList& usable, std::size_t rank) {
   Domain domain;
   const std::size_t core = usable[rank % usable.size()];
@@ -155,6 +161,7 @@ Domain own_cores(const NodeTopology& topology, const CoreList& cores, int share,
   for (std::size_t i = 0; i < kept; ++i) {
     threads = std::max(threads, allowed_cpus(topology, cores[i]).to_vector().size());
   }
+  // The first CPUs of all kept cores come before their second ones.
   for (std::size_t thread = 0; thread < threads; ++thread) {
     for (std::size_t i = 0; i < kept; ++i) {
       const std::vector<int> cpus = allowed_cpus(topology, cores[i]).to_vector();
@@ -184,6 +191,7 @@ std::vector<Domain> divide_cores(const NodeTopology& topology, int local_size, i
   assert(local_size >= 1);
   const auto ranks = static_cast<std::size_t>(local_size);
   CoreList usable = usable_cores(topology);
+  // A rank on slow cores would hold up all others in every step.
   if (const CoreList fast = fastest(topology, usable); fast.size() >= ranks) usable = fast;
   std::vector<Domain> domains(ranks);
   const bool crowded = ranks > usable.size();
@@ -192,7 +200,9 @@ std::vector<Domain> divide_cores(const NodeTopology& topology, int local_size, i
   const int budget = budget_cores(topology);
   for (int k = 0; k < local_size; ++k) {
     const auto index = static_cast<std::size_t>(k);
+    // Threads by the quota: a container's CPUs may be more than it may use at once.
     const int share = std::max(1, budget / local_size + (k < budget % local_size ? 1 : 0));
+    // The node cannot name its cores: nothing to divide, the kernel's scheduler decides.
     if (usable.empty()) {
       domains[index].cpus = topology.allowed;
       domains[index].threads = share;

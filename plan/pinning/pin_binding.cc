@@ -1,3 +1,4 @@
+// Grammar and translation; what an object is on a node is pin_objects.h's.
 #include "plan/pinning/pin_binding.h"
 
 #include <fmt/format.h>
@@ -19,6 +20,8 @@ constexpr const char* kMapGrammar =
     "numa, socket, machine; or ppr:N:OBJECT";
 constexpr const char* kMemoryGrammar = "none, firsttouch, preferred, bind or interleave";
 
+// Hydra and Open MPI bind to devices, too: those words are known, and refused with a reason of
+// their own.
 void refuse_devices(const PinText& source, const std::string& word) {
   for (const char* device : {"gpu", "pci", "ib", "en", "eth", "hfi", "opa", "dist", "seq"}) {
     if (!word.starts_with(device)) continue;
@@ -67,6 +70,7 @@ void parse_bind(const PinText& source, PinRequest& request) {
     request.kind = PinKind::kObject;
     request.object = *object;
     for (std::size_t i = 1; i < words.size(); ++i) {
+      // Open MPI's: both say what happens here in any case.
       if (words[i] == "overload-allowed" || words[i] == "if-supported") continue;
       request.count = pin_count(source, words[i]);
     }
@@ -80,6 +84,7 @@ void parse_map_setting(const PinText& source, const std::string& word, bool is_p
     request.count = pin_count(source, word.substr(3));
     return;
   }
+  // Understood, and without effect on pins.
   for (const char* known : {"span", "oversubscribe", "nooversubscribe", "inherit", "noinherit",
                             "hwtcpus", "corecpus"}) {
     if (word == known) return;
@@ -130,6 +135,7 @@ void parse_bind_and_map(const std::string& bind_to, const std::string& map_by,
   request.object = cores ? PinObject::kCore : *request.map;
 }
 
+// Before any node is known: what -map-by says of the number and order of ranks, not of pins.
 MapPlacement placement_of_map(const std::string& map_by) {
   const std::vector<std::string> words = split(plain_word(map_by), ':');
   MapPlacement placement;

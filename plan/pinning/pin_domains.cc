@@ -1,3 +1,6 @@
+// One function for each kind of request. All of them fill one CpuSet per local rank and never leave
+// `allowed`. There is no fallback: a pin that was asked for and cannot be had is an error, since a
+// job would run slowly for days otherwise.
 #include "plan/pinning/pin_domains.h"
 
 #include <fmt/format.h>
@@ -64,6 +67,8 @@ class Applied {
     CpuSet known;
     for (const Core& core : topology_.cores) known = known | CpuSet(core.cpus);
     const CpuSet missing = outside - known;
+    // Two mistakes with two cures: a CPU that the machine lacks, and one that is kept from this
+    // job.
     const std::string reason =
         missing == outside
             ? fmt::format("the node has no CPU {}", missing.to_list())
@@ -80,6 +85,7 @@ class Applied {
       left = left - mask;
     }
     const std::size_t given = domains.size();
+    // Intel MPI gives what no mask names to the ranks beyond the masks.
     if (!left.empty()) domains.push_back(left);
     for (std::size_t k = 0; k < ranks_; ++k) {
       domains_.of_rank.push_back(domains[k % domains.size()]);
@@ -94,6 +100,8 @@ class Applied {
     }
   }
 
+  // Cuts the row of cells into pieces of `size`. The layout has put cells that are to lie together
+  // side by side.
   std::vector<CpuSet> sized_domains() const {
     // The cells that a size counts: CPUs, or whole cores.
     std::vector<CpuSet> cells;
@@ -108,6 +116,7 @@ class Applied {
       for (const int cpu : cpus_in_layout(topology_, request_.layout))
         cells.push_back(CpuSet({cpu}));
     }
+    // count < 0 without OMP_NUM_THREADS: one domain with all of the node.
     std::size_t size = cells.size();
     if (request_.count > 0) size = static_cast<std::size_t>(request_.count);
     if (request_.count == 0) size = std::max<std::size_t>(cells.size() / ranks_, 1);
@@ -144,12 +153,14 @@ class Applied {
     const std::size_t grain = std::clamp<std::size_t>(units_in(request_.grain, 1, all), 1, all);
     const std::size_t shift = std::max<std::size_t>(units_in(request_.shift, 1, all), 1);
     const auto turn = [&](std::vector<CpuSet>& list, const std::string& word) {
+      // Offsets count grains.
       const std::size_t by = units_in(word, 0, all) * grain % all;
       std::rotate(list.begin(), list.begin() + static_cast<std::ptrdiff_t>(by), list.end());
     };
     turn(units, request_.preoffset);
     const std::size_t grains = (all + grain - 1) / grain;
     std::vector<CpuSet> visited;
+    // shift 2: grains 0, 2, 4 .. and then 1, 3, 5 ..
     for (std::size_t first = 0; first < std::min(shift, grains); ++first) {
       for (std::size_t g = first; g < grains; g += shift) {
         for (std::size_t i = g * grain; i < std::min((g + 1) * grain, all); ++i) {
@@ -206,6 +217,7 @@ class Applied {
     for (std::size_t k = 0; k < ranks_; ++k) {
       const std::size_t per = static_cast<std::size_t>(std::max(request_.per_map, 1));
       const bool filling = request_.per_map > 0;
+      // Filling (ppr): `per` ranks on a place before the next; otherwise one on each in turn.
       const std::size_t place = filling ? k / per % places.size() : k % places.size();
       const std::size_t turn = filling ? k % per : k / places.size();
       domains_.of_rank.push_back(bound_at(objects, places[place], turn * count, count));
@@ -224,6 +236,7 @@ class Applied {
       CpuSet place;
       for (std::size_t k = i; k < std::min(i + step, objects.size()); ++k)
         place = place | objects[k];
+      // The objects that are left are fewer than a rank is to get.
       if (same && step > 1 && i + step > objects.size() && !places.empty()) break;
       places.push_back(place);
     }
@@ -238,6 +251,7 @@ class Applied {
     }
     CpuSet bound;
     for (std::size_t k = 0; k < std::min(count, inside.size()); ++k) {
+      // More ranks than objects there: they start again from its first.
       bound = bound | objects[inside[(first + k) % inside.size()]];
     }
     return bound;

@@ -1,3 +1,5 @@
+// A topology is a list of cores with the numbers of what they share. An object is all cores with
+// the same number; no tree is kept.
 #include "plan/pinning/pin_objects.h"
 
 #include <algorithm>
@@ -105,6 +107,7 @@ Indices bunched(const std::vector<Kinship>& kinship, std::size_t count) {
   Indices result;
   std::size_t left = count, packages_left = packages.size();
   for (const auto& [package, units] : packages) {
+    // Rounded up, so that the first packages have one more.
     const std::size_t share = (left + packages_left - 1) / packages_left;
     for (std::size_t k = 0; k < share; ++k) result.push_back(units[k % units.size()]);
     left -= share;
@@ -115,6 +118,7 @@ Indices bunched(const std::vector<Kinship>& kinship, std::size_t count) {
 
 Indices spread_evenly(std::size_t units, std::size_t count) {
   Indices result;
+  // Evenly over the list: 0, units / count, 2 units / count ..
   for (std::size_t k = 0; k < count; ++k) result.push_back(k * units / count);
   return result;
 }
@@ -131,6 +135,8 @@ Indices by_first_cpu(const std::vector<CpuSet>& units) {
 
 std::vector<CpuSet> objects_of(const NodeTopology& topology, PinObject object) {
   const bool single = object == PinObject::kThread || object == PinObject::kCore;
+  // Such a node could not name its cores: each CPU counts as one, and all of them as any larger
+  // object.
   if (topology.cores.empty()) {
     if (single) return single_cpus(topology.allowed);
     return {topology.allowed};
@@ -140,6 +146,7 @@ std::vector<CpuSet> objects_of(const NodeTopology& topology, PinObject object) {
   for (std::size_t i = 0; i < topology.cores.size(); ++i) {
     const Core& core = topology.cores[i];
     const CpuSet cpus = CpuSet(core.cpus) & topology.allowed;
+    // A core outside of the affinity or cpuset is nobody's.
     if (cpus.empty()) continue;
     if (object == PinObject::kThread) {
       for (CpuSet& cpu : single_cpus(cpus)) objects.push_back(std::move(cpu));
@@ -155,6 +162,7 @@ std::vector<CpuSet> objects_of(const NodeTopology& topology, PinObject object) {
 
 std::vector<CpuSet> arrange(const NodeTopology& topology, const std::vector<CpuSet>& units,
                             PinOrder order, std::size_t count) {
+  // Empty sets: no rank is pinned.
   if (units.empty()) return std::vector<CpuSet>(count);
   Indices chosen;
   switch (order) {

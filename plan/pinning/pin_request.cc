@@ -1,3 +1,5 @@
+// Strongest first: -bind-to and -map-by, -binding, -genv, the environment. What is overruled by a
+// stronger source becomes a note for -v and not an error.
 #include "plan/pinning/pin_request.h"
 
 #include <fmt/format.h>
@@ -20,6 +22,7 @@ constexpr const char* kListGrammar =
     "CPUs such as 0,2,4-7; or allcores, all, allsocks with :grain=G,shift=S,preoffset=P,"
     "postoffset=Q or :map=bunch|scatter|spread";
 
+// request.count: 0 divides the node by its ranks, -1 asks for OMP_NUM_THREADS.
 void parse_domain_size(const PinText& source, PinRequest& request) {
   request.kind = PinKind::kSize;
   const std::size_t colon = source.text.find(':');
@@ -29,6 +32,7 @@ void parse_domain_size(const PinText& source, PinRequest& request) {
   } else if (size == "omp") {
     request.count = -1;
   } else {
+    // Not a number at all; pin_count() then says which numbers there are.
     if (!parse_integer(size, 0, 1 << 30)) throw source.bad(size);
     request.count = pin_count(source, size);
   }
@@ -51,6 +55,7 @@ void parse_domain(const PinText& source, PinRequest& request) {
     request.kind = PinKind::kMasks;
     request.masks = parse_masks(source);
   } else if (object && *object != PinObject::kThread && source.text != "slot") {
+    // Threads and slots are objects of -bind-to and -map-by alone.
     request.kind = PinKind::kShape;
     request.object = *object;
   } else {
@@ -67,6 +72,8 @@ PinOrder parse_order(const PinText& source) {
   throw source.bad(source.text);
 }
 
+// Checked here, where the text can be blamed. pin_domains.cc turns the word into a number of units
+// on each node.
 void check_grain(const PinText& source, const std::string& word) {
   for (const char* name : {"fine", "core", "cache1", "cache2", "cache3", "cache", "socket", "sock",
                            "half", "third", "quarter", "octavo"}) {
@@ -127,6 +134,7 @@ class Sources {
          {std::pair(&option_, "-binding, "), std::pair(&set_, "-genv "),
           std::pair(&inherited_, "environment variable ")}) {
       std::string value;
+      // Of a variable that is set twice, the last one counts.
       for (const auto& [key, text] : *variables) {
         if (key == name) value = text;
       }
@@ -227,6 +235,7 @@ PinRequest parse_pin_request(const PinOptions& options, const Variables& set) {
 PinRequest pin_request_of(const Request& request, const Host* host) {
   PinOptions options = request.pinning;
   Variables set = request.environment.set;
+  // Ranks of several programs share a node, and one program's -env cannot pin all of them.
   if (request.programs.size() == 1) {
     const Variables& own = request.programs[0].set;
     set.insert(set.end(), own.begin(), own.end());
@@ -242,11 +251,13 @@ PinRequest pin_request_of(const Request& request, const Host* host) {
   const bool by_domain = !host->pin_domain.empty();
   const std::string origin =
       by_domain ? "pin_domain=" + host->pin_domain : "binding=" + host->binding;
+  // What a hostfile says of a host replaces -bind-to, -map-by and -binding there.
   options.map_by.clear();
   options.bind_to = by_domain ? "" : host->binding;
   options.binding = by_domain ? "domain=" + host->pin_domain : "";
   try {
     PinRequest own = parse_pin_request(options, set);
+    // A message names the host's own words instead of what they were turned into.
     own.origin = origin;
     return own;
   } catch (const Error& error) {

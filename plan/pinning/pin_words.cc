@@ -1,3 +1,5 @@
+// Words that several options have in common, in all spellings that Intel MPI, Hydra and Open MPI
+// accept.
 #include "plan/pinning/pin_words.h"
 
 #include <fmt/format.h>
@@ -9,6 +11,7 @@
 namespace dtl {
 namespace {
 
+// Both bound what a short text can make: "0-999999999" would otherwise be a long list.
 constexpr int kMaxPinnedCpu = 65535;
 constexpr std::size_t kMaxListedCpus = 65536;
 
@@ -24,6 +27,7 @@ CpuSet parse_mask(const PinText& source, const std::string& piece) {
   if (digits.empty()) throw source.bad(piece, "is no hexadecimal mask");
   CpuSet mask;
   for (std::size_t i = 0; i < digits.size(); ++i) {
+    // From the right: the last digit has the lowest CPUs.
     const int digit = hex_digit(digits[digits.size() - 1 - i]);
     if (digit < 0 || i * 4 + 3 > static_cast<std::size_t>(kMaxPinnedCpu)) {
       throw source.bad(piece, "is no hexadecimal mask");
@@ -57,6 +61,7 @@ std::optional<PinObject> pin_object(std::string_view word) {
     std::string_view text;
     PinObject object;
   };
+  // A topology has three levels of caches: a fourth or fifth is taken for the socket's.
   static constexpr Name kNames[] = {
       {"core", PinObject::kCore},       {"hwthread", PinObject::kThread},
       {"hwt", PinObject::kThread},      {"pu", PinObject::kThread},

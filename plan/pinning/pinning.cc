@@ -1,3 +1,5 @@
+// Combines the two sources of domains, divide_cores() and pin_domains(), with what follows from
+// either: threads, cores for communication, memory.
 #include "plan/pinning/pinning.h"
 
 #include <fmt/format.h>
@@ -27,6 +29,8 @@ Domain describe(const NodeTopology& topology, const CpuSet& cpus, int share) {
   }
   if (domain.cores == 0) domain.cores = cpus.count();  // a node that cannot name its cores
   domain.numa.assign(numa.begin(), numa.end());
+  // A thread for each core, not for each CPU. Under a quota of CPU time, no more than this rank's
+  // share of it.
   domain.threads = domain.cores;
   if (topology.quota_cpus > 0) domain.threads = std::min(domain.threads, share);
   return domain;
@@ -89,6 +93,7 @@ int comm_cores_of(const PinSettings& settings, const std::vector<Domain>& domain
   for (const Domain& domain : domains) least = std::min({least, domain.threads, domain.cores});
   if (!settings.comm_cores) {
     const int wanted = settings.worker_cores.value_or(least >= kCommFrom ? 1 : 0);
+    // Nobody asked for it by --comm-cores: no rank gives its last core.
     return wanted < least ? wanted : 0;
   }
   if (*settings.comm_cores > 0 && *settings.comm_cores >= least) {
@@ -107,6 +112,8 @@ NodePins pin_node(const PinSettings& settings, const NodeTopology& topology, int
   NodePins pins;
   const PinRequest& request = settings.request;
   if (request.kind == PinKind::kDefault) {
+    // Divided twice: how many cores a rank has decides whether one is kept, and then the rest is
+    // divided.
     pins.domains = divide_cores(topology, local_size);
     const int comm = comm_cores_of(settings, pins.domains, host);
     if (comm > 0) pins.domains = divide_cores(topology, local_size, comm);

@@ -1,3 +1,4 @@
+// The engine's own pins are what `allowed` says of each task.
 #include "plan/pinning/task_pins.h"
 
 #include <algorithm>
@@ -29,6 +30,7 @@ std::vector<NodePins> pin_tasks(const std::vector<PinnedTask>& tasks) {
   std::vector<NodePins> pins;
   for (const PinnedTask& task : tasks) {
     NodeTopology own = *task.topology;
+    // Each task's agent reports the whole quota.
     own.quota_cpus /= static_cast<double>(tasks.size());
     pins.push_back(pin_node(task.settings, own, 1, task.host));
   }

@@ -1,3 +1,4 @@
+// Names alone; who asks a cloud, and how, is in agent/cloud.
 #include "plan/request/cloud.h"
 
 #include "base/error.h"

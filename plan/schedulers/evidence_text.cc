@@ -1,3 +1,5 @@
+// The page of --show-engine. It shows everything that was read and concluded, so that a user can
+// report a wrong conclusion with it.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Picks one scheduler and lets it read. Ambiguity is an error and never a guess: a job on the wrong
+// hosts disturbs others.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -48,6 +50,7 @@ Candidate wanted_candidate(const SchedulerReader& variables, const Scheduler& wa
 void drop_weak(std::vector<Candidate>& all) {
   const auto first =
       std::find_if(all.begin(), all.end(), [](const Candidate& each) { return !each.seen.weak; });
+  // Nothing sure: then the weak ones count.
   if (first == all.end()) return;
   const Scheduler& sure = *first->scheduler;
   std::erase_if(all, [&](const Candidate& each) {
@@ -60,6 +63,7 @@ Candidate choose_scheduler(const SchedulerReader& variables, Wanted wanted) {
   std::vector<Candidate> all = find_candidates(variables);
   drop_weak(all);
   if (all.empty()) return {};
+  // In the order of schedulers(), each one's surest sighting first.
   const Candidate& chosen = all[0];
   for (const Candidate& other : all) {
     if (are_related(*chosen.scheduler, *other.scheduler)) continue;
@@ -157,6 +161,7 @@ SchedulerEvidence find_scheduler(const Variables& environment, Wanted wanted,
   const Candidate chosen = choose_scheduler(variables, wanted);
   const std::string_view reason = declined(chosen, wanted, variables);
   if (chosen.scheduler == nullptr || !reason.empty()) {
+    // Read for the record alone: --show-engine shows what was seen and declined.
     if (chosen.scheduler != nullptr) variables.text(chosen.seen.variable);
     evidence = no_scheduler(reason, wanted);
   } else {
@@ -173,6 +178,7 @@ HostAccess host_access(const SchedulerEvidence& evidence) {
   HostAccess access;
   if (evidence.scheduler == nullptr) return access;
   access.commands = &evidence.scheduler->commands(evidence);
+  // Commands for people want the job; in a step, job_id has the step's number as well.
   access.job = evidence.step_of.empty() ? evidence.job_id : evidence.step_of;
   return access;
 }
@@ -181,6 +187,7 @@ bool same_host_name(const std::string& one, const std::string& other) {
   if (one.empty() || other.empty()) return false;
   if (canonical_name(one) == canonical_name(other)) return true;
   if (is_address(one) || is_address(other)) return false;
+  // Two long names that differ are two machines; a short one may be the beginning of a long one.
   const bool both_long = one.find('.') != one.npos && other.find('.') != other.npos;
   return !both_long && to_lower(first_label(one)) == to_lower(first_label(other));
 }

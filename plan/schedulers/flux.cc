@@ -1,3 +1,5 @@
+// Flux shows two things: a task of a job (FLUX_TASK_RANK), or an instance to start jobs in
+// (FLUX_URI). Its lists of hosts have Slurm's form.
 #include "plan/schedulers/flux.h"
 
 #include <fmt/format.h>
@@ -73,6 +75,7 @@ SchedulerEvidence read_flux(const Sighting& /*seen*/, SchedulerReader& variables
   evidence.node_count = nodes;
   evidence.coordinator = first_host(answers);
   evidence.is_coordinator = rank == 0;
+  // One task on each node: a node's dtlaunch. More: each task is a rank.
   if (size == nodes) {
     evidence.role = SchedulerRole::kNode;
     evidence.node_rank = rank;

@@ -1,3 +1,5 @@
+// All families write PE_HOSTFILE in the same form; queue and range, the later words, mean nothing
+// here.
 #include "plan/schedulers/grid_engine.h"
 
 #include "base/text.h"

@@ -1,3 +1,4 @@
+// Sums for the batch systems; hostfiles of users have rules of their own (plan/request/hostfile.h).
 #include "plan/schedulers/host_counts.h"
 
 #include <fmt/format.h>
@@ -16,6 +17,7 @@ void HostCounts::add(std::string_view name, int slots, const TextPosition& posit
   const std::string host(name);
   check_host_name(host, position);
   if (host.size() > kMaxHostNameBytes) throw position.error("the name is too long");
+  // Lists may repeat a host in another case or form.
   const auto [found, is_new] = index_.try_emplace(canonical_name(host), hosts_.size());
   if (is_new) {
     if (hosts_.size() == kMaxHosts) {
@@ -28,6 +30,7 @@ void HostCounts::add(std::string_view name, int slots, const TextPosition& posit
   }
   int& sum = *hosts_[found->second].slots;
   sum += slots;
+  // Checked at each addition, so that the sum cannot overflow.
   if (sum > kMaxRanks) {
     throw position.error(fmt::format("'{}' has more than {} slots", host, kMaxRanks));
   }

@@ -1,3 +1,5 @@
+// Pods say their place in many ways: by torchrun's PET_* variables, by an index, by the pod's own
+// name, or by a hostfile. Each kind has a look, a read and rows of commands here.
 #include "plan/schedulers/kubernetes.h"
 
 #include <fmt/format.h>
@@ -37,6 +39,7 @@ std::string name_of_pod(SchedulerReader& variables, const SchedulerAnswers& answ
 bool is_looked_for(const std::string& coordinator, const std::string& own) {
   if (coordinator.empty()) return false;
   const std::string label = first_label(coordinator), mine = first_label(own);
+  // "dtl-worker-2" is of the family "dtl-worker".
   const auto family = [](const std::string& name) { return name.substr(0, name.rfind('-')); };
   if (label == mine) return true;
   const bool fellow = number_of_pod(label) && family(label) == family(mine);
@@ -87,6 +90,7 @@ void take_torchruns(SchedulerReader& variables, const SchedulerAnswers& answers,
     evidence.follows.push_back("nodes get their numbers from the one that coordinates");
     return;
   }
+  // Throws: without a number of nodes nobody knows when all have come.
   if (!evidence.elastic && !evidence.node_count) variables.needed("PET_NNODES");
   evidence.node_rank = variables.number("PET_NODE_RANK", 0, kMaxNodes - 1);
   take_endpoint(variables, variables.first_of({"PET_MASTER_ADDR", "MASTER_ADDR"}), evidence);
@@ -128,6 +132,7 @@ void warn_of_crowd(const SchedulerAnswers& answers, SchedulerEvidence& evidence)
           .what();
 }
 
+// The hostfile of the job's operator, named by the variable of the MPI that it was made for.
 HostListFile worker_list(SchedulerReader& variables) {
   const std::string_view name = variables.first_of(
       {"I_MPI_HYDRA_HOST_FILE", "HYDRA_HOST_FILE", "OMPI_MCA_orte_default_hostfile"});

@@ -1,3 +1,4 @@
+// LSF needs no file. LSB_MCPU_HOSTS, the shorter form, counts where both variables are there.
 #include "plan/schedulers/lsf.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// DTL_* variables come from users, for schedulers that do not say enough; they win over what the
+// scheduler says.
 #include "plan/schedulers/own_variables.h"
 
 #include <fmt/format.h>
@@ -19,6 +21,7 @@ constexpr unsigned kPorts = 500;
 void take_nodes(SchedulerReader& variables, std::string_view name, SchedulerEvidence& evidence) {
   const auto range = variables.range(name, kMaxNodes);
   if (!range) return;
+  // Only one of the two may be there: a later variable replaces both.
   evidence.node_count.reset();
   evidence.elastic.reset();
   if (range->least == range->most) {
@@ -46,6 +49,7 @@ const std::string& text_of(const HostListFile& file, const SchedulerAnswers& ans
               answers.file_problem, "--engine none, or the hosts by -f FILE");
 }
 
+// `names`: the variables that may have given the number. The first that is there is blamed.
 void check_node_rank(const SchedulerReader& variables, const SchedulerEvidence& evidence,
                      std::initializer_list<std::string_view> names) {
   const int most = evidence.elastic ? evidence.elastic->most : evidence.node_count.value_or(1);
@@ -62,6 +66,7 @@ void take_meeting_point(SchedulerReader& variables, SchedulerEvidence& evidence)
   take_endpoint(variables, "DTL_RDZV", evidence);
   if (evidence.coordinator_port > 0) return;
   std::uint32_t sum = 0;
+  // Any spread will do: all nodes of a job must find the same port, two jobs should not.
   for (const char c : evidence.job_id) sum = sum * 31 + static_cast<unsigned char>(c);
   evidence.coordinator_port = kFirstPort + static_cast<int>(sum % kPorts);
 }

@@ -1,3 +1,5 @@
+// A host has as many slots as PBS_NODEFILE has lines of it. Their numbers are kept for pbsdsh,
+// which counts lines.
 #include "plan/schedulers/pbs.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// Values of variables with bounds, and a record of what was read for --show-engine. No variable's
+// meaning is known here.
 #include "plan/schedulers/scheduler_reader.h"
 
 #include <fmt/format.h>
@@ -22,6 +24,7 @@ std::string shown_value(std::string_view value) {
 
 SchedulerReader::SchedulerReader(const Variables& environment) {
   for (const auto& [name, value] : environment) {
+    // An empty variable counts as absent; the last of equal names wins.
     if (value.empty()) {
       variables_.erase(name);
     } else {
@@ -33,6 +36,7 @@ SchedulerReader::SchedulerReader(const Variables& environment) {
 std::optional<std::string> SchedulerReader::text(std::string_view name) {
   const auto found = variables_.find(name);
   if (found == variables_.end()) return std::nullopt;
+  // Every value is read through here, so --show-engine lists all that was read.
   used_.insert(*found);
   return found->second;
 }
@@ -72,6 +76,7 @@ std::optional<std::pair<std::string, int>> SchedulerReader::endpoint(std::string
   const auto value = text(name);
   if (!value) return std::nullopt;
   const std::size_t bracket = value->rfind(']'), colon = value->rfind(':');
+  // Colons inside brackets belong to the address.
   const bool has_port = colon != value->npos && (bracket == value->npos || colon > bracket);
   std::string host = value->substr(0, has_port ? colon : value->size());
   int port = 0;
@@ -93,6 +98,7 @@ std::optional<std::pair<std::string, int>> SchedulerReader::endpoint(std::string
 std::string SchedulerReader::job_id(std::string_view name) {
   const auto value = text(name);
   if (!value) return {};
+  // A job's id stands in commands that are shown to the user, as one word.
   const bool plain = printable(*value) == *value && value->find(' ') == value->npos;
   if (!plain || value->size() > kMaxIdBytes) throw bad(name, "no job is called so");
   return *value;

@@ -1,3 +1,6 @@
+// Slurm sets variables of the job and of the step side by side, with different numbers under
+// similar names. A process is in one of three places: a batch script or salloc's shell, a step of
+// one task, or a task of a step with several. own_step() tells them apart.
 #include "plan/schedulers/slurm.h"
 
 #include <fmt/format.h>
@@ -126,6 +129,7 @@ void take_node(SchedulerReader& variables, const SchedulerAnswers& answers,
   }
   evidence.role = SchedulerRole::kLauncher;
   evidence.hosts[0].here = true;
+  // As a launcher it starts the others itself; nobody looks for it.
   evidence.coordinator.clear();
   take_cpus(variables, answers, evidence);
   evidence.follows.push_back(fmt::format(
@@ -156,6 +160,7 @@ void take_step(SchedulerReader& variables, const SchedulerAnswers& answers, cons
   evidence.node_rank = node;
   evidence.coordinator = names[0];
   take_meeting_point(variables, evidence);
+  // One task on each node: a node's dtlaunch. Otherwise each task is a rank.
   if (tasks == nodes) {
     evidence.role = SchedulerRole::kNode;
     evidence.hosts = hosts_of(names, "SLURM_STEP_NODELIST");

@@ -1,3 +1,5 @@
+// Slurm's grammar (hostlist.c), with places of mistakes. The number of names is checked before they
+// are made: "n[0-99999999]" is a short text.
 #include "plan/schedulers/slurm_hostlist.h"
 
 #include <fmt/format.h>
@@ -37,6 +39,7 @@ std::vector<std::string> expand_numbers(std::string_view set, const TextPosition
     offset += item.size() + 1;
   }
   return expand_hostlist(fmt::format("[{}]", set),
+                         // The set's '[' stands one column earlier.
                          {position.prefix, position.column - 1, position.status});
 }
 
@@ -108,6 +111,7 @@ void append_names(const Pattern& pattern, std::vector<std::string>& names) {
 
 }  // namespace
 
+// Commas inside brackets do not separate names. i == text.size() ends the last one.
 std::vector<std::string> expand_slurm_hostlist(std::string_view text,
                                                const TextPosition& position) {
   std::vector<std::string> names;
@@ -145,6 +149,7 @@ bool has_several_brackets(std::string_view text) {
   return false;
 }
 
+// "2(x3),1" stands for 2, 2, 2, 1.
 std::vector<int> expand_slurm_counts(std::string_view text, std::size_t nodes,
                                      const TextPosition& position) {
   std::vector<int> counts;
