@@ -20,6 +20,9 @@ void Deadline::set(Clock::time_point when) {
   timer_.expires_at(when);
   timer_.async_wait([this, state = state_](boost::system::error_code cancelled) {
     if (cancelled || *state != State::kSet) return;
+    // A handler that is queued already cannot be cancelled; the wait that postpone() began has its
+    // own.
+    if (timer_.expiry() > Clock::now()) return;
     *state = State::kPassed;
     when_passed_();
   });

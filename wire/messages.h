@@ -30,8 +30,8 @@
 #include <vector>
 
 #include "base/overloaded.h"
-#include "plan/request/cloud.h"
 #include "plan/pinning/topology.h"
+#include "plan/request/cloud.h"
 
 namespace dtl {
 

@@ -4,14 +4,25 @@
 
 #include <sys/socket.h>
 
+#include <cerrno>
+#include <chrono>
 #include <utility>
 
 #include "base/machine/unix_socket.h"
 
 namespace dtl {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Out of descriptors, the socket stays readable: without a pause, waiting for it would be a loop
+// that takes a whole core until somebody closes one.
+constexpr auto kPause = 100ms;
+
+}  // namespace
 
 UserListener::UserListener(asio::io_context& context, Taken taken, std::function<void()> refused)
-    : socket_(context), taken_(std::move(taken)), refused_(std::move(refused)) {}
+    : socket_(context), pause_(context), taken_(std::move(taken)), refused_(std::move(refused)) {}
 
 void UserListener::start(Fd listening) {
   socket_.assign(listening.release());
@@ -22,22 +33,31 @@ void UserListener::start(Fd listening) {
 void UserListener::close() {
   boost::system::error_code ignored;  // it is open until here
   socket_.close(ignored);
+  pause_.cancel();
 }
 
 void UserListener::wait() {
   socket_.async_wait(asio::posix::stream_descriptor::wait_read,
                      [this](boost::system::error_code cancelled) {
                        if (cancelled) return;
-                       take_all();
-                       if (socket_.is_open()) wait();
+                       const bool all = take_all();
+                       if (!socket_.is_open()) return;
+                       if (all) return wait();
+                       pause_.expires_after(kPause);
+                       pause_.async_wait([this](boost::system::error_code closed) {
+                         if (!closed && socket_.is_open()) wait();
+                       });
                      });
 }
 
-void UserListener::take_all() {
-  bool others = false;
+bool UserListener::take_all() {
+  bool others = false, all = true;
   while (socket_.is_open()) {
     Fd peer(::accept4(socket_.native_handle(), nullptr, nullptr, SOCK_CLOEXEC));
-    if (!peer.valid()) break;  // nobody left, or out of descriptors: the next event tries again
+    if (!peer.valid()) {
+      all = errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM;
+      break;
+    }
     // The socket's mode keeps others out already; this holds also where the folder's file system
     // ignores it.
     if (peer_is_same_user(peer.get())) {
@@ -47,6 +67,7 @@ void UserListener::take_all() {
     }
   }
   if (others && refused_) refused_();
+  return all;
 }
 
 }  // namespace dtl

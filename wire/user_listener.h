@@ -20,9 +20,10 @@ class UserListener {
 
  private:
   void wait();
-  void take_all();
+  bool take_all();  // false: out of descriptors
 
   asio::posix::stream_descriptor socket_;
+  asio::steady_timer pause_;
   Taken taken_;
   std::function<void()> refused_;
 };
