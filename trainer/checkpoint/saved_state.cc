@@ -28,8 +28,8 @@ using OrderedJson = nlohmann::ordered_json;
 // Raised only for a file that older programs must not read.
 constexpr int kFormat = 1;
 constexpr std::size_t kMaxStateBytes = 1 << 20;
-constexpr std::uint64_t kStepTag = 0xFFFF0030, kParametersTag = 0xFFFF0031,
-                        kFirstMomentTag = 0xFFFF0032, kSecondMomentTag = 0xFFFF0033;
+constexpr std::uint64_t kStepTag = 0xFFFF0060, kParametersTag = 0xFFFF0061,
+                        kFirstMomentTag = 0xFFFF0062, kSecondMomentTag = 0xFFFF0063;
 
 fs::path state_file(const std::string& folder) {
   return fs::path(folder) / "training_state.json";
