@@ -7,12 +7,14 @@
 
 namespace dtl {
 
+OptionRows joined(std::initializer_list<OptionRows> sections) {
+  OptionRows all;
+  for (const OptionRows& section : sections) all.insert(all.end(), section.begin(), section.end());
+  return all;
+}
+
 const OptionTable<BlockOptions>& option_table() {
-  static const OptionTable<BlockOptions> kTable = [] {
-    OptionRows all = start_rows();
-    for (OptionRow<BlockOptions>& row : run_rows()) all.push_back(std::move(row));
-    return OptionTable<BlockOptions>(std::move(all));
-  }();
+  static const OptionTable<BlockOptions> kTable(joined({start_rows(), run_rows()}));
   return kTable;
 }
 

@@ -167,11 +167,7 @@ OptionRows about_options() {
 }  // namespace
 
 OptionRows run_rows() {
-  OptionRows all = watch_options();
-  for (OptionRows (*part)() : {end_options, about_options}) {
-    for (OptionRow<B>& row : part()) all.push_back(std::move(row));
-  }
-  return all;
+  return joined({watch_options(), end_options(), about_options()});
 }
 
 }  // namespace dtl

@@ -28,32 +28,31 @@ Target<B> hosts() {
           }};
 }
 
-Target<B> nodes() {
-  return {Takes::kValue, [](B& block, const std::string& text, const Option&) {
-            SizeRange range;
-            const std::string wrong = read_range(text, range);
+// "N" goes to `number`, "MIN:MAX" to `range`.
+Target<B> size(std::optional<int>& (*number)(B&), std::optional<SizeRange>& (*range)(B&)) {
+  return {Takes::kValue, [=](B& block, const std::string& text, const Option&) {
+            SizeRange said;
+            std::string wrong = read_range(text, said);
             if (!wrong.empty()) return wrong;
-            if (range.least == range.most) {
-              block.line.placement.nodes = range.least;
+            if (said.least == said.most) {
+              number(block) = said.least;
             } else {
-              block.line.placement.node_range = range;
+              range(block) = said;
             }
             return wrong;
           }};
 }
 
+Target<B> nodes() {
+  return size(
+      [](B & block) -> auto& { return block.line.placement.nodes; },
+      [](B & block) -> auto& { return block.line.placement.node_range; });
+}
+
 Target<B> ranks() {
-  return {Takes::kValue, [](B& block, const std::string& text, const Option&) {
-            SizeRange range;
-            const std::string wrong = read_range(text, range);
-            if (!wrong.empty()) return wrong;
-            if (range.least == range.most) {
-              block.program.ranks = range.least;
-            } else {
-              block.program.rank_range = range;
-            }
-            return wrong;
-          }};
+  return size(
+      [](B & block) -> auto& { return block.program.ranks; },
+      [](B & block) -> auto& { return block.program.rank_range; });
 }
 
 Target<B> hosts_by_command() {
@@ -241,11 +240,7 @@ OptionRows pin_options() {
 }  // namespace
 
 OptionRows start_rows() {
-  OptionRows all = where_options();
-  for (OptionRows (*part)() : {what_options, pin_options}) {
-    for (OptionRow<B>& row : part()) all.push_back(std::move(row));
-  }
-  return all;
+  return joined({where_options(), what_options(), pin_options()});
 }
 
 }  // namespace dtl
