@@ -1,8 +1,8 @@
 #pragma once
 // GatheredNodes: what the first of a job's nodes knows of the others, which come to it by
 // themselves: waits for them, has agents started on them, and says between two epochs who is there.
-// Nodes have places, from 0 on, which is this one; and names, by which the plan and messages know
-// them. They come and go on a thread of the room's.
+// A node has a place, which is 0 for this one, and a name, by which the plan and messages know it.
+// JoinRoom's own thread hears who comes and who goes.
 
 #include <chrono>
 #include <functional>
@@ -32,9 +32,9 @@ class GatheredNodes {
     int status = 0;
   };
   Gathered gather();
-  // How a person gets at them.
+  // Fills in how a user reaches each host.
   void introduce(std::vector<Host>& hosts) const;
-  // Its agents come to life on the nodes, and a node that its engine ends has to go.
+  // The session's agents start on the nodes. A node that its scheduler ends leaves the job.
   void serve(SessionOptions& options, const StartOptions& start) const;
   // What restarts ask of hosts is asked of the nodes.
   void answer_for(RestartOptions& restarts, const StartOptions& start, const std::string& job_id);

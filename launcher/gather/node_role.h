@@ -24,7 +24,7 @@ class NodeRole {
   // Each of them is one rank, and several may be on one machine.
   bool are_tasks() const { return evidence_.role == SchedulerRole::kRank; }
 
-  // Not the first node's: until the job is over; its exit status.
+  // For all nodes but the first. Returns when the job is over, with its exit status.
   int join(const std::string& agent_path) const;
 
   // For the first node (launcher/gather/gathered_nodes.h).

@@ -75,6 +75,18 @@ std::string indented(const std::string& line, std::optional<int> columns) {
   return text + row + "\n";
 }
 
+// A short tag may be the beginning of another job's id: to end that one would be wrong.
+void check_no_tag(const std::vector<JobView>& jobs, const JobView& found,
+                  const std::string& prefix) {
+  for (const JobView& job : jobs) {
+    const auto& tags = job.record.tags;
+    if (job.id == found.id || std::find(tags.begin(), tags.end(), prefix) == tags.end()) continue;
+    throw Error(Exit::kBadInput, fmt::format("'{}' may mean two jobs", prefix),
+                fmt::format("the id of {} begins so, and it is a tag of {}", found.id, job.id),
+                "more digits of the id");
+  }
+}
+
 }  // namespace
 
 std::vector<SeenRecord> parse_job_list(const Host& host, std::string_view text) {
@@ -134,6 +146,7 @@ const JobView& find_job(const std::vector<JobView>& jobs, const std::string& pre
     }
     found = &job;
   }
+  if (found != nullptr && found->id != prefix) check_no_tag(jobs, *found, prefix);
   if (found != nullptr) return *found;
   throw Error(Exit::kBadInput, fmt::format("there is no job '{}'", prefix),
               "no host that was asked knows of it",

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <cmath>
 
+#include "base/error.h"
 #include "base/limits.h"
 #include "base/options/completion.h"
 #include "base/text.h"
@@ -48,24 +49,40 @@ Target<B> shell_command() {
           }};
 }
 
-// NAMEs stand in tables, in JSON and between commas: no blanks, commas or quotes.
+bool is_ascii_word(unsigned char sign) {
+  return sign < 128 && std::isalnum(sign) != 0;
+}
+
+// Names stand in tables, in JSON and between commas: no blanks, commas or quotes. A dash in front
+// would be an option that lacks its value.
+void check_tag(const std::string& name) {
+  constexpr std::string_view kSigns = "._:/@+=-";
+  const auto refuse = [](const std::string& reason) {
+    throw Error(Exit::kUsage, "--tag", reason, "--tag nightly,run=7");
+  };
+  if (name.empty()) refuse("there is no name before or after a comma");
+  if (name.size() > kMaxTagBytes) {
+    refuse(fmt::format("'{}' has {} characters; a tag has up to {}", printable(name), name.size(),
+                       kMaxTagBytes));
+  }
+  const bool fits =
+      is_ascii_word(name.front()) && std::all_of(name.begin(), name.end(), [&](char sign) {
+        return is_ascii_word(sign) || kSigns.find(sign) != kSigns.npos;
+      });
+  if (fits) return;
+  refuse(fmt::format("'{}' is not a tag: a-z, A-Z, 0-9 and \"{}\", a letter or digit first",
+                     printable(name), kSigns));
+}
+
 Target<B> tags() {
-  return {Takes::kValue, [](B& block, const std::string& text, const Option&) -> std::string {
-            constexpr std::string_view kSigns = "._:/@+=-";
+  return {Takes::kValue, [](B& block, const std::string& text, const Option&) {
             std::vector<std::string>& tags = block.line.reporting.tags;
             for (const std::string& name : split(text, ',')) {
-              const bool fits = std::all_of(name.begin(), name.end(), [&](unsigned char sign) {
-                return (sign < 128 && std::isalnum(sign) != 0) ||
-                       kSigns.find(static_cast<char>(sign)) != kSigns.npos;
-              });
-              if (name.empty() || name.size() > kMaxTagBytes || !fits) {
-                return fmt::format("'{}' is not a tag: 1 to {} letters, digits or {}", name,
-                                   kMaxTagBytes, kSigns);
-              }
+              check_tag(name);
               if (std::find(tags.begin(), tags.end(), name) == tags.end()) tags.push_back(name);
             }
-            if (tags.size() > kMaxTags) return fmt::format("more than {} tags", kMaxTags);
-            return {};
+            return tags.size() > kMaxTags ? fmt::format("a job has up to {} tags", kMaxTags)
+                                          : std::string();
           }};
 }
 
@@ -104,6 +121,8 @@ OptionRows watch_options() {
        "the job's id: see dtlaunch-jobs(1)", into::flag<&B::line, &CommandLine::detach>()},
       {kWatch, {"--report"}, "FILE", "write what happened as JSON",
        into::text<&B::line, &CommandLine::reporting, &Reporting::report>(), {.key = "report"}},
+      {kWatch, {"--tag"}, "NAME[,NAME]", "label the job: shown in ps, the report and events", tags(),
+       {.key = "tags", .in_file = FileValue::kList, .repeatable = true}},
       {kWatch, {"-v", "--verbose"}, "", "say more; -vv: much more",
        into::count<&B::line, &CommandLine::verbosity>(), {.repeatable = true}},
   };
@@ -141,8 +160,6 @@ OptionRows end_options() {
       {kEnd, {"--spares"}, "N", "keep the last N hosts for that; else those not needed",
        into::whole<&B::line, &CommandLine::restarts, &RestartLimits::spares>(0, kMaxRanks),
        {.key = "hosts.spares", .in_file = FileValue::kInteger}},
-      {kEnd, {"--tag"}, "NAME[,NAME]", "name the job, in ps, the report and events", tags(),
-       {.key = "tags", .in_file = FileValue::kList, .repeatable = true}},
       {kEnd, {"--on-event"}, "COMMAND", "a shell command that hears of start, failure, restart\n"
        "and end, as JSON on its input", shell_command(), {.key = "on_event"}},
   };

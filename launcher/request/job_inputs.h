@@ -11,8 +11,8 @@
 
 namespace dtl {
 
-// A scheduler has started dtlaunch on each node, and they have come (launcher/gather): the command
-// line names them.
+// A scheduler has started dtlaunch on each node, and all of these have connected (launcher/gather).
+// Their names are in JobInputs::line.hosts, as if the user had typed them.
 struct NodesThatCame {
   const Scheduler* started_by = nullptr;
   bool are_tasks = false;  // each of them is one rank

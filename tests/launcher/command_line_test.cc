@@ -169,13 +169,16 @@ TEST(Cli, RefusesWhatItCannotMean) {
 TEST(Cli, ATagNamesAJobOnce) {
   const CommandLine line = parse_command_line({"--tag", "b,a", "--tag=b", "--tag", "run=7", "p"});
   EXPECT_EQ(line.reporting.tags, (Words{"b", "a", "run=7"}));
-  for (const std::string text : {"", "a,", "two words", "a\"b", "\xc3\xa4"}) {
-    EXPECT_THAT(refusal({"--tag", text, "p"}), HasSubstr("--tag")) << text;
+  for (const std::string text : {"two words", "a\"b", "-n", "=a", "\x1b[31m", "\xc3\xa4"}) {
+    EXPECT_THAT(refusal({"--tag", text, "p"}), HasSubstr("is not a tag: a-z, A-Z, 0-9")) << text;
   }
-  EXPECT_THAT(refusal({"--tag", std::string(65, 'a'), "p"}), HasSubstr("is not a tag"));
+  EXPECT_EQ(refusal({"--tag", "\x1b[31m", "p"}).find('\x1b'), std::string::npos);
+  EXPECT_THAT(refusal({"--tag", "a,", "p"}), HasSubstr("no name before or after a comma"));
+  EXPECT_THAT(refusal({"--tag", std::string(65, 'a'), "p"}),
+              HasSubstr("has 65 characters; a tag has up to 64. Try: --tag nightly,run=7"));
   Words many = {"p"};
   for (int i = 0; i <= 32; ++i) many.insert(many.begin(), "--tag=" + std::to_string(i));
-  EXPECT_THAT(refusal(many), HasSubstr("more than 32 tags"));
+  EXPECT_THAT(refusal(many), HasSubstr("a job has up to 32 tags"));
 }
 
 }  // namespace

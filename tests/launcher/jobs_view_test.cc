@@ -130,6 +130,18 @@ TEST(JobsView, ShowsTagsBelowTheirJob) {
   EXPECT_TRUE(jobs_table(jobs, 1000, 80).ends_with("\n  tags: nightly, run=7\n"));
 }
 
+TEST(JobsView, RefusesABeginningThatIsAlsoATagOfAnotherJob) {
+  JobView first, second;
+  first.id = "e59fe6b79fb5ee3e";
+  second.id = "c03fe88b8305f312";
+  second.record.tags = {"e59"};
+  EXPECT_THROW(find_job({first, second}, "e59"), Error);
+  EXPECT_EQ(find_job({first, second}, "e59f").id, first.id);
+  first.record.tags = {"e59"};
+  second.record.tags.clear();
+  EXPECT_EQ(find_job({first, second}, "e59").id, first.id);
+}
+
 TEST(JobsView, ShowsFormerEpochsWhenAsked) {
   auto restarted = seen("launcher", "login", 9, true);
   restarted.record.restarts = 2;
