@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/machine/find_program.h"
 #include "base/machine/process_handle.h"
 #include "base/text.h"
 #include "launcher/agents/agent_command.h"
@@ -52,10 +53,7 @@ class CarriedStream final : public AgentStream {
 std::string path_of(const std::string& program) {
   if (program.find('/') != program.npos) return program;
   const char* path = std::getenv("PATH");
-  for (const std::string& folder : split(path == nullptr ? "" : path, ':')) {
-    const std::string file = folder + "/" + program;
-    if (folder.starts_with('/') && ::access(file.c_str(), X_OK) == 0) return file;
-  }
+  if (auto file = find_program(program, path == nullptr ? "" : path)) return *file;
   throw Error(Exit::kOs, "cannot start agent", fmt::format("there is no {} on PATH", program),
               "-launcher ssh, where the engine allows that");
 }

@@ -1,7 +1,10 @@
 #include "launcher/options/subcommands.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
+
+#include "base/text.h"
 
 namespace dtl {
 
@@ -25,6 +28,21 @@ bool is_subcommand(std::string_view word) {
   const auto table = subcommand_table();
   return std::any_of(table.begin(), table.end(),
                      [&](const Subcommand& subcommand) { return subcommand.name == word; });
+}
+
+std::string meant_subcommand(std::string_view word) {
+  // Words of other programs that list and end jobs: systemctl, docker, squeue's and qdel's users.
+  constexpr std::pair<std::string_view, std::string_view> kOthers[] = {
+      {"status", "ps"}, {"list", "ps"},   {"ls", "ps"},         {"jobs", "ps"},
+      {"top", "ps"},    {"stop", "kill"}, {"cancel", "kill"},   {"end", "kill"},
+      {"log", "logs"},  {"tail", "logs"}, {"cleanup", "clean"}, {"check", "doctor"}};
+  for (const auto& [theirs, ours] : kOthers) {
+    if (word == theirs) return std::string(ours);
+  }
+  std::vector<std::string> names;
+  for (const Subcommand& subcommand : subcommand_table()) names.emplace_back(subcommand.name);
+  // Of two letters, half of all programs would be near to ps and up.
+  return word.size() < 4 ? std::string() : nearest(word, names);
 }
 
 }  // namespace dtl

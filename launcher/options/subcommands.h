@@ -5,6 +5,7 @@
 // main.cc knows what each one runs.
 
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace dtl {
@@ -17,5 +18,9 @@ struct Subcommand {
 std::span<const Subcommand> subcommand_table();
 
 bool is_subcommand(std::string_view word);
+
+// What somebody may have meant who wrote `word` first: "doctor" for "doctr", "ps" for "status".
+// Empty: no subcommand.
+std::string meant_subcommand(std::string_view word);
 
 }  // namespace dtl

@@ -5,10 +5,13 @@
 
 #include <memory>
 #include <stdexcept>
+#include <utility>
 
+#include "base/error.h"
 #include "base/fd.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "base/machine/find_program.h"
 #include "launcher/agents/agent_start.h"
 #include "launcher/doctor/doctor.h"
 #include "launcher/jobs/jobs_commands.h"
@@ -66,9 +69,38 @@ int run_subcommand(const std::string& name, const std::vector<std::string>& argu
   throw std::logic_error(fmt::format("subcommand '{}' has no code", name));
 }
 
+bool is_program_here(const std::string& word, const Variables& environment) {
+  if (word.find('/') != word.npos || ::access(word.c_str(), F_OK) == 0) return true;
+  const std::string* const path = find_variable(environment, "PATH");
+  return find_program(word, path == nullptr ? "" : *path).has_value();
+}
+
+// "doctr" would else be started as a program on each host, and fail there.
+void refuse_misspelt_command(const std::string& word) {
+  const std::string meant = meant_subcommand(word);
+  if (meant.empty()) return;
+  throw Error(Exit::kUsage,
+              fmt::format("'{}' is neither a command of dtlaunch nor a program here", word),
+              fmt::format("did you mean: dtlaunch {}?", meant),
+              fmt::format("dtlaunch -- {}, where the hosts have such a program", word));
+}
+
+// "help", "help ps" and "version", as other programs have them.
+std::vector<std::string> options_for_words(std::vector<std::string> words) {
+  if (words[0] == "version") words[0] = "--version";
+  if (words[0] != "help") return words;
+  if (words.size() > 1 && is_subcommand(words[1])) return {words[1], "--help"};
+  words[0] = "--help";
+  return words;
+}
+
 }  // namespace
 
-int run_command(const std::vector<std::string>& arguments) {
+int run_command(std::vector<std::string> arguments) {
+  const Variables environment = current_surroundings().environment;
+  const bool is_word = !arguments.empty() && !arguments[0].empty() && arguments[0][0] != '-' &&
+                       !is_program_here(arguments[0], environment);
+  if (is_word) arguments = options_for_words(std::move(arguments));
   if (!arguments.empty() && arguments[0] == kCompleteCommand) {
     write_all(STDOUT_FILENO, own_completion_answer({arguments.begin() + 1, arguments.end()}));
     return 0;
@@ -81,7 +113,8 @@ int run_command(const std::vector<std::string>& arguments) {
   if (!arguments.empty() && is_subcommand(arguments[0])) {
     return run_subcommand(arguments[0], {arguments.begin() + 1, arguments.end()});
   }
-  CommandLine line = parse_command_line(arguments, current_surroundings().environment);
+  if (is_word) refuse_misspelt_command(arguments[0]);
+  CommandLine line = parse_command_line(arguments, environment);
   if (!line.program_file.empty()) {
     const std::string text =
         read_trusted_file(line.program_file, kMaxHostfileBytes, "file of programs");

@@ -8,6 +8,6 @@
 namespace dtl {
 
 // arguments: without argv[0]. The exit status. Throws Error.
-int run_command(const std::vector<std::string>& arguments);
+int run_command(std::vector<std::string> arguments);
 
 }  // namespace dtl

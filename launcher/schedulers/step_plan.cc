@@ -1,19 +1,13 @@
 #include "launcher/schedulers/step_plan.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
+#include "base/machine/find_program.h"
 #include "base/text.h"
 #include "plan/request/name_list.h"
 
 namespace dtl {
 namespace {
-
-std::optional<std::string> program_in(const std::string& folder, std::string_view name) {
-  std::string file = fmt::format("{}/{}", folder, name);
-  if (!folder.starts_with('/') || ::access(file.c_str(), X_OK) != 0) return std::nullopt;
-  return file;
-}
 
 std::vector<std::string> programs_of(const Starter& starter, std::optional<std::size_t> which) {
   if (which) return {std::string(starter.programs[*which])};
@@ -28,10 +22,8 @@ std::optional<std::string> find_starter_program(const Starter& starter,
                                                 const Variables& environment) {
   const std::string* const path = find_variable(environment, "PATH");
   for (const std::string& name : programs_of(starter, which)) {
-    if (auto file = program_in(evidence.starter_folder, name)) return file;
-    for (const std::string& folder : split(path == nullptr ? "" : *path, ':')) {
-      if (auto file = program_in(folder, name)) return file;
-    }
+    if (auto file = find_program(name, evidence.starter_folder)) return file;
+    if (auto file = find_program(name, path == nullptr ? "" : *path)) return file;
   }
   return std::nullopt;
 }

@@ -26,6 +26,30 @@ launch -np
 expect_status 64
 expect_err '-np'
 
+# A word that was meant for a command starts nothing; a program of that name here is a program.
+for words in 'doctr doctor' 'status ps' 'list ps' 'stop kill' 'logz logs'; do
+  refused "'${words% *}' is neither a command .*did you mean: dtlaunch ${words#* }[?]" "${words% *}"
+done
+launch --push -np 1 true # an option that is like a command's name
+expect_status 0
+launch -- doctr
+expect_status 127
+mkdir -p "$work/bin"
+printf '#!/bin/sh\necho my own status\n' >"$work/bin/status"
+chmod +x "$work/bin/status"
+run env PATH="$work/bin:$PATH" "$bin/dtlaunch" status
+expect_status 0
+expect_out '^my own status$'
+launch help
+expect_status 0
+expect_out '^usage: dtlaunch '
+launch help ps
+expect_status 0
+expect_out '^usage: dtlaunch ps'
+launch version
+expect_status 0
+expect_out '^dtlaunch [0-9]'
+
 # A mistake on the line of all ranks is told by rank 0, which must not be ended for another's exit first.
 need_program dttrain
 for _ in 1 2 3 4 5; do

@@ -1,0 +1,15 @@
+#pragma once
+// Looks for a program as a shell does, but in absolute folders alone: what lies in the current
+// folder must be asked for as ./NAME.
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace dtl {
+
+// The first regular file `name` in the folders of `path`, "/usr/bin:/bin", that this user may
+// execute.
+std::optional<std::string> find_program(std::string_view name, std::string_view path);
+
+}  // namespace dtl
