@@ -1,7 +1,7 @@
 #pragma once
 // LinkSearch: what a launcher does about the lost connection of an agent that it may find again, by
 // --reconnect: when it tries, which answers count, and when it gives up. One for each node. Pure:
-// job_links.cc acts on it.
+// searches.cc acts on it.
 
 #include <cstdint>
 #include <optional>

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "launcher/job/membership.h"
+#include "launcher/restart/membership.h"
 #include "launcher/session/held_signals.h"
 #include "launcher/session/membership_watch.h"
 #include "launcher/session/session.h"

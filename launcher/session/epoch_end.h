@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "launcher/job/restart.h"
+#include "launcher/restart/restart.h"
 #include "launcher/session/session.h"
 
 namespace dtl {

@@ -11,7 +11,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "launcher/job/next_hosts.h"
+#include "launcher/restart/next_hosts.h"
 #include "launcher/screen/console.h"
 #include "launcher/session/card_facts.h"
 #include "launcher/session/epoch_end.h"

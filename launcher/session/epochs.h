@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "launcher/job/restart.h"
+#include "launcher/restart/restart.h"
 #include "launcher/session/elastic_hosts.h"
 #include "launcher/session/session.h"
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/fd.h"
-#include "launcher/job/membership.h"
+#include "launcher/restart/membership.h"
 #include "launcher/session/session.h"
 
 namespace dtl {

@@ -1,4 +1,4 @@
-#include "launcher/job/next_hosts.h"
+#include "launcher/restart/next_hosts.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "launcher/job/membership.h"
+#include "launcher/restart/membership.h"
 
 namespace dtl::sim {
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "launcher/job/next_hosts.h"
-#include "launcher/job/restart.h"
+#include "launcher/restart/next_hosts.h"
+#include "launcher/restart/restart.h"
 
 namespace dtl::sim {
 

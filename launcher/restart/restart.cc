@@ -1,4 +1,4 @@
-#include "launcher/job/restart.h"
+#include "launcher/restart/restart.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "launcher/job/membership.h"
+#include "launcher/restart/membership.h"
 
 #include <fmt/format.h>
 

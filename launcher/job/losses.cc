@@ -1,0 +1,140 @@
+#include "launcher/job/losses.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "launcher/job/machine.h"
+#include "launcher/job/searches.h"
+#include "launcher/job/silence.h"
+
+namespace dtl::job {
+namespace {
+
+void check_started(Turn& turn) {
+  if (turn.job.state != JobState::kStarting) return;
+  int first_failed = -1;
+  for (int node = turn.node_count() - 1; node >= 0; --node) {
+    if (turn.node(node).phase == NodePhase::kStarting) return;
+    if (turn.node(node).start_failure) first_failed = node;
+  }
+  if (first_failed < 0) {
+    transition(turn, Move::kAllUp);
+    return;
+  }
+  Outcome outcome;
+  outcome.cause = Cause::kCannotStart;
+  outcome.node = first_failed;
+  outcome.exit_status = static_cast<int>(*turn.node(first_failed).start_failure);
+  abandon(turn, std::move(outcome));
+}
+
+// The loss of an agent or a node may take longer to be known than a rank's failure (kDead, or what
+// a guard is waited for). Then it replaces an outcome that looks like its consequence. True when it
+// did.
+bool blame(Turn& turn, const Outcome& loss) {
+  if (turn.job.state != JobState::kStopping) return false;
+  if (!turn.job.outcome || turn.job.outcome->cause != Cause::kRankExit) return false;
+  if (!turn.job.ranks[static_cast<std::size_t>(turn.job.outcome->rank)].consequence) return false;
+  turn.job.outcome = loss;
+  return true;
+}
+
+}  // namespace
+
+void agent_ready(Turn& turn, const AgentReady& event) {
+  NodeState& node = turn.node(event.node);
+  if (node.phase != NodePhase::kStarting) return;
+  node.phase = NodePhase::kReady;
+  node.last_heard = turn.now;
+  node.up = turn.now;
+  node.here = event.here;
+  if (event.can_be_found_again) node.link = LinkSearch(turn.job.options.ending.reconnect);
+  if (turn.job.options.ending.spot != Cloud::kOff)
+    turn.send(event.node, WatchNotices{turn.job.options.ending.spot});
+  check_started(turn);
+}
+
+void agent_failed(Turn& turn, const AgentFailed& event) {
+  if (turn.node(event.node).phase == NodePhase::kStarting)
+    fail_start(turn, event.node, event.status);
+}
+
+void agent_lost(Turn& turn, const AgentLost& event) {
+  if (event.may_live && search_for(turn, event.node)) return;
+  lose(turn, event.node, event.cause, event.exit_status, event.text);
+}
+
+void fail_start(Turn& turn, int node, Exit status) {
+  turn.node(node).phase = NodePhase::kGone;
+  turn.node(node).start_failure = status;
+  check_started(turn);
+  check_agents(turn);
+}
+
+void lose(Turn& turn, int node, Cause cause, int exit_status, const std::string& text) {
+  NodeState& state = turn.node(node);
+  if (!reachable(state)) return;
+  const bool expected = state.phase == NodePhase::kEnding;
+  state.phase = NodePhase::kGone;
+  state.link.end();
+  state.given_up = turn.now;
+  state.agent_failed = cause == Cause::kAgentFailed;
+  if (turn.job.state == JobState::kStarting) {
+    turn.notice(node, text);
+    fail_start(turn, node, static_cast<Exit>(exit_status));
+    return;
+  }
+  const bool had_left =
+      state.here && turn.job.long_absence && turn.now < turn.job.absence_ended + kSuspect;
+  if (had_left) turn.job.outlived_leases = true;
+  for (RankState& rank : turn.job.ranks) {
+    if (rank.node != node || gone(rank)) continue;
+    rank.phase = RankPhase::kLost;
+    rank.ended = turn.now;
+    rank.after_stop = turn.ending();
+  }
+  Outcome outcome;
+  outcome.cause = cause;
+  outcome.node = node;
+  outcome.exit_status = exit_status;
+  outcome.text = text;
+  if (turn.ending()) {
+    const bool own_fault = turn.job.outlived_leases || cause == Cause::kUpEnded;
+    if (!own_fault && !blame(turn, outcome)) {
+      turn.notice(node, fmt::format("lost while it was ending the job: {}", text));
+    }
+  } else if (!expected && had_left) {
+    end_as_outlived(turn, *turn.job.long_absence);
+  } else if (!expected) {
+    abandon(turn, std::move(outcome));
+  }
+  check_ranks(turn);
+  check_agents(turn);
+}
+
+void garbage(Turn& turn, int node, const std::string& what) {
+  lose(turn, node, Cause::kAgentFailed, static_cast<int>(Exit::kVersion), "it sent " + what);
+  turn.close(node);
+}
+
+void hear_finished(Turn& turn, int node, const Finished& message) {
+  NodeState& state = turn.node(node);
+  if (state.phase != NodePhase::kEnding) {
+    lose(turn, node, Cause::kAgentFailed, static_cast<int>(Exit::kOs),
+         "it ended without being told to");
+    turn.close(node);
+    return;
+  }
+  if (message.unkillable > 0) {
+    turn.notice(node,
+                fmt::format("{} process{} could not be killed within {}; look there with: ps -ef",
+                            message.unkillable, message.unkillable == 1 ? "" : "es",
+                            seconds_text(kReapDeadline)));
+  }
+  state.phase = NodePhase::kFinished;
+  state.finished = turn.now;
+  check_agents(turn);
+}
+
+}  // namespace dtl::job

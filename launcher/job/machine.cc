@@ -1,0 +1,158 @@
+#include "launcher/job/machine.h"
+
+#include <algorithm>
+#include <csignal>
+#include <iterator>
+#include <utility>
+
+#include "launcher/job/rank_events.h"
+#include "launcher/job/searches.h"
+#include "launcher/job/telling.h"
+
+namespace dtl::job {
+namespace {
+
+struct Row {
+  JobState from;
+  Move move;
+  JobState to;
+};
+
+// The whole machine. What is not listed does not move the job.
+constexpr Row kTable[] = {
+    {JobState::kStarting, Move::kAllUp, JobState::kPreflight},
+    {JobState::kStarting, Move::kAbandon, JobState::kFinishing},
+    {JobState::kPreflight, Move::kProbed, JobState::kPlanning},
+    {JobState::kPreflight, Move::kAbandon, JobState::kFinishing},
+    {JobState::kPlanning, Move::kPlanned, JobState::kRunning},
+    {JobState::kPlanning, Move::kAbandon, JobState::kFinishing},
+    {JobState::kRunning, Move::kRanksGone, JobState::kFinishing},
+    {JobState::kRunning, Move::kAbandon, JobState::kStopping},
+    {JobState::kStopping, Move::kRanksGone, JobState::kFinishing},
+    {JobState::kStopping, Move::kDeadline, JobState::kFinishing},
+    {JobState::kFinishing, Move::kAgentsGone, JobState::kDone},
+    {JobState::kFinishing, Move::kDeadline, JobState::kDone},
+};
+
+bool explains_failures(Cause cause) {
+  constexpr Cause kCauses[] = {Cause::kSpawn,      Cause::kRankExit,    Cause::kRankSignal,
+                               Cause::kNodeLost,   Cause::kAgentFailed, Cause::kUpEnded,
+                               Cause::kStoppedSelf};
+  return std::find(std::begin(kCauses), std::end(kCauses), cause) != std::end(kCauses);
+}
+
+void enter_stopping(Turn& turn) {
+  tell_what_was_left(turn);
+  turn.job.stop_began = turn.now;
+  Stop stop;
+  const bool hangs = turn.job.hang.has_value();
+  const bool ask = hangs || (turn.job.outcome && turn.job.outcome->cause == Cause::kTimeout);
+  if (ask) stop.ask_ms = static_cast<std::uint32_t>(JobTime(kAskRanks).count());
+  const JobTime asked = turn.now + JobTime(stop.ask_ms) + JobTime(hangs ? kAskNative : 0s);
+  turn.job.patience = asked + kHeartbeat;
+  turn.job.deadline = asked + stop_grace(turn) + kReapDeadline + kAnswerMargin;
+  hurry_searches(turn, asked + stop_grace(turn) + kAnswerMargin);
+  if (hangs) {
+    turn.send_to_all(WatchRanks{0, static_cast<std::uint32_t>(JobTime(kAskNative).count())});
+  }
+  stop.signal = SIGTERM;
+  stop.grace_ms = static_cast<std::uint32_t>(stop_grace(turn).count());
+  turn.send_to_all(stop);
+  check_ranks(turn);
+}
+
+void enter_finishing(Turn& turn) {
+  tell_what_was_left(turn);
+  if (!turn.job.outcome) turn.job.outcome = turn.job.suspect.value_or(Outcome{});
+  turn.job.deadline = turn.now + kReapDeadline + kAnswerMargin;
+  hurry_searches(turn, turn.now + kReapDeadline);
+  for (int node = 0; node < turn.node_count(); ++node) {
+    NodeState& state = turn.node(node);
+    if (state.phase == NodePhase::kStarting) turn.close(node);
+    if (state.phase != NodePhase::kReady) continue;
+    turn.send(node, Finish{});
+    state.phase = NodePhase::kEnding;
+  }
+  check_agents(turn);
+}
+
+void enter(Turn& turn, JobState state) {
+  switch (state) {
+    case JobState::kStarting:
+      break;
+    case JobState::kPreflight:
+      turn.job.deadline = turn.now + kConnectDeadline + kAnswerMargin;
+      turn.effects.push_back(PlaceRanks{});
+      break;
+    case JobState::kPlanning:
+      turn.effects.push_back(MakePlan{});
+      break;
+    case JobState::kRunning:
+      turn.effects.push_back(StartRanks{});
+      begin_watch(turn);
+      break;
+    case JobState::kStopping:
+      enter_stopping(turn);
+      break;
+    case JobState::kFinishing:
+      enter_finishing(turn);
+      break;
+    case JobState::kDone:
+      break;
+  }
+}
+
+}  // namespace
+
+// The only place where the state changes.
+void transition(Turn& turn, Move move) {
+  for (const Row& row : kTable) {
+    if (row.from != turn.job.state || row.move != move) continue;
+    turn.job.state = row.to;
+    turn.job.deadline.reset();
+    enter(turn, row.to);
+    return;
+  }
+}
+
+// What a user, a clock or a scheduler wants comes after a failure that has already happened.
+void abandon(Turn& turn, Outcome outcome) {
+  if (turn.job.suspect && !explains_failures(outcome.cause)) outcome = *turn.job.suspect;
+  if (!turn.job.outcome) turn.job.outcome = std::move(outcome);
+  transition(turn, Move::kAbandon);
+}
+
+JobTime stop_grace(Turn& turn) {
+  const bool by_user = turn.job.outcome && turn.job.outcome->cause == Cause::kInterrupted;
+  const JobTime grace =
+      turn.job.options.ending.grace.value_or(by_user ? kInterruptGrace : kKillGrace);
+  if (!turn.job.goes) return grace;
+  // Its agent has a word to say afterwards.
+  const JobTime left = std::max(*turn.job.goes - turn.job.stop_began, JobTime{0});
+  return std::min(grace, std::max(left - JobTime(kAnswerMargin), left / 2));
+}
+
+// A host that goes earlier than the ranks have to be gone.
+void hurry_stop(Turn& turn) {
+  if (turn.job.state != JobState::kStopping || !turn.job.goes || turn.job.kill_sent) return;
+  Stop stop;
+  stop.signal = 0;  // a second SIGTERM would end who is writing a checkpoint
+  const JobTime left = std::max(turn.job.stop_began + stop_grace(turn) - turn.now, JobTime{0});
+  stop.grace_ms = static_cast<std::uint32_t>(left.count());
+  turn.send_to_all(stop);
+}
+
+void check_ranks(Turn& turn) {
+  if (std::all_of(turn.job.ranks.begin(), turn.job.ranks.end(), gone))
+    transition(turn, Move::kRanksGone);
+}
+
+void check_agents(Turn& turn) {
+  const auto away = [](const NodeState& node) {
+    return node.phase == NodePhase::kFinished || node.phase == NodePhase::kGone;
+  };
+  if (std::all_of(turn.job.nodes.begin(), turn.job.nodes.end(), away))
+    transition(turn, Move::kAgentsGone);
+}
+
+}  // namespace dtl::job

@@ -1,0 +1,96 @@
+#include "launcher/job/preflight.h"
+
+#include <algorithm>
+
+#include "launcher/job/losses.h"
+#include "launcher/job/machine.h"
+
+namespace dtl::job {
+namespace {
+
+void probe(Turn& turn, int round) {
+  turn.job.probe_round = round;
+  turn.job.deadline = turn.now + kConnectDeadline + kAnswerMargin;
+  for (const int node : turn.job.used) turn.node(node).reached.reset();
+  turn.effects.push_back(Probe{round});
+}
+
+void check_listening(Turn& turn) {
+  const auto& used = turn.job.used;
+  if (turn.job.state != JobState::kPreflight || turn.job.probe_round > 0) return;
+  const auto ready = [&](int other) {
+    const NodeState& state = turn.node(other);
+    return state.listening && (state.examined || !turn.job.asked);
+  };
+  if (!std::all_of(used.begin(), used.end(), ready)) return;
+  if (used.size() > 1) {
+    probe(turn, 1);
+    return;
+  }
+  turn.send(used[0], StopListening{});
+  transition(turn, Move::kProbed);
+}
+
+}  // namespace
+
+void ranks_placed(Turn& turn, const Placed& event) {
+  if (turn.job.state != JobState::kPreflight || !turn.job.used.empty()) return;
+  turn.job.used = event.nodes;
+  for (std::size_t k = 0; k < event.nodes.size(); ++k) {
+    for (const int rank : event.ranks[k]) {
+      turn.job.ranks.resize(std::max(turn.job.ranks.size(), static_cast<std::size_t>(rank) + 1));
+      turn.job.ranks[static_cast<std::size_t>(rank)].node = event.nodes[k];
+    }
+  }
+  for (int node = 0; node < turn.node_count(); ++node) {
+    if (std::find(turn.job.used.begin(), turn.job.used.end(), node) != turn.job.used.end())
+      continue;
+    turn.send(node, Finish{});
+    turn.node(node).phase = NodePhase::kEnding;
+  }
+  turn.job.asked = event.question.has_value();
+  for (std::size_t k = 0; k < turn.job.used.size(); ++k) {
+    if (event.question) turn.send(turn.job.used[k], *event.question);  // answered before Listening
+    turn.send(turn.job.used[k],
+              Listen{event.machines.empty() ? static_cast<std::uint32_t>(k) : event.machines[k],
+                     turn.job.options.ports.low, turn.job.options.ports.high});
+  }
+}
+
+void network_judged(Turn& turn, const Judged& event) {
+  if (turn.job.state != JobState::kPreflight || turn.job.probe_round == 0) return;
+  if (event.again && turn.job.probe_round == 1) {
+    probe(turn, 2);
+    return;
+  }
+  for (const int node : turn.job.used) turn.send(node, StopListening{});
+  transition(turn, Move::kProbed);  // without a network the plan is refused, and that says why
+}
+
+void hear_listening(Turn& turn, int node, const Listening& message) {
+  const auto& used = turn.job.used;
+  if (turn.job.state != JobState::kPreflight || turn.job.probe_round > 0) return;
+  if (std::find(used.begin(), used.end(), node) == used.end()) return;
+  turn.node(node).listening = message;
+  check_listening(turn);
+}
+
+void hear_examined(Turn& turn, int node, const Examined& message) {
+  if (!turn.job.asked) {
+    garbage(turn, node, "an answer to no question");
+    return;
+  }
+  turn.node(node).examined = message;
+  check_listening(turn);
+}
+
+void hear_reached(Turn& turn, int node, const Reached& message) {
+  const auto& used = turn.job.used;
+  if (turn.job.state != JobState::kPreflight || turn.job.probe_round == 0) return;
+  if (std::find(used.begin(), used.end(), node) == used.end()) return;
+  turn.node(node).reached = message;
+  const auto answered = [&](int other) { return turn.node(other).reached.has_value(); };
+  if (std::all_of(used.begin(), used.end(), answered)) turn.effects.push_back(JudgeNetwork{});
+}
+
+}  // namespace dtl::job

@@ -1,0 +1,15 @@
+#pragma once
+// From placed ranks to a network: the nodes listen, try to reach each other, and their answers are
+// judged.
+
+#include "launcher/job/turn.h"
+
+namespace dtl::job {
+
+void ranks_placed(Turn& turn, const Placed& event);
+void network_judged(Turn& turn, const Judged& event);
+void hear_listening(Turn& turn, int node, const Listening& message);
+void hear_examined(Turn& turn, int node, const Examined& message);
+void hear_reached(Turn& turn, int node, const Reached& message);
+
+}  // namespace dtl::job

@@ -1,0 +1,87 @@
+#include "launcher/job/searches.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "launcher/job/losses.h"
+
+namespace dtl::job {
+namespace {
+
+void give_up_search(Turn& turn, int node) {
+  const LinkSearch& link = turn.node(node).link;
+  std::string text = fmt::format("connection lost, and not found again within {}",
+                                 seconds_text(link.lasted(turn.now)));
+  if (!link.last_problem().empty()) text += ": " + link.last_problem();
+  if (turn.ending()) {
+    text += fmt::format("; what runs there ends by itself within {}",
+                        seconds_text(JobTime(kLease) + link.patience() + JobTime(kKillGrace)));
+  }
+  lose(turn, node, Cause::kNodeLost, static_cast<int>(Exit::kUnreachable), text);
+  turn.close(node);
+}
+
+}  // namespace
+
+// While the ranks run. A job that is starting or ending has less to lose than the time it takes.
+bool search_for(Turn& turn, int node) {
+  NodeState& state = turn.node(node);
+  if (state.link.searching()) return true;
+  if (!state.link.allowed() || state.phase != NodePhase::kReady) return false;
+  if (turn.job.state != JobState::kRunning) return false;
+  state.link.begin(turn.now);
+  turn.effects.push_back(DetachNode{node});
+  turn.notice(node, fmt::format("connection lost, looking for it for up to {}",
+                                seconds_text(state.link.patience())));
+  plan_searches(turn);
+  return true;
+}
+
+void link_tried(Turn& turn, const LinkTried& event) {
+  NodeState& state = turn.node(event.node);
+  switch (state.link.tried(event.attempt, event.answer, event.text, turn.now)) {
+    case LinkSearch::Verdict::kGoOn:
+      break;
+    case LinkSearch::Verdict::kFound:
+      state.last_heard = turn.now;
+      state.suspected = false;
+      turn.notice(event.node,
+                  fmt::format("found again after {}", seconds_text(state.link.lasted(turn.now))));
+      break;
+    case LinkSearch::Verdict::kGone:
+      lose(turn, event.node, Cause::kAgentFailed, static_cast<int>(Exit::kOs),
+           "the connection was lost, and the agent is gone; the host itself answers");
+      turn.close(event.node);
+      break;
+  }
+  plan_searches(turn);
+}
+
+void hurry_searches(Turn& turn, JobTime until) {
+  for (NodeState& node : turn.job.nodes) node.link.hurry(until);
+  plan_searches(turn);
+}
+
+void watch_searches(Turn& turn) {
+  if (!turn.job.next_link || turn.now < *turn.job.next_link) return;
+  for (int node = 0; node < turn.node_count(); ++node) {
+    LinkSearch& link = turn.node(node).link;
+    if (link.is_over(turn.now)) {
+      give_up_search(turn, node);
+    } else if (const auto attempt = link.next_try(turn.now)) {
+      turn.effects.push_back(Rejoin{node, attempt->attempt, attempt->until});
+    }
+  }
+  plan_searches(turn);
+}
+
+void plan_searches(Turn& turn) {
+  turn.job.next_link.reset();
+  for (const NodeState& node : turn.job.nodes) {
+    const auto wakeup = node.link.wakeup();
+    if (wakeup) turn.job.next_link = std::min(turn.job.next_link.value_or(*wakeup), *wakeup);
+  }
+}
+
+}  // namespace dtl::job

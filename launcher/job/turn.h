@@ -1,0 +1,32 @@
+#pragma once
+// Turn: one event's turn in the job's state machine. It holds the job as it is by now, the time,
+// and the effects so far. Functions of this folder take it one after the other; nothing outlives
+// it.
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "launcher/job/job.h"
+
+namespace dtl::job {
+
+struct Turn {
+  Job& job;
+  JobTime now;
+  std::vector<Effect> effects = {};
+
+  bool ending() const { return job.state >= JobState::kStopping; }
+  NodeState& node(int index) { return job.nodes[static_cast<std::size_t>(index)]; }
+  int node_count() const { return static_cast<int>(job.nodes.size()); }
+  void send(int node, Message message) { effects.push_back(Send{node, std::move(message)}); }
+  void send_to_all(const Message& message);  // that can be reached
+  void notice(int node, std::string text) { effects.push_back(Notice{node, std::move(text)}); }
+  void close(int node);
+};
+
+bool gone(const RankState& rank);       // it will not run any more
+bool reachable(const NodeState& node);  // it can be sent messages
+std::string seconds_text(JobTime time);
+
+}  // namespace dtl::job
