@@ -9,24 +9,15 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/host_name.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/machine/descriptor_limit.h"
-#include "base/machine/job_record.h"
 #include "base/text.h"
+#include "launcher/session/card_facts.h"
 #include "launcher/session/session_shell.h"
 
 namespace dtl {
 namespace {
-
-// All bad hosts are named within 10 s of the start of dtlaunch, the slowest included.
-constexpr JobTime kStartDeadline = 9500ms;
-// Where hosts may come late, one that has come has all the time that it may take to answer.
-JobTime least_time_to_greet(const JobOptions& options) {
-  return options.start_deadline > JobOptions{}.start_deadline ? JobTime(kHelloDeadline)
-                                                              : JobTime(kHeartbeat);
-}
 
 std::vector<Host> hosts_of(const Request& request) {
   if (!request.hosts.empty()) return request.hosts;
@@ -36,18 +27,35 @@ std::vector<Host> hosts_of(const Request& request) {
   return {local};
 }
 
-int count_lines(const std::string& text) {
-  return static_cast<int>(std::count(text.begin(), text.end(), '\n')) +
-         (!text.empty() && text.back() != '\n' ? 1 : 0);
+// After the last output of the ranks.
+void tell_the_end(Console& console, const SessionNodes& nodes, const SessionResult& known) {
+  console.finish();
+  for (const SessionNode& node : nodes) {
+    const auto left_out = static_cast<std::int64_t>(node.notices.left_out());
+    if (left_out == 0) continue;
+    console.say(
+        fmt::format("{}: {} of its agent left out", node.host.name, plural(left_out, "notice")));
+  }
+  if (known.dropped_bytes > 0) {
+    console.say(fmt::format("{} of output were not shown: nobody read them in time",
+                            size_text(known.dropped_bytes)));
+  }
+  if (known.lost_input_bytes > 0) {
+    console.say(
+        fmt::format("{} of standard input were read but not used by any rank, and are lost; "
+                    "--stdin none avoids this",
+                    size_text(known.lost_input_bytes)));
+  }
+  const std::string card = failure_card(*known.job.outcome, card_facts(known), console.columns());
+  if (!card.empty()) console.say(card);
 }
 
-// However a session ends, nobody reaches it any more.
-struct Detached {
-  SessionControl* control;
-  ~Detached() {
-    if (control != nullptr) control->attach({});
-  }
-};
+// When something is to be done though nothing happens.
+JobTime next_event(const Job& job, const Console& console) {
+  const JobTime next = next_wakeup(job);
+  const auto partial = console.next_partial_line();
+  return partial ? std::min(next, *partial) : next;
+}
 
 // Before any host has been spoken to.
 void check_descriptors(std::size_t hosts) {
@@ -92,24 +100,32 @@ SessionShell::SessionShell(const Request& request, const SessionOptions& options
       options_(options),
       unwritten_(std::move(unwritten)),
       began_(std::chrono::steady_clock::now()),
-      interfaces_(request.network.interface),
       tasks_(context_),
       timer_(context_),
       signals_(context_),
+      // The console's events come on its writers' threads.
       console_({options.output, options.errors}, options.console,
                {[this] { asio::post(context_, [this] { feed(job::OutputClosed{}); }); },
                 [this](std::vector<Credit> credits) {
                   asio::post(context_,
-                             [this, credits = std::move(credits)] { give_credit(credits); });
+                             [this, credits = std::move(credits)] { credit_.give_back(credits); });
                 },
                 [this](Stream stream, int problem, std::size_t lost) {
-                  output_failed(stream, problem, lost);
+                  const auto line = unwritten_->add(stream, problem, lost, now());
+                  if (line) asio::post(context_, [this, text = *line] { console_.say(text); });
                 }}),
-      input_(context_, options.input,
-             options.stdin_for.mode == InputMode::kAll ? StandardInput::Ahead::kWindow
-                                                       : StandardInput::Ahead::kAsRanksRead,
-             [this](Stdin message) { send_input(message); }),
-      input_began_(::lseek(options.input, 0, SEEK_CUR)) {
+      credit_(console_, job_, nodes_),
+      input_(context_, options, job_, nodes_),
+      planning_(request, options, job_, nodes_, console_),
+      conversations_(context_, tasks_, request, options, job_, nodes_,
+                     {[this](job::Event event) { feed(std::move(event)); },
+                      [this](int node, Message message) {
+                        const LastWords words = hear(node, message);
+                        const bool ended = std::holds_alternative<Exited>(message);
+                        feed(job::FromAgent{node, std::move(message), words});
+                        if (ended) input_.count();
+                      },
+                      [this](int node, const std::string& text) { say_about(node, text); }}) {
   console_.on_say(options.hooks.said);
   for (Host& host : hosts_of(request)) nodes_.emplace_back().host = std::move(host);
   JobOptions job = options.job;
@@ -117,30 +133,6 @@ SessionShell::SessionShell(const Request& request, const SessionOptions& options
   job.ports = request.network.ports;
   job_ = make_job(nodes_.size(), job);
   phases_.push_back({JobState::kStarting, JobTime{0}});
-}
-
-void SessionControl::attach(Post post) {
-  const std::lock_guard lock(mutex_);
-  post_ = std::move(post);
-}
-
-void SessionControl::say(std::string text) {
-  const std::lock_guard lock(mutex_);
-  if (post_) post_([text = std::move(text)](SessionShell& shell) { shell.say(text); });
-}
-
-void SessionControl::change_hosts() {
-  const std::lock_guard lock(mutex_);
-  if (post_) post_([](SessionShell& shell) { shell.feed(job::HostsChanged{}); });
-}
-
-bool SessionControl::host_goes(std::string host, std::string told_by) {
-  const std::lock_guard lock(mutex_);
-  if (!post_) return false;
-  post_([host = std::move(host), told_by = std::move(told_by)](SessionShell& shell) {
-    shell.host_goes(host, told_by);
-  });
-  return true;
 }
 
 SessionResult SessionShell::run() {
@@ -152,20 +144,36 @@ SessionResult SessionShell::run() {
   tasks_.spawn(watch_signals());
   tasks_.spawn(watch_time());
   for (int index = 0; index < static_cast<int>(nodes_.size()); ++index) {
-    tasks_.spawn(serve(index));
+    tasks_.spawn(conversations_.serve(index));
   }
-  if (options_.control) {
-    options_.control->attach([this](std::function<void(SessionShell&)> call) {
-      asio::post(context_, [this, call = std::move(call)] { call(*this); });
-    });
-  }
-  const Detached at_the_end{options_.control.get()};
+  const SessionControl::Attached reachable(
+      options_.control.get(), [this](std::function<void(SessionShell&)> call) {
+        asio::post(context_, [this, call = std::move(call)] { call(*this); });
+      });
   context_.run();
   if (fault) std::rethrow_exception(fault);
   signals_.clear();  // from here on ^C ends dtlaunch, even while a stopped pager holds its output
   SessionResult known = result();
-  tell_the_end(known);
+  tell_the_end(console_, nodes_, known);
   return known;
+}
+
+SessionResult SessionShell::result() {
+  SessionResult result;
+  result.ended = now();
+  for (const SessionNode& each : nodes_) {
+    result.hosts.push_back(each.host);
+    result.facts.push_back(each.facts);
+  }
+  if (job_.outcome) result.last_lines = console_.last_lines(job_.outcome->rank);
+  result.network = planning_.network_reasons();
+  result.messages = console_.messages();
+  result.dropped_bytes = console_.dropped_bytes();
+  input_.finish(result);
+  result.phases = phases_;
+  result.plan = planning_.take_plan();
+  result.job = std::move(job_);
+  return result;
 }
 
 JobTime SessionShell::now() const {
@@ -174,7 +182,8 @@ JobTime SessionShell::now() const {
 
 void SessionShell::host_goes(const std::string& host, const std::string& told_by) {
   for (int index = 0; index < static_cast<int>(nodes_.size()); ++index) {
-    if (host_name(index) == host) return feed(job::ToldToGo{index, told_by});
+    const Host& known = nodes_[static_cast<std::size_t>(index)].host;
+    if (known.name == host) return feed(job::ToldToGo{index, told_by});
   }
   // It has no ranks; a job that may be started again does without it.
   if (request_.max_restarts() == 0) return feed(job::ToldToGo{-1, host + ": " + told_by});
@@ -196,8 +205,13 @@ void SessionShell::feed(job::Event event) {
     for (job::Effect& effect : effects) perform(effect);
   }
   stepping_ = false;
-  rearm();
-  end_if_done();
+  if (began_ + next_event(job_, console_) < timer_.expiry()) timer_.cancel();
+  // Agents that said Finished get a moment to exit, so that nothing of the job is left when
+  // dtlaunch ends.
+  if (job_.state != JobState::kDone) return;
+  const bool late = now() >= phases_.back().began + kDrainDeadline;
+  const auto leaving = [](const SessionNode& each) { return each.talking; };
+  if (late || std::none_of(nodes_.begin(), nodes_.end(), leaving)) context_.stop();
 }
 
 void SessionShell::state_changed(JobState before) {
@@ -205,7 +219,11 @@ void SessionShell::state_changed(JobState before) {
   if (options_.hooks.state) options_.hooks.state(job_.state);
   log_debug(fmt::format("{:.3f} s: {}", static_cast<double>(now().count()) / 1000,
                         state_name(job_.state)));
-  if (before == JobState::kStarting) tell_start_errors();
+  if (before == JobState::kStarting) {
+    for (const SessionNode& each : nodes_) {  // in the order in which the user named them
+      if (each.start_error) console_.say(each.start_error->what());
+    }
+  }
   if (job_.state == JobState::kPreflight && log_level() >= LogLevel::kVerbose) {
     console_.say(fmt::format("{} up after {:.2f} s", plural(nodes_.size(), "agent"),
                              static_cast<double>(now().count()) / 1000));
@@ -216,44 +234,53 @@ void SessionShell::state_changed(JobState before) {
   }
 }
 
-void SessionShell::hear(int index, Message message) {
+// Shows what is for the user; the state machine gets the message afterwards. What a rank that ended
+// has said last, of its own or of another rank.
+LastWords SessionShell::hear(int index, Message& message) {
   const auto its_own = [&](std::uint32_t rank) {
     return rank < job_.ranks.size() && job_.ranks[rank].node == index;
   };
+  SessionNode& node = nodes_[static_cast<std::size_t>(index)];
   LastWords words = LastWords::kOwn;
-  bool ended = false;
   const Overloaded show{
       [&](Output& output) {
         if (!its_own(output.rank) || output.bytes.empty()) return;
-        count_output(index, output);
+        credit_.count(index, output);
         if (options_.hooks.output) options_.hooks.output(output);
         console_.rank_output(std::move(output), now());
       },
       [&](const Skipped& skipped) {
         if (!its_own(skipped.rank)) return;
-        count_skip(skipped);
-        console_.rank_skipped(skipped, host_name(index), now());
+        credit_.count(skipped);
+        console_.rank_skipped(skipped, node.host.name, now());
       },
-      [&](const Notice& notice) { show_notice(index, notice.text); },
+      [&](const Notice& notice) {
+        if (const auto shown = node.notices.admit(notice.text, now())) {
+          say_about(index, *shown);
+        } else if (node.notices.left_out() == 1) {
+          say_about(index, "too many notices; from here on some are only counted");
+        }
+      },
       [&](const Started& started) {
         if (!its_own(started.rank) || job_.ranks[started.rank].phase != RankPhase::kWaiting) {
           return;
         }
-        introduce(started, index);
-        if (++started_ == places_.size() && options_.hooks.started) options_.hooks.started();
+        if (auto facts = planning_.describe(started, node.host.name)) {
+          console_.set_rank(static_cast<int>(started.rank), std::move(*facts));
+        }
+        if (++started_ == planning_.ranks() && options_.hooks.started) options_.hooks.started();
       },
       [&](const StdinTaken& taken) {
-        if (its_own(taken.rank)) input_taken(taken);
+        if (its_own(taken.rank)) input_.taken(taken);
       },
       [&](const StdinClosed& closed) {
-        if (its_own(closed.rank)) input_closed(closed);
+        if (its_own(closed.rank)) input_.closed(closed);
       },
       [&](const Exited& exited) {
         if (!its_own(exited.rank)) return;
         const int rank = static_cast<int>(exited.rank);
         console_.rank_ended(rank);
         words = judge_last_words(console_.last_lines(rank));
-        ended = true;
       },
       // The state machine alone takes these.
       [](const OneOf<Hello, Listening, Reached, Examined, SpawnFailed, Finished, Trouble, Evidence,
@@ -261,81 +288,73 @@ void SessionShell::hear(int index, Message message) {
       },
       [](const LaunchersMessage auto&) {}};
   std::visit(show, message);
-  feed(job::FromAgent{index, std::move(message), words});
-  if (ended) count_input();
+  return words;
 }
 
-void SessionShell::rearm() {
-  JobTime next = next_wakeup(job_);
-  if (const auto partial = console_.next_partial_line()) next = std::min(next, *partial);
-  const auto when = began_ + next;
-  if (when < timer_.expiry()) timer_.cancel();
+// ---- effects
+
+// What cannot be planned or sent refuses the job.
+template <typename Do>
+void SessionShell::unless_refused(Do act) {
+  try {
+    act();
+  } catch (const Error& error) {
+    console_.say(error.what());
+    feed(job::Refused{Cause::kCannotStart, static_cast<int>(error.status())});
+  }
 }
 
-// When the job is done, agents that said Finished get a moment to exit, so that nothing of the
-// job is left when dtlaunch ends.
-void SessionShell::end_if_done() {
-  if (job_.state != JobState::kDone) return;
-  const auto leaving = [&](const Node& each) { return each.talking; };
-  const bool late = now() >= phases_.back().began + kDrainDeadline;
-  if (late || std::none_of(nodes_.begin(), nodes_.end(), leaving)) context_.stop();
+void SessionShell::perform(job::Effect& effect) {
+  const Overloaded act{
+      [&](job::Send& order) { send_to(nodes_, order.node, std::move(order.message)); },
+      [&](const job::PlaceRanks&) {
+        unless_refused([&] {
+          job::Placed placed = planning_.place();
+          console_.set_ranks(planning_.ranks());
+          if (options_.hooks.placed) options_.hooks.placed(planning_.ranks());
+          feed(std::move(placed));
+        });
+      },
+      [&](const job::Probe& order) { unless_refused([&] { planning_.probe(order.round); }); },
+      [&](const job::JudgeNetwork&) { feed(planning_.judge()); },
+      [&](const job::MakePlan&) { unless_refused([&] { feed(planning_.make_plan()); }); },
+      [&](const job::StartRanks&) {
+        unless_refused([&] {
+          planning_.start([this](int rank) { return input_.gets(rank); });
+          if (input_.begin(planning_.ranks())) tasks_.spawn(input_.run());
+        });
+      },
+      [&](const job::CloseNode& order) {
+        const auto& connection = nodes_[static_cast<std::size_t>(order.node)].connection;
+        if (connection) connection->close();
+      },
+      [&](const job::DetachNode& order) {
+        nodes_[static_cast<std::size_t>(order.node)].connection->detach();
+      },
+      [&](const job::LookAtAgent& order) { feed(conversations_.look_at(order.node)); },
+      [&](const job::KillAgent& order) { ::kill(order.process, SIGKILL); },
+      [&](const job::Rejoin& order) { tasks_.spawn(conversations_.rejoin(order)); },
+      [&](const job::StopSelf&) { tasks_.spawn(stop_self()); },
+      [&](const job::Notice& notice) {
+        if (notice.node >= 0) {
+          say_about(notice.node, notice.text);
+        } else {
+          console_.say(notice.text);
+        }
+      }};
+  std::visit(act, effect);
+}
+
+void SessionShell::say_about(int index, const std::string& text) {
+  console_.say(fmt::format("{}: {}", nodes_[static_cast<std::size_t>(index)].host.name, text));
 }
 
 // ---- tasks
 
-awaitable<void> SessionShell::serve(int index) {
-  AgentLink link;
-  std::optional<Error> failure;
-  try {
-    link = co_await bring_up(index);
-  } catch (const Error& error) {
-    failure = error.attempted().starts_with(host_name(index))
-                  ? error
-                  : error.with_context(host_name(index));
-  }
-  if (failure) {
-    node(index).start_error = failure;
-    feed(job::AgentFailed{index, failure->status()});
-    co_return;
-  }
-  if (const int lines = count_lines(link.noise); lines > 0 && log_level() >= LogLevel::kVerbose) {
-    say_about(index, fmt::format("{} of shell start-up noise ignored", plural(lines, "line")));
-  }
-  node(index).connection = link.connection;
-  node(index).stream = link.stream;
-  node(index).facts = link.facts;
-  expect_losses(index);
-  feed(job::AgentReady{index, !node(index).token.empty(), link.stream->is_here()});
-  const NodePhase phase = job_.nodes[static_cast<std::size_t>(index)].phase;
-  if (phase == NodePhase::kGone) link.connection->close();
-  do {
-    node(index).talking = true;
-    const job::AgentLost lost = co_await converse(index);
-    node(index).talking = false;
-    feed(lost);
-    const bool may_come_back = job_.nodes[static_cast<std::size_t>(index)].link.searching();
-    if (!may_come_back) link.connection->close();
-  } while (co_await link.connection->wait_attached());
-}
-
-awaitable<AgentLink> SessionShell::bring_up(int index) {
-  auto stream = co_await options_.start_agent(context_, node(index).host);
-  Welcome welcome;
-  welcome.launcher_version = DTL_VERSION;
-  welcome.job_id = options_.job_id;
-  welcome.host_name = host_name(index);
-  welcome.launcher_host = own_host_name();
-  const auto deadline = std::max(began_ + kStartDeadline, std::chrono::steady_clock::now() +
-                                                              least_time_to_greet(options_.job));
-  co_return co_await greet_agent(context_, tasks_, node(index).host, std::move(stream),
-                                 std::move(welcome), deadline);
-}
-
 awaitable<void> SessionShell::watch_time() {
   for (;;) {
-    JobTime next = next_wakeup(job_);
+    JobTime next = next_event(job_, console_);
     if (job_.state == JobState::kDone) next = phases_.back().began + kDrainDeadline;
-    if (const auto partial = console_.next_partial_line()) next = std::min(next, *partial);
     timer_.expires_at(began_ + next);
     boost::system::error_code woken;
     co_await timer_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
@@ -360,7 +379,7 @@ awaitable<void> SessionShell::watch_signals() {
 // the job goes on.
 awaitable<void> SessionShell::stop_self() {
   constexpr auto kLook = 5ms;
-  const auto sent = [](const Node& each) {
+  const auto sent = [](const SessionNode& each) {
     return !each.connection || each.connection->queued_bytes() == 0;
   };
   asio::steady_timer look(context_);
@@ -373,10 +392,6 @@ awaitable<void> SessionShell::stop_self() {
   if (options_.before_stop) options_.before_stop();
   ::raise(SIGSTOP);
   feed(job::Continued{});
-}
-
-awaitable<void> SessionShell::forward_input() {
-  co_await input_.run();
 }
 
 }  // namespace dtl

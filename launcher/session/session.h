@@ -7,7 +7,6 @@
 #include <ctime>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,6 +18,7 @@
 #include "launcher/agents/agent_start.h"
 #include "launcher/job/job.h"
 #include "launcher/screen/console_options.h"
+#include "launcher/session/session_control.h"
 #include "plan/job_plan.h"
 #include "plan/pinning/topology.h"
 #include "plan/request/request.h"
@@ -40,23 +40,6 @@ struct SessionHooks {
   std::function<void()> started;               // every rank runs
   std::function<void(const Output&)> output;   // of a rank
   std::function<void(std::string_view)> said;  // by dtlaunch, without its name in front
-};
-
-// Reaches a session from other threads. Before its begin and after its end nothing happens.
-class SessionControl {
- public:
-  void say(std::string text);  // a line of dtlaunch's
-  void change_hosts();         // once all ranks run: ends them, see Cause::kHostsChanged
-  // That host has to go, while the others stay: see job::ToldToGo. False when no session runs.
-  bool host_goes(std::string host, std::string told_by);
-
-  // The session's own: how it hands a call to its thread; empty: it is over.
-  using Post = std::function<void(std::function<void(class SessionShell&)>)>;
-  void attach(Post post);
-
- private:
-  std::mutex mutex_;
-  Post post_;
 };
 
 struct SessionOptions {

@@ -1,0 +1,191 @@
+#include "launcher/session/conversations.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+#include "base/host_name.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/machine/job_record.h"
+#include "base/machine/process_id.h"
+#include "base/random.h"
+#include "base/text.h"
+
+namespace dtl {
+namespace {
+
+// All bad hosts are named within 10 s of the start of dtlaunch, the slowest included.
+constexpr JobTime kStartDeadline = 9500ms;
+
+// Where hosts may come late, one that has come has all the time that it may take to answer.
+JobTime least_time_to_greet(const JobOptions& options) {
+  return options.start_deadline > JobOptions{}.start_deadline ? JobTime(kHelloDeadline)
+                                                              : JobTime(kHeartbeat);
+}
+
+int count_lines(const std::string& text) {
+  return static_cast<int>(std::count(text.begin(), text.end(), '\n')) +
+         (!text.empty() && text.back() != '\n' ? 1 : 0);
+}
+
+}  // namespace
+
+Conversations::Conversations(asio::io_context& context, TaskGroup& tasks, const Request& request,
+                             const SessionOptions& options, const Job& job, SessionNodes& nodes,
+                             ConversationHooks hooks)
+    : context_(context),
+      tasks_(tasks),
+      request_(request),
+      options_(options),
+      job_(job),
+      nodes_(nodes),
+      hooks_(std::move(hooks)) {}
+
+awaitable<void> Conversations::serve(int index) {
+  AgentLink link;
+  std::optional<Error> failure;
+  const std::string name = node(index).host.name;
+  try {
+    link = co_await bring_up(index);
+  } catch (const Error& error) {
+    failure = error.attempted().starts_with(name) ? error : error.with_context(name);
+  }
+  if (failure) {
+    node(index).start_error = failure;
+    hooks_.event(job::AgentFailed{index, failure->status()});
+    co_return;
+  }
+  if (const int lines = count_lines(link.noise); lines > 0 && log_level() >= LogLevel::kVerbose) {
+    hooks_.say(index, fmt::format("{} of shell start-up noise ignored", plural(lines, "line")));
+  }
+  node(index).connection = link.connection;
+  node(index).stream = link.stream;
+  node(index).facts = link.facts;
+  expect_losses(node(index));
+  hooks_.event(job::AgentReady{index, !node(index).token.empty(), link.stream->is_here()});
+  if (state(index).phase == NodePhase::kGone) link.connection->close();
+  do {
+    node(index).talking = true;
+    const job::AgentLost lost = co_await converse(index);
+    node(index).talking = false;
+    hooks_.event(lost);
+    const bool may_come_back = state(index).link.searching();
+    if (!may_come_back) link.connection->close();
+  } while (co_await link.connection->wait_attached());
+}
+
+awaitable<AgentLink> Conversations::bring_up(int index) {
+  auto stream = co_await options_.start_agent(context_, node(index).host);
+  Welcome welcome;
+  welcome.launcher_version = DTL_VERSION;
+  welcome.job_id = options_.job_id;
+  welcome.host_name = node(index).host.name;
+  welcome.launcher_host = own_host_name();
+  const auto deadline = std::max(began_ + kStartDeadline, std::chrono::steady_clock::now() +
+                                                              least_time_to_greet(options_.job));
+  co_return co_await greet_agent(context_, tasks_, node(index).host, std::move(stream),
+                                 std::move(welcome), deadline);
+}
+
+// An agent that was reached by a login can be found again by another one. What is here cannot be
+// lost that way.
+void Conversations::expect_losses(SessionNode& at) const {
+  const JobTime reconnect = request_.ending.reconnect;
+  if (reconnect.count() == 0 || !options_.find_agent || is_local(at.host)) return;
+  at.link = to_hex(random_bytes(kLinkDigits / 2, "draw a name for a link"));
+  at.token = random_bytes(kSecretBytes, "draw a link's token");
+  at.connection->keep_sent();
+  at.connection->send(Reconnect{at.link, at.token, static_cast<std::uint32_t>(reconnect.count())});
+}
+
+// A child's process is known; one of the service has written a record.
+job::AgentSeen Conversations::look_at(int index) const {
+  job::AgentSeen seen;
+  seen.node = index;
+  seen.process = nodes_[static_cast<std::size_t>(index)].stream->process();
+  for (const RecordFile& file : records_here()) {
+    const JobRecord& record = file.record;
+    const bool its = record.role == "agent" && record.job_id == options_.job_id;
+    if (seen.process == 0 && its && is_running(record.process)) seen.process = record.process.pid;
+  }
+  const ProcessState state = process_state(seen.process);
+  if (state == ProcessState::kGone) seen.process = 0;
+  seen.stopped = state == ProcessState::kStopped;
+  return seen;
+}
+
+// Until the stream ends, and then why.
+awaitable<job::AgentLost> Conversations::converse(int index) {
+  const std::shared_ptr<Connection> connection = node(index).connection;
+  const std::shared_ptr<AgentStream> stream = node(index).stream;
+  job::AgentLost lost;
+  lost.node = index;
+  bool garbage = false;
+  try {
+    for (;;) {
+      std::optional<Message> message = co_await connection->receive();
+      if (!message) break;
+      hooks_.message(index, std::move(*message));
+    }
+    const bool broken = stream->ending() == kConnectionLost;
+    lost.cause = broken ? Cause::kNodeLost : Cause::kAgentFailed;
+    lost.exit_status = static_cast<int>(broken ? Exit::kUnreachable : Exit::kOs);
+    lost.text = describe_ending(*stream);
+  } catch (const Error& error) {
+    lost.cause = error.status() == Exit::kUnreachable ? Cause::kNodeLost : Cause::kAgentFailed;
+    lost.exit_status = static_cast<int>(error.status());
+    lost.text = error.reason().empty() ? error.attempted() : error.reason();
+    garbage = error.status() != Exit::kUnreachable;
+  }
+  if (state(index).phase != NodePhase::kFinished) {
+    asio::steady_timer moment(context_, kEndMoment);
+    boost::system::error_code cancelled;
+    co_await moment.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
+  }
+  const std::string ending = stream->ending();
+  lost.may_live =
+      !garbage && (ending.empty() || ending == kConnectionLost || ending == kUpHasEnded);
+  if (ending == kUpHasEnded) {
+    lost.cause = Cause::kUpEnded;
+    lost.exit_status = static_cast<int>(Exit::kUnreachable);
+  }
+  co_return lost;
+}
+
+awaitable<void> Conversations::rejoin(job::Rejoin order) {
+  SessionNode& at = node(order.node);
+  job::LinkTried tried;
+  tried.node = order.node;
+  tried.attempt = order.attempt;
+  try {
+    Resume offer = at.connection->link().offer(at.token, order.attempt);
+    Rejoined rejoined = co_await options_.find_agent(context_, at.host, at.link, std::move(offer),
+                                                     began_ + order.until);
+    tried.answer = rejoined.answer.answer;
+    if (tried.answer == ResumeAnswer::kRefused) tried.text = "its agent refused";
+    if (!go_on_with(order, rejoined)) rejoined.stream->close();
+  } catch (const Error& error) {
+    tried.text = error.reason().empty() ? error.attempted() : error.reason();
+  }
+  hooks_.event(std::move(tried));
+}
+
+// False when its agent has not agreed, or too late.
+bool Conversations::go_on_with(const job::Rejoin& order, Rejoined& rejoined) {
+  SessionNode& at = node(order.node);
+  const LinkSearch& search = state(order.node).link;
+  if (!search.awaits(order.attempt) || !at.connection->link().is_answer(rejoined.answer)) {
+    return false;
+  }
+  if (!at.connection->attach(rejoined.stream, std::move(rejoined.received),
+                             rejoined.answer.received, std::nullopt)) {
+    throw Error(Exit::kVersion, "cannot go on with its agent", "what it lacks is not kept");
+  }
+  at.stream = rejoined.stream;
+  return true;
+}
+
+}  // namespace dtl

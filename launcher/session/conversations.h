@@ -1,0 +1,54 @@
+#pragma once
+// Conversations: with the agents, over as many connections as each takes: it comes up, talks until
+// its stream ends, and may be found again (--reconnect). What agents say goes to the session
+// unread. Belongs to the session's thread.
+
+#include <functional>
+#include <string>
+
+#include "launcher/agents/agent_link.h"
+#include "launcher/job/job.h"
+#include "launcher/session/session.h"
+#include "launcher/session/session_node.h"
+#include "wire/asio.h"
+#include "wire/task_group.h"
+
+namespace dtl {
+
+// What a session hears of them.
+struct ConversationHooks {
+  std::function<void(job::Event)> event;
+  std::function<void(int node, Message message)> message;
+  std::function<void(int node, const std::string& text)> say;
+};
+
+class Conversations {
+ public:
+  // All references outlive this.
+  Conversations(asio::io_context& context, TaskGroup& tasks, const Request& request,
+                const SessionOptions& options, const Job& job, SessionNodes& nodes,
+                ConversationHooks hooks);
+
+  awaitable<void> serve(int node);            // from its start to its end
+  awaitable<void> rejoin(job::Rejoin order);  // one try to find an agent that is lost
+  job::AgentSeen look_at(int node) const;     // whether its process runs, on this machine
+
+ private:
+  awaitable<AgentLink> bring_up(int node);
+  awaitable<job::AgentLost> converse(int node);
+  bool go_on_with(const job::Rejoin& order, Rejoined& rejoined);
+  void expect_losses(SessionNode& node) const;
+  SessionNode& node(int index) { return nodes_[static_cast<std::size_t>(index)]; }
+  const NodeState& state(int index) const { return job_.nodes[static_cast<std::size_t>(index)]; }
+
+  asio::io_context& context_;
+  TaskGroup& tasks_;
+  const Request& request_;
+  const SessionOptions& options_;
+  const Job& job_;
+  SessionNodes& nodes_;
+  const ConversationHooks hooks_;
+  const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace dtl

@@ -1,0 +1,97 @@
+#include "launcher/session/input_to_ranks.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace dtl {
+
+InputToRanks::InputToRanks(asio::io_context& context, const SessionOptions& options, const Job& job,
+                           SessionNodes& nodes)
+    : options_(options),
+      job_(job),
+      nodes_(nodes),
+      input_(context, options.input,
+             options.stdin_for.mode == InputMode::kAll ? StandardInput::Ahead::kWindow
+                                                       : StandardInput::Ahead::kAsRanksRead,
+             [this](Stdin message) { send(message); }),
+      began_(::lseek(options.input, 0, SEEK_CUR)) {}
+
+bool InputToRanks::begin(std::size_t ranks) {
+  if (options_.stdin_for.mode == InputMode::kNone || is_handed_over()) return false;
+  readers_.resize(ranks);
+  return true;
+}
+
+// A rank that has ended, or reads no more, gets no more: nothing would hold back what goes there.
+void InputToRanks::send(const Stdin& input) {
+  for (std::size_t rank = 0; rank < readers_.size(); ++rank) {
+    if (!reads(rank)) continue;
+    Stdin part = input;
+    part.rank = static_cast<std::uint32_t>(rank);
+    send_to(nodes_, job_.ranks[rank].node, std::move(part));
+  }
+}
+
+// The slowest of the ranks that read decides.
+void InputToRanks::taken(const StdinTaken& taken) {
+  if (taken.rank >= readers_.size()) return;
+  readers_[taken.rank].taken += taken.bytes;
+  count();
+}
+
+void InputToRanks::closed(const StdinClosed& closed) {
+  if (closed.rank >= readers_.size()) return;
+  readers_[closed.rank].read = closed.read;
+  count();
+}
+
+void InputToRanks::count() {
+  std::optional<std::size_t> least;
+  for (std::size_t rank = 0; rank < readers_.size(); ++rank) {
+    const std::size_t taken = readers_[rank].taken;
+    if (reads(rank)) least = std::min(least.value_or(taken), taken);
+  }
+  if (!least) return input_.stop();  // nobody is left to read for
+  if (*least <= counted_) return;
+  input_.taken(*least - counted_);
+  counted_ = *least;
+}
+
+// Of a lost agent's rank nobody knows how much it has read of what it had taken.
+std::size_t InputToRanks::used() const {
+  std::size_t used = 0;
+  for (const Reader& reader : readers_) {
+    used = std::max<std::size_t>(used, reader.read.value_or(reader.taken));
+  }
+  return used;
+}
+
+void InputToRanks::finish(SessionResult& result) {
+  result.lost_input_bytes = input_.give_back(used());
+  result.input_bytes = input_.bytes_read();
+  if (const off_t place = ::lseek(options_.input, 0, SEEK_CUR); place > began_) {
+    result.input_bytes = static_cast<std::size_t>(place - began_);  // a rank may have read it
+  }
+}
+
+// The rank that gets it may have it from an agent that is our child.
+bool InputToRanks::is_handed_over() const {
+  if (options_.stdin_for.mode != InputMode::kOne) return false;
+  const auto rank = static_cast<std::size_t>(options_.stdin_for.rank);
+  if (rank >= job_.ranks.size()) return false;
+  const auto& stream = nodes_[static_cast<std::size_t>(job_.ranks[rank].node)].stream;
+  return stream && stream->has_our_input();
+}
+
+bool InputToRanks::gets(int rank) const {
+  return options_.stdin_for.mode == InputMode::kAll ||
+         (options_.stdin_for.mode == InputMode::kOne && rank == options_.stdin_for.rank);
+}
+
+bool InputToRanks::reads(std::size_t rank) const {
+  return gets(static_cast<int>(rank)) && !readers_[rank].read &&
+         job_.ranks[rank].phase <= RankPhase::kStarted;
+}
+
+}  // namespace dtl

@@ -1,0 +1,220 @@
+#include "launcher/session/session_planning.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <set>
+#include <utility>
+
+#include "base/error.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/random.h"
+#include "base/text.h"
+#include "launcher/session/start_messages.h"
+#include "plan/pinning/pinning.h"
+#include "plan/preload.h"
+#include "plan/same_machine.h"
+
+namespace dtl {
+namespace {
+
+// Nothing when there is nothing to ask.
+std::optional<Examine> to_message(const LibraryQuestion& question) {
+  if (question.empty()) return std::nullopt;
+  Examine message;
+  message.parameters.push_back({"what", "libraries"});
+  for (const auto& each : question.folders) message.parameters.push_back({"folder", each});
+  for (const auto& each : question.files) message.parameters.push_back({"file", each});
+  for (const auto& each : question.libraries) message.parameters.push_back({"library", each});
+  return message;
+}
+
+// The facts come in the order of the question, files and libraries alike.
+LibraryPlaces to_places(const Examined& answer, const Examine& question) {
+  LibraryPlaces places;
+  std::size_t next = 0;
+  for (const Fact& asked : question.parameters) {
+    if (asked.name != "file" && asked.name != "library") continue;
+    if (next < answer.facts.size()) places[asked.value] = answer.facts[next++].value;
+  }
+  return places;
+}
+
+std::vector<NodeFacts> facts_of(const SessionNodes& nodes) {
+  std::vector<NodeFacts> facts;
+  for (const SessionNode& each : nodes) facts.push_back(*each.facts);
+  return facts;
+}
+
+// Options that name ranks by number.
+void check_rank_numbers(const SessionOptions& options, int ranks) {
+  const std::string reason = fmt::format("the job has {}", plural(ranks, "rank"));
+  const InputChoice& input = options.stdin_for;
+  if (input.mode == InputMode::kOne && input.rank >= ranks) {
+    throw Error(Exit::kUsage, fmt::format("--stdin {}", input.rank), reason, "--stdin 0");
+  }
+  const auto& only = options.console.only;
+  if (!only.empty() && *only.rbegin() >= ranks) {
+    throw Error(Exit::kUsage, fmt::format("--only {}", *only.rbegin()), reason,
+                fmt::format("--only {}", ranks - 1));
+  }
+}
+
+}  // namespace
+
+SessionPlanning::SessionPlanning(const Request& request, const SessionOptions& options,
+                                 const Job& job, SessionNodes& nodes, Console& console)
+    : request_(request),
+      options_(options),
+      job_(job),
+      nodes_(nodes),
+      console_(console),
+      interfaces_(request.network.interface) {}
+
+job::Placed SessionPlanning::place() {
+  const std::vector<NodeFacts> all = facts_of(nodes_);
+  if (!request_.hosts_are_tasks) {
+    for (const std::string& line : describe_aliases(request_.hosts, nodes_of_hosts(all))) {
+      console_.say(line);
+    }
+  }
+  places_ = place_ranks_on(request_, all);
+  job::Placed placed;
+  std::map<int, std::size_t> position;
+  for (const RankPlace& place : places_) {
+    const auto [found, is_new] = position.try_emplace(place.host, placed.nodes.size());
+    if (is_new) {
+      placed.nodes.push_back(place.host);
+      placed.machines.push_back(static_cast<std::uint32_t>(place.node));
+      placed.ranks.emplace_back();
+    }
+    placed.ranks[found->second].push_back(place.rank);
+  }
+  placed.question = to_message(libraries_to_find(request_));
+  return placed;
+}
+
+// One host of each machine; of tasks, several are on one.
+std::vector<int> SessionPlanning::probed_hosts() const {
+  std::vector<int> hosts;
+  for (const RankPlace& place : places_) {
+    if (static_cast<std::size_t>(place.node) == hosts.size()) hosts.push_back(place.host);
+  }
+  return hosts;
+}
+
+std::vector<ProbedNode> SessionPlanning::probed_nodes() const {
+  std::vector<ProbedNode> probed;
+  for (const int index : probed_hosts()) {
+    const NodeState& state = job_.nodes[static_cast<std::size_t>(index)];
+    const SessionNode& node = nodes_[static_cast<std::size_t>(index)];
+    ProbedNode each;
+    each.name = node.host.name;
+    each.nics = node.facts->nics;
+    each.own = InterfaceFilter(node.host.interface);
+    each.reached_at = node.facts->reached_at;
+    if (state.listening) each.listening = *state.listening;
+    if (state.reached) each.attempts = state.reached->attempts;
+    probed.push_back(std::move(each));
+  }
+  return probed;
+}
+
+void SessionPlanning::probe(int round) {
+  const std::vector<int> hosts = probed_hosts();
+  std::map<int, Reach> probes;
+  if (hosts.size() > 1) {
+    std::vector<Reach> planned = plan_probes(probed_nodes(), interfaces_, round);
+    for (std::size_t k = 0; k < planned.size(); ++k) probes[hosts[k]] = std::move(planned[k]);
+  }
+  // The other tasks of a machine have nobody to try.
+  for (const int index : job_.used) send_to(nodes_, index, probes[index]);
+}
+
+job::Judged SessionPlanning::judge() {
+  const std::vector<ProbedNode> nodes = probed_nodes();
+  network_ = choose_network(nodes, interfaces_);
+  return {!network_ && may_prove_more(nodes, interfaces_)};
+}
+
+// What the probes proved.
+Network SessionPlanning::proved_network() {
+  if (probed_hosts().size() == 1) network_ = choose_network(probed_nodes(), interfaces_);
+  if (!network_) throw no_network(probed_nodes(), interfaces_);
+  if (log_level() >= LogLevel::kVerbose) {
+    for (const std::string& reason : network_->reasons) console_.say(reason);
+  }
+  Network network = network_->network;
+  std::vector<NodeNetwork> of_hosts;
+  std::set<int> known;
+  for (const RankPlace& place : places_) {  // each task has what its machine has
+    const auto node = static_cast<std::size_t>(place.node);
+    if (known.insert(place.host).second) of_hosts.push_back(network.nodes[node]);
+  }
+  network.nodes = std::move(of_hosts);
+  return network;
+}
+
+void SessionPlanning::add_found_preloads() {
+  const auto question = to_message(libraries_to_find(request_));
+  if (!question) return;
+  std::map<int, LibraryPlaces> places;
+  for (const int index : job_.used) {
+    const auto& answer = job_.nodes[static_cast<std::size_t>(index)].examined;
+    if (answer) places[index] = to_places(*answer, *question);
+  }
+  add_preloads(*plan_, request_, places);
+}
+
+job::Event SessionPlanning::make_plan() {
+  plan_ = make_job_plan(request_, facts_of(nodes_), places_, proved_network(), options_.job_id);
+  check_rank_numbers(options_, plan_->world_size);
+  add_found_preloads();
+  if (options_.dry_run) {
+    console_.print(to_table(*plan_, terminal_columns(options_.output)));
+    return job::Refused{Cause::kDryRun, 0};
+  }
+  show_plan();
+  return job::Planned{};
+}
+
+void SessionPlanning::show_plan() const {
+  for (const std::string& warning : plan_->warnings) console_.say(warning);
+  if (log_level() < LogLevel::kVerbose) return;
+  console_.say(fmt::format("{} on {}, MASTER_ADDR {} port {}", plural(plan_->world_size, "rank"),
+                           plural(plan_->nodes.size(), "node"), plan_->master_address,
+                           plan_->master_port));
+  for (const std::string& note : plan_->notes) console_.say(note);
+}
+
+void SessionPlanning::start(const std::function<bool(int rank)>& wants_stdin) {
+  const std::string secret = random_bytes(kSecretBytes, "draw the job's secret");
+  for (const NodePlan& planned : plan_->nodes) {
+    Connection& agent = *nodes_[static_cast<std::size_t>(planned.host)].connection;
+    agent.send(console_.rules(ranks()));
+    for (Message& message : start_messages(planned, secret, wants_stdin)) {
+      agent.send(std::move(message));
+    }
+  }
+}
+
+std::optional<LabelFacts> SessionPlanning::describe(const Started& started,
+                                                    const std::string& host) const {
+  if (!plan_) return std::nullopt;
+  LabelFacts facts;
+  facts.pid = started.pid;
+  facts.host = host;
+  for (const NodePlan& planned : plan_->nodes) {
+    for (const RankPlan& rank : planned.ranks) {
+      if (rank.rank == static_cast<int>(started.rank)) facts.program = rank.program;
+    }
+  }
+  return facts;
+}
+
+std::vector<std::string> SessionPlanning::network_reasons() const {
+  return network_ ? network_->reasons : std::vector<std::string>{};
+}
+
+}  // namespace dtl

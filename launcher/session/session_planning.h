@@ -1,0 +1,60 @@
+#pragma once
+// SessionPlanning: from agents that are up to the plan of the job: who goes where, over which
+// network, with which environment. What it finds out is an event for the state machine. Belongs to
+// the session's thread; functions that may refuse the job throw Error.
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "launcher/job/job.h"
+#include "launcher/network/network.h"
+#include "launcher/screen/console.h"
+#include "launcher/session/session.h"
+#include "launcher/session/session_node.h"
+#include "plan/job_plan.h"
+#include "plan/placement.h"
+
+namespace dtl {
+
+class SessionPlanning {
+ public:
+  // All references outlive this.
+  SessionPlanning(const Request& request, const SessionOptions& options, const Job& job,
+                  SessionNodes& nodes, Console& console);
+
+  job::Placed place();
+  void probe(int round);  // sends one Reach to each used node
+  job::Judged judge();
+  // Planned, with the plan's warnings shown; after a dry run, which prints the plan, Refused.
+  job::Event make_plan();
+
+  // One Start to each node of the plan. wants_stdin: whether a rank gets standard input.
+  void start(const std::function<bool(int rank)>& wants_stdin);
+
+  std::size_t ranks() const { return places_.size(); }
+  std::optional<JobPlan> take_plan() { return std::move(plan_); }
+  // What labels may say of a rank that runs; nullopt before there is a plan.
+  std::optional<LabelFacts> describe(const Started& started, const std::string& host) const;
+  std::vector<std::string> network_reasons() const;
+
+ private:
+  std::vector<int> probed_hosts() const;
+  std::vector<ProbedNode> probed_nodes() const;
+  Network proved_network();
+  void add_found_preloads();
+  void show_plan() const;
+
+  const Request& request_;
+  const SessionOptions& options_;
+  const Job& job_;
+  SessionNodes& nodes_;
+  Console& console_;
+  const InterfaceFilter interfaces_;
+  std::vector<RankPlace> places_;
+  std::optional<NetworkChoice> network_;
+  std::optional<JobPlan> plan_;
+};
+
+}  // namespace dtl
