@@ -1,7 +1,7 @@
 #pragma once
 // GuardLink: the agent's end of the line to dtguard. Requests are queued and never wait; reports
-// arrive in order. One io_context thread. Does not know which process the guard is, nor how long it
-// has been silent: agent/job/guard_watch.h does.
+// arrive in order. One io_context thread. agent/job/guard_watch.h knows the guard's process, and
+// counts its silence.
 
 #include <array>
 #include <deque>

@@ -1,7 +1,6 @@
 #pragma once
-// Reconnection: what --reconnect adds to the launcher's connection: how it is lost, and found again
-// by a door. Owned by the session; one io_context thread. Knows nothing of ranks, nor of what
-// messages say.
+// Reconnection: what --reconnect adds to the launcher's connection. It waits behind a LinkDoor for
+// a launcher that was lost. Owned by the session; one io_context thread. It does not read messages.
 
 #include <functional>
 #include <memory>
@@ -25,7 +24,7 @@ class Reconnection {
   awaitable<std::optional<Message>> receive();
   // From here on the launcher may come back. False when it cannot, which has been told then.
   bool agree(const Reconnect& agreed);
-  void end();  // it does not go on, whoever comes
+  void end();  // from here on no launcher can come back
 
  private:
   void resume(const Resume& offer, std::unique_ptr<ByteStream> stream, std::string received);

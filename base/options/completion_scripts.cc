@@ -12,7 +12,7 @@
 namespace dtl {
 namespace {
 
-// The scripts have comments of their own, for whoever reads them in a shell. @f@, @program@ and
+// The scripts have their own comments, for those who read them in a shell. @f@, @program@ and
 // @complete@ are replaced by completion_script().
 constexpr std::string_view kBash =
     R"bash(# Completion of @program@ for bash, written by `@program@ --completion bash`. It asks the program what may
