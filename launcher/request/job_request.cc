@@ -269,8 +269,8 @@ JobSettings describe_job(const JobInputs& inputs, const Surroundings& around) {
   inherit_for_programs(line, around, settings);
   check_trusted_command(request.reporting.on_event, "program of --on-event");
   if (file) apply_file(*file, request);
-  settings.console = console_options(line.shown, around.working_directory);
-  settings.stdin_for = input_choice(line.shown);
+  settings.streams.console = console_options(line.shown, around.working_directory);
+  settings.streams.stdin_for = input_choice(line.shown);
   if (request.programs[0].command.empty()) {
     request.programs[0].command = {"dttrain", "--demo"};
     settings.notices.push_back(

@@ -27,8 +27,7 @@ struct JobSettings {
   std::optional<StepPlan> step;           // or this, in the place of both
   std::string pod_keys;                   // as StartOptions::trust has it
   std::optional<JobTime> hosts_patience;  // hosts that are not there yet are waited for so long
-  ConsoleOptions console;
-  InputChoice stdin_for;
+  Streams streams;
   std::optional<SizeRange> host_range;  // --nnodes MIN:MAX
   std::string discover;                 // --discover; empty: none
   std::vector<Host> spares;             // hosts that may take the place of lost ones, in order

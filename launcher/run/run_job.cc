@@ -87,8 +87,7 @@ SessionOptions session_options(const CommandLine& line, const JobSettings& setti
     options.find_agent = agent_finder(start);
   }
   if (start.step) options.before_stop = [step = start.step] { step->about_to_stop(); };
-  options.console = settings.console;
-  options.stdin_for = settings.stdin_for;
+  options.streams = settings.streams;
   options.dry_run = line.dry_run;
   return options;
 }
@@ -144,8 +143,9 @@ RestartOptions restart_options(const JobSettings& settings, const StartOptions& 
 int run_watched(const JobSettings& settings, SessionOptions options, const StartOptions& start,
                 const StartNews& listeners, const std::optional<std::string>& kept_folder,
                 GatheredNodes* nodes) {
-  JobWatch watch(first_record(options.job_id, settings.request, !settings.console.label.empty()),
-                 kept_folder);
+  JobWatch watch(
+      first_record(options.job_id, settings.request, !settings.streams.console.label.empty()),
+      kept_folder);
   options.hooks = watch.hooks(listeners.started, listeners.said);
   std::optional<SweepHere> sweep;
   if (!options.dry_run) sweep.emplace(start);
@@ -202,7 +202,7 @@ int run_here(const JobInputs& inputs, GatheredNodes* nodes) {
   if (!settings.request.reporting.report.empty()) check_new_file(settings.request.reporting.report);
   StartOptions start = start_options(settings, around, settings.starting.accept_new_host_keys);
   const bool input_comes_once = settings.request.max_restarts() == 0;
-  if (settings.stdin_for.mode == InputMode::kOne && !line.detach &&
+  if (settings.streams.stdin_for.mode == InputMode::kOne && !line.detach &&
       can_be_handed_over(STDIN_FILENO, input_comes_once)) {
     start.input = STDIN_FILENO;
   }

@@ -1,5 +1,5 @@
 #pragma once
-// How the ranks' output is shown: what the command line says about it. A plain value.
+// How the ranks' output is shown and who gets the input, as the command line says. Plain values.
 
 #include <optional>
 #include <set>
@@ -33,6 +33,12 @@ struct ConsoleOptions {
   LineLabel outfile, errfile;  // patterns of files; empty: the screen
   bool append = false;         // ... to what an epoch of the same job has written there
   std::string log_directory;   // on the nodes, absolute; empty: none
+};
+
+// How the ranks' streams reach the user, one part of a job's description.
+struct Streams {
+  ConsoleOptions console;
+  InputChoice stdin_for;
 };
 
 }  // namespace dtl

@@ -42,7 +42,7 @@ class Epochs {
         began_at_(std::time(nullptr)),
         time_limit_(request_.ending.timeout),
         input_begin_(::lseek(options_.input, 0, SEEK_CUR)) {
-    log_directory_ = options_.console.log_directory;
+    log_directory_ = options_.streams.console.log_directory;
     if (restarts.elastic) {
       elastic_.emplace(*restarts.elastic, request_.hosts, restarts.spares, began_);
     }
@@ -284,9 +284,10 @@ class Epochs {
     event.hosts = names_of_hosts();
     event.left_out = epochs_.back().left_out;
     tell(event);
-    options_.console.append = true;
+    options_.streams.console.append = true;
     if (!log_directory_.empty()) {
-      options_.console.log_directory = fmt::format("{}/restart-{}", log_directory_, restarts);
+      options_.streams.console.log_directory =
+          fmt::format("{}/restart-{}", log_directory_, restarts);
     }
     if (time_limit_) {
       request_.ending.timeout = std::max(*time_limit_ - since(began_), JobTime{1});

@@ -12,13 +12,13 @@ InputToRanks::InputToRanks(asio::io_context& context, const SessionOptions& opti
       job_(job),
       nodes_(nodes),
       input_(context, options.input,
-             options.stdin_for.mode == InputMode::kAll ? StandardInput::Ahead::kWindow
-                                                       : StandardInput::Ahead::kAsRanksRead,
+             options.streams.stdin_for.mode == InputMode::kAll ? StandardInput::Ahead::kWindow
+                                                               : StandardInput::Ahead::kAsRanksRead,
              [this](Stdin message) { send(message); }),
       began_(::lseek(options.input, 0, SEEK_CUR)) {}
 
 bool InputToRanks::begin(std::size_t ranks) {
-  if (options_.stdin_for.mode == InputMode::kNone || is_handed_over()) return false;
+  if (options_.streams.stdin_for.mode == InputMode::kNone || is_handed_over()) return false;
   readers_.resize(ranks);
   return true;
 }
@@ -77,16 +77,17 @@ void InputToRanks::finish(SessionResult& result) {
 
 // The rank that gets it may have it from an agent that is our child.
 bool InputToRanks::is_handed_over() const {
-  if (options_.stdin_for.mode != InputMode::kOne) return false;
-  const auto rank = static_cast<std::size_t>(options_.stdin_for.rank);
+  if (options_.streams.stdin_for.mode != InputMode::kOne) return false;
+  const auto rank = static_cast<std::size_t>(options_.streams.stdin_for.rank);
   if (rank >= job_.ranks.size()) return false;
   const auto& stream = nodes_[static_cast<std::size_t>(job_.ranks[rank].node)].stream;
   return stream && stream->has_our_input();
 }
 
 bool InputToRanks::gets(int rank) const {
-  return options_.stdin_for.mode == InputMode::kAll ||
-         (options_.stdin_for.mode == InputMode::kOne && rank == options_.stdin_for.rank);
+  return options_.streams.stdin_for.mode == InputMode::kAll ||
+         (options_.streams.stdin_for.mode == InputMode::kOne &&
+          rank == options_.streams.stdin_for.rank);
 }
 
 bool InputToRanks::reads(std::size_t rank) const {

@@ -104,7 +104,7 @@ SessionShell::SessionShell(const Request& request, const SessionOptions& options
       timer_(context_),
       signals_(context_),
       // The console's events come on its writers' threads.
-      console_({options.output, options.errors}, options.console,
+      console_({options.output, options.errors}, options.streams.console,
                {[this] { asio::post(context_, [this] { feed(job::OutputClosed{}); }); },
                 [this](std::vector<Credit> credits) {
                   asio::post(context_,

@@ -47,8 +47,7 @@ struct SessionOptions {
   AgentFinder find_agent = {};  // of hosts that are logged in to; empty: none of them is
   std::string job_id;           // 16 hex digits
   JobOptions job;
-  ConsoleOptions console;
-  InputChoice stdin_for;
+  Streams streams;
   bool dry_run = false;                   // print the plan and end
   int input = 0, output = 1, errors = 2;  // descriptors
   SessionHooks hooks;

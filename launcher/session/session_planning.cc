@@ -50,11 +50,11 @@ std::vector<NodeFacts> facts_of(const SessionNodes& nodes) {
 // Options that name ranks by number.
 void check_rank_numbers(const SessionOptions& options, int ranks) {
   const std::string reason = fmt::format("the job has {}", plural(ranks, "rank"));
-  const InputChoice& input = options.stdin_for;
+  const InputChoice& input = options.streams.stdin_for;
   if (input.mode == InputMode::kOne && input.rank >= ranks) {
     throw Error(Exit::kUsage, fmt::format("--stdin {}", input.rank), reason, "--stdin 0");
   }
-  const auto& only = options.console.only;
+  const auto& only = options.streams.console.only;
   if (!only.empty() && *only.rbegin() >= ranks) {
     throw Error(Exit::kUsage, fmt::format("--only {}", *only.rbegin()), reason,
                 fmt::format("--only {}", ranks - 1));

@@ -24,7 +24,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 TEST_F(SessionTest, RunsAJobAndShowsItsOutput) {
-  options_.console.label = LineLabel::parse("[%r] ");
+  options_.streams.console.label = LineLabel::parse("[%r] ");
   ranks_do([](const RankSpec& spec, Connection& connection) {
     print(connection, spec.rank, Stream::kStdout, "hello\n");
     exit_with(connection, spec.rank, 0);
@@ -269,7 +269,7 @@ TEST_F(SessionTest, LosesNothingOfADevice) {
 TEST_F(SessionTest, SaysHowMuchOfItsInputIsLost) {
   Pipe input = make_pipe();
   options_.input = input.read_end.get();
-  options_.stdin_for.mode = InputMode::kAll;  // is read ahead
+  options_.streams.stdin_for.mode = InputMode::kAll;  // is read ahead
   write_all(input.write_end.get(), "one\ntwo\n");
   agents_["n1"].behaviour = reads_input(2);
   agents_["n2"].behaviour = healthy([](const RankSpec& spec, Connection& connection) {
