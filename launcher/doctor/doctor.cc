@@ -15,14 +15,13 @@
 #include "launcher/doctor/doctor_bandwidth.h"
 #include "launcher/doctor/doctor_hosts.h"
 #include "launcher/doctor/doctor_text.h"
-#include "launcher/doctor/slurm_check.h"
+#include "launcher/doctor/scheduler_check.h"
 #include "launcher/doctor/ssh_config_files.h"
 #include "launcher/options/subcommand_options.h"
 #include "launcher/request/scheduler_job.h"
 #include "launcher/screen/output_writer.h"
 #include "plan/environment.h"
 #include "plan/request/hostfile.h"
-#include "plan/schedulers/slurm.h"
 
 namespace dtl {
 namespace {
@@ -89,7 +88,7 @@ class Doctor {
   int run() {
     examine();
     findings_ = find_all(seen_, interfaces_);
-    if (scheduled_.scheduler == &kSlurm) look_at_slurm();  // the only one that is known so well
+    check_scheduler();
     if (exit_status(findings_) == 0 && hosts_.size() > 1 && !options_.quick) measure();
     print();
     return interrupted_ != 0 ? 128 + interrupted_ : exit_status(findings_);
@@ -108,17 +107,14 @@ class Doctor {
     read_ssh_config(variable(around_.environment, "HOME"), seen_);
   }
 
-  void look_at_slurm() {
-    SlurmSeen slurm;
-    if (around_.ask_tool) {
-      slurm.text =
-          around_
-              .ask_tool({"scontrol show config", "srun --version; exec scontrol show config", ""})
-              .value_or("");
-    }
-    slurm.by_srun = scheduled_.step.has_value();
-    slurm.nodes = scheduled_.allocation;
-    check_slurm(slurm, seen_, findings_);
+  void check_scheduler() {
+    const SchedulerCheck* const known = find_scheduler_check(scheduled_.scheduler);
+    if (known == nullptr) return;
+    SchedulerSeen scheduler;
+    if (around_.ask_tool) scheduler.text = around_.ask_tool(known->question).value_or("");
+    scheduler.by_step = scheduled_.step.has_value();
+    scheduler.nodes = scheduled_.allocation;
+    known->check(scheduler, seen_, findings_);
     sort_findings();
   }
 

@@ -8,7 +8,6 @@
 
 #include "base/limits.h"
 #include "base/text.h"
-#include "plan/schedulers/evidence.h"
 
 namespace dtl {
 namespace {
@@ -59,7 +58,7 @@ void check_times(const std::map<std::string, std::string>& settings,
        0});
 }
 
-void check_cpus(const SlurmSeen& slurm, const std::vector<Examination>& hosts,
+void check_cpus(const SchedulerSeen& slurm, const std::vector<Examination>& hosts,
                 std::vector<Finding>& findings) {
   for (const Examination& host : hosts) {
     const auto node = std::find_if(slurm.nodes.begin(), slurm.nodes.end(), [&](const Host& each) {
@@ -78,7 +77,7 @@ void check_cpus(const SlurmSeen& slurm, const std::vector<Examination>& hosts,
   }
 }
 
-void check_adoption(const SlurmSeen& slurm, const std::vector<Examination>& hosts,
+void check_adoption(const SchedulerSeen& slurm, const std::vector<Examination>& hosts,
                     std::vector<Finding>& findings) {
   std::vector<std::string> without;
   for (const Examination& host : hosts) {
@@ -86,14 +85,18 @@ void check_adoption(const SlurmSeen& slurm, const std::vector<Examination>& host
     if (adopts != host.more.end() && adopts->second == "no") without.push_back(host.name);
   }
   if (without.empty()) return;
-  findings.push_back({slurm.by_srun ? Level::kOk : Level::kWarning, kSlurmCheck, without,
+  findings.push_back({slurm.by_step ? Level::kOk : Level::kWarning, kSlurmCheck, without,
                       "sshd has no pam_slurm_adopt: what starts over ssh is outside of the job",
-                      slurm.by_srun ? "" : "without -launcher ssh, and srun on PATH", 0});
+                      slurm.by_step ? "" : "without -launcher ssh, and srun on PATH", 0});
 }
 
 }  // namespace
 
-void check_slurm(const SlurmSeen& slurm, const std::vector<Examination>& hosts,
+ToolQuestion slurm_settings_question() {
+  return {"scontrol show config", "srun --version; exec scontrol show config", ""};
+}
+
+void check_slurm(const SchedulerSeen& slurm, const std::vector<Examination>& hosts,
                  std::vector<Finding>& findings) {
   const std::string version(printable(trim(slurm.text.substr(0, slurm.text.find('\n')))));
   const auto settings = settings_in(slurm.text);
@@ -109,7 +112,7 @@ void check_slurm(const SlurmSeen& slurm, const std::vector<Examination>& hosts,
                         kSlurmCheck,
                         {},
                         fmt::format("{}, agents start {}; {} ({}, {})", version,
-                                    slurm.by_srun ? "by one srun" : "over ssh",
+                                    slurm.by_step ? "by one srun" : "over ssh",
                                     cgroup_mode(settings), value_or(settings, "ProctrackType", "?"),
                                     value_or(settings, "TaskPlugin", "?")),
                         {},

@@ -1,21 +1,17 @@
 #pragma once
-// What `dtlaunch doctor` says of Slurm, inside a job of it. Pure.
+// The settings of Slurm that matter to a job: how long ranks have to save their work after scancel,
+// what holds their processes, which CPUs a step sees. Pure.
 
-#include <string>
 #include <vector>
 
-#include "launcher/doctor/doctor_findings.h"
-#include "plan/request/host.h"
+#include "launcher/doctor/scheduler_check.h"
 
 namespace dtl {
 
-struct SlurmSeen {
-  std::string text;         // what `srun --version; scontrol show config` print; may be empty
-  bool by_srun = false;     // agents start in a step; else over ssh
-  std::vector<Host> nodes;  // max_slots: the CPUs that the job has there
-};
+// Its answer begins with a line that has Slurm's version.
+ToolQuestion slurm_settings_question();
 
-void check_slurm(const SlurmSeen& slurm, const std::vector<Examination>& hosts,
+void check_slurm(const SchedulerSeen& slurm, const std::vector<Examination>& hosts,
                  std::vector<Finding>& findings);
 
 }  // namespace dtl

@@ -9,10 +9,10 @@ namespace {
 using testing::HasSubstr;
 using testing::SizeIs;
 
-SlurmSeen slurm(const std::string& settings) {
-  SlurmSeen seen;
+SchedulerSeen slurm(const std::string& settings) {
+  SchedulerSeen seen;
   seen.text = "slurm-wlm 22.05.8\nConfiguration data as of 2026-11-24T23:10:25\n" + settings;
-  seen.by_srun = true;
+  seen.by_step = true;
   Host node;
   node.name = "n1";
   node.max_slots = 2;
@@ -29,7 +29,7 @@ std::vector<Examination> host(const std::vector<int>& cpus, const std::string& a
   return {host};
 }
 
-std::vector<Finding> check(const SlurmSeen& seen, const std::vector<Examination>& hosts) {
+std::vector<Finding> check(const SchedulerSeen& seen, const std::vector<Examination>& hosts) {
   std::vector<Finding> findings;
   check_slurm(seen, hosts, findings);
   return findings;
@@ -61,14 +61,14 @@ TEST(SlurmCheck, WarnsOfCpusThatTheStepMayNotUse) {
 }
 
 TEST(SlurmCheck, SaysWhatSshIsOutsideOf) {
-  SlurmSeen over_ssh = slurm("KillWait = 30 sec\n");
+  SchedulerSeen over_ssh = slurm("KillWait = 30 sec\n");
   EXPECT_EQ(check(over_ssh, host({0, 1}, "no"))[1].level, Level::kOk);
-  over_ssh.by_srun = false;
+  over_ssh.by_step = false;
   EXPECT_EQ(check(over_ssh, host({0, 1}, "no"))[1].level, Level::kWarning);
 }
 
 TEST(SlurmCheck, SaysThatItGotNoAnswer) {
-  SlurmSeen silent;
+  SchedulerSeen silent;
   ASSERT_THAT(check(silent, {}), SizeIs(1));
   EXPECT_EQ(check(silent, {})[0].level, Level::kNote);
 }
