@@ -68,5 +68,18 @@ git commit -q -a -m good
 expect 0 '0 findings in 1 units' --changed  # since main, where the fault is
 printf '%s\n' 'inline std::size_t end(std::string text) { return good(std::move(text)).size() + text.size(); }' >>base/good.h
 expect 1 'base/good.h:5:' --changed
+printf '%s\n' 'int length(const std::string& text) { return int(text.size()); }' >base/moved.cc
+expect 1 'base/moved.cc: error: it does not compile alone' base/moved.cc  # the unity build hides it
+expect 1 'base/moved.cc:1:' base/moved.cc
+moved other
+printf '%s\n' '#pragma once' 'std::string hidden();' >base/hidden.h
+printf '%s\n' '#include <string>' '#include "base/hidden.h"' 'std::string good(std::string text) { return text; }' \
+  >base/good.cc
+expect 1 'base/hidden.h: error: it does not compile alone' base/hidden.h
+rm base/hidden.h && git checkout -q base && git branch -f main && git commit -q --allow-empty -m nothing
+printf '%s\n' '// A comment.' >>base/moved.cc
+expect 0 'no source is among it' --changed
+printf '%s\n' 'int more;' >>base/moved.cc
+expect 0 '0 findings in 1 units' --changed
 [ $failures = 0 ] || exit 1
 echo "scripts/lint finds what is planted"
