@@ -13,6 +13,8 @@ const char* name_of_wire(std::uint32_t wire) {  // a dt_wire
   return wire == DT_WIRE_F16 ? "f16" : "exact";
 }
 
+// For JSON. Control characters are dropped: the text is a message of this library, with names of
+// hosts in it.
 std::string escaped(const std::string& text) {
   std::string escaped;
   for (const char c : text) {
@@ -37,8 +39,10 @@ Agreement agree_upon(const Links& links, bool encrypts, const std::string& memor
   agreed.map = links.map;
   agreed.encrypts = encrypts;
   agreed.own_address = links.own_address;
+  // The own reason first. The other is what rank 0 has heard.
   agreed.memory_note = memory_note.empty() ? links.warning : memory_note;
-  // Times of ranks that share cores would say how the scheduler shares them.
+  // Times of ranks that share cores would say how the scheduler shares them, not which algorithm is
+  // quick. All ranks know it (kNodes), so all leave the measurement out.
   if (links.is_crowded) agreed.settings.tunes = 0;
   agreed.terms.world = agreed.map.world;
   agreed.terms.nodes = agreed.map.nodes.size();

@@ -1,7 +1,7 @@
 #pragma once
 // Agreement: what all ranks of a communicator have in common once they have met, and how it is told
-// to people. Plain data; equal on all ranks, but for the addresses and the place in the map. Knows
-// nothing of queues and engines.
+// to people. Plain data; equal on all ranks, but for the addresses and the place in the map:
+// choose() relies on that. Knows nothing of queues and engines.
 
 #include <string>
 
@@ -15,6 +15,7 @@ namespace dtl::ring {
 struct Agreement {
   Settings settings;
   NodeMap map;
+  // What choose() goes by. Its table may still be measured (Comm::tune).
   Terms terms;
   bool encrypts = false;
   std::string own_address;  // numeric, where this rank has listened

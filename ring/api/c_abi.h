@@ -1,5 +1,7 @@
 #pragma once
-// What the functions of the C ABI share: argument checks, and nothing thrown across it.
+// What the functions of the C ABI share: argument checks, and nothing thrown across it, since a
+// caller may be C or Python. Arguments are checked before anything is enqueued: an operation that
+// only one rank refuses must leave that rank as it was.
 
 #include <cstddef>
 #include <cstdint>
@@ -25,11 +27,14 @@ inline dt_comm* as_c(Comm* comm) {
   return reinterpret_cast<dt_comm*>(comm);
 }
 
+// In a forked child the communicator's thread does not exist, and its connections are closed
+// (ForkGuard). Waiting there would never end.
 inline bool is_usable(dt_comm* comm) {
   return comm != nullptr && of(comm)->is_of_this_process();
 }
 
-// Everything that can be wrong with one buffer of `count` elements.
+// Everything that can be wrong with one buffer of `count` elements. It must be aligned to its
+// elements, and may be null only if it has none.
 inline bool is_buffer(const void* data, std::uint64_t count, int dtype) {
   const std::size_t bytes = element_bytes(dtype);
   if (bytes == 0 || count > kMaxBytes / bytes) return false;
@@ -37,7 +42,8 @@ inline bool is_buffer(const void* data, std::uint64_t count, int dtype) {
   return count == 0 || (data != nullptr && is_aligned);
 }
 
-// Runs what may throw; nothing is thrown across the C ABI.
+// Runs the body and turns what it throws into a status. Anything but a CommError means that memory
+// ran out.
 template <class Body>
 int guarded(const Body& body) {
   try {
@@ -73,7 +79,8 @@ inline Request make_request(Opcode opcode, const void* in, void* out, std::uint6
   return request;
 }
 
-// Of all ranks together; false when that is more than there can be.
+// Of all ranks together; false when that is more than there can be. Counts come from the caller,
+// and a sum that wraps around would pass for a small buffer.
 inline bool add_up(const std::uint64_t* counts, int world, std::uint64_t& total) {
   total = 0;
   for (int i = 0; i < world; ++i) {

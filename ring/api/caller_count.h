@@ -1,7 +1,8 @@
 #pragma once
 // CallerCount: how many threads are inside a call that waits, so that a communicator is not taken
-// away under them. Owned by the Comm. Does not know what they wait for: whoever destroys the
-// communicator has to end their waiting first.
+// away under them. dt_comm_destroy may come from another thread while they wait. Owned by the
+// Comm's OperationCalls. Does not know what they wait for: whoever destroys the communicator has to
+// end their waiting first.
 
 #include <condition_variable>
 #include <mutex>
@@ -19,6 +20,7 @@ class CallerCount {
     }
     ~Guard() {
       const std::lock_guard lock(count_.mutex_);
+      // With the mutex: whoever awaits it destroys this object next.
       if (--count_.callers_ == 0 && count_.is_awaited_) count_.changed_.notify_all();
     }
     Guard(const Guard&) = delete;

@@ -1,3 +1,5 @@
+// The order of a communicator's life: options, meeting, agreement, engine, measurement. Only then
+// the caller has it, so nothing before that needs a lock.
 #include "ring/api/comm.h"
 
 #include <fmt/format.h>
@@ -17,8 +19,8 @@ namespace {
 
 constexpr int kMaxWorld = 65535;
 
-// How long threads look for news before they sleep: waking a thread on an idle core takes longer
-// than a short operation does; unless there is no core for that.
+// How long threads look for news before they sleep. Waking a thread on an idle core takes longer
+// than a short operation does. Without a spare core they do not look at all.
 struct Spinning {
   std::chrono::microseconds of_engine{0}, of_callers{0};
 };
@@ -49,13 +51,15 @@ void Comm::connect(const dt_options& options) {
   if (world_ == 1) return;
   options_ = read_options(options, tuning_.tunes);
   const std::span secret{options.secret, options.secret_bytes};
+  // The label keeps it apart from the keys that are made of the same secret for pairs
+  // (handshake.cc).
   constexpr std::string_view kInfo = "dtl2 parts";
   part_secret_ =
       hkdf_sha256(secret, {}, {reinterpret_cast<const std::uint8_t*>(kInfo.data()), kInfo.size()});
   meet_others(secret, copy_listener(options));
 }
 
-// As options_ say.
+// Meets as options_ say. The caller wipes `secret`; the copy made here is wiped on every way out.
 void Comm::meet_others(std::span<const std::uint8_t> secret, Fd listener) {
   Identity identity{options_.job,
                     world_,
@@ -79,6 +83,7 @@ void Comm::meet_others(std::span<const std::uint8_t> secret, Fd listener) {
   if (tuning_.node != "none") memory_.share(world_);
   place.memory = memory_.node();
   if (place.memory != nullptr) {
+    // A test's own node name comes on top: ranks that cannot share memory must not be told to.
     place.node = tuning_.node + node_key();
     place.share = place.memory->address();
   }
@@ -105,6 +110,7 @@ void Comm::start_engine(Links links) {
   settings.cpus = tuning_.cpus;
   settings.active_spin = spinning.of_engine;
   calls_.queue().waiters().set_spin_time(spinning.of_callers);
+  // Before the first operation, and only of communicators in which somebody can be waited for.
   calls_.queue().numbers().note().show(options_.job, rank_, world_);
   calls_.start_engine(settings, std::move(links), memory_.node());
 }
@@ -132,6 +138,7 @@ int Comm::submit(const Request& request, dt_work* work) {
 
 void Comm::carry_out(Request request) {
   dt_work work = 0;
+  // Otherwise a thread in dt_wait_any would be told of an id that it does not know.
   request.is_own = true;
   int status = submit(request, &work);
   if (status == DT_OK) status = calls_.wait(work, -1);
@@ -147,6 +154,7 @@ std::string Comm::stats() const {
 }
 
 Comm* failed_comm(int status, const std::string& text) {
+  // A world of one has no engine and no sockets, so this costs nothing and cannot fail itself.
   auto comm = std::make_unique<Comm>(0, 1, Tuning{});
   comm->calls().queue().error().set(status, text);
   return comm.release();
@@ -162,6 +170,8 @@ int create_comm(const dt_options& options, const Tuning& tuning, Comm** comm) {
                                                   options.rank, options.world));
       return DT_E_INVAL;
     }
+    // Kept when connect() throws, so that dt_last_error can say why. Only without memory there is
+    // none.
     auto created = std::make_unique<Comm>(options.rank, options.world, tuning);
     int status = DT_OK;
     try {

@@ -1,7 +1,9 @@
 #pragma once
 // Comm: what a dt_comm* points to: one rank's membership of a communicator. Has the ranks meet, and
 // keeps what they have agreed upon. Moves nothing itself: OperationCalls submits and waits. c_abi.h
-// and its sources wrap it.
+// and its sources wrap it. Owned by the program, which ends it with dt_comm_destroy.
+//
+// A Comm whose connect() has failed stays usable for one thing: to say why.
 
 #include <sys/types.h>
 
@@ -22,14 +24,14 @@
 
 namespace dtl::ring {
 
-// What a test may set and a program may not.
+// What the environment or a test may set and a program may not: it has no place in dt_options.
 struct Tuning {
   std::vector<int> cpus = {};  // for the communication thread; empty: those of the caller
   bool is_verbose = false;     // rank 0 says on standard error how it works
   bool tunes = false;          // measures the table of algorithms where the caller gives none
   std::string node = {};       // this rank's node; empty: found out; "none": shares with nobody
-  // A host that does not answer for so long is lost. Twice what a launcher waits for it: who knows
-  // more says it first.
+  // A host that does not answer for this long is lost. Twice what a launcher waits for it, so that
+  // the launcher, which knows more, says it first.
   std::chrono::milliseconds silence{20000};
   bool encrypts_all = false;  // of what is encrypted at all, also what stays on this host
 };
@@ -40,7 +42,8 @@ class Comm {
   Comm(const Comm&) = delete;
   Comm& operator=(const Comm&) = delete;
 
-  // Blocks until all ranks have met. Throws CommError; the communicator then answers that error.
+  // Blocks until all ranks have met. Throws CommError; the communicator then answers that error. In
+  // a world of one there is nobody to meet, and no secret is needed.
   void connect(const dt_options& options);
 
   int rank() const { return rank_; }
@@ -66,10 +69,15 @@ class Comm {
 
   const int rank_, world_;
   const Tuning tuning_;
+  // Of the process that made it. A forked child has a copy of this object, and no thread.
   const pid_t pid_;
   CommOptions options_;
-  Key part_secret_;          // of the communicators that are split off
-  std::uint64_t parts_ = 0;  // how often it was split
+  // Of the communicators that are split off. It is derived from the job's secret, which can then be
+  // wiped when the ranks have met.
+  Key part_secret_;
+  // How often it was split: the same on all ranks, since splitting is collective.
+  std::uint64_t parts_ = 0;
+  // Of this rank alone until the ranks have met.
   Agreement agreement_;
   CommMemory memory_;
   OperationCalls calls_;  // last: ends before what it uses

@@ -1,3 +1,4 @@
+// Blocks that were not freed end with the communicator, as dtring.h promises.
 #include "ring/api/comm_memory.h"
 
 #include <algorithm>
@@ -8,7 +9,9 @@
 namespace dtl::ring {
 namespace {
 
-constexpr int kMaxLocal = 1024;      // ranks of a node that share memory
+// Ranks of a node that share memory. A segment has room for each of them; with more ranks the node
+// uses TCP.
+constexpr int kMaxLocal = 1024;
 constexpr std::size_t kPage = 4096;  // bytes
 
 }  // namespace

@@ -1,4 +1,7 @@
-// Communicators that are split off: ranks of one color meet anew, at the lowest one of them.
+// Communicators that are split off: ranks of one color meet anew, at the lowest one of them (by
+// key, then by rank). The parent carries what they need for that: colors, keys, and where each
+// would listen. A part has connections, an engine and a thread of its own, so that it does not wait
+// for its parent.
 #include <fcntl.h>
 #include <fmt/format.h>
 
@@ -14,7 +17,8 @@
 namespace dtl::ring {
 namespace {
 
-// What every rank tells the others when a communicator is split.
+// What every rank tells the others when a communicator is split. Gathered as bytes, so without
+// pointers and of one size.
 struct Card {
   std::int32_t color = -1, key = 0, port = 0;
   std::array<char, 64> address{};  // numeric
@@ -58,6 +62,8 @@ int Comm::split(int color, int key, Comm** part) {
     own.color = color;
     own.key = key;
     const std::string& address = agreement_.own_address;
+    // Every rank opens one before it knows the colors: whoever leads a part must listen before the
+    // others of it call.
     const Fd listener_owner = listen_on(resolve(address, 0).front(), 1024);
     own.port = local_address(listener_owner.get()).port();
     std::strncpy(own.address.data(), address.c_str(), own.address.size() - 1);
@@ -68,7 +74,10 @@ int Comm::split(int color, int key, Comm** part) {
     request.in = reinterpret_cast<const std::byte*>(&own);
     request.out = reinterpret_cast<std::byte*>(cards.data());
     carry_out(request);
+    // Also for those that get no part, so that the number stays the same on all ranks. It makes the
+    // job number of each part another one, and callers of two splits cannot be mixed up.
     const std::uint64_t number = ++parts_;
+    // After the allgather, which needs all ranks.
     if (color < 0) return DT_OK;
     const std::vector<int> members = members_of(color, cards);
     const Card& leader = cards[static_cast<std::size_t>(members[0])];

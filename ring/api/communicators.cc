@@ -1,4 +1,6 @@
-// The C ABI: argument checks, and nothing thrown across it.
+// The C ABI of communicators, waiting and memory: argument checks, and nothing thrown across it.
+// Calls that only look (rank, size, the last error) also work in a forked child and after a
+// failure.
 #include "ring/dtring.h"
 
 #include <algorithm>
@@ -20,7 +22,8 @@ using dtl::ring::kDefaultWarnTimeout_ms;
 
 namespace {
 
-// A later header of the same ABI may have more options, an earlier one fewer.
+// A later header of the same ABI may have more options, an earlier one fewer. A program that was
+// built with the earlier header passes its size, and has no listener.
 bool is_known_size(std::uint32_t size) {
   return size == sizeof(dt_options) || size == offsetof(dt_options, listener);
 }
@@ -32,7 +35,8 @@ dt_options all_options(const dt_options& given) {
   return all;
 }
 
-// Calls `create`, and makes of an error in its options a communicator that only answers it.
+// Calls `create`, and makes of an error in its options a communicator that only answers it: the
+// caller then finds the text by dt_last_error, as of any other error.
 template <typename Create>
 int create_or_fail(dt_comm** comm, Create create) {
   Comm* created = nullptr;
@@ -115,6 +119,7 @@ int dt_comm_abort(dt_comm* comm, const char* why) {
 
 int dt_comm_destroy(dt_comm* comm) {
   if (comm == nullptr) return DT_OK;
+  // Its thread cannot be joined in a forked child. What the child has of it is lost with the child.
   if (!of(comm)->is_of_this_process()) return DT_E_INVAL;
   delete of(comm);
   return DT_OK;

@@ -1,3 +1,4 @@
+// An empty variable counts as one that is not set.
 #include "ring/api/environment.h"
 
 #include <fcntl.h>
@@ -20,7 +21,7 @@
 namespace dtl::ring {
 namespace {
 
-constexpr std::size_t kMaxSecretBytes = 4096;
+constexpr std::size_t kMaxSecretBytes = 4096;  // of a secret file
 constexpr int kMaxCpu = 65535;
 constexpr const char* kAttempt = "cannot create a communicator from the environment";
 
@@ -95,6 +96,7 @@ int wire_named(const char* name) {
 
 void print_warning(const char* text, void*) {
   const std::string line = fmt::format("dtring: warning: {}\n", text);
+  // One write, so that lines of several ranks do not mix. stdio's buffers are the program's.
   (void)!::write(STDERR_FILENO, line.data(), line.size());
 }
 
@@ -103,7 +105,8 @@ CommError bad_secret(const std::string& where, const std::string& reason,
   return {DT_E_AUTH, kAttempt, fmt::format("no secret from {}: {}", where, reason), hint};
 }
 
-// From offset 0, so that it can be read again; from a pipe, where it is.
+// From offset 0, so that it can be read again: ranks that are siblings share one offset. From a
+// pipe, where it is.
 std::vector<std::uint8_t> read_secret(int fd, std::size_t limit, const std::string& where) {
   std::vector<std::uint8_t> secret(limit);
   std::size_t filled = 0;
@@ -126,6 +129,8 @@ std::vector<std::uint8_t> secret_from_descriptor(const std::string& value) {
   const std::string where = fmt::format("DTRING_SECRET_FD='{}'", value);
   const auto fd = parse_integer(value, 0, 1 << 20);
   if (!fd) throw bad_secret(where, "it is not a descriptor's number");
+  // A program in between may have closed the descriptor, and opened something else under its
+  // number.
   if (!is_sealed_memory(static_cast<int>(*fd))) {
     const auto above = sealed_memory_above(static_cast<int>(*fd));
     if (above) return read_secret(above->get(), kSecretBytes, where);
@@ -137,6 +142,8 @@ std::vector<std::uint8_t> secret_from_descriptor(const std::string& value) {
 
 std::vector<std::uint8_t> secret_from_file(const std::string& path) {
   const std::string where = fmt::format("DTRING_SECRET_FILE='{}'", path);
+  // O_NOFOLLOW, and fstat of what was opened: nobody can put another file there between check and
+  // use.
   const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY));
   struct stat status {};
   if (!fd.valid() || ::fstat(fd.get(), &status) != 0) throw bad_secret(where, errno_text(errno));
@@ -159,6 +166,7 @@ std::uint64_t job_number(const std::string& job) {
 
 EnvironmentOptions::EnvironmentOptions() {
   dt_options_init(&options_, sizeof options_);
+  // Means "left alone" for read_choices(), where dt_options_init sets exact.
   options_.wire = DT_WIRE_DEFAULT;
   options_.world = required_integer("WORLD_SIZE", 1, 65535);
   options_.rank = required_integer("RANK", 0, options_.world - 1);
@@ -178,7 +186,7 @@ EnvironmentOptions::EnvironmentOptions(const dt_options& given) : options_(given
   if (options_.secret_bytes == 0) read_secret();
 }
 
-// Where this rank is and whose it is.
+// Where this rank is and whose it is. Strings are members, since options_ points into them.
 void EnvironmentOptions::read_place() {
   host_name_ = optional("DTLAUNCH_HOST");
   if (options_.host_name == nullptr) options_.host_name = host_name_.c_str();

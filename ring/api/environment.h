@@ -1,5 +1,8 @@
 #pragma once
-// The options of a communicator from the environment variables that launchers set.
+// The options of a communicator from the environment variables that launchers set: RANK, WORLD_SIZE
+// and so on are those of torchrun, DTLAUNCH_* and DTRING_* are dtlaunch's (dtring(3)). A variable
+// that cannot be read is an error and not a default, since a job would silently run otherwise than
+// its user wants.
 
 #include <cstdint>
 #include <string>
@@ -10,7 +13,7 @@
 
 namespace dtl::ring {
 
-// What dt_options_init sets.
+// What dt_options_init sets, in ms. A field that still has this value counts as left alone.
 constexpr int kDefaultConnectTimeout_ms = 60000;
 constexpr int kDefaultOperationTimeout_ms = 600000, kDefaultWarnTimeout_ms = 30000;
 
@@ -40,7 +43,8 @@ class EnvironmentOptions {
   std::vector<std::uint8_t> secret_;
 };
 
-// The 64 bits that stand for a job's name in the handshake.
+// The 64 bits that stand for a job's name in the handshake; 0 for none. They keep jobs apart, the
+// secret keeps strangers out.
 std::uint64_t job_number(const std::string& job);
 
 }  // namespace dtl::ring

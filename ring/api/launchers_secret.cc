@@ -1,3 +1,5 @@
+// Looks up the tree of processes by /proc. Opening /proc/PID/fd/N makes a descriptor of its own, so
+// nothing of the other process changes.
 #include "ring/api/launchers_secret.h"
 
 #include <fcntl.h>
@@ -12,7 +14,8 @@
 namespace dtl::ring {
 namespace {
 
-constexpr int kGenerations = 64;  // processes above a rank that are looked at
+// Processes above a rank that are looked at, so that a chain which changes meanwhile ends.
+constexpr int kGenerations = 64;
 
 // Of a process: its parent; 0 if there is none or it cannot be seen.
 pid_t parent_of(pid_t pid) {
@@ -29,6 +32,7 @@ pid_t parent_of(pid_t pid) {
 bool is_closed_on_exec(pid_t pid, int number) {
   std::ifstream file(fmt::format("/proc/{}/fdinfo/{}", pid, number));
   std::string name;
+  // If it cannot be read, it was not handed down.
   unsigned flags = O_CLOEXEC;
   while (file >> name) {
     if (name == "flags:") file >> std::oct >> flags;

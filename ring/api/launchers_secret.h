@@ -1,9 +1,11 @@
 #pragma once
 // The job's secret, as a launcher hands it down: a memory file sealed against writing, under one
-// number from process to process. Programs between the launcher and a rank that start it with their
-// own descriptors closed (accelerate launch, torchrun, whatever uses Python's subprocess) still
-// have it themselves; a rank finds it there, as far as the system lets it look: at processes of its
-// own user.
+// number from process to process.
+//
+// Programs between the launcher and a rank may start it with their own descriptors closed
+// (accelerate launch, torchrun, whatever uses Python's subprocess). They still have the file
+// themselves, and a rank finds it there, as far as the system lets it look: at processes of its own
+// user.
 
 #include <optional>
 
@@ -15,7 +17,7 @@ namespace dtl::ring {
 bool is_sealed_memory(int fd);
 
 // That file under `number` in the nearest process above this one that has it and would hand it
-// down: a rank that has read its secret marks it close-on-exec, and its children are no ranks.
+// down. A rank that has read its secret marks it close-on-exec: its children are not ranks.
 std::optional<Fd> sealed_memory_above(int number);
 
 }  // namespace dtl::ring

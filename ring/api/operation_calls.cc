@@ -1,3 +1,5 @@
+// Waiting has two halves: drive the engine until the operation has ended or somebody else drives,
+// then wait in the queue for what is left of the time.
 #include "ring/api/operation_calls.h"
 
 #include <fmt/format.h>
@@ -13,7 +15,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::uint64_t kWorthWaking = 1 << 20;  // bytes, to wake a thread for at once
+// Bytes from which the thread is woken at once. Shorter operations are over sooner than it is
+// awake.
+constexpr std::uint64_t kWorthWaking = 1 << 20;
 
 Clock::time_point deadline_in(int timeout_ms) {
   return timeout_ms < 0 ? Clock::time_point::max()
@@ -43,6 +47,8 @@ int OperationCalls::submit(const Request& request, const Choice& choice, dt_work
   const int status = queue_.submit(request, choice, work);
   if (status == DT_OK && engine_) {
     const bool is_long = request.count * element_bytes(request.dtype) > kWorthWaking;
+    // A thread that polls a completion descriptor makes no call that could drive, so the thread has
+    // to.
     engine_->note_submission(is_long || queue_.has_completion_fd());
   }
   return status;
@@ -53,6 +59,7 @@ int OperationCalls::wait(dt_work work, int timeout_ms) {
   const CallerCount::Guard caller(callers_);
   const auto deadline = deadline_in(timeout_ms);
   engine_->drive(deadline, [&] { return queue_.is_settled(work); });
+  // 0 only looks and negative has no end: neither has a rest.
   return queue_.wait(work, timeout_ms <= 0 ? timeout_ms : ms_left(deadline));
 }
 
@@ -64,7 +71,8 @@ int OperationCalls::wait_any(dt_work* works, std::int32_t* statuses, std::uint32
   return queue_.wait_any(works, statuses, max, count, timeout_ms);
 }
 
-// A message that is waited for in vain is the caller's to think about.
+// A message that does not come is not a failure of the communicator: the caller decides what it
+// means.
 int OperationCalls::probe(int from, int timeout_ms, int* source, OperationHeader* header) {
   const CallerCount::Guard caller(callers_);
   const auto deadline = deadline_in(timeout_ms < 0 ? operation_timeout_ms_ : timeout_ms);

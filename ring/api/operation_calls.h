@@ -1,7 +1,8 @@
 #pragma once
 // OperationCalls: the calls that submit operations of one communicator and wait for them, with the
-// queue and the engine behind them. Owned by the Comm; calls come from any thread. Does not know
-// how the ranks have met: without an engine there is this rank alone, or nobody was met.
+// queue and the engine behind them. A caller who waits drives the engine meanwhile, if nobody else
+// does. Owned by the Comm; calls come from any thread. Does not know how the ranks have met:
+// without an engine there is this rank alone, or nobody was met.
 
 #include <cstdint>
 #include <memory>
@@ -29,8 +30,10 @@ class OperationCalls {
   int wait(dt_work work, int timeout_ms);
   int wait_any(dt_work* works, std::int32_t* statuses, std::uint32_t max, std::uint32_t* count,
                int timeout_ms);
-  // timeout_ms < 0: as long as an operation may take; nothing fails then.
+  // timeout_ms < 0: as long as an operation may take. When that is over it answers DT_PENDING, and
+  // the communicator does not fail.
   int probe(int from, int timeout_ms, int* source, OperationHeader* header);
+  // Returns when every operation has failed, here. The other ranks hear of it on their own.
   void abort(const std::string& why);
 
   OperationQueue& queue() { return queue_; }
@@ -40,6 +43,7 @@ class OperationCalls {
   const int rank_;
   OperationQueue queue_;
   CallerCount callers_;
+  // Null until the ranks have met, and in a world of one.
   std::unique_ptr<Engine> engine_;
   int operation_timeout_ms_ = 0;
 };

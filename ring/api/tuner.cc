@@ -1,3 +1,5 @@
+// Every decision uses numbers that take_slowest() has made equal on all ranks. A rank that went by
+// its own clock would measure once more or less than the others, and hang.
 #include "ring/api/tuner.h"
 
 #include <algorithm>
@@ -12,8 +14,11 @@ namespace {
 
 constexpr double kEnough = 0.1;  // seconds: links so slow that their bandwidth alone counts
 constexpr int kMostMisses = 2;   // in a row: one may be noise
+// Odd, as a third of it is, so that the median is one of them.
 constexpr int kRepeats = 9;
 constexpr double kBriefTime = 2e-3;  // seconds, for so many repeats
+// Bytes. The shortest sums are never measured: the quick algorithm is made for them. Beyond
+// kLargeBytes a ring is tried, with a sum that is long enough to show its bandwidth.
 constexpr std::uint64_t kLeastBorder = 4 << 10;
 constexpr std::uint64_t kLargeBytes = 512 << 10, kRingBytes = 1 << 20;
 
@@ -59,6 +64,7 @@ Tuner::Tuner(int world, std::size_t nodes, Trial trial)
 AlgorithmTable Tuner::measure(const AlgorithmTable& guess) {
   const bool is_small = static_cast<std::size_t>(world_) <= kMaxDirect;
   const Algorithm quick = is_small ? Algorithm::kOneShot : Algorithm::kDoubling;
+  // What the guess takes for the longest sums.
   const Algorithm large = guess.choose(1 << 30);
   const std::uint64_t border = border_of(quick, large);
   AlgorithmTable table = AlgorithmTable::by_default(world_, nodes_);
@@ -94,8 +100,10 @@ bool Tuner::is_quicker(Algorithm one, Algorithm other, std::uint64_t bytes) {
   const auto begin = std::chrono::steady_clock::now();
   int repeats = kRepeats;
   for (int i = -1; i < repeats; ++i) {  // the first ones meet cold memory
+    // In turn, so that both meet the same noise.
     const std::array turn{trial_.time_once(one, values), trial_.time_once(other, values)};
     if (i == -1) {
+      // Slow links are measured less often: there the difference is clear, or the time is dear.
       std::array worst{static_cast<float>(turn[0] + turn[1])};
       trial_.take_slowest(worst);
       repeats = static_cast<double>(worst[0]) > kBriefTime ? kRepeats / 3 : kRepeats;

@@ -1,7 +1,8 @@
 #pragma once
-// Tuner: finds out which algorithm is quickest for an allreduce of which size, by trying them. All
-// ranks take part and go by the same times, those of the slowest one, so they draw the same table.
-// Does not know the communicator: a Trial does what is measured.
+// Tuner: finds out which algorithm is quickest for an allreduce of which size, by trying them once
+// when the ranks have met. All ranks take part and go by the same times, those of the slowest one,
+// so they draw the same table. Does not know the communicator: a Trial does what is measured, and
+// tests give it times of their own.
 
 #include <cstddef>
 #include <cstdint>

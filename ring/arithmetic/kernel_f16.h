@@ -1,7 +1,8 @@
 #pragma once
 // The part of a loop over wire elements that is written by hand: binary16 by the instructions that
 // x86 has for it, of which a vectorizing compiler makes no use. They give the bits of F16 in
-// ring/arithmetic/kernel_ops.h, which does the rest of the loop. Internal linkage.
+// ring/arithmetic/kernel_ops.h, which does the rest of the loop, so results do not depend on where
+// the vectors end. Internal linkage (kernel_loops.h says why).
 
 #include "ring/arithmetic/kernel_ops.h"
 #if defined(__AVX512F__) || defined(__F16C__)
@@ -81,7 +82,9 @@ struct ByHand<F16> {
     std::size_t i = 0;
     for (; i + kLanes <= count; i += kLanes) {
       Floats value = load(first + i);
+      // Vector operators, not fused multiply-adds: the order and the roundings of the plain loop.
       for (std::size_t k = 0; k < N; ++k) value += widen_vector(load_halves(in[k] + i));
+      // canonical() of each lane.
       store(out + i, value == value ? value : all_equal(__builtin_nanf("")));
     }
     return i;

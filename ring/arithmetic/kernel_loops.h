@@ -1,9 +1,11 @@
 #pragma once
-// The one source of all Kernels tables, included by a .cc file per instruction set. Plain loops,
-// for the compiler to vectorize; only binary16 asks for its instructions by name.
+// The one source of all Kernels tables, included by a .cc file per instruction set, which the build
+// compiles with its flags. Plain loops, for the compiler to vectorize; only binary16 asks for its
+// instructions by name.
 //
-// Everything here has internal linkage and nothing comes from the standard library's templates:
-// a weak function compiled for AVX-512 could replace its namesake in the whole program.
+// Everything here has internal linkage and nothing comes from the standard library's templates: a
+// weak function compiled for AVX-512 could replace its namesake in the whole program, which would
+// then crash on other CPUs.
 
 #include "ring/arithmetic/kernel_f16.h"
 #include "ring/arithmetic/kernel_ops.h"
@@ -114,6 +116,8 @@ void divide_kernel(void* memory, std::size_t count, std::uint64_t divisor) {
   }
 }
 
+// No float type holds all 64 bits, so these are divided as integers, away from signs: the divisor
+// is unsigned.
 void divide_i64(void* memory, std::size_t count, std::uint64_t divisor) {
   U64::Memory* const data = static_cast<U64::Memory*>(memory);
   for (std::size_t i = 0; i < count; ++i) {
@@ -144,6 +148,7 @@ constexpr void fill_floats(Kernels::Combine (&row)[DT_BXOR + 1]) {
   row[DT_PROD] = combine_kernel<E, FloatProd>;
 }
 
+// Ops that mean the same for truths share a kernel.
 constexpr void fill_bool(Kernels::Combine (&row)[DT_BXOR + 1]) {
   row[DT_SUM] = row[DT_MAX] = row[DT_BOR] = combine_kernel<U8, BoolOr>;
   row[DT_PROD] = row[DT_MIN] = row[DT_BAND] = combine_kernel<U8, BoolAnd>;

@@ -1,6 +1,7 @@
 #pragma once
 // What the loops of ring/arithmetic/kernel_loops.h do to one element. Without branches, so that
-// they become vector instructions. Internal linkage, for the reason given there.
+// they become vector instructions. Only operations whose bits IEEE 754 fixes, so that every
+// instruction set gives the same. Internal linkage, for the reason given there.
 
 #include <cstddef>
 #include <cstdint>
@@ -8,7 +9,8 @@
 namespace dtl::ring {
 namespace {
 
-// Element types: as calculated with, and as they lie in memory, at any address.
+// Element types: as calculated with, and as they lie in memory, at any address: frames put no
+// element on an aligned one. may_alias, since buffers come as bytes.
 #define DTL_ELEMENT(Name, Type)                                 \
   struct Name {                                                 \
     using Value = Type;                                         \
@@ -38,7 +40,8 @@ inline double of_bits(std::uint64_t bits) {
   return __builtin_bit_cast(double, bits);
 }
 
-// Of two NaNs an addition keeps either, as the compiler happened to order them.
+// Of two NaNs an addition keeps either, as the compiler happened to order them. One NaN for all
+// makes results equal on all ranks.
 template <class T>
 T canonical(T value) {
   return value != value ? static_cast<T>(__builtin_nan("")) : value;
@@ -100,6 +103,7 @@ struct Max : Plain {
   }
 };
 
+// A caller may pass any byte for true; results are 0 or 1, so that their bits can be compared.
 struct AsBool {
   static std::uint8_t load(std::uint8_t value) { return value != 0 ? 1 : 0; }
   static std::uint8_t finish(std::uint8_t value) { return value; }
@@ -152,7 +156,9 @@ struct FloatMin : FloatSum {
   }
 };
 
-// The upper half of a float.
+// The upper half of a float. Rounding adds just under half of the last place, and one more if that
+// is odd: ties go to even. A NaN is kept apart, since the addition could carry it into infinity or
+// zero.
 struct Bf16 {
   static float widen(std::uint16_t half) { return of_bits(std::uint32_t{half} << 16); }
   static std::uint16_t narrow(float value) {

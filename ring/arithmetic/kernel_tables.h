@@ -1,5 +1,6 @@
 #pragma once
-// The tables behind ring/arithmetic/kernels.cc, which knows which of them this CPU can run.
+// The tables behind ring/arithmetic/kernels.cc, which knows which of them this CPU can run. Only
+// that file may choose: a kernel of another table may be an illegal instruction.
 
 #include "ring/arithmetic/kernels.h"
 

@@ -40,9 +40,11 @@ struct Kernels {
   [[nodiscard]] const Format& format(Wire wire) const { return wire == Wire::kBf16 ? bf16 : f16; }
 };
 
-// Those called so ("scalar", "avx2", "avx512"); nullptr where this CPU or this build lacks them.
+// Those with this name ("scalar", "avx2", "avx512"); nullptr where this CPU or this build lacks
+// them.
 const Kernels* kernels_named(const char* name);
-// Those called so, else the best ones. nullptr: the best ones.
+// Those with this name, else the best ones: a name that this CPU cannot serve must not end a job.
+// nullptr: the best ones.
 const Kernels& kernels_or_best(const char* name);
 
 // ring/arithmetic/reduce.h with given kernels, for tests and benchmarks.

@@ -1,4 +1,5 @@
-// The kernels for any CPU. What a build's baseline has (SSE2 on x86-64) is used.
+// The kernels for any CPU. What a build's baseline has (SSE2 on x86-64) is used. The others are
+// tested against these.
 #include "ring/arithmetic/kernel_loops.h"
 #include "ring/arithmetic/kernel_tables.h"
 

@@ -1,3 +1,5 @@
+// The facts about types, and the choice of kernels. How operands become calls of them is in
+// reduce_blocks.cc.
 #include "ring/arithmetic/reduce.h"
 
 #include <cstdlib>
@@ -25,7 +27,8 @@ bool is_float(int dtype) {
   return dtype == DT_F16 || dtype == DT_BF16 || dtype == DT_F32 || dtype == DT_F64;
 }
 
-// DTRING_KERNELS=scalar, avx2 or avx512 asks for others than the best.
+// DTRING_KERNELS=scalar, avx2 or avx512 asks for others than the best, to compare them. It is read
+// once, at the first use.
 const Kernels& kernels() {
   static const Kernels& chosen = kernels_or_best(std::getenv("DTRING_KERNELS"));
   return chosen;
@@ -48,6 +51,7 @@ const char* op_name(int op) {
 bool can_combine(int dtype, int op) {
   if (!is_dtype(dtype) || !is_op(op)) return false;
   if (op == DT_AVG) return dtype != DT_BOOL;
+  // DT_BAND is the first of the bit operations.
   return op < DT_BAND || !is_float(dtype);
 }
 

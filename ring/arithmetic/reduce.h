@@ -1,7 +1,8 @@
 #pragma once
 // The arithmetic of the collectives: element types, operations, and the formats in which floats
 // travel. For the CPU at hand (AVX-512, AVX2 with F16C, else plain C++), chosen once; all of them
-// give the same bits. Pure; no allocation.
+// give the same bits, so that hosts of different kinds can sum together. Pure; no allocation. Knows
+// nothing of ranks.
 
 #include <cstddef>
 #include <cstdint>

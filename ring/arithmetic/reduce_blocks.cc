@@ -1,5 +1,6 @@
 // How any number of operands, in any mixture of formats, becomes a few passes of
-// ring/arithmetic/kernels.h over blocks that stay in the L1 cache.
+// ring/arithmetic/kernels.h over blocks that stay in the L1 cache. Whatever the passes are, each
+// element is combined in the order of the operands, so its bits do not depend on block sizes.
 #include <algorithm>
 #include <cassert>
 #include <cstring>
@@ -166,6 +167,8 @@ void combine_mixture(const Kernels& kernels, int op, std::byte* out, const Opera
   });
 }
 
+// Summed in float and rounded once at the end, which is more exact than rounding after each
+// operand.
 void combine_halves(const Kernels& kernels, Wire format, int op, std::byte* out,
                     const Operand* operands, std::size_t n, std::size_t count) {
   Mixture mixture(kernels, format, op, operands, n);
@@ -181,6 +184,7 @@ void combine_one(const Kernels& kernels, int dtype, std::byte* out, const Operan
   if (operand.wire != Wire::kExact) {
     kernels.format(operand.wire).widen(out, operand.data, count);
   } else if (dtype == DT_BOOL) {
+    // A truth or-ed with itself: every byte that is not 0 becomes 1.
     const void* const twice[] = {operand.data, operand.data};
     kernels.combine[DT_BOOL][DT_BOR](out, twice, 2, count);
   } else if (out != operand.data) {
@@ -194,6 +198,7 @@ void combine_with(const Kernels& kernels, int dtype, int op, std::byte* out,
                   const Operand* operands, std::size_t n, std::size_t count) {
   assert(can_combine(dtype, op) && n > 0);
   if (count == 0) return;
+  // Division comes once, at the end (divide()).
   if (op == DT_AVG) op = DT_SUM;
   const auto is_exact = [](const Operand& operand) { return operand.wire == Wire::kExact; };
   const bool all_exact = std::all_of(operands, operands + n, is_exact);

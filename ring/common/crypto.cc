@@ -1,3 +1,5 @@
+// Over libcrypto's one-shot calls, which need no contexts. HKDF is two HMACs here: no caller needs
+// more than one block of it.
 #include "ring/common/crypto.h"
 
 #include <openssl/crypto.h>
@@ -14,7 +16,9 @@ namespace dtl::ring {
 
 namespace {
 
-// At the end of the program libcrypto tears nothing down: a communication thread may be at work.
+// Without this libcrypto frees its global state in an atexit handler. A program may end without
+// destroying its communicator, and then the communication thread may still be at work. A static
+// runs the call once, before the first use, whatever thread that is on.
 void set_library_up() {
   [[maybe_unused]] static const int begun = OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, nullptr);
 }
@@ -22,6 +26,7 @@ void set_library_up() {
 }  // namespace
 
 void Key::wipe(void* data, std::size_t bytes) {
+  // A compiler may leave out a memset of memory that is not read again, but not this call.
   OPENSSL_cleanse(data, bytes);
 }
 
@@ -48,6 +53,7 @@ Digest sha256(std::string_view text) {
 }
 
 Key hkdf_sha256(Bytes secret, Bytes salt, Bytes info) {
+  // RFC 5869: without a salt it is a hash length of zeros.
   const Digest no_salt{};
   const Key extracted(hmac_sha256(salt.empty() ? Bytes(no_salt) : salt, secret));
   std::vector<std::uint8_t> block(info.begin(), info.end());

@@ -1,6 +1,6 @@
 #pragma once
 // The few primitives of the handshake: HMAC-SHA256, HKDF-SHA256 (RFC 5869), random bytes and a
-// comparison in constant time, over libcrypto. Thread-safe.
+// comparison in constant time, over libcrypto. No other file of ring/ calls libcrypto. Thread-safe.
 
 #include <array>
 #include <cstddef>
@@ -18,11 +18,13 @@ class Key {
  public:
   Key() = default;
   explicit Key(const Digest& bytes) : bytes_(bytes) {}
+  // Copies only: each wipes itself, while a move would leave the bytes behind.
   Key(const Key&) = default;
   Key& operator=(const Key&) = default;
   ~Key() { wipe(bytes_.data(), bytes_.size()); }
 
   Bytes bytes() const { return bytes_; }
+  // For secrets that are not in a Key, such as the bytes that a caller hands in.
   static void wipe(void* data, std::size_t bytes);
 
  private:
@@ -35,6 +37,8 @@ Digest sha256(std::string_view text);
 Key hkdf_sha256(Bytes secret, Bytes salt, Bytes info);  // one block: 32 bytes
 void fill_random(std::span<std::uint8_t> bytes);
 
+// For proofs. A comparison that stops at the first difference would tell a caller by its time how
+// many bytes were right.
 bool equal_in_constant_time(Bytes left, Bytes right);
 
 }  // namespace dtl::ring

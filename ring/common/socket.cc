@@ -1,3 +1,5 @@
+// Socket options are best effort, except where a caller could not work without them: containers and
+// old kernels refuse some, and a link without them is slower, not wrong.
 #include "ring/common/socket.h"
 
 #include <arpa/inet.h>
@@ -17,13 +19,16 @@
 namespace dtl::ring {
 namespace {
 
-// Probes of a line on which nothing is sent. How many go unanswered until a host that vanished
-// without a word (power, cable) is given up follows from the time-out for unacknowledged data.
+// Probes, in seconds, of a line on which nothing is sent. They start early so that a host that
+// vanished without a word (power, cable) is noticed. How many may go unanswered is not set: the
+// kernel takes TCP_USER_TIMEOUT instead of a count where both are there.
 constexpr int kKeepaliveIdle_s = 2;
 constexpr int kKeepaliveInterval_s = 2;
-// TCP doubles its waits, up to 120 s, so that a network that is back after seconds may go unnoticed
-// for as long again, and longer where packets are lost. Linux 6.15 has a bound for that.
+// TCP doubles its waits for an acknowledgement, up to 120 s. After an outage of seconds the next
+// retransmission may therefore come as late again, and later where packets are lost. Linux 6.15 has
+// a bound for these waits.
 constexpr int kLongestWait_ms = 1000;
+// Older headers lack the numbers. Older kernels refuse them, which set_option ignores.
 #ifndef TCP_RTO_MAX_MS
 constexpr int TCP_RTO_MAX_MS = 44;
 #endif
@@ -32,11 +37,13 @@ constexpr int TCP_THIN_LINEAR_TIMEOUTS = 16;
 #endif
 
 void set_option(int fd, int level, int name, int value) {
-  // Best effort: without one of these the links still work.
+  // The result is ignored: without one of these the links still work.
   (void)::setsockopt(fd, level, name, &value, sizeof value);
 }
 
 Fd open_socket(const Address& address) {
+  // The flags go with the call. With a later fcntl, a program that another thread starts in between
+  // would inherit the socket.
   Fd fd(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd.valid()) {
     throw CommError(DT_E_SYS, "cannot create a socket for " + address.text(), errno_text(errno));
@@ -51,8 +58,11 @@ void avoid_bbr(int fd) {
   std::array<char, 16> name{};  // the kernel's TCP_CA_NAME_MAX
   socklen_t bytes = name.size() - 1;
   if (::getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name.data(), &bytes) != 0) return;
+  // Also its later versions, such as bbr2.
   if (!std::string_view(name.data()).starts_with("bbr")) return;
-  for (const std::string_view other : {"cubic", "reno"}) {  // cubic may be kept from users
+  // cubic may be kept from users without privileges (net.ipv4.tcp_allowed_congestion_control). By
+  // default they may choose reno and the system's own.
+  for (const std::string_view other : {"cubic", "reno"}) {
     if (::setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, other.data(),
                      static_cast<socklen_t>(other.size())) == 0) {
       return;
@@ -89,6 +99,8 @@ bool Address::is_unspecified() const {
 }
 
 std::string Address::host() const {
+  // getnameinfo, not inet_ntop: of a link-local IPv6 address it adds the interface ("%eth0"),
+  // without which nobody could connect to the text again.
   std::array<char, NI_MAXHOST> host{};
   if (::getnameinfo(get(), bytes_, host.data(), host.size(), nullptr, 0, NI_NUMERICHOST) != 0) {
     return "unknown address";
@@ -127,7 +139,10 @@ std::vector<Address> resolve(const std::string& name, int port) {
 
 Fd listen_on(const Address& address, int backlog) {
   Fd fd = open_socket(address);
+  // A job that restarts may meet at the same port while the last one's connections are in
+  // TIME_WAIT.
   set_option(fd.get(), SOL_SOCKET, SO_REUSEADDR, 1);
+  // Otherwise a socket for :: would take the port of IPv4 as well.
   if (address.family() == AF_INET6) set_option(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, 1);
   if (::bind(fd.get(), address.get(), address.bytes()) != 0 || ::listen(fd.get(), backlog) != 0) {
     throw CommError(DT_E_SYS, "cannot listen on " + address.text(), errno_text(errno));
@@ -144,6 +159,8 @@ Accepted accept_from(int listener) {
     avoid_bbr(fd.get());  // of a listener that is not ours
     return {std::move(fd), Address(peer, bytes)};
   }
+  // accept(2) also reports errors of the connection that it takes from the queue. Those say nothing
+  // about the next one.
   switch (errno) {
     case EBADF:
     case EINVAL:
@@ -184,6 +201,7 @@ bool leaves_this_host(int fd) {
   sockaddr_storage storage{};
   socklen_t bytes = sizeof storage;
   auto* const peer = reinterpret_cast<sockaddr*>(&storage);
+  // In doubt the bytes do leave, so they are encrypted.
   if (::getpeername(fd, peer, &bytes) != 0) return true;
   if (peer->sa_family != AF_INET && peer->sa_family != AF_INET6) return false;
   return Address(peer, bytes).host() != local_address(fd).host();
@@ -194,6 +212,8 @@ void send_without_delay(int fd) {
 }
 
 void notice_dead_hosts(int fd, std::chrono::milliseconds silence) {
+  // Keepalives cover a line on which nothing is under way, TCP_USER_TIMEOUT one on which something
+  // is. The last two make retransmissions come often enough to use that time.
   set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
   set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, kKeepaliveIdle_s);
   set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, kKeepaliveInterval_s);

@@ -1,7 +1,8 @@
 #pragma once
-// Addresses and non-blocking TCP sockets: every descriptor is CLOEXEC and O_NONBLOCK from birth.
-// IPv4 and IPv6. Where the system's congestion control is BBR they use cubic, or reno. Failures are
-// CommError(DT_E_SYS) naming address and port.
+// Addresses and non-blocking TCP sockets, IPv4 and IPv6. Every descriptor is CLOEXEC and O_NONBLOCK
+// from birth, because other threads of the program may fork and exec at any time. Sockets are kept
+// off BBR (avoid_bbr). Failures are CommError(DT_E_SYS) naming address and port. Knows nothing of
+// secrets and of what the bytes mean.
 
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -34,7 +35,8 @@ class Address {
   socklen_t bytes_ = 0;
 };
 
-// All addresses of a numeric address or a name, in the resolver's order; never empty.
+// All addresses of a numeric address or a name, in the resolver's order; never empty. Blocks as
+// long as the resolver does. Throws CommError: DT_E_SYS, or DT_E_NOMEM.
 std::vector<Address> resolve(const std::string& name, int port);
 
 // BBR holds a connection to the rate that it has measured last, by timers, and drains it now and
@@ -47,18 +49,24 @@ struct Accepted {
   Fd fd;
   Address from;
 };
-// Throws when no connection can be accepted now for a lasting reason; invalid when there is none.
+// Throws when accepting will go on failing (out of descriptors, not a listener). Otherwise fd is
+// invalid when no connection waits, or when one has gone again.
 Accepted accept_from(int listener);
-// Starts to connect; finished when the socket is writable and pending_error is 0.
+// Starts to connect. It is done when the socket is writable and pending_error is 0. Reading
+// pending_error clears it.
 Fd start_connect(const Address& address);
 int pending_error(int fd);
 
 Address local_address(int fd);
-// Whether a connection's other end has another address than its own. False for what is no TCP.
+// Whether a connection's other end has another address than its own: such bytes need encryption.
+// False for sockets that are not TCP.
 bool leaves_this_host(int fd);
+// Turns Nagle's algorithm off: frames are written whole, and the last part of one must not wait for
+// the acknowledgement of what came before.
 void send_without_delay(int fd);
-// For connections that their reader always drains. Not for data: a rank that computes for a while
-// closes its window, and the time-out for unacknowledged data would count that as death.
+// Gives a peer up after this silence. Only for connections that their reader always drains, so not
+// for data: a rank that computes for a while closes its window, and the time-out for unacknowledged
+// data would count that as death.
 void notice_dead_hosts(int fd, std::chrono::milliseconds silence);
 
 }  // namespace dtl::ring

@@ -1,3 +1,5 @@
+// The vector of active operations is short (kRoom), so it is searched from its beginning: the
+// oldest operation is also the one that most frames belong to.
 #include "ring/engine/active_operations.h"
 
 #include <algorithm>
@@ -7,8 +9,9 @@
 namespace dtl::ring {
 namespace {
 
-// How many operations of a lane are active at once: of long ones two, so that the first bytes of
-// the next leave while the last bytes of one arrive.
+// How many operations of a lane are active at once. Of long ones two, so that the first bytes of
+// the next leave while the last bytes of one arrive; more would share the same bandwidth. A pair
+// may wait for its peer's call as long as it likes, so there may be many.
 constexpr std::array<std::size_t, kLanes> kRoom{8, 2, 4096};
 
 }  // namespace
@@ -66,6 +69,7 @@ ActiveOperations::Found ActiveOperations::find(int peer, const FrameHead& head,
   const bool is_pair = head.lane == static_cast<std::uint8_t>(Lane::kPair);
   for (ActiveOperation* active : active_) {
     const Operation& operation = active->operation();
+    // Heads have 32 bits of the number. Operations that are active at once are never so far apart.
     if (static_cast<std::uint32_t>(operation.sequence()) != head.sequence) continue;
     if (is_pair != (operation.lane() == Lane::kPair)) continue;
     // Each direction of a pair is numbered by itself.

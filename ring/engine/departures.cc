@@ -1,3 +1,5 @@
+// Leaving is the one place where the engine waits without epoll: nothing is left to drive, and the
+// program waits in dt_comm_destroy.
 #include "ring/engine/departures.h"
 
 #include <fmt/format.h>
@@ -9,8 +11,9 @@
 namespace dtl::ring {
 namespace {
 
-// How long destroy waits for the last bytes to be acknowledged. They are delivered later as well,
-// unless a peer sends something that nobody reads any more.
+// How long destroy waits for the last bytes to be acknowledged. The kernel delivers them after a
+// close as well, unless a peer sends something that nobody reads any more: then it resets the
+// connection and drops them.
 constexpr auto kDrainTime = std::chrono::milliseconds(1000);
 
 }  // namespace
@@ -52,6 +55,7 @@ std::optional<Departures::Obstacle> Departures::find_obstacle(const ActiveOperat
 void say_goodbye(int rank, std::uint64_t completed, ControlLines& lines,
                  const std::vector<int>& link_fds, Executor& executor) {
   const auto deadline = std::chrono::steady_clock::now() + kDrainTime;
+  // The goodbye is told even amid an operation: the others then know that this rank was not lost.
   lines.tell({FrameKind::kBye, 0, rank, completed, {}}, -1);
   if (executor.active().is_empty()) {
     while (!executor.say_farewell(completed) && std::chrono::steady_clock::now() < deadline) {

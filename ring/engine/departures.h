@@ -2,9 +2,10 @@
 // Departures: the ranks that have left in order, and how this one does. Owned by Failures; used
 // with the wheel. Knows nothing of ranks that were lost.
 //
-// Who leaves in order says so twice: to rank 0, and at the end of each link, behind everything that
-// it has sent. So it does not matter which of these is heard first, nor how late this rank is in
-// reading.
+// A rank that leaves in order says so twice: to rank 0, and at the end of each link, behind
+// everything that it has sent. So it does not matter which of these is heard first, nor how late
+// this rank is in reading. Time alone could not tell a rank that has left from a lost one on a busy
+// machine.
 
 #include <cstdint>
 #include <optional>
@@ -23,12 +24,14 @@ class Departures {
   bool has(int rank) const;
   bool add(int rank, std::uint64_t completed);  // false: it was known
 
-  // An operation that a rank will never take part in cannot complete.
+  // An operation that cannot complete because a rank that has left will never take part in it.
+  // Pairs count only if the rank is the receiver: what a sender has sent may still be on its way.
   struct Obstacle {
     int rank;
     std::string cause;
   };
-  // first: the number of the first operation here.
+  // first: how many operations there were before this rank's numbers began anew (OperationNumbers).
+  // Ranks say how many they have completed from the very beginning.
   std::optional<Obstacle> find_obstacle(const ActiveOperations& active, std::uint64_t first,
                                         const RankNames& names) const;
 
@@ -40,8 +43,9 @@ class Departures {
   std::vector<Departure> all_;
 };
 
-// Tells everybody how far this rank came, so that nobody waits for more and nobody thinks it dead;
-// over the links, too, unless it leaves amid an operation. link_fds: the links' connections, which
+// Tells everybody how far this rank came, so that nobody waits for more and nobody thinks it dead.
+// Over the links it does so only without active operations: a farewell in the middle of a frame
+// would be taken for payload. Blocks for at most a second. link_fds: the links' connections, which
 // may still have to deliver what was sent.
 void say_goodbye(int rank, std::uint64_t completed, ControlLines& lines,
                  const std::vector<int>& link_fds, Executor& executor);

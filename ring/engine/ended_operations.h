@@ -1,6 +1,7 @@
 #pragma once
 // EndedOperations: what the last operations of a communicator were. A peer that only now begins one
-// of them with this rank has called something else there. Used by the communication thread only.
+// of them with this rank has called something else there: both calls can then be named, where the
+// peer would otherwise wait until its time-out. Used by whoever drives the engine.
 
 #include <array>
 #include <optional>
@@ -12,7 +13,8 @@ namespace dtl::ring {
 
 class EndedOperations {
  public:
-  // The library's own are numbered anew later, and pairs apart from the others.
+  // The library's own are left out because numbers begin anew after them (restart()), and pairs
+  // because each is numbered by itself.
   void add(const Operation& operation) {
     if (operation.lane() == Lane::kPair || operation.request().is_own) return;
     last_[operation.sequence() % last_.size()] = operation.header();

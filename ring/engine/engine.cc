@@ -1,3 +1,5 @@
+// Both drivers turn EngineProgress in the same way and differ in how they sleep: a caller keeps the
+// wheel, since it is about to need it again, the thread gives it up.
 #include "ring/engine/engine.h"
 
 #include <pthread.h>
@@ -16,10 +18,12 @@
 namespace dtl::ring {
 namespace {
 
+// All signals are blocked in it, so that the program's handlers run on the program's own threads.
+// The thread inherits the mask, so it never runs without it.
 std::thread start_quiet_thread(auto body) {
   sigset_t all, before;
   sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);  // the program's signals are not for this thread
+  pthread_sigmask(SIG_SETMASK, &all, &before);
   std::thread thread;
   try {
     thread = std::thread(body);
@@ -31,7 +35,8 @@ std::thread start_quiet_thread(auto body) {
   return thread;
 }
 
-// A wish: where a cpuset forbids these CPUs, the thread stays where it is.
+// A wish: where a cpuset forbids these CPUs, the thread stays where it is. The set is allocated,
+// since a cpu_set_t ends at CPU 1023.
 void keep_on_cpus(pthread_t thread, const std::vector<int>& cpus) {
   if (cpus.empty()) return;
   const int most = *std::max_element(cpus.begin(), cpus.end()) + 1;
@@ -46,6 +51,7 @@ void keep_on_cpus(pthread_t thread, const std::vector<int>& cpus) {
 
 Engine::Engine(const Settings& settings, Links links, ShmNode* memory, OperationQueue& queue)
     : queue_(queue),
+      // Where no two ranks share a node, looking at memory would only cost time.
       memory_(links.map.has_several_per_node() ? memory : nullptr),
       events_(orders_, memory_),
       progress_(settings, std::move(links), memory_, orders_, events_, queue_),
@@ -83,7 +89,8 @@ std::vector<int> Engine::descriptors() const {
   return all;
 }
 
-// The thread, which has the wheel to begin with and keeps it at its end.
+// Runs in the thread. It has the wheel to begin with and keeps it at its end: nobody else calls
+// leave(), and no caller drives afterwards.
 void Engine::run() {
   while (!progress_.stops()) {
     const bool moved = progress_.turn();
@@ -96,17 +103,20 @@ void Engine::run() {
 // By a caller.
 bool Engine::take_wheel() {
   const auto before = wheel_.take();
+  // The thread has announced that it sleeps, and others would go on ringing for it.
   if (before == WheelState::kAsleep) events_.end_sleep();
   return before.has_value();
 }
 
-// What another caller submitted meanwhile it has left to this one.
+// A caller that submitted meanwhile was refused the wheel and has left the operation to this one.
+// So the news are looked at after the wheel is free, not before.
 void Engine::leave_wheel(WheelEvent how) {
   wheel_.leave(how);
   if (orders_.has_news()) wheel_.recall();
 }
 
 void Engine::note_submission(bool is_urgent) {
+  // Before the wheel is asked for: if somebody else has it, that one now sees the news.
   orders_.note_submission();
   if (!is_urgent && take_wheel()) {
     (void)progress_.turn();
@@ -117,7 +127,8 @@ void Engine::note_submission(bool is_urgent) {
   if (is_urgent) recall();
 }
 
-// The thread must not sleep on over an operation that nobody waits for.
+// The thread must not sleep on over an operation that nobody waits for: callers may compute for
+// minutes. Short ones may lie still for a tick, long ones get the thread at once.
 WheelEvent Engine::how_to_leave() const {
   switch (progress_.load()) {
     case EngineProgress::Load::kNone:
@@ -132,7 +143,8 @@ WheelEvent Engine::how_to_leave() const {
   return has_waiters ? WheelEvent::kHandOver : WheelEvent::kLeaveActive;
 }
 
-// A caller, who keeps the wheel.
+// Called by a caller, which keeps the wheel. It wakes for its own deadline and for those of the
+// engine.
 void Engine::sleep_until(Clock::time_point deadline) {
   int timeout_ms = progress_.ms_to_deadline();
   if (deadline != Clock::time_point::max()) {
@@ -144,8 +156,9 @@ void Engine::sleep_until(Clock::time_point deadline) {
   events_.end_sleep();
 }
 
-// The thread, which leaves the wheel to whoever wants it. It does not take events before it has the
-// wheel again: each is told once only.
+// Called by the thread, which leaves the wheel to any caller that wants it. It takes no events
+// before it has the wheel again. Links are watched by edges, so each event is told once only, and a
+// caller may need it.
 void Engine::sleep_without_wheel() {
   const int timeout_ms = progress_.ms_to_deadline();
   if (!events_.begin_sleep()) return;

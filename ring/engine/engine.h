@@ -1,8 +1,8 @@
 #pragma once
-// Engine: who drives a communicator's EngineProgress, and when it sleeps: one thread at a time,
-// whoever has the Wheel: the engine's own communication thread or a caller. Owned by the
-// communicator's calls. Knows nothing of how operations move and of what goes wrong: see
-// EngineProgress.
+// Engine: who drives a communicator's EngineProgress, and when it sleeps. One thread at a time
+// does, whoever has the Wheel: the engine's own communication thread or a caller. Owned by the
+// communicator's calls (OperationCalls). Knows nothing of how operations move and of what goes
+// wrong: see EngineProgress.
 
 #include <chrono>
 #include <string>
@@ -31,10 +31,13 @@ class Engine {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  // Something was submitted. Starts it here, or, if it is urgent, has the thread do it.
+  // Something was submitted, and is in the queue already. Starts it here, or, if it is urgent, has
+  // the thread do it: the caller is then back at once, and computes while the thread moves bytes.
   void note_submission(bool is_urgent);
-  // Runs the engine until is_over() or the deadline is over; returns earlier when another thread
-  // runs it, or the communicator is destroyed.
+  // Runs the engine until is_over() or the deadline is over. Returns earlier when another thread
+  // runs it, or the communicator is destroyed, so the caller has to wait in the queue afterwards.
+  // With a deadline that has passed it still moves what has arrived once: a program that only calls
+  // dt_test gets ahead by that.
   template <typename IsOver>
   void drive(Clock::time_point deadline, const IsOver& is_over) {
     if (!take_wheel()) return;
@@ -50,7 +53,8 @@ class Engine {
     }
     leave_wheel(how_to_leave());
   }
-  void recall() { wheel_.recall(); }  // callers leave it to the thread now
+  // Whoever drives, the thread is to do it next: the caller does not mean to come back soon.
+  void recall() { wheel_.recall(); }
   // Has everything fail with DT_E_ABORTED, soon; harmless when something has failed before.
   void abort(const std::string& why);
   void stop();  // ends the thread; pending operations fail with DT_E_ABORTED
@@ -66,6 +70,7 @@ class Engine {
   void sleep_without_wheel();
   std::vector<int> descriptors() const;
 
+  // In this order: what is below uses what is above, and the thread comes last and goes first.
   OperationQueue& queue_;
   EngineOrders orders_;
   ShmNode* const memory_;  // null: ranks of a node are reached as others are

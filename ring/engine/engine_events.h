@@ -19,12 +19,14 @@ class EngineEvents {
   EngineEvents(EngineOrders& orders, ShmNode* memory);
   void add_line(int fd);
   void add_link(TcpLink& link) { watch_.add_link(link); }
-  // Nobody looks at them from here on; their events would only wake the thread.
+  // After a failure nobody reads links any more, and their events would only wake the thread.
   void drop_links() { watch_.drop_links(); }
 
-  // How many there were. read_line: whether the line with this descriptor stays open.
+  // Waits for timeout_ms at most (-1: without end), and answers how many events there were; a
+  // signal counts as none. read_line: whether the line with this descriptor stays open.
   int take(int timeout_ms, const std::function<bool(int fd)>& read_line);
-  // False when there are news; else orders and other ranks wake this one until end_sleep().
+  // False when there are news. Else orders and other ranks wake this one until end_sleep(); while
+  // it does not sleep they spare themselves the system call.
   bool begin_sleep();
   void end_sleep();
 

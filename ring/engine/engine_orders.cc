@@ -1,3 +1,4 @@
+// An eventfd wakes the sleeper, because the sleeper waits in epoll for sockets as well.
 #include "ring/engine/engine_orders.h"
 
 #include <sys/eventfd.h>
@@ -15,8 +16,8 @@ EngineOrders::EngineOrders() : wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   if (!wake_.valid()) throw CommError(DT_E_SYS, "cannot create an eventfd", errno_text(errno));
 }
 
-// Sequentially consistent, in order with the wheel's moves: whoever leaves the wheel looks at the
-// news afterwards, and whoever is refused it has left news before.
+// Sequentially consistent, in order with the wheel's moves. Whoever leaves the wheel looks at the
+// news afterwards; whoever is refused it has left news before. So one of the two sees the other.
 void EngineOrders::note_submission() {
   news_.store(true);
 }

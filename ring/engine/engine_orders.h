@@ -1,7 +1,8 @@
 #pragma once
 // EngineOrders: what callers' threads tell the thread that runs the engine: that there is something
-// to take, or that it has to abort or stop; and what wakes it. Owned by the Engine. Does not hold
-// the operations themselves: the OperationQueue does.
+// to take, or that it has to abort or stop; and what wakes it. Whoever drives looks at one atomic
+// in each turn, and takes the mutex only if that is set. Owned by the Engine. Does not hold the
+// operations themselves: the OperationQueue does.
 
 #include <atomic>
 #include <mutex>
@@ -21,6 +22,7 @@ class EngineOrders {
   };
 
   // --- callers ---
+  // Wakes nobody: see wake_sleeper().
   void note_submission();
   void abort(const std::string& why);
   void stop();
@@ -28,7 +30,9 @@ class EngineOrders {
 
   // --- who runs the engine ---
   bool has_news() const { return news_.load(); }
-  Orders take();  // clears has_news(), so look for submitted operations next
+  // Clears has_news(), so look for submitted operations afterwards: what is submitted after this
+  // call sets it again.
+  Orders take();
   // False when there are news: then do not sleep.
   bool begin_sleep();
   void end_sleep();

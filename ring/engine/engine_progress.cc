@@ -1,3 +1,5 @@
+// A turn never blocks. Its order matters: what is submitted may move in the same turn, what links
+// found out is judged before operations are reported as done.
 #include "ring/engine/engine_progress.h"
 
 #include <fmt/format.h>
@@ -12,10 +14,11 @@
 namespace dtl::ring {
 namespace {
 
-// Looks at the sockets that cost about 1 us each and often save the 10 us of a sleep; more would
-// take the core away from ranks that compute.
+// Looks at the sockets before a sleep. They cost about 1 us each and often save the 10 us of a
+// sleep; more would take the core away from ranks that compute.
 constexpr int kPolls = 20;
-// Looks at shared memory between two at the sockets; fewer where other ranks want this core.
+// Looks at shared memory between two at the sockets, since they need no system call. Fewer where
+// other ranks want this core: after each round it is offered to them.
 constexpr int kLooksPerCall = 24, kLooksIfCrowded = 4;
 
 }  // namespace
@@ -32,6 +35,8 @@ EngineProgress::EngineProgress(const Settings& settings, Links links, ShmNode* m
       names_(std::move(links.hosts)),
       lines_(std::move(links.control)),
       failures_(rank_, names_, lines_, executor_, queue_,
+                // What ends the data when something has failed. Peers hear of the memory before
+                // callers have their buffers back (Failures::fail).
                 [this] {
                   events_.drop_links();
                   if (memory_ != nullptr) memory_->withdraw();
@@ -63,6 +68,7 @@ EngineProgress::Counters EngineProgress::counters() const {
 
 bool EngineProgress::turn() {
   if (orders_.has_news()) take_orders();
+  // The thread still has orders to hear after a failure: stop.
   if (stops_ || failures_.has_failed()) return false;
   bool moved = false;
   try {
@@ -72,10 +78,12 @@ bool EngineProgress::turn() {
     // Also of what moved before this turn; and there is room for others now.
     moved = finish_operations() || moved;
   } catch (const std::exception& error) {
+    // Only lack of memory throws here. Operations may be half done, so the communicator is over.
     failures_.fail(DT_E_NOMEM, rank_, error.what());
   }
   if (moved) {
     const auto [sent, received] = executor_.traffic();
+    // For whoever watches the job from outside: bytes that no longer grow are a sign of a hang.
     queue_.numbers().note().move(sent + received);
     if (lookout_.is_waiting()) lookout_.note_move(Clock::now());
   }
@@ -84,6 +92,7 @@ bool EngineProgress::turn() {
 
 void EngineProgress::take_orders() {
   const EngineOrders::Orders orders = orders_.take();
+  // Take first, look afterwards: see EngineOrders::take().
   has_backlog_ = true;
   stops_ = stops_ || orders.stop;
   if (orders.abort) {
@@ -105,14 +114,18 @@ void EngineProgress::start_submitted() {
         return failures_.fail(error.dt_status(), rank_, error.what());
       }
       lookout_.note_beginning();
+      // After it is active. A rank that left or was lost while nothing needed it fails the first
+      // operation that does.
       failures_.look_at_beginner();
     }
+    // A lane that is full may leave operations in the queue, without any news when room comes.
     is_empty = is_empty && executor_.active().has_room(lane);
   }
   has_backlog_ = !is_empty;
 }
 
-// What the last step found out about the links.
+// What the last step found out about the links. A mismatch goes first: it says more than breaks
+// that came with it.
 void EngineProgress::look_at_links() {
   LinkFindings& found = executor_.findings();
   if (found.mismatch) return failures_.hear_of_mismatch(*found.mismatch);
@@ -126,12 +139,15 @@ void EngineProgress::look_at_links() {
 
 // True when any has ended.
 bool EngineProgress::finish_operations() {
+  // Bytes of a peer that had withdrawn its memory may be in any result, so nothing may be called
+  // complete.
   if (failures_.has_failed() || failures_.has_read_void()) return false;
   bool has_any = false;
   ActiveOperations& active = executor_.active();
   for (OperationSlot* done = active.take_finished(); done; done = active.take_finished()) {
     {
-      const std::lock_guard lock(counters_mutex_);  // before anybody hears of it
+      // Before anybody hears of it: a caller may ask for the counters next.
+      const std::lock_guard lock(counters_mutex_);
       const auto [sent, received] = executor_.traffic();
       counters_.bytes_sent = sent;
       counters_.bytes_received = received;
@@ -148,16 +164,21 @@ bool EngineProgress::poll_a_little() {
   const auto begin = Clock::now(), end = begin + lookout_.spin();
   const bool is_hurried =
       executor_.active().has(Lane::kSmall) || executor_.active().has(Lane::kPair);
+  // Links that are slower than this host: one look, then sleep.
   if (lookout_.is_in_vain(begin, is_hurried)) return orders_.has_news() || take_events(0) > 0;
   const int looks = lookout_.spin().count() > 0 ? kLooksPerCall : kLooksIfCrowded;
   for (int i = 1;; ++i) {
     if (orders_.has_news()) return true;
+    // Peers of this node do not wake whoever looks, so links are stepped here. What was found has
+    // to be acted on, even if nothing moved.
     if (memory_ != nullptr && (executor_.step() || executor_.findings().has_any())) return true;
     const bool yields = i % (memory_ == nullptr ? kLooksIfCrowded : looks) == 0;
     if ((memory_ == nullptr || yields) && take_events(0) > 0) return true;
+    // The clock and the scheduler are asked once in a round only.
     if (!yields) continue;
     if (i >= kPolls && Clock::now() >= end) return false;
-    std::this_thread::yield();  // whom this core is wanted for: the caller, or another rank
+    // Somebody may want this core: the caller, or another rank, which this one waits for.
+    std::this_thread::yield();
   }
 }
 
@@ -174,6 +195,7 @@ void EngineProgress::look_at_time() {
 }
 
 int EngineProgress::ms_to_deadline() const {
+  // All has ended by then, so only orders can come.
   if (failures_.has_failed()) return -1;
   const auto deadline = std::min(failures_.suspicions().next_deadline(), patience_.next_deadline());
   return deadline == Clock::time_point::max() ? -1 : ms_until(deadline);
@@ -188,6 +210,7 @@ EngineProgress::Load EngineProgress::load() const {
 void EngineProgress::leave() {
   failures_.say_goodbye(events_.link_fds(), executor_);
   if (memory_ != nullptr) memory_->withdraw();
+  // Last: from here on callers have their buffers back.
   queue_.fail(DT_E_ABORTED, "the communicator was destroyed");
 }
 

@@ -1,6 +1,7 @@
 #pragma once
-// EventWatch: the epoll of an engine. Of data links it notes what they are ready for; other
-// descriptors it names. One thread at a time.
+// EventWatch: the epoll of an engine. Data links are watched by edges, and it notes what they are
+// ready for: they have many events, and a link that nobody reads yet must not be told of again and
+// again. Other descriptors are watched by level, and named. One thread at a time.
 
 #include <cstdint>
 #include <functional>
@@ -29,6 +30,7 @@ class EventWatch {
 
   Fd epoll_;
   std::vector<int> link_fds_;
+  // By descriptor; null: another one. Links live as long as the engine, and keep their descriptors.
   std::vector<TcpLink*> link_of_fd_;
 };
 

@@ -1,3 +1,5 @@
+// The glue between links, sender and receiver. sender_ and receiver_ share the frame buffers, so
+// that one's memory is of use to the other.
 #include "ring/engine/executor.h"
 
 #include <utility>

@@ -1,7 +1,8 @@
 #pragma once
 // Executor: moves the active operations over the links, without ever blocking: a FrameSender begins
 // frames, a FrameReceiver takes what arrives. Used by whoever drives the engine. Knows nothing of
-// control lines and of what becomes of a failure: it reports LinkFindings.
+// control lines and of what becomes of a failure: it reports LinkFindings. Links call it as their
+// Sink, within step().
 
 #include <cstddef>
 #include <cstdint>
@@ -25,7 +26,7 @@ class Executor : public Sink {
 
   // A link that has come up.
   void add_link(int peer, std::unique_ptr<Link> link);
-  // Nothing is left to be read of what the peer has sent.
+  // Nothing is left to be read of what the peer has sent. True where there is no link.
   bool has_read_all(int peer) const;
   // To all peers, with nothing active; false: not all of it could be said now.
   bool say_farewell(std::uint64_t completed);

@@ -1,3 +1,5 @@
+// pthread_atfork handlers cannot be taken back, so they are installed once and for all, and find
+// guards in a registry.
 #include "ring/engine/fork_guard.h"
 
 #include <pthread.h>
@@ -20,6 +22,9 @@ Registry& registry() {
   return *registry;
 }
 
+// In the child only this thread exists. It holds the mutex, which it took before the fork, so that
+// no other thread was changing the list at that moment. close() is safe there; allocating would not
+// be.
 void close_in_child() {
   for (const ForkGuard* guard : registry().guards) guard->close_all();
   registry().guards.clear();
@@ -29,6 +34,7 @@ void close_in_child() {
 void install_handlers() {
   static std::once_flag once;
   std::call_once(once, [] {
+    // Locked before the fork, unlocked on both sides after it.
     ::pthread_atfork([] { registry().mutex.lock(); }, [] { registry().mutex.unlock(); },
                      close_in_child);
   });

@@ -1,7 +1,7 @@
 #pragma once
 // FrameBuffers: memory for the frames that cannot go straight from or to a caller's buffer: those
 // in another format, and those that are summed on arrival. Reused; as many as were ever needed at
-// once. Used by whoever drives the engine.
+// once, which is bounded by the frames that links take at once. Used by whoever drives the engine.
 
 #include <algorithm>
 #include <cstddef>
@@ -26,7 +26,7 @@ class FrameBuffers {
     free_.pop_back();
     return buffer;
   }
-  // The one that the frame at this offset has had, if it has had one.
+  // The one that the frame at this offset has had, if it has had one: most frames have none.
   void give_back(std::vector<Held>& held, std::uint64_t offset) {
     const auto at = std::find_if(held.begin(), held.end(),
                                  [&](const Held& each) { return each.offset == offset; });

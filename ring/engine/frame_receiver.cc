@@ -1,3 +1,5 @@
+// A frame is looked up twice, when it is admitted and when it has arrived, because many frames of
+// other connections may come in between.
 #include "ring/engine/frame_receiver.h"
 
 #include <algorithm>
@@ -7,7 +9,8 @@ namespace dtl::ring {
 namespace {
 
 // How far the flow has come without a gap, as its bytes travel. Frames of several connections
-// arrive in any order.
+// arrive in any order, so there may be islands behind the gap. There are never many: one for each
+// stream or so.
 void join_islands(Flow& flow, std::uint64_t to) {
   flow.travelled = to;
   for (bool grown = true; grown && !flow.islands.empty();) {
@@ -26,7 +29,7 @@ void advance_prefix(const Operation& operation, Flow& flow, std::uint64_t from, 
     return;
   }
   join_islands(flow, to);
-  // The same in memory.
+  // The same in memory. A piece may travel in half its bytes, and gates count in memory.
   std::uint64_t left = flow.travelled - from;
   while (left > 0) {
     const Incoming& piece = flow.in[flow.prefix_piece];
@@ -56,8 +59,10 @@ bool FrameReceiver::is_agreed(int peer, Found found, const OperationHeader& thei
 std::optional<std::byte*> FrameReceiver::admit(int peer, const FrameHead& head,
                                                const OperationHeader* operation) {
   const Found found = operations_.find(peer, head, true);
+  // The first one is about to end everything.
   if (findings_.mismatch) return std::nullopt;
   if (operation != nullptr && head.lane == static_cast<std::uint8_t>(Lane::kPair)) {
+    // For dt_probe: a message that no dt_recv was called for.
     findings_.note_message(peer, *operation, found.active != nullptr);
   }
   if (found.active == nullptr) {
@@ -68,10 +73,13 @@ std::optional<std::byte*> FrameReceiver::admit(int peer, const FrameHead& head,
   }
   if (operation != nullptr && !is_agreed(peer, found, *operation)) return std::nullopt;
   Flow* flow = found.flow;
+  // A frame without a header may overtake, on another stream, the one that has it. Nothing counts
+  // before the header was compared.
   if (flow == nullptr || (operation == nullptr && !flow->has_heard)) return std::nullopt;
   flow->has_heard = true;
   if (head.bytes == 0) return nullptr;
   const Place place = place_of(*found.active, *flow, head);
+  // An answered frame that this rank does not expect would have it write into the peer's memory.
   if (place.piece == nullptr || place.piece->is_answered != (head.is_answered != 0)) {
     findings_.breaks.push_back({peer, EPROTO});
     return std::nullopt;
@@ -94,13 +102,16 @@ std::optional<std::byte*> FrameReceiver::destination_of(const FrameHead& head,
     return piece.target + place.offset;
   }
   const std::uint64_t bytes = active.operation().in_memory(piece.wire, end);
+  // What it is added to is not there yet.
   if (active.schedule.allowed(piece.gate, piece.bytes) < bytes) return std::nullopt;
   std::byte* buffer = buffers_.take();
   flow.expected.push_back({head.offset, buffer});
   return buffer;
 }
 
-// The piece that holds the frame; null when no piece holds all of it.
+// The piece that holds the frame. Null when no piece holds all of it, when it ends within an
+// element, or when it spans a multiple of frame_bytes, where a window may end. A peer that cuts
+// frames like that is broken.
 FrameReceiver::Place FrameReceiver::place_of(const ActiveOperation& active, Flow& flow,
                                              const FrameHead& head) {
   const Operation& operation = active.operation();
@@ -121,7 +132,8 @@ FrameReceiver::Place FrameReceiver::place_of(const ActiveOperation& active, Flow
   return {};
 }
 
-// A window goes round: bytes may come once the sum has read those that lay there.
+// A window goes round: bytes may come once the sum has read those that lay there. That bounds the
+// memory of a sum whatever its size, and holds back only the peers that are ahead.
 bool FrameReceiver::has_window(const ActiveOperation& active, const Incoming& piece,
                                std::uint64_t end) {
   const Sum& sum = active.schedule.sums[piece.sum];

@@ -2,7 +2,7 @@
 // FrameReceiver: says where the payload of a frame goes, checks that its peer carries out the same
 // operation, and notes how far a flow has come. Owned by the Executor; used by whoever drives the
 // engine. Knows nothing of what is sent. A frame that must wait stays in its link, which asks
-// again.
+// again: so nothing is buffered here for operations that have not begun.
 
 #include <cstddef>
 #include <cstdint>
@@ -30,6 +30,7 @@ class FrameReceiver {
 
  private:
   using Found = ActiveOperations::Found;
+  // Null piece: the frame fits into none, so the peer sends garbage.
   struct Place {
     Incoming* piece = nullptr;
     std::uint64_t offset = 0;  // of the frame in the piece, as it travels

@@ -4,8 +4,8 @@
 // how far a piece may leave.
 //
 // On every link and lane operations begin in issue order, and one begins when all of the one before
-// has. So a frame that waits for its operation, or for room in a window, holds up nothing that
-// others need in order to make progress.
+// has. All ranks issue in the same order. So a frame that waits for its operation, or for room in a
+// window, holds up nothing that others need in order to make progress: no deadlock.
 
 #include <cstdint>
 #include <memory>

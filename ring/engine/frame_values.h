@@ -1,7 +1,8 @@
 #pragma once
 // FrameValues: what becomes of the values that frames bring: they are stored, or joined with this
-// rank's own, always in the same order, so that sums have the same bits every time. Owned by the
-// FrameReceiver; used by whoever drives the engine. Knows nothing of links and windows' limits.
+// rank's own. Always in the same order, never in that of arrival, so that sums have the same bits
+// every time. Owned by the FrameReceiver; used by whoever drives the engine. Knows nothing of links
+// and windows' limits.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,7 @@
 #pragma once
-// LinkFindings: what the links have shown besides data, each told once: whoever drives the engine
-// takes it from here after each step. Does not know what becomes of it: Failures decides.
+// LinkFindings: what the links have shown besides data, each told once. Whoever drives the engine
+// takes it from here after each step: acting within the step would change links and operations that
+// the step still uses. Does not know what becomes of it: Failures decides.
 
 #include <cstdint>
 #include <optional>
@@ -39,7 +40,8 @@ class LinkFindings {
   // Whether or not anything moved.
   bool has_any() const { return mismatch || !breaks.empty() || !farewells.empty(); }
 
-  // A message's head is at the front of a link, which offers it again at each step.
+  // A message's head is at the front of a link, which offers it again at each step. Only changes
+  // are told.
   void note_message(int peer, const OperationHeader& header, bool has_receiver) {
     const auto index = static_cast<std::size_t>(peer);
     if (is_announced_[index] != has_receiver) return;

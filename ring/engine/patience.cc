@@ -1,3 +1,4 @@
+// Each operation warns once. next_warning_ spares a look at every operation in each turn.
 #include "ring/engine/patience.h"
 
 #include <fmt/format.h>
@@ -8,9 +9,12 @@
 namespace dtl::ring {
 namespace {
 
-constexpr auto kVerdictDelay = std::chrono::milliseconds(250);  // the time news take, generously
+// How long a rank that does not know whom to blame waits for one that does: the time that news
+// take, generously.
+constexpr auto kVerdictDelay = std::chrono::milliseconds(250);
 
-// Who knows of ranks that have not even begun knows best whom to name, so it speaks first.
+// A rank that knows of others that have not even begun knows best whom to name, so it speaks first.
+// The others have begun, and only wait for somebody who waits.
 Patience::Clock::time_point deadline_of(const ActiveOperation& active) {
   using Duration = Patience::Clock::duration;
   return active.timer.deadline +
@@ -52,6 +56,7 @@ Patience::Clock::time_point Patience::next_deadline() const {
 }
 
 std::string Patience::whom_it_waits_for(const Schedule& schedule) const {
+  // A longer list does not help its reader.
   constexpr std::size_t kMostNames = 8;
   const std::vector<int> unheard = schedule.unheard();
   if (!unheard.empty()) {

@@ -1,6 +1,7 @@
 #pragma once
 // Patience: how long operations wait for other ranks: then somebody is told, and later it is over.
-// Belongs to the engine; used with the wheel.
+// Both name the ranks that are waited for, since the rank that is late says nothing itself. Belongs
+// to the engine; used with the wheel.
 
 #include <atomic>
 #include <chrono>
@@ -18,6 +19,8 @@ class Patience {
   using Clock = std::chrono::steady_clock;
   struct Settings {
     std::chrono::milliseconds operation_timeout{600000}, warn_timeout{30000};
+    // Called by whoever drives, with the wheel, so it must not call this library. Null: warnings
+    // are only counted.
     void (*warn)(const char* text, void* context) = nullptr;
     void* warn_context = nullptr;
   };
@@ -27,6 +30,7 @@ class Patience {
 
   void begin(OperationTimer& timer);
   void look_at_time(Clock::time_point now);
+  // max(): nothing is waited for.
   Clock::time_point next_deadline() const;
   std::uint64_t warnings() const { return warnings_.load(); }  // from any thread
 

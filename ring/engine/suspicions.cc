@@ -1,3 +1,5 @@
+// The first suspicion of a rank sets its deadline. Its other connections, which end at about the
+// same time, do not prolong it.
 #include "ring/engine/suspicions.h"
 
 #include <algorithm>
@@ -7,7 +9,8 @@
 namespace dtl::ring {
 namespace {
 
-// Longer than news take from a rank over rank 0 to another; far shorter than the promised second.
+// Longer than news take from a rank over rank 0 to another; far shorter than the second within
+// which a lost rank is to be named.
 constexpr auto kSuspicionTime = std::chrono::milliseconds(200);
 
 }  // namespace
@@ -16,7 +19,8 @@ void Suspicions::add(int rank, int error) {
   const auto is_it = [rank](const Suspicion& suspicion) { return suspicion.rank == rank; };
   const auto at = std::find_if(all_.begin(), all_.end(), is_it);
   if (at == all_.end()) return all_.push_back({rank, error, Clock::now() + kSuspicionTime});
-  if (error == kRejected) at->error = error;  // says more
+  // An alert tells who altered what; that a connection was closed tells nothing.
+  if (error == kRejected) at->error = error;
 }
 
 std::vector<Suspicion> Suspicions::take_due(Clock::time_point now) {

@@ -1,5 +1,6 @@
 #pragma once
-// Suspicions: ranks that seem to be lost, for the moment that they have to explain themselves.
+// Suspicions: ranks that seem to be lost, for the moment that they have to explain themselves: a
+// rank that ends over a failure closes its links, and rank 0 names the true cause a little later.
 // Owned by Failures. Knows nothing of why, nor of what becomes of them.
 
 #include <chrono>

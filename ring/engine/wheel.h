@@ -1,11 +1,15 @@
 #pragma once
-// Wheel: the right to drive the engine, which one thread at a time has. A caller who submits or
-// waits takes it when nobody has it, which saves waking the communication thread and being woken by
-// it; the time of two such switches is that of a short operation. Otherwise, while callers compute
-// or wait for any of several operations, the thread has it.
+// Wheel: the right to drive the engine, which one thread at a time has. A caller that submits or
+// waits takes it when nobody has it. That saves waking the communication thread and being woken by
+// it: two such switches take as long as a short operation. Otherwise, while callers compute or wait
+// for any of several operations, the thread has it.
 //
-// Where callers make use of the wheel, the thread looks every tick (1 ms) whether they still do, so
-// an operation that nobody waits for may lie still for that long; long ones call for the thread.
+// Where callers make use of the wheel, the thread looks every tick (1 ms) whether they still do. An
+// operation that nobody waits for may therefore lie still for that long. Long ones call for the
+// thread.
+//
+// It is one atomic and one table. The owner of the wheel may use the engine without a lock: moves
+// are sequentially consistent, so that one owner's use is over before the next one's begins.
 
 #include <atomic>
 #include <cstdint>

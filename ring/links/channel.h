@@ -1,7 +1,8 @@
 #pragma once
 // Channel: a connected, non-blocking socket, and the TLS over it where the job is encrypted and the
-// connection leaves the host. Reads and writes as recv(2) and send(2) with MSG_DONTWAIT do, errno
-// included, which may be kAltered or kRejected (tls.h). One thread at a time.
+// connection leaves the host. Links and control lines use it so that they need not know which of
+// both it is. Reads and writes as recv(2) and send(2) with MSG_DONTWAIT do, errno included, which
+// may also be kAltered or kRejected (tls.h). One thread at a time.
 
 #include <sys/types.h>
 #include <sys/uio.h>
@@ -30,7 +31,7 @@ class Channel {
 
  private:
   Fd fd_;
-  std::unique_ptr<Tls> tls_;  // goes before the socket
+  std::unique_ptr<Tls> tls_;  // destroyed before the socket
 };
 
 }  // namespace dtl::ring

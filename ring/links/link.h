@@ -1,11 +1,11 @@
 #pragma once
-// Link: what connects this rank with one peer, whatever carries it: TcpLink between hosts,
-// ShmLink on one host. It moves frames and knows nothing of what they mean. Used by the
-// communication thread only; nothing here blocks.
+// Link: what connects this rank with one peer, whatever carries it: TcpLink between hosts, ShmLink
+// on one host. It moves frames and knows nothing of what they mean. Used by whoever drives the
+// engine, one thread at a time. Nothing here blocks.
 //
-// An operation's bytes from one rank to another are its flow. A frame is a piece of a flow, so
-// frames of one lane may arrive in another order than they were begun in: a lane may have several
-// streams. Within one stream they arrive in order, and a frame that the receiver does not admit yet
+// An operation's bytes from one rank to another are its flow. A frame is a piece of a flow. A lane
+// may have several streams, so frames of one lane may arrive in another order than they were begun
+// in. Within one stream they arrive in order, and a frame that the receiver does not admit yet
 // holds up those behind it.
 
 #include <cstddef>
@@ -16,11 +16,13 @@
 
 namespace dtl::ring {
 
-// What must not wait for each other: short operations, long ones, and those of a pair alone.
+// Operations of different lanes never wait for each other. Short ones overtake long ones, and
+// messages between two ranks (kPair) may wait for a receiver as long as they like.
 enum class Lane : std::uint8_t { kSmall = 0, kBulk = 1, kPair = 2 };
 constexpr std::size_t kLanes = 3;
 
-// In front of every payload.
+// In front of every payload, on the wire and in the slots of shared memory. In the byte order of
+// the host: ranks with another one do not get past the handshake.
 struct FrameHead {
   std::uint32_t magic = 0;         // kFrameMagic
   std::uint8_t lane = 0;           // a Lane
@@ -35,30 +37,35 @@ inline std::size_t head_bytes(const FrameHead& head) {
   return sizeof head + (head.has_operation != 0 ? sizeof(OperationHeader) : 0);
 }
 constexpr std::uint32_t kFrameMagic = 0x72665444;  // "DTfr"
-// The last head on a connection whose rank leaves in order: offset is how many operations it has
-// completed, as in a kBye. What ends without it was cut off.
+// The last head on a connection whose rank leaves in order. offset is how many operations it has
+// completed, as in a kBye. A connection that ends without it was cut off, and data may be missing.
 constexpr std::uint8_t kFarewellLane = 0xff;
 
-// Where a link hands over what arrives.
+// Where a link hands over what arrives. All calls come from within Link::step().
 class Sink {
  public:
   virtual ~Sink() = default;
-  // A head has arrived, with the operation's header where it has one. Where the payload goes (any
-  // pointer when it is empty); nullopt: not now, ask again at the next step.
+  // A head has arrived, with the operation's header where it has one. Answers where the payload
+  // goes (any pointer when it is empty). nullopt: not now, ask again at the next step. That is the
+  // only back-pressure: bytes that nobody admits stay in the socket or in the slot.
   virtual std::optional<std::byte*> admit(int peer, const FrameHead& head,
                                           const OperationHeader* operation) = 0;
   // The whole payload is there: where admit() said, or, from a ShmLink, in memory of the peer
   // that can be read until this returns. Only an answered frame's may be written.
   virtual void arrived(int peer, const FrameHead& head, std::byte* payload) = 0;
-  // The frame's payload is no longer needed here.
+  // The frame's payload is no longer needed here: the kernel, or the peer, has it. Its answer, if
+  // it asked for one, has come.
   virtual void sent(int peer, const FrameHead& head) = 0;
   // All was read that the peer has sent by one of its connections, and it has left in order.
   virtual void left(int peer, std::uint64_t completed) = 0;
-  // No byte will come any more though the peer took no leave (error 0: the connection was closed),
-  // or none can be sent.
+  // The link has failed: no byte will come although the peer took no leave, or none can be sent.
+  // error is an errno, kAltered or kRejected (tls.h), EPROTO for garbage, ECANCELED for memory that
+  // its owner has withdrawn; 0: the connection was closed.
   virtual void broken(int peer, int error) = 0;
 };
 
+// A receiver refuses longer frames as garbage. The buffers for frames that are converted or summed
+// on arrival have this size.
 constexpr std::size_t kMostFrameBytes = 128 << 10;
 
 class Link {

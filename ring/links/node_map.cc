@@ -1,3 +1,4 @@
+// Nodes are numbered by their lowest rank, so that all ranks number them alike.
 #include "ring/links/node_map.h"
 
 namespace dtl::ring {

@@ -1,5 +1,7 @@
 #pragma once
-// NodeMap: which ranks share a node. The same on every rank of a communicator.
+// NodeMap: which ranks share a node. The same on every rank of a communicator but for `rank`, since
+// rank 0 decides it (meeting/node_sharing.h); plans that differed would wait for each other
+// forever.
 
 #include <algorithm>
 #include <cstddef>
@@ -20,7 +22,8 @@ struct NodeMap {
   const std::vector<int>& locals() const { return nodes[static_cast<std::size_t>(node())]; }
   bool is_local(int other) const { return node_of[static_cast<std::size_t>(other)] == node(); }
   bool has_several_per_node() const { return nodes.size() < node_of.size(); }
-  // Ranks of each node that talk to other nodes: as many as the smallest node has.
+  // Ranks of each node that talk to other nodes: as many as the smallest node has, so that each has
+  // a partner on every node.
   std::size_t rails() const;
 };
 

@@ -1,3 +1,5 @@
+// The words in which errors and warnings describe an operation. A peer's header is described before
+// it is known to be sane, so every field may have any value here.
 #include "ring/links/operation_header.h"
 
 #include <fmt/format.h>
@@ -87,6 +89,8 @@ std::string describe(const OperationHeader& header) {
       break;
     case Opcode::kAllgather:
     case Opcode::kAlltoall:
+      // The counts of all ranks do not fit into a message. Their hash at least shows that two lists
+      // differ.
       text += fmt::format(" in all (counts {:08x})", header.counts_hash & 0xffffffff);
       break;
     case Opcode::kGather:

@@ -1,3 +1,5 @@
+// Mappings are kept from one operation to the next, because opening and mapping cost more than a
+// short operation. They are looked at again when the version of the peer's table has changed.
 #include "ring/links/peer_memory.h"
 
 #include <fcntl.h>
@@ -22,6 +24,7 @@ std::byte* PeerMemory::read(std::uint64_t address, std::size_t bytes, std::byte*
   const iovec remote{reinterpret_cast<void*>(address), bytes};
   const ssize_t n = ::process_vm_readv(pid_, &local, 1, &remote, 1, 0);
   if (n == static_cast<ssize_t>(bytes)) return target;
+  // Short: the buffer ends before it should. process_vm_readv does not say an error then.
   if (n >= 0) errno = EFAULT;
   return nullptr;
 }
@@ -52,6 +55,7 @@ std::byte* PeerMemory::find_region(std::uint64_t address, std::uint64_t bytes) {
 
 void PeerMemory::read_regions(std::uint32_t version) {
   const SegmentHeader& header = Layout::header(segment_);
+  // A copy that counts only if the version is still the same: the owner may write it meanwhile.
   std::array<Region, kMaxRegions> table;
   std::memcpy(table.data(), header.regions, sizeof table);
   std::atomic_thread_fence(std::memory_order_acquire);
@@ -60,6 +64,7 @@ void PeerMemory::read_regions(std::uint32_t version) {
   const auto same = [](const Region& a, const Region& b) {
     return std::memcmp(&a, &b, sizeof a) == 0;
   };
+  // What the peer has freed is unmapped, what is still there stays mapped.
   std::erase_if(regions_, [&](const Mapped& each) {
     return std::none_of(table.begin(), table.end(),
                         [&](const Region& region) { return same(region, each.region); });
@@ -70,7 +75,8 @@ void PeerMemory::read_regions(std::uint32_t version) {
     const std::string path = "/proc/" + std::to_string(pid_) + "/fd/" + std::to_string(region.fd);
     const Fd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
     struct stat status {};
-    // Sealed, so that the mapping stays readable whatever the peer does.
+    // Sealed, so that the mapping stays readable whatever the peer does. Where it is not, or has
+    // gone already, its memory is read by the kernel instead.
     const bool is_sealed = fd.valid() && ::fstat(fd.get(), &status) == 0 &&
                            (::fcntl(fd.get(), F_GET_SEALS) & F_SEAL_SHRINK) != 0;
     if (!is_sealed || static_cast<std::uint64_t>(status.st_size) < region.bytes) continue;

@@ -1,6 +1,7 @@
 #pragma once
 // PeerMemory: the memory of a rank of the same node as it is read from here: mapped, where dt_alloc
-// gave it, else by the kernel. Owned by the ShmLink. Knows nothing of frames and of slots.
+// gave it, else by the kernel (process_vm_readv). Owned by the ShmLink. Knows nothing of frames and
+// of slots.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,8 +16,8 @@ class PeerMemory {
   // segment: the peer's, mapped here for longer than this lives.
   PeerMemory(int pid, std::byte* segment) : pid_(pid), segment_(segment) {}
 
-  // Where so many bytes of the peer can be read: in its own memory, or at target, to which they
-  // were copied. Null: neither, and errno says why.
+  // Where this many bytes of the peer can be read: in its own memory, or at target, to which they
+  // were copied. Null: neither, and errno says why; the peer may have died.
   std::byte* read(std::uint64_t address, std::size_t bytes, std::byte* target);
   // Over what was copied out; false: not all of it could be written.
   bool write(std::uint64_t address, std::size_t bytes, std::byte* from) const;

@@ -1,3 +1,5 @@
+// The table is a seqlock: the owner writes it under a mutex, and peers, which cannot take that
+// mutex, read it again when the version has changed.
 #include "ring/links/shm_allocations.h"
 
 #include <fcntl.h>
@@ -29,9 +31,12 @@ void* ShmAllocations::alloc(std::size_t bytes) {
   allocation.mapping = Mapping::of(allocation.memory.get(), bytes, PROT_READ | PROT_WRITE, 0);
   std::byte* const data = allocation.mapping.data();
   if (data == nullptr) return nullptr;
-  (void)::madvise(data, bytes, MADV_HUGEPAGE);  // a wish
+  // Both are wishes. Pages that exist before the first operation cost it no page faults; the second
+  // is known to Linux 5.14 and later.
+  (void)::madvise(data, bytes, MADV_HUGEPAGE);
   (void)::madvise(data, bytes, MADV_POPULATE_WRITE);
   const std::lock_guard lock(mutex_);
+  // Where all entries are taken, peers read the memory through the kernel as they read any other.
   const auto* const free = std::find_if(std::begin(header_.regions), std::end(header_.regions),
                                         [](const Region& region) { return region.bytes == 0; });
   allocation.entry = static_cast<std::size_t>(free - header_.regions);
@@ -43,7 +48,8 @@ void* ShmAllocations::alloc(std::size_t bytes) {
   return data;
 }
 
-// Peers read the table while it changes: an odd version tells them not to believe it.
+// Peers read the table while it changes: an odd version tells them not to believe it. The
+// generation in an entry tells them that the same address and descriptor number mean other memory.
 void ShmAllocations::publish(std::size_t entry, const Region& region) {
   const std::uint32_t version = header_.regions_version.load();
   header_.regions_version.store(version + 1);
@@ -70,6 +76,7 @@ bool ShmAllocations::free(void* memory) {
     gone.bytes = 0;
     publish(at->entry, gone);
   }
+  // A peer that still maps it keeps the pages alive, so that it reads old bytes and never faults.
   all_.erase(at);
   return true;
 }

@@ -1,6 +1,7 @@
 #pragma once
-// ShmAllocations: what dt_alloc gave of a rank's shared memory: peers map it, as the table in the
-// rank's segment says where it is. Owned by the ShmNode; from any thread. Knows nothing of peers.
+// ShmAllocations: what dt_alloc gave of a rank's shared memory. A table in the rank's segment says
+// where it is, and peers map it, so that they read and write it without a system call. Owned by the
+// ShmNode; from any thread. Knows nothing of peers.
 
 #include <cstddef>
 #include <mutex>
@@ -11,15 +12,20 @@
 
 namespace dtl::ring {
 
-// A memfd that can neither shrink nor grow; invalid: errno says why.
+// A memfd that can neither shrink nor grow. A peer that has mapped it would get SIGBUS if its owner
+// made it shorter. Invalid: errno says why.
 Fd sealed_memory(const char* name, std::size_t bytes);
 
 class ShmAllocations {
  public:
   explicit ShmAllocations(SegmentHeader& header) : header_(header) {}
 
+  // Page-aligned. Null where there is no memory, not an exception.
   void* alloc(std::size_t bytes);
+  // False: alloc() has not given it.
   bool free(void* memory);
+  // Whether it lies in what alloc() gave. Asked for every frame that is sent, so it should stay
+  // cheap.
   bool contains(const std::byte* data) const;
 
  private:

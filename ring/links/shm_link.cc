@@ -1,3 +1,5 @@
+// Counters are published with release and read with acquire. So a slot is complete when its number
+// is seen, and free when the receiver's number has passed it.
 #include "ring/links/shm_link.h"
 
 #include <algorithm>
@@ -8,8 +10,10 @@
 namespace dtl::ring {
 namespace {
 
-constexpr int kFramesPerLane = 8;               // of one lane, before the others have their turn
-constexpr std::size_t kWorthReading = 4 << 10;  // of memory that peers see
+// Frames of one lane before the other lanes have their turn.
+constexpr int kFramesPerLane = 8;
+// Shorter payloads travel in their slot even where peers could read them in place.
+constexpr std::size_t kWorthReading = 4 << 10;
 constexpr Lane kAllLanes[] = {Lane::kSmall, Lane::kBulk, Lane::kPair};
 
 }  // namespace
@@ -34,7 +38,8 @@ bool ShmLink::can_begin(Lane lane) const {
   const auto index = static_cast<std::size_t>(lane);
   const Way& way = ways_[index];
   if (is_broken_) return false;
-  // A slot is free once its frame was consumed and reported.
+  // A slot is free once its frame was consumed by the peer and reported here: `sent` still has the
+  // frame until then.
   return way.produced - std::min(way.reported, way.seen_consumed) < kSlots;
 }
 
@@ -45,6 +50,7 @@ void ShmLink::begin(const FrameHead& head, const OperationHeader* operation,
   const Layout& layout = share_.layout_;
   std::byte* const segment = share_.segment_.data();
   Slot& slot = layout.slot(segment, local_, lane, way.produced);
+  // frame_bytes() has cut the frame so that it fits, unless the peer reads the payload in place.
   const bool is_inline = head.bytes <= layout.inline_bytes(lane) &&
                          (head.bytes < kWorthReading || !is_in_place(payload, answer));
   slot.head = head;
@@ -54,6 +60,7 @@ void ShmLink::begin(const FrameHead& head, const OperationHeader* operation,
   if (is_inline && head.bytes > 0) {
     std::memcpy(layout.payload(segment, local_, lane, way.produced), payload, head.bytes);
   }
+  // Before the counter moves on: from then on the peer may read the slot.
   way.sent[way.produced % kSlots] = {head, is_inline || head.bytes == 0, answer};
   own_counters_.produced[head.lane].store(++way.produced, std::memory_order_release);
   owes_ring_ = true;
@@ -103,10 +110,13 @@ bool ShmLink::step(Sink& sink) {
 bool ShmLink::report_sent(Lane lane, Way& way, Sink& sink) {
   const std::uint64_t consumed =
       peer_counters_.consumed[static_cast<std::size_t>(lane)].load(std::memory_order_acquire);
-  // A free slot lets the next frame begin: who has seen it must not sleep before that.
+  // A free slot lets the next frame begin, so it counts as movement even when nothing is reported.
+  // Otherwise the engine would sleep, and nobody would wake it for the frame that now fits.
   bool moved = std::exchange(way.seen_consumed, consumed) != consumed;
   while (way.reported < way.produced) {
     const Way::Sent& sent = way.sent[way.reported % kSlots];
+    // A payload in a slot is a copy, and its caller may have the original back at once. Others, and
+    // answers, need the peer to be done.
     if ((!sent.is_inline || sent.answer != nullptr) && way.reported >= way.seen_consumed) break;
     if (sent.answer != nullptr && sent.is_inline) {
       std::memcpy(sent.answer,
@@ -124,6 +134,7 @@ bool ShmLink::take_frames(Lane lane, Way& way, Sink& sink) {
   const auto index = static_cast<std::size_t>(lane);
   way.seen_produced = peer_counters_.produced[index].load(std::memory_order_acquire);
   if (way.seen_produced == way.consumed) return false;
+  // More than fit: the peer, or what wrote over its memory, counts wrongly.
   if (way.seen_produced - way.consumed > kSlots) {
     is_broken_ = true;
     sink.broken(rank_, EPROTO);
@@ -131,7 +142,7 @@ bool ShmLink::take_frames(Lane lane, Way& way, Sink& sink) {
   }
   bool moved = false;
   for (int i = 0; i < kFramesPerLane && way.consumed < way.seen_produced; ++i) {
-    // A copy, so that what was checked is what is used.
+    // A copy, so that what was checked is what is used: the peer can write to the slot meanwhile.
     const Slot slot = share_.layout_.slot(
         peer_.segment.data(), static_cast<std::size_t>(share_.own_), lane, way.consumed);
     const bool is_sane =
@@ -150,6 +161,9 @@ bool ShmLink::take_frames(Lane lane, Way& way, Sink& sink) {
     if (is_broken_) return true;
     const bool is_peers = slot.is_inline == 0 && slot.head.bytes > 0;
     const bool is_answered = slot.head.is_answered != 0;
+    // A peer that has left has given its buffers back to its caller. What was read from them may be
+    // anything, and no answer may be written there. has_left() is asked before an answer is made,
+    // and again after the bytes were used.
     const bool has_arrived = !(is_peers && is_answered && memory_.has_left());
     if (has_arrived) sink.arrived(rank_, slot.head, payload);
     if (is_peers &&

@@ -1,7 +1,10 @@
 #pragma once
-// ShmLink: a link to a rank of the same node. Frames are slots in the sender's segment; the
-// receiver's position in its own segment tells the sender which payloads it has read. How a payload
-// is read that lies in no slot, PeerMemory knows.
+// ShmLink: a link to a rank of the same node. Frames are slots in the sender's segment. The
+// receiver's position, in its own segment, tells the sender which payloads it has read. So each
+// counter has one writer, and no lock is needed between processes. How a payload is read that lies
+// in no slot, PeerMemory knows.
+//
+// A peer may be wrong or dead at any moment: whatever it wrote is checked before it is used.
 
 #include <array>
 #include <cstddef>
@@ -23,14 +26,15 @@ class ShmLink : public Link {
   bool step(Sink& sink) override;
   bool is_sent() const override;
   bool has_ended() const override { return is_broken_; }
-  // By its memory, which it withdraws.
+  // A rank that leaves withdraws its memory (ShmNode), which says the same.
   bool say_farewell(std::uint64_t) override { return true; }
   std::size_t frame_bytes(Lane lane, const std::byte* data, const std::byte* answer) const override;
-  // Something has changed since the last step.
+  // Something has changed since the last step: whoever drives must not sleep.
   bool has_news() const;
 
  private:
   struct Way {  // one lane
+    // Frames of this rank: begun, and reported by Sink::sent(). Frames of the peer: taken.
     std::uint64_t produced = 0, reported = 0, consumed = 0;
     std::uint64_t seen_consumed = 0, seen_produced = 0;  // the peer's, at the last step
     struct Sent {

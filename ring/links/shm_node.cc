@@ -1,3 +1,6 @@
+// Sleeping and waking is the part with a race. A sender publishes, then looks whether the peer
+// sleeps; a sleeper announces that, then looks for news. A full fence between the two on both sides
+// makes sure that one of them sees the other.
 #include "ring/links/shm_node.h"
 
 #include <fcntl.h>
@@ -24,6 +27,8 @@
 namespace dtl::ring {
 namespace {
 
+// What address() holds. Peers get it over an authenticated connection, so the token in it proves
+// that the segment they open is that of the rank they have met.
 struct ShareAddress {
   std::int32_t pid = 0, memory = -1, wake = -1, reserved = 0;
   std::byte token[kTokenBytes] = {};
@@ -35,7 +40,8 @@ std::string link_text(const char* path) {
   return size > 0 ? std::string(text.data(), static_cast<std::size_t>(size)) : "?";
 }
 
-// Yama's 1 allows descendants only, unless the process itself allows others.
+// Yama's 1 allows descendants only, unless the process itself allows others. Ranks are siblings.
+// Without Yama the file is missing, and nothing has to be done.
 void allow_reading() {
   int scope = 0;
   std::ifstream("/proc/sys/kernel/yama/ptrace_scope") >> scope;
@@ -117,6 +123,8 @@ std::string ShmNode::open_peer(const std::string& text, Peer& peer) const {
   const Fd memory(::open(descriptor_path(address.pid, address.memory).c_str(), O_RDWR | O_CLOEXEC));
   struct stat status {};
   if (!memory.valid() || ::fstat(memory.get(), &status) != 0) return refuse("open the memory of");
+  // Unsealed, its owner could make it shorter while it is mapped here, and reads would raise
+  // SIGBUS. Another size means another layout.
   const int seals = ::fcntl(memory.get(), F_GET_SEALS);
   if (seals < 0 || (seals & F_SEAL_SHRINK) == 0 || status.st_uid != ::geteuid() ||
       static_cast<std::size_t>(status.st_size) != layout_.bytes) {
@@ -131,6 +139,8 @@ std::string ShmNode::open_peer(const std::string& text, Peer& peer) const {
     errno = EBADMSG;
     return refuse("use the memory of");
   }
+  // Tried with a few bytes now: a container may forbid process_vm_readv although /proc is open, and
+  // the first long operation would be too late to find out.
   std::array<std::byte, kTokenBytes> seen{};
   const iovec local{seen.data(), seen.size()};
   const iovec remote{reinterpret_cast<void*>(header.token_address), seen.size()};
@@ -139,7 +149,8 @@ std::string ShmNode::open_peer(const std::string& text, Peer& peer) const {
       std::memcmp(seen.data(), address.token, kTokenBytes) != 0) {
     return refuse("read the memory of");
   }
-  // Both ends: while this rank has a reading one, no write raises SIGPIPE when the peer is gone.
+  // Opened for both ends: while this rank holds a reading end itself, no write raises SIGPIPE when
+  // the peer is gone.
   peer.wake = Fd(
       ::open(descriptor_path(address.pid, address.wake).c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
   return peer.wake.valid() ? std::string() : refuse("wake");
@@ -148,6 +159,8 @@ std::string ShmNode::open_peer(const std::string& text, Peer& peer) const {
 bool ShmNode::is_crowded() const {
   std::size_t cpus = 0;
   for (std::size_t word = 0; word < kMaxCpus / 64; ++word) {
+    // The union: ranks that are pinned to CPUs of their own count theirs, ranks that share some
+    // count them once.
     std::uint64_t all = Layout::header(segment_.data()).cpus[word];
     for (const Peer& peer : peers_) {
       if (peer.segment.data() != nullptr) all |= Layout::header(peer.segment.data()).cpus[word];
@@ -169,7 +182,8 @@ std::vector<int> ShmNode::descriptors() const {
   return all;
 }
 
-// If the peer sleeps, it has looked before.
+// If the peer sleeps, it has looked before, so what was just published is news to it. A pipe that
+// is full has enough to wake it.
 void ShmNode::ring(const Peer& peer) {
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (Layout::header(peer.segment.data()).sleeps.load(std::memory_order_relaxed) == 0) return;

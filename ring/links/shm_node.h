@@ -1,13 +1,15 @@
 #pragma once
 // ShmNode: the memory through which the ranks of one node reach each other. Each rank has one
 // segment, a sealed memfd that the others map; they write nothing but answers over payloads that
-// ask for them. Nothing of it has a name that could outlive the rank. Peers open it, and the pipe
-// that wakes the rank, as /proc/PID/fd/N, which the kernel allows to processes of the same user.
+// ask for them. Nothing of it has a name that could outlive the rank, so a killed job leaves
+// nothing behind. Peers open it, and the pipe that wakes the rank, as /proc/PID/fd/N, which the
+// kernel allows to processes of the same user.
+//
 // Payloads that are too long for a segment are read out of the sender's own memory
 // (process_vm_readv), or, where dt_alloc gave that memory, directly.
 //
 // Where the kernel restricts tracing to descendants (Yama's ptrace_scope 1), the constructor allows
-// this process to be read by others of its user; with 2 or 3 open() says why nothing works.
+// this process to be read by others of its user. With 2 or 3 nothing works, and open() says why.
 
 #include <array>
 #include <cstddef>
@@ -23,7 +25,8 @@
 
 namespace dtl::ring {
 
-// Ranks with equal keys see each other's processes: boot, PID, network and user namespace, user.
+// Ranks with equal keys see each other's processes. It is made of boot, PID, network and user
+// namespace, and user: a PID means the same process on both sides only if all of these are equal.
 std::string node_key();
 
 class ShmNode {
@@ -37,7 +40,8 @@ class ShmNode {
   std::string address() const;  // for peers, over an authenticated connection
   // addresses: of all ranks of this node, of which own is this one. Empty, or why it does not work.
   std::string open(int own, const std::vector<std::string>& addresses);
-  // The ranks of this node have fewer CPUs than they are: none should wait by polling.
+  // The ranks of this node have fewer CPUs than they are. Then none should wait by polling: it
+  // would keep the rank that it waits for from running.
   bool is_crowded() const;
   // To the rank at this place of the node; rank is what Sink hears. After open(); must not outlive
   // this.
@@ -45,9 +49,11 @@ class ShmNode {
 
   int wake_fd() const { return wake_.read_end.get(); }
   void clear_wake();
-  // Tells peers that callers have their buffers back, so that what is read from now on is void.
+  // Tells peers that callers have their buffers back, so that what is read from now on is void. To
+  // be called before callers are told.
   void withdraw();
-  // Announces that this rank sleeps until wake_fd() is readable; false when a link has news.
+  // Announces that this rank sleeps until wake_fd() is readable. False when a link has news: then
+  // it must not sleep. Only ranks that have announced it are woken, since that takes a system call.
   bool begin_sleep();
   void end_sleep();
   std::vector<int> descriptors() const;
@@ -66,7 +72,8 @@ class ShmNode {
   static void ring(const Peer& peer);
 
   const Layout layout_;
-  std::array<std::byte, kTokenBytes> token_{};  // read by peers, to see whether they can
+  // In private memory, where peers read it by process_vm_readv to see whether they can.
+  std::array<std::byte, kTokenBytes> token_{};
   Fd memory_;
   Mapping segment_;
   Pipe wake_;

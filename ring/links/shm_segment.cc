@@ -1,3 +1,6 @@
+// A segment has slots for every rank that a node may have, so slots have to shrink as these grow:
+// about 13 MB with 16 ranks, 5 MB with 128, 17 MB with 1024. Pages that are never used cost
+// nothing.
 #include "ring/links/shm_segment.h"
 
 #include <sys/mman.h>
@@ -18,6 +21,7 @@ Layout::Layout(int of_locals) : max_local(static_cast<std::size_t>(of_locals)) {
   const auto to_page = [](std::size_t size) { return (size + kPage - 1) / kPage * kPage; };
   const std::size_t divisor = max_local <= 16 ? 1 : max_local <= 128 ? 8 : 32;
   inline_[0] = inline_[2] = 8192 / divisor;
+  // Without room for them, long payloads are read out of the sender's memory.
   inline_[1] = max_local <= 16 ? 32768 : 0;
   counters_at_ = to_page(sizeof(SegmentHeader));
   slots_at_ = counters_at_ + to_page(max_local * sizeof(Counters));

@@ -1,5 +1,7 @@
 #pragma once
-// What lies where in the segment of a rank. Only its owner writes it. All counters only grow.
+// What lies where in the segment of a rank: a header, a pair of counters for each other rank, and
+// slots for the frames to it. Only its owner writes it (but for answers, see ShmNode). All counters
+// only grow. Peers of another version have another magic or layout and do not share.
 
 #include <atomic>
 #include <cstddef>
@@ -41,6 +43,8 @@ class Mapping {
   std::size_t bytes_ = 0;
 };
 
+// One of dt_alloc's allocations. bytes == 0: the entry is free. generation: grows with each use of
+// the entry.
 struct Region {
   std::uint64_t address = 0, bytes = 0;
   std::int32_t fd = -1;
@@ -59,12 +63,13 @@ struct SegmentHeader {
 };
 
 // Of one pair and direction; `produced` is the sender's, `consumed` the receiver's, each in its own
-// segment and on its own cache line.
+// segment and on its own cache line, so that neither side slows down the other by writing.
 struct Counters {
   alignas(64) std::atomic<std::uint64_t> produced[kLanes];
   alignas(64) std::atomic<std::uint64_t> consumed[kLanes];
 };
 
+// A whole number of cache lines, so that payloads behind it begin at one.
 struct Slot {
   FrameHead head;
   std::uint32_t is_inline = 0;

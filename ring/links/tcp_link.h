@@ -1,9 +1,11 @@
 #pragma once
-// TcpLink: a link over TCP connections, under TLS or not. Each lane has streams of its own; the
-// bulk lane may have several, because one connection is held to a part of a cloud's bandwidth, and
-// a slow one takes fewer frames. Each end begins with another of them, so that as long as one is
-// enough there is one for each direction: then neither end's sends wait for the socket into which
-// the other's arrive.
+// TcpLink: a link over TCP connections, under TLS or not. Each lane has its own streams. The bulk
+// lane may have several, because a cloud may hold one connection to a part of the bandwidth. A slow
+// stream takes fewer frames than the others.
+//
+// Each end begins with another stream. As long as one is enough, each direction then has its own,
+// and sends do not wait for the lock of the socket into which the other end's arrive. Owned by the
+// Executor.
 
 #include <cstddef>
 #include <cstdint>
@@ -21,11 +23,14 @@ class TcpLink : public Link {
  public:
   TcpLink(int peer, bool begins_with_last) : peer_(peer), begins_with_last_(begins_with_last) {}
 
-  // A connected, non-blocking socket. Watch it for input and output by edges. number: which of the
-  // lane's streams it is, for both ends.
+  // A connected, non-blocking socket. Watch it for input and output by edges: a stream remembers
+  // that it is ready until a call finds the socket empty or full. number: which of the lane's
+  // streams it is, equal at both ends.
   void add_stream(Lane lane, std::uint32_t number, Channel channel);
   std::size_t streams(Lane lane) const;
   std::vector<int> descriptors() const;
+  // What epoll has said of a stream. has_ended: the peer has closed its end, so what can still be
+  // read ends for good.
   void set_ready(int fd, bool readable, bool writable, bool has_ended);
 
   bool can_begin(Lane lane) const override;

@@ -1,3 +1,5 @@
+// A frame is read in three steps, each of which may have to wait: its head, whether it is admitted,
+// its payload. What was reached is kept in the members.
 #include "ring/links/tcp_receiver.h"
 
 #include <sys/uio.h>
@@ -22,6 +24,8 @@ bool TcpReceiver::step(Channel& channel, Sink& sink) {
       moved = true;
       continue;
     }
+    // Under TLS bytes cannot be wrong here. Without it, or with a peer that is wrong itself,
+    // nothing behind this head can be found any more.
     if (head_.magic != kFrameMagic) {
       is_heard_ = false;
       sink.broken(peer_, EPROTO);
@@ -35,6 +39,8 @@ bool TcpReceiver::step(Channel& channel, Sink& sink) {
     if (!is_admitted_) {
       const auto target =
           sink.admit(peer_, head_, head_.has_operation != 0 ? &operation_ : nullptr);
+      // The head stays, and the connection is not read further: TCP's window tells the peer to
+      // wait.
       if (!target) return moved;
       target_ = *target;
       is_admitted_ = true;
@@ -68,6 +74,7 @@ bool TcpReceiver::read_head() {
 
 bool TcpReceiver::read_ahead(Channel& channel, Sink& sink) {
   const std::size_t there = ahead_to_ - ahead_from_;
+  // Room at the end for a whole head and its operation, wherever the last one ended.
   std::memmove(ahead_.data(), ahead_.data() + ahead_from_, there);
   ahead_from_ = 0;
   ahead_to_ = there;
@@ -89,6 +96,7 @@ bool TcpReceiver::read_payload(Channel& channel, Sink& sink) {
   if (!readable_) return false;
   ahead_from_ = ahead_to_ = 0;
   const std::size_t left = head_.bytes - filled_;
+  // The rest of the payload straight to its place, and what follows it ahead, by one call.
   const std::array<iovec, 2> parts{iovec{target_ + filled_, left}, iovec{ahead_.data(), kAhead}};
   const ssize_t n = channel.receive(parts);
   if (!note_read(n, left, sink)) return false;

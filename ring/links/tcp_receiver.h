@@ -1,7 +1,8 @@
 #pragma once
 // TcpReceiver: the frame that is being received over one connection of a TcpLink, and what was read
-// beyond it. Owned by the link, used by whoever drives the engine; nothing here blocks. Knows
-// nothing of what the connection sends, nor of other connections.
+// beyond it. Payloads are read straight to where they belong. Owned by the link, used by whoever
+// drives the engine; nothing here blocks. Knows nothing of what the connection sends, nor of other
+// connections.
 
 #include <array>
 #include <cstddef>
@@ -15,7 +16,8 @@ class TcpReceiver {
  public:
   explicit TcpReceiver(int peer) : peer_(peer) {}  // what Sink hears
 
-  // has_ended: the last byte is on its way, and no edge will follow it.
+  // has_ended: the peer has closed its end. Its last bytes may still be on their way, and no edge
+  // will follow them. So a short read no longer means that an edge will tell of more.
   void set_ready(bool readable, bool has_ended) {
     readable_ |= readable;
     has_ended_ |= has_ended;
@@ -24,7 +26,8 @@ class TcpReceiver {
   bool step(Channel& channel, Sink& sink);     // true when anything moved
 
  private:
-  // What was read beyond a head: saves the call that would read the head alone.
+  // Bytes read beyond a head. Reading ahead saves the call that would read the next head alone; a
+  // short frame comes whole with its head.
   static constexpr std::size_t kAhead = 4096;
 
   bool read_head();

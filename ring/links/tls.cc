@@ -1,3 +1,6 @@
+// PskTls moves records. This gives it a socket, and turns its answers into the results of send(2)
+// and recv(2). Records are filled as far as they go, since each costs a header, a tag and calls of
+// OpenSSL.
 #include "ring/links/tls.h"
 
 #include <sys/socket.h>
@@ -16,7 +19,7 @@ namespace {
 
 static_assert(kAltered == EBADMSG && kRejected == EREMOTEIO);
 
-constexpr std::size_t kRecord = 16384;            // the most that one carries
+constexpr std::size_t kRecord = 16384;            // the most plaintext that TLS allows in one
 constexpr std::size_t kReadBuffer = 64 << 10;     // four records with one call
 constexpr std::string_view kIdentity = "dtring";  // of a key that no other connection has
 
@@ -84,6 +87,7 @@ int Tls::fail(PskTls::Result result, bool is_write) {
   }
   failure_ = connection_->tls.reason();
   int& verdict = connection_->verdict;
+  // The first verdict stays: what OpenSSL says of a connection that has failed already is not new.
   if (verdict == 0) verdict = connection_->tls.is_alert() ? kRejected : kAltered;
   return verdict;
 }
@@ -118,6 +122,7 @@ ssize_t Tls::send(std::span<const iovec> parts) {
   for (const iovec& part : parts) all += part.iov_len;
   while (sent < all) {
     const auto piece = next_piece(parts, sent);
+    // Not while a record is half sent: OpenSSL has to finish that one first.
     if (!connection.is_pending && connection.sent_with_key >= connection.records_of_one_key) {
       connection.tls.renew_key();
       connection.sent_with_key = 0;
@@ -132,6 +137,7 @@ ssize_t Tls::send(std::span<const iovec> parts) {
       return -1;
     }
     sent += taken;
+    // Rounded up. Too many renewals do no harm.
     connection.sent_with_key += taken / kRecord + 1;
   }
   return static_cast<ssize_t>(sent);
@@ -144,12 +150,14 @@ ssize_t Tls::receive(std::span<const iovec> parts) {
   for (const iovec& part : parts) {
     for (std::size_t filled = 0; filled < part.iov_len;) {
       const bool is_empty = connection.socket.is_drained && !connection.tls.has_pending();
+      // Asking OpenSSL again would only cost a call of recv that says EAGAIN.
       if (received > 0 && is_empty) return static_cast<ssize_t>(received);
       const std::span room(static_cast<std::byte*>(part.iov_base), part.iov_len);
       std::size_t bytes = 0;
       const PskTls::Result result = connection.tls.read(room.subspan(filled), bytes);
       if (result != PskTls::Result::kDone) {
         const int error = fail(result, false);
+        // Bytes in front of an altered record are not handed on: the communicator is about to fail.
         if (received > 0 && (error == EAGAIN || error == 0)) return static_cast<ssize_t>(received);
         errno = error;
         return error == 0 ? 0 : -1;

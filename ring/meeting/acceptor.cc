@@ -1,3 +1,5 @@
+// A caller holds a place, and with it a descriptor, from accept to proof. All limits below are
+// about who gets one of the places when there are too few.
 #include "ring/meeting/acceptor.h"
 
 #include <fmt/format.h>
@@ -16,7 +18,8 @@ namespace {
 
 constexpr std::size_t kMaxCounted = 64;  // addresses of strangers that are told apart
 constexpr std::size_t kMaxNamed = 3;     // of these in a message
-// Of the program's descriptors: the rest is for its files and for the ring itself.
+// A part of the program's descriptors: the rest is for its files and for the ring itself. Running
+// out of descriptors would make the program fail in places that have nothing to do with the ring.
 constexpr std::size_t kShareOfDescriptors = 4;
 
 std::size_t places_for_callers() {
@@ -36,6 +39,7 @@ std::string caller_origin(const Address& address) {
   if (IN6_IS_ADDR_LINKLOCAL(&network.sin6_addr) || IN6_IS_ADDR_LOOPBACK(&network.sin6_addr)) {
     return address.host();
   }
+  // The network is the upper half; the port is not in the text.
   std::memset(&network.sin6_addr.s6_addr[8], 0, 8);
   return Address(reinterpret_cast<const sockaddr*>(&network), sizeof network).host() + "/64";
 }
@@ -50,11 +54,13 @@ void Acceptor::add_to_poll(std::vector<pollfd>& set) const {
 }
 
 void Acceptor::count_stranger(Counts& counts, const std::string& origin) const {
+  // An attacker may have many addresses, and each would take memory.
   const bool is_room = counts.size() < kMaxCounted || counts.count(origin) != 0;
   ++counts[is_room ? origin : ""];
 }
 
-// The oldest that had its time.
+// The oldest caller of this address that had its time. A younger one may be a rank that is on its
+// way.
 bool Acceptor::displace_one_of(const std::string& origin) {
   const auto now = Clock::now();
   const auto oldest = std::find_if(pending_.begin(), pending_.end(), [&](const Pending& pending) {
@@ -68,8 +74,8 @@ bool Acceptor::displace_one_of(const std::string& origin) {
   return true;
 }
 
-// An address that has as many places as are free gets another one only where the address with the
-// most places has a caller that had its time.
+// An address that has as many places as are free is over its share. It gets another place only
+// where the address with the most places has a caller that had its time.
 bool Acceptor::make_room(const std::string& origin) {
   std::map<std::string, std::size_t> held;
   for (const Pending& pending : pending_) ++held[pending.origin];
@@ -83,13 +89,16 @@ bool Acceptor::make_room(const std::string& origin) {
 // Callers for whom there is no place are not left in the listener's queue, where they would keep
 // out others: ranks come again.
 void Acceptor::accept_all() {
-  for (std::size_t i = 0; i < places_; ++i) {  // then the others are heard again
+  // A bound, so that a flood of callers does not keep handshakes from going on.
+  for (std::size_t i = 0; i < places_; ++i) {
     Accepted caller;
     try {
       caller = accept_from(listener_.get());
     } catch (const CommError&) {
+      // With none to wait for, descriptors would not come back.
       if (pending_.empty()) throw;
-      return;  // out of descriptors; some come back as callers go
+      // Out of descriptors; some come back as callers go.
+      return;
     }
     if (!caller.fd.valid()) return;
     std::string origin = caller_origin(caller.from);
@@ -97,6 +106,7 @@ void Acceptor::accept_all() {
       count_stranger(strangers_, origin);
       continue;
     }
+    // As on the connecting side: the handshake is a dialogue.
     send_without_delay(caller.fd.get());
     pending_.push_back(
         {ServerHandshake(identity_, std::move(caller.fd)), std::move(origin), Clock::now()});
@@ -127,6 +137,7 @@ std::vector<Caller> Acceptor::step() {
 
 std::string Acceptor::strangers() const {
   Counts counts = strangers_;
+  // Also those that hold a place now: at the end of the meeting they have had their time.
   for (const Pending& pending : pending_) count_stranger(counts, pending.origin);
   if (counts.empty()) return {};
   std::vector<std::pair<std::uint64_t, std::string>> most;

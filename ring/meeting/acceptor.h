@@ -1,8 +1,11 @@
 #pragma once
 // Acceptor: a listener and the callers that have not proved themselves yet. Wrong, short and slow
-// callers are dropped without a word while accepting goes on. Who holds many places cannot keep
-// others out: an address gets as many as it leaves free, so that there is always room for callers
-// from elsewhere. Those that never proved themselves are counted, by address. One thread.
+// callers are dropped without a word while accepting goes on. Anybody on the network can call, so
+// nothing that a stranger does may keep ranks out, fill memory or end the meeting.
+//
+// A caller with many places cannot keep others out: an address gets as many as it leaves free, so
+// that there is always room for callers from elsewhere. Those that never proved themselves are
+// counted, by address, for the message when ranks are missing. One thread.
 
 #include <poll.h>
 
@@ -25,7 +28,7 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kHandshakeDeadline = std::chrono::seconds(5);  // a healthy one takes 2 round trips
 constexpr std::size_t kMaxPendingCallers = 256;  // bounds what strangers can make us keep
 // Where places are scarce, a caller may keep its own this long. Once it has heard the reply its
-// proof may be on its way, and it would take itself for accepted.
+// proof may be on its way, and it would take itself for accepted; so it gets longer.
 constexpr auto kMutePatience = std::chrono::milliseconds(250);
 constexpr auto kProofPatience = std::chrono::seconds(2);
 

@@ -1,3 +1,5 @@
+// An attempt has one deadline from connect to proof. A peer that accepts and then says nothing,
+// such as another program on that port, must not hold the rank for longer.
 #include "ring/meeting/connector.h"
 
 #include <fmt/format.h>
@@ -37,6 +39,7 @@ void Connector::give_up_attempt(int dt_status, const std::string& reason) {
   last_status_ = dt_status;
   handshake_.reset();
   connecting_.reset();
+  // The next address, if there are several: a name may have one that nobody listens on.
   ++attempt_;
   next_attempt_ = Clock::now() + kRetryDelay;
 }
@@ -57,6 +60,7 @@ Channel Connector::step() {
       give_up_attempt(DT_E_SYS, errno_text(error));
       return {};
     }
+    // Before the first byte: the handshake is a dialogue of short messages.
     send_without_delay(connecting_.get());
     handshake_.emplace(identity_, to_, stream_, lane_, std::move(connecting_));
   }

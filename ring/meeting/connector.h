@@ -1,6 +1,7 @@
 #pragma once
 // Connector: connects to one rank and proves the secret, again and again until it worked, the
-// reason is final, or the caller's patience ends. Never blocks. One thread.
+// reason is final, or the caller's patience ends. Ranks start at different times, so a refused
+// connection mostly means "not yet". Never blocks. One thread.
 
 #include <poll.h>
 
@@ -27,6 +28,7 @@ class Connector {
   Channel step();
   // Why the latest attempt failed, with the address: "10.0.0.1:29500: Connection refused".
   const std::string& last_reason() const { return last_reason_; }
+  // A dt_status. DT_E_AUTH: something answers there that does not belong to this job.
   int last_status() const { return last_status_; }
   std::int32_t to() const { return to_; }
   std::uint16_t lane() const { return lane_; }

@@ -1,3 +1,5 @@
+// The length in a head is checked before the text is waited for. A broken peer could otherwise have
+// this rank collect bytes without end.
 #include "ring/meeting/control_line.h"
 
 #include <poll.h>
@@ -38,6 +40,7 @@ bool is_acceptable(const ControlHead& head) {
 std::string encode(const Frame& frame) {
   const bool is_table = frame.kind == FrameKind::kTable || frame.kind == FrameKind::kNodes;
   const std::size_t limit = is_table ? kMaxTableText : kMaxFrameText;
+  // A reason that is too long is cut, since the receiver refuses it otherwise.
   const std::size_t text_bytes = std::min(frame.text.size(), limit);
   const ControlHead head{static_cast<std::uint32_t>(frame.kind),
                          static_cast<std::uint32_t>(text_bytes), frame.status, frame.rank,
@@ -93,7 +96,8 @@ bool send_until(Channel& channel, std::string_view bytes,
     if (n >= 0 || errno == EINTR) continue;
     if (errno != EAGAIN || std::chrono::steady_clock::now() >= deadline) return false;
     pollfd entry{channel.fd(), POLLOUT, 0};
-    (void)::poll(&entry, 1, 20);  // short, so that the deadline is looked at
+    // ms; short, so that the deadline is looked at.
+    (void)::poll(&entry, 1, 20);
   }
   return true;
 }

@@ -1,7 +1,8 @@
 #pragma once
 // Frames on the control lines, every rank <-> rank 0: who is where, who left, who failed; rank 0
-// passes on what is for everybody. Only between ranks that have proved the secret; lengths are
-// bounded all the same. One thread.
+// passes on what is for everybody. Lines are apart from the links, so that news do not wait behind
+// data. They join only ranks that have proved the secret, and lengths are bounded nevertheless. One
+// thread.
 
 #include <chrono>
 #include <cstdint>
@@ -26,7 +27,8 @@ enum class FrameKind : std::uint32_t {
                // ranks of some node share cores
 };
 
-// Of its node's ranks, as a rank finds them. kCrowded: shared, as their cores are.
+// How a rank finds the memory of its node's ranks. kCrowded: shared, and the ranks have fewer CPUs
+// than they are.
 enum class NodeMemory : std::int32_t { kShared = 0, kRefused = 1, kCrowded = 2 };
 
 struct Frame {
@@ -42,9 +44,11 @@ constexpr std::size_t kMaxTableText = 48 << 20;  // 65,535 ranks with 700 bytes 
 
 std::string encode(const Frame& frame);
 
+// kGarbled: no frame can be found any more in what comes.
 enum class LineState { kOpen, kClosed, kGarbled };
 
-// Collects bytes of one line until they are whole frames.
+// Collects bytes of one line until they are whole frames. Its memory is bounded by the longest
+// frame.
 class FrameReader {
  public:
   // Reads what is there without blocking and appends whole frames. kClosed and kGarbled come
@@ -60,7 +64,8 @@ class FrameReader {
   int closing_error_ = 0;
 };
 
-// Sends without blocking. False when the line is dead or full: then its reader will say so.
+// Sends without blocking. False when the line is dead or full: then the line's reader will say so.
+// A frame that was sent in part cannot be followed by another, so a full line is as good as dead.
 bool send_now(Channel& channel, std::string_view bytes);
 // Waits for the peer to make room, until the deadline.
 bool send_until(Channel& channel, std::string_view bytes,

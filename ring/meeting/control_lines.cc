@@ -1,3 +1,5 @@
+// Lines that have closed keep their place and their descriptor: the number must stay theirs while
+// epoll and the ForkGuard know it.
 #include "ring/meeting/control_lines.h"
 
 #include <linux/sockios.h>
@@ -31,6 +33,7 @@ void ControlLines::drain(std::chrono::steady_clock::time_point deadline) const {
 void wait_until_acknowledged(int fd, std::chrono::steady_clock::time_point deadline) {
   for (;;) {
     int unsent = 0;
+    // Bytes that were not acknowledged yet. No event tells when they are, so it is asked each ms.
     if (::ioctl(fd, SIOCOUTQ, &unsent) != 0 || unsent == 0) return;
     if (std::chrono::steady_clock::now() >= deadline) return;
     pollfd entry{fd, 0, 0};

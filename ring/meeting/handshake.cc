@@ -1,3 +1,5 @@
+// Together the proofs cover everything that was said. A change on the way, in a flag as well as in
+// a nonce, is therefore found before the connection counts.
 #include "ring/meeting/handshake.h"
 
 #include <fmt/format.h>
@@ -23,6 +25,7 @@ void append(std::vector<std::uint8_t>& bytes, const T& value) {
   bytes.insert(bytes.end(), begin, begin + sizeof value);
 }
 
+// "S" and "C" differ, so that a proof cannot be sent back as the other one.
 Digest server_proof(const Key& key, const Hello& hello, const Reply& reply) {
   std::vector<std::uint8_t> said{'S'};
   append(said, hello);
@@ -38,6 +41,8 @@ Digest client_proof(const Key& key, const Hello& hello, const Reply& reply) {
   return hmac_sha256(key.bytes(), said);
 }
 
+// The client's proof is the salt: it depends on both nonces, so that each connection has a key of
+// its own.
 Key tls_key(const Key& key, const Digest& proof) {
   constexpr std::string_view kInfo = "dtl2 tls";
   return hkdf_sha256(key.bytes(), proof,
@@ -45,6 +50,7 @@ Key tls_key(const Key& key, const Digest& proof) {
 }
 
 bool send_whole(int fd, const void* data, std::size_t bytes) {
+  // A fresh socket has room for more than the few dozen bytes of a message.
   return ::send(fd, data, bytes, MSG_NOSIGNAL) == static_cast<ssize_t>(bytes);
 }
 
@@ -97,11 +103,13 @@ Progress ServerHandshake::answer_hello() {
     return Progress::kFailed;
   }
   const bool is_known_stream = hello_.stream == Stream::kControl || hello_.stream == Stream::kData;
+  // Ports are reused, so a rank of another job may call here. It is dropped before a proof is made.
   if (hello_.job != identity_.job || hello_.to != identity_.rank || hello_.from < 0 ||
       hello_.from == identity_.rank || !is_known_stream) {
     return Progress::kFailed;
   }
   if (identity_.encrypts) reply_.flags |= kEncrypts;
+  // One end that sees the connection leave the host is enough.
   if (identity_.encrypts && (hello_.flags & kEncrypts) != 0 &&
       (identity_.encrypts_all || (hello_.flags & kLeavesHost) != 0 ||
        leaves_this_host(fd_.get()))) {
@@ -111,6 +119,7 @@ Progress ServerHandshake::answer_hello() {
   reply_.proof = server_proof(pair_key(identity_, hello_.from, hello_.to), hello_, reply_);
   if (!send_whole(fd_.get(), &reply_, sizeof reply_)) return Progress::kFailed;
   replied_ = true;
+  // The proof may be there already, and then no event would come for it.
   return step();
 }
 
@@ -165,6 +174,7 @@ Progress ClientHandshake::step() {
   }
   const Progress read = reader_.read_into(fd_.get(), &reply_, sizeof reply_);
   if (read == Progress::kFailed) {
+    // Not final: at this address a rank of this job may listen a moment later.
     return fail(DT_E_AUTH, false,
                 "it closed the connection during the handshake (another job or program?)");
   }
@@ -181,6 +191,7 @@ Progress ClientHandshake::check_reply() {
                             DT_ABI));
   }
   const Key key = pair_key(identity_, hello_.from, hello_.to);
+  // Final: it has made a proof for this job and this pair of ranks, with another secret.
   if (!equal_in_constant_time(server_proof(key, hello_, reply_), reply_.proof)) {
     return fail(DT_E_AUTH, true, "it does not know this job's secret");
   }
@@ -188,7 +199,8 @@ Progress ClientHandshake::check_reply() {
   if (!send_whole(fd_.get(), proof.data(), proof.size())) {
     return fail(DT_E_SYS, false, "connection closed: " + errno_text(errno));
   }
-  // Told only now that the other end knows who calls, so that it can name this rank, too.
+  // Told only now that the other end has the proof and knows who calls, so that it can name this
+  // rank, too.
   if (const bool encrypts = (reply_.flags & kEncrypts) != 0; encrypts != identity_.encrypts) {
     return fail(DT_E_MISMATCH, true,
                 differing_encryption("it", encrypts, fmt::format("rank {}", identity_.rank)));

@@ -21,7 +21,8 @@
 
 namespace dtl::ring {
 
-// What a rank knows and both ends must agree upon.
+// What a rank knows and both ends must agree upon. world is compared later (MeetingLines::admit),
+// where a difference can be told.
 struct Identity {
   std::uint64_t job = 0;
   std::int32_t world = 1;
@@ -41,6 +42,8 @@ enum class Stream : std::uint32_t { kControl = 0, kData = 1 };
 enum class Progress { kAgain, kDone, kFailed };
 
 struct Hello {
+  // All fields are covered by both proofs. The order of bytes is that of the host, which byte_order
+  // shows.
   std::uint32_t magic = 0, version = 0;
   std::uint32_t byte_order = 0;
   Stream stream = Stream::kControl;
@@ -60,12 +63,15 @@ struct Reply {
 };
 static_assert(sizeof(Reply) == 72);
 
+// The key of two ranks, in either order, so that both ends make the same. A rank's key for one peer
+// is of no use with another.
 Key pair_key(const Identity& identity, std::int32_t a, std::int32_t b);
 
 // "rank 3 was started with encryption, rank 0 without"
 std::string differing_encryption(const std::string& rank, bool encrypts, const std::string& other);
 
-// Reads exactly `bytes` bytes from a non-blocking socket over several calls, and not one more.
+// Reads exactly `bytes` bytes from a non-blocking socket over several calls, and not one more: what
+// follows the handshake belongs to TLS or to the link.
 class ExactReader {
  public:
   Progress read_into(int fd, void* data, std::size_t bytes);  // kDone resets it
@@ -74,7 +80,8 @@ class ExactReader {
   std::size_t filled_ = 0;
 };
 
-// The accepting side. Wants to hear a rank that connects to identity.rank.
+// The accepting side. Wants to hear a rank that connects to identity.rank. A stranger learns
+// nothing from it but dtring's version, not even why it was dropped.
 class ServerHandshake {
  public:
   ServerHandshake(const Identity& identity, Fd fd) : identity_(identity), fd_(std::move(fd)) {}

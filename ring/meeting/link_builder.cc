@@ -1,3 +1,5 @@
+// Missing connections are counted on both sides: connectors that are left, and callers that have
+// not come. So a time-out names the rank that is late.
 #include "ring/meeting/link_builder.h"
 
 #include <cstdint>
@@ -6,8 +8,9 @@
 namespace dtl::ring {
 namespace {
 
-constexpr std::size_t kAtOnce = 32;  // connections that this rank opens at the same time
-constexpr unsigned kLaneBits = 8;    // of Hello::lane
+// Connections that this rank opens at the same time.
+constexpr std::size_t kAtOnce = 32;
+constexpr unsigned kLaneBits = 8;  // of Hello::lane
 
 Lane lane_in(std::uint32_t field) {
   return static_cast<Lane>(field & ((1U << kLaneBits) - 1));
@@ -32,6 +35,7 @@ std::vector<std::unique_ptr<TcpLink>> LinkBuilder::build() {
     const std::vector<int> callers = missing();
     if (connectors_.empty() && callers.empty()) return std::move(links_);
     if (!connectors_.empty()) {
+      // The first ones are tried in each turn, so the front has been tried for longest.
       const Connector& slowest = connectors_.front();
       lines_.check_deadline("cannot be reached at " + slowest.last_reason(), {slowest.to()});
     } else {
@@ -44,6 +48,8 @@ std::vector<std::unique_ptr<TcpLink>> LinkBuilder::build() {
 void LinkBuilder::prepare() {
   for (int peer = 0; peer < members_.identity.world; ++peer) {
     if (!wants(peer)) continue;
+    // The higher rank fills its streams from the last one down, the lower one from the first up:
+    // see TcpLink.
     links_[static_cast<std::size_t>(peer)] = std::make_unique<TcpLink>(peer, peer < self_);
     if (peer > self_) continue;
     for (std::size_t k = 0; k < kLanes - 1 + streams_; ++k) {
@@ -87,6 +93,8 @@ void LinkBuilder::take_callers() {
 void LinkBuilder::admit(Caller caller) {
   const Identity& identity = members_.identity;
   const int from = caller.hello.from;
+  // Callers have proved the secret but may still be wrong: of lower ranks, for lanes that do not
+  // exist, or one too many. They are dropped, and the deadline names who is missing.
   if (from <= self_ || from >= identity.world) return;
   if (((caller.hello.flags & kEncrypts) != 0) != identity.encrypts) return;
   const auto& link = links_[static_cast<std::size_t>(from)];

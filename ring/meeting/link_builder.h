@@ -1,7 +1,8 @@
 #pragma once
-// LinkBuilder: connects this rank with those of other nodes. Of two ranks the higher one connects:
-// a stream for each lane, and several for long operations. Used by the rendezvous once. Knows
-// nothing of memory that is shared, nor of what control lines say.
+// LinkBuilder: connects this rank with those of other nodes. Of two ranks the higher one connects,
+// so that a pair never meets twice: a stream for each lane, and several for long operations.
+// Connecting and accepting go on at the same time, since every rank does both. Used by the
+// rendezvous once. Knows nothing of memory that is shared, nor of what control lines say.
 
 #include <cstddef>
 #include <list>

@@ -1,3 +1,5 @@
+// A rank that finds something wrong throws; the rendezvous tells the others. Ranks that cannot be
+// told by a line, because they have none yet, are told here.
 #include "ring/meeting/meeting_lines.h"
 
 #include <fmt/format.h>
@@ -11,7 +13,8 @@ namespace dtl::ring {
 namespace {
 
 constexpr int kTick_ms = 20;  // deadlines are looked at this often while nothing arrives
-// Rank 0 knows who is missing, so the others wait a little longer for it to say so.
+// Rank 0 knows who is missing, so the others wait a little longer for it to say so. Otherwise each
+// would name rank 0.
 constexpr auto kLeaderVerdictDelay = std::chrono::seconds(2);
 
 }  // namespace
@@ -47,6 +50,7 @@ void MeetingLines::admit(Caller caller) {
     const CommError error(DT_E_MISMATCH, "cannot form the ring",
                           fmt::format("rank {} was started with a world of {}, rank 0 with {}",
                                       from, caller.hello.world, identity.world));
+    // The rank that differs has no line yet, but should say the same as the others.
     send_now(caller.channel, encode({FrameKind::kFail, DT_E_MISMATCH, from, 0, error.what()}));
     throw error;
   }
@@ -78,6 +82,7 @@ void MeetingLines::read() {
         throw CommError(DT_E_PEER, members_.name(line.rank) + " left while the ring was formed",
                         {});
       } else if (frame.kind == FrameKind::kGo) {
+        // Frames behind it may come in the same read: another rank can fail as soon as it may run.
         has_gone_ = true;
       } else {
         hear_(line.rank, frame);
@@ -124,7 +129,8 @@ void MeetingLines::check_deadline(const std::string& what, const std::vector<int
                   reason, hint);
 }
 
-// Of a rank that differs nobody knows better than rank 0, who waits for the others to tell them.
+// Nobody but rank 0 knows which ranks differ. It waits for the others first, so that it can tell
+// them all at once.
 void MeetingLines::check_encryption() const {
   std::vector<std::string> names;
   for (std::size_t rank = 0; rank < differing_.size(); ++rank) {

@@ -1,7 +1,9 @@
 #pragma once
 // MeetingLines: the control lines while ranks meet: who may have one, what comes over them, and who
-// is waited for until when. Owned by the rendezvous, which takes the lines when all links exist.
-// Knows nothing of what frames mean, but for those that end the meeting. Blocks for a tick at most.
+// is waited for until when. Every wait of the meeting goes through turn(), so that whatever is
+// waited for, callers are accepted and failures are heard. Owned by the rendezvous, which takes the
+// lines when all links exist. Knows nothing of what frames mean, but for those that end the
+// meeting. Blocks for a tick at most, but for publish().
 
 #include <cstddef>
 #include <functional>
@@ -28,9 +30,12 @@ class MeetingLines {
   void add(int rank, Channel channel) { lines_.push_back({rank, std::move(channel), {}, true}); }
   // Takes what has come, or waits for it a little. Throws CommError when the meeting has failed.
   void turn(const std::vector<Connector*>& connectors = {});
-  void send(const Frame& frame);     // without waiting
-  void publish(const Frame& frame);  // waits until the lines take it
-  // Throws CommError once `missing` have been waited for long enough.
+  void send(const Frame& frame);  // without waiting
+  // Waits until the lines take it, or the deadline has come: a table of many ranks is longer than a
+  // socket's buffer.
+  void publish(const Frame& frame);
+  // Throws CommError once `missing` have been waited for long enough: names them, and says `what`
+  // they did not do.
   void check_deadline(const std::string& what, const std::vector<int>& missing) const;
   // Rank 0: throws CommError when ranks differ in whether they encrypt.
   void check_encryption() const;
@@ -57,6 +62,7 @@ class MeetingLines {
   std::vector<ControlLine> lines_;
   std::vector<Caller> callers_;
   std::vector<bool> differing_;  // by rank: in whether it encrypts
+  // What came behind kGo: it belongs to the ring that runs, and the engine hears it first.
   std::vector<Frame> early_;
   bool has_gone_ = false;
 };

@@ -1,6 +1,6 @@
 #pragma once
-// Members: the ranks of a meeting, as far as this one knows them yet. Knows nothing of how they are
-// reached.
+// Members: the ranks of a meeting, as far as this one knows them yet: before the table has come, a
+// rank other than 0 knows itself only. Knows nothing of how they are reached.
 
 #include <cstddef>
 #include <string>

@@ -1,3 +1,5 @@
+// Two steps: every rank tries and tells rank 0 (kShare), rank 0 tells everybody what counts
+// (kNodes).
 #include "ring/meeting/node_sharing.h"
 
 #include <fmt/format.h>
@@ -55,7 +57,7 @@ std::string NodeSharing::ask(const std::string& refusal) {
   return nodes_;
 }
 
-// All ranks of a node share memory or none.
+// All ranks of a node share memory or none, so that links within it are of one kind.
 std::string NodeSharing::decide(const std::string& refusal) {
   answered_[0] = true;
   refused_[0] = !refusal.empty();

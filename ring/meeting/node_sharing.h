@@ -1,7 +1,8 @@
 #pragma once
 // NodeSharing: which ranks of a meeting share memory. Each opens the memory of those that seem to
-// be on its node and says how that went; rank 0 decides, so that all see it alike. Owned by the
-// rendezvous. Knows nothing of connections between ranks.
+// be on its node and says how that went; rank 0 decides, so that all see it alike. One rank that
+// cannot open it, as in a container, makes its whole node use TCP: links are of one kind at both
+// ends. Owned by the rendezvous. Knows nothing of connections between ranks.
 
 #include <string>
 #include <vector>

@@ -1,3 +1,5 @@
+// Strings with two bytes of length in front of each. Lengths are checked although whoever sends
+// this has proved the secret: a fault in one rank must not crash the others.
 #include "ring/meeting/peer_info.h"
 
 #include <fmt/format.h>
@@ -54,6 +56,8 @@ Address decode_address(std::string_view text, const Address& own) {
     in6.sin6_family = AF_INET6;
     std::memcpy(&in6.sin6_addr, address, 16);
     std::memcpy(&in6.sin6_port, address + 16, 2);
+    // The sender's number of the interface means nothing here. The address is reached by the
+    // interface that reached rank 0.
     if (IN6_IS_ADDR_LINKLOCAL(&in6.sin6_addr) && own.family() == AF_INET6) {
       in6.sin6_scope_id = reinterpret_cast<const sockaddr_in6*>(own.get())->sin6_scope_id;
     }

@@ -1,6 +1,7 @@
 #pragma once
 // PeerInfo: what every rank of a communicator is told of every other: where it listens, on which
-// node it is, and how its memory is read there. As text, in one table.
+// node it is, and how its memory is read there. As text, in one table that rank 0 makes and sends
+// to all.
 
 #include <optional>
 #include <string>
@@ -26,11 +27,13 @@ std::string encode_peer(const PeerInfo& member);
 // CommError for garbage.
 PeerInfo decode_peer(std::string_view text, const Address& own);
 
-// What rank 0 decides for all.
+// What rank 0 decides for all. Ranks may have been started with other options; those of rank 0
+// count, since ranks that chose differently would not fit together.
 struct Settings {
   std::uint32_t streams = 1;
   std::uint32_t wire = 1;   // a dt_wire
   std::uint32_t flags = 0;  // dt_flags
+  // Whether the table of allreduces is measured: a flag.
   std::uint32_t tunes = 0;
   std::string allreduce;
 };

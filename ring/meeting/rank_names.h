@@ -1,5 +1,6 @@
 #pragma once
-// RankNames: how messages name the ranks of a communicator: "rank 3 (node02)".
+// RankNames: how messages name the ranks of a communicator: "rank 3 (node02)". The host is what a
+// person needs to look further.
 
 #include <cstddef>
 #include <string>

@@ -1,3 +1,5 @@
+// One deadline holds for all steps together, from the first call on: connect_timeout_ms promises
+// that. Each step names the ranks that it waits for.
 #include "ring/meeting/rendezvous.h"
 
 #include <fmt/format.h>
@@ -15,7 +17,9 @@
 namespace dtl::ring {
 namespace {
 
-constexpr int kBacklog = 1024;  // connections that come at the same moment
+// Connections that come at the same moment. Linux cuts it to net.core.somaxconn; callers beyond it
+// come again.
+constexpr int kBacklog = 1024;
 
 // One rank's part of it: the steps, in order.
 class Rendezvous {
@@ -51,9 +55,12 @@ class Rendezvous {
 };
 
 Links Rendezvous::run() {
+  // A listener of the program knows best where it listens; the name may have other addresses as
+  // well.
   const auto addresses = place_.listener.valid()
                              ? std::vector{local_address(place_.listener.get())}
                              : resolve(place_.master_address, place_.master_port);
+  // Rank 0 could listen there, but the others cannot connect to it.
   if (addresses.front().is_unspecified()) {
     throw CommError(DT_E_INVAL, fmt::format("cannot meet at '{}'", place_.master_address),
                     "every address is not one address", "the address of rank 0's host");
@@ -63,6 +70,7 @@ Links Rendezvous::run() {
     if (members_.leads()) {
       listen_as_leader(addresses);
       gather_members();
+      // Only when all have joined: the table is complete or is not sent.
       lines_.publish({FrameKind::kTable, 0, 0, 0, encode_table(links_.settings, members_.infos)});
     } else {
       join_leader(addresses);
@@ -72,6 +80,7 @@ Links Rendezvous::run() {
     links_.links = LinkBuilder(members_, links_.map, links_.settings.streams, lines_).build();
     agree();
   } catch (const CommError& error) {
+    // Rank 0 passes nothing on here: its own failure, which follows, tells the others.
     lines_.send({FrameKind::kFail, error.dt_status(), rank, 0, error.what()});
     throw;
   }
@@ -118,6 +127,8 @@ void Rendezvous::join_leader(const std::vector<Address>& addresses) {
     lines_.turn({&connector});
     channel = connector.step();
   }
+  // The interface that reaches rank 0 most likely reaches the others, too. Unless the user names
+  // another one, this rank listens there.
   here_ = local_address(channel.fd());
   const Address address =
       place_.own_address.empty() ? here_->with_port(0) : resolve(place_.own_address, 0).front();
@@ -129,6 +140,7 @@ void Rendezvous::join_leader(const std::vector<Address>& addresses) {
 void Rendezvous::gather_members() {
   for (;;) {
     std::vector<int> missing = Members::without(joined_);
+    // These have called and cannot join. check_encryption() names them.
     std::erase_if(missing, [&](int rank) { return lines_.differs(rank); });
     if (missing.empty()) break;
     lines_.check_deadline(fmt::format("did not join at {}", members_.own().address->text()),
@@ -194,6 +206,7 @@ Links meet(const Identity& identity, MeetingPlace place) {
   Links links = Rendezvous(identity, place).run();
   for (const ControlLine& line : links.control) {
     send_without_delay(line.channel.fd());
+    // For the time after the meeting, which has had a deadline of its own.
     notice_dead_hosts(line.channel.fd(), silence);
   }
   return links;

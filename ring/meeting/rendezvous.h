@@ -2,9 +2,10 @@
 // How `world` ranks find each other. Rank 0 listens on the master address; every other rank
 // connects to it (the control line, which stays open), says where it listens itself and on which
 // node it is, and gets the table of all ranks. Ranks of one node open each other's memory; those of
-// different nodes connect to each other. Listeners are closed when all links exist. Blocks its
-// caller, on one thread, until done or until CommError; on failure every rank that had joined is
-// told why.
+// different nodes connect to each other. Listeners are closed when all links exist.
+//
+// Blocks its caller, on one thread, until done or until CommError. On failure every rank that had
+// joined is told why, so that all ranks name the same reason.
 
 #include <chrono>
 #include <memory>
@@ -48,6 +49,7 @@ struct Links {
   std::string warning;      // rank 0: why a node does not share memory
 };
 
+// identity has to stay until it returns. The memory of place outlives the links.
 Links meet(const Identity& identity, MeetingPlace place);
 
 }  // namespace dtl::ring

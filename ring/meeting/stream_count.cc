@@ -12,6 +12,7 @@
 namespace dtl::ring {
 namespace {
 
+// Two: each direction between two ranks has one of its own (TcpLink).
 constexpr int kLeast = 2, kMost = 8, kOfGoogle = 4, kMbpsOfOne = 10000;
 
 std::string device_of(const std::string& address) {
@@ -42,6 +43,7 @@ std::string first_word(const std::string& path) {
 }  // namespace
 
 int streams_of(const std::string& address) {
+  // The maker of the machine, which virtual machines of clouds have as well. Readable by all users.
   const std::string vendor = first_word("/sys/class/dmi/id/sys_vendor");
   if (vendor == "Amazon") return kMost;
   if (vendor == "Google") return kOfGoogle;

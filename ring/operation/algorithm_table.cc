@@ -1,3 +1,5 @@
+// The newest range comes first and the first that fits counts, so setting never has to cut others
+// up. text() sorts that out.
 #include "ring/operation/algorithm_table.h"
 
 #include <fmt/format.h>
@@ -11,6 +13,7 @@
 namespace dtl::ring {
 namespace {
 
+// Bytes. Up to here a sum is mostly latency, and the algorithm with the fewest steps is taken.
 constexpr std::uint64_t kShort = 32 << 10, kShortOfMany = 16 << 10;
 
 CommError bad_piece(const std::string& piece, const std::string& reason) {

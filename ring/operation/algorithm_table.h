@@ -1,6 +1,7 @@
 #pragma once
-// AlgorithmTable: which algorithm an allreduce of a given size takes. Equal on all ranks of a
-// communicator.
+// AlgorithmTable: which algorithm an allreduce of a given size takes: guessed, named by the user,
+// or measured (api/tuner.h). Equal on all ranks of a communicator, because ranks that chose
+// differently would not fit together.
 
 #include <cstdint>
 #include <string>
@@ -12,7 +13,7 @@ namespace dtl::ring {
 
 class AlgorithmTable {
  public:
-  // Guesses for a world of so many ranks on so many nodes.
+  // Guesses for a world of this many ranks on this many nodes.
   static AlgorithmTable by_default(int world, std::size_t nodes);
   // "oneshot:0-32K;direct:32K-4M;ring:4M-max", or one name for all sizes. Sizes in bytes; the upper
   // one belongs to the next range. recursive_doubling is another name for doubling. Throws
@@ -22,6 +23,7 @@ class AlgorithmTable {
 
   Algorithm choose(std::uint64_t bytes) const;
   std::string text() const;
+  // Overrides what the table says of sizes from `from` to below `to`, in bytes.
   void set(Algorithm algorithm, std::uint64_t from, std::uint64_t to);
 
  private:

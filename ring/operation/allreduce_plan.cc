@@ -1,3 +1,6 @@
+// in and out may be the same memory. A result cannot arrive before its operand has left: the rank
+// that makes it needs all operands first. Ways in which every rank makes the whole sum are the
+// exception, and work on a copy (own_input).
 #include "ring/operation/allreduce_plan.h"
 
 #include <cstring>
@@ -25,7 +28,8 @@ void AllreducePlan::plan() {
   }
 }
 
-// What may be read until the end although out is written: a copy when both are the same memory.
+// What may be read until the end although out is written: a copy when both are the same memory. The
+// ways that need it are for short sums, unless a user's table says otherwise.
 const std::byte* AllreducePlan::own_input() {
   if (request().in != request().out || bytes() == 0) return request().in;
   std::byte* copy = scratch_.take(bytes());
@@ -40,6 +44,7 @@ const std::byte* AllreducePlan::as_it_would_travel(const Span& span) {
   std::memcpy(copy, request().in + span.at, span.bytes);
   round_to_wire(operation_.choice().wire, reinterpret_cast<float*>(copy),
                 span.bytes / sizeof(float));
+  // The caller adds span.at to it, as it does to the whole buffer.
   return copy - span.at;
 }
 
@@ -48,6 +53,8 @@ void AllreducePlan::sum_over_everybody() {
   const Group group = is_in_order ? everybody(map_) : by_node(map_);
   auto shares = divide_evenly(0, bytes(), operation_.element(), group.size());
   GroupPlan::Buffers buffers{request().in, request().out, operation_.choice().wire, true};
+  // The rank that makes a sum rounds its own operand, too. Otherwise results would depend on which
+  // rank makes them.
   if (is_in_order) buffers.own = as_it_would_travel(shares[groups_.place_in(group)][0]);
   groups_.sum_by(operation_.choice().algorithm, group, buffers, shares);
 }
@@ -105,6 +112,7 @@ void AllreducePlan::sum_at_once() {
     if (peer != map_.rank) flows_.send(peer, input, bytes(), operation_.choice().wire, {});
   }
   const GroupPlan::Buffers buffers{input, request().out, operation_.choice().wire, true};
+  // Two operands need no window: the one that arrives is added to the own one at once.
   if (group.size() > 2) {
     Share all{{0, bytes()}};
     return groups_.collect(group, buffers, all);
@@ -138,8 +146,9 @@ void AllreducePlan::sum_with_answers(int peer) {
   flows_.receive(peer, piece);
 }
 
-// In round k partners whose places differ in bit k exchange their sums. With a world that is no
-// power of two the first ranks come in pairs, of which the even one only hands in and gets back.
+// In round k partners whose places differ in bit k exchange their sums. If the world is not a power
+// of two the first ranks come in pairs. The even rank of a pair only hands its values in and gets
+// the result back.
 void AllreducePlan::sum_by_doubling(const std::byte* in, std::byte* out, std::uint64_t bytes) {
   const int rank = map_.rank, world = map_.world;
   int power = 1;
@@ -156,6 +165,8 @@ void AllreducePlan::sum_by_doubling(const std::byte* in, std::byte* out, std::ui
     return;
   }
   const auto combine_with = [&](int peer, bool is_last) {
+    // Own memory for each round: a partner of the last round may still be reading the sum that it
+    // got.
     std::byte* target = is_last ? out : scratch_.take(bytes);
     Incoming piece;
     piece.action = Action::kCombine;
@@ -168,6 +179,8 @@ void AllreducePlan::sum_by_doubling(const std::byte* in, std::byte* out, std::ui
     value = target;
   };
   if (rank < 2 * pairs) combine_with(rank - 1, false);
+  // From here on there are `power` ranks, and each has a place: the odd ones of the pairs, then the
+  // rest.
   const int place = rank < 2 * pairs ? rank / 2 : rank - pairs;
   for (int bit = 1; bit < power; bit *= 2) {
     const int other = place ^ bit;

@@ -1,6 +1,8 @@
 #pragma once
 // AllreducePlan: the ways in which all ranks sum up values that all of them get. choose() has found
-// which; this lays it out. Used while an operation is laid out.
+// which; this lays it out. A temporary: used while an operation is laid out, it keeps nothing. Each
+// rank lays out its own part, and the parts have to fit: both ends of a flow list the same pieces
+// in the same order.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,3 +1,5 @@
+// A table instead of nested conditions: a reader can see which way every operation takes, and
+// tests/ring/choice_test.cc can ask for each.
 #include "ring/operation/choice.h"
 
 #include <algorithm>
@@ -6,6 +8,7 @@
 namespace dtl::ring {
 namespace {
 
+// Bytes.
 constexpr std::uint64_t kDeterministicShort = 32 << 10;
 
 // What rows may ask for of a communicator and a request.
@@ -51,7 +54,8 @@ constexpr std::array kRows{
 };
 // clang-format on
 
-// Values are rounded for their way only where a sum of floats is made.
+// Values are rounded for their way only where a sum of floats is made: other operations promise the
+// bits that were handed in.
 Wire wire_of(const Request& request, const Terms& terms) {
   const bool is_sum =
       request.opcode == Opcode::kAllreduce || request.opcode == Opcode::kReduceScatter;
@@ -63,7 +67,8 @@ Wire wire_of(const Request& request, const Terms& terms) {
 Algorithm algorithm_of(const Request& request, const Terms& terms, std::uint64_t bytes, Wire wire) {
   if (request.opcode != Opcode::kAllreduce || terms.world == 1) return Algorithm::kOnly;
   if (terms.is_deterministic) {
-    // In order of rank whatever the size is: both do that.
+    // In order of rank whatever the size is: both do that. The others add in an order that depends
+    // on who has which share.
     const bool is_short = wire == Wire::kExact && bytes <= kDeterministicShort &&
                           static_cast<std::size_t>(terms.world) <= kMaxDirect;
     return is_short ? Algorithm::kOneShot : Algorithm::kDirect;
@@ -73,8 +78,9 @@ Algorithm algorithm_of(const Request& request, const Terms& terms, std::uint64_t
 
 Lane lane_of(const Request& request, std::uint64_t bytes, int world) {
   if (request.opcode == Opcode::kPair) return Lane::kPair;
-  // Of alltoallv no rank knows all counts.
+  // Of alltoallv no rank knows all counts, so none may decide by its own.
   if (request.receive_counts != nullptr) return Lane::kBulk;
+  // Counted over all ranks, because all blocks move at the same time.
   const bool is_per_rank =
       request.opcode == Opcode::kReduceScatter || request.opcode == Opcode::kGather ||
       request.opcode == Opcode::kScatter || request.opcode == Opcode::kAlltoall;

@@ -1,6 +1,7 @@
 #pragma once
 // choose(): how an operation is carried out: the one place where algorithm, lane and wire are
-// chosen. Pure. All ranks have to choose alike, so nothing that one rank alone knows may count.
+// chosen. Pure. All ranks have to choose alike, so nothing that one rank alone knows may count: no
+// address, no load, no time.
 
 #include <cstddef>
 #include <cstdint>
@@ -43,7 +44,7 @@ struct Choice {
 
 Choice choose(const Request& request, const Terms& terms);
 
-// The most ranks that all send to all.
+// The most ranks that all send to all. Beyond it, more steps with fewer messages are the guess.
 constexpr std::size_t kMaxDirect = 16;
 // Operations up to this size take the lane that long ones do not block.
 constexpr std::uint64_t kSmallBytes = 64 << 10;

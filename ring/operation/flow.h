@@ -4,8 +4,9 @@
 //
 // A flow is a sequence of pieces, cut into frames that never span two pieces. Its prefix is how
 // many bytes (as in memory) have arrived from its beginning on without a gap. A piece that is sent
-// may be gated: it may leave as far as a prefix, or a sum, has come. So there are no messages per
-// segment and no steps: data moves on as soon as it can.
+// may be gated: it may leave as far as a prefix, or a sum, has come. This replaces messages per
+// segment and separate steps: data moves on as soon as it can, and all stages of an algorithm run
+// at the same time.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,7 +17,8 @@
 
 namespace dtl::ring {
 
-// Open as far as something has come beyond `from` bytes.
+// Open as far as something has come beyond `from` bytes: the prefix of the flow, or the part that
+// is done of the sum, at `index`.
 struct Gate {
   enum class Kind : std::uint8_t { kOpen, kFlow, kSum };
   Kind kind = Kind::kOpen;
@@ -68,6 +70,7 @@ struct Flow {
   int peer;
   std::vector<Outgoing> out;
   std::vector<Incoming> in;
+  // Also of no pieces: then a header alone travels.
   bool sends = false, receives = false;
   OperationHeader out_header, in_header;
 
@@ -77,6 +80,7 @@ struct Flow {
   std::uint64_t out_at = 0;         // of the piece, in memory
   std::uint64_t out_travelled = 0;  // of the flow, as it travels
   std::uint32_t in_flight = 0;
+  // Frames in wire format that are not sent yet.
   std::vector<Held> staged;
 
   // Receiving.
@@ -88,6 +92,7 @@ struct Flow {
   std::size_t prefix_piece = 0;  // where the prefix ends
   std::uint64_t prefix_at = 0;
   std::vector<Island> islands;
+  // Buffers for frames that are being received.
   std::vector<Held> expected;
 
   bool is_sent() const {
@@ -96,7 +101,8 @@ struct Flow {
   bool is_received() const { return !receives || (has_heard && arrived == in_bytes); }
 };
 
-// A sum of operands that arrive at different times, made in order of the sources.
+// A sum of operands that arrive at different times, made in order of the sources. Operands wait in
+// windows, each of which holds only the part that was not added yet.
 struct Sum {
   struct Part {  // of the result, in order, without gaps
     std::uint64_t at = 0, bytes = 0;

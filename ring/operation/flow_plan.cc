@@ -1,3 +1,5 @@
+// A piece without bytes is not added, since no frame could complete it. The flow itself is, so that
+// the ranks still compare their headers.
 #include "ring/operation/flow_plan.h"
 
 #include <algorithm>
@@ -7,6 +9,7 @@ namespace dtl::ring {
 
 FlowPlan::FlowPlan(const Operation& operation, int world, Schedule& schedule)
     : operation_(operation), schedule_(schedule) {
+  // kMost is kMostFrameBytes. kBudget bounds two frames for each rank.
   constexpr std::uint64_t kMost = 128 << 10, kLeast = 16 << 10, kBudget = 8 << 20;
   const auto ranks = static_cast<std::uint64_t>(world);
   schedule_.frame_bytes = kMost;

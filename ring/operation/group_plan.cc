@@ -1,3 +1,5 @@
+// Every function here lays out one rank's part. Gates tie it together: a span's `ready` says from
+// when on it may be read, and each block sets it for the next.
 #include "ring/operation/group_plan.h"
 
 #include <algorithm>
@@ -47,6 +49,7 @@ void GroupPlan::reduce(const Group& group, const Buffers& buffers, std::vector<S
     }
   }
   if (me >= shares.size()) return;
+  // Two operands need no window: the one that arrives is added to the own one at once.
   if (n > 2) return collect(group, buffers, shares[me]);
   for (Span& span : shares[me]) {
     Incoming piece;
@@ -71,6 +74,8 @@ void GroupPlan::collect(const Group& group, const Buffers& buffers, Share& own) 
     if (span.bytes > 0) {
       sum.parts.push_back({sum.bytes, span.bytes, buffers.out + span.at, buffers.own + span.at});
     }
+    // The sum goes through the spans in order, so each is ready as far as the sum has come beyond
+    // it.
     span.ready = {Gate::Kind::kSum, index, sum.bytes};
     sum.bytes += span.bytes;
   }
@@ -88,7 +93,8 @@ void GroupPlan::collect(const Group& group, const Buffers& buffers, Share& own) 
   flows_.add(std::move(sum));
 }
 
-// Pieces for each part, or none, of which the header still comes.
+// Pieces for each part, or none, of which the header still comes. The empty one notes that the flow
+// receives.
 void GroupPlan::receive_operand(int peer, const Sum& sum, std::size_t index, std::size_t source) {
   flows_.receive(peer, {});
   for (const Sum::Part& part : sum.parts) {
@@ -103,7 +109,8 @@ void GroupPlan::receive_operand(int peer, const Sum& sum, std::size_t index, std
   }
 }
 
-// A window that holds all of it, or goes round in whole frames.
+// A window that holds all of it, or goes round in whole frames: a frame must lie in it without a
+// break. With many sources each gets less, down to two frames.
 void GroupPlan::set_window(Sum& sum, std::size_t sources) const {
   constexpr std::uint64_t kMost = 1 << 20, kBudget = 8 << 20;
   const std::uint64_t frame = flows_.frame_bytes();
@@ -122,6 +129,7 @@ void GroupPlan::set_window(Sum& sum, std::size_t sources) const {
 void GroupPlan::spread(const Group& group, const Buffers& buffers, std::vector<Share>& shares) {
   const std::size_t me = place_in(group), n = group.size();
   for (std::size_t step = 1; step < n; ++step) {
+    // Staggered as in reduce().
     const std::size_t other = (me + step) % n;
     if (me < shares.size()) {
       for (const Span& span : shares[me]) {
@@ -140,7 +148,8 @@ void GroupPlan::spread(const Group& group, const Buffers& buffers, std::vector<S
 }
 
 // Piece k that a member receives is share me-1-k: the first n-1 are sums on their way, the others
-// results. What it sends is its own share, and then what it has received.
+// results. What it sends is its own share, and then what it has received. So each link carries
+// 2(n-1)/n of the data, whatever n is, and only neighbours talk.
 void GroupPlan::sum_around(const Group& group, const Buffers& buffers, std::vector<Share>& shares) {
   const std::size_t me = place_in(group), n = group.size();
   const int next = group[(me + 1) % n], previous = group[(me + n - 1) % n];

@@ -1,7 +1,8 @@
 #pragma once
 // GroupPlan: the building blocks of collectives: how the members of a group send each other shares
 // of their buffers, and sum them up. Used while an operation is laid out. Knows the buffers that it
-// is given, not which collective they belong to.
+// is given, not which collective they belong to. All members call it with the same group and
+// shares; only then their flows fit together.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +15,7 @@
 namespace dtl::ring {
 
 using Group = std::vector<int>;  // ranks; a member is a place in it
+// In order of rank, and in order of nodes, so that neighbours share a node where they can.
 Group everybody(const NodeMap& map);
 Group by_node(const NodeMap& map);
 
@@ -32,6 +34,8 @@ std::vector<Share> divide_evenly(std::uint64_t base, std::uint64_t bytes, std::s
 
 class GroupPlan {
  public:
+  // in: what this rank sends of. out: where sums and results go. Both as if they held everything,
+  // from which spans are counted.
   struct Buffers {
     const std::byte* in;
     std::byte* out;

@@ -1,6 +1,7 @@
 #pragma once
 // Operation: a request that the ranks carry out together: how, and what they compare. Made by a
-// caller's thread; nobody changes it while it is in flight.
+// caller's thread; nobody changes it while it is in flight, so that the engine reads it without a
+// lock. Lists of counts are copied, buffers are not.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +19,7 @@ class Operation {
  public:
   // Takes over the request. sequence: of the communicator, or of the pair.
   void prepare(const Request& request, const Choice& choice, int world, std::uint64_t sequence);
-  // The whole operation in a world of one.
+  // The whole operation in a world of one. Pairs have nobody there and do nothing.
   void finish_alone() const;
 
   const Request& request() const { return request_; }

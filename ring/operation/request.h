@@ -1,6 +1,6 @@
 #pragma once
 // Request: what a caller asks for, as it names it. Plain data; buffers and lists of counts are the
-// caller's.
+// caller's. c_abi.h has checked the arguments.
 
 #include <cstddef>
 #include <cstdint>
@@ -27,7 +27,8 @@ struct Request {
   bool is_own = false;                            // the library's, of which wait_any knows nothing
 };
 
-// What the ranks compare: of allgather the count of all ranks together.
+// What the ranks compare: of allgather the count of all ranks together, since that of one rank need
+// not be that of another.
 inline std::uint64_t agreed_count(const Request& request, int world) {
   if (request.opcode != Opcode::kAllgather) return request.count;
   if (request.counts == nullptr) return request.count * static_cast<std::uint64_t>(world);

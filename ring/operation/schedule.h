@@ -1,6 +1,7 @@
 #pragma once
 // Schedule: which bytes of one operation go where, in which order, and how far they have come. The
-// Scheduler lays it out; the thread that drives the engine changes it.
+// Scheduler lays it out; whoever drives the engine changes it. Every question about the progress of
+// an operation is answered from here.
 
 #include <cstdint>
 #include <vector>
@@ -18,7 +19,7 @@ struct Schedule {
   // How much of `bytes` may be read now.
   std::uint64_t allowed(const Gate& gate, std::uint64_t bytes) const;
   bool is_done() const;
-  // Peers that have not said that they take part.
+  // Peers that have not said that they take part, in order: those that a time-out should name.
   std::vector<int> unheard() const;
   void clear();
 };

@@ -1,3 +1,5 @@
+// Each collective is a few lines over GroupPlan. What a rank has for itself is copied here, while
+// the operation is laid out, since no link would do it.
 #include "ring/operation/scheduler.h"
 
 #include <algorithm>
@@ -64,7 +66,8 @@ void Scheduler::plan_reduce_scatter() {
   groups_.reduce(group, {request_.in, base, operation_.choice().wire, true}, shares);
 }
 
-// Everybody sums up a share, and sends it to the root.
+// Everybody sums up a share, and sends it to the root. So the sum is made by all ranks at once, and
+// the root receives twice the data at most, however many ranks there are.
 void Scheduler::plan_reduce() {
   const Group group = everybody(map_);
   const auto root = static_cast<std::size_t>(request_.root);
@@ -72,6 +75,7 @@ void Scheduler::plan_reduce() {
   auto shares = divide_evenly(0, bytes(), operation_.element(), group.size());
   std::byte* out = request_.out;
   if (me != root && shares[me][0].bytes > 0) {
+    // The caller's out is used on the root only. Moved back by what GroupPlan adds to it.
     out = scratch_.take(shares[me][0].bytes) - shares[me][0].at;
   }
   groups_.reduce(group, {request_.in, out, Wire::kExact, true}, shares);
@@ -108,7 +112,9 @@ void Scheduler::plan_allgather() {
   groups_.gather_around(group, request_.out, shares);
 }
 
-// Along a binomial tree, or along a chain that visits each node once.
+// Along a binomial tree, or along a chain that visits each node once. The tree has fewer steps,
+// which counts for short data. In the chain each rank sends everything once only, and long data
+// fills it.
 void Scheduler::plan_broadcast() {
   Group group = by_node(map_);
   std::rotate(group.begin(), std::find(group.begin(), group.end(), request_.root), group.end());
@@ -150,6 +156,7 @@ void Scheduler::plan_alltoall() {
   const std::uint64_t own = std::min(send_counts[me], receive_counts[me]) * element;
   if (own > 0) std::memcpy(request_.out + out_at[me], request_.in + in_at[me], own);
   for (std::size_t step = 1; step < world; ++step) {
+    // Staggered: in each step everybody sends to another rank, so that no rank is the first of all.
     const std::size_t to = (me + step) % world, from = (me + world - step) % world;
     flows_.send(static_cast<int>(to), request_.in + in_at[to], send_counts[to] * element,
                 Wire::kExact, {});
@@ -191,7 +198,8 @@ void Scheduler::plan_rooted(bool is_gather) {
   }
 }
 
-// Headers alone among few; else a sum of one byte.
+// Headers alone among few: a rank has come when its header has. Else a sum of one byte, in fewer
+// messages.
 void Scheduler::plan_barrier() {
   const auto world = static_cast<std::size_t>(map_.world), me = static_cast<std::size_t>(map_.rank);
   if (operation_.choice().way == Way::kDoubling) {

@@ -1,6 +1,7 @@
 #pragma once
 // Scheduler: lays out how the bytes of one operation move: the flows and sums of its Schedule, the
-// way that choose() has found. Knows which building blocks each collective takes; moves nothing.
+// way that choose() has found. Knows which building blocks each collective takes; moves nothing,
+// but for this rank's own share where it goes from one buffer to the other. A temporary.
 
 #include "ring/links/node_map.h"
 #include "ring/operation/arena.h"

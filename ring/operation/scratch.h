@@ -1,6 +1,7 @@
 #pragma once
 // Scratch: page-aligned memory that is touched as it is mapped, so that operations, which use it
-// again and again, pay for no page faults. Move only.
+// again and again, pay for no page faults. Move only. Freed by its owner alone, and never while an
+// operation uses it.
 
 #include <cstddef>
 

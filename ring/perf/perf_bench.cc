@@ -1,3 +1,5 @@
+// Filling and checking are outside the clock. Poison goes to where results belong and behind the
+// buffers, so that a result which was not written, or too much that was, is found.
 #include "ring/perf/perf_bench.h"
 
 #include <fmt/format.h>
@@ -22,6 +24,7 @@ constexpr std::byte kPoison{0xa5};       // where nothing has been written
 constexpr std::size_t kGuardBytes = 64;  // behind each buffer
 constexpr std::size_t kPageBytes = 4096;
 
+// Not the mean: one late scheduling would count for all iterations.
 double median(std::vector<double> times) {
   const std::size_t half = times.size() / 2;
   std::sort(times.begin(), times.end());
@@ -35,6 +38,7 @@ std::string hex(const std::byte* data, std::size_t bytes) {
   return text;
 }
 
+// Values cost more to make than to use, so they are kept for jobs that only differ in size.
 bool same_values(const Job& a, const Job& b) {
   const bool a_reduces = facts_of(a.collective).reduces, b_reduces = facts_of(b.collective).reduces;
   if (a.dtype != b.dtype || a_reduces != b_reduces) return false;
@@ -53,7 +57,9 @@ void PerfMemory::Free::operator()(std::byte* memory) const {
 
 std::byte* PerfBench::memory(PerfMemory& memory, std::size_t bytes) {
   if (memory.bytes >= bytes) return memory.data.get();
+  // For the largest size at once, so that growing does not fall between measurements.
   const std::size_t most = std::max(bytes, options_.max_bytes + kGuardBytes);
+  // Before the next one is taken: two of the largest size may not fit.
   memory.data.reset();
   memory.bytes = (most + kPageBytes - 1) / kPageBytes * kPageBytes;
   void* data = options_.alloc ? dt_alloc(comm_.get(), memory.bytes)
@@ -138,6 +144,7 @@ std::uint64_t PerfBench::check_piece(const Job& job, const Piece& piece, const s
   return wrong;
 }
 
+// Results, the input where it must not change, and what lies behind the buffer.
 std::uint64_t PerfBench::check(const Job& job, const Buffers& buffers, bool is_in_place) {
   std::uint64_t wrong = 0;
   const auto pieces = expected(job, comm_.rank(), comm_.world());
@@ -179,6 +186,7 @@ std::uint64_t PerfBench::check_barrier(const Job& job) {
       side.barrier();
       if (status == DT_OK) ++early;
     }
+    // An id that dt_test has reported is free and cannot be waited for again.
     if (is_late || status == DT_PENDING) comm_.finish(is_late ? status : DT_OK, {work});
     if (status < 0) comm_.finish(status, {});
   }
@@ -199,17 +207,20 @@ PerfResult PerfBench::run(const Job& job, bool is_in_place) {
     buffers = {memory(first_, in), memory(second_, out)};
   }
   make_values(job);
+  // A barrier has no values to check; whether it holds is tried once.
   const bool has_data = job.collective != Collective::kBarrier;
   std::vector<double> times;
   std::uint64_t wrong = options_.check && !has_data ? check_barrier(job) : 0;
   for (int i = -options_.warmups; i < options_.iterations; ++i) {
     const bool is_first = i == -options_.warmups;
     ++turn_;
+    // Unchecked, the values do not matter, but memory must have been written.
     if (has_data && (options_.check || is_first)) fill(job, buffers, is_in_place);
     const double time = time_once(job, buffers);
     if (options_.check && has_data) wrong += check(job, buffers, is_in_place);
     if (i >= 0) times.push_back(time);
   }
+  // By Average; rank 0 alone takes its own times as they are.
   constexpr int kOpOf[] = {-1, DT_AVG, DT_MIN, DT_MAX};
   const int op = kOpOf[static_cast<int>(options_.average)];
   if (op >= 0) comm_.combine(times, op);

@@ -1,6 +1,7 @@
 #pragma once
 // PerfBench: runs one collective of one size many times, with new values each time, and counts the
-// elements that come out wrong. Collective: every rank calls the same. One thread.
+// elements that come out wrong: a quick library that is wrong now and then should not look good.
+// Collective: every rank calls the same. One thread.
 
 #include <cstdint>
 #include <memory>
@@ -19,6 +20,7 @@ struct PerfResult {
   std::uint64_t wrong = 0;                        // elements, of all iterations and ranks
 };
 
+// A buffer that only grows, so that sizes of one table use the same memory.
 struct PerfMemory {
   struct Free {
     dt_comm* comm;  // whose memory it is, or nullptr
@@ -39,6 +41,7 @@ class PerfBench {
  private:
   struct Values {
     std::vector<Sequence> sources;  // by rank
+    // Only of collectives that reduce.
     std::optional<Sequence> reduced;
   };
 
@@ -58,7 +61,8 @@ class PerfBench {
   PerfMemory first_, second_;
   Job values_job_;
   Values values_;
-  std::uint64_t turn_ = 0;  // of this run; the same on all ranks
+  // Of this program's run: the number of the operation, equal on all ranks, which values depend on.
+  std::uint64_t turn_ = 0;
   std::uint64_t own_wrong_ = 0;
 };
 

@@ -1,3 +1,5 @@
+// Switches name every collective where they can, so that a new one does not compile before it is
+// thought of here.
 #include "ring/perf/perf_collective.h"
 
 #include <algorithm>
@@ -105,6 +107,7 @@ std::uint64_t out_count(const Job& job, int world) {
   }
 }
 
+// The formulas of nccl-tests: with n ranks, a part 1/n of the data is where it belongs already.
 double bus_factor(Collective collective, int world) {
   if (world == 1) return 0;  // nothing has to move
   const double n = world;
@@ -156,6 +159,8 @@ std::vector<Piece> expected(const Job& job, int rank, int world) {
   return nothing;
 }
 
+// Whether this rank sets the input before. Out of place, the operation must leave such an input
+// alone.
 bool reads_input(const Job& job, int rank) {
   if (job.collective == Collective::kBarrier) return false;
   const bool root_only =
@@ -167,6 +172,8 @@ Buffers in_place(const Job& job, std::byte* buffer, int rank, int world) {
   const std::size_t block = job.count * type_of(job.dtype).bytes;
   std::byte* own = buffer + static_cast<std::size_t>(rank) * block;
   const bool is_root = rank == job.root;
+  // In place, the own block is a part of the larger buffer, as dtring.h allows. A rank whose larger
+  // buffer is not used may have its block anywhere.
   if (out_count(job, world) > in_count(job, world)) {
     const bool gathers = is_root || job.collective == Collective::kAllgather;
     return {gathers ? own : buffer, buffer};
@@ -178,6 +185,7 @@ Buffers in_place(const Job& job, std::byte* buffer, int rank, int world) {
   return {buffer, buffer};
 }
 
+// Only enqueues: the caller stops the clock when all ids were waited for.
 int start(dt_comm* comm, const Job& job, const Buffers& buffers, std::vector<dt_work>& works) {
   const void* in = buffers.in;
   void* out = buffers.out;

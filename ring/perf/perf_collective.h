@@ -1,6 +1,7 @@
 #pragma once
 // The collectives of dtring.h as dtring-perf sees them: what they are called with for a given size,
-// what every rank must find afterwards, and how their bandwidth is counted. Pure, but for start().
+// what every rank must find afterwards, and how their bandwidth is counted. Bandwidth is counted as
+// nccl-tests does, so that numbers can be compared. Pure, but for start().
 
 #include <cstddef>
 #include <cstdint>
@@ -33,6 +34,7 @@ struct CollectiveFacts {
   bool in_place;      // may be called with one buffer
   bool out_of_place;  // may be called with two
 };
+// In the order of the enum.
 const std::vector<CollectiveFacts>& all_collectives();
 const CollectiveFacts& facts_of(Collective collective);
 

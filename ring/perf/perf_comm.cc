@@ -1,3 +1,4 @@
+// A failed communicator is owned before its error is thrown, because the text comes from it.
 #include "ring/perf/perf_comm.h"
 
 #include <unistd.h>
@@ -11,6 +12,7 @@
 namespace dtl::ring {
 namespace {
 
+// So that a script can tell a lost host from a wrong option.
 Exit exit_for(int status) {
   switch (status) {
     case DT_E_INVAL:
@@ -93,6 +95,7 @@ std::uint64_t PerfComm::sum(std::uint64_t value) {
 
 std::vector<std::string> PerfComm::gather(std::string own) {
   constexpr std::size_t kBytes = 64;
+  // Fixed and terminated: an allgather takes as many bytes of each rank.
   own.resize(kBytes - 1);
   own.push_back('\0');
   std::vector<char> all(kBytes * static_cast<std::size_t>(world_));
@@ -104,6 +107,7 @@ std::vector<std::string> PerfComm::gather(std::string own) {
   return texts;
 }
 
+// One color for all, in the order they have.
 PerfComm PerfComm::split() {
   dt_comm* part = nullptr;
   const int status = dt_comm_split(get(), 0, rank_, &part);

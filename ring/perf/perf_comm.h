@@ -1,6 +1,7 @@
 #pragma once
 // The communicator of dtring-perf: dtring.h with a failure as an Error that names the operation,
-// the peer and the cause. One thread.
+// the peer and the cause. Only the C ABI is used, as a user's program would. Helpers wait until
+// they are done. One thread.
 
 #include <cstdint>
 #include <memory>

@@ -1,6 +1,7 @@
 // The pairs of n ranks are tried in n-1 rounds (n when n is odd) as in a tournament: in each round
 // every rank has one partner, so that the pairs of a round do not share a host. The lower rank of a
-// pair leads; both form a communicator of two, whose broadcasts go one way.
+// pair leads; both form a communicator of two, whose broadcasts go one way. A pair that fails is
+// told and left out: the others are still worth knowing.
 #include "ring/perf/perf_links.h"
 
 #include <fmt/format.h>
@@ -71,8 +72,9 @@ double time_chunks(PerfComm& pair, std::vector<std::uint8_t>& chunk, std::int64_
 // Gbit/s from rank `root` of a pair to the other.
 double one_direction(PerfComm& pair, int root) {
   std::vector<std::uint8_t> chunk(kChunkBytes, 0x5a);
+  // Two chunks first, to see how many fill the time.
   std::vector<double> each = {std::max(time_chunks(pair, chunk, 2, root) / 2, 1e-6)};
-  pair.combine(each, DT_MAX);  // both count alike
+  pair.combine(each, DT_MAX);  // so that both send the same number of chunks
   const auto count = std::clamp<std::int64_t>(
       static_cast<std::int64_t>(kSecondsPerDirection / each[0]), 1, kMostChunks);
   std::fill(chunk.begin(), chunk.end(), static_cast<std::uint8_t>(pair.rank()));
@@ -117,6 +119,8 @@ class LinkMeter {
     for (int round = 0; round < slots - 1; ++round) {
       const int partner = partner_of(rank, round, slots);
       std::vector<double> ports(size_, 0);
+      // Of every rank, since all take part in combine(). Between here and the pair's meeting
+      // another program may take the port; then the pair fails and says so.
       ports[static_cast<std::size_t>(rank)] = free_port();
       world_.combine(ports, DT_MAX);
       if (partner >= world) continue;
@@ -162,6 +166,8 @@ class LinkMeter {
     options.rank = static_cast<std::size_t>(world_.rank()) == leader ? 0 : 1;
     options.master_address = addresses_[leader].c_str();
     options.master_port = port;
+    // Another number in each round, so that a rank which is late for one is not taken for a member
+    // of the next.
     options.job = options_.job + static_cast<std::uint64_t>(round + 1);
     options.connect_timeout_ms = kPatience_ms;
     options.operation_timeout_ms = kPatience_ms;
@@ -169,6 +175,7 @@ class LinkMeter {
     const double trip = round_trip_us(pair);
     for (int root = 0; root < 2; ++root) {
       const double rate = one_direction(pair, root);
+      // The receiver notes it: its clock ends when the bytes are there.
       if (root == options.rank) continue;
       const std::size_t link = partner * size_ + static_cast<std::size_t>(world_.rank());
       rates_[link] = rate;

@@ -1,6 +1,7 @@
 #pragma once
-// dtring-perf --links: measures every link between the ranks of a job, in both directions, with
-// one rank on each host. `dtlaunch doctor` starts it, and reads the lines of --raw.
+// dtring-perf --links: measures every link between the ranks of a job, in both directions, with one
+// rank on each host. One bad cable or port slows a whole job down, and sums over all ranks do not
+// show which. `dtlaunch doctor` starts it, and reads the lines of --raw.
 
 #include <string>
 

@@ -1,3 +1,5 @@
+// Rows and the functions that read their values. What options mean together is checked in
+// parse_perf_options(), once all are read.
 #include "ring/perf/perf_options.h"
 
 #include <fmt/format.h>
@@ -16,7 +18,7 @@ namespace {
 constexpr std::array kWires{DT_WIRE_EXACT, DT_WIRE_BF16, DT_WIRE_F16};
 
 constexpr std::int64_t kMany = 1000000;
-constexpr std::int64_t kMaxRoot = 65534;
+constexpr std::int64_t kMaxRoot = 65534;  // of the largest world
 constexpr const char* kHelp = "dtring-perf --help";
 
 Error usage(const std::string& what, const std::string& why) {
@@ -26,6 +28,7 @@ Error usage(const std::string& what, const std::string& why) {
 using P = PerfOptions;
 
 Target<P> bytes(std::uint64_t P::*member) {
+  // 1 TiB: further digits are a mistake, and shifting could overflow.
   constexpr std::int64_t kMost = std::int64_t{1} << 40;
   return {Takes::kValue,
           [member](P& options, const std::string& text, const Option&) -> std::string {
@@ -225,6 +228,7 @@ PerfOptions parse_perf_options(const std::vector<std::string>& arguments) {
   }
   if (!words.rest.empty()) options.collectives = collectives(words.rest[0]);
   if (!options.in_place && !options.out_of_place) options.in_place = options.out_of_place = true;
+  // Whoever only names a large minimum wants to see that size.
   if (!has_maximum) options.max_bytes = std::max(options.max_bytes, options.min_bytes);
   if (options.max_bytes < options.min_bytes) {
     throw usage("--maxbytes", "it is less than --minbytes");
@@ -258,6 +262,7 @@ std::string perf_help() {
       "Times the collectives of libdtring and checks their results; alone, with one rank.\n"
       "Collectives: all";
   for (const CollectiveFacts& facts : all_collectives()) text += fmt::format(", {}", facts.name);
+  // The list is too long for one line of a terminal.
   text.replace(text.find(", broadcast"), 2, ",\n  ");
   text += "; allreduce if none is named\n\n";
   text += options_text(perf_table().options(), {.column = 28});

@@ -1,5 +1,6 @@
 #pragma once
-// The command line of dtring-perf: one table makes the parser, --help and the completion.
+// The command line of dtring-perf: one table makes the parser, --help and the completion. Options
+// have the letters of nccl-tests where that has them, so that its users need not learn others.
 
 #include <cstdint>
 #include <string>

@@ -1,3 +1,5 @@
+// Each line is flushed, so that a run that is killed has shown what it measured. The JSON file is
+// written at the end, whole.
 #include "ring/perf/perf_report.h"
 
 #include <fmt/chrono.h>
@@ -20,6 +22,7 @@ constexpr std::size_t kWidth = 112;  // of a comment, without its "# " and some 
 void say(const std::string& line) {
   const std::string text = line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
+    // A full disk must not look like a good run.
     throw system_error("cannot write to standard output", Exit::kIo);
   }
 }
@@ -38,6 +41,7 @@ bool has_wire(const Job& job) {
          (job.op == DT_SUM || job.op == DT_AVG);
 }
 
+// A barrier has no type.
 std::string type_name(const Job& job) {
   return std::string(job.count == 0 ? "-" : type_of(job.dtype).name);
 }
@@ -51,7 +55,8 @@ std::string quoted_or_null(const std::string& text) {
 PerfReport::PerfReport(const PerfOptions& options, std::vector<std::string> hosts)
     : options_(options), hosts_(std::move(hosts)), json_file_(nullptr, &std::fclose) {
   if (options.json.empty()) return;
-  json_file_.reset(std::fopen(options.json.c_str(), "we"));  // now, not after an hour's work
+  // Now, not after an hour of work. "e": close-on-exec.
+  json_file_.reset(std::fopen(options.json.c_str(), "we"));
   if (!json_file_) throw cannot_write_json(Exit::kCannotWrite);
 }
 
@@ -121,6 +126,7 @@ void PerfReport::add(const PerfRow& row) {
     if (!result) continue;
     wrong_ += result->wrong;
     json_rows_.push_back(json_row(row, *result, is_in_place));
+    // A barrier has no bandwidth.
     if (row.bytes == 0) continue;
     busbw_sum_ += busbw(row, *result);
     ++busbw_count_;

@@ -1,6 +1,7 @@
 #pragma once
-// What dtring-perf prints, in the manner of nccl-tests, and the same as JSON: dtring-perf(1) has
-// the fields. Only rank 0 has one. Throws Error where it cannot be written.
+// What dtring-perf prints, in the manner of nccl-tests, whose output people and scripts can read,
+// and the same as JSON: dtring-perf(1) has the fields. Rows appear as they are measured. Only rank
+// 0 has one. Throws Error where it cannot be written.
 
 #include <cstdint>
 #include <cstdio>
@@ -48,6 +49,7 @@ class PerfReport {
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> json_file_;  // none without --json
   std::vector<std::string> json_rows_;
   std::uint64_t wrong_ = 0;
+  // Over all measured rows that move data, for the average at the end.
   double busbw_sum_ = 0;
   int busbw_count_ = 0;
 };

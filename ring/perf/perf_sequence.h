@@ -1,8 +1,9 @@
 #pragma once
 // Sequence: an endless row of elements made of one short period, so that gigabytes are written and
 // checked as fast as memory is copied and compared. Where in the period the k-th piece of the row
-// begins depends on k and on the turn, the number of the operation: an element that is late, early
-// or in the wrong place is almost certainly a wrong one. Immutable.
+// begins depends on k and on the turn, the number of the operation. An element that is late, early
+// or in the wrong place is therefore almost certainly a wrong one, which a constant buffer would
+// not show. Immutable.
 
 #include <cstddef>
 #include <cstdint>

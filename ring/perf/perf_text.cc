@@ -1,3 +1,5 @@
+// json_members reads one flat object of this program's own library (dt_stats_json), not JSON of
+// others: it gives up where it does not understand.
 #include "ring/perf/perf_text.h"
 
 #include <fmt/format.h>

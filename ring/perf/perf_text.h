@@ -1,5 +1,5 @@
 #pragma once
-// Texts of dtring-perf's report. Pure.
+// Texts of dtring-perf's report that need no communicator to be tested. Pure.
 
 #include <string>
 #include <string_view>
@@ -12,7 +12,7 @@ namespace dtl::ring {
 std::vector<std::string> ranks_by_host(const std::vector<std::string>& hosts);
 
 // The members of a JSON object as they are written, names without quotes: {"a": [1]} -> a, [1].
-// Empty where the text is no object.
+// Empty where the text is not an object.
 std::vector<std::pair<std::string, std::string>> json_members(std::string_view text);
 std::string json_string(std::string_view text);
 

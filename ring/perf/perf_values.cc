@@ -1,3 +1,6 @@
+// Rounding would allow many results, and a check with a tolerance would miss a lost element among
+// many. So floats are integers and powers of two, as small as the format and the number of ranks
+// demand. Integers may be any, since they wrap around.
 #include "ring/perf/perf_values.h"
 
 #include <algorithm>
@@ -35,7 +38,8 @@ bool sums(int op) {
   return op == DT_SUM || op == DT_AVG;
 }
 
-// Up to here every integer is exact in the type, and in the format in which it travels.
+// Up to here every integer is exact in the type, and in the format in which it travels. Sums of all
+// ranks have to stay below.
 std::int64_t exact_limit(const Reduction& r) {
   constexpr std::int64_t kBf16 = 1 << 8, kF16 = 1 << 11, kF32 = 1 << 24;
   if (r.dtype == DT_BF16) return kBf16;
@@ -45,7 +49,8 @@ std::int64_t exact_limit(const Reduction& r) {
   return r.wire == DT_WIRE_F16 ? kF16 : kBf16;  // the default may be any
 }
 
-// Whether the rank is one of the `few` that matter at x.
+// Whether the rank is one of the `few` that matter at x. Which ones differs from place to place, so
+// that each rank matters somewhere.
 bool is_chosen(const Reduction& r, int rank, std::uint64_t x, std::int64_t few) {
   const auto world = static_cast<std::uint64_t>(r.world);
   return (static_cast<std::uint64_t>(rank) + mix(x, 1) % world) % world <
@@ -69,8 +74,8 @@ std::int64_t addend(const Reduction& r, int rank, std::uint64_t x, std::int64_t 
   return random % 2 == 0 ? 1 : -1;
 }
 
-// So that the sum is the number of ranks times an integer: ranks 2k and 2k+1 have mean + d, mean -
-// d.
+// So that the sum is the number of ranks times an integer, and the average is exact: ranks 2k and
+// 2k+1 have mean + d, mean - d.
 std::int64_t part_of_average(const Reduction& r, int rank, std::uint64_t x, std::int64_t limit) {
   const std::int64_t most = limit / r.world;
   const int pair = rank / 2, sign = rank % 2 == 0 ? 1 : -1;
@@ -101,6 +106,7 @@ double real_value(const Reduction& r, int rank, std::uint64_t x) {
   return static_cast<double>(below(random_of(rank, x), 2 * limit + 1) - limit);
 }
 
+// In double, which is exact for all values above, whatever the type is.
 double real_result(const Reduction& r, std::uint64_t x) {
   double result = real_value(r, 0, x);
   for (int rank = 1; rank < r.world; ++rank) {
@@ -113,6 +119,8 @@ double real_result(const Reduction& r, std::uint64_t x) {
   return r.op == DT_AVG ? result / r.world : result;
 }
 
+// Except for xor, one rank decides and all others have the neutral element. With random truths of
+// many ranks "or" would nearly always be true, and a lost one would not show.
 bool truth(const Reduction& r, int rank, std::uint64_t x) {
   const bool random = random_of(rank, x) % 2 != 0;
   if (r.op == DT_BXOR || is_chosen(r, rank, x, 1)) return random;
@@ -139,7 +147,8 @@ std::int64_t as_number(int dtype, std::uint64_t bits) {
   return static_cast<std::int64_t>(bits);
 }
 
-// Sums and products wrap around; averages do not, since wrapping and dividing do not mix.
+// Sums and products wrap around, which every order of operands does alike. Averages do not, since
+// wrapping and dividing do not mix.
 std::uint64_t integer_value(const Reduction& r, int rank, std::uint64_t x) {
   const std::uint64_t random = random_of(rank, x);
   if (r.op == DT_PROD) return random | 1;  // even numbers soon multiply to 0

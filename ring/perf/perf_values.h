@@ -1,7 +1,8 @@
 #pragma once
 // The values that dtring-perf gives the ranks, and what every operation must make of them. Both are
-// computed here without the library. The results are exact in every element type, in every order of
-// summation and in every wire format, so that one wrong bit is one wrong element. Pure.
+// computed here without the library, since a fault in its arithmetic would hide itself. The results
+// are exact in every element type, in every order of summation and in every wire format, so that
+// one wrong bit is one wrong element. Pure.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,3 +1,4 @@
+// A map by rank, so that "from any rank" finds the lowest one in the same way each time.
 #include "ring/queue/announcements.h"
 
 namespace dtl::ring {

@@ -1,7 +1,8 @@
 #pragma once
 // Announcements: messages that have come although no receiver was called for them, for dt_probe:
 // the oldest one of each rank. Whoever drives the engine writes them, callers look. Does not hold
-// the messages' bytes: those wait in the link.
+// the messages' bytes: those wait in the link, so that a sender nobody listens to fills no memory
+// here.
 
 #include <map>
 #include <mutex>
@@ -15,11 +16,11 @@ namespace dtl::ring {
 
 class Announcements {
  public:
-  // error: ends the wait for messages, if end_waiting() says that it is there.
+  // error: ends the wait for messages. Whoever sets it has to call end_waiting() next.
   explicit Announcements(const FirstError& error) : error_(error) {}
 
-  // --- callers; from < 0: of any rank ---
-  // DT_OK and whose it is, DT_PENDING or the error.
+  // DT_OK and whose it is, DT_PENDING or the error. The message stays announced until a receiver is
+  // called for it. timeout_ms < 0: without end.
   int probe(int from, int timeout_ms, int* source, OperationHeader* header);
   bool is_settled(int from) const;  // there is one, or there never will be
   bool has_waiters() const { return waiters_.any(); }

@@ -1,3 +1,5 @@
+// The eventfd follows the list only once somebody has asked for it: without a reader it would be a
+// system call for each operation.
 #include "ring/queue/finished_work.h"
 
 #include <sys/eventfd.h>
@@ -17,6 +19,7 @@ OperationSlot* FinishedWork::take() {
   return nullptr;
 }
 
+// Not only works_.empty(): released ones stay in the list until they come to its front.
 bool FinishedWork::has_any() const {
   const auto is_there = [this](dt_work work) { return slots_.find(work) != nullptr; };
   return std::any_of(works_.begin(), works_.end(), is_there);

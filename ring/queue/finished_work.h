@@ -1,7 +1,8 @@
 #pragma once
 // FinishedWork: the operations whose end dt_wait_any reports next, in the order in which they
-// ended, and the descriptor that says whether there are any. Owned by the OperationQueue; used with
-// its mutex. Does not know why a communicator failed, only that it did.
+// ended, and the descriptor that says whether there are any. dt_wait may report them as well, so
+// ids whose slot is free again are skipped. Owned by the OperationQueue; used with its mutex. Does
+// not know why a communicator failed, only that it did.
 
 #include <deque>
 

@@ -1,7 +1,7 @@
 #pragma once
 // FirstError: why nothing works any more in a communicator: the first thing that went wrong, which
-// stays. Any thread sets, reads and awaits it. Does not know what fails along with it: whoever sets
-// it sees to that (OperationQueue::fail).
+// stays, because what follows it is mostly its consequence. Any thread sets, reads and awaits it.
+// Does not know what fails along with it: whoever sets it sees to that (OperationQueue::fail).
 
 #include <atomic>
 #include <condition_variable>
@@ -29,6 +29,7 @@ class FirstError {
     const std::lock_guard lock(mutex_);
     return text_;
   }
+  // For dt_comm_abort, which returns when everything has failed.
   void wait() const {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return is_set(); });

@@ -1,3 +1,5 @@
+// Operations complete out of order between lanes. What ranks tell each other is a count without
+// gaps, since that is what "this rank has left after 12 operations" means.
 #include "ring/queue/operation_numbers.h"
 
 #include <algorithm>

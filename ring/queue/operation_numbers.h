@@ -1,7 +1,9 @@
 #pragma once
 // OperationNumbers: numbers the operations of one communicator in the order of their submission,
-// pairs by peer and direction, and counts how many collectives are complete. The StateNote shows
-// both to the agent. Owned by the OperationQueue; next() and complete() with its mutex.
+// pairs by peer and direction, and counts how many collectives are complete. All ranks submit in
+// the same order, so equal numbers mean the same operation; that is how frames find theirs. The
+// StateNote shows both to the agent. Owned by the OperationQueue; next() and complete() with its
+// mutex.
 
 #include <atomic>
 #include <cstdint>
@@ -18,7 +20,8 @@ class OperationNumbers {
 
   std::uint64_t next(const Request& request);
   void complete(const Operation& operation);
-  // While nothing is pending: the next operation is the first one.
+  // While nothing is pending: the next operation is the first one. For after the measurements at
+  // the beginning, of which the caller's numbers in errors should know nothing.
   void restart();
 
   // Of any thread. Collectives that are complete, from the first one on without a gap.

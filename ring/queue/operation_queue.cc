@@ -1,3 +1,4 @@
+// Waiters are notified after the mutex is released, so that a woken thread does not run into it.
 #include "ring/queue/operation_queue.h"
 
 namespace dtl::ring {
@@ -15,10 +16,13 @@ OperationQueue::OperationQueue(int world) : world_(world), numbers_(world) {}
 int OperationQueue::submit(const Request& request, const Choice& choice, dt_work* work) {
   const std::lock_guard lock(mutex_);
   if (error_.is_set()) return error_.status();
+  // Before a number is taken: it may throw, and the other ranks would wait for a number that was
+  // lost.
   OperationSlot& slot = slots_.take_free();
   slot.operation.prepare(request, choice, world_, numbers_.next(request));
   slots_.name(slot);
   *work = slot.work;
+  // Alone, an operation is complete when it is submitted, and there is no engine.
   if (world_ == 1) {
     slot.operation.finish_alone();
     slot.state = OperationSlot::State::kDone;
@@ -32,6 +36,7 @@ int OperationQueue::submit(const Request& request, const Choice& choice, dt_work
 
 // With the mutex: how the operation ended; its id is free again.
 int OperationQueue::release(OperationSlot& slot) {
+  // What ended before the failure has ended well. Its buffers hold the result.
   const int result = slot.is_pending() ? error_.status() : DT_OK;
   slots_.release(slot);
   finished_.drop_released();
@@ -50,7 +55,8 @@ int OperationQueue::wait(dt_work work, int timeout_ms) {
   OperationSlot* slot = slots_.find(work);
   if (slot == nullptr) return DT_E_INVAL;
   const auto is_over = [&] { return !slot->is_pending() || error_.is_set(); };
-  // Another thread may have it reported meanwhile.
+  // Another thread may have it reported meanwhile, or the slot may belong to another operation: the
+  // slot is looked up again.
   waiters_.wait_busily(lock, timeout_ms, is_over,
                        [&] { return slots_.find(work) == nullptr || is_over(); });
   slot = slots_.find(work);
@@ -73,6 +79,7 @@ int OperationQueue::wait_any(dt_work* works, std::int32_t* statuses, std::uint32
     report(*slot);
   }
   if (error_.is_set()) {
+    // A caller that only uses wait_any gets every id back, also of a communicator that has failed.
     for (OperationSlot& slot : slots_.all()) {
       if (*count < max && is_unfinished(slot)) report(slot);
     }
@@ -107,6 +114,7 @@ void OperationQueue::complete(OperationSlot& slot) {
     const std::lock_guard lock(mutex_);
     numbers_.complete(slot.operation);
     if (!slot.operation.request().is_own) finished_.add(slot.work);
+    // Release: a caller that spins reads the results next, without the mutex.
     slot.state.store(OperationSlot::State::kDone, std::memory_order_release);
     finished_.show(error_.is_set());
   }

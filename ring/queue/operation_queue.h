@@ -1,8 +1,9 @@
 #pragma once
 // OperationQueue: the operations that callers' threads and the thread that runs the engine share.
 // Callers submit them and wait for their ids; the thread that runs the engine takes them in order
-// of each lane and reports their end. One mutex guards them. Does not know how anybody is told that
-// there is something to take (EngineOrders), nor how an operation is carried out.
+// of each lane and reports their end. One mutex guards them, and is never held while bytes move.
+// Does not know how anybody is told that there is something to take (EngineOrders), nor how an
+// operation is carried out.
 
 #include <array>
 #include <cstdint>
@@ -23,11 +24,14 @@ class OperationQueue {
  public:
   explicit OperationQueue(int world);
 
-  // --- callers ---
-  // Who submits has to see to it that somebody takes it: see Engine::note_submission.
+  // A dt_status; nothing was enqueued unless it is DT_OK. Throws CommError where too many
+  // operations were never waited for. Whoever submits has to see to it that somebody takes it: see
+  // Engine::note_submission.
   int submit(const Request& request, const Choice& choice, dt_work* work);
-  bool is_settled(dt_work work);           // or unknown
-  int wait(dt_work work, int timeout_ms);  // 0: only look
+  bool is_settled(dt_work work);  // or unknown
+  // How the operation ended, and its id is free; or DT_PENDING. timeout_ms: 0: only look; negative:
+  // without end. DT_E_INVAL: the id is unknown.
+  int wait(dt_work work, int timeout_ms);
   int wait_any(dt_work* works, std::int32_t* statuses, std::uint32_t max, std::uint32_t* count,
                int timeout_ms);
   int completion_fd();  // negative: a dt_status

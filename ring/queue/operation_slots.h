@@ -3,6 +3,9 @@
 // OperationSlots: all places of one communicator, found by their work ids. Places are reused, so a
 // submission allocates only while more operations are in flight than ever before. Knows nothing of
 // threads: the OperationQueue owns the slots, and work and state change with its mutex.
+//
+// A place is free only when its end was reported, not when the operation has ended: until then its
+// id means this operation.
 
 #include <atomic>
 #include <cstdint>

@@ -1,3 +1,5 @@
+// Sealed, because an agent that has mapped the page must not get SIGBUS when a program makes it
+// shorter.
 #include "ring/queue/state_note.h"
 
 #include <fcntl.h>
@@ -11,6 +13,7 @@
 namespace dtl::ring {
 
 void StateNote::show(std::uint64_t id, int rank, int world) {
+  // Of all communicators of this process: the agent tells several of them apart.
   static std::atomic<std::uint64_t> numbers{0};
   Fd fd(::memfd_create(kStatePageName, MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!fd.valid() || ::ftruncate(fd.get(), kStatePageBytes) != 0 ||

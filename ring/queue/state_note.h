@@ -1,7 +1,9 @@
 #pragma once
-// StateNote: writes the StatePage of one communicator (base/state_page.h). Owned by its queue;
-// begin() with the queue's mutex, the others by whoever drives the engine. Where the page cannot be
-// shared nobody sees it, and nothing fails.
+// StateNote: writes the StatePage of one communicator (base/state_page.h), from which the node's
+// agent sees who keeps the others waiting. The agent does not ask: the process may be stopped.
+// Stores are relaxed and no clock is read, so that short operations take as long as without it.
+// Owned by its queue; begin() with the queue's mutex, the others by whoever drives the engine.
+// Where the page cannot be shared nobody sees it, and nothing fails.
 
 #include <cstdint>
 
@@ -30,6 +32,7 @@ class StateNote {
     page_->completed.store(sequence, std::memory_order_relaxed);
   }
   void move(std::uint64_t bytes) { page_->bytes.store(bytes, std::memory_order_relaxed); }
+  // Nobody waits in it any more, so it keeps nobody waiting.
   void end() { page_->is_over.store(1, std::memory_order_relaxed); }
   void restart() {
     page_->completed.store(0, std::memory_order_relaxed);

@@ -1,7 +1,7 @@
 #pragma once
 // Waiters: callers' threads that wait until something that a mutex guards has changed, and how many
-// of them there are: they rely on another thread to drive the engine. The mutex is its user's; so
-// is what the threads wait for.
+// of them there are: they rely on another thread to drive the engine, so whoever stops driving asks
+// for that. The mutex is its user's; so is what the threads wait for.
 
 #include <atomic>
 #include <chrono>
@@ -39,6 +39,7 @@ class Waiters {
     --count_;
   }
 
+  // After the change was made with the mutex, and better without holding it.
   void notify() { changed_.notify_all(); }
   bool any() const { return count_.load() > 0; }
 
