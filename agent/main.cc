@@ -1,5 +1,8 @@
 // dtagent: the part of dtlaunch that runs on every node. dtlaunch starts it, over ssh or as a local
-// child, and speaks frames with it over its standard input and output. dtagent(8).
+// child, and speaks frames with it over its standard input and output. dtagent(8). This file
+// chooses what to do and prepares the process; the folders beside it do the work. The order
+// matters: first the inherited descriptors, then the keeper's fork, while there is one thread, then
+// the session.
 
 #include <fcntl.h>
 #include <poll.h>
@@ -42,7 +45,8 @@
 namespace dtl {
 namespace {
 
-// An idle agent whose launcher's side sends nothing for this long has been forgotten.
+// An idle agent whose launcher's side sends nothing for this long has been forgotten. That side
+// sends a line end every 20 s, so some may be late.
 constexpr int kIdleMs = 90'000;
 
 struct CommandLine {
@@ -54,6 +58,8 @@ void say(const std::string& text) {
   write_all(STDOUT_FILENO, text);
 }
 
+// dtguard lies in the same folder. argv[0] would not tell: over ssh it is whatever the shell found
+// on its PATH.
 std::string own_folder() {
   std::string path(4096, '\0');
   const ssize_t size = ::readlink("/proc/self/exe", path.data(), path.size());
@@ -63,20 +69,24 @@ std::string own_folder() {
 }
 
 // Descriptors 0 to 2 exist, nothing else is inherited but what --input names, and no terminal's ^C
-// reaches us.
+// reaches us. Must come before anything opens a file: a file that gets number 0, 1 or 2 would be
+// taken for the launcher's stream.
 void clean_up_inheritance(bool input = false) {
   for (int fd = 0; fd <= 2; ++fd) {
     if (::fcntl(fd, F_GETFD) < 0) ::open("/dev/null", O_RDWR);
   }
   close_from(input ? kInputDescriptor + 1 : 3);
   ::setsid();
+  // A launcher that has gone is then an error of write(2), which the session turns into an event.
   ::signal(SIGPIPE, SIG_IGN);
   ::signal(SIGXFSZ, SIG_IGN);  // a file that is too long is an error like others
+  // What a dead guard leaves becomes our child, so that we find it and kill it.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
-// Of an engine, which tells every process of a job what it has to tell: its starter hears them,
-// too, and says what is to be done. Inherited by the guard, and undone for ranks.
+// An engine such as Slurm sends its signals to every process of a job. The dtlaunch that started
+// this agent gets them, too, and decides what happens. The guard inherits that they are ignored;
+// ranks get the defaults back.
 void ignore_signals() {
   for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2}) ::signal(signal, SIG_IGN);
 }
@@ -85,7 +95,8 @@ std::string make_nonce() {
   return to_hex(random_bytes(16, "draw a nonce"));
 }
 
-// The guard exits when its link closes; nothing of us should outlive us.
+// The guard exits when its link closes; nothing of us should outlive us. Waits for SIGCHLD, since
+// sleeping between looks would make every short job longer.
 void await_guard() {
   constexpr timespec kWait{1, 0};  // it has nothing left to do but to exit
   sigset_t child;
@@ -103,12 +114,15 @@ void greet() {
   say(to_line({kProtocol, DTL_VERSION, make_nonce()}));
 }
 
-// Facts that are not known yet are found while the greeting travels.
+// Facts that are not known yet are found while the greeting travels. received: bytes that came
+// already, so the greeting is out.
 Exit serve(const std::string& folder, std::optional<NodeFacts> facts, std::string received,
            LocalLauncher launcher = {}) {
   if (received.empty()) greet();
   Exit status = Exit::kOk;
   {
+    // In a block of its own: the guard is awaited once the session has gone, with its record and
+    // files.
     AgentSession session(folder, Fd(STDIN_FILENO), Fd(STDOUT_FILENO), std::move(received),
                          std::move(launcher));
     status = session.run(facts ? std::move(*facts) : detect_node());
@@ -123,29 +137,31 @@ void refuse_terminal() {
               "dtlaunch --help");
 }
 
-// Not inherited any further: ranks get it as their standard input.
+// Close-on-exec: only ranks that read the launcher's input get it, as their standard input.
 Fd take_launchers_input() {
   if (::fcntl(kInputDescriptor, F_SETFD, FD_CLOEXEC) == 0) return Fd(kInputDescriptor);
   throw Error(Exit::kUsage, "--input", "descriptor 3 is not open",
               "dtagent is started by dtlaunch");
 }
 
-// child: of its launcher.
+// child: the process that started us is the launcher.
 Exit serve_here(CommandLine line, bool input, bool child) {
   refuse_terminal();
   clean_up_inheritance(input);
   LocalLauncher launcher;
+  // Before the keeper's fork: after it our parent is the keeper.
   if (child) launcher.process = ::getppid();
   if (input) launcher.input = take_launchers_input();
   go_on_below_keeper(line.count, line.words);
   return serve(own_folder(), std::nullopt, {}, std::move(launcher));
 }
 
-// Through the service where there is one; asked here, on the node, it costs no round trip.
+// Goes through this user's service if there is one. Asking here, on the node, costs no round trip.
 Exit serve_anyhow(CommandLine line) {
   refuse_terminal();
   clean_up_inheritance();
   ServiceAgent service = ask_service();
+  // A bridge needs no keeper: the ranks belong to the service's agent, which has its own.
   if (!service.socket.valid()) {
     go_on_below_keeper(line.count, line.words);
     return serve(own_folder(), std::nullopt, {});
@@ -167,7 +183,8 @@ Exit bridge() {
   return Exit::kOk;
 }
 
-// For the launcher of an agent that runs here, or not any more: its link says which.
+// Joins a launcher with the agent that it has lost. The agent may have ended; then a Resumed frame
+// says so. Greets before it looks: whatever is found, the launcher expects a greeting first.
 Exit rejoin(const std::string& link) {
   refuse_terminal();
   clean_up_inheritance();
@@ -184,7 +201,8 @@ Exit rejoin(const std::string& link) {
 }
 
 // False when nobody will come any more. Line ends before the first frame only say that the other
-// side is still there.
+// side is still there. Takes one byte at a time: what follows the first byte is for the job's
+// process to read.
 bool await_launcher(char* first) {
   for (;;) {
     pollfd waiting{STDIN_FILENO, POLLIN, 0};
@@ -193,7 +211,8 @@ bool await_launcher(char* first) {
   }
 }
 
-// A job's agent makes them non-blocking, and they are ours, too.
+// A job's agent makes them non-blocking. That flag belongs to the open file, which we share with
+// it.
 void make_blocking_again() {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO}) {
     ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) & ~O_NONBLOCK);
@@ -213,6 +232,7 @@ Exit serve_when_asked(CommandLine line) {
     greet();
     char first = 0;
     if (!await_launcher(&first)) return Exit::kOk;
+    // Not another program: the facts are at hand, so the job's process is ready at once.
     const pid_t job = ::fork();
     if (job < 0) throw system_error("cannot start a job's agent");
     if (job == 0) {
@@ -222,6 +242,8 @@ Exit serve_when_asked(CommandLine line) {
     }
     int status = 0;
     ::waitpid(job, &status, 0);
+    // After a conversation that broke off the stream may hold half a frame, so no other launcher
+    // gets it.
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) return Exit::kOs;
   }
 }
@@ -256,6 +278,7 @@ std::string text_asked_for(const AgentOptions& asked) {
 }
 
 Exit run(const AgentOptions& asked, CommandLine line) {
+  // parse_agent_options() has checked that exactly one of these is asked for.
   if (asked.stdio) return serve_anyhow(line);
   if (asked.unsignalled) ignore_signals();
   if (asked.serve) return serve_here(line, asked.input, asked.child);
@@ -291,6 +314,7 @@ int main(int argc, char** argv) {
   dtl::set_program_name("dtagent");
   try {
     const std::vector<std::string> arguments(argv + 1, argv + argc);
+    // Before the options are parsed: the words of an unfinished command line are rarely valid.
     if (!arguments.empty() && arguments[0] == dtl::kCompleteCommand) {
       dtl::say(
           dtl::completion_answer(dtl::own_completion(), {arguments.begin() + 1, arguments.end()}));

@@ -1,3 +1,5 @@
+// Most options exclude each other, so no row says what it goes with: check_asked_once() counts them
+// after the parse, and kAdditions has the few that add to another one.
 #include "agent/options.h"
 
 #include <algorithm>
@@ -14,7 +16,7 @@ using A = AgentOptions;
 constexpr const char* kHelp = "dtagent --help";
 
 const OptionTable<A>& agent_table() {
-  // A row is read as one.
+  // A row is read as one, so clang-format must not tear it apart.
   // clang-format off
   static const OptionTable<A> kTable(std::vector<OptionRow<A>>{
       {"", {"--stdio"}, "", "serve one launcher on standard input and output, through this\n"
@@ -67,7 +69,7 @@ const OptionTable<A>& agent_table() {
   return kTable;
 }
 
-// What each option belongs to that does nothing by itself: to one of these.
+// The options that do nothing by themselves, each with the one or two that it may be added to.
 struct Addition {
   std::string_view option, to, or_to = {};
 };
@@ -90,6 +92,7 @@ void check_asked_once(const OptionWords& words, const std::vector<std::string>& 
       fits &= words.has(added->to) || (!added->or_to.empty() && words.has(added->or_to));
     }
   }
+  // Only two take words behind their value: --receive its files, --end the number of its signal.
   const bool takes_words = words.has("--receive") || (words.has("--end") && words.rest.size() == 1);
   fits &= takes_words || (words.rest.empty() && !words.has("--end"));
   if (asked == 1 && fits) return;

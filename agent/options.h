@@ -1,5 +1,7 @@
 #pragma once
-// The command line of dtagent. Pure.
+// The command line of dtagent: one table gives the parser, --help and the shells' completions.
+// dtlaunch writes most of these command lines, users hardly any. Pure: main.cc acts on what was
+// asked for.
 
 #include <string>
 #include <vector>
@@ -9,12 +11,15 @@
 namespace dtl {
 
 struct AgentOptions {
+  // Ways to serve a launcher on standard input and output; dtagent(8) has the differences.
+  // unsignalled only adds to serve or idle.
   bool stdio = false, serve = false, unsignalled = false,
        idle = false;   // where a launcher is expected
   bool child = false;  // --child
   bool input = false;  // --input
   bool service = false, allow_root = false, bridge = false;
   bool jobs = false, clean = false, sweep = false;
+  // Job ids and links as they were given; main.cc checks their form. Empty: not asked for.
   std::string clean_job;  // --clean-job
   std::string fence;      // --fence
   std::string rejoin;     // --rejoin
@@ -29,8 +34,8 @@ struct AgentOptions {
   std::vector<std::string> words;  // behind --end JOB and --receive NAME
 };
 
-// arguments: without argv[0]. Exactly one of the things to do is asked for, and options that belong
-// to another one are not. Throws Error(kUsage).
+// arguments: without argv[0]. Exactly one of the things to do is asked for, and no option that
+// belongs to another one. Throws Error(kUsage).
 AgentOptions parse_agent_options(const std::vector<std::string>& arguments);
 
 std::string help_text();

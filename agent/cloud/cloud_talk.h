@@ -1,7 +1,8 @@
 #pragma once
-// CloudTalk: what a node asks one cloud's metadata service to learn whether it is to go, and what
-// it makes of the answers. A round is one question or a few, every few seconds. Pure: no socket;
-// metadata_client.h carries the questions, notice_watch.h goes round.
+// CloudTalk: the conversation with one cloud's metadata service about whether this node is about to
+// be taken away. A round is one question or a few, and a new round begins every few seconds. Pure,
+// without a socket or a clock, so that tests can play all three clouds. metadata_client.h carries
+// the questions, notice_watch.h starts the rounds.
 
 #include <chrono>
 #include <ctime>
@@ -18,11 +19,13 @@ namespace dtl {
 
 Library json_library();  // for --version -v
 
+// `host` is for the Host header alone: every request goes to metadata_service().
 struct MetadataRequest {
   std::string method, host, path;
   std::vector<std::pair<std::string, std::string>> headers;
 };
 
+// Only what a CloudTalk looks at. body: up to 64 KiB.
 struct MetadataAnswer {
   int status = 0;
   bool of_google = false;  // says so in a header
@@ -30,8 +33,9 @@ struct MetadataAnswer {
 };
 
 struct CloudNotice {
-  std::string told_by;               // "aws: terminate", for the user
-  std::chrono::milliseconds left{};  // until the node goes
+  std::string told_by;  // "aws: terminate", for the user
+  // Until the node goes: what the cloud said, or its least notice where that cannot be right.
+  std::chrono::milliseconds left{};
 };
 
 class CloudTalk {
@@ -40,8 +44,8 @@ class CloudTalk {
 
   // The first request of a round.
   MetadataRequest begin();
-  // The answer to the last one, or none in time; the next of this round, if there is one. `now`:
-  // by the wall clock.
+  // Takes the answer to the last request; nullopt: none came in time. Returns the next request of
+  // this round; nullopt: the round is over. now: seconds since 1970, since clouds give dates.
   std::optional<MetadataRequest> take(const std::optional<MetadataAnswer>& answer, std::time_t now);
 
   // What the round has shown, after take() has had no more requests.
@@ -58,18 +62,20 @@ class CloudTalk {
   Cloud cloud_;
   std::string token_;  // of AWS; empty: to be had first
   bool asks_token_ = false;
-  bool renewed_ = false;  // in this round
-  std::string name_;      // of this machine in Azure's events; empty: to be asked first
+  // A new token was asked for in this round. A service that refuses every token is asked no
+  // further.
+  bool renewed_ = false;
+  std::string name_;  // of this machine in Azure's events; empty: to be asked first
   bool answers_ = false;
   std::optional<CloudNotice> notice_;
 };
 
 // What AWS says of an instance that is to go: {"action": "terminate", "time":
-// "2017-09-18T08:22:00Z"}. Absent: it is not that.
+// "2017-09-18T08:22:00Z"}. nullopt: the body says something else.
 std::optional<CloudNotice> read_instance_action(std::string_view body, std::time_t now);
 
-// The first of Azure's scheduled events that takes the machine of that name away; absent: none.
-// valid: whether it is such a list at all.
+// The first of Azure's scheduled events that takes the machine of that name away; nullopt: none
+// does. valid: set to whether the body is such a list, since an empty list proves the service, too.
 std::optional<CloudNotice> read_scheduled_events(std::string_view body, const std::string& machine,
                                                  std::time_t now, bool& valid);
 

@@ -1,6 +1,6 @@
 #pragma once
-// One question to a metadata service, over plain HTTP as these have it. The one home of
-// Boost.Beast.
+// Asks a metadata service one question, over plain HTTP as these services have it. Knows nothing of
+// clouds but a header of Google's. The only user of Boost.Beast, which costs 10 s to compile.
 
 #include <optional>
 
@@ -9,8 +9,8 @@
 
 namespace dtl {
 
-// Straight to the service, whatever proxies are set; nothing is followed. nullopt: no answer, or
-// none that is HTTP, within kMetadataPatience.
+// Connects to the service itself, whatever proxies are set, and follows no redirect. nullopt: no
+// answer within kMetadataPatience, or one that is not HTTP.
 awaitable<std::optional<MetadataAnswer>> ask_metadata(asio::io_context& context,
                                                       asio::ip::tcp::endpoint service,
                                                       MetadataRequest request);

@@ -1,6 +1,7 @@
 #pragma once
-// Asks the metadata service of this node's cloud, as long as the agent lives, whether the node is
-// to go (--spot). A service that is not there, or hangs, costs a socket and nothing else.
+// Asks the metadata service of this node's cloud, for as long as the agent lives, whether the node
+// is about to be taken away (--spot). A service that is absent or hangs costs a socket and nothing
+// else. What a notice leads to is the launcher's business.
 
 #include <functional>
 #include <string>
@@ -10,15 +11,16 @@
 
 namespace dtl {
 
+// Both are called on the io_context's thread.
 struct NoticeListeners {
   std::function<void(const CloudNotice&)> leaving;  // once
   std::function<void(const std::string&)> say;      // for the user
 };
 
-// Where each of the three clouds has it.
+// All three clouds have theirs at this address. Tests pass another endpoint to watch_notices().
 asio::ip::tcp::endpoint metadata_service();
 
-// Until the first notice. cloud: kAuto is the first one that answers as itself.
+// Returns after the first notice. cloud: kAuto takes the first cloud that answers as itself.
 awaitable<void> watch_notices(asio::io_context& context, Cloud cloud,
                               asio::ip::tcp::endpoint service, NoticeListeners listeners);
 

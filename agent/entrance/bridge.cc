@@ -1,3 +1,6 @@
+// Bytes are copied as they are; frames are for the two ends. Each direction has a buffer of bounded
+// size, so that a slow reader slows the writer. Nothing blocks but poll(2): with both directions
+// full, a blocking write would wait for ever.
 #include "agent/entrance/bridge.h"
 
 #include <poll.h>
@@ -38,7 +41,8 @@ bool write_some(int fd, std::string& text) {
   return size >= 0 || errno == EAGAIN || errno == EINTR;
 }
 
-// Its greeting, or nothing when it is late or of another version.
+// All that has come when the greeting is complete; what follows the greeting is for the launcher.
+// Empty when it is late or of another version.
 std::string read_greeting(int socket) {
   std::string received;
   const std::int64_t deadline = boot_time_ms() + kGreetingMs;
@@ -95,12 +99,16 @@ void run_bridge(ServiceAgent agent, Fd input, Fd output) {
   for (const int fd : {socket, input.get(), output.get()}) set_nonblocking(fd);
   Lane down{input.get(), socket, {}, false};
   Lane up{socket, output.get(), std::move(agent.greeting), false};
+  // Only the agent's side ends the bridge: a launcher that has sent everything still wants the
+  // answers.
   while (!up.ended || !up.waiting.empty()) {
     pollfd ends[] = {{down.from, down.wanted_input(), 0},
                      {up.to, up.wanted_output(), 0},
                      {socket, static_cast<short>(up.wanted_input() | down.wanted_output()), 0}};
     for (pollfd& end : ends) {
-      if (end.events == 0) end.fd = -1;  // a hang-up would be told again and again
+      // poll(2) reports a hang-up even when nothing is asked for, and would return at once each
+      // time.
+      if (end.events == 0) end.fd = -1;
     }
     if (::poll(ends, 3, -1) < 0 && errno != EINTR) return;
     if (ends[0].revents != 0 && !take_some(down.from, down.waiting)) down.ended = true;
@@ -109,7 +117,9 @@ void run_bridge(ServiceAgent agent, Fd input, Fd output) {
       up.ended = true;
     }
     if (!up.waiting.empty() && !write_some(up.to, up.waiting)) return;
+    // An agent that reads no more may still have written something.
     if (!down.waiting.empty() && !write_some(socket, down.waiting)) down.waiting.clear();
+    // Once everything has left: the agent must not see the end before the last bytes.
     if (down.ended && down.waiting.empty()) ::shutdown(socket, SHUT_WR);
   }
 }

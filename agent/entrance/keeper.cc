@@ -1,3 +1,5 @@
+// The keeper is the process that ssh or dtlaunch has started, and the agent its child. So the
+// signals for the agent come to the keeper, and the keeper's exit status is the agent's.
 #include "agent/entrance/keeper.h"
 
 #include <fcntl.h>
@@ -26,7 +28,8 @@ namespace {
 constexpr std::int64_t kStoppedAgentMs = std::chrono::milliseconds(kGuardLease).count();
 constexpr char kName[] = "job-keeper";  // no part of it is in any other program's name here
 
-// What ps and pkill know it by; /proc/PID/exe alone still says dtagent.
+// What ps and pkill know it by; /proc/PID/exe alone still says dtagent. The kernel shows the
+// arguments (`pkill -f`) from where they lie in memory, so they are overwritten in place.
 void rename_process(int argument_count, char** arguments) {
   ::prctl(PR_SET_NAME, kName);
   char* const begin = arguments[0];
@@ -36,7 +39,8 @@ void rename_process(int argument_count, char** arguments) {
   std::copy_n(kName, std::min(room, sizeof kName - 1), begin);
 }
 
-// The end of the agent's input and output must be seen when it ends, not when we do.
+// The end of the agent's input and output must be seen when it ends, not when we do. Standard error
+// stays, for end_like().
 void let_go_of_streams() {
   const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO}) {
@@ -45,6 +49,8 @@ void let_go_of_streams() {
   ::close(kInputDescriptor);
 }
 
+// First everything that is left, then the exit: our end tells the other side that nothing runs
+// here.
 [[noreturn]] void end_like(int status) {
   const auto deadline = boot_time_ms() + std::chrono::milliseconds(kReapDeadline).count();
   const KillCount count = end_descendants(deadline, nullptr);
@@ -55,7 +61,8 @@ void let_go_of_streams() {
   ::_exit(static_cast<int>(Exit::kOs));
 }
 
-// 0: none has come by then; give_up_ms: 0 for never.
+// Returns 0 when no signal has come by give_up_ms, in milliseconds of CLOCK_BOOTTIME; 0 there means
+// to wait for ever. The signals are blocked.
 int wait_for_signal(const sigset_t& signals, std::int64_t give_up_ms) {
   if (give_up_ms == 0) return ::sigwaitinfo(&signals, nullptr);
   const std::int64_t left = std::max<std::int64_t>(give_up_ms - boot_time_ms(), 0);
@@ -63,15 +70,17 @@ int wait_for_signal(const sigset_t& signals, std::int64_t give_up_ms) {
   return std::max(::sigtimedwait(&signals, nullptr, &patience), 0);
 }
 
-// The agent's status, once it has ended; others are orphans that the agent's end has left to us.
-// An agent that is stopped for as long as its guard waits for it is ended.
+// Exits as the agent does. Other children are orphans that the agent's end has left to us. An agent
+// that is stopped for as long as its guard waits for it is killed.
 [[noreturn]] void keep(pid_t agent, const sigset_t& signals) {
   std::int64_t give_up_ms = 0;  // while it is stopped
   for (;;) {
     const int signal = wait_for_signal(signals, give_up_ms);
+    // Whoever signals us means the agent: ours is the only number that they know.
     if (signal > 0 && signal != SIGCHLD) ::kill(agent, signal);
     int status = 0;
     pid_t changed = 0;
+    // One SIGCHLD may stand for several children.
     while ((changed = ::waitpid(-1, &status, WNOHANG | WUNTRACED | WCONTINUED)) > 0) {
       if (changed != agent) continue;
       if (!WIFSTOPPED(status) && !WIFCONTINUED(status)) end_like(status);
@@ -89,6 +98,7 @@ void go_on_below_keeper(int argument_count, char** arguments) {
   sigset_t signals, before;
   ::sigemptyset(&signals);
   for (const int number : {SIGCHLD, SIGTERM, SIGINT, SIGHUP}) {
+    // sigwaitinfo() would take an ignored signal, too: with --unsignalled it must reach nobody.
     if (!is_ignored(number)) ::sigaddset(&signals, number);
   }
   ::sigprocmask(SIG_BLOCK, &signals, &before);  // none that comes from here on is missed

@@ -22,7 +22,8 @@ class Notifier {
   // are meant for this process alone.
   Notifier();
 
-  // "READY=1\nSTATUS=idle"; a manager that does not listen is its own problem.
+  // lines: "READY=1\nSTATUS=idle". Never waits and never fails: a manager that does not listen must
+  // not disturb the jobs.
   void send(const std::string& lines) const;
   // How often to send WATCHDOG=1; zero: never.
   std::chrono::microseconds watchdog_interval() const { return watchdog_; }

@@ -1,3 +1,6 @@
+// Only the promise on the command line is believed: each file is hashed as it arrives. Everything
+// is on the disk (fsync) before the folder gets its name, so that a crash leaves no incomplete
+// version. The cache may be on a file system that many hosts share and fill at the same time.
 #include "agent/entrance/receive_push.h"
 
 #include <fcntl.h>
@@ -37,6 +40,7 @@ struct PromisedFile {
   std::string sha256;
 };
 
+// It becomes a part of a path: it must not lead out of the folder, nor hide there.
 bool is_plain_name(const std::string& name) {
   return !name.empty() && name[0] != '.' && name.find('/') == std::string::npos;
 }
@@ -54,6 +58,7 @@ Error cannot_write(const std::string& path) {
   return system_error(fmt::format("cannot write '{}'", path), Exit::kCannotWrite);
 }
 
+// Of a folder this makes the names in it last.
 void sync_path(const std::string& path) {
   const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd.valid() || ::fsync(fd.get()) != 0) throw cannot_write(path);
@@ -130,18 +135,20 @@ void remove_old(const std::string& cache, const std::string& current) {
     const std::string name = entry.path().filename();
     if (is_abandoned(name)) fs::remove_all(entry.path(), ignored);
     if (name[0] == '.' || name == current || kind_in_name(name) != kind_in_name(current)) continue;
+    // Nothing is removed that does not look like a version.
     if (fs::exists(entry.path() / "dtagent", ignored)) {
       versions.push_back({entry.path(), entry.last_write_time(ignored)});
     }
   }
   std::sort(versions.begin(), versions.end(),
             [](const Version& a, const Version& b) { return a.written > b.written; });
+  // The version that is about to come is one of those kept.
   for (std::size_t i = kKeptVersions - 1; i < versions.size(); ++i) {
     fs::remove_all(versions[i].path, ignored);
   }
 }
 
-// A program that nobody else can have written.
+// A program that nobody else can have written. lstat: a link may lead to a file of others.
 bool is_own_program(const std::string& path) {
   struct stat status {};
   return ::lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
@@ -163,8 +170,9 @@ bool is_as_promised(const std::string& folder, std::span<const PromisedFile> fil
   }
 }
 
-// Not in one step, which the file systems of many homes cannot (NFS). Programs that run from there
-// go on: their files are removed, not changed.
+// Moves a damaged version away and removes it. Exchanging both in one step is not possible on NFS,
+// where many homes are. Programs that run from the old folder go on: their files are removed, not
+// changed.
 void put_aside(const std::string& lasting, const std::string& cache) {
   const std::string aside =
       fmt::format("{}/{}damaged.{}.{}", cache, kTemporary, ::getpid(), own_host_name());
@@ -175,8 +183,9 @@ void put_aside(const std::string& lasting, const std::string& cache) {
 
 void give_lasting_name(const std::string& folder, const std::string& cache, const std::string& name,
                        std::span<const PromisedFile> files) {
-  constexpr int kAttempts = 3;  // others may be about the same
+  constexpr int kAttempts = 3;  // other launchers may push the same version now
   const std::string lasting = cache + "/" + name;
+  // rename(2) fails where a folder that is not empty has the name: no version is ever overwritten.
   for (int attempt = 1; ::rename(folder.c_str(), lasting.c_str()) != 0; ++attempt) {
     const bool is_there = errno == EEXIST || errno == ENOTEMPTY || errno == ENOTDIR;
     if (!is_there || attempt == kAttempts) throw cannot_write(lasting);

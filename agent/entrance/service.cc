@@ -1,3 +1,5 @@
+// The service neither speaks the protocol nor sees ranks. It starts one `dtagent --serve` for each
+// connection and waits for its end. Errors of one job are logged, and the service goes on.
 #include "agent/entrance/service.h"
 
 #include <fcntl.h>
@@ -34,7 +36,8 @@ int socket_option(int fd, int option) {
   return ::getsockopt(fd, SOL_SOCKET, option, &value, &size) == 0 ? value : -1;
 }
 
-// The socket that systemd hands over (sd_listen_fds(3)); invalid when it hands over none.
+// The socket that systemd hands over (sd_listen_fds(3)); invalid when it hands over none. The
+// variables count only for the process that LISTEN_PID names: they may be inherited.
 Fd inherited_listener() {
   constexpr int kFirst = 3;
   const std::string pid = take_variable("LISTEN_PID");
@@ -42,6 +45,7 @@ Fd inherited_listener() {
   const auto names = split(take_variable("LISTEN_FDNAMES"), ':');
   const auto fds = parse_integer(count, 1, 1024);
   if (!fds || pid != std::to_string(::getpid())) return Fd();
+  // A unit may hand over several sockets; the one named dtagent is meant for us.
   int chosen = kFirst;
   for (std::size_t i = 0; i < names.size() && i < static_cast<std::size_t>(*fds); ++i) {
     if (names[i] == "dtagent") chosen = kFirst + static_cast<int>(i);
@@ -96,6 +100,8 @@ class Service {
     }
   }
 
+  // By its path, not /proc/self/exe: after an upgrade each new job gets the new dtagent. --serve,
+  // as --stdio would ask this very service again.
   void start_agent(int peer) {
     posix_spawn_file_actions_t files;
     ::posix_spawn_file_actions_init(&files);
@@ -114,6 +120,7 @@ class Service {
     try {
       end = watch_child(pid);
     } catch (const Error& error) {
+      // Its end would not be noticed, so it must not go on.
       log_error(error.what());
       ::kill(pid, SIGTERM);
       return;
@@ -136,6 +143,7 @@ class Service {
     if (stopping_ && jobs_.empty()) context_.stop();
   }
 
+  // From the loop that does all the work: if it hangs, the manager sees it.
   void pet_watchdog() {
     notifier_.send("WATCHDOG=1");
     watchdog_.expires_after(notifier_.watchdog_interval());
@@ -152,11 +160,13 @@ class Service {
     });
   }
 
-  // Each agent ends its ranks in order; a second signal hurries nobody: the graces are short.
+  // Each agent ends its ranks in order. A second signal does not hurry them: the graces are short.
   void stop() {
     if (std::exchange(stopping_, true)) return;
     notifier_.send("STOPPING=1\nSTATUS=ending the jobs of this node");
     listener_.close();
+    // No new launcher may find a service that ends. A socket of systemd's stays for the next
+    // service.
     if (!socket_path_.empty()) ::unlink(socket_path_.c_str());
     for (const JobAgent& job : jobs_) ::kill(job.pid, SIGTERM);
     if (jobs_.empty()) context_.stop();

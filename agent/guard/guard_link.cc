@@ -1,3 +1,5 @@
+// SOCK_SEQPACKET keeps each request whole and passes descriptors with it, so nothing is framed
+// here. A full link holds up the queue, never the agent.
 #include "agent/guard/guard_link.h"
 
 #include <fcntl.h>
@@ -22,14 +24,14 @@ awaitable<void> wait_for(asio::posix::stream_descriptor& link,
   co_await link.async_wait(what, asio::redirect_error(asio::use_awaitable, error));
 }
 
-// Without a copy of our address space, which would take as long as the rest of the start. Returns
-// errno.
+// posix_spawn(3) makes no copy of our address space, as fork(2) does; that copy would take as long
+// as the rest of the start. Returns errno.
 int spawn_guard(const std::string& program, int link, int null, pid_t& pid) {
   posix_spawn_file_actions_t files;
   ::posix_spawn_file_actions_init(&files);
   ::posix_spawn_file_actions_adddup2(&files, null, STDIN_FILENO);
   ::posix_spawn_file_actions_adddup2(&files, null, STDOUT_FILENO);
-  // The link may have that number already; it is then only no longer closed on exec.
+  // If the link has that number already, this only clears its close-on-exec flag.
   ::posix_spawn_file_actions_adddup2(&files, link, kGuardLinkFd);
   char name[] = "dtguard";
   char* const arguments[] = {name, nullptr};
@@ -38,7 +40,7 @@ int spawn_guard(const std::string& program, int link, int null, pid_t& pid) {
   return failed;
 }
 
-// Once the guard has been started: ranks keep the limits that the user gave them.
+// Once the guard has been started: ranks inherit the guard's limits, which are the user's.
 void set_own_limits() {
   raise_descriptor_limit();
   const rlimit none{0, 0};
@@ -87,7 +89,7 @@ void GuardLink::kill() {
   push({GuardOrder::kKill, 0, 0});
 }
 void GuardLink::tick() {
-  // A guard that is busy killing needs no more than one.
+  // A guard that is busy killing reads nothing meanwhile, and one tick is enough for afterwards.
   if (queue_.empty()) push({GuardOrder::kTick, 0, 0});
 }
 
@@ -104,12 +106,14 @@ void GuardLink::push(GuardRequest request, OpenSpawnFiles open) {
 bool GuardLink::open_front() {
   Queued& front = queue_.front();
   if (!front.open) return true;
+  // Taken out first: a link that is full has send_front() come here again.
   const OpenSpawnFiles open = std::exchange(front.open, nullptr);
   front.files = open();  // may push further requests
   return front.files.has_value();
 }
 
-// False when the link is full.
+// False when the link is full. It also counts as full when too many descriptors of this user are on
+// their way in sockets (ETOOMANYREFS): it is free again once the guard has taken some.
 bool GuardLink::send_front() {
   if (!open_front()) {
     queue_.pop_front();
@@ -117,6 +121,7 @@ bool GuardLink::send_front() {
   }
   Queued& front = queue_.front();
   iovec buffer{&front.request, sizeof front.request};
+  // Where the kernel takes descriptors from must be aligned like a cmsghdr.
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kSpawnFds)] = {};
   msghdr message{};
   message.msg_iov = &buffer;
@@ -135,6 +140,7 @@ bool GuardLink::send_front() {
   const ssize_t n = ::sendmsg(link_.native_handle(), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
   if (n < 0 && (errno == EAGAIN || errno == EINTR || errno == ETOOMANYREFS)) return false;
   if (n < 0) gone_ = true;  // receive() tells
+  // Its descriptors are closed with it; the message has copies of its own.
   queue_.pop_front();
   return true;
 }
@@ -147,8 +153,8 @@ awaitable<void> GuardLink::run_writer() {
     } else if (!send_front()) {
       co_await wait_for(link_, asio::posix::descriptor_base::wait_write);
     } else {
-      co_await asio::post(
-          asio::use_awaitable);  // opening the files of many ranks must not delay everything else
+      // Opening the files of many ranks takes its time; everything else gets its turn in between.
+      co_await asio::post(asio::use_awaitable);
     }
   }
 }
@@ -157,6 +163,7 @@ awaitable<std::optional<GuardReport>> GuardLink::receive() {
   for (;;) {
     GuardReport report;
     const ssize_t n = ::recv(link_.native_handle(), &report, sizeof report, MSG_DONTWAIT);
+    // A report that is shorter, or the end: the guard is gone, or not ours.
     if (n == static_cast<ssize_t>(sizeof report)) co_return report;
     if (n >= 0 || (errno != EAGAIN && errno != EINTR)) co_return std::nullopt;
     co_await wait_for(link_, asio::posix::descriptor_base::wait_read);

@@ -1,7 +1,7 @@
 #pragma once
 // GuardLink: the agent's end of the line to dtguard. Requests are queued and never wait; reports
-// arrive in order. One io_context thread. agent/job/guard_watch.h knows the guard's process, and
-// counts its silence.
+// arrive in order. One io_context thread. Knows neither what ranks are nor how long the guard may
+// be silent: agent/job/guard_watch.h counts that, and knows the guard's process.
 
 #include <array>
 #include <deque>
@@ -25,7 +25,7 @@ StartedGuard start_guard(const std::string& own_folder);
 using SpawnFiles = std::array<Fd, kSpawnFds>;  // by SpawnDescriptor; each request owns its own
 
 // Called when the link has room for the request, so that at most one rank's files are open;
-// nullopt: it is not to be sent. Throws nothing.
+// nullopt: the request is dropped, and the callee has told why. Throws nothing.
 using OpenSpawnFiles = std::function<std::optional<SpawnFiles>()>;
 
 class GuardLink {
@@ -36,12 +36,14 @@ class GuardLink {
   bool is_open() const { return link_.is_open(); }
   void close();  // the guard sees it, and exits
 
+  // Requests, as guard_protocol.h describes them. All of them may be made before open(). tick() and
+  // kill() are answered by reports; the others are not, but for what becomes of a rank.
   void spawn(std::uint32_t rank, OpenSpawnFiles open);
   void signal_ranks(int signal);
   void pass_signal(int signal);
   void kill();
   void tick();
-  void wait_for_agent();  // one that can run
+  void wait_for_agent();
 
   awaitable<std::optional<GuardReport>> receive();  // nullopt: the guard is gone
   awaitable<void> run_writer();

@@ -10,7 +10,8 @@ namespace dtl {
 constexpr int kGuardLinkFd = 3;            // where dtguard finds its end
 constexpr unsigned kMaxLocalRanks = 4096;  // of one guard; its tables are static
 
-// kWait: from here on an agent that can run and has had no time is waited for.
+// kWait: from now on the guard waits for an agent that is not stopped, however long it is silent.
+// Without it the lease is kGuardLease. kTick has to come more often than that.
 enum class GuardOrder : std::uint32_t { kSpawn = 1, kSignal, kPass, kKill, kTick, kWait };
 
 struct GuardRequest {
@@ -19,6 +20,7 @@ struct GuardRequest {
   std::uint32_t signal = 0;  // kSignal: to the group of every rank, then SIGCONT; kPass: alone
 };
 
+// The packed SpawnSpec and the job's secret, both sealed files in memory, and the rank's streams.
 enum SpawnDescriptor { kSpecFd, kSecretSourceFd, kStdinFd, kStdoutFd, kStderrFd, kSpawnFds };
 
 // How far a spawn came; the names are in spawn_spec.h.
@@ -33,9 +35,10 @@ enum class SpawnStage : std::uint32_t {
   kInterpreter  // the program is there, what its first line names is not
 };
 
-// kAlive answers kTick.
+// kClean answers kKill, kAlive answers kTick; the others come once for each rank.
 enum class GuardNews : std::uint32_t { kStarted = 1, kSpawnFailed, kExited, kClean, kAlive };
 
+// One record for all news: a field counts for the news named beside it.
 struct GuardReport {
   GuardNews news = GuardNews::kClean;
   std::uint32_t rank = 0;

@@ -1,3 +1,5 @@
+// A slot is never used again: a guard serves one job, and a rank starts once. Reports that the
+// agent has no room for stay in the slots as flags, so nothing is queued and nothing is lost.
 #include "agent/guard/guard_ranks.h"
 
 #include <signal.h>
@@ -21,15 +23,17 @@ struct Slot {
   bool tell_start = false;  // kStarted or kSpawnFailed is due
   bool tell_end = false;    // kExited is due
   std::uint32_t rank = 0;
-  pid_t pid = -1;     // -1 once reaped
-  pid_t started = 0;  // what it was
-  int error_pipe = -1;
+  // -1 once reaped: from then on the number may be another process's, and must not be signalled.
+  pid_t pid = -1;
+  pid_t started = 0;    // what it was, for the report
+  int error_pipe = -1;  // open until the program runs or could not start
   SpawnError error;
   int status = 0;
   std::uint32_t left_behind = 0;
   std::uint64_t max_rss_kib = 0;
 };
 
+// Static: a guard must not fail for want of memory.
 Slot g_slots[kMaxLocalRanks];
 unsigned g_count = 0;
 unsigned g_first_untold = 0;  // no slot before this one has anything to tell
@@ -41,6 +45,7 @@ Slot* slot_of(pid_t pid) {
   return nullptr;
 }
 
+// Whether it is the first process of a rank that has not been reaped.
 bool is_leader(pid_t pid) {
   return slot_of(pid) != nullptr;
 }
@@ -56,6 +61,7 @@ Slot* add_slot(std::uint32_t rank) {
   return &slot;
 }
 
+// Sets the flag, and makes next_report() begin no later than at this slot.
 void tell(const Slot& slot, bool& what) {
   what = true;
   g_first_untold = std::min(g_first_untold, static_cast<unsigned>(&slot - g_slots));
@@ -71,6 +77,7 @@ void read_error_pipe(Slot& slot) {
   if (slot.error_pipe < 0) return;
   SpawnError error;
   const ssize_t n = ::read(slot.error_pipe, &error, sizeof error);
+  // Nothing yet. The end of the pipe without an error means that the program runs (spawn.h).
   if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
   ::close(slot.error_pipe);
   slot.error_pipe = -1;
@@ -82,8 +89,8 @@ void read_error_pipe(Slot& slot) {
   }
 }
 
-// The processes of a rank that has ended: its session, or started with its RANK, or below such a
-// one. What still hangs below a living rank is not ours to judge.
+// Whether a process belongs to a rank that has ended: it is in the rank's session, was started with
+// its RANK, or is below such a process. What is below a rank that still runs belongs to that one.
 bool belongs(std::span<const Process> processes, const Process& process, const Slot& slot) {
   const pid_t guard = ::getpid();
   bool ours = false;
@@ -91,17 +98,20 @@ bool belongs(std::span<const Process> processes, const Process& process, const S
        p = find_process(processes, p->parent)) {
     const Slot* leader = slot_of(p->pid);
     if (leader != nullptr && leader != &slot) return false;
+    // RANK finds what has made a session of its own (setsid, a daemon).
     ours = ours || p->session == slot.pid ||
            rank_in_environment(p->pid) == static_cast<int>(slot.rank);
   }
   return ours;
 }
 
-// Called while the rank's own process is a zombie: its pid, hence its session, is still its own.
+// Called while the rank's own process is a zombie: nobody else can have its pid, so the session of
+// that number is still the rank's.
 std::uint32_t end_what_it_left(const Slot& slot) {
   constexpr int kPasses = 50;  // about 0.1 s; what forks faster ends with the job
   std::uint32_t left_behind = 0;
   for (int pass = 0; pass < kPasses; ++pass) {
+    // In the usual case nothing is left, and one small file shows it.
     if (!has_unknown_children(is_leader)) break;
     std::uint32_t living = 0;
     const std::span<const Process> processes = scan_processes();
@@ -111,6 +121,7 @@ std::uint32_t end_what_it_left(const Slot& slot) {
       ++living;
       ::kill(process.pid, SIGKILL);
     }
+    // What appears in later passes was forked while we looked.
     if (pass == 0) left_behind = living;
     if (living == 0) break;
     sleep_ms(1);
@@ -120,10 +131,12 @@ std::uint32_t end_what_it_left(const Slot& slot) {
 }
 
 void note_end(Slot& slot, int status, const rusage& usage) {
+  // A child that could not become the rank has ended, too: its error may still be in the pipe.
   read_error_pipe(slot);
   slot.pid = -1;
   slot.status = status;
   slot.max_rss_kib = static_cast<std::uint64_t>(usage.ru_maxrss);
+  // It was told as one that could not start, and there is no second report about it.
   if (slot.phase == Phase::kFailed) return;
   slot.phase = Phase::kEnded;
   tell(slot, slot.tell_end);
@@ -168,6 +181,7 @@ void start(std::uint32_t rank, const int* fds) {
     const Spawned spawned = spawn_rank(fds);
     slot->pid = slot->started = spawned.pid;
     slot->error_pipe = spawned.error_pipe;
+    // There is no child whose error pipe could tell it.
     if (spawned.pid < 0) mark_failed(*slot, spawned.error);
   }
   close_descriptors(fds);
@@ -184,7 +198,8 @@ void signal_all(int signal, bool go_on) {
   for (unsigned i = 0; i < g_count; ++i) {
     const pid_t pid = g_slots[i].pid;
     if (pid < 0) continue;
-    // A rank that is only starting may not lead a group yet.
+    // A rank that is only starting may not lead a group yet. SIGCONT, as a stopped process acts on
+    // the signal only when it goes on.
     if (::kill(-pid, signal) != 0) ::kill(pid, signal);
     if (go_on) ::kill(-pid, SIGCONT);
   }
@@ -193,6 +208,7 @@ void signal_all(int signal, bool go_on) {
 void reap() {
   for (;;) {
     siginfo_t info{};
+    // WNOWAIT leaves it a zombie while its leftovers are looked for: so nobody gets its number.
     if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return;
     if (Slot* slot = slot_of(info.si_pid)) slot->left_behind = end_what_it_left(*slot);
     int status = 0;
@@ -215,6 +231,7 @@ unsigned add_polls(pollfd* polls) {
 }
 
 void read_error_pipes(const pollfd* polls, unsigned count) {
+  // polls has the slots that add_polls() found, in the same order.
   for (unsigned i = 0, at = 0; i < g_count && at < count; ++i) {
     if (g_slots[i].error_pipe != polls[at].fd) continue;
     if (polls[at].revents != 0) read_error_pipe(g_slots[i]);

@@ -13,17 +13,18 @@
 
 namespace dtl::ranks {
 
-// Starts a rank; takes the descriptors. A failure is told like one in the child.
+// Starts a rank and closes the descriptors, in any case. A failure is told by a report, as one in
+// the child is. refuse() tells one without a try.
 void start(std::uint32_t rank, const int* fds);
 void refuse(std::uint32_t rank, const int* fds, int error_number);
 
 // signal, and SIGCONT if wanted, to the group of every rank that runs.
 void signal_all(int signal, bool go_on);
 
-// Reaps whatever has ended; ends what a rank left behind.
+// Reaps whatever has ended. What a rank left behind is killed before the rank itself is reaped.
 void reap();
 
-// SIGKILL until nothing is left below the guard.
+// SIGKILL until nothing is left below the guard, for kReapDeadline at most.
 KillCount end_all();
 
 // The error pipes of ranks that are starting: fills in polls (room for kMaxLocalRanks), and reads

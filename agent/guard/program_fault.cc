@@ -1,3 +1,6 @@
+// Looks at a file in the order in which the kernel does: ELF, then "#!". Says something only if
+// that would keep the kernel from running it, since the file may have changed or the cause be
+// another one.
 #include "agent/guard/program_fault.h"
 
 #include <elf.h>
@@ -19,9 +22,12 @@
 namespace dtl {
 namespace {
 
-constexpr std::size_t kFirstLine = 255;  // of a script the kernel reads so much (BINPRM_BUF_SIZE)
-constexpr int kInterpreters = 5;         // that may be scripts themselves, as the kernel has it
+// The kernel reads this much of a script's first line (BINPRM_BUF_SIZE).
+constexpr std::size_t kFirstLine = 255;
+// An interpreter may be a script as well; the kernel follows this many.
+constexpr int kInterpreters = 5;
 
+// Less than `bytes` at the end of the file, and nothing on an error.
 std::string read_at(int file, std::size_t bytes, off_t at) {
   std::string text(bytes, '\0');
   const ssize_t got = ::pread(file, text.data(), bytes, at);
@@ -30,6 +36,7 @@ std::string read_at(int file, std::size_t bytes, off_t at) {
 }
 
 template <class T>
+// Copied out, as its place in the file may not be aligned.
 std::optional<T> structure_at(std::string_view bytes, std::size_t at = 0) {
   T value;
   if (bytes.size() < at || bytes.size() - at < sizeof value) return std::nullopt;
@@ -73,6 +80,7 @@ struct ElfKind {
 std::optional<ElfKind> elf_kind(std::string_view beginning) {
   const auto header = structure_at<Elf32_Ehdr>(beginning);
   if (!header) return std::nullopt;
+  // A file for another machine may have the other order of bytes.
   const bool little = header->e_ident[EI_DATA] != ELFDATA2MSB;
   const bool swapped = little != (std::endian::native == std::endian::little);
   const auto order = [&](std::uint16_t value) {
@@ -85,7 +93,9 @@ std::optional<ElfKind> elf_kind(std::string_view beginning) {
 template <class Header, class Segment>
 std::string loader_of(int file, std::string_view beginning) {
   const auto header = structure_at<Header>(beginning);
+  // Some other size of entry: a file for which nothing is claimed.
   if (!header || header->e_phentsize != sizeof(Segment)) return {};
+  // At most 65,535 entries, whatever the header says.
   const std::string table =
       read_at(file, header->e_phnum * sizeof(Segment), static_cast<off_t>(header->e_phoff));
   for (std::size_t i = 0; i < header->e_phnum; ++i) {
@@ -101,6 +111,7 @@ ProgramFault elf_fault(int file, std::string_view beginning) {
   utsname host{};
   ::uname(&host);
   if (!kind) return {"format", "its ELF header is truncated"};
+  // Most kernels for x86_64 run programs for i386. Their loader is looked for first.
   if (kind->machine != host.machine && kind->machine != "i386") {
     return {"format",
             fmt::format("it is built for {}, but this host is {}", kind->machine, host.machine)};
@@ -136,6 +147,7 @@ ProgramFault script_fault(const std::string& interpreter) {
                         "interpreter is '{}'",
                         printable(interpreter))};
   }
+  // Without the "#!".
   if (interpreter.size() > kFirstLine - 2) {
     return {"format",
             fmt::format("its first line is longer than the {} bytes that the kernel reads",
@@ -153,6 +165,7 @@ ProgramFault data_fault(std::string_view beginning) {
   struct Sign {
     std::string_view bytes, what;
   };
+  // Kinds of files that people run by mistake; all others are called binary data.
   constexpr Sign kSigns[] = {{"\x1f\x8b"sv, "a gzip file"},
                              {"BZh"sv, "a bzip2 file"},
                              {"\xfd"
@@ -190,11 +203,13 @@ ProgramFault file_fault(int file, std::string_view beginning) {
 ProgramFault find_program_fault(const std::string& path) {
   std::string program = path;
   for (int i = 0; i < kInterpreters; ++i) {
+    // O_NONBLOCK: a FIFO of that name would make us wait for a writer.
     const Fd file(::open(program.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     if (!file.valid()) break;
     const std::string beginning = read_at(file.get(), kShellTextLook, 0);
     ProgramFault fault = file_fault(file.get(), beginning);
     if (!fault.reason.empty()) {
+      // A fault of an interpreter is told as the program's: that is the name that the user knows.
       if (i == 0) return fault;
       return {"format", fmt::format("its interpreter '{}': {}", printable(program), fault.reason)};
     }

@@ -1,5 +1,6 @@
 #pragma once
-// Why the kernel does not execute a file.
+// Why the kernel does not execute a file. execve(2) says ENOEXEC or ENOENT for all of these, which
+// helps nobody. For the agent, after a rank could not be started; the guard must not allocate.
 
 #include <string>
 
@@ -12,7 +13,8 @@ struct ProgramFault {
   std::string reason;  // "it is built for aarch64, but this host is x86_64"
 };
 
-// Reads the first 64 KiB. A file that cannot be read shows no fault.
+// Looks at the first 64 KiB, and at interpreters in turn. A file that cannot be read shows no
+// fault.
 ProgramFault find_program_fault(const std::string& path);
 
 }  // namespace dtl

@@ -1,6 +1,7 @@
 #pragma once
-// Whether /bin/sh may run a file that the kernel refuses to execute. For a process that must not
-// allocate.
+// Whether /bin/sh may run a file that the kernel refuses to execute. A shell would take the bytes
+// of a compressed file for commands. For the guard's child, which must not allocate, and for the
+// agent's explanation; both must agree.
 
 #include <cstddef>
 #include <string_view>
@@ -12,6 +13,8 @@ constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 namespace shell_text_internal {
 
+// What a text may contain: white space, escape, and everything from 0x20 up but DEL. Bytes above
+// 0x7f are letters in UTF-8 or in an older code.
 constexpr bool is_in_text(char c) {
   const auto byte = static_cast<unsigned char>(c);
   const bool spaces = byte >= '\a' && byte <= '\r';

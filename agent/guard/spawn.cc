@@ -1,3 +1,6 @@
+// What happens between fork and exec, with nothing but system calls. The order matters: first the
+// descriptors, so that every later step can tell its error; the session before the program can
+// start anything; the folder before the program, whose path may be relative to it.
 #include "agent/guard/spawn.h"
 
 #include <fcntl.h>
@@ -22,7 +25,8 @@
 namespace dtl {
 namespace {
 
-constexpr int kErrorPipeFd = kSecretFd + 1;  // in the child, until it executes the program
+// In the child, until it executes the program; close-on-exec, so that the exec ends the pipe.
+constexpr int kErrorPipeFd = kSecretFd + 1;
 
 struct Spec {
   char* base = nullptr;
@@ -32,7 +36,8 @@ struct Spec {
   char** candidates = nullptr;
 };
 
-// Offsets of a table become pointers, in place. False when one lies outside the image.
+// Offsets of a table become pointers, in place: the mapping is private, so the file stays as it is.
+// False when one lies outside the image.
 bool relocate(const Spec& spec, std::uint64_t at, std::uint64_t count, char**& table) {
   const std::uint64_t total = spec.header.total_bytes;
   if (at % 8 != 0 || at > total || count >= (total - at) / 8) return false;
@@ -47,10 +52,12 @@ bool relocate(const Spec& spec, std::uint64_t at, std::uint64_t count, char**& t
 
 bool map_spec(int fd, Spec& spec) {
   struct stat status {};
+  // A descriptor that did not come is -1, and fails here.
   if (::fstat(fd, &status) != 0 || status.st_size < static_cast<off_t>(sizeof(SpawnHeader))) {
     return false;
   }
   const auto size = static_cast<std::size_t>(status.st_size);
+  // Private, and so writable although the file is sealed.
   void* image = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
   if (image == MAP_FAILED) return false;
   spec.base = static_cast<char*>(image);
@@ -65,14 +72,15 @@ bool map_spec(int fd, Spec& spec) {
          relocate(spec, header.candidates, header.candidate_count, spec.candidates);
 }
 
+// The guard goes by what is on the pipe; 127 is only what a shell would end with.
 [[noreturn]] void fail(SpawnStage stage, int error_number) {
   const SpawnError error{stage, static_cast<std::uint32_t>(error_number)};
   [[maybe_unused]] const ssize_t n = ::write(kErrorPipeFd, &error, sizeof error);
   ::_exit(127);
 }
 
-// Asks the kernel: libc keeps two signals to itself, and whoever starts a program by posix_spawn
-// leaves them ignored. Zeroes are SIG_DFL without flags in every layout of its structure.
+// By system call: libc hides two signals that it uses itself, and posix_spawn leaves those ignored
+// in what it starts. Zeroes are SIG_DFL without flags in every layout of the kernel's structure.
 void reset_signals() {
   const unsigned long kDefault[8] = {};
   for (int number = 1; number < NSIG; ++number) {  // KILL and STOP refuse
@@ -83,7 +91,8 @@ void reset_signals() {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-// Standard descriptors, the secret, and the error pipe; nothing else stays.
+// Standard descriptors, the secret, and the error pipe; nothing else stays. A failure here cannot
+// be told: the pipe is not in its place yet, and the rank ends with 127.
 void arrange_files(const int* fds, int error_pipe) {
   const int targets[] = {kStdinFd, kStdoutFd, kStderrFd, kSecretSourceFd};
   for (int number = 0; number < 4; ++number) {
@@ -105,6 +114,7 @@ bool is_for_shell(const char* program) {
     if (got > 0) filled += static_cast<std::size_t>(got);
   } while (got > 0 && filled < sizeof beginning);
   ::close(file);
+  // The caller tells the kernel's reason, and not how this look went.
   errno = ENOEXEC;
   return got >= 0 && is_shell_text({beginning, filled});
 }
@@ -118,11 +128,14 @@ bool is_for_shell(const char* program) {
     ::execve(program, spec.arguments, spec.environment);
     if (errno == ENOEXEC && is_for_shell(program)) {
       static char shell[] = "/bin/sh";
+      // The free slot before the table (spawn_spec.h).
       spec.arguments[-1] = shell;
       spec.arguments[0] = program;
       ::execve(shell, spec.arguments - 1, spec.environment);
     }
+    // A program that may not be executed says more than folders that do not have it, as in a shell.
     if (errno == EACCES) problem = EACCES;
+    // The file is there, so its interpreter or its dynamic loader is what the kernel misses.
     if (errno == ENOENT && ::access(program, F_OK) == 0) {
       found = true;
       continue;
@@ -132,8 +145,8 @@ bool is_for_shell(const char* program) {
   fail(found && problem == ENOENT ? SpawnStage::kInterpreter : SpawnStage::kExec, problem);
 }
 
-// Refused without CAP_SYS_NICE by many containers, and unknown to old kernels: the rank runs all
-// the same, with pages from wherever they are touched first.
+// Never an error: many containers refuse it without CAP_SYS_NICE, and old kernels do not know it.
+// The rank then has its pages from wherever they are touched first.
 void set_memory_policy(const Spec& spec) {
   const SpawnHeader& header = spec.header;
   const auto set = [&](int mode) {
@@ -158,11 +171,15 @@ void set_memory_policy(const Spec& spec) {
 
 [[noreturn]] void become_rank(const Spec& spec, const int* fds, int error_pipe, pid_t guard) {
   arrange_files(fds, error_pipe);
+  // The session is how the guard knows what belongs to the rank, and its group takes the signals.
   if (::setsid() < 0) fail(SpawnStage::kSetsid, errno);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != guard) ::_exit(127);  // it died before the line above
+  // The kernel kills the rank when the guard dies. A guard that died before that line is not
+  // noticed, so its number is compared.
+  if (::getppid() != guard) ::_exit(127);
   reset_signals();
   restore_descriptor_limit();
+  // The user's, from the launcher: a login's own would differ from host to host.
   ::umask(static_cast<mode_t>(spec.header.umask));
   const char* directory = spec.base + spec.header.directory;
   if (*directory != '\0' && ::chdir(directory) != 0) fail(SpawnStage::kChdir, errno);
@@ -191,6 +208,7 @@ Spawned spawn_rank(const int* fds) {
     spawned.pid = ::fork();
     if (spawned.pid == 0) become_rank(spec, fds, pipe_ends[1], guard);
     if (spawned.pid < 0) spawned.error = {SpawnStage::kFork, static_cast<std::uint32_t>(errno)};
+    // The pipe ends only when nobody holds this end.
     ::close(pipe_ends[1]);
     if (spawned.pid < 0) {
       ::close(pipe_ends[0]);

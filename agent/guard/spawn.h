@@ -22,7 +22,8 @@ struct Spawned {
   SpawnError error;
 };
 
-// fds: kSpawnFds descriptors, all above kSecretFd; they stay open here.
+// fds: kSpawnFds descriptors, all above kSecretFd; they stay open here. Blocks for the fork alone,
+// not until the program runs.
 Spawned spawn_rank(const int* fds);
 
 }  // namespace dtl

@@ -1,3 +1,5 @@
+// Strings come before the table that names them, and tables are aligned to the 8 bytes of a
+// pointer. The header is written last, when all offsets are known.
 #include "agent/guard/spawn_spec.h"
 
 #include <cstring>
@@ -43,6 +45,7 @@ class Image {
     std::vector<std::uint64_t> offsets;
     for (const std::string_view text : texts) offsets.push_back(string(text));
     offsets.push_back(0);
+    // The guard reads the slots as numbers in place, so they must be aligned.
     bytes_.resize((bytes_.size() + 7) / 8 * 8 + before * 8);
     const std::uint64_t at = bytes_.size();
     bytes_.append(reinterpret_cast<const char*>(offsets.data()), offsets.size() * 8);
@@ -53,6 +56,7 @@ class Image {
     std::vector<std::uint64_t> words;
     for (const std::uint32_t bit : bits) {
       if (bit / 64 >= words.size()) words.resize(bit / 64 + 1);
+      // As cpu_set_t and the kernel's node masks have it on a 64-bit machine.
       words[bit / 64] |= std::uint64_t{1} << (bit % 64);
     }
     mask_bytes = words.size() * 8;
@@ -78,6 +82,8 @@ std::vector<std::string> program_candidates(const RankSpec& rank,
                                             const EnvironmentLines& environment,
                                             const std::string& own_folder) {
   const std::string program = rank.arguments.empty() ? std::string() : rank.arguments.front();
+  // As execvp(3) has it: a name with a slash is a path, and an empty entry of PATH the working
+  // directory.
   if (program.empty() || program.find('/') != std::string::npos) return {program};
   std::vector<std::string> candidates;
   for (const std::string& folder : split(search_path(environment), ':')) {
@@ -89,6 +95,8 @@ std::vector<std::string> program_candidates(const RankSpec& rank,
 
 std::string pack_spawn_spec(const RankSpec& rank, const EnvironmentLines& environment,
                             const std::vector<std::string>& candidates) {
+  // The environment is by far the largest part: reserving for it keeps the image from being copied
+  // as it grows.
   std::size_t bytes = 4096;  // what else there is, mostly
   for (const std::string_view variable : environment) bytes += variable.size() + 1 + 8;
   Image image(bytes);
@@ -107,6 +115,7 @@ std::string pack_spawn_spec(const RankSpec& rank, const EnvironmentLines& enviro
   return image.finish(header);
 }
 
+// The words of SpawnFailed in wire/PROTOCOL.md; the launcher decides by them.
 const char* stage_name(SpawnStage stage) {
   switch (stage) {
     case SpawnStage::kGuard:

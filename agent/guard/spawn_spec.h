@@ -1,6 +1,7 @@
 #pragma once
-// SpawnSpec: everything a rank is started with, packed by the agent into one memory image so that
-// the guard, which must not allocate, only has to map it and turn offsets into pointers.
+// SpawnSpec: everything a rank is started with, packed by the agent into one memory image. The
+// guard must not allocate, so it only maps the image and turns offsets into pointers. It trusts no
+// offset: a wrong image is refused, not followed.
 
 #include <cstddef>
 #include <cstdint>
@@ -33,8 +34,8 @@ struct SpawnHeader {
 };
 
 // Where the rank's program is looked for, in turn; relative paths are below its working directory.
-// environment: the rank's whole one. own_folder: where dtagent lies; a bare program name is looked
-// for there after the rank's PATH.
+// environment: the rank's whole one, NAME=VALUE each. own_folder: where dtagent lies; a bare
+// program name is looked for there after the rank's PATH.
 std::vector<std::string> program_candidates(const RankSpec& rank,
                                             const std::vector<std::string_view>& environment,
                                             const std::string& own_folder);

@@ -1,3 +1,6 @@
+// The kernel counts kills for want of memory since boot and names nobody. So the counts at the
+// start are subtracted. A kill that only the node counts is blamed on a rank that was killed and
+// large.
 #include "agent/job/failure_evidence.h"
 
 #include <fcntl.h>
@@ -65,8 +68,8 @@ std::string FailureEvidence::grace_path() const {
   return folder_ + "/grace";
 }
 
-// Ranks that have less time than they were told at their start; who cannot read it takes that for
-// the truth.
+// Ranks may have less time than they were told at their start. A rank that cannot read the file
+// goes by what it was told.
 void FailureEvidence::tell_grace(std::chrono::milliseconds grace) const {
   if (folder_.empty()) return;
   const std::string whole = std::to_string(grace.count() / 1000);
@@ -85,10 +88,12 @@ std::vector<std::string> FailureEvidence::file_variables(
     std::uint32_t rank, const std::vector<std::string_view>& environment) {
   if (folder_.empty()) return {};
   ranks_.push_back(rank);
-  ::unlink(error_path(rank).c_str());  // as above
+  // Left by a killed agent of the same number, as in the constructor.
+  ::unlink(error_path(rank).c_str());
   ::unlink(stack_path(rank).c_str());
   std::vector<std::string> variables = {std::string(kStackVariable) + stack_path(rank),
                                         std::string(kGraceVariable) + grace_path()};
+  // A file that the user has chosen stays theirs, and is not read here.
   const auto set = [](std::string_view entry) { return entry.starts_with(kErrorVariable); };
   if (std::none_of(environment.begin(), environment.end(), set)) {
     variables.push_back(std::string(kErrorVariable) + error_path(rank));
@@ -97,8 +102,8 @@ std::vector<std::string> FailureEvidence::file_variables(
 }
 
 bool is_large_on_node(std::uint64_t peak_kib, std::uint64_t node_kib) {
-  constexpr std::uint64_t kSmallestPart =
-      1000;  // 512 ranks that fill a node have twice as much each
+  // 512 ranks that fill a node have twice as much each.
+  constexpr std::uint64_t kSmallestPart = 1000;
   return peak_kib >= node_kib / kSmallestPart;
 }
 
@@ -111,11 +116,12 @@ Evidence FailureEvidence::about(std::uint32_t rank, bool killed, std::uint64_t p
   const std::uint64_t in_group = now.in_group - std::min(now.in_group, before_.in_group);
   const std::uint64_t on_node = now.on_node - std::min(now.on_node, before_.on_node);
   const bool may_be_its = killed && is_large_on_node(peak_kib, node_memory_kib());
+  // A kill that our own control group counts leaves less doubt than one of the whole node.
   evidence.oom_kills = static_cast<std::uint32_t>(in_group > 0 ? in_group
                                                   : may_be_its ? on_node
                                                                : 0);
   if (evidence.oom_kills > 0) evidence.memory_limit = read_cgroup_limits("").memory_bytes;
-  // Longer than a message may be is no file of torch's.
+  // torch writes far less than a message may hold; a longer file is cut and not read as JSON.
   if (!folder_.empty()) evidence.error_file = read_up_to(error_path(rank), kMaxOutputBytes);
   return evidence;
 }

@@ -1,7 +1,8 @@
 #pragma once
 // FailureEvidence: what the node knows about why a rank failed: whether the kernel killed for want
 // of memory since the ranks started, and the traceback that torch's @record wrote. Also the owner
-// of the files that ranks write for their agent. One per job and agent.
+// of the files that ranks write for their agent. One per job and agent. Best effort: without a
+// folder, or with a full disk, ranks run and fail as before, and less is known.
 
 #include <chrono>
 #include <cstddef>
@@ -27,9 +28,11 @@ class FailureEvidence {
   std::vector<std::string> file_variables(std::uint32_t rank,
                                           const std::vector<std::string_view>& environment);
   std::string stack_path(std::uint32_t rank) const;  // see stack_file.h
-  // The ranks are about to be signalled and have so long: it stands in DTLAUNCH_GRACE_FILE then.
+  // The ranks are about to be signalled and have that much time. DTLAUNCH_GRACE_FILE then holds it,
+  // in seconds with three decimals.
   void tell_grace(std::chrono::milliseconds grace) const;
   // killed: by SIGKILL. peak_kib: the largest resident memory of its process.
+  // oom_kills 0 and an empty error_file: nothing is known.
   Evidence about(std::uint32_t rank, bool killed, std::uint64_t peak_kib) const;
 
  private:
@@ -41,11 +44,12 @@ class FailureEvidence {
   OomKills before_;
 };
 
-// Whether a node that is out of memory would have its kernel kill this process: that takes the
+// Whether the kernel of a node that is out of memory would choose this process: it takes the
 // largest one. Without a limit of the job's own, a kill that the node counts may be anybody's.
 bool is_large_on_node(std::uint64_t peak_kib, std::uint64_t node_kib);
 
-// The beginning of a small file; empty when it cannot be read.
+// The beginning of a small file, at most `most` bytes; empty when it cannot be read. For files of
+// /proc and for those that a rank may have made: follows no link and waits for no FIFO.
 std::string read_up_to(const std::string& path, std::size_t most);
 
 }  // namespace dtl

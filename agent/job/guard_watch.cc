@@ -1,3 +1,6 @@
+// A guard that is stopped, or stuck while it kills, is as bad as a dead one: nobody would end the
+// ranks. A guard that runs and gets no CPU time is only said to be late: the machine is busy, and
+// ending the job would not help.
 #include "agent/job/guard_watch.h"
 
 #include <fmt/format.h>
@@ -18,6 +21,7 @@ void GuardWatch::start(const std::string& own_folder, bool waits) {
   StartedGuard guard = start_guard(own_folder);
   process_ = guard.process;
   link_.open(std::move(guard.link));
+  // Before every other request, as the guard's lease runs from its start.
   if (waits) link_.wait_for_agent();
   tasks_.spawn(read());
   tasks_.spawn(link_.run_writer());
@@ -27,14 +31,15 @@ awaitable<void> GuardWatch::read() {
   for (;;) {
     const std::optional<GuardReport> report = co_await link_.receive();
     if (!report) break;
+    // Every report shows that it lives, whatever it is about.
     unanswered_ticks_ = 0;
     if (report->news != GuardNews::kAlive) listeners_.report(*report);
   }
   listeners_.lost(GuardGone{});
 }
 
-// Ticks are counted rather than time, which goes on where the whole machine is stopped. A guard
-// that runs and had no time is waited for, unless it has to end the ranks.
+// Counts ticks and not time, which goes on while the whole machine is stopped. A guard that runs
+// and gets no CPU time is waited for, unless it has to end the ranks.
 void GuardWatch::tick(const Supervisor& supervisor) {
   if (!link_.is_open()) return;
   if (unanswered_ticks_ < guard_patience(supervisor) / kHeartbeat) {

@@ -25,10 +25,10 @@ class GuardWatch {
   GuardWatch(asio::io_context& context, TaskGroup& tasks, Connection& connection,
              Listeners listeners);
 
-  // own_folder: where dtagent lies. waits: for an agent that can run and has had no time. Throws
-  // Error(kOs).
+  // own_folder: where dtagent lies. waits: the guard is to wait for an agent that is not stopped
+  // and gets no CPU time. Throws Error(kOs).
   void start(const std::string& own_folder, bool waits);
-  // Each heartbeat, which it has to answer; nothing before the start.
+  // At each heartbeat: asks the guard for an answer. Does nothing before start().
   void tick(const Supervisor& supervisor);
   GuardLink& link() { return link_; }
 

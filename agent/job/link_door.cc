@@ -1,3 +1,5 @@
+// Anybody of this user may connect, so a caller gets a short time, and few may wait at once: none
+// of them can hold up the job.
 #include "agent/job/link_door.h"
 
 #include <unistd.h>
@@ -19,6 +21,7 @@ namespace {
 
 constexpr int kMostWaiting = 8;  // a launcher comes alone
 
+// Checked before it becomes a part of a path: the name comes from the network.
 std::string socket_of(const std::string& link) {
   if (link.size() != kLinkDigits || !is_job_id_prefix(link)) {
     throw Error(Exit::kVersion, "malformed Reconnect message",
@@ -53,6 +56,7 @@ awaitable<void> LinkDoor::hear(Fd peer) {
   std::optional<Message> message;
   FrameReader reader;
   try {
+    // Closes the stream when the time is up, and the read then sees the end.
     const StreamDeadline deadline(context_, *stream, kHelloDeadline);
     while (!message) {
       std::string bytes = co_await stream->read();
@@ -65,6 +69,7 @@ awaitable<void> LinkDoor::hear(Fd peer) {
   }
   --waiting_;
   const Resume* offer = message ? std::get_if<Resume>(&*message) : nullptr;
+  // The door may have been closed during the wait.
   if (offer == nullptr || path_.empty()) co_return;
   taken_(*offer, std::move(stream), reader.take_rest());
 }

@@ -1,8 +1,8 @@
 #pragma once
 // LinkDoor: where a launcher that lost its connection to this agent comes back to, by way of
 // `dtagent --rejoin`: a unix socket of mode 0600 in this user's runtime folder, whose other end is
-// asked for its user id. It reads the offer; whether it is taken is the session's to say. Belongs
-// to the io_context's thread.
+// asked for its user id. It only reads the offer; whether the offer is taken, and what its token
+// must be, is for Reconnection. Belongs to the io_context's thread.
 
 #include <functional>
 #include <memory>
@@ -18,7 +18,7 @@ namespace dtl {
 
 class LinkDoor {
  public:
-  // received: what came after the offer.
+  // received: what came after the offer. A stream that is not taken is closed by letting it go.
   using Taken = std::function<void(const Resume& offer, std::unique_ptr<ByteStream> stream,
                                    std::string received)>;
   // link: the name that the launcher has given to this agent. Throws Error when there is no place

@@ -22,7 +22,8 @@ namespace dtl {
 
 class MeetingWatch {
  public:
-  // environment: rank 0's, NAME=VALUE each; it says where to meet.
+  // environment: rank 0's, NAME=VALUE each; MASTER_PORT says where to meet, WORLD_SIZE whether
+  // there is anybody to meet.
   explicit MeetingWatch(const std::vector<std::string_view>& environment);
 
   void started(pid_t rank);
@@ -43,6 +44,7 @@ class MeetingWatch {
   std::uint16_t port_ = 0;
   pid_t rank_ = 0;  // 0: it does not run
   std::chrono::seconds since_start_{0};
+  // has_met_: some sign of a meeting was seen, or nothing can be known. Nothing is looked at then.
   bool has_torch_ = false, has_met_ = false;
   std::set<std::pair<std::uint16_t, std::uint16_t>> over_before_;  // ports of connections
 };

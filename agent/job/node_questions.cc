@@ -1,3 +1,5 @@
+// Threads only look and post what they found: the io_context's thread alone uses the connection. A
+// member thread is joined before what it posts to goes.
 #include "agent/job/node_questions.h"
 
 #include <algorithm>
@@ -24,14 +26,18 @@ NodeQuestions::NodeQuestions(asio::io_context& context, TaskGroup& tasks, Connec
       job_id_(std::move(job_id)),
       listener_(context, job_id_, std::move(addresses)) {}
 
-// What killed launchers and agents have left here, when nobody could do anything about it.
+// What killed launchers and agents have left here, when nobody could do anything about it. By a
+// process of its own, with a limit on its time; mostly there is no such record and nothing is
+// started.
 void NodeQuestions::sweep() {
   if (dead_jobs(records_here()).empty()) return;
   sweeper_ = std::jthread([this] {
+    // The time is what a sweep itself may take.
     constexpr std::size_t kMostBytes = 64 << 10;
     const ProgramOutput swept = run_program({own_folder_ + "/dtagent", "--sweep"},
                                             kKillGrace + kReapDeadline + kAnswerMargin, kMostBytes);
     for (const std::string& line : split(swept.text, '\n')) {
+      // The lines around these are for programs.
       const bool says = line.starts_with("ended ") || line.starts_with("cannot ");
       if (!says) continue;
       asio::post(context_, [this, line = printable(line)] { connection_.send(Notice{line}); });
@@ -52,8 +58,8 @@ awaitable<void> NodeQuestions::tell_reached(Reach wanted) {
   connection_.send(reached);
 }
 
-// The clock and libraries at once; everything else takes its time on a thread of its own, one at a
-// time.
+// The clock at once, as a time that waits is wrong, and libraries, whose answer has to come before
+// those to later messages. Everything else takes its time on a thread, one question at a time.
 void NodeQuestions::examine(const Examine& question) {
   const auto& parameters = question.parameters;
   const auto asks_for = [&](std::string_view what) {
@@ -69,6 +75,7 @@ void NodeQuestions::examine(const Examine& question) {
 }
 
 void NodeQuestions::watch_for_notices(Cloud cloud) {
+  // A second order changes nothing (wire/PROTOCOL.md).
   if (std::exchange(watches_cloud_, true)) return;
   NoticeListeners listeners;
   listeners.leaving = [this](const CloudNotice& notice) {

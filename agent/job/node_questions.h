@@ -17,7 +17,7 @@ namespace dtl {
 class NodeQuestions {
  public:
   // own_folder: where dtagent lies. addresses: at which others may try to reach this node. All
-  // references outlive this.
+  // references outlive this. Answers and notices go to the connection by themselves.
   NodeQuestions(asio::io_context& context, TaskGroup& tasks, Connection& connection,
                 std::string own_folder, std::string job_id, std::vector<std::string> addresses);
 

@@ -1,3 +1,6 @@
+// A rank must not wait for long because nobody reads its output, and no memory may grow for it. So
+// output goes out on credit; what finds none is thrown away, and a line says so in its place. Cuts
+// are made between lines where possible. Large pieces are moved and not copied.
 #include "agent/job/output.h"
 
 #include <fcntl.h>
@@ -13,7 +16,8 @@
 namespace dtl {
 namespace {
 
-// Of what was read at once: this much leaves in the buffer that it was read into, less in a copy.
+// A piece of at least this size leaves in the buffer that it was read into. A smaller one is
+// copied, as it would hold a buffer of kMaxOutputBytes while it waits.
 constexpr std::size_t kWorthItsBuffer = kMaxOutputBytes / 4;
 
 constexpr auto kLookForArrival = 100ms;  // a receipt comes each second
@@ -34,15 +38,18 @@ void RankCredit::spend(std::size_t bytes) {
 }
 
 void RankCredit::give_back(std::size_t bytes) {
+  // More than the window cannot be on its way, whatever a launcher says.
   left_ = std::min<std::size_t>(left_ + bytes, rules_.window);
   if (left_ == rules_.window) let_down_ = false;
+  // Not for each byte: whoever waits goes on only at half the window.
   if (recovered()) wake_.cancel();
 }
 
 awaitable<void> RankCredit::recover_until(Clock::time_point when) {
   wake_.expires_at(when);
   while (!recovered() && Clock::now() < when) {
-    if (wake_.expiry() <= Clock::now()) wake_.expires_at(when);  // the other stream's time
+    // Both streams wait on this timer; the other one may have set an earlier time.
+    if (wake_.expiry() <= Clock::now()) wake_.expires_at(when);
     boost::system::error_code woken;
     co_await wake_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
   }
@@ -50,8 +57,10 @@ awaitable<void> RankCredit::recover_until(Clock::time_point when) {
 
 awaitable<bool> RankCredit::recover() {
   if (recovered()) co_return true;
+  // A reader that has let us down would otherwise cost the rank hold_ms for each piece.
   if (let_down_ || rules_.hold_ms == 0) co_return false;
   const std::uint64_t sent = connection_.handed_over();
+  // Without --reconnect this is true at once.
   while (!recovered() && !connection_.has_arrived(sent)) {
     co_await recover_until(Clock::now() + kLookForArrival);
   }
@@ -75,12 +84,14 @@ awaitable<void> RankOutput::forward(asio::io_context& context, Fd pipe) {
   std::string bytes;
   for (;;) {
     bytes.resize(kMaxOutputBytes);
+    // Without credit the queue itself is the bound.
     if (!credit_.bounded()) co_await connection_.wait_below(kOutputInFlight);
     boost::system::error_code error;
     const std::size_t size = co_await reader.async_read_some(
         asio::buffer(bytes), asio::redirect_error(asio::use_awaitable, error));
     if (error) break;  // the end of the pipe
     const std::string_view read(bytes.data(), size);
+    // Before the credit is looked at: the file has what nobody was shown.
     keep(read);
     if (size < kWorthItsBuffer) {
       co_await offer(std::string(read));
@@ -94,6 +105,7 @@ awaitable<void> RankOutput::forward(asio::io_context& context, Fd pipe) {
 
 void RankOutput::keep(std::string_view bytes) {
   if (!file_) return;
+  // The file is never a reason to stop: the user hears of it, and the output goes on.
   const auto problem = file_->write(bytes, BootTime(boot_time_ms()));
   if (problem) connection_.send(Notice{*problem});
 }
@@ -111,7 +123,7 @@ awaitable<void> RankOutput::offer(std::string bytes) {
       continue;
     }
     if (size < left.size() || !credit_.recovered_after(size)) {
-      // What may be missing, or late, begins at a line.
+      // What may be missing or late then begins with a whole line.
       const std::size_t end = left.substr(0, size).rfind('\n');
       if (end != std::string_view::npos) size = end + 1;
     }
@@ -144,7 +156,8 @@ std::string_view RankOutput::end_line(std::string_view bytes) {
   return shown ? bytes.substr(end + 1) : bytes;
 }
 
-// Throws away, and once there is credit again what is left of a line too.
+// Throws bytes away. Once there is credit again the rest of the line goes, too, and output goes on
+// at the next one. Returns what is to be shown.
 std::string_view RankOutput::skip(std::string_view bytes) {
   const std::size_t end = credit_.recovered() ? bytes.find('\n') : std::string_view::npos;
   const std::size_t size = end == std::string_view::npos ? bytes.size() : end + 1;
@@ -160,11 +173,13 @@ void RankOutput::hold_back(std::string_view bytes) {
   skipped_ += bytes.size();
   tail_ += bytes.substr(bytes.size() - std::min(bytes.size(), kSkippedTail));
   if (tail_.size() <= kSkippedTail) return;
+  // From a whole line on.
   const std::size_t line = tail_.find('\n', tail_.size() - kSkippedTail - 1);
   tail_.erase(0, line == std::string::npos ? tail_.size() : line + 1);
 }
 
 void RankOutput::tell_skipped() {
+  // What is left of the tail is shown after the notice, and is not lost.
   const std::uint64_t lost = skipped_ - tail_.size();
   if (lost > 0) {
     connection_.send(Skipped{rank_, stream_, lost, file_ ? file_->path() : std::string()});
@@ -185,6 +200,7 @@ RankInput::RankInput(asio::io_context& context, Connection& connection, std::uin
 }
 
 void RankInput::put(const Stdin& message) {
+  // A launcher may not have heard yet that the rank has closed its input.
   if (end_ || closed_) return;
   if (!message.bytes.empty()) queue_.push_back(message.bytes);
   end_ = message.end;
@@ -225,12 +241,15 @@ awaitable<bool> RankInput::wait_until_read() {
   boost::system::error_code error;
   co_await pipe_.async_wait(asio::posix::descriptor_base::wait_write,
                             asio::redirect_error(asio::use_awaitable, error));
+  // poll(2) also says "writable" when nobody has the other end; bytes are then left in the pipe.
   if (error || unread() > 0) co_return false;
+  // The rank does read: from here on it may have a pipe of the usual size.
   ::fcntl(descriptor_, F_SETPIPE_SZ, kPipeBytes);
   co_return true;
 }
 
-// The rank sees the end when we do not hold the pipe any more.
+// The rank sees the end when nobody can write into the pipe. To know later how much it has not
+// read, the pipe is opened once more for reading.
 void RankInput::serve_end() {
   const std::string path = "/proc/self/fd/" + std::to_string(descriptor_);
   looks_ = Fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
@@ -240,12 +259,14 @@ void RankInput::serve_end() {
 
 std::uint64_t RankInput::unread() const {
   int bytes = 0;
+  // FIONREAD works at either end of a pipe.
   const int fd = looks_.valid() ? looks_.get() : pipe_.is_open() ? descriptor_ : -1;
   return fd >= 0 && ::ioctl(fd, FIONREAD, &bytes) == 0 ? static_cast<std::uint64_t>(bytes) : 0;
 }
 
 void RankInput::close() {
   if (std::exchange(closed_, true)) return;
+  // Before the pipe goes, since the kernel then forgets what is in it.
   connection_.send(StdinClosed{rank_, written_ - unread()});
   boost::system::error_code ignored;
   pipe_.close(ignored);

@@ -1,6 +1,7 @@
 #pragma once
 // A rank's standard streams on the agent's side: what it writes becomes Output frames, Stdin frames
-// become what it reads. One io_context thread.
+// become what it reads. One io_context thread. Knows nothing of processes: a stream ends when its
+// pipe does.
 
 #include <chrono>
 #include <cstdint>
@@ -18,11 +19,11 @@
 
 namespace dtl {
 
-// Output frames waiting in the connection where nothing else bounds them.
+// Output frames waiting in the connection where nothing else bounds them. In bytes.
 constexpr std::size_t kOutputInFlight = 1 << 20;
 
-// What a rank may still send of its output before somebody has taken some of it; shared by its two
-// streams. Without OutputRules there is no bound.
+// How much of its output a rank may still send before somebody has taken some of it; shared by its
+// two streams. Without OutputRules there is no bound.
 class RankCredit {
  public:
   RankCredit(asio::io_context& context, const Connection& connection, const OutputRules& rules);
@@ -31,14 +32,14 @@ class RankCredit {
   std::size_t left() const { return bounded() ? left_ : kMaxOutputBytes; }
   void spend(std::size_t bytes);
   void give_back(std::size_t bytes);
-  // Half the window is free: worth going on.
+  // Half the window is free: enough to go on with.
   bool recovered() const { return recovered_after(0); }
   bool recovered_after(std::size_t bytes) const {
     return !bounded() || left_ >= rules_.window / 2 + bytes;
   }
-  // Waits for that as long as the rules allow; false when it did not come to be. A reader that has
-  // let us down is not waited for again before it has read everything. The time counts once what
-  // was sent has come there: a launcher that the network keeps from it lets nobody down.
+  // Waits for that as long as the rules allow; false when it did not come. A reader that has let us
+  // down once is not waited for again before it has taken everything. The wait is counted from when
+  // all that was sent has arrived: a launcher that the network keeps away lets nobody down.
   awaitable<bool> recover();
 
  private:
@@ -47,7 +48,7 @@ class RankCredit {
   const Connection& connection_;
   OutputRules rules_;
   std::size_t left_;
-  bool let_down_ = false;
+  bool let_down_ = false;  // waited for in vain, and not everything was taken since
   asio::steady_timer wake_;
 };
 
@@ -76,14 +77,15 @@ class RankOutput {
   std::uint32_t rank_;
   Stream stream_;
   std::unique_ptr<RankFile> file_;
-  bool skipping_ = false;
+  bool skipping_ = false;      // what comes is thrown away, until there is credit again
   bool mid_line_ = false;      // what was sent ends within a line
   std::uint64_t skipped_ = 0;  // bytes
   std::string tail_;           // the last lines of them: shown after all, as they matter most
 };
 
 // The pipe to a rank's standard input. What is given to put() is acknowledged by StdinTaken: at
-// first when the rank has read it, later when it is in the pipe.
+// first when the rank has read it, later when it is in the pipe. So the launcher takes from the
+// user's standard input hardly more than ranks read.
 class RankInput {
  public:
   RankInput(asio::io_context& context, Connection& connection, std::uint32_t rank, Fd pipe);

@@ -1,3 +1,6 @@
+// All names are opened and renamed below the folder's descriptor, so that they stay in the folder
+// that was checked. The file is opened for appending: a user may empty it meanwhile, and what comes
+// next begins at its start.
 #include "agent/job/rank_file.h"
 
 #include <fcntl.h>
@@ -33,6 +36,7 @@ void RankFile::open() {
   const int fresh = begun_ ? 0 : O_TRUNC;
   constexpr int kHow = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW;
   file_ = Fd(::openat(folder_.descriptor(), name_.c_str(), kHow | fresh, 0600));
+  // Caught in write(), which names the path; only the reason is used.
   if (!file_.valid()) throw system_error("");
   if (!begun_) size_ = 0;
   begun_ = true;
@@ -42,6 +46,7 @@ void RankFile::open() {
 void RankFile::rotate() {
   close();
   begun_ = false;
+  // The oldest first: each name is free, or its file the one to lose, before the next takes it.
   for (int number = kFiles - 1; number > 0; --number) {
     const std::string from = number == 1 ? name_ : name_ + "." + std::to_string(number - 1);
     const std::string to = name_ + "." + std::to_string(number);
@@ -55,6 +60,7 @@ std::optional<std::string> RankFile::write(std::string_view bytes, std::chrono::
   } catch (const Error& error) {
     return folder_.complaint(error, now);
   }
+  // A piece is never divided, so a file may be larger by one piece if that alone is.
   if (size_ + bytes.size() > kBytes && size_ > 0) rotate();
   try {
     open();

@@ -18,8 +18,8 @@ namespace dtl {
 
 class RankFile;
 
-// Those of a node's files that are open: the ones opened last, so that many ranks do not need many
-// descriptors.
+// The files of a node that are open: the ones opened last, so that many ranks do not need many
+// descriptors. A file that was closed here opens again at its next write.
 class OpenRankFiles {
  public:
   static constexpr std::size_t kMost = 16;
@@ -43,7 +43,7 @@ class RankFile {
   RankFile(const RankFile&) = delete;
   RankFile& operator=(const RankFile&) = delete;
 
-  // What to tell the user, if anything.
+  // Returns what to tell the user, if anything. now: of any clock that only goes forward.
   std::optional<std::string> write(std::string_view bytes, std::chrono::milliseconds now);
   std::string path() const { return folder_.path() + "/" + name_; }
   void close() { file_ = Fd(); }  // until the next write
@@ -56,8 +56,10 @@ class RankFile {
   const std::string name_;
   OpenRankFiles& open_files_;
   Fd file_;
-  bool begun_ = false;  // it is ours already
+  // The file of this name is ours already: opening it again must not empty it.
+  bool begun_ = false;
   std::size_t size_ = 0;
+  // When the user last heard that something cannot be written; absent: never.
   std::optional<std::chrono::milliseconds> told_;
 };
 

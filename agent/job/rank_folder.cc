@@ -1,3 +1,6 @@
+// DIR may be anywhere, also in /tmp, where others make and rename folders. So a path is walked name
+// by name, each below the folder before it, and links are followed here and not by the kernel. A
+// check of a whole path would say nothing about the open that comes after it.
 #include "agent/job/rank_folder.h"
 
 #include <fcntl.h>
@@ -36,11 +39,13 @@ Fd open_name(const Fd& folder, const std::string& name, const std::string& path,
   constexpr int kFolder = kAsItIs | O_DIRECTORY;  // makes an automounter mount it
   Fd found(::openat(folder.get(), name.c_str(), kFolder));
   if (!found.valid() && errno == ENOENT) {
+    // Several nodes may make it at the same moment on a shared file system.
     if (::mkdirat(folder.get(), name.c_str(), mode) != 0 && errno != EEXIST) {
       throw refusal(path, errno_text(errno));
     }
     found = Fd(::openat(folder.get(), name.c_str(), kFolder));
   }
+  // A link or a file: opened as itself, so that it can be judged.
   if (!found.valid() && (errno == ENOTDIR || errno == ELOOP)) {
     found = Fd(::openat(folder.get(), name.c_str(), kAsItIs));
   }
@@ -56,6 +61,7 @@ std::string target_of(const Fd& found, const std::string& path) {
     throw refusal(path, fmt::format("it is a link of another user ({})", status.st_uid));
   }
   char target[PATH_MAX];
+  // An empty name means the open link itself, which nobody can exchange.
   const ssize_t size = ::readlinkat(found.get(), "", target, sizeof target);
   if (size <= 0) throw refusal(path, errno_text(errno));
   return {target, static_cast<std::size_t>(size)};
@@ -67,7 +73,7 @@ void prepend(std::deque<std::string>& names, const std::string& path) {
 }
 
 // Whether files that we make here belong to the folder's owner. A file server may map root to
-// another user.
+// another user, so that root's folder there seems to be somebody else's.
 bool makes_files_of(const Fd& folder, uid_t owner) {
   const std::string name = fmt::format(".probe.{}", ::getpid());
   const Fd probe(
@@ -98,6 +104,7 @@ Fd open_path(const std::string& path) {
     }
     if (++links > kMostLinks) throw refusal(path, errno_text(ELOOP));
     prepend(names, target);
+    // A relative target goes on in the folder that has the link, an absolute one at the root.
     if (!target.starts_with('/')) continue;
     at = Fd(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
     walked.clear();

@@ -13,11 +13,12 @@ namespace dtl {
 
 class RankFolder {
  public:
-  // directory: DIR, absolute. name: JOB.
+  // directory: DIR, absolute. name: JOB. Nothing is opened or made before open().
   RankFolder(std::string directory, std::string name);
 
-  // Opens it if it is not open yet, and makes missing folders. Follows no link of another user
-  // than root. Throws Error(kCannotWrite); its reason names the folder or link.
+  // Opens it if it is not open yet, and makes missing folders. Refuses links of other users, but
+  // for root's. Refuses a last folder that is a link, belongs to somebody else, or that others may
+  // write to. Throws Error(kCannotWrite); its reason names the folder or link.
   void open();
   // A line for the user when it cannot be opened: one a minute for all of its files.
   std::optional<std::string> complaint(const Error& error, std::chrono::milliseconds now);
@@ -27,6 +28,7 @@ class RankFolder {
  private:
   std::string directory_, name_, path_;
   Fd folder_;
+  // When the last complaint was made; absent: never.
   std::optional<std::chrono::milliseconds> told_;
 };
 

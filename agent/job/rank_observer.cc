@@ -1,3 +1,5 @@
+// A rank that hangs cannot be asked, so everything is taken from /proc and from pages that it may
+// have filled with anything. What cannot be read counts as nothing: a wrong alarm would end a job.
 #include "agent/job/rank_observer.h"
 
 #include <dirent.h>
@@ -37,6 +39,7 @@ struct CloseFolder {
 };
 
 bool is_page(const std::string& path) {
+  // The kernel shows a memfd in this way. The name alone is not enough: see SeenPage.
   static const std::string kTarget = std::string("/memfd:") + kStatePageName + " (deleted)";
   char target[64];
   const ssize_t size = ::readlink(path.c_str(), target, sizeof target);
@@ -75,9 +78,8 @@ void for_each_thread(pid_t pid, const std::function<void(const std::string& fold
   }
 }
 
-// For how long its threads could have run and were not let, on cores that have more to do, and how
-// often they were let. On a machine that is busy enough such a rank uses next to nothing, and is no
-// rank that sleeps.
+// How long its threads could have run and were not let, on cores that have more to do, and how
+// often they were let. On a busy machine such a rank uses next to nothing, and yet does not sleep.
 struct CoreWaits {
   std::uint64_t ns = 0, slices = 0;
 };
@@ -87,6 +89,7 @@ CoreWaits core_waits_of(pid_t pid) {
   for_each_thread(pid, [&](const std::string& folder) {
     const std::string text = read_up_to(folder + "/schedstat", 128);
     unsigned long long ran = 0, waited = 0, slices = 0;
+    // In nanoseconds, and how often it was put on a core; absent without CONFIG_SCHED_INFO.
     if (std::sscanf(text.c_str(), "%llu %llu %llu", &ran, &waited, &slices) != 3) return;
     waits.ns += waited;
     waits.slices += slices;
@@ -128,7 +131,8 @@ SeenPage::SeenPage(const std::string& path) {
       status.st_size < static_cast<off_t>(kStatePageBytes)) {
     return;
   }
-  // A page that its owner could shorten would end who reads it.
+  // Reading a mapping beyond the end of its file ends the reader (SIGBUS), so a page counts only if
+  // it is sealed against that.
   const int seals = ::fcntl(file.get(), F_GET_SEALS);
   if (seals < 0 || (seals & F_SEAL_SHRINK) == 0) return;
   void* data = ::mmap(nullptr, kStatePageBytes, PROT_READ, MAP_SHARED, file.get(), 0);
@@ -150,7 +154,7 @@ void SeenPage::look() {
   waits_ += begun > completed ? 1 : 0;
 }
 
-// Whatever the rank has written there becomes numbers that may be sent.
+// The rank may have written anything there; what is sent stays within the bounds of a message.
 CommState SeenPage::take() {
   CommState state;
   const std::uint64_t begun = page_->begun.load();
@@ -175,6 +179,7 @@ RankObserver::Usage RankObserver::usage_of(pid_t pid) {
   const std::string text = read_up_to(proc_path(pid, "stat"), 1024);
   const std::size_t name_end = text.rfind(')');  // the name may hold anything
   unsigned long long faults = 0, user = 0, system = 0;
+  // Fields 3, 12, 14 and 15 of proc_pid_stat(5).
   if (name_end == std::string::npos ||
       std::sscanf(text.c_str() + name_end + 1,
                   " %c %*d %*d %*d %*d %*d %*u %*u %*u %llu %*u %llu %llu", &usage.state, &faults,
@@ -186,7 +191,8 @@ RankObserver::Usage RankObserver::usage_of(pid_t pid) {
   return usage;
 }
 
-// While its process has pages, that one; else the first of the rank's that has, or its Python.
+// The process before, while it has pages; else the first of the rank's that has some, or its
+// Python. A process that stays the same lets two reports be compared.
 void RankObserver::choose_process(std::span<const Process> processes) {
   const Process* before = find_process(processes, process_);
   if (has_pages() && before != nullptr && before->alive) return;
@@ -197,18 +203,20 @@ void RankObserver::choose_process(std::span<const Process> processes) {
       process_ = process.pid;
       return;
     }
+    // The first Python, unless a later process has pages.
     if (process_ == rank_pid_ && is_python(process.pid)) process_ = process.pid;
   }
 }
 
 void RankObserver::find_pages() {
   const auto found = pages_of(process_);
+  // A page that stays keeps its counts.
   std::erase_if(pages_, [&](const auto& page) { return !found.contains(page.first); });
   for (const auto& [inode, path] : found) pages_.try_emplace(inode, path);
 }
 
-// A wait for a core is counted by the kernel when it ends: one that takes all of the time between
-// two reports is told by a thread that could run and was hardly ever let.
+// The kernel counts a wait for a core when it ends. So one that takes all of the time between two
+// reports shows in two other things: a thread could run, and was hardly ever let.
 bool RankObserver::computes(std::span<const Process> processes, std::uint64_t span_ms) {
   const auto ticks_per_second = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
   std::uint64_t ticks = 0, slices = 0;
@@ -220,6 +228,7 @@ bool RankObserver::computes(std::span<const Process> processes, std::uint64_t sp
     slices += waits.slices;
     own.push_back(process.pid);
   }
+  // A process that has ended takes its ticks along, so the sum may be less than before.
   const std::uint64_t used = ticks - std::min(ticks, std::exchange(cpu_ticks_, ticks));
   const std::uint64_t before = std::exchange(slices_, slices);
   if (used * 1000 * 100 >= kComputesPercent * span_ms * ticks_per_second) return true;
@@ -234,9 +243,12 @@ Activity RankObserver::activity(std::span<const Process> processes, std::chrono:
   const std::uint64_t faults =
       usage.major_faults -
       std::min(usage.major_faults, std::exchange(major_faults_, usage.major_faults));
+  // The first report has nothing to compare with, and says that the rank computes.
   const bool is_first = std::exchange(reported_, now).count() == 0;
   const bool is_busy = computes(processes, span_ms) || is_first;
+  // From the plainest state to the least certain one.
   if (usage.state == 'T' || usage.state == 't') return Activity::kStopped;
+  // Pages of mapped files come from a disk as well, hence the look at what is in swap.
   if (!is_first && faults * 1000 >= kSwapsPerSecond * span_ms && has_swapped(process_)) {
     return Activity::kSwaps;
   }
@@ -244,8 +256,8 @@ Activity RankObserver::activity(std::span<const Process> processes, std::chrono:
   return is_busy ? Activity::kComputes : Activity::kSleeps;
 }
 
-// What its process has sent since the last report, by address. A connection that is new begins now:
-// how long it was busy before is nobody's wait.
+// What its process has sent since the last report, by address. A connection that is new is left
+// out: how long it was busy before is nobody's wait.
 std::vector<WireState> RankObserver::wires(std::span<const TcpConnection> connections) {
   const std::set<std::uint64_t> own = sockets_of(process_);
   std::map<std::uint64_t, TcpConnection> now;
@@ -260,11 +272,13 @@ std::vector<WireState> RankObserver::wires(std::span<const TcpConnection> connec
     sum.bytes += connection.acked - before->second.acked;
     sum.busy_us += connection.busy_us - std::min(connection.busy_us, before->second.busy_us);
   }
+  // Forgets connections that have gone; their inodes may come again.
   sent_ = std::move(now);
   std::vector<WireState> all;
   for (auto& [peer, sum] : sums) all.push_back(std::move(sum));
   std::sort(all.begin(), all.end(),
             [](const WireState& a, const WireState& b) { return a.bytes > b.bytes; });
+  // The connections that carry most decide how fast a ring is.
   if (all.size() > kMaxWires) all.resize(kMaxWires);
   return all;
 }
@@ -283,6 +297,7 @@ RankReport RankObserver::report(std::uint32_t rank, std::span<const Process> pro
   for (auto& [inode, page] : pages_) {
     if (!page.is_over()) pages.push_back(&page);
   }
+  // The oldest communicators, so that every report has the same ones when there are too many.
   std::sort(pages.begin(), pages.end(),
             [](const SeenPage* a, const SeenPage* b) { return a->number() < b->number(); });
   if (pages.size() > kMaxComms) pages.resize(kMaxComms);

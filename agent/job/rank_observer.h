@@ -1,7 +1,8 @@
 #pragma once
 // RankObserver: what a rank is seen to do from outside: whether its processes compute, sleep, swap
 // or are stopped, from /proc, and what its communicators of libdtring wait for, from their pages
-// (base/state_page.h). One per rank that runs.
+// (base/state_page.h). One per rank that runs. Only reports: launcher/job/rank_watch.h decides who
+// hangs.
 
 #include <sys/types.h>
 
@@ -26,7 +27,8 @@ std::set<std::uint64_t> sockets_of(pid_t pid);
 // The page of one communicator, read only.
 class SeenPage {
  public:
-  // path: of /proc/PID/fd. Empty when it is no page that can be trusted not to shrink.
+  // path: of /proc/PID/fd. is_over() at once when there is no such page, or one that its owner
+  // could still shorten.
   explicit SeenPage(const std::string& path);
   SeenPage(const SeenPage&) = delete;
   SeenPage& operator=(const SeenPage&) = delete;
@@ -48,10 +50,11 @@ class RankObserver {
 
   bool has_pages() const { return !pages_.empty(); }
   void look();
-  // processes: all of the machine, see scan_processes; connections: all of the node.
+  // processes: all of the machine, see scan_processes; connections: all of the node; now: of
+  // CLOCK_BOOTTIME. What is counted is counted since the report before.
   RankReport report(std::uint32_t rank, std::span<const Process> processes,
                     std::span<const TcpConnection> connections, std::chrono::milliseconds now);
-  pid_t process() const { return process_; }  // whom of the rank's the last report was about
+  pid_t process() const { return process_; }  // the one that the last report was about
 
  private:
   struct Usage {
@@ -66,7 +69,8 @@ class RankObserver {
   Activity activity(std::span<const Process> processes, std::chrono::milliseconds now);
 
   const pid_t rank_pid_;
-  pid_t process_;                                // that is looked at: who has pages, or a Python
+  // The one that is looked at: who has pages, or a Python. A rank may be a shell that starts it.
+  pid_t process_;
   std::map<std::uint64_t, SeenPage> pages_;      // by inode
   std::map<std::uint64_t, TcpConnection> sent_;  // by inode, as at the last report
   // At the last report; ticks: that its session ran or waited for a core.

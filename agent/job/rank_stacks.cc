@@ -1,3 +1,5 @@
+// A rank answers by writing into a file, and nothing tells that it has finished. So the files are
+// looked at every few milliseconds, all of them at once.
 #include "agent/job/rank_stacks.h"
 
 #include <iterator>
@@ -31,6 +33,7 @@ RankStacks::RankStacks(asio::io_context& context, Connection& connection,
       witness_(witness) {}
 
 awaitable<void> RankStacks::ask(AskRanks order) {
+  // In milliseconds: short beside kAskRanks, and rare enough for hundreds of ranks.
   constexpr BootTime kLook{10};
   const BootTime until = asking_time() + BootTime(order.patience_ms);
   std::map<std::uint32_t, StackFile> asked;
@@ -40,6 +43,7 @@ awaitable<void> RankStacks::ask(AskRanks order) {
     if (file.ask()) {
       asked.emplace(rank, std::move(file));
     } else {
+      // The name of the program shows the user why this rank could not be asked.
       connection_.send(Stack{rank, StackAnswer::kCannot, program_of_rank(processes, pid)});
     }
   }
@@ -64,7 +68,8 @@ void RankStacks::tell(const Stack& stack) {
   connection_.send(stack);
 }
 
-// Debuggers stop who they look at, so they come last; on a thread, as they take their time.
+// A debugger stops the process that it looks at, so it comes last. On a thread, as it takes its
+// time, and heartbeats must go on.
 awaitable<void> RankStacks::tell_native(std::uint32_t patience_ms) {
   auto answered = std::make_shared<bool>(false);  // shared with what the thread posts
   debugger_ = std::jthread([this, ranks = running_.seen_processes(), patience_ms, answered] {
@@ -76,6 +81,7 @@ awaitable<void> RankStacks::tell_native(std::uint32_t patience_ms) {
   });
   asio::steady_timer look(context_);
   while (!*answered) {
+    // Looked at, as a thread cannot resume a coroutine by itself.
     look.expires_after(kLookAtRanks);
     co_await look.async_wait(asio::use_awaitable);
   }

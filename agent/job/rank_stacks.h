@@ -21,7 +21,8 @@ class RankStacks {
   RankStacks(asio::io_context& context, Connection& connection, const RunningRanks& running,
              RankStreams& streams, const RankWitness& witness);
 
-  // Tells the launcher what each rank does that runs. With kept output it is there, too.
+  // Tells the launcher what each rank does that runs. What a rank says is also kept with its errors
+  // (--log-dir). Returns once all have answered or their time is over. At most one at a time.
   awaitable<void> ask(AskRanks order);
 
  private:

@@ -1,3 +1,5 @@
+// Two sealed files in memory go to the guard with each rank: the packed specification and the
+// secret. Neither an argument nor the environment shows the secret to other users.
 #include "agent/job/rank_starter.h"
 
 #include <unistd.h>
@@ -28,8 +30,8 @@ void RankStarter::check(const Start& start) const {
   for (const RankSpec& rank : start.ranks) environments_.lines(rank.environment);
 }
 
-// A rank's input is taken from here on, its other files are opened when the guard takes it: many
-// ranks that start at once need few descriptors at once.
+// A rank's input is taken from here on. Its other files are opened when the guard takes it, so that
+// many ranks that start at once need few descriptors at once.
 void RankStarter::spawn(const SpawnRank& spawn) {
   const std::uint32_t rank = spawn.spec.rank;
   try {
@@ -50,12 +52,14 @@ std::optional<SpawnFiles> RankStarter::open_files(const SpawnRank& spawn) {
   }
 }
 
+// As a report of the guard's, so that there is one way in which a rank can fail to start.
 void RankStarter::report_no_files(std::uint32_t rank, const Error& error) {
   log_error(error.what());
   GuardReport report;
   report.news = GuardNews::kSpawnFailed;
   report.rank = rank;
   report.stage = SpawnStage::kFiles;
+  // Not every error has a number, and 0 would read as "Success".
   report.error_number = static_cast<std::uint32_t>(error.number() != 0 ? error.number() : EIO);
   failed_(report);
 }
@@ -70,6 +74,7 @@ SpawnFiles RankStarter::make_files(const SpawnRank& spawn) {
   programs = program_candidates(spec, environment, own_folder_);
   files[kSpecFd] = sealed_memory_file("dtl-rank", pack_spawn_spec(spec, environment, programs));
   for (std::string& program : programs) {
+    // For explained(), which looks from the agent's own folder and not from the rank's.
     program = std::filesystem::path(spec.working_directory) / program;
   }
   files[kSecretSourceFd] = sealed_memory_file("dtl-secret", spawn.secret);
@@ -84,8 +89,10 @@ SpawnFailed RankStarter::explained(SpawnFailed failed) const {
                         failed.error_number == static_cast<std::uint32_t>(ENOEXEC));
   if (at == programs_.end() || !refused) return failed;
   for (const std::string& program : at->second) {
+    // The first that may be executed is the one that the kernel has refused.
     if (::access(program.c_str(), X_OK) != 0) continue;
     const ProgramFault fault = find_program_fault(program);
+    // The launcher has a hint of its own for each of these stages.
     if (!fault.stage.empty()) failed.stage = fault.stage;
     failed.reason = fault.reason.substr(0, kMaxNameBytes);
     break;

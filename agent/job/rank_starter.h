@@ -26,12 +26,14 @@ class RankStarter {
               RankStreams& streams, RankWitness& witness,
               std::function<void(const GuardReport&)> failed);
 
-  // These throw Error(kVersion), see Environments.
+  // These throw Error(kVersion), see Environments. check() comes before the first rank of a Start:
+  // one that names an environment which has not come starts no rank at all.
   void add(Environment environment) { environments_.add(std::move(environment)); }
   void check(const Start& start) const;
   void spawn(const SpawnRank& spawn);
   void started(std::uint32_t rank) { programs_.erase(rank); }
   // Adds why the kernel refused the program, if the file shows it: errno alone says too little.
+  // Reads the file, so not for each rank that fails, but for refused programs alone.
   SpawnFailed explained(SpawnFailed failed) const;
 
  private:
@@ -46,8 +48,8 @@ class RankStarter {
   RankWitness& witness_;
   const std::function<void(const GuardReport&)> failed_;
   Environments environments_;
-  std::map<std::uint32_t, std::vector<std::string>> programs_;  // where they are looked for, of
-                                                                // ranks that have not started
+  // Where the program of each rank is looked for, until that has started.
+  std::map<std::uint32_t, std::vector<std::string>> programs_;
 };
 
 }  // namespace dtl

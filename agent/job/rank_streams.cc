@@ -1,3 +1,6 @@
+// Our ends of a rank's pipes are kept until the guard says that it has started: what it writes by
+// then stays in the pipe, so that Started goes out before any Output. A rank that could not start
+// leaves its entry behind, and the descriptors are closed at the end.
 #include "agent/job/rank_streams.h"
 
 #include <fcntl.h>
@@ -9,8 +12,8 @@
 namespace dtl {
 namespace {
 
-// A rank's pipes hold this much: bursts do not make it wait, and 200 ranks stay below the kernel's
-// limit per user.
+// A rank's pipes hold this much, so that bursts do not make it wait. The kernel bounds the sum of
+// each user's pipes (pipe-user-pages-soft); beyond it they stay smaller.
 constexpr int kPipeBytes = 256 << 10;
 
 Fd duplicate_null(int flags) {
@@ -52,10 +55,12 @@ void RankStreams::open_input(std::uint32_t rank) {
 void RankStreams::open(const RankSpec& rank, const std::string& job_id, SpawnFiles& files) {
   Pipe output = make_rank_pipe(), errors = make_rank_pipe();
   Streams& streams = ranks_[rank.rank];
+  // A rank that does not read finds the end at once, as under nohup, and no closed descriptor.
   files[kStdinFd] = rank.wants_stdin ? std::move(streams.input_pipe) : duplicate_null(O_RDONLY);
   files[kStdoutFd] = std::move(output.write_end);
   files[kStderrFd] = std::move(errors.write_end);
   streams.open_outputs = 2;
+  // One credit for both streams, as the bound is on the memory for a rank.
   streams.credit = std::make_unique<RankCredit>(context_, connection_, rules_);
   streams.output =
       std::make_unique<RankOutput>(connection_, *streams.credit, rank.rank, Stream::kStdout,
@@ -70,6 +75,7 @@ void RankStreams::open(const RankSpec& rank, const std::string& job_id, SpawnFil
 std::unique_ptr<RankFile> RankStreams::kept_file(std::uint32_t rank, const std::string& job_id,
                                                  const char* ending) {
   if (rules_.log_directory.empty()) return nullptr;
+  // Named once, opened at the first write: a folder that cannot be made stops no rank.
   if (!kept_in_) kept_in_.emplace(rules_.log_directory, job_id);
   return std::make_unique<RankFile>(*kept_in_, "rank." + std::to_string(rank) + ending,
                                     open_rank_files_);
@@ -86,6 +92,7 @@ bool RankStreams::started(std::uint32_t rank) {
 
 awaitable<void> RankStreams::forward(RankOutput& output, Fd pipe, std::uint32_t rank) {
   co_await output.forward(context_, std::move(pipe));
+  // What the rank has started may hold a pipe open for longer than the rank lives.
   if (--ranks_[rank].open_outputs == 0) all_read_(rank);
 }
 
@@ -98,6 +105,7 @@ bool RankStreams::ended(std::uint32_t rank) {
 
 void RankStreams::give_input(const Stdin& message) {
   const auto at = ranks_.find(message.rank);
+  // The rank may not want any input, or may have ended while this was on its way.
   if (at != ranks_.end() && at->second.input) at->second.input->put(message);
 }
 

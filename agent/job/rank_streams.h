@@ -36,9 +36,10 @@ class RankStreams {
   // The rank's ends of its standard streams. Throws Error(kOs).
   void open(const RankSpec& rank, const std::string& job_id, SpawnFiles& files);
   bool started(std::uint32_t rank);  // reads its output from here on; false: it was not opened
-  bool ended(std::uint32_t rank);    // false: it is none of ours
+  bool ended(std::uint32_t rank);    // false: it is not a rank of this agent
   void give_input(const Stdin& message);
   void give_credit(const Credit& credit);
+  // Of a rank that has been opened.
   void keep(std::uint32_t rank, std::string_view text);  // in the file of its errors alone
 
  private:
@@ -62,6 +63,7 @@ class RankStreams {
   OutputRules rules_;
   std::optional<RankFolder> kept_in_;  // with --log-dir, from the first rank on
   OpenRankFiles open_rank_files_;
+  // Nothing is erased: tasks refer to what is in here until the agent ends.
   std::map<std::uint32_t, Streams> ranks_;
 };
 

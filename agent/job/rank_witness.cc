@@ -1,3 +1,5 @@
+// A rank that failed is asked about memory and errors; one that ended well is asked nothing, but
+// for rank 0 and whether it has met anybody.
 #include "agent/job/rank_witness.h"
 
 #include <csignal>

@@ -26,7 +26,8 @@ class RankWitness {
                                    const std::vector<std::string_view>& environment);
   void started(std::uint32_t rank, pid_t process);
   void look();  // once a second
-  // What the launcher should hear, if anything, about a rank that was taken on.
+  // What the launcher should hear, if anything, about a rank that was taken on. To be sent before
+  // Exited (wire/PROTOCOL.md).
   std::optional<Message> ended(const GuardReport& report);
   void tell_grace(std::chrono::milliseconds grace) const;  // see FailureEvidence
   std::string stack_path(std::uint32_t rank) const;        // of a rank that was taken on

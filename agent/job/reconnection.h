@@ -20,9 +20,12 @@ class Reconnection {
   Reconnection(asio::io_context& context, TaskGroup& tasks, Connection& connection,
                std::function<void()> back);
 
-  // The next message, over as many streams as it takes, while another one may come.
+  // The next message, over as many streams as it takes, while another one may come. nullopt: the
+  // conversation is over. Throws Error as Connection::receive does, where no other stream may come.
   awaitable<std::optional<Message>> receive();
-  // From here on the launcher may come back. False when it cannot, which has been told then.
+  // From here on the launcher may come back. False when there is no place for the socket; the
+  // launcher has been told then, and the job goes on without. Throws Error(kVersion) the second
+  // time.
   bool agree(const Reconnect& agreed);
   void end();  // from here on no launcher can come back
 

@@ -23,7 +23,7 @@ class RunningRanks {
  public:
   using RankProcess = std::pair<std::uint32_t, pid_t>;  // a rank's
 
-  // supervisor: says whether the ranks are meant to run. All references outlive this.
+  // supervisor: says whether the ranks are meant to run; only read. All references outlive this.
   RunningRanks(asio::io_context& context, TaskGroup& tasks, Connection& connection,
                const Supervisor& supervisor);
 
@@ -32,7 +32,7 @@ class RunningRanks {
   void look_for_stopped();       // once a second
   void report(BootTime period);  // from now on; 0: no more
   std::vector<RankProcess> processes() const;
-  std::vector<RankProcess> seen_processes() const;  // whom of each rank's the last report was about
+  std::vector<RankProcess> seen_processes() const;  // the ones that the last reports were about
 
  private:
   struct Rank {

@@ -1,3 +1,6 @@
+// What happens comes in by feed(), as an event; what the supervisor wants done goes out by
+// perform(). No other code here decides what becomes of ranks. Frames that do not concern that,
+// such as Stdin and Credit, go straight to the part that they are for.
 #include "agent/job/session.h"
 
 #include <unistd.h>
@@ -52,6 +55,7 @@ AgentSession::AgentSession(std::string own_folder, Fd input, Fd output, std::str
       clock_(context_),
       signals_(context_) {
   for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
+    // With --unsignalled they are ignored, and a handler would undo that.
     if (!is_ignored(signal)) signals_.add(signal);
   }
   supervisor_.heard = now();
@@ -72,6 +76,7 @@ Exit AgentSession::run(NodeFacts facts) {
   tasks_.spawn(write_frames());
   tasks_.spawn(watch_clock());
   tasks_.spawn(watch_signals());
+  // Until leave() or a failed task stops it.
   context_.run();
   guard_.link().close();  // it exits while we tidy up
   return exit_.value_or(Exit::kInternal);
@@ -87,6 +92,7 @@ awaitable<void> AgentSession::read_frames(NodeFacts facts) {
     }
   } catch (const Error& error) {
     log_error(error.what());
+    // Garbage ends the conversation, and the launcher should hear why, if it is one.
     connection_.send(Trouble{error.what()});
   }
   feed(LauncherGone{});
@@ -106,19 +112,21 @@ awaitable<void> AgentSession::watch_clock() {
     if (at >= next_heartbeat_) {
       next_heartbeat_ = at + kHeartbeat;
       guard_.tick(supervisor_);
-      // Nobody would end what the ranks leave if the guard and we were killed, too.
+      // Without the keeper nobody would end what is left if the guard and this agent were killed.
       if (::getppid() != keeper_) feed(KeeperGone{keeper_});
       running_.look_for_stopped();
       witness_.look();
+      // Nothing goes out before Hello but the greeting (wire/PROTOCOL.md).
       if (node_) connection_.send(Heartbeat{static_cast<std::uint64_t>(at.count())});
     }
-    // A parent that had no time is not away.
+    // A parent that runs and had no CPU time is not away (--child).
     if (is_launcher_silent(supervisor_, at) && launcher_ != 0 &&
         process_state(launcher_) == ProcessState::kRuns) {
       feed(LauncherHeard{});
     }
     if (at >= due(supervisor_)) feed(TimePassed{});
     const BootTime wake = std::min(next_heartbeat_, due(supervisor_));
+    // feed() wakes it when a deadline comes nearer. At least 1 ms, so that it never spins.
     clock_.expires_after(std::max(wake - now(), BootTime(1)));
     boost::system::error_code woken;
     co_await clock_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
@@ -140,6 +148,7 @@ awaitable<void> AgentSession::ask_ranks(AskRanks order) {
 // Gives the last messages a moment to leave.
 awaitable<void> AgentSession::leave() {
   connection_.finish();
+  // A launcher that reads nothing must not keep us.
   asio::steady_timer deadline(context_, kDrainDeadline);
   deadline.async_wait([this](boost::system::error_code cancelled) {
     if (!cancelled) context_.stop();
@@ -150,6 +159,7 @@ awaitable<void> AgentSession::leave() {
 
 void AgentSession::welcome(const Message& message, NodeFacts facts) {
   const auto* welcome = std::get_if<Welcome>(&message);
+  // Anything else is a launcher of another protocol, or not one at all.
   if (welcome == nullptr) unexpected(message);
   record_.job_id = welcome->job_id;
   record_.launcher_host = welcome->launcher_host;
@@ -162,9 +172,11 @@ void AgentSession::welcome(const Message& message, NodeFacts facts) {
 
 void AgentSession::start(Start start) {
   starter_.check(start);
+  // A job with many ranks comes in several Start messages.
   record_.ranks += static_cast<int>(start.ranks.size());
   if (record_.command.empty() && !start.ranks.empty()) {
     record_.role = "agent";
+    // `dtlaunch ps` shows it, so values that look like secrets are masked.
     record_.command = join(masked_arguments(start.ranks.front().arguments, {}), " ");
     record_.since = std::time(nullptr);
     record_.state = "running";
@@ -200,10 +212,12 @@ void AgentSession::dispatch(Message message) {
   std::visit(handle, message);
 }
 
-// Until the kernel has loaded the guard we wait: hence when there is time, and at the latest when
-// it has something to do. False when it cannot be had, which has been told then.
+// The start blocks until the kernel has loaded the guard. So it comes when the launcher is busy
+// with its plan, and at the latest when the guard has something to do. False: it cannot be started,
+// and the launcher has been told.
 bool AgentSession::start_guard() {
   if (guard_.link().is_open()) return true;
+  // The agent is leaving; a guard that is started now would find nothing to do.
   if (exit_) return false;
   try {
     guard_.start(own_folder_, launcher_ != 0);
@@ -218,12 +232,15 @@ bool AgentSession::start_guard() {
 }
 
 void AgentSession::hear_guard(const GuardReport& report) {
+  // Before the event, whose effect may be Exited: StdinClosed and Evidence have to come before
+  // that.
   if (report.news == GuardNews::kExited && streams_.ended(report.rank)) {
     running_.ended(report.rank);
     if (auto testimony = witness_.ended(report)) connection_.send(std::move(*testimony));
   }
   feed(report);
-  // Its output is read from here on, so that Started is told before.
+  // After the event, whose effect is Started: output is read from here on, and must not come
+  // before.
   if (report.news == GuardNews::kStarted && streams_.started(report.rank)) {
     running_.started(report.rank, static_cast<pid_t>(report.pid));
     witness_.started(report.rank, static_cast<pid_t>(report.pid));
@@ -236,6 +253,7 @@ void AgentSession::feed(const Event& event) {
   // Without a launcher nobody takes the output; ranks must not wait for that.
   if (supervisor_.leave == Exit::kUnreachable) connection_.close();
   if (supervisor_.leave) reconnection_.end();
+  // The clock's sleep may be longer than the new deadline allows.
   if (BootTime(due(supervisor_)) < next_heartbeat_) clock_.cancel();
 }
 
@@ -254,8 +272,10 @@ void AgentSession::perform(const Effect& effect) {
       },
       [&](const PassSignal& order) { guard_.link().pass_signal(order.signal); },
       [&](const KillByGuard&) { guard_.link().kill(); },
+      // Blocks, and may: nothing else is left to do before the exit.
       [&](const KillByOwnHand&) { end_descendants((now() + kReapDeadline).count(), nullptr); },
       [&](const SendMessage& sent) {
+        // The supervisor is pure and cannot look at the program's file.
         const auto* failed = std::get_if<SpawnFailed>(&sent.message);
         connection_.send(failed != nullptr ? Message(starter_.explained(*failed)) : sent.message);
       },

@@ -27,10 +27,11 @@
 
 namespace dtl {
 
-// Of an agent that is its launcher's child.
+// The launcher of an agent that is its child (--child, --input); empty otherwise.
 struct LocalLauncher {
-  pid_t process = 0;  // 0: it is none
-  Fd input;           // its standard input, for ranks that read; invalid: they get it in frames
+  pid_t process = 0;  // 0: the launcher is not our parent
+  // Its standard input, for ranks that read; invalid: they get it in frames.
+  Fd input;
 };
 
 class AgentSession {
@@ -45,6 +46,7 @@ class AgentSession {
   Exit run(NodeFacts facts);
 
  private:
+  // Tasks of the context. The first four run as long as the session.
   awaitable<void> read_frames(NodeFacts facts);
   awaitable<void> write_frames();
   awaitable<void> watch_clock();
@@ -61,10 +63,12 @@ class AgentSession {
   void perform(const Effect& effect);
 
   asio::io_context context_{1};  // first: outlives what is suspended in it
+  // Each part refers to some of those above it, so the order counts.
   const std::string own_folder_;
   const pid_t launcher_;
-  const pid_t keeper_;  // our parent
-  JobRecord record_;    // of this node's part of the job
+  // Our parent. Another parent later on means that the keeper was killed.
+  const pid_t keeper_;
+  JobRecord record_;  // of this node's part of the job
   OwnRecord record_file_;
   Supervisor supervisor_;
   Connection connection_;
@@ -79,8 +83,10 @@ class AgentSession {
   asio::steady_timer clock_;
   asio::signal_set signals_;
   BootTime next_heartbeat_{};
+  // Once it is known how the agent ends.
   std::optional<Exit> exit_;
-  std::optional<NodeQuestions> node_;  // from Welcome on
+  // From Welcome on, which brings the job's id. Last: its threads post to what is above.
+  std::optional<NodeQuestions> node_;
 };
 
 }  // namespace dtl

@@ -1,3 +1,6 @@
+// The file is the rank's to write, so what it says is checked: the process must be in the rank's
+// session and catch the signal. The end of an answer is a guess, from the signal's state and from a
+// file that has stopped growing.
 #include "agent/job/stack_file.h"
 
 #include <fcntl.h>
@@ -39,6 +42,7 @@ SignalState signal_state(pid_t pid, int signal) {
     state.known = true;
     if (line.starts_with("SigCgt")) state.caught = set;
     if (line.starts_with("SigBlk")) state.blocked = set;
+    // Pending for the thread, or for the process and not yet given to a thread.
     if (line.starts_with("SigPnd") || line.starts_with("ShdPnd")) state.pending |= set;
   }
   return state;
@@ -47,6 +51,7 @@ SignalState signal_state(pid_t pid, int signal) {
 pid_t first_number(const std::string& text) {
   int pid = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), pid);
+  // Without the line's end the number may be half written.
   const bool complete = error == std::errc() && end < text.data() + text.size() && *end == '\n';
   return complete && pid > 0 ? pid : 0;
 }
@@ -58,6 +63,7 @@ std::string program_of(pid_t pid) {
   if (size <= 0) return {};
   std::string path(target, static_cast<std::size_t>(size));
   path.erase(0, path.rfind('/') + 1);
+  // The kernel adds this once the program's file was replaced.
   return path.substr(0, path.find(" (deleted)"));
 }
 
@@ -69,6 +75,7 @@ bool StackFile::ask() {
   // The handle keeps the process that is checked here: no other process can get the signal.
   const ProcessHandle process(pid_);
   if (!process.valid() || ::getsid(pid_) != rank_pid_) return false;
+  // The default action of this signal would end the process.
   if (!signal_state(pid_, kAskSignal).caught) return false;
   before_ = seen_ = size();
   return process.signal(kAskSignal);
@@ -88,11 +95,13 @@ Stack StackFile::answer(std::uint32_t rank) const {
   stack.rank = rank;
   const Fd file(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   const off_t end = size();
+  // Only what was appended since the question, and of that the end.
   const off_t begin = std::max(before_, end - static_cast<off_t>(kMaxStackBytes));
   stack.text.resize(end > begin ? static_cast<std::size_t>(end - begin) : 0);
   const ssize_t got =
       file.valid() ? ::pread(file.get(), stack.text.data(), stack.text.size(), begin) : 0;
   stack.text.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  // A text that was cut begins within a line.
   if (begin > before_) stack.text.erase(0, stack.text.find('\n') + 1);
   stack.answer = stack.text.empty() ? StackAnswer::kSilent : StackAnswer::kTold;
   if (stack.text.empty() && process_state(pid_) == ProcessState::kStopped) stack.text = "stopped";

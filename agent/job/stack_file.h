@@ -1,8 +1,8 @@
 #pragma once
 // StackFile: how a rank is asked what it does. A program that can tell has made the file that
-// DTLAUNCH_STACK_FILE names, with its process number as the first line, and appends what it does
-// there when it gets kAskSignal; `import dtring` does so. Nobody else gets that signal, which ends
-// a process that does not expect it. One per rank and question.
+// DTLAUNCH_STACK_FILE names, with its process number as the first line. When it gets kAskSignal it
+// appends what it does; `import dtring` arranges that. No other process gets that signal, which
+// ends one that does not expect it. One per rank and question.
 
 #include <sys/types.h>
 
@@ -24,10 +24,11 @@ class StackFile {
  public:
   StackFile(std::string path, pid_t rank_pid) : path_(std::move(path)), rank_pid_(rank_pid) {}
 
-  // False when nobody there can tell: no file, or its process is none of the rank's or does not
-  // catch the signal.
+  // False when nobody there can tell: there is no file, or its process does not belong to the rank
+  // or does not catch the signal. Sends the signal otherwise.
   bool ask();
-  // All that will come has come, or the process has ended.
+  // All that will come has come, or the process has ended. To be called from time to time: it
+  // compares with its last look.
   bool has_answered();
   // What it has written since ask(): the end, as faulthandler's main thread comes last.
   Stack answer(std::uint32_t rank) const;

@@ -1,3 +1,6 @@
+// Each event changes fields and gives cues; the table says which state a cue leads to. settle()
+// then does what follows from the new state, whatever event it was. Every state that waits has its
+// deadline in due(), so the agent always ends.
 #include "agent/job/supervisor.h"
 
 #include <fmt/format.h>
@@ -22,6 +25,7 @@ enum class Cue {
   kDone,  // told, or nobody is left to tell
 };
 
+// No cue leads back: what has begun to end ends.
 AgentState next_state(AgentState state, Cue cue) {
   using S = AgentState;
   constexpr S kTable[6][6] = {
@@ -36,6 +40,7 @@ AgentState next_state(AgentState state, Cue cue) {
   return kTable[static_cast<int>(state)][static_cast<int>(cue)];
 }
 
+// A launcher that ^Z has stopped sends nothing, by the user's own wish.
 BootTime lease(const Supervisor& supervisor) {
   return (supervisor.paused ? BootTime(kPauseLease) : BootTime(kLease)) + supervisor.patience;
 }
@@ -60,6 +65,7 @@ class Step {
   void on(const Reconnect& agreed) { s_.patience = BootTime(agreed.patience_ms); }
   void on(const WatchRanks& watch);
   void on(const LauncherHeard&) { s_.heard = now_; }
+  // After Finish it may hang up; the answer then has nobody to go to, and is not an error.
   void on(const LauncherGone&) {
     if (!s_.finish_wanted) leave(s_.ranks.empty() ? Exit::kOk : Exit::kUnreachable);
   }
@@ -90,8 +96,10 @@ class Step {
 void Step::cue(Cue cue) {
   const AgentState before = s_.state;
   s_.state = next_state(before, cue);
+  // For good: a rank that started now would miss the signal that ends the others.
   s_.stopped = s_.stopped || cue != Cue::kClean;
   if (s_.state == before) return;
+  // Whoever ends ranks lets them go on first, and the long lease of ^Z is over.
   s_.paused = false;
   if (s_.state == AgentState::kKilling) effects_.push_back(KillByGuard{});
   if (s_.state == AgentState::kClean) s_.finish_by = now_ + kDrainDeadline;
@@ -111,10 +119,12 @@ void Step::on(const Start& start) {
 
 void Step::on(const Stop& stop) {
   if (stop.ask_ms == 0 || s_.state != AgentState::kServing || !any_running()) {
+    // Nobody to ask, or no time for it: a second Stop ends the asking as well.
     return stop_ranks(static_cast<int>(stop.signal), BootTime(stop.grace_ms));
   }
   cue(Cue::kAsk);
   s_.after_asking = stop;
+  // RanksAnswered comes before that, unless the asking itself hangs.
   s_.asking_ends = now_ + BootTime(stop.ask_ms) + BootTime(s_.native_ms) + kHeartbeat;
   effects_.push_back(AskRanks{stop.ask_ms, s_.native_ms});
 }
@@ -125,6 +135,7 @@ void Step::on(const RanksAnswered&) {
 }
 
 void Step::on(const Signal& signal) {
+  // A SIGSTOP now would keep the ranks from ending.
   if (s_.state != AgentState::kServing) return;
   if (signal.signal == SIGSTOP) s_.paused = true;
   if (signal.signal == SIGCONT) s_.paused = false;
@@ -133,26 +144,31 @@ void Step::on(const Signal& signal) {
 
 void Step::on(const WatchRanks& watch) {
   s_.native_ms = watch.native_ms;
+  // Ranks that are being ended are not watched for hangs.
   effects_.push_back(ReportRanks{s_.state == AgentState::kServing ? watch.period_ms : 0});
 }
 
+// Whatever still runs is killed: a launcher that wants an end in order has sent Stop before.
 void Step::on(const Finish&) {
   s_.finish_wanted = true;
   cue(Cue::kKill);
 }
 
 void Step::on(const Terminated& terminated) {
+  // The ranks still get their grace: whoever signals the agent wants an end in order.
   send(Trouble{fmt::format("dtagent was ended by {}", signal_name(terminated.signal))});
   leave(Exit::kOs);
 }
 
 void Step::on(const KeeperGone& keeper) {
+  // It leaves already, and the keeper may go with whoever ended us.
   if (s_.leave) return;
   send(Trouble{fmt::format("its job-keeper (process {}) was killed", keeper.process)});
   leave(Exit::kOs);
 }
 
 void Step::leave(Exit status) {
+  // The first reason to leave is the exit status.
   if (!s_.leave) s_.leave = status;
   stop_ranks(SIGTERM, kKillGrace);
 }
@@ -162,6 +178,7 @@ void Step::stop_ranks(int signal, BootTime grace) {
   cue(Cue::kStop);
   if (s_.state != AgentState::kStopping) return;
   effects_.push_back(SignalRanks{signal, grace});
+  // Another Stop may shorten the grace and not lengthen it.
   const BootTime ends = now_ + grace;
   s_.grace_ends = again ? std::min(s_.grace_ends, ends) : ends;
 }
@@ -174,14 +191,17 @@ void Step::on(const GuardReport& report) {
       send(Started{report.rank, report.pid});
       break;
     case GuardNews::kSpawnFailed:
+      // Nothing runs, so there is no exit to wait for.
       if (at != s_.ranks.end()) s_.ranks.erase(at);
       send(SpawnFailed{
           report.rank,
+          // The guard refuses in this way what reaches it after the order to kill.
           s_.stopped && report.error_number == ECANCELED ? "stopped" : stage_name(report.stage),
           report.error_number, ""});
       break;
     case GuardNews::kExited:
       if (at == s_.ranks.end()) break;
+      // Not told yet: settle() waits for the rank's last output, for kDrainDeadline at most.
       at->second.exited =
           Exited{report.rank, report.code, report.signal, report.max_rss_kib, report.left_behind};
       at->second.tell_by = now_ + kDrainDeadline;
@@ -189,6 +209,7 @@ void Step::on(const GuardReport& report) {
     case GuardNews::kAlive:
       break;
     case GuardNews::kClean:
+      // For Finish, which may come much later.
       s_.finished = {report.killed, report.unkillable};
       cue(Cue::kClean);
       break;
@@ -205,15 +226,18 @@ void Step::on(const GuardSilent& guard) {
 }
 
 void Step::lose_guard(const std::string& how) {
+  // The guard exits by itself when the agent closes its link.
   if (s_.state == AgentState::kGone) return;
   cue(Cue::kGuardGone);
   send(Trouble{how + "; every process of this node's ranks is being killed"});
+  // The kernel kills the ranks with their guard; what they have started has become ours.
   effects_.push_back(KillByOwnHand{});
   effects_.push_back(ExitAgent{Exit::kOs});
 }
 
 void Step::on(const OutputEnded& ended) {
   const auto at = s_.ranks.find(ended.rank);
+  // settle() tells the exit, if it was only waiting for this.
   if (at != s_.ranks.end()) at->second.output_ended = true;
 }
 
@@ -223,6 +247,7 @@ void Step::on(const TimePassed&) {
   if (s_.state == AgentState::kStopping && now_ >= s_.grace_ends) cue(Cue::kKill);
 }
 
+// A rank whose exit waits for its output does not run any more.
 bool Step::any_running() const {
   return std::any_of(s_.ranks.begin(), s_.ranks.end(),
                      [](const auto& rank) { return !rank.second.exited; });
@@ -248,6 +273,7 @@ void Step::settle() {
     cue(Cue::kKill);  // what the ranks left behind, if anything
   }
   if (s_.state != AgentState::kClean) return;
+  // Before Finish: a launcher that is lost cannot take the answer.
   if (s_.leave) {
     cue(Cue::kDone);
     effects_.push_back(ExitAgent{*s_.leave});
@@ -270,6 +296,7 @@ bool is_launcher_silent(const Supervisor& supervisor, BootTime now) {
 }
 
 BootTime guard_patience(const Supervisor& supervisor) {
+  // While it kills it answers nobody.
   if (supervisor.state == AgentState::kKilling) return kReapDeadline + kAnswerMargin;
   return kGuardSilence + static_cast<int>(supervisor.ranks.size()) * kGuardPerRank;
 }

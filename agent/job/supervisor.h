@@ -19,7 +19,8 @@
 
 namespace dtl {
 
-using BootTime = std::chrono::milliseconds;  // of CLOCK_BOOTTIME
+// Of CLOCK_BOOTTIME, which goes on while the machine is suspended: a lease runs out there, too.
+using BootTime = std::chrono::milliseconds;
 
 enum class AgentState {
   kServing,   // starts ranks when told to
@@ -30,8 +31,8 @@ enum class AgentState {
   kGone,      // exits
 };
 
-// ---- events: the launcher's Start, Stop, Kill, Signal, Finish, Reconnect and WatchRanks, the
-// guard's reports, and
+// ---- Events: the launcher's Start, Stop, Kill, Signal, Finish, Reconnect and WatchRanks, the
+// guard's reports, and those that follow here.
 struct LauncherHeard {};  // any frame
 struct LauncherGone {};   // end of input, or garbage; it will not come back
 struct Terminated {       // a signal to the agent itself
@@ -54,12 +55,13 @@ using Event = std::variant<Start, Stop, Kill, Signal, Finish, Reconnect, WatchRa
                            LauncherGone, Terminated, GuardReport, GuardGone, GuardSilent,
                            KeeperGone, OutputEnded, RanksAnswered, TimePassed>;
 
-// ---- effects, to be performed in order
+// ---- Effects, to be performed in order, before the next event.
 struct SpawnRank {
   std::string secret;
   RankSpec spec;
 };
 struct AskRanks {  // Stack of each that runs, NativeStack in native_ms, then RanksAnswered
+  // For the ranks to answer, and for debuggers after that; 0: no debuggers.
   std::uint32_t patience_ms = 0, native_ms = 0;
 };
 struct ReportRanks {            // RankStates from now on
@@ -83,13 +85,15 @@ struct ExitAgent {
 using Effect = std::variant<SpawnRank, AskRanks, ReportRanks, SignalRanks, PassSignal, KillByGuard,
                             KillByOwnHand, SendMessage, ExitAgent>;
 
+// A rank is watched from its Start until its exit has been told.
 struct WatchedRank {
   bool started = false;  // by the guard
   bool output_ended = false;
   std::optional<Exited> exited;  // known, but not told before its output
-  BootTime tell_by{};            // tell it then all the same
+  BootTime tell_by{};            // told then even if a pipe is still open
 };
 
+// All that decides about the ranks. Plain values: a test sets them and looks at them.
 struct Supervisor {
   AgentState state = AgentState::kServing;
   BootTime heard{};                            // the launcher's last frame
@@ -99,7 +103,7 @@ struct Supervisor {
   bool stopped = false;                        // a Stop, Kill or the like has come: no more ranks
   std::uint32_t native_ms = 0;                 // WatchRanks' latest
   Stop after_asking;                           // in kAsking
-  BootTime asking_ends{};                      // ... and then it is done all the same
+  BootTime asking_ends{};                      // ... and stops then, answered or not
   BootTime grace_ends{};                       // in kStopping
   bool finish_wanted = false;                  // answer Finished
   std::optional<Exit> leave;                   // exit with this once clean
@@ -107,15 +111,18 @@ struct Supervisor {
   BootTime finish_by{};  // in kClean: answer Finished then even when a pipe stays open
 };
 
+// Takes one event. Changes the supervisor alone and never throws; nothing happens any more in
+// kGone.
 std::vector<Effect> step(Supervisor& supervisor, const Event& event, BootTime now);
 
-// The launcher has been silent for longer than its lease.
+// The launcher has been silent for longer than its lease. False once the agent leaves: nobody is
+// waited for then.
 bool is_launcher_silent(const Supervisor& supervisor, BootTime now);
 
 // How long a guard may be silent. Starting ranks and seeing them end keeps it busy.
 BootTime guard_patience(const Supervisor& supervisor);
 
-// When TimePassed is due at the latest.
+// When TimePassed is due at the latest. max(): there is nothing to wait for.
 BootTime due(const Supervisor& supervisor);
 
 }  // namespace dtl

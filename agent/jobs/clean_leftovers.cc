@@ -1,3 +1,6 @@
+// Two tests must agree before a process is ended: its environment names a dead job, and nobody
+// alive above it is in charge. Numbers of processes are used again, so each is held by a
+// ProcessHandle before the last look.
 #include "agent/jobs/clean_leftovers.h"
 
 #include <fcntl.h>
@@ -48,7 +51,7 @@ struct Leftover {
   ProcessHandle process;
 };
 
-// What must not be touched, from the records and the names of processes.
+// What must not be touched: the jobs and processes that run, by records and by names.
 struct Living {
   std::set<std::string> jobs;
   std::set<pid_t> processes;
@@ -62,6 +65,7 @@ Living find_living(std::span<const Process> processes, const std::vector<RecordF
     living.processes.insert(file.record.process.pid);
   }
   living.processes.insert(::getpid());
+  // By name as well: a job runs without a record where there is no place for one.
   for (const Process& process : processes) {
     const std::string name(trim(read_proc(process.pid, "comm")));
     if (name == "dtagent" || name == "dtguard" || name == "dtlaunch") {
@@ -78,6 +82,7 @@ bool is_cared_for(std::span<const Process> processes, pid_t pid, const Living& l
     const Process* process = find_process(processes, at);
     at = process == nullptr ? 0 : process->parent;
   }
+  // Bounded: the table is not of one moment, so parents may seem to form a circle.
   for (int depth = 0; pid > 1 && depth < 1000; ++depth) {
     if (living.processes.contains(pid)) return true;
     const Process* process = find_process(processes, pid);
@@ -87,7 +92,7 @@ bool is_cared_for(std::span<const Process> processes, pid_t pid, const Living& l
   return false;
 }
 
-// Of jobs that are wanted; nobody who is alive may be in charge of them.
+// Leftovers of the jobs that `wanted` chooses, but for what a living process is in charge of.
 std::vector<Leftover> find_leftovers(
     const std::vector<RecordFile>& records,
     const std::function<bool(const std::string& job, const Living&)>& wanted) {
@@ -125,8 +130,10 @@ void say_ended(const Leftover& each, bool ended) {
 }
 
 void end_leftovers(const std::vector<Leftover>& leftovers, const Ended& ended) {
+  // All are signalled before the first is waited for: they share one grace.
   for (const Leftover& each : leftovers) {
     each.process.signal(SIGTERM);
+    // A stopped process acts on SIGTERM only when it goes on.
     each.process.signal(SIGCONT);
   }
   const std::int64_t soft = boot_time_ms() + std::chrono::milliseconds(kKillGrace).count();
@@ -163,8 +170,9 @@ void remove_records(const std::vector<RecordFile>& records) {
   }
 }
 
-// JOB.ROLE.PID.tmp of one that was killed while it wrote its record; of one job, or of all if
-// empty.
+// Removes JOB.ROLE.PID.tmp of a process that was killed while it wrote its record: of one job, or
+// of all if `job` is empty. Files are collected first: removing some while their folder is read may
+// hide others.
 void remove_half_records(const std::string& job) {
   constexpr std::string_view kEnd = ".tmp";
   std::error_code failed;
@@ -183,8 +191,9 @@ void remove_half_records(const std::string& job) {
   }
 }
 
-// What agents that were killed kept of their ranks' errors, errors-JOB-PID: of jobs that have no
-// record here any more, and no agent of this number.
+// Removes what agents that were killed kept of their ranks' errors: folders errors-JOB-PID of jobs
+// without a record here, and without a process of this number. The records are read anew: those of
+// dead agents have just been removed.
 void remove_error_folders() {
   constexpr std::string_view kPrefix = "errors-";
   std::set<std::string> recorded;
@@ -216,12 +225,14 @@ void remove_sockets() {
     }
   }
   for (const std::string& path : paths) {
+    // A killed process leaves its socket in the folder; a connection shows whether somebody
+    // listens.
     if (::access(path.c_str(), F_OK) != 0 || connect_unix(path).valid()) continue;
     if (::unlink(path.c_str()) == 0) print_line("removed " + path + ", where nobody listens");
   }
 }
 
-// They no longer have a socket.
+// Nobody can reach these any more, not even to end them.
 void tell_of_lost_holders() {
   for (const LostHolder& holder : end_lost_holders()) {
     print_line(fmt::format("{} process {} of dtlaunch up, whose socket was gone",
@@ -236,6 +247,7 @@ void remove_old_output() {
     const auto written = fs::last_write_time(entry.path(), failed);
     bool living = false;
     for (const RecordFile& file : read_records(entry.path().string())) {
+      // A process of another machine cannot be judged from here.
       living = is_running(file.record.process) || file.record.host != own_host_name();
     }
     if (!failed && !living && fs::file_time_type::clock::now() - written > kKeptFor) {
@@ -295,7 +307,8 @@ Exit clean_up_after(const std::string& job) {
 
 Exit sweep_up() {
   begin_answer();
-  // Who comes second finds nothing, and does not say the same again.
+  // Many agents may start here at once. Who comes second would find nothing, or say the same again.
+  // The kernel drops the lock with the process.
   const Fd lock(::open(runtime_folder().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   const bool alone = lock.valid() && ::flock(lock.get(), LOCK_EX | LOCK_NB) == 0;
   const std::vector<RecordFile> records = records_here();

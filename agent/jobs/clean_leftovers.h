@@ -1,6 +1,7 @@
 #pragma once
-// dtagent --clean: ends what jobs left on this node whose launcher and agent are gone, and removes
-// their files.
+// dtagent --clean, --clean-job and --sweep: end what jobs left on this node whose launcher and
+// agent are gone, and remove their files. In doubt a process is left alone: killing somebody's
+// running job is worse than a leftover.
 
 #include <string>
 
@@ -17,9 +18,9 @@ Exit clean_up();
 // Says a line for each process; nothing when an agent of it runs.
 Exit clean_up_after(const std::string& job);
 
-// dtagent --sweep: the same for jobs of which a launcher or an agent was killed here, of which none
-// runs here any more, before or while another job begins. One line for each of them of which
-// something was left. Does nothing while another sweep is under way.
+// dtagent --sweep: the same for all jobs of which a launcher or an agent was killed here and none
+// runs here any more. Each agent and dtlaunch does it once, while its own job begins. Says one line
+// for each job that has left something. Does nothing while another sweep is under way.
 Exit sweep_up();
 
 }  // namespace dtl

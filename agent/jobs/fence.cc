@@ -1,3 +1,5 @@
+// Agents first, by their records: they end their ranks in order. Then everything that has the job
+// in its environment, which also finds what an agent without a record or a killed one has left.
 #include "agent/jobs/fence.h"
 
 #include <fmt/format.h>
@@ -25,7 +27,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr auto kAgentPatience = 2500ms;  // for agents to end their ranks
+// For agents to end their ranks. An agent that is killed after it takes its ranks along: its guard
+// kills them.
+constexpr auto kAgentPatience = 2500ms;
 constexpr auto kLook = 20ms;
 
 void end_agents(const std::string& job) {
@@ -38,6 +42,7 @@ void end_agents(const std::string& job) {
   }
   for (const ProcessHandle& agent : agents) {
     agent.signal(SIGTERM);
+    // A stopped process acts on SIGTERM only when it goes on.
     agent.signal(SIGCONT);
   }
   const auto until = Clock::now() + kAgentPatience;
@@ -47,7 +52,8 @@ void end_agents(const std::string& job) {
   }
 }
 
-// Not this process, and not what it was started by.
+// This process and those that it was started by may have the job in their environment, too. Killing
+// them would cut off the answer.
 bool is_above_us(std::span<const Process> processes, pid_t pid) {
   for (pid_t at = ::getpid(); at > 1;) {
     if (at == pid) return true;
@@ -71,11 +77,12 @@ std::vector<pid_t> processes_of(const std::string& job) {
 
 Exit fence_job(const std::string& job) {
   begin_answer();
+  // A second less than the launcher waits: the answer has to get there.
   const auto until = Clock::now() + kFenceAnswer - 1s;
   end_agents(job);
   std::map<pid_t, std::string> killed;
   std::vector<pid_t> left;
-  // A process may start another one while we look: twice nothing is nothing.
+  // A process may start another one during a look, so only two empty looks in a row count.
   for (int clean = 0; clean < 2 && Clock::now() < until;) {
     left = processes_of(job);
     clean = left.empty() ? clean + 1 : 0;

@@ -1,6 +1,7 @@
 #pragma once
 // dtagent --fence: makes sure that nothing of a job runs on this node any more, before its launcher
-// starts the same ranks elsewhere.
+// starts the same ranks elsewhere. Two processes of one rank would write the same checkpoint, for
+// example.
 
 #include <string>
 

@@ -1,3 +1,5 @@
+// Answers end with the line "end", but for a log: it tells a whole answer from one that a lost
+// connection has cut off.
 #include "agent/jobs/jobs_here.h"
 
 #include <fmt/format.h>
@@ -30,8 +32,8 @@ void print_text(const std::string& text) {
   write_all(STDOUT_FILENO, text);
 }
 
-// Records of launchers whose jobs are over lie with the kept output. A home that many machines
-// share has those of other machines, too.
+// A detached job's launcher has a second record beside its kept output, which stays when the job is
+// over. A home that many machines share has those of other machines, too.
 std::vector<RecordFile> all_records() {
   std::vector<RecordFile> files = records_here();
   std::set<std::string> known;
@@ -48,6 +50,7 @@ std::vector<RecordFile> all_records() {
   return files;
 }
 
+// An agent's grace after SIGTERM, its wait after SIGKILL, and a margin.
 constexpr std::chrono::milliseconds kMostToEnd = kKillGrace + kReapDeadline + kAnswerMargin;
 
 struct Target {
@@ -77,6 +80,7 @@ void begin_answer() {
 Exit list_jobs() {
   begin_answer();
   const std::string problem = runtime_problem();
+  // Without a place for records the list is empty, and the user should know why.
   if (!problem.empty()) print_text("problem " + problem + "\n\n");
   for (const RecordFile& file : all_records()) {
     const bool alive = is_running(file.record.process);
@@ -108,8 +112,10 @@ Exit end_job(const std::string& job_id, int signal) {
   begin_answer();
   for (const Target& target : targets) {
     const bool launcher = target.record.role == "launcher";
+    // An agent has no use for other signals: SIGTERM ends its ranks in order.
     const int sent = launcher ? signal : SIGTERM;
     target.process.signal(sent);
+    // Others, such as SIGUSR1, do not end a launcher, so there is nothing to wait for.
     const bool ends = sent == SIGTERM || sent == SIGINT || sent == SIGKILL;
     const bool ended = ends && target.process.ends_within(kMostToEnd);
     print_text(fmt::format("{} {} {} {}\n", target.record.role, target.record.process.pid,

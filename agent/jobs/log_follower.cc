@@ -1,3 +1,6 @@
+// inotify wakes the follower when the log grows; it would not tell that the launcher has died,
+// hence a look at that from time to time. A rotation renames the log to log.1 and begins another
+// one.
 #include "agent/jobs/log_follower.h"
 
 #include <fcntl.h>
@@ -19,6 +22,7 @@ namespace {
 
 constexpr int kCheckMs = 500;  // whether the launcher still lives; its writes wake us at once
 
+// Whoever asked sends nothing that matters; only the end counts.
 bool hung_up(int input) {
   pollfd end{input, POLLIN, 0};
   char unwanted[64];
@@ -28,6 +32,7 @@ bool hung_up(int input) {
 }  // namespace
 
 LogFollower::LogFollower(std::string folder) : folder_(std::move(folder)) {
+  // Before the files are opened, so that no change in between is missed.
   changes_ = Fd(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
   ::inotify_add_watch(changes_.get(), folder_.c_str(), IN_MODIFY | IN_CREATE | IN_MOVED_TO);
   open_older();
@@ -65,8 +70,8 @@ void LogFollower::skip() {
 
 namespace {
 
-// Of a file and no later one: an inode may be used again, not with the same time of birth. Where
-// the file system does not know that the inode alone has to do. 0: there is no file.
+// Identifies a file, also against later ones: an inode is used again, but not with the same time of
+// birth. Where the file system keeps no such time, the inode alone has to do. 0: there is no file.
 std::uint64_t identity(const Fd& file) {
   constexpr std::uint64_t kMix = 0x9E3779B97F4A7C15;  // spreads the bits; any odd number
   struct stat plain {};
@@ -79,7 +84,9 @@ std::uint64_t identity(const Fd& file) {
     birth = static_cast<std::uint64_t>(status.stx_btime.tv_sec) * 1'000'000'000 +
             status.stx_btime.tv_nsec;
   }
-  return ((status.stx_ino ^ birth * kMix) * kMix) >> 1;  // which no two inodes of one moment share
+  // Mixed twice: files born in one moment may have neighbouring inodes. Shifted, as a place is
+  // parsed as a positive number of 63 bits.
+  return ((status.stx_ino ^ birth * kMix) * kMix) >> 1;
 }
 
 }  // namespace
@@ -108,6 +115,7 @@ bool LogFollower::go_on_from(LogPlace place) {
     ::lseek(log_.get(), static_cast<off_t>(place.offset), SEEK_SET);
     return true;
   }
+  // A gap: all that is kept is sent, from its begin.
   open_older();
   if (!log_.valid()) open_log();
   return false;
@@ -120,6 +128,7 @@ LogPlace LogFollower::place() const {
 void LogFollower::send(int output) {
   std::array<char, 64 << 10> buffer;
   for (;;) {
+    // Asked before the read: what is written up to a rotation is then read before the next file.
     const bool is_last = !rotated();
     for (;;) {
       const ssize_t size = ::read(log_.get(), buffer.data(), buffer.size());
@@ -138,7 +147,8 @@ bool LogFollower::wait(int input) {
   std::array<char, 4096> notices;
   while (::read(changes_.get(), notices.data(), notices.size()) > 0) {
   }
-  last_round_ = !is_running(launcher_);  // what it wrote last is there by now
+  // After the wait: one more round sends what the launcher wrote last.
+  last_round_ = !is_running(launcher_);
   return true;
 }
 

@@ -11,13 +11,14 @@
 
 namespace dtl {
 
-// Somewhere in a kept log: in which of its files, and so many bytes behind its begin. A
-// place behind the end of a file that was rotated away is in the next one.
+// A place in a kept log: a file, and how many bytes after its start. `file` is an identity and not
+// a name, since a rotation renames files. A place beyond the end of a rotated file is in the next
+// one: so a reader only adds up what it gets.
 struct LogPlace {
   std::uint64_t file = 0, offset = 0;
 };
 
-// "123:456"; nullopt: it is no place.
+// "123:456"; nullopt when the text is not a place.
 std::optional<LogPlace> parse_place(const std::string& text);
 
 class LogFollower {

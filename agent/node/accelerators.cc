@@ -1,3 +1,5 @@
+// A device that is missed makes ranks use their CPUs where a GPU waits; one too many leaves the
+// choice to PyTorch. So the lists name whole drivers, of any version.
 #include "agent/node/accelerators.h"
 
 #include <algorithm>

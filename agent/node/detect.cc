@@ -1,3 +1,6 @@
+// hwloc is inside dtagent, without plug-ins and without its x86 component, and reads what Linux
+// says in /sys. The facts are those of this process: its affinity and its control group bound what
+// ranks can get.
 #include "agent/node/detect.h"
 
 #include <hwloc.h>
@@ -25,7 +28,7 @@ using Topology = std::unique_ptr<hwloc_topology, decltype(&hwloc_topology_destro
 
 // description: a synthetic machine or the path of an XML file; empty: this machine.
 Topology load_topology(const std::string& description) {
-  // Plug-ins are built for the shared library, which is not here.
+  // hwloc's plug-ins are built for its shared library, which is not here.
   ::setenv("HWLOC_PLUGINS_PATH", "/nonexistent", 1);
   hwloc_topology_t raw = nullptr;
   if (hwloc_topology_init(&raw) != 0) throw system_error("cannot read the machine's topology");
@@ -38,8 +41,8 @@ Topology load_topology(const std::string& description) {
                           HWLOC_OBJ_L1CACHE, HWLOC_OBJ_L2CACHE, HWLOC_OBJ_L3CACHE}) {
     hwloc_topology_set_type_filter(raw, type, HWLOC_TYPE_FILTER_KEEP_ALL);
   }
-  // What a NUMA node that is a part of a socket hangs on; without it, it would seem to be all of
-  // it.
+  // Keeps the groups that NUMA nodes hang on which are a part of a socket. Without them such a node
+  // would seem to be the whole socket.
   hwloc_topology_set_type_filter(raw, HWLOC_OBJ_GROUP, HWLOC_TYPE_FILTER_KEEP_STRUCTURE);
   const bool is_file = description.find('/') != std::string::npos;
   if (!description.empty() && (is_file ? hwloc_topology_set_xml(raw, description.c_str())
@@ -58,7 +61,8 @@ std::vector<int> cpus_of(hwloc_const_bitmap_t set) {
   return cpus;
 }
 
-// Logical index of the NUMA node whose CPUs hold the object; 0 when the machine has none.
+// Logical index of the NUMA node whose CPUs hold the object; 0 when the machine has none. The plan
+// counts nodes by these; os_index is for the kernel's calls.
 int numa_of(hwloc_topology_t topology, hwloc_obj_t object) {
   hwloc_obj_t node = nullptr;
   while ((node = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, node)) != nullptr) {
@@ -85,6 +89,7 @@ int kind_of(hwloc_topology_t topology, hwloc_obj_t object) {
   if (kinds < 2 || kind < 0) return 0;
   hwloc_cpukinds_get_info(topology, static_cast<unsigned>(kind), nullptr, &efficiency, nullptr,
                           nullptr, 0);
+  // hwloc counts from the slowest kind up.
   return efficiency < 0 ? 0 : kinds - 1 - efficiency;
 }
 
@@ -104,6 +109,7 @@ std::vector<Core> list_cores(hwloc_topology_t topology) {
   std::vector<Core> cores;
   hwloc_obj_t object = nullptr;
   while ((object = hwloc_get_next_obj_by_type(topology, type, object)) != nullptr) {
+    // A core without a cache of its own kind counts as sharing it with nobody.
     const int own = static_cast<int>(cores.size());
     Core core;
     core.package = shared_index(topology, object, HWLOC_OBJ_PACKAGE, 0);
@@ -111,6 +117,7 @@ std::vector<Core> list_cores(hwloc_topology_t topology) {
     core.cpus = cpus_of(object->cpuset);
     core.cache1 = shared_index(topology, object, HWLOC_OBJ_L1CACHE, own);
     core.cache2 = shared_index(topology, object, HWLOC_OBJ_L2CACHE, own);
+    // Without an L3 in the description the cores of a NUMA node count as sharing one.
     core.cache3 = shared_index(topology, object, HWLOC_OBJ_L3CACHE, core.numa);
     core.kind = kind_of(topology, object);
     cores.push_back(core);
@@ -120,7 +127,8 @@ std::vector<Core> list_cores(hwloc_topology_t topology) {
 
 CpuSet affinity() {
   std::vector<int> cpus;
-  for (int size = 1024; size <= 65536; size *= 2) {  // the kernel's mask may be wider than ours
+  // The kernel refuses a mask that is shorter than its own, and does not say how long that is.
+  for (int size = 1024; size <= 65536; size *= 2) {
     const std::unique_ptr<cpu_set_t, decltype(&std::free)> set(CPU_ALLOC(size), &std::free);
     const std::size_t bytes = CPU_ALLOC_SIZE(size);
     if (::sched_getaffinity(0, bytes, set.get()) != 0) continue;
@@ -144,6 +152,7 @@ NodeTopology detect_topology() {
   const Topology topology = load_topology("");
   const CgroupLimits limits = read_cgroup_limits("");
   NodeTopology result = describe(topology.get());
+  // Both may be narrower: the affinity by whoever started us, the other by a control group.
   result.allowed = affinity() & result.allowed;
   result.quota_cpus = limits.quota_cpus;
   result.memory_bytes = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
@@ -154,7 +163,8 @@ NodeTopology detect_topology() {
   return result;
 }
 
-// From the kernel's numbers of NUMA nodes to their places in the topology.
+// From the kernel's numbers of NUMA nodes to their places in the topology; -1 when there is no such
+// node, as in a virtual machine.
 void place_nics(std::vector<Nic>& nics, const std::vector<NumaNode>& nodes) {
   for (Nic& nic : nics) {
     const auto at = std::find_if(nodes.begin(), nodes.end(),
@@ -171,13 +181,14 @@ std::string identity_file(const char* path) {
   }
 }
 
-// Where this agent is: two names that lead to it share all of this, and containers on one machine
-// do not. Agents of two users are two nodes: neither could start the other's ranks.
+// Where this agent is, as a text. Two names of one node give the same text, and containers on one
+// machine do not. Agents of two users are two nodes: neither could start the other's ranks.
 std::string own_machine() {
   std::string id = identity_file("/etc/machine-id");
   for (const char* space : {"/proc/self/ns/net", "/proc/self/ns/pid"}) {
     char link[64];
     const ssize_t size = ::readlink(space, link, sizeof link);
+    // Unknown: then this node is not taken for the same as another one.
     if (size <= 0) return {};
     id += " " + std::string(link, static_cast<std::size_t>(size));
   }

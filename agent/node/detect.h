@@ -1,5 +1,6 @@
 #pragma once
-// What this node is: the facts of Hello. The only file that includes hwloc is detect.cc.
+// What this node is: the facts of Hello. Found before or while the launcher connects, so it has to
+// be quick and to ask no program. The only file that includes hwloc is detect.cc.
 
 #include <string>
 

@@ -1,7 +1,7 @@
 #pragma once
 // What `dtlaunch doctor` asks of a node beyond Hello: kernel, limits, memory, clock, CPU features,
-// Python. Facts by name, so that more can be told without another message; dtlaunch-doctor(1) lists
-// what is made of them.
+// Python. Facts by name, so that more can be told without another message; a side that does not
+// know a name ignores it. dtlaunch-doctor(1) lists what is made of them; nothing is judged here.
 
 #include <vector>
 

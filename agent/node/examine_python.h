@@ -8,11 +8,11 @@
 
 namespace dtl {
 
-// The first executable of that name in a PATH, the name itself when it has a slash; empty when
+// The first executable of that name in a PATH; the name itself when it has a slash; empty when
 // there is none.
 std::string find_program(const std::string& name, const std::string& path);
 
-// python.path, python.version, torch.version, numpy.version as the packages' own notes say, without
+// python.path, python.version, torch.version, numpy.version by the packages' metadata, without
 // importing them; python.problem when the Python does not answer within five seconds. Blocks.
 std::vector<Fact> examine_python(const std::vector<Fact>& parameters);
 

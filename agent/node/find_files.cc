@@ -1,3 +1,5 @@
+// Looked for here, on the node, since hosts may have different distributions. ld.so only warns
+// about an entry of LD_PRELOAD that it cannot find, so the launcher has to know before.
 #include "agent/node/find_files.h"
 
 #include <algorithm>
@@ -18,8 +20,8 @@ bool is_file(const std::string& path) {
   return fs::is_regular_file(path, failed);
 }
 
-// "libjemalloc.so.2" -> {2}; nothing when `name` is no version of `library`. libtcmalloc.so is
-// "libtcmalloc.so" or "libtcmalloc.so.4.5.9".
+// "libjemalloc.so.2" -> {2}; nothing when `name` is not a version of `library`. As numbers, since
+// .so.10 is newer than .so.9.
 std::optional<std::vector<std::int64_t>> version_of(std::string_view name,
                                                     std::string_view library) {
   if (!name.starts_with(library)) return std::nullopt;
@@ -80,6 +82,8 @@ std::vector<std::string> library_folders() {
 #else
   const std::string multiarch = "";
 #endif
+  // A user's own libraries come before the machine's, and what an administrator has added comes
+  // before what the distribution has.
   std::vector<std::string> folders;
   if (const char* home = std::getenv("HOME")) folders.push_back(std::string(home) + "/.local/lib");
   for (const char* root : {"/usr/local/lib", "/usr/lib", "/lib"}) {
@@ -87,6 +91,7 @@ std::vector<std::string> library_folders() {
     folders.push_back(std::string(root) + "64");
     folders.push_back(root);
   }
+  // Intel's OpenMP (libiomp5.so): the first folder since its releases of 2024, the second before.
   for (const char* oneapi : {"/opt/intel/oneapi/compiler/latest/lib",
                              "/opt/intel/oneapi/compiler/latest/linux/compiler/lib/intel64_lin"}) {
     folders.push_back(oneapi);

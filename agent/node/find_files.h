@@ -10,9 +10,9 @@
 namespace dtl {
 
 // One fact for each parameter "file" or "library", in their order and of that name: where it lies,
-// or nothing. A file is a path, or the bare name of a library; a library ("libjemalloc.so") may
-// also have a version at its end (libjemalloc.so.2), of which the highest is taken. Each "folder"
-// is looked into first, in order, then library_folders().
+// or an empty value. A file is a path, or the bare name of a library; a library ("libjemalloc.so")
+// may also have a version at its end (libjemalloc.so.2), of which the highest is taken. Each
+// "folder" is looked into first, in order, then library_folders().
 Examined find_libraries(const Examine& wanted);
 
 // Folders in which the dynamic loader and people keep libraries, those of this machine's kind of

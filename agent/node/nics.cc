@@ -1,3 +1,5 @@
+// getifaddrs(3) knows addresses; speed, MTU, bridges and the NUMA node are in /sys/class/net, which
+// a container may not have. Numbers that are not there stay 0, or -1 for the NUMA node.
 #include "agent/node/nics.h"
 
 #include <arpa/inet.h>
@@ -23,6 +25,7 @@ std::string to_text(const sockaddr* address) {
     ::inet_ntop(AF_INET, &v4->sin_addr, text, sizeof text);
   } else if (address->sa_family == AF_INET6) {
     const auto* v6 = reinterpret_cast<const sockaddr_in6*>(address);
+    // Such an address needs the name of an interface beside it, which is another one elsewhere.
     if (!IN6_IS_ADDR_LINKLOCAL(&v6->sin6_addr)) {
       ::inet_ntop(AF_INET6, &v6->sin6_addr, text, sizeof text);
     }
@@ -83,6 +86,7 @@ void read_link(Nic& nic) {
   std::ifstream(device + "/device/numa_node") >> nic.numa;  // the kernel's number
 }
 
+// getifaddrs() has an entry for each address, and one for an interface without any.
 Nic& nic_named(std::vector<Nic>& nics, const std::string& name) {
   const auto at =
       std::find_if(nics.begin(), nics.end(), [&](const Nic& nic) { return nic.name == name; });

@@ -9,6 +9,7 @@
 namespace dtl {
 
 // With IPv4 and IPv6 addresses, less link-local IPv6 ones: those mean nothing on another node.
+// Interfaces without an address, or that are down, are there as well. Empty on an error.
 std::vector<Nic> list_nics();
 
 // "eth0" for one of our numeric addresses; empty when none has it.

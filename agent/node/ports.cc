@@ -1,3 +1,5 @@
+// Ports are tried by binding them: no list of what is in use could be trusted a moment later. Both
+// families are asked, since ranks may listen on either.
 #include "agent/node/ports.h"
 
 #include <netinet/in.h>
@@ -13,7 +15,8 @@
 namespace dtl {
 namespace {
 
-constexpr std::uint32_t kLowest = 20000, kHighest = 32767;  // preferred for MASTER_PORT
+// Preferred for MASTER_PORT: below Linux's own ephemeral range, and above most services.
+constexpr std::uint32_t kLowest = 20000, kHighest = 32767;
 constexpr int kAttempts = 200;
 
 Fd bound_socket(int family, std::uint16_t port) {
@@ -27,6 +30,7 @@ Fd bound_socket(int family, std::uint16_t port) {
   v4.sin_port = htons(port);
   v6.sin6_family = AF_INET6;
   v6.sin6_port = htons(port);
+  // Without it the IPv6 socket would take the port of IPv4, too, which we hold already.
   if (family == AF_INET6) ::setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
   const bool is_v4 = family == AF_INET;
   const auto* address =
@@ -51,6 +55,7 @@ std::optional<BoundPort> try_port(std::uint16_t port) {
   if (!bound.v4.valid() || ::listen(bound.v4.get(), SOMAXCONN) != 0) return std::nullopt;
   bound.port = port_of(bound.v4);
   bound.v6 = bound_socket(AF_INET6, bound.port);
+  // Any other failure means that the node has no IPv6, and IPv4 alone has to do.
   if (bound.v6.valid() ? ::listen(bound.v6.get(), SOMAXCONN) != 0 : errno == EADDRINUSE) {
     return std::nullopt;
   }
@@ -76,6 +81,7 @@ std::pair<std::uint32_t, std::uint32_t> ephemeral_range() {
 BoundPort bind_port_within(std::uint32_t low, std::uint32_t high) {
   if (high < low) throw Error(Exit::kConfig, "cannot listen", "there is no port in the range");
   RandomNumbers random;
+  // From a random one on, so that jobs that start at once rarely try the same.
   const std::uint32_t count = high - low + 1, first = random() % count;
   for (std::uint32_t i = 0; i < count; ++i) {
     const std::uint32_t port = low + (first + i) % count;

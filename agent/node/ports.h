@@ -1,5 +1,6 @@
 #pragma once
-// Finding TCP ports that are free on every address of this node.
+// Finding TCP ports that are free on every address of this node. A port is only certain while its
+// sockets live: whoever lets them go before the ranks bind it takes a chance.
 
 #include <cstdint>
 #include <utility>

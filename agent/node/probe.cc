@@ -1,3 +1,5 @@
+// Every wait has a deadline that closes its socket: a firewall that drops packets would otherwise
+// keep connect(2) for minutes. A failed attempt is an answer with a reason, never an error.
 #include "agent/node/probe.h"
 
 #include <algorithm>
@@ -15,7 +17,9 @@ namespace {
 
 using asio::ip::tcp;
 
+// The words and their order are in wire/PROTOCOL.md.
 constexpr std::string_view kDone = "DONE\n";
+// Bounds for what strangers send: whoever finds the port while it is open can talk to it.
 constexpr std::size_t kMaxLineBytes = 128;
 constexpr std::uint32_t kMaxPayloadBytes = 1 << 20;
 constexpr std::size_t kProbePieceBytes = 16384;
@@ -43,6 +47,7 @@ class SocketDeadline {
   }
   bool passed() const { return passed_; }
   awaitable<void> settle() {
+    // A cancelled handler is still queued; after one turn of the loop it has run.
     timer_.cancel();
     co_await asio::post(context_, asio::use_awaitable);
   }
@@ -97,6 +102,7 @@ class Round {
     SocketDeadline deadline(context_, trial.socket);
     const tcp::endpoint endpoint(address, static_cast<std::uint16_t>(attempt.endpoint.port));
     attempt.problem = co_await converse(trial.socket, endpoint, attempt.endpoint.node);
+    // A payload that is late is a finding of its own: the small packets have passed.
     if (deadline.passed() && attempt.problem != kOnlySmall) attempt.problem = "no answer in time";
     attempt.reached = attempt.problem.empty();
     if (attempt.reached) {
@@ -112,12 +118,14 @@ class Round {
     boost::system::error_code error;
     open_in_this_process(socket, endpoint.protocol());
     co_await socket.async_connect(endpoint, quietly(error));
+    // Closed by its deadline, or because the round is over.
     if (error == asio::error::operation_aborted) co_return kLate;
     if (error) co_return error.message();
     std::string line;
     co_await asio::async_read_until(socket, asio::dynamic_buffer(line, kMaxLineBytes), '\n',
                                     quietly(error));
     if (error == asio::error::operation_aborted) co_return kLate;
+    // Up to the node's number: another job's listener is another program, too.
     if (error || !line.starts_with(probe_line(job_id_, node).substr(0, 16 + job_id_.size()))) {
       co_return "another program answered";
     }
@@ -128,6 +136,7 @@ class Round {
 
   awaitable<std::string> send_payload(tcp::socket& socket) {
     boost::system::error_code error;
+    // In one write, so that the kernel sends packets as large as the path seems to allow.
     std::string bytes(4 + payload_, '\0');
     for (std::size_t i = 0; i < 4; ++i) bytes[i] = static_cast<char>(payload_ >> (8 * i) & 0xff);
     co_await asio::async_write(socket, asio::buffer(bytes), quietly(error));
@@ -136,8 +145,10 @@ class Round {
     co_return !error && answer == kDone ? std::string() : std::string(kOnlySmall);
   }
 
+  // Silent addresses must not cost their whole deadline once every node can be reached somewhere.
   void note_answer(std::uint32_t node) {
     waiting_nodes_.erase(node);
+    // 0: every attempt is to have its whole time.
     if (!waiting_nodes_.empty() || settle_.count() == 0 || std::exchange(settling_, true)) return;
     settled_.expires_after(settle_);
     settled_.async_wait([this](boost::system::error_code cancelled) {
@@ -169,6 +180,7 @@ awaitable<void> take_payload(tcp::socket& socket) {
   if (error) co_return;
   std::uint32_t left = 0;
   for (std::size_t i = 0; i < 4; ++i) left |= static_cast<std::uint32_t>(head[i]) << (8 * i);
+  // Anybody can connect while we listen.
   if (left > kMaxPayloadBytes) co_return;
   std::string piece(kProbePieceBytes, '\0');
   while (left > 0) {
@@ -227,8 +239,10 @@ awaitable<void> Listener::answer(std::shared_ptr<tcp::acceptor> acceptor, TaskGr
     const auto peer = std::make_shared<tcp::socket>(context_);  // shared with attend()
     boost::system::error_code error;
     co_await acceptor->async_accept(*peer, quietly(error));
+    // Without descriptors every accept fails at once, and this would spin.
     if (!acceptor->is_open() || error == asio::error::no_descriptors) co_return;
     if (error) continue;
+    // A program that is started meanwhile would keep the connection open.
     keep_in_this_process(*peer);
     tasks.spawn(attend(context_, peer, line));
   }

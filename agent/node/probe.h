@@ -18,11 +18,12 @@ namespace dtl {
 
 class Listener {
  public:
-  // addresses: those of this node at which others may try to reach it.
+  // addresses: those of this node at which others may try to reach it; only passed on in Listening.
+  // The context outlives the listener.
   Listener(asio::io_context& context, std::string job_id, std::vector<std::string> addresses);
 
-  // Opens the probe port, holds a free MASTER_PORT, and starts answering as tasks of the group,
-  // which outlives the listener.
+  // Opens the probe port, holds a free MASTER_PORT until close(), and starts answering as tasks of
+  // the group, which outlives the listener. Throws Error(kConfig) when no port is free.
   Listening open(TaskGroup& tasks, const Listen& how);
   void close();
 

@@ -1,3 +1,5 @@
+// posix_spawn(3) and not fork(2): this runs on threads, and a forked child of a program with
+// several threads may find any lock taken.
 #include "agent/node/run_program.h"
 
 #include <fcntl.h>
@@ -25,10 +27,12 @@ bool read_until(int fd, Clock::time_point deadline, std::size_t most_bytes, std:
         std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
     if (left.count() <= 0) return false;
     pollfd waiting{fd, POLLIN, 0};
+    // A signal may interrupt it; the deadline is looked at again.
     if (::poll(&waiting, 1, static_cast<int>(left.count())) <= 0) continue;
     char buffer[1024];
     const ssize_t n = ::read(fd, buffer, sizeof buffer);
     if (n <= 0) return true;
+    // What is too much is read and dropped, or the program would wait for room in its pipe.
     const std::size_t room = most_bytes - text.size();
     text.append(buffer, std::min(static_cast<std::size_t>(n), room));
   }
@@ -51,6 +55,7 @@ ProgramOutput run_program(std::vector<std::string> arguments, std::chrono::milli
   pid_t pid = 0;
   const int failed = ::posix_spawn(&pid, words[0], &files, nullptr, words.data(), environ);
   ::posix_spawn_file_actions_destroy(&files);
+  // Held by the program alone from here on, so that its end can be seen.
   pipe.write_end.reset();
   if (failed != 0) {
     ran.problem = errno_text(failed);

@@ -1,3 +1,5 @@
+// One dump by netlink for each family, in the buffer that the kernel fills. Kernels differ in how
+// much they tell, and a container may forbid the socket: all of that is "not known".
 #include "agent/node/tcp_connections.h"
 
 #include <arpa/inet.h>
@@ -35,6 +37,7 @@ bool ask(int socket, int family, std::uint32_t states) {
   question.head.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
   question.body.sdiag_family = static_cast<std::uint8_t>(family);
   question.body.sdiag_protocol = IPPROTO_TCP;
+  // Extensions are bits, counted from 1.
   question.body.idiag_ext = 1 << (INET_DIAG_INFO - 1);
   question.body.idiag_states = states;
   return ::send(socket, &question, sizeof question, 0) == sizeof question;
@@ -47,14 +50,16 @@ std::string address_of(const inet_diag_msg& message) {
   if (::inet_ntop(message.idiag_family, bytes, text, sizeof text) == nullptr) return {};
   std::string address = text;
   constexpr std::string_view kMapped = "::ffff:";
+  // IPv4 on an IPv6 socket: the launcher knows the peer by its IPv4 address.
   if (address.starts_with(kMapped) && address.find('.') != address.npos) {
     address = address.substr(kMapped.size());
   }
   return address.starts_with("127.") || address == "::1" ? std::string() : address;
 }
 
-// Of the kernel's struct tcp_info, whose beginning never changes: where these stand in it. The
-// header that has it all excludes the C library's, which Asio includes.
+// Where these numbers stand in the kernel's struct tcp_info, to which fields are only ever added at
+// the end. The header that declares all of them cannot be included beside the C library's, which
+// Asio includes.
 constexpr std::size_t kBytesAcked = 120, kBusyTime = 168, kPeerLimited = 176, kInfoBytes = 184;
 
 std::uint64_t number_at(std::string_view info, std::size_t at) {
@@ -86,6 +91,7 @@ void note(const inet_diag_msg& message, std::size_t bytes, std::vector<TcpConnec
   connection.inode = message.idiag_inode;
   connection.acked = number_at(info, kBytesAcked);
   const std::uint64_t busy = number_at(info, kBusyTime);
+  // The time in which the peer's window was full is the reader's and not the network's.
   connection.busy_us = busy - std::min(busy, number_at(info, kPeerLimited));
   found.push_back(std::move(connection));
 }
@@ -97,6 +103,7 @@ template <typename Use>
 Answer take(const char* bytes, std::size_t size, const Use& use) {
   while (size >= sizeof(nlmsghdr)) {
     const auto& head = *reinterpret_cast<const nlmsghdr*>(bytes);
+    // A length that cannot be would make the loop run on or out of the buffer.
     if (head.nlmsg_len < sizeof head || head.nlmsg_len > size) return Answer::kRefused;
     if (head.nlmsg_type == NLMSG_DONE) return Answer::kEnd;
     if (head.nlmsg_type == NLMSG_ERROR) return Answer::kRefused;
@@ -127,7 +134,8 @@ bool for_each_socket(std::uint32_t states, const Use& use) {
       if (got <= 0) return false;
       answer = take(buffer, static_cast<std::size_t>(got), use);
     }
-    whole = whole && (answer == Answer::kEnd || family == AF_INET6);  // which may be switched off
+    // IPv6 may be switched off, and its refusal means that there are no such sockets.
+    whole = whole && (answer == Answer::kEnd || family == AF_INET6);
   }
   return whole;
 }

@@ -10,11 +10,12 @@
 namespace dtl {
 
 struct TcpConnection {
-  std::uint64_t inode = 0;    // of the socket
-  std::string peer;           // its address, without the port
-  std::uint64_t acked = 0;    // bytes that have arrived there
-  std::uint64_t busy_us = 0;  // there was something to send or not yet acknowledged, and the
-                              // peer had room for it
+  std::uint64_t inode = 0;  // of the socket
+  std::string peer;         // its address, without the port
+  std::uint64_t acked = 0;  // bytes that have arrived there, since it was opened
+  // Microseconds since then in which something was to be sent or not yet acknowledged, and the peer
+  // had room for it: the network's time, without that of a slow reader.
+  std::uint64_t busy_us = 0;
 };
 
 // Established ones, loopback left out. Empty where the kernel does not tell.

@@ -1,7 +1,8 @@
 #pragma once
 // Ends every descendant of this process, wherever it hid: the caller is a subreaper, so that each
 // orphan below it becomes its child, and "no children" proves that nothing is left. Used by the
-// guard, and by the agent when its guard has died. Blocks; no allocation; one thread.
+// guard, and by agent and keeper when the guard has died. Blocks. Does not allocate, since memory
+// may be short just then. One thread: its tables are static.
 
 #include <sys/resource.h>
 #include <sys/types.h>
@@ -16,6 +17,7 @@ struct KillCount {
 };
 
 // reaped is called for each child that ended (status and usage as from wait4); may be nullptr.
+// deadline_ms: of boot_time_ms(); the call returns soon after it, whatever is left.
 using Reaped = void (*)(pid_t pid, int status, const rusage& usage);
 KillCount end_descendants(std::int64_t deadline_ms, Reaped reaped);
 

@@ -1,3 +1,6 @@
+// System calls and static buffers: opendir(3) and streams would allocate. Processes come and go
+// while /proc is read, so a scan is not of one moment: a parent may be missing or be a later
+// process.
 #include "agent/processes/process_table.h"
 
 #include <fcntl.h>
@@ -13,7 +16,8 @@
 namespace dtl {
 namespace {
 
-Process g_processes[kMaxProcesses];  // static: see the header
+// Static, as the header says.
+Process g_processes[kMaxProcesses];
 
 // One directory entry as getdents64(2) gives it.
 struct DirectoryEntry {
@@ -24,7 +28,8 @@ struct DirectoryEntry {
   char name[1];
 };
 
-// Reads a small file of /proc into text (NUL-terminated); the size, or -1.
+// Reads a small file of /proc into text (NUL-terminated); returns the size, or -1. One read(2) may
+// give less than there is.
 ssize_t read_proc(pid_t pid, const char* name, char* text, std::size_t room) {
   char path[64];
   std::snprintf(path, sizeof path, "/proc/%d/%s", pid, name);
@@ -55,6 +60,7 @@ bool read_stat(pid_t pid, Process& process, char& state) {
   return true;
 }
 
+// Numbers wrap around, so a child may come before its parent and one pass is not enough.
 void mark_descendants(std::span<Process> processes, pid_t root) {
   for (bool changed = true; changed;) {
     changed = false;
@@ -82,6 +88,7 @@ std::span<Process> scan_processes() {
       const char* entry = entries + at;
       unsigned short length = 0;
       std::memcpy(&length, entry + offsetof(DirectoryEntry, length), sizeof length);
+      // 0 for the entries that are not processes.
       const pid_t pid = std::atoi(entry + offsetof(DirectoryEntry, name));
       char state = 0;
       if (pid > 0 && read_stat(pid, g_processes[count], state)) ++count;
@@ -102,6 +109,7 @@ const Process* find_process(std::span<const Process> processes, pid_t pid) {
   return at != processes.end() && at->pid == pid ? &*at : nullptr;
 }
 
+// T is a stop by a signal, t by a debugger.
 bool can_run(pid_t pid) {
   Process process;
   char state = 0;
@@ -113,6 +121,7 @@ bool has_unknown_children(bool (*known)(pid_t)) {
   std::snprintf(name, sizeof name, "task/%d/children", ::getpid());
   static char text[256 << 10];
   const ssize_t size = read_proc(::getpid(), name, text, sizeof text);
+  // A list that fills the buffer may have been cut off.
   if (size < 0 || size + 1 >= static_cast<ssize_t>(sizeof text)) return true;
   for (char* at = text; *at != '\0';) {
     char* end = nullptr;
@@ -125,8 +134,8 @@ bool has_unknown_children(bool (*known)(pid_t)) {
 }
 
 int rank_in_environment(pid_t pid) {
-  static char
-      text[128 << 10];  // a RANK beyond this is not found; the process then ends with the job
+  // A RANK beyond this is not found; such a process ends with the job, not with its rank.
+  static char text[128 << 10];
   const ssize_t size = read_proc(pid, "environ", text, sizeof text);
   for (ssize_t at = 0; at < size;) {
     if (std::strncmp(text + at, "RANK=", 5) == 0) return std::atoi(text + at + 5);
