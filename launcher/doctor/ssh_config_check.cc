@@ -19,7 +19,6 @@ struct Ignored {
 };
 
 constexpr Ignored kIgnored[] = {
-    {"HostKeyAlias", "the host key is looked for under the host's own name: add it to known_hosts"},
     {"CertificateFile", "user certificates are not used: authorise the plain key there"},
     {"IdentitiesOnly", "every key of ssh-agent is tried: keep few there, or name one host's key"},
     {"RevokedHostKeys", "mark such keys @revoked in known_hosts"},
@@ -28,7 +27,6 @@ constexpr Ignored kIgnored[] = {
     {"AddressFamily", "every address of the name is tried: write addr= in the hostfile"},
     {"BindInterface", "write BindAddress instead"},
     {"VerifyHostKeyDNS", "add the key to known_hosts"},
-    {"KnownHostsCommand", "add the key to known_hosts"},
     {"ControlPath", "dtlaunch opens a connection of its own"},
 };
 

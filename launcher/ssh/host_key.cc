@@ -5,19 +5,30 @@
 
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/text.h"
+#include "launcher/ssh/blocking_calls.h"
 #include "launcher/ssh/known_hosts.h"
+#include "launcher/ssh/known_hosts_sources.h"
 #include "plan/request/command_text.h"
 
 namespace dtl {
 namespace {
 
-constexpr int kSshPort = 22;
+constexpr const char* kCommand = "KnownHostsCommand ";
+
+struct Judgement {
+  HostKeyVerdict verdict;
+  std::string name;                   // under which the host was looked for
+  std::vector<std::string> left_out;  // sources that could not be used
+};
 
 using HostKey = std::unique_ptr<ssh_key_struct, decltype(&ssh_key_free)>;
 using Entry = std::unique_ptr<ssh_knownhosts_entry, decltype(&ssh_knownhosts_entry_free)>;
@@ -33,6 +44,14 @@ std::string fingerprint_of(ssh_key key) {
   return fingerprint;
 }
 
+std::string base64_of(ssh_key key) {
+  char* text = nullptr;
+  if (ssh_pki_export_pubkey_base64(key, &text) != SSH_OK) return {};
+  const std::string base64 = text;
+  ssh_string_free_char(text);
+  return base64;
+}
+
 KnownKey read_line(const KnownHostsLine& line, ssh_knownhosts_entry* entry) {
   KnownKey key;
   key.where = line.where;
@@ -44,12 +63,10 @@ KnownKey read_line(const KnownHostsLine& line, ssh_knownhosts_entry* entry) {
   return key;
 }
 
-// Every line of the file that speaks about `host`; a file that is not there says nothing.
-void collect(const std::string& path, const std::string& host, std::vector<KnownKey>& known) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  for (const KnownHostsLine& line : split_known_hosts(text.str(), path)) {
+// Every line of the text that speaks about `host`.
+void collect_lines(const std::string& text, const std::string& path, const std::string& host,
+                   std::vector<KnownKey>& known) {
+  for (const KnownHostsLine& line : split_known_hosts(text, path)) {
     if (!is_hashed(line.hosts) && !match_host_patterns(line.hosts, host)) continue;
     // libssh compares hashed names and reads keys; the patterns are done with.
     const std::string about = is_hashed(line.hosts) ? line.hosts : host;
@@ -61,6 +78,18 @@ void collect(const std::string& path, const std::string& host, std::vector<Known
   }
 }
 
+// A file that is not there says nothing.
+std::vector<KnownKey> known_in(const std::vector<std::string>& files, const std::string& host) {
+  std::vector<KnownKey> known;
+  for (const std::string& path : files) {
+    std::ifstream file(path);
+    std::ostringstream text;
+    text << file.rdbuf();
+    collect_lines(text.str(), path, host, known);
+  }
+  return known;
+}
+
 std::string known_hosts_path(ssh_session session, ssh_options_e which,
                              const std::string& fallback) {
   char* value = nullptr;
@@ -70,28 +99,72 @@ std::string known_hosts_path(ssh_session session, ssh_options_e which,
   return path;
 }
 
-std::vector<KnownKey> known_keys(ssh_session session, const SshSettings& settings) {
-  const std::string user_file =
-      known_hosts_path(session, SSH_OPTIONS_KNOWNHOSTS, settings.home + "/.ssh/known_hosts");
-  const std::string global_file =
-      known_hosts_path(session, SSH_OPTIONS_GLOBAL_KNOWNHOSTS, "/etc/ssh/ssh_known_hosts");
-  const std::string name = settings.port == kSshPort
-                               ? settings.address
-                               : fmt::format("[{}]:{}", settings.address, settings.port);
-  std::vector<KnownKey> known;
-  collect(user_file, name, known);
-  collect(global_file, name, known);
-  return known;
+std::vector<std::string> files_of_libssh(ssh_session session, const SshSettings& settings) {
+  return {known_hosts_path(session, SSH_OPTIONS_KNOWNHOSTS, settings.home + "/.ssh/known_hosts"),
+          known_hosts_path(session, SSH_OPTIONS_GLOBAL_KNOWNHOSTS, "/etc/ssh/ssh_known_hosts")};
 }
 
-Error refusal(const SshSettings& settings, const HostKeyVerdict& verdict,
+// As ssh finds it. Of entries under another name than the first nothing counts but that they have
+// this very key, or revoke it.
+Judgement judge_as_ssh(const KnownHostsSources& sources, const SshSettings& settings,
+                       const ShownKey& shown) {
+  std::string printed;
+  Judgement judgement;
+  judgement.left_out = sources.left_out;
+  try {
+    printed = run_known_hosts_command(sources);
+  } catch (const Error& error) {
+    judgement.left_out.push_back(error.what());
+  }
+  const auto judge = [&](const std::string& name) {
+    std::vector<KnownKey> known = known_in(sources.files, name);
+    if (!printed.empty()) collect_lines(printed, kCommand + sources.command[0], name, known);
+    return judge_host_key(known, shown.type, shown.fingerprint);
+  };
+  const std::vector<std::string> names = known_names(settings, sources.alias);
+  judgement.name = names[0];
+  judgement.verdict = judge(names[0]);
+  const HostKeyState state = judgement.verdict.state;
+  if (state != HostKeyState::kUnknown && state != HostKeyState::kOtherType) return judgement;
+  for (std::size_t i = 1; i < names.size(); ++i) {
+    HostKeyVerdict other = judge(names[i]);
+    if (other.state != HostKeyState::kKnown && other.state != HostKeyState::kRevoked) continue;
+    judgement.verdict = std::move(other);
+    break;
+  }
+  return judgement;
+}
+
+Judgement judge_by_libssh(ssh_session session, const SshSettings& settings, const ShownKey& shown) {
+  Judgement judgement;
+  judgement.name = known_names(settings, {})[0];
+  judgement.verdict = judge_host_key(known_in(files_of_libssh(session, settings), judgement.name),
+                                     shown.type, shown.fingerprint);
+  return judgement;
+}
+
+std::string hint_to_forget(const Judgement& judgement, const SshSettings& settings) {
+  const std::string& where = judgement.verdict.line.where;
+  if (where.starts_with(kCommand)) return "what that command prints";
+  const std::string file = where.substr(0, where.rfind(':'));
+  return fmt::format(
+      "ssh-keygen {}-R {}  # once its administrator has confirmed the change",
+      file == settings.home + "/.ssh/known_hosts" ? "" : "-f " + one_shell_word(file) + " ",
+      one_shell_word(judgement.name));
+}
+
+Error refusal(const SshSettings& settings, const Judgement& judgement,
               const std::string& fingerprint) {
+  const HostKeyVerdict& verdict = judgement.verdict;
   const std::string& where = verdict.line.where;
   std::string reason, hint = login_command(settings.host);
   switch (verdict.state) {
     case HostKeyState::kKnown:
     case HostKeyState::kUnknown:
       reason = fmt::format("unknown host key {}", fingerprint);
+      if (!judgement.left_out.empty()) {
+        reason += fmt::format(" (not used: {})", join(judgement.left_out, "; "));
+      }
       if (verdict.only_authority) {
         reason += " (host certificates, as @cert-authority asks for, are not supported)";
       }
@@ -105,10 +178,7 @@ Error refusal(const SshSettings& settings, const HostKeyVerdict& verdict,
           "the host key has CHANGED: it is {}, but {} says {}. Somebody may be listening in, or "
           "the host was installed anew",
           fingerprint, where, verdict.line.fingerprint);
-      hint = fmt::format("ssh-keygen -R {}  # once its administrator has confirmed the change",
-                         settings.port == kSshPort
-                             ? settings.address
-                             : fmt::format("'[{}]:{}'", settings.address, settings.port));
+      hint = hint_to_forget(judgement, settings);
       break;
     case HostKeyState::kOtherType:
       reason = fmt::format("the host shows a key of another type, {}, than {} says: {} {}",
@@ -147,28 +217,43 @@ void check_pod_key(const SshSettings& settings, const std::string& fingerprint) 
 
 }  // namespace
 
-void check_host_key(SshSession& session, const SshSettings& settings) {
+awaitable<void> check_host_key(std::shared_ptr<SshSession> session,
+                               std::shared_ptr<SshSettings> settings) {
   ssh_key raw = nullptr;
-  if (ssh_get_server_publickey(session.handle(), &raw) != SSH_OK) {
+  if (ssh_get_server_publickey(session->handle(), &raw) != SSH_OK) {
     throw Error(Exit::kAuth, "cannot start agent", "the server shows no host key");
   }
   const HostKey key(raw, &ssh_key_free);
-  const std::string fingerprint = fingerprint_of(key.get());
-  if (!settings.trust.pod_keys.empty()) {
-    check_pod_key(settings, fingerprint);
-    return;
+  const ShownKey shown{ssh_key_type_to_char(ssh_key_type(key.get())), base64_of(key.get()),
+                       fingerprint_of(key.get())};
+  if (!settings->trust.pod_keys.empty()) {
+    check_pod_key(*settings, shown.fingerprint);
+    co_return;
   }
-  const std::string type = ssh_key_type_to_char(ssh_key_type(key.get()));
-  const HostKeyVerdict verdict =
-      judge_host_key(known_keys(session.handle(), settings), type, fingerprint);
-  if (verdict.state == HostKeyState::kKnown) return;
-  if (verdict.state != HostKeyState::kUnknown || !settings.trust.accept_new_host_keys) {
-    throw refusal(settings, verdict, fingerprint);
+  auto judgement = std::make_shared<Judgement>(
+      judge_by_libssh(session->handle(), *settings, shown));  // shared with the worker
+  if (judgement->verdict.state == HostKeyState::kKnown) co_return;
+  if (judgement->verdict.state != HostKeyState::kRevoked) {
+    auto better = std::make_shared<std::optional<Judgement>>();
+    auto asking = workers_of(session->context())
+                      .run(
+                          [=] {
+                            const auto sources = ask_ssh(*settings, shown);
+                            if (sources) *better = judge_as_ssh(*sources, *settings, shown);
+                          },
+                          session->deadline());
+    if (co_await std::move(asking) && *better) *judgement = **better;
   }
-  if (ssh_session_update_known_hosts(session.handle()) != SSH_OK) {
-    throw Error(Exit::kCannotWrite, "cannot note its host key", session.error_text());
+  const HostKeyState state = judgement->verdict.state;
+  if (state == HostKeyState::kKnown) co_return;
+  if (state != HostKeyState::kUnknown || !settings->trust.accept_new_host_keys) {
+    throw refusal(*settings, *judgement, shown.fingerprint);
   }
-  log_notice(fmt::format("{}: accepted its new host key {} {}", settings.name, type, fingerprint));
+  if (ssh_session_update_known_hosts(session->handle()) != SSH_OK) {
+    throw Error(Exit::kCannotWrite, "cannot note its host key", session->error_text());
+  }
+  log_notice(fmt::format("{}: accepted its new host key {} {}", settings->name, shown.type,
+                         shown.fingerprint));
 }
 
 }  // namespace dtl

@@ -132,7 +132,7 @@ awaitable<std::shared_ptr<SshSession>> open_ssh_session(asio::io_context& contex
       continue;
     }
     try {
-      check_host_key(*session, *settings);
+      co_await check_host_key(session, settings);
       co_await log_in(session, settings);
     } catch (const Error&) {
       failure = std::current_exception();

@@ -107,7 +107,8 @@ SshSettings read_ssh_settings(const Host& host, const SshTrust& trust) {
   const int silent = SSH_LOG_NOLOG;
   ssh_options_set(session, SSH_OPTIONS_LOG_VERBOSITY, &silent);
 
-  settings.address = host.address.empty() ? option(session, SSH_OPTIONS_HOST) : host.address;
+  settings.key_name = option(session, SSH_OPTIONS_HOST);
+  settings.address = host.address.empty() ? settings.key_name : host.address;
   settings.user = option(session, SSH_OPTIONS_USER);
   unsigned port = 0;
   if (ssh_options_get_port(session, &port) == SSH_OK && port != 0) {

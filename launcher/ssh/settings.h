@@ -21,9 +21,10 @@ struct SshTrust {
 };
 
 struct SshSettings {
-  std::string name;     // as in the hostfile
-  Host host;            // all that the hostfile says
-  std::string address;  // a name or numeric address, after HostName
+  std::string name;      // as in the hostfile
+  Host host;             // all that the hostfile says
+  std::string address;   // to connect to: a name or numeric address, after HostName
+  std::string key_name;  // under which known_hosts has it: the name after HostName, not addr=
   int port = 22;
   std::string user;
   std::string proxy_command;  // empty: connect directly; from ProxyCommand or ProxyJump

@@ -37,14 +37,14 @@ printf '#!/bin/sh\nprintf "3.9.1\\n2.1.0\\n\\n"\n' >"$work/python"
 chmod +x "$work/python"
 # shellcheck disable=SC2016
 on node3 sh -c 'mount --bind "$1" "$(readlink -f "$(command -v python3)")"' sh "$work/python"
-on node1 sh -c 'printf "Host node9\n HostKeyAlias other\nHost node2 node8\n HostKeyAlias x\nIdentitiesOnly no\n" >~/.ssh/config'
+on node1 sh -c 'printf "Host node9\n CertificateFile other\nHost node2 node8\n CertificateFile x\nIdentitiesOnly no\n" >~/.ssh/config'
 doctor -f "$healthy" --quick
 expect_status 0
 expect_out "^warning +node2: shell: .*'good morning'"
 expect_out '^ +Try: in ~/\.bashrc there'
 expect_out '^warning +node3: mtu: the MTU differs: 1500 on node1, node2; 1400 on node3'
 expect_out '^warning +node3: python: python differs: .* 3\.9\.1 on node3'
-expect_out '^warning +node2: ssh_config: .*/\.ssh/config:4: HostKeyAlias is not obeyed'
+expect_out '^warning +node2: ssh_config: .*/\.ssh/config:4: CertificateFile is not obeyed'
 expect_count 1 'is not obeyed' "$work/out"
 launch doctor -f "$healthy" --quick
 expect_count 0 '.{81}' "$work/out"

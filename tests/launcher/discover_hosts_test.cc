@@ -48,7 +48,7 @@ TEST(DiscoverHosts, RunsACommandAndReadsAFile) {
   EXPECT_THAT(error_of("echo a; exit 3"), HasSubstr("it ended with exit status 3"));
   EXPECT_THAT(error_of("no-such-command 2>/dev/null"), HasSubstr("exit status 127"));
   EXPECT_THAT(error_of("echo a; kill -9 $$"), HasSubstr("killed by SIGKILL"));
-  EXPECT_THAT(error_of("yes"), HasSubstr("more than a hostfile may have"));
+  EXPECT_THAT(error_of("yes"), HasSubstr("it prints more than"));
   const std::string path = std::filesystem::temp_directory_path() /
                            ("discover_hosts_test." + std::to_string(::getpid()));
   std::ofstream(path) << "a\nb\nc\n";

@@ -224,26 +224,28 @@ TEST(SshConfigCheck, FindsKeywordsOfTheSectionsThatApply) {
   const std::string text =
       "ControlPath ~/.ssh/%C\n"
       "Host n1 n2\n"
-      "  HostKeyAlias = \"x\"\n"
+      "  CertificateFile = \"x\"\n"
       "Host * !n2\n"
       "  certificatefile ~/.ssh/c\n";
-  EXPECT_THAT(ignored(text, "n1"), ElementsAre("config:1 ControlPath", "config:3 HostKeyAlias",
+  EXPECT_THAT(ignored(text, "n1"), ElementsAre("config:1 ControlPath", "config:3 CertificateFile",
                                                "config:5 CertificateFile"));
-  EXPECT_THAT(ignored(text, "n2"), ElementsAre("config:1 ControlPath", "config:3 HostKeyAlias"));
+  EXPECT_THAT(ignored(text, "n2"), ElementsAre("config:1 ControlPath", "config:3 CertificateFile"));
 }
 
 TEST(SshConfigCheck, LeavesAloneWhatLibsshDoesAnyway) {
   EXPECT_THAT(
-      ignored("IdentitiesOnly no\nControlPath none\nAddressFamily any\nPort 22\n# HostKeyAlias x\n",
-              "n1"),
+      ignored(
+          "IdentitiesOnly no\nControlPath none\nAddressFamily any\nPort 22\n# CertificateFile x\n",
+          "n1"),
       IsEmpty());
 }
 
 TEST(SshConfigCheck, FollowsIncludesAndMatch) {
   EXPECT_THAT(ignored("Host n1\n Include more\n", "n1"), ElementsAre("more:1 IdentitiesOnly"));
   EXPECT_THAT(ignored("Host n1\n Include more\n", "n2"), IsEmpty());
-  EXPECT_THAT(ignored("Match host n*,m*\nHostKeyAlias x\nMatch exec true\nHostKeyAlias y\n", "n1"),
-              ElementsAre("config:2 HostKeyAlias"));
+  EXPECT_THAT(
+      ignored("Match host n*,m*\nCertificateFile x\nMatch exec true\nCertificateFile y\n", "n1"),
+      ElementsAre("config:2 CertificateFile"));
 }
 
 }  // namespace

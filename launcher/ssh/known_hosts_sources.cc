@@ -1,0 +1,210 @@
+#include "launcher/ssh/known_hosts_sources.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <map>
+
+#include "base/error.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/machine/find_program.h"
+#include "base/text.h"
+#include "launcher/streams/command_output.h"
+
+namespace dtl {
+namespace {
+
+constexpr int kSshPort = 22;
+// "Match exec" runs commands of the user. A login waits this long for them, and no longer.
+constexpr std::chrono::seconds kSshPatience{5};
+constexpr std::size_t kMostBytes = 1U << 20;  // of its answer, and of the command's lines
+
+using Tokens = std::map<char, std::string>;
+
+// nullopt: the text has a token that we cannot fill in, or a variable that is not set.
+std::optional<std::string> expand(std::string_view text, const Tokens& tokens) {
+  std::string expanded;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text.substr(i).starts_with("${")) {
+      const std::size_t end = text.find('}', i);
+      if (end == text.npos) return std::nullopt;
+      const char* value = std::getenv(std::string(text.substr(i + 2, end - i - 2)).c_str());
+      if (value == nullptr) return std::nullopt;
+      expanded += value;
+      i = end;
+    } else if (text[i] == '%' && i + 1 < text.size()) {
+      const auto token = tokens.find(text[++i]);
+      if (token == tokens.end()) return std::nullopt;
+      expanded += token->second;
+    } else {
+      expanded += text[i];
+    }
+  }
+  return expanded;
+}
+
+std::string after_tilde(const std::string& path, const std::string& home) {
+  return path.starts_with("~/") ? home + path.substr(1) : path;
+}
+
+// Words as OpenSSH's argv_split() has them: blanks part them, quotes keep blanks, a backslash
+// protects a quote or itself.
+std::vector<std::string> split_arguments(std::string_view text) {
+  std::vector<std::string> words;
+  bool within = false;
+  char quote = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quote == 0 && (c == ' ' || c == '\t')) {
+      within = false;
+      continue;
+    }
+    if (!within) words.emplace_back();
+    within = true;
+    if (c == '\\' && i + 1 < text.size() &&
+        (text[i + 1] == '\'' || text[i + 1] == '"' || text[i + 1] == '\\')) {
+      words.back() += text[++i];
+    } else if (quote != 0 ? c == quote : c == '\'' || c == '"') {
+      quote = quote != 0 ? '\0' : c;
+    } else {
+      words.back() += c;
+    }
+  }
+  return words;
+}
+
+std::string local_user() {
+  const char* name = std::getenv("USER");
+  return name == nullptr ? "" : name;
+}
+
+Tokens tokens_of(const SshSettings& settings, const std::string& alias) {
+  return {{'%', "%"},
+          {'d', settings.home},
+          {'h', settings.address},
+          {'i', std::to_string(::getuid())},
+          {'k', alias.empty() ? settings.name : alias},
+          {'n', settings.name},
+          {'p', std::to_string(settings.port)},
+          {'r', settings.user},
+          {'u', local_user()}};
+}
+
+class Reader {
+ public:
+  Reader(const SshSettings& settings, const ShownKey& shown) : settings_(settings), shown_(shown) {}
+
+  KnownHostsSources read(std::string_view text) {
+    std::map<std::string, std::string> values;
+    for (const std::string& line : split(text, '\n')) {
+      const std::size_t blank = line.find(' ');
+      if (blank != line.npos) values.emplace(line.substr(0, blank), line.substr(blank + 1));
+    }
+    sources_.alias = values["hostkeyalias"];
+    tokens_ = tokens_of(settings_, sources_.alias);
+    add_files("UserKnownHostsFile", values["userknownhostsfile"]);
+    add_files("GlobalKnownHostsFile", values["globalknownhostsfile"]);
+    add_command(values["knownhostscommand"]);
+    return std::move(sources_);
+  }
+
+ private:
+  // `ssh -G` prints the words of a list without quotes, so a path with a blank is not told from
+  // two paths: both readings are tried, and a file that is not there says nothing.
+  void add_files(const std::string& keyword, const std::string& value) {
+    std::vector<std::string> paths = split(value, ' ');
+    if (paths.size() > 1) paths.push_back(value);
+    for (const std::string& path : paths) {
+      if (path.empty() || path == "none") continue;
+      if (const auto expanded = expand(after_tilde(path, settings_.home), tokens_)) {
+        sources_.files.push_back(*expanded);
+      } else {
+        leave_out(keyword, path);
+      }
+    }
+  }
+
+  void add_command(const std::string& value) {
+    if (value.empty() || value == "none") return;
+    const std::vector<std::string> names = known_names(settings_, sources_.alias);
+    tokens_.insert({{'H', names[0]},
+                    {'I', "HOSTNAME"},
+                    {'K', shown_.base64},
+                    {'t', shown_.type},
+                    {'f', shown_.fingerprint}});
+    for (const std::string& word : split_arguments(value)) {
+      const auto expanded = expand(word, tokens_);
+      if (!expanded) {
+        sources_.command.clear();
+        leave_out("KnownHostsCommand", value);
+        return;
+      }
+      sources_.command.push_back(*expanded);
+    }
+  }
+
+  void leave_out(const std::string& keyword, const std::string& value) {
+    sources_.left_out.push_back(
+        fmt::format("{} {} (it has a token that dtlaunch cannot fill in)", keyword, value));
+  }
+
+  const SshSettings& settings_;
+  const ShownKey& shown_;
+  KnownHostsSources sources_;
+  Tokens tokens_;
+};
+
+}  // namespace
+
+std::vector<std::string> known_names(const SshSettings& settings, const std::string& alias) {
+  if (!alias.empty()) return {alias};  // whatever the port
+  std::vector<std::string> names;
+  const auto add = [&](const std::string& name) {
+    if (settings.port != kSshPort) names.push_back(fmt::format("[{}]:{}", name, settings.port));
+    names.push_back(name);
+  };
+  add(settings.key_name);
+  if (settings.address != settings.key_name) add(settings.address);
+  return names;
+}
+
+KnownHostsSources parse_sources(std::string_view text, const SshSettings& settings,
+                                const ShownKey& shown) {
+  return Reader(settings, shown).read(text);
+}
+
+std::optional<KnownHostsSources> ask_ssh(const SshSettings& settings, const ShownKey& shown) {
+  const char* path = std::getenv("PATH");
+  const auto ssh = find_program("ssh", path == nullptr ? "" : path);
+  if (!ssh) return std::nullopt;
+  std::vector<std::string> arguments{*ssh, "-G"};
+  const Host& host = settings.host;
+  if (host.port != 0) arguments.insert(arguments.end(), {"-p", std::to_string(host.port)});
+  if (!host.user.empty()) arguments.insert(arguments.end(), {"-l", host.user});
+  arguments.insert(arguments.end(), {"--", host.name});
+  try {
+    const std::string text = read_command({.arguments = arguments,
+                                           .name = "ssh -G " + host.name,
+                                           .hint = "that command in a shell",
+                                           .patience = kSshPatience,
+                                           .most_bytes = kMostBytes});
+    return parse_sources(text, settings, shown);
+  } catch (const Error& error) {
+    log_verbose(error.what());
+    return std::nullopt;
+  }
+}
+
+std::string run_known_hosts_command(const KnownHostsSources& sources) {
+  if (sources.command.empty()) return {};
+  return read_command({.arguments = sources.command,
+                       .name = "KnownHostsCommand " + sources.command[0],
+                       .hint = "lines of known_hosts",
+                       .patience = kSshPatience,
+                       .most_bytes = kMostBytes});
+}
+
+}  // namespace dtl

@@ -1,0 +1,47 @@
+#pragma once
+// Where ssh itself looks for a host's key: what `ssh -G HOST` says of the user's configuration.
+// libssh reads one known_hosts file of each kind and knows neither HostKeyAlias nor
+// KnownHostsCommand; ssh also evaluates "Match exec" in its own way. Starting it takes some
+// milliseconds, so it is asked only about hosts whose key is not known otherwise.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "launcher/ssh/settings.h"
+
+namespace dtl {
+
+// The key that a host shows.
+struct ShownKey {
+  std::string type;         // "ssh-ed25519"
+  std::string base64;       // as in known_hosts
+  std::string fingerprint;  // "SHA256:..."
+};
+
+struct KnownHostsSources {
+  std::vector<std::string> files;     // of the user, then of the machine
+  std::string alias;                  // HostKeyAlias; empty: none
+  std::vector<std::string> command;   // KnownHostsCommand, a word each; empty: none
+  std::vector<std::string> left_out;  // "KEYWORD VALUE (why)": what only ssh can use
+};
+
+// text: what `ssh -G` prints. Expands "~" and the tokens of ssh_config(5). Pure.
+KnownHostsSources parse_sources(std::string_view text, const SshSettings& settings,
+                                const ShownKey& shown);
+
+// nullopt: there is no ssh on PATH, or it does not answer. Blocks; does not use
+// settings.session.
+std::optional<KnownHostsSources> ask_ssh(const SshSettings& settings, const ShownKey& shown);
+
+// What the command prints, as lines of known_hosts; empty when there is none. Throws Error. Blocks.
+std::string run_known_hosts_command(const KnownHostsSources& sources);
+
+// The names under which the key of this host may be noted, in the order in which they are tried: a
+// name counts only when nothing is known under those before it. As OpenSSH has it, HostKeyAlias
+// stands alone, and the entry without a port comes after the one with it; the address that a
+// hostfile gives with addr= comes last. Pure.
+std::vector<std::string> known_names(const SshSettings& settings, const std::string& alias);
+
+}  // namespace dtl
