@@ -38,7 +38,9 @@ int main(int argc, char** argv) {
   using dtl::Exit;
   dtl::set_program_name("dtlaunch");
   try {
+    // First: it forks, which is safe only without threads, and the child does the rest.
     dtl::leave_init_behind();
+    // A reader that has gone is an error of write(2), which the job sees as such.
     std::signal(SIGPIPE, SIG_IGN);
     std::signal(SIGXFSZ, SIG_IGN);  // a file that is too long is an error like others
     // Of freed memory, as much stays here as output may wait to be written: its buffers come and
@@ -47,6 +49,7 @@ int main(int argc, char** argv) {
     // After `stty tostop` a job in the background would be stopped for its output, and lose ranks.
     std::signal(SIGTTOU, SIG_IGN);
     dtl::open_standard_descriptors();
+    // A few descriptors for each host: the usual 1,024 do not reach for a large job.
     dtl::raise_descriptor_limit();
     return dtl::run_command({argv + 1, argv + argc});
   } catch (const dtl::Error& error) {

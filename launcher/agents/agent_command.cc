@@ -1,3 +1,6 @@
+// The scripts are for /bin/sh and use only POSIX tools, because a worker may be a bare container.
+// Each piece is a shell function in one string without a newline and without single quotes. The
+// reason is at for_any_shell().
 #include "launcher/agents/agent_command.h"
 
 #include <fmt/format.h>
@@ -11,13 +14,15 @@ namespace {
 constexpr std::string_view kPathCharacters =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./+-";
 
-// sh, bash, zsh, csh and fish all leave single quotes alone, as long as there is no newline, no
-// exclamation mark, no backslash and no single quote between them.
+// The login shell only has to understand `exec sh -c '...'`. sh, bash, zsh, csh and fish leave
+// single quotes alone. Between them there must be no newline, exclamation mark, backslash or single
+// quote. exec, so that no login shell waits beside the agent.
 std::string for_any_shell(const std::string& script) {
   return "exec sh -c '" + script + "'";
 }
 
-// Where pushes go: $c.
+// Sets $c to the folder of pushes. The XDG specification says that a relative XDG_CACHE_HOME is to
+// be ignored.
 constexpr std::string_view kFindCache =
     "case $XDG_CACHE_HOME in /*) c=$XDG_CACHE_HOME/dtlaunch;; *) c=$HOME/.cache/dtlaunch;; esac; ";
 
@@ -26,8 +31,11 @@ std::string folder_of(const std::string& path) {
 }
 
 // safe FILE: whether only this user and root can have written the program, its neighbours and the
-// folders above it; $b is then its path without symbolic links, else $x says who can. What lies in
-// a sticky folder is its owner's alone, and a group of the user's own name is the user's alone.
+// folders above it. On success $b is its path without symbolic links; otherwise $x says who can.
+// The folders count because whoever may write a folder may replace what is in it. A sticky folder
+// (/tmp) is an exception: only the owner of an entry may replace it there. A group with the user's
+// own name holds the user alone, which is how Debian and others set up accounts (umask 002).
+// ls ends with the line "end", so that an ls that failed halfway does not count as "ok".
 constexpr std::string_view kSafe =
     "u=$(id -u); "
     "own() { test \"$(id -un)\" = \"$(id -gn)\" && id -g || echo 0; }; "
@@ -45,13 +53,15 @@ constexpr std::string_view kSafe =
     "?????w*) case $g in 0|$(own)) ;; *) echo \"group $g may write $f\"; break;; esac;; esac; "
     "done); test \"$x\" = ok; }; ";
 
-// shut FILE: $s becomes the folder on its path that this user may not enter, if there is one.
+// shut FILE: sets $s to the folder on the path that this user may not enter, if there is one.
+// Without it, a folder with mode 700 looks like a missing dtagent, and the advice would be wrong.
 constexpr std::string_view kShut =
     "shut() { p=${1%/*}; while test -n \"$p\"; do "
     "test -d \"$p\" && { test -x \"$p\" || s=$p; }; p=${p%/*}; done; return 1; }; ";
 
-// whole FOLDER: whether the files of a push are what the folder's name stands for (bundle.h). Where
-// there is no sha256sum it cannot be told, and they are.
+// whole FOLDER: whether the files of a push still have the hash in the folder's name (bundle.h).
+// The hash is computed over the digests alone, as load_bundle() does. Without sha256sum nobody can
+// tell, and the files count as whole.
 constexpr std::string_view kWhole =
     "whole() { command -v sha256sum >/dev/null || return 0; "
     "h=$(cd \"$1\" && for f in dtagent dtguard dttrain; do test -e $f && sha256sum <$f; done | "
@@ -72,6 +82,9 @@ void check_agent_path(const std::string& path) {
 }
 
 std::string agent_command(const std::string& path, const std::string& arguments) {
+  // try() keeps the first reason in $w: the first candidate is the one that the user has in mind.
+  // safe() comes right before exec, and exec takes $b, so that nobody can change a symbolic link
+  // between the two.
   return for_any_shell(fmt::format(
       "{4}{5}{7}w=; s=; try() {{ test -x \"$1\" || shut \"$1\" || return 1; "
       "safe \"$1\" && exec \"$b\" {1}; "
@@ -83,8 +96,10 @@ std::string agent_command(const std::string& path, const std::string& arguments)
       path, arguments, kFindCache, DTL_VERSION, kSafe, kWhole, kRefusal, kShut, kShutFolder));
 }
 
-// The folder is made, and dtagent written, by sh; from then on dtagent itself takes care (agent/
-// receive.h). It cannot replace the shell, which cleans up when it fails.
+// sh makes the folder and writes dtagent. From then on dtagent itself takes the other files, checks
+// them and moves the folder to its final name (agent/entrance/receive_push.h). A version in the
+// cache is therefore whole or absent. dtagent runs as a child here, because the shell has to remove
+// the unfinished folder when it fails.
 std::string push_command(const std::string& path, const Bundle& bundle, const std::string& token,
                          AfterPush after) {
   std::string names, promises;
@@ -95,16 +110,20 @@ std::string push_command(const std::string& path, const Bundle& bundle, const st
   const std::string_view go = after == AfterPush::kServe
                                   ? "exec \"$1/dtagent\" --serve"
                                   : "echo; echo \"DTLAUNCH-PUSH there $1\"; exit 0";
+  // fits() also runs --version: a program of another version beside `path` does not replace a push.
   std::string script = fmt::format("{}{}go() {{ {}; }}; ", kSafe, kWhole, go);
   script += fmt::format(
       "fits() {{ for f in{}; do test -x \"$1/$f\" || return 1; done; safe \"$1/dtagent\" || return "
       "1; "
       "test \"$(\"$1/dtagent\" --version 2>/dev/null)\" = \"dtagent {} (protocol {})\"; }}; ",
       names, DTL_VERSION, kProtocol);
+  // An installed dtagent comes before the cache: it needs no transfer, and an update of it is used.
   script += fmt::format("fits {0} && go {0}; ", folder_of(path));
   script += "p=$(command -v dtagent); p=${p%/*}; test -n \"$p\" && fits \"$p\" && go \"$p\"; ";
   script += kFindCache;
   script += fmt::format(
+      // The temporary name has the token, the process and the host. A home directory on NFS is
+      // shared by many hosts that are pushed to at the same time.
       "d=$c/{}; test -x \"$d/dtagent\" && safe \"$d/dtagent\" && whole \"$d\" && go \"$d\"; "
       "t=$c/.new-{}.$$.$(uname -n); echo; echo \"DTLAUNCH-PUSH want $(uname -m) $c\"; "
       "if (umask 077; mkdir -p \"$c\" && mkdir \"$t\") && head -c {} >\"$t/dtagent\" && "

@@ -1,3 +1,5 @@
+// A login shell may print anything before the agent and in its place. Most of this file turns what
+// came instead of a greeting into a message that says what to try.
 #include "launcher/agents/agent_link.h"
 
 #include <fmt/format.h>
@@ -16,7 +18,8 @@
 namespace dtl {
 namespace {
 
-// The agent's stream ended before its Hello.
+// The agent's stream ended before its Hello. The exact causes come first; the last line that the
+// shell printed is only a guess, and is added to the rest.
 Error ended_early(const Host& host, const AgentStream& stream, const std::string& noise,
                   bool timed_out) {
   const std::string attempted = host.name + ": cannot start agent";
@@ -33,7 +36,8 @@ Error ended_early(const Host& host, const AgentStream& stream, const std::string
   return Error(lost ? Exit::kUnreachable : Exit::kOs, attempted, "dtagent ended: " + reason, hint);
 }
 
-// A connection that did not get as far as Hello ends its writer, too.
+// Closes a connection that did not get as far as Hello. Otherwise its writer task would wait for
+// ever, and the task group with it.
 class CloseUnlessKept {
  public:
   explicit CloseUnlessKept(std::shared_ptr<Connection> connection)
@@ -56,7 +60,8 @@ awaitable<void> write_queue(std::shared_ptr<Connection> connection) {
   }
 }
 
-// A line that looks like a greeting and is followed by something else.
+// The greeting was found, but what follows it is not a frame of dtagent's: perhaps a start-up file
+// prints a line that looks like a greeting.
 Error not_dtagent(const Host& host, const std::string& what) {
   return Error(Exit::kVersion, host.name + ": cannot use its dtagent",
                what +
@@ -122,10 +127,12 @@ awaitable<AgentLink> greet_agent(asio::io_context& context, TaskGroup& tasks, Ho
       break;
     }
   }
+  // Before Welcome is sent: another version may not be able to read it.
   check_version(welcome.host_name, found.greeting);
   link.noise = found.noise;
   link.connection = std::make_shared<Connection>(context, link.stream, found.rest);
   CloseUnlessKept closer(link.connection);
+  // The writer runs on after this function, which is why the task group of the caller owns it.
   tasks.spawn(write_queue(link.connection));
   link.connection->send(welcome);
   std::optional<Message> answer;
@@ -136,6 +143,7 @@ awaitable<AgentLink> greet_agent(asio::io_context& context, TaskGroup& tasks, Ho
     if (error.status() != Exit::kVersion) throw;
     garbage = not_dtagent(host, error.what());
   }
+  // Thrown here and not in the handler, so that it replaces the error about a malformed frame.
   if (garbage) throw *garbage;
   if (!answer) throw ended_early(host, *link.stream, {}, deadline.passed());
   if (const Trouble* trouble = std::get_if<Trouble>(&*answer)) {

@@ -1,7 +1,7 @@
 #pragma once
-// From a started agent to one that has said Hello: finds the greeting behind whatever the login
-// shell printed, compares versions, introduces the job. Every failure is an Error that names the
-// host.
+// From a started agent to one that has said Hello. Finds the greeting behind whatever the login
+// shell printed, compares versions and introduces the job. It does not know how the agent was
+// started; see agent_start.h. Every failure is an Error that names the host.
 
 #include <chrono>
 #include <memory>
@@ -24,20 +24,22 @@ struct AgentLink {
   std::string noise;  // what the shell printed before the greeting
 };
 
-// The stream is closed when the agent has not said Hello by `deadline`. The connection's writer
-// becomes a task of the group, and ends when the connection is closed.
+// Closes the stream when the agent has not said Hello by `deadline`. The connection's writer
+// becomes a task of the group and ends when the connection is closed. On an error the connection is
+// closed.
 awaitable<AgentLink> greet_agent(asio::io_context& context, TaskGroup& tasks, Host host,
                                  std::unique_ptr<AgentStream> stream, Welcome welcome,
                                  std::chrono::steady_clock::time_point deadline);
 
-// Throws Error when the agent that has greeted so is of another version.
+// Throws Error(kVersion) when the greeting names another version or protocol. Both must be equal:
+// there is no compatibility between versions, since --push can bring the right one.
 void check_version(const std::string& host, const Greeting& greeting);
 
 // How an agent's stream ended, in words: "killed by SIGKILL: out of memory".
 std::string describe_ending(const AgentStream& stream);
 
-// An agent that was found on the host and not run, because others can have written it
-// (agent_command.h); nullopt when that is not why the stream has ended.
+// An agent that was found on the host and not run: others can have written it, or its folder is
+// shut (agent_command.h). nullopt when that is not why the stream ended.
 std::optional<Error> refused_agent(const Host& host, const AgentStream& stream);
 
 }  // namespace dtl

@@ -1,3 +1,5 @@
+// The line "end" is what makes an answer whole. Without it, an agent that was killed halfway would
+// look like a host with fewer jobs, and the end of the stream says nothing about that.
 #include "launcher/agents/agent_query.h"
 
 #include <fcntl.h>
@@ -15,16 +17,19 @@
 namespace dtl {
 namespace {
 
+// A host that prints without end must not fill the memory of whoever asked.
 constexpr std::size_t kMaxAnswerBytes = 16 << 20;
 
 using Take = std::function<bool(std::string_view)>;
 
-// Hands on what comes after the marker line. Throws Error without a host's name.
+// Hands on what comes after the marker line. Throws Error without the host's name, which the caller
+// adds.
 awaitable<void> read_answer(AgentStream& stream, Host host, Take take) {
   std::string received;
   bool found = false;
   for (;;) {
     std::string bytes = co_await stream.read();
+    // kUnreachable and not kOs: followers of a log take it as a reason to log in again.
     if (bytes.empty() && found && stream.ending() == kConnectionLost) {
       throw Error(Exit::kUnreachable, "connection lost", "it was there a moment ago");
     }
@@ -55,6 +60,7 @@ awaitable<void> ask_one(asio::io_context& context, Answer* answer, AgentRunner r
       return answer->text.size() < kMaxAnswerBytes;
     };
     co_await read_answer(*stream, answer->host, std::move(take));
+    // A host may send escape sequences, and these texts go to the user's terminal.
     answer->text = printable_lines(answer->text);
     const bool whole = answer->text == "end\n" || answer->text.ends_with("\nend\n");
     if (!whole)
@@ -64,7 +70,8 @@ awaitable<void> ask_one(asio::io_context& context, Answer* answer, AgentRunner r
   }
 }
 
-// The last of them ends the waiting for what would give them up.
+// The last task closes the descriptor that waits for `give_up`; otherwise the io_context would have
+// work left and never return.
 awaitable<void> count_down(awaitable<void> task, std::size_t* left,
                            asio::posix::stream_descriptor* waits) {
   co_await std::move(task);
@@ -94,6 +101,7 @@ std::vector<Answer> ask_agents(const std::vector<Host>& hosts, const AgentRunner
   asio::posix::stream_descriptor waits(context);
   std::size_t left = hosts.size();
   if (give_up >= 0) {
+    // A copy: the stream_descriptor closes what it has, and give_up belongs to the caller.
     waits.assign(::fcntl(give_up, F_DUPFD_CLOEXEC, 0));
     waits.async_wait(asio::posix::descriptor_base::wait_read,
                      [&context](const boost::system::error_code& cancelled) {

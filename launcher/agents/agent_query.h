@@ -1,6 +1,7 @@
 #pragma once
-// Questions to hosts that are no job: dtagent runs there with other arguments than --stdio and
-// answers with text (wire/answer.h). Blocking, from the outside.
+// Questions to hosts outside of a job: dtagent runs there with other arguments than --stdio and
+// answers with text (wire/answer.h). ps, kill, clean, fences and logs ask this way. The functions
+// block: each has an io_context of its own.
 
 #include <functional>
 #include <memory>
@@ -15,6 +16,7 @@
 
 namespace dtl {
 
+// Neither text nor error: the question was given up.
 struct Answer {
   Host host;
   std::string text;            // whole: it ends with the line "end"
@@ -26,15 +28,16 @@ using AgentRunner = std::function<awaitable<std::unique_ptr<AgentStream>>(
     asio::io_context&, Host, std::vector<std::string> arguments)>;
 AgentRunner runner_by(const StartOptions& options);  // as run_agent does
 
-// All hosts at once, in their order; each has to answer within `patience` of its login. Once
-// `give_up`, a descriptor, is readable, it is not waited any longer: what has not been answered by
-// then is neither a text nor an error.
+// Asks all hosts at once; the answers are in the order of `hosts`. Each host has to answer within
+// `patience` of its login, which has a deadline of its own. Once the descriptor `give_up` is
+// readable, the call returns: hosts without an answer by then have neither a text nor an error. -1:
+// never.
 std::vector<Answer> ask_agents(const std::vector<Host>& hosts, const AgentRunner& run,
                                const std::vector<std::string>& arguments,
                                std::chrono::milliseconds patience, int give_up = -1);
 
-// One host whose answer may go on for hours: hands it on as it comes until it ends or `take`
-// returns false. Throws Error.
+// Asks one host for an answer that may go on for hours, such as a log. Hands it on piece by piece
+// until it ends or `take` returns false. No deadline. Throws Error.
 void follow_answer(const Host& host, const StartOptions& options,
                    const std::vector<std::string>& arguments,
                    std::function<bool(std::string_view)> take);

@@ -1,3 +1,6 @@
+// One login, one offer, one answer. There is no Connection yet: the two messages of an offer go
+// over the bare stream, so that a refusal changes nothing in the Connection that waits for a new
+// stream.
 #include "launcher/agents/agent_rejoin.h"
 
 #include <algorithm>
@@ -20,7 +23,7 @@ Error no_answer(const AgentStream& stream, bool timed_out) {
                timed_out ? "no answer in time" : describe_ending(stream));
 }
 
-// Reads up to the greeting, which stays behind; what came after it.
+// dtagent --rejoin greets as every dtagent does. Returns what came after the greeting.
 awaitable<std::string> skip_greeting(AgentStream& stream, std::string host,
                                      const StreamDeadline& deadline) {
   for (std::string received;;) {
@@ -37,6 +40,7 @@ awaitable<std::string> skip_greeting(AgentStream& stream, std::string host,
 awaitable<void> make_offer(Rejoined& rejoined, const Resume& offer,
                            const StreamDeadline& deadline) {
   AgentStream& stream = *rejoined.stream;
+  // An offer is not one of the numbered frames of the link, hence the sequence number 0.
   std::string frame = encode_frame(offer, 0).head;
   co_await stream.write(std::move(frame));
   FrameReader reader;
@@ -66,6 +70,7 @@ awaitable<Rejoined> rejoin_agent(asio::io_context& context, Host host, StartOpti
                                  std::string link, Resume offer,
                                  std::chrono::steady_clock::time_point deadline) {
   const auto left = deadline - std::chrono::steady_clock::now();
+  // options.deadline is for the login alone, and may end after what is left for all of it.
   options.deadline =
       std::min(options.deadline, std::chrono::duration_cast<std::chrono::milliseconds>(left));
   std::vector<std::string> arguments = {"--rejoin", link};
@@ -76,6 +81,7 @@ awaitable<Rejoined> rejoin_agent(asio::io_context& context, Host host, StartOpti
     rejoined.received = co_await skip_greeting(*rejoined.stream, host.name, patience);
     co_await make_offer(rejoined, offer, patience);
   } catch (const Error& error) {
+    // Some errors from below name the host already.
     throw error.attempted().starts_with(host.name) ? error : error.with_context(host.name);
   }
   co_return rejoined;

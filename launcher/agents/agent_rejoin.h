@@ -1,7 +1,7 @@
 #pragma once
-// The way back to an agent that runs and whose connection is lost: another login, and dtagent
-// --rejoin there, which joins it with the agent's socket. Every failure is an Error that names the
-// host.
+// The way back to an agent that still runs and whose connection is lost, for --reconnect. Logs in
+// again and runs dtagent --rejoin there, which connects to the agent's unix socket. The result is a
+// new stream for the same Connection. Every failure is an Error that names the host.
 
 #include <chrono>
 #include <memory>
@@ -13,12 +13,14 @@
 namespace dtl {
 
 struct Rejoined {
+  // Says how many frames the agent has received; Connection::attach() needs that.
   Resumed answer;
   std::shared_ptr<AgentStream> stream;  // shared with the connection that goes on over it
   std::string received;                 // what came after the answer
 };
 
-// All of it until `deadline`.
+// link: names the agent's socket on the host. All of it, login included, ends by `deadline`; then
+// it throws Error(kUnreachable). The caller tries again.
 awaitable<Rejoined> rejoin_agent(asio::io_context& context, Host host, StartOptions options,
                                  std::string link, Resume offer,
                                  std::chrono::steady_clock::time_point deadline);

@@ -1,3 +1,5 @@
+// Each way to start adds the host's name to its errors here, at the end of the way. Layers below
+// know one connection only, and layers above have many hosts.
 #include "launcher/agents/agent_start.h"
 
 #include <fmt/format.h>
@@ -27,7 +29,10 @@
 namespace dtl {
 namespace {
 
-// The agent's end before its marker line, from what little is known about it.
+// The agent ended before its marker line. POSIX shells exit with 127 for a program that is not
+// there and with 126 for one that cannot be run, and agent_command() does the same. For all else
+// the last line of standard error is the best clue, and the last line of standard output the next
+// best.
 Error no_agent(const Host& host, const std::string& path, const std::string& noise,
                const AgentStream& stream) {
   if (const auto refusal = refused_agent(host, stream)) return *refusal;
@@ -54,7 +59,8 @@ Error no_agent(const Host& host, const std::string& path, const std::string& noi
   return Error(Exit::kOs, "cannot start agent", reason, hint);
 }
 
-// Reads up to the agent's marker line, which shows that it runs, and gives all of it back.
+// Only the marker line shows that dtagent runs: sshd accepts a command before it is started. All
+// that was read is given back, because greet_agent() reads it again.
 awaitable<void> wait_for_marker(SshStream& stream, const Host& host, const std::string& path) {
   std::string received;
   while (!find_greeting(received)) {
@@ -79,7 +85,8 @@ Error silent(const Host& host, bool pushing) {
                login_command(host));
 }
 
-// Sends what the host lacks; `patience` then waits for bytes that move, no longer for the whole.
+// Sends what the host lacks. From the first byte on, the deadline is no longer for the whole but
+// for each pause: how long 45 MB take depends on the link.
 awaitable<Pushed> bring_bundle(SshStream& stream, Host host, StartOptions options, AfterPush after,
                                StreamDeadline& patience) {
   std::function<void()> progress = [&patience] { patience.postpone(kPushStall); };
@@ -100,12 +107,16 @@ awaitable<void> wait_for_agent(SshStream& stream, Host host, StartOptions option
     }
     co_await wait_for_marker(stream, host, options.agent_path);
   } catch (const Error&) {
+    // StreamDeadline closes the stream, which then fails in some other way. That the time was over
+    // is the cause.
     if (!patience.passed()) throw;
     throw silent(host, options.bundle != nullptr);
   }
 }
 
-// Hosts that may come later are tried until they are there.
+// Each try has options.deadline anew. With options.late, a host that is not there yet is tried
+// until LateHosts gives up. The error leaves the handler before the wait: C++ allows no co_await in
+// one.
 awaitable<std::shared_ptr<SshSession>> open_session(asio::io_context& context, Host host,
                                                     StartOptions options) {
   std::optional<LateHosts::Wait> wait;
@@ -128,15 +139,19 @@ awaitable<std::unique_ptr<AgentStream>> start_over_ssh(asio::io_context& context
                                                        StartOptions options) {
   std::string command = start_command(options, AfterPush::kServe);
   auto session = co_await open_session(context, host, options);
+  // The deadline of the try that succeeded. A late host would have used up one that was set before.
   const auto deadline = session->deadline();
   auto stream = co_await run_over_ssh(session, std::move(command));
   StreamDeadline patience(context, *stream, deadline);
   co_await wait_for_agent(*stream, host, options, patience);
+  // From here on the session may be idle for hours. Heartbeats watch it.
   session->clear_deadline();
   co_return stream;
 }
 
-// An engine's signals reach every process that it has started; what they mean is dtlaunch's to say.
+// --unsignalled: a scheduler's signals reach every process that it has started. What they mean is
+// for dtlaunch to say, so the agent leaves them to it. --input: our standard input is passed as a
+// descriptor.
 std::vector<std::string> local_agent_command(const StartOptions& options) {
   std::vector<std::string> command{options.agent_path, "--serve", "--child"};
   if (!options.service) command.emplace_back("--unsignalled");
@@ -171,7 +186,8 @@ awaitable<std::unique_ptr<AgentStream>> start_step_agent(asio::io_context& conte
 awaitable<std::unique_ptr<AgentStream>> start_ssh_agent(asio::io_context& context, Host host,
                                                         StartOptions options) {
   try {
-    // An agent that waits there need not lie beside a dttrain.
+    // A kept agent was started without --push. That is enough for dtagent and dtguard, but a job
+    // that needs a pushed dttrain must find it beside its agent.
     const bool any_agent = !options.bundle || options.bundle->files.size() == 2;
     if (any_agent) {
       if (auto kept = co_await start_kept_agent(context, host, options)) co_return kept;
@@ -185,6 +201,8 @@ awaitable<std::unique_ptr<AgentStream>> start_ssh_agent(asio::io_context& contex
 awaitable<std::unique_ptr<AgentStream>> run_agent(asio::io_context& context, Host host,
                                                   StartOptions options,
                                                   std::vector<std::string> arguments) {
+  // The same order as for jobs: what asks about a job must come to the node in the same way as the
+  // job.
   if (options.step && options.step->takes(host)) {
     co_return options.step->run(context, host, arguments);
   }
@@ -215,6 +233,8 @@ awaitable<Pushed> push_to(asio::io_context& context, Host host, StartOptions opt
     StreamDeadline patience(context, *stream, deadline);
     const Pushed pushed =
         co_await bring_bundle(*stream, host, options, AfterPush::kSayWhere, patience);
+    // push_bundle() returns without a folder when the stream ends before the host has asked for
+    // anything.
     if (patience.passed()) throw silent(host, true);
     if (pushed.folder.empty()) throw no_agent(host, options.agent_path, {}, *stream);
     session->clear_deadline();
@@ -233,6 +253,7 @@ awaitable<std::string> remove_pushed(asio::io_context& context, Host host, Start
     std::string received;
     for (;;) {
       const std::string bytes = co_await stream->read();
+      // The command ends by itself. The limit is for a login shell that prints without end.
       if (bytes.empty() || received.size() > kMaxShellNoiseBytes) break;
       received += bytes;
     }

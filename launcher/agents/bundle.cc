@@ -1,3 +1,5 @@
+// The name is a hash of the digests and not of the files: the host checks it with sha256sum alone
+// (kWhole in agent_command.cc).
 #include "launcher/agents/bundle.h"
 
 #include <fmt/format.h>
@@ -18,6 +20,7 @@ std::shared_ptr<const Bundle> load_bundle(const std::string& folder, bool with_t
   auto bundle = std::make_shared<Bundle>();
   std::vector<std::string> names = {"dtagent", "dtguard"};
   if (with_trainer) names.push_back("dttrain");
+  // The order of the files is part of the hash, and is the same in kWhole.
   std::string sums;
   for (const std::string& name : names) {
     BundleFile file{name, {}, {}};

@@ -1,6 +1,7 @@
 #pragma once
-// Bundle: the programs that --push brings to a host, as they lie beside dtlaunch. Its name stands
-// for their contents: 0.1.0-0123456789abcdef, with -dttrain where the trainer is one of them.
+// Bundle: the programs that --push brings to a host, read from beside dtlaunch. Its name contains a
+// hash of their contents: 0.1.0-0123456789abcdef, with -dttrain where the trainer is one of them. A
+// cache on a host is therefore never stale, and two builds of one version do not mix.
 
 #include <memory>
 #include <string>
@@ -8,6 +9,7 @@
 
 namespace dtl {
 
+// bytes: the whole file. sha256: 64 hexadecimal digits.
 struct BundleFile {
   std::string name, bytes, sha256;
 };
@@ -23,11 +25,12 @@ struct Pushed {
   std::string folder;          // where they are; known only when nothing was started from there
 };
 
-// dtagent and dtguard, and dttrain where `with_trainer`. Throws Error(kConfig) when one is missing.
-// Shared by the starts on all hosts.
+// Reads dtagent and dtguard, and dttrain if `with_trainer`. Throws Error(kConfig) when one is
+// missing. Shared, because each host would otherwise need a copy of some 45 MB.
 std::shared_ptr<const Bundle> load_bundle(const std::string& folder, bool with_trainer);
 
-// True when a job runs our trainer: the program is dttrain, wherever it is found.
+// True when a job runs our trainer: the program is just "dttrain". A path to it names a file that
+// the user expects on the hosts.
 bool runs_pushed_trainer(const std::vector<std::string>& command);
 
 }  // namespace dtl

@@ -1,5 +1,7 @@
 #pragma once
-// The launcher's side of `dtlaunch up`: an agent over a connection that is kept open.
+// The launcher's side of `dtlaunch up`: an agent over a connection that another process keeps open.
+// The holder is launcher/keep. No failure here is an error, because the launcher can always start
+// an agent of its own.
 
 #include <memory>
 #include <string>
@@ -9,13 +11,13 @@
 
 namespace dtl {
 
-// From options.kept_job's holder. nullptr when it does not answer at once, has no agent for this
-// host or is of another version: then the launcher starts its own.
+// Asks the holder of options.kept_job (empty: that of connections over ssh). Returns nullptr when
+// it does not answer at once, has no agent for this host or is of another version.
 awaitable<std::unique_ptr<AgentStream>> start_kept_agent(asio::io_context& context, Host host,
                                                          StartOptions options);
 
-// Asks the holder of that job of an engine's, or that of connections over ssh, and returns all that
-// it says, "ok\n" first; empty when there is none. Blocking.
+// Asks the holder of that job of a scheduler, or with an empty `job` that of connections over ssh.
+// Returns all that it says, "ok\n" first; empty when there is no holder. Blocking.
 std::string ask_holder(const KeepRequest& request, const std::string& job);
 
 }  // namespace dtl

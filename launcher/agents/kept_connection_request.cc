@@ -1,3 +1,5 @@
+// The words are separated by single blanks. None of them can hold one: names of hosts and users
+// come from a hostfile's words, and check_agent_path() refuses such a path.
 #include "launcher/agents/kept_connection_request.h"
 
 #include <string>
@@ -16,6 +18,7 @@ std::string version_word() {
 
 std::string to_line(const KeepRequest& request) {
   std::string line = "DTLAUNCH-UP ";
+  // A new dtlaunch must be able to end the holder of an old one, so this line has no version.
   if (request.what == KeepRequest::What::kDown) return line + "* down\n";  // of any version
   line += version_word();
   if (request.what == KeepRequest::What::kHosts) return line + " hosts\n";
@@ -32,6 +35,7 @@ std::optional<KeepRequest> parse_keep_request(const std::string& line) {
     request.what = KeepRequest::What::kDown;
     return request;
   }
+  // After "down", which is understood from any version.
   if (words[1] != version_word()) return std::nullopt;
   if (words[2] == "hosts" && words.size() == 3) {
     request.what = KeepRequest::What::kHosts;

@@ -1,7 +1,7 @@
 #pragma once
-// LateHosts: hosts that may come later than the job which wants them, as the pods of an MPIJob do:
-// names do not resolve yet, nobody listens yet. They are tried again, with a line about all of them
-// every 10 s; one that has failed in another way ends the wait for all. Shared by the starts of all
+// LateHosts: hosts that may come later than their launcher, as the pods of an MPIJob do. Names do
+// not resolve yet, or nobody listens yet. Such hosts are tried again, and one line every 10 s names
+// all of them. A host that fails in another way ends the wait for all. Shared by the starts of all
 // hosts of a job; one thread.
 
 #include <chrono>
@@ -17,20 +17,24 @@ class LateHosts {
  public:
   using Clock = std::chrono::steady_clock;
   struct Options {
+    // For each host, from its first try.
     std::chrono::milliseconds patience{};
-    // Of a host that has not come: what to try, and what else is known ("", or "it is not listed").
+    // Of a host that has not come. hint: what to try. remark: what else is known, such as "it is
+    // not listed"; may be empty.
     std::function<std::string(const std::string&host)> hint, remark;
   };
   explicit LateHosts(Options options) : options_(std::move(options)) {}
 
-  // One host, from its first try on.
+  // One host, from its first try until it is there or given up. Exists while the host is being
+  // tried.
   class Wait {
    public:
     Wait(LateHosts& all, std::string host);
     ~Wait();
     Wait(const Wait&) = delete;
     Wait& operator=(const Wait&) = delete;
-    // The time until the next try. Throws `failure` when there will be none, with what is known.
+    // The time until the next try. Throws when there will be none: `failure`, with what is known
+    // added.
     std::chrono::milliseconds after(const Error& failure);
 
    private:
@@ -45,6 +49,7 @@ class LateHosts {
 
   Options options_;
   Clock::time_point began_, next_line_;  // of those that are tried now
+  // How many Waits exist. The first one of an epoch resets the clock and given_up_.
   int tried_ = 0;
   bool given_up_ = false;
   std::map<std::string, std::string> late_;  // with why

@@ -1,3 +1,5 @@
+// One loop reads answers and sends files. The host decides what it needs: nothing when a version
+// that fits is there, dtagent alone first, and the rest once that one runs.
 #include "launcher/agents/push.h"
 
 #include <fmt/format.h>
@@ -38,6 +40,7 @@ class Push {
 
   awaitable<Pushed> run() {
     for (;;) {
+      // Several answers may have arrived in one read.
       while (const auto answer = take_push_answer(received_)) {
         if (answer->word == "there") {
           pushed_.folder = answer->rest;
@@ -47,6 +50,7 @@ class Push {
           accept(answer->rest);
           co_await send(bundle_->files[0].bytes);
         }
+        // The dtagent that was sent first has asked for these, and checks them as they come.
         for (std::size_t i = 1; answer->word == "send" && i < bundle_->files.size(); ++i) {
           co_await send(bundle_->files[i].bytes);
         }
@@ -56,6 +60,8 @@ class Push {
       if (bytes.empty() && !cache_.empty()) throw failure();
       if (bytes.empty()) break;  // nothing was asked for: the caller knows how to tell why
       received_ += bytes;
+      // A greeting has its own limit, kMaxShellNoiseBytes. Twice that leaves room for the push's
+      // answers.
       if (received_.size() > 2 * kMaxShellNoiseBytes) throw too_much();
       progress_();
     }
@@ -81,7 +87,8 @@ class Push {
                  "start-up files that print nothing when the shell is not interactive");
   }
 
-  // A far end that has given up says why on standard error, which is read to its end by run().
+  // A far end that has given up closes its input. It says why on standard error, and run() reads to
+  // the end of that; a write error would only hide the reason.
   awaitable<void> send(const std::string& bytes) {
     for (std::size_t at = 0; at < bytes.size() && !refused_; at += kPieceBytes) {
       try {
@@ -95,8 +102,8 @@ class Push {
     pushed_.sent_bytes += bytes.size();
   }
 
-  // From "head: error writing 'standard output': No space left on device", or from dtagent's own
-  // words, which have the path in them.
+  // The reason is at the end of "head: error writing 'standard output': No space left on device".
+  // If dtagent itself has failed, its own line is better: it has the path in it.
   Error failure() const {
     const std::vector<std::string> lines = split(trim(stream_.standard_error()), '\n');
     std::string reason(trim(lines.back()));
@@ -111,7 +118,7 @@ class Push {
                  command_on(host_, look_at(reason)));
   }
 
-  // What shows the cause, or mends it.
+  // The command that shows the cause, or mends it.
   std::string look_at(const std::string& reason) const {
     constexpr std::string_view kOpen = " may write ";
     const bool full =
@@ -152,6 +159,7 @@ awaitable<Pushed> push_bundle(SshStream& stream, Host host, std::shared_ptr<cons
   co_return co_await push.run();
 }
 
+// 64 random bits: two pushes to one home directory must not choose the same temporary folder.
 std::string new_push_token() {
   return to_hex(random_bytes(8, "draw a token"));
 }

@@ -1,5 +1,7 @@
 #pragma once
 // Programs brought to hosts over the connection that starts them: the launcher's half of a push.
+// The other half is push_command() and agent/entrance/receive_push.h. Nothing needs to be installed
+// on such a host.
 
 #include <functional>
 #include <memory>
@@ -13,10 +15,10 @@
 
 namespace dtl {
 
-// Of a stream that runs push_command(): sends what it asks for. Returns when the agent has greeted
-// (everything read so far is given back to the stream) or has said where it is. Calls `progress`
-// whenever bytes have moved. Throws Error(kConfig) for another architecture, Error(kCannotWrite)
-// when the host cannot keep the files, with its path and reason.
+// For a stream that runs push_command(): sends what it asks for. Returns when the agent has greeted
+// or has said where it is; all that was read of a greeting is given back to the stream. Calls
+// `progress` whenever bytes have moved. Throws Error(kConfig) for another architecture and
+// Error(kCannotWrite), with path and reason, when the host cannot keep the files.
 awaitable<Pushed> push_bundle(SshStream& stream, Host host, std::shared_ptr<const Bundle> bundle,
                               AfterPush after, std::function<void()> progress);
 
@@ -26,7 +28,8 @@ std::string new_push_token();
 struct PushAnswer {
   std::string word, rest;
 };
-// The first whole answer in what has arrived, which is then taken away with all before it.
+// The first whole answer in `received`, which is removed from it with all that came before.
+// nullopt: none yet.
 std::optional<PushAnswer> take_push_answer(std::string& received);
 
 }  // namespace dtl

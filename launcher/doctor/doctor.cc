@@ -1,3 +1,5 @@
+// First the hosts are examined, which takes seconds. Only if a job would start, a real one measures
+// the links between them: its result would otherwise be a second, worse report of the same fault.
 #include "launcher/doctor/doctor.h"
 
 #include <fmt/format.h>
@@ -39,6 +41,8 @@ std::string variable(const Variables& environment, const std::string& name) {
   return {};
 }
 
+// ssh reads the user's file before the system's, and the first value counts. For keywords that are
+// ignored the order only matters in the list.
 void read_ssh_config(const std::string& home, std::vector<Examination>& hosts) {
   const ReadIncluded include = ssh_config_includes(home);
   for (const std::string& path : {home + "/.ssh/config", std::string("/etc/ssh/ssh_config")}) {
@@ -50,6 +54,9 @@ void read_ssh_config(const std::string& home, std::vector<Examination>& hosts) {
   }
 }
 
+// One rank on each host: dtring-perf measures hosts and not ranks. The PATH begins with dtlaunch's
+// own folder, because dtring-perf lies there and need not be on the user's PATH. "/" exists
+// everywhere.
 Request links_request(const std::vector<Host>& hosts, const Surroundings& around,
                       const std::string& interface) {
   Request request;
@@ -65,6 +72,7 @@ Request links_request(const std::vector<Host>& hosts, const Surroundings& around
   return request;
 }
 
+// -1 marks a pair that was not measured, and a host with itself.
 std::string table_of(const std::vector<Host>& hosts, const std::vector<Link>& links) {
   std::vector<std::string> names;
   for (const Host& host : hosts) names.push_back(host.name);
@@ -79,6 +87,7 @@ class Doctor {
          const MakeStarter& make_starter)
       : options_(options),
         around_(around),
+        // Hosts that are named come before those of the scheduler's job that this process is in.
         scheduled_(names_hosts(options) ? JobSettings() : settings_of_scheduler(around)),
         hosts_(scheduled_.request.hosts.empty() ? named_hosts(options) : scheduled_.request.hosts),
         interface_(options.interface),
@@ -91,6 +100,7 @@ class Doctor {
     check_scheduler();
     if (exit_status(findings_) == 0 && hosts_.size() > 1 && !options_.quick) measure();
     print();
+    // A ^C during the measurement is the user's wish to end; findings do not override it.
     return interrupted_ != 0 ? 128 + interrupted_ : exit_status(findings_);
   }
 
@@ -102,11 +112,15 @@ class Doctor {
     request.start_agent = start_agent_;
     request.job_id = draw_job_id();
     request.parameters = {{"PATH", variable(around_.environment, "PATH")},
+                          // PATH is the launcher's, since ranks inherit it: python3 is looked for
+                          // as a rank would.
                           {"python", options_.python}};
     seen_ = examine_hosts(request);
+    // The launcher's own files: it is the launcher that logs in.
     read_ssh_config(variable(around_.environment, "HOME"), seen_);
   }
 
+  // A tool on this host is asked for the settings; what the nodes say has been examined already.
   void check_scheduler() {
     const SchedulerCheck* const known = find_scheduler_check(scheduled_.scheduler);
     if (known == nullptr) return;
@@ -119,6 +133,7 @@ class Doctor {
   }
 
   void sort_findings() {
+    // Stable: findings of one level stay in the order in which a job would meet them.
     std::stable_sort(findings_.begin(), findings_.end(),
                      [](const Finding& a, const Finding& b) { return a.level > b.level; });
   }
@@ -136,6 +151,8 @@ class Doctor {
                       "bandwidth",
                       {},
                       "not measured: " + bandwidth.problem,
+                      // A warning only: that the links could not be measured does not keep a job
+                      // from starting.
                       "dtring-perf beside dtlaunch on every host, or --quick",
                       0});
     }
@@ -149,6 +166,7 @@ class Doctor {
       return;
     }
     const bool verbose = options_.verbosity > 0;
+    // The table helps to see a pattern, such as one host that is slow to all others.
     const bool uneven = std::any_of(findings_.begin(), findings_.end(), [](const Finding& each) {
       return each.check == "bandwidth" && each.level == Level::kWarning;
     });

@@ -1,6 +1,7 @@
 #pragma once
-// `dtlaunch doctor`: would a job start on these hosts, and if not, what has to be done?
-// dtlaunch-doctor(1).
+// `dtlaunch doctor`: would a job start on these hosts, and if not, what has to be done? See
+// dtlaunch-doctor(1). It starts agents in the same way as a job, so that what it finds is what a
+// job would meet. This file is the command; what it concludes is in doctor_findings.h.
 
 #include <functional>
 #include <string>
@@ -11,7 +12,9 @@
 
 namespace dtl {
 
-// How agents come to life on hosts of an engine's job, or on others; and --accept-new-host-keys.
+// How agents come to life on hosts: of a scheduler's job, whose settings are given, or of others.
+// The bool is --accept-new-host-keys. launcher/run has it, because doctor must not know the ways to
+// start an agent.
 using MakeStarter = std::function<AgentStarter(const JobSettings&, bool)>;
 
 // Prints what it finds on standard output; returns the exit status. Throws Error(kUsage) and

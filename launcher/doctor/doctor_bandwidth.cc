@@ -1,3 +1,5 @@
+// The job runs inside this process, through the same session as any job. Its output goes into
+// memory files: they take any amount without a thread that reads, and without a file to remove.
 #include "launcher/doctor/doctor_bandwidth.h"
 
 #include <fcntl.h>
@@ -22,6 +24,7 @@ Fd memory_file(const char* name) {
   return fd;
 }
 
+// pread, because the descriptor's position is where the session wrote last.
 std::string text_in(const Fd& fd) {
   std::string text;
   char buffer[65536];
@@ -32,7 +35,7 @@ std::string text_in(const Fd& fd) {
   return text;
 }
 
-// "link FROM TO GBIT/S TRIP"
+// Lines "link FROM TO GBIT/S TRIP". Other lines are left out.
 std::vector<Link> parse_links(const std::string& text, std::size_t hosts) {
   std::vector<Link> links;
   std::istringstream lines(text);
@@ -54,6 +57,7 @@ Bandwidth measure_bandwidth(Request request, const AgentStarter& start_agent,
                             const std::string& job_id) {
   using namespace std::chrono_literals;
   const Fd output = memory_file("output"), errors = memory_file("errors");
+  // The job must not take what the user types meanwhile.
   const Fd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   SessionOptions options;
   options.start_agent = start_agent;
@@ -65,12 +69,15 @@ Bandwidth measure_bandwidth(Request request, const AgentStarter& start_agent,
   const SessionResult result = run_session(request, options);
   Bandwidth bandwidth;
   const Outcome& outcome = *result.job.outcome;
+  // doctor itself then ends with that signal's status.
   if (outcome.cause == Cause::kInterrupted) bandwidth.interrupted = outcome.signal;
   if (outcome.exit_status == 0)
     bandwidth.links = parse_links(text_in(output), request.hosts.size());
+  // The first line of standard error is the cause; the rest is its consequences.
   if (bandwidth.links.empty()) {
     const std::string said(trim(text_in(errors)));
     bandwidth.problem = said.substr(0, said.find('\n'));
+    // The line was made for a terminal, where the program's name comes first.
     if (bandwidth.problem.starts_with("dtlaunch: ")) bandwidth.problem.erase(0, 10);
     if (bandwidth.problem.empty()) bandwidth.problem = "dtring-perf says nothing";
   }

@@ -1,3 +1,5 @@
+// A new check is a function here that reads facts of Examined by name. A fact that is missing is no
+// finding: an agent leaves out what it could not learn.
 #include "launcher/doctor/doctor_checks.h"
 
 #include <fmt/format.h>
@@ -14,7 +16,9 @@ namespace dtl {
 namespace {
 
 constexpr double kClockTolerance_s = 1;  // time stamps of logs and checkpoints, make, NFS
+// 1024 is the usual soft limit of a login.
 constexpr std::uint64_t kLeastFiles = 1024;
+// Linux counts threads against this limit, those of all processes of the user.
 constexpr std::uint64_t kLeastProcesses = 4096;
 constexpr std::uint64_t kLeastSharedMemory = 64 << 20;  // what a container gets by default
 constexpr double kBusyPart = 0.5;  // load per core from which a host is not idle
@@ -24,7 +28,7 @@ std::string value_of(const Examination& host, const std::string& name) {
   return at == host.more.end() ? std::string() : at->second;
 }
 
-// The first number of a fact; empty when there is none, "unlimited" is the largest.
+// The first number of a fact. nullopt when there is none; "unlimited" is the largest number.
 std::optional<std::uint64_t> number_of(const Examination& host, const std::string& name) {
   const std::string text = value_of(host, name);
   const std::string first = text.substr(0, text.find(' '));
@@ -34,7 +38,8 @@ std::optional<std::uint64_t> number_of(const Examination& host, const std::strin
   return static_cast<std::uint64_t>(*number);
 }
 
-// Findings of one kind become one line with all the hosts that have it.
+// Findings of one kind become one line with all the hosts that have it. On 200 hosts with one
+// mistake in their image, 200 equal lines would hide the others.
 class Collector {
  public:
   explicit Collector(std::vector<Finding>& findings) : findings_(findings) {}
@@ -53,11 +58,14 @@ class Collector {
   std::vector<Finding>& findings_;
 };
 
+// A shell that prints when no one logs in breaks scp and rsync too. dtlaunch finds its agent behind
+// what was printed, hence a warning and not an error.
 void check_noise(const Examination& host, Collector& to) {
   if (host.noise.empty()) return;
   const std::string text(trim(host.noise));
   const auto lines = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')) + 1;
   std::string first = text.substr(0, std::min<std::size_t>(text.find('\n'), 40));
+  // The line comes from the host, and goes to a terminal.
   for (char& c : first) {
     if (static_cast<unsigned char>(c) < ' ' || c == 0x7f) c = '?';
   }
@@ -67,9 +75,12 @@ void check_noise(const Examination& host, Collector& to) {
          "in ~/.bashrc there: [[ $- == *i* ]] || return, before what prints");
 }
 
+// Only this host's clock is known for certain, so that all others are compared with it.
 void check_clock(const Examination& host, Collector& to) {
   if (!host.clock_ahead_s) return;
   const double ahead = *host.clock_ahead_s;
+  // The answer was on its way for an unknown part of the round trip, so that only a difference
+  // beyond half of it is certain.
   if (std::abs(ahead) - host.clock_uncertain_s <= kClockTolerance_s) return;
   to.add(host, Level::kWarning, "clock",
          fmt::format("its clock is {:.1f} s {} this host's", std::abs(ahead),
@@ -91,6 +102,7 @@ void check_limits(const Examination& host, Collector& to) {
            "nproc in /etc/security/limits.conf there");
   }
   const auto shared = number_of(host, "shm.total_bytes");
+  // PyTorch's data loaders pass batches through /dev/shm, and die of SIGBUS when it is full.
   if (shared && *shared <= kLeastSharedMemory) {
     to.add(host, Level::kWarning, "shared memory",
            fmt::format("/dev/shm has {} MiB, too few for PyTorch's data loaders", *shared >> 20),
@@ -98,6 +110,7 @@ void check_limits(const Examination& host, Collector& to) {
   }
 }
 
+// Notes, not warnings: dtlaunch works without each of these. They help to explain other findings.
 void check_kernel(const Examination& host, Collector& to) {
   const std::string pidfd = value_of(host, "kernel.pidfd");
   if (!pidfd.empty() && pidfd != "yes") {
@@ -122,6 +135,7 @@ void check_kernel(const Examination& host, Collector& to) {
 
 void check_load(const Examination& host, Collector& to) {
   const std::string governor = value_of(host, "cpu.governor");
+  // Empty where the kernel shows none, as in most virtual machines.
   if (!governor.empty() && governor != "performance") {
     to.add(host, Level::kNote, "cpu", fmt::format("frequency governor {}", governor),
            "cpupower frequency-set -g performance, there");
@@ -129,6 +143,7 @@ void check_load(const Examination& host, Collector& to) {
   double load = 0;
   std::istringstream(value_of(host, "cpu.load")) >> load;
   const auto cores = static_cast<double>(host.facts->topology.cores.size());
+  // A load of 1 is a single busy process, which any host may have for a moment.
   if (load > 1 && cores > 0 && load > kBusyPart * cores) {
     to.add(host, Level::kNote, "cpu",
            fmt::format("load {:.0f} on {:.0f} core{}: something else runs there", load, cores,
@@ -136,7 +151,7 @@ void check_load(const Examination& host, Collector& to) {
   }
 }
 
-// ps, kill, clean and up work by what lies there.
+// ps, kill, clean and up find jobs by the records that agents leave there.
 void check_records(const Examination& host, Collector& to) {
   const std::string folder = value_of(host, "records.folder");
   const std::string problem = value_of(host, "records.problem");
@@ -158,7 +173,8 @@ void check_python(const Examination& host, Collector& to) {
          fmt::format("{} {}", value_of(host, "python.path"), problem));
 }
 
-// One line per value, the most common first: "eth0 MTU 1500 on 3 hosts, 1280 on node3".
+// One line per value, the most common first: "eth0 MTU 1500 on 3 hosts, 1280 on node3". The finding
+// is about the hosts that have a rarer value, since these are mostly the ones to mend.
 void compare(const std::vector<Examination>& hosts, const std::string& check,
              const std::string& what, Level level, const std::string& fix,
              const std::function<std::string(const Examination&)>& value,
@@ -167,6 +183,7 @@ void compare(const std::vector<Examination>& hosts, const std::string& check,
   for (const Examination& host : hosts) {
     if (host.failure || !host.facts) continue;
     const std::string found = value(host);
+    // A host that does not say differs from those that do.
     by_value[found.empty() ? "unknown" : found].push_back(host.name);
   }
   if (by_value.size() < 2) {
@@ -183,6 +200,7 @@ void compare(const std::vector<Examination>& hosts, const std::string& check,
   std::vector<std::string> pieces, odd;
   for (std::size_t i = 0; i < sorted.size(); ++i) {
     const auto& names = sorted[i].second;
+    // Names only while they are few; the finding itself carries all of the odd ones.
     pieces.push_back(
         fmt::format("{} on {}", sorted[i].first,
                     names.size() > 3 ? fmt::format("{} hosts", names.size()) : join(names, ", ")));
@@ -192,11 +210,13 @@ void compare(const std::vector<Examination>& hosts, const std::string& check,
                       fix, level == Level::kError ? static_cast<int>(Exit::kConfig) : 0});
 }
 
+// Whole GiB: the kernel keeps a little for itself, and not the same amount on every host.
 std::string gibibytes(const Examination& host) {
   const double bytes = static_cast<double>(host.facts->topology.memory_bytes);
   return fmt::format("{:.0f} GiB", bytes / (1 << 30));
 }
 
+// Allowed or not: this is about the machine. slurm_check.cc looks at what may be used.
 std::string cores(const Examination& host) {
   std::set<int> packages, numa;
   for (const Core& core : host.facts->topology.cores) {
@@ -207,7 +227,9 @@ std::string cores(const Examination& host) {
                      plural(packages.size(), "socket"), plural(numa.size(), "NUMA node"));
 }
 
-// MTU and speed of the interface on which the other hosts are reached.
+// The MTU of the interface on which the other hosts are reached. Another interface may differ
+// without harm. The one of the large packets counts, because these went over the network that was
+// chosen.
 std::string link_of(const Examination& host) {
   std::string address = host.facts->reached_at;
   for (const Attempt& attempt : host.large_attempts) {
@@ -229,6 +251,7 @@ std::function<std::string(const Examination&)> fact(const std::string& name) {
 void check_each_host(const std::vector<Examination>& hosts, std::vector<Finding>& findings) {
   Collector to(findings);
   for (const Examination& host : hosts) {
+    // Before the check for a failure: an ignored keyword may be the reason why the host failed.
     for (const IgnoredKeyword& keyword : host.ignored) {
       to.add(host, Level::kWarning, "ssh_config",
              fmt::format("{}: {} is not obeyed", keyword.where, keyword.keyword), keyword.effect);
@@ -245,12 +268,15 @@ void check_each_host(const std::vector<Examination>& hosts, std::vector<Finding>
 }
 
 void check_equality(const std::vector<Examination>& hosts, std::vector<Finding>& findings) {
+  // Each step of a training job ends with an allreduce.
   const std::string slowest = "all ranks wait for the slowest";
   compare(hosts, "architecture", "the architecture", Level::kWarning, "hosts of one kind",
           fact("kernel.architecture"), findings);
   compare(hosts, "cpu", "the CPU", Level::kWarning, slowest, fact("cpu.model"), findings);
   compare(hosts, "cpu", "the topology", Level::kWarning, slowest, cores, findings);
   compare(hosts, "cpu", "what the CPU offers for training", Level::kWarning,
+          // oneDNN chooses its kernels by what the CPU offers, and another kernel rounds
+          // differently.
           "results and speed differ with it: set DNNL_MAX_CPU_ISA, or leave these hosts out",
           fact("cpu.features"), findings);
   compare(hosts, "memory", "the memory", Level::kWarning, {}, gibibytes, findings);

@@ -1,3 +1,5 @@
+// Reuses what a job does: its choice of a network, its errors and its names of aliases. A check of
+// its own might say that a job starts where it does not.
 #include "launcher/doctor/doctor_findings.h"
 
 #include <fmt/format.h>
@@ -12,9 +14,11 @@
 namespace dtl {
 namespace {
 
-// A link below this part of the median is slow enough to hold up a ring.
+// A ring is as fast as its slowest link. Below half of the median, the link and not noise is the
+// cause.
 constexpr double kSlowPart = 0.5;
 
+// An Error becomes a finding word for word, so that doctor and a job say the same.
 Finding from_error(const std::string& check, const Error& error, std::vector<std::string> hosts) {
   Finding finding;
   finding.level = Level::kError;
@@ -29,7 +33,7 @@ Finding from_error(const std::string& check, const Error& error, std::vector<std
   return finding;
 }
 
-// Names that a job would take for one node.
+// Names that a job would take for one node: two lines of a hostfile may mean the same machine.
 void check_names(const std::vector<Examination>& hosts, std::vector<Finding>& findings) {
   std::vector<Host> named;
   std::vector<NodeFacts> facts;
@@ -43,10 +47,13 @@ void check_names(const std::vector<Examination>& hosts, std::vector<Finding>& fi
   }
 }
 
+// Throws nothing: the errors that would end a job are findings here.
 void check_network(const std::vector<ProbedNode>& nodes, const InterfaceFilter& filter,
                    std::vector<Finding>& findings) {
   if (nodes.size() < 2) return;
   try {
+    // Throws for hosts that have no address which the filter allows. Round 2, as it leaves nothing
+    // out.
     plan_probes(nodes, filter, 2);
   } catch (const Error& error) {
     findings.push_back(from_error("network", error, {}));
@@ -59,7 +66,9 @@ void check_network(const std::vector<ProbedNode>& nodes, const InterfaceFilter& 
   }
   for (std::size_t i = 0; i < choice->reasons.size(); ++i) {
     std::string text = choice->reasons[i];
+    // The reasons are lines of -v, which name the check themselves.
     if (text.starts_with("network: ")) text.erase(0, 9);
+    // The first reason says which network was chosen; the others say why not another.
     findings.push_back({i == 0 ? Level::kOk : Level::kNote, "network", {}, text, {}, 0});
   }
 }
@@ -71,7 +80,9 @@ void check_large_packets(const std::vector<Examination>& hosts, std::vector<Find
     if (host.failure) continue;
     for (const Attempt& attempt : host.large_attempts) {
       if (attempt.reached) ++passed;
+      // The number comes back from an agent, and is not trusted.
       if (attempt.reached || attempt.endpoint.node >= hosts.size()) continue;
+      // By destination: where one host's MTU is wrong, all others fail to reach it.
       failed[fmt::format("{} at {}: {}", hosts[attempt.endpoint.node].name,
                          attempt.endpoint.address, attempt.problem)]
           .push_back(host.name);
@@ -80,6 +91,8 @@ void check_large_packets(const std::vector<Examination>& hosts, std::vector<Find
   for (const auto& [what, from] : failed) {
     findings.push_back({Level::kError, "large packets", from, "to " + what,
                         "the same MTU everywhere, switches included; or let ICMP pass",
+                        // An error: connections open and then hang, and so would the job's first
+                        // large message.
                         static_cast<int>(Exit::kConfig)});
   }
   if (failed.empty() && passed > 0) {
@@ -88,6 +101,7 @@ void check_large_packets(const std::vector<Examination>& hosts, std::vector<Find
   }
 }
 
+// By the words of the error, since a start's Error has a status and texts only. Tests compare them.
 const char* phase_of(const Error& error) {
   if (error.attempted().find("resolve") != std::string::npos) return "name";
   if (error.attempted().find("connect to") != std::string::npos) return "port";
@@ -96,6 +110,7 @@ const char* phase_of(const Error& error) {
   return "agent";
 }
 
+// A finding has its hosts beside the text, and may be about several.
 std::string without_name(const std::string& text, const std::string& name) {
   return text.starts_with(name + ": ") ? text.substr(name.size() + 2) : text;
 }
@@ -134,6 +149,7 @@ std::vector<ProbedNode> probed_nodes(const std::vector<Examination>& hosts) {
     node.attempts = host.attempts;
   }
   for (ProbedNode& node : nodes) {
+    // A host may have gone after it was probed.
     std::erase_if(node.attempts,
                   [&](const Attempt& attempt) { return !place.contains(attempt.endpoint.node); });
     for (Attempt& attempt : node.attempts) attempt.endpoint.node = place[attempt.endpoint.node];
@@ -158,6 +174,7 @@ const char* level_name(Level level) {
 std::vector<Finding> find_all(const std::vector<Examination>& hosts,
                               const InterfaceFilter& filter) {
   std::vector<Finding> findings;
+  // In the order in which a job would meet them.
   check_starts(hosts, findings);
   check_names(hosts, findings);
   check_network(probed_nodes(hosts), filter, findings);
@@ -187,6 +204,7 @@ std::vector<Finding> judge_links(const std::vector<std::string>& names,
   }
   if (rates.empty()) return findings;
   std::sort(rates.begin(), rates.end());
+  // Not the mean: one very slow link must not lower the mark for all.
   const double median = rates[rates.size() / 2];
   for (const Link& link : links) {
     if (link.gbits < 0 || link.gbits >= kSlowPart * median) continue;
@@ -210,6 +228,8 @@ std::vector<Finding> judge_links(const std::vector<std::string>& names,
 
 int exit_status(const std::vector<Finding>& findings) {
   for (const Finding& finding : findings) {
+    // Findings are sorted by gravity, so that an error, if any, is the first of them. Some errors
+    // of checks have no status of a job.
     if (finding.level == Level::kError) {
       return finding.exit_status != 0 ? finding.exit_status : static_cast<int>(Exit::kConfig);
     }

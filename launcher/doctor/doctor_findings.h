@@ -1,5 +1,6 @@
 #pragma once
-// What `dtlaunch doctor` concludes from what it has seen. Pure: examinations in, findings out.
+// What `dtlaunch doctor` concludes from what it has seen. Pure: examinations in, findings out, so
+// that tests can invent hosts. doctor_hosts.h makes the examinations.
 
 #include <map>
 #include <optional>
@@ -17,19 +18,21 @@ struct Examination {  // of one host
   std::string name;
   std::optional<Error> failure;  // why it is not there, or why it went away
   std::string noise;             // what its login shell printed before the agent
+  // Absent when the agent did not get as far as Hello.
   std::optional<NodeFacts> facts;
   std::map<std::string, std::string> more;  // Examined, by name
   std::optional<double> clock_ahead_s;      // of ours; half the round trip is its uncertainty
   double clock_uncertain_s = 0;
   InterfaceFilter own;  // iface= of its line
   Listening listening;
-  // Endpoint::node is a place among all hosts.
+  // Endpoint::node is a place among all hosts, up or not.
   std::vector<Attempt> attempts;        // of small packets, to every other host
   std::vector<Attempt> large_attempts;  // of large ones, on the chosen network
   std::vector<IgnoredKeyword> ignored;  // of the launcher's ssh_config, for this host
 };
 
-// The hosts that are up, as the choice of a network wants them.
+// The hosts that are up, in the form that the choice of a network takes. Places in `attempts` are
+// renumbered to places among these.
 std::vector<ProbedNode> probed_nodes(const std::vector<Examination>& hosts);
 
 struct Link {  // measured with libdtring
@@ -38,6 +41,8 @@ struct Link {  // measured with libdtring
   double trip_us = -1;
 };
 
+// In order of gravity. kError: a job would not start. kWarning: it will be hurt. kNote: may explain
+// what is slow.
 enum class Level { kOk, kNote, kWarning, kError };
 const char* level_name(Level level);
 
@@ -50,14 +55,14 @@ struct Finding {
   int exit_status = 0;  // of an error: what a job's start would end with
 };
 
-// Everything but the bandwidth; errors first, then by host.
+// Everything but the bandwidth. Errors come first, then by check.
 std::vector<Finding> find_all(const std::vector<Examination>& hosts, const InterfaceFilter& filter);
 
-// The bandwidth matrix judged: links far below the median are named.
+// Names the links that are far below the median of all, and those that could not be measured.
 std::vector<Finding> judge_links(const std::vector<std::string>& names,
                                  const std::vector<Link>& links);
 
-// 0, or that of the first error: whether a job would start.
+// 0 when a job would start, otherwise the status of the first error.
 int exit_status(const std::vector<Finding>& findings);
 
 }  // namespace dtl

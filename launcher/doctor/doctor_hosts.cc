@@ -1,3 +1,6 @@
+// Steps that all hosts take together, each step in a task per host. Hosts that fail drop out, and
+// the next step begins when the slowest has answered or its deadline has passed. Every question has
+// a deadline, so that the whole has one.
 #include "launcher/doctor/doctor_hosts.h"
 
 #include <fmt/format.h>
@@ -19,8 +22,10 @@ using Milliseconds = std::chrono::milliseconds;
 
 constexpr Milliseconds kStartPatience = 9500ms;  // as a job's
 constexpr int kClockQuestions = 3;               // the quickest answer counts
+// Many packets of any MTU, jumbo frames included, so that one of full size is among them.
 constexpr std::uint32_t kLargeBytes = 256 << 10;
 
+// One host while it is examined. `seen` belongs to the Round.
 struct Patient {
   Host host;
   Examination& seen;
@@ -35,12 +40,14 @@ class Round {
     for (std::size_t i = 0; i < request.hosts.size(); ++i) {
       seen_[i].name = request.hosts[i].name;
       seen_[i].own = InterfaceFilter(request.hosts[i].interface);
+      // seen_ has its full size already, so that references into it stay valid.
       patients_.push_back({request.hosts[i], seen_[i]});
     }
   }
 
   std::vector<Examination> run() {
     std::exception_ptr fault;
+    // Errors of the world are caught in guarded(). What comes here is a fault of dtlaunch.
     tasks_.on_failure([&](std::exception_ptr failure) {
       fault = std::move(failure);
       context_.stop();
@@ -61,9 +68,14 @@ class Round {
     co_await each(&Round::ask_everything, true);
     co_await each(&Round::listen, true);
     co_await probe(1);
+    // As a job does it: the second round waits longer, and is needed only if the first found no
+    // network.
     if (may_prove_more_now()) co_await probe(2);
     co_await probe_large();
+    // The agents end by Finish. One whose connection is just closed would take that for a lost
+    // launcher.
     co_await each(&Round::finish, true);
+    // Lets keep_alive() end, so that run() returns.
     done_ = true;
     clock_.cancel();
     for (Patient& patient : patients_) {
@@ -71,7 +83,7 @@ class Round {
     }
   }
 
-  // One step of all hosts at once.
+  // One step of all hosts at once. Returns when the last host has finished it.
   awaitable<void> each(Step step, bool only_up) {
     TaskGroup group(context_);
     for (Patient& patient : patients_) {
@@ -84,6 +96,7 @@ class Round {
     try {
       co_await (this->*step)(patient);
     } catch (const Error& error) {
+      // Closing makes up() false and ends the connection's writer.
       patient.seen.failure = error;
       if (patient.link.connection) patient.link.connection->close();
     }
@@ -102,7 +115,9 @@ class Round {
     patient.seen.noise = patient.link.noise;
   }
 
-  // Sends a message and waits for the answer to it.
+  // Sends a message and waits for the answer to it. Other messages, such as heartbeats, are passed
+  // over. At the deadline the connection is closed: an answer that came later could be taken for
+  // the next question's.
   template <typename Answer>
   awaitable<Answer> ask(Patient& patient, Message question, Milliseconds patience) {
     const auto connection = patient.link.connection;
@@ -123,14 +138,17 @@ class Round {
     using std::chrono::duration;
     for (int i = 0; i < kClockQuestions; ++i) {
       Examine question;
+      // Answered at once. "all" makes the agent run commands, which would add to the round trip.
       question.parameters.push_back({"what", "clock"});
       const auto sent = std::chrono::system_clock::now();
       const auto began = Clock::now();
       const Examined answer = co_await ask<Examined>(patient, question, kExamineDeadline);
       const double trip = duration<double>(Clock::now() - began).count();
+      // The quickest of the answers counts, since half of its round trip bounds the error.
       if (patient.seen.clock_ahead_s && trip / 2 >= patient.seen.clock_uncertain_s) continue;
       for (const Fact& fact : answer.facts) {
         if (fact.name != "clock.realtime_us") continue;
+        // The answer was made about half a round trip after the question left.
         const double ours = duration<double>(sent.time_since_epoch()).count() + trip / 2;
         patient.seen.clock_ahead_s = std::strtod(fact.value.c_str(), nullptr) / 1e6 - ours;
         patient.seen.clock_uncertain_s = trip / 2;
@@ -148,6 +166,7 @@ class Round {
 
   awaitable<void> listen(Patient& patient) {
     Listen message;
+    // Its place among the hosts: whoever answers a probe says it, so that a wrong host is noticed.
     message.node = static_cast<std::uint32_t>(&patient - patients_.data());
     patient.seen.listening = co_await ask<Listening>(patient, message, kAnswerMargin);
   }
@@ -173,7 +192,8 @@ class Round {
     co_await reach(std::move(probes), false);
   }
 
-  // The same on the chosen network with as much as does not fit into one packet.
+  // Many bytes on the chosen network: more than fits into one packet. Where a switch drops large
+  // packets and ICMP is filtered, path MTU discovery fails, and only such a transfer shows it.
   awaitable<void> probe_large() {
     const auto nodes = probed_nodes(seen_);
     if (nodes.size() < 2) co_return;
@@ -191,7 +211,8 @@ class Round {
     co_await reach(std::move(probes), true);
   }
 
-  // The probes number the hosts that are up; the agents were told their places among all.
+  // Runs probes of all hosts that are up. The probes number these hosts; the agents know their
+  // places among all hosts, so the numbers are changed here.
   awaitable<void> reach(std::vector<Reach> probes, bool large) {
     std::vector<std::size_t> up;
     for (std::size_t i = 0; i < patients_.size(); ++i) {
@@ -210,6 +231,8 @@ class Round {
   awaitable<void> reach_from(Patient& patient, Reach message, bool large) {
     try {
       const Reached reached =
+          // kConnectDeadline is the agent's own limit for one connection; the margin is for its way
+          // back.
           co_await ask<Reached>(patient, message, kConnectDeadline + kAnswerMargin);
       (large ? patient.seen.large_attempts : patient.seen.attempts) = reached.attempts;
     } catch (const Error& error) {
@@ -221,7 +244,7 @@ class Round {
     co_await ask<Finished>(patient, Finish{}, kAnswerMargin);
   }
 
-  // An agent whose launcher says nothing for long ends itself.
+  // An agent whose launcher is silent for kLease ends itself, and an examination may take longer.
   awaitable<void> keep_alive() {
     while (!done_) {
       for (Patient& patient : patients_) {

@@ -1,3 +1,5 @@
+// The text names at most a few hosts of a finding, since a paragraph with 200 names hides what is
+// wrong. JSON and -v have all of them.
 #include "launcher/doctor/doctor_text.h"
 
 #include <fmt/format.h>
@@ -13,15 +15,18 @@ namespace {
 constexpr std::size_t kIndent = 9;  // "warning  "
 constexpr std::size_t kNamesShown = 4;
 
-// Breaks each line between words; what follows the first one is indented.
+// Breaks each line between words. All lines but the first are indented, so that levels form a
+// column.
 std::string wrapped(const std::string& text, std::size_t columns) {
   const std::string indent(kIndent, ' ');
   std::string result;
   for (const std::string& whole : split(text, '\n')) {
+    // Leading blanks of a line are kept: some errors contain a list with an indent of its own.
     const std::size_t own = std::min(whole.find_first_not_of(' '), whole.size());
     std::string line = (result.empty() ? "" : indent) + std::string(own, ' ');
     bool empty = true;
     for (const std::string& word : split(std::string_view(whole).substr(own), ' ')) {
+      // The caller puts the level, kIndent wide, before the first line.
       const std::size_t used = line.size() + (result.empty() ? kIndent : 0);
       if (!empty && used + 1 + word.size() > columns) {
         result += line + "\n";
@@ -37,6 +42,7 @@ std::string wrapped(const std::string& text, std::size_t columns) {
 }
 
 std::string names(const std::vector<std::string>& hosts, bool all) {
+  // "and 1 more" would be as long as the name.
   if (all || hosts.size() <= kNamesShown + 1) return join(hosts, ", ");
   const std::vector<std::string> first(hosts.begin(), hosts.begin() + kNamesShown);
   return fmt::format("{} and {} more", join(first, ", "), hosts.size() - kNamesShown);
@@ -65,6 +71,7 @@ std::string fine_in_one_line(const std::vector<Finding>& findings, std::size_t c
 
 std::string doctor_text(const std::vector<Finding>& findings, std::size_t hosts, bool verbose,
                         int columns) {
+  // Below 40 columns nothing readable would be left beside the indent.
   const auto width = static_cast<std::size_t>(std::max(columns, 40));
   const auto of_level = [&](Level level) {
     return static_cast<std::size_t>(
@@ -74,12 +81,14 @@ std::string doctor_text(const std::vector<Finding>& findings, std::size_t hosts,
   std::string text;
   for (const Finding& finding : findings) {
     if (finding.level == Level::kOk && !verbose) continue;
+    // Why other networks were not chosen is only of interest to who asks for all.
     if (finding.level == Level::kNote && finding.check == "network" && !verbose) continue;
     text += paragraph(finding, verbose, width);
   }
   if (!verbose) text += fine_in_one_line(findings, width);
   const std::size_t errors = of_level(Level::kError), warnings = of_level(Level::kWarning);
   const bool starts = exit_status(findings) == 0;
+  // The verdict comes last: after a long list, that is the line above the prompt.
   text += fmt::format("A job {} start on {}: {}, {}.\n", starts ? "would" : "would not",
                       hosts == 1 ? "this host" : fmt::format("these {} hosts", hosts),
                       plural(errors, "error"), plural(warnings, "warning"));
@@ -125,6 +134,7 @@ std::string doctor_json(const std::vector<Finding>& findings, const std::vector<
                              {"gbits", link.gbits},
                              {"round_trip_us", link.trip_us}});
   }
+  // Text from hosts may not be UTF-8; `replace` writes U+FFFD where the default would throw.
   return root.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }
 

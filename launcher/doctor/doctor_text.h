@@ -1,5 +1,5 @@
 #pragma once
-// Findings for people and as JSON. Pure.
+// Findings as text for people and as JSON for programs. Pure: the caller writes.
 
 #include <string>
 #include <vector>
@@ -8,11 +8,12 @@
 
 namespace dtl {
 
-// One finding per paragraph with its fix, at most `columns` wide; what is fine in one line unless
-// `verbose`.
+// One finding per paragraph with its fix, at most `columns` wide (40 at least). Without `verbose`,
+// all that is fine goes into one line.
 std::string doctor_text(const std::vector<Finding>& findings, std::size_t hosts, bool verbose,
                         int columns);
 
+// Scripts read the names of the fields, so these must stay.
 std::string doctor_json(const std::vector<Finding>& findings, const std::vector<Examination>& hosts,
                         const std::vector<Link>& links);
 

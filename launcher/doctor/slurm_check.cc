@@ -1,3 +1,5 @@
+// Only settings that change what happens to a job of dtlaunch are judged: how long ranks have after
+// scancel, which CPUs a step has, and whether what starts over ssh belongs to the job.
 #include "launcher/doctor/slurm_check.h"
 
 #include <fmt/format.h>
@@ -14,7 +16,8 @@ namespace {
 
 constexpr const char* kSlurmCheck = "slurm";
 
-// "KillWait                = 30 sec", by the name on the left.
+// Lines "KillWait                = 30 sec", by the name on the left. The first one of a name
+// counts.
 std::map<std::string, std::string> settings_in(const std::string& text) {
   std::map<std::string, std::string> settings;
   for (const std::string& line : split(text, '\n')) {
@@ -32,6 +35,8 @@ std::string value_or(const std::map<std::string, std::string>& settings, const s
   return found == settings.end() || found->second.empty() ? otherwise : found->second;
 }
 
+// ProctrackType decides whether Slurm finds all processes of a job at its end. TaskPlugin decides
+// whether they are kept to its CPUs and memory.
 std::string cgroup_mode(const std::map<std::string, std::string>& settings) {
   const bool tracks = value_or(settings, "ProctrackType", "").find("cgroup") != std::string::npos;
   const bool confines = value_or(settings, "TaskPlugin", "").find("cgroup") != std::string::npos;
@@ -41,6 +46,8 @@ std::string cgroup_mode(const std::map<std::string, std::string>& settings) {
   return "no cgroups";
 }
 
+// scancel sends SIGTERM and, KillWait seconds later, SIGKILL. Ranks get kInterruptGrace after that
+// SIGTERM to save their state.
 void check_times(const std::map<std::string, std::string>& settings,
                  std::vector<Finding>& findings) {
   const std::string wait = value_or(settings, "KillWait", "");
@@ -52,15 +59,19 @@ void check_times(const std::map<std::string, std::string>& settings,
        kSlurmCheck,
        {},
        fmt::format("KillWait is {} s: after scancel ranks have no {} s to save", *seconds, grace),
+       // dtlaunch takes USR1 as a notice in jobs of Slurm. exec, because B: signals the batch shell
+       // only.
        fmt::format("sbatch --signal=B:USR1@60 and exec dtlaunch ...; or KillWait={} in "
                    "slurm.conf",
                    2 * grace + 2),
        0});
 }
 
+// A step that was started inside another `srun` has only the CPUs of that one, often a single one.
 void check_cpus(const SchedulerSeen& slurm, const std::vector<Examination>& hosts,
                 std::vector<Finding>& findings) {
   for (const Examination& host : hosts) {
+    // Slurm may have the short name and the agent the full one.
     const auto node = std::find_if(slurm.nodes.begin(), slurm.nodes.end(), [&](const Host& each) {
       return same_host_name(each.name, host.name);
     });
@@ -77,6 +88,8 @@ void check_cpus(const SchedulerSeen& slurm, const std::vector<Examination>& host
   }
 }
 
+// pam_slurm_adopt moves what sshd starts into the job's cgroup. Without it, ranks started over ssh
+// escape the job's limits and outlive it. Agents in a step do not need it.
 void check_adoption(const SchedulerSeen& slurm, const std::vector<Examination>& hosts,
                     std::vector<Finding>& findings) {
   std::vector<std::string> without;
@@ -100,6 +113,7 @@ void check_slurm(const SchedulerSeen& slurm, const std::vector<Examination>& hos
                  std::vector<Finding>& findings) {
   const std::string version(printable(trim(slurm.text.substr(0, slurm.text.find('\n')))));
   const auto settings = settings_in(slurm.text);
+  // The rest below needs no answer of scontrol.
   if (settings.empty()) {
     findings.push_back({Level::kNote,
                         kSlurmCheck,

@@ -11,6 +11,7 @@ namespace dtl {
 // Its answer begins with a line that has Slurm's version.
 ToolQuestion slurm_settings_question();
 
+// Adds to `findings`. Does not throw, whatever Slurm's programs print.
 void check_slurm(const SchedulerSeen& slurm, const std::vector<Examination>& hosts,
                  std::vector<Finding>& findings);
 

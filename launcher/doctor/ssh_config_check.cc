@@ -1,3 +1,5 @@
+// A small reader of ssh's own syntax. It need not be complete: a condition that it cannot judge
+// counts as not met, so that a warning is missing rather than wrong.
 #include "launcher/doctor/ssh_config_check.h"
 
 #include <fmt/format.h>
@@ -34,7 +36,7 @@ struct Line {
   std::string keyword, rest;
 };
 
-// "Keyword value", "Keyword=value"; an empty keyword for comments and blank lines.
+// "Keyword value" or "Keyword=value". The keyword is empty for comments and blank lines.
 Line read_line(const std::string& raw) {
   const std::string text(trim(raw));
   if (text.empty() || text[0] == '#') return {};
@@ -50,17 +52,21 @@ std::vector<std::string> words_of(const std::string& text) {
   std::istringstream stream(text);
   std::vector<std::string> words;
   for (std::string word; stream >> word;) {
+    // ssh allows quotes around a word. Names of hosts have no blanks, so that dropping them is
+    // enough.
     std::erase(word, '"');
     words.push_back(word);
   }
   return words;
 }
 
-// A list of patterns as of Host: one that begins with ! and matches rules all of them out.
+// A list of patterns as Host has it. A pattern with ! that matches rules out the host, whatever the
+// others say.
 bool any_matches(const std::vector<std::string>& patterns, const std::string& host) {
   bool found = false;
   for (const std::string& pattern : patterns) {
     const bool negated = pattern.starts_with('!');
+    // fnmatch() knows more than ssh's * and ?, such as [a-z]. Names of hosts do not use it.
     if (::fnmatch(pattern.c_str() + (negated ? 1 : 0), host.c_str(), 0) != 0) continue;
     if (negated) return false;
     found = true;
@@ -68,7 +74,8 @@ bool any_matches(const std::vector<std::string>& patterns, const std::string& ho
   return found;
 }
 
-// Only the conditions that can be judged here; others count as not met.
+// Judges `Match all`, `host` and `originalhost`. Others, such as exec and user, need the state of a
+// login, and count as not met.
 bool match_applies(const std::vector<std::string>& words, const std::string& host) {
   if (words.size() == 1) return to_lower(words[0]) == "all";
   for (std::size_t i = 0; i + 1 < words.size(); i += 2) {
@@ -84,7 +91,7 @@ class Scan {
   Scan(const std::string& host, const ReadIncluded& read_included)
       : host_(host), read_included_(read_included) {}
 
-  // `applies`: whether what stands before the first Host of the file does.
+  // applies: whether the lines before the file's first Host or Match count.
   void read(const ConfigText& config, bool applies, int depth) {
     std::istringstream lines(config.text);
     int number = 0;
@@ -95,7 +102,9 @@ class Scan {
       if (keyword == "host") {
         applies = any_matches(words_of(line.rest), host_);
       } else if (keyword == "match") {
+        // Each Host or Match line ends the section before it.
         applies = match_applies(words_of(line.rest), host_);
+        // An Include inside of a Host section counts for those hosts only.
       } else if (keyword == "include" && applies && depth < kMaxIncludeDepth) {
         for (const std::string& pattern : words_of(line.rest)) {
           for (const ConfigText& part : read_included_(pattern, config.path)) {
@@ -122,6 +131,7 @@ class Scan {
   const ReadIncluded& read_included_;
 };
 
+// Without regard to sections: completion wants all names.
 void add_names(const ConfigText& config, const ReadIncluded& read_included, int depth,
                std::vector<std::string>& names) {
   std::istringstream lines(config.text);

@@ -1,3 +1,5 @@
+// A file that is too large or unreadable counts as empty. doctor warns about what it sees; ssh
+// itself complains about the rest.
 #include "launcher/doctor/ssh_config_files.h"
 
 #include <glob.h>
@@ -19,9 +21,11 @@ ReadIncluded ssh_config_includes(const std::string& home) {
   return [home](const std::string& pattern, const std::string& from) {
     std::string path = pattern;
     if (path.starts_with("~/")) path.replace(0, 1, home);
+    // ssh takes a relative Include from ~/.ssh or /etc/ssh, which is where the including file lies.
     if (!path.starts_with('/')) path = from.substr(0, from.rfind('/') + 1) + path;
     std::vector<ConfigText> found;
     glob_t matches{};
+    // An Include without a match is not an error for ssh either.
     if (::glob(path.c_str(), 0, nullptr, &matches) == 0) {
       for (std::size_t i = 0; i < matches.gl_pathc; ++i) {
         found.push_back(read_ssh_config_file(matches.gl_pathv[i]));

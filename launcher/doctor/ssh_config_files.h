@@ -1,5 +1,6 @@
 #pragma once
-// The user's and the system's ssh_config(5), and the files that they include.
+// Reads the user's and the system's ssh_config(5), and the files that they include. The only part
+// of this check that touches the file system.
 
 #include <string>
 
@@ -7,10 +8,10 @@
 
 namespace dtl {
 
-// Without a text when it cannot be read.
+// The text is empty when the file cannot be read: most users have none.
 ConfigText read_ssh_config_file(const std::string& path);
 
-// Reads what an Include names, with its patterns; `home` is what ~ stands for.
+// Expands an Include with its patterns. `home` replaces "~".
 ReadIncluded ssh_config_includes(const std::string& home);
 
 }  // namespace dtl

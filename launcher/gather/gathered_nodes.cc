@@ -1,3 +1,5 @@
+// While an epoch runs, another thread asks list() and there() whether hosts may join; hence the
+// mutex around names. The room has a lock of its own.
 #include "launcher/gather/gathered_nodes.h"
 
 #include <fmt/format.h>
@@ -25,7 +27,8 @@ constexpr auto kLastCall = 5s;         // without a newcomer, before a job begin
 constexpr auto kTellPatience = 5s;     // for the other nodes to take the exit status
 constexpr std::size_t kMostNames = 8;  // of nodes, in a line
 
-// Readable when a signal has come that ends the job; they are held back meanwhile.
+// Readable when a signal has come that ends the job. The session has its own handling, but it does
+// not run yet. The signals are held back so that none is lost between two polls.
 class SignalsWhileWaiting {
  public:
   SignalsWhileWaiting() {
@@ -96,7 +99,7 @@ void GatheredNodes::open_room() {
   room_ = std::move(room);
 }
 
-// On the room's thread.
+// Called on the room's thread.
 void GatheredNodes::told_to_stop(std::size_t place, const std::string& node) {
   bool gathering = false;
   {
@@ -133,7 +136,7 @@ std::vector<bool> GatheredNodes::there() const {
   return all;
 }
 
-// Of those without whom the job does not begin.
+// Those without whom the job does not begin, in words; empty: it may.
 std::string GatheredNodes::missing(const std::vector<bool>& there) const {
   if (role_.evidence().elastic) {
     const std::size_t present = count(there);

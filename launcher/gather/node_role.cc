@@ -1,3 +1,5 @@
+// Everything that such a job cannot do is refused here on every node alike, before any of them
+// waits for another.
 #include "launcher/gather/node_role.h"
 
 #include <fmt/format.h>
@@ -24,6 +26,8 @@ namespace {
 constexpr int kUsualPort = 29500;     // where the engine names none
 constexpr auto kStartTimeout = 300s;  // for images to be fetched and names to resolve
 
+// The room's port is open to the whole network of the cluster. Without a secret anybody could come
+// and run programs as this user.
 std::string take_token(const Scheduler& scheduler) {
   if (auto token = take_job_token()) return *token;
   throw Error(Exit::kConfig, "the job has no token",
@@ -31,7 +35,8 @@ std::string take_token(const Scheduler& scheduler) {
               std::string(scheduler.token_hint));
 }
 
-// How many nodes there are is said by the user before the engine.
+// The user's word about the number of nodes comes before the scheduler's. A range of one size is
+// not elastic.
 void take_size_of(const CommandLine& line, SchedulerEvidence& evidence) {
   if (line.placement.node_range) {
     evidence.node_count.reset();
@@ -60,6 +65,8 @@ void refuse_what_nodes_cannot(const CommandLine& line, const SchedulerEvidence& 
                 "each node needs its number, and the name of the first one",
                 "DTL_NODE_RANK=R and DTL_RDZV=NAME:PORT");
   }
+  // Each of these changes how dtlaunch starts on hosts, and here the scheduler has done that
+  // already.
   for (const auto& [given, option] : {std::pair(line.detach, "--detach"),
                                       {line.starting.push, "--push"},
                                       {line.starting.agent_start.has_value(), "-launcher"}}) {
@@ -75,7 +82,7 @@ void refuse_what_nodes_cannot(const CommandLine& line, const SchedulerEvidence& 
   }
 }
 
-// From here on each task is a node of one rank.
+// From here on each task is a node with one rank.
 void count_tasks(SchedulerEvidence& evidence) {
   if (evidence.role != SchedulerRole::kRank || !evidence.rank) return;
   evidence.node_rank = evidence.rank->rank;
@@ -94,27 +101,34 @@ NodeRole::NodeRole(SchedulerEvidence evidence, const CommandLine& line, std::str
   if (evidence_.coordinator_port == 0) evidence_.coordinator_port = kUsualPort;
   if (!line.restarts.max) schedulers_restarts_ = evidence_.max_restarts;
   const bool restarts = line.restarts.max.value_or(schedulers_restarts_.value_or(0)) > 0;
+  // Without restarts a lost node ends the job, so that nobody waits for another.
   nodes_come_again_ = evidence_.scheduler->recreates_nodes && (evidence_.elastic || restarts);
 }
 
 std::unique_ptr<NodeRole> NodeRole::find(const JobInputs& inputs, const Variables& environment) {
+  // Hosts that the user names come before what a scheduler says.
   if (inputs.names_hosts()) return nullptr;
   const CommandLine& line = inputs.line;
   SchedulerEvidence evidence = evidence_beside(inputs, environment);
   if (evidence.role == SchedulerRole::kLauncher) return nullptr;
   if (evidence.role == SchedulerRole::kNode) {
     take_size_of(line, evidence);
+    // One node needs no meeting: it is a usual job on this host.
     if (evidence.node_count == 1) return nullptr;
   }
   check_tasks(line, evidence);
   count_tasks(evidence);
+  // Only where the scheduler numbers its nodes; otherwise it has said which one is the first.
   if (evidence.node_rank) evidence.is_coordinator = *evidence.node_rank == 0;
   refuse_what_nodes_cannot(line, evidence);
   for (const std::string& warning : evidence.warnings) log_notice(warning);
+  // One line of the job, not one of each node.
   if (evidence.is_coordinator && !evidence.crowded.empty() && !line.placement.ranks) {
     log_notice(evidence.crowded);
   }
+  // Last, so that a job which is refused for another reason does not first ask for a token.
   std::string token = take_token(*evidence.scheduler);
+  // Not make_unique: the constructor is private.
   return std::unique_ptr<NodeRole>(new NodeRole(std::move(evidence), line, std::move(token)));
 }
 
@@ -133,12 +147,14 @@ int NodeRole::join(const std::string& agent_path) const {
   call.token = token_;
   call.host = evidence_.coordinator;
   call.port = evidence_.coordinator_port;
+  // -1 leaves the choice of a place to the room.
   const auto rank = evidence_.node_rank ? evidence_.node_rank : evidence_.node_hint;
   call.hello = {kProtocol,         DTL_VERSION,       evidence_.job_id,
                 evidence_.restart, rank.value_or(-1), own_host_name()};
   call.agent_path = agent_path;
   call.patience = patience_;
   call.comes_again = evidence_.scheduler->recreates_nodes;
+  // The command to suggest while the first pod does not answer.
   if (host_access(evidence_).to_pod() && !is_address(call.host)) {
     call.look = describe_pod_command(call.host);
   }

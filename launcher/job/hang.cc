@@ -1,3 +1,5 @@
+// The card must fit a terminal, whatever the number of ranks: equal ranks become one group, and
+// only the group that matters has its whole stack. The report has everything.
 #include "launcher/job/hang.h"
 
 #include <fmt/format.h>
@@ -16,11 +18,12 @@ constexpr std::size_t kOwnFrames = 6;  // of the odd rank's stack on the card
 constexpr std::size_t kGroups = 5;     // on the card; the report has all
 
 bool contains(const std::vector<int>& ranks, int rank) {
+  // ranks must be sorted.
   return std::binary_search(ranks.begin(), ranks.end(), rank);
 }
 
-// Those that wait in the same collective at the same place of the script, or that are in none and
-// at the same place.
+// A group waits in the same collective at the same place of the script, or is in none and at the
+// same place. The earliest `since` of a group counts.
 void add_to_group(Hang& hang, int rank, RankStack doing) {
   const auto same = [&](const HangGroup& group) {
     const StackFrame *theirs = where(group.doing), *own = where(doing);
@@ -46,8 +49,9 @@ std::map<std::string, std::vector<int>> by_collective(const Hang& hang) {
   return found;
 }
 
-// Who is in no collective, silent or has ended is what those in one wait for. Where all are in one,
-// a minority that is in another is.
+// Those in a collective wait for whoever is in none, is silent or has ended. If all are in one, a
+// minority that is in another one is odd. Without a majority nobody is: half against half says
+// nothing.
 void find_odd(Hang& hang) {
   auto places = by_collective(hang);
   for (const auto* missing : {&hang.silent, &hang.stopped, &hang.completed, &places[""]}) {
@@ -75,7 +79,7 @@ void find_odd(Hang& hang) {
   std::sort(hang.waiting.begin(), hang.waiting.end());
 }
 
-// "rank 3 on node02" when one host has them all.
+// With the host when all of them are on one, since that host may be the cause.
 std::string ranks_and_host(const std::vector<int>& odd, const std::vector<RankNow>& ranks) {
   std::string host;
   for (const RankNow& rank : ranks) {
@@ -97,13 +101,14 @@ std::vector<CardLine> odd_lines(const Hang& hang, const std::vector<RankNow>& ra
   const auto say = [&](const std::vector<int>& which, const char* what) {
     if (!which.empty()) lines.push_back({"", ranks_text(which) + " " + what});
   };
+  // Why each of them is odd, where that is known.
   say(hang.completed, "had ended, with status 0");
   say(hang.stopped, "did not answer: stopped, as by SIGSTOP");
   say(hang.silent, "did not answer within half a second");
   return lines;
 }
 
-// The innermost frame, and of those around it the user's.
+// The innermost frame says what it waits for. Of the frames around it, only the user's own help.
 void add_stack(const RankStack& doing, std::vector<CardLine>& lines) {
   std::size_t own = 0;
   for (std::size_t i = 0; i < doing.frames.size() && own < kOwnFrames; ++i) {
@@ -124,7 +129,8 @@ void add_group(const HangGroup& group, bool whole_stack, std::vector<CardLine>& 
   if (const StackFrame* frame = where(doing)) lines.push_back({"", "| " + frame_text(*frame)});
 }
 
-// The functions that ranks were in, or why nobody knows, the odd ones first; ranks alike are one.
+// The native functions that ranks were in, or why nobody knows. The odd ones come first; ranks with
+// the same text are one group.
 void add_native(const Hang& hang, const std::vector<RankNow>& ranks, std::vector<CardLine>& lines) {
   std::vector<std::pair<std::string, std::vector<int>>> groups;
   for (const bool odd : {true, false}) {
@@ -164,6 +170,7 @@ Hang judge_hang(const std::vector<RankNow>& ranks, const std::optional<HangFindi
         (stack.text == "stopped" ? hang.stopped : hang.silent).push_back(rank.rank);
         break;
       case StackAnswer::kCannot:
+        // Only a Python can be helped: hang_step() says how it can be asked the next time.
         if (!stack.text.starts_with("python")) break;
         if (hang.cannot.empty()) hang.cannot_program = printable(stack.text);
         hang.cannot.push_back(rank.rank);
@@ -177,6 +184,8 @@ Hang judge_hang(const std::vector<RankNow>& ranks, const std::optional<HangFindi
   } else {
     find_odd(hang);
   }
+  // Odd ones first, then the largest group, then the lowest rank, so that the card is the same each
+  // time.
   const auto order = [&](const HangGroup& group) {
     return std::tuple(!contains(hang.odd, group.ranks.front()),
                       -static_cast<int>(group.ranks.size()), group.ranks.front());

@@ -1,6 +1,7 @@
 #pragma once
 // Hang: what the ranks of a job did when its time was up: who was not where the others waited, and
-// how that is told on the failure card. Pure.
+// how the failure card tells that. Works on the stacks that ranks gave when the job was ended; who
+// hangs while it runs is RankWatch's business. Pure.
 
 #include <optional>
 #include <string>
@@ -20,7 +21,7 @@ struct RankNow {
   bool completed = false;  // it had exited with status 0 before
 };
 
-// Ranks that were doing the same thing.
+// Ranks that did the same thing at the same place of their scripts.
 struct HangGroup {
   std::vector<int> ranks;
   RankStack doing;
@@ -31,21 +32,23 @@ struct Hang {
   std::vector<int> completed, silent, stopped;
   std::vector<int> cannot;     // Pythons that could not be asked
   std::string cannot_program;  // of the first of them
-  // Of all of those above: who was not in the collective in which the others waited. Empty: nobody
+  // Of all of those above: who was not in the collective in which the others waited. Empty: no rank
   // can be told apart.
   std::vector<int> odd;
   std::string collective;    // that one
   std::vector<int> waiting;  // in it
 };
 
-// known: what RankWatch had found, when that ended the job.
+// known: what RankWatch had found, if that ended the job. It has watched for longer, so it decides
+// who is odd.
 Hang judge_hang(const std::vector<RankNow>& ranks, const std::optional<HangFinding>& known = {});
 
 struct CardLine {
   std::string label, text;
 };
 
-// What the card says; empty when no rank could tell and none is a Python.
+// What the card says. Empty when no rank could tell and none is a Python. A line with an empty
+// label continues the one above.
 std::vector<CardLine> hang_lines(const Hang& hang, const std::vector<RankNow>& ranks);
 
 // What to do so that the card says more the next time; empty: nothing.

@@ -1,3 +1,5 @@
+// Only dispatches: which function takes which event. Every event and message is named in a visit,
+// so that a new one does not compile before somebody has decided about it.
 #include "launcher/job/job.h"
 
 #include <algorithm>
@@ -19,9 +21,11 @@ namespace {
 
 void hear(Turn& turn, const FromAgent& event) {
   NodeState& node = turn.node(event.node);
+  // Messages may still arrive from a node that was given up.
   if (!reachable(node)) return;
   node.looked_at = false;
-  node.suspected = false;  // without a word: the notice says what an answer means
+  node.suspected = false;  // silently: the notice has said what an answer means
+  // Any message is a sign of life.
   node.last_heard = turn.now;
   const Overloaded handle{
       [&](const Listening& message) { hear_listening(turn, event.node, message); },
@@ -44,6 +48,7 @@ void hear(Turn& turn, const FromAgent& event) {
       [&](const Leaving& message) {
         told_to_go(turn, ToldToGo{event.node, message.told_by, JobTime(message.left_ms)});
       },
+      // The agent's own words for why it cannot go on.
       [&](const Trouble& message) {
         lose(turn, event.node, Cause::kAgentFailed, static_cast<int>(Exit::kOs), message.text);
         turn.close(event.node);
@@ -63,6 +68,7 @@ void tick(Turn& turn) {
   send_heartbeats(turn);
   watch_silence(turn);
   watch_searches(turn);
+  // --timeout counts from the beginning of the job: the start is part of it.
   if (turn.job.options.ending.timeout && turn.now >= *turn.job.options.ending.timeout &&
       !turn.ending()) {
     Outcome outcome;
@@ -70,6 +76,7 @@ void tick(Turn& turn) {
     outcome.exit_status = static_cast<int>(Exit::kTimeout);
     abandon(turn, std::move(outcome));
   }
+  // No better cause has come in time.
   if (turn.job.suspect && !turn.ending() && turn.now >= turn.job.blame_until)
     abandon(turn, *turn.job.suspect);
   look_at_ranks(turn);
@@ -132,8 +139,10 @@ Job make_job(std::size_t nodes, JobOptions options) {
 std::vector<job::Effect> step(Job& job, const job::Event& event, JobTime now) {
   if (job.state == JobState::kDone) return {};
   job::Turn turn{job, now};
+  // After a ^Z the absence was announced to the agents, and continued() handles it.
   if (!std::holds_alternative<job::Continued>(event)) job::excuse_own_absence(turn);
   job::take(turn, event);
+  // The next event tells from this whether dtlaunch was stopped in between.
   job.last_step = now;
   return std::move(turn.effects);
 }
@@ -144,6 +153,7 @@ JobTime next_wakeup(const Job& job) {
   if (job.deadline) next = std::min(next, *job.deadline);
   if (job.suspect && job.state < JobState::kStopping) next = std::min(next, job.blame_until);
   if (job.next_link) next = std::min(next, *job.next_link);
+  // A job that is ending has deadlines of its own.
   if (job.options.ending.timeout && job.state < JobState::kStopping) {
     next = std::min(next, *job.options.ending.timeout);
   }

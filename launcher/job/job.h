@@ -1,10 +1,11 @@
 #pragma once
-// Job: the life of one job as a pure state machine. No clock, no socket, no process: events and the
-// time go in, effects come out; session.cc is the shell that makes them real and tests/sim another.
+// Job: the life of one job as a pure state machine. It has no clock, no socket and no process:
+// events and the time go in, effects come out. session.cc is the shell that makes them real, and
+// tests/sim is another.
 //
-// The first failure decides the outcome; everything after it is stopping. A failure that another
-// one may have caused waits for that one a moment, while the ranks still run. Every state that
-// waits for somebody else has a deadline, so a job ends in bounded time whatever the nodes do.
+// The first failure decides the outcome; everything after it is stopping. If another failure may
+// have caused it, the job waits for that one a moment while the ranks still run. Every state that
+// waits for somebody else has a deadline, so that a job ends in bounded time whatever the nodes do.
 
 #include <sys/types.h>
 
@@ -27,6 +28,7 @@
 
 namespace dtl {
 
+// The order matters: from kStopping on the job is ending.
 enum class JobState {
   kStarting,   // agents are coming up
   kPreflight,  // the connect matrix: who reaches whom, and at which address
@@ -56,7 +58,7 @@ struct AgentLost {  // it was ready, and its stream ended or broke
   Cause cause = Cause::kAgentFailed;  // or kNodeLost
   int exit_status = 71;
   std::string text;
-  bool may_live = false;  // no more is known than that its stream is lost
+  bool may_live = false;  // only its stream is known to be lost
 };
 struct AgentSeen {  // after LookAtAgent
   int node = 0;
@@ -78,7 +80,8 @@ struct Placed {  // which nodes have ranks, in order of rank, and how many ranks
   std::vector<int> nodes;
   std::vector<std::vector<int>> ranks;   // of nodes[k]
   std::optional<Examine> question = {};  // for each of the nodes, before the plan
-  // Of each of them, the number under which its machine answers probes; empty: k.
+  // Of each of them, the number under which its machine answers probes. Tasks of one machine are
+  // nodes of their own with one number. Empty: k.
   std::vector<std::uint32_t> machines = {};
 };
 struct Judged {        // the answers to a round of probes
@@ -147,6 +150,7 @@ using Effect = std::variant<Send, PlaceRanks, Probe, JudgeNetwork, MakePlan, Sta
 
 }  // namespace job
 
+// In order, but kGone may follow each of the others.
 enum class NodePhase {
   kStarting,
   kReady,
@@ -155,6 +159,7 @@ enum class NodePhase {
   kGone,      // did not come up, lost, or closed by us
 };
 
+// One host of the request, and what is known about its agent.
 struct NodeState {
   NodePhase phase = NodePhase::kStarting;
   JobTime last_heard{0};
@@ -173,8 +178,10 @@ struct NodeState {
   std::optional<Examined> examined;
 };
 
+// kSpawnFailed: its program could not be started. kLost: nobody can say what became of it.
 enum class RankPhase { kWaiting, kStarted, kExited, kSpawnFailed, kLost };
 
+// The last three are final.
 struct RankState {
   RankPhase phase = RankPhase::kWaiting;
   int node = 0;
@@ -183,14 +190,16 @@ struct RankState {
   int signal = 0;
   std::uint64_t max_rss_kib = 0;
   JobTime started{0}, ended{0};
-  bool after_stop = false;   // it ended after the job had been told to stop
+  bool after_stop = false;   // it ended after the ranks had been told to end
   bool consequence = false;  // it failed because another rank had
   bool silent = false;       // it failed, and nothing says why
+  // Arrives before the rank's Exited.
   Evidence evidence;
   std::optional<Stack> stack;  // what it did when it was asked
   std::optional<NativeStack> native;
 };
 
+// What the user and the scheduler have decided about the end of the job.
 struct JobOptions {
   Ending ending = {};        // the request's
   PortRange ports = {};      // the request's
@@ -199,6 +208,7 @@ struct JobOptions {
       kSshDeadline + kHelloDeadline + kAnswerMargin;  // all agents are up, or fail
 };
 
+// The whole state of a job, as a plain value. It becomes part of the session's result.
 struct Job {
   JobState state = JobState::kStarting;
   JobOptions options;
@@ -208,8 +218,8 @@ struct Job {
   int probe_round = 0;
   std::vector<RankState> ranks;
   std::optional<Outcome> outcome;
-  // A rank's failure that is, or may be, what another one's has done: the outcome if that one does
-  // not become known until `blame_until`.
+  // The outcome that the job has unless its real cause becomes known until `blame_until`: a rank's
+  // failure that another rank's failure has caused, or may have.
   std::optional<Outcome> suspect;
   JobTime blame_until{0};
   std::optional<JobTime> deadline;  // of the current state
@@ -223,8 +233,8 @@ struct Job {
   std::optional<JobTime> patience;   // when to say whom a stop is waiting for
   bool kill_sent = false;
   bool outlived_leases = false;  // dtlaunch was stopped for longer than agents wait for it
-  // It was absent for as long, up to a moment ago; its own machine's agents, which can see whether
-  // it runs, may have waited.
+  // dtlaunch was absent for this long, up to `absence_ended`. Agents on its own machine can see
+  // whether it runs, and may have waited for it.
   std::optional<JobTime> long_absence;
   JobTime absence_ended{0};
   RankWatch watch;
@@ -235,11 +245,14 @@ struct Job {
   std::uint32_t left_processes = 0;
 };
 
+// nodes: how many hosts; they are numbered from 0 in the order of the request. Times begin at 0.
 Job make_job(std::size_t nodes, JobOptions options);
 
+// Takes one event. `now` never goes back. The effects must be performed in order; answers to them
+// come as further events. After kDone it does nothing.
 std::vector<job::Effect> step(Job& job, const job::Event& event, JobTime now);
 
-// When step must be called with Tick at the latest.
+// step() must be called with Tick at this time at the latest. Earlier calls do no harm.
 JobTime next_wakeup(const Job& job);
 
 }  // namespace dtl

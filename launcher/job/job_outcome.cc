@@ -1,3 +1,5 @@
+// A card has a headline, facts with a label each, and one thing to try. Texts from ranks and hosts
+// go to a terminal here, so that each of them is made printable.
 #include "launcher/job/job_outcome.h"
 
 #include <fmt/format.h>
@@ -117,7 +119,7 @@ bool continues_utf8(char c) {
   return (static_cast<unsigned char>(c) & 0xC0) == 0x80;
 }
 
-// Control characters become blanks, and what else could repaint the card is spelled out.
+// Control characters become blanks. Anything else that could repaint the card is spelled out.
 std::string disarmed(std::string line) {
   for (char& c : line) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
@@ -125,8 +127,8 @@ std::string disarmed(std::string line) {
   return printable(line);
 }
 
-// How many bytes fit into a line: up to the last blank if that is in the second half. Does not
-// divide a UTF-8 sequence.
+// How many bytes fit into a line: up to the last blank, if that is in the second half. Never
+// divides a UTF-8 sequence.
 std::size_t line_end(std::string_view text, std::size_t columns) {
   std::size_t end = 0;
   for (std::size_t seen = 0; end < text.size(); ++end) {
@@ -137,7 +139,8 @@ std::size_t line_end(std::string_view text, std::size_t columns) {
   return blank != std::string_view::npos && blank > end / 2 ? blank : end;
 }
 
-// Wraps at `columns` (0: does not). Later lines are indented a little more.
+// Wraps at `columns`; 0: not at all. Later lines are indented a little more, so that a label stays
+// visible.
 std::string wrapped(std::string_view text, std::size_t columns) {
   constexpr std::size_t kFurther = 2;
   std::string lines;
@@ -193,6 +196,7 @@ const char* cause_name(Cause cause) {
 }
 
 LastWords judge_last_words(const std::vector<std::string>& last_lines) {
+  // Of Linux, PyTorch's gloo and libdtring, in small letters.
   constexpr std::string_view kSigns[] = {"connection reset by peer",
                                          "connection closed by peer",
                                          "broken pipe",
@@ -232,6 +236,7 @@ std::string failure_card(const Outcome& outcome, const CardFacts& facts, int col
     if (text.empty()) return;
     card += fmt::format("\n  {:<{}}{}", label, kLabelColumn - 2, wrapped(disarmed(text), width));
   };
+  // A rank that never started has no process.
   if (outcome.rank >= 0 && facts.pid != 0) {
     add("process", fmt::format("{} ({})", facts.pid, facts.program));
   }
@@ -241,6 +246,7 @@ std::string failure_card(const Outcome& outcome, const CardFacts& facts, int col
                               facts.oom_kills, facts.oom_kills == 1 ? "" : "es"));
     add("", memory_text(facts));
   }
+  // The error file has the exception itself; standard error may end with somebody else's lines.
   const bool traced = !facts.traceback.empty();
   const std::vector<std::string>& lines = traced ? facts.traceback : facts.last_lines;
   for (std::size_t i = 0; i < lines.size(); ++i) {
@@ -251,6 +257,7 @@ std::string failure_card(const Outcome& outcome, const CardFacts& facts, int col
   }
   const std::vector<std::string> pieces = others(outcome, facts);
   const std::string joined = join(pieces, "; ");
+  // In one line if it fits, otherwise a line for each kind.
   if (width == 0 || joined.size() + kLabelColumn <= width) {
     add("others", joined);
   } else {

@@ -1,6 +1,7 @@
 #pragma once
 // Outcome: why a job ended, as a value, and the failure card that tells the user. The first cause
-// decides; what its failure did to the other ranks is one line. Pure.
+// decides; what its failure did to the other ranks is one line. The restart logic reads the outcome
+// too. Pure.
 
 #include <cstdint>
 #include <optional>
@@ -42,13 +43,15 @@ struct Outcome {
   std::string text;      // kNodeLost, kAgentFailed, kHang: what is known; kNotice: who told
 };
 
-// One word for reports: "completed", "rank-exit", ...
+// One word for reports: "completed", "rank-exit", ... Scripts read it, so that the words must stay.
 const char* cause_name(Cause cause);
 
-// dtlaunch's exit status for a rank that could not be started.
+// dtlaunch's exit status for a rank that could not be started: as a shell has it, 127 for a program
+// that is not there and 126 for one that cannot be run; another one if the program is not the
+// cause.
 int spawn_status(const std::string& stage, int error_number);
 
-// What the card needs to know beside the outcome.
+// What the card needs beside the outcome. The caller collects it; empty members are left out.
 struct CardFacts {
   std::string host;  // of the failing rank or node
   Host reached;      // how that is reached, for hints; its name may be missing
@@ -70,20 +73,20 @@ struct CardFacts {
   std::optional<HangFinding> hang;                 // kHang: why
 };
 
-// What the standard error of a rank that ended says about whose failure it was.
+// What the standard error of an ended rank says about whose failure it was.
 enum class LastWords {
   kOwn,
   kNone,
   kOfAnother,  // it lost its connection to another rank, or was told of that one's failure
 };
 
-// Knows "Connection reset by peer" and what the communication libraries make of it. Lines: oldest
-// first.
+// Knows "Connection reset by peer" and what communication libraries make of it. last_lines: the
+// oldest first.
 LastWords judge_last_words(const std::vector<std::string>& last_lines);
 
-// The text between dtlaunch's own lines, without a trailing newline; empty when there is nothing to
+// The text between dtlaunch's own lines, without a trailing newline. Empty when there is nothing to
 // tell (the job completed). Lines after the first are wrapped at `columns` (at least 40; 0: not
-// wrapped). Commands are never wrapped.
+// wrapped). Commands are never wrapped, because users copy them.
 std::string failure_card(const Outcome& outcome, const CardFacts& facts, int columns);
 
 }  // namespace dtl

@@ -1,3 +1,5 @@
+// Pauses are doubled, but only up to kLongestRejoinPause: a network that comes back late is
+// found within seconds.
 #include "launcher/job/link_search.h"
 
 #include <algorithm>
@@ -10,6 +12,7 @@ void LinkSearch::begin(JobTime now) {
   if (searching()) return;
   began_ = now;
   until_ = now + patience_;
+  // The first try is immediate: a short interruption is often over by now.
   next_ = now;
   pause_ = JobTime(kFirstRejoinPause);
   problem_.clear();
@@ -26,6 +29,8 @@ void LinkSearch::excuse(JobTime absent) {
 std::optional<LinkSearch::Try> LinkSearch::next_try(JobTime now) {
   if (!until_ || !next_ || now < *next_ || now >= *until_) return std::nullopt;
   next_.reset();
+  // An offer that the agent accepts after the launcher has given up would keep it alive for
+  // nothing.
   return Try{++attempt_, std::min(*until_, now + JobTime(kRejoinDeadline))};
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// LinkSearch: what a launcher does about the lost connection of an agent that it may find again, by
-// --reconnect: when it tries, which answers count, and when it gives up. One for each node. Pure:
+// LinkSearch: what a launcher does about the lost connection of an agent that it may find again
+// (--reconnect): when it tries, which answers count, and when it gives up. One for each node. Pure:
 // searches.cc acts on it.
 
 #include <cstdint>
@@ -14,34 +14,34 @@ namespace dtl {
 
 class LinkSearch {
  public:
-  // patience: --reconnect; 0: a connection that is lost is lost for good.
+  // patience: --reconnect. 0: a connection that is lost is lost for good.
   explicit LinkSearch(JobTime patience = JobTime{0}) : patience_(patience) {}
   bool allowed() const { return patience_.count() > 0; }
   JobTime patience() const { return patience_; }
 
-  void begin(JobTime now);  // the connection is lost; nothing when that is known
+  void begin(JobTime now);  // the connection is lost; again: does nothing
   bool searching() const { return until_.has_value(); }
   void end() { until_.reset(); }
-  // Gives up at `until` if that is sooner: the job is ending.
+  // Gives up at `until` if that is sooner, because the job is ending.
   void hurry(JobTime until);
-  // The launcher itself was stopped for so long.
+  // The launcher itself was stopped for this long, and could not search.
   void excuse(JobTime absent);
 
   struct Try {
     std::uint32_t attempt = 0;  // from 1 up
     JobTime until{0};           // no offer is made after it, or the agent might live for nothing
   };
-  // One is due now. At most one is under way.
+  // A try that is due now. At most one is under way.
   std::optional<Try> next_try(JobTime now);
   bool is_over(JobTime now) const { return until_ && now >= *until_; }
-  // When one of these two has something new to say.
+  // When next_try() or is_over() has something new to say.
   std::optional<JobTime> wakeup() const;
 
-  // The try whose result counts.
+  // True for the try whose result counts. A late result of an earlier one does not.
   bool awaits(std::uint32_t attempt) const { return until_ && !next_ && attempt == attempt_; }
 
   enum class Verdict { kGoOn, kFound, kGone };
-  // What came of a try: an answer, or none and why.
+  // What came of a try: an answer, or none and why. kGone: the host answers and the agent is dead.
   Verdict tried(std::uint32_t attempt, std::optional<ResumeAnswer> answer, const std::string& why,
                 JobTime now);
   JobTime lasted(JobTime now) const { return now - began_; }
@@ -53,6 +53,7 @@ class LinkSearch {
   std::optional<JobTime> next_;   // the next try; none while one is under way
   JobTime began_{0}, pause_{0};
   std::uint32_t attempt_ = 0;
+  // Of the last try, for the message when it gives up.
   std::string problem_;
 };
 

@@ -1,3 +1,5 @@
+// A node is lost once: lose() does nothing for one that is gone already. Loss before the ranks run
+// fails the start; loss while the job ends is only a line for the user.
 #include "launcher/job/losses.h"
 
 #include <fmt/format.h>
@@ -11,6 +13,8 @@
 namespace dtl::job {
 namespace {
 
+// Waits for all agents, also after one has failed: the user hears of all bad hosts at once. The
+// first one in the order of the request decides the outcome.
 void check_started(Turn& turn) {
   if (turn.job.state != JobState::kStarting) return;
   int first_failed = -1;
@@ -29,9 +33,9 @@ void check_started(Turn& turn) {
   abandon(turn, std::move(outcome));
 }
 
-// The loss of an agent or a node may take longer to be known than a rank's failure (kDead, or what
-// a guard is waited for). Then it replaces an outcome that looks like its consequence. True when it
-// did.
+// It may take longer to learn of a lost agent or node than of a rank's failure: kDead, or what a
+// guard is waited for. The loss then replaces an outcome that looks like its consequence. True when
+// it did.
 bool blame(Turn& turn, const Outcome& loss) {
   if (turn.job.state != JobState::kStopping) return false;
   if (!turn.job.outcome || turn.job.outcome->cause != Cause::kRankExit) return false;
@@ -50,6 +54,7 @@ void agent_ready(Turn& turn, const AgentReady& event) {
   node.up = turn.now;
   node.here = event.here;
   if (event.can_be_found_again) node.link = LinkSearch(turn.job.options.ending.reconnect);
+  // Agents ask the cloud from the beginning: a host may be taken away while the job starts.
   if (turn.job.options.ending.spot != Cloud::kOff)
     turn.send(event.node, WatchNotices{turn.job.options.ending.spot});
   check_started(turn);
@@ -75,9 +80,11 @@ void fail_start(Turn& turn, int node, Exit status) {
 void lose(Turn& turn, int node, Cause cause, int exit_status, const std::string& text) {
   NodeState& state = turn.node(node);
   if (!reachable(state)) return;
+  // Not a failure of the job: this agent was told to end.
   const bool expected = state.phase == NodePhase::kEnding;
   state.phase = NodePhase::kGone;
   state.link.end();
+  // The fence before a restart counts from here: until now the agent may have heard heartbeats.
   state.given_up = turn.now;
   state.agent_failed = cause == Cause::kAgentFailed;
   if (turn.job.state == JobState::kStarting) {
@@ -85,6 +92,8 @@ void lose(Turn& turn, int node, Cause cause, int exit_status, const std::string&
     fail_start(turn, node, static_cast<Exit>(exit_status));
     return;
   }
+  // The agent has ended itself while dtlaunch was absent: not the agent but the absence is the
+  // cause.
   const bool had_left =
       state.here && turn.job.long_absence && turn.now < turn.job.absence_ended + kSuspect;
   if (had_left) turn.job.outlived_leases = true;
@@ -100,6 +109,7 @@ void lose(Turn& turn, int node, Cause cause, int exit_status, const std::string&
   outcome.exit_status = exit_status;
   outcome.text = text;
   if (turn.ending()) {
+    // The card explains these already; a line for each node would only repeat it.
     const bool own_fault = turn.job.outlived_leases || cause == Cause::kUpEnded;
     if (!own_fault && !blame(turn, outcome)) {
       turn.notice(node, fmt::format("lost while it was ending the job: {}", text));
@@ -109,6 +119,7 @@ void lose(Turn& turn, int node, Cause cause, int exit_status, const std::string&
   } else if (!expected) {
     abandon(turn, std::move(outcome));
   }
+  // The lost ranks may have been the last ones that ran.
   check_ranks(turn);
   check_agents(turn);
 }

@@ -1,3 +1,5 @@
+// Deadlines of states are set here, on entry, and always relative to what the other side may take
+// by its own limits. kAnswerMargin is for the way.
 #include "launcher/job/machine.h"
 
 #include <algorithm>
@@ -18,7 +20,8 @@ struct Row {
   JobState to;
 };
 
-// The whole machine. What is not listed does not move the job.
+// The whole machine. What is not listed does not move the job: kStopping has no kAbandon, so that a
+// second reason to end changes nothing.
 constexpr Row kTable[] = {
     {JobState::kStarting, Move::kAllUp, JobState::kPreflight},
     {JobState::kStarting, Move::kAbandon, JobState::kFinishing},
@@ -34,6 +37,8 @@ constexpr Row kTable[] = {
     {JobState::kFinishing, Move::kDeadline, JobState::kDone},
 };
 
+// What a rank's failure may follow from. A suspect is not needed any more when one of these is
+// known.
 bool explains_failures(Cause cause) {
   constexpr Cause kCauses[] = {Cause::kSpawn,      Cause::kRankExit,    Cause::kRankSignal,
                                Cause::kNodeLost,   Cause::kAgentFailed, Cause::kUpEnded,
@@ -46,13 +51,17 @@ void enter_stopping(Turn& turn) {
   turn.job.stop_began = turn.now;
   Stop stop;
   const bool hangs = turn.job.hang.has_value();
+  // Ranks can only be asked before they are told to end.
   const bool ask = hangs || (turn.job.outcome && turn.job.outcome->cause == Cause::kTimeout);
   if (ask) stop.ask_ms = static_cast<std::uint32_t>(JobTime(kAskRanks).count());
   const JobTime asked = turn.now + JobTime(stop.ask_ms) + JobTime(hangs ? kAskNative : 0s);
   turn.job.patience = asked + kHeartbeat;
+  // As long as an agent may take to ask, end and kill its ranks, and to say so.
   turn.job.deadline = asked + stop_grace(turn) + kReapDeadline + kAnswerMargin;
+  // A host that is found later than its ranks may live is of no use to this job.
   hurry_searches(turn, asked + stop_grace(turn) + kAnswerMargin);
   if (hangs) {
+    // A debugger needs seconds for a stack, so that it is only used when the job hangs.
     turn.send_to_all(WatchRanks{0, static_cast<std::uint32_t>(JobTime(kAskNative).count())});
   }
   stop.signal = SIGTERM;
@@ -63,11 +72,13 @@ void enter_stopping(Turn& turn) {
 
 void enter_finishing(Turn& turn) {
   tell_what_was_left(turn);
+  // All ranks have ended before a better cause came.
   if (!turn.job.outcome) turn.job.outcome = turn.job.suspect.value_or(Outcome{});
   turn.job.deadline = turn.now + kReapDeadline + kAnswerMargin;
   hurry_searches(turn, turn.now + kReapDeadline);
   for (int node = 0; node < turn.node_count(); ++node) {
     NodeState& state = turn.node(node);
+    // An agent that is still coming up has nothing to end.
     if (state.phase == NodePhase::kStarting) turn.close(node);
     if (state.phase != NodePhase::kReady) continue;
     turn.send(node, Finish{});
@@ -115,7 +126,7 @@ void transition(Turn& turn, Move move) {
   }
 }
 
-// What a user, a clock or a scheduler wants comes after a failure that has already happened.
+// A failure that has already happened comes before what a user, a clock or a scheduler wants.
 void abandon(Turn& turn, Outcome outcome) {
   if (turn.job.suspect && !explains_failures(outcome.cause)) outcome = *turn.job.suspect;
   if (!turn.job.outcome) turn.job.outcome = std::move(outcome);
@@ -127,12 +138,13 @@ JobTime stop_grace(Turn& turn) {
   const JobTime grace =
       turn.job.options.ending.grace.value_or(by_user ? kInterruptGrace : kKillGrace);
   if (!turn.job.goes) return grace;
-  // Its agent has a word to say afterwards.
+  // The agent of that host needs time to report after the ranks have ended.
   const JobTime left = std::max(*turn.job.goes - turn.job.stop_began, JobTime{0});
+  // When little time is left, half of it is for the ranks.
   return std::min(grace, std::max(left - JobTime(kAnswerMargin), left / 2));
 }
 
-// A host that goes earlier than the ranks have to be gone.
+// For a host that goes before the grace of the ranks is over.
 void hurry_stop(Turn& turn) {
   if (turn.job.state != JobState::kStopping || !turn.job.goes || turn.job.kill_sent) return;
   Stop stop;

@@ -1,3 +1,4 @@
+// Only names are kept: addresses and arguments do not fit on a card, and the report has the text.
 #include "launcher/job/native_frames.h"
 
 #include <algorithm>
@@ -8,8 +9,8 @@
 namespace dtl {
 namespace {
 
-// Of `#1  0x00007f12ab in epoll_wait (epfd=7, ...) from /lib/libc.so.6`, `#2  main () at a.c:3` and
-// `#1  0x00007f12ab epoll_wait`: "epoll_wait", "main". Names of C++ may hold blanks.
+// From `#1  0x00007f12ab in epoll_wait (epfd=7, ...) from /lib/libc.so.6`, `#2  main () at a.c:3`
+// and `#1  0x00007f12ab epoll_wait`: "epoll_wait", "main". Names of C++ may hold blanks.
 std::string function_of(std::string_view line) {
   line.remove_prefix(std::min(line.size(), line.find_first_not_of("#0123456789 ")));
   const auto skip = [&](std::string_view word) {

@@ -1,3 +1,5 @@
+// Every command runs on the host in question, by whatever brings a user there (command_on), and is
+// quoted for its shell.
 #include "launcher/job/outcome_step.h"
 
 #include <fmt/format.h>
@@ -28,6 +30,7 @@ std::string over_there(const CardFacts& facts, const std::string& command) {
 // The program as a shell there finds it: below the rank's own directory, or on the PATH.
 std::string program_path(const CardFacts& facts) {
   const bool relative = !facts.program.starts_with('/') && !facts.working_directory.empty();
+  // Quoted, since a folder of the PATH may have blanks.
   if (facts.program.find('/') == std::string::npos) {
     return "\"$(command -v " + one_shell_word(facts.program) + ")\"";
   }
@@ -44,11 +47,15 @@ std::string look_at_program(const Outcome& outcome, const CardFacts& facts) {
   if (outcome.stage == "byte-order-mark") {
     return over_there(facts, fmt::format(R"(sed -i '1s/^\xef\xbb\xbf//' {})", program_path(facts)));
   }
+  // It may lack the execute bit or the first line that names Python.
   if (facts.program.ends_with(".py")) return "python3 " + one_shell_word(facts.program);
+  // namei shows the permissions of each folder on the way, so that the one that is shut can be
+  // seen.
   if (!on_path) return over_there(facts, "namei -l " + program_path(facts));
   if (outcome.error_number == ENOENT) {
     return over_there(facts, "command -v " + one_shell_word(facts.program));
   }
+  // The shell passes over files that cannot be executed; find shows them with their permissions.
   return over_there(facts, "find $(echo $PATH | tr : ' ') -maxdepth 1 -name " +
                                one_shell_word(facts.program) + " -ls");
 }
@@ -82,6 +89,7 @@ std::string signal_step(const Outcome& outcome, const CardFacts& facts) {
   constexpr int kLeaveCores[] = {SIGQUIT, SIGILL, SIGABRT, SIGFPE,
                                  SIGSEGV, SIGBUS, SIGSYS,  SIGTRAP};
   if (outcome.signal == SIGKILL) return kills_command(there(facts));
+  // The kernel sends these two for limits of the user, which the shell shows.
   if (outcome.signal == SIGXCPU) return over_there(facts, "ulimit -t");
   if (outcome.signal == SIGXFSZ) return over_there(facts, "ulimit -f");
   if (outcome.signal == SIGABRT && meets_the_end_of_python(facts.last_lines)) {
@@ -89,6 +97,7 @@ std::string signal_step(const Outcome& outcome, const CardFacts& facts) {
   }
   if (std::find(std::begin(kLeaveCores), std::end(kLeaveCores), outcome.signal) !=
       std::end(kLeaveCores)) {
+    // These signals mean a fault of the program, and a core file says where.
     return "ulimit -c unlimited  # then again: a core file is kept";
   }
   return {};  // somebody sent it, and nothing on the host says who

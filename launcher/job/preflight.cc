@@ -1,3 +1,5 @@
+// Two rounds at most. The first is quick and tries what probably works; the second tries
+// everything, and only if the first has proved no network (launcher/network/network.h).
 #include "launcher/job/preflight.h"
 
 #include <algorithm>
@@ -11,6 +13,7 @@ namespace {
 void probe(Turn& turn, int round) {
   turn.job.probe_round = round;
   turn.job.deadline = turn.now + kConnectDeadline + kAnswerMargin;
+  // Answers of the first round must not count in the second.
   for (const int node : turn.job.used) turn.node(node).reached.reset();
   turn.effects.push_back(Probe{round});
 }
@@ -23,6 +26,7 @@ void check_listening(Turn& turn) {
     return state.listening && (state.examined || !turn.job.asked);
   };
   if (!std::all_of(used.begin(), used.end(), ready)) return;
+  // A single node needs no network.
   if (used.size() > 1) {
     probe(turn, 1);
     return;
@@ -34,14 +38,17 @@ void check_listening(Turn& turn) {
 }  // namespace
 
 void ranks_placed(Turn& turn, const Placed& event) {
+  // The job may have ended while the ranks were being placed.
   if (turn.job.state != JobState::kPreflight || !turn.job.used.empty()) return;
   turn.job.used = event.nodes;
   for (std::size_t k = 0; k < event.nodes.size(); ++k) {
     for (const int rank : event.ranks[k]) {
+      // Each node lists its own ranks, so that the highest number is not known beforehand.
       turn.job.ranks.resize(std::max(turn.job.ranks.size(), static_cast<std::size_t>(rank) + 1));
       turn.job.ranks[static_cast<std::size_t>(rank)].node = event.nodes[k];
     }
   }
+  // Hosts without ranks end now: a lost one must not end the job.
   for (int node = 0; node < turn.node_count(); ++node) {
     if (std::find(turn.job.used.begin(), turn.job.used.end(), node) != turn.job.used.end())
       continue;
@@ -90,6 +97,7 @@ void hear_reached(Turn& turn, int node, const Reached& message) {
   if (std::find(used.begin(), used.end(), node) == used.end()) return;
   turn.node(node).reached = message;
   const auto answered = [&](int other) { return turn.node(other).reached.has_value(); };
+  // A node that never answers is given up by the deadline of the state.
   if (std::all_of(used.begin(), used.end(), answered)) turn.effects.push_back(JudgeNetwork{});
 }
 

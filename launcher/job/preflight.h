@@ -1,6 +1,6 @@
 #pragma once
 // From placed ranks to a network: the nodes listen, try to reach each other, and their answers are
-// judged.
+// judged. It only collects; launcher/network judges, by the effect JudgeNetwork.
 
 #include "launcher/job/turn.h"
 
@@ -8,6 +8,7 @@ namespace dtl::job {
 
 void ranks_placed(Turn& turn, const Placed& event);
 void network_judged(Turn& turn, const Judged& event);
+// Each of these goes on when the last node has answered. Late answers change nothing.
 void hear_listening(Turn& turn, int node, const Listening& message);
 void hear_examined(Turn& turn, int node, const Examined& message);
 void hear_reached(Turn& turn, int node, const Reached& message);

@@ -1,3 +1,5 @@
+// Ranks that fail because of another one are told apart by their last words and by exit status 68
+// (kPeerFailed), which libdtring's callers use for that.
 #include "launcher/job/rank_events.h"
 
 #include <fmt/format.h>
@@ -11,12 +13,13 @@
 namespace dtl::job {
 namespace {
 
-// The news of a failure may come after the news of what it did to another rank: a connection that
-// breaks is seen at once, the rank that broke it is reported by another node, perhaps later. And if
-// the ranks were told to end now, the one that failed first might be ended before it has said why.
+// A failure may be reported later than its consequence: other ranks see a broken connection at
+// once, while the node of the rank that broke it reports later. And if all ranks were told to end
+// now, the one that failed first might end before it has said why.
 void note_failure(Turn& turn, const RankState& rank, const Outcome& failure) {
   if (!rank.consequence && !rank.silent) return abandon(turn, failure);
   const auto& suspect = turn.job.suspect;
+  // A silent failure explains more than one that names another rank.
   const bool better = suspect && !rank.consequence &&
                       turn.job.ranks[static_cast<std::size_t>(suspect->rank)].consequence;
   if (suspect && !better) return;
@@ -29,6 +32,7 @@ void rank_ended(Turn& turn, RankState& rank, RankPhase phase, const Outcome& fai
   rank.phase = phase;
   rank.ended = turn.now;
   rank.after_stop = turn.ending();
+  // An ended rank must not count as one that keeps others waiting; its end is a cause of its own.
   turn.job.watch.forget(failure.rank);
   turn.job.slow_hosts.forget(failure.rank);
   if (failed && turn.job.state == JobState::kRunning) note_failure(turn, rank, failure);
@@ -88,8 +92,10 @@ void hear_exited(Turn& turn, int node, const Exited& message, LastWords words) {
     const bool told = message.code == static_cast<std::uint32_t>(Exit::kPeerFailed);
     const bool wordless = words == LastWords::kNone && rank->evidence.error_file.empty();
     rank->consequence = words == LastWords::kOfAnother || (wordless && told);
+    // A failure without a word may come of another one that has not been reported yet.
     rank->silent = wordless && !told;
   }
+  // Ranks that we end leave what we end; only others are worth a line.
   if (message.left_behind > 0 && !turn.ending()) {
     turn.job.leavers.push_back(static_cast<int>(message.rank));
     turn.job.left_processes += message.left_behind;
@@ -101,11 +107,13 @@ void hear_exited(Turn& turn, int node, const Exited& message, LastWords words) {
   outcome.cause = rank->signal != 0 ? Cause::kRankSignal : Cause::kRankExit;
   outcome.exit_status = rank->signal != 0 ? 128 + rank->signal : rank->code;
   const bool failed = outcome.exit_status != 0;
+  // Each orderly end starts the wait anew: the line is about ranks that outlive the last one.
   if (!failed && turn.job.state == JobState::kRunning) turn.job.early_end = turn.now + kEarlyEnd;
   rank_ended(turn, *rank, RankPhase::kExited, outcome, failed);
 }
 
-// As often as the shortest wait that counts can be told from a shorter one.
+// Often enough to tell the shortest wait that counts from a shorter one. Not more often, since each
+// report is a message of every node.
 void begin_watch(Turn& turn) {
   const auto& [notice, timeout] =
       std::pair(turn.job.options.ending.hang_notice, turn.job.options.ending.hang_timeout);
@@ -121,10 +129,12 @@ void hear_states(Turn& turn, int node, const RankStates& message) {
   for (const RankReport& report : message.ranks) {
     const RankState* rank = rank_of(turn, node, report.rank);
     if (rank == nullptr) return;
+    // A report may have been on its way when the rank ended.
     if (rank->phase != RankPhase::kStarted) continue;
     turn.job.watch.report(report, turn.now);
     turn.job.slow_hosts.report(report, node);
     for (const WireState& wire : report.wires) {
+      // Connections to other machines, such as a file server, are not the job's network.
       if (const int to = node_at(turn, wire.peer); to >= 0)
         turn.job.slow_links.report(node, to, wire);
     }

@@ -1,3 +1,5 @@
+// faulthandler writes from a signal handler, so that it works in a rank that hangs in C. It prints
+// files, lines and functions, and nothing else.
 #include "launcher/job/rank_stack.h"
 
 #include <fmt/format.h>
@@ -26,6 +28,7 @@ std::optional<StackFrame> parse_frame(std::string_view line) {
   constexpr std::string_view kFile = "  File \"", kLine = "\", line ", kIn = " in ";
   if (!line.starts_with(kFile)) return std::nullopt;
   line.remove_prefix(kFile.size());
+  // From the right: a path may contain these words itself.
   const std::size_t quote = line.rfind(kLine);
   if (quote == std::string_view::npos) return std::nullopt;
   const std::string_view rest = line.substr(quote + kLine.size());
@@ -56,7 +59,8 @@ bool is_in(const StackFrame& frame, std::string_view end) {
 }
 
 // "all_reduce of 4.0 MiB of float32, since 10:13:02": dtring's name for a frame that has waited for
-// a while.
+// a while. The name of a function is all that faulthandler prints, so that dtring puts the note
+// there.
 bool names_collective(const StackFrame& frame) {
   return is_in(frame, "/dtring/_stacks.py") && frame.function.find(kSince) != std::string::npos;
 }
@@ -71,8 +75,8 @@ bool take_note(const Frames& frames, RankStack& stack) {
   return true;
 }
 
-// The function of torch.distributed that the user has called, with whatever backend. Names that
-// begin with _ are its own steps.
+// The function of torch.distributed that the user has called, with any backend. Names that begin
+// with _ are its own steps.
 void take_torchs_name(const Frames& frames, RankStack& stack) {
   for (const StackFrame& frame : frames) {
     if (!is_in(frame, "/torch/distributed/distributed_c10d.py")) continue;
@@ -92,6 +96,7 @@ RankStack parse_stack(const std::string& text) {
   auto main =
       std::find_if(threads.begin(), threads.end(), [](const Thread& t) { return t.current; });
   if (main == threads.end()) main = std::prev(threads.end());
+  // dtring's note says more: size, type and time.
   if (!take_note(main->frames, stack)) take_torchs_name(main->frames, stack);
   // The main thread of DistributedDataParallel waits in C++ for a future that a thread completes.
   for (const Thread& thread : threads) {

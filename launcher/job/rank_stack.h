@@ -1,6 +1,6 @@
 #pragma once
-// RankStack: what a rank says of itself when it is asked: the stacks of Python's faulthandler, in
-// which dtring names the collective that it waits in (python/dtring/_stacks.py). Pure.
+// RankStack: what a rank says about itself when it is asked: the stacks of Python's faulthandler,
+// in which dtring names the collective that it waits in (python/dtring/_stacks.py). Pure.
 
 #include <string>
 #include <vector>
@@ -22,10 +22,12 @@ struct RankStack {
   std::vector<StackFrame> frames;  // of the main thread, innermost first
 };
 
-// Any program may have written the text; what it says is made printable. Never throws.
+// Any program may have written the text; names are made printable. Never throws. Empty members: the
+// text does not say.
 RankStack parse_stack(const std::string& text);
 
-// Of the user's own script or package: not the interpreter's, not an installed package's, not ours.
+// True for the user's own script or package: not the interpreter's, not an installed package's, not
+// dtring's.
 bool is_users(const StackFrame& frame);
 
 // The innermost frame that is the user's, or the innermost one; nullptr when there is none.

@@ -1,3 +1,5 @@
+// Collectives of a communicator are numbered, and every rank begins them in the same order. So the
+// lowest number that any rank has begun says who is behind.
 #include "launcher/job/rank_watch.h"
 
 #include <fmt/format.h>
@@ -11,7 +13,7 @@ namespace {
 
 constexpr std::size_t kMostDescribed = 4;  // of odd ranks that do different things
 
-// As dtring.h names them; the numbers are those of ring/links/operation_header.h.
+// Named as in dtring.h. The numbers are those of ring/links/operation_header.h.
 std::string collective_name(std::uint32_t opcode) {
   constexpr const char* kNames[] = {"collective", "allreduce", "reduce_scatter", "reduce",
                                     "allgather",  "broadcast", "gather",         "scatter",
@@ -57,8 +59,10 @@ void RankWatch::report(const RankReport& report, JobTime now) {
   for (auto& [key, comm] : comms_) {
     std::erase_if(comm.members, [&](const auto& member) { return member.second.rank == number; });
   }
+  // A rank may have several communicators with the same id: their order tells them apart.
   std::map<std::uint64_t, int> seen;
   for (const CommState& state : report.comms) {
+    // What a page of shared memory says comes from a process of the user's, and is not trusted.
     if (state.rank >= state.world) continue;
     comms_[{state.id, seen[state.id]++}].members[state.rank] = {number, state};
   }
@@ -85,7 +89,8 @@ void RankWatch::look(JobTime now) {
   }
 }
 
-// Until when all of these have been heard of: waiting counts no longer than that.
+// Until when all of these have been heard of. A wait counts no longer than that: a rank whose agent
+// is silent may have moved on.
 JobTime RankWatch::all_heard(const std::vector<int>& ranks, JobTime now) const {
   JobTime until = now;
   for (const int rank : ranks) {
@@ -95,6 +100,12 @@ JobTime RankWatch::all_heard(const std::vector<int>& ranks, JobTime now) const {
   return until;
 }
 
+// The lowest number begun decides: `behind` are those that have begun no later collective. If
+// nobody waits for them, all are in the same one (`stuck`), and only data can be missing. It does
+// not hang while its bytes move: a large collective may take minutes. A rank that is further ahead
+// is in a later collective, whose name would be wrong for this wait. A stopped rank explains more
+// than one that is behind, and waits for nobody. If a member has gone, a wait did not end by going
+// on.
 void RankWatch::look_at(Comm& comm, JobTime now) {
   std::uint64_t last = UINT64_MAX, fingerprint = 0;
   std::uint32_t world = 0;
@@ -225,9 +236,14 @@ std::optional<HangFinding> RankWatch::hang(JobTime after, std::size_t running) c
     if (!comm.wait || comm.wait->finding.lasted < after) continue;
     if (!all_swap(comm.wait->finding.odd)) return comm.wait->finding;
   }
+  // A wait in a collective names the ranks and the reason, so it comes first. Then a stopped rank.
+  // That all ranks sleep does not say which one is at fault.
   HangFinding stopped, idle;
+  // Without libdtring's reports, all ranks asleep is the only sign. One rank that computes may be
+  // why the others wait.
   bool all_idle = running > 0 && ranks_.size() == running;
   for (const auto& [number, rank] : ranks_) {
+    // Until its last report: what it has done since is not known.
     const JobTime lasted = rank.heard - rank.since;
     all_idle = all_idle && rank.activity == Activity::kSleeps && lasted >= after;
     if (rank.activity != Activity::kStopped || lasted < after) continue;

@@ -1,12 +1,12 @@
 #pragma once
-// RankWatch: who keeps the others waiting, from what agents report of their ranks from time to time
-// (RankStates). Says it once, after a while, and knows when a job hangs for good. Pure: the time
-// comes from outside.
+// RankWatch: who keeps the others waiting, from what agents report about their ranks from time to
+// time (RankStates). It says so once, after a while, and knows when a job hangs for good. Pure: the
+// time comes from outside.
 //
-// A rank is odd that has not entered the collective in which others wait, or that is stopped while
-// a collective does not move. What is not known is not held against anybody: ranks without
-// libdtring tell only whether they compute, sleep or are stopped, and time in which an agent told
-// nothing is no waiting.
+// A rank is odd if it has not entered the collective in which others wait, or if it is stopped
+// while a collective does not move. What is not known does not count against any rank. Ranks
+// without libdtring tell only whether they compute, sleep or are stopped. Time in which an agent
+// reported nothing does not count as waiting.
 
 #include <cstdint>
 #include <map>
@@ -23,7 +23,7 @@ namespace dtl {
 // "rank 3", "ranks 0-2,7"
 std::string ranks_text(const std::vector<int>& ranks);
 
-// What is known of a hang while it lasts.
+// What is known about a wait while it lasts.
 struct HangFinding {
   std::vector<int> odd;      // who keeps the others waiting; empty: it cannot be told
   std::vector<int> waiting;  // for them
@@ -37,16 +37,17 @@ class RankWatch {
   void report(const RankReport& report, JobTime now);
   void forget(int rank);     // it has ended
   void excuse(JobTime now);  // nobody could run until now: all waits begin anew
-  // Once per report or heartbeat, before the two below.
+  // Call it once per report or heartbeat, before untold() and hang().
   void look(JobTime now);
 
-  // Those that have lasted for so long and have not been told; and those told that are over.
+  // Waits that have lasted for `after` and have not been told, and told ones that are over.
   std::vector<HangFinding> untold(JobTime after);
-  // The first that has lasted for so long. running: how many ranks have not ended. Ranks that swap
-  // make progress, if slowly, and are no reason.
+  // The first wait that has lasted for `after`. running: how many ranks have not ended. Ranks that
+  // swap make progress, if slowly, so that they do not count as hanging.
   std::optional<HangFinding> hang(JobTime after, std::size_t running) const;
 
  private:
+  // What its last report said.
   struct Rank {
     std::uint32_t pid = 0;
     Activity activity = Activity::kSleeps;
@@ -57,7 +58,7 @@ class RankWatch {
     int rank = 0;  // of the job
     CommState state;
   };
-  // The wait of a communicator that goes on, if any does.
+  // The wait in a communicator that goes on now, if there is one.
   struct Wait {
     HangFinding finding;
     std::uint64_t collective = 0;  // the number of the first one that some have not entered
@@ -74,6 +75,7 @@ class RankWatch {
   JobTime all_heard(const std::vector<int>& ranks, JobTime now) const;
   void look_at(Comm& comm, JobTime now);
   void describe(Wait& wait, bool moves_nothing) const;
+  // What odd ranks do, in words; empty: not known.
   std::string doing(const std::vector<int>& odd, bool by_name) const;
   bool all_swap(const std::vector<int>& odd) const;
 

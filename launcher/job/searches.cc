@@ -1,3 +1,5 @@
+// While a search lasts the node stays kReady: what is sent to it waits in its Connection, and its
+// ranks run on.
 #include "launcher/job/searches.h"
 
 #include <fmt/format.h>
@@ -14,6 +16,7 @@ void give_up_search(Turn& turn, int node) {
   std::string text = fmt::format("connection lost, and not found again within {}",
                                  seconds_text(link.lasted(turn.now)));
   if (!link.last_problem().empty()) text += ": " + link.last_problem();
+  // The job does not wait for this host any longer, so the user hears what happens there.
   if (turn.ending()) {
     text += fmt::format("; what runs there ends by itself within {}",
                         seconds_text(JobTime(kLease) + link.patience() + JobTime(kKillGrace)));
@@ -24,13 +27,14 @@ void give_up_search(Turn& turn, int node) {
 
 }  // namespace
 
-// While the ranks run. A job that is starting or ending has less to lose than the time it takes.
+// Only while the ranks run. A job that is starting or ending has less to lose than a search takes.
 bool search_for(Turn& turn, int node) {
   NodeState& state = turn.node(node);
   if (state.link.searching()) return true;
   if (!state.link.allowed() || state.phase != NodePhase::kReady) return false;
   if (turn.job.state != JobState::kRunning) return false;
   state.link.begin(turn.now);
+  // The Connection stays, and keeps what is sent meanwhile.
   turn.effects.push_back(DetachNode{node});
   turn.notice(node, fmt::format("connection lost, looking for it for up to {}",
                                 seconds_text(state.link.patience())));
@@ -44,12 +48,14 @@ void link_tried(Turn& turn, const LinkTried& event) {
     case LinkSearch::Verdict::kGoOn:
       break;
     case LinkSearch::Verdict::kFound:
+      // Its silence was the network's.
       state.last_heard = turn.now;
       state.suspected = false;
       turn.notice(event.node,
                   fmt::format("found again after {}", seconds_text(state.link.lasted(turn.now))));
       break;
     case LinkSearch::Verdict::kGone:
+      // Not kNodeLost: a login worked, so the host is there.
       lose(turn, event.node, Cause::kAgentFailed, static_cast<int>(Exit::kOs),
            "the connection was lost, and the agent is gone; the host itself answers");
       turn.close(event.node);
@@ -77,6 +83,8 @@ void watch_searches(Turn& turn) {
 }
 
 void plan_searches(Turn& turn) {
+  // Kept as one time, because next_wakeup() is asked after each event and must not look at all
+  // nodes.
   turn.job.next_link.reset();
   for (const NodeState& node : turn.job.nodes) {
     const auto wakeup = node.link.wakeup();

@@ -1,17 +1,19 @@
 #pragma once
-// Agents whose connection is lost and that may be found again, by --reconnect.
+// Agents whose connection is lost and that may be found again (--reconnect). The rules are in
+// LinkSearch; here its decisions become effects.
 
 #include "launcher/job/turn.h"
 
 namespace dtl::job {
 
-// False when this node's agent cannot be found again, or need not be.
+// Begins a search, or goes on with one. False when this node's agent cannot be found again, or need
+// not be; the caller then loses the node.
 bool search_for(Turn& turn, int node);
 void link_tried(Turn& turn, const LinkTried& event);
-// Searches end at this time at the latest.
+// Searches end at `until` at the latest.
 void hurry_searches(Turn& turn, JobTime until);
 void watch_searches(Turn& turn);
-// Sets the time of the next try; after each change to a node's link.
+// Sets the time of the next wakeup for searches. Call it after each change to a node's link.
 void plan_searches(Turn& turn);
 
 }  // namespace dtl::job

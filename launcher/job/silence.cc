@@ -1,3 +1,5 @@
+// No machine compares its clock with another's here: all times are the launcher's, since the last
+// message that it has heard.
 #include "launcher/job/silence.h"
 
 #include <fmt/format.h>
@@ -14,8 +16,8 @@
 namespace dtl::job {
 namespace {
 
-// After kLease without it the nodes have ended the job, counted from the last heartbeat; agents
-// that were being started have waited no longer for its first words.
+// Nodes end the job after kLease without dtlaunch, counted from its last heartbeat, which may be
+// kHeartbeat old. Agents that were starting have waited no longer for its first words.
 void outlive_leases(Turn& turn, JobTime absent) {
   if (absent > kLease - kHeartbeat) {
     turn.job.long_absence = absent;
@@ -50,15 +52,20 @@ void send_heartbeats(Turn& turn) {
 }
 
 void watch_silence(Turn& turn) {
+  // Kept as one time for all nodes: this is called with each tick.
   if (turn.now < turn.job.next_silence) return;
   JobTime next = turn.now + kSuspect;
   for (int node = 0; node < turn.node_count(); ++node) {
     NodeState& state = turn.node(node);
+    // Nodes that are ending have the deadline of the state.
     if (state.phase != NodePhase::kReady || state.link.searching()) continue;
     const JobTime silent = turn.now - state.last_heard;
+    // With --reconnect silence is a lost connection and not a lost host.
     if (silent >= kDead && search_for(turn, node)) continue;
+    // An agent here is a process that can be looked at; there is no need to guess.
     if (silent >= kDead && state.here) {
       turn.effects.push_back(LookAtAgent{node});
+      // Looked at again each second: it may run, stop or vanish.
       next = std::min(next, turn.now + kHeartbeat);
       continue;
     }
@@ -78,7 +85,7 @@ void watch_silence(Turn& turn) {
   turn.job.next_silence = next;
 }
 
-// One that has only not had its turn on this machine is not lost.
+// An agent on this machine that only had no CPU time is not lost.
 void agent_seen(Turn& turn, const AgentSeen& event) {
   NodeState& state = turn.node(event.node);
   const JobTime silent = turn.now - state.last_heard;
@@ -93,6 +100,7 @@ void agent_seen(Turn& turn, const AgentSeen& event) {
          fmt::format("dtagent (process {}) was stopped for {} by a signal or a debugger",
                      event.process, seconds_text(silent)));
     turn.close(event.node);
+    // A stopped agent cannot end its ranks. Once it is dead, its guard does.
     turn.effects.push_back(KillAgent{event.process});
     return;
   }
@@ -107,10 +115,11 @@ void agent_seen(Turn& turn, const AgentSeen& event) {
                         event.process, seconds_text(silent)));
 }
 
-// A launcher that was itself stopped (by a signal, or with its machine) has heard nobody, and that
-// is not the nodes' fault.
+// A launcher that was stopped, by a signal or with its machine, has heard nobody. That is not the
+// nodes' fault.
 void excuse_own_absence(Turn& turn) {
   const JobTime absent = turn.now - turn.job.last_step;
+  // A shorter absence cannot make a node look lost.
   if (absent <= kSuspect) return;
   for (NodeState& node : turn.job.nodes) {
     node.last_heard = turn.now;
@@ -142,6 +151,7 @@ void continued(Turn& turn) {
     node.link.excuse(absent);
   }
   plan_searches(turn);
+  // Only while the ranks ran was the pause announced (stops.cc), which suspends the leases.
   if (turn.job.state != JobState::kRunning) {
     outlive_leases(turn, absent);
     if (turn.job.outlived_leases && !turn.ending()) return end_as_outlived(turn, absent);
@@ -149,7 +159,9 @@ void continued(Turn& turn) {
   turn.job.watch.excuse(turn.now);
   turn.job.slow_links.excuse(turn.now);
   turn.job.next_silence = turn.now + kSuspect;
+  // At once: agents have had no sign of life since the pause.
   turn.job.next_heartbeat = turn.now;
+  // The ranks were stopped with dtlaunch by pause() in stops.cc.
   if (turn.job.state == JobState::kRunning) turn.send_to_all(Signal{SIGCONT});
 }
 

@@ -1,3 +1,5 @@
+// Shares of time are compared and not times: agents only sample, and no rank has to measure
+// anything.
 #include "launcher/job/slow_hosts.h"
 
 #include <fmt/format.h>
@@ -30,10 +32,12 @@ void SlowHosts::report(const RankReport& report, int node) {
     Comm& comm = comms_[state.id];
     comm.world = state.world;
     Member& member = comm.members[state.rank];
+    // The rank may have made steps before the first report; only those in the window count.
     if (!std::exchange(member.begun, true)) member.first = state.completed;
     member.rank = static_cast<int>(report.rank);
     member.node = node;
     member.looks += state.looks;
+    // More would be a share above 1.
     member.waits += std::min(state.waits, state.looks);
     member.last = state.completed;
   }
@@ -50,12 +54,14 @@ std::optional<SlowHost> SlowHosts::look() {
   std::optional<SlowHost> found;
   for (auto& [id, comm] : comms_) {
     const auto ready = [](const auto& member) { return member.second.looks >= kWindowLooks; };
+    // A rank that is missing may be the one that all wait for, and then the shares mean nothing.
     if (comm.members.size() != comm.world ||
         !std::all_of(comm.members.begin(), comm.members.end(), ready)) {
       continue;
     }
     const std::optional<SlowHost> slow = judge(comm);
     const int before = std::exchange(comm.suspect, slow ? slow->node : -1);
+    // Twice in a row: one slow window may be chance.
     if (!found && slow && before == slow->node && !std::exchange(named_[slow->node], true)) {
       found = slow;
     }
@@ -74,18 +80,22 @@ std::optional<SlowHost> SlowHosts::judge(Comm& comm) {
     shares[member.node].push_back(static_cast<double>(member.waits) /
                                   static_cast<double>(member.looks));
   }
+  // Ranks of one host cannot show that the host is slow.
   if (shares.size() < 2) return std::nullopt;
   int slowest = -1;
   double least = 2;
   for (const auto& [node, of_node] : shares) {
+    // One rank that is odd must not make its host look slow.
     const double share = median(of_node);
     if (share < least) std::tie(slowest, least) = std::pair(node, share);
   }
+  // Without the slow host itself, which among two hosts would be half of the median.
   std::vector<double> others;
   for (const auto& [node, of_node] : shares) {
     if (node != slowest) others.push_back(median(of_node));
   }
   const double usual = median(others);
+  // Outside of collectives a rank computes.
   const double ratio = (1 - least) / std::max(1 - usual, 0.01);
   if (usual - least < kLeastDifference || ratio < kLeastRatio) return std::nullopt;
   return SlowHost{

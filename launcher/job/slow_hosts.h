@@ -1,9 +1,9 @@
 #pragma once
 // SlowHosts: a host that keeps the others waiting step after step, from how often each rank was
-// seen inside a collective (RankStates). All ranks make the same steps, and who arrives last in
-// each collective is in it for the shortest time; so of a host whose ranks are seen in collectives
-// much less than the others', the computing takes longer. Says it once for each host, when it has
-// been so in two windows one after the other. Pure.
+// seen inside a collective (RankStates). All ranks make the same steps. The last one to arrive in a
+// collective is in it for the shortest time. So if the ranks of one host are seen in collectives
+// much less often than others, that host takes longer to compute. Said once for each host, when it
+// was so in two windows one after the other. Pure.
 
 #include <cstdint>
 #include <map>
@@ -24,8 +24,9 @@ struct SlowHost {
 class SlowHosts {
  public:
   void report(const RankReport& report, int node);
+  // The rank has ended: its communicators are not complete any more, and are not judged.
   void forget(int rank);
-  // The host that is to be named now.
+  // The host that is to be named now. Call it after reports.
   std::optional<SlowHost> look();
 
  private:
@@ -42,6 +43,7 @@ class SlowHosts {
   static std::optional<SlowHost> judge(Comm& comm);
 
   std::map<std::uint64_t, Comm> comms_;
+  // Each of them once: the line would otherwise come every minute.
   std::map<int, bool> named_;  // nodes
 };
 

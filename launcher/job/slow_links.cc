@@ -1,3 +1,5 @@
+// A rate is bytes divided by the time in which they were on their way, which the kernel counts as
+// busy time of the sender.
 #include "launcher/job/slow_links.h"
 
 #include <fmt/format.h>
@@ -27,7 +29,8 @@ bool is_slower(const Rate& a, const Rate& b) {
   return a.bytes_per_us < b.bytes_per_us;
 }
 
-// Of an even number the slower one: whoever is three times slower than that is slow.
+// Of an even number the slower one: a link that is three times slower than that is slow for
+// certain.
 double median_rate(std::vector<Rate> rates) {
   std::sort(rates.begin(), rates.end(), is_slower);
   return rates[(rates.size() - 1) / 2].bytes_per_us;
@@ -41,8 +44,9 @@ bool touches(const Rate& rate, int node) {
   return rate.from == node || rate.to == node;
 }
 
-// What links are like that do not touch the host, where all slow ones do: among three hosts those
-// are four of six.
+// The usual rate of links that do not touch this host; nullopt unless it is the host that all slow
+// links have in common. Of three hosts a slow one touches four of the six links, so that the median
+// of all links would be a slow one.
 std::optional<double> usual_without(const std::vector<Rate>& rates, int node) {
   std::vector<Rate> others;
   std::copy_if(rates.begin(), rates.end(), std::back_inserter(others),
@@ -82,6 +86,7 @@ void SlowLinks::excuse(JobTime now) {
 }
 
 void SlowLinks::report(int from, int to, const WireState& wire) {
+  // Between ranks of one host no network is involved.
   if (from == to) return;
   Wire& sum = wires_[{from, to}];
   sum.bytes += wire.bytes;
@@ -106,6 +111,7 @@ std::optional<SlowLink> SlowLinks::judge(JobTime lasted) const {
     rates.push_back({ends.first, ends.second, static_cast<double>(wire.bytes) / busy,
                      busy / 1000 / static_cast<double>(lasted.count()), wire.peer});
   }
+  // One link alone is neither fast nor slow.
   if (rates.size() < 2) return std::nullopt;
   std::vector<Rate> costly;
   std::copy_if(rates.begin(), rates.end(), std::back_inserter(costly),
@@ -113,10 +119,11 @@ std::optional<SlowLink> SlowLinks::judge(JobTime lasted) const {
   if (costly.empty()) return std::nullopt;
   std::sort(costly.begin(), costly.end(), is_slower);
   const Rate& first = costly.front();
+  // Either end of the slowest link may be the host that all slow links have in common.
   for (const int node : {first.from, first.to}) {
     const std::optional<double> usual = usual_without(rates, node);
     if (!usual || !is_slow(first, *usual)) continue;
-    // Acknowledgements take the way back: what it sends itself says more.
+    // Acknowledgements take the way back too: the host's own sending says more.
     const auto own = std::find_if(costly.begin(), costly.end(),
                                   [&](const Rate& rate) { return rate.from == node; });
     return told_of(own != costly.end() && is_slow(*own, *usual) ? *own : first, node, *usual);

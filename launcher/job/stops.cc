@@ -1,3 +1,5 @@
+// A signal means more each time: the first asks the ranks to end, the second kills them, the third
+// gives up waiting.
 #include "launcher/job/stops.h"
 
 #include <fmt/format.h>
@@ -14,8 +16,8 @@
 namespace dtl::job {
 namespace {
 
-// ^Z suspends the leases of agents whose ranks run. While the job ends nothing of it is stopped:
-// that would only keep it from ending.
+// ^Z suspends the leases of agents whose ranks run. While the job ends nothing of it is stopped,
+// which would only keep it from ending.
 void pause(Turn& turn) {
   if (turn.job.state == JobState::kRunning) turn.send_to_all(Signal{SIGSTOP});
   turn.effects.push_back(StopSelf{});
@@ -49,6 +51,7 @@ void give_up_finish(Turn& turn, int node) {
 void signalled(Turn& turn, const Signalled& event) {
   if (event.signal == SIGTSTP) {
     pause(turn);
+    // Before the signals for ranks: the notice is SIGUSR1 in jobs of Slurm.
   } else if (event.signal == turn.job.options.ending.notice_signal) {
     told_to_go(turn, ToldToGo{-1, signal_name(event.signal)});
   } else if (event.signal == SIGUSR1 || event.signal == SIGUSR2) {
@@ -58,6 +61,7 @@ void signalled(Turn& turn, const Signalled& event) {
              turn.job.outcome->cause == Cause::kNotice) {
     // Ranks that are ending for other hosts' sake are ending for good from now on.
     if (turn.ending()) turn.job.outcome.reset();
+    // With one_sigterm a second SIGTERM kills nothing, and the line must not promise it.
     const bool once = event.signal == SIGTERM && turn.job.options.one_sigterm;
     turn.notice(-1, fmt::format("{}: stopping the job{}", signal_name(event.signal),
                                 once ? "" : "; once more to kill it"));
@@ -71,6 +75,7 @@ void signalled(Turn& turn, const Signalled& event) {
   } else if (!turn.job.kill_sent) {
     turn.job.kill_sent = true;
     turn.send_to_all(Kill{});
+    // A host that is not there cannot be told to kill.
     hurry_searches(turn, turn.now);
     const JobTime latest = turn.now + kReapDeadline + kAnswerMargin;
     if (turn.job.deadline) turn.job.deadline = std::min(*turn.job.deadline, latest);
@@ -79,11 +84,12 @@ void signalled(Turn& turn, const Signalled& event) {
   }
 }
 
-// The ranks stop at the same step, as for any other reason; what comes then is decided between two
-// epochs.
+// The ranks stop at the same step, as for any other reason. What comes then is decided between two
+// epochs (launcher/restart).
 void told_to_go(Turn& turn, const ToldToGo& event) {
   if (event.node >= 0) {
     NodeState& node = turn.node(event.node);
+    // A cloud's notice and a scheduler's signal may both say so.
     if (node.told_to_go || node.phase >= NodePhase::kFinished) return;
     node.told_to_go = true;
     if (event.left) node.goes = turn.now + *event.left;
@@ -96,6 +102,7 @@ void told_to_go(Turn& turn, const ToldToGo& event) {
   } else if (!turn.ending()) {
     turn.notice(-1, event.told_by + ": the job's time is nearly over: stopping the ranks");
   }
+  // The job is stopping already; the host may only have less time than the ranks were given.
   if (turn.ending()) return hurry_stop(turn);
   Outcome outcome;
   outcome.cause = Cause::kNotice;
@@ -117,6 +124,7 @@ void output_closed(Turn& turn) {
   if (turn.ending()) return;
   Outcome outcome;
   outcome.cause = Cause::kOutputClosed;
+  // As a shell reports a program that wrote into a closed pipe.
   outcome.exit_status = 128 + SIGPIPE;
   abandon(turn, std::move(outcome));
 }
@@ -136,6 +144,7 @@ void deadline_passed(Turn& turn) {
     if (waited_in == JobState::kPreflight) give_up_preflight(turn, node);
     if (waited_in == JobState::kFinishing) give_up_finish(turn, node);
   }
+  // Giving up a node may have moved the job already.
   if (turn.job.state == waited_in) transition(turn, Move::kDeadline);
 }
 

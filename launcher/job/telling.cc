@@ -1,3 +1,4 @@
+// Each line resets its own timer or list first: it is said once.
 #include "launcher/job/telling.h"
 
 #include <fmt/format.h>
@@ -8,7 +9,7 @@
 #include "launcher/job/machine.h"
 
 namespace dtl::job {
-// A stop that takes long is explained, because the card comes only at its end.
+// A stop that takes long is explained now, because the card comes only at its end.
 void tell_whom_we_wait_for(Turn& turn) {
   turn.job.patience.reset();
   if (turn.job.state != JobState::kStopping) return;
@@ -21,7 +22,7 @@ void tell_whom_we_wait_for(Turn& turn) {
                               static_cast<double>(stop_grace(turn).count()) / 1000));
 }
 
-// Said once: in some jobs it is as it should be, in others it is why nothing moves any more.
+// In some jobs this is as it should be, in others it is why nothing moves any more.
 void tell_who_ended_early(Turn& turn) {
   turn.job.early_end.reset();
   if (turn.job.state != JobState::kRunning) return;
@@ -35,7 +36,8 @@ void tell_who_ended_early(Turn& turn) {
                               fold_ranks(running), running.size() == 1 ? "s" : ""));
 }
 
-// Of ranks that ended by themselves; whoever is ended by us leaves what we end.
+// About ranks that ended by themselves; whoever is ended by us leaves what we end. Gathered until
+// the next heartbeat, so that many ranks make one line.
 void tell_what_was_left(Turn& turn) {
   if (turn.job.leavers.empty()) return;
   turn.notice(-1, fmt::format("rank{} {} left {} process{} behind; ended",

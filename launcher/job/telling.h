@@ -1,5 +1,6 @@
 #pragma once
-// Lines for the user about ranks that somebody waits for. They decide nothing.
+// Lines for the user about ranks that somebody waits for. They decide nothing, so that the job goes
+// the same way whether they are printed or not.
 
 #include "launcher/job/turn.h"
 

@@ -1,7 +1,7 @@
 #pragma once
 // Turn: one event's turn in the job's state machine. It holds the job as it is by now, the time,
-// and the effects so far. Functions of this folder take it one after the other; nothing outlives
-// it.
+// and the effects so far. The functions of this folder take it one after the other. It lives for
+// one call of step().
 
 #include <string>
 #include <utility>
@@ -20,8 +20,9 @@ struct Turn {
   NodeState& node(int index) { return job.nodes[static_cast<std::size_t>(index)]; }
   int node_count() const { return static_cast<int>(job.nodes.size()); }
   void send(int node, Message message) { effects.push_back(Send{node, std::move(message)}); }
-  void send_to_all(const Message& message);  // that can be reached
+  void send_to_all(const Message& message);  // to nodes that can be reached
   void notice(int node, std::string text) { effects.push_back(Notice{node, std::move(text)}); }
+  // The node is gone from now on, whatever its phase was.
   void close(int node);
 };
 

@@ -1,3 +1,5 @@
+// dtagent --clean-job and not --clean: the launcher still runs, and --clean leaves such a job
+// alone.
 #include "launcher/jobs/clean_after_job.h"
 
 #include <fmt/format.h>
@@ -10,7 +12,7 @@
 namespace dtl {
 namespace {
 
-// Processes are told to end, and then killed.
+// The host tells processes to end, kills them after the grace, and then answers.
 constexpr auto kCleanPatience = kKillGrace + kReapDeadline + kAnswerMargin;
 
 }  // namespace

@@ -1,3 +1,4 @@
+// Only the word "clean" makes a host clean. An answer that lacks it, for whatever reason, does not.
 #include "launcher/jobs/fence_hosts.h"
 
 #include <fmt/format.h>
@@ -14,6 +15,8 @@ std::vector<Fenced> fence_hosts(const std::vector<Host>& hosts, const AgentRunne
     Fenced& fenced = all.emplace_back();
     if (answer.error) {
       fenced.reason =
+          // The host's name is beside it in the message, so that the context of the error is left
+          // out.
           answer.error->reason().empty() ? answer.error->attempted() : answer.error->reason();
       continue;
     }
@@ -30,6 +33,7 @@ std::vector<Fenced> fence_hosts(const std::vector<Host>& hosts, const AgentRunne
 
 std::vector<bool> probe_hosts(const std::vector<Host>& hosts, const AgentRunner& run, int give_up) {
   std::vector<bool> there;
+  // --jobs is the cheapest question that needs a working login and dtagent.
   for (const Answer& answer : ask_agents(hosts, run, {"--jobs"}, kFenceAnswer, give_up)) {
     there.push_back(!answer.error && !answer.text.empty());
   }

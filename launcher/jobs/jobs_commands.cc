@@ -1,3 +1,5 @@
+// Each command is one or two rounds of questions to hosts. What they make of the answers is in
+// jobs_view.h.
 #include "launcher/jobs/jobs_commands.h"
 
 #include <fmt/format.h>
@@ -24,10 +26,11 @@ namespace dtl {
 namespace {
 
 constexpr auto kPatience = kHelloDeadline;
-// What dtagent --end waits for, and its way back.
+// dtagent --end waits until the job has ended, and answers then.
 constexpr auto kKillPatience = kKillGrace + kReapDeadline + kAnswerMargin + kHelloDeadline;
 
-// "dtlaunch clean", on the hosts where there is something for it to do.
+// The command to suggest: "dtlaunch clean" with only the hosts where it has something to do. Where
+// a launcher or an agent still runs, it would do nothing.
 std::string clean_command(const std::vector<JobView>& jobs) {
   std::set<std::string> names;
   for (const JobView& job : jobs) {
@@ -43,7 +46,7 @@ bool wants_clean(const JobView& job) {
   return job.status == JobStatus::kLost || job.status == JobStatus::kLeftover;
 }
 
-// A worker knows its own share of a job, and where the launcher is.
+// A worker knows only its own share of a job, and where the launcher is.
 void tell_of_shares(const std::vector<JobView>& jobs) {
   std::set<std::string> launchers;
   for (const JobView& job : jobs) {
@@ -57,10 +60,12 @@ void tell_of_shares(const std::vector<JobView>& jobs) {
                   join(hosts, ",")));
 }
 
+// Returns the status of the first host that did not answer; the table shows what the others know.
 int list(const JobsCommand& command, const StartOptions& start) {
   int failed = 0;
   std::vector<JobView> jobs = list_jobs(command.hosts, start, &failed);
   if (!command.all) {
+    // Ended jobs stay in the records for a while; only ps -a shows them.
     std::erase_if(jobs, [](const JobView& job) {
       return job.status == JobStatus::kEnded || job.status == JobStatus::kCleaned;
     });
@@ -75,7 +80,7 @@ int list(const JobsCommand& command, const StartOptions& start) {
   return failed;
 }
 
-// "launcher 812 SIGTERM ended" of dtagent --end.
+// A line of dtagent --end: "launcher 812 SIGTERM ended".
 struct Ended {
   std::string role;
   bool gone = false;
@@ -90,7 +95,7 @@ std::vector<Ended> parse_ends(const std::string& text) {
   return ends;
 }
 
-// Asks hosts to end their part of a job; what they say.
+// Asks hosts to end their part of a job. Returns what they say; errors are printed.
 std::vector<Ended> end_on(const std::vector<Host>& hosts, const JobView& job, int signal,
                           const StartOptions& start) {
   std::vector<Ended> all;
@@ -102,12 +107,14 @@ std::vector<Ended> end_on(const std::vector<Host>& hosts, const JobView& job, in
   return all;
 }
 
+// ends: not empty. Roles are not mixed: either the launcher has answered, or agents have.
 int report_end(const JobView& job, const std::vector<Ended>& ends, int signal) {
   const bool by_launcher = ends.front().role == "launcher";
   const bool gone = std::all_of(ends.begin(), ends.end(), [](const Ended& e) { return e.gone; });
   const std::string whom = by_launcher ? "its launcher" : "its agents, its launcher being gone";
   log_notice(fmt::format("job {}: {} sent to {}{}", job.id, signal_name(signal), whom,
                          gone ? "; it has ended" : ""));
+  // Any other signal is for the ranks, and the job may go on.
   const bool must_end = signal == SIGTERM || signal == SIGINT || signal == SIGKILL;
   if (gone || !must_end) return 0;
   log_error(fmt::format("job {} is still ending. Try: dtlaunch kill --signal KILL {}", job.id,
@@ -129,9 +136,13 @@ int kill_job(const JobsCommand& command, const StartOptions& start) {
         "job {} was lost, its launcher having been killed; nothing of it is left", job.id));
     return 0;
   }
+  // The launcher comes first: it ends the job in order, on all its hosts. Only without it are the
+  // agents asked themselves.
   auto ends = end_on({launcher_host_of(job)}, job, command.signal, start);
+  // SIGTERM whatever was asked for: an agent takes it as the order to end its ranks.
   if (ends.empty() && !job.agents.empty()) ends = end_on(job.agents, job, SIGTERM, start);
   if (!ends.empty()) return report_end(job, ends, command.signal);
+  // Nobody was there to end: what is left are processes without an agent.
   if (wants_clean(job)) {
     log_notice(fmt::format("job {} is {}: what it left is ended and forgotten with: {}", job.id,
                            job.state, clean_command({job})));
@@ -155,6 +166,7 @@ int clean(const JobsCommand& command, const StartOptions& start) {
     for (const std::string& line : lines) {
       if (line != "end") text += fmt::format("{}: {}\n", answer.host.name, line);
     }
+    // The line "end" alone.
     if (lines.size() == 1)
       text += fmt::format("{}: nothing is left of any job\n", answer.host.name);
   }
@@ -185,8 +197,10 @@ std::vector<JobView> list_jobs(const std::vector<Host>& hosts, const StartOption
 }
 
 Host launcher_host_of(const JobView& job) {
+  // Under that name it has answered. The name in the record may not resolve from here.
   if (job.launcher_seen) return job.asked_launcher_host;
   Host host;
+  // No login is needed to this machine.
   host.name = job.launcher_host == own_host_name() ? "localhost" : job.launcher_host;
   return host;
 }

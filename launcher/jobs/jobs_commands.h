@@ -1,6 +1,7 @@
 #pragma once
 // dtlaunch ps, logs, attach, kill and clean: dtlaunch-jobs(1). They ask the dtagent of each host,
-// here or over ssh, and need nothing that runs all the time.
+// here or over ssh, which reads the records that jobs leave in the user's folder. No server and no
+// daemon knows the jobs.
 
 #include <string>
 #include <vector>
@@ -11,21 +12,21 @@
 
 namespace dtl {
 
-// The exit status. Throws Error.
+// Returns the exit status. Throws Error, also for a wrong command line.
 int run_jobs_command(const std::string& name, const std::vector<std::string>& arguments,
                      const StartOptions& start);
 
 // What several of them need:
 
-// Every job that the hosts know of; hosts that do not answer are named on standard error, and
-// `failed` is set to the first one's exit status.
+// Every job that the hosts know of. Hosts that do not answer are named on standard error, and
+// `*failed` is set to the first one's exit status.
 std::vector<JobView> list_jobs(const std::vector<Host>& hosts, const StartOptions& start,
                                int* failed);
 
-// The host of a job's launcher, as it can be asked from here.
+// The host of a job's launcher, under the name by which it can be asked from here.
 Host launcher_host_of(const JobView& job);
 
-// logs and attach, in jobs_logs.cc
+// logs and attach, in jobs_logs.cc. attach() returns the job's own exit status.
 int show_logs(const JobsCommand& command, const StartOptions& start);
 int attach(const JobsCommand& command, const StartOptions& start);
 

@@ -1,4 +1,5 @@
 // dtlaunch logs and attach: the kept output of a detached job, read on the host that launched it.
+// They follow it over lost connections: file and offset say where to go on.
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -26,7 +27,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Shows entries as the job itself would have shown them.
+// Shows entries as the job itself would have shown them, with the same mixer of lines.
 class LogPrinter {
  public:
   LogPrinter(const JobView& job, const JobsCommand& command)
@@ -51,12 +52,13 @@ class LogPrinter {
   }
 
   std::optional<int> status() const { return status_; }
-  // What comes next is the begin of an entry, whatever came before.
+  // The next byte is the beginning of an entry: what was read of one before is dropped.
   void skip_to_entry() { reader_ = {}; }
 
  private:
   void show(LogEntry entry) {
     if (entry.kind == LogEntry::Kind::kSaid) {
+      // With --rank only that rank's output is wanted, and not what dtlaunch said.
       if (!rank_) mixer_.say(fmt::format("{}: {}\n", program_name(), printable_lines(entry.bytes)));
       return;
     }
@@ -66,7 +68,7 @@ class LogPrinter {
     mixer_.feed(entry.rank, out ? Stream::kStdout : Stream::kStderr, std::move(entry.bytes), now());
   }
 
-  // Every entry is shown at once: the kept log has been written long ago, or a moment ago.
+  // Unfinished lines are shown at once: the kept log was written long ago, or a moment ago.
   void flush() {
     mixer_.show_partial_lines(now() + std::chrono::hours(1));
     for (const Chunk& chunk : mixer_.take()) {
@@ -89,6 +91,7 @@ JobView find(const JobsCommand& command, const StartOptions& start) {
   if (job.launcher_seen) return job;
   // A worker knows of the job, and where its launcher is.
   auto there = list_jobs({launcher_host_of(job)}, start, &failed);
+  // By the whole id: the beginning that the user typed may fit more jobs there.
   return find_job(there, job.id);
 }
 
@@ -100,7 +103,8 @@ void require_kept(const JobView& job) {
               "start such jobs with: dtlaunch --detach");
 }
 
-// The job's exit status once its log has ended without saying so.
+// The job's exit status when its log ended without saying it. The record may have it; otherwise the
+// launcher was killed.
 int status_by_record(const JobView& job, const StartOptions& start) {
   int failed = 0;
   const auto jobs = list_jobs({launcher_host_of(job)}, start, &failed);
@@ -122,7 +126,8 @@ class Following {
         question_(std::move(question)),
         printer_(job, command) {}
 
-  // Until the job's end, or that of what is there; the job's exit status, where that was said.
+  // Until the job's end, or the end of what is there. Returns the job's exit status if the log has
+  // it.
   std::optional<int> run() {
     while (!follow_once()) look_for_host();
     if (reader_gone_) {
@@ -140,8 +145,11 @@ class Following {
       follow_answer(host_, start_, words(), [&](std::string_view bytes) { return take(bytes); });
       return true;
     } catch (const Error& error) {
+      // Only for what time may mend, and only if the log was found once: a wrong host must fail at
+      // once.
       const bool lost = error.status() == Exit::kUnreachable || error.status() == Exit::kTryAgain;
       if (!lost || file_.empty() || patience_.count() == 0) throw;
+      // It had been found again since the last loss; the patience begins anew.
       if (begun_) lost_.reset();
       if (!lost_) {
         lost_ = Clock::now();
@@ -161,6 +169,7 @@ class Following {
   std::vector<std::string> words() const {
     if (file_.empty()) return question_;
     std::vector<std::string> words = question_;
+    // The place is known now, and nothing in between may be skipped.
     std::erase(words, "--from-end");
     words.insert(words.end(), {"--after", fmt::format("{}:{}", file_, offset_)});
     return words;
@@ -172,8 +181,8 @@ class Following {
     pause_ = std::min<Clock::duration>(2 * pause_, kLongestRejoinPause);
   }
 
-  // The first line says where what follows begins; whoever reads that and goes away (`| head`) is
-  // no failure.
+  // The first line says where the following bytes begin. A reader that has gone away, such as
+  // `head`, is not a failure of the connection.
   bool take(std::string_view bytes) {
     std::string rest(bytes);
     if (!begun_) {
@@ -207,12 +216,14 @@ class Following {
     }
     if (words[0] == "gap") {
       log_notice("some of the output is not kept any more, and is left out here");
+      // Half an entry may have been read before the gap.
       printer_.skip_to_entry();
     }
     file_ = place[0];
     offset_ = static_cast<std::uint64_t>(*offset);
   }
 
+  // A first line that is longer is not one of dtagent's.
   static constexpr std::size_t kMostHead = 100;
 
   const Host host_;
@@ -243,11 +254,13 @@ int show_logs(const JobsCommand& command, const StartOptions& start) {
 int attach(const JobsCommand& command, const StartOptions& start) {
   const JobView job = find(command, start);
   require_kept(job);
+  // There is nothing to follow, and the log may be long.
   if (job.ended) {
     log_notice(fmt::format("job {} has ended, with status {}; its output: dtlaunch logs {}", job.id,
                            job.record.exit_status, job.id.substr(0, 4)));
     return job.record.exit_status;
   }
+  // Signals are not passed on: the job belongs to its own dtlaunch.
   log_notice(fmt::format("attached to job {}; ^C leaves it alone and running", job.id));
   std::vector<std::string> question = {"--log", job.id, "--follow", "--from-end"};
   const auto status = Following(job, start, command, std::move(question)).run();

@@ -1,5 +1,7 @@
 #pragma once
-// Jobs as `dtlaunch ps` sees them: the records of many hosts, folded into one view per job. Pure.
+// Jobs as `dtlaunch ps` sees them: the records of many hosts, folded into one view for each job.
+// Pure. A launcher and each agent of a job have a record of their own, in their own words; here
+// they meet.
 
 #include <cstdint>
 #include <optional>
@@ -15,14 +17,15 @@ namespace dtl {
 struct SeenRecord {
   Host host;  // that was asked
   JobRecord record;
-  bool alive = false;  // its process
+  bool alive = false;  // its process runs
 };
 
 // The text of one host's answer to --jobs.
 std::vector<SeenRecord> parse_job_list(const Host& host, std::string_view text);
-// What it says of why jobs leave no records there; empty: they do.
+// What the host says about why jobs leave no records there; empty: they do.
 std::string problem_of_records(std::string_view text);
 
+// What ps, kill and clean agree on. A host that was not asked may know better.
 enum class JobStatus {
   kAlive,     // its launcher runs, or an agent does
   kEnded,     // in order, whatever its exit status
@@ -31,6 +34,7 @@ enum class JobStatus {
   kCleaned,   // it was lost, and `dtlaunch clean` has seen to it
 };
 
+// One job, as far as the hosts that were asked know it.
 struct JobView {
   std::string id;
   JobRecord record;  // the launcher's; where that was not seen, ranks and command are its agents'
@@ -50,12 +54,13 @@ struct JobView {
 // In order of their start.
 std::vector<JobView> fold_jobs(const std::vector<SeenRecord>& records);
 
-// The one job whose id begins so. Throws Error(kBadInput) when there is none, or more than one.
+// The one job whose id begins with `prefix`. Throws Error(kBadInput) when there is none, more than
+// one, or a tag of another job that is the same.
 const JobView& find_job(const std::vector<JobView>& jobs, const std::string& prefix);
 
-// A table of at most `columns` columns (80 and up), header included; without `columns` nothing is
-// cut; with `epochs` a job that was restarted has a line for each life before this one. The nodes
-// and ranks of a job whose launcher was not asked have a "+": there may be more.
+// A table with its header, at most `columns` wide (80 at least). Without `columns` nothing is cut.
+// With `epochs`, a job that was restarted has a line for each earlier life. now: seconds since
+// 1970. The nodes and ranks of a job have a "+" when its launcher was not asked: there may be more.
 std::string jobs_table(const std::vector<JobView>& jobs, std::int64_t now,
                        std::optional<int> columns, bool epochs = false);
 

@@ -1,6 +1,7 @@
 #pragma once
-// dtlaunch push: the programs brought to hosts ahead of time, or removed there. One line for each
-// host on standard output, errors on standard error; the status is that of the first failed host.
+// dtlaunch push: brings the programs to hosts ahead of time, or removes them there. One line for
+// each host on standard output, errors on standard error. The status is that of the first host that
+// failed. How a push works is in launcher/agents/push.h.
 
 #include <string>
 #include <vector>

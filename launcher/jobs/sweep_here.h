@@ -1,5 +1,6 @@
 #pragma once
-// Ends what killed launchers and agents have left on this machine, while a job runs.
+// Ends what killed launchers and agents have left on this machine, while a new job runs. Leftovers
+// of a killed job would otherwise keep memory and cores until somebody says `dtlaunch clean`.
 
 #include <thread>
 
@@ -9,7 +10,7 @@ namespace dtl {
 
 class SweepHere {
  public:
-  // Begins, on a thread, when there is something to look for.
+  // Starts a thread only if records here show a dead job.
   explicit SweepHere(const StartOptions& start);
   ~SweepHere();  // waits for its end
   SweepHere(const SweepHere&) = delete;

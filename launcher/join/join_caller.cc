@@ -1,3 +1,6 @@
+// One coroutine lives through rooms, one after the other: come in, serve, end the agent. An agent
+// is a child of this process, so that it stays in the cgroup and on the CPUs that the scheduler
+// gave.
 #include "launcher/join/join_caller.h"
 
 #include <fmt/format.h>
@@ -44,7 +47,7 @@ struct NotYet {
   std::string why;
 };
 
-// An agent's life on this node.
+// An agent's life on this node. Its own stream ends before its process does.
 struct LocalAgent {
   LocalAgent(asio::io_context& context, Child spawned)
       : child(std::move(spawned)), process(context, child.process.get()) {
@@ -64,7 +67,8 @@ class Caller {
  public:
   explicit Caller(JoinCall call)
       : call_(std::move(call)), tasks_(context_), signals_(context_), pause_(context_) {
-    // For ranks, or for the first node, which hears of them, too.
+    // These are meant for ranks, or for the first node, which gets them as well. Their default
+    // would end this process.
     for (const int signal : {SIGUSR1, SIGUSR2}) std::signal(signal, SIG_IGN);
     for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
       if (std::signal(signal, SIG_DFL) == SIG_IGN) {
@@ -97,6 +101,7 @@ class Caller {
     } catch (...) {
       failure = std::current_exception();
     }
+    // Also after an error: this process must not end before its children.
     co_await end(std::exchange(agent_at_once_, nullptr));
     if (failure) std::rethrow_exception(failure);
   }
@@ -113,6 +118,7 @@ class Caller {
       // ends.
       co_await end(agent_);
       if (told) co_return;
+      // Schedulers start a node again after 128 and more.
       status_ = signals_seen_ == 0 ? kRoomLost : 128 + last_signal_;
       if (signals_seen_ > 0) co_return;
       const std::string lost = fmt::format(
@@ -131,7 +137,8 @@ class Caller {
 
   static awaitable<void> write(std::shared_ptr<JoinChannel> room) { co_await room->run_writer(); }
 
-  // An agent has a lease of its own, and knows when its launcher is about to be stopped.
+  // Not while an agent runs: the agent has a lease of its own, and knows when its launcher is about
+  // to be stopped (^Z).
   awaitable<void> watch_room(std::shared_ptr<JoinChannel> room) {
     co_await room->run_heartbeats([this] { return agent_ != nullptr; });
   }
@@ -148,6 +155,8 @@ class Caller {
       const Clock::time_point now = Clock::now();
       if (now >= end) {
         const Error error = too_late(not_yet.why);
+        // The first time it is a fault of the user's set-up. Later it is the loss of a room, which
+        // has a status of its own.
         if (!has_belonged()) throw error;
         log_error(error.what());
         co_return;  // with the status of a lost room
@@ -184,7 +193,7 @@ class Caller {
       not_yet = co_await introduce(std::move(socket));
     } catch (const Error& error) {
       // A name that will resolve, a port that will be open, a room that had no time: once more.
-      // Whoever has the address that the first node had may be anybody.
+      // kAuth later on: another process may have got the address that the first node had.
       const bool for_now = error.status() == Exit::kUnreachable ||
                            error.status() == Exit::kTryAgain || error.status() == Exit::kIo ||
                            (error.status() == Exit::kAuth && has_belonged());
@@ -208,6 +217,7 @@ class Caller {
     room = std::make_shared<JoinChannel>(context_, std::move(tls));
     room->send({JoinFrame::Kind::kHello, to_text(call_.hello)});
     room->finish();
+    // The hello must have left before the answer can come; nothing else is queued yet.
     co_await room->run_writer();
     const std::optional<JoinFrame> answer = co_await room->receive();
     if (!answer) co_return NotYet{"it hung up"};
@@ -222,6 +232,7 @@ class Caller {
     co_return NotYet{};
   }
 
+  // The first node hears of it as well, and neither knows who of the two is wrong.
   static Error other_token(const Error& error) {
     return Error(Exit::kAuth, "the job's first node has another token, or is something else",
                  error.reason(), "give all nodes of the job the same DTL_TOKEN_FILE");
@@ -278,6 +289,7 @@ class Caller {
 
   awaitable<void> start_agent(std::string arguments) {
     std::shared_ptr<LocalAgent> early = std::exchange(agent_at_once_, nullptr);
+    // An agent that waited too long would end by itself soon, since it hears of no launcher.
     const bool wanted = arguments.empty() && early && Clock::now() < early->began + kAgentAtOnce &&
                         early->child.ending().empty();
     if (!wanted) co_await end(std::exchange(early, nullptr));
@@ -294,11 +306,12 @@ class Caller {
   awaitable<void> watch(std::shared_ptr<LocalAgent> agent, std::shared_ptr<JoinChannel> room) {
     co_await send_bytes(agent->stream, room);
     co_await wait_for_end(agent);
+    // Last of all: the room may start the next agent as soon as it hears this.
     room->send({JoinFrame::Kind::kEnded, agent->child.ending()});
     if (agent_ == agent) agent_.reset();
   }
 
-  // Call when the agent's stream has ended.
+  // Call it when the agent's stream has ended. The process may live on while it ends its ranks.
   awaitable<void> wait_for_end(std::shared_ptr<LocalAgent> agent) {
     tasks_.spawn(end_if_stopped(agent));
     boost::system::error_code ignored;  // a second waiter cancels nobody
@@ -306,8 +319,8 @@ class Caller {
                                        asio::redirect_error(asio::use_awaitable, ignored));
   }
 
-  // Our child is the agent's keeper. A stopped keeper cannot end, and this node would wait for it
-  // for ever.
+  // Our child is the agent's keeper. A stopped keeper (SIGSTOP) cannot end, and this node would
+  // wait for it for ever. SIGKILL works on stopped processes.
   awaitable<void> end_if_stopped(std::shared_ptr<LocalAgent> agent) {
     asio::steady_timer look(context_);
     for (auto stopped = 0s; agent->child.ending().empty();) {
@@ -341,6 +354,8 @@ class Caller {
     co_await wait_for_end(agent);
   }
 
+  // The first signal is only a wish, because the first node decides how the job ends. Closing the
+  // room at the second one ends the agent and its ranks.
   void wait_for_signal() {
     signals_.async_wait([this](boost::system::error_code cancelled, int signal) {
       if (cancelled) return;

@@ -1,3 +1,5 @@
+// Silence has to be noticed here: where a process is stopped, its kernel still acknowledges TCP
+// segments, so that neither keepalive nor a write ever fails.
 #include "launcher/join/join_channel.h"
 
 #include <utility>
@@ -43,12 +45,13 @@ awaitable<std::optional<JoinFrame>> JoinChannel::receive() {
       patience_ = *asked;
     }
     std::string bytes;
+    // Before the read: time that the reader spent on a frame is not the other side's silence.
     heard_ = Clock::now();
     reading_ = true;
     try {
       bytes = co_await stream_->read();
     } catch (const Error&) {
-      // The carrier broke, or somebody on the way changed what it carries: the end all the same.
+      // The carrier broke, or somebody on the way changed its bytes: either ends the stream.
     }
     reading_ = false;
     if (bytes.empty()) co_return std::nullopt;
@@ -73,6 +76,7 @@ awaitable<void> JoinChannel::run_writer() {
     } catch (const Error&) {
       close();  // who reads learns of it
     }
+    // Only now: what is being written still takes memory.
     queued_bytes_ -= size;
     drained_.cancel();
   }
@@ -84,10 +88,13 @@ awaitable<void> JoinChannel::wait_below(std::size_t bytes) {
 
 awaitable<void> JoinChannel::run_heartbeats(std::function<bool()> excused) {
   for (Clock::time_point last = Clock::now(); !closed_;) {
+    // With frames in the queue, those are the sign of life; a kHere would only come after them.
     if (queue_.empty() && !finishing_) ask_for_patience(kLease);
     beat_.expires_after(kHeartbeat);
     co_await wait_for(beat_);
     const Clock::time_point now = Clock::now();
+    // A beat that came this late means that this process itself did not run. The other side's
+    // frames may wait in the kernel.
     if (now - std::exchange(last, now) > kSuspect) heard_ = now;
     if (closed_ || !reading_ || now - heard_ < patience_ || (excused && excused())) continue;
     fell_silent_ = true;
@@ -117,6 +124,7 @@ awaitable<void> send_bytes(std::shared_ptr<ByteStream> from, std::shared_ptr<Joi
     while (!to->closed()) {
       std::string bytes = co_await from->read();
       if (bytes.empty()) break;
+      // A slow link then slows the agent, and no memory grows.
       co_await to->wait_below(kMostQueued);
       to->send({JoinFrame::Kind::kBytes, std::move(bytes)});
     }

@@ -1,6 +1,7 @@
 #pragma once
-// JoinChannel: JoinFrames over a stream. Owns it; belongs to one io_context thread. send() queues;
-// who produces much waits for wait_below() before each.
+// JoinChannel: JoinFrames over a stream, for both ends of a JoinRoom's connections. Owns the
+// stream; belongs to one io_context thread. send() never waits: it queues. Whoever produces much
+// calls wait_below() before each frame.
 
 #include <chrono>
 #include <cstddef>
@@ -21,19 +22,20 @@ class JoinChannel {
   JoinChannel(asio::io_context& context, std::unique_ptr<ByteStream> stream);
 
   void send(JoinFrame frame);  // after close() it does nothing
-  // The next one but kHere, which it takes itself. nullopt at the end of the stream, and when the
-  // carrier fails. Throws Error(kVersion) on garbage.
+  // The next frame but kHere, which the channel handles itself. nullopt at the end of the stream,
+  // and when the stream fails. Throws Error(kVersion) on garbage.
   awaitable<std::optional<JoinFrame>> receive();
-  // Writes what is queued until close(), or until the queue is empty after finish(). Closes the
-  // channel when nobody takes it any more.
+  // Writes what is queued, until close(), or after finish() until the queue is empty. A failed
+  // write closes the channel.
   awaitable<void> run_writer();
   awaitable<void> wait_below(std::size_t bytes);  // or until close()
-  // Until close(): says kHere every second, and closes the channel when the other side has sent
-  // nothing for kLease, or for as long as its last kHere asks for, while receive() waits for it.
-  // Not while `excused` says yes; nor for the time in which this process itself was stopped.
+  // Until close(): sends kHere every second, and closes the channel when the other side was silent
+  // for too long while receive() waited for it. Too long is kLease, or what its last kHere asked
+  // for. Does not count while `excused` returns true, nor the time in which this process itself was
+  // stopped.
   awaitable<void> run_heartbeats(std::function<bool()> excused = {});
   bool fell_silent() const { return fell_silent_; }  // that is why it is closed
-  // The other side is to wait for so long, once. Of a process that is about to be stopped.
+  // Asks the other side once to wait for this long: this process is about to be stopped.
   void ask_for_patience(std::chrono::milliseconds patience);
   void finish();
   void go_on() { finishing_ = false; }  // after the run_writer() of a finish() has returned
@@ -49,11 +51,13 @@ class JoinChannel {
   asio::steady_timer beat_;
   bool closed_ = false, finishing_ = false;
   bool reading_ = false, fell_silent_ = false;
+  // When the other side was heard last. Counts only while reading_: receive() waits.
   std::chrono::steady_clock::time_point heard_;
   std::chrono::milliseconds patience_;  // as the last kHere has it
 };
 
-// From one end of an agent's stream to the other, as kBytes; ends with the stream or the channel.
+// Moves bytes from one end of an agent's stream to the other, as kBytes. Ends with the stream or
+// the channel; never throws.
 awaitable<void> send_bytes(std::shared_ptr<ByteStream> from, std::shared_ptr<JoinChannel> to);
 
 }  // namespace dtl

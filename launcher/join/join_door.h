@@ -1,7 +1,8 @@
 #pragma once
-// JoinDoor: a JoinRoom's listening port, and who comes through it. Who connects has 3 s and 4 KiB
-// to prove that it knows the job's token and to say hello, 64 of them at a time; whoever does not
-// is hung up on without a word. Belongs to the room's thread.
+// JoinDoor: a JoinRoom's listening port, and those who come through it. A caller has 3 s and 4 KiB
+// to prove that it knows the job's token and to say hello; 64 may try at a time. All others are
+// hung up on without a word. So a port scan on the cluster's network costs the job little. Belongs
+// to the room's thread.
 
 #include <cstddef>
 #include <functional>
@@ -21,11 +22,12 @@ namespace dtl {
 class JoinDoor {
  public:
   struct Guests {
-    // The answer to a hello, while the caller's time still runs: a place, or none.
+    // Judges a hello and sends the answer, while the caller's time still runs. Returns a place, or
+    // none.
     std::function<awaitable<std::optional<std::size_t>>(std::shared_ptr<JoinChannel>,
                                                         std::string hello)>
         answer;
-    // Who has a place, until its connection ends.
+    // Serves a node that has a place, until its connection ends.
     std::function<awaitable<void>(std::size_t place, std::shared_ptr<JoinChannel>)> serve;
   };
 
@@ -34,10 +36,10 @@ class JoinDoor {
            Guests guests);
 
   int port() const { return listener_.port(); }  // from any thread
-  // On the same port, so that it is found; tries for as long as somebody else has it.
+  // On the same port, where nodes look for it. Tries again while somebody else has the port.
   void open_again();
   void close();
-  void lock();  // for good
+  void lock();  // for good: open_again() does nothing afterwards
 
  private:
   void take(Fd caller);
@@ -48,6 +50,7 @@ class JoinDoor {
   TaskGroup& tasks_;
   const std::string token_;
   const Guests guests_;
+  // Callers that have proved nothing yet.
   int strangers_ = 0;
   bool locked_ = false, trying_ = false;  // trying_: to open again
   JoinListener listener_;

@@ -1,3 +1,5 @@
+// Sockets are opened and accepted by hand, because Asio opens them without SOCK_CLOEXEC: an agent
+// would inherit them.
 #include "launcher/join/join_listener.h"
 
 #include <fmt/format.h>
@@ -14,6 +16,7 @@
 namespace dtl {
 namespace {
 
+// As many as may prove themselves at a time (join_door.cc).
 constexpr int kBacklog = 64;
 constexpr std::chrono::milliseconds kShortage{100};  // no descriptors: until the next try
 
@@ -25,11 +28,13 @@ bool bind_to(int socket, const Address& address) {
 Fd new_socket(int family) {
   Fd fd(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const int on = 1;
+  // The port must be free for us again at once, while old connections are in TIME_WAIT.
   if (fd.valid()) ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   return fd;
 }
 
-// Invalid when the port is taken. A host without IPv6 has IPv4 alone.
+// One IPv6 socket takes both kinds. Invalid when the port is taken. A host without IPv6 gets a
+// socket of IPv4 alone.
 Fd listen_on(std::uint16_t port) {
   Fd fd = new_socket(AF_INET6);
   if (fd.valid()) {
@@ -39,6 +44,7 @@ Fd listen_on(std::uint16_t port) {
     address.sin6_family = AF_INET6;
     address.sin6_port = htons(port);
     if (bind_to(fd.get(), address) && ::listen(fd.get(), kBacklog) == 0) return fd;
+    // Not IPv4 in its place: the port would then be taken for half of the nodes.
     if (errno == EADDRINUSE || errno == EACCES) return Fd();
   }
   fd = new_socket(AF_INET);
@@ -86,6 +92,8 @@ void JoinListener::accept() {
     Fd caller(::accept4(socket_.native_handle(), nullptr, nullptr, SOCK_CLOEXEC));
     const int problem = caller.valid() ? 0 : errno;
     if (problem == EMFILE || problem == ENFILE || problem == ENOBUFS || problem == ENOMEM) {
+      // The socket stays readable when descriptors run out. Without a pause this would take a whole
+      // core.
       return accept_later();
     }
     if (caller.valid()) {

@@ -1,3 +1,5 @@
+// Inside has all that belongs to the thread. Public functions post to it, and read what it has
+// written on the RoomBoard.
 #include "launcher/join/join_room.h"
 
 #include <fmt/format.h>
@@ -44,8 +46,10 @@ class JoinRoom::Inside {
                  return serve(place, std::move(node));
                }}),
         places_(options_.expected.places()) {
+    // A node tells by this name whether it comes back to the same room or comes to a new one.
     options_.expected.room = to_hex(random_bytes(kRoomBytes, "name a room"));
-    // A signal is for the threads that know of it.
+    // Signals must reach the threads that handle them: the kernel picks any thread that does not
+    // block.
     sigset_t all, before;
     ::sigfillset(&all);
     ::pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -69,6 +73,7 @@ class JoinRoom::Inside {
                                            const std::vector<std::string>& arguments) {
     SocketPair pair = make_socketpair(SOCK_STREAM);
     auto end = std::make_shared<AgentEnd>();
+    // At once and not on the thread, so that is_idle() is right from here on.
     board_.set_busy(place, true);
     asio::post(context_, [this, place, end, arguments = join(arguments, "\n"),
                           agent = std::make_shared<Fd>(std::move(pair.second))]() mutable {
@@ -102,6 +107,7 @@ class JoinRoom::Inside {
   }
 
  private:
+  // An agent that was asked for and has not been started yet.
   struct Waiting {
     Fd agent;  // the room's end of its stream
     std::shared_ptr<AgentEnd> end;
@@ -137,6 +143,7 @@ class JoinRoom::Inside {
     const std::optional<JoinHello> hello = parse_hello(text);
     if (!hello) co_return std::nullopt;
     SeatAnswer seat = judge_hello(options_.expected, *hello, seats());
+    // The node knows before this side does that its connection is lost.
     if (seat.place && places_[*seat.place].node) {  // it knows better
       places_[*seat.place].node->close();
       seat = {std::nullopt, {JoinFrame::Kind::kComeAgain, "its last connection is not over yet"}};

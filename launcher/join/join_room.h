@@ -1,7 +1,8 @@
 #pragma once
-// JoinRoom: where nodes that an engine has started come to, to have agents of one job started
-// there. A thread of its own with a listening port (join_door.h), open only while somebody is
-// missing. All functions may be called from any thread but the room's.
+// JoinRoom: where nodes that a scheduler has started come to, so that agents of one job can be
+// started on them. Has a thread of its own and a listening port (join_door.h), which is open only
+// while somebody is missing. All functions may be called from any thread but the room's; the
+// functions in JoinRoomOptions are called on the room's thread.
 
 #include <chrono>
 #include <cstddef>
@@ -20,12 +21,12 @@ namespace dtl {
 
 struct JoinRoomOptions {
   std::string token;
-  PortRange ports;  // the first free one of them
+  PortRange ports;  // listens on the first free one of them
   ExpectedNodes expected;
-  bool reopens = false;  // listens again as soon as a node is lost; else when an agent waits for it
-  // On the room's thread: a node says that its engine ends it.
+  bool reopens = false;  // as soon as a node is lost; else when an agent waits for one
+  // A node says that its scheduler ends it. Must not block.
   std::function<void(std::size_t place, const std::string& node)> told_to_stop;
-  // On it as well, each time that nobody is missing any more who may still come.
+  // Called each time when nobody is missing any more who may still come.
   std::function<void()> complete = {};
 };
 
@@ -37,32 +38,32 @@ class JoinRoom {
   JoinRoom& operator=(const JoinRoom&) = delete;
 
   int port() const;
-  // Readable once somebody has come, gone or asked for the job's end since changed() was called
-  // last.
+  // Readable once something has happened since the last call of changed(): somebody has come, has
+  // gone or has asked for the job's end. Belongs to the room.
   int change_descriptor() const;
   void changed();
   // The nodes' names, by place; empty where nobody is.
   std::vector<std::string> present() const;
-  std::vector<bool> leaving() const;  // by place: who is there has asked for the job's end
+  std::vector<bool> leaving() const;  // by place: has asked for the job's end
 
-  // An agent on the node of that place, with these arguments or else --serve; its bytes come once
-  // the node is there.
+  // An agent on the node of that place, with these arguments; without any, a job's agent (--serve).
+  // Returns at once. If the node is not there, bytes flow once it has come.
   std::unique_ptr<AgentStream> start_agent(asio::io_context& context, std::size_t place,
                                            const std::vector<std::string>& arguments = {});
-  // Nobody comes any more, to that place or to any: agents on nodes that are not there end so from
-  // now on, with `how`.
+  // Nobody comes any more, to that place or to any. From now on agents for nodes that are not there
+  // end at once, and `how` is their ending.
   void give_up(std::string how, std::optional<std::size_t> place = std::nullopt);
-  // True when no agent runs there: the last one has been seen to end, or its node was lost so long
-  // ago that it must have ended (kFence).
+  // True when no agent runs there: the last one was seen to end, or its node was lost before
+  // kFence, so that it must have ended.
   bool is_idle(std::size_t place) const;
-  // An agent was lost with its node a moment ago, and may not have ended yet, wherever that is.
+  // True for a while (kFence) after a node was lost while its agent ran: that agent may not have
+  // ended yet, wherever it is.
   bool may_run_elsewhere(std::size_t place) const;
-  // Tells one node that it has no part in the job any more, with the exit status that it is to
-  // have.
+  // Tells one node that it has no part in the job any more. `status` becomes its exit status.
   void dismiss(std::size_t place, int status);
 
-  // This process is about to be stopped, for hours perhaps: the nodes hear of it before this
-  // returns, or a second has passed.
+  // This process is about to be stopped (^Z), perhaps for hours. Tells the nodes to wait; returns
+  // when they have been told, or after a second.
   void about_to_stop();
 
   // Tells all nodes how the job has ended, and waits until they have taken it, or for `patience`.

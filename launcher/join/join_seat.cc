@@ -1,3 +1,5 @@
+// A refusal is for good and ends that node. "Come again" is for what time mends: a place that is
+// not free yet, or a start of the job that the scheduler is just ending.
 #include "launcher/join/join_seat.h"
 
 #include <fmt/format.h>
@@ -14,6 +16,7 @@ SeatAnswer refuse(std::string why) {
   return {std::nullopt, {JoinFrame::Kind::kRefused, std::move(why)}};
 }
 
+// Jobs without a scheduler's name have an empty one.
 std::string quoted_job(const std::string& job) {
   return job.empty() ? std::string("no job of an engine") : fmt::format("job '{}'", job);
 }
@@ -22,7 +25,8 @@ SeatAnswer not_now(std::string why) {
   return {std::nullopt, {JoinFrame::Kind::kComeAgain, std::move(why)}};
 }
 
-// The place that a node sat in before, if nobody else has come there since.
+// The place where the node sat before, if nobody else has come there since. Whoever came since has
+// the place: its agent may run already, and two nodes must never have the same ranks.
 SeatAnswer judge_return(const JoinSeat& before, const std::vector<SeatState>& seats) {
   const bool known =
       before.place < seats.size() && before.generation <= seats[before.place].generation;
@@ -55,8 +59,9 @@ SeatAnswer judge_rank(const ExpectedNodes& expected, const JoinHello& hello) {
   return {static_cast<std::size_t>(hello.rank - expected.first_rank), {}};
 }
 
-// The place where it, or one of its name, sat before; else the one that it wishes for, if nobody
-// has; else one where nobody has.
+// The place where it, or one of its name, sat before. Otherwise the one that it wishes for, if
+// nobody ever sat there; otherwise any where nobody ever sat. A place that is used again is the
+// last choice, because what was lost there may still run.
 SeatAnswer judge_wish(const ExpectedNodes& expected, const JoinHello& hello,
                       const std::vector<SeatState>& seats) {
   const auto first = [&](auto fits) -> std::optional<std::size_t> {
@@ -100,14 +105,17 @@ SeatAnswer judge_hello(const ExpectedNodes& expected, const JoinHello& hello,
     return refuse(fmt::format("it belongs to {}, this is {}", quoted_job(hello.job),
                               quoted_job(expected.job)));
   }
+  // A leftover of an earlier start: the scheduler started all nodes anew, and this one missed it.
   if (hello.restart < expected.restart) {
     return refuse(fmt::format(
         "the engine has started the job again since: it is of start {}, this is start {}",
         hello.restart, expected.restart));
   }
+  // The other way round: this room is the leftover, and the node's own room will come.
   if (hello.restart > expected.restart) {
     return not_now(fmt::format("the engine is ending start {} of the job", expected.restart));
   }
+  // With a seat in another room, it is new here.
   if (hello.before && hello.before->room == expected.room) {
     return judge_return(*hello.before, seats);
   }

@@ -1,5 +1,6 @@
 #pragma once
-// Who may sit where: the answer to a node's hello. Pure.
+// Who may sit where: the answer to a node's hello. Pure, so that the rules can be tested without a
+// network.
 
 #include <cstddef>
 #include <optional>
@@ -13,6 +14,7 @@ namespace dtl {
 struct ExpectedNodes {
   std::string job;
   int restart = 0;
+  // Either by name or by rank: with names, `count` and `first_rank` do not matter.
   std::vector<std::string> names;  // by name, each once, in any order; or else
   int count = 0;                   // so many by rank,
   int first_rank = 0;              // from this one on
@@ -24,7 +26,7 @@ struct ExpectedNodes {
   }
 };
 
-// Of each place.
+// What is known of each place.
 struct SeatState {
   std::string name;    // of who sits there, or sat there last
   int generation = 0;  // how many have sat there by now
@@ -32,12 +34,14 @@ struct SeatState {
 };
 
 struct SeatAnswer {
+  // Counted from 0. The room's own node has none.
   std::optional<std::size_t> place;
   JoinFrame refusal;     // without a place: kRefused for good, kComeAgain for now
-  bool returns = false;  // it sat there before; the place is still taken where it knows first that
-                         // its connection is lost
+  bool returns = false;  // it sat there before; the place may still be taken: the node can
+                         // be first to know that its connection is lost
 };
 
+// Checks version, job and start before places, so that the refusal names the real cause.
 SeatAnswer judge_hello(const ExpectedNodes& expected, const JoinHello& hello,
                        const std::vector<SeatState>& seats);
 

@@ -1,7 +1,7 @@
 #pragma once
 // What is said over a connection that a node has made by itself (PROTOCOL.md, Agents that come
-// back): a hello, the answer to it, and from then on the lives of agents on that node, one after
-// the other, their bytes unchanged. Pure.
+// back). First a hello and the answer to it. Then the lives of agents on that node, one after the
+// other, with their bytes unchanged. Pure: it makes and reads frames.
 
 #include <chrono>
 #include <cstddef>
@@ -30,11 +30,13 @@ struct JoinFrame {
   std::string text;
 };
 
+// Of one frame; send_bytes() reads no more at once.
 constexpr std::size_t kMaxJoinText = 64 << 10;
 
 std::string frame_bytes(const JoinFrame& frame);  // asserts kMaxJoinText
 
-// Cuts what arrives into frames. Throws Error(kVersion) for what is none.
+// Cuts what arrives into frames. next(): nullopt until a whole frame is there. Throws
+// Error(kVersion) for what is not a frame.
 class JoinFrameReader {
  public:
   void feed(std::string_view bytes) { received_ += bytes; }
@@ -44,7 +46,7 @@ class JoinFrameReader {
   std::string received_;
 };
 
-// Where a node sits: nothing of an earlier generation is accepted.
+// Where a node sits. Nothing of an earlier generation is accepted.
 struct JoinSeat {
   std::string room;       // 16 hex digits, drawn by who coordinates
   std::size_t place = 0;  // in it
@@ -56,7 +58,7 @@ struct JoinSeat {
 std::string to_text(const JoinSeat& seat);
 std::optional<JoinSeat> parse_seat(std::string_view text);
 
-// Who a node is. Of another version than ours, its other members may be empty.
+// Who a node is. If it is of another version, all members after `version` may be empty.
 struct JoinHello {
   unsigned protocol = 0;
   std::string version;
@@ -69,14 +71,16 @@ struct JoinHello {
   bool operator==(const JoinHello&) const = default;
 };
 
+// Seven lines, in the order of the members.
 std::string to_text(const JoinHello& hello);
-// Of a stranger who knows the token. nullopt: no hello.
+// Whoever sent the text knows the token; it is checked all the more, since a node may be broken.
+// nullopt: not a hello.
 std::optional<JoinHello> parse_hello(std::string_view text);
 
 // A job's exit status, as kDone has it.
 std::optional<int> parse_status(std::string_view text);
 
-// Of kHere; at most kPauseLease.
+// Of kHere; nullopt beyond kPauseLease.
 std::optional<std::chrono::milliseconds> parse_patience(std::string_view text);
 
 }  // namespace dtl

@@ -1,3 +1,5 @@
+// An eventfd can wake a poll() that waits for other descriptors too. It is written after the lock
+// is released, so that the woken thread does not wait for the lock.
 #include "launcher/join/room_board.h"
 
 #include <sys/eventfd.h>
@@ -20,6 +22,7 @@ RoomBoard::RoomBoard(std::size_t places)
 
 void RoomBoard::changed() {
   std::uint64_t count = 0;
+  // Non-blocking: EAGAIN means that nothing has changed.
   [[maybe_unused]] const ssize_t size = ::read(changed_.get(), &count, sizeof count);
 }
 
@@ -37,6 +40,7 @@ void RoomBoard::set_name(std::size_t place, std::string name) {
   {
     const std::lock_guard lock(mutex_);
     names_[place] = std::move(name);
+    // Whoever comes next has not been told to end.
     leaving_[place] = false;
   }
   tell_of_change();
@@ -63,6 +67,7 @@ void RoomBoard::tell_of_change() const {
 void RoomBoard::set_busy(std::size_t place, bool busy) {
   const std::lock_guard lock(mutex_);
   business_[place].busy = busy;
+  // A start and an end are both news that is later than the loss.
   business_[place].lost.reset();
 }
 
@@ -76,6 +81,8 @@ void RoomBoard::note_loss(std::size_t place) {
   Business& business = business_[place];
   if (!business.busy) return;
   business.elsewhere = Clock::now();
+  // The first loss counts for this agent: a node that comes back and is lost again starts nothing
+  // new.
   if (!business.lost) business.lost = business.elsewhere;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // RoomBoard: what other threads see of a JoinRoom: who is there, and where an agent may still run.
-// The room's thread writes it. Any thread may call any function.
+// The room's thread writes it. Any thread may call any function; none of them waits but
+// wait_until_all_told().
 
 #include <chrono>
 #include <condition_variable>
@@ -18,7 +19,7 @@ class RoomBoard {
  public:
   explicit RoomBoard(std::size_t places);
 
-  // Readable once something has been said of a place since changed() was called last.
+  // Readable once a name or leaving() has changed since the last call of changed().
   int change_descriptor() const { return changed_.get(); }
   void changed();
   std::vector<std::string> names() const;  // by place; empty: nobody
@@ -27,8 +28,8 @@ class RoomBoard {
   std::vector<bool> leaving() const;  // by place: who is there is told to end
   void set_leaving(std::size_t place);
 
-  // An agent was started there and has not been seen to end; or the connection to its node was lost
-  // meanwhile: it ends by itself then, within kFence.
+  // Busy: an agent was started there and has not been seen to end. If the connection to its node is
+  // lost meanwhile, the agent ends by itself within kFence.
   void set_busy(std::size_t place, bool busy);
   void note_loss(std::size_t place);
   void note_return(std::size_t place);  // of that very node, with nothing left
@@ -42,6 +43,7 @@ class RoomBoard {
 
  private:
   using Clock = std::chrono::steady_clock;
+  // What may run at a place.
   struct Business {
     bool busy = false;
     std::optional<Clock::time_point> lost;       // while busy
@@ -50,6 +52,7 @@ class RoomBoard {
 
   void tell_of_change() const;
 
+  // An eventfd.
   Fd changed_;
   mutable std::mutex mutex_;
   std::condition_variable told_;

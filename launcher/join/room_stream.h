@@ -1,5 +1,6 @@
 #pragma once
-// RoomStream: a session's end of the stream of an agent that a JoinRoom has started on a node.
+// RoomStream: a session's end of the stream of an agent that a JoinRoom has started on a node. A
+// socket pair connects it with the room's thread, so that the session needs no other code for it.
 
 #include <memory>
 #include <mutex>
@@ -13,8 +14,8 @@
 
 namespace dtl {
 
-// How an agent has ended: set once by the room's thread, before the stream ends; read by the
-// session's.
+// How an agent has ended. The room's thread sets it once, before the stream ends; the session's
+// thread reads it.
 class AgentEnd {
  public:
   void set(std::string how) {
@@ -41,7 +42,7 @@ class RoomStream final : public AgentStream {
     return stream_->write_pieces(std::move(pieces));
   }
   void close() override { stream_->close(); }
-  // The node's own standard error has it.
+  // Empty: an agent's standard error is that of its node's dtlaunch.
   std::string standard_error() const override { return {}; }
   std::string ending() const override { return end_->get(); }
 

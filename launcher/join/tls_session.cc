@@ -1,3 +1,4 @@
+// OpenSSL sees memory in the place of a socket, because Asio owns the socket and must never block.
 #include "launcher/join/tls_session.h"
 
 #include <algorithm>
@@ -16,6 +17,7 @@ namespace {
 using namespace std::string_view_literals;
 using Result = PskTls::Result;
 
+// Sent in clear by TLS, so that it must not say anything about the job.
 constexpr std::string_view kIdentity = "dtlaunch join 1";
 constexpr std::size_t kReadBytes = 16 << 10;  // a record
 
@@ -26,6 +28,7 @@ struct FedBytes final : TlsCarrier {
 
   int read(char* data, int bytes) override {
     const std::size_t count = std::min(static_cast<std::size_t>(bytes), input.size() - used);
+    // Not the end of the stream: more may be fed.
     if (count == 0) return kLater;
     std::memcpy(data, input.data() + used, count);
     used += count;
@@ -41,7 +44,8 @@ PskTls::End end_of(TlsSession::Side side) {
   return side == TlsSession::Side::kCalls ? PskTls::End::kClient : PskTls::End::kServer;
 }
 
-// The secret may be of any length and alphabet, and may serve other ends elsewhere.
+// PskTls wants 32 bytes, and the secret may be of any length and alphabet. The identity is hashed
+// as well, so that a secret which also serves elsewhere gives another key there.
 Sha256::Digest derive_key(std::string_view secret) {
   Sha256 sum;
   sum.add(kIdentity);
@@ -67,6 +71,7 @@ TlsSession::TlsSession(Side side, std::string_view secret) {
   prepare(side);  // before anything else is asked of OpenSSL
   Sha256::Digest key = derive_key(secret);
   state_ = std::make_unique<State>(side, key);
+  // memset() before the end of a variable's life may be optimised away.
   ::explicit_bzero(key.data(), key.size());
   if (!state_->tls.is_ready()) throw Error(Exit::kOs, "cannot set TLS up", state_->tls.reason());
 }
@@ -93,6 +98,7 @@ std::string TlsSession::read() {
   std::size_t size = 0;
   const Result result = state_->tls.read(std::as_writable_bytes(std::span(plain)), size);
   if (result == Result::kFailed) throw Error(Exit::kAuth, "cannot read", state_->tls.reason());
+  // TLS ends with an alert, so that a cut connection cannot look like an orderly end.
   if (result == Result::kClosed) other_has_ended_ = true;
   plain.resize(result == Result::kDone ? size : 0);
   return plain;

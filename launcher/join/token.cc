@@ -1,3 +1,5 @@
+// The randomness of a text cannot be measured. Length and the number of different bytes find what
+// people make up and type by hand.
 #include "launcher/join/token.h"
 
 #include <fmt/format.h>
@@ -10,7 +12,7 @@
 namespace dtl {
 namespace {
 
-// 128 bits in hexadecimal; whoever writes base64 has 24 for them and is asked for 192.
+// 128 bits in hexadecimal. base64 needs only 24 characters for them, and has to have 32 (192 bits).
 constexpr std::size_t kLeastTokenBytes = 32;
 constexpr int kLeastDifferent = 8;  // bytes; a random one of 32 digits has 13 or so
 

@@ -1,3 +1,5 @@
+// A header may be cut anywhere between two reads, so it is gathered byte by byte. Bodies, which are
+// nearly all of the bytes, are skipped at once.
 #include "launcher/keep/frame_cutter.h"
 
 #include <algorithm>
@@ -28,6 +30,7 @@ std::size_t FrameCutter::feed(std::string_view bytes) {
       last_ = (byte_at(header_, 4) | byte_at(header_, 5) << 8) == last_type_;
       header_.clear();
     }
+    // The last frame may have no body; its header is then the end.
     done_ = last_ && body_left_ == 0;
   }
   return at;

@@ -1,6 +1,7 @@
 #pragma once
-// FrameCutter: finds the end of a conversation in a stream of frames that somebody else reads: the
-// last byte of the first frame of a given type. Looks at headers only. Pure.
+// FrameCutter: finds the end of a conversation in a stream of frames that somebody else reads. The
+// end is the last byte of the first frame of a given type. The holder needs it to know when a kept
+// agent is free again. Looks at headers only. Pure.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +14,7 @@ class FrameCutter {
  public:
   explicit FrameCutter(std::uint16_t last_type) : last_type_(last_type) {}
 
-  // How many of these bytes belong to the conversation; all of them until its last frame has come.
+  // How many of these bytes belong to the conversation: all of them until its last frame has come.
   std::size_t feed(std::string_view bytes);
   bool done() const { return done_; }
 

@@ -1,3 +1,5 @@
+// Inside a scheduler's job two holders may exist: one for the job's nodes, in a step, and one for
+// ssh. Every command therefore has to say which one it means first.
 #include "launcher/keep/kept_connection_commands.h"
 
 #include <fmt/format.h>
@@ -33,7 +35,7 @@ std::string help_of(const std::string& name) {
 
 using FindJob = std::function<std::optional<SchedulerJob>()>;
 
-// Where no job is asked for: engines that contradict each other are none.
+// For commands that do not need a job: environments that contradict each other count as no job.
 std::optional<SchedulerJob> job_if_any(const FindJob& find_job) {
   try {
     return find_job();
@@ -42,7 +44,7 @@ std::optional<SchedulerJob> job_if_any(const FindJob& find_job) {
   }
 }
 
-// True when there was a holder. Its socket is gone when this returns; jobs that run over its
+// True when there was a holder. Its socket is gone when this returns. Jobs that run over its
 // connections still have them.
 bool send_down(const std::string& job) {
   KeepRequest request;
@@ -50,7 +52,8 @@ bool send_down(const std::string& job) {
   return ask_holder(request, job).starts_with(kKeepYes);
 }
 
-// Those whose socket has gone with its folder. True when there were some.
+// Ends holders whose socket has gone with its folder: logging out removes XDG_RUNTIME_DIR. True
+// when there were some.
 bool tell_of_lost_holders() {
   const auto lost = end_lost_holders();
   for (const LostHolder& holder : lost) {
@@ -60,7 +63,7 @@ bool tell_of_lost_holders() {
   return !lost.empty();
 }
 
-// In an engine's job first those that it keeps itself.
+// In a scheduler's job, first those that are kept in the job.
 int list_hosts(const std::optional<SchedulerJob>& job) {
   KeepRequest request;
   request.what = KeepRequest::What::kHosts;
@@ -83,6 +86,7 @@ std::vector<Host> remote_hosts(const SubcommandOptions& options) {
                 "dtlaunch up -f hosts");
   }
   std::vector<Host> hosts = named_hosts(options);
+  // A local agent is started without a login.
   std::erase_if(hosts, is_local);
   if (hosts.empty())
     throw Error(Exit::kUsage, "up: all hosts are this machine", "no ssh is needed");
@@ -93,6 +97,7 @@ int hold(HolderOptions options, const StartNews& news) {
   const auto began = std::chrono::steady_clock::now();
   const bool in_step = options.make_step != nullptr;
   int status = 0;
+  // Called in the background process; `news` takes the lines to the terminal of `dtlaunch up`.
   options.ready = [&](const std::vector<std::optional<Error>>& failures) {
     std::size_t connected = 0;
     for (const auto& failure : failures) {
@@ -102,7 +107,8 @@ int hold(HolderOptions options, const StartNews& news) {
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
     news.said(fmt::format("{} of {} connected in {:.2f} s", connected,
                           plural(failures.size(), "host"), took.count()));
-    if (in_step && connected == 0) {  // nobody is asked again
+    // A step's starter does not go to a node again, so that nothing would ever be connected.
+    if (in_step && connected == 0) {
       status = static_cast<int>(failures.front()->status());
       return;
     }
@@ -114,6 +120,7 @@ int hold(HolderOptions options, const StartNews& news) {
 
 int up(const SubcommandOptions& given, StartOptions start, const FindJob& find_job) {
   if (given.list) return list_hosts(job_if_any(find_job));
+  // Without hosts on the line the job is what is kept, so that its errors matter.
   std::optional<SchedulerJob> job = given.names_hosts() ? job_if_any(find_job) : find_job();
   if (job && given.names_hosts()) {
     log_notice(
@@ -137,12 +144,14 @@ int up(const SubcommandOptions& given, StartOptions start, const FindJob& find_j
   }
   tell_of_lost_holders();
   send_down(options.start.kept_job);  // the hosts named now take the place of those before
+  // Returns when `news` says that it has started; hold() goes on in the background process.
   return run_in_background([&](const StartNews& news) { return hold(options, news); }, [] {});
 }
 
 int down(const FindJob& find_job) {
   const std::optional<SchedulerJob> job = job_if_any(find_job);
   const bool lost = tell_of_lost_holders();
+  // One of the two only: the job's own, or else that of ssh.
   const bool closed = (job && send_down(job->job)) || send_down({});
   if (lost && !closed) return 0;
   log_notice(closed ? "the kept connections are closed" : "no connection is kept");

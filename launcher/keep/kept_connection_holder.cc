@@ -1,3 +1,5 @@
+// A launcher's process dying looks the same through the holder as without it: the splice ends, and
+// the agent with its ranks.
 #include "launcher/keep/kept_connection_holder.h"
 
 #include <malloc.h>
@@ -23,9 +25,10 @@ namespace dtl {
 namespace {
 
 constexpr std::size_t kMaxRequestBytes = 4096;
+// A launcher sends its line at once. A client that does not must not hold a descriptor for ever.
 constexpr auto kRequestDeadline = 2s;
 
-// One launcher and its agent.
+// One launcher and its agent, while a job runs.
 struct Splice {
   std::unique_ptr<ByteStream> launcher;
   ProcessHandle process;  // the launcher
@@ -43,6 +46,7 @@ class Holder {
         signals_(context_, SIGTERM, SIGINT),
         idle_(context_) {
     if (options_.make_step) {
+      // The step calls from its own thread.
       step_ = options_.make_step({[this] { asio::post(context_, [this] { end_jobs(); }); },
                                   [this] { asio::post(context_, [this] { lose_step(); }); }});
       options_.start.step = step_;
@@ -60,6 +64,8 @@ class Holder {
         if (--untried_ == 0) all_tried();
       }));
     }
+    // After maintain() was spawned, but nothing runs before context_.run(): the first launcher
+    // finds the hosts in place.
     listener_.start(listen_unix(socket_));
     signals_.async_wait([this](boost::system::error_code cancelled, int) {
       if (!cancelled) stop();
@@ -76,6 +82,7 @@ class Holder {
     options_.ready(failures);
     const bool has_any =
         std::any_of(failures.begin(), failures.end(), [](const auto& failure) { return !failure; });
+    // A lost ssh connection is made again; a step is not.
     if (step_ && (step_is_over_ || !has_any)) stop();
   }
 
@@ -86,7 +93,8 @@ class Holder {
     if (untried_ == 0) stop();  // else once the last try has failed
   }
 
-  // As it would tell them itself, had they started their agents. Each node says it.
+  // The scheduler would have told these launchers itself, had they started their agents. Each node
+  // reports it, so only the first report counts.
   void end_jobs() {
     if (std::exchange(step_is_over_, true)) return;
     for (const auto& weak : running_) {
@@ -101,6 +109,7 @@ class Holder {
     idle_.expires_after(options_.idle);
     idle_.async_wait([this](boost::system::error_code cancelled) {
       if (cancelled) return;
+      // Idle means without a launch and without a job.
       if (splices_ == 0) {
         stop();
       } else {
@@ -111,6 +120,7 @@ class Holder {
 
   void stop() {
     if (std::exchange(stopping_, true)) return;
+    // First the socket: launchers that come now must start their own agents.
     ::unlink(socket_.c_str());
     listener_.close();
     idle_.cancel();
@@ -164,7 +174,8 @@ class Holder {
     }
   }
 
-  // The socket goes away at once, the process when the answer has left.
+  // The socket goes away at once, because `dtlaunch up` makes a new one as soon as it has the
+  // answer. The process ends when the answer has left.
   void stop_soon() {
     ::unlink(socket_.c_str());
     asio::post(context_, [this] { stop(); });
@@ -178,8 +189,10 @@ class Holder {
     return text;
   }
 
+  // nullptr: a host that `dtlaunch up` was not given.
   KeptHost* find(const KeepRequest& request) {
     for (const auto& host : hosts_) {
+      // Another path may be another build of the same version.
       const bool same_agent = host->options().agent_path == request.agent_path;
       if (same_agent && same_login(host->host(), request.host)) return host.get();
     }
@@ -189,6 +202,7 @@ class Holder {
   awaitable<void> give_agent(KeepRequest request, std::shared_ptr<Splice> splice) {
     KeptHost* host = find(request);
     if (host == nullptr || !host->connected() || stopping_) {
+      // The next launcher should find the connection; this one starts its own agent.
       if (host != nullptr) host->wake();
       co_await splice->launcher->write(kKeepNo);
       co_return;
@@ -198,6 +212,8 @@ class Holder {
     std::erase_if(running_, [](const auto& weak) { return weak.expired(); });
     running_.push_back(splice);
     try {
+      // Before an agent is there: the launcher waits only 200 ms for this word, and longer for a
+      // greeting.
       co_await splice->launcher->write(kKeepYes);
       splice->agent = co_await host->take_agent();
       co_await splice->launcher->write(splice->agent.greeting);
@@ -208,6 +224,8 @@ class Holder {
     }
     splice->launcher->close();
     if (splice->up.done() && splice->down.done()) {
+      // Both ends said their last words, so that the agent may serve another job. In any other case
+      // its state is unknown.
       co_await host->give_back(std::move(splice->agent.stream), std::move(splice->after_finished));
     } else if (splice->agent.stream) {
       host->end_agent(*splice->agent.stream);  // pass_down() may still hold it
@@ -254,8 +272,11 @@ class Holder {
   asio::signal_set signals_;
   asio::steady_timer idle_;
   std::string socket_;  // its path
+  // Hosts whose first try has not ended; `ready` is called at 0.
   std::size_t untried_ = 0;
+  // Jobs that run over the connections. The process does not end before the last of them.
   int splices_ = 0;
+  // Jobs whose launchers get SIGTERM when the scheduler ends the step.
   std::vector<std::weak_ptr<Splice>> running_;
   bool stopping_ = false, step_is_over_ = false;
 };

@@ -1,7 +1,8 @@
 #pragma once
 // Holder: the background process of `dtlaunch up`. It listens on a unix socket of its user and
-// gives launchers agents over connections that are there already; the bytes between a launcher and
-// its agent pass through it. One io_context, one thread, beside those of an engine's step.
+// gives launchers agents over connections that exist already. The bytes between a launcher and its
+// agent pass through it, and it does not read them. One io_context and one thread, beside the
+// threads of a scheduler's step.
 
 #include <chrono>
 #include <functional>
@@ -18,9 +19,9 @@
 
 namespace dtl {
 
-// What an engine has to say about a step, from any thread.
+// What a scheduler has to say about a step. May be called from any thread.
 struct StepNews {
-  std::function<void()> told_to_end;  // the engine ends it
+  std::function<void()> told_to_end;  // the scheduler is about to end it
   std::function<void()> over;         // it has ended
 };
 
@@ -34,9 +35,9 @@ struct HolderOptions {
   std::function<void(const std::vector<std::optional<Error>>&)> ready;
 };
 
-// Until it is told to go, by `dtlaunch down` or SIGTERM, has been idle for too long or has lost its
-// step; jobs that run over its connections are waited for, and those of a step that its engine ends
-// are sent SIGTERM. Throws Error(kCannotWrite) without a socket.
+// Blocks until it is told to end (`dtlaunch down` or SIGTERM), has been idle for too long or has
+// lost its step. Jobs that run over its connections are waited for. If the scheduler ends the step,
+// their launchers are sent SIGTERM. Throws Error(kCannotWrite) without a socket.
 void run_holder(HolderOptions options);
 
 }  // namespace dtl

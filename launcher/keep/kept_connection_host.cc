@@ -1,3 +1,5 @@
+// A way may allow a single agent. So every agent is counted in one of four places at any time, also
+// while a coroutine holds it; is_full() adds them up.
 #include "launcher/keep/kept_connection_host.h"
 
 #include <algorithm>
@@ -14,7 +16,7 @@ constexpr auto kRetry = 60s;            // of a login that failed, unless somebo
 constexpr auto kSoon = 500ms;           // an agent that has finished greets again within 5 ms
 constexpr std::size_t kMaxWaiting = 2;  // agents of one host; more jobs at once start their own
 
-// Counts one while it lives.
+// Counts an agent while a coroutine holds it outside of the queue.
 class Aside {
  public:
   explicit Aside(std::size_t& count) : count_(count) { ++count_; }
@@ -47,6 +49,7 @@ void KeptHost::drop_connection() {
   way_->drop();
 }
 
+// Ends early by wake().
 awaitable<void> KeptHost::pause(std::chrono::milliseconds time) {
   changed_.expires_after(time);
   boost::system::error_code woken;
@@ -72,7 +75,9 @@ awaitable<WaitingAgent> KeptHost::start_agent() {
   co_return co_await await_greeting(std::move(stream), std::string());
 }
 
-// A write that fails shows that the agent or the connection is gone.
+// The newline tells the agent that somebody is there. A write that fails shows that the agent or
+// the connection is gone. The queue is emptied first, since take_agent() may run between two
+// writes.
 awaitable<void> KeptHost::keep_alive() {
   std::deque<WaitingAgent> agents = std::exchange(waiting_, {});
   aside_ = agents.size();
@@ -96,6 +101,7 @@ awaitable<void> KeptHost::maintain(std::function<void()> on_tried) {
         drop_connection();
         co_await way_->connect();
       }
+      // An agent may have ended by itself.
       std::erase_if(waiting_, [](const WaitingAgent& a) { return !a.stream->ending().empty(); });
       if (waiting_.empty() && greeting_soon_ == 0 && !is_full() && !stopped_) {
         const Aside counted(aside_);
@@ -103,9 +109,11 @@ awaitable<void> KeptHost::maintain(std::function<void()> on_tried) {
       }
       failure_.reset();
     } catch (const Error& error) {
+      // `dtlaunch up` reports what the first try met; later failures are not shown.
       failure_ = error.attempted().starts_with(host_.name) ? error : error.with_context(host_.name);
       failed = true;
     }
+    // Agents over a broken connection are lost as well.
     if (failed) drop_connection();
     if (on_tried) std::exchange(on_tried, nullptr)();
     if (stopped_) break;
@@ -117,6 +125,8 @@ awaitable<void> KeptHost::maintain(std::function<void()> on_tried) {
 
 awaitable<WaitingAgent> KeptHost::take_agent() {
   const auto deadline = std::chrono::steady_clock::now() + kSoon;
+  // Worth a short wait: a new agent costs a login shell, and where only one may live there is no
+  // other.
   const auto comes_soon = [this] { return greeting_soon_ > 0 || (aside_ > 0 && is_full()); };
   while (waiting_.empty() && comes_soon() && std::chrono::steady_clock::now() < deadline) {
     asio::steady_timer moment(context_, 1ms);
@@ -150,6 +160,7 @@ void KeptHost::end_agent(AgentStream& stream) {
 
 awaitable<void> KeptHost::give_back(std::unique_ptr<AgentStream> stream, std::string received) {
   --with_jobs_;
+  // The holder is ending, or enough agents wait: more of them would only use memory on the host.
   if (stopped_ || waiting_.size() >= kMaxWaiting) {
     stream->close();
     co_return;

@@ -1,7 +1,7 @@
 #pragma once
-// KeptHost: one host of `dtlaunch up`: a connection to it (kept_way.h), and over it agents that
-// have greeted and wait for a launcher. An agent that has finished a job greets again and waits for
-// the next. Belongs to the holder's thread.
+// KeptHost: one host of `dtlaunch up`. It has a connection to the host (kept_way.h), and over it
+// agents that have greeted and wait for a launcher. An agent that has finished a job greets again
+// and waits for the next. Belongs to the holder's thread.
 
 #include <deque>
 #include <functional>
@@ -31,19 +31,19 @@ class KeptHost {
   bool connected() const { return way_->connected(); }
   const std::optional<Error>& failure() const { return failure_; }  // of the last connection
 
-  // A task: connects, has an agent waiting, sees that both stay alive; until stop(). on_tried is
-  // called once, after the first attempt.
+  // Run it as a task: it connects, has an agent waiting, and checks that both stay alive, until
+  // stop(). on_tried is called once, after the first attempt.
   awaitable<void> maintain(std::function<void()> on_tried);
-  // Somebody asked for this host: a lost connection is made again at once.
+  // Somebody asked for this host: a lost connection is made again at once and not after kRetry.
   void wake() { changed_.cancel(); }
   void stop();
 
-  // An agent for a job: one that waits, one that is about to, or a new one. Throws Error, also
-  // where there can be no more of them.
+  // An agent for a job: one that waits, one that is about to, or a new one. Throws Error, also when
+  // no more agents may live there. Call give_back() or end_agent() for each.
   awaitable<WaitingAgent> take_agent();
-  // After its job. received: what it has sent since Finished.
+  // After its job. received: what the agent has sent since Finished. Does not throw.
   awaitable<void> give_back(std::unique_ptr<AgentStream> stream, std::string received);
-  // The same for one that is to greet no more.
+  // In the place of give_back(), for an agent that is not to greet again.
   void end_agent(AgentStream& stream);
 
  private:
@@ -65,6 +65,7 @@ class KeptHost {
   std::size_t with_jobs_ = 0;      // agents
   std::size_t aside_ = 0;          // agents that maintain() is about to put among those that wait
   std::optional<Error> failure_;
+  // Cancelled to wake maintain().
   asio::steady_timer changed_;
   bool stopped_ = false;
 };

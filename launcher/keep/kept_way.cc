@@ -1,3 +1,5 @@
+// Agents are started with --idle: they wait for the next launcher and do not end with the first
+// one.
 #include "launcher/keep/kept_way.h"
 
 #include <fmt/format.h>
@@ -25,6 +27,7 @@ class SshWay final : public KeptWay {
   awaitable<void> connect() override {
     const auto deadline = std::chrono::steady_clock::now() + options_.deadline;
     session_ = co_await open_ssh_session(context_, host_, options_.trust, deadline);
+    // The deadline is for the login. The connection itself may be idle for hours.
     session_->clear_deadline();
   }
   bool connected() const override { return session_ != nullptr && session_->alive(); }
@@ -33,9 +36,11 @@ class SshWay final : public KeptWay {
     session_.reset();
   }
   awaitable<std::unique_ptr<AgentStream>> start_agent() override {
+    // A copy: drop() may reset the member while this coroutine waits.
     const auto session = session_;
     session->set_deadline(std::chrono::steady_clock::now() + options_.deadline);
     std::string command = agent_command(options_.agent_path, "--idle");
+    // The session has other agents: the end of this one closes its channel alone.
     auto stream = co_await run_over_ssh(session, std::move(command), ChannelEnd::kChannelOnly);
     session->clear_deadline();
     co_return stream;
@@ -52,13 +57,14 @@ class SshWay final : public KeptWay {
   std::shared_ptr<SshSession> session_;  // shared with its streams
 };
 
-// The first agent brings the step. Its starter does not come to a node again that it has lost.
+// The first agent brings the step. The step's starter does not go to a lost node again.
 class StepWay final : public KeptWay {
  public:
   StepWay(asio::io_context& context, Host host, StartOptions options)
       : context_(context), host_(std::move(host)), options_(std::move(options)) {}
 
   awaitable<void> connect() override {
+    // Nothing to do: the step begins with the first agent that is asked for.
     if (!std::exchange(tried_, true)) co_return;
     throw Error(Exit::kUnreachable, host_.name + ": cannot keep an agent",
                 "the engine's step has ended there", "dtlaunch up");
@@ -66,6 +72,7 @@ class StepWay final : public KeptWay {
   bool connected() const override { return options_.step->has(host_); }
   void drop() override {}
   awaitable<std::unique_ptr<AgentStream>> start_agent() override {
+    // The scheduler's signals reach the agent as well; the holder decides what they mean.
     std::vector<std::string> arguments = {"--idle", "--unsignalled"};
     return options_.step->start(context_, host_, std::move(arguments));
   }

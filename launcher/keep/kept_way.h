@@ -1,6 +1,7 @@
 #pragma once
 // KeptWay: how the agents of one kept host come to life and are reached: over an ssh connection
-// that stays open, or in a step of an engine's. Belongs to the holder's thread.
+// that stays open, or in a scheduler's step. KeptHost does not know which. Belongs to the holder's
+// thread.
 
 #include <cstddef>
 #include <memory>
@@ -17,16 +18,17 @@ class KeptWay {
  public:
   virtual ~KeptWay() = default;
   virtual awaitable<void> connect() = 0;  // throws Error, which may name the host
+  // Cheap: it is asked for each launch.
   virtual bool connected() const = 0;
-  virtual void drop() = 0;  // what is left of a connection that is lost
-  // dtagent --idle, which has not greeted yet, or has and says so again. Throws Error.
+  virtual void drop() = 0;  // releases what is left of a lost connection
+  // Starts dtagent --idle. Its greeting has not been read yet. Throws Error.
   virtual awaitable<std::unique_ptr<AgentStream>> start_agent() = 0;
   virtual std::size_t most_agents() const = 0;  // that may live there at a time
   virtual std::string hint() const = 0;         // the command to try when an agent does not greet
 };
 
 std::unique_ptr<KeptWay> keep_over_ssh(asio::io_context& context, Host host, StartOptions options);
-// options.step is the step.
+// options.step is the step, which must be set.
 std::unique_ptr<KeptWay> keep_in_step(asio::io_context& context, Host host, StartOptions options);
 
 }  // namespace dtl

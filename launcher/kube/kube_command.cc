@@ -1,3 +1,4 @@
+// Notices go to standard error, so that `dtlaunch kube render ... | kubectl apply -f -` works.
 #include "launcher/kube/kube_command.h"
 
 #include <fmt/format.h>
@@ -24,6 +25,7 @@ std::string help() {
 }  // namespace
 
 int run_kube_command(const std::vector<std::string>& arguments) {
+  // Parsed first in any case, so that `dtlaunch kube --help` works without the word render.
   const bool renders = !arguments.empty() && arguments[0] == "render";
   const SubcommandOptions options =
       parse_subcommand("kube", {arguments.begin() + (renders ? 1 : 0), arguments.end()});
@@ -35,6 +37,7 @@ int run_kube_command(const std::vector<std::string>& arguments) {
     throw Error(Exit::kUsage, "kube", "its only command is render", "dtlaunch kube render --help");
   }
   const KubeJob job = kube_job_of(options);
+  // Before the notices: if it throws, only the error is to be read.
   const std::string manifest = manifest_of(job);
   for (const std::string& notice : job.notices) log_notice(notice);
   write_all(STDOUT_FILENO, manifest);

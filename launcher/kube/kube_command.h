@@ -1,12 +1,13 @@
 #pragma once
-// `dtlaunch kube render`: a manifest on standard output. dtlaunch-kube(1).
+// `dtlaunch kube render`: prints a manifest on standard output. dtlaunch-kube(1). It talks to no
+// cluster: the user gives the manifest to kubectl.
 
 #include <string>
 #include <vector>
 
 namespace dtl {
 
-// Throws Error.
+// Returns the exit status. Throws Error(kUsage) and Error(kBadInput).
 int run_kube_command(const std::vector<std::string>& arguments);
 
 }  // namespace dtl

@@ -1,3 +1,6 @@
+// The words behind "--" are parsed as dtlaunch in the pods will parse them, so that mistakes are
+// found now. They are then handed on as they are. Options of the job file become words, since pods
+// do not have the file.
 #include "launcher/kube/kube_job.h"
 
 #include <fmt/format.h>
@@ -45,7 +48,8 @@ KubeKind kind_of(const std::string& name) {
          "--kind job, which every cluster has");
 }
 
-// What Kubernetes, or its operators, put behind the job's name for pods and services.
+// What Kubernetes or its operators put behind the job's name for pods and services. "12345" stands
+// for the random suffix, which has five characters.
 std::size_t longest_suffix(const KubeJob& job) {
   const std::size_t digits = std::to_string(job.nodes.most - 1).size();
   switch (job.kind) {
@@ -64,6 +68,7 @@ std::size_t longest_suffix(const KubeJob& job) {
   return 0;
 }
 
+// Kubernetes refuses a ':' in a mount path as well.
 PodClaim parse_claim(const std::string& text) {
   const std::size_t colon = text.find(':');
   PodClaim claim{text.substr(0, colon), "/data"};
@@ -97,6 +102,7 @@ void take_names(const KubeWords& words, KubeJob& job) {
     check("--namespace", job.name_space, check_namespace(job.name_space), "training");
   }
   check("--token-secret", job.secret, check_object_name(job.secret), "dtlaunch-token");
+  // Kubernetes refuses two mounts at one path.
   std::set<std::string> paths = {"/dev/shm"};
   for (const std::string& text : words.claims) {
     job.claims.push_back(parse_claim(text));
@@ -106,6 +112,7 @@ void take_names(const KubeWords& words, KubeJob& job) {
 }
 
 void take_resources(const KubeWords& words, KubeJob& job) {
+  // There is no default that would be right: the scheduler of the cluster places pods by these.
   if (!words.cpus) refuse("--cpus is missing", "each pod asks for whole CPUs", "--cpus 8");
   if (words.memory.empty()) {
     refuse("--memory is missing", "each pod asks for memory, and gets no more", "--memory 16Gi");
@@ -120,6 +127,7 @@ void take_resources(const KubeWords& words, KubeJob& job) {
   };
   check("--memory " + job.memory, bytes);
   check("--shm " + job.shared_memory, shared);
+  // A memory volume counts as memory of the pod.
   if (*shared > *bytes) {
     refuse("--shm " + job.shared_memory,
            fmt::format("/dev/shm is of the pod's memory, which is {}", job.memory),
@@ -127,7 +135,7 @@ void take_resources(const KubeWords& words, KubeJob& job) {
   }
 }
 
-// The options of dtlaunch that pods have no use for.
+// Options that say where or how dtlaunch starts. In pods Kubernetes does that.
 void refuse_what_pods_cannot(const CommandLine& line) {
   if (line.action != Action::kRun) refuse("kube render", "the words behind it run no job");
   if (line.programs.size() > 1 || !line.program_file.empty()) {
@@ -155,7 +163,8 @@ bool is_in(const std::vector<std::string_view>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// The job file as words of dtlaunch's command line, less what the line itself says.
+// The job file as words of dtlaunch's command line, without what the line itself says: the line
+// comes first.
 std::vector<std::string> words_of_file(const JobFile& file, const CommandLine& line, KubeJob& job) {
   const auto bad = [&](const std::string& what, const std::string& why) {
     throw Error(Exit::kUsage, fmt::format("{}: {}", file.path, what), why, kHelp);
@@ -163,6 +172,7 @@ std::vector<std::string> words_of_file(const JobFile& file, const CommandLine& l
   if (!file.programs.empty()) bad("[[programs]]", "all pods run one program");
   if (!file.hosts.empty()) bad("hosts.list", "the pods are the hosts");
   std::vector<std::string> words;
+  // take_size() and grace_of() read these.
   constexpr std::array<std::string_view, 4> kTaken = {"nodes", "ranks", "ranks_per_node", "grace"};
   for (const GivenOption& option : file.options) {
     const std::string_view key = option.option->traits.key;
@@ -190,6 +200,7 @@ std::vector<std::string> words_of_file(const JobFile& file, const CommandLine& l
   }
   for (const auto& [name, value] : file.environment) {
     words.insert(words.end(), {"-genv", name + "=" + value});
+    // Whoever may read the job's object in the cluster may read its environment.
     if (!looks_secret(name)) continue;
     job.notices.push_back(fmt::format(
         "{} stands in the manifest as it is: a Secret is the place for such a value", name));
@@ -197,6 +208,8 @@ std::vector<std::string> words_of_file(const JobFile& file, const CommandLine& l
   return words;
 }
 
+// An option may be given to kube render and among the options of dtlaunch. Which of two values was
+// meant is anybody's guess, so both together are refused. The file is the last choice.
 template <typename T>
 std::optional<T> said_once(const std::string& option, const std::optional<T>& here,
                            const std::optional<T>& there, const std::optional<T>& file) {
@@ -232,6 +245,7 @@ void take_size(const KubeWords& words, const CommandLine& line, const BlockOptio
   }
   job.ranks_per_node = each.value_or(1);
   if (!ranks) return;
+  // -np alone: as many in each pod.
   if (!each && *ranks % job.nodes.most == 0) job.ranks_per_node = *ranks / job.nodes.most;
   if (job.ranks_per_node * job.nodes.most == *ranks) return;
   refuse(fmt::format("-np {}", *ranks),
@@ -247,10 +261,12 @@ int grace_of(const KubeWords& words, const CommandLine& line, const BlockOptions
   const auto said =
       said_once("--grace", here, line.ending.grace, file ? file->line.ending.grace : std::nullopt);
   return static_cast<int>(
+      // Kubernetes counts whole seconds, and less than asked for could cut a checkpoint short.
       std::chrono::ceil<std::chrono::seconds>(said.value_or(kPodGrace)).count());
 }
 
 std::optional<JobFile> file_of(const KubeWords& words, const CommandLine& line) {
+  // As dtlaunch itself: dtlaunch.toml in this folder counts when no program is given.
   if (!words.job_file.empty()) return load_job_file(words.job_file);
   if (!line.programs[0].command.empty() || ::access("dtlaunch.toml", F_OK) != 0) {
     return std::nullopt;
@@ -272,10 +288,13 @@ KubeJob kube_job_of(const SubcommandOptions& options) {
   take_size(words, line, said, job);
   job.grace_s = grace_of(words, line, said);
   job.restarts = words.restarts;
+  // After the size, because the number of pods is part of their names.
   if (const std::string wrong = check_label(job.name, longest_suffix(job)); !wrong.empty()) {
     refuse("--name " + job.name, wrong, "--name bert-base");
   }
+  // The pods must have the same grace as the manifest's terminationGracePeriodSeconds.
   if (!line.ending.grace) job.arguments = {"--grace", std::to_string(job.grace_s)};
+  // The operators of these kinds have a field for it, and tell the pods by their environment.
   const bool tells_pods = job.kind != KubeKind::kJobSet && job.kind != KubeKind::kIndexedJob;
   if (!tells_pods && !line.placement.ranks_per_node) {
     job.arguments.insert(job.arguments.end(), {"-ppn", std::to_string(job.ranks_per_node)});
@@ -284,6 +303,7 @@ KubeJob kube_job_of(const SubcommandOptions& options) {
     const std::vector<std::string> of_file = words_of_file(*file, line, job);
     job.arguments.insert(job.arguments.end(), of_file.begin(), of_file.end());
   }
+  // The program is among these words, so that the file's options must come before.
   job.arguments.insert(job.arguments.end(), options.words.begin(), options.words.end());
   if (line.programs[0].command.empty()) {
     if (!file || file->command.empty()) {

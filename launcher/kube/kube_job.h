@@ -1,6 +1,7 @@
 #pragma once
 // KubeJob: a job for Kubernetes as a plain value, from `dtlaunch kube render`'s command line and
-// the job file. What pods could not do is refused here, before anything is handed to Kubernetes.
+// the job file. What pods cannot do is refused here, because a mistake in a manifest would only
+// show up later, in the cluster. It does not know how manifests look; see manifest.h.
 
 #include <string>
 #include <vector>
@@ -11,6 +12,8 @@
 namespace dtl {
 
 enum class KubeKind {
+  // Of Kubeflow's Training Operator, its MPI Operator and its Trainer; then JobSet, and the Indexed
+  // Job that every cluster has.
   kPyTorchJob,
   kMpiJob,
   kTrainJob,
@@ -26,20 +29,23 @@ struct KubeJob {
   KubeKind kind = KubeKind::kIndexedJob;
   std::string name, name_space;  // the latter may be empty: kubectl's own
   std::string image;
+  // Pods that run ranks. An MPIJob has one more, for its launcher.
   SizeRange nodes = {1, 1};
   bool elastic = false;  // the number of nodes may change
   int ranks_per_node = 1;
   int cpus = 1;  // of each pod
+  // As Kubernetes writes amounts ("16Gi"); both were checked.
   std::string memory, shared_memory;
+  // Mounted in every pod that runs ranks.
   std::vector<PodClaim> claims;
-  int grace_s = 0;                     // from SIGTERM to SIGKILL of ranks
+  int grace_s = 0;                     // seconds from SIGTERM to SIGKILL of ranks
   int restarts = 0;                    // by Kubernetes
-  std::string secret;                  // with the token
+  std::string secret;                  // the name of the Secret with the token
   std::vector<std::string> arguments;  // of dtlaunch in the pods: options, then the program
   std::vector<std::string> notices;    // for who renders it
 };
 
-// Reads the job file. Throws Error(kUsage) and Error(kBadInput).
+// Reads the job file too. Throws Error(kUsage) and Error(kBadInput).
 KubeJob kube_job_of(const SubcommandOptions& options);
 
 }  // namespace dtl

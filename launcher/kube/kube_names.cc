@@ -1,3 +1,4 @@
+// The messages name the character that is wrong and not only the rule.
 #include "launcher/kube/kube_names.h"
 
 #include <fmt/format.h>
@@ -38,6 +39,7 @@ std::string check_characters(std::string_view name) {
 std::string check_label(const std::string& name, std::size_t longest_suffix) {
   if (const std::string wrong = check_characters(name); !wrong.empty()) return wrong;
   if (!is_small(name.front())) return "it does not begin with a letter";
+  // Otherwise the job would be created, and its pods refused.
   if (name.size() + longest_suffix > kLabelBytes) {
     return fmt::format("it has {} characters, and {} is the most: its pods get up to {} more",
                        name.size(), kLabelBytes - longest_suffix, longest_suffix);
@@ -83,10 +85,12 @@ std::optional<double> parse_memory(const std::string& text) {
   const std::size_t end = std::min(text.find_first_not_of("0123456789."), text.size());
   const std::string number = text.substr(0, end), unit = text.substr(end);
   const auto dots = std::count(number.begin(), number.end(), '.');
+  // 15 digits are exact in a double, and std::stod cannot throw.
   if (number.empty() || number.size() > 15 || dots > 1 || !is_digit(number.front()) ||
       !is_digit(number.back())) {
     return std::nullopt;
   }
+  // Exa, milli and exponents, which Kubernetes takes as well, count as mistakes.
   constexpr std::string_view kUnits = "KMGTP";
   if (unit.empty()) return std::stod(number);
   const std::size_t power = unit == "k" ? 0 : kUnits.find(unit[0]);

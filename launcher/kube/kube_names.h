@@ -1,6 +1,7 @@
 #pragma once
-// What Kubernetes takes as the name of a thing, as an image and as an amount of memory. Pure; each
-// check gives what is wrong, empty when nothing is.
+// What Kubernetes accepts as the name of an object, as an image and as an amount of memory. Pure.
+// Each check returns what is wrong, empty when nothing is. The API server would say the same later,
+// and in the words of a regular expression.
 
 #include <cstdint>
 #include <optional>
@@ -8,15 +9,17 @@
 
 namespace dtl {
 
-// A label of DNS-1035: small letters, digits and '-', a letter first, at most 63. The names of the
-// job's pods, services and replicas, `longest_suffix` longer, are labels as well.
+// A label of DNS-1035: small letters, digits and '-', beginning with a letter, at most 63 bytes.
+// The names of the job's pods, services and replicas, which are `longest_suffix` longer, are labels
+// too.
 std::string check_label(const std::string& name, std::size_t longest_suffix = 0);
-// A label of DNS-1123, which may begin with a digit: a namespace.
+// A label of DNS-1123, which may begin with a digit: for a namespace.
 std::string check_namespace(const std::string& name);
-// Labels with dots between them, at most 253: a Secret, a claim.
+// Labels with dots between them, at most 253 bytes: for a Secret or a claim.
 std::string check_object_name(const std::string& name);
+// Characters only: whether the image exists, the cluster will find out.
 std::string check_image(const std::string& image);
-// "16Gi", "500M", "1.5G" in bytes; nullopt for what is no amount.
+// "16Gi", "500M", "1.5G" in bytes. nullopt for what is not an amount.
 std::optional<double> parse_memory(const std::string& text);
 
 }  // namespace dtl

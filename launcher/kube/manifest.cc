@@ -1,3 +1,5 @@
+// One function for each kind of job; what all kinds share is above them. A member whose name begins
+// with '#' becomes a comment of the manifest (yaml.h).
 #include "launcher/kube/manifest.h"
 
 #include <fmt/format.h>
@@ -16,8 +18,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Documents = std::vector<Json>;
 
-// Exit statuses after which the job may be started again: a lost pod, and one that was told to end.
-// All others are the job's own.
+// 137: a pod or a rank was lost. 143: a pod was told to end. After these the job may be started
+// again; all other statuses are the job's own, and the same would happen again.
 const std::vector<int> kStartAgain = {137, 143};
 
 constexpr int kPyTorchPort = 23456;     // PyTorchJob's own
@@ -25,23 +27,25 @@ constexpr int kRendezvousPort = 29500;  // of the first pod, where the engine do
 constexpr int kUser = 1000;             // of packaging/Containerfile
 constexpr int kGraceBeyondOurs = 15;    // seconds: to reap, to tell the other pods, to end
 
-// dtlaunch's arguments as a container's: a '$' stays one.
+// Kubernetes replaces $(NAME) in a container's arguments. "$$" stands for one '$'.
 std::vector<std::string> escaped_for_pods(std::vector<std::string> words) {
   for (std::string& word : words) word = join(split(word, '$'), "$$");
   return words;
 }
 
-// Requests that are limits, so that the CPUs can be the pod's alone.
+// Requests equal limits: only then does the kubelet's static CPU manager give a pod CPUs of its
+// own.
 Json resources_of(const KubeJob& job) {
   const Json amounts = {{"cpu", std::to_string(job.cpus)}, {"memory", job.memory}};
   return {{"requests", amounts}, {"limits", amounts}};
 }
 
-// {name, value} of a variable, or that of the token's Secret, or of a field of the pod itself.
+// A variable with a value; with the token's Secret; with a field of the pod itself.
 Json variable(const std::string& name, const std::string& value) {
   return {{"name", name}, {"value", value}};
 }
 
+// By reference, so that the manifest itself holds no secret.
 Json token_variable(const KubeJob& job) {
   return {{"name", "DTL_TOKEN"},
           {"valueFrom", {{"secretKeyRef", {{"name", job.secret}, {"key", "token"}}}}}};
@@ -55,8 +59,8 @@ std::string claim_volume(std::size_t index) {
   return fmt::format("claim-{}", index);
 }
 
-// What every container has and a pod mounts: no rights that dtlaunch does not need, memory and
-// claims.
+// What every container has: no rights that dtlaunch does not need, the memory volume and the
+// claims. The default /dev/shm of a container has 64 MiB, too little for PyTorch's data loaders.
 void give_volumes(const KubeJob& job, Json& container) {
   container["securityContext"] = {{"allowPrivilegeEscalation", false},
                                   {"capabilities", {{"drop", Json::array({"ALL"})}}}};
@@ -79,11 +83,14 @@ Json dtlaunch_container(const KubeJob& job, const char* name, Documents environm
   return container;
 }
 
-// The template of pods around their container; a pod begins with what the kind of job says of it.
+// The template of pods around their container. `pod` has what the kind of job says about it.
 Json pods_of(const KubeJob& job, Json container, Json pod = Json::object()) {
   pod["terminationGracePeriodSeconds"] = job.grace_s + kGraceBeyondOurs;
+  // dtlaunch never talks to Kubernetes, so a rank should not be able to either.
   pod["automountServiceAccountToken"] = false;
+  // Otherwise each Service of the namespace adds variables to the environment of all ranks.
   pod["enableServiceLinks"] = false;
+  // fsGroup makes claims writable for the pods' user.
   pod["securityContext"] = {{"runAsNonRoot", true},
                             {"runAsUser", kUser},
                             {"runAsGroup", kUser},
@@ -97,7 +104,8 @@ Json pods_of(const KubeJob& job, Json container, Json pod = Json::object()) {
     volumes.push_back({{"name", claim_volume(i)},
                        {"persistentVolumeClaim", {{"claimName", job.claims[i].name}}}});
   }
-  // A service mesh would stand between the pods, and outlive the job in them.
+  // A service mesh would stand between the pods. Its proxy would also run on after the job and keep
+  // the pod from ending.
   return {{"metadata", {{"labels", {{"sidecar.istio.io/inject", "false"}}}}},
           {"spec", std::move(pod)}};
 }
@@ -108,7 +116,7 @@ Json head(const KubeJob& job, const char* version, const char* kind) {
   return object;
 }
 
-// FailJob for statuses that are the job's own.
+// Fails the job for statuses that are its own.
 Json own_failure() {
   return {
       {"action", "FailJob"},
@@ -116,12 +124,14 @@ Json own_failure() {
   };
 }
 
+// A pod that Kubernetes itself has evicted does not count against backoffLimit.
 Json preempted() {
   const Json condition = {{"type", "DisruptionTarget"}, {"status", "True"}};
   return {{"action", "Ignore"}, {"onPodConditions", Json::array({condition})}};
 }
 
 Json run_policy(const KubeJob& job) {
+  // Pods that have ended stay, and with them their logs.
   return {{"cleanPodPolicy", "Running"}, {"backoffLimit", job.restarts}};
 }
 
@@ -151,6 +161,7 @@ Documents pytorch_job(const KubeJob& job) {
             {"template", pods}};
   };
   Json& specs = spec["pytorchReplicaSpecs"];
+  // An elastic PyTorchJob has workers only; worker 0 is the first node.
   if (!job.elastic) specs["Master"] = replicas(1);
   const int workers = job.elastic ? job.nodes.most : job.nodes.most - 1;
   if (workers > 0) specs["Worker"] = replicas(workers);
@@ -158,6 +169,7 @@ Documents pytorch_job(const KubeJob& job) {
 }
 
 Documents mpi_job(const KubeJob& job) {
+  // The launcher's pod runs no ranks.
   KubeJob small = job;  // it computes nothing
   small.cpus = 1;
   small.memory = "1Gi";
@@ -165,9 +177,11 @@ Documents mpi_job(const KubeJob& job) {
   Json worker = {{"name", "worker"},
                  {"image", job.image},
                  {"command", Json::array({"pod-sshd"})},
+                 // The pods' user has no right to use a port below 1024.
                  {"ports", named_port("ssh", 2222)},
                  {"resources", resources_of(job)}};
   give_volumes(job, worker);
+  // A pod that failed must not start again by itself: the operator decides.
   const auto replica = [](int count, Json pods) -> Json {
     return {{"replicas", count}, {"restartPolicy", "Never"}, {"template", std::move(pods)}};
   };
@@ -176,6 +190,7 @@ Documents mpi_job(const KubeJob& job) {
       {"slotsPerWorker", job.ranks_per_node},
       {"# the form of the list of hosts; dtlaunch reads each", nullptr},
       {"mpiImplementation", "OpenMPI"},
+      // The home of the image's user: ssh, and dtlaunch, look for keys there.
       {"sshAuthMountPath", "/home/dtlaunch/.ssh"},
       {"runPolicy", run_policy(job)},
       {"mpiReplicaSpecs",
@@ -184,25 +199,27 @@ Documents mpi_job(const KubeJob& job) {
   return {object};
 }
 
-// A Job whose pods are the nodes, as JobSet and TrainJob make them; it begins with what the former
-// says of it.
+// A Job whose pods are the nodes, as JobSet and TrainJob make them. `spec` has what the kind says
+// about it.
 Json nodes_of_job_set(const KubeJob& job, Documents environment, Json spec = Json::object()) {
   environment.push_back(token_variable(job));
   Json container = dtlaunch_container(job, "node", std::move(environment));
+  // The first failed pod fails this Job; the JobSet then starts all pods again together.
   spec["backoffLimit"] = 0;
   spec["podFailurePolicy"] = {{"rules", Json::array({own_failure()})}};
   spec["template"] = pods_of(job, std::move(container), {{"restartPolicy", "Never"}});
   return spec;
 }
 
-// How often JobSet has started its pods, and its own name for the job.
+// How often JobSet has started its pods, and its own name for the job. By them a room turns away
+// pods of another start (launcher/join/join_seat.cc).
 Documents generation() {
   return {
       field_variable("DTL_RESTART", "metadata.annotations['jobset.sigs.k8s.io/restart-attempt']"),
       field_variable("DTL_JOB_ID", "metadata.annotations['jobset.sigs.k8s.io/jobset-uid']")};
 }
 
-// All pods start again together; the job's own failures end it.
+// BlockingRecreate: all old pods are gone before new ones start. The job's own failures end it.
 Json failure_policy(const KubeJob& job) {
   const Json rule = {{"name", "failed"},
                      {"action", "FailJobSet"},
@@ -220,7 +237,9 @@ Documents train_job(const KubeJob& job) {
       {"template",
        {{"metadata", {{"labels", {{"trainer.kubeflow.org/trainjob-ancestor-step", "trainer"}}}}},
         {"spec", nodes_of_job_set(job, generation())}}}};
+  // The pods' template is in the runtime, so that each job brings a runtime of its own.
   Json runtime = head(job, kVersion, kRuntime);
+  // The Trainer looks for this label at a runtime, and for the one above at the step that trains.
   runtime["metadata"]["labels"]["trainer.kubeflow.org/framework"] = "torch";
   runtime["spec"] = {
       {"mlPolicy", {{"numNodes", job.nodes.most}, {"torch", Json::object()}}},
@@ -243,12 +262,13 @@ Documents train_job(const KubeJob& job) {
   return {runtime, object};
 }
 
-// What an Indexed Job does not tell its pods.
+// What an Indexed Job does not tell its pods: how many they are, and where the first one is.
 Documents meeting(const KubeJob& job, const std::string& first_pod) {
   return {variable("DTL_NNODES", std::to_string(job.nodes.most)),
           variable("DTL_RDZV", fmt::format("{}.{}:{}", first_pod, job.name, kRendezvousPort))};
 }
 
+// Indexed: pods have numbers, which become the numbers of the nodes.
 Json indexed(const KubeJob& job) {
   return {{"completionMode", "Indexed"},
           {"completions", job.nodes.most},
@@ -269,7 +289,7 @@ Documents job_set(const KubeJob& job) {
   return {object};
 }
 
-// The pods among themselves, and names.
+// The pods reach each other and DNS, and nothing else reaches them.
 Json network_policy(const KubeJob& job) {
   const Json pods = {{"matchLabels", {{"batch.kubernetes.io/job-name", job.name}}}};
   const Json among = Json::array({{{"podSelector", pods}}});
@@ -285,6 +305,8 @@ Json network_policy(const KubeJob& job) {
 }
 
 Documents indexed_job(const KubeJob& job) {
+  // A headless Service gives pods their names. publishNotReadyAddresses, because the nodes look for
+  // each other before they are ready.
   Json service = head(job, "v1", "Service");
   service["spec"] = {{"clusterIP", "None"},
                      {"publishNotReadyAddresses", true},
@@ -301,6 +323,7 @@ Documents indexed_job(const KubeJob& job) {
   spec["backoffLimit"] = job.restarts * job.nodes.most;
   spec["podFailurePolicy"]["rules"] = Json::array({preempted(), own_failure()});
   spec["template"] =
+      // With the Service of this name, each pod gets a DNS name of its own.
       pods_of(job, std::move(container), {{"subdomain", job.name}, {"restartPolicy", "Never"}});
   return {service, object, network_policy(job)};
 }
@@ -321,7 +344,8 @@ Documents documents_of(const KubeJob& job) {
   return {};
 }
 
-// MPIJob makes its key itself; the pods of all others need the token.
+// MPIJob makes its key itself. The pods of all other kinds need the token. The command reads it
+// from standard input, so that it is in no shell's history.
 std::string introduction(const KubeJob& job) {
   if (job.kind == KubeKind::kMpiJob) {
     return "# Made by dtlaunch kube render: see dtlaunch-kubernetes(7).\n";

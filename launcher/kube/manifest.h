@@ -1,6 +1,6 @@
 #pragma once
-// The manifest of a KubeJob: what `kubectl apply -f` takes, with the lines above it that say what
-// else is to be done. Pure.
+// The manifest of a KubeJob: what `kubectl apply -f` takes, with comment lines above it that say
+// what else has to be done. Pure. packaging/kubernetes has what it prints for each kind.
 
 #include <string>
 

@@ -1,3 +1,5 @@
+// Why not yaml-cpp: version 0.7 leaves yes, 0x10, 1e3 and dates without quotes, and its block
+// scalars gain or lose line ends. Only what manifests need is here.
 #include "launcher/kube/yaml.h"
 
 #include <fmt/format.h>
@@ -18,7 +20,8 @@ using nlohmann::ordered_json;
 constexpr std::size_t kColumns = 100;  // of a list in one line
 
 // Text that needs no quotes anywhere: it begins with a letter, '/', '_' or an option's dashes, and
-// is not a word that YAML 1.1 or 1.2 reads as something else.
+// is not a word that YAML 1.1 or 1.2 reads as something else. In doubt it is quoted, which is never
+// wrong.
 bool is_plain(std::string_view text) {
   constexpr std::string_view kReserved[] = {"null", "true", "false", "yes", "no",
                                             "on",   "off",  "y",     "n"};
@@ -34,7 +37,8 @@ bool is_plain(std::string_view text) {
   });
 }
 
-// Whether a block scalar holds these lines unchanged.
+// Whether a block scalar holds these lines unchanged. Leading blanks would be taken for the block's
+// indent, and more than one line end at the end would be dropped.
 bool is_script(std::string_view text) {
   return text.find('\n') != text.npos && text.find_first_of(" \t\n") != 0 &&
          !text.ends_with("\n\n") && std::ranges::all_of(text, [](char c) {
@@ -42,6 +46,7 @@ bool is_script(std::string_view text) {
          });
 }
 
+// "|-" keeps no line end at the end; "|" keeps one. indent: of the lines.
 std::string script(std::string text, std::size_t indent) {
   std::string page = text.ends_with('\n') ? "|" : "|-";
   if (text.ends_with('\n')) text.pop_back();
@@ -51,7 +56,7 @@ std::string script(std::string text, std::size_t indent) {
   return page;
 }
 
-// A JSON string is one of YAML as well.
+// The quoted form is that of JSON, which every YAML parser reads.
 std::string scalar(const ordered_json& value, std::size_t indent) {
   if (!value.is_string()) return value.dump();
   const auto& text = value.get_ref<const std::string&>();
@@ -78,7 +83,7 @@ std::string short_list(const ordered_json& list, std::size_t column) {
 
 std::string lines_of(const ordered_json& value, std::size_t indent);
 
-// The value after "name:" or "-", which ends at `column`; `indent` is that of lines below.
+// The value after "name:" or "-", which ends at `column`. indent: of the lines below it.
 std::string beside(const ordered_json& value, std::size_t indent, std::size_t column) {
   if (value.is_primitive()) return " " + scalar(value, indent) + "\n";
   if (value.is_object() && value.empty()) return " {}\n";
@@ -98,6 +103,7 @@ std::string lines_of(const ordered_json& value, std::size_t indent) {
     } else if (name.starts_with('#')) {
       page += blanks + name + "\n";
     } else {
+      // Dashes of a list stand below the name, as kubectl prints them.
       const std::size_t below = member.is_array() ? indent : indent + 2;
       page += blanks + name + ":" + beside(member, below, indent + name.size() + 1);
     }

@@ -1,3 +1,4 @@
+// Addresses are compared as bytes, not as texts: IPv6 writes one address in several ways.
 #include "launcher/network/interface_filter.h"
 
 #include <arpa/inet.h>
@@ -13,6 +14,7 @@
 namespace dtl {
 namespace {
 
+// IPv4 uses the first 4 bytes; the rest stays 0, so arrays of one family can be compared whole.
 struct NumericAddress {
   int family = 0;
   std::array<unsigned char, 16> bytes{};
@@ -37,6 +39,7 @@ std::optional<std::pair<NumericAddress, unsigned>> parse_cidr(const std::string&
   const std::size_t slash = text.find('/');
   const auto address = parse_address(text.substr(0, slash));
   if (slash == std::string::npos || !address) return std::nullopt;
+  // 0 bits is a valid prefix: "0.0.0.0/0" stands for all of IPv4.
   const auto bits = parse_integer(text.substr(slash + 1), 0, address->bits());
   if (!bits) return std::nullopt;
   return std::pair(*address, static_cast<unsigned>(*bits));
@@ -62,10 +65,12 @@ InterfaceFilter::InterfaceFilter(const std::string& text) : text_(text) {
   for (const std::string& piece : split(text.substr(leaves_out_ ? 1 : 0), ',')) {
     std::string item(trim(piece));
     if (!item.empty() && item[0] == '^') {
+      // "^a,^b" means the same as "^a,b". "a,^b" could mean two things.
       if (!leaves_out_) refuse(text, "it names both what to use and what to leave out");
       item.erase(0, 1);
     }
     if (item.empty()) refuse(text, "a name is missing");
+    // Any other word may be an interface's name. Only the agents know which names exist.
     if (is_cidr(item) && !parse_cidr(item)) {
       refuse(text, fmt::format("'{}' is no network like 10.0.0.0/24 or fd00::/64", item));
     }
@@ -92,6 +97,7 @@ bool in_cidr(const std::string& address, const std::string& cidr) {
   auto given = parse_address(address);
   if (!wanted || !given || wanted->first.family != given->family) return false;
   NumericAddress network = wanted->first;
+  // The host bits of the prefix are cleared, too: "10.0.0.7/24" is a way to write that network.
   clear_host_bits(network, wanted->second);
   clear_host_bits(*given, wanted->second);
   return network.bytes == given->bytes;

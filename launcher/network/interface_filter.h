@@ -1,6 +1,7 @@
 #pragma once
-// --iface: which interfaces a job may use. "eth1,10.0.0.0/24" uses only these; a list that begins
-// with ^ uses all but these: "^docker0,virbr0". Pure.
+// InterfaceFilter: --iface and iface= of a host, which say the interfaces a job may use. "eth1,
+// 10.0.0.0/24" uses only these. A list that begins with ^ uses all but these: "^docker0,virbr0". It
+// compares texts and knows nothing of what a host has; network.h applies it. Pure.
 
 #include <string>
 #include <vector>
@@ -10,13 +11,17 @@ namespace dtl {
 class InterfaceFilter {
  public:
   InterfaceFilter() = default;  // everything
+  // An item is the name of an interface, an address or a prefix. An empty text allows everything.
   // Throws Error(kUsage).
   explicit InterfaceFilter(const std::string& text);
 
   bool empty() const { return items_.empty(); }
-  // Wanted by name or by prefix, rather than merely not left out.
+  // Whether a list without ^ names it. allows() is also true where the list only does not exclude
+  // it. The difference counts for bridges inside a node: the user has to name these before they are
+  // tried.
   bool includes(const std::string& interface, const std::string& address) const;
   bool allows(const std::string& interface, const std::string& address) const;
+  // As typed, for messages.
   const std::string& text() const { return text_; }
 
  private:

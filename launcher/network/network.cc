@@ -1,3 +1,4 @@
+// What is tried, and the choice. Candidates and their failures are in network_candidate.cc.
 #include "launcher/network/network.h"
 
 #include <fmt/format.h>
@@ -25,6 +26,7 @@ const Nic* nic_with(const ProbedNode& node, const std::string& address) {
   return nullptr;
 }
 
+// The interface that holds this address; nullptr for one that the node listens on and did not list.
 // The addresses of a node that are tried in this round, the likely ones first.
 std::vector<std::string> worth_trying(const ProbedNode& node, const InterfaceFilter& all,
                                       int round) {
@@ -35,6 +37,7 @@ std::vector<std::string> worth_trying(const ProbedNode& node, const InterfaceFil
     const std::string name = nic == nullptr ? "" : nic->name;
     if (!filter.allows(name, address)) continue;
     const bool likely = nic == nullptr || !nic->inside || filter.includes(name, address);
+    // The address behind the host's name comes first: a Reach that has to be cut keeps it.
     if (address == node.reached_at) {
       first.insert(first.begin(), address);
     } else if (likely) {
@@ -47,10 +50,13 @@ std::vector<std::string> worth_trying(const ProbedNode& node, const InterfaceFil
   return first;
 }
 
+// Asks for round 2, which tries most: what remains without an address then never gets one.
 void check_filter(const std::vector<ProbedNode>& nodes, const InterfaceFilter& filter) {
   std::string reason;
   for (const ProbedNode& node : nodes) {
     if (!worth_trying(node, filter, 2).empty()) continue;
+    // iface= is in the hostfile, so this error is about one host and comes at once. --iface is
+    // about all hosts, so its error collects them.
     if (!node.own.empty()) {
       throw Error(Exit::kConfig,
                   fmt::format("iface={} names nothing on {}", node.own.text(), node.name),
@@ -68,8 +74,7 @@ void check_filter(const std::vector<ProbedNode>& nodes, const InterfaceFilter& f
               reason, "another --iface, or none");
 }
 
-// Where the ranks of a node that is alone meet: on lo, unless that is none of the networks which
-// the user allows.
+// Where the ranks of a single node meet: on lo, unless the user does not allow lo.
 NodeNetwork network_alone(const ProbedNode& node, const InterfaceFilter& all) {
   if (filter_of(node, all).allows("lo", "127.0.0.1")) return {"127.0.0.1", "lo"};
   check_filter({node}, all);
@@ -78,6 +83,7 @@ NodeNetwork network_alone(const ProbedNode& node, const InterfaceFilter& all) {
   return {address, nic == nullptr ? "" : nic->name};
 }
 
+// For -v. A bridge that round 1 left out would otherwise show as a failure of every pair.
 std::string rejection(const Candidate& candidate, const std::vector<ProbedNode>& nodes) {
   if (candidate.inside && !candidate.failures.empty() &&
       candidate.failures[0].problem == "not tried") {
@@ -100,6 +106,7 @@ std::vector<std::string> reasons_for(const Candidate& chosen, const std::vector<
   std::vector<std::string> reasons = {
       fmt::format("network: {}: {}{}", describe(chosen, nodes), tried(chosen, nodes.size()),
                   chosen.named > 0 ? ", as the hosts' names lead there" : "")};
+  // Several addresses of node 0 can lead to the same description; each is shown once.
   std::set<std::string> told = {describe(chosen, nodes)};
   for (const Candidate& other : all) {
     const std::string what = describe(other, nodes);
@@ -118,6 +125,7 @@ std::vector<std::size_t> probe_targets(std::size_t from, std::size_t nodes) {
   if (nodes <= kAllPairsNodes || from == 0) {
     for (std::size_t to = 0; to < nodes; ++to) targets.insert(to);
   } else {
+    // `from` is not 0 here, so from - 1 cannot wrap.
     targets = {0, (from + 1) % nodes, from - 1};
   }
   targets.erase(from);
@@ -132,6 +140,8 @@ std::vector<Reach> plan_probes(const std::vector<ProbedNode>& nodes, const Inter
     const auto targets = probe_targets(from, nodes.size());
     const std::size_t bound =
         nodes.size() <= kAllPairsNodes ? kMaxAddressesSmall : kMaxAddressesLarge;
+    // Node 0 of a large job tries all others, so its share for each of them is smaller. One address
+    // is always left.
     const std::size_t most = std::min(
         bound, std::max<std::size_t>(1, kMaxEndpoints / std::max<std::size_t>(1, targets.size())));
     for (const std::size_t to : targets) {
@@ -153,6 +163,7 @@ std::vector<Reach> plan_probes(const std::vector<ProbedNode>& nodes, const Inter
 bool may_prove_more(const std::vector<ProbedNode>& nodes, const InterfaceFilter& filter) {
   const std::vector<Reach> second = plan_probes(nodes, filter, 2);
   for (std::size_t from = 0; from < nodes.size(); ++from) {
+    // Fewer attempts than round 2 has endpoints: it would try new addresses.
     const auto& attempts = nodes[from].attempts;
     if (attempts.size() < second[from].endpoints.size()) return true;
     std::set<std::uint32_t> all, reached;
@@ -171,6 +182,7 @@ std::optional<NetworkChoice> choose_network(const std::vector<ProbedNode>& nodes
                                             const InterfaceFilter& filter) {
   NetworkChoice choice;
   choice.network.master_port = static_cast<int>(nodes.front().listening.master_port);
+  // Nothing was probed. Ranks of one node still need a place to meet.
   if (nodes.size() == 1) {
     choice.network.nodes.push_back(network_alone(nodes.front(), filter));
     return choice;

@@ -1,3 +1,5 @@
+// The addresses of a network are found by what nodes have proved, not by names of interfaces: the
+// same network is eth0 on one host and ens3 on the next.
 #include "launcher/network/network_candidate.h"
 
 #include <fmt/format.h>
@@ -34,6 +36,7 @@ std::vector<OwnAddress> addresses_of(const ProbedNode& node, const InterfaceFilt
   return found;
 }
 
+// nullptr: it was not tried, because a round left it out or the job is large.
 const Attempt* attempt_at(const ProbedNode& from, std::size_t to, const std::string& address) {
   for (const Attempt& attempt : from.attempts) {
     if (attempt.endpoint.node == to && attempt.endpoint.address == address) return &attempt;
@@ -45,9 +48,10 @@ bool same_family(const std::string& a, const std::string& b) {
   return (a.find(':') == std::string::npos) == (b.find(':') == std::string::npos);
 }
 
-// Its address for a network that node 0 has `anchor` on: where it reached the anchor from when that
-// lies in the same subnet, any other address there, where it reached the anchor from at all (a
-// routed network), or one on an interface of the same name.
+// The node's address on the network of `anchor`, an address of node 0. Four rules, the surest
+// first: the address it used to reach the anchor, if that lies in the anchor's subnet; any other
+// address in that subnet; the address it used at all (a routed network); an address on an interface
+// of the same name.
 OwnAddress matching_address(const ProbedNode& node, const OwnAddress& anchor,
                             const InterfaceFilter& filter) {
   const auto own = addresses_of(node, filter);
@@ -82,6 +86,8 @@ std::string problem_of(const ProbedNode& from, std::size_t to, const std::string
   if (!attempt->reached) return attempt->problem.empty() ? "not reached" : attempt->problem;
   const InterfaceFilter& allowed = filter_of(from, filter);
   if (allowed.allows(attempt->local_interface, attempt->local_address)) return {};
+  // Reached is not enough: the kernel may have routed the packets over an interface that the user
+  // excluded, and the job's data would take the same way.
   return fmt::format("its packets leave on {}, which {} {} does not allow",
                      attempt->local_interface,
                      from.own.empty() ? "--iface" : "iface=", allowed.text());
@@ -93,6 +99,7 @@ void judge(Candidate& candidate, const std::vector<ProbedNode>& nodes,
     for (const std::size_t to : probe_targets(from, nodes.size())) {
       ++candidate.pairs;
       const std::string& address = candidate.nodes[to].address;
+      // The candidate is incomplete; fold_failures() names that node in a line of its own.
       if (address.empty()) continue;
       std::string problem = problem_of(nodes[from], to, address, filter);
       if (!problem.empty()) candidate.failures.push_back({from, to, std::move(problem)});
@@ -105,6 +112,7 @@ Candidate candidate_at(const std::vector<ProbedNode>& nodes, const OwnAddress& a
   Candidate candidate;
   candidate.subnet = subnet_of(anchor.address, anchor.bits);
   candidate.v6 = anchor.address.find(':') != std::string::npos;
+  // The minimum over all nodes: the slowest link bounds a ring.
   candidate.speed_mbps = UINT32_MAX;
   for (std::size_t k = 0; k < nodes.size(); ++k) {
     const OwnAddress own = k == 0 ? anchor : matching_address(nodes[k], anchor, filter);
@@ -119,6 +127,7 @@ Candidate candidate_at(const std::vector<ProbedNode>& nodes, const OwnAddress& a
   return candidate;
 }
 
+// The order that network.h promises.
 bool is_better(const Candidate& a, const Candidate& b) {
   if (a.named != b.named) return a.named > b.named;
   if (a.inside != b.inside) return b.inside;
@@ -141,6 +150,7 @@ std::vector<Candidate> candidates(const std::vector<ProbedNode>& nodes,
   for (const OwnAddress& anchor : addresses_of(nodes.front(), filter)) {
     all.push_back(candidate_at(nodes, anchor, filter));
   }
+  // Stable: equal candidates stay in the order in which node 0 listed its addresses.
   std::stable_sort(all.begin(), all.end(), is_better);
   return all;
 }
@@ -161,6 +171,7 @@ std::string describe(const Candidate& candidate, const std::vector<ProbedNode>& 
         fmt::format("{} on {}", name.empty() ? "an unknown interface" : name,
                     users.size() == 1 ? users[0] : fmt::format("{} nodes", users.size())));
   }
+  // Nodes in different subnets have no common network to name; say the anchor's address instead.
   const bool is_network = candidate.one_subnet || !candidate.complete();
   const std::string where =
       is_network && !candidate.subnet.empty()
@@ -180,12 +191,14 @@ std::vector<std::string> fold_failures(const Candidate& candidate,
   // A node that reaches nobody is one line, not one for each of the others.
   std::vector<std::map<std::string, std::size_t>> problems_from(nodes.size());
   for (const FailedPair& pair : candidate.failures) ++problems_from[pair.from][pair.problem];
+  // One problem everywhere, a firewall for example, is one line.
   if (candidate.failures.size() == candidate.pairs && problems_from[0].size() == 1 &&
       std::all_of(problems_from.begin(), problems_from.end(),
                   [&](const auto& each) { return each == problems_from[0]; })) {
     lines.push_back("no node reaches another: " + problems_from[0].begin()->first);
     return lines;
   }
+  // With a single target "reaches none of the others" would say less than the pair itself.
   std::set<std::size_t> lonely;
   for (std::size_t from = 0; from < nodes.size(); ++from) {
     const std::size_t targets = probe_targets(from, nodes.size()).size();

@@ -1,6 +1,6 @@
 #pragma once
-// One way to connect a job's nodes: an address for each of them, and what the probes say of it.
-// Internal to network*.cc. Pure.
+// Candidate: one way to connect a job's nodes: an address for each node, and what the probes say of
+// it. Internal to network*.cc, which choose among candidates and explain those that failed. Pure.
 
 #include <string>
 #include <vector>
@@ -9,11 +9,12 @@
 
 namespace dtl {
 
-// Which of the node's interfaces may be used.
+// iface= of a host replaces --iface there; the two are not combined.
 inline const InterfaceFilter& filter_of(const ProbedNode& node, const InterfaceFilter& all) {
   return node.own.empty() ? all : node.own;
 }
 
+// A pair of nodes, and why `from` does not reach `to`: the error of connect(2) or a rule of ours.
 struct FailedPair {
   std::size_t from = 0, to = 0;
   std::string problem;
@@ -25,7 +26,7 @@ struct Candidate {
   bool one_subnet = true;          // all addresses lie in it
   bool inside = false;             // some interface is a bridge that leads nowhere
   std::size_t named = 0;           // nodes whose names lead to their address
-  std::uint32_t speed_mbps = 0;    // of the slowest link; 0: unknown
+  std::uint32_t speed_mbps = 0;    // of the slowest link, in Mbit/s; 0: one is unknown
   bool v6 = false;
   std::size_t pairs = 0;             // that were to be tried
   std::vector<FailedPair> failures;  // empty: proved
@@ -33,15 +34,16 @@ struct Candidate {
   bool proved() const { return complete() && failures.empty(); }
 };
 
-// One for each address of node 0 that the filter allows, the preferred ones first.
+// One for each address of node 0 that the filter allows, the preferred ones first. Node 0 anchors
+// them because all others must reach it.
 std::vector<Candidate> candidates(const std::vector<ProbedNode>& nodes,
                                   const InterfaceFilter& filter);
 
 // "10.77.0.0/16 (eth0 on 4 nodes)"
 std::string describe(const Candidate& candidate, const std::vector<ProbedNode>& nodes);
 
-// What failed, one line for a group of pairs: "n2, n3 cannot reach n4 at 10.0.0.4: Connection
-// refused".
+// What failed, folded: one line for a group of pairs, "n2, n3 cannot reach n4 at 10.0.0.4:
+// Connection refused". A message about 1,000 nodes has to stay readable.
 std::vector<std::string> fold_failures(const Candidate& candidate,
                                        const std::vector<ProbedNode>& nodes);
 

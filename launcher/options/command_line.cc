@@ -1,3 +1,6 @@
+// Three steps: words are cut into blocks at ":", each block is read against the table of options,
+// and the blocks are put together. Single options are in the tables; here is what only holds
+// between options or between programs.
 #include "launcher/options/command_line.h"
 
 #include <fmt/format.h>
@@ -27,12 +30,15 @@ struct Block {
   bool another = false;  // a ":" ended it
 };
 
+// There is at least one block, which may be empty.
 std::vector<Block> read_blocks(std::vector<std::string> arguments) {
   std::vector<Block> blocks;
   do {
     Block block;
     block.words = read_option_words(option_table().options(), arguments, job_manner());
     std::vector<std::string>& rest = block.words.rest;
+    // Only among the words behind the options: a ":" that is the value of an option is not a
+    // separator.
     const auto colon = std::find(rest.begin(), rest.end(), ":");
     block.another = colon != rest.end();
     arguments.clear();
@@ -46,12 +52,15 @@ std::vector<Block> read_blocks(std::vector<std::string> arguments) {
 void check_blocks(const std::vector<Block>& blocks) {
   if (blocks.size() == 1) return;
   for (std::size_t i = 0; i < blocks.size(); ++i) {
+    // -m MODULE is a whole program by itself.
     if (blocks[i].words.rest.empty() && !blocks[i].words.has("-m")) {
       throw Error(Exit::kUsage,
                   fmt::format("there is no program {} ':'", i == 0 ? "before" : "after"), "",
                   "dtlaunch -n 1 a : -n 2 b");
     }
     for (const GivenOption& given : blocks[i].words.options) {
+      // Options of the whole job belong before the first program. Behind a ":" a reader would take
+      // them for options of that program.
       if (i == 0 || given.option->traits.scope == Scope::kProgram) continue;
       throw Error(Exit::kUsage, fmt::format("option '{}' after ':'", given.option->names.back()),
                   "it is for the whole job", "put it before the first program");
@@ -70,6 +79,7 @@ void take_count_from_c(BlockOptions& raw) {
 // -map-by node and ppr:N:node say which host a rank goes to, beside what it gets there.
 void take_placement_of_map(CommandLine& line) {
   const MapPlacement placement = placement_of_map(line.pinning.map_by);
+  // -grr, -rr and -ppn say it more plainly than -map-by, and win.
   if (!line.placement.deal && placement.round_robin) line.placement.deal = 1;
   if (!line.placement.ranks_per_node) line.placement.ranks_per_node = placement.ranks_per_node;
 }
@@ -89,12 +99,13 @@ BlockOptions parse_options(const OptionWords& words) {
   take_count_from_c(block);
   if (block.round_robin && !block.line.placement.deal) block.line.placement.deal = 1;
   take_placement_of_map(block.line);
+  // At the end: -m has put "python3 -m MODULE" there already.
   block.program.command.insert(block.program.command.end(), words.rest.begin(), words.rest.end());
   return block;
 }
 
-// The words that only torchrun's users write; --no-python says that the program is none of
-// Python's.
+// Whether the line is written for torchrun, which takes a bare script for a program of python3.
+// Only words that no other launcher has count. --no-python says that the program is not Python's.
 bool speaks_torchrun(const OptionWords& words) {
   constexpr std::string_view kWords[] = {"nproc-per-node", "node-rank",        "master-addr",
                                          "master-port",    "standalone",       "max-restarts",
@@ -115,6 +126,7 @@ bool is_said(const CommandLine& line, std::string_view option) {
   const auto given = [&](std::string_view name) {
     return std::find(line.given.begin(), line.given.end(), name) != line.given.end();
   };
+  // The groups that come from one place as a whole; see add_options().
   if (option == "-hostfile" || option == "-hosts" || option == "--discover") {
     return given("-hostfile") || given("-hosts") || given("--discover");
   }
@@ -138,6 +150,8 @@ void add_up_ranks(CommandLine& line) {
                 "with several programs each has a fixed number of ranks", "-np N for each of them");
   }
   int ranks = 0;
+  // As with mpirun, each of several programs without a number has one rank. A program alone without
+  // a number takes all slots, which the plan decides.
   for (const ProgramLine& program : line.programs) ranks += program.ranks.value_or(1);
   line.placement.ranks = ranks;
 }
@@ -147,6 +161,8 @@ void add_up_ranks(CommandLine& line) {
 CommandLine parse_command_line(const std::vector<std::string>& arguments,
                                const Variables& environment) {
   std::vector<Block> blocks = read_blocks(arguments);
+  // Before the options are read, so variables go the same way as options. Each value is tried by
+  // itself first: an error has to name the variable, not an option that nobody typed.
   add_environment(environment, blocks[0].words, [](const OptionWords& words) {
     parse_pin_request(parse_options(words).line.pinning, {});
   });
@@ -157,11 +173,13 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments,
     line.given.push_back(given.option->names.back());
   }
   line.as_torchrun = speaks_torchrun(blocks[0].words);
+  // The last one that applies wins: --help beside anything else is help.
   if (!line.shell.empty()) line.action = Action::kCompletion;
   if (first.show_engine) line.action = Action::kShowEngine;
   if (first.show_limits) line.action = Action::kShowLimits;
   if (first.version) line.action = Action::kVersion;
   if (first.help) line.action = Action::kHelp;
+  // Other launchers' options may stand in any block.
   for (const Block& block : blocks) {
     line.notes.insert(line.notes.end(), block.words.notes.begin(), block.words.notes.end());
     line.warnings.insert(line.warnings.end(), block.words.warnings.begin(),
@@ -172,6 +190,8 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments,
     BlockOptions own = parse_options(blocks[i].words);
     line.programs.push_back(std::move(own.program));
     line.programs.back().hosts = own.line.hosts;
+    // -host of the first block was read as the job's. Since another program has hosts, too, it is
+    // the first program's.
     if (!own.line.hosts.empty() && !line.hosts.empty()) {
       line.programs[0].hosts = std::exchange(line.hosts, {});
     }
@@ -188,18 +208,24 @@ void add_options(CommandLine& line, const std::vector<GivenOption>& options) {
   BlockOptions block;
   block.line = std::move(line);
   option_table().apply(missing, block, kHelp);
+  // BlockOptions has a line of its own; the job's goes through it and comes back with the
+  // additions.
   line = std::move(block.line);
   if (!line.placement.ranks) line.placement.ranks = block.program.ranks;
   if (!line.placement.rank_range) line.placement.rank_range = block.program.rank_range;
 }
 
 void take_programs(CommandLine& line, std::vector<ProgramLine> programs) {
+  // Which of the programs would get them is not clear.
   if (line.placement.ranks && programs.size() > 1) {
     throw Error(Exit::kUsage, fmt::format("-np {}", *line.placement.ranks),
                 "there are several programs, and each has its own ranks", "leave it out");
   }
+  // A line without programs has one entry, which holds what was said about all of them.
   const ProgramLine all = line.programs[0];
   for (ProgramLine& program : programs) {
+    // Behind the file's: the last value of a variable wins, and the command line wins over the
+    // file.
     program.set.insert(program.set.end(), all.set.begin(), all.set.end());
     program.passed.insert(program.passed.end(), all.passed.begin(), all.passed.end());
     if (all.ranks) program.ranks = all.ranks;
@@ -220,6 +246,8 @@ void add_program_file(CommandLine& line, std::string_view text, const std::strin
   for (const FileLine& each : read_program_lines(text, path)) {
     try {
       const std::vector<Block> blocks = read_blocks(each.words);
+      // check_blocks() lets the first block have all options. A made-up one in front makes it
+      // refuse options of the whole job on every line of the file.
       Block first;  // options of the whole job belong on the command line
       first.words.rest = {"a"};
       for (const Block& block : blocks) {
@@ -229,6 +257,7 @@ void add_program_file(CommandLine& line, std::string_view text, const std::strin
         line.programs.back().hosts = own.line.hosts;
       }
     } catch (const Error& error) {
+      // The parser's errors know nothing of files, and their status is that of a typed mistake.
       const std::string where = fmt::format("{}:{}", path, each.number);
       if (error.reason().empty()) {
         throw Error(Exit::kBadInput, where, error.attempted(), error.hint());

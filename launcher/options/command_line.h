@@ -1,7 +1,8 @@
 #pragma once
-// The command line of dtlaunch as a value, in all of mpirun's spellings (`-np 4`, `--np=4`, `-NP
-// 4`). Everything from the first word that is no option on is the command and stays untouched, up
-// to a word ":", after which another program begins with options of its own. Pure.
+// CommandLine: what a user typed, as a value, in all of mpirun's spellings (`-np 4`, `--np=4`, `-NP
+// 4`). Everything from the first word that is not an option is the command and stays untouched, up
+// to a word ":"; after that another program begins, with options of its own. What the options mean
+// together, with the job file and the scheduler, is launcher/request's business. Pure.
 
 #include <optional>
 #include <string>
@@ -16,6 +17,7 @@
 
 namespace dtl {
 
+// What the line asks for; all but kRun print something and end.
 enum class Action { kRun, kHelp, kVersion, kShowLimits, kShowEngine, kCompletion };
 
 // One block of `dtlaunch ... a : -n 2 b`.
@@ -25,12 +27,12 @@ struct ProgramLine {
   std::optional<Inheritance> inheritance;  // -envall, -envnone, -envlist
   Variables set;                           // -env, in order
   std::vector<std::string> passed;         // -x NAME: whatever its value here is
-  std::string hosts;                       // -host of this program, where each has its own
+  std::string hosts;                       // -host, where programs have their own hosts
   std::string working_directory;           // -wdir, as typed
   std::vector<std::string> command;
 };
 
-// How agents come to the hosts.
+// How agents come to the hosts. Only dtlaunch itself needs it; the plan never sees it.
 struct Starting {
   std::optional<const Scheduler*> scheduler;  // --engine; nullptr: none
   std::optional<AgentStart> agent_start;      // -launcher
@@ -38,14 +40,16 @@ struct Starting {
   bool push = false;
   std::optional<JobTime> timeout;  // --start-timeout
 
+  // Without -launcher: ssh.
   AgentStart how() const { return agent_start.value_or(AgentStart{}); }
 };
 
 struct CommandLine {
   Action action = Action::kRun;
-  std::string shell;               // --completion
-  std::string hostfile, hosts;     // at most one of them
-  std::string discover;            // --discover: a command or a file
+  std::string shell;            // --completion
+  std::string hostfile, hosts;  // at most one of them
+  std::string discover;         // --discover: a command or a file
+  // Parts of a job (plan/request/job_parts.h), which the Request takes over whole.
   Placement placement;             // ranks: 1 for each of several programs unless they say
   PinOptions pinning;              // I_MPI_PIN* are not among its variables yet
   EnvironmentOptions environment;  // with nothing inherited yet
@@ -61,30 +65,33 @@ struct CommandLine {
   bool dry_run = false;
   bool detach = false;
   OutputChoice shown;
+  // The caller shows warnings and notes: the parser prints nothing.
   std::vector<std::string> warnings;  // of variables that ask for what dtlaunch does not do
   std::vector<std::string> notes;     // for -v: options of other launchers that mean nothing here
   int verbosity = 0;                  // 1: -v, 2: -vv
-  bool as_torchrun = false;  // in torchrun's words: a script that is no program is python3's
+  bool as_torchrun = false;  // in torchrun's words: a script that cannot run by itself is python3's
+  // Into the table of options, so they live as long as the program.
   std::vector<std::string_view> given;  // canonical names of options, the first program's included
   std::vector<ProgramLine> programs = {
       {}};  // at least one; the first without a command: none given
 };
 
-// arguments: without argv[0]; environment: for what Hydra, Intel MPI and Open MPI read from it.
-// Throws Error(kUsage).
+// Parses a whole line. arguments: without argv[0]. environment: for what Hydra, Intel MPI and Open
+// MPI read from it; options on the line win over it. Throws Error(kUsage).
 CommandLine parse_command_line(const std::vector<std::string>& arguments,
                                const Variables& environment = {});
 
-// What `options` say where `line` does not: of the hosts, and of how ranks are dealt to them, all
-// is from one place. Throws Error(kBadInput).
+// Adds what `options` (of a job file) say where `line` does not. Two groups come from one place as
+// a whole: which hosts there are, and how ranks are dealt to them. A mix of the two sources would
+// be a job that nobody described. Throws Error(kBadInput).
 void add_options(CommandLine& line, const std::vector<GivenOption>& options);
 
-// Puts `programs`, of which there is at least one, in the place of those of `line`, which must have
-// none: what it says about programs all the same (-env, -wdir...) is for each of them.
-// Throws Error(kUsage) for -np.
+// Replaces the programs of `line`, which must have none, by `programs`, which has at least one.
+// What the line says about programs (-env, -wdir...) then holds for each of them. Throws
+// Error(kUsage) for -np with several programs.
 void take_programs(CommandLine& line, std::vector<ProgramLine> programs);
 
-// The programs of -configfile FILE put in the place of `line`'s own; it must have none. The text is
+// Replaces the programs of `line`, which must have none, by those of -configfile FILE. The text is
 // in the form of dtlaunch(1), PROGRAM FILES. Throws Error(kBadInput) with "path:line".
 void add_program_file(CommandLine& line, std::string_view text, const std::string& path);
 

@@ -1,3 +1,5 @@
+// A variable is rewritten as words of a command line and read by the same reader as typed ones. So
+// it can do nothing that an option cannot.
 #include "launcher/options/environment_options.h"
 
 #include <fmt/format.h>
@@ -18,10 +20,11 @@ namespace {
 
 constexpr std::string_view kMcaPrefix = "OMPI_MCA_";
 
+// What one variable that is set says.
 struct Said {
   std::string name, value;         // of the variable
   std::vector<std::string> words;  // as on a command line
-  bool of_site = false;
+  bool of_site = false;            // as ForeignVariable has it
 };
 
 // "0", "off" and the like, of a variable that stands for an option without a value.
@@ -36,7 +39,8 @@ const ForeignVariable* find_variable(const std::string& name) {
   return nullptr;
 }
 
-// Meant for jobs of PBS, and set where there is none as well.
+// -launcher=pbs is for jobs of PBS, but sites set it everywhere. Outside of such a job it would
+// make every start fail, so it is an error here, and thereby left out with a warning.
 void check_place(const Said& said, const Variables& environment) {
   if (!said.words[0].starts_with("-launcher=pbs")) return;
   const bool in_job = std::any_of(environment.begin(), environment.end(),
@@ -54,12 +58,15 @@ std::vector<Said> read_variables(const Variables& environment) {
     const bool every_core = known.name == "I_MPI_PERHOST" && !parse_integer(value, 1, kMaxRanks);
     if (every_core) continue;  // "allcores" and the like: as without it
     std::string word(known.option);
+    // An option that takes no value: the variable only switches it on.
     const std::size_t at = word.find('%');
     if (at == word.npos && says_no(value)) continue;
     if (at != word.npos) word.replace(at, 1, value);
     all.push_back({found->first, value, {word}, known.of_site});
   }
   for (const auto& [name, value] : environment) {
+    // Open MPI reads any parameter from OMPI_MCA_NAME. Those with a row of their own were taken
+    // above.
     if (!name.starts_with(kMcaPrefix) || find_variable(name) != nullptr || value.empty()) continue;
     all.push_back({name, value, {"--mca", name.substr(kMcaPrefix.size()), value}, true});
   }
@@ -67,6 +74,7 @@ std::vector<Said> read_variables(const Variables& environment) {
 }
 
 bool is_given(const OptionWords& words, std::string_view name) {
+  // A host file of the environment must not add to hosts that were typed, and the reverse.
   const bool names_hosts = name == "-hostfile" || name == "-hosts";
   if (names_hosts) return words.has("-hosts") || words.has("-hostfile");
   return words.has(name);
@@ -89,6 +97,8 @@ void add_environment(const Variables& environment, OptionWords& words,
         words.notes.push_back(fmt::format("{} is taken for {}", setting, canonical_form(given)));
       }
     } catch (const Error& error) {
+      // Three words: "--mca KEY VALUE". A site sets many parameters for its MPI library; those that
+      // are unknown here are only worth a line of -v.
       if (said.words.size() == 3 && find_mca_parameter(said.words[1]) == nullptr) {
         words.notes.push_back(setting + " is left out: nothing here has such a parameter");
         continue;

@@ -1,3 +1,4 @@
+// The rows are grouped as in --help. A new row also goes into the table of dtlaunch(1).
 #include "launcher/options/foreign_options.h"
 
 #include <algorithm>

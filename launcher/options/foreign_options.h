@@ -1,7 +1,8 @@
 #pragma once
-// What Hydra, Intel MPI, Open MPI, torchrun, DeepSpeed and Horovod call their options, where
-// dtlaunch calls it something else, has no use for it, or has to refuse it. dtlaunch(1), COMING
-// FROM OTHER LAUNCHERS, has the same table. Pure.
+// The options of Hydra, Intel MPI, Open MPI, torchrun, DeepSpeed and Horovod that dtlaunch spells
+// otherwise, has no use for, or has to refuse. Users come with job scripts for these; each option
+// is understood, left out with a note, or refused with a reason. dtlaunch(1), COMING FROM OTHER
+// LAUNCHERS, has the same table, and a test compares the two. Pure.
 
 #include <span>
 #include <string_view>
@@ -19,6 +20,7 @@ struct ForeignOption {
   std::vector<std::string_view> names;  // without dashes, small letters, '-' for '_'
   int values = 0;                       // words that follow it
   ForeignKind kind = ForeignKind::kSame;
+  // Texts are completed by foreign_words.cc to "option '...': TEXT".
   std::string_view text;
   std::string_view hint;
   std::string_view harmless = {};  // values that ask for nothing, "auto,cpu"; or paths to them
@@ -32,11 +34,12 @@ const ForeignOption* find_foreign_option(std::string_view spelled);
 // The spellings of Open MPI's `--mca KEY VALUE`, without dashes.
 std::span<const std::string_view> mca_options();
 
-// What one of them means, by the first words of the key. nullptr when it is unknown.
+// What an MCA parameter means. Parameters have long names ("btl-tcp-if-include"), so a row may hold
+// the first words of a key, which stand for all keys that begin so. nullptr: it is unknown.
 const ForeignOption* find_mca_parameter(std::string_view key);
 
-// A variable that another launcher reads, and the option of ours that it stands for. What the
-// command line says wins over it.
+// A variable that another launcher reads, and our option that it stands for. The command line wins
+// over it.
 struct ForeignVariable {
   std::string_view name;
   std::string_view option;  // "-hostfile=%"

@@ -1,3 +1,4 @@
+// Called by the reader for each option that our own table does not have.
 #include "launcher/options/foreign_words.h"
 
 #include <fmt/format.h>
@@ -11,7 +12,7 @@
 namespace dtl {
 namespace {
 
-// Open MPI sets parameters of its parts by the name of the part.
+// Open MPI sets parameters of its parts by name: `--mca KEY VALUE`, two words behind the option.
 bool is_mca(std::string_view spelled) {
   const std::string name = to_lower(bare_name(spelled));
   const auto names = mca_options();
@@ -30,6 +31,8 @@ void take_foreign(OptionReader& reader, const ForeignOption& option, const std::
                   const std::string& value) {
   OptionWords& read = reader.so_far();
   read.foreign.push_back(spelled);
+  // An option that has to be refused for what it asks may have values that ask for nothing, as
+  // `-launcher-exec ssh`. The value may be a path, /usr/bin/ssh.
   const std::vector<std::string> harmless = split(option.harmless, ',');
   const std::string last = to_lower(value.substr(value.rfind('/') + 1));
   if (!last.empty() && std::find(harmless.begin(), harmless.end(), last) != harmless.end()) {
@@ -45,6 +48,7 @@ void take_foreign(OptionReader& reader, const ForeignOption& option, const std::
                   std::string(option.hint));
     case ForeignKind::kSame:
       reader.take(with_value(option.text, value));
+      // Errors about the value name what the user typed, not our option.
       if (!read.options.empty()) read.options.back().spelled = spelled;
   }
 }

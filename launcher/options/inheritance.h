@@ -1,6 +1,7 @@
 #pragma once
-// Which of the launcher's own variables go to the ranks: -genvall, -genvnone, -genvlist, and the
-// same for one program. Pure.
+// Inheritance: which variables of dtlaunch's own environment go to the ranks. -genvall, -genvnone
+// and -genvlist say it for the job, -envall and the like for one program. Without any, all of them
+// go. Pure.
 
 #include <optional>
 #include <string>
@@ -15,7 +16,8 @@ struct Inheritance {
   std::vector<std::string> names;  // where not all: these
 };
 
-// All: less what belongs to the login host; by name: whatever it is.
+// The variables that go. With `all`, those that belong to the login host alone are left out (plan's
+// forwardable()). A variable that is named goes whatever it is: the user has asked for it.
 Variables inherited_by(const Inheritance& inheritance, const Variables& environment);
 
 // "all", "none" or "list:A,B", as in HYDRA_ENV; nullopt for anything else.

@@ -1,3 +1,5 @@
+// What the five commands share beyond their tables: which take a job, and what a job's id looks
+// like.
 #include "launcher/options/jobs_options.h"
 
 #include <fmt/format.h>
@@ -20,6 +22,8 @@ std::string take_job(const std::string& name, const std::vector<std::string>& wo
     throw Error(Exit::kUsage, fmt::format("{} takes one job, and {} are given", name, words.size()),
                 "dtlaunch ps shows their ids", help);
   }
+  // Ids are lower case hexadecimal; a user may paste one from elsewhere. Whether the beginning is
+  // unique is known only after hosts have been asked.
   const std::string job = to_lower(words[0]);
   if (is_job_id_prefix(job)) return job;
   throw Error(Exit::kUsage, fmt::format("'{}' is no job's id", words[0]),

@@ -1,5 +1,7 @@
 #pragma once
-// The command lines of dtlaunch ps, logs, attach, kill and clean: dtlaunch-jobs(1).
+// JobsCommand: the command lines of dtlaunch ps, logs, attach, kill and clean, read into one value;
+// dtlaunch-jobs(1). These five ask hosts about jobs and share their options; launcher/jobs runs
+// them.
 
 #include <string>
 #include <vector>
@@ -14,7 +16,8 @@ struct JobsCommand : SubcommandOptions {
   std::string job;          // a beginning of its id; not for ps and clean
 };
 
-// Reads the hostfile. Throws Error(kUsage) and Error(kBadInput).
+// arguments: those after the name. Reads the hostfile, but not for --help: help needs no files.
+// Throws Error(kUsage) and Error(kBadInput).
 JobsCommand parse_jobs_command(const std::string& name, const std::vector<std::string>& arguments);
 
 // Whether the subcommand takes the id of a job.

@@ -1,3 +1,5 @@
+// Each line repeats the meaning in a user's words: the comments of base/limits.h are for
+// developers, and a program cannot list constants.
 #include "launcher/options/limits_text.h"
 
 #include <fmt/format.h>
@@ -9,6 +11,7 @@
 namespace dtl {
 namespace {
 
+// Waits are shown in seconds.
 std::string wait(std::string_view name, std::chrono::milliseconds value, std::string_view meaning) {
   return fmt::format("{:<20}{:>8} s  {}\n", name, static_cast<double>(value.count()) / 1000,
                      meaning);

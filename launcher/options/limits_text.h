@@ -1,5 +1,6 @@
 #pragma once
-// The text of --show-limits. Pure.
+// The text of --show-limits: the waits and bounds of base/limits.h that a user may notice, each
+// with its value and meaning. Pure.
 
 #include <string>
 

@@ -1,6 +1,6 @@
 #pragma once
-// The rows of the table of options, by the sections of --help. What rows mean is
-// launcher/options/options.h.
+// The rows of the table of options, in one source for each half of --help: one file for all would
+// exceed the limit on lines. What a row means is in launcher/options/options.h.
 
 #include <initializer_list>
 #include <vector>
@@ -11,7 +11,7 @@ namespace dtl {
 
 using OptionRows = std::vector<OptionRow<BlockOptions>>;
 
-// In their order.
+// The sections one after the other. Their order is the order of --help.
 OptionRows joined(std::initializer_list<OptionRows> sections);
 
 // Where to run, what to run, how to pin it.

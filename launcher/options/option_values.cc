@@ -1,3 +1,5 @@
+// Words of -launcher come from the schedulers' own descriptions, so that a new scheduler needs no
+// change here.
 #include "launcher/options/option_values.h"
 
 #include <fmt/format.h>
@@ -39,6 +41,8 @@ AgentStart parse_agent_start(const std::string& text) {
         return {AgentStart::How::kScheduler, scheduler->starter, each.program};
       }
     }
+    // A scheduler's name in the place of its starter's: "slurm" for srun. The hint has the right
+    // word.
     if (scheduler->name != word) continue;
     throw Error(Exit::kUsage, "-launcher " + text, "dtlaunch does not start its agents so",
                 fmt::format("-launcher {0}, the default in jobs of {1}",
@@ -59,6 +63,7 @@ int parse_notice_signal(const std::string& text) {
 }
 
 PortRange parse_port_range(const std::string& text) {
+  // MPICH writes LOW:HIGH, and Open MPI's oob_tcp_dynamic_ipv4_ports LOW-HIGH.
   const std::size_t middle = text.find_first_of(":-");
   const auto port = [](const std::string& digits) { return parse_integer(digits, 1, 65535); };
   const auto low = port(text.substr(0, middle));
@@ -74,6 +79,7 @@ std::uint32_t parse_umask(const std::string& text) {
   constexpr std::size_t kMostDigits = 4;
   const bool octal = !text.empty() && text.size() <= kMostDigits &&
                      text.find_first_not_of("01234567") == std::string::npos;
+  // 01000 is a value that no mask has; it takes the way of the other errors below.
   const auto mask = octal ? static_cast<std::uint32_t>(std::stoul(text, nullptr, 8)) : 01000;
   if (mask > 0777) {
     throw Error(Exit::kUsage, "--umask " + text, "not an octal number (0 to 777)", "--umask 022");
@@ -93,6 +99,7 @@ std::string read_range(const std::string& text, SizeRange& range) {
     return fmt::format("'{}' is not MIN:MAX, two numbers from 1 to {}", text, kMaxRanks);
   }
   if (*least > *most) return fmt::format("'{}' begins above its end", text);
+  // Only now: after an error the caller's range is as it was.
   range = {static_cast<int>(*least), static_cast<int>(*most)};
   return {};
 }

@@ -1,5 +1,6 @@
 #pragma once
-// Values of options that the command line and the job file share, as types. Pure.
+// Values of options as types, for what the tables of options share: the command line, the job file
+// and the subcommands read the same text in the same way. The errors name the option. Pure.
 
 #include <cstdint>
 #include <optional>
@@ -18,18 +19,22 @@ struct AgentStart {
     kScheduler,  // by a scheduler's own programs
   };
   How how = How::kSsh;
-  const Starter* starter = nullptr;         // kScheduler
+  const Starter* starter = nullptr;         // kScheduler alone
   std::optional<std::size_t> program = {};  // of Starter::programs; absent: any of them
 
   bool is_ssh() const { return how == How::kSsh; }
   bool is_fork() const { return how == How::kFork; }
 };
 
-// The values of -launcher and --port-range. Throw Error(kUsage).
+// A value of -launcher. Whether this job's scheduler has the starter is not asked here: that is
+// known only once the job's surroundings are. Throws Error(kUsage).
 AgentStart parse_agent_start(const std::string& text);
-// "USR1", "SIGUSR2"; 0: "none". Throws Error(kUsage).
+// The signal by which a scheduler says that the job's time is nearly over: "USR1", "SIGUSR2"; 0 for
+// "none". No other signal can be chosen. Throws Error(kUsage).
 int parse_notice_signal(const std::string& text);
 
+// "20000:20099" or "20000-20099", both ends included. One port alone is refused. Throws
+// Error(kUsage).
 PortRange parse_port_range(const std::string& text);
 
 // "22", "0077": octal, as umask(1) takes it. Throws Error(kUsage).

@@ -1,3 +1,4 @@
+// Where the sections of the table come together. Rows are in start_options.cc and run_options.cc.
 #include "launcher/options/options.h"
 
 #include <fmt/format.h>

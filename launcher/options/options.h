@@ -1,6 +1,7 @@
 #pragma once
-// The one table of dtlaunch's options: --help, the parser, the job file, completion and the man
-// page's check all follow from it. Subcommands have tables of their own, of the same kind. Pure.
+// The one table of dtlaunch's options. --help, the parser, the job file, completion and the check
+// of the man page follow from it, so they cannot disagree. Subcommands have tables of the same kind
+// in subcommand_options.h, because their options mean other things. Pure.
 
 #include <string>
 
@@ -13,10 +14,12 @@ namespace dtl {
 struct BlockOptions {
   CommandLine line;     // of the whole job; its programs are not touched
   ProgramLine program;  // of the block's program; -m begins its command
+  // What to do in the place of a job; command_line.cc makes an Action of it.
   bool help = false, version = false, show_limits = false, show_engine = false;
-  bool round_robin = false;  // -rr
+  bool round_robin = false;  // -rr: deals one by one, unless -grr says how many
 };
 
+// Made at the first call, and never changed. Options are compared by their address in it.
 const OptionTable<BlockOptions>& option_table();
 
 // The text of dtlaunch --help.

@@ -1,3 +1,5 @@
+// Labels of Open MPI (--tag-output and --timestamp-output) win over -l, and a pattern wins over
+// both.
 #include "launcher/options/output_choice.h"
 
 #include <fmt/format.h>
@@ -12,6 +14,7 @@
 namespace dtl {
 namespace {
 
+// The form of Hydra's -l.
 constexpr std::string_view kDefaultLabel = "[%r] ";
 
 ColorMode color_mode(const std::string& text) {
@@ -55,6 +58,7 @@ void take_directives(OutputChoice& choice) {
   for (const std::string_view directive : {kNoCopy, kNoJob, kCopy}) {
     if (!directory.ends_with(directive)) continue;
     directory.resize(directory.size() - directive.size());
+    // An --only of the user's own still holds.
     if (directive == kNoCopy && choice.only.empty()) choice.only = "none";
     return;
   }
@@ -64,6 +68,7 @@ void take_directives(OutputChoice& choice) {
 std::set<int> rank_set(const std::string& text) {
   std::set<int> ranks;
   for (const std::string& part : split(text, ',')) {
+    // Without a dash find() gives npos, and substr() the whole part.
     const std::size_t dash = part.find('-');
     const auto first = parse_integer(part.substr(0, dash), 0, kMaxRanks - 1);
     const auto last =
@@ -95,9 +100,11 @@ ConsoleOptions console_options(OutputChoice choice, const std::string& directory
   if (choice.fold && choice.no_fold) {
     throw Error(Exit::kUsage, "--fold and --no-fold are both given", "", "one of the two");
   }
+  // Neither: the console folds where it writes to a terminal.
   if (choice.fold || choice.no_fold) options.fold = choice.fold;
   options.hide_all = choice.only == "none";
   if (!options.hide_all && !choice.only.empty()) options.only = rank_set(choice.only);
+  // The names of files have the same letters after % as labels. An empty pattern means no file.
   options.outfile = LineLabel::parse(choice.outfile);
   options.errfile = LineLabel::parse(choice.errfile);
   if (!choice.log_directory.empty()) {

@@ -1,3 +1,5 @@
+// One pass over the characters. A word exists as soon as something of it has been seen, so that ""
+// is an empty argument and not nothing.
 #include "launcher/options/program_lines.h"
 
 #include <fmt/format.h>
@@ -25,6 +27,7 @@ class LineReader {
     return c;
   }
 
+  // Counts lines, for messages: words may contain line ends.
   // After a backslash: the end of the line is left out, whatever its form.
   bool skip_line_end() {
     if (text_.substr(at_).starts_with("\r\n")) ++at_;
@@ -41,9 +44,12 @@ class LineReader {
       if (c == '\n') break;
       if (c == ' ' || c == '\t' || c == '\r') {
         in_word_ = false;
+        // Only at the start of a line. In "a#b" and "a #b" it is an argument's character.
       } else if (c == '#' && line_.words.empty() && !in_word_) {
+        // The line end stays, and ends the line.
         while (left() && text_[at_] != '\n') ++at_;
       } else if (c == '\\') {
+        // A backslash at the end of the file has nothing to quote, and stands for itself.
         if (!left()) word() += c;
         if (left() && !skip_line_end()) word() += take();
       } else if (c == '\'' || c == '"') {
@@ -56,6 +62,7 @@ class LineReader {
   }
 
   void read_quoted(char quote) {
+    // The error names the line where the quote begins; its end is usually the end of the file.
     const int opened = number_;
     std::string& text = word();
     while (left()) {
@@ -69,6 +76,7 @@ class LineReader {
                 fmt::format("the quote {} is not closed", quote));
   }
 
+  // The word that is being read; begins one where there is none.
   std::string& word() {
     if (!in_word_) line_.words.emplace_back();
     in_word_ = true;

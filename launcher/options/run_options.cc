@@ -1,3 +1,6 @@
+// How to watch a job and how it ends: the second half of the table. A row is a section, the names,
+// the value, the help, where the value goes, and traits such as the job file's key. The last of the
+// names is the canonical one.
 #include "launcher/options/option_sections.h"
 
 #include <fmt/format.h>
@@ -28,6 +31,7 @@ constexpr std::size_t kMaxTagBytes = 64, kMaxTags = 32;
 constexpr double kMostReconnect =
     24.0 * 3600;  // ranks that nobody hears of for longer are forgotten
 
+// A number of seconds, fractions included. Kept in milliseconds, which the clocks of a job count.
 template <auto... Members>
 Target<B> seconds(double low, double high = kMaxSeconds) {
   return {Takes::kValue,
@@ -41,6 +45,7 @@ Target<B> seconds(double low, double high = kMaxSeconds) {
           }};
 }
 
+// The shell runs it later; whether its program may be run at all is checked in launcher/request.
 Target<B> shell_command() {
   return {Takes::kValue, [](B& block, const std::string& text, const Option&) -> std::string {
             if (trim(text).empty()) return "an empty command does not hear of anything";
@@ -76,6 +81,8 @@ void check_tag(const std::string& name) {
 
 Target<B> tags() {
   return {Takes::kValue, [](B& block, const std::string& text, const Option&) {
+            // --tag may be given several times, and the job file has a list: all are added, each
+            // name once.
             std::vector<std::string>& tags = block.line.reporting.tags;
             for (const std::string& name : split(text, ',')) {
               check_tag(name);

@@ -1,3 +1,5 @@
+// Where to run, what to run and how to pin it: the first half of the table. run_options.cc says how
+// a row is read.
 #include "launcher/options/option_sections.h"
 
 #include <fmt/format.h>
@@ -15,6 +17,7 @@ namespace {
 
 using B = BlockOptions;
 
+// Titles of sections in --help.
 constexpr std::string_view kWhere = "Where to run";
 constexpr std::string_view kWhat = "What to run";
 constexpr std::string_view kPin = "How to pin ranks";
@@ -23,12 +26,14 @@ constexpr std::string_view kPin = "How to pin ranks";
 Target<B> hosts() {
   return {Takes::kValue, [](B& block, const std::string& text, const Option&) {
             std::string& hosts = block.line.hosts;
+            // The list is parsed when the job is described: it may be a program's own.
             hosts += (hosts.empty() ? "" : ",") + text;
             return std::string();
           }};
 }
 
 // "N" goes to `number`, "MIN:MAX" to `range`.
+// The two functions give the places in a block where the values go.
 Target<B> size(std::optional<int>& (*number)(B&), std::optional<SizeRange>& (*range)(B&)) {
   return {Takes::kValue, [=](B& block, const std::string& text, const Option&) {
             SizeRange said;
@@ -78,6 +83,8 @@ Target<B> variable() {
 }
 
 // Open MPI's -x NAME=VALUE sets, -x NAME passes on.
+// -x NAME keeps the name alone; its value is looked up in launcher/request, which knows the
+// environment.
 Target<B> exported() {
   return {Takes::kValue, [](B& block, const std::string& text, const Option&) -> std::string {
             const std::string name = text.substr(0, text.find('='));
@@ -104,6 +111,7 @@ Target<B> inherit(const std::string& how) {
           }};
 }
 
+// The program's own arguments follow, as the words behind the options.
 Target<B> module() {
   return {Takes::kValue, [](B& block, const std::string& text, const Option&) {
             block.program.command = {"python3", "-m", text};

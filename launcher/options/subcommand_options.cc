@@ -1,3 +1,5 @@
+// Rows that several subcommands have are functions here, so that one option reads the same
+// everywhere.
 #include "launcher/options/subcommand_options.h"
 
 #include <fmt/format.h>
@@ -26,6 +28,7 @@ constexpr int kMaxPodCpus = 65536;
 constexpr int kMostPodGrace = 7 * 24 * 3600;  // seconds
 constexpr int kMostPodRestarts = 1000;
 
+// The same seconds as --reconnect of a job, without its key in a job file.
 Target<Sub> look_for() {
   return {Takes::kValue, [](Sub& options, const std::string& text, const Option&) -> std::string {
             double value = 0;
@@ -86,6 +89,7 @@ Target<Sub> signal() {
 Target<Sub> idle_hours() {
   return {Takes::kValue, [](Sub& options, const std::string& text, const Option&) {
             double hours = 0;
+            // 0 hours would end the holder before the first launch.
             if (!read_real(text, 0, kMostIdleHours, hours).empty() || hours == 0) {
               return fmt::format("'{}' is no number of hours", text);
             }
@@ -218,12 +222,14 @@ std::vector<Row> rows_of(const std::string& name) {
   if (name == "up") return up_rows();
   if (name == "down") return {help_row()};
   if (name == "kube") return kube_rows();
+  // All others ask hosts about jobs.
   return jobs_rows(name);
 }
 
 }  // namespace
 
 const OptionTable<SubcommandOptions>& subcommand_options(const std::string& name) {
+  // Only the tables that are asked for are made; a start of a job needs none of them.
   static std::map<std::string, OptionTable<Sub>> tables;
   const auto known = tables.find(name);
   return known != tables.end() ? known->second : tables.emplace(name, rows_of(name)).first->second;
@@ -259,6 +265,7 @@ std::vector<Host> named_hosts(const SubcommandOptions& options) {
     return parse_hostfile(read_trusted_file(options.hostfile, kMaxHostfileBytes, "hostfile"),
                           options.hostfile);
   }
+  // The agent of this machine is asked without ssh.
   Host local;
   local.name = "localhost";
   return {local};
@@ -268,6 +275,7 @@ std::optional<int> signal_by_name(std::string_view text) {
   if (const auto number = parse_integer(text, 1, 64)) return static_cast<int>(*number);
   std::string wanted = to_lower(text);
   if (!wanted.starts_with("sig")) wanted = "sig" + wanted;
+  // From 32 on libc keeps two signals for itself, and the rest have no names.
   for (int signal = 1; signal < 32; ++signal) {
     if (to_lower(signal_name(signal)) == wanted) return signal;
   }

@@ -1,5 +1,7 @@
 #pragma once
-// The options of dtlaunch's subcommands: a table for each, all into one struct.
+// SubcommandOptions: the options of dtlaunch's subcommands. Each subcommand has a table of its own,
+// and all tables fill one struct: they share most options. What a subcommand does with them is its
+// own room's business.
 
 #include <chrono>
 #include <optional>
@@ -13,7 +15,7 @@
 
 namespace dtl {
 
-// Of kube render, as typed.
+// Of kube render, as typed. Whether the values fit together is checked in launcher/kube.
 struct KubeWords {
   std::string kind, name = "dtlaunch", name_space, image;
   std::optional<SizeRange> nodes;
@@ -37,21 +39,23 @@ struct SubcommandOptions {
   int signal = 15;                                                // kill
   bool remove = false;                                            // push
   bool list = false;                                              // up
-  std::chrono::seconds idle = std::chrono::hours(8);              // up; a working day
+  std::chrono::seconds idle = std::chrono::hours(8);              // up; of no launch
   std::string interface, python;                                  // doctor
   bool quick = false, json = false;                               // doctor
   int verbosity = 0;                                              // doctor
   KubeWords kube;
 
-  std::vector<std::string> words;  // what is no option
+  std::vector<std::string> words;  // what is not an option
 
   bool names_hosts() const { return !hostfile.empty() || !host_list.empty(); }
 };
 
+// The table of one subcommand, made at the first call. Not safe to call from several threads.
 // `name` is a subcommand's.
 const OptionTable<SubcommandOptions>& subcommand_options(const std::string& name);
 
-// Options may stand before and after the words; of kube, before them alone. Throws Error(kUsage).
+// arguments: those after the subcommand's name. Options may stand before and after the words; of
+// kube only before them, since a program with options of its own may follow. Throws Error(kUsage).
 SubcommandOptions parse_subcommand(const std::string& name,
                                    const std::vector<std::string>& arguments);
 
@@ -64,7 +68,8 @@ bool names_hosts(const SubcommandOptions& options);
 // is. Throws Error(kUsage) and Error(kBadInput).
 std::vector<Host> named_hosts(const SubcommandOptions& options);
 
-// "TERM", "SIGTERM", "15"; nullopt when there is no such signal.
+// The number of a signal: "TERM", "SIGTERM", "15"; nullopt when there is no such signal. Real-time
+// signals have numbers alone.
 std::optional<int> signal_by_name(std::string_view text);
 
 }  // namespace dtl

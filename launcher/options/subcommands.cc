@@ -1,3 +1,4 @@
+// The order is that of --help.
 #include "launcher/options/subcommands.h"
 
 #include <algorithm>
@@ -36,6 +37,7 @@ std::string meant_subcommand(std::string_view word) {
       {"status", "ps"}, {"list", "ps"},   {"ls", "ps"},         {"jobs", "ps"},
       {"top", "ps"},    {"stop", "kill"}, {"cancel", "kill"},   {"end", "kill"},
       {"log", "logs"},  {"tail", "logs"}, {"cleanup", "clean"}, {"check", "doctor"}};
+  // By meaning first; nearest() goes by letters alone.
   for (const auto& [theirs, ours] : kOthers) {
     if (word == theirs) return std::string(ours);
   }

@@ -1,8 +1,8 @@
 #pragma once
-// The subcommands of dtlaunch: `dtlaunch doctor -f hosts`. A word is a subcommand only where it is
-// the first of the command line; after options or after `--` it is a program's name. The table has
-// names and summaries only, so that the command line can be parsed without the code behind them;
-// main.cc knows what each one runs.
+// Subcommand: the names and summaries of `dtlaunch doctor` and its like. A word is a subcommand
+// only where it is the first of the command line; after options or after `--` it is a program's
+// name. The table holds no code, so that the command line can be parsed without the code behind the
+// subcommands; launcher/run/commands.cc runs them.
 
 #include <span>
 #include <string>
@@ -19,8 +19,9 @@ std::span<const Subcommand> subcommand_table();
 
 bool is_subcommand(std::string_view word);
 
-// What somebody may have meant who wrote `word` first: "doctor" for "doctr", "ps" for "status".
-// Empty: no subcommand.
+// The subcommand that somebody may have meant who wrote `word` first: "doctor" for "doctr", "ps"
+// for "status". Otherwise the word would start as a program on each host and fail there. Empty:
+// none.
 std::string meant_subcommand(std::string_view word);
 
 }  // namespace dtl

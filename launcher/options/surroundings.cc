@@ -1,3 +1,4 @@
+// The umask changes for a moment: a file that another thread creates meanwhile gets the wrong mode.
 #include "launcher/options/surroundings.h"
 
 #include <sys/stat.h>
@@ -11,7 +12,7 @@ namespace dtl {
 namespace {
 
 std::uint32_t own_umask() {
-  const mode_t mask = ::umask(077);  // nothing else tells it
+  const mode_t mask = ::umask(077);  // no other system call tells it
   ::umask(mask);
   return mask;
 }
@@ -23,6 +24,7 @@ Surroundings current_surroundings() {
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string text = *entry;
     const std::size_t equals = text.find('=');
+    // A caller of execve(2) may put anything there; no program could look such an entry up.
     if (equals == std::string::npos || equals == 0) continue;
     around.environment.emplace_back(text.substr(0, equals), text.substr(equals + 1));
   }
@@ -31,6 +33,7 @@ Surroundings current_surroundings() {
   if (failed) {
     throw Error(Exit::kOs, "cannot tell the working directory", failed.message(), "-wdir DIR");
   }
+  // Not argv[0]: that is whatever the caller says. dtagent and dttrain lie beside the real file.
   const auto self = std::filesystem::read_symlink("/proc/self/exe", failed);
   if (failed) throw Error(Exit::kOs, "cannot tell where dtlaunch lies", failed.message());
   around.program_directory = self.parent_path().string();

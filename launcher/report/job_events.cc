@@ -1,3 +1,6 @@
+// The child is made by fork(2), as posix_spawn(3) cannot set the signal that a dead parent sends.
+// Between fork and execve only functions that are safe after a fork in a process with threads are
+// called, so all that they need is made before.
 #include "launcher/report/job_events.h"
 
 #include <fcntl.h>
@@ -41,7 +44,8 @@ const char* name_of(JobEvent::Kind kind) {
   return "?";
 }
 
-// The text as a file that nobody has to write while the command reads.
+// The text as a file in memory. A pipe would have to be written while the command reads, and would
+// block where it does not.
 Fd file_of(const std::string& text) {
   Fd file(::memfd_create("event", MFD_CLOEXEC));
   if (!file.valid()) throw system_error("cannot hand over an event");
@@ -51,15 +55,19 @@ Fd file_of(const std::string& text) {
 }
 
 // In the child of a process with threads: only what is safe there. Does not return.
+// A group of its own for the deadline, which kills all that the command has started.
 [[noreturn]] void become_command(int input, pid_t launcher, char* const* arguments,
                                  char* const* environment) {
   ::setpgid(0, 0);
+  // The kernel sends it when dtlaunch dies, by SIGKILL too. Nobody else would end the command then.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != launcher) ::_exit(127);  // it died before the line above
+  // dtlaunch ignores some signals, and its threads block all: both would be inherited.
   for (int number = 1; number < NSIG; ++number) ::signal(number, SIG_DFL);
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  // Standard output is the job's, for its ranks; the command must not mix with them.
   const int null = ::open("/dev/null", O_WRONLY);
   if (::dup2(input, STDIN_FILENO) < 0 || null < 0 || ::dup2(null, STDOUT_FILENO) < 0) ::_exit(127);
   ::execve("/bin/sh", arguments, environment);
@@ -88,6 +96,7 @@ class Child {
 
   // How it failed; empty: it did not. Ends its process group at the deadline.
   std::string wait(JobEvents::Clock::time_point deadline) const {
+    // Reported by wait(), as all other failures: there is one place for the line.
     if (error_ != 0) return "cannot be started: " + errno_text(error_);
     std::string unwatched;
     bool ended = false;
@@ -96,6 +105,7 @@ class Child {
     } catch (const Error& error) {
       unwatched = error.what();
     }
+    // The whole group; waitpid() below then returns at once.
     if (!ended) ::kill(-pid_, SIGKILL);
     int status = 0;
     while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
@@ -164,6 +174,8 @@ void JobEvents::tell(const JobEvent& event) {
   Told told;
   told.name = name_of(event.kind);
   told.json = event_json(event, job_id_, reporting_, std::time(nullptr));
+  // DTLAUNCH_EVENT_OF marks the command's processes as this job's: what looks for leftovers of dead
+  // jobs finds them by it.
   told.variables = {"DTL_EVENT=" + told.name, "DTL_JOB=" + job_id_, "DTLAUNCH_EVENT_OF=" + job_id_,
                     fmt::format("DTL_RESTARTS={}", event.restarts)};
   if (event.outcome) {
@@ -172,6 +184,7 @@ void JobEvents::tell(const JobEvent& event) {
   bool is_full = false;
   {
     const std::lock_guard lock(mutex_);
+    // Rather than block the job, an event is dropped, with a line.
     is_full = waiting_.size() >= kMaxEvents;
     if (!is_full) waiting_.push_back(std::move(told));
   }
@@ -201,6 +214,8 @@ void JobEvents::stop() {
   {
     const std::lock_guard lock(mutex_);
     stopped_ = true;
+    // For all that wait, together with the last: 64 commands that hang must not hold the job's end
+    // for ten minutes.
     last_deadline_ = Clock::now() + 2 * kEventPatience;
   }
   changed_.notify_one();
@@ -215,6 +230,7 @@ void JobEvents::run() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return stopped_ || !waiting_.empty(); });
     if (waiting_.empty()) return;
+    // Told without the lock: tell() never blocks for a command.
     const Told told = std::move(waiting_.front());
     waiting_.pop_front();
     auto deadline = Clock::now() + kEventPatience;

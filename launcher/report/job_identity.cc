@@ -1,3 +1,4 @@
+// Only a first state of the record; JobWatch keeps it up to date.
 #include "launcher/report/job_identity.h"
 
 #include <unistd.h>
@@ -24,6 +25,7 @@ JobRecord first_record(const std::string& job_id, const Request& request, bool l
   record.job_id = job_id;
   record.process = identify(::getpid());
   record.host = record.launcher_host = own_host_name();
+  // Without hosts the job runs on this machine.
   record.hosts = request.hosts.empty() ? record.host : join_names(request.hosts);
   for (const Program& program : request.programs) {
     // Any user may see a command in ps, but only while it runs; a kept record stays.

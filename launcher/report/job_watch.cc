@@ -1,3 +1,5 @@
+// The record has two copies: one in the user's runtime folder while the job runs, and, of a
+// detached job, one that stays.
 #include "launcher/report/job_watch.h"
 
 #include <fmt/format.h>
@@ -14,7 +16,8 @@
 namespace dtl {
 namespace {
 
-// "rank 3 on n2 after 12.3 s: rank-signal SIGKILL; left out n2"
+// A line of `ps -v` about an epoch that has ended: "rank 3 on n2 after 12.3 s: rank-signal SIGKILL;
+// left out n2"
 std::string describe_epoch(const Epoch& epoch) {
   const Outcome& outcome = epoch.end.outcome;
   std::string text = outcome.rank >= 0   ? fmt::format("rank {}", outcome.rank)
@@ -26,6 +29,7 @@ std::string describe_epoch(const Epoch& epoch) {
                       cause_name(outcome.cause));
   if (outcome.signal != 0) {
     text += " " + signal_name(outcome.signal);
+    // Its status means nothing: the ranks were stopped to go on with other hosts.
   } else if (outcome.cause != Cause::kHostsChanged) {
     text += fmt::format(" {}", outcome.exit_status);
   }
@@ -39,6 +43,7 @@ std::string describe_epoch(const Epoch& epoch) {
 
 JobWatch::JobWatch(JobRecord record, const std::optional<std::string>& kept_folder)
     : record_(std::move(record)) {
+  // Of a detached job this is the keeper, and not the process that described the job.
   record_.process = identify(::getpid());
   record_.detached = kept_folder.has_value();
   if (kept_folder) {
@@ -65,6 +70,7 @@ void JobWatch::keep(LogEntry::Kind kind, int rank, std::string_view bytes) {
 SessionHooks JobWatch::hooks(std::function<void()> on_started,
                              std::function<void(std::string_view)> on_said) {
   SessionHooks hooks;
+  // Written with the next state.
   hooks.placed = [this](std::size_t ranks) { record_.ranks = static_cast<int>(ranks); };
   hooks.state = [this](JobState state) {
     record_.state = state_name(state);
@@ -73,6 +79,7 @@ SessionHooks JobWatch::hooks(std::function<void()> on_started,
   };
   hooks.started = std::move(on_started);
   if (log_) {
+    // Without a log the session need not call us for each piece of output.
     hooks.output = [this](const Output& output) {
       const bool out = output.stream == Stream::kStdout;
       keep(out ? LogEntry::Kind::kStdout : LogEntry::Kind::kStderr, static_cast<int>(output.rank),
@@ -109,6 +116,7 @@ void JobWatch::ended(int exit_status) {
   if (!kept_record_.empty()) write_record(kept_record_, record_);
   if (log_) {
     LogEntry last;
+    // `logs -f` ends at it.
     last.kind = LogEntry::Kind::kEnded;
     last.status = exit_status;
     log_->add(last);

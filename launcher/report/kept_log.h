@@ -1,8 +1,9 @@
 #pragma once
-// The kept output of a detached job: a file of entries, each a header line and its bytes, so that
-// ranks, streams and dtlaunch's own words can be told apart when it is read again, and `less` can
-// still read it. Headers: "o3 120" 120 bytes of rank 3's standard output, "e3 9" of its standard
-// error, "s 40" what dtlaunch said, "x 0" the job has ended with status 0 (and no bytes follow).
+// KeptLog and LogReader: the kept output of a detached job. It is a file of entries, each a header
+// line and its bytes, so that ranks, streams and dtlaunch's own words can be told apart when it is
+// read again, and `less` can still read it. Headers: "o3 120" 120 bytes of rank 3's standard
+// output, "e3 9" of its standard error, "s 40" what dtlaunch said, "x 0" the job has ended with
+// status 0 (and no bytes follow). launcher/jobs and dtagent read it, also while it is written.
 
 #include <cstdint>
 #include <optional>
@@ -24,7 +25,8 @@ struct LogEntry {
 // What is written before an entry's bytes.
 std::string header_of(const LogEntry& entry);
 
-// Cuts what has been read into entries. Throws Error(kBadInput) when it is no kept log.
+// Cuts what has been read into entries, in whatever pieces it comes. Throws Error(kBadInput) when
+// it is not a kept log; nothing can be read after that.
 class LogReader {
  public:
   void feed(std::string_view bytes) { waiting_ += bytes; }
@@ -35,15 +37,16 @@ class LogReader {
   std::size_t at_ = 0;
 };
 
-// Appends entries, each in one writev(2). When the file has grown to kMaxLogBytes it becomes
-// FOLDER/log.1, in place of the one before; so the last 256 MiB are always there. A full disk costs
-// output, never the job; where bytes are lost, the next entry that finds room is preceded by one
-// that says how many and why.
+// Appends entries, each in one writev(2), so a reader sees whole entries. When the file has grown
+// to kMaxLogBytes it becomes FOLDER/log.1, in place of the one before; so the last 256 MiB are
+// always there. A full disk costs output, never the job. Where bytes are lost, the next entry that
+// finds room is preceded by one that says how many and why.
 class KeptLog {
  public:
   static constexpr std::int64_t kMaxLogBytes = 256 << 20;
 
   // Throws Error(kCannotWrite).
+  // The folder must exist, and be its user's alone.
   explicit KeptLog(std::string folder, std::int64_t max_bytes = kMaxLogBytes);
   void add(const LogEntry& entry);
 

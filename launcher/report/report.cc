@@ -1,3 +1,5 @@
+// One function for each part of the document. Empty and unknown values are mostly left out rather
+// than written as null.
 #include "launcher/report/report.h"
 
 #include <fmt/format.h>
@@ -18,12 +20,15 @@ namespace dtl {
 namespace {
 
 // In order, as a reader expects it.
+// The plain type would sort the members by name.
 using OrderedJson = nlohmann::ordered_json;
 
+// Words of the man page.
 const char* phase_name(RankPhase phase) {
   switch (phase) {
     case RankPhase::kWaiting:
       return "not-started";
+    // It ran when the agent was last heard of, and nobody has told its end.
     case RankPhase::kStarted:
       return "unknown";
     case RankPhase::kExited:
@@ -41,6 +46,7 @@ OrderedJson environment_json(const std::vector<std::string>& environment) {
   for (const std::string& entry : environment) {
     const std::size_t equals = entry.find('=');
     const std::string name = entry.substr(0, equals);
+    // An entry without "=" might be a whole secret.
     const bool secret = looks_secret(name);
     variables[name] = secret || equals == std::string::npos
                           ? "***"
@@ -49,6 +55,7 @@ OrderedJson environment_json(const std::vector<std::string>& environment) {
   return variables;
 }
 
+// A program's own status, or a signal of somebody else, must not be taken for our doing.
 // Of what we send to end ranks: SIGTERM, then SIGKILL, and of statuses that say as much. A rank
 // that had ended by itself when the signal came, or that answers it with a status of its own, has
 // ended by itself.
@@ -66,6 +73,7 @@ OrderedJson stack_json(const Stack& answer) {
     return json;
   }
   const bool told = answer.answer == StackAnswer::kTold;
+  // Stopped: by SIGSTOP or a debugger, so that it could not answer.
   json["answer"] = told ? "told" : answer.text == "stopped" ? "stopped" : "silent";
   if (!told) return json;
   const RankStack stack = parse_stack(answer.text);
@@ -116,6 +124,7 @@ OrderedJson rank_json(const RankPlan& planned, const NodePlan& node, const RankS
   return rank;
 }
 
+// Programs may run on any nodes, in any order of ranks: they are collected from all of them.
 // What runs where `a : b` gave more than one program: each with its ranks, "0-3".
 OrderedJson programs_json(const JobPlan& plan) {
   std::map<int, std::pair<const RankPlan*, std::vector<int>>> programs;
@@ -153,6 +162,7 @@ OrderedJson plan_json(const JobPlan& plan) {
   json["programs"] = programs_json(plan);
   json["warnings"] = plan.warnings;
   if (plan.nodes.empty() || plan.nodes.front().ranks.empty()) return json;
+  // Rank 0's stands for all: most ranks differ from it only in their numbers.
   const RankPlan& first = plan.nodes.front().ranks.front();
   json["environment_of_rank_0"] = environment_json(first.environment);
   return json;
@@ -179,6 +189,7 @@ OrderedJson outcome_json(const SessionResult& result) {
   json["cause"] = cause_name(outcome.cause);
   json["by"] = outcome.rank >= 0 ? "rank" : outcome.node >= 0 ? "node" : "dtlaunch";
   if (outcome.rank >= 0) json["rank"] = outcome.rank;
+  // As on the failure card.
   if (outcome.node >= 0) json["host"] = card_facts(result).host;
   if (outcome.signal != 0) json["signal"] = signal_name(outcome.signal);
   if (!outcome.text.empty()) json["text"] = outcome.text;
@@ -232,6 +243,7 @@ std::string report_json(const JobResult& job) {
   report["versions"] = versions_json(result);
   OrderedJson& times = report["seconds"];
   for (std::size_t i = 0; i < result.phases.size(); ++i) {
+    // A phase lasts until the next one begins.
     const JobTime end = i + 1 < result.phases.size() ? result.phases[i + 1].began : result.ended;
     const PhaseTime& phase = result.phases[i];
     if (phase.state != JobState::kDone) times[state_name(phase.state)] = seconds(end - phase.began);
@@ -251,6 +263,7 @@ std::string report_json(const JobResult& job) {
   }
   report["messages"] = result.messages;
   report["dropped_output_bytes"] = result.dropped_bytes;
+  // Told where there was more than one epoch, or a reason why no other followed.
   if (job.epochs.size() > 1 || (!job.epochs.empty() && !job.epochs.back().why.empty())) {
     report["restarts"] = job.epochs.size() - 1;
     for (const Epoch& epoch : job.epochs) report["epochs"].push_back(epoch_json(epoch));

@@ -1,7 +1,7 @@
 #pragma once
-// --encrypt: what libdtring carries between hosts goes under TLS, since all ranks are told so. What
-// is not libdtring's goes as its own library sends it, which dtlaunch cannot change: a line says
-// so.
+// --encrypt, as the request has it: all ranks are told that libdtring is to use TLS between hosts.
+// What is not libdtring's goes as its own library sends it. dtlaunch cannot change that, so a line
+// says so. Pure.
 
 #include <string>
 #include <vector>
@@ -10,7 +10,8 @@
 
 namespace dtl {
 
-// Throws Error(kUsage) where the user has set the same otherwise.
+// Adds the variable to what is set for all ranks, and perhaps a line to `notices`. Throws
+// Error(kUsage) where the user has set the same otherwise.
 void encrypt(Request& request, std::vector<std::string>& notices);
 
 }  // namespace dtl

@@ -1,3 +1,4 @@
+// The values are parsed and thrown away: planning parses them again, with each node's facts.
 #include "launcher/request/host_checks.h"
 
 #include <fmt/format.h>
@@ -12,6 +13,7 @@ namespace dtl {
 namespace {
 
 void check_pins(JobSettings& settings) {
+  // For the job as a whole, and then for each host, which may have pins of its own in the hostfile.
   for (std::string& note : pin_request_of(settings.request, nullptr).notes) {
     settings.notes.push_back(std::move(note));
   }
@@ -19,9 +21,11 @@ void check_pins(JobSettings& settings) {
 }
 
 void check_interfaces(const Request& request) {
+  // Throws for --iface, with that option's name.
   const InterfaceFilter of_all(request.network.interface);
   for (const Host& host : request.hosts) {
     try {
+      // The error would name --iface; it has to name the line of the hostfile.
       const InterfaceFilter own(host.interface);
     } catch (const Error& error) {
       throw Error(Exit::kBadInput, fmt::format("{}: iface={}", host.where, host.interface),

@@ -1,6 +1,6 @@
 #pragma once
-// What hosts are asked for beside their names, pins and interfaces: what is wrong with it is told
-// before any host is spoken to. Pure.
+// Checks what hosts are asked for beside their names: pins and interfaces. A mistake is told before
+// any host is spoken to; otherwise it would be found only after all agents have come up. Pure.
 
 #include "launcher/request/job_request.h"
 

@@ -1,3 +1,5 @@
+// Most keys are options of the command line and follow from its table. Only what has another form
+// in a file (programs, variables, lists of hosts, [trainer]) is read by a function here.
 #include "launcher/request/job_file.h"
 
 #include <fmt/format.h>
@@ -22,6 +24,7 @@ Error bad_value(const TomlFile& file, const std::string& key, std::string reason
   return Error(Exit::kBadInput, file.where(key), std::move(reason), std::move(hint));
 }
 
+// TOML's integers have 64 bits, so a number is bounded before it becomes an int.
 std::optional<int> count(TomlFile& file, const std::string& key, std::int64_t highest,
                          std::int64_t lowest = 1) {
   const auto value = file.integer(key);
@@ -34,12 +37,14 @@ std::optional<int> count(TomlFile& file, const std::string& key, std::int64_t hi
 }
 
 std::optional<std::string> text(TomlFile& file, const std::string& key) {
+  // An empty string is a mistake: whoever wants the default leaves the key out.
   auto value = file.string(key);
   if (value && value->empty()) throw bad_value(file, key, fmt::format("'{}' is empty", key));
   return value;
 }
 
-// A path of the file, seen from the folder that the file is in.
+// A path that the file names, seen from the folder that the file is in. So a project's folder may
+// be moved, and the job started from anywhere.
 std::optional<std::string> beside_file(TomlFile& file, const std::string& key,
                                        const std::string& file_path) {
   const auto value = text(file, key);
@@ -91,6 +96,7 @@ std::vector<Host> host_list(TomlFile& file) {
   const std::string where = file.where("hosts.list");
   if (items->empty()) throw bad_value(file, "hosts.list", "the list names no host");
   try {
+    // An item may be anything that -hosts takes: "n[01-04]", "a:2".
     std::vector<Host> hosts = parse_host_option(join(*items, ","));
     for (Host& host : hosts) host.where = where;
     return hosts;
@@ -102,6 +108,7 @@ std::vector<Host> host_list(TomlFile& file) {
 }
 
 // [trainer] as the command line of dttrain: key = value -> --key value, true -> --key alone.
+// dttrain alone knows its settings and says which of them are wrong.
 std::vector<std::string> trainer_flags(TomlFile& file) {
   std::vector<std::string> flags;
   for (const auto& [key, value] : file.table("trainer")) {
@@ -113,6 +120,7 @@ std::vector<std::string> trainer_flags(TomlFile& file) {
       throw bad_value(file, "trainer", fmt::format("'{}' is not the name of a setting", key),
                       "max_steps = 100");
     }
+    // dttrain's flags are off unless given.
     if (value == "false") continue;
     flags.push_back("--" + key);
     if (value != "true") flags.push_back(value);
@@ -124,6 +132,8 @@ std::optional<std::string> value_of(TomlFile& file, const Option& option,
                                     const std::string& file_path) {
   const std::string key(option.traits.key);
   if (option.takes == Takes::kNothing) {
+    // False is the same as no key: these options cannot be switched off on the command line,
+    // either.
     if (file.boolean(key).value_or(false)) return "";
     return std::nullopt;
   }
@@ -132,6 +142,8 @@ std::optional<std::string> value_of(TomlFile& file, const Option& option,
       if (const auto number = file.integer(key)) return std::to_string(*number);
       return std::nullopt;
     case FileValue::kRange:
+      // TOML has no type for MIN:MAX, so a range is a string and a number an integer. A string
+      // without ":" goes on to integer(), which names the type that is wanted.
       if (file.is_string(key) && text(file, key)->find(':') != std::string::npos) {
         return text(file, key);
       }
@@ -139,6 +151,7 @@ std::optional<std::string> value_of(TomlFile& file, const Option& option,
       return std::nullopt;
     case FileValue::kList: {
       const auto items = file.strings(key);
+      // As the command line has them; an item with a comma in it is two.
       if (items && !items->empty()) return join(*items, ",");
       return std::nullopt;
     }
@@ -158,6 +171,8 @@ void read_options(TomlFile& file, JobFile& job) {
     const auto value = value_of(file, option, job.path);
     if (value) job.options.push_back({&option, *value, key, file.where(key)});
   }
+  // Applied here as well, so that all values are checked: also those that the command line
+  // overrides.
   option_table().apply(job.options, job.said, "");
   if ((job.said.program.ranks || job.said.program.rank_range) && !job.programs.empty()) {
     throw bad_value(file, "ranks", "each of [[programs]] has its own ranks",
@@ -173,11 +188,13 @@ std::vector<std::string> command(TomlFile& file) {
   const auto program = text(file, "program");
   const auto arguments = file.strings("arguments");
   const std::vector<std::string> flags = trainer_flags(file);
+  // Another program would get flags that mean something else to it.
   if (program && !is_dttrain(*program) && !flags.empty()) {
     throw bad_value(file, "trainer",
                     fmt::format("[trainer] is for dttrain, and program is '{}'", *program),
                     "arguments = [...]");
   }
+  // A file may hold hosts and options alone, and the program come from the command line.
   if (!program && !arguments && flags.empty()) return {};
   std::vector<std::string> words = {program.value_or("dttrain")};
   if (arguments) words.insert(words.end(), arguments->begin(), arguments->end());
@@ -215,6 +232,7 @@ JobFile parse_job_file(const std::string& toml, const std::string& path) {
   }
   job.pin = file.boolean("pinning.enabled").value_or(true);
   job.threads = count(file, "pinning.threads", kMaxThreads);
+  // Last: every key that is known has been read by now. A misspelt key must not be passed over.
   file.reject_unknown_keys();
   return job;
 }

@@ -1,6 +1,7 @@
 #pragma once
-// JobFile: what dtlaunch.toml(5) says about a job, as a plain value. The command line is read after
-// it and wins. A bad file is an Error(kBadInput) that starts with "FILE:LINE".
+// JobFile: what dtlaunch.toml(5) says about a job, as a plain value. Nothing is merged here: the
+// command line wins over it, and job_inputs.h lays one over the other. A bad file is an
+// Error(kBadInput) that starts with "FILE:LINE".
 
 #include <optional>
 #include <string>
@@ -17,7 +18,7 @@ struct JobFile {
   std::vector<std::string> command;   // program, arguments, then [trainer] as flags of dttrain;
                                       // empty: the file names no program
   std::vector<ProgramLine> programs;  // [[programs]]; never together with command
-  Variables environment;              // [environment], in file order
+  Variables environment;              // [environment], in file order; for all programs
   std::optional<Inheritance> inheritance;
   std::vector<Host> hosts;           // hosts.list; never together with hosts.file
   bool pin = true;                   // pinning.enabled
@@ -26,7 +27,9 @@ struct JobFile {
   BlockOptions said;                 // what they say; paths are seen from the job file's folder
 };
 
+// Reads the file, which only this user or root may have written (trusted_file.h).
 JobFile load_job_file(const std::string& path);
+// The same for a text. Pure; `path` is for messages and for the folder that paths are seen from.
 JobFile parse_job_file(const std::string& text, const std::string& path);
 
 }  // namespace dtl

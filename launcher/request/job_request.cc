@@ -1,3 +1,5 @@
+// describe_job() at the end is the order of things: hosts come after programs, as programs may have
+// hosts of their own, and sizes after hosts, as they are checked against them.
 #include "launcher/request/job_request.h"
 
 #include <fmt/format.h>
@@ -29,6 +31,7 @@ namespace {
 
 std::vector<Host> read_hosts(const CommandLine& line, const std::optional<JobFile>& file,
                              const Surroundings& around) {
+  // At most one of the first three is given; the parser sees to that. Without any, the job file's.
   if (!line.discover.empty()) return around.discover(line.discover);
   if (!line.hosts.empty()) return parse_host_option(line.hosts);
   if (!line.hostfile.empty()) {
@@ -43,6 +46,7 @@ std::string absolute(const std::string& path, const std::string& directory) {
   return (std::filesystem::path(directory) / path).lexically_normal().string();
 }
 
+// --nnodes N counts on N hosts, so fewer are an error; more are simply not used.
 void keep_first_hosts(std::vector<Host>& hosts, int nodes) {
   const std::size_t offered = std::max<std::size_t>(hosts.size(), 1);  // none: this machine
   if (static_cast<std::size_t>(nodes) > offered) {
@@ -55,6 +59,7 @@ void keep_first_hosts(std::vector<Host>& hosts, int nodes) {
 }
 
 // held: of those offered, by --spares.
+// A range that --discover cannot fill yet may be filled later, so the status says "try again".
 void check_host_range(std::size_t offered, std::size_t held, SizeRange range, bool listed) {
   const std::size_t left = offered - std::min(held, offered);
   if (static_cast<std::size_t>(range.least) <= left) return;
@@ -67,8 +72,10 @@ void check_host_range(std::size_t offered, std::size_t held, SizeRange range, bo
       listed ? "the same command again once --discover lists more" : "-f FILE with more hosts");
 }
 
+// Each of these fixes what the range leaves open.
 // What a job of no fixed size cannot have beside that.
 void check_elastic(const CommandLine& line) {
+  // Errors name the option that has made the size variable.
   const std::string sized =
       line.placement.node_range   ? fmt::format("--nnodes {}:{}", line.placement.node_range->least,
                                                 line.placement.node_range->most)
@@ -101,6 +108,7 @@ void take_size(const CommandLine& line, JobSettings& settings) {
   Request& request = settings.request;
   request.elastic =
       line.placement.node_range || line.placement.rank_range || !line.discover.empty();
+  // A job that may go on with other hosts is of no use without restarts, so it has some by default.
   if (!request.restarts.max) request.restarts.max = request.elastic ? kElasticRestarts : 0;
   if (!request.elastic) return;
   check_elastic(line);
@@ -120,6 +128,7 @@ void add_own_directory(Variables& environment, const std::string& directory) {
       value += ":" + directory;
     return;
   }
+  // -genvnone leaves no PATH: a usual one takes its place.
   environment.emplace_back("PATH", "/usr/local/bin:/usr/bin:/bin:" + directory);
 }
 
@@ -140,9 +149,12 @@ std::vector<Program> programs_of(const CommandLine& line, const std::string& dir
     const bool has_own = !given.working_directory.empty();
     program.working_directory =
         absolute(has_own ? given.working_directory : line.working_directory, directory);
+    // A program alone may have all slots; only the plan knows how many these are.
     if (line.programs.size() > 1) program.ranks = given.ranks.value_or(1);
     const bool script = line.as_torchrun && !program.command.empty() &&
                         is_python_script(program.command[0], program.working_directory);
+    // -u as torchrun does it: otherwise Python keeps output in a pipe back until its buffer is
+    // full.
     if (script) program.command.insert(program.command.begin(), {"python3", "-u"});
   }
   return programs;
@@ -151,6 +163,7 @@ std::vector<Program> programs_of(const CommandLine& line, const std::string& dir
 Inheritance global_inheritance(const std::optional<Inheritance>& said,
                                const Variables& environment) {
   if (said) return *said;
+  // Options win over the variables of Hydra, and Hydra's own over Intel MPI's.
   const std::string* hydra = find_variable(environment, "HYDRA_ENV");
   if (hydra == nullptr) hydra = find_variable(environment, "I_MPI_HYDRA_ENV");
   if (hydra == nullptr) return {};
@@ -164,6 +177,7 @@ void inherit_for_programs(const CommandLine& line, const Surroundings& around,
                           JobSettings& settings) {
   std::vector<Program>& programs = settings.request.programs;
   for (std::size_t i = 0; i < programs.size(); ++i) {
+    // Absent: the program inherits what the job's programs do.
     if (line.programs[i].inheritance) {
       programs[i].inherited = inherited_by(*line.programs[i].inheritance, around.environment);
       add_own_directory(*programs[i].inherited, around.program_directory);
@@ -183,12 +197,14 @@ void inherit_for_programs(const CommandLine& line, const Surroundings& around,
 Ending ending_of(const CommandLine& line) {
   Ending ending = line.ending;
   if (!ending.hang_notice) ending.hang_notice = kHangNotice;
+  // After the default: an explicit 0 must not become the default again.
   if (*ending.hang_notice == JobTime(0)) ending.hang_notice.reset();  // never
   return ending;
 }
 
 void leave_this_host_out(std::vector<Host>& hosts) {
   const std::string own = own_host_name();
+  // The hostfile may have the short name and this machine the long one, or the reverse.
   const std::string prefix = own.substr(0, own.find('.'));
   std::erase_if(hosts, [&](const Host& host) {
     return is_loopback_name(host.name) || host.name == own ||
@@ -208,12 +224,14 @@ std::optional<T> first_of(const std::optional<T>& wins, const std::optional<T>& 
 void apply_file(const JobFile& file, Request& request) {
   Program& first = request.programs[0];
   if (first.command.empty()) first.command = file.command;
+  // In front: a value of the command line comes later, and the last one wins.
   request.environment.set.insert(request.environment.set.begin(), file.environment.begin(),
                                  file.environment.end());
   request.pinning.threads = file.threads;
   request.pinning.enabled = file.pin;
 }
 
+// Spare hosts are the last ones with --spares N, and then all that the job's size does not need.
 // Leaves request.hosts those that the job begins with.
 std::vector<Host> take_spares(std::optional<SizeRange> host_range, Request& request) {
   const std::optional<int>& kept = request.restarts.spares;
@@ -237,6 +255,7 @@ std::vector<Host> take_spares(std::optional<SizeRange> host_range, Request& requ
   if (host_range) {
     needed.resize(std::min(needed.size(), static_cast<std::size_t>(host_range->most)));
   }
+  // Before those of --spares: hosts are used in the order in which the user named them.
   spares.insert(spares.begin(), request.hosts.begin() + static_cast<std::ptrdiff_t>(needed.size()),
                 request.hosts.end());
   request.hosts = std::move(needed);
@@ -250,6 +269,7 @@ JobSettings describe_job(const JobInputs& inputs, const Surroundings& around) {
   const std::optional<JobFile>& file = inputs.file;
   JobSettings settings;
   Request& request = settings.request;
+  // Relative paths are seen from here: the nodes know nothing of this folder's name.
   request.programs = programs_of(line, around.working_directory);
   request.placement = line.placement;
   request.pinning = line.pinning;
@@ -267,10 +287,12 @@ JobSettings describe_job(const JobInputs& inputs, const Surroundings& around) {
   add_own_directory(inherited, around.program_directory);
   add_ring_variables(inherited, line);
   inherit_for_programs(line, around, settings);
+  // Before the job starts, not at its first event.
   check_trusted_command(request.reporting.on_event, "program of --on-event");
   if (file) apply_file(*file, request);
   settings.streams.console = console_options(line.shown, around.working_directory);
   settings.streams.stdin_for = input_choice(line.shown);
+  // Neither the command line nor a job file names a program.
   if (request.programs[0].command.empty()) {
     request.programs[0].command = {"dttrain", "--demo"};
     settings.notices.push_back(
@@ -280,8 +302,10 @@ JobSettings describe_job(const JobInputs& inputs, const Surroundings& around) {
   request.hosts = read_hosts(line, file, around);
   place_programs(line, request);
   request.hosts_are_tasks = inputs.nodes && inputs.nodes->are_tasks;
+  // The user's hosts go in, and the job's come out: the scheduler's where the user names none.
   request.hosts = hosts_of_job(inputs, request.hosts, settings, around.environment);
   if (request.placement.skip_launch_host) leave_this_host_out(request.hosts);
+  // Each task is a host of its own here, so --nnodes would count ranks.
   if (request.placement.nodes && !request.hosts_are_tasks) {
     keep_first_hosts(request.hosts, *request.placement.nodes);
   }
@@ -310,6 +334,8 @@ std::vector<Host> needed_hosts(const Request& request) {
   for (std::size_t i = 0; i < request.hosts.size(); ++i) {
     const std::optional<int> slots =
         first_of(request.placement.ranks_per_node, request.hosts[i].slots);
+    // Only the host itself knows its slots, so nobody can say how many hosts are enough. Dealt one
+    // by one, each host takes one rank in the first round in any case.
     if (!slots && request.placement.deal != 1) break;
     offered +=
         request.placement.deal ? std::min(*request.placement.deal, slots.value_or(1)) : *slots;

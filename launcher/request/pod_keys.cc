@@ -1,3 +1,4 @@
+// Found by its three files. The key itself is read by launcher/ssh alone.
 #include "launcher/request/pod_keys.h"
 
 #include <fmt/format.h>
@@ -25,6 +26,7 @@ bool has_key(const std::string& folder) {
   return has_file(folder, "id_rsa") && has_file(folder, "id_rsa.pub");
 }
 
+// Of the user database, and not $HOME; $HOME is for users that it does not have, as in containers.
 // The home that ssh uses.
 std::string home_of_user() {
   std::array<char, 4096> buffer;
@@ -36,6 +38,7 @@ std::string home_of_user() {
   return home != nullptr ? home : "/";
 }
 
+// The kernel writes blanks, tabs, line ends and backslashes in three octal digits.
 // "\040" is a blank: proc(5), mountinfo.
 std::string unescaped(const std::string& word) {
   std::string text;
@@ -75,6 +78,7 @@ std::string find_pod_keys(const Variables& environment) {
                 "the sshAuthMountPath of the MPIJob");
   }
   const std::string own = home_of_user() + "/.ssh";
+  // authorized_keys tells a shared key from a user's own: each pod lets the others in by it.
   if (has_key(own) && has_file(own, "authorized_keys")) return own;
   for (const std::string& folder : mounted_folders()) {
     if (has_key(folder) && has_file(folder, "authorized_keys")) return folder;
@@ -83,6 +87,7 @@ std::string find_pod_keys(const Variables& environment) {
 }
 
 std::string pod_keys_of_launcher(const Variables& environment) {
+  // The operator sets it in its launcher.
   const std::pair<std::string, std::string> role("K_MPI_JOB_ROLE", "launcher");
   const bool here = std::find(environment.begin(), environment.end(), role) != environment.end();
   return here ? find_pod_keys(environment) : std::string();

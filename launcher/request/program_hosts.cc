@@ -1,3 +1,4 @@
+// Two programs may share a host, so hosts are numbered by name, in the order in which they appear.
 #include "launcher/request/program_hosts.h"
 
 #include <fmt/format.h>
@@ -16,6 +17,7 @@ namespace dtl {
 namespace {
 
 void check_alone(const CommandLine& line) {
+  // With hosts for some programs only, the ranks of the others would have nowhere to go.
   const bool all_have = std::none_of(line.programs.begin(), line.programs.end(),
                                      [](const ProgramLine& each) { return each.hosts.empty(); });
   const bool placed = line.placement.deal || !line.placement.rank_map.empty() ||
@@ -38,13 +40,16 @@ std::vector<std::size_t> deal(const ProgramLine& program, const std::vector<Host
     offered += static_cast<std::size_t>(host.slots.value_or(1));
     counted = counted && host.slots;
   }
+  // Without -n a program has a rank on each slot.
   const std::size_t ranks = program.ranks ? static_cast<std::size_t>(*program.ranks)
                                           : std::min<std::size_t>(offered, kMaxRanks);
+  // Only where all slots are known: the slots of other hosts are known to their agents alone.
   if (counted && ranks > offered && !oversubscribe) {
     throw Error(Exit::kUsage, fmt::format("-n {} -host {}", ranks, program.hosts),
                 fmt::format("there are only {} slots", offered), "--oversubscribe");
   }
   std::vector<std::size_t> places;
+  // Another round where there are more ranks than slots.
   while (places.size() < ranks) {
     for (std::size_t i = 0; i < hosts.size(); ++i) {
       const auto slots = static_cast<std::size_t>(hosts[i].slots.value_or(1));

@@ -1,3 +1,5 @@
+// Hosts that the user names win over the allocation, but they have to lie in it where the scheduler
+// refuses others.
 #include "launcher/request/scheduler_job.h"
 
 #include <fmt/format.h>
@@ -24,8 +26,10 @@
 namespace dtl {
 namespace {
 
-// Those that this process may run on, and the part of them that its control group gives it.
+// The CPUs that this process may run on, bounded by its control group's quota: a pod's limit is a
+// quota more often than a set of CPUs. 0: not known.
 int usable_cpus() {
+  // Larger than the fixed cpu_set_t of 1,024 CPUs: the call fails where the kernel has more.
   cpu_set_t* cpus = CPU_ALLOC(65536);
   const std::size_t size = CPU_ALLOC_SIZE(65536);
   const bool known = cpus != nullptr && ::sched_getaffinity(0, size, cpus) == 0;
@@ -46,7 +50,8 @@ int numa_nodes() {
   return nodes;
 }
 
-// These files are the scheduler's own, and are not always of this user or root.
+// These files are the scheduler's own, and need not belong to this user or root; so
+// read_trusted_file() would refuse them.
 std::optional<std::string> read_scheduler_file(const std::string& path, std::string& problem) {
   try {
     return read_regular_file(path, kMaxHostfileBytes);
@@ -64,7 +69,8 @@ const Host* find_in(const std::vector<Host>& allocation, const std::string& name
   return found == allocation.end() ? nullptr : &*found;
 }
 
-// Of which each would start the whole job, if it were told the hosts.
+// Whether the scheduler has started several of dtlaunch. With hosts named, each would start the
+// whole job.
 bool is_one_of_several(const SchedulerEvidence& evidence) {
   return evidence.role != SchedulerRole::kLauncher && !evidence.scheduler->task_command.empty();
 }
@@ -98,6 +104,8 @@ std::vector<std::string> carrier_of(const SchedulerEvidence& evidence,
   const Starter* const starter = how ? how->starter : evidence.starter;
   if (starter == nullptr || starter->way != Starter::Way::kCarried) return {};
   std::string program(starter->programs[0]);
+  // The scheduler's own folder is surer than PATH. A starter that the user asks for is found by
+  // PATH.
   if (starter == evidence.starter && evidence.starter_folder.starts_with('/')) {
     program = evidence.starter_folder + "/" + program;
   }
@@ -123,6 +131,7 @@ void sort_out_hosts(const StepPlan& step, std::vector<Host>& hosts,
   std::vector<std::string> strangers;
   for (Host& host : hosts) {
     if (is_loopback_name(host.name)) continue;
+    // A task is started by the node's name; neither a user nor a port can go with it.
     const Host* found = find_in(step.nodes, host.name);
     const bool plain = host.user.empty() && host.port == 0;
     if (!plain && step.only) {
@@ -213,6 +222,7 @@ SchedulerEvidence evidence_beside(const JobInputs& inputs, const Variables& envi
   }
   if (line.starting.agent_start && line.starting.agent_start->is_ssh() &&
       evidence.starter != nullptr) {
+    // The user wants ssh although the scheduler has a way of its own.
     evidence.follows.push_back("-launcher ssh wins");
     evidence.starter = nullptr;
   } else if (evidence.role == SchedulerRole::kLauncher) {
@@ -256,6 +266,7 @@ std::vector<Host> hosts_of_job(const JobInputs& inputs, std::vector<Host> hosts,
   if (evidence.hosts_are_all && evidence.role == SchedulerRole::kLauncher) {
     settings.allocation = evidence.hosts;
   }
+  // Before the hosts: whether they are refused or reached otherwise depends on the step.
   settings.step = wanted_step(line, evidence, environment, settings.notices);
   if (settings.step && settings.step->only) settings.allocation = evidence.hosts;
   settings.access = access_of(evidence, line, settings);

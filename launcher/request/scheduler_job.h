@@ -1,6 +1,7 @@
 #pragma once
 // What the scheduler that has started us means for a job: its hosts, where the user names none, and
-// what brings agents to them.
+// what brings agents to them. plan/schedulers judges the evidence; here it is gathered from this
+// machine and laid beside what the user says.
 
 #include <string>
 #include <vector>
@@ -11,15 +12,17 @@
 
 namespace dtl {
 
-// Reads the files that the scheduler names, and asks its tool. Throws Error.
+// Gathers the evidence: reads the files that the scheduler names, and asks its program. wanted: as
+// --engine says; nullptr: none; absent: whichever shows itself. Throws Error.
 SchedulerEvidence read_scheduler(std::optional<const Scheduler*> wanted,
                                  const Surroundings& around);
 
-// The evidence, with what the command line or the job file says instead.
+// The evidence, with what the command line or the job file says instead. For --show-engine, which
+// starts nothing.
 SchedulerEvidence evidence_beside(const JobInputs& inputs, const Variables& environment);
 
-// Of a job of which the scheduler has started every rank. Throws Error(kUsage) for what says
-// otherwise where ranks are, or how many.
+// Checks a job of which the scheduler has started every rank. Throws Error(kUsage) for an option
+// that says otherwise where ranks are, or how many: the scheduler has decided that.
 void check_tasks(const CommandLine& line, const SchedulerEvidence& evidence);
 
 // `hosts` is what the user names, from whatever place; empty: nothing. Gives the hosts of the job
@@ -32,7 +35,7 @@ std::vector<Host> hosts_of_job(const JobInputs& inputs, std::vector<Host> hosts,
 // without hosts if there is no such job.
 JobSettings settings_of_scheduler(const Surroundings& around);
 
-// Of a pod of an MPIJob that has not come: what its operator says of it, and what to try.
+// A remark on a pod of an MPIJob that has not come: what its operator says of it. Empty: nothing.
 std::string remark_on_pod(const std::string& host);
 
 // Hosts that the user names, with what the allocation says of them. Throws Error(kUsage) naming

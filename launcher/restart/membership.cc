@@ -1,3 +1,4 @@
+// Hosts are compared by name. A host is in one list at a time: hosts, spares or away.
 #include "launcher/restart/membership.h"
 
 #include <fmt/format.h>
@@ -12,6 +13,7 @@
 namespace dtl {
 namespace {
 
+// The result refers to `name`, which has to outlive it.
 auto named(const std::string& name) {
   return [&name](const Host& host) { return host.name == name; };
 }
@@ -31,6 +33,7 @@ JobTime doubled(JobTime first, int times, JobTime longest) {
   return std::min(wait, longest);
 }
 
+// A host that was never lost may join at once; each loss doubles the wait.
 // From when on it may join.
 JobTime welcome_from(const Membership& members, const std::string& name) {
   const auto past = members.past.find(name);
@@ -43,6 +46,7 @@ JobTime welcome_from(const Membership& members, const std::string& name) {
 // How many more hosts can be of use.
 std::size_t room(const Membership& members) {
   const auto most = static_cast<std::size_t>(members.range.most);
+  // A full job has room again only for a host that takes the place of one that leaves.
   if (members.of_ranks) {  // how many ranks will have left is placement's to say
     const bool is_full = static_cast<std::size_t>(members.ranks) >= most;
     return is_full && members.unlisted.empty() ? 0 : members.away.size();
@@ -65,6 +69,7 @@ std::vector<std::string> willing(const Membership& members, JobTime now) {
   return names;
 }
 
+// It counts from the next epoch on: the ranks of this one are placed.
 // What the list says about a host that was known before: its slots, above all.
 void renew(std::vector<Host>& hosts, const std::vector<Host>& listed) {
   for (Host& host : hosts) {
@@ -93,6 +98,7 @@ void fill_up(Membership& members) {
   }
 }
 
+// An epoch that lasted for long shows that the hosts are steady, and the wait begins anew.
 void count_growth(Membership& members, JobTime now) {
   const bool soon = now - members.began < kLongestSettled;
   members.growths = soon ? members.growths + 1 : 0;
@@ -107,6 +113,7 @@ void begin_epoch(Membership& members, int ranks, JobTime now) {
 
 void list_hosts(Membership& members, const std::vector<Host>& listed, JobTime now) {
   const auto gone = [&](const Host& host) { return !has(listed, host.name); };
+  // Nothing runs on a spare host or one that is away, so these are dropped at once.
   std::erase_if(members.spares, gone);
   std::erase_if(members.away, gone);
   for (std::vector<Host>* known : {&members.hosts, &members.spares, &members.away}) {
@@ -144,8 +151,10 @@ void note_answers(Membership& members, const std::vector<Host>& asked,
 
 std::optional<HostsChange> change_of_hosts(const Membership& members, JobTime now) {
   HostsChange change;
+  // What ranks did since their last checkpoint may be lost, so an epoch is left alone for a while.
   const JobTime settled =
       members.began + doubled(JobTime(kSettled), members.growths + 1, JobTime(kLongestSettled));
+  // Where hosts leave, the ranks are stopped anyway, and who joins then costs nothing more.
   if (now >= settled || !members.unlisted.empty()) change.joining = willing(members, now);
   change.leaving = members.unlisted;
   const std::size_t all = members.hosts.size() + change.joining.size() + members.spares.size();
@@ -153,6 +162,7 @@ std::optional<HostsChange> change_of_hosts(const Membership& members, JobTime no
   // The rest stay: better there than nowhere, for as long as it lasts; nodes do not last.
   const std::size_t may_leave = members.of_nodes ? all : all > least ? all - least : 0;
   if (change.leaving.size() > may_leave) change.leaving.resize(may_leave);
+  // Nobody may leave after all, so there is nothing to join along with.
   if (change.leaving.empty() && now < settled) change.joining.clear();
   if (change.joining.empty() && change.leaving.empty()) return std::nullopt;
   return change;
@@ -168,6 +178,7 @@ void lose_hosts(Membership& members, const std::vector<Host>& before,
     if (now - past.since > kLongestTakeBack) past.losses = 0;
     ++past.losses;
     past.since = now;
+    // A host that was to leave does not come back when it is lost before.
     const bool is_leaving = has(members.unlisted, host.name);
     if (!is_leaving && !has(members.away, host.name)) members.away.push_back(host);
     std::erase(members.unlisted, host.name);
@@ -209,6 +220,7 @@ void take_back(Membership& members, const std::vector<std::string>& names, JobTi
 HostsChange regroup(Membership& members, const std::vector<Host>& before,
                     const std::vector<std::string>& lost, std::optional<HostsChange> ended_for,
                     const AreClean& are_clean, JobTime now, const RegroupSteps& steps) {
+  // First: a spare host that takes a lost one's place leaves less room for those that join.
   steps.lose(members, before, lost, now);
   HostsChange change =
       ended_for ? *std::move(ended_for) : steps.change(members, now).value_or(HostsChange{});
@@ -224,8 +236,9 @@ HostsChange regroup(Membership& members, const std::vector<Host>& before,
     for (std::size_t i = 0; i < joining.size(); ++i) {
       (clean[i] ? change.joining : unclean).push_back(joining[i].name);
     }
+    // As a loss: the next question to them comes later each time.
     steps.lose(members, joining, unclean, now);
-    if (change.joining.empty()) count_growth(members, now);  // the ranks were stopped all the same
+    if (change.joining.empty()) count_growth(members, now);  // the ranks were stopped in vain
   }
   steps.apply(members, change, now);
   return change;

@@ -1,7 +1,11 @@
 #pragma once
 // Membership: which hosts a job of no fixed size has (--nnodes MIN:MAX, -np MIN:MAX), which of the
-// others may join it and when, and which are to leave. Hosts come and go between two epochs alone.
-// Pure: epochs.cc of the session's room and its membership_watch.cc ask the hosts and wait.
+// others may join it and when, and which are to leave. Hosts come and go between two epochs alone,
+// since a job's ranks are numbered when an epoch begins. A value without a clock, so that
+// tests/sim/elastic_world.cc can run thousands of histories. Pure: elastic_hosts.cc and
+// membership_watch.cc of the session's room ask the hosts and wait.
+//
+// All times are on the clock of the job, from its begin.
 
 #include <cstddef>
 #include <functional>
@@ -38,7 +42,8 @@ struct Membership {
   int growths = 0;   // one after the other, each soon after the one before
 };
 
-// Why the ranks are to be stopped and started again: hosts that join and leave.
+// Why the ranks are to be stopped and started again: hosts that join and leave. Hosts are named as
+// in the host file.
 struct HostsChange {
   std::vector<std::string> joining, leaving;
 };
@@ -46,11 +51,13 @@ struct HostsChange {
 // An epoch has begun with so many ranks.
 void begin_epoch(Membership& members, int ranks, JobTime now);
 
-// What --discover has said.
+// What --discover has said: `listed` replaces what it said before. New hosts are away until they
+// have answered; running ones that are not listed any more are to leave.
 void list_hosts(Membership& members, const std::vector<Host>& listed, JobTime now);
 
 // Those away whom it makes sense to ask now: there is room, and they were lost long enough ago. A
-// host that is lost again and again is asked less and less often.
+// host that is lost again and again is asked less and less often, or it would stop the ranks each
+// time.
 std::vector<Host> hosts_to_ask(const Membership& members, JobTime now);
 
 // What they have answered; `there` has one for each.
@@ -61,7 +68,8 @@ void note_answers(Membership& members, const std::vector<Host>& asked,
 // later the more often that happened: what ranks did since their last checkpoint may be lost.
 std::optional<HostsChange> change_of_hosts(const Membership& members, JobTime now);
 
-// Between two epochs: as next_hosts has it, and hosts that it has left out are away from now on.
+// Between two epochs: the hosts `lost` of those `before` are taken out, and spare ones take their
+// places. They are away from now on, and may come back.
 void lose_hosts(Membership& members, const std::vector<Host>& before,
                 const std::vector<std::string>& lost, JobTime now);
 

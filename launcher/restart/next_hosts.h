@@ -1,5 +1,7 @@
 #pragma once
-// With which hosts a job goes on after an epoch, and when nothing of that epoch can run any more.
+// NextHosts: with which hosts a job goes on after an epoch, and when nothing of that epoch can run
+// any more. Two ranks of one number must never be alive at once. So a host that did not report its
+// end is asked again (fenced), or given the time after which its agent must have ended everything.
 // Pure: epochs.cc of the session's room asks the hosts and waits.
 
 #include <cstddef>
@@ -29,7 +31,8 @@ struct NextHosts {
   std::string why;  // the job cannot go on; empty: it can
 };
 
-// Those of which it is not known that nothing runs there: to be fenced.
+// Those of which it is not known that nothing runs there, as indexes into `epoch`: to be fenced. A
+// host that never came up has run nothing.
 std::vector<std::size_t> hosts_to_fence(const std::vector<HostAtEnd>& epoch);
 
 // A spare host takes a lost one's place; without one, the others have to do, unless `fixed`: then

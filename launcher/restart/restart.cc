@@ -1,3 +1,5 @@
+// What is judged are the epochs that failed. Those that ended for hosts that come or go are left
+// out by the caller.
 #include "launcher/restart/restart.h"
 
 #include <fmt/format.h>
@@ -12,6 +14,7 @@
 namespace dtl {
 namespace {
 
+// Before a first step can have been made. Where not all ranks ever ran, it failed at once, too.
 bool at_once(const EpochEnd& end) {
   return !end.ran || *end.ran < JobTime(kFirstStep);
 }
@@ -22,6 +25,7 @@ bool is_final_status(int status) {
          status != static_cast<int>(Exit::kTryAgain);
 }
 
+// Python's own words, as they are on standard error. Some of the lines may be cut off at the front.
 bool is_traceback(const std::vector<std::string>& lines) {
   return std::any_of(lines.begin(), lines.end(), [](std::string_view line) {
     return line.starts_with("Traceback (most recent call last)") ||
@@ -29,13 +33,15 @@ bool is_traceback(const std::vector<std::string>& lines) {
   });
 }
 
-// Sent by somebody else; the program has not failed.
+// A signal that somebody else has sent: the program has not failed. A kill for want of memory is
+// the program's own: another try would want as much.
 bool killed_from_outside(const EpochEnd& end) {
   const int signal = end.outcome.signal;
   return (signal == SIGKILL || signal == SIGTERM) && !end.out_of_memory;
 }
 
-// The last line without what differs from run to run: times, addresses, pids.
+// The last line of a rank without what differs from run to run: times, addresses, pids. Letters of
+// hexadecimal numbers go as well, so that all that is left is a kind of pattern.
 std::string kind_of_words(const EpochEnd& end) {
   if (end.last_words.empty()) return {};
   std::string words = end.last_words.back();
@@ -47,12 +53,14 @@ std::string kind_of_words(const EpochEnd& end) {
 bool failed_alike(const EpochEnd& a, const EpochEnd& b) {
   const Cause cause = a.outcome.cause;
   if (cause != Cause::kRankExit && cause != Cause::kRankSignal) return false;
+  // A rank that lost its connection to another one says nothing of its own failure.
   if (killed_from_outside(a) || killed_from_outside(b) || a.consequence || b.consequence)
     return false;
   return cause == b.outcome.cause && a.outcome.rank == b.outcome.rank &&
          a.outcome.exit_status == b.outcome.exit_status && kind_of_words(a) == kind_of_words(b);
 }
 
+// A switch without default: the compiler asks for a decision about each new cause.
 bool may_be_tried_again(Cause cause) {
   switch (cause) {
     case Cause::kRankExit:
@@ -82,6 +90,7 @@ std::string hopeless(const std::vector<EpochEnd>& ends) {
   const EpochEnd& last = ends.back();
   const Outcome& outcome = last.outcome;
   if (outcome.cause == Cause::kSpawn) return "its program cannot be started";
+  // node < 0: no host is to blame, so the plan itself has refused. Another try has the same hosts.
   if (outcome.cause == Cause::kCannotStart && outcome.node < 0 && ends.size() > 1 &&
       is_final_status(outcome.exit_status)) {
     return "its ranks do not fit the hosts that are left";
@@ -90,6 +99,7 @@ std::string hopeless(const std::vector<EpochEnd>& ends) {
       is_final_status(outcome.exit_status)) {
     return fmt::format("status {} says that another try would end alike", outcome.exit_status);
   }
+  // A later exception may have a cause that another try does not meet.
   if (outcome.cause == Cause::kRankExit && at_once(last) && !last.consequence &&
       is_traceback(last.last_words)) {
     return fmt::format("rank {} ended by a Python exception before its first step", outcome.rank);
@@ -118,6 +128,7 @@ RestartVerdict judge_restart(int most, const std::vector<EpochEnd>& ends) {
   // A host that does not come up again has been left out by then.
   const bool lost_more_hosts = cause == Cause::kCannotStart && done > 0;
   if (most == 0) return verdict;
+  // Before the number of restarts is looked at: the reason says more than a limit does.
   verdict.why = hopeless(ends);
   if (!verdict.why.empty() || (!may_be_tried_again(cause) && !lost_more_hosts)) return verdict;
   if (done >= most) {
@@ -135,6 +146,7 @@ std::size_t deciding_epoch(const std::vector<EpochEnd>& ends) {
     const Cause cause = ends[at].outcome.cause;
     return may_be_tried_again(cause) || cause == Cause::kCannotStart || cause == Cause::kSpawn;
   };
+  // Restarts that fail at once usually fail for what the first failure has left behind.
   while (at > 0 && failed() && at_once(ends[at])) --at;
   return at;
 }

@@ -1,7 +1,8 @@
 #pragma once
-// Restart: whether a job that failed is started again, and when. An epoch is the time from one
-// start of all ranks to the end of all of them. Pure: epochs.cc of the session's room is what acts
-// on it.
+// Restart: whether a job that failed is started again (--max-restarts), and when. An epoch is the
+// time from one start of all ranks to the end of all of them. A restart makes sense where a machine
+// may be at fault; a program that would fail again in the same way ends the job instead. Pure:
+// epochs.cc of the session's room acts on it.
 
 #include <cstddef>
 #include <optional>
@@ -22,6 +23,7 @@ struct EpochEnd {
   bool out_of_memory = false;           // the kernel killed on its node for want of memory
 };
 
+// Times count from the end of the last epoch.
 struct RestartVerdict {
   bool again = false;
   JobTime wait{0};  // from the end of the last epoch, at least

@@ -1,3 +1,5 @@
+// A first word can be a hidden command, a subcommand, a word that was meant for one, or a program.
+// Subcommands win over programs of the same name; guesses do not.
 #include "launcher/run/commands.h"
 
 #include <fmt/format.h>
@@ -41,7 +43,8 @@ SchedulerEvidence seen_evidence(const CommandLine& line) {
   return evidence_beside(read_job_inputs(line, around), around.environment);
 }
 
-// What each row of subcommand_table() runs; the arguments are those after its name.
+// Runs a row of subcommand_table(); the arguments are those after its name. No row is without code:
+// a new one that is forgotten here fails at the first call.
 int run_subcommand(const std::string& name, const std::vector<std::string>& arguments) {
   const StartOptions start = start_options(current_surroundings(), false);
   if (name == "push") return run_push_command(arguments, start);
@@ -54,6 +57,8 @@ int run_subcommand(const std::string& name, const std::vector<std::string>& argu
   if (name == "kube") return run_kube_command(arguments);
   if (name == "doctor") {
     const Surroundings around = asking_surroundings();
+    // Doctor asks its hosts inside of a scheduler's step, too. The step is known once doctor has
+    // read its hosts, and is ended here.
     std::shared_ptr<AgentStep> step;
     const int status =
         run_doctor(arguments, around, [&](const JobSettings& settings, bool accept_new) {
@@ -70,11 +75,13 @@ int run_subcommand(const std::string& name, const std::vector<std::string>& argu
 }
 
 bool is_program_here(const std::string& word, const Variables& environment) {
+  // A script of torchrun need not be executable.
   if (word.find('/') != word.npos || ::access(word.c_str(), F_OK) == 0) return true;
   const std::string* const path = find_variable(environment, "PATH");
   return find_program(word, path == nullptr ? "" : *path).has_value();
 }
 
+// A short or unusual word stays a program: other hosts may have it.
 // "doctr" would else be started as a program on each host, and fail there.
 void refuse_misspelt_command(const std::string& word) {
   const std::string meant = meant_subcommand(word);
@@ -85,6 +92,7 @@ void refuse_misspelt_command(const std::string& word) {
               fmt::format("dtlaunch -- {}, where the hosts have such a program", word));
 }
 
+// Only for words that are not programs of this machine, so a program called help still starts.
 // "help", "help ps" and "version", as other programs have them.
 std::vector<std::string> options_for_words(std::vector<std::string> words) {
   if (words[0] == "version") words[0] = "--version";
@@ -98,13 +106,16 @@ std::vector<std::string> options_for_words(std::vector<std::string> words) {
 
 int run_command(std::vector<std::string> arguments) {
   const Variables environment = current_surroundings().environment;
+  // A word that is not an option and not a program here.
   const bool is_word = !arguments.empty() && !arguments[0].empty() && arguments[0][0] != '-' &&
                        !is_program_here(arguments[0], environment);
   if (is_word) arguments = options_for_words(std::move(arguments));
+  // What the shells' completion scripts call.
   if (!arguments.empty() && arguments[0] == kCompleteCommand) {
     write_all(STDOUT_FILENO, own_completion_answer({arguments.begin() + 1, arguments.end()}));
     return 0;
   }
+  // What a scheduler's starter runs on each node; see step_node.h.
   for (const StepStarterRow& starter : step_starters()) {
     if (arguments.empty() || arguments[0] != starter.node_command) continue;
     return starter.run_node({arguments.begin() + 1, arguments.end()},
@@ -113,9 +124,11 @@ int run_command(std::vector<std::string> arguments) {
   if (!arguments.empty() && is_subcommand(arguments[0])) {
     return run_subcommand(arguments[0], {arguments.begin() + 1, arguments.end()});
   }
+  // After the hidden commands, none of which is a program's name.
   if (is_word) refuse_misspelt_command(arguments[0]);
   CommandLine line = parse_command_line(arguments, environment);
   if (!line.program_file.empty()) {
+    // Like a hostfile, it says what is run.
     const std::string text =
         read_trusted_file(line.program_file, kMaxHostfileBytes, "file of programs");
     add_program_file(line, text, line.program_file);
@@ -142,6 +155,7 @@ int run_command(std::vector<std::string> arguments) {
   }
   if (line.verbosity == 1) set_log_level(LogLevel::kVerbose);
   if (line.verbosity > 1) set_log_level(LogLevel::kDebug);
+  // Only for a job: --help and its like print what they were asked for.
   for (const std::string& warning : line.warnings) log_notice(warning);
   if (line.verbosity > 0) {
     for (const std::string& note : line.notes) log_notice(note);

@@ -1,3 +1,4 @@
+// At each TAB: so it must be quick, print nothing but the answer, and start nothing.
 #include "launcher/run/completion.h"
 
 #include <fmt/format.h>
@@ -38,7 +39,9 @@ std::vector<std::string> signal_words() {
 
 CompletedOption described(const Option& option) {
   CompletedOption known = completed(option);
+  // Its hosts are then offered for other options of the same line.
   if (option.names.back() == "-hostfile") known.value = {Fill::kHostfile};
+  // The table has only the word SIGNAL for it.
   if (option.value == "SIGNAL") known.value = {Fill::kNothing, signal_words()};
   return known;
 }
@@ -49,7 +52,8 @@ std::vector<CompletedOption> described(std::span<const Option> table) {
   return options;
 }
 
-// Other launchers' options that values follow: understood, so that those are taken for no program.
+// Other launchers' options that values follow. They are understood, so that their values are not
+// taken for the program, but not offered: whoever looks for an option is to find ours.
 std::vector<CompletedOption> foreign() {
   std::vector<CompletedOption> options;
   for (const ForeignOption& option : foreign_options()) {
@@ -83,6 +87,7 @@ std::vector<CompletedOption> program_options() {
 }
 
 bool takes_job(const std::string& subcommand) {
+  // wants_job() is about the commands of dtlaunch-jobs(1) alone.
   constexpr std::string_view kOthers[] = {"push", "up", "down", "doctor", "kube"};
   return std::find(std::begin(kOthers), std::end(kOthers), subcommand) == std::end(kOthers) &&
          wants_job(subcommand);
@@ -98,8 +103,10 @@ std::string home_folder() {
 // Of a file that cannot be read, or that a job would refuse, no host is offered.
 std::vector<Host> hosts_of_file(std::string path) {
   if (path.empty()) return {};
+  // The shell hands words over as they are typed.
   if (path.starts_with("~/")) path.replace(0, 1, home_folder());
   try {
+    // Without the check of owner and mode: nothing is run for a name that is only offered.
     return parse_hostfile(read_file(path, kMaxHostfileBytes), path);
   } catch (const Error&) {
     return {};
@@ -121,6 +128,7 @@ Words known_hosts(const std::string& hostfile) {
 
 void add_job(const JobRecord& record, std::set<std::string>& seen, Words& words) {
   if (!seen.insert(record.job_id).second) return;
+  // A command may be long and hold anything; a shell shows one line for each job.
   const std::string state = record.state.empty() ? "running" : record.state;
   words.emplace_back(record.job_id, printable(fmt::format("{}: {:.60}", state, record.command)));
 }
@@ -134,6 +142,7 @@ Words known_jobs(bool kept) {
   }
   std::error_code failed;
   if (!kept) return words;
+  // Jobs that are over have no record among those that run.
   for (const auto& folder : std::filesystem::directory_iterator(kept_jobs_folder(), failed)) {
     try {
       const auto record = parse_job_record(read_file(folder.path() / kKeptRecord, 1 << 20));

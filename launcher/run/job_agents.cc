@@ -1,3 +1,5 @@
+// The order of ways to a host: the scheduler's step if it takes the host, then this machine itself,
+// then the scheduler's carrier, then ssh.
 #include "launcher/run/job_agents.h"
 
 #include <utility>
@@ -13,7 +15,8 @@
 namespace dtl {
 namespace {
 
-// A task goes with its dtlaunch; where others wait beside a step, they are told by it.
+// Whether `dtlaunch up` can keep agents there. Tasks end with the dtlaunch that has started them;
+// and where others wait beside a step, its end is what they wait for.
 bool can_be_kept(const StepPlan& plan) {
   return plan.is_one_step() && plan.beside.empty();
 }
@@ -25,6 +28,8 @@ std::shared_ptr<AgentStep> step_of(const StepPlan& plan, const JobSettings& sett
   options.only = plan.is_one_step();  // tasks are not for this host
   options.job = plan.job;
   options.ports = settings.request.network.ports;
+  // Takes DTL_TOKEN out of the environment, so no rank inherits it. Without one the step draws its
+  // own.
   options.token = take_job_token().value_or("");
   options.patience = plan.patience;
   options.told_to_end = std::move(news.told_to_end);
@@ -46,7 +51,9 @@ StartOptions start_options(const JobSettings& settings, const Surroundings& arou
                            bool accept_new_host_keys) {
   StartOptions start = start_options(around, accept_new_host_keys);
   start.carrier = settings.carrier;
+  // Found when the scheduler was read; not looked for a second time.
   start.trust.pod_keys = settings.pod_keys;
+  // The user's service runs outside of the scheduler's job: agents of it would escape its limits.
   start.service = settings.scheduler == nullptr;
   if (!settings.step) return start;
   start.step = step_of(*settings.step, settings, around);

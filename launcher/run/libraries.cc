@@ -1,3 +1,5 @@
+// Each library's home says its version, at run time where the library can tell. nlohmann-json has
+// no home in base and is headers only, so its macros are all there is.
 #include "launcher/run/libraries.h"
 
 #include <nlohmann/json.hpp>

@@ -1,3 +1,5 @@
+// All signals are blocked in the parent and taken by sigwaitinfo(2): it needs no handlers, and
+// loses no signal between two calls.
 #include "launcher/run/pid_one.h"
 
 #include <sys/wait.h>
@@ -15,6 +17,7 @@ int reap_all(pid_t child) {
   int result = -1, status = 0;
   for (pid_t ended = 0; (ended = ::waitpid(-1, &status, WNOHANG)) > 0;) {
     if (ended != child) continue;
+    // A container's status has no signal in it, so a killed child is told as shells tell it.
     result = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   }
   return result;
@@ -45,6 +48,7 @@ void leave_init_behind() {
   ::sigprocmask(SIG_BLOCK, &signals, &before);
   const pid_t child = ::fork();
   if (child < 0) throw system_error("cannot fork");
+  // The child begins with the mask that this process was started with.
   if (child > 0) be_init(child, signals);
   ::sigprocmask(SIG_SETMASK, &before, nullptr);
 }

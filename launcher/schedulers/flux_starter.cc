@@ -1,3 +1,5 @@
+// Brokers are named by rank, so the names of nodes do not matter to Flux; StepPlan::lines has the
+// ranks.
 #include "launcher/schedulers/flux_starter.h"
 
 #include <fmt/format.h>
@@ -43,8 +45,10 @@ StarterCommands FluxStarter::commands(const std::vector<std::string>& /*nodes*/,
   StarterCommands made;
   made.environment = entries_of(options_.environment);
   std::vector<std::string> command = options_.command;
+  // The nodes have no variable that says where dtlaunch is, so they are told.
   command.insert(command.end(), {options_.meeting_host, std::to_string(port), options_.job});
   made.commands.push_back(flux_arguments(options_.flux, options_.ranks, command));
+  // In the environment and not in the arguments, which every user of a host can read.
   if (!names_token_file(options_.environment)) made.environment.push_back("DTL_TOKEN=" + token);
   return made;
 }
@@ -58,6 +62,7 @@ std::optional<StepPlan> plan_flux_step(const CommandLine& line, const SchedulerE
                                        std::vector<std::string>& notices) {
   const Starter& starter = *kFlux.starter;
   const bool asked = line.starting.agent_start && line.starting.agent_start->starter == &starter;
+  // The user wants another way.
   if (line.starting.agent_start && !asked) return std::nullopt;
   const auto flux = find_starter_program(starter, {}, evidence, environment);
   if (!flux && asked) {
@@ -68,6 +73,7 @@ std::optional<StepPlan> plan_flux_step(const CommandLine& line, const SchedulerE
     notices.push_back(no_starter_program(starter, {}) + ": agents start over ssh");
     return std::nullopt;
   }
+  // After the program is found: over ssh these options work.
   check_flux_options(line);
   StepPlan step;
   step.by = &starter;
@@ -76,6 +82,7 @@ std::optional<StepPlan> plan_flux_step(const CommandLine& line, const SchedulerE
   step.job = evidence.job_id.empty() ? kInstance : evidence.job_id;
   step.nodes = evidence.hosts;
   step.lines = evidence.host_lines;
+  // Flux names hosts as they name themselves.
   step.meeting_host = own_host_name();
   return step;
 }

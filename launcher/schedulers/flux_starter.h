@@ -1,6 +1,7 @@
 #pragma once
-// FluxStarter: in an instance of Flux, one `flux exec` for all brokers that are wanted. It bypasses
-// Flux's scheduler, as tools do that start daemons, and hands its own environment on.
+// FluxStarter: starts agents in an instance of Flux, by one `flux exec` for all brokers that are
+// wanted. It bypasses Flux's scheduler, as tools do that start daemons, and hands its own
+// environment on. launcher/step runs the command.
 
 #include <memory>
 #include <optional>
@@ -21,7 +22,8 @@ struct FluxStarterOptions {
   Variables environment;  // of this process
 };
 
-// How flux is asked to run a command on the brokers of these ranks. Pure.
+// How flux is asked to run a command on the brokers of these ranks. The command begins in /: flux
+// would use this process's folder, which other hosts need not have. Pure.
 std::vector<std::string> flux_arguments(const std::string& flux, const std::vector<int>& ranks,
                                         const std::vector<std::string>& command);
 
@@ -46,7 +48,8 @@ std::optional<StepPlan> plan_flux_step(const CommandLine& line, const SchedulerE
                                        std::vector<std::string>& notices);
 std::unique_ptr<StepStarter> make_flux_starter(const StepPlan& plan, const Surroundings& around);
 
-// The node is called as its host calls itself.
+// The hidden command of dtlaunch that runs on each node; a host, a port and a job follow. The node
+// is called as its host calls itself. Returns the job's exit status; throws Error.
 constexpr const char* kFluxNode = "flux-node";
 int run_flux_node(const std::vector<std::string>& words, const std::string& agent_path);
 

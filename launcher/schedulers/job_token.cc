@@ -1,3 +1,4 @@
+// DTL_TOKEN is taken even where the file wins, so that no rank inherits it.
 #include "launcher/schedulers/job_token.h"
 
 #include <fmt/format.h>
@@ -15,6 +16,7 @@ std::optional<std::string> take_variable(const char* name) {
   char* value = std::getenv(name);
   if (value == nullptr) return std::nullopt;
   std::string text = value;
+  // unsetenv(3) leaves the bytes in memory, where /proc/PID/environ shows them.
   ::explicit_bzero(value, std::strlen(value));
   ::unsetenv(name);
   return text;

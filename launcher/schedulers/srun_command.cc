@@ -1,3 +1,5 @@
+// srun reads options from SLURM_* variables, too. So srun_environment() removes these, and
+// srun_arguments() says all that matters.
 #include "launcher/schedulers/srun_command.h"
 
 #include <fmt/format.h>
@@ -10,7 +12,7 @@
 namespace dtl {
 namespace {
 
-constexpr SlurmVersion kFirstWithOverlap{20, 11};
+constexpr SlurmVersion kFirstWithOverlap{20, 11};  // steps are exclusive from here on
 constexpr SlurmVersion kFirstWithExternalLauncher{23, 11};
 
 // Of the job: srun finds it by them, and tasks are told them anew.
@@ -25,6 +27,8 @@ bool is_slurms_own(std::string_view name) {
                        name.starts_with("SLURMD_") || name.starts_with("PMI_") ||
                        name.starts_with("PMIX_");
   if (!engines) return false;
+  // SLURM_JOB_* and SLURM_ARRAY_* name the job; the rest is of a step, a task or a script's
+  // options.
   return !name.starts_with("SLURM_JOB_") && !name.starts_with("SLURM_ARRAY_") &&
          std::find(kOfTheJob.begin(), kOfTheJob.end(), name) == kOfTheJob.end();
 }
@@ -36,6 +40,7 @@ std::optional<SlurmVersion> parse_slurm_version(std::string_view text) {
   if (!first.starts_with("slurm")) return std::nullopt;
   const std::vector<std::string> words = split(first, ' ');
   const std::vector<std::string> parts = split(words.back(), '.');
+  // Year and month, as "22.05"; what follows does not matter here.
   if (parts.size() < 2) return std::nullopt;
   const auto year = parse_integer(parts[0], 0, 99);
   const auto month = parse_integer(parts[1].substr(0, 2), 0, 12);
@@ -51,12 +56,15 @@ std::vector<std::string> srun_arguments(const SrunWish& wish) {
   add(fmt::format("--nodes={}", count));
   add(fmt::format("--ntasks={}", count));
   add("--ntasks-per-node=1");
+  // Without a list srun takes all nodes of the allocation, and the command line stays short.
   if (!wish.whole) add("--nodelist=" + join(wish.nodes, ","));
   if (wish.version >= kFirstWithOverlap) add("--overlap");  // beside whatever else runs there
   // Ranks are bound by dtlaunch, within all CPUs that the job has on their node.
   add("--cpu-bind=none");
   add("--mem-bind=none");
+  // No plugin for MPI: no rank of ours reads what it sets up.
   add("--mpi=none");
+  // Agents' frames go over connections of their own. srun must not read dtlaunch's standard input.
   add("--input=none");
   add("--export=ALL");
   add("--chdir=/");  // every node has it
@@ -72,6 +80,8 @@ std::vector<std::string> srun_arguments(const SrunWish& wish) {
 Variables srun_environment(const Variables& own) {
   Variables kept;
   for (const auto& [name, value] : own) {
+    // The agent takes SSH_CONNECTION for the way by which its host is reached; ours is of whoever
+    // logged in here.
     if (!is_slurms_own(name) && name != "SSH_CONNECTION") kept.emplace_back(name, value);
   }
   kept.emplace_back("SLURM_EXTERNAL_LAUNCHER", "1");  // before 23.11 it means nothing

@@ -1,6 +1,7 @@
 #pragma once
-// The one srun by which agents come to the nodes of an allocation of Slurm: its arguments and its
-// environment. Pure.
+// SrunWish: the one srun by which agents come to the nodes of an allocation of Slurm: its arguments
+// and its environment. One srun for all nodes makes one step, which Slurm accounts for and ends as
+// a whole. Who asks for it and when is srun_starter.h's business. Pure.
 
 #include <optional>
 #include <string>
@@ -17,7 +18,7 @@ struct SlurmVersion {
   auto operator<=>(const SlurmVersion&) const = default;
 };
 
-// Of what `srun --version` prints, "slurm-wlm 22.05.8"; nullopt: it is something else.
+// Debian's says "slurm-wlm", so the first word only has to begin with "slurm".
 std::optional<SlurmVersion> parse_slurm_version(std::string_view text);
 
 struct SrunWish {
@@ -30,9 +31,9 @@ struct SrunWish {
 
 std::vector<std::string> srun_arguments(const SrunWish& wish);
 
-// What srun is to know of the environment that dtlaunch was started in: not what was meant for the
-// step or the batch script that dtlaunch itself runs in (a task count, a binding, where output
-// goes), which srun would take for its own options.
+// The environment for srun. It keeps what says which job this is. It leaves out what was meant for
+// the step or the batch script that dtlaunch itself runs in (a task count, a binding, where output
+// goes): srun would take these for its own options.
 Variables srun_environment(const Variables& own);
 
 }  // namespace dtl

@@ -1,3 +1,5 @@
+// Two cases: dtlaunch runs once, in a script of sbatch or a shell of salloc; or `srun dtlaunch` has
+// started one on each node, of which the first starts a step beside the one they are in.
 #include "launcher/schedulers/srun_starter.h"
 
 #include <fmt/format.h>
@@ -20,11 +22,13 @@ bool asks_for_srun(const CommandLine& line) {
   return line.starting.agent_start && line.starting.agent_start->starter == kSlurm.starter;
 }
 
+// `only`: hosts outside of the allocation are refused, as srun cannot reach them.
 StepPlan plan_of_srun(const SchedulerEvidence& evidence, const std::string& srun) {
   StepPlan step;
   step.by = kSlurm.starter;
   step.program = srun;
   step.only = true;
+  // A step's own number would not be the job's, which the nodes find in SLURM_JOB_ID.
   step.job = evidence.step_of.empty() ? evidence.job_id : evidence.step_of;
   if (is_first_of_several(evidence)) step.beside = evidence.job_id;
   step.nodes = evidence.hosts;
@@ -36,6 +40,7 @@ std::string variable(const char* name) {
   return value == nullptr ? std::string() : std::string(value);
 }
 
+// Slurm sets these in every task.
 std::string needed_variable(const char* name) {
   std::string value = variable(name);
   if (!value.empty()) return value;
@@ -54,6 +59,7 @@ StarterCommands SrunStarter::commands(const std::vector<std::string>& nodes, int
   wish.srun = options_.srun;
   wish.nodes = nodes;
   wish.whole = options_.whole;
+  // Asked here, at the start of the step, as the answer may take a moment.
   wish.version = version_of_srun(wish.srun, made.environment);
   wish.command = options_.command;
   wish.command.push_back(std::to_string(port));
@@ -93,12 +99,14 @@ std::optional<StepPlan> plan_srun_step(const CommandLine& line, const SchedulerE
                                        const Variables& environment,
                                        std::vector<std::string>& notices) {
   const bool asked = asks_for_srun(line);
+  // Before anything else: the other nodes check the same options and leave for the same reason.
   if (is_first_of_several(evidence)) check_srun_options(line, evidence);
   if (line.starting.agent_start && !asked) return std::nullopt;
   if (const auto srun = find_starter_program(*kSlurm.starter, {}, evidence, environment)) {
     check_srun_options(line, evidence);
     return plan_of_srun(evidence, *srun);
   }
+  // The tasks on the other nodes wait for a step, so ssh is not a way out.
   if (is_first_of_several(evidence)) {
     throw Error(Exit::kConfig, "cannot start agents", "there is no srun on PATH on this node",
                 "DTL_TOKEN=$(openssl rand -hex 32) srun ... dtlaunch ..., by which the nodes find "
@@ -129,6 +137,7 @@ int run_srun_node(const std::vector<std::string>& words, const std::string& agen
     throw Error(Exit::kUsage, std::string("dtlaunch ") + kSrunNode, "it wants a port",
                 "dtlaunch starts it by itself, in a job of Slurm");
   }
+  // From DTL_TOKEN, or the file that DTL_TOKEN_FILE names.
   const auto token = take_job_token();
   if (!token) needed_variable("DTL_TOKEN");
   Fd waiter;
@@ -142,6 +151,7 @@ int run_srun_node(const std::vector<std::string>& words, const std::string& agen
   call.hello.job = needed_variable("SLURM_JOB_ID");
   call.hello.name = needed_variable("SLURMD_NODENAME");
   const int status = join_as_node(std::move(call), agent_path);
+  // Before that the connection holds: its end tells the waiting dtlaunch that this one was lost.
   if (waiter.valid()) release_waiter(waiter, status);
   return status;
 }

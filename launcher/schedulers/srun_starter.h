@@ -1,6 +1,7 @@
 #pragma once
-// SrunStarter: one srun for all nodes, in an allocation of Slurm; when it is used, and what it runs
-// on each node.
+// SrunStarter: starts agents in an allocation of Slurm, by one srun for all nodes: when it is used,
+// and what it runs on each node. Agents are then inside of the job's cgroup and limits, are counted
+// in sacct, and end with the step; ssh would need pam_slurm_adopt for that, and keys.
 
 #include <memory>
 #include <optional>
@@ -35,8 +36,9 @@ class SrunStarter final : public StepStarter {
   const SrunStarterOptions options_;
 };
 
-// Options that do not go together with agents in a step of Slurm; on every node where Slurm has
-// started dtlaunch. Throws Error(kUsage).
+// Refuses options that do not go together with agents in a step of Slurm. Where Slurm has started
+// dtlaunch on every node all of them check, so that none waits for a job that never begins. Throws
+// Error(kUsage).
 void check_srun_options(const CommandLine& line, const SchedulerEvidence& evidence);
 
 // As StepStarterRow has them.
@@ -45,7 +47,8 @@ std::optional<StepPlan> plan_srun_step(const CommandLine& line, const SchedulerE
                                        std::vector<std::string>& notices);
 std::unique_ptr<StepStarter> make_srun_starter(const StepPlan& plan, const Surroundings& around);
 
-// Behind it come the port, and the step in which another dtlaunch waits on the same node.
+// The hidden command of dtlaunch that srun runs on each node. Behind it come the port, and the step
+// in which another dtlaunch waits on the same node. Returns the job's exit status; throws Error.
 constexpr const char* kSrunNode = "step-node";
 int run_srun_node(const std::vector<std::string>& words, const std::string& agent_path);
 

@@ -1,6 +1,7 @@
 #pragma once
-// Which version an srun is, asked of it once: the answer is kept in the user's runtime folder for
-// as long as the file stays the same.
+// Which version an srun is: options that it does not know would make it fail. It is asked once, as
+// that costs a noticeable part of a start; the answer is kept in the user's runtime folder for as
+// long as the file stays the same.
 
 #include <optional>
 #include <string>

@@ -1,3 +1,5 @@
+// The one that waits and the one that works on a node meet at a unix socket whose name is the
+// step's. One byte goes over it: the job's exit status.
 #include "launcher/schedulers/step_node.h"
 
 #include <fmt/format.h>
@@ -42,6 +44,7 @@ std::string waiting_place(const std::string& step) {
 sockaddr_un address_of(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
+  // A path that is cut off would be another socket.
   if (path.size() >= sizeof address.sun_path) {
     throw Error(Exit::kConfig, fmt::format("cannot use '{}'", path), "the path is too long");
   }
@@ -62,7 +65,8 @@ Fd new_socket() {
   return fd;
 }
 
-// A signal that came while nothing could be ended in order yet.
+// A signal that came while nothing could be ended in order yet. Static for the handler; one process
+// waits once.
 volatile std::sig_atomic_t came = 0;
 void note(int signal) {
   came = signal;
@@ -99,15 +103,17 @@ int join_as_node(JoinCall call, const std::string& agent_path) {
   call.hello.protocol = kProtocol;
   call.hello.version = DTL_VERSION;
   call.agent_path = agent_path;
+  // An agent is wanted on each node of a step, so it gets ready while the node connects.
   call.agent_at_once = true;
   call.patience = kRoomPatience;
   return serve_joined_job(std::move(call));
 }
 
-// The nodes of a network's folder may see a new file a moment later.
+// Folders on a network cache what they do not have, so a new file is seen a moment later.
 std::string read_token_in(const std::string& path, const std::string& node) {
   const auto until = Clock::now() + kFilePatience;
   for (;;) {
+    // While there is no such file yet it may still come; any other problem stays.
     try {
       return read_token_file(path, "its file");
     } catch (const Error& error) {
@@ -128,7 +134,8 @@ bool waits_for_first_node(const SchedulerEvidence& evidence) {
 }
 
 int wait_for_first_node(const SchedulerEvidence& evidence, std::chrono::seconds patience) {
-  // Slurm tells all of its tasks to end, and the first one then ends the job in order.
+  // Slurm tells all of its tasks to end, and the first one then ends the job in order. This one
+  // only notes the signal, and has that job's status in the end.
   for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2}) {
     struct sigaction action {};
     action.sa_handler = note;
@@ -145,6 +152,7 @@ int wait_for_first_node(const SchedulerEvidence& evidence, std::chrono::seconds 
   const auto until = Clock::now() + patience;
   pollfd waits{listening.get(), POLLIN, 0};
   int ready = 0;
+  // SIGUSR1 and SIGUSR2 are notices to the job, and end no wait.
   while (ready <= 0 && Clock::now() < until && (came == 0 || came == SIGUSR1 || came == SIGUSR2)) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
     ready = ::poll(&waits, 1, static_cast<int>(left.count()));
@@ -162,6 +170,7 @@ int wait_for_first_node(const SchedulerEvidence& evidence, std::chrono::seconds 
   do {
     count = ::read(node.get(), &status, 1);
   } while (count < 0 && errno == EINTR);
+  // No byte: the other end is gone without a word.
   if (count == 1) return status;
   log_error(fmt::format("the dtlaunch on {} is gone, and the job with it", evidence.coordinator));
   return kFirstNodeLost;

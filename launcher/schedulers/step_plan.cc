@@ -1,3 +1,4 @@
+// What the rows of all schedulers share.
 #include "launcher/schedulers/step_plan.h"
 
 #include <fmt/format.h>
@@ -22,6 +23,7 @@ std::optional<std::string> find_starter_program(const Starter& starter,
                                                 const Variables& environment) {
   const std::string* const path = find_variable(environment, "PATH");
   for (const std::string& name : programs_of(starter, which)) {
+    // The scheduler's own folder first: PATH may lead to a program of another installation.
     if (auto file = find_program(name, evidence.starter_folder)) return file;
     if (auto file = find_program(name, path == nullptr ? "" : *path)) return file;
   }
@@ -46,6 +48,7 @@ Variables environment_of_starter(const Surroundings& around) {
   Variables all = around.environment;
   for (auto& [name, value] : all) {
     if (name != "DTL_TOKEN_FILE" || value.empty() || value.starts_with('/')) continue;
+    // Starters begin in / on the nodes, where a relative path would mean another file.
     value = around.working_directory + "/" + value;
   }
   return all;

@@ -1,6 +1,8 @@
 #pragma once
 // StepPlan: the part of a scheduler's job in which agents start, by the scheduler's own programs:
-// one step for all nodes, or a task for each. It knows nothing of any one scheduler.
+// one step for all nodes, or a task for each. It is a plain value between who decides
+// (launcher/request), the scheduler's row, and who runs it (launcher/step). It knows nothing of any
+// one scheduler.
 
 #include <chrono>
 #include <optional>
@@ -30,15 +32,16 @@ struct StepPlan {
   bool is_one_step() const { return by->way == Starter::Way::kStep; }
 };
 
-// The path of a program that does what `starter` is for; which: the only one that may.
+// The path of a program that does what `starter` is for, or nullopt. It is looked for in the folder
+// that the scheduler names, then on the PATH of `environment`. which: the only one that may.
 std::optional<std::string> find_starter_program(const Starter& starter,
                                                 std::optional<std::size_t> which,
                                                 const SchedulerEvidence& evidence,
                                                 const Variables& environment);
-// "there is no srun on PATH"
+// The sentence for a message where there is none: "there is no srun on PATH".
 std::string no_starter_program(const Starter& starter, std::optional<std::size_t> which);
 
-// The scheduler has started others of us as well, which wait for this one.
+// Whether the scheduler has started others of us as well, which wait for this one.
 bool is_first_of_several(const SchedulerEvidence& evidence);
 
 // Whether DTL_TOKEN_FILE is set: then the nodes read the token themselves, and it goes through no

@@ -1,3 +1,4 @@
+// A new scheduler with a starter is one row here, and a pair of files beside this one.
 #include "launcher/schedulers/step_starters.h"
 
 #include <fmt/format.h>
@@ -28,7 +29,8 @@ const StepStarterRow* row_of(const Starter* starter) {
   return row == std::end(kRows) ? nullptr : row;
 }
 
-// Of those that start steps; the others carry agents whatever the environment says.
+// The row that -launcher asks for. Carriers have none: they start agents whatever the environment
+// says.
 const StepStarterRow* asked_row(const std::optional<AgentStart>& asked) {
   return asked ? row_of(asked->starter) : nullptr;
 }
@@ -59,10 +61,13 @@ void find_starter(const std::optional<AgentStart>& asked, const Variables& envir
 std::optional<StepPlan> wanted_step(const CommandLine& line, const SchedulerEvidence& evidence,
                                     const Variables& environment,
                                     std::vector<std::string>& notices) {
+  // A node among others starts no agents by itself: the first node's dtlaunch does.
   const bool starts_agents = evidence.role == SchedulerRole::kLauncher && !evidence.refusal;
   const StepStarterRow* const offered = starts_agents ? find_step_starter(evidence) : nullptr;
   const StepStarterRow* const asked = asked_row(line.starting.agent_start);
   if (asked != nullptr && asked != offered) {
+    // The scheduler is the right one, but its job cannot be used; that says more than "not in such
+    // a job".
     if (asked == find_step_starter(evidence) && evidence.refusal) {
       const SchedulerRefusal& refusal = *evidence.refusal;
       throw Error(Exit::kUsage, refusal.attempted, refusal.reason, refusal.hint);

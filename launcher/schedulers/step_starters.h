@@ -1,6 +1,7 @@
 #pragma once
-// The starters of steps and tasks, one row for each scheduler that has one: whether a job's agents
-// start so, what does it, and what it runs on each node.
+// StepStarterRow: the starters of steps and tasks, one row for each scheduler that has one: whether
+// a job's agents start so, what does it, and what it runs on each node. Everything else asks the
+// row and does not know the scheduler.
 
 #include <memory>
 #include <optional>
@@ -19,10 +20,10 @@ struct StepStarterRow {
   // otherwise, and `notices` has the reason where that is one. Throws Error.
   std::optional<StepPlan> (*plan)(const CommandLine& line, const SchedulerEvidence& evidence,
                                   const Variables& environment, std::vector<std::string>& notices);
-  // The commands that do it.
+  // The commands that do it. `plan` is one that plan() has made, perhaps with fewer nodes.
   std::unique_ptr<StepStarter> (*make)(const StepPlan& plan, const Surroundings& around);
-  // Options that a node cannot have that waits while the first one starts the job. Throws
-  // Error(kUsage).
+  // Refuses options that a node cannot have that waits while the first one starts the job; nullptr:
+  // this scheduler has no such nodes. Throws Error(kUsage).
   void (*check_waiting)(const CommandLine& line, const SchedulerEvidence& evidence);
   // The first word of what it runs on each node, as a hidden command of dtlaunch, and that command:
   // the words behind it and dtagent's path. Returns the job's exit status; throws Error.
@@ -35,7 +36,8 @@ std::span<const StepStarterRow> step_starters();
 // The row of evidence.starter; nullptr: it has none, or this process is not to start agents.
 const StepStarterRow* find_step_starter(const SchedulerEvidence& evidence);
 
-// Looks for the program of evidence.starter; ssh takes its place, with a sentence, without it.
+// Looks for the program of evidence.starter. Where there is none, the starter is dropped, ssh takes
+// its place, and evidence.follows has a sentence about it.
 void find_starter(const std::optional<AgentStart>& asked, const Variables& environment,
                   SchedulerEvidence& evidence);
 
@@ -45,6 +47,7 @@ std::optional<StepPlan> wanted_step(const CommandLine& line, const SchedulerEvid
                                     const Variables& environment,
                                     std::vector<std::string>& notices);
 
+// By the row of plan.by.
 std::unique_ptr<StepStarter> make_step_starter(const StepPlan& plan, const Surroundings& around);
 
 }  // namespace dtl

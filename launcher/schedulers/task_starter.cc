@@ -1,3 +1,4 @@
+// The programs differ in how they name a node, and share the rest.
 #include "launcher/schedulers/task_starter.h"
 
 #include <fmt/format.h>
@@ -67,12 +68,14 @@ StarterCommands TaskStarter::commands(const std::vector<std::string>& nodes, int
   told.port = port;
   told.job = options_.job;
   told.token_file = options_.given_token_file;
+  // Anew at each start of the step; the last file is removed.
   if (told.token_file.empty()) {
     told.token_file = token_file_.write(shared_folders(options_.environment), token);
   }
   for (std::size_t at = 0; at < nodes.size(); ++at) {
     told.node = nodes[at];
     std::vector<std::string> command = options_.command;
+    // Each node has a command of its own: its name is among the words.
     for (std::string& word : to_words(told)) command.push_back(std::move(word));
     made.commands.push_back(
         task_arguments(options_.program, nodes[at], options_.lines[at], command));
@@ -94,6 +97,8 @@ std::optional<StepPlan> plan_tasks(const CommandLine& line, const SchedulerEvide
   const auto which = asked ? line.starting.agent_start->program : std::nullopt;
   if (line.starting.agent_start && !asked) return std::nullopt;
   const auto program = find_starter_program(starter, which, evidence, environment);
+  // An option that tasks cannot have is refused only where -launcher asks for tasks. Otherwise ssh,
+  // which can, takes their place with a line.
   const auto [option, reason] = refused_by_tasks(line);
   if (asked && !program) {
     throw Error(Exit::kConfig, "-launcher", no_starter_program(starter, which),
@@ -105,6 +110,7 @@ std::optional<StepPlan> plan_tasks(const CommandLine& line, const SchedulerEvide
   }
   const bool has_others = std::any_of(evidence.hosts.begin(), evidence.hosts.end(),
                                       [](const Host& host) { return !host.here; });
+  // This host alone: its agent is a child of dtlaunch.
   if (!has_others && !asked) return std::nullopt;
   if (!program || !option.empty()) {
     notices.push_back(!program ? fmt::format("{}: {}", no_starter_program(starter, which), kBySsh)
@@ -120,6 +126,7 @@ std::optional<StepPlan> plan_tasks(const CommandLine& line, const SchedulerEvide
   step.only = asked;
   step.meeting_host = own_host_name();
   for (const Host& host : evidence.hosts) {
+    // The name in PBS_NODEFILE is surer than the host's own: the other nodes resolve it.
     if (host.here) step.meeting_host = host.name;
   }
   return step;
@@ -145,6 +152,7 @@ int run_task_node(const std::vector<std::string>& words, const std::string& agen
     throw Error(Exit::kUsage, std::string("dtlaunch ") + kTaskNode, "it wants five words",
                 "dtlaunch starts it by itself, in a job of PBS");
   }
+  // The token is in the file; this one must not reach ranks.
   take_variable("DTL_TOKEN");  // of qsub -V
   JoinCall call;
   call.token = read_token_in(told->token_file, told->node);

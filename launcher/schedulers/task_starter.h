@@ -1,7 +1,9 @@
 #pragma once
-// TaskStarter: in a job of PBS, a pbs_tmrsh or pbsdsh for each node, which have PBS's task manager
-// start a command there. Its tasks have no standard input, write to the job's output, and their
-// environment is the job's: so the token of the nodes goes through a file that all of them see.
+// TaskStarter: starts agents in a job of PBS: a pbs_tmrsh or pbsdsh for each node, which have PBS's
+// task manager start a command there. Its tasks have no standard input, write to the job's output,
+// and get the job's environment, not ours. So agents have to come back over TCP, and the token of
+// the nodes goes through a file that all of them see. PBS_JOBCOOKIE, which all tasks have, cannot
+// replace it: it is too short, and ranks see it.
 
 #include <memory>
 #include <optional>
@@ -32,10 +34,12 @@ struct TaskNodeWords {
   std::string job, node;   // as the hello has them
   std::string token_file;  // absolute
 };
+// Words and back; nullopt for what to_words() cannot have made.
 std::vector<std::string> to_words(const TaskNodeWords& told);
 std::optional<TaskNodeWords> parse_task_node_words(const std::vector<std::string>& words);
 
-// How the program is asked to run a command on the node of that name and line. Pure.
+// How the program is asked to run a command on a node: pbs_tmrsh takes its name, pbsdsh its line.
+// Pure.
 std::vector<std::string> task_arguments(const std::string& program, const std::string& node,
                                         int line, const std::vector<std::string>& command);
 
@@ -47,6 +51,7 @@ class TaskStarter final : public StepStarter {
   std::string scheduler() const override { return "PBS"; }
   StarterCommands commands(const std::vector<std::string>& nodes, int port,
                            const std::string& token) override;
+  // Nobody needs the file any more. On a thread of the step's.
   void all_have_come() override { token_file_.remove(); }
   std::string hint(const Host& host) const override;
 
@@ -60,7 +65,8 @@ std::optional<StepPlan> plan_tasks(const CommandLine& line, const SchedulerEvide
                                    const Variables& environment, std::vector<std::string>& notices);
 std::unique_ptr<StepStarter> make_task_starter(const StepPlan& plan, const Surroundings& around);
 
-// Behind it come TaskNodeWords. The token is in their file.
+// The hidden command of dtlaunch that runs on each node. Behind it come TaskNodeWords; the token is
+// in the file that they name. Returns the job's exit status; throws Error.
 constexpr const char* kTaskNode = "tm-node";
 int run_task_node(const std::vector<std::string>& words, const std::string& agent_path);
 

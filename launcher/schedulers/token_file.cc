@@ -1,3 +1,5 @@
+// The mutex covers the path: the file may be removed on a thread of the step's while it is
+// replaced.
 #include "launcher/schedulers/token_file.h"
 
 #include <fcntl.h>
@@ -28,6 +30,7 @@ std::string write_new(const std::string& folder, const std::string& path,
   if (!S_ISDIR(status.st_mode)) return "it is no folder";
   if (status.st_uid != ::geteuid()) return "it belongs to another user";
   if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) return "others may write there";
+  // O_EXCL and O_NOFOLLOW: the name is new, so whatever is there is somebody else's.
   const Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
                        S_IRUSR | S_IWUSR));
   if (!file.valid()) return errno_text(errno);
@@ -54,6 +57,7 @@ std::vector<std::string> shared_folders(const Variables& environment) {
 }
 
 std::string TokenFile::write(const std::vector<std::string>& folders, const std::string& token) {
+  // Before the lock, which remove() takes itself.
   remove();
   const std::lock_guard lock(mutex_);
   std::string reasons;

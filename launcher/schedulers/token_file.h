@@ -1,6 +1,7 @@
 #pragma once
 // TokenFile: the token of a job in a file of its own, for the time until all nodes have read it,
-// where the engine hands no environment on. Its functions may be called from any thread.
+// where the scheduler hands no environment on. It is removed as soon as possible and in any case by
+// the destructor. Its functions may be called from any thread.
 
 #include <mutex>
 #include <string>
@@ -11,7 +12,7 @@
 namespace dtl {
 
 // Folders that the nodes of a job of PBS may share, the likeliest first: where it was submitted,
-// and the user's own.
+// and the user's own. Whether a node sees them is found out by the node.
 std::vector<std::string> shared_folders(const Variables& environment);
 
 class TokenFile {
@@ -21,9 +22,9 @@ class TokenFile {
   TokenFile(const TokenFile&) = delete;
   TokenFile& operator=(const TokenFile&) = delete;
 
-  // A new file of mode 0600 in the place of the last one, in the first of the folders that is this
-  // user's and that nobody else may write; its path.
-  // Throws Error(kCannotWrite) with the reason of each.
+  // Writes a new file of mode 0600 in the place of the last one, and returns its path. It goes into
+  // the first of the folders that is this user's and that nobody else may write: elsewhere somebody
+  // could put a token of their own there. Throws Error(kCannotWrite) with the reason of each.
   std::string write(const std::vector<std::string>& folders, const std::string& token);
   void remove();  // does nothing where there is none
 
@@ -32,7 +33,7 @@ class TokenFile {
   std::string path_;
 };
 
-// Whether a TokenFile has written it, and no user.
+// Whether a TokenFile has written it, and not a user: only such a file may be removed by others.
 bool is_token_file(const std::string& path);
 
 }  // namespace dtl

@@ -1,3 +1,5 @@
+// The mixer makes chunks, the writer takes them. Each call that gives the mixer something flushes
+// it afterwards, so nothing waits in it but what it holds back on purpose.
 #include "launcher/screen/console.h"
 
 #include <fmt/format.h>
@@ -20,6 +22,7 @@ namespace {
 
 constexpr std::size_t kMaxMessages = 10'000;  // for the report: more than anybody reads
 
+// Progress bars and colours need a terminal that is more than a printer; TERM says so.
 bool can_move_cursor(int fd) {
   const char* kind = std::getenv("TERM");
   return ::isatty(fd) != 0 && kind != nullptr && std::string_view(kind) != "dumb" && *kind != '\0';
@@ -31,11 +34,13 @@ bool wants_color(ColorMode mode, int fd) {
   return can_move_cursor(fd) && (no_color == nullptr || *no_color == '\0');
 }
 
+// 24 and 80 where the terminal does not know: a serial line, some containers.
 int terminal_rows(int fd) {
   winsize size{};
   return ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 ? size.ws_row : 24;
 }
 
+// For progress bars, which must not wrap; terminal_columns() is at least 80, for tables and cards.
 int true_columns(int fd) {
   winsize size{};
   return ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
@@ -64,7 +69,9 @@ Console::Console(OutputWriter::Descriptors descriptors, const ConsoleOptions& op
       screen_(can_move_cursor(descriptors.out)   ? descriptors.out
               : can_move_cursor(descriptors.err) ? descriptors.err
                                                  : -1),
+      // Cards go to standard error.
       columns_(::isatty(descriptors.err) != 0 ? terminal_columns(descriptors.err) : 0),
+      // No ranks yet; set_ranks() says how many once they are placed.
       mixer_(0, mixer_options(descriptors, options)),
       files_{{options.outfile, Stream::kStdout, std::time(nullptr), options.append},
              {options.errfile, Stream::kStderr, std::time(nullptr), options.append}},
@@ -76,6 +83,7 @@ void Console::set_ranks(std::size_t ranks) {
 }
 
 void Console::set_rank(int rank, LabelFacts facts) {
+  // For the names of files; the mixer knows the rank itself.
   facts.rank = std::to_string(rank);
   for (RankFiles& files : files_) {
     if (const auto problem = files.open(rank, facts)) say(*problem);
@@ -88,16 +96,20 @@ bool Console::on_screen(int rank) const {
 }
 
 void Console::rank_output(Output message, JobTime now) {
+  // An agent may say anything; no rank of that number has been placed.
   if (message.rank >= tails_.size()) return;
   const auto rank = static_cast<int>(message.rank);
   const bool error = message.stream == Stream::kStderr;
   const Credit credit{message.rank, static_cast<std::uint32_t>(message.bytes.size())};
+  // Also of ranks that are not shown: the failure card is about any of them.
   if (error) tails_[message.rank].feed(message.bytes);
   if (RankFiles& files = files_[error ? 1 : 0]; !files.empty()) {
     if (const auto problem = files.write(rank, message.bytes)) say(*problem);
   } else if (on_screen(rank)) {
     mixer_.feed(rank, message.stream, std::move(message.bytes), now);
   }
+  // The credit goes with the last chunk of this stream. An empty one carries it where the mixer
+  // keeps the bytes back or they went to a file.
   std::vector<Chunk> chunks = mixer_.take();
   if (chunks.empty() || chunks.back().stream != message.stream) {
     chunks.push_back({message.stream, {}, {}});
@@ -131,10 +143,13 @@ void Console::finish() {
 }
 
 void Console::say(std::string_view text) {
+  // The screen shows all of them; only the report is bounded.
   if (messages_.size() < kMaxMessages) messages_.emplace_back(text);
+  // Takes the last place, so the report says that it is not complete.
   if (messages_.size() == kMaxMessages - 1) messages_.emplace_back("later messages are not listed");
   if (said_) said_(text);
   mixer_.say(fmt::format("{}: {}\n", program_name(), text));
+  // Even to a terminal that nobody reads: a card must not be lost.
   writer_.write_always(mixer_.take());
 }
 
@@ -143,6 +158,7 @@ void Console::print(std::string_view text) {
 }
 
 void Console::show_partial_lines(JobTime now) {
+  // Timers may fire for other reasons; nothing is redrawn for these.
   const auto due = mixer_.next_partial_line();
   if (!due || *due > now) return;
   if (screen_ >= 0) mixer_.set_size(true_columns(screen_), terminal_rows(screen_));
@@ -152,9 +168,12 @@ void Console::show_partial_lines(JobTime now) {
 
 OutputRules Console::rules(std::size_t ranks) const {
   OutputRules rules;
+  // All windows together bound the launcher's memory. A window has a least size: with less, each
+  // line would cost messages.
   rules.window = static_cast<std::uint32_t>(std::clamp(
       kOutputWindows / std::max<std::size_t>(ranks, 1), kLeastOutputWindow, kOutputWindow));
   const JobTime patience = terminal_ ? JobTime(kScreenPatience) : JobTime(kPipePatience);
+  // How long ranks wait for credit before their output is skipped.
   rules.hold_ms = static_cast<std::uint32_t>(patience.count());
   if (options_.mode == OutputMode::kSkip) rules.hold_ms = 0;
   if (options_.mode == OutputMode::kBlock) rules.hold_ms = kHoldForever;

@@ -9,6 +9,7 @@
 
 namespace dtl {
 
+// Of labels. kAuto: on a terminal, unless NO_COLOR is set.
 enum class ColorMode { kAuto, kAlways, kNever };
 enum class OutputMode {
   kAuto,   // ranks wait a moment for a slow reader, then their output is skipped

@@ -1,3 +1,5 @@
+// A queue of groups, one for each different line that waits. Only the first may leave, since what
+// is behind it was said later.
 #include "launcher/screen/line_fold.h"
 
 #include <utility>
@@ -14,6 +16,7 @@ constexpr std::size_t kMostGroups = 64;  // more distinct lines than that at onc
 void LineFold::add(int rank, const std::string& kind, Stream stream, std::string text,
                    JobTime now) {
   const auto index = static_cast<std::size_t>(rank);
+  // The search runs on to the earliest group that fits, which is the next to leave.
   Group* found = nullptr;
   // From the last group back to the last one that has a line of this rank: joining an earlier one
   // would reorder them.
@@ -40,6 +43,7 @@ std::vector<FoldedLine> LineFold::take_due(JobTime now) {
   while (!groups_.empty()) {
     const Group& first = groups_.front();
     const bool complete = first.line.ranks.size() == ranks_;
+    // With many different lines each new one would be compared with all that wait.
     if (!complete && groups_.size() <= kMostGroups && now < first.since + kFoldDelay) break;
     due.push_back(take_first());
   }

@@ -1,3 +1,5 @@
+// Control characters are refused in patterns: a label must not move the cursor, nor a file's name
+// hold a line end.
 #include "launcher/screen/line_label.h"
 
 #include <fmt/format.h>
@@ -31,6 +33,8 @@ LineLabel LineLabel::parse(std::string_view pattern) {
       text += pattern[i];
       continue;
     }
+    // NUL marks a lone % at the end; a pattern cannot have one itself, as it is a control
+    // character.
     const char letter = i + 1 < pattern.size() ? pattern[++i] : '\0';
     if (letter == '%') {
       text += '%';
@@ -55,6 +59,7 @@ LineLabel LineLabel::open_mpi(bool tag, bool time) {
   LineLabel label;
   if (time) label.pieces_.push_back({Kind::kDate, {}});
   if (tag) {
+    // 1 is the job's number, as Open MPI prints it.
     label.pieces_.push_back({Kind::kText, "[1,"});
     label.pieces_.push_back({Kind::kRank, {}});
     label.pieces_.push_back({Kind::kText, "]"});
@@ -86,6 +91,7 @@ std::string LineLabel::text(const LabelFacts& facts, Stream stream, std::time_t 
       case Kind::kTime:
         text += time_text("%H:%M:%S", now);
         break;
+      // As Open MPI prints it, which is ctime(3)'s form.
       case Kind::kDate:
         text += time_text("%a %b %e %H:%M:%S %Y", now);
         break;

@@ -1,7 +1,8 @@
 #pragma once
 // LineLabel: what stands before each line of a rank, and the names of per-rank files, from a
-// pattern: %r rank, %g the program's number on the command line, %p pid, %h host, %t time of day,
-// %% a percent sign. Pure.
+// pattern in Hydra's letters: %r rank, %g the program's number on the command line, %p pid, %h
+// host, %t time of day, %% a percent sign. The pattern is parsed once; a label is made for each
+// line. Pure.
 
 #include <cstdint>
 #include <ctime>
@@ -25,11 +26,13 @@ class LineLabel {
   LineLabel() = default;  // no label
 
   // Throws Error(kUsage) for an unknown % and for control characters.
+  // An empty pattern gives no label.
   static LineLabel parse(std::string_view pattern);
   // Open MPI's --tag-output and --timestamp-output: "[1,3]<stdout>:".
   static LineLabel open_mpi(bool tag, bool time);
 
   bool empty() const { return pieces_.empty(); }
+  // now: the wall clock, shown in this machine's time zone.
   std::string text(const LabelFacts& facts, Stream stream, std::time_t now) const;
 
  private:

@@ -1,3 +1,5 @@
+// Bytes go one of two ways: show_at_once() where nothing has to stand before lines, show_lines()
+// where each line counts. Then whole_line(), show() and put() make chunks of them.
 #include "launcher/screen/line_mixer.h"
 
 #include <fmt/format.h>
@@ -97,6 +99,7 @@ std::string LineMixer::label_of(const LabelFacts& facts, Stream stream) const {
   const auto wall = options_.began + std::chrono::floor<std::chrono::seconds>(now_).count();
   const std::string text = options_.label.text(facts, stream, wall);
   if (!options_.color[stream == Stream::kStdout ? 0 : 1]) return text;
+  // The blank behind a label stays without colour.
   const std::size_t end = text.find_last_not_of(' ') + 1;
   const auto hue = static_cast<std::size_t>(std::atoi(facts.rank.c_str())) % std::size(kHues);
   return fmt::format("\x1b[{}m{}\x1b[0m{}", kHues[hue], text.substr(0, end), text.substr(end));
@@ -182,6 +185,7 @@ void LineMixer::show_live(std::size_t index, Stream stream, JobTime now) {
   from.labelled = false;
   on.bars_on = stream;
   const std::string_view text = last_shown(from.pending);
+  // The last state is enough: a bar that runs for hours must not grow.
   const bool ends = from.pending.ends_with('\r');
   if (!text.empty()) {
     on.bars.update(index, label_of(facts_[index / 2], stream) + std::string(text));
@@ -210,6 +214,7 @@ void LineMixer::whole_line(std::size_t index, Stream stream, std::string_view te
     hide_bars(on, stream);
     on.bars.remove(index);
   }
+  // The rest of a line whose beginning is on the screen cannot be folded.
   const bool begins = !from.labelled && text.ends_with('\n');
   if (!options_.fold[stream == Stream::kStdout ? 0 : 1] || options_.label.empty() || !begins) {
     show_folded(on, on.fold.take_all());
@@ -217,6 +222,8 @@ void LineMixer::whole_line(std::size_t index, Stream stream, std::string_view te
     return;
   }
   LabelFacts kind = facts_[index / 2];
+  // The label without the rank: lines of different hosts or programs stay apart where it shows
+  // these.
   kind.rank.clear();
   on.fold.add(static_cast<int>(index / 2), options_.label.text(kind, stream, 0), stream,
               owner != nullptr ? std::move(*owner) : std::string(text), now);
@@ -230,6 +237,7 @@ void LineMixer::show_folded(Screen&, std::vector<FoldedLine> lines) {
       show(index, line.stream, line.text, &line.text);
       continue;
     }
+    // They came in any order.
     std::sort(line.ranks.begin(), line.ranks.end());
     make_way(kOwnLines, line.stream);
     LabelFacts facts = facts_[index / 2];
@@ -261,6 +269,7 @@ void LineMixer::make_way(std::size_t index, Stream stream) {
   hide_bars(on, stream);
   if (!on.owner || *on.owner == index) return;
   const bool same_rank = index != kOwnLines && *on.owner / 2 == index / 2;
+  // As the program alone would look: its two streams may share a line.
   if (same_rank && options_.label.empty()) return;
   put(stream, "\n");
   source(*on.owner).labelled = false;
@@ -270,6 +279,7 @@ void LineMixer::make_way(std::size_t index, Stream stream) {
 void LineMixer::hide_bars(Screen& on, Stream stream) {
   if (!on.bars.drawn()) return;
   put(stream, on.bars.erase());
+  // Bars that other lines hide come back after half the usual time.
   if (!on.redraw) on.redraw = on.drawn + kRedraw / 2;
 }
 
@@ -289,6 +299,7 @@ void LineMixer::settle(Stream stream, JobTime now) {
 
 void LineMixer::put(Stream stream, std::string_view text, std::string* owner) {
   if (text.empty()) return;
+  // Handed on as it is: see ARCHITECTURE.md, the copies of output.
   if (owner != nullptr && text.size() >= kOwnChunk) {
     chunks_.push_back({stream, std::move(*owner), {}});
     return;

@@ -1,10 +1,11 @@
 #pragma once
-// LineMixer: turns the ranks' bytes into whole lines, so that lines of two ranks never share one
-// on the screen. One rank alone passes through byte for byte. Pure.
+// LineMixer: turns the ranks' bytes into whole lines, so that lines of two ranks never share one on
+// the screen. One rank alone passes through byte for byte. It keeps what it has made until take();
+// who writes it, and to which kind of file, is not known here. Pure.
 //
 // A line that is not finished (a prompt) is shown kPartialLineDelay after its first byte; when
 // another rank writes before it is finished, a line end is put between them. With a label, it
-// stands at the start of every line and, away from terminals, after every lone carriage return. On
+// is put at the start of every line and, away from terminals, after every lone carriage return. On
 // a terminal lines with carriage returns (progress bars) are kept apart: see live_lines.h.
 
 #include <cstddef>
@@ -51,6 +52,7 @@ class LineMixer {
   void set_size(int columns, int rows);       // of the terminal, which may change
 
   // Large pieces are taken over and passed on as they are.
+  // Bytes of ranks that are not there are dropped.
   void feed(int rank, Stream stream, std::string bytes, JobTime now);
   // A line of dtlaunch's own in the place of output that is missing.
   void note(int rank, Stream stream, std::string_view line, JobTime now);
@@ -63,15 +65,18 @@ class LineMixer {
   // Whole lines of dtlaunch itself, for standard error.
   void say(std::string_view lines);
 
+  // What has been made since the last call, in order.
   std::vector<Chunk> take();
 
  private:
+  // One stream of one rank.
   struct Source {
     std::string pending;  // of an unfinished line
     std::optional<JobTime> since;
     bool labelled = false;  // the label of the current line is on the screen
     bool live = false;      // it is a progress bar
   };
+  // Where lines end up: standard output and error, or the one terminal that both are.
   struct Screen {
     std::optional<std::size_t> owner;  // the source whose unfinished line the cursor is on
     LiveLines bars;
@@ -81,12 +86,14 @@ class LineMixer {
     LineFold fold{0};
   };
 
+  // Indexes of sources: rank * 2, and 1 more for standard error.
   Source& source(std::size_t index) { return sources_[index]; }
   std::size_t screen_index(Stream stream) const {
     return one_screen() || stream == Stream::kStdout ? 0 : 1;
   }
   Screen& screen(Stream stream) { return screens_[screen_index(stream)]; }
   bool one_screen() const { return options_.one_screen; }
+  // More than one rank: a rank alone draws its bars itself.
   bool live(Stream stream) const {
     return options_.live[stream == Stream::kStdout ? 0 : 1] && sources_.size() > 2;
   }
@@ -94,6 +101,7 @@ class LineMixer {
   void show_at_once(std::size_t index, Stream stream, std::string bytes);
   void show_lines(std::size_t index, Stream stream, std::string_view bytes, JobTime now);
   void show_live(std::size_t index, Stream stream, JobTime now);
+  // Of long lines the string itself is handed on, which saves a copy of all output.
   // owner: what has the text, all of it, and may lose it; nullptr: somebody else needs it.
   void whole_line(std::size_t index, Stream stream, std::string_view text, std::string* owner,
                   JobTime now);
@@ -107,6 +115,7 @@ class LineMixer {
 
   MixerOptions options_;
   std::deque<Source> sources_;  // rank * 2 + (stderr ? 1 : 0)
+  // By rank.
   std::vector<LabelFacts> facts_;
   Screen screens_[2];
   std::vector<Chunk> chunks_;

@@ -1,3 +1,4 @@
+// Carriage returns end lines, too: of a progress bar the last states are kept, without blank ones.
 #include "launcher/screen/line_tail.h"
 
 #include <algorithm>
@@ -7,6 +8,7 @@ namespace dtl {
 namespace {
 
 constexpr std::size_t kTailLines = 20;
+// Of a longer line the rest is dropped, and kCut marks that.
 constexpr std::size_t kTailLineBytes = 2000;
 constexpr std::string_view kCut = "...";
 
@@ -23,6 +25,7 @@ std::size_t tail_begin(std::string_view text) {
 }  // namespace
 
 void LineTail::feed(std::string_view bytes) {
+  // Of a large piece only its own last lines count; to feed all lines of it would cost far more.
   if (const std::size_t begin = tail_begin(bytes); begin > 0) {
     bytes.remove_prefix(begin);
     current_.clear();
@@ -47,6 +50,7 @@ void LineTail::add_to_line(std::string_view bytes) {
 std::vector<std::string> LineTail::lines() const {
   std::vector<std::string> all(lines_.begin(), lines_.end());
   if (!current_.empty()) all.push_back(current_);
+  // The line that has not ended counts as one.
   if (all.size() > kTailLines) all.erase(all.begin());
   return all;
 }

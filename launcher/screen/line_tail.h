@@ -1,5 +1,7 @@
 #pragma once
-// LineTail: the last lines of a rank's standard error, for the failure card. Pure.
+// LineTail: the last lines of a rank's standard error, for the failure card: they usually say why
+// the rank failed. It is kept for each rank from the start, as nobody knows which one will fail.
+// Pure.
 
 #include <deque>
 #include <string>
@@ -15,6 +17,7 @@ class LineTail {
                                            // of a very long one the beginning, and "..."
 
  private:
+  // Without its line end.
   void add_to_line(std::string_view bytes);
 
   std::deque<std::string> lines_;

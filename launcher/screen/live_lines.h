@@ -1,6 +1,7 @@
 #pragma once
 // LiveLines: the progress bars at the bottom of a terminal. A line that a rank keeps rewriting
-// after carriage returns has a row of its own there; everything else is printed above. Pure: gives
+// after carriage returns has a row of its own there; everything else is printed above. Otherwise
+// the bars of several ranks would overwrite each other. LineMixer decides when to draw. Pure: gives
 // the bytes, and remembers how many rows are on the screen.
 
 #include <cstddef>
@@ -16,6 +17,7 @@ class LiveLines {
  public:
   void set_size(int columns, int rows) { columns_ = columns, rows_ = rows; }
 
+  // source: LineMixer's index of a rank's stream.
   void update(std::size_t source, std::string text) { lines_[source] = std::move(text); }
   void remove(std::size_t source) { lines_.erase(source); }
   bool empty() const { return lines_.empty(); }

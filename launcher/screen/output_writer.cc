@@ -1,3 +1,5 @@
+// Credits go back only after the write that they belong to: that is how a slow reader slows the
+// ranks.
 #include "launcher/screen/output_writer.h"
 
 #include <poll.h>
@@ -55,6 +57,7 @@ class OutputWriter::Writer {
       queue_.push_back(std::move(chunk));
     }
     changed_.notify_all();
+    // A stream that nobody writes to needs no thread.
     if (!thread_.joinable()) thread_ = std::jthread([this] { run(); });
   }
 
@@ -69,6 +72,7 @@ class OutputWriter::Writer {
     for (;;) {
       changed_.wait(lock, [&] { return ending_ || !queue_.empty(); });
       if (queue_.empty()) return;
+      // A write may block for hours: without the lock, so that push() does not.
       const std::vector<Chunk> batch = next_batch();
       const bool error_stream = batch.front().stream == Stream::kStderr;
       const bool open = !closed_[error_stream];
@@ -90,6 +94,7 @@ class OutputWriter::Writer {
     std::size_t size = 0;
     while (!queue_.empty() && size < kBatchBytes) {
       Chunk& next = queue_.front();
+      // A chunk without bytes only has a credit, whichever stream it is of.
       if (!batch.empty() && next.stream != batch.front().stream && !next.bytes.empty()) break;
       size += next.bytes.size();
       if (next.credit) credits_.push_back(*next.credit);
@@ -100,6 +105,7 @@ class OutputWriter::Writer {
   }
 
   // A reader that has gone stays away; a disk that is full may have room again.
+  // Without the lock, as the callbacks may push.
   void report(std::unique_lock<std::mutex>& lock, bool error_stream, int problem,
               std::size_t lost) {
     const bool newly_closed = problem == EPIPE && !std::exchange(closed_[error_stream], true);
@@ -127,6 +133,7 @@ class OutputWriter::Writer {
 
 OutputWriter::OutputWriter(Descriptors descriptors, bool one_screen, Events events) {
   Events of_errors = events;
+  // Only the end of standard output's reader ends the job.
   of_errors.closed = {};
   first_ = std::make_unique<Writer>(descriptors, std::move(events));
   if (!one_screen) second_ = std::make_unique<Writer>(descriptors, std::move(of_errors));
@@ -139,6 +146,7 @@ OutputWriter::Writer& OutputWriter::writer(Stream stream) {
 }
 
 void OutputWriter::write(std::vector<Chunk> chunks) {
+  // Once for each call: what belongs together is dropped as a whole.
   const bool full[] = {lossy_ && writer(Stream::kStdout).full(),
                        lossy_ && writer(Stream::kStderr).full()};
   for (Chunk& chunk : chunks) {
@@ -162,6 +170,7 @@ bool is_one_screen(int out, int err) {
   if (::isatty(out) == 0 || ::isatty(err) == 0) return false;
   struct stat a {
   }, b{};
+  // The same device: by its number, as the descriptors may have been opened by different names.
   return ::fstat(out, &a) == 0 && ::fstat(err, &b) == 0 && a.st_rdev == b.st_rdev;
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 // OutputWriter: the launcher's own standard output and error. Each is written by a thread of its
-// own, so that a slow terminal never holds up the job; what waits to be written is bounded. When
-// both are the same terminal, one thread writes both, in order. Belongs to one thread, except for
-// the callbacks, which run on a writer's thread.
+// own, so that a slow terminal never holds up the job. What waits to be written is bounded by the
+// credit of the ranks. When both are the same terminal, one thread writes both, in order. Belongs
+// to one thread, except for the callbacks, which run on a writer's thread.
 
 #include <condition_variable>
 #include <cstddef>
@@ -22,6 +22,7 @@ class OutputWriter {
   struct Descriptors {
     int out = 1, err = 2;
   };
+  // Each may be empty.
   struct Events {
     std::function<void()> closed;                      // nobody reads standard output any more
     std::function<void(std::vector<Credit>)> written;  // of chunks that had a credit
@@ -32,9 +33,11 @@ class OutputWriter {
   OutputWriter(Descriptors descriptors, bool one_screen, Events events);
   ~OutputWriter();  // waits until everything is written
 
+  // In order; never blocks. A chunk without bytes only carries its credit.
   void write(std::vector<Chunk> chunks);
   void write_always(std::vector<Chunk> chunks);  // never dropped: dtlaunch's own words
   // From now on what a call brings is dropped, and counted, while its descriptor is full.
+  // For the end of a job, which must not wait for a slow terminal.
   void set_lossy(bool lossy) { lossy_ = lossy; }
   std::size_t dropped_bytes() const { return dropped_bytes_; }
 

@@ -1,3 +1,5 @@
+// Files are found by path: an O_TRUNC for a second rank of the same file would lose the first one's
+// output.
 #include "launcher/screen/rank_files.h"
 
 #include <fcntl.h>
@@ -14,6 +16,7 @@ namespace {
 int write_whole(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t n = ::write(fd, bytes.data(), bytes.size());
+    // EAGAIN as well, of a pipe that is full: the session's thread must not wait for its reader.
     if (n < 0 && errno != EINTR) return errno;
     if (n > 0) bytes.remove_prefix(static_cast<std::size_t>(n));
   }
@@ -26,6 +29,7 @@ std::optional<std::string> RankFiles::open(int rank, const LabelFacts& facts) {
   if (empty()) return std::nullopt;
   const std::string& path = paths_[rank] = pattern_.text(facts, stream_, began_);
   File& file = files_[path];
+  // Opened for another rank, or refused: either way there is nothing more to do.
   if (file.fd.valid() || file.told) return std::nullopt;
   // O_NONBLOCK: a pipe with a name and no reader is refused instead of waited for.
   const int fresh = append_ ? 0 : O_TRUNC;

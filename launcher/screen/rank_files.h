@@ -1,7 +1,8 @@
 #pragma once
-// RankFiles: what ranks write goes to files of the launcher's own machine instead of the screen,
-// with -outfile-pattern and -errfile-pattern. Files are emptied when the rank starts, also that of
-// a rank that never writes. One thread.
+// RankFiles: with -outfile-pattern and -errfile-pattern, what ranks write goes to files of the
+// launcher's own machine instead of the screen. A file is emptied when its rank starts, also that
+// of a rank that never writes: an older job's text must not be taken for this one's. One for each
+// stream. One thread.
 
 #include <ctime>
 #include <map>
@@ -23,7 +24,8 @@ class RankFiles {
       : pattern_(std::move(pattern)), stream_(stream), began_(began), append_(append) {}
 
   bool empty() const { return pattern_.empty(); }
-  // Two ranks whose names are the same share a file. These return what went wrong, the first time.
+  // Both return what went wrong, and only the first time for a file; the job goes on. Two ranks
+  // whose names are the same share a file. write() drops bytes of a rank that was not opened.
   std::optional<std::string> open(int rank, const LabelFacts& facts);
   std::optional<std::string> write(int rank, std::string_view bytes);
 
@@ -39,6 +41,7 @@ class RankFiles {
   std::time_t began_ = 0;
   bool append_ = false;
   std::map<int, std::string> paths_;  // by rank
+  // By path: ranks may share one.
   std::map<std::string, File> files_;
 };
 

@@ -1,3 +1,5 @@
+// Three counters: what was read from the descriptor, what is on its way to ranks, and what they
+// have taken. peeked_ is what was sent and is still in the pipe.
 #include "launcher/screen/standard_input.h"
 
 #include <fcntl.h>
@@ -40,6 +42,7 @@ bool is_place_in_file(int fd) {
 // What a pipe holds, without taking it out.
 ssize_t peek_pipe(int fd, char* buffer, std::size_t most) {
   const Pipe copy = make_pipe();
+  // tee(2) copies between pipes and leaves the original alone; a pipe has no MSG_PEEK.
   const ssize_t n = ::tee(fd, copy.write_end.get(), most, SPLICE_F_NONBLOCK);
   return n > 0 ? ::read(copy.read_end.get(), buffer, static_cast<std::size_t>(n)) : n;
 }
@@ -55,6 +58,7 @@ bool can_be_handed_over(int fd, bool comes_once) {
 
 StandardInput::Source StandardInput::kind_of(int fd) {
   struct stat status {};
+  // What cannot be looked at is treated like a terminal: just read.
   if (::isatty(fd) != 0 || ::fstat(fd, &status) != 0) return Source::kTerminal;
   if (S_ISFIFO(status.st_mode)) return Source::kPipe;
   if (S_ISSOCK(status.st_mode)) return Source::kSocket;
@@ -89,6 +93,7 @@ awaitable<void> StandardInput::run() {
 }
 
 std::size_t StandardInput::window() const {
+  // Grows with what the ranks have taken: a rank that reads one line gets little more than that.
   return ahead_ == Ahead::kWindow ? kStdinWindow : std::clamp(taken_, kFirstStdin, kStdinWindow);
 }
 
@@ -99,8 +104,9 @@ ssize_t StandardInput::take(char* buffer, std::size_t most) {
   if (leave && (source_ == Source::kPipe || source_ == Source::kSocket)) {
     const ssize_t n = peek(buffer, most);
     if (n > 0) peeked_ = static_cast<std::size_t>(n);
+    // EINVAL: some pipes cannot be looked into.
     if (n >= 0 || errno != EINVAL) return n;
-    source_ = Source::kTerminal;  // cannot be looked into, as little as a terminal
+    source_ = Source::kTerminal;  // it cannot be peeked into, like a terminal
   }
   const ssize_t n = ::read(fd_, buffer, most);
   if (n > 0) read_ += static_cast<std::size_t>(n);
@@ -128,6 +134,7 @@ void StandardInput::read_peeked(std::size_t bytes) {
 // False after stop().
 awaitable<bool> StandardInput::wait_readable() {
   while (!stopped_) {
+    // Room for a whole piece, so that small ones do not follow each other.
     if (on_the_way_ + std::min(kReadBytes, window()) > window()) {
       co_await wait_until_woken(std::chrono::steady_clock::time_point::max());
       continue;
@@ -161,6 +168,7 @@ bool StandardInput::in_foreground() const {
 void StandardInput::taken(std::size_t bytes) {
   on_the_way_ -= std::min(bytes, on_the_way_);
   taken_ += bytes;
+  // They have read what was left in the pipe, so now it is taken out.
   if (on_the_way_ == 0) read_peeked(std::exchange(peeked_, 0));
   wake_.cancel();
 }
@@ -174,6 +182,7 @@ void StandardInput::stop() {
 std::size_t StandardInput::give_back(std::size_t used) {
   read_peeked(std::min(used, std::exchange(peeked_, 0)));
   const std::size_t unused = read_ - std::min(used, read_);
+  // Nothing is lost of a device: the next reader gets the same.
   if (source_ == Source::kDevice) return 0;  // /dev/zero has more
   if (unused == 0 || source_ != Source::kFile) return unused;
   if (::lseek(fd_, -static_cast<off_t>(unused), SEEK_CUR) < 0) return unused;

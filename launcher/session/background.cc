@@ -1,3 +1,4 @@
+// The two processes are joined by a pipe, whose end tells the foreground that the work is gone.
 #include "launcher/session/background.h"
 
 #include <fcntl.h>
@@ -21,6 +22,7 @@ namespace {
 // over.
 constexpr char kMessage = 'm', kRunning = 'r', kOver = 'x';
 
+// Static for the handler; only the foreground sets it.
 volatile std::sig_atomic_t g_interrupted = 0;  // what the foreground has to pass on
 
 void note_signal(int signal) {
@@ -39,11 +41,14 @@ void tell(int news, char kind, std::string_view text = {}) {
 }
 
 void leave_terminal() {
+  // Always possible: a process that was just forked leads no group.
   ::setsid();
   std::signal(SIGHUP, SIG_IGN);
   std::signal(SIGINT, SIG_DFL);  // a shell starts background jobs with it ignored
   const Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
   if (!null.valid()) throw system_error("cannot open /dev/null");
+  // Otherwise `ssh host dtlaunch --detach` would wait for the job: sshd waits until nobody holds
+  // its pipes.
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(null.get(), fd);
 }
 
@@ -53,6 +58,7 @@ int work_and_tell(int news, const BackgroundWork& work) {
     StartNews listeners;
     listeners.started = [news] { tell(news, kRunning); };
     listeners.said = [news](std::string_view text) { tell(news, kMessage, text); };
+    // SIGPIPE is ignored, so a foreground that has gone does not end the work by a message to it.
     const int status = work(listeners);
     tell(news, kOver, std::to_string(status));
     return status;
@@ -66,6 +72,7 @@ int work_and_tell(int news, const BackgroundWork& work) {
 }
 
 // Passes signals on to the work while it starts.
+// Until the start is over: then the foreground ends, and signals to it are of no use to the work.
 class PassedSignals {
  public:
   explicit PassedSignals(pid_t worker) : worker_(worker) {
@@ -74,6 +81,7 @@ class PassedSignals {
     for (const int signal : {SIGINT, SIGTERM}) ::sigaction(signal, &action, nullptr);
   }
   void pass_on() const {
+    // The work is in another session, where a terminal's ^C does not come by itself.
     if (g_interrupted != 0) ::kill(worker_, g_interrupted);
     g_interrupted = 0;
   }
@@ -107,8 +115,10 @@ int watch_start(pid_t worker, int news, const std::function<void()>& on_started)
     if (text.empty()) {
       throw Error(Exit::kInternal, "the process in the background ended without a word", "");
     }
+    // The work has no descriptor of the terminal; its messages come this way.
     if (text[0] == kMessage) log_error(text.substr(1));
     if (text[0] == kOver) {
+      // 70 is Exit::kInternal: a status that cannot be read is our own fault.
       return static_cast<int>(parse_integer(text.substr(1), 0, 255).value_or(70));
     }
     if (text[0] != kRunning) continue;
@@ -128,6 +138,7 @@ int run_in_background(const BackgroundWork& work, const std::function<void()>& o
     return watch_start(worker, news.read_end.get(), on_started);
   }
   news.read_end.reset();
+  // _exit(2): destructors and buffers of the foreground's callers are not the work's to end.
   ::_exit(work_and_tell(news.write_end.get(), work));
 }
 

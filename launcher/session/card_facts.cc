@@ -1,3 +1,5 @@
+// A rank appears in one list at most: what it did on its own, by another's failure, or when it was
+// told to stop.
 #include "launcher/session/card_facts.h"
 
 #include <algorithm>
@@ -7,6 +9,7 @@
 
 namespace dtl {
 
+// For people and JSON: the clocks of a job count milliseconds.
 double seconds(JobTime time) {
   return static_cast<double>(time.count()) / 1000;
 }
@@ -27,6 +30,7 @@ const RankPlan* planned_rank(const SessionResult& result, int wanted) {
 
 std::vector<RankNow> asked_ranks(const SessionResult& result) {
   const Cause cause = result.job.outcome->cause;
+  // Only then were ranks asked for their stacks before they were ended.
   if (cause != Cause::kTimeout && cause != Cause::kHang) return {};
   std::vector<RankNow> ranks;
   for (std::size_t i = 0; i < result.job.ranks.size(); ++i) {
@@ -46,12 +50,14 @@ CardFacts card_facts(const SessionResult& result) {
   CardFacts facts;
   facts.seconds = seconds(result.ended);
   for (const PhaseTime& phase : result.phases) {
+    // Until the failure, and not until all were cleaned up.
     if (phase.state == JobState::kStopping) facts.seconds = seconds(phase.began);
   }
   if (outcome.node >= 0) {
     facts.reached = result.hosts[static_cast<std::size_t>(outcome.node)];
     facts.host = facts.reached.name;
   }
+  // Where no rank is to blame, rank 0 stands for the program.
   if (const RankPlan* rank = planned_rank(result, std::max(outcome.rank, 0))) {
     facts.working_directory = rank->working_directory;
     facts.program = rank->arguments.front();
@@ -71,6 +77,7 @@ CardFacts card_facts(const SessionResult& result) {
       facts.traceback = traceback_of(rank.evidence.error_file);
     } else if (rank.consequence) {
       facts.disconnected.push_back(number);
+      // It failed without a word before it was told to stop.
     } else if (rank.silent && !rank.after_stop) {
       facts.silent.push_back(number);
     } else if (rank.phase == RankPhase::kLost) {

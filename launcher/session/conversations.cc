@@ -1,3 +1,5 @@
+// One coroutine for each host, from its start to its end. A connection outlives its streams, so the
+// coroutine holds on to it and not to a stream.
 #include "launcher/session/conversations.h"
 
 #include <fmt/format.h>
@@ -51,6 +53,7 @@ awaitable<void> Conversations::serve(int index) {
   try {
     link = co_await bring_up(index);
   } catch (const Error& error) {
+    // Each error names its host exactly once.
     failure = error.attempted().starts_with(name) ? error : error.with_context(name);
   }
   if (failure) {
@@ -58,20 +61,25 @@ awaitable<void> Conversations::serve(int index) {
     hooks_.event(job::AgentFailed{index, failure->status()});
     co_return;
   }
+  // Noise does no harm, so only -v tells of it.
   if (const int lines = count_lines(link.noise); lines > 0 && log_level() >= LogLevel::kVerbose) {
     hooks_.say(index, fmt::format("{} of shell start-up noise ignored", plural(lines, "line")));
   }
+  // In this order: once AgentReady is told, messages may be sent.
   node(index).connection = link.connection;
   node(index).stream = link.stream;
   node(index).facts = link.facts;
+  // Before the state machine knows of the agent: all that it sends is then numbered and kept.
   expect_losses(node(index));
   hooks_.event(job::AgentReady{index, !node(index).token.empty(), link.stream->is_here()});
+  // The job may have ended while this agent came up.
   if (state(index).phase == NodePhase::kGone) link.connection->close();
   do {
     node(index).talking = true;
     const job::AgentLost lost = co_await converse(index);
     node(index).talking = false;
     hooks_.event(lost);
+    // After the event: it is what makes the state machine search, or not.
     const bool may_come_back = state(index).link.searching();
     if (!may_come_back) link.connection->close();
   } while (co_await link.connection->wait_attached());
@@ -84,6 +92,7 @@ awaitable<AgentLink> Conversations::bring_up(int index) {
   welcome.job_id = options_.job_id;
   welcome.host_name = node(index).host.name;
   welcome.launcher_host = own_host_name();
+  // All steps of a start share one deadline; an agent that came late still has a moment to greet.
   const auto deadline = std::max(began_ + kStartDeadline, std::chrono::steady_clock::now() +
                                                               least_time_to_greet(options_.job));
   co_return co_await greet_agent(context_, tasks_, node(index).host, std::move(stream),
@@ -94,6 +103,7 @@ awaitable<AgentLink> Conversations::bring_up(int index) {
 // lost that way.
 void Conversations::expect_losses(SessionNode& at) const {
   const JobTime reconnect = request_.ending.reconnect;
+  // Of -launcher fork and steps nobody could log in again: find_agent is empty.
   if (reconnect.count() == 0 || !options_.find_agent || is_local(at.host)) return;
   at.link = to_hex(random_bytes(kLinkDigits / 2, "draw a name for a link"));
   at.token = random_bytes(kSecretBytes, "draw a link's token");
@@ -130,6 +140,8 @@ awaitable<job::AgentLost> Conversations::converse(int index) {
       if (!message) break;
       hooks_.message(index, std::move(*message));
     }
+    // An agent that ends without Finished has failed; a connection that breaks says nothing of the
+    // agent.
     const bool broken = stream->ending() == kConnectionLost;
     lost.cause = broken ? Cause::kNodeLost : Cause::kAgentFailed;
     lost.exit_status = static_cast<int>(broken ? Exit::kUnreachable : Exit::kOs);
@@ -138,9 +150,11 @@ awaitable<job::AgentLost> Conversations::converse(int index) {
     lost.cause = error.status() == Exit::kUnreachable ? Cause::kNodeLost : Cause::kAgentFailed;
     lost.exit_status = static_cast<int>(error.status());
     lost.text = error.reason().empty() ? error.attempted() : error.reason();
+    // What broke the rules of the protocol is not looked for again.
     garbage = error.status() != Exit::kUnreachable;
   }
   if (state(index).phase != NodePhase::kFinished) {
+    // A process that ends closes its sockets before its parent hears of it. The reason may follow.
     asio::steady_timer moment(context_, kEndMoment);
     boost::system::error_code cancelled;
     co_await moment.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
@@ -168,6 +182,8 @@ awaitable<void> Conversations::rejoin(job::Rejoin order) {
     if (tried.answer == ResumeAnswer::kRefused) tried.text = "its agent refused";
     if (!go_on_with(order, rejoined)) rejoined.stream->close();
   } catch (const Error& error) {
+    // A try that fails does not end the job: the state machine looks again until the time is
+    // over.
     tried.text = error.reason().empty() ? error.attempted() : error.reason();
   }
   hooks_.event(std::move(tried));
@@ -177,6 +193,7 @@ awaitable<void> Conversations::rejoin(job::Rejoin order) {
 bool Conversations::go_on_with(const job::Rejoin& order, Rejoined& rejoined) {
   SessionNode& at = node(order.node);
   const LinkSearch& search = state(order.node).link;
+  // A later try may have begun meanwhile, or the search be over.
   if (!search.awaits(order.attempt) || !at.connection->link().is_answer(rejoined.answer)) {
     return false;
   }

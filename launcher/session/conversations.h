@@ -1,7 +1,7 @@
 #pragma once
-// Conversations: with the agents, over as many connections as each takes: it comes up, talks until
-// its stream ends, and may be found again (--reconnect). What agents say goes to the session
-// unread. Belongs to the session's thread.
+// Conversations: with the agents, over as many connections as each takes: an agent comes up, talks
+// until its stream ends, and may be found again (--reconnect). What agents say goes to the session
+// unread; what is done about a lost one the state machine decides. Belongs to the session's thread.
 
 #include <functional>
 #include <string>
@@ -19,7 +19,7 @@ namespace dtl {
 struct ConversationHooks {
   std::function<void(job::Event)> event;
   std::function<void(int node, Message message)> message;
-  std::function<void(int node, const std::string& text)> say;
+  std::function<void(int node, const std::string& text)> say;  // a line for the user
 };
 
 class Conversations {
@@ -34,8 +34,10 @@ class Conversations {
   job::AgentSeen look_at(int node) const;     // whether its process runs, on this machine
 
  private:
+  // Throw Error; serve() and rejoin() turn that into events.
   awaitable<AgentLink> bring_up(int node);
   awaitable<job::AgentLost> converse(int node);
+  // The conversation goes on over the new stream.
   bool go_on_with(const job::Rejoin& order, Rejoined& rejoined);
   void expect_losses(SessionNode& node) const;
   SessionNode& node(int index) { return nodes_[static_cast<std::size_t>(index)]; }

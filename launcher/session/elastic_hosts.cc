@@ -1,3 +1,5 @@
+// While an epoch runs, the watch's thread has the membership; it comes back by
+// MembershipWatch::stop().
 #include "launcher/session/elastic_hosts.h"
 
 #include <algorithm>
@@ -15,6 +17,7 @@ ElasticHosts::ElasticHosts(const ElasticOptions& options, const std::vector<Host
   members_.of_nodes = options.of_nodes;
   members_.hosts = hosts;
   members_.spares = spares;
+  // A scheduler makes lost nodes anew, and the job has no range: it goes on with as many as it had.
   if (options.range.most > 0) return;
   const auto all = static_cast<int>(hosts.size());
   members_.range = {all, all};
@@ -27,6 +30,7 @@ std::shared_ptr<SessionControl> ElasticHosts::control() {
 
 void ElasticHosts::started(std::size_t ranks) {
   begin_epoch(members_, static_cast<int>(ranks), now());
+  // On this machine alone there is nobody to look for.
   if (members_.hosts.empty()) return;
   watch_.emplace(members_, questions_, control_, began_);
 }
@@ -44,12 +48,15 @@ std::string ElasticHosts::go_on(const SessionResult& result, const std::vector<s
   for (std::size_t i = 0; i < result.hosts.size(); ++i) {
     const NodeState& node = result.job.nodes[i];
     if (!node.told_to_go) continue;
+    // The session's clock and the job's begin at different moments; only what is left is the same.
     const JobTime left = node.goes ? *node.goes - result.ended : JobTime(kDeparture);
     note_departure(members_, result.hosts[i].name, now() + left + JobTime(kDepartureMargin));
   }
   std::optional<HostsChange> ended_for;
+  // Nodes are asked anew: they tell at once who has come and who is to end.
   if (stopped_for_it && !members_.of_nodes) ended_for = change_.value_or(HostsChange{});
   RegroupSteps steps;
+  // regroup() hands its own members over, which are these.
   steps.change = [this](const Membership&, JobTime time) {
     if (members_.of_nodes) look_again();
     return change_of_hosts(members_, time);
@@ -80,6 +87,7 @@ void ElasticHosts::sort() {
 
 std::string ElasticHosts::wait_for_more(const HeldSignals& held, Clock::time_point end,
                                         const AreClean& are_clean, std::optional<int>& signal) {
+  // Nodes come at any time, and a signal has to end the wait at once.
   constexpr auto kLook = 100ms;
   for (;;) {
     look_again();
@@ -93,9 +101,12 @@ std::string ElasticHosts::wait_for_more(const HeldSignals& held, Clock::time_poi
     const auto most = static_cast<std::size_t>(members_.range.most);
     std::vector<std::string> joining;
     for (std::size_t i = 0; i < there.size(); ++i) {
+      // How many ranks fit is placement's to say.
       const bool room = members_.of_ranks || members_.hosts.size() + joining.size() < most;
       if (clean[i] && room) joining.push_back(there[i].name);
     }
+    // At once, without the waits of hosts that join a running epoch: nothing runs that they could
+    // stop.
     take_back(members_, joining, now());
     sort();
     std::string why = too_few_hosts(members_);

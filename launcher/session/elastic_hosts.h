@@ -1,6 +1,8 @@
 #pragma once
-// ElasticHosts: the hosts of a job of no fixed size, from epoch to epoch: has them watched while
-// one runs, and says between two with which the job goes on.
+// ElasticHosts: the hosts of a job of no fixed size, from epoch to epoch. It has them watched while
+// one runs, and says between two with which the job goes on. What follows from what is Membership's
+// to decide (launcher/restart); here it is asked, timed and carried out. Belongs to the session's
+// thread.
 
 #include <chrono>
 #include <functional>
@@ -34,7 +36,7 @@ class ElasticHosts {
   ElasticHosts(const ElasticOptions& options, const std::vector<Host>& hosts,
                const std::vector<Host>& spares, Clock::time_point began);
 
-  // Of the next session.
+  // For the next session; the control of the one before is of no more use.
   std::shared_ptr<SessionControl> control();
   // All of its ranks run, from here on it is watched; and it has ended.
   void started(std::size_t ranks);
@@ -48,13 +50,16 @@ class ElasticHosts {
   // signal came.
   std::string wait_for_more(const HeldSignals& held, Clock::time_point end,
                             const AreClean& are_clean, std::optional<int>& signal);
+  // Absent: hosts do not come by themselves.
   std::optional<std::chrono::seconds> patience() const { return patience_; }
 
   const std::vector<Host>& hosts() const { return members_.hosts; }
 
  private:
   JobTime now() const { return std::chrono::duration_cast<JobTime>(Clock::now() - began_); }
+  // Asks who is there now. Of nodes alone: they answer at once, hosts take seconds.
   void look_again();
+  // Brings hosts into the order of their places.
   void sort();
 
   const HostQuestions questions_;

@@ -1,5 +1,6 @@
 #pragma once
-// How an epoch came to its end, from what its session has left. Pure.
+// How an epoch came to its end, from what its session has left: between the session, which knows
+// everything, and launcher/restart, which judges from little. Pure.
 
 #include <string>
 #include <vector>
@@ -9,11 +10,13 @@
 
 namespace dtl {
 
+// `result` has an outcome.
 EpochEnd end_of(const SessionResult& result);
 
 // When the first failure was known, since the session began.
 JobTime time_of_failure(const SessionResult& result);
 
+// In order of rank.
 std::vector<std::string> hosts_with_ranks(const SessionResult& result);
 
 // Why another epoch, on hosts that were in this one, could not have its ranks; empty: it could, or

@@ -1,3 +1,4 @@
+// One object for the whole job. Each step of run() may take the verdict back.
 #include "launcher/session/epochs.h"
 
 #include <fmt/format.h>
@@ -41,6 +42,7 @@ class Epochs {
         began_(Clock::now()),
         began_at_(std::time(nullptr)),
         time_limit_(request_.ending.timeout),
+        // What ranks read themselves moves the same place of the same file.
         input_begin_(::lseek(options_.input, 0, SEEK_CUR)) {
     log_directory_ = options_.streams.console.log_directory;
     if (restarts.elastic) {
@@ -54,10 +56,12 @@ class Epochs {
       const JobTime begin = since(began_);
       if (elastic_) options_.control = elastic_->control();
       SessionResult result = run_session(request_, options_);
+      // Until the next session takes signals: one between two sessions would end dtlaunch at once.
       const HeldSignals held;
       if (elastic_) elastic_->ended();
       add(result, begin);
       RestartVerdict verdict = judge(result);
+      // The cheap reasons against it first; hosts are asked only for an epoch that may come.
       if (verdict.again) rewind_input(result, verdict);
       if (verdict.again) choose_hosts(result, verdict);
       if (verdict.again) wait_for_hosts(held, result, verdict);
@@ -81,6 +85,7 @@ class Epochs {
       if (told) told(ranks);
     };
     options_.hooks.started = [this, told = options_.hooks.started] {
+      // Who waits for the start of a detached job hears of the first one alone.
       if (!std::exchange(has_run_, true) && told) told();
       if (!epochs_.empty()) {
         epochs_.back().lost = since(began_) - failed_;
@@ -101,6 +106,7 @@ class Epochs {
     restarts_.tell(event);
   }
 
+  // Not of what the user, a notice or a change of hosts has ended.
   void tell_of_failure(const Epoch& epoch) const {
     const Outcome& outcome = epoch.end.outcome;
     if (outcome.exit_status == 0 || outcome.cause == Cause::kInterrupted ||
@@ -127,7 +133,7 @@ class Epochs {
     failed_ = begin + time_of_failure(result);
     if (result.plan) epoch.ranks = result.plan->world_size;
     epoch.elastic = request_.elastic;
-    // A host that is taken away is no failure, either.
+    // A host that is taken away is not a failure, either.
     const bool goes = outcome.cause == Cause::kNotice && outcome.node >= 0;
     changed_ = elastic_ ? goes || is_change_of_hosts(outcome) : goes && request_.max_restarts() > 0;
     if (!changed_) {

@@ -1,9 +1,10 @@
 #pragma once
 // Epochs: a job whose ranks are started again after a failure, by --max-restarts, or because hosts
-// join or leave it, by --nnodes MIN:MAX and its like. Each epoch is a
-// session of its own, with agents, a network, a secret and a port of its own, on the hosts that are
-// left and on spare ones. None begins before all processes of the one before it are known to have
-// ended, or their host has been silent for so long that it must have ended them (kFence).
+// join or leave it, by --nnodes MIN:MAX and its like. Each epoch is a session of its own, with
+// agents, a network, a secret and a port of its own, on the hosts that are left and on spare ones.
+// None begins before all processes of the one before it are known to have ended, or their host has
+// been silent for so long that it must have ended them (kFence). Whether and where it goes on is
+// judged in launcher/restart; here is the loop around sessions. One thread, the sessions'.
 
 #include <cstddef>
 #include <functional>
@@ -51,6 +52,8 @@ struct JobEvent {
   JobTime since_start{0};             // of the job
 };
 
+// What a job that may have several epochs needs of the world. Its functions are called on the
+// session's thread; fence, which blocks, only between two epochs.
 struct RestartOptions {
   std::vector<Host> spares;               // used in their order
   std::optional<ElasticOptions> elastic;  // absent: as many ranks as at the job's begin
@@ -59,12 +62,13 @@ struct RestartOptions {
   std::function<std::vector<Fenced>(const std::vector<Host>&)> fence;
   // For the job's record; may be empty. `hosts` are those that it goes on with.
   std::function<void(int restarts, const std::vector<Host>& hosts, const Epoch& ended)> restarting;
-  // All ranks run again, so long after the failure; may be empty.
+  // All ranks run again; lost: the time since the failure. May be empty.
   std::function<void(JobTime lost)> running_again;
   // Every kind but kEnd; may be empty. On the session's thread.
   std::function<void(const JobEvent&)> tell;
 };
 
+// Of the whole job: what `last` knows is of its last epoch, but for began, messages and the status.
 struct JobResult {
   SessionResult last;
   std::vector<Epoch> epochs;

@@ -1,3 +1,5 @@
+// The rank may have been killed while it wrote, or write anything else: each step checks what is
+// there.
 #include "launcher/session/error_file.h"
 
 #include <nlohmann/json.hpp>
@@ -30,12 +32,14 @@ std::string text_of(const Json& file) {
 }  // namespace
 
 std::vector<std::string> traceback_of(const std::string& error_file) {
+  // false: a bad file gives a discarded value and no exception.
   const Json file = Json::parse(error_file, nullptr, false);
   if (file.is_discarded()) return {};
   std::vector<std::string> lines;
   for (const std::string& line : split(text_of(file), '\n')) {
     if (!line.empty()) lines.push_back(line);
   }
+  // Python puts the innermost call and the exception last.
   if (lines.size() > kLines) lines.erase(lines.begin(), lines.end() - kLines);
   return lines;
 }

@@ -1,6 +1,6 @@
 #pragma once
-// What a rank wrote to $TORCHELASTIC_ERROR_FILE: torch's @record keeps the exception there, as
-// JSON.
+// What a rank wrote to $TORCHELASTIC_ERROR_FILE. torch's @record keeps the exception there, as
+// JSON. The agent reads the file; here is only its text.
 
 #include <string>
 #include <vector>

@@ -1,3 +1,4 @@
+// Blocked signals stay pending, and sigtimedwait(2) takes them without a handler.
 #include "launcher/session/held_signals.h"
 
 #include <algorithm>
@@ -13,6 +14,8 @@ using namespace std::chrono_literals;
 HeldSignals::HeldSignals() {
   ::sigemptyset(&signals_);
   for (const int signal : {SIGHUP, SIGINT, SIGTERM}) {
+    // nohup has SIGHUP ignored, and a shell without job control SIGINT of background jobs. Blocked,
+    // an ignored signal would be kept and taken for a new one.
     if (!is_ignored(signal)) ::sigaddset(&signals_, signal);
   }
   ::sigprocmask(SIG_BLOCK, &signals_, &before_);
@@ -31,6 +34,7 @@ std::optional<int> HeldSignals::wait_until(std::chrono::steady_clock::time_point
                         static_cast<long>((left - whole).count())};
     const int signal = ::sigtimedwait(&signals_, nullptr, &time);
     if (signal > 0) return signal;
+    // EAGAIN: the time is over. EINTR: by a stop and SIGCONT, or another signal.
     if (errno != EINTR) return std::nullopt;
   }
 }

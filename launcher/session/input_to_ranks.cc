@@ -1,3 +1,5 @@
+// A rank counts as a reader until it has closed its input or ended. Without readers nothing is
+// read: the rest is left to the shell that has started dtlaunch.
 #include "launcher/session/input_to_ranks.h"
 
 #include <unistd.h>
@@ -15,6 +17,7 @@ InputToRanks::InputToRanks(asio::io_context& context, const SessionOptions& opti
              options.streams.stdin_for.mode == InputMode::kAll ? StandardInput::Ahead::kWindow
                                                                : StandardInput::Ahead::kAsRanksRead,
              [this](Stdin message) { send(message); }),
+      // A rank that has the descriptor itself moves this place, too; see finish().
       began_(::lseek(options.input, 0, SEEK_CUR)) {}
 
 bool InputToRanks::begin(std::size_t ranks) {
@@ -53,12 +56,14 @@ void InputToRanks::count() {
     if (reads(rank)) least = std::min(least.value_or(taken), taken);
   }
   if (!least) return input_.stop();  // nobody is left to read for
+  // A slower reader that ends may raise the least by much at once; it never falls.
   if (*least <= counted_) return;
   input_.taken(*least - counted_);
   counted_ = *least;
 }
 
-// Of a lost agent's rank nobody knows how much it has read of what it had taken.
+// The furthest of all readers: bytes that one rank has used cannot be given back. Of a lost agent's
+// rank nobody knows how much it has read of what it had taken.
 std::size_t InputToRanks::used() const {
   std::size_t used = 0;
   for (const Reader& reader : readers_) {

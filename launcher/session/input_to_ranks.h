@@ -1,7 +1,8 @@
 #pragma once
 // InputToRanks: dtlaunch's standard input on its way to the ranks that get it: who reads, how far
 // the slowest of them has read, and what is given back at the end. How the descriptor is read is
-// StandardInput's business. Belongs to the session's thread.
+// StandardInput's business. With --stdin all each rank gets a copy. Belongs to the session's
+// thread.
 
 #include <sys/types.h>
 
@@ -23,11 +24,13 @@ class InputToRanks {
   InputToRanks(asio::io_context& context, const SessionOptions& options, const Job& job,
                SessionNodes& nodes);
 
+  // By --stdin, whether or not it has ended.
   bool gets(int rank) const;
   // The ranks start. False when nobody gets what this process reads: no rank wants input, or one
   // has the descriptor itself.
   bool begin(std::size_t ranks);
   awaitable<void> run() { return input_.run(); }  // after begin()
+  // What agents tell of their ranks; numbers of ranks that do not exist are passed over.
   void taken(const StdinTaken& taken);
   void closed(const StdinClosed& closed);
   void count();  // again: a rank has ended
@@ -45,6 +48,7 @@ class InputToRanks {
   void send(const Stdin& input);
   bool reads(std::size_t rank) const;  // it gets it, and has not ended
   bool is_handed_over() const;
+  // Bytes from the begin of the input.
   std::size_t used() const;
 
   const SessionOptions& options_;

@@ -1,3 +1,4 @@
+// The eventfd stays readable once it is written, so every wait and every question after that ends.
 #include "launcher/session/membership_watch.h"
 
 #include <fmt/format.h>
@@ -21,6 +22,7 @@ namespace {
 struct Words {
   const char *again, *many_again, *listed, *many_listed, *leaving, *many_leaving;
 };
+// Hosts are asked and listed; nodes come by themselves and are told to end.
 constexpr Words kOfHosts = {"answers again",    "answer again",        "is newly listed",
                             "are newly listed", "is no longer listed", "are no longer listed"};
 constexpr Words kOfNodes = {"has come again", "have come again", "has come",
@@ -69,6 +71,7 @@ MembershipWatch::~MembershipWatch() {
 
 Membership MembershipWatch::stop(std::optional<HostsChange>& change) {
   if (thread_.joinable()) {
+    // The membership is the thread's until it has ended.
     ::eventfd_write(end_.get(), 1);
     thread_.join();
   }
@@ -78,6 +81,7 @@ Membership MembershipWatch::stop(std::optional<HostsChange>& change) {
 
 bool MembershipWatch::waits(std::chrono::milliseconds time) const {
   pollfd waits[] = {{end_.get(), POLLIN, 0}, {questions_.news, POLLIN, 0}};
+  // A descriptor of -1 is ignored: where there are no news, only the time counts.
   ::poll(waits, 2, static_cast<int>(time.count()));
   return waits[0].revents == 0;
 }
@@ -92,11 +96,12 @@ void MembershipWatch::run() {
     const std::vector<Host> asked = hosts_to_ask(members_, now());
     const std::vector<bool> there =
         asked.empty() ? std::vector<bool>{} : questions_.probe(asked, end_.get());
-    if (!waits(0ms)) return;  // what was given up is no answer
+    if (!waits(0ms)) return;  // what was given up is not an answer
     note_answers(members_, asked, there);
     change_ = change_of_hosts(members_, now());
     if (!change_) continue;
     control_->say(describe_change(members_, *change_));
+    // The session ends the ranks in order; stop() tells for what.
     control_->change_hosts();
     return;
   }
@@ -116,6 +121,7 @@ void MembershipWatch::list() {
   if (!waits(0ms)) return;
   if (!problem.empty() && problem != problem_)
     control_->say(problem + "; the hosts stay as they are");
+  // And the end of a failure, once.
   if (problem.empty() && !problem_.empty()) control_->say("--discover lists hosts again");
   problem_ = problem;
 }

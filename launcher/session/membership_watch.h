@@ -1,6 +1,7 @@
 #pragma once
 // MembershipWatch: while an epoch of a job of no fixed size runs, looks for hosts that may join it
-// or must leave it, on a thread of its own, and has the session end the epoch for them.
+// or must leave it, and has the session end the epoch for them. On a thread of its own: to ask
+// hosts takes seconds, and the session must not wait. It ends after the first change.
 
 #include <chrono>
 #include <functional>
@@ -16,7 +17,8 @@
 
 namespace dtl {
 
-// How the world is asked; on the watch's thread. Each gives up once the descriptor is readable.
+// How the world is asked, on the watch's thread, or between two epochs on the session's. Each gives
+// up once the descriptor is readable; -1: it never does.
 struct HostQuestions {
   // Who of them answers.
   std::function<std::vector<bool>(const std::vector<Host>&, int give_up)> probe;
@@ -34,6 +36,7 @@ class MembershipWatch {
   // want of a thread.
   MembershipWatch(Membership members, HostQuestions questions,
                   std::shared_ptr<SessionControl> control, Clock::time_point began);
+  // Waits for the thread, which gives its questions up.
   ~MembershipWatch();
   MembershipWatch(const MembershipWatch&) = delete;
   MembershipWatch& operator=(const MembershipWatch&) = delete;
@@ -44,6 +47,7 @@ class MembershipWatch {
  private:
   void run();
   bool waits(std::chrono::milliseconds time) const;  // false: it is to end
+  // Asks --discover, and tells of failures.
   void list();
 
   Membership members_;

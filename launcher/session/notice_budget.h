@@ -1,6 +1,7 @@
 #pragma once
 // NoticeBudget: how much an agent may have shown by itself, so that one gone bad fills neither the
-// screen nor memory. One for each node. Pure.
+// screen nor memory. A bucket that refills with time: a burst of true notices passes, a stream does
+// not. One for each node. Pure.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,6 +20,7 @@ class NoticeBudget {
 
   // What is to be shown of a notice, cut where it is too long; nullopt when there were too many.
   std::optional<std::string> admit(std::string text, JobTime now);
+  // How many were not shown; the user is told at the end.
   std::uint64_t left_out() const { return left_out_; }
 
  private:

@@ -1,3 +1,5 @@
+// Each rank has a window (Console::rules) that its agent knows as well; both sides count the same
+// bytes.
 #include "launcher/session/output_credit.h"
 
 #include <algorithm>
@@ -8,9 +10,11 @@ namespace dtl {
 
 std::optional<std::string> Unwritten::add(Stream stream, int problem, std::size_t lost,
                                           JobTime now) {
+  // A full disk fails every write: a line each minute is enough.
   constexpr std::int64_t kBetweenMs = 60'000;
   const auto at = static_cast<std::size_t>(stream == Stream::kStderr);
   bytes[at] += lost;
+  // The line at the session's end names the first one.
   if (first_error[at] == 0) first_error[at] = problem;
   std::atomic<std::int64_t>& told = told_ms[at];  // this thread alone writes it
   if (told >= 0 && now.count() < told + kBetweenMs) return std::nullopt;
@@ -21,6 +25,7 @@ std::optional<std::string> Unwritten::add(Stream stream, int problem, std::size_
 // In quarters of the window, so that small lines do not cost a message each.
 void OutputCredit::give_back(const std::vector<Credit>& credits) {
   const std::uint32_t enough = console_.rules(job_.ranks.size()).window / 4;
+  // The number of ranks is known only once they are placed.
   shown_.resize(job_.ranks.size());
   for (const Credit& credit : credits) {
     if (credit.rank >= shown_.size()) continue;
@@ -30,6 +35,7 @@ void OutputCredit::give_back(const std::vector<Credit>& credits) {
     shown += credit.bytes;
     if (shown < enough || !from.connection) continue;
     from.connection->send(Credit{credit.rank, shown});
+    // With new credit a rank may fall behind and skip again.
     if (credit.rank < skips_.size()) skips_[credit.rank] = 0;
     shown = 0;
   }

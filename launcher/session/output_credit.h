@@ -1,8 +1,9 @@
 #pragma once
 // OutputCredit: how much output ranks may send. What the console has shown gives credit back to
-// their agents; an agent that sends more than it may, or says too often that it skipped some, is
-// not ours. It neither shows nor keeps output. Belongs to the session's thread, but for what a
-// function says.
+// their agents, so a slow reader slows the ranks and the launcher's memory stays bounded. An agent
+// that sends more than it may, or says too often that it skipped some, is not ours, and its
+// conversation ends. It neither shows nor keeps output. Belongs to the session's thread, but for
+// what a function says.
 
 #include <atomic>
 #include <cstddef>
@@ -19,7 +20,7 @@
 namespace dtl {
 
 // What could not be written of standard output and of standard error; set by their writers'
-// threads.
+// threads. It outlives the session, as the last output is written after it.
 struct Unwritten {
   std::atomic<std::size_t> bytes[2] = {0, 0};
   std::atomic<int> first_error[2] = {0, 0};         // errno; 0: none
@@ -35,6 +36,7 @@ class OutputCredit {
   OutputCredit(const Console& console, const Job& job, SessionNodes& nodes)
       : console_(console), job_(job), nodes_(nodes) {}
 
+  // What the writer has written, or dropped.
   void give_back(const std::vector<Credit>& shown);
   // Throw Error(kVersion) for an agent that sends too much.
   void count(int node, const Output& output);
@@ -44,6 +46,7 @@ class OutputCredit {
   const Console& console_;
   const Job& job_;
   SessionNodes& nodes_;
+  // In bytes, by rank.
   std::vector<std::uint32_t> shown_;  // of each rank's output, and not yet credited
   std::vector<int> skips_;            // of each rank's output since it got credit
 };

@@ -1,3 +1,4 @@
+// Console, credit and input hear of a message before the state machine; see hear().
 #include "launcher/session/session.h"
 
 #include <fmt/format.h>
@@ -81,7 +82,7 @@ SessionResult run_session(const Request& request, const SessionOptions& options)
     result = shell.run();
   }
   result.began = began;
-  // The last of the output is written after everything else, when the console is no more.
+  // The last of the output is written after everything else, when the console is gone.
   for (const Stream stream : {Stream::kStdout, Stream::kStderr}) {
     const auto at = static_cast<std::size_t>(stream == Stream::kStderr);
     if (unwritten->bytes[at] == 0) continue;

@@ -1,8 +1,9 @@
 #pragma once
 // Session: the shell around the job's state machine (job.h). It starts the agents, turns what they
-// and the user do into events, performs the effects, and mixes the ranks' output. One io_context,
-// one thread. Everything that can go wrong in the world ends in an Outcome; an exception out of
-// run() is a fault of dtlaunch itself.
+// and the user do into events, performs the effects, and mixes the ranks' output. It decides
+// nothing: so the machine's tests need no processes. One io_context, one thread. Everything that
+// can go wrong in the world ends in an Outcome; an exception out of run() is a fault of dtlaunch
+// itself.
 
 #include <ctime>
 #include <functional>
@@ -25,6 +26,8 @@
 
 namespace dtl {
 
+// Brings an agent to life on a host, in whatever way (launcher/run/job_agents.h). Its stream begins
+// with the agent's greeting. Throws Error, whose text need not name the host.
 using AgentStarter =
     std::function<awaitable<std::unique_ptr<AgentStream>>(asio::io_context&, Host)>;
 
@@ -42,6 +45,7 @@ struct SessionHooks {
   std::function<void(std::string_view)> said;  // by dtlaunch, without its name in front
 };
 
+// How a session is run, beside what the job is (Request).
 struct SessionOptions {
   AgentStarter start_agent;
   AgentFinder find_agent = {};  // of hosts that are logged in to; empty: none of them is
@@ -51,10 +55,11 @@ struct SessionOptions {
   bool dry_run = false;                   // print the plan and end
   int input = 0, output = 1, errors = 2;  // descriptors
   SessionHooks hooks;
-  std::shared_ptr<SessionControl> control = {};
+  std::shared_ptr<SessionControl> control = {};  // nullptr: no other thread wants anything
   std::function<void()> before_stop = {};  // ^Z: called before this process stops; may be empty
 };
 
+// When the job came into a state, since the session began.
 struct PhaseTime {
   JobState state = JobState::kStarting;
   JobTime began{0};
@@ -62,7 +67,7 @@ struct PhaseTime {
 
 // Everything that is known when the job is over.
 struct SessionResult {
-  Job job;
+  Job job;  // has an outcome
   std::vector<Host> hosts;
   std::vector<std::optional<NodeFacts>> facts;  // of each host
   std::optional<JobPlan> plan;
@@ -77,7 +82,9 @@ struct SessionResult {
   std::size_t lost_input_bytes = 0;     // read and not used, and they cannot be given back
 };
 
-// With no hosts in the request the job runs on this machine, without ssh.
+// Runs the job, or one epoch of it, and returns when nothing of it is left or its deadlines are
+// over. With no hosts in the request the job runs on this machine, without ssh. Throws Error(kOs)
+// where this process may not have enough descriptors.
 SessionResult run_session(const Request& request, const SessionOptions& options);
 
 }  // namespace dtl

@@ -1,3 +1,5 @@
+// The mutex is held while a call is handed over, so no session can end in between: its io_context
+// is still there.
 #include "launcher/session/session_control.h"
 
 #include <utility>
@@ -35,6 +37,7 @@ bool SessionControl::host_goes(std::string host, std::string told_by) {
   post_([host = std::move(host), told_by = std::move(told_by)](SessionShell& shell) {
     shell.host_goes(host, told_by);
   });
+  // Handed over; the session may still end before it is performed.
   return true;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
-// SessionControl: what other threads may want of a session. It outlives sessions: an epoch after
-// the other is attached to it.
+// SessionControl: what other threads may want of a session, which itself has one thread and no
+// locks: a call is handed over and performed there. It outlives sessions: one epoch after the other
+// is attached to it.
 
 #include <functional>
 #include <mutex>
@@ -10,7 +11,8 @@ namespace dtl {
 
 class SessionShell;
 
-// Reaches a session from other threads. Before its begin and after its end nothing happens.
+// Its functions may be called from any thread and do not wait for the session. Before a session's
+// begin and after its end nothing happens.
 class SessionControl {
  public:
   void say(std::string text);  // a line of dtlaunch's

@@ -1,6 +1,7 @@
 #pragma once
-// SessionNode: what a session knows of one host of its job, in the order of the request's hosts.
-// What the state machine decides from is in NodeState, with the same index.
+// SessionNode: what a session knows of one host of its job, in the order of the request's hosts. It
+// holds what only the world has: connections, errors, facts. What the state machine decides from is
+// in NodeState, with the same index.
 
 #include <cstddef>
 #include <memory>
@@ -18,9 +19,11 @@
 
 namespace dtl {
 
+// Changed by the conversation with its agent, and read by all parts of the session.
 struct SessionNode {
   Host host;
   std::shared_ptr<Connection> connection;  // shared with the task that writes its queue
+  // Absent until its agent has greeted; start_error: why it has not.
   std::optional<NodeFacts> facts;
   std::optional<Error> start_error;
   bool talking = false;                 // its task is reading messages
@@ -32,7 +35,8 @@ struct SessionNode {
 
 using SessionNodes = std::vector<SessionNode>;
 
-// Whose messages go nowhere yet, or no more, is skipped.
+// Sends to a node. Where there is no connection yet, or none any more, the message is dropped: the
+// state machine hears of a lost agent by an event.
 template <typename M>
 void send_to(SessionNodes& nodes, int node, M&& message) {
   const auto& connection = nodes[static_cast<std::size_t>(node)].connection;

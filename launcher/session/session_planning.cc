@@ -1,3 +1,5 @@
+// Hosts, machines and nodes: a host is an entry of the request, a machine may have several of them,
+// and only the first host of a machine takes part in the probes.
 #include "launcher/session/session_planning.h"
 
 #include <fmt/format.h>
@@ -30,6 +32,7 @@ std::optional<Examine> to_message(const LibraryQuestion& question) {
   return message;
 }
 
+// An answer that is too short leaves the rest out; a library that is not named was not found.
 // The facts come in the order of the question, files and libraries alike.
 LibraryPlaces to_places(const Examined& answer, const Examine& question) {
   LibraryPlaces places;
@@ -43,6 +46,7 @@ LibraryPlaces to_places(const Examined& answer, const Examine& question) {
 
 std::vector<NodeFacts> facts_of(const SessionNodes& nodes) {
   std::vector<NodeFacts> facts;
+  // Each agent is up, so each has facts.
   for (const SessionNode& each : nodes) facts.push_back(*each.facts);
   return facts;
 }
@@ -74,6 +78,8 @@ SessionPlanning::SessionPlanning(const Request& request, const SessionOptions& o
 
 job::Placed SessionPlanning::place() {
   const std::vector<NodeFacts> all = facts_of(nodes_);
+  // Several tasks on one machine are usual; several names of one machine may be a mistake in the
+  // hostfile.
   if (!request_.hosts_are_tasks) {
     for (const std::string& line : describe_aliases(request_.hosts, nodes_of_hosts(all))) {
       console_.say(line);
@@ -83,6 +89,7 @@ job::Placed SessionPlanning::place() {
   job::Placed placed;
   std::map<int, std::size_t> position;
   for (const RankPlace& place : places_) {
+    // Nodes are counted in the order of their first rank.
     const auto [found, is_new] = position.try_emplace(place.host, placed.nodes.size());
     if (is_new) {
       placed.nodes.push_back(place.host);
@@ -91,11 +98,13 @@ job::Placed SessionPlanning::place() {
     }
     placed.ranks[found->second].push_back(place.rank);
   }
+  // Asked together with the connection test, so it costs no further round trip.
   placed.question = to_message(libraries_to_find(request_));
   return placed;
 }
 
 // One host of each machine; of tasks, several are on one.
+// In order of machines, which places_ numbers by their first rank.
 std::vector<int> SessionPlanning::probed_hosts() const {
   std::vector<int> hosts;
   for (const RankPlace& place : places_) {
@@ -124,6 +133,8 @@ std::vector<ProbedNode> SessionPlanning::probed_nodes() const {
 void SessionPlanning::probe(int round) {
   const std::vector<int> hosts = probed_hosts();
   std::map<int, Reach> probes;
+  // One machine alone has nobody to try; its agents still get a Reach, whose answer the state
+  // machine waits for.
   if (hosts.size() > 1) {
     std::vector<Reach> planned = plan_probes(probed_nodes(), interfaces_, round);
     for (std::size_t k = 0; k < planned.size(); ++k) probes[hosts[k]] = std::move(planned[k]);
@@ -135,12 +146,15 @@ void SessionPlanning::probe(int round) {
 job::Judged SessionPlanning::judge() {
   const std::vector<ProbedNode> nodes = probed_nodes();
   network_ = choose_network(nodes, interfaces_);
+  // Another round costs all its patience, so it has to be able to prove something.
   return {!network_ && may_prove_more(nodes, interfaces_)};
 }
 
 // What the probes proved.
 Network SessionPlanning::proved_network() {
+  // A single machine was never judged.
   if (probed_hosts().size() == 1) network_ = choose_network(probed_nodes(), interfaces_);
+  // Here and not in judge(): this error refuses the job.
   if (!network_) throw no_network(probed_nodes(), interfaces_);
   if (log_level() >= LogLevel::kVerbose) {
     for (const std::string& reason : network_->reasons) console_.say(reason);
@@ -157,6 +171,7 @@ Network SessionPlanning::proved_network() {
 }
 
 void SessionPlanning::add_found_preloads() {
+  // Made again, since the answers have no names: they come in its order.
   const auto question = to_message(libraries_to_find(request_));
   if (!question) return;
   std::map<int, LibraryPlaces> places;
@@ -168,7 +183,9 @@ void SessionPlanning::add_found_preloads() {
 }
 
 job::Event SessionPlanning::make_plan() {
+  // The plan stays where a check below throws; the report then still has it.
   plan_ = make_job_plan(request_, facts_of(nodes_), places_, proved_network(), options_.job_id);
+  // The number of ranks may follow from slots that only the hosts know.
   check_rank_numbers(options_, plan_->world_size);
   add_found_preloads();
   if (options_.dry_run) {
@@ -179,6 +196,7 @@ job::Event SessionPlanning::make_plan() {
   return job::Planned{};
 }
 
+// Warnings always, since they are about this plan; the rest with -v.
 void SessionPlanning::show_plan() const {
   for (const std::string& warning : plan_->warnings) console_.say(warning);
   if (log_level() < LogLevel::kVerbose) return;
@@ -189,9 +207,11 @@ void SessionPlanning::show_plan() const {
 }
 
 void SessionPlanning::start(const std::function<bool(int rank)>& wants_stdin) {
+  // By it libdtring's ranks know each other; each epoch has another.
   const std::string secret = random_bytes(kSecretBytes, "draw the job's secret");
   for (const NodePlan& planned : plan_->nodes) {
     Connection& agent = *nodes_[static_cast<std::size_t>(planned.host)].connection;
+    // Before Start: the first output may come at once.
     agent.send(console_.rules(ranks()));
     for (Message& message : start_messages(planned, secret, wants_stdin)) {
       agent.send(std::move(message));
@@ -199,6 +219,7 @@ void SessionPlanning::start(const std::function<bool(int rank)>& wants_stdin) {
   }
 }
 
+// The rank's own number is not among the facts: the console knows it.
 std::optional<LabelFacts> SessionPlanning::describe(const Started& started,
                                                     const std::string& host) const {
   if (!plan_) return std::nullopt;

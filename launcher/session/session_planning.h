@@ -1,7 +1,9 @@
 #pragma once
 // SessionPlanning: from agents that are up to the plan of the job: who goes where, over which
-// network, with which environment. What it finds out is an event for the state machine. Belongs to
-// the session's thread; functions that may refuse the job throw Error.
+// network, with which environment. It asks plan/ and launcher/network, which are pure, and sends
+// what they want known to the agents. What it finds out is an event for the state machine, which
+// says when each step is due. Belongs to the session's thread; functions that may refuse the job
+// throw Error.
 
 #include <functional>
 #include <optional>
@@ -24,6 +26,7 @@ class SessionPlanning {
   SessionPlanning(const Request& request, const SessionOptions& options, const Job& job,
                   SessionNodes& nodes, Console& console);
 
+  // The steps, in this order. All agents are up before the first.
   job::Placed place();
   void probe(int round);  // sends one Reach to each used node
   job::Judged judge();
@@ -33,10 +36,13 @@ class SessionPlanning {
   // One Start to each node of the plan. wants_stdin: whether a rank gets standard input.
   void start(const std::function<bool(int rank)>& wants_stdin);
 
+  // 0 before place().
   std::size_t ranks() const { return places_.size(); }
+  // Afterwards there is none; for the result of the session.
   std::optional<JobPlan> take_plan() { return std::move(plan_); }
   // What labels may say of a rank that runs; nullopt before there is a plan.
   std::optional<LabelFacts> describe(const Started& started, const std::string& host) const;
+  // Empty before a network was chosen, and where there is a single machine.
   std::vector<std::string> network_reasons() const;
 
  private:

@@ -2,7 +2,7 @@
 // SessionShell: the one object behind run_session(). It feeds the state machine with events and has
 // its parts carry out the effects: agents talk in Conversations, SessionPlanning makes the plan,
 // OutputCredit and InputToRanks keep the ranks' streams. What an event leads to is decided in
-// launcher/job alone.
+// launcher/job alone. Only session.cc and session_control.cc include this.
 
 #include <cstddef>
 #include <cstdint>
@@ -31,6 +31,7 @@ class SessionShell {
 
   // For SessionControl, on this session's thread.
   void say(const std::string& text) { console_.say(text); }
+  // May be called while an event is taken, by what an effect causes: it then waits for its turn.
   void feed(job::Event event);
   void host_goes(const std::string& host, const std::string& told_by);
 
@@ -39,6 +40,7 @@ class SessionShell {
   awaitable<void> watch_time();
   awaitable<void> watch_signals();
 
+  // Output's bytes are moved out of the message; the state machine does not need them.
   LastWords hear(int node, Message& message);
   void state_changed(JobState before);
   void perform(job::Effect& effect);
@@ -58,6 +60,8 @@ class SessionShell {
   std::size_t started_ = 0;  // ranks
   std::vector<PhaseTime> phases_;
 
+  // Members are destroyed in reverse: tasks and streams go before the io_context, and the console,
+  // whose writers post to it, as well.
   asio::io_context context_;  // before everything that uses it
   SessionNodes nodes_;
   TaskGroup tasks_;

@@ -1,3 +1,5 @@
+// A task is passed from hand to hand: run() makes it, a worker does its work, and the context's
+// thread ends it. Only the queue is shared, under its mutex.
 #include "launcher/ssh/blocking_calls.h"
 
 #include <condition_variable>
@@ -27,6 +29,7 @@ struct Task {
 
 }  // namespace
 
+// Kept by the service and by each worker: whoever is last destroys it.
 struct BlockingCalls::Queue {
   std::mutex mutex;
   std::condition_variable changed;
@@ -38,11 +41,13 @@ struct BlockingCalls::Queue {
   void push(std::shared_ptr<Task> task, const std::shared_ptr<Queue>& self) {
     const std::lock_guard lock(mutex);
     waiting.push_back(std::move(task));
+    // An idle worker takes it, or at the limit the next that is done.
     if (idle >= waiting.size() || threads >= kMaxWorkers) {
       changed.notify_one();
       return;
     }
     ++threads;
+    // Detached: joining would wait for getaddrinfo.
     std::thread([self] { self->work(); }).detach();
   }
 
@@ -53,6 +58,7 @@ struct BlockingCalls::Queue {
       const bool woken =
           changed.wait_for(lock, kIdle, [this] { return !waiting.empty() || !context_alive; });
       --idle;
+      // What is left in the queue was cleared by shutdown().
       if (!woken || !context_alive) break;
       std::shared_ptr<Task> task = std::move(waiting.front());
       waiting.pop_front();
@@ -82,6 +88,7 @@ struct BlockingCalls::Queue {
 
   static void hand_back(std::shared_ptr<Task> task, std::exception_ptr failure) {
     asio::io_context& context = task->context;
+    // Under the lock, so the context is still there. The task's work is destroyed on its thread.
     asio::post(context, [task = std::move(task), failure = std::move(failure)] {
       task->failure = failure;
       task->finished = true;
@@ -110,6 +117,8 @@ awaitable<bool> BlockingCalls::run(std::function<void()> work,
       std::make_shared<Task>(static_cast<asio::io_context&>(context()), std::move(work), deadline);
   queue_->push(task, queue_);
   boost::system::error_code woken;
+  // The handler that ends it runs on this thread, so nothing can come between this line and the
+  // wait.
   if (!task->finished) {
     co_await task->done.async_wait(asio::redirect_error(asio::use_awaitable, woken));
   }

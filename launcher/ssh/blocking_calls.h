@@ -1,7 +1,8 @@
 #pragma once
 // BlockingCalls: a few threads for calls that block and cannot be made otherwise: getaddrinfo,
 // ssh's configuration and key files, ssh-agent. They belong to an io_context (asio keeps one
-// BlockingCalls per context) and hand their results back to its thread.
+// BlockingCalls per context) and hand their results back to its thread. One host whose name server
+// is dead must not hold up the others.
 //
 // getaddrinfo cannot be interrupted, so a worker may still hang when the program wants to end:
 // workers are never joined, and own whatever they touch.
@@ -35,6 +36,7 @@ class BlockingCalls : public asio::execution_context::service {
   std::shared_ptr<Queue> queue_;  // shared with the threads, which may outlive the context
 };
 
+// Made at the first call.
 BlockingCalls& workers_of(asio::io_context& context);
 
 }  // namespace dtl

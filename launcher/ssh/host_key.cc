@@ -1,3 +1,5 @@
+// The verdict is as OpenSSH's with StrictHostKeyChecking=yes. "accept-new" is our option alone: the
+// setting of ~/.ssh/config is not asked.
 #include "launcher/ssh/host_key.h"
 
 #include <fmt/format.h>
@@ -33,6 +35,7 @@ struct Judgement {
 using HostKey = std::unique_ptr<ssh_key_struct, decltype(&ssh_key_free)>;
 using Entry = std::unique_ptr<ssh_knownhosts_entry, decltype(&ssh_knownhosts_entry_free)>;
 
+// "SHA256:...", as ssh-keygen -l prints it.
 std::string fingerprint_of(ssh_key key) {
   unsigned char* hash = nullptr;
   std::size_t length = 0;
@@ -67,6 +70,7 @@ KnownKey read_line(const KnownHostsLine& line, ssh_knownhosts_entry* entry) {
 void collect_lines(const std::string& text, const std::string& path, const std::string& host,
                    std::vector<KnownKey>& known) {
   for (const KnownHostsLine& line : split_known_hosts(text, path)) {
+    // Patterns are judged here: libssh does not know "!".
     if (!is_hashed(line.hosts) && !match_host_patterns(line.hosts, host)) continue;
     // libssh compares hashed names and reads keys; the patterns are done with.
     const std::string about = is_hashed(line.hosts) ? line.hosts : host;
@@ -99,6 +103,8 @@ std::string known_hosts_path(ssh_session session, ssh_options_e which,
   return path;
 }
 
+// The files that the configuration names, or else the usual ones. All lines of both count: a key
+// that one of them revokes is refused though the other has it.
 std::vector<std::string> files_of_libssh(ssh_session session, const SshSettings& settings) {
   return {known_hosts_path(session, SSH_OPTIONS_KNOWNHOSTS, settings.home + "/.ssh/known_hosts"),
           known_hosts_path(session, SSH_OPTIONS_GLOBAL_KNOWNHOSTS, "/etc/ssh/ssh_known_hosts")};
@@ -159,6 +165,7 @@ Error refusal(const SshSettings& settings, const Judgement& judgement,
   const std::string& where = verdict.line.where;
   std::string reason, hint = login_command(settings.host);
   switch (verdict.state) {
+    // kKnown is not refused; the compiler wants all cases.
     case HostKeyState::kKnown:
     case HostKeyState::kUnknown:
       reason = fmt::format("unknown host key {}", fingerprint);
@@ -171,6 +178,7 @@ Error refusal(const SshSettings& settings, const Judgement& judgement,
       hint =
           settings.host.access.by_ssh()
               ? hint + "  # check the fingerprint, answer yes; or dtlaunch --accept-new-host-keys"
+              // Where a scheduler has brought us, nobody need be able to log in by hand.
               : "dtlaunch --accept-new-host-keys ...";
       break;
     case HostKeyState::kChanged:
@@ -206,6 +214,7 @@ void check_pod_key(const SshSettings& settings, const std::string& fingerprint) 
   }
   const HostKey key(raw, &ssh_key_free);
   const std::string expected = fingerprint_of(key.get());
+  // Two keys that cannot be read must not count as equal.
   if (!expected.empty() && fingerprint == expected) return;
   throw Error(
       Exit::kAuth, "cannot start agent",

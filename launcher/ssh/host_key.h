@@ -1,5 +1,7 @@
 #pragma once
-// Is this the host that we know? Asked before anything about the user is sent.
+// check_host_key(): is this the host that we know? Asked before anything about the user is sent.
+// libssh reads keys and compares hashed names; what follows from the lines is known_hosts.h's to
+// judge.
 
 #include <memory>
 

@@ -1,3 +1,4 @@
+// A line about this host that cannot be understood must not make the host look new.
 #include "launcher/ssh/known_hosts.h"
 
 #include <fmt/format.h>
@@ -12,6 +13,7 @@ namespace {
 KnownHostsMarker marker_of(std::string_view word) {
   if (word == "@revoked") return KnownHostsMarker::kRevoked;
   if (word == "@cert-authority") return KnownHostsMarker::kCertAuthority;
+  // A marker of a later OpenSSH.
   return KnownHostsMarker::kUnknown;
 }
 
@@ -46,8 +48,10 @@ bool match_host_patterns(std::string_view patterns, std::string_view host) {
   for (const std::string& each : split(to_lower(patterns), ',')) {
     const bool negated = each.starts_with('!');
     const std::string_view pattern = std::string_view(each).substr(negated ? 1 : 0);
+    // Here, too, or a host would be known to one of the two and not to the other.
     if (pattern.size() >= kMaxPatternBytes) return false;
     if (!match_pattern(pattern, name)) continue;
+    // Whatever other patterns match.
     if (negated) return false;
     matches = true;
   }
@@ -110,7 +114,9 @@ HostKeyVerdict judge_host_key(const std::vector<KnownKey>& known, const std::str
         break;
     }
   }
+  // A host may have several keys, so one that fits is enough; a revoked one was refused above.
   if (same) return {HostKeyState::kKnown, *same};
+  // A changed key is more serious than a line that cannot be read.
   if (changed) return {HostKeyState::kChanged, *changed};
   if (unreadable) return {HostKeyState::kUnreadable, *unreadable};
   if (other) return {HostKeyState::kOtherType, *other};

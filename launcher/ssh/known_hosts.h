@@ -14,6 +14,7 @@ namespace dtl {
 
 enum class KnownHostsMarker { kNone, kRevoked, kCertAuthority, kUnknown };
 
+// As cut from the file; nothing is interpreted but the marker.
 struct KnownHostsLine {
   std::string where;  // "FILE:LINE"
   KnownHostsMarker marker = KnownHostsMarker::kNone;
@@ -46,6 +47,7 @@ struct HostKeyVerdict {
   KnownKey line;                // the one that decided; empty for kUnknown
   bool only_authority = false;  // kUnknown, but a @cert-authority line matches
 };
+// `known`: all lines about the host. type, fingerprint: of the key that the server shows.
 HostKeyVerdict judge_host_key(const std::vector<KnownKey>& known, const std::string& type,
                               const std::string& fingerprint);
 

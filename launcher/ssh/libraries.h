@@ -1,5 +1,6 @@
 #pragma once
-// Which libssh, and which zlib with it, is inside or loaded: for --version -v.
+// Which libssh, and which zlib with it, is inside or loaded: for --version -v. Here because only
+// this room includes them.
 
 #include <vector>
 

@@ -1,3 +1,4 @@
+// Key files are read in a worker: they may lie on a network's file system that hangs.
 #include "launcher/ssh/login.h"
 
 #include <fmt/format.h>
@@ -25,6 +26,7 @@ constexpr const char* kAttempted = "cannot start agent";
 
 using LoginKey = std::shared_ptr<ssh_key_struct>;  // shared with the worker that loads it
 
+// What the files have given; the error names all of it.
 struct Keys {
   std::vector<std::pair<std::string, LoginKey>> usable;  // with the file's name
   std::vector<std::string> unusable;                     // "FILE (reason)"
@@ -35,6 +37,7 @@ int no_passphrase(const char*, char*, std::size_t, int, int, void*) {
   return -1;  // without this, libssh would ask on the terminal
 }
 
+// By the file's text, so that the message can say it.
 bool needs_passphrase(const std::string& path) {
   std::ifstream file(path);
   std::string first, second;
@@ -52,7 +55,9 @@ bool needs_passphrase(const std::string& path) {
 // A key that is mounted into a pod belongs to root, and a group reads it, or everybody in the pod.
 void load_key(const std::string& path, bool mounted, Keys& keys) {
   struct stat status {};
+  // Most users lack most of the usual files, which is not worth a word.
   if (::stat(path.c_str(), &status) != 0) return;
+  // As ssh does: a key that others may read is refused, and the message says which.
   if ((status.st_mode & (mounted ? 022U : 077U)) != 0) {
     keys.unusable.push_back(path + (mounted ? " (others may write it)" : " (others may read it)"));
   } else if (needs_passphrase(path)) {
@@ -81,6 +86,7 @@ Keys load_keys(const std::string& configured, const SshSettings& settings) {
   std::vector<std::string> paths;
   const std::string& pod_keys = settings.trust.pod_keys;
   const std::string mounted = pod_keys.empty() ? "" : pod_keys + "/id_rsa";
+  // First the key that was meant for these hosts.
   for (const std::string& path : {mounted, configured}) {
     if (!path.empty()) paths.push_back(path);
   }
@@ -100,6 +106,7 @@ Error refused(const SshSettings& settings, const Keys& keys, const std::string& 
   std::string reason = "Permission denied (publickey)";
   reason += tried.empty() ? ": there is no key to try" : ": tried " + join(tried, ", ");
   if (!keys.unusable.empty()) reason += "; not usable: " + join(keys.unusable, ", ");
+  // Only where nothing else was there to try is the passphrase the reason.
   const bool locked = tried.empty() && !keys.locked.empty();
   return Error(Exit::kAuth, kAttempted,
                settings.user.empty() ? reason : fmt::format("{} as user {}", reason, settings.user),
@@ -122,6 +129,7 @@ Error broken(SshSession& session, const SshSettings& settings) {
 // True when the agent has a key that the server takes. Throws when the agent does not answer.
 awaitable<bool> try_agent(std::shared_ptr<SshSession> session,
                           std::shared_ptr<const SshSettings> settings) {
+  // Of the session's time only a part: an agent that hangs is told before the deadline of all.
   const auto limit =
       std::min(session->deadline(), std::chrono::steady_clock::now() + kAgentDeadline);
   auto result = std::make_shared<int>(SSH_AUTH_ERROR);  // shared with the worker
@@ -135,6 +143,7 @@ awaitable<bool> try_agent(std::shared_ptr<SshSession> session,
                         },
                         limit);
   if (co_await std::move(asking)) co_return *result == SSH_AUTH_SUCCESS;
+  // What the worker may still send to the server then fails.
   session->shut_down();
   throw Error(
       Exit::kAuth, kAttempted, "ssh-agent does not answer",
@@ -156,6 +165,7 @@ awaitable<void> log_in(std::shared_ptr<SshSession> session,
   for (const auto& [path, key] : keys->usable) {
     ssh_session handle = session->handle();
     ssh_key private_key = key.get();
+    // Offered and signed in one: see login.h.
     auto offering = session->finish(
         [=] {
           const int said = ssh_userauth_publickey(handle, nullptr, private_key);
@@ -163,6 +173,7 @@ awaitable<void> log_in(std::shared_ptr<SshSession> session,
         },
         [] { return std::string("the server does not answer the login"); });
     if (co_await std::move(offering) == SSH_AUTH_SUCCESS) co_return;
+    // Servers hang up after a few refused keys (MaxAuthTries): the rest could not be tried.
     if (ssh_is_connected(handle) == 0) break;
   }
   std::string agent;

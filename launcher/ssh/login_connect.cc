@@ -1,3 +1,4 @@
+// Each attempt begins anew with the settings: the libssh session in them goes with the attempt.
 #include "launcher/ssh/login_connect.h"
 
 #include <fmt/format.h>
@@ -30,6 +31,7 @@ constexpr int kAttempts = 4;
 constexpr int kMinPauseMs =
     100;  // between attempts, doubled each time, with as much again at random
 
+// A server's first line is "SSH-2.0-..." (RFC 4253, 4.2).
 bool greeted(ssh_session handle) {
   const char* banner = ssh_get_serverbanner(handle);
   return banner != nullptr && std::string_view(banner).substr(0, 4) == "SSH-";
@@ -64,11 +66,13 @@ awaitable<std::shared_ptr<SshSession>> reach(asio::io_context& context,
     socket = co_await connect_directly(context, settings, deadline);
   } else {
     std::vector<std::string> shell(3);
+    // exec as ssh does it, so no shell stays between us and the proxy.
     shell = {"/bin/sh", "-c", "exec " + settings->proxy_command};
     proxy = std::make_shared<Child>(spawn_child(shell, ChildErrors::kShared));
     socket = std::move(proxy->socket);
   }
   auto session = std::make_shared<SshSession>(context, settings->session.release());
+  // The proxy's process lives as long as its socket is used.
   session->keep(std::move(proxy));
   session->attach(std::move(socket));
   session->set_deadline(deadline);
@@ -97,6 +101,7 @@ awaitable<void> exchange_keys(std::shared_ptr<SshSession> session,
     co_return;
   }
   *hung_up = !greeted(handle);
+  // A proxy that ends looks the same, and knows its reason itself.
   const bool by_server = *hung_up && settings->proxy_command.empty();
   throw Error(Exit::kUnreachable, "cannot start agent",
               by_server ? hung_up_text(session->error_text()) : session->error_text(),
@@ -106,6 +111,7 @@ awaitable<void> exchange_keys(std::shared_ptr<SshSession> session,
 std::chrono::milliseconds pause(int attempt) {
   RandomNumbers numbers;
   const int least = kMinPauseMs << attempt;
+  // At random, or all logins that were turned away together would come again together.
   return std::chrono::milliseconds(std::uniform_int_distribution<int>(least, 2 * least)(numbers));
 }
 
@@ -124,8 +130,10 @@ awaitable<std::shared_ptr<SshSession>> open_ssh_session(asio::io_context& contex
     } catch (const Error&) {
       failure = std::current_exception();
     }
+    // co_await is not allowed in a handler of exceptions, so the failure is kept until here.
     if (failure) {
       session->close();
+      // Only a server that hangs up at once may take us a moment later.
       if (!hung_up || attempt + 1 == kAttempts) std::rethrow_exception(failure);
       asio::steady_timer timer(context, pause(attempt));
       co_await timer.async_wait(asio::use_awaitable);

@@ -1,5 +1,6 @@
 #pragma once
-// From a host to a session that is connected, whose host key is known, and that is logged in.
+// open_ssh_session(): from a host to a session that is connected, whose host key is known, and that
+// is logged in. It puts the other files of this room together, in the order in which ssh does it.
 
 #include <chrono>
 #include <memory>

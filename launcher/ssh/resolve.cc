@@ -1,3 +1,4 @@
+// Numeric addresses need no worker.
 #include "launcher/ssh/resolve.h"
 
 #include <fmt/format.h>
@@ -18,6 +19,7 @@ namespace {
 using Endpoints = std::vector<asio::ip::tcp::endpoint>;
 
 Error resolve_error(const std::string& name, int code) {
+  // The name service has answered: another try would get the same answer.
   const bool missing = code == EAI_NONAME || code == EAI_NODATA;
   const std::string reason = code == EAI_SYSTEM ? errno_text(errno) : ::gai_strerror(code);
   return Error(missing ? Exit::kUnreachable : Exit::kTryAgain, "cannot resolve its name", reason,
@@ -28,6 +30,7 @@ Endpoints look_up(const std::string& name, int port) {
   addrinfo hints{};
   hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
+  // AI_ADDRCONFIG: no IPv6 addresses on a machine that has none itself.
   hints.ai_flags = AI_ADDRCONFIG | AI_NUMERICSERV;
   addrinfo* first = nullptr;
   const int code = ::getaddrinfo(name.c_str(), std::to_string(port).c_str(), &hints, &first);

@@ -1,5 +1,7 @@
 #pragma once
-// From a host's name to its addresses, without blocking the io_context thread.
+// resolve(): from a host's name to its addresses, without blocking the io_context thread. By
+// getaddrinfo(3) and not by a resolver of our own, so that /etc/hosts, nsswitch.conf and all else
+// that ssh follows count here, too.
 
 #include <chrono>
 #include <string>

@@ -1,3 +1,5 @@
+// libssh is called again and again and never waits; between two calls we wait for the socket.
+// Everything that libssh has read may matter to another coroutine, so each event wakes all of them.
 #include "launcher/ssh/session.h"
 
 #include <fcntl.h>
@@ -31,6 +33,7 @@ std::string SshSession::error_text() const {
 }
 
 void SshSession::attach(Fd socket) {
+  // Two owners, each closing its own: libssh closes the descriptor it is given, and asio the other.
   socket_t copy = ::fcntl(socket.get(), F_DUPFD_CLOEXEC, 0);
   if (copy < 0) throw system_error("cannot duplicate a descriptor");
   socket_.assign(socket.release());
@@ -44,6 +47,7 @@ void SshSession::forbid_blocking() {
 
 void SshSession::set_deadline(std::chrono::steady_clock::time_point deadline) {
   deadline_.expires_at(deadline);
+  // Weak: a timer must not keep a session that nobody wants.
   deadline_.async_wait([weak = weak_from_this()](boost::system::error_code cancelled) {
     const auto self = weak.lock();
     if (cancelled || !self) return;
@@ -59,6 +63,7 @@ void SshSession::clear_deadline() {
 awaitable<int> SshSession::finish(std::function<int()> step, std::function<std::string()> late) {
   const auto self = shared_from_this();
   for (;;) {
+    // Before each call, so a server that always has something to say cannot go on for ever.
     if (late_) throw Error(Exit::kUnreachable, "cannot start agent", late());
     const int result = step();
     if (result != SSH_AGAIN) co_return result;
@@ -75,6 +80,7 @@ void SshSession::run(std::function<bool()> ready) {
 }
 
 void SshSession::take_packets_in() {
+  // libssh polls for a channel only until its far end has ended; an event polls the session itself.
   ssh_event event = ssh_event_new();
   if (event == nullptr) throw std::bad_alloc();
   ssh_event_add_session(event, handle_);
@@ -89,6 +95,7 @@ bool SshSession::alive() const {
 
 void SshSession::watch() {
   if ((steps_ == 0 && ready_.empty()) || !socket_.is_open()) return;
+  // A socket can almost always be written, so that is asked for only while something waits.
   const bool write = (ssh_get_poll_flags(handle_) & SSH_WRITE_PENDING) != 0;
   if (!reading_) {
     reading_ = true;
@@ -109,6 +116,7 @@ void SshSession::watch() {
 }
 
 void SshSession::socket_ready() {
+  // A handler must not call run(): it would change the list that is gone through.
   std::erase_if(ready_, [](const std::function<bool()>& ready) { return !ready(); });
   watch();
   wake();
@@ -126,7 +134,7 @@ void SshSession::shut_down() {
 void SshSession::close() {
   ready_.clear();
   deadline_.cancel();
-  boost::system::error_code ignored;  // closing twice is no failure
+  boost::system::error_code ignored;  // closing twice is harmless
   socket_.close(ignored);
   wake();
 }

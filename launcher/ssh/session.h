@@ -20,6 +20,7 @@ namespace dtl {
 
 class SshSession : public std::enable_shared_from_this<SshSession> {
  public:
+  // Takes the handle over; it is configured and not connected.
   SshSession(asio::io_context& context, ssh_session_struct* owned_handle);
   ~SshSession();
   SshSession(const SshSession&) = delete;
@@ -29,6 +30,7 @@ class SshSession : public std::enable_shared_from_this<SshSession> {
   asio::io_context& context() { return context_; }
   std::string error_text() const;  // libssh's last words about this session
 
+  // Takes the socket over, which is connected. Before any libssh call that talks.
   void attach(Fd socket);
   // Keeps something alive as long as the session: the process behind the socket.
   void keep(std::shared_ptr<void> companion) { companion_ = std::move(companion); }
@@ -37,6 +39,7 @@ class SshSession : public std::enable_shared_from_this<SshSession> {
   void forbid_blocking();
 
   // When it passes, every finish() throws.
+  // Of the start. A session that runs has heartbeats instead (clear_deadline()).
   void set_deadline(std::chrono::steady_clock::time_point deadline);
   std::chrono::steady_clock::time_point deadline() const { return deadline_.expiry(); }
   void clear_deadline();
@@ -54,7 +57,9 @@ class SshSession : public std::enable_shared_from_this<SshSession> {
   // Asks for the socket as libssh's poll flags say now. After each libssh call outside `ready`.
   void watch();
   // Resumes everybody who waits in wait().
+  // After a change that others wait for, such as a window that has grown.
   void wake() { changed_.cancel(); }
+  // Until wake() or the next event of the socket; nobody says which.
   awaitable<void> wait();
   void shut_down();  // of the socket: whatever blocks on it ends with an error
   void close();      // idempotent
@@ -70,6 +75,7 @@ class SshSession : public std::enable_shared_from_this<SshSession> {
   bool late_ = false;
   bool reading_ = false;
   bool writing_ = false;
+  // Without steps and handlers nobody wants the socket, and watch() asks for nothing.
   int steps_ = 0;  // that wait in finish()
   std::vector<std::function<bool()>> ready_;
   std::shared_ptr<void> companion_;  // ours alone; erased type

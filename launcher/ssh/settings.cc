@@ -1,3 +1,5 @@
+// All that libssh reads from the files ends in its session; what we need ourselves is read back
+// from it.
 #include "launcher/ssh/settings.h"
 
 #include <fmt/format.h>
@@ -50,6 +52,7 @@ std::string expand(const std::string& text, const SshSettings& settings) {
       continue;
     }
     switch (text[++i]) {
+      // After HostName, and %n as the user named the host.
       case 'h':
         expanded += settings.address;
         break;
@@ -65,6 +68,7 @@ std::string expand(const std::string& text, const SshSettings& settings) {
       case '%':
         expanded += '%';
         break;
+      // Others are left as they are.
       default:
         expanded += fmt::format("%{}", text[i]);
     }
@@ -95,6 +99,7 @@ SshSettings read_ssh_settings(const Host& host, const SshTrust& trust) {
     throw Error(Exit::kConfig, "cannot start agent", "libssh cannot read ~/.ssh/config",
                 "ssh -G " + one_shell_word(host.name));
   }
+  // libssh would read the files when it connects, and replace what follows here.
   const bool no_implicit_reading = false;
   ssh_options_set(session, SSH_OPTIONS_PROCESS_CONFIG, &no_implicit_reading);
   if (!host.user.empty()) ssh_options_set(session, SSH_OPTIONS_USER, host.user.c_str());
@@ -104,6 +109,7 @@ SshSettings read_ssh_settings(const Host& host, const SshTrust& trust) {
   }
   const int strict = 1;  // never the file's value: "no" would make libssh accept a changed key
   ssh_options_set(session, SSH_OPTIONS_STRICTHOSTKEYCHECK, &strict);
+  // It would write on standard error, among the ranks' lines.
   const int silent = SSH_LOG_NOLOG;
   ssh_options_set(session, SSH_OPTIONS_LOG_VERBOSITY, &silent);
 
@@ -116,6 +122,7 @@ SshSettings read_ssh_settings(const Host& host, const SshTrust& trust) {
   }
   settings.home = home_folder();
   settings.proxy_command = expand(option(session, SSH_OPTIONS_PROXYCOMMAND), settings);
+  // As ssh_config(5) has it: an earlier ProxyCommand of the files is switched off.
   if (settings.proxy_command == "none") settings.proxy_command.clear();
   return settings;
 }

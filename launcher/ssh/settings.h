@@ -1,6 +1,7 @@
 #pragma once
-// How to reach a host by ssh: ~/.ssh/config and /etc/ssh/ssh_config as libssh reads them, then what
-// the hostfile says, which wins. Blocks (files, "Match exec"): run it in a worker.
+// SshSettings: how to reach a host by ssh: ~/.ssh/config and /etc/ssh/ssh_config as libssh reads
+// them, then what the hostfile says, which wins. So a host that `ssh HOST` reaches needs nothing
+// more for dtlaunch. Blocks (files, "Match exec"): run it in a worker.
 
 #include <functional>
 #include <memory>
@@ -16,7 +17,8 @@ namespace dtl {
 struct SshTrust {
   bool accept_new_host_keys = false;
   // The pods of an MPIJob share one key: the folder with its halves id_rsa, by which each lets the
-  // others in, and id_rsa.pub, which each shows as its host key. Empty: these are no such pods.
+  // others in, and id_rsa.pub, which each shows as its host key. Empty: the hosts are not such
+  // pods.
   std::string pod_keys = {};
 };
 
@@ -29,6 +31,7 @@ struct SshSettings {
   std::string user;
   std::string proxy_command;  // empty: connect directly; from ProxyCommand or ProxyJump
   std::string home;           // of the local user
+  // As given to read_ssh_settings().
   SshTrust trust;
   // Configured, not connected; freed with the last of its owners.
   std::unique_ptr<ssh_session_struct, std::function<void(ssh_session_struct*)>> session;

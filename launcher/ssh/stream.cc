@@ -1,3 +1,5 @@
+// All channels of a session share its packets: a call for one may take in what another waits for.
+// Callbacks only note what has come; nothing is done in them.
 #include "launcher/ssh/stream.h"
 
 #include <fmt/format.h>
@@ -42,6 +44,7 @@ class Channel : public std::enable_shared_from_this<Channel> {
         handle(ssh_channel_new(session->handle())),
         patience(session->context()) {
     callbacks.userdata = this;
+    // libssh keeps a pointer to `callbacks`, so a Channel stays where it is.
     callbacks.channel_exit_status_function = [](ssh_session, ssh_channel, int status, void* self) {
       static_cast<Channel*>(self)->ending = fmt::format("exit status {}", status);
     };
@@ -58,8 +61,8 @@ class Channel : public std::enable_shared_from_this<Channel> {
     ssh_callbacks_init(&callbacks);
     ssh_set_channel_callbacks(handle, &callbacks);
   }
-  // A session in which nothing could be run has nobody else who would close it, and would wait for
-  // a server that keeps the connection.
+  // The stream is gone, or was never made. A session in which nothing could be run has nobody else
+  // who would close it, and would wait for a server that keeps the connection.
   ~Channel() {
     if (!closed && end == ChannelEnd::kWholeSession) session->close();
     ssh_remove_channel_callbacks(handle, &callbacks);
@@ -70,12 +73,14 @@ class Channel : public std::enable_shared_from_this<Channel> {
 
   // Takes in what the socket has and sends what waits. False when nothing more can come.
   bool process() {
+    // Until a round brings no more bytes. What has come stays in libssh's buffer until read().
     for (int round = 0, before = -1; round < kRounds; ++round) {
       const int now = ssh_channel_poll(handle, 0);
       drain_errors();
       if (now == before) break;
       before = now;
     }
+    // Output that nobody reads must not hide the end, which a write waits for.
     if (far_eof && !far_closed) session->take_packets_in();
     if (ssh_channel_is_eof(handle) != 0) ask_for_ending(handle);
     return !lost() && ssh_channel_is_closed(handle) == 0;
@@ -101,6 +106,7 @@ class Channel : public std::enable_shared_from_this<Channel> {
   }
 
   // The output has ended; the reason, exit status or signal, usually follows at once.
+  // Without it a message would say that the stream has ended, and not why.
   awaitable<void> wait_for_ending() {
     if (!ending.empty() || ended()) co_return;
     patience.expires_after(kDrainDeadline);
@@ -116,6 +122,7 @@ class Channel : public std::enable_shared_from_this<Channel> {
     if (std::exchange(closed, true)) return;
     patience.cancel();
     if (!lost()) {
+      // The agent sees the end of its input, and ends.
       ssh_channel_send_eof(handle);
       ssh_channel_close(handle);
       ssh_blocking_flush(session->handle(), 0);  // 0: without blocking
@@ -146,6 +153,7 @@ class ChannelStream final : public SshStream {
   ~ChannelStream() override { channel_->close(); }
 
   awaitable<std::string> read() override {
+    // The stream may be destroyed while this coroutine waits; the channel is not.
     if (!unread_.empty()) co_return std::exchange(unread_, {});
     const std::shared_ptr<Channel> channel = channel_;
     std::string bytes(kReadBytes, '\0');
@@ -179,6 +187,7 @@ class ChannelStream final : public SshStream {
       if (channel->closed) throw Error(Exit::kIo, "cannot write", "the stream is closed");
       if (channel->lost()) throw connection_lost();
       if (channel->far_closed || channel->ended()) throw far_end_has_ended();
+      // The window is how much the far end takes now.
       const std::size_t window = ssh_channel_window_size(channel->handle);
       const bool full = (ssh_get_status(channel->session->handle()) & SSH_WRITE_PENDING) != 0;
       if (full || window == 0) {
@@ -204,6 +213,7 @@ class ChannelStream final : public SshStream {
   }
   std::string ending() const override {
     if (!channel_->ending.empty()) return channel_->ending;
+    // Where we have closed it, the connection was not lost.
     return !channel_->closed && channel_->lost() ? std::string(kConnectionLost) : "";
   }
 
@@ -239,6 +249,7 @@ awaitable<std::unique_ptr<SshStream>> run_over_ssh(std::shared_ptr<SshSession> s
   if (result != SSH_OK) {
     throw Error(Exit::kOs, "cannot start agent", session->error_text());
   }
+  // Weak: the session's list of handlers must not keep a channel whose stream is gone.
   session->run([weak = std::weak_ptr<Channel>(channel)] {
     const std::shared_ptr<Channel> alive = weak.lock();
     return alive && !alive->closed && alive->process();

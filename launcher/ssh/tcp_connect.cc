@@ -1,3 +1,5 @@
+// A race between attempts, of which one is added at a time. The first that connects wins, and all
+// others are closed.
 #include "launcher/ssh/tcp_connect.h"
 
 #include <fcntl.h>
@@ -41,10 +43,13 @@ void start_attempt(asio::io_context& context, const std::shared_ptr<Race>& race,
                    const tcp::endpoint& endpoint) {
   const std::size_t index = race->sockets.size();
   race->sockets.push_back(std::make_unique<tcp::socket>(context));
+  // Close-on-exec from birth: asio's own open would leave the socket to a program that another
+  // thread starts meanwhile.
   open_in_this_process(*race->sockets.back(), endpoint.protocol());
   race->sockets.back()->async_connect(endpoint, [race, index](boost::system::error_code error) {
     if (error) {
       ++race->failed;
+      // Of the preferred address, usually: the message names one reason.
       if (!race->first_error) race->first_error = error;
     } else if (!race->winner) {
       race->winner = index;
@@ -88,11 +93,13 @@ awaitable<Fd> connect_first(asio::io_context& context, std::vector<tcp::endpoint
   auto race = std::make_shared<Race>(context);
   for (;;) {
     const std::size_t started = race->sockets.size();
+    // One more when nothing is under way, or the last has had its 250 ms.
     const bool more = started < endpoints.size();
     if (more && (started == 0 || race->failed == started || Clock::now() >= race->wake.expiry())) {
       start_attempt(context, race, endpoints[started]);
       race->wake.expires_at(std::min(deadline, Clock::now() + kStagger));
     }
+    // All are under way: from now on only the deadline counts.
     if (race->sockets.size() == endpoints.size()) race->wake.expires_at(deadline);
     boost::system::error_code woken;
     co_await race->wake.async_wait(asio::redirect_error(asio::use_awaitable, woken));

@@ -1,5 +1,7 @@
 #pragma once
-// A TCP connection to the first of several addresses that answers.
+// connect_first(): a TCP connection to the first of several addresses that answers. A name often
+// has addresses that lead nowhere (IPv6 without a route, a second interface), and waiting for each
+// of them in turn would take longer than a start may.
 
 #include <chrono>
 #include <vector>
@@ -16,7 +18,8 @@ awaitable<Fd> connect_first(asio::io_context& context,
                             std::vector<asio::ip::tcp::endpoint> endpoints,
                             std::chrono::steady_clock::time_point deadline);
 
-// What such a socket has, for one that was accepted: no delay, and a dead peer is noticed.
+// What such a socket has, for one that was accepted: no delay, and a dead peer is noticed within
+// seconds. Never fails.
 void set_link_options(int socket);
 
 }  // namespace dtl

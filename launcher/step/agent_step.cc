@@ -1,3 +1,4 @@
+// A step's stream is one of the room's, with the starter's words as its standard error.
 #include "launcher/step/agent_step.h"
 
 #include <fmt/format.h>
@@ -28,6 +29,8 @@ constexpr auto kEndPatience = 2s;       // for starters to end after them; usual
 constexpr auto kStarterMoment = 300ms;  // from a node's end to its starter's words about it
 constexpr auto kLook = 10ms;
 
+// When a connection is lost, the reason is often that the starter has ended. Its words come by
+// another way, a little later.
 class StepStream final : public AgentStream {
  public:
   StepStream(asio::io_context& context, std::unique_ptr<AgentStream> stream,
@@ -57,7 +60,9 @@ class StepStream final : public AgentStream {
   void unread(std::string bytes) { received_ = std::move(bytes); }
 
  private:
-  // Where the starter's end is why the connection is lost.
+  // Waits a moment for the starter's end, which may be why the connection is lost. A starter that
+  // has ended first is the cause, and its words say why; a node alone that is lost is told as such
+  // after a moment.
   awaitable<void> hear_starter() {
     const auto until = std::chrono::steady_clock::now() + kStarterMoment;
     while (watch_->ending(place_).empty() && std::chrono::steady_clock::now() < until) {
@@ -75,6 +80,7 @@ class StepStream final : public AgentStream {
   bool closed_ = false;
 };
 
+// late: the step's patience is over; else the stream has ended.
 Error no_agent(const StepStarter& starter, const Host& host, const AgentStream& stream, bool late) {
   const std::string ending = stream.ending();
   std::string reason = late ? fmt::format("{} has not brought it there in time", starter.program())
@@ -88,6 +94,7 @@ Error no_agent(const StepStarter& starter, const Host& host, const AgentStream& 
 
 awaitable<void> wait_for_greeting(asio::io_context& context, const StepStarter& starter,
                                   StepStream& stream, Host host, std::chrono::seconds wait) {
+  // From now on, not from the begin of the step: a node that was lost may be wanted again later.
   const StreamDeadline patience(context, stream, wait);
   std::string received;
   while (!find_greeting(received)) {
@@ -95,9 +102,11 @@ awaitable<void> wait_for_greeting(asio::io_context& context, const StepStarter& 
     if (bytes.empty()) throw no_agent(starter, host, stream, patience.passed());
     received += bytes;
   }
+  // Whoever reads next parses the greeting.
   stream.unread(std::move(received));
 }
 
+// For the line about a wait: the nodes whose places are empty.
 std::string missing_in(const JoinRoom& room, const std::vector<std::string>& nodes) {
   std::vector<std::string> names;
   const std::vector<std::string> present = room.present();
@@ -115,6 +124,7 @@ std::vector<Child> spawn_all(const StarterCommands& made) {
       starters.push_back(spawn_child(command, ChildErrors::kPiped, made.environment));
     }
   } catch (const Error&) {
+    // All or none: the caller gets no step, and nobody else would end these.
     for (const Child& started : starters) ::kill(started.pid, SIGKILL);
     throw;
   }
@@ -137,6 +147,7 @@ AgentStep::~AgentStep() {
 std::optional<std::size_t> AgentStep::find_place(const Host& host) const {
   const auto found =
       std::find_if(options_.nodes.begin(), options_.nodes.end(), [&](const Host& node) {
+        // A host may be typed in its short or long form, or as localhost.
         return node.name == host.name || (host.here && node.here) ||
                same_host_name(node.name, host.name);
       });
@@ -163,6 +174,7 @@ bool AgentStep::takes(const Host& host) const {
 
 void AgentStep::begin() {
   const std::lock_guard lock(mutex_);
+  // Many agents are asked for at once; the first one begins the step for all.
   if (room_) return;
   std::vector<std::string> nodes;
   for (const Host& node : options_.nodes) nodes.push_back(node.name);
@@ -179,13 +191,16 @@ void AgentStep::begin() {
     if (told_to_end) {
       told_to_end();
     } else {
+      // The job's own handler ends it in order, as if somebody had typed it.
       ::kill(::getpid(), SIGTERM);
     }
   };
   room.complete = [starter = starter_.get()] { starter->all_have_come(); };  // which outlives it
+  // The room listens before the starter runs, which is told its port.
   auto opened = std::make_shared<JoinRoom>(std::move(room));
   const StarterCommands made = starter_->commands(nodes, opened->port(), token);
   std::vector<Child> starters = spawn_all(made);
+  // Only now: where a starter cannot be spawned, the next call begins anew.
   room_ = std::move(opened);
   watch_ = std::make_shared<StarterWatch>(
       starter_->program(), std::move(starters),
@@ -218,6 +233,7 @@ awaitable<std::unique_ptr<AgentStream>> AgentStep::start(asio::io_context& conte
     co_await wait_for_greeting(context, *starter_, *stream, host, options_.patience);
     co_return stream;
   } catch (const Error& error) {
+    // Every way to start an agent names the host in its errors.
     throw error.with_context(host.name);
   }
 }
@@ -238,6 +254,7 @@ void AgentStep::finish(int status) {
   if (!room_) return;
   room_->finish(status, kTellPatience);
   // Nodes that have gone without a word, or never came, are the engine's to end.
+  // Starters usually end by themselves once their nodes have.
   for (const int signal : {0, SIGTERM, SIGKILL}) {
     if (signal != 0) watch_->signal(signal);
     if (watch_->wait_for_end(kEndPatience)) break;

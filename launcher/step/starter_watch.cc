@@ -1,3 +1,5 @@
+// One poll(2) over the stop event, and for each starter its pidfd, its standard error and its
+// output.
 #include "launcher/step/starter_watch.h"
 
 #include <fmt/format.h>
@@ -34,6 +36,7 @@ StarterWatch::StarterWatch(std::string program, std::vector<Child> starters, End
       running_(starters.size()) {
   if (!stop_.valid()) throw system_error("cannot make an eventfd");
   for (Child& child : starters) {
+    // A read must not block the thread, even where poll() reports a descriptor that has nothing.
     set_nonblocking(child.standard_error.get());
     set_nonblocking(child.socket.get());
     starters_.emplace_back().child = std::move(child);
@@ -52,6 +55,7 @@ StarterWatch::~StarterWatch() {
 }
 
 const StarterWatch::Starter& StarterWatch::of_place(std::size_t place) const {
+  // One starter of all nodes answers for every place.
   return starters_.size() == 1 ? starters_[0] : starters_[place];
 }
 
@@ -86,6 +90,7 @@ std::string StarterWatch::last_said() const {
 void StarterWatch::watch() {
   const Clock::time_point began = Clock::now();
   Clock::time_point next_line = began + kProgress;
+  // Until all nodes have come once; nodes that are lost later are the room's to tell of.
   bool waits = true;
   while (!stopping_) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(next_line - Clock::now());
@@ -105,6 +110,7 @@ void StarterWatch::watch() {
 void StarterWatch::poll_once(int timeout_ms) {
   std::vector<pollfd> each = {{stop_.get(), POLLIN, 0}};
   for (const Starter& starter : starters_) {
+    // poll() ignores a negative descriptor, so the places in `each` stay the same.
     const bool runs = starter.ending.empty();  // written by this thread alone
     each.push_back({runs ? starter.child.process.get() : -1, POLLIN, 0});
     each.push_back({runs && starter.talks ? starter.child.standard_error.get() : -1, POLLIN, 0});
@@ -115,6 +121,7 @@ void StarterWatch::poll_once(int timeout_ms) {
   for (std::size_t at = 0; at < starters_.size() && !stopping_; ++at) {
     Starter& starter = starters_[at];
     const pollfd *process = &each[1 + 3 * at], *error = process + 1, *output = process + 2;
+    // Words before the end, which would otherwise be told without its reason.
     if (error->revents != 0) starter.talks = read_words(starter, error->fd);
     if (output->revents != 0) starter.prints = read_words(starter, output->fd);
     if (process->revents != 0) note_end(at);
@@ -123,6 +130,7 @@ void StarterWatch::poll_once(int timeout_ms) {
 
 void StarterWatch::note_end(std::size_t at) {
   Starter& starter = starters_[at];
+  // What it said last may still be in the pipes.
   for (const int fd : {starter.child.standard_error.get(), starter.child.socket.get()}) {
     for (pollfd more{fd, POLLIN, 0}; ::poll(&more, 1, 0) > 0 && read_words(starter, fd);) {
     }
@@ -135,6 +143,7 @@ void StarterWatch::note_end(std::size_t at) {
     --running_;
     gone_.notify_all();
   }
+  // Without the lock: whoever hears of it asks for ending() and words().
   ended_(how, starters_.size() == 1 ? std::nullopt : std::optional(at));
 }
 
@@ -152,6 +161,7 @@ bool StarterWatch::read_words(Starter& starter, int fd) {
   starter.line += text;
   std::string& line = starter.line;
   for (std::size_t end = line.find('\n'); end != line.npos; end = line.find('\n')) {
+    // A starter writes what it likes, control characters too.
     log_verbose(printable(line.substr(0, end)));
     line.erase(0, end + 1);
   }

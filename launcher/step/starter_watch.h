@@ -1,7 +1,7 @@
 #pragma once
-// StarterWatch: the processes that bring a dtlaunch to the nodes of a step, one for all of them or
-// one for each: what they say and how they end. A thread of its own; all functions may be called
-// from any thread.
+// StarterWatch: watches the processes that bring a dtlaunch to the nodes of a step, one for all of
+// them or one for each: what they say and how they end. It tells the user whom a step waits for. It
+// has a thread of its own; all functions may be called from any thread.
 
 #include <chrono>
 #include <condition_variable>
@@ -34,7 +34,7 @@ class StarterWatch {
   // runs.
   std::string ending(std::size_t place) const;
   std::string words(std::size_t place) const;             // the last that it has said
-  bool wait_for_end(std::chrono::milliseconds patience);  // of all
+  bool wait_for_end(std::chrono::milliseconds patience);  // of all; false: some still run
   void signal(int number);                                // to all
 
  private:
@@ -46,6 +46,7 @@ class StarterWatch {
     std::string ending;
   };
 
+  // The lock is held by the caller.
   const Starter& of_place(std::size_t place) const;
   void watch();
   void poll_once(int timeout_ms);

@@ -1,3 +1,4 @@
+// Lists of variables as execve(2) takes them.
 #include "launcher/step/step_starter.h"
 
 namespace dtl {

@@ -1,6 +1,7 @@
 #pragma once
 // StepStarter: what brings a dtlaunch to each node of a step: one command for all of them, or one
-// for each. The functions are called on one thread at a time, but for all_have_come().
+// for each. AgentStep runs the commands; a scheduler's own starter (launcher/schedulers) only makes
+// them. The functions are called on one thread at a time, but for all_have_come().
 
 #include <string>
 #include <vector>
@@ -22,8 +23,8 @@ class StepStarter {
 
   virtual std::string program() const = 0;    // as messages call it: "srun"
   virtual std::string scheduler() const = 0;  // whose it is: "Slurm"
-  // The nodes are to come back to this port, with this token. May ask the engine's programs, and
-  // wait for them. Throws Error.
+  // The commands. The nodes are to come back to this port, with this token. May ask the scheduler's
+  // programs, and wait for them. Called anew for each start of the step. Throws Error.
   virtual StarterCommands commands(const std::vector<std::string>& nodes, int port,
                                    const std::string& token) = 0;
   // Nobody is missing any more who may still come. Called from any thread, any number of times.
@@ -32,7 +33,8 @@ class StepStarter {
   virtual std::string hint(const Host& host) const = 0;
 };
 
-// NAME=VALUE each, without the job's token.
+// NAME=VALUE each, without the job's token: a starter hands it on by a way of its own, or not at
+// all.
 std::vector<std::string> entries_of(const Variables& environment);
 
 }  // namespace dtl

@@ -1,5 +1,7 @@
 #pragma once
-// AgentStream: the bytes to and from an agent, however it was started.
+// AgentStream: the bytes to and from an agent, however it was started: a child, a socket, ssh, a
+// scheduler's step. What reads and writes it (wire/connection.h, launcher/session) cannot tell
+// these apart. The one thing that differs is how each learns why the far end has gone.
 
 #include <sys/types.h>
 
@@ -10,6 +12,8 @@
 
 namespace dtl {
 
+// Endings that others compare with, beside those of processes. Both mean that the agent may still
+// run.
 constexpr std::string_view kConnectionLost = "connection lost";
 constexpr std::string_view kUpHasEnded = "the process of 'dtlaunch up' has ended";
 

@@ -1,3 +1,5 @@
+// posix_spawn(3) and not fork(2): it is quick however much memory dtlaunch has, and safe with
+// threads.
 #include "launcher/streams/child.h"
 
 #include <fcntl.h>
@@ -35,6 +37,7 @@ struct SpawnAttributes {
     ::sigemptyset(&none);
     ::sigfillset(&all);
     ::posix_spawnattr_setsigmask(&value, &none);
+    // dtlaunch ignores SIGPIPE and others, which exec would hand on.
     ::posix_spawnattr_setsigdefault(&value, &all);
     ::posix_spawnattr_setflags(&value,
                                POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
@@ -71,6 +74,7 @@ Child::~Child() {
 std::string Child::ending() {
   if (!ending_.empty()) return ending_;
   siginfo_t status{};
+  // It reaps, so the number is another process's from then on: hence `ending_` is kept.
   if (::waitid(P_PID, static_cast<id_t>(pid), &status, WEXITED | WNOHANG) != 0 ||
       status.si_pid == 0) {
     return {};
@@ -100,6 +104,7 @@ Child spawn_child(const std::vector<std::string>& arguments, ChildErrors errors,
   if (input >= 0) {
     handed = Fd(::fcntl(input, F_DUPFD_CLOEXEC, kInputDescriptor + 1));
     if (!handed.valid()) throw system_error("cannot hand on standard input");
+    // dup2 clears CLOEXEC on the new descriptor alone.
     ::posix_spawn_file_actions_adddup2(&files.value, handed.get(), kInputDescriptor);
   }
   const std::vector<char*> argv = pointers_to(arguments);
@@ -108,6 +113,7 @@ Child spawn_child(const std::vector<std::string>& arguments, ChildErrors errors,
   SpawnAttributes attributes;
   pid_t pid = 0;
   const int failed = [&] {
+    // main() raises the limit for dtlaunch itself; programs get what their user has.
     const UsersDescriptorLimit as_the_user_has_it;
     return ::posix_spawn(&pid, argv[0], &files.value, &attributes.value, argv.data(), envp.data());
   }();

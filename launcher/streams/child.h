@@ -1,5 +1,6 @@
 #pragma once
-// A child process that we talk to over a socket pair, which is its standard input and output.
+// Child: a child process that we talk to over a socket pair, which is its standard input and
+// output: local agents, ProxyCommand, and schedulers' programs.
 
 #include <sys/types.h>
 
@@ -11,9 +12,9 @@
 
 namespace dtl {
 
-// In a session of its own (a ^C at the terminal is ours alone), with no signal blocked or ignored.
-// The destructor reaps it if it has ended, but neither ends it nor waits: what it has at its other
-// end (ranks to stop) is its own business.
+// It lives in a session of its own (a ^C at the terminal is ours alone), with no signal blocked or
+// ignored. The destructor reaps it if it has ended, but neither ends it nor waits: what it has at
+// its other end (ranks to stop) is its own business.
 struct Child {
   Child() = default;
   Child(Child&&) = default;
@@ -35,9 +36,9 @@ struct Child {
 
 enum class ChildErrors { kShared, kPiped };
 
-// environment: NAME=VALUE each; absent: this process's own, without SSH_CONNECTION. input: becomes
-// the child's kInputDescriptor; -1: it has none. Throws Error(kOs) when the program cannot be
-// started: no such file, not executable.
+// Starts arguments[0], which is a path. environment: NAME=VALUE each; absent: this process's own,
+// without SSH_CONNECTION. input: becomes the child's kInputDescriptor; -1: it has none. Throws
+// Error(kOs) when the program cannot be started: no such file, not executable.
 Child spawn_child(const std::vector<std::string>& arguments, ChildErrors errors,
                   const std::optional<std::vector<std::string>>& environment = std::nullopt,
                   int input = -1);

@@ -19,7 +19,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Whatever it has started goes with it.
+// Kills the whole process group: whatever the command has started goes with it. WNOWAIT leaves the
+// process for child.ending(), so that the number cannot be reused before.
 struct EndedChild {
   Child& child;
   ~EndedChild() {
@@ -58,6 +59,7 @@ std::string read_command(const CommandToRead& command) {
                   fmt::format("it did not end within {} s", command.patience.count()),
                   command.hint);
     }
+    // poll() ignores a descriptor of -1.
     if (ready > 0 && waited[1].revents != 0) return {};
     if (ready > 0 && waited[0].revents != 0) open = read_some(child.socket.get(), text);
     if (text.size() > command.most_bytes) {
@@ -65,6 +67,8 @@ std::string read_command(const CommandToRead& command) {
                   fmt::format("it prints more than {} bytes", command.most_bytes), command.hint);
     }
   }
+  // The output may end before the process does. Its status counts: half a list must not be taken
+  // for the whole.
   siginfo_t status{};
   pollfd process{child.process.get(), POLLIN, 0};
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());

@@ -1,3 +1,5 @@
+// The child's end is seen in three places, in any order: its socket, its standard error and its
+// pidfd. Only the pidfd has the reason.
 #include "launcher/streams/local_stream.h"
 
 #include <array>
@@ -26,6 +28,7 @@ struct Watch : std::enable_shared_from_this<Watch> {
   void start() {
     read_errors();
     process.async_wait(stream_descriptor::wait_read,
+                       // Handlers keep the Watch alive: the stream may be gone when they run.
                        [self = shared_from_this()](boost::system::error_code cancelled) {
                          if (cancelled) return;
                          self->child.ending();
@@ -45,6 +48,7 @@ struct Watch : std::enable_shared_from_this<Watch> {
 
   // What is in the pipe now, without waiting.
   void drain_errors() {
+    // No blocking read: a grandchild may hold the other end of the pipe open.
     boost::system::error_code empty;
     errors.non_blocking(true, empty);
     while (!empty && errors.is_open()) {
@@ -54,7 +58,7 @@ struct Watch : std::enable_shared_from_this<Watch> {
   }
 
   void stop() {
-    boost::system::error_code ignored;  // closing twice is no failure
+    boost::system::error_code ignored;  // closing twice is harmless
     errors.close(ignored);
     process.cancel(ignored);
     ended.cancel();
@@ -89,6 +93,7 @@ class LocalStream final : public AgentStream {
       boost::system::error_code woken;
       co_await watch->ended.async_wait(asio::redirect_error(asio::use_awaitable, woken));
     }
+    // Its last words count for the message about its end.
     if (bytes.empty()) watch->drain_errors();
     co_return bytes;
   }
@@ -114,7 +119,8 @@ class LocalStream final : public AgentStream {
   const bool has_our_input_;
 };
 
-// Our child is its keeper.
+// Our child is the job-keeper, which waits above the agent (ARCHITECTURE.md): the agent is its
+// child.
 pid_t LocalStream::process() const {
   if (!watch_->child.ending().empty()) return 0;
   for (const pid_t child : children_of(watch_->child.pid)) {

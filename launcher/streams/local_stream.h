@@ -1,5 +1,6 @@
 #pragma once
-// The AgentStream of a dtagent that is a child of this process.
+// The AgentStream of a program that is a child of this process: a local dtagent, or a scheduler's
+// carrier (blaunch, qrsh) that hands another host's agent on.
 
 #include <memory>
 
@@ -8,7 +9,7 @@
 
 namespace dtl {
 
-// has_our_input: the child was given it.
+// Takes the child over. has_our_input: the child was given our standard input.
 std::unique_ptr<AgentStream> make_local_stream(asio::io_context& context, Child child,
                                                bool has_our_input = false);
 

@@ -1,3 +1,4 @@
+// Whatever is wrong with the service or the holder, a job starts without them.
 #include "launcher/streams/socket_stream.h"
 
 #include <sched.h>
@@ -62,6 +63,7 @@ awaitable<std::string> read_greeting(asio::io_context& context, ByteStream& stre
   } catch (const Error&) {
     found.reset();  // garbage, or a carrier that broke
   }
+  // Another version's agent would take frames for others.
   const bool same =
       found && found->greeting.protocol == kProtocol && found->greeting.version == DTL_VERSION;
   co_return same ? received : std::string();
@@ -69,6 +71,7 @@ awaitable<std::string> read_greeting(asio::io_context& context, ByteStream& stre
 
 awaitable<std::unique_ptr<AgentStream>> start_service_agent(asio::io_context& context) {
   if (!has_all_cpus()) co_return nullptr;
+  // The service may have been started with another environment, and its folder lie elsewhere.
   for (const std::string& folder : runtime_folders()) {
     Fd socket = connect_unix(folder + "/" + kServiceSocket);
     if (!socket.valid()) continue;

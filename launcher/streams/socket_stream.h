@@ -1,6 +1,7 @@
 #pragma once
-// The AgentStream of an agent at the other end of a unix socket of this machine: the service's, or
-// one that a connection kept by `dtlaunch up` leads to.
+// SocketStream: the AgentStream of an agent at the other end of a unix socket of this machine: the
+// service's, or one that a connection kept by `dtlaunch up` leads to. Such an agent runs already
+// and is not our child: its standard error and exit status are not ours to see.
 
 #include <memory>
 #include <string>
@@ -36,12 +37,12 @@ class SocketStream final : public AgentStream {
 
 // Reads up to and including the agent's greeting and gives back all that came, after what was
 // received before. Empty when the stream ends, the time is over, or the agent is of another
-// version.
+// version: the caller then starts an agent in another way. Never throws.
 awaitable<std::string> read_greeting(asio::io_context& context, ByteStream& stream,
                                      std::chrono::milliseconds patience, std::string received = {});
 
-// An agent of this user's service on this machine; nullptr when there is no service that can be
-// used.
+// An agent of this user's service on this machine, which saves the start of a process; nullptr when
+// there is no service that can be used.
 awaitable<std::unique_ptr<AgentStream>> start_service_agent(asio::io_context& context);
 
 }  // namespace dtl
