@@ -12,11 +12,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <ctime>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/error.h"
@@ -74,13 +77,27 @@ Fd file_of(const std::string& text) {
   ::_exit(127);
 }
 
+// What an event may set. Of two entries with one name, shells take the last one; and dtlaunch may
+// itself run inside such a command, with an outer job's values in its environment.
+constexpr std::array<std::string_view, 5> kEventVariables = {
+    "DTL_EVENT", "DTL_JOB", "DTLAUNCH_EVENT_OF", "DTL_RESTARTS", "DTL_EXIT_STATUS"};
+
+void add_inherited(std::vector<std::string>& variables) {
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const auto* const own =
+        std::find(kEventVariables.begin(), kEventVariables.end(), text.substr(0, text.find('=')));
+    if (own == kEventVariables.end()) variables.emplace_back(text);
+  }
+}
+
 // A process group of its own, which a signal of the terminal does not reach; with the signals that
 // a program expects, the event as its input and no output but its errors. It ends with this
 // process, however that ends.
 class Child {
  public:
   Child(const std::string& command, int input, std::vector<std::string> variables) {
-    for (char** entry = environ; *entry != nullptr; ++entry) variables.emplace_back(*entry);
+    add_inherited(variables);
     std::vector<char*> environment;
     for (std::string& entry : variables) environment.push_back(entry.data());
     environment.push_back(nullptr);

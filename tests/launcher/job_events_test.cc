@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 
 namespace dtl::job_events_test {
@@ -103,6 +104,19 @@ TEST_F(JobEventsCommand, HearsOfAllOneAfterTheOtherBeforeTheEndReturns) {
     events.tell(failure());
   }
   EXPECT_THAT(lines(), ElementsAre("start 0123456789abcdef 0 ", "failure 0123456789abcdef 2 137"));
+}
+
+TEST_F(JobEventsCommand, TakesNothingFromTheEventOfAnOuterJob) {
+  const std::map<std::string, std::string> outer = {
+      {"DTL_EVENT", "end"}, {"DTL_JOB", "f00d"}, {"DTL_RESTARTS", "7"}, {"DTL_EXIT_STATUS", "9"}};
+  for (const auto& [name, value] : outer) ::setenv(name.c_str(), value.c_str(), 1);
+  {
+    JobEvents events = told_by(
+        "echo \"$DTL_EVENT $DTL_JOB $DTL_RESTARTS ${DTL_EXIT_STATUS-}\" >>$DTL_EVENTS_HERE/log");
+    events.tell(JobEvent{});
+  }
+  for (const auto& [name, value] : outer) ::unsetenv(name.c_str());
+  EXPECT_THAT(lines(), ElementsAre("start 0123456789abcdef 0 "));
 }
 
 TEST_F(JobEventsCommand, ReadsTheEventAndMayIgnoreIt) {
