@@ -93,6 +93,7 @@ constexpr std::size_t kMaxEnvironmentBytes = 1 << 20;
 constexpr std::size_t kMaxHostfileBytes = 16 << 20;
 constexpr std::size_t kMaxTomlBytes = 1 << 20;
 constexpr int kMaxRanks = 65535;
+constexpr unsigned kMaxLocalRanks = 4096;   // of a host: the tables of its guard are static
 constexpr int kElasticRestarts = 3;         // --max-restarts of a job whose size may change
 constexpr unsigned kRankDescriptors = 3;    // of an agent for each rank: its standard streams
 constexpr unsigned kAgentDescriptors = 40;  // ... and beside these

@@ -163,9 +163,18 @@ std::vector<int> dealt(std::vector<int> counts, std::optional<int> deal) {
   return hosts;
 }
 
+void check_size(const Request& request, std::size_t host, int ranks) {
+  if (static_cast<unsigned>(ranks) <= kMaxLocalRanks) return;
+  throw Error(Exit::kUsage, "cannot place the ranks",
+              fmt::format("{} would have {} ranks, and a host takes {}",
+                          host < request.hosts.size() ? request.hosts[host].name : "this machine",
+                          ranks, kMaxLocalRanks),
+              "more hosts");
+}
+
 // `hosts` has the host of each rank.
-std::vector<RankPlace> number(const std::vector<int>& hosts, const std::vector<int>& first,
-                              bool hosts_are_tasks) {
+std::vector<RankPlace> number(const Request& request, const std::vector<int>& hosts,
+                              const std::vector<int>& first) {
   const auto machine_of = [&](int host) {
     return static_cast<std::size_t>(first[static_cast<std::size_t>(host)]);
   };
@@ -176,11 +185,12 @@ std::vector<RankPlace> number(const std::vector<int>& hosts, const std::vector<i
     // Machines are numbered by their first rank. Sizes must be known before any place is made.
     if (sizes[machine]++ == 0) nodes[machine] = known++;
   }
+  for (std::size_t host = 0; host < sizes.size(); ++host) check_size(request, host, sizes[host]);
   std::vector<RankPlace> places;
   for (const int host : hosts) {
     const std::size_t machine = machine_of(host);
     places.push_back({static_cast<int>(places.size()),
-                      hosts_are_tasks ? host : static_cast<int>(machine), next[machine]++,
+                      request.hosts_are_tasks ? host : static_cast<int>(machine), next[machine]++,
                       sizes[machine], nodes[machine]});
   }
   return places;
@@ -279,7 +289,7 @@ std::vector<RankPlace> place_ranks(const Request& request, const std::vector<int
   }
   if (!request.placement.rank_map.empty()) {
     check_rank_map(request, cores.size());
-    return number(request.placement.rank_map, first, request.hosts_are_tasks);
+    return number(request, request.placement.rank_map, first);
   }
   const std::vector<std::int64_t> slots = capacities(request, cores, first);
   const std::int64_t total = std::accumulate(slots.begin(), slots.end(), std::int64_t{0});
@@ -290,7 +300,7 @@ std::vector<RankPlace> place_ranks(const Request& request, const std::vector<int
   left -= std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
   deal_surplus(request, left, counts);
 
-  return number(dealt(counts, request.placement.deal), first, request.hosts_are_tasks);
+  return number(request, dealt(counts, request.placement.deal), first);
 }
 
 std::vector<RankPlace> place_ranks_on(const Request& request, const std::vector<NodeFacts>& facts) {

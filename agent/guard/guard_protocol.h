@@ -7,8 +7,7 @@
 
 namespace dtl {
 
-constexpr int kGuardLinkFd = 3;            // where dtguard finds its end
-constexpr unsigned kMaxLocalRanks = 4096;  // of one guard; its tables are static
+constexpr int kGuardLinkFd = 3;  // where dtguard finds its end
 
 // kWait: from now on the guard waits for an agent that is not stopped, however long it is silent.
 // Without it the lease is kGuardLease. kTick has to come more often than that.

@@ -111,7 +111,8 @@ void RankStreams::give_input(const Stdin& message) {
 
 void RankStreams::give_credit(const Credit& credit) {
   const auto at = ranks_.find(credit.rank);
-  if (at != ranks_.end()) at->second.credit->give_back(credit.bytes);
+  // Its input is open before its output is.
+  if (at != ranks_.end() && at->second.credit) at->second.credit->give_back(credit.bytes);
 }
 
 void RankStreams::keep(std::uint32_t rank, std::string_view text) {

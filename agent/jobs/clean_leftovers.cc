@@ -227,7 +227,7 @@ void remove_sockets() {
   for (const std::string& path : paths) {
     // A killed process leaves its socket in the folder; a connection shows whether somebody
     // listens.
-    if (::access(path.c_str(), F_OK) != 0 || connect_unix(path).valid()) continue;
+    if (::access(path.c_str(), F_OK) != 0 || has_listener(path)) continue;
     if (::unlink(path.c_str()) == 0) print_line("removed " + path + ", where nobody listens");
   }
 }

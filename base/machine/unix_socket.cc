@@ -8,6 +8,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstring>
 
 #include "base/error.h"
@@ -61,9 +62,18 @@ Fd connect_unix(const std::string& path) {
   return fd;
 }
 
+bool has_listener(const std::string& path) {
+  const sockaddr_un address = address_of(path);
+  const Fd fd = new_socket(SOCK_NONBLOCK);
+  if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) {
+    return true;
+  }
+  return errno != ECONNREFUSED && errno != ENOENT && errno != ENOTDIR;  // EAGAIN: a full queue
+}
+
 Fd listen_unix(const std::string& path) {
   const std::string attempted = "cannot listen on " + path;
-  if (connect_unix(path).valid()) {
+  if (has_listener(path)) {
     throw Error(Exit::kCannotWrite, attempted, "somebody listens there already");
   }
   // Nobody answered: a leftover of a process that was killed.

@@ -13,6 +13,9 @@ namespace dtl {
 // listener whose queue is full counts as nobody.
 Fd connect_unix(const std::string& path);
 
+// Whether a process of any user listens there, however full its queue is. Never waits.
+bool has_listener(const std::string& path);
+
 // Listening; replaces a socket that nobody listens on any more. Throws Error(kCannotWrite) when
 // somebody does, or the path cannot be used.
 Fd listen_unix(const std::string& path);

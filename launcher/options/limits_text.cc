@@ -87,6 +87,7 @@ std::string bounds_text() {
          bound("skipped-tail", kSkippedTail, "last bytes of skipped output, shown after all") +
          bound("output-windows", kOutputWindows, "the same of all ranks together") +
          bound("ranks", kMaxRanks, "of one job") +
+         bound("local-ranks", kMaxLocalRanks, "of one job on a host") +
          bound("rank-descriptors", kRankDescriptors, "of an agent for each of its ranks") +
          bound("agent-descriptors", kAgentDescriptors, "of an agent beside these") +
          bound("host-descriptors", kHostDescriptors, "of dtlaunch for each host") +

@@ -229,6 +229,15 @@ TEST(Placement, DealsTheSurplusRoundRobinWhenOversubscribed) {
   EXPECT_THAT(hosts_of(request, {8, 8}), ElementsAre(0, 0, 0, 0, 1, 1));
 }
 
+TEST(Placement, RefusesMoreRanksThanAHostCanEnd) {
+  Request request = request_for({4096, 1});
+  EXPECT_EQ(hosts_of(request, {8, 8}).size(), 4097U);
+  request = request_for({4097, 1});
+  EXPECT_EQ(error_of(request, {8, 8}),
+            "cannot place the ranks: " + request.hosts[0].name +
+                " would have 4097 ranks, and a host takes 4096. Try: more hosts");
+}
+
 TEST(Placement, RefusesNumbersThatAreNoneOrTooLarge) {
   Request request = request_for({2});
   request.placement.ranks = 0;
