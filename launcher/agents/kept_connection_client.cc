@@ -76,7 +76,11 @@ std::string ask_holder(const KeepRequest& request, const std::string& job) {
   constexpr int kPatienceMs = 2000;
   const Fd socket = connect_holder(job);
   if (!socket.valid()) return {};
-  write_all(socket.get(), to_line(request));
+  try {
+    write_all(socket.get(), to_line(request));
+  } catch (const Error&) {
+    return {};  // it has just ended
+  }
   std::string answer;
   for (;;) {
     pollfd waiting{socket.get(), POLLIN, 0};

@@ -33,6 +33,7 @@ class LogPrinter {
   LogPrinter(const JobView& job, const JobsCommand& command)
       : rank_(command.rank),
         began_(Clock::now()),
+        ranks_(job.record.ranks),
         mixer_(static_cast<std::size_t>(job.record.ranks), job.record.labelled || command.label,
                is_one_screen(STDOUT_FILENO, STDERR_FILENO)) {}
 
@@ -81,7 +82,7 @@ class LogPrinter {
   std::optional<int> rank_, status_;
   Clock::time_point began_;
   LogReader reader_;
-  int ranks_ = 0;
+  int ranks_;  // that the mixer knows of; a restart may have more than the record says
   LineMixer mixer_;
 };
 

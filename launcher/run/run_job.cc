@@ -263,7 +263,8 @@ int run_job(const CommandLine& line) {
   const Surroundings around = asking_surroundings();
   JobInputs inputs = read_job_inputs(line, around);
   if (waits_for_first_node(inputs.evidence)) {
-    find_step_starter(inputs.evidence)->check_waiting(inputs.line, inputs.evidence);
+    const StepStarterRow* const starter = find_step_starter(inputs.evidence);
+    if (starter->check_waiting != nullptr) starter->check_waiting(inputs.line, inputs.evidence);
     return wait_for_first_node(inputs.evidence,
                                line.starting.timeout
                                    ? std::chrono::ceil<std::chrono::seconds>(*line.starting.timeout)
