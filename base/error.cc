@@ -1,3 +1,4 @@
+// Hints about limits come from errno, so that no caller has to think of them.
 #include "base/error.h"
 
 #include <cerrno>

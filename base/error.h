@@ -10,7 +10,8 @@
 namespace dtl {
 
 // Exit statuses (man page dtlaunch(1), EXIT STATUS). A failing rank's own status comes before
-// these.
+// these. 64 to 78 are those of sysexits.h where one fits, 124 is timeout(1)'s, 126 and 127 are a
+// shell's, 130 and 143 are 128 and the number of SIGINT and SIGTERM.
 enum class Exit : int {
   kOk = 0,
   kUsage = 64,
@@ -60,6 +61,7 @@ class Error : public std::exception {
 std::string errno_text(int error_number);
 
 // The command that shows the limit which an errno value speaks of; empty when it speaks of none.
+// Its output belongs to the host where the call failed.
 std::string limit_command(int error_number);
 
 // Error for a failed system call, reading errno now.

@@ -53,6 +53,7 @@ std::string read_all(const Fd& fd, const std::string& path, std::size_t limit_by
     if (n < 0) throw system_error(reading(path), Exit::kBadInput);
     if (n == 0) return bytes;
     bytes.append(chunk, 0, static_cast<std::size_t>(n));
+    // Checked while it is read, since a pipe has no size.
     if (bytes.size() > limit_bytes) {
       throw Error(Exit::kBadInput, reading(path),
                   fmt::format("it is larger than the limit of {} bytes", limit_bytes));
@@ -86,7 +87,7 @@ Fd open_regular_file(const std::string& path) {
   // Asked before open(2): opening a pipe waits for a writer, and opening a device may do something.
   if (::stat(path.c_str(), &status) != 0) throw system_error(reading(path), Exit::kBadInput);
   require_regular(path, status);
-  // Another thing may stand there by now: its opening must not wait, either.
+  // Something else may be there by now, and opening that must not wait, either.
   Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd.valid() || ::fstat(fd.get(), &status) != 0) {
     throw system_error(reading(path), Exit::kBadInput);

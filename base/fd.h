@@ -1,5 +1,7 @@
 #pragma once
-// Fd: owns one file descriptor and closes it once. Not thread-safe; move only.
+// Fd: owns one file descriptor and closes it once. Not thread-safe; move only. Beside it: how
+// descriptors are made, read and written here. Each is close-on-exec from birth, since another
+// thread may start a program at any moment.
 
 #include <sys/uio.h>
 
@@ -39,7 +41,7 @@ std::string read_file(const std::string& path, std::size_t limit_bytes);
 // The same of a file only: a pipe, a device or a socket, which reading might wait for or never end
 // on, is refused by name.
 std::string read_regular_file(const std::string& path, std::size_t limit_bytes);
-// Opens such a file for reading, in its place. Throws Error(kBadInput).
+// Opens such a file for reading, without reading it. Throws Error(kBadInput).
 Fd open_regular_file(const std::string& path);
 
 // Error(kCannotWrite) naming the path, for one that writing it met; its hint for a full disk.
@@ -48,8 +50,8 @@ Error cannot_write(const std::string& path, const Error& cause);
 // Writes all bytes, waiting for a descriptor that does not block. Throws Error(kIo).
 void write_all(int fd, std::string_view bytes);
 
-// Bytes that lie in several places, to be written in order from where they are; they must stay
-// there.
+// Bytes that lie in several places, written in order without being copied together. They must stay
+// where they are until left() is 0.
 class GatheredWrite {
  public:
   void add(std::string_view piece);
@@ -63,6 +65,8 @@ class GatheredWrite {
   std::size_t left_ = 0;
 };
 
+// Of the open file, so every process that shares it sees the change. Throws Error(kOs), as all
+// below.
 void set_nonblocking(int fd);
 void set_close_on_exec(int fd, bool on);
 

@@ -9,7 +9,7 @@
 namespace dtl {
 namespace {
 
-// Characters: of a line, of one value with its blank, of a name.
+// Characters: of a line, of one value with its blank, of a name. Longer names are cut.
 constexpr std::size_t kColumns = 80, kCell = 7, kMostName = 20;
 
 std::string cell(double gbits) {

@@ -1,5 +1,6 @@
 #pragma once
-// What was measured between every two hosts, as a table of at most 80 columns. Pure.
+// A table of measurements between every two hosts, at most 80 columns wide. Here because two
+// programs print it: dtlaunch doctor and dtring-perf --links. Pure.
 
 #include <string>
 #include <vector>

@@ -1,5 +1,6 @@
 #pragma once
 
+// This host's name, in one place, so that records, messages and locks agree on it.
 #include <string>
 
 namespace dtl {

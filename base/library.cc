@@ -1,3 +1,5 @@
+// The loader's list of objects tells where a function comes from: from the program itself if it was
+// linked in, else from a shared library with a path.
 #include "base/library.h"
 
 #include <fmt/core.h>
@@ -34,7 +36,8 @@ int look_at(dl_phdr_info* object, std::size_t, void* data) {
   return 0;
 }
 
-// dladdr() would call the program by its argv[0], and a static one has none.
+// dladdr() would call the program by its argv[0], and a static one has none. dl_iterate_phdr()
+// gives the program an empty name.
 std::string path_of_object(const void* address) {
   Search search{reinterpret_cast<std::uintptr_t>(address), ""};
   ::dl_iterate_phdr(look_at, &search);
@@ -72,6 +75,7 @@ std::string library_lines(std::vector<Library> libraries) {
   std::sort(libraries.begin(), libraries.end(), [](const Library& left, const Library& right) {
     return to_lower(left.name) < to_lower(right.name);
   });
+  // Last, after the sorted ones: every program has these two.
   libraries.push_back({"libstdc++", std::to_string(_GLIBCXX_RELEASE), address_of(&std::terminate)});
   libraries.push_back({"glibc", ::gnu_get_libc_version(), address_of(&::gnu_get_libc_version)});
   std::string text;

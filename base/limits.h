@@ -1,6 +1,7 @@
 #pragma once
-// Every wait and every bound of the control plane, with its reason. Printed by
-// `dtlaunch --show-limits`; the code names these and nothing else.
+// Every wait and every bound of the control plane, with its reason. They are in one place because
+// many of them are made of others or must be shorter than others. Printed by `dtlaunch
+// --show-limits`; the code names these and nothing else.
 
 #include <chrono>
 #include <cstddef>
@@ -18,9 +19,9 @@ constexpr auto kSshDeadline = 8s;        // from TCP connect to the agent's mark
 constexpr auto kHostsPatience = 300s;    // pods that come late: their images are fetched, names
                                          // resolve, sshds listen; --start-timeout
 constexpr auto kFirstHostPause = 100ms;  // between tries of such; doubled each time
-constexpr auto kLongestHostPause = 1s;   // a job begins so long after its last pod at most
+constexpr auto kLongestHostPause = 1s;   // a job begins this long after its last pod at most
 constexpr auto kLateHostLine = 10s;      // between two lines that say who is late
-constexpr auto kPushStall = 15s;         // --push: no byte moved for so long; disks may be slow
+constexpr auto kPushStall = 15s;         // --push: no byte moved for this long; disks may be slow
 constexpr auto kPushDeadline = 600s;     // all of it: 45 MB at 75 kB/s
 constexpr auto kHelloDeadline = 5s;      // the agent's first frame after the launcher's Welcome
 constexpr auto kHeartbeat = 1s;          // both ways
@@ -40,7 +41,7 @@ constexpr auto kReapDeadline = 10s;   // after SIGKILL; then the process is name
 constexpr auto kDrainDeadline = 1s;   // output left in pipes after a rank ended
 constexpr auto kAskRanks = 500ms;     // ranks say what they do, before --timeout ends them
 constexpr auto kAskNative = 8s;       // the same for a debugger, before --hang-timeout does
-constexpr auto kHangNotice = 30s;     // ranks wait so long for another, then it is named
+constexpr auto kHangNotice = 30s;     // ranks wait this long for another, then it is named
 constexpr auto kLongestReport = 3s;   // between two reports of what ranks do
 constexpr auto kFirstReport = 1s;     // from the start of ranks to the first look at their state
 constexpr auto kLookAtRanks = 100ms;  // between two looks at whether a rank is in a collective
@@ -59,7 +60,7 @@ constexpr auto kLongestBackOff = 30s;
 constexpr auto kTakeBack = 10s;  // a lost host is not taken back before; doubled each time
 constexpr auto kLongestTakeBack = 900s;
 constexpr auto kDeparture =
-    120s;  // a host that has to go may answer for so long, or for as long as it was told,
+    120s;  // a host that has to go may answer for this long, or for as long as it was told,
 constexpr auto kDepartureMargin = 60s;  // ... and this
 constexpr auto kSettled = 20s;          // an epoch before hosts may join; doubled each time
 constexpr auto kLongestSettled = 600s;

@@ -1,7 +1,8 @@
 #pragma once
-// What a program says about itself on standard error: "dtlaunch: node02: ...". Level and name are
+// Lines of a program about itself on standard error: "dtlaunch: node02: ...". Level and name are
 // mutable globals, set by main before it starts threads. Thread-safe: each line is one write(2).
-// plan, wire and ring, but for its programs, never log.
+// plan, wire and ring never log, except for ring's programs: they are libraries, and return what
+// there is to say.
 
 #include <string>
 #include <string_view>

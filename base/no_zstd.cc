@@ -1,5 +1,6 @@
-// Debian trixie's libcrypto.a can compress with zstd, which nothing here asks it for. These
-// stand-ins say "failed", so that its users need no archive of zstd. Nothing calls them.
+// The libcrypto.a of Debian trixie can compress with zstd, which no code here asks it for. These
+// stand-ins say "failed", so that programs that link it need no archive of zstd. Nothing calls
+// them: the linker wants the names alone, so the signatures do not matter.
 
 #include <cstddef>
 

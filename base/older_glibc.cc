@@ -1,6 +1,6 @@
-// What the C++ runtime of g++ 12 and later asks of glibc, for hosts whose glibc is older (2.34): a
-// program that carries its libstdc++ and libgcc then runs there, too. Hidden, so that no other
-// library sees them. Not for static programs, whose glibc is inside.
+// Functions that the C++ runtime of g++ 12 and later takes from glibc, for hosts whose glibc is
+// older (2.34): a program that carries its libstdc++ and libgcc then runs there, too. Hidden, so
+// that no other library sees them. Not for static programs, whose glibc is inside.
 
 #include <dlfcn.h>
 #include <link.h>
@@ -42,6 +42,7 @@ int look_at(dl_phdr_info* object, std::size_t, void* data) {
     if (end > high) high = end;
     if (search.address >= start && search.address < end) holds = true;
   }
+  // An object without unwind tables counts as not found: an exception cannot pass it.
   if (!holds || frames == nullptr) return 0;
   *search.found = {};
   search.found->dlfo_map_start = reinterpret_cast<void*>(low);

@@ -11,6 +11,7 @@ namespace dtl {
 
 int fill_random(std::span<std::byte> bytes) {
   while (!bytes.empty()) {
+    // Without flags it waits only early in a boot, until the kernel's pool is seeded.
     const ssize_t n = ::getrandom(bytes.data(), bytes.size(), 0);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return errno;

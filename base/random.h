@@ -1,6 +1,7 @@
 #pragma once
-// Random bytes from the kernel: getrandom(2). Also what stands in for std::random_device, which
-// would ask for a symbol of glibc 2.36 and keep the programs from older hosts.
+// Random bytes from the kernel: getrandom(2), for secrets, ids and names. It also replaces
+// std::random_device, which would ask for a symbol of glibc 2.36 and keep the programs from older
+// hosts.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +19,8 @@ int fill_random(std::span<std::byte> bytes);
 // Throws Error naming what they were for ("draw a job id") when the kernel has none.
 std::string random_bytes(std::size_t count, const std::string& purpose);
 
-// A UniformRandomBitGenerator ([rand.req.urng]) for choices that need no repeating.
+// A UniformRandomBitGenerator ([rand.req.urng]) for choices that need no repeating. Each number is
+// a system call.
 class RandomNumbers {
  public:
   using result_type = std::uint32_t;

@@ -1,5 +1,6 @@
 #pragma once
-// What becomes of a signal that comes to this process.
+// What this process does with a signal that comes to it. Signals that are ignored at the start stay
+// ignored: whoever started us wants it so.
 
 namespace dtl {
 

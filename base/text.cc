@@ -29,7 +29,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-// The length of the well-formed character at the front of a text that is not empty; 0 when it has
+// The bytes of the well-formed character at the front of a text that is not empty; 0 when there is
 // none.
 std::size_t utf8_length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
@@ -63,6 +63,7 @@ bool is_hidden(char32_t point) {
   struct Range {
     char32_t first, last;
   };
+  // Text that turns direction or has no width can make a line show something else than it is.
   constexpr std::array<Range, 12> kHidden{{
       {0x00, 0x1f},        // controls
       {0x7f, 0x9f},        // DEL, and controls that some terminals obey like ESC [
@@ -83,6 +84,7 @@ bool is_hidden(char32_t point) {
 }
 
 std::string spelled_out(char32_t point) {
+  // In the forms of C and Python, which people can read back.
   if (point == '\n') return "\\n";
   if (point == '\r') return "\\r";
   if (point == '\t') return "\\t";
@@ -112,6 +114,7 @@ std::string_view trim(std::string_view text) {
 }
 
 std::optional<bool> parse_truth(std::string_view text) {
+  // The words of Python's strtobool(), which accelerate has, too.
   constexpr std::array<std::string_view, 6> kTrue{"true", "t", "yes", "y", "on", "1"};
   constexpr std::array<std::string_view, 6> kFalse{"false", "f", "no", "n", "off", "0"};
   const std::string word = to_lower(text);
@@ -227,6 +230,7 @@ std::string printable(std::string_view text) {
 std::string printable_lines(std::string_view text) {
   std::vector<std::string> lines = split(text, '\n');
   for (std::string& line : lines) {
+    // Of a CRLF: spelled out, it would be at the end of each line.
     if (line.ends_with('\r')) line.pop_back();
     line = printable(line);
   }
@@ -241,6 +245,7 @@ std::string utc_text(std::time_t time) {
 }
 
 std::string signal_name(int signal_number) {
+  // Not strsignal(3), whose text is for people and differs by locale.
   const char* name = ::sigabbrev_np(signal_number);
   return name ? fmt::format("SIG{}", name) : fmt::format("signal {}", signal_number);
 }
@@ -255,6 +260,7 @@ bool looks_secret(std::string_view variable_name) {
 }
 
 std::string one_shell_word(const std::string& text) {
+  // '~' is not one of these: a shell would put a home in its place.
   constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%^";
   if (!text.empty() && text.find_first_not_of(kPlain) == std::string::npos) return text;

@@ -38,14 +38,14 @@ bool is_variable_name(std::string_view name);
 // Lower-case hexadecimal.
 std::string to_hex(std::string_view bytes);
 
-// Where the first byte stands that does not belong to well-formed UTF-8 (RFC 3629: no overlong
+// The place of the first byte that does not belong to well-formed UTF-8 (RFC 3629: no overlong
 // forms, no surrogates, at most U+10FFFF); npos when there is none.
 std::size_t find_invalid_utf8(std::string_view text);
 
-// Text of strangers as it may stand in a line of ours: what a terminal would obey or hide
-// (controls, line ends, marks that turn the direction of text, characters without width) and bytes
-// that are no UTF-8 are spelled out: "\x1b", "\n", "\u202e". The rest stays as it is. Doing it
-// twice changes nothing.
+// Text of strangers made fit for a line of ours: whatever a terminal would obey or hide (controls,
+// line ends, marks that turn the direction of text, characters without width) and bytes that are
+// not UTF-8 are spelled out: "\x1b", "\n", "\u202e". The rest stays as it is. Doing it twice
+// changes nothing.
 std::string printable(std::string_view text);
 // The same line by line; the line ends stay, as "\n".
 std::string printable_lines(std::string_view text);

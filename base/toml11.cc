@@ -1,3 +1,5 @@
+// Errors of both versions become one Complaint, and its text one of our own words: toml11's are
+// hard to read or empty, and differ between versions.
 #include "base/toml11.h"
 
 #include <fmt/format.h>
@@ -164,6 +166,7 @@ TomlValue parsed(const std::string& text, const std::string& path) {
 #if TOML11_VERSION_MAJOR >= 4
 toml::result<TomlTypes::integer_type, toml::error_info> TomlTypes::parse_int(
     const std::string& digits, toml::source_location place, std::uint8_t base) {
+  // toml_file.cc refuses the clamped number, naming its key and line.
   auto result = toml::read_int<integer_type>(digits, place, base);
   if (result.is_ok()) return result;
   return toml::ok(digits.starts_with('-') ? INT64_MIN : INT64_MAX);

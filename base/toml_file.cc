@@ -167,6 +167,7 @@ struct TomlFile::Impl {
   }
 
   const Value* ask(const std::string& key) {
+    // Also where the file does not have it: known keys are suggested for misspelt ones.
     asked.insert(key);
     return find(key);
   }
@@ -181,11 +182,11 @@ struct TomlFile::Impl {
     return text;
   }
 
-  // toml11 clamps numbers that do not fit.
+  // toml11 clamps numbers that do not fit. The two outermost numbers are refused for that, and
+  // nothing needs them.
   std::int64_t integer_of(const std::string& key, const Value& value) const {
     if (!value.is_integer()) throw wrong_type(key, value, "a whole number");
     const std::int64_t number = value.as_integer();
-    // So the two outermost numbers are refused, too: nothing needs them.
     if (number == INT64_MAX || number == INT64_MIN) {
       throw Error(Exit::kBadInput, line_of(value), fmt::format("'{}' is too large", key));
     }
@@ -203,6 +204,7 @@ struct TomlFile::Impl {
   struct Unknown {
     std::size_t line, column;
     std::string key;
+    // In the order of the file: the first mistake is the one to report.
     bool operator<(const Unknown& other) const {
       return std::tie(line, column, key) < std::tie(other.line, other.column, other.key);
     }
@@ -351,6 +353,7 @@ void TomlFile::reject_unknown_keys() const {
   std::vector<Impl::Unknown> unknown;
   impl_->collect_unknown(impl_->root, "", unknown);
   if (unknown.empty()) return;
+  // The first one of the file, as an editor shows it; the others follow once that is mended.
   const Impl::Unknown& first = *std::min_element(unknown.begin(), unknown.end());
   std::vector<std::string> known(impl_->asked.begin(), impl_->asked.end());
   known.insert(known.end(), impl_->asked_tables.begin(), impl_->asked_tables.end());

@@ -1,6 +1,7 @@
 #pragma once
 // A TOML file read strictly: every key must be asked for, and whatever was not is an error with
-// file:line and the nearest known key.
+// file:line and the nearest known key. A mistyped key would otherwise be a setting that is silently
+// ignored. One thread at a time.
 
 #include <cstdint>
 #include <memory>
@@ -24,10 +25,11 @@ class TomlFile {
   TomlFile& operator=(TomlFile&&) noexcept;
   ~TomlFile();
 
-  // Dotted keys ("pinning.cores_per_rank"). A value of another type is an Error with file:line.
+  // Dotted keys ("pinning.cores_per_rank"). nullopt: the file does not have it; asking makes the
+  // key known in any case. A value of another type is an Error with file:line.
   std::optional<std::string> string(const std::string& key);
   std::optional<std::int64_t> integer(const std::string& key);
-  bool is_string(const std::string& key);                // and there
+  bool is_string(const std::string& key);                // false also where it is absent
   std::optional<double> number(const std::string& key);  // integer or float
   std::optional<bool> boolean(const std::string& key);
   std::optional<std::vector<std::string>> strings(const std::string& key);

@@ -34,9 +34,11 @@ bool shows_none(const std::optional<std::string>& devices) {
 bool computes_on_cpu(const std::vector<std::string>& devices,
                      const std::vector<std::string>& command, const Variables& inherited,
                      const Variables& set) {
+  // ROCm's runtime obeys CUDA_VISIBLE_DEVICES as well, but CUDA's knows only its own variable.
   const bool no_cuda = shows_none(value_of("CUDA_VISIBLE_DEVICES", inherited, set));
   const bool no_rocm = no_cuda || shows_none(value_of("HIP_VISIBLE_DEVICES", inherited, set));
   const auto is_usable = [&](std::string_view device) {
+    // A device of any other kind counts: no variable known here hides it.
     if (device.starts_with("/dev/nvidia")) return !no_cuda;
     return device != "/dev/kfd" || !no_rocm;
   };

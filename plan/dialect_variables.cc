@@ -48,6 +48,7 @@ Variables dialect_variables(Dialect dialect, const RankIdentity& id) {
   const std::string local = std::to_string(id.local_rank), size = std::to_string(id.local_size);
   switch (dialect) {
     case Dialect::kOpenMpi:
+      // Enough for programs that ask the environment for their place. MPI itself would need PMIx.
       return {{"OMPI_COMM_WORLD_RANK", rank},
               {"OMPI_COMM_WORLD_SIZE", world},
               {"OMPI_COMM_WORLD_LOCAL_RANK", local},
@@ -70,10 +71,14 @@ Variables dialect_variables(Dialect dialect, const RankIdentity& id) {
                              {"HOROVOD_CROSS_RANK", std::to_string(id.cross_rank)},
                              {"HOROVOD_CROSS_SIZE", std::to_string(id.cross_size)},
                              {"HOROVOD_HOSTNAME", id.host_name}};
+      // The user may have left the network to the plan, which then names no interface: Horovod
+      // chooses.
       if (!id.interface.empty()) variables.emplace_back("HOROVOD_GLOO_IFACE", id.interface);
       return variables;
     }
     case Dialect::kDeepSpeed:
+      // As DeepSpeed's launcher has it: the node among all nodes. Horovod's numbers of the same
+      // name count only nodes that have this local rank.
       return {{"CROSS_RANK", std::to_string(id.node_rank)},
               {"CROSS_SIZE", std::to_string(id.nodes)},
               {"LOCAL_SIZE", size}};

@@ -22,23 +22,24 @@ namespace {
 // What belongs to the login host, to the shell there or to another launcher, and would be wrong or
 // misleading in a rank. A name that ends in '*' stands for all names with that beginning.
 constexpr std::string_view kLeftBehind[] = {
-    // the session on the login host
+    // the session on the login host: its screen, agents and buses are not there on a node
     "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_*", "SSH_*", "OPENSSH_*", "DBUS_*", "GPG_*",
     "SUDO_*", "SESSION_MANAGER", "DESKTOP_SESSION", "GNOME_*", "KDE_*", "MAIL", "HOSTNAME", "HOST",
-    // its terminal and its shell
+    // its terminal and its shell: a rank writes into pipes and is started without a shell
     "TERM", "TERM_*", "TERMCAP", "TERMINFO*", "COLORTERM", "COLORFGBG", "COLUMNS", "LINES",
     "WINDOWID", "VTE_*", "TMUX*", "STY", "WINDOW", "LS_COLORS", "LESSOPEN", "LESSCLOSE", "PWD",
     "OLDPWD", "SHLVL", "_", "PS1", "PS2", "PROMPT_COMMAND", "HIST*",
-    // the service manager
+    // the service manager: these name this process, its sockets and its watchdog
     "NOTIFY_SOCKET", "WATCHDOG_*", "LISTEN_*", "INVOCATION_ID", "JOURNAL_STREAM", "SYSTEMD_*",
     "MANAGERPID", "CREDENTIALS_DIRECTORY",
-    // what tells this launcher of its place in a scheduler's job
+    // what tells this launcher of its place in a scheduler's job; ranks must not see the token
     "DTL_ENGINE", "DTL_NNODES", "DTL_NODE_RANK", "DTL_RDZV", "DTL_RESTART", "DTL_JOB_ID",
     "DTL_TOKEN", "DTL_TOKEN_FILE",
-    // other launchers
+    // other launchers: a library that finds these takes the rank for one of theirs
     "PMI_*", "PMI2_*", "PMIX_*", "HYDI_*", "HYDRA_*", "I_MPI_HYDRA_*", "OMPI_*", "PRTE_*",
     "MV2_COMM_WORLD_*", "MPI_LOCAL*", "TORCHELASTIC_*", "PET_*",
-    // what this launcher sets for each rank itself
+    // what this launcher sets for each rank itself: values from a job around this one would be
+    // wrong
     "DTLAUNCH_*", "DTRING_SECRET_*", "DTRING_ADDRESS", "DTRING_COMM_CPUS", "I_MPI_PIN_INFO",
     "ROLE_*", "CCL_LOCAL_*", "HOROVOD_RANK", "HOROVOD_SIZE", "HOROVOD_LOCAL_*", "HOROVOD_CROSS_*",
     "HOROVOD_HOSTNAME", "CROSS_RANK", "CROSS_SIZE", "LOCAL_SIZE"};
@@ -86,6 +87,7 @@ Map identity_variables(const RankIdentity& id) {
       {"CCL_LOCAL_SIZE", size},
       {"DTLAUNCH_JOB", id.job_id},
       {"DTLAUNCH_HOST", id.host_name},
+      // In seconds: a rank can judge by it whether a checkpoint still fits in.
       {"DTLAUNCH_GRACE", fmt::format("{:g}", static_cast<double>(id.grace.count()) / 1000)},
       {"DTRING_SECRET_FD", std::to_string(kSecretFd)},
   };
@@ -201,6 +203,7 @@ RankEnvironment rank_environment(const RankIdentity& identity, const Variables& 
   RankEnvironment environment;
   Map fixed = identity_variables(identity);
   if (identity.first_size > 0) {
+    // dttrain keeps the batch of the job's begin by this, whatever the number of ranks is now.
     fixed["DTLAUNCH_FIRST_WORLD_SIZE"] = std::to_string(identity.first_size);
   }
   // Lightning, for one, compares its own settings with WORLD_SIZE only if torchrun seems to be
@@ -214,6 +217,7 @@ RankEnvironment rank_environment(const RankIdentity& identity, const Variables& 
   // A later step wins: inherited variables, defaults, what dtlaunch computes, what the user sets.
   for (const auto& [name, value] : inherited) put(variables, name, value);
   for (const auto& [name, value] : default_variables(identity)) {
+    // try_emplace() keeps what was exported; whether that may stay is decided below.
     const auto [at, is_new] = variables.try_emplace(name, value);
     const bool exported = !is_new && may_be_exported(identity, name);
     environment.origins[name] = exported ? Origin::kExported : Origin::kComputed;
@@ -224,6 +228,7 @@ RankEnvironment rank_environment(const RankIdentity& identity, const Variables& 
   }
   for (const auto& [name, value] : fixed) variables[name] = value;
   for (const auto& [name, value] : set) {
+    // The same value again contradicts nothing.
     const auto own = fixed.find(name);
     if (own != fixed.end() && own->second != value) {
       throw Error(
@@ -237,6 +242,7 @@ RankEnvironment rank_environment(const RankIdentity& identity, const Variables& 
       std::erase(environment.unused, name);
     }
   }
+  // The map sorts the lines by name; preload.cc searches them by that.
   for (const auto& [name, value] : variables) environment.lines.push_back(name + "=" + value);
   return environment;
 }

@@ -1,6 +1,7 @@
 #pragma once
-// The environment of a rank: what every framework's env-variable dialect wants, from one place.
-// Pure.
+// The environment of a rank: its place in the job in the words of every framework. All of these are
+// made in one place, so that they agree. job_plan.cc asks once for each rank; preload.cc changes
+// LD_PRELOAD afterwards. The environment of this process is not read here. Pure.
 
 #include <chrono>
 #include <map>
@@ -13,8 +14,8 @@
 
 namespace dtl {
 
-// What of the launcher's own environment goes to the ranks: all, less what belongs to the login
-// host (DISPLAY, SSH_*, XDG_*, terminal variables, scheduler steps, other launchers'
+// The part of the launcher's own environment that goes to the ranks: everything but what belongs to
+// the login host (DISPLAY, SSH_*, XDG_*, terminal variables, scheduler steps, other launchers'
 // PMI_*/HYDI_*...).
 Variables forwardable(const Variables& launcher_environment);
 
@@ -44,29 +45,29 @@ struct RankIdentity {
   CommCpus comm;                         // of all ranks of its node, for CCL_WORKER_*
 };
 
-// Where the value of a variable comes from that is computed where nobody says otherwise.
+// Where the value of a variable comes from, if it is one that dtlaunch computes by default.
 enum class Origin { kComputed, kExported, kSet };
 
 struct RankEnvironment {
   std::vector<std::string> lines;         // "NAME=value", sorted by name
   std::map<std::string, Origin> origins;  // of the variables that may be computed
-  std::vector<std::string> unused;        // exported, and computed all the same: see why_unused()
+  std::vector<std::string> unused;        // exported, but computed anyway: see why_unused()
 };
 
-// What is exported wins over what is computed, but for what belongs to this job alone (who a rank
-// is, where ranks meet); `set` (-genv, -env) wins over both.
-// Sets MASTER_ADDR MASTER_PORT RANK WORLD_SIZE LOCAL_RANK LOCAL_WORLD_SIZE GROUP_RANK
-// GROUP_WORLD_SIZE ROLE_NAME ROLE_RANK ROLE_WORLD_SIZE OMP_NUM_THREADS PMI_RANK PMI_SIZE
-// MKL_NUM_THREADS OPENBLAS_NUM_THREADS PYTHONUNBUFFERED ACCELERATE_USE_CPU I_MPI_PIN_INFO
-// MPI_LOCALRANKID MPI_LOCALNRANKS CCL_* GLOO/TP/NCCL_SOCKET_IFNAME, DTRING_ADDRESS, DTLAUNCH_JOB,
-// DTLAUNCH_HOST, DTLAUNCH_GRACE, DTRING_SECRET_FD; torchrun's TORCHELASTIC_*, and what the dialects
-// of --compat have. A value of `set` that contradicts who the rank is, or TORCHELASTIC_*, is an
-// Error(kUsage).
+// What is exported wins over what is computed, except for what belongs to this job alone (who a
+// rank is, where ranks meet); `set` (-genv, -env) wins over both. Sets MASTER_ADDR MASTER_PORT RANK
+// WORLD_SIZE LOCAL_RANK LOCAL_WORLD_SIZE GROUP_RANK GROUP_WORLD_SIZE ROLE_NAME ROLE_RANK
+// ROLE_WORLD_SIZE OMP_NUM_THREADS PMI_RANK PMI_SIZE MKL_NUM_THREADS OPENBLAS_NUM_THREADS
+// PYTHONUNBUFFERED ACCELERATE_USE_CPU I_MPI_PIN_INFO MPI_LOCALRANKID MPI_LOCALNRANKS CCL_*
+// GLOO/TP/NCCL_SOCKET_IFNAME, DTRING_ADDRESS, DTLAUNCH_JOB, DTLAUNCH_HOST, DTLAUNCH_GRACE,
+// DTRING_SECRET_FD; torchrun's TORCHELASTIC_*, and those of the dialects of --compat. A value of
+// `set` that contradicts who the rank is, or TORCHELASTIC_*, is an Error(kUsage).
 RankEnvironment rank_environment(const RankIdentity& identity, const Variables& inherited,
                                  const Variables& set, const std::vector<Dialect>& compat = {});
 
 // OMP_NUM_THREADS of -genv, else [pinning] threads, else OMP_NUM_THREADS as exported; the other
 // thread variables follow it.
+// Empty: nobody asks, and the rank's cores decide. Numbers that cannot be read count as absent.
 std::optional<int> threads_asked_for(std::optional<int> of_job_file, const Variables& set,
                                      const Variables& inherited);
 

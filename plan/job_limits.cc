@@ -45,6 +45,7 @@ void check_descriptors(const std::string& name, const Host* host, std::size_t ra
                        std::uint32_t most) {
   const std::size_t needed = kAgentDescriptors + kRankDescriptors * ranks;
   if (most == 0 || needed <= most) return;
+  // The hint shows the hard limit: the agent raises its soft limit to that by itself.
   const std::string look = limit_command(EMFILE);
   throw Error(Exit::kOs, fmt::format("{}: cannot start {}", name, plural(ranks, "rank")),
               fmt::format("its agent needs {} descriptors, and may have {}", needed, most),

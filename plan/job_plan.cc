@@ -1,3 +1,4 @@
+// Goes node by node. Warnings are collected by their text, so that many nodes make one line.
 #include "plan/job_plan.h"
 
 #include <fmt/format.h>
@@ -185,7 +186,7 @@ class PlanMaker {
     return settings;
   }
 
-  // Cores for communication where oneCCL's own variables say how many: none where they say which.
+  // Cores for communication if oneCCL's own variables say how many; 0 if they say which.
   std::optional<int> worker_cores(const Program& program) const {
     if (!said(program, "CCL_WORKER_AFFINITY").empty()) return 0;
     const auto count = parse_integer(said(program, "CCL_WORKER_COUNT"), 0, kMaxCommCores);
@@ -197,7 +198,7 @@ class PlanMaker {
     return program.inherited ? *program.inherited : request_.environment.inherited;
   }
 
-  // What a rank of the program has in this variable before any is computed.
+  // What the program's ranks have in this variable before any is computed; "": nothing.
   std::string said(const Program& program, std::string_view name) const {
     std::string value;
     const Variables set = set_for(program);
@@ -209,7 +210,7 @@ class PlanMaker {
     return value;
   }
 
-  // As many of each rank's: CCL_WORKER_COUNT where that is said, else all that every rank has.
+  // oneCCL wants the same number from each rank: CCL_WORKER_COUNT, else the least that one has.
   CommCpus comm_cpus(int node) const {
     const Program& first = request_.programs[0];
     if (!said(first, "CCL_WORKER_AFFINITY").empty()) return {};
@@ -291,7 +292,7 @@ class PlanMaker {
     return rank;
   }
 
-  // Horovod's cross rank and size: of its node among the nodes that have this local rank.
+  // Horovod's cross rank and size: the node's place among the nodes that have this local rank.
   std::pair<int, int> among_nodes(const RankPlace& place) const {
     int before = 0, all = 0;
     for (std::size_t node = 0; node < node_sizes_.size(); ++node) {
@@ -308,7 +309,7 @@ class PlanMaker {
     return set;
   }
 
-  // oneCCL's workers are threads, too.
+  // oneCCL's workers are threads, too, and crowd the cores like those of the ranks.
   void note_crowding(const NodePlan& node, const NodeTopology& topology) {
     int threads = 0;
     CpuSet pinned, comm;

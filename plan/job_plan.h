@@ -1,6 +1,8 @@
 #pragma once
-// JobPlan: everything that will happen, as one value, computed once by pure functions from
-// Request + Facts. --dry-run prints it and stops here.
+// JobPlan: everything that will happen, as one value, computed once by pure functions from a
+// Request and the nodes' facts: the same inputs give the same plan. --dry-run prints it and stops
+// here. Mistakes that can be seen by now are Errors here, since nothing has been started yet.
+// Agents are told their part and decide nothing.
 
 #include <cstdint>
 #include <map>
@@ -15,10 +17,11 @@
 
 namespace dtl {
 
+// What one rank will be. Start messages carry all of it to its node.
 struct RankPlan {
   int rank = 0;
   int local_rank = 0;
-  CpuSet cpus;            // empty: not pinned
+  CpuSet cpus;            // for its threads; empty: not pinned
   std::vector<int> comm;  // CPUs kept for communication
   std::vector<int> numa;  // the NUMA nodes of its CPUs, as Core::numa; empty when not pinned
   MemoryPolicy memory = MemoryPolicy::kDefault;
@@ -38,6 +41,8 @@ struct NodeHardware {
   std::uint64_t memory_bytes = 0;
 };
 
+// One agent and its ranks. Where a scheduler has started a task for each rank, each of them is a
+// NodePlan, several of which are on one machine and share its local ranks.
 struct NodePlan {
   int host = 0;             // index into Request::hosts (0 for the local machine)
   std::string host_name;    // as typed; "localhost" for the local machine
@@ -58,7 +63,8 @@ struct JobPlan {
   std::vector<std::string> notes;     // for -v: the pins of each node, and why
 };
 
-// What the connect matrix proved for the nodes that the placement uses, in that order.
+// What the nodes have proved by connecting to each other, for those that the placement uses, in
+// that order. master_port: free on the first of them when it was asked.
 struct NodeNetwork {
   std::string address;
   std::string interface;
@@ -70,12 +76,14 @@ struct Network {
 };
 
 // facts[i] belongs to request.hosts[i]; network.nodes[k] to the k-th host that has a rank, in order
-// of rank. Throws Error(kConfig, kUsage), and kOs where a node may open too few descriptors.
+// of rank. places: from place_ranks(), for at least one rank. Throws Error(kConfig, kUsage), and
+// kOs where a node may open too few descriptors.
 JobPlan make_job_plan(const Request& request, const std::vector<NodeFacts>& facts,
                       const std::vector<RankPlace>& places, const Network& network,
                       const std::string& job_id);
 
-// The table of --dry-run, at most `columns` wide (80 and up); values that look secret are masked.
+// The table of --dry-run, at most `columns` wide; fewer than 60 count as 60. Values that look
+// secret are masked.
 std::string to_table(const JobPlan& plan, int columns);
 
 }  // namespace dtl

@@ -1,5 +1,5 @@
-// to_table: how a plan is shown by --dry-run.
-// Shows and decides nothing. Rows are aligned for a fixed-width terminal, and broken at words.
+// to_table(): how --dry-run shows a plan. It decides nothing. Rows are aligned for a fixed-width
+// terminal, and broken at words. A job may have hundreds of nodes, so equal ones are folded.
 
 #include <fmt/format.h>
 
@@ -15,9 +15,9 @@
 namespace dtl {
 namespace {
 
-constexpr std::size_t kNarrowest = 60;  // narrower terminals wrap by themselves
-constexpr std::size_t kLabel = 12;      // "directory   "
-constexpr std::uint32_t kUsualUmask = 022;
+constexpr std::size_t kNarrowest = 60;      // narrower terminals wrap by themselves
+constexpr std::size_t kLabel = 12;          // "directory   "
+constexpr std::uint32_t kUsualUmask = 022;  // most users' own: not worth a row
 
 // Words one after another, broken before `width`; later lines start under the first word.
 std::string wrapped(const std::vector<std::string>& words, std::size_t indent, std::size_t width,
@@ -27,7 +27,7 @@ std::string wrapped(const std::vector<std::string>& words, std::size_t indent, s
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string word = words[i] + (i + 1 < words.size() ? std::string(separator) : "");
     if (column > indent && column + trim(word).size() > width) {
-      // The separator's blank would stand at the end of the line.
+      // The separator's blank would be the last character of the line.
       while (text.ends_with(' ')) text.pop_back();
       text += '\n' + std::string(indent, ' ');
       column = indent;
@@ -48,7 +48,7 @@ std::string endpoint(const JobPlan& plan) {
               : fmt::format("{}:{}", plan.master_address, plan.master_port);
 }
 
-// "4-31", and what is kept for communication.
+// "4-31", and the CPUs that are kept for communication.
 std::string cpus_text(const RankPlan& rank, std::size_t indent, std::size_t width) {
   if (rank.cpus.empty()) return "not pinned";
   std::vector<std::string> words = split(rank.cpus.to_list(), ',');
@@ -61,6 +61,7 @@ std::string list_or_dash(const std::vector<int>& numbers) {
   return numbers.empty() ? "-" : fmt::format("{}", fmt::join(numbers, ","));
 }
 
+// Of the rank's CPUs to the network interface, by NUMA node; "-": one of the two is not known.
 const char* distance_text(const NodePlan& node, const RankPlan& rank) {
   if (node.interface_numa < 0 || rank.numa.empty()) return "-";
   const bool near =
@@ -68,7 +69,7 @@ const char* distance_text(const NodePlan& node, const RankPlan& rank) {
   return near ? "near" : "far";
 }
 
-// What a node's ranks get, apart from their numbers: the same text, the same pins.
+// What the ranks of a node get, without their numbers: nodes with the same text are pinned alike.
 std::string pins_of(const NodePlan& node) {
   std::string text;
   for (const RankPlan& rank : node.ranks) {
@@ -97,6 +98,7 @@ std::string node_head(const NodePlan& node) {
 }
 
 std::string node_rows(const NodePlan& node, std::size_t width) {
+  // The last column is the CPUs': its text may be long, and is the only one that is wrapped.
   constexpr std::string_view kColumns = "  {:>6}{:>7}{:>9}  {:<7}{:<6}{}\n";
   // Where kColumns puts the CPUs: 2 + 6 + 7 + 9 + 2 + 7 + 6.
   constexpr std::size_t kCpusAt = 39;
@@ -111,13 +113,14 @@ std::string node_rows(const NodePlan& node, std::size_t width) {
   return text;
 }
 
+// A CpuSet writes any numbers as "0-3,8".
 std::string numbers_of(const NodePlan& node) {
   std::vector<int> numbers;
   for (const RankPlan& rank : node.ranks) numbers.push_back(rank.rank);
   return CpuSet(numbers).to_list();
 }
 
-// Nodes in order; one that is pinned like an earlier one takes a line.
+// Nodes in order. A node that is pinned like an earlier one takes one line.
 std::string all_node_rows(const std::vector<NodePlan>& nodes, std::size_t width) {
   std::map<std::string, std::string> first_with;
   std::string text;
@@ -138,7 +141,7 @@ std::string all_node_rows(const std::vector<NodePlan>& nodes, std::size_t width)
 }
 
 // "OMP_NUM_THREADS exported;" "MKL_NUM_THREADS, OPENBLAS_NUM_THREADS computed": the numbers of
-// threads, and all else that is not computed, though it would be.
+// threads always, and other variables only where the user has overruled what would be computed.
 std::vector<std::string> origins_of(const RankPlan& rank) {
   std::map<Origin, std::vector<std::string>> names;
   for (const auto& [name, origin] : rank.origins) {
@@ -154,11 +157,11 @@ std::vector<std::string> origins_of(const RankPlan& rank) {
   return split(text, ' ');
 }
 
-// What each program is, by its first rank.
+// One group of rows for each program.
 std::string program_rows(const JobPlan& plan, std::size_t width) {
   std::map<int, const RankPlan*> programs;
   for (const NodePlan& node : plan.nodes) {
-    // The first rank stands for its program's others.
+    // All ranks of a program have the same command, so the first one is shown.
     for (const RankPlan& rank : node.ranks) programs.try_emplace(rank.program, &rank);
   }
   std::string text;

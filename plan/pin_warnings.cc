@@ -14,7 +14,7 @@
 namespace dtl {
 namespace {
 
-// As wire's limit for a CPU's number.
+// The same limit that wire has for a CPU's number, so no real CPU is beyond it.
 constexpr int kMaxCpu = 65535;
 
 // The value of NAME among "NAME=value" entries; nothing when it is not there or empty.
@@ -26,7 +26,8 @@ std::optional<std::string> value_of(const RankPlan& rank, std::string_view name)
   return std::nullopt;
 }
 
-// "0-3 8,10-14:2": CPUs as libgomp, libiomp and oneCCL list them. Nothing when it is anything else.
+// "0-3 8,10-14:2": CPUs as libgomp, libiomp and oneCCL list them. Nothing when it is anything else:
+// these libraries have more forms, and a wrong warning is worse than none.
 std::optional<CpuSet> listed_cpus(std::string text) {
   std::replace(text.begin(), text.end(), ' ', ',');
   CpuSet cpus;
@@ -46,7 +47,7 @@ std::optional<CpuSet> listed_cpus(std::string text) {
   return cpus;
 }
 
-// KMP_AFFINITY=...,proclist=[0-3],...: the list; without one the library follows the mask.
+// KMP_AFFINITY=...,proclist=[0-3],...: the list. Without one the library follows the rank's mask.
 std::optional<CpuSet> kmp_list(const std::string& value) {
   const std::size_t open = value.find('['), close = value.find(']');
   if (value.find("proclist") == std::string::npos || open == std::string::npos ||
@@ -59,7 +60,7 @@ std::optional<CpuSet> kmp_list(const std::string& value) {
   return listed_cpus(list);
 }
 
-// What a threads' library was told to use, and by what.
+// The CPUs that a library of threads was told to use, and by which variable.
 struct Told {
   std::string name;
   CpuSet cpus;
@@ -92,6 +93,7 @@ class Findings {
   }
 
   std::vector<std::string> all(bool asked) {
+    // First, because find_far_ranks() needs them as well.
     idle_ = idle_cpus();
     if (asked) find_idle_cores();
     find_far_ranks();
@@ -101,7 +103,7 @@ class Findings {
   }
 
  private:
-  // CPUs of cores of which nothing is used.
+  // CPUs of cores that nothing uses any part of.
   CpuSet idle_cpus() const {
     const CpuSet busy = used_ | workers_;
     CpuSet idle;
@@ -113,6 +115,7 @@ class Findings {
   }
 
   void find_idle_cores() {
+    // A rank that is not pinned may run anywhere, so no core is idle for sure.
     const bool unpinned = std::any_of(node_.ranks.begin(), node_.ranks.end(),
                                       [](const RankPlan& rank) { return rank.cpus.empty(); });
     if (unpinned || idle_.empty()) return;
@@ -147,6 +150,7 @@ class Findings {
     for (const RankPlan& rank : node_.ranks) {
       if (!rank.cpus.empty() && (rank.cpus & near).empty()) far.push_back(rank.rank);
     }
+    // Without a free core near the interface there is nothing better to suggest.
     if (far.empty() || free.empty()) return;
     found_.push_back(fmt::format("{} on the far socket of {}; on the near one CPUs {} are idle",
                                  ranks_text(far), node_.interface, free.to_list()));
@@ -165,6 +169,7 @@ class Findings {
     }
   }
 
+  // Exported workers may be anywhere; those that the plan has chosen are on no rank's CPUs.
   void find_shared_workers() {
     for (const RankPlan& rank : node_.ranks) {
       const CpuSet shared = workers_ & rank.cpus;
@@ -186,7 +191,7 @@ std::vector<std::string> pin_warnings(const NodePlan& node, const NodeFacts& fac
   return Findings(node, facts).all(asked);
 }
 
-// CPUs that no known core has count as one core each.
+// A node that cannot name its cores reports none (topology.h), so each of its CPUs counts.
 int cores_of(const NodeTopology& topology, const CpuSet& cpus) {
   CpuSet left = cpus;
   int cores = 0;

@@ -1,6 +1,7 @@
 #pragma once
-// What is wrong with a node's pins, found before harm is done: cores that nobody uses, ranks far
-// from their network interface, libraries that were told other CPUs. Pure.
+// Finds what is wrong with a node's pins before it does harm: cores that nobody uses, ranks far
+// from their network interface, libraries that were told other CPUs. Its findings are warnings;
+// what cannot work at all is an Error of pin_domains.h or pinning.h. Pure.
 
 #include <string>
 #include <vector>
@@ -10,8 +11,9 @@
 
 namespace dtl {
 
-// asked: the user said how to pin, so that what is left idle may be a mistake. Without the host's
-// name, and none twice.
+// asked: the user said how to pin, so idle cores may be a mistake. The default division leaves some
+// idle on purpose. The texts are without the host's name, so that equal ones can be folded, and
+// none comes twice.
 std::vector<std::string> pin_warnings(const NodePlan& node, const NodeFacts& facts, bool asked);
 
 // The physical cores that the CPUs are a part of; CPUs of which the node cannot name the core count

@@ -1,5 +1,6 @@
-// Three steps: what each host offers, how many ranks each gets, which rank that is. The first two
-// count; only number() knows machines with several names.
+// Three steps: what each host offers, how many ranks each gets, and which rank that is. The first
+// two only count; number() alone knows that a machine may have several names. Totals have 64 bits:
+// kMaxHosts hosts of kMaxRanks slots each are more than an int holds.
 #include "plan/placement.h"
 
 #include <fmt/format.h>
@@ -22,6 +23,7 @@ namespace {
 // What each host offers. Names without slots share the cores that the node's other names leave.
 std::vector<std::int64_t> capacities(const Request& request, const std::vector<int>& cores,
                                      const std::vector<int>& first) {
+  // -ppn overrules the slots of all hosts, as mpirun does.
   const auto named = [&](std::size_t i) {
     if (request.placement.ranks_per_node) return request.placement.ranks_per_node;
     return i < request.hosts.size() ? request.hosts[i].slots : std::nullopt;
@@ -47,7 +49,7 @@ std::vector<std::int64_t> capacities(const Request& request, const std::vector<i
   return slots;
 }
 
-// Why there are so few: "-ppn 2 on 2 hosts", "this machine has 2 physical cores".
+// Why there are so few, for the message: "-ppn 2 on 2 hosts makes 4".
 std::string offer(const Request& request, std::size_t hosts, std::int64_t total) {
   if (request.placement.ranks_per_node) {
     return fmt::format("-ppn {} on {} makes {}", *request.placement.ranks_per_node,
@@ -71,7 +73,7 @@ std::int64_t check_ranks(const Request& request, std::size_t hosts, std::int64_t
   check_positive(request.placement.ranks, "-np");
   check_positive(request.placement.ranks_per_node, "-ppn");
   std::int64_t ranks = request.placement.ranks ? *request.placement.ranks : total;
-  // An elastic job takes what there is, within its range.
+  // An elastic job takes what there is, within its range. With --oversubscribe slots set no bound.
   if (request.placement.rank_range) {
     const auto [least, most] = *request.placement.rank_range;
     ranks = request.placement.oversubscribe ? most : std::clamp<std::int64_t>(total, least, most);
@@ -112,11 +114,13 @@ void deal_surplus(const Request& request, std::int64_t left, std::vector<int>& c
 }
 
 // In node1:2222 the number is slots, but a user of other programs may mean a port.
+// Left unasked, two cores would start 2,222 ranks.
 void check_for_ports(const Request& request, const std::vector<int>& cores,
                      const std::vector<int>& counts) {
   // A number of at least four digits, and more than 16 ranks for each core: who means that says
   // --oversubscribe.
   constexpr int kLikePort = 1000, kManyForCore = 16;
+  // Both say how many ranks are wanted, so nothing is left to doubt.
   if (request.placement.oversubscribe || request.placement.ranks_per_node) return;
   for (std::size_t i = 0; i < request.hosts.size(); ++i) {
     const Host& host = request.hosts[i];
@@ -132,6 +136,8 @@ void check_for_ports(const Request& request, const std::vector<int>& cores,
 
 // How many of `ranks` each host gets: as many as it offers, one host after the other, or `deal` at
 // a time in turn.
+// What remains has found no room, and is for deal_surplus(). A round that places nothing is the
+// last one.
 std::vector<int> share_out(const std::vector<std::int64_t>& slots, std::optional<int> deal,
                            std::int64_t ranks) {
   std::vector<int> counts(slots.size());
@@ -148,7 +154,7 @@ std::vector<int> share_out(const std::vector<std::int64_t>& slots, std::optional
   return counts;
 }
 
-// The host of each rank.
+// The host of each rank, in order of rank, from how many each gets.
 std::vector<int> dealt(std::vector<int> counts, std::optional<int> deal) {
   std::vector<int> hosts;
   const auto total =
@@ -172,7 +178,8 @@ void check_size(const Request& request, std::size_t host, int ranks) {
               "more hosts");
 }
 
-// `hosts` has the host of each rank.
+// `hosts` has the host of each rank. Ranks of a machine with several names all go to the agent of
+// its first name, the only one that is kept. Tasks keep an agent each, and share only the numbers.
 std::vector<RankPlace> number(const Request& request, const std::vector<int>& hosts,
                               const std::vector<int>& first) {
   const auto machine_of = [&](int host) {
@@ -217,7 +224,8 @@ void check_rank_map(const Request& request, std::size_t hosts) {
               fmt::format("'{}' is not understood", part), "-rankmap 0,0,1 or -rankmap '(0,4,2)'");
 }
 
-// "0,4,2" -> 0 0 1 1 2 2 3 3
+// "0,4,2" -> 0 0 1 1 2 2 3 3. The size is checked before the block is made: "0,65535,65535" is a
+// short text. With 64 bits the product cannot overflow.
 void add_block(std::string_view text, std::string_view block, std::vector<int>& hosts) {
   std::vector<int> numbers;
   for (const std::string& word : split(block, ',')) {
@@ -240,6 +248,7 @@ void add_block(std::string_view text, std::string_view block, std::vector<int>& 
 std::vector<int> parse_rank_map(std::string_view text) {
   std::vector<int> hosts;
   std::string_view rest = trim(text);
+  // PMI_process_mapping has this form around the same blocks.
   constexpr std::string_view kVector = "(vector,";
   if (rest.starts_with(kVector) && rest.ends_with(')')) {
     rest.remove_prefix(kVector.size());
@@ -288,6 +297,7 @@ std::vector<RankPlace> place_ranks(const Request& request, const std::vector<int
     std::iota(first.begin(), first.end(), 0);
   }
   if (!request.placement.rank_map.empty()) {
+    // A map overrules all slots, so nothing is counted.
     check_rank_map(request, cores.size());
     return number(request, request.placement.rank_map, first);
   }

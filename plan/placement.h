@@ -1,5 +1,6 @@
 #pragma once
-// Which rank goes to which host. Pure.
+// Which rank goes to which host, and its number there. Placement counts slots and cores; which CPUs
+// a rank gets on its host is decided later, by pinning. Pure.
 
 #include <string_view>
 #include <vector>
@@ -17,7 +18,8 @@ struct RankPlace {
   int node = 0;  // as ranks count them: machines in order of their first rank
 };
 
-// Which of the request's programs each of `ranks` ranks runs: the first program's ranks come first.
+// Which of the request's programs each of `ranks` ranks runs, as an index: the first program's
+// ranks come first.
 std::vector<int> programs_of_ranks(const Request& request, std::size_t ranks);
 
 // Ranks in order of the hosts, each host filled before the next, or dealt out in groups of
@@ -31,7 +33,8 @@ std::vector<int> programs_of_ranks(const Request& request, std::size_t ranks);
 std::vector<RankPlace> place_ranks(const Request& request, const std::vector<int>& cores,
                                    const std::vector<int>& nodes = {});
 
-// The same on hosts that have said what they are; facts[i] belongs to request.hosts[i].
+// The same on hosts that have said what they are; facts[i] belongs to request.hosts[i]. A restart
+// also calls it as a trial, to see whether the ranks fit the hosts that are left.
 std::vector<RankPlace> place_ranks_on(const Request& request, const std::vector<NodeFacts>& facts);
 
 // The value of -rankmap: "0,0,1", the host of each rank counted from 0, or blocks "(0,4,2)": from

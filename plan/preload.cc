@@ -20,7 +20,8 @@ namespace {
 struct Known {
   std::string_view name;
   Preload preload;
-  std::vector<std::string> libraries;  // any of them, the first where a folder has several
+  std::vector<std::string> libraries;  // any will do; the first where a folder has several
+  // What to type on the node that lacks it; "there" follows.
   std::string_view package;
 };
 
@@ -44,9 +45,8 @@ const Known& known(Preload preload) {
                        [&](const Known& each) { return each.preload == preload; });
 }
 
-// What ranks of `program` will find in the variable.
-// Weakest first: what was inherited, -genv, the program's own -env. The last one that has the name
-// counts.
+// What ranks of `program` will find in the variable, "" without it. Weakest first: what was
+// inherited, -genv, the program's own -env. The last one that has the name counts.
 std::string value_for(const Request& request, const Program& program, std::string_view name) {
   std::string value;
   const Variables& inherited =
@@ -59,7 +59,7 @@ std::string value_for(const Request& request, const Program& program, std::strin
   return value;
 }
 
-// ld.so takes blanks and colons.
+// ld.so takes blanks and colons alike between entries.
 std::vector<std::string> entries_of(std::string list) {
   std::replace(list.begin(), list.end(), ' ', ':');
   std::vector<std::string> entries = split(list, ':');
@@ -67,7 +67,7 @@ std::vector<std::string> entries_of(std::string list) {
   return entries;
 }
 
-// The file that an entry means. Where a bare name or $LIB leads is for ld.so alone to say.
+// The file that an entry means. Nothing for a bare name or $LIB: only ld.so knows where these lead.
 std::optional<std::string> file_of(const std::string& entry, const std::string& directory) {
   if (entry.find('/') == std::string::npos || entry.find('$') != std::string::npos)
     return std::nullopt;
@@ -79,7 +79,7 @@ void add_once(std::vector<std::string>& list, std::string text) {
   if (is_new) list.push_back(std::move(text));
 }
 
-// The environment of a rank is sorted by name.
+// The environment of a rank is sorted by name (environment.cc), and has to stay so.
 std::vector<std::string>::iterator place_of(std::vector<std::string>& environment,
                                             const std::string& name) {
   return std::lower_bound(environment.begin(), environment.end(), name + "=",
@@ -91,6 +91,7 @@ std::vector<std::string>::iterator place_of(std::vector<std::string>& environmen
 void set_variable(std::vector<std::string>& environment, const std::string& name,
                   const std::string& value, bool replace) {
   const auto place = place_of(environment, name);
+  // Without `replace` what the user has set stays.
   const bool there = place != environment.end() && place->starts_with(name + "=");
   if (there && replace) *place = name + "=" + value;
   if (!there) environment.insert(place, name + "=" + value);
@@ -102,6 +103,7 @@ class PreloadMaker {
       : plan_(plan), request_(request), places_(places), question_(libraries_to_find(request)) {}
 
   void make() {
+    // All nodes are looked at before any is refused, so that one message names all of them.
     refuse_absent_libraries();
     refuse_divided_paths();
     for (NodePlan& node : plan_.nodes) {
@@ -151,6 +153,7 @@ class PreloadMaker {
       }
       if (without.empty()) continue;
       std::vector<std::string> folders = question_.folders;
+      // The agent looks into these two by itself.
       folders.insert(folders.end(), {"~/.local/lib", "/usr/local/lib"});
       throw Error(Exit::kConfig, fmt::format("--preload {}", known(preload).name),
                   fmt::format("{} {} no {} in {} or the system's library folders",
@@ -160,7 +163,7 @@ class PreloadMaker {
     }
   }
 
-  // ld.so would take such a path for several.
+  // ld.so would take such a path for several. It has no way to quote one.
   void refuse_divided_paths() const {
     for (const Preload preload : request_.environment.preload) {
       for (const NodePlan& node : plan_.nodes) {
@@ -247,6 +250,7 @@ LibraryQuestion libraries_to_find(const Request& request) {
         add_once(question.files, *file);
     }
     for (const std::string& folder : split(value_for(request, program, "LD_LIBRARY_PATH"), ':')) {
+      // An agent does not run in the ranks' folder, so a relative one would lead it elsewhere.
       if (folder.starts_with('/')) add_once(question.folders, folder);
     }
     // Where pip and conda install such libraries.

@@ -1,6 +1,8 @@
 #pragma once
-// Libraries that are loaded into ranks before all others: those of --preload, and what LD_PRELOAD
-// already names. Where they lie differs from node to node, so the nodes are asked first. Pure.
+// Libraries that are loaded into ranks before all others: those of --preload, and those that
+// LD_PRELOAD already names. Where they lie differs from node to node, so the nodes are asked before
+// the plan is made, together with the connection test: it costs no further round trip. A path that
+// is right on the login host only would make ld.so complain in every process elsewhere. Pure.
 
 #include <map>
 #include <string>
@@ -15,7 +17,7 @@ namespace dtl {
 // "tcmalloc,iomp" -> those two. Throws Error(kUsage) with the nearest name for any other.
 std::vector<Preload> parse_preloads(std::string_view text);
 
-// What every node of the job must be asked.
+// What every node of the job must be asked. Empty: nothing, and no node is asked.
 struct LibraryQuestion {
   std::vector<std::string> files;      // absolute paths: are they there?
   std::vector<std::string> libraries;  // "libjemalloc.so": where is it, or a version of it?

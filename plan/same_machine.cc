@@ -1,5 +1,6 @@
-// machine-id and boot-id together: clones of an image share the first, and containers of one host
-// the second.
+// machine_id and boot_id together: clones of an image share the first, and containers of one host
+// the second. machine_id has more than /etc/machine-id: the namespaces and the user of the agent
+// (agent/node/detect.cc), since one agent cannot start ranks for another user or container.
 #include "plan/same_machine.h"
 
 #include <fmt/format.h>
@@ -14,9 +15,11 @@
 namespace dtl {
 namespace {
 
+// A long host file with every name twice would fill the screen.
 constexpr std::size_t kShownMachines = 4;
 
-// Keys of `other`'s line that differ from those of the line that counts.
+// Keys of `other`'s line that differ from those of the line that counts. They are lost, since one
+// node can be pinned in one way only, and the user should hear it.
 std::vector<std::string> overruled_keys(const Host& host, const Host& other) {
   std::vector<std::string> keys;
   const auto compare = [&](const char* key, const std::string& counts, const std::string& said) {
@@ -47,8 +50,8 @@ std::string describe_machine(const std::vector<Host>& hosts,
 
 }  // namespace
 
-// Node i gets the number of the first node on the same machine. One that does not tell is a machine
-// of its own.
+// An agent that cannot tell counts alone: two machines taken for one would put all ranks on the
+// first.
 std::vector<int> nodes_of_hosts(const std::vector<NodeFacts>& facts) {
   std::map<std::tuple<std::string, std::string>, int> known;
   std::vector<int> first;
@@ -61,7 +64,7 @@ std::vector<int> nodes_of_hosts(const std::vector<NodeFacts>& facts) {
   return first;
 }
 
-// Where each task has a name space of its own, tasks of one host may tell different ids: an equal
+// Where each task has a namespace of its own, tasks on one host may tell different ids: an equal
 // host name joins them.
 std::vector<int> nodes_of_tasks(const std::vector<NodeFacts>& facts) {
   std::vector<int> first = nodes_of_hosts(facts);

@@ -1,3 +1,5 @@
+// Every library that dttrain links or loads has a row. oneDNN is loaded only when it is wanted, so
+// it may be absent; its row says why.
 #include "trainer/libraries.h"
 
 #include <features.h>

@@ -1,6 +1,6 @@
 #pragma once
-// What dtagent says to a question that is no job ("--jobs"): text after one marker line, which
-// tells it from what the login shell printed before.
+// The answer of dtagent to a question that is not a job ("--jobs"): text after one marker line,
+// which tells it from anything that the login shell printed before.
 
 #include <optional>
 #include <string>

@@ -1,3 +1,4 @@
+// Compiled in: Boost.Asio is used as headers alone, so the headers' version is that of the code.
 #include "wire/boost_library.h"
 
 #include "wire/asio.h"

@@ -1,5 +1,5 @@
 #pragma once
-// Which Boost is inside, for --version -v.
+// The version of Boost inside the programs, for --version -v.
 
 #include "base/library.h"
 

@@ -1,7 +1,8 @@
 #pragma once
 // ByteStream: an ordered, reliable stream of bytes in both directions between launcher and agent,
 // whatever carries it: an ssh channel, the socket pair of a local child, the agent's own stdin and
-// stdout. Belongs to one io_context thread. At most one read and one write are pending at a time.
+// stdout. So frames and everything above them know no carrier. Belongs to one io_context thread. At
+// most one read and one write are pending at a time.
 
 #include <string>
 #include <utility>

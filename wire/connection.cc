@@ -15,9 +15,9 @@ namespace {
 // One write takes at most about this much, so that a heartbeat never waits behind more.
 constexpr std::size_t kBatchBytes = 64 << 10;
 
-// Timers stand in for condition variables: they never expire, and cancel() wakes all who wait. A
-// wake-up that comes before the wait is lost, so callers check their condition first, in the same
-// step.
+// Timers replace condition variables, which coroutines cannot wait for: they never expire, and
+// cancel() wakes all waiters. A wake-up that comes before the wait is lost, so callers check their
+// condition first, in the same step.
 awaitable<void> sleep_until_woken(asio::steady_timer& timer) {
   boost::system::error_code woken;
   co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, woken));
@@ -75,7 +75,7 @@ awaitable<std::optional<Message>> Connection::receive() {
   }
 }
 
-// What concerns the link alone is not handed on.
+// Messages that concern the link alone are not handed on.
 std::optional<Message> Connection::next_message() {
   for (;;) {
     const std::uint64_t before = reader_.bytes_taken();
@@ -97,12 +97,14 @@ std::optional<Message> Connection::next_message() {
 }
 
 bool Connection::acknowledge(std::uint64_t received) {
+  // Numbers below `received` have arrived: it is a count, from 0 up.
   while (!unarrived_.empty() && unarrived_.front() < received) unarrived_.pop_front();
   return link_.acknowledge(received);
 }
 
 void Connection::take_from(std::deque<Frame>& queue, std::vector<std::string>& batch,
                            std::size_t& size) {
+  // Frames of again_ keep the numbers that they were sent with before.
   const bool numbered = &queue == &again_, urgent = &queue == &urgent_;
   while (!queue.empty() && size < kBatchBytes) {
     // The other end must first say what it has. Signs of life go on, or it would be taken for dead.

@@ -1,9 +1,9 @@
 #pragma once
 // Connection: messages over a ByteStream. Owns the stream; belongs to one io_context thread.
 // Sending never waits: messages are queued, heartbeats jump the queue behind the first; a queue
-// above kMaxQueuedBytes closes the stream. Who produces much waits for wait_below() before each
+// above kMaxQueuedBytes closes the stream. A sender of much data waits for wait_below() before each
 // send. With keep_sent() the stream may be lost and replaced by another one (link_end.h): detach()
-// and attach(); what is sent in between waits, and signs of life are left out.
+// and attach(). Messages that are sent in between wait, and signs of life are left out.
 
 #include <cstddef>
 #include <cstdint>
@@ -49,17 +49,17 @@ class Connection {
   bool keeps_sent() const { return link_.keeps(); }
   // Gives the stream up; the reader and the writer wait for another one.
   void detach();
-  // Goes on over another stream, of which the other end has said `other_has` frames when it had
-  // received so many, and `received` came after that; `first` leaves before everything else. False
-  // when what the other end lacks is not there: nothing has changed then.
+  // Goes on over another stream. other_has: how many of our frames the other end had received, as
+  // it says itself; `received`: bytes that came after that; `first` leaves before everything else.
+  // False when the other end lacks frames that are not kept any more: nothing has changed then.
   bool attach(std::shared_ptr<ByteStream> stream, std::string received, std::uint64_t other_has,
               std::optional<Message> first);
   // Returns when there is a stream, true, or after close(), false.
   awaitable<bool> wait_attached();
   LinkEnd& link() { return link_; }
 
-  // How many messages have been handed over to send(), signs of life left out; and whether so many
-  // are known to have come there. Without keep_sent() that is never known, and believed.
+  // How many messages have been handed over to send(), signs of life left out; and whether that
+  // many are known to have arrived. Without keep_sent() that is never known, and assumed.
   std::uint64_t handed_over() const { return handed_over_; }
   bool has_arrived(std::uint64_t messages) const {
     return !link_.keeps() || handed_over_ - normal_.size() - unarrived_.size() >= messages;

@@ -1,6 +1,6 @@
 #pragma once
-// Deadline: does something when a moment passes, unless it is destroyed before. Closing a stream at
-// a deadline makes whoever reads from it see its end.
+// Deadline: does something when a moment passes, unless it is destroyed before. A deadline that
+// closes a stream makes its reader see the end. One io_context thread.
 
 #include <chrono>
 #include <functional>

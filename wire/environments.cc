@@ -82,7 +82,7 @@ SharedEnvironments share_environments(const std::vector<RankVariables>& ranks) {
   const auto number_of_all = static_cast<std::uint32_t>(shared.common.size());
   for (auto& [index, program] : programs) {
     program.number = number_of_all;
-    // A level of its own would save nothing.
+    // Nothing would be saved by a level for this program alone.
     if (program.ranks < 2 || program.common.size() == all.size()) {
       program.common = all;
       continue;

@@ -14,7 +14,7 @@ namespace dtl {
 
 struct RankVariables {
   const std::vector<std::string>& lines;  // "NAME=value", in the order that the rank will see
-  int program = 0;                        // ranks of one have more in common
+  int program = 0;                        // ranks of one program have more in common
 };
 
 struct SharedEnvironments {

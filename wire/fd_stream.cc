@@ -1,5 +1,5 @@
-// Bytes over descriptors. The reader gives out what has come; whoever wants whole messages puts a
-// FrameReader behind it.
+// Bytes over descriptors. The reader gives out bytes as they come; a FrameReader behind it makes
+// whole messages of them.
 #include "wire/fd_stream.h"
 
 #include <fcntl.h>
@@ -38,7 +38,7 @@ class FdStream final : public ByteStream {
     co_return bytes;
   }
 
-  // As they lie, many pieces by one call.
+  // Pieces are not copied together: one call writes many of them.
   awaitable<void> write_pieces(std::vector<std::string> pieces) override {
     if (closed_) throw Error(Exit::kIo, "cannot write", "the stream is closed");
     GatheredWrite write;
@@ -56,7 +56,7 @@ class FdStream final : public ByteStream {
 
   void close() override {
     closed_ = true;
-    boost::system::error_code ignored;  // closing twice is no failure
+    boost::system::error_code ignored;  // closing twice does no harm
     input_.close(ignored);
     output_.close(ignored);
   }

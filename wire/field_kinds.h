@@ -1,6 +1,7 @@
 #pragma once
-// What the field table (fields.h) is made of: the bounds of fields, and kinds of fields that are
-// more than one of codec.h's.
+// The parts of the field table (fields.h): the bounds of fields, and kinds of fields that are made
+// of several of codec.h's. Bounds are far above real nodes: they keep a stranger from making this
+// side allocate without end.
 
 #include <concepts>
 #include <cstdint>
@@ -32,7 +33,7 @@ constexpr std::uint32_t kMaxProbeBytes = 1 << 20;
 template <class M, class T>
 concept Is = std::same_as<std::remove_const_t<M>, T>;
 
-// What an element of a list takes at least, in bytes; the Reader checks a count against it.
+// The fewest bytes of an element of each list; the Reader checks a count against it.
 constexpr std::size_t kLeastText = 4, kLeastCore = 28, kLeastNumaNode = 12, kLeastNic = 27,
                       kLeastEndpoint = 12, kLeastAttempt = 25, kLeastRankSpec = 38, kLeastFact = 8,
                       kLeastVariable = 8, kLeastReport = 17, kLeastComm = 52, kLeastWire = 20;

@@ -215,7 +215,7 @@ void fields(Io& io, M& m) {
   io.bytes("error_file", m.error_file, kMaxOutputBytes);
 }
 
-DTL_MESSAGE(29, Environment);  // its fields stand above: a rank has one, too
+DTL_MESSAGE(29, Environment);  // its fields are in part_fields.h: a rank has one, too
 DTL_MESSAGE(30, Stack);
 template <class Io, Is<Stack> M>
 void fields(Io& io, M& m) {

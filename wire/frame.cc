@@ -114,6 +114,7 @@ std::vector<Start> split_start(Start start, const std::vector<std::size_t>& shar
     RankSpec& rank = start.ranks[i];
     Writer writer("Start");
     fields(writer, std::as_const(rank));
+    // Measured by writing it, so that no second description of the fields is needed.
     const std::size_t size = writer.written().size();
     if (size + shared_bytes.at(i) > kMaxFrameBytes - kRoomForTheRest) {
       throw Error(Exit::kUsage, fmt::format("cannot start rank {}", rank.rank),
@@ -135,14 +136,16 @@ void FrameReader::feed(std::string bytes) {
   if (at_ == received_.size()) {
     received_ = std::move(bytes);
   } else {
+    // Part of a frame is left: only then are bytes moved.
     received_.erase(0, at_);
     received_ += bytes;
   }
   at_ = 0;
 }
 
-// Fills a part of the frame up to so many bytes; false when more must come.
+// Fills a part of the frame up to this many bytes; false when more must come.
 bool FrameReader::gather(std::string& part, std::size_t bytes) {
+  // Checked by now: `bytes` is within kMaxFrameBytes.
   part.reserve(bytes);
   const std::size_t size = std::min(bytes - part.size(), received_.size() - at_);
   part.append(received_, at_, size);

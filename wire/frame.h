@@ -16,8 +16,8 @@ namespace dtl {
 
 constexpr std::size_t kFrameHeaderBytes = 16;
 
-// A frame's bytes in two parts, to be written one after the other: what a message carries much of
-// is taken over as it is.
+// A frame's bytes in two parts, to be written one after the other. A message's large content is the
+// second one: it is taken over without a copy.
 struct Frame {
   std::string head;  // the header and all fields
   std::string tail;  // what belongs to the last one of them; of Output alone

@@ -46,6 +46,7 @@ std::optional<GreetingFound> find_greeting(std::string_view received) {
     if (end == std::string_view::npos) {
       // The rest of the line may still come.
       if (received.size() - words <= kMaxLineBytes) return std::nullopt;
+      // Such a long line is the shell's, not the marker.
       continue;
     }
     if (const auto greeting = parse_words(received.substr(words, end - words))) {

@@ -1,8 +1,8 @@
 #pragma once
-// The agent's marker line, the first thing it writes on standard output, after whatever the login
-// shell printed: "\nDTLAUNCH-AGENT <protocol> <version> <32 hex digits>\n". From the next byte on
-// both directions carry frames. What a
-// stranger may have written is printable (base/text.h) in what is found.
+// The agent's marker line, the first thing it writes on standard output, after anything that the
+// login shell printed: "\nDTLAUNCH-AGENT <protocol> <version> <32 hex digits>\n". From the next
+// byte on both directions carry frames. Texts that a stranger may have written are printable
+// (base/text.h) in the result.
 
 #include <optional>
 #include <string>

@@ -18,10 +18,10 @@ namespace dtl {
 
 class LinkEnd {
  public:
-  // Of frames that are kept. An end that keeps this much sends no more but signs of life until the
-  // other one has said what it has.
+  // Of frames that are kept. An end that keeps this much sends only signs of life until the other
+  // one has said how far it has come.
   static constexpr std::size_t kMostKept = 8 << 20;
-  // Of what has come, between two times that this is said; at the latest it is with a heartbeat.
+  // How many bytes may come between two receipts; a heartbeat brings a receipt in any case.
   static constexpr std::size_t kReceiptBytes = 256 << 10;
 
   void keep() { keeps_ = true; }  // what is sent, from here on
@@ -33,9 +33,10 @@ class LinkEnd {
   bool is_full() const { return kept_bytes_ >= kMostKept; }
   // The next frame of the other end has come.
   void took(std::size_t bytes);
-  // What is to be said of it now, if anything.
+  // The receipt that is due now, if any.
   std::optional<Received> receipt(bool with_heartbeat);
-  // What the other end says of ours. False: it cannot be, we have not sent so much.
+  // The other end has received this many of our frames. False: that cannot be, as it is more than
+  // we have sent.
   bool acknowledge(std::uint64_t received);
   std::uint64_t received() const { return received_; }  // frames
   std::uint64_t sent() const { return sent_; }
@@ -49,8 +50,8 @@ class LinkEnd {
   bool is_answer(const Resumed& answer) const {
     return answer.answer == ResumeAnswer::kResumed && answer.attempt == attempt_;
   }
-  // What the other end lacks, in order and with its numbers; nullopt: it asks for what is not kept,
-  // or for what was never sent.
+  // The frames that the other end lacks, in order and with their numbers; nullopt: it asks for some
+  // that are not kept, or that were never sent.
   std::optional<std::vector<Frame>> resume(std::uint64_t received);
 
  private:

@@ -71,7 +71,7 @@ struct Examine {  // tell me about yourself: "what"="clock" (at once) or "all", 
   std::vector<Fact> parameters;
 };
 struct AddedVariable {
-  std::uint32_t after = 0;  // so many variables of the environment that it is added to
+  std::uint32_t after = 0;  // behind this many variables of the environment that it is added to
   std::string variable;     // "NAME=value"
 };
 struct Environment {       // numbered from 1 in the order in which they are sent
@@ -103,7 +103,7 @@ struct Stop {  // SIGNAL, if not 0 (and SIGCONT) to every rank's group, SIGKILL 
                // after the grace
   std::uint32_t signal = 15;
   std::uint32_t grace_ms = 5000;
-  std::uint32_t ask_ms = 0;  // before that, ask the ranks what they do, for at most so long
+  std::uint32_t ask_ms = 0;  // before that, ask the ranks what they do, for at most this long
 };
 struct Kill {};  // SIGKILL now
 struct Signal {  // to every rank's group, and nothing more; SIGSTOP also suspends the lease
@@ -121,8 +121,8 @@ struct Credit {  // this much of the rank's Output has been shown
   std::uint32_t bytes = 0;
 };
 struct WatchRanks {             // say what the ranks do
-  std::uint32_t period_ms = 0;  // so often, in RankStates; 0: no more
-  std::uint32_t native_ms = 0;  // when they are asked, also for NativeStack, for at most so long
+  std::uint32_t period_ms = 0;  // how often, in RankStates; 0: no more
+  std::uint32_t native_ms = 0;  // when they are asked, also for NativeStack, for at most this long
 };
 struct WatchNotices {  // ask the metadata service of this cloud whether the node is to go
   Cloud cloud = Cloud::kAuto;
@@ -137,7 +137,7 @@ struct Reconnect {                // from here on the stream may be lost for a w
 struct Resume {  // first on another stream: an offer to go on
   std::string token;
   std::uint32_t attempt = 0;   // of this launcher, from 1 up
-  std::uint64_t received = 0;  // so many of the agent's frames have come
+  std::uint64_t received = 0;  // how many of the agent's frames have come
 };
 
 // ---- agent to launcher
@@ -234,7 +234,7 @@ struct WireState {  // what a rank has sent to one address over TCP since the la
 };
 struct RankReport {
   std::uint32_t rank = 0;
-  std::uint32_t pid = 0;  // whom of its processes this is about
+  std::uint32_t pid = 0;  // the process of the rank that this is about
   Activity activity = Activity::kSleeps;
   std::vector<CommState> comms;       // in the order of their making
   std::vector<WireState> wires = {};  // loopback left out
@@ -268,7 +268,7 @@ enum class ResumeAnswer : std::uint8_t {
 struct Resumed {  // the answer to Resume
   ResumeAnswer answer = ResumeAnswer::kGone;
   std::uint32_t attempt = 0;
-  std::uint64_t received = 0;  // kResumed: so many of the launcher's frames have come
+  std::uint64_t received = 0;  // kResumed: how many of the launcher's frames have come
 };
 struct Leaving {              // the node is to go
   std::string told_by;        // who says so: "aws: terminate"
@@ -282,7 +282,7 @@ struct Trouble {  // the agent failed and ends its ranks: guard lost, no descrip
 struct Heartbeat {
   std::uint64_t monotonic_ms = 0;
 };
-struct Received {  // after Reconnect: so many frames have come and need not be kept any more
+struct Received {  // after Reconnect: these frames have come and need not be kept any more
   std::uint64_t frames = 0;
 };
 
@@ -293,7 +293,7 @@ using Message =
                  Notice, Evidence, Environment, Stack, WatchRanks, RankStates, NativeStack,
                  Reconnect, Resume, Resumed, Received, WatchNotices, Leaving, StdinClosed>;
 
-// Whose they are. Each side visits all of them, so that a message that it forgets does not compile.
+// Who sends which. Each side visits all of them, so a message that it forgets does not compile.
 template <class M>
 concept LaunchersMessage =
     OneOf<M, Welcome, Listen, Reach, StopListening, Start, Stdin, Stop, Kill, Finish, Examine,

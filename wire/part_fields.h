@@ -71,7 +71,7 @@ void fields(Io& io, M& m) {
 }
 template <class Io, Is<AddedVariable> M>
 void fields(Io& io, M& m) {
-  // Whether it lies within the base, Environments::checked() asks.
+  // Environments::checked() judges whether it lies within the base.
   io.number("after", m.after, kMaxStrings);
   io.c_text("variable", m.variable, kMaxArgumentBytes);
 }
@@ -91,8 +91,7 @@ void fields(Io& io, M& m) {
   io.number("umask", m.umask, 0777);
   cpu_list(io, "cpus", m.cpus);
   io.flag("wants_stdin", m.wants_stdin);
-  // An enumeration goes as its number, with a bound: what a stranger sends must be one of its
-  // values.
+  // An enumeration goes as its number, with a bound: a stranger's number must be one of its values.
   auto policy = static_cast<std::uint8_t>(m.memory_policy);
   io.number("memory_policy", policy, 3);
   if constexpr (!std::is_const_v<M>) m.memory_policy = static_cast<MemoryPolicy>(policy);

@@ -1,4 +1,4 @@
-// Why not Asio's own: it opens sockets without SOCK_CLOEXEC.
+// Asio opens sockets without SOCK_CLOEXEC, so socket(2) is called here.
 #include "wire/private_socket.h"
 
 #include <sys/socket.h>
@@ -16,6 +16,7 @@ void open_in_this_process(asio::ip::tcp::socket& socket, const asio::ip::tcp& pr
 }
 
 void keep_in_this_process(asio::ip::tcp::socket& socket) {
+  // The flag comes after accept(2): a program that starts in between has the socket.
   set_close_on_exec(socket.native_handle(), true);
 }
 

@@ -1,4 +1,5 @@
-// The first failure wins: the ones after it are usually its consequences (a closed stream).
+// The first failure wins: the ones after it are usually its consequences (a closed stream). The
+// state is shared with completion handlers, which may run after the group is gone.
 #include "wire/task_group.h"
 
 #include <utility>

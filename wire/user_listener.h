@@ -1,6 +1,6 @@
 #pragma once
-// UserListener: takes whoever connects to a listening unix socket and is this very user. Others are
-// hung up on. Belongs to the io_context's thread.
+// UserListener: takes every connection to a listening unix socket that comes from this very user,
+// and hangs up on others. Belongs to the io_context's thread.
 
 #include <functional>
 

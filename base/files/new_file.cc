@@ -26,6 +26,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kNameBytes = 8;  // random ones, twice as many digits
 constexpr std::string_view kEnd = ".tmp";
+// The temporary name must fit, too, so of a long name only the beginning is used.
 constexpr std::size_t kMostName = 255 - 1 - 2 * kNameBytes - kEnd.size();  // NAME_MAX
 constexpr std::time_t kAbandoned = 60;  // seconds: a writer locks its file long before
 
@@ -89,7 +90,7 @@ bool is_temporary_of(std::string_view name, std::string_view of) {
          name.find_first_not_of("0123456789abcdef", 1) == std::string_view::npos;
 }
 
-// Its writer, which holds a lock, was killed.
+// Its writer has been killed: a writer that lives holds a lock.
 bool is_abandoned(const fs::path& path) {
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   struct stat status {};
@@ -118,6 +119,7 @@ NewFile::NewFile(const std::string& path, unsigned mode) : path_(path) {
     file_ = open_in_place(path_);
     return;
   }
+  // First, so that a folder does not fill up with what killed processes have left.
   remove_abandoned(path_);
   const std::string random = to_hex(random_bytes(kNameBytes, "name a new file"));
   temporary_ = fs::path(path_).parent_path() /
@@ -147,6 +149,7 @@ void NewFile::keep() {
 
 void check_new_file(const std::string& path) {
   if (!is_written_in_place(path)) {
+    // Made and removed again: only that tells of quotas, read-only mounts and rights of the folder.
     const NewFile file(path, 0600);
     return;
   }

@@ -1,5 +1,6 @@
 #pragma once
-// NewFile: writes a file that replaces another one completely or not at all.
+// NewFile: writes a file that replaces another one completely or not at all. For all files that
+// users name (--report, results, checkpoints): a crash or a full disk leaves the old file.
 
 #include <string>
 #include <string_view>
@@ -32,12 +33,13 @@ class NewFile {
   Fd file_;
 };
 
-// Throws Error(kCannotWrite) if NewFile would, and leaves no file. It does not open a pipe: the
-// reader would see its end.
+// Throws Error(kCannotWrite) if NewFile would, and leaves no file. For a check before a job begins,
+// whose result could not be written at its end. It does not open a pipe: the reader would see its
+// end.
 void check_new_file(const std::string& path);
 
 void write_file_atomically(const std::string& path, std::string_view bytes);
-// The same for its owner's eyes alone (0600), also where a file of other rights stands there.
+// The same with mode 0600, also where a file of other rights is there.
 void write_private_file_atomically(const std::string& path, std::string_view bytes);
 
 }  // namespace dtl

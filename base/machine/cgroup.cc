@@ -21,6 +21,7 @@ namespace {
 std::string text_of(const std::string& path) {
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   std::string text;
+  // Not read_file(), which throws: an absent file means that there is no such limit.
   char piece[8192];
   ssize_t size = 0;
   while (file.valid() && (size = ::read(file.get(), piece, sizeof piece)) > 0) {

@@ -35,6 +35,7 @@ bool close_those_in_proc(int first) {
       unsigned short length = 0;
       std::memcpy(&length, entry + offsetof(DirectoryEntry, length), sizeof length);
       const char* name = entry + offsetof(DirectoryEntry, name);
+      // "." and ".." are not numbers.
       const int fd = *name == '.' ? -1 : std::atoi(name);
       // The folder's own descriptor is closed last: the loop reads through it.
       if (fd >= first && fd != folder) ::close(fd);

@@ -1,3 +1,5 @@
+// getrlimit(2) and setrlimit(2) alone, and two numbers kept beside them: some of this runs between
+// fork and exec.
 #include "base/machine/descriptor_limit.h"
 
 #include <sys/resource.h>
@@ -31,6 +33,7 @@ void raise_descriptor_limit(std::uint32_t most) {
   rlimit limit{};
   if (g_raised || ::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   g_users = limit.rlim_cur;
+  // Never lower than the user's own, whatever `most` says.
   g_own = std::max(g_users, std::min<rlim_t>(limit.rlim_max, most));
   g_raised = true;
   set_soft_limit(g_own);

@@ -1,3 +1,5 @@
+// The rights are asked of access(2), as the user that runs this. A program that cannot be executed
+// is passed by, as shells do.
 #include "base/machine/find_program.h"
 
 #include <sys/stat.h>

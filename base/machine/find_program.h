@@ -1,5 +1,5 @@
 #pragma once
-// Looks for a program as a shell does, but in absolute folders alone: what lies in the current
+// Looks for a program as a shell does, but in absolute folders alone: a program in the current
 // folder must be asked for as ./NAME.
 
 #include <optional>

@@ -106,12 +106,13 @@ bool write_record(const std::string& path, const JobRecord& record) {
     ::unlink(temporary.c_str());
     return false;
   }
-  // Renamed over another file, ext4 would write the new one to the disk at once, which takes longer
-  // than all else here.
+  // Renamed over another file, ext4 would write the new one to the disk at once (auto_da_alloc),
+  // which takes longer than everything else here. An exchange does not.
   if (::renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, path.c_str(), RENAME_EXCHANGE) == 0) {
     ::unlink(temporary.c_str());  // the old one
     return true;
   }
+  // The first time there is nothing to exchange, and some file systems cannot exchange.
   return ::rename(temporary.c_str(), path.c_str()) == 0;
 }
 

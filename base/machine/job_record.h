@@ -49,7 +49,7 @@ struct RecordFile {
   std::string path;
   JobRecord record;
 };
-// All records of a folder, in order of name; what is no record is skipped.
+// All records of a folder, in order of name; other files are skipped.
 std::vector<RecordFile> read_records(const std::string& folder);
 
 // The records that launchers and agents of this machine have made, of all places for them.

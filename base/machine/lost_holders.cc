@@ -33,7 +33,8 @@ std::string proc_file(pid_t pid, const char* name) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// A leader of its session, as what has left its terminal is, that was started as `dtlaunch up`.
+// Whether the process was started as `dtlaunch up` by this user in this container. It leads its
+// session, since it has left its terminal; the `dtlaunch up` that has only been typed does not.
 bool is_holder(pid_t pid) {
   struct stat status {};
   const std::string folder = "/proc/" + std::to_string(pid);
@@ -46,7 +47,7 @@ bool is_holder(pid_t pid) {
   return theirs == std::filesystem::read_symlink("/proc/self/ns/pid", failed);
 }
 
-// Those that a launcher finds.
+// Those that answer at a socket: a launcher finds them, so they are not lost.
 std::set<pid_t> reachable_holders() {
   std::set<pid_t> found;
   for (const std::string& path : holder_sockets()) {

@@ -1,6 +1,6 @@
 #pragma once
 // Background processes of `dtlaunch up` that nobody can reach any more, because the folder of their
-// socket has gone: found among the processes of this user.
+// socket has gone: found among the processes of this user. `dtlaunch down` ends them.
 
 #include <sys/types.h>
 

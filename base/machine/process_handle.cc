@@ -27,8 +27,8 @@ Fd open_pidfd(pid_t pid) {
   return Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
 }
 
-// It closes `end` when the child has ended, or somebody has reaped it.
-// WNOWAIT leaves the child to its reaper.
+// Closes `end` when the child has ended, or somebody has reaped it. WNOWAIT leaves the child to its
+// reaper.
 void await_child(pid_t child, Fd end) {
   siginfo_t status{};
   while (::waitid(P_PID, static_cast<id_t>(child), &status, WEXITED | WNOWAIT) != 0 &&
@@ -68,7 +68,7 @@ bool ProcessHandle::signal(int number) const {
     if (::syscall(SYS_pidfd_send_signal, pidfd_.get(), number, nullptr, 0) == 0) return true;
     if (errno == ESRCH) return false;
   }
-  // EPERM or a seccomp filter ends up here, too.
+  // EPERM or a seccomp filter leads here, too. A short race remains between the two calls.
   return is_running(id_) && ::kill(id_.pid, number) == 0;
 }
 

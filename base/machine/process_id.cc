@@ -94,7 +94,7 @@ ProcessState process_state(pid_t pid) {
   return state == 'T' || state == 't' ? ProcessState::kStopped : ProcessState::kRuns;
 }
 
-// Those that the main thread has forked: each thread has a list of its own (proc(5)).
+// The children that the main thread has forked: each thread has a list of its own (proc(5)).
 std::vector<pid_t> children_of(pid_t pid) {
   std::vector<pid_t> children;
   std::ifstream file(fmt::format("/proc/{0}/task/{0}/children", pid));

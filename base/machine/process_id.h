@@ -25,10 +25,11 @@ ProcessId identify(pid_t pid);
 std::string to_text(const ProcessId& id);
 std::optional<ProcessId> parse_process_id(const std::string& text);
 
-// True when the process exists here and is no zombie.
+// True when the process exists here and is not a zombie.
 bool is_running(const ProcessId& id);
 
-// True when it was a process of this boot and PID namespace, and is none any more.
+// True when it was a process of this boot and PID namespace, and is gone now. False for a process
+// of another machine, about which nothing can be known here.
 bool has_ended(const ProcessId& id);
 
 // What the kernel says of a process of this machine. A stopped one (state T, by a signal or a

@@ -1,5 +1,5 @@
 // Safety rests on two checks of lstat(2): the folder is this user's, and nobody else may enter it.
-// So names inside need no further care. What lies there is the callers' business.
+// So names inside need no further care, and callers decide what lies there.
 #include "base/machine/runtime_folder.h"
 
 #include <sys/stat.h>
@@ -87,6 +87,8 @@ void make_private_folder(const std::string& path) {
   if (path.starts_with(in_tmp + "/")) make_private_folder(in_tmp);
   if (::mkdir(path.c_str(), kPrivate) != 0) {
     if (errno == ENOENT) {
+      // Parents that are missing become private, too. Those that exist may be anybody's: only the
+      // last folder has to be safe.
       const std::string parent = path.substr(0, path.rfind('/'));
       if (!parent.empty() && ::access(parent.c_str(), F_OK) != 0) {
         make_private_folder(parent);
@@ -142,6 +144,7 @@ std::string runtime_subfolder(const std::string& name) {
 
 std::string state_folder() {
   const std::string state = own_state();
+  // Without a home there is no place that survives a reboot.
   return state.empty() ? own_folder_in_tmp() + "/kept" : state;
 }
 
@@ -158,6 +161,7 @@ std::vector<std::string> runtime_folders() {
 std::string holder_socket(const std::string& job) {
   std::string name(kHolder);
   if (!job.empty()) name += "-" + job;
+  // The number of a job comes from a scheduler's variable, and must stay one name.
   std::replace(name.begin(), name.end(), '/', '_');
   return name + std::string(kSocket);
 }

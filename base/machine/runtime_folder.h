@@ -1,6 +1,6 @@
 #pragma once
-// The user's private folders for sockets and records: who is in them is this user, and nobody else.
-// Programs only, never libraries for ranks.
+// The user's private folders for sockets and records: nobody else can enter them, so whoever speaks
+// there is this user. Programs only, never libraries for ranks.
 
 #include <string>
 #include <vector>
@@ -23,19 +23,19 @@ std::string taken_runtime_folder();
 // A folder below runtime_folder(), made in the same way: runtime_subfolder("jobs").
 std::string runtime_subfolder(const std::string& name);
 
-// All of those places that are there and this user's alone, the best first. Who looks for something
-// looks in each: another process may have had another environment.
+// All of those places that are there and this user's alone, the best first. A search has to look
+// into each: another process may have had another environment.
 std::vector<std::string> runtime_folders();
 constexpr const char* kServiceSocket = "agent.socket";  // in one of these: dtagent --service
 
 // The name of the socket of `dtlaunch up`, in one of these; job: the engine's number of the job
 // whose nodes it keeps an agent on, empty where it keeps connections over ssh.
 std::string holder_socket(const std::string& job = {});
-// Those that lie there, with their folders, whoever listens.
+// The paths of those that are there, whether anybody listens or not.
 std::vector<std::string> holder_sockets();
 constexpr const char* kLinksFolder = "links";  // sockets where agents can be found again, by link
 
-// Where the kept output of detached jobs lies: $XDG_STATE_HOME/dtlaunch, else
+// The folder of the kept output of detached jobs: $XDG_STATE_HOME/dtlaunch, else
 // ~/.local/state/dtlaunch, else a folder in /tmp. Not made.
 std::string state_folder();
 

@@ -21,6 +21,7 @@ constexpr int kQueue = 1024;  // connections of a launch on as many hosts, all a
 sockaddr_un address_of(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
+  // Cut silently, the path would be another socket's.
   if (path.size() >= sizeof address.sun_path) {
     throw Error(Exit::kConfig, "cannot use the socket " + path, "its path is too long");
   }
@@ -58,6 +59,7 @@ Fd connect_unix(const std::string& path) {
       !peer_is_same_user(fd.get())) {
     return Fd();
   }
+  // Only the connecting must not wait.
   ::fcntl(fd.get(), F_SETFL, ::fcntl(fd.get(), F_GETFL) & ~O_NONBLOCK);
   return fd;
 }
@@ -80,7 +82,8 @@ Fd listen_unix(const std::string& path) {
   ::unlink(path.c_str());
   const sockaddr_un address = address_of(path);
   Fd fd = new_socket(0);
-  // bind(2) makes the file with mode 0777 less the umask.
+  // bind(2) makes the file with mode 0777 less the umask. That is the whole process's, so it is
+  // changed for this moment only.
   const mode_t before = ::umask(0177);
   const int bound = ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
   ::umask(before);

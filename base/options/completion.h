@@ -1,8 +1,8 @@
 #pragma once
-// What may stand at a place of a program's command line, and the scripts by which bash, zsh and
-// fish ask the program for it. Each program turns its own table of options into a Completion, so
-// that no option is written down twice. The scripts know no option: they run `PROGRAM __complete
-// WORD...`.
+// Answers what may come at a place of a program's command line, and has the scripts by which bash,
+// zsh and fish ask the program for it. Each program turns its own table of options into a
+// Completion, so that no option is written down twice. The scripts know no option: they run
+// `PROGRAM __complete WORD...`. So they stay right when the program is upgraded.
 
 #include <functional>
 #include <string>
@@ -32,7 +32,7 @@ struct CompletedValue {
   bool list = false;                    // several, with commas
 };
 
-// What stands behind an option.
+// What follows an option.
 enum class Follows {
   kNothing,
   kValue,
@@ -84,10 +84,10 @@ using FindWords = std::function<std::vector<std::pair<std::string, std::string>>
 
 // The answer to kCompleteCommand. Its first line is two fields, with a tab between:
 //   none             the words below are all there is
-//   files BEFORE     names of files come to them; BEFORE is what stands before the name in the word
+//   files BEFORE     names of files come to them; BEFORE is the part of the word before the name
 //   folders BEFORE   the same with names of folders
 //   line N           another program's line begins at the word N; the first behind the program is 1
-// Then comes a line for each word that may stand there, whole, with a tab and what it is.
+// Then comes a line for each word that may be there, whole, with a tab and what it is.
 std::string completion_answer(const Completion& completion, std::vector<std::string> words,
                               const FindWords& find_words = {});
 

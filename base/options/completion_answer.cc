@@ -1,6 +1,6 @@
-// What may stand at the cursor: the line is read as the programs' parsers read it, but for its last
-// word, and nothing on it is refused.
-// No line is an error here: who completes has not finished. Only the programs' parsers refuse.
+// The line is read as the programs' parsers read it, except for its last word. Nothing on it is an
+// error: the user has not finished, and only the programs' parsers refuse. What cannot be completed
+// gives an empty answer.
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -105,17 +105,18 @@ void add_programs(const std::string& typed, Words& words) {
 // Whether `items`, "a,b:2,", has `item` already.
 bool has_item(const std::string& items, const std::string& item) {
   for (const std::string& each : split(items, ',')) {
-    // "host:4" is host with its slots.
+    // "host:4" is host with its slots, and names the same host.
     if (each == item || each.starts_with(item + ":")) return true;
   }
   return false;
 }
 
-// `typed` is the value so far, and `before` what stands before it in its word.
+// `typed` is the value so far, and `before` the part of its word in front of it.
 Answer answer_value(std::string before, std::string typed, const CompletedValue& value,
                     const std::string& hostfile, const FindWords& find_words) {
   std::string items;
   if (value.list) {
+    // ^NAME excludes a network.
     if (value.fill == Fill::kNetworks && typed.starts_with('^')) {
       before += '^';
       typed.erase(0, 1);
@@ -225,6 +226,7 @@ class Line {
         ++operands_;
       }
     }
+    // The program of such a line is not known here.
     if (only_values_) return {"files", ""};
     if (program_ && *program_ < last()) return {"line", std::to_string(*program_ + 1)};
     if (program_) return value("", current(), {Fill::kCommand});
@@ -240,7 +242,7 @@ class Line {
     return answer_value(before, typed, value, hostfile_, find_words_);
   }
 
-  // What stands behind a program is its own, up to the ':' before the next one.
+  // The words behind a program are its own, up to the ':' before the next one.
   void go_on_behind_a_program(std::size_t at) {
     const CompletedCommand* next = words_[at] == ":" ? command_named(completion_, ":") : nullptr;
     if (next == nullptr) return;

@@ -29,6 +29,7 @@ std::string read_flag(const std::string& text, bool& value) {
 
 std::string read_whole(const std::string& text, std::int64_t low, std::int64_t high,
                        std::int64_t& value) {
+  // Unlike parse_integer(), this takes a minus sign, as in --max_steps -1.
   const char* end = text.data() + text.size();
   const auto [stopped, failed] = std::from_chars(text.data(), end, value);
   if (failed == std::errc() && stopped == end && value >= low && value <= high) return {};

@@ -1,6 +1,7 @@
 #pragma once
 // OptionTable: rows of options with the place in a struct S where each value goes. A row's target
-// reads the value, puts it there, and gives it back for a file of options.
+// reads the value, puts it there, and gives it back for a file of options. With it a row is
+// complete: no code beside the table has to know an option, only the code that reads the field.
 
 #include <cstdint>
 #include <functional>
@@ -31,16 +32,16 @@ struct Target {
   std::function<OptionValue(const S&)> get = {};  // empty: no file has it
 };
 
-// What is wrong with a value, as Target::set returns it; empty when nothing is.
+// These return what is wrong with a value, as Target::set does; empty when nothing is.
 std::string read_flag(const std::string& text, bool& value);
 std::string read_whole(const std::string& text, std::int64_t low, std::int64_t high,
                        std::int64_t& value);
 std::string read_real(const std::string& text, double low, double high, double& value);
 // One of the words that the row's column lists, "auto|always|never".
 std::string check_word(const std::string& text, const Option& option);
-// The error of a value that stands in a file, or that was typed.
+// The error for a value that comes from a file, or that was typed.
 Error bad_option_value(const GivenOption& given, const std::string& reason, std::string_view help);
-// The same of a value that speaks for itself, where it stands in a file.
+// The same for an error that speaks for itself, which gets its place if it comes from a file.
 Error in_its_place(const GivenOption& given, const Error& error);
 
 // The struct that a pointer to a member belongs to, and the way along several such pointers:
@@ -191,8 +192,8 @@ class OptionTable {
     return targets_[static_cast<std::size_t>(&option - options_.data())];
   }
 
-  // Puts what is given into its places, in order. Throws Error(kUsage), for what stands in a file
-  // Error(kBadInput); `help` is the command to try then.
+  // Puts the values into their places, in the order given. Throws Error(kUsage), or
+  // Error(kBadInput) for a value of a file; `help` is the command to try then.
   void apply(const std::vector<GivenOption>& given, S& settings, std::string_view help) const {
     for (const GivenOption& each : given) {
       std::string wrong;

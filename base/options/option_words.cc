@@ -1,5 +1,5 @@
-// One reader for three manners: mpirun's, Hugging Face's and getopt's. What a value means is the
-// table's business; here words become pairs of option and text.
+// One reader for three manners: mpirun's, Hugging Face's and getopt's. It turns words into pairs of
+// option and text; the table decides what a text means.
 #include "base/options/option_words.h"
 
 #include <fmt/format.h>
@@ -67,6 +67,7 @@ bool OptionReader::take_verbose(std::string_view word) {
   const Option* verbose = find_option(table_, "--verbose", manner_.spelling);
   const bool only_v = !bare.empty() && bare.find_first_not_of('v') == std::string_view::npos;
   if (!only_v || verbose == nullptr || !verbose->traits.repeatable) return false;
+  // Each letter counts as one --verbose.
   read_.options.insert(read_.options.end(), bare.size(), {verbose, {}, "--verbose"});
   return true;
 }

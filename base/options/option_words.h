@@ -1,5 +1,6 @@
 #pragma once
-// The words of a command line against a table of options. Pure.
+// Reads the words of a command line by a table of options. It knows how options look, and neither
+// what a value means nor where it goes: option_table.h does. Pure.
 
 #include <cstddef>
 #include <functional>
@@ -16,16 +17,16 @@ struct GivenOption {
   const Option* option = nullptr;
   std::string value;         // empty for Takes::kNothing; "NAME=VALUE" for Takes::kVariable
   std::string spelled = {};  // as typed, or the key of a file, for messages; empty: not typed
-  std::string place = {};    // "job.toml:3" for what stands in a file
+  std::string place = {};    // "job.toml:3" for one of a file
 };
 
 struct OptionWords {
   std::vector<GivenOption> options;  // in order
-  std::vector<std::string> rest;     // what is no option
+  std::vector<std::string> rest;     // words that are not options
   std::vector<std::string> notes;    // what was accepted and means nothing here, with the reason
 
   std::vector<std::string> foreign = {};  // other launchers' options that were understood, as typed
-  std::vector<std::string> warnings = {};  // what could not be had, for everybody to see
+  std::vector<std::string> warnings = {};  // wishes that cannot be met, for everybody to see
 
   // `canonical` is the last name of the table's row.
   bool has(std::string_view canonical) const;
@@ -40,14 +41,14 @@ class OptionReader;
 struct Manner {
   std::string_view help;  // the command to try after a mistake, "dtlaunch --help"
   Spelling spelling = Spelling::kExact;
-  bool options_first = false;  // the first word that is no option ends them
-  bool last_wins = false;      // of an option that is given twice, which is refused else
+  bool options_first = false;  // the first word that is not an option ends them
+  bool last_wins = false;      // of an option that is given twice; otherwise that is refused
   bool true_or_false =
       false;             // "--do_train True" and "--do_train=no", as Hugging Face's parser has it
   bool letters = false;  // getopt's: -b8 and -vh; --min for --minbytes
   bool empty_values = false;  // are values, too
-  // For a word that begins with a dash and is no option; without it that is an error. `attached`
-  // stood after the word's '='; nullptr: there was none.
+  // For a word that begins with a dash and is not an option; without it that is an error.
+  // `attached` came after the word's '='; nullptr: there was none.
   std::function<void(OptionReader&, const std::string& spelled, const char* attached)> unknown = {};
 };
 

@@ -83,7 +83,7 @@ const Option* find_option(std::span<const Option> table, std::string_view spelle
   return nullptr;
 }
 
-// Compared without dashes, so that "-nmp" is near to "-np"; the name is given as it is documented.
+// Compared without dashes, so that "-nmp" is near to "-np". The answer is the documented name.
 std::string nearest_option(std::span<const Option> table, std::string_view spelled) {
   std::vector<std::string> bare, documented;
   for (const Option& option : table) {
@@ -103,6 +103,7 @@ std::string options_text(std::span<const Option> table, const HelpLayout& layout
   std::string text;
   std::string_view group;
   for (const Option& option : table) {
+    // Rows of a group follow each other in the table.
     if (option.group != group) {
       group = option.group;
       text += fmt::format("\n{}{}\n", group, layout.heading);
@@ -121,6 +122,7 @@ CompletedOption completed(const Option& option) {
   known.follows = follows_of(option);
   if (known.follows == Follows::kNothing) return known;
   known.value = value_of_column(option.value.substr(0, option.value.find(' ')));
+  // Names of the environment's variables, whatever the column calls them.
   if (option.takes == Takes::kVariable) known.value.fill = Fill::kVariable;
   return known;
 }

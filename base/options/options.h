@@ -1,8 +1,8 @@
 #pragma once
-// The options of a program as one table. A row says all that there is to say of an option: --help,
-// the parser, files of options, completion and the nearest name to a mistyped one follow from it.
-// How a value gets into the program's own struct is in base/options/option_table.h, which makes the
-// rows. Pure.
+// The options of a program as one table. A row says everything about an option: --help, the parser,
+// files of options, completion and the nearest name to a mistyped one follow from it, so that none
+// of them can be forgotten or differ. base/options/option_table.h makes the rows and knows how a
+// value gets into the program's own struct. Pure.
 
 #include <cstddef>
 #include <span>
@@ -22,7 +22,7 @@ enum class Takes {
   kVariable,      // two words "K V", or one "K=V"
 };
 
-enum class Scope { kJob, kProgram };  // kProgram: may also stand after a ':'
+enum class Scope { kJob, kProgram };  // kProgram: also allowed after a ':'
 
 // How a value is written in a TOML file; an option without a value is true or false there.
 enum class FileValue {

@@ -1,3 +1,4 @@
+// One setup for all users, so that a protection which one of them needs holds for the others, too.
 #include "base/tls/psk_tls.h"
 
 #include <openssl/bio.h>
@@ -101,6 +102,7 @@ SSL_CTX* make_context() {
   SSL_CTX_clear_options(context, SSL_OP_ALLOW_NO_DHE_KEX | SSL_OP_ENABLE_MIDDLEBOX_COMPAT);
   SSL_CTX_set_options(context, SSL_OP_NO_TICKET | SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION |
                                    SSL_OP_IGNORE_UNEXPECTED_EOF);
+  // The cache would keep keys in memory beyond their connections. There is nothing to resume.
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
   // The callers come again with the same bytes, but perhaps from another place in memory.
   SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
@@ -144,6 +146,7 @@ PskTls::PskTls(End end, std::string_view identity, Key key, TlsCarrier& carrier,
   BIO_set_init(bio, 1);
   SSL_set_bio(ssl.get(), bio, bio);
   SSL_set_app_data(ssl.get(), this);
+  // Fewer reads of the carrier where records are small.
   if (read_ahead > 0) {
     SSL_set_read_ahead(ssl.get(), 1);
     SSL_set_default_read_buffer_len(ssl.get(), read_ahead);
@@ -171,6 +174,7 @@ void PskTls::Free::operator()(SSL* ssl) const {
 PskTls::Result PskTls::result_of(int answer) {
   if (answer == 1) return Result::kDone;
   const int kind = ssl_ ? SSL_get_error(ssl_.get(), answer) : SSL_ERROR_SSL;
+  // The carrier has to move bytes first.
   if (kind == SSL_ERROR_WANT_READ || kind == SSL_ERROR_WANT_WRITE) return Result::kAgain;
   const auto code = ERR_peek_last_error();
   const char* reason = ERR_reason_error_string(code);

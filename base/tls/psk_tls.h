@@ -1,9 +1,10 @@
 #pragma once
 // PskTls: TLS 1.3 between two ends that share a key and nothing else: an external pre-shared key
-// with an ephemeral exchange (psk_dhe_ke): who learns the key later cannot decrypt traffic that was
-// recorded. There are no certificates and no tickets, one cipher, and nobody is let in without
-// the key. A TlsCarrier moves the records. OpenSSL's libssl has its one home here. One thread at a
-// time. Failures are values; OpenSSL's list of errors is left empty.
+// with an ephemeral exchange (psk_dhe_ke), so someone who learns the key later cannot decrypt
+// recorded traffic. There are no certificates and no tickets, one cipher, and nobody is let in
+// without the key. A TlsCarrier moves the records: libdtring's is a socket, the launcher's is
+// memory. OpenSSL's libssl has its one home here. One thread at a time. Failures are values;
+// OpenSSL's list of errors is left empty.
 
 #include <array>
 #include <cstddef>
@@ -15,6 +16,7 @@
 
 #include "base/library.h"
 
+// OpenSSL's, by name alone: its headers stay in psk_tls.cc.
 struct ssl_st;
 
 namespace dtl {

@@ -1,6 +1,6 @@
 // How the physical cores of a node are divided among its ranks when nobody said how. Sizes differ
-// by at most one core; within that, no domain straddles NUMA nodes if it can be had. hwloc's order
-// of cores puts those that share caches side by side, so a run of the list is a good domain.
+// by at most one core; within that, no domain straddles NUMA nodes if it can be avoided. hwloc's
+// order of cores puts those that share caches side by side, so a run of the list is a good domain.
 
 #include <algorithm>
 #include <cassert>
@@ -42,6 +42,7 @@ std::vector<CoreList> by_numa(const NodeTopology& topology, const CoreList& usab
 // Domains of `size` or size+1 cores that use up every NUMA node without straddling. A node of c
 // cores holds n domains when n*size <= c <= n*(size+1), so any n between ceil(c/(size+1)) and
 // floor(c/size) will do; the counts must add up to the number of ranks. Empty when they cannot.
+// size: 1 or more, since divide() is not asked where there are more ranks than cores.
 std::vector<CoreList> divide_within_numa(const std::vector<CoreList>& groups, std::size_t ranks,
                                          std::size_t size) {
   std::vector<std::size_t> counts;
@@ -117,12 +118,14 @@ std::vector<CoreList> divide(const NodeTopology& topology, const CoreList& usabl
   const std::vector<CoreList> groups = by_numa(topology, usable);
   domains = divide_within_numa(groups, ranks, size);
   if (domains.empty()) domains = divide_with_straddling(groups, ranks, size, larger);
+  // Rank 0 gets the first of the larger ones, whichever way they were found.
   std::stable_sort(domains.begin(), domains.end(), [](const CoreList& a, const CoreList& b) {
     return a.size() != b.size() ? a.size() > b.size() : a.front() < b.front();
   });
   return domains;
 }
 
+// Cores of the fastest kind alone.
 CoreList fastest(const NodeTopology& topology, const CoreList& cores) {
   CoreList fast;
   for (const std::size_t core : cores) {
@@ -131,13 +134,14 @@ CoreList fastest(const NodeTopology& topology, const CoreList& cores) {
   return fast;
 }
 
-// The core's n-th allowed CPU, around and around.
+// The core's n-th allowed CPU; after the last one the first again.
 int cpu_of(const NodeTopology& topology, std::size_t core, std::size_t n) {
   const std::vector<int> cpus = allowed_cpus(topology, core).to_vector();
   return cpus[n % cpus.size()];
 }
 
 // More ranks than cores: one CPU for each, first one on every core and then the cores' other CPUs.
+// The rank keeps Domain's one thread.
 Domain shared_core(const NodeTopology& topology, const CoreList& usable, std::size_t rank) {
   Domain domain;
   const std::size_t core = usable[rank % usable.size()];
@@ -147,7 +151,8 @@ Domain shared_core(const NodeTopology& topology, const CoreList& usable, std::si
   return domain;
 }
 
-// The first `comm_cores` for communication, the others for the rank.
+// The first `comm_cores` for communication, the others for the rank. share: the rank's part of the
+// budget. One CPU of each core, so that no two threads share a core.
 Domain own_cores(const NodeTopology& topology, const CoreList& cores, int share, int comm_cores) {
   Domain domain;
   std::set<int> numa;
@@ -180,6 +185,7 @@ int budget_cores(const NodeTopology& topology) {
   int cores = static_cast<int>(usable_cores(topology).size());
   if (cores == 0) cores = topology.allowed.count();  // a node that cannot name its cores
   if (topology.quota_cpus > 0) {
+    // 1e6 keeps the conversion to int defined for any quota that a node reports.
     cores = std::min(cores, static_cast<int>(std::ceil(std::min(topology.quota_cpus, 1e6))));
   }
   return std::max(cores, 1);

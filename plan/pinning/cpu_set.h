@@ -1,5 +1,7 @@
 #pragma once
-// CpuSet: a set of logical CPUs by the operating system's number, of any size. A plain value.
+// CpuSet: a set of logical CPUs by the operating system's number, of any size: a node is planned on
+// another machine, which may have fewer CPUs. A plain value. It takes memory up to its highest
+// number, so whoever reads numbers from a text or a message bounds them first.
 
 #include <cstdint>
 #include <string>
@@ -12,6 +14,7 @@ class CpuSet {
   CpuSet() = default;
   explicit CpuSet(const std::vector<int>& cpus);
 
+  // cpu: 0 or more.
   void add(int cpu);
   bool empty() const { return count() == 0; }
   int count() const;

@@ -1,4 +1,5 @@
-// Grammar and translation; what an object is on a node is pin_objects.h's.
+// Turns words into fields of a PinRequest. What an object is on a certain node is decided in
+// pin_objects.h.
 #include "plan/pinning/pin_binding.h"
 
 #include <fmt/format.h>
@@ -20,8 +21,8 @@ constexpr const char* kMapGrammar =
     "numa, socket, machine; or ppr:N:OBJECT";
 constexpr const char* kMemoryGrammar = "none, firsttouch, preferred, bind or interleave";
 
-// Hydra and Open MPI bind to devices, too: those words are known, and refused with a reason of
-// their own.
+// Hydra and Open MPI bind to devices, too. Those words are known and refused with a reason of their
+// own: "is no object" would send the user looking for a typing error.
 void refuse_devices(const PinText& source, const std::string& word) {
   for (const char* device : {"gpu", "pci", "ib", "en", "eth", "hfi", "opa", "dist", "seq"}) {
     if (!word.starts_with(device)) continue;
@@ -32,6 +33,7 @@ void refuse_devices(const PinText& source, const std::string& word) {
 
 // "0+2,1-3x2,5": '+' joins CPUs, '-' is a range, xN repeats.
 std::vector<CpuSet> parse_user_list(const PinText& source, const std::string& list) {
+  // A node has no more ranks than this; "0x999999999" is a short text.
   constexpr std::size_t kMost = 65536;
   std::vector<CpuSet> masks;
   for (const std::string& piece : split(list, ',')) {
@@ -50,6 +52,7 @@ std::vector<CpuSet> parse_user_list(const PinText& source, const std::string& li
 }
 
 void parse_bind(const PinText& source, PinRequest& request) {
+  // plain_word() has made small letters of all of it.
   std::vector<std::string> words = split(source.text, ':');
   const std::string first = words.front();
   refuse_devices(source, first);
@@ -95,6 +98,7 @@ void parse_map_setting(const PinText& source, const std::string& word, bool is_p
 
 void parse_map(const PinText& source, PinRequest& request) {
   std::vector<std::string> words;
+  // Open MPI divides settings by colons and by commas: "numa:PE=2,SPAN".
   for (const std::string& part : split(source.text, ':')) {
     for (const std::string& word : split(part, ',')) words.push_back(word);
   }
@@ -135,7 +139,7 @@ void parse_bind_and_map(const std::string& bind_to, const std::string& map_by,
   request.object = cores ? PinObject::kCore : *request.map;
 }
 
-// Before any node is known: what -map-by says of the number and order of ranks, not of pins.
+// Only the two forms that place ranks are looked for.
 MapPlacement placement_of_map(const std::string& map_by) {
   const std::vector<std::string> words = split(plain_word(map_by), ':');
   MapPlacement placement;

@@ -1,6 +1,6 @@
 // One function for each kind of request. All of them fill one CpuSet per local rank and never leave
-// `allowed`. There is no fallback: a pin that was asked for and cannot be had is an error, since a
-// job would run slowly for days otherwise.
+// `allowed`. There is no fallback: a pin that was asked for and cannot be given is an error, since
+// a job would run slowly for days otherwise.
 #include "plan/pinning/pin_domains.h"
 
 #include <fmt/format.h>
@@ -60,7 +60,8 @@ class Applied {
     return arrange(topology_, units, request_.order.value_or(PinOrder::kBunch), ranks_);
   }
 
-  // Never outside of what this node offers us, whoever asks.
+  // Never outside of the CPUs that this node offers us, whoever asks: the kernel would cut such a
+  // mask silently or refuse it.
   void check_allowed(const CpuSet& mask) const {
     const CpuSet outside = mask - topology_.allowed;
     if (outside.empty()) return;
@@ -87,6 +88,7 @@ class Applied {
     const std::size_t given = domains.size();
     // Intel MPI gives what no mask names to the ranks beyond the masks.
     if (!left.empty()) domains.push_back(left);
+    // More ranks than domains: they share them, beginning with the first.
     for (std::size_t k = 0; k < ranks_; ++k) {
       domains_.of_rank.push_back(domains[k % domains.size()]);
     }
@@ -108,6 +110,7 @@ class Applied {
     if (request_.cell_core) {
       cells = objects_of(topology_, PinObject::kCore);
       if (request_.layout != PinLayout::kCompact) {
+        // Cells of whole cores come in the order of the topology, which is compact already.
         const bool scatter = request_.layout == PinLayout::kScatter;
         cells = arrange(topology_, cells, scatter ? PinOrder::kScatter : PinOrder::kRange,
                         cells.size());
@@ -118,6 +121,7 @@ class Applied {
     }
     // count < 0 without OMP_NUM_THREADS: one domain with all of the node.
     std::size_t size = cells.size();
+    // count as in PinRequest: a size, 0 for auto, -1 for omp.
     if (request_.count > 0) size = static_cast<std::size_t>(request_.count);
     if (request_.count == 0) size = std::max<std::size_t>(cells.size() / ranks_, 1);
     if (request_.count < 0 && threads_ > 0) size = static_cast<std::size_t>(threads_);
@@ -144,6 +148,7 @@ class Applied {
       return std::max<std::size_t>(
           all / std::max<std::size_t>(objects_of(topology_, *object).size(), 1), 1);
     }
+    // Numbers alone are left: check_grain() has refused all other words.
     return static_cast<std::size_t>(parse_integer(word, 0, 1 << 20).value_or(0));
   }
 
@@ -176,7 +181,9 @@ class Applied {
     std::vector<CpuSet> units = request_.masks;
     for (const CpuSet& unit : units) check_allowed(unit);
     if (units.empty()) units = listed_units();
+    // A node without any allowed CPU of that kind: nothing to pin to.
     if (units.empty()) return domains_.of_rank.resize(ranks_);
+    // :map= and the offsets are two ways to say an order, and a map wins.
     if (request_.order) {
       units = arrange(topology_, units, *request_.order, ranks_);
     } else if (!request_.grain.empty() || !request_.shift.empty() || !request_.preoffset.empty() ||
@@ -207,8 +214,8 @@ class Applied {
     }
   }
 
-  // Rank k goes to the k-th object of the map, around and around, and gets the next `count` objects
-  // to bind to there.
+  // Rank k goes to the k-th object of the map, and after the last one to the first again. It gets
+  // the next `count` objects to bind to there.
   void take_objects() {
     const std::vector<CpuSet> objects = objects_of(topology_, request_.object);
     const std::vector<CpuSet> places = mapped_places();
@@ -229,6 +236,8 @@ class Applied {
     const PinObject map = request_.map.value_or(request_.object);
     const std::vector<CpuSet> objects = objects_of(topology_, map);
     const bool same = map == request_.object && request_.per_map == 0;
+    // Without a map of its own a rank steps over all objects that it is bound to, or two ranks
+    // would share some of them.
     const auto step =
         static_cast<std::size_t>(std::max(request_.map_step, same ? request_.count : 1));
     std::vector<CpuSet> places;

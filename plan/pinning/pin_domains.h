@@ -1,5 +1,6 @@
 #pragma once
-// A PinRequest applied to one node: exactly what was asked for, or an error. Pure.
+// A PinRequest applied to one node: exactly what was asked for, or an error. pinning.cc adds
+// threads, cores for communication and memory to the CPUs that come out here. Pure.
 
 #include <string>
 #include <vector>
@@ -15,8 +16,9 @@ struct PinDomains {
   std::vector<std::string> warnings;  // without the host's name
 };
 
-// threads: the OMP_NUM_THREADS that the user set, 0 without. The request's kind is neither kDefault
-// nor kNone. Throws Error(kConfig) that names the host and the CPUs that a mask must not have.
+// threads: the OMP_NUM_THREADS that the user set, 0 without; I_MPI_PIN_DOMAIN=omp counts by it. The
+// request's kind is neither kDefault nor kNone. Throws Error(kConfig) that names the host and the
+// CPUs that a mask must not have.
 PinDomains pin_domains(const PinRequest& request, const NodeTopology& topology, int local_size,
                        int threads, const std::string& host);
 

@@ -1,5 +1,6 @@
 // A topology is a list of cores with the numbers of what they share. An object is all cores with
-// the same number; no tree is kept.
+// the same number; no tree is kept. Numbers count through the node (topology.h), so a number alone
+// names the object.
 #include "plan/pinning/pin_objects.h"
 
 #include <algorithm>
@@ -9,7 +10,7 @@
 namespace dtl {
 namespace {
 
-// What identifies the object of this type that holds the core.
+// What identifies the object of this type that holds the core. own: the core's index.
 int object_of(const Core& core, PinObject object, int own) {
   switch (object) {
     case PinObject::kThread:
@@ -38,8 +39,9 @@ std::vector<CpuSet> single_cpus(const CpuSet& cpus) {
   return singles;
 }
 
-// Units of one package, of one NUMA node in it, of one cache in that: what they share, outermost
-// first. Found by the core of the unit's first CPU.
+// What units have in common, the outermost first: package, NUMA node, cache, core. Found by the
+// core of the unit's first CPU. On a node that cannot name its cores all are zeros, so all units
+// are neighbours.
 using Kinship = std::tuple<int, int, int, int>;
 
 std::vector<Kinship> kinships(const NodeTopology& topology, const std::vector<CpuSet>& units) {
@@ -57,6 +59,7 @@ std::vector<Kinship> kinships(const NodeTopology& topology, const std::vector<Cp
 
 using Indices = std::vector<std::size_t>;
 
+// std::get() takes no index of run time.
 int level_of(const Kinship& kinship, int level) {
   switch (level) {
     case 0:
@@ -69,7 +72,7 @@ int level_of(const Kinship& kinship, int level) {
   return std::get<3>(kinship);
 }
 
-// One of each package in turn; those of a package: one of each of its NUMA nodes in turn; and so
+// One of each package in turn; of those of a package one of each of its NUMA nodes in turn; and so
 // on.
 Indices scattered(const std::vector<Kinship>& kinship, const Indices& members, int level) {
   constexpr int kLevels = 4;
@@ -98,7 +101,7 @@ Indices in_sequence(std::size_t count) {
   return all;
 }
 
-// As many ranks on each package as evenly as it goes, neighbours within it.
+// As many ranks on each package as evenly as possible, neighbours within it.
 Indices bunched(const std::vector<Kinship>& kinship, std::size_t count) {
   std::map<int, Indices> packages;
   for (std::size_t i = 0; i < kinship.size(); ++i) {
@@ -135,8 +138,8 @@ Indices by_first_cpu(const std::vector<CpuSet>& units) {
 
 std::vector<CpuSet> objects_of(const NodeTopology& topology, PinObject object) {
   const bool single = object == PinObject::kThread || object == PinObject::kCore;
-  // Such a node could not name its cores: each CPU counts as one, and all of them as any larger
-  // object.
+  // Such a node could not name its cores. Each CPU then counts as a core, and all of them as any
+  // larger object, so that every request still has an answer.
   if (topology.cores.empty()) {
     if (single) return single_cpus(topology.allowed);
     return {topology.allowed};

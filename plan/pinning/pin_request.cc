@@ -95,6 +95,7 @@ void parse_list_setting(const PinText& source, std::string_view piece, PinReques
     check_grain(source, value);
     (key == "grain" ? request.grain : request.shift) = value;
   } else if (key == "preoffset" || key == "postoffset") {
+    // 0 is a good offset, but pin_count() counts from 1.
     if (value != "0") check_grain(source, value);
     (key == "preoffset" ? request.preoffset : request.postoffset) = value;
   } else {
@@ -119,7 +120,8 @@ void parse_processor_list(const PinText& source, PinRequest& request) {
   }
 }
 
-// The texts by their names, each from its strongest source.
+// The texts by their names, each from its strongest source. An empty text says nothing, and the
+// next source is asked.
 class Sources {
  public:
   Sources(const Variables& set, const Variables& inherited) : set_(set), inherited_(inherited) {}
@@ -149,7 +151,8 @@ class Sources {
   Variables option_;
 };
 
-// "pin=yes;domain=socket;order=scatter;cell=core;map=spread"
+// "pin=yes;domain=socket;order=scatter;cell=core;map=spread". Each part becomes the variable that
+// says the same, so one parser reads both.
 void take_binding(const std::string& text, Sources& sources) {
   const PinText source{"-binding", std::string(trim(text)),
                        "pin=yes|no;domain=...;order=...;cell=unit|core;map=bunch|scatter|spread"};
@@ -181,6 +184,7 @@ void parse_variables(const Sources& sources, PinRequest& request) {
   if (const auto pin = sources.find("I_MPI_PIN", "on or off")) {
     const auto on = pin_switch(pin->text);
     if (!on) throw pin->bad(pin->text);
+    // Then nothing else matters, not even a domain.
     if (!*on) {
       request.kind = PinKind::kNone;
       request.origin = pin->origin + "=" + pin->text;
@@ -196,6 +200,7 @@ void parse_variables(const Sources& sources, PinRequest& request) {
   if (domain) {
     request.origin = domain->origin + "=" + domain->text;
     parse_domain(*domain, request);
+    // As Intel MPI has it.
     if (list) request.notes.push_back(list->origin + " is left out: I_MPI_PIN_DOMAIN is given");
   } else if (list) {
     request.origin = list->origin + "=" + list->text;
@@ -222,6 +227,7 @@ PinRequest parse_pin_request(const PinOptions& options, const Variables& set) {
   if (!options.binding.empty()) take_binding(options.binding, sources);
   parse_variables(sources, request);
   if (!options.bind_to.empty() || !options.map_by.empty()) {
+    // Read nevertheless: a mistake in the variables is an error even where they are overruled.
     const bool overruled = request.kind != PinKind::kDefault;
     const std::string other = request.origin;
     request.kind = PinKind::kDefault;
@@ -235,12 +241,13 @@ PinRequest parse_pin_request(const PinOptions& options, const Variables& set) {
 PinRequest pin_request_of(const Request& request, const Host* host) {
   PinOptions options = request.pinning;
   Variables set = request.environment.set;
-  // Ranks of several programs share a node, and one program's -env cannot pin all of them.
+  // Ranks of several programs share a node. One program's -env cannot pin all of them.
   if (request.programs.size() == 1) {
     const Variables& own = request.programs[0].set;
     set.insert(set.end(), own.begin(), own.end());
   }
   const bool says = host != nullptr && !(host->pin_domain.empty() && host->binding.empty());
+  // A line of the hostfile is about this very host, so it wins over the job file's switch.
   if (!request.pinning.enabled && !says) {
     PinRequest none;
     none.kind = PinKind::kNone;

@@ -1,7 +1,8 @@
 #pragma once
 // PinRequest: what the user asked about pinning in Intel MPI's, Hydra's or Open MPI's words, before
 // any node is known. Read from variables and options by parse_pin_request; pin_domains.h applies it
-// to a node. The grammar is in dtlaunch(1), PINNING. Pure.
+// to a node. So a mistake in the words is found before any agent starts, and one request can give
+// different CPUs on different nodes. The grammar is in dtlaunch(1), PINNING. Pure.
 
 #include <optional>
 #include <string>
@@ -42,18 +43,19 @@ struct PinRequest {
   bool cell_core = false;        // I_MPI_PIN_CELL=core: sizes and lists count cores, not CPUs
   std::optional<PinObject> map;  // -map-by; absent: the object itself
   int map_step = 1;              // every N-th object
-  int per_map = 0;  // ppr:N: so many ranks on each object in turn; 0: one, going around
+  int per_map = 0;               // ppr:N: N ranks on each object in turn; 0: one, again and again
   std::string grain, shift, preoffset, postoffset;  // of the processor list, checked words
   std::optional<MemoryPolicy> memory;               // -membind
   std::vector<std::string> notes;                   // what was understood and has no effect, for -v
 };
 
-// Options win over `set` (-genv), and that over options.environment. Throws Error(kUsage) that
-// names where the text came from, the offending part and the grammar.
+// Options win over `set` (-genv), and that over options.environment. What was overruled becomes a
+// note. Throws Error(kUsage) that names where the text came from, the offending part and the
+// grammar.
 PinRequest parse_pin_request(const PinOptions& options, const Variables& set);
 
-// The same of a whole request, for one of its hosts, whose pin_domain= or binding= wins over all;
-// nullptr: for a host that says nothing.
+// The same of a whole request, for one of its hosts. The host's pin_domain= or binding= wins over
+// all; nullptr: for a host that says nothing. Throws Error(kBadInput) for the words of a hostfile.
 PinRequest pin_request_of(const Request& request, const Host* host);
 
 }  // namespace dtl

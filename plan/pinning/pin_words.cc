@@ -11,7 +11,8 @@
 namespace dtl {
 namespace {
 
-// Both bound what a short text can make: "0-999999999" would otherwise be a long list.
+// Both bound what a short text can make: "0-999999999" would otherwise be a long list. 65535 is
+// also the highest CPU that wire lets a node report.
 constexpr int kMaxPinnedCpu = 65535;
 constexpr std::size_t kMaxListedCpus = 65536;
 
@@ -27,7 +28,7 @@ CpuSet parse_mask(const PinText& source, const std::string& piece) {
   if (digits.empty()) throw source.bad(piece, "is no hexadecimal mask");
   CpuSet mask;
   for (std::size_t i = 0; i < digits.size(); ++i) {
-    // From the right: the last digit has the lowest CPUs.
+    // From the right: the last digit has the lowest CPUs, as in the kernel's own masks.
     const int digit = hex_digit(digits[digits.size() - 1 - i]);
     if (digit < 0 || i * 4 + 3 > static_cast<std::size_t>(kMaxPinnedCpu)) {
       throw source.bad(piece, "is no hexadecimal mask");
@@ -61,7 +62,8 @@ std::optional<PinObject> pin_object(std::string_view word) {
     std::string_view text;
     PinObject object;
   };
-  // A topology has three levels of caches: a fourth or fifth is taken for the socket's.
+  // A topology has three levels of caches: a fourth or fifth is taken for the socket's. Instruction
+  // caches are not told apart from those for data.
   static constexpr Name kNames[] = {
       {"core", PinObject::kCore},       {"hwthread", PinObject::kThread},
       {"hwt", PinObject::kThread},      {"pu", PinObject::kThread},

@@ -1,6 +1,6 @@
 #pragma once
-// PinText: a text about pinning and where it came from; what reading it has in common, and how it
-// is refused. Pure.
+// PinText: a text about pinning and where it came from. Every reader of such texts takes one, so
+// that a refusal always names the variable or option, its value and the grammar. Pure.
 
 #include <string>
 #include <string_view>
@@ -16,22 +16,24 @@ struct PinText {
   std::string text;     // its value, trimmed, without quotes around it
   std::string grammar;  // how it may look
 
+  // Of the part `piece`; why: the rest of the sentence, "is not understood" without. kUsage.
   Error bad(std::string_view piece, const std::string& why = {}) const;
 };
 
 // Small letters, trimmed, without a pair of quotes around it.
 std::string plain_word(std::string_view text);
 
-// "core", "sock", "l3cache", ... in any launcher's spelling; nothing when it is no object.
+// "core", "sock", "l3cache", ... in any launcher's spelling; nothing when it is not an object.
 std::optional<PinObject> pin_object(std::string_view word);
 
 // "1", "on", "yes", "enable" and their contraries.
 std::optional<bool> pin_switch(std::string_view word);
 
-// A number from 1 up; throws source.bad().
+// A number from 1 up to what a node may have of CPUs; throws source.bad().
 int pin_count(const PinText& source, std::string_view word);
 
-// "[f0,0x0f,]": hexadecimal masks of any width, with or without 0x, a comma at the end allowed.
+// "[f0,0x0f,]": hexadecimal masks of any width, with or without 0x, a comma at the end allowed. No
+// mask is empty. source.text starts with '['.
 std::vector<CpuSet> parse_masks(const PinText& source);
 
 // "0-3,8": the CPUs in the order given, which may repeat.

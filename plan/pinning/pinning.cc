@@ -1,5 +1,6 @@
 // Combines the two sources of domains, divide_cores() and pin_domains(), with what follows from
-// either: threads, cores for communication, memory.
+// either: threads, cores for communication, memory. Only the first may leave cores out or keep some
+// back unasked; pins that were asked for are given as they are.
 #include "plan/pinning/pinning.h"
 
 #include <fmt/format.h>
@@ -36,7 +37,8 @@ Domain describe(const NodeTopology& topology, const CpuSet& cpus, int share) {
   return domain;
 }
 
-// Of the cores that no domain has a part of, `count` for each rank: near it if there are any.
+// Of the cores that no domain has a part of, `count` for each rank: near it if there are any. The
+// pins that were asked for are not made smaller for that, so there may be too few.
 void keep_idle_cores(const NodeTopology& topology, std::vector<Domain>& domains, int count,
                      const std::string& host) {
   CpuSet taken;
@@ -65,7 +67,8 @@ void keep_idle_cores(const NodeTopology& topology, std::vector<Domain>& domains,
   }
 }
 
-// Memory from the domain's own NUMA nodes, unless that is all there are.
+// Memory from the domain's own NUMA nodes, unless those are all nodes. Preferred, not bound: a rank
+// that needs more than they have takes it from others, and is not killed for want of memory.
 void bind_memory(const NodeTopology& topology, const std::optional<MemoryPolicy>& asked,
                  Domain& domain) {
   const std::size_t nodes = topology.numa_nodes.size();
@@ -75,6 +78,7 @@ void bind_memory(const NodeTopology& topology, const std::optional<MemoryPolicy>
   if (domain.memory == MemoryPolicy::kDefault) return;
   for (const int numa : domain.numa) {
     const auto index = static_cast<std::size_t>(numa);
+    // A core may name a NUMA node that the node's list lacks: both come from its agent.
     if (index < nodes) domain.memory_nodes.push_back(topology.numa_nodes[index].os_index);
   }
 }
@@ -86,7 +90,8 @@ int slower_cores(const NodeTopology& topology) {
       }));
 }
 
-// --comm-cores, or one where a rank has cores enough.
+// --comm-cores, or one where a rank has enough cores. CCL_WORKER_COUNT is a wish: where a rank has
+// too few cores for it, none is kept. --comm-cores is an order, and then an error.
 int comm_cores_of(const PinSettings& settings, const std::vector<Domain>& domains,
                   const std::string& host) {
   int least = domains.front().threads;  // by cores and by quota

@@ -1,7 +1,7 @@
 #pragma once
 // Which CPUs each local rank gets, how many threads, which cores communicate for it and where its
 // memory comes from: what was asked for (pin_domains.h), or the physical cores of the node's budget
-// divided evenly. Pure.
+// divided evenly (core_division.cc). One node at a time; job_plan.cc goes through the nodes. Pure.
 
 #include <optional>
 #include <string>
@@ -24,6 +24,7 @@ struct Domain {
 };
 
 // Physical cores usable on the node: those with at least one allowed CPU, at most ceil(quota).
+// Never less than 1.
 int budget_cores(const NodeTopology& topology);
 
 // One domain per local rank: one CPU of each of its cores, so that no two threads share a core.
@@ -43,7 +44,7 @@ struct PinSettings {
 
 constexpr int kMaxCommCores = 1024;
 
-// A core for communication pays off from so many cores per rank on.
+// Cores per rank from which on a core of its own for communication pays off.
 constexpr int kCommFrom = 8;
 
 struct NodePins {

@@ -1,4 +1,4 @@
-// The engine's own pins are what `allowed` says of each task.
+// `allowed` of each task has what the scheduler has bound it to.
 #include "plan/pinning/task_pins.h"
 
 #include <algorithm>
@@ -7,6 +7,8 @@
 namespace dtl {
 namespace {
 
+// A scheduler that binds nothing gives all tasks the same CPUs. If each divided them alone, all
+// ranks would get the first cores.
 std::vector<NodePins> divided(const std::vector<PinnedTask>& tasks) {
   NodePins all = pin_node(tasks[0].settings, *tasks[0].topology, static_cast<int>(tasks.size()),
                           tasks[0].host);
@@ -14,6 +16,7 @@ std::vector<NodePins> divided(const std::vector<PinnedTask>& tasks) {
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     pins[i].domains.push_back(std::move(all.domains[i]));
   }
+  // They are about the machine, so one task tells them.
   pins[0].warnings = std::move(all.warnings);
   pins[0].notes = std::move(all.notes);
   return pins;

@@ -1,6 +1,7 @@
 #pragma once
-// The pins of tasks that an engine has started on one machine, each with a rank of its own: a rank
-// keeps to the CPUs that its task was bound to. Pure.
+// The pins of tasks that a scheduler has started on one machine, each with a rank of its own: a
+// rank keeps to the CPUs that its task was bound to, since the limits of the task hold for it.
+// Pure.
 
 #include <functional>
 #include <string>

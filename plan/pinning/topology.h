@@ -28,7 +28,7 @@ struct NumaNode {
 
 struct NodeTopology {
   std::vector<Core> cores;  // in hwloc's logical order: neighbours share caches and NUMA nodes
-  CpuSet allowed;           // affinity of the agent ∩ its cpuset: pins never leave it
+  CpuSet allowed;           // affinity of the agent within its cpuset: pins never leave it
   double quota_cpus = 0;    // cgroup CPU quota in CPUs (cpu.max, cfs_quota/cfs_period); 0 = none
   std::uint64_t memory_bytes = 0;
   std::vector<NumaNode> numa_nodes;  // in hwloc's logical order; empty: not known
@@ -42,6 +42,8 @@ enum class MemoryPolicy : std::uint8_t {
   kInterleave,  // from these nodes in turn
 };
 
+// A network interface. Those that are down or lead nowhere are listed, too; launcher/network
+// judges.
 struct Nic {
   std::string name;  // "eth0"
   bool up = false;

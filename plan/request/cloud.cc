@@ -1,4 +1,4 @@
-// Names alone; who asks a cloud, and how, is in agent/cloud.
+// Names alone; agent/cloud knows how to ask a cloud.
 #include "plan/request/cloud.h"
 
 #include "base/error.h"

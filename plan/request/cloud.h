@@ -1,6 +1,6 @@
 #pragma once
-// Cloud: who may take a host away, and says so beforehand by a metadata service of its own
-// (--spot).
+// Cloud: whose metadata service says beforehand that a host will be taken away (--spot). The
+// numbers are those of wire's WatchNotices, so they never change their meaning.
 
 #include <cstdint>
 #include <string>

@@ -1,3 +1,6 @@
+// Masking works on text and knows no program's options: names decide. Names of options are judged
+// by whole words, those of variables by any part (looks_secret()), as --tokenizer_name is a usual
+// option. Lines for a person come from the host's HostAccess.
 #include "plan/request/command_text.h"
 
 #include <fmt/format.h>
@@ -74,6 +77,7 @@ std::string without_inner_secrets(std::string_view text) {
     shown += text.substr(at, begin - at);
     const std::size_t end = std::min(text.find_first_of(kBeforeName, begin), text.size());
     const std::string_view word = text.substr(begin, end - begin);
+    // NAME=value, or --name=value: the value ends where a shell's word does.
     const std::size_t equals = word.find('=');
     at = end;
     if (equals != std::string_view::npos && is_secret_option(word.substr(0, equals))) {
@@ -85,6 +89,7 @@ std::string without_inner_secrets(std::string_view text) {
     if (equals != std::string_view::npos || !word.starts_with('-') || !is_secret_option(word)) {
       continue;
     }
+    // "--token X". Another option there means that this one was a switch.
     const std::size_t value = text.find_first_not_of(kBlanks, end);
     if (value == std::string_view::npos || value == end || text[value] == '-') continue;
     shown.append(text.substr(end, value - end)).append(kMask);
@@ -93,7 +98,7 @@ std::string without_inner_secrets(std::string_view text) {
   return shown;
 }
 
-// As in curl -H 'Authorization: Bearer X'.
+// As in curl -H 'Authorization: Bearer X'. All up to a quote goes, since schemes differ in words.
 std::string without_authorization(std::string text) {
   constexpr std::string_view kHeader = "authorization:";
   const std::size_t header = to_lower(text).find(kHeader);
@@ -104,7 +109,8 @@ std::string without_authorization(std::string text) {
                       std::string(" ") + kMask);
 }
 
-// Not every scheduler says it; pods go by their own names.
+// Not every scheduler names its job, and a command that wants its number would be wrong then. Pods
+// go by their own names.
 bool knows_job(const Host& host) {
   return !host.access.job.empty() || host.access.to_pod();
 }
@@ -131,6 +137,8 @@ std::string command_on(const Host& host, const std::string& command) {
   if (!host.user.empty()) text += "-l " + one_shell_word(host.user) + " ";
   if (!host.address.empty()) text += "-o HostName=" + one_shell_word(host.address) + " ";
   const std::vector<std::string> words = split(command, ' ');
+  // ssh joins its arguments with blanks and hands them to a shell there, so a command that needs no
+  // quotes reads best without them. Any other is quoted once, for the shell here.
   const bool bare = std::all_of(words.begin(), words.end(), [](const std::string& word) {
     return word.empty() || one_shell_word(word) == word;
   });
@@ -166,6 +174,7 @@ std::string without_url_passwords(std::string text) {
         text.substr(0, at).ends_with("http") || text.substr(0, at).ends_with("https");
     at += 3;
     const std::size_t end = std::min(text.find_first_of("/?# \t\n'\"", at), text.size());
+    // The last '@': a password may have one.
     const std::size_t sign = text.substr(at, end - at).rfind('@');
     if (sign == std::string::npos) continue;
     const std::size_t colon = text.substr(at, sign).find(':');
@@ -183,6 +192,7 @@ std::vector<std::string> masked_arguments(std::span<const std::string> arguments
   bool mask_next = false;
   for (std::string text : arguments) {
     const std::size_t equals = text.find('=');
+    // "--token --verbose": the option had no value.
     const bool is_option = text.starts_with('-');
     if (mask_next && !is_option) {
       text = kMask;

@@ -1,5 +1,6 @@
 #pragma once
-// Host: one name of the hostfile (or of -hosts), before any node has been spoken to.
+// Host: one name of the hostfile (or of -hosts), before any node has been spoken to. Two of them
+// may turn out to be one machine (plan/same_machine.h).
 
 #include <optional>
 #include <string>
@@ -7,7 +8,7 @@
 
 namespace dtl {
 
-// What a scheduler has for a host of its job: command lines that a person types. {0} is the host,
+// The command lines of a scheduler that a person types about a host of its job. {0} is the host,
 // {1} the job, {2} a command line as one word, and {3} a namespace's option.
 struct HostCommands {
   std::string_view state;       // shows how the host is
@@ -18,8 +19,8 @@ struct HostCommands {
   bool pods = false;            // the host is a pod, and goes by that name
 };
 
-// How a person gets at a host, for what messages suggest: where a scheduler has started our agents
-// there, nobody may be able to log in.
+// How a person gets at a host, for the commands that messages suggest. Where a scheduler has
+// started our agents, nobody may be able to log in, so ssh would be no help there.
 struct HostAccess {
   const HostCommands* commands = nullptr;  // of the scheduler; nullptr: over ssh
   std::string name = {};                   // the scheduler's name of the host; empty: Host::name

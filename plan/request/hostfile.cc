@@ -1,3 +1,6 @@
+// One pass over the lines collects hosts; names that come again are merged at their first place, as
+// the order of hosts is that of ranks. Nothing is taken for granted in a line: a mistake that would
+// start ranks on the wrong hosts is an error with its place.
 #include "plan/request/hostfile.h"
 
 #include <fmt/format.h>
@@ -19,6 +22,7 @@ namespace {
 class HostCollector {
  public:
   void add(Host host, const TextPosition& position) {
+    // With the port: one address may lead to several sshds.
     const std::string identity = fmt::format("{} {}", canonical_name(host.name), host.port);
     const auto [found, is_new] = index_.try_emplace(identity, hosts_.size());
     if (is_new) {
@@ -32,7 +36,7 @@ class HostCollector {
     merge(found->second, host, position);
   }
 
-  // Open MPI's "^host": it is left out, wherever else it is named.
+  // Open MPI's "^host": it is left out, even if it is named later.
   void exclude(const std::string& name, const TextPosition& position) {
     excluded_.try_emplace(canonical_name(name), name, position);
   }
@@ -45,7 +49,7 @@ class HostCollector {
   }
 
  private:
-  // Who leaves out a host that is not there has mistyped its name.
+  // Whoever leaves out a host that is not there has mistyped its name.
   void check_excluded() const {
     std::vector<std::string> names;
     for (const Host& host : hosts_) names.push_back(canonical_name(host.name));
@@ -58,7 +62,8 @@ class HostCollector {
     }
   }
 
-  // Without counts, every mention is one slot, as in the machine files that schedulers write.
+  // Without counts, every mention is one slot, as in the machine files that schedulers write. Mixed
+  // with counts it could mean either.
   void merge(std::size_t index, const Host& again, const TextPosition& position) {
     Host& first = hosts_[index];
     const std::string before = first.where.empty() ? "before" : "at " + first.where;
@@ -75,6 +80,7 @@ class HostCollector {
       throw position.error(fmt::format("'{}' has more than {} slots", again.name, kMaxRanks));
     }
     first.slots = total;
+    // Bounds add up as slots do.
     if (first.max_slots || again.max_slots) {
       first.max_slots = first.max_slots.value_or(0) + again.max_slots.value_or(0);
     }
@@ -94,6 +100,7 @@ void check_max_slots(std::optional<int> slots, std::optional<int> max_slots,
       fmt::format("max_slots={}", slots.value_or(1)));
 }
 
+// Before anything else is read: for a binary file the first odd byte says more than a bad name.
 void check_bytes(std::string_view line, const TextPosition& start) {
   for (std::size_t i = 0; i < line.size(); ++i) {
     if (static_cast<unsigned char>(line[i]) >= ' ' || line[i] == '\t') continue;
@@ -139,6 +146,7 @@ void parse_line(std::string_view line, const TextPosition& start, HostCollector&
         "one of the two");
   }
   check_max_slots(token.slots ? token.slots : items.slots, items.max_slots, position);
+  // All of them would be one machine.
   if (items.address && token.names.size() > 1) {
     throw position.error(fmt::format("'{}' is {} hosts, and addr={} is one", words[0].text,
                                      token.names.size(), *items.address),
@@ -169,8 +177,10 @@ std::vector<Host> parse_hostfile(std::string_view text, std::string_view path) {
   if (text.size() > kMaxHostfileBytes) {
     throw line_start(1).error(fmt::format("larger than {} bytes", kMaxHostfileBytes));
   }
+  // Editors of Windows write it, and CRLF.
   constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  // Lines keep their numbers: comments become blanks and are not cut out.
   const auto for_each_line = [&](std::string_view rest, const auto& use) {
     for (std::size_t number = 1; !rest.empty(); ++number) {
       const std::size_t end = std::min(rest.find('\n'), rest.size());
@@ -199,6 +209,7 @@ std::vector<Host> parse_host_option(std::string_view value) {
   HostCollector hosts;
   std::size_t begin = 0, depth = 0;
   for (std::size_t i = 0; i <= value.size(); ++i) {
+    // Commas inside brackets belong to a range.
     if (i < value.size() && value[i] == '[') ++depth;
     if (i < value.size() && value[i] == ']' && depth > 0) --depth;
     if (i < value.size() && (value[i] != ',' || depth > 0)) continue;

@@ -1,5 +1,7 @@
 #pragma once
-// The hostfile: dtlaunch-hostfile(5) is its grammar. Pure: text in, hosts out, in file order.
+// The hostfile: dtlaunch-hostfile(5) is its grammar. It takes what the files of Hydra, Intel MPI,
+// Open MPI and DeepSpeed have in common, so that an existing one works as it is. Pure: text in,
+// hosts out, in file order. Who may write the file is checked where it is read.
 
 #include <string_view>
 #include <vector>

@@ -1,3 +1,5 @@
+// Every key has all spellings that other launchers have for it, so that their files work unchanged.
+// Unknown ones are errors: a mistyped slots= would otherwise change the number of ranks silently.
 #include "plan/request/hostfile_line.h"
 
 #include <fmt/format.h>
@@ -27,7 +29,7 @@ struct Spelling {
   std::string_view name;
   Key key;
 };
-// What Hydra, Open MPI and DeepSpeed call these, and our own; '-' and '_' are the same in a key.
+// The spellings of Hydra, Open MPI and DeepSpeed, and our own; '-' and '_' are the same in a key.
 constexpr std::array kSpellings = {
     Spelling{"slots", Key::kSlots},
     Spelling{"slot", Key::kSlots},
@@ -58,7 +60,7 @@ constexpr std::array kSpellings = {
     Spelling{"pin_domain", Key::kPinDomain},
     Spelling{"binding", Key::kBinding},
     Spelling{"bind", Key::kBinding},
-    // Open MPI reads these and makes nothing of them either
+    // Open MPI reads these and ignores them, too
     Spelling{"boards", Key::kIgnored},
     Spelling{"sockets", Key::kIgnored},
     Spelling{"cores", Key::kIgnored},
@@ -92,6 +94,7 @@ int parse_port(std::string_view text, const TextPosition& position) {
 
 std::string parse_address(std::string_view text, const TextPosition& position) {
   std::string address(text);
+  // Brackets are usual around an IPv6 address, and harmless around another.
   if (address.size() > 2 && address.front() == '[' && address.back() == ']') {
     address = address.substr(1, address.size() - 2);
   }
@@ -108,7 +111,8 @@ void set_once(std::optional<T>& field, T value, std::string_view word,
   field = std::move(value);
 }
 
-// A word without '=' inside: is it half of "slots = 4", or something else altogether?
+// A word without '=' inside, or with nothing on one side: half of "slots = 4", or something else?
+// The message names the likely mistake.
 Error stray_word(const Word& word, std::string_view next, const TextPosition& position) {
   const std::size_t equals = word.text.find('=');
   if (word.text[0] == ':') {
@@ -205,6 +209,7 @@ std::string without_comments(std::string_view text, std::string_view path) {
             .at(i - line_begin)
             .error("the comment that begins here has no end", "*/");
       }
+      // Line ends stay, so that lines keep their numbers.
       for (; i < end + 2; ++i) {
         if (text[i] == '\n') {
           ++line;

@@ -1,5 +1,6 @@
 #pragma once
-// One line of a hostfile: its words, and what the keys after the host say. Pure.
+// One line of a hostfile: its words, and what the keys after the host say. hostfile.cc decides what
+// the host itself means, and whether line and host fit together. Pure.
 
 #include <optional>
 #include <string>
@@ -24,11 +25,13 @@ struct LineItems {
   std::optional<std::string> user, address, interface, pin_domain, binding;
 };
 
-// The words after the first; `line` is where the line begins. Throws line.at(...).error().
+// The words after the first; `line` is where the line begins. A key that comes twice is an error,
+// in two spellings, too. Throws line.at(...).error().
 LineItems parse_items(const std::vector<Word>& words, const TextPosition& line);
 
-// The text with its comments turned into blanks, so that everything else keeps its place: from '#'
-// or "//" to the end of the line, and from "/*" to the next "*/", over lines too.
+// The text with its comments turned into blanks, so that everything else keeps its place, and
+// errors their line and column: from '#' or "//" to the end of the line, and from "/*" to the next
+// "*/", over lines too. Throws Error(kBadInput) for a comment without an end.
 std::string without_comments(std::string_view text, std::string_view path);
 
 }  // namespace dtl

@@ -1,3 +1,5 @@
+// A pattern is cut into pieces first, each a list of choices, and names are made only once their
+// number and length are known to be within bounds: a short text can mean billions.
 #include "plan/request/hostlist.h"
 
 #include <fmt/format.h>
@@ -16,7 +18,7 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-// "n01" -> 1, the place where its number starts; the length when there is none.
+// "n01" -> 1, the place where its number starts; the length when it has none.
 std::size_t number_start(std::string_view text) {
   std::size_t start = text.size();
   while (start > 0 && is_digit(text[start - 1])) --start;
@@ -41,6 +43,7 @@ std::optional<Range> split_range(std::string_view item) {
   return std::nullopt;
 }
 
+// Such a name would be "n01-m04" or "01-n04": a range of two stems, most likely a mistake.
 bool looks_like_range(std::string_view item) {
   const std::size_t dash = item.find('-');
   return dash != item.npos && dash > 0 && is_digit(item[dash - 1]) && is_digit(item.back());
@@ -48,6 +51,7 @@ bool looks_like_range(std::string_view item) {
 
 void append_range(const Range& range, std::string_view item, const TextPosition& position,
                   Choices& choices) {
+  // INT64_MAX - 1: the loop below goes one beyond `high`.
   const auto low = parse_integer(range.low, 0, INT64_MAX - 1);
   const auto high = parse_integer(range.high, 0, INT64_MAX - 1);
   if (!low || !high) throw position.error(fmt::format("the numbers of '{}' are too large", item));
@@ -59,6 +63,7 @@ void append_range(const Range& range, std::string_view item, const TextPosition&
     throw position.error(fmt::format("the range '{}' has more than {} hosts", item, kMaxHosts));
   }
   for (std::int64_t number = *low; number <= *high; ++number) {
+    // As wide as `low` is: 8-10 has no zeros, and 08-10 has them.
     choices.push_back(fmt::format("{}{:0{}}", range.stem, number, range.low.size()));
   }
 }
@@ -73,6 +78,7 @@ Choices expand_set(std::string_view set, const TextPosition& position) {
     if (item.empty()) {
       throw here.error(fmt::format("nothing stands between the commas of '[{}]'", set));
     }
+    // Twice, for a range of two whole names.
     if (item.size() > 2 * kMaxHostNameBytes + 1) throw here.error("the name is too long");
     if (const auto range = split_range(item)) {
       append_range(*range, item, here, choices);
@@ -109,6 +115,7 @@ std::vector<Choices> cut(std::string_view pattern, const TextPosition& position)
     }
     if (pattern[end] == '[') throw position.at(end).error("'[' inside '[...]'");
     pieces.push_back(expand_set(pattern.substr(at + 1, end - at - 1), position.at(at + 1)));
+    // Both factors are at most kMaxHosts, so the product cannot overflow.
     hosts *= pieces.back().size();
     if (hosts > kMaxHosts) {
       throw position.error(fmt::format("'{}' has more than {} hosts", pattern, kMaxHosts));

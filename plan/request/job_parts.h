@@ -1,7 +1,8 @@
 #pragma once
 // The parts of a job, as its user describes it. Options fill them in, and a part then goes whole to
-// whoever needs it: the plan, the state machine, the report. So an option is a row of the table, a
-// field here, and the code that reads the field. Nothing here knows how options are spelled.
+// whoever needs it: the plan, the state machine, the report. So a new option is a row of the table,
+// a field here, and the code that reads the field. Nothing here knows how options are spelled. An
+// absent or empty field means that the user said nothing; defaults are the reader's.
 
 #include <chrono>
 #include <cstdint>
@@ -64,6 +65,7 @@ struct EnvironmentOptions {
   std::optional<std::uint32_t> umask;  // --umask; absent: dtlaunch's own
 };
 
+// Which network the ranks and libdtring use, and how.
 struct NetworkOptions {
   std::string interface;  // --iface NAME or CIDR; empty: chosen by proof
   PortRange ports;        // --port-range: to listen on
@@ -80,6 +82,7 @@ struct Ending {
   std::optional<int> notice_signal;                  // --notice-signal; 0: none
 };
 
+// Absent: no restarts, no spare hosts, unless the job's size may change (kElasticRestarts).
 struct RestartLimits {
   std::optional<int> max;     // --max-restarts
   std::optional<int> spares;  // --spares: hosts that are kept for that

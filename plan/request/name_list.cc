@@ -1,3 +1,4 @@
+// Used wherever a warning may be about many hosts of a job at once.
 #include "plan/request/name_list.h"
 
 #include <fmt/format.h>

@@ -1,12 +1,12 @@
 #pragma once
-// Lists of names in messages.
+// Lists of names in messages. A job may have thousands of hosts, and a message must stay a line.
 
 #include <string>
 #include <vector>
 
 namespace dtl {
 
-// "a, b, c, d and 3 more": enough to see which, whatever their number.
+// "a, b, c, d and 3 more": enough to see which they are, however many there are. "" for none.
 std::string first_names(const std::vector<std::string>& names);
 
 }  // namespace dtl

@@ -1,6 +1,7 @@
 #pragma once
-// Request: what the user asked for, after the command line, the job file and the hostfile have been
-// read and before any node has been spoken to. A plain value.
+// Request: everything that the user asked for, after the command line, the job file and the
+// hostfile have been read and before any node has been spoken to. A plain value. The epochs of a
+// job change a copy of their own: hosts and restart_count.
 
 #include <cstddef>
 #include <optional>
@@ -24,8 +25,8 @@ struct Program {
 struct Request {
   std::vector<Host> hosts;  // empty: this machine, started without ssh
   HostAccess here = {};     // of this machine, where hosts is empty
-  // Each host is one task that a scheduler has started, with an agent and a rank of its own;
-  // several may be on one machine.
+  // Each host is one task that a scheduler has started, with an agent and a rank of its own.
+  // Several of them may be on one machine.
   bool hosts_are_tasks = false;
   std::vector<Program> programs = {{}};  // at least one; ranks are numbered through them in order
   Placement placement;

@@ -1,6 +1,6 @@
 #pragma once
-// TextPosition: where in the user's text something stands, and the errors that say so. A plain
-// value; columns are 1-based and count bytes (what stands before an error is ASCII).
+// TextPosition: a place in the user's text, and the errors that name it. A plain value. Columns are
+// 1-based and count bytes: whatever comes before an error on a line is ASCII.
 
 #include <cstddef>
 #include <string>
@@ -14,6 +14,7 @@ struct TextPosition {
   std::size_t column = 1;
   Exit status = Exit::kBadInput;
 
+  // "hosts:3:7", as compilers write places: editors jump there.
   std::string where() const { return prefix + std::to_string(column); }
   TextPosition at(std::size_t offset) const { return {prefix, column + offset, status}; }
   Error error(std::string reason, std::string hint = {}) const {

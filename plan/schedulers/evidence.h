@@ -1,11 +1,12 @@
 #pragma once
-// SchedulerEvidence: what the scheduler that has started us says of its job: which it is, which
-// part of the job this process is, and what it has given (hosts and slots, or this pod's place
-// among its fellows). Pure: the environment is handed in, and the texts of the files and of the
-// command that it names.
+// SchedulerEvidence: everything that the scheduler that has started us says of its job: which job
+// it is, which part of it this process is, and what it has given (hosts and slots, or this pod's
+// place among its fellows). Pure: the environment is handed in, and the texts of the files and of
+// the command that it names.
 //
 // Two steps, because some schedulers keep their hosts in a file: scheduler_questions() says what
-// has to be read, find_scheduler() answers from it.
+// has to be read, find_scheduler() answers from it. launcher/request reads the files and runs the
+// command in between.
 
 #include <optional>
 #include <string>
@@ -29,8 +30,8 @@ struct SchedulerRefusal {
   std::string attempted, reason, hint;  // as in Error
 };
 
-// The scheduler's own numbering, in the role kRank alone. dtlaunch keeps to its ranks, and numbers
-// local ranks by where they are found to be.
+// The scheduler's own numbering, in the role kRank alone. dtlaunch keeps to its ranks. Local ranks
+// are numbered anew, by where the tasks turn out to be.
 struct SchedulerRank {
   int rank = 0, local_rank = 0, world_size = 0;
 };
@@ -38,19 +39,20 @@ struct SchedulerRank {
 struct SchedulerEvidence {
   const Scheduler* scheduler = nullptr;  // nullptr: none, or the hosts that the user names
   SchedulerRole role = SchedulerRole::kLauncher;
-  // What brings agents to the hosts; nullptr: ssh. kNode: the first node brings them to all.
+  // Brings agents to the hosts; nullptr: ssh. kNode: the first node brings them to all.
   const Starter* starter = nullptr;
   std::string starter_folder;  // where the scheduler keeps its programs; empty: on PATH
   std::string starter_path;    // the program that was found; empty: none yet
-  // PBS: of each host, its first line in PBS_NODEFILE, counted from 0, as pbsdsh has it.
+  // For starters that address hosts by number. PBS: of each host its first line in PBS_NODEFILE,
+  // counted from 0, as pbsdsh wants it. Flux: the rank of its first broker.
   std::vector<int> host_lines;
   Variables used;  // every variable that was read, with its value, in order of their names
 
-  // kLauncher, with node_count where the scheduler has started others of us as well, which wait:
-  // the hosts of the allocation, in the scheduler's order and each once, with `here` for this
-  // machine; slots are absent where the scheduler gives room (max_slots: CPUs) and no number of
-  // tasks. kNode: those of all nodes where the scheduler names them (Slurm), in order of node rank;
-  // else empty.
+  // kLauncher: the hosts of the allocation, in the scheduler's order and each once, with `here` for
+  // this machine. Slots are absent where the scheduler gives room (max_slots: CPUs) and no number
+  // of tasks. With node_count the scheduler has started others of us as well, which wait for this
+  // one. kNode: the hosts of all nodes where the scheduler names them (Slurm), in order of node
+  // rank; else empty.
   std::vector<Host> hosts;
   bool hosts_come_late = false;  // they need not be there yet
   std::string pod_keys;          // see SchedulerAnswers
@@ -59,7 +61,7 @@ struct SchedulerEvidence {
   // kNode and kRank
   std::optional<int> node_count;      // absent: elastic, or the scheduler does not say
   std::optional<int> node_rank;       // absent: who coordinates gives it out
-  std::optional<int> node_hint;       // then: the number in the pod's name, no more than a wish
+  std::optional<int> node_hint;       // then: the number in the pod's name, which is only a wish
   std::optional<int> ranks_per_node;  // of every node; absent: -ppn, or what this node has
   std::string coordinator;            // a name that may not resolve yet; empty: not known
   int coordinator_port = 0;           // 0: the scheduler does not say
@@ -75,18 +77,19 @@ struct SchedulerEvidence {
 
   // Why a job without hosts of its own cannot run in this role.
   std::optional<SchedulerRefusal> refusal;
-  std::vector<std::string> follows;   // what --show-engine says of it, one sentence each
+  std::vector<std::string> follows;   // for --show-engine, one sentence each
   std::vector<std::string> warnings;  // for the user, whatever comes next
-  std::string crowded;  // a warning, where ranks_per_node is what will be: a rank on each CPU
+  std::string crowded;                // a warning of a rank on each CPU; void with -ppn
 };
 
-// A question to a scheduler's own program: a script for the shell, which has this argument as $0.
+// A question to a scheduler's own program: a script for the shell. The argument comes as $0 and not
+// as a part of the text, so it needs no quotes.
 struct ToolQuestion {
   std::string tool;  // as messages call it
   std::string script, argument;
 };
 
-// What find_scheduler() wants to know beside the environment.
+// Everything that find_scheduler() needs beside the environment.
 struct SchedulerQuestions {
   const Scheduler* scheduler = nullptr;
   std::string file;       // the list of hosts; empty: none
@@ -101,7 +104,7 @@ struct SchedulerAnswers {
   std::string file_problem;            // why
   std::optional<std::string> running;  // absent: there is none
   std::string pod_keys;                // the folder; empty: there is none
-  // What the scheduler's own program says. Absent: it is not there, or silent.
+  // The output of the scheduler's own program. Absent: it is not there, or silent.
   std::optional<std::string> tool;
   std::string host_name;   // this machine's own
   int cpus = 0;            // that this process may use; 0: not known
@@ -118,10 +121,12 @@ SchedulerEvidence find_scheduler(const Variables& environment,
                                  std::optional<const Scheduler*> wanted,
                                  const SchedulerAnswers& answers);
 
-// How a person gets at the hosts to which the scheduler itself has brought us.
+// How a person gets at the hosts to which the scheduler itself has brought us. Over ssh without a
+// scheduler.
 HostAccess host_access(const SchedulerEvidence& evidence);
 
-// Whether both may be one machine: "n1" and "n1.cluster"; addresses are what they are.
+// Whether both may be one machine: "n1" and "n1.cluster" are, and addresses only if equal. Nothing
+// is looked up.
 bool same_host_name(const std::string& one, const std::string& other);
 
 // What --show-engine prints, at most 80 columns wide.

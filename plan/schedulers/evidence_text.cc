@@ -13,10 +13,10 @@ namespace dtl {
 namespace {
 
 constexpr std::size_t kPageColumns = 80;
-constexpr std::size_t kPageIndent = 12;  // of what stands beside the words on the left
+constexpr std::size_t kPageIndent = 12;  // of the texts beside the words on the left
 
-// One row: `label` on the left, the text beside it, broken between words. What the engine says may
-// hold anything.
+// One row: `label` on the left, the text beside it, broken between words. Values of variables may
+// hold anything, so the text is made printable.
 void add_row(std::string& page, std::string_view label, const std::string& text) {
   std::string line = fmt::format("{:<{}}", label, kPageIndent);
   bool is_empty = true;
@@ -49,6 +49,7 @@ std::string_view role_text(SchedulerRole role) {
 std::string starter_text(const SchedulerEvidence& evidence) {
   if (evidence.starter == nullptr) return "ssh";
   const auto& programs = evidence.starter->programs;
+  // Until it has been looked for, any of them may be the one.
   const std::string program =
       evidence.starter_path.empty()
           ? join(std::vector<std::string>(programs.begin(), programs.end()), " or ")
@@ -90,7 +91,7 @@ std::string coordinator_text(const SchedulerEvidence& evidence) {
   return text;
 }
 
-// A value that may be long, of one variable.
+// NAME=value in one row: a list of hosts may have thousands of bytes.
 std::string variable_text(const std::string& name, const std::string& value) {
   std::string text = printable(fmt::format("{}={}", name, value));
   const std::size_t room = kPageColumns - kPageIndent;
@@ -121,6 +122,7 @@ std::string evidence_text(const SchedulerEvidence& evidence) {
   if (evidence.ranks_per_node) {
     add_row(page, "ranks", fmt::format("{} on each node", *evidence.ranks_per_node));
   }
+  // The word is beside the first sentence only.
   std::string_view label = "so";
   for (const std::string& sentence : evidence.follows) {
     add_row(page, std::exchange(label, ""), sentence);

@@ -23,7 +23,8 @@ struct Candidate {
   Sighting seen;
 };
 
-// Schedulers that may stand inside another, with that one's variables still there.
+// Whether a job of the inner one may run inside of the outer one, whose variables are then still
+// there: a scheduler inside another, or kinds of pods that share variables.
 bool are_related(const Scheduler& inner, const Scheduler& outer) {
   return &inner == &outer || (inner.pods && outer.pods) || inner.runs_inside == outer.name;
 }
@@ -46,7 +47,8 @@ Candidate wanted_candidate(const SchedulerReader& variables, const Scheduler& wa
               "--show-engine, which says what is; --engine none");
 }
 
-// Evidence that other programs leave as well counts beside its own kind alone, or by itself.
+// Weak evidence, which other programs leave as well, counts beside its own kind or by itself. So
+// variables that someone has exported for torchrun do not contradict Slurm.
 void drop_weak(std::vector<Candidate>& all) {
   const auto first =
       std::find_if(all.begin(), all.end(), [](const Candidate& each) { return !each.seen.weak; });
@@ -77,7 +79,8 @@ Candidate choose_scheduler(const SchedulerReader& variables, Wanted wanted) {
   return chosen;
 }
 
-// Why what is seen is not taken for a job of the scheduler; empty: it is.
+// Why the evidence does not make this a job of the scheduler; empty: it does. Never where the user
+// has said which scheduler it is.
 std::string_view declined(const Candidate& chosen, Wanted wanted,
                           const SchedulerReader& variables) {
   if (wanted || chosen.scheduler == nullptr || chosen.scheduler->declines == nullptr) return {};
@@ -86,6 +89,7 @@ std::string_view declined(const Candidate& chosen, Wanted wanted,
 
 // ---- what it says
 
+// The scheduler may have said by its own name which host this is; names are compared only without.
 void find_this_host(const SchedulerAnswers& answers, SchedulerEvidence& evidence) {
   const bool known = std::any_of(evidence.hosts.begin(), evidence.hosts.end(),
                                  [](const Host& host) { return host.here; });
@@ -93,7 +97,7 @@ void find_this_host(const SchedulerAnswers& answers, SchedulerEvidence& evidence
   for (Host& host : evidence.hosts) host.here = same_host_name(host.name, answers.host_name);
 }
 
-// A node's place: it knows where the others are.
+// What follows from a node's place, and whether it knows where to find the others.
 void settle_node(SchedulerEvidence& evidence) {
   if (evidence.role == SchedulerRole::kLauncher || evidence.refusal) return;
   const int most = evidence.elastic ? evidence.elastic->most : evidence.node_count.value_or(1);
@@ -130,7 +134,8 @@ SchedulerEvidence no_scheduler(std::string_view reason, Wanted wanted) {
   return evidence;
 }
 
-// Who starts jobs inside a rank does not want the hosts of the whole allocation.
+// Whoever starts a job inside a rank does not want the hosts of the whole allocation: all other
+// ranks are on them.
 bool is_inside_a_rank(const SchedulerReader& variables, Wanted wanted) {
   return !wanted && variables.has("DTLAUNCH_JOB");
 }

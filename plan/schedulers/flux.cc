@@ -1,5 +1,6 @@
 // Flux shows two things: a task of a job (FLUX_TASK_RANK), or an instance to start jobs in
-// (FLUX_URI). Its lists of hosts have Slurm's form.
+// (FLUX_URI). A task has FLUX_URI as well, so FLUX_TASK_RANK decides. Lists of hosts have Slurm's
+// form. Neither says where hosts are in a variable: flux itself is asked.
 #include "plan/schedulers/flux.h"
 
 #include <fmt/format.h>
@@ -26,11 +27,13 @@ constexpr Starter kFluxExec = {
     .elsewhere_hint = "flux alloc, and dtlaunch inside; --show-engine says what is seen",
 };
 
-// Flux says in no variable where a job runs; its first task is on the first host.
+// Where tasks meet: on the first host of the job's list, as its first task runs there. "": flux has
+// not answered, and DTL_RDZV has to say it.
 std::string first_host(const SchedulerAnswers& answers) {
   if (!answers.tool || trim(*answers.tool).empty()) return {};
   const TextPosition start{"flux hostlist: column ", 1, Exit::kBadInput};
   const auto names = expand_slurm_hostlist(trim(*answers.tool), start);
+  // The text comes from a program, and the name goes into commands.
   check_host_name(names[0], start);
   return names[0];
 }
@@ -96,8 +99,8 @@ std::vector<Sighting> look_for_flux(const SchedulerReader& variables, bool /*ask
   return sightings_of(variables, {variables.first_of({"FLUX_TASK_RANK", "FLUX_URI"})});
 }
 
-// Which hosts there are. Of a task a Flux before 0.59 says it by its list of jobs: it has no
-// `flux hostlist`.
+// Which hosts there are. For a task, a Flux before 0.59 says so in its list of jobs, as it has no
+// `flux hostlist`. With DTL_RDZV nobody needs to be asked.
 void ask_hostlist(const Sighting& /*seen*/, SchedulerReader& variables,
                   SchedulerQuestions& questions) {
   if (!variables.has("FLUX_TASK_RANK")) {
@@ -115,6 +118,7 @@ constexpr HostCommands kFluxCommands = {
     .runs = "flux run -n 1 --requires=host:{0} sh -c {2}",
 };
 
+// FLUX_URI and FLUX_JOB_ID stay: they are true for every rank.
 constexpr std::string_view kFluxTaskVariables[] = {"FLUX_TASK_*"};
 
 }  // namespace

@@ -1,5 +1,5 @@
-// All families write PE_HOSTFILE in the same form; queue and range, the later words, mean nothing
-// here.
+// All families write PE_HOSTFILE in the same form. Its later words, queue and range, mean nothing
+// here: slots alone say how many ranks a host takes.
 #include "plan/schedulers/grid_engine.h"
 
 #include "base/text.h"
@@ -13,6 +13,8 @@ namespace {
 
 constexpr std::string_view kHostFile = "PE_HOSTFILE";
 
+// qrsh hands standard input and output on, and ends with its command. -inherit makes it a task of
+// the job that runs; -V hands the environment on.
 constexpr StarterWord kQrshWords[] = {{"qrsh"}, {"sge"}};
 constexpr std::string_view kQrshPrograms[] = {"qrsh"};
 constexpr std::string_view kQrshArguments[] = {"-inherit", "-V"};
@@ -52,6 +54,7 @@ SchedulerEvidence read_sge_job(const Sighting& /*seen*/, SchedulerReader& variab
   evidence.job_id = variables.job_id("JOB_ID");
   evidence.starter = &kQrsh;
   const auto root = variables.text("SGE_ROOT"), architecture = variables.text("ARC");
+  // The folder is by architecture, as SGE keeps programs of several in one tree.
   if (root && architecture) evidence.starter_folder = *root + "/bin/" + *architecture;
   evidence.hosts_are_all = true;
   return evidence;

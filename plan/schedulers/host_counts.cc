@@ -1,4 +1,5 @@
-// Sums for the batch systems; hostfiles of users have rules of their own (plan/request/hostfile.h).
+// Sums for the batch systems. Hostfiles of users have rules of their own (plan/request/hostfile.h):
+// a scheduler's list has no ranges, no keys and no comments, so none are taken here.
 #include "plan/schedulers/host_counts.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 #pragma once
-// HostCounts: hosts and their slots as batch systems list them. Pure.
+// HostCounts: hosts and their slots as batch systems list them, for PBS, LSF and Grid Engine. Pure.
 
 #include <functional>
 #include <map>
@@ -13,13 +13,14 @@
 
 namespace dtl {
 
-// Hosts in order of their first mention; what is said again of one adds up.
+// Hosts in order of their first mention; slots of a host that comes again add up. Bounded by the
+// limits of hostfiles.
 class HostCounts {
  public:
-  // where: for messages, of each host.
+  // where: the file or variable that names the hosts, for messages about each of them.
   explicit HostCounts(std::string where) : where_(std::move(where)) {}
 
-  // Throws position.error() for what is no name of a host, and for too many of them or of slots.
+  // Throws position.error() for anything but the name of a host, and for too many hosts or slots.
   void add(std::string_view name, int slots, const TextPosition& position);
   std::size_t count() const { return hosts_.size(); }
   // Throws start.error() without any.
@@ -31,7 +32,8 @@ class HostCounts {
   std::map<std::string, std::size_t> index_;
 };
 
-// For each line that is not empty: its words, and where it begins.
+// For each line that is not empty: its words, and where it begins. Throws for a text that is larger
+// than a hostfile may be.
 void for_each_line(std::string_view text, const std::string& path,
                    const std::function<void(const std::vector<Word>&, const TextPosition&)>& use);
 

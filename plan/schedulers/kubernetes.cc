@@ -34,8 +34,8 @@ std::string name_of_pod(SchedulerReader& variables, const SchedulerAnswers& answ
   return variables.text("HOSTNAME").value_or(answers.host_name);
 }
 
-// Whether this pod is the one that the others look for. A name that no fellow of this pod has is
-// that of a Service, which leads to the first of them.
+// Whether this pod is the one that the others look for. If no fellow of this pod has that name, it
+// is that of a Service, which leads to the first pod.
 bool is_looked_for(const std::string& coordinator, const std::string& own) {
   if (coordinator.empty()) return false;
   const std::string label = first_label(coordinator), mine = first_label(own);
@@ -60,8 +60,8 @@ void take_ranks_per_node(SchedulerReader& variables, SchedulerEvidence& evidence
   evidence.ranks_per_node = variables.number(kName, 1, kMaxRanks);
 }
 
-// PyTorchJob without a Master and without a policy says how many pods there are, and no more; the
-// first worker is then where the others look.
+// PyTorchJob without a Master and without a policy says how many pods there are, and no more. Its
+// first worker is then the one that coordinates.
 void take_first_worker(SchedulerReader& variables, const SchedulerAnswers& answers,
                        SchedulerEvidence& evidence) {
   const std::string own = name_of_pod(variables, answers);
@@ -86,6 +86,8 @@ void take_torchruns(SchedulerReader& variables, const SchedulerAnswers& answers,
     if (!evidence.elastic && !evidence.node_count) evidence.node_count = 1;  // as torchrun has it
     take_endpoint(variables, "PET_RDZV_ENDPOINT", evidence);
     evidence.job_id = variables.job_id("PET_RDZV_ID");
+    // Nodes of an elastic job have no numbers: pods may come and go. The pod's own number is a
+    // wish.
     evidence.node_hint = number_of_pod(name_of_pod(variables, answers));
     evidence.follows.push_back("nodes get their numbers from the one that coordinates");
     return;
@@ -121,6 +123,7 @@ void take_index(SchedulerReader& variables, SchedulerEvidence& evidence) {
 void warn_of_crowd(const SchedulerAnswers& answers, SchedulerEvidence& evidence) {
   if (!evidence.ranks_per_node || answers.cpus == 0) return;
   const int ranks = *evidence.ranks_per_node;
+  // With two CPUs or more for each rank, or a rank for each NUMA node, the ranks may be meant so.
   const bool one_thread = answers.cpus < 2 * ranks;
   if (!one_thread || ranks <= std::max(answers.numa_nodes, 1)) return;
   evidence.crowded =
@@ -132,7 +135,8 @@ void warn_of_crowd(const SchedulerAnswers& answers, SchedulerEvidence& evidence)
           .what();
 }
 
-// The hostfile of the job's operator, named by the variable of the MPI that it was made for.
+// The hostfile of the job's operator, named by the variable of the MPI that it was made for. A job
+// for another MPI has it in the usual place.
 HostListFile worker_list(SchedulerReader& variables) {
   const std::string_view name = variables.first_of(
       {"I_MPI_HYDRA_HOST_FILE", "HYDRA_HOST_FILE", "OMPI_MCA_orte_default_hostfile"});
@@ -156,6 +160,7 @@ SchedulerEvidence read_mpi_launcher(const Sighting& /*seen*/, SchedulerReader& v
   if (const auto role = variables.text("K_MPI_JOB_ROLE")) {
     if (*role == "worker") {
       evidence.role = SchedulerRole::kNode;
+      // sshd should run here: the launcher's agents come over ssh.
       evidence.refusal = {"this is a worker of an MPIJob", "its launcher starts what runs here",
                           "dtlaunch as the launcher's command, and sshd as that of the workers"};
       return evidence;
@@ -167,6 +172,7 @@ SchedulerEvidence read_mpi_launcher(const Sighting& /*seen*/, SchedulerReader& v
   const HostListFile file = worker_list(variables);
   evidence.hosts = parse_hostfile(text_of(file, answers), file.path);
   evidence.follows.push_back("the hosts are those of " + file.path);
+  // The operator starts the launcher before its workers, or beside them.
   evidence.hosts_come_late = true;
   evidence.pod_keys = answers.pod_keys;
   evidence.follows.push_back(
@@ -183,7 +189,8 @@ SchedulerEvidence read_mpi_launcher(const Sighting& /*seen*/, SchedulerReader& v
   return evidence;
 }
 
-// Each pod has a dtlaunch of its own.
+// For the kinds whose pods have a dtlaunch each. The user's own variables come last, so that they
+// win, and what depends on them after that.
 void settle_pod(SchedulerReader& variables, const SchedulerAnswers& answers,
                 SchedulerEvidence& evidence) {
   evidence.role = SchedulerRole::kNode;
@@ -203,7 +210,8 @@ SchedulerEvidence read_torchrun_pod(const Sighting& /*seen*/, SchedulerReader& v
   return evidence;
 }
 
-// TrainJob has two kinds of pods: torchrun's, and launchers with a hostfile.
+// TrainJob has two kinds of pods: torchrun's, and launchers with a hostfile. The variable by which
+// it was seen tells which.
 bool is_torchrun_pod(const Sighting& seen) {
   return seen.variable.starts_with("PET_");
 }
@@ -236,7 +244,8 @@ std::vector<Sighting> look_for_mpi_job(const SchedulerReader& variables, bool /*
   return sightings_of(variables, {"K_MPI_JOB_ROLE"});
 }
 
-// torchrun's own variables, which PyTorchJob and TrainJob set alike.
+// torchrun's own variables, which PyTorchJob and TrainJob set alike. PET_NNODES alone is weak:
+// people export it for torchrun.
 void look_for_torchruns(const SchedulerReader& variables, std::vector<Sighting>& seen) {
   if (variables.has("PET_RDZV_ENDPOINT")) seen.push_back({"PET_RDZV_ENDPOINT"});
   if (!variables.has("PET_NNODES")) return;
@@ -252,6 +261,7 @@ bool has_index(const SchedulerReader& variables) {
 std::vector<Sighting> look_for_train_job(const SchedulerReader& variables, bool asked) {
   std::vector<Sighting> seen;
   constexpr const char* kHostfile = "OMPI_MCA_orte_default_hostfile";
+  // Weak: people export it for Open MPI.
   if (variables.has(kHostfile)) seen.push_back({kHostfile, true});
   if (asked || has_index(variables)) look_for_torchruns(variables, seen);
   return seen;
@@ -266,11 +276,13 @@ std::vector<Sighting> look_for_pytorch_job(const SchedulerReader& variables, boo
 std::vector<Sighting> look_for_indexed_job(const SchedulerReader& variables, bool /*asked*/) {
   std::vector<Sighting> seen = sightings_of(variables, {"JOB_COMPLETION_INDEX"});
   const bool told = variables.has("DTL_NNODES") || variables.has("DTL_RDZV");
+  // Pods of another kind, whose manifest says their place in our own variables.
   if (told && variables.has("DTL_NODE_RANK")) seen.push_back({"DTL_NODE_RANK"});
   return seen;
 }
 
-// The number of a pod and no more: each may be meant to compute by itself.
+// The number of a pod alone says nothing of a common job: each pod may be meant to compute by
+// itself.
 std::string_view decline_bare_index(const SchedulerReader& variables) {
   if (variables.has("DTL_NNODES") || variables.has("DTL_RDZV")) return {};
   return "JOB_COMPLETION_INDEX says that this is a pod of an Indexed Job, and DTL_NNODES and "
@@ -279,7 +291,7 @@ std::string_view decline_bare_index(const SchedulerReader& variables) {
 
 // ---- what a person types
 
-// A pod ends with the job, but for a worker of an MPIJob, which stays.
+// A pod ends with the job. Only a worker of an MPIJob stays, so commands can run there.
 constexpr std::string_view kDescribePod = "kubectl {3}describe pod {0}";
 constexpr std::string_view kInPod = "kubectl {3}exec {0} -- sh -c {2}";
 constexpr HostCommands kPodCommands = {

@@ -12,6 +12,7 @@
 namespace dtl {
 namespace {
 
+// blaunch hands standard input and output on, and ends with its command: an agent needs no more.
 constexpr StarterWord kBlaunchWords[] = {{"blaunch"}, {"lsf"}};
 constexpr std::string_view kBlaunchPrograms[] = {"blaunch"};
 constexpr Starter kBlaunch = {
@@ -46,6 +47,7 @@ SchedulerEvidence read_lsf_job(const Sighting& /*seen*/, SchedulerReader& variab
   evidence.hosts = read_lsf(variables);
   evidence.job_id = variables.job_id("LSB_JOBID");
   evidence.starter = &kBlaunch;
+  // Where it is known, PATH is not asked.
   evidence.starter_folder = variables.text("LSF_BINDIR").value_or("");
   evidence.hosts_are_all = true;
   if (variables.text("LSB_RESTART") == "Y") {
@@ -66,6 +68,7 @@ constexpr HostCommands kLsfCommands = {
     .runs = "bsub -I -m {0} {2}",
 };
 
+// Tasks that jsrun or LSF's own task manager has started.
 constexpr std::string_view kLsfTaskVariables[] = {"JSM_*", "LSF_PM_TASKID"};  // JSM: of jsrun
 
 }  // namespace

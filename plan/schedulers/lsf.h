@@ -1,5 +1,5 @@
 #pragma once
-// LSF: hosts and their slots in variables. Pure.
+// LSF: hosts and their slots in variables, and agents by `blaunch`. Pure.
 
 #include "plan/schedulers/scheduler.h"
 

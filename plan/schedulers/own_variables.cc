@@ -12,7 +12,8 @@
 namespace dtl {
 namespace {
 
-// Where steps and jobs that may share a host meet; below the ports that Linux gives to callers.
+// Where steps and jobs that may share a host meet: from torchrun's usual port on, and below the
+// ports that Linux gives to callers.
 constexpr int kFirstPort = 29500;
 constexpr unsigned kPorts = 500;
 
@@ -49,7 +50,7 @@ const std::string& text_of(const HostListFile& file, const SchedulerAnswers& ans
               answers.file_problem, "--engine none, or the hosts by -f FILE");
 }
 
-// `names`: the variables that may have given the number. The first that is there is blamed.
+// With neither a number of nodes nor a range there is one node.
 void check_node_rank(const SchedulerReader& variables, const SchedulerEvidence& evidence,
                      std::initializer_list<std::string_view> names) {
   const int most = evidence.elastic ? evidence.elastic->most : evidence.node_count.value_or(1);

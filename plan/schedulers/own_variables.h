@@ -1,6 +1,6 @@
 #pragma once
 // What several schedulers have in common: a file of hosts, and the variables DTL_* by which users
-// say what a scheduler does not. Pure.
+// say what a scheduler does not say, or says wrongly. Readers of schedulers call these last. Pure.
 
 #include <initializer_list>
 #include <string>
@@ -14,7 +14,8 @@ namespace dtl {
 
 constexpr int kMaxNodes = static_cast<int>(kMaxHosts);
 
-// Where the scheduler's list of hosts lies, and what says so ("": nothing, it is the usual place).
+// Where the scheduler's list of hosts lies, and which variable says so ("": none, it is the usual
+// place).
 struct HostListFile {
   std::string path, named_by;
 };
@@ -28,14 +29,14 @@ const std::string& text_of(const HostListFile& file, const SchedulerAnswers& ans
 void take_nodes(SchedulerReader& variables, std::string_view name, SchedulerEvidence& evidence);
 // Where the nodes meet.
 void take_endpoint(SchedulerReader& variables, std::string_view name, SchedulerEvidence& evidence);
-// In the place of the scheduler's values: DTL_NNODES, DTL_NODE_RANK, DTL_RDZV, DTL_RESTART,
+// These replace the scheduler's values: DTL_NNODES, DTL_NODE_RANK, DTL_RDZV, DTL_RESTART,
 // DTL_JOB_ID.
 void take_own_variables(SchedulerReader& variables, SchedulerEvidence& evidence);
-// DTL_RDZV in the place of where the scheduler has them meet; where nobody names a port, one of the
-// job's own, so that jobs which share a host do not want the same.
+// DTL_RDZV replaces the scheduler's meeting point. Where nobody names a port, the job gets one of
+// its own, so that jobs which share a host do not want the same.
 void take_meeting_point(SchedulerReader& variables, SchedulerEvidence& evidence);
-// Throws Error(kBadInput), naming the first of these variables that is there, where the node's
-// number does not fit how many there are.
+// Throws Error(kBadInput) where the node's number does not fit the number of nodes. It names the
+// first of these variables that is there.
 void check_node_rank(const SchedulerReader& variables, const SchedulerEvidence& evidence,
                      std::initializer_list<std::string_view> names);
 // "dtl-worker-2.dtl.ns" -> "dtl-worker-2"

@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::string_view kNodeFile = "PBS_NODEFILE";
 
-// By PBS's task manager, for each host; agents come back by themselves.
+// By PBS's task manager, for each host; agents come back by themselves, because a task has no input
+// and its output goes to that of the job.
 constexpr StarterWord kTaskManagerWords[] = {
     {"pbs"}, {"pbs_tmrsh", 0}, {"tmrsh", 0}, {"pbsdsh", 1}};
 constexpr std::string_view kTaskManagerPrograms[] = {"pbs_tmrsh", "pbsdsh"};
@@ -27,7 +28,8 @@ constexpr Starter kTaskManager = {
     .elsewhere_hint = "qsub, and dtlaunch inside; --show-engine says what is seen",
 };
 
-// PBS: a line for each slot, the host alone. first_lines: of each host.
+// PBS: a line for each slot, the host alone. first_lines: of each host, counted without empty
+// lines.
 std::vector<Host> read_pbs(std::string_view text, const std::string& path,
                            std::vector<int>& first_lines) {
   HostCounts hosts(path);
@@ -72,6 +74,7 @@ constexpr HostCommands kPbsCommands = {
     .ends = "qdel {1}",
     .runs = "pbs_tmrsh {0} sh -c {2}",
 };
+// OpenPBS and Torque may have pbsdsh alone.
 constexpr HostCommands kCommandsByPbsdsh = {
     .state = kPbsCommands.state,
     .kills = kPbsCommands.kills,
@@ -80,10 +83,11 @@ constexpr HostCommands kCommandsByPbsdsh = {
 };
 
 const HostCommands& pbs_commands(const SchedulerEvidence& evidence) {
+  // What has started the agents will work for a person as well.
   return evidence.starter_path.ends_with("/pbsdsh") ? kCommandsByPbsdsh : kPbsCommands;
 }
 
-// PALS and JSM start tasks in some sites' PBS and LSF.
+// PALS starts tasks in the PBS of some sites.
 constexpr std::string_view kPbsTaskVariables[] = {"PALS_*", "PBS_TASKNUM", "PBS_NODENUM",
                                                   "PBS_VNODENUM"};
 

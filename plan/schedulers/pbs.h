@@ -1,5 +1,6 @@
 #pragma once
-// PBS Pro, OpenPBS and Torque: a file with a line for each slot. Pure.
+// PBS Pro, OpenPBS and Torque: a file with a line for each slot, and agents by PBS's task manager.
+// Pure.
 
 #include "plan/schedulers/scheduler.h"
 

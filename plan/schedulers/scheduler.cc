@@ -1,3 +1,4 @@
+// The table of all schedulers, and their names. A new one is a row here.
 #include "plan/schedulers/scheduler.h"
 
 #include <array>

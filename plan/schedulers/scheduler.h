@@ -1,8 +1,9 @@
 #pragma once
-// Scheduler: all that is known of one scheduler, or of one kind of job of Kubernetes: by what a job
-// is recognised, how its hosts and this process's part are read, what it leaves in the environment,
-// how its programs bring agents to hosts, and what a person types there. Each is one pair of files
-// in this folder and one row of schedulers(); no other code tells them apart. Pure.
+// Scheduler: everything that is known of one scheduler, or of one kind of job of Kubernetes: by
+// what a job is recognised, how its hosts and this process's part are read, what it leaves in the
+// environment, how its programs bring agents to hosts, and what a person types there. Each is one
+// pair of files in this folder and one row of schedulers(); no other code tells them apart. How its
+// starter is run is launcher/schedulers' part. Pure: plain functions and constants.
 
 #include <initializer_list>
 #include <optional>
@@ -20,7 +21,7 @@ struct SchedulerAnswers;
 struct SchedulerEvidence;
 struct SchedulerQuestions;
 
-// A word of -launcher.
+// A word of -launcher that asks for this starter.
 struct StarterWord {
   std::string_view word;
   std::optional<std::size_t> program = {};  // of Starter::programs; absent: any of them
@@ -56,34 +57,38 @@ struct Scheduler {
   bool pods = false;            // of Kubernetes: kinds of it may show themselves side by side
   // A scheduler whose jobs may hold whole jobs of this one, with its variables still there.
   std::string_view runs_inside = {};
-  // Starts every one of its tasks, each with a dtlaunch: "srun". Empty: it never does.
+  // The command that starts every one of its tasks, each with a dtlaunch: "srun". Empty: the
+  // scheduler has none.
   std::string_view task_command = {};
   bool recreates_nodes = false;  // a lost node comes again, with its name and number
-  // By which it says beforehand that the job's time is nearly over; 0: by none.
+  // The signal by which it says beforehand that the job's time is nearly over; 0: by none.
   int notice_signal = 0;
   // How to give all processes of a job one token, for a hint.
   std::string_view token_hint = {};
-  // What it leaves in the environment of a task and would mislead a rank; '*' at the end of a name
-  // stands for any rest.
+  // Variables that it leaves in the environment of a task and that would mislead a rank; '*' at the
+  // end of a name means any rest. Those that are true for the whole job stay.
   std::span<const std::string_view> task_variables = {};
   const Starter* starter = nullptr;  // nullptr: ssh
 
-  // Where it shows itself, the surest first; asked: by the user, with --engine.
+  // Where it shows itself, the surest first; empty: nowhere. asked: by the user, with --engine, and
+  // then evidence that it shares with a related kind will do.
   std::vector<Sighting> (*look)(const SchedulerReader& variables, bool asked) = nullptr;
-  // Why this is not taken for a job of it unless the user says so; empty: it is.
+  // Why the evidence is not taken for a job of it, unless the user says so; empty: it is. For a
+  // warning.
   std::string_view (*declines)(const SchedulerReader& variables) = nullptr;
   // What has to be read beside the environment; nullptr: nothing.
   void (*ask)(const Sighting& seen, SchedulerReader& variables,
               SchedulerQuestions& questions) = nullptr;
   // All of the evidence but the scheduler, the variables used and this machine's own place among
-  // the hosts. Throws Error(kBadInput) for a value that the scheduler does not write.
+  // the hosts, which find_scheduler() adds. Throws Error(kBadInput) for a value that the scheduler
+  // does not write: a guess could start ranks on hosts of another job.
   SchedulerEvidence (*read)(const Sighting& seen, SchedulerReader& variables,
                             const SchedulerAnswers& answers) = nullptr;
   // What a person types to get at a host of such a job.
   const HostCommands& (*commands)(const SchedulerEvidence& evidence) = nullptr;
 };
 
-// In the order in which one that is seen goes before another.
+// In order of precedence: of two related ones that are seen, the first counts.
 std::span<const Scheduler* const> schedulers();
 
 // "slurm", "indexed-job"; nullptr: "none". Throws Error(kUsage) with the nearest name for any

@@ -56,6 +56,7 @@ std::optional<int> SchedulerReader::number(std::string_view name, std::int64_t l
 }
 
 int SchedulerReader::needed_number(std::string_view name, std::int64_t low, std::int64_t high) {
+  // Throws for absence; number() would only return nothing.
   needed(name);
   return *number(name, low, high);
 }
@@ -90,6 +91,7 @@ std::optional<std::pair<std::string, int>> SchedulerReader::endpoint(std::string
     if (!is_address(host)) throw bad(name, "no address stands in the brackets", "[::1]:29500");
     return std::pair{host, port};
   }
+  // Not looked up: the name of a pod may not resolve yet.
   if (host.size() > kMaxHostNameBytes) throw bad(name, "the name is too long");
   check_host_name(host, position(name));
   return std::pair{host, port};
@@ -98,7 +100,7 @@ std::optional<std::pair<std::string, int>> SchedulerReader::endpoint(std::string
 std::string SchedulerReader::job_id(std::string_view name) {
   const auto value = text(name);
   if (!value) return {};
-  // A job's id stands in commands that are shown to the user, as one word.
+  // A job's id is one word in commands that are shown to the user.
   const bool plain = printable(*value) == *value && value->find(' ') == value->npos;
   if (!plain || value->size() > kMaxIdBytes) throw bad(name, "no job is called so");
   return *value;

@@ -1,6 +1,7 @@
 #pragma once
-// SchedulerReader: the variables that an engine has set, read one by one, with a record of those
-// that were. A variable that is empty counts as absent. Pure.
+// SchedulerReader: the variables that a scheduler has set, read one by one, with a record of those
+// that were, so that --show-engine can show all evidence. A variable that is empty counts as
+// absent. Pure.
 
 #include <cstdint>
 #include <map>
@@ -21,6 +22,7 @@ class SchedulerReader {
   bool has(std::string_view name) const { return variables_.find(name) != variables_.end(); }
   // Unlike has(), these record the variable. Those that parse throw bad() for what does not fit.
   std::optional<std::string> text(std::string_view name);
+  // Throws Error(kBadInput) where it is absent.
   std::string needed(std::string_view name);
   std::optional<int> number(std::string_view name, std::int64_t low, std::int64_t high);
   int needed_number(std::string_view name, std::int64_t low, std::int64_t high);
@@ -28,9 +30,11 @@ class SchedulerReader {
   std::optional<SizeRange> range(std::string_view name, int high);
   // "name:port", "[address]:port" or a name alone, whose port is 0.
   std::optional<std::pair<std::string, int>> endpoint(std::string_view name);
-  // What a job is called: no blanks, nothing that a terminal would obey, at most 256 bytes.
+  // The name of a job: no blanks, nothing that a terminal would obey, at most 256 bytes. "":
+  // absent.
   std::string job_id(std::string_view name);
-  // The first of these that is there; else the last.
+  // The first of these that is there; else the last, so that a message names the usual one. Does
+  // not record it.
   std::string_view first_of(std::initializer_list<std::string_view> names) const;
 
   // "NAME=value", the value cut and made printable. kBadInput.

@@ -32,16 +32,18 @@ constexpr Starter kSrun = {
     .elsewhere_hint = "salloc or sbatch, and dtlaunch inside; --show-engine says what is seen",
 };
 
+// Slurm's own numbers for steps that no srun of the user has made.
 constexpr std::int64_t kFirstSpecialStep = 0xfffffff0;  // from here on: batch, extern, interactive
 constexpr std::int64_t kMostTasks = 1 << 24;            // of a step; more than Slurm starts
 
-// What srun says of the step that this process is a task of.
+// The step that this process is a task of, as srun describes it.
 struct Step {
   std::int64_t id = 0;
   int tasks = 0;
 };
 
-// A step that srun has made: neither a batch script nor salloc's interactive shell.
+// The step of this process, if srun has made it; nothing in a batch script and in salloc's
+// interactive shell, which are steps to Slurm as well.
 std::optional<Step> own_step(SchedulerReader& variables) {
   const std::string_view name = variables.first_of({"SLURM_STEP_ID", "SLURM_STEPID"});
   const auto text = variables.text(name);
@@ -64,6 +66,7 @@ std::vector<std::string> names_of(SchedulerReader& variables, std::string_view l
       names = std::move(asked);
     }
   }
+  // A host that is named twice would make the counts of tasks ambiguous.
   std::set<std::string_view> seen;
   for (const std::string& name : names) {
     check_host_name(name, variables.position(list));
@@ -90,12 +93,13 @@ std::vector<Host> hosts_of(const std::vector<std::string>& names, std::string_vi
   return hosts;
 }
 
-// One number for each host.
+// One number for each host, in the order of the list of hosts.
 std::vector<int> counts_of(SchedulerReader& variables, std::string_view name, std::size_t hosts) {
   return expand_slurm_counts(variables.needed(name), hosts, variables.position(name));
 }
 
-// CPUs of the job's nodes for those of a step.
+// A step's hosts get the CPUs that the job has there. The step may have fewer nodes than the job,
+// so they are found by name.
 void take_cpus(SchedulerReader& variables, const SchedulerAnswers& answers,
                SchedulerEvidence& evidence) {
   const std::string_view list = variables.first_of({"SLURM_JOB_NODELIST", "SLURM_NODELIST"});
@@ -108,8 +112,9 @@ void take_cpus(SchedulerReader& variables, const SchedulerAnswers& answers,
   }
 }
 
-// Without a token the first of the nodes brings agents to all by a step of its own, in which each
-// node is told one; the others wait for its end.
+// Without a token the nodes cannot prove to each other who they are. Then the first one brings
+// agents to all by a step of its own, in which each node is told a token; the others wait for its
+// end.
 void take_node(SchedulerReader& variables, const SchedulerAnswers& answers,
                SchedulerEvidence& evidence) {
   const int node = *evidence.node_rank;
@@ -128,6 +133,7 @@ void take_node(SchedulerReader& variables, const SchedulerAnswers& answers,
     return;
   }
   evidence.role = SchedulerRole::kLauncher;
+  // In order of node rank, so the first is this one.
   evidence.hosts[0].here = true;
   // As a launcher it starts the others itself; nobody looks for it.
   evidence.coordinator.clear();
@@ -138,7 +144,8 @@ void take_node(SchedulerReader& variables, const SchedulerAnswers& answers,
       nodes));
 }
 
-// The task of a step with several: srun has started a node or a rank.
+// The task of a step with several: srun has started a node or a rank. Every number is checked
+// against the others, since a wrong one would have nodes wait for tasks that never come.
 void take_step(SchedulerReader& variables, const SchedulerAnswers& answers, const Step& step,
                SchedulerEvidence& evidence) {
   const auto names = names_of(variables, "SLURM_STEP_NODELIST", std::nullopt);
@@ -151,6 +158,7 @@ void take_step(SchedulerReader& variables, const SchedulerAnswers& answers, cons
         "SLURM_STEP_TASKS_PER_NODE",
         fmt::format("these are {} tasks, and SLURM_STEP_NUM_TASKS says {}", tasks, step.tasks));
   }
+  // Two steps of one job may run side by side: with the step's number they are two jobs to us.
   evidence.step_of = evidence.job_id;
   evidence.job_id += fmt::format(".{}", step.id);
   evidence.hosts_are_all = true;
@@ -178,8 +186,8 @@ void take_step(SchedulerReader& variables, const SchedulerAnswers& answers, cons
                                          plural(step.tasks, "rank"), evidence.rank->rank));
 }
 
-// Slots for each host. Without a number of tasks, SLURM_TASKS_PER_NODE counts CPUs, and a task that
-// srun has started sees the numbers of its own step.
+// Slots for each host. Without a number of tasks, SLURM_TASKS_PER_NODE counts CPUs. A task that
+// srun has started sees the numbers of its own step there, so they say nothing about the job.
 void take_slots(SchedulerReader& variables, bool in_step, SchedulerEvidence& evidence) {
   std::vector<Host>& hosts = evidence.hosts;
   const std::string_view ntasks = variables.first_of({"SLURM_NTASKS", "SLURM_NPROCS"});
@@ -213,6 +221,8 @@ void take_allocation(SchedulerReader& variables, const SchedulerAnswers& answers
     evidence.follows.push_back("a task of an array of jobs, each with hosts of its own");
   }
   take_slots(variables, in_step, evidence);
+  // Slurm's own name of this host; it may differ from the host's name. On a login host it is
+  // absent.
   if (const auto own = variables.text("SLURMD_NODENAME")) {
     for (Host& host : evidence.hosts) host.here = host.name == *own;
   }
@@ -228,6 +238,7 @@ SchedulerEvidence read_slurm(const Sighting& /*seen*/, SchedulerReader& variable
   evidence.job_id = variables.needed(id);
   evidence.restart = variables.number("SLURM_RESTART_COUNT", 0, INT32_MAX).value_or(0);
   const std::string_view parts = variables.first_of({"SLURM_PACK_SIZE", "SLURM_HET_SIZE"});
+  // Slurm before 20.02 calls such a job a pack.
   if (variables.number(parts, 0, INT32_MAX).value_or(1) > 1) {
     evidence.refusal = {fmt::format("{} says that this is a heterogeneous job", parts),
                         "its parts have variables and steps of their own, and dtlaunch reads one",
@@ -248,7 +259,7 @@ std::vector<Sighting> look_for_slurm(const SchedulerReader& variables, bool /*as
   return sightings_of(variables, {variables.first_of({"SLURM_JOB_ID", "SLURM_JOBID"})});
 }
 
-// Slurm's own order of such names is asked of it.
+// scontrol is asked for the order of such names, since it is that of the running Slurm.
 void ask_scontrol(const Sighting& /*seen*/, SchedulerReader& variables,
                   SchedulerQuestions& questions) {
   const auto list = variables.text(variables.first_of({"SLURM_JOB_NODELIST", "SLURM_NODELIST"}));

@@ -1,5 +1,6 @@
 #pragma once
-// Slurm: allocations, and the steps of srun in them. Pure.
+// Slurm: allocations, in which agents start by one srun, and the steps that a user's srun has made
+// in them, with a dtlaunch for each node or each rank. Pure.
 
 #include "plan/schedulers/scheduler.h"
 

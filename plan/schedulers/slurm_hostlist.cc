@@ -13,8 +13,8 @@
 namespace dtl {
 namespace {
 
-// One name of the list, "r[1-2]c[01-02]s8": what stands before each pair of brackets, and what it
-// stands for. A name without brackets is one literal and no set.
+// One name of the list, "r[1-2]c[01-02]s8": the text before each pair of brackets, and the choices
+// in it. A name without brackets is one literal and no set.
 struct Pattern {
   std::vector<std::string> literals;
   std::vector<std::vector<std::string>> sets;
@@ -24,7 +24,8 @@ bool is_number(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789") == text.npos;
 }
 
-// The inside of brackets: "1-3,07". Names in them, which hostfiles may have, are not Slurm's.
+// The inside of brackets: "1-3,07". Hostfiles may have names in them ("[n01-n04]"), and Slurm may
+// not, so this is checked before hostlist.h expands it.
 std::vector<std::string> expand_numbers(std::string_view set, const TextPosition& position) {
   std::size_t offset = 0;
   for (const std::string& item : split(set, ',')) {
@@ -39,11 +40,11 @@ std::vector<std::string> expand_numbers(std::string_view set, const TextPosition
     offset += item.size() + 1;
   }
   return expand_hostlist(fmt::format("[{}]", set),
-                         // The set's '[' stands one column earlier.
+                         // The set's '[' is one column before.
                          {position.prefix, position.column - 1, position.status});
 }
 
-// most: names that it may stand for.
+// most: how many names are left for it, within kMaxHosts of the whole list.
 Pattern read_pattern(std::string_view text, std::size_t most, const TextPosition& position) {
   Pattern pattern;
   std::size_t at = 0, names = 1;
@@ -72,6 +73,7 @@ Pattern read_pattern(std::string_view text, std::size_t most, const TextPosition
   return pattern;
 }
 
+// Of the longest name, before any is made.
 void check_length(const Pattern& pattern, const TextPosition& position) {
   std::size_t bytes = 0;
   for (const std::string& literal : pattern.literals) bytes += literal.size();
@@ -111,7 +113,7 @@ void append_names(const Pattern& pattern, std::vector<std::string>& names) {
 
 }  // namespace
 
-// Commas inside brackets do not separate names. i == text.size() ends the last one.
+// Commas inside brackets do not separate names. The round with i == text.size() ends the last one.
 std::vector<std::string> expand_slurm_hostlist(std::string_view text,
                                                const TextPosition& position) {
   std::vector<std::string> names;
@@ -149,7 +151,8 @@ bool has_several_brackets(std::string_view text) {
   return false;
 }
 
-// "2(x3),1" stands for 2, 2, 2, 1.
+// "2(x3),1" is 2, 2, 2, 1: Slurm folds equal neighbours. The count of numbers is checked against
+// the nodes at each step, so "1(x65536),1(x65536)..." makes no long list.
 std::vector<int> expand_slurm_counts(std::string_view text, std::size_t nodes,
                                      const TextPosition& position) {
   std::vector<int> counts;

@@ -260,7 +260,7 @@ void PartialCheckpoint::commit() {
   }
   if (error) throw Error(Exit::kCannotWrite, attempted, error.message());
   // All files and the folder itself, before the name: after a power failure no complete name may
-  // stand for files that never reached the disk.
+  // belong to files that never reached the disk.
   sync(path_);
   int status = ::rename(path_.c_str(), whole.c_str());
   if (status != 0 && (errno == ENOTEMPTY || errno == EEXIST)) {

@@ -18,7 +18,7 @@ std::optional<std::int64_t> checkpoint_step(const std::string& folder);
 // The one of the highest step in `output`; nothing where there is none, or no `output`.
 std::optional<std::string> find_last_checkpoint(const std::string& output);
 
-// Why no run can go on from a folder: it is damaged, or it is no such checkpoint.
+// Why no run can go on from a folder: it is damaged, or it is not such a checkpoint.
 struct Obstacle {
   std::string reason;    // "model.safetensors: its checksum is 0badcafe and was 1badcafe"
   bool damaged = false;  // it was one once

@@ -38,8 +38,9 @@ struct CheckpointExtras {
 
 class CheckpointWriter {
  public:
-  // grace: how long whoever started this rank lets it live after SIGTERM, where that is known. The
-  // first checkpoint that takes longer to write is spoken of, once, and ends_too_late() knows it.
+  // grace: for how long the starter of this rank lets it live after SIGTERM, where that is known.
+  // The first checkpoint that takes longer to write is told to the user, once, and ends_too_late()
+  // knows it.
   CheckpointWriter(std::string output, const ModelConfig& config,
                    std::optional<std::chrono::milliseconds> grace = std::nullopt,
                    const OptimizerSettings& optimizer = {});

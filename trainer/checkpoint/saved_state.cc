@@ -35,7 +35,8 @@ fs::path state_file(const std::string& folder) {
   return fs::path(folder) / "training_state.json";
 }
 
-// Every member in one place, for both directions: a visitor is called with key and member.
+// Every member in one place, for both directions: a visitor is called with key and member. So no
+// member can be written and not read.
 template <class Visitor, class Identity>
 void visit_run(Visitor&& v, Identity& run) {
   v("seed", run.seed);
@@ -54,7 +55,7 @@ void visit_run(Visitor&& v, Identity& run) {
   v("total_steps", o.total_steps);
 }
 
-// What checkpoints did not have once: where a key is missing, the default is what programs of that
+// Keys that older checkpoints lack. A missing key means its default, which is what programs of that
 // time did.
 template <class Visitor, class Optimizing>
 void visit_newer(Visitor&& v, Optimizing& o) {
@@ -198,11 +199,13 @@ void add_views(const std::vector<KeptTensor>& kept, std::span<const float> value
 void write_training_state(const std::string& folder, const ModelConfig& config,
                           const ParameterLayout& layout, const RunIdentity& identity,
                           const TrainingState& state, const std::optional<TrainingCost>& cost) {
+  // training_state.json is the last file to come: a folder without it is not a checkpoint.
   save_model(folder, config, layout, state.parameters);
   const OptimizerState kept = optimizer_state(layout, identity.optimizer);
   std::vector<TensorView> views;
   add_views(kept.m, state.m, views);
   add_views(kept.v, state.v, views);
+  // By name, so that equal states give equal files.
   std::sort(views.begin(), views.end(),
             [](const TensorView& one, const TensorView& other) { return one.name < other.name; });
   write_safetensors(fs::path(folder) / "optimizer.safetensors", views);

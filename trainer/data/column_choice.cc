@@ -70,7 +70,7 @@ class ColumnValues {
   std::unordered_set<std::string_view> seen_;
 };
 
-// Why a column is no text; the empty text where it may be one.
+// Why a column cannot be texts; the empty text where it may be.
 std::string refusal(const std::string& name, const ColumnValues& values) {
   const std::string lowered = to_lower(trim(name));
   if (lowered.empty() || lowered.starts_with("unnamed: ")) {

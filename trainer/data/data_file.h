@@ -1,5 +1,5 @@
 #pragma once
-// A data set's file as it is found. Pure, but for reading.
+// A data set's file as it is found on the disk. Only the reading is not pure.
 
 #include <cstddef>
 #include <string>

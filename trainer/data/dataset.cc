@@ -122,6 +122,7 @@ Columns choose_columns(const std::string& path, const std::vector<std::string>& 
                 without_column(header, options.label_column),
                 "--label_column_name with the column of the labels; or " + header_hint(path));
   }
+  // A column's own name may have commas; then it is not a list of names.
   const int with_commas = column_named(header, join(options.text_columns, ","));
   if (options.text_columns.size() > 1 && with_commas >= 0) {
     columns.texts.push_back(with_commas);  // one name, with commas in it
@@ -255,7 +256,7 @@ std::int32_t label_id(const TextDataset& dataset, std::size_t index, const std::
               reason, "examples with these labels; or --do_train, to learn those of a file");
 }
 
-// What is to be learnt from an example.
+// Adds what the model is to learn from an example.
 void append_aim(const TextDataset& dataset, std::size_t index, const LabelIds& ids,
                 const std::vector<std::string>& labels, Examples& to) {
   const TextExample& example = dataset.examples[index];
@@ -373,7 +374,7 @@ Examples encode_dataset(const TextDataset& dataset, const Tokenizer& tokenizer,
   });
   Examples examples;
   examples.starts.push_back(0);
-  // In the order of the blocks, whoever has encoded them.
+  // In the order of the blocks, whichever thread has encoded them.
   for (const Examples& part : parts) append(examples, part);
   return examples;
 }

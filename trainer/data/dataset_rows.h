@@ -29,7 +29,7 @@ void check_header(const std::string& path, int line, const std::vector<std::stri
 
 // By the ending of `path`: .tsv, .csv, .json or .jsonl; JSON is an object on each line, a list of
 // objects, or an object whose "data" is such a list. A byte order mark is skipped; lines end in
-// LF or CR LF, or in CR where a file has no LF; empty lines are no rows; bytes that are not UTF-8,
+// LF or CR LF, or in CR where a file has no LF; empty lines do not count; bytes that are not UTF-8,
 // and NUL, are errors. A JSON list becomes a field with list_delimiter between its elements;
 // without a delimiter it is an error.
 std::unique_ptr<RowReader> make_row_reader(const std::string& path, std::string bytes,

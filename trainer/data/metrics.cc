@@ -1,6 +1,6 @@
-// Formulas alone, in double. Which figures a task has stands in task_metrics(), as run_glue.py has
-// it. Nothing here knows models: the loss is computed from logits a second time, since evaluation
-// has no backward pass.
+// Formulas alone, in double. task_metrics() chooses the figures of a task, as run_glue.py does.
+// Nothing here knows models: the loss is computed from logits a second time, since evaluation has
+// no backward pass.
 #include "trainer/data/metrics.h"
 
 #include <algorithm>

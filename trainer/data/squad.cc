@@ -22,7 +22,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::size_t kMaxSquadBytes = std::size_t{4} << 30;  // SQuAD 2.0 has 42 MB
-constexpr std::int64_t kBeyondTexts = std::int64_t{1} << 40;  // no context is so long
+constexpr std::int64_t kBeyondTexts = std::int64_t{1} << 40;  // no context is this long
 
 // Takes questions one by one until there are enough.
 class SquadReader {
@@ -216,7 +216,7 @@ Json parse_whole(std::string_view bytes, const SquadReader& reader) {
   reader.fail(fmt::format(":{}", 1 + std::count(bytes.begin(), end, '\n')), fault);
 }
 
-// What stands in the context where the answer should.
+// The text of the context at the place where the answer should be.
 std::string text_at(const SquadExample& example, const SquadAnswer& answer) {
   const std::string& context = example.context;
   std::size_t begin = 0;

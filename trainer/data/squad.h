@@ -21,7 +21,7 @@ struct SquadExample {
 // [..]}]}]}), and run_qa's flat one, an object of {id, title, context, question, answers: {text:
 // [..], answer_start: [..]}} for each question, in {"data": [..]}, in a list, or one on each line.
 // Throws Error(kBadInput) naming the file and the question's id (or line, or place) for a missing
-// key, an id that occurs twice. Answers may stand anywhere. limit < 0: all questions.
+// key, an id that occurs twice. Answers may be anywhere. limit < 0: all questions.
 std::vector<SquadExample> read_squad(const std::string& path, std::int64_t limit);
 
 // Questions whose first answer, the one that is learnt, is not in the context at its start. As with

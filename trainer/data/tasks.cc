@@ -111,7 +111,8 @@ std::string original_file(const GlueTask& task, const std::string& folder, Split
   return !has_glues && may_exist(path) ? path : "";
 }
 
-// Where the files are in GLUE's archive, "SST-2" for sst2; empty where `folder` has no such folder.
+// The folder of the task below `folder`, as GLUE's archive names it: "SST-2" for sst2. Empty where
+// there is none. For a hint: the user has named the folder above.
 std::string archive_folder(const GlueTask& task, const std::string& folder) {
   std::error_code ignored;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
@@ -231,6 +232,7 @@ TextDataset read_glue(const GlueTask& task, const GlueFile& file, Split split, s
   while ((limit < 0 || static_cast<std::int64_t>(dataset.examples.size()) < limit) &&
          rows->next(row)) {
     if (row.size() < columns.count && task.name == "qqp") {
+      // Some rows of qqp as it is published end early; they are counted and left out.
       ++dataset.dropped;
       continue;
     }

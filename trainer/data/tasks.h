@@ -37,7 +37,7 @@ struct GlueFile {
 std::vector<GlueFile> glue_files(const GlueTask& task, const std::string& folder, Split split);
 // The same; Error(kBadInput) says which files were expected where, unless all of them exist. Where
 // mrpc has neither train.tsv nor dev.tsv, these are the files that Microsoft published, whose test
-// file then serves for validation; it stands in for test.tsv, too.
+// file then serves for validation, and also replaces test.tsv.
 std::vector<GlueFile> find_glue_files(const GlueTask& task, const std::string& folder, Split split);
 
 // Labels are given as the task's names, whether the file has names or 0, 1. A test file has none.

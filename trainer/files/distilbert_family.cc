@@ -34,7 +34,7 @@ void read_distilbert(const ConfigKeys& keys, ModelConfig& config) {
   keys.layers("n_layers", config.layers);
   keys.size("n_heads", config.heads);
   keys.size("hidden_dim", config.intermediate_size);
-  // BERT's names stand for the same three, and win.
+  // BERT's names mean the same three, and win.
   keys.size("hidden_size", config.hidden_size);
   keys.layers("num_hidden_layers", config.layers);
   keys.size("num_attention_heads", config.heads);

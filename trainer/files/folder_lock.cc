@@ -85,7 +85,8 @@ bool FolderLock::take() {
   return true;
 }
 
-// Synced, so that other hosts can read it on NFS, too. It is no lock: what fails here is let be.
+// Synced, so that other hosts can read it on NFS, too. The lock is another thing: failures here do
+// no harm.
 void FolderLock::say_who() const {
   const std::time_t now = std::time(nullptr);
   const std::string text = fmt::format("pid {} on {} since {:%Y-%m-%d %H:%M:%S %z}\n", ::getpid(),

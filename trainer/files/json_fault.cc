@@ -18,7 +18,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Of \uD83D and its like: the number behind "\u"; nothing where that is no such escape.
+// Of \uD83D and its like: the number behind "\u"; nothing where there is no such escape.
 std::optional<unsigned> escaped_unit(std::string_view text, std::size_t at) {
   if (at + 6 > text.size() || text.substr(at, 2) != "\\u") return std::nullopt;
   unsigned unit = 0;
@@ -27,7 +27,7 @@ std::optional<unsigned> escaped_unit(std::string_view text, std::size_t at) {
   return parsed.ptr == end ? std::optional(unit) : std::nullopt;
 }
 
-// Where the first half of a surrogate pair stands that lacks the other one.
+// The place of the first half of a surrogate pair that lacks its other half.
 std::size_t find_half_pair(std::string_view text) {
   for (std::size_t at = text.find('\\'); at != text.npos;) {
     const unsigned unit = escaped_unit(text, at).value_or(0);
@@ -56,7 +56,7 @@ std::size_t begin_of_token(std::string_view text, std::size_t last) {
   return last;
 }
 
-// What stands there, as far as a line of a message can show it.
+// The text there, as far as a line of a message can show it.
 std::string text_from(std::string_view text, std::size_t at) {
   constexpr std::size_t kMost = 20;
   std::string_view shown = text.substr(at);

@@ -1,5 +1,5 @@
 #pragma once
-// What is wrong with a text that is no JSON, and where, in words for a message. Pure.
+// Finds the fault in a text that is not JSON, and its place, in words for a message. Pure.
 
 #include <cstddef>
 #include <string>

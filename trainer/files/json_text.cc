@@ -21,7 +21,7 @@ constexpr const char* kMark = "\xEF\xBB\xBF";  // that a file is in UTF-8, as so
 // Columns are counted in characters.
 std::string place_of(const std::string& path, std::string_view bytes, std::size_t at) {
   const std::string_view before = bytes.substr(0, std::min(at, bytes.size()));
-  const std::size_t start = before.rfind('\n') + 1;  // of the line; 0 where there is no other
+  const std::size_t start = before.rfind('\n') + 1;  // of the line; 0 in the first one
   const auto is_character = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; };
   return fmt::format("{}:{}:{}", path, 1 + std::count(before.begin(), before.end(), '\n'),
                      1 + std::count_if(before.begin() + static_cast<std::ptrdiff_t>(start),

@@ -1,6 +1,6 @@
 #pragma once
-// Files that are one JSON object: their bytes, and where in them something stands, for messages.
-// The callers parse them (nlohmann-json is in no header).
+// Files that are one JSON object: their bytes, and places in them for messages. The callers parse
+// them (nlohmann-json is in no header).
 
 #include <cstddef>
 #include <initializer_list>
@@ -21,7 +21,7 @@ struct JsonComplaint {
 std::string read_json_text(const std::string& path, std::size_t limit_bytes,
                            const JsonComplaint& complaint);
 
-// Throws Error for a text that is no JSON object, naming file, line and column.
+// Throws Error for a text that is not a JSON object, naming file, line and column.
 [[noreturn]] void refuse_json(const std::string& path, std::string_view bytes,
                               const JsonComplaint& complaint);
 

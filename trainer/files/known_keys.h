@@ -1,7 +1,7 @@
 #pragma once
 // The tables of the keys that the JSON files of a model folder may have: which of them count, and
 // which change nothing. A key that is not in one is not known. Those of config.json that only one
-// family of encoders has stand with that family (model_family.h).
+// family of encoders has are with that family (model_family.h).
 
 #include <span>
 #include <string_view>
@@ -31,7 +31,7 @@ namespace keys_of {
 extern const KnownKeys kAnyConfig;        // config.json of every family
 extern const KnownKeys kTokenizerConfig;  // tokenizer_config.json; and special_tokens_map.json,
                                           // which is laid over it
-extern const KnownKeys kAddedToken;       // {"content": "[CLS]", ..}, wherever one stands
+extern const KnownKeys kAddedToken;       // {"content": "[CLS]", ..}, in any place
 extern const KnownKeys kTokenizerJson;    // tokenizer.json, and the objects in it:
 extern const KnownKeys kTruncation, kPadding, kNormalizer, kPreTokenizer, kPostProcessor, kDecoder,
     kWordPiece;

@@ -125,7 +125,7 @@ class ConfigReader final : public ConfigKeys {
       const OrderedJson& map = json_["id2label"];
       if (!map.is_object()) fail_key("id2label", "it is not an object");
       for (std::size_t id = 0; id < map.size(); ++id) {
-        // By number, not in the file's order: "10" may stand before "2".
+        // By number, not in the file's order: "10" may come before "2".
         const auto entry = map.find(std::to_string(id));
         if (entry == map.end() || !entry->is_string()) {
           fail_key("id2label", fmt::format("there is no name for id {}", id));

@@ -41,8 +41,8 @@ struct ModelConfig {
   double layer_norm_eps = 1e-12;
   double initializer_range = 0.02;
   int pad_token_id = 0;
-  double qa_dropout = 0.1;            // DistilBERT only; BERT has none
-  bool sinusoidal_positions = false;  // DistilBERT: how the table began; it is trained all the same
+  double qa_dropout = 0.1;               // DistilBERT only; BERT has none
+  bool sinusoidal_positions = false;     // DistilBERT: how the table began; it is trained anyway
   std::vector<std::string> labels = {};  // id2label, in order of id
   Task task = Task::kClassification;     // which head: the caller's choice, not the folder's
   Problem problem = Problem::kSingleLabel;

@@ -1,4 +1,4 @@
-// The table of families. Everything else about one stands in its own file.
+// The table of families. Everything else about a family is in a file of its own.
 #include "trainer/files/model_family.h"
 
 #include <array>

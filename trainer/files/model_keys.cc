@@ -34,6 +34,7 @@ std::optional<KeyRefusal> refused_key(const KnownKeys& object, std::string_view 
                       "the file without it, if it changes nothing"};
   }
   if (known->use != KeyUse::kOnly || is_one_of(known->values, value)) return std::nullopt;
+  // A table of numbers would fill the screen.
   const std::string shown = value.size() <= kLongestValue ? std::string(value) : "..";
   const std::string harmless(known->values);
   return KeyRefusal{
@@ -50,6 +51,7 @@ bool key_needs_value(const KnownKeys& object, std::string_view key) {
 }
 
 void check_model_folder(const std::string& folder) {
+  // Without its adapter the model would compute something else than its name promises.
   const std::filesystem::path adapter = std::filesystem::path(folder) / "adapter_config.json";
   std::error_code unreadable;
   if (!std::filesystem::exists(adapter, unreadable)) return;

@@ -14,13 +14,13 @@ struct KeyRefusal {
   std::string what, reason, hint;
 };
 
-// Nothing where the key with this value (as JSON without blanks) may stand there.
+// Nothing where the key is allowed with this value (as JSON without blanks).
 std::optional<KeyRefusal> refused_key(const KnownKeys& object, std::string_view key,
                                       std::string_view value);
 // False where the value does not matter: it may be long.
 bool key_needs_value(const KnownKeys& object, std::string_view key);
 
-// Calls refuse(key, refusal) for the first key of a JSON object that may not stand there. A value
+// Calls refuse(key, refusal) for the first key of a JSON object that is not allowed there. A value
 // of null says nothing.
 template <class Json, class Refuse>
 void check_keys(const KnownKeys& object, const Json& json, const Refuse& refuse) {

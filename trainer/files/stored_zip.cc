@@ -32,7 +32,7 @@ struct Directory {
   std::uint64_t begin = 0, bytes = 0;
 };
 
-// The end record is the last thing in the file but for a comment.
+// The end record is the last thing in the file, except for a comment.
 Directory find_directory(const TensorInput& file) {
   if (file.size() < kEndBytes) file.fail("it is too short for a zip archive");
   const std::uint64_t tail_bytes = std::min(file.size(), kEndBytes + kMaxCommentBytes);

@@ -12,7 +12,7 @@ namespace dtl::trainer {
 struct Tensor {
   std::vector<std::int64_t> shape;
   std::vector<float> values;  // row-major; other types are converted on reading
-  // The name of the type, where that is no kind of fraction: then there are no values.
+  // The name of the type, if it is not a kind of fraction: then there are no values.
   std::string whole_type = {};
 };
 using TensorMap = std::map<std::string, Tensor>;

@@ -71,8 +71,8 @@ class TorchReader {
       name_ = key.text;
       const StridedTensor tensor = describe(value);
       if (tensor.storage.type->type == kIntegerType) {
-        // Whole numbers are counters and position ids: their name stands for the values, which
-        // nobody needs.
+        // Whole numbers are counters and position ids, whose values nobody needs: the name of their
+        // type replaces them.
         tensors[name_] = {tensor.shape, {}, tensor.storage.type->name};
       } else {
         tensors[name_] = read(tensor);
@@ -226,7 +226,7 @@ TensorMap read_archive(const TensorInput& file) {
   return TorchReader(file, pickle, storages).read();
 }
 
-// The old format gives a storage's length in elements; their type stands in the state dict alone.
+// The old format gives a storage's length in elements; only the state dict has their type.
 std::uint64_t storage_bytes(const TensorInput& file, const Pickle& pickle, const std::string& key) {
   for (const Pickle::Ref ref : pickle.storages()) {
     const Pickle::Value& storage = pickle[ref];
@@ -256,7 +256,7 @@ TensorMap read_old_file(const TensorInput& file) {
   const Pickle keys(file, bytes, at);
   Storages storages;
   std::uint64_t place = at;
-  // In the order of this list, not by place: each storage's length stands only before its elements.
+  // In the order of this list, not by place: a storage's length is only before its elements.
   for (const Pickle::Ref ref : keys.root().items) {
     const std::string& key = keys[ref].text;
     std::uint64_t count = 0;

@@ -9,7 +9,7 @@
 
 namespace dtl::trainer {
 
-// Tensors of whole numbers and entries that are no tensors are left out. Views (transposed, sliced,
+// Tensors of whole numbers and other kinds of entries are left out. Views (transposed, sliced,
 // shared) are resolved. Throws Error(kBadInput) naming the file and the tensor, or the name that
 // the pickle wanted to call.
 TensorMap read_torch_file(const std::string& path);

@@ -94,7 +94,7 @@ std::vector<std::string> labels_to_learn(const std::vector<std::string>& model, 
 }
 
 // Matches the task's labels to the model's by name, ignoring case, and keeps the model's order. If
-// the model has as many labels with other names, they stand for the task's in the task's order.
+// the model has as many labels with other names, they are the task's in the task's order.
 void take_task_labels(const GlueTask& task, Texts& texts, ModelConfig& config,
                       std::vector<std::string>& notices) {
   const std::vector<std::string>& model = config.labels;
@@ -215,7 +215,7 @@ Texts read_texts(const Settings& s, const ModelConfig& config, std::vector<std::
   return texts;
 }
 
-// What each name stands for where all are numbers of labels; else nothing.
+// The label that each name means, if all are numbers of labels; else nothing.
 std::optional<std::map<std::string, std::size_t>> label_numbers(
     const std::vector<std::string>& names, std::size_t labels) {
   std::map<std::string, std::size_t> numbers;

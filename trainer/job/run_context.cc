@@ -54,7 +54,7 @@ std::optional<std::chrono::milliseconds> parse_grace(const char* text) {
   return std::chrono::milliseconds(std::llround(seconds * 1000));
 }
 
-// Nothing where there is no dtlaunch.
+// Nothing without dtlaunch.
 std::optional<std::chrono::milliseconds> grace_of_launcher() {
   return parse_grace(std::getenv("DTLAUNCH_GRACE"));
 }

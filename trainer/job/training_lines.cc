@@ -1,3 +1,4 @@
+// The last two lines are dttrain's own: model, ranks, threads and kernels, which decide the speed.
 #include "trainer/job/training_lines.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,6 @@
-// Chooses the level once per process. Levels are the psABI's: v3 has AVX2 and FMA, v4 AVX-512.
+// Chooses the level once per process. Levels are the psABI's: v3 has AVX2 and FMA, v4 AVX-512. The
+// tables are compiled in files of their own, so that no code of a high level runs before the
+// choice.
 #include "trainer/maths/kernels.h"
 
 #include "trainer/maths/kernels_level.h"

@@ -143,7 +143,7 @@ inline double sum_in_lanes(std::int64_t count, const Term& term) {
   return sum;
 }
 
-// For the norm of gradients. Double: a float sum of so many squares would lose digits.
+// For the norm of gradients. Double: a float sum of millions of squares would lose digits.
 double sum_squares(std::int64_t count, const float* x) {
   return sum_in_lanes(count, [x](std::int64_t i) {
     const double value = static_cast<double>(x[i]);

@@ -1,7 +1,7 @@
 // The vectors of mathematics that g++ calls in kernels_fast.cc, from glibc's archive of them: in
 // the shared libmvec erf is newer than glibc 2.34. Those that choose by the CPU cannot leave a
 // static program, so these choose instead: kernels.cc calls the level of AVX2 or AVX-512 only where
-// it is. The names are those of the vector function ABI: b, d and e stand for SSE, AVX2 and
+// it is. The names are those of the vector function ABI: b, d and e mean SSE, AVX2 and
 // AVX-512.
 
 using F4 = float __attribute__((vector_size(16)));

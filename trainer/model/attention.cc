@@ -74,7 +74,7 @@ S score_factor(const Pass& pass) {
 }
 
 // Room for one head's scores, per thread: `each` elements at thread * each. The largest head
-// decides, rounded up to 16 elements, so that the rows of two threads share no cache line.
+// decides, rounded up to 16 elements, so that rows of two threads never share a cache line.
 template <class S>
 S* score_scratch(const Pass& pass, const LayerState<S>& state, std::int64_t& each) {
   each = 0;

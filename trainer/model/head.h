@@ -1,5 +1,5 @@
 #pragma once
-// What stands behind the encoder, forward and backward. A classifier reads the first token of each
+// The layers behind the encoder, forward and backward. A classifier reads the first token of each
 // sequence: outputs [B, C] = dropout(a) W^T + b with a = tanh(first Wp^T + bp) (BERT's pooler) or
 // a = relu(first Wp^T + bp) (DistilBERT's pre_classifier). A model that finds answers reads all
 // tokens: outputs [T, 2] = h W^T + b, start and end; DistilBERT drops out of h before.

@@ -11,7 +11,7 @@
 namespace dtl::trainer {
 
 // Which tokens of a padded sequence compete for being the start of an answer: its own, or padding,
-// too, as in Hugging Face's models. The same where there is no padding.
+// too, as in Hugging Face's models. Without padding both are the same.
 enum class QaLoss { kMasked, kPadded };
 
 struct LossSettings {

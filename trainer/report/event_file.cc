@@ -23,7 +23,8 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "numbers are written as they lie");
 
-// TFRecord rotates the checksum and adds a constant, so that a record within a record is no record.
+// TFRecord rotates the checksum and adds a constant, so that a record within a record is never
+// taken for one.
 std::uint32_t masked(std::uint32_t crc) {
   return ((crc >> 15) | (crc << 17)) + 0xa282ead8U;
 }
@@ -89,7 +90,7 @@ EventFile::EventFile(const std::string& folder) {
   const double time = now();
   path_ = fmt::format("{}/events.out.tfevents.{}.{}.{}.0", folder, static_cast<std::int64_t>(time),
                       own_host_name(), ::getpid());
-  // O_APPEND and one write per record: whoever follows the file never sees half of one in the
+  // O_APPEND and one write per record: a reader of the file never sees half of one in the
   // middle.
   file_ = Fd(::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
   if (!file_.valid()) throw system_error(path_ + ": cannot create", Exit::kCannotWrite);

@@ -18,7 +18,7 @@ class EventFile {
   // Creates `folder` and in it events.out.tfevents.SECONDS.HOST.PID.0. Throws Error(kCannotWrite).
   explicit EventFile(const std::string& folder);
 
-  // One event of this moment; complete on disk for whoever follows the file. Throws Error(kIo).
+  // One event of this moment; complete in the file when this returns. Throws Error(kIo).
   void add(std::int64_t step, const std::vector<std::pair<std::string, double>>& scalars);
 
   const std::string& path() const { return path_; }

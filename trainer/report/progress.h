@@ -57,7 +57,7 @@ class Progress {
   std::int64_t steps_ = 0, line_steps_ = 0, tokens_ = 0, line_tokens_ = 0;
   StepReport last_;
   StepShares shares_;
-  std::size_t drawn_ = 0;  // columns of the bar that stands on the terminal
+  std::size_t drawn_ = 0;  // columns of the bar that is on the terminal now
 };
 
 struct BarFigures {

@@ -19,8 +19,8 @@ namespace {
 
 constexpr double kSide = 1000;         // of a picture, before the page stretches it
 constexpr std::size_t kColumns = 600;  // that a curve is thinned to
-constexpr double kMostTicks = 5;       // about so many, at round numbers
-constexpr double kFewTicks = 4;        // where numbers are so long that more would touch
+constexpr double kMostTicks = 5;       // about this many, at round numbers
+constexpr double kFewTicks = 4;        // where numbers are long and more would touch
 constexpr std::size_t kShortTick = 5;  // characters
 constexpr double kLargest = 1e100;     // what lies beyond is drawn as little as infinity
 

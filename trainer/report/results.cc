@@ -74,7 +74,7 @@ std::vector<std::pair<std::string, double>> scalars_of(const Json& row) {
   return scalars;
 }
 
-// Steps or tokens, also written as 10.0. Nothing for what is no such number.
+// Steps or tokens, also written as 10.0. Nothing for anything else.
 std::optional<std::int64_t> count_in(const Json& value) {
   if (!value.is_number()) return std::nullopt;
   const auto number = value.get<double>();
@@ -107,7 +107,7 @@ struct Results::Impl {
 
   void stream_row(const Json& row) {
     if (folder.empty()) return;
-    stream << row.dump() << std::endl;  // flushed: whoever follows the file sees each line
+    stream << row.dump() << std::endl;  // flushed: a reader of the file sees each line at once
     if (!stream)
       throw system_error((folder / "metrics.jsonl").string() + ": cannot write", Exit::kIo);
   }

@@ -59,12 +59,12 @@ class Results {
   void log_evaluation(std::int64_t step, double epoch, const EvaluationFigures& figures);
   void log_training(const TrainFigures& figures);
 
-  // Where the run stands, for the state. flops: as in TrainFigures; tokens: of all steps so far.
+  // How far the run is, for the state. flops: as in TrainFigures; tokens: of all steps so far.
   void set_position(std::int64_t step, double epoch, double flops, std::int64_t tokens);
   // The best model; `checkpoint`: the folder of memory.best_saved, empty without one.
   void set_best(const RunPolicy::Memory& memory, const std::string& checkpoint);
 
-  // trainer_state.json as it stands, for a checkpoint's folder.
+  // trainer_state.json as it is now, for a checkpoint's folder.
   std::string state_text() const;
 
   struct Restored {
@@ -85,7 +85,7 @@ class Results {
   // Of the log, the rows that have the key: (step, value), in order; of equal steps the first,
   // since the last evaluation may be of the best model, which is an earlier step's. For reports.
   std::vector<std::pair<std::int64_t, double>> curve(const std::string& key) const;
-  // The keys of evaluations in the log that are no times and rates: eval_loss, eval_f1, ...
+  // The keys of evaluations in the log, without times and rates: eval_loss, eval_f1, ...
   std::vector<std::string> evaluated_keys() const;
   // All figures of this run as all_results.json has them.
   MetricList figures() const;

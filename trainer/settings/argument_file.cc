@@ -88,7 +88,7 @@ std::vector<FileArgument> read_argument_file(const std::string& path) {
   const std::string text = read_regular_file(path, kMaxBytes);
   std::vector<FileArgument> arguments =
       path.ends_with(".toml") ? read_toml(path, text) : read_json(path, text);
-  // An empty value stands for null and {}, which leave the default.
+  // An empty value means null or {}, which leave the default.
   std::erase_if(arguments, [](const FileArgument& argument) { return argument.value.empty(); });
   return arguments;
 }

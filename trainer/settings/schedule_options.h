@@ -21,8 +21,8 @@ struct ScheduleOptions {
   std::string warmup_type = "linear", decay_type = "cosine";
 };
 
-// Throws Error(kUsage) for what is no JSON object, for a key that the schedule does not have and
-// for a value that it cannot use.
+// Throws Error(kUsage) for anything but a JSON object, for a key that the schedule does not have
+// and for a value that it cannot use.
 ScheduleOptions schedule_options(const Settings& settings);
 
 // Schedules that take nothing, and that transformers takes any such object for.

@@ -37,8 +37,8 @@ std::string negated_name(std::string spelled) {
 }
 
 // Hugging Face's parser takes --do-train for --do_train, "--do_train True", and the last of several
-// values, and --no_NAME. What is no option is told only when nothing was asked about the program
-// itself.
+// values, and --no_NAME. Words that are not options are reported only when nothing was asked about
+// the program itself.
 const Manner& manner() {
   static const Manner kManner{
       .help = kHelp,

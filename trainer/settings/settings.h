@@ -1,7 +1,7 @@
 #pragma once
 // Settings: the command line of dttrain, in the words of run_glue.py and run_qa.py. A plain value,
-// equal on all ranks, complete after parse_settings() but for what only the data's own words can
-// tell: see data_task().
+// equal on all ranks, complete after parse_settings() except for what only the data can tell: see
+// data_task().
 
 #include <cstdint>
 #include <string>
@@ -97,7 +97,7 @@ struct Settings {
 // Error(kUsage), for an unknown option with the nearest, for one in a file with file and key.
 Settings parse_settings(const std::vector<std::string>& arguments);
 
-// What --demo stands for; the output folder, the seed and the logging are the user's.
+// What --demo means; the output folder, the seed and the logging are the user's.
 Settings demo_settings(const Settings& given);
 constexpr int kDemoLength = 32;  // tokens; the demonstration's longest report is shorter
 

@@ -218,6 +218,8 @@ std::string refuse_stock(S& settings, const std::string& value, const Option& op
   bool truth = true;
   std::string wrong = option.takes == Takes::kNothing ? read_flag(value, truth) : "";
   if (!wrong.empty()) return wrong;
+  // A value that asks for nothing, such as --fp16 false, is accepted: scripts may spell out
+  // defaults.
   const bool harmless = option.takes == Takes::kNothing ? !truth : is_usual(option, value);
   if (!harmless) {
     throw Error(Exit::kUsage, std::string(option.names.back()), std::string(option.help));

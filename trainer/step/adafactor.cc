@@ -107,7 +107,7 @@ void Adafactor::update(const Matrix& t, const AdafactorStep& step, const float* 
   factors.rows.assign(sums.rows.size(), step.gradient_scale);
   factors.columns.resize(sums.columns.size());
   float* columns = state.v.data() + t.col_at;
-  // A vector has its squares in sums.columns, each alone: there is no mean to take.
+  // A vector has its squares in sums.columns, each alone: there is nothing to average.
   const double rows_of_mean = factored ? static_cast<double>(t.rows) : 1.0;
   for (std::size_t c = 0; c < sums.columns.size(); ++c) {
     columns[c] = next_mean(columns[c], step.beta2, sums.columns[c] / rows_of_mean);

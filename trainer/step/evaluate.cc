@@ -20,7 +20,7 @@ void for_own_batches(Model<float>& model, const std::vector<float>& parameters,
                      const Examples& examples, std::int64_t batch_per_rank, const Ranks& group,
                      const Take& take) {
   std::vector<std::int64_t> mine;
-  // Every size-th example, so that the ranks get equal shares but for one.
+  // Every size-th example: the ranks' shares differ by one example at most.
   for (std::int64_t i = group.rank(); i < examples.size(); i += group.size()) mine.push_back(i);
   const auto step = static_cast<std::size_t>(batch_per_rank);
   for (std::size_t begin = 0; begin < mine.size(); begin += step) {

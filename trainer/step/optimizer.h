@@ -17,7 +17,7 @@
 namespace dtl::trainer {
 
 // With g the clipped gradient, bc = 1 - beta^t, both AdamWs keep m = beta1 m + (1 - beta1) g and
-// v = beta2 v + (1 - beta2) g^2. They differ in where epsilon stands and when weights decay:
+// v = beta2 v + (1 - beta2) g^2. They differ in the place of epsilon and in when weights decay:
 //   kAdamTorch (torch.optim.AdamW):    p *= 1 - lr wd;  p -= lr / bc1 * m / (sqrt(v / bc2) + eps)
 //   kAdamHuggingFace (transformers.AdamW):
 //                                      p -= lr sqrt(bc2) / bc1 * m / (sqrt(v) + eps);

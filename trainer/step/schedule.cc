@@ -29,7 +29,7 @@ constexpr Named<Schedule> kSchedules[] = {
 constexpr Named<Curve> kCurves[] = {
     {"linear", Curve::kLinear}, {"cosine", Curve::kCosine}, {"1-sqrt", Curve::kOneMinusSqrt}};
 
-// Where a run stands, in steps.
+// How far a run has come, in steps.
 struct Position {
   double at, warmup, total;
   // max(1, ...) as in transformers: total_steps may be no more than the warmup.

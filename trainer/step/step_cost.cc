@@ -1,5 +1,5 @@
-// Counts, no measurement, but for the GEMM peak. Must follow layer.cc: another product there is
-// another term here.
+// Counts; only the GEMM peak is measured. Must follow layer.cc: another product there is another
+// term here.
 #include "trainer/step/step_cost.h"
 
 #include <algorithm>

@@ -39,8 +39,8 @@ std::int64_t examples_per_epoch(std::int64_t examples, const TrainSettings& sett
 // ceil(examples / global_batch), at least 1.
 std::int64_t steps_per_epoch(std::int64_t examples, std::int64_t global_batch);
 std::int64_t steps_per_epoch(std::int64_t examples, const TrainSettings& settings);
-// Passes that so many steps have done. As transformers', it counts micro-batches, of which the last
-// step of a pass may have fewer.
+// The passes that this many steps have done. As transformers', it counts micro-batches, of which
+// the last step of a pass may have fewer.
 double epoch_after(std::int64_t steps, std::int64_t examples, const TrainSettings& settings);
 // Examples that they have seen, each as often as it was.
 std::int64_t examples_after(std::int64_t steps, std::int64_t examples,

@@ -6,7 +6,7 @@
 
 namespace dtl::trainer {
 
-// Where a token stands in the text that it comes from: Unicode code points [begin, end) of the text
+// The place of a token in the text that it comes from: Unicode code points [begin, end) of the text
 // as given, not as normalised. -1, -1: it is not of that text.
 struct Offset {
   std::int32_t begin = -1, end = -1;

@@ -1,5 +1,5 @@
 #pragma once
-// Subwords: how the words of a text become tokens, and what stands around them. The one kind is
+// Subwords: how the words of a text become tokens, with special ones around them. The one kind is
 // WordPiece (wordpiece.h); a tokenizer of another kind is another class here, and a line where
 // folders are loaded (tokenizer.cc). Knows nothing of pairs, lengths and windows, which are alike
 // for every kind.
@@ -15,7 +15,7 @@
 namespace dtl::trainer {
 
 struct Tokens {
-  std::vector<std::int32_t> ids;  // of the text alone, without what stands around it
+  std::vector<std::int32_t> ids;  // of the text alone, without special tokens around it
   std::vector<Offset> offsets;    // one for each id, where they were asked for
 };
 

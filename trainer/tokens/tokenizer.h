@@ -31,7 +31,7 @@ struct Window {
 
 class Tokenizer {
  public:
-  // From tokenizer.json or vocab.txt, with what stands beside them, in a model folder: see
+  // From tokenizer.json or vocab.txt, with the files beside them, in a model folder: see
   // wordpiece_files.h. Throws Error(kBadInput) naming the file.
   static Tokenizer load(const std::string& folder);
   explicit Tokenizer(std::unique_ptr<const Subwords> subwords);

@@ -13,7 +13,7 @@
 namespace dtl::trainer {
 
 struct TokenizerConfig {
-  std::string class_name;  // tokenizer_class; config.json's where there is no other; or empty
+  std::string class_name;  // tokenizer_class; config.json's without it; or empty
   std::optional<bool> lower_case, strip_accents, chinese_apart;
   std::optional<bool> truncate_left;
   std::optional<bool> types;  // whether model_input_names has token_type_ids

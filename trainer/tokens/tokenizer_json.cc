@@ -138,7 +138,7 @@ std::string first_text(const LibraryObject& json, const char* key) {
   return json.json()[key][0].get<std::string>();
 }
 
-// "[CLS]:0 A:0 .."; nothing where it is no list of such parts.
+// "[CLS]:0 A:0 .."; nothing where it is not a list of such parts.
 std::vector<std::string> template_items(const LibraryObject& json, const char* key) {
   std::vector<std::string> items;
   if (!json.has(key) || !json.json()[key].is_array()) json.fail(key, "it is no template");

@@ -13,7 +13,7 @@ struct TokenizerJson {
   std::optional<bool> truncate_left;
 };
 
-// Throws Error(kBadInput) naming file, place and key for what is no tokenizer of BERT's kind.
+// Throws Error(kBadInput) naming file, place and key for anything but a tokenizer of BERT's kind.
 TokenizerJson read_tokenizer_json(const std::string& path);
 
 }  // namespace dtl::trainer

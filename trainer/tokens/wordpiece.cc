@@ -27,7 +27,7 @@ struct TextHash {
 template <typename Value>
 using TextMap = std::unordered_map<std::string, Value, TextHash, std::equal_to<>>;
 
-// A token of a word, and how many of the word's code points it stands for.
+// A token of a word, and how many of the word's code points it covers.
 struct Piece {
   std::int32_t id = 0, characters = 0;
 };

@@ -46,7 +46,7 @@ void clean(std::string_view text, const TextRules& rules, std::int32_t first, Bu
   }
 }
 
-// A part that decomposition inserts has the place of the character before it, as it stands after
+// A part that decomposition inserts has the place of the character before it, as it is after
 // marks were put in order; any other part takes the next place. That is how Hugging Face counts.
 void strip_accents(NormalizedText& text, bool with_places) {
   const std::vector<DecomposedCharacter> parts = decompose_parts(text.characters);
