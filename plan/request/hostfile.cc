@@ -18,6 +18,16 @@
 namespace dtl {
 namespace {
 
+// A host has one value of each, whichever of its lines gives it.
+struct OneOf {
+  const char* key;
+  std::string Host::*member;
+};
+constexpr OneOf kOneOf[] = {{"addr", &Host::address},
+                            {"iface", &Host::interface},
+                            {"pin_domain", &Host::pin_domain},
+                            {"binding", &Host::binding}};
+
 // Collects hosts in order of their first mention; a host named again adds its slots to that.
 class HostCollector {
  public:
@@ -75,15 +85,28 @@ class HostCollector {
                                        counted_[index] ? "with" : "without"),
                            "slots on both lines or on neither");
     }
+    for (const OneOf& each : kOneOf) {
+      std::string& value = first.*each.member;
+      const std::string& other = again.*each.member;
+      if (!value.empty() && !other.empty() && value != other) {
+        throw position.error(
+            fmt::format("'{}' is named {} with {}={}", again.name, before, each.key, value),
+            "the same on both lines");
+      }
+      if (value.empty()) value = other;
+    }
+    if (first.max_slots.has_value() != again.max_slots.has_value()) {
+      throw position.error(fmt::format("'{}' is named {} {} max_slots", again.name, before,
+                                       first.max_slots ? "with" : "without"),
+                           "max_slots on both lines or on neither");
+    }
     const int total = first.slots.value_or(1) + again.slots.value_or(1);
     if (total > kMaxRanks) {
       throw position.error(fmt::format("'{}' has more than {} slots", again.name, kMaxRanks));
     }
     first.slots = total;
     // Bounds add up as slots do.
-    if (first.max_slots || again.max_slots) {
-      first.max_slots = first.max_slots.value_or(0) + again.max_slots.value_or(0);
-    }
+    if (first.max_slots) first.max_slots = *first.max_slots + *again.max_slots;
   }
 
   std::vector<Host> hosts_;

@@ -143,6 +143,21 @@ TEST(Hostfile, RefusesAHostNamedAgainInAnotherWay) {
             "hosts:2:1: 'a' is named at hosts:1:1 with a number of slots. "
             "Try: slots on both lines or on neither");
   EXPECT_EQ(error_of("al@a\nbo@a"), "hosts:2:1: 'a' is named at hosts:1:1 with another user");
+  EXPECT_EQ(error_of("a addr=10.0.0.1\na addr=10.0.0.2"),
+            "hosts:2:1: 'a' is named at hosts:1:1 with addr=10.0.0.1. Try: the same on both lines");
+  EXPECT_EQ(error_of("a:4 max_slots=4\na:2"),
+            "hosts:2:1: 'a' is named at hosts:1:1 with max_slots. "
+            "Try: max_slots on both lines or on neither");
+}
+
+TEST(Hostfile, TakesTheSettingsOfAHostFromAnyOfItsLines) {
+  const std::vector<Host> hosts =
+      parse_hostfile("a addr=10.0.0.1\na iface=eth1 addr=10.0.0.1\na binding=core", "hosts");
+  ASSERT_EQ(hosts.size(), 1U);
+  EXPECT_EQ(hosts[0].slots, 3);
+  EXPECT_EQ(hosts[0].address, "10.0.0.1");
+  EXPECT_EQ(hosts[0].interface, "eth1");
+  EXPECT_EQ(hosts[0].binding, "core");
 }
 
 TEST(Hostfile, RefusesSlotsThatAreNoNumberWithLineAndColumn) {

@@ -231,9 +231,9 @@ TEST(Placement, DealsTheSurplusRoundRobinWhenOversubscribed) {
 
 TEST(Placement, RefusesMoreRanksThanAHostCanEnd) {
   Request request = request_for({4096, 1});
-  EXPECT_EQ(hosts_of(request, {8, 8}).size(), 4097U);
+  EXPECT_EQ(hosts_of(request, {4096, 8}).size(), 4097U);
   request = request_for({4097, 1});
-  EXPECT_EQ(error_of(request, {8, 8}),
+  EXPECT_EQ(error_of(request, {4097, 8}),
             "cannot place the ranks: " + request.hosts[0].name +
                 " would have 4097 ranks, and a host takes 4096. Try: more hosts");
 }
