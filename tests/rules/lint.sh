@@ -81,5 +81,11 @@ printf '%s\n' '// A comment.' >>base/moved.cc
 expect 0 'no source is among it' --changed
 printf '%s\n' 'int more;' >>base/moved.cc
 expect 0 '0 findings in 1 units' --changed
+printf '%s\n' '#include "no/such.h"' >base/moved.cc
+expect 1 'base/moved.cc:1:10: fatal error: no/such.h' base/moved.cc
+expect 64 '--changed takes no files' --changed base/moved.cc
+moved other
+printf '%s\n' '#pragma once' '#include <string>' '#include <utility>' '// no reader of its own' >base/alone.h
+expect 0 '0 findings in' --seconds 600
 [ $failures = 0 ] || exit 1
 echo "scripts/lint finds what is planted"
