@@ -175,7 +175,7 @@ void check_size(const Request& request, std::size_t host, int ranks) {
               fmt::format("{} would have {} ranks, and a host takes {}",
                           host < request.hosts.size() ? request.hosts[host].name : "this machine",
                           ranks, kMaxLocalRanks),
-              "more hosts");
+              fmt::format("-ppn {} or less", kMaxLocalRanks));
 }
 
 // `hosts` has the host of each rank. Ranks of a machine with several names all go to the agent of

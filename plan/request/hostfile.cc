@@ -77,7 +77,8 @@ class HostCollector {
   void merge(std::size_t index, const Host& again, const TextPosition& position) {
     Host& first = hosts_[index];
     const std::string before = first.where.empty() ? "before" : "at " + first.where;
-    if (first.user != again.user) {
+    if (first.user.empty()) first.user = again.user;
+    if (!again.user.empty() && first.user != again.user) {
       throw position.error(fmt::format("'{}' is named {} with another user", again.name, before));
     }
     if (counted_[index] != again.slots.has_value()) {
@@ -106,7 +107,10 @@ class HostCollector {
     }
     first.slots = total;
     // Bounds add up as slots do.
-    if (first.max_slots) first.max_slots = *first.max_slots + *again.max_slots;
+    // No job has more ranks, so no more count.
+    if (first.max_slots) {
+      first.max_slots = std::min(kMaxRanks, *first.max_slots + *again.max_slots);
+    }
   }
 
   std::vector<Host> hosts_;

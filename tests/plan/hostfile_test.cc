@@ -152,9 +152,10 @@ TEST(Hostfile, RefusesAHostNamedAgainInAnotherWay) {
 
 TEST(Hostfile, TakesTheSettingsOfAHostFromAnyOfItsLines) {
   const std::vector<Host> hosts =
-      parse_hostfile("a addr=10.0.0.1\na iface=eth1 addr=10.0.0.1\na binding=core", "hosts");
+      parse_hostfile("a addr=10.0.0.1\nal@a iface=eth1 addr=10.0.0.1\na binding=core", "hosts");
   ASSERT_EQ(hosts.size(), 1U);
   EXPECT_EQ(hosts[0].slots, 3);
+  EXPECT_EQ(hosts[0].user, "al");
   EXPECT_EQ(hosts[0].address, "10.0.0.1");
   EXPECT_EQ(hosts[0].interface, "eth1");
   EXPECT_EQ(hosts[0].binding, "core");

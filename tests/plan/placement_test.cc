@@ -235,7 +235,7 @@ TEST(Placement, RefusesMoreRanksThanAHostCanEnd) {
   request = request_for({4097, 1});
   EXPECT_EQ(error_of(request, {4097, 8}),
             "cannot place the ranks: " + request.hosts[0].name +
-                " would have 4097 ranks, and a host takes 4096. Try: more hosts");
+                " would have 4097 ranks, and a host takes 4096. Try: -ppn 4096 or less");
 }
 
 TEST(Placement, RefusesNumbersThatAreNoneOrTooLarge) {
