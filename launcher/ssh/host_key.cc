@@ -29,6 +29,7 @@ constexpr const char* kCommand = "KnownHostsCommand ";
 struct Judgement {
   HostKeyVerdict verdict;
   std::string name;                   // under which the host was looked for
+  bool by_alias = false;              // it is HostKeyAlias
   std::vector<std::string> left_out;  // sources that could not be used
 };
 
@@ -94,22 +95,6 @@ std::vector<KnownKey> known_in(const std::vector<std::string>& files, const std:
   return known;
 }
 
-std::string known_hosts_path(ssh_session session, ssh_options_e which,
-                             const std::string& fallback) {
-  char* value = nullptr;
-  if (ssh_options_get(session, which, &value) != SSH_OK || value == nullptr) return fallback;
-  const std::string path = value;
-  ssh_string_free_char(value);
-  return path;
-}
-
-// The files that the configuration names, or else the usual ones. All lines of both count: a key
-// that one of them revokes is refused though the other has it.
-std::vector<std::string> files_of_libssh(ssh_session session, const SshSettings& settings) {
-  return {known_hosts_path(session, SSH_OPTIONS_KNOWNHOSTS, settings.home + "/.ssh/known_hosts"),
-          known_hosts_path(session, SSH_OPTIONS_GLOBAL_KNOWNHOSTS, "/etc/ssh/ssh_known_hosts")};
-}
-
 // As ssh finds it. Of entries under another name than the first nothing counts but that they have
 // this very key, or revoke it.
 Judgement judge_as_ssh(const KnownHostsSources& sources, const SshSettings& settings,
@@ -129,6 +114,7 @@ Judgement judge_as_ssh(const KnownHostsSources& sources, const SshSettings& sett
   };
   const std::vector<std::string> names = known_names(settings, sources.alias);
   judgement.name = names[0];
+  judgement.by_alias = !sources.alias.empty();
   judgement.verdict = judge(names[0]);
   const HostKeyState state = judgement.verdict.state;
   if (state != HostKeyState::kUnknown && state != HostKeyState::kOtherType) return judgement;
@@ -141,11 +127,20 @@ Judgement judge_as_ssh(const KnownHostsSources& sources, const SshSettings& sett
   return judgement;
 }
 
-Judgement judge_by_libssh(ssh_session session, const SshSettings& settings, const ShownKey& shown) {
-  Judgement judgement;
-  judgement.name = known_names(settings, {})[0];
-  judgement.verdict = judge_host_key(known_in(files_of_libssh(session, settings), judgement.name),
-                                     shown.type, shown.fingerprint);
+// A key that is known under the host's own name is good although ssh fails: what an alias says of
+// it cannot be told then. None is new.
+Judgement judge(const SshSettings& settings, const ShownKey& shown) {
+  const KnownHostsSources usual = usual_sources(settings.home);
+  if (!may_name_other_sources(settings.home)) return judge_as_ssh(usual, settings, shown);
+  std::string problem;
+  try {
+    const auto sources = ask_ssh(settings, shown);
+    return judge_as_ssh(sources.value_or(usual), settings, shown);
+  } catch (const Error& error) {
+    problem = error.what();
+  }
+  Judgement judgement = judge_as_ssh(usual, settings, shown);
+  judgement.left_out.push_back(problem);
   return judgement;
 }
 
@@ -175,11 +170,15 @@ Error refusal(const SshSettings& settings, const Judgement& judgement,
       if (verdict.only_authority) {
         reason += " (host certificates, as @cert-authority asks for, are not supported)";
       }
-      hint =
-          settings.host.access.by_ssh()
-              ? hint + "  # check the fingerprint, answer yes; or dtlaunch --accept-new-host-keys"
-              // Where a scheduler has brought us, nobody need be able to log in by hand.
-              : "dtlaunch --accept-new-host-keys ...";
+      if (judgement.by_alias) {
+        hint += fmt::format("  # check the fingerprint, answer yes: it is noted for {}",
+                            judgement.name);
+      } else {
+        hint =
+            settings.host.access.by_ssh()
+                ? hint + "  # check the fingerprint, answer yes; or dtlaunch --accept-new-host-keys"
+                : "dtlaunch --accept-new-host-keys ...";
+      }
       break;
     case HostKeyState::kChanged:
       reason = fmt::format(
@@ -239,23 +238,19 @@ awaitable<void> check_host_key(std::shared_ptr<SshSession> session,
     check_pod_key(*settings, shown.fingerprint);
     co_return;
   }
-  auto judgement = std::make_shared<Judgement>(
-      judge_by_libssh(session->handle(), *settings, shown));  // shared with the worker
-  if (judgement->verdict.state == HostKeyState::kKnown) co_return;
-  if (judgement->verdict.state != HostKeyState::kRevoked) {
-    auto better = std::make_shared<std::optional<Judgement>>();
-    auto asking = workers_of(session->context())
-                      .run(
-                          [=] {
-                            const auto sources = ask_ssh(*settings, shown);
-                            if (sources) *better = judge_as_ssh(*sources, *settings, shown);
-                          },
-                          session->deadline());
-    if (co_await std::move(asking) && *better) *judgement = **better;
+  auto judgement = std::make_shared<Judgement>();  // shared with the worker
+  auto judging = workers_of(session->context())
+                     .run([=] { *judgement = judge(*settings, shown); }, session->deadline());
+  if (!co_await std::move(judging)) {
+    throw Error(Exit::kAuth, "cannot start agent", "known_hosts cannot be read in time",
+                login_command(settings->host));
   }
   const HostKeyState state = judgement->verdict.state;
   if (state == HostKeyState::kKnown) co_return;
-  if (state != HostKeyState::kUnknown || !settings->trust.accept_new_host_keys) {
+  // Only where everything has been looked at is a key new; and libssh cannot note it for an alias.
+  const bool is_new =
+      state == HostKeyState::kUnknown && judgement->left_out.empty() && !judgement->by_alias;
+  if (!is_new || !settings->trust.accept_new_host_keys) {
     throw refusal(*settings, *judgement, shown.fingerprint);
   }
   if (ssh_session_update_known_hosts(session->handle()) != SSH_OK) {

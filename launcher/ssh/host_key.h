@@ -10,8 +10,8 @@
 
 namespace dtl {
 
-// After ssh_connect has succeeded. Accepts what ssh accepts: files, names and commands as `ssh -G`
-// has them (known_hosts_sources.h), and where there is no ssh, the two files that libssh reads.
+// After ssh_connect has succeeded. Accepts what ssh accepts: files, names and commands as the
+// configuration has them (known_hosts_sources.h), and where there is no ssh, the usual files.
 // Error(kAuth) with FILE:LINE and both fingerprints for a key that is changed, revoked, of another
 // type than the known one, or unknown; where new host keys are accepted an unknown one is added to
 // the user's known_hosts instead, and said so on standard error. Of the pods of an MPIJob their own

@@ -1,15 +1,19 @@
 #include "launcher/ssh/known_hosts_sources.h"
 
 #include <fmt/format.h>
+#include <pwd.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <map>
 
 #include "base/error.h"
 #include "base/limits.h"
-#include "base/log.h"
 #include "base/machine/find_program.h"
 #include "base/text.h"
 #include "launcher/streams/command_output.h"
@@ -22,7 +26,22 @@ constexpr int kSshPort = 22;
 constexpr std::chrono::seconds kSshPatience{5};
 constexpr std::size_t kMostBytes = 1U << 20;  // of its answer, and of the command's lines
 
+constexpr const char* kConfigFolder = "/etc/ssh/ssh_config.d";
+constexpr std::array<std::string_view, 4> kAboutSources = {
+    "hostkeyalias", "userknownhostsfile", "globalknownhostsfile", "knownhostscommand"};
+
 using Tokens = std::map<char, std::string>;
+
+// A line of ssh_config(5). Debian's own Include is followed, others are not.
+bool is_about_sources(const std::string& line) {
+  const std::string text = to_lower(trim(line));
+  const std::size_t end = std::min(text.find_first_of(" \t="), text.size());
+  const std::string keyword = text.substr(0, end);
+  if (keyword == "include") {
+    return trim(text.substr(end)) != std::string(kConfigFolder) + "/*.conf";
+  }
+  return std::find(kAboutSources.begin(), kAboutSources.end(), keyword) != kAboutSources.end();
+}
 
 // nullopt: the text has a token that we cannot fill in, or a variable that is not set.
 std::optional<std::string> expand(std::string_view text, const Tokens& tokens) {
@@ -51,7 +70,7 @@ std::string after_tilde(const std::string& path, const std::string& home) {
 }
 
 // Words as OpenSSH's argv_split() has them: blanks part them, quotes keep blanks, a backslash
-// protects a quote or itself.
+// protects a quote, itself, and outside of quotes a blank.
 std::vector<std::string> split_arguments(std::string_view text) {
   std::vector<std::string> words;
   bool within = false;
@@ -65,7 +84,8 @@ std::vector<std::string> split_arguments(std::string_view text) {
     if (!within) words.emplace_back();
     within = true;
     if (c == '\\' && i + 1 < text.size() &&
-        (text[i + 1] == '\'' || text[i + 1] == '"' || text[i + 1] == '\\')) {
+        (text[i + 1] == '\'' || text[i + 1] == '"' || text[i + 1] == '\\' ||
+         (quote == 0 && text[i + 1] == ' '))) {
       words.back() += text[++i];
     } else if (quote != 0 ? c == quote : c == '\'' || c == '"') {
       quote = quote != 0 ? '\0' : c;
@@ -77,14 +97,17 @@ std::vector<std::string> split_arguments(std::string_view text) {
 }
 
 std::string local_user() {
-  const char* name = std::getenv("USER");
-  return name == nullptr ? "" : name;
+  std::array<char, 4096> buffer;
+  passwd entry{};
+  passwd* found = nullptr;
+  ::getpwuid_r(::getuid(), &entry, buffer.data(), buffer.size(), &found);
+  return found == nullptr ? "" : found->pw_name;
 }
 
 Tokens tokens_of(const SshSettings& settings, const std::string& alias) {
   return {{'%', "%"},
           {'d', settings.home},
-          {'h', settings.address},
+          {'h', settings.key_name},
           {'i', std::to_string(::getuid())},
           {'k', alias.empty() ? settings.name : alias},
           {'n', settings.name},
@@ -119,7 +142,10 @@ class Reader {
     if (paths.size() > 1) paths.push_back(value);
     for (const std::string& path : paths) {
       if (path.empty() || path == "none") continue;
-      if (const auto expanded = expand(after_tilde(path, settings_.home), tokens_)) {
+      // Some versions of ssh print the path as it is written, others expanded.
+      if (::access(path.c_str(), F_OK) == 0) {
+        sources_.files.push_back(path);
+      } else if (const auto expanded = expand(after_tilde(path, settings_.home), tokens_)) {
         sources_.files.push_back(*expanded);
       } else {
         leave_out(keyword, path);
@@ -160,9 +186,10 @@ class Reader {
 }  // namespace
 
 std::vector<std::string> known_names(const SshSettings& settings, const std::string& alias) {
-  if (!alias.empty()) return {alias};  // whatever the port
+  if (!alias.empty()) return {to_lower(alias)};  // whatever the port
   std::vector<std::string> names;
-  const auto add = [&](const std::string& name) {
+  const auto add = [&](const std::string& as_typed) {
+    const std::string name = to_lower(as_typed);  // ssh hashes it so
     if (settings.port != kSshPort) names.push_back(fmt::format("[{}]:{}", name, settings.port));
     names.push_back(name);
   };
@@ -176,6 +203,28 @@ KnownHostsSources parse_sources(std::string_view text, const SshSettings& settin
   return Reader(settings, shown).read(text);
 }
 
+KnownHostsSources usual_sources(const std::string& home) {
+  KnownHostsSources sources;
+  sources.files = {home + "/.ssh/known_hosts", home + "/.ssh/known_hosts2",
+                   "/etc/ssh/ssh_known_hosts", "/etc/ssh/ssh_known_hosts2"};
+  return sources;
+}
+
+bool may_name_other_sources(const std::string& home) {
+  std::error_code failed;
+  std::vector<std::string> files = {home + "/.ssh/config", "/etc/ssh/ssh_config"};
+  for (const auto& entry : std::filesystem::directory_iterator(kConfigFolder, failed)) {
+    if (entry.path().extension() == ".conf") files.push_back(entry.path().string());
+  }
+  return std::any_of(files.begin(), files.end(), [](const std::string& path) {
+    std::ifstream file(path);
+    for (std::string line; std::getline(file, line);) {
+      if (is_about_sources(line)) return true;
+    }
+    return false;
+  });
+}
+
 std::optional<KnownHostsSources> ask_ssh(const SshSettings& settings, const ShownKey& shown) {
   const char* path = std::getenv("PATH");
   const auto ssh = find_program("ssh", path == nullptr ? "" : path);
@@ -185,17 +234,12 @@ std::optional<KnownHostsSources> ask_ssh(const SshSettings& settings, const Show
   if (host.port != 0) arguments.insert(arguments.end(), {"-p", std::to_string(host.port)});
   if (!host.user.empty()) arguments.insert(arguments.end(), {"-l", host.user});
   arguments.insert(arguments.end(), {"--", host.name});
-  try {
-    const std::string text = read_command({.arguments = arguments,
-                                           .name = "ssh -G " + host.name,
-                                           .hint = "that command in a shell",
-                                           .patience = kSshPatience,
-                                           .most_bytes = kMostBytes});
-    return parse_sources(text, settings, shown);
-  } catch (const Error& error) {
-    log_verbose(error.what());
-    return std::nullopt;
-  }
+  const std::string text = read_command({.arguments = arguments,
+                                         .name = "ssh -G " + host.name,
+                                         .hint = "that command in a shell",
+                                         .patience = kSshPatience,
+                                         .most_bytes = kMostBytes});
+  return parse_sources(text, settings, shown);
 }
 
 std::string run_known_hosts_command(const KnownHostsSources& sources) {

@@ -1,8 +1,8 @@
 #pragma once
-// Where ssh itself looks for a host's key: what `ssh -G HOST` says of the user's configuration.
-// libssh reads one known_hosts file of each kind and knows neither HostKeyAlias nor
-// KnownHostsCommand; ssh also evaluates "Match exec" in its own way. Starting it takes some
-// milliseconds, so it is asked only about hosts whose key is not known otherwise.
+// Where ssh itself looks for a host's key. Without a word about that in the configuration these are
+// four files. With one, `ssh -G HOST` has the answer: libssh reads one known_hosts file of each
+// kind and knows neither HostKeyAlias nor KnownHostsCommand. Starting ssh takes some milliseconds,
+// and a job may have a thousand hosts, so ssh is asked only where the configuration says something.
 
 #include <optional>
 #include <string>
@@ -24,24 +24,31 @@ struct KnownHostsSources {
   std::vector<std::string> files;     // of the user, then of the machine
   std::string alias;                  // HostKeyAlias; empty: none
   std::vector<std::string> command;   // KnownHostsCommand, a word each; empty: none
-  std::vector<std::string> left_out;  // "KEYWORD VALUE (why)": what only ssh can use
+  std::vector<std::string> left_out;  // "KEYWORD VALUE (why)": sources that only ssh can use
 };
 
 // text: what `ssh -G` prints. Expands "~" and the tokens of ssh_config(5). Pure.
 KnownHostsSources parse_sources(std::string_view text, const SshSettings& settings,
                                 const ShownKey& shown);
 
-// nullopt: there is no ssh on PATH, or it does not answer. Blocks; does not use
-// settings.session.
+// Those of ssh without a configuration.
+KnownHostsSources usual_sources(const std::string& home);
+
+// Whether a configuration of ssh, the user's or the machine's, may name other places: by a keyword
+// about known hosts, or by an Include, which is not followed. Blocks.
+bool may_name_other_sources(const std::string& home);
+
+// nullopt: there is no ssh on PATH. Throws Error when it fails or does not answer. Blocks; does not
+// use settings.session.
 std::optional<KnownHostsSources> ask_ssh(const SshSettings& settings, const ShownKey& shown);
 
 // What the command prints, as lines of known_hosts; empty when there is none. Throws Error. Blocks.
 std::string run_known_hosts_command(const KnownHostsSources& sources);
 
-// The names under which the key of this host may be noted, in the order in which they are tried: a
-// name counts only when nothing is known under those before it. As OpenSSH has it, HostKeyAlias
-// stands alone, and the entry without a port comes after the one with it; the address that a
-// hostfile gives with addr= comes last. Pure.
+// The names under which the key of this host may be noted, in small letters, in the order in which
+// they are tried: a name counts only when nothing is known under those before it. As OpenSSH has
+// it, HostKeyAlias stands alone, and the entry without a port comes after the one with it; the
+// address that a hostfile gives with addr= comes last. Pure.
 std::vector<std::string> known_names(const SshSettings& settings, const std::string& alias);
 
 }  // namespace dtl

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Every place where ssh looks for a host's key, for known_hosts.sh: known_hosts_places.py SEED TRUE_KEY FOLDER.
 
-Writes ~/.ssh files of a user into FOLDER (config, known_hosts, more, global, printed) about node2,
-whose sshd listens on 22 and on 2223.
+Writes ~/.ssh files of a user into FOLDER (config, known_hosts, known_hosts2, more, global, printed)
+about node2, whose sshd listens on 22 and on 2223.
 """
 
 import pathlib
@@ -11,7 +11,7 @@ import sys
 
 OTHER_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
 HOME = "/run/root/.ssh"
-NAMES = ["node2", "[node2]:2223", "node*", "[node2]:*", "[node2]:22", "[node1]:2223", "*"]
+NAMES = ["node2", "[node2]:2223", "node*", "[node2]:*", "[node2]:22", "[node1]:2223", "*", "NODE2"]
 ALIASES = ["farm-2", "farm-*", "[farm-2]:2223", "FARM-2", "node9"]
 
 
@@ -40,8 +40,8 @@ def main():
     draw, key, folder = random.Random(int(sys.argv[1])), sys.argv[2], pathlib.Path(sys.argv[3])
     alias = draw.random() < 0.3
     (folder / "config").write_text("".join(config(draw, alias)))
-    for name in ("known_hosts", "more", "global", "printed"):
-        (folder / name).write_text("".join(lines(draw, ALIASES if alias else NAMES, key)))
+    for name in ("known_hosts", "known_hosts2", "more", "global", "printed"):
+        (folder / name).write_text("".join(lines(draw, NAMES + ALIASES if alias else NAMES, key)))
 
 
 if __name__ == "__main__":
