@@ -1,7 +1,6 @@
 // The one place where {fmt}'s non-template half is compiled. Debian has it as a shared library
 // only, and dtagent must need nothing but libc; header-only use would compile it again in every
-// file (2 s and more each). What is instantiated here is what <fmt/core.h> and <fmt/format.h> 9 and
-// 10 declare extern.
+// file (2 s and more each). The templates below are those that {fmt} 9 and 10 declare extern.
 
 #include <fmt/format-inl.h>
 

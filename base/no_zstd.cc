@@ -1,4 +1,4 @@
-// The libcrypto.a of Debian trixie can compress with zstd, which no code here asks it for. These
+// The libcrypto.a of Debian trixie can compress with zstd. No code here asks for that. These
 // stand-ins say "failed", so that programs that link it need no archive of zstd. Nothing calls
 // them: the linker wants the names alone, so the signatures do not matter.
 

@@ -18,10 +18,10 @@ namespace dtl {
 
 class LinkEnd {
  public:
-  // Of frames that are kept. An end that keeps this much sends only signs of life until the other
-  // one has said how far it has come.
+  // Bytes of frames that are kept. An end that keeps this much sends only signs of life until the
+  // other one has said how far it has come.
   static constexpr std::size_t kMostKept = 8 << 20;
-  // How many bytes may come between two receipts; a heartbeat brings a receipt in any case.
+  // How many bytes may come between two receipts; a heartbeat brings one if any frame has come.
   static constexpr std::size_t kReceiptBytes = 256 << 10;
 
   void keep() { keeps_ = true; }  // what is sent, from here on

@@ -32,7 +32,7 @@ class FailureEvidence {
   // in seconds with three decimals.
   void tell_grace(std::chrono::milliseconds grace) const;
   // killed: by SIGKILL. peak_kib: the largest resident memory of its process.
-  // oom_kills 0 and an empty error_file: nothing is known.
+  // oom_kills is 0 and error_file is empty where nothing is known.
   Evidence about(std::uint32_t rank, bool killed, std::uint64_t peak_kib) const;
 
  private:
@@ -45,7 +45,8 @@ class FailureEvidence {
 };
 
 // Whether the kernel of a node that is out of memory would choose this process: it takes the
-// largest one. Without a limit of the job's own, a kill that the node counts may be anybody's.
+// largest one. Without a limit of the job's own, a kill that the node counts may have hit any
+// process.
 bool is_large_on_node(std::uint64_t peak_kib, std::uint64_t node_kib);
 
 // The beginning of a small file, at most `most` bytes; empty when it cannot be read. For files of

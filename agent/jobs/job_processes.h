@@ -15,7 +15,7 @@ std::string read_proc(pid_t pid, const char* name);
 // The job's id; empty: the process belongs to no job, or this user may not look into it.
 std::string job_of(pid_t pid);
 
-// The same, or the job about which a command of --on-event was told. Such a command is not a
+// The same; of a command of --on-event, the job that it is told about. Such a command is not a
 // process of the job, but ends with the job's launcher.
 std::string owner_of(pid_t pid);
 

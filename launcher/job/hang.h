@@ -1,7 +1,7 @@
 #pragma once
-// Hang: what the ranks of a job did when its time was up: who was not where the others waited, and
-// how the failure card tells that. Works on the stacks that ranks gave when the job was ended; who
-// hangs while it runs is RankWatch's business. Pure.
+// Hang: finds the ranks that are missing from the others' collective when a job's time is up, and
+// words that for the failure card. It works on the stacks that ranks gave when the job was ended;
+// RankWatch finds ranks that hang while it runs. Pure.
 
 #include <optional>
 #include <string>
@@ -30,10 +30,10 @@ struct HangGroup {
 struct Hang {
   std::vector<HangGroup> groups;  // of the ranks that told; the odd ones first, then the largest
   std::vector<int> completed, silent, stopped;
-  std::vector<int> cannot;     // Pythons that could not be asked
+  std::vector<int> cannot;     // Python ranks that could not tell their stacks
   std::string cannot_program;  // of the first of them
   // Of all of those above: who was not in the collective in which the others waited. Empty: no rank
-  // can be told apart.
+  // stands out.
   std::vector<int> odd;
   std::string collective;    // that one
   std::vector<int> waiting;  // in it
@@ -47,8 +47,8 @@ struct CardLine {
   std::string label, text;
 };
 
-// What the card says. Empty when no rank could tell and none is a Python. A line with an empty
-// label continues the one above.
+// What the card says; empty when there is nothing to say of any rank. A line with an empty label
+// continues the one above.
 std::vector<CardLine> hang_lines(const Hang& hang, const std::vector<RankNow>& ranks);
 
 // What to do so that the card says more the next time; empty: nothing.

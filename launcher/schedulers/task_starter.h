@@ -1,9 +1,9 @@
 #pragma once
-// TaskStarter: starts agents in a job of PBS: a pbs_tmrsh or pbsdsh for each node, which have PBS's
-// task manager start a command there. Its tasks have no standard input, write to the job's output,
-// and get the job's environment, not ours. So agents have to come back over TCP, and the token of
-// the nodes goes through a file that all of them see. PBS_JOBCOOKIE, which all tasks have, cannot
-// replace it: it is too short, and ranks see it.
+// TaskStarter: starts agents in a job of PBS. It runs one pbs_tmrsh or pbsdsh for each node, and
+// PBS's task manager then starts a command there. Such tasks have no standard input, write to the
+// job's output, and get the job's environment, not ours. So agents have to come back over TCP, and
+// the token of the nodes goes through a file that all of them see. PBS_JOBCOOKIE, which all tasks
+// have, cannot replace it: it is too short, and ranks see it.
 
 #include <memory>
 #include <optional>
@@ -51,7 +51,7 @@ class TaskStarter final : public StepStarter {
   std::string scheduler() const override { return "PBS"; }
   StarterCommands commands(const std::vector<std::string>& nodes, int port,
                            const std::string& token) override;
-  // Nobody needs the file any more. On a thread of the step's.
+  // Nobody needs the file any more. The step's thread calls this.
   void all_have_come() override { token_file_.remove(); }
   std::string hint(const Host& host) const override;
 
@@ -60,7 +60,7 @@ class TaskStarter final : public StepStarter {
   TokenFile token_file_;
 };
 
-// As StepStarterRow has them.
+// StepStarterRow documents both.
 std::optional<StepPlan> plan_tasks(const CommandLine& line, const SchedulerEvidence& evidence,
                                    const Variables& environment, std::vector<std::string>& notices);
 std::unique_ptr<StepStarter> make_task_starter(const StepPlan& plan, const Surroundings& around);

@@ -39,9 +39,9 @@ std::vector<CoreList> by_numa(const NodeTopology& topology, const CoreList& usab
   return groups;
 }
 
-// Domains of `size` or size+1 cores that use up every NUMA node without straddling. A node of c
-// cores holds n domains when n*size <= c <= n*(size+1), so any n between ceil(c/(size+1)) and
-// floor(c/size) will do; the counts must add up to the number of ranks. Empty when they cannot.
+// Domains of `size` or size+1 cores that use up every NUMA node without straddling. A NUMA
+// node of c cores holds n domains when n*size <= c <= n*(size+1), so any n between ceil(c/(size+1))
+// and floor(c/size) will do; the counts must add up to the number of ranks. Empty when they cannot.
 // size: 1 or more, since divide() is not asked where there are more ranks than cores.
 std::vector<CoreList> divide_within_numa(const std::vector<CoreList>& groups, std::size_t ranks,
                                          std::size_t size) {
@@ -152,7 +152,8 @@ Domain shared_core(const NodeTopology& topology, const CoreList& usable, std::si
 }
 
 // The first `comm_cores` for communication, the others for the rank. share: the rank's part of the
-// budget. One CPU of each core, so that no two threads share a core.
+// budget. The rank gets one CPU of each core, so that no two of its threads share one;
+// communication gets all CPUs of its cores.
 Domain own_cores(const NodeTopology& topology, const CoreList& cores, int share, int comm_cores) {
   Domain domain;
   std::set<int> numa;

@@ -12,13 +12,13 @@
 namespace dtl {
 
 struct PinDomains {
-  std::vector<CpuSet> of_rank;        // by local rank; empty: not pinned
+  std::vector<CpuSet> of_rank;        // by local rank; an empty set: not pinned
   std::vector<std::string> warnings;  // without the host's name
 };
 
 // threads: the OMP_NUM_THREADS that the user set, 0 without; I_MPI_PIN_DOMAIN=omp counts by it. The
-// request's kind is neither kDefault nor kNone. Throws Error(kConfig) that names the host and the
-// CPUs that a mask must not have.
+// request's kind is neither kDefault nor kNone. Throws Error(kConfig) with the host and the CPUs of
+// a mask that it does not allow.
 PinDomains pin_domains(const PinRequest& request, const NodeTopology& topology, int local_size,
                        int threads, const std::string& host);
 

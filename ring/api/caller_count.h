@@ -20,7 +20,7 @@ class CallerCount {
     }
     ~Guard() {
       const std::lock_guard lock(count_.mutex_);
-      // With the mutex: whoever awaits it destroys this object next.
+      // Notifies under the mutex: the waiter destroys this object as soon as it wakes.
       if (--count_.callers_ == 0 && count_.is_awaited_) count_.changed_.notify_all();
     }
     Guard(const Guard&) = delete;

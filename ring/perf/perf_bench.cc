@@ -38,7 +38,8 @@ std::string hex(const std::byte* data, std::size_t bytes) {
   return text;
 }
 
-// Values cost more to make than to use, so they are kept for jobs that only differ in size.
+// Values cost more to make than to use, so they are kept while the data type and the reduction stay
+// the same.
 bool same_values(const Job& a, const Job& b) {
   const bool a_reduces = facts_of(a.collective).reduces, b_reduces = facts_of(b.collective).reduces;
   if (a.dtype != b.dtype || a_reduces != b_reduces) return false;
@@ -118,7 +119,7 @@ double PerfBench::time_once(const Job& job, const Buffers& buffers) {
   return std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
 }
 
-// Only the first wrong element is described: one that is explained explains the others.
+// Only the first wrong element is described: the others usually have the same cause.
 void PerfBench::complain(const Job& job, const std::string& what) {
   if (own_wrong_ > 0) return;
   log_error(fmt::format("rank {}: {} of {} {}: {}", comm_.rank(), facts_of(job.collective).name,
@@ -166,8 +167,8 @@ std::uint64_t PerfBench::check(const Job& job, const Buffers& buffers, bool is_i
   return wrong;
 }
 
-// No rank may leave before all have come. In each round one rank comes late: it waits, on another
-// communicator, for the others to say that they have not been let out.
+// No rank may leave before all have come. In each round one rank comes late: a second communicator
+// holds it back until the others have looked whether they were let out.
 std::uint64_t PerfBench::check_barrier(const Job& job) {
   constexpr int kMostRounds = 8;
   constexpr auto kPatience = std::chrono::milliseconds(2);  // for a wrong one to let us out
@@ -220,7 +221,7 @@ PerfResult PerfBench::run(const Job& job, bool is_in_place) {
     if (options_.check && has_data) wrong += check(job, buffers, is_in_place);
     if (i >= 0) times.push_back(time);
   }
-  // By Average; rank 0 alone takes its own times as they are.
+  // By Average. -1: times are not combined, and rank 0 reports its own.
   constexpr int kOpOf[] = {-1, DT_AVG, DT_MIN, DT_MAX};
   const int op = kOpOf[static_cast<int>(options_.average)];
   if (op >= 0) comm_.combine(times, op);

@@ -24,10 +24,10 @@
 namespace dtl::trainer {
 namespace {
 
-// The file is held in memory whole.
+// Of a file, since it is held in memory whole.
 constexpr std::size_t kMaxDatasetBytes = std::size_t{16} << 30;
 
-// Rows that are looked at for the columns that may be texts. They are kept until they are taken, so
+// How many first rows the guess of text columns looks at. They are kept until they are taken, so
 // the number bounds memory, too.
 constexpr std::size_t kLookedAt = 10'000;
 
@@ -208,7 +208,7 @@ TextDataset from_rows(const std::string& path, RowReader& reader, const DatasetO
                       .path = path};
   name_columns(header, columns, options, dataset);
   dataset.guessed = columns.guessed;
-  // Rows behind the limit are not read, so a fault in one of them stays unknown.
+  // Rows beyond the limit are not taken, so a fault in one of them stays unknown.
   while (
       (options.limit < 0 || static_cast<std::int64_t>(dataset.examples.size()) < options.limit) &&
       rows.next(row)) {

@@ -26,7 +26,7 @@ ReportCurve curve_of(const Results& results, const std::string& key, const std::
   return curve;
 }
 
-// Without SQuAD's numbers of questions and thresholds, beside which percentages would be flat.
+// Without SQuAD's numbers of questions and thresholds: on their scale percentages would look flat.
 ReportChart metrics_chart(const Results& results) {
   ReportChart chart{"Evaluation", "step", "", {}};
   for (const std::string& key : results.evaluated_keys()) {
@@ -42,7 +42,7 @@ std::string last_name(const std::string& path) {
   return (whole.has_filename() ? whole : whole.parent_path()).filename().string();
 }
 
-// Four digits, or all of a whole number that has more.
+// Four digits; from 1000 up, a whole number.
 std::string readable(double value) {
   return std::abs(value) >= 1000 ? fmt::format("{:.0f}", value) : fmt::format("{:.4g}", value);
 }
@@ -66,7 +66,7 @@ std::string figure_text(const std::string& key, double value) {
   if (has("_tokens_per_second")) return fmt::format("{:.0f} tokens/s", value);
   if (has("_samples") || key.ends_with("total")) return fmt::format("{:.0f} examples", value);
   if (key == "total_flos") return operations_text(value);
-  // Four digits behind the point would show 0.0000.
+  // Below that, four digits behind the point show too little.
   const bool small = value != 0 && std::abs(value) < 1e-3;
   return small || key == "epoch" ? short_number(value) : fmt::format("{:.4f}", value);
 }
