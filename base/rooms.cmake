@@ -50,36 +50,48 @@ function(dtl_room folder)
     target_link_libraries(${name}_door INTERFACE ${target})
   endforeach()
   target_link_libraries(${name} PUBLIC ${name}_door ${R_PUBLIC} PRIVATE ${R_PRIVATE})
-  # The control plane waits for the kernel, ssh and other hosts. With -O1 its coroutines compile in two
-  # thirds of the time, and jobs start as fast. Last, so that it wins over the configuration's -O2.
-  if(folder MATCHES "^(launcher|agent|plan)/" AND NOT folder STREQUAL "launcher/screen")
-    target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
-  endif()
+  set(headers common)
   if(R_ASIO)
-    dtl_fast_build(${name} WITH asio)
-  else()
-    dtl_fast_build(${name})
+    set(headers asio)
   endif()
+  if(folder MATCHES "^(launcher|agent|plan)/" AND NOT folder STREQUAL "launcher/screen")
+    dtl_control_plane(${name})
+    set(headers ${headers}_control)
+  endif()
+  dtl_fast_build(${name} WITH ${headers})
 endfunction()
 
 # A build that takes half the time (DTL_FAST_BUILD): the headers of others that most units read are
 # compiled once, and the sources of a library together, some at a time. A source still includes what
 # it uses and has no name of its neighbours': the presets debug and fuzz compile one by one.
-# dtl_headers(NAME HEADER... [LIBS TARGET...]) compiles headers; dtl_fast_build(TARGET... [WITH NAME])
-# lets libraries use them, those of NAME common if none is named.
+# dtl_headers(NAME HEADER... [LIBS TARGET...]) compiles headers, and once more as NAME_control, as the
+# control plane is compiled: g++ 14 refuses headers that were compiled with another -O.
+# dtl_fast_build(TARGET... [WITH NAME]) lets libraries use them, those of NAME common if none is named.
 function(dtl_headers name)
   if(DTL_FAST_BUILD)
-    file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/${name}_headers.cc CONTENT "")
-    add_library(dtl_headers_${name} OBJECT ${CMAKE_CURRENT_BINARY_DIR}/${name}_headers.cc)
     cmake_parse_arguments(H "" "" "LIBS" ${ARGN})
-    target_link_libraries(dtl_headers_${name} PRIVATE dtl_flags ${H_LIBS})
-    target_precompile_headers(dtl_headers_${name} PRIVATE ${H_UNPARSED_ARGUMENTS})
+    foreach(each ${name} ${name}_control)
+      file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/${each}_headers.cc CONTENT "")
+      add_library(dtl_headers_${each} OBJECT EXCLUDE_FROM_ALL ${CMAKE_CURRENT_BINARY_DIR}/${each}_headers.cc)
+      target_link_libraries(dtl_headers_${each} PRIVATE dtl_flags ${H_LIBS})
+      target_precompile_headers(dtl_headers_${each} PRIVATE ${H_UNPARSED_ARGUMENTS})
+    endforeach()
+    dtl_control_plane(dtl_headers_${name}_control)
   endif()
+endfunction()
+# The control plane waits for the kernel, ssh and other hosts. With -O1 its coroutines compile in two
+# thirds of the time, and jobs start as fast. Last, so that it wins over the configuration's -O2.
+function(dtl_control_plane target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
 endfunction()
 function(dtl_fast_build)
   cmake_parse_arguments(P "" "WITH" "" ${ARGN})
   if(NOT P_WITH)
     set(P_WITH common)
+  endif()
+  # Without -O1 one compilation of the headers does for all.
+  if(NOT CMAKE_BUILD_TYPE STREQUAL "Release")
+    string(REPLACE "_control" "" P_WITH ${P_WITH})
   endif()
   if(DTL_FAST_BUILD)
     foreach(target ${P_UNPARSED_ARGUMENTS})
