@@ -101,18 +101,20 @@ TEST_F(ForeignText, IsHarmlessInARanksErrorFile) {
 
 TEST_F(ForeignText, IsHarmlessInWhatARankSaysItDoes) {
   request_.ending.timeout = 50ms;
-  const auto answer = [](const RankSpec& spec, Connection& connection) {
-    const std::string text =
-        "Current thread 0x1 (most recent call first):\n  File \"\x1b[2J.py\", "
-        "line 3 in a\x07\r\xc2\x9b \xe2\x80\xae\n";
-    connection.send(Stack{spec.rank, StackAnswer::kTold, text});
+  // Told when the job is ended, however late an agent hears of its beginning.
+  const auto tell_when_stopped = [](const Stack& stack) -> Behaviour {
+    return [=](const Message& message, Connection& connection) {
+      if (std::holds_alternative<Stop>(message)) connection.send(stack);
+      return end_when_stopped(stack.rank)(message, connection);
+    };
   };
-  agents_["n1"].behaviour = healthy(answer, end_when_stopped(0));
-  agents_["n2"].behaviour = healthy(
-      [](const RankSpec& spec, Connection& connection) {
-        connection.send(Stack{spec.rank, StackAnswer::kCannot, "python\x1b[2J"});
-      },
-      end_when_stopped(1));
+  const std::string text =
+      "Current thread 0x1 (most recent call first):\n  File \"\x1b[2J.py\", "
+      "line 3 in a\x07\r\xc2\x9b \xe2\x80\xae\n";
+  const auto start = [](const RankSpec&, Connection&) {};
+  agents_["n1"].behaviour = healthy(start, tell_when_stopped({0, StackAnswer::kTold, text}));
+  agents_["n2"].behaviour =
+      healthy(start, tell_when_stopped({1, StackAnswer::kCannot, "python\x1b[2J"}));
   EXPECT_EQ(run().job.outcome->exit_status, 124);
   expect_harmless("stack");
   EXPECT_THAT(errors_, HasSubstr("File \"\\x1b[2J.py\", line 3, in a\\x07\\r\\u009b \\u202e"));
