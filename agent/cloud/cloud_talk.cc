@@ -39,7 +39,7 @@ milliseconds time_left(const std::string& when, const char* form, std::time_t no
   return left > 0ms && left <= kLongestLeft ? left : otherwise;
 }
 
-// "" where there is no such text; a field of another type counts as absent.
+// Returns "" where the text is missing. A field of another type counts as missing.
 std::string text_of(const Json& object, const char* key) {
   const auto at = object.find(key);
   return at != object.end() && at->is_string() ? at->get<std::string>() : std::string();

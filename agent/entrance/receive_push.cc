@@ -40,7 +40,7 @@ struct PromisedFile {
   std::string sha256;
 };
 
-// It becomes a part of a path: it must not lead out of the folder, nor hide there.
+// The name becomes part of a path, so it must not leave the folder or be hidden in it.
 bool is_plain_name(const std::string& name) {
   return !name.empty() && name[0] != '.' && name.find('/') == std::string::npos;
 }

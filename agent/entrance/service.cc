@@ -1,5 +1,5 @@
-// The service neither speaks the protocol nor sees ranks. It starts one `dtagent --serve` for each
-// connection and waits for its end. Errors of one job are logged, and the service goes on.
+// The service does not speak the protocol and sees no ranks. It starts one `dtagent --serve` for
+// each connection and waits for its end. It logs the errors of one job and goes on.
 #include "agent/entrance/service.h"
 
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 #pragma once
 // GuardLink: the agent's end of the line to dtguard. Requests are queued and never wait; reports
-// arrive in order. One io_context thread. Knows neither what ranks are nor how long the guard may
-// be silent: agent/job/guard_watch.h counts that, and knows the guard's process.
+// arrive in order. One io_context thread. It knows nothing about ranks. agent/job/guard_watch.h
+// knows the guard's process and counts how long the guard is silent.
 
 #include <array>
 #include <deque>

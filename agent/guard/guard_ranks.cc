@@ -136,7 +136,7 @@ void note_end(Slot& slot, int status, const rusage& usage) {
   slot.pid = -1;
   slot.status = status;
   slot.max_rss_kib = static_cast<std::uint64_t>(usage.ru_maxrss);
-  // It was told as one that could not start, and there is no second report about it.
+  // The rank was reported as failed to start. There is no second report about it.
   if (slot.phase == Phase::kFailed) return;
   slot.phase = Phase::kEnded;
   tell(slot, slot.tell_end);
@@ -181,7 +181,7 @@ void start(std::uint32_t rank, const int* fds) {
     const Spawned spawned = spawn_rank(fds);
     slot->pid = slot->started = spawned.pid;
     slot->error_pipe = spawned.error_pipe;
-    // There is no child whose error pipe could tell it.
+    // Without a child, no error pipe reports the failure.
     if (spawned.pid < 0) mark_failed(*slot, spawned.error);
   }
   close_descriptors(fds);
