@@ -84,7 +84,7 @@ void clean_up_inheritance(bool input = false) {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
-// An engine such as Slurm sends its signals to every process of a job. The dtlaunch that started
+// A scheduler such as Slurm sends its signals to every process of a job. The dtlaunch that started
 // this agent gets them, too, and decides what happens. The guard inherits that they are ignored;
 // ranks get the defaults back.
 void ignore_signals() {

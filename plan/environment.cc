@@ -33,7 +33,7 @@ constexpr std::string_view kLeftBehind[] = {
     "NOTIFY_SOCKET", "WATCHDOG_*", "LISTEN_*", "INVOCATION_ID", "JOURNAL_STREAM", "SYSTEMD_*",
     "MANAGERPID", "CREDENTIALS_DIRECTORY",
     // what tells this launcher of its place in a scheduler's job; ranks must not see the token
-    "DTL_ENGINE", "DTL_NNODES", "DTL_NODE_RANK", "DTL_RDZV", "DTL_RESTART", "DTL_JOB_ID",
+    "DTL_SCHEDULER", "DTL_NNODES", "DTL_NODE_RANK", "DTL_RDZV", "DTL_RESTART", "DTL_JOB_ID",
     "DTL_TOKEN", "DTL_TOKEN_FILE",
     // other launchers: a library that finds these takes the rank for one of theirs
     "PMI_*", "PMI2_*", "PMIX_*", "HYDI_*", "HYDRA_*", "I_MPI_HYDRA_*", "OMPI_*", "PRTE_*",

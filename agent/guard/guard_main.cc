@@ -47,8 +47,8 @@ struct Guard {
 }
 
 // Signals are read from a descriptor, so that one poll(2) waits for everything and no handler
-// interrupts it. What is ignored stays ignored: with --unsignalled an engine's signals are not for
-// us.
+// interrupts it. What is ignored stays ignored: with --unsignalled a scheduler's signals are not
+// for us.
 int open_signals() {
   sigset_t set;
   ::sigemptyset(&set);

@@ -28,7 +28,7 @@ std::string runtime_subfolder(const std::string& name);
 std::vector<std::string> runtime_folders();
 constexpr const char* kServiceSocket = "agent.socket";  // in one of these: dtagent --service
 
-// The name of the socket of `dtlaunch up`, in one of these; job: the engine's number of the job
+// The name of the socket of `dtlaunch up`, in one of these; job: the scheduler's number of the job
 // whose nodes it keeps an agent on, empty where it keeps connections over ssh.
 std::string holder_socket(const std::string& job = {});
 // The paths of those that are there, whether anybody listens or not.

@@ -59,7 +59,7 @@ std::string path_of(const std::string& program) {
   const char* path = std::getenv("PATH");
   if (auto file = find_program(program, path == nullptr ? "" : path)) return *file;
   throw Error(Exit::kOs, "cannot start agent", fmt::format("there is no {} on PATH", program),
-              "-launcher ssh, where the engine allows that");
+              "-launcher ssh, where the scheduler allows that");
 }
 
 void check_plain(const Host& host, const std::string& carrier) {
@@ -67,7 +67,7 @@ void check_plain(const Host& host, const std::string& carrier) {
   throw Error(Exit::kUsage, "cannot start agent",
               fmt::format("the host has a {}, and {} takes none",
                           host.user.empty() ? "port" : "user", carrier),
-              "-launcher ssh, where the engine allows that");
+              "-launcher ssh, where the scheduler allows that");
 }
 
 // Some carriers give the command to a shell on the host, and some run it directly. Every word is

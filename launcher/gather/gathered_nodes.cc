@@ -107,10 +107,10 @@ void GatheredNodes::told_to_stop(std::size_t place, const std::string& node) {
     gathering = gathering_;
     if (!room_) return;  // it has just been opened
   }
-  const std::string told = node + ": told to end by its engine";
+  const std::string told = node + ": told to end by its scheduler";
   const std::string by = std::string(scheduler_name(role_.evidence().scheduler)) + " ends it";
   // As one that list() has no more, by ElasticHosts; elsewhere by the session itself. What comes of
-  // it is said once that is known: the engine may be ending the whole job.
+  // it is said once that is known: the scheduler may be ending the whole job.
   const bool elastic = role_.nodes_come_again() || role_.evidence().elastic;
   const bool idle = gathering || (elastic && room_->is_idle(place - 1));
   if (idle || elastic) log_notice(told);
@@ -207,7 +207,7 @@ GatheredNodes::Gathered GatheredNodes::gather() {
 // ---- names and places
 
 // Each has a name of its own, also where all are called "localhost". A place whose number the
-// engine has given keeps its name, whoever comes there again.
+// scheduler has given keeps its name, whoever comes there again.
 void GatheredNodes::name_nodes() {
   const std::vector<std::string> present = room_->present();
   const std::lock_guard lock(mutex_);
@@ -287,7 +287,7 @@ void GatheredNodes::serve(SessionOptions& options, const StartOptions& start) co
 }
 
 AgentStarter GatheredNodes::starter(StartOptions start) const {
-  start.service = false;  // it would be outside of what the engine has given
+  start.service = false;  // it would be outside of what the scheduler has given
   return [this, start](asio::io_context& context,
                        Host host) -> awaitable<std::unique_ptr<AgentStream>> {
     const std::size_t place = place_of(host.name);

@@ -23,7 +23,7 @@
 namespace dtl {
 namespace {
 
-constexpr int kUsualPort = 29500;     // where the engine names none
+constexpr int kUsualPort = 29500;     // where the scheduler names none
 constexpr auto kStartTimeout = 300s;  // for images to be fetched and names to resolve
 
 // The room's port is open to the whole network of the cluster. Without a secret anybody could come
@@ -73,7 +73,7 @@ void refuse_what_nodes_cannot(const CommandLine& line, const SchedulerEvidence& 
     if (!given) continue;
     throw Error(Exit::kUsage, option,
                 fmt::format("{} has started dtlaunch on every node, and keeps it", scheduler),
-                "the same without it; --engine none for a job of this node alone");
+                "the same without it; --scheduler none for a job of this node alone");
   }
   if (line.ending.reconnect.count() > 0) {
     throw Error(Exit::kUsage, "--reconnect",

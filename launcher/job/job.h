@@ -203,7 +203,7 @@ struct RankState {
 struct JobOptions {
   Ending ending = {};        // the request's
   PortRange ports = {};      // the request's
-  bool one_sigterm = false;  // an engine sends it to each node: any further one is the same
+  bool one_sigterm = false;  // a scheduler sends it to each node: any further one is the same
   JobTime start_deadline =
       kSshDeadline + kHelloDeadline + kAnswerMargin;  // all agents are up, or fail
 };

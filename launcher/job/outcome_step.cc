@@ -153,7 +153,7 @@ std::string next_step(const Outcome& outcome, const CardFacts& facts) {
       return signal_step(outcome, facts);
     case Cause::kNodeLost:
       return state_command(there(facts));
-    case Cause::kAgentFailed:  // an engine knows what it has ended
+    case Cause::kAgentFailed:  // a scheduler knows what it has ended
       return facts.reached.access.by_ssh() ? state_command(there(facts))
                                            : kills_command(there(facts));
     case Cause::kCompleted:

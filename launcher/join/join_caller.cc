@@ -39,8 +39,9 @@ constexpr auto kConnectPatience = 1s;
 constexpr auto kAgentAtOnce = 2s;  // for it to be asked for; one that hears of nobody leaves later
 constexpr auto kStoppedLook = 1s;  // between two looks at a keeper
 constexpr auto kProgress = 10s;    // between two lines about a wait
-constexpr auto kAnswerPatience = 5s;      // the room's, once there is a connection
-constexpr int kRoomLost = 128 + SIGKILL;  // engines try again, as after a node of theirs was lost
+constexpr auto kAnswerPatience = 5s;  // the room's, once there is a connection
+constexpr int kRoomLost =
+    128 + SIGKILL;  // schedulers try again, as after a node of theirs was lost
 
 // Not now, and why.
 struct NotYet {

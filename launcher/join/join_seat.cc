@@ -18,7 +18,7 @@ SeatAnswer refuse(std::string why) {
 
 // Jobs without a scheduler's name have an empty one.
 std::string quoted_job(const std::string& job) {
-  return job.empty() ? std::string("no job of an engine") : fmt::format("job '{}'", job);
+  return job.empty() ? std::string("no job of a scheduler") : fmt::format("job '{}'", job);
 }
 
 SeatAnswer not_now(std::string why) {
@@ -108,12 +108,12 @@ SeatAnswer judge_hello(const ExpectedNodes& expected, const JoinHello& hello,
   // A leftover of an earlier start: the scheduler started all nodes anew, and this one missed it.
   if (hello.restart < expected.restart) {
     return refuse(fmt::format(
-        "the engine has started the job again since: it is of start {}, this is start {}",
+        "the scheduler has started the job again since: it is of start {}, this is start {}",
         hello.restart, expected.restart));
   }
   // The other way round: this room is the leftover, and the node's own room will come.
   if (hello.restart > expected.restart) {
-    return not_now(fmt::format("the engine is ending start {} of the job", expected.restart));
+    return not_now(fmt::format("the scheduler is ending start {} of the job", expected.restart));
   }
   // With a seat in another room, it is new here.
   if (hello.before && hello.before->room == expected.room) {

@@ -62,9 +62,9 @@ std::optional<JoinSeat> parse_seat(std::string_view text);
 struct JoinHello {
   unsigned protocol = 0;
   std::string version;
-  std::string job;  // the engine's name of it; may be empty
-  int restart = 0;  // how often the engine has started the job again
-  int rank = -1;    // of the node, as the engine counts them; -1: it does not say
+  std::string job;  // the scheduler's name of it; may be empty
+  int restart = 0;  // how often the scheduler has started the job again
+  int rank = -1;    // of the node, as the scheduler counts them; -1: it does not say
   std::string name;
   std::optional<JoinSeat> before = {};  // where it sat when it lost its connection
 

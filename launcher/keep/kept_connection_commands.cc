@@ -124,7 +124,7 @@ int up(const SubcommandOptions& given, StartOptions start, const FindJob& find_j
   std::optional<SchedulerJob> job = given.names_hosts() ? job_if_any(find_job) : find_job();
   if (job && given.names_hosts()) {
     log_notice(
-        fmt::format("up: in job {}, agents start by the engine, and over these connections "
+        fmt::format("up: in job {}, agents start by the scheduler, and over these connections "
                     "with -launcher ssh alone; for its own nodes: dtlaunch up",
                     job->job));
     job.reset();

@@ -15,7 +15,7 @@ namespace dtl {
 
 // A scheduler's job that this process runs in and can start agents of a step in.
 struct SchedulerJob {
-  std::string job;          // the engine's number
+  std::string job;          // the scheduler's number
   std::vector<Host> nodes;  // of it
   // Called in the background process, because the step is a child of it.
   std::function<std::shared_ptr<AgentStep>(StepNews)> make_step;

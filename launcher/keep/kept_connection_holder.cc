@@ -86,7 +86,7 @@ class Holder {
     if (step_ && (step_is_over_ || !has_any)) stop();
   }
 
-  // ---- what the engine does to the step
+  // ---- what the scheduler does to the step
 
   void lose_step() {
     step_is_over_ = true;

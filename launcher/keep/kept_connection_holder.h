@@ -27,7 +27,7 @@ struct StepNews {
 
 struct HolderOptions {
   std::vector<Host> hosts;
-  StartOptions start;  // kept_job: of the engine's, whose nodes the hosts are
+  StartOptions start;  // kept_job: of the scheduler's, whose nodes the hosts are
   // Where agents live in a step: makes it. Called once.
   std::function<std::shared_ptr<AgentStep>(StepNews)> make_step = {};
   std::chrono::seconds idle{0};  // ends after this long without a launch

@@ -67,7 +67,7 @@ class StepWay final : public KeptWay {
     // Nothing to do: the step begins with the first agent that is asked for.
     if (!std::exchange(tried_, true)) co_return;
     throw Error(Exit::kUnreachable, host_.name + ": cannot keep an agent",
-                "the engine's step has ended there", "dtlaunch up");
+                "the scheduler's step has ended there", "dtlaunch up");
   }
   bool connected() const override { return options_.step->has(host_); }
   void drop() override {}
@@ -77,7 +77,7 @@ class StepWay final : public KeptWay {
     return options_.step->start(context_, host_, std::move(arguments));
   }
   std::size_t most_agents() const override { return 1; }
-  std::string hint() const override { return "dtlaunch --show-engine"; }
+  std::string hint() const override { return "dtlaunch --show-scheduler"; }
 
  private:
   asio::io_context& context_;

@@ -44,7 +44,7 @@ KubeKind kind_of(const std::string& name) {
   for (const KindName& each : kKinds) {
     if (each.name == name) return each.kind;
   }
-  refuse("--kind is missing", "which engine of the cluster is to run the job?",
+  refuse("--kind is missing", "what runs the job in the cluster?",
          "--kind job, which every cluster has");
 }
 
@@ -150,7 +150,7 @@ void refuse_what_pods_cannot(const CommandLine& line) {
       {line.detach, "--detach"},
       {line.starting.push, "--push"},
       {line.starting.agent_start.has_value(), "-launcher"},
-      {line.starting.scheduler.has_value(), "--engine"},
+      {line.starting.scheduler.has_value(), "--scheduler"},
   }};
   for (const auto& [given, option] : kOwn) {
     if (!given) continue;
@@ -179,7 +179,8 @@ std::vector<std::string> words_of_file(const JobFile& file, const CommandLine& l
     if (std::find(kTaken.begin(), kTaken.end(), key) != kTaken.end()) continue;
     if (is_in(line.given, option.option->names.back())) continue;
     if (key.starts_with("hosts.")) bad(std::string(key), "the pods are the hosts");
-    if (key == "engine" || key == "launcher") bad(std::string(key), "Kubernetes starts dtlaunch");
+    if (key == "scheduler" || key == "launcher")
+      bad(std::string(key), "Kubernetes starts dtlaunch");
     if (key == "working_directory" && !option.value.starts_with('/')) {
       bad("working_directory", "it begins at the folder of this file, which pods do not have");
     }

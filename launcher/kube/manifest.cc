@@ -22,10 +22,11 @@ using Documents = std::vector<Json>;
 // again; all other statuses are the job's own, and the same would happen again.
 const std::vector<int> kStartAgain = {137, 143};
 
-constexpr int kPyTorchPort = 23456;     // PyTorchJob's own
-constexpr int kRendezvousPort = 29500;  // of the first pod, where the engine does not say another
-constexpr int kUser = 1000;             // of packaging/Containerfile
-constexpr int kGraceBeyondOurs = 15;    // seconds: to reap, to tell the other pods, to end
+constexpr int kPyTorchPort = 23456;  // PyTorchJob's own
+constexpr int kRendezvousPort =
+    29500;                            // of the first pod, where the scheduler does not say another
+constexpr int kUser = 1000;           // of packaging/Containerfile
+constexpr int kGraceBeyondOurs = 15;  // seconds: to reap, to tell the other pods, to end
 
 // Kubernetes replaces $(NAME) in a container's arguments. "$$" stands for one '$'.
 std::vector<std::string> escaped_for_pods(std::vector<std::string> words) {

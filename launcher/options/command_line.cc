@@ -175,7 +175,7 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments,
   line.as_torchrun = speaks_torchrun(blocks[0].words);
   // The last one that applies wins: --help beside anything else is help.
   if (!line.shell.empty()) line.action = Action::kCompletion;
-  if (first.show_engine) line.action = Action::kShowEngine;
+  if (first.show_scheduler) line.action = Action::kShowScheduler;
   if (first.show_limits) line.action = Action::kShowLimits;
   if (first.version) line.action = Action::kVersion;
   if (first.help) line.action = Action::kHelp;

@@ -18,7 +18,7 @@
 namespace dtl {
 
 // What the line asks for; all but kRun print something and end.
-enum class Action { kRun, kHelp, kVersion, kShowLimits, kShowEngine, kCompletion };
+enum class Action { kRun, kHelp, kVersion, kShowLimits, kShowScheduler, kCompletion };
 
 // One block of `dtlaunch ... a : -n 2 b`.
 struct ProgramLine {
@@ -34,7 +34,7 @@ struct ProgramLine {
 
 // How agents come to the hosts. Only dtlaunch itself needs it; the plan never sees it.
 struct Starting {
-  std::optional<const Scheduler*> scheduler;  // --engine; nullptr: none
+  std::optional<const Scheduler*> scheduler;  // --scheduler; nullptr: none
   std::optional<AgentStart> agent_start;      // -launcher
   bool accept_new_host_keys = false;
   bool push = false;

@@ -349,7 +349,7 @@ const ForeignOption* find_mca_parameter(std::string_view key) {
 
 std::span<const ForeignVariable> foreign_variables() {
   static constexpr ForeignVariable kTable[] = {
-      {"DTL_ENGINE", "--engine=%"},
+      {"DTL_SCHEDULER", "--scheduler=%"},
       {"I_MPI_HYDRA_HOST_FILE", "-hostfile=%"},
       {"HYDRA_HOST_FILE", "-hostfile=%"},
       {"I_MPI_HYDRA_HOSTS_GROUP", "-hosts=%"},

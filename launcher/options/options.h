@@ -15,7 +15,7 @@ struct BlockOptions {
   CommandLine line;     // of the whole job; its programs are not touched
   ProgramLine program;  // of the block's program; -m begins its command
   // What to do in the place of a job; command_line.cc makes an Action of it.
-  bool help = false, version = false, show_limits = false, show_engine = false;
+  bool help = false, version = false, show_limits = false, show_scheduler = false;
   bool round_robin = false;  // -rr: deals one by one, unless -grr says how many
 };
 

@@ -147,7 +147,7 @@ OptionRows end_options() {
        seconds<&B::line, &CommandLine::ending, &Ending::hang_timeout>(0.001),
        {.key = "hang_timeout", .in_file = FileValue::kInteger}},
       {kEnd, {"--start-timeout"}, "SECONDS",
-       "where an engine starts dtlaunch on each node:\nwait so long for the others; default 300",
+       "where a scheduler starts dtlaunch on each node:\nwait so long for the others; default 300",
        seconds<&B::line, &CommandLine::starting, &Starting::timeout>(1),
        {.key = "start_timeout", .in_file = FileValue::kInteger}},
       {kEnd, {"--grace"}, "SECONDS", "from SIGTERM to SIGKILL; default 5",
@@ -178,8 +178,8 @@ OptionRows about_options() {
        into::flag<&B::help>()},
       {kAbout, {"-V", "--version"}, "", "version of dtlaunch and of its protocol;\n"
        "with -v also of the libraries inside", into::flag<&B::version>()},
-      {kAbout, {"--show-engine"}, "", "which engine is seen, by what, and what follows",
-       into::flag<&B::show_engine>()},
+      {kAbout, {"--show-scheduler"}, "", "which scheduler is seen, by what, and what follows",
+       into::flag<&B::show_scheduler>()},
       {kAbout, {"--show-limits"}, "", "every wait and bound, with its value",
        into::flag<&B::show_limits>()},
       {kAbout, {"--completion"}, kShells, "the shell's script that completes command lines:\n"

@@ -125,7 +125,7 @@ OptionRows where_options() {
   return {
       {kWhere, {"-f", "-machinefile", "-hostfile"}, "FILE",
        "the hosts, one per line: see dtlaunch-hostfile(5);\n"
-       "without hosts: the engine's, or this machine and no ssh", into::text<&B::line, &CommandLine::hostfile>(),
+       "without hosts: the scheduler's, or this machine, no ssh", into::text<&B::line, &CommandLine::hostfile>(),
        {.key = "hosts.file", .in_file = FileValue::kPath}},
       {kWhere, {"-H", "-hosts"}, "LIST", "the hosts themselves: a,b:2,n[01-04]",
        hosts(), {.repeatable = true, .scope = Scope::kProgram}},
@@ -159,11 +159,11 @@ OptionRows where_options() {
        into::flag<&B::line, &CommandLine::network, &NetworkOptions::encrypts>(), {.key = "encrypt"}},
       {kWhere, {"--port-range"}, "LOW:HIGH", "listen on these TCP ports only",
        into::parsed<parse_port_range, &B::line, &CommandLine::network, &NetworkOptions::ports>(), {.key = "port_range"}},
-      {kWhere, {"--engine"}, "slurm|pbs|lsf|sge|flux|mpijob|pytorchjob|trainjob|indexed-job|none",
+      {kWhere, {"--scheduler"}, "slurm|pbs|lsf|sge|flux|mpijob|pytorchjob|trainjob|indexed-job|none",
        "who has started this job, and gives it hosts;\ndefault: who shows in the environment",
-       into::parsed<parse_scheduler, &B::line, &CommandLine::starting, &Starting::scheduler>(), {.key = "engine"}},
+       into::parsed<parse_scheduler, &B::line, &CommandLine::starting, &Starting::scheduler>(), {.key = "scheduler"}},
       {kWhere, {"-bootstrap", "-launcher"}, "ssh|fork|srun|blaunch|qrsh|pbs|flux",
-       "how agents start; fork: all hosts are this machine;\ndefault: what the engine has for that, or ssh",
+       "how agents start; fork: all hosts are this machine;\ndefault: what the scheduler has for that, or ssh",
        into::parsed<parse_agent_start, &B::line, &CommandLine::starting, &Starting::agent_start>(), {.key = "launcher"}},
       {kWhere, {"--accept-new-host-keys"}, "", "trust and remember hosts never seen before;\n"
        "a changed host key is refused all the same",

@@ -156,7 +156,7 @@ Target<Sub> claim() {
 
 std::vector<Row> kube_rows() {
   return {
-      {kOptions, {"--kind"}, "pytorchjob|mpijob|trainjob|jobset|job", "which engine of the cluster runs it;\n"
+      {kOptions, {"--kind"}, "pytorchjob|mpijob|trainjob|jobset|job", "what runs it in the cluster;\n"
        "job: Kubernetes itself", into::word<&Sub::kube, &KubeWords::kind>()},
       {kOptions, {"--image"}, "IMAGE", "what the pods run", into::text<&Sub::kube, &KubeWords::image>()},
       {kOptions, {"--nodes"}, "N[:MAX]", "pods; with MAX, a PyTorchJob whose pods come and go", pods()},

@@ -1,4 +1,5 @@
-// The order matters: `engine` may be a key of the job file, and it decides which scheduler is read.
+// The order matters: `scheduler` may be a key of the job file, and it decides which scheduler is
+// read.
 #include "launcher/request/job_inputs.h"
 
 #include <unistd.h>

@@ -95,7 +95,7 @@ void refuse_role(const SchedulerEvidence& evidence) {
   throw Error(Exit::kUsage,
               fmt::format("this is one of several nodes of {}", scheduler_name(evidence.scheduler)),
               "the first of them alone describes the job",
-              "dtlaunch --show-engine; --engine none, for a job on this machine alone");
+              "dtlaunch --show-scheduler; --scheduler none, for a job on this machine alone");
 }
 
 // What hands our agents' input and output on, with its arguments; empty: nothing does.
@@ -317,7 +317,7 @@ std::vector<Host> within_allocation(const JobSettings& settings, std::vector<Hos
   throw Error(Exit::kUsage, fmt::format("cannot use {}", first_names(strangers)),
               fmt::format("{} has given this job {} alone", scheduler_name(settings.scheduler),
                           first_names(own)),
-              "hosts of the allocation; --engine none, where the engine allows others");
+              "hosts of the allocation; --scheduler none, where the scheduler allows others");
 }
 
 }  // namespace dtl

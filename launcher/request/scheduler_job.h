@@ -13,12 +13,12 @@
 namespace dtl {
 
 // Gathers the evidence: reads the files that the scheduler names, and asks its program. wanted: as
-// --engine says; nullptr: none; absent: whichever shows itself. Throws Error.
+// --scheduler says; nullptr: none; absent: whichever shows itself. Throws Error.
 SchedulerEvidence read_scheduler(std::optional<const Scheduler*> wanted,
                                  const Surroundings& around);
 
-// The evidence, with what the command line or the job file says instead. For --show-engine, which
-// starts nothing.
+// The evidence, with what the command line or the job file says instead. For --show-scheduler,
+// which starts nothing.
 SchedulerEvidence evidence_beside(const JobInputs& inputs, const Variables& environment);
 
 // Checks a job of which the scheduler has started every rank. Throws Error(kUsage) for an option

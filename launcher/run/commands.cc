@@ -37,7 +37,7 @@
 namespace dtl {
 namespace {
 
-// For --show-engine.
+// For --show-scheduler.
 SchedulerEvidence seen_evidence(const CommandLine& line) {
   const Surroundings around = asking_surroundings();
   return evidence_beside(read_job_inputs(line, around), around.environment);
@@ -141,7 +141,7 @@ int run_command(std::vector<std::string> arguments) {
       write_all(STDOUT_FILENO, fmt::format("dtlaunch {}, protocol {}\n", DTL_VERSION, kProtocol));
       if (line.verbosity > 0) write_all(STDOUT_FILENO, library_lines(launcher_libraries()));
       return 0;
-    case Action::kShowEngine:
+    case Action::kShowScheduler:
       write_all(STDOUT_FILENO, evidence_text(seen_evidence(line)));
       return 0;
     case Action::kShowLimits:

@@ -149,7 +149,7 @@ RestartOptions restart_options(const JobSettings& settings, const StartOptions& 
   return restarts;
 }
 
-// nodes: of a job whose nodes an engine has started; nullptr: of no such job.
+// nodes: of a job whose nodes a scheduler has started; nullptr: of no such job.
 int run_watched(const JobSettings& settings, SessionOptions options, const StartOptions& start,
                 const StartNews& listeners, const std::optional<std::string>& kept_folder,
                 GatheredNodes* nodes) {

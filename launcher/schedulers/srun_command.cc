@@ -23,10 +23,10 @@ constexpr std::array<std::string_view, 10> kOfTheJob = {
 };
 
 bool is_slurms_own(std::string_view name) {
-  const bool engines = name.starts_with("SLURM_") || name.starts_with("SRUN_") ||
-                       name.starts_with("SLURMD_") || name.starts_with("PMI_") ||
-                       name.starts_with("PMIX_");
-  if (!engines) return false;
+  const bool of_slurm = name.starts_with("SLURM_") || name.starts_with("SRUN_") ||
+                        name.starts_with("SLURMD_") || name.starts_with("PMI_") ||
+                        name.starts_with("PMIX_");
+  if (!of_slurm) return false;
   // SLURM_JOB_* and SLURM_ARRAY_* name the job; the rest is of a step, a task or a script's
   // options.
   return !name.starts_with("SLURM_JOB_") && !name.starts_with("SLURM_ARRAY_") &&

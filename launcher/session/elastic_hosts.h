@@ -18,7 +18,7 @@
 
 namespace dtl {
 
-// --nnodes MIN:MAX, -np MIN:MAX, --discover; or nodes that an engine makes anew.
+// --nnodes MIN:MAX, -np MIN:MAX, --discover; or nodes that a scheduler makes anew.
 struct ElasticOptions {
   SizeRange range;  // 0:0: as many as at the begin
   bool of_ranks = false;

@@ -219,7 +219,7 @@ void check_pod_key(const SshSettings& settings, const std::string& fingerprint) 
       Exit::kAuth, "cannot start agent",
       fmt::format("its host key is {}, and not the {} of {}, which all pods of this job show",
                   fingerprint, expected, path),
-      "the same Secret and sshd -h .../id_rsa in all pods; --engine none -f FILE for hosts "
+      "the same Secret and sshd -h .../id_rsa in all pods; --scheduler none -f FILE for hosts "
       "of known_hosts");
 }
 

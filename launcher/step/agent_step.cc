@@ -253,7 +253,7 @@ void AgentStep::finish(int status) {
   const std::lock_guard lock(mutex_);
   if (!room_) return;
   room_->finish(status, kTellPatience);
-  // Nodes that have gone without a word, or never came, are the engine's to end.
+  // Nodes that have gone without a word, or never came, are the scheduler's to end.
   // Starters usually end by themselves once their nodes have.
   for (const int signal : {0, SIGTERM, SIGKILL}) {
     if (signal != 0) watch_->signal(signal);

@@ -24,15 +24,15 @@ namespace dtl {
 class StarterWatch;
 
 struct AgentStepOptions {
-  std::vector<Host> nodes;           // by the engine's names, with `here` for this machine
+  std::vector<Host> nodes;           // by the scheduler's names, with `here` for this machine
   bool only = false;                 // agents on other hosts are refused; else they are others' to
                                      // start
-  std::string job;                   // the engine's number of it
+  std::string job;                   // the scheduler's number of it
   PortRange ports;                   // for the nodes to come back to; {0, 0}: any
   std::string token;                 // of this job; empty: one is drawn
   std::chrono::seconds patience{0};  // for the nodes to come
-  // The engine ends a node, on a thread of the step's; absent: this process is sent SIGTERM, once
-  // for each.
+  // The scheduler ends a node, on a thread of the step's; absent: this process is sent SIGTERM,
+  // once for each.
   std::function<void()> told_to_end = {};
   std::function<void()> over = {};  // what has started the nodes has ended; on another such thread
 };

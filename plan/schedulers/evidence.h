@@ -77,7 +77,7 @@ struct SchedulerEvidence {
 
   // Why a job without hosts of its own cannot run in this role.
   std::optional<SchedulerRefusal> refusal;
-  std::vector<std::string> follows;   // for --show-engine, one sentence each
+  std::vector<std::string> follows;   // for --show-scheduler, one sentence each
   std::vector<std::string> warnings;  // for the user, whatever comes next
   std::string crowded;                // a warning of a rank on each CPU; void with -ppn
 };
@@ -112,9 +112,10 @@ struct SchedulerAnswers {
   bool has_token = false;  // by which nodes know each other
 };
 
-// `wanted` is --engine or DTL_ENGINE, nullptr for none of them; absent: by evidence alone. Both
-// throw Error: kUsage when two unrelated schedulers give evidence or none gives that of `wanted`,
-// kBadInput for a value that no such scheduler writes; it names the variable and the value.
+// `wanted` is --scheduler or DTL_SCHEDULER, nullptr for none of them; absent: by evidence alone.
+// Both throw Error: kUsage when two unrelated schedulers give evidence or none gives that of
+// `wanted`, kBadInput for a value that no such scheduler writes; it names the variable and the
+// value.
 SchedulerQuestions scheduler_questions(const Variables& environment,
                                        std::optional<const Scheduler*> wanted);
 SchedulerEvidence find_scheduler(const Variables& environment,
@@ -129,7 +130,7 @@ HostAccess host_access(const SchedulerEvidence& evidence);
 // is looked up.
 bool same_host_name(const std::string& one, const std::string& other);
 
-// What --show-engine prints, at most 80 columns wide.
+// What --show-scheduler prints, at most 80 columns wide.
 std::string evidence_text(const SchedulerEvidence& evidence);
 
 }  // namespace dtl

@@ -1,4 +1,4 @@
-// The page of --show-engine. It shows everything that was read and concluded, so that a user can
+// The page of --show-scheduler. It shows everything that was read and concluded, so that a user can
 // report a wrong conclusion with it.
 #include <fmt/format.h>
 
@@ -41,7 +41,7 @@ std::string_view role_text(SchedulerRole role) {
     case SchedulerRole::kNode:
       return "node: one of several, each with a dtlaunch of its own";
     case SchedulerRole::kRank:
-      return "rank: the engine has started every one, each with a dtlaunch";
+      return "rank: the scheduler has started every one, each with a dtlaunch";
   }
   return "";
 }
@@ -108,7 +108,7 @@ std::string evidence_text(const SchedulerEvidence& evidence) {
   std::string scheduler(scheduler_name(evidence.scheduler));
   if (!evidence.job_id.empty()) scheduler += ", job " + evidence.job_id;
   if (evidence.restart > 0) scheduler += ", started again " + plural(evidence.restart, "time");
-  add_row(page, "engine", scheduler);
+  add_row(page, "scheduler", scheduler);
   if (evidence.scheduler != nullptr) add_row(page, "role", std::string(role_text(evidence.role)));
   if (!evidence.hosts.empty()) add_row(page, "hosts", hosts_text(evidence.hosts));
   if (evidence.scheduler != nullptr && evidence.role == SchedulerRole::kLauncher &&

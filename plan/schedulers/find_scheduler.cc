@@ -42,9 +42,9 @@ std::vector<Candidate> find_candidates(const SchedulerReader& variables) {
 Candidate wanted_candidate(const SchedulerReader& variables, const Scheduler& wanted) {
   const std::vector<Sighting> seen = wanted.look(variables, true);
   if (!seen.empty()) return {&wanted, seen[0]};
-  throw Error(Exit::kUsage, fmt::format("--engine {}", wanted.name),
+  throw Error(Exit::kUsage, fmt::format("--scheduler {}", wanted.name),
               "nothing of it is in the environment",
-              "--show-engine, which says what is; --engine none");
+              "--show-scheduler, which says what is; --scheduler none");
 }
 
 // Weak evidence, which other programs leave as well, counts beside its own kind or by itself. So
@@ -72,9 +72,9 @@ Candidate choose_scheduler(const SchedulerReader& variables, Wanted wanted) {
     throw Error(Exit::kUsage,
                 fmt::format("{} says {}, and {} says {}", chosen.seen.variable,
                             chosen.scheduler->name, other.seen.variable, other.scheduler->name),
-                "two engines cannot both have started this job",
-                fmt::format("--engine {}, --engine {} or --engine none", chosen.scheduler->name,
-                            other.scheduler->name));
+                "two schedulers cannot both have started this job",
+                fmt::format("--scheduler {}, --scheduler {} or --scheduler none",
+                            chosen.scheduler->name, other.scheduler->name));
   }
   return chosen;
 }
@@ -126,7 +126,7 @@ void settle_node(SchedulerEvidence& evidence) {
 SchedulerEvidence no_scheduler(std::string_view reason, Wanted wanted) {
   SchedulerEvidence evidence;
   if (wanted) {
-    evidence.follows.push_back("--engine none: whatever the environment says");
+    evidence.follows.push_back("--scheduler none: whatever the environment says");
   } else if (!reason.empty()) {
     evidence.warnings.emplace_back(reason);
   }
@@ -166,7 +166,7 @@ SchedulerEvidence find_scheduler(const Variables& environment, Wanted wanted,
   const Candidate chosen = choose_scheduler(variables, wanted);
   const std::string_view reason = declined(chosen, wanted, variables);
   if (chosen.scheduler == nullptr || !reason.empty()) {
-    // Read for the record alone: --show-engine shows what was seen and declined.
+    // Read for the record alone: --show-scheduler shows what was seen and declined.
     if (chosen.scheduler != nullptr) variables.text(chosen.seen.variable);
     evidence = no_scheduler(reason, wanted);
   } else {

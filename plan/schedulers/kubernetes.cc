@@ -113,7 +113,7 @@ void take_index(SchedulerReader& variables, SchedulerEvidence& evidence) {
     if (variables.has(name)) continue;
     throw Error(Exit::kBadInput, fmt::format("{} is missing", name),
                 "an Indexed Job does not tell its pods how many they are, nor where they meet",
-                "DTL_NNODES and DTL_RDZV=POD:29500 in the manifest, or --engine none");
+                "DTL_NNODES and DTL_RDZV=POD:29500 in the manifest, or --scheduler none");
   }
   if (variables.has("DTL_NODE_RANK")) return;
   evidence.node_rank = variables.needed_number("JOB_COMPLETION_INDEX", 0, kMaxNodes - 1);

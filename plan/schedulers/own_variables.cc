@@ -47,7 +47,7 @@ const std::string& text_of(const HostListFile& file, const SchedulerAnswers& ans
   if (answers.file) return *answers.file;
   throw Error(Exit::kBadInput,
               file.named_by.empty() ? file.path : file.named_by + "=" + printable(file.path),
-              answers.file_problem, "--engine none, or the hosts by -f FILE");
+              answers.file_problem, "--scheduler none, or the hosts by -f FILE");
 }
 
 // With neither a number of nodes nor a range there is one node.

@@ -25,7 +25,7 @@ constexpr Starter kTaskManager = {
     .folder = "$PBS_EXEC/bin",
     .summary = "{0} for each host, from which agents come back",
     .elsewhere = "this is no job of PBS",
-    .elsewhere_hint = "qsub, and dtlaunch inside; --show-engine says what is seen",
+    .elsewhere_hint = "qsub, and dtlaunch inside; --show-scheduler says what is seen",
 };
 
 // PBS: a line for each slot, the host alone. first_lines: of each host, counted without empty

@@ -40,7 +40,7 @@ const Scheduler* parse_scheduler(const std::string& text) {
     }
   }
   const std::string near = nearest(word, known);
-  throw Error(Exit::kUsage, "--engine " + text, "there is no such engine here",
+  throw Error(Exit::kUsage, "--scheduler " + text, "there is no such scheduler here",
               near.empty() ? join(known, ", ") : near);
 }
 

@@ -39,7 +39,7 @@ struct Starter {
   std::span<const std::string_view> programs = {};   // that can do it, the best first
   std::span<const std::string_view> arguments = {};  // of kCarried, before the host
   std::string_view folder = {};   // of its programs, for messages, beside PATH: "$PBS_EXEC/bin"
-  std::string_view summary = {};  // for --show-engine; {0}: the program
+  std::string_view summary = {};  // for --show-scheduler; {0}: the program
   // kStep and kTasks: why it is refused outside of such a job, and what to try.
   std::string_view elsewhere = {}, elsewhere_hint = {};
 };
@@ -51,7 +51,7 @@ struct Sighting {
 };
 
 struct Scheduler {
-  std::string_view name;        // for --engine and messages: "slurm"
+  std::string_view name;        // for --scheduler and messages: "slurm"
   std::string_view title = {};  // in sentences: "Slurm"
   std::string_view alias = {};  // another word for it
   bool pods = false;            // of Kubernetes: kinds of it may show themselves side by side
@@ -70,8 +70,8 @@ struct Scheduler {
   std::span<const std::string_view> task_variables = {};
   const Starter* starter = nullptr;  // nullptr: ssh
 
-  // Where it shows itself, the surest first; empty: nowhere. asked: by the user, with --engine, and
-  // then evidence that it shares with a related kind will do.
+  // Where it shows itself, the surest first; empty: nowhere. asked: by the user, with --scheduler,
+  // and then evidence that it shares with a related kind will do.
   std::vector<Sighting> (*look)(const SchedulerReader& variables, bool asked) = nullptr;
   // Why the evidence is not taken for a job of it, unless the user says so; empty: it is. For a
   // warning.

@@ -1,5 +1,5 @@
-// Values of variables with bounds, and a record of what was read for --show-engine. No variable's
-// meaning is known here.
+// Values of variables with bounds, and a record of what was read for --show-scheduler. No
+// variable's meaning is known here.
 #include "plan/schedulers/scheduler_reader.h"
 
 #include <fmt/format.h>
@@ -12,8 +12,8 @@ namespace dtl {
 namespace {
 
 constexpr std::size_t kShownBytes = 60;   // of a value, in a message
-constexpr std::size_t kMaxIdBytes = 256;  // far more than any engine's
-constexpr std::string_view kOtherEngine = "--engine none, or the hosts by -f FILE";
+constexpr std::size_t kMaxIdBytes = 256;  // far more than any scheduler's
+constexpr std::string_view kOtherScheduler = "--scheduler none, or the hosts by -f FILE";
 
 std::string shown_value(std::string_view value) {
   if (value.size() <= kShownBytes) return printable(value);
@@ -36,15 +36,15 @@ SchedulerReader::SchedulerReader(const Variables& environment) {
 std::optional<std::string> SchedulerReader::text(std::string_view name) {
   const auto found = variables_.find(name);
   if (found == variables_.end()) return std::nullopt;
-  // Every value is read through here, so --show-engine lists all that was read.
+  // Every value is read through here, so --show-scheduler lists all that was read.
   used_.insert(*found);
   return found->second;
 }
 
 std::string SchedulerReader::needed(std::string_view name) {
   if (auto value = text(name)) return *value;
-  throw Error(Exit::kBadInput, std::string(name), "the engine's variable is missing",
-              std::string(kOtherEngine));
+  throw Error(Exit::kBadInput, std::string(name), "the scheduler's variable is missing",
+              std::string(kOtherScheduler));
 }
 
 std::optional<int> SchedulerReader::number(std::string_view name, std::int64_t low,
@@ -117,7 +117,7 @@ Error SchedulerReader::bad(std::string_view name, std::string reason, std::strin
   const auto found = variables_.find(name);
   const std::string value = found == variables_.end() ? "" : found->second;
   return Error(Exit::kBadInput, fmt::format("{}={}", name, shown_value(value)), std::move(reason),
-               hint.empty() ? std::string(kOtherEngine) : std::move(hint));
+               hint.empty() ? std::string(kOtherScheduler) : std::move(hint));
 }
 
 TextPosition SchedulerReader::position(std::string_view name) const {

@@ -1,6 +1,6 @@
 #pragma once
 // SchedulerReader: the variables that a scheduler has set, read one by one, with a record of those
-// that were, so that --show-engine can show all evidence. A variable that is empty counts as
+// that were, so that --show-scheduler can show all evidence. A variable that is empty counts as
 // absent. Pure.
 
 #include <cstdint>

@@ -29,7 +29,7 @@ constexpr Starter kSrun = {
     .programs = kSrunPrograms,
     .summary = "srun: one step for all hosts, from which agents come back",
     .elsewhere = "this is no job of Slurm that has hosts",
-    .elsewhere_hint = "salloc or sbatch, and dtlaunch inside; --show-engine says what is seen",
+    .elsewhere_hint = "salloc or sbatch, and dtlaunch inside; --show-scheduler says what is seen",
 };
 
 // Slurm's own numbers for steps that no srun of the user has made.

@@ -160,7 +160,7 @@ TEST_F(Records, LieBelowTheHomeWithoutASession) {
   EXPECT_EQ(runtime_problem(), "");
 }
 
-TEST_F(Records, HaveASocketForTheConnectionsAndForEachJobOfAnEngine) {
+TEST_F(Records, HaveASocketForTheConnectionsAndForEachJobOfAScheduler) {
   const Surrounded session("XDG_RUNTIME_DIR", folder_);
   const std::string own = runtime_folder() + "/";
   for (const std::string& job : {std::string(), std::string("4711")}) {

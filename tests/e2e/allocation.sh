@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # A script of an allocation of two hosts: its own host's ranks are there without ssh, the other's over
-# it, with the slots that the engine gives; what Slurm says of its task stays behind.
+# it, with the slots that the scheduler gives; what Slurm says of its task stays behind.
 . "$(dirname "$0")/lib.sh"
 need_cluster 2
 

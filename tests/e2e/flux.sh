@@ -88,7 +88,7 @@ expect_status 0
 expect_count 3 '^ran [0-2]$' "$work/out"
 
 # ---- what it would do, and what it sees
-in_job "$bin/dtlaunch" --show-engine
+in_job "$bin/dtlaunch" --show-scheduler
 expect_out '^hosts +3: node1, node2, node3$'
 expect_out '^starter +flux exec: once for all hosts'
 in_job "$bin/dtlaunch" --dry-run -ppn 1 true

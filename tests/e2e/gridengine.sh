@@ -3,9 +3,9 @@
 # slots, with agents that qrsh -inherit brings; the first cause is the status, and neither qdel nor
 # kill -9 leaves anything.
 . "$(dirname "$0")/lib.sh"
-engine=/usr/lib/gridengine sge_root=/var/lib/gridengine
+scheduler=/usr/lib/gridengine sge_root=/var/lib/gridengine
 for program in sge_qmaster sge_execd qsub qconf qrsh spoolinit; do
-  [ -x "$engine/$program" ] || skip "no $engine/$program (packages gridengine-master gridengine-exec gridengine-client)"
+  [ -x "$scheduler/$program" ] || skip "no $scheduler/$program (packages gridengine-master gridengine-exec gridengine-client)"
 done
 need_cluster 2
 limit=60
@@ -15,7 +15,7 @@ sge=$work/sge
 mkdir -p "$sge/t/common" "$sge/spool"
 for folder in bin lib util utilbin; do ln -s "$sge_root/$folder" "$sge/$folder"; done
 printf '%s\n' 'admin_user none' 'default_domain none' 'ignore_fqdn true' 'spooling_method classic' \
-  'spooling_lib libspoolc' "spooling_params $sge/t/common;$sge/spool" "binary_path $engine" \
+  'spooling_lib libspoolc' "spooling_params $sge/t/common;$sge/spool" "binary_path $scheduler" \
   "qmaster_spool_dir $sge/spool" 'security_mode none' 'listener_threads 2' 'worker_threads 2' \
   'scheduler_threads 1' >"$sge/t/common/bootstrap"
 echo node1 >"$sge/t/common/act_qmaster"
@@ -29,8 +29,8 @@ printf 'group_name @both\nhostlist node1 node2\n' >"$sge/hosts"
 on_sge() { # HOST COMMAND...
   local host=$1
   shift
-  on "$host" env SGE_ROOT="$sge" SGE_CELL=t SGE_QMASTER_PORT=6444 SGE_EXECD_PORT=6445 LD_LIBRARY_PATH="$engine" \
-    PATH="$engine:$PATH" "$@"
+  on "$host" env SGE_ROOT="$sge" SGE_CELL=t SGE_QMASTER_PORT=6444 SGE_EXECD_PORT=6445 LD_LIBRARY_PATH="$scheduler" \
+    PATH="$scheduler:$PATH" "$@"
 }
 
 set_up() {
@@ -72,7 +72,7 @@ idle_hosts() { # but for Grid Engine's own
 }
 
 # shellcheck disable=SC2016
-submit first "$bin/dtlaunch --show-engine; $bin/dtlaunch sh -c 'echo \"rank \$RANK of \$WORLD_SIZE on \$(uname -n)\"'
+submit first "$bin/dtlaunch --show-scheduler; $bin/dtlaunch sh -c 'echo \"rank \$RANK of \$WORLD_SIZE on \$(uname -n)\"'
 $bin/dtlaunch sh -c '[ \$RANK = 3 ] || exec sleep 60; exit 5'; echo status \$?" -sync y >"$work/out" 2>"$work/err"
 [ -s "$work/first.out" ] || fail "no output of the job: $(cat "$work/out" "$work/err" "$work/set_up")"
 # Which host comes first is Grid Engine's to say.

@@ -24,11 +24,11 @@ work=$(mktemp -d "$DTL_E2E_WORK/$promise.XXXXXX")
 record=$work/processes  # lines "HOST PID STARTTIME KIND", written by the ranks of record_family
 : >"$record"
 status='' took_ms=''
-# Whoever runs the tests inside an engine's job, a pod or a rank does not want them to be part of it.
+# Whoever runs the tests inside a scheduler's job, a pod or a rank does not want them to be part of it.
 for variable in $(compgen -e); do
   case $variable in
     SLURM* | FLUX_* | PBS_* | LSB_* | LSF_* | SGE_* | PE_HOSTFILE | PET_* | K_MPI_JOB_ROLE | JOB_COMPLETION_INDEX | \
-      OMPI_* | HYDRA_* | I_MPI_HYDRA_* | DTLAUNCH_* | DTL_ENGINE | DTL_NNODES | DTL_NODE_RANK | DTL_RDZV | \
+      OMPI_* | HYDRA_* | I_MPI_HYDRA_* | DTLAUNCH_* | DTL_SCHEDULER | DTL_NNODES | DTL_NODE_RANK | DTL_RDZV | \
       DTL_RESTART | DTL_JOB_ID | DTL_TOKEN | DTL_TOKEN_FILE) unset "$variable" ;;
   esac
 done

@@ -28,7 +28,7 @@ expect_err '^wrong$'
 run env SLURM_JOB_ID=1 PET_NNODES=2 PMI_RANK=0 DTLAUNCH_JOB=1 DTL_TOKEN=x KEPT=1 bash -c '. "$0/lib.sh"; env' "$e2e"
 expect_status 0
 expect_out '^KEPT=1$'
-expect_equal "an engine's variables" "$(grep -Ec '^(SLURM|PET|DTLAUNCH_|DTL_TOKEN)' "$work/out")" 0
+expect_equal "a scheduler's variables" "$(grep -Ec '^(SLURM|PET|DTLAUNCH_|DTL_TOKEN)' "$work/out")" 0
 
 (limit=1; trap - EXIT; run sleep 20) 2>/dev/null && fail "a run over its limit was not noticed"
 (trap - EXIT; expect_out '^unseen$') 2>/dev/null && fail "expect_out cannot fail"

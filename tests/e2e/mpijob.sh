@@ -104,7 +104,7 @@ remount_secret node1 "$elsewhere" 644 "$home/.ssh"
 launcher_pod run_on_launcher "$bin/dtlaunch" sh -c "$say"
 expect_status 0
 expect_four_ranks
-launcher_pod run_on_launcher "$bin/dtlaunch" --show-engine
+launcher_pod run_on_launcher "$bin/dtlaunch" --show-scheduler
 expect_out "ssh by the key of $elsewhere, which every pod shows as its own"
 expect_out 'discover_hosts.sh says that 1 of 2 hosts run'
 launcher_pod run_on_launcher DTL_SSH_KEYS=/nowhere "$bin/dtlaunch" true

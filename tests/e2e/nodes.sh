@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# An engine starts dtlaunch on each node: one job, no ssh, a name that resolves late, one status for
+# A scheduler starts dtlaunch on each node: one job, no ssh, a name that resolves late, one status for
 # all. Nobody ends before all ranks have, and SIGTERM to one node ends the job in order.
 . "$(dirname "$0")/lib.sh"
 need_cluster 3
@@ -49,7 +49,7 @@ for rank in 0 1 2; do
 done
 wait_for 20 "all ranks to run; $(said)" ranks_run
 on node1 sh -c "ss -H -ltn 'sport = 29500'" | grep -q . && fail "the first node still listens"
-on node3 pkill -o -TERM -x dtlaunch # its PID 1, as an engine does
+on node3 pkill -o -TERM -x dtlaunch # its PID 1, as a scheduler does
 wait
 expect_equal "statuses of the nodes" "$(statuses)" "143 143 143"
 expect_equal "ranks that ended in order" "$(grep -c drained "$work/out.0")" 3

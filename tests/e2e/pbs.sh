@@ -89,7 +89,7 @@ expect_equal "what dtlaunch says" "$(cat "$work/err" "$work/job.err")" ""
 expect_hosts_idle 10
 
 # ---- what it would do, and what it sees
-in_job "$bin/dtlaunch" --show-engine
+in_job "$bin/dtlaunch" --show-scheduler
 expect_out '^starter +/.*bin/pbs_tmrsh'
 in_job "$bin/dtlaunch" --dry-run true
 expect_status 0

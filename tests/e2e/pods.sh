@@ -6,7 +6,7 @@
 limit=120
 use_open_paths # pods are another user's
 need_cluster 5 --cpus 1
-data=$root/tests/data/engines
+data=$root/tests/data/schedulers
 token=$(head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \n')
 export DTL_TOKEN=$token
 wrap=()  # what starts dtlaunch in a pod
@@ -47,7 +47,7 @@ expect_pod() { # SECONDS JOB.NAME.NODE STATUS
   wait_for "$1" "$2 to end; $(said "${2%%.*}")" has_ended "$2"
   expect_equal "exit status of $2" "$(cat "$work/$2.status")" "$3"
 }
-# The pod's dtlaunch, as its node counts: what an engine sends its signals to.
+# The pod's dtlaunch, as its node counts: what a scheduler sends its signals to.
 pod_one() { on "$2" pgrep -f "^$bin/dtlaunch .*$work/$1( |\$)" | head -n 1; } # JOB NODE
 tell_pod() { on "$3" kill "-$1" "$(pod_one "$2" "$3")"; }                    # SIGNAL JOB NODE
 name_is_at() { # NAME NODE: in every pod, from now on
@@ -138,7 +138,7 @@ for line in 'PET_NPROC_PER_NODE=2 for 1 CPU: ' 'dtl-node-0-0, dtl-node-0-1: 2 th
   grep -q "$line" "$work/train.dtl-node-0-0.node1.err" || fail "$(said train)"
 done
 
-# A pod's memory limit ends a rank: that is said, and an engine may try again.
+# A pod's memory limit ends a rank: that is said, and a scheduler may try again.
 group=/sys/fs/cgroup/memory/dtl-e2e-$$
 if mkdir "$group" 2>/dev/null && echo 64M >"$group/memory.limit_in_bytes" 2>/dev/null; then
   volume full

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# An engine has started every rank, each with a dtlaunch of its own: one job as of one dtlaunch. Each
-# rank is its task's child, stays on the task's CPUs and has the engine's number; local ranks are
+# A scheduler has started every rank, each with a dtlaunch of its own: one job as of one dtlaunch. Each
+# rank is its task's child, stays on the task's CPUs and has the scheduler's number; local ranks are
 # counted by host; one output, one card, one status for all, and nothing left. The environments are
 # those of real steps of Slurm, and of Flux's. Slurm's warning is a notice.
 . "$(dirname "$0")/lib.sh"
 need_cluster 2
-data=$root/tests/data/engines
+data=$root/tests/data/schedulers
 token=$(head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \n')
 export DTL_TOKEN=$token
 cpus=$(nproc)
@@ -27,7 +27,7 @@ task() {
 
 on_cpu() { echo "taskset -c $(($1 % cpus))"; }
 
-# tasks COMMAND...: ranks 0 and 1 on node1, 2 on node2, bound to a CPU each as the engine does.
+# tasks COMMAND...: ranks 0 and 1 on node1, 2 on node2, bound to a CPU each as the scheduler does.
 tasks() {
   rm -f "$work"/status.*
   # shellcheck disable=SC2046
@@ -42,7 +42,7 @@ statuses() { cat "$work"/status.[012] | xargs; }
 said() { cat "$work"/err.[012]; }
 started() { [ "$(cat "$work"/started.* 2>/dev/null | wc -l)" = 3 ]; }
 tag=''
-rank_is=SLURM_PROCID=@ local_is=SLURM_LOCALID=@ # as this engine says it
+rank_is=SLURM_PROCID=@ local_is=SLURM_LOCALID=@ # as this scheduler says it
 
 # ---- who each rank is, and where it may run
 # shellcheck disable=SC2016
@@ -132,7 +132,7 @@ grep -Eq 'going on|goes on|restart [12]' "$work/err.0" && fail "it does not go o
 expect_hosts_idle 15
 rm -f "$work"/started.*
 
-# ---- tasks that the engine binds to the same CPUs divide them; libdtring finds its neighbours
+# ---- tasks that the scheduler binds to the same CPUs divide them; libdtring finds its neighbours
 # shellcheck disable=SC2016
 {
   task node1 1 1 0 "$bin/dtlaunch" sh -c 'echo "cpus $(taskset -cp $$ | sed "s/.*: //")"'

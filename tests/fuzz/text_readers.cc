@@ -49,8 +49,8 @@ std::vector<std::string> samples() {
   return texts;
 }
 
-// An engine's variables, one a line.
-void read_engine_text(const std::string& bytes) {
+// A scheduler's variables, one a line.
+void read_scheduler_text(const std::string& bytes) {
   Variables environment;
   for (const std::string& line : split(bytes, '\n')) {
     const std::size_t equals = line.find('=');
@@ -76,13 +76,13 @@ void check_expansion(const std::vector<std::string>& names) {
   require(!names.empty() && names.size() <= kMaxHosts, "no names and no error");
 }
 
-std::vector<std::string> engine_samples() {
+std::vector<std::string> scheduler_samples() {
   std::vector<std::string> texts;
   for (const char* name :
        {"slurm22-sbatch-N2-n3", "slurm22-sbatch-exclusive", "slurm22-step-N2-n3-rank2",
         "slurm22-step-ntpn1-node1", "k8s-pytorchjob-elastic-worker2", "k8s-jobset-worker3",
         "k8s-pytorchjob-master-worker1-nproc2", "flux-task5", "flux-node1", "lsf", "sge", "pbs"}) {
-    texts.push_back(read_file(std::string(DTL_ENGINES) + "/" + name + ".env", 1 << 16));
+    texts.push_back(read_file(std::string(DTL_SCHEDULERS) + "/" + name + ".env", 1 << 16));
   }
   return texts;
 }
@@ -118,7 +118,7 @@ std::vector<Reader> text_readers() {
          require(expand_slurm_counts(bytes, 4, {"column "}).size() == 4, "other than 4");
        },
        counts_from("column ")},
-      {"engine", engine_samples(), kWords, read_engine_text, [](const Error& error) {
+      {"scheduler", scheduler_samples(), kWords, read_scheduler_text, [](const Error& error) {
          return !error.attempted().empty() && printable(error.what()) == error.what();
        }}};
 }

@@ -89,7 +89,8 @@ TEST_F(LocalAgent, MissingIsAnErrorWithItsPath) {
   }
 }
 
-// An engine's command that brings a program to a host: here it says how it was called, and runs it.
+// A scheduler's command that brings a program to a host: here it says how it was called, and runs
+// it.
 class CarriedAgent : public LocalAgent {
  protected:
   void make_carrier(const std::string& script) {

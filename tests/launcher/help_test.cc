@@ -28,7 +28,7 @@ std::string good_value(std::string_view option) {
   if (option == "--preload") return "jemalloc";
   if (option == "--port-range") return "1:2";
   if (option == "-launcher" || option == "-bootstrap") return "fork";
-  if (option == "--engine" || option == "--notice-signal") return "none";
+  if (option == "--scheduler" || option == "--notice-signal") return "none";
   if (option == "--spot") return "off";
   if (option == "-genvlist" || option == "-envlist" || option == "-x") return "HOME";
   return "1";

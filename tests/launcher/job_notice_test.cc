@@ -90,7 +90,7 @@ TEST_F(JobTest, SlurmsOwnSigtermAfterItsNoticeDoesNotKillACheckpoint) {
   EXPECT_THAT(sent<Kill>(feed(job::Signalled{SIGTERM})), ElementsAre(0, 1));
 }
 
-TEST_F(JobTest, AHostIsToldToGoByItsEngineWhenNobodySaysWhen) {
+TEST_F(JobTest, AHostIsToldToGoByItsSchedulerWhenNobodySaysWhen) {
   run();
   const auto stopped = feed(job::ToldToGo{0, "pytorchjob ends it"});
   EXPECT_EQ(grace_sent(stopped), JobTime(kKillGrace));

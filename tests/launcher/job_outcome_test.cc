@@ -170,7 +170,7 @@ TEST(FailureCard, MendsFirstLinesThatWindowsHasWritten) {
 }
 
 // Each kind of loss, by what has brought our agents there: nobody need be able to log in.
-TEST(FailureCard, SuggestsWhatTheEngineHasWhereItHasBroughtAgents) {
+TEST(FailureCard, SuggestsWhatTheSchedulerHasWhereItHasBroughtAgents) {
   CardFacts facts;
   facts.host = "n2";
   facts.program = "./train.sh";

@@ -54,7 +54,7 @@ TEST_F(JobTest, TakesSlurmsWarningForTheOrderToEnd) {
 }
 
 // Slurm's own SIGTERM to each task of a step comes after its warning.
-TEST_F(JobTest, TakesSigtermsOfAnEngineForOneAfterANotice) {
+TEST_F(JobTest, TakesSigtermsOfASchedulerForOneAfterANotice) {
   job_.options.one_sigterm = true;
   job_.options.ending.notice_signal = SIGUSR1;
   run();
@@ -100,7 +100,7 @@ TEST_F(JobTest, EndsForGoodWhatWasEndingForOtherHostsSake) {
 }
 
 // Kubernetes ends a job by SIGTERM to each of its pods, and each pod tells the first one.
-TEST_F(JobTest, TakesSigtermsOfAnEngineForOne) {
+TEST_F(JobTest, TakesSigtermsOfASchedulerForOne) {
   job_.options.one_sigterm = true;
   run();
   feed(job::HostsChanged{});

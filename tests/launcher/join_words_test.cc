@@ -163,7 +163,7 @@ TEST(JoinSeat, IsRefusedWithTheReason) {
   hello = kHello;
   hello.restart = 1;
   EXPECT_EQ(why(expected, hello),
-            "the engine has started the job again since: it is of start 1, this is start 2");
+            "the scheduler has started the job again since: it is of start 1, this is start 2");
   for (const int rank : {0, 4}) {
     hello = kHello;
     hello.rank = rank;

@@ -169,7 +169,7 @@ TEST(Membership, AHostThatIsNoLongerListedStaysWhereTooFewWouldBeLeft) {
   EXPECT_THAT(job.unlisted, IsEmpty());
 }
 
-// An engine that ends a node does not ask how many are left.
+// A scheduler that ends a node does not ask how many are left.
 TEST(Membership, ANodeThatIsNoLongerListedLeavesHoweverFewAreLeft) {
   Membership job = members(2, 2, {"a", "b"});
   job.of_nodes = true;

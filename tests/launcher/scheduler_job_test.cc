@@ -42,7 +42,7 @@ class SchedulerJobTest : public testing::Test {
   JobSettings describe(std::vector<std::string> words) {
     return describe_job(read_job_inputs(parse_command_line(words), around_), around_);
   }
-  std::string shown(const CommandLine& line) const {  // by --show-engine
+  std::string shown(const CommandLine& line) const {  // by --show-scheduler
     return evidence_text(evidence_beside(read_job_inputs(line, around_), around_.environment));
   }
   // By which program a person sees how the host is.
@@ -100,7 +100,7 @@ TEST(SiteVariables, ArgumentsForSshThatMeanNothingHereAreNoWarning) {
               testing::ElementsAre(HasSubstr("HYDRA_LAUNCH_EXTRA_ARGS=-i key is left out")));
 }
 
-TEST_F(SchedulerJobTest, TakesTheHostsOfTheEngine) {
+TEST_F(SchedulerJobTest, TakesTheHostsOfTheScheduler) {
   around_.environment = {{"LSB_JOBID", "4"}, {"LSB_MCPU_HOSTS", "h1 2 h2 1"}, {"LSF_BINDIR", "/l"}};
   const JobSettings settings = describe({"p"});
   EXPECT_THAT(names(settings.request.hosts), ElementsAre("h1", "h2"));
@@ -110,7 +110,7 @@ TEST_F(SchedulerJobTest, TakesTheHostsOfTheEngine) {
   EXPECT_THAT(describe({"-launcher", "ssh", "p"}).carrier, IsEmpty());
   EXPECT_THAT(describe({"-launcher", "qrsh", "p"}).carrier, ElementsAre("qrsh", "-inherit", "-V"));
   EXPECT_THAT(names(describe({"-n", "2", "p"}).request.hosts), ElementsAre("h1"));
-  EXPECT_THAT(describe({"--engine", "none", "p"}).request.hosts, IsEmpty());
+  EXPECT_THAT(describe({"--scheduler", "none", "p"}).request.hosts, IsEmpty());
   const std::string job = file("job.toml", "program = \"p\"\n[hosts]\nlist = [\"h2\"]\n");
   EXPECT_THAT(names(describe({"-c", job}).request.hosts), ElementsAre("h2"));
 }
@@ -127,7 +127,7 @@ TEST_F(SchedulerJobTest, KeepsToTheAllocation) {
     EXPECT_THAT(error.what(), testing::StartsWith("cannot use h3, h4: lsf has given this job h1, "
                                                   "h2 alone"));
   }
-  EXPECT_THAT(names(describe({"--engine", "none", "-hosts", "h3", "p"}).request.hosts),
+  EXPECT_THAT(names(describe({"--scheduler", "none", "-hosts", "h3", "p"}).request.hosts),
               ElementsAre("h3"));
   const std::string nodes = file("nodes", "h1\nh1\n");
   around_.environment = {{"PBS_NODEFILE", nodes}};  // PBS lets a job use others
@@ -146,7 +146,7 @@ TEST_F(SchedulerJobTest, IsOneOfSeveralNodesOnlyWhereItIsAlone) {
   around_.environment.emplace_back("PET_MASTER_ADDR", "m");
   EXPECT_THROW(describe({"p"}), Error);
   EXPECT_THAT(names(describe({"-hosts", "a,b", "p"}).request.hosts), ElementsAre("a", "b"));
-  around_.environment.emplace_back("DTL_ENGINE", "none");
+  around_.environment.emplace_back("DTL_SCHEDULER", "none");
   EXPECT_THAT(describe_job(read_job_inputs(parse_command_line({"p"}, around_.environment), around_),
                            around_)
                   .request.hosts,
@@ -192,7 +192,7 @@ TEST_F(SchedulerJobTest, StartsNoCopiesOnHostsThatAreNamed) {
                          {"DTL_RDZV", "a:1"},      {"FLUX_JOB_ID", "f"}};
   EXPECT_THROW(describe({"-hosts", "a,b", "p"}), Error);
   EXPECT_THROW(describe({"p"}), Error);
-  around_.environment.emplace_back("DTL_ENGINE", "none");
+  around_.environment.emplace_back("DTL_SCHEDULER", "none");
   EXPECT_THAT(names(describe_job(
                         read_job_inputs(
                             parse_command_line({"-hosts", "a", "p"}, around_.environment), around_),
@@ -250,7 +250,7 @@ TEST_F(SchedulerJobTest, StartsAgentsOverSshInAJobOfPbsWithoutItsStartersAndSays
                   "over ssh, outside of what PBS counts and ends"));
   EXPECT_THAT(describe({"-launcher", "ssh", "p"}).notices, IsEmpty());
   EXPECT_THROW(describe({"-launcher", "pbs", "p"}), Error);
-  EXPECT_THAT(shown(parse_command_line({"--show-engine"})),
+  EXPECT_THAT(shown(parse_command_line({"--show-scheduler"})),
               HasSubstr("starter     ssh\nso          there is no pbs_tmrsh or pbsdsh on PATH"));
 }
 
@@ -275,7 +275,7 @@ TEST_F(SchedulerJobTest, StartsAgentsInTasksOfPbs) {
   ::chmod(file("bin/pbs_tmrsh", "").c_str(), 0755);
   EXPECT_EQ(describe({"p"}).step->program, folder_ + "/bin/pbs_tmrsh");
   EXPECT_EQ(describe({"-launcher", "pbsdsh", "p"}).step->program, folder_ + "/bin/pbsdsh");
-  EXPECT_THAT(shown(parse_command_line({"--show-engine"})),
+  EXPECT_THAT(shown(parse_command_line({"--show-scheduler"})),
               HasSubstr("bin/pbs_tmrsh for each host"));
   EXPECT_THAT(describe({"--dry-run", "p"}).notices,
               ElementsAre("agents start by pbs_tmrsh, in tasks of job 9.srv, on h2, h3"));
@@ -387,9 +387,9 @@ TEST_F(SchedulerJobTest, StartsAStepBesideTheOneThatItIsTheFirstTaskOf) {
   EXPECT_THROW(describe({"p"}), Error);
 }
 
-TEST_F(SchedulerJobTest, SaysWhatIsSaidInThePlaceOfTheEngine) {
+TEST_F(SchedulerJobTest, SaysWhatIsSaidInThePlaceOfTheScheduler) {
   around_.environment = {{"LSB_MCPU_HOSTS", "h1 2"}};
-  EXPECT_THAT(shown(parse_command_line({"--show-engine", "-hosts", "h1"})),
+  EXPECT_THAT(shown(parse_command_line({"--show-scheduler", "-hosts", "h1"})),
               HasSubstr("-hosts names the hosts of the job"));
 }
 

@@ -239,7 +239,7 @@ TEST(Environment, LeavesTheLoginHostBehind) {
                           Pair("TERMS_OF_USE", "yes"), Pair("HF_TOKEN", "hf_x")));
 }
 
-TEST(Environment, LeavesAnEnginesWordsBehind) {
+TEST(Environment, LeavesASchedulersWordsBehind) {
   const Variables pod = {{"MASTER_ADDR", "dtl-master-0"},
                          {"PET_MASTER_ADDR", "dtl-master-0"},
                          {"MASTER_PORT", "1"},
@@ -253,7 +253,7 @@ TEST(Environment, LeavesAnEnginesWordsBehind) {
   EXPECT_THAT(forwardable(pod), ElementsAre(Pair("MASTER_PORT", "1"), Pair("PBS_JOBID", "9")));
 }
 
-TEST(Environment, LeavesAnEnginesTaskBehind) {
+TEST(Environment, LeavesASchedulersTaskBehind) {
   Variables task = {{"SLURM_JOB_ID", "7"}, {"SLURM_JOB_NODELIST", "n[1-2]"}, {"FLUX_JOB_ID", "f"}};
   const Variables kept = task;
   for (const char* name : {"SLURM_EXPORT_ENV",
@@ -294,7 +294,7 @@ TEST(Environment, LeavesAnEnginesTaskBehind) {
                            "I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS",
                            "DTL_TOKEN",
                            "DTL_TOKEN_FILE",
-                           "DTL_ENGINE"}) {
+                           "DTL_SCHEDULER"}) {
     task.emplace_back(name, "x");
   }
   EXPECT_EQ(forwardable(task), kept);

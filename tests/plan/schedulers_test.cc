@@ -1,6 +1,6 @@
-// Environments as engines set them: tests/data/engines. What is made of each is in expected.txt
-// there; after a change that means to alter it, write it anew and read the difference:
-// DTL_WRITE_TABLES=1 build/release/bin/plan_test --gtest_filter='Engine.*'
+// Environments as schedulers set them: tests/data/schedulers. What is made of each is in
+// expected.txt there; after a change that means to alter it, write it anew and read the difference:
+// DTL_WRITE_TABLES=1 build/release/bin/plan_test --gtest_filter='Scheduler.*'
 
 #include "plan/schedulers/evidence.h"
 #include "plan/schedulers/flux.h"
@@ -24,7 +24,7 @@
 #include "base/text.h"
 #include "tests/support/folders.h"
 
-namespace dtl::engine_test {
+namespace dtl::scheduler_test {
 namespace {
 
 using ::testing::AllOf;
@@ -34,7 +34,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 std::string data(const std::string& name) {
-  return read_file(test::source_path("tests/data/engines/" + name), 1 << 16);
+  return read_file(test::source_path("tests/data/schedulers/" + name), 1 << 16);
 }
 
 Variables fixture(const std::string& name) {
@@ -96,10 +96,10 @@ Error error_of(Call call) {
 }
 
 TEST(Schedulers, ReadsEveryFixtureAsExpected) {
-  const std::string path = test::source_path("tests/data/engines/expected.txt");
+  const std::string path = test::source_path("tests/data/schedulers/expected.txt");
   std::vector<std::string> names;
   for (const auto& entry :
-       std::filesystem::directory_iterator(test::source_path("tests/data/engines"))) {
+       std::filesystem::directory_iterator(test::source_path("tests/data/schedulers"))) {
     if (entry.path().extension() == ".env") names.push_back(entry.path().stem().string());
   }
   std::sort(names.begin(), names.end());
@@ -371,7 +371,7 @@ TEST(Schedulers, RefusesTwoThatAreNotRelated) {
   EXPECT_EQ(error.status(), Exit::kUsage);
   EXPECT_THAT(error.what(),
               AllOf(HasSubstr("JOB_COMPLETION_INDEX says indexed-job"),
-                    HasSubstr("SLURM_JOB_ID says slurm"), HasSubstr("--engine slurm")));
+                    HasSubstr("SLURM_JOB_ID says slurm"), HasSubstr("--scheduler slurm")));
   EXPECT_EQ(find(both, &kSlurm).scheduler, &kSlurm);
   EXPECT_EQ(find(both, nullptr).scheduler, nullptr);
   EXPECT_THROW(find(both, &kLsf), Error);
@@ -382,7 +382,7 @@ TEST(Schedulers, KnowsWhichStandInsideAnother) {
   const Variables slurm = fixture("slurm22-sbatch-N2-n4");
   EXPECT_EQ(find(with(slurm, fixture("flux-task5"))).scheduler, &kFlux);
   EXPECT_EQ(find(with(slurm, {{"FLUX_URI", "local:///x"}})).scheduler, &kFlux);
-  // What people export for torchrun and for Open MPI is no engine's word.
+  // What people export for torchrun and for Open MPI is no scheduler's word.
   EXPECT_EQ(find(with(slurm, {{"PET_NNODES", "2"}})).scheduler, &kSlurm);
   EXPECT_EQ(find(with(slurm, {{"OMPI_MCA_orte_default_hostfile", "/x"}})).scheduler, &kSlurm);
   // A rank that starts a job of its own does not want the hosts of all.
@@ -391,4 +391,4 @@ TEST(Schedulers, KnowsWhichStandInsideAnother) {
 }
 
 }  // namespace
-}  // namespace dtl::engine_test
+}  // namespace dtl::scheduler_test

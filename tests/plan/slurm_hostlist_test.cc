@@ -33,7 +33,7 @@ std::string error_of(Call call) {
 TEST(SlurmHostlist, ExpandsAsScontrolDoes) {
   int rows = 0;
   const std::string table =
-      read_file(test::source_path("tests/data/engines/slurm22-hostlist.tsv"), 1 << 16);
+      read_file(test::source_path("tests/data/schedulers/slurm22-hostlist.tsv"), 1 << 16);
   for (const std::string& line : split(table, '\n')) {
     if (line.empty() || line[0] == '#') continue;
     ++rows;

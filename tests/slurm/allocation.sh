@@ -23,12 +23,12 @@ on login sh -c 'ls ~/.ssh/known_hosts.* 2>/dev/null' && fail "ssh was used"
 on login grep -q sshd: /run/sshd.log && fail "somebody has logged in"
 
 # ---- what it would do, and what it sees
-in_allocation -N2 -n4 -- "$bin/dtlaunch" --show-engine
+in_allocation -N2 -n4 -- "$bin/dtlaunch" --show-scheduler
 expect_out '^starter +srun: one step for all hosts'
 in_allocation -N2 -n4 -- "$bin/dtlaunch" --dry-run true
 expect_status 0
 expect_err 'agents start by srun, in one step of job [0-9]+, on node1, node2$'
-in_allocation -N2 -n4 -- "$bin/dtlaunch" -launcher ssh --show-engine
+in_allocation -N2 -n4 -- "$bin/dtlaunch" -launcher ssh --show-scheduler
 expect_out '^starter +ssh$'
 
 # ---- fewer ranks need fewer nodes; a host of the allocation by name; another is refused
@@ -50,7 +50,7 @@ expect_out '^status 0$'
 expect_equal "ranks in sbatch" "$(grep ^rank "$work/out" | sort)" "$two_by_two"
 
 # ---- each element of an array is a job of its own
-submit --array=0-1 -N1 -n2 -- "'$bin/dtlaunch' --show-engine | grep -E '^role|array'" \
+submit --array=0-1 -N1 -n2 -- "'$bin/dtlaunch' --show-scheduler | grep -E '^role|array'" \
   "'$bin/dtlaunch' sh -c 'echo \"element \$SLURM_ARRAY_TASK_ID: rank \$RANK of \$WORLD_SIZE, task \${SLURM_PROCID-none}\"'"
 wait_for 30 "both elements to end; $(cat "$work/err")" no_jobs
 expect_equal "ranks of the elements" "$(grep ^element "$work/out" | sort)" "element 0: rank 0 of 2, task none

@@ -36,7 +36,7 @@ while IFS= read -r line <&3; do
     *"dtlaunch up"*) expect_equal "hosts of: $line" "$(sort "$work/out" | xargs)" "node1 node1 node1 node2 node2 node2" ;;
     *srun*hostname) expect_equal "hosts of: $line" "$(sort "$work/out" | xargs)" "node1 node2" ;;
     *hostname) expect_equal "hosts of: $line" "$(sort "$work/out" | xargs)" "node1 node1 node2 node2" ;;
-    *--show-engine) expect_out '^engine +slurm, job ' ;;
+    *--show-scheduler) expect_out '^scheduler +slurm, job ' ;;
     *doctor*) expect_out 'slurm' ;;
   esac
   echo "$took_ms ms: $line"

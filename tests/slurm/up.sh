@@ -121,7 +121,7 @@ in_allocation -N2 -n2 -- "$d" up --accept-new-host-keys
 expect_status 64
 expect_err 'no node of job [0-9]+ is logged in to'
 in_allocation -N2 -n2 -- sh -c "'$d' up -hosts node3; '$d' up --list; '$d' -ppn 1 true; '$d' down"
-expect_err '^dtlaunch: up: in job [0-9]+, agents start by the engine'
+expect_err '^dtlaunch: up: in job [0-9]+, agents start by the scheduler'
 expect_err 'the kept connections are closed'
 run "$cluster" exec login "$d" up
 expect_status 64

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# In an engine's allocation a job without hosts runs on its hosts with its slots, through the
-# engine's own starter, and on no others. Stand-ins take the place of the engines' programs: they
+# In a scheduler's allocation a job without hosts runs on its hosts with its slots, through the
+# scheduler's own starter, and on no others. Stand-ins take the place of the schedulers' programs: they
 # say how they were called and run the command here.
 . "$(dirname "$0")/lib.sh"
 need_program dtlaunch dtagent dtguard
 use_plain_path
-data=$root/tests/data/engines
+data=$root/tests/data/schedulers
 
-in_engine() { run env -u DTL_ENGINE "$@"; } # VARIABLE=VALUE... dtlaunch ARGUMENTS
+in_scheduler() { run env -u DTL_SCHEDULER "$@"; } # VARIABLE=VALUE... dtlaunch ARGUMENTS
 
 # stand_in PATH N: skips N words, then the host.
 stand_in() {
@@ -21,7 +21,7 @@ say='echo "rank $RANK of $WORLD_SIZE"'
 
 # What is found is shown, whatever else is asked.
 mapfile -t batch <"$data/slurm22-sbatch-N2-n4.env"
-run env -i "${batch[@]}" "$bin/dtlaunch" --show-engine --dry-run
+run env -i "${batch[@]}" "$bin/dtlaunch" --show-scheduler --dry-run
 expect_status 0
 expect_out '^role +launcher'
 expect_out '^hosts +2: n1:2, n2:2$'
@@ -29,7 +29,7 @@ run env -i "${batch[@]}" JOB_COMPLETION_INDEX=0 "$bin/dtlaunch" --dry-run true
 expect_status 64
 expect_err 'JOB_COMPLETION_INDEX says indexed-job, and SLURM_JOB_ID says slurm'
 mapfile -t task <"$data/slurm22-step-N2-n3-rank2.env"
-run env -i "${task[@]}" "$bin/dtlaunch" --show-engine
+run env -i "${task[@]}" "$bin/dtlaunch" --show-scheduler
 expect_out '^meeting at +n1, port 29[5-9][0-9][0-9]$'
 expect_out '^so +srun has started 3 ranks; this is rank 2$'
 run env -i "${task[@]}" "$bin/dtlaunch" true
@@ -42,7 +42,7 @@ expect_err 'this is a job script or a shell of Flux.*Try: flux getattr hostlist,
 
 # LSF's blaunch and Grid Engine's qrsh bring agents to the hosts.
 stand_in "$work/lsf/blaunch" 0
-in_engine LSB_JOBID=5 LSB_MCPU_HOSTS='far1 1 far2 2' LSF_BINDIR="$work/lsf" "$bin/dtlaunch" sh -c "$say"
+in_scheduler LSB_JOBID=5 LSB_MCPU_HOSTS='far1 1 far2 2' LSF_BINDIR="$work/lsf" "$bin/dtlaunch" sh -c "$say"
 expect_status 0
 for rank in 0 1 2; do expect_out "^rank $rank of 3$"; done
 expect_count 1 "^blaunch far1 $bin/dtagent --serve$" "$work/called"
@@ -51,38 +51,38 @@ expect_count 1 "^blaunch far2 $bin/dtagent --serve$" "$work/called"
 : >"$work/called"
 printf 'far1 2 q@far1 UNDEFINED\nfar2 1 q@far2 UNDEFINED\n' >"$work/pe_hostfile"
 stand_in "$work/sge/bin/arch/qrsh" 2
-in_engine JOB_ID=6 PE_HOSTFILE="$work/pe_hostfile" SGE_ROOT="$work/sge" ARC=arch "$bin/dtlaunch" sh -c "$say"
+in_scheduler JOB_ID=6 PE_HOSTFILE="$work/pe_hostfile" SGE_ROOT="$work/sge" ARC=arch "$bin/dtlaunch" sh -c "$say"
 expect_status 0
 for rank in 0 1 2; do expect_out "^rank $rank of 3$"; done
 expect_count 1 "^qrsh -inherit -V far2 $bin/dtagent --serve$" "$work/called"
 
 # Where PBS's own starters are not there, a line says so (what they do: pbs.sh).
 printf 'far1\n' >"$work/nodefile"
-in_engine PBS_JOBID=7 PBS_NODEFILE="$work/nodefile" "$bin/dtlaunch" --dry-run -hosts localhost true
+in_scheduler PBS_JOBID=7 PBS_NODEFILE="$work/nodefile" "$bin/dtlaunch" --dry-run -hosts localhost true
 expect_err 'no pbs_tmrsh or pbsdsh on PATH or in \$PBS_EXEC/bin: agents start over ssh'
 
 # One that cannot is named, with what it said; hosts of others are refused.
 printf '#!/bin/sh\necho "far2: no resources" >&2; exit 3\n' >"$work/lsf/blaunch"
-in_engine LSB_MCPU_HOSTS='far2 1' LSF_BINDIR="$work/lsf" "$bin/dtlaunch" true
+in_scheduler LSB_MCPU_HOSTS='far2 1' LSF_BINDIR="$work/lsf" "$bin/dtlaunch" true
 expect_status 71
 expect_err 'far2: cannot start agent: .*blaunch ended: exit status 3, saying "far2: no resources"'
-in_engine LSB_MCPU_HOSTS='far2 1' LSF_BINDIR="$work/lsf" "$bin/dtlaunch" -hosts else true
+in_scheduler LSB_MCPU_HOSTS='far2 1' LSF_BINDIR="$work/lsf" "$bin/dtlaunch" -hosts else true
 expect_status 64
 expect_err 'cannot use else: lsf has given this job far2 alone'
 
 # Without srun the script's own host needs neither ssh nor starter.
 me=$(uname -n)
-in_engine SLURM_JOB_ID=9 SLURM_JOB_NODELIST="$me" SLURM_JOB_NUM_NODES=1 SLURM_NTASKS=2 SLURM_TASKS_PER_NODE=2 \
+in_scheduler SLURM_JOB_ID=9 SLURM_JOB_NODELIST="$me" SLURM_JOB_NUM_NODES=1 SLURM_NTASKS=2 SLURM_TASKS_PER_NODE=2 \
   "$bin/dtlaunch" -launcher ssh sh -c "$say"
 expect_status 0
 for rank in 0 1; do expect_out "^rank $rank of 2$"; done
 
 # A rank for each CPU, as TrainJob has it by itself, is worth a warning; -ppn wins.
 cpus=$(nproc)
-in_engine JOB_COMPLETION_INDEX=0 PET_NNODES=1 PET_NODE_RANK=0 PET_NPROC_PER_NODE=$((4 * cpus)) "$bin/dtlaunch" \
-  --show-engine
+in_scheduler JOB_COMPLETION_INDEX=0 PET_NNODES=1 PET_NODE_RANK=0 PET_NPROC_PER_NODE=$((4 * cpus)) "$bin/dtlaunch" \
+  --show-scheduler
 expect_out "PET_NPROC_PER_NODE=$((4 * cpus)) for"
-in_engine JOB_COMPLETION_INDEX=0 PET_NNODES=1 PET_NODE_RANK=0 PET_NPROC_PER_NODE=$((4 * cpus)) "$bin/dtlaunch" \
+in_scheduler JOB_COMPLETION_INDEX=0 PET_NNODES=1 PET_NODE_RANK=0 PET_NPROC_PER_NODE=$((4 * cpus)) "$bin/dtlaunch" \
   -ppn 1 sh -c "$say"
 expect_status 0
 expect_out '^rank 0 of 1$'
