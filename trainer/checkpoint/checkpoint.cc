@@ -54,12 +54,17 @@ std::string canonical_name(std::string name, const ModelConfig& config,
   return !known(name) && known(prefixed) ? prefixed : name;
 }
 
-// What from_pretrained looks for, in its order.
-std::string weights_file(const std::string& folder) {
+// What from_pretrained looks for, in its order. Empty: none of them is there.
+std::string find_weights(const std::string& folder) {
   for (const char* name : {"model.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
                            "pytorch_model.bin.index.json"}) {
     if (fs::exists(fs::path(folder) / name)) return fs::path(folder) / name;
   }
+  return "";
+}
+
+std::string weights_file(const std::string& folder) {
+  if (std::string path = find_weights(folder); !path.empty()) return path;
   throw Error(Exit::kBadInput, fmt::format("{}: cannot read the model", folder),
               "it has neither model.safetensors nor pytorch_model.bin");
 }
@@ -107,6 +112,10 @@ std::vector<TensorView> views_of(const ParameterLayout& layout, std::span<const 
 }
 
 }  // namespace
+
+bool has_weights(const std::string& folder) {
+  return !find_weights(folder).empty();
+}
 
 void check_numbers(const std::string& path, const ParameterInfo& tensor,
                    std::span<const float> values) {

@@ -29,6 +29,9 @@ struct LoadOptions {
 void check_numbers(const std::string& path, const ParameterInfo& tensor,
                    std::span<const float> values);
 
+// Whether the folder has a file that load_parameters() would read. Nothing is opened.
+bool has_weights(const std::string& folder);
+
 // Reads model.safetensors, pytorch_model.bin or the index.json of either's pieces. Only the head
 // and BERT's pooler may be missing. Accepts encoders saved without the "bert." prefix, and
 // LayerNorm.gamma and .beta.

@@ -10,6 +10,7 @@
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/files/model_family.h"
 #include "trainer/job/demo.h"
+#include "trainer/job/hub_cache.h"
 #include "trainer/job/load_texts.h"
 
 namespace dtl::trainer {
@@ -64,10 +65,15 @@ void load_weights(const Settings& s, Prepared& prepared) {
 
 }  // namespace
 
-void prepare(const Settings& s, Prepared& prepared) {
-  if (s.demo) {
-    prepared = prepare_demo(s);
+void prepare(const Settings& settings, Prepared& prepared) {
+  if (settings.demo) {
+    prepared = prepare_demo(settings);
     return;
+  }
+  Settings s = settings;
+  s.model = find_model({settings.model, settings.model_revision, settings.cache_dir}, has_weights);
+  if (s.model != settings.model) {
+    prepared.notices.push_back(fmt::format("{} is {}", settings.model, s.model));
   }
   ModelConfig& config = prepared.config;
   config = read_model_config(s.model);

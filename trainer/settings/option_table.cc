@@ -69,7 +69,12 @@ Rows data_options() {
   constexpr std::string_view group = "Model and data";
   return {
       {group, {"--model_name_or_path"}, "FOLDER",
-       "model folder: config.json, model.safetensors, vocabulary", into::text<&S::model>()},
+       "model folder: config.json, model.safetensors, vocabulary; or its name in the hub's cache",
+       into::text<&S::model>()},
+      {group, {"--model_revision"}, "NAME", "of a model in the hub's cache: branch, tag or commit (main)",
+       into::text<&S::model_revision>()},
+      {group, {"--cache_dir"}, "FOLDER", "the hub's cache; default: where huggingface_hub has it",
+       into::text<&S::cache_dir>()},
       {group, {"--task_name"}, "NAME",
        "cola, mnli, mrpc, qnli, qqp, rte, sst2, stsb, wnli, squad or squad_v2",
        into::text<&S::task_name>()},

@@ -11,7 +11,10 @@
 namespace dtl::trainer {
 
 struct Settings {
-  std::string model, train_file, validation_file, test_file, output_dir;
+  std::string model;                    // a folder, or a name of the hub: see hub_cache.h
+  std::string model_revision = "main";  // of such a name
+  std::string cache_dir;                // the hub's cache; empty: as huggingface_hub has it
+  std::string train_file, validation_file, test_file, output_dir;
   std::string data_dir;   // GLUE's folder with train.tsv, dev.tsv (dev_matched.tsv), test.tsv
   std::string task_name;  // cola, mnli, mrpc, qnli, qqp, rte, sst2, stsb, wnli, squad, squad_v2; ""
   std::string task = "auto";  // classification, qa; auto: rank 0 asks data_task()

@@ -33,7 +33,7 @@ constexpr std::string_view kNoGpu = "there are only CPUs";
 constexpr std::string_view kNoTorch = "no PyTorch is involved";
 constexpr std::string_view kNoTracker = "nothing is sent to a tracking service";
 constexpr std::string_view kNoHub = "nothing is sent anywhere";
-constexpr std::string_view kFolder = "--model_name_or_path is a folder, and has it";
+constexpr std::string_view kFolder = "the model's folder has it";
 constexpr std::string_view kNoDownload =
     "nothing is downloaded: use --train_file and --validation_file";
 constexpr std::string_view kAllKept = "all activations are kept";
@@ -115,9 +115,7 @@ constexpr StockOption kStock[] = {
     // run_glue's, run_qa's and run_classification's own
     {kAccepted, "--config_name", "FOLDER", "", kFolder},
     {kAccepted, "--tokenizer_name", "FOLDER", "", kFolder},
-    {kAccepted, "--model_revision", "NAME", "main", kFolder},
-    {kAccepted, "--cache_dir", "FOLDER", "", "there is no cache"},
-    {kAccepted, "--overwrite_cache", "", "false", "there is no cache"},
+    {kAccepted, "--overwrite_cache", "", "false", "prepared data is not kept"},
     {kAccepted, "--token", "TEXT", "", "nothing is downloaded"},
     {kAccepted, "--use_auth_token", "", "", "nothing is downloaded"},
     {kAccepted, "--trust_remote_code", "", "false", "no code of a model is run"},

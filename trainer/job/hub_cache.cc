@@ -1,0 +1,99 @@
+// The layout of the cache is huggingface_hub's: models--ORG--NAME/refs/BRANCH holds a commit, and
+// models--ORG--NAME/snapshots/COMMIT the files, as links.
+#include "trainer/job/hub_cache.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace dtl::trainer {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+bool is_word_of_hub(std::string_view word) {
+  const auto is_plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '_' || c == '.';
+  };
+  return !word.empty() && word[0] != '.' && word[0] != '-' &&
+         std::all_of(word.begin(), word.end(), is_plain);
+}
+
+// "bert-base-uncased", "google-bert/bert-base-uncased"
+bool is_name_of_hub(const std::string& name) {
+  const auto words = split(name, '/');
+  return words.size() <= 2 && std::all_of(words.begin(), words.end(), [](const std::string& word) {
+           return is_word_of_hub(word);
+         });
+}
+
+std::string folder_of(const std::string& cache, const std::string& name) {
+  std::string folder = cache + "/models";
+  for (const std::string& word : split(name, '/')) folder += "--" + word;
+  return folder;
+}
+
+// A revision that is no branch or tag there is the commit itself.
+std::string snapshot_of(const std::string& folder, const std::string& revision) {
+  std::string commit;
+  std::ifstream ref(folder + "/refs/" + revision);
+  if (!(ref >> commit)) commit = revision;
+  return folder + "/snapshots/" + commit;
+}
+
+std::string download_command(const HubModel& model) {
+  std::string command = "hf download " + model.name;
+  if (model.revision != "main") command += " --revision " + one_shell_word(model.revision);
+  if (!model.cache.empty()) command += " --cache-dir " + one_shell_word(model.cache);
+  return command;
+}
+
+}  // namespace
+
+std::string hub_cache_folder() {
+  for (const char* name : {"HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"}) {
+    if (const std::string folder = variable(name); !folder.empty()) return folder;
+  }
+  if (const std::string home = variable("HF_HOME"); !home.empty()) return home + "/hub";
+  if (const std::string caches = variable("XDG_CACHE_HOME"); !caches.empty()) {
+    return caches + "/huggingface/hub";
+  }
+  return variable("HOME") + "/.cache/huggingface/hub";
+}
+
+std::string find_model(const HubModel& model, bool (*has_weights)(const std::string& folder)) {
+  std::error_code unreadable;
+  if (fs::exists(model.name, unreadable)) return model.name;
+  if (!is_name_of_hub(model.name)) {
+    throw Error(Exit::kBadInput, model.name + ": cannot use this model", "there is no such folder");
+  }
+  const std::string cache = model.cache.empty() ? hub_cache_folder() : model.cache;
+  const std::string snapshot = snapshot_of(folder_of(cache, model.name), model.revision);
+  const bool known = fs::exists(snapshot + "/config.json", unreadable);
+  if (known && has_weights(snapshot)) return snapshot;
+  if (known) {
+    throw Error(Exit::kBadInput, model.name + ": cannot use this model",
+                fmt::format("{} has no weights of it; dttrain downloads nothing", snapshot),
+                download_command(model));
+  }
+  throw Error(Exit::kBadInput, model.name + ": cannot use this model",
+              fmt::format("there is no such folder, and the hub's cache {} does not have {} of it; "
+                          "dttrain downloads nothing",
+                          cache, model.revision),
+              download_command(model));
+}
+
+}  // namespace dtl::trainer
