@@ -86,8 +86,8 @@ TEST_F(HubCache, IsWhereHuggingFaceHubHasIt) {
   EXPECT_EQ(hub_cache_folder(), "/h/.cache/huggingface/hub");
   ::setenv("XDG_CACHE_HOME", "/x", 1);
   EXPECT_EQ(hub_cache_folder(), "/x/huggingface/hub");
-  ::setenv("HF_HOME", "/f", 1);
-  EXPECT_EQ(hub_cache_folder(), "/f/hub");
+  ::setenv("HF_HOME", "~/f", 1);
+  EXPECT_EQ(hub_cache_folder(), "/h/f/hub");
   ::setenv("HF_HUB_CACHE", "/c", 1);
   EXPECT_EQ(hub_cache_folder(), "/c");
 }

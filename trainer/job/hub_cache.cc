@@ -23,6 +23,12 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
+// As huggingface_hub reads folders from variables. A Dockerfile's ENV keeps the "~".
+std::string folder_in(const char* name) {
+  const std::string folder = variable(name);
+  return folder.starts_with("~/") ? variable("HOME") + folder.substr(1) : folder;
+}
+
 bool is_word_of_hub(std::string_view word) {
   const auto is_plain = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
@@ -65,10 +71,10 @@ std::string download_command(const HubModel& model) {
 
 std::string hub_cache_folder() {
   for (const char* name : {"HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"}) {
-    if (const std::string folder = variable(name); !folder.empty()) return folder;
+    if (const std::string folder = folder_in(name); !folder.empty()) return folder;
   }
-  if (const std::string home = variable("HF_HOME"); !home.empty()) return home + "/hub";
-  if (const std::string caches = variable("XDG_CACHE_HOME"); !caches.empty()) {
+  if (const std::string home = folder_in("HF_HOME"); !home.empty()) return home + "/hub";
+  if (const std::string caches = folder_in("XDG_CACHE_HOME"); !caches.empty()) {
     return caches + "/huggingface/hub";
   }
   return variable("HOME") + "/.cache/huggingface/hub";
@@ -76,7 +82,9 @@ std::string hub_cache_folder() {
 
 std::string find_model(const HubModel& model, bool (*has_weights)(const std::string& folder)) {
   std::error_code unreadable;
-  if (fs::exists(model.name, unreadable)) return model.name;
+  // A folder that cannot be entered is there: the reader of config.json says why it fails.
+  const fs::file_status status = fs::status(model.name, unreadable);
+  if (status.type() != fs::file_type::not_found) return model.name;
   if (!is_name_of_hub(model.name)) {
     throw Error(Exit::kBadInput, model.name + ": cannot use this model", "there is no such folder");
   }
