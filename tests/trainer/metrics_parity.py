@@ -22,6 +22,24 @@ def f1(truth, answers):
     return 2 * hits / (answered + present) if answered + present else 0.0
 
 
+def portion(part, whole):
+    return part / whole if whole else 0.0
+
+
+def of_classes(truth, answers, counted):
+    """From a column of booleans for each class; `counted`: the columns that a macro mean has."""
+    values = [[f1(t, a), portion((t & a).sum(), a.sum()), portion((t & a).sum(), t.sum())]
+              for t, a in zip(truth.T, answers.T)]
+    table, names = np.array(values), ("f1", "precision", "recall")
+    weights = truth.sum(axis=0)
+    macro = table[counted].mean(axis=0) if counted.any() else np.zeros(3)
+    weighted = weights @ table / weights.sum() if weights.sum() else np.zeros(3)
+    figures = {f"{name}_macro": float(x) for name, x in zip(names, macro)}
+    figures.update({f"{name}_weighted": float(x) for name, x in zip(names, weighted)})
+    figures.update({f"{name}_class_{c}": float(x) for c, row in enumerate(values) for name, x in zip(names, row)})
+    return figures
+
+
 def matthews(labels, answers):
     """Correlation of the one-hot forms of both sides (Gorodkin 2004), for any number of classes."""
     classes = np.union1d(labels, answers)
@@ -46,13 +64,19 @@ def one_label(task, logits, labels, smoothing):
         figures = {"matthews_correlation": float(matthews(labels, answers))}
     if task in ("mrpc", "qqp"):
         figures = combined({**figures, "f1": float(f1(labels == 1, answers == 1))})
+    if not task:
+        columns = np.arange(logits.shape[1])
+        truth, said = (np.equal.outer(side, columns) for side in (labels, answers))
+        figures.update(of_classes(truth, said, (truth | said).any(axis=0)))
     return {"loss": cross_entropy(logits.astype(float), labels, smoothing), **figures}
 
 
 def several_labels(logits, targets):
     x = logits.astype(float)
     loss = np.mean(np.logaddexp(0, x) - x * targets)
-    return {"loss": float(loss), "f1": float(f1(targets > 0, logits > 0))}
+    truth, answers = targets > 0, logits > 0
+    return {"loss": float(loss), "f1": float(f1(truth, answers)),
+            **of_classes(truth, answers, np.full(logits.shape[1], True))}
 
 
 def numbers(task, logits, targets):
@@ -90,7 +114,8 @@ def cases(generator):
             expected = one_label(task, logits, labels, smoothing)
             labels = labels.tolist()
         yield {"task": task, "problem": problem, "labels": labels, "targets": targets.ravel().tolist(),
-               "logits": logits.ravel().tolist(), "smoothing": smoothing}, expected
+               "logits": logits.ravel().tolist(), "smoothing": smoothing,
+               "classes": logits.shape[1]}, expected
 
 
 def main():

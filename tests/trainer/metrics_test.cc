@@ -81,10 +81,10 @@ TEST(Metrics, FollowsTheTask) {
   examples.labels = {1, 0, 1, 1};
   const Floats logits{0, 1, 0, 1, 1, 0, 0, 1};  // answers 1 1 0 1
   const auto metrics = [&](const char* task) {
-    return task_metrics(task, Problem::kSingleLabel, examples, logits);
+    return task_metrics(task, Problem::kSingleLabel, examples, logits, {"no", "yes"});
   };
   EXPECT_THAT(metrics("sst2"), ElementsAre(Pair("accuracy", 0.5)));
-  EXPECT_THAT(metrics(""), ElementsAre(Pair("accuracy", 0.5)));
+  EXPECT_THAT(metrics("").front(), Pair("accuracy", 0.5));
   EXPECT_THAT(metrics("mrpc"),
               ElementsAre(Pair("accuracy", 0.5), Pair("f1", DoubleNear(2.0 / 3, 1e-15)),
                           Pair("combined_score", DoubleNear(7.0 / 12, 1e-15))));
@@ -92,15 +92,60 @@ TEST(Metrics, FollowsTheTask) {
               ElementsAre(Pair("matthews_correlation", DoubleNear(-1.0 / 3, 1e-15))));
 }
 
+// precision_recall_fscore_support of scikit-learn gives these for truth 1 0 1 1 0 and answers
+// 1 1 0 1 0, and leaves out the third class, which is in neither.
+TEST(Metrics, MeasureEachClassOfTheUsersOwnData) {
+  Examples examples;
+  examples.labels = {1, 0, 1, 1, 0};
+  const Floats logits{0, 1, 0, 0, 1, 0, 1, 0, 0, 0, 1, 0, 1, 0, 0};
+  const MetricList all =
+      task_metrics("", Problem::kSingleLabel, examples, logits, {"no", "yes", "a\nb"});
+  EXPECT_THAT(
+      all,
+      ElementsAre(Pair("accuracy", 0.6), Pair("f1_macro", DoubleNear(7.0 / 12, 1e-15)),
+                  Pair("precision_macro", DoubleNear(7.0 / 12, 1e-15)),
+                  Pair("recall_macro", DoubleNear(7.0 / 12, 1e-15)),
+                  Pair("f1_weighted", DoubleNear(0.6, 1e-15)),
+                  Pair("precision_weighted", DoubleNear(0.6, 1e-15)),
+                  Pair("recall_weighted", DoubleNear(0.6, 1e-15)), Pair("f1_class_no", 0.5),
+                  Pair("precision_class_no", 0.5), Pair("recall_class_no", 0.5),
+                  Pair("f1_class_yes", DoubleNear(2.0 / 3, 1e-15)),
+                  Pair("precision_class_yes", DoubleNear(2.0 / 3, 1e-15)),
+                  Pair("recall_class_yes", DoubleNear(2.0 / 3, 1e-15)), Pair("f1_class_a\\nb", 0.0),
+                  Pair("precision_class_a\\nb", 0.0), Pair("recall_class_a\\nb", 0.0)));
+  EXPECT_THAT(main_metrics(all),
+              ElementsAre(Pair("accuracy", 0.6), Pair("f1_macro", DoubleNear(7.0 / 12, 1e-15))));
+}
+
+TEST(Metrics, HaveTheSameNamesWithoutExamples) {
+  const auto names = [](const MetricList& metrics) {
+    std::vector<std::string> list;
+    for (const auto& [name, value] : metrics) list.push_back(name);
+    return list;
+  };
+  Examples examples;
+  examples.labels = {1, 0};
+  examples.targets = {1, 0, 0, 1};
+  const Floats logits{0, 1, 1, 0};
+  for (const Problem problem : {Problem::kSingleLabel, Problem::kMultiLabel}) {
+    EXPECT_EQ(names(task_metrics("", problem, examples, logits, {"a", "b"})),
+              names(task_metrics("", problem, {}, {}, {"a", "b"})));
+  }
+  for (const char* task : {"cola", "mrpc", "sst2"}) {
+    EXPECT_EQ(names(task_metrics(task, Problem::kSingleLabel, examples, logits, {"a", "b"})),
+              names(task_metrics(task, Problem::kSingleLabel, {}, {}, {"a", "b"})));
+  }
+}
+
 TEST(Metrics, CombinesTheCorrelationsOfStsb) {
   Examples examples;
   examples.targets = {1, 2, 3, 4};
   const Floats logits{1, 3, 2, 4};
-  EXPECT_THAT(task_metrics("stsb", Problem::kRegression, examples, logits),
+  EXPECT_THAT(task_metrics("stsb", Problem::kRegression, examples, logits, {"LABEL_0"}),
               ElementsAre(Pair("pearson", DoubleNear(0.8, 1e-15)),
                           Pair("spearmanr", DoubleNear(0.8, 1e-15)),
                           Pair("combined_score", DoubleNear(0.8, 1e-15))));
-  EXPECT_THAT(task_metrics("", Problem::kRegression, examples, logits),
+  EXPECT_THAT(task_metrics("", Problem::kRegression, examples, logits, {"LABEL_0"}),
               ElementsAre(Pair("mse", 0.5)));
 }
 

@@ -109,8 +109,10 @@ Json line_answer(const Json& request) {
   const Problem problem = kProblems[request.at("problem").get<std::size_t>()];
   const double smoothing = request.value("smoothing", 0.0);
   Json json = {{"loss", mean_loss(problem, examples, logits, smoothing)}};
-  json.update(
-      metrics_json(task_metrics(request.at("task").get<std::string>(), problem, examples, logits)));
+  std::vector<std::string> names;
+  for (int i = 0; i < request.at("classes").get<int>(); ++i) names.push_back(std::to_string(i));
+  json.update(metrics_json(
+      task_metrics(request.at("task").get<std::string>(), problem, examples, logits, names)));
   return json;
 }
 

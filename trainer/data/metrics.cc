@@ -4,15 +4,20 @@
 #include "trainer/data/metrics.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <map>
 #include <numeric>
 
+#include "base/text.h"
 #include "trainer/maths/plain_nan.h"
 
 namespace dtl::trainer {
 namespace {
+
+constexpr const char* kOfClass = "_class_";
+constexpr const char* kWeighted = "_weighted";
 
 double share(double part, std::size_t whole) {
   return whole == 0 ? 0.0 : part / static_cast<double>(whole);
@@ -192,10 +197,74 @@ double mean_loss(Problem problem, const Examples& examples, std::span<const floa
   return plain_nan(share(sum, examples.labels.size()));
 }
 
+std::vector<ClassCounts> count_classes(Problem problem, const Examples& examples,
+                                       std::span<const float> logits, std::size_t classes) {
+  std::vector<ClassCounts> counts(classes);
+  const auto count = [&](std::size_t c, bool present, bool answered) {
+    counts[c].present += present ? 1 : 0;
+    counts[c].answered += answered ? 1 : 0;
+    counts[c].hits += present && answered ? 1 : 0;
+  };
+  for (std::size_t at = 0; at < logits.size(); at += classes) {
+    const auto best = static_cast<std::size_t>(best_label(&logits[at], classes));
+    for (std::size_t c = 0; c < classes; ++c) {
+      if (problem == Problem::kMultiLabel) {
+        count(c, examples.targets[at + c] > 0.5F, logits[at + c] > 0.0F);
+      } else {
+        count(c, static_cast<std::size_t>(examples.labels[at / classes]) == c, best == c);
+      }
+    }
+  }
+  return counts;
+}
+
+MetricList class_metrics(Problem problem, const std::vector<ClassCounts>& counts,
+                         const std::vector<std::string>& labels) {
+  const std::array<std::string, 3> names = {"f1", "precision", "recall"};
+  std::array<double, 3> sums{}, weighted{};
+  double classes = 0, present = 0;
+  MetricList of_classes;
+  for (std::size_t c = 0; c < counts.size(); ++c) {
+    const ClassCounts& count = counts[c];
+    const auto portion = [](double part, double whole) { return whole > 0 ? part / whole : 0.0; };
+    const std::array<double, 3> values = {f1(count.hits, count.answered, count.present),
+                                          portion(count.hits, count.answered),
+                                          portion(count.hits, count.present)};
+    const bool counts_for_mean =
+        problem == Problem::kMultiLabel || count.present + count.answered > 0;
+    classes += counts_for_mean ? 1 : 0;
+    present += count.present;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      sums[i] += values[i];
+      weighted[i] += values[i] * count.present;
+      // Labels may have line ends, and names of figures travel one on a line.
+      of_classes.emplace_back(names[i] + kOfClass + printable(labels[c]), values[i]);
+    }
+  }
+  MetricList all;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    all.emplace_back(names[i] + "_macro", classes > 0 ? sums[i] / classes : 0.0);
+  }
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    all.emplace_back(names[i] + kWeighted, present > 0 ? weighted[i] / present : 0.0);
+  }
+  all.insert(all.end(), of_classes.begin(), of_classes.end());
+  return all;
+}
+
 MetricList task_metrics(const std::string& task, Problem problem, const Examples& examples,
-                        std::span<const float> logits) {
+                        std::span<const float> logits, const std::vector<std::string>& labels) {
   MetricList metrics;
-  if (problem == Problem::kMultiLabel) return {{"f1", f1_micro(examples.targets, logits)}};
+  const auto add_classes = [&] {
+    const auto counts = count_classes(problem, examples, logits, labels.size());
+    const MetricList all = class_metrics(problem, counts, labels);
+    metrics.insert(metrics.end(), all.begin(), all.end());
+  };
+  if (problem == Problem::kMultiLabel) {
+    metrics = {{"f1", f1_micro(examples.targets, logits)}};
+    add_classes();
+    return metrics;
+  }
   if (problem == Problem::kRegression) {
     if (task != "stsb") return {{"mse", mean_squared_error(examples.targets, logits)}};
     metrics = {{"pearson", pearson(examples.targets, logits)},
@@ -203,7 +272,7 @@ MetricList task_metrics(const std::string& task, Problem problem, const Examples
     add_combined(metrics);
     return metrics;
   }
-  const auto answers = best_labels(logits, classes_of(examples, logits));
+  const auto answers = best_labels(logits, labels.size());
   if (task == "cola") {
     return {{"matthews_correlation", matthews_correlation(examples.labels, answers)}};
   }
@@ -213,7 +282,23 @@ MetricList task_metrics(const std::string& task, Problem problem, const Examples
     metrics.emplace_back("f1", f1_of_class(examples.labels, answers, 1));
     add_combined(metrics);
   }
+  if (task.empty()) add_classes();
   return metrics;
+}
+
+bool is_of_class(const std::string& name) {
+  return name.find(kOfClass) != name.npos;
+}
+
+MetricList main_metrics(const MetricList& metrics) {
+  MetricList main;
+  for (const auto& each : metrics) {
+    const std::string& name = each.first;
+    const bool detail = name.starts_with("precision_") || name.starts_with("recall_") ||
+                        name.ends_with(kWeighted) || is_of_class(name);
+    if (!detail) main.push_back(each);
+  }
+  return main;
 }
 
 }  // namespace dtl::trainer

@@ -42,10 +42,32 @@ double f1_micro(Numbers truth, Numbers logits);
 double mean_loss(Problem problem, const Examples& examples, std::span<const float> logits,
                  double label_smoothing = 0);
 
+// How often a class is right: of the examples, of the answers, and of both.
+struct ClassCounts {
+  double present = 0, answered = 0, hits = 0;
+};
+// Of logits [N, C] and the truth of kSingleLabel or kMultiLabel; C counts.
+std::vector<ClassCounts> count_classes(Problem problem, const Examples& examples,
+                                       std::span<const float> logits, std::size_t classes);
+
+// f1, precision (hits / answered) and recall (hits / present) of each class, each 0 where it is not
+// defined: as {f1, precision, recall}_macro, their means over the classes; as .._weighted, the
+// means weighted by `present`; then as .._class_NAME. As scikit-learn has it, a class of a single
+// label that occurs in neither truth nor answers is left out of the macro mean.
+MetricList class_metrics(Problem problem, const std::vector<ClassCounts>& counts,
+                         const std::vector<std::string>& labels);
+
 // What run_glue and run_classification report, without the loss: by `task` (a name of tasks.h) what
 // GLUE asks for and, when that is more than one figure, their mean as combined_score; without one
-// accuracy, mse, or for several labels f1 (micro).
+// mse, or accuracy, or for several labels f1 (micro); the latter two with class_metrics(). `labels`
+// are the model's, C of logits [N, C]. Without examples, the names of the figures are the same.
 MetricList task_metrics(const std::string& task, Problem problem, const Examples& examples,
-                        std::span<const float> logits);
+                        std::span<const float> logits, const std::vector<std::string>& labels);
+
+// Those which a line on the screen has room for: without precision, recall, what is weighted and
+// what is of one class.
+MetricList main_metrics(const MetricList& metrics);
+// Of one class (class_metrics()).
+bool is_of_class(const std::string& name);
 
 }  // namespace dtl::trainer

@@ -22,6 +22,7 @@
 #include "trainer/job/load_inputs.h"
 #include "trainer/job/resume_point.h"
 #include "trainer/job/run_context.h"
+#include "trainer/job/score_dataset.h"
 #include "trainer/job/training_loop.h"
 #include "trainer/maths/gemm.h"
 #include "trainer/maths/kernels.h"
@@ -81,6 +82,9 @@ Prepared prepare_first(Settings& settings, Place& place) {
   };
   try {
     prepare(settings, prepared);
+    if (settings.do_train && !prepared.evaluation.empty()) {
+      check_best_metric(settings, prepared.config, prepared.evaluation.front());
+    }
   } catch (const Error&) {
     tell();  // it may be the cause
     throw;

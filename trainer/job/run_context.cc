@@ -116,7 +116,11 @@ void Run::evaluate(bool trains_on) {
     results.log_evaluation(
         last.step, last.epoch,
         {"eval", suffix, done.metrics, done.samples, done.batches, done.seconds});
-    say(metrics_line("eval_", suffix, done.metrics));
+    say(metrics_line("eval_", suffix, main_metrics(done.metrics)));
+    // Not at each evaluation of a training: the report has the curves.
+    if (!trains_on && !done.classes.empty()) {
+      for (const std::string& line : class_lines(prepared.config.labels, done.classes)) say(line);
+    }
     if (!done.answers.empty()) write_answers("eval", set, done);
     if (i == 0 && !settings.debug_dump.empty()) dump_logits(done.logits);
   }

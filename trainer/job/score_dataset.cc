@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "trainer/data/squad_metrics.h"
 #include "trainer/maths/plain_nan.h"
+#include "trainer/tokens/unicode.h"
 
 namespace dtl::trainer {
 namespace {
@@ -27,7 +28,8 @@ MetricList answer_metrics(const Settings& s, const Questioned& set,
 MetricList label_metrics(const Settings& s, const ModelConfig& config, const Questioned& set,
                          const std::vector<float>& logits) {
   MetricList all = {{"loss", mean_loss(config.problem, set.examples, logits, s.label_smoothing)}};
-  const MetricList figures = task_metrics(s.task_name, config.problem, set.examples, logits);
+  const MetricList figures =
+      task_metrics(s.task_name, config.problem, set.examples, logits, config.labels);
   all.insert(all.end(), figures.begin(), figures.end());
   return all;
 }
@@ -56,6 +58,10 @@ Assessment assess(const Settings& s, const Questioned& set, Model<float>& model,
                                       {s.n_best_size, s.max_answer_length,
                                        s.version_2_with_negative, s.null_score_diff_threshold});
     }
+    if (labelled && !answers && s.task_name.empty() && config.problem != Problem::kRegression) {
+      result.classes =
+          count_classes(config.problem, set.examples, result.logits, config.labels.size());
+    }
     if (labelled) {
       result.metrics = answers ? answer_metrics(s, set, result.answers)
                                : label_metrics(s, config, set, result.logits);
@@ -63,6 +69,35 @@ Assessment assess(const Settings& s, const Questioned& set, Model<float>& model,
   }
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return result;
+}
+
+void check_best_metric(const Settings& s, const ModelConfig& config, const Questioned& set) {
+  if (s.metric_for_best_model.empty()) return;
+  const bool answers = config.task == Task::kQuestionAnswering;
+  // What an evaluation of nothing gives has the names of all figures; those of SQuAD 2 depend on
+  // the questions.
+  MetricList figures;
+  if (answers) {
+    figures = answer_metrics(s, set, std::vector<QuestionAnswer>(set.questions.size()));
+  } else {
+    figures = task_metrics(s.task_name, config.problem, {}, {}, config.labels);
+    figures.emplace_back("loss", 0);
+  }
+  std::vector<std::string> names, shown;
+  for (const auto& [name, value] : figures) {
+    if (name == s.metric_for_best_model) return;
+    names.push_back(name);
+    if (!is_of_class(name)) shown.push_back(name);
+  }
+  if (shown.size() < names.size()) shown.emplace_back("f1_class_LABEL and the like");
+  const auto longer = std::find_if(names.begin(), names.end(), [&](const std::string& name) {
+    return name.starts_with(s.metric_for_best_model + "_");
+  });
+  const std::string near =
+      longer != names.end() ? *longer : nearest(s.metric_for_best_model, names);
+  throw Error(Exit::kUsage, fmt::format("--metric_for_best_model {}", s.metric_for_best_model),
+              fmt::format("the evaluation has no such figure, but {}", join(shown, ", ")),
+              near.empty() ? "" : "--metric_for_best_model " + one_shell_word(near));
 }
 
 // Figures of such numbers would mean nothing, and could look like those of a bad model.
@@ -75,6 +110,34 @@ void check_logits(const std::vector<float>& logits) {
                           "are too large",
                           wrong, logits.size()),
               "a checkpoint from before its training failed");
+}
+
+std::vector<std::string> class_lines(const std::vector<std::string>& labels,
+                                     const std::vector<ClassCounts>& counts) {
+  constexpr std::size_t kMostShown = 20, kWidest = 30;  // lines, columns of a label
+  const std::size_t shown = std::min(counts.size(), kMostShown);
+  std::vector<std::string> names = {"class"};
+  std::size_t width = 0;
+  for (std::size_t c = 0; c < shown; ++c) names.push_back(printable(labels[c]));
+  for (const std::string& name : names) width = std::max(width, count_code_points(name));
+  width = std::min(width, kWidest);
+  std::vector<std::string> lines = {
+      fmt::format("  {:<{}}  precision  recall      f1  examples", names[0], width)};
+  const MetricList all = class_metrics(Problem::kSingleLabel, counts, labels);
+  const auto figure = [&](const std::string& name, std::size_t c) {
+    const std::string key = fmt::format("{}_class_{}", name, printable(labels[c]));
+    return std::find_if(all.begin(), all.end(), [&](const auto& f) { return f.first == key; })
+        ->second;
+  };
+  for (std::size_t c = 0; c < shown; ++c) {
+    lines.push_back(fmt::format("  {:<{}}  {:>9.4f}  {:>6.4f}  {:>6.4f}  {:>8.0f}", names[c + 1],
+                                width, figure("precision", c), figure("recall", c), figure("f1", c),
+                                counts[c].present));
+  }
+  if (shown < counts.size()) {
+    lines.push_back(fmt::format("  and {} more classes", counts.size() - shown));
+  }
+  return lines;
 }
 
 std::vector<std::string> prediction_lines(const ModelConfig& config,

@@ -19,12 +19,21 @@ struct Assessment {
 
   // Rank 0 only.
   MetricList metrics;                   // without a prefix; loss first, where there is one
+  std::vector<ClassCounts> classes;     // of the user's own labelled classes
   std::vector<QuestionAnswer> answers;  // of question answering
 };
 
 // labelled: measures; a test set is only predicted for. Every rank calls.
 Assessment assess(const Settings& settings, const Questioned& set, Model<float>& model,
                   const std::vector<float>& parameters, Ranks& group, bool labelled);
+
+// Before the first step: an evaluation of `set` will give --metric_for_best_model, if one was asked
+// for. Throws Error(kUsage) with the names of those that it gives.
+void check_best_metric(const Settings& settings, const ModelConfig& config, const Questioned& set);
+
+// A table of the classes for the screen: a head, a line for each, 20 at most.
+std::vector<std::string> class_lines(const std::vector<std::string>& labels,
+                                     const std::vector<ClassCounts>& counts);
 
 // Sums of finite weights may overflow; figures and answers made of such logits would say nothing.
 // Throws Error(kBadInput).

@@ -10,6 +10,7 @@
 #include <map>
 #include <string_view>
 
+#include "trainer/data/metrics.h"
 #include "trainer/report/report_text.h"
 
 namespace dtl::trainer {
@@ -27,11 +28,13 @@ ReportCurve curve_of(const Results& results, const std::string& key, const std::
 }
 
 // Without SQuAD's numbers of questions and thresholds: on their scale percentages would look flat.
+// Of the classes only their mean F1: curves by the dozen cannot be told apart.
 ReportChart metrics_chart(const Results& results) {
   ReportChart chart{"Evaluation", "step", "", {}};
   for (const std::string& key : results.evaluated_keys()) {
     if (key.starts_with("eval_loss") || key.ends_with("total") || key.ends_with("_thresh"))
       continue;
+    if (main_metrics({{key.substr(5), 0.0}}).empty()) continue;
     chart.curves.push_back(curve_of(results, key, key.substr(5)));
   }
   return chart;
