@@ -186,6 +186,67 @@ def check_options(bench):
         bench.expect(f"options {text}", bench.run(path), 64, "options.json", *words)
 
 
+def follow(bench, text, made):
+    """Runs the command behind "Try: ", with the name of the file that it makes."""
+    command = text.partition("Try: ")[2].splitlines()[0]
+    folder = bench.root / "cure"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    subprocess.run(command, shell=True, check=True, cwd=folder)
+    return folder / made
+
+
+# Tables in other forms than ours: the message has the command that rewrites them.
+TABLES = {
+    "semicolons.csv": "\ufeff\"text\";\"label\"\n\"good; and kind\";a\nbad;b\n",
+    "tabs.csv": "text\tlabel\ngood, and kind\ta\nbad\tb\n",
+    "it's.tsv": "text,label\n\"good, and kind\",a\nbad,b\n",
+    "splits.json": json.dumps({"train": [{"text": "good", "label": "a"}, {"text": "bad", "label": "b"}]}),
+    "lists.json": json.dumps({"text": ["good", "bad"], "label": ["a", "b"]}, indent=1),
+    "pandas.json": json.dumps({"text": {"0": "good", "1": "bad"}, "label": {"0": "a", "1": "b"}}),
+}
+
+
+def check_tables(bench):
+    start = bench.root / "start"
+    for name, text in TABLES.items():
+        path = bench.root / name
+        path.write_text(text)
+        answer = bench.evaluate(start, "--validation_file", path)
+        bench.expect(name, answer, 65, name, "Try: ")
+        better = follow(bench, answer[1], "NEW.json" if name.endswith(".json") else "NEW.csv")
+        bench.expect(f"{name} rewritten", bench.evaluate(start, "--validation_file", better), 0,
+                     "2 examples", "a: 1, b: 1")
+    path = bench.root / "review.csv"
+    path.write_text("review,sentiment\ngood,a\nbad,b\n")
+    answer = bench.run("init", "--train_file", path, "--output_dir", bench.root / "other")
+    bench.expect("another label", answer, 65, "Try: --label_column_name sentiment")
+
+
+def check_figures(bench):
+    start = bench.root / "start"
+    wish = ("--do_eval", "--validation_file", bench.root / "t.tsv", "--overwrite_output_dir", "--eval_strategy",
+            "steps", "--save_strategy", "no", "--load_best_model_at_end", "false", "--metric_for_best_model")
+    code, text = answer = bench.train(start, *wish, "f1")
+    bench.expect("f1", answer, 64, "--metric_for_best_model f1: the evaluation has no such figure", "Try: ")
+    if "Running training" in text:
+        bench.expect("before the first step", (1, text), 0)
+    better = text.partition("Try: --metric_for_best_model ")[2].split()[0]
+    bench.expect(better, bench.train(start, *wish, better), 0, "eval_f1_macro", "precision  recall")
+    bench.expect("f1_class_b", bench.train(start, *wish, "f1_class_b"), 0)
+
+
+def check_predictions(bench):
+    path = bench.root / "p.csv"
+    path.write_text("text\ngood\n\n\"bad\nor not\"\nkind\n")
+    answer = bench.evaluate(bench.root / "start", "--do_eval", "false", "--do_predict", "--test_file", path)
+    bench.expect("predictions", answer, 0, "no prediction for 1 blank line, the first of them line 3")
+    rows = (bench.root / "out/predict_results.txt").read_text().splitlines()
+    lines = [row.split("\t")[2] for row in rows]
+    bench.expect("lines of predictions", (0, " ".join(lines)), 0, "line 2 4 6")
+    shutil.rmtree(bench.root / "out")
+
+
 def check_environment(bench):
     for value in ("many", "0", ""):
         bench.expect(f"ranks at the begin '{value}'",
@@ -201,6 +262,9 @@ def main():
         check_resume(bench)
         check_lengths(bench)
         check_options(bench)
+        check_tables(bench)
+        check_figures(bench)
+        check_predictions(bench)
         check_environment(bench)
     print(f"{bench.count} inputs, {bench.wrong} of them not refused as they should be")
     sys.exit(bench.wrong > 0)

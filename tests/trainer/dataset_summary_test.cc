@@ -94,6 +94,25 @@ TEST(DatasetDoubts, CountExamplesWithoutAText) {
               ElementsAre("d.tsv: 2 examples without a text, the first in line 2"));
 }
 
+TEST(DatasetDoubts, NameWhatMakesOtherNumbersOfTheTextsToPredictFor) {
+  DatasetOptions options;
+  options.labelled = false;
+  const TemporaryFolder folder;
+  const auto doubts_in = [&](const std::string& bytes) {
+    std::string all;
+    for (const std::string& doubt : doubts(read_dataset(folder.write("p.csv", bytes), options))) {
+      all += doubt.substr(doubt.find("p.csv")) + "\n";
+    }
+    return all;
+  };
+  EXPECT_EQ(doubts_in("text\na\n\n\nb\n"),
+            "p.csv: no prediction for 2 blank lines, the first of them line 3\n");
+  EXPECT_THAT(doubts_in("I liked this one a lot\nand this one not\n"),
+              HasSubstr("p.csv: line 1 is taken for the names of the columns: 'I liked this one a "
+                        "lot' is not one of the texts"));
+  EXPECT_EQ(doubts_in("the review\na b\n"), "");
+}
+
 TEST(DatasetDoubts, AreNoneOfACleanFile) {
   EXPECT_THAT(doubts_of({"0", "1", "2", "1"}), IsEmpty());
   EXPECT_THAT(doubts_of({"yes", "no", "maybe"}), IsEmpty());

@@ -45,6 +45,43 @@ TEST(Dataset, ReadsTsvWithoutQuoting) {
   EXPECT_EQ(dataset.examples[1].first, "c");
 }
 
+TEST(Dataset, CountsBlankLinesBetweenRows) {
+  const TextDataset dataset = read("d.csv", "text,label\na,1\n\n \nb,0\n\nc,1\n\n\n");
+  EXPECT_EQ(dataset.blank_lines.count, 3);
+  EXPECT_EQ(dataset.blank_lines.first, 3);
+  EXPECT_EQ(dataset.examples[1].line, 5);
+}
+
+TEST(Dataset, NamesTheColumnThatMayHoldTheLabels) {
+  EXPECT_THAT(read_error("d.csv", "review,sentiment\na b,1\n"),
+              HasSubstr("none is called 'label'. Try: --label_column_name sentiment"));
+  EXPECT_THAT(read_error("d.csv", "review,how good\na,x\nb,y\nc,x\nd,y\n"),
+              HasSubstr("Try: --label_column_name 'how good'"));
+  // No names at all.
+  EXPECT_THAT(read_error("d.csv", "a b,x\nb,y\nc,x\nd,y\n"),
+              HasSubstr("or a first line that names the columns"));
+}
+
+TEST(Dataset, SaysHowToRewriteATableWithOtherSeparators) {
+  EXPECT_THAT(read_error("d.csv", "text;label\na;1\n"),
+              HasSubstr("there are semicolons between the names, not commas. Try: "));
+  EXPECT_THAT(read_error("d.csv", "\"text\"\t\"label\"\n"), HasSubstr("there are tabs"));
+  EXPECT_THAT(read_error("d.tsv", "\xEF\xBB\xBFtext|label\r\na|1\r\n"),
+              HasSubstr("there are bars"));
+  EXPECT_THAT(read_error("d.tsv", "text,label\na,1\n"), HasSubstr("not tabs. Try: "));
+  // One column of texts.
+  EXPECT_THAT(read_error("d.tsv", "Well, yes; no\nb\n"), HasSubstr("cannot find the labels"));
+}
+
+TEST(Dataset, SaysHowToRewriteOtherLayoutsOfJson) {
+  EXPECT_THAT(read_error("d.json", R"({"train": [{"text": "a", "label": 1}], "test": []})"),
+              HasSubstr("its rows are the list \"train\" of an object. Try: python3 -c "));
+  EXPECT_THAT(read_error("d.json", R"({"text": ["a", "b"], "label": [0, 1]})"),
+              HasSubstr("a list for each column"));
+  EXPECT_THAT(read_error("d.json", "{\"text\": {\"0\": \"a\"},\n \"label\": {\"0\": 1}}"),
+              HasSubstr("an object for each column"));
+}
+
 TEST(Dataset, ReadsQuotedCsvOverSeveralLines) {
   const TextDataset dataset =
       read("d.csv", "label,sentence1,sentence2\nyes,\"a, \"\"b\"\"\",\"c\nd\"\nno,,e\n");

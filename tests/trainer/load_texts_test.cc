@@ -64,6 +64,16 @@ TEST(EvaluationLabels, MayBeNumbersOfLabelsThatHaveNames) {
   EXPECT_THROW(ids(named, "a\t2\nb\tgood\n"), Error);
 }
 
+TEST(EvaluationLabels, MayBeWholeNumbersWithAFraction) {
+  const Prepared prepared = evaluated({"0", "1"}, "a\t1.0\nb\t0.0\n");
+  EXPECT_THAT(prepared.evaluation.front().examples.labels, ElementsAre(1, 0));
+  EXPECT_THAT(prepared.notices, ElementsAre(HasSubstr("'0.0' counts as 0")));
+  EXPECT_THAT(ids({"bad", "good"}, "a\t1.0\n"), ElementsAre(1));
+  EXPECT_THAT(ids({"1.0", "2.0"}, "a\t2.0\n"), ElementsAre(1));
+  EXPECT_THROW(ids({"0", "1"}, "a\t1.5\n"), Error);
+  EXPECT_THROW(ids({"0", "1"}, "a\t01\n"), Error);
+}
+
 TEST(EvaluationLabels, MayBeSeveralNumbers) {
   const Prepared prepared = evaluated({"x", "y", "z"}, "a\t2;0\nb\t1\n", Problem::kMultiLabel);
   EXPECT_THAT(prepared.evaluation.front().examples.targets, ElementsAre(1, 0, 1, 0, 1, 0));

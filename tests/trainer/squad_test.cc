@@ -135,6 +135,19 @@ TEST(SquadFeatures, PointToTheTokensOfTheAnswer) {
   EXPECT_THAT(features.windows.answer_ends, ElementsAre(5, 4));
 }
 
+TEST(SquadFeatures, KeepTheFirstWindows) {
+  auto features = training_features({question("a b c a b", {{"c a", 4}}), question("a", {})},
+                                    letters(), 7, 1, 1);
+  keep_first_windows(features, 9);
+  EXPECT_THAT(features.questions, ElementsAre(0, 0, 1));
+  keep_first_windows(features, 2);
+  EXPECT_EQ(features.windows.size(), 2);
+  EXPECT_THAT(features.questions, ElementsAre(0, 0));
+  EXPECT_THAT(features.windows.answer_ends.size(), 2U);
+  EXPECT_EQ(static_cast<std::int64_t>(features.windows.ids.size()), features.windows.starts.back());
+  EXPECT_EQ(features.windows.types.size(), features.windows.ids.size());
+}
+
 TEST(SquadFeatures, PointToTheLastTokenOfAWindow) {
   const auto features = training_features({question("a b", {{"b", 2}})}, letters(), 16, 2, 1);
   EXPECT_THAT(features.windows.answer_starts, ElementsAre(4));

@@ -84,6 +84,34 @@ INSTANTIATE_TEST_SUITE_P(
         Sample{"wnli", "index\tsentence1\tsentence2\tlabel\n0\ta\tb\t1\n", "a", "b", "entailment"}),
     [](const auto& sample) { return std::string(sample.param.task); });
 
+// A file of each task with the columns of Hugging Face's data set.
+std::string read_hub(const std::string& task, const std::string& name, const std::string& bytes) {
+  const TemporaryFolder folder;
+  const TextDataset dataset =
+      read_glue(glue_task(task), {folder.write(name, bytes), ""}, Split::kTrain, -1);
+  const TextExample& example = dataset.examples.back();
+  return example.first + "|" + example.second + "|" + example.label + "|" + dataset.columns.label;
+}
+
+TEST(GlueTask, TakesTheColumnsOfTheHub) {
+  EXPECT_EQ(read_hub("mrpc", "t.csv", "sentence1,sentence2,label,idx\na,b,1,7\n"),
+            "a|b|equivalent|label");
+  EXPECT_EQ(read_hub("mnli", "t.json", R"({"premise": "a", "hypothesis": "b", "label": 2})"),
+            "a|b|contradiction|label");
+  EXPECT_EQ(read_hub("qqp", "t.csv", "question1,question2,label\na,b,0\n"),
+            "a|b|not_duplicate|label");
+  EXPECT_EQ(read_hub("stsb", "t.csv", "sentence1,sentence2,label\na,b,2.5\n"), "a|b|2.5|label");
+  EXPECT_EQ(read_hub("cola", "t.csv", "sentence,label,idx\na,1,0\n"), "a||acceptable|label");
+  EXPECT_EQ(read_hub("cola", "t.jsonl", R"({"sentence": "a", "label": 0})"),
+            "a||unacceptable|label");
+}
+
+TEST(GlueTask, SaysWhichColumnItMissesOfTheSetThatFitsBetter) {
+  EXPECT_THAT(read_error("mnli", Split::kTrain, "premise\thypothesis\tgold\na\tb\t1\n"),
+              testing::AllOf(HasSubstr("none is called 'label'"),
+                             HasSubstr("Try: a first line with premise, hypothesis, label; or")));
+}
+
 TEST(GlueTask, ReadsScoresAsTargets) {
   const TextDataset dataset =
       read("stsb", Split::kValidation, "sentence1\tsentence2\tscore\na\tb\t0.5\n");

@@ -26,8 +26,8 @@ def by_dttrain(case):
                                os.path.join(case.folder, "eval.tsv"))
     with open(os.path.join(output, "predict_results.txt"), encoding="utf-8") as file:
         rows = [line.split("\t") for line in file.read().splitlines()[1:]]
-    assert [int(index) for index, _ in rows] == list(range(len(case.evaluation))), rows
-    return parity.losses_of(output), [int(name[-1]) for _, name in rows]
+    assert [int(index) for index, _, _ in rows] == list(range(len(case.evaluation))), rows
+    return parity.losses_of(output), [int(name[-1]) for _, name, _ in rows]
 
 
 def by_torch(folder, dtlaunch, library, backend):

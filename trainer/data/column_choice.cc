@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <string_view>
 #include <unordered_set>
@@ -87,6 +88,15 @@ std::string refusal(const std::string& name, const ColumnValues& values) {
   return {};
 }
 
+// What people call a column of labels, besides "label".
+bool is_usual_label(const std::string& name) {
+  constexpr std::array<std::string_view, 10> kNames = {"labels", "class",  "category", "target",
+                                                       "y",      "rating", "score",    "sentiment",
+                                                       "stars",  "intent"};
+  const std::string lowered = to_lower(trim(name));
+  return std::find(kNames.begin(), kNames.end(), lowered) != kNames.end();
+}
+
 }  // namespace
 
 int column_named(const std::vector<std::string>& header, std::string_view name) {
@@ -118,6 +128,30 @@ std::string shown_columns(const std::vector<std::string>& header) {
 
 std::string without_column(const std::vector<std::string>& header, std::string_view name) {
   return fmt::format("the columns are {}; none is called '{}'", shown_columns(header), name);
+}
+
+int guess_label(const std::vector<std::string>& header,
+                std::span<const std::vector<std::string>> rows) {
+  int best = -1;
+  std::size_t fewest = 0;
+  for (std::size_t i = 0; i < header.size(); ++i) {
+    std::unordered_set<std::string_view> different;
+    std::size_t values = 0;
+    for (const std::vector<std::string>& row : rows) {
+      if (i >= row.size() || trim(row[i]).empty()) continue;
+      different.insert(row[i]);
+      ++values;
+    }
+    // A file without names: its first row is taken for them.
+    if (different.contains(header[i])) return -1;
+    if (is_usual_label(header[i])) return static_cast<int>(i);
+    // Values that do not come twice on the average are texts or numbers of rows.
+    if (header[i].empty() || different.size() < 2 || different.size() * 2 > values) continue;
+    if (best >= 0 && different.size() >= fewest) continue;
+    best = static_cast<int>(i);
+    fewest = different.size();
+  }
+  return best;
 }
 
 bool needs_rows(const std::vector<std::string>& header) {

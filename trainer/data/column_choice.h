@@ -38,6 +38,12 @@ struct ColumnChoice {
 ColumnChoice choose_texts(const std::vector<std::string>& header, int label,
                           std::span<const std::vector<std::string>> rows);
 
+// The column that most looks like one of labels, for a hint: of those whose values come again and
+// again, one with a usual name, or else the one with the fewest values. -1: none, or the header is
+// itself a row.
+int guess_label(const std::vector<std::string>& header,
+                std::span<const std::vector<std::string>> rows);
+
 // False where names alone decide.
 bool needs_rows(const std::vector<std::string>& header);
 

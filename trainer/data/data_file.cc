@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 
@@ -43,7 +44,50 @@ std::string_view utf16_order(std::string_view bytes) {
               fmt::format("it is {}, not text in UTF-8", what), hint);
 }
 
+struct Separator {
+  char character;
+  std::string_view name, python;  // python: as a string of Python has it
+};
+constexpr std::array<Separator, 4> kSeparators = {
+    {{';', "semicolons", ";"}, {'\t', "tabs", "\\t"}, {'|', "bars", "|"}, {',', "commas", ","}}};
+
+// Short and without blanks, quoted or not: a text is neither.
+bool may_be_name(std::string_view field) {
+  field = trim(field);
+  if (field.size() > 1 && field.front() == '"' && field.back() == '"') {
+    field = field.substr(1, field.size() - 2);
+  }
+  return !field.empty() && field.size() <= 40 && field.find_first_of(" \"") == field.npos;
+}
+
+bool separates_names(std::string_view line, char separator) {
+  const auto fields = split(line, separator);
+  return fields.size() > 1 && std::all_of(fields.begin(), fields.end(), may_be_name);
+}
+
+std::string_view names_line(std::string_view bytes) {
+  if (bytes.starts_with("\xEF\xBB\xBF")) bytes.remove_prefix(3);
+  return bytes.substr(0, bytes.find_first_of("\r\n"));
+}
+
 }  // namespace
+
+void check_separator(const std::string& path, std::string_view bytes, char separator) {
+  const std::string_view line = names_line(bytes);
+  if (line.find(separator) != line.npos) return;
+  for (const Separator& other : kSeparators) {
+    if (other.character == separator || !separates_names(line, other.character)) continue;
+    // Python's module knows quotes. utf-8-sig: with a byte order mark the first name would be
+    // another one.
+    throw Error(Exit::kBadInput, fmt::format("{}:1: cannot read the columns", path),
+                fmt::format("there are {} between the names, not {}", other.name,
+                            separator == '\t' ? "tabs" : "commas"),
+                fmt::format("PYTHONIOENCODING=utf-8-sig python3 -c \"import csv, sys; "
+                            "csv.writer(sys.stdout).writerows(csv.reader(sys.stdin, "
+                            "delimiter='{}'))\" <{} >NEW.csv",
+                            other.python, one_shell_word(path)));
+  }
+}
 
 std::string read_data_file(const std::string& path, std::size_t limit_bytes) {
   std::string bytes = read_regular_file(path, limit_bytes);

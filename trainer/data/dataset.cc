@@ -7,10 +7,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <exception>
 #include <optional>
 #include <span>
-#include <tuple>
 #include <unordered_map>
 
 #include "base/error.h"
@@ -19,6 +17,7 @@
 #include "trainer/data/data_file.h"
 #include "trainer/data/dataset_rows.h"
 #include "trainer/data/dataset_summary.h"
+#include "trainer/data/row_queue.h"
 #include "trainer/maths/on_threads.h"
 
 namespace dtl::trainer {
@@ -70,58 +69,22 @@ int text_column(const std::string& path, const std::vector<std::string>& header,
               "that name in the first line; or --text_column_names with another column");
 }
 
-// Rows, of which some are read in advance.
-class RowQueue {
- public:
-  explicit RowQueue(RowReader& reader) : reader_(reader) {}
-
-  // The first rows, `most` at most, before any is taken. One that cannot be read is thrown when
-  // its turn comes.
-  std::span<const std::vector<std::string>> look_at(std::size_t most) {
-    try {
-      for (std::vector<std::string> row; ahead_.size() < most && reader_.next(row);) {
-        ahead_.push_back(row);
-        places_.emplace_back(reader_.line(), reader_.element());
-      }
-    } catch (const Error&) {
-      fault_ = std::current_exception();
-    }
-    return ahead_;
-  }
-
-  bool next(std::vector<std::string>& row) {
-    if (taken_ < ahead_.size()) {
-      row = std::move(ahead_[taken_]);
-      std::tie(line_, element_) = places_[taken_++];
-      return true;
-    }
-    if (fault_) std::rethrow_exception(fault_);
-    if (!reader_.next(row)) return false;
-    line_ = reader_.line();
-    element_ = reader_.element();
-    return true;
-  }
-  int line() const { return line_; }
-  int element() const { return element_; }
-
- private:
-  RowReader& reader_;
-  std::vector<std::vector<std::string>> ahead_;
-  std::vector<std::pair<int, int>> places_;
-  std::size_t taken_ = 0;
-  std::exception_ptr fault_;
-  int line_ = 0, element_ = 0;
-};
+[[noreturn]] void fail_without_labels(const std::string& path,
+                                      const std::vector<std::string>& header,
+                                      const DatasetOptions& options, RowQueue& rows) {
+  const int guess = guess_label(header, rows.look_at(kLookedAt));
+  throw Error(Exit::kBadInput, fmt::format("{}:1: cannot find the labels", path),
+              without_column(header, options.label_column),
+              guess >= 0
+                  ? "--label_column_name " + one_shell_word(header[static_cast<std::size_t>(guess)])
+                  : "--label_column_name with the column of the labels; or " + header_hint(path));
+}
 
 Columns choose_columns(const std::string& path, const std::vector<std::string>& header,
                        const DatasetOptions& options, RowQueue& rows) {
   Columns columns;
   columns.label = column_named(header, options.label_column);
-  if (columns.label < 0 && options.labelled) {
-    throw Error(Exit::kBadInput, fmt::format("{}:1: cannot find the labels", path),
-                without_column(header, options.label_column),
-                "--label_column_name with the column of the labels; or " + header_hint(path));
-  }
+  if (columns.label < 0 && options.labelled) fail_without_labels(path, header, options, rows);
   // A column's own name may have commas; then it is not a list of names.
   const int with_commas = column_named(header, join(options.text_columns, ","));
   if (options.text_columns.size() > 1 && with_commas >= 0) {
@@ -208,6 +171,7 @@ TextDataset from_rows(const std::string& path, RowReader& reader, const DatasetO
                       .path = path};
   name_columns(header, columns, options, dataset);
   dataset.guessed = columns.guessed;
+  dataset.header_line = rows.line();
   // Rows beyond the limit are not taken, so a fault in one of them stays unknown.
   while (
       (options.limit < 0 || static_cast<std::int64_t>(dataset.examples.size()) < options.limit) &&
@@ -231,6 +195,7 @@ TextDataset from_rows(const std::string& path, RowReader& reader, const DatasetO
     if (options.labelled) read_label(path, field(columns.label), options, example);
     dataset.examples.push_back(std::move(example));
   }
+  dataset.blank_lines = reader.blank_lines();
   return dataset;
 }
 

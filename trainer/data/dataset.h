@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "trainer/data/dataset_rows.h"
 #include "trainer/data/examples.h"
 #include "trainer/files/model_config.h"
 #include "trainer/tokens/tokenizer.h"
@@ -32,6 +33,8 @@ struct TextDataset {
   TextColumns columns = {};              // that were read; no label where none was looked at
   std::vector<std::string> unread = {};  // names of the other columns
   bool guessed = false;                  // texts were found by what the columns hold
+  int header_line = 0;                   // of the names of the columns
+  BlankLines blank_lines = {};           // that were left out
 };
 
 // How to read a file of labelled texts.

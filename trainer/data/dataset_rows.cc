@@ -61,9 +61,18 @@ class Lines {
   // them.
   std::optional<std::string_view> next_with_text() {
     std::optional<std::string_view> line = next();
-    while (line && trim(*line).empty()) line = next();
+    BlankLines blank;
+    for (; line && trim(*line).empty(); line = next()) {
+      if (blank.count++ == 0) blank.first = number_;
+    }
+    // Those at the end of the file have no row behind them whose number they could change.
+    if (!line || blank.count == 0) return line;
+    if (blank_.count == 0) blank_.first = blank.first;
+    blank_.count += blank.count;
     return line;
   }
+
+  BlankLines blank_lines() const { return blank_; }
 
   int number() const { return number_; }
   const std::string& path() const { return path_; }
@@ -74,6 +83,7 @@ class Lines {
   std::size_t at_ = 0;
   char line_end_ = '\n';
   int number_ = 0;
+  BlankLines blank_;
 };
 
 // Tabs separate, and nothing quotes: a leading '"' is text. GLUE's files are written so.
@@ -89,6 +99,7 @@ class TsvRows : public RowReader {
   }
 
   int line() const override { return lines_.number(); }
+  BlankLines blank_lines() const override { return lines_.blank_lines(); }
 
  private:
   Lines lines_;
@@ -113,6 +124,7 @@ class CsvRows : public RowReader {
   }
 
   int line() const override { return first_line_; }
+  BlankLines blank_lines() const override { return lines_.blank_lines(); }
 
  private:
   // A quote inside a field that does not begin with one is text.
@@ -184,6 +196,7 @@ class JsonRows : public RowReader {
 
   int line() const override { return list_ ? (*list_)[elements_ - 1].line : lines_.number(); }
   int element() const override { return static_cast<int>(elements_); }
+  BlankLines blank_lines() const override { return lines_.blank_lines(); }
 
  private:
   using Json = nlohmann::ordered_json;
@@ -299,6 +312,8 @@ std::unique_ptr<RowReader> make_row_reader(const std::string& path, std::string 
     throw Error(Exit::kBadInput, fmt::format("{}: cannot use the data set", path),
                 "its list is empty", "a list of objects, {\"key\": \"text\", ..}");
   }
+  if (ending == ".csv") check_separator(path, bytes, ',');
+  if (ending == ".tsv") check_separator(path, bytes, '\t');
   Lines lines(path, std::move(bytes));
   if (ending == ".tsv") return std::make_unique<TsvRows>(std::move(lines));
   if (ending == ".csv") return std::make_unique<CsvRows>(std::move(lines));

@@ -8,6 +8,10 @@
 
 namespace dtl::trainer {
 
+struct BlankLines {
+  int count = 0, first = 0;  // first: the line of the first one, counted from 1
+};
+
 class RowReader {
  public:
   virtual ~RowReader() = default;
@@ -17,6 +21,8 @@ class RowReader {
   virtual int line() const = 0;
   // Its number in a JSON list, counted from 1; 0 where the file is none.
   virtual int element() const { return 0; }
+  // Lines without a text that stood before a row so far, and were left out.
+  virtual BlankLines blank_lines() const { return {}; }
 };
 
 // "d.tsv:3", or of an element of a list "d.json:7 (element 3)".

@@ -183,6 +183,25 @@ void doubt_texts(const TextDataset& dataset, std::vector<std::string>& said) {
                              plural(empty.rows, "example"), line_of(*empty.first)));
 }
 
+// Blank lines and names that are texts make other numbers of the texts than the user counts.
+void doubt_lines(const TextDataset& dataset, std::vector<std::string>& said) {
+  const BlankLines& blank = dataset.blank_lines;
+  if (!dataset.labelled && blank.count > 0) {
+    said.push_back(fmt::format("{}: no prediction for {}, the first of them line {}", dataset.path,
+                               plural(blank.count, "blank line"), blank.first));
+  }
+  if (!dataset.guessed) return;
+  for (const std::string& name : dataset.columns.first) {
+    const auto blanks = std::count(name.begin(), name.end(), ' ');
+    // Names have few words.
+    if (blanks < 3 && !(blanks > 0 && name.find_last_of(".!?") == name.size() - 1)) continue;
+    said.push_back(fmt::format(
+        "{}: line {} is taken for the names of the columns: '{}' is not one of the texts; a first "
+        "line with a name, such as sentence, keeps it",
+        dataset.path, dataset.header_line, printable(name)));
+  }
+}
+
 }  // namespace
 
 std::string shown_labels(const std::vector<std::string>& labels) {
@@ -221,6 +240,7 @@ std::vector<std::string> doubts(const TextDataset& dataset) {
     doubt_number_of_labels(dataset, labels, said);
   }
   doubt_texts(dataset, said);
+  doubt_lines(dataset, said);
   return said;
 }
 

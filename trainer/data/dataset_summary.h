@@ -16,7 +16,8 @@ std::string shown_labels(const std::vector<std::string>& labels);
 
 // What may be wrong in it, each with how many rows and where: labels that differ only in case,
 // blanks or the way a number is written; labels that stand for missing values, as "nan"; numbers
-// among words; nearly as many labels as examples; empty texts.
+// among words; nearly as many labels as examples; empty texts; blank lines of a file to predict
+// for; a first line that looks like a text and was taken for names.
 std::vector<std::string> doubts(const TextDataset& dataset);
 
 }  // namespace dtl::trainer

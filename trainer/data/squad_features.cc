@@ -120,4 +120,17 @@ SquadFeatures evaluation_features(const std::vector<SquadExample>& examples,
   return make_features(examples, tokenizer, max_length, stride, threads, Purpose::kEvaluation);
 }
 
+void keep_first_windows(SquadFeatures& features, std::int64_t count) {
+  Examples& windows = features.windows;
+  if (count >= windows.size()) return;
+  const auto kept = static_cast<std::size_t>(count);
+  const auto tokens = static_cast<std::size_t>(windows.starts[kept]);
+  windows.ids.resize(tokens);
+  windows.types.resize(tokens);
+  windows.starts.resize(kept + 1);
+  windows.answer_starts.resize(kept);
+  windows.answer_ends.resize(kept);
+  features.questions.resize(kept);
+}
+
 }  // namespace dtl::trainer

@@ -30,4 +30,7 @@ SquadFeatures evaluation_features(const std::vector<SquadExample>& examples,
                                   const Tokenizer& tokenizer, int max_length, int stride,
                                   int threads);
 
+// Leaves the first `count` windows at most, of features made for training.
+void keep_first_windows(SquadFeatures& features, std::int64_t count);
+
 }  // namespace dtl::trainer

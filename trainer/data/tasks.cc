@@ -14,6 +14,7 @@
 #include "trainer/data/column_choice.h"
 #include "trainer/data/data_file.h"
 #include "trainer/data/dataset_rows.h"
+#include "trainer/data/row_queue.h"
 
 namespace dtl::trainer {
 namespace {
@@ -25,32 +26,69 @@ constexpr std::size_t kMaxGlueBytes = std::size_t{16} << 30;
 // The order of labels gives their ids: a published model of the task depends on it.
 const std::vector<std::string> kEntailment = {"entailment", "not_entailment"};
 
+// second and label are empty where the task or the file has none.
+struct GlueNames {
+  std::string first, second, label;
+  std::vector<std::string> all() const {
+    std::vector<std::string> names = {first, second, label};
+    std::erase(names, "");
+    return names;
+  }
+};
+
 // Indices of the fields, and how many fields each row must have.
 struct GlueColumns {
   std::size_t first = 0, second = 0, label = 0, count = 0;
+  std::string counted_by = "the header";  // who says so
+  GlueNames names = {};                   // empty without a header
   std::vector<std::string> unread = {};
 };
 
-bool has_header(const GlueTask& task, Split split) {
-  return task.name != "cola" || split == Split::kTest;
+bool has_names(const std::vector<std::string>& row, const std::vector<std::string>& names) {
+  return std::all_of(names.begin(), names.end(), [&](const std::string& name) {
+    return std::find(row.begin(), row.end(), name) != row.end();
+  });
 }
 
-std::size_t column(const std::string& path, const std::vector<std::string>& header,
-                   const std::string& name, const GlueTask& task) {
-  const auto found = std::find(header.begin(), header.end(), name);
-  if (found == header.end()) {
-    throw Error(Exit::kBadInput, fmt::format("{}:1: cannot read this as {}", path, task.name),
-                without_column(header, name),
-                "--train_file and --validation_file take files with other columns");
+// The names by which the task's columns are found in this header.
+GlueNames names_in(const std::vector<std::string>& header, const std::string& path,
+                   const GlueTask& task, bool labelled) {
+  GlueNames archive{task.first, task.second, labelled ? task.label : ""};
+  GlueNames hub{task.hub_first, task.hub_second, labelled ? "label" : ""};
+  for (GlueNames* names : {&archive, &hub}) {
+    if (has_names(header, names->all())) return *names;
   }
-  return static_cast<std::size_t>(found - header.begin());
+  // The set that fits better says what is missing.
+  const auto missing_in = [&](const GlueNames& names) {
+    std::vector<std::string> missing = names.all();
+    std::erase_if(missing, [&](const std::string& name) { return has_names(header, {name}); });
+    return missing;
+  };
+  const auto missing = missing_in(archive), otherwise = missing_in(hub);
+  throw Error(Exit::kBadInput, fmt::format("{}:1: cannot read this as {}", path, task.name),
+              without_column(header, otherwise.size() < missing.size() ? otherwise[0] : missing[0]),
+              fmt::format("a first line with {}; or, without --task_name, --text_column_names and "
+                          "--label_column_name for other columns",
+                          join(hub.all(), ", ")));
 }
 
-// cola's files for training and validation have four columns and no names for them.
+std::size_t place_in(const std::vector<std::string>& header, const std::string& name) {
+  return static_cast<std::size_t>(std::find(header.begin(), header.end(), name) - header.begin());
+}
+
+// cola's files for training and validation have four columns and no names for them: source, label,
+// the author's mark, sentence. `first` is the file's first row.
+bool lacks_header(const GlueTask& task, Split split, const std::vector<std::string>& first) {
+  return task.name == "cola" && split != Split::kTest && first.size() == 4 &&
+         !has_names(first, {"sentence"});
+}
+
 GlueColumns find_columns(const GlueTask& task, const std::string& path, Split split,
-                         RowReader& rows) {
-  // Source, label, the author's mark, sentence.
-  if (!has_header(task, split)) return {.first = 3, .label = 1, .count = 4};
+                         RowQueue& rows) {
+  const auto ahead = rows.look_at(1);
+  if (!ahead.empty() && lacks_header(task, split, ahead[0])) {
+    return {.first = 3, .label = 1, .count = 4, .counted_by = task.name};
+  }
   std::vector<std::string> header;
   if (!rows.next(header)) {
     throw Error(Exit::kBadInput, fmt::format("{}: cannot read the data set", path),
@@ -59,12 +97,13 @@ GlueColumns find_columns(const GlueTask& task, const std::string& path, Split sp
   check_header(path, rows.line(), header);
   GlueColumns columns;
   columns.count = header.size();
-  columns.first = column(path, header, task.first, task);
-  if (!task.second.empty()) columns.second = column(path, header, task.second, task);
-  if (split != Split::kTest) columns.label = column(path, header, task.label, task);
+  columns.names = names_in(header, path, task, split != Split::kTest);
+  columns.first = place_in(header, columns.names.first);
+  if (!task.second.empty()) columns.second = place_in(header, columns.names.second);
+  if (split != Split::kTest) columns.label = place_in(header, columns.names.label);
   for (const std::string& name : header) {
-    const bool label = name == task.label && split != Split::kTest;
-    if (name != task.first && name != task.second && !label) columns.unread.push_back(name);
+    const auto read = columns.names.all();
+    if (std::find(read.begin(), read.end(), name) == read.end()) columns.unread.push_back(name);
   }
   return columns;
 }
@@ -147,37 +186,69 @@ std::string archive_folder(const GlueTask& task, const std::string& folder) {
 }  // namespace
 
 std::span<const GlueTask> glue_tasks() {
-  // In each row: name, labels in the order of their ids, problem, text columns, label column.
+  // In each row: name, labels in the order of their ids, problem; the archive's text columns and
+  // label column; the hub's text columns.
   static const std::array<GlueTask, 9> tasks = {{
-      {"cola", {"unacceptable", "acceptable"}, Problem::kSingleLabel, "sentence", "", "label"},
-      {"sst2", {"negative", "positive"}, Problem::kSingleLabel, "sentence", "", "label"},
+      {"cola",
+       {"unacceptable", "acceptable"},
+       Problem::kSingleLabel,
+       "sentence",
+       "",
+       "label",
+       "sentence",
+       ""},
+      {"sst2",
+       {"negative", "positive"},
+       Problem::kSingleLabel,
+       "sentence",
+       "",
+       "label",
+       "sentence",
+       ""},
       {"mrpc",
        {"not_equivalent", "equivalent"},
        Problem::kSingleLabel,
        "#1 String",
        "#2 String",
-       "Quality"},
+       "Quality",
+       "sentence1",
+       "sentence2"},
       {"qqp",
        {"not_duplicate", "duplicate"},
        Problem::kSingleLabel,
        "question1",
        "question2",
-       "is_duplicate"},
-      {"stsb", {"LABEL_0"}, Problem::kRegression, "sentence1", "sentence2", "score"},
+       "is_duplicate",
+       "question1",
+       "question2"},
+      {"stsb",
+       {"LABEL_0"},
+       Problem::kRegression,
+       "sentence1",
+       "sentence2",
+       "score",
+       "sentence1",
+       "sentence2"},
       {"mnli",
        {"entailment", "neutral", "contradiction"},
        Problem::kSingleLabel,
        "sentence1",
        "sentence2",
-       "gold_label"},
-      {"qnli", kEntailment, Problem::kSingleLabel, "question", "sentence", "label"},
-      {"rte", kEntailment, Problem::kSingleLabel, "sentence1", "sentence2", "label"},
+       "gold_label",
+       "premise",
+       "hypothesis"},
+      {"qnli", kEntailment, Problem::kSingleLabel, "question", "sentence", "label", "question",
+       "sentence"},
+      {"rte", kEntailment, Problem::kSingleLabel, "sentence1", "sentence2", "label", "sentence1",
+       "sentence2"},
       {"wnli",
        {"not_entailment", "entailment"},
        Problem::kSingleLabel,
        "sentence1",
        "sentence2",
-       "label"},
+       "label",
+       "sentence1",
+       "sentence2"},
   }};
   return tasks;
 }
@@ -218,39 +289,42 @@ TextDataset read_glue(const GlueTask& task, const GlueFile& file, Split split, s
   const std::string& path = file.path;
   std::string bytes = read_data_file(path, kMaxGlueBytes);
   // Microsoft's files of mrpc end in .txt and have tabs.
-  const auto rows = path.ends_with(".txt") ? make_tsv_reader(path, std::move(bytes))
-                                           : make_row_reader(path, std::move(bytes));
-  const GlueColumns columns = find_columns(task, path, split, *rows);
+  const auto reader = path.ends_with(".txt") ? make_tsv_reader(path, std::move(bytes))
+                                             : make_row_reader(path, std::move(bytes));
+  RowQueue rows(*reader);
+  const GlueColumns columns = find_columns(task, path, split, rows);
   TextDataset dataset{.pairs = !task.second.empty(),
                       .problem = task.problem,
                       .labelled = split != Split::kTest,
                       .path = path};
-  dataset.columns = {.first = {task.first}, .second = task.second};
-  if (dataset.labelled) dataset.columns.label = task.label;
+  const bool named = !columns.names.first.empty();
+  dataset.columns = {.first = {named ? columns.names.first : task.first},
+                     .second = named ? columns.names.second : task.second};
+  if (dataset.labelled) dataset.columns.label = named ? columns.names.label : task.label;
   dataset.unread = columns.unread;
   std::vector<std::string> row;
   while ((limit < 0 || static_cast<std::int64_t>(dataset.examples.size()) < limit) &&
-         rows->next(row)) {
+         rows.next(row)) {
     if (row.size() < columns.count && task.name == "qqp") {
       // Some rows of qqp as it is published end early; they are counted and left out.
       ++dataset.dropped;
       continue;
     }
     if (row.size() != columns.count) {
-      throw Error(Exit::kBadInput,
-                  row_place(path, rows->line(), rows->element()) + ": cannot read this row",
-                  fmt::format("it has {} fields, {} has {}", row.size(),
-                              has_header(task, split) ? "the header" : task.name, columns.count),
-                  fields_hint(path));
+      throw Error(
+          Exit::kBadInput, row_place(path, rows.line(), rows.element()) + ": cannot read this row",
+          fmt::format("it has {} fields, {} has {}", row.size(), columns.counted_by, columns.count),
+          fields_hint(path));
     }
     TextExample example;
-    example.line = rows->line();
-    example.element = rows->element();
+    example.line = rows.line();
+    example.element = rows.element();
     example.first = std::move(row[columns.first]);
     if (dataset.pairs) example.second = std::move(row[columns.second]);
     if (dataset.labelled) read_glue_label(task, path, row[columns.label], example);
     dataset.examples.push_back(std::move(example));
   }
+  dataset.blank_lines = reader->blank_lines();
   if (dataset.examples.empty()) {
     throw Error(Exit::kBadInput, fmt::format("{}: cannot use the data set", path),
                 limit == 0 ? "no rows were asked for" : "it has no rows",

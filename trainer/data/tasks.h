@@ -1,6 +1,7 @@
 #pragma once
-// The nine tasks of GLUE, from the TSV files of its archive: columns, labels in the order of
-// Hugging Face's `glue` data set, and the name under which metrics.h knows what to measure.
+// The nine tasks of GLUE, from the TSV files of its archive or from files with the columns of
+// Hugging Face's `glue` data set: columns, labels in the order of that data set, and the name under
+// which metrics.h knows what to measure.
 
 #include <cstdint>
 #include <span>
@@ -18,6 +19,8 @@ struct GlueTask {
   Problem problem = Problem::kSingleLabel;
   std::string first, second;  // text columns; second is empty for single texts
   std::string label;          // the label's column
+  // In Hugging Face's data set, where the label is always called "label".
+  std::string hub_first, hub_second;
 };
 
 // All nine, by name.
@@ -42,7 +45,8 @@ std::vector<GlueFile> find_glue_files(const GlueTask& task, const std::string& f
 
 // Labels are given as the task's names, whether the file has names or 0, 1. A test file has none.
 // Rows of qqp that end early are dropped and counted, as the `glue` data set does; elsewhere they
-// are an Error(kBadInput) with file:line. limit < 0: all rows.
+// are an Error(kBadInput) with file:line. limit < 0: all rows. Columns are found by the archive's
+// names or, where the file lacks one of these, by the data set's.
 TextDataset read_glue(const GlueTask& task, const GlueFile& file, Split split, std::int64_t limit);
 
 }  // namespace dtl::trainer

@@ -63,6 +63,49 @@ bool is_list_of_objects(std::string_view bytes, std::size_t at) {
   return first == '{' || first == ']';
 }
 
+// A command that reads the document as `d` and writes what `expression` makes of it.
+std::string rewrite_command(const std::string& path, const std::string& expression) {
+  return fmt::format(
+      "python3 -c \"import json, sys; d = json.load(sys.stdin); json.dump({}, sys.stdout)\" <{} "
+      ">NEW.json",
+      expression, one_shell_word(path));
+}
+
+bool is_plain_key(std::string_view key) {
+  return std::all_of(key.begin(), key.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-';
+  });
+}
+
+// Whether the object at `start` is a table in another layout than ours, which no row can be:
+// {"train": [{..}, ..], ..}, or a list or an object for each column, as pandas writes it.
+void refuse_other_layout(const std::string& path, std::string_view bytes, std::size_t start) {
+  const auto members = json_members(bytes, start);
+  const int line = line_of(bytes, start);
+  for (const JsonMember& member : members) {
+    const std::size_t first = skip_json_space(bytes, member.value + 1);
+    if (bytes[member.value] != '[' || bytes[first] != '{' || !is_plain_key(member.key)) continue;
+    refuse_list(path, line, fmt::format("its rows are the list \"{}\" of an object", member.key),
+                rewrite_command(path, fmt::format("d['{}']", member.key)));
+  }
+  const auto all_begin = [&](char bracket) {
+    return !members.empty() &&
+           std::all_of(members.begin(), members.end(),
+                       [&](const JsonMember& each) { return bytes[each.value] == bracket; });
+  };
+  if (all_begin('[')) {
+    refuse_list(path, line, "it has a list for each column, not an object for each row",
+                rewrite_command(path, "[dict(zip(d, row)) for row in zip(*d.values())]"));
+  }
+  if (all_begin('{')) {
+    refuse_list(path, line, "it has an object for each column, not one for each row",
+                rewrite_command(path,
+                                "[dict(zip(d, row)) for row in zip(*(c.values() for c in "
+                                "d.values()))]"));
+  }
+}
+
 }  // namespace
 
 std::optional<std::vector<JsonElement>> find_json_list(const std::string& path,
@@ -82,6 +125,7 @@ std::optional<std::vector<JsonElement>> find_json_list(const std::string& path,
   check_whole(path, bytes, start);
   const std::size_t data = find_json_value(bytes, start, "data");
   if (is_list_of_objects(bytes, data)) return elements_at(bytes, data);
+  refuse_other_layout(path, bytes, start);
   if (one_line) return std::nullopt;
   refuse_list(path, line_of(bytes, start),
               "it is one JSON object, without a list of objects as \"data\"",

@@ -39,17 +39,25 @@ std::size_t end_of_json_value(std::string_view bytes, std::size_t at) {
   return at;
 }
 
-std::size_t find_json_value(std::string_view bytes, std::size_t at, std::string_view key) {
+std::vector<JsonMember> json_members(std::string_view bytes, std::size_t at) {
+  std::vector<JsonMember> members;
   at = skip_json_space(bytes, at + 1);
   while (bytes[at] != '}') {
     const std::size_t key_end = end_of_text(bytes, at);
-    // Keys are compared as they are written: one with an escape is not found, and a message then
-    // names the file alone.
-    const bool found = bytes.substr(at + 1, key_end - at - 2) == key;
+    const std::string_view key = bytes.substr(at + 1, key_end - at - 2);
     at = skip_json_space(bytes, skip_json_space(bytes, key_end) + 1);  // behind the colon
-    if (found) return at;
+    members.push_back({key, at});
     at = skip_json_space(bytes, end_of_json_value(bytes, at));
     if (bytes[at] == ',') at = skip_json_space(bytes, at + 1);
+  }
+  return members;
+}
+
+std::size_t find_json_value(std::string_view bytes, std::size_t at, std::string_view key) {
+  // Keys are compared as they are written: one with an escape is not found, and a message then
+  // names the file alone.
+  for (const JsonMember& member : json_members(bytes, at)) {
+    if (member.key == key) return member.value;
   }
   return kNoJson;
 }

@@ -33,9 +33,17 @@ void prepare_answers(const Settings& s, Prepared& prepared) {
           "as by run_qa.py; the first is of {}",
           s.train_file, misplaced.count, questions.size(), misplaced.first));
     }
-    prepared.train = training_features(questions, *prepared.tokenizer, prepared.length,
-                                       s.doc_stride, default_threads())
-                         .windows;
+    SquadFeatures features = training_features(questions, *prepared.tokenizer, prepared.length,
+                                               s.doc_stride, default_threads());
+    const std::int64_t windows = features.windows.size();
+    // run_qa.py cuts twice: the questions first, then the windows that they give.
+    if (s.max_train_samples > 0) keep_first_windows(features, s.max_train_samples);
+    prepared.train = std::move(features.windows);
+    if (prepared.train.size() < windows) {
+      prepared.notices.push_back(fmt::format(
+          "--max_train_samples {}: of {} windows that the questions give, the first {} are learnt",
+          s.max_train_samples, windows, prepared.train.size()));
+    }
   }
   if (s.do_eval) {
     prepared.evaluation.push_back(prepare_set(s, prepared, s.validation_file, s.max_eval_samples));

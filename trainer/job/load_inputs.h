@@ -22,6 +22,7 @@ struct Questioned {
 
   // Rank 0 only.
   std::string suffix;                   // "", or "-mm"
+  std::vector<int> lines;               // of the file, where each example of a classifier begins
   std::vector<SquadExample> questions;  // question answering
   SquadFeatures features;               // without its windows, which are `examples`
 };

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -228,10 +229,34 @@ std::optional<std::map<std::string, std::size_t>> label_numbers(
   return numbers;
 }
 
+// pandas writes a column of whole numbers as 1.0, 0.0 where a cell is empty somewhere. No model has
+// such labels: they count as the whole numbers that they are.
+void write_whole_numbers(TextDataset& data, const ModelConfig& config,
+                         std::vector<std::string>& notices) {
+  Names whole;
+  for (const std::string& name : label_names(data)) {
+    const std::optional<float> value = finite_number(name);
+    const bool own =
+        std::find(config.labels.begin(), config.labels.end(), name) != config.labels.end();
+    if (own || !value || *value != std::floor(*value) || std::abs(*value) > 1e6F) return;
+    whole[name] = fmt::format("{}", static_cast<std::int64_t>(*value));
+    // "01" and "+1" are names.
+    if (name.find('.') == name.npos && whole[name] != name) return;
+  }
+  const bool written_so = std::any_of(whole.begin(), whole.end(),
+                                      [](const auto& each) { return each.first != each.second; });
+  if (!written_so) return;
+  rename_labels(data, whole);
+  notices.push_back(
+      fmt::format("{}: its labels are written with a fraction: '{}' counts as {}, and so on",
+                  data.path, whole.begin()->first, whole.begin()->second));
+}
+
 // A model's labels may have names that nobody chose, and data numbers in their place; the data to
 // evaluate on need not have all of them.
 void match_labels(Texts& texts, ModelConfig& config, std::vector<std::string>& notices) {
   TextDataset& data = texts.evaluation.front();
+  if (config.problem == Problem::kSingleLabel) write_whole_numbers(data, config, notices);
   const std::vector<std::string> names = label_names(data);
   const auto numbers = label_numbers(names, config.labels.size());
   if (is_generic(config.labels)) {
@@ -342,6 +367,7 @@ void prepare_classification(const Settings& s, Prepared& prepared) {
       Questioned& set = sets.emplace_back();
       set.examples = encode(datasets[i]);
       set.suffix = suffixes[i];
+      for (const TextExample& example : datasets[i].examples) set.lines.push_back(example.line);
     }
   };
   if (s.do_train) prepared.train = encode(texts.train.front());

@@ -161,7 +161,7 @@ void Run::predict() {
         prepared.config.task == Task::kQuestionAnswering
             ? write_answers("predict", set, done)
             : results.write_predictions(settings.task_name + set.suffix,
-                                        prediction_lines(prepared.config, done.logits));
+                                        prediction_lines(prepared.config, done.logits), set.lines);
     say(fmt::format("predictions: {}", path));
   }
 }

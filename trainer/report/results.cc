@@ -361,9 +361,16 @@ MetricList Results::figures() const {
 }
 
 std::string Results::write_predictions(const std::string& task,
-                                       const std::vector<std::string>& lines) {
-  std::string text = "index\tprediction\n";
-  for (std::size_t i = 0; i < lines.size(); ++i) text += fmt::format("{}\t{}\n", i, lines[i]);
+                                       const std::vector<std::string>& predictions,
+                                       const std::vector<int>& lines) {
+  // GLUE's server takes the two columns alone. An index counts examples: blank lines and texts of
+  // several lines make it another number than that of the line.
+  const bool of_glue = !task.empty();
+  std::string text = of_glue ? "index\tprediction\n" : "index\tprediction\tline\n";
+  for (std::size_t i = 0; i < predictions.size(); ++i) {
+    text += fmt::format("{}\t{}", i, predictions[i]);
+    text += of_glue ? "\n" : fmt::format("\t{}\n", lines[i]);
+  }
   const std::string path =
       impl_->path(task.empty() ? "predict_results.txt" : "predict_results_" + task + ".txt");
   write_file_atomically(path, text);

@@ -91,8 +91,11 @@ class Results {
   MetricList figures() const;
 
   // predict_results_TASK.txt, or predict_results.txt without a task: "index\tprediction" and a line
-  // for each. Returns the path.
-  std::string write_predictions(const std::string& task, const std::vector<std::string>& lines);
+  // for each; without a task a third column says on which line of the file the example begins.
+  // Returns the path.
+  std::string write_predictions(const std::string& task,
+                                const std::vector<std::string>& predictions,
+                                const std::vector<int>& lines);
   // PREFIX_predictions.json, PREFIX_nbest_predictions.json and, unless the text is empty,
   // PREFIX_null_odds.json. Returns the first one's path.
   std::string write_answers(const std::string& prefix, const std::string& predictions,
