@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "base/text.h"
+#include "plan/request/name_list.h"
 
 namespace dtl {
 namespace {
@@ -31,19 +32,27 @@ std::vector<std::string> overruled_keys(const Host& host, const Host& other) {
   return keys;
 }
 
+// "a, b and c", however few or many there are.
+std::string list_names(const std::vector<std::string>& names) {
+  constexpr std::size_t kMostListed = 5;
+  if (names.size() > kMostListed) return first_names(names);
+  const std::span all(names);
+  return fmt::format("{} and {}", join(all.first(all.size() - 1), ", "), all.back());
+}
+
 std::string describe_machine(const std::vector<Host>& hosts,
                              const std::vector<std::size_t>& names) {
   const Host& host = hosts[names[0]];
-  std::vector<std::string> others, overruled;
+  std::vector<std::string> all = {host.name}, overruled;
   for (const std::size_t name : std::span(names).subspan(1)) {
-    others.push_back(hosts[name].name);
+    all.push_back(hosts[name].name);
     for (const std::string& key : overruled_keys(host, hosts[name])) overruled.push_back(key);
   }
-  std::string text = fmt::format("{} and {} are one machine: one node, {}", host.name,
-                                 join(others, ", "), host.name);
+  std::string text = fmt::format("{} are the same machine: they count as one node, {}",
+                                 list_names(all), host.name);
   if (!overruled.empty()) {
-    text += fmt::format("; {} {} left out", join(overruled, ", "),
-                        overruled.size() == 1 ? "is" : "are");
+    text +=
+        fmt::format("; {} {} ignored", join(overruled, ", "), overruled.size() == 1 ? "is" : "are");
   }
   return text;
 }

@@ -15,7 +15,7 @@ for fork in '-launcher fork' '-bootstrap fork' '--launcher=Fork'; do
   expect_status 0
   expect_within 5000
   for rank in 0 1 2; do expect_out "^$rank of 3: $rank of 3, node 0 of 1, 127\.0\.0\.1$"; done
-  expect_err 'far1\.invalid and far2\.invalid are one machine'
+  expect_err 'far1\.invalid and far2\.invalid are the same machine'
 done
 run env HYDRA_LAUNCHER=fork "$bin/dtlaunch" -hosts far1.invalid:2 sh -c "$show"
 expect_status 0

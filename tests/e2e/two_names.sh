@@ -23,7 +23,7 @@ expect_out '^rank 0 of 5: local 0 of 1, node 0 of 2 on node1$'
 for local in 0 1 2 3; do
   expect_out "^rank $((local + 1)) of 5: local $local of 4, node 1 of 2 on node2$"
 done
-expect_count 1 'node2 and second, 10\.77\.99\.2 are one machine: one node, node2' "$work/err"
+expect_count 1 'node2, second and 10\.77\.99\.2 are the same machine: they count as one node, node2' "$work/err"
 expect_no_err 'no rank'
 
 # -ppn counts for each name; dealt ranks follow the order of the names.
@@ -39,7 +39,7 @@ ranks
 expect_out '^rank 0 of 3: local 0 of 2, node 0 of 2 on localhost$'
 expect_out '^rank 1 of 3: local 1 of 2, node 0 of 2 on localhost$'
 expect_out '^rank 2 of 3: local 0 of 1, node 1 of 2 on node2$'
-expect_err 'localhost and node1 are one machine'
+expect_err 'localhost and node1 are the same machine'
 
 # Agents over kept connections tell as much.
 printf '%s\n' 'node2 slots=1' 'second slots=1' >"$work/names"
@@ -49,7 +49,7 @@ for _ in 1 2; do
   ranks
   expect_out '^rank 0 of 2: local 0 of 2, node 0 of 1 on node2$'
   expect_out '^rank 1 of 2: local 1 of 2, node 0 of 1 on node2$'
-  expect_err 'node2 and second are one machine'
+  expect_err 'node2 and second are the same machine'
 done
 launch down
 expect_status 0
@@ -61,7 +61,7 @@ wait_for 10 "the service" on node1 test -S "$(runtime_folder node1)/agent.socket
 printf '%s\n' 'localhost slots=1' 'node1 slots=1' >"$work/names"
 ranks
 expect_out '^rank 1 of 2: local 1 of 2, node 0 of 1 on localhost$'
-expect_err 'localhost and node1 are one machine'
+expect_err 'localhost and node1 are the same machine'
 on node1 pkill -TERM -x dtagent
 wait "$service"
 expect_hosts_idle 10

@@ -95,8 +95,9 @@ TEST(Doctor, SaysWhichNamesAreOneMachine) {
     hosts[i].facts->boot_id = "boot";
     hosts[i].facts->machine_id = "machine";
   }
-  EXPECT_THAT(complaints(hosts),
-              ElementsAre("note : names: n1 and n3 are one machine: one node, n1"));
+  EXPECT_THAT(
+      complaints(hosts),
+      ElementsAre("note : names: n1 and n3 are the same machine: they count as one node, n1"));
   EXPECT_EQ(exit_status(find_all(hosts, {})), 0);
 }
 

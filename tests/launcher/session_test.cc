@@ -81,7 +81,8 @@ TEST_F(SessionTest, TakesTwoNamesOfOneMachineForOneNode) {
   EXPECT_THAT(environment, testing::Contains("LOCAL_RANK=1"));
   EXPECT_THAT(environment, testing::Contains("LOCAL_WORLD_SIZE=2"));
   EXPECT_THAT(environment, testing::Contains("GROUP_WORLD_SIZE=1"));
-  EXPECT_THAT(errors_, HasSubstr("dtlaunch: n1 and n2 are one machine: one node, n1\n"));
+  EXPECT_THAT(errors_,
+              HasSubstr("dtlaunch: n1 and n2 are the same machine: they count as one node, n1\n"));
   EXPECT_THAT(errors_, Not(HasSubstr("no rank")));
 }
 

@@ -49,7 +49,12 @@ TEST(Tasks, OfOneHostAreTogetherInNameSpacesOfTheirOwn) {
 
 TEST(Aliases, AreToldInOneLineForEachMachine) {
   EXPECT_THAT(describe_aliases(named({"a", "b", "a-ib", "10.0.0.1"}), {0, 1, 0, 0}),
-              ElementsAre("a and a-ib, 10.0.0.1 are one machine: one node, a"));
+              ElementsAre("a, a-ib and 10.0.0.1 are the same machine: they count as one node, a"));
+  EXPECT_THAT(describe_aliases(named({"n1a1", "n1a2", "n2a1", "n2a2"}), {0, 0, 2, 2}),
+              ElementsAre("n1a1 and n1a2 are the same machine: they count as one node, n1a1",
+                          "n2a1 and n2a2 are the same machine: they count as one node, n2a1"));
+  EXPECT_THAT(describe_aliases(named({"a", "b", "c", "d", "e", "f"}), {0, 0, 0, 0, 0, 0}),
+              ElementsAre("a, b, c, d and 2 more are the same machine: they count as one node, a"));
   EXPECT_THAT(describe_aliases(named({"a", "b"}), {0, 1}), IsEmpty());
   EXPECT_THAT(describe_aliases({}, {0}), IsEmpty());
 }
@@ -59,7 +64,8 @@ TEST(Aliases, LoseTheKeysThatTheFirstNameDoesNotHave) {
   hosts[0].binding = hosts[1].binding = "core";
   hosts[1].pin_domain = "numa";
   EXPECT_THAT(describe_aliases(hosts, {0, 0}),
-              ElementsAre("a and b are one machine: one node, a; pin_domain=numa is left out"));
+              ElementsAre("a and b are the same machine: they count as one node, a; "
+                          "pin_domain=numa is ignored"));
 }
 
 TEST(Aliases, AreFoldedWhenThereAreMany) {
