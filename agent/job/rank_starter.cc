@@ -2,8 +2,11 @@
 // secret. Neither an argument nor the environment shows the secret to other users.
 #include "agent/job/rank_starter.h"
 
+#include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <utility>
@@ -15,6 +18,23 @@
 #include "wire/field_kinds.h"
 
 namespace dtl {
+namespace {
+
+// A terminal shows the rank's standard output, and dtlaunch has told it how wide that is.
+bool is_told_columns(const std::vector<std::string_view>& environment) {
+  return std::any_of(environment.begin(), environment.end(),
+                     [](std::string_view line) { return line.starts_with("DTLAUNCH_COLUMNS="); });
+}
+
+// By it a program knows whether it writes into the pipe that is shown, or into another one that a
+// shell has made.
+std::string name_output(const SpawnFiles& files) {
+  struct stat status = {};
+  if (::fstat(files[kStdoutFd].get(), &status) != 0) return {};
+  return fmt::format("DTLAUNCH_STDOUT={}:{}", status.st_dev, status.st_ino);
+}
+
+}  // namespace
 
 RankStarter::RankStarter(const std::string& own_folder, const std::string& job_id, GuardLink& guard,
                          RankStreams& streams, RankWitness& witness,
@@ -70,6 +90,9 @@ SpawnFiles RankStarter::make_files(const SpawnRank& spawn) {
   std::vector<std::string_view> environment = environments_.lines(spec.environment);
   const auto files_to_write = witness_.take_on(job_id_, spec.rank, environment);
   environment.insert(environment.end(), files_to_write.begin(), files_to_write.end());
+  streams_.open(spec, job_id_, files);
+  const std::string output = is_told_columns(environment) ? name_output(files) : "";
+  if (!output.empty()) environment.push_back(output);
   std::vector<std::string>& programs = programs_[spec.rank];
   programs = program_candidates(spec, environment, own_folder_);
   files[kSpecFd] = sealed_memory_file("dtl-rank", pack_spawn_spec(spec, environment, programs));
@@ -78,7 +101,6 @@ SpawnFiles RankStarter::make_files(const SpawnRank& spawn) {
     program = std::filesystem::path(spec.working_directory) / program;
   }
   files[kSecretSourceFd] = sealed_memory_file("dtl-secret", spawn.secret);
-  streams_.open(spec, job_id_, files);
   return files;
 }
 

@@ -66,7 +66,8 @@ Console::Console(OutputWriter::Descriptors descriptors, const ConsoleOptions& op
                  OutputWriter::Events events)
     : options_(options),
       terminal_(::isatty(descriptors.out) != 0),
-      screen_(can_move_cursor(descriptors.out)   ? descriptors.out
+      output_(can_move_cursor(descriptors.out) ? descriptors.out : -1),
+      screen_(output_ >= 0                       ? output_
               : can_move_cursor(descriptors.err) ? descriptors.err
                                                  : -1),
       // Cards go to standard error.
@@ -164,6 +165,14 @@ void Console::show_partial_lines(JobTime now) {
   if (screen_ >= 0) mixer_.set_size(true_columns(screen_), terminal_rows(screen_));
   mixer_.show_partial_lines(now);
   flush();
+}
+
+std::optional<int> Console::rank_columns(const LabelFacts& rank) const {
+  constexpr int kLeast = 20;  // beside a label that fills the terminal; the rest is cut, or wraps
+  const bool to_file = !options_.outfile.empty() || !options_.log_directory.empty();
+  if (output_ < 0 || to_file || options_.hide_all) return std::nullopt;
+  const auto label = static_cast<int>(options_.label.text(rank, Stream::kStdout, 0).size());
+  return std::max(kLeast, true_columns(output_) - label);
 }
 
 OutputRules Console::rules(std::size_t ranks) const {

@@ -57,6 +57,9 @@ class Console {
   // What agents have skipped, and what the writer has dropped.
   std::size_t dropped_bytes() const { return skipped_bytes_ + writer_.dropped_bytes(); }
   int columns() const { return columns_; }  // for cards; 0: no terminal
+  // For a line of the rank's standard output, its label left out. nullopt: no terminal shows it, or
+  // a file has it, too, which bars would fill.
+  std::optional<int> rank_columns(const LabelFacts& rank) const;
 
  private:
   void flush() { writer_.write(mixer_.take()); }
@@ -64,6 +67,7 @@ class Console {
 
   ConsoleOptions options_;
   bool terminal_;
+  int output_;  // standard output, if progress bars can be on it; -1: it is no such terminal
   int screen_;  // the terminal that progress bars are on; -1: none
   int columns_;
   LineMixer mixer_;

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <utility>
@@ -20,6 +21,8 @@
 
 namespace dtl {
 namespace {
+
+constexpr std::uint32_t kHighestProcess = 1 << 22;  // Linux's PID_MAX_LIMIT
 
 // Nothing when there is nothing to ask.
 std::optional<Examine> to_message(const LibraryQuestion& question) {
@@ -182,12 +185,35 @@ void SessionPlanning::add_found_preloads() {
   add_preloads(*plan_, request_, places);
 }
 
+// Of the widest label, so that all ranks have the same environment.
+void SessionPlanning::tell_columns() {
+  const std::string name = "DTLAUNCH_COLUMNS=";
+  std::optional<int> columns;
+  for (const NodePlan& node : plan_->nodes) {
+    for (const RankPlan& rank : node.ranks) {
+      const auto of_rank = console_.rank_columns(
+          {std::to_string(rank.rank), rank.program, kHighestProcess, node.host_name});
+      if (!of_rank) return;
+      columns = std::min(columns.value_or(*of_rank), *of_rank);
+    }
+  }
+  for (NodePlan& node : plan_->nodes) {
+    for (RankPlan& rank : node.ranks) {
+      auto& lines = rank.environment;  // sorted
+      const auto at = std::lower_bound(lines.begin(), lines.end(), name);
+      const bool set = at != lines.end() && at->starts_with(name);
+      if (!set) lines.insert(at, name + std::to_string(*columns));
+    }
+  }
+}
+
 job::Event SessionPlanning::make_plan() {
   // The plan stays where a check below throws; the report then still has it.
   plan_ = make_job_plan(request_, facts_of(nodes_), places_, proved_network(), options_.job_id);
   // The number of ranks may follow from slots that only the hosts know.
   check_rank_numbers(options_, plan_->world_size);
   add_found_preloads();
+  tell_columns();
   if (options_.dry_run) {
     console_.print(to_table(*plan_, terminal_columns(options_.output)));
     return job::Refused{Cause::kDryRun, 0};

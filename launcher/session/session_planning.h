@@ -50,6 +50,7 @@ class SessionPlanning {
   std::vector<ProbedNode> probed_nodes() const;
   Network proved_network();
   void add_found_preloads();
+  void tell_columns();
   void show_plan() const;
 
   const Request& request_;

@@ -132,6 +132,17 @@ TEST(Rank, HasExactlyTheEnvironmentAndFolderOfItsSpecification) {
   EXPECT_THAT(agent.expect_output(1, "\n0"), HasSubstr("/\n"));
 }
 
+TEST(Rank, KnowsThePipeThatATerminalShows) {
+  AgentDriver agent;
+  RankSpec spec = script_rank(0,
+                              "exec 4>&1; [ $(stat -Lc %d:%i /dev/fd/4) = $DTLAUNCH_STDOUT ] && "
+                              "echo mine");
+  spec.environment.added.push_back({0, "DTLAUNCH_COLUMNS=76"});
+  agent.send(start_of(spec));
+  agent.expect<Exited>();
+  EXPECT_EQ(agent.output(0), "mine\n");
+}
+
 TEST(Rank, HasWhatItSharesWithOthersAndWhatItsOwnIs) {
   AgentDriver agent;
   agent.send(Environment{0, {{0, "A=1"}, {0, "HOME=/root"}, {0, "PATH=/usr/bin:/bin"}}});

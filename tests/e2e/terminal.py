@@ -1,8 +1,12 @@
 #!/usr/bin/env python3
-"""What a person sees and types: dtlaunch on a terminal of 80 columns. usage: terminal.py DTLAUNCH"""
+"""What a person sees and types: dtlaunch on a terminal of 80 columns. usage: terminal.py DTLAUNCH FOLDER
+
+FOLDER has train.tsv and a model to train on it."""
 import fcntl, os, pty, re, select, signal, struct, sys, tempfile, termios, time
 
 DTLAUNCH = sys.argv[1]
+FOLDER = sys.argv[2]
+DTTRAIN = os.path.join(os.path.dirname(DTLAUNCH), "dttrain")
 JOB = ["-np", "2", "--oversubscribe"]
 
 
@@ -204,7 +208,39 @@ def interrupt_twice():
     check(took < 2, f"two ^C took {took:.1f} s", terminal.seen)
 
 
-for case in (progress_bars, long_lines, patterns, colour_only_on_terminals, background, stop_and_go,
+def trains(columns, *options, script=None):
+    """The lines of steps and the bars of a job of dttrain, each of which fits, and all that a terminal was sent."""
+    terminal = Terminal(*JOB, *options, DTTRAIN, "--model_name_or_path", FOLDER + "/model", "--train_file",
+                        FOLDER + "/train.tsv", "--do_train", "--global_batch_size", "32", "--max_steps", "300",
+                        "--logging_steps", "100", "--save_strategy", "no", "--output_dir",
+                        tempfile.mkdtemp(dir=FOLDER), columns=columns, script=script)
+    check(terminal.end(60) == 0, "status", terminal.seen)
+    text = re.sub(rb"\x1b\[[0-9;]*m", b"", terminal.seen).decode()
+    pieces = re.split(r"[\r\n]|\x1b\[[0-9;]*[A-Za-z]", text)
+    steps = [piece for piece in pieces if re.search(r"step +\d", piece)]
+    bars = [piece for piece in pieces if "% [" in piece]
+    check(len(steps) == 3, "three lines", text)
+    return steps, bars, text
+
+
+def trainer():
+    """dttrain's lines and its bar fit the terminal of dtlaunch; in a pipe lines are complete and there is no bar."""
+    for label, options in ("[0] ", ["-l"]), ("", []):
+        steps, bars, text = trains(80, *options)
+        check(bars and all(piece.startswith(label) and len(piece) <= 80 for piece in bars + steps), "they fit", text)
+        check(all("loss" in step and "ETA" in step for step in steps), "what matters most", text)
+    steps, bars, text = trains(80, script='"${@:5}"')  # dttrain alone
+    check(bars and all(len(piece) <= 80 for piece in bars + steps), "they fit without dtlaunch", text)
+    steps, bars, text = trains(200, "-l")
+    check(bars and all("grad_norm" in step and "GEMM peak" in step for step in steps), "all figures", text)
+    # A rank may have a pipe of its own: dtlaunch -np 2 --oversubscribe -l sh -c '... | cat'.
+    inner = 'exec "${@:1:4}" -l sh -c \'"$@" | cat\' sh "${@:6}"'
+    for script in '"$@" | cat', inner:
+        steps, bars, text = trains(80, "-l", script=script)
+        check(not bars and all("grad_norm" in step and "GEMM peak" in step for step in steps), "as in a file", text)
+
+
+for case in (progress_bars, long_lines, patterns, trainer, colour_only_on_terminals, background, stop_and_go,
              interrupt_twice):
     case()
     print(f"{case.__name__}: as promised")

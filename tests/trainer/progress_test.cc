@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <optional>
 #include <thread>
 
 namespace dtl::trainer::progress_test {
@@ -62,6 +63,26 @@ TEST(BarText, IsFullAtTheEndOnly) {
   f.step = 345;
   EXPECT_THAT(bar_text(f, 79), HasSubstr("#]"));
   EXPECT_THAT(bar_text(f, 79), StartsWith("100% ["));
+}
+
+LineFigures line_halfway() {
+  return {173, 345, 0.5, 0.69314, 1.5e-5, 1.2345, 12345, {0.714, 0.12}, 3671};
+}
+
+TEST(LineText, IsCompleteWithoutATerminalAndIn200Columns) {
+  const char* all =
+      "step 173/345  epoch 0.50  loss 0.6931  lr 1.5e-05  grad_norm 1.23  12345 tokens/s  "
+      "71% of GEMM peak  12% network  ETA 1:01:11";
+  EXPECT_EQ(line_text(line_halfway(), std::nullopt), all);
+  EXPECT_EQ(line_text(line_halfway(), 200), all);
+}
+
+TEST(LineText, LeavesOutTheLeastImportantFiguresIn80Columns) {
+  EXPECT_EQ(line_text(line_halfway(), 80),
+            "step 173/345  epoch 0.50  loss 0.6931  lr 1.5e-05  12345 tokens/s  ETA 1:01:11");
+  EXPECT_EQ(line_text(line_halfway(), 76),  // behind a label
+            "step 173/345  epoch 0.50  loss 0.6931  12345 tokens/s  ETA 1:01:11");
+  EXPECT_EQ(line_text(line_halfway(), 10), "step 173/345");
 }
 
 TEST(Progress, GivesTheMeansSinceTheLastLine) {

@@ -3,8 +3,6 @@
 #include "trainer/report/progress.h"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -12,25 +10,20 @@
 #include <vector>
 
 #include "trainer/maths/plain_nan.h"
+#include "trainer/report/screen_width.h"
 
 namespace dtl::trainer {
 namespace {
 
 constexpr auto kRefresh = std::chrono::milliseconds(100);  // of the bar
-constexpr std::size_t kUsualColumns = 80;                  // of terminals that do not say
+// Through dtlaunch, which draws bars no more often.
+constexpr auto kLauncherRefresh = std::chrono::milliseconds(200);
 // Columns.
 constexpr std::size_t kShortestBar = 10, kLongestBar = 60;
 
 double seconds_between(std::chrono::steady_clock::time_point from,
                        std::chrono::steady_clock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
-}
-
-// Asked each time: the window may have been resized.
-std::size_t terminal_columns() {
-  winsize size = {};
-  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return kUsualColumns;
-  return size.ws_col;
 }
 
 std::string count_text(double count) {
@@ -45,11 +38,12 @@ std::string pace_text(double seconds_per_step) {
   return fmt::format("{:.2f} steps/s", 1 / seconds_per_step);
 }
 
-std::string shares_text(const StepShares& shares) {
-  std::string text;
-  if (shares.gemm_peak >= 0) text += fmt::format("  {:.0f}% of GEMM peak", shares.gemm_peak * 100);
-  if (shares.network >= 0) text += fmt::format("  {:.0f}% network", shares.network * 100);
-  return text;
+std::string percent_text(double share, const char* noun) {
+  return share >= 0 ? fmt::format("  {:.0f}% {}", share * 100, noun) : std::string();
+}
+
+std::size_t columns_now() {
+  return screen_width().value_or(ScreenWidth{}).columns;
 }
 
 }  // namespace
@@ -89,9 +83,38 @@ std::string bar_text(const BarFigures& f, std::size_t columns) {
   return head + "[" + std::string(full, '#') + std::string(length - full, '.') + "]" + tail;
 }
 
+std::string line_text(const LineFigures& f, std::optional<std::size_t> columns) {
+  struct Figure {
+    int importance;  // 0: the most
+    std::string text;
+  };
+  const Figure figures[] = {
+      {0, fmt::format("step {:>{}}/{}", f.step, fmt::formatted_size("{}", f.total_steps),
+                      f.total_steps)},
+      {3, fmt::format("  epoch {:.2f}", f.epoch)},
+      {1, fmt::format("  loss {:.4f}", f.loss)},
+      {5, fmt::format("  lr {:.3g}", f.learning_rate)},
+      {6, fmt::format("  grad_norm {:.3g}", plain_nan(f.gradient_norm))},
+      {4, fmt::format("  {:.0f} tokens/s", f.tokens_per_second)},
+      {8, percent_text(f.shares.gemm_peak, "of GEMM peak")},
+      {7, percent_text(f.shares.network, "network")},
+      {2, fmt::format("  ETA {}", duration_text(f.seconds_left))},
+  };
+  std::string line;
+  for (int least = 8; least >= 0; --least) {
+    line.clear();
+    for (const Figure& figure : figures) {
+      if (figure.importance <= least) line += figure.text;
+    }
+    if (!columns || line.size() <= *columns) break;
+  }
+  return line;
+}
+
 Progress::Progress(bool speaks, std::int64_t total_steps, std::int64_t first_step, bool bar)
     : speaks_(speaks),
-      bar_(speaks && bar && ::isatty(STDOUT_FILENO) == 1),
+      bar_(speaks && bar && screen_width()),
+      own_terminal_(screen_width().value_or(ScreenWidth{}).own),
       total_steps_(total_steps),
       start_(Clock::now()),
       line_start_(start_),
@@ -112,7 +135,7 @@ void Progress::step(const StepReport& report, const StepShares& shares) {
   ++line_steps_;
   last_ = report;
   shares_ = shares;
-  if (bar_ && Clock::now() - shown_ > kRefresh) draw();
+  if (bar_ && Clock::now() - shown_ > (own_terminal_ ? kRefresh : kLauncherRefresh)) draw();
 }
 
 double Progress::training_seconds(Clock::time_point since, double paused_then) const {
@@ -135,19 +158,28 @@ void Progress::draw() {
   f.tokens_per_second = static_cast<double>(tokens_) / trained;
   f.shares = shares_;
   // One column less than there are: some terminals begin a new line after the last one.
-  const std::string text = bar_text(f, terminal_columns() - 1);
-  clear();
-  fmt::print("{}", text);
+  const std::string text = bar_text(f, columns_now() - 1);
+  if (own_terminal_) {
+    clear();
+    fmt::print("{}", text);
+  } else {
+    fmt::print("\r{:<{}}", text, drawn_);
+  }
   std::fflush(stdout);
   drawn_ = text.size();
 }
 
-// In a window that has become narrower, the bar takes several rows.
+// In a window that has become narrower, the bar takes several rows. dtlaunch looks after those of
+// its own; there blanks do, and no line is written with an escape sequence in it.
 void Progress::clear() {
   if (drawn_ == 0) return;
-  const std::size_t rows_above = (drawn_ - 1) / terminal_columns();
-  if (rows_above > 0) fmt::print("\033[{}A", rows_above);
-  fmt::print("\r\033[J");
+  if (own_terminal_) {
+    const std::size_t rows_above = (drawn_ - 1) / columns_now();
+    if (rows_above > 0) fmt::print("\033[{}A", rows_above);
+    fmt::print("\r\033[J");
+  } else {
+    fmt::print("\r{:{}}\r", "", drawn_);
+  }
   std::fflush(stdout);
   drawn_ = 0;
 }
@@ -162,12 +194,10 @@ Progress::Line Progress::log() {
                       static_cast<double>(total_steps_ - last_.step);
   if (speaks_) {
     clear();
-    say(fmt::format(
-        "step {:>{}}/{}  epoch {:.2f}  loss {:.4f}  lr {:.3g}  grad_norm {:.3g}  {:.0f} "
-        "tokens/s{}  ETA {}",
-        last_.step, fmt::formatted_size("{}", total_steps_), total_steps_, last_.epoch,
-        line.mean_loss, last_.learning_rate, plain_nan(last_.gradient_norm), line.tokens_per_second,
-        shares_text(shares_), duration_text(left)));
+    const std::optional<ScreenWidth> screen = screen_width();
+    say(line_text({last_.step, total_steps_, last_.epoch, line.mean_loss, last_.learning_rate,
+                   last_.gradient_norm, line.tokens_per_second, shares_, left},
+                  screen ? std::optional(screen->columns) : std::nullopt));
   }
   // The next line's figures begin here, those of the whole run go on.
   line_start_ = Clock::now();

@@ -1,9 +1,10 @@
 #pragma once
-// What rank 0 shows while it trains: a line whenever it is told to, and on a terminal a bar below
-// them that fits its width. Other ranks stay silent.
+// What rank 0 shows while it trains: a line whenever it is told to, and on a terminal, dtlaunch's
+// included, a bar below them. Both fit its width. Other ranks stay silent.
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "trainer/step/trainer.h"
@@ -19,7 +20,7 @@ struct StepShares {
 
 class Progress {
  public:
-  // first_step: how many steps are done already. bar: draw one if standard output is a terminal.
+  // first_step: how many steps are done already. bar: draw one if a terminal shows it.
   Progress(bool speaks, std::int64_t total_steps, std::int64_t first_step, bool bar);
   ~Progress();  // removes the bar
 
@@ -49,6 +50,7 @@ class Progress {
   void draw();
 
   bool speaks_, bar_;
+  bool own_terminal_ = true;  // false: dtlaunch's
   std::int64_t total_steps_;
   // shown_: when the bar was drawn last.
   Clock::time_point start_, line_start_, shown_, pause_start_;
@@ -72,6 +74,17 @@ struct BarFigures {
 // One line of at most `columns` columns: share done, a bar, and as many figures as there is room
 // for, the most important first. ASCII.
 std::string bar_text(const BarFigures& figures, std::size_t columns);
+
+struct LineFigures {
+  std::int64_t step = 0, total_steps = 1;
+  double epoch = 0, loss = 0, learning_rate = 0, gradient_norm = 0;
+  double tokens_per_second = 0;
+  StepShares shares;
+  double seconds_left = 0;
+};
+
+// All figures, or with `columns` as many as there is room for, the most important first.
+std::string line_text(const LineFigures& figures, std::optional<std::size_t> columns);
 
 // "1:05", "2:03:04"
 std::string duration_text(double seconds);
