@@ -8,12 +8,18 @@
 #include <optional>
 #include <string_view>
 
+#include "base/machine/python_version.h"
 #include "base/text.h"
 
 namespace dtl {
 namespace {
 
 namespace fs = std::filesystem;
+
+bool is_folder(const std::string& path) {
+  std::error_code failed;
+  return fs::is_directory(path, failed);
+}
 
 bool is_file(const std::string& path) {
   std::error_code failed;
@@ -106,11 +112,18 @@ Examined find_libraries(const Examine& wanted) {
   }
   for (std::string& folder : library_folders()) folders.push_back(std::move(folder));
   Examined answer;
+  std::string search_path;
   for (const Fact& each : wanted.parameters) {
     if (each.name == "file") {
       answer.facts.push_back({each.name, find_file(each.value, folders)});
     } else if (each.name == "library") {
       answer.facts.push_back({each.name, find_library(each.value, folders)});
+    } else if (each.name == "directory") {
+      answer.facts.push_back({each.name, is_folder(each.value) ? each.value : ""});
+    } else if (each.name == "PATH") {
+      search_path = each.value;
+    } else if (each.name == "python") {
+      answer.facts.push_back({each.name, python_version(each.value, search_path)});
     }
   }
   return answer;

@@ -24,14 +24,15 @@ namespace {
 
 constexpr std::uint32_t kHighestProcess = 1 << 22;  // Linux's PID_MAX_LIMIT
 
-// Nothing when there is nothing to ask.
-std::optional<Examine> to_message(const LibraryQuestion& question) {
-  if (question.empty()) return std::nullopt;
+// Nothing when there is nothing to ask. `more` comes last, so that it moves no answer.
+std::optional<Examine> to_message(const LibraryQuestion& question, const std::vector<Fact>& more) {
+  if (question.empty() && more.empty()) return std::nullopt;
   Examine message;
   message.parameters.push_back({"what", "libraries"});
   for (const auto& each : question.folders) message.parameters.push_back({"folder", each});
   for (const auto& each : question.files) message.parameters.push_back({"file", each});
   for (const auto& each : question.libraries) message.parameters.push_back({"library", each});
+  message.parameters.insert(message.parameters.end(), more.begin(), more.end());
   return message;
 }
 
@@ -102,7 +103,9 @@ job::Placed SessionPlanning::place() {
     placed.ranks[found->second].push_back(place.rank);
   }
   // Asked together with the connection test, so it costs no further round trip.
-  placed.question = to_message(libraries_to_find(request_));
+  if (request_.restart_count == 0) python_check_.emplace(request_);
+  placed.question = to_message(libraries_to_find(request_),
+                               python_check_ ? python_check_->parameters() : std::vector<Fact>{});
   return placed;
 }
 
@@ -175,7 +178,7 @@ Network SessionPlanning::proved_network() {
 
 void SessionPlanning::add_found_preloads() {
   // Made again, since the answers have no names: they come in its order.
-  const auto question = to_message(libraries_to_find(request_));
+  const auto question = to_message(libraries_to_find(request_), {});
   if (!question) return;
   std::map<int, LibraryPlaces> places;
   for (const int index : job_.used) {
@@ -183,6 +186,15 @@ void SessionPlanning::add_found_preloads() {
     if (answer) places[index] = to_places(*answer, *question);
   }
   add_preloads(*plan_, request_, places);
+}
+
+void SessionPlanning::compare_pythons() {
+  if (!python_check_) return;
+  for (const int index : job_.used) {
+    const auto& answer = job_.nodes[static_cast<std::size_t>(index)].examined;
+    if (answer) python_check_->hear(nodes_[static_cast<std::size_t>(index)].host.name, *answer);
+  }
+  if (const auto line = python_check_->notice()) console_.say(*line);
 }
 
 // Of the widest label, so that all ranks have the same environment.
@@ -218,6 +230,7 @@ job::Event SessionPlanning::make_plan() {
     console_.print(to_table(*plan_, terminal_columns(options_.output)));
     return job::Refused{Cause::kDryRun, 0};
   }
+  compare_pythons();
   show_plan();
   return job::Planned{};
 }

@@ -13,6 +13,7 @@
 #include "launcher/job/job.h"
 #include "launcher/network/network.h"
 #include "launcher/screen/console.h"
+#include "launcher/session/python_check.h"
 #include "launcher/session/session.h"
 #include "launcher/session/session_node.h"
 #include "plan/job_plan.h"
@@ -50,6 +51,7 @@ class SessionPlanning {
   std::vector<ProbedNode> probed_nodes() const;
   Network proved_network();
   void add_found_preloads();
+  void compare_pythons();
   void tell_columns();
   void show_plan() const;
 
@@ -59,6 +61,7 @@ class SessionPlanning {
   SessionNodes& nodes_;
   Console& console_;
   const InterfaceFilter interfaces_;
+  std::optional<PythonCheck> python_check_;  // of the first epoch
   std::vector<RankPlace> places_;
   std::optional<NetworkChoice> network_;
   std::optional<JobPlan> plan_;

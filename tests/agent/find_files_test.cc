@@ -11,7 +11,9 @@ namespace dtl::find_files_test {
 namespace {
 
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::EndsWith;
+using ::testing::Pair;
 
 class FindFiles : public ::testing::Test {
  protected:
@@ -55,6 +57,24 @@ TEST_F(FindFiles, TakeAPathAsItIsAndLookForABareName) {
   touch("libdtl_test.so.2");
   EXPECT_EQ(find("file", folder_ + "/libdtl_test.so.2"), folder_ + "/libdtl_test.so.2");
   EXPECT_EQ(find("file", "libdtl_test.so.2"), folder_ + "/libdtl_test.so.2");
+}
+
+TEST_F(FindFiles, SayWhichDirectoriesAndPythonsThereAre) {
+  std::filesystem::create_directory(folder_ + "/bin");
+  touch("bin/python3.11");
+  std::filesystem::permissions(folder_ + "/bin/python3.11", std::filesystem::perms::owner_all);
+  std::filesystem::create_symlink("python3.11", folder_ + "/bin/python3");
+  const Examined found = find_libraries({{{"what", "libraries"},
+                                          {"directory", folder_},
+                                          {"directory", folder_ + "/none"},
+                                          {"PATH", "/nonexistent:" + folder_ + "/bin"},
+                                          {"python", "python3"},
+                                          {"python", "python2"},
+                                          {"unheard-of", "x"}}});
+  std::vector<std::pair<std::string, std::string>> facts;
+  for (const Fact& fact : found.facts) facts.emplace_back(fact.name, fact.value);
+  EXPECT_THAT(facts, ElementsAre(Pair("directory", folder_), Pair("directory", ""),
+                                 Pair("python", "3.11"), Pair("python", "")));
 }
 
 TEST_F(FindFiles, LookInTheFoldersOfDebianAndOfOthers) {
