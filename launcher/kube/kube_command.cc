@@ -22,6 +22,21 @@ std::string help() {
          options_text(subcommand_options("kube").options());
 }
 
+// MPIJob makes its key itself. The pods of all other kinds need the token. The command reads it
+// from standard input, so that it is in no shell's history.
+std::string introduction(const KubeJob& job) {
+  if (job.kind == KubeKind::kMpiJob) {
+    return "# Made by dtlaunch kube render: see dtlaunch-kubernetes(7).\n";
+  }
+  const std::string where = job.name_space.empty() ? "" : " -n " + job.name_space;
+  return fmt::format(
+      "# Made by dtlaunch kube render: see dtlaunch-kubernetes(7). Its pods need a token, made "
+      "once:\n"
+      "#   openssl rand -hex 32 | kubectl{} create secret generic {} "
+      "--from-file=token=/dev/stdin\n",
+      where, job.secret);
+}
+
 }  // namespace
 
 int run_kube_command(const std::vector<std::string>& arguments) {
@@ -38,7 +53,7 @@ int run_kube_command(const std::vector<std::string>& arguments) {
   }
   const KubeJob job = kube_job_of(options);
   // Before the notices: if it throws, only the error is to be read.
-  const std::string manifest = manifest_of(job);
+  const std::string manifest = introduction(job) + manifest_of(job);
   for (const std::string& notice : job.notices) log_notice(notice);
   write_all(STDOUT_FILENO, manifest);
   return 0;

@@ -68,6 +68,31 @@ std::size_t longest_suffix(const KubeJob& job) {
   return 0;
 }
 
+// Whoever may read the job's object in the cluster may read its environment.
+void notice_secret(const std::string& name, KubeJob& job) {
+  if (!looks_secret(name)) return;
+  job.notices.push_back(fmt::format(
+      "{} stands in the manifest as it is: a Secret is the place for such a value", name));
+}
+
+bool sets(const KubePairs& variables, const std::string& name) {
+  return std::ranges::any_of(variables, [&](const auto& pair) { return pair.first == name; });
+}
+
+// Options of dtlaunch in the pods that would keep a variable of --env from the ranks.
+void refuse_hidden_variables(const KubeJob& job, const CommandLine& line, const JobFile* file) {
+  if (job.environment.empty()) return;
+  const auto& inheritance = line.inheritance || !file ? line.inheritance : file->inheritance;
+  if (inheritance && !inheritance->all) {
+    refuse("--env " + job.environment[0].first,
+           "the ranks inherit no variables, or only those that are listed", "-- -genv NAME VALUE");
+  }
+  for (const auto& [name, value] : line.environment.set) {
+    if (!sets(job.environment, name)) continue;
+    refuse("--env " + name, "-genv sets it as well", "one of the two");
+  }
+}
+
 // Kubernetes refuses a ':' in a mount path as well.
 PodClaim parse_claim(const std::string& text) {
   const std::size_t colon = text.find(':');
@@ -108,6 +133,27 @@ void take_names(const KubeWords& words, KubeJob& job) {
     job.claims.push_back(parse_claim(text));
     if (paths.insert(job.claims.back().path).second) continue;
     refuse("--pvc " + text, fmt::format("something else lies at {}", job.claims.back().path));
+  }
+}
+
+void take_additions(const KubeWords& words, KubeJob& job) {
+  job.pull_policy = words.pull_policy;
+  job.deadline_s = words.deadline_s;
+  for (const std::string& name : words.pull_secrets) {
+    const std::string wrong = std::ranges::count(job.pull_secrets, name) > 0
+                                  ? "it is given twice"
+                                  : check_object_name(name);
+    if (!wrong.empty()) {
+      refuse("--image-pull-secret " + name, wrong, "--image-pull-secret registry-login");
+    }
+    job.pull_secrets.push_back(name);
+  }
+  job.labels = parse_labels("--label", words.labels);
+  job.node_selector = parse_labels("--node-selector", words.node_selector);
+  job.environment = parse_variables(words.environment);
+  for (const auto& [name, value] : job.environment) notice_secret(name, job);
+  for (const std::string& file : words.patches) {
+    for (KubePatch& patch : load_patches(file)) job.patches.push_back(std::move(patch));
   }
 }
 
@@ -200,11 +246,9 @@ std::vector<std::string> words_of_file(const JobFile& file, const CommandLine& l
     words.insert(words.end(), {"-genv", fmt::format("OMP_NUM_THREADS={}", *file.threads)});
   }
   for (const auto& [name, value] : file.environment) {
+    if (sets(job.environment, name)) continue;
     words.insert(words.end(), {"-genv", name + "=" + value});
-    // Whoever may read the job's object in the cluster may read its environment.
-    if (!looks_secret(name)) continue;
-    job.notices.push_back(fmt::format(
-        "{} stands in the manifest as it is: a Secret is the place for such a value", name));
+    notice_secret(name, job);
   }
   return words;
 }
@@ -282,9 +326,11 @@ KubeJob kube_job_of(const SubcommandOptions& options) {
   KubeJob job;
   take_names(words, job);
   take_resources(words, job);
+  take_additions(words, job);
   const CommandLine line = parse_command_line(options.words);
   refuse_what_pods_cannot(line);
   const std::optional<JobFile> file = file_of(words, line);
+  refuse_hidden_variables(job, line, file ? &*file : nullptr);
   const BlockOptions* said = file ? &file->said : nullptr;
   take_size(words, line, said, job);
   job.grace_s = grace_of(words, line, said);

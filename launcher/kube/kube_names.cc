@@ -62,6 +62,33 @@ std::string check_object_name(const std::string& name) {
   return {};
 }
 
+std::string check_label_key(const std::string& key) {
+  const std::size_t slash = key.find('/');
+  if (slash == key.npos) return key.empty() ? "it is empty" : check_label_value(key);
+  const std::string prefix = key.substr(0, slash), name = key.substr(slash + 1);
+  if (const std::string wrong = check_object_name(prefix); !wrong.empty()) {
+    return fmt::format("before '/' stands a domain name, and in '{}' {}", printable(prefix), wrong);
+  }
+  if (name.empty()) return "nothing follows '/'";
+  return check_label_value(name);
+}
+
+std::string check_label_value(const std::string& value) {
+  if (value.empty()) return {};
+  if (value.size() > kLabelBytes) return fmt::format("it has more than {} characters", kLabelBytes);
+  const auto is_good = [](char c) { return is_small(c) || is_digit(c) || (c >= 'A' && c <= 'Z'); };
+  for (const char c : value) {
+    if (!is_good(c) && std::string_view("-_.").find(c) == std::string_view::npos) {
+      return fmt::format("'{}' is none of letters, digits, '-', '_' and '.'",
+                         printable(std::string_view(&c, 1)));
+    }
+  }
+  if (!is_good(value.front()) || !is_good(value.back())) {
+    return "it does not begin and end with a letter or a digit";
+  }
+  return {};
+}
+
 std::string check_image(const std::string& image) {
   constexpr std::string_view kGood =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/:@";

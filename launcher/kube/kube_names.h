@@ -17,6 +17,9 @@ std::string check_label(const std::string& name, std::size_t longest_suffix = 0)
 std::string check_namespace(const std::string& name);
 // Labels with dots between them, at most 253 bytes: for a Secret or a claim.
 std::string check_object_name(const std::string& name);
+// The key of a label, "example.com/name" or "name", and its value, which may be empty.
+std::string check_label_key(const std::string& key);
+std::string check_label_value(const std::string& value);
 // Characters only: whether the image exists, the cluster will find out.
 std::string check_image(const std::string& image);
 // "16Gi", "500M", "1.5G" in bytes. nullopt for what is not an amount.

@@ -22,11 +22,10 @@ using Documents = std::vector<Json>;
 // again; all other statuses are the job's own, and the same would happen again.
 const std::vector<int> kStartAgain = {137, 143};
 
-constexpr int kPyTorchPort = 23456;  // PyTorchJob's own
-constexpr int kRendezvousPort =
-    29500;                            // of the first pod, where the scheduler does not say another
-constexpr int kUser = 1000;           // of packaging/Containerfile
-constexpr int kGraceBeyondOurs = 15;  // seconds: to reap, to tell the other pods, to end
+constexpr int kPyTorchPort = 23456;     // PyTorchJob's own
+constexpr int kRendezvousPort = 29500;  // of the first pod, unless the scheduler says another
+constexpr int kUser = 1000;             // of packaging/Containerfile
+constexpr int kGraceBeyondOurs = 15;    // seconds: to reap, to tell the other pods, to end
 
 // Kubernetes replaces $(NAME) in a container's arguments. "$$" stands for one '$'.
 std::vector<std::string> escaped_for_pods(std::vector<std::string> words) {
@@ -72,12 +71,26 @@ void give_volumes(const KubeJob& job, Json& container) {
   }
 }
 
+Json object_of(const KubePairs& pairs) {
+  Json object = Json::object();
+  for (const auto& [name, value] : pairs) object[name] = value;
+  return object;
+}
+
+Json container_of(const KubeJob& job, const char* name, const char* command) {
+  Json container = {{"name", name}, {"image", job.image}};
+  if (!job.pull_policy.empty()) container["imagePullPolicy"] = job.pull_policy;
+  container["command"] = Json::array({command});
+  return container;
+}
+
 // A container that runs dtlaunch with the job's arguments.
 Json dtlaunch_container(const KubeJob& job, const char* name, Documents environment) {
-  Json container = {{"name", name},
-                    {"image", job.image},
-                    {"command", Json::array({"dtlaunch"})},
-                    {"args", escaped_for_pods(job.arguments)}};
+  Json container = container_of(job, name, "dtlaunch");
+  container["args"] = escaped_for_pods(job.arguments);
+  for (const auto& [variable_name, value] : job.environment) {
+    environment.push_back(variable(variable_name, escaped_for_pods({value})[0]));
+  }
   if (!environment.empty()) container["env"] = std::move(environment);
   container["resources"] = resources_of(job);
   give_volumes(job, container);
@@ -86,6 +99,10 @@ Json dtlaunch_container(const KubeJob& job, const char* name, Documents environm
 
 // The template of pods around their container. `pod` has what the kind of job says about it.
 Json pods_of(const KubeJob& job, Json container, Json pod = Json::object()) {
+  if (!job.node_selector.empty()) pod["nodeSelector"] = object_of(job.node_selector);
+  for (const std::string& name : job.pull_secrets) {
+    pod["imagePullSecrets"].push_back({{"name", name}});
+  }
   pod["terminationGracePeriodSeconds"] = job.grace_s + kGraceBeyondOurs;
   // dtlaunch never talks to Kubernetes, so a rank should not be able to either.
   pod["automountServiceAccountToken"] = false;
@@ -105,8 +122,7 @@ Json pods_of(const KubeJob& job, Json container, Json pod = Json::object()) {
     volumes.push_back({{"name", claim_volume(i)},
                        {"persistentVolumeClaim", {{"claimName", job.claims[i].name}}}});
   }
-  // A service mesh would stand between the pods. Its proxy would also run on after the job and keep
-  // the pod from ending.
+  // The proxy of a service mesh would stand between the pods, and keep them from ending.
   return {{"metadata", {{"labels", {{"sidecar.istio.io/inject", "false"}}}}},
           {"spec", std::move(pod)}};
 }
@@ -131,9 +147,16 @@ Json preempted() {
   return {{"action", "Ignore"}, {"onPodConditions", Json::array({condition})}};
 }
 
+// The operators end the job, and all of its pods, after this time.
+void give_deadline(const KubeJob& job, Json& spec) {
+  if (job.deadline_s) spec["activeDeadlineSeconds"] = *job.deadline_s;
+}
+
 Json run_policy(const KubeJob& job) {
   // Pods that have ended stay, and with them their logs.
-  return {{"cleanPodPolicy", "Running"}, {"backoffLimit", job.restarts}};
+  Json policy = {{"cleanPodPolicy", "Running"}, {"backoffLimit", job.restarts}};
+  give_deadline(job, policy);
+  return policy;
 }
 
 Json named_port(const char* name, int number) {
@@ -175,12 +198,10 @@ Documents mpi_job(const KubeJob& job) {
   small.cpus = 1;
   small.memory = "1Gi";
   small.shared_memory = "64Mi";
-  Json worker = {{"name", "worker"},
-                 {"image", job.image},
-                 {"command", Json::array({"pod-sshd"})},
-                 // The pods' user has no right to use a port below 1024.
-                 {"ports", named_port("ssh", 2222)},
-                 {"resources", resources_of(job)}};
+  Json worker = container_of(job, "worker", "pod-sshd");
+  // The pods' user has no right to use a port below 1024.
+  worker["ports"] = named_port("ssh", 2222);
+  worker["resources"] = resources_of(job);
   give_volumes(job, worker);
   // A pod that failed must not start again by itself: the operator decides.
   const auto replica = [](int count, Json pods) -> Json {
@@ -207,6 +228,7 @@ Json nodes_of_job_set(const KubeJob& job, Documents environment, Json spec = Jso
   Json container = dtlaunch_container(job, "node", std::move(environment));
   // The first failed pod fails this Job; the JobSet then starts all pods again together.
   spec["backoffLimit"] = 0;
+  give_deadline(job, spec);
   spec["podFailurePolicy"] = {{"rules", Json::array({own_failure()})}};
   spec["template"] = pods_of(job, std::move(container), {{"restartPolicy", "Never"}});
   return spec;
@@ -220,11 +242,12 @@ Documents generation() {
       field_variable("DTL_JOB_ID", "metadata.annotations['jobset.sigs.k8s.io/jobset-uid']")};
 }
 
-// BlockingRecreate: all old pods are gone before new ones start. The job's own failures end it.
+// BlockingRecreate: all old pods end before new ones start. The job's failures and deadline end it.
 Json failure_policy(const KubeJob& job) {
-  const Json rule = {{"name", "failed"},
-                     {"action", "FailJobSet"},
-                     {"onJobFailureReasons", Json::array({"PodFailurePolicy"})}};
+  Json reasons = Json::array({"PodFailurePolicy"});
+  if (job.deadline_s) reasons.push_back("DeadlineExceeded");
+  const Json rule = {
+      {"name", "failed"}, {"action", "FailJobSet"}, {"onJobFailureReasons", std::move(reasons)}};
   return {{"maxRestarts", job.restarts},
           {"restartStrategy", "BlockingRecreate"},
           {"rules", Json::array({rule})}};
@@ -322,6 +345,7 @@ Documents indexed_job(const KubeJob& job) {
   Json& spec = object["spec"] = indexed(job);
   spec["# counts pods, and all of them end when one is lost"];
   spec["backoffLimit"] = job.restarts * job.nodes.most;
+  give_deadline(job, spec);
   spec["podFailurePolicy"]["rules"] = Json::array({preempted(), own_failure()});
   spec["template"] =
       // With the Service of this name, each pod gets a DNS name of its own.
@@ -329,45 +353,41 @@ Documents indexed_job(const KubeJob& job) {
   return {service, object, network_policy(job)};
 }
 
-Documents documents_of(const KubeJob& job) {
+struct Rendered {
+  const char* main_kind;  // of the job's own object, which gets the labels
+  Documents documents;
+};
+
+Rendered render(const KubeJob& job) {
   switch (job.kind) {
     case KubeKind::kPyTorchJob:
-      return pytorch_job(job);
+      return {"PyTorchJob", pytorch_job(job)};
     case KubeKind::kMpiJob:
-      return mpi_job(job);
+      return {"MPIJob", mpi_job(job)};
     case KubeKind::kTrainJob:
-      return train_job(job);
+      return {"TrainJob", train_job(job)};
     case KubeKind::kJobSet:
-      return job_set(job);
+      return {"JobSet", job_set(job)};
     case KubeKind::kIndexedJob:
-      return indexed_job(job);
+      return {"Job", indexed_job(job)};
   }
-  return {};
-}
-
-// MPIJob makes its key itself. The pods of all other kinds need the token. The command reads it
-// from standard input, so that it is in no shell's history.
-std::string introduction(const KubeJob& job) {
-  if (job.kind == KubeKind::kMpiJob) {
-    return "# Made by dtlaunch kube render: see dtlaunch-kubernetes(7).\n";
-  }
-  const std::string where = job.name_space.empty() ? "" : " -n " + job.name_space;
-  return fmt::format(
-      "# Made by dtlaunch kube render: see dtlaunch-kubernetes(7). Its pods need a token, made "
-      "once:\n"
-      "#   openssl rand -hex 32 | kubectl{} create secret generic {} "
-      "--from-file=token=/dev/stdin\n",
-      where, job.secret);
+  return {"", {}};
 }
 
 }  // namespace
 
 std::string manifest_of(const KubeJob& job) {
-  std::vector<std::string> pages;
-  for (const Json& document : documents_of(job)) {
-    pages.push_back(yaml_of(document.dump(-1, ' ', false, Json::error_handler_t::replace)));
+  Rendered rendered = render(job);
+  std::vector<std::string> objects;
+  for (Json& document : rendered.documents) {
+    if (!job.labels.empty() && document["kind"] == rendered.main_kind) {
+      document["metadata"]["labels"].update(object_of(job.labels));
+    }
+    objects.push_back(document.dump(-1, ' ', false, Json::error_handler_t::replace));
   }
-  return introduction(job) + join(pages, "---\n");
+  apply_patches(job.patches, rendered.main_kind, objects);
+  for (std::string& object : objects) object = yaml_of(object);
+  return join(objects, "---\n");
 }
 
 }  // namespace dtl

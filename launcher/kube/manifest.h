@@ -1,6 +1,6 @@
 #pragma once
-// The manifest of a KubeJob: what `kubectl apply -f` takes, with comment lines above it that say
-// what else has to be done. Pure. packaging/kubernetes has what it prints for each kind.
+// The manifest of a KubeJob, with its patches applied: what `kubectl apply -f` takes. Pure.
+// packaging/kubernetes has what it prints for each kind.
 
 #include <string>
 
@@ -8,7 +8,8 @@
 
 namespace dtl {
 
-// Ends with a newline. Throws Error(kUsage) for what cannot be written in a manifest.
+// Ends with a newline. Throws Error(kUsage) for what cannot be written in a manifest, and
+// Error(kBadInput) for a patch that fits no object or changes nothing.
 std::string manifest_of(const KubeJob& job);
 
 }  // namespace dtl

@@ -105,7 +105,8 @@ std::string lines_of(const ordered_json& value, std::size_t indent) {
     } else {
       // Dashes of a list stand below the name, as kubectl prints them.
       const std::size_t below = member.is_array() ? indent : indent + 2;
-      page += blanks + name + ":" + beside(member, below, indent + name.size() + 1);
+      const std::string written = is_plain(name) ? name : ordered_json(name).dump();
+      page += blanks + written + ":" + beside(member, below, indent + written.size() + 1);
     }
   }
   return page;

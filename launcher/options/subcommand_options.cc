@@ -25,7 +25,8 @@ constexpr std::string_view kOptions = "Options";
 constexpr double kMostIdleHours = 10000;
 constexpr double kMostLookFor = 24.0 * 3600;  // seconds
 constexpr int kMaxPodCpus = 65536;
-constexpr int kMostPodGrace = 7 * 24 * 3600;  // seconds
+constexpr int kMostPodGrace = 7 * 24 * 3600;       // seconds
+constexpr int kMostPodDeadline = 366 * 24 * 3600;  // seconds
 constexpr int kMostPodRestarts = 1000;
 
 // The same seconds as --reconnect of a job, without its key in a job file.
@@ -147,9 +148,11 @@ Target<Sub> pods() {
           }};
 }
 
-Target<Sub> claim() {
+// One more value of an option that may be given several times.
+template <auto Member>
+Target<Sub> one_more() {
   return {Takes::kValue, [](Sub& options, const std::string& text, const Option&) {
-            options.kube.claims.push_back(text);
+            (options.kube.*Member).push_back(text);
             return std::string();
           }};
 }
@@ -159,6 +162,10 @@ std::vector<Row> kube_rows() {
       {kOptions, {"--kind"}, "pytorchjob|mpijob|trainjob|jobset|job", "what runs it in the cluster;\n"
        "job: Kubernetes itself", into::word<&Sub::kube, &KubeWords::kind>()},
       {kOptions, {"--image"}, "IMAGE", "what the pods run", into::text<&Sub::kube, &KubeWords::image>()},
+      {kOptions, {"--image-pull-policy"}, "Always|IfNotPresent|Never", "when nodes fetch the image;\n"
+       "default: the cluster's", into::word<&Sub::kube, &KubeWords::pull_policy>()},
+      {kOptions, {"--image-pull-secret"}, "NAME", "the Secret with the registry's login",
+       one_more<&KubeWords::pull_secrets>(), {.repeatable = true}},
       {kOptions, {"--nodes"}, "N[:MAX]", "pods; with MAX, a PyTorchJob whose pods come and go", pods()},
       {kOptions, {"-ppn"}, "N", "ranks in each pod; default 1",
        into::whole<&Sub::kube, &KubeWords::ranks_per_node>(1, kMaxRanks)},
@@ -168,9 +175,17 @@ std::vector<Row> kube_rows() {
       {kOptions, {"--shm"}, "AMOUNT", "of that, for /dev/shm; default 1Gi",
        into::text<&Sub::kube, &KubeWords::shared_memory>()},
       {kOptions, {"--pvc"}, "CLAIM[:DIR]", "a PersistentVolumeClaim, seen at DIR; default /data",
-       claim(), {.repeatable = true}},
+       one_more<&KubeWords::claims>(), {.repeatable = true}},
       {kOptions, {"--name"}, "NAME", "of the job; default dtlaunch", into::text<&Sub::kube, &KubeWords::name>()},
       {kOptions, {"--namespace"}, "NAME", "default: kubectl's", into::text<&Sub::kube, &KubeWords::name_space>()},
+      {kOptions, {"--label"}, "KEY=VALUE", "a label of the job: kueue.x-k8s.io/queue-name=team-a",
+       one_more<&KubeWords::labels>(), {.repeatable = true}},
+      {kOptions, {"--node-selector"}, "KEY=VALUE", "run pods only on nodes with this label",
+       one_more<&KubeWords::node_selector>(), {.repeatable = true}},
+      {kOptions, {"--env"}, "NAME=VALUE", "a variable of the pods, which ranks inherit",
+       one_more<&KubeWords::environment>(), {.repeatable = true}},
+      {kOptions, {"--active-deadline"}, "SECONDS", "end the job when it has run this long",
+       into::whole<&Sub::kube, &KubeWords::deadline_s>(1, kMostPodDeadline)},
       {kOptions, {"--grace"}, "SECONDS", "from SIGTERM to SIGKILL of ranks; the pod has 15 more;\ndefault 60",
        into::whole<&Sub::kube, &KubeWords::grace_s>(1, kMostPodGrace)},
       {kOptions, {"--restarts"}, "N", "how often the pods may be started again; default 3",
@@ -179,6 +194,8 @@ std::vector<Row> kube_rows() {
        into::text<&Sub::kube, &KubeWords::secret>()},
       {kOptions, {"-c", "--config"}, "FILE", "the job file, as for a job",
        into::text<&Sub::kube, &KubeWords::job_file>()},
+      {kOptions, {"--patch"}, "FILE", "fields to change in what is printed: JSON merge patches",
+       one_more<&KubeWords::patches>(), {.repeatable = true}},
       help_row(),
   };
 }

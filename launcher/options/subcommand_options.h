@@ -19,9 +19,11 @@ namespace dtl {
 struct KubeWords {
   std::string kind, name = "dtlaunch", name_space, image;
   std::optional<SizeRange> nodes;
-  std::optional<int> ranks_per_node, cpus, grace_s;
+  std::optional<int> ranks_per_node, cpus, grace_s, deadline_s;
   std::string memory, shared_memory = "1Gi";
   std::vector<std::string> claims;
+  std::string pull_policy;
+  std::vector<std::string> pull_secrets, labels, node_selector, environment, patches;
   int restarts = 3;
   std::string secret = "dtlaunch-token";
   std::string job_file;

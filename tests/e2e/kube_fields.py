@@ -6,18 +6,21 @@ Of each kind only what a training job may want is listed; another field is taken
 import re
 
 TEXT, WHOLE, TRUTH, EITHER, ANY = "text", "whole", "truth", "either", "any"
-AMOUNT, LABEL, NAME = "amount", "label", "name"
+AMOUNT, LABEL, NAME, KEY, WORD = "amount", "label", "name", "key of a label", "value of a label"
 PATTERNS = {
     AMOUNT: r"[0-9]+(\.[0-9]+)?(m|k|[KMGTP]i|[MGTP])?",
     LABEL: r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?",  # DNS-1035
     NAME: r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*",  # DNS-1123, a subdomain
+    KEY: r"([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-\w.]{0,61}[A-Za-z0-9])?",
+    WORD: r"([A-Za-z0-9]([-\w.]{0,61}[A-Za-z0-9])?)?",
 }
 
 
 class Map:
-    """Names of any kind, with values of one."""
-    def __init__(self, value):
+    """Names of one kind, or of any, with values of one."""
+    def __init__(self, value, name=TEXT):
         self.value = value
+        self.name = name
 
 
 class Fields:
@@ -27,8 +30,9 @@ class Fields:
         self.fields = {name.lstrip("!"): spec for name, spec in fields.items()}
 
 
-METADATA = Fields({"!name": LABEL, "namespace": LABEL, "labels": Map(TEXT), "annotations": Map(TEXT)})
-SELECTOR = Fields({"matchLabels": Map(TEXT)})
+LABELS = Map(WORD, KEY)
+METADATA = Fields({"!name": LABEL, "namespace": LABEL, "labels": LABELS, "annotations": Map(TEXT, KEY)})
+SELECTOR = Fields({"matchLabels": LABELS})
 RESOURCES = Fields({"requests": Map(AMOUNT), "limits": Map(AMOUNT)})
 VARIABLE = Fields({"!name": TEXT, "value": TEXT, "valueFrom": Fields({
     "secretKeyRef": Fields({"!name": NAME, "!key": TEXT, "optional": TRUTH}),
@@ -51,11 +55,13 @@ POD = Fields({
     "!containers": [CONTAINER], "initContainers": [CONTAINER], "volumes": [VOLUME],
     "restartPolicy": {"Always", "OnFailure", "Never"}, "subdomain": LABEL, "hostname": LABEL,
     "terminationGracePeriodSeconds": WHOLE, "automountServiceAccountToken": TRUTH,
-    "enableServiceLinks": TRUTH, "serviceAccountName": NAME, "nodeSelector": Map(TEXT),
+    "enableServiceLinks": TRUTH, "serviceAccountName": NAME, "nodeSelector": LABELS,
+    "tolerations": [Fields({"key": KEY, "operator": {"Exists", "Equal"}, "value": TEXT, "tolerationSeconds": WHOLE,
+                            "effect": {"NoSchedule", "PreferNoSchedule", "NoExecute"}})],
     "priorityClassName": NAME, "imagePullSecrets": [Fields({"!name": NAME})],
     "securityContext": Fields({"runAsNonRoot": TRUTH, "runAsUser": WHOLE, "runAsGroup": WHOLE, "fsGroup": WHOLE,
                                "seccompProfile": Fields({"!type": {"RuntimeDefault", "Unconfined", "Localhost"}})})})
-LABELS_ALONE = Fields({"labels": Map(TEXT), "annotations": Map(TEXT)})
+LABELS_ALONE = Fields({"labels": LABELS, "annotations": Map(TEXT, KEY)})
 TEMPLATE = Fields({"metadata": LABELS_ALONE, "!spec": POD})
 JOB = Fields({
     "completionMode": {"Indexed", "NonIndexed"}, "completions": WHOLE, "parallelism": WHOLE,
@@ -70,6 +76,7 @@ JOB_SET = Fields({
     "network": Fields({"enableDNSHostnames": TRUTH, "publishNotReadyAddresses": TRUTH, "subdomain": LABEL}),
     "coordinator": Fields({"!replicatedJob": LABEL, "jobIndex": WHOLE, "podIndex": WHOLE}),
     "successPolicy": Fields({"!operator": {"All", "Any"}, "targetReplicatedJobs": [LABEL]}),
+    "suspend": TRUTH,
     "failurePolicy": Fields({
         "maxRestarts": WHOLE, "restartStrategy": {"Recreate", "BlockingRecreate"},
         "rules": [Fields({
@@ -136,7 +143,8 @@ def compare(value, spec, path):
     if isinstance(spec, Map):
         if not isinstance(value, dict):
             return [f"{path}: {value!r} is no object"]
-        return [line for name in value for line in compare(value[name], spec.value, f"{path}.{name}")]
+        return [line for name in value for line in compare(name, spec.name, f"{path}: a name")
+                + compare(value[name], spec.value, f"{path}.{name}")]
     if isinstance(spec, list):
         if not isinstance(value, list):
             return [f"{path}: {value!r} is no list"]

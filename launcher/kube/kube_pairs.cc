@@ -1,0 +1,74 @@
+// Messages quote the whole word as typed, so that one of many is found.
+#include "launcher/kube/kube_pairs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "launcher/kube/kube_names.h"
+#include "plan/environment.h"
+
+namespace dtl {
+namespace {
+
+// Says what is wrong with a name or a value; empty when nothing is.
+using Check = std::function<std::string(const std::string& name, const std::string& value)>;
+
+KubePairs parse_pairs(const std::string& option, const std::vector<std::string>& words,
+                      const std::string& example, const Check& check) {
+  KubePairs pairs;
+  for (const std::string& word : words) {
+    const auto refuse_word = [&](const std::string& why) {
+      throw Error(Exit::kUsage, option + " " + word, why, option + " " + example);
+    };
+    const std::size_t equals = word.find('=');
+    if (equals == word.npos) refuse_word("there is no '=' in it");
+    std::string name = word.substr(0, equals), value = word.substr(equals + 1);
+    if (const std::string wrong = check(name, value); !wrong.empty()) refuse_word(wrong);
+    const bool twice =
+        std::ranges::any_of(pairs, [&](const auto& pair) { return pair.first == name; });
+    if (twice) refuse_word(fmt::format("'{}' is given twice", name));
+    pairs.emplace_back(std::move(name), std::move(value));
+  }
+  return pairs;
+}
+
+// dtlaunch computes these for each rank, whatever the environment of the pod says.
+bool is_computed(const std::string& name) {
+  constexpr std::array<std::string_view, 8> kComputed = {
+      "RANK",       "WORLD_SIZE",       "LOCAL_RANK",  "LOCAL_WORLD_SIZE",
+      "GROUP_RANK", "GROUP_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"};
+  return std::ranges::find(kComputed, name) != kComputed.end();
+}
+
+}  // namespace
+
+KubePairs parse_labels(const std::string& option, const std::vector<std::string>& words) {
+  const std::string example =
+      option == "--label" ? "kueue.x-k8s.io/queue-name=team-a" : "kubernetes.io/arch=amd64";
+  return parse_pairs(option, words, example, [](const std::string& key, const std::string& value) {
+    std::string wrong = check_label_key(key);
+    if (!wrong.empty()) return fmt::format("'{}' is not the key of a label: {}", key, wrong);
+    wrong = check_label_value(value);
+    if (!wrong.empty()) return fmt::format("'{}' is not the value of a label: {}", value, wrong);
+    return std::string();
+  });
+}
+
+KubePairs parse_variables(const std::vector<std::string>& words) {
+  const auto check = [](const std::string& name, const std::string&) {
+    if (!is_variable_name(name)) return fmt::format("'{}' is not the name of a variable", name);
+    if (is_computed(name)) return "dtlaunch sets " + name + " itself for each rank";
+    // These tell dtlaunch its place in a job, or mean nothing in another process.
+    if (forwardable({{name, "x"}}).empty()) return "ranks do not inherit " + name;
+    return std::string();
+  };
+  return parse_pairs("--env", words, "HF_HOME=/data/hf", check);
+}
+
+}  // namespace dtl
