@@ -152,11 +152,17 @@ void give_deadline(const KubeJob& job, Json& spec) {
   if (job.deadline_s) spec["activeDeadlineSeconds"] = *job.deadline_s;
 }
 
-Json run_policy(const KubeJob& job) {
+Json run_policy(const KubeJob& job, int backoff_limit) {
   // Pods that have ended stay, and with them their logs.
-  Json policy = {{"cleanPodPolicy", "Running"}, {"backoffLimit", job.restarts}};
+  Json policy = {{"cleanPodPolicy", "Running"}, {"backoffLimit", backoff_limit}};
   give_deadline(job, policy);
   return policy;
+}
+
+// The operator adds up the restarts of the containers of all running pods. Each restart of the job
+// restarts all of them; one container more ends it.
+int pytorch_backoff_limit(const KubeJob& job) {
+  return job.restarts == 0 ? 0 : job.restarts * job.nodes.most + 1;
 }
 
 Json named_port(const char* name, int number) {
@@ -167,7 +173,8 @@ Documents pytorch_job(const KubeJob& job) {
   Json object = head(job, "kubeflow.org/v1", "PyTorchJob");
   Json& spec = object["spec"];
   spec["nprocPerNode"] = std::to_string(job.ranks_per_node);
-  spec["runPolicy"] = run_policy(job);
+  spec["# backoffLimit: the job ends at so many restarts of all containers together"];
+  spec["runPolicy"] = run_policy(job, pytorch_backoff_limit(job));
   if (job.elastic) {
     spec["elasticPolicy"] = {{"rdzvBackend", "c10d"},
                              {"minReplicas", job.nodes.least},
@@ -178,10 +185,10 @@ Documents pytorch_job(const KubeJob& job) {
   container["# the operator looks for a container and a port of these names"];
   container["ports"] = named_port("pytorchjob-port", kPyTorchPort);
   const Json pods = pods_of(job, std::move(container));
+  // Not ExitCode: with it the operator replaces failed pods, which lose their count, for ever.
   const auto replicas = [&](int count) -> Json {
     return {{"replicas", count},
-            {"# 1 to 127 end the job, 128 and more start the pod again", nullptr},
-            {"restartPolicy", "ExitCode"},
+            {"restartPolicy", job.restarts == 0 ? "Never" : "OnFailure"},
             {"template", pods}};
   };
   Json& specs = spec["pytorchReplicaSpecs"];
@@ -214,7 +221,7 @@ Documents mpi_job(const KubeJob& job) {
       {"mpiImplementation", "OpenMPI"},
       // The home of the image's user: ssh, and dtlaunch, look for keys there.
       {"sshAuthMountPath", "/home/dtlaunch/.ssh"},
-      {"runPolicy", run_policy(job)},
+      {"runPolicy", run_policy(job, job.restarts)},
       {"mpiReplicaSpecs",
        {{"Launcher", replica(1, pods_of(small, dtlaunch_container(small, "launcher", {})))},
         {"Worker", replica(job.nodes.most, pods_of(job, std::move(worker)))}}}};

@@ -22,6 +22,22 @@ expect_equal "shipped manifests" "${#shipped[@]}" 6
 check "${shipped[@]}"
 check mistakes "$root"/packaging/kubernetes/{pytorchjob,mpijob,trainjob,jobset,job}/job.yaml
 
+# ---- a PyTorchJob whose ranks are killed each time ends after --restarts, as the operator counts
+check restarts 3 "$root"/packaging/kubernetes/pytorchjob*/job.yaml
+for count in 0 1 7; do
+  for nodes in 1 3 2:5; do
+    render --kind pytorchjob --image a --nodes $nodes --cpus 1 --memory 2Gi --restarts $count true
+    expect_status 0
+    cp "$work/out" "$work/restarts.yaml"
+    check restarts $count "$work/restarts.yaml"
+  done
+done
+sed 's/restartPolicy: OnFailure/restartPolicy: ExitCode/; s/backoffLimit: .*/backoffLimit: 3/' \
+  "$root/packaging/kubernetes/pytorchjob/job.yaml" >"$work/for-ever.yaml"
+run "$python" -B "$e2e/kube_manifests.py" "$work/for-ever.yaml"
+expect_status 1
+expect_err 'it starts again for ever when a rank is killed'
+
 # ---- by the operators' definitions as well, where a folder has them: here one of few words
 mkdir "$work/definitions"
 cat >"$work/definitions/jobset.yaml" <<'YAML'

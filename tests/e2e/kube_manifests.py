@@ -1,8 +1,9 @@
-"""Checks manifests of Kubernetes: kube_manifests.py FILE... | kube_manifests.py mistakes FILE...
+"""Checks manifests of Kubernetes: kube_manifests.py FILE... | mistakes FILE... | restarts N FILE...
 
 Fields by kube_fields.py and, where DTL_CRD_DIR names a folder with the operators' definitions of their
 kinds, by these, too; then what dtlaunch-kubernetes(7) promises of
 each pod, and what becomes of a job by its exit status. `mistakes` seeds faults, and each must be found.
+`restarts` fails unless each PyTorchJob ends after N restarts of all pods.
 """
 import copy
 import glob
@@ -140,9 +141,6 @@ def grace_of(item, pod):
 
 def ends(item, status):
     """Whether a pod's exit status ends the job for good; None: this kind does not tell statuses apart."""
-    if item["kind"] == "PyTorchJob":
-        policies = {each["restartPolicy"] for each in item["spec"]["pytorchReplicaSpecs"].values()}
-        return status < 128 if policies == {"ExitCode"} else "restartPolicy is not ExitCode"
     for _, job in job_specs(item):
         for rule in job.get("podFailurePolicy", {}).get("rules", []):
             codes = rule.get("onExitCodes")
@@ -152,10 +150,44 @@ def ends(item, status):
                     return failed
                 policy = item["spec"] if item["kind"] == "JobSet" else item["spec"]["template"]["spec"]
                 stops = [each for each in policy["failurePolicy"].get("rules", [])
-                         if each["action"] == "FailJobSet" and each["onJobFailureReasons"] == ["PodFailurePolicy"]]
+                         if each["action"] == "FailJobSet" and "PodFailurePolicy" in each["onJobFailureReasons"]]
                 return failed and bool(stops)
         return False
     return None
+
+
+def restarts(item):
+    """How often a PyTorchJob's pods start again while a rank of each start is killed for memory; None: for ever.
+
+    As the Training Operator 1.9 decides: it adds up the restarts of the containers of running pods. Under
+    ExitCode it deletes failed pods and makes new ones, whose count is 0. Its own counter of retries is always 0.
+    """
+    replicas = item["spec"]["pytorchReplicaSpecs"].values()
+    limit = item["spec"].get("runPolicy", {}).get("backoffLimit")
+    if any(each["restartPolicy"] == "Never" for each in replicas):
+        return 0
+    in_place = sum(each["replicas"] for each in replicas if each["restartPolicy"] in ("OnFailure", "Always"))
+    if limit is None or in_place == 0:
+        return 0 if limit == 0 else None
+    return (max(limit, 1) - 1) // in_place
+
+
+def bounded(item):
+    if item["kind"] == "PyTorchJob" and restarts(item) is None:
+        yield "PyTorchJob: it starts again for ever when a rank is killed for memory"
+    for path, job in deadlines(item):
+        if "activeDeadlineSeconds" in job and item["kind"] in ("JobSet", "TrainingRuntime"):
+            whole = item["spec"] if item["kind"] == "JobSet" else item["spec"]["template"]["spec"]
+            if not any("DeadlineExceeded" in rule["onJobFailureReasons"] and rule["action"] == "FailJobSet"
+                       for rule in whole["failurePolicy"].get("rules", [])):
+                yield f"{path}: it starts again after its deadline"
+
+
+def deadlines(item):
+    """(path, what holds activeDeadlineSeconds) of an object that starts pods."""
+    if "runPolicy" in item["spec"]:
+        return [("runPolicy", item["spec"]["runPolicy"])]
+    return job_specs(item)
 
 
 def statuses(item):
@@ -194,7 +226,7 @@ def wrong_in(found, definitions_say=None):
     for item in found:
         if definitions_say:
             wrong += definitions_say(item)
-        wrong += [*promises(item), *statuses(item)]
+        wrong += [*promises(item), *statuses(item), *bounded(item)]
     return wrong + list(references(found))
 
 
@@ -217,6 +249,11 @@ def change(path, name, value=None):
     return act
 
 
+def restart_by_exit_code(item):
+    for each in item["spec"]["pytorchReplicaSpecs"].values():
+        each["restartPolicy"] = "ExitCode"
+
+
 TORCH = ["spec", "pytorchReplicaSpecs", "Master"]
 POD = ["spec", "template", "spec"]
 SET = ["spec", "replicatedJobs", 0, "template", "spec"]
@@ -228,7 +265,10 @@ MISTAKES = [  # kind, the fault, what is said of it
     ("MPIJob", change(["spec", "mpiReplicaSpecs"], "Launcher"), "Launcher is missing"),
     ("PyTorchJob", change(["spec"], "nprocPerNode", 2), "2 is no text"),
     ("PyTorchJob", change(TORCH, "restartPolicy", "Onfailure"), "'Onfailure' is none of"),
-    ("PyTorchJob", change(TORCH, "restartPolicy", "OnFailure"), "after status"),
+    ("PyTorchJob", restart_by_exit_code, "starts again for ever"),
+    ("PyTorchJob", change(["spec", "runPolicy"], "backoffLimit"), "starts again for ever"),
+    ("PyTorchJob", change(["metadata"], "labels", {"a/b/c": "d"}), "'a/b/c' is no key of a label"),
+    ("PyTorchJob", change(TORCH + ["template", "spec"], "nodeSelector", {"a": "b c"}), "'b c' is no value of a label"),
     ("PyTorchJob", change(TORCH + ["template", "spec", "containers", 0], "name", "node"), "looks for a container pytorch"),
     ("PyTorchJob", change(TORCH + ["template", "spec", "containers", 0, "resources", "requests"], "cpu", "7"),
      "may get less than its limits"),
@@ -238,6 +278,7 @@ MISTAKES = [  # kind, the fault, what is said of it
     ("TrainJob", change(["spec", "trainer"], "numNodes", "4"), "'4' is no whole"),
     ("TrainingRuntime", change(["spec", "template", "spec", "failurePolicy"], "rules", []), "after status 1 the job goes on"),
     ("JobSet", change(["spec", "failurePolicy"], "restartStrategy", "Rolling"), "'Rolling' is none of"),
+    ("JobSet", change(SET, "activeDeadlineSeconds", 60), "starts again after its deadline"),
     ("JobSet", change(SET + ["template", "spec"], "restartPolicy", "OnFailure"), "wants restartPolicy Never"),
     ("JobSet", change(SET + ["podFailurePolicy", "rules", 0, "onExitCodes"], "values", [143, 137]), "not in order"),
     ("JobSet", change(SET + ["podFailurePolicy", "rules", 0, "onExitCodes"], "values", [143]), "after status 137 the job ends"),
@@ -273,6 +314,11 @@ def mistakes(paths):
 def main():
     if sys.argv[1] == "mistakes":
         mistakes(sys.argv[2:])
+        return
+    if sys.argv[1] == "restarts":
+        for item in (item for path in sys.argv[3:] for item in objects(path) if item["kind"] == "PyTorchJob"):
+            if restarts(item) != int(sys.argv[2]):
+                sys.exit(f"kube_manifests: FAILED: {item['metadata']['name']}: {restarts(item)} restarts")
         return
     definitions_say = checker_of_definitions()
     for path in sys.argv[1:]:

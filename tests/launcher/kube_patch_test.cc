@@ -15,6 +15,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 template <class Act>
 std::string error_of(Act act) {
@@ -84,6 +85,8 @@ TEST(KubePairs, LabelsAreWhatKubernetesTakes) {
 TEST(KubePairs, VariablesAreThoseThatRanksInherit) {
   EXPECT_EQ(parse_variables({"A=b=c", "B="}), (KubePairs{{"A", "b=c"}, {"B", ""}}));
   EXPECT_THAT(error_of([] { parse_variables({"A"}); }), HasSubstr("--env A: there is no '='"));
+  EXPECT_THAT(error_of([] { parse_variables({"A=\xff"}); }),
+              HasSubstr("--env A=\\xff: its value is not text"));
   EXPECT_THAT(error_of([] { parse_variables({"1a=b"}); }), HasSubstr("not the name of a variable"));
   EXPECT_THAT(error_of([] { parse_variables({"RANK=0"}); }),
               HasSubstr("dtlaunch sets RANK itself"));
@@ -100,6 +103,15 @@ KubeJob torch_job(int restarts) {
   job.nodes = {4, 4};
   job.restarts = restarts;
   return job;
+}
+
+TEST(Manifest, RestartsOfPyTorchJobsEnd) {
+  // 13: the first container that restarts once more, after three restarts of all four.
+  EXPECT_THAT(manifest_of(torch_job(3)),
+              AllOf(HasSubstr("backoffLimit: 13\n"), HasSubstr("restartPolicy: OnFailure\n"),
+                    Not(HasSubstr("ExitCode"))));
+  EXPECT_THAT(manifest_of(torch_job(0)),
+              AllOf(HasSubstr("backoffLimit: 0\n"), HasSubstr("restartPolicy: Never\n")));
 }
 
 TEST(Manifest, NamesOfAnyFormAreQuoted) {
