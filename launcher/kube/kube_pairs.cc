@@ -24,7 +24,7 @@ KubePairs parse_pairs(const std::string& option, const std::vector<std::string>&
   KubePairs pairs;
   for (const std::string& word : words) {
     const auto refuse_word = [&](const std::string& why) {
-      throw Error(Exit::kUsage, option + " " + word, why, option + " " + example);
+      throw Error(Exit::kUsage, option + " " + printable(word), why, option + " " + example);
     };
     const std::size_t equals = word.find('=');
     if (equals == word.npos) refuse_word("there is no '=' in it");
@@ -53,19 +53,24 @@ KubePairs parse_labels(const std::string& option, const std::vector<std::string>
       option == "--label" ? "kueue.x-k8s.io/queue-name=team-a" : "kubernetes.io/arch=amd64";
   return parse_pairs(option, words, example, [](const std::string& key, const std::string& value) {
     std::string wrong = check_label_key(key);
-    if (!wrong.empty()) return fmt::format("'{}' is not the key of a label: {}", key, wrong);
+    if (!wrong.empty())
+      return fmt::format("'{}' is not the key of a label: {}", printable(key), wrong);
     wrong = check_label_value(value);
-    if (!wrong.empty()) return fmt::format("'{}' is not the value of a label: {}", value, wrong);
+    if (!wrong.empty())
+      return fmt::format("'{}' is not the value of a label: {}", printable(value), wrong);
     return std::string();
   });
 }
 
 KubePairs parse_variables(const std::vector<std::string>& words) {
-  const auto check = [](const std::string& name, const std::string&) {
-    if (!is_variable_name(name)) return fmt::format("'{}' is not the name of a variable", name);
+  const auto check = [](const std::string& name, const std::string& value) {
+    if (!is_variable_name(name))
+      return fmt::format("'{}' is not the name of a variable", printable(name));
     if (is_computed(name)) return "dtlaunch sets " + name + " itself for each rank";
     // These tell dtlaunch its place in a job, or mean nothing in another process.
     if (forwardable({{name, "x"}}).empty()) return "ranks do not inherit " + name;
+    if (find_invalid_utf8(value) != value.npos)
+      return std::string("its value is not text in UTF-8");
     return std::string();
   };
   return parse_pairs("--env", words, "HF_HOME=/data/hf", check);
