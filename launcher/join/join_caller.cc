@@ -150,10 +150,13 @@ class Caller {
     const Clock::time_point began = Clock::now(), end = began + call_.patience;
     Clock::time_point next_line = began + kProgress;
     std::chrono::milliseconds back_off = kFirstBackOff;
+    NotYet not_yet;
     while (signals_seen_ == 0) {
-      const NotYet not_yet = co_await try_once(end);
+      NotYet tried = co_await try_once(end);
       if (room_ || signals_seen_ > 0) break;
       const Clock::time_point now = Clock::now();
+      // A try that the end has cut short failed for lack of time. The one before it knows more.
+      if (now < end || not_yet.why.empty()) not_yet = std::move(tried);
       if (now >= end) {
         const Error error = too_late(not_yet.why);
         // The first time it is a fault of the user's set-up. Later it is the loss of a room, which

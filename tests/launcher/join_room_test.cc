@@ -312,5 +312,16 @@ TEST_F(Room, WhoFindsNoRoomGivesUpInTimeAndSaysWhatItLookedFor) {
   EXPECT_THAT(error.what(), HasSubstr("refused"));
 }
 
+// The last try has no time left to find the name. It must not hide what the others have seen.
+TEST_F(Room, WhoIsRefusedUnderANameSaysThatAndNotThatTimeIsUp) {
+  open();
+  JoinCall early = call(0);
+  room_.reset();
+  early.host = "localhost";
+  early.patience = 1s;
+  const Error error = error_of([&] { serve_joined_job(early); });
+  EXPECT_THAT(error.what(), HasSubstr("refused"));
+}
+
 }  // namespace
 }  // namespace dtl::join_room_test
