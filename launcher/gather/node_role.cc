@@ -41,7 +41,7 @@ void take_size_of(const CommandLine& line, SchedulerEvidence& evidence) {
   if (line.placement.node_range) {
     evidence.node_count.reset();
     evidence.elastic = line.placement.node_range;
-  } else if (line.placement.nodes && evidence.elastic) {
+  } else if (line.placement.nodes && !evidence.node_count) {
     evidence.node_count = line.placement.nodes;
     evidence.elastic.reset();
   }
@@ -56,8 +56,15 @@ void refuse_what_nodes_cannot(const CommandLine& line, const SchedulerEvidence& 
   }
   const std::string scheduler(scheduler_name(evidence.scheduler));
   if (!evidence.elastic && !evidence.node_count) {
-    throw Error(Exit::kConfig, fmt::format("a job of {} whose nodes are not counted", scheduler),
-                "its first node has to know for how many others it waits", "DTL_NNODES=N");
+    throw Error(Exit::kConfig, "nothing says how many nodes the job has",
+                "its first node has to know for how many others it waits",
+                "--nnodes N, or DTL_NNODES=N in the environment of all nodes");
+  }
+  const int most = evidence.elastic ? evidence.elastic->most : *evidence.node_count;
+  if (evidence.node_rank && *evidence.node_rank >= most) {
+    throw Error(Exit::kConfig, fmt::format("this is node {} of the job", *evidence.node_rank),
+                fmt::format("there are only {}, counted from 0", plural(most, "node")),
+                fmt::format("--nnodes {}", *evidence.node_rank + 1));
   }
   if (evidence.coordinator.empty()) {
     throw Error(Exit::kConfig,

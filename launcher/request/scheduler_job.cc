@@ -83,15 +83,21 @@ void refuse_copies(const SchedulerEvidence& evidence) {
               fmt::format("dtlaunch once, without {}", evidence.scheduler->task_command));
 }
 
+// --nnodes says how many nodes there are where the scheduler leaves it open.
+bool is_one_node(const SchedulerEvidence& evidence, const CommandLine& line) {
+  return evidence.node_count.value_or(line.placement.nodes.value_or(0)) == 1 &&
+         evidence.node_rank.value_or(0) == 0;
+}
+
 // Nodes come together before the job is described (launcher/gather/node_role.h), with their hosts
 // named.
-void refuse_role(const SchedulerEvidence& evidence) {
+void refuse_role(const SchedulerEvidence& evidence, const CommandLine& line) {
   if (evidence.refusal) {
     throw Error(Exit::kUsage, evidence.refusal->attempted, evidence.refusal->reason,
                 evidence.refusal->hint);
   }
   if (evidence.role == SchedulerRole::kLauncher) return;
-  if (evidence.role == SchedulerRole::kNode && evidence.node_count == 1) return;
+  if (evidence.role == SchedulerRole::kNode && is_one_node(evidence, line)) return;
   throw Error(Exit::kUsage,
               fmt::format("this is one of several nodes of {}", scheduler_name(evidence.scheduler)),
               "the first of them alone describes the job",
@@ -277,7 +283,7 @@ std::vector<Host> hosts_of_job(const JobInputs& inputs, std::vector<Host> hosts,
     }
     return within_allocation(settings, std::move(hosts));
   }
-  refuse_role(evidence);
+  refuse_role(evidence, line);
   if (evidence.role == SchedulerRole::kNode) {  // the only one
     settings.request.here = host_access(evidence);
     settings.request.here.name = own_host_name();

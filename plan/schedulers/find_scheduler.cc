@@ -83,6 +83,10 @@ Candidate choose_scheduler(const SchedulerReader& variables, Wanted wanted) {
 // has said which scheduler it is.
 std::string_view declined(const Candidate& chosen, Wanted wanted,
                           const SchedulerReader& variables) {
+  if (!wanted && chosen.scheduler == nullptr && variables.has("DTL_RDZV")) {
+    return "DTL_RDZV is left out: without DTL_NODE_RANK or a scheduler this is not one of several "
+           "nodes";
+  }
   if (wanted || chosen.scheduler == nullptr || chosen.scheduler->declines == nullptr) return {};
   return chosen.scheduler->declines(variables);
 }
@@ -100,7 +104,12 @@ void find_this_host(const SchedulerAnswers& answers, SchedulerEvidence& evidence
 // What follows from a node's place, and whether it knows where to find the others.
 void settle_node(SchedulerEvidence& evidence) {
   if (evidence.role == SchedulerRole::kLauncher || evidence.refusal) return;
+  const bool counted = evidence.elastic || evidence.node_count;
   const int most = evidence.elastic ? evidence.elastic->most : evidence.node_count.value_or(1);
+  if (!counted && !evidence.coordinator.empty()) {
+    evidence.follows.emplace_back("--nnodes says how many nodes there are, or DTL_NNODES");
+    return;
+  }
   if (most == 1 && evidence.role == SchedulerRole::kNode) {
     evidence.follows.push_back("there is one node: the job runs on this machine alone");
     return;

@@ -108,12 +108,11 @@ void take_torchruns(SchedulerReader& variables, const SchedulerAnswers& answers,
   }
 }
 
+// Without DTL_NNODES the number of nodes is left open: --nnodes may say it.
 void take_index(SchedulerReader& variables, SchedulerEvidence& evidence) {
-  for (const std::string_view name : {"DTL_NNODES", "DTL_RDZV"}) {
-    if (variables.has(name)) continue;
-    throw Error(Exit::kBadInput, fmt::format("{} is missing", name),
-                "an Indexed Job does not tell its pods how many they are, nor where they meet",
-                "DTL_NNODES and DTL_RDZV=POD:29500 in the manifest, or --scheduler none");
+  if (!variables.has("DTL_RDZV")) {
+    throw Error(Exit::kBadInput, "DTL_RDZV is missing", "it tells the nodes where they meet",
+                "DTL_RDZV=NAME:29500 of the first node, on all of them; or --scheduler none");
   }
   if (variables.has("DTL_NODE_RANK")) return;
   evidence.node_rank = variables.needed_number("JOB_COMPLETION_INDEX", 0, kMaxNodes - 1);

@@ -50,10 +50,11 @@ const std::string& text_of(const HostListFile& file, const SchedulerAnswers& ans
               answers.file_problem, "--scheduler none, or the hosts by -f FILE");
 }
 
-// With neither a number of nodes nor a range there is one node.
+// Of a job whose nodes are not counted yet, every number may be right.
 void check_node_rank(const SchedulerReader& variables, const SchedulerEvidence& evidence,
                      std::initializer_list<std::string_view> names) {
-  const int most = evidence.elastic ? evidence.elastic->most : evidence.node_count.value_or(1);
+  if (!evidence.elastic && !evidence.node_count) return;
+  const int most = evidence.elastic ? evidence.elastic->most : *evidence.node_count;
   if (!evidence.node_rank || *evidence.node_rank < most) return;
   throw variables.bad(variables.first_of(names),
                       fmt::format("there are only {}, counted from 0", plural(most, "node")));

@@ -350,6 +350,10 @@ TEST(Schedulers, KnowsThePodsOfIndexedJobs) {
                 find(with(pod, {{"JOB_COMPLETION_INDEX", "4"}}));
               }).what(),
               HasSubstr("JOB_COMPLETION_INDEX=4: there are only 4 nodes"));
+  const SchedulerEvidence uncounted = find(with(pod, {{"DTL_NNODES", ""}}));
+  EXPECT_EQ(uncounted.node_rank, 3);
+  EXPECT_EQ(uncounted.node_count, std::nullopt);
+  EXPECT_THAT(uncounted.follows, ElementsAre(HasSubstr("--nnodes")));
   const SchedulerEvidence alone = find({{"JOB_COMPLETION_INDEX", "3"}});
   EXPECT_EQ(alone.scheduler, nullptr);
   EXPECT_THAT(alone.warnings, ElementsAre(HasSubstr("DTL_NNODES")));
