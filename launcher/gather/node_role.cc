@@ -17,7 +17,7 @@
 #include "launcher/request/scheduler_job.h"
 #include "launcher/schedulers/job_token.h"
 #include "plan/request/host_token.h"
-#include "plan/schedulers/kubernetes.h"
+#include "plan/schedulers/pod_commands.h"
 #include "wire/messages.h"
 
 namespace dtl {
@@ -28,11 +28,16 @@ constexpr auto kStartTimeout = 300s;  // for images to be fetched and names to r
 
 // The room's port is open to the whole network of the cluster. Without a secret anybody could come
 // and run programs as this user.
-std::string take_token(const Scheduler& scheduler) {
+std::string take_token(const SchedulerEvidence& evidence) {
   if (auto token = take_job_token()) return *token;
+  // A Secret of Kubernetes is of no use elsewhere.
+  const std::string_view hint = evidence.outside_kubernetes
+                                    ? "openssl rand -hex 32 >token, and DTL_TOKEN_FILE=token with "
+                                      "a copy of that file on every node"
+                                    : evidence.scheduler->token_hint;
   throw Error(Exit::kConfig, "the job has no token",
               "by it its nodes know each other; neither DTL_TOKEN_FILE nor DTL_TOKEN is set",
-              std::string(scheduler.token_hint));
+              std::string(hint));
 }
 
 // The user's word about the number of nodes comes before the scheduler's. A range of one size is
@@ -134,7 +139,7 @@ std::unique_ptr<NodeRole> NodeRole::find(const JobInputs& inputs, const Variable
     log_notice(evidence.crowded);
   }
   // Last, so that a job which is refused for another reason does not first ask for a token.
-  std::string token = take_token(*evidence.scheduler);
+  std::string token = take_token(evidence);
   // Not make_unique: the constructor is private.
   return std::unique_ptr<NodeRole>(new NodeRole(std::move(evidence), line, std::move(token)));
 }

@@ -46,7 +46,7 @@
 #include "launcher/session/epochs.h"
 #include "launcher/session/session.h"
 #include "launcher/step/agent_step.h"
-#include "plan/schedulers/kubernetes.h"
+#include "plan/schedulers/pod_commands.h"
 
 namespace dtl {
 namespace {

@@ -56,6 +56,8 @@ struct SchedulerEvidence {
   std::vector<Host> hosts;
   bool hosts_come_late = false;  // they need not be there yet
   std::string pod_keys;          // see SchedulerAnswers
+  // The variables are those of a pod, and nothing else shows Kubernetes: somebody set them by hand.
+  bool outside_kubernetes = false;
   bool hosts_are_all = false;  // of the job's allocation: a host that is not among them is refused
 
   // kNode and kRank

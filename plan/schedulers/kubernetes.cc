@@ -9,11 +9,11 @@
 
 #include "base/limits.h"
 #include "base/text.h"
-#include "plan/request/command_text.h"
 #include "plan/request/host_token.h"
 #include "plan/request/hostfile.h"
 #include "plan/request/hostlist.h"
 #include "plan/schedulers/own_variables.h"
+#include "plan/schedulers/pod_commands.h"
 
 namespace dtl {
 namespace {
@@ -143,6 +143,13 @@ HostListFile worker_list(SchedulerReader& variables) {
                              : HostListFile{"/etc/mpi/hostfile", ""};
 }
 
+// Whether somebody has set a pod's variables by hand. The kubelet gives the first of these to every
+// pod, and Indexed Jobs and MPIJobs give the others.
+bool is_outside_kubernetes(const SchedulerReader& variables) {
+  return !variables.has("KUBERNETES_SERVICE_HOST") && !variables.has("JOB_COMPLETION_INDEX") &&
+         !variables.has("K_MPI_JOB_ROLE");
+}
+
 void ask_mpi_launcher(const Sighting& /*seen*/, SchedulerReader& variables,
                       SchedulerQuestions& questions) {
   if (variables.text("K_MPI_JOB_ROLE") == "worker") return;
@@ -171,6 +178,7 @@ SchedulerEvidence read_mpi_launcher(const Sighting& /*seen*/, SchedulerReader& v
   const HostListFile file = worker_list(variables);
   evidence.hosts = parse_hostfile(text_of(file, answers), file.path);
   evidence.follows.push_back("the hosts are those of " + file.path);
+  evidence.outside_kubernetes = is_outside_kubernetes(variables);
   // The operator starts the launcher before its workers, or beside them.
   evidence.hosts_come_late = true;
   evidence.pod_keys = answers.pod_keys;
@@ -193,6 +201,7 @@ SchedulerEvidence read_mpi_launcher(const Sighting& /*seen*/, SchedulerReader& v
 void settle_pod(SchedulerReader& variables, const SchedulerAnswers& answers,
                 SchedulerEvidence& evidence) {
   evidence.role = SchedulerRole::kNode;
+  evidence.outside_kubernetes = is_outside_kubernetes(variables);
   take_own_variables(variables, evidence);
   evidence.is_coordinator =
       evidence.node_rank ? *evidence.node_rank == 0
@@ -288,35 +297,7 @@ std::string_view decline_bare_index(const SchedulerReader& variables) {
          "DTL_RDZV are not there: it runs a job of its own";
 }
 
-// ---- what a person types
-
-// A pod ends with the job. Only a worker of an MPIJob stays, so commands can run there.
-constexpr std::string_view kDescribePod = "kubectl {3}describe pod {0}";
-constexpr std::string_view kInPod = "kubectl {3}exec {0} -- sh -c {2}";
-constexpr HostCommands kPodCommands = {
-    .state = kDescribePod,
-    .kills = kDescribePod,
-    .ends = "the end of the pod",
-    .runs = kDescribePod,
-    .pods = true,
-};
-constexpr HostCommands kWorkerCommands = {
-    .state = kDescribePod,
-    .kills = kDescribePod,
-    .ends = kInPod,
-    .runs = kInPod,
-    .login = "kubectl {3}logs {0}",  // its sshd says there whom it turns away, and why
-    .pods = true,
-};
-
-const HostCommands& pod_commands(const SchedulerEvidence& evidence) {
-  return evidence.hosts_come_late ? kWorkerCommands : kPodCommands;
-}
-
 constexpr std::string_view kPodTaskVariables[] = {"JOB_COMPLETION_INDEX", "K_MPI_JOB_ROLE"};
-constexpr std::string_view kPodTokenHint =
-    "openssl rand -hex 32 | kubectl create secret generic dtlaunch-token "
-    "--from-file=token=/dev/stdin, and in the manifest DTL_TOKEN from that Secret";
 
 }  // namespace
 
@@ -329,7 +310,7 @@ constexpr Scheduler kMpiJob = {
     .look = look_for_mpi_job,
     .ask = ask_mpi_launcher,
     .read = read_mpi_launcher,
-    .commands = [](const SchedulerEvidence&) -> const HostCommands& { return kWorkerCommands; },
+    .commands = worker_commands,
 };
 constexpr Scheduler kTrainJob = {
     .name = "trainjob",
@@ -364,13 +345,6 @@ constexpr Scheduler kIndexedJob = {
     .read = read_indexed_job,
     .commands = pod_commands,
 };
-
-std::string describe_pod_command(const std::string& host) {
-  Host pod;
-  pod.name = host;
-  pod.access.commands = &kPodCommands;
-  return state_command(pod);
-}
 
 std::vector<std::string> running_workers(const std::string& text) {
   constexpr std::string_view kEcho = "echo ";

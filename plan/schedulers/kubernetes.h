@@ -17,7 +17,4 @@ constexpr const char* kRunningWorkers = "/etc/mpi/discover_hosts.sh";
 // name that is not one.
 std::vector<std::string> running_workers(const std::string& text);
 
-// The command that shows a person what became of a pod, where no SchedulerEvidence is at hand.
-std::string describe_pod_command(const std::string& host);
-
 }  // namespace dtl

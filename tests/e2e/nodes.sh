@@ -54,8 +54,29 @@ wait
 expect_equal "statuses of the nodes" "$(statuses)" "143 143 143"
 expect_equal "ranks that ended in order" "$(grep -c drained "$work/out.0")" 3
 
+# ---- set by hand: --nnodes says how many nodes there are, and nobody is sent to kubectl
+rm "$work"/status.*
+# shellcheck disable=SC2016
+for rank in 0 1 2; do
+  DTL_NNODES='' node "$rank" --nnodes 3 -ppn 1 sh -c 'echo "rank $RANK of $WORLD_SIZE"'
+done
+wait
+expect_equal "statuses of the nodes" "$(statuses)" "0 0 0"
+expect_equal "output of the first node" "$(sort "$work/out.0" | xargs)" "rank 0 of 3 rank 1 of 3 rank 2 of 3"
+by_hand() { DTL_NNODES='' DTL_NODE_RANK=1 launch "$@" true; }
+by_hand --nnodes 3
+expect_status 78
+expect_err '^dtlaunch: the job has no token: .*Try: openssl rand -hex 32 >token'
+by_hand
+expect_status 78
+expect_err '^dtlaunch: nothing says how many nodes the job has: .*Try: --nnodes N, or DTL_NNODES=N'
+DTL_TOKEN=$token by_hand --nnodes 3 --start-timeout 2
+expect_status 124
+expect_err "^dtlaunch: first\.pods:29500: not found in 2 s: .*Try: see whether the job's first node runs"
+expect_no_err kubectl
+
 # ---- without a token, and with another one
-DTL_NODE_RANK=1 launch -ppn 1 true
+run "$cluster" exec node1 env JOB_COMPLETION_INDEX=1 "$bin/dtlaunch" -ppn 1 true
 expect_status 78
 expect_err 'openssl rand -hex 32 \| kubectl create secret generic dtlaunch-token --from-file=token=/dev/stdin,'
 expect_hosts_idle 10

@@ -27,7 +27,8 @@ pod() {
   {
     [ -z "$memory" ] || echo $BASHPID >"$memory/cgroup.procs"
     # shellcheck disable=SC2016
-    timeout -s KILL "$limit" "$cluster" exec "$node" env -u HOME -u USER -u LOGNAME "${variables[@]}" \
+    timeout -s KILL "$limit" "$cluster" exec "$node" env -u HOME -u USER -u LOGNAME \
+      KUBERNETES_SERVICE_HOST=10.96.0.1 "${variables[@]}" \
       HOSTNAME="$name" unshare --pid --fork --mount --uts --mount-proc --kill-child sh -ec '
         hostname "$HOSTNAME"
         mount --bind "$1" "$1"

@@ -236,6 +236,8 @@ TEST_F(SchedulerJobTest, KnowsHowAPersonGetsAtTheHosts) {
   EXPECT_EQ(shown_by(by({"-hosts", "w-0,w-1", "p"})), "worker");
   // The only node of its job, and hosts that have nothing to do with it.
   around_.environment = {{"PET_NNODES", "1"}, {"PET_NODE_RANK", "0"}};
+  EXPECT_EQ(shown_by(describe({"p"}).request.here), "ssh");  // set by hand
+  around_.environment.emplace_back("KUBERNETES_SERVICE_HOST", "10.96.0.1");
   EXPECT_EQ(shown_by(describe({"p"}).request.here), "pod");
   EXPECT_EQ(shown_by(by({"-hosts", "a,b", "p"})), "ssh");
 }

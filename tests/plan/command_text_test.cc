@@ -10,6 +10,7 @@
 #include "plan/schedulers/kubernetes.h"
 #include "plan/schedulers/lsf.h"
 #include "plan/schedulers/pbs.h"
+#include "plan/schedulers/pod_commands.h"
 #include "plan/schedulers/slurm.h"
 
 namespace dtl::command_text_test {

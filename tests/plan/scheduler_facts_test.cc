@@ -61,6 +61,26 @@ TEST(SchedulerFacts, KnowsTheJobOfASlurmStep) {
   EXPECT_EQ(host_access(evidence).job, "42");
 }
 
+TEST(SchedulerFacts, SeesVariablesOfPodsThatSomebodyHasSetElsewhere) {
+  const auto elsewhere = [](const char* name, const char* value) {
+    const Variables by_hand = {{"DTL_NODE_RANK", "1"}, {"DTL_NNODES", "2"}, {"DTL_RDZV", "n0"}};
+    Variables all = by_hand;
+    all.emplace_back(name, value);
+    const SchedulerEvidence evidence = find_scheduler(all, std::nullopt, {});
+    EXPECT_EQ(evidence.outside_kubernetes, !host_access(evidence).to_pod());
+    return evidence.outside_kubernetes;
+  };
+  EXPECT_TRUE(elsewhere("HOSTNAME", "n1"));
+  EXPECT_FALSE(elsewhere("JOB_COMPLETION_INDEX", "1"));
+  EXPECT_FALSE(elsewhere("KUBERNETES_SERVICE_HOST", "::1"));
+}
+
+TEST(SchedulerFacts, SaysThatAMeetingPointAloneIsLeftOut) {
+  const SchedulerEvidence evidence = find_scheduler({{"DTL_RDZV", "n0:9"}}, std::nullopt, {});
+  EXPECT_EQ(evidence.scheduler, nullptr);
+  EXPECT_THAT(evidence.warnings, testing::ElementsAre(HasSubstr("without DTL_NODE_RANK")));
+}
+
 // A command's arguments are everybody's to read, and a shell keeps what was typed.
 TEST(SchedulerFacts, SaysNoTokenInACommandsArguments) {
   for (const Scheduler* scheduler : schedulers()) {
