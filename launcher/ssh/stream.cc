@@ -241,6 +241,12 @@ awaitable<std::unique_ptr<SshStream>> run_over_ssh(std::shared_ptr<SshSession> s
   ssh_channel handle = channel->handle;
   auto opening = session->finish([=] { return ssh_channel_open_session(handle); }, too_late);
   int result = co_await std::move(opening);
+  // The key was taken, so the user has to look at the server and not at the login.
+  if (result != SSH_OK && session->alive()) {
+    throw Error(Exit::kOs, "cannot start agent",
+                fmt::format("logged in, but sshd opens no session: {}", session->error_text()),
+                "sshd -T | grep -i maxsessions there, as root; it must be 1 or more");
+  }
   if (result == SSH_OK) {
     auto executing = session->finish(
         [=] { return ssh_channel_request_exec(handle, command.c_str()); }, too_late);

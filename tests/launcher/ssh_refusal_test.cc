@@ -166,6 +166,18 @@ TEST_F(Login, ThatTheServerDoesNotLiveToAnswerIsNoDeniedPermission) {
   EXPECT_EQ(error.hint(), "ssh -p 2222 node2 true");
 }
 
+TEST_F(Login, ThatGetsNoSessionIsNamedAsTheServersSetting) {
+  must("node2",
+       "/usr/sbin/sshd -f /run/cluster/sshd_config -p 2222 -o PidFile=none -o MaxSessions=0");
+  options_.trust.accept_new_host_keys = true;
+  node2_.port = 2222;
+  const Error error = failure();
+  EXPECT_EQ(error.status(), Exit::kOs);
+  EXPECT_THAT(error.what(), StartsWith("node2: cannot start agent: logged in, but sshd opens no "
+                                       "session: "));
+  EXPECT_THAT(error.hint(), HasSubstr("maxsessions"));
+}
+
 // It keeps the connection; nobody must wait for the end of that.
 TEST_F(Login, IsOverWhereTheServerFallsSilentAfterIt) {
   std::string reason;
