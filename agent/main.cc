@@ -34,6 +34,7 @@
 #include "base/log.h"
 #include "base/machine/close_from.h"
 #include "base/machine/job_record.h"
+#include "base/machine/memory_limit.h"
 #include "base/random.h"
 #include "base/sha256.h"
 #include "base/text.h"
@@ -325,7 +326,8 @@ int main(int argc, char** argv) {
     dtl::log_error(error.what());
     return static_cast<int>(error.status());
   } catch (const std::exception& error) {
-    dtl::log_error(error.what());
-    return static_cast<int>(dtl::Exit::kInternal);
+    const auto resource = dtl::resource_error(error);
+    dtl::log_error(resource ? resource->what() : error.what());
+    return static_cast<int>(resource ? dtl::Exit::kOs : dtl::Exit::kInternal);
   }
 }

@@ -34,7 +34,7 @@ std::string limit_command(int error_number) {
   if (error_number == EFBIG) return "ulimit -f";
   if (error_number == ENFILE) return "cat /proc/sys/fs/file-nr";
   if (error_number == EAGAIN) return "ulimit -u; ps -eLf | wc -l";
-  if (error_number == ENOMEM) return "free -m";
+  if (error_number == ENOMEM) return "free -m; ulimit -v";
   return {};
 }
 

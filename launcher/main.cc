@@ -7,12 +7,12 @@
 
 #include <csignal>
 #include <exception>
-#include <system_error>
 
 #include "base/error.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/machine/descriptor_limit.h"
+#include "base/machine/memory_limit.h"
 #include "base/text.h"
 #include "launcher/run/commands.h"
 #include "launcher/run/pid_one.h"
@@ -55,13 +55,11 @@ int main(int argc, char** argv) {
   } catch (const dtl::Error& error) {
     dtl::log_error(error.what());
     return static_cast<int>(error.status());
-  } catch (const std::system_error& failure) {  // a thread that cannot be started
-    const int number = failure.code().value();
-    const std::string reason = dtl::errno_text(number);
-    dtl::log_error(
-        dtl::Error(Exit::kOs, "cannot go on", reason, dtl::limit_command(number)).what());
-    return static_cast<int>(Exit::kOs);
   } catch (const std::exception& fault) {
+    if (const auto resource = dtl::resource_error(fault)) {
+      dtl::log_error(resource->what());
+      return static_cast<int>(Exit::kOs);
+    }
     dtl::log_error(fmt::format("internal error: {}", fault.what()));
     return static_cast<int>(Exit::kInternal);
   }
