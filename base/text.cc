@@ -12,18 +12,21 @@
 namespace dtl {
 namespace {
 
-// Levenshtein's with one row: row[j] is the distance of a's first i letters to b's first j,
-// `diagonal` that of one letter less in both.
+// Levenshtein's, where two neighbours that changed places are one mistake: "hlep". row[j] is the
+// distance of a's first i letters to b's first j; `above` is the row of one letter less in a, and
+// `higher` that of two less.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
+  std::vector<std::size_t> row(b.size() + 1), above(row), higher(row);
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
   for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
+    higher.swap(above);
+    above.swap(row);
     row[0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({substituted, row[j] + 1, row[j - 1] + 1});
+      const std::size_t substituted = above[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      row[j] = std::min({substituted, above[j] + 1, row[j - 1] + 1});
+      const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (swapped) row[j] = std::min(row[j], higher[j - 2] + 1);
     }
   }
   return row[b.size()];

@@ -19,6 +19,9 @@ TEST(ParseInteger, TakesWholeNumbersInRangeOnly) {
 TEST(Nearest, FindsATypoAndRefusesAStranger) {
   const std::vector<std::string> known = {"hostfile", "timeout", "report"};
   EXPECT_EQ(nearest("hostfiel", known), "hostfile");
+  // Two letters that changed places are one mistake, so a short word may have them.
+  EXPECT_EQ(nearest("hlep", std::vector<std::string>{"help"}), "help");
+  EXPECT_EQ(nearest("hxyp", std::vector<std::string>{"help"}), "");
   EXPECT_EQ(nearest("xyz", known), "");
 }
 
