@@ -52,7 +52,7 @@ void OptionReader::take(const std::string& word) {
   const char* attached = equals == word.npos ? nullptr : &word[equals + 1];
   if (const Option* option = find(spelled)) {
     take_known(*option, spelled, attached);
-  } else if (manner_.letters && take_letters(word)) {
+  } else if ((manner_.letters && take_letters(word)) || take_number(word)) {
     return;
   } else if (manner_.unknown) {
     manner_.unknown(*this, spelled, attached);
@@ -83,6 +83,20 @@ bool OptionReader::take_letters(const std::string& word) {
     take_known(*option, letter, has_rest ? &word[i + 1] : nullptr);
     if (has_rest) break;
   }
+  return true;
+}
+
+// "-n4" of mpirun's users: a name with one dash, and a number behind it.
+bool OptionReader::take_number(const std::string& word) {
+  if (manner_.spelling != Spelling::kMpirun || word.starts_with("--")) return false;
+  const std::size_t number = word.find_first_of("0123456789");
+  if (number == word.npos || word.find_first_not_of("0123456789:", number) != word.npos) {
+    return false;
+  }
+  const std::string spelled = word.substr(0, number);
+  const Option* option = find(spelled);
+  if (option == nullptr || option->takes != Takes::kValue) return false;
+  take_known(*option, spelled, &word[number]);
   return true;
 }
 
@@ -122,11 +136,11 @@ std::string OptionReader::value_of(const Option& option, const std::string& spel
       if (words_[at_].empty()) return ++at_, "true";
       return is_true_or_false(words_[at_]) ? to_lower(words_[at_++]) : words_[at_++];
     case Takes::kValue:
-      return attached != nullptr ? attached : next_word(spelled, option.value);
+      return attached != nullptr ? attached : next_value(spelled, option.value);
     case Takes::kWords:
       return attached != nullptr ? attached : next_words(spelled, option.value);
     case Takes::kVariable:
-      return variable(spelled, attached != nullptr ? attached : next_word(spelled, option.value));
+      return variable(spelled, attached != nullptr ? attached : next_value(spelled, option.value));
   }
   return {};
 }
@@ -142,18 +156,26 @@ std::string OptionReader::flag_value(const std::string& spelled, const char* att
 }
 
 const std::string& OptionReader::next_word(std::string_view spelled, std::string_view value_name) {
-  // "--train_file --do_train" is a forgotten value, not a file of that name.
-  const bool is_option = !manner_.options_first && at_ < words_.size() &&
-                         words_[at_].starts_with("--") && find(words_[at_]) != nullptr;
-  if (at_ == words_.size() || is_option) {
+  if (at_ == words_.size()) {
     throw Error(Exit::kUsage, fmt::format("option '{}' needs {}", spelled, value_name), "",
                 std::string(manner_.help));
   }
   return words_[at_++];
 }
 
+// "--train_file --do_train" is a forgotten value, and not a file of that name.
+const std::string& OptionReader::next_value(std::string_view spelled, std::string_view value_name) {
+  const std::string word = at_ < words_.size() ? words_[at_] : "";
+  if (word.starts_with("--") && find(word.substr(0, word.find('='))) != nullptr) {
+    throw Error(Exit::kUsage, fmt::format("option '{}' needs {}", spelled, value_name),
+                fmt::format("'{}' behind it is an option", word),
+                fmt::format("{}={}, if that is the value", spelled, word));
+  }
+  return next_word(spelled, value_name);
+}
+
 std::string OptionReader::next_words(std::string_view spelled, std::string_view value_name) {
-  std::string words = next_word(spelled, value_name);
+  std::string words = next_value(spelled, value_name);
   while (at_ < words_.size() && !starts_as_option(words_[at_])) words += "," + words_[at_++];
   return words;
 }
@@ -176,9 +198,18 @@ std::string OptionReader::variable(std::string_view spelled, const std::string& 
 }
 
 void OptionReader::refuse_unknown(std::string_view spelled) const {
-  const std::string near = nearest_option(table_, spelled);
+  std::string hint = nearest_option(table_, spelled);
+  // "-fhosts": an option of one letter, and its value without the blank. Only if it cannot be a
+  // misspelt name; "-hosts" is near to this one as it is to its value.
+  const bool glued = spelled.size() > 2 && spelled[1] != '-' &&
+                     (hint.empty() || bare_name(hint) == spelled.substr(2));
+  const Option* option = glued ? find(std::string(spelled.substr(0, 2))) : nullptr;
+  if (option != nullptr && option->takes != Takes::kNothing) {
+    hint += fmt::format("{}{} {}", hint.empty() ? "" : ", or ", spelled.substr(0, 2),
+                        spelled.substr(2));
+  }
   throw Error(Exit::kUsage, fmt::format("unknown option '{}'", spelled), "",
-              near.empty() ? std::string(manner_.help) : near);
+              hint.empty() ? std::string(manner_.help) : hint);
 }
 
 void OptionReader::refuse_repeated() const {

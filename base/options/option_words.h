@@ -52,7 +52,8 @@ struct Manner {
   std::function<void(OptionReader&, const std::string& spelled, const char* attached)> unknown = {};
 };
 
-// "-name value", "-name=value", "--" ends the options. Throws Error(kUsage).
+// "-name value", "-name=value", "-n4" in mpirun's spelling; "--" ends the options. A value that is
+// itself an option with two dashes is refused as a forgotten one. Throws Error(kUsage).
 OptionWords read_option_words(std::span<const Option> table,
                               const std::vector<std::string>& arguments, const Manner& manner);
 
@@ -77,6 +78,8 @@ class OptionReader {
   void take_known(const Option& option, const std::string& spelled, const char* attached);
   bool take_verbose(std::string_view word);
   bool take_letters(const std::string& word);
+  bool take_number(const std::string& word);
+  const std::string& next_value(std::string_view spelled, std::string_view value_name);
   const Option* find(const std::string& spelled) const;
   std::string value_of(const Option& option, const std::string& spelled, const char* attached);
   std::string flag_value(const std::string& spelled, const char* attached);

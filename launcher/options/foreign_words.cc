@@ -67,6 +67,18 @@ void read_foreign(OptionReader& reader, const std::string& spelled, const char* 
     return;
   }
   const ForeignOption* option = find_foreign_option(spelled);
+  // "-t3", as the reader takes "-n3".
+  const std::size_t number = spelled.find_first_of("0123456789");
+  const bool is_glued = option == nullptr && attached == nullptr && !spelled.starts_with("--") &&
+                        number != spelled.npos && number > 1 &&
+                        spelled.find_first_not_of("0123456789:", number) == spelled.npos;
+  if (is_glued) {
+    const ForeignOption* plain = find_foreign_option(spelled.substr(0, number));
+    if (plain != nullptr && plain->values == 1) {
+      take_foreign(reader, *plain, spelled.substr(0, number), spelled.substr(number));
+      return;
+    }
+  }
   if (option == nullptr) reader.refuse_unknown(spelled);
   std::string value = attached == nullptr ? "" : attached;
   // Some launchers let the value out: "-tune -n 2".

@@ -107,7 +107,9 @@ TEST(Options, SayWhatIsWrongWithAValue) {
   EXPECT_EQ(refusal({"--loud=2"}), "option '--loud': '2' is neither true nor false. Try: p --help");
   EXPECT_EQ(refusal({"--loud=2"}, {.help = "p --help"}),
             "option '--loud' takes no value: '2' was given");
-  EXPECT_EQ(refusal({"--file", "--loud"}), "option '--file' needs FILE. Try: p --help");
+  EXPECT_EQ(refusal({"--file", "--loud"}),
+            "option '--file' needs FILE: '--loud' behind it is an option. Try: --file=--loud, if "
+            "that is the value");
   EXPECT_EQ(refusal({"--file"}), "option '--file' needs FILE. Try: p --help");
   EXPECT_EQ(refusal({"--file", ""}), "option '--file': the value is empty");
   EXPECT_EQ(refusal({"--fil", "x"}), "unknown option '--fil'. Try: --file");

@@ -145,6 +145,35 @@ TEST(Cli, SuggestsTheNearestName) {
   EXPECT_EQ(refusal({"-hostfil", "x"}), "unknown option '-hostfil'. Try: -hostfile");
   EXPECT_EQ(refusal({"--dryrun"}), "unknown option '--dryrun'. Try: --dry-run");
   EXPECT_EQ(refusal({"--zzzzzz"}), "unknown option '--zzzzzz'. Try: dtlaunch --help");
+  EXPECT_EQ(refusal({"--hlep"}), "unknown option '--hlep'. Try: --help");
+}
+
+TEST(Cli, TakesNumbersThatFollowAnOptionWithoutABlank) {
+  const CommandLine line = parse_command_line({"-n4", "-ppn2", "-grr1", "a", "-n3"});
+  EXPECT_EQ(line.placement.ranks, 4);
+  EXPECT_EQ(line.placement.ranks_per_node, 2);
+  EXPECT_EQ(line.placement.deal, 1);
+  EXPECT_THAT(line.programs[0].command, ElementsAre("a", "-n3"));
+  EXPECT_EQ(parse_command_line({"-n2:4", "a"}).placement.rank_range->most, 4);
+  EXPECT_EQ(parse_command_line({"-c4", "a"}).placement.ranks, 4);
+  EXPECT_EQ(parse_command_line({"-t3", "a"}).notes.size(), 1U);
+  EXPECT_EQ(parse_command_line({"-psm2", "a"}).notes.size(), 1U);
+  EXPECT_THAT(refusal({"-r3", "a"}), HasSubstr("option '-r': output is kept or shown"));
+  EXPECT_EQ(refusal({"-fhosts", "a"}), "unknown option '-fhosts'. Try: -hosts, or -f hosts");
+  EXPECT_EQ(refusal({"-Hn1,n2", "a"}), "unknown option '-Hn1,n2'. Try: -H n1,n2");
+  EXPECT_EQ(refusal({"-zz4", "a"}), "unknown option '-zz4'. Try: dtlaunch --help");
+}
+
+TEST(Cli, TakesNoOptionForAForgottenValue) {
+  EXPECT_EQ(refusal({"--report", "--dry-run", "a"}),
+            "option '--report' needs FILE: '--dry-run' behind it is an option. Try: "
+            "--report=--dry-run, if that is the value");
+  EXPECT_THAT(refusal({"-hosts", "--np=2", "a"}), HasSubstr("'--np=2' behind it is an option"));
+  EXPECT_EQ(parse_command_line({"--report=--dry-run", "a"}).reporting.report, "--dry-run");
+  EXPECT_EQ(parse_command_line({"--report", "--mine", "a"}).reporting.report, "--mine");
+  // What a variable is set to may be anything.
+  EXPECT_EQ(parse_command_line({"-genv", "A", "--verbose", "a"}).environment.set[0].second,
+            "--verbose");
 }
 
 TEST(Cli, RefusesWhatItCannotMean) {
