@@ -24,6 +24,7 @@ struct ForeignOption {
   std::string_view text;
   std::string_view hint;
   std::string_view harmless = {};  // values that ask for nothing, "auto,cpu"; or paths to them
+  std::string_view devices = {};   // values that ask for what is not a CPU, "gpu,xpu"
 };
 
 std::span<const ForeignOption> foreign_options();

@@ -27,15 +27,24 @@ std::string with_value(std::string_view ours, const std::string& value) {
   return word;
 }
 
+bool is_one_of(const std::string& word, std::string_view list) {
+  const std::vector<std::string> words = split(list, ',');
+  return !word.empty() && std::find(words.begin(), words.end(), word) != words.end();
+}
+
 void take_foreign(OptionReader& reader, const ForeignOption& option, const std::string& spelled,
                   const std::string& value) {
   OptionWords& read = reader.so_far();
   read.foreign.push_back(spelled);
   // An option that has to be refused for what it asks may have values that ask for nothing, as
   // `-launcher-exec ssh`. The value may be a path, /usr/bin/ssh.
-  const std::vector<std::string> harmless = split(option.harmless, ',');
   const std::string last = to_lower(value.substr(value.rfind('/') + 1));
-  if (!last.empty() && std::find(harmless.begin(), harmless.end(), last) != harmless.end()) {
+  if (is_one_of(last, option.devices)) {
+    throw Error(Exit::kUsage, fmt::format("option '{} {}'", spelled, value),
+                "dtlaunch runs jobs on CPUs",
+                fmt::format("{} N, or {} auto for a rank on each core", spelled, spelled));
+  }
+  if (is_one_of(last, option.harmless)) {
     read.notes.push_back(fmt::format("option '{} {}' is left out", spelled, value));
     return;
   }

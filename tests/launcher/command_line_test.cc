@@ -179,8 +179,10 @@ TEST(Cli, TakesNoOptionForAForgottenValue) {
 TEST(Cli, RefusesWhatItCannotMean) {
   EXPECT_EQ(refusal({"-n", "0", "a"}),
             "option '-n': '0' is no number from 1 to 65535. Try: dtlaunch --help");
-  EXPECT_EQ(refusal({"--nproc-per-node", "gpu", "a"}),
-            "option '--nproc-per-node': 'gpu' is no number from 1 to 65535. Try: dtlaunch --help");
+  EXPECT_EQ(
+      refusal({"--nproc-per-node", "gpu", "a"}),
+      "option '--nproc-per-node gpu': dtlaunch runs jobs on CPUs. Try: --nproc-per-node N, or "
+      "--nproc-per-node auto for a rank on each core");
   EXPECT_THAT(refusal({"-np", "0", "a"}), HasSubstr("'0' is no number from 1 to 65535"));
   EXPECT_THAT(refusal({"-np", "four", "a"}), HasSubstr("'four'"));
   EXPECT_THAT(refusal({"-np"}), HasSubstr("option '-np' needs N"));

@@ -113,7 +113,7 @@ TEST(Foreign, TorchrunsLinesMeanTheSame) {
   EXPECT_EQ(parse_command_line({"--nnodes", "2:2", "--nproc-per-node=auto", "a"}).placement.nodes,
             2);
   EXPECT_FALSE(parse_command_line({"--nproc-per-node=CPU", "a"}).placement.ranks_per_node);
-  EXPECT_THAT(refusal({"--nproc-per-node", "gpu", "a"}), HasSubstr("'gpu' is no number"));
+  EXPECT_THAT(refusal({"--nproc-per-node", "gpu", "a"}), HasSubstr("runs jobs on CPUs"));
   const CommandLine some = parse_command_line({"--nnodes", "1:4", "a"});
   ASSERT_TRUE(some.placement.node_range);
   EXPECT_EQ(some.placement.node_range->least, 1);
