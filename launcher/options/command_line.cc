@@ -12,6 +12,7 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "launcher/options/environment_options.h"
+#include "launcher/options/foreign_options.h"
 #include "launcher/options/foreign_words.h"
 #include "launcher/options/options.h"
 #include "launcher/options/program_lines.h"
@@ -66,6 +67,35 @@ void check_blocks(const std::vector<Block>& blocks) {
                   "it is for the whole job", "put it before the first program");
     }
   }
+}
+
+// In a file of programs each block may have the options of a program, and no others.
+void check_file_block(const Block& block) {
+  for (const GivenOption& given : block.words.options) {
+    if (given.option->traits.scope == Scope::kProgram) continue;
+    const std::string name(given.option->names.back());
+    const bool names_programs = name == "-configfile";
+    throw Error(
+        Exit::kUsage, fmt::format("option '{}' in a file of programs", name),
+        names_programs ? "this file names all programs of the job" : "it is for the whole job",
+        names_programs ? "all programs in one file"
+                       : "put it on the command line, beside -configfile");
+  }
+}
+
+// Each node would start a job of its own, of as many nodes as it sees: one.
+void check_rendezvous(const OptionWords& words, const CommandLine& line) {
+  const bool meets =
+      std::any_of(words.foreign.begin(), words.foreign.end(), [](const std::string& spelled) {
+        return find_foreign_option(spelled) == find_foreign_option("rdzv-endpoint");
+      });
+  const bool names_hosts = !line.hosts.empty() || !line.hostfile.empty() ||
+                           !line.discover.empty() || !line.job_file.empty();
+  if (!meets || names_hosts || !line.placement.node_range) return;
+  const SizeRange& range = *line.placement.node_range;
+  throw Error(Exit::kUsage, fmt::format("--nnodes {}:{}", range.least, range.most),
+              "one dtlaunch starts the ranks of all nodes, and has to know them",
+              "-f FILE with the nodes, in one dtlaunch for all of them");
 }
 
 // Open MPI's `-c 4` is a number of ranks, and no job file has a number for its name.
@@ -173,6 +203,7 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments,
     line.given.push_back(given.option->names.back());
   }
   line.as_torchrun = speaks_torchrun(blocks[0].words);
+  check_rendezvous(blocks[0].words, line);
   // The last one that applies wins: --help beside anything else is help.
   if (!line.shell.empty()) line.action = Action::kCompletion;
   if (first.show_scheduler) line.action = Action::kShowScheduler;

@@ -127,6 +127,34 @@ TEST(Foreign, TorchrunsLinesMeanTheSame) {
   EXPECT_THAT(refusal({"--node_rank=1", "a"}), HasSubstr("the ranks of all hosts"));
 }
 
+TEST(Foreign, TorchrunsMeetingPointIsLeftOut) {
+  const auto with = [](const std::string& nodes, const std::string& host) {
+    return Words{"--nproc_per_node",
+                 "4",
+                 "--nnodes",
+                 nodes,
+                 "--rdzv-id",
+                 "1",
+                 "--rdzv-backend",
+                 "c10d",
+                 "--rdzv-endpoint",
+                 host + ":29400",
+                 "--rdzv_conf",
+                 "timeout=9",
+                 "s.py"};
+  };
+  const CommandLine line = parse_command_line(with("1", "localhost"));
+  EXPECT_TRUE(line.as_torchrun);
+  EXPECT_EQ(line.notes.size(), 4U);
+  EXPECT_EQ(line.placement.ranks_per_node, 4);
+  EXPECT_EQ(parse_command_line(with("2", "n1")).placement.nodes, 2);
+  // Each node would start a job of its own.
+  EXPECT_THAT(refusal(with("1:4", "n1")), HasSubstr("-f FILE with the nodes"));
+  Words named = with("1:4", "n1");
+  named.insert(named.begin(), {"-hosts", "n1,n2"});
+  EXPECT_EQ(parse_command_line(named).placement.node_range->most, 4);
+}
+
 TEST(Foreign, OptionsWithoutTheirValueTakeNoOption) {
   const CommandLine line = parse_command_line({"-tune", "-n", "2", "a"});
   EXPECT_EQ(line.placement.ranks, 2);
