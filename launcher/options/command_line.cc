@@ -63,8 +63,12 @@ void check_blocks(const std::vector<Block>& blocks) {
       // Options of the whole job belong before the first program. Behind a ":" a reader would take
       // them for options of that program.
       if (i == 0 || given.option->traits.scope == Scope::kProgram) continue;
-      throw Error(Exit::kUsage, fmt::format("option '{}' after ':'", given.option->names.back()),
-                  "it is for the whole job", "put it before the first program");
+      const bool names_programs = given.option->names.back() == "-configfile";
+      throw Error(
+          Exit::kUsage, fmt::format("option '{}' after ':'", given.option->names.back()),
+          names_programs ? "its file names all programs of the job" : "it is for the whole job",
+          names_programs ? "all programs in the file, or all on the command line"
+                         : "put it before the first program");
     }
   }
 }
@@ -277,11 +281,12 @@ void add_program_file(CommandLine& line, std::string_view text, const std::strin
   for (const FileLine& each : read_program_lines(text, path)) {
     try {
       const std::vector<Block> blocks = read_blocks(each.words);
-      // check_blocks() lets the first block have all options. A made-up one in front makes it
-      // refuse options of the whole job on every line of the file.
-      Block first;  // options of the whole job belong on the command line
+      // check_blocks() is about several blocks. A made-up one in front makes it look for the
+      // program of a single one, too.
+      Block first;
       first.words.rest = {"a"};
       for (const Block& block : blocks) {
+        check_file_block(block);
         check_blocks({first, block});
         BlockOptions own = parse_options(block.words);
         line.programs.push_back(std::move(own.program));

@@ -80,6 +80,8 @@ TEST(Cli, RefusesColonsWithoutProgramsAndLateOptions) {
   EXPECT_THAT(refusal({"-n", "2", ":", "b"}), HasSubstr("there is no program"));
   EXPECT_THAT(refusal({"a", ":", "-f", "hosts", "b"}),
               HasSubstr("put it before the first program"));
+  EXPECT_THAT(refusal({"a", ":", "-configfile", "jobs", "b"}),
+              HasSubstr("Try: all programs in the file, or all on the command line"));
 }
 
 std::string file_refusal(const std::string& text) {
