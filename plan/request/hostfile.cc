@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <set>
 
@@ -137,10 +138,30 @@ void check_bytes(std::string_view line, const TextPosition& start) {
   }
 }
 
+// "[cluster]" of an inventory or an INI file would be the host "cluster". Brackets belong to a list
+// "[a,b]", to a range "[n01-n02]" or to an address, which may be mistyped.
+void refuse_section(std::string_view line, const TextPosition& position) {
+  if (line.size() < 3 || line.front() != '[' || line.back() != ']') return;
+  const std::string_view inside = line.substr(1, line.size() - 2);
+  const bool range =
+      inside.find('-') != inside.npos && inside.find_first_of("0123456789") != inside.npos;
+  const bool has_letter = std::any_of(inside.begin(), inside.end(),
+                                      [](unsigned char sign) { return std::isalpha(sign) != 0; });
+  const bool address = inside.find(':') != inside.npos &&
+                       inside.find_first_not_of("0123456789abcdefABCDEF:.") == inside.npos;
+  if (!has_letter || range || address || inside.find_first_of(",[]") != inside.npos ||
+      is_address(std::string(inside))) {
+    return;
+  }
+  throw position.error(fmt::format("'{}' is a section, and hostfiles have none", printable(line)),
+                       "one host per line, and nothing else");
+}
+
 void parse_line(std::string_view line, const TextPosition& start, HostCollector& hosts) {
   const std::vector<Word> words = words_of(line);
   if (words.empty()) return;
   const TextPosition position = start.at(words[0].column);
+  refuse_section(trim(line), position);
   const std::size_t equals = words[0].text.find('=');
   if (equals != std::string_view::npos && words[0].text[0] != '-') {
     throw position.error(fmt::format("no host before '{}'", words[0].text),

@@ -10,6 +10,7 @@ namespace dtl::hostfile_test {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 // "user@name/port*slots", what is absent left out.
 std::string short_form(const Host& host) {
@@ -73,6 +74,13 @@ TEST(Hostfile, GivesTheSlotsOfALineToEachHostOfARange) {
               ElementsAre("n01*2", "n02*2", "al@m1*4", "al@m3*4"));
 }
 
+TEST(Hostfile, RefusesSectionsAndTakesRangesInBrackets) {
+  for (const char* line : {"[cluster]", "[gpu-nodes]", " [all:vars] ", "[web1]"}) {
+    EXPECT_THAT(error_of(line), HasSubstr("is a section, and hostfiles have none")) << line;
+  }
+  EXPECT_THAT(hosts_of("[n01-n02]\n[a,b]\n[fe80::2]\n[10-11].x"),
+              ElementsAre("n01", "n02", "a", "b", "fe80::2", "10.x", "11.x"));
+}
 TEST(Hostfile, RemembersWhereAHostStands) {
   const std::vector<Host> hosts = parse_hostfile("\n  a\nb", "dir/hosts");
   EXPECT_EQ(hosts.at(0).where, "dir/hosts:2:3");
