@@ -114,14 +114,27 @@ std::string last_part(const std::string& key) {
   return key.substr(key.rfind('.') + 1);
 }
 
-// The known key that was probably meant: a misspelt one, or the right one of another table.
+// The known key that was probably meant: a misspelt one of the same table, the right one of another
+// table, or one of a misspelt table.
 std::string suggestion(const std::string& key, const std::vector<std::string>& known) {
-  const std::string near = nearest(key, known);
-  if (!near.empty()) return near;
+  const std::string last = last_part(key), table = key.substr(0, key.size() - last.size());
+  std::vector<std::string> siblings;
   for (const std::string& candidate : known) {
-    if (last_part(candidate) == last_part(key)) return candidate;
+    if (to_lower(candidate) == to_lower(key)) return candidate;
+    if (candidate == table + last_part(candidate)) siblings.push_back(last_part(candidate));
   }
-  return {};
+  const std::string sibling = nearest(last, siblings);
+  if (!sibling.empty()) return table + sibling;
+  // TOML's usual trap: below a [table] a key of the file itself is the table's.
+  const bool of_file = std::find(known.begin(), known.end(), last) != known.end();
+  if (of_file && !table.empty()) return fmt::format("{}, above the first [table]", last);
+  std::vector<std::string> others;
+  for (const std::string& candidate : known) {
+    if (last_part(candidate) == last) return candidate;
+    // Keys of one table are alike by its name alone.
+    if (candidate != table + last_part(candidate) || table.empty()) others.push_back(candidate);
+  }
+  return nearest(key, others);
 }
 
 }  // namespace

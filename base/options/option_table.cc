@@ -18,6 +18,31 @@ namespace {
 constexpr double kNoBound = 1e30;
 constexpr std::int64_t kNoWholeBound = std::int64_t{1} << 40;
 
+// "--tag nightly,run=7" as a file has it: tags = ["nightly", "run=7"]
+std::string hint_for_file(const GivenOption& given, const std::string& hint) {
+  if (!hint.starts_with('-')) return hint;
+  const std::size_t blank = hint.find(' ');
+  const auto& names = given.option->names;
+  const bool own = std::find(names.begin(), names.end(), hint.substr(0, blank)) != names.end();
+  // Another option means nothing in a file.
+  if (!own || blank == hint.npos) return {};
+  const std::string value = hint.substr(blank + 1);
+  if (value.find(" -") != value.npos) return {};    // more options
+  if (value.find(' ') != value.npos) return value;  // several values, with words between them
+  const std::string key = given.spelled.substr(given.spelled.rfind('.') + 1);
+  switch (given.option->traits.in_file) {
+    case FileValue::kList:
+      return fmt::format("{} = [\"{}\"]", key, join(split(value, ','), "\", \""));
+    case FileValue::kInteger:
+      return fmt::format("{} = {}", key, value);
+    case FileValue::kText:
+    case FileValue::kRange:
+    case FileValue::kPath:
+      break;
+  }
+  return fmt::format("{} = \"{}\"", key, value);
+}
+
 }  // namespace
 
 std::string read_flag(const std::string& text, bool& value) {
@@ -65,9 +90,8 @@ Error bad_option_value(const GivenOption& given, const std::string& reason, std:
 
 Error in_its_place(const GivenOption& given, const Error& error) {
   if (given.place.empty()) return error;
-  const bool is_option = error.hint().starts_with('-');  // means nothing in a file
   return Error(Exit::kBadInput, given.place, fmt::format("'{}': {}", given.spelled, error.reason()),
-               is_option ? "" : error.hint());
+               hint_for_file(given, error.hint()));
 }
 
 }  // namespace dtl

@@ -12,6 +12,7 @@ namespace dtl::job_file_test {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::Pair;
 
 std::string error_of(const std::string& text) {
@@ -125,6 +126,14 @@ TEST(JobFile, RefusesProgramsThatSayNothingOrTooMuch) {
             "job.toml:1: each of [[programs]] has its own ranks. Try: ranks below [[programs]]");
   EXPECT_EQ(error_of("[[programs]]\nprogram = \"b\"\nrank = 2"),
             "job.toml:3: unknown key 'programs.0.rank'. Try: programs.0.ranks");
+  EXPECT_EQ(error_of("[[programs]]\nprogram = \"b\"\ntags = [\"a\"]"),
+            "job.toml:3: unknown key 'programs.0.tags'. Try: tags, above the first [table]");
+  EXPECT_EQ(error_of("[hosts]\nlist = [\"a\"]\nranks = 2"),
+            "job.toml:3: unknown key 'hosts.ranks'. Try: ranks, above the first [table]");
+  EXPECT_EQ(error_of("tags = [\"a b\"]"),
+            "job.toml:1: 'tags': 'a b' is not a tag: a-z, A-Z, 0-9 and \"._:/@+=-\", a letter or "
+            "digit first. Try: tags = [\"nightly\", \"run=7\"]");
+  EXPECT_THAT(error_of("notice_signal = \"KILL\""), EndsWith("Try: USR1, USR2 or none"));
   EXPECT_EQ(error_of("[[programs]]\nprogram = \"b\"\nranks = 0"),
             "job.toml:3: 'programs.0.ranks' is 0. Try: a number from 1 to 65535");
 }
@@ -134,7 +143,8 @@ TEST(JobFile, TellsErrorsOfTheCommandLinesWordsWithTheirPlace) {
   EXPECT_EQ(error_of("compat = [\"horovd\"]"),
             "job.toml:1: 'compat': 'horovd' is no launcher known here. Try: horovod");
   EXPECT_EQ(error_of("port_range = \"9\""),
-            "job.toml:1: 'port_range': it is no range of TCP ports");
+            "job.toml:1: 'port_range': it is no range of TCP ports. "
+            "Try: port_range = \"20000:20099\"");
   EXPECT_EQ(error_of("inherit = \"some\""),
             "job.toml:1: 'inherit' is 'some'. Try: all, none or list:A,B");
 }
