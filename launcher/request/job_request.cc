@@ -29,14 +29,32 @@
 namespace dtl {
 namespace {
 
+// "job.toml:3" if it is the job file that names the hostfile; empty: the command line does.
+std::string place_of_hostfile(const CommandLine& line, const std::optional<JobFile>& file) {
+  const auto& given = line.given;
+  if (!file || std::find(given.begin(), given.end(), "-hostfile") != given.end()) return {};
+  for (const GivenOption& option : file->options) {
+    if (option.option->names.back() == "-hostfile") return option.place;
+  }
+  return {};
+}
+
+std::string read_hostfile(const CommandLine& line, const std::optional<JobFile>& file) {
+  try {
+    return read_trusted_file(line.hostfile, kMaxHostfileBytes, "hostfile");
+  } catch (const Error& error) {
+    const std::string place = place_of_hostfile(line, file);
+    throw place.empty() ? error : error.with_context(place);
+  }
+}
+
 std::vector<Host> read_hosts(const CommandLine& line, const std::optional<JobFile>& file,
                              const Surroundings& around) {
   // At most one of the first three is given; the parser sees to that. Without any, the job file's.
   if (!line.discover.empty()) return around.discover(line.discover);
   if (!line.hosts.empty()) return parse_host_option(line.hosts);
   if (!line.hostfile.empty()) {
-    return parse_hostfile(read_trusted_file(line.hostfile, kMaxHostfileBytes, "hostfile"),
-                          line.hostfile);
+    return parse_hostfile(read_hostfile(line, file), line.hostfile);
   }
   return file ? file->hosts : std::vector<Host>{};
 }
