@@ -30,6 +30,7 @@
 #include "launcher/jobs/fence_hosts.h"
 #include "launcher/jobs/push_command.h"
 #include "launcher/jobs/sweep_here.h"
+#include "launcher/jobs/trainer_check.h"
 #include "launcher/report/job_events.h"
 #include "launcher/report/job_identity.h"
 #include "launcher/report/job_watch.h"
@@ -230,6 +231,10 @@ int run_here(const JobInputs& inputs, GatheredNodes* nodes) {
   SessionOptions options = session_options(line, settings, around, start);
   if (!line.dry_run && nodes == nullptr) tell_of_missing_records();
   if (nodes != nullptr) nodes->serve(options, start);
+  if (line.dry_run) check_trainer_lines(settings.request, around.program_directory);
+  if (line.detach && line.dry_run) {
+    log_notice("--detach is left out: with --dry-run nothing is started that could go on");
+  }
   if (line.detach && !line.dry_run) return run_detached(settings, options, start);
   return run_watched(settings, options, start, {}, std::nullopt, nodes);
 }

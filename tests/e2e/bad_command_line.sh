@@ -22,6 +22,20 @@ refused "'soon'" --timeout soon
 refused "RANK" -np 2 -genv RANK=7
 refused "not-a-pair" -genv not-a-pair
 
+refused "'--dry-run' behind it is an option" --report --dry-run
+refused "^dtlaunch: unknown option '--hlep'\. Try: --help" --hlep
+refused "unknown option '-fhosts'\. Try: -hosts, or -f hosts" -fhosts
+refused "dtlaunch runs jobs on CPUs" --nproc-per-node=gpu
+refused "all programs in the file, or all on the command line" true : -configfile x
+launch --dry-run --detach -n1 true
+expect_status 0
+expect_err '^dtlaunch: --detach is left out'
+# shellcheck disable=SC2016
+launch --nproc_per_node 1 --nnodes 1 --rdzv-id 1 --rdzv-backend c10d --rdzv-endpoint localhost:29400 \
+  --no-python sh -c 'echo "rank $RANK of $WORLD_SIZE, $TORCHELASTIC_MAX_RESTARTS"'
+expect_status 0
+expect_out '^rank 0 of 1, 0$'
+
 launch -np
 expect_status 64
 expect_err '-np'

@@ -56,3 +56,21 @@ expect_out '^second is 2 of 3 on node1$'
 launch -c "$work/missing.toml"
 expect_status 65
 expect_err 'missing\.toml'
+sed 's|\.\./hosts|nowhere|' "$work/job/two.toml" >"$work/job/lost.toml"
+launch -c "$work/job/lost.toml"
+expect_status 65
+expect_err "^dtlaunch: $work/job/lost\.toml:3: cannot read '$work/job/nowhere': No such file"
+launch -c "$work/job/lost.toml" -f "$work/nobody"
+expect_err "^dtlaunch: cannot read '$work/nobody'"
+
+# --dry-run asks dttrain about its settings, too.
+printf '[trainer]\nmax_stepz = 3\n' >"$work/job/trainer.toml"
+need_program dttrain
+launch -c "$work/job/trainer.toml" --dry-run
+expect_status 65
+expect_err "^dttrain: unknown option '--max_stepz'\. Try: --max_steps"
+expect_err '^dtlaunch: dttrain does not take its settings: '
+sed -i 's/stepz/steps/' "$work/job/trainer.toml"
+launch -c "$work/job/trainer.toml" --dry-run
+expect_status 0
+expect_out 'dttrain --max_steps 3$'

@@ -1,0 +1,42 @@
+// dttrain reads its whole command line before it obeys --help, so it can be asked without a start.
+#include "launcher/jobs/trainer_check.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "base/error.h"
+#include "launcher/streams/command_output.h"
+
+namespace dtl {
+namespace {
+
+constexpr std::size_t kMostHelp = 1 << 20;  // --help has some 20 KiB
+
+}  // namespace
+
+void check_trainer_lines(const Request& request, const std::string& folder) {
+  const std::string trainer = folder + "/dttrain";
+  if (::access(trainer.c_str(), X_OK) != 0) return;
+  for (const Program& program : request.programs) {
+    // A path names a file that may be another version. In another folder, names of files that
+    // dttrain reads its settings from would not be found.
+    if (program.command.empty() || program.command[0] != "dttrain") continue;
+    std::error_code failed;
+    if (!std::filesystem::equivalent(program.working_directory, ".", failed)) continue;
+    CommandToRead question{.arguments = program.command,
+                           .name = "dttrain --help",
+                           .hint = "dttrain --help",
+                           .most_bytes = kMostHelp};
+    question.arguments[0] = trainer;
+    question.arguments.emplace_back("--help");
+    try {
+      read_command(question);
+    } catch (const Error& error) {
+      throw Error(Exit::kBadInput, "dttrain does not take its settings", error.reason(),
+                  question.hint);
+    }
+  }
+}
+
+}  // namespace dtl
