@@ -104,6 +104,16 @@ void require_kept(const JobView& job) {
               "start such jobs with: dtlaunch --detach");
 }
 
+// After a restart there may have been ranks that the record does not count any more.
+void check_rank(const JobsCommand& command, const JobView& job) {
+  const int ranks = job.record.ranks;
+  if (!command.rank || *command.rank < ranks || ranks == 0 || job.record.restarts > 0) return;
+  throw Error(Exit::kBadInput, fmt::format("--rank {}", *command.rank),
+              ranks == 1 ? fmt::format("job {} has rank 0 alone", job.id)
+                         : fmt::format("job {} has the ranks 0 to {}", job.id, ranks - 1),
+              ranks == 1 ? "--rank 0" : fmt::format("--rank {}", ranks - 1));
+}
+
 // The job's exit status when its log ended without saying it. The record may have it; otherwise the
 // launcher was killed.
 int status_by_record(const JobView& job, const StartOptions& start) {
@@ -246,6 +256,7 @@ class Following {
 int show_logs(const JobsCommand& command, const StartOptions& start) {
   const JobView job = find(command, start);
   require_kept(job);
+  check_rank(command, job);
   std::vector<std::string> question = {"--log", job.id};
   if (command.follow) question.emplace_back("--follow");
   Following(job, start, command, std::move(question)).run();

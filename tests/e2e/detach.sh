@@ -50,6 +50,9 @@ expect_status 0
 expect_out '^rank 1 is here$'
 expect_err '^rank 1 complains$'
 ! grep -q 'rank 0' "$work/out" || fail "--rank 1 shows rank 0"
+run "$cluster" exec node2 "$bin/dtlaunch" logs --rank 2 "${id:0:6}"
+expect_status 65
+expect_err "^dtlaunch: --rank 2: job $id has the ranks 0 to 1\."
 
 # logs -f and attach run to the end of the job, and attach has its exit status.
 timeout 20 "$cluster" exec node2 "$bin/dtlaunch" logs -f -hosts node1 "$id" >"$work/follow" 2>&1 </dev/null &
