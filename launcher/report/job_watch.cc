@@ -77,6 +77,12 @@ SessionHooks JobWatch::hooks(std::function<void()> on_started,
     // The short steps before the ranks run would only cost time.
     if (state == JobState::kRunning || state == JobState::kStopping) write();
   };
+  // Who sees the record meanwhile must not take the job for one that computes.
+  hooks.stopped = [this, before = std::string()](bool stops) mutable {
+    if (stops) before = record_.state;
+    record_.state = stops ? "stopped" : before;
+    write();
+  };
   hooks.started = std::move(on_started);
   if (log_) {
     // Without a log the session need not call us for each piece of output.

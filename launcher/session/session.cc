@@ -391,7 +391,9 @@ awaitable<void> SessionShell::stop_self() {
     co_await look.async_wait(asio::use_awaitable);
   }
   if (options_.before_stop) options_.before_stop();
+  if (options_.hooks.stopped) options_.hooks.stopped(true);
   ::raise(SIGSTOP);
+  if (options_.hooks.stopped) options_.hooks.stopped(false);
   feed(job::Continued{});
 }
 

@@ -41,6 +41,7 @@ struct SessionHooks {
   std::function<void(JobState)> state;         // it has changed
   std::function<void(std::size_t)> placed;     // how many ranks there are
   std::function<void()> started;               // every rank runs
+  std::function<void(bool)> stopped;           // true: by ^Z, at once; false: it goes on
   std::function<void(const Output&)> output;   // of a rank
   std::function<void(std::string_view)> said;  // by dtlaunch, without its name in front
 };

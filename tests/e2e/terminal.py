@@ -2,7 +2,7 @@
 """What a person sees and types: dtlaunch on a terminal of 80 columns. usage: terminal.py DTLAUNCH FOLDER
 
 FOLDER has train.tsv and a model to train on it."""
-import fcntl, os, pty, re, select, signal, struct, sys, tempfile, termios, time
+import fcntl, os, pty, re, select, signal, struct, subprocess, sys, tempfile, termios, time
 
 DTLAUNCH = sys.argv[1]
 FOLDER = sys.argv[2]
@@ -189,6 +189,8 @@ def stop_and_go():
     terminal.read(0.1)
     check(len(terminal.seen) == before, "ranks write while the job is stopped", terminal.seen[before:])
     check(b".60." not in terminal.seen, "it was stopped before its end", terminal.seen)
+    listed = subprocess.run([DTLAUNCH, "ps"], capture_output=True, check=True).stdout
+    check(re.search(rb" stopped +sh ", listed), "ps says that it is stopped", listed)
     terminal.type(b"g\n")
     check(terminal.end() == 0, "fg: the job goes on to its end", terminal.seen)
     check(b"0.60." in terminal.seen and b"1.60." in terminal.seen, "both ranks ended", terminal.seen)
