@@ -50,15 +50,24 @@ std::vector<std::int64_t> capacities(const Request& request, const std::vector<i
 }
 
 // Why there are so few, for the message: "-ppn 2 on 2 hosts makes 4".
-std::string offer(const Request& request, std::size_t hosts, std::int64_t total) {
+std::string offer(const Request& request, std::size_t hosts, std::int64_t total, bool by_quota) {
   if (request.placement.ranks_per_node) {
     return fmt::format("-ppn {} on {} makes {}", *request.placement.ranks_per_node,
                        plural(hosts, "host"), total);
+  }
+  if (request.hosts.empty() && by_quota) {
+    return fmt::format("the CPU quota of dtlaunch's cgroup is {}", plural(total, "core"));
   }
   if (request.hosts.empty()) {
     return fmt::format("this machine has {} to give", plural(total, "physical core"));
   }
   return fmt::format("{} offer{} {}", plural(hosts, "host"), hosts == 1 ? "s" : "", total);
+}
+
+bool is_bounded_by_quota(const NodeTopology& topology) {
+  NodeTopology without = topology;
+  without.quota_cpus = 0;
+  return budget_cores(topology) < budget_cores(without);
 }
 
 void check_positive(const std::optional<int>& value, const char* option) {
@@ -69,7 +78,8 @@ void check_positive(const std::optional<int>& value, const char* option) {
 }
 
 // The number of ranks to place.
-std::int64_t check_ranks(const Request& request, std::size_t hosts, std::int64_t total) {
+std::int64_t check_ranks(const Request& request, std::size_t hosts, std::int64_t total,
+                         bool by_quota) {
   check_positive(request.placement.ranks, "-np");
   check_positive(request.placement.ranks_per_node, "-ppn");
   std::int64_t ranks = request.placement.ranks ? *request.placement.ranks : total;
@@ -85,7 +95,7 @@ std::int64_t check_ranks(const Request& request, std::size_t hosts, std::int64_t
   if (ranks > total && !request.placement.oversubscribe) {
     throw Error(Exit::kUsage, "cannot place the ranks",
                 fmt::format("-np {} needs {}: {}", ranks, plural(ranks - total, "more slot"),
-                            offer(request, hosts, total)),
+                            offer(request, hosts, total, by_quota)),
                 fmt::format("-np {}, or --oversubscribe", total));
   }
   return ranks;
@@ -289,7 +299,7 @@ std::vector<int> programs_of_ranks(const Request& request, std::size_t ranks) {
 }
 
 std::vector<RankPlace> place_ranks(const Request& request, const std::vector<int>& cores,
-                                   const std::vector<int>& nodes) {
+                                   const std::vector<int>& nodes, bool by_quota) {
   assert(cores.size() == std::max<std::size_t>(request.hosts.size(), 1));
   std::vector<int> first = nodes;
   if (first.empty()) {
@@ -303,7 +313,7 @@ std::vector<RankPlace> place_ranks(const Request& request, const std::vector<int
   }
   const std::vector<std::int64_t> slots = capacities(request, cores, first);
   const std::int64_t total = std::accumulate(slots.begin(), slots.end(), std::int64_t{0});
-  std::int64_t left = check_ranks(request, cores.size(), total);
+  std::int64_t left = check_ranks(request, cores.size(), total, by_quota);
 
   std::vector<int> counts = share_out(slots, request.placement.deal, left);
   check_for_ports(request, cores, counts);
@@ -317,7 +327,8 @@ std::vector<RankPlace> place_ranks_on(const Request& request, const std::vector<
   std::vector<int> cores;
   for (const NodeFacts& each : facts) cores.push_back(budget_cores(each.topology));
   return place_ranks(request, cores,
-                     request.hosts_are_tasks ? nodes_of_tasks(facts) : nodes_of_hosts(facts));
+                     request.hosts_are_tasks ? nodes_of_tasks(facts) : nodes_of_hosts(facts),
+                     facts.size() == 1 && is_bounded_by_quota(facts[0].topology));
 }
 
 }  // namespace dtl

@@ -27,11 +27,12 @@ std::vector<int> programs_of_ranks(const Request& request, std::size_t ranks);
 // each host takes: with -ppn N, N per host (it overrides slots, as mpirun does); otherwise slots,
 // and where a host names none, cores[host]. `cores` has the physical cores of each host's budget.
 // `nodes` says which hosts are one node (same_machine.h; empty: none are): what their names offer
-// adds up, cores once, and the first name has all; tasks keep to themselves. Only hosts that get a
+// adds up, cores once, and the first name has all; tasks keep to themselves. by_quota: a CPU quota
+// gives fewer cores than the machine has, which the error says. Only hosts that get a
 // rank appear. Throws Error(kUsage) naming the shortfall when -np exceeds what the hosts offer and
 // oversubscribe is not set; with it, the surplus is dealt round-robin over the hosts.
 std::vector<RankPlace> place_ranks(const Request& request, const std::vector<int>& cores,
-                                   const std::vector<int>& nodes = {});
+                                   const std::vector<int>& nodes = {}, bool by_quota = false);
 
 // The same on hosts that have said what they are; facts[i] belongs to request.hosts[i]. A restart
 // also calls it as a trial, to see whether the ranks fit the hosts that are left.

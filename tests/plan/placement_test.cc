@@ -198,6 +198,21 @@ TEST(Placement, SaysWhatThisMachineHas) {
             "to give. Try: -np 2, or --oversubscribe");
 }
 
+TEST(Placement, SaysThatItIsAQuotaThatGivesSoFewCores) {
+  Request request;
+  request.placement.ranks = 4;
+  NodeFacts machine;
+  for (int i = 0; i < 4; ++i) machine.topology.allowed.add(i);
+  EXPECT_EQ(place_ranks_on(request, {machine}).size(), 4U);
+  machine.topology.quota_cpus = 1.5;
+  try {
+    place_ranks_on(request, {machine});
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("the CPU quota of dtlaunch's cgroup is 2 cores"));
+  }
+}
+
 TEST(Placement, AsksWhetherAPortIsMeant) {
   Request request;
   request.hosts.resize(2);
