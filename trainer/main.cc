@@ -77,6 +77,11 @@ int run(const std::vector<std::string>& arguments) {
       say(answer);
       return 0;
     }
+    // dtlaunch --dry-run asks whether a line would be taken, before the job.
+    if (!arguments.empty() && arguments.front() == "__check") {
+      parse_settings({arguments.begin() + 1, arguments.end()});
+      return 0;
+    }
     if (!arguments.empty() && arguments.front() == "init") {
       return run_init({arguments.begin() + 1, arguments.end()});
     }

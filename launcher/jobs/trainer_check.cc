@@ -1,4 +1,4 @@
-// dttrain reads its whole command line before it obeys --help, so it can be asked without a start.
+// `dttrain __check ARGUMENTS` reads its arguments as a start does, and ends.
 #include "launcher/jobs/trainer_check.h"
 
 #include <unistd.h>
@@ -11,7 +11,7 @@
 namespace dtl {
 namespace {
 
-constexpr std::size_t kMostHelp = 1 << 20;  // --help has some 20 KiB
+constexpr std::size_t kMostSaid = 1 << 20;  // what --help prints, if the line has it, is less
 
 }  // namespace
 
@@ -22,14 +22,15 @@ void check_trainer_lines(const Request& request, const std::string& folder) {
     // A path names a file that may be another version. In another folder, names of files that
     // dttrain reads its settings from would not be found.
     if (program.command.empty() || program.command[0] != "dttrain") continue;
+    if (program.command.size() > 1 && program.command[1] == "init") continue;  // another program
     std::error_code failed;
     if (!std::filesystem::equivalent(program.working_directory, ".", failed)) continue;
     CommandToRead question{.arguments = program.command,
-                           .name = "dttrain --help",
+                           .name = "dttrain",
                            .hint = "dttrain --help",
-                           .most_bytes = kMostHelp};
+                           .most_bytes = kMostSaid};
     question.arguments[0] = trainer;
-    question.arguments.emplace_back("--help");
+    question.arguments.insert(question.arguments.begin() + 1, "__check");
     try {
       read_command(question);
     } catch (const Error& error) {
