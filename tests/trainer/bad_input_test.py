@@ -203,6 +203,8 @@ TABLES = {
     "it's.tsv": "text,label\n\"good, and kind\",a\nbad,b\n",
     "splits.json": json.dumps({"train": [{"text": "good", "label": "a"}, {"text": "bad", "label": "b"}]}),
     "lists.json": json.dumps({"text": ["good", "bad"], "label": ["a", "b"]}, indent=1),
+    "split.json": json.dumps({"columns": ["text", "label"], "index": [0, 1],
+                              "data": [["good", "a"], ["bad", "b"]]}),
     "pandas.json": json.dumps({"text": {"0": "good", "1": "bad"}, "label": {"0": "a", "1": "b"}}),
 }
 
@@ -221,6 +223,19 @@ def check_tables(bench):
     path.write_text("review,sentiment\ngood,a\nbad,b\n")
     answer = bench.run("init", "--train_file", path, "--output_dir", bench.root / "other")
     bench.expect("another label", answer, 65, "Try: --label_column_name sentiment")
+
+
+def check_problems(bench):
+    """What init takes labels for, training does, too."""
+    for name, text, words in (("floats", "text,label\ngood,1.0\nbad,0.0\n", []),
+                              ("several", "text,label\ngood,x;y\nbad,y\n", ["--label_delimiter", ";"]),
+                              ("numbers", "text,label\ngood,1\nbad,3\n", ["--do_regression"])):
+        path, folder = bench.root / f"{name}.csv", bench.root / f"of_{name}"
+        path.write_text(text)
+        bench.expect(f"init of {name}", bench.run("init", "--train_file", path, "--hidden_size", "8",
+                                                  "--output_dir", folder, *words), 0)
+        bench.expect(f"training of {name}", bench.train(folder, "--train_file", path, "--overwrite_output_dir",
+                                                        *words), 0)
 
 
 def check_figures(bench):
@@ -263,6 +278,7 @@ def main():
         check_lengths(bench)
         check_options(bench)
         check_tables(bench)
+        check_problems(bench)
         check_figures(bench)
         check_predictions(bench)
         check_environment(bench)

@@ -66,7 +66,8 @@ int text_column(const std::string& path, const std::vector<std::string>& header,
   throw Error(Exit::kBadInput, what,
               fmt::format("the model was trained on the column '{}', which is not among {}", name,
                           shown_columns(header)),
-              "that name in the first line; or --text_column_names with another column");
+              "a first line with that name, above the texts if the file has no names; or "
+              "--text_column_names with another column");
 }
 
 [[noreturn]] void fail_without_labels(const std::string& path,

@@ -204,6 +204,13 @@ void doubt_lines(const TextDataset& dataset, std::vector<std::string>& said) {
 
 }  // namespace
 
+std::string float_labels_notice(const std::string& path) {
+  return fmt::format(
+      "{}: labels are numbers with fractions, or written so: the model learns to "
+      "give a number; 0 and 1 in place of 0.0 and 1.0 are classes",
+      path);
+}
+
 std::string shown_labels(const std::vector<std::string>& labels) {
   std::vector<std::string> shown;
   for (const std::string& label : labels) shown.push_back(shown_label(label));

@@ -11,6 +11,9 @@ namespace dtl::trainer {
 // "train.csv: 1200 examples; text: content; label: stance (for: 700, against: 500); not read: id"
 std::string summary(const TextDataset& dataset);
 
+// Why has_float_labels() makes a regression, for the user.
+std::string float_labels_notice(const std::string& path);
+
 // "neg, 'pos '": for a message, with quotes where blanks would not be seen.
 std::string shown_labels(const std::vector<std::string>& labels);
 

@@ -94,6 +94,13 @@ void refuse_other_layout(const std::string& path, std::string_view bytes, std::s
            std::all_of(members.begin(), members.end(),
                        [&](const JsonMember& each) { return bytes[each.value] == bracket; });
   };
+  // pandas' orient="split".
+  const std::size_t columns = find_json_value(bytes, start, "columns");
+  const std::size_t data = find_json_value(bytes, start, "data");
+  if (columns != kNoJson && data != kNoJson && bytes[data] == '[') {
+    refuse_list(path, line, "it has the names of the columns apart from the rows",
+                rewrite_command(path, "[dict(zip(d['columns'], row)) for row in d['data']]"));
+  }
   if (all_begin('[')) {
     refuse_list(path, line, "it has a list for each column, not an object for each row",
                 rewrite_command(path, "[dict(zip(d, row)) for row in zip(*d.values())]"));

@@ -37,6 +37,8 @@ struct InitSettings {
                         .intermediate_size = 512,
                         .max_positions = 128};
   std::uint64_t seed = 42;
+  std::string label_delimiter;
+  bool do_regression = false;
   bool lower_case = false;
   double dropout = 0.1;
 };
@@ -60,6 +62,9 @@ const OptionTable<InitSettings>& init_table() {
        into::text<&I::text_column_names>()},
       {"", {"--label_column_name"}, "NAME", "column of the label (label)",
        into::text<&I::label_column_name>()},
+      {"", {"--label_delimiter"}, "TEXT", "examples have several labels, with TEXT between them",
+       into::text<&I::label_delimiter>()},
+      {"", {"--do_regression"}, "", "labels are numbers", into::flag<&I::do_regression>()},
       {"", {"--output_dir"}, "FOLDER", "folder to write the model to",
        into::text<&I::output_dir>()},
       {"", {"--overwrite_output_dir"}, "", "write into a folder that holds files already",
@@ -123,8 +128,34 @@ bool parse(const std::vector<std::string>& arguments, InitSettings& settings) {
                 fmt::format("'{}' is not one of {}", settings.model_type, known_types()), kHelp);
   }
   config.type = *type;
+  if (words.has("--label_delimiter") && settings.label_delimiter.size() != 1) {
+    throw Error(Exit::kUsage, "--label_delimiter",
+                fmt::format("'{}' is not one character", settings.label_delimiter), kHelp);
+  }
+  if (settings.do_regression && !settings.label_delimiter.empty()) {
+    throw Error(Exit::kUsage, "--do_regression", "--label_delimiter is about classes",
+                "one of the two");
+  }
   config.hidden_dropout = config.attention_dropout = config.classifier_dropout = settings.dropout;
   return true;
+}
+
+// As training reads it (job/load_texts.cc), so that the head fits.
+TextDataset read_labelled(const InitSettings& settings) {
+  DatasetOptions options{.label_column = settings.label_column_name};
+  if (!settings.text_column_names.empty()) {
+    options.text_columns = split(settings.text_column_names, ',');
+  }
+  if (settings.do_regression) options.problem = Problem::kRegression;
+  if (!settings.label_delimiter.empty()) {
+    options.problem = Problem::kMultiLabel;
+    options.label_delimiter = settings.label_delimiter.front();
+  }
+  TextDataset dataset = read_dataset(settings.train_file, options);
+  if (options.problem != Problem::kSingleLabel || !has_float_labels(dataset)) return dataset;
+  log_notice(float_labels_notice(settings.train_file));
+  options.problem = Problem::kRegression;
+  return read_dataset(settings.train_file, options);
 }
 
 // By layout and names as load_parameters() wants them. The padding row is 0, as with torch's
@@ -163,6 +194,7 @@ NewModel make_model(const TextDataset& dataset, ModelConfig config, bool lower_c
   // A small text has fewer tokens than were asked for.
   config.vocab_size = static_cast<int>(vocabulary.size());
   config.labels = label_names(dataset);
+  config.problem = dataset.problem;
   Tokenizer tokenizer(std::move(vocabulary), lower_case, config.max_positions);
   config.pad_token_id = tokenizer.padding_id();
   TensorMap weights = random_weights(config, seed);
@@ -188,11 +220,7 @@ int run_init(const std::vector<std::string>& arguments) {
   // Before the look at the folder: another run may be about to write to it.
   const FolderLock lock(settings.output_dir);
   make_output_folder(settings.output_dir, settings.overwrite);  // a trained model may be there
-  DatasetOptions options{.label_column = settings.label_column_name};
-  if (!settings.text_column_names.empty()) {
-    options.text_columns = split(settings.text_column_names, ',');
-  }
-  const TextDataset dataset = read_dataset(settings.train_file, options);
+  const TextDataset dataset = read_labelled(settings);
   log_notice(summary(dataset));
   for (const std::string& doubt : doubts(dataset)) log_notice(doubt);
   const NewModel model = make_model(dataset, settings.config, settings.lower_case, settings.seed);

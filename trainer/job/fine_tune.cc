@@ -82,7 +82,7 @@ Prepared prepare_first(Settings& settings, Place& place) {
   };
   try {
     prepare(settings, prepared);
-    if (settings.do_train && !prepared.evaluation.empty()) {
+    if (!prepared.evaluation.empty()) {
       check_best_metric(settings, prepared.config, prepared.evaluation.front());
     }
   } catch (const Error&) {

@@ -98,8 +98,8 @@ std::string find_model(const HubModel& model, bool (*has_weights)(const std::str
                 download_command(model));
   }
   throw Error(Exit::kBadInput, model.name + ": cannot use this model",
-              fmt::format("there is no such folder, and the hub's cache {} does not have {} of it; "
-                          "dttrain downloads nothing",
+              fmt::format("there is no such folder, and the hub's cache {} does not have it "
+                          "(revision {}); dttrain downloads nothing",
                           cache, model.revision),
               download_command(model));
 }

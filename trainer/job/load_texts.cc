@@ -190,10 +190,7 @@ Texts read_texts(const Settings& s, const ModelConfig& config, std::vector<std::
     options.limit = s.max_train_samples;
     texts.train.push_back(read_dataset(s.train_file, options));
     if (options.problem == Problem::kSingleLabel && has_float_labels(texts.train.front())) {
-      notices.push_back(
-          fmt::format("{}: labels are numbers with fractions, or written so: the model learns to "
-                      "give a number; 0 and 1 in place of 0.0 and 1.0 are classes",
-                      s.train_file));
+      notices.push_back(float_labels_notice(s.train_file));
       options.problem = Problem::kRegression;
       // Read again: only now are labels parsed as numbers.
       texts.train.front() = read_dataset(s.train_file, options);

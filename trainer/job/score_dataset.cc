@@ -89,7 +89,9 @@ void check_best_metric(const Settings& s, const ModelConfig& config, const Quest
     names.push_back(name);
     if (!is_of_class(name)) shown.push_back(name);
   }
-  if (shown.size() < names.size()) shown.emplace_back("f1_class_LABEL and the like");
+  if (shown.size() < names.size()) {
+    shown.push_back(fmt::format("and for each class as {}", names[shown.size() - 1]));
+  }
   const auto longer = std::find_if(names.begin(), names.end(), [&](const std::string& name) {
     return name.starts_with(s.metric_for_best_model + "_");
   });
