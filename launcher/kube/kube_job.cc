@@ -354,7 +354,8 @@ KubeJob kube_job_of(const SubcommandOptions& options) {
   job.arguments.insert(job.arguments.end(), options.words.begin(), options.words.end());
   if (line.programs[0].command.empty()) {
     if (!file || file->command.empty()) {
-      refuse("no program is given", "and no job file that names one", "... dttrain --demo");
+      refuse("no program is given", "there is no job file that names one, either",
+             "the program behind the options, such as: python3 train.py");
     }
     job.arguments.insert(job.arguments.end(), file->command.begin(), file->command.end());
   }

@@ -23,16 +23,20 @@ KubePairs parse_pairs(const std::string& option, const std::vector<std::string>&
                       const std::string& example, const Check& check) {
   KubePairs pairs;
   for (const std::string& word : words) {
-    const auto refuse_word = [&](const std::string& why) {
-      throw Error(Exit::kUsage, option + " " + printable(word), why, option + " " + example);
+    const auto refuse_word = [&](const std::string& why, const std::string& hint) {
+      throw Error(Exit::kUsage, option + " " + printable(word), why, hint);
     };
     const std::size_t equals = word.find('=');
-    if (equals == word.npos) refuse_word("there is no '=' in it");
+    if (equals == word.npos) refuse_word("there is no '=' in it", option + " " + example);
     std::string name = word.substr(0, equals), value = word.substr(equals + 1);
-    if (const std::string wrong = check(name, value); !wrong.empty()) refuse_word(wrong);
+    if (const std::string wrong = check(name, value); !wrong.empty()) {
+      refuse_word(wrong, wrong.ends_with(name) || wrong.starts_with("dtlaunch")
+                             ? ""
+                             : option + " " + example);
+    }
     const bool twice =
         std::ranges::any_of(pairs, [&](const auto& pair) { return pair.first == name; });
-    if (twice) refuse_word(fmt::format("'{}' is given twice", name));
+    if (twice) refuse_word(fmt::format("'{}' is given twice", name), "");
     pairs.emplace_back(std::move(name), std::move(value));
   }
   return pairs;

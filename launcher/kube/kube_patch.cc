@@ -21,7 +21,7 @@ using Object = nlohmann::ordered_json;
 constexpr int kMostDepth = 64;                    // objects of Kubernetes have about 20
 constexpr std::size_t kMostPatchBytes = 1 << 20;  // a cluster takes no larger object
 
-constexpr const char* kExample = R"({"spec": {"suspend": true}})";
+constexpr const char* kExample = R"({"metadata": {"annotations": {"note": "text"}}})";
 
 [[noreturn]] void refuse_patch(const KubePatch& patch, const std::string& why,
                                const std::string& hint = {}) {
@@ -119,19 +119,23 @@ Object parse(const std::string& file, const std::string& text) {
   try {
     return parse_once(file, text);
   } catch (const nlohmann::json::parse_error& error) {
-    const std::size_t at = std::min(text.size(), error.byte > 0 ? error.byte - 1 : 0);
-    const auto line =
-        1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
     const std::string_view start = trim(text);
     const bool json = start.starts_with('{') || start.starts_with('[');
-    throw Error(
-        Exit::kBadInput, fmt::format("--patch {}:{}", file, line),
-        json ? "from here on it is not JSON in UTF-8" : "it is not JSON",
-        json ? kExample
-             : fmt::format("python3 -c \"import json, sys, yaml; "
-                           "json.dump(list(yaml.safe_load_all(sys.stdin)), sys.stdout)\" <{} "
-                           ">patch.json, where it is YAML",
-                           one_shell_word(file)));
+    if (!json) {
+      throw Error(Exit::kBadInput, "--patch " + file,
+                  "it is not JSON; Python's yaml makes that of YAML",
+                  fmt::format("python3 -c \"import json, sys, yaml; "
+                              "json.dump(list(yaml.safe_load_all(sys.stdin)), sys.stdout)\" <{} "
+                              ">patch.json",
+                              one_shell_word(file)));
+    }
+    const std::size_t at = std::min(text.size(), error.byte > 0 ? error.byte - 1 : 0);
+    const bool ends = trim(std::string_view(text).substr(at)).empty();
+    const std::size_t shown = ends ? text.find_last_not_of(" \t\r\n") : at;
+    const auto line =
+        1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(shown), '\n');
+    throw Error(Exit::kBadInput, fmt::format("--patch {}:{}", file, line),
+                ends ? "it ends too early for JSON" : "from here on it is not JSON in UTF-8");
   }
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// KubePatch: a change that the user makes to one rendered object, as a JSON merge patch (RFC 7386):
+// KubePatch: a change that the user makes to one rendered object, as a JSON merge patch (RFC 7396):
 // its fields replace those of the object, null removes a field, and lists are replaced whole.
 
 #include <string>

@@ -43,7 +43,7 @@ TEST(KubePatch, IsForTheJobUnlessItNamesAnotherKind) {
               HasSubstr(R"("labels":{"b":"c"})"));
 }
 
-TEST(KubePatch, MergesAsRfc7386Says) {
+TEST(KubePatch, MergesAsRfc7396Says) {
   EXPECT_THAT(patched(R"({"spec":{"x":null,"y":[3],"z":{"a":null,"b":1}}})")[1],
               HasSubstr(R"("spec":{"y":[3],"z":{"b":1}})"));
 }
