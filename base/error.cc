@@ -16,7 +16,8 @@ Error::Error(Exit status, std::string attempted, std::string reason, std::string
   message_ = attempted_;
   const bool in_lines = reason_.starts_with('\n');  // a list, which the hint stands below
   if (!reason_.empty()) message_ += (in_lines ? ":" : ": ") + reason_;
-  if (!hint_.empty()) message_ += (in_lines ? "\nTry: " : ". Try: ") + hint_;
+  const bool asks = message_.ends_with('?');
+  if (!hint_.empty()) message_ += (in_lines ? "\nTry: " : asks ? " Try: " : ". Try: ") + hint_;
 }
 
 Error Error::with_context(const std::string& context) const {

@@ -169,7 +169,7 @@ const std::string& OptionReader::next_value(std::string_view spelled, std::strin
   if (word.starts_with("--") && find(word.substr(0, word.find('='))) != nullptr) {
     throw Error(Exit::kUsage, fmt::format("option '{}' needs {}", spelled, value_name),
                 fmt::format("'{}' behind it is an option", word),
-                fmt::format("{}={}, if that is the value", spelled, word));
+                fmt::format("{} {} {}", spelled, value_name, word));
   }
   return next_word(spelled, value_name);
 }
@@ -208,8 +208,10 @@ void OptionReader::refuse_unknown(std::string_view spelled) const {
     hint += fmt::format("{}{} {}", hint.empty() ? "" : ", or ", spelled.substr(0, 2),
                         spelled.substr(2));
   }
+  // The manner's words for it name the program as well.
+  const bool is_help = hint.empty() || bare_name(hint) == "help";
   throw Error(Exit::kUsage, fmt::format("unknown option '{}'", spelled), "",
-              hint.empty() ? std::string(manner_.help) : hint);
+              is_help ? std::string(manner_.help) : hint);
 }
 
 void OptionReader::refuse_repeated() const {

@@ -108,8 +108,7 @@ TEST(Options, SayWhatIsWrongWithAValue) {
   EXPECT_EQ(refusal({"--loud=2"}, {.help = "p --help"}),
             "option '--loud' takes no value: '2' was given");
   EXPECT_EQ(refusal({"--file", "--loud"}),
-            "option '--file' needs FILE: '--loud' behind it is an option. Try: --file=--loud, if "
-            "that is the value");
+            "option '--file' needs FILE: '--loud' behind it is an option. Try: --file FILE --loud");
   EXPECT_EQ(refusal({"--file"}), "option '--file' needs FILE. Try: p --help");
   EXPECT_EQ(refusal({"--file", ""}), "option '--file': the value is empty");
   EXPECT_EQ(refusal({"--fil", "x"}), "unknown option '--fil'. Try: --file");

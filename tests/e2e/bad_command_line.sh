@@ -23,7 +23,7 @@ refused "RANK" -np 2 -genv RANK=7
 refused "not-a-pair" -genv not-a-pair
 
 refused "'--dry-run' behind it is an option" --report --dry-run
-refused "^dtlaunch: unknown option '--hlep'\. Try: --help" --hlep
+refused "^dtlaunch: unknown option '--hlep'\. Try: dtlaunch --help" --hlep
 refused "unknown option '-fhosts'\. Try: -hosts, or -f hosts" -fhosts
 refused "dtlaunch runs jobs on CPUs" --nproc-per-node=gpu
 refused "all programs in the file, or all on the command line" true : -configfile x

@@ -147,7 +147,7 @@ TEST(Cli, SuggestsTheNearestName) {
   EXPECT_EQ(refusal({"-hostfil", "x"}), "unknown option '-hostfil'. Try: -hostfile");
   EXPECT_EQ(refusal({"--dryrun"}), "unknown option '--dryrun'. Try: --dry-run");
   EXPECT_EQ(refusal({"--zzzzzz"}), "unknown option '--zzzzzz'. Try: dtlaunch --help");
-  EXPECT_EQ(refusal({"--hlep"}), "unknown option '--hlep'. Try: --help");
+  EXPECT_EQ(refusal({"--hlep"}), "unknown option '--hlep'. Try: dtlaunch --help");
 }
 
 TEST(Cli, TakesNumbersThatFollowAnOptionWithoutABlank) {
@@ -169,7 +169,7 @@ TEST(Cli, TakesNumbersThatFollowAnOptionWithoutABlank) {
 TEST(Cli, TakesNoOptionForAForgottenValue) {
   EXPECT_EQ(refusal({"--report", "--dry-run", "a"}),
             "option '--report' needs FILE: '--dry-run' behind it is an option. Try: "
-            "--report=--dry-run, if that is the value");
+            "--report FILE --dry-run");
   EXPECT_THAT(refusal({"-hosts", "--np=2", "a"}), HasSubstr("'--np=2' behind it is an option"));
   EXPECT_EQ(parse_command_line({"--report=--dry-run", "a"}).reporting.report, "--dry-run");
   EXPECT_EQ(parse_command_line({"--report", "--mine", "a"}).reporting.report, "--mine");
