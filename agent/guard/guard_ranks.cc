@@ -136,7 +136,7 @@ void note_end(Slot& slot, int status, const rusage& usage) {
   slot.pid = -1;
   slot.status = status;
   slot.max_rss_kib = static_cast<std::uint64_t>(usage.ru_maxrss);
-  // The rank was reported as failed to start. There is no second report about it.
+  // The launcher already knows that this rank did not start. Do not report it again.
   if (slot.phase == Phase::kFailed) return;
   slot.phase = Phase::kEnded;
   tell(slot, slot.tell_end);

@@ -206,8 +206,8 @@ GatheredNodes::Gathered GatheredNodes::gather() {
 
 // ---- names and places
 
-// Each has a name of its own, also where all are called "localhost". A place whose number the
-// scheduler has given keeps its name, whoever comes there again.
+// Each node has its own name, even if all call themselves "localhost". A place that the scheduler
+// has numbered keeps its name when another node takes it.
 void GatheredNodes::name_nodes() {
   const std::vector<std::string> present = room_->present();
   const std::lock_guard lock(mutex_);

@@ -40,8 +40,8 @@ constexpr auto kAgentAtOnce = 2s;  // for it to be asked for; one that hears of 
 constexpr auto kStoppedLook = 1s;  // between two looks at a keeper
 constexpr auto kProgress = 10s;    // between two lines about a wait
 constexpr auto kAnswerPatience = 5s;  // the room's, once there is a connection
-constexpr int kRoomLost =
-    128 + SIGKILL;  // schedulers try again, as after a node of theirs was lost
+// Schedulers start the job again after this status, as they do when they lose a node.
+constexpr int kRoomLost = 128 + SIGKILL;
 
 // Not now, and why.
 struct NotYet {

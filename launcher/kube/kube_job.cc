@@ -354,7 +354,7 @@ KubeJob kube_job_of(const SubcommandOptions& options) {
   job.arguments.insert(job.arguments.end(), options.words.begin(), options.words.end());
   if (line.programs[0].command.empty()) {
     if (!file || file->command.empty()) {
-      refuse("no program is given", "there is no job file that names one, either",
+      refuse("no program is given", "neither the command line nor a job file names one",
              "the program behind the options, such as: python3 train.py");
     }
     job.arguments.insert(job.arguments.end(), file->command.begin(), file->command.end());

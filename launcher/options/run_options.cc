@@ -147,7 +147,7 @@ OptionRows end_options() {
        seconds<&B::line, &CommandLine::ending, &Ending::hang_timeout>(0.001),
        {.key = "hang_timeout", .in_file = FileValue::kInteger}},
       {kEnd, {"--start-timeout"}, "SECONDS",
-       "where a scheduler starts dtlaunch on each node:\nwait so long for the others; default 300",
+       "if a scheduler starts dtlaunch on each node: wait this\nlong for the other nodes; default 300",
        seconds<&B::line, &CommandLine::starting, &Starting::timeout>(1),
        {.key = "start_timeout", .in_file = FileValue::kInteger}},
       {kEnd, {"--grace"}, "SECONDS", "from SIGTERM to SIGKILL; default 5",

@@ -67,7 +67,7 @@ class Console {
 
   ConsoleOptions options_;
   bool terminal_;
-  int output_;  // standard output, if progress bars can be on it; -1: it is no such terminal
+  int output_;  // standard output, if it is a terminal that can show progress bars; else -1
   int screen_;  // the terminal that progress bars are on; -1: none
   int columns_;
   LineMixer mixer_;
