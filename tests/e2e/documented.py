@@ -1,9 +1,9 @@
-"""What README.md and the EXAMPLES of man/* tell a reader to type, as documents.sh runs it.
+"""What README.md, docs/*.md and the EXAMPLES of man/* tell a reader to type, as documents.sh runs it.
 
 A document is read into items, in the order of its lines:
   command  one line for the shell, continued lines put together, with the output shown below it, if any
   file     a hostfile, a job file or a C program that the reader is to write
-In README.md these are blocks indented by four, and commands of two words or more between backticks; in
+In README.md and docs/*.md these are blocks indented by four, and commands of two words or more between backticks; in
 a man page the .Dl lines and literal displays of its section EXAMPLES, where "$ " begins a command.
 """
 import os
@@ -11,7 +11,7 @@ import re
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 PROGRAMS = ("salloc", "sbatch", "squeue", "scontrol", "dtlaunch", "dttrain", "dtring-perf", "dtagent", "mpirun", "man",
-            "systemctl", "journalctl", "pip", "apt", "apt-get", "sudo", "cmake", "ctest", "python3",
+            "systemctl", "journalctl", "pip", "hf", "kubectl", "apt", "apt-get", "sudo", "cmake", "ctest", "python3",
             "cc", "ssh", "podman", "eval", "export", "id")
 
 
@@ -152,13 +152,14 @@ def page_items(path):
 
 def documents():
     """Names of all that is read, README.md first."""
+    guides = sorted(name for name in os.listdir(os.path.join(ROOT, "docs")) if name.endswith(".md"))
     pages = sorted(name for name in os.listdir(os.path.join(ROOT, "man")) if re.search(r"\.[1-9]$", name))
-    return ["README.md"] + ["man/" + name for name in pages]
+    return ["README.md"] + ["docs/" + name for name in guides] + ["man/" + name for name in pages]
 
 
 def items_of(document):
     path = os.path.join(ROOT, document)
-    return readme_items(path) if document == "README.md" else page_items(path)
+    return readme_items(path) if document.endswith(".md") else page_items(path)
 
 
 def file_kind(item):

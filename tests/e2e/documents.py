@@ -19,9 +19,9 @@ LIMIT_S = 60
 # Which part of the tests runs which documents; those that no part names are in the last one.
 # In `readme` and `bare` only the host where commands are typed has the programs.
 PARTS = {
-    "readme": ["README.md"],
+    "readme": ["README.md", "docs/first-cluster.md"],
     "bare": ["man/dtlaunch-push.1"],
-    "trainer": ["man/dttrain.1", "man/dtlaunch.toml.5"],
+    "trainer": ["docs/fine-tuning.md", "man/dttrain.1", "man/dtlaunch.toml.5"],
     "perf": ["man/dtring-perf.1"],
     "launcher": [],
 }
@@ -31,9 +31,14 @@ LEFT_OUT = {
     "man/dtlaunch-slurm.7": ("wants Slurm", "tests/slurm/example.sh"),
     "man/dtring-torch.7": ("wants PyTorch and Hugging Face's packages", "tests/python/example.py"),
     "apt install ./dtlaunch_*.deb": ("installs on this machine", "tests/clean_room/promises.sh"),
-    "pip install dtlaunch-*.whl": ("installs on this machine", "tests/clean_room/promises.sh"),
-    "pip wheel --no-deps -w build . && pip install build/dtlaunch-*.whl": (
-        "builds the tree and installs on this machine", "tests/packaging/wheel.sh"),
+    "pip wheel --no-deps -w build .": ("builds the tree", "tests/packaging/wheel.sh"),
+    "pip install build/dtlaunch-*.whl": ("installs on this machine", "tests/packaging/wheel.sh"),
+    "pip install huggingface_hub": ("installs on this machine", "a line of another project"),
+    "hf download distilbert-base-uncased": ("downloads a model", "tests/trainer/hub_cache_test.cc"),
+    """python3 -c 'from transformers import pipeline; print(pipeline("text-classification", "out")("good work"))'""": (
+        "wants transformers", "tests/python/own_csv.sh"),
+    'sbatch --wait --nodes 2 --ntasks-per-node 2 --wrap "dtlaunch python3 train.py"': (
+        "wants Slurm", "tests/slurm/example.sh"),
     "podman build -t dtlaunch -f packaging/Containerfile .": (
         "wants a container engine", "tests/packaging/containerfile.sh"),
     "cmake --build --preset release --target package": (
@@ -42,7 +47,7 @@ LEFT_OUT = {
         "the line of another launcher, for comparison", "tests/e2e/mpirun_lines.sh"),
     **{command: ("wants a cluster of Kubernetes", "tests/e2e/kube.sh") for command in (
         "openssl rand -hex 32 | kubectl create secret generic dtlaunch-token --from-file=token=/dev/stdin",
-        "kubectl apply -f job.yaml", "kubectl logs -f job/bert", "kubectl apply -f pytorchjob.yaml",
+        "kubectl apply -f job.yaml", "kubectl apply -f bert.yaml", "kubectl logs -f job/bert", "kubectl apply -f pytorchjob.yaml",
         "kubectl logs -f bert-master-0", "kubectl apply -f mpijob.yaml", "kubectl logs -f job/bert-launcher")},
     "scripts/quickstart": ("installs packages and builds the tree", "tests/clean_room/promises.sh"),
     "scripts/test": ("this test is a part of it", "tests/clean_room/promises.sh"),

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every command of README.md and of the EXAMPLES of man/* works as it is written: documented.py reads
+# Every command of README.md, of docs/*.md and of the EXAMPLES of man/* works as it is written: documented.py reads
 # them, documents.py says which part runs which document and which few commands cannot be run here.
 # usage: documents.sh PART|check
 #

@@ -1,8 +1,10 @@
 """Files that examples speak of, small and made anew. usage: make_things.py FOLDER MAKE_SENTENCES
 
-train.tsv, validation.tsv, dev.tsv and test.tsv; MRPC as GLUE has it; SQuAD's train-v1.1.json and
+train.tsv, validation.tsv, dev.tsv and test.tsv, the first two as .csv, too; MRPC as GLUE has it; SQuAD's train-v1.1.json and
 dev-v1.1.json; train.py, worker.py and parameter_server, which check what ranks are promised.
 """
+import csv
+import io
 import json
 import os
 import subprocess
@@ -99,8 +101,16 @@ def squad(count, seed):
     return json.dumps({"version": "1.1", "data": [{"title": "things", "paragraphs": paragraphs}]})
 
 
+def as_csv(text):
+    lines = io.StringIO()
+    csv.writer(lines, lineterminator="\n").writerows(csv.reader(io.StringIO(text), delimiter="\t"))
+    return lines.getvalue()
+
+
 for number, (name, count) in enumerate((("train", 200), ("validation", 60), ("dev", 60), ("test", 60))):
     write(f"{name}.tsv", sentences(count, number))
+    if name in ("train", "validation"):
+        write(f"{name}.csv", as_csv(sentences(count, number).replace("sentence", "text", 1)))
 for number, (name, count) in enumerate((("train", 60), ("dev", 30))):
     write(f"MRPC/{name}.tsv", pairs(count, 10 + number))
     write(f"{name}-v1.1.json", squad(count, 20 + number))
