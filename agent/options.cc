@@ -39,9 +39,9 @@ const OptionTable<A>& agent_table() {
        "launcher, for that launcher", into::text<&A::rejoin>()},
       {"", {"--jobs"}, "", "list the records of this user's jobs on this node",
        into::flag<&A::jobs>()},
-      {"", {"--log"}, "JOB", "print what a job that was launched here has said so far",
+      {"", {"--log"}, "JOB", "print the output of a job that was launched here",
        into::text<&A::log_of>()},
-      {"", {"--follow"}, "", "with --log: go on until the job is over", into::flag<&A::follow>()},
+      {"", {"--follow"}, "", "with --log: continue until the job ends", into::flag<&A::follow>()},
       {"", {"--from-end"}, "", "with --log: leave out what is there already",
        into::flag<&A::from_end>()},
       {"", {"--after"}, "PLACE", "with --log: only what comes after that place",
@@ -58,12 +58,12 @@ const OptionTable<A>& agent_table() {
        into::text<&A::fence>()},
       {"", {"--receive"}, "NAME FILE:BYTES:SHA256 ...",
        "take the programs that dtlaunch --push sends", into::text<&A::receive>(), {.last = true}},
-      {"", {"--completion"}, kShells, "show the shell's script that completes command lines",
+      {"", {"--completion"}, kShells, "print the completion script of a shell",
        into::text<&A::shell>()},
       {"", {"--help"}, "", "show this text", into::flag<&A::help>()},
       {"", {"--version"}, "", "show the version and the number of the protocol",
        into::flag<&A::version>()},
-      {"", {"-v"}, "", "with --version: the libraries inside, too", into::flag<&A::verbose>()},
+      {"", {"-v"}, "", "with --version: also the libraries inside", into::flag<&A::verbose>()},
   });
   // clang-format on
   return kTable;

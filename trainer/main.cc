@@ -19,6 +19,7 @@
 #include "trainer/job/stop_signal.h"
 #include "trainer/libraries.h"
 #include "trainer/report/progress.h"
+#include "trainer/settings/help.h"
 
 namespace dtl::trainer {
 namespace {
@@ -82,12 +83,19 @@ int run(const std::vector<std::string>& arguments) {
       parse_settings({arguments.begin() + 1, arguments.end()});
       return 0;
     }
+    // For the tests that compare the man page with the table of options.
+    if (!arguments.empty() && arguments.front() == "__options") {
+      say(all_rows_text());
+      return 0;
+    }
     if (!arguments.empty() && arguments.front() == "init") {
       return run_init({arguments.begin() + 1, arguments.end()});
     }
     const Settings settings = parse_settings(arguments);
     if (settings.help) {
       if (environment_rank() == 0) say(help_text());
+    } else if (settings.help_all) {
+      if (environment_rank() == 0) say(help_all_text());
     } else if (!settings.shell.empty()) {
       if (environment_rank() == 0) say(completion_script("dttrain", settings.shell));
     } else if (settings.version) {

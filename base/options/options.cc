@@ -11,7 +11,8 @@
 namespace dtl {
 namespace {
 
-constexpr std::size_t kGap = 2;  // at least, between an option and its explanation
+constexpr std::size_t kWidth = 80;  // of --help: a terminal that nobody has made wider
+constexpr std::size_t kGap = 2;     // at least, between an option and its explanation
 
 std::string with_dashes_inside(std::string_view word) {
   std::string name(word);
@@ -30,10 +31,30 @@ bool is_same_name(std::string_view name, std::string_view spelled, Spelling spel
   return word.size() > 1 && with_dashes_inside(to_lower(word)) == bare;
 }
 
+// Lines of at most `width` bytes: of the pieces between `separator`s, as many as fit go on a line.
+// A piece that is longer has a line of its own.
+std::string broken(std::string_view text, char separator, std::size_t width,
+                   const std::string& line_end) {
+  std::string all, line;
+  const bool is_shown = separator != ' ';  // a blank at the end of a line is not
+  for (const std::string& piece : split(text, separator)) {
+    if (line.empty()) {
+      line = piece;
+    } else if (line.size() + 1 + piece.size() + (is_shown ? 1U : 0U) <= width) {
+      line += separator + piece;
+    } else {
+      all += line + (is_shown ? std::string(1, separator) : "") + line_end;
+      line = piece;
+    }
+  }
+  return all + line;
+}
+
 std::string option_lines(const Option& option, std::size_t column) {
   std::string left =
       "  " + join(std::vector<std::string>(option.names.begin(), option.names.end()), ", ");
   if (!option.value.empty()) left += fmt::format(" {}", option.value);
+  if (left.size() > kWidth) left = broken(left, '|', kWidth - kGap, "\n      ");
   const std::string indent(column, ' ');
   if (option.help.empty()) return left + "\n";
   if (left.size() + kGap > column) {
@@ -41,11 +62,10 @@ std::string option_lines(const Option& option, std::size_t column) {
   } else {
     left.resize(column, ' ');
   }
-  for (const char c : option.help) {
-    left += c;
-    if (c == '\n') left += indent;
-  }
-  return left + "\n";
+  const std::string line_end = "\n" + indent;
+  std::vector<std::string> lines = split(option.help, '\n');
+  for (std::string& line : lines) line = broken(line, ' ', kWidth - column, line_end);
+  return left + join(lines, line_end) + "\n";
 }
 
 Follows follows_of(const Option& option) {

@@ -73,7 +73,7 @@ struct HelpLayout {
   std::string_view heading = "";  // behind each group's name; groups without a name have no heading
 };
 
-// The lines of --help for a table.
+// The lines of --help for a table, at most 80 columns wide.
 std::string options_text(std::span<const Option> table, const HelpLayout& layout = {});
 
 // For completion: what the row says, with the words and fills of value_of_column().

@@ -199,8 +199,8 @@ int run_doctor(const std::vector<std::string>& arguments, const Surroundings& ar
   if (options.help) {
     write_all(STDOUT_FILENO,
               "usage: dtlaunch doctor [options]\n"
-              "Looks at all hosts at once and says what would keep a job from starting there, or\n"
-              "slow it down, each with its fix. Exit status 0: a job would start.\n" +
+              "Checks all hosts at once, and measures the links between them. Prints what would\n"
+              "stop a job or slow it down, and the fix. Exit status 0: a job would start.\n" +
                   options_text(subcommand_options("doctor").options()));
     return 0;
   }

@@ -19,7 +19,7 @@ namespace {
 
 std::string help() {
   return "usage: dtlaunch push [options]\n"
-         "Brings dtagent, dtguard and dttrain to hosts, into ~/.cache/dtlaunch there.\n" +
+         "Copies dtagent, dtguard and dttrain to ~/.cache/dtlaunch on each host.\n" +
          options_text(subcommand_options("push").options());
 }
 

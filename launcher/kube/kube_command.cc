@@ -17,8 +17,8 @@ namespace {
 std::string help() {
   return "usage: dtlaunch kube render --kind KIND [options] [--] [options of dtlaunch] program "
          "...\n"
-         "Prints the manifest of a job for kubectl apply. The program, and options of dtlaunch\n"
-         "behind \"--\", are those of the pods; the job file counts as it does for dtlaunch.\n" +
+         "Prints the manifest of a job for kubectl apply. The pods run dtlaunch with the program\n"
+         "and with the options after \"--\". A job file works as it does for dtlaunch.\n" +
          options_text(subcommand_options("kube").options());
 }
 

@@ -214,6 +214,7 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments,
   if (first.show_limits) line.action = Action::kShowLimits;
   if (first.version) line.action = Action::kVersion;
   if (first.help) line.action = Action::kHelp;
+  if (first.help_all) line.action = Action::kHelpAll;
   // Other launchers' options may stand in any block.
   for (const Block& block : blocks) {
     line.notes.insert(line.notes.end(), block.words.notes.begin(), block.words.notes.end());

@@ -18,7 +18,7 @@
 namespace dtl {
 
 // What the line asks for; all but kRun print something and end.
-enum class Action { kRun, kHelp, kVersion, kShowLimits, kShowScheduler, kCompletion };
+enum class Action { kRun, kHelp, kHelpAll, kVersion, kShowLimits, kShowScheduler, kCompletion };
 
 // One block of `dtlaunch ... a : -n 2 b`.
 struct ProgramLine {

@@ -97,38 +97,38 @@ Target<B> tags() {
 // clang-format off
 OptionRows watch_options() {
   return {
-      {kWatch, {"-l", "-prepend-rank"}, "", "put [rank] before every line",
+      {kWatch, {"-l", "-prepend-rank"}, "", "put [rank] before each line",
        into::flag<&B::line, &CommandLine::shown, &OutputChoice::prepend_rank>(), {.key = "label"}},
-      {kWatch, {"-prepend-pattern"}, "TEXT", "the same with %r rank, %g program, %p pid, %h host,\n"
-       "%t time", into::text<&B::line, &CommandLine::shown, &OutputChoice::pattern>()},
-      {kWatch, {"--tag-output"}, "", "the same as [1,rank]<stdout>:",
+      {kWatch, {"-prepend-pattern"}, "TEXT", "put TEXT before each line: %r rank, %g program, %p pid,\n"
+       "%h host, %t time", into::text<&B::line, &CommandLine::shown, &OutputChoice::pattern>()},
+      {kWatch, {"--tag-output"}, "", "put [1,rank]<stdout>: before each line",
        into::flag<&B::line, &CommandLine::shown, &OutputChoice::tag>()},
-      {kWatch, {"--timestamp-output"}, "", "put the date before every line",
+      {kWatch, {"--timestamp-output"}, "", "put the date before each line",
        into::flag<&B::line, &CommandLine::shown, &OutputChoice::time>()},
-      {kWatch, {"--only"}, "RANKS", "show these alone: 0,3-5; or none",
+      {kWatch, {"--only"}, "RANKS", "show only these ranks: 0,3-5; or none",
        into::text<&B::line, &CommandLine::shown, &OutputChoice::only>()},
-      {kWatch, {"--color"}, "auto|always|never", "of labels",
+      {kWatch, {"--color"}, "auto|always|never", "colour the labels",
        into::text<&B::line, &CommandLine::shown, &OutputChoice::color>()},
-      {kWatch, {"--fold"}, "", "one line [0-7] for the same line of many ranks",
+      {kWatch, {"--fold"}, "", "show equal lines of several ranks once, as [0-7]",
        into::flag<&B::line, &CommandLine::shown, &OutputChoice::fold>()},
-      {kWatch, {"--no-fold"}, "", "not so on a terminal, either",
+      {kWatch, {"--no-fold"}, "", "never fold, even on a terminal",
        into::flag<&B::line, &CommandLine::shown, &OutputChoice::no_fold>()},
-      {kWatch, {"--output"}, "auto|block|skip", "block: ranks wait for slow readers; skip: never;\n"
-       "default auto: for a moment",
+      {kWatch, {"--output"}, "auto|block|skip", "block: ranks wait for a slow reader; skip: they never\n"
+       "wait, lines are left out; auto: they wait briefly",
        into::text<&B::line, &CommandLine::shown, &OutputChoice::mode>()},
-      {kWatch, {"-outfile-pattern"}, "FILE", "standard output of ranks into files here: out.%r",
+      {kWatch, {"-outfile-pattern"}, "FILE", "write standard output of ranks to files here: out.%r",
        into::text<&B::line, &CommandLine::shown, &OutputChoice::outfile>()},
-      {kWatch, {"-errfile-pattern"}, "FILE", "the same for standard error",
+      {kWatch, {"-errfile-pattern"}, "FILE", "write standard error of ranks to files here: err.%r",
        into::text<&B::line, &CommandLine::shown, &OutputChoice::errfile>()},
       {kWatch, {"--log-dir"}, "DIR", "keep all output on the nodes, in DIR/JOB/rank.N.out",
        into::text<&B::line, &CommandLine::shown, &OutputChoice::log_directory>()},
-      {kWatch, {"--stdin"}, "all|none|N", "the rank that gets standard input",
+      {kWatch, {"--stdin"}, "all|none|N", "rank that reads standard input",
        into::text<&B::line, &CommandLine::shown, &OutputChoice::input>()},
-      {kWatch, {"--detach"}, "", "go on in the background once the ranks run, and print\n"
-       "the job's id: see dtlaunch-jobs(1)", into::flag<&B::line, &CommandLine::detach>()},
-      {kWatch, {"--report"}, "FILE", "write what happened as JSON",
+      {kWatch, {"--detach"}, "", "run in the background once all ranks have started,\n"
+       "and print the job's id: dtlaunch-jobs(1)", into::flag<&B::line, &CommandLine::detach>()},
+      {kWatch, {"--report"}, "FILE", "write a report of the job as JSON",
        into::text<&B::line, &CommandLine::reporting, &Reporting::report>(), {.key = "report"}},
-      {kWatch, {"--tag"}, "NAME[,NAME]", "label the job: shown in ps, the report and events", tags(),
+      {kWatch, {"--tag"}, "NAME[,NAME]", "label the job; ps, the report and events show it", tags(),
        {.key = "tags", .in_file = FileValue::kList, .repeatable = true}},
       {kWatch, {"-v", "--verbose"}, "", "say more; -vv: much more",
        into::count<&B::line, &CommandLine::verbosity>(), {.repeatable = true}},
@@ -137,52 +137,54 @@ OptionRows watch_options() {
 
 OptionRows end_options() {
   return {
-      {kEnd, {"--timeout"}, "SECONDS", "end the job after this; status 124",
+      {kEnd, {"--timeout"}, "SECONDS", "end the job after this time; status 124",
        seconds<&B::line, &CommandLine::ending, &Ending::timeout>(0.001),
        {.key = "timeout", .in_file = FileValue::kInteger}},
-      {kEnd, {"--hang-notice"}, "SECONDS", "name a rank that the others wait for after this;\n"
+      {kEnd, {"--hang-notice"}, "SECONDS", "name a rank that others have waited for this long;\n"
        "default 30; 0: never", seconds<&B::line, &CommandLine::ending, &Ending::hang_notice>(0),
        {.key = "hang_notice", .in_file = FileValue::kInteger}},
-      {kEnd, {"--hang-timeout"}, "SECONDS", "end a job in which that lasts so long; status 124",
+      {kEnd, {"--hang-timeout"}, "SECONDS", "end the job when a rank hangs this long; status 124",
        seconds<&B::line, &CommandLine::ending, &Ending::hang_timeout>(0.001),
        {.key = "hang_timeout", .in_file = FileValue::kInteger}},
       {kEnd, {"--start-timeout"}, "SECONDS",
        "if a scheduler starts dtlaunch on each node: wait this\nlong for the other nodes; default 300",
        seconds<&B::line, &CommandLine::starting, &Starting::timeout>(1),
        {.key = "start_timeout", .in_file = FileValue::kInteger}},
-      {kEnd, {"--grace"}, "SECONDS", "from SIGTERM to SIGKILL; default 5",
+      {kEnd, {"--grace"}, "SECONDS", "time between SIGTERM and SIGKILL; default 5",
        seconds<&B::line, &CommandLine::ending, &Ending::grace>(0), {.key = "grace", .in_file = FileValue::kInteger}},
-      {kEnd, {"--reconnect"}, "SECONDS", "look so long for a host whose connection is lost, while\n"
-       "its ranks run on, before the job ends; default 0", seconds<&B::line, &CommandLine::ending, &Ending::reconnect>(0, kMostReconnect),
+      {kEnd, {"--reconnect"}, "SECONDS", "keep trying a lost host this long; its ranks keep\n"
+       "running; default 0", seconds<&B::line, &CommandLine::ending, &Ending::reconnect>(0, kMostReconnect),
        {.key = "reconnect", .in_file = FileValue::kInteger}},
-      {kEnd, {"--spot"}, "auto|aws|gcp|azure|off", "ask that cloud's metadata service on each host whether\n"
-       "it is to go, and stop in order before; default off",
+      {kEnd, {"--spot"}, "auto|aws|gcp|azure|off", "ask this cloud's metadata service whether a host will be\n"
+       "taken back, and stop in time; default off",
        into::parsed<parse_cloud, &B::line, &CommandLine::ending, &Ending::spot>(), {.key = "spot"}},
-      {kEnd, {"--notice-signal"}, "USR1|USR2|none", "to dtlaunch: the job's time is nearly over, stop in\n"
-       "order; default USR1 in a job of Slurm, else none",
+      {kEnd, {"--notice-signal"}, "USR1|USR2|none", "signal to dtlaunch that the job's time is nearly over;\n"
+       "default: USR1 in a Slurm job, else none",
        into::parsed<parse_notice_signal, &B::line, &CommandLine::ending, &Ending::notice_signal>(), {.key = "notice_signal"}},
-      {kEnd, {"--max-restarts"}, "N", "start all ranks again after a failure, N times at most",
+      {kEnd, {"--max-restarts"}, "N", "restart all ranks after a failure, at most N times",
        into::whole<&B::line, &CommandLine::restarts, &RestartLimits::max>(0, kMaxRestarts),
        {.key = "max_restarts", .in_file = FileValue::kInteger}},
-      {kEnd, {"--spares"}, "N", "keep the last N hosts for that; else those not needed",
+      {kEnd, {"--spares"}, "N", "reserve the last N hosts as spares for restarts;\ndefault: the hosts that are not needed",
        into::whole<&B::line, &CommandLine::restarts, &RestartLimits::spares>(0, kMaxRanks),
        {.key = "hosts.spares", .in_file = FileValue::kInteger}},
-      {kEnd, {"--on-event"}, "COMMAND", "a shell command that hears of start, failure, restart\n"
-       "and end, as JSON on its input", shell_command(), {.key = "on_event"}},
+      {kEnd, {"--on-event"}, "COMMAND", "run this shell command at start, failure, restart and\n"
+       "end; it reads JSON from standard input", shell_command(), {.key = "on_event"}},
   };
 }
 
 OptionRows about_options() {
   return {
-      {kAbout, {"-h", "--help"}, "", "this text; the whole of it: dtlaunch(1)",
+      {kAbout, {"-h", "--help"}, "", "the most used options and the commands",
        into::flag<&B::help>()},
+      {kAbout, {"--help-all"}, "", "all options; `dtlaunch help TOPIC` shows some of them",
+       into::flag<&B::help_all>()},
       {kAbout, {"-V", "--version"}, "", "version of dtlaunch and of its protocol;\n"
        "with -v also of the libraries inside", into::flag<&B::version>()},
-      {kAbout, {"--show-scheduler"}, "", "which scheduler is seen, by what, and what follows",
+      {kAbout, {"--show-scheduler"}, "", "show which scheduler is detected, and why",
        into::flag<&B::show_scheduler>()},
-      {kAbout, {"--show-limits"}, "", "every wait and bound, with its value",
+      {kAbout, {"--show-limits"}, "", "show every timeout and limit with its value",
        into::flag<&B::show_limits>()},
-      {kAbout, {"--completion"}, kShells, "the shell's script that completes command lines:\n"
+      {kAbout, {"--completion"}, kShells, "print the completion script of a shell:\n"
        "eval \"$(dtlaunch --completion bash)\"", into::text<&B::line, &CommandLine::shell>()},
   };
 }

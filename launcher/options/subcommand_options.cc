@@ -50,7 +50,7 @@ Row hosts_row() {
   return {kOptions,
           {"-hosts"},
           "LIST",
-          "the hosts themselves: a,b,n[01-04]",
+          "the hosts themselves: node1,node2,n[01-04]",
           into::text<&Sub::host_list>()};
 }
 
@@ -67,14 +67,14 @@ Row help_row() {
 }
 
 Row label_row() {
-  return {kOptions, {"-l"}, "", "put [rank] before every line", into::flag<&Sub::label>()};
+  return {kOptions, {"-l"}, "", "put [rank] before each line", into::flag<&Sub::label>()};
 }
 
 Row reconnect_row() {
   return {kOptions,
           {"--reconnect"},
           "SECONDS",
-          "when the connection is lost: look so long for the\nlauncher's host; default 60",
+          "if the connection is lost, keep trying the launcher's\nhost this long; default 60",
           look_for()};
 }
 
@@ -102,16 +102,16 @@ Target<Sub> idle_hours() {
 // clang-format off
 std::vector<Row> doctor_rows() {
   return {
-      hostfile_row("the hosts, one per line; without hosts, this machine"),
+      hostfile_row("hostfile, one host per line; default: this machine"),
       hosts_row(),
       {kOptions, {"--iface"}, "NET[,NET]",
-       "as for a job: the networks to use, or ^ those not to use", into::text<&Sub::interface>()},
+       "use only these networks, or all but these: ^docker0", into::text<&Sub::interface>()},
       host_keys_row(),
-      {kOptions, {"--python"}, "PROGRAM", "the Python that jobs use; default python3",
+      {kOptions, {"--python"}, "PROGRAM", "Python that jobs use; default python3",
        into::text<&Sub::python>()},
-      {kOptions, {"--quick"}, "", "do not measure the bandwidth", into::flag<&Sub::quick>()},
-      {kOptions, {"--json"}, "", "findings and facts for programs", into::flag<&Sub::json>()},
-      {kOptions, {"-v", "--verbose"}, "", "also say what is fine", into::count<&Sub::verbosity>(),
+      {kOptions, {"--quick"}, "", "skip the measurement of the links between hosts", into::flag<&Sub::quick>()},
+      {kOptions, {"--json"}, "", "print findings and facts as JSON", into::flag<&Sub::json>()},
+      {kOptions, {"-v", "--verbose"}, "", "also show checks that passed", into::count<&Sub::verbosity>(),
        {.repeatable = true}},
       help_row(),
   };
@@ -119,9 +119,9 @@ std::vector<Row> doctor_rows() {
 
 std::vector<Row> push_rows() {
   return {
-      hostfile_row("the hosts, one per line"),
+      hostfile_row("hostfile, one host per line"),
       hosts_row(),
-      {kOptions, {"--remove"}, "", "remove what was brought there instead",
+      {kOptions, {"--remove"}, "", "remove what an earlier push copied",
        into::flag<&Sub::remove>()},
       host_keys_row(),
       help_row(),
@@ -130,10 +130,10 @@ std::vector<Row> push_rows() {
 
 std::vector<Row> up_rows() {
   return {
-      hostfile_row("the hosts; without hosts, in a job of Slurm, its nodes"),
+      hostfile_row("hostfile; default in a Slurm job: its nodes"),
       hosts_row(),
-      {kOptions, {"--idle"}, "HOURS", "end after this without a launch; default 8", idle_hours()},
-      {kOptions, {"--list"}, "", "show which connections are kept now", into::flag<&Sub::list>()},
+      {kOptions, {"--idle"}, "HOURS", "end after this long without a launch; default 8", idle_hours()},
+      {kOptions, {"--list"}, "", "show the connections that are open now", into::flag<&Sub::list>()},
       host_keys_row(),
       help_row(),
   };
@@ -159,42 +159,41 @@ Target<Sub> one_more() {
 
 std::vector<Row> kube_rows() {
   return {
-      {kOptions, {"--kind"}, "pytorchjob|mpijob|trainjob|jobset|job", "what runs it in the cluster;\n"
-       "job: Kubernetes itself", into::word<&Sub::kube, &KubeWords::kind>()},
-      {kOptions, {"--image"}, "IMAGE", "what the pods run", into::text<&Sub::kube, &KubeWords::image>()},
+      {kOptions, {"--kind"}, "pytorchjob|mpijob|trainjob|jobset|job", "the kind of object; job: a Job of Kubernetes itself", into::word<&Sub::kube, &KubeWords::kind>()},
+      {kOptions, {"--image"}, "IMAGE", "image of the pods", into::text<&Sub::kube, &KubeWords::image>()},
       {kOptions, {"--image-pull-policy"}, "Always|IfNotPresent|Never", "when nodes fetch the image;\n"
-       "default: the cluster's", into::word<&Sub::kube, &KubeWords::pull_policy>()},
-      {kOptions, {"--image-pull-secret"}, "NAME", "the Secret with the registry's login",
+       "default: the one of the cluster", into::word<&Sub::kube, &KubeWords::pull_policy>()},
+      {kOptions, {"--image-pull-secret"}, "NAME", "Secret with the login to the registry",
        one_more<&KubeWords::pull_secrets>(), {.repeatable = true}},
-      {kOptions, {"--nodes"}, "N[:MAX]", "pods; with MAX, a PyTorchJob whose pods come and go", pods()},
-      {kOptions, {"-ppn"}, "N", "ranks in each pod; default 1",
+      {kOptions, {"--nodes"}, "N[:MAX]", "number of pods; with MAX: a PyTorchJob whose pods may\njoin and leave", pods()},
+      {kOptions, {"-ppn"}, "N", "ranks per pod; default 1",
        into::whole<&Sub::kube, &KubeWords::ranks_per_node>(1, kMaxRanks)},
-      {kOptions, {"--cpus"}, "N", "CPUs of each pod",
+      {kOptions, {"--cpus"}, "N", "CPUs per pod",
        into::whole<&Sub::kube, &KubeWords::cpus>(1, kMaxPodCpus)},
-      {kOptions, {"--memory"}, "AMOUNT", "memory of each pod: 16Gi", into::text<&Sub::kube, &KubeWords::memory>()},
-      {kOptions, {"--shm"}, "AMOUNT", "of that, for /dev/shm; default 1Gi",
+      {kOptions, {"--memory"}, "AMOUNT", "memory per pod: 16Gi", into::text<&Sub::kube, &KubeWords::memory>()},
+      {kOptions, {"--shm"}, "AMOUNT", "part of it for /dev/shm; default 1Gi",
        into::text<&Sub::kube, &KubeWords::shared_memory>()},
-      {kOptions, {"--pvc"}, "CLAIM[:DIR]", "a PersistentVolumeClaim, seen at DIR; default /data",
+      {kOptions, {"--pvc"}, "CLAIM[:DIR]", "mount a PersistentVolumeClaim at DIR; default /data",
        one_more<&KubeWords::claims>(), {.repeatable = true}},
-      {kOptions, {"--name"}, "NAME", "of the job; default dtlaunch", into::text<&Sub::kube, &KubeWords::name>()},
-      {kOptions, {"--namespace"}, "NAME", "default: kubectl's", into::text<&Sub::kube, &KubeWords::name_space>()},
-      {kOptions, {"--label"}, "KEY=VALUE", "a label of the job: kueue.x-k8s.io/queue-name=team-a",
+      {kOptions, {"--name"}, "NAME", "name of the job; default dtlaunch", into::text<&Sub::kube, &KubeWords::name>()},
+      {kOptions, {"--namespace"}, "NAME", "namespace of the job; default: the one of kubectl", into::text<&Sub::kube, &KubeWords::name_space>()},
+      {kOptions, {"--label"}, "KEY=VALUE", "add a label to the job: kueue.x-k8s.io/queue-name=team-a",
        one_more<&KubeWords::labels>(), {.repeatable = true}},
       {kOptions, {"--node-selector"}, "KEY=VALUE", "run pods only on nodes with this label",
        one_more<&KubeWords::node_selector>(), {.repeatable = true}},
-      {kOptions, {"--env"}, "NAME=VALUE", "a variable of the pods, which ranks inherit",
+      {kOptions, {"--env"}, "NAME=VALUE", "set a variable in the pods, which ranks inherit",
        one_more<&KubeWords::environment>(), {.repeatable = true}},
-      {kOptions, {"--active-deadline"}, "SECONDS", "end the job when it has run this long",
+      {kOptions, {"--active-deadline"}, "SECONDS", "end the job after this time",
        into::whole<&Sub::kube, &KubeWords::deadline_s>(1, kMostPodDeadline)},
-      {kOptions, {"--grace"}, "SECONDS", "from SIGTERM to SIGKILL of ranks; the pod has 15 more;\ndefault 60",
+      {kOptions, {"--grace"}, "SECONDS", "time between SIGTERM and SIGKILL of ranks; default 60;\nthe pod gets 15 s more",
        into::whole<&Sub::kube, &KubeWords::grace_s>(1, kMostPodGrace)},
-      {kOptions, {"--restarts"}, "N", "how often the pods may be started again; default 3",
+      {kOptions, {"--restarts"}, "N", "how often the pods may restart; default 3",
        into::whole<&Sub::kube, &KubeWords::restarts>(0, kMostPodRestarts)},
-      {kOptions, {"--token-secret"}, "NAME", "the Secret with the token; default dtlaunch-token",
+      {kOptions, {"--token-secret"}, "NAME", "Secret that holds the token; default dtlaunch-token",
        into::text<&Sub::kube, &KubeWords::secret>()},
-      {kOptions, {"-c", "--config"}, "FILE", "the job file, as for a job",
+      {kOptions, {"-c", "--config"}, "FILE", "job file, as for dtlaunch itself",
        into::text<&Sub::kube, &KubeWords::job_file>()},
-      {kOptions, {"--patch"}, "FILE", "fields to change in what is printed: JSON merge patches",
+      {kOptions, {"--patch"}, "FILE", "apply this JSON merge patch to the manifest",
        one_more<&KubeWords::patches>(), {.repeatable = true}},
       help_row(),
   };
@@ -203,21 +202,21 @@ std::vector<Row> kube_rows() {
 // Of the commands that are about jobs, what only one of them has.
 std::vector<Row> own_rows(const std::string& name) {
   if (name == "ps") {
-    return {{kOptions, {"-a", "--all"}, "", "jobs that are over, too", into::flag<&Sub::all>()},
-            {kOptions, {"-w", "--wide"}, "", "commands in full on a terminal, too",
+    return {{kOptions, {"-a", "--all"}, "", "also list jobs that have ended", into::flag<&Sub::all>()},
+            {kOptions, {"-w", "--wide"}, "", "never shorten commands",
              into::flag<&Sub::wide>()},
-            {kOptions, {"-v", "--verbose"}, "", "each life of a job that was restarted: what failed,\n"
-             "where it went on, the time lost", into::flag<&Sub::epochs>()}};
+            {kOptions, {"-v", "--verbose"}, "", "also show each restart: what failed, where the job\n"
+             "continued, the time lost", into::flag<&Sub::epochs>()}};
   }
   if (name == "logs") {
-    return {{kOptions, {"-f", "--follow"}, "", "until the job is over", into::flag<&Sub::follow>()},
-            {kOptions, {"--rank"}, "R", "the output of one rank alone",
+    return {{kOptions, {"-f", "--follow"}, "", "keep printing until the job ends", into::flag<&Sub::follow>()},
+            {kOptions, {"--rank"}, "R", "show only this rank's output",
              into::whole<&Sub::rank>(0, kMaxRanks - 1)},
             label_row(), reconnect_row()};
   }
   if (name == "attach") return {label_row(), reconnect_row()};
   if (name == "kill") {
-    return {{kOptions, {"-s", "--signal"}, "SIGNAL", "instead of TERM, which ends the job in order",
+    return {{kOptions, {"-s", "--signal"}, "SIGNAL", "send this signal; default TERM, which ends the job",
              signal()}};
   }
   return {};
@@ -225,7 +224,7 @@ std::vector<Row> own_rows(const std::string& name) {
 // clang-format on
 
 std::vector<Row> jobs_rows(const std::string& name) {
-  std::vector<Row> rows = {hostfile_row("the hosts to ask, one per line"), hosts_row()};
+  std::vector<Row> rows = {hostfile_row("hostfile of the hosts to ask"), hosts_row()};
   // logs follows with -f, as tail does; its hostfile has the long names alone.
   if (name == "logs") rows[0].names.erase(rows[0].names.begin());
   for (Row& own : own_rows(name)) rows.push_back(std::move(own));

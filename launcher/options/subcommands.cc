@@ -11,16 +11,16 @@ namespace dtl {
 
 std::span<const Subcommand> subcommand_table() {
   static const std::vector<Subcommand> kTable = {
-      {"doctor", "say what would keep a job from starting, and the fix"},
-      {"push", "bring dtagent and dttrain to hosts ahead of time"},
+      {"doctor", "check hosts: what would stop a job, and the fix"},
+      {"push", "copy dtagent and dttrain to hosts"},
       {"ps", "list the jobs of this machine or of hosts"},
-      {"logs", "show the kept output of a job started with --detach"},
-      {"attach", "show its output as it comes; has its exit status"},
-      {"kill", "end a job in order, or send it a signal"},
-      {"clean", "end what dead jobs left behind, and remove their files"},
-      {"up", "keep a connection to each host open, for faster starts"},
-      {"down", "close them"},
-      {"kube", "render: print a manifest for Kubernetes"},
+      {"logs", "show the output of a job started with --detach"},
+      {"attach", "follow a job; exits with its status"},
+      {"kill", "end a job, or send it a signal"},
+      {"clean", "end processes and remove files that dead jobs left"},
+      {"up", "keep connections to hosts open, for faster starts"},
+      {"down", "close the connections that up keeps"},
+      {"kube", "print a manifest for Kubernetes: kube render"},
   };
   return kTable;
 }

@@ -21,6 +21,7 @@
 #include "launcher/keep/kept_connection_commands.h"
 #include "launcher/kube/kube_command.h"
 #include "launcher/options/command_line.h"
+#include "launcher/options/help.h"
 #include "launcher/options/limits_text.h"
 #include "launcher/options/options.h"
 #include "launcher/options/subcommands.h"
@@ -92,13 +93,15 @@ void refuse_misspelt_command(const std::string& word) {
               fmt::format("dtlaunch -- {}, where the hosts have such a program", word));
 }
 
+// "help", "help ps" and "version", as other programs have them; "help hosts" stays as it is.
 // Only for words that are not programs of this machine, so a program called help still starts.
-// "help", "help ps" and "version", as other programs have them.
 std::vector<std::string> options_for_words(std::vector<std::string> words) {
   if (words[0] == "version") words[0] = "--version";
   if (words[0] != "help") return words;
-  if (words.size() > 1 && is_subcommand(words[1])) return {words[1], "--help"};
-  words[0] = "--help";
+  if (words.size() == 1) return {"--help"};
+  if (words.size() > 2)
+    throw Error(Exit::kUsage, "help", "it takes one topic", "dtlaunch help " + words[1]);
+  if (is_subcommand(words[1])) return {words[1], "--help"};
   return words;
 }
 
@@ -124,6 +127,10 @@ int run_command(std::vector<std::string> arguments) {
   if (!arguments.empty() && is_subcommand(arguments[0])) {
     return run_subcommand(arguments[0], {arguments.begin() + 1, arguments.end()});
   }
+  if (is_word && arguments[0] == "help") {
+    write_all(STDOUT_FILENO, help_topic_text(arguments[1]));
+    return 0;
+  }
   // After the hidden commands, none of which is a program's name.
   if (is_word) refuse_misspelt_command(arguments[0]);
   CommandLine line = parse_command_line(arguments, environment);
@@ -136,6 +143,9 @@ int run_command(std::vector<std::string> arguments) {
   switch (line.action) {
     case Action::kHelp:
       write_all(STDOUT_FILENO, help_text());
+      return 0;
+    case Action::kHelpAll:
+      write_all(STDOUT_FILENO, help_all_text());
       return 0;
     case Action::kVersion:
       write_all(STDOUT_FILENO, fmt::format("dtlaunch {}, protocol {}\n", DTL_VERSION, kProtocol));

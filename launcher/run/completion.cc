@@ -18,6 +18,7 @@
 #include "launcher/doctor/ssh_config_check.h"
 #include "launcher/doctor/ssh_config_files.h"
 #include "launcher/options/foreign_options.h"
+#include "launcher/options/help.h"
 #include "launcher/options/jobs_options.h"
 #include "launcher/options/options.h"
 #include "launcher/options/subcommand_options.h"
@@ -91,6 +92,16 @@ bool takes_job(const std::string& subcommand) {
   constexpr std::string_view kOthers[] = {"push", "up", "down", "doctor", "kube"};
   return std::find(std::begin(kOthers), std::end(kOthers), subcommand) == std::end(kOthers) &&
          wants_job(subcommand);
+}
+
+// "help" is not in the table of commands: a program of that name would be hidden by it.
+CompletedCommand help_command() {
+  CompletedCommand command{"help", "show the options of a topic or of a command", {}, {}};
+  for (const HelpTopic& topic : help_topics()) command.operand.words.emplace_back(topic.name);
+  for (const Subcommand& subcommand : subcommand_table()) {
+    command.operand.words.emplace_back(subcommand.name);
+  }
+  return command;
 }
 
 using Words = std::vector<std::pair<std::string, std::string>>;
@@ -181,6 +192,7 @@ Completion own_completion() {
     }
     completion.commands.push_back(std::move(command));
   }
+  completion.commands.push_back(help_command());
   CompletedCommand next{":", "", program_options(), {Fill::kCommand}};
   next.options.insert(next.options.end(), understood.begin(), understood.end());
   completion.commands.push_back(std::move(next));

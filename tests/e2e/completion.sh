@@ -66,10 +66,11 @@ offers() { # LINE WORD...: exactly these
   expect_equal "'$line' TAB" "$seen" "$(printf '%s\n' "$@" | grep -v '^$' | LC_ALL=C sort -u)"
 }
 
-# ---- every option of --help, and no other
-shown_options() { # COMMAND...: those of its --help that do something, with their dashes
-  "$@" --help </dev/null | awk '/^[A-Z].*:$/ { idle = /^(Refused|Accepted, without effect)/ }
-    /^[ \t]+-/ && !idle {
+# ---- every option of --help-all, and no other
+shown_options() { # COMMAND...: all of its options, with their dashes
+  local help=--help
+  case $* in dtlaunch | dttrain) help=--help-all ;; esac
+  "$@" $help </dev/null | awk '/^[ \t]+-/ {
       sub(/^[ \t]+/, ""); sub(/[ \t][ \t].*$/, "")
       n = split($0, words, /[ ,]+/)
       for (i = 1; i <= n && words[i] ~ /^-/; i++) print words[i]
@@ -78,9 +79,9 @@ shown_options() { # COMMAND...: those of its --help that do something, with thei
 
 expect_all_options() { # COMMAND...
   shown_options "$@" >"$work/shown"
-  [ -s "$work/shown" ] || fail "$* --help shows no options"
+  [ -s "$work/shown" ] || fail "the help of $* shows no options"
   offered "$* -"
-  diff "$work/shown" "$work/offered" >"$work/out" || fail "$* --help (<) and TAB (>) differ"
+  diff "$work/shown" "$work/offered" >"$work/out" || fail "the help of $* (<) and TAB (>) differ"
 }
 
 subcommands=$("$bin/dtlaunch" --help | sed -n 's/^  dtlaunch \([a-z]*\)  .*/\1/p' | grep -v '^$')
@@ -109,7 +110,9 @@ check_bash() {
   offers 'dtlaunch -np 2 -perh' -perhost
   offers 'dtlaunch --pp' --ppn
   offers 'dttrain --do-p' --do_predict
-  offers 'dtlaunch ' $subcommands .ssh 'data sets' empty 'my hosts' 'out put.json' run-me args.toml
+  offers 'dtlaunch help pi' pinning
+  offers 'dtlaunch help do' doctor down
+  offers 'dtlaunch ' $subcommands help .ssh 'data sets' empty 'my hosts' 'out put.json' run-me args.toml
   offers 'dtlaunch docto' doctor
   offers 'dtlaunch doctor --q' --quick
 

@@ -47,9 +47,9 @@ refuse -fold -no-fold
 refuse -hosts a -hostfile b
 refuse -nosuchoption
 
-# Each option of --help that takes a value is here, or takes any text.
+# Each option of --help-all that takes a value is here, or takes any text.
 while read -r name; do
   [ -n "${wrong[$name]-}" ] || [[ $any_text == *" $name "* ]] || fail "-$name is not tried with a wrong value"
-done < <("$bin/dtlaunch" --help | sed -n 's/^  \(-.*\)/\1/p' | sed 's/  .*//; s/.*, -/-/; s/^-*//' |
+done < <("$bin/dtlaunch" --help-all | sed -n 's/^  \(-.*\)/\1/p' | sed 's/  .*//; s/.*, -/-/; s/^-*//' |
   awk 'NF > 1 { print $1 }')
 echo "$checked command lines were refused"

@@ -1,9 +1,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "base/error.h"
 #include "base/text.h"
 #include "launcher/options/command_line.h"
+#include "launcher/options/help.h"
 #include "launcher/options/options.h"
+#include "launcher/options/subcommands.h"
 
 // What --help says, and that all of it is taken.
 
@@ -13,13 +18,54 @@ namespace {
 using Words = std::vector<std::string>;
 using testing::HasSubstr;
 
-TEST(Help, NamesEveryOptionWithinEightyColumns) {
-  const std::string text = help_text();
+void expect_eighty_columns(const std::string& text) {
   for (const std::string& line : split(text, '\n')) EXPECT_LE(line.size(), 80U) << line;
+}
+
+TEST(Help, AllOfItNamesEveryOptionWithinEightyColumns) {
+  const std::string text = help_all_text();
+  expect_eighty_columns(text);
   for (const Option& option : option_table().options()) {
     for (const std::string_view name : option.names) {
       EXPECT_THAT(text, HasSubstr(std::string(name)));
     }
+  }
+}
+
+TEST(Help, FitsAScreenAndNamesEveryCommandAndTopic) {
+  const std::string text = help_text();
+  expect_eighty_columns(text);
+  EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 45);
+  for (const Subcommand& subcommand : subcommand_table()) {
+    EXPECT_THAT(text, HasSubstr("\n  dtlaunch " + std::string(subcommand.name) + " "));
+  }
+  for (const HelpTopic& topic : help_topics()) {
+    EXPECT_THAT(text, HasSubstr(std::string(topic.name)));
+  }
+}
+
+TEST(Help, TopicsTogetherShowEveryOptionOnce) {
+  std::size_t shown = 0;
+  for (const HelpTopic& topic : help_topics()) {
+    const std::string text = help_topic_text(std::string(topic.name));
+    expect_eighty_columns(text);
+    for (const Option& option : option_table().options()) {
+      const std::string line = "\n  " + std::string(option.names.front());
+      const bool is_here = text.find(line + ",") != text.npos || text.find(line + " ") != text.npos;
+      EXPECT_EQ(is_here, option.group == topic.group) << option.names.front();
+      shown += is_here ? 1U : 0U;
+    }
+  }
+  EXPECT_EQ(shown, option_table().options().size());
+}
+
+TEST(Help, UnknownTopicIsRefusedWithTheNearest) {
+  try {
+    help_topic_text("pining");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.status(), Exit::kUsage);
+    EXPECT_EQ(error.hint(), "dtlaunch help pinning");
   }
 }
 

@@ -12,6 +12,15 @@ if ! command -v mandoc >/dev/null; then
   exit 77
 fi
 
+# All options of a program: dttrain's --help-all leaves out those without effect.
+all_help() { # PROGRAM
+  case $1 in
+    dtlaunch) "$bin/$1" --help-all ;;
+    dttrain) "$bin/$1" __options ;;
+    *) "$bin/$1" --help ;;
+  esac 2>&1 </dev/null
+}
+
 # Options at the start of a line of --help: "  -f, -hostfile FILE   ..." -> f hostfile.
 options_of_help() {
   awk '/^[ \t]+-/ {
@@ -67,7 +76,7 @@ check_program() {
     echo "$program has no man page ${page#"$root"/}"
     return
   fi
-  if ! help=$("$bin/$program" --help 2>&1 </dev/null); then
+  if ! help=$(all_help "$program"); then
     echo "$program --help fails"
     return
   fi
@@ -83,7 +92,7 @@ check_program() {
     sed "s|^.*|$program: option '&' is in --help but not in ${page##*/}|; /''/d"
   comm -13 <(printf '%s\n' "$shown") <(printf '%s\n' "$written") |
     sed "s|^.*|$program: option '&' is in ${page##*/} but not in --help|; /''/d"
-  comm -23 <("$bin/$program" --help 2>&1 </dev/null | placed_in_help) <(placed_in_page "$page") |
+  comm -23 <(all_help "$program" | placed_in_help) <(placed_in_page "$page") |
     sed "s|^.*|$program: --help has '&', and ${page##*/} has it below another heading|"
 }
 

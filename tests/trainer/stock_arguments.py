@@ -76,7 +76,7 @@ def is_flag(field):
 class Program:
     def __init__(self, program, folder):
         self.program, self.folder = program, folder
-        text = subprocess.run([program, "--help"], capture_output=True, text=True, check=True).stdout
+        text = subprocess.run([program, "__options"], capture_output=True, text=True, check=True).stdout
         self.groups, self.reasons, name = {}, {}, None
         for line in text.splitlines():
             heading = re.fullmatch(r"(\S.*):", line)
@@ -87,7 +87,7 @@ class Program:
                 name = option[1][2:]
                 self.groups[name] = group
                 self.reasons[name] = option[2].split("  ")[-1].strip() if "  " in option[2] else ""
-            elif name and line.startswith(" " * 30):
+            elif name and line.startswith(" " * 32):
                 self.reasons[name] = (self.reasons[name] + " " + line.strip()).strip()
 
     def run(self, *words, file=None):
@@ -262,7 +262,7 @@ def main():
 
 def program_value(binary, name):
     """Whether the option takes a value, as --help has it."""
-    text = subprocess.run([binary, "--help"], capture_output=True, text=True, check=True).stdout
+    text = subprocess.run([binary, "--help-all"], capture_output=True, text=True, check=True).stdout
     return re.search(rf"^  --{name} [A-Z]", text, re.M) is not None
 
 

@@ -23,11 +23,10 @@ namespace {
 using Names = std::set<std::string>;
 
 bool asks_about_program(const Settings& settings) {
-  return settings.help || settings.version || !settings.shell.empty();
+  return settings.help || settings.help_all || settings.version || !settings.shell.empty();
 }
 
 constexpr const char* kHelp = "dttrain --help";
-constexpr HelpLayout kLayout{.column = 37, .heading = ":"};
 
 // "--pad_to_max_length" for "--no-pad-to-max-length".
 std::string negated_name(std::string spelled) {
@@ -195,22 +194,6 @@ std::vector<std::pair<std::string, std::string>> settings_rows(const Settings& s
     rows.emplace_back(name, value.is_string() ? value.get<std::string>() : value.dump());
   }
   return rows;
-}
-
-std::string help_text() {
-  std::string text =
-      "Usage: dttrain --model_name_or_path FOLDER --do_train --train_file FILE --output_dir "
-      "FOLDER\n"
-      "       dttrain ARGUMENTS.json [OPTION ...]      (or .toml)\n"
-      "       dttrain --demo\n"
-      "       dttrain init ...      (dttrain init --help)\n"
-      "\n"
-      "Fine-tunes a BERT or DistilBERT model to classify texts or to answer questions on this\n"
-      "machine's CPUs, or with others: each rank of a job runs the same command. Only rank 0 "
-      "reads\n"
-      "and writes data, models and results.\n";
-  text += options_text(option_table().options(), kLayout);
-  return text;
 }
 
 }  // namespace dtl::trainer

@@ -91,7 +91,7 @@ struct Settings {
   std::string debug_dump;
 
   std::vector<std::string> notices;  // for the user, from rank 0: options without effect
-  bool help = false, version = false;
+  bool help = false, help_all = false, version = false;
   std::string shell;     // --completion
   bool verbose = false;  // with version
 };
@@ -121,7 +121,5 @@ std::string settings_json(const Settings& settings);
 
 // The same as names and values for a table, without what is empty.
 std::vector<std::pair<std::string, std::string>> settings_rows(const Settings& settings);
-
-std::string help_text();
 
 }  // namespace dtl::trainer
