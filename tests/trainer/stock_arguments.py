@@ -156,21 +156,24 @@ def check(program, name, flag, default):
 
 
 def page_lists(path):
-    """Option -> (heading, text) of an mdoc page's lists, with the words of macros as they are shown."""
-    found, heading, name = {}, "", None
+    """Option -> (heading, text) of an mdoc page's lists, with the words of macros as they are shown.
+    Options share a text when they share a line or when their lines follow each other."""
+    found, heading, names, text = {}, "", [], ""
     for line in open(path, encoding="utf-8"):
         line = line.rstrip("\n")
         if line.startswith((".Ss ", ".Sh ")):
-            heading, name = line[4:], None
+            heading, names = line[4:], []
         elif line.startswith(".It Fl -"):
-            name = re.match(r"\.It Fl -(\w+)", line)[1]
-            found[name] = (heading, "")
+            names = ([] if text else names) + re.findall(r" -(\w+)", line)
+            text = ""
+            found.update({name: (heading, "") for name in names})
         elif line.startswith(".It") or line.startswith(".El"):
-            name = None
-        elif name:
+            names = []
+        elif names:
             shown = re.sub(r"^\.(?:Cm|Pa|Ql|Ar|Dv) ", "", re.sub(r"^\.Fl -", "--", line))
             shown = re.sub(r" ([,:.;])(?: |$)", r"\1 ", shown.replace(" Ns ", "")).replace(" Fl -", " --").strip()
-            found[name] = (found[name][0], (found[name][1] + " " + shown).strip())
+            text = (text + " " + shown).strip()
+            found.update({name: (heading, text) for name in names})
     return found
 
 
