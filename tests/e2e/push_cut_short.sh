@@ -30,5 +30,6 @@ launch -hosts node2 --push -np 1 uname -n
 expect_status 0
 end_job
 expect_status 0
-expect_equal "what is there" "$(content | sed 's/[0-9a-f]\{16\}/HASH/')" 0.1.0-HASH
+version=$("$bin/dtlaunch" --version | sed -n 's/^dtlaunch \([0-9.]*\),.*/\1/p')
+expect_equal "what is there" "$(content | sed 's/[0-9a-f]\{16\}/HASH/')" "$version-HASH"
 expect_hosts_idle 10
