@@ -284,5 +284,26 @@ expect 1 'there is no test e2e.gone' promises.py "$tree"
 put man/dtlaunch-security.7 '.Sh PROMISED' '.It' 'One.' '.Bq Li e2e.cut' '.It' 'And two.'
 expect 1 'dtlaunch-security.7:5: no test shows that: And two.' promises.py "$tree"
 
+versions_case() {  # versions_case STATUS TEXT PROJECT CHANGELOG PROGRAM
+  new_tree
+  put CMakeLists.txt "project(dtlaunch VERSION $3 LANGUAGES CXX)"
+  put pyproject.toml '[[tool.dynamic-metadata]]' 'input = "CMakeLists.txt"' "regex = 'VERSION (?P<value>[0-9.]+)'"
+  put CHANGELOG.md "## $4 - 2026-11-29" '' '## 1.2.9 - 2026-11-22'
+  put docs/releases/1.3.0.md '# Release'
+  put packaging/debian/changelog.in 'dtlaunch (@VERSION@-1) unstable' '' 'dtlaunch (1.2.9-1) unstable'
+  put man/dtlaunch.1 '/home/me/.cache/dtlaunch/1.3.0-0123'
+  put dtlaunch '#!/bin/sh' "echo 'dtlaunch $5, protocol 1'"
+  chmod +x "$tree/dtlaunch"
+  expect "$1" "$2" versions.py --bin "$tree" "$tree"
+}
+versions_case 0 'kept by 1.3.0' 1.3.0 1.3.0 1.3.0
+versions_case 1 "CHANGELOG.md: its newest entry is of 1.3.1, the version is 1.3.0" 1.3.0 1.3.1 1.3.0
+versions_case 1 "CHANGELOG.md: 1.2.9 is below 1.2.8" 1.3.0 1.2.8 1.3.0
+versions_case 1 "CHANGELOG.md: 'Unreleased - 2026-11-29' is not a version" 1.3.0 Unreleased 1.3.0
+versions_case 1 "dtlaunch --version says 'dtlaunch 1.2.9, protocol 1'" 1.3.0 1.3.0 1.2.9
+versions_case 1 'docs/releases/1.4.0.md: there are no release notes' 1.4.0 1.4.0 1.4.0
+versions_case 1 'man/dtlaunch.1: it shows 1.3.0' 1.4.0 1.4.0 1.4.0
+versions_case 1 'packaging/debian/changelog.in: 1.2.9 is below 1.2.9' 1.2.9 1.2.9 1.2.9
+
 if [ "$failures" != 0 ]; then exit 1; fi
 echo "every rule can fail"
