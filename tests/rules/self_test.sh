@@ -305,5 +305,24 @@ versions_case 1 'docs/releases/1.4.0.md: there are no release notes' 1.4.0 1.4.0
 versions_case 1 'man/dtlaunch.1: it shows 1.3.0' 1.4.0 1.4.0 1.4.0
 versions_case 1 'packaging/debian/changelog.in: 1.2.9 is below 1.2.9' 1.2.9 1.2.9 1.2.9
 
+workflow_case() {  # workflow_case STATUS TEXT PERMISSION JOB STEP
+  new_tree
+  put scripts/test '#!/bin/sh'
+  put .github/workflows/test.yml 'on: [push]' "permissions: {contents: $3}" 'jobs:' '  test:' "    $4" '    steps:' "      - $5"
+  expect "$1" "$2" github.py "$tree"
+}
+pinned=0123456789abcdef0123456789abcdef01234567
+workflow_case 0 'kept by 1 files' read 'timeout-minutes: 5' "uses: actions/checkout@$pinned"
+workflow_case 0 'kept by 1 files' read 'timeout-minutes: 5' 'run: scripts/test --all'
+workflow_case 1 "test.yml: its permissions are not" write 'timeout-minutes: 5' 'run: scripts/test'
+workflow_case 1 'test.yml: job test: it has no timeout-minutes' read 'name: x' 'run: scripts/test'
+workflow_case 1 'actions/checkout@v4 is not pinned' read 'timeout-minutes: 5' 'uses: actions/checkout@v4'
+workflow_case 1 'there is no scripts/tests' read 'timeout-minutes: 5' 'run: scripts/tests'
+workflow_case 1 'test.yml: mapping values are not allowed' read 'timeout-minutes: 5: 6' 'run: scripts/test'
+new_tree
+put .github/ISSUE_TEMPLATE/bug.yml 'name: Bug' 'description: x' 'body:' '  - {type: input, id: a, attributes: {label: A}}' \
+  '  - {type: input, id: a, attributes: {label: B}}'
+expect 1 'bug.yml: its fields need ids of their own' github.py "$tree"
+
 if [ "$failures" != 0 ]; then exit 1; fi
 echo "every rule can fail"
