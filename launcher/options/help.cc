@@ -78,7 +78,7 @@ std::string help_text() {
   text += topic_names();
   text +=
       "\n"
-      "  dtlaunch help COMMAND    options of a command\n"
+      "  dtlaunch help COMMAND    its options\n"
       "  dtlaunch --help-all      all options\n"
       "  man dtlaunch             the whole manual\n";
   return text;

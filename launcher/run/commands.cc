@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -105,6 +106,28 @@ std::vector<std::string> options_for_words(std::vector<std::string> words) {
   return words;
 }
 
+// What is printed in the place of a job; nothing where the line asks for a job.
+std::optional<std::string> asked_text(const CommandLine& line) {
+  switch (line.action) {
+    case Action::kHelp:
+      return help_text();
+    case Action::kHelpAll:
+      return help_all_text();
+    case Action::kVersion:
+      return fmt::format("dtlaunch {}, protocol {}\n", DTL_VERSION, kProtocol) +
+             (line.verbosity > 0 ? library_lines(launcher_libraries()) : "");
+    case Action::kShowScheduler:
+      return evidence_text(seen_evidence(line));
+    case Action::kShowLimits:
+      return limits_text();
+    case Action::kCompletion:
+      return completion_script("dtlaunch", line.shell);
+    case Action::kRun:
+      break;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 int run_command(std::vector<std::string> arguments) {
@@ -140,28 +163,9 @@ int run_command(std::vector<std::string> arguments) {
         read_trusted_file(line.program_file, kMaxHostfileBytes, "file of programs");
     add_program_file(line, text, line.program_file);
   }
-  switch (line.action) {
-    case Action::kHelp:
-      write_all(STDOUT_FILENO, help_text());
-      return 0;
-    case Action::kHelpAll:
-      write_all(STDOUT_FILENO, help_all_text());
-      return 0;
-    case Action::kVersion:
-      write_all(STDOUT_FILENO, fmt::format("dtlaunch {}, protocol {}\n", DTL_VERSION, kProtocol));
-      if (line.verbosity > 0) write_all(STDOUT_FILENO, library_lines(launcher_libraries()));
-      return 0;
-    case Action::kShowScheduler:
-      write_all(STDOUT_FILENO, evidence_text(seen_evidence(line)));
-      return 0;
-    case Action::kShowLimits:
-      write_all(STDOUT_FILENO, limits_text());
-      return 0;
-    case Action::kCompletion:
-      write_all(STDOUT_FILENO, completion_script("dtlaunch", line.shell));
-      return 0;
-    case Action::kRun:
-      break;
+  if (const auto text = asked_text(line)) {
+    write_all(STDOUT_FILENO, *text);
+    return 0;
   }
   if (line.verbosity == 1) set_log_level(LogLevel::kVerbose);
   if (line.verbosity > 1) set_log_level(LogLevel::kDebug);

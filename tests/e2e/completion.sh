@@ -70,7 +70,7 @@ offers() { # LINE WORD...: exactly these
 shown_options() { # COMMAND...: all of its options, with their dashes
   local help=--help
   case $* in dtlaunch | dttrain) help=--help-all ;; esac
-  "$@" $help </dev/null | awk '/^[ \t]+-/ {
+  "$@" $help </dev/null | awk '/^  -/ {
       sub(/^[ \t]+/, ""); sub(/[ \t][ \t].*$/, "")
       n = split($0, words, /[ ,]+/)
       for (i = 1; i <= n && words[i] ~ /^-/; i++) print words[i]

@@ -41,8 +41,8 @@ LEFT_OUT = {
         "wants Slurm", "tests/slurm/example.sh"),
     "podman build -t dtlaunch -f packaging/Containerfile .": (
         "wants a container engine", "tests/packaging/containerfile.sh"),
-    "cmake --build --preset release --target package": (
-        "builds the tree", "tests/packaging/packages.sh"),
+    **{command: ("builds the tree", "tests/packaging/packages.sh") for command in (
+        "cmake --preset release", "cmake --build --preset release --target package")},
     "mpirun   -f hostfile -n 4 -ppn 2 -genv OMP_NUM_THREADS=23 python3 train.py": (
         "the line of another launcher, for comparison", "tests/e2e/mpirun_lines.sh"),
     **{command: ("wants a cluster of Kubernetes", "tests/e2e/kube.sh") for command in (
@@ -199,6 +199,8 @@ def run_document(document):
     if document in BEFORE:
         run_on(ELSEWHERE.get(document, "node1"), folder, BEFORE[document])
     items = items_of(document)
+    if any(re.search(r"dttrain init .*--output_dir model$", item.text) for item in items):
+        shutil.rmtree(os.path.join(folder, "model"))  # the document makes its own
     for item in items:
         if item.kind == "command":
             run_command(item, folder)

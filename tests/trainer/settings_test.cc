@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "base/text.h"
+#include "trainer/settings/help.h"
 #include "trainer/settings/option_table.h"
 
 namespace dtl::trainer::settings_test {
@@ -101,6 +103,21 @@ TEST(Settings, NeedNothingElseForTheDemonstration) {
   EXPECT_TRUE(s.do_train);
   EXPECT_TRUE(s.do_eval);
   EXPECT_EQ(s.seed, 7);
+}
+
+TEST(Help, FitsAScreenOfEightyColumns) {
+  const std::vector<std::string> lines = split(help_text(), '\n');
+  EXPECT_LE(lines.size(), 45U);
+  for (const std::string& line : lines) EXPECT_LE(line.size(), 80U) << line;
+}
+
+TEST(Help, AllOfItLeavesOutOptionsWithoutEffect) {
+  const std::string text = help_all_text();
+  for (const std::string& line : split(text, '\n')) EXPECT_LE(line.size(), 80U) << line;
+  for (const Option& option : option_table().options()) {
+    const std::string row = "\n  " + std::string(option.names.front());
+    EXPECT_EQ(text.find(row) != text.npos, option.traits.offered) << row;
+  }
 }
 
 }  // namespace

@@ -264,8 +264,8 @@ def main():
 
 
 def program_value(binary, name):
-    """Whether the option takes a value, as --help has it."""
-    text = subprocess.run([binary, "--help-all"], capture_output=True, text=True, check=True).stdout
+    """Whether the option takes a value, as the table of options has it."""
+    text = subprocess.run([binary, "__options"], capture_output=True, text=True, check=True).stdout
     return re.search(rf"^  --{name} [A-Z]", text, re.M) is not None
 
 

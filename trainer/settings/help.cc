@@ -10,32 +10,20 @@ namespace {
 
 constexpr HelpLayout kLayout{.column = 32, .heading = ":"};
 
+// Both texts lack the last end of line: main() adds it.
 constexpr std::string_view kUsage =
     "usage: dttrain --model_name_or_path FOLDER --train_file FILE --do_train\n"
     "               --output_dir FOLDER [option ...]\n"
     "       dttrain ARGUMENTS.json [option ...]      (or .toml)\n"
-    "       dttrain init [option ...]                (make a model; dttrain init --help)\n"
+    "       dttrain init [option ...]                (make a model)\n"
     "       dttrain --demo\n";
 
 // What most command lines need, by the name of the row. --help shows these alone.
 constexpr std::string_view kCommon[] = {
-    "--model_name_or_path",
-    "--train_file",
-    "--validation_file",
-    "--test_file",
-    "--do_train",
-    "--do_eval",
-    "--do_predict",
-    "--output_dir",
-    "--label_column_name",
-    "--text_column_names",
-    "--task_name",
-    "--max_seq_length",
-    "--per_device_train_batch_size",
-    "--num_train_epochs",
-    "--learning_rate",
-    "--eval_strategy",
-    "--save_steps",
+    "--model_name_or_path", "--train_file",    "--validation_file", "--test_file",
+    "--do_train",           "--do_eval",       "--do_predict",      "--output_dir",
+    "--label_column_name",  "--task_name",     "--max_seq_length",  "--per_device_train_batch_size",
+    "--num_train_epochs",   "--learning_rate", "--eval_strategy",   "--save_steps",
 };
 
 }  // namespace
@@ -49,19 +37,20 @@ std::string help_text() {
   std::string text(kUsage);
   text +=
       "\n"
-      "Fine-tunes a BERT or DistilBERT model on CPUs to classify texts or answer questions.\n"
-      "Under dtlaunch, each rank runs the same command; only rank 0 reads and writes files.\n"
-      "Options are those of Hugging Face's run_glue.py and run_qa.py.\n";
+      "Fine-tunes a BERT or DistilBERT model on CPUs, to classify texts or to answer\n"
+      "questions. Under dtlaunch, each rank runs the same command; only rank 0 reads and\n"
+      "writes files. Options are those of Hugging Face's run_glue.py and run_qa.py.\n";
   text += options_text(common, kLayout);
   text +=
       "\n"
       "Examples:\n"
       "  dttrain init --train_file train.csv --output_dir model\n"
-      "  dttrain --model_name_or_path model --train_file train.csv --do_train --output_dir out\n"
+      "  dttrain --model_name_or_path model --train_file train.csv --do_train \\\n"
+      "    --output_dir out\n"
       "\n"
       "More help:\n"
       "  dttrain --help-all    all options\n"
-      "  man dttrain           the whole manual\n";
+      "  man dttrain           the whole manual";
   return text;
 }
 
@@ -74,8 +63,8 @@ std::string help_all_text() {
   text += options_text(options, kLayout);
   text +=
       "\n"
-      "Other options of transformers' TrainingArguments are accepted without effect, or refused\n"
-      "with a reason: dttrain(1) lists them.\n";
+      "Other options of transformers' TrainingArguments are accepted without effect, or\n"
+      "refused with a reason: dttrain(1) lists them.";
   return text;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 // The texts of `dttrain --help` and `--help-all`, made from the table of options. The first fits a
-// screen. Pure.
+// screen. Neither ends with an end of line. Pure.
 
 #include <string>
 
