@@ -49,7 +49,7 @@ def main():
     print(f"rank {rank} of {world}: torch {torch.__version__}, threads {torch.get_num_threads()}, "
           f"loss {losses[0]:.4f} -> {losses[-1]:.4f}", flush=True)
     dist.destroy_process_group()
-    time.sleep(0.3)  # a thread of gloo's must not meet the end of Python: tests/python/hosts.sh
+    time.sleep(0.3)  # a thread of gloo's must not meet the end of Python: tests/python/venv.sh
 
 
 if __name__ == "__main__":

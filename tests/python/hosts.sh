@@ -5,37 +5,10 @@
 # LIBDTRING: the library under test. VARIABLE names the Python (DTL_TEST_PYTHON or DTL_DEBIAN_PYTHON),
 # which must have the MODULEs beside torch. DTL_BIN: the folder of the programs, as in tests/e2e/lib.sh.
 . "$(dirname "${BASH_SOURCE[0]}")/../e2e/lib.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/venv.sh"
 here=$root/tests/python
 library=$1
 limit=90
-
-# A venv that sees the packages of the Python in VARIABLE, and ours as pip would have installed it.
-make_venv() { # VARIABLE MODULE...
-  local module
-  need_python "$1"
-  for module in "${@:2}"; do
-    "$root/tests/support/has_modules" "${!1}" "$module" || skip "${!1} has no $module"
-  done
-  "${!1}" -m venv --without-pip "$work/venv" || skip "${!1} makes no venv"
-  python=$work/venv/bin/python3
-  local site
-  site=$("$python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
-  # The files *.pth are read in the order of their names.
-  "${!1}" -c 'import importlib.util, os; print(os.path.dirname(os.path.dirname(importlib.util.find_spec("torch").origin)))' \
-    >"$site/a-paths.pth"
-  echo "$root/python" >>"$site/a-paths.pth"
-  cp "$root/python/dtring-autoload.pth" "$site/"
-  # A thread of gloo's that gives a Python object back when Python is no more ends the process by
-  # SIGABRT (torch 2.13, "terminate called without an active exception").
-  echo 'import atexit, time; atexit.register(time.sleep, 0.3)' >"$site/z-end-later.pth"
-  make_entry torchrun torch.distributed.run
-  make_entry accelerate accelerate.commands.accelerate_cli
-}
-
-make_entry() { # NAME MODULE: the program that pip makes of a module's main()
-  printf '#!%s\nimport sys\nfrom %s import main\nsys.exit(main())\n' "$python" "$2" >"$work/venv/bin/$1"
-  chmod +x "$work/venv/bin/$1"
-}
 
 # on_hosts NAME [VARIABLE=VALUE...] -- ARGUMENTS of dtlaunch: in the work folder, on node1; what it
 # writes is kept as NAME.out and NAME.err.

@@ -26,7 +26,7 @@ site=$("$work/venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("p
 "$python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))' >"$site/a-reference.pth" # read before the next one
 echo "$here/../../python" >>"$site/a-reference.pth"
 cp "$here/../../python/dtring-autoload.pth" "$site/"
-echo 'import atexit, time; atexit.register(time.sleep, 0.3)' >"$site/z-end-later.pth" # see hosts.sh
+echo 'import atexit, time; atexit.register(time.sleep, 0.3)' >"$site/z-end-later.pth" # see venv.sh
 
 "$python" -B "$here/make_texts.py" "$work"
 

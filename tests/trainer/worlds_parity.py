@@ -35,7 +35,7 @@ def by_torch(folder, dtlaunch, library, backend):
     environment = {**os.environ, "DTRING_LIBRARY": library, "DTRING_AUTOLOAD": "1",
                    "PYTHONPATH": os.path.join(HERE, "..", "..", "python"), "PYTHONDONTWRITEBYTECODE": "1"}
     # Without the package installed nobody reads its dtring-autoload.pth.
-    # A thread of gloo's must not meet the end of Python: tests/python/hosts.sh.
+    # A thread of gloo's must not meet the end of Python: tests/python/venv.sh.
     start = ("import _dtring_autoload, atexit, runpy, sys, time; sys.argv = sys.argv[1:]; "
              "atexit.register(time.sleep, 0.3); "
              "sys.path.insert(0, sys.argv[0].rpartition('/')[0]); "
