@@ -2,8 +2,10 @@
 
 The commands run in COPY, a copy of the example's folder, in their order; the WORDs stand before each, as those of
 `tests/cluster/cluster exec`. Each has to end with status 0. A block without commands shows what the command
-above it prints: each of its lines has to be among the output. "..." there stands for anything, whole numbers have to be
-equal, and those with a fraction may differ by a tenth. At the end no file of the example may have changed.
+above it prints: each of its lines has to be among the output. "..." there stands for anything, whole numbers have
+to be equal, and those with a fraction may differ by a tenth. At the end no file of the example may have changed.
+Commands that begin with "dtlaunch -f hosts" repeat a command for several hosts: they are planned, by --dry-run, and
+not run. Jobs on several hosts are what tests/e2e is for.
 """
 import filecmp
 import os
@@ -46,18 +48,19 @@ def made_again(item, example, copy):
 
 
 def run(item, copy, words):
+    command = re.sub(r"^dtlaunch -f hosts\b", "dtlaunch --dry-run -f hosts", item.text)
     if written_by(item, copy):
         os.unlink(written_by(item, copy))  # the command has to make it
     began = time.monotonic()
     try:
-        process = subprocess.run([*words, "bash", "-c", item.text], cwd=copy, stdin=subprocess.DEVNULL,
+        process = subprocess.run([*words, "bash", "-c", command], cwd=copy, stdin=subprocess.DEVNULL,
                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=LIMIT_S, check=False)
     except subprocess.TimeoutExpired:
         fail(item, f"no end within {LIMIT_S} s: {item.text}")
     output = process.stdout.decode("utf-8", "replace")
-    print(f"{item.where()}: {time.monotonic() - began:5.1f} s  {' '.join(item.text.replace(chr(92), ' ').split())[:100]}", flush=True)
+    print(f"{item.where()}: {time.monotonic() - began:5.1f} s  {' '.join(command.replace(chr(92), ' ').split())[:100]}", flush=True)
     if process.returncode != 0:
-        fail(item, f"status {process.returncode} of: {item.text}\n{output}")
+        fail(item, f"status {process.returncode} of: {command}\n{output}")
     return output
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # An example does what its README.md says: its commands run as they are written, in a copy of the folder, and
-# print what the README shows. The hosts of "-f hosts" are this machine.
+# print what the README shows.
 #   run.sh NAME [LIBDTRING VARIABLE MODULE...]
 # VARIABLE names the Python for it, which must have torch and the MODULEs. A "-" before VARIABLE: without them only
 # the commands that need that Python are left out.
