@@ -8,7 +8,7 @@
 . "$root/tests/python/venv.sh"
 need_program dtlaunch dtagent dtguard dttrain
 use_plain_path
-example=$root/examples/$1
+example=$root/examples/$1 promise=examples.$1
 path=$bin:$PATH
 export PYTHONDONTWRITEBYTECODE=1 PYTHONWARNINGS=ignore HF_HUB_OFFLINE=1
 if [ $# -gt 1 ]; then
