@@ -45,7 +45,8 @@ expect_programs() { # PREFIX
     [ -s "$1/share/man/$page" ] || fail "no $page below $1"
   done
   for file in share/doc/dtlaunch/copyright share/doc/dtlaunch/LICENSE \
-    share/doc/dtlaunch/examples/hostfiles/slurm lib/systemd/user/dtagent.socket; do
+    share/doc/dtlaunch/examples/hostfiles/slurm share/doc/dtlaunch/examples/own-csv/train.csv \
+    lib/systemd/user/dtagent.socket; do
     [ -s "$1/$file" ] || fail "no $file below $1"
   done
   for file in $(grep -oE '/usr/share/common-licenses/[A-Z0-9.-]*[0-9]' "$1/share/doc/dtlaunch/copyright"); do
