@@ -36,17 +36,17 @@ void check(const dt_options& options) {
   // A listener knows its address and port itself.
   const bool listens = options.rank == 0 && options.listener >= 0;
   if (!listens && (options.master_address == nullptr || options.master_address[0] == '\0')) {
-    reject("there is no master address");
+    reject("the master address is missing");
   }
   if (!listens && (options.master_port < 1 || options.master_port > 65535)) {
-    reject(fmt::format("master port {} is not in 1..65535", options.master_port));
+    reject(fmt::format("master port {}: not a port (1 to 65535)", options.master_port));
   }
   if ((options.flags & ~std::uint32_t{DT_DETERMINISTIC | DT_ENVIRONMENT | DT_ENCRYPT}) != 0) {
-    reject(fmt::format("flags {} has bits that nobody knows", options.flags));
+    reject(fmt::format("flags {}: unknown bits", options.flags));
   }
   if (options.connect_timeout_ms < 1 || options.operation_timeout_ms < 1 ||
       options.warn_timeout_ms < 1) {
-    reject("a time-out is not positive");
+    reject("a timeout is not positive");
   }
   if (options.secret == nullptr || options.secret_bytes < kSecretBytes) {
     throw CommError(DT_E_AUTH, "cannot create a communicator",
@@ -98,7 +98,7 @@ Fd copy_listener(const dt_options& options) {
   if (::getsockopt(options.listener, SOL_SOCKET, SO_ACCEPTCONN, &listens, &bytes) != 0) {
     throw CommError(DT_E_INVAL, attempt, errno_text(errno));
   }
-  if (listens == 0) throw CommError(DT_E_INVAL, attempt, "nobody has called listen() for it");
+  if (listens == 0) throw CommError(DT_E_INVAL, attempt, "it is not listening");
   Fd copy(::fcntl(options.listener, F_DUPFD_CLOEXEC, 0));
   const int flags = copy.valid() ? ::fcntl(copy.get(), F_GETFL) : -1;
   if (flags < 0 || ::fcntl(copy.get(), F_SETFL, flags | O_NONBLOCK) != 0) {

@@ -190,7 +190,7 @@ const char* dt_strerror(int status) {
     case DT_E_INVAL:
       return "an argument is wrong";
     case DT_E_TIMEOUT:
-      return "time-out";
+      return "timeout";
     case DT_E_PEER:
       return "a peer was lost";
     case DT_E_MISMATCH:

@@ -23,19 +23,20 @@ namespace {
 
 constexpr std::size_t kMaxSecretBytes = 4096;  // of a secret file
 constexpr int kMaxCpu = 65535;
-constexpr const char* kAttempt = "cannot create a communicator from the environment";
+constexpr const char* kLaunch = "dtlaunch -np 2 PROGRAM";
 
 std::string optional(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
 }
 
+CommError bad_variable(const char* name, const std::string& value, const std::string& reason) {
+  return {DT_E_INVAL, fmt::format("{}={}", name, value), reason};
+}
+
 std::string required(const char* name) {
   std::string value = optional(name);
-  if (value.empty()) {
-    throw CommError(DT_E_INVAL, kAttempt, fmt::format("{} is not set", name),
-                    "run the program under dtlaunch");
-  }
+  if (value.empty()) throw CommError(DT_E_INVAL, name, "the variable is not set", kLaunch);
   return value;
 }
 
@@ -43,8 +44,7 @@ int required_integer(const char* name, std::int64_t low, std::int64_t high) {
   const std::string value = required(name);
   const auto number = parse_integer(value, low, high);
   if (!number) {
-    throw CommError(DT_E_INVAL, kAttempt,
-                    fmt::format("{}='{}' is not a whole number in {}..{}", name, value, low, high));
+    throw bad_variable(name, value, fmt::format("not a whole number ({} to {})", low, high));
   }
   return static_cast<int>(*number);
 }
@@ -57,10 +57,7 @@ std::vector<int> comm_cpus() {
   for (const std::string& word : split(value, ',')) {
     if (value.empty()) break;
     const auto cpu = parse_integer(word, 0, kMaxCpu);
-    if (!cpu) {
-      throw CommError(DT_E_INVAL, kAttempt,
-                      fmt::format("{}='{}': '{}' is no CPU's number", kName, value, word));
-    }
+    if (!cpu) throw bad_variable(kName, value, fmt::format("'{}' is not a CPU number", word));
     cpus.push_back(static_cast<int>(*cpu));
   }
   return cpus;
@@ -71,10 +68,7 @@ int milliseconds(const char* name, int otherwise) {
   const std::string value = optional(name);
   if (value.empty()) return otherwise;
   const auto seconds = parse_integer(value, 1, 1000000);
-  if (!seconds) {
-    throw CommError(DT_E_INVAL, kAttempt,
-                    fmt::format("{}='{}' is not a number of seconds in 1..1000000", name, value));
-  }
+  if (!seconds) throw bad_variable(name, value, "not a number of seconds (1 to 1000000)");
   return static_cast<int>(*seconds * 1000);
 }
 
@@ -82,7 +76,7 @@ bool is_on(const char* name, bool otherwise) {
   const std::string value = optional(name);
   if (value.empty()) return otherwise;
   if (value == "0" || value == "1") return value == "1";
-  throw CommError(DT_E_INVAL, kAttempt, fmt::format("{}='{}' is neither 0 nor 1", name, value));
+  throw bad_variable(name, value, "neither 0 nor 1");
 }
 
 int wire_named(const char* name) {
@@ -90,8 +84,7 @@ int wire_named(const char* name) {
   if (value.empty() || value == "exact" || value == "fp32") return DT_WIRE_EXACT;
   if (value == "bf16") return DT_WIRE_BF16;
   if (value == "f16" || value == "fp16") return DT_WIRE_F16;
-  throw CommError(DT_E_INVAL, kAttempt,
-                  fmt::format("{}='{}' is not exact, bf16 or f16", name, value));
+  throw bad_variable(name, value, "not one of exact, bf16, f16");
 }
 
 void print_warning(const char* text, void*) {
@@ -102,7 +95,7 @@ void print_warning(const char* text, void*) {
 
 CommError bad_secret(const std::string& where, const std::string& reason,
                      const std::string& hint = {}) {
-  return {DT_E_AUTH, kAttempt, fmt::format("no secret from {}: {}", where, reason), hint};
+  return {DT_E_AUTH, where + ": cannot read the secret", reason, hint};
 }
 
 // From offset 0, so that it can be read again: ranks that are siblings share one offset. From a
@@ -126,9 +119,9 @@ std::vector<std::uint8_t> read_secret(int fd, std::size_t limit, const std::stri
 }
 
 std::vector<std::uint8_t> secret_from_descriptor(const std::string& value) {
-  const std::string where = fmt::format("DTRING_SECRET_FD='{}'", value);
+  const std::string where = fmt::format("DTRING_SECRET_FD={}", value);
   const auto fd = parse_integer(value, 0, 1 << 20);
-  if (!fd) throw bad_secret(where, "it is not a descriptor's number");
+  if (!fd) throw bad_secret(where, "not the number of a descriptor");
   // A program in between may have closed the descriptor, and opened something else under its
   // number.
   if (!is_sealed_memory(static_cast<int>(*fd))) {
@@ -141,7 +134,7 @@ std::vector<std::uint8_t> secret_from_descriptor(const std::string& value) {
 }
 
 std::vector<std::uint8_t> secret_from_file(const std::string& path) {
-  const std::string where = fmt::format("DTRING_SECRET_FILE='{}'", path);
+  const std::string where = fmt::format("DTRING_SECRET_FILE={}", path);
   // O_NOFOLLOW, and fstat of what was opened: nobody can put another file there between check and
   // use.
   const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY));
@@ -200,8 +193,8 @@ void EnvironmentOptions::read_secret() {
   const std::string descriptor = optional("DTRING_SECRET_FD");
   const std::string path = optional("DTRING_SECRET_FILE");
   if (descriptor.empty() && path.empty()) {
-    throw CommError(DT_E_AUTH, kAttempt, "neither DTRING_SECRET_FD nor DTRING_SECRET_FILE is set",
-                    "run the program under dtlaunch");
+    throw CommError(DT_E_AUTH, "cannot read the secret",
+                    "neither DTRING_SECRET_FD nor DTRING_SECRET_FILE is set", kLaunch);
   }
   secret_ = descriptor.empty() ? secret_from_file(path) : secret_from_descriptor(descriptor);
   options_.secret = secret_.data();

@@ -46,7 +46,7 @@ Fd open_socket(const Address& address) {
   // would inherit the socket.
   Fd fd(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd.valid()) {
-    throw CommError(DT_E_SYS, "cannot create a socket for " + address.text(), errno_text(errno));
+    throw CommError(DT_E_SYS, address.text() + ": cannot create a socket", errno_text(errno));
   }
   avoid_bbr(fd.get());
   return fd;
@@ -121,7 +121,7 @@ std::vector<Address> resolve(const std::string& name, int port) {
   const int error = ::getaddrinfo(name.c_str(), nullptr, &hints, &list);
   if (error != 0) {
     const int status = error == EAI_MEMORY ? DT_E_NOMEM : DT_E_SYS;
-    throw CommError(status, fmt::format("cannot resolve '{}'", name),
+    throw CommError(status, name + ": cannot resolve",
                     error == EAI_SYSTEM ? errno_text(errno) : ::gai_strerror(error),
                     fmt::format("getent hosts {}", name));
   }
@@ -132,7 +132,7 @@ std::vector<Address> resolve(const std::string& name, int port) {
     addresses.push_back(Address(entry->ai_addr, entry->ai_addrlen).with_port(port));
   }
   if (addresses.empty()) {
-    throw CommError(DT_E_SYS, fmt::format("cannot resolve '{}'", name), "it has no IP address");
+    throw CommError(DT_E_SYS, name + ": cannot resolve", "it has no IP address");
   }
   return addresses;
 }
@@ -145,7 +145,7 @@ Fd listen_on(const Address& address, int backlog) {
   // Otherwise a socket for :: would take the port of IPv4 as well.
   if (address.family() == AF_INET6) set_option(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, 1);
   if (::bind(fd.get(), address.get(), address.bytes()) != 0 || ::listen(fd.get(), backlog) != 0) {
-    throw CommError(DT_E_SYS, "cannot listen on " + address.text(), errno_text(errno));
+    throw CommError(DT_E_SYS, address.text() + ": cannot listen", errno_text(errno));
   }
   return fd;
 }
@@ -176,7 +176,7 @@ Accepted accept_from(int listener) {
 Fd start_connect(const Address& address) {
   Fd fd = open_socket(address);
   if (::connect(fd.get(), address.get(), address.bytes()) != 0 && errno != EINPROGRESS) {
-    throw CommError(DT_E_SYS, "cannot connect to " + address.text(), errno_text(errno));
+    throw CommError(DT_E_SYS, address.text() + ": cannot connect", errno_text(errno));
   }
   return fd;
 }

@@ -62,8 +62,8 @@ Links Rendezvous::run() {
                              : resolve(place_.master_address, place_.master_port);
   // Rank 0 could listen there, but the others cannot connect to it.
   if (addresses.front().is_unspecified()) {
-    throw CommError(DT_E_INVAL, fmt::format("cannot meet at '{}'", place_.master_address),
-                    "every address is not one address", "the address of rank 0's host");
+    throw CommError(DT_E_INVAL, place_.master_address + ": cannot meet there",
+                    "it stands for every address, not for rank 0's host", "hostname -I");
   }
   const int rank = members_.identity.rank;
   try {

@@ -17,8 +17,8 @@ namespace {
 constexpr std::uint64_t kShort = 32 << 10, kShortOfMany = 16 << 10;
 
 CommError bad_piece(const std::string& piece, const std::string& reason) {
-  return {DT_E_INVAL, "cannot read the table of allreduce algorithms",
-          fmt::format("'{}': {}", piece, reason), "oneshot:0-32K;direct:32K-4M;ring:4M-max"};
+  return {DT_E_INVAL, "allreduce algorithms: " + piece, reason,
+          "DTRING_ALLREDUCE='oneshot:0-32K;direct:32K-4M;ring:4M-max'"};
 }
 
 std::uint64_t parse_bytes(const std::string& text, const std::string& piece) {
@@ -32,7 +32,7 @@ std::uint64_t parse_bytes(const std::string& text, const std::string& piece) {
     digits.pop_back();
   }
   const auto number = parse_integer(digits, 0, std::int64_t{1} << 40);
-  if (!number) throw bad_piece(piece, fmt::format("'{}' is no number of bytes", text));
+  if (!number) throw bad_piece(piece, fmt::format("'{}' is not a number of bytes", text));
   return static_cast<std::uint64_t>(*number) << shift;
 }
 
@@ -42,7 +42,7 @@ Algorithm parse_name(const std::string& name, const std::string& piece) {
        {Algorithm::kOneShot, Algorithm::kDoubling, Algorithm::kDirect, Algorithm::kRing}) {
     if (name == algorithm_name(algorithm)) return algorithm;
   }
-  throw bad_piece(piece, "the algorithms are oneshot, doubling, direct and ring");
+  throw bad_piece(piece, "the algorithm is not one of oneshot, doubling, direct, ring");
 }
 
 std::string bytes_text(std::uint64_t bytes) {
@@ -77,7 +77,7 @@ AlgorithmTable AlgorithmTable::parse(const std::string& text, const AlgorithmTab
       continue;
     }
     const std::vector<std::string> ends = split(piece.substr(colon + 1), '-');
-    if (ends.size() != 2) throw bad_piece(piece, "a range is FROM-TO");
+    if (ends.size() != 2) throw bad_piece(piece, "the range is not FROM-TO");
     const std::uint64_t from = parse_bytes(ends[0], piece), to = parse_bytes(ends[1], piece);
     if (from >= to) throw bad_piece(piece, "the range is empty");
     table.set(algorithm, from, to);

@@ -107,7 +107,7 @@ class LinkMeter {
         trips_(size_ * size_, -1) {
     if (options.address == nullptr || *options.address == '\0') {
       throw CommError(DT_E_INVAL, "cannot measure links", "DTRING_ADDRESS is not set",
-                      "run it under dtlaunch");
+                      "dtlaunch -f HOSTFILE -ppn 1 dtring-perf --links");
     }
     addresses_ = world_.gather(options.address);
     names_ = world_.gather(options.host_name == nullptr ? "" : options.host_name);

@@ -112,7 +112,7 @@ int run(const PerfOptions& options) {
   PerfComm comm = PerfComm::join();
   if (options.root >= comm.world()) {
     throw Error(Exit::kUsage, fmt::format("--root {}", options.root),
-                fmt::format("there are ranks 0 to {}", comm.world() - 1));
+                fmt::format("no such rank (0 to {})", comm.world() - 1), "--root 0");
   }
   return Perf(comm, options).run() ? 0 : kWrongResult;
 }

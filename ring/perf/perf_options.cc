@@ -21,8 +21,8 @@ constexpr std::int64_t kMany = 1000000;
 constexpr std::int64_t kMaxRoot = 65534;  // of the largest world
 constexpr const char* kHelp = "dtring-perf --help";
 
-Error usage(const std::string& what, const std::string& why) {
-  return {Exit::kUsage, what, why, kHelp};
+Error usage(const std::string& what, const std::string& why, const std::string& hint = kHelp) {
+  return {Exit::kUsage, what, why, hint};
 }
 
 using P = PerfOptions;
@@ -43,7 +43,7 @@ Target<P> bytes(std::uint64_t P::*member) {
               }
             }
             const auto number = parse_integer(digits, 1, kMost >> shift);
-            if (!number) return fmt::format("'{}' is not a size such as 512, 64K or 1G", text);
+            if (!number) return "not a size (such as 512, 64K or 1G)";
             options.*member = static_cast<std::uint64_t>(*number) << shift;
             return {};
           }};
@@ -54,7 +54,7 @@ std::vector<int> ops(const std::string& text) {
   for (int op = 0; op < kOps; ++op) all.push_back(op);
   if (text == "all") return all;
   const int op = find_op(text);
-  if (op < 0) throw usage("--op", fmt::format("there is no operation '{}'", text));
+  if (op < 0) throw usage("--op " + text, "no such operation");
   return {op};
 }
 
@@ -63,7 +63,7 @@ std::vector<int> dtypes(const std::string& text) {
     return {DT_U8, DT_I8, DT_I32, DT_I64, DT_F16, DT_BF16, DT_F32, DT_F64, DT_BOOL};
   }
   const PerfType* type = find_type(text);
-  if (type == nullptr) throw usage("--datatype", fmt::format("there is no type '{}'", text));
+  if (type == nullptr) throw usage("--datatype " + text, "no such type");
   return {type->dtype};
 }
 
@@ -71,7 +71,7 @@ int wire(const std::string& text) {
   for (const int wire : kWires) {
     if (text == wire_name(wire)) return wire;
   }
-  throw usage("--wire", fmt::format("'{}' is none of exact, bf16, f16", text));
+  throw usage("--wire " + text, "not one of exact, bf16, f16", "--wire bf16");
 }
 
 std::vector<Collective> collectives(const std::string& text) {
@@ -83,8 +83,9 @@ std::vector<Collective> collectives(const std::string& text) {
     names.emplace_back(facts.name);
   }
   if (text == "all") return all;
-  throw usage(fmt::format("'{}'", text),
-              fmt::format("there is no such collective, but: {}", join(names, " ")));
+  const std::string near = nearest(text, names);
+  throw usage(text, fmt::format("not one of {}", join(names, ", ")),
+              near.empty() ? kHelp : "dtring-perf " + near);
 }
 
 // Steps are a factor or a number of bytes: the last one said.
@@ -220,22 +221,26 @@ PerfOptions parse_perf_options(const std::vector<std::string>& arguments) {
   perf_table().apply(words.options, options, kHelp);
   const bool has_maximum = words.has("--maxbytes");
   if (words.rest.size() > 1) {
-    throw usage(fmt::format("'{}'", words.rest[1]), "one collective, or all");
+    throw usage(words.rest[1], "more than one collective", "dtring-perf all");
   }
-  if (options.raw && !options.links) throw usage("--raw", "it goes with --links");
+  if (options.raw && !options.links) throw usage("--raw", "it needs --links", "--links --raw");
   if (options.links && !words.rest.empty()) {
-    throw usage(fmt::format("'{}'", words.rest[0]), "--links measures links and no collective");
+    throw usage(words.rest[0], "--links measures no collective", "dtring-perf " + words.rest[0]);
   }
   if (!words.rest.empty()) options.collectives = collectives(words.rest[0]);
   if (!options.in_place && !options.out_of_place) options.in_place = options.out_of_place = true;
   // Whoever only names a large minimum wants to see that size.
   if (!has_maximum) options.max_bytes = std::max(options.max_bytes, options.min_bytes);
   if (options.max_bytes < options.min_bytes) {
-    throw usage("--maxbytes", "it is less than --minbytes");
+    throw usage(fmt::format("--maxbytes {}", options.max_bytes),
+                fmt::format("less than --minbytes {}", options.min_bytes),
+                fmt::format("--maxbytes {}", options.min_bytes));
   }
   if (!any_combination(options)) {
-    throw usage("--op", fmt::format("{} is not for {}", perf_op_name(options.ops.front()),
-                                    type_of(options.dtypes.front()).name));
+    const std::string_view type = type_of(options.dtypes.front()).name;
+    throw usage(fmt::format("--op {}", perf_op_name(options.ops.front())),
+                fmt::format("not for --datatype {}", type),
+                fmt::format("--op all --datatype {}", type));
   }
   return options;
 }

@@ -61,7 +61,7 @@ PerfReport::PerfReport(const PerfOptions& options, std::vector<std::string> host
 }
 
 Error PerfReport::cannot_write_json(Exit status) const {
-  return system_error(fmt::format("cannot write '{}'", options_.json), status);
+  return system_error(options_.json + ": cannot write", status);
 }
 
 void PerfReport::remark(std::string_view text) {

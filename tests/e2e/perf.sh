@@ -64,4 +64,4 @@ expect_count 2 '^link (0 1|1 0) [0-9]+\.[0-9]{3} [0-9]+\.[0-9]$' "$work/out"
 
 launch -f "$work/hosts" -np 4 -ppn 2 --oversubscribe "$perf" everything
 expect_status 64
-expect_err 'dtring-perf: .everything.: there is no such collective, but: all allreduce '
+expect_err 'dtring-perf: everything: not one of all, allreduce, '

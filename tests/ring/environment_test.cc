@@ -82,16 +82,16 @@ TEST(Environment, MissingVariableIsNamed) {
   for (const char* name : {"RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"}) {
     const Outcome outcome = create_with(without(name));
     EXPECT_EQ(outcome.status, DT_E_INVAL);
-    EXPECT_THAT(outcome.error, HasSubstr(std::string(name) + " is not set"));
+    EXPECT_THAT(outcome.error, HasSubstr(std::string(name) + ": the variable is not set"));
   }
 }
 
-TEST(Environment, BadValueIsQuoted) {
+TEST(Environment, BadValueIsNamed) {
   const Variables bad{{"RANK", "2"}, {"WORLD_SIZE", "many"}, {"MASTER_PORT", "70000"}};
   for (const auto& [name, value] : bad) {
     const Outcome outcome = create_with(with(name, value));
     EXPECT_EQ(outcome.status, DT_E_INVAL);
-    EXPECT_THAT(outcome.error, HasSubstr(name + "='" + value + "' is not a whole number"));
+    EXPECT_THAT(outcome.error, HasSubstr(name + "=" + value + ": not a whole number ("));
   }
 }
 
@@ -103,9 +103,9 @@ TEST(Environment, MissingSecretNamesBothVariables) {
 
 TEST(Environment, BadSecretDescriptorIsNamed) {
   EXPECT_THAT(create_with(with("DTRING_SECRET_FD", "999")).error,
-              AllOf(HasSubstr("DTRING_SECRET_FD='999'"), HasSubstr("Bad file descriptor")));
+              AllOf(HasSubstr("DTRING_SECRET_FD=999: "), HasSubstr("Bad file descriptor")));
   EXPECT_THAT(create_with(with("DTRING_SECRET_FD", "three")).error,
-              HasSubstr("DTRING_SECRET_FD='three'"));
+              HasSubstr("DTRING_SECRET_FD=three: "));
   const Fd fd = secret_descriptor(31);
   EXPECT_THAT(create_with(with("DTRING_SECRET_FD", std::to_string(fd.get()))).error,
               HasSubstr("it has 31 bytes, fewer than 32"));
@@ -302,7 +302,7 @@ TEST(Environment, MeasuresNothingWhereRanksShareACore) {
 TEST(Environment, RefusesWhatIsNoCpu) {
   const Outcome outcome = create_with(with("DTRING_COMM_CPUS", "0,x"));
   EXPECT_EQ(outcome.status, DT_E_INVAL);
-  EXPECT_THAT(outcome.error, HasSubstr("DTRING_COMM_CPUS='0,x': 'x' is no CPU's number"));
+  EXPECT_THAT(outcome.error, HasSubstr("DTRING_COMM_CPUS=0,x: 'x' is not a CPU number"));
 }
 
 // Two ranks of dt_comm_create with DT_ENVIRONMENT, in processes with these variables.
@@ -363,7 +363,7 @@ TEST(Environment, OfACallerIsCheckedLikeOurOwn) {
   options.secret_bytes = 0;
   const Joined joined = join_later(options).get();
   EXPECT_EQ(joined.status, DT_E_AUTH);
-  EXPECT_THAT(joined.error, HasSubstr("DTRING_SECRET_FD='999'"));
+  EXPECT_THAT(joined.error, HasSubstr("DTRING_SECRET_FD=999: "));
 }
 
 TEST(Environment, RefusesFlagsThatNobodyKnows) {
@@ -372,7 +372,7 @@ TEST(Environment, RefusesFlagsThatNobodyKnows) {
   options.flags = DT_DETERMINISTIC | 8;
   const Joined joined = join_later(options).get();
   EXPECT_EQ(joined.status, DT_E_INVAL);
-  EXPECT_THAT(joined.error, HasSubstr("flags 9 has bits that nobody knows"));
+  EXPECT_THAT(joined.error, HasSubstr("flags 9: unknown bits"));
 }
 
 }  // namespace

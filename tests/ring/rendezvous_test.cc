@@ -111,7 +111,7 @@ TEST(Rendezvous, TakesASocketThatListensAlready) {
 
   const Joined refused = join_later(first).get();
   EXPECT_EQ(refused.status, DT_E_INVAL);
-  EXPECT_THAT(refused.error, HasSubstr("nobody has called listen()"));
+  EXPECT_THAT(refused.error, HasSubstr("it is not listening"));
 
   ASSERT_EQ(::listen(listener.get(), 8), 0);
   first.master_address = nullptr;
