@@ -134,15 +134,14 @@ Exit serve(const std::string& folder, std::optional<NodeFacts> facts, std::strin
 
 void refuse_terminal() {
   if (::isatty(STDIN_FILENO) == 0) return;
-  throw Error(Exit::kUsage, "standard input is a terminal", "dtagent is started by dtlaunch",
+  throw Error(Exit::kUsage, "standard input is a terminal", "only dtlaunch starts dtagent",
               "dtlaunch --help");
 }
 
 // Close-on-exec: only ranks that read the launcher's input get it, as their standard input.
 Fd take_launchers_input() {
   if (::fcntl(kInputDescriptor, F_SETFD, FD_CLOEXEC) == 0) return Fd(kInputDescriptor);
-  throw Error(Exit::kUsage, "--input", "descriptor 3 is not open",
-              "dtagent is started by dtlaunch");
+  throw Error(Exit::kUsage, "--input", "descriptor 3 is not open", "dtlaunch --help");
 }
 
 // child: the process that started us is the launcher.
@@ -249,20 +248,18 @@ Exit serve_when_asked(CommandLine line) {
   }
 }
 
-std::string job_id(const std::string& text) {
-  if (text.size() == 16 && is_job_id_prefix(text)) return text;
-  throw Error(Exit::kUsage, "'" + text + "' is no job id", "it has 16 hexadecimal digits");
-}
-
-std::string link_name(const std::string& text) {
+// The id of a job, or the name of a link.
+std::string id_of(const std::string& option, const std::string& text) {
+  static_assert(kLinkDigits == 16);
   if (text.size() == kLinkDigits && is_job_id_prefix(text)) return text;
-  throw Error(Exit::kUsage, "'" + text + "' is no link", "it has 16 hexadecimal digits");
+  throw Error(Exit::kUsage, option + " " + text, "not 16 hexadecimal digits", "dtagent --jobs");
 }
 
-int signal_number(const std::string& text) {
-  const auto number = parse_integer(text, 1, SIGRTMAX);
-  if (!number) throw Error(Exit::kUsage, "'" + text + "' is no number of a signal", "");
-  return static_cast<int>(*number);
+int signal_of(const AgentOptions& asked) {
+  const auto number = parse_integer(asked.words[0], 1, SIGRTMAX);
+  if (number) return static_cast<int>(*number);
+  throw Error(Exit::kUsage, "--end " + asked.end + " " + asked.words[0],
+              "the signal is not a number (1 to " + std::to_string(SIGRTMAX) + ")", "kill -l");
 }
 
 void show_version(bool libraries) {
@@ -285,16 +282,16 @@ Exit run(const AgentOptions& asked, CommandLine line) {
   if (asked.serve) return serve_here(line, asked.input, asked.child);
   if (asked.idle) return serve_when_asked(line);
   if (asked.bridge) return bridge();
-  if (!asked.rejoin.empty()) return rejoin(link_name(asked.rejoin));
+  if (!asked.rejoin.empty()) return rejoin(id_of("--rejoin", asked.rejoin));
   if (asked.service) return run_service(own_folder(), asked.allow_root);
   if (asked.jobs) return list_jobs();
   if (asked.clean) return clean_up();
   if (asked.sweep) return sweep_up();
-  if (!asked.clean_job.empty()) return clean_up_after(job_id(asked.clean_job));
-  if (!asked.fence.empty()) return fence_job(job_id(asked.fence));
-  if (!asked.end.empty()) return end_job(job_id(asked.end), signal_number(asked.words[0]));
+  if (!asked.clean_job.empty()) return clean_up_after(id_of("--clean-job", asked.clean_job));
+  if (!asked.fence.empty()) return fence_job(id_of("--fence", asked.fence));
+  if (!asked.end.empty()) return end_job(id_of("--end", asked.end), signal_of(asked));
   if (!asked.log_of.empty()) {
-    return send_log(job_id(asked.log_of), {asked.follow, asked.from_end, asked.after});
+    return send_log(id_of("--log", asked.log_of), {asked.follow, asked.from_end, asked.after});
   }
   if (!asked.receive.empty()) {
     std::vector<std::string> words = asked.words;

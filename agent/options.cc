@@ -96,8 +96,8 @@ void check_asked_once(const OptionWords& words, const std::vector<std::string>& 
   const bool takes_words = words.has("--receive") || (words.has("--end") && words.rest.size() == 1);
   fits &= takes_words || (words.rest.empty() && !words.has("--end"));
   if (asked == 1 && fits) return;
-  throw Error(Exit::kUsage, arguments.empty() ? "no option given" : "cannot understand the options",
-              join(arguments, " "), kHelp);
+  if (arguments.empty()) throw Error(Exit::kUsage, "no option given", "", kHelp);
+  throw Error(Exit::kUsage, join(arguments, " "), "these do not go together", kHelp);
 }
 
 }  // namespace

@@ -69,7 +69,7 @@ void Reader::flag(const char* field, bool& value) {
 
 void Reader::real(const char* field, double& value) {
   value = std::bit_cast<double>(get(field, 8));
-  if (!std::isfinite(value) || value < 0) refuse(field, "is no finite number from 0 up");
+  if (!std::isfinite(value) || value < 0) refuse(field, "is not a finite number (0 or more)");
 }
 
 void Reader::bytes(const char* field, std::string& value, std::size_t most_bytes) {

@@ -32,6 +32,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t kKeptVersions = 3;  // of each kind: one to go on with, two to go back to
 constexpr std::int64_t kMaxFileBytes = std::int64_t{1} << 30;
 constexpr std::size_t kReceivePieceBytes = 256 << 10;
+constexpr const char* kHint = "dtlaunch push --help";
 constexpr std::string_view kTemporary = ".new-";  // .new-RANDOM.PID.HOST
 
 struct PromisedFile {
@@ -49,13 +50,13 @@ PromisedFile parse_promise(const std::string& text) {
   const std::vector<std::string> parts = split(text, ':');
   const auto bytes = parts.size() == 3 ? parse_integer(parts[1], 1, kMaxFileBytes) : std::nullopt;
   if (!bytes || !is_plain_name(parts[0]) || parts[2].size() != 64) {
-    throw Error(Exit::kUsage, "--receive", fmt::format("'{}' is not FILE:BYTES:SHA256", text));
+    throw Error(Exit::kUsage, "--receive " + text, "not FILE:BYTES:SHA256", kHint);
   }
   return {parts[0], static_cast<std::size_t>(*bytes), parts[2]};
 }
 
 Error cannot_write(const std::string& path) {
-  return system_error(fmt::format("cannot write '{}'", path), Exit::kCannotWrite);
+  return system_error(path + ": cannot write", Exit::kCannotWrite);
 }
 
 // Of a folder this makes the names in it last.
@@ -66,8 +67,7 @@ void sync_path(const std::string& path) {
 
 void check(const PromisedFile& file, const std::string& sha256) {
   if (sha256 == file.sha256) return;
-  throw Error(Exit::kIo, fmt::format("cannot use '{}'", file.name),
-              "what arrived is not what was sent");
+  throw Error(Exit::kIo, file.name + ": cannot use", "what arrived is not what was sent");
 }
 
 // dtagent itself, which the shell has written: is it all there, and on the disk?
@@ -94,8 +94,7 @@ void take_file(const std::string& folder, const PromisedFile& file) {
   for (std::size_t left = file.bytes; left > 0;) {
     const ssize_t got = ::read(STDIN_FILENO, piece.data(), std::min(left, piece.size()));
     if (got < 0 && errno == EINTR) continue;
-    if (got <= 0)
-      throw Error(Exit::kIo, fmt::format("cannot read '{}'", file.name), "the launcher left");
+    if (got <= 0) throw Error(Exit::kIo, file.name + ": cannot read", "the launcher left");
     const std::string_view bytes(piece.data(), static_cast<std::size_t>(got));
     sum.add(bytes);
     write_piece(fd.get(), bytes, path);
@@ -206,7 +205,7 @@ void receive_files(const std::string& folder, std::span<const std::string> argum
   const std::string cache = path.parent_path();
   if (!path.filename().string().starts_with(kTemporary) || arguments.size() < 2 ||
       !is_plain_name(arguments[0])) {
-    throw Error(Exit::kUsage, "--receive", "is for dtlaunch --push alone", "dtlaunch push --help");
+    throw Error(Exit::kUsage, "--receive", "only dtlaunch --push uses it", kHint);
   }
   std::vector<PromisedFile> files;
   for (const std::string& argument : arguments.subspan(1)) files.push_back(parse_promise(argument));

@@ -52,7 +52,7 @@ Fd inherited_listener() {
   }
   if (socket_option(chosen, SO_DOMAIN) != AF_UNIX || socket_option(chosen, SO_ACCEPTCONN) != 1) {
     throw Error(Exit::kConfig, "cannot serve",
-                fmt::format("descriptor {} from systemd is no listening unix socket", chosen),
+                fmt::format("descriptor {} from systemd is not a listening unix socket", chosen),
                 "ListenStream=%t/dtlaunch/agent.socket");
   }
   set_close_on_exec(chosen, true);
@@ -96,7 +96,7 @@ class Service {
     if (jobs_.size() < kMaxJobs) {
       start_agent(peer.get());
     } else {
-      log_error(fmt::format("refused a launcher: {} jobs run already", jobs_.size()));
+      log_error(fmt::format("refused a launcher: {} jobs are running already", jobs_.size()));
     }
   }
 
@@ -113,7 +113,7 @@ class Service {
     const int failed = ::posix_spawn(&pid, program_.c_str(), &files, nullptr, arguments, environ);
     ::posix_spawn_file_actions_destroy(&files);
     if (failed != 0) {
-      log_error(fmt::format("cannot start {}: {}", program_, errno_text(failed)));
+      log_error(fmt::format("{}: cannot start: {}", program_, errno_text(failed)));
       return;
     }
     Fd end;
@@ -135,7 +135,7 @@ class Service {
     int status = 0;
     ::waitpid(job->pid, &status, 0);
     if (WIFSIGNALED(status)) {
-      log_error(fmt::format("the agent {} of a job was killed by {}", job->pid,
+      log_error(fmt::format("agent {} of a job was killed by {}", job->pid,
                             signal_name(WTERMSIG(status))));
     }
     jobs_.erase(job);
@@ -187,9 +187,9 @@ class Service {
 
 Exit run_service(const std::string& own_folder, bool allow_root) {
   if (::geteuid() == 0 && !allow_root) {
-    throw Error(Exit::kConfig, "refusing to serve as root",
-                "a service of every user's own is safer, and one job's user is enough",
-                "run it as that user, or add --allow-root");
+    throw Error(Exit::kConfig, "cannot serve as root",
+                "a service of each user is safer (--allow-root serves as root)",
+                "runuser -u USER -- dtagent --service");
   }
   ::signal(SIGPIPE, SIG_IGN);
   ::signal(SIGHUP, SIG_IGN);  // it outlives the login that started it

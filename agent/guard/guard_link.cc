@@ -51,13 +51,13 @@ void set_own_limits() {
 
 StartedGuard start_guard(const std::string& own_folder) {
   const std::string program = own_folder + "/dtguard";
-  if (::access(program.c_str(), X_OK) != 0) throw system_error("cannot start '" + program + "'");
+  if (::access(program.c_str(), X_OK) != 0) throw system_error(program + ": cannot start");
   const Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
-  if (!null.valid()) throw system_error("cannot open /dev/null");
+  if (!null.valid()) throw system_error("/dev/null: cannot open");
   SocketPair pair = make_socketpair(SOCK_SEQPACKET);
   StartedGuard guard;
   errno = spawn_guard(program, pair.second.get(), null.get(), guard.process);
-  if (errno != 0) throw system_error("cannot start '" + program + "'");
+  if (errno != 0) throw system_error(program + ": cannot start");
   set_own_limits();
   set_nonblocking(pair.first.get());
   guard.link = std::move(pair.first);

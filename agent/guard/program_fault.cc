@@ -68,7 +68,7 @@ std::string machine_name(std::uint16_t machine, bool little) {
     case EM_SPARCV9:
       return "sparc64";
   }
-  return fmt::format("a machine of number {}", machine);
+  return fmt::format("machine number {}", machine);
 }
 
 // e_type and e_machine have the same place in files of 32 and of 64 bits.

@@ -75,7 +75,7 @@ std::optional<std::string> RankFile::write(std::string_view bytes, std::chrono::
   } catch (const Error& error) {
     if (told_ && now - *told_ < kBetweenNotices) return std::nullopt;
     told_ = now;
-    return "cannot keep output in " + path() + ": " + error.reason() + "; the job goes on";
+    return path() + ": cannot keep output: " + error.reason() + "; the job goes on";
   }
   return std::nullopt;
 }

@@ -23,7 +23,7 @@ constexpr int kMostLinks = 40;  // as the kernel counts them
 constexpr auto kBetweenComplaints = std::chrono::minutes(1);
 
 Error refusal(const std::string& path, const std::string& reason) {
-  return Error(Exit::kCannotWrite, "cannot keep output", fmt::format("{}: {}", path, reason));
+  return Error(Exit::kCannotWrite, path + ": cannot keep output", reason);
 }
 
 struct stat status_of(const Fd& file, const std::string& path) {
@@ -126,7 +126,7 @@ std::optional<std::string> RankFolder::complaint(const Error& error,
                                                  std::chrono::milliseconds now) {
   if (told_ && now - *told_ < kBetweenComplaints) return std::nullopt;
   told_ = now;
-  return "no output is kept in " + path_ + ": " + error.reason() + "; the job goes on";
+  return error.attempted() + ": " + error.reason() + "; the job goes on";
 }
 
 RankFolder::RankFolder(std::string directory, std::string name)

@@ -18,7 +18,7 @@ constexpr int kPipeBytes = 256 << 10;
 
 Fd duplicate_null(int flags) {
   Fd fd(::open("/dev/null", flags | O_CLOEXEC));
-  if (!fd.valid()) throw system_error("cannot open /dev/null");
+  if (!fd.valid()) throw system_error("/dev/null: cannot open");
   return fd;
 }
 

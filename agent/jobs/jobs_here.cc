@@ -93,7 +93,7 @@ Exit list_jobs() {
 Exit send_log(const std::string& job_id, LogWish wish) {
   const auto after = parse_place(wish.after);
   if (!after && !wish.after.empty()) {
-    throw Error(Exit::kUsage, "--after " + wish.after, "it is no place in a log");
+    throw Error(Exit::kUsage, "--after " + wish.after, "not a place in a log");
   }
   LogFollower follower(kept_job_folder(job_id));
   begin_answer();

@@ -47,7 +47,7 @@ Topology load_topology(const std::string& description) {
   const bool is_file = description.find('/') != std::string::npos;
   if (!description.empty() && (is_file ? hwloc_topology_set_xml(raw, description.c_str())
                                        : hwloc_topology_set_synthetic(raw, description.c_str()))) {
-    throw system_error("cannot read the topology '" + description + "'");
+    throw system_error(description + ": cannot read the topology");
   }
   if (hwloc_topology_load(raw) != 0) throw system_error("cannot read the machine's topology");
   return topology;

@@ -79,7 +79,9 @@ std::pair<std::uint32_t, std::uint32_t> ephemeral_range() {
 }
 
 BoundPort bind_port_within(std::uint32_t low, std::uint32_t high) {
-  if (high < low) throw Error(Exit::kConfig, "cannot listen", "there is no port in the range");
+  const std::string range = std::to_string(low) + ":" + std::to_string(high);
+  const Error none(Exit::kConfig, "--port-range " + range, "no TCP port is free", "ss -tln");
+  if (high < low) throw none;
   RandomNumbers random;
   // From a random one on, so that jobs that start at once rarely try the same.
   const std::uint32_t count = high - low + 1, first = random() % count;
@@ -87,10 +89,7 @@ BoundPort bind_port_within(std::uint32_t low, std::uint32_t high) {
     const std::uint32_t port = low + (first + i) % count;
     if (auto bound = try_port(static_cast<std::uint16_t>(port))) return std::move(*bound);
   }
-  throw Error(
-      Exit::kConfig, "cannot listen",
-      "no TCP port from " + std::to_string(low) + " to " + std::to_string(high) + " is free",
-      "another --port-range");
+  throw none;
 }
 
 BoundPort bind_master_port() {

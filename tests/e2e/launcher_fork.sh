@@ -68,4 +68,4 @@ for i, each in enumerate(held):
 sys.exit(subprocess.run(sys.argv[1:]).returncode)
 ' "$bin/dtlaunch" --port-range 25010:25011 -np 1 true >"$work/out" 2>"$work/err" </dev/null
 expect_equal "status where no port is free" $? 71
-expect_err 'no TCP port from 25010 to 25011 is free.*--port-range'
+expect_err '--port-range 25010:25011: no TCP port is free\. Try: ss -tln'

@@ -123,7 +123,7 @@ expect_out '^lives$'
 expect_out '^128$' # blocks of 512 bytes
 limited 64 'seq 100000; exit 3'
 expect_out '^100000$'
-expect_out 'dtlaunch: localhost: cannot keep output in /run/limited/.*: File too large; the job goes on$'
+expect_out 'dtlaunch: localhost: /run/limited/.*: cannot keep output: File too large; the job goes on$'
 limited 0 true
 expect_status 71
 expect_out '^dtlaunch: rank 0 on .*cannot start: files: File too large'

@@ -96,4 +96,4 @@ on node2 mount -t tmpfs -o size=256k none "$work/small"
 launch "${two[@]}" --log-dir "$work/small" --only none sh -c '
   head -c 3000000 /dev/zero | tr "\0" x; [ "$RANK" = 0 ] || echo done >&2'
 expect_status 0
-expect_count 1 'node2: cannot keep output in .*/rank.1.out: No space left on device; the job goes on' "$work/err"
+expect_count 1 'node2: .*/rank.1.out: cannot keep output: No space left on device; the job goes on' "$work/err"

@@ -70,7 +70,7 @@ expect_out "removed $socket"
 # By hand; a launcher on the same machine goes there directly, unless it was given fewer CPUs.
 run "$cluster" exec node1 "$bin/dtagent" --service
 expect_status 78
-expect_err 'refusing to serve as root'
+expect_err 'cannot serve as root'
 on node1 "$bin/dtagent" --service --allow-root >"$work/service" 2>&1 &
 service_exec=$!
 wait_for 10 "the service" on node1 test -S "$(runtime_folder node1)/agent.socket"
