@@ -109,7 +109,7 @@ def _start() -> None:
     if wish in ("", "0"):
         return
     if wish != "1":
-        raise ValueError(f"DTRING_AUTOLOAD={wish!r} is neither 0 nor 1")
+        raise ValueError(f"dtring: DTRING_AUTOLOAD={wish}: neither 0 nor 1. Try: export DTRING_AUTOLOAD=1")
     # These may be what imports torch, and so dtring.
     for name in ("transformers.training_args", "accelerate.state"):
         watch(name)

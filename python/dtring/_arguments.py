@@ -27,7 +27,7 @@ def operation_of(opts: Any) -> tuple[int, str]:
     for known, op, name in _OPS_OF_TORCH:
         if wanted == known:
             return op, name
-    raise ValueError(f"dtring has no {wanted}: it has {', '.join(_OPS)}")
+    raise ValueError(f"dtring: {wanted}: not one of {', '.join(_OPS)}")
 
 
 def only_one(tensors: Sequence[Tensor], what: str) -> Tensor:
@@ -35,7 +35,7 @@ def only_one(tensors: Sequence[Tensor], what: str) -> Tensor:
     if isinstance(tensors, Tensor):
         return tensors
     if len(tensors) != 1:
-        raise ValueError(f"dtring: {what} takes one tensor, not {len(tensors)}")
+        raise ValueError(f"dtring: {what}: takes one tensor, not {len(tensors)}")
     return tensors[0]
 
 
@@ -49,5 +49,5 @@ def check_types(tensors: Sequence[Tensor], what: str) -> None:
     check_cpu(tensors)
     for tensor in tensors[1:]:
         if tensor.dtype != tensors[0].dtype:
-            raise ValueError(f"dtring: {what} of tensors of different types, {tensors[0].dtype} and "
+            raise ValueError(f"dtring: {what}: tensors of different types, {tensors[0].dtype} and "
                              f"{tensor.dtype}")

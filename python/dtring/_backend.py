@@ -32,8 +32,8 @@ class Options:
     def __init__(self, wire: str | None = None):
         from dtring import _library
 
-        if wire is not None and wire not in _library.WIRES:
-            raise ValueError(f"dtring: wire={wire!r} is none of {', '.join(sorted(_library.WIRES))}")
+        if wire is not None:
+            _library.check_wire(wire)
         self.wire = wire
 
 

@@ -39,14 +39,14 @@ class Communicator:
         if status != _library.OK:
             text = _library.last_error(self.handle) if self.handle else ""
             self.close()
-            raise error_of(status, text, f"cannot create the process group '{name}'")
+            raise error_of(status, text, f"process group {name}: cannot create")
         _leave_at_exit(self)
 
     def submit(self, call: Any, *arguments: Any, tag: int = 0) -> int:
         """Enqueues one operation: call(communicator, *arguments, tag, &id). Returns its id."""
         with self.lock:
             if self.handle is None:
-                raise AbortedError(f"dtring: the process group '{self.name}' was destroyed")
+                raise self._destroyed()
             status = call(self.handle, *arguments, tag, self._id_place)
             if status == _library.OK:
                 return self._id.value
@@ -85,11 +85,14 @@ class Communicator:
                 self._waiter = make(self.name)
             return self._waiter
 
+    def _destroyed(self) -> AbortedError:
+        return AbortedError(f"dtring: process group {self.name}: it was destroyed")
+
     def error(self, status: int, doing: str = "") -> Exception:
         """The exception for a status of this communicator."""
         handle = self.handle
         if handle is None:
-            return AbortedError(f"dtring: the process group '{self.name}' was destroyed")
+            return self._destroyed()
         if status in (_library.E_PEER, _library.E_ABORTED):
             _failed_elsewhere.add(os.getpid())
         return error_of(status, _library.last_error(handle), doing)
@@ -98,7 +101,7 @@ class Communicator:
         """How it works, as JSON: see dt_stats_json in dtring(3)."""
         text = ctypes.create_string_buffer(65536)
         if self.handle is None:
-            raise AbortedError(f"dtring: the process group '{self.name}' was destroyed")
+            raise self._destroyed()
         length = lib.dt_stats_json(self.handle, ctypes.addressof(text), len(text))
         if length < 0:
             raise self.error(length, "stats")

@@ -19,7 +19,7 @@ from dtring._work import Work
 def _group(group: Any) -> ProcessGroup:
     group = group if group is not None else dist.distributed_c10d._get_default_group()
     if not isinstance(group, ProcessGroup):
-        raise TypeError(f"dtring: the process group's backend is {dist.get_backend(group)}, not dtring")
+        raise TypeError(f"dtring: the backend of the process group is {dist.get_backend(group)}, not dtring")
     return group
 
 
@@ -33,8 +33,7 @@ def all_reduce(tensor: torch.Tensor, op: Any = dist.ReduceOp.SUM, group: Any = N
 
 
 def _all_reduce(tensor: torch.Tensor, op: Any, group: Any, async_op: bool, wire: str) -> Work | None:
-    if wire not in _library.WIRES:
-        raise ValueError(f"dtring: wire={wire!r} is none of {', '.join(sorted(_library.WIRES))}")
+    _library.check_wire(wire)
     own = _group(group)
     work = own.allreduce_on_wire(tensor, op, _library.WIRES[wire] or own.wire)
     if async_op:

@@ -95,7 +95,7 @@ class ProcessGroup(Points, dist.ProcessGroup):
 
     def _get_backend(self, device: torch.device) -> ProcessGroup:
         if torch.device(device).type != "cpu":
-            raise RuntimeError(f"dtring works on CPU tensors, not on {device}")
+            raise RuntimeError(f"dtring: {device}: dtring takes CPU tensors only. Try: tensor.cpu()")
         return self
 
     def _set_sequence_number_for_group(self) -> None:
@@ -172,7 +172,7 @@ class ProcessGroup(Points, dist.ProcessGroup):
         self._check_parts(parts, "reduce_scatter")
         check_types([output, *parts], "reduce_scatter")
         if output.numel() != parts[self._rank].numel():
-            raise ValueError(f"dtring: reduce_scatter into {output.numel()} elements of a part that "
+            raise ValueError(f"dtring: reduce_scatter: {output.numel()} elements for a part that "
                              f"has {parts[self._rank].numel()}")
         if all(part.numel() == output.numel() for part in parts):
             return self._reduce_scatter(output, joined(parts), opts)
@@ -203,7 +203,7 @@ class ProcessGroup(Points, dist.ProcessGroup):
         """Rank r gets part r of the sum of all ranks' `tensor`."""
         check_types([output, tensor], "reduce_scatter_tensor")
         if tensor.numel() != self._world * output.numel():
-            raise ValueError(f"dtring: reduce_scatter_tensor of {tensor.numel()} elements to "
+            raise ValueError(f"dtring: reduce_scatter_tensor: {tensor.numel()} elements for "
                              f"{self._world} ranks that take {output.numel()} each")
         return self._reduce_scatter(output, tensor, opts)
 
@@ -235,7 +235,7 @@ class ProcessGroup(Points, dist.ProcessGroup):
         self._check_parts(parts, "all_gather")
         check_types([tensor, *parts], "all_gather")
         if parts[self._rank].numel() != tensor.numel():
-            raise ValueError(f"dtring: all_gather of {tensor.numel()} elements, and outputs["
+            raise ValueError(f"dtring: all_gather: {tensor.numel()} elements, but outputs["
                              f"{self._rank}] has {parts[self._rank].numel()}")
         source, _ = in_place(tensor)
         flat, spread = to_spread(parts)
@@ -252,7 +252,7 @@ class ProcessGroup(Points, dist.ProcessGroup):
         """Part r of `output` becomes rank r's tensor."""
         check_types([output, tensor], "all_gather_into_tensor")
         if output.numel() != self._world * tensor.numel():
-            raise ValueError(f"dtring: all_gather_into_tensor of {self._world} times "
+            raise ValueError(f"dtring: all_gather_into_tensor: {self._world} times "
                              f"{tensor.numel()} elements into {output.numel()}")
         source, _ = in_place(tensor)
         target, step = to_write(output)
@@ -366,12 +366,12 @@ class ProcessGroup(Points, dist.ProcessGroup):
     def _root(self, opts: Any) -> int:
         root = 0 if opts is None else opts.rootRank
         if not 0 <= root < self._world:
-            raise ValueError(f"dtring: there is no rank {root} in a group of {self._world}")
+            raise ValueError(f"dtring: rank {root}: not in this group of {self._world} ranks")
         return root
 
     def _check_parts(self, parts: Sequence[Tensor], what: str) -> None:
         if len(parts) != self._world:
-            raise ValueError(f"dtring: {what} with a list of {len(parts)} tensors in a group of "
+            raise ValueError(f"dtring: {what}: a list of {len(parts)} tensors in a group of "
                              f"{self._world} ranks")
 
     def _check_equal(self, all_of_them: Sequence[Tensor], parts: Sequence[Tensor],
@@ -380,7 +380,7 @@ class ProcessGroup(Points, dist.ProcessGroup):
         check_types(all_of_them, what)
         for tensor in parts:
             if tensor.numel() != all_of_them[0].numel():
-                raise ValueError(f"dtring: {what} of tensors of different sizes, "
+                raise ValueError(f"dtring: {what}: tensors of different sizes, "
                                  f"{all_of_them[0].numel()} and {tensor.numel()} elements")
 
 

@@ -25,6 +25,12 @@ WIRES = {"default": WIRE_DEFAULT, "exact": WIRE_EXACT, "fp32": WIRE_EXACT, "bf16
          "f16": WIRE_F16, "fp16": WIRE_F16}
 
 
+def check_wire(wire: str) -> None:
+    """Refuses a wire that there is not."""
+    if wire not in WIRES:
+        raise ValueError(f"dtring: wire={wire}: not one of {', '.join(sorted(WIRES))}. Try: wire=\"bf16\"")
+
+
 class Options(ctypes.Structure):
     """dt_options; `options()` makes one with the library's defaults."""
 
@@ -111,15 +117,15 @@ def _load() -> ctypes.CDLL:
         except OSError as error:
             reasons.append(str(error))
     else:
-        hint = (f"unset DTRING_LIBRARY, or let it name a {SONAME}" if os.environ.get("DTRING_LIBRARY")
-                else "install the package libdtring2, or let DTRING_LIBRARY name it")
-        raise ImportError(f"dtring: cannot load {SONAME}: {'; '.join(reasons)}. Try: {hint}")
+        hint = ("unset DTRING_LIBRARY" if os.environ.get("DTRING_LIBRARY")
+                else f"apt-get install libdtring2, or DTRING_LIBRARY=FOLDER/{SONAME}")
+        raise ImportError(f"dtring: {SONAME}: cannot load: {'; '.join(reasons)}. Try: {hint}")
     for name, (result, arguments) in _OTHERS.items():
         function = getattr(library, name)
         function.restype, function.argtypes = result, arguments
     if library.dt_abi_version() != ABI:
-        raise ImportError(f"dtring: {place} has version {library.dt_abi_version()} of the interface,"
-                          f" not {ABI}")
+        raise ImportError(f"dtring: {place}: cannot use: its interface is version "
+                          f"{library.dt_abi_version()}, not {ABI}")
     for name, arguments in _COLLECTIVES.items():
         function = getattr(library, "dt_" + name)
         function.restype = _INT
@@ -134,7 +140,7 @@ def options() -> Options:
     """The library's defaults."""
     made = Options()
     if lib.dt_options_init(ctypes.byref(made), ctypes.sizeof(made)) != OK:
-        raise ImportError(f"dtring: {lib._name} is older than this package")
+        raise ImportError(f"dtring: {lib._name}: cannot use: it is older than this package")
     return made
 
 

@@ -93,8 +93,8 @@ def _listen(address: str) -> socket.socket:
         listener.listen(_BACKLOG)
     except OSError as error:
         listener.close()
-        raise RuntimeError(f"dtring: cannot listen on {address}: {error.strerror}. Try: "
-                           "DTRING_ADDRESS, an address of this host that the others reach") from None
+        raise RuntimeError(f"dtring: DTRING_ADDRESS={address}: cannot listen: {error.strerror}. "
+                           "Try: DTRING_ADDRESS=ADDRESS with one that hostname -I prints") from None
     return listener
 
 

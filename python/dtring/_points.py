@@ -136,8 +136,8 @@ class Points:
         tensor = only_one(tensors, what)
         check_cpu([tensor])
         if not 0 <= peer < self._world or peer == self._rank:
-            raise ValueError(f"dtring: {what}: rank {self._rank} of a group of {self._world} has no "
-                             f"other rank {peer}")
+            raise ValueError(f"dtring: {what}: rank {peer}: not another rank than {self._rank} in a "
+                             f"group of {self._world}")
         return tensor
 
     def _submit_tagged(self, call: Any, *arguments: Any, tag: int) -> int:

@@ -23,7 +23,8 @@ def allreduce(group: ProcessGroup, tensor: torch.Tensor, op: int) -> Work:
     other their shapes and numbers of entries, which blocks; the entries then travel in the background.
     """
     if op not in (_library.SUM, _library.AVG):
-        raise ValueError("dtring: sparse tensors can be summed and averaged, and no more")
+        raise ValueError("dtring: all_reduce: takes only SUM and AVG of sparse tensors. "
+                         "Try: tensor.to_dense()")
     own = tensor.detach().coalesce()
     counts = _agree(group, own)
     world, dimensions = group.size(), own.sparse_dim()
@@ -57,6 +58,6 @@ def _agree(group: ProcessGroup, own: torch.Tensor) -> list[int]:
     group.allgather([heads], [head]).wait()
     for rank, theirs in enumerate(heads):
         if not torch.equal(theirs[1:], head[1:]):
-            raise ValueError(f"dtring: all_reduce of sparse tensors of different shapes: "
+            raise ValueError(f"dtring: all_reduce: sparse tensors of different shapes, "
                              f"{head[3:].tolist()} here, {theirs[3:].tolist()} on rank {rank}")
     return [int(theirs[0]) for theirs in heads]

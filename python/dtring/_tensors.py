@@ -28,10 +28,10 @@ def check_cpu(tensors: Sequence[torch.Tensor]) -> None:
     """Refuses what is not in this host's memory."""
     for tensor in tensors:
         if tensor.device.type != "cpu":
-            raise ValueError(f"dtring works on CPU tensors, and one is on {tensor.device}. "
+            raise ValueError(f"dtring: {tensor.device}: dtring takes CPU tensors only. "
                              "Try: tensor.cpu()")
         if tensor.layout != torch.strided:
-            raise ValueError(f"dtring: tensors of layout {tensor.layout} are for all_reduce only. "
+            raise ValueError(f"dtring: {tensor.layout}: only all_reduce takes this layout. "
                              "Try: tensor.to_dense()")
 
 
@@ -62,9 +62,9 @@ def as_summed(tensor: torch.Tensor, op: int, name: str) -> Elements:
         return Elements(2 * tensor.numel(), _ARITHMETIC[half])
     dtype = _ARITHMETIC.get(tensor.dtype)
     if dtype is None:
-        raise ValueError(f"dtring cannot take the {name} of tensors of {tensor.dtype}")
+        raise ValueError(f"dtring: {name}: does not take {tensor.dtype}")
     if op in (_library.BAND, _library.BOR, _library.BXOR) and tensor.is_floating_point():
-        raise ValueError(f"dtring: {name} is for whole numbers, and the tensor is {tensor.dtype}")
+        raise ValueError(f"dtring: {name}: takes whole numbers, not {tensor.dtype}")
     return Elements(tensor.numel(), dtype)
 
 

@@ -190,9 +190,9 @@ class Errors(unittest.TestCase):
             return "\n".join(texts)
 
         for texts in ranks.run(2, body):
-            for part in ("1 tensors in a group of 2", "of 3 elements", "2 times 2 elements into 5",
-                         "5 elements", "torch.int16", "meta", "one tensor, not 2", "no other rank",
-                         "3 rows", "wire='fp8'", "whole numbers"):
+            for part in ("1 tensors in a group of 2", "all_gather: 3 elements", "2 times 2 elements into 5",
+                         "5 elements", "torch.int16", "meta", "one tensor, not 2", "rank 7: not another rank",
+                         "3 rows", "wire=fp8: not one of", "whole numbers"):
                 self.assertIn(part, texts)
 
     def test_the_monitored_barrier_names_who_is_missing(self):
